@@ -1,0 +1,13 @@
+//! Attention operators. The plain definitions here are in f64 and follow the papers' formulas term
+//! by term: they are the reference. [`streaming`] is the fast path, tested against them.
+
+pub mod mhsa;
+pub mod mssa;
+pub mod network;
+pub mod nonlinearity;
+pub mod streaming;
+
+pub use mhsa::Mhsa;
+pub use mssa::{Mask, Mssa};
+pub use network::unroll;
+pub use nonlinearity::Phi;

@@ -1,0 +1,216 @@
+//! Claims: printed statements that a simulation can support or refute.
+//!
+//! A [`Claim`] has one mandatory piece of work, [`Claim::trial`]; its [`Card`] says where it is
+//! printed and what we expect. Trials give [`Outcome`]s, and [`judge`](verdict::judge) turns them
+//! into a [`Verdict`] that always comes with an interval. Each claim ships with mutants: false
+//! variants that must come back refuted, or the check would be one that cannot fail.
+
+mod outcome;
+pub mod params;
+pub mod registry;
+pub mod verdict;
+
+mod aot_mssa_is_mhsa;
+
+pub use outcome::{Outcome, Promise, Relation, Witness};
+pub use params::{Domain, Params, Schema, Spec};
+pub use verdict::{Judgement, Verdict, VerdictKind};
+
+use crate::error::Result;
+use crate::rng::Streams;
+use serde::Serialize;
+use serde_json::Value;
+
+/// The five papers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paper {
+    /// Attention-Only Transformers via Unrolled Subspace Denoising, the 2024 text.
+    Aot2024,
+    /// The same, ICML 2025 version.
+    Aot2025,
+    /// In-context denoising with one-layer transformers.
+    Denoising,
+    /// Lecture notes on transformers and linear attention.
+    Notes,
+    /// JoMA: joint MLP/attention dynamics.
+    Joma,
+}
+
+impl Paper {
+    /// Short citation.
+    pub fn cite(self) -> &'static str {
+        match self {
+            Paper::Aot2024 => "Attention-Only Transformers via Unrolled Subspace Denoising (2024)",
+            Paper::Aot2025 => {
+                "Attention-Only Transformers via Unrolled Subspace Denoising (ICML 2025)"
+            }
+            Paper::Denoising => "In-Context Denoising with One-Layer Transformers",
+            Paper::Notes => "Lecture notes: transformers and linear attention",
+            Paper::Joma => "JoMA: Demystifying Multilayer Transformers via Joint Dynamics",
+        }
+    }
+}
+
+/// What kind of statement it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// "With probability at least q".
+    Probability,
+    /// Two things are equal.
+    Identity,
+    /// One thing is at most another.
+    Bound,
+    /// Something exists.
+    Existence,
+    /// A quantity has a predicted value or distribution.
+    Law,
+}
+
+/// Where a claim is printed, what it says, and what we expect to find.
+#[derive(Clone, Debug)]
+pub struct Card {
+    /// Identifier, "paper.name".
+    pub id: &'static str,
+    /// The paper.
+    pub paper: Paper,
+    /// Where in it: "Theorem 1, Eq. (8)".
+    pub equation: &'static str,
+    /// One line for lists.
+    pub title: &'static str,
+    /// The statement as printed, TeX between dollar signs.
+    pub statement: &'static str,
+    /// What kind of statement it is.
+    pub kind: Kind,
+    /// The verdict that we expect inside the hypotheses.
+    pub expected: VerdictKind,
+    /// The correct form, where the printed one fails or is loose, and why.
+    pub corrected: Option<&'static str>,
+}
+
+impl Card {
+    /// Paper and place in one line.
+    pub fn source(&self) -> String {
+        format!("{}, {}", self.paper.cite(), self.equation)
+    }
+}
+
+/// A hypothesis of a claim, evaluated at given parameters.
+#[derive(Clone, Debug, Serialize, PartialEq)]
+pub struct Hypothesis {
+    /// Short name.
+    pub name: &'static str,
+    /// The printed form.
+    pub printed: &'static str,
+    /// Signed distance to the boundary in the units of the printed form: negative means that it fails.
+    pub margin: f64,
+    /// Whether it holds.
+    pub holds: bool,
+}
+
+impl Hypothesis {
+    /// A hypothesis that holds when `margin` ≥ 0.
+    pub fn new(name: &'static str, printed: &'static str, margin: f64) -> Self {
+        Hypothesis {
+            name,
+            printed,
+            margin,
+            holds: margin >= 0.0,
+        }
+    }
+}
+
+/// A false variant of a claim, which must come back refuted.
+pub struct Mutant {
+    /// Short name, unique within the claim.
+    pub name: &'static str,
+    /// What the variant says.
+    pub says: &'static str,
+    /// The variant.
+    pub claim: Box<dyn Claim>,
+    /// Parameters at which its falsehood shows within the default budget.
+    pub set: Vec<(&'static str, Value)>,
+}
+
+impl Mutant {
+    /// A mutant judged at the claim's default parameters.
+    pub fn new(name: &'static str, says: &'static str, claim: impl Claim + 'static) -> Self {
+        Mutant {
+            name,
+            says,
+            claim: Box::new(claim),
+            set: vec![],
+        }
+    }
+
+    /// The same at other parameters.
+    pub fn at(mut self, name: &'static str, value: impl Into<Value>) -> Self {
+        self.set.push((name, value.into()));
+        self
+    }
+}
+
+/// One printed result.
+///
+/// # Requirements
+/// [`card`](Claim::card), [`trial`](Claim::trial) and [`mutants`](Claim::mutants) are mandatory.
+/// Unless the statement holds in every single trial, [`promise`](Claim::promise) too.
+pub trait Claim: Send + Sync {
+    /// Where it is printed and what it says.
+    fn card(&self) -> Card;
+
+    /// One independent simulation, a pure function of its arguments.
+    ///
+    /// # Errors
+    /// When the parameters cannot be simulated.
+    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome>;
+
+    /// False variants that must be refuted within the default budget.
+    fn mutants(&self) -> Vec<Mutant>;
+
+    /// The parameters it takes.
+    fn schema(&self) -> Schema {
+        vec![]
+    }
+
+    /// Refuses parameters that are each in range but do not fit together.
+    ///
+    /// # Errors
+    /// Names the parameter, its value and what is allowed.
+    fn validate(&self, _params: &Params) -> Result<()> {
+        Ok(())
+    }
+
+    /// The printed hypotheses at these parameters.
+    fn hypotheses(&self, _params: &Params) -> Vec<Hypothesis> {
+        vec![]
+    }
+
+    /// What the statement promises about the outcomes.
+    fn promise(&self, _params: &Params) -> Promise {
+        Promise::Always
+    }
+
+    /// The verdict that we expect at these parameters, inside the hypotheses.
+    fn expected(&self, _params: &Params) -> VerdictKind {
+        self.card().expected
+    }
+
+    /// Trials when the user does not say: enough for the expected verdict.
+    fn default_trials(&self, _params: &Params) -> u64 {
+        40
+    }
+
+    /// Bytes that one trial holds at its peak; the runner limits how many run at once by it.
+    fn memory(&self, _params: &Params) -> u64 {
+        0
+    }
+
+    /// From outcomes to verdict; the default follows [`Claim::promise`].
+    ///
+    /// # Errors
+    /// When there are too few or too many outcomes for an exact interval.
+    fn judge(&self, params: &Params, outcomes: &[Outcome], level: f64) -> Result<Judgement> {
+        verdict::judge(self.promise(params), outcomes, level)
+    }
+}

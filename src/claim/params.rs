@@ -1,0 +1,266 @@
+//! Parameters: what a claim, an experiment or a closed form takes, with types, ranges and defaults.
+//!
+//! A [`Spec`] documents one parameter; a [`Schema`] is the list that a claim declares. Resolving a
+//! schema against what the user set gives [`Params`], complete and validated, or an error that says
+//! what to write instead.
+
+use crate::error::{Error, Result};
+use serde_json::{Map, Value};
+
+/// What a parameter may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Domain {
+    /// A whole number in [low, high].
+    Whole(u64, u64),
+    /// A finite number in the interval; the flags say whether the ends belong to it.
+    Number {
+        /// Lower end.
+        low: f64,
+        /// Whether `low` itself is allowed.
+        low_in: bool,
+        /// Upper end.
+        high: f64,
+        /// Whether `high` itself is allowed.
+        high_in: bool,
+    },
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// true or false.
+    Flag,
+}
+
+impl Domain {
+    /// Any number ≥ 0.
+    pub const NON_NEGATIVE: Domain = Domain::Number {
+        low: 0.0,
+        low_in: true,
+        high: f64::INFINITY,
+        high_in: false,
+    };
+    /// Any number > 0.
+    pub const POSITIVE: Domain = Domain::Number {
+        low: 0.0,
+        low_in: false,
+        high: f64::INFINITY,
+        high_in: false,
+    };
+    /// (0, 1).
+    pub const OPEN_UNIT: Domain = Domain::Number {
+        low: 0.0,
+        low_in: false,
+        high: 1.0,
+        high_in: false,
+    };
+    /// (0, 1].
+    pub const LEFT_OPEN_UNIT: Domain = Domain::Number {
+        low: 0.0,
+        low_in: false,
+        high: 1.0,
+        high_in: true,
+    };
+
+    /// What is allowed, in words for an error message and for `--help`.
+    pub fn allowed(&self) -> String {
+        match *self {
+            Domain::Whole(low, u64::MAX) => format!("a whole number >= {low}"),
+            Domain::Whole(low, high) => format!("a whole number from {low} to {high}"),
+            Domain::Number {
+                low, low_in, high, ..
+            } if high.is_infinite() => {
+                format!("a finite number {} {low}", if low_in { ">=" } else { ">" })
+            }
+            Domain::Number {
+                low,
+                low_in,
+                high,
+                high_in,
+            } => {
+                let (open, close) = (
+                    if low_in { '[' } else { '(' },
+                    if high_in { ']' } else { ')' },
+                );
+                format!("a number in {open}{low}, {high}{close}")
+            }
+            Domain::Choice(words) => format!("one of {}", words.join(", ")),
+            Domain::Flag => "true or false".into(),
+        }
+    }
+
+    fn contains(&self, value: &Value) -> bool {
+        match *self {
+            Domain::Whole(low, high) => value.as_u64().is_some_and(|n| (low..=high).contains(&n)),
+            Domain::Number {
+                low,
+                low_in,
+                high,
+                high_in,
+            } => value.as_f64().is_some_and(|x| {
+                x.is_finite()
+                    && (x > low || (low_in && x == low))
+                    && (x < high || (high_in && x == high))
+            }),
+            Domain::Choice(words) => value.as_str().is_some_and(|s| words.contains(&s)),
+            Domain::Flag => value.is_boolean(),
+        }
+    }
+}
+
+/// The value of a parameter that the user does not set.
+#[derive(Clone)]
+pub enum Fallback {
+    /// Always the same.
+    Fixed(Value),
+    /// Computed from the parameters declared before it; the text is the formula, for `--help`.
+    Derived(&'static str, fn(&Params) -> f64),
+    /// Must be set.
+    Required,
+}
+
+/// One parameter of a claim, an experiment or a closed form.
+#[derive(Clone)]
+pub struct Spec {
+    /// The name after `--set`.
+    pub name: &'static str,
+    /// What it may be.
+    pub domain: Domain,
+    /// Its value when not set.
+    pub default: Fallback,
+    /// One line: the symbol in the paper and what it means.
+    pub doc: &'static str,
+}
+
+impl Spec {
+    /// A parameter with a fixed default.
+    pub fn new(
+        name: &'static str,
+        domain: Domain,
+        default: impl Into<Value>,
+        doc: &'static str,
+    ) -> Self {
+        Spec {
+            name,
+            domain,
+            default: Fallback::Fixed(default.into()),
+            doc,
+        }
+    }
+
+    /// A parameter whose default follows from the ones before it.
+    pub fn derived(
+        name: &'static str,
+        domain: Domain,
+        formula: &'static str,
+        compute: fn(&Params) -> f64,
+        doc: &'static str,
+    ) -> Self {
+        Spec {
+            name,
+            domain,
+            default: Fallback::Derived(formula, compute),
+            doc,
+        }
+    }
+
+    /// A parameter without default.
+    pub fn required(name: &'static str, domain: Domain, doc: &'static str) -> Self {
+        Spec {
+            name,
+            domain,
+            default: Fallback::Required,
+            doc,
+        }
+    }
+}
+
+/// The parameters that something declares, in order.
+pub type Schema = Vec<Spec>;
+
+/// A complete, validated set of parameters, in the order of the schema.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Params(Map<String, Value>);
+
+impl Params {
+    /// Fills `set` up with the defaults of `schema` and validates everything.
+    ///
+    /// # Errors
+    /// An unknown name (with the nearest ones), a value outside its domain, a missing one.
+    pub fn resolve(schema: &Schema, set: &Map<String, Value>) -> Result<Params> {
+        for name in set.keys() {
+            if !schema.iter().any(|s| s.name == name) {
+                return Err(Error::unknown(
+                    "parameter",
+                    name,
+                    schema.iter().map(|s| s.name),
+                ));
+            }
+        }
+        let mut params = Params::default();
+        for spec in schema {
+            let value = match (set.get(spec.name), &spec.default) {
+                (Some(value), _) => value.clone(),
+                (None, Fallback::Fixed(value)) => value.clone(),
+                (None, Fallback::Derived(_, compute)) => compute(&params).into(),
+                (None, Fallback::Required) => {
+                    let allowed = format!("write --set {}=<{}>", spec.name, spec.domain.allowed());
+                    return Err(Error::invalid(spec.name, "(not set)", allowed));
+                }
+            };
+            if !spec.domain.contains(&value) {
+                return Err(Error::invalid(spec.name, value, spec.domain.allowed()));
+            }
+            params.0.insert(spec.name.to_string(), value);
+        }
+        Ok(params)
+    }
+
+    /// A number.
+    ///
+    /// # Panics
+    /// When the schema declares no such number: a mistake in the claim, found by the registry test
+    /// that runs every claim once.
+    pub fn f64(&self, name: &str) -> f64 {
+        self.get(name).as_f64().unwrap_or_else(|| undeclared(name))
+    }
+
+    /// A whole number.
+    ///
+    /// # Panics
+    /// As [`Params::f64`].
+    pub fn usize(&self, name: &str) -> usize {
+        self.get(name).as_u64().unwrap_or_else(|| undeclared(name)) as usize
+    }
+
+    /// A word.
+    ///
+    /// # Panics
+    /// As [`Params::f64`].
+    pub fn text(&self, name: &str) -> &str {
+        self.get(name).as_str().unwrap_or_else(|| undeclared(name))
+    }
+
+    /// A flag.
+    ///
+    /// # Panics
+    /// As [`Params::f64`].
+    pub fn flag(&self, name: &str) -> bool {
+        self.get(name).as_bool().unwrap_or_else(|| undeclared(name))
+    }
+
+    /// As a JSON object, in the order of the schema.
+    pub fn as_json(&self) -> &Map<String, Value> {
+        &self.0
+    }
+
+    /// The cell that these parameters are: a hash of their canonical JSON.
+    pub fn cell(&self) -> u64 {
+        crate::rng::hash(Value::Object(self.0.clone()).to_string().as_bytes())
+    }
+
+    fn get(&self, name: &str) -> &Value {
+        self.0.get(name).unwrap_or_else(|| undeclared(name))
+    }
+}
+
+fn undeclared<T>(name: &str) -> T {
+    panic!("the schema declares no parameter '{name}' of this type")
+}

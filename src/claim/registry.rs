@@ -1,0 +1,20 @@
+//! Every claim, one line each: the only place to add a new one.
+
+use super::{Claim, aot_mssa_is_mhsa};
+use crate::error::{Error, Result};
+
+/// All claims, in the order in which the papers print them.
+pub fn claims() -> Vec<Box<dyn Claim>> {
+    vec![Box::new(aot_mssa_is_mhsa::MssaIsMhsa::default())]
+}
+
+/// The claim with this id.
+///
+/// # Errors
+/// An unknown id, with the nearest known ones.
+pub fn find(id: &str) -> Result<Box<dyn Claim>> {
+    let all = claims();
+    let ids: Vec<_> = all.iter().map(|c| c.card().id).collect();
+    let unknown = Error::unknown("claim", id, ids);
+    all.into_iter().find(|c| c.card().id == id).ok_or(unknown)
+}

@@ -1,0 +1,13 @@
+//! attnlab checks the mathematics of attention by simulation.
+
+pub mod attention;
+pub mod claim;
+pub mod error;
+pub mod linalg;
+pub mod measure;
+pub mod rng;
+pub mod run;
+pub mod sample;
+pub mod stats;
+
+pub use error::{Error, Result};

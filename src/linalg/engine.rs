@@ -1,0 +1,117 @@
+//! The engine: faer over ndarray's memory.
+
+use super::{Real, Threads};
+use crate::error::{Error, Result};
+use faer::{Accum, MatMut, MatRef, Par};
+use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, ShapeBuilder};
+
+fn view<'a, T>(a: &'a ArrayView2<'_, T>) -> MatRef<'a, T> {
+    let strides = a.strides();
+    // SAFETY: pointer, shape and strides come from one live ndarray view, whose elements all lie in
+    // memory that the borrow `'a` keeps alive and unmutated; faer takes strides in elements, signed,
+    // as ndarray gives them. Tested on transposed, sliced and reversed views.
+    unsafe { MatRef::from_raw_parts(a.as_ptr(), a.nrows(), a.ncols(), strides[0], strides[1]) }
+}
+
+fn view_mut<'a, T>(a: &'a mut ArrayViewMut2<'_, T>) -> MatMut<'a, T> {
+    let (rows, cols) = a.dim();
+    let (row_stride, col_stride) = (a.strides()[0], a.strides()[1]);
+    // SAFETY: as in `view`; the view is borrowed mutably for `'a`, so no other reference reaches
+    // its elements, and ndarray's mutable views never alias themselves.
+    unsafe { MatMut::from_raw_parts_mut(a.as_mut_ptr(), rows, cols, row_stride, col_stride) }
+}
+
+fn owned<T: Real>(m: MatRef<'_, T>) -> Array2<T> {
+    let mut a = Array2::zeros((m.nrows(), m.ncols()).f());
+    for j in 0..m.ncols() {
+        for i in 0..m.nrows() {
+            a[[i, j]] = m[(i, j)];
+        }
+    }
+    a
+}
+
+/// `C <- alpha A B`, or `C <- C + alpha A B` with `accumulate`.
+///
+/// Shapes: A (m, k), B (k, n), C (m, n). The result does not depend on the number of threads.
+///
+/// # Panics
+/// If the shapes do not fit: a mistake of the caller, never of a user.
+pub fn gemm<T: Real>(
+    alpha: T,
+    a: ArrayView2<T>,
+    b: ArrayView2<T>,
+    accumulate: bool,
+    mut c: ArrayViewMut2<T>,
+    threads: Threads,
+) {
+    let accumulate = if accumulate {
+        Accum::Add
+    } else {
+        Accum::Replace
+    };
+    let par = match threads {
+        Threads::One => Par::Seq,
+        Threads::All => Par::rayon(0),
+    };
+    faer::linalg::matmul::matmul(view_mut(&mut c), accumulate, view(&a), view(&b), alpha, par);
+}
+
+/// The orthonormal factor Q (n, p) of the thin QR decomposition of A (n, p), with the sign of each
+/// column chosen so that R has a positive diagonal. For A of independent normals Q is then exactly
+/// Haar-distributed; without the sign it is not.
+///
+/// # Errors
+/// When A has more columns than rows, or a rank below p.
+pub fn qr_q<T: Real>(a: ArrayView2<T>) -> Result<Array2<T>> {
+    if a.ncols() > a.nrows() {
+        return Err(Error::shape(
+            "matrix",
+            a.dim(),
+            "at least as many rows as columns",
+        ));
+    }
+    let qr = view(&a).qr();
+    let r = qr.thin_R();
+    let mut q = owned(qr.compute_thin_Q().as_ref());
+    for (j, mut column) in q.columns_mut().into_iter().enumerate() {
+        let diagonal = r[(j, j)];
+        if diagonal == T::zero() {
+            return Err(Error::Numerical(format!(
+                "column {j} depends on the columns before it"
+            )));
+        }
+        if diagonal < T::zero() {
+            column.mapv_inplace(|x| -x);
+        }
+    }
+    Ok(q)
+}
+
+/// Singular values of A, largest first.
+///
+/// # Errors
+/// When A holds NaN or the iteration does not converge.
+pub fn singular_values<T: Real>(a: ArrayView2<T>) -> Result<Array1<T>> {
+    let values = view(&a).singular_values();
+    let values = values.map_err(|_| {
+        Error::Numerical("the singular value decomposition did not converge".into())
+    })?;
+    Ok(values.into())
+}
+
+/// Eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix; only the lower
+/// triangle is read.
+///
+/// # Errors
+/// When A is not square, holds NaN, or the iteration does not converge.
+pub fn symmetric_eigen<T: Real>(a: ArrayView2<T>) -> Result<(Array1<T>, Array2<T>)> {
+    if a.nrows() != a.ncols() {
+        return Err(Error::shape("matrix", a.dim(), "as many rows as columns"));
+    }
+    let eigen = view(&a)
+        .self_adjoint_eigen(faer::Side::Lower)
+        .map_err(|_| Error::Numerical("the eigenvalue decomposition did not converge".into()))?;
+    let values = (0..a.nrows()).map(|i| eigen.S()[i]).collect();
+    Ok((values, owned(eigen.U())))
+}

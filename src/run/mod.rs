@@ -1,0 +1,7 @@
+//! From claims to reports: trials in parallel, in a reproducible order, with progress.
+
+pub mod check;
+pub mod progress;
+
+pub use check::{CheckOptions, CheckReport, check};
+pub use progress::{Progress, Silent};

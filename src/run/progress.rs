@@ -1,0 +1,20 @@
+//! Progress, as long work reports it and as a terminal may show it.
+
+/// Told of the progress of long work; the command line shows it as a bar.
+pub trait Progress: Sync {
+    /// A piece of work of `total` steps begins.
+    fn start(&self, label: &str, total: u64);
+    /// `steps` more of them are done.
+    fn advance(&self, steps: u64);
+    /// The work is done.
+    fn finish(&self);
+}
+
+/// Says nothing.
+pub struct Silent;
+
+impl Progress for Silent {
+    fn start(&self, _label: &str, _total: u64) {}
+    fn advance(&self, _steps: u64) {}
+    fn finish(&self) {}
+}

@@ -1,0 +1,239 @@
+//! The mixture of noisy low-rank Gaussians: AoT Definition 1.
+//!
+//! Token i of cluster k is  z_i = U_k a_i + Σ_{j≠k} U_j e_{i,j}  with a_i ~ N(0, I_{p_k}) and
+//! e_{i,j} ~ N(0, δ² I_{p_j}), all independent. Tokens are columns, ordered by cluster.
+//!
+//! With jointly orthonormal bases the coefficients Y_k = U_kᵀZ (p_k, N) carry everything: column i
+//! of Y_k is a_i when i is in cluster k and e_{i,k} otherwise, and neither the operators nor the
+//! SNR see the bases themselves. [`Mixture::head`] draws one Y_k alone, so that a draw of any size
+//! needs memory for one head at a time.
+
+use crate::error::{Error, Result};
+use crate::linalg::{Real, Threads, coherent_bases, gemm, haar_basis, orthonormal_bases};
+use crate::rng::{Generator, Streams};
+use ndarray::parallel::prelude::*;
+use ndarray::{Array2, Axis, ShapeBuilder};
+use rand_distr::{Distribution, StandardNormal};
+
+/// Columns that share one random stream. Part of the sample's definition: changing it changes draws.
+const BLOCK: usize = 256;
+
+/// How the K bases lie to each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bases {
+    /// `[U_1 .. U_K]` orthonormal and jointly Haar: AoT Eq. (7).
+    Orthonormal,
+    /// Independent Haar bases: coherent by about sqrt(p/d), the case that the paper's footnote waves at.
+    Independent,
+    /// U_kᵀU_l = c·I for every pair: all principal cosines equal the given c in [0, 1).
+    Coherent(f64),
+}
+
+/// AoT Definition 1 with its parameters.
+///
+/// ```
+/// use attnlab::{rng::Streams, sample::Mixture};
+/// let mixture = Mixture::balanced(60, 2, 8, 0.1).unwrap(); // N, K, p, delta
+/// let draw = mixture.draw(&Streams::new(1, "doc", 0, 0)).unwrap();
+/// assert_eq!(draw.tokens.dim(), (16, 60)); // (d, N), d = K p unless set
+/// assert_eq!(draw.labels[29], 0);
+/// assert_eq!(draw.labels[30], 1);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mixture {
+    /// Tokens per cluster, N_k.
+    pub counts: Vec<usize>,
+    /// Dimension of each subspace, p_k.
+    pub dims: Vec<usize>,
+    /// Ambient dimension d.
+    pub ambient: usize,
+    /// Noise level δ ≥ 0.
+    pub delta: f64,
+    /// How the bases lie to each other.
+    pub bases: Bases,
+}
+
+/// One draw of a [`Mixture`].
+#[derive(Clone, Debug)]
+pub struct Draw {
+    /// Z (d, N).
+    pub tokens: Array2<f64>,
+    /// U_k, each (d, p_k).
+    pub bases: Vec<Array2<f64>>,
+    /// Cluster of each token, from 0.
+    pub labels: Vec<usize>,
+}
+
+impl Mixture {
+    /// K clusters of N/K tokens in p dimensions each, orthonormal bases, d = K p: the setting of
+    /// AoT Theorem 1.
+    ///
+    /// # Errors
+    /// When `tokens` is not a positive multiple of `clusters`, `dim` is 0 or `delta` is not ≥ 0.
+    pub fn balanced(tokens: usize, clusters: usize, dim: usize, delta: f64) -> Result<Self> {
+        if clusters == 0 {
+            return Err(Error::invalid("clusters", 0, "a whole number >= 1"));
+        }
+        if tokens == 0 || !tokens.is_multiple_of(clusters) {
+            let allowed = format!("a positive multiple of clusters = {clusters}");
+            return Err(Error::invalid("tokens", tokens, allowed));
+        }
+        let mixture = Mixture {
+            counts: vec![tokens / clusters; clusters],
+            dims: vec![dim; clusters],
+            ambient: clusters * dim,
+            delta,
+            bases: Bases::Orthonormal,
+        };
+        mixture.validate()?;
+        Ok(mixture)
+    }
+
+    /// Refuses what cannot be drawn.
+    ///
+    /// # Errors
+    /// Names the parameter, its value and what is allowed.
+    pub fn validate(&self) -> Result<()> {
+        if !(self.delta >= 0.0 && self.delta.is_finite()) {
+            return Err(Error::invalid("delta", self.delta, "a finite number >= 0"));
+        }
+        if self.counts.is_empty() || self.counts.len() != self.dims.len() {
+            let expected = format!("one count per subspace ({})", self.dims.len());
+            return Err(Error::shape("counts", self.counts.len(), expected));
+        }
+        if let Some(k) = self.counts.iter().position(|n| *n == 0) {
+            return Err(Error::invalid(
+                format!("counts[{k}]"),
+                0,
+                "a whole number >= 1",
+            ));
+        }
+        if let Some(k) = self.dims.iter().position(|p| *p == 0) {
+            let name = if self.dims.iter().all(|p| *p == 0) {
+                "dim".into()
+            } else {
+                format!("dims[{k}]")
+            };
+            return Err(Error::invalid(name, 0, "a whole number >= 1"));
+        }
+        let (total, largest) = (self.dims.iter().sum(), self.dims.iter().max().copied());
+        let need = match self.bases {
+            Bases::Orthonormal => total,
+            Bases::Independent => largest.unwrap_or(0),
+            Bases::Coherent(_) => total + self.dims[0],
+        };
+        if self.ambient < need {
+            let allowed = format!("these bases need at least {need} dimensions");
+            return Err(Error::invalid("ambient", self.ambient, allowed));
+        }
+        if let Bases::Coherent(_) = self.bases
+            && self.dims.iter().any(|p| *p != self.dims[0])
+        {
+            return Err(Error::shape(
+                "dims",
+                &self.dims,
+                "equal dimensions for coherent bases",
+            ));
+        }
+        Ok(())
+    }
+
+    /// N, the number of tokens.
+    pub fn tokens(&self) -> usize {
+        self.counts.iter().sum()
+    }
+
+    /// K, the number of clusters.
+    pub fn clusters(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// Cluster of each token, from 0.
+    pub fn labels(&self) -> Vec<usize> {
+        let of = |(k, n): (usize, &usize)| std::iter::repeat_n(k, *n);
+        self.counts.iter().enumerate().flat_map(of).collect()
+    }
+
+    /// The token indices of cluster k, C_k.
+    pub fn cluster(&self, k: usize) -> std::ops::Range<usize> {
+        let start = self.counts[..k].iter().sum();
+        start..start + self.counts[k]
+    }
+
+    /// The latent coefficients of subspace k, (p_k, N) and column-major: column i is a_i for i in
+    /// C_k and e_{i,k} otherwise. With orthonormal bases this is U_kᵀZ. Drawn in f64 and rounded
+    /// once to `T`, in parallel over blocks of columns with a stream each.
+    pub fn head<T: Real>(&self, k: usize, streams: &Streams) -> Array2<T> {
+        let own = self.cluster(k);
+        let mut y = Array2::<T>::zeros((self.dims[k], self.tokens()).f());
+        y.axis_chunks_iter_mut(Axis(1), BLOCK)
+            .into_par_iter()
+            .enumerate()
+            .for_each(|(block, mut columns)| {
+                let mut rng = head_block(streams, k, block);
+                for (j, mut column) in columns.columns_mut().into_iter().enumerate() {
+                    let scale = if own.contains(&(block * BLOCK + j)) {
+                        1.0
+                    } else {
+                        self.delta
+                    };
+                    column.mapv_inplace(|_| {
+                        let g: f64 = StandardNormal.sample(&mut rng);
+                        T::of_f64(scale * g)
+                    });
+                }
+            });
+        y
+    }
+
+    /// The bases of a trial.
+    ///
+    /// # Errors
+    /// As [`Mixture::validate`].
+    pub fn draw_bases(&self, streams: &Streams) -> Result<Vec<Array2<f64>>> {
+        self.validate()?;
+        let mut rng = streams.part("bases", 0);
+        match self.bases {
+            Bases::Orthonormal => orthonormal_bases(self.ambient, &self.dims, &mut rng),
+            Bases::Independent => {
+                let one = |(k, p): (usize, &usize)| {
+                    haar_basis(self.ambient, *p, &mut streams.part("bases", k as u64))
+                };
+                self.dims.iter().enumerate().map(one).collect()
+            }
+            Bases::Coherent(c) => {
+                coherent_bases(self.ambient, self.dims[0], self.clusters(), c, &mut rng)
+            }
+        }
+    }
+
+    /// Tokens, bases and labels of one trial: Z = Σ_k U_k Y_k.
+    ///
+    /// # Errors
+    /// As [`Mixture::validate`].
+    pub fn draw(&self, streams: &Streams) -> Result<Draw> {
+        let bases = self.draw_bases(streams)?;
+        let mut tokens = Array2::zeros((self.ambient, self.tokens()).f());
+        for (k, basis) in bases.iter().enumerate() {
+            let y = self.head::<f64>(k, streams);
+            gemm(
+                1.0,
+                basis.view(),
+                y.view(),
+                k > 0,
+                tokens.view_mut(),
+                Threads::All,
+            );
+        }
+        Ok(Draw {
+            tokens,
+            bases,
+            labels: self.labels(),
+        })
+    }
+}
+
+fn head_block(streams: &Streams, k: usize, block: usize) -> Generator {
+    // Heads and blocks share one index space: 2^32 blocks of columns are never reached.
+    streams.part("coefficients", ((k as u64) << 32) | block as u64)
+}
