@@ -4,11 +4,20 @@
 //! `ndarray-linalg`. Data are `ndarray` arrays throughout: the engine works on views of their
 //! memory and copies nothing.
 
-mod engine;
+mod faer_engine;
 mod haar;
+#[cfg(feature = "lapack")]
+mod lapack_engine;
 mod scalar;
 
-pub use engine::{gemm, qr_q, singular_values, symmetric_eigen};
+// Both engines have the same four functions; the feature `lapack` builds both and uses the second,
+// so that tests can hold them against each other.
+#[cfg(not(feature = "lapack"))]
+use faer_engine as engine;
+#[cfg(feature = "lapack")]
+use lapack_engine as engine;
+
+pub use engine::{ENGINE, gemm, qr_q, singular_values, symmetric_eigen};
 pub use haar::{
     coherent_bases, haar_basis, normal_matrix, orthonormal_bases, orthonormality_defect,
 };

@@ -16,9 +16,9 @@ pub const MAX_TRIALS: u64 = 100_000;
 /// than the distribution function is accurate for.
 ///
 /// ```
-/// // R: binom.test(18, 20)$conf.int gives 0.6830173 0.9876515
+/// // scipy.stats.binomtest(18, 20).proportion_ci(.95, 'exact'): 0.6830172859809209, 0.9876514728297041
 /// let e = attnlab::stats::binomial(18, 20, 0.95).unwrap();
-/// assert!((e.low - 0.6830173).abs() < 1e-7 && (e.high - 0.9876515).abs() < 1e-7);
+/// assert!((e.low - 0.6830172859809209).abs() < 1e-12 && (e.high - 0.9876514728297041).abs() < 1e-12);
 /// ```
 pub fn binomial(successes: u64, trials: u64, level: f64) -> Result<Estimate> {
     validate_level(level)?;

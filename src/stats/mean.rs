@@ -11,9 +11,9 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 /// With fewer than two values, or a level outside (0, 1).
 ///
 /// ```
-/// // R: t.test(c(1, 2, 4, 7))$conf.int gives -0.7105834 7.7105834
+/// // scipy.stats.t.interval(.95, 3, mean, sem([1, 2, 4, 7])) gives -0.7099807422985158, 7.709980742298516
 /// let e = attnlab::stats::mean(&[1.0, 2.0, 4.0, 7.0], 0.95).unwrap();
-/// assert!((e.low + 0.7105834).abs() < 1e-6 && (e.high - 7.7105834).abs() < 1e-6);
+/// assert!((e.low + 0.7099807422985158).abs() < 1e-9 && (e.high - 7.709980742298516).abs() < 1e-9);
 /// ```
 pub fn mean(values: &[f64], level: f64) -> Result<Estimate> {
     validate_level(level)?;

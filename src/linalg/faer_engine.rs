@@ -1,9 +1,13 @@
-//! The engine: faer over ndarray's memory.
+//! The default engine: faer, pure Rust, over ndarray's memory.
 
 use super::{Real, Threads};
 use crate::error::{Error, Result};
 use faer::{Accum, MatMut, MatRef, Par};
 use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, ShapeBuilder};
+
+/// Name of the engine, for `doctor` and reports.
+#[cfg_attr(feature = "lapack", allow(dead_code))]
+pub const ENGINE: &str = "faer";
 
 fn view<'a, T>(a: &'a ArrayView2<'_, T>) -> MatRef<'a, T> {
     let strides = a.strides();
@@ -114,4 +118,57 @@ pub fn symmetric_eigen<T: Real>(a: ArrayView2<T>) -> Result<(Array1<T>, Array2<T
         .map_err(|_| Error::Numerical("the eigenvalue decomposition did not converge".into()))?;
     let values = (0..a.nrows()).map(|i| eigen.S()[i]).collect();
     Ok((values, owned(eigen.U())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::{array, s};
+
+    /// The raw-parts views must follow any strides: transposed, sliced with steps, reversed.
+    #[test]
+    fn views_follow_any_strides() {
+        let a = Array2::from_shape_fn((6, 8), |(i, j)| (10 * i + j) as f64);
+        let b = Array2::from_shape_fn((8, 6).f(), |(i, j)| (i as f64) - 2.0 * (j as f64));
+        let views = [
+            a.view(),
+            a.slice(s![..;2, 1..7]),
+            a.slice(s![..;-1, ..;-2]),
+            b.t(),
+        ];
+        for left in &views {
+            let right = left.t();
+            let mut c = Array2::zeros((left.nrows(), left.nrows()));
+            gemm(1.0, left.view(), right, false, c.view_mut(), Threads::One);
+            assert_eq!(c, left.dot(&right));
+            // A strided, reversed destination too.
+            let mut wide = Array2::zeros((2 * left.nrows(), left.nrows()));
+            gemm(
+                2.0,
+                left.view(),
+                right,
+                false,
+                wide.slice_mut(s![..;-2, ..]),
+                Threads::All,
+            );
+            let mut expected = left.dot(&right) * 2.0;
+            expected.invert_axis(ndarray::Axis(0));
+            assert_eq!(wide.slice(s![1..;2, ..]), expected);
+        }
+    }
+
+    #[test]
+    fn empty_products_are_zero_or_nothing() {
+        let (a, b) = (Array2::<f64>::zeros((3, 0)), Array2::<f64>::zeros((0, 2)));
+        let mut c = array![[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]];
+        gemm(1.0, a.view(), b.view(), false, c.view_mut(), Threads::One);
+        assert_eq!(c, Array2::<f64>::zeros((3, 2)));
+    }
+
+    #[test]
+    fn rank_deficient_columns_are_refused() {
+        let a = array![[1.0, 2.0], [0.0, 0.0], [0.0, 0.0]];
+        assert!(qr_q(a.view()).is_err());
+        assert!(qr_q(a.t()).is_err());
+    }
 }
