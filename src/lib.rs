@@ -5,6 +5,7 @@ pub mod claim;
 pub mod error;
 pub mod linalg;
 pub mod measure;
+pub mod params;
 pub mod rng;
 pub mod run;
 pub mod sample;

@@ -6,14 +6,13 @@
 //! variants that must come back refuted, or the check would be one that cannot fail.
 
 mod outcome;
-pub mod params;
 pub mod registry;
 pub mod verdict;
 
 mod aot_mssa_is_mhsa;
 
+pub use crate::params::{self, Domain, Params, Schema, Spec};
 pub use outcome::{Outcome, Promise, Relation, Witness};
-pub use params::{Domain, Params, Schema, Spec};
 pub use verdict::{Judgement, Verdict, VerdictKind};
 
 use crate::error::Result;

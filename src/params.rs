@@ -5,6 +5,7 @@
 //! what to write instead.
 
 use crate::error::{Error, Result};
+use ndarray::Array2;
 use serde_json::{Map, Value};
 
 /// What a parameter may be.
@@ -27,9 +28,20 @@ pub enum Domain {
     Choice(&'static [&'static str]),
     /// true or false.
     Flag,
+    /// A JSON array of at least one number, each in the given domain.
+    Vector(&'static Domain),
+    /// A JSON array of rows of equal length, each entry in the given domain.
+    Matrix(&'static Domain),
 }
 
 impl Domain {
+    /// Any finite number.
+    pub const FINITE: Domain = Domain::Number {
+        low: f64::NEG_INFINITY,
+        low_in: false,
+        high: f64::INFINITY,
+        high_in: false,
+    };
     /// Any number ≥ 0.
     pub const NON_NEGATIVE: Domain = Domain::Number {
         low: 0.0,
@@ -64,6 +76,9 @@ impl Domain {
         match *self {
             Domain::Whole(low, u64::MAX) => format!("a whole number >= {low}"),
             Domain::Whole(low, high) => format!("a whole number from {low} to {high}"),
+            Domain::Number { low, high, .. } if low.is_infinite() && high.is_infinite() => {
+                "a finite number".into()
+            }
             Domain::Number {
                 low, low_in, high, ..
             } if high.is_infinite() => {
@@ -83,6 +98,11 @@ impl Domain {
             }
             Domain::Choice(words) => format!("one of {}", words.join(", ")),
             Domain::Flag => "true or false".into(),
+            Domain::Vector(entry) => format!("an array such as [1, 2], each {}", entry.allowed()),
+            Domain::Matrix(entry) => format!(
+                "rows of equal length such as [[1, 0], [0, 1]], each entry {}",
+                entry.allowed()
+            ),
         }
     }
 
@@ -101,6 +121,18 @@ impl Domain {
             }),
             Domain::Choice(words) => value.as_str().is_some_and(|s| words.contains(&s)),
             Domain::Flag => value.is_boolean(),
+            Domain::Vector(entry) => value
+                .as_array()
+                .is_some_and(|v| !v.is_empty() && v.iter().all(|x| entry.contains(x))),
+            Domain::Matrix(entry) => {
+                let row = Domain::Vector(entry);
+                value.as_array().is_some_and(|rows| {
+                    let width = |r: &Value| r.as_array().map_or(0, Vec::len);
+                    rows.iter()
+                        .all(|r| row.contains(r) && width(r) == width(&rows[0]))
+                        && !rows.is_empty()
+                })
+            }
         }
     }
 }
@@ -246,6 +278,29 @@ impl Params {
         self.get(name).as_bool().unwrap_or_else(|| undeclared(name))
     }
 
+    /// A vector.
+    ///
+    /// # Panics
+    /// As [`Params::f64`].
+    pub fn vector(&self, name: &str) -> Vec<f64> {
+        numbers(self.get(name)).unwrap_or_else(|| undeclared(name))
+    }
+
+    /// A matrix, given by its rows.
+    ///
+    /// # Panics
+    /// As [`Params::f64`].
+    pub fn matrix(&self, name: &str) -> Array2<f64> {
+        let rows = self.get(name).as_array().map(|rows| {
+            let all: Option<Vec<_>> = rows.iter().map(numbers).collect();
+            all.unwrap_or_else(|| undeclared(name))
+        });
+        let rows = rows.unwrap_or_else(|| undeclared(name));
+        let width = rows.first().map_or(0, Vec::len);
+        Array2::from_shape_vec((rows.len(), width), rows.concat())
+            .unwrap_or_else(|_| undeclared(name))
+    }
+
     /// As a JSON object, in the order of the schema.
     pub fn as_json(&self) -> &Map<String, Value> {
         &self.0
@@ -261,6 +316,50 @@ impl Params {
     }
 }
 
+fn numbers(value: &Value) -> Option<Vec<f64>> {
+    value.as_array()?.iter().map(Value::as_f64).collect()
+}
+
 fn undeclared<T>(name: &str) -> T {
     panic!("the schema declares no parameter '{name}' of this type")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn resolve(domain: Domain, value: Value) -> Result<Params> {
+        let set = json!({ "x": value });
+        let set = set.as_object().cloned().unwrap_or_default();
+        Params::resolve(&vec![Spec::required("x", domain, "")], &set)
+    }
+
+    #[test]
+    fn vectors_and_matrices_are_read_and_refused() {
+        let vector = Domain::Vector(&Domain::NON_NEGATIVE);
+        let x = resolve(vector, json!([1, 2.5])).unwrap();
+        assert_eq!(x.vector("x"), [1.0, 2.5]);
+        let matrix = Domain::Matrix(&Domain::FINITE);
+        let x = resolve(matrix, json!([[1, -2, 3], [4, 5, 6]])).unwrap();
+        assert_eq!(x.matrix("x").dim(), (2, 3));
+        assert_eq!(x.matrix("x")[[0, 1]], -2.0);
+        for bad in [
+            json!([]),
+            json!([1, -1]),
+            json!(1),
+            json!([[1]]),
+            json!(["a"]),
+        ] {
+            assert!(resolve(vector, bad).is_err());
+        }
+        for bad in [json!([]), json!([[]]), json!([[1], [1, 2]]), json!([1, 2])] {
+            assert!(resolve(matrix, bad).is_err());
+        }
+        let message = resolve(vector, json!([1, -1])).unwrap_err().to_string();
+        assert_eq!(
+            message,
+            "x = [1,-1] is not allowed: an array such as [1, 2], each a finite number >= 0"
+        );
+    }
 }
