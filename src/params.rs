@@ -106,6 +106,22 @@ impl Domain {
         }
     }
 
+    /// One spelling for equal values, so that `eta=1` and `eta=1.0` are the same cell.
+    fn canonical(&self, value: Value) -> Value {
+        match (self, &value) {
+            (Domain::Number { .. }, Value::Number(number)) => number.as_f64().into(),
+            (Domain::Vector(entry) | Domain::Matrix(entry), Value::Array(items)) => {
+                let inner = if matches!(self, Domain::Matrix(_)) {
+                    &Domain::Vector(entry)
+                } else {
+                    entry
+                };
+                items.iter().map(|v| inner.canonical(v.clone())).collect()
+            }
+            _ => value,
+        }
+    }
+
     fn contains(&self, value: &Value) -> bool {
         match *self {
             Domain::Whole(low, high) => value.as_u64().is_some_and(|n| (low..=high).contains(&n)),
@@ -231,7 +247,10 @@ impl Params {
             let value = match (set.get(spec.name), &spec.default) {
                 (Some(value), _) => value.clone(),
                 (None, Fallback::Fixed(value)) => value.clone(),
-                (None, Fallback::Derived(_, compute)) => compute(&params).into(),
+                (None, Fallback::Derived(_, compute)) => match spec.domain {
+                    Domain::Whole(..) => (compute(&params) as u64).into(),
+                    _ => compute(&params).into(),
+                },
                 (None, Fallback::Required) => {
                     let allowed = format!("write --set {}=<{}>", spec.name, spec.domain.allowed());
                     return Err(Error::invalid(spec.name, "(not set)", allowed));
@@ -240,6 +259,7 @@ impl Params {
             if !spec.domain.contains(&value) {
                 return Err(Error::invalid(spec.name, value, spec.domain.allowed()));
             }
+            let value = spec.domain.canonical(value);
             params.0.insert(spec.name.to_string(), value);
         }
         Ok(params)
@@ -361,5 +381,18 @@ mod tests {
             message,
             "x = [1,-1] is not allowed: an array such as [1, 2], each a finite number >= 0"
         );
+    }
+
+    #[test]
+    fn one_cell_however_a_number_is_spelled() {
+        let cell = |v: Value| resolve(Domain::POSITIVE, v).unwrap().cell();
+        assert_eq!(cell(json!(1)), cell(json!(1.0)));
+        assert_ne!(cell(json!(1)), cell(json!(1.5)));
+        let vector = Domain::Vector(&Domain::FINITE);
+        assert_eq!(
+            resolve(vector, json!([1, 2])).unwrap().cell(),
+            resolve(vector, json!([1.0, 2.0])).unwrap().cell()
+        );
+        assert!(resolve(Domain::Whole(1, 9), json!(2.5)).is_err());
     }
 }
