@@ -5,11 +5,13 @@
 //! into a [`Verdict`] that always comes with an interval. Each claim ships with mutants: false
 //! variants that must come back refuted, or the check would be one that cannot fail.
 
+pub mod docs;
 mod outcome;
 pub mod registry;
 pub mod verdict;
 
 mod aot_mssa_is_mhsa;
+pub mod aot_setting;
 
 pub use crate::params::{self, Domain, Params, Schema, Spec};
 pub use outcome::{Outcome, Promise, Relation, Witness};

@@ -1,0 +1,171 @@
+//! What the claims of the attention-only transformer share: the parameters of Definition 1 and of
+//! the network, and the printed hypotheses of Lemmas 2 and 3 with their margins.
+
+use super::{Domain, Hypothesis, Params, Schema, Spec};
+use crate::error::Result;
+use crate::sample::Mixture;
+
+/// N, K, p and δ of Definition 1 in the setting of the proofs: equal clusters, orthonormal bases.
+/// δ defaults to the upper end of (11), √(log N / p) / 8.
+pub fn mixture_schema(tokens: u64, clusters: u64, dim: u64) -> Schema {
+    let whole = Domain::Whole(1, u64::MAX);
+    vec![
+        Spec::new(
+            "tokens",
+            whole,
+            tokens,
+            "N, number of tokens, a multiple of K",
+        ),
+        Spec::new(
+            "clusters",
+            whole,
+            clusters,
+            "K, number of clusters and of heads",
+        ),
+        Spec::new("dim", whole, dim, "p, dimension of each subspace"),
+        Spec::derived(
+            "delta",
+            Domain::NON_NEGATIVE,
+            "sqrt(log(tokens) / dim) / 8",
+            |p| delta_limit(p.f64("tokens"), p.f64("dim")),
+            "δ, noise level",
+        ),
+    ]
+}
+
+/// η, τ and the depth L of the unrolled network.
+pub fn network_schema(layers: u64) -> Schema {
+    vec![
+        Spec::new("eta", Domain::POSITIVE, 0.5, "η, step size"),
+        Spec::new("tau", Domain::LEFT_OPEN_UNIT, 0.55, "τ, threshold of φ"),
+        Spec::new(
+            "layers",
+            Domain::Whole(1, 10_000),
+            layers,
+            "L, number of layers",
+        ),
+    ]
+}
+
+/// The mixture that the parameters describe.
+///
+/// # Errors
+/// As [`Mixture::balanced`].
+pub fn mixture(params: &Params) -> Result<Mixture> {
+    Mixture::balanced(
+        params.usize("tokens"),
+        params.usize("clusters"),
+        params.usize("dim"),
+        params.f64("delta"),
+    )
+}
+
+/// Upper end of δ in (11): √(log N / p) / 8.
+pub fn delta_limit(tokens: f64, dim: f64) -> f64 {
+    (tokens.ln() / dim).sqrt() / 8.0
+}
+
+/// (11): N ≥ 8πK² log³N and δ ≤ √(log N / p) / 8.
+pub fn hypotheses_11(params: &Params) -> Vec<Hypothesis> {
+    let (n, k, p) = (
+        params.f64("tokens"),
+        params.f64("clusters"),
+        params.f64("dim"),
+    );
+    let needed = 8.0 * std::f64::consts::PI * k * k * n.ln().powi(3);
+    let limit = delta_limit(n, p);
+    // The default δ is this limit: one rounding must not put it outside.
+    let slack = 4.0 * f64::EPSILON * limit;
+    vec![
+        Hypothesis::new("tokens (11)", "N >= 8 pi K^2 log^3 N", n - needed),
+        Hypothesis::new(
+            "delta (11)",
+            "delta <= sqrt(log N / p) / 8",
+            limit + slack - params.f64("delta"),
+        ),
+    ]
+}
+
+/// p ≥ factor (√log N + 1)²: factor 16 in Lemma 2, 64 in Lemma 3.
+pub fn hypothesis_dim(params: &Params, lemma: Lemma) -> Hypothesis {
+    let needed = |factor: f64| factor * (params.f64("tokens").ln().sqrt() + 1.0).powi(2);
+    let p = params.f64("dim");
+    match lemma {
+        Lemma::Two => Hypothesis::new(
+            "dim (Lemma 2)",
+            "p >= 16 (sqrt(log N) + 1)^2",
+            p - needed(16.0),
+        ),
+        Lemma::Three => Hypothesis::new(
+            "dim (Lemma 3)",
+            "p >= 64 (sqrt(log N) + 1)^2",
+            p - needed(64.0),
+        ),
+    }
+}
+
+/// Which lemma's hypothesis on p.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lemma {
+    /// Lemma 2.
+    Two,
+    /// Lemma 3 and Theorem 1.
+    Three,
+}
+
+/// (29): 1/2 < τ ≤ 1 / (1 + N exp(-9p/32)), as two hypotheses.
+pub fn hypotheses_29(params: &Params) -> Vec<Hypothesis> {
+    let (n, p, tau) = (params.f64("tokens"), params.f64("dim"), params.f64("tau"));
+    let mut lower = Hypothesis::new("tau (29), lower end", "tau > 1/2", tau - 0.5);
+    lower.holds = tau > 0.5;
+    let upper = 1.0 / (1.0 + n * (-9.0 * p / 32.0).exp());
+    let printed = "tau <= 1 / (1 + N exp(-9p/32))";
+    vec![
+        lower,
+        Hypothesis::new("tau (29), upper end", printed, upper - tau),
+    ]
+}
+
+/// Every hypothesis of Lemma 3 and Theorem 1.
+pub fn hypotheses_theorem1(params: &Params) -> Vec<Hypothesis> {
+    let mut all = hypotheses_11(params);
+    all.push(hypothesis_dim(params, Lemma::Three));
+    all.extend(hypotheses_29(params));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn params(set: serde_json::Value) -> Params {
+        let schema = [mixture_schema(2000, 2, 900), network_schema(12)].concat();
+        Params::resolve(&schema, set.as_object().unwrap()).unwrap()
+    }
+
+    /// (11) holds from N = 177 515 on at K = 2 (solved with mpmath.findroot, 30 digits).
+    #[test]
+    fn the_boundary_of_11_is_where_it_is_printed() {
+        let holds = |n: u64| hypotheses_11(&params(json!({"tokens": n})))[0].holds;
+        assert!(!holds(177_514) && holds(177_516) && !holds(2000));
+    }
+
+    #[test]
+    fn defaults_lie_on_the_boundary_and_the_rest_is_strict() {
+        let names = |set| {
+            let all = hypotheses_theorem1(&params(set));
+            all.into_iter()
+                .filter(|h| !h.holds)
+                .map(|h| h.name)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(names(json!({})), ["tokens (11)", "dim (Lemma 3)"]);
+        assert_eq!(names(json!({"tokens": 200_000, "dim": 1300})), [""; 0]);
+        assert_eq!(
+            names(json!({"tokens": 200_000, "dim": 1300, "tau": 0.5})),
+            ["tau (29), lower end"]
+        );
+        assert_eq!(names(json!({"dim": 904})), ["tokens (11)"]);
+    }
+}

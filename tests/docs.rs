@@ -1,0 +1,42 @@
+//! The generated documentation is that of the registry as it stands.
+
+use attnlab::claim::{docs, registry};
+use std::path::Path;
+
+#[test]
+fn generated_pages_are_current() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let claims = registry::claims();
+    let mut pages = vec![
+        ("claims/README.md".to_string(), docs::index(&claims)),
+        ("DISCREPANCIES.md".to_string(), docs::discrepancies(&claims)),
+    ];
+    let one = |c: &Box<dyn attnlab::claim::Claim>| {
+        (
+            format!("claims/{}", docs::file_name(&**c)),
+            docs::page(&**c),
+        )
+    };
+    pages.extend(claims.iter().map(one));
+    if std::env::var_os("ATTNLAB_BLESS").is_some() {
+        let _ = std::fs::remove_dir_all(folder.join("claims"));
+        std::fs::create_dir_all(folder.join("claims")).unwrap();
+        for (name, text) in &pages {
+            std::fs::write(folder.join(name), text).unwrap();
+        }
+    }
+    for (name, text) in &pages {
+        let stored = std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+        let advice = "write it anew with ATTNLAB_BLESS=1 cargo test --test docs";
+        assert!(
+            stored == *text,
+            "docs/{name} is not what the registry says: {advice}"
+        );
+    }
+    let stored = std::fs::read_dir(folder.join("claims")).unwrap().count();
+    assert_eq!(
+        stored,
+        claims.len() + 1,
+        "docs/claims holds pages of claims that are gone"
+    );
+}
