@@ -2,9 +2,13 @@
 
 mod binomial;
 mod mean;
+mod multiplicity;
+mod rate;
 
 pub use binomial::{binomial, trials_for_lower_bound};
 pub use mean::{mean, t_quantile};
+pub use multiplicity::holm;
+pub use rate::log_log_slope;
 
 use serde::{Deserialize, Serialize};
 

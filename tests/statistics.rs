@@ -1,0 +1,96 @@
+//! Statistical honesty, tested by simulation: intervals cover at their level, Holm controls the
+//! family-wise error, and the exact interval refuses the range in which it would not be exact.
+
+use attnlab::rng::Streams;
+use attnlab::stats::{binomial, holm, log_log_slope, mean, trials_for_lower_bound};
+use rand::RngExt;
+use rand_distr::{Distribution, StandardNormal};
+
+fn rng(name: &str, trial: u64) -> attnlab::rng::Generator {
+    Streams::new(7, "tests.statistics", 0, trial).part(name, 0)
+}
+
+/// Share of `runs` in which `covered` holds, with a lower bound that a share of true coverage
+/// `level` passes but for one seed in 10^6.
+fn covers(level: f64, runs: u64, covered: impl Fn(u64) -> bool) {
+    let hits = (0..runs).filter(|t| covered(*t)).count() as u64;
+    let share = binomial(hits, runs, 1.0 - 2e-6).unwrap();
+    assert!(share.high >= level, "claimed {level}, seen {share:?}");
+}
+
+#[test]
+fn binomial_intervals_cover() {
+    for q in [0.02, 0.5, 0.97] {
+        covers(0.9, 2000, |t| {
+            let mut rng = rng("binomial", t);
+            let hits = (0..60).filter(|_| rng.random::<f64>() < q).count() as u64;
+            binomial(hits, 60, 0.9).unwrap().covers(q)
+        });
+    }
+}
+
+#[test]
+fn mean_and_slope_intervals_cover() {
+    covers(0.95, 2000, |t| {
+        let mut rng = rng("mean", t);
+        let values: Vec<f64> = StandardNormal.sample_iter(&mut rng).take(5).collect();
+        mean(&values, 0.95).unwrap().covers(0.0)
+    });
+    covers(0.95, 2000, |t| {
+        let mut rng = rng("slope", t);
+        let x = [10.0_f64, 30.0, 100.0, 300.0, 1000.0];
+        let y = x.map(|x| {
+            let error: f64 = StandardNormal.sample(&mut rng);
+            2.0 * x.powf(-0.7) * (0.1 * error).exp()
+        });
+        log_log_slope(&x, &y, 0.95).unwrap().covers(-0.7)
+    });
+}
+
+/// Six true null hypotheses, two of them the same test twice: dependence must not matter.
+#[test]
+fn holm_controls_the_family_wise_error() {
+    let (runs, alpha) = (4000, 0.1);
+    let false_alarm = |adjust: &dyn Fn(&[f64]) -> Vec<f64>| {
+        let one = |t: &u64| {
+            let mut rng = rng("holm", *t);
+            let mut p: Vec<f64> = (0..5).map(|_| rng.random()).collect();
+            p.push(p[0]);
+            adjust(&p).iter().any(|p| *p <= alpha)
+        };
+        let alarms = (0..runs).filter(one).count() as u64;
+        binomial(alarms, runs, 1.0 - 2e-6).unwrap()
+    };
+    assert!(false_alarm(&holm).low <= alpha);
+    // The same test must notice that raw p-values do not control it.
+    assert!(false_alarm(&|p| p.to_vec()).low > alpha);
+}
+
+#[test]
+fn exact_intervals_at_the_ends_and_beyond_their_range() {
+    let none = binomial(0, 20, 0.95).unwrap();
+    // 1 - 0.025^(1/20), by hand.
+    assert_eq!(none.low, 0.0);
+    assert!((none.high - (1.0 - 0.025_f64.powf(0.05))).abs() < 1e-12);
+    assert_eq!(binomial(20, 20, 0.95).unwrap().high, 1.0);
+    // scipy.stats.binomtest(49876, 100000).proportion_ci(.95, 'exact')
+    let large = binomial(49_876, 100_000, 0.95).unwrap();
+    assert!(
+        (large.low - 0.4956561079872105).abs() < 1e-9
+            && (large.high - 0.5018639639441216).abs() < 1e-9
+    );
+    assert_eq!(
+        binomial(1, 100_001, 0.95).unwrap_err().to_string(),
+        "trials = 100001 is not allowed: 1 to 100000: beyond that the incomplete beta function \
+         behind exact binomial intervals is not accurate"
+    );
+    assert_eq!(
+        binomial(1, 10, 2.0).unwrap_err().to_string(),
+        "level = 2 is not allowed: a number in (0, 1), such as 0.95"
+    );
+    // 0.9^36 = 0.0225 < 0.025 < 0.9^35.
+    assert_eq!(trials_for_lower_bound(0.9, 0.95), Some(36));
+    assert!(binomial(36, 36, 0.95).unwrap().low >= 0.9);
+    assert!(binomial(35, 35, 0.95).unwrap().low < 0.9);
+    assert_eq!(trials_for_lower_bound(1.0, 0.95), None);
+}
