@@ -53,6 +53,19 @@ pub enum Error {
         /// What is wrong in it, and where.
         problem: String,
     },
+    /// Work that does not fit into memory, refused before it begins.
+    #[error(
+        "{work} needs {needed} of memory and {available} is available: write smaller parameters, \
+         or use a larger machine"
+    )]
+    Memory {
+        /// What was asked for.
+        work: String,
+        /// What it needs at its peak.
+        needed: String,
+        /// What there is.
+        available: String,
+    },
     /// A computation that cannot give an accurate answer.
     #[error("{0}")]
     Numerical(String),

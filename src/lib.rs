@@ -2,6 +2,7 @@
 
 pub mod attention;
 pub mod claim;
+pub mod cli;
 pub mod error;
 pub mod linalg;
 pub mod measure;

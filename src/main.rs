@@ -1,1 +1,5 @@
-fn main() {}
+//! The `attnlab` command.
+
+fn main() -> std::process::ExitCode {
+    attnlab::cli::main()
+}

@@ -8,6 +8,9 @@ use crate::error::{Error, Result};
 use ndarray::Array2;
 use serde_json::{Map, Value};
 
+/// 2^53: whole numbers up to here are exact in f64.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
 /// What a parameter may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Domain {
@@ -110,6 +113,13 @@ impl Domain {
     fn canonical(&self, value: Value) -> Value {
         match (self, &value) {
             (Domain::Number { .. }, Value::Number(number)) => number.as_f64().into(),
+            // People write N as 1e5; up to 2^53 such a number is exact.
+            (Domain::Whole(..), Value::Number(number)) => match number.as_f64() {
+                Some(x) if number.is_f64() && x.fract() == 0.0 && (0.0..=EXACT).contains(&x) => {
+                    (x as u64).into()
+                }
+                _ => value,
+            },
             (Domain::Vector(entry) | Domain::Matrix(entry), Value::Array(items)) => {
                 let inner = if matches!(self, Domain::Matrix(_)) {
                     &Domain::Vector(entry)
@@ -256,10 +266,10 @@ impl Params {
                     return Err(Error::invalid(spec.name, "(not set)", allowed));
                 }
             };
+            let value = spec.domain.canonical(value);
             if !spec.domain.contains(&value) {
                 return Err(Error::invalid(spec.name, value, spec.domain.allowed()));
             }
-            let value = spec.domain.canonical(value);
             params.0.insert(spec.name.to_string(), value);
         }
         Ok(params)
@@ -394,5 +404,8 @@ mod tests {
             resolve(vector, json!([1.0, 2.0])).unwrap().cell()
         );
         assert!(resolve(Domain::Whole(1, 9), json!(2.5)).is_err());
+        let whole = resolve(Domain::Whole(1, 2000), json!(2e3)).unwrap();
+        assert_eq!(whole.as_json()["x"], json!(2000));
+        assert!(resolve(Domain::Whole(0, u64::MAX), json!(1e300)).is_err());
     }
 }

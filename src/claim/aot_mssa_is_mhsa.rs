@@ -69,6 +69,18 @@ impl Claim for MssaIsMhsa {
         ]
     }
 
+    fn memory(&self, params: &Params) -> u64 {
+        let value = |name| params.usize(name) as u64;
+        let (n, d) = (
+            value("tokens"),
+            value("clusters").saturating_mul(value("dim")),
+        );
+        // Scores, weights and one copy of them; tokens before and after, bases and heads.
+        let square = n.saturating_mul(n).saturating_mul(3);
+        let tokens = n.saturating_add(d).saturating_mul(d).saturating_mul(8);
+        square.saturating_add(tokens).saturating_mul(8)
+    }
+
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let (p, eta) = (params.usize("dim"), params.f64("eta"));
         let phi = Phi::parse(params.text("phi"), params.f64("tau"))?;

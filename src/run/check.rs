@@ -1,10 +1,10 @@
 //! `check`: one claim at one set of parameters, from hypotheses to verdict.
 
-use super::Progress;
+use super::{Progress, memory};
 use crate::claim::{Claim, Hypothesis, Kind, Outcome, Params, Verdict, VerdictKind, Witness};
 use crate::error::{Error, Result};
 use crate::rng::Streams;
-use crate::stats::{Estimate, validate_level};
+use crate::stats::{Estimate, MAX_TRIALS, validate_level};
 use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -102,12 +102,15 @@ pub fn check(
     let started = Instant::now();
     validate_level(options.level)?;
     let params = Params::resolve(&claim.schema(), set)?;
+    memory::ensure("one trial", claim.memory(&params))?;
     claim.validate(&params)?;
     let trials = options
         .trials
         .unwrap_or_else(|| claim.default_trials(&params));
-    if trials == 0 {
-        return Err(Error::invalid("trials", 0, "a whole number >= 1"));
+    if trials == 0 || trials > MAX_TRIALS {
+        // Refused before the work, not after it: no exact interval exists beyond.
+        let allowed = format!("a whole number from 1 to {MAX_TRIALS}");
+        return Err(Error::invalid("trials", trials, allowed));
     }
     let outcomes = outcomes(claim, &params, options.seed, trials, progress)?;
     let judgement = claim.judge(&params, &outcomes, options.level)?;

@@ -1,6 +1,8 @@
 //! From claims to reports: trials in parallel, in a reproducible order, with progress.
 
 pub mod check;
+pub mod files;
+pub mod memory;
 pub mod progress;
 
 pub use check::{CheckOptions, CheckReport, check};

@@ -78,10 +78,18 @@ impl Mixture {
             let allowed = format!("a positive multiple of clusters = {clusters}");
             return Err(Error::invalid("tokens", tokens, allowed));
         }
+        // K p numbers per token, or K p x K p of bases, must at least be addressable.
+        let ambient = clusters.checked_mul(dim);
+        let bytes = ambient.and_then(|d| d.checked_mul(tokens.max(d))?.checked_mul(8));
+        let Some(ambient) = ambient.filter(|_| bytes.is_some_and(|b| b <= isize::MAX as usize))
+        else {
+            let allowed = format!("tokens * clusters * dim with dim = {dim} fits into no memory");
+            return Err(Error::invalid("tokens", tokens, allowed));
+        };
         let mixture = Mixture {
             counts: vec![tokens / clusters; clusters],
             dims: vec![dim; clusters],
-            ambient: clusters * dim,
+            ambient,
             delta,
             bases: Bases::Orthonormal,
         };

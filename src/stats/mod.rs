@@ -5,7 +5,7 @@ mod mean;
 mod multiplicity;
 mod rate;
 
-pub use binomial::{binomial, trials_for_lower_bound};
+pub use binomial::{MAX_TRIALS, binomial, trials_for_lower_bound};
 pub use mean::{mean, t_quantile};
 pub use multiplicity::holm;
 pub use rate::log_log_slope;

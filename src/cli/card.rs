@@ -1,0 +1,138 @@
+//! Cards: all that there is to know about one claim before checking it.
+
+use super::format::{self, wrapped};
+use crate::claim::{Claim, Params, Schema};
+use crate::params::{Fallback, Spec};
+use serde_json::{Map, Value, json};
+
+const WIDTH: usize = 100;
+
+/// The card of a claim as JSON.
+pub fn claim_json(claim: &dyn Claim) -> Value {
+    let card = claim.card();
+    let schema = claim.schema();
+    let defaults = Params::resolve(&schema, &Map::new()).ok();
+    let mutants: Vec<_> = claim
+        .mutants()
+        .into_iter()
+        .map(|m| {
+            let set: Map<_, _> = m.set.into_iter().map(|(n, v)| (n.to_string(), v)).collect();
+            json!({ "name": m.name, "says": m.says, "set": set })
+        })
+        .collect();
+    json!({
+        "id": card.id,
+        "source": card.source(),
+        "title": card.title,
+        "statement": card.statement,
+        "kind": card.kind,
+        "expected": card.expected,
+        "corrected": card.corrected,
+        "parameters": parameters_json(&schema, defaults.as_ref()),
+        "hypotheses": defaults.as_ref().map(|p| claim.hypotheses(p)),
+        "trials": defaults.as_ref().map(|p| claim.default_trials(p)),
+        "mutants": mutants,
+    })
+}
+
+/// The parameters of a schema as JSON: name, what is allowed, default, meaning.
+pub fn parameters_json(schema: &Schema, defaults: Option<&Params>) -> Vec<Value> {
+    let one = |spec: &Spec| {
+        let formula = match spec.default {
+            Fallback::Derived(formula, _) => Some(formula),
+            _ => None,
+        };
+        json!({
+            "name": spec.name,
+            "allowed": spec.domain.allowed(),
+            "required": matches!(spec.default, Fallback::Required),
+            "default": default_of(spec, defaults),
+            "formula": formula,
+            "doc": spec.doc,
+        })
+    };
+    schema.iter().map(one).collect()
+}
+
+fn default_of(spec: &Spec, defaults: Option<&Params>) -> Value {
+    match &spec.default {
+        Fallback::Fixed(value) => value.clone(),
+        _ => defaults
+            .and_then(|p| p.as_json().get(spec.name).cloned())
+            .unwrap_or(Value::Null),
+    }
+}
+
+/// The card of a claim as text.
+pub fn claim_lines(claim: &dyn Claim) -> Vec<String> {
+    let card = claim.card();
+    let schema = claim.schema();
+    let defaults = Params::resolve(&schema, &Map::new()).ok();
+    let mut lines = vec![format!("{}: {}", card.id, card.title)];
+    lines.extend(wrapped(&card.source(), 2, WIDTH));
+    lines.extend(section("statement as printed", card.statement));
+    if let Some(corrected) = card.corrected {
+        lines.extend(section("what holds", corrected));
+    }
+    lines.push(format!("\n  expected verdict: {}", card.expected.name()));
+    if let Some(p) = &defaults {
+        lines.push(format!("  trials by default: {}", claim.default_trials(p)));
+        lines.extend(hypotheses(claim, p));
+    }
+    lines.extend(parameter_lines(&schema, defaults.as_ref()));
+    let rows: Vec<_> = claim
+        .mutants()
+        .iter()
+        .map(|m| vec![format!("    {}", m.name), m.says.to_string()])
+        .collect();
+    if !rows.is_empty() {
+        lines.push("\n  mutants (false variants, which must be refuted)".into());
+        lines.extend(format::table(&rows));
+    }
+    lines
+}
+
+fn section(name: &str, text: &str) -> Vec<String> {
+    let mut lines = vec![format!("\n  {name}")];
+    lines.extend(wrapped(text, 4, WIDTH));
+    lines
+}
+
+fn hypotheses(claim: &dyn Claim, defaults: &Params) -> Vec<String> {
+    let row = |h: &crate::claim::Hypothesis| {
+        let margin = format!("margin {} at the defaults", format::number(h.margin));
+        vec![format!("    {}", h.name), h.printed.to_string(), margin]
+    };
+    let rows: Vec<_> = claim.hypotheses(defaults).iter().map(row).collect();
+    let mut lines = format::table(&rows);
+    if !lines.is_empty() {
+        lines.insert(0, "\n  hypotheses".into());
+    }
+    lines
+}
+
+/// The parameters of a schema as text.
+pub fn parameter_lines(schema: &Schema, defaults: Option<&Params>) -> Vec<String> {
+    let row = |spec: &Spec| {
+        let default = match &spec.default {
+            Fallback::Required => "required".into(),
+            Fallback::Fixed(value) => format::value(value),
+            Fallback::Derived(formula, _) => match default_of(spec, defaults) {
+                Value::Null => formula.to_string(),
+                value => format!("{formula} = {}", format::value(&value)),
+            },
+        };
+        vec![
+            format!("    {}", spec.name),
+            default,
+            spec.doc.to_string(),
+            format!("({})", spec.domain.allowed()),
+        ]
+    };
+    let rows: Vec<_> = schema.iter().map(row).collect();
+    let mut lines = format::table(&rows);
+    if !lines.is_empty() {
+        lines.insert(0, "\n  parameters (--set name=value)".into());
+    }
+    lines
+}

@@ -1,0 +1,295 @@
+//! `attnlab check`: from claims to verdicts.
+
+use super::Status;
+use super::bar::Bar;
+use super::format::{number, pairs, table, wrapped};
+use super::input::{self, Parameters};
+use super::out::Out;
+use crate::claim::{Claim, Hypothesis, Params, VerdictKind, registry};
+use crate::error::{Error, Result};
+use crate::run::{CheckOptions, CheckReport, check};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+const EXAMPLES: &str = "\
+Examples:
+  attnlab check aot.mssa_is_mhsa
+  attnlab check aot.mssa_is_mhsa --set tokens=200 --set phi=hardmax --trials 100
+  attnlab check aot.mssa_is_mhsa --mutants       false variants, which must be refuted
+  attnlab check 'aot.*' --json | jq .verdict     a trailing * takes every claim that begins so
+  attnlab check --all
+
+A verdict is supported, refuted, inconclusive (more trials are needed), out-of-scope (a hypothesis
+fails at these parameters) or vacuous (nothing is promised). Exit status 0: every verdict is the
+expected one; 1: some are not; 2: bad usage or input.";
+
+/// Check claims by simulation and give verdicts
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Claims by id, as `attnlab list` shows them
+    #[arg(value_name = "ID", required_unless_present = "all")]
+    ids: Vec<String>,
+    /// Check every claim
+    #[arg(long, conflicts_with = "ids")]
+    all: bool,
+    #[command(flatten)]
+    parameters: Parameters,
+    /// Number of trials [default: the claim's own budget]
+    #[arg(long, value_name = "N", value_parser = input::positive, allow_negative_numbers = true)]
+    trials: Option<u64>,
+    /// Seed of every random stream
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole)]
+    #[arg(allow_negative_numbers = true)]
+    seed: u64,
+    /// Confidence level of the intervals
+    #[arg(long, value_name = "P", default_value_t = 0.95, value_parser = input::level)]
+    #[arg(allow_negative_numbers = true)]
+    level: f64,
+    /// Judge even where a hypothesis of the claim fails
+    #[arg(long)]
+    beyond_hypotheses: bool,
+    /// Also check the claims' mutants, each at its own parameters: they must be refuted
+    #[arg(long)]
+    mutants: bool,
+    /// One JSON object per claim and line
+    #[arg(long)]
+    json: bool,
+}
+
+/// One line of `check --json`: the report, and which mutant it is of, if any.
+#[derive(Serialize)]
+struct Line<'a> {
+    #[serde(flatten)]
+    report: &'a CheckReport,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mutant: Option<&'static str>,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
+    let claims = select(&args.ids, args.all)?;
+    let set = args.parameters.collect()?;
+    let strict = !args.all && !args.ids.iter().any(|id| id.ends_with('*'));
+    let sets = settings(&claims, &set, strict)?;
+    let options = CheckOptions {
+        seed: args.seed,
+        trials: args.trials,
+        level: args.level,
+        beyond_hypotheses: args.beyond_hypotheses,
+    };
+    let bar = Bar::new();
+    let mut tally = Tally::default();
+    for (claim, set) in claims.iter().zip(&sets) {
+        let report = check(&**claim, set, &options, &bar)?;
+        show(&report, Some(&**claim), None, args.json, out)?;
+        tally.add(&report);
+        if args.mutants {
+            for mutant in claim.mutants() {
+                let report = check_mutant(&mutant, &options, &bar)?;
+                show(&report, None, Some(&mutant), args.json, out)?;
+                tally.add(&report);
+            }
+        }
+    }
+    if !args.json && tally.total > 1 {
+        out.line(&tally.text())?;
+    }
+    Ok(tally.status())
+}
+
+/// A mutant at its own parameters and budget: what it must show does not depend on the user's.
+pub fn check_mutant(
+    mutant: &crate::claim::Mutant,
+    options: &CheckOptions,
+    progress: &dyn crate::run::Progress,
+) -> Result<CheckReport> {
+    let set = mutant.set.iter().cloned();
+    let set: Map<String, Value> = set.map(|(name, v)| (name.to_string(), v)).collect();
+    let options = CheckOptions {
+        trials: None,
+        beyond_hypotheses: false,
+        ..options.clone()
+    };
+    let mut report = check(&*mutant.claim, &set, &options, progress)?;
+    report.expected = VerdictKind::Refuted;
+    Ok(report)
+}
+
+/// The claims that the user named; `prefix*` takes all that begin so.
+fn select(ids: &[String], all: bool) -> Result<Vec<Box<dyn Claim>>> {
+    if all {
+        return Ok(registry::claims());
+    }
+    let mut chosen = vec![];
+    for id in ids {
+        let Some(prefix) = id.strip_suffix('*') else {
+            chosen.push(registry::find(id)?);
+            continue;
+        };
+        let before = chosen.len();
+        let begins = |c: &Box<dyn Claim>| c.card().id.starts_with(prefix);
+        chosen.extend(registry::claims().into_iter().filter(begins));
+        if chosen.len() == before {
+            return Err(Error::invalid(
+                "ID",
+                id,
+                "no claim begins so, see `attnlab list`",
+            ));
+        }
+    }
+    Ok(chosen)
+}
+
+/// What each claim is to be given, validated for all of them before the first one runs. A claim
+/// named in full must know every parameter; of many claims, each takes the ones that it knows.
+fn settings(
+    claims: &[Box<dyn Claim>],
+    set: &Map<String, Value>,
+    strict: bool,
+) -> Result<Vec<Map<String, Value>>> {
+    let schemas: Vec<_> = claims.iter().map(|c| c.schema()).collect();
+    let names: Vec<&str> = schemas.iter().flatten().map(|s| s.name).collect();
+    if let Some(unknown) = set.keys().find(|name| !names.contains(&name.as_str())) {
+        return Err(Error::unknown("parameter", unknown, names));
+    }
+    let mut sets = vec![];
+    for (claim, schema) in claims.iter().zip(&schemas) {
+        let mut own = set.clone();
+        if !strict {
+            own.retain(|name, _| schema.iter().any(|s| s.name == name));
+        }
+        claim.validate(&Params::resolve(schema, &own)?)?;
+        sets.push(own);
+    }
+    Ok(sets)
+}
+
+fn show(
+    report: &CheckReport,
+    claim: Option<&dyn Claim>,
+    mutant: Option<&crate::claim::Mutant>,
+    json: bool,
+    out: &mut Out,
+) -> Result<()> {
+    if json {
+        return out.json(&Line {
+            report,
+            mutant: mutant.map(|m| m.name),
+        });
+    }
+    let title = claim.map(|c| c.card().title).or(mutant.map(|m| m.says));
+    for line in block(report, title.unwrap_or_default(), mutant.map(|m| m.name)) {
+        out.line(&line)?;
+    }
+    Ok(())
+}
+
+/// The readable block of one claim, a blank line after it.
+fn block(report: &CheckReport, title: &str, mutant: Option<&str>) -> Vec<String> {
+    let name = match mutant {
+        Some(mutant) => format!("{} / mutant {mutant}", report.claim),
+        None => report.claim.clone(),
+    };
+    let mut lines = vec![format!("{name}: {}", verdict(report))];
+    lines.extend(wrapped(title, 2, WIDTH));
+    if mutant.is_none() {
+        lines.extend(wrapped(&report.source, 2, WIDTH));
+    }
+    let e = &report.estimate;
+    let interval = format!(
+        "{}, {} % interval [{}, {}]; {} of {} trials failed",
+        number(e.value),
+        number(100.0 * e.level),
+        number(e.low),
+        number(e.high),
+        report.failures,
+        report.trials,
+    );
+    lines.push(format!("  estimate    {interval}"));
+    lines.extend(field("parameters", &pairs(&report.parameters)));
+    if !report.witness.is_empty() {
+        lines.extend(field("seen", &pairs(&report.witness)));
+    }
+    lines.extend(hypotheses(&report.hypotheses));
+    lines.push(format!(
+        "  seed {}, {} s",
+        report.seed,
+        number((report.wall_s * 100.0).round() / 100.0)
+    ));
+    lines.push(String::new());
+    lines
+}
+
+const WIDTH: usize = 100;
+
+fn field(name: &str, text: &str) -> Vec<String> {
+    let mut lines = wrapped(text, 14, WIDTH);
+    if let Some(first) = lines.first_mut() {
+        *first = format!("  {name:<12}{}", first.trim_start());
+    }
+    lines
+}
+
+fn verdict(report: &CheckReport) -> String {
+    let mut text = report.verdict.name().to_string();
+    if report.as_expected() {
+        text.push_str(" (as expected)");
+    } else {
+        text.push_str(&format!(
+            " (UNEXPECTED: {} was expected)",
+            report.expected.name()
+        ));
+    }
+    if report.beyond_hypotheses && report.hypotheses.iter().any(|h| !h.holds) {
+        text.push_str(", judged beyond its hypotheses");
+    }
+    text
+}
+
+fn hypotheses(all: &[Hypothesis]) -> Vec<String> {
+    let row = |h: &Hypothesis| {
+        let holds = if h.holds { "holds" } else { "FAILS" };
+        let margin = format!("margin {}", number(h.margin));
+        [&format!("    {}", h.name), h.printed, holds, &margin]
+            .map(String::from)
+            .to_vec()
+    };
+    let mut lines = table(&all.iter().map(row).collect::<Vec<_>>());
+    if !lines.is_empty() {
+        lines.insert(0, "  hypotheses".into());
+    }
+    lines
+}
+
+/// How many verdicts were expected.
+#[derive(Default)]
+pub struct Tally {
+    total: usize,
+    expected: usize,
+}
+
+impl Tally {
+    /// Counts one report.
+    pub fn add(&mut self, report: &CheckReport) {
+        self.total += 1;
+        self.expected += usize::from(report.as_expected());
+    }
+
+    /// One sentence.
+    pub fn text(&self) -> String {
+        format!(
+            "{} of {} verdicts are the expected ones.",
+            self.expected, self.total
+        )
+    }
+
+    /// The exit status that follows.
+    pub fn status(&self) -> Status {
+        if self.expected == self.total {
+            Status::Expected
+        } else {
+            Status::Unexpected
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! The `attnlab` command: one file per subcommand.
+//!
+//! Results go to standard output and nothing else does; progress, warnings and errors go to
+//! standard error. Exit status 0: everything is as expected; 1: some verdict is not; 2: bad usage
+//! or input, with one message that names the value and what to write instead.
+
+mod bar;
+mod card;
+mod check;
+mod completions;
+mod doctor;
+mod format;
+mod input;
+mod list;
+mod out;
+mod unroll;
+
+use crate::error::{Error, Result};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory, Parser, Subcommand};
+use out::Out;
+use std::error::Error as _;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  attnlab list                                   every claim, with its source
+  attnlab check aot.mssa_is_mhsa                 is it true? with how much confidence?
+  attnlab show aot.mssa_is_mhsa                  its statement, hypotheses and parameters
+  attnlab unroll --tokens z.npy --bases u0.npy u1.npy --labels y.npy --layers 12
+  attnlab doctor                                 what this machine offers
+
+Exit status: 0 every verdict is the expected one, 1 some are not, 2 bad usage or input.";
+
+/// Checks the mathematics of attention by simulation: claims of papers, with seeds, exact intervals
+/// and verdicts.
+#[derive(Parser)]
+#[command(name = "attnlab", version, about, after_help = EXAMPLES, max_term_width = 100)]
+struct Cli {
+    /// Threads to use [default: all]; results do not depend on it.
+    #[arg(long, global = true, value_name = "N", value_parser = input::threads)]
+    #[arg(allow_negative_numbers = true)]
+    threads: Option<usize>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    List(list::Args),
+    Show(list::ShowArgs),
+    Check(check::Args),
+    Unroll(unroll::Args),
+    Doctor(doctor::Args),
+    Completions(completions::Args),
+}
+
+/// Whether everything came out as expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    /// Exit status 0.
+    Expected,
+    /// Exit status 1: some verdict is not the expected one.
+    Unexpected,
+}
+
+/// A closed pipe ends the command as the signal would: 128 + SIGPIPE.
+const PIPE_CLOSED: u8 = 141;
+
+/// The `attnlab` command with the arguments of this process.
+pub fn main() -> ExitCode {
+    ExitCode::from(run(std::env::args_os()))
+}
+
+/// Runs the command with these arguments, the name of the program first; gives the exit status.
+fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    finish(start_threads(cli.threads).and_then(|()| dispatch(&cli.command, &mut Out::stdout())))
+}
+
+fn dispatch(command: &Command, out: &mut Out) -> Result<Status> {
+    match command {
+        Command::List(args) => list::run(args, out),
+        Command::Show(args) => list::show(args, out),
+        Command::Check(args) => check::run(args, out),
+        Command::Unroll(args) => unroll::run(args, out),
+        Command::Doctor(args) => doctor::run(args, out),
+        Command::Completions(args) => completions::run(args, Cli::command(), out),
+    }
+}
+
+/// The exit status of a finished command; an error becomes one message.
+fn finish(result: Result<Status>) -> u8 {
+    match result {
+        Ok(Status::Expected) => 0,
+        Ok(Status::Unexpected) => 1,
+        Err(error) if out::pipe_closed(&error) => PIPE_CLOSED,
+        Err(error) => {
+            out::note(&format!("error: {error}"));
+            2
+        }
+    }
+}
+
+/// What clap has to say: help and version on standard output, errors on standard error, values
+/// that a parser refused in our own words.
+fn usage(error: &clap::Error) -> u8 {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    if error.kind() == ErrorKind::ValueValidation
+        && let (Some(option), Some(value)) = (
+            text(ContextKind::InvalidArg),
+            text(ContextKind::InvalidValue),
+        )
+        && let Some(allowed) = error.source()
+    {
+        let name = option.trim_start_matches('-');
+        let name = name.split_whitespace().next().unwrap_or(name);
+        let error = Error::invalid(name, value, allowed.to_string());
+        out::note(&format!("error: {error}"));
+        return 2;
+    }
+    // Nothing is left to do when even this cannot be written.
+    let _ = error.print();
+    u8::try_from(error.exit_code()).unwrap_or(2)
+}
+
+fn start_threads(threads: Option<usize>) -> Result<()> {
+    let Some(threads) = threads else {
+        return Ok(());
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+    pool.build_global()
+        .map_err(|e| Error::invalid("threads", threads, format!("a smaller number ({e})")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_grammar_of_the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_has_examples() {
+        for command in Cli::command().get_subcommands() {
+            let help = command.get_after_help().map(ToString::to_string);
+            let name = command.get_name();
+            let help = help.unwrap_or_default();
+            assert!(help.contains(&format!("attnlab {name}")), "{name}: {help}");
+        }
+    }
+}
