@@ -10,6 +10,8 @@ pub mod params;
 pub mod rng;
 pub mod run;
 pub mod sample;
+pub mod special;
 pub mod stats;
+pub mod theory;
 
 pub use error::{Error, Result};
