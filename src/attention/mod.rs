@@ -1,6 +1,7 @@
 //! Attention operators. The plain definitions here are in f64 and follow the papers' formulas term
 //! by term: they are the reference. [`streaming`] is the fast path, tested against them.
 
+pub mod horizon;
 pub mod mhsa;
 pub mod mssa;
 pub mod network;

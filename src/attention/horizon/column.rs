@@ -1,0 +1,299 @@
+//! One column of scores, in f64: where it first leaves the pattern, to rounding.
+//!
+//! *Noise columns.* With F(θ) = log Σ_{i∈C_k} e^{θ s_i} and the constant B = Σ_{others} e^{s_i}, the
+//! weight of key t is exp(-H_t(θ)), H_t = log(e^F + B) - (exponent of t), and H_t is convex in θ (a
+//! log-sum-exp minus a linear function). So {θ : weight > τ} is an interval, and Newton's iteration
+//! from θ = 1 reaches its left end from the left without ever passing it, or meets H_t' ≥ 0 above
+//! the level -log τ, which proves that there is no such interval. Among the keys of C_k the one with
+//! the largest score has the largest weight at every θ > 0, among the others likewise.
+//!
+//! *Signal columns.* With target t, 1/weight = G(θ) = Σ_i exp(q_i θ² + r_i θ). Its terms may rise and
+//! fall, so the first crossing is searched with bounds: over an interval every term lies between
+//! known extremes (ends or vertex), and intervals in which the sum of extremes stays on the good
+//! side are discarded, the leftmost of the others is halved.
+
+use super::{Break, BreakKind};
+use std::ops::Range;
+
+/// The scores s_ij of one column j at θ = 1.
+pub(crate) struct Column<'a> {
+    scores: &'a [f64],
+    own: &'a Range<usize>,
+    column: usize,
+    signal: bool,
+}
+
+/// exp(q θ² + r θ): one term of 1/weight.
+#[derive(Clone, Copy)]
+struct Term {
+    q: f64,
+    r: f64,
+}
+
+impl Term {
+    fn at(self, theta: f64) -> f64 {
+        ((self.q * theta + self.r) * theta).exp()
+    }
+
+    fn vertex_in(self, a: f64, b: f64) -> Option<f64> {
+        let vertex = -self.r / (2.0 * self.q);
+        (vertex > a && vertex < b).then_some(vertex)
+    }
+
+    /// The largest value on [a, b]; b may be infinite.
+    fn sup(self, a: f64, b: f64) -> f64 {
+        if self.q == 0.0 && self.r == 0.0 {
+            return 1.0;
+        }
+        let end = if b.is_finite() {
+            self.at(b)
+        } else if self.q > 0.0 || self.q == 0.0 && self.r > 0.0 {
+            f64::INFINITY
+        } else {
+            0.0
+        };
+        let top = self.vertex_in(a, b).filter(|_| self.q < 0.0);
+        self.at(a).max(end).max(top.map_or(0.0, |v| self.at(v)))
+    }
+
+    /// The least value on [a, b], b finite.
+    fn inf(self, a: f64, b: f64) -> f64 {
+        let bottom = self.vertex_in(a, b).filter(|_| self.q > 0.0);
+        let ends = self.at(a).min(self.at(b));
+        ends.min(bottom.map_or(f64::INFINITY, |v| self.at(v)))
+    }
+}
+
+impl<'a> Column<'a> {
+    /// Column `column` of the scores of the head whose cluster is `own`.
+    pub(crate) fn new(scores: &'a [f64], own: &'a Range<usize>, column: usize) -> Self {
+        Column {
+            scores,
+            own,
+            column,
+            signal: own.contains(&column),
+        }
+    }
+
+    /// The exponent of key i at θ, as q θ² + r θ + c with only one of the three non-zero.
+    fn exponent(&self, i: usize, theta: f64) -> f64 {
+        let factor = match (self.signal, self.own.contains(&i)) {
+            (true, true) => theta * theta,
+            (true, false) | (false, true) => theta,
+            (false, false) => 1.0,
+        };
+        factor * self.scores[i]
+    }
+
+    /// The softmax weight of key `row` at θ.
+    pub(crate) fn weight(&self, row: usize, theta: f64) -> f64 {
+        let own = self.exponent(row, theta);
+        let inverse: f64 = (0..self.scores.len())
+            .map(|i| (self.exponent(i, theta) - own).exp())
+            .sum();
+        1.0 / inverse
+    }
+
+    /// The key with the largest score among `keys`, the first of equals.
+    fn top(&self, keys: impl Iterator<Item = usize>) -> Option<usize> {
+        keys.reduce(|best, i| {
+            if self.scores[i] > self.scores[best] {
+                i
+            } else {
+                best
+            }
+        })
+    }
+
+    fn others(&self) -> impl Iterator<Item = usize> + use<'_> {
+        (0..self.own.start).chain(self.own.end..self.scores.len())
+    }
+
+    /// Where the column first leaves the pattern at τ in (0, 1]; None when it never does.
+    pub(crate) fn first_break(&self, tau: f64) -> Option<Break> {
+        if self.signal {
+            self.signal_break(tau)
+        } else {
+            self.noise_break(tau)
+        }
+    }
+
+    fn at(&self, theta: f64, row: usize, kind: BreakKind) -> Break {
+        Break {
+            theta,
+            column: self.column,
+            row,
+            weight: self.weight(row, theta),
+            kind,
+        }
+    }
+
+    fn noise_break(&self, tau: f64) -> Option<Break> {
+        if tau >= 1.0 {
+            return None; // a weight is never above 1
+        }
+        let signal = self.top(self.own.clone())?;
+        let noise = self.top(self.others())?;
+        let captured = self.newton(signal, tau);
+        let kept = self.newton(noise, tau);
+        match (captured, kept) {
+            (Some(c), Some(k)) if k < c => Some(self.at(k, noise, BreakKind::NoiseKept)),
+            (Some(c), _) => Some(self.at(c, signal, BreakKind::Captured)),
+            (None, Some(k)) => Some(self.at(k, noise, BreakKind::NoiseKept)),
+            (None, None) => None,
+        }
+    }
+
+    /// The left end of {θ ≥ 1 : weight of `row` > τ} in a noise column.
+    fn newton(&self, row: usize, tau: f64) -> Option<f64> {
+        // weight > tau  <=>  excess = Σ_{i≠row} exp(difference of exponents) < 1/tau - 1.
+        let level = ((1.0 - tau) / tau).ln();
+        let slope_of = |i: usize| {
+            if self.own.contains(&i) {
+                self.scores[i]
+            } else {
+                0.0
+            }
+        };
+        let mut theta = 1.0;
+        // Quadratic convergence: a handful of steps; the cap only bounds a double root.
+        for _ in 0..200 {
+            let base = self.exponent(row, theta);
+            let (mut excess, mut slope) = (0.0, 0.0);
+            for i in (0..self.scores.len()).filter(|i| *i != row) {
+                let w = (self.exponent(i, theta) - base).exp();
+                excess += w;
+                slope += w * (slope_of(i) - slope_of(row));
+            }
+            // log(excess) is a log-sum-exp too, hence convex: Newton on it stays on the left.
+            let gap = excess.ln() - level;
+            if gap < 0.0 {
+                return Some(theta);
+            }
+            if slope >= 0.0 {
+                return None;
+            }
+            let step = gap * excess / -slope;
+            if step <= 2.0 * f64::EPSILON * theta {
+                return Some(theta);
+            }
+            theta += step;
+            if !theta.is_finite() {
+                return None;
+            }
+        }
+        Some(theta)
+    }
+
+    fn terms(&self, target: usize) -> Vec<Term> {
+        let (q, r) = if self.own.contains(&target) {
+            (self.scores[target], 0.0)
+        } else {
+            (0.0, self.scores[target])
+        };
+        let term = |i: usize| {
+            let s = self.scores[i];
+            if self.own.contains(&i) {
+                Term { q: s - q, r: -r }
+            } else {
+                Term { q: -q, r: s - r }
+            }
+        };
+        (0..self.scores.len()).map(term).collect()
+    }
+
+    fn signal_break(&self, tau: f64) -> Option<Break> {
+        let me = self.column;
+        let (level, log_level) = (1.0 / tau, -tau.ln());
+        let terms = self.terms(me);
+        let sum = |theta: f64| terms.iter().map(|t| t.at(theta)).sum::<f64>();
+        let sup = |a: f64, b: f64| terms.iter().map(|t| t.sup(a, b)).sum::<f64>();
+        if sum(1.0) >= level {
+            return Some(self.at(1.0, me, BreakKind::SelfLost));
+        }
+        let distracted = (tau < 0.5).then(|| self.distracted(tau)).flatten();
+        let growth = terms.iter().map(|t| t.q).fold(0.0, f64::max);
+        let lost = if sup(1.0, f64::INFINITY) < level {
+            None
+        } else if growth > 0.0 {
+            // At this θ the largest term alone is 1/τ.
+            let end = (log_level / growth).sqrt().max(1.0) * (1.0 + 1e-12);
+            first_where(|t| sum(t) >= level, |a, b| sup(a, b) < level, 1.0, end)
+        } else {
+            // Every term falls in the end: find where all do and the sum is good for ever.
+            let mut end = 2.0;
+            while sup(end, f64::INFINITY) >= level && end < 1e100 {
+                end *= 2.0;
+            }
+            first_where(|t| sum(t) >= level, |a, b| sup(a, b) < level, 1.0, end)
+        };
+        let lost = lost.map(|theta| self.at(theta, me, BreakKind::SelfLost));
+        match (lost, distracted) {
+            (Some(l), Some(d)) => Some(if d.theta < l.theta { d } else { l }),
+            (l, d) => l.or(d),
+        }
+    }
+
+    /// The first θ at which a key other than the token itself gets more than τ < 1/2. Beyond the θ
+    /// where exp(exponent - own exponent) falls below τ that is impossible, which ends the search.
+    fn distracted(&self, tau: f64) -> Option<Break> {
+        let (me, level, log_level) = (self.column, 1.0 / tau, -tau.ln());
+        let own_score = self.scores[me];
+        let signal = self.top(self.own.clone().filter(|i| *i != me));
+        let noise = self.top(self.others());
+        let search = |row: usize| {
+            let end = if self.own.contains(&row) {
+                let fall = own_score - self.scores[row];
+                // A key that grows as fast as the token itself or faster: by then the token has
+                // lost its own weight, or both are above τ from the start.
+                if fall <= 0.0 {
+                    1e8
+                } else {
+                    (log_level / fall).sqrt()
+                }
+            } else {
+                let s = self.scores[row];
+                (s + (s * s + 4.0 * own_score * log_level).sqrt()) / (2.0 * own_score)
+            };
+            if end.is_nan() || end < 1.0 {
+                return None;
+            }
+            let terms = self.terms(row);
+            let broken = |t: f64| terms.iter().map(|x| x.at(t)).sum::<f64>() < level;
+            let clear = |a: f64, b: f64| terms.iter().map(|x| x.inf(a, b)).sum::<f64>() >= level;
+            let theta = first_where(broken, clear, 1.0, end.min(1e8))?;
+            Some(self.at(theta, row, BreakKind::Distracted))
+        };
+        let found = [signal, noise].into_iter().flatten().filter_map(search);
+        found.reduce(|a, b| if b.theta < a.theta { b } else { a })
+    }
+}
+
+/// The least θ in [start, end] at which `broken`, to rounding; `clear(a, b)` proves that there is
+/// none in [a, b].
+fn first_where(
+    broken: impl Fn(f64) -> bool,
+    clear: impl Fn(f64, f64) -> bool,
+    start: f64,
+    end: f64,
+) -> Option<f64> {
+    let mut stack = vec![(start, end)];
+    while let Some((a, b)) = stack.pop() {
+        if clear(a, b) {
+            continue;
+        }
+        if broken(a) {
+            return Some(a);
+        }
+        let middle = 0.5 * (a + b);
+        if b - a <= 4.0 * f64::EPSILON * b || middle <= a || middle >= b {
+            if broken(b) {
+                return Some(b);
+            }
+            continue;
+        }
+        stack.push((middle, b));
+        stack.push((a, middle));
+    }
+    None
+}

@@ -1,0 +1,311 @@
+//! The depth horizon of [`crate::attention::horizon`] at the price of about one layer: one pass over
+//! the Gram tiles in f32, O(N p) memory, results independent of the number of threads.
+//!
+//! The pass keeps, for every noise column, the maxima of its scores, the constant part of its
+//! denominator and Σ_i e^{θ s_i} at twelve θ; `brackets` turns them into rigorous bounds and an
+//! estimate of the column's first break, rounding included. Every column that may be the first is
+//! then decided again from its scores in f64, so that the first break of the head, with its column,
+//! key and weight, is exact for the coefficients given. Signal columns are safe with a wide margin
+//! or decided in f64 too.
+
+mod brackets;
+mod exact;
+mod kernels;
+mod state;
+
+pub use exact::{horizon_of_columns, weight_of};
+
+use super::{Blocks, Tile, for_each_tile};
+use crate::attention::horizon::{Bracket, Break, HeadHorizon, Horizon, earlier, plain, validate};
+use crate::error::{Error, Result};
+use crate::rng::Streams;
+use crate::sample::{Bases, Mixture};
+use brackets::Context;
+use kernels::Rect;
+use ndarray::ArrayView2;
+use rayon::prelude::*;
+use state::{Grid, Tokens};
+use std::ops::Range;
+
+/// Tokens per block: a tile of 256 x 256 f32 is 256 KB and stays in the second-level cache.
+const WIDTH: usize = 256;
+
+/// Up to this many tokens the plain definition is as fast and leaves nothing open.
+const SMALL: usize = 512;
+
+/// Columns that the bounds leave wholly open are decided in f64 for up to 1/16 of the columns: at
+/// 2 N p operations each that is an eighth of the pass.
+const OPEN_SHARE: usize = 16;
+
+/// The first break of every column of one head from `y` (p, N), the coefficients U_kᵀZ of the draw;
+/// `own` are the tokens of cluster k. `tick` is called [`ticks`]`(N)` times.
+///
+/// `first` is exact for these coefficients. The bounds in `theta` always hold; for columns that
+/// break while |e_j| θ ≤ 9 the value is good to about 1e-5, beyond that the upper bound is infinite
+/// and the value an extrapolation.
+///
+/// # Errors
+/// When τ is outside (0, 1], `own` is not a range of tokens, or a coefficient is not finite.
+///
+/// ```
+/// use attnlab::attention::streaming::horizon::horizon_of_head;
+/// use attnlab::{rng::Streams, sample::Mixture};
+/// let mixture = Mixture::balanced(2000, 2, 100, 0.06)?;
+/// let y = mixture.head::<f32>(0, &Streams::new(1, "doc", 0, 0));
+/// let head = horizon_of_head(y.view(), mixture.cluster(0), 0.55, || {})?;
+/// let first = head.first.unwrap();
+/// assert!(head.theta[first.column].low == first.theta && first.column >= 1000);
+/// # Ok::<(), attnlab::Error>(())
+/// ```
+pub fn horizon_of_head(
+    y: ArrayView2<f32>,
+    own: Range<usize>,
+    tau: f64,
+    tick: impl Fn() + Sync,
+) -> Result<HeadHorizon> {
+    validate(y.ncols(), &own, tau)?;
+    if y.ncols() <= SMALL {
+        let head = plain(y.mapv(f64::from).view(), own, tau);
+        (0..ticks(y.ncols())).for_each(|_| tick());
+        return head;
+    }
+    let lengths = lengths(y)?;
+    let theta = pass(y, &own, tau, &lengths, tick);
+    Ok(settle(y, own, tau, theta))
+}
+
+/// How often [`horizon_of_head`] calls its `tick` for N tokens.
+pub fn ticks(tokens: usize) -> u64 {
+    let blocks = tokens.div_ceil(WIDTH) as u64;
+    blocks * (blocks + 1) / 2
+}
+
+/// The horizon of a draw, head by head, so that the coefficients of one head are in memory at a
+/// time: 4 N p bytes and a few hundred bytes per token. `tick` is called K [`ticks`]`(N)` times.
+///
+/// # Errors
+/// When τ is outside (0, 1] or the bases are not jointly orthonormal: without that the coefficients
+/// of a head are not the latent ones and the induction behind the horizon fails.
+pub fn horizon_of_mixture(
+    mixture: &Mixture,
+    tau: f64,
+    streams: &Streams,
+    tick: impl Fn() + Sync,
+) -> Result<Horizon> {
+    require_orthonormal(mixture)?;
+    let head = |k| {
+        let y = mixture.head::<f32>(k, streams);
+        horizon_of_head(y.view(), mixture.cluster(k), tau, &tick)
+    };
+    let heads = (0..mixture.clusters()).map(head).collect::<Result<_>>()?;
+    Ok(Horizon { heads })
+}
+
+fn require_orthonormal(mixture: &Mixture) -> Result<()> {
+    mixture.validate()?;
+    if mixture.bases == Bases::Orthonormal {
+        return Ok(());
+    }
+    let allowed = "the horizon needs jointly orthonormal bases";
+    Err(Error::invalid(
+        "bases",
+        format!("{:?}", mixture.bases),
+        allowed,
+    ))
+}
+
+/// Length of every column, in f64.
+fn lengths(y: ArrayView2<f32>) -> Result<Vec<f64>> {
+    let columns = y.columns();
+    let length = |column: ndarray::ArrayView1<f32>| {
+        column
+            .iter()
+            .map(|x| f64::from(*x).powi(2))
+            .sum::<f64>()
+            .sqrt()
+    };
+    let mut lengths = vec![0.0; y.ncols()];
+    let columns: Vec<_> = columns.into_iter().collect();
+    columns
+        .into_par_iter()
+        .map(length)
+        .collect_into_vec(&mut lengths);
+    if lengths.iter().all(|l| l.is_finite()) {
+        return Ok(lengths);
+    }
+    Err(Error::invalid("y", "NaN or infinite", "finite numbers"))
+}
+
+/// Bounds for every column from one pass over the tiles.
+fn pass(
+    y: ArrayView2<f32>,
+    own: &Range<usize>,
+    tau: f64,
+    lengths: &[f64],
+    tick: impl Fn() + Sync,
+) -> Vec<Bracket> {
+    let (p, n) = y.dim();
+    let grid = |j: usize| {
+        let noise = !own.contains(&j) && lengths[j] > 0.0;
+        noise.then(|| Grid::new(lengths[j], own.len()))
+    };
+    let grids: Vec<_> = (0..n).map(grid).collect();
+    let blocks = Blocks {
+        columns: n,
+        width: WIDTH,
+    };
+    let mut states: Vec<_> = (0..blocks.count())
+        .map(|b| Tokens::new(blocks.range(b), &grids))
+        .collect();
+    let visit = |tile: Tile<f32>, rows: &mut Tokens, cols: Option<&mut Tokens>| {
+        visit(tile, own, rows, cols);
+    };
+    for_each_tile(y, blocks, &mut states, visit, tick);
+
+    let longest = |signal: bool| {
+        let of = |(j, l): (usize, &f64)| (own.contains(&j) == signal).then_some(*l);
+        lengths
+            .iter()
+            .enumerate()
+            .filter_map(of)
+            .fold(0.0, f64::max)
+    };
+    // Unit roundoff of f32 is EPSILON / 2.
+    let roundoff = p as f64 * f64::from(f32::EPSILON) / 2.0;
+    let context = Context {
+        tau,
+        signals: own.len(),
+        noises: n - own.len(),
+        gamma: roundoff / (1.0 - roundoff),
+        longest_signal: longest(true),
+        longest_noise: longest(false),
+    };
+    let bracket = |j: usize| {
+        let (tokens, local) = (&states[j / WIDTH], j % WIDTH);
+        match &grids[j] {
+            Some(grid) => context.noise(tokens, local, grid),
+            None if own.contains(&j) => context.signal(tokens, local, lengths[j]),
+            None => context.zero_column(),
+        }
+    };
+    (0..n).into_par_iter().map(bracket).collect()
+}
+
+/// Shows the rectangles of one tile to the kernels.
+fn visit(mut tile: Tile<f32>, own: &Range<usize>, rows: &mut Tokens, cols: Option<&mut Tokens>) {
+    let mut sides = match cols {
+        Some(cols) => (Some(rows), cols),
+        None => {
+            // A token is no key of its own maxima; noise tokens count themselves in B.
+            for i in 0..tile.rows.len() {
+                if own.contains(&(tile.rows.start + i)) {
+                    tile.scores[[i, i]] = f32::NEG_INFINITY;
+                }
+            }
+            (None, rows)
+        }
+    };
+    let arch = pulp::Arch::new();
+    for (rows, rows_signal) in segments(&tile.rows, own) {
+        for (cols, cols_signal) in segments(&tile.cols, own) {
+            arch.dispatch(Rect {
+                scores: tile.scores.view(),
+                rows: rows.clone(),
+                cols,
+                rows_signal,
+                cols_signal,
+                row_tokens: sides.0.as_deref_mut(),
+                col_tokens: &mut *sides.1,
+            });
+        }
+    }
+}
+
+/// `range` cut at the ends of `own`: local ranges, and whether they lie in `own`.
+fn segments(range: &Range<usize>, own: &Range<usize>) -> Vec<(Range<usize>, bool)> {
+    let cut = |x: usize| x.clamp(range.start, range.end) - range.start;
+    let (start, end) = (cut(own.start), cut(own.end));
+    let parts = [
+        (0..start, false),
+        (start..end, true),
+        (end..range.len(), false),
+    ];
+    parts
+        .into_iter()
+        .filter(|(part, _)| !part.is_empty())
+        .collect()
+}
+
+/// Decides in f64 the columns that the bounds leave wholly open, and every column that may be first.
+fn settle(y: ArrayView2<f32>, own: Range<usize>, tau: f64, theta: Vec<Bracket>) -> HeadHorizon {
+    let open = |b: &Bracket| b.low == 1.0 && b.high == f64::INFINITY;
+    let open: Vec<_> = (0..theta.len()).filter(|j| open(&theta[*j])).collect();
+    let least_high = theta.iter().map(|b| b.high).fold(f64::INFINITY, f64::min);
+    let mut settling = Settling {
+        y,
+        own,
+        tau,
+        decided: vec![false; theta.len()],
+        theta,
+        first: None,
+    };
+    settling.decide(&open[..open.len().min(settling.theta.len() / OPEN_SHARE)]);
+
+    // The rest in the order of their lower bounds, until none can come before the first break.
+    let theta = &settling.theta;
+    let mut queue: Vec<_> = (0..theta.len())
+        .filter(|j| theta[*j].low < f64::INFINITY && !settling.decided[*j])
+        .map(|j| (theta[j].low, j))
+        .collect();
+    queue.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let mut rest = &queue[..];
+    loop {
+        let may_be_first = |(low, j): &&(f64, usize)| {
+            settling
+                .first
+                .is_none_or(|b| (*low, *j) < (b.theta, b.column))
+        };
+        // Together all that are below the least upper bound; where that says little, few at a time.
+        let likely = rest
+            .iter()
+            .take_while(|(low, _)| *low <= least_high)
+            .count();
+        let batch = rest
+            .iter()
+            .take(likely.clamp(4, exact::BATCH))
+            .take_while(may_be_first);
+        let batch: Vec<_> = batch.map(|(_, j)| *j).collect();
+        if batch.is_empty() {
+            break;
+        }
+        rest = &rest[batch.len()..];
+        settling.decide(&batch);
+    }
+    HeadHorizon {
+        redecided: settling.decided.iter().filter(|d| **d).count(),
+        theta: settling.theta,
+        first: settling.first,
+    }
+}
+
+/// Bounds on their way to an exact first break.
+struct Settling<'a> {
+    y: ArrayView2<'a, f32>,
+    own: Range<usize>,
+    tau: f64,
+    theta: Vec<Bracket>,
+    decided: Vec<bool>,
+    first: Option<Break>,
+}
+
+impl Settling<'_> {
+    /// Replaces the bounds of `columns` by exact values.
+    fn decide(&mut self, columns: &[usize]) {
+        let breaks = horizon_of_columns(self.y, &self.own, columns, self.tau);
+        for (j, found) in columns.iter().zip(breaks) {
+            self.theta[*j] = Bracket::exact(found.map_or(f64::INFINITY, |b| b.theta));
+            self.decided[*j] = true;
+            self.first = [self.first, found].into_iter().flatten().reduce(earlier);
+        }
+    }
+}
