@@ -1,5 +1,7 @@
 //! What is drawn: the data models of the papers, each a pure function of parameters and streams.
 
 pub mod mixture;
+pub mod rare_event;
 
 pub use mixture::{Bases, Draw, Mixture};
+pub use rare_event::RareBreaks;

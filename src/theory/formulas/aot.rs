@@ -4,7 +4,7 @@ use super::Formula;
 use crate::error::{Error, Result};
 use crate::params::{Domain, Params, Schema, Spec};
 use crate::theory::{Horizon, printed, softmax};
-use serde_json::{Value, json};
+use serde_json::json;
 
 const HORIZON: &str = "AoT Theorem 1, pattern (30), derived in attnlab::theory::horizon";
 

@@ -62,7 +62,7 @@ impl Column {
         ];
         let to = ((self.logit + ln_sum_exp(&sum)) / self.s).max(0.0) + 10.0;
         let ends = (from.max(-10.0), to.min(END));
-        let value = integrate(|x| self.integrand(x), ends.0, ends.1, 0.5, TOL);
+        let value = integrate(|x| self.integrand(x), ends.0, ends.1, 1.0, TOL);
         (self.n * value).min(1.0)
     }
 

@@ -287,32 +287,24 @@ impl Horizon {
 
     /// $\mathbb E f(\delta\chi_p)$ for f with values in [0, 1] that grows with σ over the bulk of χ_p.
     fn average(&self, f: impl Fn(f64) -> f64) -> f64 {
-        // χ_p has standard deviation below .71 whatever p is: half-unit panels see every feature.
-        const PANEL: f64 = 0.5;
+        // χ_p has standard deviation below .71 whatever p is: half-unit steps see every feature.
+        const STEP: f64 = 0.5;
         let p = self.dim as f64;
         let ln_term = |r: f64| ln_chi_density(p, r) + f(self.delta * r).ln();
-        // Below, the density is under e^-169 and f is no larger than where the mass lies.
-        let from = (p.sqrt() - 13.0).max(0.0);
-        let (mut best, mut low, mut high) = (f64::NEG_INFINITY, None, from);
-        let mut r = from + 0.5 * PANEL;
-        let mut seen: Vec<(f64, f64)> = vec![];
-        // Past the peak of the density, stop where even f = 1 could not matter any more. A density
-        // that underflows altogether ends the scan too.
-        while r < p.sqrt() + 1.0 || ln_chi_density(p, r) > (best - NEGLIGIBLE).max(-745.0) {
-            let value = ln_term(r);
-            best = best.max(value);
-            seen.push((r, value));
-            r += PANEL;
+        let mut best = f64::NEG_INFINITY;
+        let mut high = p.sqrt();
+        // Past the bulk of the density, stop where even f = 1 could not matter any more, or where
+        // the density underflows.
+        while high < p.sqrt() + 1.0 || ln_chi_density(p, high) > (best - NEGLIGIBLE).max(-745.0) {
+            best = best.max(ln_term(high));
+            high += STEP;
         }
-        for (r, value) in seen {
-            if value > best - NEGLIGIBLE {
-                low = low.or(Some(r - PANEL));
-                high = r + PANEL;
-            }
+        let mut low = p.sqrt();
+        while low > 0.0 && ln_term(low).max(ln_term(low + STEP)) > best - NEGLIGIBLE {
+            low -= STEP;
         }
-        let Some(low) = low else { return 0.0 };
         let integrand = |r: f64| ln_chi_density(p, r).exp() * f(self.delta * r);
-        integrate(integrand, low.max(0.0), high, 2.0 * PANEL, AVERAGE_TOL)
+        integrate(integrand, low.max(0.0), high, 4.0 * STEP, AVERAGE_TOL)
     }
 }
 
