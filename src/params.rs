@@ -8,8 +8,8 @@ use crate::error::{Error, Result};
 use ndarray::Array2;
 use serde_json::{Map, Value};
 
-/// 2^53: whole numbers up to here are exact in f64.
-const EXACT: f64 = 9_007_199_254_740_992.0;
+/// 2^64: a whole f64 below it is a u64 exactly.
+const WHOLE_END: f64 = 18_446_744_073_709_551_616.0;
 
 /// What a parameter may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -113,9 +113,9 @@ impl Domain {
     fn canonical(&self, value: Value) -> Value {
         match (self, &value) {
             (Domain::Number { .. }, Value::Number(number)) => number.as_f64().into(),
-            // People write N as 1e5; up to 2^53 such a number is exact.
+            // People write N as 1e5.
             (Domain::Whole(..), Value::Number(number)) => match number.as_f64() {
-                Some(x) if number.is_f64() && x.fract() == 0.0 && (0.0..=EXACT).contains(&x) => {
+                Some(x) if number.is_f64() && x.fract() == 0.0 && (0.0..WHOLE_END).contains(&x) => {
                     (x as u64).into()
                 }
                 _ => value,

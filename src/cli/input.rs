@@ -79,8 +79,8 @@ pub fn whole(text: &str) -> Result<u64, String> {
         return Ok(number);
     }
     match text.parse::<f64>() {
-        // Below 2^53 every whole number is exact in f64.
-        Ok(x) if x.fract() == 0.0 && (0.0..9e15).contains(&x) => Ok(x as u64),
+        // A whole f64 below 2^64 is a u64 exactly.
+        Ok(x) if x.fract() == 0.0 && (0.0..2_f64.powi(64)).contains(&x) => Ok(x as u64),
         _ => Err("a whole number from 0 to 18446744073709551615".into()),
     }
 }

@@ -4,21 +4,24 @@ use super::Status;
 use super::card;
 use super::format::wrapped;
 use super::out::Out;
-use crate::claim::registry;
-use crate::error::Result;
-use serde_json::json;
+use crate::claim::{Claim, registry};
+use crate::error::{Error, Result};
+use crate::params::Params;
+use crate::theory::formulas::{self, Formula};
+use serde_json::{Map, json};
 
 const EXAMPLES: &str = "\
 Examples:
   attnlab list                      every claim, with what it says and where it is printed
   attnlab list --json | jq -r .id
+  attnlab list formulas             every closed form that `attnlab eval` knows
   attnlab list aot.mssa_is_mhsa     the same as attnlab show aot.mssa_is_mhsa";
 
 /// List claims, experiments and closed forms
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// `claims`, or the id of one claim
+    /// `claims`, `formulas`, or the id of one of them
     #[arg(value_name = "WHAT", default_value = "claims")]
     what: String,
     /// One JSON object per line
@@ -29,9 +32,10 @@ pub struct Args {
 const SHOW_EXAMPLES: &str = "\
 Examples:
   attnlab show aot.mssa_is_mhsa
-  attnlab show aot.mssa_is_mhsa --json | jq .parameters";
+  attnlab show aot.mssa_is_mhsa --json | jq .parameters
+  attnlab show aot.horizon_layers";
 
-/// Show one claim: statement, hypotheses, parameters, mutants, correction
+/// Show one claim or closed form: statement, hypotheses, parameters, mutants, correction
 #[derive(clap::Args, Debug)]
 #[command(after_help = SHOW_EXAMPLES)]
 pub struct ShowArgs {
@@ -47,6 +51,7 @@ pub struct ShowArgs {
 pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
     match args.what.as_str() {
         "claims" => claims(args.json, out)?,
+        "formulas" => all_formulas(args.json, out)?,
         id => one(id, args.json, out)?,
     }
     Ok(Status::Expected)
@@ -59,13 +64,62 @@ pub fn show(args: &ShowArgs, out: &mut Out) -> Result<Status> {
 }
 
 fn one(id: &str, json: bool, out: &mut Out) -> Result<()> {
-    let claim = registry::find(id)?;
+    if let Ok(formula) = formulas::find(id) {
+        return show_formula(&formula, json, out);
+    }
+    let claim = claim(id)?;
     if json {
         return out.json(&card::claim_json(&*claim));
     }
     card::claim_lines(&*claim)
         .iter()
         .try_for_each(|l| out.line(l))
+}
+
+/// The claim with this id; the error suggests formulas too.
+fn claim(id: &str) -> Result<Box<dyn Claim>> {
+    registry::find(id).map_err(|error| {
+        let claims: Vec<_> = registry::claims().iter().map(|c| c.card().id).collect();
+        let formulas: Vec<_> = formulas::formulas().iter().map(|f| f.id).collect();
+        let named = Error::unknown("claim or formula", id, [claims, formulas].concat());
+        if matches!(error, Error::Unknown { .. }) {
+            named
+        } else {
+            error
+        }
+    })
+}
+
+fn show_formula(formula: &Formula, json: bool, out: &mut Out) -> Result<()> {
+    let schema = (formula.schema)();
+    let defaults = Params::resolve(&schema, &Map::new()).ok();
+    if json {
+        return out.json(&json!({
+            "id": formula.id,
+            "source": formula.source,
+            "doc": formula.doc,
+            "parameters": card::parameters_json(&schema, defaults.as_ref()),
+        }));
+    }
+    out.line(&format!("{}: {}", formula.id, formula.doc))?;
+    out.line(&format!("  {}", formula.source))?;
+    let lines = card::parameter_lines(&schema, defaults.as_ref());
+    lines.iter().try_for_each(|l| out.line(l))
+}
+
+fn all_formulas(json: bool, out: &mut Out) -> Result<()> {
+    let all = formulas::formulas();
+    if json {
+        return all
+            .iter()
+            .try_for_each(|f| out.json(&json!({ "id": f.id, "source": f.source, "doc": f.doc })));
+    }
+    for formula in &all {
+        out.line(&format!("{}: {}", formula.id, formula.doc))?;
+        let names: Vec<_> = (formula.schema)().iter().map(|s| s.name).collect();
+        out.line(&format!("    {} <- {}", formula.source, names.join(", ")))?;
+    }
+    out.line(&format!("{} formulas.", all.len()))
 }
 
 fn claims(json: bool, out: &mut Out) -> Result<()> {
@@ -89,6 +143,9 @@ fn claims(json: bool, out: &mut Out) -> Result<()> {
             .iter()
             .try_for_each(|l| out.line(l))?;
     }
-    out.line(&format!("{} claims.", cards.len()))?;
-    Ok(())
+    out.line(&format!(
+        "{} claims; also: attnlab list formulas ({}).",
+        cards.len(),
+        formulas::formulas().len()
+    ))
 }

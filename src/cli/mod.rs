@@ -9,6 +9,7 @@ mod card;
 mod check;
 mod completions;
 mod doctor;
+mod eval;
 mod format;
 mod input;
 mod list;
@@ -28,6 +29,7 @@ Examples:
   attnlab list                                   every claim, with its source
   attnlab check aot.mssa_is_mhsa                 is it true? with how much confidence?
   attnlab show aot.mssa_is_mhsa                  its statement, hypotheses and parameters
+  attnlab eval aot.min_tokens --set clusters=2   any closed form, as a number
   attnlab unroll --tokens z.npy --bases u0.npy u1.npy --labels y.npy --layers 12
   attnlab doctor                                 what this machine offers
 
@@ -51,6 +53,7 @@ enum Command {
     List(list::Args),
     Show(list::ShowArgs),
     Check(check::Args),
+    Eval(eval::Args),
     Unroll(unroll::Args),
     Doctor(doctor::Args),
     Completions(completions::Args),
@@ -87,6 +90,7 @@ fn dispatch(command: &Command, out: &mut Out) -> Result<Status> {
         Command::List(args) => list::run(args, out),
         Command::Show(args) => list::show(args, out),
         Command::Check(args) => check::run(args, out),
+        Command::Eval(args) => eval::run(args, out),
         Command::Unroll(args) => unroll::run(args, out),
         Command::Doctor(args) => doctor::run(args, out),
         Command::Completions(args) => completions::run(args, Cli::command(), out),

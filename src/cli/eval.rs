@@ -1,0 +1,47 @@
+//! `attnlab eval`: a closed form as a number.
+
+use super::Status;
+use super::format;
+use super::input::Parameters;
+use super::out::Out;
+use crate::error::Result;
+use crate::theory::formulas;
+
+const EXAMPLES: &str = "\
+Examples:
+  attnlab eval aot.min_tokens --set clusters=2
+  attnlab eval aot.horizon_layers --set tokens=2000 --set clusters=2 --set dim=900 --set delta=0.0115 \\
+      --set eta=0.5 --set tau=0.55 --set probability=0.5
+  attnlab eval aot.tau_upper --input params.json --json
+  attnlab list formulas                          their names
+  attnlab show aot.horizon_layers                the parameters of one";
+
+/// Evaluate a closed form at given parameters
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The formula, as `attnlab list formulas` shows it
+    #[arg(value_name = "FORMULA")]
+    formula: String,
+    #[command(flatten)]
+    parameters: Parameters,
+    /// One JSON object: formula, parameters, value, source
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
+    let formula = formulas::find(&args.formula)?;
+    let found = formula.evaluate(&args.parameters.collect()?)?;
+    if args.json {
+        out.json(&found)?;
+    } else {
+        // All digits: whoever asks for a number wants to compute with it.
+        out.line(&format!("{} = {}", found.formula, found.value))?;
+        out.line(&format!("  {}", formula.doc))?;
+        out.line(&format!("  {}", format::pairs(&found.parameters)))?;
+        out.line(&format!("  {}", found.source))?;
+    }
+    Ok(Status::Expected)
+}
