@@ -4,6 +4,8 @@ pub mod attention;
 pub mod claim;
 pub mod cli;
 pub mod error;
+pub mod experiment;
+pub mod figure;
 pub mod linalg;
 pub mod measure;
 pub mod params;

@@ -350,6 +350,13 @@ fn numbers(value: &Value) -> Option<Vec<f64>> {
     value.as_array()?.iter().map(Value::as_f64).collect()
 }
 
+impl FromIterator<(String, Value)> for Params {
+    /// Parameters that need no schema because the program itself made them: a cell of an experiment.
+    fn from_iter<I: IntoIterator<Item = (String, Value)>>(named: I) -> Self {
+        Params(named.into_iter().collect())
+    }
+}
+
 fn undeclared<T>(name: &str) -> T {
     panic!("the schema declares no parameter '{name}' of this type")
 }

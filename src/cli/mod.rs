@@ -71,6 +71,11 @@ enum Status {
 /// A closed pipe ends the command as the signal would: 128 + SIGPIPE.
 const PIPE_CLOSED: u8 = 141;
 
+/// A progress bar on standard error, silent where that is no terminal: for the experiment binaries.
+pub fn progress_bar() -> impl crate::run::Progress {
+    bar::Bar::new()
+}
+
 /// The `attnlab` command with the arguments of this process.
 pub fn main() -> ExitCode {
     ExitCode::from(run(std::env::args_os()))

@@ -1,9 +1,13 @@
-//! From claims to reports: trials in parallel, in a reproducible order, with progress.
+//! From claims to reports: trials in parallel, in a reproducible order, with progress, and rows
+//! that survive a kill.
 
 pub mod check;
 pub mod files;
 pub mod memory;
 pub mod progress;
+pub mod report;
+pub mod store;
 
 pub use check::{CheckOptions, CheckReport, check};
 pub use progress::{Progress, Silent};
+pub use store::{Row, Rows};

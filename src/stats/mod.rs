@@ -3,11 +3,13 @@
 mod binomial;
 mod mean;
 mod multiplicity;
+mod quantile;
 mod rate;
 
 pub use binomial::{MAX_TRIALS, binomial, trials_for_lower_bound};
 pub use mean::{mean, t_quantile};
 pub use multiplicity::holm;
+pub use quantile::quantile;
 pub use rate::log_log_slope;
 
 use serde::{Deserialize, Serialize};

@@ -1,0 +1,70 @@
+//! Experiments: a figure or table of a paper as cells × trials, whose rows the figure is drawn from.
+//!
+//! An [`Experiment`] is one complete set of settings. Its defaults are a TOML beside its binary
+//! (`experiments/NAME.toml`), built into the program; [`Entry::configure`] lays what the user wrote
+//! over them. [`run`](runner::run) computes the trials in parallel and keeps their rows in a folder
+//! ([`crate::run::store`]); [`Experiment::figures`] turns rows into [`Figure`]s, and
+//! [`crate::figure::write_all`] draws them.
+//!
+//! A new experiment is a file here that implements the trait, its TOML, its two-line binary in
+//! `experiments/`, and a line in [`registry`].
+
+pub mod command;
+pub mod registry;
+pub mod runner;
+mod settings;
+
+mod snr_per_layer;
+
+pub use registry::find;
+pub use runner::{RunOptions, RunReport, run};
+pub use settings::Entry;
+pub use snr_per_layer::SnrPerLayer;
+
+use crate::error::Result;
+use crate::figure::Figure;
+use crate::params::Params;
+use crate::rng::Streams;
+use crate::run::Row;
+use serde_json::{Map, Value};
+
+/// One figure or table of a paper with all its settings.
+pub trait Experiment: Send + Sync {
+    /// Identifier: the name of the binary, the TOML and the pictures.
+    fn id(&self) -> &'static str;
+
+    /// Every setting, as JSON: two runs with the same settings and seed give the same rows.
+    fn settings(&self) -> Map<String, Value>;
+
+    /// Refuses settings that are each of the right type but cannot be run.
+    ///
+    /// # Errors
+    /// Names the setting, its value and what is allowed.
+    fn validate(&self) -> Result<()>;
+
+    /// The parameter combinations, in the canonical order of their rows.
+    ///
+    /// # Errors
+    /// When a combination cannot be run.
+    fn cells(&self) -> Result<Vec<Params>>;
+
+    /// Trials per cell.
+    fn trials(&self) -> u64;
+
+    /// One trial: named numbers and series, a pure function of the arguments.
+    ///
+    /// # Errors
+    /// When the cell cannot be simulated.
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>>;
+
+    /// Bytes that one trial holds at its peak; the runner limits how many run at once by it.
+    fn memory(&self, _cell: &Params) -> u64 {
+        0
+    }
+
+    /// The figures, from rows alone (closed forms may be evaluated; nothing is sampled).
+    ///
+    /// # Errors
+    /// When rows are missing or are not of this experiment.
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>>;
+}

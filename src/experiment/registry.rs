@@ -1,0 +1,18 @@
+//! Every experiment, one line each: the only place to add a new one.
+
+use super::{Entry, SnrPerLayer};
+use crate::error::{Error, Result};
+
+/// All experiments.
+pub static EXPERIMENTS: [Entry; 1] = [Entry::of::<SnrPerLayer>(include_str!(
+    "../../experiments/snr_per_layer.toml"
+))];
+
+/// The experiment with this id.
+///
+/// # Errors
+/// An unknown id, with the nearest known ones.
+pub fn find(id: &str) -> Result<&'static Entry> {
+    let unknown = || Error::unknown("experiment", id, EXPERIMENTS.iter().map(|e| e.id));
+    EXPERIMENTS.iter().find(|e| e.id == id).ok_or_else(unknown)
+}

@@ -1,0 +1,169 @@
+//! From TOML to an experiment: defaults, quick sizes, the user's file, single settings.
+
+use super::Experiment;
+use crate::error::{Error, Result};
+use serde::de::DeserializeOwned;
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+/// The table of a TOML whose settings replace the others under `--quick`.
+const QUICK: &str = "quick";
+
+/// What an experiment says about itself before it has settings.
+pub trait Described: Experiment + DeserializeOwned + 'static {
+    /// Identifier.
+    const ID: &'static str;
+    /// One line for lists.
+    const TITLE: &'static str;
+    /// Paper and place.
+    const SOURCE: &'static str;
+}
+
+/// An experiment in the registry.
+pub struct Entry {
+    /// Identifier: the name of the binary, the TOML and the pictures.
+    pub id: &'static str,
+    /// One line for lists.
+    pub title: &'static str,
+    /// Paper and place.
+    pub source: &'static str,
+    /// The default settings, with a comment on each: the text of `experiments/NAME.toml`.
+    pub defaults: &'static str,
+    build: fn(Table) -> Result<Box<dyn Experiment>, toml::de::Error>,
+}
+
+impl Entry {
+    /// The entry of `E` with its default settings.
+    pub const fn of<E: Described>(defaults: &'static str) -> Self {
+        Entry {
+            id: E::ID,
+            title: E::TITLE,
+            source: E::SOURCE,
+            defaults,
+            build: |table| Ok(Box::new(E::deserialize(table)?)),
+        }
+    }
+
+    /// The experiment with its defaults, under `quick` with its quick sizes over them, then the
+    /// file `config`, then the single settings `set`.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is no TOML, an unknown setting (with the nearest names), a
+    /// value of the wrong type or out of range.
+    ///
+    /// ```
+    /// let entry = attnlab::experiment::find("snr_per_layer")?;
+    /// let quick = entry.configure(true, None, &toml::Table::new())?;
+    /// assert!(quick.trials() < entry.configure(false, None, &toml::Table::new())?.trials());
+    /// # Ok::<(), attnlab::Error>(())
+    /// ```
+    pub fn configure(
+        &self,
+        quick: bool,
+        config: Option<&Path>,
+        set: &Table,
+    ) -> Result<Box<dyn Experiment>> {
+        let defaults_path = PathBuf::from(format!("experiments/{}.toml", self.id));
+        let mut table = parse(self.defaults, &defaults_path)?;
+        let quick_sizes = table.remove(QUICK);
+        if let (true, Some(Value::Table(sizes))) = (quick, quick_sizes) {
+            overlay(&mut table, &sizes)?;
+        }
+        let mut origin = defaults_path;
+        if let Some(path) = config {
+            let text = std::fs::read_to_string(path)
+                .map_err(|e| Error::io(path, e, "Give a TOML file to --config"))?;
+            let mut own = parse(&text, path)?;
+            let own_quick = own.remove(QUICK);
+            overlay(&mut table, &own)?;
+            if let (true, Some(Value::Table(sizes))) = (quick, own_quick) {
+                overlay(&mut table, &sizes)?;
+            }
+            origin = path.to_path_buf();
+        }
+        overlay(&mut table, set)?;
+        self.finish(table, &origin)
+    }
+
+    /// The experiment with the settings that a run wrote down.
+    ///
+    /// # Errors
+    /// When they are not settings of this experiment and version.
+    pub fn with_settings(
+        &self,
+        settings: &serde_json::Map<String, serde_json::Value>,
+    ) -> Result<Box<dyn Experiment>> {
+        let origin = PathBuf::from(crate::run::store::Manifest::FILE);
+        let table = Table::try_from(settings).map_err(|e| Error::Content {
+            path: origin.clone(),
+            problem: e.to_string(),
+        })?;
+        self.finish(table, &origin)
+    }
+
+    fn finish(&self, table: Table, origin: &Path) -> Result<Box<dyn Experiment>> {
+        let experiment = (self.build)(table).map_err(|e| Error::Content {
+            path: origin.to_path_buf(),
+            problem: e.to_string().trim().replace('\n', "; "),
+        })?;
+        experiment.validate()?;
+        Ok(experiment)
+    }
+}
+
+fn parse(text: &str, path: &Path) -> Result<Table> {
+    text.parse().map_err(|e: toml::de::Error| Error::Content {
+        path: path.to_path_buf(),
+        problem: format!("not valid TOML: {}", e.to_string().trim()),
+    })
+}
+
+/// Replaces the settings of `table` by those of `over`. Every setting has a default, so a name
+/// that `table` does not have is a mistake.
+fn overlay(table: &mut Table, over: &Table) -> Result<()> {
+    for (name, value) in over {
+        let Some(slot) = table.get_mut(name) else {
+            let known = table.keys().map(String::as_str).chain([QUICK]);
+            return Err(Error::unknown("setting", name, known));
+        };
+        *slot = match (&*slot, value) {
+            // Whoever writes 1 where 1.0 is meant is understood.
+            (Value::Float(_), Value::Integer(whole)) => Value::Float(*whole as f64),
+            (was, given) if was.same_type(given) => given.clone(),
+            (was, given) => {
+                let allowed = format!("a TOML {}, such as {was}", was.type_str());
+                return Err(Error::invalid(name, given, allowed));
+            }
+        };
+    }
+    Ok(())
+}
+
+/// The settings of an experiment as JSON, in the order of its fields.
+pub(super) fn as_json<E: serde::Serialize>(
+    experiment: &E,
+) -> serde_json::Map<String, serde_json::Value> {
+    match serde_json::to_value(experiment) {
+        Ok(serde_json::Value::Object(settings)) => settings,
+        // Settings are structs of numbers, words and lists: always an object.
+        _ => serde_json::Map::new(),
+    }
+}
+
+/// Refuses an empty list and numbers that are not finite and > 0.
+///
+/// # Errors
+/// Names the entry.
+pub(super) fn positive(name: &str, values: &[f64]) -> Result<()> {
+    if values.is_empty() {
+        return Err(Error::invalid(name, "[]", "at least one number > 0"));
+    }
+    match values.iter().position(|x| !(*x > 0.0 && x.is_finite())) {
+        None => Ok(()),
+        Some(i) => Err(Error::invalid(
+            format!("{name}[{i}]"),
+            values[i],
+            "a finite number > 0",
+        )),
+    }
+}

@@ -1,0 +1,214 @@
+//! SNR per layer: AoT Figure 4, with the theorem's line and where it is left.
+
+use super::Experiment;
+use super::settings::Described;
+use crate::attention::{Mssa, Phi};
+use crate::error::{Error, Result};
+use crate::figure::Figure;
+use crate::linalg::{Threads, gemm};
+use crate::measure::snr::{energy_by_cluster, snr_of_heads};
+use crate::params::Params;
+use crate::rng::Streams;
+use crate::run::{Row, store};
+use crate::sample::Mixture;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+mod pictures;
+
+/// AoT Figure 4: the SNR of Eq. (6) at each layer, by noise level and by φ.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SnrPerLayer {
+    /// Independent draws per cell.
+    pub trials: u64,
+    /// L, number of layers.
+    pub layers: usize,
+    /// Step size η > 0.
+    pub eta: f64,
+    /// Threshold τ in (0, 1] of the theorem's φ (and of the hard threshold on raw scores).
+    pub tau: f64,
+    /// K.
+    pub clusters: usize,
+    /// N, a multiple of K.
+    pub tokens: usize,
+    /// p, dimension of each subspace.
+    pub dim: usize,
+    /// Noise levels δ in units of √(log N / p).
+    pub noise: Vec<f64>,
+    /// Other φ, compared with the theorem's on the same draws.
+    pub phi: Vec<String>,
+    /// Noise level of that comparison, in the same unit: one of `noise`.
+    pub phi_noise: f64,
+    /// Noise levels δ of the panels after the printed figure.
+    pub figure4_delta: Vec<f64>,
+    /// N of those panels.
+    pub figure4_tokens: usize,
+    /// K of those panels.
+    pub figure4_clusters: usize,
+    /// p of those panels.
+    pub figure4_dim: usize,
+}
+
+impl Described for SnrPerLayer {
+    const ID: &'static str = "snr_per_layer";
+    const TITLE: &'static str = "SNR per layer against the line of Theorem 1";
+    const SOURCE: &'static str =
+        "Attention-Only Transformers via Unrolled Subspace Denoising (2024), Figure 4";
+}
+
+/// The φ of Theorem 1.
+const THEOREM: &str = "thresholded-softmax";
+
+/// √(log N / p), the unit of noise in (11).
+pub(super) fn noise_unit(tokens: usize, dim: usize) -> f64 {
+    ((tokens as f64).ln() / dim as f64).sqrt()
+}
+
+impl SnrPerLayer {
+    fn cell(&self, group: &str, size: [usize; 3], delta: f64, phi: &[&str]) -> Params {
+        let [tokens, clusters, dim] = size;
+        let named: [(&str, Value); 9] = [
+            ("group", group.into()),
+            ("tokens", tokens.into()),
+            ("clusters", clusters.into()),
+            ("dim", dim.into()),
+            ("delta", delta.into()),
+            ("layers", self.layers.into()),
+            ("eta", self.eta.into()),
+            ("tau", self.tau.into()),
+            ("phi", json!(phi)),
+        ];
+        named
+            .into_iter()
+            .map(|(name, value)| (name.to_string(), value))
+            .collect()
+    }
+
+    fn others(&self) -> Vec<&str> {
+        self.phi
+            .iter()
+            .map(String::as_str)
+            .filter(|phi| *phi != THEOREM)
+            .collect()
+    }
+}
+
+impl Experiment for SnrPerLayer {
+    fn id(&self) -> &'static str {
+        Self::ID
+    }
+
+    fn settings(&self) -> Map<String, Value> {
+        super::settings::as_json(self)
+    }
+
+    fn validate(&self) -> Result<()> {
+        if self.trials < 2 {
+            return Err(Error::invalid(
+                "trials",
+                self.trials,
+                "at least 2: the band is their spread",
+            ));
+        }
+        if self.layers == 0 {
+            return Err(Error::invalid("layers", 0, "a whole number >= 1"));
+        }
+        if !(self.eta > 0.0 && self.eta.is_finite()) {
+            return Err(Error::invalid("eta", self.eta, "a finite number > 0"));
+        }
+        for phi in self.phi.iter().map(String::as_str).chain([THEOREM]) {
+            Phi::parse(phi, self.tau)?;
+        }
+        super::settings::positive("noise", &self.noise)?;
+        super::settings::positive("figure4_delta", &self.figure4_delta)?;
+        if !self.noise.contains(&self.phi_noise) {
+            let allowed = format!("one of noise = {:?}", self.noise);
+            return Err(Error::invalid("phi_noise", self.phi_noise, allowed));
+        }
+        Mixture::balanced(self.tokens, self.clusters, self.dim, 0.0)?;
+        let printed = (self.figure4_tokens, self.figure4_clusters, self.figure4_dim);
+        Mixture::balanced(printed.0, printed.1, printed.2, 0.0)?;
+        if self.clusters < 2 || self.figure4_clusters < 2 {
+            return Err(Error::invalid(
+                "clusters",
+                1,
+                "at least 2: one cluster has no noise",
+            ));
+        }
+        Ok(())
+    }
+
+    fn cells(&self) -> Result<Vec<Params>> {
+        let unit = noise_unit(self.tokens, self.dim);
+        let size = [self.tokens, self.clusters, self.dim];
+        let by_noise = self.noise.iter().map(|c| {
+            let mut phi = vec![THEOREM];
+            if *c == self.phi_noise {
+                phi.extend(self.others());
+            }
+            self.cell("noise", size, c * unit, &phi)
+        });
+        let printed = [self.figure4_tokens, self.figure4_clusters, self.figure4_dim];
+        let figure4 = self.figure4_delta.iter();
+        let figure4 =
+            figure4.map(|delta| self.cell("figure4", printed, *delta, &[THEOREM, "softmax"]));
+        Ok(by_noise.chain(figure4).collect())
+    }
+
+    fn trials(&self) -> u64 {
+        self.trials
+    }
+
+    /// For every φ of the cell and every cluster k (from 1) the series "PHI.k": SNR at layers 0..=L.
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        let (n, k) = (cell.usize("tokens"), cell.usize("clusters"));
+        let mixture = Mixture::balanced(n, k, cell.usize("dim"), cell.f64("delta"))?;
+        let mut data = Map::new();
+        for name in cell.as_json()["phi"].as_array().into_iter().flatten() {
+            let name = name.as_str().unwrap_or_default();
+            let layer = Mssa::new(Phi::parse(name, cell.f64("tau"))?, cell.f64("eta"));
+            let snr = unroll(&mixture, &layer, cell.usize("layers"), streams);
+            for cluster in 0..k {
+                let curve: Vec<f64> = snr.iter().map(|at_layer| at_layer[cluster]).collect();
+                data.insert(format!("{name}.{}", cluster + 1), store::series(&curve));
+            }
+        }
+        Ok(data)
+    }
+
+    fn memory(&self, cell: &Params) -> u64 {
+        let (n, p) = (cell.usize("tokens") as u64, cell.usize("dim") as u64);
+        // One head and its next value, and the N x N weights of the plain definition.
+        8 * (3 * n * p + 2 * n * n)
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        pictures::figures(self, rows)
+    }
+}
+
+/// SNR at layers 0..=L of every cluster. With jointly orthonormal bases U_kᵀ commutes with the
+/// layer, Y_k ← Y_k + η Y_k φ(Y_kᵀY_k), so heads go one after the other.
+fn unroll(mixture: &Mixture, layer: &Mssa, layers: usize, streams: &Streams) -> Vec<Vec<f64>> {
+    let (labels, clusters) = (mixture.labels(), mixture.clusters());
+    let mut energy = vec![vec![]; layers + 1];
+    for k in 0..clusters {
+        let mut y = mixture.head::<f64>(k, streams);
+        energy[0].push(energy_by_cluster(y.view(), &labels, clusters));
+        for at_layer in &mut energy[1..] {
+            let weights = layer.weights(y.view());
+            let previous = y.clone();
+            gemm(
+                layer.eta,
+                previous.view(),
+                weights.view(),
+                true,
+                y.view_mut(),
+                Threads::One,
+            );
+            at_layer.push(energy_by_cluster(y.view(), &labels, clusters));
+        }
+    }
+    energy.iter().map(|heads| snr_of_heads(heads)).collect()
+}

@@ -1,0 +1,259 @@
+//! Where everything lies on the paper, in points.
+
+use super::axis::Ruler;
+use super::model::{Figure, Heat, Marker, Panel, Scale, Series, Stroke, Width};
+use super::style::{ASPECT, CM, NUMBERS, TEXT, TICK};
+use super::text;
+use crate::error::{Error, Result};
+
+/// Gap between text and what it belongs to.
+pub const GAP: f64 = 3.0;
+/// Width of a colour bar.
+pub const BAR: f64 = 8.0;
+/// Length of the sample of a line in the legend.
+pub const SAMPLE: f64 = 20.0;
+/// Height of a row of the legend.
+pub const ROW: f64 = 1.45 * TEXT;
+/// Margin around the whole.
+const MARGIN: f64 = 3.0;
+/// Gap between panels, and between entries of the legend.
+const BETWEEN: f64 = 12.0;
+
+/// A rectangle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Frame {
+    /// Left edge.
+    pub left: f64,
+    /// Upper edge.
+    pub top: f64,
+    /// Right edge.
+    pub right: f64,
+    /// Lower edge.
+    pub bottom: f64,
+}
+
+/// A panel in its place.
+pub struct Placed<'a> {
+    /// The panel.
+    pub panel: &'a Panel,
+    /// "a", "b", ...; empty for a single panel.
+    pub letter: String,
+    /// The plotting area.
+    pub frame: Frame,
+    /// Its horizontal axis.
+    pub x: Ruler,
+    /// Its vertical axis.
+    pub y: Ruler,
+    /// The colour bar's axis, if there is one.
+    pub bar: Option<Ruler>,
+    /// Distance from the frame to the baseline of the vertical axis' label.
+    pub y_label: f64,
+}
+
+/// What a legend entry shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Its words.
+    pub label: String,
+    /// House colour; None for a reference line.
+    pub colour: Option<usize>,
+    /// The line.
+    pub stroke: Stroke,
+    /// The marker.
+    pub marker: Marker,
+    /// Whether it has a band.
+    pub band: bool,
+    /// Left end and middle height on the paper.
+    pub at: (f64, f64),
+}
+
+/// The whole figure laid out.
+pub struct Layout<'a> {
+    /// Width and height.
+    pub size: (f64, f64),
+    /// The panels.
+    pub panels: Vec<Placed<'a>>,
+    /// The legend.
+    pub legend: Vec<Entry>,
+}
+
+/// Lays a figure out.
+///
+/// # Errors
+/// When a panel has nothing to draw.
+pub fn layout(figure: &Figure) -> Result<Layout<'_>> {
+    if figure.panels.is_empty() {
+        return Err(Error::Numerical(format!(
+            "figure {} has no panels",
+            figure.name
+        )));
+    }
+    let width = match figure.width {
+        Width::Column => 8.5 * CM,
+        Width::Page => 17.5 * CM,
+    };
+    let columns = figure.columns.clamp(1, figure.panels.len());
+    let cell = (width - 2.0 * MARGIN - BETWEEN * (columns - 1) as f64) / columns as f64;
+    let rulers = figure
+        .panels
+        .iter()
+        .map(rulers)
+        .collect::<Result<Vec<_>>>()?;
+    // One pair of margins for all panels, so that frames line up.
+    let numbers = rulers.iter().flat_map(|(_, y, _)| &y.major);
+    let numbers = numbers
+        .map(|(_, n)| text::width(n, NUMBERS))
+        .fold(0.0, f64::max);
+    let y_label = TICK + GAP + numbers + GAP;
+    let left = y_label + TEXT;
+    let right = rulers
+        .iter()
+        .zip(&figure.panels)
+        .map(|((_, _, bar), p)| bar_width(bar, p));
+    let right = right.fold(GAP, f64::max);
+    let wide = cell - left - right;
+    let high = ASPECT * wide;
+    let above = 1.6 * TEXT;
+    let below = TICK + GAP + NUMBERS + GAP + 1.2 * TEXT;
+
+    let mut panels = vec![];
+    for (i, ((x, y, bar), panel)) in rulers.into_iter().zip(&figure.panels).enumerate() {
+        let (row, column) = (i / columns, i % columns);
+        let frame_left = MARGIN + column as f64 * (cell + BETWEEN) + left;
+        let top = MARGIN + above + row as f64 * (above + high + below + 0.6 * TEXT);
+        let frame = Frame {
+            left: frame_left,
+            top,
+            right: frame_left + wide,
+            bottom: top + high,
+        };
+        let letter = match figure.panels.len() {
+            1 => String::new(),
+            _ => char::from(b'a' + (i % 26) as u8).to_string(),
+        };
+        panels.push(Placed {
+            panel,
+            letter,
+            frame,
+            x,
+            y,
+            bar,
+            y_label,
+        });
+    }
+    let lowest = panels.iter().map(|p| p.frame.bottom).fold(0.0, f64::max) + below;
+    let (legend, legend_high) = legend(figure, width, lowest + 0.3 * TEXT);
+    Ok(Layout {
+        size: (width, lowest + legend_high + MARGIN),
+        panels,
+        legend,
+    })
+}
+
+fn bar_width(bar: &Option<Ruler>, _panel: &Panel) -> f64 {
+    let Some(bar) = bar else { return GAP };
+    let numbers = bar
+        .major
+        .iter()
+        .map(|(_, n)| text::width(n, NUMBERS))
+        .fold(0.0, f64::max);
+    2.0 * GAP + BAR + TICK + GAP + numbers + GAP + TEXT
+}
+
+/// The axes of a panel over all that it shows.
+fn rulers(panel: &Panel) -> Result<(Ruler, Ruler, Option<Ruler>)> {
+    let points = || panel.series.iter().flat_map(|s| &s.points);
+    let rules = |vertical: bool| {
+        panel
+            .rules
+            .iter()
+            .filter(move |r| r.vertical == vertical)
+            .map(|r| r.at)
+    };
+    let mut x_axis = panel.x.clone();
+    let mut y_axis = panel.y.clone();
+    if let Some(heat) = &panel.heat {
+        // Cells reach to the frame.
+        x_axis.range = x_axis.range.or(ends(&heat.x_edges));
+        y_axis.range = y_axis.range.or(ends(&heat.y_edges));
+    }
+    let x = Ruler::new(&x_axis, points().map(|p| p.x).chain(rules(true)))?;
+    let with_interval = points().flat_map(|p| {
+        let (low, high) = p.interval.unwrap_or((p.y, p.y));
+        [p.y, low, high]
+    });
+    let y = Ruler::new(&y_axis, with_interval.chain(rules(false)))?;
+    let bar = panel.heat.as_ref().map(heat_ruler).transpose()?;
+    Ok((x, y, bar))
+}
+
+fn ends(edges: &[f64]) -> Option<(f64, f64)> {
+    Some((*edges.first()?, *edges.last()?))
+}
+
+fn heat_ruler(heat: &Heat) -> Result<Ruler> {
+    let mut axis = heat.bar.clone();
+    if axis.range.is_none() {
+        let log = axis.scale == Scale::Log;
+        let shown = heat.values.iter().flatten().copied();
+        let shown = shown.filter(|v| v.is_finite() && (!log || *v > 0.0));
+        let ends = shown.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| {
+            (l.min(v), h.max(v))
+        });
+        if ends.0 < ends.1 {
+            axis.range = Some(ends);
+        }
+    }
+    Ruler::new(&axis, heat.values.iter().flatten().copied())
+}
+
+/// The entries of the legend in centred rows below the panels, and their height.
+fn legend(figure: &Figure, width: f64, top: f64) -> (Vec<Entry>, f64) {
+    let mut entries: Vec<Entry> = vec![];
+    for panel in &figure.panels {
+        let series = panel.series.iter().map(entry_of);
+        let rules = panel.rules.iter().map(|rule| Entry {
+            label: rule.label.clone(),
+            colour: None,
+            stroke: Stroke::Dotted,
+            marker: Marker::None,
+            band: false,
+            at: (0.0, 0.0),
+        });
+        for entry in series.chain(rules).filter(|e| !e.label.is_empty()) {
+            match entries.iter_mut().find(|e| e.label == entry.label) {
+                Some(known) => known.band |= entry.band,
+                None => entries.push(entry),
+            }
+        }
+    }
+    if entries.is_empty() {
+        return (entries, 0.0);
+    }
+    let wide = |e: &Entry| SAMPLE + GAP + text::width(&e.label, TEXT);
+    let widest = entries.iter().map(wide).fold(0.0, f64::max);
+    // Equal columns read like a table; as many as fit, and rows as even as that allows.
+    let room = width - 2.0 * MARGIN;
+    let fit = (((room + BETWEEN) / (widest + BETWEEN)) as usize).clamp(1, entries.len());
+    let rows = entries.len().div_ceil(fit);
+    let columns = entries.len().div_ceil(rows);
+    let total = columns as f64 * widest + (columns - 1) as f64 * BETWEEN;
+    let left = (width - total) / 2.0;
+    for (i, entry) in entries.iter_mut().enumerate() {
+        let (row, column) = (i / columns, i % columns);
+        let x = left + column as f64 * (widest + BETWEEN);
+        entry.at = (x, top + ROW * (row as f64 + 0.5));
+    }
+    (entries, rows as f64 * ROW)
+}
+
+fn entry_of(series: &Series) -> Entry {
+    Entry {
+        label: series.label.clone(),
+        colour: Some(series.colour),
+        stroke: series.stroke,
+        marker: series.marker,
+        band: series.band && series.points.iter().any(|p| p.interval.is_some()),
+        at: (0.0, 0.0),
+    }
+}
