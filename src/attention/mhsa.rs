@@ -56,19 +56,10 @@ impl Mhsa {
     /// When shapes do not fit or τ is out of range.
     pub fn apply(&self, tokens: ArrayView2<f64>) -> Result<Array2<f64>> {
         self.phi.validate()?;
+        self.check_shapes(tokens.nrows())?;
         let mut next = tokens.to_owned();
         let mut start = 0;
         for k in 0..self.w_q.len() {
-            for (name, w) in [
-                ("w_q", &self.w_q[k]),
-                ("w_k", &self.w_k[k]),
-                ("w_v", &self.w_v[k]),
-            ] {
-                if w.ncols() != tokens.nrows() {
-                    let expected = format!("(p, d) with d = {} as the tokens have", tokens.nrows());
-                    return Err(Error::shape(format!("{name}[{k}]"), w.dim(), expected));
-                }
-            }
             let (q, keys) = (
                 product(self.w_q[k].view(), tokens),
                 product(self.w_k[k].view(), tokens),
@@ -89,5 +80,41 @@ impl Mhsa {
             start = stop;
         }
         Ok(next)
+    }
+
+    /// Refuses weights that do not fit tokens of dimension `ambient`, or each other.
+    pub(super) fn check_shapes(&self, ambient: usize) -> Result<()> {
+        for (name, weights) in [("w_k", &self.w_k), ("w_v", &self.w_v)] {
+            if weights.len() != self.w_q.len() {
+                let expected = format!("one matrix per head ({}, as w_q)", self.w_q.len());
+                return Err(Error::shape(name, weights.len(), expected));
+            }
+        }
+        for k in 0..self.w_q.len() {
+            for (name, w) in [
+                ("w_q", &self.w_q[k]),
+                ("w_k", &self.w_k[k]),
+                ("w_v", &self.w_v[k]),
+            ] {
+                if w.ncols() != ambient {
+                    let expected = format!("(p, d) with d = {ambient} as the tokens have");
+                    return Err(Error::shape(format!("{name}[{k}]"), w.dim(), expected));
+                }
+            }
+            if self.w_k[k].nrows() != self.w_q[k].nrows() {
+                let expected = format!("the shape of w_q[{k}], {:?}", self.w_q[k].dim());
+                return Err(Error::shape(
+                    format!("w_k[{k}]"),
+                    self.w_k[k].dim(),
+                    expected,
+                ));
+            }
+        }
+        let stacked: usize = self.w_v.iter().map(|w| w.nrows()).sum();
+        if self.w_o.dim() != (ambient, stacked) {
+            let expected = format!("(d, sum of the heads' dimensions) = ({ambient}, {stacked})");
+            return Err(Error::shape("w_o", self.w_o.dim(), expected));
+        }
+        Ok(())
     }
 }

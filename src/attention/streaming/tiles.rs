@@ -7,10 +7,10 @@
 //! its tiles in the same order whatever the number of threads, and results agree to the bit.
 
 use crate::linalg::{Real, Threads, gemm};
-use ndarray::{Array2, ArrayView2, ArrayViewMut2, ShapeBuilder, s};
+use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder, s};
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Columns 0..n cut into blocks of equal width (the last may be narrower).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,8 +62,10 @@ pub struct Tile<'a, T> {
     pub rows: Range<usize>,
     /// Token indices of the columns.
     pub cols: Range<usize>,
-    /// S[I, J] = Y_IᵀY_J (|I|, |J|), column-major; the visitor may overwrite it.
+    /// S[I, J] = Y_IᵀY_J (|I|, |J|), column-major and contiguous; the visitor may overwrite it.
     pub scores: ArrayViewMut2<'a, T>,
+    /// Room for the visitor's own use, as large as `scores`; its content is arbitrary.
+    pub scratch: &'a mut [T],
 }
 
 /// Computes every tile of S = YᵀY with I ≤ J once and hands it to `visit`, with the state of the
@@ -80,16 +82,23 @@ pub fn for_each_tile<T: Real, S: Send>(
 ) {
     // The rounds keep blocks apart, so these locks never wait; they only prove it to the compiler.
     let states: Vec<Mutex<&mut S>> = states.iter_mut().map(Mutex::new).collect();
-    let lock = |b: usize| {
-        states[b]
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
-    };
-    let buffer = || Array2::<T>::zeros((blocks.width, blocks.width).f());
+    // One pair of buffers per thread, made on first use.
+    let buffers: Vec<_> = (0..rayon::current_num_threads())
+        .map(|_| Mutex::new((Vec::new(), Vec::new())))
+        .collect();
     for round in blocks.rounds() {
-        round.par_iter().for_each_init(buffer, |buffer, &(i, j)| {
+        round.par_iter().with_max_len(1).for_each(|&(i, j)| {
             let (rows, cols) = (blocks.range(i), blocks.range(j));
-            let mut scores = buffer.slice_mut(s![..rows.len(), ..cols.len()]);
+            let size = rows.len() * cols.len();
+            let mut buffer = unpoisoned(&buffers[rayon::current_thread_index().unwrap_or(0)]);
+            let (scores, scratch) = &mut *buffer;
+            if scores.len() < size {
+                scores.resize(blocks.width * blocks.width, T::zero());
+                scratch.resize(blocks.width * blocks.width, T::zero());
+            }
+            let shape = (rows.len(), cols.len()).f();
+            let mut scores = ArrayViewMut2::from_shape(shape, &mut scores[..size])
+                .expect("a buffer of exactly this size");
             let (left, right) = (y.slice(s![.., rows.clone()]), y.slice(s![.., cols.clone()]));
             gemm(
                 T::one(),
@@ -105,16 +114,21 @@ pub fn for_each_tile<T: Real, S: Send>(
                 rows,
                 cols,
                 scores,
+                scratch: &mut scratch[..size],
             };
-            let mut row_state = lock(i);
+            let mut row_state = unpoisoned(&states[i]);
             if i == j {
                 visit(tile, &mut row_state, None);
             } else {
-                visit(tile, &mut row_state, Some(&mut lock(j)));
+                visit(tile, &mut row_state, Some(&mut unpoisoned(&states[j])));
             }
             tick();
         });
     }
+}
+
+fn unpoisoned<S>(state: &Mutex<S>) -> MutexGuard<'_, S> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
