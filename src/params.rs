@@ -266,11 +266,11 @@ impl Params {
                     return Err(Error::invalid(spec.name, "(not set)", allowed));
                 }
             };
-            let value = spec.domain.canonical(value);
-            if !spec.domain.contains(&value) {
+            let canonical = spec.domain.canonical(value.clone());
+            if !spec.domain.contains(&canonical) {
                 return Err(Error::invalid(spec.name, value, spec.domain.allowed()));
             }
-            params.0.insert(spec.name.to_string(), value);
+            params.0.insert(spec.name.to_string(), canonical);
         }
         Ok(params)
     }

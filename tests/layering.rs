@@ -30,20 +30,60 @@ const ALLOWED: &[(&str, &[&str])] = &[
 ];
 
 const BELOW_CLAIM: [&str; 10] = [
-    "params", "special", "rng", "linalg", "stats", "sample", "attention", "measure", "theory",
+    "params",
+    "special",
+    "rng",
+    "linalg",
+    "stats",
+    "sample",
+    "attention",
+    "measure",
+    "theory",
     "dynamics",
 ];
 const BELOW_RUN: [&str; 11] = [
-    "params", "special", "rng", "linalg", "stats", "sample", "attention", "measure", "theory",
-    "dynamics", "claim",
+    "params",
+    "special",
+    "rng",
+    "linalg",
+    "stats",
+    "sample",
+    "attention",
+    "measure",
+    "theory",
+    "dynamics",
+    "claim",
 ];
 const BELOW_EXPERIMENT: [&str; 13] = [
-    "params", "special", "rng", "linalg", "stats", "sample", "attention", "measure", "theory",
-    "dynamics", "claim", "run", "figure",
+    "params",
+    "special",
+    "rng",
+    "linalg",
+    "stats",
+    "sample",
+    "attention",
+    "measure",
+    "theory",
+    "dynamics",
+    "claim",
+    "run",
+    "figure",
 ];
 const BELOW_CLI: [&str; 14] = [
-    "params", "special", "rng", "linalg", "stats", "sample", "attention", "measure", "theory",
-    "dynamics", "claim", "run", "figure", "experiment",
+    "params",
+    "special",
+    "rng",
+    "linalg",
+    "stats",
+    "sample",
+    "attention",
+    "measure",
+    "theory",
+    "dynamics",
+    "claim",
+    "run",
+    "figure",
+    "experiment",
 ];
 
 /// Modules in which not even a random number crate may be named.
@@ -80,25 +120,51 @@ fn a_violation_is_noticed() {
     let found = |file: &str, text: &str| violations(Path::new(file), text);
     for (file, text) in [
         ("theory/horizon.rs", "use crate::rng::Streams;"),
-        ("theory/horizon.rs", "use crate::{params::Params, sample::{Mixture}};"),
+        (
+            "theory/horizon.rs",
+            "use crate::{params::Params, sample::{Mixture}};",
+        ),
         ("theory/mod.rs", "use super::sample;"),
         ("theory/deep/er.rs", "use super::super::super::rng::hash;"),
         ("theory/horizon.rs", "use rand_distr::StandardNormal;"),
-        ("figure/lines.rs", "let draw = crate::sample::Mixture::balanced(1, 1, 1, 0.0);"),
+        (
+            "figure/lines.rs",
+            "let draw = crate::sample::Mixture::balanced(1, 1, 1, 0.0);",
+        ),
         ("stats/mean.rs", "use crate::claim::Outcome;"),
-        ("linalg/haar.rs", "use crate::{\n    claim::{Claim, Card},\n    rng,\n};"),
+        (
+            "linalg/haar.rs",
+            "use crate::{\n    claim::{Claim, Card},\n    rng,\n};",
+        ),
         ("linalg.rs", "use super::claim;"),
         ("run/check.rs", "fn f() -> crate::cli::Status { todo!() }"),
         ("invented/mod.rs", "use crate::rng;"),
-        ("sample/mixture.rs", "let rng = ChaCha8Rng::seed_from_u64(1);"),
+        (
+            "sample/mixture.rs",
+            "let rng = ChaCha8Rng::seed_from_u64(1);",
+        ),
     ] {
-        assert_eq!(found(file, text).len(), 1, "{file}: {text}: {:?}", found(file, text));
+        assert_eq!(
+            found(file, text).len(),
+            1,
+            "{file}: {text}: {:?}",
+            found(file, text)
+        );
     }
     for (file, text) in [
-        ("claim/mod.rs", "use crate::{error::Result, rng::Streams, witness};"),
+        (
+            "claim/mod.rs",
+            "use crate::{error::Result, rng::Streams, witness};",
+        ),
         ("stats/mean.rs", "use super::{Estimate, validate_level};"),
-        ("stats/mean.rs", "// crate::claim is above\n/// [`crate::claim`] too"),
-        ("stats/mean.rs", "#[cfg(test)]\nmod tests { use crate::claim::Outcome; }"),
+        (
+            "stats/mean.rs",
+            "// crate::claim is above\n/// [`crate::claim`] too",
+        ),
+        (
+            "stats/mean.rs",
+            "#[cfg(test)]\nmod tests { use crate::claim::Outcome; }",
+        ),
         ("lib.rs", "pub use error::{Error, Result}; use crate::cli;"),
     ] {
         assert_eq!(found(file, text), [""; 0], "{file}: {text}");
@@ -122,7 +188,10 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 
 /// What is wrong in one file, given by its path below `src`.
 fn violations(file: &Path, text: &str) -> Vec<String> {
-    let parts: Vec<_> = file.iter().map(|p| p.to_string_lossy().to_string()).collect();
+    let parts: Vec<_> = file
+        .iter()
+        .map(|p| p.to_string_lossy().to_string())
+        .collect();
     let module = parts[0].trim_end_matches(".rs").to_string();
     // The root only names its modules; the program only starts the command.
     if module == "lib" || module == "main" {
@@ -130,11 +199,17 @@ fn violations(file: &Path, text: &str) -> Vec<String> {
     }
     let code = code_of(text);
     let mut problems = vec![];
-    let allowed = ALLOWED.iter().find(|(m, _)| *m == module).map(|(_, uses)| *uses);
+    let allowed = ALLOWED
+        .iter()
+        .find(|(m, _)| *m == module)
+        .map(|(_, uses)| *uses);
     for used in used_modules(&code, depth(&parts)) {
         let base = BASE.contains(&used.as_str()) || used == module;
         if !base && !allowed.unwrap_or_default().contains(&used.as_str()) {
-            problems.push(format!("src/{}: {module} may not use {used}", file.display()));
+            problems.push(format!(
+                "src/{}: {module} may not use {used}",
+                file.display()
+            ));
         }
     }
     let draws = ["rand::", "rand_distr::", "rand_chacha::"];
@@ -143,7 +218,10 @@ fn violations(file: &Path, text: &str) -> Vec<String> {
     }
     let makes = ["seed_from_u64", "from_seed", "from_rng", "rand::rng("];
     if module != "rng" && makes.iter().any(|m| code.contains(m)) {
-        problems.push(format!("src/{}: generators are made in rng.rs alone", file.display()));
+        problems.push(format!(
+            "src/{}: generators are made in rng.rs alone",
+            file.display()
+        ));
     }
     problems
 }

@@ -19,8 +19,6 @@ pub struct Data {
     pub bases: Vec<Array2<f64>>,
     /// Cluster of each token, from 0.
     pub labels: Vec<usize>,
-    /// Whether the tokens came in single precision.
-    pub single: bool,
     /// What the user should know, though it is no error.
     pub warnings: Vec<String>,
 }
@@ -32,11 +30,11 @@ impl Data {
     /// As the readers, and when shapes do not fit together or a basis is not orthonormal.
     pub fn read(tokens: &Path, bases: &[PathBuf], labels: &Path) -> Result<Data> {
         let z = npy::matrix("tokens", tokens)?;
-        let (d, n) = z.values.dim();
+        let (d, n) = z.dim();
         let mut all = vec![];
         for (k, path) in bases.iter().enumerate() {
             let name = format!("bases[{k}]");
-            let u = npy::matrix(&name, path)?.values;
+            let u = npy::matrix(&name, path)?;
             check_basis(&name, &u, d)?;
             all.push(u);
         }
@@ -52,10 +50,9 @@ impl Data {
         }
         let warnings = warnings(&all, &y);
         Ok(Data {
-            tokens: z.values,
+            tokens: z,
             bases: all,
             labels: y,
-            single: z.single,
             warnings,
         })
     }

@@ -9,24 +9,16 @@ use std::fs::File;
 use std::io::{BufReader, Seek};
 use std::path::Path;
 
-/// A matrix and whether its file held single precision.
-pub struct Matrix {
-    /// The values, widened to f64.
-    pub values: Array2<f64>,
-    /// Whether the file is float32.
-    pub single: bool,
-}
-
-/// Reads a matrix of float32 or float64, in C or Fortran order and either byte order.
+/// Reads a matrix of float32 (widened) or float64, in C or Fortran order and either byte order.
 ///
 /// # Errors
 /// A file that is missing or no NumPy file, another type, another number of dimensions, truncated
 /// data, or an entry that is NaN or infinite (with its place).
-pub fn matrix(name: &str, path: &Path) -> Result<Matrix> {
+pub fn matrix(name: &str, path: &Path) -> Result<Array2<f64>> {
     let file = Npy::open(name, path, 2)?;
-    let (values, single) = match file.kind.as_str() {
-        "f8" => (file.read::<f64>()?, false),
-        "f4" => (file.read::<f32>()?.mapv(f64::from), true),
+    let values = match file.kind.as_str() {
+        "f8" => file.read::<f64>()?,
+        "f4" => file.read::<f32>()?.mapv(f64::from),
         _ => return Err(file.wrong_type("float32 or float64", "z.astype('float64')")),
     };
     let values: Array2<f64> = values
@@ -39,7 +31,7 @@ pub fn matrix(name: &str, path: &Path) -> Result<Matrix> {
             format!("a finite number, in {}", path.display()),
         ));
     }
-    Ok(Matrix { values, single })
+    Ok(values)
 }
 
 /// Reads labels of any integer type.
