@@ -11,13 +11,15 @@ pub mod registry;
 pub mod verdict;
 
 mod aot_mssa_is_mhsa;
+mod aot_softmax_rate;
+mod aot_tau_interval;
 pub mod aot_setting;
 
 pub use crate::params::{self, Domain, Params, Schema, Spec};
 pub use outcome::{Outcome, Promise, Relation, Witness};
 pub use verdict::{Judgement, Verdict, VerdictKind};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::rng::Streams;
 use serde::Serialize;
 use serde_json::Value;

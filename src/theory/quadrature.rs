@@ -46,6 +46,9 @@ fn panel(f: &impl Fn(f64) -> f64, a: f64, b: f64) -> (f64, f64) {
     (kronrod * half, ((kronrod - gauss) * half).abs())
 }
 
+/// Halvings after which an integrand is taken to be as accurate as its rounding lets it be.
+const MOST_HALVINGS: u32 = 300;
+
 /// $\int_a^b f$ by adaptive Gauss-Kronrod quadrature for an integrand that is nowhere negative.
 ///
 /// `[a, b]` is first cut into panels no wider than `width`, which should not miss a peak; panels
@@ -56,31 +59,23 @@ pub(super) fn integrate(f: impl Fn(f64) -> f64, a: f64, b: f64, width: f64, tol:
         return 0.0;
     }
     let end = |i: f64| a + (b - a) * i / panels;
-    let first: Vec<_> = (0..panels as usize)
+    let mut open: Vec<_> = (0..panels as usize)
         .map(|i| (end(i as f64), end(i as f64 + 1.0)))
         .map(|(a, b)| (a, b, panel(&f, a, b)))
         .collect();
-    let whole: f64 = first.iter().map(|(_, _, (value, _))| value).sum();
-    let one = |&(a, b, seen): &(f64, f64, (f64, f64))| refine(&f, a, b, seen, tol * whole, 24);
-    first.iter().map(one).sum()
-}
-
-fn refine(
-    f: &impl Fn(f64) -> f64,
-    a: f64,
-    b: f64,
-    (value, error): (f64, f64),
-    tol: f64,
-    depth: u32,
-) -> f64 {
-    if error <= tol || depth == 0 {
-        return value;
+    let whole: f64 = open.iter().map(|(_, _, (value, _))| value).sum();
+    let (mut sum, mut halvings) = (0.0, 0);
+    while let Some((a, b, (value, error))) = open.pop() {
+        if error <= tol * whole || halvings == MOST_HALVINGS {
+            sum += value;
+            continue;
+        }
+        halvings += 1;
+        let middle = 0.5 * (a + b);
+        open.push((a, middle, panel(&f, a, middle)));
+        open.push((middle, b, panel(&f, middle, b)));
     }
-    let middle = 0.5 * (a + b);
-    let left = panel(f, a, middle);
-    let right = panel(f, middle, b);
-    refine(f, a, middle, left, 0.5 * tol, depth - 1)
-        + refine(f, middle, b, right, 0.5 * tol, depth - 1)
+    sum
 }
 
 #[cfg(test)]

@@ -32,18 +32,32 @@ use crate::special::ln_chi_density;
 /// assert!((factor - 1.26).abs() < 0.01);
 /// ```
 pub fn first_layer(tokens: usize, clusters: usize, dim: usize, delta: f64, eta: f64) -> f64 {
+    first_layer_with(tokens, clusters, dim, delta, eta, |gain, floor| (gain, floor))
+}
+
+/// The same with the gain $W + \delta^2 W_n + w_s$ and the floor F replaced by a function of
+/// them, for comparison with forms that leave one out.
+pub(crate) fn first_layer_with(
+    tokens: usize,
+    clusters: usize,
+    dim: usize,
+    delta: f64,
+    eta: f64,
+    form: impl Fn(f64, f64) -> (f64, f64),
+) -> f64 {
     let terms = FirstLayer::new(tokens, clusters, dim, delta);
     let p = dim as f64;
     let grown = terms.average(|sigma| {
         let (gain, floor) = terms.noise(sigma);
+        let (gain, floor) = form(gain, floor);
         (sigma * (1.0 + eta * gain)).powi(2) + eta * eta * floor
     });
     (1.0 + eta) * (delta * delta * p / grown).sqrt()
 }
 
-/// The pieces of [`first_layer`], for comparison with forms that leave one out.
+/// The pieces of [`first_layer`].
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct FirstLayer {
+struct FirstLayer {
     n: f64,
     noise: f64,
     dim: f64,
@@ -51,7 +65,7 @@ pub(crate) struct FirstLayer {
 }
 
 impl FirstLayer {
-    pub(crate) fn new(tokens: usize, clusters: usize, dim: usize, delta: f64) -> Self {
+    fn new(tokens: usize, clusters: usize, dim: usize, delta: f64) -> Self {
         let n = (tokens / clusters) as f64;
         FirstLayer {
             n,
@@ -62,7 +76,7 @@ impl FirstLayer {
     }
 
     /// $W + \delta^2 W_n + w_s$ and F at σ.
-    pub(crate) fn noise(&self, sigma: f64) -> (f64, f64) {
+    fn noise(&self, sigma: f64) -> (f64, f64) {
         let (v, d2) = (sigma * sigma, self.delta * self.delta);
         // In units of e^v, which is the largest term for large σ.
         let own = 1.0;
@@ -77,7 +91,7 @@ impl FirstLayer {
     }
 
     /// The average over $\sigma = \delta\chi_p$.
-    pub(crate) fn average(&self, f: impl Fn(f64) -> f64) -> f64 {
+    fn average(&self, f: impl Fn(f64) -> f64) -> f64 {
         // Ten standard deviations and more of χ_p to either side leave out less than 1e-40.
         let (low, high) = ((self.dim.sqrt() - 10.0).max(0.0), self.dim.sqrt() + 14.0);
         let term = |r: f64| ln_chi_density(self.dim, r).exp() * f(self.delta * r);

@@ -4,6 +4,8 @@ use super::Horizon;
 use crate::special::{ln_normal_cdf, ln_normal_density, normal_cdf};
 use crate::theory::quadrature::integrate;
 
+/// Noise scores of a variance below this never come near c_x, and their truncation is left out.
+const NARROW: f64 = 0.01;
 /// Relative error asked of the integral.
 const TOL: f64 = 1e-8;
 /// The normal density underflows beyond this.
@@ -69,67 +71,59 @@ impl Column {
     /// $\phi(x) \Phi(y)^{n-1} P(S_y + B \le c_x)$.
     fn integrand(&self, x: f64) -> f64 {
         let y = x.min(x - self.logit / self.s);
-        let ln_weight = ln_normal_density(x) + (self.n - 1.0) * ln_normal_cdf(y);
-        if ln_weight < -745.0 {
-            return 0.0;
-        }
         // All sums in units of c_x, so that nothing overflows.
         let ln_c = self.s * x - self.logit;
         let room = 1.0 - (self.own - ln_c).exp();
         if room <= 0.0 {
             return 0.0;
         }
-        let sum = self.in_cluster(y, ln_c).plus(self.noise_sum(ln_c));
-        ln_weight.exp() * sum.at_most(room)
-    }
-
-    /// Moments of S_y / c.
-    fn in_cluster(&self, y: f64, ln_c: f64) -> Moments {
-        if self.n < 2.0 {
-            return Moments::ZERO;
+        let noise_y = ln_c / self.noise_var.sqrt();
+        let mut ln_weight = ln_normal_density(x) + (self.n - 1.0) * ln_normal_cdf(y);
+        if self.noise_var > NARROW {
+            ln_weight += self.noise * ln_normal_cdf(noise_y);
         }
-        let ln_cdf = ln_normal_cdf(y);
-        let raw = |m: f64| {
-            let ms = m * self.s;
-            (0.5 * ms * ms + ln_normal_cdf(y - ms) - ln_cdf - m * ln_c).exp()
-        };
-        Moments::of_raw(raw(1.0), raw(2.0), raw(3.0)).times(self.n - 1.0)
-    }
-
-    /// Moments of the sum of the noise scores' exponentials, over c.
-    fn noise_sum(&self, ln_c: f64) -> Moments {
-        if self.noise < 1.0 {
-            return Moments::ZERO;
+        if ln_weight < -745.0 {
+            return 0.0;
         }
-        let v = self.noise_var;
-        let mean = (0.5 * v - ln_c).exp();
-        // Of a lognormal, with w - 1 = e^v - 1: var = mean² (w-1), third = mean³ (w-1)² (w+2).
-        let w1 = v.exp_m1();
-        let one = Moments {
-            mean,
-            var: mean * mean * w1,
-            third: mean.powi(3) * w1 * w1 * (w1 + 3.0),
+        let own = truncated(self.s, y, ln_c).times(self.n - 1.0);
+        let noise = if self.noise_var > NARROW {
+            truncated(self.noise_var.sqrt(), noise_y, ln_c)
+        } else {
+            narrow(self.noise_var, ln_c)
         };
-        one.times(self.noise)
+        ln_weight.exp() * own.plus(noise.times(self.noise)).at_most(room)
+    }
+}
+
+/// Moments of X/c for X = e^{sg} given g ≤ y.
+fn truncated(s: f64, y: f64, ln_c: f64) -> Moments {
+    let ln_cdf = ln_normal_cdf(y);
+    let raw = |m: f64| {
+        let ms = m * s;
+        (0.5 * ms * ms + ln_normal_cdf(y - ms) - ln_cdf - m * ln_c).exp()
+    };
+    let (m1, m2, m3) = (raw(1.0), raw(2.0), raw(3.0));
+    Moments {
+        mean: m1,
+        // Rounding may leave a tiny negative rest where nothing varies.
+        var: (m2 - m1 * m1).max(0.0),
+        third: m3 - 3.0 * m1 * m2 + 2.0 * m1.powi(3),
+    }
+}
+
+/// The same without truncation for a small variance v, without cancellation.
+fn narrow(v: f64, ln_c: f64) -> Moments {
+    let mean = (0.5 * v - ln_c).exp();
+    // With w - 1 = e^v - 1: var = mean² (w - 1), third = mean³ (w - 1)² (w + 2).
+    let w1 = v.exp_m1();
+    Moments {
+        mean,
+        var: mean * mean * w1,
+        third: mean.powi(3) * w1 * w1 * (w1 + 3.0),
     }
 }
 
 impl Moments {
-    const ZERO: Moments = Moments {
-        mean: 0.0,
-        var: 0.0,
-        third: 0.0,
-    };
-
-    fn of_raw(m1: f64, m2: f64, m3: f64) -> Self {
-        Moments {
-            mean: m1,
-            // Rounding may leave a tiny negative rest where nothing varies.
-            var: (m2 - m1 * m1).max(0.0),
-            third: m3 - 3.0 * m1 * m2 + 2.0 * m1.powi(3),
-        }
-    }
-
     fn times(self, n: f64) -> Self {
         Moments {
             mean: n * self.mean,

@@ -32,7 +32,8 @@
 //! $$ P(\sigma) = n \int \phi(x) \, \Phi(y)^{n-1} \, \mathbb P\left( S_y + B \le c_x \right) dx, $$
 //!
 //! $S_y$ being the sum of $n-1$ lognormals truncated at $e^{s y}$, whose moments are
-//! $\mathbb E X^m = e^{m^2 s^2/2} \Phi(y - m s)/\Phi(y)$. The one approximation: the random part of
+//! $\mathbb E X^m = e^{m^2 s^2/2} \Phi(y - m s)/\Phi(y)$. (The terms of B are truncated at $c_x$
+//! in the same way, unless $\delta\sigma$ is so small that it changes nothing.) The one approximation: the random part of
 //! $S_y + B$ is replaced by the shifted lognormal of the same mean, variance and skewness. Finally
 //! there are $N - n$ noise columns in each of $K$ heads, so that
 //!
@@ -80,7 +81,7 @@ pub const LARGE_N_CONSTANT: f64 = 2.0 - std::f64::consts::SQRT_2;
 /// Parts of the σ-average below e^-40 of its peak are left out: less than 1e-17 of the whole.
 const NEGLIGIBLE: f64 = 40.0;
 /// Relative error asked of the average over σ.
-const AVERAGE_TOL: f64 = 1e-7;
+const AVERAGE_TOL: f64 = 1e-6;
 /// θδ√p below which in-cluster scores are all equal, and above which every column is broken that
 /// ever will be: the search for θ gives up beyond.
 const SMALLEST_S: f64 = 1e-9;

@@ -24,15 +24,14 @@ fn two_tokens_in_closed_form() {
 /// The average over σ against a fine Riemann sum over χ_p.
 #[test]
 fn the_average_over_sigma_is_accurate() {
-    for (p, theta) in [(1, 6.0), (2, 4.0), (30, 3.0), (900, 1.0)] {
+    for (p, theta) in [(2, 4.0), (30, 3.0), (900, 1.0)] {
         let law = Horizon::new(40, 2, p, 1.5 / (p as f64).sqrt(), 0.6).unwrap();
-        let h = 5e-3;
-        let from = ((p as f64).sqrt() - 9.0).max(0.0);
+        let (h, from) = (0.05, ((p as f64).sqrt() - 6.0).max(0.0));
         let term = |i: u32| {
             let r = from + (f64::from(i) + 0.5) * h;
             ln_chi_density(p as f64, r).exp() * law.column(theta, law.delta * r) * h
         };
-        let sum: f64 = (0..4000).map(term).sum();
+        let sum: f64 = (0..280).map(term).sum();
         let average = law.lambda(theta) / law.noise_columns();
         assert!((average / sum - 1.0).abs() < 1e-5, "{p}: {average} {sum}");
     }
@@ -83,7 +82,6 @@ fn convergence_to_the_large_n_constant_is_slow() {
         let law = law(tokens, 2, 1_000_000, 0.55);
         let ln_n = (law.per_cluster() as f64).ln();
         let constant = law.theta(0.5).unwrap() * law.typical_sigma() / ln_n.sqrt();
-        println!("{tokens} {constant}");
         assert!((constant - expected).abs() < 0.03, "{tokens} {constant}");
         assert!(constant < last && constant > LARGE_N_CONSTANT);
         last = constant;

@@ -1,0 +1,99 @@
+//! Existence of the τ interval: AoT Eq. (29).
+
+use super::*;
+use crate::theory::printed;
+use crate::witness;
+use rand::RngExt;
+
+/// When (1/2, 1/(1 + N exp(-9p/32))] contains a τ.
+#[derive(Clone, Copy, Debug)]
+pub struct TauInterval {
+    /// The interval is said to be non-empty iff p > `factor` · log N + `offset`.
+    factor: f64,
+    offset: f64,
+}
+
+impl Default for TauInterval {
+    fn default() -> Self {
+        TauInterval {
+            factor: 32.0 / 9.0,
+            offset: 0.0,
+        }
+    }
+}
+
+impl Claim for TauInterval {
+    fn card(&self) -> Card {
+        Card {
+            id: "aot.tau_interval",
+            paper: Paper::Aot2024,
+            equation: "Lemma 3, Eq. (29)",
+            title: "A threshold τ that (29) allows exists iff p > (32/9) log N",
+            statement: "Suppose in addition that $p \\ge 64(\\sqrt{\\log N}+1)^2$ and \
+                        $\\tau \\in \\left(\\frac12, \\frac{1}{1+N\\exp(-9p/32)}\\right]$.",
+            kind: Kind::Existence,
+            expected: VerdictKind::Supported,
+            corrected: Some(
+                "The interval is non-empty iff $p > (32/9) \\log N$, which the printed \
+                 $p \\ge 64(\\sqrt{\\log N}+1)^2$ implies with a factor of 18 to spare. Neither end \
+                 is needed in practice: (30) holds at $\\theta = 1$ for $\\tau \\le 1/2$ too.",
+            ),
+        }
+    }
+
+    fn schema(&self) -> Schema {
+        let doc = "largest N; each trial draws N log-uniformly from 2 up to it";
+        let most = Domain::Whole(3, 1_000_000_000_000);
+        vec![Spec::new("tokens", most, 1_000_000, doc)]
+    }
+
+    /// Draws N, and p evenly on both sides of where the interval opens; p is a dimension in the
+    /// paper and any number here. Then the same N at the printed bound on p.
+    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
+        let mut rng = streams.part("parameters", 0);
+        let span = (params.f64("tokens") / 2.0).ln();
+        let tokens = (2.0 * (span * rng.random::<f64>()).exp()).floor();
+        // Twice the opening is as far above it as zero is below.
+        let dim = rng.random::<f64>() * 2.0 * (32.0 / 9.0) * tokens.ln();
+        let printed_dim = 64.0 * (tokens.ln().sqrt() + 1.0).powi(2);
+        let ln_odds = printed::ln_odds(tokens, dim);
+        let said = dim > self.factor * tokens.ln() + self.offset;
+        let room = ln_odds.abs() / tokens.ln();
+        // Closer to the opening than rounding can tell, any answer is right.
+        let agrees = (ln_odds > 0.0) == said || room < 1e-12;
+        let implied = printed::ln_odds(tokens, printed_dim) > 0.0;
+        Ok(Outcome::Event {
+            holds: agrees && implied,
+            witness: witness! {
+                "tokens" => tokens, "dim" => dim, "upper_end" => 1.0 / (1.0 + (-ln_odds).exp()),
+                "said_to_be_non_empty" => said, "non_empty_at_printed_dim" => implied,
+            },
+        })
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        let variant = |name, says, factor, offset| {
+            Mutant::new(name, says, TauInterval { factor, offset })
+        };
+        vec![
+            variant(
+                "reciprocal",
+                "non-empty iff p > (9/32) log N",
+                9.0 / 32.0,
+                0.0,
+            ),
+            variant(
+                "theorem",
+                "non-empty iff p > log N, the theorem's p ≳ log N with constant 1",
+                1.0,
+                0.0,
+            ),
+            variant(
+                "strict",
+                "non-empty iff p > (32/9) log N + 4",
+                32.0 / 9.0,
+                4.0,
+            ),
+        ]
+    }
+}
