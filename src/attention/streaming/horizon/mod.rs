@@ -13,7 +13,7 @@ mod exact;
 mod kernels;
 mod state;
 
-pub use exact::{horizon_of_columns, weight_of};
+pub use exact::{horizon_of_columns, sampled_columns, weight_in_draw};
 
 use super::{Blocks, Tile, for_each_tile};
 use crate::attention::horizon::{Bracket, Break, HeadHorizon, Horizon, earlier, plain, validate};
