@@ -16,7 +16,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("stats", &["special"]),
     ("sample", &["rng", "linalg", "special"]),
     ("attention", &["linalg", "special"]),
-    ("measure", &["linalg"]),
+    ("measure", &["rng", "linalg", "sample", "attention"]),
     // Closed forms: no randomness, so neither `rng` nor `sample`.
     ("theory", &["params", "special", "linalg", "stats"]),
     ("dynamics", &["linalg", "attention", "measure", "theory"]),

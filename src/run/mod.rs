@@ -3,11 +3,13 @@
 
 pub mod check;
 pub mod files;
+pub mod horizon;
 pub mod memory;
 pub mod progress;
 pub mod report;
 pub mod store;
 
 pub use check::{CheckOptions, CheckReport, check};
+pub use horizon::{HorizonReport, horizon};
 pub use progress::{Progress, Silent};
 pub use store::{Row, Rows};
