@@ -10,6 +10,14 @@ mod outcome;
 pub mod registry;
 pub mod verdict;
 
+pub mod aot_columns;
+mod aot_eq35;
+mod aot_lemma1;
+mod aot_lemma2_lengths;
+mod aot_lemma2_maximum;
+mod aot_lemma2_products;
+mod aot_lemma2_weights;
+mod aot_lemma3;
 mod aot_mssa_is_mhsa;
 pub mod aot_setting;
 

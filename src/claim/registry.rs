@@ -1,11 +1,32 @@
 //! Every claim, one line each: the only place to add a new one.
 
-use super::{Claim, aot_mssa_is_mhsa};
+use super::aot_lemma2_lengths::Lengths;
+use super::aot_lemma2_maximum::Maximum;
+use super::aot_lemma2_products::Products;
+use super::aot_lemma2_weights::Weights;
+use super::aot_lemma3::Lemma3;
+use super::{Claim, aot_eq35, aot_lemma1, aot_mssa_is_mhsa};
 use crate::error::{Error, Result};
 
 /// All claims, in the order in which the papers print them.
 pub fn claims() -> Vec<Box<dyn Claim>> {
-    vec![Box::new(aot_mssa_is_mhsa::MssaIsMhsa::default())]
+    vec![
+        Box::new(aot_lemma1::Lemma1::default()),
+        Box::new(Lengths::signal()),
+        Box::new(Lengths::noise()),
+        Box::new(Products::signal()),
+        Box::new(Products::mixed()),
+        Box::new(Products::noise()),
+        Box::new(Products::noise_corrected()),
+        Box::new(Maximum::printed()),
+        Box::new(Maximum::corrected()),
+        Box::new(Weights::signal()),
+        Box::new(Weights::noise()),
+        Box::new(Lemma3::printed()),
+        Box::new(Lemma3::bounded()),
+        Box::new(aot_eq35::Eq35::default()),
+        Box::new(aot_mssa_is_mhsa::MssaIsMhsa::default()),
+    ]
 }
 
 /// The claim with this id.

@@ -3,7 +3,9 @@
 pub mod check;
 pub mod files;
 pub mod memory;
+pub mod mutants;
 pub mod progress;
 
 pub use check::{CheckOptions, CheckReport, check};
+pub use mutants::{MutantReport, mutants};
 pub use progress::{Progress, Silent};

@@ -10,7 +10,8 @@
 
 use crate::error::{Error, Result};
 use crate::linalg::{
-    Real, Threads, coherent_bases, gemm, haar_basis, normal_matrix, orthonormal_bases, product, qr_q,
+    Real, Threads, coherent_bases, gemm, haar_basis, normal_matrix, orthonormal_bases, product,
+    qr_q,
 };
 use crate::rng::{Generator, Streams};
 use ndarray::parallel::prelude::*;
@@ -210,13 +211,7 @@ impl Mixture {
 
     /// Independent normals (rows, N), of standard deviation 1 in the columns of cluster k, δ
     /// elsewhere.
-    fn normals<T: Real>(
-        &self,
-        k: usize,
-        rows: usize,
-        part: &str,
-        streams: &Streams,
-    ) -> Array2<T> {
+    fn normals<T: Real>(&self, k: usize, rows: usize, part: &str, streams: &Streams) -> Array2<T> {
         let own = self.cluster(k);
         let mut y = Array2::<T>::zeros((rows, self.tokens()).f());
         y.axis_chunks_iter_mut(Axis(1), BLOCK)

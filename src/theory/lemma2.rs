@@ -263,6 +263,9 @@ mod tests {
         assert!((half_weight(1.0, 0.7) - 0.5).abs() < 1e-15);
         // mpmath: erfc(log(99999)/(0.4367*sqrt(1+1/99999))/sqrt(2))/2
         let found = half_weight(99_999.0, 0.4367);
-        assert!((found / 1.805_957_823_390_355e-153 - 1.0).abs() < 1e-11, "{found}");
+        assert!(
+            (found / 1.805_957_823_390_355e-153 - 1.0).abs() < 1e-11,
+            "{found}"
+        );
     }
 }
