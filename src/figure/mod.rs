@@ -10,6 +10,7 @@ mod draw;
 mod layout;
 mod marks;
 mod model;
+pub mod report;
 mod style;
 mod text;
 

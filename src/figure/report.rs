@@ -1,9 +1,9 @@
 //! `report.html`: verdicts, figures, command, seed and version in one self-contained file.
 
-use super::CheckReport;
+use super::Figure;
 use crate::claim::VerdictKind;
 use crate::error::Result;
-use crate::figure::Figure;
+use crate::run::CheckReport;
 
 /// What came of one mutant of a claim.
 #[derive(Clone, Debug)]
