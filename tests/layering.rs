@@ -15,9 +15,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("linalg", &["rng"]),
     ("stats", &["special"]),
     ("sample", &["rng", "linalg", "special"]),
-    // The horizon pass takes the heads of a mixture one at a time, so that one is in memory.
-    ("attention", &["rng", "linalg", "special", "sample"]),
-    ("measure", &["linalg"]),
+    ("attention", &["linalg", "special"]),
+    ("measure", &["rng", "linalg", "sample", "attention"]),
     // Closed forms: no randomness, so neither `rng` nor `sample`.
     ("theory", &["params", "special", "linalg", "stats"]),
     ("dynamics", &["linalg", "attention", "measure", "theory"]),

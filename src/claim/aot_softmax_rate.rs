@@ -4,7 +4,7 @@ use super::aot_setting::{mixture, mixture_schema};
 use super::*;
 use crate::attention::{Mssa, Phi};
 use crate::linalg::{Threads, gemm};
-use crate::measure::{snr_of_heads, snr::energy_by_cluster};
+use crate::measure::{snr::energy_by_cluster, snr_of_heads};
 use crate::theory::softmax;
 use crate::witness;
 

@@ -72,9 +72,8 @@ impl Claim for TauInterval {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let variant = |name, says, factor, offset| {
-            Mutant::new(name, says, TauInterval { factor, offset })
-        };
+        let variant =
+            |name, says, factor, offset| Mutant::new(name, says, TauInterval { factor, offset });
         vec![
             variant(
                 "reciprocal",

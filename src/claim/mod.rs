@@ -11,9 +11,9 @@ pub mod registry;
 pub mod verdict;
 
 mod aot_mssa_is_mhsa;
+pub mod aot_setting;
 mod aot_softmax_rate;
 mod aot_tau_interval;
-pub mod aot_setting;
 
 pub use crate::params::{self, Domain, Params, Schema, Spec};
 pub use outcome::{Outcome, Promise, Relation, Witness};

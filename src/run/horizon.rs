@@ -1,158 +1,152 @@
-//! The depth horizon of one draw, beside the law that predicts it.
+//! One horizon from parameters to a report: what `attnlab horizon` prints.
 
-use super::{Progress, memory};
-use crate::attention::horizon::{Break, exact_updates};
-use crate::attention::streaming::horizon::{horizon_of_mixture, ticks};
+use super::Progress;
+use crate::attention::horizon::{BreakKind, BrokenColumns};
 use crate::error::{Error, Result};
+use crate::measure::{horizon_of_mixture, horizon_ticks, weight_in_draw};
 use crate::rng::Streams;
 use crate::sample::Mixture;
-use crate::theory;
 use serde::Serialize;
 use std::time::Instant;
 
-/// What is drawn and run: AoT Definition 1 with equal clusters, φ = h∘softmax.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct HorizonSetting {
-    /// N.
-    pub tokens: usize,
-    /// K.
-    pub clusters: usize,
-    /// p.
-    pub dim: usize,
+/// Layers beyond the first broken one whose broken columns are counted: enough to see the collapse
+/// set in, while the bounds of the pass are still narrow.
+const LAYERS_AFTER: u64 = 4;
+
+/// The depth horizon of one draw.
+#[derive(Clone, Debug, Serialize)]
+pub struct HorizonReport {
+    /// N_k of every cluster.
+    pub counts: Vec<usize>,
+    /// p_k of every subspace.
+    pub dims: Vec<usize>,
     /// Noise level δ.
     pub delta: f64,
     /// Step size η.
     pub eta: f64,
     /// Threshold τ.
     pub tau: f64,
-    /// Seed of the draw.
+    /// Seed of every stream.
     pub seed: u64,
-}
-
-/// What was found, and what the law says.
-#[derive(Clone, Debug, Serialize)]
-pub struct HorizonReport {
-    /// The setting.
-    #[serde(flatten)]
-    pub setting: HorizonSetting,
     /// θ at which the pattern (30) first breaks; None when it never does.
-    pub theta: Option<f64>,
-    /// Number of layers whose update is exactly the theorem's; None when all are.
+    pub theta_crit: Option<f64>,
+    /// Number of layers l = 0, 1, .. whose update is exactly Theorem 1's; None when all are.
     pub exact_updates: Option<u64>,
-    /// Where it breaks.
-    pub first: Option<FirstBreak>,
-    /// The law; None where it does not apply (K = 1, δ = 0, τ = 1).
-    pub predicted: Option<Predicted>,
+    /// What breaks first.
+    pub witness: Option<HorizonWitness>,
+    /// Columns outside the pattern at the layers up to a few beyond the first break. They are those
+    /// of the theorem's own score matrices M_k(θ_l): from the first break on the network leaves these.
+    pub broken: Vec<BrokenAtLayer>,
     /// Columns that were decided again in f64.
     pub redecided: usize,
-    /// Wall-clock time in seconds.
+    /// Wall-clock time in seconds, sampling included.
     pub wall_s: f64,
+    /// Floating-point operations of the symmetric products, Σ_k N² p_k, per second of `wall_s`, in 10⁹.
+    pub gflops: f64,
     /// Version of attnlab.
     pub version: &'static str,
 }
 
-/// The first break and the head that it happens in.
+/// The column, key and weight that end the exactness.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct FirstBreak {
+pub struct HorizonWitness {
+    /// The first layer whose update is not exact.
+    pub layer: u64,
+    /// θ of that layer, (1 + ητ)^layer.
+    pub theta: f64,
     /// Head, from 0.
     pub head: usize,
-    /// Column, key, weight and kind.
-    #[serde(flatten)]
-    pub place: Break,
+    /// Token whose column breaks.
+    pub column: usize,
+    /// Key whose weight has crossed τ.
+    pub row: usize,
+    /// Its weight at that layer, from the scores of this column alone, drawn again.
+    pub weight: f64,
+    /// In which way the column breaks.
+    pub kind: BreakKind,
 }
 
-/// The law of θ_crit at the same parameters.
+/// Columns outside the pattern at one layer, over all heads.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Predicted {
-    /// θ by which 5, 50 and 95 % of draws have broken.
-    pub theta: [f64; 3],
-    /// Exact updates at these θ.
-    pub exact_updates: [u64; 3],
-    /// Share of draws that have broken by the θ seen here: uniform on (0, 1) if the law is right.
-    pub rank: Option<f64>,
+pub struct BrokenAtLayer {
+    /// The layer, from 0.
+    pub layer: u64,
+    /// (1 + ητ)^layer.
+    pub theta: f64,
+    /// How many columns, with bounds.
+    pub columns: BrokenColumns,
 }
 
-/// The horizon of one draw over every column of every head, exact for its coefficients in f32.
+/// Measures the depth horizon of one draw of `mixture` over every column of every head.
 ///
 /// # Errors
-/// Parameters that cannot be drawn, or a draw that does not fit into memory.
+/// When η or τ is out of range, or the mixture cannot be drawn with orthonormal bases.
 ///
 /// ```
-/// use attnlab::run::{Silent, horizon::{HorizonSetting, horizon}};
-/// let setting = HorizonSetting {
-///     tokens: 200, clusters: 2, dim: 40, delta: 0.05, eta: 0.5, tau: 0.55, seed: 0,
-/// };
-/// let found = horizon(&setting, &Silent)?;
-/// assert!(found.exact_updates.unwrap() > 2);
+/// use attnlab::{run::{horizon, Silent}, sample::Mixture};
+/// let mixture = Mixture::balanced(1000, 2, 100, 0.03)?;
+/// let report = horizon(&mixture, 0.5, 0.55, 1, &Silent)?;
+/// let witness = report.witness.unwrap();
+/// assert_eq!(Some(witness.layer), report.exact_updates);
+/// assert!(witness.weight > 0.55);
 /// # Ok::<(), attnlab::Error>(())
 /// ```
-pub fn horizon(setting: &HorizonSetting, progress: &dyn Progress) -> Result<HorizonReport> {
+pub fn horizon(
+    mixture: &Mixture,
+    eta: f64,
+    tau: f64,
+    seed: u64,
+    progress: &dyn Progress,
+) -> Result<HorizonReport> {
+    if !(eta > 0.0 && eta.is_finite()) {
+        return Err(Error::invalid("eta", eta, "a finite number > 0"));
+    }
     let started = Instant::now();
-    if !(setting.eta > 0.0 && setting.eta.is_finite()) {
-        return Err(Error::invalid("eta", setting.eta, "a finite number > 0"));
-    }
-    if !(setting.tau > 0.0 && setting.tau <= 1.0) {
-        return Err(Error::invalid("tau", setting.tau, "a number in (0, 1]"));
-    }
-    let HorizonSetting {
-        tokens,
-        clusters,
-        dim,
-        delta,
-        ..
-    } = *setting;
-    memory::ensure("the horizon of one draw", bytes(tokens, clusters, dim))?;
-    let mixture = Mixture::balanced(tokens, clusters, dim, delta)?;
-    progress.start("horizon", ticks(tokens).saturating_mul(clusters as u64));
-    let streams = Streams::new(setting.seed, "aot.horizon", 0, 0);
-    let found = horizon_of_mixture(&mixture, setting.tau, &streams, || progress.advance(1));
+    let streams = Streams::new(seed, "aot.horizon", 0, 0);
+    progress.start("horizon", horizon_ticks(mixture));
+    let found = horizon_of_mixture(mixture, tau, &streams, || progress.advance(1));
     progress.finish();
     let found = found?;
-    let theta = found.theta();
+
+    let exact_updates = found.exact_updates(eta, tau);
+    let theta = |layer: u64| ((eta * tau).ln_1p() * layer as f64).exp();
+    let witness = match (found.first(), exact_updates) {
+        (Some((head, first)), Some(layer)) => {
+            let at = (first.column, first.row);
+            Some(HorizonWitness {
+                layer,
+                theta: theta(layer),
+                head,
+                column: first.column,
+                row: first.row,
+                weight: weight_in_draw(mixture, head, at, theta(layer), &streams)?,
+                kind: first.kind,
+            })
+        }
+        _ => None,
+    };
+    let broken = (0..=exact_updates.unwrap_or(0) + LAYERS_AFTER).map(|layer| BrokenAtLayer {
+        layer,
+        theta: theta(layer),
+        columns: found.broken(theta(layer)),
+    });
+    let wall_s = started.elapsed().as_secs_f64();
+    let tokens = mixture.tokens() as f64;
+    let flops = tokens * tokens * mixture.dims.iter().sum::<usize>() as f64;
     Ok(HorizonReport {
-        setting: *setting,
-        theta: theta.is_finite().then_some(theta),
-        exact_updates: exact_updates(theta, setting.eta, setting.tau),
-        first: found
-            .first()
-            .map(|(head, place)| FirstBreak { head, place }),
-        predicted: predict(setting, theta),
-        redecided: found.redecided(),
-        wall_s: started.elapsed().as_secs_f64(),
-        version: env!("CARGO_PKG_VERSION"),
-    })
-}
-
-/// One head's coefficients in f32 with its blocks' copies, and what is kept of every column.
-fn bytes(tokens: usize, clusters: usize, dim: usize) -> u64 {
-    let (n, k, p) = (tokens as u64, clusters as u64, dim as u64);
-    // Sums at twelve θ, maxima and scratch of a noise column: about 400 bytes (measured by
-    // counting fields); 24 bytes of bracket per column and head remain.
-    let per_token = p.saturating_mul(8).saturating_add(400);
-    let per_token = per_token.saturating_add(k.saturating_mul(24));
-    n.saturating_mul(per_token)
-}
-
-fn predict(setting: &HorizonSetting, seen: f64) -> Option<Predicted> {
-    let HorizonSetting {
-        tokens,
-        clusters,
-        dim,
-        delta,
+        counts: mixture.counts.clone(),
+        dims: mixture.dims.clone(),
+        delta: mixture.delta,
         eta,
         tau,
-        ..
-    } = *setting;
-    let law = theory::Horizon::new(tokens, clusters, dim, delta, tau).ok()?;
-    let at = |probability| -> Option<(f64, u64)> {
-        let updates = law.exact_updates(eta, probability).ok()?;
-        Some((law.theta(probability).ok()?, updates))
-    };
-    let (low, median, high) = (at(0.05)?, at(0.5)?, at(0.95)?);
-    let rank = seen.is_finite().then(|| -(-law.lambda(seen)).exp_m1());
-    Some(Predicted {
-        theta: [low.0, median.0, high.0],
-        exact_updates: [low.1, median.1, high.1],
-        rank,
+        seed,
+        theta_crit: Some(found.theta()).filter(|t| t.is_finite()),
+        exact_updates,
+        witness,
+        broken: broken.collect(),
+        redecided: found.redecided(),
+        wall_s,
+        gflops: flops / wall_s / 1e9,
+        version: env!("CARGO_PKG_VERSION"),
     })
 }

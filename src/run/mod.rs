@@ -9,5 +9,6 @@ pub mod progress;
 pub mod store;
 
 pub use check::{CheckOptions, CheckReport, check};
+pub use horizon::{HorizonReport, horizon};
 pub use progress::{Progress, Silent};
 pub use store::{Row, Rows};

@@ -12,11 +12,8 @@ use crate::error::{Error, Result};
 use crate::linalg::{Real, Threads, coherent_bases, gemm, haar_basis, orthonormal_bases};
 use crate::rng::{Generator, Streams};
 use ndarray::parallel::prelude::*;
-use ndarray::{Array2, Axis, ShapeBuilder};
+use ndarray::{Array2, ArrayViewMut2, Axis, ShapeBuilder};
 use rand_distr::{Distribution, StandardNormal};
-
-/// Columns that share one random stream. Part of the sample's definition: changing it changes draws.
-const BLOCK: usize = 256;
 
 /// How the K bases lie to each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -172,26 +169,44 @@ impl Mixture {
     /// C_k and e_{i,k} otherwise. With orthonormal bases this is U_kᵀZ. Drawn in f64 and rounded
     /// once to `T`, in parallel over blocks of columns with a stream each.
     pub fn head<T: Real>(&self, k: usize, streams: &Streams) -> Array2<T> {
-        let own = self.cluster(k);
         let mut y = Array2::<T>::zeros((self.dims[k], self.tokens()).f());
-        y.axis_chunks_iter_mut(Axis(1), BLOCK)
+        y.axis_chunks_iter_mut(Axis(1), Self::BLOCK)
             .into_par_iter()
             .enumerate()
-            .for_each(|(block, mut columns)| {
-                let mut rng = head_block(streams, k, block);
-                for (j, mut column) in columns.columns_mut().into_iter().enumerate() {
-                    let scale = if own.contains(&(block * BLOCK + j)) {
-                        1.0
-                    } else {
-                        self.delta
-                    };
-                    column.mapv_inplace(|_| {
-                        let g: f64 = StandardNormal.sample(&mut rng);
-                        T::of_f64(scale * g)
-                    });
-                }
-            });
+            .for_each(|(block, columns)| self.fill_block(k, block, columns, streams));
         y
+    }
+
+    /// Tokens that share one random stream: the blocks of [`Mixture::head_block`]. Part of the
+    /// sample's definition: changing it changes draws.
+    pub const BLOCK: usize = 256;
+
+    /// The columns `block * BLOCK ..` (up to BLOCK of them, fewer at the end) of [`Mixture::head`],
+    /// drawn alone.
+    pub fn head_block<T: Real>(&self, k: usize, block: usize, streams: &Streams) -> Array2<T> {
+        let width = Self::BLOCK.min(self.tokens().saturating_sub(block * Self::BLOCK));
+        let mut y = Array2::<T>::zeros((self.dims[k], width).f());
+        self.fill_block(k, block, y.view_mut(), streams);
+        y
+    }
+
+    fn fill_block<T: Real>(
+        &self,
+        k: usize,
+        block: usize,
+        mut columns: ArrayViewMut2<T>,
+        streams: &Streams,
+    ) {
+        let own = self.cluster(k);
+        let mut rng = head_block(streams, k, block);
+        for (j, mut column) in columns.columns_mut().into_iter().enumerate() {
+            let signal = own.contains(&(block * Self::BLOCK + j));
+            let scale = if signal { 1.0 } else { self.delta };
+            column.mapv_inplace(|_| {
+                let g: f64 = StandardNormal.sample(&mut rng);
+                T::of_f64(scale * g)
+            });
+        }
     }
 
     /// The bases of a trial.

@@ -32,7 +32,9 @@ use crate::special::ln_chi_density;
 /// assert!((factor - 1.26).abs() < 0.01);
 /// ```
 pub fn first_layer(tokens: usize, clusters: usize, dim: usize, delta: f64, eta: f64) -> f64 {
-    first_layer_with(tokens, clusters, dim, delta, eta, |gain, floor| (gain, floor))
+    first_layer_with(tokens, clusters, dim, delta, eta, |gain, floor| {
+        (gain, floor)
+    })
 }
 
 /// The same with the gain $W + \delta^2 W_n + w_s$ and the floor F replaced by a function of

@@ -13,13 +13,11 @@ mod exact;
 mod kernels;
 mod state;
 
-pub use exact::{horizon_of_columns, weight_of};
+pub use exact::{Blockwise, horizon_of_columns};
 
 use super::{Blocks, Tile, for_each_tile};
-use crate::attention::horizon::{Bracket, Break, HeadHorizon, Horizon, earlier, plain, validate};
+use crate::attention::horizon::{Bracket, Break, HeadHorizon, earlier, plain, validate};
 use crate::error::{Error, Result};
-use crate::rng::Streams;
-use crate::sample::{Bases, Mixture};
 use brackets::Context;
 use kernels::Rect;
 use ndarray::ArrayView2;
@@ -32,6 +30,9 @@ const WIDTH: usize = 256;
 
 /// Up to this many tokens the plain definition is as fast and leaves nothing open.
 const SMALL: usize = 512;
+
+/// Columns decided in f64 at a time.
+const BATCH: usize = 64;
 
 /// Columns that the bounds leave wholly open are decided in f64 for up to 1/16 of the columns: at
 /// 2 N p operations each that is an eighth of the pass.
@@ -78,40 +79,6 @@ pub fn horizon_of_head(
 pub fn ticks(tokens: usize) -> u64 {
     let blocks = tokens.div_ceil(WIDTH) as u64;
     blocks * (blocks + 1) / 2
-}
-
-/// The horizon of a draw, head by head, so that the coefficients of one head are in memory at a
-/// time: 4 N p bytes and a few hundred bytes per token. `tick` is called K [`ticks`]`(N)` times.
-///
-/// # Errors
-/// When τ is outside (0, 1] or the bases are not jointly orthonormal: without that the coefficients
-/// of a head are not the latent ones and the induction behind the horizon fails.
-pub fn horizon_of_mixture(
-    mixture: &Mixture,
-    tau: f64,
-    streams: &Streams,
-    tick: impl Fn() + Sync,
-) -> Result<Horizon> {
-    require_orthonormal(mixture)?;
-    let head = |k| {
-        let y = mixture.head::<f32>(k, streams);
-        horizon_of_head(y.view(), mixture.cluster(k), tau, &tick)
-    };
-    let heads = (0..mixture.clusters()).map(head).collect::<Result<_>>()?;
-    Ok(Horizon { heads })
-}
-
-fn require_orthonormal(mixture: &Mixture) -> Result<()> {
-    mixture.validate()?;
-    if mixture.bases == Bases::Orthonormal {
-        return Ok(());
-    }
-    let allowed = "the horizon needs jointly orthonormal bases";
-    Err(Error::invalid(
-        "bases",
-        format!("{:?}", mixture.bases),
-        allowed,
-    ))
 }
 
 /// Length of every column, in f64.
@@ -272,7 +239,7 @@ fn settle(y: ArrayView2<f32>, own: Range<usize>, tau: f64, theta: Vec<Bracket>) 
             .count();
         let batch = rest
             .iter()
-            .take(likely.clamp(4, exact::BATCH))
+            .take(likely.clamp(4, BATCH))
             .take_while(may_be_first);
         let batch: Vec<_> = batch.map(|(_, j)| *j).collect();
         if batch.is_empty() {
