@@ -5,7 +5,6 @@ pub mod check;
 pub mod files;
 pub mod memory;
 pub mod progress;
-pub mod report;
 pub mod store;
 
 pub use check::{CheckOptions, CheckReport, check};
