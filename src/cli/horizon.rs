@@ -2,7 +2,7 @@
 
 use super::Status;
 use super::bar::Bar;
-use super::format::number;
+use crate::format::number;
 use super::input;
 use super::out::Out;
 use crate::error::Result;

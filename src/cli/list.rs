@@ -2,7 +2,7 @@
 
 use super::Status;
 use super::card;
-use super::format::wrapped;
+use crate::format::wrapped;
 use super::out::Out;
 use crate::claim::{Claim, registry};
 use crate::error::{Error, Result};

@@ -7,13 +7,13 @@
 use super::Status;
 use super::bar::Bar;
 use super::check::{Tally, check_mutant};
-use super::format::{number, table};
+use crate::format::{number, table};
 use super::input;
 use super::out::{Out, note};
 use crate::claim::{Claim, Kind, Mutant, Params, VerdictKind, Witness, registry};
 use crate::error::{Error, Result};
 use crate::experiment::{self, Entry, RunOptions, registry::EXPERIMENTS};
-use crate::figure::report::{self, MutantResult, Report};
+use crate::report::{self, MutantResult, Report};
 use crate::figure::{self, Figure};
 use crate::run::store::{self, Manifest, Row, Shard, Store};
 use crate::run::{CheckOptions, CheckReport, check};
