@@ -10,7 +10,6 @@ mod check;
 mod completions;
 mod doctor;
 mod eval;
-mod eval;
 mod experiment;
 mod horizon;
 mod input;
