@@ -14,6 +14,8 @@ mod aot_mssa_is_mhsa;
 pub mod aot_setting;
 mod aot_softmax_rate;
 mod aot_tau_interval;
+mod aot_theorem1;
+mod aot_theorem1_bounded;
 
 pub use crate::params::{self, Domain, Params, Schema, Spec};
 pub use outcome::{Outcome, Promise, Relation, Witness};

@@ -1,6 +1,8 @@
 //! Every claim, one line each: the only place to add a new one.
 
-use super::{Claim, aot_mssa_is_mhsa, aot_softmax_rate, aot_tau_interval};
+use super::{
+    Claim, aot_mssa_is_mhsa, aot_softmax_rate, aot_tau_interval, aot_theorem1, aot_theorem1_bounded,
+};
 use crate::error::{Error, Result};
 
 /// All claims, in the order in which the papers print them.
@@ -8,6 +10,8 @@ pub fn claims() -> Vec<Box<dyn Claim>> {
     vec![
         Box::new(aot_mssa_is_mhsa::MssaIsMhsa::default()),
         Box::new(aot_tau_interval::TauInterval::default()),
+        Box::new(aot_theorem1::Theorem1::default()),
+        Box::new(aot_theorem1_bounded::Theorem1Bounded::default()),
         Box::new(aot_softmax_rate::SoftmaxRate::default()),
     ]
 }
