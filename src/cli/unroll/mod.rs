@@ -5,11 +5,11 @@ mod npy;
 
 use super::Status;
 use super::bar::Bar;
-use crate::format::number;
 use super::input;
 use super::out::{Out, note};
 use crate::attention::{Mask, Mssa, Phi};
 use crate::error::{Error, Result};
+use crate::format::number;
 use crate::measure::snr;
 use crate::run::{Progress, files, memory};
 use clap::ValueEnum;

@@ -116,7 +116,9 @@ fn by_noise(settings: &SnrPerLayer, cells: &[&[Row]]) -> Result<Figure> {
             ends[i].extend(predicted_end(settings, &cell[0], &predicted)?);
             if !relative || colour == 0 {
                 let label = "line of Theorem 1, (1 + *ητ*)^{*l*} SNR_{0}";
-                panels[i].series.push(Series::predicted(label, GREY, predicted));
+                panels[i]
+                    .series
+                    .push(Series::predicted(label, GREY, predicted));
             }
             panels[i]
                 .series
