@@ -10,6 +10,7 @@ mod outcome;
 pub mod registry;
 pub mod verdict;
 
+mod aot_horizon_law;
 mod aot_mssa_is_mhsa;
 pub mod aot_setting;
 mod aot_softmax_rate;

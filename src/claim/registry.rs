@@ -1,7 +1,8 @@
 //! Every claim, one line each: the only place to add a new one.
 
 use super::{
-    Claim, aot_mssa_is_mhsa, aot_softmax_rate, aot_tau_interval, aot_theorem1, aot_theorem1_bounded,
+    Claim, aot_horizon_law, aot_mssa_is_mhsa, aot_softmax_rate, aot_tau_interval, aot_theorem1,
+    aot_theorem1_bounded,
 };
 use crate::error::{Error, Result};
 
@@ -12,6 +13,7 @@ pub fn claims() -> Vec<Box<dyn Claim>> {
         Box::new(aot_tau_interval::TauInterval::default()),
         Box::new(aot_theorem1::Theorem1::default()),
         Box::new(aot_theorem1_bounded::Theorem1Bounded::default()),
+        Box::new(aot_horizon_law::HorizonLaw::default()),
         Box::new(aot_softmax_rate::SoftmaxRate::default()),
     ]
 }
