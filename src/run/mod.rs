@@ -7,7 +7,6 @@ pub mod horizon;
 pub mod memory;
 pub mod mutants;
 pub mod progress;
-pub mod report;
 pub mod store;
 
 pub use check::{CheckOptions, CheckReport, check};
