@@ -9,6 +9,7 @@ pub mod figure;
 pub mod linalg;
 pub mod measure;
 pub mod params;
+pub mod report;
 pub mod rng;
 pub mod run;
 pub mod sample;

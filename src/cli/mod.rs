@@ -10,7 +10,7 @@ mod check;
 mod completions;
 mod doctor;
 mod eval;
-mod format;
+pub(crate) mod format;
 mod input;
 mod list;
 mod out;

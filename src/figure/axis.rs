@@ -19,7 +19,7 @@ pub struct Ruler {
 /// Room between the data and the frame, relative to the axis.
 const PADDING: f64 = 0.04;
 /// Numbered ticks that an axis of the house's size carries without crowding.
-const MOST_TICKS: f64 = 7.0;
+const MOST_TICKS: f64 = 8.0;
 
 impl Ruler {
     /// Settles `axis` over the data.
@@ -207,7 +207,10 @@ mod tests {
             ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]
         );
         assert_eq!(labels(Axis::whole("l"), &[0.0, 3.0]), ["0", "1", "2", "3"]);
-        assert_eq!(labels(Axis::whole("l"), &[0.0, 14.0]), ["0", "5", "10"]);
+        assert_eq!(
+            labels(Axis::whole("l"), &[0.0, 14.0]),
+            ["0", "2", "4", "6", "8", "10", "12", "14"]
+        );
         assert_eq!(
             labels(Axis::log("y"), &[0.02, 300.0]),
             ["10^{−1}", "10^{0}", "10^{1}", "10^{2}"]

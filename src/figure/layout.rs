@@ -230,21 +230,44 @@ fn legend(figure: &Figure, width: f64, top: f64) -> (Vec<Entry>, f64) {
     if entries.is_empty() {
         return (entries, 0.0);
     }
-    let wide = |e: &Entry| SAMPLE + GAP + text::width(&e.label, TEXT);
-    let widest = entries.iter().map(wide).fold(0.0, f64::max);
-    // Equal columns read like a table; as many as fit, and rows as even as that allows.
-    let room = width - 2.0 * MARGIN;
-    let fit = (((room + BETWEEN) / (widest + BETWEEN)) as usize).clamp(1, entries.len());
-    let rows = entries.len().div_ceil(fit);
-    let columns = entries.len().div_ceil(rows);
-    let total = columns as f64 * widest + (columns - 1) as f64 * BETWEEN;
-    let left = (width - total) / 2.0;
+    // What was measured first, then what it is compared with.
+    entries.sort_by_key(|e| e.marker == Marker::None);
+    let wide: Vec<f64> = entries
+        .iter()
+        .map(|e| SAMPLE + GAP + text::width(&e.label, TEXT))
+        .collect();
+    let columns = legend_columns(&wide, width - 2.0 * MARGIN);
+    let total = columns.iter().sum::<f64>() + BETWEEN * (columns.len() - 1) as f64;
     for (i, entry) in entries.iter_mut().enumerate() {
-        let (row, column) = (i / columns, i % columns);
-        let x = left + column as f64 * (widest + BETWEEN);
-        entry.at = (x, top + ROW * (row as f64 + 0.5));
+        let (row, column) = (i / columns.len(), i % columns.len());
+        let before = columns[..column].iter().sum::<f64>() + BETWEEN * column as f64;
+        entry.at = (
+            (width - total) / 2.0 + before,
+            top + ROW * (row as f64 + 0.5),
+        );
     }
+    let rows = entries.len().div_ceil(columns.len());
     (entries, rows as f64 * ROW)
+}
+
+/// The widths of as many columns as fit into `room`, with rows as even as that allows.
+fn legend_columns(wide: &[f64], room: f64) -> Vec<f64> {
+    let of = |columns: usize| -> Vec<f64> {
+        let column = |c: usize| {
+            wide.iter()
+                .skip(c)
+                .step_by(columns)
+                .copied()
+                .fold(0.0, f64::max)
+        };
+        (0..columns).map(column).collect()
+    };
+    let fits =
+        |columns: &usize| of(*columns).iter().sum::<f64>() + BETWEEN * (columns - 1) as f64 <= room;
+    let most = (1..=wide.len()).rev().find(fits).unwrap_or(1);
+    let rows = wide.len().div_ceil(most);
+    let even = wide.len().div_ceil(rows);
+    of(if fits(&even) { even } else { most })
 }
 
 fn entry_of(series: &Series) -> Entry {

@@ -17,6 +17,7 @@ pub use csv::to_csv;
 pub use draw::{png, svg};
 pub use model::{Axis, Figure, Heat, Marker, Panel, Point, Rule, Scale, Series, Stroke, Width};
 pub use style::{GREY, INK};
+pub(crate) use text::runs;
 
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};

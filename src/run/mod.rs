@@ -6,7 +6,6 @@ pub mod files;
 pub mod horizon;
 pub mod memory;
 pub mod progress;
-pub mod report;
 pub mod store;
 
 pub use check::{CheckOptions, CheckReport, check};

@@ -116,10 +116,7 @@ fn by_noise(settings: &SnrPerLayer, cells: &[&[Row]]) -> Result<Figure> {
             ends[i].extend(predicted_end(settings, &cell[0], &predicted)?);
             if !relative || colour == 0 {
                 let label = "line of Theorem 1, (1 + *ητ*)^{*l*} SNR_{0}";
-                let colour = if relative { GREY } else { colour };
-                let theorem =
-                    Series::predicted(if relative { "" } else { label }, colour, predicted);
-                panels[i].series.push(theorem);
+                panels[i].series.push(Series::predicted(label, GREY, predicted));
             }
             panels[i]
                 .series
@@ -175,7 +172,7 @@ fn by_phi(settings: &SnrPerLayer, cell: &[Row]) -> Result<Figure> {
             .push(Series::predicted(label, GREY, line(settings, 1.0)));
         for (colour, phi) in phis(&cell[0]).iter().enumerate() {
             let points = spread(&curves(cell, phi, true)?);
-            let label = phi.replace('-', " ");
+            let label = phi_name(phi);
             panel
                 .series
                 .push(Series::measured(label, colour, points).with_interval(BAND));
@@ -223,7 +220,7 @@ fn figure4(settings: &SnrPerLayer, cells: &[&[Row]]) -> Result<Figure> {
                 let label = "line of Theorem 1, (1 + *ητ*)^{*l*} SNR_{0}";
                 panel.series.push(Series::predicted(label, GREY, theorem));
             }
-            let label = phi.replace('-', " ");
+            let label = phi_name(phi);
             panel
                 .series
                 .push(Series::measured(label, colour, points).with_interval(BAND));
@@ -250,6 +247,14 @@ fn figure4(settings: &SnrPerLayer, cells: &[&[Row]]) -> Result<Figure> {
         columns: 2,
         panels,
     })
+}
+
+/// A φ as a paper writes it.
+fn phi_name(phi: &str) -> String {
+    match phi {
+        "relu-normalised" => "ReLU, normalised".into(),
+        phi => phi.replace('-', " "),
+    }
 }
 
 /// 0.125 as "1/8" where it is such a fraction.
