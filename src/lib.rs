@@ -6,6 +6,7 @@ pub mod cli;
 pub mod error;
 pub mod experiment;
 pub mod figure;
+pub mod format;
 pub mod linalg;
 pub mod measure;
 pub mod params;

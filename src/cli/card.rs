@@ -1,6 +1,6 @@
 //! Cards: all that there is to know about one claim before checking it.
 
-use super::format::{self, wrapped};
+use crate::format::{self, wrapped};
 use crate::claim::{Claim, Params, Schema};
 use crate::params::{Fallback, Spec};
 use serde_json::{Map, Value, json};

@@ -2,7 +2,7 @@
 
 use super::Status;
 use super::bar::Bar;
-use super::format::{number, pairs, table, wrapped};
+use crate::format::{number, pairs, table, wrapped};
 use super::input::{self, Parameters};
 use super::out::Out;
 use crate::claim::{Claim, Hypothesis, Params, VerdictKind, registry};

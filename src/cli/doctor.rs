@@ -1,7 +1,7 @@
 //! `attnlab doctor`: what this machine and this build offer.
 
 use super::Status;
-use super::format::{number, table};
+use crate::format::{number, table};
 use super::out::Out;
 use crate::error::Result;
 use crate::linalg::{Real, Threads, gemm};

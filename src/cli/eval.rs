@@ -1,7 +1,7 @@
 //! `attnlab eval`: a closed form as a number.
 
 use super::Status;
-use super::format;
+use crate::format;
 use super::input::Parameters;
 use super::out::Out;
 use crate::error::Result;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
 /// Parameters, one by one or from a file.
-#[derive(clap::Args, Debug, Default)]
+#[derive(clap::Args, Clone, Debug, Default)]
 pub struct Parameters {
     /// Set a parameter: a JSON value, or a bare word for text (repeatable)
     #[arg(long, value_name = "NAME=VALUE")]

@@ -2,18 +2,21 @@
 
 use super::Status;
 use super::card;
-use super::format::wrapped;
+use crate::format::wrapped;
 use super::out::Out;
 use crate::claim::{Claim, registry};
 use crate::error::{Error, Result};
+use crate::experiment::Entry;
+use crate::experiment::registry::EXPERIMENTS;
 use crate::params::Params;
 use crate::theory::formulas::{self, Formula};
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 const EXAMPLES: &str = "\
 Examples:
   attnlab list                      every claim, with what it says and where it is printed
   attnlab list --json | jq -r .id
+  attnlab list experiments          every figure that `attnlab run` makes
   attnlab list formulas             every closed form that `attnlab eval` knows
   attnlab list aot.mssa_is_mhsa     the same as attnlab show aot.mssa_is_mhsa";
 
@@ -21,7 +24,7 @@ Examples:
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// `claims`, `formulas`, or the id of one of them
+    /// `claims`, `experiments`, `formulas`, or the id of one of them
     #[arg(value_name = "WHAT", default_value = "claims")]
     what: String,
     /// One JSON object per line
@@ -35,7 +38,7 @@ Examples:
   attnlab show aot.mssa_is_mhsa --json | jq .parameters
   attnlab show aot.horizon_layers";
 
-/// Show one claim or closed form: statement, hypotheses, parameters, mutants, correction
+/// Show one claim, experiment or closed form: statement, hypotheses, parameters, mutants, correction
 #[derive(clap::Args, Debug)]
 #[command(after_help = SHOW_EXAMPLES)]
 pub struct ShowArgs {
@@ -52,6 +55,7 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
     match args.what.as_str() {
         "claims" => claims(args.json, out)?,
         "formulas" => all_formulas(args.json, out)?,
+        "experiments" => experiments(args.json, out)?,
         id => one(id, args.json, out)?,
     }
     Ok(Status::Expected)
@@ -67,6 +71,9 @@ fn one(id: &str, json: bool, out: &mut Out) -> Result<()> {
     if let Ok(formula) = formulas::find(id) {
         return show_formula(&formula, json, out);
     }
+    if let Some(entry) = EXPERIMENTS.iter().find(|e| e.id == id) {
+        return show_experiment(entry, json, out);
+    }
     let claim = claim(id)?;
     if json {
         return out.json(&card::claim_json(&*claim));
@@ -76,16 +83,18 @@ fn one(id: &str, json: bool, out: &mut Out) -> Result<()> {
         .try_for_each(|l| out.line(l))
 }
 
-/// The claim with this id; the error suggests formulas too.
+/// The claim with this id; the error suggests formulas and experiments too.
 fn claim(id: &str) -> Result<Box<dyn Claim>> {
     registry::find(id).map_err(|error| {
         let claims: Vec<_> = registry::claims().iter().map(|c| c.card().id).collect();
         let formulas: Vec<_> = formulas::formulas().iter().map(|f| f.id).collect();
-        let named = Error::unknown("claim or formula", id, [claims, formulas].concat());
-        if matches!(error, Error::Unknown { .. }) {
-            named
-        } else {
-            error
+        let experiments: Vec<_> = EXPERIMENTS.iter().map(|e| e.id).collect();
+        match error {
+            Error::Unknown { .. } => {
+                let known = [claims, formulas, experiments].concat();
+                Error::unknown("claim, formula or experiment", id, known)
+            }
+            other => other,
         }
     })
 }
@@ -105,6 +114,35 @@ fn show_formula(formula: &Formula, json: bool, out: &mut Out) -> Result<()> {
     out.line(&format!("  {}", formula.source))?;
     let lines = card::parameter_lines(&schema, defaults.as_ref());
     lines.iter().try_for_each(|l| out.line(l))
+}
+
+fn experiment_json(entry: &Entry) -> Value {
+    json!({ "id": entry.id, "source": entry.source, "title": entry.title })
+}
+
+fn show_experiment(entry: &Entry, json: bool, out: &mut Out) -> Result<()> {
+    if json {
+        let mut card = experiment_json(entry);
+        let defaults = entry.configure(false, None, &toml::Table::new())?;
+        card["settings"] = Value::Object(defaults.settings());
+        return out.json(&card);
+    }
+    out.line(&format!("{}: {}", entry.id, entry.title))?;
+    out.line(&format!("  {}\n", entry.source))?;
+    out.line(entry.defaults.trim_end())
+}
+
+fn experiments(json: bool, out: &mut Out) -> Result<()> {
+    if json {
+        return EXPERIMENTS
+            .iter()
+            .try_for_each(|e| out.json(&experiment_json(e)));
+    }
+    for entry in &EXPERIMENTS {
+        out.line(&format!("{}: {}", entry.id, entry.title))?;
+        out.line(&format!("    {}", entry.source))?;
+    }
+    out.line(&format!("{} experiments.", EXPERIMENTS.len()))
 }
 
 fn all_formulas(json: bool, out: &mut Out) -> Result<()> {
@@ -144,8 +182,9 @@ fn claims(json: bool, out: &mut Out) -> Result<()> {
             .try_for_each(|l| out.line(l))?;
     }
     out.line(&format!(
-        "{} claims; also: attnlab list formulas ({}).",
+        "{} claims; also: attnlab list experiments ({}), attnlab list formulas ({}).",
         cards.len(),
+        EXPERIMENTS.len(),
         formulas::formulas().len()
     ))
 }

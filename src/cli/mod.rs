@@ -10,10 +10,12 @@ mod check;
 mod completions;
 mod doctor;
 mod eval;
-pub(crate) mod format;
+mod experiment;
+mod horizon;
 mod input;
 mod list;
 mod out;
+mod reproduce;
 mod unroll;
 
 use crate::error::{Error, Result};
@@ -26,11 +28,14 @@ use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
 Examples:
+  attnlab reproduce                              the main job: claims, figures, report.html
   attnlab list                                   every claim, with its source
   attnlab check aot.mssa_is_mhsa                 is it true? with how much confidence?
   attnlab show aot.mssa_is_mhsa                  its statement, hypotheses and parameters
   attnlab eval aot.min_tokens --set clusters=2   any closed form, as a number
   attnlab unroll --tokens z.npy --bases u0.npy u1.npy --labels y.npy --layers 12
+  attnlab horizon --tokens 20000 --dim 1300      the exact depth of Theorem 1 on one draw
+  attnlab run snr_per_layer --quick              one figure of a paper: rows and pictures
   attnlab doctor                                 what this machine offers
 
 Exit status: 0 every verdict is the expected one, 1 some are not, 2 bad usage or input.";
@@ -50,10 +55,14 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Reproduce(reproduce::Args),
     List(list::Args),
     Show(list::ShowArgs),
     Check(check::Args),
     Eval(eval::Args),
+    Horizon(horizon::Args),
+    Run(experiment::RunArgs),
+    Figure(experiment::FigureArgs),
     Unroll(unroll::Args),
     Doctor(doctor::Args),
     Completions(completions::Args),
@@ -71,14 +80,14 @@ enum Status {
 /// A closed pipe ends the command as the signal would: 128 + SIGPIPE.
 const PIPE_CLOSED: u8 = 141;
 
-/// A progress bar on standard error, silent where that is no terminal: for the experiment binaries.
-pub fn progress_bar() -> impl crate::run::Progress {
-    bar::Bar::new()
-}
-
 /// The `attnlab` command with the arguments of this process.
 pub fn main() -> ExitCode {
     ExitCode::from(run(std::env::args_os()))
+}
+
+/// The program of an experiment's own binary: the options of `attnlab run ID`.
+pub fn experiment_main(id: &str) -> ExitCode {
+    experiment::main(id)
 }
 
 /// Runs the command with these arguments, the name of the program first; gives the exit status.
@@ -92,10 +101,14 @@ fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
 
 fn dispatch(command: &Command, out: &mut Out) -> Result<Status> {
     match command {
+        Command::Reproduce(args) => reproduce::run(args, out),
         Command::List(args) => list::run(args, out),
         Command::Show(args) => list::show(args, out),
         Command::Check(args) => check::run(args, out),
         Command::Eval(args) => eval::run(args, out),
+        Command::Horizon(args) => horizon::run(args, out),
+        Command::Run(args) => experiment::run(args, out),
+        Command::Figure(args) => experiment::figure(args, out),
         Command::Unroll(args) => unroll::run(args, out),
         Command::Doctor(args) => doctor::run(args, out),
         Command::Completions(args) => completions::run(args, Cli::command(), out),

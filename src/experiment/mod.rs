@@ -9,7 +9,6 @@
 //! A new experiment is a file here that implements the trait, its TOML, its two-line binary in
 //! `experiments/`, and a line in [`registry`].
 
-pub mod command;
 pub mod registry;
 pub mod runner;
 mod settings;

@@ -8,9 +8,9 @@ mod math;
 pub use math::mathml;
 
 use crate::claim::{Card, VerdictKind, registry};
-use crate::cli::format;
 use crate::error::Result;
 use crate::figure::{self, Figure};
+use crate::format;
 use crate::run::CheckReport;
 use std::fmt::Write;
 

@@ -27,8 +27,7 @@ pub fn ensure_free(path: &Path, force: bool) -> Result<()> {
     Ok(())
 }
 
-/// Writes a file whole or not at all: into a temporary one beside it, which takes its name at the
-/// end. A reader, or a killed run, never sees a part.
+/// Writes a new file whole or not at all, by [`replace`].
 ///
 /// # Errors
 /// As [`ensure_free`], and when the disk is full or the folder cannot be written.
@@ -38,22 +37,25 @@ pub fn write_whole(
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<()> {
     ensure_free(path, force)?;
+    replace(path, write).map_err(|e| Error::io(path, e, "Nothing was changed"))
+}
+
+/// Writes a file into a temporary one beside it, which takes its name at the end: a reader, or a
+/// killed run, never sees a part, and a full disk leaves what was there.
+///
+/// # Errors
+/// What the system says.
+pub fn replace(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
     let temporary = temporary_beside(path);
-    let result = fill(&temporary, write).and_then(|()| {
-        // A link refuses an existing name, a rename replaces it.
-        if force {
-            fs::rename(&temporary, path)
-        } else {
-            fs::hard_link(&temporary, path).or_else(|e| match e.kind() {
-                io::ErrorKind::AlreadyExists => Err(e),
-                // Some file systems have no links.
-                _ => fs::rename(&temporary, path),
-            })
-        }
-    });
-    // Already gone after a rename; after a failure there is nothing better to do.
-    let _ = fs::remove_file(&temporary);
-    result.map_err(|e| Error::io(path, e, "Nothing was changed"))
+    let renamed = fill(&temporary, write).and_then(|()| fs::rename(&temporary, path));
+    if renamed.is_err() {
+        // Best effort: the error that matters is the first.
+        let _ = fs::remove_file(&temporary);
+    }
+    renamed
 }
 
 fn fill(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {

@@ -20,6 +20,7 @@
 //! # Ok::<(), attnlab::Error>(())
 //! ```
 
+use super::files;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -403,24 +404,12 @@ impl Store {
     }
 }
 
-/// Writes a file whole or not at all: beside it first, then renamed over it.
+/// Writes a text file whole or not at all, by [`files::replace`].
 ///
 /// # Errors
 /// What the system says.
 pub fn replace(path: &Path, text: &str) -> std::io::Result<()> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(format!(".{}.tmp", std::process::id()));
-    let beside = PathBuf::from(beside);
-    let written = File::create(&beside).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.sync_all()
-    });
-    let renamed = written.and_then(|()| fs::rename(&beside, path));
-    if renamed.is_err() {
-        // Best effort: the error that matters is the first.
-        let _ = fs::remove_file(&beside);
-    }
-    renamed
+    files::replace(path, |file| file.write_all(text.as_bytes()))
 }
 
 /// Makes `folder` that of the run, or refuses.

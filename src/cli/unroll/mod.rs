@@ -5,7 +5,7 @@ mod npy;
 
 use super::Status;
 use super::bar::Bar;
-use super::format::number;
+use crate::format::number;
 use super::input;
 use super::out::{Out, note};
 use crate::attention::{Mask, Mssa, Phi};

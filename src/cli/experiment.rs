@@ -1,0 +1,207 @@
+//! `attnlab run` and the experiment binaries: rows and pictures of one experiment; and
+//! `attnlab figure`: the pictures again, from stored rows.
+
+use super::bar::Bar;
+use super::input::{self, Parameters};
+use super::out::{Out, note};
+use super::{Status, finish, start_threads, usage};
+use crate::error::{Error, Result};
+use crate::experiment::{self, Entry, Experiment, RunOptions, registry};
+use crate::figure;
+use crate::run::Row;
+use crate::run::store::{self, Manifest};
+use clap::{CommandFactory, FromArgMatches, Parser};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// What every experiment takes.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Options {
+    #[command(flatten)]
+    parameters: Parameters,
+    /// Settings that replace the defaults: a TOML file with any of the names that --show lists
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Small sizes: the same figure, rougher
+    #[arg(long)]
+    quick: bool,
+    /// Folder for rows and pictures [default: runs/NAME]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Seed of every random stream
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole)]
+    #[arg(allow_negative_numbers = true)]
+    seed: u64,
+    /// Delete the rows of another run that the folder holds
+    #[arg(long)]
+    force: bool,
+    /// Print the default settings with their meaning, and stop
+    #[arg(long)]
+    show: bool,
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  attnlab run snr_per_layer --quick
+  attnlab run snr_per_layer --seed 1 --out runs/snr        rows and pictures in one folder
+  attnlab run snr_per_layer --show > mine.toml             its settings, to be changed
+  attnlab run snr_per_layer --config mine.toml --set tokens=4000
+
+A run that was stopped goes on where it was: give the same command again. Each experiment is also a
+binary of its own: cargo run --release --bin snr_per_layer";
+
+/// Run an experiment: one figure of a paper, its rows and pictures
+#[derive(clap::Args, Debug)]
+#[command(after_help = RUN_EXAMPLES)]
+pub struct RunArgs {
+    /// The experiment, as `attnlab list experiments` shows it
+    #[arg(value_name = "EXPERIMENT")]
+    id: String,
+    #[command(flatten)]
+    options: Options,
+}
+
+const FIGURE_EXAMPLES: &str = "\
+Examples:
+  attnlab figure snr_per_layer --rows runs/snr_per_layer
+  attnlab figure snr_per_layer --rows runs/snr_per_layer --out plots";
+
+/// Draw the figures of an experiment again from its stored rows
+#[derive(clap::Args, Debug)]
+#[command(after_help = FIGURE_EXAMPLES)]
+pub struct FigureArgs {
+    /// The experiment whose rows the folder holds
+    #[arg(value_name = "EXPERIMENT")]
+    id: String,
+    /// Folder with its rows
+    #[arg(long, value_name = "DIR")]
+    rows: PathBuf,
+    /// Folder for the pictures
+    #[arg(long, value_name = "DIR", default_value = "plots")]
+    out: PathBuf,
+}
+
+/// The command line of an experiment's own binary.
+#[derive(Parser)]
+#[command(version, max_term_width = 100)]
+struct Standalone {
+    #[command(flatten)]
+    options: Options,
+    /// Threads to use [default: all]; results do not depend on it
+    #[arg(long, value_name = "N", value_parser = input::threads, allow_negative_numbers = true)]
+    threads: Option<usize>,
+}
+
+/// The whole program of the binary of experiment `id`.
+pub fn main(id: &str) -> ExitCode {
+    let entry = match registry::find(id) {
+        Ok(entry) => entry,
+        Err(error) => return ExitCode::from(finish(Err(error))),
+    };
+    let about = format!("{}. Source: {}.", entry.title, entry.source);
+    let examples = format!(
+        "Examples:\n  cargo run --release --bin {id} -- --quick\n  \
+         cargo run --release --bin {id} -- --seed 1 --out runs/{id}-1\n\n\
+         A run that was stopped goes on where it was: give the same command again."
+    );
+    let command = Standalone::command()
+        .name(entry.id)
+        .about(about)
+        .after_help(examples);
+    let parsed = command
+        .try_get_matches()
+        .and_then(|m| Standalone::from_arg_matches(&m));
+    let status = match parsed {
+        Ok(args) => finish(
+            start_threads(args.threads)
+                .and_then(|()| execute(entry, &args.options, &mut Out::stdout())),
+        ),
+        Err(error) => usage(&error),
+    };
+    ExitCode::from(status)
+}
+
+/// Runs `attnlab run`.
+pub fn run(args: &RunArgs, out: &mut Out) -> Result<Status> {
+    execute(registry::find(&args.id)?, &args.options, out)
+}
+
+/// Rows and pictures go to a folder, the paths of the pictures to standard output.
+fn execute(entry: &Entry, options: &Options, out: &mut Out) -> Result<Status> {
+    if options.show {
+        out.line(entry.defaults.trim_end())?;
+        return Ok(Status::Expected);
+    }
+    let set = settings(&options.parameters)?;
+    let experiment = entry.configure(options.quick, options.config.as_deref(), &set)?;
+    let default = || Path::new("runs").join(entry.id);
+    let folder = options.out.clone().unwrap_or_else(default);
+    let how = RunOptions {
+        seed: options.seed,
+        force: options.force,
+    };
+    let found = experiment::run(&*experiment, &folder, &how, &Bar::new())?;
+    for dropped in &found.dropped {
+        note(&format!("warning: {dropped}"));
+    }
+    if found.resumed > 0 {
+        let (old, new) = (found.resumed, found.computed);
+        note(&format!(
+            "{old} trials were there already, {new} computed now"
+        ));
+    }
+    draw(&*experiment, &found.rows, &folder, out)?;
+    Ok(Status::Expected)
+}
+
+/// Runs `attnlab figure`.
+pub fn figure(args: &FigureArgs, out: &mut Out) -> Result<Status> {
+    let entry = registry::find(&args.id)?;
+    let (experiment, rows) = load(entry, &args.rows)?;
+    draw(&*experiment, &rows, &args.out, out)?;
+    Ok(Status::Expected)
+}
+
+fn draw(experiment: &dyn Experiment, rows: &[Row], folder: &Path, out: &mut Out) -> Result<()> {
+    let written = figure::write_all(&experiment.figures(rows)?, folder)?;
+    written
+        .iter()
+        .try_for_each(|path| out.line(&path.display().to_string()))
+}
+
+/// The experiment with the settings that a folder holds rows of, and those rows in canonical order.
+fn load(entry: &Entry, folder: &Path) -> Result<(Box<dyn Experiment>, Vec<Row>)> {
+    let problem = |problem: String| Error::Content {
+        path: folder.to_path_buf(),
+        problem,
+    };
+    let manifest = Manifest::read(folder)?.ok_or_else(|| {
+        let file = Manifest::FILE;
+        problem(format!(
+            "it has no {file}: give the folder that a run of an experiment wrote"
+        ))
+    })?;
+    if manifest.id != entry.id {
+        let found = &manifest.id;
+        return Err(problem(format!(
+            "it holds rows of {found}, not of {}",
+            entry.id
+        )));
+    }
+    let experiment = entry.with_settings(&manifest.settings)?;
+    let found = store::read(folder)?;
+    for dropped in &found.dropped {
+        note(&format!("warning: {dropped}"));
+    }
+    let cells: Vec<u64> = experiment.cells()?.iter().map(|c| c.cell()).collect();
+    Ok((experiment, store::canonical(found.rows, &cells)))
+}
+
+/// The user's settings as TOML, which experiments are configured with.
+fn settings(parameters: &Parameters) -> Result<toml::Table> {
+    let set = parameters.collect()?;
+    toml::Table::try_from(&set).map_err(|e| {
+        let shown = serde_json::Value::Object(set.clone());
+        Error::invalid("set", shown, format!("values that TOML has too ({e})"))
+    })
+}
