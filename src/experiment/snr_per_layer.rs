@@ -5,12 +5,12 @@ use super::settings::Described;
 use crate::attention::{Mssa, Phi};
 use crate::error::{Error, Result};
 use crate::figure::Figure;
-use crate::linalg::{Threads, gemm};
 use crate::measure::snr::{energy_by_cluster, snr_of_heads};
 use crate::params::Params;
 use crate::rng::Streams;
 use crate::run::{Row, store};
 use crate::sample::Mixture;
+use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -168,7 +168,7 @@ impl Experiment for SnrPerLayer {
         for name in cell.as_json()["phi"].as_array().into_iter().flatten() {
             let name = name.as_str().unwrap_or_default();
             let layer = Mssa::new(Phi::parse(name, cell.f64("tau"))?, cell.f64("eta"));
-            let snr = unroll(&mixture, &layer, cell.usize("layers"), streams);
+            let snr = unroll(&mixture, &layer, cell.usize("layers"), streams)?;
             for cluster in 0..k {
                 let curve: Vec<f64> = snr.iter().map(|at_layer| at_layer[cluster]).collect();
                 data.insert(format!("{name}.{}", cluster + 1), store::series(&curve));
@@ -178,9 +178,9 @@ impl Experiment for SnrPerLayer {
     }
 
     fn memory(&self, cell: &Params) -> u64 {
-        let (n, p) = (cell.usize("tokens") as u64, cell.usize("dim") as u64);
-        // One head and its next value, and the N x N weights of the plain definition.
-        8 * (3 * n * p + 2 * n * n)
+        let [n, p, k] = ["tokens", "dim", "clusters"].map(|name| cell.usize(name) as u64);
+        // All heads, and the next value of those in work.
+        8 * 2 * n * p * k
     }
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
@@ -188,27 +188,27 @@ impl Experiment for SnrPerLayer {
     }
 }
 
-/// SNR at layers 0..=L of every cluster. With jointly orthonormal bases U_kᵀ commutes with the
-/// layer, Y_k ← Y_k + η Y_k φ(Y_kᵀY_k), so heads go one after the other.
-fn unroll(mixture: &Mixture, layer: &Mssa, layers: usize, streams: &Streams) -> Vec<Vec<f64>> {
+/// SNR at layers 0..=L of every cluster, in coefficients: `snr[l][k]`.
+fn unroll(
+    mixture: &Mixture,
+    layer: &Mssa,
+    layers: usize,
+    streams: &Streams,
+) -> Result<Vec<Vec<f64>>> {
     let (labels, clusters) = (mixture.labels(), mixture.clusters());
-    let mut energy = vec![vec![]; layers + 1];
-    for k in 0..clusters {
-        let mut y = mixture.head::<f64>(k, streams);
-        energy[0].push(energy_by_cluster(y.view(), &labels, clusters));
-        for at_layer in &mut energy[1..] {
-            let weights = layer.weights(y.view());
-            let previous = y.clone();
-            gemm(
-                layer.eta,
-                previous.view(),
-                weights.view(),
-                true,
-                y.view_mut(),
-                Threads::One,
-            );
-            at_layer.push(energy_by_cluster(y.view(), &labels, clusters));
-        }
+    let mut heads: Vec<_> = (0..clusters)
+        .map(|k| mixture.head::<f64>(k, streams))
+        .collect();
+    let snr = |heads: &[Array2<f64>]| {
+        let energy = heads
+            .iter()
+            .map(|y| energy_by_cluster(y.view(), &labels, clusters));
+        snr_of_heads(&energy.collect::<Vec<_>>())
+    };
+    let mut found = vec![snr(&heads)];
+    for _ in 0..layers {
+        layer.apply_coefficients(&mut heads)?;
+        found.push(snr(&heads));
     }
-    energy.iter().map(|heads| snr_of_heads(heads)).collect()
+    Ok(found)
 }

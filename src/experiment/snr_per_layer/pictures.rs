@@ -180,6 +180,9 @@ fn by_phi(settings: &SnrPerLayer, cell: &[Row]) -> Result<Figure> {
                 .push(Series::measured(label, colour, points).with_interval(BAND));
         }
     }
+    // On the linear axis the line would leave no room for what it is compared with.
+    let top = highest(&panels[1].series[1..]);
+    panels[1].y.range = Some((-0.05 * top, 1.25 * top));
     let (n, k, p) = (settings.tokens, settings.clusters, settings.dim);
     Ok(Figure {
         name: "snr_per_layer_phi".into(),
@@ -210,23 +213,19 @@ fn figure4(settings: &SnrPerLayer, cells: &[&[Row]]) -> Result<Figure> {
         };
         for (colour, phi) in phis(&cell[0]).iter().enumerate() {
             let points = spread(&curves(cell, phi, false)?);
-            if colour == 0 {
-                // Only as far as the panel's data reach: the line soon leaves every other scale.
-                let top = points
-                    .iter()
-                    .filter_map(|p| p.interval)
-                    .map(|i| i.1)
-                    .fold(0.0, f64::max);
-                let mut theorem = line(settings, points[0].y);
-                theorem.retain(|p| p.y <= 1.3 * top);
-                let label = "line of Theorem 1, (1 + *ητ*)^{*l*} SNR_{0}";
-                panel.series.push(Series::predicted(label, GREY, theorem));
-            }
             let label = phi_name(phi);
             panel
                 .series
                 .push(Series::measured(label, colour, points).with_interval(BAND));
         }
+        // Only as far as the data reach: the line soon leaves every other scale.
+        let top = highest(&panel.series);
+        let mut theorem = line(settings, panel.series[0].points[0].y);
+        theorem.retain(|p| p.y <= 1.3 * top);
+        let label = "line of Theorem 1, (1 + *ητ*)^{*l*} SNR_{0}";
+        panel
+            .series
+            .insert(0, Series::predicted(label, GREY, theorem));
         panels.push(panel);
     }
     let (n, k, p) = (
@@ -249,6 +248,17 @@ fn figure4(settings: &SnrPerLayer, cells: &[&[Row]]) -> Result<Figure> {
         columns: 2,
         panels,
     })
+}
+
+/// The highest end of the intervals.
+fn highest(series: &[Series]) -> f64 {
+    let ends = series
+        .iter()
+        .flat_map(|s| &s.points)
+        .filter_map(|p| p.interval);
+    ends.map(|(_, high)| high)
+        .filter(|high| high.is_finite())
+        .fold(0.0, f64::max)
 }
 
 /// A φ as a paper writes it.
