@@ -36,7 +36,7 @@ pub enum BreakKind {
     Captured,
     /// A noise column gives a noise key (most often itself) a weight above τ.
     NoiseKept,
-    /// A signal column gives itself τ or less.
+    /// A signal column gives itself τ or less: only ever at θ = 1 already.
     SelfLost,
     /// A signal column gives another key a weight above τ (possible only for τ < 1/2).
     Distracted,
