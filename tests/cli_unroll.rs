@@ -126,6 +126,12 @@ fn snr_per_layer_is_numpys() {
     close(&files.snr(&["--layers", "2"]), &SOFTMAX, 1e-13);
     let causal = ["--layers", "2", "--mask", "causal", "--normalise-queries"];
     close(&files.snr(&causal), &CAUSAL, 1e-13);
+    // Single precision keeps about seven digits.
+    close(
+        &files.snr(&["--layers", "2", "--precision", "f32"]),
+        &SOFTMAX,
+        1e-5,
+    );
 }
 
 #[test]

@@ -24,8 +24,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("run", &BELOW_RUN),
     // Draws from stored rows: closed forms for predicted lines, but nothing that samples.
     ("figure", &["params", "stats", "theory", "run", "measure"]),
+    ("format", &[]),
     // Experiments compute rows and describe their figures; figures know nothing of them.
     ("experiment", &BELOW_EXPERIMENT),
+    // Verdicts and figures on one page.
+    ("report", &["format", "claim", "run", "figure"]),
     ("cli", &BELOW_CLI),
 ];
 
@@ -69,7 +72,7 @@ const BELOW_EXPERIMENT: [&str; 13] = [
     "run",
     "figure",
 ];
-const BELOW_CLI: [&str; 14] = [
+const BELOW_CLI: [&str; 16] = [
     "params",
     "special",
     "rng",
@@ -84,6 +87,8 @@ const BELOW_CLI: [&str; 14] = [
     "run",
     "figure",
     "experiment",
+    "format",
+    "report",
 ];
 
 /// Modules in which not even a random number crate may be named.

@@ -18,10 +18,10 @@
 use super::aot_setting::{hypotheses_theorem1, mixture, mixture_schema, network_schema};
 use super::*;
 use crate::attention::horizon::{Break, exact_updates};
-use crate::attention::streaming::horizon::{horizon_of_columns, horizon_of_mixture, weight_of};
 use crate::attention::{Mssa, Phi};
 use crate::error::Error;
 use crate::measure::snr::{energy_by_cluster, snr_of_heads};
+use crate::measure::{horizon_of_mixture, sampled_columns, weight_in_draw};
 use crate::sample::Mixture;
 use crate::witness;
 use ndarray::Array2;
@@ -198,7 +198,7 @@ pub(super) fn observe(
     let columns = params.usize("columns");
     let mixture = mixture(params)?;
     let first = if columns > 0 {
-        first_of_sample(&mixture, columns, tau, streams).map(|b| (0, b))
+        first_of_sample(&mixture, columns, tau, streams)?.map(|b| (0, b))
     } else {
         horizon_of_mixture(&mixture, tau, streams, || {})?.first()
     };
@@ -206,9 +206,8 @@ pub(super) fn observe(
     let exact = exact_updates(theta_crit, eta, tau).map_or(layers, |n| n.min(layers));
     let mut witness = witness! { "exact_updates" => exact, "columns_seen" => columns_seen(params) };
     if let Some((head, b)) = first.filter(|_| exact < layers) {
-        let y = mixture.head::<f32>(head, streams);
         let theta = (1.0 + eta * tau).powf(exact as f64);
-        let weight = weight_of(y.view(), &mixture.cluster(head), b.column, b.row, theta);
+        let weight = weight_in_draw(&mixture, head, (b.column, b.row), theta, streams)?;
         witness.extend(witness! {
             "layer" => exact, "head" => head, "column" => b.column, "row" => b.row,
             "weight" => weight, "kind" => b.kind, "theta_crit" => b.theta,
@@ -255,16 +254,15 @@ fn first_of_sample(
     columns: usize,
     tau: f64,
     streams: &Streams,
-) -> Option<Break> {
-    let (y, own) = (mixture.head::<f32>(0, streams), mixture.cluster(0));
-    let outside = own.end..mixture.tokens();
+) -> Result<Option<Break>> {
+    let outside = mixture.cluster(0).end..mixture.tokens();
     let step = (outside.len() / columns).max(1);
     let chosen: Vec<usize> = outside.step_by(step).take(columns).collect();
-    let breaks = horizon_of_columns(y.view(), &own, &chosen, tau);
-    breaks
+    let breaks = sampled_columns(mixture, 0, &chosen, tau, streams)?;
+    Ok(breaks
         .into_iter()
         .flatten()
-        .min_by(|a, b| a.theta.total_cmp(&b.theta))
+        .min_by(|a, b| a.theta.total_cmp(&b.theta)))
 }
 
 /// What the network itself did.

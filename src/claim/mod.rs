@@ -10,7 +10,15 @@ mod outcome;
 pub mod registry;
 pub mod verdict;
 
+pub mod aot_columns;
+mod aot_eq35;
 mod aot_horizon_law;
+mod aot_lemma1;
+mod aot_lemma2_lengths;
+mod aot_lemma2_maximum;
+mod aot_lemma2_products;
+mod aot_lemma2_weights;
+mod aot_lemma3;
 mod aot_mssa_is_mhsa;
 pub mod aot_setting;
 mod aot_softmax_rate;
@@ -24,6 +32,7 @@ pub use verdict::{Judgement, Verdict, VerdictKind};
 
 use crate::error::{Error, Result};
 use crate::rng::Streams;
+pub use crate::theory::Bracket;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -126,6 +135,30 @@ impl Hypothesis {
     }
 }
 
+/// What a proof says about the probability that a statement fails, beside the simulation: exact
+/// tails put together by independence, union bound or second moments. Deterministic, and valid
+/// whatever the sample; see [`verdict::judge_with`] for how it enters the verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Computed {
+    /// The failure probability of the whole statement lies in this interval.
+    pub failure: Bracket,
+    /// How it was derived, in one line.
+    pub how: &'static str,
+}
+
+/// A printed statement that is wrong, meaningless or misprinted, for `docs/DISCREPANCIES.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Discrepancy {
+    /// What the print gets wrong.
+    pub printed: &'static str,
+    /// How that shows: numbers that the check prints.
+    pub witness: &'static str,
+    /// For which parameters it fails, and for which it does not.
+    pub range: &'static str,
+    /// What holds instead, and why.
+    pub correction: &'static str,
+}
+
 /// A false variant of a claim, which must come back refuted.
 pub struct Mutant {
     /// Short name, unique within the claim.
@@ -197,9 +230,27 @@ pub trait Claim: Send + Sync {
         Promise::Always
     }
 
-    /// The verdict that we expect at these parameters, inside the hypotheses.
-    fn expected(&self, _params: &Params) -> VerdictKind {
-        self.card().expected
+    /// What a proof says about the failure probability of the whole statement, if anything.
+    fn computed(&self, _params: &Params) -> Option<Computed> {
+        None
+    }
+
+    /// Whether a trial looks at a part of the statement only, some sampled columns say. A trial
+    /// that fails then fails the whole statement, but one that holds supports only the part.
+    fn partial(&self, _params: &Params) -> bool {
+        false
+    }
+
+    /// What is wrong with the print, where something is.
+    fn discrepancy(&self) -> Option<Discrepancy> {
+        None
+    }
+
+    /// The verdict that we expect at these parameters, inside the hypotheses: what the closed form
+    /// foresees where it decides, else the card's.
+    fn expected(&self, params: &Params) -> VerdictKind {
+        verdict::foreseen(self.promise(params), self.computed(params))
+            .unwrap_or(self.card().expected)
     }
 
     /// Trials when the user does not say: enough for the expected verdict.
@@ -212,11 +263,13 @@ pub trait Claim: Send + Sync {
         0
     }
 
-    /// From outcomes to verdict; the default follows [`Claim::promise`].
+    /// From outcomes to verdict; the default follows [`Claim::promise`], [`Claim::computed`] and
+    /// [`Claim::partial`].
     ///
     /// # Errors
     /// When there are too few or too many outcomes for an exact interval.
     fn judge(&self, params: &Params, outcomes: &[Outcome], level: f64) -> Result<Judgement> {
-        verdict::judge(self.promise(params), outcomes, level)
+        let (computed, partial) = (self.computed(params), self.partial(params));
+        verdict::judge_with(self.promise(params), computed, partial, outcomes, level)
     }
 }

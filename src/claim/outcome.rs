@@ -86,6 +86,9 @@ pub enum Promise {
     Always,
     /// A trial holds with at least this probability; 0 or less is no promise at all.
     AtLeast(f64),
+    /// A trial fails with at most this probability; 1 or more is no promise at all. The same as
+    /// `AtLeast(1 - ε)`, for ε that 1 - ε would round away.
+    FailsAtMost(f64),
     /// The mean of the values lies in [low, high].
     MeanIn(f64, f64),
 }

@@ -1,20 +1,44 @@
 //! Every claim, one line each: the only place to add a new one.
 
-use super::{
-    Claim, aot_horizon_law, aot_mssa_is_mhsa, aot_softmax_rate, aot_tau_interval, aot_theorem1,
-    aot_theorem1_bounded,
-};
+use super::Claim;
+use super::aot_eq35::Eq35;
+use super::aot_horizon_law::HorizonLaw;
+use super::aot_lemma1::Lemma1;
+use super::aot_lemma2_lengths::Lengths;
+use super::aot_lemma2_maximum::Maximum;
+use super::aot_lemma2_products::Products;
+use super::aot_lemma2_weights::Weights;
+use super::aot_lemma3::Lemma3;
+use super::aot_mssa_is_mhsa::MssaIsMhsa;
+use super::aot_softmax_rate::SoftmaxRate;
+use super::aot_tau_interval::TauInterval;
+use super::aot_theorem1::Theorem1;
+use super::aot_theorem1_bounded::Theorem1Bounded;
 use crate::error::{Error, Result};
 
 /// All claims, in the order in which the papers print them.
 pub fn claims() -> Vec<Box<dyn Claim>> {
     vec![
-        Box::new(aot_mssa_is_mhsa::MssaIsMhsa::default()),
-        Box::new(aot_tau_interval::TauInterval::default()),
-        Box::new(aot_theorem1::Theorem1::default()),
-        Box::new(aot_theorem1_bounded::Theorem1Bounded::default()),
-        Box::new(aot_horizon_law::HorizonLaw::default()),
-        Box::new(aot_softmax_rate::SoftmaxRate::default()),
+        Box::new(Theorem1::default()),
+        Box::new(Theorem1Bounded::default()),
+        Box::new(HorizonLaw::default()),
+        Box::new(SoftmaxRate::default()),
+        Box::new(Lemma1::default()),
+        Box::new(Lengths::signal()),
+        Box::new(Lengths::noise()),
+        Box::new(Products::signal()),
+        Box::new(Products::mixed()),
+        Box::new(Products::noise()),
+        Box::new(Products::noise_corrected()),
+        Box::new(Maximum::printed()),
+        Box::new(Maximum::corrected()),
+        Box::new(Weights::signal()),
+        Box::new(Weights::noise()),
+        Box::new(Lemma3::printed()),
+        Box::new(Lemma3::bounded()),
+        Box::new(TauInterval::default()),
+        Box::new(Eq35::default()),
+        Box::new(MssaIsMhsa::default()),
     ]
 }
 

@@ -1,6 +1,6 @@
 //! From outcomes to verdicts. Monte Carlo never verifies: it supports, refutes or is inconclusive.
 
-use super::{Outcome, Promise, Witness};
+use super::{Computed, Outcome, Promise, Witness};
 use crate::error::Result;
 use crate::stats::{Estimate, binomial, mean, trials_for_lower_bound};
 use serde::{Deserialize, Serialize};
@@ -85,45 +85,145 @@ pub struct Judgement {
     pub failures: u64,
 }
 
-/// Judges the outcomes by what the statement promises.
+/// Judges the outcomes by what the statement promises, with nothing but the outcomes to go by.
 ///
 /// # Errors
 /// When there are too few or too many outcomes for an exact interval.
 pub fn judge(promise: Promise, outcomes: &[Outcome], level: f64) -> Result<Judgement> {
+    judge_with(promise, None, false, outcomes, level)
+}
+
+/// Judges the outcomes by what the statement promises, together with what a proof says about it.
+///
+/// Many printed probabilities, such as 1 - 4K/N², are far beyond any number of trials. For those a
+/// claim computes a bracket of its failure probability, which needs no trials, and the simulation
+/// guards against an error in the derivation. With the promise that at most a share ε fails:
+///
+/// 1. ε ≥ 1 promises nothing: vacuous.
+/// 2. The interval of the trials lies below 1 - ε: refuted by simulation, whatever was computed.
+///    When trials see only a `partial` statement this is sound too, since the whole fails more often.
+/// 3. Trials and bracket exclude each other at this level: inconclusive, and the witness says so.
+/// 4. The upper end of the bracket is at most ε: supported. The lower end is above ε: refuted. The
+///    estimate is then 1 minus the bracket, with level 1: it is computed, not sampled.
+/// 5. The bracket reaches both sides, or there is none: the interval of the trials decides, except
+///    that holding on a part never supports the whole.
+///
+/// # Errors
+/// When there are too few or too many outcomes for an exact interval.
+pub fn judge_with(
+    promise: Promise,
+    computed: Option<Computed>,
+    partial: bool,
+    outcomes: &[Outcome],
+    level: f64,
+) -> Result<Judgement> {
     match promise {
         Promise::MeanIn(low, high) => judge_mean(low, high, outcomes, level),
-        Promise::Always => judge_probability(None, outcomes, level),
-        Promise::AtLeast(q) => judge_probability(Some(q), outcomes, level),
+        Promise::Always => judge_always(outcomes, level),
+        Promise::AtLeast(q) => judge_rate(1.0 - q, computed, partial, outcomes, level),
+        Promise::FailsAtMost(rate) => judge_rate(rate, computed, partial, outcomes, level),
     }
 }
 
-fn judge_probability(q: Option<f64>, outcomes: &[Outcome], level: f64) -> Result<Judgement> {
+/// The verdict that the closed form alone foresees; None where it does not decide.
+pub fn foreseen(promise: Promise, computed: Option<Computed>) -> Option<VerdictKind> {
+    let rate = match promise {
+        Promise::AtLeast(q) => 1.0 - q,
+        Promise::FailsAtMost(rate) => rate,
+        Promise::Always | Promise::MeanIn(..) => return None,
+    };
+    if rate >= 1.0 {
+        return Some(VerdictKind::Vacuous);
+    }
+    let failure = computed?.failure;
+    if failure.high <= rate {
+        Some(VerdictKind::Supported)
+    } else if failure.low > rate {
+        Some(VerdictKind::Refuted)
+    } else {
+        None
+    }
+}
+
+/// Trials, failed ones among them, the interval of the success probability, the first failure.
+fn tally(outcomes: &[Outcome], level: f64) -> Result<(u64, Estimate, Witness)> {
     let trials = outcomes.len() as u64;
     let failed = |o: &&Outcome| o.holds() != Some(true);
     let failures = outcomes.iter().filter(failed).count() as u64;
     let estimate = binomial(trials - failures, trials, level)?;
-    let witness = outcomes
-        .iter()
-        .find(failed)
-        .map(|o| o.witness().clone())
-        .unwrap_or_default();
-    let verdict = match q {
-        None if failures > 0 => Verdict::Refuted { witness },
-        None => Verdict::Supported,
-        Some(q) if q <= 0.0 => Verdict::Vacuous {
-            why: format!("it promises a probability of at least {q:.3}"),
-        },
-        Some(q) if estimate.high < q => Verdict::Refuted { witness },
-        Some(q) if estimate.low >= q => Verdict::Supported,
-        Some(q) => Verdict::Inconclusive {
-            trials_needed: trials_for_lower_bound(q, level),
-        },
+    let first = outcomes.iter().find(failed);
+    let witness = first.map(|o| o.witness().clone()).unwrap_or_default();
+    Ok((failures, estimate, witness))
+}
+
+fn judge_always(outcomes: &[Outcome], level: f64) -> Result<Judgement> {
+    let (failures, estimate, witness) = tally(outcomes, level)?;
+    let verdict = if failures > 0 {
+        Verdict::Refuted { witness }
+    } else {
+        Verdict::Supported
     };
     Ok(Judgement {
         verdict,
         estimate,
         failures,
     })
+}
+
+fn judge_rate(
+    rate: f64,
+    computed: Option<Computed>,
+    partial: bool,
+    outcomes: &[Outcome],
+    level: f64,
+) -> Result<Judgement> {
+    let (failures, seen, mut witness) = tally(outcomes, level)?;
+    let with = |verdict, estimate| {
+        Ok(Judgement {
+            verdict,
+            estimate,
+            failures,
+        })
+    };
+    if rate >= 1.0 {
+        let why = format!("it promises a probability of at least {:.3}", 1.0 - rate);
+        return with(Verdict::Vacuous { why }, seen);
+    }
+    if seen.high < 1.0 - rate {
+        return with(Verdict::Refuted { witness }, seen);
+    }
+    if let Some(failure) = computed.map(|c| c.failure) {
+        let more = seen.high < 1.0 - failure.high;
+        let fewer = !partial && seen.low > 1.0 - failure.low;
+        let known = Estimate {
+            value: 1.0 - 0.5 * (failure.low + failure.high),
+            low: 1.0 - failure.high,
+            high: 1.0 - failure.low,
+            level: 1.0,
+        };
+        match foreseen(Promise::FailsAtMost(rate), computed) {
+            // Either a rare fluctuation or a mistake in the closed form: no verdict to build on.
+            _ if more || fewer => {
+                let trials_needed = None;
+                return with(Verdict::Inconclusive { trials_needed }, seen);
+            }
+            Some(VerdictKind::Supported) => return with(Verdict::Supported, known),
+            Some(VerdictKind::Refuted) => {
+                witness.insert("failure_probability_at_least".into(), failure.low.into());
+                witness.insert("promised_at_most".into(), rate.into());
+                return with(Verdict::Refuted { witness }, known);
+            }
+            _ => (),
+        }
+    }
+    let verdict = if !partial && seen.low >= 1.0 - rate {
+        Verdict::Supported
+    } else {
+        let needed = || trials_for_lower_bound(1.0 - rate, level);
+        let trials_needed = if partial { None } else { needed() };
+        Verdict::Inconclusive { trials_needed }
+    };
+    with(verdict, seen)
 }
 
 fn judge_mean(low: f64, high: f64, outcomes: &[Outcome], level: f64) -> Result<Judgement> {
@@ -154,4 +254,82 @@ fn judge_mean(low: f64, high: f64, outcomes: &[Outcome], level: f64) -> Result<J
         estimate,
         failures: 0,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::theory::Bracket;
+
+    fn outcomes(held: usize, failed: usize) -> Vec<Outcome> {
+        let event = |holds| Outcome::Event {
+            holds,
+            witness: Witness::new(),
+        };
+        let mut all = vec![event(true); held];
+        all.extend(vec![event(false); failed]);
+        all
+    }
+
+    fn verdict(
+        rate: f64,
+        bracket: Option<(f64, f64)>,
+        partial: bool,
+        held: usize,
+        failed: usize,
+    ) -> VerdictKind {
+        let computed = bracket.map(|(low, high)| Computed {
+            failure: Bracket { low, high },
+            how: "test",
+        });
+        let promise = Promise::FailsAtMost(rate);
+        let found = judge_with(promise, computed, partial, &outcomes(held, failed), 0.95).unwrap();
+        found.verdict.kind()
+    }
+
+    #[test]
+    fn a_closed_form_decides_what_trials_cannot() {
+        use VerdictKind::*;
+        assert_eq!(verdict(1e-9, None, false, 40, 0), Inconclusive);
+        assert_eq!(verdict(1e-9, Some((0.0, 1e-10)), true, 40, 0), Supported);
+        assert_eq!(verdict(1e-9, Some((2e-9, 3e-9)), true, 40, 0), Refuted);
+        assert_eq!(verdict(1e-9, Some((0.0, 1e-3)), true, 40, 0), Inconclusive);
+        assert_eq!(verdict(1.0, Some((0.0, 1e-10)), true, 40, 0), Vacuous);
+    }
+
+    #[test]
+    fn trials_that_contradict_the_closed_form_are_not_overruled() {
+        use VerdictKind::*;
+        // Half of the trials fail: that refutes 1e-9 whatever the closed form says.
+        assert_eq!(verdict(1e-9, Some((0.0, 1e-10)), true, 20, 20), Refuted);
+        // They do not exclude the promised .6, but they do exclude the computed 1e-3.
+        assert_eq!(verdict(0.6, Some((0.0, 1e-3)), false, 20, 20), Inconclusive);
+        // A whole trial that never fails excludes a computed failure probability of .5 ...
+        assert_eq!(verdict(0.1, Some((0.5, 0.6)), false, 40, 0), Inconclusive);
+        // ... a partial one does not: the part may well hold.
+        assert_eq!(verdict(0.1, Some((0.5, 0.6)), true, 40, 0), Refuted);
+    }
+
+    #[test]
+    fn holding_on_a_part_does_not_support_the_whole() {
+        use VerdictKind::*;
+        assert_eq!(verdict(0.2, None, false, 40, 0), Supported);
+        assert_eq!(verdict(0.2, None, true, 40, 0), Inconclusive);
+        assert_eq!(verdict(0.2, None, true, 0, 40), Refuted);
+    }
+
+    #[test]
+    fn a_computed_estimate_says_that_it_is_computed() {
+        let computed = Some(Computed {
+            failure: Bracket {
+                low: 0.0,
+                high: 0.25,
+            },
+            how: "test",
+        });
+        let found =
+            judge_with(Promise::AtLeast(0.5), computed, true, &outcomes(9, 0), 0.95).unwrap();
+        let e = found.estimate;
+        assert_eq!((e.low, e.high, e.level), (0.75, 1.0, 1.0));
+    }
 }

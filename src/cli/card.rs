@@ -1,7 +1,7 @@
 //! Cards: all that there is to know about one claim before checking it.
 
-use crate::format::{self, wrapped};
 use crate::claim::{Claim, Params, Schema};
+use crate::format::{self, wrapped};
 use crate::params::{Fallback, Spec};
 use serde_json::{Map, Value, json};
 

@@ -2,11 +2,11 @@
 
 use super::Status;
 use super::bar::Bar;
-use crate::format::{number, pairs, table, wrapped};
 use super::input::{self, Parameters};
 use super::out::Out;
 use crate::claim::{Claim, Hypothesis, Params, VerdictKind, registry};
 use crate::error::{Error, Result};
+use crate::format::{number, pairs, table, wrapped};
 use crate::run::{CheckOptions, CheckReport, check};
 use serde::Serialize;
 use serde_json::{Map, Value};

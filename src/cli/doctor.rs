@@ -1,9 +1,9 @@
 //! `attnlab doctor`: what this machine and this build offer.
 
 use super::Status;
-use crate::format::{number, table};
 use super::out::Out;
 use crate::error::Result;
+use crate::format::{number, table};
 use crate::linalg::{Real, Threads, gemm};
 use crate::run::memory;
 use crate::stats::MAX_TRIALS;

@@ -1,10 +1,10 @@
 //! `attnlab eval`: a closed form as a number.
 
 use super::Status;
-use crate::format;
 use super::input::Parameters;
 use super::out::Out;
 use crate::error::Result;
+use crate::format;
 use crate::theory::formulas;
 
 const EXAMPLES: &str = "\

@@ -2,11 +2,14 @@
 
 use super::Status;
 use super::bar::Bar;
-use crate::format::number;
 use super::input;
 use super::out::Out;
-use crate::error::Result;
-use crate::run::horizon::{HorizonReport, HorizonSetting, horizon};
+use crate::error::{Error, Result};
+use crate::format::number;
+use crate::run::{HorizonReport, horizon, memory};
+use crate::sample::Mixture;
+use crate::theory;
+use serde::Serialize;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -55,75 +58,133 @@ pub struct Args {
     json: bool,
 }
 
+/// One line of JSON: what was measured, and the law beside it.
+#[derive(Serialize)]
+struct Line<'a> {
+    #[serde(flatten)]
+    found: &'a HorizonReport,
+    predicted: &'a Option<Predicted>,
+}
+
+/// The law of the first break at the same parameters.
+#[derive(Serialize)]
+struct Predicted {
+    /// θ by which 5, 50 and 95 % of draws have broken.
+    theta: [f64; 3],
+    /// Exact updates at these θ.
+    exact_updates: [u64; 3],
+    /// Share of draws that have broken by the θ seen here: uniform on (0, 1) if the law is right.
+    rank: Option<f64>,
+}
+
 /// Runs the command.
 pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
-    let limit = || crate::claim::aot_setting::delta_limit(args.tokens as f64, args.dim as f64);
-    let setting = HorizonSetting {
-        tokens: args.tokens as usize,
-        clusters: args.clusters as usize,
-        dim: args.dim as usize,
-        delta: args.delta.unwrap_or_else(limit),
-        eta: args.eta,
-        tau: args.tau,
-        seed: args.seed,
-    };
-    let found = horizon(&setting, &Bar::new())?;
+    let delta = args.delta.unwrap_or_else(|| {
+        // The horizon stands for itself; the setting of the claims says where (11) ends.
+        crate::claim::aot_setting::delta_limit(args.tokens as f64, args.dim as f64)
+    });
+    if args.tau > 1.0 {
+        return Err(Error::invalid("tau", args.tau, "a number in (0, 1]"));
+    }
+    memory::ensure("the horizon of one draw", bytes(args))?;
+    let (n, k, p) = (
+        args.tokens as usize,
+        args.clusters as usize,
+        args.dim as usize,
+    );
+    let mixture = Mixture::balanced(n, k, p, delta)?;
+    let found = horizon(&mixture, args.eta, args.tau, args.seed, &Bar::new())?;
+    let law = theory::Horizon::new(n, k, p, delta, args.tau);
+    let predicted = law
+        .ok()
+        .and_then(|law| predict(&law, args.eta, found.theta_crit));
     if args.json {
-        out.json(&found)?;
+        out.json(&Line {
+            found: &found,
+            predicted: &predicted,
+        })?;
     } else {
-        lines(&found).iter().try_for_each(|l| out.line(l))?;
+        lines(args, &found, &predicted)
+            .iter()
+            .try_for_each(|l| out.line(l))?;
     }
     Ok(Status::Expected)
 }
 
-fn lines(found: &HorizonReport) -> Vec<String> {
-    let s = &found.setting;
+/// One head's coefficients in f32 with the copies of its blocks, and what is kept of every column.
+fn bytes(args: &Args) -> u64 {
+    // Sums at twelve θ, maxima, scratch: some 400 bytes of a column; 24 of bracket in every head.
+    let column = args.dim.saturating_mul(8).saturating_add(400);
+    let column = column.saturating_add(args.clusters.saturating_mul(24));
+    args.tokens.saturating_mul(column)
+}
+
+fn predict(law: &theory::Horizon, eta: f64, seen: Option<f64>) -> Option<Predicted> {
+    let at = |probability| -> Option<(f64, u64)> {
+        let updates = law.exact_updates(eta, probability).ok()?;
+        Some((law.theta(probability).ok()?, updates))
+    };
+    let (low, median, high) = (at(0.05)?, at(0.5)?, at(0.95)?);
+    Some(Predicted {
+        theta: [low.0, median.0, high.0],
+        exact_updates: [low.1, median.1, high.1],
+        rank: seen.map(|theta| -(-law.lambda(theta)).exp_m1()),
+    })
+}
+
+fn lines(args: &Args, found: &HorizonReport, predicted: &Option<Predicted>) -> Vec<String> {
     let mut lines = vec![format!(
         "N = {}, K = {}, p = {}, delta = {}, eta = {}, tau = {}, seed {}",
-        s.tokens,
-        s.clusters,
-        s.dim,
-        number(s.delta),
-        number(s.eta),
-        number(s.tau),
-        s.seed
+        args.tokens,
+        args.clusters,
+        args.dim,
+        number(found.delta),
+        number(found.eta),
+        number(found.tau),
+        found.seed
     )];
-    match (found.theta, found.exact_updates, &found.first) {
-        (Some(theta), Some(updates), Some(first)) => {
+    match (found.theta_crit, &found.witness) {
+        (Some(theta), Some(first)) => {
+            let updates = first.layer;
             lines.push(format!(
-                "  this draw  theta = {}: {updates} exact updates",
-                number(theta)
+                "  this draw  theta = {}: updates 0 to {} are exact ({updates} of them)",
+                number(theta),
+                updates.saturating_sub(1)
             ));
             lines.push(format!(
-                "             then head {}, column {}: key {} gets the weight {}",
+                "             layer {updates} is not: head {}, column {}, key {} with weight {}",
                 first.head,
-                first.place.column,
-                first.place.row,
-                number(first.place.weight)
+                first.column,
+                first.row,
+                number(first.weight)
             ));
         }
-        _ => lines.push("  this draw  the pattern never breaks".into()),
+        _ => lines.push("  this draw  the pattern never breaks: every update is exact".into()),
     }
-    match &found.predicted {
-        Some(law) => {
-            let theta = law.theta.map(number).join(" / ");
-            let updates = law.exact_updates.map(|u| u.to_string()).join(" / ");
-            lines.push(format!(
-                "  the law    theta = {theta}: {updates} exact updates (5 / 50 / 95 % of draws)"
-            ));
-            if let Some(rank) = law.rank {
-                lines.push(format!(
-                    "             {} % of draws break by the theta of this one",
-                    number((1000.0 * rank).round() / 10.0)
-                ));
-            }
-        }
+    match predicted {
+        Some(law) => lines.extend(law_lines(law)),
         None => lines.push("  the law    does not apply here (K = 1, delta = 0 or tau = 1)".into()),
     }
     lines.push(format!(
-        "  {} columns decided again in f64, {} s",
+        "  {} columns decided again in f64, {} s, {} GFLOP/s",
         found.redecided,
-        number((100.0 * found.wall_s).round() / 100.0)
+        number((100.0 * found.wall_s).round() / 100.0),
+        number(found.gflops.round())
     ));
+    lines
+}
+
+fn law_lines(law: &Predicted) -> Vec<String> {
+    let updates = law.exact_updates.map(|u| u.to_string()).join(" / ");
+    let mut lines = vec![format!(
+        "  the law    theta = {}: {updates} exact updates (5 / 50 / 95 % of draws)",
+        law.theta.map(number).join(" / ")
+    )];
+    if let Some(rank) = law.rank {
+        let percent = number((1000.0 * rank).round() / 10.0);
+        lines.push(format!(
+            "             {percent} % of draws break by the theta of this one"
+        ));
+    }
     lines
 }

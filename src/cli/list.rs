@@ -2,12 +2,12 @@
 
 use super::Status;
 use super::card;
-use crate::format::wrapped;
 use super::out::Out;
 use crate::claim::{Claim, registry};
 use crate::error::{Error, Result};
 use crate::experiment::Entry;
 use crate::experiment::registry::EXPERIMENTS;
+use crate::format::wrapped;
 use crate::params::Params;
 use crate::theory::formulas::{self, Formula};
 use serde_json::{Map, Value, json};

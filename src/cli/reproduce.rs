@@ -7,14 +7,14 @@
 use super::Status;
 use super::bar::Bar;
 use super::check::{Tally, check_mutant};
-use crate::format::{number, table};
 use super::input;
 use super::out::{Out, note};
 use crate::claim::{Claim, Kind, Mutant, Params, VerdictKind, Witness, registry};
 use crate::error::{Error, Result};
 use crate::experiment::{self, Entry, RunOptions, registry::EXPERIMENTS};
-use crate::report::{self, MutantResult, Report};
 use crate::figure::{self, Figure};
+use crate::format::{number, table};
+use crate::report::{self, MutantResult, Report};
 use crate::run::store::{self, Manifest, Row, Shard, Store};
 use crate::run::{CheckOptions, CheckReport, check};
 use crate::stats::Estimate;

@@ -7,7 +7,7 @@ use crate::rng::Streams;
 use crate::stats::{Estimate, MAX_TRIALS, validate_level};
 use rayon::prelude::*;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::time::Instant;
 
 /// Trials that together hold more than this run one after the other, so that a check at the
@@ -133,6 +133,14 @@ pub fn check(
         claim.expected(&params)
     };
     let card = claim.card();
+    let mut witness = evidence(verdict.clone(), &outcomes);
+    if let Some(computed) = claim.computed(&params) {
+        witness.insert(
+            "computed_failure_probability".into(),
+            json!([computed.failure.low, computed.failure.high]),
+        );
+        witness.insert("computed_by".into(), computed.how.into());
+    }
     Ok(CheckReport {
         claim: card.id.to_string(),
         source: card.source(),
@@ -145,7 +153,7 @@ pub fn check(
         estimate: judgement.estimate,
         verdict: verdict.kind(),
         expected,
-        witness: evidence(verdict, &outcomes),
+        witness,
         seed: options.seed,
         wall_s: started.elapsed().as_secs_f64(),
         version: env!("CARGO_PKG_VERSION"),

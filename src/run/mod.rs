@@ -5,10 +5,12 @@ pub mod check;
 pub mod files;
 pub mod horizon;
 pub mod memory;
+pub mod mutants;
 pub mod progress;
 pub mod store;
 
 pub use check::{CheckOptions, CheckReport, check};
 pub use horizon::{HorizonReport, horizon};
+pub use mutants::{MutantReport, mutants};
 pub use progress::{Progress, Silent};
 pub use store::{Row, Rows};

@@ -9,7 +9,10 @@
 //! needs memory for one head at a time.
 
 use crate::error::{Error, Result};
-use crate::linalg::{Real, Threads, coherent_bases, gemm, haar_basis, orthonormal_bases};
+use crate::linalg::{
+    Real, Threads, coherent_bases, gemm, haar_basis, normal_matrix, orthonormal_bases, product,
+    qr_q,
+};
 use crate::rng::{Generator, Streams};
 use ndarray::parallel::prelude::*;
 use ndarray::{Array2, ArrayViewMut2, Axis, ShapeBuilder};
@@ -169,11 +172,51 @@ impl Mixture {
     /// C_k and e_{i,k} otherwise. With orthonormal bases this is U_kᵀZ. Drawn in f64 and rounded
     /// once to `T`, in parallel over blocks of columns with a stream each.
     pub fn head<T: Real>(&self, k: usize, streams: &Streams) -> Array2<T> {
-        let mut y = Array2::<T>::zeros((self.dims[k], self.tokens()).f());
+        self.normals(k, self.dims[k], "coefficients", streams)
+    }
+
+    /// What `columns` of head k see of all tokens, without drawing all of it: a (q, N) matrix with
+    /// q = min(p_k, number of columns), such that its products `yᵀ y[:, columns]` have exactly the
+    /// law of those of [`Mixture::head`].
+    ///
+    /// It is QᵀY_k for an orthonormal Q (p_k, q) whose span holds the columns. They are drawn in
+    /// full; the other tokens are independent of them and isotropic, so that their coordinates in
+    /// that span are normal too. Products between two tokens outside `columns` mean nothing.
+    ///
+    /// # Errors
+    /// When the columns are linearly dependent, which has probability 0.
+    pub fn head_around(
+        &self,
+        k: usize,
+        columns: &[usize],
+        streams: &Streams,
+    ) -> Result<Array2<f64>> {
+        let (p, q) = (self.dims[k], columns.len());
+        if q >= p {
+            return Ok(self.head(k, streams));
+        }
+        let full = normal_matrix(p, q, &mut streams.part("columns", k as u64));
+        let inside = product(qr_q(full.view())?.t(), full.view());
+        let mut y = self.normals(k, q, "around columns", streams);
+        let own = self.cluster(k);
+        for (column, j) in inside.columns().into_iter().zip(columns) {
+            let scale = if own.contains(j) { 1.0 } else { self.delta };
+            y.column_mut(*j).assign(&(&column * scale));
+        }
+        Ok(y)
+    }
+
+    /// Independent normals (rows, N), of standard deviation 1 in the columns of cluster k and δ
+    /// elsewhere, from the streams named `part`.
+    fn normals<T: Real>(&self, k: usize, rows: usize, part: &str, streams: &Streams) -> Array2<T> {
+        let mut y = Array2::<T>::zeros((rows, self.tokens()).f());
         y.axis_chunks_iter_mut(Axis(1), Self::BLOCK)
             .into_par_iter()
             .enumerate()
-            .for_each(|(block, columns)| self.fill_block(k, block, columns, streams));
+            .for_each(|(block, columns)| {
+                let rng = block_rng(streams, part, k, block);
+                self.fill_block(k, block, columns, rng);
+            });
         y
     }
 
@@ -186,7 +229,8 @@ impl Mixture {
     pub fn head_block<T: Real>(&self, k: usize, block: usize, streams: &Streams) -> Array2<T> {
         let width = Self::BLOCK.min(self.tokens().saturating_sub(block * Self::BLOCK));
         let mut y = Array2::<T>::zeros((self.dims[k], width).f());
-        self.fill_block(k, block, y.view_mut(), streams);
+        let rng = block_rng(streams, "coefficients", k, block);
+        self.fill_block(k, block, y.view_mut(), rng);
         y
     }
 
@@ -195,10 +239,9 @@ impl Mixture {
         k: usize,
         block: usize,
         mut columns: ArrayViewMut2<T>,
-        streams: &Streams,
+        mut rng: Generator,
     ) {
         let own = self.cluster(k);
-        let mut rng = head_block(streams, k, block);
         for (j, mut column) in columns.columns_mut().into_iter().enumerate() {
             let signal = own.contains(&(block * Self::BLOCK + j));
             let scale = if signal { 1.0 } else { self.delta };
@@ -256,7 +299,7 @@ impl Mixture {
     }
 }
 
-fn head_block(streams: &Streams, k: usize, block: usize) -> Generator {
+fn block_rng(streams: &Streams, part: &str, k: usize, block: usize) -> Generator {
     // Heads and blocks share one index space: 2^32 blocks of columns are never reached.
-    streams.part("coefficients", ((k as u64) << 32) | block as u64)
+    streams.part(part, ((k as u64) << 32) | block as u64)
 }

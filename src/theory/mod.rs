@@ -2,11 +2,15 @@
 //!
 //! [`formulas`] gives each a name for `attnlab eval`.
 
+mod bracket;
 pub mod formulas;
 pub mod horizon;
+pub mod lemma2;
 pub mod printed;
 mod quadrature;
 pub mod softmax;
 pub mod tails;
 
+pub use bracket::Bracket;
 pub use horizon::Horizon;
+pub use lemma2::Lemma2;

@@ -4,7 +4,7 @@
 //! factor, inner products are normal. Where a statement ranges over many vectors or pairs, the
 //! expected number of violations is exact, and the probability of any is at most that.
 
-use crate::special::{chi_cdf, chi_tail, normal_cdf, normal_tail};
+use crate::special::{chi_cdf, chi_tail, ln_normal_cdf, normal_tail};
 
 /// Lemma 1, (10): $\mathbb P(| |x| - \delta\sqrt d | > t + 2\delta)$ for $x \sim N(0, \delta^2 I_d)$.
 /// The lemma bounds it by [`lemma1_bound`].
@@ -70,7 +70,7 @@ pub fn max_score_failures(tokens: usize, clusters: usize) -> f64 {
 /// (17) for one noise column: $\Phi(\sqrt{\ln N})^{N/K}$.
 pub fn max_score_failure(tokens: usize, clusters: usize) -> f64 {
     let n = tokens as f64 / clusters as f64;
-    (n * normal_cdf(root_log(tokens)).ln()).exp()
+    (n * ln_normal_cdf(root_log(tokens))).exp()
 }
 
 fn root_log(tokens: usize) -> f64 {

@@ -5,15 +5,17 @@ mod npy;
 
 use super::Status;
 use super::bar::Bar;
-use crate::format::number;
 use super::input;
 use super::out::{Out, note};
+use crate::attention::streaming::Exp;
 use crate::attention::{Mask, Mssa, Phi};
 use crate::error::{Error, Result};
+use crate::format::number;
 use crate::measure::snr;
 use crate::run::{Progress, files, memory};
 use clap::ValueEnum;
 use data::Data;
+use ndarray::Array2;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -60,6 +62,9 @@ pub struct Args {
     /// Scale queries to unit length
     #[arg(long)]
     normalise_queries: bool,
+    /// Arithmetic of the layers; decisions of phi within rounding are made again in f64
+    #[arg(long, default_value = "f64")]
+    precision: Precision,
     /// One JSON object per layer and line
     #[arg(long)]
     json: bool,
@@ -82,11 +87,21 @@ enum MaskName {
     Causal,
 }
 
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Precision {
+    /// Single
+    F32,
+    /// Double
+    F64,
+}
+
 /// One layer: JSON has null where the SNR is infinite or undefined.
 #[derive(Clone, Debug, Serialize)]
 struct Row {
     layer: u64,
     snr: Vec<f64>,
+    /// Decisions of a discontinuous φ that rounding could have changed, made again in f64.
+    redecided: usize,
 }
 
 /// Runs the command.
@@ -108,7 +123,10 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
         },
         normalise_queries: args.normalise_queries,
     };
-    let rows = layers(args, &layer, data, out)?;
+    let rows = match args.precision {
+        Precision::F32 => layers::<f32>(args, &layer, data, out)?,
+        Precision::F64 => layers::<f64>(args, &layer, data, out)?,
+    };
     if let Some(path) = &args.csv {
         let csv = csv_text(&rows);
         files::write_whole(path, args.force, |w| w.write_all(csv.as_bytes()))?;
@@ -116,34 +134,33 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
     Ok(Status::Expected)
 }
 
-/// Runs all layers and shows each as soon as it is there.
-fn layers(args: &Args, layer: &Mssa, data: Data, out: &mut Out) -> Result<Vec<Row>> {
+/// Runs all layers on the fast path and shows each as soon as it is there.
+fn layers<T: Exp>(args: &Args, layer: &Mssa, data: Data, out: &mut Out) -> Result<Vec<Row>> {
     let (d, n) = data.tokens.dim();
-    // Scores and weights (N, N) and a few copies of the tokens, in f64.
-    let floats = 3 * (n as u64).pow(2) + 6 * (d * n) as u64;
-    memory::ensure("a layer", 8 * floats)?;
+    // Tokens before and after, coefficients and their update, the copies that the SNR takes: a
+    // handful of (d, N) in f64. The scores are never all in memory.
+    memory::ensure("a layer", (8 * 8 * d as u64).saturating_mul(n as u64))?;
     if !args.json {
         out.line(&header(data.bases.len()))?;
     }
     let bar = Bar::unless_lines_show();
+    let bases: Vec<_> = data.bases.iter().map(|u| u.mapv(T::of_f64)).collect();
     let mut rows = vec![];
-    let mut z = data.tokens;
+    let mut z = data.tokens.mapv(T::of_f64);
     bar.start("unroll", args.layers);
     for l in 0..=args.layers {
+        let mut redecided = 0;
         if l > 0 {
-            z = layer.apply(z.view(), &data.bases)?;
+            let next = layer.stream(z.view(), &bases)?;
+            (z, redecided) = (next.output, next.redecided);
             bar.advance(1);
         }
-        if z.iter().any(|x| !x.is_finite()) {
-            return Err(Error::Numerical(format!(
-                "the tokens are no longer finite after layer {l}: write fewer layers or a smaller \
-                 eta than {}",
-                args.eta
-            )));
-        }
+        let wide: Array2<f64> = z.mapv(T::as_f64);
+        finite(&wide, l, args.eta)?;
         let row = Row {
             layer: l,
-            snr: snr(z.view(), &data.bases, &data.labels),
+            snr: snr(wide.view(), &data.bases, &data.labels),
+            redecided,
         };
         if args.json {
             out.json(&row)?;
@@ -154,9 +171,19 @@ fn layers(args: &Args, layer: &Mssa, data: Data, out: &mut Out) -> Result<Vec<Ro
     }
     bar.finish();
     if let Some(path) = &args.save_tokens {
-        npy::write(path, &z, args.force)?;
+        npy::write(path, &z.mapv(T::as_f64), args.force)?;
     }
     Ok(rows)
+}
+
+fn finite(z: &Array2<f64>, layer: u64, eta: f64) -> Result<()> {
+    if z.iter().all(|x| x.is_finite()) {
+        return Ok(());
+    }
+    Err(Error::Numerical(format!(
+        "the tokens are no longer finite after layer {layer}: write fewer layers or a smaller eta \
+         than {eta}"
+    )))
 }
 
 fn header(clusters: usize) -> String {

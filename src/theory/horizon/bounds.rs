@@ -53,6 +53,45 @@ impl Horizon {
         }
     }
 
+    /// An upper bound, without approximation, on the probability that the pattern (30) breaks at
+    /// some $\theta' \in [1, \theta]$; small while $\theta\delta\sqrt p$ stays below about
+    /// $0.45\sqrt{\ln N}$, short of the law's $0.586$.
+    ///
+    /// The in-cluster keys, which [`Horizon::lambda`] counts and [`Horizon::other_breaks`] leaves
+    /// out, by the same inequality of the means: key i breaks the column at $\theta'$ iff
+    /// $\theta'\sigma g_i - \ell$ exceeds the logarithm of the sum of the $N - 1$ others, at least
+    /// $\ln(N-1)$ plus the mean of their exponents; the difference is normal with variance at most
+    /// $\sigma^2(\theta'^2 + v)$. In a noise column all these comparisons are linear in
+    /// $\theta'$, so the worst $\theta'$ is one of the two ends: twice the bound at $\theta$ covers
+    /// the interval. In a signal column $\theta' = 1$ is the worst already.
+    ///
+    /// ```
+    /// use attnlab::theory::Horizon;
+    /// let delta = (180_000_f64.ln() / 1300.0).sqrt() / 8.0;
+    /// let law = Horizon::new(180_000, 2, 1300, delta, 0.55)?;
+    /// assert!(law.break_bound(3.0) < 1e-6);
+    /// assert_eq!(law.break_bound(20.0), 1.0);
+    /// # Ok::<(), attnlab::Error>(())
+    /// ```
+    pub fn break_bound(&self, theta: f64) -> f64 {
+        let others = self.other_breaks(theta);
+        let (n, noise) = (self.per_cluster() as f64, self.noise_scores());
+        let rest = self.tokens as f64 - 1.0;
+        let v = (n * theta * theta + noise * self.delta.powi(2)) / (rest * rest);
+        let height = rest.ln() + self.logit();
+        let own = |r: f64| {
+            let spread = self.delta * r * (theta * theta + v).sqrt();
+            chi_tail(self.dim as f64, r) + n * tail(height / spread)
+        };
+        let captured = if height > 0.0 {
+            self.noise_columns() * best_above(self.dim as f64, own)
+        } else {
+            f64::INFINITY
+        };
+        let noise_columns = captured + others.own_score + others.noise_scores;
+        (2.0 * noise_columns + others.signal_columns).min(1.0)
+    }
+
     fn noise_column_bounds(&self, theta: f64) -> (f64, f64) {
         let (n, noise) = (self.per_cluster() as f64, self.noise_scores());
         let others = self.tokens as f64 - 1.0;

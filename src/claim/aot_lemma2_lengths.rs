@@ -1,0 +1,182 @@
+//! Lemma 2 (i), Eqs. (12) and (13): the lengths of all signal and noise vectors.
+//!
+//! All lengths are independent and follow the χ law, so the failure probability of each event is
+//! known exactly: $1 - (1 - f)^N$ and $1 - (1 - f)^{N(K-1)}$ with
+//! $f = \mathbb P(|\chi_p - \sqrt p| > 2(\sqrt{\log N} + 1))$. Both hold with room to spare, and do
+//! not need the hypothesis on p. The print promises 1 - 2K/N for (12) and (13) together; the sum of
+//! the two exact probabilities is as far below it.
+
+use super::aot_columns::*;
+use super::aot_setting::mixture;
+use super::*;
+use crate::witness;
+use rand_distr::{Distribution, StandardNormal};
+
+/// Which of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Equation {
+    Signal12,
+    Noise13,
+}
+
+/// With probability at least 1 - 2K/N, every length is within 2(√log N + 1) (times δ) of √p (times δ).
+#[derive(Clone, Copy, Debug)]
+pub struct Lengths {
+    equation: Equation,
+    /// The factor of √log N + 1; 2 as printed.
+    factor: f64,
+    /// The mutant: δ is missing on the right of (13), or the centre is p.
+    centre_power: f64,
+}
+
+impl Lengths {
+    /// (12).
+    pub fn signal() -> Self {
+        Lengths {
+            equation: Equation::Signal12,
+            factor: 2.0,
+            centre_power: 0.5,
+        }
+    }
+
+    /// (13).
+    pub fn noise() -> Self {
+        Lengths {
+            equation: Equation::Noise13,
+            ..Self::signal()
+        }
+    }
+
+    fn genuine(&self) -> bool {
+        self.factor == 2.0 && self.centre_power == 0.5
+    }
+}
+
+impl Claim for Lengths {
+    fn card(&self) -> Card {
+        let signal = self.equation == Equation::Signal12;
+        Card {
+            id: if signal {
+                "aot.lemma2_12"
+            } else {
+                "aot.lemma2_13"
+            },
+            paper: Paper::Aot2024,
+            equation: if signal {
+                "Lemma 2 (i), Eq. (12)"
+            } else {
+                "Lemma 2 (i), Eq. (13)"
+            },
+            title: if signal {
+                "All signal vectors have length about √p"
+            } else {
+                "All noise vectors have length about δ√p"
+            },
+            statement: if signal {
+                "With probability at least $1 - 2KN^{-1}$, $| \\|a_i\\| - \\sqrt p | \\le \
+                 2(\\sqrt{\\log N} + 1)$ for all $i \\in [N]$."
+            } else {
+                "With probability at least $1 - 2KN^{-1}$, $| \\|e_{i,l}\\| - \\delta\\sqrt p | \
+                 \\le 2\\delta(\\sqrt{\\log N} + 1)$ for all $i \\in C_k$, $l \\ne k \\in [K]$."
+            },
+            kind: Kind::Probability,
+            expected: VerdictKind::Supported,
+            corrected: None,
+        }
+    }
+
+    fn schema(&self) -> Schema {
+        lemma2_schema(1000)
+    }
+
+    fn validate(&self, params: &Params) -> Result<()> {
+        validate(params)
+    }
+
+    fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
+        lemma2_hypotheses(params)
+    }
+
+    fn promise(&self, params: &Params) -> Promise {
+        Promise::FailsAtMost(2.0 * params.f64("clusters") / params.f64("tokens"))
+    }
+
+    fn computed(&self, params: &Params) -> Option<Computed> {
+        let lemma = lemma2(params);
+        let failure = match self.equation {
+            Equation::Signal12 => lemma.signal_lengths(),
+            Equation::Noise13 => lemma.noise_lengths(),
+        };
+        self.genuine().then_some(Computed {
+            failure,
+            how: "exact: all lengths are independent and follow the chi law",
+        })
+    }
+
+    fn partial(&self, params: &Params) -> bool {
+        partial(params)
+    }
+
+    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
+        let mixture = mixture(params)?;
+        let (n, k, p) = (mixture.tokens(), mixture.clusters(), params.usize("dim"));
+        let (scale, total) = match self.equation {
+            Equation::Signal12 => (1.0, n),
+            Equation::Noise13 => (mixture.delta, n * (k - 1)),
+        };
+        let asked = match params.usize("columns") {
+            0 => total,
+            // Per head, as in the other claims.
+            c => c.saturating_mul(k).min(total),
+        };
+        let mut rng = streams.part("lengths", 0);
+        let centre = scale * (p as f64).powf(self.centre_power);
+        let mut worst = (f64::NEG_INFINITY, 0);
+        for vector in 0..asked {
+            let square = |_| {
+                let g: f64 = StandardNormal.sample(&mut rng);
+                g * g
+            };
+            let length = scale * (0..p).map(square).sum::<f64>().sqrt();
+            let deviation = (length - centre).abs();
+            if deviation > worst.0 {
+                worst = (deviation, vector);
+            }
+        }
+        let limit = self.factor * scale * (root_log(params) + 1.0);
+        Ok(Outcome::Event {
+            holds: worst.0 <= limit,
+            witness: witness! {
+                "largest_deviation" => if asked == 0 { 0.0 } else { worst.0 },
+                "limit" => limit,
+                "vector" => worst.1,
+                "vectors" => asked,
+            },
+        })
+    }
+
+    fn default_trials(&self, params: &Params) -> u64 {
+        default_trials(params)
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        vec![
+            Mutant::new(
+                "narrow",
+                "the same with 1/4 in place of 2",
+                Lengths {
+                    factor: 0.25,
+                    ..*self
+                },
+            ),
+            Mutant::new(
+                "centre",
+                "the same with p in place of its root",
+                Lengths {
+                    centre_power: 1.0,
+                    ..*self
+                },
+            ),
+        ]
+    }
+}
