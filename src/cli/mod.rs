@@ -90,6 +90,13 @@ pub fn experiment_main(id: &str) -> ExitCode {
     experiment::main(id)
 }
 
+/// The program of the binary `theorem1_horizon` for one draw: `attnlab horizon` with its options.
+pub fn horizon_main() -> ExitCode {
+    let rest = std::env::args_os().skip(1);
+    let command = ["attnlab".into(), "horizon".into()];
+    ExitCode::from(run(command.into_iter().chain(rest)))
+}
+
 /// Runs the command with these arguments, the name of the program first; gives the exit status.
 fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let cli = match Cli::try_parse_from(args) {

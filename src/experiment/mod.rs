@@ -14,11 +14,13 @@ pub mod runner;
 mod settings;
 
 mod snr_per_layer;
+mod theorem1_horizon;
 
 pub use registry::find;
 pub use runner::{RunOptions, RunReport, run};
 pub use settings::Entry;
 pub use snr_per_layer::SnrPerLayer;
+pub use theorem1_horizon::Theorem1Horizon;
 
 use crate::error::Result;
 use crate::figure::Figure;

@@ -1,12 +1,13 @@
 //! Every experiment, one line each: the only place to add a new one.
 
-use super::{Entry, SnrPerLayer};
+use super::{Entry, SnrPerLayer, Theorem1Horizon};
 use crate::error::{Error, Result};
 
 /// All experiments.
-pub static EXPERIMENTS: [Entry; 1] = [Entry::of::<SnrPerLayer>(include_str!(
-    "../../experiments/snr_per_layer.toml"
-))];
+pub static EXPERIMENTS: [Entry; 2] = [
+    Entry::of::<SnrPerLayer>(include_str!("../../experiments/snr_per_layer.toml")),
+    Entry::of::<Theorem1Horizon>(include_str!("../../experiments/theorem1_horizon.toml")),
+];
 
 /// The experiment with this id.
 ///

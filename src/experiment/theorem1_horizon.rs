@@ -1,0 +1,135 @@
+//! To which depth Theorem 1 holds: the measured horizon of each draw against the predicted law.
+
+use super::Experiment;
+use super::settings::{self, Described};
+use super::snr_per_layer::noise_unit;
+use crate::error::{Error, Result};
+use crate::figure::Figure;
+use crate::measure::horizon_of_mixture;
+use crate::params::Params;
+use crate::rng::Streams;
+use crate::run::{Row, store};
+use crate::sample::Mixture;
+use crate::theory::Horizon;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+mod pictures;
+
+/// The depth horizon of AoT Theorem 1, measured and predicted, over δ and N.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Theorem1Horizon {
+    /// Independent draws per cell.
+    pub trials: u64,
+    /// Step size η > 0.
+    pub eta: f64,
+    /// Threshold τ in (0, 1).
+    pub tau: f64,
+    /// K ≥ 2.
+    pub clusters: usize,
+    /// Values of N, each a multiple of K.
+    pub tokens: Vec<usize>,
+    /// p, dimension of each subspace.
+    pub dim: usize,
+    /// Noise levels δ in units of √(log N / p).
+    pub noise: Vec<f64>,
+}
+
+impl Described for Theorem1Horizon {
+    const ID: &'static str = "theorem1_horizon";
+    const TITLE: &'static str = "Depth to which Theorem 1 holds, measured against predicted";
+    const SOURCE: &'static str =
+        "Attention-Only Transformers via Unrolled Subspace Denoising (2024), Theorem 1";
+}
+
+impl Experiment for Theorem1Horizon {
+    fn id(&self) -> &'static str {
+        Self::ID
+    }
+
+    fn settings(&self) -> Map<String, Value> {
+        settings::as_json(self)
+    }
+
+    fn validate(&self) -> Result<()> {
+        if self.trials < 2 {
+            let allowed = "at least 2: the bars are their spread";
+            return Err(Error::invalid("trials", self.trials, allowed));
+        }
+        if !(self.eta > 0.0 && self.eta.is_finite()) {
+            return Err(Error::invalid("eta", self.eta, "a finite number > 0"));
+        }
+        if self.tokens.is_empty() {
+            return Err(Error::invalid(
+                "tokens",
+                "[]",
+                "at least one number of tokens",
+            ));
+        }
+        settings::positive("noise", &self.noise)?;
+        for tokens in &self.tokens {
+            // The law refuses what the sampler and the pass would, and fewer than two clusters.
+            Horizon::new(*tokens, self.clusters, self.dim, 1.0, self.tau)?;
+        }
+        Ok(())
+    }
+
+    fn cells(&self) -> Result<Vec<Params>> {
+        let of_size = |n: usize| {
+            let unit = noise_unit(n, self.dim);
+            self.noise.iter().map(move |noise| {
+                let named: [(&str, Value); 7] = [
+                    ("tokens", n.into()),
+                    ("clusters", self.clusters.into()),
+                    ("dim", self.dim.into()),
+                    ("noise", (*noise).into()),
+                    ("delta", (noise * unit).into()),
+                    ("eta", self.eta.into()),
+                    ("tau", self.tau.into()),
+                ];
+                named
+                    .into_iter()
+                    .map(|(name, value)| (name.to_string(), value))
+                    .collect()
+            })
+        };
+        Ok(self.tokens.iter().copied().flat_map(of_size).collect())
+    }
+
+    fn trials(&self) -> u64 {
+        self.trials
+    }
+
+    /// "theta" at which the pattern (30) first breaks in this draw, "updates" of Eq. (8) that are
+    /// exact, and where it breaks: "head", "column", "row", "kind".
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        let (n, k) = (cell.usize("tokens"), cell.usize("clusters"));
+        let mixture = Mixture::balanced(n, k, cell.usize("dim"), cell.f64("delta"))?;
+        let (eta, tau) = (cell.f64("eta"), cell.f64("tau"));
+        let found = horizon_of_mixture(&mixture, tau, streams, || {})?;
+        let updates = found
+            .exact_updates(eta, tau)
+            .map_or(f64::INFINITY, |l| l as f64);
+        let mut data = Map::new();
+        data.insert("theta".into(), store::number(found.theta()));
+        data.insert("updates".into(), store::number(updates));
+        if let Some((head, first)) = found.first() {
+            data.insert("head".into(), head.into());
+            data.insert("column".into(), first.column.into());
+            data.insert("row".into(), first.row.into());
+            data.insert("kind".into(), json!(first.kind));
+        }
+        Ok(data)
+    }
+
+    fn memory(&self, cell: &Params) -> u64 {
+        let (n, p) = (cell.usize("tokens") as u64, cell.usize("dim") as u64);
+        // One head in f32 and the state of the pass, a few hundred bytes per token.
+        n * (4 * p + 500)
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        pictures::figures(self, rows)
+    }
+}
