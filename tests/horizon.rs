@@ -97,6 +97,7 @@ fn fast_agrees_with_plain_on_every_column() {
             let fast = horizon_of_head(y.view(), m.cluster(k), tau, || {}).unwrap();
             let slow = plain(y.mapv(f64::from).view(), m.cluster(k), tau).unwrap();
             let at = format!("shape {trial}, head {k}");
+            let mut worst = (0.0, 0.0);
             for (j, (f, s)) in fast.theta.iter().zip(&slow.theta).enumerate() {
                 let t = s.value;
                 let slack = 1e-12 * t;
@@ -108,15 +109,19 @@ fn fast_agrees_with_plain_on_every_column() {
                 let u = t * f64::from(y.column(j).dot(&y.column(j)).sqrt());
                 let error = (f.value / t - 1.0).abs();
                 let closed = t.is_finite() && f.high.is_finite();
+                let allowed = if u < 5.0 { 2e-4 } else { 2e-3 };
                 assert!(
-                    !closed || u > 6.0 || error < 2e-4,
+                    !closed || error < allowed,
                     "{at}, {j}: {f:?} {t}, {error:.1e} at u = {u}"
                 );
-                assert!(
-                    !closed || u > 9.0 || error < 2e-3,
-                    "{at}, {j}: {f:?} {t}, {error:.1e} at u = {u}"
-                );
+                if closed && error > worst.0 {
+                    worst = (error, u);
+                }
             }
+            println!(
+                "{at}: worst error and its u {worst:?}, {} decided again",
+                fast.redecided
+            );
             match (fast.first, slow.first) {
                 (Some(f), Some(s)) => {
                     assert_eq!((f.column, f.row, f.kind), (s.column, s.row, s.kind), "{at}");
@@ -178,9 +183,9 @@ fn the_network_deviates_exactly_at_the_horizon() {
 fn hand_made_heads() {
     let first =
         |y: Array2<f64>, own: Range<usize>, tau: f64| plain(y.view(), own, tau).unwrap().first;
-    // a = 2, e = 1: the signal's weight 1/(1 + e^{1 - 2θ}) passes 0.9 at θ = (1 + log 9)/2.
-    let b = first(array![[1.0, 2.0]], 1..2, 0.9).unwrap();
-    assert!((b.theta - (1.0 + 9.0_f64.ln()) / 2.0).abs() < 1e-14);
+    // a = 3, e = 1: the signal's weight 1/(1 + e^{1 - 3θ}) passes 0.9 at θ = (1 + log 9)/3.
+    let b = first(array![[1.0, 3.0]], 1..2, 0.9).unwrap();
+    assert!((b.theta - (1.0 + 9.0_f64.ln()) / 3.0).abs() < 1e-14);
     assert_eq!((b.column, b.row, b.kind), (0, 1, BreakKind::Captured));
     // Opposite directions: the signal key only loses, the noise keeps itself from the start.
     let b = first(array![[-1.0, 2.0]], 1..2, 0.9).unwrap();

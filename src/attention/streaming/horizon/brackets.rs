@@ -93,6 +93,9 @@ impl Context {
         if self.tau >= 1.0 {
             return NEVER; // a weight is never above 1
         }
+        if !USABLE.contains(&tokens.fixed[j]) {
+            return UNKNOWN;
+        }
         let column = Noise::new(self, tokens, j, grid);
         let signal = column.signal_bracket();
         column.with_noise_keys(signal)
@@ -153,7 +156,7 @@ impl<'a> Noise<'a> {
             other: f64::from(tokens.other[j]),
             signal_error,
             noise_error: context.gamma * context.longest_noise * grid.sigma + SUMS,
-            usable: tokens.sums[j].iter().all(usable) && USABLE.contains(&tokens.fixed[j]),
+            usable: tokens.sums[j].iter().all(usable),
         }
     }
 
