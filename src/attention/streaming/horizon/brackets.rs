@@ -11,7 +11,7 @@
 //! two more bounds of each kind, better ones where few keys dominate. The estimate is the polynomial
 //! of degree 7 through log R at the eight nearest nodes: log F itself has complex zeros right above the
 //! break (where the largest key balances the rest), log R only beyond it. On Gaussian columns it is good
-//! to 1e-4 in θ, typically 1e-6. Beyond the last node the last chord still bounds F and R from below;
+//! to 1e-3 in θ, typically 1e-6. Beyond the last node the last chord still bounds F and R from below;
 //! from above only F's slope ≤ s remains.
 //!
 //! *Rounding.* A product of p terms in any order errs by at most γ_p |a||e|, γ_p = p u/(1 - p u), u = 2^-24
