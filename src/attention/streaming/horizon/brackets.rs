@@ -11,7 +11,7 @@
 //! two more bounds of each kind, better ones where few keys dominate. The estimate is the polynomial
 //! of degree 7 through log R at the eight nearest nodes: log F itself has complex zeros right above the
 //! break (where the largest key balances the rest), log R only beyond it. On Gaussian columns it is good
-//! to 1e-4 in θ, typically 1e-6. Beyond the last node the last chord still bounds F and R from below;
+//! to 1e-3 in θ, typically 1e-6. Beyond the last node the last chord still bounds F and R from below;
 //! from above only F's slope ≤ s remains.
 //!
 //! *Rounding.* A product of p terms in any order errs by at most γ_p |a||e|, γ_p = p u/(1 - p u), u = 2^-24
@@ -170,7 +170,7 @@ impl<'a> Noise<'a> {
     }
 
     /// F = θ s + log(1 + R), for log R and the given error of s.
-    fn from_log_r(&self, theta: f64, log_r: f64, error: f64) -> f64 {
+    fn with_log_r(&self, theta: f64, log_r: f64, error: f64) -> f64 {
         theta * (self.top + error) + log_r.exp().ln_1p()
     }
 
@@ -185,7 +185,7 @@ impl<'a> Noise<'a> {
         let [low, high, _] = &self.r;
         let log_r = low[b] + steps * (low[b] - high[a]);
         let f = near + steps * (near - far);
-        f.max(self.from_log_r(theta, log_r, -self.signal_error))
+        f.max(self.with_log_r(theta, log_r, -self.signal_error))
     }
 
     /// An upper bound of F at θ in cell c: the lower of the chords.
@@ -197,7 +197,7 @@ impl<'a> Noise<'a> {
         );
         let high = &self.r[1];
         let log_r = high[c] + at * (high[c + 1] - high[c]);
-        (a + at * (b - a)).min(self.from_log_r(theta, log_r, self.signal_error))
+        (a + at * (b - a)).min(self.with_log_r(theta, log_r, self.signal_error))
     }
 
     /// The cell that holds θ: 0..J, or J beyond the last node.
@@ -224,7 +224,7 @@ impl<'a> Noise<'a> {
                 }
                 below
             }
-            Side::Near => self.from_log_r(theta, self.interpolate(theta, c), 0.0),
+            Side::Near => self.with_log_r(theta, self.interpolate(theta, c), 0.0),
         }
     }
 
@@ -317,7 +317,7 @@ impl<'a> Noise<'a> {
         let top = self.top + self.signal_error;
         // Whatever F is: B e^{-θ s} < 1/τ - 1 is necessary.
         let ratio = self.log_b - self.noise_error - (1.0 / self.context.tau - 1.0).ln();
-        let floor = if !(ratio > 0.0) {
+        let floor = if ratio <= 0.0 {
             1.0
         } else if top <= 0.0 {
             return NEVER;

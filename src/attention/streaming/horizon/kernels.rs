@@ -155,7 +155,7 @@ impl<'a> Rect<'a> {
     /// The columns of the rectangle, each contiguous.
     fn column_slices(&self) -> Vec<&'a [f32]> {
         let of = |j| {
-            let column = self.scores.clone().index_axis_move(Axis(1), j);
+            let column = self.scores.index_axis_move(Axis(1), j);
             let column = column.to_slice().expect("tiles are column-major");
             &column[self.rows.clone()]
         };

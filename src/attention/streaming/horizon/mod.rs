@@ -42,7 +42,7 @@ const OPEN_SHARE: usize = 16;
 /// `own` are the tokens of cluster k. `tick` is called [`ticks`]`(N)` times.
 ///
 /// `first` is exact for these coefficients. The bounds in `theta` always hold. For Gaussian noise
-/// columns that break while |e_j| θ ≤ 5 the value is good to 2e-4 (typically 1e-6), up to 7 to 2e-3;
+/// columns that break while |e_j| θ ≤ 5 the value is good to 1e-3 (typically 1e-6), up to 7 to 2e-3;
 /// beyond that the upper bound is infinite and the value an extrapolation.
 ///
 /// # Errors
