@@ -151,7 +151,7 @@ fn closed_forms_and_simulation_agree_at_small_sizes() {
             let computed = claim.computed(&params).expect("Lemma 2 is computed");
             // 99.9 %: 11 claims in 7 settings must not fail by chance.
             let options = CheckOptions {
-                trials: Some(400),
+                trials: Some(150),
                 level: 0.999,
                 beyond_hypotheses: true,
                 ..Default::default()

@@ -80,11 +80,11 @@ pub fn partial(params: &Params) -> bool {
     columns != 0 && columns < params.usize("tokens")
 }
 
-/// Trials by default: 20 in scope, where each costs some 10^6 normals and the closed form decides;
-/// 100 at the sizes where the simulation itself can decide.
+/// Trials by default: 8 in scope, where each costs some 10^6 normals and the closed form decides (8
+/// failures in 8 trials still refute a mutant); 100 at the sizes where the simulation itself can decide.
 pub fn default_trials(params: &Params) -> u64 {
     if params.usize("tokens") > 20_000 {
-        20
+        8
     } else {
         100
     }
@@ -153,8 +153,15 @@ pub fn each_column(
     for head in 0..mixture.clusters() {
         let own = mixture.cluster(head);
         let spread = |signal: bool| {
-            let candidates = (0..tokens).filter(|j| own.contains(j) == signal);
-            spread_out(candidates.collect(), count)
+            let (start, length) = (own.start, own.len());
+            let total = if signal { length } else { tokens - length };
+            let take = if count == 0 { total } else { count.min(total) };
+            let nth = |i: usize| match i * total / take {
+                c if signal => start + c,
+                c if c < start => c,
+                c => c + length,
+            };
+            (0..take).map(nth).collect::<Vec<_>>()
         };
         let chosen = match side {
             Side::Signal => spread(true),
@@ -199,18 +206,6 @@ pub fn each_column(
     Ok(())
 }
 
-/// `count` of the candidates (0: all) at even distances.
-fn spread_out(candidates: Vec<usize>, count: usize) -> Vec<usize> {
-    let take = if count == 0 {
-        candidates.len()
-    } else {
-        count.min(candidates.len())
-    };
-    (0..take)
-        .map(|i| candidates[i * candidates.len() / take])
-        .collect()
-}
-
 /// The worst case that a trial met: the largest of some ratio, and where.
 #[derive(Clone, Copy, Debug)]
 pub struct Worst {
@@ -241,6 +236,17 @@ impl Worst {
                 row,
             };
         }
+    }
+
+    /// The event that nothing seen as its negative fell below `limit`.
+    pub fn at_least(&self, what: &str, limit: f64) -> Outcome {
+        let mut outcome = self.at_most(what, -limit);
+        if let Outcome::Event { witness, .. } = &mut outcome
+            && witness.contains_key(what)
+        {
+            witness.extend(witness! { what => -self.value, "limit" => limit });
+        }
+        outcome
     }
 
     /// The event that nothing exceeded `limit`; a trial without any column to look at holds.

@@ -154,7 +154,7 @@ impl Claim for Maximum {
             });
             worst.see(-top / column.length, column, row);
         })?;
-        Ok(worst.at_most("minus_largest_ratio", -self.factor * root_log(params)))
+        Ok(worst.at_least("smallest_maximum", self.factor * root_log(params)))
     }
 
     fn default_trials(&self, params: &Params) -> u64 {

@@ -58,19 +58,19 @@ impl Lemma3 {
                 (false, false) => 1.0,
             }
         };
-        let exponents: Vec<f64> = column.scores.iter().enumerate().map(exponent).collect();
-        let top = exponents.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let sum: f64 = exponents.iter().map(|x| (x - top).exp()).sum();
-        let weight = |i: usize| (exponents[i] - top).exp() / sum;
-        for i in 0..exponents.len() {
+        let mut weights: Vec<f64> = column.scores.iter().enumerate().map(exponent).collect();
+        let top = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        weights.iter_mut().for_each(|x| *x = (*x - top).exp());
+        let sum: f64 = weights.iter().sum();
+        for (i, weight) in weights.iter().map(|x| x / sum).enumerate() {
             let kept = i == column.index && (signal || self.identity);
             let excess = if !kept {
-                weight(i) / tau
-            } else if weight(i) > tau {
+                weight / tau
+            } else if weight > tau {
                 0.0
             } else {
                 // Not above τ is broken, equality included.
-                (tau / weight(i)).max(1.0 + f64::EPSILON)
+                (tau / weight).max(1.0 + f64::EPSILON)
             };
             worst.see(excess, column, i);
         }
