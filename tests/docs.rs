@@ -40,3 +40,19 @@ fn generated_pages_are_current() {
         "docs/claims holds pages of claims that are gone"
     );
 }
+
+/// A statement that comes back refuted or vacuous must be explained.
+#[test]
+fn every_failing_print_has_its_discrepancy() {
+    use attnlab::claim::VerdictKind;
+    for claim in registry::claims() {
+        let card = claim.card();
+        if matches!(card.expected, VerdictKind::Refuted | VerdictKind::Vacuous) {
+            assert!(
+                claim.discrepancy().is_some(),
+                "{} fails but does not say how",
+                card.id
+            );
+        }
+    }
+}

@@ -97,6 +97,7 @@ fn fast_agrees_with_plain_on_every_column() {
             let fast = horizon_of_head(y.view(), m.cluster(k), tau, || {}).unwrap();
             let slow = plain(y.mapv(f64::from).view(), m.cluster(k), tau).unwrap();
             let at = format!("shape {trial}, head {k}");
+            let mut worst = (0.0, 0.0);
             for (j, (f, s)) in fast.theta.iter().zip(&slow.theta).enumerate() {
                 let t = s.value;
                 let slack = 1e-12 * t;
@@ -108,15 +109,19 @@ fn fast_agrees_with_plain_on_every_column() {
                 let u = t * f64::from(y.column(j).dot(&y.column(j)).sqrt());
                 let error = (f.value / t - 1.0).abs();
                 let closed = t.is_finite() && f.high.is_finite();
+                let allowed = if u < 5.0 { 2e-4 } else { 2e-3 };
                 assert!(
-                    !closed || u > 6.0 || error < 2e-4,
+                    !closed || error < allowed,
                     "{at}, {j}: {f:?} {t}, {error:.1e} at u = {u}"
                 );
-                assert!(
-                    !closed || u > 9.0 || error < 2e-3,
-                    "{at}, {j}: {f:?} {t}, {error:.1e} at u = {u}"
-                );
+                if closed && error > worst.0 {
+                    worst = (error, u);
+                }
             }
+            println!(
+                "{at}: worst error and its u {worst:?}, {} decided again",
+                fast.redecided
+            );
             match (fast.first, slow.first) {
                 (Some(f), Some(s)) => {
                     assert_eq!((f.column, f.row, f.kind), (s.column, s.row, s.kind), "{at}");
@@ -178,9 +183,9 @@ fn the_network_deviates_exactly_at_the_horizon() {
 fn hand_made_heads() {
     let first =
         |y: Array2<f64>, own: Range<usize>, tau: f64| plain(y.view(), own, tau).unwrap().first;
-    // a = 2, e = 1: the signal's weight 1/(1 + e^{1 - 2θ}) passes 0.9 at θ = (1 + log 9)/2.
-    let b = first(array![[1.0, 2.0]], 1..2, 0.9).unwrap();
-    assert!((b.theta - (1.0 + 9.0_f64.ln()) / 2.0).abs() < 1e-14);
+    // a = 3, e = 1: the signal's weight 1/(1 + e^{1 - 3θ}) passes 0.9 at θ = (1 + log 9)/3.
+    let b = first(array![[1.0, 3.0]], 1..2, 0.9).unwrap();
+    assert!((b.theta - (1.0 + 9.0_f64.ln()) / 3.0).abs() < 1e-14);
     assert_eq!((b.column, b.row, b.kind), (0, 1, BreakKind::Captured));
     // Opposite directions: the signal key only loses, the noise keeps itself from the start.
     let b = first(array![[-1.0, 2.0]], 1..2, 0.9).unwrap();
@@ -197,10 +202,8 @@ fn hand_made_heads() {
         (b.theta, b.column, b.row, b.kind),
         (1.0, 0, 1, BreakKind::Distracted)
     );
-    // Token 1 loses itself to token 0 where e^{θ² (s_01 - s_11)} = 1/τ - 1, s_01 - s_11 = 0.0475; the
-    // zero tokens, whose weights are nil, keep θ = 1 in the pattern of the others.
-    let b = first(array![[10.0, 0.0], [0.0, 5.0]], 0..2, 0.55);
-    assert!(b.is_none());
+    // Two orthogonal tokens: own weights 1 - e^{-100 θ²} and 1 - e^{-25 θ²}, for ever.
+    assert!(first(array![[10.0, 0.0], [0.0, 5.0]], 0..2, 0.55).is_none());
     // Without noise nothing ever breaks; all weights of the noise columns are 1/N.
     let b = first(array![[5.0, 0.0, 0.0], [0.0, 5.0, 0.0]], 0..2, 0.55);
     assert!(b.is_none());
@@ -214,31 +217,41 @@ fn hand_made_heads() {
 }
 
 #[test]
-fn a_signal_column_that_breaks_later_is_found() {
-    // s_00 = 4, s_01 = 4.2 (a longer neighbour in nearly the same direction): own weight
-    // 1/(1 + e^{0.2 θ²}) at τ = 0.4: above it while e^{0.2 θ²} < 1.5.
-    let y = array![[2.0, 2.1], [0.0, 3.0]];
-    let head = plain(y.view(), 0..2, 0.4).unwrap();
-    let lost = (1.5_f64.ln() / 0.2).sqrt();
-    // Before that the neighbour has more than τ: 1/(1 + e^{-0.2 θ²}) > 0.4 from the start.
-    assert_eq!(head.theta[0].value, 1.0);
-    assert!(lost > 1.4);
-    // With τ = 0.45 and own weight 0.45017 at θ = 1 likewise; at τ > 1/2 only losing itself counts.
-    let y = array![[2.0, 2.000_1], [0.0, 3.0], [1.0, 0.99]];
-    let head = plain(y.view(), 0..2, 0.45).unwrap();
-    assert_definition(&y, &(0..2), 0.45, &head);
-    // A noise key that rises first (θ s against θ² s_jj) and loses later: s_jj = 0.5, s = 1.2, weight
-    // ratio e^{1.2 θ - 0.5 θ²} is largest at θ = 1.2.
-    let y = array![[0.5_f64.sqrt(), 1.2 / 0.5_f64.sqrt()]];
-    let head = plain(y.view(), 0..1, 0.33).unwrap();
-    assert_definition(&y, &(0..1), 0.33, &head);
-    let level = (1.0 / 0.33 - 1.0_f64).ln(); // own weight 0.33: exponent difference 0.708
-    let theta = 1.2 - (1.44 - 2.0 * level).max(0.0).sqrt();
-    assert!(
-        (head.theta[0].value - theta.max(1.0)).abs() < 1e-9,
-        "{:?} {theta}",
-        head.theta[0]
-    );
+fn a_signal_column_may_be_distracted_later() {
+    // Scores of column 0: itself 1, token 1 0.99, noise keys 0.3. At θ = 1 the weights are 0.3352,
+    // 0.3319 and twice 0.1665; the noise keys fall, so token 1 rises above τ = 0.335 near 1.017.
+    let y = array![[1.0, 0.99, 0.3, 0.3], [0.0, 1.5, 0.0, 0.0]];
+    let own = 0..2;
+    let weight = |theta: f64| {
+        let e = [
+            theta * theta,
+            0.99 * theta * theta,
+            0.3 * theta,
+            0.3 * theta,
+        ]
+        .map(f64::exp);
+        e[1] / e.iter().sum::<f64>()
+    };
+    let tau = 0.335;
+    // Bisection by hand on an interval where the weight rises.
+    let (mut a, mut b) = (1.0, 1.5);
+    while b - a > 1e-13 {
+        let middle = 0.5 * (a + b);
+        if weight(middle) > tau {
+            b = middle
+        } else {
+            a = middle
+        }
+    }
+    let head = plain(y.view(), own.clone(), tau).unwrap();
+    let found = head.theta[0].value;
+    assert!((found - a).abs() < 1e-10 && found > 1.01, "{found} {a}");
+    let first = plain(y.slice(ndarray::s![.., ..2]), own.clone(), tau)
+        .unwrap()
+        .first
+        .unwrap();
+    assert_eq!((first.theta, first.kind), (1.0, BreakKind::Distracted));
+    assert_definition(&y, &own, tau, &head);
 }
 
 #[test]

@@ -167,6 +167,12 @@ pub fn each_column(
         let y = mixture.head_around(head, &chosen, streams)?;
         let width = (BLOCK_SCORES / tokens).clamp(1, chosen.len());
         let mut buffer = Array2::<f64>::zeros((tokens, width).f());
+        // Trials run side by side; only a product that takes a second by itself is worth splitting.
+        let threads = if tokens * width * y.nrows() > 1 << 30 {
+            Threads::All
+        } else {
+            Threads::One
+        };
         for block in chosen.chunks(width) {
             let queries = y.select(ndarray::Axis(1), block);
             let mut scores = buffer.slice_mut(s![.., ..block.len()]);
@@ -176,7 +182,7 @@ pub fn each_column(
                 queries.view(),
                 false,
                 scores.view_mut(),
-                Threads::All,
+                threads,
             );
             for (c, j) in block.iter().enumerate() {
                 let query = queries.column(c);

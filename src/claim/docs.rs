@@ -2,8 +2,8 @@
 //! A test holds the committed files against these functions; `ATTNLAB_BLESS=1 cargo test --test
 //! docs` writes them anew.
 
+use super::Claim;
 use super::params::{Fallback, Params};
-use super::{Claim, VerdictKind};
 use std::fmt::Write;
 
 /// File name (without folder) of the page of a claim.
@@ -68,23 +68,24 @@ pub fn index(claims: &[Box<dyn Claim>]) -> String {
     page
 }
 
-/// Every printed statement that fails or is vacuous as printed, with what holds instead.
+/// Every printed statement that is wrong, meaningless or misprinted, with what holds instead.
 pub fn discrepancies(claims: &[Box<dyn Claim>]) -> String {
     let mut page = String::from(
-        "# Discrepancies\n\nPrinted statements that do not hold as printed. Each has a claim that \
-         anyone can run: `cargo run --release -- check ID` shows the witness and the interval.\n",
+        "# Discrepancies\n\nStatements that do not hold as printed, or say less than they seem to. Each \
+         has a claim that anyone can run: `cargo run --release -- check ID` shows the witness and the \
+         interval.\n",
     );
     for claim in claims {
-        let card = claim.card();
-        if matches!(card.expected, VerdictKind::Refuted | VerdictKind::Vacuous) {
-            _ = write!(page, "\n## `{}`: {}\n\n", card.id, card.title);
-            line(&mut page, &format!("*{}*", card.source()));
-            line(&mut page, &format!("> {}", card.statement));
-            line(
-                &mut page,
-                card.corrected.unwrap_or("No correction is known."),
-            );
-        }
+        let (card, Some(found)) = (claim.card(), claim.discrepancy()) else {
+            continue;
+        };
+        _ = write!(page, "\n## `{}`: {}\n\n", card.id, card.title);
+        line(&mut page, &format!("*{}*", card.source()));
+        line(&mut page, &format!("> {}", card.statement));
+        line(&mut page, &format!("**The print.** {}", found.printed));
+        line(&mut page, &format!("**Witness.** {}", found.witness));
+        line(&mut page, &format!("**Range.** {}", found.range));
+        line(&mut page, &format!("**What holds.** {}", found.correction));
     }
     page
 }

@@ -4,10 +4,10 @@ use super::Status;
 use super::bar::Bar;
 use super::input::{self, Parameters};
 use super::out::Out;
-use crate::claim::{Claim, Hypothesis, Params, VerdictKind, registry};
+use crate::claim::{Claim, Hypothesis, Params, registry};
 use crate::error::{Error, Result};
 use crate::format::{number, pairs, table, wrapped};
-use crate::run::{CheckOptions, CheckReport, check};
+use crate::run::{CheckOptions, CheckReport, MutantReport, check, mutants};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -85,10 +85,14 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
         show(&report, Some(&**claim), None, args.json, out)?;
         tally.add(&report);
         if args.mutants {
-            for mutant in claim.mutants() {
-                let report = check_mutant(&mutant, &options, &bar)?;
-                show(&report, None, Some(&mutant), args.json, out)?;
-                tally.add(&report);
+            // Their own budget: what a mutant must show does not depend on the user's.
+            let options = CheckOptions {
+                trials: None,
+                ..options.clone()
+            };
+            for found in mutants(&**claim, &options, 1, &bar)? {
+                show(&found.first, None, Some(&found), args.json, out)?;
+                tally.add(&found.first);
             }
         }
     }
@@ -96,24 +100,6 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
         out.line(&tally.text())?;
     }
     Ok(tally.status())
-}
-
-/// A mutant at its own parameters and budget: what it must show does not depend on the user's.
-pub fn check_mutant(
-    mutant: &crate::claim::Mutant,
-    options: &CheckOptions,
-    progress: &dyn crate::run::Progress,
-) -> Result<CheckReport> {
-    let set = mutant.set.iter().cloned();
-    let set: Map<String, Value> = set.map(|(name, v)| (name.to_string(), v)).collect();
-    let options = CheckOptions {
-        trials: None,
-        beyond_hypotheses: false,
-        ..options.clone()
-    };
-    let mut report = check(&*mutant.claim, &set, &options, progress)?;
-    report.expected = VerdictKind::Refuted;
-    Ok(report)
 }
 
 /// The claims that the user named; `prefix*` takes all that begin so.
@@ -168,18 +154,18 @@ fn settings(
 fn show(
     report: &CheckReport,
     claim: Option<&dyn Claim>,
-    mutant: Option<&crate::claim::Mutant>,
+    mutant: Option<&MutantReport>,
     json: bool,
     out: &mut Out,
 ) -> Result<()> {
     if json {
         return out.json(&Line {
             report,
-            mutant: mutant.map(|m| m.name),
+            mutant: mutant.map(|m| m.mutant),
         });
     }
     let title = claim.map(|c| c.card().title).or(mutant.map(|m| m.says));
-    for line in block(report, title.unwrap_or_default(), mutant.map(|m| m.name)) {
+    for line in block(report, title.unwrap_or_default(), mutant.map(|m| m.mutant)) {
         out.line(&line)?;
     }
     Ok(())

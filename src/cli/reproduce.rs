@@ -6,7 +6,7 @@
 
 use super::Status;
 use super::bar::Bar;
-use super::check::{Tally, check_mutant};
+use super::check::Tally;
 use super::input;
 use super::out::{Out, note};
 use crate::claim::{Claim, Kind, Mutant, Params, VerdictKind, Witness, registry};
@@ -16,7 +16,7 @@ use crate::figure::{self, Figure};
 use crate::format::{number, table};
 use crate::report::{self, MutantResult, Report};
 use crate::run::store::{self, Manifest, Row, Shard, Store};
-use crate::run::{CheckOptions, CheckReport, check};
+use crate::run::{self, CheckOptions, CheckReport, check};
 use crate::stats::Estimate;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -71,7 +71,7 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
         let own = claim.mutants();
         let mut refuted = 0;
         for mutant in &own {
-            let found = checks.mutant(mutant, &bar)?;
+            let found = checks.mutant(claim.card().id, mutant, &bar)?;
             tally.add(&found);
             refuted += usize::from(found.verdict == VerdictKind::Refuted);
             mutants.push(result_of(mutant, &found));
@@ -149,12 +149,12 @@ impl<'a> Checks<'a> {
         })
     }
 
-    fn mutant(&mut self, mutant: &Mutant, bar: &Bar) -> Result<CheckReport> {
+    fn mutant(&mut self, id: &str, mutant: &Mutant, bar: &Bar) -> Result<CheckReport> {
         let set = mutant.set.iter().cloned();
         let set = set.map(|(name, v)| (name.to_string(), v)).collect();
         let name = Some(mutant.name);
         self.once(&*mutant.claim, name, &set, |options| {
-            check_mutant(mutant, options, bar)
+            Ok(run::mutant(id, mutant, options, 1, bar)?.first)
         })
     }
 

@@ -11,6 +11,6 @@ pub mod store;
 
 pub use check::{CheckOptions, CheckReport, check};
 pub use horizon::{HorizonReport, horizon};
-pub use mutants::{MutantReport, mutants};
+pub use mutants::{MutantReport, mutant, mutants};
 pub use progress::{Progress, Silent};
 pub use store::{Row, Rows};

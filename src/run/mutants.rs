@@ -1,7 +1,7 @@
 //! Mutants: the false variants of a claim, run to see that its check can fail.
 
 use super::{CheckOptions, CheckReport, Progress, check};
-use crate::claim::{Claim, VerdictKind};
+use crate::claim::{Claim, Mutant, VerdictKind};
 use crate::error::Result;
 use serde::Serialize;
 
@@ -50,31 +50,44 @@ pub fn mutants(
     seeds: u64,
     progress: &dyn Progress,
 ) -> Result<Vec<MutantReport>> {
-    let id = claim.card().id;
-    let one = |mutant: crate::claim::Mutant| {
-        let set = mutant.set.iter().map(|(k, v)| (k.to_string(), v.clone()));
-        let set = set.collect();
-        let run = |seed: u64| {
-            let options = CheckOptions {
-                seed: options.seed.wrapping_add(seed),
-                beyond_hypotheses: true,
-                ..options.clone()
-            };
-            check(&*mutant.claim, &set, &options, progress)
+    let one = |m: &Mutant| mutant(claim.card().id, m, options, seeds, progress);
+    claim.mutants().iter().map(one).collect()
+}
+
+/// Checks one mutant of the claim `id`, as [`mutants`] does.
+///
+/// # Errors
+/// As [`check`].
+pub fn mutant(
+    id: &str,
+    mutant: &Mutant,
+    options: &CheckOptions,
+    seeds: u64,
+    progress: &dyn Progress,
+) -> Result<MutantReport> {
+    let set = mutant.set.iter().map(|(k, v)| (k.to_string(), v.clone()));
+    let set = set.collect();
+    let run = |seed: u64| {
+        let options = CheckOptions {
+            seed: options.seed.wrapping_add(seed),
+            beyond_hypotheses: true,
+            ..options.clone()
         };
-        let first = run(0)?;
-        let mut refuted = u64::from(first.verdict == VerdictKind::Refuted);
-        for seed in 1..seeds {
-            refuted += u64::from(run(seed)?.verdict == VerdictKind::Refuted);
-        }
-        Ok(MutantReport {
-            claim: id.to_string(),
-            mutant: mutant.name,
-            says: mutant.says,
-            seeds: seeds.max(1),
-            refuted,
-            first,
-        })
+        let mut report = check(&*mutant.claim, &set, &options, progress)?;
+        report.expected = VerdictKind::Refuted;
+        Ok(report)
     };
-    claim.mutants().into_iter().map(one).collect()
+    let first = run(0)?;
+    let mut refuted = u64::from(first.as_expected());
+    for seed in 1..seeds {
+        refuted += u64::from(run(seed)?.as_expected());
+    }
+    Ok(MutantReport {
+        claim: id.to_string(),
+        mutant: mutant.name,
+        says: mutant.says,
+        seeds: seeds.max(1),
+        refuted,
+        first,
+    })
 }

@@ -7,10 +7,15 @@
 //! the level -log τ, which proves that there is no such interval. Among the keys of C_k the one with
 //! the largest score has the largest weight at every θ > 0, among the others likewise.
 //!
-//! *Signal columns.* With target t, 1/weight = G(θ) = Σ_i exp(q_i θ² + r_i θ). Its terms may rise and
-//! fall, so the first crossing is searched with bounds: over an interval every term lies between
-//! known extremes (ends or vertex), and intervals in which the sum of extremes stays on the good
-//! side are discarded, the leftmost of the others is halved.
+//! *Signal columns.* Relative to the token itself key i has the exponent θ² (s_i - s_jj) or, outside C_k,
+//! θ s_i - θ² s_jj. If all are ≤ 0 at θ = 1 then s_i ≤ s_jj, and for θ ≥ 1 none of them rises: the
+//! token's own weight never falls. If one is positive there, that key has more weight than the token
+//! itself. So a token whose weight is above τ at θ = 1 either keeps it for ever or shares the column
+//! with another key above τ from the start. For τ ≥ 1/2 that decides everything at θ = 1. For τ < 1/2
+//! another key's weight may still rise above τ later (when third keys fall): 1/weight is then
+//! G(θ) = Σ_i exp(q_i θ² + r_i θ), and its first fall below 1/τ is searched with bounds: over an interval
+//! every term lies above its least value (at an end or at the vertex), intervals in which the sum of
+//! these is at least 1/τ are discarded, the leftmost of the others is halved.
 
 use super::{Break, BreakKind};
 use std::ops::Range;
@@ -35,32 +40,15 @@ impl Term {
         ((self.q * theta + self.r) * theta).exp()
     }
 
-    fn vertex_in(self, a: f64, b: f64) -> Option<f64> {
-        let vertex = -self.r / (2.0 * self.q);
-        (vertex > a && vertex < b).then_some(vertex)
-    }
-
-    /// The largest value on [a, b]; b may be infinite.
-    fn sup(self, a: f64, b: f64) -> f64 {
-        if self.q == 0.0 && self.r == 0.0 {
-            return 1.0;
-        }
-        let end = if b.is_finite() {
-            self.at(b)
-        } else if self.q > 0.0 || self.q == 0.0 && self.r > 0.0 {
-            f64::INFINITY
-        } else {
-            0.0
-        };
-        let top = self.vertex_in(a, b).filter(|_| self.q < 0.0);
-        self.at(a).max(end).max(top.map_or(0.0, |v| self.at(v)))
-    }
-
     /// The least value on [a, b], b finite.
     fn inf(self, a: f64, b: f64) -> f64 {
-        let bottom = self.vertex_in(a, b).filter(|_| self.q > 0.0);
         let ends = self.at(a).min(self.at(b));
-        ends.min(bottom.map_or(f64::INFINITY, |v| self.at(v)))
+        let vertex = -self.r / (2.0 * self.q);
+        if self.q > 0.0 && vertex > a && vertex < b {
+            ends.min(self.at(vertex))
+        } else {
+            ends
+        }
     }
 }
 
@@ -203,69 +191,40 @@ impl<'a> Column<'a> {
     }
 
     fn signal_break(&self, tau: f64) -> Option<Break> {
-        let me = self.column;
-        let (level, log_level) = (1.0 / tau, -tau.ln());
-        let terms = self.terms(me);
-        let sum = |theta: f64| terms.iter().map(|t| t.at(theta)).sum::<f64>();
-        let sup = |a: f64, b: f64| terms.iter().map(|t| t.sup(a, b)).sum::<f64>();
-        if sum(1.0) >= level {
-            return Some(self.at(1.0, me, BreakKind::SelfLost));
+        let own = self.weight(self.column, 1.0);
+        if own <= tau {
+            return Some(self.at(1.0, self.column, BreakKind::SelfLost));
         }
-        let distracted = (tau < 0.5).then(|| self.distracted(tau)).flatten();
-        let growth = terms.iter().map(|t| t.q).fold(0.0, f64::max);
-        let lost = if sup(1.0, f64::INFINITY) < level {
-            None
-        } else if growth > 0.0 {
-            // At this θ the largest term alone is 1/τ.
-            let end = (log_level / growth).sqrt().max(1.0) * (1.0 + 1e-12);
-            first_where(|t| sum(t) >= level, |a, b| sup(a, b) < level, 1.0, end)
-        } else {
-            // Every term falls in the end: find where all do and the sum is good for ever.
-            let mut end = 2.0;
-            while sup(end, f64::INFINITY) >= level && end < 1e100 {
-                end *= 2.0;
-            }
-            first_where(|t| sum(t) >= level, |a, b| sup(a, b) < level, 1.0, end)
-        };
-        let lost = lost.map(|theta| self.at(theta, me, BreakKind::SelfLost));
-        match (lost, distracted) {
-            (Some(l), Some(d)) => Some(if d.theta < l.theta { d } else { l }),
-            (l, d) => l.or(d),
+        if tau >= 0.5 {
+            return None; // nobody else can be above τ, now or later
         }
+        let signal = self.top(self.own.clone().filter(|i| *i != self.column));
+        let noise = self.top(self.others());
+        let rivals = [signal, noise].into_iter().flatten();
+        let found = rivals.filter_map(|row| self.rise(row, tau));
+        found.reduce(|a, b| if b.theta < a.theta { b } else { a })
     }
 
-    /// The first θ at which a key other than the token itself gets more than τ < 1/2. Beyond the θ
-    /// where exp(exponent - own exponent) falls below τ that is impossible, which ends the search.
-    fn distracted(&self, tau: f64) -> Option<Break> {
-        let (me, level, log_level) = (self.column, 1.0 / tau, -tau.ln());
-        let own_score = self.scores[me];
-        let signal = self.top(self.own.clone().filter(|i| *i != me));
-        let noise = self.top(self.others());
-        let search = |row: usize| {
-            let end = if self.own.contains(&row) {
-                let fall = own_score - self.scores[row];
-                // A key that grows as fast as the token itself or faster: by then the token has
-                // lost its own weight, or both are above τ from the start.
-                if fall <= 0.0 {
-                    1e8
-                } else {
-                    (log_level / fall).sqrt()
-                }
-            } else {
-                let s = self.scores[row];
-                (s + (s * s + 4.0 * own_score * log_level).sqrt()) / (2.0 * own_score)
-            };
-            if end.is_nan() || end < 1.0 {
-                return None;
-            }
-            let terms = self.terms(row);
-            let broken = |t: f64| terms.iter().map(|x| x.at(t)).sum::<f64>() < level;
-            let clear = |a: f64, b: f64| terms.iter().map(|x| x.inf(a, b)).sum::<f64>() >= level;
-            let theta = first_where(broken, clear, 1.0, end.min(1e8))?;
-            Some(self.at(theta, row, BreakKind::Distracted))
+    /// The first θ at which key `row` of a signal column gets more than τ, given that the token itself
+    /// has more than τ.
+    fn rise(&self, row: usize, tau: f64) -> Option<Break> {
+        let found = |theta| Some(self.at(theta, row, BreakKind::Distracted));
+        if self.weight(row, 1.0) > tau {
+            return found(1.0);
+        }
+        // The weight is below exp(exponent - own exponent), which falls to τ at `end`.
+        let (own_score, score, log_level) = (self.scores[self.column], self.scores[row], -tau.ln());
+        let end = if self.own.contains(&row) {
+            (log_level / (own_score - score)).sqrt()
+        } else {
+            (score + (score * score + 4.0 * own_score * log_level).sqrt()) / (2.0 * own_score)
         };
-        let found = [signal, noise].into_iter().flatten().filter_map(search);
-        found.reduce(|a, b| if b.theta < a.theta { b } else { a })
+        // An end beyond this (a key within 1e-12 of the token's own score) is as good as none.
+        let end = if end.is_nan() { 1.0 } else { end.min(1e6) };
+        let (level, terms) = (1.0 / tau, self.terms(row));
+        let broken = |t: f64| terms.iter().map(|x| x.at(t)).sum::<f64>() < level;
+        let clear = |a: f64, b: f64| terms.iter().map(|x| x.inf(a, b)).sum::<f64>() >= level;
+        first_where(broken, clear, 1.0, end).and_then(found)
     }
 }
 

@@ -36,7 +36,7 @@ pub enum BreakKind {
     Captured,
     /// A noise column gives a noise key (most often itself) a weight above τ.
     NoiseKept,
-    /// A signal column gives itself τ or less.
+    /// A signal column gives itself τ or less: only ever at θ = 1 already.
     SelfLost,
     /// A signal column gives another key a weight above τ (possible only for τ < 1/2).
     Distracted,
@@ -217,13 +217,13 @@ pub(crate) fn validate(tokens: usize, own: &Range<usize>, tau: f64) -> Result<()
 /// ```
 /// use attnlab::attention::horizon::{plain, BreakKind};
 /// use ndarray::array;
-/// // One signal token a = 2 and one noise token e = 1 in one dimension. The noise column has the
-/// // scores 2 theta and 1: the signal's weight 1/(1 + e^{1 - 2 theta}) exceeds tau = 0.9 from
-/// // theta = (1 + log 9) / 2 on.
-/// let head = plain(array![[2.0, 1.0]].view(), 0..1, 0.9)?;
+/// // One signal token a = 3 and one noise token e = 1 in one dimension. The noise column has the
+/// // scores 3 theta and 1: the signal's weight 1/(1 + e^{1 - 3 theta}) exceeds tau = 0.9 from
+/// // theta = (1 + log 9) / 3 on.
+/// let head = plain(array![[3.0, 1.0]].view(), 0..1, 0.9)?;
 /// let first = head.first.unwrap();
-/// assert!((first.theta - (1.0 + 9.0_f64.ln()) / 2.0).abs() < 1e-14);
-/// assert_eq!((first.column, first.row, first.kind), (0 + 1, 0, BreakKind::Captured));
+/// assert!((first.theta - (1.0 + 9.0_f64.ln()) / 3.0).abs() < 1e-14);
+/// assert_eq!((first.column, first.row, first.kind), (1, 0, BreakKind::Captured));
 /// # Ok::<(), attnlab::Error>(())
 /// ```
 pub fn plain(y: ArrayView2<f64>, own: Range<usize>, tau: f64) -> Result<HeadHorizon> {

@@ -60,11 +60,9 @@ const UNKNOWN: Bracket = Bracket {
 };
 
 impl Context {
-    /// A token of C_k of length `length`: never breaks, or must be decided in f64.
-    ///
-    /// With x = s - s_jj the exponents are θ² x for keys of C_k and θ s - θ² s_jj for the others. If
-    /// every x ≤ 0 and every foreign s ≤ 2 s_jj, none of them rises for θ ≥ 1, so the token's own weight
-    /// never falls below that at θ = 1. If that is above max(τ, 1 - τ), the pattern holds for ever.
+    /// A token of C_k of length `length`: never breaks, or must be decided in f64. A token whose own
+    /// weight at θ = 1 is above τ and at least 1 - τ keeps the pattern for ever (see
+    /// `attention::horizon::column`).
     pub fn signal(&self, tokens: &Tokens, j: usize, length: f64) -> Bracket {
         let own = length * length;
         let error = self.gamma * length * self.longest_signal.max(self.longest_noise);
@@ -73,9 +71,8 @@ impl Context {
         let inverse = 1.0
             + (self.signals - 1) as f64 * (top - own).exp()
             + self.noises as f64 * (other - own).exp();
-        let monotone = !(top > own) && !(other > 2.0 * own);
         // The relative 1e-6 covers the rounding of this very formula and of the lengths.
-        if monotone && inverse * self.tau.max(1.0 - self.tau) < 1.0 - 1e-6 {
+        if inverse * self.tau.max(1.0 - self.tau) < 1.0 - 1e-6 {
             NEVER
         } else {
             UNKNOWN
@@ -95,6 +92,9 @@ impl Context {
     pub fn noise(&self, tokens: &Tokens, j: usize, grid: &Grid) -> Bracket {
         if self.tau >= 1.0 {
             return NEVER; // a weight is never above 1
+        }
+        if !USABLE.contains(&tokens.fixed[j]) {
+            return UNKNOWN;
         }
         let column = Noise::new(self, tokens, j, grid);
         let signal = column.signal_bracket();
@@ -156,7 +156,7 @@ impl<'a> Noise<'a> {
             other: f64::from(tokens.other[j]),
             signal_error,
             noise_error: context.gamma * context.longest_noise * grid.sigma + SUMS,
-            usable: tokens.sums[j].iter().all(usable) && USABLE.contains(&tokens.fixed[j]),
+            usable: tokens.sums[j].iter().all(usable),
         }
     }
 

@@ -41,9 +41,9 @@ const OPEN_SHARE: usize = 16;
 /// The first break of every column of one head from `y` (p, N), the coefficients U_kᵀZ of the draw;
 /// `own` are the tokens of cluster k. `tick` is called [`ticks`]`(N)` times.
 ///
-/// `first` is exact for these coefficients. The bounds in `theta` always hold; for columns that
-/// break while |e_j| θ ≤ 9 the value is good to about 1e-5, beyond that the upper bound is infinite
-/// and the value an extrapolation.
+/// `first` is exact for these coefficients. The bounds in `theta` always hold. For Gaussian noise
+/// columns that break while |e_j| θ ≤ 5 the value is good to 2e-4 (typically 1e-6), up to 7 to 2e-3;
+/// beyond that the upper bound is infinite and the value an extrapolation.
 ///
 /// # Errors
 /// When τ is outside (0, 1], `own` is not a range of tokens, or a coefficient is not finite.

@@ -1,0 +1,304 @@
+//! The fast path against the plain definition, against its bare matrix products, and its parts
+//! against each other, all in one run:
+//!
+//! ```text
+//! cargo bench --bench streaming                  # N = 8192, p = 512, K = 4, 9 rounds
+//! cargo bench --bench streaming -- --quick       # a small size, seconds: does it still run?
+//! cargo bench --bench streaming -- --tokens 4096 --dim 256 --heads 2 --rounds 15
+//! cargo bench --bench streaming -- --json        # only the two layers, for benches/peers/run.sh
+//! ```
+//!
+//! The contenders take turns, round after round, so that whatever else the machine does strikes all
+//! of them; a ratio is taken within each round, and its median and range over the rounds are
+//! printed. Nothing here is a test: a ratio below its goal is printed, not failed.
+
+use attnlab::attention::streaming::horizon::horizon_of_head;
+use attnlab::attention::{Mssa, Phi};
+use attnlab::linalg::{Threads, gemm};
+use attnlab::rng::Streams;
+use attnlab::sample::Mixture;
+use ndarray::{Array2, ArrayView2, ShapeBuilder, s};
+use std::hint::black_box;
+use std::time::Instant;
+
+/// AoT Theorem 1's φ.
+const THRESHOLDED: Phi = Phi::ThresholdedSoftmax { tau: 0.55 };
+
+struct Size {
+    tokens: usize,
+    dim: usize,
+    heads: usize,
+    rounds: usize,
+    /// Tokens of the comparison with the plain definition, which holds N x N matrices in f64.
+    plain_tokens: usize,
+}
+
+impl Size {
+    /// `--name value` on the command line; what `cargo bench` itself passes is ignored.
+    fn from_arguments(arguments: &[String]) -> Result<Self, String> {
+        let quick = arguments.iter().any(|a| a == "--quick");
+        let read = |name: &str, normal: usize, small: usize| {
+            let at = arguments.iter().position(|a| a == name);
+            match at.map(|i| arguments.get(i + 1).map(|v| v.parse::<usize>())) {
+                None => Ok(if quick { small } else { normal }),
+                Some(Some(Ok(value))) if value > 0 => Ok(value),
+                Some(_) => Err(format!("{name}: write a whole number >= 1 after it")),
+            }
+        };
+        let size = Size {
+            tokens: read("--tokens", 8192, 768)?,
+            dim: read("--dim", 512, 64)?,
+            heads: read("--heads", 4, 2)?,
+            rounds: read("--rounds", 9, 3)?,
+            plain_tokens: read("--plain-tokens", 2048, 256)?,
+        };
+        if !size.tokens.is_multiple_of(size.heads) || !size.plain_tokens.is_multiple_of(size.heads)
+        {
+            return Err("--tokens and --plain-tokens: write multiples of --heads".into());
+        }
+        Ok(size)
+    }
+
+    /// The heads of one draw in the regime of Theorem 1.
+    fn draw(&self, tokens: usize) -> (Mixture, Vec<Array2<f32>>) {
+        let delta = ((tokens as f64).ln() / self.dim as f64).sqrt() / 8.0;
+        let mixture = Mixture::balanced(tokens, self.heads, self.dim, delta).expect("a valid size");
+        let streams = Streams::new(1, "bench.streaming", 0, 0);
+        let heads = (0..self.heads).map(|k| mixture.head(k, &streams)).collect();
+        (mixture, heads)
+    }
+}
+
+/// Seconds of every contender in every round.
+struct Race<'a> {
+    contenders: Vec<(&'static str, Box<dyn FnMut() + 'a>)>,
+    seconds: Vec<Vec<f64>>,
+}
+
+impl<'a> Race<'a> {
+    fn new() -> Self {
+        Race {
+            contenders: vec![],
+            seconds: vec![],
+        }
+    }
+
+    fn add(&mut self, name: &'static str, run: impl FnMut() + 'a) {
+        self.contenders.push((name, Box::new(run)));
+        self.seconds.push(vec![]);
+    }
+
+    /// One round to warm up, then `rounds` that count.
+    fn run(&mut self, rounds: usize) {
+        for round in 0..=rounds {
+            for ((_, run), seconds) in self.contenders.iter_mut().zip(&mut self.seconds) {
+                let start = Instant::now();
+                run();
+                if round > 0 {
+                    seconds.push(start.elapsed().as_secs_f64());
+                }
+            }
+        }
+    }
+
+    fn of(&self, name: &str) -> &[f64] {
+        let at = self.contenders.iter().position(|(n, _)| *n == name);
+        &self.seconds[at.unwrap_or_else(|| panic!("no contender {name}"))]
+    }
+
+    fn print_times(&self) {
+        for (name, _) in &self.contenders {
+            let (low, median, high) = spread(self.of(name).to_vec());
+            println!("  {name:<44} {median:8.3} s  [{low:.3}, {high:.3}]");
+        }
+    }
+
+    /// time(`a`) / time(`b`), round by round.
+    fn print_ratio(&self, label: &str, a: &str, b: &str, goal: &str) {
+        let ratios = self.of(a).iter().zip(self.of(b)).map(|(a, b)| a / b);
+        let (low, median, high) = spread(ratios.collect());
+        println!("  {label:<52} {median:6.2}  [{low:.2}, {high:.2}]  {goal}");
+    }
+}
+
+/// Smallest, median and largest.
+fn spread(mut values: Vec<f64>) -> (f64, f64, f64) {
+    values.sort_by(f64::total_cmp);
+    (
+        values[0],
+        values[values.len() / 2],
+        values[values.len() - 1],
+    )
+}
+
+/// The products of a layer and nothing else, in panels of `width` columns on every thread: `all`
+/// the 4N²p of attention, otherwise the 3N²p that the symmetry of the scores leaves.
+fn bare_products(y: ArrayView2<f32>, all: bool, width: usize) {
+    let (p, n) = y.dim();
+    let mut scores = Array2::<f32>::zeros((n, width).f());
+    let mut out = Array2::<f32>::zeros((p, width).f());
+    for start in (0..n).step_by(width) {
+        let stop = (start + width).min(n);
+        let panel = y.slice(s![.., start..stop]);
+        let columns = stop - start;
+        // Columns start..stop of the upper triangle, halving the diagonal block: N²p in all.
+        let rows = if all { n } else { (start + columns / 2).max(1) };
+        let top = scores.slice_mut(s![..rows, ..columns]);
+        gemm(
+            1.0,
+            y.slice(s![.., ..rows]).t(),
+            panel,
+            false,
+            top,
+            Threads::All,
+        );
+        let (weights, out) = (
+            scores.slice(s![.., ..columns]),
+            out.slice_mut(s![.., ..columns]),
+        );
+        gemm(1e-6, y, weights, false, out, Threads::All);
+    }
+    black_box(&out);
+}
+
+/// One layer on all heads. With η = 0 every round sees the same tokens.
+fn layer(phi: Phi, heads: &mut [Array2<f32>]) -> usize {
+    Mssa::new(phi, 0.0)
+        .apply_coefficients(heads)
+        .expect("a valid τ")
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let size = match Size::from_arguments(&arguments) {
+        Ok(size) => size,
+        Err(message) => {
+            eprintln!("{message}");
+            std::process::exit(2);
+        }
+    };
+    if arguments.iter().any(|a| a == "--json") {
+        json(&size);
+    } else {
+        full_size(&size);
+        against_plain(&size);
+    }
+}
+
+fn json(size: &Size) {
+    let (_, mut heads) = size.draw(size.tokens);
+    let mut other = heads.clone();
+    let mut race = Race::new();
+    race.add("softmax", || _ = layer(Phi::Softmax, &mut heads));
+    race.add("thresholded", || _ = layer(THRESHOLDED, &mut other));
+    race.run(size.rounds);
+    let threads = rayon::current_num_threads();
+    println!(
+        "{{\"threads\":{threads},\"softmax\":{:?},\"thresholded\":{:?}}}",
+        race.of("softmax"),
+        race.of("thresholded")
+    );
+}
+
+fn full_size(size: &Size) {
+    let (n, p, k) = (size.tokens, size.dim, size.heads);
+    let (mixture, heads) = size.draw(n);
+    let (mut soft, mut hard) = (heads.clone(), heads.clone());
+    let redecided = layer(THRESHOLDED, &mut hard);
+    println!(
+        "N = {n}, p = {p}, K = {k}, f32, {} threads",
+        rayon::current_num_threads()
+    );
+    let width = 512.min(n);
+    let mut race = Race::new();
+    race.add("softmax layer", || _ = layer(Phi::Softmax, &mut soft));
+    race.add("bare products, 3N²p", || {
+        heads
+            .iter()
+            .for_each(|y| bare_products(y.view(), false, width))
+    });
+    race.add("thresholded layer (tau = 0.55)", || {
+        _ = layer(THRESHOLDED, &mut hard)
+    });
+    race.add("bare products, 4N²p", || {
+        heads
+            .iter()
+            .for_each(|y| bare_products(y.view(), true, width))
+    });
+    race.add("horizon pass", || {
+        for (k, y) in heads.iter().enumerate() {
+            black_box(horizon_of_head(y.view(), mixture.cluster(k), 0.55, || {}).is_ok());
+        }
+    });
+    race.run(size.rounds);
+    println!("seconds, median [least, most] of {} rounds:", size.rounds);
+    race.print_times();
+    println!("ratios within a round, median [least, most]:");
+    race.print_ratio(
+        "softmax layer's share of the rate of 3N²p",
+        "bare products, 3N²p",
+        "softmax layer",
+        "goal >= 0.70",
+    );
+    race.print_ratio(
+        "softmax layer's share of the rate of 4N²p",
+        "bare products, 4N²p",
+        "softmax layer",
+        "",
+    );
+    race.print_ratio(
+        "thresholded faster than softmax",
+        "softmax layer",
+        "thresholded layer (tau = 0.55)",
+        "goal >= 2.5",
+    );
+    race.print_ratio(
+        "horizon pass against one thresholded layer",
+        "horizon pass",
+        "thresholded layer (tau = 0.55)",
+        "goal <= 1.5",
+    );
+    race.print_ratio(
+        "horizon pass against one softmax layer",
+        "horizon pass",
+        "softmax layer",
+        "",
+    );
+    println!("  columns decided again in f64, of {}: {redecided}", n * k);
+}
+
+fn against_plain(size: &Size) {
+    let n = size.plain_tokens;
+    let (_, heads) = size.draw(n);
+    let wide: Vec<_> = heads.iter().map(|y| y.mapv(f64::from)).collect();
+    let (mut narrow_heads, mut wide_heads) = (heads.clone(), wide.clone());
+    let mut race = Race::new();
+    race.add("plain definition, f64", || {
+        for y in &wide {
+            let weights = Mssa::new(Phi::Softmax, 0.0).weights(y.view());
+            black_box(attnlab::linalg::product(y.view(), weights.view()));
+        }
+    });
+    race.add("streaming, f64", || {
+        let redecided = Mssa::new(Phi::Softmax, 0.0).apply_coefficients(&mut wide_heads);
+        black_box(redecided.is_ok());
+    });
+    race.add("streaming, f32", || {
+        _ = layer(Phi::Softmax, &mut narrow_heads)
+    });
+    race.run(size.rounds);
+    println!("softmax against the plain definition, N = {n} (it holds N x N in f64):");
+    race.print_times();
+    race.print_ratio(
+        "f64 streaming faster than plain",
+        "plain definition, f64",
+        "streaming, f64",
+        "",
+    );
+    race.print_ratio(
+        "f32 streaming faster than plain",
+        "plain definition, f64",
+        "streaming, f32",
+        "",
+    );
+}
