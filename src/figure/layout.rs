@@ -104,7 +104,8 @@ pub fn layout(figure: &Figure) -> Result<Layout<'_>> {
     let numbers = numbers
         .map(|(_, n)| text::width(n, NUMBERS))
         .fold(0.0, f64::max);
-    let y_label = TICK + GAP + numbers + GAP;
+    // A rotated label may carry a subscript, which reaches towards the numbers.
+    let y_label = TICK + GAP + numbers + 1.6 * GAP;
     let left = y_label + TEXT;
     let right = rulers
         .iter()

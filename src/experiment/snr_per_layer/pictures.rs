@@ -81,12 +81,14 @@ fn line(settings: &SnrPerLayer, from: f64) -> Vec<Point> {
     (0..=settings.layers).map(at).collect()
 }
 
-/// The last layer that the horizon law leaves on the line in half of the draws, as a point on it.
+/// The last layer that the horizon law leaves a cluster on the line in half of the draws, as a point
+/// on it. The law is of the first column that breaks in any of K clusters, each with the same share
+/// of Λ: one of them is whole with probability exp(-Λ/K), which is 1/2 where exp(-Λ) = 2^-K.
 fn predicted_end(settings: &SnrPerLayer, row: &Row, line: &[Point]) -> Result<Option<Point>> {
     let whole = |name| row.parameter(name).map(|x| x as usize);
     let (n, k, p) = (whole("tokens")?, whole("clusters")?, whole("dim")?);
     let law = Horizon::new(n, k, p, row.parameter("delta")?, settings.tau)?;
-    let last = law.exact_updates(settings.eta, 0.5)?;
+    let last = law.exact_updates(settings.eta, 1.0 - 0.5_f64.powi(k as i32))?;
     Ok(line.get(last as usize).copied())
 }
 
@@ -140,7 +142,7 @@ fn by_noise(settings: &SnrPerLayer, cells: &[&[Row]]) -> Result<Figure> {
             "SNR (6) of the clusters at each layer of (3) with thresholded softmax, *N* = {n}, *K* = {k}, \
              *p* = {p}, *η* = {}, *τ* = {}: median and 10-90 % over {} draws and the {k} clusters. \
              Dashed: the line of Theorem 1 from the measured median at layer 0. Rings: the last layer \
-             that the horizon law leaves on the line in half of the draws. (11) allows *δ* up to \
+             that the horizon law leaves a cluster on the line in half of the draws. (11) allows *δ* up to \
              1/8 √(log *N* / *p*).",
             settings.eta,
             settings.tau,
