@@ -6,10 +6,19 @@ use common::{attnlab, json_lines};
 use serde_json::Value;
 use std::path::Path;
 
+/// The smallest run that still has every curve.
 fn small_run(out: &Path, rest: &[&str]) -> std::process::Output {
     let out = out.display().to_string();
-    let quick = ["run", "snr_per_layer", "--quick", "--out", &out];
-    attnlab(&[&quick[..], rest].concat()).output().unwrap()
+    let mut args = vec!["run", "snr_per_layer", "--quick", "--out", &out];
+    let sizes = [
+        "trials=2",
+        "layers=3",
+        "tokens=60",
+        "dim=20",
+        "figure4_tokens=60",
+    ];
+    args.extend(sizes.iter().flat_map(|s| ["--set", s]));
+    attnlab(&[&args[..], rest].concat()).output().unwrap()
 }
 
 #[test]
@@ -204,7 +213,7 @@ fn reproduce_goes_on_where_it_was_and_overwrites_nothing() {
     assert_eq!(std::fs::read_to_string(&rows).unwrap(), again);
     assert_eq!(run(&["--seed", "1", "--force"]).status.code(), Some(0));
     common::refused(
-        &["reproduce", "--only", "aot.mssa"],
-        "unknown claim or experiment 'aot.mssa'; did you mean aot.mssa_is_mhsa?",
+        &["reproduce", "--only", "snr_per_laye"],
+        "unknown claim or experiment 'snr_per_laye'; did you mean snr_per_layer?",
     );
 }
