@@ -50,7 +50,7 @@
 //! 100 000, K from 2 to 100, $\tau$ from .1 to .999, $\Lambda$ = .01 and .7) the largest error of
 //! $\Lambda$ seen was 0.8 %, mostly below 0.4 %: under .003 in probability. Matching two moments by
 //! a lognormal or gamma law instead is off by up to 2.7 %. The quadratures (adaptive Gauss-Kronrod,
-//! over $x$ inside and over $\sigma$ outside) add less than 1e-6.
+//! over $x$ inside and over $\sigma$ outside) add about 1e-6.
 //!
 //! # For large N
 //! With $K = O(1)$ and $\theta\sigma = b \sqrt{\ln N}$, $S$ concentrates at $n e^{s^2/2}$, hence
