@@ -14,12 +14,14 @@
 //! printed. Nothing here is a test: a ratio below its goal is printed, not failed.
 
 use attnlab::attention::streaming::horizon::horizon_of_head;
+use attnlab::attention::streaming::{Blocks, Tile, for_each_tile};
 use attnlab::attention::{Mssa, Phi};
 use attnlab::linalg::{Threads, gemm};
 use attnlab::rng::Streams;
 use attnlab::sample::Mixture;
 use ndarray::{Array2, ArrayView2, ShapeBuilder, s};
 use std::hint::black_box;
+use std::ops::Range;
 use std::sync::OnceLock;
 use std::time::Instant;
 
@@ -182,6 +184,34 @@ fn bare_products(y: ArrayView2<f32>, all: bool, width: usize) {
     black_box(&out);
 }
 
+/// The 3N²p again, in the tiles of the fast path and nothing done to them: what is left between
+/// this and the layer is exponentials, maxima and transposes.
+fn bare_tiles(y: ArrayView2<f32>) {
+    let (p, columns) = y.dim();
+    let blocks = Blocks {
+        columns,
+        width: 192.min(columns),
+    };
+    let start = |b| Array2::<f32>::zeros((p, blocks.range(b).len()).f());
+    let mut states: Vec<_> = (0..blocks.count()).map(start).collect();
+    let add = |out: &mut Array2<f32>, keys: Range<usize>, weights: ArrayView2<f32>| {
+        let values = y.slice(s![.., keys]);
+        gemm(1e-6, values, weights, true, out.view_mut(), Threads::One);
+    };
+    let visit = |tile: Tile<f32>, own: &mut Array2<f32>, other: Option<&mut Array2<f32>>| {
+        if let Some(other) = other {
+            let shape = (tile.cols.len(), tile.rows.len()).f();
+            let mirror = ArrayView2::from_shape(shape, &*tile.scratch).expect("as large as scores");
+            add(own, tile.cols, mirror);
+            add(other, tile.rows, tile.scores.view());
+        } else {
+            add(own, tile.rows, tile.scores.view());
+        }
+    };
+    for_each_tile(y, blocks, &mut states, visit, || {});
+    black_box(&states);
+}
+
 /// One layer on all heads. With η = 0 every round sees the same tokens.
 fn layer(phi: Phi, heads: &mut [Array2<f32>]) -> usize {
     Mssa::new(phi, 0.0)
@@ -238,6 +268,9 @@ fn full_size(size: &Size) {
             .iter()
             .for_each(|y| bare_products(y.view(), false, width))
     });
+    race.add("bare tiles, 3N²p", || {
+        heads.iter().for_each(|y| bare_tiles(y.view()))
+    });
     race.add("thresholded layer (tau = 0.55)", || {
         _ = layer(THRESHOLDED, &mut hard)
     });
@@ -260,6 +293,12 @@ fn full_size(size: &Size) {
         "bare products, 3N²p",
         "softmax layer",
         "goal >= 0.70",
+    );
+    race.print_ratio(
+        "softmax layer's share of the rate of bare tiles",
+        "bare tiles, 3N²p",
+        "softmax layer",
+        "",
     );
     race.print_ratio(
         "softmax layer's share of the rate of 4N²p",

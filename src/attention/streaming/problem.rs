@@ -104,19 +104,16 @@ impl<'a, T: Exp> Problem<'a, T> {
         self.factors.as_ref().map_or(1.0, |f| f[j])
     }
 
-    /// Width of a block, from N alone. 48 blocks or more make 24 tiles of a head independent at
-    /// any time, which (times the heads) feeds 2 to 64 cores evenly; above 256 columns a tile and
-    /// its transpose leave a core's second-level cache, and below 64 the products slow down. The
+    /// Blocks whose width follows from N alone. 48 blocks or more make 24 tiles of a head
+    /// independent at any time, which (times the heads) feeds 2 to 64 cores evenly; above 240
+    /// columns a tile and its transpose leave a core's second-level cache, and below 96 the products
+    /// slow down. Multiples of 48 fill the engine's micro-kernels, 24 or 48 rows of `f32`. The
     /// dimension p hardly matters: the engine cuts it to its own cache blocks.
     pub fn blocks(&self) -> Blocks {
-        let width = self
-            .tokens()
-            .div_ceil(48)
-            .next_multiple_of(32)
-            .clamp(64, 256);
+        let width = self.tokens().div_ceil(48).next_multiple_of(48);
         Blocks {
             columns: self.tokens(),
-            width,
+            width: width.clamp(96, 240),
         }
     }
 
