@@ -18,10 +18,11 @@
 use super::aot_setting::{hypotheses_theorem1, mixture, mixture_schema, network_schema};
 use super::*;
 use crate::attention::horizon::{Break, exact_updates};
+use crate::attention::streaming::horizon::{horizon_of_columns, weight_of_column};
 use crate::attention::{Mssa, Phi};
 use crate::error::Error;
 use crate::measure::snr::{energy_by_cluster, snr_of_heads};
-use crate::measure::{horizon_of_mixture, sampled_columns, weight_in_draw};
+use crate::measure::{horizon_of_mixture, weight_in_draw};
 use crate::sample::Mixture;
 use crate::witness;
 use ndarray::Array2;
@@ -145,7 +146,8 @@ impl Claim for Theorem1 {
     }
 
     fn default_trials(&self, params: &Params) -> u64 {
-        // At large N one trial takes seconds, and one failure refutes what promises 0.999.
+        // At large N one trial takes seconds, and one failure in one already refutes a promise of
+        // 0.999 at 95 %.
         if params.usize("tokens") > NETWORK_TOKENS {
             3
         } else {
@@ -202,10 +204,13 @@ pub(super) fn columns_spec() -> Spec {
     )
 }
 
-/// Bytes of one trial: the coefficients of all heads for the network, else of one head, in f32,
-/// twice while a layer is written.
+/// Bytes of one trial: the coefficients of all heads for the network, in f32 and twice while a layer
+/// is written; else of one head; for a sample its span in f64, and the scores of some columns.
 pub(super) fn memory(params: &Params) -> u64 {
     let (n, p) = (params.usize("tokens"), params.usize("dim"));
+    if params.usize("columns") > 0 {
+        return 8 * (n * params.usize("columns").min(p)) as u64 + (100 << 20);
+    }
     let heads = if n <= NETWORK_TOKENS {
         2 * params.usize("clusters")
     } else {
@@ -224,25 +229,27 @@ pub(super) fn observe(
     network: bool,
 ) -> Result<Outcome> {
     let (eta, tau) = (params.f64("eta"), params.f64("tau"));
-    let columns = params.usize("columns");
+    let rate = 1.0 + eta * tau;
     let mixture = mixture(params)?;
-    let first = if columns > 0 {
-        first_of_sample(&mixture, columns, tau, streams)?.map(|b| (0, b))
-    } else {
-        horizon_of_mixture(&mixture, tau, streams, || {})?.first()
+    let found = match params.usize("columns") {
+        0 => first_of_all(&mixture, tau, rate, streams)?,
+        columns => first_of_sample(&mixture, columns, tau, rate, streams)?,
     };
-    let theta_crit = first.map_or(f64::INFINITY, |(_, b)| b.theta);
+    let theta_crit = found.as_ref().map_or(f64::INFINITY, |f| f.first.theta);
     let exact = exact_updates(theta_crit, eta, tau).map_or(layers, |n| n.min(layers));
     let mut witness = witness! { "exact_updates" => exact, "columns_seen" => columns_seen(params) };
-    if let Some((head, b)) = first.filter(|_| exact < layers) {
-        let theta = (1.0 + eta * tau).powf(exact as f64);
-        let weight = weight_in_draw(&mixture, head, (b.column, b.row), theta, streams)?;
+    if let Some(Found {
+        head,
+        first: b,
+        weight,
+    }) = found.filter(|_| exact < layers)
+    {
         witness.extend(witness! {
             "layer" => exact, "head" => head, "column" => b.column, "row" => b.row,
             "weight" => weight, "kind" => b.kind, "theta_crit" => b.theta,
         });
     }
-    let mut holds = exact == layers && factor == 1.0 + eta * tau;
+    let mut holds = exact == layers && factor == rate;
     if network {
         let seen = run_network(&mixture, params, streams, layers.min(exact + 1))?;
         if seen.exact != exact {
@@ -276,22 +283,68 @@ fn columns_seen(params: &Params) -> usize {
     }
 }
 
+/// The first break that a trial found.
+struct Found {
+    head: usize,
+    first: Break,
+    /// The weight that crossed τ, at the first layer that is not exact.
+    weight: f64,
+}
+
+/// θ of the first layer that is not exact.
+fn theta_of_layer(first: &Break, rate: f64) -> f64 {
+    let layer = exact_updates(first.theta, 1.0, rate - 1.0).unwrap_or(0);
+    rate.powf(layer as f64)
+}
+
+/// The first break of all columns of all heads.
+fn first_of_all(
+    mixture: &Mixture,
+    tau: f64,
+    rate: f64,
+    streams: &Streams,
+) -> Result<Option<Found>> {
+    let Some((head, first)) = horizon_of_mixture(mixture, tau, streams, || {})?.first() else {
+        return Ok(None);
+    };
+    let theta = theta_of_layer(&first, rate);
+    let weight = weight_in_draw(mixture, head, (first.column, first.row), theta, streams)?;
+    Ok(Some(Found {
+        head,
+        first,
+        weight,
+    }))
+}
+
 /// The first break among `columns` columns of head 0 whose tokens lie outside cluster 0. The columns
-/// are exchangeable, so evenly spaced ones are as good as random ones.
+/// are exchangeable, so evenly spaced ones are as good as random ones; what they see of the other
+/// tokens is drawn in their span alone.
 fn first_of_sample(
     mixture: &Mixture,
     columns: usize,
     tau: f64,
+    rate: f64,
     streams: &Streams,
-) -> Result<Option<Break>> {
-    let outside = mixture.cluster(0).end..mixture.tokens();
+) -> Result<Option<Found>> {
+    let own = mixture.cluster(0);
+    let outside = own.end..mixture.tokens();
     let step = (outside.len() / columns).max(1);
     let chosen: Vec<usize> = outside.step_by(step).take(columns).collect();
-    let breaks = sampled_columns(mixture, 0, &chosen, tau, streams)?;
-    Ok(breaks
+    let y = mixture.head_around(0, &chosen, streams)?;
+    let breaks = horizon_of_columns(y.view(), &own, &chosen, tau);
+    let first = breaks
         .into_iter()
         .flatten()
-        .min_by(|a, b| a.theta.total_cmp(&b.theta)))
+        .min_by(|a, b| a.theta.total_cmp(&b.theta));
+    Ok(first.map(|first| {
+        let at = (first.column, first.row);
+        let weight = weight_of_column(y.view(), &own, at, theta_of_layer(&first, rate));
+        Found {
+            head: 0,
+            first,
+            weight,
+        }
+    }))
 }
 
 /// What the network itself did.

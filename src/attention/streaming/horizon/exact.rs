@@ -35,16 +35,33 @@ pub fn horizon_of_columns<T: Real>(
     columns: &[usize],
     tau: f64,
 ) -> Vec<Option<Break>> {
-    let block = |b: usize| {
+    in_memory(y).first_breaks(own, columns, tau)
+}
+
+/// The softmax weight that `column` of one head gives to key `row` at θ, from its coefficients `y`
+/// (p, N), in f64.
+///
+/// # Panics
+/// When `column` or `row` is not one of the tokens.
+pub fn weight_of_column<T: Real>(
+    y: ArrayView2<T>,
+    own: &Range<usize>,
+    (column, row): (usize, usize),
+    theta: f64,
+) -> f64 {
+    in_memory(y).weight(own, column, row, theta)
+}
+
+fn in_memory<T: Real>(y: ArrayView2<T>) -> Blockwise<impl Fn(usize) -> Array2<f64> + Sync> {
+    let block = move |b: usize| {
         let end = ((b + 1) * WIDTH).min(y.ncols());
         y.slice(s![.., b * WIDTH..end]).mapv(T::as_f64)
     };
-    let head = Blockwise {
+    Blockwise {
         tokens: y.ncols(),
         width: WIDTH,
         block,
-    };
-    head.first_breaks(own, columns, tau)
+    }
 }
 
 impl<F: Fn(usize) -> Array2<f64> + Sync> Blockwise<F> {

@@ -13,7 +13,7 @@ mod exact;
 mod kernels;
 mod state;
 
-pub use exact::{Blockwise, horizon_of_columns};
+pub use exact::{Blockwise, horizon_of_columns, weight_of_column};
 
 use super::{Blocks, Tile, for_each_tile};
 use crate::attention::horizon::{Bracket, Break, HeadHorizon, earlier, plain, validate};
