@@ -69,7 +69,7 @@ impl Horizon {
     /// use attnlab::theory::Horizon;
     /// let delta = (180_000_f64.ln() / 1300.0).sqrt() / 8.0;
     /// let law = Horizon::new(180_000, 2, 1300, delta, 0.55)?;
-    /// assert!(law.break_bound(3.0) < 1e-6);
+    /// assert!(law.break_bound(3.0) < 1e-5);
     /// assert_eq!(law.break_bound(20.0), 1.0);
     /// # Ok::<(), attnlab::Error>(())
     /// ```
