@@ -114,8 +114,8 @@ fn select(ids: &[String], all: bool) -> Result<Vec<Box<dyn Claim>>> {
             continue;
         };
         let before = chosen.len();
-        let begins = |c: &Box<dyn Claim>| c.card().id.starts_with(prefix);
-        chosen.extend(registry::claims().into_iter().filter(begins));
+        let all = registry::claims().into_iter();
+        chosen.extend(all.filter(|c| c.card().id.starts_with(prefix)));
         if chosen.len() == before {
             return Err(Error::invalid(
                 "ID",
