@@ -18,6 +18,7 @@
 //! these is at least 1/τ are discarded, the leftmost of the others is halved.
 
 use super::{Break, BreakKind};
+use crate::attention::streaming::exp_in_place;
 use std::ops::Range;
 
 /// The scores s_ij of one column j at θ = 1.
@@ -136,22 +137,28 @@ impl<'a> Column<'a> {
     fn newton(&self, row: usize, tau: f64) -> Option<f64> {
         // weight > tau  <=>  excess = Σ_{i≠row} exp(difference of exponents) < 1/tau - 1.
         let level = ((1.0 - tau) / tau).ln();
-        let slope_of = |i: usize| {
-            if self.own.contains(&i) {
-                self.scores[i]
-            } else {
-                0.0
-            }
+        let inside = self.own.contains(&row);
+        let row_slope = if inside { self.scores[row] } else { 0.0 };
+        // What grows with θ: the keys of C_k; the others are summed once, relative to their largest.
+        let (left, right) = if inside {
+            (self.own.start..row, row + 1..self.own.end)
+        } else {
+            (self.own.clone(), 0..0)
         };
+        let growing = [&self.scores[left], &self.scores[right]];
+        let fixed = || self.others().filter(|i| *i != row).map(|i| self.scores[i]);
+        let largest = fixed().fold(f64::NEG_INFINITY, f64::max);
+        let fixed_sum: f64 = fixed().map(|c| (c - largest).exp()).sum();
         let mut theta = 1.0;
         // Quadratic convergence: a handful of steps; the cap only bounds a double root.
         for _ in 0..200 {
             let base = self.exponent(row, theta);
-            let (mut excess, mut slope) = (0.0, 0.0);
-            for i in (0..self.scores.len()).filter(|i| *i != row) {
-                let w = (self.exponent(i, theta) - base).exp();
-                excess += w;
-                slope += w * (slope_of(i) - slope_of(row));
+            let constant = fixed_sum * (largest - base).exp();
+            let (mut excess, mut slope) = (constant, -constant * row_slope);
+            for scores in growing {
+                let (sum, weighted) = exponential_sums(scores, theta, base);
+                excess += sum;
+                slope += weighted - sum * row_slope;
             }
             // log(excess) is a log-sum-exp too, hence convex: Newton on it stays on the left.
             let gap = excess.ln() - level;
@@ -226,6 +233,23 @@ impl<'a> Column<'a> {
         let clear = |a: f64, b: f64| terms.iter().map(|x| x.inf(a, b)).sum::<f64>() >= level;
         first_where(broken, clear, 1.0, end).and_then(found)
     }
+}
+
+/// Σ_i exp(θ s_i - base) and Σ_i s_i exp(θ s_i - base).
+fn exponential_sums(scores: &[f64], theta: f64, base: f64) -> (f64, f64) {
+    // Long enough for the vector units, short enough for the first-level cache.
+    let mut buffer = [0.0; 512];
+    let (mut sum, mut weighted) = (0.0, 0.0);
+    for scores in scores.chunks(buffer.len()) {
+        let weights = &mut buffer[..scores.len()];
+        for (w, s) in weights.iter_mut().zip(scores) {
+            *w = theta * s - base;
+        }
+        exp_in_place(weights);
+        sum += weights.iter().sum::<f64>();
+        weighted += weights.iter().zip(scores).map(|(w, s)| w * s).sum::<f64>();
+    }
+    (sum, weighted)
 }
 
 /// The least θ in [start, end] at which `broken`, to rounding; `clear(a, b)` proves that there is
