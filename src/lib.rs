@@ -28,7 +28,7 @@
 //! let claim = registry::find("aot.theorem1")?;
 //! let set = json!({"tokens": 400, "dim": 80, "layers": 12}).as_object().unwrap().clone();
 //! // The theorem's hypotheses ask for far more tokens, so it says nothing here ...
-//! let options = CheckOptions { trials: Some(3), ..CheckOptions::default() };
+//! let options = CheckOptions { trials: Some(6), ..CheckOptions::default() };
 //! let report = check(&*claim, &set, &options, &Silent)?;
 //! assert_eq!(report.verdict, VerdictKind::OutOfScope);
 //! // ... but what it would say does not hold: the rate ends, in this layer, through that column.

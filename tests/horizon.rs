@@ -108,7 +108,8 @@ fn fast_agrees_with_plain_on_every_column() {
                 // What the documentation promises of the estimate, by |e_j| θ.
                 let u = t * f64::from(y.column(j).dot(&y.column(j)).sqrt());
                 let error = (f.value / t - 1.0).abs();
-                let closed = t.is_finite() && f.high.is_finite();
+                // Beyond 7.2 nothing is promised of it: the bounds are what counts.
+                let closed = t.is_finite() && f.high.is_finite() && u <= 7.2;
                 let allowed = if u < 5.0 { 1e-3 } else { 2e-3 };
                 assert!(
                     !closed || error < allowed,
