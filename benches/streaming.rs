@@ -73,11 +73,14 @@ impl Size {
     }
 }
 
+/// A name and the work to time.
+type Contender<'a> = (&'static str, Box<dyn FnMut() + 'a>);
+
 /// Seconds of every contender in every round.
 struct Race<'a> {
     /// Seconds so far, by whichever clock the user asked for.
     now: fn() -> f64,
-    contenders: Vec<(&'static str, Box<dyn FnMut() + 'a>)>,
+    contenders: Vec<Contender<'a>>,
     seconds: Vec<Vec<f64>>,
 }
 

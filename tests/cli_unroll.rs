@@ -180,9 +180,9 @@ fn theorem_1_on_ones_own_data() {
         "--tau",
         "0.6",
     ]);
-    for l in 0..3 {
-        for k in 0..2 {
-            let ratio = rows[l + 1][k].unwrap() / rows[l][k].unwrap();
+    for layers in rows.windows(2) {
+        for (before, after) in layers[0].iter().zip(&layers[1]) {
+            let ratio = after.unwrap() / before.unwrap();
             assert!((ratio - 1.3).abs() < 1e-11, "1 + eta tau, Eq. (8): {ratio}");
         }
     }

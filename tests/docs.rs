@@ -11,13 +11,12 @@ fn generated_pages_are_current() {
         ("claims/README.md".to_string(), docs::index(&claims)),
         ("DISCREPANCIES.md".to_string(), docs::discrepancies(&claims)),
     ];
-    let one = |c: &Box<dyn attnlab::claim::Claim>| {
-        (
-            format!("claims/{}", docs::file_name(&**c)),
-            docs::page(&**c),
-        )
-    };
-    pages.extend(claims.iter().map(one));
+    for claim in &claims {
+        pages.push((
+            format!("claims/{}", docs::file_name(&**claim)),
+            docs::page(&**claim),
+        ));
+    }
     if std::env::var_os("ATTNLAB_BLESS").is_some() {
         let _ = std::fs::remove_dir_all(folder.join("claims"));
         std::fs::create_dir_all(folder.join("claims")).unwrap();

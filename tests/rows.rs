@@ -379,7 +379,7 @@ fn well_formed(xml: &str) {
         let end = start + rest[start..].find('>').expect("an unclosed tag");
         let tag = &rest[start + 1..end];
         assert!(
-            !tag.contains('<') && tag.matches('"').count() % 2 == 0,
+            !tag.contains('<') && tag.matches('"').count().is_multiple_of(2),
             "<{tag}>"
         );
         let name = tag

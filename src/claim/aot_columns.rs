@@ -215,9 +215,9 @@ pub struct Worst {
     row: usize,
 }
 
-impl Worst {
+impl Default for Worst {
     /// Nothing seen yet.
-    pub fn new() -> Self {
+    fn default() -> Self {
         Worst {
             value: f64::NEG_INFINITY,
             head: 0,
@@ -225,7 +225,9 @@ impl Worst {
             row: 0,
         }
     }
+}
 
+impl Worst {
     /// Takes the larger of what it has and `value`; NaN counts as the worst.
     pub fn see(&mut self, value: f64, column: &Column, row: usize) {
         if value > self.value || value.is_nan() {

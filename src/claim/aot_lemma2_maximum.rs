@@ -142,7 +142,7 @@ impl Claim for Maximum {
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let mixture = mixture(params)?;
-        let mut worst = Worst::new();
+        let mut worst = Worst::default();
         let columns = params.usize("columns");
         each_column(&mixture, columns, Side::Noise, streams, |column| {
             if column.length == 0.0 {

@@ -190,7 +190,7 @@ impl Claim for Products {
             _ => Side::Noise,
         };
         let (n, delta, columns) = (mixture.tokens(), mixture.delta, params.usize("columns"));
-        let mut worst = Worst::new();
+        let mut worst = Worst::default();
         each_column(&mixture, columns, side, streams, |column| {
             if column.length == 0.0 {
                 return; // δ = 0: both sides are 0

@@ -149,7 +149,7 @@ impl Claim for Weights {
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let mixture = mixture(params)?;
-        let mut worst = Worst::new();
+        let mut worst = Worst::default();
         let columns = params.usize("columns");
         each_column(
             &mixture,

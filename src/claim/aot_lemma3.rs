@@ -224,7 +224,7 @@ impl Claim for Lemma3 {
         let mixture = mixture(params)?;
         let (theta, tau) = (params.f64("theta"), params.f64("tau"));
         let columns = params.usize("columns");
-        let mut worst = Worst::new();
+        let mut worst = Worst::default();
         each_column(&mixture, columns, Side::Both, streams, |column| {
             self.see(column, theta, tau, &mut worst);
         })?;

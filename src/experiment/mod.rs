@@ -2,7 +2,7 @@
 //!
 //! An [`Experiment`] is one complete set of settings. Its defaults are a TOML beside its binary
 //! (`experiments/NAME.toml`), built into the program; [`Entry::configure`] lays what the user wrote
-//! over them. [`run`](runner::run) computes the trials in parallel and keeps their rows in a folder
+//! over them. [`run`] computes the trials in parallel and keeps their rows in a folder
 //! ([`crate::run::store`]); [`Experiment::figures`] turns rows into [`Figure`]s, and
 //! [`crate::figure::write_all`] draws them.
 //!

@@ -105,7 +105,7 @@ pub enum Scale {
 pub struct Series {
     /// Entry in the legend; series of one label share one entry. Empty: none.
     pub label: String,
-    /// Index into the house colours; see [`super::style`] for their order.
+    /// Index into the house colours; in the order of the palette of `style`.
     pub colour: usize,
     /// The line between points.
     pub stroke: Stroke,

@@ -19,9 +19,9 @@ pub const COLOURS: [Colour; 8] = [
     INK_COLOUR,
 ];
 
-/// Index of the grey in [`COLOURS`], for what is not data.
+/// Index of the grey in `COLOURS`, for what is not data.
 pub const GREY: usize = 6;
-/// Index of the ink in [`COLOURS`], for what must stand out from all curves.
+/// Index of the ink in `COLOURS`, for what must stand out from all curves.
 pub const INK: usize = 7;
 
 /// Frames, ticks and type.

@@ -34,7 +34,7 @@ impl MutantReport {
 /// false where it is run, in or out of scope.
 ///
 /// # Errors
-/// As [`check`].
+/// As [`check()`].
 ///
 /// ```
 /// use attnlab::{claim::registry, run::{mutants, CheckOptions, Silent}};
@@ -57,7 +57,7 @@ pub fn mutants(
 /// Checks one mutant of the claim `id`, as [`mutants`] does.
 ///
 /// # Errors
-/// As [`check`].
+/// As [`check()`].
 pub fn mutant(
     id: &str,
     mutant: &Mutant,
