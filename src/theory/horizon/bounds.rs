@@ -34,7 +34,8 @@ impl Horizon {
     /// $\delta\sigma h$ the self score counts as 0, which is less than it is, and each has
     /// probability at most $Q((\ln(N-1) + \ell)/(\sigma\sqrt{\delta^2 + v}))$. Both grow with σ: on
     /// $\sigma \le \sigma_0$ they are at most their value there, and $\sigma > \sigma_0$ is counted
-    /// as a break. Every $\sigma_0$ gives a bound; the best of a grid is taken.
+    /// as a break. Every $\sigma_0$ gives a bound; the best of a grid is taken. $m$ is linear in θ, so
+    /// over $[1, \theta]$ it is least at an end: twice the bound at θ, the larger one, covers both.
     ///
     /// *Signal columns.* With $r = |a_j|$ the self score is $\theta^2 r^2$. If its weight is not
     /// above τ, or another one is, some other score is at least $\theta^2 r^2 - L$ with
@@ -47,8 +48,8 @@ impl Horizon {
     pub fn other_breaks(&self, theta: f64) -> OtherBreaks {
         let (own, noise) = self.noise_column_bounds(theta);
         OtherBreaks {
-            own_score: self.noise_columns() * own,
-            noise_scores: self.noise_columns() * noise,
+            own_score: 2.0 * self.noise_columns() * own,
+            noise_scores: 2.0 * self.noise_columns() * noise,
             signal_columns: self.tokens as f64 * self.signal_column_bound(),
         }
     }
