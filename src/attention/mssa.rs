@@ -3,7 +3,7 @@
 use super::Phi;
 use crate::error::{Error, Result};
 use crate::linalg::{Threads, gemm, product};
-use ndarray::{Array2, ArrayView2, ArrayViewMut2};
+use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2};
 
 /// Which tokens a token may attend to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,11 +100,7 @@ pub(super) fn apply_masked(phi: Phi, mask: Mask, mut scores: ArrayViewMut2<f64>)
             weights[j + 1..].fill(f64::NEG_INFINITY);
         }
         phi.apply(&mut weights);
-        column.assign(
-            &ArrayView2::from_shape((weights.len(), 1), &weights)
-                .expect("one column")
-                .column(0),
-        );
+        column.assign(&ArrayView1::from(&weights));
     }
 }
 
