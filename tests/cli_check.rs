@@ -68,6 +68,13 @@ fn mutants_are_refuted_and_marked() {
 #[test]
 fn exit_status_says_whether_verdicts_are_as_expected() {
     attnlab(&["check", ID]).assert().code(0);
+    // Three horizons cannot decide whether a distribution is the predicted one.
+    attnlab(&["check", "aot.horizon_law", "--trials", "3"])
+        .assert()
+        .code(1)
+        .stdout(predicates::str::contains(
+            "inconclusive (UNEXPECTED: supported was expected)",
+        ));
     attnlab(&["check", "aot.nonsense"]).assert().code(2);
     attnlab(&["--help"]).assert().code(0);
     attnlab(&["--version"]).assert().code(0);

@@ -59,6 +59,36 @@ fn rows_and_pictures_and_the_pictures_again() {
 }
 
 #[test]
+fn a_wrong_setting_is_named_with_what_to_write_instead() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("rows");
+    for (set, message) in [
+        (
+            "layers=-1",
+            "layers = -1 is not allowed: a whole number >= 0, such as 14",
+        ),
+        (
+            "noise=[0.1, \"x\"]",
+            "noise = [0.1, \"x\"] is not allowed: a list whose entries are like those of \
+             [0.03125, 0.0625, 0.125, 0.25]",
+        ),
+        (
+            "eta=fast",
+            "eta = \"fast\" is not allowed: a TOML float, such as 0.5",
+        ),
+        ("layer=3", "unknown setting 'layer'; did you mean layers?"),
+    ] {
+        let path = out.display().to_string();
+        let args = ["run", "snr_per_layer", "--out", &path, "--set", set];
+        let refused = attnlab(&args).output().unwrap();
+        let error = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(refused.status.code(), Some(2), "{error}");
+        assert!(error.contains(message), "{error}");
+    }
+    assert!(!out.exists(), "nothing is written for a refused run");
+}
+
+#[test]
 fn the_binary_of_an_experiment_takes_the_same_options() {
     let help = |command: &mut assert_cmd::Command| {
         let output = command.arg("--help").output().unwrap();

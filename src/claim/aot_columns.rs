@@ -4,33 +4,20 @@
 //! trial draws `columns` columns of each head with their products with *all* tokens, exactly and at
 //! the price of a few numbers per token (see [`Mixture::head_around`]); `columns=0` takes all. A
 //! statement that fails on sampled columns fails; one that holds on them is supported on them only,
-//! and the closed forms of [`Lemma2`] carry the rest.
+//! and the closed forms of [`Lemma2`](crate::theory::Lemma2) carry the rest.
 
-use super::aot_setting::{Lemma, hypotheses_11, hypothesis_dim, mixture_schema};
-use super::{Domain, Hypothesis, Outcome, Params, Schema, Spec};
+use super::aot_setting::mixture;
+use super::{Domain, Outcome, Params, Spec};
 use crate::error::{Error, Result};
 use crate::linalg::{Threads, gemm};
 use crate::rng::Streams;
 use crate::sample::Mixture;
-use crate::theory::Lemma2;
 use crate::witness;
 use ndarray::{Array2, ArrayView1, ShapeBuilder, s};
 use std::ops::Range;
 
 /// Scores that a trial holds at a time: 32 MB of them.
 const BLOCK_SCORES: usize = 1 << 22;
-
-/// Default N of the claims of Lemma 2: just above the 177 515 that (11) asks at K = 2.
-pub const TOKENS: u64 = 180_000;
-/// Default p: above 16(√log N + 1)² = 321.
-pub const DIM: u64 = 330;
-
-/// Definition 1 inside the hypotheses of Lemma 2, and the number of sampled columns.
-pub fn lemma2_schema(columns: u64) -> Schema {
-    let mut schema = mixture_schema(TOKENS, 2, DIM);
-    schema.push(columns_spec(columns));
-    schema
-}
 
 /// The parameter `columns`.
 pub fn columns_spec(columns: u64) -> Spec {
@@ -40,23 +27,6 @@ pub fn columns_spec(columns: u64) -> Spec {
         columns,
         "columns (tokens) that a trial looks at in each head; 0 takes all",
     )
-}
-
-/// The printed hypotheses of Lemma 2.
-pub fn lemma2_hypotheses(params: &Params) -> Vec<Hypothesis> {
-    let mut all = hypotheses_11(params);
-    all.push(hypothesis_dim(params, Lemma::Two));
-    all
-}
-
-/// The closed forms at these parameters.
-pub fn lemma2(params: &Params) -> Lemma2 {
-    Lemma2 {
-        tokens: params.usize("tokens"),
-        clusters: params.usize("clusters"),
-        dim: params.usize("dim"),
-        delta: params.f64("delta"),
-    }
 }
 
 /// N that is no multiple of K cannot be drawn.
@@ -204,6 +174,25 @@ pub fn each_column(
         }
     }
     Ok(())
+}
+
+/// The worst of the columns of a draw of the mixture that `params` describe, where `see` says how
+/// bad a column is.
+///
+/// # Errors
+/// As [`each_column`].
+pub fn worst_column(
+    params: &Params,
+    side: Side,
+    streams: &Streams,
+    mut see: impl FnMut(&Column, &mut Worst),
+) -> Result<Worst> {
+    let mut worst = Worst::default();
+    let columns = params.usize("columns");
+    each_column(&mixture(params)?, columns, side, streams, |column| {
+        see(column, &mut worst)
+    })?;
+    Ok(worst)
 }
 
 /// The worst case that a trial met: the largest of some ratio, and where.

@@ -7,8 +7,10 @@
 //! the two exact probabilities is as far below it.
 
 use super::aot_columns::*;
+use super::aot_lemma2::Lemma2Event;
 use super::aot_setting::mixture;
 use super::*;
+use crate::theory::Lemma2;
 use crate::witness;
 use rand_distr::{Distribution, StandardNormal};
 
@@ -52,7 +54,10 @@ impl Lengths {
     }
 }
 
-impl Claim for Lengths {
+impl Lemma2Event for Lengths {
+    // A length costs p normals and no products.
+    const COLUMNS: u64 = 1000;
+
     fn card(&self) -> Card {
         let signal = self.equation == Equation::Signal12;
         Card {
@@ -85,36 +90,17 @@ impl Claim for Lengths {
         }
     }
 
-    fn schema(&self) -> Schema {
-        lemma2_schema(1000)
+    fn fails_at_most(&self, params: &Params) -> f64 {
+        2.0 * params.f64("clusters") / params.f64("tokens")
     }
 
-    fn validate(&self, params: &Params) -> Result<()> {
-        validate(params)
-    }
-
-    fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        lemma2_hypotheses(params)
-    }
-
-    fn promise(&self, params: &Params) -> Promise {
-        Promise::FailsAtMost(2.0 * params.f64("clusters") / params.f64("tokens"))
-    }
-
-    fn computed(&self, params: &Params) -> Option<Computed> {
-        let lemma = lemma2(params);
+    fn failure(&self, lemma: &Lemma2) -> Option<(Bracket, &'static str)> {
         let failure = match self.equation {
             Equation::Signal12 => lemma.signal_lengths(),
             Equation::Noise13 => lemma.noise_lengths(),
         };
-        self.genuine().then_some(Computed {
-            failure,
-            how: "exact: all lengths are independent and follow the chi law",
-        })
-    }
-
-    fn partial(&self, params: &Params) -> bool {
-        partial(params)
+        let how = "exact: all lengths are independent and follow the chi law";
+        self.genuine().then_some((failure, how))
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -153,10 +139,6 @@ impl Claim for Lengths {
                 "vectors" => asked,
             },
         })
-    }
-
-    fn default_trials(&self, params: &Params) -> u64 {
-        default_trials(params)
     }
 
     fn mutants(&self) -> Vec<Mutant> {

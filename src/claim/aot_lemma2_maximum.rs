@@ -16,8 +16,9 @@
 //! $|e_{i,1}|^2$ is much smaller than $\log N$.
 
 use super::aot_columns::*;
-use super::aot_setting::mixture;
+use super::aot_lemma2::Lemma2Event;
 use super::*;
+use crate::theory::Lemma2;
 
 /// max over i in C_k of <a_i, e_{j,k}> ≥ √log N |e_{j,k}| for every noise column (j, k).
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +46,7 @@ impl Maximum {
     }
 }
 
-impl Claim for Maximum {
+impl Lemma2Event for Maximum {
     fn card(&self) -> Card {
         let corrected = self.corrected;
         Card {
@@ -106,45 +107,24 @@ impl Claim for Maximum {
         })
     }
 
-    fn schema(&self) -> Schema {
-        lemma2_schema(8)
-    }
-
-    fn validate(&self, params: &Params) -> Result<()> {
-        validate(params)
-    }
-
-    fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        lemma2_hypotheses(params)
-    }
-
-    fn promise(&self, params: &Params) -> Promise {
+    fn fails_at_most(&self, params: &Params) -> f64 {
         let factor = if self.corrected {
             8.0 * (params.f64("clusters") - 1.0)
         } else {
             2.0
         };
-        Promise::FailsAtMost(factor / params.f64("tokens"))
+        factor / params.f64("tokens")
     }
 
-    fn computed(&self, params: &Params) -> Option<Computed> {
-        (self.factor == 1.0).then(|| Computed {
-            failure: lemma2(params).largest_score(),
-            how: "exact tail of one column; from above by Jensen over the independent columns given \
-                  the signal vectors, from below by the second moment of the number of failing \
-                  columns",
-        })
-    }
-
-    fn partial(&self, params: &Params) -> bool {
-        partial(params)
+    fn failure(&self, lemma: &Lemma2) -> Option<(Bracket, &'static str)> {
+        let how = "exact tail of one column; from above by Jensen over the independent columns given \
+                   the signal vectors, from below by the second moment of the number of failing \
+                   columns";
+        (self.factor == 1.0).then(|| (lemma.largest_score(), how))
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let mixture = mixture(params)?;
-        let mut worst = Worst::default();
-        let columns = params.usize("columns");
-        each_column(&mixture, columns, Side::Noise, streams, |column| {
+        let worst = worst_column(params, Side::Noise, streams, |column, worst| {
             if column.length == 0.0 {
                 return; // δ = 0: both sides are 0
             }
@@ -155,14 +135,6 @@ impl Claim for Maximum {
             worst.see(-top / column.length, column, row);
         })?;
         Ok(worst.at_least("smallest_maximum", self.factor * root_log(params)))
-    }
-
-    fn default_trials(&self, params: &Params) -> u64 {
-        default_trials(params)
-    }
-
-    fn memory(&self, params: &Params) -> u64 {
-        memory(params)
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -15,8 +15,9 @@
 //! false with probability near 1. With i ≠ j it holds.
 
 use super::aot_columns::*;
-use super::aot_setting::mixture;
+use super::aot_lemma2::Lemma2Event;
 use super::*;
+use crate::theory::Lemma2;
 
 /// Which of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +68,7 @@ impl Products {
     }
 }
 
-impl Claim for Products {
+impl Lemma2Event for Products {
     fn card(&self) -> Card {
         let (id, equation, title, statement, expected, corrected) = match self.equation {
             Equation::Signal14 => (
@@ -148,50 +149,29 @@ impl Claim for Products {
         }
     }
 
-    fn schema(&self) -> Schema {
-        lemma2_schema(8)
+    fn fails_at_most(&self, params: &Params) -> f64 {
+        4.0 * params.f64("clusters") / params.f64("tokens").powi(2)
     }
 
-    fn validate(&self, params: &Params) -> Result<()> {
-        validate(params)
-    }
-
-    fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        lemma2_hypotheses(params)
-    }
-
-    fn promise(&self, params: &Params) -> Promise {
-        Promise::FailsAtMost(4.0 * params.f64("clusters") / params.f64("tokens").powi(2))
-    }
-
-    fn computed(&self, params: &Params) -> Option<Computed> {
-        let lemma = lemma2(params);
+    fn failure(&self, lemma: &Lemma2) -> Option<(Bracket, &'static str)> {
         let failure = match self.equation {
             Equation::Signal14 => lemma.signal_products(),
             Equation::Mixed15 => lemma.mixed_products(),
             Equation::Noise16 => lemma.noise_products_with_self(),
             Equation::Noise16Corrected => lemma.noise_products(),
         };
-        (self.constant == 3.0).then_some(Computed {
-            failure,
-            how: "from one pair to the union bound over all pairs; given one vector the product is \
-                  normal; for i = j the lengths are independent",
-        })
-    }
-
-    fn partial(&self, params: &Params) -> bool {
-        partial(params)
+        let how = "from one pair to the union bound over all pairs; given one vector the product is \
+                   normal; for i = j the lengths are independent";
+        (self.constant == 3.0).then_some((failure, how))
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let mixture = mixture(params)?;
         let side = match self.equation {
             Equation::Signal14 => Side::Signal,
             _ => Side::Noise,
         };
-        let (n, delta, columns) = (mixture.tokens(), mixture.delta, params.usize("columns"));
-        let mut worst = Worst::default();
-        each_column(&mixture, columns, side, streams, |column| {
+        let (n, delta) = (params.usize("tokens"), params.f64("delta"));
+        let worst = worst_column(params, side, streams, |column, worst| {
             if column.length == 0.0 {
                 return; // δ = 0: both sides are 0
             }
@@ -213,14 +193,6 @@ impl Claim for Products {
             }
         })?;
         Ok(worst.at_most("largest_ratio", self.constant * root_log(params)))
-    }
-
-    fn default_trials(&self, params: &Params) -> u64 {
-        default_trials(params)
-    }
-
-    fn memory(&self, params: &Params) -> u64 {
-        memory(params)
     }
 
     fn mutants(&self) -> Vec<Mutant> {

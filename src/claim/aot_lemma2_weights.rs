@@ -14,8 +14,10 @@
 //! large θ: the mutant `theta_20`.
 
 use super::aot_columns::*;
+use super::aot_lemma2::Lemma2Event;
 use super::aot_setting::mixture;
 use super::*;
+use crate::theory::Lemma2;
 use std::ops::Range;
 
 /// Which of the two.
@@ -75,7 +77,7 @@ impl Weights {
     }
 }
 
-impl Claim for Weights {
+impl Lemma2Event for Weights {
     fn card(&self) -> Card {
         let signal = self.equation == Equation::Signal18;
         Card {
@@ -114,71 +116,39 @@ impl Claim for Weights {
         }
     }
 
-    fn schema(&self) -> Schema {
-        lemma2_schema(8)
+    fn fails_at_most(&self, params: &Params) -> f64 {
+        4.0 * params.f64("clusters") / params.f64("tokens")
     }
 
-    fn validate(&self, params: &Params) -> Result<()> {
-        validate(params)
-    }
-
-    fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        lemma2_hypotheses(params)
-    }
-
-    fn promise(&self, params: &Params) -> Promise {
-        Promise::FailsAtMost(4.0 * params.f64("clusters") / params.f64("tokens"))
-    }
-
-    fn computed(&self, params: &Params) -> Option<Computed> {
-        let lemma = lemma2(params);
+    fn failure(&self, lemma: &Lemma2) -> Option<(Bracket, &'static str)> {
         let genuine = self.theta == 1.0 && !self.even;
-        genuine.then(|| Computed {
-            failure: match self.equation {
-                Equation::Signal18 => lemma.signal_weights(),
-                Equation::Noise19 => lemma.noise_weights(),
-            },
-            how: "union over keys and columns of a normal tail: the sum of the other terms is at \
-                  least their number times the exponential of their mean",
-        })
-    }
-
-    fn partial(&self, params: &Params) -> bool {
-        partial(params)
+        let failure = match self.equation {
+            Equation::Signal18 => lemma.signal_weights(),
+            Equation::Noise19 => lemma.noise_weights(),
+        };
+        let how = "union over keys and columns of a normal tail: the sum of the other terms is at \
+                   least their number times the exponential of their mean";
+        genuine.then_some((failure, how))
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let mixture = mixture(params)?;
-        let mut worst = Worst::default();
-        let columns = params.usize("columns");
-        each_column(
-            &mixture,
-            columns,
-            Side::Noise,
-            streams,
-            |column| match self.equation {
-                Equation::Signal18 => self.see(column, column.own.clone(), &mut worst),
+        let worst = worst_column(params, Side::Noise, streams, |column, worst| {
+            match self.equation {
+                Equation::Signal18 => self.see(column, column.own.clone(), worst),
                 Equation::Noise19 => {
                     for l in (0..mixture.clusters()).filter(|l| *l != column.head) {
-                        self.see(column, mixture.cluster(l), &mut worst);
+                        self.see(column, mixture.cluster(l), worst);
                     }
                 }
-            },
-        )?;
+            }
+        })?;
         let what = if self.even {
             "largest_weight_over_4_averages"
         } else {
             "largest_weight"
         };
         Ok(worst.at_most(what, 0.5))
-    }
-
-    fn default_trials(&self, params: &Params) -> u64 {
-        default_trials(params)
-    }
-
-    fn memory(&self, params: &Params) -> u64 {
-        memory(params)
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -16,9 +16,11 @@
 //! holds with all its parts, of failure probability at most $(6K + 2)/N + 4K/N^2$.
 
 use super::aot_columns::*;
-use super::aot_setting::{delta_limit, hypotheses_theorem1, mixture, mixture_schema};
+use super::aot_lemma2::TOKENS;
+use super::aot_setting::{hypotheses_theorem1, mixture, mixture_schema};
 use super::*;
 use crate::theory::Horizon;
+use crate::theory::printed::delta_limit;
 use crate::witness;
 
 /// φ(M_k(θ)) = BlkDiag(0, .., τI, .., 0) for every k.

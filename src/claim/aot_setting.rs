@@ -4,6 +4,7 @@
 use super::{Domain, Hypothesis, Params, Schema, Spec};
 use crate::error::Result;
 use crate::sample::Mixture;
+use crate::theory::printed::{delta_limit, tau_upper, token_bound};
 
 /// N, K, p and δ of Definition 1 in the setting of the proofs: equal clusters, orthonormal bases.
 /// δ defaults to the upper end of (11), √(log N / p) / 8.
@@ -60,19 +61,10 @@ pub fn mixture(params: &Params) -> Result<Mixture> {
     )
 }
 
-/// Upper end of δ in (11): √(log N / p) / 8.
-pub fn delta_limit(tokens: f64, dim: f64) -> f64 {
-    (tokens.ln() / dim).sqrt() / 8.0
-}
-
 /// (11): N ≥ 8πK² log³N and δ ≤ √(log N / p) / 8.
 pub fn hypotheses_11(params: &Params) -> Vec<Hypothesis> {
-    let (n, k, p) = (
-        params.f64("tokens"),
-        params.f64("clusters"),
-        params.f64("dim"),
-    );
-    let needed = 8.0 * std::f64::consts::PI * k * k * n.ln().powi(3);
+    let (n, p) = (params.f64("tokens"), params.f64("dim"));
+    let needed = token_bound(n, params.usize("clusters"));
     let limit = delta_limit(n, p);
     // The default δ is this limit: one rounding must not put it outside.
     let slack = 4.0 * f64::EPSILON * limit;
@@ -115,10 +107,10 @@ pub enum Lemma {
 
 /// (29): 1/2 < τ ≤ 1 / (1 + N exp(-9p/32)), as two hypotheses.
 pub fn hypotheses_29(params: &Params) -> Vec<Hypothesis> {
-    let (n, p, tau) = (params.f64("tokens"), params.f64("dim"), params.f64("tau"));
+    let tau = params.f64("tau");
     let mut lower = Hypothesis::new("tau (29), lower end", "tau > 1/2", tau - 0.5);
     lower.holds = tau > 0.5;
-    let upper = 1.0 / (1.0 + n * (-9.0 * p / 32.0).exp());
+    let (upper, _) = tau_upper(params.usize("tokens"), params.usize("dim"));
     let printed = "tau <= 1 / (1 + N exp(-9p/32))";
     vec![
         lower,

@@ -14,6 +14,7 @@ pub mod aot_columns;
 mod aot_eq35;
 mod aot_horizon_law;
 mod aot_lemma1;
+mod aot_lemma2;
 mod aot_lemma2_lengths;
 mod aot_lemma2_maximum;
 mod aot_lemma2_products;

@@ -81,7 +81,7 @@ struct Predicted {
 pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
     let delta = args.delta.unwrap_or_else(|| {
         // The horizon stands for itself; the setting of the claims says where (11) ends.
-        crate::claim::aot_setting::delta_limit(args.tokens as f64, args.dim as f64)
+        crate::theory::printed::delta_limit(args.tokens as f64, args.dim as f64)
     });
     if args.tau > 1.0 {
         return Err(Error::invalid("tau", args.tau, "a number in (0, 1]"));

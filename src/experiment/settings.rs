@@ -102,12 +102,34 @@ impl Entry {
     }
 
     fn finish(&self, table: Table, origin: &Path) -> Result<Box<dyn Experiment>> {
-        let experiment = (self.build)(table).map_err(|e| Error::Content {
-            path: origin.to_path_buf(),
-            problem: e.to_string().trim().replace('\n', "; "),
+        let experiment = (self.build)(table.clone()).map_err(|e| {
+            self.wrong_setting(&table)
+                .unwrap_or_else(|| Error::Content {
+                    path: origin.to_path_buf(),
+                    problem: e.to_string().trim().replace('\n', "; "),
+                })
         })?;
         experiment.validate()?;
         Ok(experiment)
+    }
+
+    /// Which setting no experiment can be built with, said in the user's words: the parser's own
+    /// message names a type of Rust. It is the one that the defaults cannot be built with either.
+    fn wrong_setting(&self, table: &Table) -> Option<Error> {
+        let mut defaults: Table = self.defaults.parse().ok()?;
+        defaults.remove(QUICK);
+        let unbuildable = |(name, value): &(&String, &Value)| {
+            let mut alone = defaults.clone();
+            alone.insert(name.to_string(), (*value).clone());
+            (self.build)(alone).is_err()
+        };
+        let (name, value) = table.iter().find(unbuildable)?;
+        let allowed = match (value, defaults.get(name)?) {
+            (Value::Integer(_), usual) => format!("a whole number >= 0, such as {usual}"),
+            (Value::Array(_), usual) => format!("a list whose entries are like those of {usual}"),
+            (_, usual) => format!("a TOML {}, such as {usual}", usual.type_str()),
+        };
+        Some(Error::invalid(name, value, allowed))
     }
 }
 

@@ -41,6 +41,11 @@ pub fn proof_theta(tokens: usize, clusters: usize, dim: usize, delta: f64) -> f6
     (ln_n - (2.0 * clusters as f64).ln()) / (6.0 * delta * (dim as f64 * ln_n).sqrt())
 }
 
+/// Upper end of δ in (11): $\sqrt{\log N / p} / 8$.
+pub fn delta_limit(tokens: f64, dim: f64) -> f64 {
+    (tokens.ln() / dim).sqrt() / 8.0
+}
+
 /// $8\pi K^2 \ln^3 N$, the right side of the first hypothesis in (11).
 pub fn token_bound(tokens: f64, clusters: usize) -> f64 {
     8.0 * PI * (clusters as f64).powi(2) * tokens.ln().powi(3)
