@@ -66,6 +66,17 @@ pub enum Error {
         /// What there is.
         available: String,
     },
+    /// Work that the user stopped; what is done is kept.
+    #[error(
+        "stopped after {done} of {all} trials. Their rows are kept: give the same command again, it \
+         goes on where it stopped"
+    )]
+    Stopped {
+        /// Trials that are done, those of earlier runs included.
+        done: u64,
+        /// Trials of the whole work.
+        all: u64,
+    },
     /// A computation that cannot give an accurate answer.
     #[error("{0}")]
     Numerical(String),

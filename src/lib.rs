@@ -16,8 +16,8 @@
 //! 7. [`claim`]: one printed result each, with its hypotheses, a trial, and mutants: false variants
 //!    that must come back refuted. Outcomes become a [verdict](claim::verdict): supported, refuted
 //!    with a witness, inconclusive, out of scope or vacuous. Never "verified".
-//! 8. [`run`]: checks and rows; [`experiment`]: what a figure is drawn from; [`figure`]: draws from
-//!    stored rows only; [`cli`]: the command.
+//! 8. [`run`]: checks, grids and rows; [`experiment`]: what a figure is drawn from; [`sweep`]: a claim
+//!    or an experiment over axes; [`figure`]: draws from stored rows only; [`cli`]: the command.
 //!
 //! # A claim, from end to end
 //!
@@ -65,6 +65,7 @@ pub mod run;
 pub mod sample;
 pub mod special;
 pub mod stats;
+pub mod sweep;
 pub mod theory;
 
 pub use error::{Error, Result};

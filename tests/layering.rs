@@ -21,12 +21,25 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("theory", &["params", "special", "linalg", "stats"]),
     ("dynamics", &["linalg", "attention", "measure", "theory"]),
     ("claim", &BELOW_CLAIM),
+    ("format", &[]),
     ("run", &BELOW_RUN),
     // Draws from stored rows: closed forms for predicted lines, but nothing that samples.
     ("figure", &["params", "stats", "theory", "run", "measure"]),
-    ("format", &[]),
     // Experiments compute rows and describe their figures; figures know nothing of them.
     ("experiment", &BELOW_EXPERIMENT),
+    // Claims and experiments over axes.
+    (
+        "sweep",
+        &[
+            "params",
+            "rng",
+            "stats",
+            "claim",
+            "format",
+            "run",
+            "experiment",
+        ],
+    ),
     // Verdicts and figures on one page.
     ("report", &["format", "claim", "run", "figure"]),
     ("cli", &BELOW_CLI),
@@ -44,7 +57,8 @@ const BELOW_CLAIM: [&str; 10] = [
     "theory",
     "dynamics",
 ];
-const BELOW_RUN: [&str; 11] = [
+const BELOW_RUN: [&str; 12] = [
+    "format",
     "params",
     "special",
     "rng",
@@ -72,7 +86,8 @@ const BELOW_EXPERIMENT: [&str; 13] = [
     "run",
     "figure",
 ];
-const BELOW_CLI: [&str; 16] = [
+const BELOW_CLI: [&str; 17] = [
+    "sweep",
     "params",
     "special",
     "rng",

@@ -156,6 +156,7 @@ fn rows_of_another_run_are_refused_and_kept() {
     let options = RunOptions {
         seed: 1,
         force: true,
+        ..RunOptions::default()
     };
     let report = experiment::run(&*experiment, folder.path(), &options, &Silent).unwrap();
     assert!(report.resumed == 0 && report.rows.iter().all(|r| r.seed == 1));

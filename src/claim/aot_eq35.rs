@@ -156,6 +156,11 @@ impl Claim for Eq35 {
         })
     }
 
+    /// Trials in which the premise fails are left out.
+    fn counts_events(&self, _params: &Params) -> bool {
+        false
+    }
+
     fn judge(&self, params: &Params, outcomes: &[Outcome], level: f64) -> Result<Judgement> {
         let premise = |o: &&Outcome| o.witness().get(PREMISE) == Some(&Value::Bool(true));
         let kept: Vec<Outcome> = outcomes.iter().filter(premise).cloned().collect();

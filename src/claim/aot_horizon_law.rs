@@ -172,6 +172,11 @@ impl Claim for HorizonLaw {
         if self.law == Law::Sharp { 3000 } else { 600 }
     }
 
+    /// A distribution is compared, not a probability.
+    fn counts_events(&self, _params: &Params) -> bool {
+        false
+    }
+
     /// The Kolmogorov-Smirnov distance D between the draws' and the law's distribution functions
     /// estimates that between the true one and the law's. By the Dvoretzky-Kiefer-Wolfowitz
     /// inequality (Massart's constant) the two differ by at most $\sqrt{\ln(2/\alpha)/(2n)}$ with

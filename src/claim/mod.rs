@@ -264,6 +264,13 @@ pub trait Claim: Send + Sync {
         0
     }
 
+    /// Whether the verdict follows from how many trials held, by the default [`judge`](Claim::judge):
+    /// then the number of trials may be left to a stopping rule. To be false where `judge` is not
+    /// the default; a test compares the two.
+    fn counts_events(&self, params: &Params) -> bool {
+        !matches!(self.promise(params), Promise::MeanIn(..))
+    }
+
     /// From outcomes to verdict; the default follows [`Claim::promise`], [`Claim::computed`] and
     /// [`Claim::partial`].
     ///

@@ -117,12 +117,41 @@ pub fn judge_with(
     outcomes: &[Outcome],
     level: f64,
 ) -> Result<Judgement> {
+    let interval: Interval = &|held, trials| binomial(held, trials, level);
     match promise {
         Promise::MeanIn(low, high) => judge_mean(low, high, outcomes, level),
-        Promise::Always => judge_always(outcomes, level),
-        Promise::AtLeast(q) => judge_rate(1.0 - q, computed, partial, outcomes, level),
-        Promise::FailsAtMost(rate) => judge_rate(rate, computed, partial, outcomes, level),
+        Promise::Always => judge_always(outcomes, interval),
+        Promise::AtLeast(q) => judge_rate(1.0 - q, computed, partial, outcomes, interval),
+        Promise::FailsAtMost(rate) => judge_rate(rate, computed, partial, outcomes, interval),
     }
+}
+
+/// Gives the interval of the probability that a trial holds, from the number that held and all.
+pub type Interval<'a> = &'a dyn Fn(u64, u64) -> Result<Estimate>;
+
+/// The same with another interval for the probability than the one of a fixed number of trials: a
+/// [confidence sequence](crate::stats::Sequence), where the trials were stopped by what they showed.
+/// The claim must be one that [counts events](super::Claim::counts_events).
+///
+/// # Errors
+/// When there is no interval, or the outcomes are not events.
+pub fn judge_events(
+    claim: &dyn super::Claim,
+    params: &super::Params,
+    outcomes: &[Outcome],
+    interval: Interval,
+) -> Result<Judgement> {
+    let (computed, partial) = (claim.computed(params), claim.partial(params));
+    let rate = match claim.promise(params) {
+        Promise::Always => return judge_always(outcomes, interval),
+        Promise::AtLeast(q) => 1.0 - q,
+        Promise::FailsAtMost(rate) => rate,
+        Promise::MeanIn(..) => {
+            let problem = format!("{} predicts a mean, not a probability", claim.card().id);
+            return Err(crate::Error::Numerical(problem));
+        }
+    };
+    judge_rate(rate, computed, partial, outcomes, interval)
 }
 
 /// The verdict that the closed form alone foresees; None where it does not decide.
@@ -146,18 +175,18 @@ pub fn foreseen(promise: Promise, computed: Option<Computed>) -> Option<VerdictK
 }
 
 /// Trials, failed ones among them, the interval of the success probability, the first failure.
-fn tally(outcomes: &[Outcome], level: f64) -> Result<(u64, Estimate, Witness)> {
+fn tally(outcomes: &[Outcome], interval: Interval) -> Result<(u64, Estimate, Witness)> {
     let trials = outcomes.len() as u64;
     let failed = |o: &&Outcome| o.holds() != Some(true);
     let failures = outcomes.iter().filter(failed).count() as u64;
-    let estimate = binomial(trials - failures, trials, level)?;
+    let estimate = interval(trials - failures, trials)?;
     let first = outcomes.iter().find(failed);
     let witness = first.map(|o| o.witness().clone()).unwrap_or_default();
     Ok((failures, estimate, witness))
 }
 
-fn judge_always(outcomes: &[Outcome], level: f64) -> Result<Judgement> {
-    let (failures, estimate, witness) = tally(outcomes, level)?;
+fn judge_always(outcomes: &[Outcome], interval: Interval) -> Result<Judgement> {
+    let (failures, estimate, witness) = tally(outcomes, interval)?;
     let verdict = if failures > 0 {
         Verdict::Refuted { witness }
     } else {
@@ -175,9 +204,9 @@ fn judge_rate(
     computed: Option<Computed>,
     partial: bool,
     outcomes: &[Outcome],
-    level: f64,
+    interval: Interval,
 ) -> Result<Judgement> {
-    let (failures, seen, mut witness) = tally(outcomes, level)?;
+    let (failures, seen, mut witness) = tally(outcomes, interval)?;
     let with = |verdict, estimate| {
         Ok(Judgement {
             verdict,
@@ -219,7 +248,7 @@ fn judge_rate(
     let verdict = if !partial && seen.low >= 1.0 - rate {
         Verdict::Supported
     } else {
-        let needed = || trials_for_lower_bound(1.0 - rate, level);
+        let needed = || trials_for_lower_bound(1.0 - rate, seen.level);
         let trials_needed = if partial { None } else { needed() };
         Verdict::Inconclusive { trials_needed }
     };

@@ -4,12 +4,13 @@
 use super::bar::Bar;
 use super::input::{self, Parameters};
 use super::out::{Out, note};
-use super::{Status, finish, start_threads, usage};
+use super::{Status, finish, start_threads, sweep, usage};
 use crate::error::{Error, Result};
 use crate::experiment::{self, Entry, Experiment, RunOptions, registry};
 use crate::figure;
 use crate::run::Row;
-use crate::run::store::{self, Manifest};
+use crate::run::store::{self, Shard};
+use crate::sweep::Plan;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -35,6 +36,15 @@ pub struct Options {
     /// Delete the rows of another run that the folder holds
     #[arg(long)]
     force: bool,
+    /// Do one part of the trials only, I from 0 to N-1; merge the parts with attnlab merge
+    #[arg(
+        long,
+        value_name = "I/N",
+        default_value = "0/1",
+        hide_default_value = true
+    )]
+    #[arg(value_parser = input::shard)]
+    shard: Shard,
     /// Print the default settings with their meaning, and stop
     #[arg(long)]
     show: bool,
@@ -139,8 +149,9 @@ fn execute(entry: &Entry, options: &Options, out: &mut Out) -> Result<Status> {
     let how = RunOptions {
         seed: options.seed,
         force: options.force,
+        shard: options.shard,
     };
-    let found = experiment::run(&*experiment, &folder, &how, &Bar::new())?;
+    let found = experiment::run(&*experiment, &folder, &how, &Bar::of_rows())?;
     for dropped in &found.dropped {
         note(&format!("warning: {dropped}"));
     }
@@ -150,6 +161,10 @@ fn execute(entry: &Entry, options: &Options, out: &mut Out) -> Result<Status> {
             "{old} trials were there already, {new} computed now"
         ));
     }
+    if !options.shard.is_whole() {
+        sweep::shard_done(options.shard, found.rows.len(), &folder);
+        return Ok(Status::Expected);
+    }
     draw(&*experiment, &found.rows, &folder, out)?;
     Ok(Status::Expected)
 }
@@ -157,44 +172,40 @@ fn execute(entry: &Entry, options: &Options, out: &mut Out) -> Result<Status> {
 /// Runs `attnlab figure`.
 pub fn figure(args: &FigureArgs, out: &mut Out) -> Result<Status> {
     let entry = registry::find(&args.id)?;
-    let (experiment, rows) = load(entry, &args.rows)?;
-    draw(&*experiment, &rows, &args.out, out)?;
+    let plan = Plan::of_folder(&args.rows)?;
+    if plan.manifest.id != entry.id {
+        let found = &plan.manifest.id;
+        return Err(Error::Content {
+            path: args.rows.clone(),
+            problem: format!("it holds rows of {found}, not of {}", entry.id),
+        });
+    }
+    let found = store::read(&args.rows)?;
+    for dropped in &found.dropped {
+        note(&format!("warning: {dropped}"));
+    }
+    for part in plan.parts(&found.rows) {
+        let mut figures = part.experiment.figures(&part.rows)?;
+        // A sweep over an experiment's settings has its figures once for each of them.
+        if !part.label.is_empty() {
+            for figure in &mut figures {
+                figure.name = format!("{}_{}", figure.name, part.label);
+                figure.title = format!("{} ({})", figure.title, part.label.replace('_', ", "));
+            }
+        }
+        list(&figure::write_all(&figures, &args.out)?, out)?;
+    }
     Ok(Status::Expected)
 }
 
 fn draw(experiment: &dyn Experiment, rows: &[Row], folder: &Path, out: &mut Out) -> Result<()> {
-    let written = figure::write_all(&experiment.figures(rows)?, folder)?;
+    list(&figure::write_all(&experiment.figures(rows)?, folder)?, out)
+}
+
+fn list(written: &[PathBuf], out: &mut Out) -> Result<()> {
     written
         .iter()
         .try_for_each(|path| out.line(&path.display().to_string()))
-}
-
-/// The experiment with the settings that a folder holds rows of, and those rows in canonical order.
-fn load(entry: &Entry, folder: &Path) -> Result<(Box<dyn Experiment>, Vec<Row>)> {
-    let problem = |problem: String| Error::Content {
-        path: folder.to_path_buf(),
-        problem,
-    };
-    let manifest = Manifest::read(folder)?.ok_or_else(|| {
-        let file = Manifest::FILE;
-        problem(format!(
-            "it has no {file}: give the folder that a run of an experiment wrote"
-        ))
-    })?;
-    if manifest.id != entry.id {
-        let found = &manifest.id;
-        return Err(problem(format!(
-            "it holds rows of {found}, not of {}",
-            entry.id
-        )));
-    }
-    let experiment = entry.with_settings(&manifest.settings)?;
-    let found = store::read(folder)?;
-    for dropped in &found.dropped {
-        note(&format!("warning: {dropped}"));
-    }
-    let cells: Vec<u64> = experiment.cells()?.iter().map(|c| c.cell()).collect();
-    Ok((experiment, store::canonical(found.rows, &cells)))
 }
 
 /// The user's settings as TOML, which experiments are configured with.

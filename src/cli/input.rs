@@ -1,6 +1,7 @@
 //! What users type: parameters as `--set key=value` or a JSON file, and numbers of options.
 
 use crate::error::{Error, Result};
+use crate::run::store::Shard;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
@@ -119,6 +120,11 @@ pub fn positive_number(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A part of a run.
+pub fn shard(text: &str) -> Result<Shard, String> {
+    text.parse()
+}
+
 /// A confidence level.
 pub fn level(text: &str) -> Result<f64, String> {
     match number(text) {
@@ -168,6 +174,12 @@ mod tests {
         assert!(threads("0").is_err() && positive("0").is_err());
         assert!(level("1").is_err() && level("2").is_err() && level("NaN").is_err());
         assert_eq!(level("0.9"), Ok(0.9));
+        assert!(shard("2/3").is_ok());
+        let error = shard("3/3").unwrap_err();
+        assert_eq!(error, "shards are counted from 0: 0/3 to 2/3");
+        for bad in ["", "1", "1/0", "-1/2", "a/b", "0/1e9"] {
+            assert!(shard(bad).unwrap_err().starts_with("write i/n"), "{bad}");
+        }
         assert!(positive_number("0").is_err() && number("inf").is_err());
     }
 }

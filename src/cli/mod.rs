@@ -11,11 +11,14 @@ mod completions;
 mod doctor;
 mod eval;
 mod experiment;
+mod export;
 mod horizon;
 mod input;
 mod list;
+mod merge;
 mod out;
 mod reproduce;
+mod sweep;
 mod unroll;
 
 use crate::error::{Error, Result};
@@ -36,6 +39,7 @@ Examples:
   attnlab unroll --tokens z.npy --bases u0.npy u1.npy --labels y.npy --layers 12
   attnlab horizon --tokens 20000 --dim 1300      the exact depth of Theorem 1 on one draw
   attnlab run snr_per_layer --quick              one figure of a paper: rows and pictures
+  attnlab sweep map.toml                         a map over parameters; --print-schema shows the file
   attnlab doctor                                 what this machine offers
 
 Exit status: 0 every verdict is the expected one, 1 some are not, 2 bad usage or input.";
@@ -63,6 +67,9 @@ enum Command {
     Horizon(horizon::Args),
     Run(experiment::RunArgs),
     Figure(experiment::FigureArgs),
+    Sweep(sweep::Args),
+    Merge(merge::Args),
+    Export(export::Args),
     Unroll(unroll::Args),
     Doctor(doctor::Args),
     Completions(completions::Args),
@@ -79,6 +86,9 @@ enum Status {
 
 /// A closed pipe ends the command as the signal would: 128 + SIGPIPE.
 const PIPE_CLOSED: u8 = 141;
+
+/// Work that the user stopped ends as the signal would end it: 128 + SIGINT.
+const STOPPED: u8 = 130;
 
 /// The `attnlab` command with the arguments of this process.
 pub fn main() -> ExitCode {
@@ -116,6 +126,9 @@ fn dispatch(command: &Command, out: &mut Out) -> Result<Status> {
         Command::Horizon(args) => horizon::run(args, out),
         Command::Run(args) => experiment::run(args, out),
         Command::Figure(args) => experiment::figure(args, out),
+        Command::Sweep(args) => sweep::run(args, out),
+        Command::Merge(args) => merge::run(args, out),
+        Command::Export(args) => export::run(args, out),
         Command::Unroll(args) => unroll::run(args, out),
         Command::Doctor(args) => doctor::run(args, out),
         Command::Completions(args) => completions::run(args, Cli::command(), out),
@@ -128,6 +141,10 @@ fn finish(result: Result<Status>) -> u8 {
         Ok(Status::Expected) => 0,
         Ok(Status::Unexpected) => 1,
         Err(error) if out::pipe_closed(&error) => PIPE_CLOSED,
+        Err(error @ Error::Stopped { .. }) => {
+            out::note(&error.to_string());
+            STOPPED
+        }
         Err(error) => {
             out::note(&format!("error: {error}"));
             2

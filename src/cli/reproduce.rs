@@ -273,6 +273,7 @@ fn draw(entry: &Entry, args: &Args, bar: &Bar, out: &mut Out) -> Result<Vec<Figu
     let options = RunOptions {
         seed: args.seed,
         force: args.force,
+        ..RunOptions::default()
     };
     let folder = args.out.join("rows").join(entry.id);
     let found = experiment::run(&*experiment, &folder, &options, bar)?;

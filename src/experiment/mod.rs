@@ -17,7 +17,7 @@ mod snr_per_layer;
 mod theorem1_horizon;
 
 pub use registry::find;
-pub use runner::{RunOptions, RunReport, run};
+pub use runner::{RunOptions, RunReport, cells, run};
 pub use settings::Entry;
 pub use snr_per_layer::SnrPerLayer;
 pub use theorem1_horizon::Theorem1Horizon;

@@ -1,15 +1,14 @@
-//! Runs an experiment: cells × trials in parallel, rows appended as they finish, resumable.
+//! Runs an experiment: its cells × trials as a [grid](crate::run::grid).
 
 use super::Experiment;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::params::Params;
-use crate::rng::Streams;
-use crate::run::store::{Manifest, Shard, Store};
-use crate::run::{Progress, Row};
-use rayon::prelude::*;
-use std::collections::HashSet;
+use crate::run::Progress;
+use crate::run::grid::{Cell, Grid, GridOptions};
+use crate::run::store::{Manifest, Shard};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+
+pub use crate::run::grid::RunReport;
 
 /// How to run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,25 +17,11 @@ pub struct RunOptions {
     pub seed: u64,
     /// Delete rows of another run that the folder holds.
     pub force: bool,
+    /// Which part of the trials; the whole run by default.
+    pub shard: Shard,
 }
 
-/// What a run found and did.
-#[derive(Clone, Debug)]
-pub struct RunReport {
-    /// Every row, in canonical order.
-    pub rows: Vec<Row>,
-    /// Trials that were there already.
-    pub resumed: u64,
-    /// Trials computed now.
-    pub computed: u64,
-    /// What was dropped from the files of a killed run, in words for the user.
-    pub dropped: Vec<String>,
-}
-
-/// Trials that together hold more than this do not run side by side, as in `check`.
-const PARALLEL_MEMORY: u64 = 1 << 30;
-
-/// Runs every trial that the folder `out` does not hold yet, and returns all rows.
+/// Runs every trial that the folder `out` does not hold yet, and returns all rows (of the shard).
 ///
 /// Killed at any moment, the same call again goes on; the rows are the same to the bit.
 ///
@@ -59,78 +44,45 @@ pub fn run(
     progress: &dyn Progress,
 ) -> Result<RunReport> {
     experiment.validate()?;
-    let cells = experiment.cells()?;
-    let hashes: Vec<u64> = cells.iter().map(Params::cell).collect();
-    refuse_equal_cells(&cells, &hashes)?;
     let manifest = Manifest::new(experiment.id(), options.seed, experiment.settings());
-    let store = Store::open(out, &manifest, Shard::WHOLE, options.force)?;
-    let (dropped, trials) = (store.dropped().to_vec(), experiment.trials());
-    let todo: Vec<(usize, u64)> = (0..cells.len())
-        .flat_map(|c| (0..trials).map(move |t| (c, t)))
-        .filter(|(c, t)| !store.holds(hashes[*c], *t))
-        .collect();
-    let all = cells.len() as u64 * trials;
-    let resumed = all - todo.len() as u64;
-
-    progress.start(experiment.id(), all);
-    progress.advance(resumed);
-    let stop = AtomicBool::new(false);
-    let one = |&(c, trial): &(usize, u64)| -> Result<()> {
-        // After an error (a full disk, say) the trials not yet begun are not worth their time.
-        if stop.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        let streams = Streams::new(options.seed, experiment.id(), hashes[c], trial);
-        let data = experiment.trial(&cells[c], &streams);
-        let row = data.map(|data| {
-            Row::new(
-                &manifest,
-                hashes[c],
-                trial,
-                cells[c].as_json().clone(),
-                data,
-            )
-        });
-        let written = row.and_then(|row| store.append(&row));
-        stop.fetch_or(written.is_err(), Ordering::Relaxed);
-        progress.advance(1);
-        written
+    let options = GridOptions {
+        shard: options.shard,
+        force: options.force,
     };
-    let heaviest = cells
-        .iter()
-        .map(|c| experiment.memory(c))
-        .max()
-        .unwrap_or(0);
-    let together = heaviest.saturating_mul(rayon::current_num_threads() as u64);
-    let done: Result<()> = if together > PARALLEL_MEMORY {
-        todo.iter().try_for_each(one)
-    } else {
-        // Trials differ in length by cell; single ones are stolen, not whole cells.
-        todo.par_iter().with_max_len(1).try_for_each(one)
-    };
-    progress.finish();
-    done?;
-    let rows = store.finish(&hashes)?;
-    Ok(RunReport {
-        rows,
-        resumed,
-        computed: todo.len() as u64,
-        dropped,
+    with_grid(experiment, manifest, |grid| {
+        grid.run(out, options, progress)
     })
 }
 
-/// Two equal cells would be one set of rows counted twice.
-fn refuse_equal_cells(cells: &[Params], hashes: &[u64]) -> Result<()> {
-    let mut seen = HashSet::new();
-    for (cell, hash) in cells.iter().zip(hashes) {
-        if !seen.insert(hash) {
-            let value = serde_json::Value::Object(cell.as_json().clone());
-            return Err(Error::invalid(
-                "cell",
-                value,
-                "each combination once; is a list repeating a value?",
-            ));
-        }
-    }
-    Ok(())
+/// Gives the grid that an experiment is to `then`.
+///
+/// # Errors
+/// When a cell cannot be made, and those of `then`.
+pub fn with_grid<T>(
+    experiment: &dyn Experiment,
+    manifest: Manifest,
+    then: impl FnOnce(&Grid) -> Result<T>,
+) -> Result<T> {
+    let cells = cells(experiment)?;
+    let params: Vec<Params> = cells.iter().map(|cell| cell.params.clone()).collect();
+    then(&Grid {
+        manifest,
+        cells,
+        trial: &|c, streams| experiment.trial(&params[c], streams),
+        stopping: None,
+    })
+}
+
+/// The cells of an experiment.
+///
+/// # Errors
+/// When one cannot be made.
+pub fn cells(experiment: &dyn Experiment) -> Result<Vec<Cell>> {
+    let cell = |params: Params| Cell {
+        shown: params.as_json().clone(),
+        trials: experiment.trials(),
+        memory: experiment.memory(&params),
+        params,
+    };
+    Ok(experiment.cells()?.into_iter().map(cell).collect())
 }

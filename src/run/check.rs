@@ -1,18 +1,16 @@
 //! `check`: one claim at one set of parameters, from hypotheses to verdict.
 
-use super::{Progress, memory};
-use crate::claim::{Claim, Hypothesis, Kind, Outcome, Params, Verdict, VerdictKind, Witness};
+use super::{Progress, memory, schedule};
+use crate::claim::{
+    Claim, Hypothesis, Judgement, Kind, Outcome, Params, Verdict, VerdictKind, Witness,
+};
 use crate::error::{Error, Result};
 use crate::rng::Streams;
 use crate::stats::{Estimate, MAX_TRIALS, validate_level};
-use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use std::sync::OnceLock;
 use std::time::Instant;
-
-/// Trials that together hold more than this run one after the other, so that a check at the
-/// theorem's own scale stays under 3 GB.
-const PARALLEL_MEMORY: u64 = 1 << 30;
 
 /// How to check.
 #[derive(Clone, Debug)]
@@ -114,50 +112,88 @@ pub fn check(
     }
     let outcomes = outcomes(claim, &params, options.seed, trials, progress)?;
     let judgement = claim.judge(&params, &outcomes, options.level)?;
+    let found = assess(
+        claim,
+        &params,
+        &outcomes,
+        judgement,
+        options.beyond_hypotheses,
+    );
+    let card = claim.card();
+    Ok(CheckReport {
+        claim: card.id.to_string(),
+        source: card.source(),
+        parameters: params.as_json().clone(),
+        hypotheses: found.hypotheses,
+        beyond_hypotheses: options.beyond_hypotheses,
+        kind: card.kind,
+        trials,
+        failures: found.failures,
+        estimate: found.estimate,
+        verdict: found.verdict,
+        expected: found.expected,
+        witness: found.witness,
+        seed: options.seed,
+        wall_s: started.elapsed().as_secs_f64(),
+        version: env!("CARGO_PKG_VERSION"),
+    })
+}
 
-    let hypotheses = claim.hypotheses(&params);
+/// What a judgement becomes once the hypotheses and the closed form are laid beside it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Assessment {
+    /// The printed hypotheses with their margins.
+    pub hypotheses: Vec<Hypothesis>,
+    /// Trials that did not hold.
+    pub failures: u64,
+    /// What was estimated.
+    pub estimate: Estimate,
+    /// The verdict.
+    pub verdict: VerdictKind,
+    /// The verdict that we expected.
+    pub expected: VerdictKind,
+    /// Counter-example, failed hypotheses, trials needed or reason, by verdict.
+    pub witness: Witness,
+}
+
+/// Lays the hypotheses beside a judgement of `outcomes`: where one fails, and `beyond_hypotheses`
+/// does not ask to judge all the same, the verdict is out-of-scope.
+pub fn assess(
+    claim: &dyn Claim,
+    params: &Params,
+    outcomes: &[Outcome],
+    judgement: Judgement,
+    beyond_hypotheses: bool,
+) -> Assessment {
+    let hypotheses = claim.hypotheses(params);
     let failed: Vec<_> = hypotheses
         .iter()
         .filter(|h| !h.holds)
         .map(|h| h.name)
         .collect();
-    let out = !failed.is_empty() && !options.beyond_hypotheses;
-    let verdict = if out {
-        Verdict::OutOfScope { hypotheses: failed }
+    let (verdict, expected) = if failed.is_empty() || beyond_hypotheses {
+        (judgement.verdict, claim.expected(params))
     } else {
-        judgement.verdict
+        let verdict = Verdict::OutOfScope { hypotheses: failed };
+        (verdict, VerdictKind::OutOfScope)
     };
-    let expected = if out {
-        VerdictKind::OutOfScope
-    } else {
-        claim.expected(&params)
-    };
-    let card = claim.card();
-    let mut witness = evidence(verdict.clone(), &outcomes);
-    if let Some(computed) = claim.computed(&params) {
+    let kind = verdict.kind();
+    let mut witness = evidence(verdict, outcomes);
+    if let Some(computed) = claim.computed(params) {
         witness.insert(
             "computed_failure_probability".into(),
             json!([computed.failure.low, computed.failure.high]),
         );
         witness.insert("computed_by".into(), computed.how.into());
     }
-    Ok(CheckReport {
-        claim: card.id.to_string(),
-        source: card.source(),
-        parameters: params.as_json().clone(),
+    Assessment {
         hypotheses,
-        beyond_hypotheses: options.beyond_hypotheses,
-        kind: card.kind,
-        trials,
         failures: judgement.failures,
         estimate: judgement.estimate,
-        verdict: verdict.kind(),
+        verdict: kind,
         expected,
         witness,
-        seed: options.seed,
-        wall_s: started.elapsed().as_secs_f64(),
-        version: env!("CARGO_PKG_VERSION"),
-    })
+    }
 }
 
 /// Runs trials 0..trials; the order of the outcomes is that of the trials, whatever the threads.
@@ -172,22 +208,23 @@ pub fn outcomes(
     progress: &dyn Progress,
 ) -> Result<Vec<Outcome>> {
     let id = claim.card().id;
-    let one = |trial: u64| {
-        let outcome = claim.trial(params, &Streams::new(seed, id, params.cell(), trial));
-        progress.advance(1);
-        outcome
-    };
+    let slots: Vec<OnceLock<Outcome>> = (0..trials).map(|_| OnceLock::new()).collect();
+    let (cell, bytes) = (params.cell(), claim.memory(params));
     progress.start(id, trials);
-    let together = claim
-        .memory(params)
-        .saturating_mul(rayon::current_num_threads() as u64);
-    let outcomes = if together > PARALLEL_MEMORY {
-        (0..trials).map(one).collect()
-    } else {
-        (0..trials).into_par_iter().map(one).collect()
-    };
+    let done = schedule::for_each(
+        &(0..trials).collect::<Vec<u64>>(),
+        |_| bytes,
+        |trial| {
+            let outcome = claim.trial(params, &Streams::new(seed, id, cell, *trial))?;
+            // Every trial is done once, so the slot is empty.
+            let _ = slots[*trial as usize].set(outcome);
+            progress.advance(1);
+            Ok(())
+        },
+    );
     progress.finish();
-    outcomes
+    done?;
+    Ok(slots.into_iter().filter_map(OnceLock::into_inner).collect())
 }
 
 /// What stands behind a verdict, as named values. Out of scope, still what was seen.

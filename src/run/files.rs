@@ -77,7 +77,10 @@ fn folder_of(path: &Path) -> &Path {
 
 fn temporary_beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    folder_of(path).join(format!(".{name}.{}.part", std::process::id()))
+    // On a file system that several machines share, two processes may have the same number.
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let nanos = now.map_or(0, |time| time.subsec_nanos());
+    folder_of(path).join(format!(".{name}.{}-{nanos}.part", std::process::id()))
 }
 
 #[cfg(test)]

@@ -2,11 +2,14 @@
 //! that survive a kill.
 
 pub mod check;
+pub mod export;
 pub mod files;
+pub mod grid;
 pub mod horizon;
 pub mod memory;
 pub mod mutants;
 pub mod progress;
+pub mod schedule;
 pub mod store;
 
 pub use check::{CheckOptions, CheckReport, check};

@@ -6,6 +6,17 @@ pub trait Progress: Sync {
     fn start(&self, label: &str, total: u64);
     /// `steps` more of them are done.
     fn advance(&self, steps: u64);
+    /// `steps` of them were done by an earlier run: they say nothing about the time left.
+    fn resume(&self, steps: u64) {
+        self.advance(steps);
+    }
+    /// `done` of `all` cells are complete.
+    fn cells(&self, _done: usize, _all: usize) {}
+    /// Whether the user has asked for an end. Work that can be resumed then ends after the trials
+    /// under way.
+    fn stopped(&self) -> bool {
+        false
+    }
     /// The work is done.
     fn finish(&self);
 }

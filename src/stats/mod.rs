@@ -5,12 +5,14 @@ mod mean;
 mod multiplicity;
 mod quantile;
 mod rate;
+mod sequence;
 
 pub use binomial::{MAX_TRIALS, binomial, trials_for_lower_bound};
 pub use mean::{mean, t_quantile};
 pub use multiplicity::holm;
 pub use quantile::quantile;
 pub use rate::log_log_slope;
+pub use sequence::Sequence;
 
 use serde::{Deserialize, Serialize};
 

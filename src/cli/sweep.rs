@@ -1,0 +1,148 @@
+//! `attnlab sweep`: a claim or an experiment over every combination of some axes.
+
+use super::Status;
+use super::bar::Bar;
+use super::input;
+use super::out::{Out, note};
+use crate::error::Result;
+use crate::format::pairs;
+use crate::run::grid::{GridOptions, RunReport};
+use crate::run::memory;
+use crate::run::store::Shard;
+use crate::sweep::{self, CellSummary, Plan, Sweep};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "\
+Examples:
+  attnlab sweep --print-schema > map.toml      a sweep file with every key, to be changed
+  attnlab sweep map.toml                       rows and cells.csv in runs/map
+  attnlab sweep map.toml --out runs/map --shard 0/4        the first of four parts ...
+  attnlab merge runs/map --out runs/map-all                ... and all of them together
+  attnlab export runs/map-all --format csv     every trial as a table
+
+A sweep that was stopped (Ctrl-C, a kill, a full disk) goes on where it was: give the same command
+again. Exit status 0: done, whatever the verdicts; 2: bad usage or input; 130: stopped.";
+
+/// Run a claim or an experiment over every combination of some axes: a map
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The sweep: a TOML file, see --print-schema
+    #[arg(value_name = "FILE", required_unless_present = "print_schema")]
+    file: Option<PathBuf>,
+    /// Folder for the rows and the summary [default: runs/NAME, from the file's name]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Do one part of the trials only: I from 0 to N-1
+    #[arg(
+        long,
+        value_name = "I/N",
+        default_value = "0/1",
+        hide_default_value = true
+    )]
+    #[arg(value_parser = input::shard)]
+    shard: Shard,
+    /// Delete the rows of another run that the folder holds
+    #[arg(long)]
+    force: bool,
+    /// Print every key of a sweep file with its meaning, and stop
+    #[arg(long)]
+    print_schema: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
+    let file = match (&args.file, args.print_schema) {
+        (Some(file), false) => file,
+        _ => {
+            out.line(sweep::schema().trim_end())?;
+            return Ok(Status::Expected);
+        }
+    };
+    let sweep = Sweep::read(file)?;
+    let plan = Plan::of_sweep(&sweep)?;
+    let default = || Path::new("runs").join(file.file_stem().unwrap_or_default());
+    let folder = args.out.clone().unwrap_or_else(default);
+    note(&size(&plan, &folder));
+    let options = GridOptions {
+        shard: args.shard,
+        force: args.force,
+    };
+    let report = plan.with_grid(|grid| grid.run(&folder, options, &Bar::of_rows()))?;
+    tell(&report);
+    if args.shard.is_whole() {
+        finish(&plan, &report, &folder, out)?;
+    } else {
+        shard_done(args.shard, report.rows.len(), &folder);
+    }
+    Ok(Status::Expected)
+}
+
+/// Writes the summary and says what is where: what a whole sweep and a merge end with.
+pub fn finish(plan: &Plan, report: &RunReport, folder: &Path, out: &mut Out) -> Result<()> {
+    let cells = sweep::write_summary(plan, &report.rows, folder)?;
+    let rows = folder.join(Shard::WHOLE.file());
+    out.line(&rows.display().to_string())?;
+    if !cells.is_empty() {
+        out.line(&folder.join("cells.jsonl").display().to_string())?;
+        out.line(&folder.join("cells.csv").display().to_string())?;
+        out.line(&tally(&cells))?;
+    }
+    Ok(())
+}
+
+/// What was found and dropped, on standard error.
+pub fn tell(report: &RunReport) {
+    for dropped in &report.dropped {
+        note(&format!("warning: {dropped}"));
+    }
+    if report.resumed > 0 && report.computed > 0 {
+        let (old, new) = (report.resumed, report.computed);
+        note(&format!(
+            "{old} trials were there already, {new} computed now"
+        ));
+    }
+}
+
+/// What remains to be done once a shard is.
+pub fn shard_done(shard: Shard, rows: usize, folder: &Path) {
+    let path = folder.join(shard.file());
+    let (path, folder) = (path.display(), folder.display());
+    note(&format!(
+        "shard {shard} is complete: {rows} rows in {path}. When all are: attnlab merge {folder} .. --out DIR"
+    ));
+}
+
+fn size(plan: &Plan, folder: &Path) -> String {
+    let trials: u64 = plan.cells.iter().map(|c| c.trials).sum();
+    let heaviest = plan.cells.iter().max_by_key(|c| c.memory);
+    let heaviest = heaviest
+        .filter(|c| c.memory > 0)
+        .map_or(String::new(), |c| {
+            format!(
+                ", at most {} a trial ({})",
+                memory::size(c.memory),
+                pairs(&c.shown)
+            )
+        });
+    let (cells, most) = (plan.cells.len(), if plan.stops() { "at most " } else { "" });
+    format!(
+        "{cells} cells, {most}{trials} trials{heaviest}; rows in {}",
+        folder.display()
+    )
+}
+
+/// How many cells have which verdict.
+fn tally(cells: &[CellSummary]) -> String {
+    let mut counts: BTreeMap<_, usize> = BTreeMap::new();
+    for cell in cells {
+        *counts.entry(cell.verdict).or_default() += 1;
+    }
+    let each = counts.iter().map(|(v, n)| format!("{n} {}", v.name()));
+    format!(
+        "{} cells: {}.",
+        cells.len(),
+        each.collect::<Vec<_>>().join(", ")
+    )
+}
