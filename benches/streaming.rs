@@ -13,6 +13,8 @@
 //! of them; a ratio is taken within each round, and its median and range over the rounds are
 //! printed. Nothing here is a test: a ratio below its goal is printed, not failed.
 
+mod race;
+
 use attnlab::attention::streaming::horizon::horizon_of_head;
 use attnlab::attention::streaming::{Blocks, Tile, for_each_tile};
 use attnlab::attention::{Mssa, Phi};
@@ -20,10 +22,10 @@ use attnlab::linalg::{Threads, gemm};
 use attnlab::rng::Streams;
 use attnlab::sample::Mixture;
 use ndarray::{Array2, ArrayView2, ShapeBuilder, s};
+use race::Race;
 use std::hint::black_box;
+use race::Race;
 use std::ops::Range;
-use std::sync::OnceLock;
-use std::time::Instant;
 
 /// AoT Theorem 1's φ.
 const THRESHOLDED: Phi = Phi::ThresholdedSoftmax { tau: 0.55 };
@@ -71,90 +73,6 @@ impl Size {
         let heads = (0..self.heads).map(|k| mixture.head(k, &streams)).collect();
         (mixture, heads)
     }
-}
-
-/// A name and the work to time.
-type Contender<'a> = (&'static str, Box<dyn FnMut() + 'a>);
-
-/// Seconds of every contender in every round.
-struct Race<'a> {
-    /// Seconds so far, by whichever clock the user asked for.
-    now: fn() -> f64,
-    contenders: Vec<Contender<'a>>,
-    seconds: Vec<Vec<f64>>,
-}
-
-impl<'a> Race<'a> {
-    fn new() -> Self {
-        let cpu = std::env::args().any(|a| a == "--cpu-time");
-        Race {
-            now: if cpu { cpu_seconds } else { wall_seconds },
-            contenders: vec![],
-            seconds: vec![],
-        }
-    }
-
-    fn add(&mut self, name: &'static str, run: impl FnMut() + 'a) {
-        self.contenders.push((name, Box::new(run)));
-        self.seconds.push(vec![]);
-    }
-
-    /// One round to warm up, then `rounds` that count.
-    fn run(&mut self, rounds: usize) {
-        for round in 0..=rounds {
-            for ((_, run), seconds) in self.contenders.iter_mut().zip(&mut self.seconds) {
-                let start = (self.now)();
-                run();
-                if round > 0 {
-                    seconds.push((self.now)() - start);
-                }
-            }
-        }
-    }
-
-    fn of(&self, name: &str) -> &[f64] {
-        let at = self.contenders.iter().position(|(n, _)| *n == name);
-        &self.seconds[at.unwrap_or_else(|| panic!("no contender {name}"))]
-    }
-
-    fn print_times(&self) {
-        for (name, _) in &self.contenders {
-            let (low, median, high) = spread(self.of(name).to_vec());
-            println!("  {name:<44} {median:8.3} s  [{low:.3}, {high:.3}]");
-        }
-    }
-
-    /// time(`a`) / time(`b`), round by round.
-    fn print_ratio(&self, label: &str, a: &str, b: &str, goal: &str) {
-        let ratios = self.of(a).iter().zip(self.of(b)).map(|(a, b)| a / b);
-        let (low, median, high) = spread(ratios.collect());
-        println!("  {label:<52} {median:6.2}  [{low:.2}, {high:.2}]  {goal}");
-    }
-}
-
-fn wall_seconds() -> f64 {
-    static START: OnceLock<Instant> = OnceLock::new();
-    START.get_or_init(Instant::now).elapsed().as_secs_f64()
-}
-
-/// Processor time of all threads of this process, from the Linux scheduler's own count.
-fn cpu_seconds() -> f64 {
-    let tasks = std::fs::read_dir("/proc/self/task").expect("--cpu-time needs Linux");
-    let nanoseconds = tasks.flatten().filter_map(|task| {
-        let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
-        text.split_whitespace().next()?.parse::<f64>().ok()
-    });
-    nanoseconds.sum::<f64>() / 1e9
-}
-
-/// Smallest, median and largest.
-fn spread(mut values: Vec<f64>) -> (f64, f64, f64) {
-    values.sort_by(f64::total_cmp);
-    (
-        values[0],
-        values[values.len() / 2],
-        values[values.len() - 1],
-    )
 }
 
 /// The products of a layer and nothing else, in panels of `width` columns on every thread: `all`

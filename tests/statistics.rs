@@ -2,7 +2,7 @@
 //! family-wise error, and the exact interval refuses the range in which it would not be exact.
 
 use attnlab::rng::Streams;
-use attnlab::stats::{binomial, holm, log_log_slope, mean, trials_for_lower_bound};
+use attnlab::stats::{Sequence, binomial, holm, log_log_slope, mean, trials_for_lower_bound};
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 
@@ -45,6 +45,86 @@ fn mean_and_slope_intervals_cover() {
         });
         log_log_slope(&x, &y, 0.95).unwrap().covers(-0.7)
     });
+}
+
+/// Of `runs` of up to `most` trials that hold with probability `q`, those in which the interval at
+/// some n lost sight of `q`: what someone sees who looks at every n and stops when it suits.
+fn ever_wrong(q: f64, runs: u64, most: u64, covers: impl Fn(u64, u64) -> bool) -> u64 {
+    let one = |t: &u64| {
+        let mut rng = rng("optional stopping", *t + (q * 1e4) as u64 * runs);
+        let mut held = 0;
+        (1..=most).any(|n| {
+            held += u64::from(rng.random::<f64>() < q);
+            !covers(held, n)
+        })
+    };
+    (0..runs).filter(one).count() as u64
+}
+
+/// The confidence sequence keeps its error rate whenever one stops; the interval of a fixed number
+/// of trials does not, and the same test notices.
+#[test]
+fn the_confidence_sequence_survives_optional_stopping() {
+    let (level, runs, most) = (0.9, 2000, 400);
+    let sequence = Sequence::new(level).unwrap();
+    for q in [0.02, 0.5, 0.97] {
+        // Whether the truth is in the interval, tested by the interval itself.
+        let covers = |held, n| sequence.interval(held, n).unwrap().covers(q);
+        let wrong = binomial(ever_wrong(q, runs, most, covers), runs, 1.0 - 2e-6).unwrap();
+        assert!(wrong.low <= 1.0 - level, "q = {q}: {wrong:?}");
+        // And it is not so wide as to be of no use: it is wrong sometimes.
+        assert!(wrong.high > 0.005, "q = {q}: {wrong:?}");
+    }
+    let fixed = |held, n| binomial(held, n, level).unwrap().covers(0.5);
+    let wrong = binomial(ever_wrong(0.5, 300, 200, fixed), 300, 1.0 - 2e-6).unwrap();
+    assert!(wrong.low > 1.0 - level, "{wrong:?}");
+}
+
+/// The rule that sweeps use: stop at the first multiple of `every` at which the interval is narrow.
+#[test]
+fn stopping_when_the_interval_is_narrow_keeps_its_level() {
+    let sequence = Sequence::new(0.9).unwrap();
+    for q in [0.05, 0.5, 0.9] {
+        covers(0.9, 2000, |t| {
+            let mut rng = rng("narrow", t + (q * 100.0) as u64 * 10_000);
+            let (mut held, mut n) = (0, 0);
+            loop {
+                held += (0..10).filter(|_| rng.random::<f64>() < q).count() as u64;
+                n += 10;
+                let e = sequence.interval(held, n).unwrap();
+                if e.high - e.low <= 0.25 || n == 1000 {
+                    return e.covers(q);
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn intervals_of_the_confidence_sequence() {
+    let sequence = Sequence::new(0.95).unwrap();
+    // mpmath.findroot on ln B(s + 1/2, n - s + 1/2) - ln B(1/2, 1/2) - ln(q^s (1-q)^(n-s)) + ln .05
+    for (s, n, low, high) in [
+        (18, 20, 0.591_270_244_168_080_6, 0.996_266_370_392_715_9),
+        (300, 1000, 0.248_983_388_549_399_4, 0.354_562_347_382_293_1),
+    ] {
+        let e = sequence.interval(s, n).unwrap();
+        assert!(
+            (e.low - low).abs() < 1e-11 && (e.high - high).abs() < 1e-11,
+            "{e:?}"
+        );
+        // By symmetry.
+        let mirrored = sequence.interval(n - s, n).unwrap();
+        assert!((mirrored.low + e.high - 1.0).abs() < 1e-11);
+    }
+    let none = sequence.interval(0, 10).unwrap();
+    assert!(none.low == 0.0 && none.high < 0.5);
+    // A first trial says next to nothing, and many say much.
+    assert!(sequence.interval(1, 1).unwrap().low < 0.03);
+    let many = sequence.interval(500_000, 1_000_000).unwrap();
+    assert!(many.high - many.low < 0.005);
+    assert!(sequence.interval(0, 0).is_err() && sequence.interval(3, 2).is_err());
+    assert!(Sequence::new(1.0).is_err());
 }
 
 /// Six true null hypotheses, two of them the same test twice: dependence must not matter.

@@ -187,11 +187,12 @@ pub fn figure(args: &FigureArgs, out: &mut Out) -> Result<Status> {
     for part in plan.parts(&found.rows) {
         let mut figures = part.experiment.figures(&part.rows)?;
         // A sweep over an experiment's settings has its figures once for each of them.
-        if !part.label.is_empty() {
-            for figure in &mut figures {
-                figure.name = format!("{}_{}", figure.name, part.label);
-                figure.title = format!("{} ({})", figure.title, part.label.replace('_', ", "));
-            }
+        for figure in figures.iter_mut().filter(|_| !part.label.is_empty()) {
+            let plain = |c: char| c.is_alphanumeric() || "=.-_".contains(c);
+            let words = part.label.split(|c| !plain(c)).filter(|w| !w.is_empty());
+            let suffix = words.collect::<Vec<_>>().join("_");
+            figure.name = format!("{}_{suffix}", figure.name);
+            figure.title = format!("{} ({})", figure.title, part.label);
         }
         list(&figure::write_all(&figures, &args.out)?, out)?;
     }

@@ -5,7 +5,6 @@ use super::bar::Bar;
 use super::input;
 use super::out::{Out, note};
 use crate::error::Result;
-use crate::format::pairs;
 use crate::run::grid::{GridOptions, RunReport};
 use crate::run::memory;
 use crate::run::store::Shard;
@@ -110,7 +109,8 @@ pub fn shard_done(shard: Shard, rows: usize, folder: &Path) {
     let path = folder.join(shard.file());
     let (path, folder) = (path.display(), folder.display());
     note(&format!(
-        "shard {shard} is complete: {rows} rows in {path}. When all are: attnlab merge {folder} .. --out DIR"
+        "shard {shard} is complete: {rows} rows in {path}. When all shards are: attnlab merge {folder} \
+         --out DIR (with the folders of the others, if they have their own)"
     ));
 }
 
@@ -120,11 +120,7 @@ fn size(plan: &Plan, folder: &Path) -> String {
     let heaviest = heaviest
         .filter(|c| c.memory > 0)
         .map_or(String::new(), |c| {
-            format!(
-                ", at most {} a trial ({})",
-                memory::size(c.memory),
-                pairs(&c.shown)
-            )
+            format!(", at most {} of memory a trial", memory::size(c.memory))
         });
     let (cells, most) = (plan.cells.len(), if plan.stops() { "at most " } else { "" });
     format!(

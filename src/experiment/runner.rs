@@ -49,28 +49,15 @@ pub fn run(
         shard: options.shard,
         force: options.force,
     };
-    with_grid(experiment, manifest, |grid| {
-        grid.run(out, options, progress)
-    })
-}
-
-/// Gives the grid that an experiment is to `then`.
-///
-/// # Errors
-/// When a cell cannot be made, and those of `then`.
-pub fn with_grid<T>(
-    experiment: &dyn Experiment,
-    manifest: Manifest,
-    then: impl FnOnce(&Grid) -> Result<T>,
-) -> Result<T> {
     let cells = cells(experiment)?;
     let params: Vec<Params> = cells.iter().map(|cell| cell.params.clone()).collect();
-    then(&Grid {
+    let grid = Grid {
         manifest,
         cells,
         trial: &|c, streams| experiment.trial(&params[c], streams),
         stopping: None,
-    })
+    };
+    grid.run(out, options, progress)
 }
 
 /// The cells of an experiment.

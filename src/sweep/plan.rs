@@ -41,7 +41,7 @@ struct Piece {
 pub struct Part<'a> {
     /// The experiment, with its settings.
     pub experiment: &'a dyn Experiment,
-    /// What the axes are for it, `clusters=2`; nothing for a run that is no sweep.
+    /// What the axes are for it, `clusters=2, dim=16`; nothing for a run that is no sweep.
     pub label: &'a str,
     /// Its rows.
     pub rows: Vec<Row>,
@@ -263,7 +263,7 @@ fn of_experiment(sweep: &Sweep, id: &str) -> Result<Plan> {
         }));
         pieces.push(Piece {
             experiment,
-            label: pairs(&shown).replace(" = ", "=").replace(", ", "_"),
+            label: pairs(&shown).replace(" = ", "="),
             cells: from..cells.len(),
         });
     }

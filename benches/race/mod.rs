@@ -1,0 +1,94 @@
+//! Contenders that take turns, round after round, so that whatever else the machine does strikes all
+//! of them; ratios are taken within a round.
+
+use std::sync::OnceLock;
+use std::time::Instant;
+
+/// A name and the work to time.
+type Contender<'a> = (&'static str, Box<dyn FnMut() + 'a>);
+
+/// Seconds of every contender in every round.
+pub struct Race<'a> {
+    /// Seconds so far, by whichever clock the user asked for.
+    now: fn() -> f64,
+    contenders: Vec<Contender<'a>>,
+    seconds: Vec<Vec<f64>>,
+}
+
+impl<'a> Race<'a> {
+    /// By wall-clock time, or by processor time after `--cpu-time`.
+    #[allow(clippy::new_without_default, reason = "a benchmark, no library")]
+    pub fn new() -> Self {
+        let cpu = std::env::args().any(|a| a == "--cpu-time");
+        Race {
+            now: if cpu { cpu_seconds } else { wall_seconds },
+            contenders: vec![],
+            seconds: vec![],
+        }
+    }
+
+    /// Another contender.
+    pub fn add(&mut self, name: &'static str, run: impl FnMut() + 'a) {
+        self.contenders.push((name, Box::new(run)));
+        self.seconds.push(vec![]);
+    }
+
+    /// One round to warm up, then `rounds` that count.
+    pub fn run(&mut self, rounds: usize) {
+        for round in 0..=rounds {
+            for ((_, run), seconds) in self.contenders.iter_mut().zip(&mut self.seconds) {
+                let start = (self.now)();
+                run();
+                if round > 0 {
+                    seconds.push((self.now)() - start);
+                }
+            }
+        }
+    }
+
+    /// Its seconds, round by round.
+    pub fn of(&self, name: &str) -> &[f64] {
+        let at = self.contenders.iter().position(|(n, _)| *n == name);
+        &self.seconds[at.unwrap_or_else(|| panic!("no contender {name}"))]
+    }
+
+    /// Median and range of every contender.
+    pub fn print_times(&self) {
+        for (name, _) in &self.contenders {
+            let (low, median, high) = spread(self.of(name).to_vec());
+            println!("  {name:<44} {median:8.3} s  [{low:.3}, {high:.3}]");
+        }
+    }
+
+    /// time(`a`) / time(`b`), round by round.
+    pub fn print_ratio(&self, label: &str, a: &str, b: &str, goal: &str) {
+        let ratios = self.of(a).iter().zip(self.of(b)).map(|(a, b)| a / b);
+        let (low, median, high) = spread(ratios.collect());
+        println!("  {label:<52} {median:6.3}  [{low:.3}, {high:.3}]  {goal}");
+    }
+}
+
+fn wall_seconds() -> f64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed().as_secs_f64()
+}
+
+/// Processor time of all threads of this process, from the Linux scheduler's own count.
+fn cpu_seconds() -> f64 {
+    let tasks = std::fs::read_dir("/proc/self/task").expect("--cpu-time needs Linux");
+    let nanoseconds = tasks.flatten().filter_map(|task| {
+        let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse::<f64>().ok()
+    });
+    nanoseconds.sum::<f64>() / 1e9
+}
+
+/// Smallest, median and largest.
+pub fn spread(mut values: Vec<f64>) -> (f64, f64, f64) {
+    values.sort_by(f64::total_cmp);
+    (
+        values[0],
+        values[values.len() / 2],
+        values[values.len() - 1],
+    )
+}

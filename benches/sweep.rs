@@ -1,0 +1,84 @@
+//! What the runner of a sweep costs beside the trials themselves, in one run:
+//!
+//! ```text
+//! cargo bench --bench sweep                  # 12 cells x 10 trials, N <= 1000, p <= 256, 7 rounds
+//! cargo bench --bench sweep -- --quick       # a small size, seconds: does it still run?
+//! cargo bench --bench sweep -- --cpu-time    # processor time of the contenders on one thread
+//! ```
+//!
+//! "Bare" is a loop over `Claim::trial` and nothing else; the sweep reads its folder, deals out the
+//! trials, and writes every row, the canonical file and the summary. Nothing here is a test: a ratio
+//! above its goal is printed, not failed.
+
+mod race;
+
+use attnlab::claim::registry;
+use attnlab::params::Params;
+use attnlab::rng::Streams;
+use attnlab::run::Silent;
+use attnlab::run::grid::GridOptions;
+use attnlab::sweep::{self, Plan, Sweep};
+use race::Race;
+use rayon::prelude::*;
+use std::hint::black_box;
+use std::path::Path;
+
+const MAP: &str = r#"
+claim = "aot.theorem1_bounded"
+trials = 10
+seed = 5
+[axes]
+tokens = [200, 1000]
+dim = [64, 256]
+delta = "c * sqrt(log(tokens) / dim)"
+c = [0.03, 0.06, 0.125]
+"#;
+
+const QUICK: &str = r#"
+claim = "aot.theorem1_bounded"
+trials = 3
+[axes]
+tokens = [100, 200]
+dim = [64]
+"#;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let has = |name: &str| arguments.iter().any(|a| a == name);
+    let (text, rounds) = if has("--quick") { (QUICK, 2) } else { (MAP, 7) };
+    let sweep = Sweep::parse(text, Path::new("bench")).expect("the sweep above is valid");
+    let plan = Plan::of_sweep(&sweep).expect("the sweep above can be run");
+    let claim = registry::find("aot.theorem1_bounded").expect("a registered claim");
+    let cells: Vec<&Params> = plan.cells.iter().map(|c| &c.params).collect();
+    let each = |c: usize| (0..plan.cells[c].trials).map(move |t| (c, t));
+    let all: Vec<(usize, u64)> = (0..cells.len()).flat_map(each).collect();
+    println!("{} cells, {} trials", cells.len(), all.len());
+
+    let trial = |(c, t): &(usize, u64)| {
+        let streams = Streams::new(sweep.seed, "aot.theorem1_bounded", cells[*c].cell(), *t);
+        black_box(claim.trial(cells[*c], &streams).expect("a trial"));
+    };
+    let run = || {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let options = GridOptions::default();
+        sweep::run(&sweep, folder.path(), options, &Silent).expect("the sweep");
+    };
+    let one = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+    let one = one.expect("one thread");
+    let mut race = Race::new();
+    race.add("bare, one thread", || one.install(|| all.iter().for_each(trial)));
+    race.add("sweep, one thread", || one.install(run));
+    // The threads of the sweep end with it, and with them what --cpu-time counts.
+    if !has("--cpu-time") {
+        race.add("bare, every thread", || all.par_iter().with_max_len(1).for_each(trial));
+        race.add("sweep, every thread", run);
+    }
+    race.run(rounds);
+    race.print_times();
+    let goal = "(goal <= 1.03)";
+    race.print_ratio("sweep / bare, one thread", "sweep, one thread", "bare, one thread", goal);
+    if !has("--cpu-time") {
+        let (a, b) = ("sweep, every thread", "bare, every thread");
+        race.print_ratio("sweep / bare, every thread", a, b, goal);
+    }
+}
