@@ -23,8 +23,8 @@ use attnlab::rng::Streams;
 use attnlab::sample::Mixture;
 use ndarray::{Array2, ArrayView2, ShapeBuilder, s};
 use race::Race;
-use std::hint::black_box;
 use race::Race;
+use std::hint::black_box;
 use std::ops::Range;
 
 /// AoT Theorem 1's φ.

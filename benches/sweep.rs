@@ -66,17 +66,26 @@ fn main() {
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build();
     let one = one.expect("one thread");
     let mut race = Race::new();
-    race.add("bare, one thread", || one.install(|| all.iter().for_each(trial)));
+    race.add("bare, one thread", || {
+        one.install(|| all.iter().for_each(trial))
+    });
     race.add("sweep, one thread", || one.install(run));
     // The threads of the sweep end with it, and with them what --cpu-time counts.
     if !has("--cpu-time") {
-        race.add("bare, every thread", || all.par_iter().with_max_len(1).for_each(trial));
+        race.add("bare, every thread", || {
+            all.par_iter().with_max_len(1).for_each(trial)
+        });
         race.add("sweep, every thread", run);
     }
     race.run(rounds);
     race.print_times();
     let goal = "(goal <= 1.03)";
-    race.print_ratio("sweep / bare, one thread", "sweep, one thread", "bare, one thread", goal);
+    race.print_ratio(
+        "sweep / bare, one thread",
+        "sweep, one thread",
+        "bare, one thread",
+        goal,
+    );
     if !has("--cpu-time") {
         let (a, b) = ("sweep, every thread", "bare, every thread");
         race.print_ratio("sweep / bare, every thread", a, b, goal);

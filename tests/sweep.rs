@@ -36,7 +36,9 @@ layers = 6
 /// The same with cells that may stop.
 fn stopping() -> String {
     let trials = MAP.replace("trials = 12", "trials = 40\nbeyond_hypotheses = \"judge\"");
-    let trials = trials.replace("theorem1_bounded", "theorem1").replace("layers = 6", "layers = 7");
+    let trials = trials
+        .replace("theorem1_bounded", "theorem1")
+        .replace("layers = 6", "layers = 7");
     trials + "[stop]\nwidth = 0.45\nevery = 4\n"
 }
 
