@@ -123,9 +123,12 @@ impl Grid<'_> {
         progress.resume(run.resumed);
         let done = run.every_round();
         progress.finish();
-        let computed = run.computed.load(Ordering::Relaxed);
-        let resumed = run.resumed;
-        done?;
+        done.map_err(|e| match e {
+            // Counted again: trials that were under way have ended since.
+            Error::Stopped { .. } => run.stopped(),
+            e => e,
+        })?;
+        let (resumed, computed) = (run.resumed, run.computed.load(Ordering::Relaxed));
         let rows = store.finish(&self.hashes())?;
         Ok(RunReport {
             rows,
@@ -317,9 +320,7 @@ impl<'a> Run<'a> {
     /// One trial, from streams to its row in the file.
     fn one(&self, c: usize, trial: u64) -> Result<()> {
         if self.progress.stopped() {
-            let done = self.resumed + self.computed.load(Ordering::Relaxed);
-            let all = self.all;
-            return Err(Error::Stopped { done, all });
+            return Err(self.stopped());
         }
         let (grid, cell) = (self.grid, &self.grid.cells[c]);
         let manifest = &grid.manifest;
@@ -337,6 +338,13 @@ impl<'a> Run<'a> {
             self.cell_done();
         }
         Ok(())
+    }
+
+    fn stopped(&self) -> Error {
+        Error::Stopped {
+            done: self.resumed + self.computed.load(Ordering::Relaxed),
+            all: self.all,
+        }
     }
 
     fn cell_done(&self) {
