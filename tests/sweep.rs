@@ -557,7 +557,7 @@ fn bad_files_are_refused_by_name() {
         ),
         (
             &format!("{lemma}[axes]\ndim = {{ from = 0, to = 4, steps = 2, scale = \"log\" }}"),
-            "axes.dim.from = 0.0 is not allowed: > 0 on a logarithmic scale",
+            "axes.dim.from = 0 is not allowed: > 0 on a logarithmic scale",
         ),
         (
             &format!("{lemma}[axes]\ndim = {{ from = 1, to = 4, steps = 2, scale = \"cubic\" }}"),
@@ -577,11 +577,11 @@ fn bad_files_are_refused_by_name() {
         ),
         (
             &format!("{lemma}[axes]\ndim = [10, -1]"),
-            "cell (dim = -1): dim = -1 is not allowed: a whole number >= 1",
+            "cell (dim = -1): dim = -1 is not allowed: a whole number from 1 to 100000000",
         ),
         (
             &format!("{lemma}[axes]\ndim = [10, nan]"),
-            "cell (dim = nan): dim = \"nan\" is not allowed: a whole number >= 1",
+            "cell (dim = nan): dim = \"nan\" is not allowed: a whole number from 1 to 100000000",
         ),
         (
             &format!("{lemma}[stop]\nevery = 5"),
