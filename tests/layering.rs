@@ -14,7 +14,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("params", &["rng"]),
     ("linalg", &["rng"]),
     ("stats", &["special"]),
-    ("sample", &["rng", "linalg", "special"]),
+    // Denoising prompts are drawn from the laws whose Bayes optima `theory` has.
+    ("sample", &["rng", "linalg", "special", "theory"]),
     ("attention", &["linalg", "special"]),
     ("measure", &["rng", "linalg", "sample", "attention"]),
     // Closed forms: no randomness, so neither `rng` nor `sample`.

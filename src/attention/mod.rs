@@ -6,9 +6,11 @@ pub mod mhsa;
 pub mod mssa;
 pub mod network;
 pub mod nonlinearity;
+pub mod one_layer;
 pub mod streaming;
 
 pub use mhsa::Mhsa;
 pub use mssa::{Mask, Mssa};
 pub use network::unroll;
 pub use nonlinearity::Phi;
+pub use one_layer::{linear_attention, softmax_attention};

@@ -26,6 +26,15 @@ mod aot_softmax_rate;
 mod aot_tau_interval;
 mod aot_theorem1;
 mod aot_theorem1_bounded;
+mod denoise_clusters;
+mod denoise_prop1;
+mod denoise_prop2;
+mod denoise_prop3;
+mod denoise_prop4;
+mod denoise_setting;
+mod denoise_small_argument;
+mod denoise_theorem3_1;
+mod denoise_theorem3_2;
 
 pub use crate::params::{self, Domain, Params, Schema, Spec};
 pub use outcome::{Outcome, Promise, Relation, Witness};

@@ -14,6 +14,14 @@ use super::aot_softmax_rate::SoftmaxRate;
 use super::aot_tau_interval::TauInterval;
 use super::aot_theorem1::Theorem1;
 use super::aot_theorem1_bounded::Theorem1Bounded;
+use super::denoise_clusters::UnequalClusters;
+use super::denoise_prop1::Prop1;
+use super::denoise_prop2::{Prop2Loss, Prop2Mean};
+use super::denoise_prop3::Prop3;
+use super::denoise_prop4::{Prop4, Prop4Limit};
+use super::denoise_small_argument::{LemmaF1, PropF2};
+use super::denoise_theorem3_1::{Theorem31, Theorem31Finite};
+use super::denoise_theorem3_2::{Theorem32, Theorem32Rate};
 use crate::error::{Error, Result};
 
 /// All claims, in the order in which the papers print them.
@@ -39,6 +47,23 @@ pub fn claims() -> Vec<Box<dyn Claim>> {
         Box::new(TauInterval::default()),
         Box::new(Eq35::default()),
         Box::new(MssaIsMhsa::default()),
+        Box::new(Prop1::default()),
+        Box::new(Prop2Mean::default()),
+        Box::new(Prop2Loss::PRINTED),
+        Box::new(Prop2Loss::CORRECTED),
+        Box::new(Prop3::INTEGRAL),
+        Box::new(Prop3::PRINTED),
+        Box::new(Prop3::CORRECTED),
+        Box::new(Prop4::default()),
+        Box::new(Prop4Limit::default()),
+        Box::new(UnequalClusters::PRINTED),
+        Box::new(UnequalClusters::CORRECTED),
+        Box::new(Theorem31::default()),
+        Box::new(Theorem31Finite::default()),
+        Box::new(Theorem32::default()),
+        Box::new(Theorem32Rate::default()),
+        Box::new(LemmaF1::default()),
+        Box::new(PropF2::default()),
     ]
 }
 

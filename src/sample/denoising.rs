@@ -196,9 +196,7 @@ impl Denoising {
         let mut rng = streams.part("task", 0);
         let dimension = |dim: Dimension| match dim {
             Dimension::Fixed(d) => d,
-            Dimension::Drawn { low, high } => {
-                streams.part("dimension", 0).random_range(low..=high)
-            }
+            Dimension::Drawn { low, high } => streams.part("dimension", 0).random_range(low..=high),
         };
         Ok(match &self.family {
             Family::Subspace { dim, sigma0_2 } => {
@@ -245,34 +243,30 @@ impl Denoising {
     pub fn draw(&self, streams: &Streams) -> Result<Prompt> {
         let prior = self.draw_prior(streams)?;
         let context = draw_tokens(&prior, self.context, &mut streams.part("context", 0))?;
-        let (target, query) = self.draw_query(&prior, streams, 0)?;
+        let (targets, queries) = self.draw_queries(&prior, 1, streams)?;
         Ok(Prompt {
             prior,
             context,
-            target,
-            query,
+            target: targets.column(0).to_owned(),
+            query: queries.column(0).to_owned(),
         })
     }
 
-    /// Query number `index` of a trial, as (clean, corrupted); number 0 is the prompt's.
+    /// `count` queries of a trial: clean tokens and their corrupted forms, both (n, count). The first
+    /// is the prompt's.
     ///
     /// # Errors
     /// As [`draw_tokens`].
-    pub fn draw_query(
+    pub fn draw_queries(
         &self,
         prior: &Prior,
+        count: usize,
         streams: &Streams,
-        index: u64,
-    ) -> Result<(Array1<f64>, Array1<f64>)> {
-        let target = draw_tokens(prior, 1, &mut streams.part("query", index))?;
-        let target = target.column(0).to_owned();
-        let scale = self.sigma_z2.sqrt();
-        let mut rng = streams.part("noise", index);
-        let query = target.mapv(|x| {
-            let g: f64 = StandardNormal.sample(&mut rng);
-            x + scale * g
-        });
-        Ok((target, query))
+    ) -> Result<(Array2<f64>, Array2<f64>)> {
+        let targets = draw_tokens(prior, count, &mut streams.part("query", 0))?;
+        let noise = normal_matrix(prior.ambient(), count, &mut streams.part("noise", 0));
+        let queries = &targets + noise * self.sigma_z2.sqrt();
+        Ok((targets, queries))
     }
 }
 

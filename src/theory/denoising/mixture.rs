@@ -61,7 +61,13 @@ impl Clusters {
             };
             self.weights[a].ln() + normaliser - 0.5 * distance2(query, mean) / total
         };
-        let mut logs: Vec<f64> = self.means.columns().into_iter().enumerate().map(one).collect();
+        let mut logs: Vec<f64> = self
+            .means
+            .columns()
+            .into_iter()
+            .enumerate()
+            .map(one)
+            .collect();
         softmax(&mut logs);
         logs
     }
@@ -151,12 +157,20 @@ pub fn two_cluster_mmse(n: usize, radius: f64, weight: f64, sigma0_2: f64, sigma
     // Var(+-R | y) = 4 R^2 p (1 - p); its mean is the integral of w f_+ (1-w) f_- / (w f_+ + (1-w) f_-)
     // times 4 R^2, in units t of sqrt(total).
     let density = |t: f64| {
-        let (up, down) = ((-0.5 * (t - lambda).powi(2)).exp(), (-0.5 * (t + lambda).powi(2)).exp());
+        let (up, down) = (
+            (-0.5 * (t - lambda).powi(2)).exp(),
+            (-0.5 * (t + lambda).powi(2)).exp(),
+        );
         let sum = weight * up + other * down;
-        if sum == 0.0 { 0.0 } else { weight * up * other * down / sum }
+        if sum == 0.0 {
+            0.0
+        } else {
+            weight * up * other * down / sum
+        }
     };
     let reach = lambda + 14.0;
-    let overlap = integrate(density, -reach, reach, 0.5, 1e-13) / (2.0 * std::f64::consts::PI).sqrt();
+    let overlap =
+        integrate(density, -reach, reach, 0.5, 1e-13) / (2.0 * std::f64::consts::PI).sqrt();
     n as f64 * sigma0_2 * sigma_z2 / total
         + (sigma_z2 / total).powi(2) * 4.0 * radius * radius * overlap
 }

@@ -5,7 +5,7 @@ use super::spherical::SphericalClusters;
 use super::{linear, positive, sphere};
 use crate::error::{Error, Result};
 use crate::linalg::orthonormality_defect;
-use ndarray::{Array1, Array2, ArrayView1};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 
 /// $p_X$: what the tokens of one prompt are drawn from.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +40,8 @@ impl Prior {
         match self {
             Prior::Gaussian { basis, variances } => {
                 if variances.len() != basis.ncols() {
-                    let expected = format!("one variance per column of the basis ({})", basis.ncols());
+                    let expected =
+                        format!("one variance per column of the basis ({})", basis.ncols());
                     return Err(Error::shape("variances", variances.len(), expected));
                 }
                 for (i, v) in variances.iter().enumerate() {
@@ -110,6 +111,16 @@ impl Prior {
         }
     }
 
+    /// [`Prior::project`] for queries in columns (n, M).
+    pub fn project_all(&self, queries: ArrayView2<f64>) -> Array2<f64> {
+        match self {
+            Prior::Gaussian { basis, .. } | Prior::Sphere { basis, .. } => {
+                basis.dot(&basis.t().dot(&queries))
+            }
+            _ => queries.to_owned(),
+        }
+    }
+
     /// The Bayes-optimal prediction $\mathbb E[X | \tilde X = \tilde x]$.
     ///
     /// # Errors
@@ -176,7 +187,11 @@ fn orthonormal(basis: &Array2<f64>) -> Result<()> {
     // QR leaves some n rounding errors; a basis written with ten digits is accepted.
     if defect.is_nan() || defect > 1e-9 {
         let allowed = "columns must be orthonormal: take the Q of a QR decomposition";
-        return Err(Error::invalid("largest entry of |U^T U - I|", defect, allowed));
+        return Err(Error::invalid(
+            "largest entry of |U^T U - I|",
+            defect,
+            allowed,
+        ));
     }
     Ok(())
 }

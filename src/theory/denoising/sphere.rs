@@ -38,7 +38,8 @@ pub fn shrinkage_printed(d: usize, radius: f64, sigma_z2: f64, norm: f64) -> f64
 fn radial_mean(d: usize, radius: f64, sigma_z2: f64, g: impl Fn(f64) -> f64) -> f64 {
     let (m, lambda) = (d as f64 + 1.0, radius / sigma_z2.sqrt());
     let density = |t: f64| {
-        let ln = ln_chi_density(m, t) - 0.5 * lambda * lambda + ln_sphere_mean(order(d), lambda * t);
+        let ln =
+            ln_chi_density(m, t) - 0.5 * lambda * lambda + ln_sphere_mean(order(d), lambda * t);
         ln.exp() * g(t)
     };
     // The law of t has a standard deviation below 1 around at most sqrt(lambda^2 + m), and growth
@@ -118,13 +119,7 @@ fn quadratic(d: usize, context: f64, radius: f64, sigma_z2: f64) -> (f64, f64, f
 }
 
 /// Expected loss of linear attention (3) with $\alpha\beta = \gamma$ at `context` clean tokens, exact.
-pub fn linear_attention_mse(
-    d: usize,
-    context: f64,
-    radius: f64,
-    sigma_z2: f64,
-    gamma: f64,
-) -> f64 {
+pub fn linear_attention_mse(d: usize, context: f64, radius: f64, sigma_z2: f64, gamma: f64) -> f64 {
     let (a, b, c) = quadratic(d, context, radius, sigma_z2);
     (a * gamma - 2.0 * b) * gamma + c
 }

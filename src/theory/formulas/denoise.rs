@@ -10,7 +10,8 @@ use ndarray::Array1;
 use serde_json::{Value, json};
 
 /// What follows from Wick's theorem in `theory::denoising::linear`.
-const LINEAR: &str = "Denoising Theorem 3.1, Eq. (3), derived in attnlab::theory::denoising::linear";
+const LINEAR: &str =
+    "Denoising Theorem 3.1, Eq. (3), derived in attnlab::theory::denoising::linear";
 
 pub(super) fn formulas() -> Vec<Formula> {
     [linear_formulas(), sphere_formulas(), cluster_formulas()]
@@ -114,7 +115,11 @@ fn sphere_formulas() -> Vec<Formula> {
             doc: "the same with sigma_Z in the argument, as Eq. (A.4) prints it",
             source: "Denoising Proposition 3, Eq. (A.4) as printed",
             schema: || schema(&[SPHERE_D, R, SIGMAZ, NORM]),
-            value: |p| with_sphere(p, |d, r, s| sphere::shrinkage_printed(d, r, s, p.f64("norm"))),
+            value: |p| {
+                with_sphere(p, |d, r, s| {
+                    sphere::shrinkage_printed(d, r, s, p.f64("norm"))
+                })
+            },
         },
         Formula {
             id: "denoise.sphere_mmse",
@@ -162,7 +167,9 @@ fn sphere_formulas() -> Vec<Formula> {
             },
             value: |p| {
                 let (context, gamma) = (p.f64("L"), p.f64("gamma"));
-                with_sphere(p, |d, r, s| sphere::linear_attention_mse(d, context, r, s, gamma))
+                with_sphere(p, |d, r, s| {
+                    sphere::linear_attention_mse(d, context, r, s, gamma)
+                })
             },
         },
     ]
@@ -208,7 +215,11 @@ fn cluster_formulas() -> Vec<Formula> {
                     radius: p.f64("R"),
                 };
                 let x = Array1::from(p.vector("x"));
-                Ok(json!(clusters.posterior_mean(x.view(), p.f64("sigma_z2"))?.to_vec()))
+                Ok(json!(
+                    clusters
+                        .posterior_mean(x.view(), p.f64("sigma_z2"))?
+                        .to_vec()
+                ))
             },
         },
     ]
@@ -226,10 +237,22 @@ const SPHERE_D: Entry = (
 );
 const L: Entry = ("L", Domain::Whole(1, 1 << 53), "number of clean tokens");
 const R: Entry = ("R", Domain::POSITIVE, "radius");
-const SIGMA0: Entry = ("sigma0_2", Domain::POSITIVE, "variance of the tokens per component");
+const SIGMA0: Entry = (
+    "sigma0_2",
+    Domain::POSITIVE,
+    "variance of the tokens per component",
+);
 const SIGMA0_OR_ZERO: Entry = ("sigma0_2", Domain::NON_NEGATIVE, "variance of each cluster");
-const SIGMAZ: Entry = ("sigma_z2", Domain::POSITIVE, "variance of the noise per component");
-const NORM: Entry = ("norm", Domain::NON_NEGATIVE, "|P x~|, length of the projected query");
+const SIGMAZ: Entry = (
+    "sigma_z2",
+    Domain::POSITIVE,
+    "variance of the noise per component",
+);
+const NORM: Entry = (
+    "norm",
+    Domain::NON_NEGATIVE,
+    "|P x~|, length of the projected query",
+);
 const ORDER: Entry = (
     "order",
     Domain::Number {
@@ -254,10 +277,22 @@ const ARGUMENT: Entry = (
 const ANY: Domain = Domain::FINITE;
 const AT_LEAST_ZERO: Domain = Domain::NON_NEGATIVE;
 const ABOVE_ZERO: Domain = Domain::POSITIVE;
-const MEANS: Entry = ("means", Domain::Matrix(&ANY), "centres, one row per cluster");
-const WEIGHTS: Entry = ("weights", Domain::Vector(&AT_LEAST_ZERO), "one per cluster, sum 1");
+const MEANS: Entry = (
+    "means",
+    Domain::Matrix(&ANY),
+    "centres, one row per cluster",
+);
+const WEIGHTS: Entry = (
+    "weights",
+    Domain::Vector(&AT_LEAST_ZERO),
+    "one per cluster, sum 1",
+);
 const WEIGHT: Entry = ("weight", Domain::OPEN_UNIT, "weight of the first cluster");
-const VARIANCES: Entry = ("variances", Domain::Vector(&AT_LEAST_ZERO), "one per cluster");
+const VARIANCES: Entry = (
+    "variances",
+    Domain::Vector(&AT_LEAST_ZERO),
+    "one per cluster",
+);
 const VARIANCES_POSITIVE: Entry = (
     "variances",
     Domain::Vector(&ABOVE_ZERO),
@@ -273,7 +308,13 @@ const QUERY: Entry = ("x", Domain::Vector(&ANY), "the query x~");
 /// γ, by default the best one.
 const GAMMA: fn(fn(&Params) -> f64) -> Spec = |best| {
     let doc = "product alpha beta of the attention weights";
-    Spec::derived("gamma", Domain::FINITE, "the best gamma at this L", best, doc)
+    Spec::derived(
+        "gamma",
+        Domain::FINITE,
+        "the best gamma at this L",
+        best,
+        doc,
+    )
 };
 
 /// No defaults: a closed form is asked at parameters that one means.
