@@ -169,6 +169,19 @@ impl Claim for Prop2Loss {
         }
     }
 
+    fn discrepancy(&self) -> Option<Discrepancy> {
+        (!self.shrunk).then_some(Discrepancy {
+            printed: "(A.2) gives the loss of $P\\tilde X$ as $d\\sigma_0^2\\sigma_Z^2/(\\sigma_0^2 + \
+                      \\sigma_Z^2)$.",
+            witness: "At the paper's $d = 8$, $\\sigma_0^2 = 2$, $\\sigma_Z^2 = 1$ the mean loss of \
+                      $P\\tilde X$ is 1.5 times the printed 5.33.",
+            range: "All parameters: the ratio is $1 + \\sigma_Z^2/\\sigma_0^2$.",
+            correction: "$\\mathbb{E}\\|P\\tilde X - X\\|^2 = d\\sigma_Z^2$. The printed value is the loss \
+                         of the shrunk projection (A.1), as the proof has it \
+                         (`denoise.prop2_loss_corrected`).",
+        })
+    }
+
     fn schema(&self) -> Schema {
         vec![
             spec("n", 16),

@@ -71,7 +71,7 @@ impl Claim for Prop3 {
             corrected: Some(
                 "The argument is $R\\|\\tilde X_\\parallel\\|/\\sigma_Z^2$, as in the proof in \
                  Appendix C.2; the two agree only at $\\sigma_Z = 1$. At $d = 8$, $R = 1$, \
-                 $\\sigma_Z^2 = 0.1$ the printed form raises the loss by a fifth.",
+                 $\\sigma_Z^2 = 0.1$ the printed form raises the loss by 23 %.",
             ),
         };
         match self.form {
@@ -100,6 +100,18 @@ impl Claim for Prop3 {
                 ..bessel
             },
         }
+    }
+
+    fn discrepancy(&self) -> Option<Discrepancy> {
+        (self.form == Form::Printed).then_some(Discrepancy {
+            printed: "(A.4) divides $R\\|\\tilde X_\\parallel\\|$ by $\\sigma_Z$.",
+            witness: "At $d = 8$, $R = 1$, $\\sigma_Z^2 = 0.1$ and $\\|\\tilde X_\\parallel\\| = 1.38$ the \
+                      printed coefficient is 0.414 and the posterior mean's 0.744; the printed predictor \
+                      loses 0.0357 per component of 16, the Bayes optimum 0.0290.",
+            range: "Every $\\sigma_Z \\ne 1$; at $\\sigma_Z = 1$ the two agree.",
+            correction: "Divide by $\\sigma_Z^2$, as the proof in Appendix C.2 does \
+                         (`denoise.prop3_bessel_corrected`).",
+        })
     }
 
     fn schema(&self) -> Schema {
