@@ -5,8 +5,8 @@
 //! $\gamma = \alpha\beta$ and $\hat\Sigma = \frac1L \sum_t X_t X_t^T$. Wick's theorem gives
 //! $\mathbb E[\hat\Sigma B \hat\Sigma] = (1 + \tfrac1L)\Sigma B\Sigma + \tfrac1L \mathrm{tr}(\Sigma B)\Sigma$
 //! for symmetric $B$, and with $B = \Sigma + \sigma_Z^2 I$ the exact loss at every $L$ and $\gamma$:
-//! $$\gamma^2\left[(1 + \tfrac1L)(s_3 + \sigma_Z^2 s_2) + \tfrac1L s_1 (s_2 + \sigma_Z^2 s_1)\right]
-//!   - 2\gamma s_2 + s_1, \qquad s_k = \sum_i \lambda_i^k.$$
+//! $$s_1 - 2\gamma s_2 + \gamma^2\left[(1 + \tfrac1L)(s_3 + \sigma_Z^2 s_2)
+//! \mathbin{+} \tfrac1L s_1 (s_2 + \sigma_Z^2 s_1)\right], \qquad s_k = \sum_i \lambda_i^k.$$
 //! The functions for equal variances are this with $s_k = d\,\sigma_0^{2k}$.
 
 /// Factor of $P\tilde x$ in the Bayes optimum (A.1): $\sigma_0^2 / (\sigma_0^2 + \sigma_Z^2)$.

@@ -22,7 +22,7 @@ pub fn order(d: usize) -> f64 {
 /// ```
 /// // scipy: integral of e^{k cos t} cos t sin^7 t over that of e^{k cos t} sin^7 t, k = 13.8
 /// let f = attnlab::theory::denoising::sphere::shrinkage(8, 1.0, 0.1, 1.38);
-/// assert!((f - 0.743565578400909).abs() < 1e-14);
+/// assert!((f - 0.743565578600909).abs() < 1e-14);
 /// ```
 pub fn shrinkage(d: usize, radius: f64, sigma_z2: f64, norm: f64) -> f64 {
     radius * bessel_ratio(order(d), radius * norm / sigma_z2)
