@@ -264,7 +264,7 @@ fn formulas_have_their_known_values() {
             16.0 / 3.0,
             1e-13,
         ),
-        // scipy: ive(4.5, 13.8) / ive(3.5, 13.8)
+        // mpmath: besseli(4.5, 13.8) / besseli(3.5, 13.8)
         (
             "denoise.sphere_shrinkage",
             json!({"d": 8, "R": 1, "sigma_z2": 0.1, "norm": 1.38}),

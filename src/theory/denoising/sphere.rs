@@ -20,7 +20,7 @@ pub fn order(d: usize) -> f64 {
 /// equation divides by $\sigma_Z$ instead.
 ///
 /// ```
-/// // scipy: integral of e^{k cos t} cos t sin^7 t over that of e^{k cos t} sin^7 t, k = 13.8
+/// // mpmath: besseli(4.5, 13.8) / besseli(3.5, 13.8)
 /// let f = attnlab::theory::denoising::sphere::shrinkage(8, 1.0, 0.1, 1.38);
 /// assert!((f - 0.743565578600909).abs() < 1e-14);
 /// ```
