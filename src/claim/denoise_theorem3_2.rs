@@ -169,7 +169,7 @@ impl Claim for Theorem32 {
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {
-        // The exponent of one draw of nested contexts has a standard deviation of about .35.
+        // The exponent of one draw of nested contexts has a standard deviation of about .23.
         200
     }
 
