@@ -14,12 +14,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("params", &["rng"]),
     ("linalg", &["rng"]),
     ("stats", &["special"]),
+    // Closed forms: no randomness, so neither `rng` nor `sample`.
+    ("theory", &["params", "special", "linalg", "stats"]),
     // Denoising prompts are drawn from the laws whose Bayes optima `theory` has.
     ("sample", &["rng", "linalg", "special", "theory"]),
     ("attention", &["linalg", "special"]),
     ("measure", &["rng", "linalg", "sample", "attention"]),
-    // Closed forms: no randomness, so neither `rng` nor `sample`.
-    ("theory", &["params", "special", "linalg", "stats"]),
     ("dynamics", &["linalg", "attention", "measure", "theory"]),
     ("claim", &BELOW_CLAIM),
     ("run", &BELOW_RUN),
