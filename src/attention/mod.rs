@@ -2,6 +2,7 @@
 //! by term: they are the reference. [`streaming`] is the fast path, tested against them.
 
 pub mod horizon;
+pub mod memory;
 pub mod mhsa;
 pub mod mssa;
 pub mod network;

@@ -1,6 +1,6 @@
 //! Clusters of unequal variance: Denoising, Appendix C.3, as printed and corrected.
 
-use super::denoise_setting::{clusters_by_definition, problem, same, spec};
+use super::denoise_setting::{accurate, clusters_by_definition, problem, same, spec};
 use super::*;
 use crate::sample::denoising::{Denoising, Family};
 use crate::theory::denoising::Prior;
@@ -119,7 +119,16 @@ impl Claim for UnequalClusters {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        problem_of(params).validate()
+        let problem = problem_of(params);
+        problem.validate()?;
+        for (a, v) in params.vector("variances").iter().enumerate() {
+            accurate(&problem, &format!("variances[{a}]"), *v)?;
+        }
+        accurate(&problem, "sigma_z2", problem.sigma_z2)
+    }
+
+    fn memory(&self, params: &Params) -> u64 {
+        problem_of(params).memory(1)
     }
 
     fn expected(&self, params: &Params) -> VerdictKind {

@@ -53,6 +53,12 @@ impl Claim for Prop2Mean {
         subspace(params).validate()
     }
 
+    fn memory(&self, params: &Params) -> u64 {
+        // The covariance in all n dimensions, and its eigenvectors.
+        let n = params.usize("n") as u64;
+        subspace(params).memory(1) + 8 * 6 * n * n
+    }
+
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let (s0, sz) = (params.f64("sigma0_2"), params.f64("sigma_z2"));
         let prompt = subspace(params).draw(streams)?;
@@ -194,6 +200,10 @@ impl Claim for Prop2Loss {
 
     fn validate(&self, params: &Params) -> Result<()> {
         subspace(params).validate()
+    }
+
+    fn memory(&self, params: &Params) -> u64 {
+        subspace(params).memory(params.usize("queries"))
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {

@@ -1,6 +1,6 @@
 //! Spheres: Denoising, Proposition 3, (A.3) and (A.4), as printed and corrected.
 
-use super::denoise_setting::{average, problem, same, spec};
+use super::denoise_setting::{accurate, average, problem, same, spec};
 use super::*;
 use crate::sample::denoising::{Denoising, Dimension, Family};
 use crate::theory::denoising::{Prior, bessel_ratio, sphere};
@@ -124,7 +124,14 @@ impl Claim for Prop3 {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        problem_of(params).validate()
+        let problem = problem_of(params);
+        problem.validate()?;
+        accurate(&problem, "sigma_z2", problem.sigma_z2)
+    }
+
+    fn memory(&self, params: &Params) -> u64 {
+        // The rule holds its points (n,), two per angle.
+        problem_of(params).memory(1) + 16 * ANGLES as u64 * params.usize("n") as u64
     }
 
     fn expected(&self, params: &Params) -> VerdictKind {

@@ -1,6 +1,6 @@
 //! Clusters of equal variance and norm: Denoising, Proposition 4, (A.5) and (A.6).
 
-use super::denoise_setting::{IDENTITY, average, clusters_by_definition, problem, same, spec};
+use super::denoise_setting::{IDENTITY, accurate, average, clusters_by_definition, problem, same, spec};
 use super::*;
 use crate::sample::denoising::{Denoising, Family};
 use crate::theory::denoising::Prior;
@@ -82,7 +82,14 @@ impl Claim for Prop4 {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        problem_of(params, params.f64("sigma0_2")).validate()
+        let problem = problem_of(params, params.f64("sigma0_2"));
+        problem.validate()?;
+        accurate(&problem, "sigma0_2", params.f64("sigma0_2"))?;
+        accurate(&problem, "sigma_z2", problem.sigma_z2)
+    }
+
+    fn memory(&self, params: &Params) -> u64 {
+        problem_of(params, 0.0).memory(1)
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -159,7 +166,13 @@ impl Claim for Prop4Limit {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        problem_of(params, 0.0).validate()
+        let problem = problem_of(params, 0.0);
+        problem.validate()?;
+        accurate(&problem, "sigma_z2", problem.sigma_z2)
+    }
+
+    fn memory(&self, params: &Params) -> u64 {
+        problem_of(params, 0.0).memory(1)
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {

@@ -2,6 +2,7 @@
 //! its definition, computed by brute force and without any of the closed forms that are checked.
 
 use super::{Domain, Outcome, Relation, Spec, Witness};
+use crate::error::{Error, Result};
 use crate::sample::denoising::{Denoising, Family};
 use crate::stats::log_log_slope;
 use ndarray::{Array1, ArrayView1, ArrayView2};
@@ -21,6 +22,9 @@ pub fn spec(name: &'static str, default: impl Into<serde_json::Value>) -> Spec {
         ),
         "L" => (whole, "number of clean tokens"),
         "K" => (Domain::Whole(1, 1000), "number of clusters"),
+        "steps" => (Domain::Whole(1, 10_000), "steps of descent (8)"),
+        "alpha" => (Domain::POSITIVE, "α, scale of W_PV"),
+        "beta" => (Domain::POSITIVE, "β, scale of W_KQ"),
         "queries" => (whole, "queries per trial"),
         "R" => (Domain::POSITIVE, "radius"),
         "sigma0_2" => (
@@ -70,6 +74,41 @@ pub fn value(value: f64, witness: Witness) -> Outcome {
 /// zero or not finite.
 pub fn exponent(at: &[f64], errors: &[f64]) -> f64 {
     log_log_slope(at, errors, 0.95).map_or(f64::NAN, |slope| slope.value)
+}
+
+/// The derivative of `f` at 0 by the five-point rule, with an error of order h⁴: for functions that
+/// change over lengths of one, h = 0.01 leaves 1e-9.
+pub fn derivative(f: impl Fn(f64) -> Array1<f64>, h: f64) -> Array1<f64> {
+    let pair = |h: f64| f(h) - f(-h);
+    (pair(h) * 8.0 - pair(2.0 * h)) / (12.0 * h)
+}
+
+/// Largest ratio of squared lengths to the least variance for which the brute-force integrals keep
+/// [`IDENTITY`]: exponents of that size carry 1e-16 of it as an error.
+const MOST_CONTRAST: f64 = 1e6;
+
+/// Refuses a problem whose posterior cannot be integrated by brute force to [`IDENTITY`].
+///
+/// # Errors
+/// Names the variance.
+pub fn accurate(problem: &Denoising, name: &str, variance: f64) -> Result<()> {
+    let n = problem.ambient as f64;
+    let tokens = match &problem.family {
+        Family::Sphere { radius, .. } => radius * radius,
+        Family::Clusters {
+            radius, variances, ..
+        } => radius * radius + n * variances.iter().copied().fold(0.0, f64::max),
+        _ => 0.0,
+    };
+    let least = (tokens + n * problem.sigma_z2) / MOST_CONTRAST;
+    if variance >= least {
+        return Ok(());
+    }
+    let allowed = format!(
+        "at least {least:e} here: below that the integral that defines the posterior mean is not \
+         accurate enough to compare a formula with"
+    );
+    Err(Error::invalid(name, variance, allowed))
 }
 
 /// $E[X|\tilde x]$ for Gaussian clusters by its definition, the ratio of two integrals over

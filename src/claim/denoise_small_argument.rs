@@ -4,13 +4,14 @@ use super::denoise_setting::{exponent, problem, spec, value};
 use super::*;
 use crate::attention::{Phi, softmax_attention};
 use crate::linalg::normal_matrix;
-use crate::sample::denoising::{Denoising, Dimension, Family};
+use crate::sample::denoising::{Denoising, Dimension, Family, Prompt};
 use crate::witness;
-use ndarray::{Array1, Axis};
+use ndarray::{Array1, Array2, Axis};
 
 /// The order of a remainder is measured at these arguments: small enough for the next order to move
-/// it by less than a tenth of the band, large enough for rounding not to show (1e-16 against 1e-8).
-const SMALL: [f64; 3] = [1e-2, 1e-3, 1e-4];
+/// it by less than a tenth of the band, large enough for rounding not to show (1e-15 against 1e-10
+/// for softmax, 1e-11 against 1e-4 for attention, whose leading term is 1/ε).
+const SMALL: [f64; 3] = [1e-3, 1e-4, 1e-5];
 
 /// A measured order and the printed one agree within this; orders are whole numbers.
 const ORDER_BAND: f64 = 0.05;
@@ -148,7 +149,7 @@ impl Claim for PropF2 {
             kind: Kind::Law,
             expected: VerdictKind::Supported,
             corrected: Some(
-                "Holds; the remainder is $\\epsilon c + O(\\epsilon^2)$ with $c = \\frac{1}{2L} W_{PV} \
+                "Holds; the remainder is $\\epsilon c + O(\\epsilon^2)$ (`denoise.prop_f2_coefficient`) with $c = \\frac{1}{2L} W_{PV} \
                  \\sum_t X_t[(v_t - \\bar v)^2 - \\frac1L\\sum_s (v_s - \\bar v)^2]$, $v_t = \\langle X_t, \
                  W_{KQ}\\tilde X\\rangle$.",
             ),
@@ -164,33 +165,16 @@ impl Claim for PropF2 {
         sphere(params).validate()
     }
 
+    fn memory(&self, params: &Params) -> u64 {
+        attention_memory(params)
+    }
+
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let (n, length) = (params.usize("n"), params.usize("L") as f64);
-        let prompt = sphere(params).draw(streams)?;
-        let (x, query) = (&prompt.context, &prompt.query);
-        let w_pv = normal_matrix(n, n, &mut streams.part("w_pv", 0));
-        let w_kq = normal_matrix(n, n, &mut streams.part("w_kq", 0));
-        let mean = x.sum_axis(Axis(1)) / length;
-        let v = x.t().dot(&w_kq.dot(query));
-        let centre = v.sum() / length;
-        let shift = if self.uncentred { 0.0 } else { centre };
-        let first = w_pv.dot(&x.dot(&v.mapv(|v| v - shift))) / length;
-        let spread = v.mapv(|v| (v - centre).powi(2));
-        let spread = &spread - spread.sum() / length;
-        let coefficient = norm(&(w_pv.dot(&x.dot(&spread)) / (2.0 * length)));
-        let remainder = |epsilon: &f64| {
-            let (pv, kq) = (&w_pv / *epsilon, &w_kq * *epsilon);
-            let exact = softmax_attention(x.view(), pv.view(), kq.view(), query.view());
-            norm(&(exact - w_pv.dot(&mean) / *epsilon - &first))
-        };
-        let errors: Vec<f64> = SMALL.iter().map(remainder).collect();
+        let expansion = Expansion::draw(params, streams, self.uncentred)?;
+        let errors: Vec<f64> = SMALL.iter().map(|e| expansion.remainder(*e)).collect();
         Ok(value(
             exponent(&SMALL, &errors),
-            witness! {
-                "epsilon" => SMALL.to_vec(),
-                "remainder" => errors,
-                "coefficient_of_epsilon" => coefficient,
-            },
+            witness! { "epsilon" => SMALL.to_vec(), "remainder" => errors },
         ))
     }
 
@@ -219,6 +203,145 @@ impl Claim for PropF2 {
             ),
         ]
     }
+}
+
+/// The constant of that remainder.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PropF2Coefficient {
+    /// The mutant: without the factor 1/2.
+    whole: bool,
+    /// The mutant: without subtracting the mean square.
+    uncentred: bool,
+}
+
+/// Where the coefficient is read off: the next order is 1e-4 of it, up to constants.
+const EPSILON: f64 = 1e-4;
+/// Those constants, the ratio of the third to the second cumulant of the scores, are below 100.
+const COEFFICIENT_BAND: f64 = 0.01;
+
+impl Claim for PropF2Coefficient {
+    fn card(&self) -> Card {
+        Card {
+            id: "denoise.prop_f2_coefficient",
+            paper: Paper::Denoising,
+            equation: "Proposition F.2, Eq. (A.18), the remainder",
+            title: "The remainder between softmax and linear attention, with its constant",
+            statement: "Derived here: the $O(\\epsilon)$ of (A.18) is $\\epsilon c + O(\\epsilon^2)$ with \
+                        $c = \\frac{1}{2L} W_{PV} \\sum_t X_t[(v_t - \\bar v)^2 - \\frac1L\\sum_s (v_s - \
+                        \\bar v)^2]$, $v_t = \\langle X_t, W_{KQ}\\tilde X\\rangle$.",
+            kind: Kind::Law,
+            expected: VerdictKind::Supported,
+            corrected: None,
+        }
+    }
+
+    fn schema(&self) -> Schema {
+        PropF2::default().schema()
+    }
+
+    fn validate(&self, params: &Params) -> Result<()> {
+        PropF2::default().validate(params)
+    }
+
+    fn memory(&self, params: &Params) -> u64 {
+        attention_memory(params)
+    }
+
+    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
+        let expansion = Expansion::draw(params, streams, false)?;
+        let mut coefficient = expansion.coefficient(self.uncentred);
+        if self.whole {
+            coefficient *= 2.0;
+        }
+        let remainder = expansion.remainder(EPSILON);
+        Ok(value(
+            remainder / (EPSILON * coefficient),
+            witness! { "remainder_over_epsilon" => remainder / EPSILON, "coefficient" => coefficient },
+        ))
+    }
+
+    fn promise(&self, _params: &Params) -> Promise {
+        Promise::MeanIn(1.0 - COEFFICIENT_BAND, 1.0 + COEFFICIENT_BAND)
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        let right = PropF2Coefficient::default();
+        vec![
+            Mutant::new(
+                "whole",
+                "1/L in place of 1/(2L)",
+                PropF2Coefficient {
+                    whole: true,
+                    ..right
+                },
+            ),
+            Mutant::new(
+                "uncentred",
+                "without the mean of the squares",
+                PropF2Coefficient {
+                    uncentred: true,
+                    ..right
+                },
+            ),
+        ]
+    }
+}
+
+/// A prompt with weights, and what (A.18) says of it.
+struct Expansion {
+    prompt: Prompt,
+    w_pv: Array2<f64>,
+    w_kq: Array2<f64>,
+    /// $W_{PV}\bar X$.
+    mean: Array1<f64>,
+    /// The second term of (A.18).
+    first: Array1<f64>,
+    /// $v_t - \bar v$.
+    centred: Array1<f64>,
+}
+
+impl Expansion {
+    fn draw(params: &Params, streams: &Streams, uncentred: bool) -> Result<Self> {
+        let (n, length) = (params.usize("n"), params.usize("L") as f64);
+        let prompt = sphere(params).draw(streams)?;
+        let x = &prompt.context;
+        let w_pv = normal_matrix(n, n, &mut streams.part("w_pv", 0));
+        let w_kq = normal_matrix(n, n, &mut streams.part("w_kq", 0));
+        let v = x.t().dot(&w_kq.dot(&prompt.query));
+        let centre = v.sum() / length;
+        let centred = v.mapv(|v| v - centre);
+        let weights = if uncentred { &v } else { &centred };
+        Ok(Expansion {
+            mean: w_pv.dot(&x.sum_axis(Axis(1))) / length,
+            first: w_pv.dot(&x.dot(weights)) / length,
+            prompt,
+            w_pv,
+            w_kq,
+            centred,
+        })
+    }
+
+    /// Norm of what (A.18) leaves out at ε.
+    fn remainder(&self, epsilon: f64) -> f64 {
+        let (pv, kq) = (&self.w_pv / epsilon, &self.w_kq * epsilon);
+        let (x, query) = (self.prompt.context.view(), self.prompt.query.view());
+        let exact = softmax_attention(x, pv.view(), kq.view(), query);
+        norm(&(exact - &self.mean / epsilon - &self.first))
+    }
+
+    /// Norm of c.
+    fn coefficient(&self, uncentred: bool) -> f64 {
+        let length = self.centred.len() as f64;
+        let mut spread = self.centred.mapv(|v| v * v);
+        if !uncentred {
+            spread -= spread.sum() / length;
+        }
+        norm(&(self.w_pv.dot(&self.prompt.context.dot(&spread)) / (2.0 * length)))
+    }
+}
+
+fn attention_memory(params: &Params) -> u64 {
+    sphere(params).memory(1) + 32 * (params.usize("n") as u64).pow(2)
 }
 
 fn norm(v: &Array1<f64>) -> f64 {

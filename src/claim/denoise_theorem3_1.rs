@@ -74,6 +74,10 @@ impl Claim for Theorem31 {
         subspace(params, params.usize("L")).validate()
     }
 
+    fn memory(&self, params: &Params) -> u64 {
+        subspace(params, params.usize("L") << (DOUBLINGS - 1)).memory(params.usize("queries"))
+    }
+
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let (s0, sz) = (params.f64("sigma0_2"), params.f64("sigma_z2"));
         let gamma = match self {
@@ -183,6 +187,10 @@ impl Claim for Theorem31Finite {
 
     fn validate(&self, params: &Params) -> Result<()> {
         subspace(params, params.usize("L")).validate()
+    }
+
+    fn memory(&self, params: &Params) -> u64 {
+        subspace(params, params.usize("L")).memory(params.usize("queries"))
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {

@@ -4,10 +4,10 @@ use super::denoise_setting::{exponent, spec, value};
 use super::denoise_theorem3_1::{DOUBLINGS, EXPONENT_BAND};
 use super::*;
 use crate::attention::Phi;
-use crate::sample::denoising::{Denoising, Dimension, Family};
+use crate::sample::denoising::{Denoising, Dimension, Family, Prompt};
 use crate::theory::denoising::{Prior, sphere};
 use crate::witness;
-use ndarray::{Array1, Array2, ArrayView2, s};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 
 /// The laws that the claim is tried on.
 const LAWS: [&str; 3] = ["sphere", "points", "spherical-clusters"];
@@ -45,15 +45,53 @@ fn problem_of(params: &Params, law: &str, context: usize) -> Denoising {
     }
 }
 
-/// $\alpha X\,\mathrm{softmax}(\beta X^T\tilde x)$ for every query (n, M).
-fn attend(context: ArrayView2<f64>, alpha: f64, beta: f64, queries: &Array2<f64>) -> Array2<f64> {
-    let mut out = Array2::zeros(queries.dim());
-    for (query, mut column) in queries.columns().into_iter().zip(out.columns_mut()) {
-        let mut weights = (context.t().dot(&query) * beta).to_vec();
-        Phi::Softmax.apply(&mut weights);
-        column.assign(&(context.dot(&Array1::from(weights)) * alpha));
+/// Softmax attention $X\,\mathrm{softmax}(\beta X^T\tilde x)$ with the first `lengths[i]` tokens of the
+/// context (n, L), lengths ascending. The exponentials are shared.
+pub(super) fn nested_attention(
+    context: ArrayView2<f64>,
+    beta: f64,
+    query: ArrayView1<f64>,
+    lengths: &[usize],
+) -> Vec<Array1<f64>> {
+    let scores = context.t().dot(&query) * beta;
+    let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let (mut sum, mut weighted) = (0.0, Array1::<f64>::zeros(query.len()));
+    let mut found = vec![];
+    for (t, token) in context.columns().into_iter().enumerate() {
+        let w = (scores[t] - largest).exp();
+        sum += w;
+        weighted.scaled_add(w, &token);
+        if lengths.get(found.len()) == Some(&(t + 1)) {
+            found.push(&weighted / sum);
+        }
     }
-    out
+    found
+}
+
+/// The context lengths of a rate.
+pub(super) fn doublings(shortest: usize) -> Vec<usize> {
+    (0..DOUBLINGS).map(|doubling| shortest << doubling).collect()
+}
+
+/// The exponent of L in the mean squared distance between attention with nested contexts and its
+/// `limits` (n, M), and the distances.
+pub(super) fn rate(
+    context: ArrayView2<f64>,
+    (alpha, beta): (f64, f64),
+    queries: ArrayView2<f64>,
+    limits: ArrayView2<f64>,
+    lengths: &[usize],
+) -> (f64, Vec<f64>) {
+    let mut errors = vec![0.0; lengths.len()];
+    for (query, limit) in queries.columns().into_iter().zip(limits.columns()) {
+        let found = nested_attention(context, beta, query, lengths);
+        for (error, found) in errors.iter_mut().zip(found) {
+            let distance = found * alpha - limit;
+            *error += distance.dot(&distance) / queries.ncols() as f64;
+        }
+    }
+    let at: Vec<f64> = lengths.iter().map(|l| *l as f64).collect();
+    (exponent(&at, &errors), errors)
 }
 
 fn optimum(prior: &Prior, queries: &Array2<f64>, sigma_z2: f64) -> Result<Array2<f64>> {
@@ -62,11 +100,6 @@ fn optimum(prior: &Prior, queries: &Array2<f64>, sigma_z2: f64) -> Result<Array2
         column.assign(&prior.posterior_mean(query, sigma_z2)?);
     }
     Ok(best)
-}
-
-fn mean_distance2(found: &Array2<f64>, best: &Array2<f64>) -> f64 {
-    let sum: f64 = found.iter().zip(best).map(|(a, b)| (a - b).powi(2)).sum();
-    sum / found.ncols() as f64
 }
 
 /// (6) converges to the Bayes optimum for three laws on spheres.
@@ -124,6 +157,11 @@ impl Claim for Theorem32 {
         problem_of(params, params.text("law"), 1).validate()
     }
 
+    fn memory(&self, params: &Params) -> u64 {
+        let longest = params.usize("L") << (DOUBLINGS - 1);
+        problem_of(params, params.text("law"), longest).memory(params.usize("queries"))
+    }
+
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let s = params.f64("sigma_z2");
         let law = match self.variant {
@@ -140,28 +178,14 @@ impl Claim for Theorem32 {
         } else {
             1.0
         };
-        let shortest = params.usize("L");
-        let problem = problem_of(params, law, shortest << (DOUBLINGS - 1));
+        let lengths = doublings(params.usize("L"));
+        let problem = problem_of(params, law, lengths[lengths.len() - 1]);
         let prompt = problem.draw(streams)?;
         let (_, queries) = problem.draw_queries(&prompt.prior, params.usize("queries"), streams)?;
         let best = optimum(&prompt.prior, &queries, s)?;
-        let (mut lengths, mut errors) = (vec![], vec![]);
-        for doubling in 0..DOUBLINGS {
-            let length = shortest << doubling;
-            let found = attend(
-                prompt.context.slice(s![.., ..length]),
-                alpha,
-                beta,
-                &queries,
-            );
-            lengths.push(length as f64);
-            errors.push(mean_distance2(&found, &best));
-        }
-        let (first, last) = (errors[0], errors[errors.len() - 1]);
-        Ok(value(
-            exponent(&lengths, &errors),
-            witness! { "error2_at_L" => first, "error2_at_16_L" => last },
-        ))
+        let (context, scales) = (prompt.context.view(), (alpha, beta));
+        let (slope, errors) = rate(context, scales, queries.view(), best.view(), &lengths);
+        Ok(value(slope, witness! { "L" => lengths, "error2" => errors }))
     }
 
     fn promise(&self, _params: &Params) -> Promise {
@@ -189,6 +213,24 @@ impl Claim for Theorem32 {
             ),
         ]
     }
+}
+
+/// The squared error of (6) at one query, with its part across the projected query replaced by the
+/// mean of that part given all components along it (Rao-Blackwell): the same expectation with less
+/// scatter. Across, the tokens are independent and symmetric, so only their own squares stay,
+/// $\sum_t w_t^2 (R^2 - u_t^2)$ with $u_t$ the component along and $w_t$ the softmax weight.
+fn across_averaged(prompt: &Prompt, query: ArrayView1<f64>, best: ArrayView1<f64>, s: f64) -> f64 {
+    let projected = prompt.prior.project(query);
+    let direction = &projected / projected.dot(&projected).sqrt();
+    let mut weights = (prompt.context.t().dot(&query) / s).to_vec();
+    Phi::Softmax.apply(&mut weights);
+    let (mut along, mut across) = (-best.dot(&direction), 0.0);
+    for (w, token) in weights.iter().zip(prompt.context.columns()) {
+        let u = token.dot(&direction);
+        along += w * u;
+        across += w * w * (token.dot(&token) - u * u);
+    }
+    along * along + across
 }
 
 /// The constant of that rate on a sphere, by the delta method.
@@ -236,16 +278,20 @@ impl Claim for Theorem32Rate {
         problem_of(params, "sphere", 1).validate()
     }
 
+    fn memory(&self, params: &Params) -> u64 {
+        problem_of(params, "sphere", params.usize("L")).memory(params.usize("queries"))
+    }
+
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let (s, length) = (params.f64("sigma_z2"), params.usize("L"));
         let problem = problem_of(params, "sphere", length);
         let prompt = problem.draw(streams)?;
         let (_, queries) = problem.draw_queries(&prompt.prior, params.usize("queries"), streams)?;
         let best = optimum(&prompt.prior, &queries, s)?;
-        let error2 = mean_distance2(
-            &attend(prompt.context.view(), 1.0, 1.0 / s, &queries),
-            &best,
-        );
+        let mut error2 = 0.0;
+        for (query, best) in queries.columns().into_iter().zip(best.columns()) {
+            error2 += across_averaged(&prompt, query, best, s) / queries.ncols() as f64;
+        }
         Ok(value(
             length as f64 * error2,
             witness! { "L_times_error2" => length as f64 * error2 },

@@ -14,12 +14,17 @@ use super::aot_softmax_rate::SoftmaxRate;
 use super::aot_tau_interval::TauInterval;
 use super::aot_theorem1::Theorem1;
 use super::aot_theorem1_bounded::Theorem1Bounded;
+use super::denoise_any_beta::AnyBeta;
 use super::denoise_clusters::UnequalClusters;
+use super::denoise_energy::{OneStep, OneStepWins};
+use super::denoise_fig6::Minimum;
+use super::denoise_hopfield::{LinearStep, PositiveDefinite};
+use super::denoise_jacobian::{Condition, Jacobian};
 use super::denoise_prop1::Prop1;
 use super::denoise_prop2::{Prop2Loss, Prop2Mean};
 use super::denoise_prop3::Prop3;
 use super::denoise_prop4::{Prop4, Prop4Limit};
-use super::denoise_small_argument::{LemmaF1, PropF2};
+use super::denoise_small_argument::{LemmaF1, PropF2, PropF2Coefficient};
 use super::denoise_theorem3_1::{Theorem31, Theorem31Finite};
 use super::denoise_theorem3_2::{Theorem32, Theorem32Rate};
 use crate::error::{Error, Result};
@@ -64,6 +69,18 @@ pub fn claims() -> Vec<Box<dyn Claim>> {
         Box::new(Theorem32Rate::default()),
         Box::new(LemmaF1::default()),
         Box::new(PropF2::default()),
+        Box::new(PropF2Coefficient::default()),
+        Box::new(AnyBeta::default()),
+        Box::new(OneStep::default()),
+        Box::new(OneStepWins::default()),
+        Box::new(Minimum::PRINTED),
+        Box::new(Minimum::LIMIT),
+        Box::new(LinearStep::default()),
+        Box::new(PositiveDefinite::PRINTED),
+        Box::new(PositiveDefinite::CORRECTED),
+        Box::new(Jacobian::default()),
+        Box::new(Condition::PRINTED),
+        Box::new(Condition::CORRECTED),
     ]
 }
 

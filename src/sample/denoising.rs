@@ -28,6 +28,16 @@ pub enum Dimension {
     },
 }
 
+impl Dimension {
+    /// The largest that can occur.
+    pub fn largest(self) -> usize {
+        match self {
+            Dimension::Fixed(d) => d,
+            Dimension::Drawn { high, .. } => high,
+        }
+    }
+}
+
 /// What is drawn anew for every task.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Family {
@@ -152,6 +162,22 @@ impl Denoising {
                 self.validate_clusters("concentrations", w, concentrations, *radius)
             }
         }
+    }
+
+    /// Bytes that drawing a prompt with this many queries holds at its peak.
+    pub fn memory(&self, queries: usize) -> u64 {
+        let frame = match &self.family {
+            Family::Subspace { dim, .. } => dim.largest(),
+            Family::Sphere { dim, .. } => dim.largest().saturating_add(1),
+            Family::Anisotropic { variances } => variances.len(),
+            Family::Clusters { weights, .. } | Family::SphericalClusters { weights, .. } => {
+                weights.len()
+            }
+        };
+        // A frame beside the normals and the factorisation that it comes from; tokens beside their
+        // coefficients; targets, noise and queries.
+        let columns = 4 * frame as u64 + 2 * self.context as u64 + 4 * queries as u64;
+        columns.saturating_mul(8 * self.ambient as u64)
     }
 
     fn validate_dim(&self, dim: Dimension, least: usize) -> Result<()> {

@@ -70,3 +70,18 @@ pub fn excess_rate(d: usize, sigma0_2: f64, sigma_z2: f64) -> f64 {
     let d = d as f64;
     d * (d + 1.0) * sigma0_2 * shrinkage(sigma0_2, sigma_z2)
 }
+
+/// The context length from which the energy (A.23) of linear attention is positive definite, in the
+/// limit of large d: $\lambda_{\max}$ of $\frac1L XX^T$ lies at $\sigma_0^2(1 + \sqrt{d/L})^2$
+/// (Marchenko-Pastur), which is below $\sigma_0^2 + \sigma_Z^2$ for
+/// $L > d/(\sqrt{1 + \sigma_Z^2/\sigma_0^2} - 1)^2$.
+///
+/// ```
+/// let l = attnlab::theory::denoising::linear::definite_from(8, 2.0, 1.0);
+/// assert!((l - 8.0 / (1.5_f64.sqrt() - 1.0).powi(2)).abs() < 1e-10); // 158.4
+/// ```
+pub fn definite_from(d: usize, sigma0_2: f64, sigma_z2: f64) -> f64 {
+    let noise = sigma_z2 / sigma0_2;
+    // √(1+x) - 1 without cancellation.
+    d as f64 / (noise / ((1.0 + noise).sqrt() + 1.0)).powi(2)
+}

@@ -120,6 +120,26 @@ impl Clusters {
     }
 }
 
+impl Clusters {
+    /// The mean of the mixture tilted by $e^{\beta\langle x, q\rangle}$:
+    /// $\sum_a p_a (\mu_a + \beta\sigma_a^2 q)$ with
+    /// $p_a \propto w_a e^{\beta\langle\mu_a, q\rangle + \beta^2\sigma_a^2\|q\|^2/2}$.
+    pub(super) fn tilted_mean(&self, query: ArrayView1<f64>, beta: f64) -> Result<Array1<f64>> {
+        self.validate()?;
+        let norm2 = query.dot(&query);
+        let one = |(a, mean): (usize, ArrayView1<f64>)| {
+            self.weights[a].ln()
+                + beta * mean.dot(&query)
+                + 0.5 * beta * beta * self.variances[a] * norm2
+        };
+        let means = self.means.columns().into_iter().enumerate();
+        let mut p: Vec<f64> = means.map(one).collect();
+        softmax(&mut p);
+        let variance: f64 = p.iter().zip(&self.variances).map(|(p, v)| p * v).sum();
+        Ok(self.means.dot(&Array1::from(p)) + &query * (beta * variance))
+    }
+}
+
 /// (A.5), for clusters of equal variance $\sigma_0^2$ and equal norm: the shrunk query plus softmax
 /// attention over the centres with inverse temperature $1/(\sigma_0^2 + \sigma_Z^2)$. With
 /// `sigma0_2` = 0 this is (A.6). The norms are *not* checked: that they must be equal is a

@@ -25,23 +25,8 @@ pub use bessel::{bessel_ratio, bessel_ratio_complement, ln_sphere_mean};
 pub use predictor::Predictor;
 pub use prior::Prior;
 
+pub(crate) use crate::error::{non_negative, positive};
 use crate::error::{Error, Result};
-
-/// Refuses a variance that is not a finite number > 0.
-pub(crate) fn positive(name: &str, value: f64) -> Result<()> {
-    if value > 0.0 && value.is_finite() {
-        return Ok(());
-    }
-    Err(Error::invalid(name, value, "a finite number > 0"))
-}
-
-/// Refuses a variance that is not a finite number >= 0.
-pub(crate) fn non_negative(name: &str, value: f64) -> Result<()> {
-    if value >= 0.0 && value.is_finite() {
-        return Ok(());
-    }
-    Err(Error::invalid(name, value, "a finite number >= 0"))
-}
 
 /// How far from 1 a sum of weights may be: what weights written with ten digits leave.
 const WEIGHT_SUM: f64 = 1e-9;

@@ -164,6 +164,43 @@ impl Prior {
         }
     }
 
+    /// What softmax attention $X\,\mathrm{softmax}(\beta X^T\tilde x)$ tends to as $L \to \infty$: the
+    /// mean of $p_X$ tilted by $e^{\beta\langle x, \tilde x\rangle}$.
+    ///
+    /// On a sphere with $\beta = 1/\sigma_Z^2$ this is the posterior mean (Theorem 3.2). For Gaussian
+    /// tokens it is $\beta\Sigma\tilde x$ at *every* β: softmax attention then is linear attention,
+    /// not only for small arguments. For Gaussian clusters it is attention over the centres plus
+    /// $\beta\sigma_a^2\tilde x$, which makes the residual of (A.5) without a skip connection.
+    ///
+    /// # Errors
+    /// As [`Prior::validate`]; when the query has another length or is not finite, or β is not.
+    ///
+    /// ```
+    /// use attnlab::theory::denoising::Prior;
+    /// use ndarray::{array, Array1};
+    /// let line = Prior::Gaussian { basis: array![[1.0], [0.0]], variances: vec![2.0] };
+    /// let query = Array1::from(vec![3.0, 5.0]);
+    /// assert_eq!(line.attention_limit(query.view(), 0.5)?, array![3.0, 0.0]);
+    /// # Ok::<(), attnlab::Error>(())
+    /// ```
+    pub fn attention_limit(&self, query: ArrayView1<f64>, beta: f64) -> Result<Array1<f64>> {
+        if !beta.is_finite() {
+            return Err(Error::invalid("beta", beta, "a finite number"));
+        }
+        check_query(query, self.ambient())?;
+        match self {
+            Prior::Gaussian { basis, variances } => {
+                self.validate()?;
+                let c = basis.t().dot(&query) * ArrayView1::from(variances) * beta;
+                Ok(basis.dot(&c))
+            }
+            Prior::Clusters(clusters) => clusters.tilted_mean(query, beta),
+            _ if beta == 0.0 => Ok(self.mean()),
+            // The tilt is that of a posterior, of which |x| is no part on a sphere.
+            _ => self.posterior_mean((&query * beta.signum()).view(), 1.0 / beta.abs()),
+        }
+    }
+
     /// The Bayes loss $\mathbb E\,\mathrm{tr\,Cov}(X|\tilde X)$, where a closed form or a quadrature
     /// gives it: None for clusters in general position.
     pub fn bayes_loss(&self, sigma_z2: f64) -> Option<f64> {

@@ -68,6 +68,16 @@ fn linear_formulas() -> Vec<Formula> {
             },
         },
         Formula {
+            id: "denoise.linear_definite_from",
+            doc: "context length from which the energy of linear attention is positive definite, large d",
+            source: "Denoising Eq. (A.23), derived in attnlab::theory::denoising::linear",
+            schema: || schema(&[D, SIGMA0, SIGMAZ]),
+            value: |p| {
+                let (s0, sz) = (p.f64("sigma0_2"), p.f64("sigma_z2"));
+                Ok(linear::definite_from(p.usize("d"), s0, sz).into())
+            },
+        },
+        Formula {
             id: "denoise.anisotropic_mmse",
             doc: "Bayes loss of a Gaussian on a subspace with these variances along it",
             source: "Denoising Proposition 2 along each axis",
