@@ -58,7 +58,7 @@ const BELOW_RUN: [&str; 11] = [
     "dynamics",
     "claim",
 ];
-const BELOW_EXPERIMENT: [&str; 13] = [
+const BELOW_EXPERIMENT: [&str; 14] = [
     "params",
     "special",
     "rng",
@@ -72,6 +72,7 @@ const BELOW_EXPERIMENT: [&str; 13] = [
     "claim",
     "run",
     "figure",
+    "format",
 ];
 const BELOW_CLI: [&str; 16] = [
     "params",

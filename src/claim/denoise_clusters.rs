@@ -87,7 +87,8 @@ impl Claim for UnequalClusters {
     fn discrepancy(&self) -> Option<Discrepancy> {
         (self.form == Form::Printed).then_some(Discrepancy {
             printed: "Appendix C.3 weights cluster $a$ by $w_a ((\\sigma_Z^2 + \\sigma_a^2)/\\sigma_a^2)^{n/2} \
-                      e^{\\dots}$.",
+                      e^{\\dots}$. (The text after it says \"variances $\\sigma_a^2 = \\sigma_0$\", which is \
+                      to be $\\sigma_0^2$.)",
             witness: "Three clusters in $\\mathbb{R}^3$ with variances 0.05, 0.2 and 0.5: the printed \
                       posterior mean differs from the integral that defines it, for every query drawn.",
             range: "Unequal variances. With equal ones the factor cancels, so (A.5) and (A.6) stand.",

@@ -103,15 +103,29 @@ impl Claim for Prop3 {
     }
 
     fn discrepancy(&self) -> Option<Discrepancy> {
-        (self.form == Form::Printed).then_some(Discrepancy {
-            printed: "(A.4) divides $R\\|\\tilde X_\\parallel\\|$ by $\\sigma_Z$.",
-            witness: "At $d = 8$, $R = 1$, $\\sigma_Z^2 = 0.1$ and $\\|\\tilde X_\\parallel\\| = 1.38$ the \
-                      printed coefficient is 0.414 and the posterior mean's 0.744; the printed predictor \
-                      loses 0.0357 per component of 16, the Bayes optimum 0.0290.",
-            range: "Every $\\sigma_Z \\ne 1$; at $\\sigma_Z = 1$ the two agree.",
-            correction: "Divide by $\\sigma_Z^2$, as the proof in Appendix C.2 does \
-                         (`denoise.prop3_bessel_corrected`).",
-        })
+        match self.form {
+            Form::Integral => Some(Discrepancy {
+                printed: "The statement holds for the uniform law on a sphere of dimension $d$, in $d + 1$ \
+                          dimensions. Two sentences describe another law: Section 2 calls $p_X$ of case 2 an \
+                          isotropic Gaussian (a sentence of case 1), and Appendix B.2.2 samples points of \
+                          fixed norm in $\\mathbb{R}^d$, which form a sphere of dimension $d - 1$.",
+                witness: "The orders of the sphere of dimension $d - 1$ are the mutant `lower-orders` of \
+                          `denoise.prop3_bessel_corrected`, refuted in every draw.",
+                range: "Everywhere.",
+                correction: "Sample in $\\mathbb{R}^{d+1}$, as the authors' code does.",
+            }),
+            Form::Printed => Some(Discrepancy {
+                printed: "(A.4) divides $R\\|\\tilde X_\\parallel\\|$ by $\\sigma_Z$.",
+                witness: "At $d = 8$, $R = 1$, $\\sigma_Z^2 = 0.1$ and $\\|\\tilde X_\\parallel\\| = 1.38$ \
+                          the printed coefficient is 0.414 and the posterior mean's 0.744; the printed \
+                          predictor loses 0.0357 per component of 16, the Bayes optimum 0.0290.",
+                range: "Every $\\sigma_Z \\ne 1$; at $\\sigma_Z = 1$ the two agree.",
+                correction: "Divide by $\\sigma_Z^2$, as the proof in Appendix C.2 does \
+                             (`denoise.prop3_bessel_corrected`). The authors' code has another formula, \
+                             with orders $d - 1/2$ and $d - 3/2$: the mutant `code-orders`.",
+            }),
+            _ => None,
+        }
     }
 
     fn schema(&self) -> Schema {
