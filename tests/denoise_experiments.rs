@@ -6,7 +6,10 @@ use attnlab::run::{Row, Silent};
 
 fn configured(id: &str, set: &str) -> Box<dyn Experiment> {
     let set = set.parse().unwrap();
-    experiment::find(id).unwrap().configure(true, None, &set).unwrap()
+    experiment::find(id)
+        .unwrap()
+        .configure(true, None, &set)
+        .unwrap()
 }
 
 fn rows(experiment: &dyn Experiment) -> Vec<Row> {
@@ -17,7 +20,11 @@ fn rows(experiment: &dyn Experiment) -> Vec<Row> {
     let written = figure::write_all(&figures, folder.path()).unwrap();
     assert_eq!(written.len(), 3 * figures.len());
     for figure in &figures {
-        assert!(!figure.caption.contains("NaN") && !figure.caption.contains("inf"), "{}", figure.caption);
+        assert!(
+            !figure.caption.contains("NaN") && !figure.caption.contains("inf"),
+            "{}",
+            figure.caption
+        );
     }
     report.rows
 }
@@ -43,13 +50,18 @@ fn the_landscape_of_figure_3() {
     }
     // The minimum is the lowest cell's neighbour: no cell of the landscape lies below it.
     for row in &rows {
-        let lowest = series(row, "minimum_energy").into_iter().fold(f64::INFINITY, f64::min);
+        let lowest = series(row, "minimum_energy")
+            .into_iter()
+            .fold(f64::INFINITY, f64::min);
         assert!(series(row, "energy").iter().all(|e| *e >= lowest));
     }
     // With little noise the context decides: several minima.
     assert!(series(&rows[1], "minimum_x").len() > 1);
     // The loss of the query itself is n sigma_Z^2 = 20, up to its interval.
-    let (low, high) = (series(printed, "loss_low")[0], series(printed, "loss_high")[0]);
+    let (low, high) = (
+        series(printed, "loss_low")[0],
+        series(printed, "loss_high")[0],
+    );
     assert!(low < 20.0 * 1.1 && high > 20.0 * 0.9);
     // Predicting zero loses R^2 = 1.
     assert!((series(printed, "zero")[0] - 1.0).abs() < 1e-12);
@@ -68,7 +80,8 @@ fn clusters_too() {
 
 #[test]
 fn the_minimum_of_figure_6_is_displaced_at_finite_context_only() {
-    let set = "trials = 2\nprompts = 120\npoints = 12\ncontexts = [60]\nambient = 6\nsphere_dim = 3";
+    let set =
+        "trials = 2\nprompts = 120\npoints = 12\ncontexts = [60]\nambient = 6\nsphere_dim = 3";
     let experiment = configured("denoise_alpha_beta", set);
     let rows = rows(&*experiment);
     assert_eq!(rows.len(), 2 * 2 * 2);
@@ -85,6 +98,9 @@ fn the_minimum_of_figure_6_is_displaced_at_finite_context_only() {
         }
     }
     // Rows of another grid are refused, not drawn wrongly.
-    let other = configured("denoise_alpha_beta", &set.replace("points = 12", "points = 14"));
+    let other = configured(
+        "denoise_alpha_beta",
+        &set.replace("points = 12", "points = 14"),
+    );
     assert!(other.figures(&rows).is_err());
 }

@@ -90,10 +90,34 @@ fn five_tokens() -> Array2<f64> {
 fn minima_agree_with_scipy() {
     // (beta, [s1, s2, energy, largest weight, 1 / sum of squares, least curvature])
     let cold = [
-        [0.05328016674927985, -1.1487084280858944, -0.6447538861880932, 1.8562370409128688, 0.5591547413941961],
-        [1.1767343218605917, 0.03979352106265223, -0.6059286942318665, 1.0977323745494836, 0.5918511287472106],
-        [0.7411907893817387, 0.9169401313734126, -0.6056163278332966, 1.0940274472498648, 0.5933382116905731],
-        [-0.9596173309142016, 0.720047660568383, -0.6000326947804658, 1.0004586485700726, 0.8301626087445054],
+        [
+            0.05328016674927985,
+            -1.1487084280858944,
+            -0.6447538861880932,
+            1.8562370409128688,
+            0.5591547413941961,
+        ],
+        [
+            1.1767343218605917,
+            0.03979352106265223,
+            -0.6059286942318665,
+            1.0977323745494836,
+            0.5918511287472106,
+        ],
+        [
+            0.7411907893817387,
+            0.9169401313734126,
+            -0.6056163278332966,
+            1.0940274472498648,
+            0.5933382116905731,
+        ],
+        [
+            -0.9596173309142016,
+            0.720047660568383,
+            -0.6000326947804658,
+            1.0004586485700726,
+            0.8301626087445054,
+        ],
     ];
     let memory = DenseMemory::new(five_tokens().view(), 1.2, 7.0).unwrap();
     let on_grid = memory.minima_on_grid(40).unwrap();
@@ -102,7 +126,10 @@ fn minima_agree_with_scipy() {
     for found in [&on_grid, &from_starts] {
         assert_eq!(found.minima.len(), cold.len());
         for (m, [x, y, energy, shared, curvature]) in found.minima.iter().zip(cold) {
-            assert!((m.state[0] - x).abs() < 1e-9 && (m.state[1] - y).abs() < 1e-9, "{m:?}");
+            assert!(
+                (m.state[0] - x).abs() < 1e-9 && (m.state[1] - y).abs() < 1e-9,
+                "{m:?}"
+            );
             assert!((m.energy - energy).abs() < 1e-13);
             assert!((m.shared_by - shared).abs() < 1e-8 && (m.curvature - curvature).abs() < 1e-8);
         }
@@ -185,15 +212,33 @@ fn the_jacobian_is_the_derivative_and_memories_come_from_weights() {
         let slope = (at(1e-5) - at(-1e-5)) / 2e-5;
         assert!(norm(&(slope - jacobian.column(i))) < 1e-8);
     }
-    assert_eq!(symmetry::asymmetry(Array2::<f64>::zeros((3, 3)).view()), 0.0);
-    assert_eq!(symmetry::asymmetry(array![[0.0, 1.0], [-1.0, 0.0]].view()), 2.0);
+    assert_eq!(
+        symmetry::asymmetry(Array2::<f64>::zeros((3, 3)).view()),
+        0.0
+    );
+    assert_eq!(
+        symmetry::asymmetry(array![[0.0, 1.0], [-1.0, 0.0]].view()),
+        2.0
+    );
     let scaled = &m.t() * -0.3;
-    let memory = symmetry::memory(x.view(), m.view(), scaled.view(), 1e-12).unwrap().unwrap();
+    let memory = symmetry::memory(x.view(), m.view(), scaled.view(), 1e-12)
+        .unwrap()
+        .unwrap();
     let layer = softmax_attention(x.view(), m.view(), scaled.view(), s.view());
-    assert!(norm(&(memory.attend(s.view()) - layer)) < 1e-14 && (memory.beta() + 0.3).abs() < 1e-14);
+    assert!(
+        norm(&(memory.attend(s.view()) - layer)) < 1e-14 && (memory.beta() + 0.3).abs() < 1e-14
+    );
     let zero = Array2::zeros((4, 4));
-    assert!(symmetry::memory(x.view(), m.view(), zero.view(), 1e-12).unwrap().is_none());
-    assert!(symmetry::memory(x.view(), zero.view(), m.view(), 1e-12).unwrap().is_none());
+    assert!(
+        symmetry::memory(x.view(), m.view(), zero.view(), 1e-12)
+            .unwrap()
+            .is_none()
+    );
+    assert!(
+        symmetry::memory(x.view(), zero.view(), m.view(), 1e-12)
+            .unwrap()
+            .is_none()
+    );
 }
 
 #[test]
@@ -230,23 +275,31 @@ fn clusters() -> Denoising {
 #[test]
 fn the_landscape_is_the_loss_of_the_plain_layer() {
     let problem = clusters();
-    let prompts: Vec<_> = (0..50).map(|i| problem.draw(&streams(i)).unwrap()).collect();
+    let prompts: Vec<_> = (0..50)
+        .map(|i| problem.draw(&streams(i)).unwrap())
+        .collect();
     let landscape = ScaleLandscape::new(prompts.clone()).unwrap();
     for (alpha, beta) in [(1.0, 2.5), (-0.4, 1.0), (1.7, -3.0), (0.9, 200.0)] {
         let (w_pv, w_kq) = (Array2::eye(3) * alpha, Array2::eye(3) * beta);
         let loss = |p: &attnlab::sample::denoising::Prompt| {
-            let found = softmax_attention(p.context.view(), w_pv.view(), w_kq.view(), p.query.view());
+            let found =
+                softmax_attention(p.context.view(), w_pv.view(), w_kq.view(), p.query.view());
             (found - &p.target).mapv(|v| v * v).sum()
         };
         let plain = prompts.iter().map(loss).sum::<f64>() / 50.0;
         let found = landscape.moments(beta).unwrap().loss(alpha);
-        assert!((found / plain - 1.0).abs() < 1e-12, "{alpha} {beta}: {found} {plain}");
+        assert!(
+            (found / plain - 1.0).abs() < 1e-12,
+            "{alpha} {beta}: {found} {plain}"
+        );
         let losses = landscape.losses(alpha, beta).unwrap();
         assert!((losses.iter().sum::<f64>() / 50.0 / plain - 1.0).abs() < 1e-12);
     }
     let lowest = landscape.minimum(0.05, 50.0).unwrap();
     for i in 0..400 {
-        let moments = landscape.moments(0.05 * 1000_f64.powf(f64::from(i) / 399.0)).unwrap();
+        let moments = landscape
+            .moments(0.05 * 1000_f64.powf(f64::from(i) / 399.0))
+            .unwrap();
         assert!(moments.loss(moments.best_alpha()) >= lowest.loss - 1e-9);
     }
 }
@@ -286,7 +339,11 @@ fn attention_tends_to_its_limit() {
                 let values: Vec<f64> = tokens.columns().into_iter().map(one).collect();
                 // 36 comparisons at 99.99 %.
                 let seen = mean(&values, 0.9999).unwrap();
-                assert!(seen.covers(0.0), "{:?} {beta} {i}: {seen:?}", problem.family);
+                assert!(
+                    seen.covers(0.0),
+                    "{:?} {beta} {i}: {seen:?}",
+                    problem.family
+                );
             }
         }
     }
@@ -296,7 +353,9 @@ fn attention_tends_to_its_limit() {
 fn bad_input_names_what_is_wrong() {
     let tokens = five_tokens();
     let refused = |context: &Array2<f64>, alpha, beta| {
-        DenseMemory::new(context.view(), alpha, beta).unwrap_err().to_string()
+        DenseMemory::new(context.view(), alpha, beta)
+            .unwrap_err()
+            .to_string()
     };
     assert_eq!(
         refused(&Array2::zeros((2, 0)), 1.0, 1.0),
@@ -313,20 +372,37 @@ fn bad_input_names_what_is_wrong() {
     assert!(message(Array2::zeros((3, 1))).starts_with("state has shape 3"));
     assert!(message(array![[f64::NAN], [0.0]]).starts_with("state = NaN"));
     assert!(memory.descend(array![1.0].view(), 1.0, 3).is_err());
-    assert!(memory.descend(array![1.0, 2.0].view(), f64::NAN, 3).is_err());
-    assert!(memory.grid(1).unwrap_err().to_string().starts_with("side = 1"));
+    assert!(
+        memory
+            .descend(array![1.0, 2.0].view(), f64::NAN, 3)
+            .is_err()
+    );
+    assert!(
+        memory
+            .grid(1)
+            .unwrap_err()
+            .to_string()
+            .starts_with("side = 1")
+    );
     let mirrored = DenseMemory::new(tokens.view(), -1.0, -2.0).unwrap();
     let message = mirrored.minima_on_grid(9).unwrap_err().to_string();
     assert!(message.starts_with("alpha = -1"), "{message}");
     let high = DenseMemory::new(Array2::ones((3, 2)).view(), 1.0, 1.0).unwrap();
-    assert!(high.minima_on_grid(9).unwrap_err().to_string().contains("two dimensions"));
+    assert!(
+        high.minima_on_grid(9)
+            .unwrap_err()
+            .to_string()
+            .contains("two dimensions")
+    );
     // Overflow is an error, not an endless loop.
     let huge = DenseMemory::new(array![[1e200, -1e200]].view(), 1.0, 1.0).unwrap();
     assert!(huge.minima_from(array![[1e200]].view()).is_err());
     assert!(SphericalHopfield::new(tokens.view(), 0.0).is_err());
     let (one, wide) = (Array2::eye(2), Array2::eye(3));
     let test = |pv: &Array2<f64>, kq: &Array2<f64>, s: Array1<f64>| {
-        symmetry::test(tokens.view(), pv.view(), kq.view(), s.view()).unwrap_err().to_string()
+        symmetry::test(tokens.view(), pv.view(), kq.view(), s.view())
+            .unwrap_err()
+            .to_string()
     };
     assert!(test(&wide, &one, array![0.0, 0.0]).starts_with("W_PV has shape (3, 3)"));
     assert!(test(&one, &(&one * f64::NAN), array![0.0, 0.0]).starts_with("W_KQ = NaN"));
@@ -335,11 +411,20 @@ fn bad_input_names_what_is_wrong() {
     let problem = clusters();
     let landscape = ScaleLandscape::new(vec![problem.draw(&streams(0)).unwrap()]).unwrap();
     assert!(landscape.moments(f64::NAN).is_err());
-    for (low, high) in [(0.0, 1.0), (2.0, 1.0), (1.0, f64::INFINITY), (f64::NAN, 1.0)] {
+    for (low, high) in [
+        (0.0, 1.0),
+        (2.0, 1.0),
+        (1.0, f64::INFINITY),
+        (f64::NAN, 1.0),
+    ] {
         assert!(landscape.minimum(low, high).is_err());
     }
     let prior: Prior = problem.draw_prior(&streams(0)).unwrap();
-    assert!(prior.attention_limit(array![1.0, 2.0, 3.0].view(), f64::NAN).is_err());
+    assert!(
+        prior
+            .attention_limit(array![1.0, 2.0, 3.0].view(), f64::NAN)
+            .is_err()
+    );
     assert!(prior.attention_limit(array![1.0, 2.0].view(), 1.0).is_err());
 }
 
@@ -350,15 +435,34 @@ fn bad_settings_exit_2() {
         let output = common::attnlab(args).output().unwrap();
         let message = String::from_utf8_lossy(&output.stderr).to_string();
         assert_eq!(output.status.code(), Some(2), "{args:?}: {message}");
-        assert!(message.starts_with(&format!("error: {start}")), "{args:?}: {message}");
+        assert!(
+            message.starts_with(&format!("error: {start}")),
+            "{args:?}: {message}"
+        );
     };
     let check = |id, set, start: &str| refused(&["check", id, "--set", set], start);
     check("denoise.theorem3_1", "L=0", "L = 0 is not allowed");
     check("denoise.theorem3_1", "d=16", "d = 16 is not allowed");
-    check("denoise.theorem3_2", "sigma_z2=0", "sigma_z2 = 0 is not allowed");
-    check("denoise.prop2_loss", "sigma0_2=-1", "sigma0_2 = -1 is not allowed");
-    check("denoise.clusters", "weights=[0.5,0.4,0.2]", "sum of weights = 1.1");
-    check("denoise.clusters", "variances=[0.1,0.2]", "variances has shape 2");
+    check(
+        "denoise.theorem3_2",
+        "sigma_z2=0",
+        "sigma_z2 = 0 is not allowed",
+    );
+    check(
+        "denoise.prop2_loss",
+        "sigma0_2=-1",
+        "sigma0_2 = -1 is not allowed",
+    );
+    check(
+        "denoise.clusters",
+        "weights=[0.5,0.4,0.2]",
+        "sum of weights = 1.1",
+    );
+    check(
+        "denoise.clusters",
+        "variances=[0.1,0.2]",
+        "variances has shape 2",
+    );
     check("denoise.prop3_bessel", "sigma_z2=1e-9", "sigma_z2 = ");
     check("denoise.prop4", "R=NaN", "R = ");
     check("denoise.prop2_mean", "n=1000000", "one trial needs");
@@ -367,11 +471,35 @@ fn bad_settings_exit_2() {
     check("denoise.a23_corrected", "sigma_z2=1e-9", "sigma_z2 = ");
     let run = |id, set, start: &str| refused(&["run", id, "--set", set, "--show"], start);
     run("denoise_landscape", "task=square", "unknown task 'square'");
-    run("denoise_landscape", "noise=[0.1,-1.0]", "noise[1] = -1 is not allowed");
-    run("denoise_landscape", "context=0", "context = 0 is not allowed");
+    run(
+        "denoise_landscape",
+        "noise=[0.1,-1.0]",
+        "noise[1] = -1 is not allowed",
+    );
+    run(
+        "denoise_landscape",
+        "context=0",
+        "context = 0 is not allowed",
+    );
     run("denoise_landscape", "alpha=0", "alpha = 0 is not allowed");
-    run("denoise_alpha_beta", "sphere_dim=16", "d = 16 is not allowed");
-    run("denoise_alpha_beta", "contexts=[]", "contexts = [] is not allowed");
-    run("denoise_alpha_beta", "noise=0.0", "noise = 0 is not allowed");
-    run("denoise_alpha_beta", "beta_range=[1.0,0.0]", "beta_range = [1, 0] is not allowed");
+    run(
+        "denoise_alpha_beta",
+        "sphere_dim=16",
+        "d = 16 is not allowed",
+    );
+    run(
+        "denoise_alpha_beta",
+        "contexts=[]",
+        "contexts = [] is not allowed",
+    );
+    run(
+        "denoise_alpha_beta",
+        "noise=0.0",
+        "noise = 0 is not allowed",
+    );
+    run(
+        "denoise_alpha_beta",
+        "beta_range=[1.0,0.0]",
+        "beta_range = [1, 0] is not allowed",
+    );
 }

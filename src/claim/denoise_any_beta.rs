@@ -96,7 +96,10 @@ impl Claim for AnyBeta {
         }
         let (context, scales) = (prompt.context.view(), (1.0, beta));
         let (slope, errors) = rate(context, scales, queries.view(), limits.view(), &lengths);
-        Ok(value(slope, witness! { "L" => lengths, "error2" => errors }))
+        Ok(value(
+            slope,
+            witness! { "L" => lengths, "error2" => errors },
+        ))
     }
 
     fn promise(&self, _params: &Params) -> Promise {

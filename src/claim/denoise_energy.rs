@@ -216,7 +216,11 @@ impl Claim for OneStepWins {
             one += loss(&memory.attend(query)) / count as f64;
             rival += loss(&self.answer(params, &memory, &prompt.prior, query)?) / count as f64;
         }
-        let sign = if self.rival == Rival::Reversed { -1.0 } else { 1.0 };
+        let sign = if self.rival == Rival::Reversed {
+            -1.0
+        } else {
+            1.0
+        };
         Ok(value(
             sign * (rival - one),
             witness! { "loss_of_one_step" => one, "loss_of_the_other" => rival },

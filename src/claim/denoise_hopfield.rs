@@ -224,13 +224,19 @@ impl Claim for PositiveDefinite {
                 return of_length(params, *length).validate();
             }
             let s = params.f64("sigma_z2");
-            let allowed = format!("larger: at this one the test takes {length} tokens, {most} at most");
+            let allowed =
+                format!("larger: at this one the test takes {length} tokens, {most} at most");
             Err(crate::Error::invalid("sigma_z2", s, allowed))
         })
     }
 
     fn memory(&self, params: &Params) -> u64 {
-        let longest = self.lengths(params).iter().map(|(l, _)| *l).max().unwrap_or(1);
+        let longest = self
+            .lengths(params)
+            .iter()
+            .map(|(l, _)| *l)
+            .max()
+            .unwrap_or(1);
         of_length(params, longest).memory(1) + 24 * (params.usize("n") as u64).pow(2)
     }
 
@@ -318,9 +324,7 @@ impl PositiveDefinite {
             Form::Printed => vec![(params.usize("L"), true)],
             Form::Threshold => around(threshold(params)),
             Form::Linear => around(params.f64("d") / (noise * noise)),
-            Form::Ambient => {
-                around(threshold(params) * params.f64("n") / params.f64("d"))
-            }
+            Form::Ambient => around(threshold(params) * params.f64("n") / params.f64("d")),
         }
     }
 }

@@ -126,7 +126,11 @@ impl Claim for Jacobian {
             let column = g.view().insert_axis(Axis(1));
             spread -= &column.dot(&column.t());
         }
-        let last = if self.transposed { w_kq.t() } else { w_kq.view() };
+        let last = if self.transposed {
+            w_kq.t()
+        } else {
+            w_kq.view()
+        };
         let printed = w_pv.dot(&x).dot(&spread).dot(&x.t()).dot(&last);
         let norm = |a: &Array2<f64>| a.mapv(|v| v * v).sum().sqrt();
         let gap = norm(&(&printed - &numerical)) / norm(&numerical);
@@ -235,11 +239,14 @@ impl Claim for Condition {
             paper: Paper::Denoising,
             equation: "Appendix H.2, Eq. (A.25)",
             title: "The condition on weights under which a softmax layer is a gradient, as printed",
-            statement: "With $Y = X(\mathrm{diag}(g) - gg^T)X^T$ the requirement $J = J^T$, for the                         update to be a gradient, is $W_{PV} Y W_{KQ}^T = W_{KQ} Y W_{PV}^T$.",
+            statement: "With $Y = X(\\mathrm{diag}(g) - gg^T)X^T$ the requirement $J = J^T$, for the \
+                        update to be a gradient, is $W_{PV} Y W_{KQ}^T = W_{KQ} Y W_{PV}^T$.",
             kind: Kind::Identity,
             expected: VerdictKind::Refuted,
             corrected: Some(
-                "$W_{PV} Y W_{KQ} = W_{KQ}^T Y W_{PV}^T$. Required of every context, with $W_{PV}$ of                  rank 2 at least, it says $W_{KQ} = c\,W_{PV}^T$; the energy is then (7) with tokens                  $W_{PV} X$, $\alpha = 1$ and $\beta = c$.",
+                "$W_{PV} Y W_{KQ} = W_{KQ}^T Y W_{PV}^T$. Required of every context, with $W_{PV}$ of \
+                 rank 2 at least, it says $W_{KQ} = c\\,W_{PV}^T$; the energy is then (7) with tokens \
+                 $W_{PV} X$, $\\alpha = 1$ and $\\beta = c$.",
             ),
         };
         if self.form == Form::Printed {
@@ -248,7 +255,8 @@ impl Claim for Condition {
         Card {
             id: "denoise.a25_corrected",
             title: "The condition on weights under which a softmax layer is a gradient, corrected",
-            statement: "With $Y = X(\mathrm{diag}(g) - gg^T)X^T$ the requirement $J = J^T$, for the                         update to be a gradient, is $W_{PV} Y W_{KQ} = W_{KQ}^T Y W_{PV}^T$.",
+            statement: "With $Y = X(\\mathrm{diag}(g) - gg^T)X^T$ the requirement $J = J^T$, for the \
+                        update to be a gradient, is $W_{PV} Y W_{KQ} = W_{KQ}^T Y W_{PV}^T$.",
             expected: VerdictKind::Supported,
             corrected: None,
             ..printed
@@ -258,9 +266,13 @@ impl Claim for Condition {
     fn discrepancy(&self) -> Option<Discrepancy> {
         (self.form == Form::Printed).then_some(Discrepancy {
             printed: "(A.25) transposes $W_{KQ}$ on the left and not on the right.",
-            witness: "$W_{KQ} = 0.6\,W_{PV}^T$ with a random $W_{PV}$: the numerical Jacobian is symmetric,                       and (A.25) fails by a share of order one. $W_{KQ} = W_{PV}$: (A.25) holds, and the                       Jacobian is not symmetric.",
-            range: "All weights but special ones: for symmetric $W_{KQ}$, such as the scaled identities of                     the paper, both forms say the same.",
-            correction: "$W_{PV} Y W_{KQ} = W_{KQ}^T Y W_{PV}^T$, that is $W_{KQ} = c\,W_{PV}^T$ if it is to                          hold for every context (`denoise.a25_corrected`).",
+            witness: "$W_{KQ} = 0.6\\,W_{PV}^T$ with a random $W_{PV}$: the numerical Jacobian is \
+                      symmetric, and (A.25) fails by a share of order one. $W_{KQ} = W_{PV}$: (A.25) \
+                      holds, and the Jacobian is not symmetric.",
+            range: "All weights but special ones: for symmetric $W_{KQ}$, such as the scaled identities \
+                    of the paper, both forms say the same.",
+            correction: "$W_{PV} Y W_{KQ} = W_{KQ}^T Y W_{PV}^T$, that is $W_{KQ} = c\\,W_{PV}^T$ if it \
+                         is to hold for every context (`denoise.a25_corrected`).",
         })
     }
 

@@ -51,7 +51,11 @@ impl Claim for Prop1 {
             return Ok(());
         }
         let allowed = "at least 1e-6: the quadrature takes steps of sigma_Z / 40";
-        Err(crate::Error::invalid("sigma_z2", params.f64("sigma_z2"), allowed))
+        Err(crate::Error::invalid(
+            "sigma_z2",
+            params.f64("sigma_z2"),
+            allowed,
+        ))
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {

@@ -1,6 +1,8 @@
 //! Clusters of equal variance and norm: Denoising, Proposition 4, (A.5) and (A.6).
 
-use super::denoise_setting::{IDENTITY, accurate, average, clusters_by_definition, problem, same, spec};
+use super::denoise_setting::{
+    IDENTITY, accurate, average, clusters_by_definition, problem, same, spec,
+};
 use super::*;
 use crate::sample::denoising::{Denoising, Family};
 use crate::theory::denoising::Prior;

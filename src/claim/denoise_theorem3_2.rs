@@ -70,7 +70,9 @@ pub(super) fn nested_attention(
 
 /// The context lengths of a rate.
 pub(super) fn doublings(shortest: usize) -> Vec<usize> {
-    (0..DOUBLINGS).map(|doubling| shortest << doubling).collect()
+    (0..DOUBLINGS)
+        .map(|doubling| shortest << doubling)
+        .collect()
 }
 
 /// The exponent of L in the mean squared distance between attention with nested contexts and its
@@ -185,7 +187,10 @@ impl Claim for Theorem32 {
         let best = optimum(&prompt.prior, &queries, s)?;
         let (context, scales) = (prompt.context.view(), (alpha, beta));
         let (slope, errors) = rate(context, scales, queries.view(), best.view(), &lengths);
-        Ok(value(slope, witness! { "L" => lengths, "error2" => errors }))
+        Ok(value(
+            slope,
+            witness! { "L" => lengths, "error2" => errors },
+        ))
     }
 
     fn promise(&self, _params: &Params) -> Promise {

@@ -138,7 +138,11 @@ impl Experiment for DenoiseAlphaBeta {
         ] {
             if !(low < high && low.is_finite() && high.is_finite()) {
                 let value = format!("[{low}, {high}]");
-                return Err(Error::invalid(name, value, "two finite numbers, the smaller first"));
+                return Err(Error::invalid(
+                    name,
+                    value,
+                    "two finite numbers, the smaller first",
+                ));
             }
         }
         for (name, trained) in [
@@ -146,17 +150,26 @@ impl Experiment for DenoiseAlphaBeta {
             ("trained_clusters", &self.trained_clusters),
         ] {
             if let Some(bad) = trained.iter().flatten().find(|x| !x.is_finite()) {
-                return Err(Error::invalid(name, bad, "pairs [beta, alpha] of finite numbers"));
+                return Err(Error::invalid(
+                    name,
+                    bad,
+                    "pairs [beta, alpha] of finite numbers",
+                ));
             }
         }
-        CASES.iter().try_for_each(|case| self.problem(case, 1).validate())
+        CASES
+            .iter()
+            .try_for_each(|case| self.problem(case, 1).validate())
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
         let lengths = || self.contexts.iter().copied().chain([WITHOUT_END]);
         let cell = |case: &str, context: usize| -> Params {
             let named: [(&str, Value); 2] = [("case", case.into()), ("context", context.into())];
-            named.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
+            named
+                .into_iter()
+                .map(|(name, value)| (name.to_string(), value))
+                .collect()
         };
         Ok(CASES
             .iter()
@@ -179,14 +192,22 @@ impl Experiment for DenoiseAlphaBeta {
             WITHOUT_END => ScaleLandscape::of_limit(prompts?)?,
             _ => ScaleLandscape::new(prompts?)?,
         };
-        let moments: Result<Vec<_>> = self.betas().into_iter().map(|b| landscape.moments(b)).collect();
+        let moments: Result<Vec<_>> = self
+            .betas()
+            .into_iter()
+            .map(|b| landscape.moments(b))
+            .collect();
         let moments = moments?;
         // The heuristic lies in the middle of two decades.
         let heuristic = 1.0 / self.noise;
         let lowest = landscape.minimum(0.1 * heuristic, 10.0 * heuristic)?;
         let at_heuristic = landscape.losses(1.0, heuristic)?;
         let at_lowest = landscape.losses(lowest.alpha, lowest.beta)?;
-        let more: Vec<f64> = at_heuristic.iter().zip(&at_lowest).map(|(h, l)| h - l).collect();
+        let more: Vec<f64> = at_heuristic
+            .iter()
+            .zip(&at_lowest)
+            .map(|(h, l)| h - l)
+            .collect();
         let (more, at_heuristic) = (mean(&more, 0.95)?, mean(&at_heuristic, 0.95)?);
         let mut data = Map::new();
         let series = |f: fn(&crate::measure::Moments) -> f64| {
@@ -210,7 +231,9 @@ impl Experiment for DenoiseAlphaBeta {
     }
 
     fn memory(&self, cell: &Params) -> u64 {
-        let one = self.problem(cell.text("case"), cell.usize("context")).memory(1);
+        let one = self
+            .problem(cell.text("case"), cell.usize("context"))
+            .memory(1);
         one.saturating_mul(self.prompts as u64)
     }
 

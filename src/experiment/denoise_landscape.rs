@@ -125,7 +125,11 @@ impl Experiment for DenoiseLandscape {
 
     fn cells(&self) -> Result<Vec<Params>> {
         let one = |sigma_z2: &f64| [("sigma_z2".to_string(), (*sigma_z2).into())];
-        Ok(self.noise.iter().map(|s| one(s).into_iter().collect()).collect())
+        Ok(self
+            .noise
+            .iter()
+            .map(|s| one(s).into_iter().collect())
+            .collect())
     }
 
     fn trials(&self) -> u64 {
@@ -197,7 +201,10 @@ impl DenoiseLandscape {
         data.insert("minimum_y".into(), of(|m| m.state[1]));
         data.insert("minimum_energy".into(), of(|m| m.energy));
         data.insert("minimum_shared_by".into(), of(|m| m.shared_by));
-        data.insert("minimum_is_token".into(), of(|m| f64::from(u8::from(m.token.is_some()))));
+        data.insert(
+            "minimum_is_token".into(),
+            of(|m| f64::from(u8::from(m.token.is_some()))),
+        );
         data.insert("minimum_starts".into(), of(|m| m.starts as f64));
         Ok(data)
     }

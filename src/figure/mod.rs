@@ -20,7 +20,7 @@ pub use csv::to_csv;
 pub use draw::{png, svg};
 pub use field::{Arrows, Cell, Contour, Heat, Palette};
 pub use model::{Axis, Figure, Marker, Panel, Point, Rule, Scale, Series, Stroke, Width};
-pub use style::{GREY, INK};
+pub use style::{ASPECT, GREY, INK};
 pub(crate) use text::runs;
 
 use crate::error::{Error, Result};

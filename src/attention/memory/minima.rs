@@ -134,11 +134,14 @@ impl DenseMemory {
             (low * self.alpha, high * self.alpha)
         };
         let (x, y) = (ends(0), ends(1));
-        let at = |(low, high): (f64, f64), i: usize| {
-            low + (high - low) * i as f64 / (side - 1) as f64
-        };
+        let at =
+            |(low, high): (f64, f64), i: usize| low + (high - low) * i as f64 / (side - 1) as f64;
         Ok(Array2::from_shape_fn((2, side * side), |(row, i)| {
-            if row == 0 { at(x, i % side) } else { at(y, i / side) }
+            if row == 0 {
+                at(x, i % side)
+            } else {
+                at(y, i / side)
+            }
         }))
     }
 
@@ -220,7 +223,11 @@ impl DenseMemory {
 }
 
 fn distance(a: ArrayView1<f64>, b: ArrayView1<f64>) -> f64 {
-    a.iter().zip(b).map(|(x, y)| (x - y).powi(2)).sum::<f64>().sqrt()
+    a.iter()
+        .zip(b)
+        .map(|(x, y)| (x - y).powi(2))
+        .sum::<f64>()
+        .sqrt()
 }
 
 /// From the lowest energy on.

@@ -108,7 +108,8 @@ impl DenseMemory {
     /// $\nabla_s^2\mathcal E = \frac1\alpha I - \beta X(\mathrm{diag}(g) - gg^T)X^T$ with g the weights:
     /// the covariance of the tokens under g.
     pub fn hessian(&self, s: ArrayView1<f64>) -> Array2<f64> {
-        let mut hessian = symmetry::weighted_covariance(self.context.view(), self.weights(s).view());
+        let mut hessian =
+            symmetry::weighted_covariance(self.context.view(), self.weights(s).view());
         hessian *= -self.beta;
         hessian.diag_mut().mapv_inplace(|x| x + 1.0 / self.alpha);
         hessian

@@ -28,7 +28,14 @@ pub fn weighted_covariance(context: ArrayView2<f64>, g: ArrayView1<f64>) -> Arra
         token *= g.sqrt();
     }
     let mut y = Array2::zeros((context.nrows(), context.nrows()));
-    gemm(1.0, scaled.view(), scaled.t(), false, y.view_mut(), Threads::One);
+    gemm(
+        1.0,
+        scaled.view(),
+        scaled.t(),
+        false,
+        y.view_mut(),
+        Threads::One,
+    );
     y
 }
 

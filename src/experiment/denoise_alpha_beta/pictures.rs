@@ -35,10 +35,15 @@ pub fn figures(settings: &DenoiseAlphaBeta, rows: &[Row]) -> Result<Vec<Figure>>
     });
     let cells: Vec<Sets> = cells.collect::<Result<_>>()?;
     let of = |case: &str, context: usize| {
-        cells.iter().find(|c| c.case == case && c.context == context).ok_or_else(|| Error::Content {
-            path: "rows of denoise_alpha_beta".into(),
-            problem: format!("no rows of {case} at context {context}; run the experiment first"),
-        })
+        cells
+            .iter()
+            .find(|c| c.case == case && c.context == context)
+            .ok_or_else(|| Error::Content {
+                path: "rows of denoise_alpha_beta".into(),
+                problem: format!(
+                    "no rows of {case} at context {context}; run the experiment first"
+                ),
+            })
     };
     let first = settings.contexts[0];
     let (mut panels, mut notes) = (vec![], vec![]);
@@ -115,7 +120,10 @@ fn landscape(settings: &DenoiseAlphaBeta, cell: &Sets) -> Result<Panel> {
     };
     let mut series = vec![];
     if !trained.is_empty() && cell.context != WITHOUT_END {
-        let points = trained.iter().map(|[beta, alpha]| Point::at(*beta, *alpha)).collect();
+        let points = trained
+            .iter()
+            .map(|[beta, alpha]| Point::at(*beta, *alpha))
+            .collect();
         series.push(marks("trained weights", 1, Marker::Square, points));
     }
     let heuristic = vec![Point::at(1.0 / settings.noise, 1.0)];
@@ -157,7 +165,11 @@ fn averaged(cell: &Sets, betas: &[f64]) -> Result<Vec<Moments>> {
         .collect();
     let share = 1.0 / cell.rows.len() as f64;
     for row in cell.rows {
-        let (square, cross, target) = (row.series("square")?, row.series("cross")?, row.number("target")?);
+        let (square, cross, target) = (
+            row.series("square")?,
+            row.series("cross")?,
+            row.number("target")?,
+        );
         if square.len() != all.len() || cross.len() != all.len() {
             return Err(Error::Content {
                 path: "rows of denoise_alpha_beta".into(),
@@ -199,7 +211,11 @@ fn note(settings: &DenoiseAlphaBeta, cell: &Sets) -> Result<String> {
     let n = settings.ambient as f64;
     let (least, more) = (over_sets("loss_min")?.value / n, over_sets("more")?);
     let with = |e: Estimate| {
-        format!("{} ± {}", significant(e.value, 3), significant(0.5 * (e.high - e.low), 2))
+        format!(
+            "{} ± {}",
+            significant(e.value, 3),
+            significant(0.5 * (e.high - e.low), 2)
+        )
     };
     let more = Estimate {
         value: more.value / n,

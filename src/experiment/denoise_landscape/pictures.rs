@@ -32,7 +32,10 @@ pub fn figures(settings: &DenoiseLandscape, rows: &[Row]) -> Result<Vec<Figure>>
 
 /// The points of a series pair NAME_x, NAME_y.
 fn points(row: &Row, name: &str) -> Result<Vec<(f64, f64)>> {
-    let (x, y) = (row.series(&format!("{name}_x"))?, row.series(&format!("{name}_y"))?);
+    let (x, y) = (
+        row.series(&format!("{name}_x"))?,
+        row.series(&format!("{name}_y"))?,
+    );
     Ok(x.into_iter().zip(y).collect())
 }
 
@@ -79,10 +82,13 @@ fn landscapes(settings: &DenoiseLandscape, rows: &[Row]) -> Result<Figure> {
                 ..Series::predicted("repeated steps", PATH, line)
             });
             let last = path[path.len() - 1];
-            many.series.push(scatter("end of the path", PATH, Marker::Square, &[last]));
+            many.series
+                .push(scatter("end of the path", PATH, Marker::Square, &[last]));
         }
         for panel in [&mut one, &mut many] {
-            panel.series.push(scatter(QUERIES, QUERY, Marker::Triangle, &queries));
+            panel
+                .series
+                .push(scatter(QUERIES, QUERY, Marker::Triangle, &queries));
         }
         panels.extend([one, many]);
         notes.push(note(row, sigma_z2)?);
@@ -125,7 +131,11 @@ fn ground(settings: &DenoiseLandscape, row: &Row) -> Result<Panel> {
         });
     }
     let minima = row.series("minimum_energy")?;
-    let lowest = minima.iter().chain(&energy).copied().fold(f64::INFINITY, f64::min);
+    let lowest = minima
+        .iter()
+        .chain(&energy)
+        .copied()
+        .fold(f64::INFINITY, f64::min);
     let highest = energy.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let above = |i: usize, j: usize| energy[j * x.len() + i] - lowest;
     let bar = Axis::linear("energy (7) above its minimum").from_to(0.0, highest - lowest);
@@ -149,7 +159,12 @@ fn ground(settings: &DenoiseLandscape, row: &Row) -> Result<Panel> {
             ..Series::predicted("support of *p*_{X}", INK, (0..=120).map(at).collect())
         });
     }
-    series.push(scatter(TOKENS, TOKEN, Marker::Circle, &points(row, "token")?));
+    series.push(scatter(
+        TOKENS,
+        TOKEN,
+        Marker::Circle,
+        &points(row, "token")?,
+    ));
     series.push(scatter(MINIMA, INK, Marker::Ring, &points(row, "minimum")?));
     Ok(Panel {
         x: Axis::linear("*s*_{1}").from_to(-half / ASPECT, half / ASPECT),
@@ -184,12 +199,18 @@ fn losses(settings: &DenoiseLandscape, rows: &[Row]) -> Result<Figure> {
     for row in rows {
         let sigma_z2 = row.parameter("sigma_z2")?;
         let estimate = |name: &str| -> Result<Vec<(f64, f64, f64)>> {
-            let [value, low, high] = ["", "_low", "_high"].map(|end| row.series(&format!("{name}{end}")));
+            let [value, low, high] =
+                ["", "_low", "_high"].map(|end| row.series(&format!("{name}{end}")));
             let ends = low?.into_iter().zip(high?);
-            Ok(value?.into_iter().zip(ends).map(|(v, (l, h))| (v, l, h)).collect())
+            Ok(value?
+                .into_iter()
+                .zip(ends)
+                .map(|(v, (l, h))| (v, l, h))
+                .collect())
         };
         let curve = estimate("loss")?;
-        let at = |(step, (v, l, h)): (usize, &(f64, f64, f64))| Point::between(step as f64, *v, *l, *h);
+        let at =
+            |(step, (v, l, h)): (usize, &(f64, f64, f64))| Point::between(step as f64, *v, *l, *h);
         // The loss of the query itself, n sigma_Z^2, would leave no room for the rest.
         let after: Vec<Point> = curve.iter().enumerate().skip(1).map(at).collect();
         let mut panel = Panel {

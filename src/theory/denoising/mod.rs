@@ -25,8 +25,8 @@ pub use bessel::{bessel_ratio, bessel_ratio_complement, ln_sphere_mean};
 pub use predictor::Predictor;
 pub use prior::Prior;
 
-pub(crate) use crate::error::{non_negative, positive};
 use crate::error::{Error, Result};
+pub(crate) use crate::error::{non_negative, positive};
 
 /// How far from 1 a sum of weights may be: what weights written with ten digits leave.
 const WEIGHT_SUM: f64 = 1e-9;
