@@ -1,12 +1,10 @@
 //! Softmax attention over Gaussian tokens is linear attention at every temperature: Denoising,
 //! Section 3.1 and Appendix F, where it is said of small arguments only.
 
-use super::denoise_setting::{problem, spec, value};
-use super::denoise_theorem3_1::EXPONENT_BAND;
-use super::denoise_theorem3_2::{doublings, rate};
+use super::denoise_rate::{self as rate, longest};
+use super::denoise_setting::{problem, spec};
 use super::*;
 use crate::sample::denoising::{Denoising, Dimension, Family};
-use crate::witness;
 use ndarray::Array2;
 
 /// The limit $\beta\sigma_0^2 P\tilde x$ of softmax attention over Gaussian tokens.
@@ -70,14 +68,13 @@ impl Claim for AnyBeta {
     }
 
     fn memory(&self, params: &Params) -> u64 {
-        let lengths = doublings(params.usize("L"));
-        subspace(params, lengths[lengths.len() - 1]).memory(params.usize("queries"))
+        subspace(params, longest(params.usize("L"))).memory(params.usize("queries"))
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let beta = params.f64("beta");
-        let lengths = doublings(params.usize("L"));
-        let problem = subspace(params, lengths[lengths.len() - 1]);
+        let shortest = params.usize("L");
+        let problem = subspace(params, longest(shortest));
         let prompt = problem.draw(streams)?;
         let (_, queries) = problem.draw_queries(&prompt.prior, params.usize("queries"), streams)?;
         let mut limits = Array2::zeros(queries.dim());
@@ -94,16 +91,13 @@ impl Claim for AnyBeta {
             }
             limit.assign(&exact);
         }
-        let (context, scales) = (prompt.context.view(), (1.0, beta));
-        let (slope, errors) = rate(context, scales, queries.view(), limits.view(), &lengths);
-        Ok(value(
-            slope,
-            witness! { "L" => lengths, "error2" => errors },
-        ))
+        let context = prompt.context.view();
+        let errors = rate::softmax_errors(context, (1.0, beta), queries.view(), limits.view());
+        Ok(rate::outcome(shortest, &errors))
     }
 
-    fn promise(&self, _params: &Params) -> Promise {
-        Promise::MeanIn(-1.0 - EXPONENT_BAND, -1.0 + EXPONENT_BAND)
+    fn judge(&self, _params: &Params, outcomes: &[Outcome], level: f64) -> Result<Judgement> {
+        rate::judge(outcomes, level)
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {

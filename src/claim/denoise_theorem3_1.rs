@@ -1,11 +1,12 @@
 //! Linear attention on a subspace: Denoising, Theorem 3.1, and its exact law at finite L.
 
-use super::denoise_setting::{exponent, spec, value};
+use super::denoise_rate::{self as rate, longest};
+use super::denoise_setting::{spec, value};
 use super::*;
 use crate::sample::denoising::{Denoising, Dimension, Family};
 use crate::theory::denoising::{Predictor, linear};
 use crate::witness;
-use ndarray::s;
+use ndarray::{ArrayView2, Axis};
 
 fn subspace(params: &Params, context: usize) -> Denoising {
     Denoising {
@@ -29,13 +30,6 @@ fn schema(context: u64, queries: u64) -> Schema {
         spec("queries", queries),
     ]
 }
-
-/// Context lengths of a rate: L, 2L, .., 16L, each the beginning of the next.
-pub(super) const DOUBLINGS: u32 = 5;
-
-/// How far from -1 the exponent may be: an estimate that does not converge has 0, and at the default
-/// L the terms of order 1/L² move it by less than half of this.
-pub(super) const EXPONENT_BAND: f64 = 0.1;
 
 /// (4) converges to the Bayes optimum: the squared distance falls like 1/L.
 #[derive(Clone, Copy, Debug, Default)]
@@ -75,7 +69,7 @@ impl Claim for Theorem31 {
     }
 
     fn memory(&self, params: &Params) -> u64 {
-        subspace(params, params.usize("L") << (DOUBLINGS - 1)).memory(params.usize("queries"))
+        subspace(params, longest(params.usize("L"))).memory(params.usize("queries"))
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -90,29 +84,26 @@ impl Claim for Theorem31 {
             _ => 1.0 / (s0 + sz),
         };
         let shortest = params.usize("L");
-        let problem = subspace(params, shortest << (DOUBLINGS - 1));
+        let problem = subspace(params, longest(shortest));
         let prompt = problem.draw(streams)?;
         let (_, queries) = problem.draw_queries(&prompt.prior, params.usize("queries"), streams)?;
         let best = prompt.prior.project_all(queries.view()) * linear::shrinkage(s0, sz);
-        let (mut lengths, mut errors) = (vec![], vec![]);
-        for doubling in 0..DOUBLINGS {
-            let length = shortest << doubling;
-            let context = prompt.context.slice(s![.., ..length]);
-            // (3) for all queries at once: gamma / L (X X^T) x~.
-            let second = context.dot(&context.t()) * (gamma / length as f64);
-            let distance = second.dot(&queries) - &best;
-            lengths.push(length as f64);
-            errors.push(distance.iter().map(|x| x * x).sum::<f64>() / queries.ncols() as f64);
-        }
-        let (first, last) = (errors[0], errors[errors.len() - 1]);
-        Ok(value(
-            exponent(&lengths, &errors),
-            witness! { "error2_at_L" => first, "error2_at_16_L" => last },
-        ))
+        // Of every length all disjoint contexts: (3) at all queries is gamma / L (X X^T) x~.
+        let error = |length: usize| {
+            let contexts = prompt.context.axis_chunks_iter(Axis(1), length);
+            let count = (contexts.len() * queries.ncols()) as f64;
+            let one = |x: ArrayView2<f64>| {
+                let distance = x.dot(&x.t().dot(&queries)) * (gamma / length as f64) - &best;
+                distance.iter().map(|x| x * x).sum::<f64>()
+            };
+            contexts.map(one).sum::<f64>() / count
+        };
+        let errors: Vec<f64> = rate::lengths(shortest).into_iter().map(error).collect();
+        Ok(rate::outcome(shortest, &errors))
     }
 
-    fn promise(&self, _params: &Params) -> Promise {
-        Promise::MeanIn(-1.0 - EXPONENT_BAND, -1.0 + EXPONENT_BAND)
+    fn judge(&self, _params: &Params, outcomes: &[Outcome], level: f64) -> Result<Judgement> {
+        rate::judge(outcomes, level)
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {

@@ -1,7 +1,7 @@
 //! Softmax attention for laws on a sphere: Denoising, Theorem 3.2, and its rate.
 
-use super::denoise_setting::{exponent, spec, value};
-use super::denoise_theorem3_1::{DOUBLINGS, EXPONENT_BAND};
+use super::denoise_rate::{self as rate, longest};
+use super::denoise_setting::{spec, value};
 use super::*;
 use crate::attention::Phi;
 use crate::sample::denoising::{Denoising, Dimension, Family, Prompt};
@@ -43,57 +43,6 @@ fn problem_of(params: &Params, law: &str, context: usize) -> Denoising {
         context,
         sigma_z2: params.f64("sigma_z2"),
     }
-}
-
-/// Softmax attention $X\,\mathrm{softmax}(\beta X^T\tilde x)$ with the first `lengths[i]` tokens of the
-/// context (n, L), lengths ascending. The exponentials are shared.
-pub(super) fn nested_attention(
-    context: ArrayView2<f64>,
-    beta: f64,
-    query: ArrayView1<f64>,
-    lengths: &[usize],
-) -> Vec<Array1<f64>> {
-    let scores = context.t().dot(&query) * beta;
-    let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let (mut sum, mut weighted) = (0.0, Array1::<f64>::zeros(query.len()));
-    let mut found = vec![];
-    for (t, token) in context.columns().into_iter().enumerate() {
-        let w = (scores[t] - largest).exp();
-        sum += w;
-        weighted.scaled_add(w, &token);
-        if lengths.get(found.len()) == Some(&(t + 1)) {
-            found.push(&weighted / sum);
-        }
-    }
-    found
-}
-
-/// The context lengths of a rate.
-pub(super) fn doublings(shortest: usize) -> Vec<usize> {
-    (0..DOUBLINGS)
-        .map(|doubling| shortest << doubling)
-        .collect()
-}
-
-/// The exponent of L in the mean squared distance between attention with nested contexts and its
-/// `limits` (n, M), and the distances.
-pub(super) fn rate(
-    context: ArrayView2<f64>,
-    (alpha, beta): (f64, f64),
-    queries: ArrayView2<f64>,
-    limits: ArrayView2<f64>,
-    lengths: &[usize],
-) -> (f64, Vec<f64>) {
-    let mut errors = vec![0.0; lengths.len()];
-    for (query, limit) in queries.columns().into_iter().zip(limits.columns()) {
-        let found = nested_attention(context, beta, query, lengths);
-        for (error, found) in errors.iter_mut().zip(found) {
-            let distance = found * alpha - limit;
-            *error += distance.dot(&distance) / queries.ncols() as f64;
-        }
-    }
-    let at: Vec<f64> = lengths.iter().map(|l| *l as f64).collect();
-    (exponent(&at, &errors), errors)
 }
 
 fn optimum(prior: &Prior, queries: &Array2<f64>, sigma_z2: f64) -> Result<Array2<f64>> {
@@ -160,8 +109,8 @@ impl Claim for Theorem32 {
     }
 
     fn memory(&self, params: &Params) -> u64 {
-        let longest = params.usize("L") << (DOUBLINGS - 1);
-        problem_of(params, params.text("law"), longest).memory(params.usize("queries"))
+        let length = longest(params.usize("L"));
+        problem_of(params, params.text("law"), length).memory(params.usize("queries"))
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -180,21 +129,18 @@ impl Claim for Theorem32 {
         } else {
             1.0
         };
-        let lengths = doublings(params.usize("L"));
-        let problem = problem_of(params, law, lengths[lengths.len() - 1]);
+        let shortest = params.usize("L");
+        let problem = problem_of(params, law, longest(shortest));
         let prompt = problem.draw(streams)?;
         let (_, queries) = problem.draw_queries(&prompt.prior, params.usize("queries"), streams)?;
         let best = optimum(&prompt.prior, &queries, s)?;
-        let (context, scales) = (prompt.context.view(), (alpha, beta));
-        let (slope, errors) = rate(context, scales, queries.view(), best.view(), &lengths);
-        Ok(value(
-            slope,
-            witness! { "L" => lengths, "error2" => errors },
-        ))
+        let context = prompt.context.view();
+        let errors = rate::softmax_errors(context, (alpha, beta), queries.view(), best.view());
+        Ok(rate::outcome(shortest, &errors))
     }
 
-    fn promise(&self, _params: &Params) -> Promise {
-        Promise::MeanIn(-1.0 - EXPONENT_BAND, -1.0 + EXPONENT_BAND)
+    fn judge(&self, _params: &Params, outcomes: &[Outcome], level: f64) -> Result<Judgement> {
+        rate::judge(outcomes, level)
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {

@@ -36,6 +36,7 @@ mod denoise_prop1;
 mod denoise_prop2;
 mod denoise_prop3;
 mod denoise_prop4;
+mod denoise_rate;
 mod denoise_setting;
 mod denoise_small_argument;
 mod denoise_theorem3_1;
