@@ -36,8 +36,8 @@ impl Minimum {
     };
 }
 
-/// The mean of ln(β_min / β) must lie within this of 0: a shift of 10 %, where single landscapes of
-/// 800 prompts scatter by some 5 %.
+/// The mean of ln(β_min / β) must lie within this of 0: a shift of 10 %, where it is -.87 at the
+/// setting of the figure.
 const BAND: f64 = 0.1;
 
 fn problem_of(params: &Params, limit: bool) -> Denoising {
@@ -109,7 +109,7 @@ impl Claim for Minimum {
             Spec::new(
                 "prompts",
                 Domain::Whole(10, 1_000_000),
-                400,
+                200,
                 "N, prompts per landscape",
             ),
         ];
@@ -155,7 +155,11 @@ impl Claim for Minimum {
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {
-        12
+        // Landscapes of 200 prompts scatter by .12, and by .2 in the limit, where the valley is flat.
+        match (self.limit, self.variant) {
+            (true, Variant::Printed) => 60,
+            _ => 12,
+        }
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -171,7 +171,8 @@ impl Claim for PropF2 {
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let expansion = Expansion::draw(params, streams, self.uncentred)?;
-        let errors: Vec<f64> = SMALL.iter().map(|e| expansion.remainder(*e)).collect();
+        let remainder = |e: &f64| norm(&expansion.remainder(*e));
+        let errors: Vec<f64> = SMALL.iter().map(remainder).collect();
         Ok(value(
             exponent(&SMALL, &errors),
             witness! { "epsilon" => SMALL.to_vec(), "remainder" => errors },
@@ -253,15 +254,19 @@ impl Claim for PropF2Coefficient {
         if self.whole {
             coefficient *= 2.0;
         }
-        let remainder = expansion.remainder(EPSILON);
-        Ok(value(
-            remainder / (EPSILON * coefficient),
-            witness! { "remainder_over_epsilon" => remainder / EPSILON, "coefficient" => coefficient },
-        ))
-    }
-
-    fn promise(&self, _params: &Params) -> Promise {
-        Promise::MeanIn(1.0 - COEFFICIENT_BAND, 1.0 + COEFFICIENT_BAND)
+        let found = expansion.remainder(EPSILON) / EPSILON;
+        let gap = norm(&(&found - &coefficient)) / norm(&coefficient);
+        Ok(Outcome::Gap {
+            lhs: gap,
+            rhs: 0.0,
+            tol: COEFFICIENT_BAND,
+            relation: Relation::Equal,
+            witness: witness! {
+                "relative_gap" => gap,
+                "remainder_over_epsilon" => found.to_vec(),
+                "coefficient" => coefficient.to_vec(),
+            },
+        })
     }
 
     fn mutants(&self) -> Vec<Mutant> {
@@ -321,22 +326,22 @@ impl Expansion {
         })
     }
 
-    /// Norm of what (A.18) leaves out at ε.
-    fn remainder(&self, epsilon: f64) -> f64 {
+    /// What (A.18) leaves out at ε.
+    fn remainder(&self, epsilon: f64) -> Array1<f64> {
         let (pv, kq) = (&self.w_pv / epsilon, &self.w_kq * epsilon);
         let (x, query) = (self.prompt.context.view(), self.prompt.query.view());
         let exact = softmax_attention(x, pv.view(), kq.view(), query);
-        norm(&(exact - &self.mean / epsilon - &self.first))
+        exact - &self.mean / epsilon - &self.first
     }
 
-    /// Norm of c.
-    fn coefficient(&self, uncentred: bool) -> f64 {
+    /// c.
+    fn coefficient(&self, uncentred: bool) -> Array1<f64> {
         let length = self.centred.len() as f64;
         let mut spread = self.centred.mapv(|v| v * v);
         if !uncentred {
             spread -= spread.sum() / length;
         }
-        norm(&(self.w_pv.dot(&self.prompt.context.dot(&spread)) / (2.0 * length)))
+        self.w_pv.dot(&self.prompt.context.dot(&spread)) / (2.0 * length)
     }
 }
 
