@@ -46,7 +46,7 @@ impl Claim for AnyBeta {
                  $\\alpha\\beta = 1/(\\sigma_0^2 + \\sigma_Z^2)$ is optimal as $L \\to \\infty$. What \
                  small $\\beta$ buys is the constant of the $1/L$ error, which grows like \
                  $e^{\\beta^2\\sigma_0^2\\|P\\tilde x\\|^2}$ and has a finite mean over queries only for \
-                 $\\beta^2 < 1/(2\\sigma_0^2(\\sigma_0^2 + \\sigma_Z^2))$: 0.289 at the paper's \
+                 $\\beta^2 < 1/(2\\sigma_0^2(\\sigma_0^2 + \\sigma_Z^2))$, $\\beta < 0.289$ at the paper's \
                  $\\sigma_0^2 = 2$, $\\sigma_Z^2 = 1$.",
             ),
         }

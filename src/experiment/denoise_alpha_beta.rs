@@ -58,6 +58,10 @@ impl Described for DenoiseAlphaBeta {
 /// The cases of the paper that the figure shows.
 const CASES: [&str; 2] = ["sphere", "clusters"];
 
+/// Contours are drawn on a grid this many times as fine as the cells, so that the narrow valleys at
+/// small β do not break up.
+const FINER: usize = 3;
+
 /// The context length that stands for infinitely many tokens.
 const WITHOUT_END: usize = 0;
 
@@ -84,14 +88,14 @@ impl DenoiseAlphaBeta {
         }
     }
 
-    /// The β of the grid.
+    /// The β at which the means are taken: those of the cells, and more between them for the contours.
     fn betas(&self) -> Vec<f64> {
-        grid(self.beta_range, self.points)
+        grid(self.beta_range, FINER * (self.points - 1) + 1)
     }
 
-    /// The α of the grid.
+    /// The α of the cells, and as many more between them.
     fn alphas(&self) -> Vec<f64> {
-        grid(self.alpha_range, self.points)
+        grid(self.alpha_range, FINER * (self.points - 1) + 1)
     }
 }
 

@@ -133,6 +133,8 @@ pub struct Contour {
     pub levels: Vec<(f64, String)>,
     /// Whether the field is interpolated by its logarithm.
     pub logarithmic: bool,
+    /// Whether the lines only give shape to the map under them: thin, light and without a legend.
+    pub relief: bool,
 }
 
 impl Default for Contour {
@@ -146,6 +148,7 @@ impl Default for Contour {
             values: vec![],
             levels: vec![],
             logarithmic: false,
+            relief: false,
         }
     }
 }
@@ -175,6 +178,12 @@ impl Contour {
     pub fn drawn(mut self, stroke: Stroke, colour: usize) -> Self {
         self.stroke = stroke;
         self.colour = colour;
+        self
+    }
+
+    /// The same as a relief of the map under it.
+    pub fn as_relief(mut self) -> Self {
+        self.relief = true;
         self
     }
 

@@ -160,7 +160,11 @@ pub fn contours<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed) -> R
             let spot = room_for(words, &drawn, placed.frame, &taken);
             for line in &drawn {
                 for part in spot.map_or(vec![line.clone()], |(_, room)| outside(line, room)) {
-                    cased(canvas, placed, &part, contour.stroke, colour)?;
+                    if contour.relief {
+                        stroke(canvas, &part, contour.stroke, HAIRLINE, PAPER)?;
+                    } else {
+                        cased(canvas, placed, &part, contour.stroke, colour)?;
+                    }
                 }
             }
             if let Some((middle, room)) = spot {

@@ -1,10 +1,8 @@
 //! The figure of `denoise_alpha_beta`, from its rows.
 
-use super::{DenoiseAlphaBeta, WITHOUT_END};
+use super::{DenoiseAlphaBeta, FINER, WITHOUT_END};
 use crate::error::{Error, Result};
-use crate::figure::{
-    Axis, Cell, Contour, Figure, GREY, Heat, INK, Marker, Panel, Point, Series, Stroke, Width,
-};
+use crate::figure::{Axis, Cell, Figure, Heat, INK, Marker, Panel, Point, Series, Stroke, Width};
 use crate::format::significant;
 use crate::measure::Moments;
 use crate::run::Row;
@@ -15,7 +13,7 @@ use crate::stats::{Estimate, mean};
 const MULTIPLES: [f64; 5] = [1.02, 1.1, 1.3, 1.7, 2.5];
 
 /// The colours end at this multiple of the least loss; beyond, the landscape only rises.
-const HIGHEST: f64 = 10.0;
+const HIGHEST: f64 = 20.0;
 
 /// The sets of prompts of one case and context length.
 struct Sets<'a> {
@@ -49,18 +47,18 @@ pub fn figures(settings: &DenoiseAlphaBeta, rows: &[Row]) -> Result<Vec<Figure>>
     let (mut panels, mut notes) = (vec![], vec![]);
     for context in [first, WITHOUT_END] {
         for case in super::CASES {
-            let cell = of(case, context)?;
-            let mut panel = landscape(settings, cell)?;
             let lengths = match context {
                 WITHOUT_END => vec![WITHOUT_END],
                 _ => settings.contexts.clone(),
             };
-            for (i, length) in lengths.iter().enumerate() {
-                let other = of(case, *length)?;
-                panel.series.push(minima(other, i)?);
+            let others: Vec<&Sets> = lengths
+                .iter()
+                .map(|l| of(case, *l))
+                .collect::<Result<_>>()?;
+            for other in &others {
                 notes.push(note(settings, other)?);
             }
-            panels.push(panel);
+            panels.push(landscape(settings, of(case, context)?, &others)?);
         }
     }
     Ok(vec![Figure {
@@ -99,7 +97,8 @@ fn name(case: &str, context: usize) -> String {
     }
 }
 
-fn landscape(settings: &DenoiseAlphaBeta, cell: &Sets) -> Result<Panel> {
+/// The landscape of `cell`, with the minima of `others`.
+fn landscape(settings: &DenoiseAlphaBeta, cell: &Sets, others: &[&Sets]) -> Result<Panel> {
     let (betas, alphas) = (settings.betas(), settings.alphas());
     let per_component = 1.0 / settings.ambient as f64;
     let averaged = averaged(cell, &betas)?;
@@ -107,24 +106,18 @@ fn landscape(settings: &DenoiseAlphaBeta, cell: &Sets) -> Result<Panel> {
     let all = (0..betas.len()).flat_map(|i| (0..alphas.len()).map(move |j| (i, j)));
     let least = all.map(|(i, j)| loss(i, j)).fold(f64::INFINITY, f64::min);
     let bar = Axis::log("mean squared error").from_to(least, HIGHEST * least);
-    let heat = Heat::over(&betas, &alphas, bar, |i, j| Cell::of(loss(i, j)));
-    let levels = MULTIPLES.map(|m| m * least);
-    let contour = Contour {
-        colour: GREY,
-        ..heat.contour("", &levels)
-    };
-    let contour = contour.named(|level| format!("{}", (level / least * 100.0).round() / 100.0));
+    let cells = |fine: &[f64]| fine.iter().step_by(FINER).copied().collect::<Vec<_>>();
+    let at = |i: usize, j: usize| Cell::of(loss(FINER * i, FINER * j));
+    let heat = Heat::over(&cells(&betas), &cells(&alphas), bar.clone(), at);
+    let fine = Heat::over(&betas, &alphas, bar, |i, j| Cell::of(loss(i, j)));
+    let contour = fine.contour("", &MULTIPLES.map(|m| m * least)).as_relief();
     let trained = match cell.case {
         "sphere" => &settings.trained_sphere,
         _ => &settings.trained_clusters,
     };
     let mut series = vec![];
-    if !trained.is_empty() && cell.context != WITHOUT_END {
-        let points = trained
-            .iter()
-            .map(|[beta, alpha]| Point::at(*beta, *alpha))
-            .collect();
-        series.push(marks("trained weights", 1, Marker::Square, points));
+    for (i, other) in others.iter().enumerate() {
+        series.push(minima(other, i)?);
     }
     let heuristic = vec![Point::at(1.0 / settings.noise, 1.0)];
     series.push(marks(
@@ -133,6 +126,13 @@ fn landscape(settings: &DenoiseAlphaBeta, cell: &Sets) -> Result<Panel> {
         Marker::Diamond,
         heuristic,
     ));
+    if !trained.is_empty() && cell.context != WITHOUT_END {
+        let points = trained
+            .iter()
+            .map(|[beta, alpha]| Point::at(*beta, *alpha))
+            .collect();
+        series.push(marks("trained weights", 1, Marker::Square, points));
+    }
     Ok(Panel {
         title: name(cell.case, cell.context),
         x: Axis::linear("*β*").from_to(settings.beta_range[0], settings.beta_range[1]),
@@ -196,7 +196,7 @@ fn minima(cell: &Sets, place: usize) -> Result<Series> {
     let (colour, marker) = match (cell.context, place) {
         (WITHOUT_END, _) => (INK, Marker::Open),
         (_, 0) => (4, Marker::Circle),
-        (_, i) => (2 + i, Marker::Open),
+        (_, i) => (2 + i, Marker::Ring),
     };
     Ok(marks(&label, colour, marker, points))
 }

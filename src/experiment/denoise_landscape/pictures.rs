@@ -3,21 +3,24 @@
 use super::{DenoiseLandscape, axes};
 use crate::error::{Error, Result};
 use crate::figure::{
-    ASPECT, Arrows, Axis, Cell, Contour, Figure, GREY, Heat, INK, Marker, Panel, Point, Series,
-    Stroke, Width,
+    ASPECT, Arrows, Axis, Cell, Figure, GREY, Heat, INK, Marker, Panel, Point, Series, Stroke,
+    Width,
 };
 use crate::run::Row;
 use std::f64::consts::TAU;
 
 const TOKENS: &str = "context tokens *X*_{t}";
-const QUERIES: &str = "queries *x̃*";
+const QUERIES: &str = "queries";
 const MINIMA: &str = "minima";
+/// Numbers of steps that are marked, evenly on a logarithmic axis.
+const TICKS: [usize; 12] = [1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000];
 const INTERVAL: &str = "95 % interval of the mean";
 
 /// House colours of what is drawn over the landscape.
 const TOKEN: usize = 5;
 const QUERY: usize = 1;
 const PATH: usize = 4;
+const MINIMUM: usize = 3;
 
 pub fn figures(settings: &DenoiseLandscape, rows: &[Row]) -> Result<Vec<Figure>> {
     if rows.is_empty() {
@@ -68,12 +71,7 @@ fn landscapes(settings: &DenoiseLandscape, rows: &[Row]) -> Result<Figure> {
             colour: QUERY,
             shafts: paths.iter().map(|p| (p[0], p[1])).collect(),
         });
-        let bayes = scatter(
-            "Bayes optimum E[*X* | *x̃*]",
-            2,
-            Marker::Diamond,
-            &points(row, "bayes")?,
-        );
+        let bayes = scatter("Bayes optimum", 2, Marker::Diamond, &points(row, "bayes")?);
         one.series.push(bayes);
         for path in &paths {
             let line = path.iter().map(|(x, y)| Point::at(*x, *y)).collect();
@@ -144,10 +142,7 @@ fn ground(settings: &DenoiseLandscape, row: &Row) -> Result<Panel> {
     let levels: Vec<f64> = (1..14)
         .map(|i| (highest - lowest) * (f64::from(i) / 14.0).powi(2))
         .collect();
-    let contours = vec![Contour {
-        colour: GREY,
-        ..heat.contour("", &levels)
-    }];
+    let contours = vec![heat.contour("", &levels).as_relief()];
     let mut series = vec![];
     if settings.task == "circle" {
         let at = |i: i32| {
@@ -165,7 +160,12 @@ fn ground(settings: &DenoiseLandscape, row: &Row) -> Result<Panel> {
         Marker::Circle,
         &points(row, "token")?,
     ));
-    series.push(scatter(MINIMA, INK, Marker::Ring, &points(row, "minimum")?));
+    series.push(scatter(
+        MINIMA,
+        MINIMUM,
+        Marker::Ring,
+        &points(row, "minimum")?,
+    ));
     Ok(Panel {
         x: Axis::linear("*s*_{1}").from_to(-half / ASPECT, half / ASPECT),
         y: Axis::linear("*s*_{2}").from_to(-half, half),
@@ -212,10 +212,11 @@ fn losses(settings: &DenoiseLandscape, rows: &[Row]) -> Result<Figure> {
         let at =
             |(step, (v, l, h)): (usize, &(f64, f64, f64))| Point::between(step as f64, *v, *l, *h);
         // The loss of the query itself, n sigma_Z^2, would leave no room for the rest.
-        let after: Vec<Point> = curve.iter().enumerate().skip(1).map(at).collect();
+        let shown = |(step, _): &(usize, _)| TICKS.contains(step) || *step == settings.steps;
+        let after: Vec<Point> = curve.iter().enumerate().filter(shown).map(at).collect();
         let mut panel = Panel {
             title: format!("*σ*_{{Z}}^{{2}} = {sigma_z2}"),
-            x: Axis::log("steps"),
+            x: Axis::log("steps").ticks_at(&TICKS.map(|t| t as f64)),
             y: Axis::linear("mean loss"),
             ..Panel::default()
         };
