@@ -135,6 +135,22 @@ impl Error {
     }
 }
 
+/// Refuses anything but a finite number > 0.
+pub(crate) fn positive(name: &str, value: f64) -> Result<()> {
+    if value > 0.0 && value.is_finite() {
+        return Ok(());
+    }
+    Err(Error::invalid(name, value, "a finite number > 0"))
+}
+
+/// Refuses anything but a finite number >= 0.
+pub(crate) fn non_negative(name: &str, value: f64) -> Result<()> {
+    if value >= 0.0 && value.is_finite() {
+        return Ok(());
+    }
+    Err(Error::invalid(name, value, "a finite number >= 0"))
+}
+
 fn suggest(nearest: &[String]) -> String {
     match nearest {
         [] => String::new(),

@@ -5,10 +5,15 @@ use serde_json::{Map, Value};
 /// Six significant digits, without trailing zeros; powers of ten where the number is very large or
 /// very small.
 pub fn number(x: f64) -> String {
+    significant(x, 6)
+}
+
+/// The same with another number of digits, at least one.
+pub fn significant(x: f64, digits: usize) -> String {
     if !x.is_finite() || x == 0.0 {
         return x.to_string();
     }
-    let digits = 6;
+    let digits = digits.max(1);
     let exponent = x.abs().log10().floor() as i32;
     if !(-4..9).contains(&exponent) {
         let text = format!("{x:.*e}", digits - 1);

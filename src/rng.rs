@@ -17,7 +17,7 @@
 //! assert_ne!(trial.part("basis", 0).next_u64(), trial.part("basis", 1).next_u64());
 //! ```
 
-use rand::SeedableRng;
+use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// The generator that every sampler takes.
@@ -49,6 +49,20 @@ impl Streams {
         bytes.extend_from_slice(&index.to_le_bytes());
         generator.set_stream(hash(&bytes));
         generator
+    }
+
+    /// The streams of a part that has parts of its own: one prompt of a trial that draws many.
+    ///
+    /// ```
+    /// use attnlab::rng::Streams;
+    /// let trial = Streams::new(5, "denoise.fig6", 0, 17);
+    /// assert_eq!(trial.child("prompt", 3), trial.child("prompt", 3));
+    /// assert_ne!(trial.child("prompt", 3), trial.child("prompt", 4));
+    /// ```
+    pub fn child(&self, name: &str, index: u64) -> Streams {
+        let mut key = [0; 32];
+        self.part(name, index).fill_bytes(&mut key);
+        Streams { key }
     }
 }
 

@@ -14,11 +14,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("params", &["rng"]),
     ("linalg", &["rng"]),
     ("stats", &["special"]),
-    ("sample", &["rng", "linalg", "special"]),
-    ("attention", &["linalg", "special"]),
-    ("measure", &["rng", "linalg", "sample", "attention"]),
     // Closed forms: no randomness, so neither `rng` nor `sample`.
     ("theory", &["params", "special", "linalg", "stats"]),
+    // Denoising prompts are drawn from the laws whose Bayes optima `theory` has.
+    ("sample", &["rng", "linalg", "special", "theory"]),
+    ("attention", &["linalg", "special"]),
+    ("measure", &["rng", "linalg", "sample", "attention"]),
     ("dynamics", &["linalg", "attention", "measure", "theory"]),
     ("claim", &BELOW_CLAIM),
     ("format", &[]),
@@ -71,7 +72,7 @@ const BELOW_RUN: [&str; 12] = [
     "dynamics",
     "claim",
 ];
-const BELOW_EXPERIMENT: [&str; 13] = [
+const BELOW_EXPERIMENT: [&str; 14] = [
     "params",
     "special",
     "rng",
@@ -85,6 +86,7 @@ const BELOW_EXPERIMENT: [&str; 13] = [
     "claim",
     "run",
     "figure",
+    "format",
 ];
 const BELOW_CLI: [&str; 17] = [
     "sweep",

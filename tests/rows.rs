@@ -1,7 +1,7 @@
 //! Rows survive kills, resume, and never mix; figures and tables say what the rows say.
 
 use attnlab::experiment::{self, Experiment, RunOptions};
-use attnlab::figure::{self, Axis, Figure, Heat, Panel, Point, Series, Width};
+use attnlab::figure::{self, Axis, Cell, Figure, Heat, Panel, Point, Series, Width};
 use attnlab::run::Silent;
 use attnlab::run::store::{Manifest, Row, Shard, Store, read};
 use proptest::prelude::*;
@@ -324,12 +324,11 @@ fn figures_of_incomplete_or_foreign_rows() {
 
 #[test]
 fn a_heat_map_with_a_hole_is_drawn() {
-    let heat = Heat {
-        x_edges: vec![1.0, 10.0, 100.0],
-        y_edges: vec![0.0, 1.0, 2.0],
-        values: vec![vec![0.1, 0.5], vec![f64::NAN, 1.0]],
-        bar: Axis::linear("share *p* < 1"),
-    };
+    let values = [[0.1, 0.5], [f64::NAN, 1.0]];
+    let bar = Axis::linear("share *p* < 1");
+    let heat = Heat::over(&[1.0, 10.0], &[0.0, 1.0], bar, |i, j| {
+        Cell::of(values[j][i])
+    });
     let panel = Panel {
         x: Axis::log("*N*"),
         y: Axis::linear("noise"),

@@ -2,13 +2,16 @@
 //! by term: they are the reference. [`streaming`] is the fast path, tested against them.
 
 pub mod horizon;
+pub mod memory;
 pub mod mhsa;
 pub mod mssa;
 pub mod network;
 pub mod nonlinearity;
+pub mod one_layer;
 pub mod streaming;
 
 pub use mhsa::Mhsa;
 pub use mssa::{Mask, Mssa};
 pub use network::unroll;
 pub use nonlinearity::Phi;
+pub use one_layer::{linear_attention, softmax_attention};

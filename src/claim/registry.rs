@@ -14,6 +14,19 @@ use super::aot_softmax_rate::SoftmaxRate;
 use super::aot_tau_interval::TauInterval;
 use super::aot_theorem1::Theorem1;
 use super::aot_theorem1_bounded::Theorem1Bounded;
+use super::denoise_any_beta::AnyBeta;
+use super::denoise_clusters::UnequalClusters;
+use super::denoise_energy::{OneStep, OneStepWins};
+use super::denoise_fig6::Minimum;
+use super::denoise_hopfield::{LinearStep, PositiveDefinite};
+use super::denoise_jacobian::{Condition, Jacobian};
+use super::denoise_prop1::Prop1;
+use super::denoise_prop2::{Prop2Loss, Prop2Mean};
+use super::denoise_prop3::Prop3;
+use super::denoise_prop4::{Prop4, Prop4Limit};
+use super::denoise_small_argument::{LemmaF1, PropF2, PropF2Coefficient};
+use super::denoise_theorem3_1::{Theorem31, Theorem31Finite};
+use super::denoise_theorem3_2::{Theorem32, Theorem32Rate};
 use crate::error::{Error, Result};
 
 /// All claims, in the order in which the papers print them.
@@ -39,6 +52,35 @@ pub fn claims() -> Vec<Box<dyn Claim>> {
         Box::new(TauInterval::default()),
         Box::new(Eq35::default()),
         Box::new(MssaIsMhsa::default()),
+        Box::new(Prop1::default()),
+        Box::new(Prop2Mean::default()),
+        Box::new(Prop2Loss::PRINTED),
+        Box::new(Prop2Loss::CORRECTED),
+        Box::new(Prop3::INTEGRAL),
+        Box::new(Prop3::PRINTED),
+        Box::new(Prop3::CORRECTED),
+        Box::new(Prop4::default()),
+        Box::new(Prop4Limit::default()),
+        Box::new(UnequalClusters::PRINTED),
+        Box::new(UnequalClusters::CORRECTED),
+        Box::new(Theorem31::default()),
+        Box::new(Theorem31Finite::default()),
+        Box::new(Theorem32::default()),
+        Box::new(Theorem32Rate::default()),
+        Box::new(LemmaF1::default()),
+        Box::new(PropF2::default()),
+        Box::new(PropF2Coefficient::default()),
+        Box::new(AnyBeta::default()),
+        Box::new(OneStep::default()),
+        Box::new(OneStepWins::default()),
+        Box::new(Minimum::PRINTED),
+        Box::new(Minimum::LIMIT),
+        Box::new(LinearStep::default()),
+        Box::new(PositiveDefinite::PRINTED),
+        Box::new(PositiveDefinite::CORRECTED),
+        Box::new(Jacobian::default()),
+        Box::new(Condition::PRINTED),
+        Box::new(Condition::CORRECTED),
     ]
 }
 

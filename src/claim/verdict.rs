@@ -262,6 +262,12 @@ fn judge_mean(low: f64, high: f64, outcomes: &[Outcome], level: f64) -> Result<J
     };
     let values: Vec<f64> = outcomes.iter().map(value).collect();
     let estimate = mean(&values, level)?;
+    Ok(judge_estimate(low, high, estimate, values.len()))
+}
+
+/// Judges an estimate from `trials` trials whose true value is promised to lie in [low, high]. Its
+/// interval is taken to shrink like 1/√trials.
+pub fn judge_estimate(low: f64, high: f64, estimate: Estimate, trials: usize) -> Judgement {
     let verdict = if estimate.low >= low && estimate.high <= high {
         Verdict::Supported
     } else if estimate.low > high || estimate.high < low {
@@ -269,20 +275,20 @@ fn judge_mean(low: f64, high: f64, outcomes: &[Outcome], level: f64) -> Result<J
             witness: crate::witness! { "mean" => estimate.value },
         }
     } else {
-        // The half-width shrinks like 1/√n; it must fit between the mean and the nearer boundary.
+        // The half-width must fit between the estimate and the nearer boundary.
         let room = (estimate.value - low)
             .abs()
             .min((high - estimate.value).abs());
         let half = (estimate.high - estimate.low) / 2.0;
-        let needed = (values.len() as f64 * (half / room).powi(2)).ceil();
+        let needed = (trials as f64 * (half / room).powi(2)).ceil();
         let trials_needed = needed.is_finite().then_some(needed as u64);
         Verdict::Inconclusive { trials_needed }
     };
-    Ok(Judgement {
+    Judgement {
         verdict,
         estimate,
         failures: 0,
-    })
+    }
 }
 
 #[cfg(test)]

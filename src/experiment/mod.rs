@@ -13,9 +13,13 @@ pub mod registry;
 pub mod runner;
 mod settings;
 
+mod denoise_alpha_beta;
+mod denoise_landscape;
 mod snr_per_layer;
 mod theorem1_horizon;
 
+pub use denoise_alpha_beta::DenoiseAlphaBeta;
+pub use denoise_landscape::DenoiseLandscape;
 pub use registry::find;
 pub use runner::{RunOptions, RunReport, cells, run};
 pub use settings::Entry;

@@ -37,7 +37,10 @@ impl Ruler {
             let label = text::plain(&axis.label);
             return Err(Error::invalid(label, format!("[{low}, {high}]"), allowed));
         }
-        let (major, minor) = if log {
+        let (major, minor) = if !axis.ticks.is_empty() {
+            let shown = |(v, _): &&(f64, String)| (low..=high).contains(v);
+            (axis.ticks.iter().filter(shown).cloned().collect(), vec![])
+        } else if log {
             log_ticks(low, high)
         } else {
             linear_ticks(low, high, axis.whole)

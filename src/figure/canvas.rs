@@ -1,6 +1,6 @@
 //! A surface measured in points, over any plotters backend.
 
-use super::style::Colour;
+use super::style::{CASING, Colour, INK_COLOUR, PAPER};
 use super::text::{self, FAMILY, LINE_PER_EM};
 use crate::error::{Error, Result};
 use plotters::prelude::DrawingBackend;
@@ -138,6 +138,18 @@ impl<B: DrawingBackend> Canvas<B> {
             self.run(&run, at, size * run.scale, upwards, colour)?;
         }
         Ok(())
+    }
+
+    /// A label that is read over anything: paper around its letters, its middle at `point`.
+    pub fn label_over(&mut self, label: &str, point: (f64, f64), size: f64) -> Result<()> {
+        let baseline = point.1 + 0.36 * size;
+        for i in 0..8 {
+            let (sin, cos) = (std::f64::consts::FRAC_PI_4 * f64::from(i)).sin_cos();
+            let at = (point.0 + CASING * cos, baseline + CASING * sin);
+            self.label(label, at, size, Anchor::Middle, false, PAPER)?;
+        }
+        let at = (point.0, baseline);
+        self.label(label, at, size, Anchor::Middle, false, INK_COLOUR)
     }
 
     /// One run with the left end of its baseline at `point`. plotters places text by its top:

@@ -11,7 +11,8 @@ const HEADER: [&str; 10] = [
 ];
 
 /// The table as CSV text. `low` and `high` are the ends of the interval, `interval` says which;
-/// they are empty where a point has none. Cells of a heat map are points at the cells' middles.
+/// they are empty where a point has none. Cells of a heat map are points at the
+/// cells' middles; contours and arrows follow from what is there and are left out.
 ///
 /// # Errors
 /// When the table cannot be written, which text in memory does not cause.
@@ -76,16 +77,18 @@ fn records(index: usize, panel: &Panel) -> Vec<[String; 10]> {
         ));
     }
     if let Some(heat) = &panel.heat {
-        for (row, y) in heat.values.iter().zip(heat.y_edges.windows(2)) {
-            for (value, x) in row.iter().zip(heat.x_edges.windows(2)) {
-                let place = format!("{} = {}", plain(&panel.y.label), (y[0] + y[1]) / 2.0);
-                let middle = (x[0] + x[1]) / 2.0;
+        for (row, y) in heat.cells.iter().zip(&heat.y) {
+            for (cell, x) in row.iter().zip(&heat.x) {
+                let place = format!("{} = {y}", plain(&panel.y.label));
+                let ends = cell.interval.map_or_else(Default::default, |(low, high)| {
+                    [low.to_string(), high.to_string(), heat.interval.clone()]
+                });
                 all.push(record(
                     &place,
-                    middle,
+                    *x,
                     &plain(&heat.bar.label),
-                    *value,
-                    Default::default(),
+                    cell.value,
+                    ends,
                 ));
             }
         }

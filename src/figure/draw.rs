@@ -1,11 +1,11 @@
 //! Draws a laid-out figure.
 
 use super::canvas::{Anchor, Canvas, Kind};
-use super::layout::{BAR, Entry, Frame, GAP, Layout, Placed, SAMPLE, layout};
-use super::marks;
-use super::model::{Figure, Heat, Stroke};
+use super::layout::{Entry, Frame, GAP, Layout, Placed, SAMPLE, layout};
+use super::model::{Figure, Stroke};
 use super::style::{self, HAIRLINE, INK_COLOUR, LINE, NUMBERS, RULE, TEXT, TICK};
 use super::text;
+use super::{heat, marks};
 use crate::error::{Error, Result};
 use plotters::prelude::{BitMapBackend, DrawingBackend, SVGBackend};
 use plotters::style::Color;
@@ -118,8 +118,8 @@ fn with_header(text: &str, figure: &Figure, size: (f64, f64), units: (u32, u32))
 
 fn draw<B: DrawingBackend>(canvas: &mut Canvas<B>, laid: &Layout) -> Result<()> {
     for placed in &laid.panels {
-        if let Some(heat) = &placed.panel.heat {
-            heat_map(canvas, placed, heat)?;
+        if let Some(map) = &placed.panel.heat {
+            heat::map(canvas, placed, map)?;
         }
         for rule in &placed.panel.rules {
             marks::rule(canvas, placed, rule)?;
@@ -127,8 +127,12 @@ fn draw<B: DrawingBackend>(canvas: &mut Canvas<B>, laid: &Layout) -> Result<()> 
         for series in &placed.panel.series {
             marks::band(canvas, placed, series)?;
         }
+        marks::contours(canvas, placed)?;
         for series in &placed.panel.series {
             marks::curve(canvas, placed, series)?;
+        }
+        for arrows in &placed.panel.arrows {
+            marks::arrows(canvas, placed, arrows)?;
         }
         axes(canvas, placed)?;
     }
@@ -218,78 +222,6 @@ fn axes<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed) -> Result<()
     )
 }
 
-/// Cells, colour bar and its numbers.
-fn heat_map<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, heat: &Heat) -> Result<()> {
-    let Frame {
-        left,
-        top,
-        right,
-        bottom,
-    } = placed.frame;
-    let Some(bar) = &placed.bar else {
-        return Ok(());
-    };
-    let x = |v: f64| left + placed.x.place(v).clamp(0.0, 1.0) * (right - left);
-    let y = |v: f64| bottom - placed.y.place(v).clamp(0.0, 1.0) * (bottom - top);
-    for (row, y_edges) in heat.values.iter().zip(heat.y_edges.windows(2)) {
-        for (value, x_edges) in row.iter().zip(heat.x_edges.windows(2)) {
-            let t = bar.place(*value);
-            if t.is_finite() {
-                let corner = (x(x_edges[0]), y(y_edges[1]));
-                canvas.rectangle(corner, (x(x_edges[1]), y(y_edges[0])), style::heat(t))?;
-            }
-        }
-    }
-    let bar_left = right + 2.0 * GAP;
-    let bar_right = bar_left + BAR;
-    let steps = 128;
-    let height = |i: usize| bottom - i as f64 / steps as f64 * (bottom - top);
-    for i in 0..steps {
-        let colour = style::heat((i as f64 + 0.5) / steps as f64);
-        canvas.rectangle((bar_left, height(i + 1)), (bar_right, height(i)), colour)?;
-    }
-    let corners = [
-        (bar_left, top),
-        (bar_right, top),
-        (bar_right, bottom),
-        (bar_left, bottom),
-        (bar_left, top),
-    ];
-    canvas.line(&corners, HAIRLINE, INK_COLOUR)?;
-    let mut widest = 0.0_f64;
-    for (value, number) in &bar.major {
-        let y = bottom - bar.place(*value) * (bottom - top);
-        canvas.line(
-            &[(bar_right, y), (bar_right + TICK, y)],
-            HAIRLINE,
-            INK_COLOUR,
-        )?;
-        let at = (bar_right + TICK + GAP, y + 0.36 * NUMBERS);
-        canvas.label(number, at, NUMBERS, Anchor::Start, false, INK_COLOUR)?;
-        widest = widest.max(text::width(number, NUMBERS));
-    }
-    for value in &bar.minor {
-        let y = bottom - bar.place(*value) * (bottom - top);
-        canvas.line(
-            &[(bar_right, y), (bar_right + 0.6 * TICK, y)],
-            HAIRLINE,
-            INK_COLOUR,
-        )?;
-    }
-    let beside = (
-        bar_right + TICK + GAP + widest + GAP + 0.8 * TEXT,
-        (top + bottom) / 2.0,
-    );
-    canvas.label(
-        &heat.bar.label,
-        beside,
-        TEXT,
-        Anchor::Middle,
-        true,
-        INK_COLOUR,
-    )
-}
-
 fn legend_entry<B: DrawingBackend>(canvas: &mut Canvas<B>, entry: &Entry) -> Result<()> {
     let (x, y) = entry.at;
     let colour = entry.colour.map_or(RULE, style::colour);
@@ -297,6 +229,13 @@ fn legend_entry<B: DrawingBackend>(canvas: &mut Canvas<B>, entry: &Entry) -> Res
         let (up, down) = (y - 3.0, y + 3.0);
         let swatch = [(x, up), (x + SAMPLE, up), (x + SAMPLE, down), (x, down)];
         canvas.fill(&swatch, colour, style::BAND)?;
+    }
+    if let Some(hatching) = entry.hatching {
+        let swatch = ((x, y - 3.2), (x + SAMPLE, y + 3.2));
+        heat::swatch(canvas, swatch, hatching)?;
+    }
+    if entry.arrow {
+        marks::arrow(canvas, (x, y), (x + SAMPLE, y), colour)?;
     }
     let width = if entry.colour.is_some() {
         LINE

@@ -1,7 +1,8 @@
 //! Where everything lies on the paper, in points.
 
 use super::axis::Ruler;
-use super::model::{Figure, Heat, Marker, Panel, Scale, Series, Stroke, Width};
+use super::field::{Arrows, Contour, Heat, Palette, edges};
+use super::model::{Axis, Figure, Marker, Panel, Scale, Series, Stroke, Width};
 use super::style::{ASPECT, CM, NUMBERS, TEXT, TICK};
 use super::text;
 use crate::error::{Error, Result};
@@ -44,8 +45,10 @@ pub struct Placed<'a> {
     pub x: Ruler,
     /// Its vertical axis.
     pub y: Ruler,
-    /// The colour bar's axis, if there is one.
+    /// The axis of the heat map's colours, if there is one.
     pub bar: Option<Ruler>,
+    /// Whether its colour bar is drawn beside this panel.
+    pub bar_drawn: bool,
     /// Distance from the frame to the baseline of the vertical axis' label.
     pub y_label: f64,
 }
@@ -63,6 +66,10 @@ pub struct Entry {
     pub marker: Marker,
     /// Whether it has a band.
     pub band: bool,
+    /// Hatched cells of a heat map in these colours.
+    pub hatching: Option<Palette>,
+    /// An arrow.
+    pub arrow: bool,
     /// Left end and middle height on the paper.
     pub at: (f64, f64),
 }
@@ -93,7 +100,6 @@ pub fn layout(figure: &Figure) -> Result<Layout<'_>> {
         Width::Page => 17.5 * CM,
     };
     let columns = figure.columns.clamp(1, figure.panels.len());
-    let cell = (width - 2.0 * MARGIN - BETWEEN * (columns - 1) as f64) / columns as f64;
     let rulers = figure
         .panels
         .iter()
@@ -107,11 +113,13 @@ pub fn layout(figure: &Figure) -> Result<Layout<'_>> {
     // A rotated label may carry a subscript, which reaches towards the numbers.
     let y_label = TICK + GAP + numbers + 1.6 * GAP;
     let left = y_label + TEXT;
-    let right = rulers
-        .iter()
-        .zip(&figure.panels)
-        .map(|((_, _, bar), p)| bar_width(bar, p));
-    let right = right.fold(GAP, f64::max);
+    let widest_bar = rulers.iter().map(|(_, _, bar)| bar_width(bar));
+    let widest_bar = widest_bar.fold(GAP, f64::max);
+    // One bar per row where all of a row are the same; else every panel keeps room for its own.
+    let shared = figure.panels.chunks(columns).all(one_bar);
+    let right = if shared { GAP } else { widest_bar };
+    let last = widest_bar - right;
+    let cell = (width - 2.0 * MARGIN - last - BETWEEN * (columns - 1) as f64) / columns as f64;
     let wide = cell - left - right;
     let high = ASPECT * wide;
     let above = 1.6 * TEXT;
@@ -139,6 +147,7 @@ pub fn layout(figure: &Figure) -> Result<Layout<'_>> {
             x,
             y,
             bar,
+            bar_drawn: !shared || column + 1 == columns || i + 1 == figure.panels.len(),
             y_label,
         });
     }
@@ -151,7 +160,18 @@ pub fn layout(figure: &Figure) -> Result<Layout<'_>> {
     })
 }
 
-fn bar_width(bar: &Option<Ruler>, _panel: &Panel) -> f64 {
+/// Whether every panel of a row has a heat map with the same bar, whose ends do not depend on the
+/// panel.
+fn one_bar(row: &[Panel]) -> bool {
+    let key = |panel: &Panel| -> Option<(Axis, Palette)> {
+        let heat = panel.heat.as_ref()?;
+        heat.bar.range.map(|_| (heat.bar.clone(), heat.palette))
+    };
+    let first = row.first().and_then(key);
+    first.is_some() && row.iter().all(|p| key(p) == first)
+}
+
+fn bar_width(bar: &Option<Ruler>) -> f64 {
     let Some(bar) = bar else { return GAP };
     let numbers = bar
         .major
@@ -174,18 +194,48 @@ fn rulers(panel: &Panel) -> Result<(Ruler, Ruler, Option<Ruler>)> {
     let mut x_axis = panel.x.clone();
     let mut y_axis = panel.y.clone();
     if let Some(heat) = &panel.heat {
+        fits(heat, panel)?;
         // Cells reach to the frame.
-        x_axis.range = x_axis.range.or(ends(&heat.x_edges));
-        y_axis.range = y_axis.range.or(ends(&heat.y_edges));
+        x_axis.range = x_axis.range.or(ends(&edges(&heat.x, panel.x.scale)));
+        y_axis.range = y_axis.range.or(ends(&edges(&heat.y, panel.y.scale)));
     }
-    let x = Ruler::new(&x_axis, points().map(|p| p.x).chain(rules(true)))?;
+    for contour in &panel.contours {
+        grid_fits((&contour.x, &contour.y), &contour.values, panel)?;
+    }
+    let tips = || panel.arrows.iter().flat_map(|a| &a.shafts);
+    let tips = || tips().flat_map(|(from, to)| [*from, *to]);
+    let grids = |of: fn(&Contour) -> &Vec<f64>| panel.contours.iter().flat_map(of).copied();
+    let xs = points().map(|p| p.x).chain(tips().map(|t| t.0));
+    let x = Ruler::new(&x_axis, xs.chain(grids(|c| &c.x)).chain(rules(true)))?;
     let with_interval = points().flat_map(|p| {
         let (low, high) = p.interval.unwrap_or((p.y, p.y));
         [p.y, low, high]
     });
-    let y = Ruler::new(&y_axis, with_interval.chain(rules(false)))?;
+    let ys = with_interval.chain(tips().map(|t| t.1));
+    let y = Ruler::new(&y_axis, ys.chain(grids(|c| &c.y)).chain(rules(false)))?;
     let bar = panel.heat.as_ref().map(heat_ruler).transpose()?;
     Ok((x, y, bar))
+}
+
+/// Refuses a grid whose rows and columns are not those of its axes.
+fn grid_fits<T>((x, y): (&[f64], &[f64]), values: &[Vec<T>], panel: &Panel) -> Result<()> {
+    if values.len() == y.len() && values.iter().all(|row| row.len() == x.len()) {
+        return Ok(());
+    }
+    let found = (values.len(), values.first().map_or(0, Vec::len));
+    let what = format!(
+        "values over the plane of panel '{}'",
+        text::plain(&panel.title)
+    );
+    Err(Error::shape(
+        what,
+        found,
+        format!("({}, {})", y.len(), x.len()),
+    ))
+}
+
+fn fits(heat: &Heat, panel: &Panel) -> Result<()> {
+    grid_fits((&heat.x, &heat.y), &heat.cells, panel)
 }
 
 fn ends(edges: &[f64]) -> Option<(f64, f64)> {
@@ -196,7 +246,7 @@ fn heat_ruler(heat: &Heat) -> Result<Ruler> {
     let mut axis = heat.bar.clone();
     if axis.range.is_none() {
         let log = axis.scale == Scale::Log;
-        let shown = heat.values.iter().flatten().copied();
+        let shown = heat.cells.iter().flatten().map(|c| c.value);
         let shown = shown.filter(|v| v.is_finite() && (!log || *v > 0.0));
         let ends = shown.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| {
             (l.min(v), h.max(v))
@@ -205,7 +255,7 @@ fn heat_ruler(heat: &Heat) -> Result<Ruler> {
             axis.range = Some(ends);
         }
     }
-    Ruler::new(&axis, heat.values.iter().flatten().copied())
+    Ruler::new(&axis, heat.cells.iter().flatten().map(|c| c.value))
 }
 
 /// The entries of the legend in centred rows below the panels, and their height.
@@ -213,15 +263,23 @@ fn legend(figure: &Figure, width: f64, top: f64) -> (Vec<Entry>, f64) {
     let mut entries: Vec<Entry> = vec![];
     for panel in &figure.panels {
         let series = panel.series.iter().map(entry_of);
+        let contours = panel.contours.iter().map(contour_entry);
+        let arrows = panel.arrows.iter().map(arrows_entry);
         let rules = panel.rules.iter().map(|rule| Entry {
-            label: rule.label.clone(),
-            colour: None,
             stroke: Stroke::Dotted,
-            marker: Marker::None,
-            band: false,
-            at: (0.0, 0.0),
+            colour: None,
+            ..plain_entry(&rule.label)
         });
-        for entry in series.chain(rules).filter(|e| !e.label.is_empty()) {
+        let hatching = panel.heat.iter().map(|heat| Entry {
+            hatching: Some(heat.palette),
+            ..plain_entry(&heat.hatching)
+        });
+        let all = series
+            .chain(contours)
+            .chain(arrows)
+            .chain(rules)
+            .chain(hatching);
+        for entry in all.filter(|e| !e.label.is_empty()) {
             match entries.iter_mut().find(|e| e.label == entry.label) {
                 Some(known) => known.band |= entry.band,
                 None => entries.push(entry),
@@ -271,13 +329,42 @@ fn legend_columns(wide: &[f64], room: f64) -> Vec<f64> {
     of(if fits(&even) { even } else { most })
 }
 
+/// An entry of words alone.
+fn plain_entry(label: &str) -> Entry {
+    Entry {
+        label: label.to_string(),
+        colour: None,
+        stroke: Stroke::None,
+        marker: Marker::None,
+        band: false,
+        hatching: None,
+        arrow: false,
+        at: (0.0, 0.0),
+    }
+}
+
 fn entry_of(series: &Series) -> Entry {
     Entry {
-        label: series.label.clone(),
         colour: Some(series.colour),
         stroke: series.stroke,
         marker: series.marker,
         band: series.band && series.points.iter().any(|p| p.interval.is_some()),
-        at: (0.0, 0.0),
+        ..plain_entry(&series.label)
+    }
+}
+
+fn contour_entry(contour: &Contour) -> Entry {
+    Entry {
+        colour: Some(contour.colour),
+        stroke: contour.stroke,
+        ..plain_entry(&contour.label)
+    }
+}
+
+fn arrows_entry(arrows: &Arrows) -> Entry {
+    Entry {
+        colour: Some(arrows.colour),
+        arrow: true,
+        ..plain_entry(&arrows.label)
     }
 }

@@ -1,9 +1,12 @@
 //! Curves, bands, error bars, markers and reference lines, clipped to their frame.
 
 use super::canvas::Canvas;
+use super::contour::lines;
+use super::field::{Arrows, Contour};
 use super::layout::{Frame, Placed};
 use super::model::{Marker, Rule, Series, Stroke};
-use super::style::{self, Colour, HAIRLINE, LINE, MARKER, RULE};
+use super::style::{self, CASING, Colour, HAIRLINE, LINE, MARKER, NUMBERS, PAPER, RULE};
+use super::text;
 use crate::error::Result;
 use plotters::prelude::DrawingBackend;
 
@@ -123,7 +126,7 @@ pub fn curve<B: DrawingBackend>(
     let colour = style::colour(series.colour);
     let places: Vec<Place> = series.points.iter().map(|p| at(placed, p.x, p.y)).collect();
     for line in clipped(&places, placed.frame) {
-        stroke(canvas, &line, series.stroke, LINE, colour)?;
+        cased(canvas, placed, &line, series.stroke, colour)?;
     }
     for place in places {
         if inside(place, placed.frame) {
@@ -131,6 +134,182 @@ pub fn curve<B: DrawingBackend>(
         }
     }
     Ok(())
+}
+
+/// A curve; over a heat map with paper on both sides.
+fn cased<B: DrawingBackend>(
+    canvas: &mut Canvas<B>,
+    placed: &Placed,
+    line: &[Place],
+    kind: Stroke,
+    colour: Colour,
+) -> Result<()> {
+    if placed.panel.heat.is_some() {
+        stroke(canvas, line, kind, LINE + 2.0 * CASING, PAPER)?;
+    }
+    stroke(canvas, line, kind, LINE, colour)
+}
+
+/// The contour lines of a panel, with the words of their levels where there is room.
+pub fn contours<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed) -> Result<()> {
+    let mut taken: Vec<Frame> = vec![];
+    for contour in &placed.panel.contours {
+        let colour = style::colour(contour.colour);
+        for (level, words) in &contour.levels {
+            let drawn = on_paper(placed, contour, *level);
+            let spot = room_for(words, &drawn, placed.frame, &taken);
+            for line in &drawn {
+                for part in spot.map_or(vec![line.clone()], |(_, room)| outside(line, room)) {
+                    if contour.relief {
+                        stroke(canvas, &part, contour.stroke, HAIRLINE, PAPER)?;
+                    } else {
+                        cased(canvas, placed, &part, contour.stroke, colour)?;
+                    }
+                }
+            }
+            if let Some((middle, room)) = spot {
+                canvas.label_over(words, middle, NUMBERS)?;
+                taken.push(room);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The lines of one level where they lie on the paper, within the frame.
+fn on_paper(placed: &Placed, contour: &Contour, level: f64) -> Vec<Vec<Place>> {
+    // Marching squares on the paper itself, so that lines are straight between nodes there.
+    let x: Vec<f64> = contour.x.iter().map(|x| at(placed, *x, 1.0).0).collect();
+    let y: Vec<f64> = contour.y.iter().map(|y| at(placed, 1.0, *y).1).collect();
+    let (field, level) = match contour.logarithmic {
+        true => {
+            let logs = |row: &Vec<f64>| row.iter().map(|v| v.ln()).collect();
+            (contour.values.iter().map(logs).collect(), level.ln())
+        }
+        false => (contour.values.clone(), level),
+    };
+    let found = lines(&x, &y, &field, level);
+    let inside = found.iter().flat_map(|line| clipped(line, placed.frame));
+    inside.collect()
+}
+
+/// A place on the longest line for the words of its level: inside the frame, clear of others.
+fn room_for(
+    words: &str,
+    drawn: &[Vec<Place>],
+    frame: Frame,
+    taken: &[Frame],
+) -> Option<(Place, Frame)> {
+    let length = |line: &[Place]| line.windows(2).map(distance).sum::<f64>();
+    let longest = drawn
+        .iter()
+        .max_by(|a, b| length(a).total_cmp(&length(b)))?;
+    let (wide, high) = (text::width(words, NUMBERS) / 2.0 + 1.5, 0.5 * NUMBERS + 0.5);
+    if words.is_empty() || length(longest) < 3.0 * wide {
+        return None;
+    }
+    [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8]
+        .into_iter()
+        .find_map(|share| {
+            let (x, y) = along(longest, share * length(longest));
+            let room = Frame {
+                left: x - wide,
+                top: y - high,
+                right: x + wide,
+                bottom: y + high,
+            };
+            let within = room.left > frame.left
+                && room.right < frame.right
+                && room.top > frame.top
+                && room.bottom < frame.bottom;
+            let apart = |other: &Frame| {
+                room.right < other.left
+                    || other.right < room.left
+                    || room.bottom < other.top
+                    || other.bottom < room.top
+            };
+            (within && taken.iter().all(apart)).then_some(((x, y), room))
+        })
+}
+
+fn distance(pair: &[Place]) -> f64 {
+    (pair[1].0 - pair[0].0).hypot(pair[1].1 - pair[0].1)
+}
+
+/// The point of a line at this distance from its start.
+fn along(line: &[Place], mut far: f64) -> Place {
+    for pair in line.windows(2) {
+        let step = distance(pair);
+        if far <= step && step > 0.0 {
+            let t = far / step;
+            let between = |a: f64, b: f64| a + t * (b - a);
+            return (between(pair[0].0, pair[1].0), between(pair[0].1, pair[1].1));
+        }
+        far -= step;
+    }
+    line[line.len() - 1]
+}
+
+/// The parts of a line outside `room`.
+fn outside(line: &[Place], room: Frame) -> Vec<Vec<Place>> {
+    let mut parts: Vec<Vec<Place>> = vec![];
+    let mut current: Vec<Place> = vec![line[0]];
+    for pair in line.windows(2) {
+        match clip(pair[0], pair[1], room) {
+            None => current.push(pair[1]),
+            Some((enter, leave)) => {
+                current.push(enter);
+                parts.push(std::mem::replace(&mut current, vec![leave, pair[1]]));
+            }
+        }
+    }
+    parts.push(current);
+    parts.retain(|part| part.windows(2).map(distance).sum::<f64>() > 0.01);
+    parts
+}
+
+/// Arrows of one kind.
+pub fn arrows<B: DrawingBackend>(
+    canvas: &mut Canvas<B>,
+    placed: &Placed,
+    arrows: &Arrows,
+) -> Result<()> {
+    for (from, to) in &arrows.shafts {
+        let ends = (at(placed, from.0, from.1), at(placed, to.0, to.1));
+        if inside(ends.0, placed.frame) && inside(ends.1, placed.frame) {
+            arrow(canvas, ends.0, ends.1, style::colour(arrows.colour))?;
+        }
+    }
+    Ok(())
+}
+
+/// One arrow between two places on the paper.
+pub fn arrow<B: DrawingBackend>(
+    canvas: &mut Canvas<B>,
+    from: Place,
+    to: Place,
+    colour: Colour,
+) -> Result<()> {
+    let length = distance(&[from, to]);
+    if length == 0.0 || !length.is_finite() {
+        return Ok(());
+    }
+    // Half of a short arrow is its head.
+    let head = f64::min(4.2, 0.5 * length);
+    let (x, y) = ((to.0 - from.0) / length, (to.1 - from.1) / length);
+    let back = |far: f64, aside: f64| (to.0 - far * x - aside * y, to.1 - far * y + aside * x);
+    canvas.line(&[from, back(0.8 * head, 0.0)], 0.75 * LINE, colour)?;
+    let wing = 0.36 * head;
+    canvas.fill(
+        &[
+            to,
+            back(head, wing),
+            back(0.8 * head, 0.0),
+            back(head, -wing),
+        ],
+        colour,
+        1.0,
+    )
 }
 
 /// One marker.

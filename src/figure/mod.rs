@@ -5,8 +5,11 @@
 
 mod axis;
 mod canvas;
+mod contour;
 mod csv;
 mod draw;
+mod field;
+mod heat;
 mod layout;
 mod marks;
 mod model;
@@ -15,8 +18,9 @@ mod text;
 
 pub use csv::to_csv;
 pub use draw::{png, svg};
-pub use model::{Axis, Figure, Heat, Marker, Panel, Point, Rule, Scale, Series, Stroke, Width};
-pub use style::{GREY, INK};
+pub use field::{Arrows, Cell, Contour, Heat, Palette};
+pub use model::{Axis, Figure, Marker, Panel, Point, Rule, Scale, Series, Stroke, Width};
+pub use style::{ASPECT, GREY, INK};
 pub(crate) use text::runs;
 
 use crate::error::{Error, Result};

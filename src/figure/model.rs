@@ -1,5 +1,7 @@
 //! What a figure holds.
 
+use super::field::{Arrows, Contour, Heat};
+
 /// A figure: panels in a grid and one legend.
 #[derive(Clone, Debug)]
 pub struct Figure {
@@ -41,10 +43,14 @@ pub struct Panel {
     pub rules: Vec<Rule>,
     /// A heat map under the series.
     pub heat: Option<Heat>,
+    /// Contour lines over the heat map, under the series.
+    pub contours: Vec<Contour>,
+    /// Arrows over the series.
+    pub arrows: Vec<Arrows>,
 }
 
 /// An axis.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Axis {
     /// Quantity and unit. Labels may hold `*x*` (italic), `^{..}` and `_{..}`.
     pub label: String,
@@ -54,6 +60,9 @@ pub struct Axis {
     pub whole: bool,
     /// Ends; from the data where None.
     pub range: Option<(f64, f64)>,
+    /// Numbered ticks and their labels, for values that have names or are few; chosen by the house
+    /// where empty.
+    pub ticks: Vec<(f64, String)>,
 }
 
 impl Axis {
@@ -86,6 +95,12 @@ impl Axis {
     /// The same with given ends.
     pub fn from_to(mut self, low: f64, high: f64) -> Self {
         self.range = Some((low, high));
+        self
+    }
+
+    /// The same with numbered ticks at these values alone, written as they are.
+    pub fn ticks_at(mut self, values: &[f64]) -> Self {
+        self.ticks = values.iter().map(|v| (*v, v.to_string())).collect();
         self
     }
 }
@@ -140,6 +155,23 @@ impl Series {
         Series {
             stroke: Stroke::Dashed,
             marker: Marker::None,
+            band: false,
+            ..Series::measured(label, colour, points)
+        }
+    }
+
+    /// A line with its band and without markers: a fit.
+    pub fn fitted(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Self {
+        Series {
+            marker: Marker::None,
+            ..Series::measured(label, colour, points)
+        }
+    }
+
+    /// Points with error bars and no line between them.
+    pub fn bars(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Self {
+        Series {
+            stroke: Stroke::None,
             band: false,
             ..Series::measured(label, colour, points)
         }
@@ -236,17 +268,4 @@ pub struct Rule {
     pub vertical: bool,
     /// Its coordinate.
     pub at: f64,
-}
-
-/// A heat map: one number per cell of a grid.
-#[derive(Clone, Debug)]
-pub struct Heat {
-    /// Cell boundaries along x, ascending.
-    pub x_edges: Vec<f64>,
-    /// Cell boundaries along y, ascending.
-    pub y_edges: Vec<f64>,
-    /// `values[row][column]`, row 0 at the bottom; a number that is not finite stays blank.
-    pub values: Vec<Vec<f64>>,
-    /// The colour bar: label, scale and ends.
-    pub bar: Axis,
 }

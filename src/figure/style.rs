@@ -26,6 +26,8 @@ pub const INK: usize = 7;
 
 /// Frames, ticks and type.
 pub const INK_COLOUR: Colour = (30, 30, 30);
+/// What lies under everything.
+pub const PAPER: Colour = (255, 255, 255);
 /// Reference lines.
 pub const RULE: Colour = (120, 120, 120);
 
@@ -40,6 +42,10 @@ pub const SCRIPT: f64 = 0.7;
 pub const HAIRLINE: f64 = 0.5;
 /// Curves.
 pub const LINE: f64 = 1.2;
+/// Paper shown on both sides of a line over a heat map, so that it is seen on every colour.
+pub const CASING: f64 = 0.7;
+/// Distance between the lines of hatching.
+pub const HATCH: f64 = 3.6;
 /// Radius of a marker.
 pub const MARKER: f64 = 2.1;
 /// Length of a major tick; minor ones are 0.6 of it.
@@ -71,13 +77,39 @@ const CIVIDIS: [Colour; 9] = [
     (254, 232, 56),
 ];
 
-/// The colour of a heat map at `t` in 0..=1.
+/// Blue to orange through white, the hues of `COLOURS` darkened towards the ends in even steps of
+/// lightness: the sign of a difference, told apart by colour-blind readers.
+const DIVERGING: [Colour; 7] = [
+    (0, 62, 112),
+    (24, 119, 180),
+    (140, 188, 222),
+    (247, 247, 245),
+    (240, 178, 128),
+    (205, 96, 16),
+    (122, 46, 0),
+];
+
+/// The colour of a sequential heat map at `t` in 0..=1.
 pub fn heat(t: f64) -> Colour {
-    let steps = (CIVIDIS.len() - 1) as f64;
+    between(&CIVIDIS, t)
+}
+
+/// The colour of a diverging heat map at `t` in 0..=1, white at 1/2.
+pub fn diverging(t: f64) -> Colour {
+    between(&DIVERGING, t)
+}
+
+fn between(colours: &[Colour], t: f64) -> Colour {
+    let steps = (colours.len() - 1) as f64;
     let place = t.clamp(0.0, 1.0) * steps;
-    let i = (place as usize).min(CIVIDIS.len() - 2);
+    let i = (place as usize).min(colours.len() - 2);
     let f = place - i as f64;
     let mix = |a: u8, b: u8| (f64::from(a) + f * (f64::from(b) - f64::from(a))).round() as u8;
-    let (a, b) = (CIVIDIS[i], CIVIDIS[i + 1]);
+    let (a, b) = (colours[i], colours[i + 1]);
     (mix(a.0, b.0), mix(a.1, b.1), mix(a.2, b.2))
+}
+
+/// Whether a colour is light, so that dark lines are seen on it (luma of ITU-R BT.601).
+pub fn light((r, g, b): Colour) -> bool {
+    0.299 * f64::from(r) + 0.587 * f64::from(g) + 0.114 * f64::from(b) > 128.0
 }

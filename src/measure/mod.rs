@@ -1,7 +1,9 @@
 //! What is measured on tokens: named quantities with unit and shape.
 
 pub mod horizon;
+pub mod scales;
 pub mod snr;
 
 pub use horizon::{horizon_of_mixture, horizon_ticks, sampled_columns, weight_in_draw};
+pub use scales::{Moments, ScaleLandscape, ScaleMinimum};
 pub use snr::{snr, snr_of_heads};

@@ -1,5 +1,6 @@
 //! What is drawn: the data models of the papers, each a pure function of parameters and streams.
 
+pub mod denoising;
 pub mod mixture;
 pub mod rare_event;
 

@@ -11,7 +11,7 @@ pub use binomial::{MAX_TRIALS, binomial, trials_for_lower_bound};
 pub use mean::{mean, t_quantile};
 pub use multiplicity::holm;
 pub use quantile::quantile;
-pub use rate::log_log_slope;
+pub use rate::{log_log_slope, log_log_slope_of_means};
 pub use sequence::Sequence;
 
 use serde::{Deserialize, Serialize};

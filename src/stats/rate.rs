@@ -1,6 +1,6 @@
 //! Rates: the exponent b of y ≈ c x^b as a slope on log-log axes, with its interval.
 
-use super::{Estimate, t_quantile, validate_level};
+use super::{Estimate, mean, t_quantile, validate_level};
 use crate::error::{Error, Result};
 
 /// The exponent b in y ≈ c x^b: the least-squares slope of log y over log x with its Student
@@ -61,4 +61,43 @@ pub fn log_log_slope(x: &[f64], y: &[f64], level: f64) -> Result<Estimate> {
         high: slope + half,
         level,
     })
+}
+
+/// The exponent b in E y ≈ c x^b from independent repetitions `samples[i][j]` of y at `x[j]`: the
+/// log-log slope of the means over i, with the jackknife interval over i. Unlike a mean of exponents
+/// it is not moved by the scatter of log y, and values at different x may depend on each other.
+///
+/// # Errors
+/// As [`log_log_slope`]; with fewer than two repetitions.
+///
+/// ```
+/// use attnlab::stats::log_log_slope_of_means;
+/// let samples = [vec![4.0, 2.0, 1.0], vec![12.0, 6.0, 3.0], vec![8.0, 4.0, 2.0]];
+/// // Every repetition is c / x: the slope is -1 whichever is left out.
+/// let e = log_log_slope_of_means(&[1.0, 2.0, 4.0], &samples, 0.95)?;
+/// assert!((e.value + 1.0).abs() < 1e-15 && e.high - e.low < 1e-12);
+/// # Ok::<(), attnlab::Error>(())
+/// ```
+pub fn log_log_slope_of_means(x: &[f64], samples: &[Vec<f64>], level: f64) -> Result<Estimate> {
+    if let Some(bad) = samples.iter().find(|row| row.len() != x.len()) {
+        let expected = format!("one value for each of {} x", x.len());
+        return Err(Error::shape("repetition", bad.len(), expected));
+    }
+    let n = samples.len() as f64;
+    let sum: Vec<f64> = (0..x.len())
+        .map(|j| samples.iter().map(|row| row[j]).sum())
+        .collect();
+    let slope = |means: Vec<f64>| log_log_slope(x, &means, level).map(|e| e.value);
+    let all = slope(sum.iter().map(|s| s / n).collect())?;
+    let without = |row: &Vec<f64>| {
+        let means = sum
+            .iter()
+            .zip(row)
+            .map(|(s, y)| (s - y) / (n - 1.0))
+            .collect();
+        Ok(n * all - (n - 1.0) * slope(means)?)
+    };
+    let pseudo: Vec<f64> = samples.iter().map(without).collect::<Result<_>>()?;
+    // Their mean is the estimate without its bias of order 1/n.
+    mean(&pseudo, level)
 }

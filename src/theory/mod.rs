@@ -3,6 +3,7 @@
 //! [`formulas`] gives each a name for `attnlab eval`.
 
 mod bracket;
+pub mod denoising;
 pub mod formulas;
 pub mod horizon;
 pub mod lemma2;

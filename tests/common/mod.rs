@@ -13,6 +13,10 @@ pub fn attnlab(args: &[&str]) -> Command {
 }
 
 /// Standard output, one JSON object per line.
+#[allow(
+    dead_code,
+    reason = "not every test file that shares this module reads output"
+)]
 pub fn json_lines(args: &[&str]) -> Vec<Value> {
     let output = attnlab(args).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();

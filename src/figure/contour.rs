@@ -1,0 +1,178 @@
+//! Lines of equal value on a grid: marching squares.
+
+use std::collections::BTreeMap;
+
+/// A place on a line.
+type Place = (f64, f64);
+
+/// An edge of the grid: `(across, row, column)` from node (row, column) to its right neighbour
+/// (`across` = 0) or its upper one (1).
+type Edge = (u8, usize, usize);
+
+/// The lines on which the field `values[row][column]`, known at the nodes `x[column]`, `y[row]` and
+/// interpolated linearly between them, takes the value `level`. Closed lines end where they begin.
+///
+/// Squares with a NaN at a corner are left out. An infinite corner puts the crossing on the finite
+/// one. In a saddle the mean of the four corners decides which of them are joined.
+pub fn lines(x: &[f64], y: &[f64], values: &[Vec<f64>], level: f64) -> Vec<Vec<Place>> {
+    let mut segments = vec![];
+    for row in 0..y.len().saturating_sub(1) {
+        for column in 0..x.len().saturating_sub(1) {
+            segments.extend(square(values, row, column, level));
+        }
+    }
+    let place = |(across, row, column): Edge| {
+        let t = crossing(
+            values[row][column],
+            match across {
+                0 => values[row][column + 1],
+                _ => values[row + 1][column],
+            },
+            level,
+        );
+        match across {
+            0 => (x[column] + t * (x[column + 1] - x[column]), y[row]),
+            _ => (x[column], y[row] + t * (y[row + 1] - y[row])),
+        }
+    };
+    let chains = joined(&segments);
+    let drawn = |chain: Vec<Edge>| chain.into_iter().map(place).collect();
+    chains.into_iter().map(drawn).collect()
+}
+
+/// The segments of a line in one square of the grid: none, one, or two in a saddle.
+fn square(values: &[Vec<f64>], row: usize, column: usize, level: f64) -> Vec<(Edge, Edge)> {
+    // Corners counter-clockwise from the lower left, and the edge from each to the next.
+    let corners = [
+        values[row][column],
+        values[row][column + 1],
+        values[row + 1][column + 1],
+        values[row + 1][column],
+    ];
+    if corners.iter().any(|v| v.is_nan()) {
+        return vec![];
+    }
+    let edges: [Edge; 4] = [
+        (0, row, column),
+        (1, row, column + 1),
+        (0, row + 1, column),
+        (1, row, column),
+    ];
+    let above = corners.map(|v| v >= level);
+    let crossed: Vec<usize> = (0..4).filter(|i| above[*i] != above[(i + 1) % 4]).collect();
+    match crossed[..] {
+        [a, b] => vec![(edges[a], edges[b])],
+        [_, _, _, _] => {
+            // Each segment cuts off one corner: those that are not on the side of the middle.
+            let middle = corners.iter().sum::<f64>() / 4.0 >= level;
+            let cut = |i: &usize| above[*i] != middle;
+            let around = |i: usize| (edges[(i + 3) % 4], edges[i]);
+            (0..4).filter(cut).map(around).collect()
+        }
+        _ => vec![],
+    }
+}
+
+/// Where between two neighbouring nodes the level is crossed, from 0 to 1.
+fn crossing(a: f64, b: f64, level: f64) -> f64 {
+    match (a.is_finite(), b.is_finite()) {
+        (true, true) => ((level - a) / (b - a)).clamp(0.0, 1.0),
+        (true, false) => 0.0,
+        (false, true) => 1.0,
+        (false, false) => 0.5,
+    }
+}
+
+/// Segments joined at the edges that they share. An edge belongs to two squares, each with at most
+/// one segment that ends on it.
+fn joined(segments: &[(Edge, Edge)]) -> Vec<Vec<Edge>> {
+    let mut at: BTreeMap<Edge, Vec<usize>> = BTreeMap::new();
+    for (i, (a, b)) in segments.iter().enumerate() {
+        at.entry(*a).or_default().push(i);
+        at.entry(*b).or_default().push(i);
+    }
+    let mut used = vec![false; segments.len()];
+    let mut walk = |start: Edge| {
+        let mut chain = vec![start];
+        let mut here = start;
+        while let Some(i) = at[&here].iter().copied().find(|i| !used[*i]) {
+            used[i] = true;
+            let (a, b) = segments[i];
+            here = if a == here { b } else { a };
+            chain.push(here);
+        }
+        chain
+    };
+    // Lines that end somewhere from their ends, then closed ones from anywhere.
+    let ends = at.iter().filter(|(_, touching)| touching.len() == 1);
+    let starts: Vec<Edge> = ends.map(|(e, _)| *e).chain(at.keys().copied()).collect();
+    let chains = starts.into_iter().map(&mut walk);
+    chains.filter(|chain| chain.len() > 1).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid(n: usize, f: impl Fn(f64, f64) -> f64) -> (Vec<f64>, Vec<Vec<f64>>) {
+        let axis: Vec<f64> = (0..=n).map(|i| -1.0 + 2.0 * i as f64 / n as f64).collect();
+        let row = |y: &f64| axis.iter().map(|x| f(*x, *y)).collect();
+        let values = axis.iter().map(row).collect();
+        (axis, values)
+    }
+
+    /// The circle of radius 1/2: every point of the line lies on it up to the error of linear
+    /// interpolation, h²/8 · |second derivative| / |gradient| = (2/40)²/8 · 2 / 1 < 7e-4.
+    #[test]
+    fn a_circle_is_one_closed_line() {
+        let (axis, values) = grid(40, |x, y| x * x + y * y);
+        let found = lines(&axis, &axis, &values, 0.25);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].first(), found[0].last());
+        assert!(
+            found[0]
+                .iter()
+                .all(|(x, y)| (x.hypot(*y) - 0.5).abs() < 7e-4)
+        );
+        let length: f64 = found[0]
+            .windows(2)
+            .map(|p| (p[1].0 - p[0].0).hypot(p[1].1 - p[0].1))
+            .sum();
+        assert!((length - std::f64::consts::PI).abs() < 5e-3, "{length}");
+    }
+
+    #[test]
+    fn a_linear_field_is_met_exactly_and_lines_end_at_the_border() {
+        let (axis, values) = grid(7, |x, y| x + 2.0 * y);
+        let found = lines(&axis, &axis, &values, 0.3);
+        assert_eq!(found.len(), 1);
+        assert!(
+            found[0]
+                .iter()
+                .all(|(x, y)| (x + 2.0 * y - 0.3).abs() < 1e-12)
+        );
+        let on_border = |p: &Place| p.0.abs() == 1.0 || p.1.abs() == 1.0;
+        assert!(on_border(&found[0][0]) && on_border(found[0].last().unwrap()));
+    }
+
+    #[test]
+    fn saddles_levels_at_nodes_and_missing_values() {
+        // A saddle at the middle of a single square: two lines that do not touch.
+        let saddle = vec![vec![1.0, 0.0], vec![0.0, 1.0]];
+        let unit = [0.0, 1.0];
+        assert_eq!(lines(&unit, &unit, &saddle, 0.6).len(), 2);
+        assert_eq!(lines(&unit, &unit, &saddle, 0.4).len(), 2);
+        // The level is met at nodes: no gaps, no doubles.
+        let (axis, values) = grid(4, |x, _| x);
+        assert_eq!(lines(&axis, &axis, &values, 0.5).len(), 1);
+        let missing = vec![vec![f64::NAN, 0.0], vec![0.0, 1.0]];
+        assert!(lines(&unit, &unit, &missing, 0.5).is_empty());
+        let infinite = vec![vec![f64::NEG_INFINITY, 0.0], vec![f64::NEG_INFINITY, 0.0]];
+        assert_eq!(
+            lines(&unit, &unit, &infinite, -1.0),
+            [[(1.0, 0.0), (1.0, 1.0)]]
+        );
+        assert!(lines(&[], &[], &[], 0.5).is_empty());
+        assert!(lines(&unit, &unit, &saddle, 7.0).is_empty());
+    }
+}
