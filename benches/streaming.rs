@@ -23,7 +23,6 @@ use attnlab::rng::Streams;
 use attnlab::sample::Mixture;
 use ndarray::{Array2, ArrayView2, ShapeBuilder, s};
 use race::Race;
-use race::Race;
 use std::hint::black_box;
 use std::ops::Range;
 
