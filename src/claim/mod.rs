@@ -29,6 +29,7 @@ mod aot_theorem1_bounded;
 mod denoise_any_beta;
 mod denoise_clusters;
 mod denoise_energy;
+mod denoise_fig3;
 mod denoise_fig6;
 mod denoise_hopfield;
 mod denoise_jacobian;

@@ -17,6 +17,7 @@ use super::aot_theorem1_bounded::Theorem1Bounded;
 use super::denoise_any_beta::AnyBeta;
 use super::denoise_clusters::UnequalClusters;
 use super::denoise_energy::{OneStep, OneStepWins};
+use super::denoise_fig3::Valleys;
 use super::denoise_fig6::Minimum;
 use super::denoise_hopfield::{LinearStep, PositiveDefinite};
 use super::denoise_jacobian::{Condition, Jacobian};
@@ -73,6 +74,8 @@ pub fn claims() -> Vec<Box<dyn Claim>> {
         Box::new(AnyBeta::default()),
         Box::new(OneStep::default()),
         Box::new(OneStepWins::default()),
+        Box::new(Valleys::PRINTED),
+        Box::new(Valleys::CONVEX),
         Box::new(Minimum::PRINTED),
         Box::new(Minimum::LIMIT),
         Box::new(LinearStep::default()),
