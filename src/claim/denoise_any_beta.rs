@@ -99,6 +99,10 @@ impl Claim for AnyBeta {
         Ok(rate::outcome(shortest, &errors))
     }
 
+    fn counts_events(&self, _params: &Params) -> bool {
+        false
+    }
+
     fn judge(&self, _params: &Params, outcomes: &[Outcome], level: f64) -> Result<Judgement> {
         rate::judge(outcomes, level)
     }

@@ -139,6 +139,10 @@ impl Claim for Theorem32 {
         Ok(rate::outcome(shortest, &errors))
     }
 
+    fn counts_events(&self, _params: &Params) -> bool {
+        false
+    }
+
     fn judge(&self, _params: &Params, outcomes: &[Outcome], level: f64) -> Result<Judgement> {
         rate::judge(outcomes, level)
     }
