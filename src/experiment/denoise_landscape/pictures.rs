@@ -147,19 +147,12 @@ fn ground(settings: &DenoiseLandscape, row: &Row) -> Result<Panel> {
         let circle = Contour::of("", &x, &y, &[settings.radius], f64::hypot);
         contours.push(circle.drawn(Stroke::Dashed, INK).as_relief());
     }
-    let mut series = vec![];
-    series.push(scatter(
-        TOKENS,
-        TOKEN,
-        Marker::Circle,
-        &points(row, "token")?,
-    ));
-    series.push(scatter(
-        MINIMA,
-        MINIMUM,
-        Marker::Ring,
-        &points(row, "minimum")?,
-    ));
+    let tokens = points(row, "token")?;
+    let minima = points(row, "minimum")?;
+    let series = vec![
+        scatter(TOKENS, TOKEN, Marker::Circle, &tokens),
+        scatter(MINIMA, MINIMUM, Marker::Ring, &minima),
+    ];
     Ok(Panel {
         x: Axis::linear("*s*_{1}").from_to(-half / ASPECT, half / ASPECT),
         y: Axis::linear("*s*_{2}").from_to(-half, half),
