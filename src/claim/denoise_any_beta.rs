@@ -61,8 +61,8 @@ impl Claim for AnyBeta {
             // Scores of standard deviation 0.5 at a typical query; beyond 0.2 the squared error has
             // no variance, beyond 0.29 its mean no 1/L rate.
             spec("beta", 0.15),
-            spec("L", 1500),
-            spec("queries", 16),
+            spec("L", 600),
+            spec("queries", 8),
         ]
     }
 
@@ -108,6 +108,7 @@ impl Claim for AnyBeta {
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {
+        // An interval of .055 on either side.
         100
     }
 

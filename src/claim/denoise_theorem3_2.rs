@@ -148,8 +148,8 @@ impl Claim for Theorem32 {
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {
-        // The exponent of one draw of nested contexts has a standard deviation of about .23.
-        200
+        // An interval of .025 on either side for spheres, of .06 for points.
+        150
     }
 
     fn mutants(&self) -> Vec<Mutant> {

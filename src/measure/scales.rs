@@ -132,7 +132,7 @@ impl ScaleLandscape {
         (0..self.prompts.len()).map(one).collect()
     }
 
-    /// The lowest point with β in [low, high], α free, to about 1e-4 of β.
+    /// The lowest point with β in [low, high], α free, to about 1e-3 of β.
     ///
     /// # Errors
     /// Unless 0 < low < high.
@@ -160,7 +160,7 @@ impl ScaleLandscape {
         let golden = 0.5 * (5.0_f64.sqrt() - 1.0);
         let (mut c, mut d) = (b - golden * (b - a), a + golden * (b - a));
         let (mut at_c, mut at_d) = (at(c)?.0, at(d)?.0);
-        while b - a > 1e-4 {
+        while b - a > 1e-3 {
             if at_c < at_d {
                 (b, d, at_d) = (d, c, at_c);
                 c = b - golden * (b - a);

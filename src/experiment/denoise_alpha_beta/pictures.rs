@@ -173,7 +173,8 @@ fn averaged(cell: &Sets, betas: &[f64]) -> Result<Vec<Moments>> {
         if square.len() != all.len() || cross.len() != all.len() {
             return Err(Error::Content {
                 path: "rows of denoise_alpha_beta".into(),
-                problem: "the rows have another grid than the settings; run it again".into(),
+                problem: "the rows have another grid than the settings; run it again with --force"
+                    .into(),
             });
         }
         for (i, moments) in all.iter_mut().enumerate() {

@@ -3,11 +3,10 @@
 use super::{DenoiseLandscape, axes};
 use crate::error::{Error, Result};
 use crate::figure::{
-    ASPECT, Arrows, Axis, Cell, Figure, GREY, Heat, INK, Marker, Panel, Point, Series, Stroke,
-    Width,
+    ASPECT, Arrows, Axis, Cell, Contour, Figure, GREY, Heat, INK, Marker, Panel, Point, Series,
+    Stroke, Width,
 };
 use crate::run::Row;
-use std::f64::consts::TAU;
 
 const TOKENS: &str = "context tokens *X*_{t}";
 const QUERIES: &str = "queries";
@@ -92,7 +91,7 @@ fn landscapes(settings: &DenoiseLandscape, rows: &[Row]) -> Result<Figure> {
         notes.push(note(row, sigma_z2)?);
     }
     let law = match settings.task.as_str() {
-        "circle" => format!("the circle of radius {}", settings.radius),
+        "circle" => format!("the circle of radius {} (dashed)", settings.radius),
         _ => format!(
             "{} clusters of variance {} around points of the circle of radius {}",
             settings.clusters, settings.cluster_variance, settings.radius
@@ -125,7 +124,8 @@ fn ground(settings: &DenoiseLandscape, row: &Row) -> Result<Panel> {
     if energy.len() != x.len() * y.len() {
         return Err(Error::Content {
             path: "rows of denoise_landscape".into(),
-            problem: "the landscape has another grid than the settings; run it again".into(),
+            problem: "the landscape has another grid than the settings; run it again with --force"
+                .into(),
         });
     }
     let minima = row.series("minimum_energy")?;
@@ -142,30 +142,17 @@ fn ground(settings: &DenoiseLandscape, row: &Row) -> Result<Panel> {
     let levels: Vec<f64> = (1..14)
         .map(|i| (highest - lowest) * (f64::from(i) / 14.0).powi(2))
         .collect();
-    let contours = vec![heat.contour("", &levels).as_relief()];
-    let mut series = vec![];
+    let mut contours = vec![heat.contour("", &levels).as_relief()];
     if settings.task == "circle" {
-        let at = |i: i32| {
-            let angle = TAU * f64::from(i) / 120.0;
-            Point::at(settings.radius * angle.cos(), settings.radius * angle.sin())
-        };
-        series.push(Series {
-            stroke: Stroke::Dotted,
-            ..Series::predicted("support of *p*_{X}", INK, (0..=120).map(at).collect())
-        });
+        let circle = Contour::of("", &x, &y, &[settings.radius], f64::hypot);
+        contours.push(circle.drawn(Stroke::Dashed, INK).as_relief());
     }
-    series.push(scatter(
-        TOKENS,
-        TOKEN,
-        Marker::Circle,
-        &points(row, "token")?,
-    ));
-    series.push(scatter(
-        MINIMA,
-        MINIMUM,
-        Marker::Ring,
-        &points(row, "minimum")?,
-    ));
+    let tokens = points(row, "token")?;
+    let minima = points(row, "minimum")?;
+    let series = vec![
+        scatter(TOKENS, TOKEN, Marker::Circle, &tokens),
+        scatter(MINIMA, MINIMUM, Marker::Ring, &minima),
+    ];
     Ok(Panel {
         x: Axis::linear("*s*_{1}").from_to(-half / ASPECT, half / ASPECT),
         y: Axis::linear("*s*_{2}").from_to(-half, half),
