@@ -110,12 +110,15 @@ impl Contents {
         if parts.is_empty() {
             let what = &manifest.id;
             let where_ = folder.display();
-            note(&format!("note: {where_}: a sweep over {what} has its table in summary.csv"));
+            note(&format!(
+                "note: {where_}: a sweep over {what} has its table in summary.csv"
+            ));
         }
         for part in parts {
             let (experiment, rows) = (part.experiment, &part.rows);
             let figures = figures_of(&part)?;
-            self.pictures.extend(pictures(figures, experiment, rows, folder)?);
+            self.pictures
+                .extend(pictures(figures, experiment, rows, folder)?);
         }
         Ok(())
     }

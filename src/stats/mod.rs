@@ -10,9 +10,9 @@ mod sequence;
 pub use binomial::{MAX_TRIALS, binomial, binomial_cdf, trials_for_lower_bound};
 pub use mean::{mean, t_quantile, t_tail};
 pub use multiplicity::holm;
-pub use sequence::Sequence;
 pub use quantile::{quantile, quantile_interval};
 pub use rate::{PowerLaw, log_log_slope, log_log_slope_of_means};
+pub use sequence::Sequence;
 
 use serde::{Deserialize, Serialize};
 
