@@ -42,7 +42,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     // Verdicts and figures on one page.
-    ("report", &["format", "claim", "run", "figure"]),
+    ("report", &["format", "stats", "claim", "run", "figure"]),
     ("cli", &BELOW_CLI),
 ];
 

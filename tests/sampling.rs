@@ -215,3 +215,25 @@ fn zero_noise_and_bad_parameters() {
         "ambient = 5 is not allowed: these bases need at least 6 dimensions"
     );
 }
+
+/// Decompositions too: shapes at which an engine left to itself splits its work.
+#[test]
+fn bases_do_not_depend_on_threads() {
+    for (ambient, dim) in [(90, 30), (400, 30), (700, 64)] {
+        let mixture = Mixture {
+            ambient,
+            bases: Bases::Independent,
+            ..Mixture::balanced(20, 2, dim, 0.1).unwrap()
+        };
+        let with = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+            let streams = Streams::new(3, "tests.sampling", 0, 0);
+            pool.unwrap().install(|| {
+                let bases = mixture.draw_bases(&streams).unwrap();
+                let values = attnlab::linalg::singular_values(bases[0].view()).unwrap();
+                (bases, values)
+            })
+        };
+        assert_eq!(with(1), with(2), "{ambient} {dim}");
+    }
+}

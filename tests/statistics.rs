@@ -2,7 +2,10 @@
 //! family-wise error, and the exact interval refuses the range in which it would not be exact.
 
 use attnlab::rng::Streams;
-use attnlab::stats::{Sequence, binomial, holm, log_log_slope, mean, trials_for_lower_bound};
+use attnlab::stats::{
+    PowerLaw, Sequence, binomial, holm, log_log_slope, mean, quantile_interval,
+    trials_for_lower_bound,
+};
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 
@@ -125,6 +128,33 @@ fn intervals_of_the_confidence_sequence() {
     assert!(many.high - many.low < 0.005);
     assert!(sequence.interval(0, 0).is_err() && sequence.interval(3, 2).is_err());
     assert!(Sequence::new(1.0).is_err());
+}
+
+#[test]
+fn bands_of_fits_and_intervals_of_quantiles_cover() {
+    covers(0.95, 2000, |t| {
+        let mut rng = rng("band", t);
+        let x = [10.0_f64, 30.0, 100.0, 300.0, 1000.0];
+        let y = x.map(|x| {
+            let error: f64 = StandardNormal.sample(&mut rng);
+            2.0 * x.powf(-0.7) * (0.1 * error).exp()
+        });
+        let law = PowerLaw::fit(&x, &y, 0.95).unwrap();
+        law.at(700.0).covers(2.0 * 700_f64.powf(-0.7))
+    });
+    // A law with ties and a heavy tail; its upper quartile is 4.
+    for n in [6, 15, 40] {
+        covers(0.9, 2000, |t| {
+            let mut rng = rng("quantile", t);
+            let draw = |_| (1.0 / (1.0 - rng.random::<f64>())).min(4.0);
+            let values: Vec<f64> = (0..n).map(draw).collect();
+            quantile_interval(&values, 0.75, 0.9).unwrap().covers(4.0)
+        });
+    }
+    let few = quantile_interval(&[1.0, 2.0, 3.0], 0.5, 0.95).unwrap();
+    assert_eq!((few.low, few.high), (f64::NEG_INFINITY, f64::INFINITY));
+    assert!(quantile_interval(&[], 0.5, 0.95).is_err());
+    assert!(quantile_interval(&[1.0], 1.0, 0.95).is_err());
 }
 
 /// Six true null hypotheses, two of them the same test twice: dependence must not matter.

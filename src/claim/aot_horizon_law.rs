@@ -221,6 +221,21 @@ impl Claim for HorizonLaw {
         })
     }
 
+    fn least_alpha(
+        &self,
+        params: &Params,
+        judgement: &Judgement,
+        trials: u64,
+    ) -> Result<Option<f64>> {
+        // The band of judge, solved for α: 2 exp(-2 n (distance - tolerance)²).
+        let gap = judgement.estimate.value - params.f64("tolerance");
+        let alpha = 2.0 * (-2.0 * trials as f64 * gap * gap).exp();
+        Ok(match judgement.verdict {
+            Verdict::Supported | Verdict::Refuted { .. } => Some(alpha.min(1.0)),
+            _ => None,
+        })
+    }
+
     fn memory(&self, params: &Params) -> u64 {
         let n = params.usize("tokens") as u64;
         8 * n * (n + params.usize("dim") as u64)

@@ -4,7 +4,7 @@
 use super::{Domain, Hypothesis, Params, Schema, Spec};
 use crate::error::Result;
 use crate::sample::Mixture;
-use crate::theory::printed::{delta_limit, tau_upper, token_bound};
+use crate::theory::printed::{delta_limit, least_dim, tau_upper, token_bound};
 
 /// N, K, p and δ of Definition 1 in the setting of the proofs: equal clusters, orthonormal bases.
 /// δ defaults to the upper end of (11), √(log N / p) / 8.
@@ -80,7 +80,7 @@ pub fn hypotheses_11(params: &Params) -> Vec<Hypothesis> {
 
 /// p ≥ factor (√log N + 1)²: factor 16 in Lemma 2, 64 in Lemma 3.
 pub fn hypothesis_dim(params: &Params, lemma: Lemma) -> Hypothesis {
-    let needed = |factor: f64| factor * (params.f64("tokens").ln().sqrt() + 1.0).powi(2);
+    let needed = |factor| least_dim(params.f64("tokens"), factor);
     let p = params.f64("dim");
     match lemma {
         Lemma::Two => Hypothesis::new(

@@ -296,4 +296,18 @@ pub trait Claim: Send + Sync {
         let (computed, partial) = (self.computed(params), self.partial(params));
         verdict::judge_with(self.promise(params), computed, partial, outcomes, level)
     }
+
+    /// The least α = 1 - level at which [`Claim::judge`] would reach the same verdict from the same
+    /// trials, for the adjustment for multiplicity; None where the verdict does not depend on it.
+    ///
+    /// # Errors
+    /// When a distribution function cannot be evaluated.
+    fn least_alpha(
+        &self,
+        params: &Params,
+        judgement: &Judgement,
+        trials: u64,
+    ) -> Result<Option<f64>> {
+        verdict::least_alpha(self.promise(params), judgement, trials)
+    }
 }

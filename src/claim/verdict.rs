@@ -2,7 +2,9 @@
 
 use super::{Computed, Outcome, Promise, Witness};
 use crate::error::Result;
-use crate::stats::{Estimate, binomial, mean, trials_for_lower_bound};
+use crate::stats::{
+    Estimate, binomial, binomial_cdf, mean, t_quantile, t_tail, trials_for_lower_bound,
+};
 use serde::{Deserialize, Serialize};
 
 /// A verdict without its evidence.
@@ -172,6 +174,56 @@ pub fn foreseen(promise: Promise, computed: Option<Computed>) -> Option<VerdictK
     } else {
         None
     }
+}
+
+/// The least α = 1 - level at which the same verdict would be reached from the same trials, twice the
+/// smaller tail as in the intervals: a p-value of the verdict, to be adjusted for multiplicity. None
+/// where the verdict does not depend on the level: it was computed, a single trial decides it, or it
+/// is neither supported nor refuted.
+///
+/// # Errors
+/// When a distribution function cannot be evaluated.
+pub fn least_alpha(promise: Promise, judgement: &Judgement, trials: u64) -> Result<Option<f64>> {
+    let e = &judgement.estimate;
+    let supported = match judgement.verdict.kind() {
+        VerdictKind::Supported => true,
+        VerdictKind::Refuted => false,
+        _ => return Ok(None),
+    };
+    // A level of 1 marks what was computed, not sampled.
+    if e.level >= 1.0 {
+        return Ok(None);
+    }
+    match promise {
+        Promise::Always => Ok(None),
+        Promise::AtLeast(q) => rate_alpha(1.0 - q, judgement, trials, supported).map(Some),
+        Promise::FailsAtMost(rate) => rate_alpha(rate, judgement, trials, supported).map(Some),
+        Promise::MeanIn(low, high) => {
+            let inside = (e.value - low).min(high - e.value);
+            let far = if supported { inside } else { -inside };
+            let half = 0.5 * (e.high - e.low);
+            if half == 0.0 {
+                return Ok(Some(0.0));
+            }
+            let freedom = trials.saturating_sub(1) as f64;
+            let error = half / t_quantile(freedom, 0.5 + e.level / 2.0)?;
+            Ok(Some((2.0 * t_tail(freedom, far / error)?).min(1.0)))
+        }
+    }
+}
+
+/// The tail beyond the promised failure rate, doubled.
+fn rate_alpha(rate: f64, judgement: &Judgement, trials: u64, supported: bool) -> Result<f64> {
+    let failures = judgement.failures.min(trials);
+    let tail = if supported {
+        binomial_cdf(failures, trials, rate)?
+    } else if failures == 0 {
+        1.0
+    } else {
+        // P(at least as many failures), by the successes so that small tails keep their digits.
+        binomial_cdf(trials - failures, trials, 1.0 - rate)?
+    };
+    Ok((2.0 * tail).min(1.0))
 }
 
 /// Trials, failed ones among them, the interval of the success probability, the first failure.
@@ -351,6 +403,45 @@ mod tests {
         assert_eq!(verdict(0.2, None, false, 40, 0), Supported);
         assert_eq!(verdict(0.2, None, true, 40, 0), Inconclusive);
         assert_eq!(verdict(0.2, None, true, 0, 40), Refuted);
+    }
+
+    /// The least α is where the verdict flips: a little above it stands, a little below it does not.
+    #[test]
+    fn the_least_alpha_is_where_the_verdict_flips() {
+        let values = |mean: f64| -> Vec<Outcome> {
+            let one = |i: i32| Outcome::Value {
+                value: mean + 0.1 * f64::from(i % 7 - 3),
+                witness: Witness::new(),
+            };
+            (0..30).map(one).collect()
+        };
+        let cases = [
+            (Promise::AtLeast(0.8), outcomes(40, 0)),
+            (Promise::AtLeast(0.7), outcomes(38, 2)),
+            (Promise::FailsAtMost(0.1), outcomes(20, 9)),
+            (Promise::MeanIn(0.0, 1.0), values(0.9)),
+            (Promise::MeanIn(0.0, 1.0), values(1.2)),
+        ];
+        for (promise, outcomes) in cases {
+            let at = |level: f64| judge(promise, &outcomes, level).unwrap();
+            let found = at(0.9);
+            let alpha = least_alpha(promise, &found, outcomes.len() as u64);
+            let alpha = alpha.unwrap().unwrap();
+            assert!(alpha > 0.0 && alpha < 0.1, "{promise:?}: {alpha}");
+            let kind = |level| at(level).verdict.kind();
+            assert_eq!(
+                kind(1.0 - 1.001 * alpha),
+                found.verdict.kind(),
+                "{promise:?}"
+            );
+            assert_eq!(
+                kind(1.0 - 0.999 * alpha),
+                VerdictKind::Inconclusive,
+                "{promise:?}"
+            );
+        }
+        let all = judge(Promise::Always, &outcomes(3, 0), 0.95).unwrap();
+        assert_eq!(least_alpha(Promise::Always, &all, 3).unwrap(), None);
     }
 
     #[test]

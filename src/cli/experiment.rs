@@ -7,10 +7,11 @@ use super::out::{Out, note};
 use super::{Status, finish, start_threads, sweep, usage};
 use crate::error::{Error, Result};
 use crate::experiment::{self, Entry, Experiment, RunOptions, registry};
-use crate::figure;
+use crate::figure::{self, Figure};
+use crate::report::{Origin, Picture, quoted};
 use crate::run::Row;
 use crate::run::store::{self, Shard};
-use crate::sweep::Plan;
+use crate::sweep::{Part, Plan};
 use clap::{CommandFactory, FromArgMatches, Parser};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -161,12 +162,82 @@ fn execute(entry: &Entry, options: &Options, out: &mut Out) -> Result<Status> {
             "{old} trials were there already, {new} computed now"
         ));
     }
+    noted(entry, &*experiment, options.seed, found.computed, &folder)?;
     if !options.shard.is_whole() {
         sweep::shard_done(options.shard, found.rows.len(), &folder);
         return Ok(Status::Expected);
     }
     draw(&*experiment, &found.rows, &folder, out)?;
     Ok(Status::Expected)
+}
+
+/// Notes beside the rows what computed them, where something was computed.
+pub(super) fn noted(
+    entry: &Entry,
+    experiment: &dyn Experiment,
+    seed: u64,
+    computed: u64,
+    folder: &Path,
+) -> Result<()> {
+    if computed == 0 {
+        return Ok(());
+    }
+    Origin::here(command(entry, experiment, seed)?).note(folder)
+}
+
+/// Figures with what made them, for a report.
+pub(super) fn pictures(
+    figures: Vec<Figure>,
+    experiment: &dyn Experiment,
+    rows: &[Row],
+    folder: &Path,
+) -> Result<Vec<Picture>> {
+    let mut origins = Origin::read(folder)?;
+    let (seed, build) = rows.first().map_or((0, ""), |row| (row.seed, &row.build));
+    if origins.is_empty() {
+        // Rows that were merged or come from elsewhere: the command is known, the machine is not.
+        origins.push(Origin {
+            command: command(registry::find(experiment.id())?, experiment, seed)?,
+            version: build.to_string(),
+            machine: "a machine that was not noted".into(),
+        });
+    }
+    let picture = |figure| Picture {
+        figure,
+        seed,
+        origins: origins.clone(),
+    };
+    Ok(figures.into_iter().map(picture).collect())
+}
+
+/// The command that runs an experiment with these settings: what differs from the defaults or, where
+/// that is less, from the quick sizes.
+fn command(entry: &Entry, experiment: &dyn Experiment, seed: u64) -> Result<String> {
+    let settings = experiment.settings();
+    let mut shortest: Option<(usize, String)> = None;
+    for (quick, flag) in [(false, ""), (true, " --quick")] {
+        let base = entry
+            .configure(quick, None, &toml::Table::new())?
+            .settings();
+        let differs =
+            |(name, value): &(&String, &serde_json::Value)| base.get(*name) != Some(*value);
+        let changed = settings.iter().filter(differs);
+        let sets: Vec<String> = changed
+            .map(|(name, value)| format!(" --set {}", quoted(&format!("{name}={value}"))))
+            .collect();
+        let text = format!(
+            "attnlab run {}{flag} --seed {seed}{}",
+            entry.id,
+            sets.concat()
+        );
+        if shortest
+            .as_ref()
+            .is_none_or(|(count, _)| sets.len() < *count)
+        {
+            shortest = Some((sets.len(), text));
+        }
+    }
+    Ok(shortest.map_or_else(String::new, |(_, text)| text))
 }
 
 /// Runs `attnlab figure`.
@@ -185,18 +256,23 @@ pub fn figure(args: &FigureArgs, out: &mut Out) -> Result<Status> {
         note(&format!("warning: {dropped}"));
     }
     for part in plan.parts(&found.rows) {
-        let mut figures = part.experiment.figures(&part.rows)?;
-        // A sweep over an experiment's settings has its figures once for each of them.
-        for figure in figures.iter_mut().filter(|_| !part.label.is_empty()) {
-            let plain = |c: char| c.is_alphanumeric() || "=.-_".contains(c);
-            let words = part.label.split(|c| !plain(c)).filter(|w| !w.is_empty());
-            let suffix = words.collect::<Vec<_>>().join("_");
-            figure.name = format!("{}_{suffix}", figure.name);
-            figure.title = format!("{} ({})", figure.title, part.label);
-        }
-        list(&figure::write_all(&figures, &args.out)?, out)?;
+        list(&figure::write_all(&figures_of(&part)?, &args.out)?, out)?;
     }
     Ok(Status::Expected)
+}
+
+/// The figures of a part of a run. A sweep over an experiment's settings has its figures once for each
+/// of them.
+pub(super) fn figures_of(part: &Part) -> Result<Vec<Figure>> {
+    let mut figures = part.experiment.figures(&part.rows)?;
+    for figure in figures.iter_mut().filter(|_| !part.label.is_empty()) {
+        let plain = |c: char| c.is_alphanumeric() || "=.-_".contains(c);
+        let words = part.label.split(|c| !plain(c)).filter(|w| !w.is_empty());
+        let suffix = words.collect::<Vec<_>>().join("_");
+        figure.name = format!("{}_{suffix}", figure.name);
+        figure.title = format!("{} ({})", figure.title, part.label);
+    }
+    Ok(figures)
 }
 
 fn draw(experiment: &dyn Experiment, rows: &[Row], folder: &Path, out: &mut Out) -> Result<()> {

@@ -17,6 +17,7 @@ mod input;
 mod list;
 mod merge;
 mod out;
+mod report;
 mod reproduce;
 mod sweep;
 mod unroll;
@@ -40,6 +41,7 @@ Examples:
   attnlab horizon --tokens 20000 --dim 1300      the exact depth of Theorem 1 on one draw
   attnlab run snr_per_layer --quick              one figure of a paper: rows and pictures
   attnlab sweep map.toml                         a map over parameters; --print-schema shows the file
+  attnlab report runs                            one HTML file of all verdicts and figures there
   attnlab doctor                                 what this machine offers
 
 Exit status: 0 every verdict is the expected one, 1 some are not, 2 bad usage or input.";
@@ -70,6 +72,7 @@ enum Command {
     Sweep(sweep::Args),
     Merge(merge::Args),
     Export(export::Args),
+    Report(report::Args),
     Unroll(unroll::Args),
     Doctor(doctor::Args),
     Completions(completions::Args),
@@ -129,6 +132,7 @@ fn dispatch(command: &Command, out: &mut Out) -> Result<Status> {
         Command::Sweep(args) => sweep::run(args, out),
         Command::Merge(args) => merge::run(args, out),
         Command::Export(args) => export::run(args, out),
+        Command::Report(args) => report::run(args, out),
         Command::Unroll(args) => unroll::run(args, out),
         Command::Doctor(args) => doctor::run(args, out),
         Command::Completions(args) => completions::run(args, Cli::command(), out),

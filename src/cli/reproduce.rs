@@ -7,18 +7,17 @@
 use super::Status;
 use super::bar::Bar;
 use super::check::Tally;
+use super::experiment::{noted, pictures};
 use super::input;
 use super::out::{Out, note};
-use crate::claim::{Claim, Kind, Mutant, Params, VerdictKind, Witness, registry};
+use crate::claim::{Claim, Mutant, Params, registry};
 use crate::error::{Error, Result};
 use crate::experiment::{self, Entry, RunOptions, registry::EXPERIMENTS};
-use crate::figure::{self, Figure};
+use crate::figure;
 use crate::format::{number, table};
-use crate::report::{self, MutantResult, Report};
+use crate::report::{self, Checked, Found, MutantResult, Picture, Report};
 use crate::run::store::{self, Manifest, Row, Shard, Store};
 use crate::run::{self, CheckOptions, CheckReport, check};
-use crate::stats::Estimate;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
@@ -47,13 +46,14 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole)]
     #[arg(allow_negative_numbers = true)]
     seed: u64,
+    /// Seeds under which each mutant is checked: their share that refutes it is the check's power
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = input::positive)]
+    #[arg(allow_negative_numbers = true)]
+    mutant_seeds: u64,
     /// Start anew: delete the rows that the folder holds
     #[arg(long)]
     force: bool,
 }
-
-/// Name of the run in its rows.
-const ID: &str = "reproduce";
 
 /// Runs the command.
 pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
@@ -66,18 +66,18 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
     let mut checks = Checks::open(args, &options)?;
     let (mut reports, mut mutants, mut tally) = (vec![], vec![], Tally::default());
     for claim in &claims {
-        let report = checks.claim(&**claim, &bar)?;
-        tally.add(&report);
+        let checked = checks.claim(&**claim, &bar)?;
+        tally.add(&checked.report);
         let own = claim.mutants();
         let mut refuted = 0;
         for mutant in &own {
             let found = checks.mutant(claim.card().id, mutant, &bar)?;
-            tally.add(&found);
-            refuted += usize::from(found.verdict == VerdictKind::Refuted);
-            mutants.push(result_of(mutant, &found));
+            tally.add(&found.first.report);
+            refuted += usize::from(found.refuted == found.seeds);
+            mutants.push(found);
         }
-        out.line(&summary(&report, refuted, own.len()))?;
-        reports.push(report);
+        out.line(&summary(&checked.report, refuted, own.len()))?;
+        reports.push(checked);
     }
     let mut figures = vec![];
     for entry in experiments {
@@ -109,134 +109,91 @@ fn select(only: &[String]) -> Result<Selection> {
     ))
 }
 
-/// What a row keeps of a [`CheckReport`]; the rest follows from the claim and its parameters.
-#[derive(Serialize, Deserialize)]
-struct Kept {
-    trials: u64,
-    failures: u64,
-    estimate: Estimate,
-    verdict: VerdictKind,
-    expected: VerdictKind,
-    witness: Witness,
-    wall_s: f64,
-}
-
 /// The verdicts so far, as rows in a folder.
 struct Checks<'a> {
     options: &'a CheckOptions,
+    mutant_seeds: u64,
     manifest: Manifest,
     store: Store,
 }
 
 impl<'a> Checks<'a> {
     fn open(args: &Args, options: &'a CheckOptions) -> Result<Self> {
-        let manifest = Manifest::new(ID, args.seed, Map::new());
+        let manifest = Manifest::new(report::VERDICTS, args.seed, settings(args));
         let store = Store::open(&args.out, &manifest, Shard::WHOLE, args.force)?;
         for dropped in store.dropped() {
             note(&format!("warning: {dropped}"));
         }
         Ok(Checks {
             options,
+            mutant_seeds: args.mutant_seeds,
             manifest,
             store,
         })
     }
 
-    fn claim(&mut self, claim: &dyn Claim, bar: &Bar) -> Result<CheckReport> {
+    fn claim(&mut self, claim: &dyn Claim, bar: &Bar) -> Result<Checked> {
         let set = Map::new();
-        self.once(claim, None, &set, |options| {
-            check(claim, &set, options, bar)
-        })
+        let found = self.once(claim, claim.card().id, None, &set, |options| {
+            Ok(Found::Claim(Checked::here(check(
+                claim, &set, options, bar,
+            )?)))
+        })?;
+        match found {
+            Found::Claim(checked) => Ok(checked),
+            Found::Mutant(mutant) => Ok(mutant.first),
+        }
     }
 
-    fn mutant(&mut self, id: &str, mutant: &Mutant, bar: &Bar) -> Result<CheckReport> {
+    fn mutant(&mut self, id: &str, mutant: &Mutant, bar: &Bar) -> Result<MutantResult> {
         let set = mutant.set.iter().cloned();
         let set = set.map(|(name, v)| (name.to_string(), v)).collect();
-        let name = Some(mutant.name);
-        self.once(&*mutant.claim, name, &set, |options| {
-            Ok(run::mutant(id, mutant, options, 1, bar)?.first)
-        })
+        let seeds = self.mutant_seeds;
+        let compute = |options: &CheckOptions| -> Result<MutantResult> {
+            let found = run::mutant(id, mutant, options, seeds, bar)?;
+            Ok(MutantResult::here(mutant, found))
+        };
+        let found = self.once(&*mutant.claim, id, Some(mutant.name), &set, |options| {
+            compute(options).map(Found::Mutant)
+        })?;
+        match found {
+            Found::Mutant(found) => Ok(found),
+            // A row of a claim under the name of a mutant: not of this version.
+            Found::Claim(_) => compute(self.options),
+        }
     }
 
-    /// The report from its row, or from `compute`, which leaves a row.
+    /// The verdict from its row, or from `compute`, which leaves a row. A verdict whose interval is not
+    /// finite has no JSON form: its row cannot be read, and it is computed again.
     fn once(
         &mut self,
         claim: &dyn Claim,
+        id: &str,
         mutant: Option<&str>,
         set: &Map<String, Value>,
-        compute: impl Fn(&CheckOptions) -> Result<CheckReport>,
-    ) -> Result<CheckReport> {
+        compute: impl Fn(&CheckOptions) -> Result<Found>,
+    ) -> Result<Found> {
         let params = Params::resolve(&claim.schema(), set)?;
-        let name = format!("{}/{}", claim.card().id, mutant.unwrap_or_default());
+        let name = report::row_name(id, mutant);
         let cell = crate::rng::hash(format!("{name}/{}", params.cell()).as_bytes());
-        let stored = self
-            .store
-            .existing()
-            .iter()
-            .find(|r| r.cell == store::cell_name(cell));
-        if let Some(report) = stored.and_then(|row| self.restore(claim, &params, row)) {
-            return Ok(report);
+        let rows = self.store.existing();
+        let stored = rows.iter().find(|r| r.cell == store::cell_name(cell));
+        if let Some(Ok(found)) = stored.map(report::restore) {
+            return Ok(found);
         }
-        let report = compute(self.options)?;
-        let mut parameters = params.as_json().clone();
-        parameters.insert("claim".into(), name.into());
-        let row = Row::new(&self.manifest, cell, 0, parameters, keep(&report));
+        let found = compute(self.options)?;
+        let (parameters, data) = report::keep(&found);
         if stored.is_none() {
+            let row = Row::new(&self.manifest, cell, 0, parameters, data);
             self.store.append(&row)?;
         }
-        Ok(report)
-    }
-
-    /// The report that a row was made from; None when the row cannot be read (a verdict whose
-    /// interval is not finite has no JSON form), so that it is computed again.
-    fn restore(&self, claim: &dyn Claim, params: &Params, row: &Row) -> Option<CheckReport> {
-        let kept: Kept = serde_json::from_value(Value::Object(row.data.clone())).ok()?;
-        let card = claim.card();
-        let kind: Kind = card.kind;
-        Some(CheckReport {
-            claim: card.id.to_string(),
-            source: card.source(),
-            parameters: params.as_json().clone(),
-            hypotheses: claim.hypotheses(params),
-            beyond_hypotheses: self.options.beyond_hypotheses,
-            kind,
-            trials: kept.trials,
-            failures: kept.failures,
-            estimate: kept.estimate,
-            verdict: kept.verdict,
-            expected: kept.expected,
-            witness: kept.witness,
-            seed: self.options.seed,
-            wall_s: kept.wall_s,
-            version: env!("CARGO_PKG_VERSION"),
-        })
+        Ok(found)
     }
 }
 
-fn keep(report: &CheckReport) -> Map<String, Value> {
-    let kept = Kept {
-        trials: report.trials,
-        failures: report.failures,
-        estimate: report.estimate,
-        verdict: report.verdict,
-        expected: report.expected,
-        witness: report.witness.clone(),
-        wall_s: report.wall_s,
-    };
-    match serde_json::to_value(kept) {
-        Ok(Value::Object(data)) => data,
-        // A struct of plain fields is always an object.
-        _ => Map::new(),
-    }
-}
-
-fn result_of(mutant: &Mutant, found: &CheckReport) -> MutantResult {
-    MutantResult {
-        claim: found.claim.clone(),
-        name: mutant.name.to_string(),
-        says: mutant.says.to_string(),
-        verdict: found.verdict,
-    }
+/// What decides the rows besides the seed.
+fn settings(args: &Args) -> Map<String, Value> {
+    Map::from_iter([("mutant_seeds".to_string(), args.mutant_seeds.into())])
 }
 
 fn summary(report: &CheckReport, refuted: usize, mutants: usize) -> String {
@@ -268,7 +225,7 @@ fn summary(report: &CheckReport, refuted: usize, mutants: usize) -> String {
 }
 
 /// Runs one experiment at its quick size and draws it; its rows go to a folder of their own.
-fn draw(entry: &Entry, args: &Args, bar: &Bar, out: &mut Out) -> Result<Vec<Figure>> {
+fn draw(entry: &Entry, args: &Args, bar: &Bar, out: &mut Out) -> Result<Vec<Picture>> {
     let experiment = entry.configure(true, None, &toml::Table::new())?;
     let options = RunOptions {
         seed: args.seed,
@@ -280,26 +237,26 @@ fn draw(entry: &Entry, args: &Args, bar: &Bar, out: &mut Out) -> Result<Vec<Figu
     for dropped in &found.dropped {
         note(&format!("warning: {dropped}"));
     }
+    noted(entry, &*experiment, args.seed, found.computed, &folder)?;
     let figures = experiment.figures(&found.rows)?;
     for path in figure::write_all(&figures, &args.out.join("plots"))? {
         out.line(&path.display().to_string())?;
     }
-    Ok(figures)
+    pictures(figures, &*experiment, &found.rows, &folder)
 }
 
 fn write_report(
     args: &Args,
-    checks: &[CheckReport],
+    checks: &[Checked],
     mutants: &[MutantResult],
-    figures: &[Figure],
+    pictures: &[Picture],
     out: &mut Out,
 ) -> Result<()> {
     let html = report::html(&Report {
         command: &command(args),
-        seed: args.seed,
         checks,
         mutants,
-        figures,
+        pictures,
     })?;
     let path = args.out.join("report.html");
     let advice = "Choose a folder that you may write with --out";
@@ -310,6 +267,9 @@ fn write_report(
 /// The command that makes the same report.
 fn command(args: &Args) -> String {
     let mut command = format!("cargo run --release -- reproduce --seed {}", args.seed);
+    if args.mutant_seeds != 1 {
+        command.push_str(&format!(" --mutant-seeds {}", args.mutant_seeds));
+    }
     if args.out != Path::new("runs/reproduce") {
         command.push_str(&format!(" --out {}", args.out.display()));
     }

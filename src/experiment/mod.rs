@@ -13,18 +13,28 @@ pub mod registry;
 pub mod runner;
 mod settings;
 
+mod coherence_map;
 mod denoise_alpha_beta;
 mod denoise_landscape;
+mod horizon_map;
+mod law;
+mod phi_map;
+mod plane;
 mod snr_per_layer;
 mod theorem1_horizon;
+mod theorem1_map;
 
+pub use coherence_map::CoherenceMap;
 pub use denoise_alpha_beta::DenoiseAlphaBeta;
 pub use denoise_landscape::DenoiseLandscape;
+pub use horizon_map::HorizonMap;
+pub use phi_map::PhiMap;
 pub use registry::find;
 pub use runner::{RunOptions, RunReport, cells, run};
 pub use settings::Entry;
 pub use snr_per_layer::SnrPerLayer;
 pub use theorem1_horizon::Theorem1Horizon;
+pub use theorem1_map::Theorem1Map;
 
 use crate::error::Result;
 use crate::figure::Figure;

@@ -189,3 +189,25 @@ pub(super) fn positive(name: &str, values: &[f64]) -> Result<()> {
         )),
     }
 }
+
+/// Refuses a list of fewer than `least` different whole numbers ≥ 1.
+///
+/// # Errors
+/// Names the list or the entry.
+pub(super) fn at_least(name: &str, values: &[usize], least: usize) -> Result<()> {
+    if let Some(i) = values.iter().position(|x| *x == 0) {
+        return Err(Error::invalid(
+            format!("{name}[{i}]"),
+            0,
+            "a whole number >= 1",
+        ));
+    }
+    let mut different = values.to_vec();
+    different.sort_unstable();
+    different.dedup();
+    if different.len() < least {
+        let allowed = format!("at least {least} different whole numbers");
+        return Err(Error::invalid(name, format!("{values:?}"), allowed));
+    }
+    Ok(())
+}

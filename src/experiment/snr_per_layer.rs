@@ -188,8 +188,8 @@ impl Experiment for SnrPerLayer {
     }
 }
 
-/// SNR at layers 0..=L of every cluster, in coefficients: `snr[l][k]`.
-fn unroll(
+/// SNR at layers 0..=L of every cluster under orthonormal bases, in coefficients: `snr[l][k]`.
+pub(super) fn unroll(
     mixture: &Mixture,
     layer: &Mssa,
     layers: usize,

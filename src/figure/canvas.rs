@@ -188,9 +188,22 @@ impl<B: DrawingBackend> Canvas<B> {
             .color(&colour)
             .pos(Pos::new(HPos::Left, VPos::Top));
         let at = self.at(at);
-        self.backend
-            .draw_text(&run.text, &style, at)
-            .map_err(failed)
+        // SVG drops spaces at the ends of a text; those that do not break are kept.
+        let kept = |part: &str| "\u{a0}".repeat(part.len());
+        let text = match self.kind {
+            Kind::Svg => {
+                let (bare, all) = (run.text.trim_matches(' '), &run.text);
+                let before = all.len() - all.trim_start_matches(' ').len();
+                let after = all.len() - before - bare.len();
+                format!(
+                    "{}{bare}{}",
+                    kept(&all[..before]),
+                    kept(&all[all.len() - after..])
+                )
+            }
+            Kind::Bitmap => run.text.clone(),
+        };
+        self.backend.draw_text(&text, &style, at).map_err(failed)
     }
 
     /// Ends the drawing.

@@ -128,12 +128,7 @@ fn colour_bar<B: DrawingBackend>(
         top, right, bottom, ..
     } = placed.frame;
     let (left, right) = (right + 2.0 * GAP, right + 2.0 * GAP + BAR);
-    let places = || heat.cells.iter().flatten().map(|c| bar.place(c.value));
-    // A hundred-thousandth is rounding, not a value beyond the end.
-    let (below, above) = (
-        places().any(|t| t < -1e-5),
-        places().any(|t| t > 1.0 + 1e-5),
-    );
+    let (below, above) = placed.beyond;
     let high = if above { top + BEYOND } else { top };
     let low = if below { bottom - BEYOND } else { bottom };
     let height = |t: f64| low - t * (low - high);

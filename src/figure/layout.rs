@@ -49,6 +49,8 @@ pub struct Placed<'a> {
     pub bar: Option<Ruler>,
     /// Whether its colour bar is drawn beside this panel.
     pub bar_drawn: bool,
+    /// Whether the maps that the bar stands for hold values below and above its ends.
+    pub beyond: (bool, bool),
     /// Distance from the frame to the baseline of the vertical axis' label.
     pub y_label: f64,
 }
@@ -125,6 +127,8 @@ pub fn layout(figure: &Figure) -> Result<Layout<'_>> {
     let above = 1.6 * TEXT;
     let below = TICK + GAP + NUMBERS + GAP + 1.2 * TEXT;
 
+    let row_of = |i: usize| i / columns * columns..(i / columns + 1) * columns;
+    let past: Vec<(bool, bool)> = rulers.iter().zip(&figure.panels).map(past_ends).collect();
     let mut panels = vec![];
     for (i, ((x, y, bar), panel)) in rulers.into_iter().zip(&figure.panels).enumerate() {
         let (row, column) = (i / columns, i % columns);
@@ -148,6 +152,11 @@ pub fn layout(figure: &Figure) -> Result<Layout<'_>> {
             y,
             bar,
             bar_drawn: !shared || column + 1 == columns || i + 1 == figure.panels.len(),
+            beyond: past
+                .iter()
+                .enumerate()
+                .filter(|(j, _)| *j == i || shared && row_of(i).contains(j))
+                .fold((false, false), |a, (_, b)| (a.0 || b.0, a.1 || b.1)),
             y_label,
         });
     }
@@ -169,6 +178,20 @@ fn one_bar(row: &[Panel]) -> bool {
     };
     let first = row.first().and_then(key);
     first.is_some() && row.iter().all(|p| key(p) == first)
+}
+
+/// Whether a panel's map holds values below and above the ends of its bar.
+fn past_ends(((_, _, bar), panel): (&(Ruler, Ruler, Option<Ruler>), &Panel)) -> (bool, bool) {
+    let Some((bar, heat)) = bar.as_ref().zip(panel.heat.as_ref()) else {
+        return (false, false);
+    };
+    let places = || heat.cells.iter().flatten().map(|c| bar.place(c.value));
+    // A hundred-thousandth is rounding, not a value beyond the end.
+    let slack = 1e-5;
+    (
+        places().any(|t| t < -slack),
+        places().any(|t| t > 1.0 + slack),
+    )
 }
 
 fn bar_width(bar: &Option<Ruler>) -> f64 {
@@ -270,7 +293,8 @@ fn legend(figure: &Figure, width: f64, top: f64) -> (Vec<Entry>, f64) {
             colour: None,
             ..plain_entry(&rule.label)
         });
-        let hatching = panel.heat.iter().map(|heat| Entry {
+        let hatched = |heat: &&Heat| heat.cells.iter().flatten().any(|c| c.hatched);
+        let hatching = panel.heat.iter().filter(hatched).map(|heat| Entry {
             hatching: Some(heat.palette),
             ..plain_entry(&heat.hatching)
         });

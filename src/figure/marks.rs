@@ -136,7 +136,7 @@ pub fn curve<B: DrawingBackend>(
     Ok(())
 }
 
-/// A curve; over a heat map with paper on both sides.
+/// A curve; over a heat map a solid one has paper on both sides, so that it is seen on every colour.
 fn cased<B: DrawingBackend>(
     canvas: &mut Canvas<B>,
     placed: &Placed,
@@ -144,34 +144,42 @@ fn cased<B: DrawingBackend>(
     kind: Stroke,
     colour: Colour,
 ) -> Result<()> {
-    if placed.panel.heat.is_some() {
+    if placed.panel.heat.is_some() && kind == Stroke::Solid {
         stroke(canvas, line, kind, LINE + 2.0 * CASING, PAPER)?;
     }
     stroke(canvas, line, kind, LINE, colour)
 }
 
-/// The contour lines of a panel, with the words of their levels where there is room.
+/// The contour lines of a panel, with the words of their levels where there is room. Every line is
+/// interrupted by the words, also those of other contours.
 pub fn contours<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed) -> Result<()> {
-    let mut taken: Vec<Frame> = vec![];
+    let (mut all, mut labels, mut rooms) = (vec![], vec![], vec![]);
     for contour in &placed.panel.contours {
-        let colour = style::colour(contour.colour);
         for (level, words) in &contour.levels {
             let drawn = on_paper(placed, contour, *level);
-            let spot = room_for(words, &drawn, placed.frame, &taken);
-            for line in &drawn {
-                for part in spot.map_or(vec![line.clone()], |(_, room)| outside(line, room)) {
-                    if contour.relief {
-                        stroke(canvas, &part, contour.stroke, HAIRLINE, PAPER)?;
-                    } else {
-                        cased(canvas, placed, &part, contour.stroke, colour)?;
-                    }
-                }
+            if let Some((middle, room)) = room_for(words, &drawn, placed.frame, &rooms) {
+                labels.push((words, middle));
+                rooms.push(room);
             }
-            if let Some((middle, room)) = spot {
-                canvas.label_over(words, middle, NUMBERS)?;
-                taken.push(room);
+            all.extend(drawn.into_iter().map(|line| (contour, line)));
+        }
+    }
+    for (contour, line) in all {
+        let mut parts = vec![line];
+        for room in &rooms {
+            parts = parts.iter().flat_map(|part| outside(part, *room)).collect();
+        }
+        for part in parts {
+            let colour = style::colour(contour.colour);
+            if contour.relief {
+                stroke(canvas, &part, contour.stroke, HAIRLINE, PAPER)?;
+            } else {
+                cased(canvas, placed, &part, contour.stroke, colour)?;
             }
         }
+    }
+    for (words, middle) in labels {
+        canvas.label_over(words, middle, NUMBERS)?;
     }
     Ok(())
 }

@@ -5,6 +5,14 @@ use crate::error::{Error, Result};
 use faer::{Accum, MatMut, MatRef, Par};
 use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, ShapeBuilder};
 
+/// Decompositions on one thread: faer's own choice, all of them, makes results depend on how many there
+/// are (a QR of 400 x 30 differs in its last bits between one and two). Products are given their
+/// threads call by call, and do not depend on them.
+fn on_one_thread() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| faer::set_global_parallelism(Par::Seq));
+}
+
 /// Name of the engine, for `doctor` and reports.
 #[cfg_attr(feature = "lapack", allow(dead_code))]
 pub const ENGINE: &str = "faer";
@@ -75,6 +83,7 @@ pub fn qr_q<T: Real>(a: ArrayView2<T>) -> Result<Array2<T>> {
             "at least as many rows as columns",
         ));
     }
+    on_one_thread();
     let qr = view(&a).qr();
     let r = qr.thin_R();
     let mut q = owned(qr.compute_thin_Q().as_ref());
@@ -97,6 +106,7 @@ pub fn qr_q<T: Real>(a: ArrayView2<T>) -> Result<Array2<T>> {
 /// # Errors
 /// When A holds NaN or the iteration does not converge.
 pub fn singular_values<T: Real>(a: ArrayView2<T>) -> Result<Array1<T>> {
+    on_one_thread();
     let values = view(&a).singular_values();
     let values = values.map_err(|_| {
         Error::Numerical("the singular value decomposition did not converge".into())
@@ -110,6 +120,7 @@ pub fn singular_values<T: Real>(a: ArrayView2<T>) -> Result<Array1<T>> {
 /// # Errors
 /// When A is not square, holds NaN, or the iteration does not converge.
 pub fn symmetric_eigen<T: Real>(a: ArrayView2<T>) -> Result<(Array1<T>, Array2<T>)> {
+    on_one_thread();
     if a.nrows() != a.ncols() {
         return Err(Error::shape("matrix", a.dim(), "as many rows as columns"));
     }

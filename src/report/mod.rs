@@ -1,18 +1,33 @@
-//! `report.html`: verdicts, figures, command, seed and version in one self-contained file.
+//! `report.html`: verdicts with their evidence, figures, and what made each, in one self-contained
+//! file.
 //!
-//! The file needs no network: pictures are inline SVG, formulas are MathML, the one script sorts
-//! the table. It prints well and follows the reader's choice of light or dark.
+//! The file needs no network: pictures are inline SVG, formulas are MathML, one short script sorts and
+//! filters the table. It prints well and follows the reader's choice of light or dark.
 
+mod card;
 mod math;
+mod origin;
+mod rows;
+mod table;
 
 pub use math::mathml;
+pub use origin::{Origin, machine};
+pub use rows::{Found, ID as VERDICTS, keep, quoted, restore, row_name};
 
-use crate::claim::{Card, VerdictKind, registry};
+use crate::claim::VerdictKind;
 use crate::error::Result;
 use crate::figure::{self, Figure};
-use crate::format;
 use crate::run::CheckReport;
 use std::fmt::Write;
+
+/// A verdict and what made it.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// The verdict with its evidence.
+    pub report: CheckReport,
+    /// What made it.
+    pub origin: Origin,
+}
 
 /// What came of one mutant of a claim.
 #[derive(Clone, Debug)]
@@ -23,22 +38,43 @@ pub struct MutantResult {
     pub name: String,
     /// What it says.
     pub says: String,
-    /// Its verdict; refuted is what it should be.
-    pub verdict: VerdictKind,
+    /// Seeds under which it was checked.
+    pub seeds: u64,
+    /// Under how many of them it was refuted, as it should be: the power of the check.
+    pub refuted: u64,
+    /// The check under the first seed.
+    pub first: Checked,
+}
+
+/// A figure and what made it.
+#[derive(Clone, Debug)]
+pub struct Picture {
+    /// The figure.
+    pub figure: Figure,
+    /// Seed of the rows that it was drawn from.
+    pub seed: u64,
+    /// What made those rows; more than one entry where a run went on elsewhere.
+    pub origins: Vec<Origin>,
 }
 
 /// What a report shows.
 pub struct Report<'a> {
     /// The exact command that made it.
     pub command: &'a str,
-    /// Seed of every stream.
-    pub seed: u64,
     /// The verdicts.
-    pub checks: &'a [CheckReport],
+    pub checks: &'a [Checked],
     /// The mutants, of any of those claims.
     pub mutants: &'a [MutantResult],
     /// The pictures.
-    pub figures: &'a [Figure],
+    pub pictures: &'a [Picture],
+}
+
+impl Report<'_> {
+    /// The mutants of a claim that ran beside its check.
+    fn mutants_of(&self, check: &CheckReport) -> impl Iterator<Item = &MutantResult> {
+        let same = |m: &&MutantResult| m.claim == check.claim && m.first.report.seed == check.seed;
+        self.mutants.iter().filter(same)
+    }
 }
 
 /// The report as one HTML file that needs nothing else.
@@ -47,10 +83,10 @@ pub struct Report<'a> {
 /// When a figure cannot be drawn.
 ///
 /// ```
-/// use attnlab::{claim::registry, report::{html, Report}, run::{check, Silent}};
+/// use attnlab::{claim::registry, report::{html, Checked, Report}, run::{check, Silent}};
 /// let claim = registry::find("aot.mssa_is_mhsa")?;
-/// let checks = [check(&*claim, &Default::default(), &Default::default(), &Silent)?];
-/// let page = html(&Report { command: "attnlab check ..", seed: 0, checks: &checks, mutants: &[], figures: &[] })?;
+/// let checks = [Checked::here(check(&*claim, &Default::default(), &Default::default(), &Silent)?)];
+/// let page = html(&Report { command: "attnlab check ..", checks: &checks, mutants: &[], pictures: &[] })?;
 /// assert!(page.contains("aot.mssa_is_mhsa") && page.contains("supported"));
 /// # Ok::<(), attnlab::Error>(())
 /// ```
@@ -58,15 +94,16 @@ pub fn html(report: &Report) -> Result<String> {
     let mut page = String::new();
     head(&mut page, report);
     if !report.checks.is_empty() {
-        verdicts(&mut page, report);
+        let adjusted = table::levels(report.checks);
+        table::verdicts(&mut page, report, &adjusted);
         for (i, check) in report.checks.iter().enumerate() {
-            details(&mut page, i, check, report.mutants);
+            card::claim(&mut page, report, i, check, &adjusted[i]);
         }
     }
-    if !report.figures.is_empty() {
-        page.push_str("<h2>Figures</h2>\n");
-        for figure in report.figures {
-            picture(&mut page, figure)?;
+    if !report.pictures.is_empty() {
+        page.push_str("<h2 id=\"figures\">Figures</h2>\n");
+        for picture in report.pictures {
+            show(&mut page, picture)?;
         }
     }
     page.push_str(SCRIPT);
@@ -78,8 +115,10 @@ pub fn html(report: &Report) -> Result<String> {
 macro_rules! put {
     ($page:expr, $($format:tt)*) => { let _ = writeln!($page, $($format)*); };
 }
+use put;
 
 fn head(page: &mut String, report: &Report) {
+    let here = Origin::here(report.command.to_string());
     put!(
         page,
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
@@ -92,238 +131,59 @@ fn head(page: &mut String, report: &Report) {
         page,
         "<title>attnlab report</title>\n<style>{STYLE}</style></head>\n<body><main>"
     );
-    put!(page, "<h1>attnlab report</h1>");
+    put!(page, "<h1>attnlab report</h1>\n<dl class=\"run\">");
     put!(
         page,
-        "<dl class=\"run\"><dt>Command</dt><dd><code>{}</code></dd>",
-        escape(report.command)
-    );
-    put!(page, "<dt>Seed</dt><dd>{}</dd>", report.seed);
-    put!(
-        page,
-        "<dt>Version</dt><dd>attnlab {}</dd></dl>",
-        env!("CARGO_PKG_VERSION")
-    );
-}
-
-fn verdicts(page: &mut String, report: &Report) {
-    let expected = report.checks.iter().filter(|c| c.as_expected()).count();
-    let refuted = report
-        .mutants
-        .iter()
-        .filter(|m| m.verdict == VerdictKind::Refuted)
-        .count();
-    put!(page, "<h2>Verdicts</h2>");
-    put!(
-        page,
-        "<p>{expected} of {} verdicts are the expected ones; {refuted} of {} mutants (false variants \
-         that a check must refute) were refuted. A simulation supports or refutes a statement, or \
-         leaves it open; it proves nothing. Intervals are exact binomial or Student intervals. A \
-         click on a heading sorts.</p>",
-        report.checks.len(),
-        report.mutants.len()
+        "<dt>Command</dt><dd><code>{}</code></dd>",
+        escape(&here.command)
     );
     put!(
         page,
-        "<div class=\"wide\"><table id=\"verdicts\"><thead><tr>"
-    );
-    for heading in HEADINGS {
-        put!(page, "<th scope=\"col\"><button>{heading}</button></th>");
-    }
-    put!(page, "</tr></thead><tbody>");
-    for (i, check) in report.checks.iter().enumerate() {
-        row(page, i, check, report.mutants);
-    }
-    put!(page, "</tbody></table></div>");
-}
-
-const HEADINGS: [&str; 8] = [
-    "Claim",
-    "Source",
-    "Says",
-    "Verdict",
-    "Expected",
-    "Estimate",
-    "Trials",
-    "Mutants refuted",
-];
-
-fn row(page: &mut String, i: usize, check: &CheckReport, mutants: &[MutantResult]) {
-    let card = card(&check.claim);
-    let (of_claim, refuted) = mutants_of(&check.claim, mutants);
-    let mark = if check.as_expected() {
-        ""
-    } else {
-        " class=\"surprise\""
-    };
-    put!(
-        page,
-        "<tr{mark}><th scope=\"row\"><a href=\"#claim-{i}\">{}</a></th>",
-        escape(&check.claim)
-    );
-    put!(page, "<td>{}</td>", escape(&check.source));
-    put!(
-        page,
-        "<td>{}</td>",
-        mathml(card.as_ref().map_or("", |c| c.title))
+        "<dt>Version</dt><dd>attnlab {}</dd>",
+        escape(&here.version)
     );
     put!(
         page,
-        "<td>{}</td><td>{}</td>",
-        badge(check.verdict),
-        check.expected.name()
+        "<dt>Machine</dt><dd>{}</dd></dl>",
+        escape(&here.machine)
     );
-    let value = check.estimate.value;
-    put!(page, "<td data-value=\"{value}\">{}</td>", estimate(check));
-    put!(page, "<td data-value=\"{0}\">{0}</td>", check.trials);
-    let share = refuted as f64 / of_claim.max(1) as f64;
-    put!(
-        page,
-        "<td data-value=\"{share}\">{refuted} of {of_claim}</td></tr>"
-    );
-}
-
-fn mutants_of(claim: &str, mutants: &[MutantResult]) -> (usize, usize) {
-    let of_claim: Vec<_> = mutants.iter().filter(|m| m.claim == claim).collect();
-    let refuted = of_claim
-        .iter()
-        .filter(|m| m.verdict == VerdictKind::Refuted)
-        .count();
-    (of_claim.len(), refuted)
-}
-
-fn estimate(check: &CheckReport) -> String {
-    let e = &check.estimate;
-    let number = format::number;
-    let how = match e.level {
-        1.0 => "computed".to_string(),
-        level => format!("{} %", number(100.0 * level)),
-    };
-    format!(
-        "{} [{}, {}] <small>{how}</small>",
-        number(e.value),
-        number(e.low),
-        number(e.high)
-    )
 }
 
 fn badge(verdict: VerdictKind) -> String {
     format!("<span class=\"verdict {0}\">{0}</span>", verdict.name())
 }
 
-fn card(id: &str) -> Option<Card> {
-    registry::find(id).ok().map(|claim| claim.card())
-}
-
-/// Everything about one claim, folded away; opened for print.
-fn details(page: &mut String, i: usize, check: &CheckReport, mutants: &[MutantResult]) {
-    put!(
-        page,
-        "<details id=\"claim-{i}\"><summary><code>{}</code> ",
-        escape(&check.claim)
-    );
-    put!(
-        page,
-        "{} <small>{}</small></summary>",
-        badge(check.verdict),
-        escape(&check.source)
-    );
-    if let Some(card) = card(&check.claim) {
-        put!(page, "<blockquote>{}</blockquote>", mathml(card.statement));
-        if let Some(corrected) = card.corrected {
-            put!(
-                page,
-                "<p><strong>Correct form.</strong> {}</p>",
-                mathml(corrected)
-            );
-        }
-    }
-    if !check.hypotheses.is_empty() {
-        put!(
-            page,
-            "<table><thead><tr><th>Hypothesis</th><th>As printed</th><th>Margin</th><th>Holds</th>"
-        );
-        put!(page, "</tr></thead><tbody>");
-        for h in &check.hypotheses {
-            let holds = if h.holds {
-                "yes"
-            } else {
-                "<strong>no</strong>"
-            };
-            put!(
-                page,
-                "<tr><td>{}</td><td>{}</td>",
-                escape(h.name),
-                mathml(h.printed)
-            );
-            put!(
-                page,
-                "<td>{}</td><td>{holds}</td></tr>",
-                format::number(h.margin)
-            );
-        }
-        put!(page, "</tbody></table>");
-        if check.beyond_hypotheses {
-            put!(page, "<p>Judged beyond the hypotheses, on request.</p>");
-        }
-    }
-    put!(
-        page,
-        "<dl><dt>Parameters</dt><dd>{}</dd>",
-        escape(&format::pairs(&check.parameters))
-    );
-    put!(
-        page,
-        "<dt>Trials</dt><dd>{}, of which {} failed</dd>",
-        check.trials,
-        check.failures
-    );
-    put!(
-        page,
-        "<dt>Evidence</dt><dd>{}</dd>",
-        escape(&format::pairs(&check.witness))
-    );
-    let seconds = format!("{:.2} s", check.wall_s);
-    put!(
-        page,
-        "<dt>Seed, time</dt><dd>{}, {seconds}</dd></dl>",
-        check.seed
-    );
-    let of_claim: Vec<_> = mutants.iter().filter(|m| m.claim == check.claim).collect();
-    if !of_claim.is_empty() {
-        put!(
-            page,
-            "<table><thead><tr><th>Mutant</th><th>Says</th><th>Verdict</th></tr></thead><tbody>"
-        );
-        for m in of_claim {
-            put!(
-                page,
-                "<tr><td>{}</td><td>{}</td>",
-                escape(&m.name),
-                mathml(&m.says)
-            );
-            put!(page, "<td>{}</td></tr>", badge(m.verdict));
-        }
-        put!(page, "</tbody></table>");
-    }
-    put!(page, "</details>");
-}
-
-fn picture(page: &mut String, figure: &Figure) -> Result<()> {
+fn show(page: &mut String, picture: &Picture) -> Result<()> {
+    let figure = &picture.figure;
     put!(page, "<figure id=\"{}\">", escape(&figure.name));
     page.push_str(&figure::svg(figure)?);
+    let (title, caption) = (markup(&figure.title), markup(&figure.caption));
+    put!(page, "<figcaption><strong>{title}.</strong> {caption}");
     put!(
         page,
-        "<figcaption><strong>{}.</strong> {}",
-        markup(&figure.title),
-        markup(&figure.caption)
-    );
-    put!(
-        page,
-        " <small>Numbers: <code>{}.csv</code></small></figcaption></figure>",
+        "<dl class=\"made\"><dt>Numbers</dt><dd><code>{}.csv</code></dd>",
         escape(&figure.name)
     );
+    put!(page, "<dt>Seed</dt><dd>{}</dd>", picture.seed);
+    for origin in &picture.origins {
+        made_by(page, origin);
+    }
+    put!(page, "</dl></figcaption></figure>");
     Ok(())
+}
+
+/// Command, version and machine as entries of a list.
+fn made_by(page: &mut String, origin: &Origin) {
+    put!(
+        page,
+        "<dt>Command</dt><dd><code>{}</code></dd>",
+        escape(&origin.command)
+    );
+    let (version, machine) = (escape(&origin.version), escape(&origin.machine));
+    put!(
+        page,
+        "<dt>Made by</dt><dd>attnlab {version} on {machine}</dd>"
+    );
 }
 
 /// A label of a figure as HTML: `*x*`, `^{..}` and `_{..}`.
@@ -355,4 +215,4 @@ fn escape(text: &str) -> String {
 }
 
 const STYLE: &str = include_str!("style.css");
-const SCRIPT: &str = concat!("<script>", include_str!("sort.js"), "</script>\n");
+const SCRIPT: &str = concat!("<script>", include_str!("table.js"), "</script>\n");

@@ -62,8 +62,27 @@ impl RareBreaks {
     /// # Errors
     /// When a parameter is out of range.
     pub fn draw(&self, theta: f64, streams: &Streams) -> Result<f64> {
+        self.draw_number(0, theta, streams)
+    }
+
+    /// The mean of `draws` independent values of [`RareBreaks::draw`] within one trial.
+    ///
+    /// # Errors
+    /// When a parameter is out of range, or there are no draws.
+    pub fn mean(&self, draws: u64, theta: f64, streams: &Streams) -> Result<f64> {
+        if draws == 0 {
+            return Err(Error::invalid("draws", 0, "a whole number >= 1"));
+        }
+        let mut sum = 0.0;
+        for i in 0..draws {
+            sum += self.draw_number(i, theta, streams)?;
+        }
+        Ok(sum / draws as f64)
+    }
+
+    fn draw_number(&self, i: u64, theta: f64, streams: &Streams) -> Result<f64> {
         self.validate(theta)?;
-        let mut rng = streams.part("column", 0);
+        let mut rng = streams.part("column", i);
         let p = self.dim as f64;
         let stretch = self.stretch(theta);
         let chi2 = ChiSquared::new(p)

@@ -2,7 +2,7 @@
 
 use super::{Estimate, validate_level};
 use crate::error::{Error, Result};
-use statrs::distribution::{Beta, ContinuousCDF};
+use statrs::distribution::{Beta, Binomial, ContinuousCDF, DiscreteCDF};
 
 /// Beyond this many trials statrs' incomplete beta function stops iterating before it has
 /// converged, without saying so (measured against mpmath: 1e-14 up to here, wrong in the third
@@ -64,6 +64,26 @@ pub fn trials_for_lower_bound(q: f64, level: f64) -> Option<u64> {
     }
     let tail: f64 = (1.0 - level) / 2.0;
     Some((tail.ln() / q.max(f64::MIN_POSITIVE).ln()).ceil().max(1.0) as u64)
+}
+
+/// P(X ≤ k) for X ~ Binomial(n, p).
+///
+/// # Errors
+/// When p is no probability, or n is beyond [`MAX_TRIALS`].
+///
+/// ```
+/// // scipy.stats.binom.cdf(2, 40, 0.2)
+/// let tail = attnlab::stats::binomial_cdf(2, 40, 0.2)?;
+/// assert!((tail - 0.007_942_137_274_814_89).abs() < 1e-15);
+/// # Ok::<(), attnlab::Error>(())
+/// ```
+pub fn binomial_cdf(k: u64, n: u64, p: f64) -> Result<f64> {
+    if n > MAX_TRIALS {
+        return Err(Error::invalid("trials", n, format!("at most {MAX_TRIALS}")));
+    }
+    let law = Binomial::new(p, n)
+        .map_err(|e| Error::Numerical(format!("Binomial({p}, {n}) has no tail: {e}")))?;
+    Ok(law.cdf(k))
 }
 
 fn beta_quantile(a: f64, b: f64, p: f64) -> Result<f64> {

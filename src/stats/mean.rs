@@ -45,3 +45,14 @@ pub fn t_quantile(freedom: f64, p: f64) -> Result<f64> {
         .map_err(|e| Error::Numerical(format!("Student's t with {freedom} degrees: {e}")))?;
     Ok(t.inverse_cdf(p))
 }
+
+/// P(T > t) for Student's t distribution.
+///
+/// # Errors
+/// When `freedom` is not positive.
+pub fn t_tail(freedom: f64, t: f64) -> Result<f64> {
+    let law = StudentsT::new(0.0, 1.0, freedom)
+        .map_err(|e| Error::Numerical(format!("Student's t with {freedom} degrees: {e}")))?;
+    // By symmetry, so that small tails keep their digits.
+    Ok(law.cdf(-t))
+}

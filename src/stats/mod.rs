@@ -7,11 +7,11 @@ mod quantile;
 mod rate;
 mod sequence;
 
-pub use binomial::{MAX_TRIALS, binomial, trials_for_lower_bound};
-pub use mean::{mean, t_quantile};
+pub use binomial::{MAX_TRIALS, binomial, binomial_cdf, trials_for_lower_bound};
+pub use mean::{mean, t_quantile, t_tail};
 pub use multiplicity::holm;
-pub use quantile::quantile;
-pub use rate::{log_log_slope, log_log_slope_of_means};
+pub use quantile::{quantile, quantile_interval};
+pub use rate::{PowerLaw, log_log_slope, log_log_slope_of_means};
 pub use sequence::Sequence;
 
 use serde::{Deserialize, Serialize};

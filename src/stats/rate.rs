@@ -18,49 +18,89 @@ use crate::error::{Error, Result};
 /// # Ok::<(), attnlab::Error>(())
 /// ```
 pub fn log_log_slope(x: &[f64], y: &[f64], level: f64) -> Result<Estimate> {
-    validate_level(level)?;
+    Ok(PowerLaw::fit(x, y, level)?.slope)
+}
+
+/// y ≈ c x^b fitted on log-log axes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PowerLaw {
+    /// The exponent b with its interval.
+    pub slope: Estimate,
+    /// Means of log x and log y.
+    centre: (f64, f64),
+    /// Standard error of the line at the centre, and of the slope, each times the t quantile.
+    half: (f64, f64),
+}
+
+impl PowerLaw {
+    /// The least-squares line; see [`log_log_slope`].
+    ///
+    /// # Errors
+    /// As [`log_log_slope`].
+    pub fn fit(x: &[f64], y: &[f64], level: f64) -> Result<Self> {
+        validate_level(level)?;
+        let (x, y) = logs(x, y)?;
+        let n = x.len() as f64;
+        let (mean_x, mean_y) = (x.iter().sum::<f64>() / n, y.iter().sum::<f64>() / n);
+        let sxx: f64 = x.iter().map(|v| (v - mean_x).powi(2)).sum();
+        if sxx == 0.0 {
+            let allowed = "at least two different x";
+            return Err(Error::invalid("points of a rate", x[0].exp(), allowed));
+        }
+        let product = |(a, b): (&f64, &f64)| (a - mean_x) * (b - mean_y);
+        let slope = x.iter().zip(&y).map(product).sum::<f64>() / sxx;
+        let residual = |(a, b): (&f64, &f64)| (b - mean_y - slope * (a - mean_x)).powi(2);
+        let variance = x.iter().zip(&y).map(residual).sum::<f64>() / (n - 2.0);
+        let t = t_quantile(n - 2.0, 0.5 + level / 2.0)?;
+        let half = (t * (variance / n).sqrt(), t * (variance / sxx).sqrt());
+        Ok(PowerLaw {
+            slope: Estimate {
+                value: slope,
+                low: slope - half.1,
+                high: slope + half.1,
+                level,
+            },
+            centre: (mean_x, mean_y),
+            half,
+        })
+    }
+
+    /// The fitted line at x, with the pointwise interval for the line (not for a new point).
+    ///
+    /// ```
+    /// use attnlab::stats::PowerLaw;
+    /// let law = PowerLaw::fit(&[1.0, 2.0, 4.0, 8.0], &[3.0, 5.0, 13.0, 24.0], 0.95)?;
+    /// // numpy.polyfit and the textbook standard error with scipy.stats.t.ppf(.975, 2), at log 4.
+    /// let at = law.at(4.0);
+    /// assert!((at.value.ln() - 2.47245515073127).abs() < 1e-12);
+    /// assert!((at.high.ln() - at.value.ln() - 0.30541710243346987).abs() < 1e-8);
+    /// # Ok::<(), attnlab::Error>(())
+    /// ```
+    pub fn at(&self, x: f64) -> Estimate {
+        let far = x.ln() - self.centre.0;
+        let value = self.centre.1 + self.slope.value * far;
+        let half = self.half.0.hypot(self.half.1 * far);
+        Estimate {
+            value: value.exp(),
+            low: (value - half).exp(),
+            high: (value + half).exp(),
+            level: self.slope.level,
+        }
+    }
+}
+
+/// The logarithms of the points, after everything that makes them unfit.
+fn logs(x: &[f64], y: &[f64]) -> Result<(Vec<f64>, Vec<f64>)> {
     if x.len() != y.len() || x.len() < 3 {
-        let found = (x.len(), y.len());
-        return Err(Error::shape(
-            "points of a rate",
-            found,
-            "two lists of equal length >= 3",
-        ));
+        let (found, expected) = ((x.len(), y.len()), "two lists of equal length >= 3");
+        return Err(Error::shape("points of a rate", found, expected));
     }
     if let Some(bad) = x.iter().chain(y).find(|v| !(**v > 0.0 && v.is_finite())) {
-        return Err(Error::invalid(
-            "points of a rate",
-            bad,
-            "positive finite numbers only",
-        ));
+        let allowed = "positive finite numbers only";
+        return Err(Error::invalid("points of a rate", bad, allowed));
     }
-    let logs = |values: &[f64]| values.iter().map(|v| v.ln()).collect::<Vec<_>>();
-    let (x, y) = (logs(x), logs(y));
-    let n = x.len() as f64;
-    let (mean_x, mean_y) = (x.iter().sum::<f64>() / n, y.iter().sum::<f64>() / n);
-    let sxx: f64 = x.iter().map(|v| (v - mean_x).powi(2)).sum();
-    if sxx == 0.0 {
-        return Err(Error::invalid(
-            "points of a rate",
-            x[0].exp(),
-            "at least two different x",
-        ));
-    }
-    let sxy: f64 = x
-        .iter()
-        .zip(&y)
-        .map(|(a, b)| (a - mean_x) * (b - mean_y))
-        .sum();
-    let slope = sxy / sxx;
-    let residual = |(a, b): (&f64, &f64)| (b - mean_y - slope * (a - mean_x)).powi(2);
-    let rss: f64 = x.iter().zip(&y).map(residual).sum();
-    let half = t_quantile(n - 2.0, 0.5 + level / 2.0)? * (rss / (n - 2.0) / sxx).sqrt();
-    Ok(Estimate {
-        value: slope,
-        low: slope - half,
-        high: slope + half,
-        level,
-    })
+    let ln = |values: &[f64]| values.iter().map(|v| v.ln()).collect();
+    Ok((ln(x), ln(y)))
 }
 
 /// The exponent b in E y ≈ c x^b from independent repetitions `samples[i][j]` of y at `x[j]`: the

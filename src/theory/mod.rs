@@ -11,6 +11,7 @@ pub mod printed;
 mod quadrature;
 pub mod softmax;
 pub mod tails;
+pub mod threshold;
 
 pub use bracket::Bracket;
 pub use horizon::Horizon;

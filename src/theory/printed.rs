@@ -41,6 +41,11 @@ pub fn proof_theta(tokens: usize, clusters: usize, dim: usize, delta: f64) -> f6
     (ln_n - (2.0 * clusters as f64).ln()) / (6.0 * delta * (dim as f64 * ln_n).sqrt())
 }
 
+/// $c (\sqrt{\log N} + 1)^2$, the least p that the lemmas allow: c = 16 in Lemma 2, 64 in Lemma 3.
+pub fn least_dim(tokens: f64, factor: f64) -> f64 {
+    factor * (tokens.ln().sqrt() + 1.0).powi(2)
+}
+
 /// Upper end of δ in (11): $\sqrt{\log N / p} / 8$.
 pub fn delta_limit(tokens: f64, dim: f64) -> f64 {
     (tokens.ln() / dim).sqrt() / 8.0

@@ -3,7 +3,7 @@
 use super::Formula;
 use crate::error::{Error, Result};
 use crate::params::{Domain, Params, Schema, Spec};
-use crate::theory::{Horizon, printed, softmax};
+use crate::theory::{Horizon, printed, softmax, threshold};
 use serde_json::json;
 
 const HORIZON: &str = "AoT Theorem 1, pattern (30), derived in attnlab::theory::horizon";
@@ -80,6 +80,17 @@ pub(super) fn formulas() -> Vec<Formula> {
                 let (n, k) = balanced(p)?;
                 let (dim, delta, eta) = (p.usize("dim"), p.f64("delta"), p.f64("eta"));
                 Ok(softmax::first_layer(n, k, dim, delta, eta).into())
+            },
+        },
+        Formula {
+            id: "aot.threshold_first_layer",
+            doc: "factor by which one layer with a hard threshold on raw scores multiplies the SNR",
+            source: "AoT Eqs. (3), (6) with phi(x) = tau 1{x > tau}, derived in attnlab::theory::threshold",
+            schema: || schema(&[TOKENS, CLUSTERS, DIM, DELTA, ETA, TAU]),
+            value: |p| {
+                let (n, k) = balanced(p)?;
+                let (delta, eta, tau) = (p.f64("delta"), p.f64("eta"), p.f64("tau"));
+                Ok(threshold::first_layer([n, k, p.usize("dim")], delta, eta, tau)?.into())
             },
         },
     ]

@@ -1,0 +1,209 @@
+//! How much coherence of the bases Theorem 1 survives. Settings: `experiments/coherence_map.toml`.
+//!
+//! The papers take the U_k orthonormal to each other and say in a footnote that the general case is
+//! not difficult. Under the pattern (30) a layer adds ητ U_kU_kᵀz_i to the tokens of cluster k whatever
+//! the bases are, which multiplies ‖U_kU_kᵀZ_k‖ by 1 + ητ and leaves (I - U_kU_kᵀ)Z_k alone: (8) is
+//! exact as long as (30) holds. What coherence changes is for how long: with U_kᵀU_l = cI a token of
+//! cluster k has the coefficients e + cθa in head l, a noise of length √(δ² + c²θ²)√p that grows with
+//! the signal.
+
+use super::Experiment;
+use super::settings::{self, Described};
+use super::snr_per_layer::noise_unit;
+use crate::attention::{Mssa, Phi};
+use crate::error::{Error, Result};
+use crate::figure::Figure;
+use crate::measure::snr;
+use crate::params::Params;
+use crate::rng::Streams;
+use crate::run::{Row, store};
+use crate::sample::{Bases, Draw, Mixture};
+use crate::theory::Horizon;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+mod pictures;
+
+/// The number of exact updates over coherence and noise, and for independent random subspaces.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CoherenceMap {
+    /// Independent draws per cell.
+    pub trials: u64,
+    /// Layers that are run at most.
+    pub layers: usize,
+    /// Step size η > 0.
+    pub eta: f64,
+    /// Threshold τ in (0, 1).
+    pub tau: f64,
+    /// N, a multiple of K.
+    pub tokens: usize,
+    /// K ≥ 2.
+    pub clusters: usize,
+    /// p, dimension of each subspace.
+    pub dim: usize,
+    /// Values of the coherence c in [0, 1): U_kᵀU_l = cI in d = (K + 1)p dimensions.
+    pub coherence: Vec<f64>,
+    /// Noise levels δ in units of √(log N / p).
+    pub noise: Vec<f64>,
+    /// Ambient dimensions d of independent Haar subspaces.
+    pub ambient: Vec<usize>,
+}
+
+impl Described for CoherenceMap {
+    const ID: &'static str = "coherence_map";
+    const TITLE: &'static str = "How much coherence of the subspaces Theorem 1 survives";
+    const SOURCE: &'static str = "Attention-Only Transformers via Unrolled Subspace Denoising (2024), Definition 1, footnote";
+}
+
+/// An update is exact when every cluster's SNR has grown by 1 + ητ up to this relative error: above
+/// the rounding of twenty layers in f64 (1e-13), far below what one wrong weight changes (1e-4).
+const TOLERANCE: f64 = 1e-9;
+
+impl CoherenceMap {
+    fn cell(&self, bases: (&str, f64), noise: f64) -> Params {
+        let unit = noise_unit(self.tokens, self.dim);
+        let named: [(&str, Value); 10] = [
+            ("group", bases.0.into()),
+            ("tokens", self.tokens.into()),
+            ("clusters", self.clusters.into()),
+            ("dim", self.dim.into()),
+            (
+                if bases.0 == "coherent" {
+                    "coherence"
+                } else {
+                    "ambient"
+                },
+                bases.1.into(),
+            ),
+            ("noise", noise.into()),
+            ("delta", (noise * unit).into()),
+            ("layers", self.layers.into()),
+            ("eta", self.eta.into()),
+            ("tau", self.tau.into()),
+        ];
+        let named = named.into_iter();
+        named.map(|(name, v)| (name.to_string(), v)).collect()
+    }
+
+    fn mixture(&self, cell: &Params) -> Result<Mixture> {
+        let [n, k, p] = ["tokens", "clusters", "dim"].map(|name| cell.usize(name));
+        let mut mixture = Mixture::balanced(n, k, p, cell.f64("delta"))?;
+        (mixture.bases, mixture.ambient) = if cell.text("group") == "coherent" {
+            (Bases::Coherent(cell.f64("coherence")), (k + 1) * p)
+        } else {
+            (Bases::Independent, cell.f64("ambient") as usize)
+        };
+        mixture.validate()?;
+        Ok(mixture)
+    }
+}
+
+impl Experiment for CoherenceMap {
+    fn id(&self) -> &'static str {
+        Self::ID
+    }
+
+    fn settings(&self) -> Map<String, Value> {
+        settings::as_json(self)
+    }
+
+    fn validate(&self) -> Result<()> {
+        if self.trials < 2 {
+            let allowed = "at least 2: intervals come from their spread";
+            return Err(Error::invalid("trials", self.trials, allowed));
+        }
+        if self.layers == 0 {
+            return Err(Error::invalid("layers", 0, "a whole number >= 1"));
+        }
+        if !(self.eta > 0.0 && self.eta.is_finite()) {
+            return Err(Error::invalid("eta", self.eta, "a finite number > 0"));
+        }
+        settings::positive("noise", &self.noise)?;
+        settings::positive("coherence", &self.coherence)?;
+        if let Some(i) = self.coherence.iter().position(|c| *c >= 1.0) {
+            let (name, allowed) = (format!("coherence[{i}]"), "a number in (0, 1)");
+            return Err(Error::invalid(name, self.coherence[i], allowed));
+        }
+        settings::at_least("ambient", &self.ambient, 1)?;
+        if let Some(i) = self.ambient.iter().position(|d| *d < self.dim) {
+            let allowed = format!("at least dim = {}", self.dim);
+            return Err(Error::invalid(
+                format!("ambient[{i}]"),
+                self.ambient[i],
+                allowed,
+            ));
+        }
+        Horizon::new(self.tokens, self.clusters, self.dim, 1.0, self.tau).map(|_| ())
+    }
+
+    fn cells(&self) -> Result<Vec<Params>> {
+        let mut cells = vec![];
+        for noise in &self.noise {
+            let coherent = self.coherence.iter();
+            cells.extend(coherent.map(|c| self.cell(("coherent", *c), *noise)));
+        }
+        // The least noise: there it is coherence alone that ends the rate.
+        let least = self.noise.iter().copied().fold(f64::INFINITY, f64::min);
+        let random = self.ambient.iter();
+        cells.extend(random.map(|d| self.cell(("random", *d as f64), least)));
+        Ok(cells)
+    }
+
+    fn trials(&self) -> u64 {
+        self.trials
+    }
+
+    /// "updates": how many of the first L are exact (8) in every cluster. "gain": the series of the
+    /// SNR over its first value, as the geometric mean over clusters, to one layer past that.
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        let draw = self.mixture(cell)?.draw(streams)?;
+        let phi = Phi::ThresholdedSoftmax {
+            tau: cell.f64("tau"),
+        };
+        let layer = Mssa::new(phi, cell.f64("eta"));
+        let (updates, gain) = exact_updates(draw, &layer, cell)?;
+        let mut data = Map::new();
+        data.insert("updates".into(), updates.into());
+        data.insert("gain".into(), store::series(&gain));
+        Ok(data)
+    }
+
+    fn memory(&self, cell: &Params) -> u64 {
+        let [n, p, k] = ["tokens", "dim", "clusters"].map(|name| cell.usize(name) as u64);
+        let d = match cell.text("group") {
+            "coherent" => (k + 1) * p,
+            _ => cell.f64("ambient") as u64,
+        };
+        // Two Z, the bases with their factorisation, one head with its output.
+        8 * (2 * n * d + 3 * d * (k + 1) * p + 2 * n * p)
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        pictures::figures(self, rows)
+    }
+}
+
+fn exact_updates(draw: Draw, layer: &Mssa, cell: &Params) -> Result<(usize, Vec<f64>)> {
+    let rate = 1.0 + cell.f64("eta") * cell.f64("tau");
+    let Draw {
+        mut tokens,
+        bases,
+        labels,
+    } = draw;
+    let mut before = snr(tokens.view(), &bases, &labels);
+    let log = |at: &[f64]| at.iter().map(|x| x.ln()).sum::<f64>() / at.len() as f64;
+    let first = log(&before);
+    let mut gain = vec![1.0];
+    for l in 0..cell.usize("layers") {
+        tokens = layer.stream(tokens.view(), &bases)?.output;
+        let after = snr(tokens.view(), &bases, &labels);
+        gain.push((log(&after) - first).exp());
+        let exact = |(a, b): (&f64, &f64)| (b / a / rate - 1.0).abs() <= TOLERANCE;
+        if !before.iter().zip(&after).all(exact) {
+            return Ok((l, gain));
+        }
+        before = after;
+    }
+    Ok((cell.usize("layers"), gain))
+}

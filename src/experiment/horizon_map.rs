@@ -1,0 +1,136 @@
+//! The depth of Theorem 1 over noise and size, heads and threshold, measured and predicted.
+//! Settings: `experiments/horizon_map.toml`.
+
+use super::Experiment;
+use super::settings::{self, Described};
+use crate::error::{Error, Result};
+use crate::figure::Figure;
+use crate::measure::horizon_of_mixture;
+use crate::params::Params;
+use crate::rng::Streams;
+use crate::run::{Row, store};
+use crate::sample::Mixture;
+use crate::theory::Horizon;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+mod pictures;
+
+/// Three maps of the depth horizon over δ√p: against N, against K and against τ.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HorizonMap {
+    /// Independent draws per cell.
+    pub trials: u64,
+    /// Step size η > 0: turns θ into layers, and nothing else.
+    pub eta: f64,
+    /// p, dimension of each subspace.
+    pub dim: usize,
+    /// N where it is not varied.
+    pub base_tokens: usize,
+    /// K where it is not varied.
+    pub base_clusters: usize,
+    /// τ where it is not varied.
+    pub base_tau: f64,
+    /// Values of δ√p, the typical length of a token's noise in a foreign head.
+    pub noise_length: Vec<f64>,
+    /// Values of N.
+    pub tokens: Vec<usize>,
+    /// Values of K.
+    pub clusters: Vec<usize>,
+    /// Values of τ in (0, 1).
+    pub tau: Vec<f64>,
+}
+
+impl Described for HorizonMap {
+    const ID: &'static str = "horizon_map";
+    const TITLE: &'static str = "Depth of Theorem 1 over noise, N, K and τ, measured and predicted";
+    const SOURCE: &'static str =
+        "Attention-Only Transformers via Unrolled Subspace Denoising (2024), Theorem 1";
+}
+
+impl HorizonMap {
+    fn cell(&self, group: &str, size: (usize, usize), tau: f64, length: f64) -> Params {
+        let named: [(&str, Value); 8] = [
+            ("group", group.into()),
+            ("tokens", size.0.into()),
+            ("clusters", size.1.into()),
+            ("dim", self.dim.into()),
+            ("noise_length", length.into()),
+            ("delta", (length / (self.dim as f64).sqrt()).into()),
+            ("eta", self.eta.into()),
+            ("tau", tau.into()),
+        ];
+        let named = named.into_iter();
+        named.map(|(name, v)| (name.to_string(), v)).collect()
+    }
+}
+
+impl Experiment for HorizonMap {
+    fn id(&self) -> &'static str {
+        Self::ID
+    }
+
+    fn settings(&self) -> Map<String, Value> {
+        settings::as_json(self)
+    }
+
+    fn validate(&self) -> Result<()> {
+        if self.trials < 2 {
+            let allowed = "at least 2: intervals come from their spread";
+            return Err(Error::invalid("trials", self.trials, allowed));
+        }
+        if !(self.eta > 0.0 && self.eta.is_finite()) {
+            return Err(Error::invalid("eta", self.eta, "a finite number > 0"));
+        }
+        settings::positive("noise_length", &self.noise_length)?;
+        settings::at_least("tokens", &self.tokens, 1)?;
+        settings::at_least("clusters", &self.clusters, 1)?;
+        settings::positive("tau", &self.tau)?;
+        let possible = |n, k, tau| Horizon::new(n, k, self.dim, 1.0, tau).map(|_| ());
+        let (n, k, tau) = (self.base_tokens, self.base_clusters, self.base_tau);
+        possible(n, k, tau)?;
+        self.tokens.iter().try_for_each(|n| possible(*n, k, tau))?;
+        self.clusters
+            .iter()
+            .try_for_each(|k| possible(n, *k, tau))?;
+        self.tau.iter().try_for_each(|tau| possible(n, k, *tau))
+    }
+
+    fn cells(&self) -> Result<Vec<Params>> {
+        let (n, k, tau) = (self.base_tokens, self.base_clusters, self.base_tau);
+        let mut cells = vec![];
+        for length in &self.noise_length {
+            let tokens = self.tokens.iter();
+            cells.extend(tokens.map(|n| self.cell("tokens", (*n, k), tau, *length)));
+            let clusters = self.clusters.iter();
+            cells.extend(clusters.map(|k| self.cell("clusters", (n, *k), tau, *length)));
+            let taus = self.tau.iter();
+            cells.extend(taus.map(|tau| self.cell("tau", (n, k), *tau, *length)));
+        }
+        Ok(cells)
+    }
+
+    fn trials(&self) -> u64 {
+        self.trials
+    }
+
+    /// "theta" at which the pattern (30) first breaks in this draw, every column of every head seen.
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        let [n, k, p] = ["tokens", "clusters", "dim"].map(|name| cell.usize(name));
+        let mixture = Mixture::balanced(n, k, p, cell.f64("delta"))?;
+        let found = horizon_of_mixture(&mixture, cell.f64("tau"), streams, || {})?;
+        let theta = store::number(found.theta());
+        Ok(Map::from_iter([("theta".to_string(), theta)]))
+    }
+
+    fn memory(&self, cell: &Params) -> u64 {
+        let (n, p) = (cell.usize("tokens") as u64, cell.usize("dim") as u64);
+        // One head in f32 and the state of the pass, a few hundred bytes per token.
+        n * (4 * p + 500)
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        pictures::figures(self, rows)
+    }
+}

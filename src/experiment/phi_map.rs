@@ -1,0 +1,132 @@
+//! What one layer does to the SNR under several φ, over δ and p. Settings:
+//! `experiments/phi_map.toml`.
+
+use super::Experiment;
+use super::settings::{self, Described};
+use super::snr_per_layer::unroll;
+use crate::attention::{Mssa, Phi};
+use crate::error::{Error, Result};
+use crate::figure::Figure;
+use crate::params::Params;
+use crate::rng::Streams;
+use crate::run::{Row, store};
+use crate::sample::Mixture;
+use crate::theory::Horizon;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+mod pictures;
+
+/// The SNR gain per layer of AoT (3) for softmax, thresholded softmax and the hard threshold.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PhiMap {
+    /// Independent draws per cell.
+    pub trials: u64,
+    /// Layers; the first and the last are drawn.
+    pub layers: usize,
+    /// Step size η > 0.
+    pub eta: f64,
+    /// τ in (0, 1): the threshold on weights, and that on raw scores.
+    pub tau: f64,
+    /// N, a multiple of K.
+    pub tokens: usize,
+    /// K ≥ 2.
+    pub clusters: usize,
+    /// Values of p.
+    pub dim: Vec<usize>,
+    /// Values of δ.
+    pub delta: Vec<f64>,
+}
+
+/// The φ that are compared, in the order of the panels.
+const PHI: [&str; 3] = ["softmax", "thresholded-softmax", "hard-threshold"];
+
+impl Described for PhiMap {
+    const ID: &'static str = "phi_map";
+    const TITLE: &'static str = "SNR gain per layer for three φ, measured and predicted";
+    const SOURCE: &'static str = "Attention-Only Transformers via Unrolled Subspace Denoising (2024), Eqs. (3), (6), Figure 4";
+}
+
+impl Experiment for PhiMap {
+    fn id(&self) -> &'static str {
+        Self::ID
+    }
+
+    fn settings(&self) -> Map<String, Value> {
+        settings::as_json(self)
+    }
+
+    fn validate(&self) -> Result<()> {
+        if self.trials < 2 {
+            let allowed = "at least 2: intervals come from their spread";
+            return Err(Error::invalid("trials", self.trials, allowed));
+        }
+        if self.layers == 0 {
+            return Err(Error::invalid("layers", 0, "a whole number >= 1"));
+        }
+        if !(self.eta > 0.0 && self.eta.is_finite()) {
+            return Err(Error::invalid("eta", self.eta, "a finite number > 0"));
+        }
+        settings::at_least("dim", &self.dim, 1)?;
+        settings::positive("delta", &self.delta)?;
+        // The law refuses what the sampler would, and fewer than two clusters.
+        Horizon::new(self.tokens, self.clusters, self.dim[0], 1.0, self.tau)?;
+        if self.tokens / self.clusters < 2 {
+            let allowed = "at least two tokens in each cluster";
+            return Err(Error::invalid("tokens", self.tokens, allowed));
+        }
+        Ok(())
+    }
+
+    fn cells(&self) -> Result<Vec<Params>> {
+        let mut cells = vec![];
+        for dim in &self.dim {
+            for delta in &self.delta {
+                let named: [(&str, Value); 7] = [
+                    ("tokens", self.tokens.into()),
+                    ("clusters", self.clusters.into()),
+                    ("dim", (*dim).into()),
+                    ("delta", (*delta).into()),
+                    ("layers", self.layers.into()),
+                    ("eta", self.eta.into()),
+                    ("tau", self.tau.into()),
+                ];
+                let named = named.into_iter();
+                cells.push(named.map(|(name, v)| (name.to_string(), v)).collect());
+            }
+        }
+        Ok(cells)
+    }
+
+    fn trials(&self) -> u64 {
+        self.trials
+    }
+
+    /// For every φ the series PHI: SNR after a layer over SNR before it, for layers 1..=L, as the
+    /// geometric mean over the clusters.
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        let [n, k, p] = ["tokens", "clusters", "dim"].map(|name| cell.usize(name));
+        let mixture = Mixture::balanced(n, k, p, cell.f64("delta"))?;
+        let mut data = Map::new();
+        for name in PHI {
+            let layer = Mssa::new(Phi::parse(name, cell.f64("tau"))?, cell.f64("eta"));
+            let snr = unroll(&mixture, &layer, cell.usize("layers"), streams)?;
+            let log = |at: &Vec<f64>| at.iter().map(|x| x.ln()).sum::<f64>() / k as f64;
+            let gain = |pair: &[Vec<f64>]| (log(&pair[1]) - log(&pair[0])).exp();
+            let gains: Vec<f64> = snr.windows(2).map(gain).collect();
+            data.insert(name.to_string(), store::series(&gains));
+        }
+        Ok(data)
+    }
+
+    fn memory(&self, cell: &Params) -> u64 {
+        let [n, p, k] = ["tokens", "dim", "clusters"].map(|name| cell.usize(name) as u64);
+        // All heads, and the next value of those in work.
+        8 * 2 * n * p * k
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        pictures::figures(self, rows)
+    }
+}
