@@ -14,12 +14,20 @@ pub mod runner;
 mod settings;
 
 mod denoise_alpha_beta;
+mod denoise_excess_risk;
+mod denoise_generalisation;
 mod denoise_landscape;
+mod denoise_tasks;
+mod denoise_training;
 mod snr_per_layer;
 mod theorem1_horizon;
 
 pub use denoise_alpha_beta::DenoiseAlphaBeta;
+pub use denoise_excess_risk::DenoiseExcessRisk;
+pub use denoise_generalisation::DenoiseGeneralisation;
 pub use denoise_landscape::DenoiseLandscape;
+pub use denoise_tasks::{Bases, ClusterTask, Sphere, Subspace, Training};
+pub use denoise_training::{DenoiseTraining, Variant};
 pub use registry::find;
 pub use runner::{RunOptions, RunReport, cells, run};
 pub use settings::Entry;
