@@ -113,7 +113,12 @@ pub(super) enum View<'a, T> {
 
 /// u for v, both (n,). Returns what the scratch must be divided by to give softmax weights.
 #[inline(always)]
-fn read<T: Exp, const C: usize>(view: View<T>, v: &[T], u: &mut [T], scratch: &mut Scratch<T>) -> T {
+fn read<T: Exp, const C: usize>(
+    view: View<T>,
+    v: &[T],
+    u: &mut [T],
+    scratch: &mut Scratch<T>,
+) -> T {
     match view {
         View::Moment(moment) => {
             times(moment, v, u);
@@ -139,10 +144,16 @@ fn largest<T: Real>(x: &[T]) -> T {
     let mut lanes = [T::neg_infinity(); WIDTH];
     for chunk in x.as_chunks::<WIDTH>().0 {
         for l in 0..WIDTH {
-            lanes[l] = if chunk[l] > lanes[l] { chunk[l] } else { lanes[l] };
+            lanes[l] = if chunk[l] > lanes[l] {
+                chunk[l]
+            } else {
+                lanes[l]
+            };
         }
     }
-    lanes.into_iter().fold(T::neg_infinity(), |max, x| if x > max { x } else { max })
+    lanes
+        .into_iter()
+        .fold(T::neg_infinity(), |max, x| if x > max { x } else { max })
 }
 
 /// The weights that a prompt needs, column by column.

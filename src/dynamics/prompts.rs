@@ -90,7 +90,9 @@ impl<T: Real> Prompts<T> {
                 pack_tokens(prompt.context.view(), tokens);
             }
             for (to, from) in [(query, &prompt.query), (target, &prompt.target)] {
-                to.iter_mut().zip(from).for_each(|(to, x)| *to = T::of_f64(*x));
+                to.iter_mut()
+                    .zip(from)
+                    .for_each(|(to, x)| *to = T::of_f64(*x));
             }
             note(&prompt)
         };
@@ -197,7 +199,14 @@ fn second_moment<T: Real>(context: ArrayView2<f64>, moment: &mut [T]) {
     let mut sum = Array2::zeros((n, n).f());
     let scale = 1.0 / tokens as f64;
     // One thread: prompts are drawn in parallel one level up.
-    gemm(scale, context, context.t(), false, sum.view_mut(), Threads::One);
+    gemm(
+        scale,
+        context,
+        context.t(),
+        false,
+        sum.view_mut(),
+        Threads::One,
+    );
     for ((i, j), x) in sum.indexed_iter() {
         moment[i + n * j] = T::of_f64(*x);
     }

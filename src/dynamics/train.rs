@@ -164,7 +164,9 @@ impl<'a, T: Exp> Losses<'a, T> {
             return Ok(());
         }
         let before = match self.last {
-            Some((loss, steps)) => format!("the last finite loss was {loss:.6} after {steps} steps"),
+            Some((loss, steps)) => {
+                format!("the last finite loss was {loss:.6} after {steps} steps")
+            }
             None => "it was never finite".into(),
         };
         Err(Error::Numerical(format!(

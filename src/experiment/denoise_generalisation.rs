@@ -1,9 +1,9 @@
 //! Denoising, Figure 5: linear attention trained at several context lengths, and tested on subspaces
 //! of dimensions that it was not trained on.
 
+use super::Experiment;
 use super::denoise_tasks::{self, Bases, Subspace, Training};
 use super::settings::{self, Described};
-use super::Experiment;
 use crate::dynamics::{Attention, Form, Prompts, Recipe, Weights, loss, train};
 use crate::error::{Error, Result};
 use crate::figure::Figure;

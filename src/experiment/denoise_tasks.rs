@@ -341,5 +341,7 @@ pub fn distance2(a: ArrayView1<f64>, b: ArrayView1<f64>) -> f64 {
 /// A cell from named values.
 pub fn cell<const N: usize>(named: [(&str, Value); N]) -> Params {
     let owned = named.into_iter();
-    owned.map(|(name, value)| (name.to_string(), value)).collect()
+    owned
+        .map(|(name, value)| (name.to_string(), value))
+        .collect()
 }

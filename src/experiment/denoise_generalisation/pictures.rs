@@ -43,7 +43,11 @@ impl DenoiseGeneralisation {
     }
 
     fn gamma(&self, context: f64) -> f64 {
-        best_gamma(&self.variances(self.subspace.dim), context, self.subspace.sigma_z2)
+        best_gamma(
+            &self.variances(self.subspace.dim),
+            context,
+            self.subspace.sigma_z2,
+        )
     }
 
     /// Loss per component of linear attention with αβ = `gamma`.
@@ -104,7 +108,11 @@ fn by_length(settings: &DenoiseGeneralisation, cells: &[&[Row]]) -> Result<Figur
     let exact = "exact optimum of scaled identities at this *L*";
     panels[0].series = vec![
         Series::predicted(exact, 0, gamma),
-        Series::predicted("1/(*σ*_{0}² + *σ*_{Z}²), the limit of Theorem 3.1", INK, limit),
+        Series::predicted(
+            "1/(*σ*_{0}² + *σ*_{Z}²), the limit of Theorem 3.1",
+            INK,
+            limit,
+        ),
         Series::measured("trained, all weights", 0, product).with_interval(INTERVAL),
     ];
     let [train, test, fresh] = losses;
@@ -178,7 +186,11 @@ fn by_dimension(settings: &DenoiseGeneralisation, cell: &[Row]) -> Result<Figure
     }
     let n = settings.ambient as f64;
     let zero = curve(&|d| d as f64 * settings.subspace.sigma0_2 / n);
-    panel.series.push(Series::predicted("Bayes", INK, curve(&|d| settings.bayes(d))));
+    panel.series.push(Series::predicted(
+        "Bayes",
+        INK,
+        curve(&|d| settings.bayes(d)),
+    ));
     panel.series.push(Series::predicted("zero", GREY, zero));
     Ok(Figure {
         name: "denoise_generalisation_dimension".into(),

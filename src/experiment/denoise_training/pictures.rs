@@ -66,7 +66,10 @@ fn losses(settings: &DenoiseTraining, variant: &str, cells: &[&[Row]]) -> Result
                 });
             }
             let ends = ends(&series(cell, attention, "train")?);
-            let worse = ends.iter().filter(|l| **l > STUCK * quantile(&ends, 0.5)).count();
+            let worse = ends
+                .iter()
+                .filter(|l| **l > STUCK * quantile(&ends, 0.5))
+                .count();
             if worse > 0 {
                 let name = attention.name();
                 stuck.push(format!("{worse} with {name} attention on {}", title(task)));
@@ -158,10 +161,20 @@ fn baselines(cell: &[Row], epochs: f64) -> Result<Vec<Series>> {
     const SHOWN: [(&str, &str, usize, Stroke); 7] = [
         ("zero", "zero", GREY, Stroke::Dashed),
         ("projection", "projection *Px̃*", 3, Stroke::Dashed),
-        ("shrunk-projection", "best multiple of *Px̃*", 5, Stroke::Dashed),
+        (
+            "shrunk-projection",
+            "best multiple of *Px̃*",
+            5,
+            Stroke::Dashed,
+        ),
         ("code", "“Bayes” in the authors' code", 3, Stroke::Dotted),
         ("limit", "(A.6), clusters as points", 4, Stroke::Dashed),
-        ("theorem", "attention, the theorems' weights", 2, Stroke::Dashed),
+        (
+            "theorem",
+            "attention, the theorems' weights",
+            2,
+            Stroke::Dashed,
+        ),
         ("bayes", "Bayes", INK, Stroke::Dashed),
     ];
     let mut all = vec![];
