@@ -125,7 +125,8 @@ impl Case {
             let found = found.expect("training at the authors' settings");
             [found.train, found.test].map(|l| l[l.len() - 1])
         };
-        let losses = (0..seeds)
+        let seeds: Vec<u64> = (0..seeds).collect();
+        let losses = seeds
             .into_par_iter()
             .with_max_len(1)
             .map(one)

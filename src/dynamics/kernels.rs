@@ -7,7 +7,7 @@
 
 use crate::attention::streaming::{Exp, LANES, exp_shifted, fold_lanes};
 use crate::linalg::Real;
-use pulp::Arch;
+use pulp::{Arch, NullaryFnOnce};
 
 /// Tokens in a block.
 pub(super) const WIDTH: usize = LANES;
@@ -17,51 +17,66 @@ pub(super) fn packed_len(n: usize, tokens: usize) -> usize {
     n * tokens.next_multiple_of(WIDTH)
 }
 
-/// out_t = <X_t, v>.
+/// sum + w x, lane by lane. By value, so that sums stay in registers.
+#[inline(always)]
+fn plus<T: Real>(
+    mut sum: [T; WIDTH],
+    w: impl Fn(usize) -> T,
+    x: &[T; WIDTH],
+) -> [T; WIDTH] {
+    for l in 0..WIDTH {
+        sum[l] += w(l) * x[l];
+    }
+    sum
+}
+
+/// out_t = <X_t, v>. Components in pairs: two sums hide the latency of each other.
 #[inline(always)]
 fn scores<T: Real>(x: &[T], v: &[T], out: &mut [T]) {
     let blocks = x.chunks_exact(v.len() * WIDTH);
     let (out, _) = out.as_chunks_mut::<WIDTH>();
+    let (v_pairs, v_rest) = v.as_chunks::<2>();
     for (block, out) in blocks.zip(out) {
-        let mut sum = [T::zero(); WIDTH];
+        let [mut even, mut odd] = [[T::zero(); WIDTH]; 2];
         let (components, _) = block.as_chunks::<WIDTH>();
-        for (component, v) in components.iter().zip(v) {
-            for l in 0..WIDTH {
-                sum[l] += *v * component[l];
-            }
+        let (pairs, rest) = components.as_chunks::<2>();
+        for ([a, b], [v, w]) in pairs.iter().zip(v_pairs) {
+            even = plus(even, |_| *v, a);
+            odd = plus(odd, |_| *w, b);
         }
-        *out = sum;
+        for (a, v) in rest.iter().zip(v_rest) {
+            even = plus(even, |_| *v, a);
+        }
+        *out = plus(even, |_| T::one(), &odd);
     }
 }
 
-/// out_i = Σ_t w_t X_it for the components `first..first + C`, whose sums stay in registers.
+/// out = Σ_t w_t X_t, two components at a time.
 #[inline(always)]
-fn some_sums<T: Real, const C: usize>(x: &[T], w: &[T], n: usize, first: usize, out: &mut [T]) {
-    let mut sums = [[T::zero(); WIDTH]; C];
-    let (w, _) = w.as_chunks::<WIDTH>();
-    for (block, w) in x.chunks_exact(n * WIDTH).zip(w) {
-        let (components, _) = block[first * WIDTH..].as_chunks::<WIDTH>();
-        for (sum, component) in sums.iter_mut().zip(components) {
-            for l in 0..WIDTH {
-                sum[l] += w[l] * component[l];
-            }
-        }
-    }
-    for (out, sum) in out[first..].iter_mut().zip(sums) {
-        *out = fold_lanes(sum);
-    }
-}
-
-/// out = Σ_t w_t X_t. `C` components at a time: as many as fit into the registers.
-#[inline(always)]
-fn weighted_sum<T: Real, const C: usize>(x: &[T], w: &[T], out: &mut [T]) {
+fn weighted_sum<T: Real>(x: &[T], w: &[T], out: &mut [T]) {
     let n = out.len();
-    let whole = n - n % C;
-    for first in (0..whole).step_by(C) {
-        some_sums::<T, C>(x, w, n, first, out);
+    let (w, _) = w.as_chunks::<WIDTH>();
+    let (pairs, rest) = out.as_chunks_mut::<2>();
+    let of_pairs = 2 * pairs.len();
+    for (i, pair) in pairs.iter_mut().enumerate() {
+        let [mut first, mut second] = [[T::zero(); WIDTH]; 2];
+        for (block, w) in x.chunks_exact(n * WIDTH).zip(w) {
+            let (components, _) = block[2 * i * WIDTH..].as_chunks::<WIDTH>();
+            if let Some([a, b]) = components.first_chunk::<2>() {
+                first = plus(first, |l| w[l], a);
+                second = plus(second, |l| w[l], b);
+            }
+        }
+        *pair = [fold_lanes(first), fold_lanes(second)];
     }
-    for first in whole..n {
-        some_sums::<T, 1>(x, w, n, first, out);
+    for out in rest {
+        let mut sum = [T::zero(); WIDTH];
+        for (block, w) in x.chunks_exact(n * WIDTH).zip(w) {
+            if let Some(a) = block[of_pairs * WIDTH..].first_chunk::<WIDTH>() {
+                sum = plus(sum, |l| w[l], a);
+            }
+        }
+        *out = fold_lanes(sum);
     }
 }
 
@@ -113,7 +128,7 @@ pub(super) enum View<'a, T> {
 
 /// u for v, both (n,). Returns what the scratch must be divided by to give softmax weights.
 #[inline(always)]
-fn read<T: Exp, const C: usize>(
+fn read<T: Exp>(
     view: View<T>,
     v: &[T],
     u: &mut [T],
@@ -130,7 +145,7 @@ fn read<T: Exp, const C: usize>(
             p[tokens..].fill(T::neg_infinity());
             let max = largest(p);
             let sum = exp_shifted(p, max);
-            weighted_sum::<T, C>(x, p, u);
+            weighted_sum(x, p, u);
             for u in u {
                 *u /= sum;
             }
@@ -178,23 +193,57 @@ pub(super) struct Share<'a, T> {
     pub d: &'a mut [T],
 }
 
-/// As few registers as the type needs: AVX2 has 16 of 32 bytes, a sum of [`WIDTH`] lanes takes two
-/// (f32) or four (f64).
-macro_rules! by_type {
-    ($function:ident::<$t:ident>($($argument:expr),*)) => {
-        if size_of::<$t>() <= 4 {
-            $function::<$t, 4>($($argument),*)
-        } else {
-            $function::<$t, 2>($($argument),*)
-        }
-    };
+/// Forward alone. A type of its own instead of a closure: its `call` must be inlined into the
+/// function that is compiled for the machine's vector width, and a closure of this size is not.
+struct Forward<'a, T> {
+    view: View<'a, T>,
+    v: &'a [T],
+    u: &'a mut [T],
+    scratch: &'a mut Scratch<T>,
+}
+
+impl<T: Exp> NullaryFnOnce for Forward<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        read(self.view, self.v, self.u, self.scratch);
+    }
 }
 
 /// Forward alone: u for v.
 pub(super) fn forward<T: Exp>(view: View<T>, v: &[T], u: &mut [T], scratch: &mut Scratch<T>) {
-    Arch::new().dispatch(|| {
-        by_type!(read::<T>(view, v, u, scratch));
+    Arch::new().dispatch(Forward {
+        view,
+        v,
+        u,
+        scratch,
     });
+}
+
+/// Forward and back, as [`Forward`].
+struct ForwardBack<'a, T> {
+    view: View<'a, T>,
+    values: &'a Values<T>,
+    scale: T,
+    share: Share<'a, T>,
+    scratch: &'a mut Scratch<T>,
+}
+
+impl<T: Exp> NullaryFnOnce for ForwardBack<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let ForwardBack {
+            view,
+            values,
+            scale,
+            share,
+            scratch,
+        } = self;
+        pass(view, values, scale, share, scratch);
+    }
 }
 
 /// Forward and back: fills the share; `scale` is 2/(nB).
@@ -205,13 +254,17 @@ pub(super) fn forward_back<T: Exp>(
     share: Share<T>,
     scratch: &mut Scratch<T>,
 ) {
-    Arch::new().dispatch(|| {
-        by_type!(pass::<T>(view, values, scale, share, scratch));
+    Arch::new().dispatch(ForwardBack {
+        view,
+        values,
+        scale,
+        share,
+        scratch,
     });
 }
 
 #[inline(always)]
-fn pass<T: Exp, const C: usize>(
+fn pass<T: Exp>(
     view: View<T>,
     values: &Values<T>,
     scale: T,
@@ -219,7 +272,7 @@ fn pass<T: Exp, const C: usize>(
     scratch: &mut Scratch<T>,
 ) {
     let Share { v, target, u, r, d } = share;
-    let sum = read::<T, C>(view, v, u, scratch);
+    let sum = read(view, v, u, scratch);
     times(&values.pv, u, r);
     for (r, x) in r.iter_mut().zip(target) {
         *r = (*r - *x) * scale;
@@ -233,7 +286,7 @@ fn pass<T: Exp, const C: usize>(
             for (h, p) in scratch.work.iter_mut().zip(&scratch.weights) {
                 *h = *p * (*h - mean);
             }
-            weighted_sum::<T, C>(x, &scratch.work, d);
+            weighted_sum(x, &scratch.work, d);
             for d in d {
                 *d /= sum;
             }
