@@ -51,12 +51,15 @@ fn scores<T: Real>(x: &[T], v: &[T], out: &mut [T]) {
     }
 }
 
-/// out = Σ_t w_t X_t, two components at a time.
+/// out = Σ_t w_t X_t, two components at a time. The lanes of each sum go to memory and are folded in
+/// a second loop: folded at once, the compiler would rather shuffle registers in the order of the
+/// fold throughout the first.
 #[inline(always)]
-fn weighted_sum<T: Real>(x: &[T], w: &[T], out: &mut [T]) {
+fn weighted_sum<T: Real>(x: &[T], w: &[T], lanes: &mut [T], out: &mut [T]) {
     let n = out.len();
     let (w, _) = w.as_chunks::<WIDTH>();
-    let (pairs, rest) = out.as_chunks_mut::<2>();
+    let (lanes, _) = lanes.as_chunks_mut::<WIDTH>();
+    let (pairs, rest) = lanes.as_chunks_mut::<2>();
     let of_pairs = 2 * pairs.len();
     for (i, pair) in pairs.iter_mut().enumerate() {
         let [mut first, mut second] = [[T::zero(); WIDTH]; 2];
@@ -67,16 +70,19 @@ fn weighted_sum<T: Real>(x: &[T], w: &[T], out: &mut [T]) {
                 second = plus(second, |l| w[l], b);
             }
         }
-        *pair = [fold_lanes(first), fold_lanes(second)];
+        *pair = [first, second];
     }
-    for out in rest {
+    for lanes in rest {
         let mut sum = [T::zero(); WIDTH];
         for (block, w) in x.chunks_exact(n * WIDTH).zip(w) {
             if let Some(a) = block[of_pairs * WIDTH..].first_chunk::<WIDTH>() {
                 sum = plus(sum, |l| w[l], a);
             }
         }
-        *out = fold_lanes(sum);
+        *lanes = sum;
+    }
+    for (out, lanes) in out.iter_mut().zip(lanes) {
+        *out = fold_lanes(*lanes);
     }
 }
 
@@ -104,6 +110,8 @@ pub(super) struct Scratch<T> {
     work: Vec<T>,
     /// ∂ℓ/∂u.
     g: Vec<T>,
+    /// Sums before they are folded, [`WIDTH`] lanes for each component.
+    lanes: Vec<T>,
 }
 
 impl<T: Real> Scratch<T> {
@@ -113,6 +121,7 @@ impl<T: Real> Scratch<T> {
             weights: vec![T::zero(); padded],
             work: vec![T::zero(); padded],
             g: vec![T::zero(); n],
+            lanes: vec![T::zero(); n * WIDTH],
         }
     }
 }
@@ -145,7 +154,7 @@ fn read<T: Exp>(
             p[tokens..].fill(T::neg_infinity());
             let max = largest(p);
             let sum = exp_shifted(p, max);
-            weighted_sum(x, p, u);
+            weighted_sum(x, p, &mut scratch.lanes, u);
             for u in u {
                 *u /= sum;
             }
@@ -286,7 +295,7 @@ fn pass<T: Exp>(
             for (h, p) in scratch.work.iter_mut().zip(&scratch.weights) {
                 *h = *p * (*h - mean);
             }
-            weighted_sum(x, &scratch.work, d);
+            weighted_sum(x, &scratch.work, &mut scratch.lanes, d);
             for d in d {
                 *d /= sum;
             }
