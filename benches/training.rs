@@ -91,7 +91,7 @@ impl Case {
             };
             let streams = Streams::new(0, "bench.training", 0, 0);
             let draw = |set: &str, count: usize| -> Vec<Prompt> {
-                let one = |i| problem.draw(&streams.inner(set, i)).expect("a valid task");
+                let one = |i| problem.draw(&streams.child(set, i)).expect("a valid task");
                 (0..count as u64).into_par_iter().map(one).collect()
             };
             Case {
@@ -105,7 +105,7 @@ impl Case {
     }
 
     fn streams(&self, attention: Attention, seed: u64) -> Streams {
-        Streams::new(seed, self.name, 0, 0).inner(attention.name(), 0)
+        Streams::new(seed, self.name, 0, 0).child(attention.name(), 0)
     }
 
     /// Seconds and final losses of every seed, one after the other.
@@ -126,11 +126,7 @@ impl Case {
             [found.train, found.test].map(|l| l[l.len() - 1])
         };
         let seeds: Vec<u64> = (0..seeds).collect();
-        let losses = seeds
-            .into_par_iter()
-            .with_max_len(1)
-            .map(one)
-            .collect();
+        let losses = seeds.into_par_iter().with_max_len(1).map(one).collect();
         (start.elapsed().as_secs_f64(), losses)
     }
 

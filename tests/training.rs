@@ -35,7 +35,7 @@ fn task(family: usize, ambient: usize, context: usize) -> Denoising {
 
 fn drawn(problem: &Denoising, count: u64, seed: u64) -> Vec<Prompt> {
     let streams = Streams::new(seed, "tests.training", 0, 0);
-    let draw = |i| problem.draw(&streams.inner("prompt", i)).unwrap();
+    let draw = |i| problem.draw(&streams.child("prompt", i)).unwrap();
     (0..count).map(draw).collect()
 }
 
@@ -320,7 +320,7 @@ fn bad_input_is_refused_in_words() {
         assert_eq!(message, expected);
     }
     let problem = task(0, 6, 30);
-    let draw = |i| problem.draw(&streams.inner("prompt", i));
+    let draw = |i| problem.draw(&streams.child("prompt", i));
     let only = |count, kinds: &[Attention]| Prompts::<f64>::draw(count, kinds, draw, |_| Ok(()));
     assert!(only(0, &Attention::ALL).is_err() && only(3, &[]).is_err());
     let (linear, _) = only(3, &[Attention::Linear]).unwrap();
@@ -435,8 +435,11 @@ fn the_experiment_resumes_to_the_same_rows() {
     let names: Vec<&str> = figures.iter().map(|f| f.name.as_str()).collect();
     let expected = [
         "denoise_training_code",
-        "denoise_training_weights",
+        "denoise_training_code_weights_linear",
+        "denoise_training_code_weights_softmax",
         "denoise_training_text",
+        "denoise_training_text_weights_linear",
+        "denoise_training_text_weights_softmax",
     ];
     assert_eq!(names, expected);
     for figure in &figures {

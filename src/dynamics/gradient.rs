@@ -99,7 +99,7 @@ fn mean_square<T: Exp>(found: &Array2<T>, targets: &Array2<T>) -> f64 {
 /// let family = Family::Subspace { dim: Dimension::Fixed(2), sigma0_2: 2.0 };
 /// let problem = Denoising { family, ambient: 6, context: 50, sigma_z2: 1.0 };
 /// let data = Streams::new(1, "doc", 0, 0);
-/// let draw = |i| problem.draw(&data.inner("prompt", i));
+/// let draw = |i| problem.draw(&data.child("prompt", i));
 /// let (prompts, _) = Prompts::<f64>::draw(40, &[Attention::Linear], draw, |_| Ok(()))?;
 /// let zero = Weights::scaled_identity(6, 0.0, 1.0);
 /// let all: Vec<usize> = (0..40).collect();

@@ -19,11 +19,7 @@ pub(super) fn packed_len(n: usize, tokens: usize) -> usize {
 
 /// sum + w x, lane by lane. By value, so that sums stay in registers.
 #[inline(always)]
-fn plus<T: Real>(
-    mut sum: [T; WIDTH],
-    w: impl Fn(usize) -> T,
-    x: &[T; WIDTH],
-) -> [T; WIDTH] {
+fn plus<T: Real>(mut sum: [T; WIDTH], w: impl Fn(usize) -> T, x: &[T; WIDTH]) -> [T; WIDTH] {
     for l in 0..WIDTH {
         sum[l] += w(l) * x[l];
     }
@@ -137,12 +133,7 @@ pub(super) enum View<'a, T> {
 
 /// u for v, both (n,). Returns what the scratch must be divided by to give softmax weights.
 #[inline(always)]
-fn read<T: Exp>(
-    view: View<T>,
-    v: &[T],
-    u: &mut [T],
-    scratch: &mut Scratch<T>,
-) -> T {
+fn read<T: Exp>(view: View<T>, v: &[T], u: &mut [T], scratch: &mut Scratch<T>) -> T {
     match view {
         View::Moment(moment) => {
             times(moment, v, u);

@@ -1,6 +1,6 @@
 //! Adam and gradient descent, and how the rate falls.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, positive};
 use crate::linalg::Real;
 
 /// How a gradient changes the weights.
@@ -81,10 +81,6 @@ impl Recipe {
         if self.batch == Some(0) {
             return Err(Error::invalid("batch", 0, "a whole number >= 1"));
         }
-        let positive = |name: &str, x: f64| match x > 0.0 && x.is_finite() {
-            true => Ok(()),
-            false => Err(Error::invalid(name, x, "a finite number > 0")),
-        };
         positive("rate", self.rate)?;
         positive("decay", self.decay)?;
         for share in &self.milestones {

@@ -37,7 +37,7 @@ impl<T: Real> Prompts<T> {
     /// let family = Family::Sphere { dim: Dimension::Fixed(2), radius: 1.0 };
     /// let problem = Denoising { family, ambient: 6, context: 50, sigma_z2: 0.1 };
     /// let data = Streams::new(1, "doc", 0, 0);
-    /// let draw = |i| problem.draw(&data.inner("prompt", i));
+    /// let draw = |i| problem.draw(&data.child("prompt", i));
     /// // The loss of predicting zero, beside the prompts.
     /// let (prompts, zero) = Prompts::<f32>::draw(40, &Attention::ALL, draw, |p| {
     ///     Ok(p.target.dot(&p.target) / 6.0)

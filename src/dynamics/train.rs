@@ -50,7 +50,7 @@ const WORSE: f64 = 1.1;
 /// let problem = Denoising { family, ambient: 4, context: 100, sigma_z2: 1.0 };
 /// let (data, run) = (Streams::new(1, "doc", 0, 0), Streams::new(1, "doc", 0, 1));
 /// let set = |name, count| {
-///     let draw = |i| problem.draw(&data.inner(name, i));
+///     let draw = |i| problem.draw(&data.child(name, i));
 ///     Prompts::<f32>::draw(count, &[Attention::Linear], draw, |_| Ok(()))
 /// };
 /// let ((prompts, _), (test, _)) = (set("train", 800)?, set("test", 200)?);

@@ -173,7 +173,7 @@ impl Experiment for DenoiseExcessRisk {
         let (task, attention, epochs) = self.of_cell(cell)?;
         let n = task.problem.ambient;
         let set = |name: &str, count| {
-            let draw = |i| task.draw(&streams.inner(name, i));
+            let draw = |i| task.draw(&streams.child(name, i));
             Prompts::<f32>::draw(count, &[attention], draw, |_| Ok(()))
         };
         let (train_set, _) = set("train", self.training.train)?;
@@ -184,7 +184,7 @@ impl Experiment for DenoiseExcessRisk {
         let found = train(attention, sets, &start, Form::Full, &recipe, streams)?;
         // Given the task and the query, the context and the clean token are independent, so the
         // risk is the Bayes risk plus the distance to the posterior mean: no noise of the token.
-        let draw = |i| task.draw(&streams.inner("fresh", i));
+        let draw = |i| task.draw(&streams.child("fresh", i));
         let sigma_z2 = task.problem.sigma_z2;
         let optimum =
             |p: &crate::sample::denoising::Prompt| p.prior.posterior_mean(p.query.view(), sigma_z2);

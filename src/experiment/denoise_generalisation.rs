@@ -73,7 +73,7 @@ impl DenoiseGeneralisation {
             ..self.subspace.clone()
         };
         let task = other.task(self.ambient, context, self.bases);
-        let draw = |i| task.draw(&streams.inner("fresh", i));
+        let draw = |i| task.draw(&streams.child("fresh", i));
         let (prompts, _) = Prompts::draw(self.fresh, &LINEAR, draw, |_| Ok(()))?;
         loss(Attention::Linear, &prompts, weights)
     }
@@ -170,7 +170,7 @@ impl Experiment for DenoiseGeneralisation {
             let mut tested = vec![];
             for context in &self.tested_contexts {
                 for dim in &self.tested_dims {
-                    let own = streams.inner("tested", (context * self.ambient + dim) as u64);
+                    let own = streams.child("tested", (context * self.ambient + dim) as u64);
                     let loss = self.fresh_loss(*dim, *context, &found.weights, &own)?;
                     tested.push(json!([context, dim, store::number(loss)]));
                 }

@@ -216,7 +216,7 @@ impl Task {
         streams: &Streams,
     ) -> Result<Data> {
         let baselines = Baseline::of(&self.problem.family);
-        let draw = |i| self.draw(&streams.inner(name, i));
+        let draw = |i| self.draw(&streams.child(name, i));
         let losses = |prompt: &Prompt| -> Result<Vec<f64>> {
             let one = |b: &Baseline| b.square(prompt, self.problem.sigma_z2);
             baselines.iter().map(one).collect()

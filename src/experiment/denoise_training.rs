@@ -165,7 +165,7 @@ impl Experiment for DenoiseTraining {
         let recipe = self.training.recipe(epochs);
         let prompts = [&sets[0].prompts, &sets[1].prompts];
         for attention in Attention::ALL {
-            let own = streams.inner(attention.name(), 0);
+            let own = streams.child(attention.name(), 0);
             let start = Weights::uniform(self.ambient, form, &own);
             let found = train(attention, prompts, &start, form, &recipe, &own)?;
             record(attention, &start, &found, &mut data);

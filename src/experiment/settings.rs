@@ -169,7 +169,9 @@ fn replace(table: &mut Table, prefix: &str, name: &str, value: &Value) -> Result
         // A table is laid over a table, entry by entry.
         (Some(Value::Table(was)), Value::Table(given)) => lay(was, given, &format!("{shown}."))?,
         // Whoever writes 1 where 1.0 is meant is understood.
-        (Some(slot @ Value::Float(_)), Value::Integer(whole)) => *slot = Value::Float(*whole as f64),
+        (Some(slot @ Value::Float(_)), Value::Integer(whole)) => {
+            *slot = Value::Float(*whole as f64)
+        }
         (Some(slot), given) if slot.same_type(given) => *slot = given.clone(),
         (Some(slot), given) => {
             let allowed = format!("a TOML {}, such as {slot}", slot.type_str());

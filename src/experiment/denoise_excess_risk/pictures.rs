@@ -2,7 +2,9 @@
 
 use super::DenoiseExcessRisk;
 use crate::error::{Error, Result};
-use crate::figure::{Axis, Figure, Heat, Panel, Point, Series, Width};
+use crate::figure::{
+    Axis, Cell, Contour, Figure, GREY, Heat, Marker, Panel, Point, Series, Stroke, Width,
+};
 use crate::run::Row;
 use crate::run::store::by_cell;
 use crate::stats::{Estimate, mean};
@@ -43,9 +45,8 @@ pub fn figures(settings: &DenoiseExcessRisk, rows: &[Row]) -> Result<Vec<Figure>
 
 fn spot(settings: &DenoiseExcessRisk, cell: &[Row]) -> Result<Spot> {
     let row = &cell[0];
-    let [ambient, dim, context, noise] =
-        ["ambient", "dim", "context", "sigma_z2"].map(|name| row.parameter(name));
-    let (dim, context, noise) = (dim?, context?, noise?);
+    let (dim, context) = (row.parameter("dim")?, row.parameter("context")?);
+    let noise = row.parameter("sigma_z2")?;
     let task = row.word("task")?.to_string();
     let (bayes, rate) = match task.as_str() {
         "subspace" => {
@@ -71,7 +72,7 @@ fn spot(settings: &DenoiseExcessRisk, cell: &[Row]) -> Result<Spot> {
     Ok(Spot {
         group: row.word("group")?.to_string(),
         task,
-        ambient: ambient?,
+        ambient: row.parameter("ambient")?,
         dim,
         context,
         noise,
@@ -94,33 +95,24 @@ fn maps(settings: &DenoiseExcessRisk, spots: &[Spot]) -> Figure {
     let mut panels = vec![];
     for task in &settings.tasks {
         let own = || spots.iter().filter(|s| s.task == *task);
-        let by_noise = own().filter(|s| s.group == "context-noise");
-        let points = by_noise.map(|s| (s.context, s.noise, s.trained.value));
-        panels.push(Panel {
-            title: title(task).into(),
-            x: Axis::log("context length *L*"),
-            y: Axis::log("noise *σ*_{Z}²"),
-            heat: Some(heat(&points.collect::<Vec<_>>(), true)),
-            ..Panel::default()
-        });
-        let by_dim = own().filter(|s| s.group == "dimensions");
-        let points = by_dim.map(|s| (s.ambient, s.dim / s.ambient, s.trained.value));
-        panels.push(Panel {
-            title: title(task).into(),
-            x: Axis::log("dimension *n*"),
-            y: Axis::linear("*d* / *n*"),
-            heat: Some(heat(&points.collect::<Vec<_>>(), false)),
-            ..Panel::default()
-        });
+        let by_noise: Vec<&Spot> = own().filter(|s| s.group == "context-noise").collect();
+        let (x, y) = (Axis::log("context length *L*"), Axis::log("noise *σ*_{Z}²"));
+        panels.push(map(title(task), [x, y], &by_noise, |s| {
+            (s.context, s.noise)
+        }));
+        let by_dim: Vec<&Spot> = own().filter(|s| s.group == "dimensions").collect();
+        let (x, y) = (Axis::log("dimension *n*"), Axis::linear("*d* / *n*"));
+        let at = |s: &Spot| (s.ambient, s.dim / s.ambient);
+        panels.push(map(title(task), [x, y], &by_dim, at));
     }
     Figure {
         name: "denoise_excess_risk".into(),
         title: "Excess risk over Bayes of one trained attention layer".into(),
         caption: format!(
             "E‖x̂ - f_opt‖² of the trained layer relative to the Bayes risk, mean over {} seeds and {} fresh \
-             prompts each; all weights trained on {} prompts. Left: *n* = {}, *d* = {} (subspaces, *σ*_{{0}}² = {}) \
-             and {} (spheres, *R* = {}). Right: *L* = {}, *σ*_{{Z}}² = {} and {}. The intervals are in \
-             `denoise_excess_risk_lines` and in the table behind it.",
+             prompts each; all weights trained on {} prompts. Left: *n* = {}, *d* = {} (subspaces, \
+             *σ*_{{0}}² = {}) and {} (spheres, *R* = {}). Right: *L* = {}, *σ*_{{Z}}² = {} and {}. Contours at 3, \
+             10, 30 and 100 %; the table behind the picture holds the 95 % intervals.",
             settings.seeds,
             settings.fresh,
             settings.training.train,
@@ -139,42 +131,45 @@ fn maps(settings: &DenoiseExcessRisk, spots: &[Spot]) -> Figure {
     }
 }
 
-/// A heat map of (x, y, value).
-fn heat(points: &[(f64, f64, f64)], log_y: bool) -> Heat {
-    let sorted = |of: fn(&(f64, f64, f64)) -> f64| {
-        let mut all: Vec<f64> = points.iter().map(of).collect();
+/// The level that hatched cells cannot be told from.
+const DECIDED: f64 = 0.1;
+
+/// A heat map of the trained layers' excess at the places that `at` gives.
+fn map(title: &str, [x, y]: [Axis; 2], spots: &[&Spot], at: impl Fn(&Spot) -> (f64, f64)) -> Panel {
+    let sorted = |of: &dyn Fn(&Spot) -> f64| {
+        let mut all: Vec<f64> = spots.iter().map(|s| of(s)).collect();
         all.sort_by(f64::total_cmp);
         all.dedup();
         all
     };
-    let (xs, ys) = (sorted(|p| p.0), sorted(|p| p.1));
-    let value = |x: f64, y: f64| {
-        let found = points.iter().find(|p| p.0 == x && p.1 == y);
-        found.map_or(f64::NAN, |p| p.2)
+    let (xs, ys) = (sorted(&|s| at(s).0), sorted(&|s| at(s).1));
+    let cell = |i: usize, j: usize| {
+        let found = spots.iter().find(|s| at(s) == (xs[i], ys[j]));
+        found.map_or(Cell::of(f64::NAN), |s| Cell {
+            value: s.trained.value,
+            interval: Some((s.trained.low, s.trained.high)),
+            hatched: s.trained.covers(DECIDED),
+        })
     };
-    let row = |y: &f64| xs.iter().map(|x| value(*x, *y)).collect();
-    Heat {
-        x_edges: edges(&xs, true),
-        y_edges: edges(&ys, log_y),
-        values: ys.iter().map(row).collect(),
-        bar: Axis::log(EXCESS),
+    let heat = Heat {
+        interval: INTERVAL.into(),
+        hatching: "95 % interval reaches both sides of 10 %".into(),
+        ..Heat::over(&xs, &ys, Axis::log(EXCESS), cell)
+    };
+    let contour = Contour {
+        colour: GREY,
+        logarithmic: true,
+        ..heat.contour("", &[0.03, 0.1, 0.3, 1.0])
+    };
+    let contour = contour.named(|level| format!("{:.0} %", 100.0 * level));
+    Panel {
+        title: title.into(),
+        x: x.ticks_at(&xs),
+        y: y.ticks_at(&ys),
+        contours: vec![contour],
+        heat: Some(heat),
+        ..Panel::default()
     }
-}
-
-/// Cell boundaries halfway between the values, on the axis that they are drawn on.
-fn edges(values: &[f64], log: bool) -> Vec<f64> {
-    let (to, back): (fn(f64) -> f64, fn(f64) -> f64) = match log {
-        true => (f64::ln, f64::exp),
-        false => (|x| x, |x| x),
-    };
-    let at: Vec<f64> = values.iter().map(|v| to(*v)).collect();
-    let last = at.len() - 1;
-    // A single value has no neighbour to be halfway to.
-    let step = |i: usize| at.get(i + 1).map_or(1.0, |next| next - at[i]);
-    let mut edges = vec![at[0] - 0.5 * step(0)];
-    edges.extend((0..last).map(|i| at[i] + 0.5 * step(i)));
-    edges.push(at[last] + 0.5 * step(last.saturating_sub(1)));
-    edges.into_iter().map(back).collect()
 }
 
 /// The least, the middle and the largest of the noises.
@@ -209,8 +204,8 @@ fn lines(settings: &DenoiseExcessRisk, spots: &[Spot]) -> Figure {
                 .series
                 .push(Series::measured(label, colour, trained).with_interval(INTERVAL));
             panel.series.push(Series {
-                stroke: crate::figure::Stroke::None,
-                marker: crate::figure::Marker::Open,
+                stroke: Stroke::None,
+                marker: Marker::Open,
                 band: false,
                 ..Series::measured("the theorems' weights", colour, theorem).with_interval(INTERVAL)
             });

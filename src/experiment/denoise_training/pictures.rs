@@ -3,7 +3,9 @@
 use super::DenoiseTraining;
 use crate::dynamics::Attention;
 use crate::error::{Error, Result};
-use crate::figure::{Axis, Figure, GREY, Heat, INK, Marker, Panel, Point, Series, Stroke, Width};
+use crate::figure::{
+    Axis, Cell, Figure, GREY, Heat, INK, Marker, Palette, Panel, Point, Series, Stroke, Width,
+};
 use crate::run::Row;
 use crate::run::store::by_cell;
 use crate::stats::quantile;
@@ -18,8 +20,8 @@ pub fn figures(settings: &DenoiseTraining, rows: &[Row]) -> Result<Vec<Figure>> 
             continue;
         }
         figures.push(losses(settings, variant, &own)?);
-        if figures.len() == 1 {
-            figures.push(matrices(variant, &own)?);
+        for attention in Attention::ALL {
+            figures.push(matrices(variant, attention, &own)?);
         }
     }
     if figures.is_empty() {
@@ -30,6 +32,13 @@ pub fn figures(settings: &DenoiseTraining, rows: &[Row]) -> Result<Vec<Figure>> 
         });
     }
     Ok(figures)
+}
+
+fn whose(variant: &str) -> &'static str {
+    match variant {
+        "code" => "the authors' code",
+        _ => "the paper's text",
+    }
 }
 
 /// What a task is called in a panel.
@@ -82,10 +91,7 @@ fn losses(settings: &DenoiseTraining, variant: &str, cells: &[&[Row]]) -> Result
         panel.y.range = Some((low - 0.08 * (zero - low), zero + 0.25 * (zero - low)));
         panels.push(panel);
     }
-    let what = match variant {
-        "code" => "the authors' code",
-        _ => "the paper's text",
-    };
+    let what = whose(variant);
     let setting = settings.variant(variant)?;
     let data = match setting.shared_data {
         true => "all seeds train on one data set",
@@ -192,28 +198,28 @@ fn baselines(cell: &[Row], epochs: f64) -> Result<Vec<Series>> {
     Ok(all)
 }
 
-/// The trained matrices of the first seed.
-fn matrices(variant: &str, cells: &[&[Row]]) -> Result<Figure> {
+/// The trained matrices of the first seed: W_KQ above W_PV, a column per task.
+fn matrices(variant: &str, attention: Attention, cells: &[&[Row]]) -> Result<Figure> {
     let mut panels = vec![];
-    for cell in cells {
-        let (row, task) = (&cell[0], cell[0].word("task")?);
-        for attention in Attention::ALL {
-            for (key, symbol) in [("kq", "KQ"), ("pv", "PV")] {
-                let entries = row.series(&format!("{}.{key}", attention.name()))?;
-                let name = format!("*W*_{{{symbol}}}, {}, {}", title(task), attention.name());
-                panels.push(matrix(&entries, name));
-            }
+    for (key, symbol) in [("kq", "KQ"), ("pv", "PV")] {
+        for cell in cells {
+            let entries = cell[0].series(&format!("{}.{key}", attention.name()))?;
+            let name = title(cell[0].word("task")?);
+            panels.push(matrix(&entries, format!("*W*_{{{symbol}}}, {name}")));
         }
     }
+    let name = attention.name();
     Ok(Figure {
-        name: "denoise_training_weights".into(),
-        title: "The trained weights".into(),
+        name: format!("denoise_training_{variant}_weights_{name}"),
+        title: format!("The trained weights of {name} attention"),
         caption: format!(
-            "Entries of the trained matrices of the first seed, settings of the {variant}. Each is close \
-             to a multiple of the identity; colours run from minus to plus the largest entry."
+            "Entries of the trained matrices of the first seed, {name} attention, settings of \
+             {}. Near multiples of the identity; row 1 is at the bottom. Colours run from minus to plus \
+             the largest entry.",
+            whose(variant)
         ),
         width: Width::Page,
-        columns: 4,
+        columns: cells.len(),
         panels,
     })
 }
@@ -221,17 +227,19 @@ fn matrices(variant: &str, cells: &[&[Row]]) -> Result<Figure> {
 /// A square matrix given row by row.
 fn matrix(entries: &[f64], title: String) -> Panel {
     let n = (entries.len() as f64).sqrt().round() as usize;
-    let edges: Vec<f64> = (0..=n).map(|i| i as f64 + 0.5).collect();
+    let indices: Vec<f64> = (1..=n).map(|i| i as f64).collect();
     let largest = entries.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+    let bar = Axis::linear("").from_to(-largest, largest);
+    let ticks = [1.0, n as f64];
     Panel {
         title,
-        x: Axis::whole("column"),
-        y: Axis::whole("row"),
+        x: Axis::linear("column").ticks_at(&ticks),
+        y: Axis::linear("row").ticks_at(&ticks),
         heat: Some(Heat {
-            x_edges: edges.clone(),
-            y_edges: edges,
-            values: entries.chunks(n.max(1)).map(<[f64]>::to_vec).collect(),
-            bar: Axis::linear("").from_to(-largest, largest),
+            palette: Palette::Diverging(0.0),
+            ..Heat::over(&indices, &indices, bar, |column, row| {
+                Cell::of(entries[row * n + column])
+            })
         }),
         ..Panel::default()
     }
