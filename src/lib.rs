@@ -52,6 +52,7 @@
 pub mod attention;
 pub mod claim;
 pub mod cli;
+pub mod dynamics;
 pub mod error;
 pub mod experiment;
 pub mod figure;

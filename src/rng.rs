@@ -64,6 +64,14 @@ impl Streams {
         self.part(name, index).fill_bytes(&mut key);
         Streams { key }
     }
+
+    /// The streams of another trial of the same cell: what all trials share (one data set for every
+    /// seed of the weights) is drawn from trial 0 by each of them.
+    pub fn of_trial(&self, trial: u64) -> Streams {
+        let mut key = self.key;
+        key[24..].copy_from_slice(&trial.to_le_bytes());
+        Streams { key }
+    }
 }
 
 /// FNV-1a with a final avalanche: a 64-bit hash that is specified, unlike the standard library's.

@@ -20,7 +20,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("sample", &["rng", "linalg", "special", "theory"]),
     ("attention", &["linalg", "special"]),
     ("measure", &["rng", "linalg", "sample", "attention"]),
-    ("dynamics", &["linalg", "attention", "measure", "theory"]),
+    // Training draws its prompts and its first weights.
+    (
+        "dynamics",
+        &["rng", "linalg", "attention", "measure", "theory", "sample"],
+    ),
     ("claim", &BELOW_CLAIM),
     ("format", &[]),
     ("run", &BELOW_RUN),

@@ -15,20 +15,28 @@ mod settings;
 
 mod coherence_map;
 mod denoise_alpha_beta;
+mod denoise_excess_risk;
+mod denoise_generalisation;
 mod denoise_landscape;
 mod horizon_map;
 mod law;
 mod phi_map;
 mod plane;
+mod denoise_tasks;
+mod denoise_training;
 mod snr_per_layer;
 mod theorem1_horizon;
 mod theorem1_map;
 
 pub use coherence_map::CoherenceMap;
 pub use denoise_alpha_beta::DenoiseAlphaBeta;
+pub use denoise_excess_risk::DenoiseExcessRisk;
+pub use denoise_generalisation::DenoiseGeneralisation;
 pub use denoise_landscape::DenoiseLandscape;
 pub use horizon_map::HorizonMap;
 pub use phi_map::PhiMap;
+pub use denoise_tasks::{Bases, ClusterTask, Sphere, Subspace, Training};
+pub use denoise_training::{DenoiseTraining, Variant};
 pub use registry::find;
 pub use runner::{RunOptions, RunReport, cells, run};
 pub use settings::Entry;

@@ -1,19 +1,24 @@
 //! Every experiment, one line each: the only place to add a new one.
 
 use super::{
-    CoherenceMap, DenoiseAlphaBeta, DenoiseLandscape, Entry, HorizonMap, PhiMap, SnrPerLayer,
-    Theorem1Horizon, Theorem1Map,
+    CoherenceMap, DenoiseAlphaBeta, DenoiseExcessRisk, DenoiseGeneralisation, DenoiseLandscape,
+    DenoiseTraining, Entry, HorizonMap, PhiMap, SnrPerLayer, Theorem1Horizon, Theorem1Map,
 };
 use crate::error::{Error, Result};
 
 /// All experiments.
-pub static EXPERIMENTS: [Entry; 8] = [
+pub static EXPERIMENTS: [Entry; 11] = [
     Entry::of::<SnrPerLayer>(include_str!("../../experiments/snr_per_layer.toml")),
     Entry::of::<Theorem1Horizon>(include_str!("../../experiments/theorem1_horizon.toml")),
     Entry::of::<Theorem1Map>(include_str!("../../experiments/theorem1_map.toml")),
     Entry::of::<HorizonMap>(include_str!("../../experiments/horizon_map.toml")),
     Entry::of::<PhiMap>(include_str!("../../experiments/phi_map.toml")),
     Entry::of::<CoherenceMap>(include_str!("../../experiments/coherence_map.toml")),
+    Entry::of::<DenoiseTraining>(include_str!("../../experiments/denoise_training.toml")),
+    Entry::of::<DenoiseGeneralisation>(include_str!(
+        "../../experiments/denoise_generalisation.toml"
+    )),
+    Entry::of::<DenoiseExcessRisk>(include_str!("../../experiments/denoise_excess_risk.toml")),
     Entry::of::<DenoiseLandscape>(include_str!("../../experiments/denoise_landscape.toml")),
     Entry::of::<DenoiseAlphaBeta>(include_str!("../../experiments/denoise_alpha_beta.toml")),
 ];

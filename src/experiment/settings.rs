@@ -143,20 +143,41 @@ fn parse(text: &str, path: &Path) -> Result<Table> {
 /// Replaces the settings of `table` by those of `over`. Every setting has a default, so a name
 /// that `table` does not have is a mistake.
 fn overlay(table: &mut Table, over: &Table) -> Result<()> {
-    for (name, value) in over {
-        let Some(slot) = table.get_mut(name) else {
-            let known = table.keys().map(String::as_str).chain([QUICK]);
-            return Err(Error::unknown("setting", name, known));
-        };
-        *slot = match (&*slot, value) {
-            // Whoever writes 1 where 1.0 is meant is understood.
-            (Value::Float(_), Value::Integer(whole)) => Value::Float(*whole as f64),
-            (was, given) if was.same_type(given) => given.clone(),
-            (was, given) => {
-                let allowed = format!("a TOML {}, such as {was}", was.type_str());
-                return Err(Error::invalid(name, given, allowed));
-            }
-        };
+    lay(table, over, "")
+}
+
+/// The same for the table whose settings a user calls `prefix` and their name.
+fn lay(table: &mut Table, over: &Table, prefix: &str) -> Result<()> {
+    over.iter()
+        .try_for_each(|(name, value)| replace(table, prefix, name, value))
+}
+
+/// Replaces one setting; `sphere.dim` is `dim` in the table `sphere`.
+fn replace(table: &mut Table, prefix: &str, name: &str, value: &Value) -> Result<()> {
+    if let Some((outer, inner)) = name.split_once('.')
+        && let Some(Value::Table(table)) = table.get_mut(outer)
+    {
+        return replace(table, &format!("{prefix}{outer}."), inner, value);
+    }
+    let shown = format!("{prefix}{name}");
+    if !table.contains_key(name) {
+        let known: Vec<String> = table.keys().map(|k| format!("{prefix}{k}")).collect();
+        let known = known.iter().map(String::as_str).chain([QUICK]);
+        return Err(Error::unknown("setting", &shown, known));
+    }
+    match (table.get_mut(name), value) {
+        // A table is laid over a table, entry by entry.
+        (Some(Value::Table(was)), Value::Table(given)) => lay(was, given, &format!("{shown}."))?,
+        // Whoever writes 1 where 1.0 is meant is understood.
+        (Some(slot @ Value::Float(_)), Value::Integer(whole)) => {
+            *slot = Value::Float(*whole as f64)
+        }
+        (Some(slot), given) if slot.same_type(given) => *slot = given.clone(),
+        (Some(slot), given) => {
+            let allowed = format!("a TOML {}, such as {slot}", slot.type_str());
+            return Err(Error::invalid(shown, given, allowed));
+        }
+        (None, _) => {}
     }
     Ok(())
 }

@@ -7,7 +7,7 @@
 use crate::linalg::Real;
 
 /// Partial sums that a slice is added up in: two AVX2 or one AVX-512 register of `f32`.
-pub(super) const LANES: usize = 16;
+pub(crate) const LANES: usize = 16;
 
 /// A [`Real`] with an exp of its own that the compiler can vectorise.
 pub trait Exp: Real {
@@ -106,7 +106,7 @@ fn horner<T: Copy + std::ops::Add<Output = T> + std::ops::Mul<Output = T>, const
 
 /// Σ of the lanes, pairwise in a fixed order.
 #[inline(always)]
-pub(super) fn fold_lanes<T: Real>(mut lanes: [T; LANES]) -> T {
+pub(crate) fn fold_lanes<T: Real>(mut lanes: [T; LANES]) -> T {
     let mut half = LANES / 2;
     while half > 0 {
         for l in 0..half {
@@ -121,7 +121,7 @@ pub(super) fn fold_lanes<T: Real>(mut lanes: [T; LANES]) -> T {
 ///
 /// Inlined into its caller so that it is compiled for the caller's vector width.
 #[inline(always)]
-pub(super) fn exp_shifted<T: Exp>(x: &mut [T], shift: T) -> T {
+pub(crate) fn exp_shifted<T: Exp>(x: &mut [T], shift: T) -> T {
     let mut lanes = [T::zero(); LANES];
     let (chunks, rest) = x.as_chunks_mut::<LANES>();
     for chunk in chunks {

@@ -19,5 +19,7 @@ mod rules;
 mod tiles;
 
 pub use exp::{Exp, exp_in_place};
+// The training kernels of `dynamics` run in the same lanes.
+pub(crate) use exp::{LANES, exp_shifted, fold_lanes};
 pub use layer::Streamed;
 pub use tiles::{Blocks, Tile, for_each_tile};

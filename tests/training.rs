@@ -1,0 +1,576 @@
+//! Training of one-layer attention: the gradient, the optimisers, the loop, the experiments.
+
+use attnlab::attention::{linear_attention, softmax_attention};
+use attnlab::dynamics::{
+    Attention, Form, History, Optimiser, Prompts, Recipe, Weights, gradient, loss, outputs, train,
+};
+use attnlab::experiment::{self, RunOptions};
+use attnlab::linalg::normal_matrix;
+use attnlab::rng::Streams;
+use attnlab::run::Silent;
+use attnlab::sample::denoising::{Denoising, Dimension, Family, Prompt};
+use attnlab::theory::denoising::linear::{attention_mse, best_gamma};
+use ndarray::Array2;
+use proptest::prelude::*;
+
+/// Small tasks of each family.
+fn task(family: usize, ambient: usize, context: usize) -> Denoising {
+    let dim = Dimension::Fixed(ambient / 2);
+    let family = match family {
+        0 => Family::Subspace { dim, sigma0_2: 2.0 },
+        1 => Family::Sphere { dim, radius: 1.5 },
+        _ => Family::Clusters {
+            weights: vec![0.5, 0.3, 0.2],
+            variances: vec![0.1; 3],
+            radius: 1.0,
+        },
+    };
+    Denoising {
+        family,
+        ambient,
+        context,
+        sigma_z2: 0.5,
+    }
+}
+
+fn drawn(problem: &Denoising, count: u64, seed: u64) -> Vec<Prompt> {
+    let streams = Streams::new(seed, "tests.training", 0, 0);
+    let draw = |i| problem.draw(&streams.child("prompt", i)).unwrap();
+    (0..count).map(draw).collect()
+}
+
+fn packed<T: attnlab::linalg::Real>(prompts: &[Prompt]) -> Prompts<T> {
+    let draw = |i: u64| Ok(prompts[i as usize].clone());
+    Prompts::draw(prompts.len(), &Attention::ALL, draw, |_| Ok(()))
+        .unwrap()
+        .0
+}
+
+fn random_weights(n: usize, size: f64, seed: u64) -> Weights<f64> {
+    let streams = Streams::new(seed, "tests.training.weights", 0, 0);
+    let matrix =
+        |name| normal_matrix(n, n, &mut streams.part(name, 0)) * (size / (n as f64).sqrt());
+    Weights {
+        kq: matrix("kq"),
+        pv: matrix("pv"),
+    }
+}
+
+/// The loss by the plain definitions, prompt by prompt.
+fn plain_loss(attention: Attention, prompts: &[Prompt], w: &Weights<f64>) -> f64 {
+    let one = |p: &Prompt| {
+        let apply = match attention {
+            Attention::Linear => linear_attention,
+            Attention::Softmax => softmax_attention,
+        };
+        let found = apply(p.context.view(), w.pv.view(), w.kq.view(), p.query.view());
+        (found - &p.target).mapv(|x| x * x).sum()
+    };
+    let sum: f64 = prompts.iter().map(one).sum();
+    sum / (prompts.len() * prompts[0].query.len()) as f64
+}
+
+fn moved(w: &Weights<f64>, d: &Weights<f64>, step: f64) -> Weights<f64> {
+    Weights {
+        kq: &w.kq + &(&d.kq * step),
+        pv: &w.pv + &(&d.pv * step),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// The hand-derived gradient along a random direction is the difference quotient of the plain
+    /// loss, and the fast loss is the plain loss, for lengths on and off the block of 16 tokens.
+    #[test]
+    fn gradient_is_the_difference_quotient(
+        family in 0..3_usize, softmax: bool, n in 2..9_usize, context in 1..40_usize,
+        count in 1..6_u64, size in 0.2..3.0_f64, seed: u64,
+    ) {
+        let attention = Attention::ALL[usize::from(softmax)];
+        let prompts = drawn(&task(family, n, context), count, seed);
+        let fast = packed::<f64>(&prompts);
+        let (w, direction) = (random_weights(n, size, seed), random_weights(n, 1.0, !seed));
+        let which: Vec<usize> = (0..count as usize).collect();
+        let (value, slope) = gradient(attention, &fast, &w, &which).unwrap();
+        let plain = plain_loss(attention, &prompts, &w);
+        prop_assert!((value - plain).abs() <= 1e-12 * plain.max(1.0), "{value} {plain}");
+        let all = loss(attention, &fast, &w).unwrap();
+        prop_assert!((all - plain).abs() <= 1e-12 * plain.max(1.0));
+        // Central difference: error h²/6 of a third derivative, rounding 1e-16/h of the loss.
+        let h = 1e-5;
+        let at = |step| plain_loss(attention, &prompts, &moved(&w, &direction, step));
+        let quotient = (at(h) - at(-h)) / (2.0 * h);
+        let along = (&slope.kq * &direction.kq).sum() + (&slope.pv * &direction.pv).sum();
+        let size = plain.max(1.0) * (1.0 + along.abs());
+        prop_assert!((along - quotient).abs() < 2e-6 * size, "{along} {quotient}");
+    }
+
+    /// A batch is the sum of its parts: gradients of a split batch average to the whole.
+    #[test]
+    fn gradients_add_up(softmax: bool, cut in 1..7_usize, seed: u64) {
+        let attention = Attention::ALL[usize::from(softmax)];
+        let fast = packed::<f64>(&drawn(&task(1, 4, 21), 8, seed));
+        let w = random_weights(4, 1.0, seed);
+        let of = |which: Vec<usize>| {
+            let share = which.len() as f64 / 8.0;
+            let (l, g) = gradient(attention, &fast, &w, &which).unwrap();
+            (l * share, g.kq * share, g.pv * share)
+        };
+        let (whole, first, rest) = (of((0..8).collect()), of((0..cut).collect()), of((cut..8).collect()));
+        prop_assert!((whole.0 - first.0 - rest.0).abs() < 1e-13);
+        for (w, a, b) in [(&whole.1, &first.1, &rest.1), (&whole.2, &first.2, &rest.2)] {
+            prop_assert!((w - a - b).iter().all(|x| x.abs() < 1e-13));
+        }
+    }
+}
+
+#[test]
+fn single_precision_follows_double() {
+    let prompts = drawn(&task(1, 8, 100), 30, 3);
+    let w = random_weights(8, 2.0, 4);
+    let single = Weights {
+        kq: w.kq.mapv(|x| x as f32),
+        pv: w.pv.mapv(|x| x as f32),
+    };
+    for attention in Attention::ALL {
+        let which: Vec<usize> = (0..30).collect();
+        let (a, slope) = gradient(attention, &packed::<f64>(&prompts), &w, &which).unwrap();
+        let (b, short) = gradient(attention, &packed::<f32>(&prompts), &single, &which).unwrap();
+        // Sums of some hundred terms of size 1 in f32.
+        assert!((a - b).abs() < 1e-5 * a, "{a} {b}");
+        let largest = slope.kq.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+        let gaps = slope
+            .kq
+            .iter()
+            .zip(&short.kq)
+            .map(|(a, b)| (a - f64::from(*b)).abs());
+        assert!(gaps.fold(0.0, f64::max) < 1e-5 * largest);
+    }
+}
+
+fn recipe(epochs: usize, optimiser: Optimiser, rate: f64) -> Recipe {
+    Recipe {
+        optimiser,
+        rate,
+        batch: None,
+        ..Recipe::authors(epochs)
+    }
+}
+
+/// Full-batch gradient descent with a small rate descends at every step: the loss is smooth.
+#[test]
+fn gradient_descent_descends() {
+    let streams = Streams::new(1, "tests.training", 1, 0);
+    for family in 0..3 {
+        let set = packed::<f64>(&drawn(&task(family, 6, 30), 50, 7));
+        for attention in Attention::ALL {
+            let start = Weights::uniform(6, Form::Full, &streams);
+            let how = recipe(60, Optimiser::GradientDescent, 0.05);
+            let found = train(attention, [&set, &set], &start, Form::Full, &how, &streams).unwrap();
+            let falls = found.train.windows(2).all(|l| l[1] < l[0]);
+            assert!(falls, "{family} {attention:?} {:?}", found.train);
+            assert_eq!(found.train, found.test);
+        }
+    }
+}
+
+/// Linear attention sees αβ alone, and the loss of given prompts is a parabola in it: trained scales
+/// find its minimum. That minimum approaches the law's as the prompts become many.
+#[test]
+fn the_trained_product_is_the_closed_form() {
+    let streams = Streams::new(2, "tests.training", 2, 0);
+    let problem = task(0, 8, 60);
+    let prompts = drawn(&problem, 3000, 5);
+    let set = packed::<f64>(&prompts);
+    let start = Weights::uniform(8, Form::ScaledIdentity, &streams);
+    let how = recipe(400, Optimiser::Adam, 0.02);
+    let form = Form::ScaledIdentity;
+    let found = train(
+        Attention::Linear,
+        [&set, &set],
+        &start,
+        form,
+        &how,
+        &streams,
+    )
+    .unwrap();
+    let off_diagonal = |w: &Array2<f64>| w.indexed_iter().all(|((i, j), x)| i == j || *x == 0.0);
+    assert!(off_diagonal(&found.weights.kq) && off_diagonal(&found.weights.pv));
+    let gamma = found.weights.alpha() * found.weights.beta();
+    // Least squares: γ = Σ <Σ̂q, x> / Σ |Σ̂q|², from the outputs at α = β = 1.
+    let one = Weights::scaled_identity(8, 1.0, 1.0);
+    let read = outputs(Attention::Linear, &set, &one).unwrap();
+    let exact = (&read * &set.targets()).sum() / (&read * &read).sum();
+    assert!((gamma / exact - 1.0).abs() < 1e-6, "{gamma} {exact}");
+    // d = 4: the estimate from 3000 prompts scatters by about 1 %; four times that.
+    let law = best_gamma(&[2.0; 4], 60.0, 0.5);
+    assert!((gamma / law - 1.0).abs() < 0.04, "{gamma} {law}");
+    let expected = attention_mse(&[2.0; 4], 60.0, 0.5, gamma) / 8.0;
+    let last = found.train.last().unwrap();
+    assert!((last / expected - 1.0).abs() < 0.05, "{last} {expected}");
+    assert!(found.drift().abs() < 1e-6);
+}
+
+fn small_run(threads: usize) -> History<f32> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+    pool.build().unwrap().install(|| {
+        let streams = Streams::new(3, "tests.training", 3, 0);
+        // Long enough that a batch is split among threads.
+        let set = packed::<f32>(&drawn(&task(1, 16, 499), 160, 9));
+        let start = Weights::uniform(16, Form::Full, &streams);
+        let how = Recipe::authors(2);
+        train(
+            Attention::Softmax,
+            [&set, &set],
+            &start,
+            Form::Full,
+            &how,
+            &streams,
+        )
+        .unwrap()
+    })
+}
+
+#[test]
+fn threads_change_nothing() {
+    let one = small_run(1);
+    for threads in [2, 3, 7] {
+        assert_eq!(small_run(threads), one);
+    }
+}
+
+/// The orders of an epoch are permutations, differ between epochs, and are uniform: each prompt comes
+/// first in its share of many epochs.
+#[test]
+fn orders_are_uniform_permutations() {
+    let streams = Streams::new(4, "tests.training", 4, 0);
+    let order = |epoch| attnlab::dynamics::order(5, &streams, epoch);
+    let mut first = [0; 5];
+    for epoch in 0..5000 {
+        let mut found = order(epoch);
+        first[found[0]] += 1;
+        found.sort_unstable();
+        assert_eq!(found, [0, 1, 2, 3, 4]);
+    }
+    // 1000 ± 28.3 (binomial); five standard deviations.
+    assert!(
+        first.iter().all(|f| (1000_i32 - f).abs() < 142),
+        "{first:?}"
+    );
+    assert!((1..9).any(|e| order(e) != order(0)));
+}
+
+#[test]
+fn bad_input_is_refused_in_words() {
+    let streams = Streams::new(5, "tests.training", 5, 0);
+    let set = packed::<f64>(&drawn(&task(0, 6, 30), 20, 1));
+    let start = Weights::uniform(6, Form::Full, &streams);
+    let run = |how: &Recipe, start: &Weights<f64>| {
+        let found = train(
+            Attention::Linear,
+            [&set, &set],
+            start,
+            Form::Full,
+            how,
+            &streams,
+        );
+        found.unwrap_err().to_string()
+    };
+    let base = recipe(10, Optimiser::Adam, 0.01);
+    let with = |change: fn(&mut Recipe)| {
+        let mut how = base.clone();
+        change(&mut how);
+        run(&how, &start)
+    };
+    for (message, expected) in [
+        (
+            with(|r| r.epochs = 0),
+            "epochs = 0 is not allowed: a whole number >= 1",
+        ),
+        (
+            with(|r| r.batch = Some(0)),
+            "batch = 0 is not allowed: a whole number >= 1",
+        ),
+        (
+            with(|r| r.batch = Some(21)),
+            "batch = 21 is not allowed: at most the 20 training prompts",
+        ),
+        (
+            with(|r| r.rate = f64::NAN),
+            "rate = NaN is not allowed: a finite number > 0",
+        ),
+        (
+            with(|r| r.decay = -1.0),
+            "decay = -1 is not allowed: a finite number > 0",
+        ),
+        (
+            with(|r| r.milestones = vec![1.5]),
+            "milestones = 1.5 is not allowed: shares in [0, 1]",
+        ),
+        (
+            run(&base, &Weights::uniform(5, Form::Full, &streams)),
+            "W_KQ has shape (5, 5), expected (n, n) = (6, 6), the components of a token",
+        ),
+        (
+            run(&base, &Weights::scaled_identity(6, 1.0, f64::INFINITY)),
+            "W_KQ = inf is not allowed: finite numbers only",
+        ),
+    ] {
+        assert_eq!(message, expected);
+    }
+    let problem = task(0, 6, 30);
+    let draw = |i| problem.draw(&streams.child("prompt", i));
+    let only = |count, kinds: &[Attention]| Prompts::<f64>::draw(count, kinds, draw, |_| Ok(()));
+    assert!(only(0, &Attention::ALL).is_err() && only(3, &[]).is_err());
+    let (linear, _) = only(3, &[Attention::Linear]).unwrap();
+    let message = loss(Attention::Softmax, &linear, &start)
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        message,
+        "attention = softmax is not allowed: draw the prompts for this attention too"
+    );
+    let empty = Denoising {
+        context: 0,
+        ..problem.clone()
+    };
+    let found = Prompts::<f64>::draw(2, &Attention::ALL, |_| empty.draw(&streams), |_| Ok(()));
+    assert!(
+        found
+            .unwrap_err()
+            .to_string()
+            .starts_with("L = 0 is not allowed")
+    );
+    assert!(
+        Attention::parse("sofmax")
+            .unwrap_err()
+            .to_string()
+            .contains("did you mean softmax?")
+    );
+    assert!(Form::parse("ful").is_err() && Optimiser::parse("sgd").is_err());
+}
+
+/// Runs that diverge or end worse than they began are errors that say where and what to change.
+#[test]
+fn divergence_is_an_error() {
+    let streams = Streams::new(6, "tests.training", 6, 0);
+    let set = packed::<f32>(&drawn(&task(0, 6, 30), 20, 1));
+    let start = Weights::uniform(6, Form::Full, &streams);
+    let run = |rate: f64, epochs: usize| {
+        let how = recipe(epochs, Optimiser::GradientDescent, rate);
+        train(
+            Attention::Linear,
+            [&set, &set],
+            &start,
+            Form::Full,
+            &how,
+            &streams,
+        )
+        .unwrap_err()
+        .to_string()
+    };
+    let message = run(50.0, 100);
+    assert!(
+        message.starts_with("training diverged: the loss is "),
+        "{message}"
+    );
+    assert!(message.contains("the last finite loss was ") && message.contains(" steps"));
+    assert!(
+        message.ends_with("Write a smaller rate than 50"),
+        "{message}"
+    );
+    let message = run(1000.0, 1);
+    assert!(
+        message.starts_with("training did not converge: after 1 steps"),
+        "{message}"
+    );
+}
+
+/// Settings of a run of some tenths of a second.
+fn tiny() -> toml::Table {
+    let text = r#"
+        seeds = 2
+        ambient = 4
+        code = { context = 17, bases = "qr-uniform", shared_data = true }
+        variants = ["code", "text"]
+        text.context = 16
+        training = { train = 40, test = 10, batch = 20 }
+        subspace = { dim = 2, epochs = 3 }
+        sphere = { dim = 2, epochs = 3 }
+        clusters = { clusters = 2, epochs = 3 }
+    "#;
+    text.parse().unwrap()
+}
+
+#[test]
+fn the_experiment_resumes_to_the_same_rows() {
+    let entry = experiment::find("denoise_training").unwrap();
+    let experiment = entry.configure(false, None, &tiny()).unwrap();
+    let (whole, cut) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let run = |folder: &std::path::Path| {
+        experiment::run(&*experiment, folder, &RunOptions::default(), &Silent).unwrap()
+    };
+    let first = run(whole.path());
+    assert_eq!(first.computed, 12);
+    run(cut.path());
+    let rows = cut.path().join("rows.jsonl");
+    let text = std::fs::read_to_string(&rows).unwrap();
+    // Killed while writing the fifth row.
+    let lines: Vec<&str> = text.lines().collect();
+    let torn = format!("{}\n{}", lines[..4].join("\n"), &lines[4][..40]);
+    std::fs::write(&rows, torn).unwrap();
+    let second = run(cut.path());
+    assert_eq!((second.resumed, second.rows), (4, first.rows.clone()));
+    assert_eq!(std::fs::read_to_string(&rows).unwrap(), text);
+    // Shared data: the seeds of `code` see the same baselines, those of `text` do not.
+    let zero = |i: usize| first.rows[i].series("baseline.zero").unwrap();
+    assert_eq!(zero(0), zero(1));
+    assert_ne!(zero(6), zero(7));
+    assert_ne!(
+        first.rows[0].series("linear.train").unwrap(),
+        first.rows[1].series("linear.train").unwrap()
+    );
+    let figures = experiment.figures(&first.rows).unwrap();
+    let names: Vec<&str> = figures.iter().map(|f| f.name.as_str()).collect();
+    let expected = [
+        "denoise_training_code",
+        "denoise_training_code_weights_linear",
+        "denoise_training_code_weights_softmax",
+        "denoise_training_text",
+        "denoise_training_text_weights_linear",
+        "denoise_training_text_weights_softmax",
+    ];
+    assert_eq!(names, expected);
+    for figure in &figures {
+        attnlab::figure::svg(figure).unwrap();
+        attnlab::figure::to_csv(figure).unwrap();
+    }
+}
+
+/// The first losses at the authors' settings, pinned: a change is a change of published results. The
+/// loss of predicting zero is known: d σ0² / n = 1, R² / n = .0625 and (R² + n σ0²) / n = .0825.
+#[test]
+fn first_losses_are_pinned() {
+    let entry = experiment::find("denoise_training").unwrap();
+    let set = "seeds = 2\nvariants = [\"code\"]\nsubspace.epochs = 1\nsphere.epochs = 1\nclusters.epochs = 1";
+    let experiment = entry.configure(false, None, &set.parse().unwrap()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let found = experiment::run(&*experiment, folder.path(), &RunOptions::default(), &Silent);
+    let rows = found.unwrap().rows;
+    let start = |row: usize, name: &str| rows[row].series(name).unwrap()[0];
+    for (row, zero) in [(0, 1.0), (2, 0.0625), (4, 0.0825)] {
+        // 800 prompts: 1/√(800 · 4) = 1.8 % for the subspace, less for the others; four of them.
+        assert!((start(row, "baseline.zero") / zero - 1.0).abs() < 0.07);
+    }
+    let found = [0, 2, 4].map(|row| ["linear.train", "softmax.train"].map(|name| start(row, name)));
+    // Sums in f32 may round differently on other vector units.
+    let gaps = found.iter().flatten().zip(FIRST.iter().flatten());
+    let worst = gaps.map(|(a, b)| (a / b - 1.0).abs()).fold(0.0, f64::max);
+    assert!(worst < 1e-5, "{found:?}");
+}
+
+/// Linear and softmax attention; subspace, sphere, clusters.
+const FIRST: [[f64; 2]; 3] = [
+    [1.4658212, 1.3646702],
+    [0.062656427, 0.062427959],
+    [0.083634369, 0.085827390],
+];
+
+#[test]
+fn settings_in_tables_are_laid_over_one_by_one() {
+    let entry = experiment::find("denoise_training").unwrap();
+    let with = |text: &str| entry.configure(false, None, &text.parse().unwrap());
+    let settings = |text: &str| with(text).unwrap().settings();
+    let found = settings("sphere = { dim = 4 }\ntraining.batch = 40");
+    assert_eq!(
+        (&found["sphere"]["dim"], &found["sphere"]["radius"]),
+        (&4.into(), &1.0.into())
+    );
+    assert_eq!(found["training"]["batch"], 40);
+    // As --set gives it: one name with a dot in it.
+    let mut dotted = toml::Table::new();
+    dotted.insert("sphere.sigma_z2".into(), toml::Value::Integer(1));
+    let found = entry.configure(true, None, &dotted).unwrap().settings();
+    assert_eq!(found["sphere"]["sigma_z2"], 1.0);
+    for (text, message) in [
+        (
+            "sphere.dims = 4",
+            "unknown setting 'sphere.dims'; did you mean sphere.dim",
+        ),
+        (
+            "sphere = 4",
+            "sphere = 4 is not allowed: a TOML table, such as",
+        ),
+        (
+            "tasks = [\"sfere\"]",
+            "unknown task 'sfere'; did you mean sphere?",
+        ),
+        (
+            "variants = [\"cod\"]",
+            "unknown variant 'cod'; did you mean code?",
+        ),
+        (
+            "variants = []",
+            "variants = [] is not allowed: at least one name",
+        ),
+        (
+            "seeds = 1",
+            "seeds = 1 is not allowed: at least 2: the band is their spread",
+        ),
+        (
+            "sphere.dim = 16",
+            "d = 16 is not allowed: a whole number >= 0 and < n = 16",
+        ),
+        (
+            "code.context = 0",
+            "L = 0 is not allowed: a whole number >= 1",
+        ),
+        (
+            "training.batch = 801",
+            "batch = 801 is not allowed: at most train = 800",
+        ),
+        (
+            "clusters.sigma_z2 = 0",
+            "sigma_z2 = 0 is not allowed: a finite number > 0",
+        ),
+        ("form = \"half\"", "unknown form of the weights 'half'"),
+    ] {
+        let found = with(text).err().unwrap().to_string();
+        assert!(found.starts_with(message), "{text}: {found}");
+    }
+}
+
+#[test]
+fn the_other_experiments_run_and_draw() {
+    let small = "seeds = 2\nfresh = 10\ntraining = { train = 20, test = 5, batch = 10 }";
+    for (id, more) in [
+        (
+            "denoise_generalisation",
+            "ambient = 6\ncontexts = [10, 20]\ntrained_context = 20\ntested_contexts = [12, 20]\n\
+             tested_dims = [1, 3, 5]\nsubspace = { dim = 3, epochs = 2 }",
+        ),
+        (
+            "denoise_excess_risk",
+            "ambient = 6\ncontexts = [10, 20]\nnoises = [0.5, 1.0]\nambients = [4, 8]\nshares = [0.25, 0.5]\n\
+             context = 12\nsubspace = { dim = 2, epochs = 2 }\nsphere = { dim = 2, epochs = 2 }",
+        ),
+    ] {
+        let entry = experiment::find(id).unwrap();
+        let set = format!("{small}\n{more}").parse().unwrap();
+        let experiment = entry.configure(false, None, &set).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let options = RunOptions::default();
+        let found = experiment::run(&*experiment, folder.path(), &options, &Silent).unwrap();
+        let figures = experiment.figures(&found.rows).unwrap();
+        assert_eq!(figures.len(), 2, "{id}");
+        for figure in &figures {
+            attnlab::figure::svg(figure).unwrap();
+        }
+        assert!(experiment.figures(&[]).is_err());
+    }
+    let risk = experiment::find("denoise_excess_risk").unwrap();
+    let with = |text: &str| risk.configure(false, None, &text.parse().unwrap());
+    let message = with("shares = [1.0]").err().unwrap().to_string();
+    assert!(message.starts_with("d = 8 is not allowed"), "{message}");
+}
