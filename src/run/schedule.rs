@@ -166,7 +166,7 @@ mod tests {
     fn everything_is_done_once_and_the_first_error_is_told() {
         let sum = AtomicU64::new(0);
         let work: Vec<u64> = (0..1000).collect();
-        let of = |x: &u64| if x % 7 == 0 { TOGETHER } else { 0 };
+        let of = |x: &u64| if x.is_multiple_of(7) { TOGETHER } else { 0 };
         for_each(&work, of, |x| {
             sum.fetch_add(*x, Ordering::SeqCst);
             Ok(())

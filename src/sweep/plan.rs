@@ -26,7 +26,10 @@ pub struct Plan {
 }
 
 enum Work {
-    Claim { claim: Box<dyn Claim>, sweep: Sweep },
+    Claim {
+        claim: Box<dyn Claim>,
+        sweep: Box<Sweep>,
+    },
     Experiments(Vec<Piece>),
 }
 
@@ -206,7 +209,7 @@ fn of_claim(sweep: &Sweep, id: &str) -> Result<Plan> {
         cells,
         work: Work::Claim {
             claim,
-            sweep: sweep.clone(),
+            sweep: Box::new(sweep.clone()),
         },
     })
 }
@@ -321,6 +324,9 @@ fn no_toml(e: toml::ser::Error) -> Error {
     Error::Numerical(format!("a setting has no TOML form: {e}"))
 }
 
+/// One combination as it is shown, and what of it is set.
+type Combination = (Map<String, Value>, Map<String, Value>);
+
 impl Sweep {
     /// Every combination: as it is shown, and what of it is for the `known` names. A name that is
     /// not known must at least be used by an expression.
@@ -329,7 +335,7 @@ impl Sweep {
         what: &'static str,
         known: &[&str],
         defaults: Map<String, Value>,
-    ) -> Result<Vec<(Map<String, Value>, Map<String, Value>)>> {
+    ) -> Result<Vec<Combination>> {
         let used: BTreeSet<&str> = self
             .axes
             .iter()

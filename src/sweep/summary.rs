@@ -149,7 +149,7 @@ pub fn write_summary(plan: &Plan, rows: &[Row], folder: &Path) -> Result<Vec<Cel
     if cells.is_empty() {
         return Ok(cells);
     }
-    let lines = cells.iter().map(|cell| serde_json::to_string(cell));
+    let lines = cells.iter().map(serde_json::to_string);
     let lines = lines.collect::<Result<Vec<String>, _>>();
     let json = lines.map_err(|e| Error::Numerical(format!("a summary has no JSON form: {e}")))?;
     write(&folder.join(FILES[0]), &(json.join("\n") + "\n"))?;
