@@ -97,11 +97,7 @@ fn probability(settings: &Theorem1Map, n: usize, updates: u32, cells: &[&[Row]])
             hatched: e.covers(0.5),
         })
     };
-    let words = match updates {
-        1 => "probability that update 1 is exact".into(),
-        l => format!("probability that {l} updates are exact"),
-    };
-    let mut heat = plane.heat(Axis::linear(words).from_to(0.0, 1.0), held)?;
+    let mut heat = plane.heat(Axis::linear("probability").from_to(0.0, 1.0), held)?;
     heat.interval = INTERVAL.into();
     heat.hatching = "95 % interval reaches both sides of 1/2".into();
     let title = match updates {
@@ -224,7 +220,7 @@ fn rates(settings: &Theorem1Map, cells: &[&[Row]]) -> Result<Figure> {
         let fit = rate.fit()?;
         let e = fit.slope;
         let half = 0.5 * (e.high - e.low);
-        let label = format!("*b* = {}: slope {:.2} ± {half:.2}", rate.reach, e.value);
+        let label = format!("*b* = {}: slope {:.3} ± {half:.3}", rate.reach, e.value);
         let label = label.replace('-', "−");
         let line = rate.tokens.iter().map(|n| {
             let e = fit.at(*n);
