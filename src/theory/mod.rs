@@ -5,6 +5,7 @@
 mod bracket;
 pub mod formulas;
 pub mod horizon;
+pub mod joma;
 pub mod lemma2;
 pub mod printed;
 mod quadrature;

@@ -1,6 +1,7 @@
 //! The closed forms that `attnlab eval` knows, by name. One file per paper, one entry per formula.
 
 mod aot;
+mod joma;
 
 use crate::error::{Error, Result};
 use crate::params::{Params, Schema};
@@ -36,7 +37,9 @@ pub struct Evaluation {
 
 /// All formulas, paper by paper.
 pub fn formulas() -> Vec<Formula> {
-    aot::formulas()
+    let mut all = aot::formulas();
+    all.extend(joma::formulas());
+    all
 }
 
 /// The formula with this id.
