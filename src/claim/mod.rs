@@ -26,6 +26,7 @@ mod aot_softmax_rate;
 mod aot_tau_interval;
 mod aot_theorem1;
 mod aot_theorem1_bounded;
+mod joma_theorem5;
 
 pub use crate::params::{self, Domain, Params, Schema, Spec};
 pub use outcome::{Outcome, Promise, Relation, Witness};

@@ -14,6 +14,7 @@ use super::aot_softmax_rate::SoftmaxRate;
 use super::aot_tau_interval::TauInterval;
 use super::aot_theorem1::Theorem1;
 use super::aot_theorem1_bounded::Theorem1Bounded;
+use super::joma_theorem5::Cooccurrence;
 use crate::error::{Error, Result};
 
 /// All claims, in the order in which the papers print them.
@@ -39,6 +40,8 @@ pub fn claims() -> Vec<Box<dyn Claim>> {
         Box::new(TauInterval::default()),
         Box::new(Eq35::default()),
         Box::new(MssaIsMhsa::default()),
+        Box::new(Cooccurrence::printed()),
+        Box::new(Cooccurrence::corrected()),
     ]
 }
 
