@@ -42,6 +42,7 @@ mod denoise_setting;
 mod denoise_small_argument;
 mod denoise_theorem3_1;
 mod denoise_theorem3_2;
+mod joma_theorem5;
 
 pub use crate::params::{self, Domain, Params, Schema, Spec};
 pub use outcome::{Outcome, Promise, Relation, Witness};

@@ -28,6 +28,7 @@ use super::denoise_prop4::{Prop4, Prop4Limit};
 use super::denoise_small_argument::{LemmaF1, PropF2, PropF2Coefficient};
 use super::denoise_theorem3_1::{Theorem31, Theorem31Finite};
 use super::denoise_theorem3_2::{Theorem32, Theorem32Rate};
+use super::joma_theorem5::Cooccurrence;
 use crate::error::{Error, Result};
 
 /// All claims, in the order in which the papers print them.
@@ -84,6 +85,8 @@ pub fn claims() -> Vec<Box<dyn Claim>> {
         Box::new(Jacobian::default()),
         Box::new(Condition::PRINTED),
         Box::new(Condition::CORRECTED),
+        Box::new(Cooccurrence::printed()),
+        Box::new(Cooccurrence::corrected()),
     ]
 }
 

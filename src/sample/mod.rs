@@ -3,6 +3,8 @@
 pub mod denoising;
 pub mod mixture;
 pub mod rare_event;
+pub mod tree;
 
 pub use mixture::{Bases, Draw, Mixture};
 pub use rare_event::RareBreaks;
+pub use tree::TreeDraw;

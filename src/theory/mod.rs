@@ -6,6 +6,7 @@ mod bracket;
 pub mod denoising;
 pub mod formulas;
 pub mod horizon;
+pub mod joma;
 pub mod lemma2;
 pub mod printed;
 mod quadrature;

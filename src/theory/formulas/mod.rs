@@ -2,6 +2,7 @@
 
 mod aot;
 mod denoise;
+mod joma;
 
 use crate::error::{Error, Result};
 use crate::params::{Params, Schema};
@@ -39,6 +40,7 @@ pub struct Evaluation {
 pub fn formulas() -> Vec<Formula> {
     let mut all = aot::formulas();
     all.extend(denoise::formulas());
+    all.extend(joma::formulas());
     all
 }
 

@@ -1,0 +1,149 @@
+//! Eq. (6) and Theorem 4: when the salient components of a nonlinear layer converge, and the others.
+//!
+//! The components of $\dot v = (\mu - v) \circ e^{v^2/2}$ from zero move independently: with
+//! $r = v/\mu$ and $\delta = 1 - r$,
+//!
+//! $$ F(r, \mu) := \int_0^r \frac{e^{-\mu^2x^2/2}}{1-x} dx = t \qquad (79). $$
+//!
+//! Splitting off the pole (u = 1 - x),
+//!
+//! $$ F = e^{-\mu^2/2} \ln\frac1\delta + \rho(\delta, \mu), \qquad
+//!    \rho = \int_\delta^1 \frac{e^{-\mu^2(1-u)^2/2} - e^{-\mu^2/2}}{u} du. $$
+//!
+//! The remainder ρ is what Eq. (88) bounds. The integrand is nowhere negative, so that ρ rises from 0
+//! to $\rho(0, \mu)$, whose largest value over μ is .86433, at μ = 1.8722; (88) prints
+//! $\sqrt{\pi/2} + 1 = 2.2533$ and Theorem 4 twice that for $|\lambda_{jk}|$, which is at most .86433
+//! too, as both remainders are nowhere negative. The text around (88) writes $e^{-\mu^2}$ for
+//! $e^{-\mu^2/2}$; with it the difference is not bounded.
+
+use crate::theory::quadrature::integrate;
+
+/// The largest remainder ρ over δ and μ, rounded up: the maximum of [`remainder`]`(0, mu)`.
+pub const LARGEST_REMAINDER: f64 = 0.864_326;
+
+/// $F(r, \mu)$ of (79): the time at which a component with target μ has come to the share r of it.
+///
+/// `r` in [0, 1).
+///
+/// ```
+/// use attnlab::theory::joma::convergence::time_to;
+/// assert!((time_to(0.5, 0.0) - 2.0_f64.ln()).abs() < 1e-15); // no attention: plain exponential decay
+/// // mpmath: quad(lambda x: exp(-2*x*x)/(1-x), [0, .9])
+/// assert!((time_to(0.9, 2.0) - 1.111_823_665_806_107_5).abs() < 1e-12);
+/// ```
+pub fn time_to(r: f64, mu: f64) -> f64 {
+    let gap = 1.0 - r;
+    // -ln(1 - r), exact for small r too.
+    -(-r).ln_1p() * (-0.5 * mu * mu).exp() + remainder(gap, mu)
+}
+
+/// $\rho(\delta, \mu) = F(1 - \delta, \mu) - e^{-\mu^2/2} \ln(1/\delta)$ of (88), for δ in [0, 1].
+pub fn remainder(gap: f64, mu: f64) -> f64 {
+    let square = mu * mu;
+    let floor = (-0.5 * square).exp();
+    let integrand = |u: f64| {
+        let exponent = square * u * (1.0 - 0.5 * u);
+        // Near the pole the difference would cancel; far from it, for large μ, `floor` underflows.
+        if exponent < 1.0 {
+            floor * exponent.exp_m1() / u
+        } else {
+            ((-0.5 * square * (1.0 - u).powi(2)).exp() - floor) / u
+        }
+    };
+    // The bump at u = 1 has width 1/μ.
+    let width = 0.25_f64.min(0.5 / mu.abs().max(1.0));
+    integrate(integrand, gap, 1.0, width, 1e-15)
+}
+
+/// $\ln(1/\delta(t))$: how far a component with target μ has converged at time t ≥ 0.
+///
+/// The root of $F = t$ in $\ell = \ln(1/\delta)$: F is concave in ℓ, with slope
+/// $e^{-\mu^2(1-\delta)^2/2}$, so that Newton's method climbs to it from below.
+///
+/// ```
+/// use attnlab::theory::joma::convergence::{log_inverse_gap, time_to};
+/// let l = log_inverse_gap(2.0, 6.0);
+/// assert!((time_to(1.0 - (-l).exp(), 2.0) - 6.0).abs() < 1e-9);
+/// ```
+pub fn log_inverse_gap(mu: f64, t: f64) -> f64 {
+    let growth = (0.5 * mu * mu).exp();
+    let mut l = t.max((t - remainder(0.0, mu)) * growth);
+    // Quadratic from the first steps on; each costs one quadrature.
+    for _ in 0..100 {
+        let gap = (-l).exp();
+        let excess = t - l / growth - remainder(gap, mu);
+        let step = excess * (0.5 * mu * mu * (1.0 - gap).powi(2)).exp();
+        l += step;
+        if step.abs() <= 1e-14 * l {
+            break;
+        }
+    }
+    l
+}
+
+/// $\Lambda(t)$ of (7): $\ln(1/\delta_j) / \ln(1/\delta_k) = e^{\mu_j^2/2 - \mu_k^2/2} (1 + \Lambda)$.
+///
+/// Exactly $(\rho_k - \rho_j) e^{\mu_k^2/2} / \ln(1/\delta_k)$.
+pub fn lambda(mu_j: f64, mu_k: f64, t: f64) -> f64 {
+    let (l_j, l_k) = (log_inverse_gap(mu_j, t), log_inverse_gap(mu_k, t));
+    l_j / l_k * (0.5 * (mu_k * mu_k - mu_j * mu_j)).exp() - 1.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// mp.dps = 30; mp.quad(lambda x: mp.exp(-mu**2*x*x/2)/(1-x), mp.linspace(0, r, 20))
+    #[test]
+    fn times_agree_with_mpmath() {
+        let known = [
+            (0.1, 1.0, 0.1051805302935878),
+            (0.5, 0.3, 0.69009151831480756),
+            (0.9, 2.0, 1.1118236658061075),
+            (0.99, 1.0, 3.3213590577106492),
+            (0.999, 3.0, 0.6931966360369622),
+            (0.999999, 2.0, 2.7282300282371968),
+            (0.5, 10.0, 0.13683272548517929),
+            (0.95, 6.0, 0.24478690515001717),
+        ];
+        for (r, mu, t) in known {
+            assert!(
+                (time_to(r, mu) / t - 1.0).abs() < 1e-12,
+                "{r} {mu}: {}",
+                time_to(r, mu)
+            );
+        }
+    }
+
+    /// mpmath.findroot of the derivative in mu; value at the root.
+    #[test]
+    fn the_largest_remainder() {
+        let at = |mu: f64| remainder(0.0, mu);
+        assert!((at(1.8722) - 0.864_325).abs() < 1e-5);
+        let most = (0..4000)
+            .map(|i| at(f64::from(i) * 2e-3))
+            .fold(0.0, f64::max);
+        assert!(
+            most <= LARGEST_REMAINDER && most > LARGEST_REMAINDER - 2e-6,
+            "{most}"
+        );
+    }
+
+    proptest! {
+        /// The root solves the equation, and lies where its bounds say.
+        #[test]
+        fn the_gap_at_a_time(mu in 0.0..6.0_f64, t in 1e-6..20.0_f64) {
+            let l = log_inverse_gap(mu, t);
+            let back = l * (-0.5 * mu * mu).exp() + remainder((-l).exp(), mu);
+            prop_assert!((back / t - 1.0).abs() < 1e-10, "{l} {back}");
+            prop_assert!(l >= t * (1.0 - 1e-12) && l <= t * (0.5 * mu * mu).exp() * (1.0 + 1e-12));
+        }
+
+        #[test]
+        fn remainders_are_between_zero_and_the_largest(gap in 0.0..1.0_f64, mu in 0.0..30.0_f64) {
+            let rest = remainder(gap, mu);
+            prop_assert!((0.0..=LARGEST_REMAINDER).contains(&rest), "{rest}");
+        }
+    }
+}
