@@ -152,6 +152,10 @@ fn draws_are_pinned() {
     let draw = |trial| TreeDraw::new(&lopsided(), &Streams::new(5, "tree", 0, trial));
     let bits = |d: &TreeDraw| d.values.iter().map(|y| u8::from(*y)).collect::<Vec<_>>();
     let seen: Vec<_> = (0..3).map(|t| (draw(t).class, bits(&draw(t)))).collect();
-    let pinned: Vec<(usize, Vec<u8>)> = vec![];
+    let pinned: Vec<(usize, Vec<u8>)> = vec![
+        (1, vec![1, 1, 1, 1, 1, 1]),
+        (1, vec![1, 1, 0, 1, 1, 1]),
+        (0, vec![1, 0, 1, 0, 0, 0]),
+    ];
     assert_eq!(seen, pinned);
 }
