@@ -67,7 +67,7 @@ pub fn memory(params: &Params) -> u64 {
         0 => p,
         c => c.min(p),
     };
-    let block = 8 * (BLOCK_SCORES as u64).max(n);
+    let block = (BLOCK_SCORES as u64).max(n).saturating_mul(8);
     8u64.saturating_mul(n)
         .saturating_mul(rows)
         .saturating_add(block)

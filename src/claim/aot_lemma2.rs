@@ -35,6 +35,11 @@ pub(super) trait Lemma2Event: Send + Sync {
     /// See [`Claim::mutants`].
     fn mutants(&self) -> Vec<Mutant>;
 
+    /// See [`Claim::memory`].
+    fn memory(&self, params: &Params) -> u64 {
+        memory(params)
+    }
+
     /// See [`Claim::discrepancy`].
     fn discrepancy(&self) -> Option<Discrepancy> {
         None
@@ -90,7 +95,7 @@ impl<E: Lemma2Event> Claim for E {
     }
 
     fn memory(&self, params: &Params) -> u64 {
-        memory(params)
+        Lemma2Event::memory(self, params)
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -108,7 +108,7 @@ impl Lemma2Event for Lengths {
         let (n, k, p) = (mixture.tokens(), mixture.clusters(), params.usize("dim"));
         let (scale, total) = match self.equation {
             Equation::Signal12 => (1.0, n),
-            Equation::Noise13 => (mixture.delta, n * (k - 1)),
+            Equation::Noise13 => (mixture.delta, n.saturating_mul(k - 1)),
         };
         let asked = match params.usize("columns") {
             0 => total,
@@ -139,6 +139,11 @@ impl Lemma2Event for Lengths {
                 "vectors" => asked,
             },
         })
+    }
+
+    /// Vectors are drawn one by one.
+    fn memory(&self, _params: &Params) -> u64 {
+        0
     }
 
     fn mutants(&self) -> Vec<Mutant> {
