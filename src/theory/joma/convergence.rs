@@ -62,8 +62,8 @@ pub fn remainder(gap: f64, mu: f64) -> f64 {
 ///
 /// ```
 /// use attnlab::theory::joma::convergence::{log_inverse_gap, time_to};
-/// let l = log_inverse_gap(2.0, 6.0);
-/// assert!((time_to(1.0 - (-l).exp(), 2.0) - 6.0).abs() < 1e-9);
+/// let l = log_inverse_gap(2.0, 2.0);
+/// assert!((time_to(1.0 - (-l).exp(), 2.0) - 2.0).abs() < 1e-9);
 /// ```
 pub fn log_inverse_gap(mu: f64, t: f64) -> f64 {
     let growth = (0.5 * mu * mu).exp();
