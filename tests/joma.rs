@@ -46,7 +46,7 @@ fn every_formula_by_name() {
         v.as_array()
             .unwrap()
             .iter()
-            .zip([2.0282128690656672, -0.64139009991400103, 0.0])
+            .zip([2.0282128690656673, -0.641390099914001, 0.0])
     {
         assert!((found.as_f64().unwrap() - exact).abs() < 1e-13, "{found}");
     }
