@@ -147,7 +147,10 @@ impl<T: Real> State<T> {
         for ((x, d), (m, v)) in x.iter_mut().zip(derivatives).zip(moments) {
             *m = b1 * *m + (one - b1) * *d;
             *v = b2 * *v + (one - b2) * *d * *d;
-            *x -= step * *m / (v.sqrt() / root + epsilon);
+            // By way of f64, which rounds to the same f32: `sqrt` itself has two meanings here
+            // under the feature `lapack`.
+            let size = T::of_f64(v.as_f64().sqrt());
+            *x -= step * *m / (size / root + epsilon);
         }
     }
 }

@@ -1,13 +1,11 @@
 //! One row: what a trial leaves behind.
 
 use super::Manifest;
+use super::SCHEMA;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
-
-/// Version of the layout of rows and manifests; a change that older readers misread raises it.
-pub const SCHEMA: u32 = 1;
 
 /// One finished trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
