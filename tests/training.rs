@@ -516,7 +516,7 @@ fn settings_in_tables_are_laid_over_one_by_one() {
         ),
         (
             "seeds = 1",
-            "seeds = 1 is not allowed: at least 2: the band is their spread",
+            "seeds = 1 is not allowed: at least 2: intervals come from their spread",
         ),
         (
             "sphere.dim = 16",

@@ -109,16 +109,8 @@ impl Experiment for CoherenceMap {
     }
 
     fn validate(&self) -> Result<()> {
-        if self.trials < 2 {
-            let allowed = "at least 2: intervals come from their spread";
-            return Err(Error::invalid("trials", self.trials, allowed));
-        }
-        if self.layers == 0 {
-            return Err(Error::invalid("layers", 0, "a whole number >= 1"));
-        }
-        if !(self.eta > 0.0 && self.eta.is_finite()) {
-            return Err(Error::invalid("eta", self.eta, "a finite number > 0"));
-        }
+        settings::spread("trials", self.trials)?;
+        settings::network(self.layers, self.eta)?;
         settings::positive("noise", &self.noise)?;
         settings::positive("coherence", &self.coherence)?;
         if let Some(i) = self.coherence.iter().position(|c| *c >= 1.0) {

@@ -89,10 +89,7 @@ impl Experiment for DenoiseGeneralisation {
     }
 
     fn validate(&self) -> Result<()> {
-        if self.seeds < 2 {
-            let allowed = "at least 2: the interval is over them";
-            return Err(Error::invalid("seeds", self.seeds, allowed));
-        }
+        settings::spread("seeds", self.seeds)?;
         if self.fresh == 0 {
             return Err(Error::invalid("fresh", 0, "at least one prompt"));
         }

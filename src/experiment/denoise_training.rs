@@ -103,10 +103,7 @@ impl Experiment for DenoiseTraining {
     }
 
     fn validate(&self) -> Result<()> {
-        if self.seeds < 2 {
-            let allowed = "at least 2: the band is their spread";
-            return Err(Error::invalid("seeds", self.seeds, allowed));
-        }
+        settings::spread("seeds", self.seeds)?;
         Form::parse(&self.form)?;
         for (name, list) in [("variants", &self.variants), ("tasks", &self.tasks)] {
             if list.is_empty() {

@@ -3,7 +3,7 @@
 
 use super::Experiment;
 use super::settings::{self, Described};
-use crate::error::{Error, Result};
+use crate::error::{Result, positive};
 use crate::figure::Figure;
 use crate::measure::horizon_of_mixture;
 use crate::params::Params;
@@ -76,13 +76,8 @@ impl Experiment for HorizonMap {
     }
 
     fn validate(&self) -> Result<()> {
-        if self.trials < 2 {
-            let allowed = "at least 2: intervals come from their spread";
-            return Err(Error::invalid("trials", self.trials, allowed));
-        }
-        if !(self.eta > 0.0 && self.eta.is_finite()) {
-            return Err(Error::invalid("eta", self.eta, "a finite number > 0"));
-        }
+        settings::spread("trials", self.trials)?;
+        positive("eta", self.eta)?;
         settings::positive("noise_length", &self.noise_length)?;
         settings::at_least("tokens", &self.tokens, 1)?;
         settings::at_least("clusters", &self.clusters, 1)?;

@@ -1,7 +1,7 @@
 //! From TOML to an experiment: defaults, quick sizes, the user's file, single settings.
 
 use super::Experiment;
-use crate::error::{Error, Result};
+use crate::error::{self, Error, Result};
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
@@ -191,6 +191,29 @@ pub(super) fn as_json<E: serde::Serialize>(
         // Settings are structs of numbers, words and lists: always an object.
         _ => serde_json::Map::new(),
     }
+}
+
+/// Refuses fewer than two repetitions.
+///
+/// # Errors
+/// Names the setting.
+pub(super) fn spread(name: &str, repetitions: u64) -> Result<()> {
+    if repetitions >= 2 {
+        return Ok(());
+    }
+    let allowed = "at least 2: intervals come from their spread";
+    Err(Error::invalid(name, repetitions, allowed))
+}
+
+/// Refuses an unrolled network without layers or with a step size that is not > 0.
+///
+/// # Errors
+/// Names the setting.
+pub(super) fn network(layers: usize, eta: f64) -> Result<()> {
+    if layers == 0 {
+        return Err(Error::invalid("layers", 0, "a whole number >= 1"));
+    }
+    error::positive("eta", eta)
 }
 
 /// Refuses an empty list and numbers that are not finite and > 0.

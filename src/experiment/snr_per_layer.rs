@@ -1,7 +1,7 @@
 //! SNR per layer: AoT Figure 4, with the theorem's line and where it is left.
 
 use super::Experiment;
-use super::settings::Described;
+use super::settings::{self, Described};
 use crate::attention::{Mssa, Phi};
 use crate::error::{Error, Result};
 use crate::figure::Figure;
@@ -100,28 +100,17 @@ impl Experiment for SnrPerLayer {
     }
 
     fn settings(&self) -> Map<String, Value> {
-        super::settings::as_json(self)
+        settings::as_json(self)
     }
 
     fn validate(&self) -> Result<()> {
-        if self.trials < 2 {
-            return Err(Error::invalid(
-                "trials",
-                self.trials,
-                "at least 2: the band is their spread",
-            ));
-        }
-        if self.layers == 0 {
-            return Err(Error::invalid("layers", 0, "a whole number >= 1"));
-        }
-        if !(self.eta > 0.0 && self.eta.is_finite()) {
-            return Err(Error::invalid("eta", self.eta, "a finite number > 0"));
-        }
+        settings::spread("trials", self.trials)?;
+        settings::network(self.layers, self.eta)?;
         for phi in self.phi.iter().map(String::as_str).chain([THEOREM]) {
             Phi::parse(phi, self.tau)?;
         }
-        super::settings::positive("noise", &self.noise)?;
-        super::settings::positive("figure4_delta", &self.figure4_delta)?;
+        settings::positive("noise", &self.noise)?;
+        settings::positive("figure4_delta", &self.figure4_delta)?;
         if !self.noise.contains(&self.phi_noise) {
             let allowed = format!("one of noise = {:?}", self.noise);
             return Err(Error::invalid("phi_noise", self.phi_noise, allowed));

@@ -3,7 +3,7 @@
 use super::Experiment;
 use super::settings::{self, Described};
 use super::snr_per_layer::noise_unit;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, positive};
 use crate::figure::Figure;
 use crate::measure::horizon_of_mixture;
 use crate::params::Params;
@@ -53,13 +53,8 @@ impl Experiment for Theorem1Horizon {
     }
 
     fn validate(&self) -> Result<()> {
-        if self.trials < 2 {
-            let allowed = "at least 2: the bars are their spread";
-            return Err(Error::invalid("trials", self.trials, allowed));
-        }
-        if !(self.eta > 0.0 && self.eta.is_finite()) {
-            return Err(Error::invalid("eta", self.eta, "a finite number > 0"));
-        }
+        settings::spread("trials", self.trials)?;
+        positive("eta", self.eta)?;
         if self.tokens.is_empty() {
             return Err(Error::invalid(
                 "tokens",

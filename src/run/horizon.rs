@@ -2,7 +2,7 @@
 
 use super::Progress;
 use crate::attention::horizon::{BreakKind, BrokenColumns};
-use crate::error::{Error, Result};
+use crate::error::{Result, positive};
 use crate::measure::{horizon_of_mixture, horizon_ticks, weight_in_draw};
 use crate::rng::Streams;
 use crate::sample::Mixture;
@@ -98,9 +98,7 @@ pub fn horizon(
     seed: u64,
     progress: &dyn Progress,
 ) -> Result<HorizonReport> {
-    if !(eta > 0.0 && eta.is_finite()) {
-        return Err(Error::invalid("eta", eta, "a finite number > 0"));
-    }
+    positive("eta", eta)?;
     let started = Instant::now();
     let streams = Streams::new(seed, "aot.horizon", 0, 0);
     progress.start("horizon", horizon_ticks(mixture));
