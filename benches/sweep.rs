@@ -1,7 +1,7 @@
 //! What the runner of a sweep costs beside the trials themselves, in one run:
 //!
 //! ```text
-//! cargo bench --bench sweep                  # 12 cells x 10 trials, N <= 1000, p <= 256, 7 rounds
+//! cargo bench --bench sweep                  # 12 cells x 10 trials, N <= 1000, p <= 256, 25 rounds
 //! cargo bench --bench sweep -- --quick       # a small size, seconds: does it still run?
 //! cargo bench --bench sweep -- --cpu-time    # processor time of the contenders on one thread
 //! ```
@@ -45,7 +45,11 @@ dim = [64]
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let has = |name: &str| arguments.iter().any(|a| a == name);
-    let (text, rounds) = if has("--quick") { (QUICK, 2) } else { (MAP, 7) };
+    let (text, rounds) = if has("--quick") {
+        (QUICK, 2)
+    } else {
+        (MAP, 25)
+    };
     let sweep = Sweep::parse(text, Path::new("bench")).expect("the sweep above is valid");
     let plan = Plan::of_sweep(&sweep).expect("the sweep above can be run");
     let claim = registry::find("aot.theorem1_bounded").expect("a registered claim");

@@ -1,5 +1,7 @@
 //! The experiments of in-context denoising, at small sizes: what their rows say, and that they draw.
 
+mod common;
+
 use attnlab::experiment::{self, Experiment, RunOptions};
 use attnlab::figure;
 use attnlab::run::{Row, Silent};
@@ -105,4 +107,82 @@ fn the_minimum_of_figure_6_is_displaced_at_finite_context_only() {
         &set.replace("points = 12", "points = 14"),
     );
     assert!(other.figures(&rows).is_err());
+}
+
+/// What a user types: exit status 2, one line that names the wrong value, no panic.
+#[test]
+fn bad_settings_exit_2() {
+    let refused = |args: &[&str], start: &str| {
+        let output = common::attnlab(args).output().unwrap();
+        let message = String::from_utf8_lossy(&output.stderr).to_string();
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {message}");
+        assert!(
+            message.starts_with(&format!("error: {start}")),
+            "{args:?}: {message}"
+        );
+    };
+    let check = |id, set, start: &str| refused(&["check", id, "--set", set], start);
+    check("denoise.theorem3_1", "L=0", "L = 0 is not allowed");
+    check("denoise.theorem3_1", "d=16", "d = 16 is not allowed");
+    check(
+        "denoise.theorem3_2",
+        "sigma_z2=0",
+        "sigma_z2 = 0 is not allowed",
+    );
+    check(
+        "denoise.prop2_loss",
+        "sigma0_2=-1",
+        "sigma0_2 = -1 is not allowed",
+    );
+    check(
+        "denoise.clusters",
+        "weights=[0.5,0.4,0.2]",
+        "sum of weights = 1.1",
+    );
+    check(
+        "denoise.clusters",
+        "variances=[0.1,0.2]",
+        "variances has shape 2",
+    );
+    check("denoise.prop3_bessel", "sigma_z2=1e-9", "sigma_z2 = ");
+    check("denoise.prop4", "R=NaN", "R = ");
+    check("denoise.prop2_mean", "n=1000000", "one trial needs");
+    check("denoise.one_step_wins", "against=nothing", "against = ");
+    check("denoise.a25", "L=1", "L = 1 is not allowed");
+    check("denoise.a23_corrected", "sigma_z2=1e-9", "sigma_z2 = ");
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run").display().to_string();
+    let run = |id, set, start: &str| refused(&["run", id, "--set", set, "--out", &out], start);
+    run("denoise_landscape", "task=square", "unknown task 'square'");
+    run(
+        "denoise_landscape",
+        "noise=[0.1,-1.0]",
+        "noise[1] = -1 is not allowed",
+    );
+    run(
+        "denoise_landscape",
+        "context=0",
+        "context = 0 is not allowed",
+    );
+    run("denoise_landscape", "alpha=0", "alpha = 0 is not allowed");
+    run(
+        "denoise_alpha_beta",
+        "sphere_dim=16",
+        "d = 16 is not allowed",
+    );
+    run(
+        "denoise_alpha_beta",
+        "contexts=[]",
+        "contexts = [] is not allowed",
+    );
+    run(
+        "denoise_alpha_beta",
+        "noise=0.0",
+        "noise = 0 is not allowed",
+    );
+    run(
+        "denoise_alpha_beta",
+        "beta_range=[1.0,0.0]",
+        "beta_range = [1, 0] is not allowed",
+    );
 }

@@ -32,7 +32,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("figure", &["params", "stats", "theory", "run", "measure"]),
     // Experiments compute rows and describe their figures; figures know nothing of them.
     ("experiment", &BELOW_EXPERIMENT),
-    // Claims and experiments over axes.
+    // Claims and experiments over axes, and the maps that come of them.
     (
         "sweep",
         &[
@@ -42,6 +42,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "claim",
             "format",
             "run",
+            "figure",
             "experiment",
         ],
     ),

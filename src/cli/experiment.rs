@@ -4,14 +4,15 @@
 use super::bar::Bar;
 use super::input::{self, Parameters};
 use super::out::{Out, note};
-use super::{Status, finish, start_threads, sweep, usage};
+use super::{Status, finish, start_threads, usage};
+use crate::claim;
 use crate::error::{Error, Result};
 use crate::experiment::{self, Entry, Experiment, RunOptions, registry};
 use crate::figure::{self, Figure};
 use crate::report::{Origin, Picture, quoted};
 use crate::run::Row;
 use crate::run::store::{self, Shard};
-use crate::sweep::{Part, Plan};
+use crate::sweep::{self, Part, Plan};
 use clap::{CommandFactory, FromArgMatches, Parser};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -75,13 +76,14 @@ pub struct RunArgs {
 const FIGURE_EXAMPLES: &str = "\
 Examples:
   attnlab figure snr_per_layer --rows runs/snr_per_layer
-  attnlab figure snr_per_layer --rows runs/snr_per_layer --out plots";
+  attnlab figure snr_per_layer --rows runs/snr_per_layer --out plots
+  attnlab figure aot.theorem1_bounded --rows runs/map      the map of a sweep over a claim";
 
-/// Draw the figures of an experiment again from its stored rows
+/// Draw the figures of an experiment, or of a sweep over a claim, again from stored rows
 #[derive(clap::Args, Debug)]
 #[command(after_help = FIGURE_EXAMPLES)]
 pub struct FigureArgs {
-    /// The experiment whose rows the folder holds
+    /// The experiment, or the claim, whose rows the folder holds
     #[arg(value_name = "EXPERIMENT")]
     id: String,
     /// Folder with its rows
@@ -164,7 +166,7 @@ fn execute(entry: &Entry, options: &Options, out: &mut Out) -> Result<Status> {
     }
     noted(entry, &*experiment, options.seed, found.computed, &folder)?;
     if !options.shard.is_whole() {
-        sweep::shard_done(options.shard, found.rows.len(), &folder);
+        super::sweep::shard_done(options.shard, found.rows.len(), &folder);
         return Ok(Status::Expected);
     }
     draw(&*experiment, &found.rows, &folder, out)?;
@@ -195,12 +197,8 @@ pub(super) fn pictures(
     let mut origins = Origin::read(folder)?;
     let (seed, build) = rows.first().map_or((0, ""), |row| (row.seed, &row.build));
     if origins.is_empty() {
-        // Rows that were merged or come from elsewhere: the command is known, the machine is not.
-        origins.push(Origin {
-            command: command(registry::find(experiment.id())?, experiment, seed)?,
-            version: build.to_string(),
-            machine: "a machine that was not noted".into(),
-        });
+        let command = command(registry::find(experiment.id())?, experiment, seed)?;
+        origins.push(Origin::unknown(command, build));
     }
     let picture = |figure| Picture {
         figure,
@@ -242,19 +240,28 @@ fn command(entry: &Entry, experiment: &dyn Experiment, seed: u64) -> Result<Stri
 
 /// Runs `attnlab figure`.
 pub fn figure(args: &FigureArgs, out: &mut Out) -> Result<Status> {
-    let entry = registry::find(&args.id)?;
     let plan = Plan::of_folder(&args.rows)?;
-    if plan.manifest.id != entry.id {
+    let id = &args.id;
+    if plan.manifest.id != *id {
+        // A name that there is not is the likelier slip.
+        registry::find(id)
+            .map(|_| ())
+            .or_else(|e| match claim::registry::find(id) {
+                Ok(_) => Ok(()),
+                Err(_) => Err(e),
+            })?;
         let found = &plan.manifest.id;
         return Err(Error::Content {
             path: args.rows.clone(),
-            problem: format!("it holds rows of {found}, not of {}", entry.id),
+            problem: format!("it holds rows of {found}, not of {id}"),
         });
     }
     let found = store::read(&args.rows)?;
     for dropped in &found.dropped {
         note(&format!("warning: {dropped}"));
     }
+    let maps = sweep::figures(&plan, &sweep::summarise(&plan, &found.rows)?)?;
+    list(&figure::write_all(&maps, &args.out)?, out)?;
     for part in plan.parts(&found.rows) {
         list(&figure::write_all(&figures_of(&part)?, &args.out)?, out)?;
     }
@@ -279,7 +286,7 @@ fn draw(experiment: &dyn Experiment, rows: &[Row], folder: &Path, out: &mut Out)
     list(&figure::write_all(&experiment.figures(rows)?, folder)?, out)
 }
 
-fn list(written: &[PathBuf], out: &mut Out) -> Result<()> {
+pub(super) fn list(written: &[PathBuf], out: &mut Out) -> Result<()> {
     written
         .iter()
         .try_for_each(|path| out.line(&path.display().to_string()))

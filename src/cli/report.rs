@@ -4,9 +4,10 @@ use super::Status;
 use super::experiment::{figures_of, pictures};
 use super::out::{Out, note};
 use crate::error::{Error, Result};
-use crate::report::{self, Checked, Found, MutantResult, Picture, Report};
+use crate::report::{self, Checked, Found, MutantResult, Origin, Picture, Report};
+use crate::run::Row;
 use crate::run::store::{self, Manifest};
-use crate::sweep::Plan;
+use crate::sweep::{self, Plan};
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
@@ -106,20 +107,43 @@ impl Contents {
         for dropped in &found.dropped {
             note(&format!("warning: {dropped}"));
         }
-        let parts = plan.parts(&found.rows);
-        if parts.is_empty() {
-            let what = &manifest.id;
-            let where_ = folder.display();
-            note(&format!(
-                "note: {where_}: a sweep over {what} has its table in summary.csv"
-            ));
+        if plan.claim().is_some() {
+            return self.map(folder, &plan, &found.rows);
         }
-        for part in parts {
+        for part in plan.parts(&found.rows) {
             let (experiment, rows) = (part.experiment, &part.rows);
             let figures = figures_of(&part)?;
             self.pictures
                 .extend(pictures(figures, experiment, rows, folder)?);
         }
+        Ok(())
+    }
+
+    /// The maps of a sweep over a claim; its cells are too many for the table of verdicts.
+    fn map(&mut self, folder: &Path, plan: &Plan, rows: &[Row]) -> Result<()> {
+        let figures = sweep::figures(plan, &sweep::summarise(plan, rows)?)?;
+        if figures.is_empty() {
+            let (what, where_) = (&plan.manifest.id, folder.display());
+            note(&format!(
+                "note: {where_}: a sweep over {what} without a numeric axis has no map; its table is cells.csv"
+            ));
+        }
+        let mut origins = Origin::read(folder)?;
+        if origins.is_empty() {
+            origins.push(Origin::unknown(
+                format!(
+                    "attnlab sweep FILE --out {}",
+                    report::quoted(&folder.display().to_string())
+                ),
+                &plan.manifest.build,
+            ));
+        }
+        let picture = |figure| Picture {
+            figure,
+            seed: plan.manifest.seed,
+            origins: origins.clone(),
+        };
+        self.pictures.extend(figures.into_iter().map(picture));
         Ok(())
     }
 

@@ -5,6 +5,7 @@ use super::bar::Bar;
 use super::input;
 use super::out::{Out, note};
 use crate::error::Result;
+use crate::report::{Origin, quoted};
 use crate::run::grid::{GridOptions, RunReport};
 use crate::run::memory;
 use crate::run::store::Shard;
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 const EXAMPLES: &str = "\
 Examples:
   attnlab sweep --print-schema > map.toml      a sweep file with every key, to be changed
-  attnlab sweep map.toml                       rows and cells.csv in runs/map
+  attnlab sweep map.toml                       rows, cells.csv and a map in runs/map
   attnlab sweep map.toml --out runs/map --shard 0/4        the first of four parts ...
   attnlab merge runs/map --out runs/map-all                ... and all of them together
   attnlab export runs/map-all --format csv     every trial as a table
@@ -70,6 +71,10 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
     };
     let report = plan.with_grid(|grid| grid.run(&folder, options, &Bar::of_rows()))?;
     tell(&report);
+    if report.computed > 0 {
+        let words = [file, &folder].map(|path| quoted(&path.display().to_string()));
+        Origin::here(format!("attnlab sweep {} --out {}", words[0], words[1])).note(&folder)?;
+    }
     if args.shard.is_whole() {
         finish(&plan, &report, &folder, out)?;
     } else {
@@ -86,6 +91,8 @@ pub fn finish(plan: &Plan, report: &RunReport, folder: &Path, out: &mut Out) -> 
     if !cells.is_empty() {
         out.line(&folder.join("cells.jsonl").display().to_string())?;
         out.line(&folder.join("cells.csv").display().to_string())?;
+        let maps = sweep::figures(plan, &cells)?;
+        super::experiment::list(&crate::figure::write_all(&maps, folder)?, out)?;
         out.line(&tally(&cells))?;
     }
     Ok(())

@@ -10,6 +10,7 @@ pub struct Ruler {
     scale: Scale,
     low: f64,
     high: f64,
+    reversed: bool,
     /// Values and labels of the numbered ticks.
     pub major: Vec<(f64, String)>,
     /// Values of the small ticks.
@@ -20,6 +21,9 @@ pub struct Ruler {
 const PADDING: f64 = 0.04;
 /// Numbered ticks that an axis of the house's size carries without crowding.
 const MOST_TICKS: f64 = 8.0;
+/// Least distance of two given numbers, relative to the axis: one line of numbers on the shortest axis
+/// of the house, a third of a page wide.
+const LEAST_GAP: f64 = 0.07;
 
 impl Ruler {
     /// Settles `axis` over the data.
@@ -37,31 +41,58 @@ impl Ruler {
             let label = text::plain(&axis.label);
             return Err(Error::invalid(label, format!("[{low}, {high}]"), allowed));
         }
-        let (major, minor) = if !axis.ticks.is_empty() {
-            let shown = |(v, _): &&(f64, String)| (low..=high).contains(v);
-            (axis.ticks.iter().filter(shown).cloned().collect(), vec![])
+        let mut ruler = Ruler {
+            scale: axis.scale,
+            low,
+            high,
+            reversed: axis.reversed,
+            major: vec![],
+            minor: vec![],
+        };
+        (ruler.major, ruler.minor) = if !axis.ticks.is_empty() {
+            ruler.thinned(&axis.ticks)
         } else if log {
             log_ticks(low, high)
         } else {
             linear_ticks(low, high, axis.whole)
         };
-        Ok(Ruler {
-            scale: axis.scale,
-            low,
-            high,
-            major,
-            minor,
-        })
+        Ok(ruler)
     }
 
-    /// Where `value` lies: 0 at the low end, 1 at the high end. Not finite for a value that has no
+    /// Of given ticks, ascending, those that keep a distance to the one before are numbered, and the
+    /// last; the others are small.
+    fn thinned(&self, ticks: &[(f64, String)]) -> (Vec<(f64, String)>, Vec<f64>) {
+        let shown = ticks
+            .iter()
+            .filter(|(v, _)| (self.low..=self.high).contains(v));
+        let (mut major, mut minor): (Vec<(f64, String)>, _) = (vec![], vec![]);
+        let apart = |a: f64, b: f64| (self.place(a) - self.place(b)).abs() >= LEAST_GAP;
+        let last = shown.clone().next_back().map(|(v, _)| *v);
+        for (v, label) in shown {
+            let is_last = Some(*v) == last;
+            match major.last() {
+                Some((before, _)) if !apart(*v, *before) && !is_last => minor.push(*v),
+                // The ends tell most: the one before gives way, unless it is the first.
+                Some((before, _)) if !apart(*v, *before) && major.len() > 1 => {
+                    minor.push(*before);
+                    major.pop();
+                    major.push((*v, label.clone()));
+                }
+                _ => major.push((*v, label.clone())),
+            }
+        }
+        (major, minor)
+    }
+
+    /// Where `value` lies: 0 at the low end, 1 at the high end, or the other way round. Not finite for a value that has no
     /// place on the axis.
     pub fn place(&self, value: f64) -> f64 {
         let (v, low, high) = match self.scale {
             Scale::Linear => (value, self.low, self.high),
             Scale::Log => (value.ln(), self.low.ln(), self.high.ln()),
         };
-        (v - low) / (high - low)
+        let share = (v - low) / (high - low);
+        if self.reversed { 1.0 - share } else { share }
     }
 }
 
@@ -226,10 +257,20 @@ mod tests {
     }
 
     #[test]
+    fn given_ticks_do_not_run_into_each_other() {
+        let axis = Axis::linear("x").ticks_at(&[0.0, 0.02, 0.5, 0.97, 1.0]);
+        assert_eq!(labels(axis, &[0.0, 1.0]), ["0", "0.5", "1"]);
+        let two = Axis::linear("x").ticks_at(&[0.0, 0.02]);
+        assert_eq!(labels(two, &[0.0, 1.0]), ["0", "0.02"]);
+    }
+
+    #[test]
     fn places_run_from_0_to_1() {
         let ruler = Ruler::new(&Axis::log("y").from_to(1.0, 100.0), std::iter::empty()).unwrap();
         assert!((ruler.place(10.0) - 0.5).abs() < 1e-15);
         assert!(!ruler.place(0.0).is_finite() && ruler.place(-1.0).is_nan());
+        let down = Ruler::new(&Axis::linear("row").downwards(), [1.0, 3.0].into_iter()).unwrap();
+        assert!(down.place(1.0) > down.place(3.0));
     }
 
     #[test]

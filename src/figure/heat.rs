@@ -37,10 +37,13 @@ pub fn map<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, heat: &He
             let Some(colour) = colour(bar, heat.palette, cell.value) else {
                 continue;
             };
-            let corner = (xs[0], (ys[1] - OVERLAP).max(top));
-            canvas.rectangle(corner, ((xs[1] + OVERLAP).min(right), ys[0]), colour)?;
+            // Either axis may be reversed.
+            let (x0, x1) = (xs[0].min(xs[1]), xs[0].max(xs[1]));
+            let (y0, y1) = (ys[0].min(ys[1]), ys[0].max(ys[1]));
+            let corner = (x0, (y0 - OVERLAP).max(top));
+            canvas.rectangle(corner, ((x1 + OVERLAP).min(right), y1), colour)?;
             if cell.hatched {
-                hatched.push(((xs[0], ys[1]), (xs[1], ys[0]), colour));
+                hatched.push(((x0, y0), (x1, y1), colour));
             }
         }
     }

@@ -63,6 +63,8 @@ pub struct Axis {
     /// Numbered ticks and their labels, for values that have names or are few; chosen by the house
     /// where empty.
     pub ticks: Vec<(f64, String)>,
+    /// Whether it runs from the high end to the low one: the rows of a matrix.
+    pub reversed: bool,
 }
 
 impl Axis {
@@ -92,13 +94,20 @@ impl Axis {
         }
     }
 
+    /// The same from the high end to the low one.
+    pub fn downwards(mut self) -> Self {
+        self.reversed = true;
+        self
+    }
+
     /// The same with given ends.
     pub fn from_to(mut self, low: f64, high: f64) -> Self {
         self.range = Some((low, high));
         self
     }
 
-    /// The same with numbered ticks at these values alone, written as they are.
+    /// The same with numbered ticks at these ascending values alone, written as they are; where they
+    /// are too close, some are small ticks.
     pub fn ticks_at(mut self, values: &[f64]) -> Self {
         self.ticks = values.iter().map(|v| (*v, v.to_string())).collect();
         self

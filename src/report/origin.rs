@@ -30,6 +30,15 @@ impl Origin {
         }
     }
 
+    /// That of rows which were merged or come from elsewhere: the command is known, the machine is not.
+    pub fn unknown(command: String, build: &str) -> Self {
+        Origin {
+            command,
+            version: build.to_string(),
+            machine: "a machine that was not noted".into(),
+        }
+    }
+
     /// Those that `folder` names, each once; none where nothing was noted.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 mod binomial;
 mod mean;
+mod median;
 mod multiplicity;
 mod quantile;
 mod rate;
@@ -9,6 +10,7 @@ mod sequence;
 
 pub use binomial::{MAX_TRIALS, binomial, binomial_cdf, trials_for_lower_bound};
 pub use mean::{mean, t_quantile, t_tail};
+pub use median::median;
 pub use multiplicity::holm;
 pub use quantile::{quantile, quantile_interval};
 pub use rate::{PowerLaw, log_log_slope, log_log_slope_of_means};

@@ -214,7 +214,7 @@ fn matrices(variant: &str, attention: Attention, cells: &[&[Row]]) -> Result<Fig
         title: format!("The trained weights of {name} attention"),
         caption: format!(
             "Entries of the trained matrices of the first seed, {name} attention, settings of \
-             {}. Near multiples of the identity; row 1 is at the bottom. Colours run from minus to plus \
+             {}. Near multiples of the identity. Colours run from minus to plus \
              the largest entry.",
             whose(variant)
         ),
@@ -234,7 +234,7 @@ fn matrix(entries: &[f64], title: String) -> Panel {
     Panel {
         title,
         x: Axis::linear("column").ticks_at(&ticks),
-        y: Axis::linear("row").ticks_at(&ticks),
+        y: Axis::linear("row").ticks_at(&ticks).downwards(),
         heat: Some(Heat {
             palette: Palette::Diverging(0.0),
             ..Heat::over(&indices, &indices, bar, |column, row| {
