@@ -43,6 +43,13 @@ mod denoise_small_argument;
 mod denoise_theorem3_1;
 mod denoise_theorem3_2;
 mod joma_theorem5;
+mod lsa_invariant;
+mod lsa_limit;
+mod lsa_local_minimum;
+mod lsa_pl;
+mod lsa_population_loss;
+mod lsa_risk;
+mod lsa_setting;
 
 pub use crate::params::{self, Domain, Params, Schema, Spec};
 pub use outcome::{Outcome, Promise, Relation, Witness};
