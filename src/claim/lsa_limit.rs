@@ -45,9 +45,8 @@ impl Gamma {
     }
 }
 
-/// Where the flow from `start` (principal axes) is when the Polyak-Łojasiewicz inequality says that
-/// L - min L has fallen by this factor.
-const FALL: f64 = 1e-20;
+/// Lifetimes of its slowest mode after which a flow has converged to rounding, e⁻⁴⁰ = 4e-18.
+const LIFETIMES: f64 = 40.0;
 
 /// Runs the flow until it must have converged; the weights at the end, in principal axes, and the
 /// number of steps.
@@ -55,15 +54,7 @@ pub(super) fn limit_of_flow(training: &Training, start: &Weights) -> Result<(Wei
     let flow = Reduced::new(training, start).ok_or_else(|| {
         Error::Numerical("the reduced flow needs initial weights with v = c = 0".into())
     })?;
-    // Where the start is no better than predicting 0 nothing is proved: a start at the limit's
-    // own scale then tells the time.
-    let rate = training.pl_constant(start);
-    let rate = rate.or_else(|| training.pl_constant(&training.limit(0.0)));
-    let Some(rate) = rate else {
-        let message = "the flow of this covariance has no rate to measure its time by";
-        return Err(Error::Numerical(message.into()));
-    };
-    let until = -FALL.ln() / rate;
+    let until = LIFETIMES * training.lifetime();
     let path = Flow::new(Method::Bdf).run(&flow, &flow.start(), &[until])?;
     Ok((flow.weights(path.end()), path.steps))
 }

@@ -107,8 +107,8 @@ enum Form {
     /// The derived constant.
     #[default]
     Derived,
-    /// The constant that holds near the limit.
-    AtLimit,
+    /// With the largest eigenvalues at the limit in place of the smallest.
+    Largest,
     /// The square root of the loss gap.
     Root,
 }
@@ -157,11 +157,10 @@ impl Claim for Pl {
                 witness: witness! { "why" => "the start is no better than predicting 0" },
             });
         };
-        let at_limit = training.pl_constant(&training.limit(start.conserved()));
         let first = training.excess(&start);
         let (c, power) = match self.form {
             Form::Derived => (derived, 1.0),
-            Form::AtLimit => (at_limit.unwrap_or(f64::INFINITY), 1.0),
+            Form::Largest => (largest(&training, &start), 1.0),
             Form::Root => (derived, 0.5),
         };
         let (mut least, mut at) = (f64::INFINITY, 0.0);
@@ -173,8 +172,9 @@ impl Claim for Pl {
                 (least, at) = (ratio, gap);
             }
         };
+        let done = |x: &[f64]| training.excess(&flow.weights(x)) / first - ROUNDING;
         let watch = Watch {
-            event: None,
+            event: Some(&done),
             step: Some(&mut look),
         };
         let until = -ROUNDING.ln() / derived;
@@ -214,4 +214,13 @@ impl Claim for Pl {
             ),
         ]
     }
+}
+
+/// 2u²λ_max(λγ)_max at the limit of the flow.
+fn largest(training: &Training, start: &Weights) -> f64 {
+    let most = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
+    let lambda = training.covariance().values();
+    let products = most(&mut lambda.iter().zip(training.gamma()).map(|(l, g)| l * g));
+    let u = training.limit(start.conserved()).u;
+    2.0 * u * u * most(&mut lambda.iter().copied()) * products
 }

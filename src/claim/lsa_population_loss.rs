@@ -42,7 +42,7 @@ impl Claim for PopulationLoss {
     }
 
     fn schema(&self) -> Schema {
-        let mut schema = training_schema(3, 3.0, 6);
+        let mut schema = training_schema(3, 3.0, 3);
         schema.push(scale_spec(0.4));
         schema.push(Spec::new(
             "noise_var",
@@ -53,7 +53,7 @@ impl Claim for PopulationLoss {
         schema.push(Spec::new(
             "prompts",
             Domain::Whole(1, 100_000_000),
-            5000,
+            10_000,
             "prompts in a trial",
         ));
         schema

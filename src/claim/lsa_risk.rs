@@ -118,6 +118,8 @@ impl Trial {
 #[derive(Clone, Copy, Debug)]
 pub struct RiskFormula {
     form: Form,
+    /// Whether it is a variant of the printed statement, not of the corrected one.
+    printed: bool,
 }
 
 /// Which formula is claimed for the excess risk.
@@ -141,10 +143,12 @@ impl RiskFormula {
     /// As printed.
     pub const PRINTED: RiskFormula = RiskFormula {
         form: Form::Printed,
+        printed: true,
     };
     /// Corrected.
     pub const CORRECTED: RiskFormula = RiskFormula {
         form: Form::Corrected,
+        printed: false,
     };
 
     fn excess(&self, trial: &Trial, m: usize) -> f64 {
@@ -184,7 +188,7 @@ impl RiskFormula {
 
 impl Claim for RiskFormula {
     fn card(&self) -> Card {
-        let printed = self.form == Form::Printed;
+        let printed = self.printed;
         Card {
             id: if printed { "lsa.risk_printed" } else { "lsa.risk" },
             paper: Paper::Notes,
@@ -235,7 +239,7 @@ impl Claim for RiskFormula {
         vec![Hypothesis::new(
             "no shift",
             "x ~ N(0, Λ) at test time as in training (scale = 1)",
-            -off,
+            0.0 - off,
         )]
     }
 
@@ -260,7 +264,7 @@ impl Claim for RiskFormula {
     }
 
     fn discrepancy(&self) -> Option<Discrepancy> {
-        (self.form == Form::Printed).then_some(Discrepancy {
+        self.printed.then_some(Discrepancy {
             printed: "$\\Lambda^{-2}\\Lambda$ stands in all four places, perhaps copied from handwriting: \
                       the trained layer applies $\\Gamma_N^{-1}$, not $\\Lambda^{-1}$, and the three norms \
                       of the 1/N² term carry different powers of Λ.",
@@ -278,12 +282,12 @@ impl Claim for RiskFormula {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let variant = |name, says, form| Mutant::new(name, says, RiskFormula { form });
+        let variant = |name, says, form| Mutant::new(name, says, RiskFormula { form, ..*self });
         let mut all = vec![
             variant("no-variance", "without the 1/M term", Form::NoVariance),
             variant("no-bias", "without the 1/N² terms", Form::NoBias),
         ];
-        if self.form != Form::Printed {
+        if !self.printed {
             all.extend([
                 variant("second-moment", "Σ = E y²xxᵀ", Form::SecondMoment),
                 variant("printed", "with Λ⁻²Λ", Form::Printed),
@@ -341,7 +345,11 @@ impl Claim for Shift {
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        RiskFormula { form: self.form }.trial(params, streams)
+        RiskFormula {
+            form: self.form,
+            printed: false,
+        }
+        .trial(params, streams)
     }
 
     fn promise(&self, params: &Params) -> Promise {

@@ -50,6 +50,7 @@ mod lsa_pl;
 mod lsa_population_loss;
 mod lsa_risk;
 mod lsa_setting;
+mod notes_attention;
 
 pub use crate::params::{self, Domain, Params, Schema, Spec};
 pub use outcome::{Outcome, Promise, Relation, Witness};

@@ -35,6 +35,7 @@ use super::lsa_local_minimum::LocalMinimum;
 use super::lsa_pl::{Pl, PlPrinted};
 use super::lsa_population_loss::PopulationLoss;
 use super::lsa_risk::{Rate, RiskFormula, Shift};
+use super::notes_attention::{AttentionColumns, AttentionCost};
 use crate::error::{Error, Result};
 
 /// All claims, in the order in which the papers print them.
@@ -93,6 +94,9 @@ pub fn claims() -> Vec<Box<dyn Claim>> {
         Box::new(Condition::CORRECTED),
         Box::new(Cooccurrence::printed()),
         Box::new(Cooccurrence::corrected()),
+        Box::new(AttentionColumns::default()),
+        Box::new(AttentionCost::PRINTED),
+        Box::new(AttentionCost::EXACT),
         Box::new(PopulationLoss::default()),
         Box::new(Limit::default()),
         Box::new(LocalMinimum::default()),

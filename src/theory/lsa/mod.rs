@@ -202,6 +202,15 @@ impl Training {
         Some(2.0 * u2 * lambda * products.fold(f64::INFINITY, least))
     }
 
+    /// The lifetime of the slowest mode of the flow from the theorem's initial weights. Mode i of B
+    /// falls towards its limit at the rate $u^2\lambda_i^2\gamma_i$, and $u^2$ is about $1/\gamma_1$ or more once the
+    /// first mode is learned ($uB_{11} = 1/\gamma_1$ with $u^2 \approx \|B\|_F^2$).
+    pub fn lifetime(&self) -> f64 {
+        let modes = self.covariance.values().iter().zip(&self.gamma);
+        let slowest = modes.map(|(l, g)| l * l * g).fold(f64::INFINITY, f64::min);
+        self.gamma.iter().copied().fold(0.0, f64::max) / slowest
+    }
+
     /// Upper end of the scales σ of the theorem's initial weights, √(2 / (√d ‖Γ‖)): Assumption 3.3
     /// of Zhang, Frei and Bartlett, which the notes call "suitable".
     pub fn scale_limit(&self) -> f64 {
