@@ -201,10 +201,10 @@ impl Claim for Pl {
     fn mutants(&self) -> Vec<Mutant> {
         vec![
             Mutant::new(
-                "constant-of-the-limit",
-                "with the constant that holds near the limit",
+                "largest-eigenvalues",
+                "with the largest eigenvalues in c, and the u of the limit",
                 Pl {
-                    form: Form::AtLimit,
+                    form: Form::Largest,
                 },
             ),
             Mutant::new(

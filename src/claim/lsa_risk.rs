@@ -467,7 +467,7 @@ impl Claim for Rate {
         let slope = log_log_slope(&sizes, &excess, 0.95)?;
         Ok(Outcome::Value {
             value: slope.value,
-            witness: witness! { "sizes" => sizes, "excess" => excess, "slope" => slope },
+            witness: witness! { "sizes" => sizes, "excess" => excess, "slope" => slope.value },
         })
     }
 

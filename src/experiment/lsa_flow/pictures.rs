@@ -290,7 +290,9 @@ fn against_n(settings: &LsaFlow, cells: &[&[Row]], limits: &[&[Row]]) -> Result<
         }
         found.series.push(Series::predicted(CORRECTED, GREY, line));
         let label = format!("*M* = {m}");
-        found.series.push(bars(&label, colour, measured, INTERVAL));
+        found
+            .series
+            .push(bars(&label, colour + 4, measured, INTERVAL));
     }
     Ok(found)
 }
@@ -347,10 +349,10 @@ fn softmax(settings: &LsaFlow, cells: &[&[Row]]) -> Result<Panel> {
     found.series.push(Series::predicted("2 min *L*", GREY, law));
     found
         .series
-        .push(bars("linear attention", 0, linear, INTERVAL));
+        .push(bars("linear attention", 3, linear, INTERVAL));
     found
         .series
-        .push(bars("softmax attention", 1, soft, INTERVAL));
+        .push(bars("softmax attention", 7, soft, INTERVAL));
     Ok(found)
 }
 
@@ -388,7 +390,8 @@ fn starts(settings: &LsaFlow, cells: &[&[Row]]) -> Result<Figure> {
         caption: format!(
             "Share of {} flows from independent normal weights in all places that matter that end within \
              1e-4 of the least loss, *d* = {}, eigenvalues of *Λ* from 1 to 1/3; bars: 95 % \
-             (Clopper-Pearson). The others end in a local minimum with *u* = 0, *B* = 0.",
+             (Clopper-Pearson). The rows say how many of the others are at rest in a \
+             local minimum with *u* = 0, *B* = 0.",
             settings.starts * settings.trials as usize,
             settings.start_dim,
         ),

@@ -74,7 +74,7 @@ pub(super) fn formulas() -> Vec<Formula> {
             id: "lsa.shift",
             doc: "test risk under Lambda -> scale Lambda as M -> infinity, for y = <task, x>",
             source: "Lecture notes, remark on distribution shift, derived in attnlab::theory::lsa",
-            schema: || schema(vec![task(), SCALE.into_spec()]),
+            schema: || schema(vec![task(), scale()]),
             value: |p| {
                 let training = training(p)?;
                 let test = training.covariance().scaled(p.f64("scale"))?;
@@ -92,22 +92,8 @@ pub(super) fn formulas() -> Vec<Formula> {
     ]
 }
 
-/// A parameter without default.
-struct Entry(&'static str, Domain, &'static str);
-
-impl Entry {
-    fn into_spec(self) -> Spec {
-        Spec::required(self.0, self.1, self.2)
-    }
-}
-
 /// Whole numbers up to here are exact in double precision.
 const MOST: u64 = 1 << 53;
-const SCALE: Entry = Entry(
-    "scale",
-    Domain::POSITIVE,
-    "c, factor on Lambda at test time",
-);
 
 /// Λ and N, which every formula takes, and more.
 fn schema(more: Vec<Spec>) -> Schema {
@@ -131,6 +117,14 @@ fn examples() -> Spec {
 fn task() -> Spec {
     let vector = Domain::Vector(&Domain::FINITE);
     Spec::required("task", vector, "a, the weights of the test task")
+}
+
+fn scale() -> Spec {
+    Spec::required(
+        "scale",
+        Domain::POSITIVE,
+        "c, factor on Lambda at test time",
+    )
 }
 
 /// The notes' linear task has no noise: the one default here.
