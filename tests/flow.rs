@@ -95,6 +95,7 @@ fn an_event_stops_the_flow() {
         let mut count = |_: f64, _: &[f64]| seen += 1;
         let watch = Watch {
             event: Some(&half),
+            conserved: None,
             step: Some(&mut count),
         };
         let flow = Flow::new(method);
@@ -115,13 +116,55 @@ fn an_event_stops_the_flow() {
 
 #[test]
 fn gradient_descent_is_a_geometric_sequence() {
-    let path = descend(&Linear(vec![-1.0]), &[1.0], 0.1, &[0.5, 1.0], None).unwrap();
+    let path = descend(&Linear(vec![-1.0]), &[1.0], 0.1, &[0.5, 1.0], Watch::default()).unwrap();
     assert_eq!(path.steps, 10);
     assert!((path.states[0][0] - 0.9_f64.powi(5)).abs() < 1e-15);
     assert!((path.end()[0] - 0.9_f64.powi(10)).abs() < 1e-15);
-    assert!(descend(&Linear(vec![-1.0]), &[1.0], -0.1, &[1.0], None).is_err());
-    let explodes = descend(&Linear(vec![-300.0]), &[1.0], 1.0, &[1e4], None).unwrap_err();
+    assert!(descend(&Linear(vec![-1.0]), &[1.0], -0.1, &[1.0], Watch::default()).is_err());
+    let field = Linear(vec![-300.0]);
+    let explodes = descend(&field, &[1.0], 1.0, &[1e4], Watch::default()).unwrap_err();
     assert!(explodes.to_string().contains("smaller eta"), "{explodes}");
+}
+
+/// Explicit Euler on a circle: each step multiplies x² + y² by 1 + η², so that gradient descent leaves
+/// what the flow conserves, and by how much is known.
+#[test]
+fn quantities_are_followed_and_events_seen() {
+    struct Turn;
+    impl VectorField for Turn {
+        fn dim(&self) -> usize {
+            2
+        }
+        fn rate(&self, x: &[f64], out: &mut [f64]) {
+            (out[0], out[1]) = (-x[1], x[0]);
+        }
+    }
+    let radius = |x: &[f64]| vec![x[0] * x[0] + x[1] * x[1], x[0]];
+    let watch = |event| Watch {
+        event,
+        conserved: Some(&radius),
+        step: None,
+    };
+    for method in Method::ALL {
+        let path = Flow::new(method)
+            .watched(&Turn, &[1.0, 0.0], &[3.0, 6.0], watch(None))
+            .unwrap();
+        assert_eq!(path.drifts.len(), 2);
+        assert_eq!(path.drifts[0].start, 1.0);
+        assert!(path.drifts[0].largest < 1e-6, "{method:?}: {:?}", path.drifts);
+        // x itself goes from 1 to -1, at t = π, up to the spacing of the steps.
+        assert!((path.drifts[1].largest - 2.0).abs() < 1e-2 && (path.drifts[1].at - 3.1).abs() < 0.2);
+    }
+    let path = descend(&Turn, &[1.0, 0.0], 0.01, &[1.0], watch(None)).unwrap();
+    let expected = 1.0001_f64.powi(100) - 1.0;
+    assert!((path.drifts[0].largest - expected).abs() < 1e-12);
+    assert!((path.drifts[0].at - 1.0).abs() < 1e-12);
+    // x crosses 0 near π/2, seen at the next step.
+    let crossing = |x: &[f64]| x[0];
+    let path = descend(&Turn, &[1.0, 0.0], 0.01, &[1.0, 5.0], watch(Some(&crossing))).unwrap();
+    let (t, x) = path.event.clone().unwrap();
+    assert!((t - 1.58).abs() < 0.011 && x[0] <= 0.0, "{t}");
+    assert_eq!((path.times.as_slice(), path.end()), (&[1.0][..], &x[..]));
 }
 
 #[test]

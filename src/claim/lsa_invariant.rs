@@ -91,24 +91,24 @@ impl Claim for Invariant {
                 &empirical
             }
         };
-        let (first, mut drift, mut size) = (self.quantity.value(&start), 0.0_f64, 0.0_f64);
-        let mut look = |_: f64, x: &[f64]| {
-            let weights = Weights::of_slice(d, x);
-            drift = drift.max((self.quantity.value(&weights) - first).abs());
-            size = size.max(weights.norm2());
+        let mut size = 0.0_f64;
+        let mut look = |_: f64, x: &[f64]| size = size.max(Weights::of_slice(d, x).norm2());
+        let quantity = |x: &[f64]| vec![self.quantity.value(&Weights::of_slice(d, x))];
+        let watch = Watch {
+            event: None,
+            conserved: Some(&quantity),
+            step: Some(&mut look),
         };
-        let steps = match self.eta {
+        let from = start.to_vec();
+        let path = match self.eta {
+            // Tighter than the drift to be seen by more than the number of steps.
             None => {
-                let watch = Watch {
-                    event: None,
-                    step: Some(&mut look),
-                };
-                // Tighter than the drift to be seen by more than the number of steps.
                 let flow = Flow::new(Method::Tsit45).within(1e-12);
-                flow.watched(field, &start.to_vec(), &[UNTIL], watch)?.steps
+                flow.watched(field, &from, &[UNTIL], watch)?
             }
-            Some(eta) => descend(field, &start.to_vec(), eta, &[UNTIL], Some(&mut look))?.steps,
+            Some(eta) => descend(field, &from, eta, &[UNTIL], watch)?,
         };
+        let drift = path.drifts[0].largest;
         Ok(Outcome::Gap {
             lhs: drift / size,
             rhs: 0.0,
@@ -118,7 +118,7 @@ impl Claim for Invariant {
             witness: witness! {
                 "largest_drift" => drift,
                 "largest_squared_norm" => size,
-                "steps" => steps,
+                "steps" => path.steps,
             },
         })
     }

@@ -176,6 +176,7 @@ impl Claim for Pl {
         let watch = Watch {
             event: Some(&done),
             step: Some(&mut look),
+            conserved: None,
         };
         let until = -ROUNDING.ln() / derived;
         let path = Flow::new(Method::Bdf).watched(&flow, &flow.start(), &[until], watch)?;

@@ -22,7 +22,8 @@ use diffsol::{
 };
 use std::cell::Cell;
 
-/// A right-hand side $f(x)$ that does not depend on time: minus the gradient of a loss, here.
+/// A right-hand side $f(x)$ that does not depend on time: minus the gradient of a loss, here. (One
+/// that does takes the time as a further coordinate, whose rate is 1.)
 pub trait VectorField {
     /// Number of coordinates.
     fn dim(&self) -> usize;
@@ -112,6 +113,20 @@ pub struct Path {
     pub rejected: usize,
     /// Evaluations of the field, those for derivatives included.
     pub evaluations: usize,
+    /// How far each of the quantities that should be conserved went, over all steps.
+    pub drifts: Vec<Drift>,
+}
+
+/// How far a quantity went from its value at the start, at any step: absolute, because what it is to
+/// be compared with is the caller's to know.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drift {
+    /// Its value at the start.
+    pub start: f64,
+    /// The largest distance from that.
+    pub largest: f64,
+    /// The time of the largest distance.
+    pub at: f64,
 }
 
 impl Path {
@@ -126,13 +141,94 @@ impl Path {
 }
 
 /// What to look for on the way.
+///
+/// ```
+/// use attnlab::dynamics::flow::{Flow, Method, VectorField, Watch};
+/// /// x' = -y, y' = x: a circle.
+/// struct Turn;
+/// impl VectorField for Turn {
+///     fn dim(&self) -> usize { 2 }
+///     fn rate(&self, x: &[f64], out: &mut [f64]) { (out[0], out[1]) = (-x[1], x[0]); }
+/// }
+/// let radius = |x: &[f64]| vec![x[0] * x[0] + x[1] * x[1]];
+/// let crossing = |x: &[f64]| x[0]; // stops where x = 0, at t = π/2
+/// let watch = Watch { event: Some(&crossing), conserved: Some(&radius), step: None };
+/// let path = Flow::new(Method::Tsit45).watched(&Turn, &[1.0, 0.0], &[10.0], watch)?;
+/// let (t, _) = path.event.clone().unwrap();
+/// assert!((t - std::f64::consts::FRAC_PI_2).abs() < 1e-8);
+/// assert!(path.drifts[0].start == 1.0 && path.drifts[0].largest < 1e-8);
+/// # Ok::<(), attnlab::Error>(())
+/// ```
 #[derive(Default)]
 pub struct Watch<'a> {
     /// The flow stops where this changes sign.
     pub event: Option<&'a dyn Fn(&[f64]) -> f64>,
+    /// Quantities that the flow should conserve: [`Path::drifts`] says how far each went.
+    pub conserved: Option<&'a dyn Fn(&[f64]) -> Vec<f64>>,
     /// Sees time and state at the start and after every step, as the method computed them, not
-    /// interpolated.
+    /// interpolated. The last step may end beyond the event.
     pub step: Option<&'a mut dyn FnMut(f64, &[f64])>,
+}
+
+impl<'a> Watch<'a> {
+    /// Only looks at the steps.
+    pub fn steps(step: &'a mut dyn FnMut(f64, &[f64])) -> Self {
+        Watch {
+            step: Some(step),
+            ..Watch::default()
+        }
+    }
+
+    /// Only stops where `event` changes sign.
+    pub fn until(event: &'a dyn Fn(&[f64]) -> f64) -> Self {
+        Watch {
+            event: Some(event),
+            ..Watch::default()
+        }
+    }
+}
+
+/// A watch with what it has seen.
+struct Watching<'a> {
+    watch: Watch<'a>,
+    drifts: Vec<Drift>,
+    started: bool,
+}
+
+impl<'a> Watching<'a> {
+    fn new(watch: Watch<'a>) -> Self {
+        Watching {
+            watch,
+            drifts: vec![],
+            started: false,
+        }
+    }
+
+    /// Looks at a state; whether it is finite.
+    fn look(&mut self, t: f64, x: &[f64]) -> bool {
+        if let Some(step) = self.watch.step.as_mut() {
+            step(t, x);
+        }
+        if let Some(conserved) = self.watch.conserved {
+            let values = conserved(x);
+            if !self.started {
+                let still = |start: &f64| Drift {
+                    start: *start,
+                    largest: 0.0,
+                    at: t,
+                };
+                self.drifts = values.iter().map(still).collect();
+            }
+            for (drift, value) in self.drifts.iter_mut().zip(&values) {
+                let distance = (value - drift.start).abs();
+                if distance > drift.largest || distance.is_nan() {
+                    (drift.largest, drift.at) = (distance, t);
+                }
+            }
+        }
+        self.started = true;
+        x.iter().all(|x| x.is_finite())
+    }
 }
 
 impl Flow {
@@ -201,7 +297,7 @@ impl Flow {
             .map_err(failed)?;
         let drive = Drive {
             times,
-            watch,
+            watching: Watching::new(watch),
             most_steps: self.most_steps,
         };
         type Lu = NalgebraLU<f64>;
@@ -250,7 +346,7 @@ fn failed(error: DiffsolError) -> Error {
 /// The loop over the steps of any method.
 struct Drive<'t, 'w> {
     times: &'t [f64],
-    watch: Watch<'w>,
+    watching: Watching<'w>,
     most_steps: usize,
 }
 
@@ -306,6 +402,7 @@ impl Drive<'_, '_> {
             steps,
             rejected: solver.get_statistics().number_of_error_test_failures,
             evaluations: 0,
+            drifts: self.watching.drifts,
         })
     }
 
@@ -316,16 +413,13 @@ impl Drive<'_, '_> {
         S: OdeSolverMethod<'p, Eqn>,
     {
         let state = solver.state();
-        let x = state.y.inner().as_slice();
-        if let Some(step) = self.watch.step.as_mut() {
-            step(state.t, x);
-        }
-        x.iter().all(|x| x.is_finite())
+        self.watching.look(state.t, state.y.inner().as_slice())
     }
 }
 
 /// Gradient descent $x \leftarrow x + \eta f(x)$, whose step k stands at the time $k\eta$ of the
-/// flow; `step` sees them all. The states are those of the last step before each of the `times`.
+/// flow. The states are those of the last step before each of the `times`; an event is seen at the
+/// first step after it, without interpolation.
 ///
 /// # Errors
 /// A step size that is not positive, invalid times or start, an iteration that leaves every bound.
@@ -334,41 +428,43 @@ pub fn descend(
     start: &[f64],
     eta: f64,
     times: &[f64],
-    mut step: Option<&mut dyn FnMut(f64, &[f64])>,
+    watch: Watch,
 ) -> Result<Path> {
     Flow::new(Method::Tsit45).validate(field, start, times)?;
-    if !(eta > 0.0 && eta.is_finite()) {
-        return Err(Error::invalid("eta", eta, "a finite number > 0"));
-    }
-    let (mut x, mut rate) = (start.to_vec(), vec![0.0; start.len()]);
-    let (mut states, mut steps) = (vec![], 0_usize);
-    for t in times {
-        loop {
-            if let Some(step) = step.as_mut() {
-                step(steps as f64 * eta, &x);
-            }
-            // Half a rounding error of slack, so that t = k η takes k steps.
-            if (steps + 1) as f64 * eta > t * (1.0 + f64::EPSILON) {
-                break;
-            }
+    crate::error::positive("eta", eta)?;
+    let event = watch.event;
+    let side = |x: &[f64]| event.map_or(1.0, |event| event(x)).is_sign_positive();
+    let (mut watching, mut x) = (Watching::new(watch), start.to_vec());
+    let (mut rate, before) = (vec![0.0; start.len()], side(&x));
+    let (mut states, mut found, mut steps) = (vec![], None, 0_usize);
+    watching.look(0.0, &x);
+    'times: for t in times {
+        // Half a rounding error of slack, so that t = k η takes k steps.
+        while (steps + 1) as f64 * eta <= t * (1.0 + f64::EPSILON) {
             field.rate(&x, &mut rate);
             x.iter_mut().zip(&rate).for_each(|(x, r)| *x += eta * r);
             steps += 1;
-            if x.iter().any(|x| !x.is_finite()) {
+            let now = steps as f64 * eta;
+            if !watching.look(now, &x) {
                 return Err(Error::Numerical(format!(
                     "gradient descent leaves every bound after {steps} steps: choose a smaller eta \
                      than {eta}"
                 )));
             }
+            if side(&x) != before {
+                found = Some((now, x));
+                break 'times;
+            }
         }
         states.push(x.clone());
     }
     Ok(Path {
-        times: times.to_vec(),
+        times: times[..states.len()].to_vec(),
         states,
-        event: None,
+        event: found,
         steps,
         rejected: 0,
         evaluations: steps,
+        drifts: watching.drifts,
     })
 }

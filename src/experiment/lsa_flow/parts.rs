@@ -2,7 +2,7 @@
 
 use super::LsaFlow;
 use crate::attention::Phi;
-use crate::dynamics::flow::{Flow, Method, Watch, descend};
+use crate::dynamics::flow::{Flow, Method, Path, Watch, descend};
 use crate::dynamics::lsa::{Full, Reduced};
 use crate::error::{Error, Result};
 use crate::linalg::normal_matrix;
@@ -43,6 +43,13 @@ fn distance(training: &Training, weights: &Weights) -> f64 {
     norm(&(weights.product() - &target)) / norm(&target)
 }
 
+/// The largest drift of the conserved quantity, relative to the squared norm of the weights at the
+/// limit.
+fn relative_drift(training: &Training, path: &Path) -> f64 {
+    let drift = path.drifts.first();
+    drift.map_or(0.0, |d| d.largest / training.limit(d.start).norm2())
+}
+
 /// "gap" (L - min L over its first value), "distance" to Γ⁻¹ at the times; "least_pl" ratio
 /// ‖∇L‖²/(L - min L) over the steps and the proved "constant"; "drift" of the conserved quantity;
 /// "steps".
@@ -51,8 +58,8 @@ pub fn flow(settings: &LsaFlow, condition: f64, streams: &Streams) -> Data {
     let training = Training::new(covariance, settings.context, 0.0)?;
     let start = start(settings.dim, settings.scale, streams)?;
     let flow = reduced(&training, &start)?;
-    let (first, conserved) = (training.excess(&start), start.conserved());
-    let (mut least, mut drift) = (f64::INFINITY, 0.0_f64);
+    let first = training.excess(&start);
+    let mut least = f64::INFINITY;
     let mut look = |_: f64, x: &[f64]| {
         let weights = flow.weights(x);
         let gap = training.excess(&weights);
@@ -60,10 +67,11 @@ pub fn flow(settings: &LsaFlow, condition: f64, streams: &Streams) -> Data {
         if gap > 1e-20 * first {
             least = least.min(training.gradient(&weights).norm2() / gap);
         }
-        drift = drift.max((weights.conserved() - conserved).abs() / weights.norm2());
     };
+    let conserved = |x: &[f64]| vec![flow.weights(x).conserved()];
     let watch = Watch {
         event: None,
+        conserved: Some(&conserved),
         step: Some(&mut look),
     };
     let integrator = Flow::new(Method::Bdf);
@@ -77,7 +85,7 @@ pub fn flow(settings: &LsaFlow, condition: f64, streams: &Streams) -> Data {
         ("distance", store::series(&distances)),
         ("least_pl", store::number(least)),
         ("constant", store::number(constant)),
-        ("drift", store::number(drift)),
+        ("drift", store::number(relative_drift(&training, &path))),
         ("steps", path.steps.into()),
         ("rejected", path.rejected.into()),
         ("evaluations", path.evaluations.into()),
@@ -91,39 +99,34 @@ pub fn descent(settings: &LsaFlow, eta: f64, streams: &Streams) -> Data {
     let training = Training::new(covariance, settings.context, 0.0)?;
     let start = start(settings.dim, settings.scale, streams)?;
     let (field, from, d) = (Full(&training), start.to_vec(), settings.dim);
-    let (first, conserved) = (training.excess(&start), start.conserved());
+    let first = training.excess(&start);
     let times = settings.descent_times();
-    let drift_of = |drift: &mut f64, x: &[f64]| {
-        let weights = Weights::of_slice(d, x);
-        *drift = drift.max((weights.conserved() - conserved).abs() / weights.norm2());
-    };
-    let gaps = |states: &[Vec<f64>]| {
+    let gaps = |path: &Path| {
         let gap = |x: &Vec<f64>| training.excess(&Weights::of_slice(d, x)) / first;
-        store::series(&states.iter().map(gap).collect::<Vec<_>>())
+        store::series(&path.states.iter().map(gap).collect::<Vec<_>>())
     };
-    let mut drift = 0.0;
-    let mut look = |_: f64, x: &[f64]| drift_of(&mut drift, x);
-    let path = descend(&field, &from, eta, &times, Some(&mut look));
+    let conserved = |x: &[f64]| vec![Weights::of_slice(d, x).conserved()];
+    let watch = || Watch {
+        conserved: Some(&conserved),
+        ..Watch::default()
+    };
     // A step size that is too large diverges: shown as what it is.
-    let (descended, steps) = match path {
-        Ok(path) => (gaps(&path.states), path.steps),
-        Err(Error::Numerical(_)) => (store::series(&vec![f64::INFINITY; times.len()]), 0),
+    let (descended, drift, steps) = match descend(&field, &from, eta, &times, watch()) {
+        Ok(path) => (gaps(&path), relative_drift(&training, &path), path.steps),
+        Err(Error::Numerical(_)) => {
+            let nowhere = store::series(&vec![f64::INFINITY; times.len()]);
+            (nowhere, f64::INFINITY, 0)
+        }
         Err(other) => return Err(other),
     };
-    let mut flow_drift = 0.0;
-    let mut look = |_: f64, x: &[f64]| drift_of(&mut flow_drift, x);
-    let watch = Watch {
-        event: None,
-        step: Some(&mut look),
-    };
     let flow = Flow::new(Method::Tsit45).within(1e-12);
-    let flow = flow.watched(&field, &from, &times, watch)?;
+    let flow = flow.watched(&field, &from, &times, watch())?;
     Ok(data([
         ("gap", descended),
         ("drift", store::number(drift)),
         ("steps", steps.into()),
-        ("flow_gap", gaps(&flow.states)),
-        ("flow_drift", store::number(flow_drift)),
+        ("flow_gap", gaps(&flow)),
+        ("flow_drift", store::number(relative_drift(&training, &flow))),
         ("flow_steps", flow.steps.into()),
     ]))
 }
