@@ -7,7 +7,7 @@ use attnlab::linalg::{haar_basis, normal_matrix};
 use attnlab::rng::Streams;
 use attnlab::sample::{Prompts, Task};
 use attnlab::theory::formulas;
-use attnlab::theory::lsa::{Covariance, Link, Target, Training, Weights, risk};
+use attnlab::theory::lsa::{Covariance, Law, Link, Target, Training, Weights, risk, risk_at_query};
 use ndarray::{Array1, Array2, array};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -210,14 +210,10 @@ fn weights_and_operator_agree() {
     let (d, n) = (3, 5);
     let training = Training::new(covariance(&[1.0, 0.5, 2.0], 4), n, 0.2).unwrap();
     let w = weights(d, 0.7, 4);
-    let prompts = Prompts {
-        covariance: training.covariance().clone(),
-        examples: n,
-        task: Task::Random { scale: 1.0 },
-        noise_var: 0.2,
-    };
+    let prompts = Prompts::of_training(&training);
     let mut rng = streams(4).part("prompts", 0);
-    let drawn: Vec<_> = (0..6).map(|_| prompts.draw(&mut rng)).collect();
+    // So many that the loss is kept by its moments (30 features).
+    let drawn: Vec<_> = (0..40).map(|_| prompts.draw(&mut rng)).collect();
     let (w_pv, w_kq) = w.matrices();
     let layer = SingleHead {
         w_pv,
@@ -243,6 +239,11 @@ fn weights_and_operator_agree() {
     let empirical = Empirical::new(tokens.iter().map(|(t, y)| (t, *y))).unwrap();
     assert!((empirical.loss(&w) / sum - 1.0).abs() < 1e-12);
     let gradient = empirical.gradient(&w).to_vec();
+    let plain = Empirical::plain(tokens.iter().map(|(t, y)| (t, *y))).unwrap();
+    assert!((plain.loss(&w) / sum - 1.0).abs() < 1e-12);
+    for (a, b) in gradient.iter().zip(plain.gradient(&w).to_vec()) {
+        assert!((a - b).abs() < 1e-12 * (1.0 + b.abs()), "{a} {b}");
+    }
     for i in 0..gradient.len() {
         let at = |h: f64| {
             let mut x = w.to_vec();
@@ -387,6 +388,64 @@ fn large_dimensions_are_fast() {
     );
 }
 
+/// A query with its own covariance: the risk through the operator, and the other draws unchanged.
+#[test]
+fn shift_of_the_query() {
+    let training = Training::new(covariance(&[1.0, 0.5], 5), 4, 0.0).unwrap();
+    let query = covariance(&[0.2, 3.0], 6);
+    let form = array![[0.3, 0.1], [0.1, -0.4]];
+    let target = Target::Quadratic {
+        task: array![1.0, 0.3],
+        form,
+    };
+    let mut prompts = Prompts {
+        covariance: training.covariance().clone(),
+        query: None,
+        examples: 6,
+        task: Task::Fixed(target.clone()),
+        noise_var: 0.1,
+    };
+    let before = prompts.draw(&mut streams(5).part("prompts", 0));
+    prompts.query = Some(query.clone());
+    prompts.validate().unwrap();
+    let after = prompts.draw(&mut streams(5).part("prompts", 0));
+    assert_eq!(before.inputs, after.inputs);
+    assert!(before.query != after.query);
+    let (w_pv, w_kq) = training.limit(0.0).rotated(training.covariance().axes().t()).matrices();
+    let layer = SingleHead {
+        w_pv,
+        w_kq,
+        phi: Phi::Linear,
+        rho: 6.0,
+    };
+    let mut rng = streams(6).part("prompts", 0);
+    let errors: Array1<f64> = (0..60_000)
+        .map(|_| {
+            let prompt = prompts.draw(&mut rng);
+            (layer.predict(prompt.tokens().view()).unwrap() - prompt.answer).powi(2)
+        })
+        .collect();
+    let (mean, spread) = (errors.mean().unwrap(), errors.std(1.0) / 60_000_f64.sqrt());
+    let law = |covariance| target.moments(covariance, 0.1);
+    let (m, q) = (law(training.covariance()), law(&query));
+    let of = |covariance, moments| Law {
+        covariance,
+        moments,
+    };
+    let expected = risk_at_query(&training, of(training.covariance(), &m), of(&query, &q), Some(6));
+    let total = expected.total();
+    assert!((mean - total).abs() < 4.0 * spread, "{mean} ± {spread}, {total}");
+    // The error bar tells it from the risk without the shift.
+    let without = risk(&training, training.covariance(), &m, Some(6)).total();
+    assert!((mean - without).abs() > 20.0 * spread, "{mean} {without}");
+
+    prompts.query = Some(covariance(&[1.0], 0));
+    assert_eq!(
+        prompts.validate().unwrap_err().to_string(),
+        "covariance of the query has shape 1, expected 2 rows, as the examples' has"
+    );
+}
+
 /// The exact risk through the operator itself, query and all.
 #[test]
 fn risk_of_the_operator() {
@@ -399,6 +458,7 @@ fn risk_of_the_operator() {
     let m = 6;
     let prompts = Prompts {
         covariance: test.clone(),
+        query: None,
         examples: m,
         task: Task::Fixed(target.clone()),
         noise_var: 0.1,

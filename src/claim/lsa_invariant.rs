@@ -4,7 +4,6 @@ use super::lsa_setting::{covariance, dense_start, scale_spec, training_schema, v
 use super::*;
 use crate::dynamics::flow::{Flow, Method, VectorField, Watch, descend};
 use crate::dynamics::lsa::{Empirical, Full};
-use crate::sample::{Prompts, Task};
 use crate::theory::lsa::{Training, Weights};
 use crate::witness;
 
@@ -87,7 +86,7 @@ impl Claim for Invariant {
         let field: &dyn VectorField = match params.usize("prompts") {
             0 => &population,
             count => {
-                empirical = empirical_loss(&training, count, streams)?;
+                empirical = Empirical::draw(&training, count, &mut streams.part("prompts", 0))?;
                 &empirical
             }
         };
@@ -153,17 +152,4 @@ impl Claim for Invariant {
             ),
         ]
     }
-}
-
-fn empirical_loss(training: &Training, count: usize, streams: &Streams) -> Result<Empirical> {
-    let prompts = Prompts {
-        covariance: training.covariance().clone(),
-        examples: training.context(),
-        task: Task::Random { scale: 1.0 },
-        noise_var: 0.0,
-    };
-    let mut rng = streams.part("prompts", 0);
-    let drawn: Vec<_> = (0..count).map(|_| prompts.draw(&mut rng)).collect();
-    let tokens: Vec<_> = drawn.iter().map(|p| (p.tokens(), p.answer)).collect();
-    Empirical::new(tokens.iter().map(|(t, y)| (t, *y)))
 }

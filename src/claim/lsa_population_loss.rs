@@ -3,7 +3,7 @@
 use super::lsa_setting::{covariance, dense_start, scale_spec, training_schema, validate};
 use super::*;
 use crate::attention::{Phi, SingleHead};
-use crate::sample::{Prompts, Task};
+use crate::sample::Prompts;
 use crate::theory::lsa::{Training, Weights};
 use crate::witness;
 use ndarray::s;
@@ -78,12 +78,7 @@ impl Claim for PopulationLoss {
             phi: Phi::Linear,
             rho: n as f64,
         };
-        let prompts = Prompts {
-            covariance: training.covariance().clone(),
-            examples: n,
-            task: Task::Random { scale: 1.0 },
-            noise_var,
-        };
+        let prompts = Prompts::of_training(&training);
         let (mut rng, mut sum) = (streams.part("prompts", 0), 0.0);
         for _ in 0..params.usize("prompts") {
             let prompt = prompts.draw(&mut rng);

@@ -97,6 +97,7 @@ impl Trial {
     fn measured_excess(&self, m: usize, params: &Params, streams: &Streams) -> f64 {
         let prompts = Prompts {
             covariance: self.test.clone(),
+            query: None,
             examples: m,
             task: Task::Fixed(self.target.clone()),
             noise_var: params.f64("noise_var"),

@@ -4,7 +4,7 @@
 use crate::error::{Error, Result};
 use crate::linalg::normal_matrix;
 use crate::rng::Generator;
-use crate::theory::lsa::{Covariance, Target};
+use crate::theory::lsa::{Covariance, Target, Training};
 use ndarray::{Array1, Array2, Axis, s};
 use rand_distr::{Distribution, StandardNormal};
 
@@ -28,6 +28,7 @@ pub enum Task {
 /// use attnlab::{rng::Streams, sample::{Prompts, Task}, theory::lsa::Covariance};
 /// let prompts = Prompts {
 ///     covariance: Covariance::diagonal(&[1.0, 2.0])?,
+///     query: None,
 ///     examples: 7,
 ///     task: Task::Random { scale: 1.0 },
 ///     noise_var: 0.0,
@@ -40,8 +41,10 @@ pub enum Task {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prompts {
-    /// Λ (d, d), of the examples and the query.
+    /// Λ (d, d), of the examples, and of the query unless that has its own.
     pub covariance: Covariance,
+    /// The covariance of the query (d, d), where it is another.
+    pub query: Option<Covariance>,
     /// M (N in training), the number of labelled examples.
     pub examples: usize,
     /// Where the task comes from.
@@ -64,6 +67,17 @@ pub struct Prompt {
 }
 
 impl Prompts {
+    /// The prompts that a layer is trained on: N examples of random tasks.
+    pub fn of_training(training: &Training) -> Self {
+        Prompts {
+            covariance: training.covariance().clone(),
+            query: None,
+            examples: training.context(),
+            task: Task::Random { scale: 1.0 },
+            noise_var: training.noise_var(),
+        }
+    }
+
     /// Refuses what cannot be drawn.
     ///
     /// # Errors
@@ -71,6 +85,12 @@ impl Prompts {
     pub fn validate(&self) -> Result<()> {
         if self.examples == 0 {
             return Err(Error::invalid("M", 0, "a whole number >= 1"));
+        }
+        if let Some(query) = &self.query
+            && query.dim() != self.covariance.dim()
+        {
+            let expected = format!("{} rows, as the examples' has", self.covariance.dim());
+            return Err(Error::shape("covariance of the query", query.dim(), expected));
         }
         let mut numbers = vec![("noise_var", self.noise_var)];
         match &self.task {
@@ -92,7 +112,12 @@ impl Prompts {
             },
             Task::Fixed(target) => target.clone(),
         };
-        let all = self.inputs(self.examples + 1, rng);
+        let mut all = inputs(&self.covariance, self.examples + 1, rng);
+        if let Some(query) = &self.query {
+            // One more column: the others are the same draws with and without a shift.
+            let own = inputs(query, 1, rng);
+            all.column_mut(self.examples).assign(&own.column(0));
+        }
         let noise = normals(self.examples + 1, rng) * self.noise_var.sqrt();
         let labels: Array1<f64> = all
             .axis_iter(Axis(1))
@@ -110,19 +135,19 @@ impl Prompts {
     /// $\hat b = \frac1M \sum y_i x_i$ (d) of one prompt with a fixed target, without a query: all that
     /// linear attention sees of the examples where v = c = 0.
     pub fn draw_correlation(&self, target: &Target, rng: &mut Generator) -> Array1<f64> {
-        let x = self.inputs(self.examples, rng);
+        let x = inputs(&self.covariance, self.examples, rng);
         let noise = normals(self.examples, rng) * self.noise_var.sqrt();
         let of = |(x, e)| target.value(x) + e;
         let labels: Array1<f64> = x.axis_iter(Axis(1)).zip(&noise).map(of).collect();
         x.dot(&labels) / self.examples as f64
     }
+}
 
-    /// Independent columns of law N(0, Λ), (d, `count`): Q diag(√λ) g.
-    fn inputs(&self, count: usize, rng: &mut Generator) -> Array2<f64> {
-        let root = self.covariance.values().mapv(f64::sqrt);
-        let map = self.covariance.axes() * &root;
-        map.dot(&normal_matrix(root.len(), count, rng))
-    }
+/// Independent columns of law N(0, Λ), (d, `count`): Q diag(√λ) g.
+fn inputs(covariance: &Covariance, count: usize, rng: &mut Generator) -> Array2<f64> {
+    let root = covariance.values().mapv(f64::sqrt);
+    let map = covariance.axes() * &root;
+    map.dot(&normal_matrix(root.len(), count, rng))
 }
 
 fn normals(n: usize, rng: &mut Generator) -> Array1<f64> {

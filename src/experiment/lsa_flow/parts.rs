@@ -157,6 +157,7 @@ pub fn risk(settings: &LsaFlow, n: usize, m: usize, c: f64, streams: &Streams) -
     let target = settings.task()?;
     let prompts = Prompts {
         covariance: test.clone(),
+        query: None,
         examples: m,
         task: Task::Fixed(target.clone()),
         noise_var: settings.noise_var,
@@ -187,12 +188,7 @@ fn temperatures() -> impl Iterator<Item = f64> {
 /// the query among them; α and β are fitted on as many other prompts.
 pub fn softmax(settings: &LsaFlow, n: usize, streams: &Streams) -> Data {
     let training = settings.risk_training(n)?;
-    let prompts = Prompts {
-        covariance: training.covariance().clone(),
-        examples: n,
-        task: Task::Random { scale: 1.0 },
-        noise_var: 0.0,
-    };
+    let prompts = Prompts::of_training(&training);
     let draw = |name: &str| -> Vec<Prompt> {
         let mut rng = streams.part(name, 0);
         (0..settings.softmax_prompts)

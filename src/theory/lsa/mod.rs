@@ -75,13 +75,28 @@
 //! Where the start is better than predicting 0, L - min L therefore falls at least exponentially,
 //! with the explicit rate of [`Training::pl_constant`].
 
+//!
+//! # Where else the flow can end
+//!
+//! With $v = c = 0$ the stationary points are those with $uR = 0$ and $\langle R, B\rangle = 0$: either
+//! $R = 0$, which is the global minimum, or $u = 0$ and $\langle\Lambda^2, B\rangle = 0$. At the latter the
+//! second derivative by u and along $B \parallel \Lambda^2$ has determinant $-\|\Lambda^2\|_F^2 < 0$: every one
+//! is a strict saddle, and $L$ on a trajectory, which stays bounded ($uB$ by L, $u^2 - \|B\|_F^2$ by
+//! conservation), converges by its being a polynomial. So from almost every start with $v = c = 0$ the
+//! flow reaches the global minimum, whatever the scale σ and the sign of B: the condition
+//! $\sigma^2\|\Gamma\|\sqrt d < 2$ is what the rate is proved from, not what convergence needs
+//! (`lsa.any_start`). Near the origin $\dot u = \langle\Lambda^2, B\rangle$, $\dot B = u\Lambda^2$: weights of size σ
+//! grow at the rate $\|\Lambda^2\|_F$, and the loss stays on a plateau for a time
+//! $\ln(1/\sigma)/\|\Lambda^2\|_F + O(1)$ (`lsa.plateau`). Only weights 0, and a set of measure 0 such as
+//! $B = -uI/\sqrt d$ for Λ = I, never leave it.
+
 mod covariance;
 mod loss;
 mod risk;
 mod weights;
 
 pub use covariance::Covariance;
-pub use risk::{Link, Moments, Risk, Target, printed_risk, risk};
+pub use risk::{Law, Link, Moments, Risk, Target, printed_risk, risk, risk_at_query};
 pub use weights::Weights;
 
 use crate::error::{Error, Result};

@@ -12,6 +12,13 @@
 //! $$\tfrac1M\mathrm{tr}(\Sigma\Gamma^{-2}\Lambda) + \tfrac{1}{N^2}\big(\|a\|^2_{\Gamma^{-2}\Lambda^3}
 //! + 2\,\mathrm{tr}(\Lambda)\|a\|^2_{\Gamma^{-2}\Lambda^2} + \mathrm{tr}(\Lambda)^2\|a\|^2_{\Gamma^{-2}\Lambda}\big),$$
 //! where the notes print $\Lambda^{-2}\Lambda$ four times.
+//!
+//! The query may have another law than the examples, with covariance $\Lambda_q$ and
+//! $a_q = \Lambda_q^{-1}\mathbb E_q xy$. Then $\hat\theta$ keeps its law and is only measured otherwise:
+//! $$\mathbb E(\hat y - y)^2 = \min_w \mathbb E_q(\langle w, x\rangle - y)^2
+//! + \tfrac1M\mathrm{tr}(\Sigma\,\Gamma^{-1}\Lambda_q\Gamma^{-1}) + \|\Gamma^{-1}r - a_q\|_{\Lambda_q}^2.$$
+//! For a linear target $a_q = a$: as $N, M \to \infty$ a shift of the query costs nothing, where one of the
+//! examples does not go away.
 
 use super::{Covariance, Training};
 use crate::error::{Error, Result};
@@ -245,15 +252,58 @@ pub fn risk(
     moments: &Moments,
     examples: Option<usize>,
 ) -> Risk {
-    let (a, best) = best_linear(test, moments);
-    let gi = training.gamma_inverse();
-    let error = gi.dot(&moments.correlation) - &a;
-    let inner = times(times(gi.view(), test.matrix().view()).view(), gi.view());
-    let variance = trace(&moments.products, &inner);
+    let law = Law {
+        covariance: test,
+        moments,
+    };
+    risk_at_query(training, law, law, examples)
+}
+
+/// A law of test data, as far as the risk depends on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Law<'a> {
+    /// Of x.
+    pub covariance: &'a Covariance,
+    /// Of x and y.
+    pub moments: &'a Moments,
+}
+
+/// The risk where the query has another law than the M examples: derived in [the module](self).
+///
+/// ```
+/// use attnlab::theory::lsa::{Covariance, Law, Target, Training, risk_at_query};
+/// use ndarray::array;
+/// let training = Training::new(Covariance::diagonal(&[1.0, 2.0])?, 5, 0.0)?;
+/// let (examples, query) = (training.covariance(), Covariance::diagonal(&[4.0, 0.5])?);
+/// let target = Target::Linear { task: array![1.0, -1.0] };
+/// let (m, q) = (target.moments(examples, 0.1), target.moments(&query, 0.1));
+/// let found = risk_at_query(
+///     &training,
+///     Law { covariance: examples, moments: &m },
+///     Law { covariance: &query, moments: &q },
+///     Some(10),
+/// );
+/// // By hand: the numbers of `risk`, with the axes weighted 4 and 1/2 instead of 1 and 2.
+/// assert!((found.bias - (4.0 * 16.0 / 81.0 + 0.5 / 9.0)).abs() < 1e-14);
+/// assert!((found.variance - (4.0 * 4.1 / 3.24 + 0.5 * 10.2 / 9.0) / 10.0).abs() < 1e-14);
+/// assert!((found.best - 0.1).abs() < 1e-14);
+/// # Ok::<(), attnlab::Error>(())
+/// ```
+pub fn risk_at_query(
+    training: &Training,
+    examples: Law,
+    query: Law,
+    count: Option<usize>,
+) -> Risk {
+    let (a, best) = best_linear(query.covariance, query.moments);
+    let (gi, lambda) = (training.gamma_inverse(), query.covariance.matrix());
+    let error = gi.dot(&examples.moments.correlation) - &a;
+    let inner = times(times(gi.view(), lambda.view()).view(), gi.view());
+    let variance = trace(&examples.moments.products, &inner);
     Risk {
         best,
-        variance: examples.map_or(0.0, |m| variance / m as f64),
-        bias: error.dot(&test.matrix().dot(&error)),
+        variance: count.map_or(0.0, |m| variance / m as f64),
+        bias: error.dot(&lambda.dot(&error)),
     }
 }
 

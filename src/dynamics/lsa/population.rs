@@ -1,10 +1,8 @@
-//! Gradient flows of [linear self-attention](crate::theory::lsa) on its population loss.
+//! Gradient flow on the population loss.
 
-use super::flow::VectorField;
-use crate::error::{Error, Result};
-use crate::linalg::product;
+use crate::dynamics::flow::{Flow, Method, VectorField, Watch};
+use crate::error::Result;
 use crate::theory::lsa::{Training, Weights};
-use ndarray::{Array1, Array2, s};
 
 /// $\dot\theta = -\nabla L(\theta)$ for all the weights that matter, in principal axes; the state is
 /// [`Weights::to_vec`], of length 1 + 2d + d².
@@ -135,112 +133,50 @@ impl VectorField for Reduced<'_> {
     }
 }
 
-/// $\dot\theta = -\nabla\hat L(\theta)$ for the empirical loss $\hat L = \frac{1}{2B}\sum_z(\hat y_z - y_z)^2$ over B prompts,
-/// in the axes of the data; the state is [`Weights::to_vec`].
+/// Whether and when a flow has come close to the global minimum.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arrival {
+    /// The time at which L - min L fell to what was asked for; None where it did not.
+    pub time: Option<f64>,
+    /// The weights then, or at the last time, in principal axes.
+    pub weights: Weights,
+    /// Steps of the integrator.
+    pub steps: usize,
+}
+
+/// Follows the flow on the population loss from `start`, in principal axes, until L - min L is `gap`,
+/// below that of the start, or until the time `until`. Where v = c = 0, by the [`Reduced`] flow.
 ///
-/// With $p = (v, u)$, $K = (B; c^T)$ and the Gram matrix $G = \frac1N EE^T$ of a prompt,
-/// $\hat y = p^TGKx$, so that $\nabla_p = \frac1B\sum(\hat y - y)\,GKx$ and
-/// $\nabla_K = \frac1B\sum(\hat y - y)\,Gp\,x^T$.
-#[derive(Clone, Debug)]
-pub struct Empirical {
-    prompts: Vec<Seen>,
-    dim: usize,
-}
-
-/// What the loss keeps of a prompt.
-#[derive(Clone, Debug)]
-struct Seen {
-    gram: Array2<f64>,
-    query: Array1<f64>,
-    answer: f64,
-}
-
-impl Empirical {
-    /// The loss over prompts given as tokens E (d+1, N+1), the query in the last column over a 0,
-    /// and the answers to the queries.
-    ///
-    /// # Errors
-    /// No prompts, or shapes that do not fit.
-    pub fn new<'a>(prompts: impl IntoIterator<Item = (&'a Array2<f64>, f64)>) -> Result<Self> {
-        let mut seen: Vec<Seen> = vec![];
-        for (tokens, answer) in prompts {
-            let (rows, columns) = tokens.dim();
-            let like = seen.first().map_or(rows, |s| s.gram.nrows());
-            if rows < 2 || columns < 2 || rows != like {
-                let expected = "(d+1, N+1) with d, N >= 1 and the d of the other prompts";
-                return Err(Error::shape("prompt", tokens.dim(), expected));
-            }
-            let query = tokens.slice(s![..rows - 1, columns - 1]).to_owned();
-            let gram = product(tokens.view(), tokens.t()) / (columns - 1) as f64;
-            seen.push(Seen {
-                gram,
-                query,
-                answer,
-            });
-        }
-        match seen.first() {
-            None => Err(Error::invalid("prompts", 0, "at least one")),
-            Some(first) => Ok(Empirical {
-                dim: first.query.len(),
-                prompts: seen,
-            }),
-        }
-    }
-
-    /// $\hat L$ at `weights` in the axes of the data.
-    pub fn loss(&self, weights: &Weights) -> f64 {
-        let error = |s: &Seen| s.terms(weights).error;
-        let sum: f64 = self.prompts.iter().map(|s| error(s).powi(2)).sum();
-        0.5 * sum / self.prompts.len() as f64
-    }
-
-    /// $\nabla\hat L$ at `weights`, both in the axes of the data.
-    pub fn gradient(&self, weights: &Weights) -> Weights {
-        let d = self.dim;
-        let mut sum = Weights::zeros(d);
-        for seen in &self.prompts {
-            let Terms { gkx, gp, error } = seen.terms(weights);
-            let error = error / self.prompts.len() as f64;
-            sum.u += error * gkx[d];
-            sum.v.scaled_add(error, &gkx.slice(s![..d]));
-            sum.c.scaled_add(error * gp[d], &seen.query);
-            for (mut row, g) in sum.b.rows_mut().into_iter().zip(&gp) {
-                row.scaled_add(error * g, &seen.query);
-            }
-        }
-        sum
-    }
-}
-
-/// G K x, G p and ŷ - y of one prompt.
-struct Terms {
-    gkx: Array1<f64>,
-    gp: Array1<f64>,
-    error: f64,
-}
-
-impl Seen {
-    fn terms(&self, weights: &Weights) -> Terms {
-        let d = self.query.len();
-        let mut p = Array1::zeros(d + 1);
-        p.slice_mut(s![..d]).assign(&weights.v);
-        p[d] = weights.u;
-        let mut kx = Array1::zeros(d + 1);
-        kx.slice_mut(s![..d]).assign(&weights.b.dot(&self.query));
-        kx[d] = weights.c.dot(&self.query);
-        let (gkx, gp) = (self.gram.dot(&kx), self.gram.dot(&p));
-        let error = p.dot(&gkx) - self.answer;
-        Terms { gkx, gp, error }
-    }
-}
-
-impl VectorField for Empirical {
-    fn dim(&self) -> usize {
-        Weights::len_of(self.dim)
-    }
-
-    fn rate(&self, x: &[f64], out: &mut [f64]) {
-        let gradient = self.gradient(&Weights::of_slice(self.dim, x)).to_vec();
-        out.iter_mut().zip(&gradient).for_each(|(o, g)| *o = -g);
-    }
+/// # Errors
+/// As [`Flow::watched`].
+///
+/// ```
+/// use attnlab::dynamics::lsa::arrival;
+/// use attnlab::theory::lsa::{Covariance, Training, Weights};
+/// use ndarray::Array2;
+/// let training = Training::new(Covariance::diagonal(&[1.0, 0.5])?, 10, 0.0)?;
+/// let start = Weights::theorem(0.1, Array2::eye(2).view())?;
+/// let found = arrival(&training, &start, 1e-8, 1e4)?;
+/// assert!(found.time.is_some_and(|t| t < 1e3));
+/// // Weights 0 are a saddle: nothing moves.
+/// assert_eq!(arrival(&training, &Weights::zeros(2), 1e-8, 1e4)?.time, None);
+/// # Ok::<(), attnlab::Error>(())
+/// ```
+pub fn arrival(training: &Training, start: &Weights, gap: f64, until: f64) -> Result<Arrival> {
+    let (reduced, full) = (Reduced::new(training, start), Full(training));
+    let weights = |x: &[f64]| match &reduced {
+        Some(flow) => flow.weights(x),
+        None => Weights::of_slice(training.dim(), x),
+    };
+    let (field, from): (&dyn VectorField, _) = match &reduced {
+        Some(flow) => (flow, flow.start()),
+        None => (&full, start.to_vec()),
+    };
+    let arrived = |x: &[f64]| training.excess(&weights(x)) - gap;
+    let path = Flow::new(Method::Bdf).watched(field, &from, &[until], Watch::until(&arrived))?;
+    Ok(Arrival {
+        time: path.event.as_ref().map(|(t, _)| *t),
+        weights: weights(path.end()),
+        steps: path.steps,
+    })
 }
