@@ -116,7 +116,14 @@ fn an_event_stops_the_flow() {
 
 #[test]
 fn gradient_descent_is_a_geometric_sequence() {
-    let path = descend(&Linear(vec![-1.0]), &[1.0], 0.1, &[0.5, 1.0], Watch::default()).unwrap();
+    let path = descend(
+        &Linear(vec![-1.0]),
+        &[1.0],
+        0.1,
+        &[0.5, 1.0],
+        Watch::default(),
+    )
+    .unwrap();
     assert_eq!(path.steps, 10);
     assert!((path.states[0][0] - 0.9_f64.powi(5)).abs() < 1e-15);
     assert!((path.end()[0] - 0.9_f64.powi(10)).abs() < 1e-15);
@@ -151,9 +158,15 @@ fn quantities_are_followed_and_events_seen() {
             .unwrap();
         assert_eq!(path.drifts.len(), 2);
         assert_eq!(path.drifts[0].start, 1.0);
-        assert!(path.drifts[0].largest < 1e-6, "{method:?}: {:?}", path.drifts);
+        assert!(
+            path.drifts[0].largest < 1e-6,
+            "{method:?}: {:?}",
+            path.drifts
+        );
         // x itself goes from 1 to -1, at t = π, up to the spacing of the steps.
-        assert!((path.drifts[1].largest - 2.0).abs() < 1e-2 && (path.drifts[1].at - 3.1).abs() < 0.2);
+        assert!(
+            (path.drifts[1].largest - 2.0).abs() < 1e-2 && (path.drifts[1].at - 3.1).abs() < 0.2
+        );
     }
     let path = descend(&Turn, &[1.0, 0.0], 0.01, &[1.0], watch(None)).unwrap();
     let expected = 1.0001_f64.powi(100) - 1.0;
@@ -161,7 +174,14 @@ fn quantities_are_followed_and_events_seen() {
     assert!((path.drifts[0].at - 1.0).abs() < 1e-12);
     // x crosses 0 near π/2, seen at the next step.
     let crossing = |x: &[f64]| x[0];
-    let path = descend(&Turn, &[1.0, 0.0], 0.01, &[1.0, 5.0], watch(Some(&crossing))).unwrap();
+    let path = descend(
+        &Turn,
+        &[1.0, 0.0],
+        0.01,
+        &[1.0, 5.0],
+        watch(Some(&crossing)),
+    )
+    .unwrap();
     let (t, x) = path.event.clone().unwrap();
     assert!((t - 1.58).abs() < 0.011 && x[0] <= 0.0, "{t}");
     assert_eq!((path.times.as_slice(), path.end()), (&[1.0][..], &x[..]));

@@ -411,7 +411,10 @@ fn shift_of_the_query() {
     let after = prompts.draw(&mut streams(5).part("prompts", 0));
     assert_eq!(before.inputs, after.inputs);
     assert!(before.query != after.query);
-    let (w_pv, w_kq) = training.limit(0.0).rotated(training.covariance().axes().t()).matrices();
+    let (w_pv, w_kq) = training
+        .limit(0.0)
+        .rotated(training.covariance().axes().t())
+        .matrices();
     let layer = SingleHead {
         w_pv,
         w_kq,
@@ -432,9 +435,17 @@ fn shift_of_the_query() {
         covariance,
         moments,
     };
-    let expected = risk_at_query(&training, of(training.covariance(), &m), of(&query, &q), Some(6));
+    let expected = risk_at_query(
+        &training,
+        of(training.covariance(), &m),
+        of(&query, &q),
+        Some(6),
+    );
     let total = expected.total();
-    assert!((mean - total).abs() < 4.0 * spread, "{mean} ± {spread}, {total}");
+    assert!(
+        (mean - total).abs() < 4.0 * spread,
+        "{mean} ± {spread}, {total}"
+    );
     // The error bar tells it from the risk without the shift.
     let without = risk(&training, training.covariance(), &m, Some(6)).total();
     assert!((mean - without).abs() > 20.0 * spread, "{mean} {without}");

@@ -29,12 +29,7 @@ impl Default for EmpiricalLimit {
 const PROMPTS: [usize; 4] = [500, 2000, 8000, 32_000];
 
 /// ‖uB + vcᵀ - Γ⁻¹‖ / ‖Γ⁻¹‖ (Frobenius) at the end of the flow on the loss of `count` prompts.
-fn distance(
-    training: &Training,
-    count: usize,
-    noiseless: bool,
-    streams: &Streams,
-) -> Result<f64> {
+fn distance(training: &Training, count: usize, noiseless: bool, streams: &Streams) -> Result<f64> {
     let d = training.dim();
     let loss = Empirical::draw(training, count, &mut streams.part("prompts", 0))?;
     let axes = training.covariance().axes();

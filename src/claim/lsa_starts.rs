@@ -193,7 +193,11 @@ impl Claim for Plateau {
             let gap = training.excess(&start) * (1.0 - 0.5 * first_gain(&training));
             let until = 10.0 * (1.0 / scale).ln() / rate + 100.0 * training.lifetime();
             let stuck = || Error::Numerical(format!("the flow from scale {scale} stays at 0"));
-            times.push(arrival(&training, &start, gap, until)?.time.ok_or_else(stuck)?);
+            times.push(
+                arrival(&training, &start, gap, until)?
+                    .time
+                    .ok_or_else(stuck)?,
+            );
         }
         // e^time is a power of 1/σ, with the inverse rate as the exponent.
         let inverse: Vec<f64> = SCALES.iter().map(|s| 1.0 / s).collect();

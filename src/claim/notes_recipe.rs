@@ -81,10 +81,7 @@ impl Block {
             mask: Mask::None,
         };
         // Four times as wide as the tokens, as is usual.
-        let layers = [
-            draw("mlp", 0, 4 * dim, dim),
-            draw("mlp", 1, dim, 4 * dim),
-        ];
+        let layers = [draw("mlp", 0, 4 * dim, dim), draw("mlp", 1, dim, 4 * dim)];
         Block { attention, layers }
     }
 
@@ -103,7 +100,11 @@ impl Claim for Residual {
     fn card(&self) -> Card {
         let printed = self.printed;
         Card {
-            id: if printed { "notes.residual" } else { "notes.residual_corrected" },
+            id: if printed {
+                "notes.residual"
+            } else {
+                "notes.residual_corrected"
+            },
             paper: Paper::Notes,
             equation: if printed {
                 "residual connection and final recipe"
@@ -125,10 +126,13 @@ impl Claim for Residual {
                  = y^{(m)} + MLP(\\bar y^{(m)})$."
             },
             kind: Kind::Identity,
-            expected: if printed { VerdictKind::Refuted } else { VerdictKind::Supported },
-            corrected: printed.then_some(
-                "$x^{(m)} = y^{(m)} + MLP(\\bar y^{(m)})$: `notes.residual_corrected`.",
-            ),
+            expected: if printed {
+                VerdictKind::Refuted
+            } else {
+                VerdictKind::Supported
+            },
+            corrected: printed
+                .then_some("$x^{(m)} = y^{(m)} + MLP(\\bar y^{(m)})$: `notes.residual_corrected`."),
         }
     }
 
@@ -160,7 +164,11 @@ impl Claim for Residual {
         let attended = block.mhsa(layer_norm(x.view()).view())?;
         let y = &x + &attended;
         let normal = layer_norm(y.view());
-        let argument = if self.form == Form::Printed { &y } else { &normal };
+        let argument = if self.form == Form::Printed {
+            &y
+        } else {
+            &normal
+        };
         let refined = block.mlp(argument.view());
         let next = match self.form {
             Form::Corrected => &y + &refined,

@@ -1,19 +1,58 @@
-//! Training linear self-attention: flow, limit, risk, shift and failing starts (lecture notes).
+//! Training linear self-attention: flow, limit, risk and shifts (lecture notes).
 
 use super::Experiment;
+use super::lsa_common::{covariance, validate_condition, validate_times};
 use super::settings::{self, Described};
-use crate::error::{Error, Result};
+use crate::error::{self, Error, Result};
 use crate::figure::Figure;
 use crate::params::Params;
 use crate::rng::Streams;
 use crate::run::Row;
-use crate::theory::lsa::{Covariance, Target, Training};
+use crate::theory::lsa::{Covariance, Law, Risk, Target, Training, risk_at_query};
 use ndarray::Array1;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 mod parts;
 mod pictures;
+
+/// What can be shifted by a factor c: the covariance of examples and query, that of the query alone,
+/// or the variance of the labels through the task.
+const SHIFTS: [&str; 3] = ["covariance", "query", "task"];
+
+/// A trained layer, and what it is tested on.
+struct Test {
+    training: Training,
+    examples: Covariance,
+    query: Covariance,
+    target: Target,
+    /// M.
+    count: usize,
+    noise_var: f64,
+}
+
+impl Test {
+    /// The risk by the corrected formula, for M → ∞ where `infinite`.
+    fn predicted(&self, infinite: bool) -> Risk {
+        let moments = |covariance| self.target.moments(covariance, self.noise_var);
+        let (examples, query) = (moments(&self.examples), moments(&self.query));
+        let law = |covariance, moments| Law {
+            covariance,
+            moments,
+        };
+        risk_at_query(
+            &self.training,
+            law(&self.examples, &examples),
+            law(&self.query, &query),
+            (!infinite).then_some(self.count),
+        )
+    }
+
+    /// E y² of the query's label without noise.
+    fn signal(&self) -> f64 {
+        self.target.moments(&self.query, 0.0).square
+    }
+}
 
 /// The lecture notes' two theorems in pictures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,7 +88,7 @@ pub struct LsaFlow {
     pub examples: Vec<usize>,
     /// Test prompts per draw.
     pub prompts: usize,
-    /// Factors c on the test covariance.
+    /// Factors c on what is shifted.
     pub shift: Vec<f64>,
     /// Values of N in the shift experiment.
     pub shift_contexts: Vec<usize>,
@@ -57,54 +96,46 @@ pub struct LsaFlow {
     pub softmax_contexts: Vec<usize>,
     /// Prompts on which it is fitted, and as many on which it is tested.
     pub softmax_prompts: usize,
-    /// d of the dense starts.
-    pub start_dim: usize,
-    /// Their values of N.
-    pub start_contexts: Vec<usize>,
-    /// Standard deviations of their weights.
-    pub start_scales: Vec<f64>,
-    /// Dense starts per draw.
-    pub starts: usize,
 }
 
 impl Described for LsaFlow {
     const ID: &'static str = "lsa_flow";
-    const TITLE: &'static str =
-        "Linear self-attention: flow, limit, risk in N and M, shift, failures";
+    const TITLE: &'static str = "Linear self-attention: flow, limit, risk in N and M, shifts";
     const SOURCE: &'static str = "Lecture notes: transformers and linear attention, both theorems (Zhang, Frei and Bartlett)";
 }
 
 impl LsaFlow {
-    /// Λ with eigenvalues log-spaced from 1 to 1/condition. The axes do not matter: flow and risk
-    /// are the same in all.
-    fn covariance(d: usize, condition: f64) -> Result<Covariance> {
-        let last = d.saturating_sub(1).max(1) as f64;
-        let value = |i: usize| condition.powf(-(i as f64) / last);
-        Covariance::diagonal(&(0..d).map(value).collect::<Vec<_>>())
-    }
-
     /// Training at N on the Λ of the risk experiment.
     fn risk_training(&self, n: usize) -> Result<Training> {
-        Training::new(Self::covariance(self.dim, self.risk_condition)?, n, 0.0)
+        Training::new(covariance(self.dim, self.risk_condition)?, n, 0.0)
     }
 
-    /// The test task: equal weight on every axis, unit variance ⟨a, Λa⟩ = 1.
-    fn task(&self) -> Result<Target> {
-        let trace = Self::covariance(self.dim, self.risk_condition)?.trace();
-        let task = Array1::from_elem(self.dim, trace.powf(-0.5));
-        Ok(Target::Linear { task })
+    /// Tested on M = `count` examples, with `what` shifted by c. The task has equal weight on every
+    /// axis and unit variance ⟨a, Λa⟩ = 1 without shift.
+    fn test(&self, n: usize, count: usize, what: &str, c: f64) -> Result<Test> {
+        let training = self.risk_training(n)?;
+        let usual = training.covariance().clone();
+        let size = usual.trace().powf(-0.5);
+        let shifted = usual.scaled(c)?;
+        let (examples, query, size) = match what {
+            "covariance" => (shifted.clone(), shifted, size),
+            "query" => (usual, shifted, size),
+            "task" => (usual.clone(), usual, size * c.sqrt()),
+            other => return Err(Error::unknown("shift", other, SHIFTS)),
+        };
+        Ok(Test {
+            training,
+            examples,
+            query,
+            target: Target::Linear {
+                task: Array1::from_elem(self.dim, size),
+            },
+            count,
+            noise_var: self.noise_var,
+        })
     }
 
-    /// The times at which the flow is shown.
-    fn times(&self) -> Vec<f64> {
-        let (first, last) = (0.1_f64, (self.points - 1) as f64);
-        let at = |i: usize| first * (self.until / first).powf(i as f64 / last);
-        let mut times: Vec<f64> = (0..self.points - 1).map(at).collect();
-        times.push(self.until);
-        times
-    }
-
-    /// The same for gradient descent, from the largest step size on.
+    /// The times at which gradient descent is shown, from the largest step size on.
     fn descent_times(&self) -> Vec<f64> {
         let first = self.eta.iter().copied().fold(0.0, f64::max);
         let at = |i: usize| first * (self.descent_until / first).powf(f64::from(i as u32) / 39.0);
@@ -122,23 +153,15 @@ impl Experiment for LsaFlow {
     }
 
     fn validate(&self) -> Result<()> {
-        if self.trials < 2 {
-            let allowed = "at least 2: bands and bars are their spread";
-            return Err(Error::invalid("trials", self.trials, allowed));
+        settings::spread("trials", self.trials)?;
+        if self.dim < 2 {
+            return Err(Error::invalid("dim", self.dim, "a whole number >= 2"));
         }
-        let least_two = [
-            ("dim", self.dim),
-            ("points", self.points),
-            ("start_dim", self.start_dim),
-        ];
-        if let Some((name, value)) = least_two.iter().find(|(_, x)| *x < 2) {
-            return Err(Error::invalid(*name, value, "a whole number >= 2"));
-        }
+        validate_times(self.until, self.points)?;
         let counts = [
             ("context", self.context),
             ("prompts", self.prompts),
             ("softmax_prompts", self.softmax_prompts),
-            ("starts", self.starts),
         ];
         if let Some((name, _)) = counts.iter().find(|(_, x)| *x == 0) {
             return Err(Error::invalid(*name, 0, "a whole number >= 1"));
@@ -148,7 +171,6 @@ impl Experiment for LsaFlow {
             ("examples", &self.examples),
             ("shift_contexts", &self.shift_contexts),
             ("softmax_contexts", &self.softmax_contexts),
-            ("start_contexts", &self.start_contexts),
         ] {
             let list: Vec<f64> = list.iter().map(|n| *n as f64).collect();
             settings::positive(name, &list)?;
@@ -157,7 +179,58 @@ impl Experiment for LsaFlow {
             ("conditions", &self.conditions),
             ("eta", &self.eta),
             ("shift", &self.shift),
-            ("start_scales", &self.start_scales),
+        ] {
+            settings::positive(name, list)?;
+        }
+        error::positive("scale", self.scale)?;
+        error::positive("descent_until", self.descent_until)?;
+        for c in &self.conditions {
+            validate_condition("conditions", *c)?;
+        }
+        validate_condition("descent_condition", self.descent_condition)?;
+        validate_condition("risk_condition", self.risk_condition)?;
+        let first = self.eta.iter().copied().fold(0.0, f64::max);
+        let at = |i: usize| first * (self.descent_until / first).powf(f64::from(i as u32) / 39.0);
+        (0..40).map(at).collect()
+    }
+}
+
+impl Experiment for LsaFlow {
+    fn id(&self) -> &'static str {
+        Self::ID
+    }
+
+    fn settings(&self) -> Map<String, Value> {
+        settings::as_json(self)
+    }
+
+    fn validate(&self) -> Result<()> {
+        settings::spread("trials", self.trials)?;
+        if self.dim < 2 {
+            return Err(Error::invalid("dim", self.dim, "a whole number >= 2"));
+        }
+        validate_times(self.until, self.points)?;
+        let counts = [
+            ("context", self.context),
+            ("prompts", self.prompts),
+            ("softmax_prompts", self.softmax_prompts),
+        ];
+        if let Some((name, _)) = counts.iter().find(|(_, x)| *x == 0) {
+            return Err(Error::invalid(*name, 0, "a whole number >= 1"));
+        }
+        for (name, list) in [
+            ("contexts", &self.contexts),
+            ("examples", &self.examples),
+            ("shift_contexts", &self.shift_contexts),
+            ("softmax_contexts", &self.softmax_contexts),
+        ] {
+            let list: Vec<f64> = list.iter().map(|n| *n as f64).collect();
+            settings::positive(name, &list)?;
+        }
+        for (name, list) in [
+            ("conditions", &self.conditions),
+            ("eta", &self.eta),
+            ("shift", &self.shift),
         ] {
             settings::positive(name, list)?;
         }
@@ -177,17 +250,10 @@ impl Experiment for LsaFlow {
             let allowed = format!("a number above the largest eta, {first}");
             return Err(Error::invalid("descent_until", self.descent_until, allowed));
         }
-        if !(self.noise_var >= 0.0 && self.noise_var.is_finite()) {
-            return Err(Error::invalid(
-                "noise_var",
-                self.noise_var,
-                "a finite number >= 0",
-            ));
-        }
-        Ok(())
+        error::non_negative("noise_var", self.noise_var)
     }
 
-    /// One "part" each: "flow", "descent", "risk", "limit" (M → ∞), "shift", "softmax", "starts".
+    /// One "part" each: "flow", "descent", "risk", "limit" (M → ∞), "shift", "softmax".
     fn cells(&self) -> Result<Vec<Params>> {
         let mut cells = vec![];
         let mut add = |part: &str, values: &[(&str, Value)]| {
@@ -210,17 +276,19 @@ impl Experiment for LsaFlow {
             }
         }
         for n in &self.shift_contexts {
-            for c in &self.shift {
-                add("shift", &[("N", (*n).into()), ("shift", (*c).into())]);
+            for what in SHIFTS {
+                for c in &self.shift {
+                    let values = [
+                        ("what", what.into()),
+                        ("N", (*n).into()),
+                        ("c", (*c).into()),
+                    ];
+                    add("shift", &values);
+                }
             }
         }
         for n in &self.softmax_contexts {
             add("softmax", &[("N", (*n).into())]);
-        }
-        for scale in &self.start_scales {
-            for n in &self.start_contexts {
-                add("starts", &[("N", (*n).into()), ("scale", (*scale).into())]);
-            }
         }
         Ok(cells)
     }
@@ -234,16 +302,16 @@ impl Experiment for LsaFlow {
             "flow" => parts::flow(self, cell.f64("condition"), streams),
             "descent" => parts::descent(self, cell.f64("eta"), streams),
             "limit" => parts::limit(self, cell.usize("N"), streams),
-            "risk" => parts::risk(self, cell.usize("N"), cell.usize("M"), 1.0, streams),
-            "shift" => parts::risk(
-                self,
-                cell.usize("N"),
-                self.context,
-                cell.f64("shift"),
-                streams,
-            ),
-            "softmax" => parts::softmax(self, cell.usize("N"), streams),
-            _ => parts::starts(self, cell.usize("N"), cell.f64("scale"), streams),
+            "risk" => {
+                let test = self.test(cell.usize("N"), cell.usize("M"), "covariance", 1.0)?;
+                parts::risk(self, &test, streams)
+            }
+            "shift" => {
+                let (what, c) = (cell.text("what"), cell.f64("c"));
+                let test = self.test(cell.usize("N"), self.context, what, c)?;
+                parts::risk(self, &test, streams)
+            }
+            _ => parts::softmax(self, cell.usize("N"), streams),
         }
     }
 

@@ -90,7 +90,11 @@ impl Prompts {
             && query.dim() != self.covariance.dim()
         {
             let expected = format!("{} rows, as the examples' has", self.covariance.dim());
-            return Err(Error::shape("covariance of the query", query.dim(), expected));
+            return Err(Error::shape(
+                "covariance of the query",
+                query.dim(),
+                expected,
+            ));
         }
         let mut numbers = vec![("noise_var", self.noise_var)];
         match &self.task {

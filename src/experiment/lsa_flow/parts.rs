@@ -1,46 +1,18 @@
 //! One trial of each part of `lsa_flow`.
 
-use super::LsaFlow;
+use super::super::lsa_common::{Data, covariance, data, distance, start, times};
+use super::{LsaFlow, Test};
 use crate::attention::Phi;
 use crate::dynamics::flow::{Flow, Method, Path, Watch, descend};
 use crate::dynamics::lsa::{Full, Reduced};
 use crate::error::{Error, Result};
-use crate::linalg::normal_matrix;
 use crate::rng::Streams;
 use crate::run::store;
 use crate::sample::{Prompt, Prompts, Task};
 use crate::theory::lsa::{Training, Weights};
-use ndarray::Array1;
-use serde_json::{Map, Value};
-
-type Data = Result<Map<String, Value>>;
-
-fn data<const N: usize>(values: [(&str, Value); N]) -> Map<String, Value> {
-    values
-        .into_iter()
-        .map(|(name, value)| (name.to_string(), value))
-        .collect()
-}
-
-/// The theorem's initial weights with a normal Θ, in principal axes, whose directions it does not
-/// prefer.
-fn start(d: usize, scale: f64, streams: &Streams) -> Result<Weights> {
-    Weights::theorem(
-        scale,
-        normal_matrix(d, d, &mut streams.part("theta", 0)).view(),
-    )
-}
-
 fn reduced<'a>(training: &'a Training, start: &Weights) -> Result<Reduced<'a>> {
     let message = "the theorem's weights have v = c = 0";
     Reduced::new(training, start).ok_or_else(|| Error::Numerical(message.into()))
-}
-
-/// ‖uB - Γ⁻¹‖ / ‖Γ⁻¹‖, Frobenius.
-fn distance(training: &Training, weights: &Weights) -> f64 {
-    let target = training.limit(0.0).product();
-    let norm = |a: &ndarray::Array2<f64>| a.iter().map(|x| x * x).sum::<f64>().sqrt();
-    norm(&(weights.product() - &target)) / norm(&target)
 }
 
 /// The largest drift of the conserved quantity, relative to the squared norm of the weights at the
@@ -54,8 +26,7 @@ fn relative_drift(training: &Training, path: &Path) -> f64 {
 /// ‖∇L‖²/(L - min L) over the steps and the proved "constant"; "drift" of the conserved quantity;
 /// "steps".
 pub fn flow(settings: &LsaFlow, condition: f64, streams: &Streams) -> Data {
-    let covariance = LsaFlow::covariance(settings.dim, condition)?;
-    let training = Training::new(covariance, settings.context, 0.0)?;
+    let training = Training::new(covariance(settings.dim, condition)?, settings.context, 0.0)?;
     let start = start(settings.dim, settings.scale, streams)?;
     let flow = reduced(&training, &start)?;
     let first = training.excess(&start);
@@ -75,7 +46,12 @@ pub fn flow(settings: &LsaFlow, condition: f64, streams: &Streams) -> Data {
         step: Some(&mut look),
     };
     let integrator = Flow::new(Method::Bdf);
-    let path = integrator.watched(&flow, &flow.start(), &settings.times(), watch)?;
+    let path = integrator.watched(
+        &flow,
+        &flow.start(),
+        &times(settings.until, settings.points),
+        watch,
+    )?;
     let weights: Vec<Weights> = path.states.iter().map(|x| flow.weights(x)).collect();
     let gaps: Vec<f64> = weights.iter().map(|w| training.excess(w) / first).collect();
     let distances: Vec<f64> = weights.iter().map(|w| distance(&training, w)).collect();
@@ -95,8 +71,8 @@ pub fn flow(settings: &LsaFlow, condition: f64, streams: &Streams) -> Data {
 /// "gap" at the times of gradient descent, its "drift", and both of the flow from the same weights:
 /// "flow_gap", "flow_drift".
 pub fn descent(settings: &LsaFlow, eta: f64, streams: &Streams) -> Data {
-    let covariance = LsaFlow::covariance(settings.dim, settings.descent_condition)?;
-    let training = Training::new(covariance, settings.context, 0.0)?;
+    let lambda = covariance(settings.dim, settings.descent_condition)?;
+    let training = Training::new(lambda, settings.context, 0.0)?;
     let start = start(settings.dim, settings.scale, streams)?;
     let (field, from, d) = (Full(&training), start.to_vec(), settings.dim);
     let first = training.excess(&start);
@@ -126,7 +102,10 @@ pub fn descent(settings: &LsaFlow, eta: f64, streams: &Streams) -> Data {
         ("drift", store::number(drift)),
         ("steps", steps.into()),
         ("flow_gap", gaps(&flow)),
-        ("flow_drift", store::number(relative_drift(&training, &flow))),
+        (
+            "flow_drift",
+            store::number(relative_drift(&training, &flow)),
+        ),
         ("flow_steps", flow.steps.into()),
     ]))
 }
@@ -138,42 +117,38 @@ pub fn limit(settings: &LsaFlow, n: usize, streams: &Streams) -> Data {
     let flow = reduced(&training, &start)?;
     let path = Flow::new(Method::Bdf).run(&flow, &flow.start(), &[settings.until])?;
     let weights = flow.weights(path.end());
-    let covariance = training.covariance();
-    let moments = settings.task()?.moments(covariance, 0.0);
-    let best: Array1<f64> = &moments.correlation / covariance.values();
-    let error = weights.product().t().dot(&moments.correlation) - best;
-    let excess = error.dot(&(&error * covariance.values()));
+    // b̂ → Λa, and ŷ = b̂ᵀAx.
+    let lambda = training.covariance().values();
+    let test = settings.test(n, 1, "covariance", 1.0)?;
+    let correlation = test.target.moments(&test.examples, 0.0).correlation;
+    let error = weights.product().t().dot(&correlation) - &correlation / lambda;
+    let excess = error.dot(&(&error * lambda));
     Ok(data([
         ("excess", store::number(excess)),
         ("distance", store::number(distance(&training, &weights))),
     ]))
 }
 
-/// "excess" risk over the best linear predictor, averaged over test prompts of M examples with
-/// covariance cΛ; the query is averaged exactly.
-pub fn risk(settings: &LsaFlow, n: usize, m: usize, c: f64, streams: &Streams) -> Data {
-    let training = settings.risk_training(n)?;
-    let test = training.covariance().scaled(c)?;
-    let target = settings.task()?;
+/// "excess" risk over the best linear predictor, averaged over test prompts; the query is averaged
+/// exactly.
+pub fn risk(settings: &LsaFlow, test: &Test, streams: &Streams) -> Data {
     let prompts = Prompts {
-        covariance: test.clone(),
-        query: None,
-        examples: m,
-        task: Task::Fixed(target.clone()),
-        noise_var: settings.noise_var,
+        covariance: test.examples.clone(),
+        query: Some(test.query.clone()),
+        examples: test.count,
+        task: Task::Fixed(test.target.clone()),
+        noise_var: test.noise_var,
     };
-    let a = &target.moments(&test, 0.0).correlation / test.values();
+    let best = &test.target.moments(&test.query, 0.0).correlation / test.query.values();
     let mut rng = streams.part("prompts", 0);
     let mut sum = 0.0;
     for _ in 0..settings.prompts {
-        let b = prompts.draw_correlation(&target, &mut rng);
-        let error = &(b / training.gamma()) - &a;
-        sum += error.dot(&(&error * test.values()));
+        let b = prompts.draw_correlation(&test.target, &mut rng);
+        let error = &(b / test.training.gamma()) - &best;
+        sum += error.dot(&(&error * test.query.values()));
     }
-    Ok(data([(
-        "excess",
-        store::number(sum / settings.prompts as f64),
-    )]))
+    let excess = sum / settings.prompts as f64;
+    Ok(data([("excess", store::number(excess))]))
 }
 
 /// Inverse temperatures among which softmax attention has its best.
@@ -241,35 +216,4 @@ fn softmax_read(prompt: &Prompt, training: &Training, beta: f64) -> f64 {
     scores.push(prompt.query.dot(&query));
     Phi::Softmax.apply(&mut scores);
     scores.iter().zip(&prompt.labels).map(|(w, y)| w * y).sum()
-}
-
-/// Condition number of Λ and time of the flow from dense weights: at it every mode has rates above
-/// 0.01.
-const STARTS: (f64, f64) = (3.0, 2000.0);
-
-/// How many of the flows from dense weights have "reached" the global minimum, how many are at rest
-/// elsewhere ("stuck"), and the "gaps" (L - min L over that of predicting 0) at the end.
-pub fn starts(settings: &LsaFlow, n: usize, scale: f64, streams: &Streams) -> Data {
-    let d = settings.start_dim;
-    let training = Training::new(LsaFlow::covariance(d, STARTS.0)?, n, 0.0)?;
-    let zero = training.excess(&Weights::zeros(d));
-    let (mut reached, mut stuck, mut gaps) = (0, 0, vec![]);
-    for i in 0..settings.starts {
-        let mut rng = streams.part("weights", i as u64);
-        let from = normal_matrix(1, Weights::len_of(d), &mut rng) * scale;
-        let from = from.into_raw_vec_and_offset().0;
-        let flow = Flow::new(Method::Tsit45).within(1e-8);
-        let path = flow.run(&Full(&training), &from, &[STARTS.1])?;
-        let end = Weights::of_slice(d, path.end());
-        let gap = training.excess(&end) / zero;
-        // A ten-thousandth of the way: far below the gaps of the local minima.
-        reached += usize::from(gap < 1e-4);
-        stuck += usize::from(gap >= 1e-4 && training.gradient(&end).norm2() < 1e-8 * zero);
-        gaps.push(gap);
-    }
-    Ok(data([
-        ("reached", reached.into()),
-        ("stuck", stuck.into()),
-        ("gaps", store::series(&gaps)),
-    ]))
 }

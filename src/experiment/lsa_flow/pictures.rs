@@ -1,24 +1,20 @@
 //! The figures of `lsa_flow`, from its rows.
 
-use super::LsaFlow;
+use super::super::lsa_common::{
+    BAND, INTERVAL, TIME, average, band, groups, of_part, panel, slope_label, spread, times,
+};
+use super::{LsaFlow, SHIFTS};
 use crate::error::{Error, Result};
-use crate::figure::{Axis, Figure, GREY, INK, Panel, Point, Rule, Series, Stroke, Width};
+use crate::figure::{Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke, Width};
 use crate::run::Row;
 use crate::run::store::by_cell;
-use crate::stats::{binomial, mean, quantile};
-use crate::theory::lsa::risk;
+use crate::stats::log_log_slope_of_means;
+use crate::theory::lsa::printed_risk;
 
-const BAND: &str = "10-90 % of draws";
-const INTERVAL: &str = "95 % interval";
 const GAP: &str = "(*L* − min *L*) / start";
-const TIME: &str = "time *t*";
 
 pub fn figures(settings: &LsaFlow, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = by_cell(rows);
-    let of_part = |part: &str| -> Vec<&[Row]> {
-        let is = |cell: &&[Row]| cell[0].word("part").is_ok_and(|p| p == part);
-        cells.iter().copied().filter(is).collect()
-    };
     if cells.is_empty() {
         let problem = "no rows to draw; run the experiment first".into();
         return Err(Error::Content {
@@ -26,70 +22,24 @@ pub fn figures(settings: &LsaFlow, rows: &[Row]) -> Result<Vec<Figure>> {
             problem,
         });
     }
+    let part = |name| of_part(&cells, name);
     Ok(vec![
-        flow(settings, &of_part("flow"), &of_part("descent"))?,
-        test_risk(settings, &of_part)?,
-        starts(settings, &of_part("starts"))?,
+        flow(settings, &part("flow"), &part("descent"))?,
+        test_risk(settings, &part)?,
+        shifts(settings, &part("shift"))?,
     ])
-}
-
-/// Median and 10-90 % of a series over the draws, at each of `xs`.
-fn band(cell: &[Row], name: &str, xs: &[f64]) -> Result<Vec<Point>> {
-    let all = cell
-        .iter()
-        .map(|r| r.series(name))
-        .collect::<Result<Vec<_>>>()?;
-    let at = |(i, x): (usize, &f64)| {
-        let values: Vec<f64> = all.iter().filter_map(|s| s.get(i).copied()).collect();
-        let q = |p| quantile(&values, p);
-        Point::between(*x, q(0.5), q(0.1), q(0.9))
-    };
-    Ok(xs.iter().enumerate().map(at).collect())
-}
-
-/// Median and 10-90 % of a number over the draws.
-fn spread(cell: &[Row], name: &str, x: f64) -> Result<Point> {
-    let values = cell
-        .iter()
-        .map(|r| r.number(name))
-        .collect::<Result<Vec<_>>>()?;
-    let q = |p| quantile(&values, p);
-    Ok(Point::between(x, q(0.5), q(0.1), q(0.9)))
-}
-
-/// Mean with its 95 % interval over the draws.
-fn average(cell: &[Row], name: &str, x: f64) -> Result<Point> {
-    let values = cell
-        .iter()
-        .map(|r| r.number(name))
-        .collect::<Result<Vec<_>>>()?;
-    let e = mean(&values, 0.95)?;
-    Ok(Point::between(x, e.value, e.low, e.high))
-}
-
-fn bars(label: &str, colour: usize, points: Vec<Point>, interval: &str) -> Series {
-    Series {
-        band: false,
-        stroke: Stroke::None,
-        ..Series::measured(label, colour, points).with_interval(interval)
-    }
 }
 
 /// A curve over many points: no markers.
 fn curve(label: &str, colour: usize, points: Vec<Point>) -> Series {
     Series {
-        marker: crate::figure::Marker::None,
+        marker: Marker::None,
         ..Series::measured(label, colour, points).with_interval(BAND)
     }
 }
 
-fn panel(title: &str, x: Axis, y: Axis) -> Panel {
-    Panel {
-        title: title.into(),
-        x,
-        y,
-        ..Panel::default()
-    }
+fn bars(label: &str, colour: usize, points: Vec<Point>, interval: &str) -> Series {
+    Series::bars(label, colour, points).with_interval(interval)
 }
 
 fn flow(settings: &LsaFlow, flows: &[&[Row]], descents: &[&[Row]]) -> Result<Figure> {
@@ -103,7 +53,7 @@ fn flow(settings: &LsaFlow, flows: &[&[Row]], descents: &[&[Row]]) -> Result<Fig
     // Below, rounding and the tolerance of the integrator.
     gap.y.range = Some((1e-20, 3.0));
     distance.y.range = Some((1e-11, 3.0));
-    let times = settings.times();
+    let times = times(settings.until, settings.points);
     for (colour, cell) in flows.iter().enumerate() {
         let label = format!("condition number {}", cell[0].parameter("condition")?);
         gap.series
@@ -174,7 +124,6 @@ fn test_risk<'a>(settings: &LsaFlow, of_part: &impl Fn(&str) -> Vec<&'a [Row]>) 
     let panels = vec![
         against_m(settings, &of_part("risk"))?,
         against_n(settings, &of_part("risk"), &of_part("limit"))?,
-        shift(settings, &of_part("shift"))?,
         softmax(settings, &of_part("softmax"))?,
     ];
     Ok(Figure {
@@ -185,43 +134,48 @@ fn test_risk<'a>(settings: &LsaFlow, of_part: &impl Fn(&str) -> Vec<&'a [Row]>) 
              on *M*; *d* = {}, eigenvalues of *Λ* from 1 to 1/{}, task of unit variance, label noise of \
              variance {} at test. Points: mean over {} × {} prompts with 95 % interval; dashed: the \
              corrected formula; dotted: the formula as printed. (b): *M* = ∞ from the weights at the end of \
-             the flow. (c): test inputs of covariance *cΛ*, *M* = {}. (d): risk for random tasks with \
-             *M* = *N*, softmax attention at its best temperature and scale.",
+             the flow, median and 10-90 % of draws. Slopes: of the means with 95 % interval, in (a) over \
+             the excess less its limit for *M* → ∞, in (b) over the last three *N*. (c): risk for random \
+             tasks with *M* = *N*, softmax attention at its best temperature and scale.",
             settings.dim,
             settings.risk_condition,
             settings.noise_var,
             settings.trials,
             settings.prompts,
-            settings.context,
         ),
         width: Width::Page,
-        columns: 2,
+        columns: 3,
         panels,
     })
 }
 
-/// Cells grouped by a parameter, in their order.
-fn groups<'a>(cells: &[&'a [Row]], name: &str) -> Result<Vec<(f64, Vec<&'a [Row]>)>> {
-    let mut groups: Vec<(f64, Vec<&'a [Row]>)> = vec![];
-    for cell in cells {
-        let value = cell[0].parameter(name)?;
-        match groups.iter_mut().find(|(v, _)| *v == value) {
-            Some((_, group)) => group.push(cell),
-            None => groups.push((value, vec![cell])),
-        }
-    }
-    Ok(groups)
+/// The corrected and the printed excess risk at N and M; None for M is M → ∞.
+fn predicted(settings: &LsaFlow, n: f64, m: Option<f64>) -> Result<(f64, f64)> {
+    let count = m.map_or(usize::MAX, |m| m as usize);
+    let test = settings.test(n as usize, count, "covariance", 1.0)?;
+    let moments = test.target.moments(&test.examples, test.noise_var);
+    let printed = printed_risk(&test.training, &moments, count).excess();
+    Ok((test.predicted(m.is_none()).excess(), printed))
 }
 
-/// The corrected and the printed excess risk at N, M and c; None for M is M → ∞.
-fn predicted(settings: &LsaFlow, n: f64, m: Option<f64>, c: f64) -> Result<(f64, f64)> {
-    let training = settings.risk_training(n as usize)?;
-    let test = training.covariance().scaled(c)?;
-    let moments = settings.task()?.moments(&test, settings.noise_var);
-    let m = m.map(|m| m as usize);
-    let corrected = risk(&training, &test, &moments, m).excess();
-    let printed = crate::theory::lsa::printed_risk(&training, &moments, m.unwrap_or(usize::MAX));
-    Ok((corrected, printed.excess()))
+/// The slope of what the cells show of "excess", less `floor`, over a parameter, with its interval
+/// over the draws; None for fewer than three cells.
+fn slope(cells: &[&[Row]], name: &str, floor: f64) -> Result<Option<String>> {
+    if cells.len() < 3 {
+        return Ok(None);
+    }
+    let x = cells.iter().map(|c| c[0].parameter(name));
+    let x = x.collect::<Result<Vec<f64>>>()?;
+    let draws = cells.iter().map(|c| c.len()).min().unwrap_or(0);
+    let sample = |i: usize| {
+        let one = |c: &&[Row]| Ok(c[i].number("excess")? - floor);
+        cells.iter().map(one).collect::<Result<Vec<f64>>>()
+    };
+    let samples = (0..draws).map(sample).collect::<Result<Vec<_>>>()?;
+    // Where the draws do not determine a slope there is none to show.
+    Ok(log_log_slope_of_means(&x, &samples, 0.95)
+        .ok()
+        .map(slope_label))
 }
 
 const CORRECTED: &str = "corrected formula";
@@ -236,15 +190,20 @@ fn against_m(settings: &LsaFlow, cells: &[&[Row]]) -> Result<Panel> {
     );
     for (colour, (n, group)) in groups(cells, "N")?.into_iter().enumerate() {
         let (mut measured, mut line) = (vec![], vec![]);
-        for cell in group {
+        for cell in &group {
             let m = cell[0].parameter("M")?;
             measured.push(average(cell, "excess", m)?);
-            line.push(Point::at(m, predicted(settings, n, Some(m), 1.0)?.0));
+            line.push(Point::at(m, predicted(settings, n, Some(m))?.0));
         }
         found.series.push(Series::predicted(CORRECTED, GREY, line));
-        found
-            .series
-            .push(bars(&format!("*N* = {n}"), colour, measured, INTERVAL));
+        let mut label = format!("*N* = {n}");
+        // Of the largest N: of the others the limit for M → ∞ is most of the excess.
+        if Some(&(n as usize)) == settings.contexts.iter().max()
+            && let Some(slope) = slope(&group, "M", predicted(settings, n, None)?.0)?
+        {
+            label += &format!(", slope {slope}");
+        }
+        found.series.push(bars(&label, colour, measured, INTERVAL));
     }
     Ok(found)
 }
@@ -260,7 +219,7 @@ fn against_n(settings: &LsaFlow, cells: &[&[Row]], limits: &[&[Row]]) -> Result<
     for cell in limits {
         let n = cell[0].parameter("N")?;
         measured.push(spread(cell, "excess", n)?);
-        let (right, wrong) = predicted(settings, n, None, 1.0)?;
+        let (right, wrong) = predicted(settings, n, None)?;
         corrected.push(Point::at(n, right));
         printed.push(Point::at(n, wrong));
     }
@@ -280,13 +239,18 @@ fn against_n(settings: &LsaFlow, cells: &[&[Row]], limits: &[&[Row]]) -> Result<
     found
         .series
         .push(Series::predicted(CORRECTED, GREY, corrected));
-    found.series.push(bars("*M* = ∞", INK, measured, BAND));
+    let mut label = "*M* = ∞".to_string();
+    let last = limits.len().saturating_sub(3);
+    if let Some(slope) = slope(&limits[last..], "N", 0.0)? {
+        label += &format!(", slope {slope}");
+    }
+    found.series.push(bars(&label, INK, measured, BAND));
     for (colour, (m, group)) in groups(cells, "M")?.into_iter().enumerate() {
         let (mut measured, mut line) = (vec![], vec![]);
         for cell in group {
             let n = cell[0].parameter("N")?;
             measured.push(average(cell, "excess", n)?);
-            line.push(Point::at(n, predicted(settings, n, Some(m), 1.0)?.0));
+            line.push(Point::at(n, predicted(settings, n, Some(m))?.0));
         }
         found.series.push(Series::predicted(CORRECTED, GREY, line));
         let label = format!("*M* = {m}");
@@ -297,15 +261,54 @@ fn against_n(settings: &LsaFlow, cells: &[&[Row]], limits: &[&[Row]]) -> Result<
     Ok(found)
 }
 
-fn shift(settings: &LsaFlow, cells: &[&[Row]]) -> Result<Panel> {
-    let title = "under covariate shift *Λ* → *cΛ*";
-    let mut found = panel(title, Axis::log("*c*"), Axis::log("excess risk"));
-    let m = settings.context as f64;
+/// One panel for each kind of shift.
+fn shifts(settings: &LsaFlow, cells: &[&[Row]]) -> Result<Figure> {
+    let panels = SHIFTS.map(|what| {
+        let is = |cell: &&&[Row]| cell[0].word("what").is_ok_and(|w| w == what);
+        shift(
+            settings,
+            what,
+            &cells.iter().copied().filter(|c| is(&c)).collect::<Vec<_>>(),
+        )
+    });
+    Ok(Figure {
+        name: "lsa_shift".into(),
+        title: "Trained linear self-attention under shifts".into(),
+        caption: format!(
+            "Excess risk over the best linear predictor, relative to the variance of the noiseless label \
+             at the query, when (a) examples and query, (b) the query alone have covariance *cΛ*, (c) \
+             the variance of the labels is *c* times as large through the task. *d* = {}, eigenvalues of \
+             *Λ* from 1 to 1/{}, *M* = {}, label noise of variance {} at test. Points: mean over {} × {} \
+             prompts with 95 % interval; dashed: the formula.",
+            settings.dim,
+            settings.risk_condition,
+            settings.context,
+            settings.noise_var,
+            settings.trials,
+            settings.prompts,
+        ),
+        width: Width::Page,
+        columns: 3,
+        panels: panels.into_iter().collect::<Result<Vec<_>>>()?,
+    })
+}
+
+fn shift(settings: &LsaFlow, what: &str, cells: &[&[Row]]) -> Result<Panel> {
+    let title = match what {
+        "covariance" => "examples and query",
+        "query" => "the query alone",
+        _ => "the task",
+    };
+    let mut found = panel(title, Axis::log("*c*"), Axis::log("excess risk / signal"));
     for (colour, (n, group)) in groups(cells, "N")?.into_iter().enumerate() {
-        let measured = group
-            .iter()
-            .map(|cell| average(cell, "excess", cell[0].parameter("shift")?))
-            .collect::<Result<Vec<_>>>()?;
+        let test = |c: f64| settings.test(n as usize, settings.context, what, c);
+        let scaled = |cell: &&[Row]| {
+            let c = cell[0].parameter("c")?;
+            let (p, signal) = (average(cell, "excess", c)?, test(c)?.signal());
+            let (low, high) = p.interval.unwrap_or((p.y, p.y));
+            Ok(Point::between(c, p.y / signal, low / signal, high / signal))
+        };
+        let measured = group.iter().map(scaled).collect::<Result<Vec<_>>>()?;
         let (low, high) = match (measured.first(), measured.last()) {
             (Some(first), Some(last)) => (first.x, last.x),
             _ => continue,
@@ -313,13 +316,13 @@ fn shift(settings: &LsaFlow, cells: &[&[Row]]) -> Result<Panel> {
         let line = (0..=60)
             .map(|i| {
                 let c = low * (high / low).powf(f64::from(i) / 60.0);
-                Ok(Point::at(c, predicted(settings, n, Some(m), c)?.0))
+                let test = test(c)?;
+                Ok(Point::at(c, test.predicted(false).excess() / test.signal()))
             })
             .collect::<Result<Vec<_>>>()?;
-        found.series.push(Series::predicted(CORRECTED, GREY, line));
-        found
-            .series
-            .push(bars(&format!("*N* = {n}"), colour, measured, INTERVAL));
+        found.series.push(Series::predicted("formula", GREY, line));
+        let label = format!("*N* = {n}");
+        found.series.push(bars(&label, colour, measured, INTERVAL));
     }
     found.rules.push(Rule {
         label: String::new(),
@@ -354,49 +357,4 @@ fn softmax(settings: &LsaFlow, cells: &[&[Row]]) -> Result<Panel> {
         .series
         .push(bars("softmax attention", 7, soft, INTERVAL));
     Ok(found)
-}
-
-fn starts(settings: &LsaFlow, cells: &[&[Row]]) -> Result<Figure> {
-    let mut found = panel(
-        "",
-        Axis::log("training examples *N*"),
-        Axis::linear("share at the global minimum").from_to(-0.04, 1.04),
-    );
-    for (colour, (scale, group)) in groups(cells, "scale")?.into_iter().enumerate() {
-        let mut points = vec![];
-        for cell in group {
-            let reached = cell
-                .iter()
-                .map(|r| r.number("reached"))
-                .sum::<Result<f64>>()?;
-            let all = (settings.starts * cell.len()) as u64;
-            let e = binomial(reached as u64, all, 0.95)?;
-            points.push(Point::between(
-                cell[0].parameter("N")?,
-                e.value,
-                e.low,
-                e.high,
-            ));
-        }
-        let label = format!("weights of standard deviation {scale}");
-        found.series.push(Series {
-            band: false,
-            ..Series::measured(label, colour, points).with_interval(INTERVAL)
-        });
-    }
-    Ok(Figure {
-        name: "lsa_starts".into(),
-        title: "From dense weights the flow need not find the global minimum".into(),
-        caption: format!(
-            "Share of {} flows from independent normal weights in all places that matter that end within \
-             1e-4 of the least loss, *d* = {}, eigenvalues of *Λ* from 1 to 1/3; bars: 95 % \
-             (Clopper-Pearson). The rows say how many of the others are at rest in a \
-             local minimum with *u* = 0, *B* = 0.",
-            settings.starts * settings.trials as usize,
-            settings.start_dim,
-        ),
-        width: Width::Column,
-        columns: 1,
-        panels: vec![found],
-    })
 }

@@ -289,12 +289,7 @@ pub struct Law<'a> {
 /// assert!((found.best - 0.1).abs() < 1e-14);
 /// # Ok::<(), attnlab::Error>(())
 /// ```
-pub fn risk_at_query(
-    training: &Training,
-    examples: Law,
-    query: Law,
-    count: Option<usize>,
-) -> Risk {
+pub fn risk_at_query(training: &Training, examples: Law, query: Law, count: Option<usize>) -> Risk {
     let (a, best) = best_linear(query.covariance, query.moments);
     let (gi, lambda) = (training.gamma_inverse(), query.covariance.matrix());
     let error = gi.dot(&examples.moments.correlation) - &a;
