@@ -69,10 +69,18 @@ fn closed_forms_are_numpy_s() {
             "{id}: {found} {expected}"
         );
     };
-    near("lsa.minimum", base, 0.5988141181450507);
+    near("lsa.minimum", base.clone(), 0.5988141181450507);
     let test = json!({"covariance": covariance, "N": 7, "M": 11, "task": task, "noise_var": 0.3});
     near("lsa.risk", test.clone(), 1.695850325635074);
     near("lsa.risk_printed", test.clone(), 4.6251260195330275);
+    // The same with G = (1+1/N) L + (tr(L) + .7)/N I, and e L e with e = (Gi L - I) a for the 1/N² terms,
+    // which are without training noise; min + .7/2.
+    let noisy = |mut set: Value| {
+        set["train_noise_var"] = json!(0.7);
+        set
+    };
+    near("lsa.risk", noisy(test.clone()), 1.7759726966363443);
+    near("lsa.minimum", noisy(base), 0.9987493307564737);
     let parts = evaluate("lsa.risk_parts", test).unwrap();
     let sum: f64 = parts
         .as_array()

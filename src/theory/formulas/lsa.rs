@@ -95,7 +95,7 @@ pub(super) fn formulas() -> Vec<Formula> {
 /// Whole numbers up to here are exact in double precision.
 const MOST: u64 = 1 << 53;
 
-/// Λ and N, which every formula takes, and more.
+/// Λ, N and the noise in training, which every formula takes, and more.
 fn schema(more: Vec<Spec>) -> Schema {
     let covariance = Domain::Matrix(&Domain::FINITE);
     let mut schema = vec![
@@ -105,6 +105,12 @@ fn schema(more: Vec<Spec>) -> Schema {
             "Lambda, of the inputs in training",
         ),
         Spec::required("N", Domain::Whole(1, MOST), "examples in a training prompt"),
+        Spec::new(
+            "train_noise_var",
+            Domain::NON_NEGATIVE,
+            0.0,
+            "variance of the label noise in training; the notes have none",
+        ),
     ];
     schema.extend(more);
     schema
@@ -134,7 +140,8 @@ fn noise_var() -> Spec {
 }
 
 fn training(p: &Params) -> Result<Training> {
-    Training::new(Covariance::new(p.matrix("covariance"))?, p.usize("N"), 0.0)
+    let covariance = Covariance::new(p.matrix("covariance"))?;
+    Training::new(covariance, p.usize("N"), p.f64("train_noise_var"))
 }
 
 fn target(p: &Params, training: &Training) -> Result<Target> {
