@@ -190,62 +190,6 @@ impl Experiment for LsaFlow {
         validate_condition("descent_condition", self.descent_condition)?;
         validate_condition("risk_condition", self.risk_condition)?;
         let first = self.eta.iter().copied().fold(0.0, f64::max);
-        let at = |i: usize| first * (self.descent_until / first).powf(f64::from(i as u32) / 39.0);
-        (0..40).map(at).collect()
-    }
-}
-
-impl Experiment for LsaFlow {
-    fn id(&self) -> &'static str {
-        Self::ID
-    }
-
-    fn settings(&self) -> Map<String, Value> {
-        settings::as_json(self)
-    }
-
-    fn validate(&self) -> Result<()> {
-        settings::spread("trials", self.trials)?;
-        if self.dim < 2 {
-            return Err(Error::invalid("dim", self.dim, "a whole number >= 2"));
-        }
-        validate_times(self.until, self.points)?;
-        let counts = [
-            ("context", self.context),
-            ("prompts", self.prompts),
-            ("softmax_prompts", self.softmax_prompts),
-        ];
-        if let Some((name, _)) = counts.iter().find(|(_, x)| *x == 0) {
-            return Err(Error::invalid(*name, 0, "a whole number >= 1"));
-        }
-        for (name, list) in [
-            ("contexts", &self.contexts),
-            ("examples", &self.examples),
-            ("shift_contexts", &self.shift_contexts),
-            ("softmax_contexts", &self.softmax_contexts),
-        ] {
-            let list: Vec<f64> = list.iter().map(|n| *n as f64).collect();
-            settings::positive(name, &list)?;
-        }
-        for (name, list) in [
-            ("conditions", &self.conditions),
-            ("eta", &self.eta),
-            ("shift", &self.shift),
-        ] {
-            settings::positive(name, list)?;
-        }
-        for (name, x) in [("scale", self.scale), ("until", self.until)] {
-            settings::positive(name, &[x])?;
-        }
-        settings::positive("descent_until", &[self.descent_until])?;
-        let fixed = [self.descent_condition, self.risk_condition];
-        if let Some(c) = self.conditions.iter().chain(&fixed).find(|c| **c < 1.0) {
-            return Err(Error::invalid("condition number", c, "a number >= 1"));
-        }
-        if self.until <= 0.1 {
-            return Err(Error::invalid("until", self.until, "a number > 0.1"));
-        }
-        let first = self.eta.iter().copied().fold(0.0, f64::max);
         if self.descent_until <= first {
             let allowed = format!("a number above the largest eta, {first}");
             return Err(Error::invalid("descent_until", self.descent_until, allowed));

@@ -22,7 +22,7 @@ pub fn figures(settings: &LsaFlow, rows: &[Row]) -> Result<Vec<Figure>> {
             problem,
         });
     }
-    let part = |name| of_part(&cells, name);
+    let part = |name: &str| of_part(&cells, name);
     Ok(vec![
         flow(settings, &part("flow"), &part("descent"))?,
         test_risk(settings, &part)?,
