@@ -12,6 +12,7 @@
 //! 4. [`measure`]: named quantities, such as the [signal-to-noise ratio](measure::snr()) of Eq. (6).
 //! 5. [`theory`]: closed forms, without randomness, such as the [law of the depth
 //!    horizon](theory::horizon); `attnlab eval` prints them.
+//!    [`dynamics`] follows the gradient flows that the theorems are about.
 //! 6. [`stats`]: exact intervals. An [`Estimate`](stats::Estimate) is point, interval and level.
 //! 7. [`claim`]: one printed result each, with its hypotheses, a trial, and mutants: false variants
 //!    that must come back refuted. Outcomes become a [verdict](claim::verdict): supported, refuted

@@ -8,6 +8,7 @@ pub mod mssa;
 pub mod network;
 pub mod nonlinearity;
 pub mod one_layer;
+pub mod single_head;
 pub mod streaming;
 
 pub use mhsa::Mhsa;
@@ -15,3 +16,4 @@ pub use mssa::{Mask, Mssa};
 pub use network::unroll;
 pub use nonlinearity::Phi;
 pub use one_layer::{linear_attention, softmax_attention};
+pub use single_head::SingleHead;

@@ -43,6 +43,18 @@ mod denoise_small_argument;
 mod denoise_theorem3_1;
 mod denoise_theorem3_2;
 mod joma_theorem5;
+mod lsa_empirical;
+mod lsa_invariant;
+mod lsa_limit;
+mod lsa_local_minimum;
+mod lsa_pl;
+mod lsa_population_loss;
+mod lsa_query_shift;
+mod lsa_risk;
+mod lsa_setting;
+mod lsa_starts;
+mod notes_attention;
+mod notes_recipe;
 
 pub use crate::params::{self, Domain, Params, Schema, Spec};
 pub use outcome::{Outcome, Promise, Relation, Witness};

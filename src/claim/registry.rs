@@ -29,6 +29,17 @@ use super::denoise_small_argument::{LemmaF1, PropF2, PropF2Coefficient};
 use super::denoise_theorem3_1::{Theorem31, Theorem31Finite};
 use super::denoise_theorem3_2::{Theorem32, Theorem32Rate};
 use super::joma_theorem5::Cooccurrence;
+use super::lsa_empirical::EmpiricalLimit;
+use super::lsa_invariant::Invariant;
+use super::lsa_limit::Limit;
+use super::lsa_local_minimum::LocalMinimum;
+use super::lsa_pl::{Pl, PlPrinted};
+use super::lsa_population_loss::PopulationLoss;
+use super::lsa_query_shift::QueryShift;
+use super::lsa_risk::{Rate, RiskFormula, Shift};
+use super::lsa_starts::{AnyStart, Plateau};
+use super::notes_attention::{AttentionColumns, AttentionCost};
+use super::notes_recipe::Residual;
 use crate::error::{Error, Result};
 
 /// All claims, in the order in which the papers print them.
@@ -87,6 +98,26 @@ pub fn claims() -> Vec<Box<dyn Claim>> {
         Box::new(Condition::CORRECTED),
         Box::new(Cooccurrence::printed()),
         Box::new(Cooccurrence::corrected()),
+        Box::new(AttentionColumns::default()),
+        Box::new(AttentionCost::PRINTED),
+        Box::new(AttentionCost::EXACT),
+        Box::new(Residual::PRINTED),
+        Box::new(Residual::CORRECTED),
+        Box::new(PopulationLoss::default()),
+        Box::new(Limit::default()),
+        Box::new(EmpiricalLimit::default()),
+        Box::new(AnyStart::default()),
+        Box::new(Plateau::default()),
+        Box::new(LocalMinimum::default()),
+        Box::new(Invariant::default()),
+        Box::new(PlPrinted::default()),
+        Box::new(Pl::default()),
+        Box::new(RiskFormula::PRINTED),
+        Box::new(RiskFormula::CORRECTED),
+        Box::new(Rate::IN_M),
+        Box::new(Rate::IN_N),
+        Box::new(Shift::DERIVED),
+        Box::new(QueryShift::default()),
     ]
 }
 

@@ -1,4 +1,6 @@
 //! Training of one attention layer on in-context denoising: Denoising, Section 3.2 and Appendix D.
+//! Beside it, training dynamics that theorems describe: [`flow`] integrates gradient flows, [`lsa`]
+//! has those of linear self-attention.
 //!
 //! # The layer and its loss
 //!
@@ -31,8 +33,10 @@
 //! Results do not depend on the number of threads: each prompt is computed by one thread, and sums
 //! over prompts run in their order.
 
+pub mod flow;
 mod gradient;
 mod kernels;
+pub mod lsa;
 mod optimiser;
 mod prompts;
 mod train;

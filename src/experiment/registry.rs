@@ -2,12 +2,13 @@
 
 use super::{
     CoherenceMap, DenoiseAlphaBeta, DenoiseExcessRisk, DenoiseGeneralisation, DenoiseLandscape,
-    DenoiseTraining, Entry, HorizonMap, PhiMap, SnrPerLayer, Theorem1Horizon, Theorem1Map,
+    DenoiseTraining, Entry, HorizonMap, LsaFlow, LsaTraining, PhiMap, SnrPerLayer, Theorem1Horizon,
+    Theorem1Map,
 };
 use crate::error::{Error, Result};
 
 /// All experiments.
-pub static EXPERIMENTS: [Entry; 11] = [
+pub static EXPERIMENTS: [Entry; 13] = [
     Entry::of::<SnrPerLayer>(include_str!("../../experiments/snr_per_layer.toml")),
     Entry::of::<Theorem1Horizon>(include_str!("../../experiments/theorem1_horizon.toml")),
     Entry::of::<Theorem1Map>(include_str!("../../experiments/theorem1_map.toml")),
@@ -21,6 +22,8 @@ pub static EXPERIMENTS: [Entry; 11] = [
     Entry::of::<DenoiseExcessRisk>(include_str!("../../experiments/denoise_excess_risk.toml")),
     Entry::of::<DenoiseLandscape>(include_str!("../../experiments/denoise_landscape.toml")),
     Entry::of::<DenoiseAlphaBeta>(include_str!("../../experiments/denoise_alpha_beta.toml")),
+    Entry::of::<LsaFlow>(include_str!("../../experiments/lsa_flow.toml")),
+    Entry::of::<LsaTraining>(include_str!("../../experiments/lsa_training.toml")),
 ];
 
 /// The experiment with this id.

@@ -3,8 +3,10 @@
 pub mod denoising;
 pub mod mixture;
 pub mod rare_event;
+pub mod regression;
 pub mod tree;
 
 pub use mixture::{Bases, Draw, Mixture};
 pub use rare_event::RareBreaks;
+pub use regression::{Prompt, Prompts, Task};
 pub use tree::TreeDraw;

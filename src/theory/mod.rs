@@ -8,6 +8,7 @@ pub mod formulas;
 pub mod horizon;
 pub mod joma;
 pub mod lemma2;
+pub mod lsa;
 pub mod printed;
 mod quadrature;
 pub mod softmax;

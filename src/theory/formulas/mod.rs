@@ -3,6 +3,7 @@
 mod aot;
 mod denoise;
 mod joma;
+mod lsa;
 
 use crate::error::{Error, Result};
 use crate::params::{Params, Schema};
@@ -41,6 +42,7 @@ pub fn formulas() -> Vec<Formula> {
     let mut all = aot::formulas();
     all.extend(denoise::formulas());
     all.extend(joma::formulas());
+    all.extend(lsa::formulas());
     all
 }
 

@@ -1,0 +1,155 @@
+//! What gradient flow of linear self-attention conserves: notes, proof ingredient 2.
+
+use super::lsa_setting::{covariance, dense_start, scale_spec, training_schema, validate};
+use super::*;
+use crate::dynamics::flow::{Flow, Method, VectorField, Watch, descend};
+use crate::dynamics::lsa::{Empirical, Full};
+use crate::theory::lsa::{Training, Weights};
+use crate::witness;
+
+/// |v|² + u² - ‖B‖² - |c|² is constant along the flow, from any weights.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Invariant {
+    quantity: Quantity,
+    /// The mutant: gradient descent with this step size instead of the flow.
+    eta: Option<f64>,
+}
+
+/// Which quantity is claimed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Quantity {
+    /// |v|² + u² - ‖B‖² - |c|².
+    #[default]
+    Difference,
+    /// u² - ‖B‖², which holds from v = c = 0 only.
+    WithoutVectors,
+    /// u² + ‖B‖² + |v|² + |c|².
+    Sum,
+}
+
+impl Quantity {
+    fn value(self, w: &Weights) -> f64 {
+        match self {
+            Quantity::Difference => w.conserved(),
+            Quantity::WithoutVectors => w.u * w.u - w.b.iter().map(|x| x * x).sum::<f64>(),
+            Quantity::Sum => w.norm2(),
+        }
+    }
+}
+
+/// Time of the flow: from scale 0.5 the loss is within a few per cent of its last value.
+const UNTIL: f64 = 50.0;
+
+impl Claim for Invariant {
+    fn card(&self) -> Card {
+        Card {
+            id: "lsa.invariant",
+            paper: Paper::Notes,
+            equation: "first theorem, proof ingredient 2",
+            title: "The flow conserves |v|² + u² - ‖B‖² - |c|²",
+            statement: "Has some analogues to prior ideas in training two-layer linear networks \
+                        (recall: $f(E;\\theta) = E + W^{PV}E \\cdot \\frac{E^TW^{KQ}E}{\\rho}$; two linear \
+                        layers, $W^{KQ}$, $W^{PV}$ appear). (Their balance: $|v|^2 + u^2 - \\|B\\|_F^2 - \
+                        |c|^2$ is constant, where $(v^T, u)$ is the last row of $W^{PV}$ and $(B; c^T)$ \
+                        are the first d columns of $W^{KQ}$.)",
+            kind: Kind::Identity,
+            expected: VerdictKind::Supported,
+            corrected: Some(
+                "Exact for the flow of any loss of the prediction, population or empirical, from any \
+                 weights. Gradient descent with step η drifts in proportion to η.",
+            ),
+        }
+    }
+
+    fn schema(&self) -> Schema {
+        let mut schema = training_schema(4, 5.0, 8);
+        schema.push(scale_spec(0.3));
+        schema.push(Spec::new(
+            "prompts",
+            Domain::Whole(0, 1_000_000),
+            0,
+            "B, prompts of the empirical loss; 0 for the population loss",
+        ));
+        schema
+    }
+
+    fn validate(&self, params: &Params) -> Result<()> {
+        validate(params)
+    }
+
+    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
+        let training = Training::new(covariance(params, streams)?, params.usize("N"), 0.0)?;
+        let d = training.dim();
+        let start = dense_start(d, params.f64("scale"), streams);
+        let empirical;
+        let population = Full(&training);
+        let field: &dyn VectorField = match params.usize("prompts") {
+            0 => &population,
+            count => {
+                empirical = Empirical::draw(&training, count, &mut streams.part("prompts", 0))?;
+                &empirical
+            }
+        };
+        let mut size = 0.0_f64;
+        let mut look = |_: f64, x: &[f64]| size = size.max(Weights::of_slice(d, x).norm2());
+        let quantity = |x: &[f64]| vec![self.quantity.value(&Weights::of_slice(d, x))];
+        let watch = Watch {
+            event: None,
+            conserved: Some(&quantity),
+            step: Some(&mut look),
+        };
+        let from = start.to_vec();
+        let path = match self.eta {
+            // Tighter than the drift to be seen by more than the number of steps.
+            None => {
+                let flow = Flow::new(Method::Tsit45).within(1e-12);
+                flow.watched(field, &from, &[UNTIL], watch)?
+            }
+            Some(eta) => descend(field, &from, eta, &[UNTIL], watch)?,
+        };
+        let drift = path.drifts[0].largest;
+        Ok(Outcome::Gap {
+            lhs: drift / size,
+            rhs: 0.0,
+            // The project's promise for conserved quantities.
+            tol: 1e-8,
+            relation: Relation::Equal,
+            witness: witness! {
+                "largest_drift" => drift,
+                "largest_squared_norm" => size,
+                "steps" => path.steps,
+            },
+        })
+    }
+
+    fn default_trials(&self, _params: &Params) -> u64 {
+        10
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        let quantity = |quantity| Invariant {
+            quantity,
+            ..Invariant::default()
+        };
+        vec![
+            Mutant::new(
+                "sum",
+                "the squared norm of all weights is constant",
+                quantity(Quantity::Sum),
+            ),
+            Mutant::new(
+                "without-vectors",
+                "u² - ‖B‖² is constant, whatever v and c",
+                quantity(Quantity::WithoutVectors),
+            ),
+            Mutant::new(
+                "descent",
+                "gradient descent with step 0.01 conserves it too",
+                Invariant {
+                    eta: Some(0.01),
+                    ..*self
+                },
+            ),
+        ]
+    }
+}

@@ -1,0 +1,9 @@
+//! Gradient flows of [linear self-attention](crate::theory::lsa): on its population loss, in all
+//! weights ([`Full`]) and in the few that matter where v = c = 0 ([`Reduced`]), and on the empirical
+//! loss over B prompts ([`Empirical`]).
+
+mod empirical;
+mod population;
+
+pub use empirical::Empirical;
+pub use population::{Arrival, Full, Reduced, arrival};

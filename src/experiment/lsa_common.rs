@@ -1,0 +1,149 @@
+//! What the experiments on linear self-attention share: covariance, start and distance, and how a cell
+//! becomes points.
+
+use crate::error::{Error, Result};
+use crate::figure::{Axis, Panel, Point};
+use crate::linalg::normal_matrix;
+use crate::rng::Streams;
+use crate::run::Row;
+use crate::stats::{Estimate, mean, quantile};
+use crate::theory::lsa::{Covariance, Training, Weights};
+use ndarray::Array2;
+use serde_json::{Map, Value};
+
+pub(super) const BAND: &str = "10-90 % of draws";
+pub(super) const INTERVAL: &str = "95 % interval";
+pub(super) const TIME: &str = "time *t*";
+
+pub(super) type Data = Result<Map<String, Value>>;
+
+pub(super) fn data<const N: usize>(values: [(&str, Value); N]) -> Map<String, Value> {
+    values
+        .into_iter()
+        .map(|(name, value)| (name.to_string(), value))
+        .collect()
+}
+
+/// Λ with eigenvalues log-spaced from 1 to 1/condition. The axes do not matter: flow and risk
+/// are the same in all.
+pub(super) fn covariance(d: usize, condition: f64) -> Result<Covariance> {
+    let last = d.saturating_sub(1).max(1) as f64;
+    let value = |i: usize| condition.powf(-(i as f64) / last);
+    Covariance::diagonal(&(0..d).map(value).collect::<Vec<_>>())
+}
+
+/// The first time at which a flow is shown.
+const FIRST: f64 = 0.1;
+
+/// Times at which a flow is shown, log-spaced up to `until`.
+pub(super) fn times(until: f64, points: usize) -> Vec<f64> {
+    let last = (points - 1) as f64;
+    let at = |i: usize| FIRST * (until / FIRST).powf(i as f64 / last);
+    let mut times: Vec<f64> = (0..points - 1).map(at).collect();
+    times.push(until);
+    times
+}
+
+/// Refuses what [`times`] cannot make.
+pub(super) fn validate_times(until: f64, points: usize) -> Result<()> {
+    if points < 2 {
+        return Err(Error::invalid("points", points, "a whole number >= 2"));
+    }
+    if !(until > FIRST && until.is_finite()) {
+        let allowed = format!("a finite number > {FIRST}");
+        return Err(Error::invalid("until", until, allowed));
+    }
+    Ok(())
+}
+
+/// Refuses a condition number below 1.
+pub(super) fn validate_condition(name: &str, condition: f64) -> Result<()> {
+    if condition >= 1.0 && condition.is_finite() {
+        return Ok(());
+    }
+    Err(Error::invalid(name, condition, "a finite number >= 1"))
+}
+
+/// The theorem's initial weights with a normal Θ, in principal axes, whose directions it does not
+/// prefer.
+pub(super) fn start(d: usize, scale: f64, streams: &Streams) -> Result<Weights> {
+    Weights::theorem(
+        scale,
+        normal_matrix(d, d, &mut streams.part("theta", 0)).view(),
+    )
+}
+
+/// ‖uB - Γ⁻¹‖ / ‖Γ⁻¹‖, Frobenius.
+pub(super) fn distance(training: &Training, weights: &Weights) -> f64 {
+    let target = training.limit(0.0).product();
+    let norm = |a: &Array2<f64>| a.iter().map(|x| x * x).sum::<f64>().sqrt();
+    norm(&(weights.product() - &target)) / norm(&target)
+}
+
+/// The cells of one part.
+pub(super) fn of_part<'a>(cells: &[&'a [Row]], part: &str) -> Vec<&'a [Row]> {
+    let is = |cell: &&[Row]| cell[0].word("part").is_ok_and(|p| p == part);
+    cells.iter().copied().filter(is).collect()
+}
+
+/// Median and 10-90 % of a series over the draws, at each of `xs`.
+pub(super) fn band(cell: &[Row], name: &str, xs: &[f64]) -> Result<Vec<Point>> {
+    let all = cell
+        .iter()
+        .map(|r| r.series(name))
+        .collect::<Result<Vec<_>>>()?;
+    let at = |(i, x): (usize, &f64)| {
+        let values: Vec<f64> = all.iter().filter_map(|s| s.get(i).copied()).collect();
+        let q = |p| quantile(&values, p);
+        Point::between(*x, q(0.5), q(0.1), q(0.9))
+    };
+    Ok(xs.iter().enumerate().map(at).collect())
+}
+
+/// Median and 10-90 % of a number over the draws.
+pub(super) fn spread(cell: &[Row], name: &str, x: f64) -> Result<Point> {
+    let values = cell
+        .iter()
+        .map(|r| r.number(name))
+        .collect::<Result<Vec<_>>>()?;
+    let q = |p| quantile(&values, p);
+    Ok(Point::between(x, q(0.5), q(0.1), q(0.9)))
+}
+
+/// Mean with its 95 % interval over the draws.
+pub(super) fn average(cell: &[Row], name: &str, x: f64) -> Result<Point> {
+    let values = cell
+        .iter()
+        .map(|r| r.number(name))
+        .collect::<Result<Vec<_>>>()?;
+    let e = mean(&values, 0.95)?;
+    Ok(Point::between(x, e.value, e.low, e.high))
+}
+
+/// A slope with its interval, for a legend: "−1.00 [−1.02, −0.98]".
+pub(super) fn slope_label(e: Estimate) -> String {
+    let shown = |x: f64| format!("{x:.2}").replace('-', "−");
+    format!("{} [{}, {}]", shown(e.value), shown(e.low), shown(e.high))
+}
+
+pub(super) fn panel(title: &str, x: Axis, y: Axis) -> Panel {
+    Panel {
+        title: title.into(),
+        x,
+        y,
+        ..Panel::default()
+    }
+}
+
+/// Cells grouped by a parameter, in their order.
+pub(super) fn groups<'a>(cells: &[&'a [Row]], name: &str) -> Result<Vec<(f64, Vec<&'a [Row]>)>> {
+    let mut groups: Vec<(f64, Vec<&'a [Row]>)> = vec![];
+    for cell in cells {
+        let value = cell[0].parameter(name)?;
+        match groups.iter_mut().find(|(v, _)| *v == value) {
+            Some((_, group)) => group.push(cell),
+            None => groups.push((value, vec![cell])),
+        }
+    }
+    Ok(groups)
+}

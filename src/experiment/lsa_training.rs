@@ -1,0 +1,177 @@
+//! Training linear self-attention on B prompts and from other starts (lecture notes, first theorem).
+
+use super::Experiment;
+use super::lsa_common::{covariance, validate_condition, validate_times};
+use super::settings::{self, Described};
+use crate::error::{self, Error, Result};
+use crate::figure::Figure;
+use crate::params::Params;
+use crate::rng::Streams;
+use crate::run::Row;
+use crate::theory::lsa::Training;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+mod parts;
+mod pictures;
+
+/// The empirical loss beside the population one, and starts that the theorem does not cover.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LsaTraining {
+    /// Independent draws per cell.
+    pub trials: u64,
+    /// d.
+    pub dim: usize,
+    /// Condition number of Λ.
+    pub condition: f64,
+    /// N.
+    pub context: usize,
+    /// Variance of the label noise in training.
+    pub noise_var: f64,
+    /// σ, scale of the theorem's initial weights for training on prompts.
+    pub scale: f64,
+    /// Values of B.
+    pub prompts: Vec<usize>,
+    /// Time of the flow.
+    pub until: f64,
+    /// Times at which it is shown.
+    pub points: usize,
+    /// Kinds of starts with v = c = 0.
+    pub starts: Vec<String>,
+    /// Their scales over the largest that the theorem allows.
+    pub scales: Vec<f64>,
+    /// Share of the loss gap of weights 0 at which a flow has arrived.
+    pub arrived: f64,
+    /// d of the dense starts.
+    pub dense_dim: usize,
+    /// Their values of N.
+    pub dense_contexts: Vec<usize>,
+    /// Standard deviations of their weights.
+    pub dense_scales: Vec<f64>,
+    /// Dense starts per draw.
+    pub dense_starts: usize,
+}
+
+/// B = ΘΘᵀ as in the theorem, Θ, or -ΘΘᵀ, each of norm σ = u.
+const STARTS: [&str; 3] = ["theorem", "normal", "mirrored"];
+
+impl Described for LsaTraining {
+    const ID: &'static str = "lsa_training";
+    const TITLE: &'static str =
+        "Linear self-attention trained on B prompts, and from other initial weights";
+    const SOURCE: &'static str = "Lecture notes: transformers and linear attention, first theorem (Zhang, Frei and Bartlett)";
+}
+
+impl LsaTraining {
+    fn training(&self) -> Result<Training> {
+        let lambda = covariance(self.dim, self.condition)?;
+        Training::new(lambda, self.context, self.noise_var)
+    }
+}
+
+impl Experiment for LsaTraining {
+    fn id(&self) -> &'static str {
+        Self::ID
+    }
+
+    fn settings(&self) -> Map<String, Value> {
+        settings::as_json(self)
+    }
+
+    fn validate(&self) -> Result<()> {
+        settings::spread("trials", self.trials)?;
+        // The moments of the empirical loss grow like d^6, and take 300 MB there.
+        if !(2..=12).contains(&self.dim) {
+            return Err(Error::invalid(
+                "dim",
+                self.dim,
+                "a whole number from 2 to 12",
+            ));
+        }
+        if self.dense_dim < 2 {
+            return Err(Error::invalid(
+                "dense_dim",
+                self.dense_dim,
+                "a whole number >= 2",
+            ));
+        }
+        for (name, count) in [
+            ("context", self.context),
+            ("dense_starts", self.dense_starts),
+        ] {
+            if count == 0 {
+                return Err(Error::invalid(name, 0, "a whole number >= 1"));
+            }
+        }
+        validate_condition("condition", self.condition)?;
+        validate_times(self.until, self.points)?;
+        error::non_negative("noise_var", self.noise_var)?;
+        error::positive("scale", self.scale)?;
+        // The slope over B needs three.
+        settings::at_least("prompts", &self.prompts, 3)?;
+        settings::at_least("dense_contexts", &self.dense_contexts, 1)?;
+        settings::positive("scales", &self.scales)?;
+        settings::positive("dense_scales", &self.dense_scales)?;
+        if let Some(name) = self.starts.iter().find(|s| !STARTS.contains(&s.as_str())) {
+            return Err(Error::unknown("start", name, STARTS));
+        }
+        if !(self.arrived > 0.0 && self.arrived < 1.0) {
+            return Err(Error::invalid(
+                "arrived",
+                self.arrived,
+                "a number in (0, 1)",
+            ));
+        }
+        Ok(())
+    }
+
+    /// One "part" each: "population", "prompts", "start" and "dense".
+    fn cells(&self) -> Result<Vec<Params>> {
+        let mut cells = vec![];
+        let mut add = |part: &str, values: &[(&str, Value)]| {
+            let named = |(name, value): &(&str, Value)| (name.to_string(), value.clone());
+            let head = ("part".to_string(), Value::from(part));
+            cells.push(
+                std::iter::once(head)
+                    .chain(values.iter().map(named))
+                    .collect(),
+            );
+        };
+        add("population", &[]);
+        for count in &self.prompts {
+            add("prompts", &[("B", (*count).into())]);
+        }
+        for kind in &self.starts {
+            for scale in &self.scales {
+                add(
+                    "start",
+                    &[("kind", kind.as_str().into()), ("scale", (*scale).into())],
+                );
+            }
+        }
+        for scale in &self.dense_scales {
+            for n in &self.dense_contexts {
+                add("dense", &[("N", (*n).into()), ("scale", (*scale).into())]);
+            }
+        }
+        Ok(cells)
+    }
+
+    fn trials(&self) -> u64 {
+        self.trials
+    }
+
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        match cell.text("part") {
+            "population" => parts::population(self, streams),
+            "prompts" => parts::prompts(self, cell.usize("B"), streams),
+            "start" => parts::start(self, cell.text("kind"), cell.f64("scale"), streams),
+            _ => parts::dense(self, cell.usize("N"), cell.f64("scale"), streams),
+        }
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        pictures::figures(self, rows)
+    }
+}

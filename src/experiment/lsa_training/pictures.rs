@@ -1,0 +1,254 @@
+//! The figures of `lsa_training`, from its rows.
+
+use super::super::lsa_common::{
+    BAND, INTERVAL, TIME, average, band, groups, of_part, panel, slope_label, spread, times,
+};
+use super::LsaTraining;
+use crate::error::{Error, Result};
+use crate::figure::{Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series, Width};
+use crate::run::Row;
+use crate::run::store::by_cell;
+use crate::stats::{binomial, log_log_slope_of_means};
+
+pub fn figures(settings: &LsaTraining, rows: &[Row]) -> Result<Vec<Figure>> {
+    let cells = by_cell(rows);
+    if cells.is_empty() {
+        let problem = "no rows to draw; run the experiment first".into();
+        return Err(Error::Content {
+            path: "rows of lsa_training".into(),
+            problem,
+        });
+    }
+    let part = |name| of_part(&cells, name);
+    let (population, prompts) = (part("population"), part("prompts"));
+    Ok(vec![
+        training(settings, &population, &prompts)?,
+        starts(settings, &part("start"), &part("dense"))?,
+    ])
+}
+
+fn training(settings: &LsaTraining, population: &[&[Row]], prompts: &[&[Row]]) -> Result<Figure> {
+    Ok(Figure {
+        name: "lsa_training".into(),
+        title: "Linear self-attention trained on B prompts".into(),
+        caption: format!(
+            "Gradient flow on the loss of *B* prompts from the theorem's initial weights, *d* = {}, \
+             eigenvalues of *Λ* from 1 to 1/{}, *N* = {}, *σ* = {}, label noise of variance {}. (a): the \
+             population loss on the way, median and 10-90 % over {} draws. (b): distance to *Γ*^{{−1}} at \
+             the end, mean with 95 % interval; slope of the means over the *B* shown, and a line of \
+             slope −1/2 through the last. (c): loss at the end on the prompts and in the population.",
+            settings.dim,
+            settings.condition,
+            settings.context,
+            settings.scale,
+            settings.noise_var,
+            settings.trials,
+        ),
+        width: Width::Page,
+        columns: 3,
+        panels: vec![
+            losses(settings, population, prompts)?,
+            distances(prompts)?,
+            overfit(settings, prompts)?,
+        ],
+    })
+}
+
+fn losses(settings: &LsaTraining, population: &[&[Row]], prompts: &[&[Row]]) -> Result<Panel> {
+    let mut found = panel(
+        "population loss on the way",
+        Axis::log(TIME),
+        Axis::log("(*L* − min *L*) / gap of weights 0"),
+    );
+    // Below, the population's own flow alone.
+    found.y.range = Some((1e-6, 10.0));
+    let times = times(settings.until, settings.points);
+    let curve = |label: &str, colour, cell: &[Row]| {
+        Ok(Series {
+            marker: Marker::None,
+            ..Series::measured(label, colour, band(cell, "gap", &times)?).with_interval(BAND)
+        })
+    };
+    for (colour, cell) in prompts.iter().enumerate() {
+        let label = format!("*B* = {}", cell[0].parameter("B")?);
+        found.series.push(curve(&label, colour, cell)?);
+    }
+    for cell in population {
+        found.series.push(curve("*B* = ∞", INK, cell)?);
+    }
+    Ok(found)
+}
+
+fn distances(prompts: &[&[Row]]) -> Result<Panel> {
+    let mut found = panel(
+        "distance to the limit",
+        Axis::log("prompts *B*"),
+        Axis::log("‖*uB* + *vc*^{T} − *Γ*^{−1}‖ / ‖*Γ*^{−1}‖"),
+    );
+    let at = |cell: &&[Row]| average(cell, "distance", cell[0].parameter("B")?);
+    let points = prompts.iter().map(at).collect::<Result<Vec<_>>>()?;
+    if let Some(last) = points.last().copied() {
+        let line = |p: &Point| Point::at(p.x, last.y * (last.x / p.x).sqrt());
+        let line = points.iter().map(line).collect();
+        found
+            .series
+            .push(Series::predicted("slope −1/2", GREY, line));
+    }
+    let x: Vec<f64> = points.iter().map(|p| p.x).collect();
+    let draws = prompts.iter().map(|c| c.len()).min().unwrap_or(0);
+    let sample = |i: usize| {
+        let one = |c: &&[Row]| c[i].number("distance");
+        prompts.iter().map(one).collect::<Result<Vec<f64>>>()
+    };
+    let samples = (0..draws).map(sample).collect::<Result<Vec<_>>>()?;
+    let mut label = "after training".to_string();
+    if let Ok(slope) = log_log_slope_of_means(&x, &samples, 0.95) {
+        label += &format!(", slope {}", slope_label(slope));
+    }
+    let series = Series::bars(label, INK, points).with_interval(INTERVAL);
+    found.series.push(series);
+    Ok(found)
+}
+
+fn overfit(settings: &LsaTraining, prompts: &[&[Row]]) -> Result<Panel> {
+    let mut found = panel(
+        "loss after training",
+        Axis::log("prompts *B*"),
+        Axis::log("loss"),
+    );
+    let of = |name: &'static str| {
+        let at = |cell: &&[Row]| spread(cell, name, cell[0].parameter("B")?);
+        prompts.iter().map(at).collect::<Result<Vec<_>>>()
+    };
+    found.rules.push(Rule {
+        label: "min *L*".into(),
+        vertical: false,
+        at: settings.training()?.minimum(),
+    });
+    for (label, colour, name) in [
+        ("on the *B* prompts", 4, "loss"),
+        ("in the population", 5, "population"),
+    ] {
+        let series = Series {
+            band: false,
+            ..Series::measured(label, colour, of(name)?).with_interval(BAND)
+        };
+        found.series.push(series);
+    }
+    Ok(found)
+}
+
+fn starts(settings: &LsaTraining, with: &[&[Row]], dense: &[&[Row]]) -> Result<Figure> {
+    Ok(Figure {
+        name: "lsa_starts".into(),
+        title: "From which initial weights linear self-attention reaches the global minimum".into(),
+        caption: format!(
+            "(a): time until *L* − min *L* is {} of its value at weights 0, from *u* = *σ*, *v* = *c* = 0 and \
+             *B* of norm *σ* (*ΘΘ*^{{T}} as in the theorem, normal *Θ*, or −*ΘΘ*^{{T}}), *d* = {}, \
+             eigenvalues of *Λ* from 1 to 1/{}, *N* = {}; median and 10-90 % over {} draws, all of which \
+             arrive unless said; dashed: slope 1/‖*Λ*^{{2}}‖ in ln(1/*σ*). The rule is where the theorem's \
+             condition on *σ* ends. (b): share of {} flows from independent normal weights in all places, v \
+             and c too, that end within 1e-4 of the least loss, *d* = {}, eigenvalues from 1 to 1/3; 95 % \
+             (Clopper-Pearson).",
+            settings.arrived,
+            settings.dim,
+            settings.condition,
+            settings.context,
+            settings.trials,
+            settings.dense_starts * settings.trials as usize,
+            settings.dense_dim,
+        ),
+        width: Width::Page,
+        columns: 2,
+        panels: vec![times_to_arrive(settings, with)?, shares(settings, dense)?],
+    })
+}
+
+fn times_to_arrive(settings: &LsaTraining, cells: &[&[Row]]) -> Result<Panel> {
+    let mut found = panel(
+        "with *v* = *c* = 0",
+        Axis::log("*σ* / largest that the theorem allows"),
+        Axis::linear("time to arrive"),
+    );
+    let training = settings.training()?;
+    for (colour, (kind, label)) in [
+        ("theorem", "*B* = *ΘΘ*^{T}"),
+        ("normal", "*B* = *Θ*"),
+        ("mirrored", "*B* = −*ΘΘ*^{T}"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let is = |cell: &&&[Row]| cell[0].word("kind").is_ok_and(|k| k == kind);
+        let at = |cell: &&[Row]| spread(cell, "time", cell[0].parameter("scale")?);
+        let points = cells
+            .iter()
+            .filter(is)
+            .map(at)
+            .collect::<Result<Vec<_>>>()?;
+        if let (0, Some(first)) = (colour, points.first().copied()) {
+            let squares = training.covariance().values().mapv(|l| l * l);
+            let rate = squares.dot(&squares).sqrt();
+            let small = points.iter().filter(|p| p.x <= 0.3);
+            let line = small.map(|p| Point::at(p.x, first.y + (first.x / p.x).ln() / rate));
+            let line = Series::predicted("ln(1/*σ*) / ‖*Λ*^{2}‖", GREY, line.collect());
+            found.series.push(line);
+        }
+        let missing = missing(cells, kind)?;
+        let label = match missing {
+            0 => label.to_string(),
+            n => format!("{label} ({n} do not arrive)"),
+        };
+        if !points.is_empty() {
+            let series = Series::measured(label, colour, points).with_interval(BAND);
+            found.series.push(series);
+        }
+    }
+    found.rules.push(Rule {
+        label: String::new(),
+        vertical: true,
+        at: 1.0,
+    });
+    Ok(found)
+}
+
+/// Flows of this kind that have not arrived.
+fn missing(cells: &[&[Row]], kind: &str) -> Result<usize> {
+    let rows = cells.iter().flat_map(|cell| cell.iter());
+    let mut count = 0;
+    for row in rows.filter(|r| r.word("kind").is_ok_and(|k| k == kind)) {
+        count += usize::from(row.number("time")?.is_infinite());
+    }
+    Ok(count)
+}
+
+fn shares(settings: &LsaTraining, cells: &[&[Row]]) -> Result<Panel> {
+    let mut found = panel(
+        "dense weights",
+        Axis::log("training examples *N*"),
+        Axis::linear("share at the global minimum").from_to(-0.04, 1.04),
+    );
+    for (colour, (scale, group)) in groups(cells, "scale")?.into_iter().enumerate() {
+        let mut points = vec![];
+        for cell in group {
+            let reached = cell
+                .iter()
+                .map(|r| r.number("reached"))
+                .sum::<Result<f64>>()?;
+            let all = (settings.dense_starts * cell.len()) as u64;
+            let e = binomial(reached as u64, all, 0.95)?;
+            points.push(Point::between(
+                cell[0].parameter("N")?,
+                e.value,
+                e.low,
+                e.high,
+            ));
+        }
+        let label = format!("standard deviation {scale}");
+        found.series.push(Series {
+            band: false,
+            ..Series::measured(label, colour + 3, points).with_interval(INTERVAL)
+        });
+    }
+    Ok(found)
+}
