@@ -25,28 +25,25 @@ fn drawn(text: &str, folder: &Path) -> (Vec<CellSummary>, Vec<Figure>) {
 #[test]
 fn a_map_shows_every_cell_as_the_summary_has_it() {
     let folder = tempfile::tempdir().unwrap();
-    // Judged everywhere, so that verdicts of every kind are on the map.
-    let text = MAP.replace("trials = 12", "trials = 12\nbeyond_hypotheses = \"judge\"");
-    // Deep enough that the theorem as printed breaks in some cells.
-    let text = text
-        .replace("theorem1_bounded", "theorem1")
-        .replace("layers = 6", "layers = 12");
-    let (cells, figures) = drawn(&text, folder.path());
+    // Refuted for two clusters, supported for one.
+    let text = "claim = 'aot.lemma2_16'\ntrials = 8\nbeyond_hypotheses = 'judge'\n[axes]\n\
+                tokens = [200, 400]\ndim = [16, 32, 64]\nclusters = [1, 2]\n";
+    let (cells, figures) = drawn(text, folder.path());
     let [figure] = &figures[..] else {
         panic!("{} figures", figures.len());
     };
-    assert_eq!(figure.name, "aot_theorem1");
+    assert_eq!(figure.name, "aot_lemma2_16");
     let titles: Vec<&str> = figure.panels.iter().map(|p| p.title.as_str()).collect();
-    assert_eq!(titles, ["c = 0.03", "c = 0.125"]);
+    assert_eq!(titles, ["clusters = 1", "clusters = 2"]);
     let mut seen = 0;
-    for (panel, c) in figure.panels.iter().zip([0.03, 0.125]) {
+    for (panel, k) in figure.panels.iter().zip([1, 2]) {
         assert_eq!(
             (panel.x.label.as_str(), panel.y.label.as_str()),
             ("*tokens*", "*dim*")
         );
         assert_eq!(panel.y.scale, Scale::Log, "16, 32, 64");
         let heat = panel.heat.as_ref().unwrap();
-        for cell in cells.iter().filter(|cell| cell.parameters["c"] == c) {
+        for cell in cells.iter().filter(|cell| cell.parameters["clusters"] == k) {
             let at = |name: &str| cell.parameters[name].as_f64().unwrap();
             let i = heat.x.iter().position(|x| *x == at("tokens")).unwrap();
             let j = heat.y.iter().position(|y| *y == at("dim")).unwrap();
@@ -61,14 +58,22 @@ fn a_map_shows_every_cell_as_the_summary_has_it() {
                 of.flat_map(|s| &s.points)
                     .any(|p| (p.x, p.y) == (at("tokens"), at("dim")))
             };
-            for verdict in [VerdictKind::Refuted, VerdictKind::Supported] {
+            for verdict in [
+                VerdictKind::Refuted,
+                VerdictKind::Supported,
+                VerdictKind::Vacuous,
+            ] {
                 assert_eq!(marked(verdict.name()), cell.verdict == verdict);
             }
             seen += 1;
         }
     }
     assert_eq!(seen, cells.len());
-    assert!(cells.iter().any(|c| c.verdict == VerdictKind::Refuted));
+    let count = |verdict| cells.iter().filter(|c| c.verdict == verdict).count();
+    assert_eq!(
+        [VerdictKind::Supported, VerdictKind::Refuted].map(count),
+        [6, 6]
+    );
 }
 
 #[test]

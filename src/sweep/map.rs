@@ -132,14 +132,20 @@ fn grouped<'a>(cells: &'a [CellSummary], names: &[&str]) -> Vec<Group<'a>> {
     for cell in cells {
         let one = |name: &&str| match cell.parameters.get(*name) {
             Some(Value::String(word)) => format!("{name} = {word}"),
-            Some(value) => format!("{name} = {}", short(value)),
+            Some(value) => match as_number(value) {
+                Some(x) => format!("{name} = {}", short(x)),
+                None => format!("{name} = {value}"),
+            },
             None => (*name).to_string(),
         };
-        let title = names.iter().map(one).collect::<Vec<_>>().join(", ");
-        match groups.iter_mut().find(|g| g.title == title) {
+        let same = |group: &&mut Group| {
+            let of = |cell: &CellSummary, name| cell.parameters.get(name).cloned();
+            names.iter().all(|n| of(group.cells[0], *n) == of(cell, *n))
+        };
+        match groups.iter_mut().find(same) {
             Some(group) => group.cells.push(cell),
             None => groups.push(Group {
-                title,
+                title: names.iter().map(one).collect::<Vec<_>>().join(", "),
                 cells: vec![cell],
             }),
         }
@@ -147,15 +153,10 @@ fn grouped<'a>(cells: &'a [CellSummary], names: &[&str]) -> Vec<Group<'a>> {
     groups
 }
 
-/// A number of a range as a title has it: four digits are more than the eye compares.
-fn short(value: &Value) -> String {
-    match as_number(value) {
-        Some(x) if x != x.round() => format!("{:.4}", x)
-            .trim_end_matches('0')
-            .trim_end_matches('.')
-            .to_string(),
-        _ => value.to_string(),
-    }
+/// A number as a title has it: four digits are more than the eye compares.
+fn short(x: f64) -> String {
+    let rounded: f64 = format!("{x:.3e}").parse().unwrap_or(x);
+    rounded.to_string()
 }
 
 /// What all panels have in common.
@@ -176,19 +177,23 @@ impl Story {
             // Claims of a mean or a distance estimate that instead.
             (0.0..=1.0).contains(&e.low) && (0.0..=1.0).contains(&e.high)
         });
-        let level = cells
-            .iter()
-            .find_map(|c| Some(c.estimate?.level))
-            .unwrap_or(0.95);
+        let levels = || cells.iter().filter_map(|c| Some(c.estimate?.level));
+        let interval = levels()
+            .find(|l| *l < 1.0)
+            .map(|l| format!("{} % interval", short(100.0 * l)));
+        // Of level 1 is what a closed form brackets.
+        let bracket = levels()
+            .any(|l| l == 1.0)
+            .then(|| "bracket by a closed form".to_string());
         Story {
             id: claim.card().id,
             title: claim.card().title.to_string(),
             probability,
-            interval: format!("{:.4}", 100.0 * level)
-                .trim_end_matches('0')
-                .trim_end_matches('.')
-                .to_string()
-                + " % interval",
+            interval: [interval, bracket]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join(" or "),
             trials: match least == most {
                 true => format!("{most}"),
                 false => format!("{least} to {most}"),
@@ -235,12 +240,12 @@ impl Story {
         let start = format!("{what}, claim `{id}`, {trials} trials per cell.");
         match map {
             true => format!(
-                "{start} Crosses: refuted; circles: supported; hatched: inconclusive, the {} does not \
+                "{start} Crosses: refuted; circles: supported; triangles: vacuous, for nothing is promised; hatched: inconclusive, the {} does not \
                  decide. Vermillion: the border of the printed hypotheses, where it crosses the map. \
                  Each interval holds for its own cell.",
                 self.interval
             ),
-            false => format!("{start} Bands: {}s, each for its own cell.", self.interval),
+            false => format!("{start} Bands: {}, each for its own cell.", self.interval),
         }
     }
 }
@@ -284,6 +289,7 @@ fn map(story: &Story, x: &Free, y: &Free, group: &Group) -> Panel {
     let mut series = vec![
         of(VerdictKind::Refuted, Marker::Cross),
         of(VerdictKind::Supported, Marker::Open),
+        of(VerdictKind::Vacuous, Marker::Down),
     ];
     series.retain(|s| !s.points.is_empty());
     Panel {
