@@ -1,0 +1,233 @@
+//! Theorem 1 along a run: how far its invariant drifts, and which assumption is to blame.
+
+use super::{Attention, Sample, Training};
+use crate::dynamics::flow::{Flow, VectorField, Watch, descend};
+use crate::error::Result;
+use ndarray::{Array1, s};
+
+/// An assumption of Theorem 1; see the [module](super) for the term of the drift that is its.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// U_CᵀU_C = I.
+    Context,
+    /// U_Cᵀu_m = 0.
+    Query,
+    /// E[g h' b bᵀ] v_k = b̄ E[g h' b]ᵀ v_k for every node: softmax alone.
+    Correlation,
+    /// b̄ is constant: softmax alone.
+    MeanMoves,
+    /// Training is a flow: steps of gradient descent have a length.
+    Steps,
+}
+
+impl Cause {
+    /// All, in the order of the state.
+    pub const ALL: [Cause; 5] = [
+        Cause::Context,
+        Cause::Query,
+        Cause::Correlation,
+        Cause::MeanMoves,
+        Cause::Steps,
+    ];
+
+    /// The assumption in words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cause::Context => "orthonormal contextual embeddings",
+            Cause::Query => "query orthogonal to the context",
+            Cause::Correlation => "attention uncorrelated with the gradient at every node",
+            Cause::MeanMoves => "constant mean attention",
+            Cause::Steps => "continuous time",
+        }
+    }
+}
+
+/// What became of the invariant in one run.
+#[derive(Clone, Debug)]
+pub struct Account {
+    /// The largest |Z - Ẑ - c| over tokens and steps, over the largest |Z| and |Ẑ|.
+    pub drift: f64,
+    /// The same as the theorem's text has it for softmax, Ẑ = Σ_k (½ v_k² - |v_k|² b̄).
+    pub drift_of_text: f64,
+    /// Largest |z - z(0)|.
+    pub moved: f64,
+    /// The share of the drift at the end that each cause adds, by the size of its term over the sum of
+    /// sizes (Euclidean norms); zeros without drift.
+    pub shares: [f64; 5],
+    /// How far the terms are from adding up to the drift, over the largest |Z| and |Ẑ|: what the
+    /// integrator adds (0 for descent, whose remainder is its own cause).
+    pub unexplained: f64,
+    /// Where the run ended: time, and the state of [`Training`].
+    pub end: (f64, Vec<f64>),
+    /// Steps taken.
+    pub steps: usize,
+}
+
+impl Account {
+    /// The assumption with the largest share of the drift.
+    pub fn main_cause(&self) -> Cause {
+        let largest = (0..5).max_by(|a, b| self.shares[*a].total_cmp(&self.shares[*b]));
+        Cause::ALL[largest.unwrap_or(0)]
+    }
+}
+
+/// How a run is made.
+#[derive(Clone, Copy, Debug)]
+pub enum Run {
+    /// The flow.
+    Flow(Flow),
+    /// Gradient descent with this step size.
+    Descent(f64),
+}
+
+/// Trains from `start` to time `until`, or until a weight or logit reaches `most` (flows under exp attention
+/// may blow up in finite time), and takes account of the invariant of Theorem 1.
+///
+/// # Errors
+/// As [`Flow::watched`] and [`descend`].
+pub fn account(
+    training: &Training,
+    start: &[f64],
+    until: f64,
+    most: f64,
+    run: Run,
+) -> Result<Account> {
+    let field = Accounted {
+        training,
+        mean: training.mean_scores(start),
+    };
+    let size = training.dim();
+    let first = field.gap(start);
+    let first_text = field.gap_of_text(start);
+    let (mut drift, mut drift_of_text, mut scale, mut moved) = (0.0_f64, 0.0_f64, 0.0_f64, 0.0_f64);
+    let begin = training.logits(start).to_owned();
+    let mut look = |_: f64, x: &[f64]| {
+        let state = &x[..size];
+        let largest = |a: &Array1<f64>| a.fold(0.0_f64, |m, x| m.max(x.abs()));
+        drift = drift.max(largest(&(field.gap(state) - &first)));
+        drift_of_text = drift_of_text.max(largest(&(field.gap_of_text(state) - &first_text)));
+        scale = scale.max(largest(&training.potential(state)));
+        scale = scale.max(largest(&field.claimed(state, 0.5)));
+        moved = moved.max(largest(&(&training.logits(state) - &begin)));
+    };
+    let mut from = start.to_vec();
+    from.resize(field.dim(), 0.0);
+    let bound = |x: &[f64]| most - x[..size].iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+    let path = match run {
+        Run::Flow(flow) => {
+            let watch = Watch {
+                event: Some(&bound),
+                step: Some(&mut look),
+            };
+            flow.watched(&field, &from, &[until], watch)?
+        }
+        Run::Descent(eta) => descend(&field, &from, eta, &[until], Some(&mut look))?,
+    };
+    let time = path.event.as_ref().map_or(until, |(t, _)| *t);
+    let (state, terms) = path.end().split_at(size);
+    let terms: Vec<Array1<f64>> = terms
+        .chunks(training.tokens())
+        .map(|term| Array1::from(term.to_vec()))
+        .collect();
+    let total = field.gap(state) - &first;
+    let rest = terms.iter().fold(total, |rest, term| rest - term);
+    let (steps_term, unexplained) = match run {
+        Run::Descent(_) => (norm(&rest), 0.0),
+        Run::Flow(_) => (0.0, norm(&rest) / scale.max(f64::MIN_POSITIVE)),
+    };
+    let sizes: Vec<f64> = terms.iter().map(norm).chain([steps_term]).collect();
+    let sum: f64 = sizes.iter().sum();
+    let share = |i: usize| if sum > 0.0 { sizes[i] / sum } else { 0.0 };
+    Ok(Account {
+        drift: drift / scale.max(f64::MIN_POSITIVE),
+        drift_of_text: drift_of_text / scale.max(f64::MIN_POSITIVE),
+        moved,
+        shares: std::array::from_fn(share),
+        unexplained,
+        end: (time, state.to_vec()),
+        steps: path.steps,
+    })
+}
+
+fn norm(a: &Array1<f64>) -> f64 {
+    a.dot(a).sqrt()
+}
+
+/// The training with the four terms of the drift behind its state, each (M_C,).
+struct Accounted<'a> {
+    training: &'a Training,
+    /// b̄ at the start.
+    mean: Array1<f64>,
+}
+
+impl Accounted<'_> {
+    /// Σ_k (½ v_k² - factor |v_k|² b̄_0), the second part for softmax alone.
+    fn claimed(&self, state: &[f64], factor: f64) -> Array1<f64> {
+        let v = self.training.weights(state);
+        let mut squares = v.mapv(|v| 0.5 * v * v).sum_axis(ndarray::Axis(1));
+        if self.training.attention == Attention::Softmax {
+            let length2: f64 = v.iter().map(|v| v * v).sum();
+            squares.scaled_add(-factor * length2, &self.mean);
+        }
+        squares
+    }
+
+    /// Z - Ẑ.
+    fn gap(&self, state: &[f64]) -> Array1<f64> {
+        self.training.potential(state) - self.claimed(state, 0.5)
+    }
+
+    fn gap_of_text(&self, state: &[f64]) -> Array1<f64> {
+        self.training.potential(state) - self.claimed(state, 1.0)
+    }
+
+    /// y ∘ v, less b̄_0 yᵀv for softmax.
+    fn along(&self, y: &Array1<f64>, v: ndarray::ArrayView1<f64>) -> Array1<f64> {
+        let mut term = y * &v;
+        if self.training.attention == Attention::Softmax {
+            term.scaled_add(-y.dot(&v), &self.mean);
+        }
+        term
+    }
+}
+
+impl VectorField for Accounted<'_> {
+    fn dim(&self) -> usize {
+        self.training.dim() + 4 * self.training.tokens()
+    }
+
+    fn rate(&self, x: &[f64], out: &mut [f64]) {
+        let (t, size) = (self.training, self.training.dim());
+        let (state, m) = (&x[..size], t.tokens());
+        t.rate(state, &mut out[..size]);
+        let v = t.weights(state);
+        let samples = t.samples(state);
+        let context = &t.embeddings.context;
+        let overlap = context.t().dot(&t.embeddings.query);
+        let mut terms: [Array1<f64>; 4] = std::array::from_fn(|_| Array1::zeros(m));
+        let mean = t.mean_scores(state);
+        for k in 0..t.nodes {
+            let (mut s_k, mut gamma, v_k) = (Array1::<f64>::zeros(m), 0.0, v.column(k));
+            // E[g h' (bᵀv) b].
+            let mut mixed = Array1::<f64>::zeros(m);
+            for Sample { b, c } in &samples {
+                s_k.scaled_add(c[k], b);
+                mixed.scaled_add(c[k] * b.dot(&v_k), b);
+                gamma += c[k];
+            }
+            let beyond = context.t().dot(&context.dot(&s_k)) - &s_k;
+            terms[0] -= &self.along(&beyond, v_k);
+            terms[1] -= &self.along(&(&overlap * gamma), v_k);
+            if t.attention == Attention::Softmax {
+                let inner = s_k.dot(&v_k);
+                terms[2] -= &(mixed - &mean * inner);
+                terms[3].scaled_add(-inner, &(&mean - &self.mean));
+            }
+        }
+        for (i, term) in terms.iter().enumerate() {
+            let from = size + i * m;
+            let mut place = ndarray::ArrayViewMut1::from(&mut out[from..from + m]);
+            place.slice_mut(s![..]).assign(term);
+        }
+    }
+}
