@@ -28,6 +28,12 @@ use super::denoise_prop4::{Prop4, Prop4Limit};
 use super::denoise_small_argument::{LemmaF1, PropF2, PropF2Coefficient};
 use super::denoise_theorem3_1::{Theorem31, Theorem31Finite};
 use super::denoise_theorem3_2::{Theorem32, Theorem32Rate};
+use super::joma_eq17::Eq17;
+use super::joma_lemma1::{Lemma1 as JomaLemma1, Lemma3 as JomaLemma3, Lemma5 as JomaLemma5, Marginal};
+use super::joma_lemma2::Lemma2 as JomaLemma2;
+use super::joma_theorem1::Theorem1 as JomaTheorem1;
+use super::joma_theorem2::Theorem2 as JomaTheorem2;
+use super::joma_theorem3::Theorem3 as JomaTheorem3;
 use super::joma_theorem5::Cooccurrence;
 use super::lsa_empirical::EmpiricalLimit;
 use super::lsa_invariant::Invariant;
@@ -96,6 +102,34 @@ pub fn claims() -> Vec<Box<dyn Claim>> {
         Box::new(Jacobian::default()),
         Box::new(Condition::PRINTED),
         Box::new(Condition::CORRECTED),
+        Box::new(JomaTheorem1::LINEAR),
+        Box::new(JomaTheorem1::EXP),
+        Box::new(JomaTheorem1::SOFTMAX),
+        Box::new(JomaTheorem1::SOFTMAX_CORRECTED),
+        Box::new(Eq17::PRINTED),
+        Box::new(Eq17::CORRECTED),
+        Box::new(JomaTheorem2::PRINTED),
+        Box::new(JomaTheorem2::CORRECTED),
+        Box::new(JomaTheorem2::WINNER),
+        Box::new(JomaLemma1::PRINTED),
+        Box::new(JomaLemma1::CORRECTED),
+        Box::new(Marginal::default()),
+        Box::new(JomaLemma2::PRINTED),
+        Box::new(JomaLemma2::CORRECTED),
+        Box::new(JomaLemma3::INTEGRAL),
+        Box::new(JomaLemma3::MONOTONE),
+        Box::new(JomaLemma3::MONOTONE_CORRECTED),
+        Box::new(JomaTheorem3::ZERO),
+        Box::new(JomaTheorem3::ZERO_CORRECTED),
+        Box::new(JomaTheorem3::EXISTENCE),
+        Box::new(JomaTheorem3::RANGE),
+        Box::new(JomaTheorem3::RANGE_CORRECTED),
+        Box::new(JomaLemma5::PRINTED),
+        Box::new(JomaLemma5::CORRECTED),
+        Box::new(JomaTheorem3::PRINTED),
+        Box::new(JomaTheorem3::CORRECTED),
+        Box::new(JomaTheorem3::DEFINITE),
+        Box::new(JomaTheorem3::DEFINITE_CORRECTED),
         Box::new(Cooccurrence::printed()),
         Box::new(Cooccurrence::corrected()),
         Box::new(AttentionColumns::default()),

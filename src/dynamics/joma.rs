@@ -35,7 +35,7 @@
 
 mod account;
 
-pub use account::{Account, Cause, account};
+pub use account::{Account, Cause, Form, Run, account};
 
 use super::flow::VectorField;
 use crate::error::{Error, Result};
@@ -160,8 +160,8 @@ impl Training {
     /// frequencies `inputs` (M_C, n) and these probabilities given the query.
     ///
     /// # Errors
-    /// No nodes; frequencies that are negative or a sample without tokens; probabilities that do not
-    /// sum to one; a gradient or labels of another shape.
+    /// No nodes; frequencies that are not finite, or under softmax negative or all 0; probabilities that
+    /// do not sum to one; a gradient or labels of another shape.
     ///
     /// ```
     /// use attnlab::dynamics::flow::{Flow, Method};
@@ -191,11 +191,16 @@ impl Training {
             return Err(Error::invalid("nodes", 0, "a whole number >= 1"));
         }
         for (i, x) in inputs.columns().into_iter().enumerate() {
-            if let Some(bad) = x.iter().find(|x| !(**x >= 0.0 && x.is_finite())) {
+            // The lemmas on isotropic inputs have negative ones; weights of a softmax have no sign.
+            let least = match attention {
+                Attention::Softmax => 0.0,
+                _ => f64::NEG_INFINITY,
+            };
+            if let Some(bad) = x.iter().find(|x| !(**x >= least && x.is_finite())) {
                 let name = format!("input frequency of sample {i}");
-                return Err(Error::invalid(name, bad, "a finite number >= 0"));
+                return Err(Error::invalid(name, bad, "a finite number, >= 0 for softmax"));
             }
-            if x.sum() == 0.0 {
+            if attention == Attention::Softmax && x.sum() == 0.0 {
                 let name = format!("input frequencies of sample {i}");
                 return Err(Error::invalid(name, "all 0", "at least one token"));
             }

@@ -3,7 +3,7 @@
 use super::{Attention, Sample, Training};
 use crate::dynamics::flow::{Flow, VectorField, Watch, descend};
 use crate::error::Result;
-use ndarray::{Array1, s};
+use ndarray::{Array1, ArrayView1, ArrayViewMut1, Axis};
 
 /// An assumption of Theorem 1; see the [module](super) for the term of the drift that is its.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,12 +47,10 @@ impl Cause {
 pub struct Account {
     /// The largest |Z - Ẑ - c| over tokens and steps, over the largest |Z| and |Ẑ|.
     pub drift: f64,
-    /// The same as the theorem's text has it for softmax, Ẑ = Σ_k (½ v_k² - |v_k|² b̄).
-    pub drift_of_text: f64,
     /// Largest |z - z(0)|.
     pub moved: f64,
-    /// The share of the drift at the end that each cause adds, by the size of its term over the sum of
-    /// sizes (Euclidean norms); zeros without drift.
+    /// The share of the drift of the [derived](Form::DERIVED) form at the end that each cause adds: the
+    /// size of its term over the sum of sizes (Euclidean norms); zeros without drift.
     pub shares: [f64; 5],
     /// How far the terms are from adding up to the drift, over the largest |Z| and |Ẑ|: what the
     /// integrator adds (0 for descent, whose remainder is its own cause).
@@ -69,6 +67,23 @@ impl Account {
         let largest = (0..5).max_by(|a, b| self.shares[*a].total_cmp(&self.shares[*b]));
         Cause::ALL[largest.unwrap_or(0)]
     }
+}
+
+/// What Ẑ is claimed to be: squares Σ_k v_k² - mean b̄_0 Σ_k |v_k|², the second part for softmax alone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Form {
+    /// Factor of Σ_k v_k².
+    pub squares: f64,
+    /// Factor of b̄_0 Σ_k |v_k|².
+    pub mean: f64,
+}
+
+impl Form {
+    /// One half each, as (18) has it.
+    pub const DERIVED: Form = Form {
+        squares: 0.5,
+        mean: 0.5,
+    };
 }
 
 /// How a run is made.
@@ -91,37 +106,35 @@ pub fn account(
     until: f64,
     most: f64,
     run: Run,
+    form: Form,
 ) -> Result<Account> {
     let field = Accounted {
         training,
         mean: training.mean_scores(start),
     };
     let size = training.dim();
-    let first = field.gap(start);
-    let first_text = field.gap_of_text(start);
-    let (mut drift, mut drift_of_text, mut scale, mut moved) = (0.0_f64, 0.0_f64, 0.0_f64, 0.0_f64);
+    let first = field.gap(start, form);
+    let (mut drift, mut scale, mut moved) = (0.0_f64, 0.0_f64, 0.0_f64);
     let begin = training.logits(start).to_owned();
     let mut look = |_: f64, x: &[f64]| {
         let state = &x[..size];
         let largest = |a: &Array1<f64>| a.fold(0.0_f64, |m, x| m.max(x.abs()));
-        drift = drift.max(largest(&(field.gap(state) - &first)));
-        drift_of_text = drift_of_text.max(largest(&(field.gap_of_text(state) - &first_text)));
+        drift = drift.max(largest(&(field.gap(state, form) - &first)));
         scale = scale.max(largest(&training.potential(state)));
-        scale = scale.max(largest(&field.claimed(state, 0.5)));
+        scale = scale.max(largest(&field.claimed(state, form)));
         moved = moved.max(largest(&(&training.logits(state) - &begin)));
     };
     let mut from = start.to_vec();
     from.resize(field.dim(), 0.0);
     let bound = |x: &[f64]| most - x[..size].iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+    let watch = Watch {
+        event: Some(&bound),
+        step: Some(&mut look),
+        ..Watch::default()
+    };
     let path = match run {
-        Run::Flow(flow) => {
-            let watch = Watch {
-                event: Some(&bound),
-                step: Some(&mut look),
-            };
-            flow.watched(&field, &from, &[until], watch)?
-        }
-        Run::Descent(eta) => descend(&field, &from, eta, &[until], Some(&mut look))?,
+        Run::Flow(flow) => flow.watched(&field, &from, &[until], watch)?,
+        Run::Descent(eta) => descend(&field, &from, eta, &[until], watch)?,
     };
     let time = path.event.as_ref().map_or(until, |(t, _)| *t);
     let (state, terms) = path.end().split_at(size);
@@ -129,7 +142,7 @@ pub fn account(
         .chunks(training.tokens())
         .map(|term| Array1::from(term.to_vec()))
         .collect();
-    let total = field.gap(state) - &first;
+    let total = field.gap(state, Form::DERIVED) - field.gap(start, Form::DERIVED);
     let rest = terms.iter().fold(total, |rest, term| rest - term);
     let (steps_term, unexplained) = match run {
         Run::Descent(_) => (norm(&rest), 0.0),
@@ -140,7 +153,6 @@ pub fn account(
     let share = |i: usize| if sum > 0.0 { sizes[i] / sum } else { 0.0 };
     Ok(Account {
         drift: drift / scale.max(f64::MIN_POSITIVE),
-        drift_of_text: drift_of_text / scale.max(f64::MIN_POSITIVE),
         moved,
         shares: std::array::from_fn(share),
         unexplained,
@@ -161,28 +173,24 @@ struct Accounted<'a> {
 }
 
 impl Accounted<'_> {
-    /// Σ_k (½ v_k² - factor |v_k|² b̄_0), the second part for softmax alone.
-    fn claimed(&self, state: &[f64], factor: f64) -> Array1<f64> {
+    /// Ẑ.
+    fn claimed(&self, state: &[f64], form: Form) -> Array1<f64> {
         let v = self.training.weights(state);
-        let mut squares = v.mapv(|v| 0.5 * v * v).sum_axis(ndarray::Axis(1));
+        let mut claimed = v.mapv(|v| form.squares * v * v).sum_axis(Axis(1));
         if self.training.attention == Attention::Softmax {
             let length2: f64 = v.iter().map(|v| v * v).sum();
-            squares.scaled_add(-factor * length2, &self.mean);
+            claimed.scaled_add(-form.mean * length2, &self.mean);
         }
-        squares
+        claimed
     }
 
     /// Z - Ẑ.
-    fn gap(&self, state: &[f64]) -> Array1<f64> {
-        self.training.potential(state) - self.claimed(state, 0.5)
-    }
-
-    fn gap_of_text(&self, state: &[f64]) -> Array1<f64> {
-        self.training.potential(state) - self.claimed(state, 1.0)
+    fn gap(&self, state: &[f64], form: Form) -> Array1<f64> {
+        self.training.potential(state) - self.claimed(state, form)
     }
 
     /// y ∘ v, less b̄_0 yᵀv for softmax.
-    fn along(&self, y: &Array1<f64>, v: ndarray::ArrayView1<f64>) -> Array1<f64> {
+    fn along(&self, y: &Array1<f64>, v: ArrayView1<f64>) -> Array1<f64> {
         let mut term = y * &v;
         if self.training.attention == Attention::Softmax {
             term.scaled_add(-y.dot(&v), &self.mean);
@@ -226,8 +234,7 @@ impl VectorField for Accounted<'_> {
         }
         for (i, term) in terms.iter().enumerate() {
             let from = size + i * m;
-            let mut place = ndarray::ArrayViewMut1::from(&mut out[from..from + m]);
-            place.slice_mut(s![..]).assign(term);
+            ArrayViewMut1::from(&mut out[from..from + m]).assign(term);
         }
     }
 }
