@@ -129,7 +129,10 @@ impl Claim for Eq17 {
         let said = (&v * &v_rate).sum_axis(Axis(1)) - &mean * (&v * &v_rate).sum();
         let z_rate = training.logits(&rate);
         let size = |a: &Array1<f64>| a.dot(a).sqrt();
-        let (off, scale) = (size(&(&said - &z_rate)), size(&said) + size(&z_rate.to_owned()));
+        let (off, scale) = (
+            size(&(&said - &z_rate)),
+            size(&said) + size(&z_rate.to_owned()),
+        );
         Ok(equal(
             off / scale,
             0.0,

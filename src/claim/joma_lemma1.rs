@@ -359,12 +359,17 @@ impl Claim for Lemma3 {
             let sum: f64 = (0..=n)
                 .map(|i| weight(i) * thetas(a + f64::from(i) * h).0)
                 .sum();
-            let witness = witness! { "law" => format!("{:?}", law.radial()), "from" => a, "to" => b };
+            let witness =
+                witness! { "law" => format!("{:?}", law.radial()), "from" => a, "to" => b };
             // Simpson's error is of order h^2.5 at the edge of the disc, h^4 elsewhere.
             return Ok(equal(f(b) - f(a), sum * h / 3.0, 1e-4, witness));
         }
         let mut slope = |low: f64| rng.random_range(low..1.0);
-        let low = if self.says == Property::Monotone { -1.0 } else { 0.0 };
+        let low = if self.says == Property::Monotone {
+            -1.0
+        } else {
+            0.0
+        };
         let c = (slope(low), slope(low));
         let (first, second) = (law.f(c, a), law.f(c, b));
         let (less, more) = match self.says {

@@ -139,8 +139,18 @@ impl Claim for Lemma2 {
 
     fn schema(&self) -> Schema {
         vec![
-            Spec::new("dim", Domain::Whole(1, 100), 4, "M_C = n, dimension of the inputs"),
-            Spec::new("samples", Domain::Whole(100, 1_000_000), 4000, "inputs drawn per trial"),
+            Spec::new(
+                "dim",
+                Domain::Whole(1, 100),
+                4,
+                "M_C = n, dimension of the inputs",
+            ),
+            Spec::new(
+                "samples",
+                Domain::Whole(100, 1_000_000),
+                4000,
+                "inputs drawn per trial",
+            ),
             activation_spec("relu"),
         ]
     }

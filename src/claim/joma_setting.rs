@@ -11,7 +11,8 @@ use rand::RngExt;
 
 /// M_C, K and the number of samples of a random layer.
 pub(super) fn sizes() -> Schema {
-    let size = |name, most, default: u64, doc| Spec::new(name, Domain::Whole(1, most), default, doc);
+    let size =
+        |name, most, default: u64, doc| Spec::new(name, Domain::Whole(1, most), default, doc);
     vec![
         size("tokens", 200, 6, "M_C, contextual tokens"),
         size("nodes", 100, 3, "K, nodes of the MLP layer"),
@@ -60,7 +61,11 @@ pub(super) fn random_layer(
         let mut rng = streams.part("labels", 0);
         Backpropagated::CrossEntropy((0..samples).map(|_| rng.random_range(0..nodes)).collect())
     } else {
-        Backpropagated::Stationary(normal_matrix(nodes, samples, &mut streams.part("gradient", 0)))
+        Backpropagated::Stationary(normal_matrix(
+            nodes,
+            samples,
+            &mut streams.part("gradient", 0),
+        ))
     };
     Training::new(
         attention,

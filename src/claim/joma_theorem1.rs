@@ -8,8 +8,8 @@ use super::joma_setting::{
 };
 use super::*;
 use crate::dynamics::flow::{Flow, Method};
-use crate::dynamics::joma::{Account, Attention, Backpropagated, Cause, Form, Run, Training};
 use crate::dynamics::joma::account;
+use crate::dynamics::joma::{Account, Attention, Backpropagated, Cause, Form, Run, Training};
 use crate::witness;
 use ndarray::Array2;
 use rand::RngExt;
@@ -213,7 +213,10 @@ impl Claim for Theorem1 {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        if self.softmax() && params.text("data") == "exact" && params.text("gradient") != "stationary" {
+        if self.softmax()
+            && params.text("data") == "exact"
+            && params.text("gradient") != "stationary"
+        {
             let allowed = "stationary, where data is exact: the gradient is then given";
             return Err(Error::invalid("gradient", params.text("gradient"), allowed));
         }
@@ -268,7 +271,14 @@ impl Claim for Theorem1 {
             Mutant::new(
                 "factor",
                 "the sum of squares with another factor",
-                other(if this.attention == Attention::Exp { 1.0 } else { 0.25 }, this.form.mean),
+                other(
+                    if this.attention == Attention::Exp {
+                        1.0
+                    } else {
+                        0.25
+                    },
+                    this.form.mean,
+                ),
             ),
             Mutant::new(
                 "coherent",
@@ -287,7 +297,8 @@ impl Claim for Theorem1 {
             mutants.push(Mutant::new("random", "on random data", this).at("data", "random"));
         } else {
             mutants.push(
-                Mutant::new("descent", "under gradient descent of step 0.05", this).at("step", 0.05),
+                Mutant::new("descent", "under gradient descent of step 0.05", this)
+                    .at("step", 0.05),
             );
         }
         mutants

@@ -147,7 +147,11 @@ impl Claim for Theorem2 {
             Says::Narrow => libm::erf(v) / d,
             _ => linear::invariant(v, d),
         };
-        let all: Vec<f64> = v.iter().zip(&delta).map(|(v, d)| quantity(*v, *d)).collect();
+        let all: Vec<f64> = v
+            .iter()
+            .zip(&delta)
+            .map(|(v, d)| quantity(*v, *d))
+            .collect();
         let (low, high) = ends(&all);
         Ok(equal(
             high / low,

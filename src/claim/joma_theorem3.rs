@@ -74,7 +74,10 @@ impl Theorem3 {
 
     fn has_law(self) -> bool {
         use Says::*;
-        !matches!(self.says, Existence | FartherPair | RangeCorrected | NarrowRange)
+        !matches!(
+            self.says,
+            Existence | FartherPair | RangeCorrected | NarrowRange
+        )
     }
 }
 
@@ -360,9 +363,12 @@ impl Claim for Theorem3 {
         };
         match self.says {
             Says::Printed | Says::Corrected | Says::Isotropic => self.linearised(&point, params),
-            Says::Definite | Says::DefiniteCorrected | Says::Indefinite => Ok(self.definite(&point)),
+            Says::Definite | Says::DefiniteCorrected | Says::Indefinite => {
+                Ok(self.definite(&point))
+            }
             Says::Range => {
-                let witness = witness! { "ratio" => point.weight, "rho" => [point.minus, point.plus] };
+                let witness =
+                    witness! { "ratio" => point.weight, "rho" => [point.minus, point.plus] };
                 let holds = (0.5..2.0).contains(&(1.0 / point.weight));
                 Ok(Outcome::Event { holds, witness })
             }
@@ -386,9 +392,11 @@ impl Claim for Theorem3 {
             Range | RangeCorrected | NarrowRange => {
                 variant("narrow", "the ratio is below 1.05", NarrowRange)
             }
-            Existence | FartherPair => {
-                variant("farther", "a pair at twice the distance fits too", FartherPair)
-            }
+            Existence | FartherPair => variant(
+                "farther",
+                "a pair at twice the distance fits too",
+                FartherPair,
+            ),
         }
     }
 }
@@ -432,7 +440,11 @@ impl Theorem3 {
             Says::Printed => point.betas_printed(),
             _ => point.betas(),
         };
-        let second = if self.says == Says::Isotropic { 0.0 } else { betas.two };
+        let second = if self.says == Says::Isotropic {
+            0.0
+        } else {
+            betas.two
+        };
         let said = [betas.one + second * point.length.powi(2), betas.one];
         let off = (0..2).map(|i| ((said[i] - found[i]) / found[i]).abs());
         let at_rest = rate([point.length, 0.0]);
@@ -472,7 +484,10 @@ impl Theorem3 {
     /// Σ a_j F at a point where the flow has come to rest.
     fn at_rest(&self, point: &CriticalPoint) -> Result<Outcome> {
         let start = [1.2 * point.length, 0.2 * point.length, 0.9 * point.bias()];
-        let slowest = point.betas().one.min(point.betas().one + point.betas().two * point.length.powi(2));
+        let slowest = point
+            .betas()
+            .one
+            .min(point.betas().one + point.betas().two * point.length.powi(2));
         // 40 lifetimes of the slower mode at μ; rates grow as the ray shortens by at most a half.
         let until = 80.0 / slowest;
         let path = Flow::new(Method::Bdf).run(&Closed(*point), &start, &[until])?;
@@ -506,16 +521,25 @@ impl Theorem3 {
             }
         };
         let ratio = point.weight;
-        let most = if self.says == Says::NarrowRange { 1.05 } else { 2.0 };
+        let most = if self.says == Says::NarrowRange {
+            1.05
+        } else {
+            2.0
+        };
         if matches!(self.says, Says::RangeCorrected | Says::NarrowRange) {
             let witness = witness! { "ratio" => ratio, "rho" => [point.minus, point.plus] };
             let holds = ratio > 1.0 && ratio < most;
             return Ok(Outcome::Event { holds, witness });
         }
-        let farther = if self.says == Says::FartherPair { 2.0 } else { 1.0 };
+        let farther = if self.says == Says::FartherPair {
+            2.0
+        } else {
+            1.0
+        };
         let life = |rho: f64| critical::residual_life(law, rho);
         let (first, second) = (life(minus), life(farther * point.plus));
-        let witness = witness! { "slopes" => [first, second], "rho" => [minus, farther * point.plus] };
+        let witness =
+            witness! { "slopes" => [first, second], "rho" => [minus, farther * point.plus] };
         Ok(equal(second / first, 1.0, 1e-9, witness))
     }
 }

@@ -34,8 +34,10 @@
 //! samples connect, ż = 0. So the theorem's hypothesis for softmax holds only while attention rests.
 
 mod account;
+mod salient;
 
 pub use account::{Account, Cause, Form, Run, account};
+pub use salient::{Feedback, Salient};
 
 use super::flow::VectorField;
 use crate::error::{Error, Result};
@@ -198,7 +200,11 @@ impl Training {
             };
             if let Some(bad) = x.iter().find(|x| !(**x >= least && x.is_finite())) {
                 let name = format!("input frequency of sample {i}");
-                return Err(Error::invalid(name, bad, "a finite number, >= 0 for softmax"));
+                return Err(Error::invalid(
+                    name,
+                    bad,
+                    "a finite number, >= 0 for softmax",
+                ));
             }
             if attention == Attention::Softmax && x.sum() == 0.0 {
                 let name = format!("input frequencies of sample {i}");
@@ -207,7 +213,11 @@ impl Training {
         }
         if probabilities.len() != samples || samples == 0 || tokens == 0 {
             let expected = format!("one per sample, {samples} of them, at least one");
-            return Err(Error::shape("probabilities", [probabilities.len()], expected));
+            return Err(Error::shape(
+                "probabilities",
+                [probabilities.len()],
+                expected,
+            ));
         }
         let sum: f64 = probabilities.iter().sum();
         if probabilities.iter().any(|p| !(*p >= 0.0)) || !((sum - 1.0).abs() <= SUM) {
@@ -327,7 +337,8 @@ impl Training {
     /// b of sample i.
     pub fn scores(&self, state: &[f64], i: usize) -> Array1<f64> {
         let z = self.logits(state);
-        self.attention.scores(z, self.inputs.row(i), self.temperature)
+        self.attention
+            .scores(z, self.inputs.row(i), self.temperature)
     }
 
     /// b̄ = E b, (M_C,).
@@ -346,6 +357,41 @@ impl Training {
             Attention::Linear => z.mapv(|z| 0.5 * z * z),
             _ => &z * self.temperature,
         }
+    }
+
+    /// h, the outputs of all nodes on all samples, (K, n).
+    pub fn outputs(&self, state: &[f64]) -> Array2<f64> {
+        self.inner(state).mapv(|a| self.activation.value(a))
+    }
+
+    /// g, the gradients that reach all nodes on all samples, (K, n).
+    pub fn gradients(&self, state: &[f64]) -> Array2<f64> {
+        let mut all = self.inner(state);
+        for (i, mut column) in all.columns_mut().into_iter().enumerate() {
+            let g = self.incoming(i, &column.to_owned());
+            column.assign(&g);
+        }
+        all
+    }
+
+    /// h', the slopes of all nodes on all samples, (K, n).
+    pub fn slopes(&self, state: &[f64]) -> Array2<f64> {
+        self.inner(state).mapv(|a| self.activation.slope(a))
+    }
+
+    /// The probabilities of the samples.
+    pub fn probabilities(&self) -> &[f64] {
+        &self.probabilities
+    }
+
+    /// wᵀf of all nodes on all samples, (K, n).
+    fn inner(&self, state: &[f64]) -> Array2<f64> {
+        let (v, bias) = (self.weights(state), self.biases(state));
+        let mut all = Array2::zeros((self.nodes, self.probabilities.len()));
+        for (i, mut column) in all.columns_mut().into_iter().enumerate() {
+            column.assign(&(v.t().dot(&self.scores(state, i)) + &bias));
+        }
+        all
     }
 
     /// What every sample contributes at V = `weights` and u_mᵀw = `biases`.
@@ -379,10 +425,9 @@ impl Training {
     /// The objective whose gradient (2) is: $\mathbb E\sum_k g_k h_k$ of (9) for a stationary gradient, minus the
     /// cross-entropy otherwise.
     pub fn objective(&self, state: &[f64]) -> f64 {
-        let (v, bias) = (self.weights(state), self.biases(state));
+        let outputs = self.outputs(state);
         let one = |(i, p): (usize, &f64)| {
-            let inner = v.t().dot(&self.scores(state, i)) + &bias;
-            let h = inner.mapv(|a| self.activation.value(a));
+            let h = outputs.column(i);
             p * match &self.gradient {
                 Backpropagated::Stationary(g) => g.column(i).dot(&h),
                 Backpropagated::CrossEntropy(labels) => {

@@ -98,7 +98,11 @@ pub fn lambda(mu_j: f64, mu_k: f64, t: f64) -> f64 {
 /// assert!((most - 0.638_172_686_338_951_3).abs() < 1e-14);
 /// ```
 pub fn lemma6(y: f64) -> f64 {
-    if y == 0.0 { 0.0 } else { -(-y * y).exp_m1() / y }
+    if y == 0.0 {
+        0.0
+    } else {
+        -(-y * y).exp_m1() / y
+    }
 }
 
 /// G(y) = e^{-y²/2} ∫_0^y e^{x²/2} dx of Lemma 7, for y ≥ 0: √2 times Dawson's integral at y/√2; at most

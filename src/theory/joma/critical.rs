@@ -204,7 +204,11 @@ pub fn g(law: &Isotropic, y: f64) -> f64 {
 /// θ_1^{-1}(y) under ReLU, by bisection; -∞ and ∞ at the ends of (0, 1).
 pub fn theta1_inverse(law: &Isotropic, y: f64) -> f64 {
     if y <= 0.0 || y >= 1.0 {
-        return if y <= 0.0 { f64::NEG_INFINITY } else { f64::INFINITY };
+        return if y <= 0.0 {
+            f64::NEG_INFINITY
+        } else {
+            f64::INFINITY
+        };
     }
     let (mut low, mut high) = (-1.0, 1.0);
     while law.theta1(RELU, low) > y && low > -1e12 {
@@ -256,8 +260,15 @@ mod tests {
                 };
                 let slope = (at(h) - at(-h)) / (2.0 * h);
                 let b = p.betas();
-                let radial = if axis == 0 { b.two * length * length } else { 0.0 };
-                assert!((slope + b.one + radial).abs() < 1e-6 * b.one, "{slope} {b:?}");
+                let radial = if axis == 0 {
+                    b.two * length * length
+                } else {
+                    0.0
+                };
+                assert!(
+                    (slope + b.one + radial).abs() < 1e-6 * b.one,
+                    "{slope} {b:?}"
+                );
             }
         }
         let p = point(1.0);
@@ -274,7 +285,10 @@ mod tests {
         for radial in [Radial::Gaussian, Radial::Ball] {
             let law = Isotropic::new(radial, 3).unwrap();
             for minus in [-0.9, -0.5, -0.1, 0.3] {
-                assert!(CriticalPoint::relu(law, minus, 1.0).is_err(), "{law:?} {minus}");
+                assert!(
+                    CriticalPoint::relu(law, minus, 1.0).is_err(),
+                    "{law:?} {minus}"
+                );
             }
         }
     }

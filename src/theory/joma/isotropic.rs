@@ -162,7 +162,9 @@ impl Isotropic {
         match self.radial {
             Radial::Gaussian => self.density(rho),
             Radial::Student { nu } => self.density(rho) * (nu + rho * rho) / (nu - 1.0),
-            Radial::Ball => self.density(rho) * (1.0 - rho * rho).max(0.0) / (self.dim as f64 + 1.0),
+            Radial::Ball => {
+                self.density(rho) * (1.0 - rho * rho).max(0.0) / (self.dim as f64 + 1.0)
+            }
         }
     }
 
@@ -221,9 +223,8 @@ impl Isotropic {
             signed(&f, 0.0, kink) + signed(&f, kink, PI)
         };
         let over = |power: i32| {
-            let f = |l: f64| {
-                surface * self.joint_density(l) * l.powi(n as i32 - 1) * shell(l, power)
-            };
+            let f =
+                |l: f64| surface * self.joint_density(l) * l.powi(n as i32 - 1) * shell(l, power);
             // Shells that only touch the kink's plane: the integrand has no derivative there.
             let kink = (r / s).abs();
             let split = |f: &dyn Fn(f64) -> f64| match self.radial {
