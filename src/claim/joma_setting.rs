@@ -49,17 +49,24 @@ pub(super) fn inputs(tokens: usize, samples: usize, streams: &Streams) -> Array2
     x
 }
 
-/// A layer on random inputs, with a stationary normal gradient or the cross-entropy of random labels.
+/// The gradients of [`random_layer`] by name.
+pub(super) const GRADIENTS: [&str; 3] = ["positive", "stationary", "cross-entropy"];
+
+/// A layer on random inputs, with a stationary gradient of normal numbers, or of their absolute values
+/// ("positive"), or the cross-entropy of random labels.
 pub(super) fn random_layer(
     attention: Attention,
     params: &Params,
-    cross_entropy: bool,
+    gradient: &str,
     streams: &Streams,
 ) -> Result<Training> {
     let [tokens, nodes, samples] = ["tokens", "nodes", "samples"].map(|name| params.usize(name));
-    let gradient = if cross_entropy {
+    let gradient = if gradient == "cross-entropy" {
         let mut rng = streams.part("labels", 0);
         Backpropagated::CrossEntropy((0..samples).map(|_| rng.random_range(0..nodes)).collect())
+    } else if gradient == "positive" {
+        let drawn = normal_matrix(nodes, samples, &mut streams.part("gradient", 0));
+        Backpropagated::Stationary(drawn.mapv(f64::abs))
     } else {
         Backpropagated::Stationary(normal_matrix(
             nodes,

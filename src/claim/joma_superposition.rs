@@ -175,7 +175,7 @@ impl Claim for Eq60 {
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let training = random_layer(Attention::Softmax, params, true, streams)?;
+        let training = random_layer(Attention::Softmax, params, "cross-entropy", streams)?;
         // More dimensions than embeddings, in directions of their own.
         let tokens = training.tokens();
         let all = haar_basis(tokens + 4, tokens + 1, &mut streams.part("embeddings", 0))?;
@@ -275,7 +275,12 @@ impl Claim for Eq9 {
         let mut rng = streams.part("attention", 0);
         let kinds = [Attention::Linear, Attention::Exp, Attention::Softmax];
         let attention = kinds[rng.random_range(0..3)];
-        let training = random_layer(attention, params, self.moving, streams)?;
+        let gradient = if self.moving {
+            "cross-entropy"
+        } else {
+            "stationary"
+        };
+        let training = random_layer(attention, params, gradient, streams)?;
         let state = normal_state(training.dim(), 1.0, streams);
         let mut rate = vec![0.0; training.dim()];
         training.rate(&state, &mut rate);

@@ -4,7 +4,7 @@
 //! the share of each assumption. See [`dynamics::joma`](crate::dynamics::joma) for the terms.
 
 use super::joma_setting::{
-    activation_spec, equal, normal_state, random_layer, sizes, with_coherence,
+    GRADIENTS, activation_spec, equal, normal_state, random_layer, sizes, with_coherence,
 };
 use super::*;
 use crate::dynamics::flow::{Flow, Method};
@@ -160,14 +160,14 @@ impl Claim for Theorem1 {
 
     fn schema(&self) -> Schema {
         let mut schema = sizes();
-        let gradients = Domain::Choice(&["stationary", "cross-entropy"]);
         schema.extend([
             activation_spec(if self.softmax() { "linear" } else { "relu" }),
             Spec::new(
                 "gradient",
-                gradients,
-                "stationary",
-                "back-propagated gradient: fixed normal numbers (Assumption 1), or that of the \
+                Domain::Choice(&GRADIENTS),
+                if self.softmax() { "stationary" } else { "positive" },
+                "back-propagated gradient: fixed normal numbers (stationary, Assumption 1) or their absolute \
+                 values (positive: then few flows come to slide along a kink of φ), or that of the \
                  cross-entropy of random labels",
             ),
         ]);
@@ -244,8 +244,7 @@ impl Claim for Theorem1 {
         let training = if exact {
             exact_layer(params, streams)?
         } else {
-            let cross_entropy = params.text("gradient") == "cross-entropy";
-            random_layer(self.attention, params, cross_entropy, streams)?
+            random_layer(self.attention, params, params.text("gradient"), streams)?
         };
         let training = with_coherence(training, params)?;
         let start = match exact {
@@ -333,6 +332,7 @@ fn evidence(found: &Account) -> Witness {
         "logits_moved" => found.moved,
         "until" => found.end.0,
         "steps" => found.steps,
+        "slides_along_a_kink" => found.slides,
         "unexplained" => found.unexplained,
     };
     if found.shares.iter().any(|s| *s > 0.0) && found.drift > CONSERVED {

@@ -44,6 +44,7 @@ mod denoise_theorem3_1;
 mod denoise_theorem3_2;
 mod joma_entropy;
 mod joma_eq17;
+mod joma_fig2;
 mod joma_lemma1;
 mod joma_lemma2;
 mod joma_setting;

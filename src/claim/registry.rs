@@ -30,6 +30,7 @@ use super::denoise_theorem3_1::{Theorem31, Theorem31Finite};
 use super::denoise_theorem3_2::{Theorem32, Theorem32Rate};
 use super::joma_entropy::EntropyRebound;
 use super::joma_eq17::Eq17;
+use super::joma_fig2::Fig2;
 use super::joma_lemma1::{
     Lemma1 as JomaLemma1, Lemma3 as JomaLemma3, Lemma5 as JomaLemma5, Marginal,
 };
@@ -114,6 +115,10 @@ pub fn claims() -> Vec<Box<dyn Claim>> {
         Box::new(JomaTheorem1::SOFTMAX_CORRECTED),
         Box::new(Eq17::PRINTED),
         Box::new(Eq17::CORRECTED),
+        Box::new(Fig2::CORRELATES),
+        Box::new(Fig2::AMPLITUDE),
+        Box::new(Fig2::COMPONENTS),
+        Box::new(Fig2::COMPONENTS_CORRECTED),
         Box::new(JomaTheorem2::PRINTED),
         Box::new(JomaTheorem2::CORRECTED),
         Box::new(JomaTheorem2::WINNER),

@@ -34,9 +34,11 @@
 //! samples connect, ż = 0. So the theorem's hypothesis for softmax holds only while attention rests.
 
 mod account;
+mod prediction;
 mod salient;
 
 pub use account::{Account, Cause, Form, Run, account};
+pub use prediction::{Agreement, Prediction};
 pub use salient::{Feedback, Salient};
 
 use super::flow::VectorField;
@@ -289,6 +291,11 @@ impl Training {
     /// K.
     pub fn nodes(&self) -> usize {
         self.nodes
+    }
+
+    /// T.
+    pub fn temperature(&self) -> f64 {
+        self.temperature
     }
 
     /// The embeddings.

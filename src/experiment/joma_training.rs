@@ -4,16 +4,17 @@
 use super::Experiment;
 use super::settings::{self, Described};
 use crate::dynamics::flow::{Watch, descend};
-use crate::dynamics::joma::{Attention, Backpropagated, Cause, Form, Run, Training, account};
+use crate::dynamics::joma::{
+    Attention, Backpropagated, Cause, Form, Prediction, Run, Training, account,
+};
 use crate::error::{Error, Result};
 use crate::figure::Figure;
 use crate::linalg::normal_matrix;
 use crate::params::Params;
 use crate::rng::Streams;
 use crate::run::{Row, store};
+use crate::sample::ClassTokens;
 use crate::theory::joma::Activation;
-use ndarray::{Array1, Array2, Axis};
-use rand::RngExt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -72,27 +73,13 @@ impl JomaTraining {
             .collect()
     }
 
-    /// x (M_C, K), one sample per class.
-    fn inputs(&self, data: &str, streams: &Streams) -> Array2<f64> {
-        let mut rng = streams.part("inputs", 0);
-        let (distinct, classes) = (self.distinct as f64, self.classes as f64);
-        let mut x = Array2::from_shape_simple_fn((self.tokens(), self.classes), || {
-            0.5 * rng.random::<f64>()
-        });
-        if data == "smooth" {
-            for ((l, i), x) in x
-                .indexed_iter_mut()
-                .filter(|((l, _), _)| *l < self.distinct)
-            {
-                let far = l as f64 - i as f64 / classes * distinct;
-                *x = (-far * far / self.width2).exp();
-            }
+    fn tokens_of(&self, data: &str) -> ClassTokens {
+        ClassTokens {
+            distinct: self.distinct,
+            common: self.common,
+            classes: self.classes,
+            width2: (data == "smooth").then_some(self.width2),
         }
-        for mut column in x.columns_mut() {
-            let sum = column.sum();
-            column /= sum;
-        }
-        x
     }
 
     fn training(&self, setting: &str, data: &str, streams: &Streams) -> Result<Training> {
@@ -101,7 +88,7 @@ impl JomaTraining {
             Attention::Softmax,
             Activation::LINEAR,
             k,
-            self.inputs(data, streams),
+            self.tokens_of(data).draw(streams)?,
             vec![1.0 / k as f64; k],
             Backpropagated::CrossEntropy((0..k).collect()),
         )?
@@ -111,13 +98,6 @@ impl JomaTraining {
             1.0
         })
     }
-}
-
-/// Cosine of the angle between two vectors without their means.
-fn correlation(a: &Array1<f64>, b: &Array1<f64>) -> f64 {
-    let centred = |a: &Array1<f64>| a - a.sum() / a.len() as f64;
-    let (a, b) = (centred(a), centred(b));
-    a.dot(&b) / (a.dot(&a) * b.dot(&b)).sqrt()
 }
 
 impl Experiment for JomaTraining {
@@ -194,49 +174,26 @@ impl Experiment for JomaTraining {
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
         let (setting, data) = (cell.text("setting"), cell.text("data"));
         let training = self.training(setting, data, streams)?;
-        let temperature = if setting == "code" {
-            self.temperature
-        } else {
-            1.0
-        };
         let size = training.zero().len();
         let start = normal_matrix(1, size, &mut streams.part("weights", 0)) * self.scale;
         let start = start.into_raw_vec_and_offset().0;
-        let mean = training.mean_scores(&start);
-        // The code takes b̄ at z = 0 and the whole weight's norm, that along the query included.
-        let uniform = training.mean_scores(&training.zero());
-        let parts = |x: &[f64]| {
-            let v = training.weights(x);
-            let first = v.mapv(|v| v * v).sum_axis(Axis(1)) / (2.0 * temperature);
-            let mut length2: f64 = v.iter().map(|v| v * v).sum();
-            let b = if setting == "code" {
-                length2 += training.biases(x).mapv(|x| x * x).sum();
-                &uniform
-            } else {
-                &mean
-            };
-            let second = b * (-length2 / (2.0 * temperature));
-            (first, second)
+        let prediction = match setting {
+            "code" => Prediction::of_code(&training, &start),
+            _ => Prediction::new(&training, &start),
         };
-        let (first, second) = parts(&start);
-        let constant = &training.logits(&start) - &(first + second);
         let mut series: Vec<Vec<f64>> = vec![vec![]; 5 + self.components];
         let mut look = |t: f64, x: &[f64]| {
             if !((t / self.eta).round() as usize).is_multiple_of(self.every) {
                 return;
             }
-            let z = training.logits(x).to_owned();
-            let (first, second) = parts(x);
-            let all = &(&first + &second) + &constant;
-            let off = &z - &all;
-            let moved = (training.mean_scores(x) - &mean).mapv(f64::abs).sum() / 2.0;
             let v = training.weights(x);
+            let found = prediction.agreement(x);
             let values = [
-                correlation(&z, &all),
-                correlation(&z, &first),
-                correlation(&z, &second),
-                (off.dot(&off) / z.dot(&z)).sqrt(),
-                moved,
+                found.whole,
+                found.squares,
+                found.norm,
+                found.amplitude,
+                prediction.moved(x),
             ];
             let components = (0..self.components).map(|l| v[[l, 0]]);
             for (list, value) in series.iter_mut().zip(values.into_iter().chain(components)) {
@@ -263,10 +220,6 @@ impl Experiment for JomaTraining {
             |x: &[f64]| store::series(&training.weights(x).iter().copied().collect::<Vec<_>>());
         row.insert("v_start".into(), flat(&start));
         row.insert("v_end".into(), flat(path.end()));
-        row.insert("inputs".into(), {
-            let x = self.inputs(data, streams);
-            store::series(&x.iter().copied().collect::<Vec<_>>())
-        });
         let short = self.steps as f64 * self.eta;
         let run = Run::Descent(self.eta);
         let found = account(&training, &start, short, f64::MAX, run, Form::DERIVED)?;

@@ -2,7 +2,7 @@
 
 use super::{Attention, Sample, Training};
 use crate::dynamics::flow::{Flow, VectorField, Watch, descend};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use ndarray::{Array1, ArrayView1, ArrayViewMut1, Axis};
 
 /// An assumption of Theorem 1; see the [module](super) for the term of the drift that is its.
@@ -57,6 +57,8 @@ pub struct Account {
     pub unexplained: f64,
     /// Where the run ended: time, and the state of [`Training`].
     pub end: (f64, Vec<f64>),
+    /// Whether it ended early because the flow came to slide along a kink of φ.
+    pub slides: bool,
     /// Steps taken.
     pub steps: usize,
 }
@@ -95,8 +97,16 @@ pub enum Run {
     Descent(f64),
 }
 
+/// Steps after which a flow is taken to slide: smooth ones take some hundred, and every kink that is
+/// crossed about twenty.
+const SLIDING: usize = 2000;
+
 /// Trains from `start` to time `until`, or until a weight or logit reaches `most` (flows under exp attention
 /// may blow up in finite time), and takes account of the invariant of Theorem 1.
+///
+/// Where a sample pulls a node below a kink of φ and the others push it back, the flow slides along the
+/// kink: (2) then has no solution in the classical sense, steps become as small as the tolerance, and
+/// the account ends.
 ///
 /// # Errors
 /// As [`Flow::watched`] and [`descend`].
@@ -116,7 +126,9 @@ pub fn account(
     let first = field.gap(start, form);
     let (mut drift, mut scale, mut moved) = (0.0_f64, 0.0_f64, 0.0_f64);
     let begin = training.logits(start).to_owned();
-    let mut look = |_: f64, x: &[f64]| {
+    let (mut last, mut seen) = ((0.0, vec![]), 0);
+    let mut look = |t: f64, x: &[f64]| {
+        (last, seen) = ((t, x.to_vec()), seen + 1);
         let state = &x[..size];
         let largest = |a: &Array1<f64>| a.fold(0.0_f64, |m, x| m.max(x.abs()));
         drift = drift.max(largest(&(field.gap(state, form) - &first)));
@@ -133,11 +145,30 @@ pub fn account(
         ..Watch::default()
     };
     let path = match run {
-        Run::Flow(flow) => flow.watched(&field, &from, &[until], watch)?,
-        Run::Descent(eta) => descend(&field, &from, eta, &[until], watch)?,
+        Run::Flow(flow) => {
+            let flow = Flow {
+                most_steps: flow.most_steps.min(SLIDING),
+                ..flow
+            };
+            flow.watched(&field, &from, &[until], watch)
+        }
+        Run::Descent(eta) => descend(&field, &from, eta, &[until], watch),
     };
-    let time = path.event.as_ref().map_or(until, |(t, _)| *t);
-    let (state, terms) = path.end().split_at(size);
+    let (slides, steps) = match &path {
+        Ok(path) => (false, path.steps),
+        // The start is seen too.
+        Err(Error::Numerical(_)) if seen > SLIDING => (true, seen - 1),
+        Err(_) => (false, 0),
+    };
+    let (time, end) = match path {
+        _ if slides => last,
+        Ok(path) => (
+            path.event.as_ref().map_or(until, |(t, _)| *t),
+            path.end().to_vec(),
+        ),
+        Err(error) => return Err(error),
+    };
+    let (state, terms) = end.split_at(size);
     let terms: Vec<Array1<f64>> = terms
         .chunks(training.tokens())
         .map(|term| Array1::from(term.to_vec()))
@@ -157,7 +188,8 @@ pub fn account(
         shares: std::array::from_fn(share),
         unexplained,
         end: (time, state.to_vec()),
-        steps: path.steps,
+        slides,
+        steps,
     })
 }
 
