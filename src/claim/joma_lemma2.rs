@@ -129,8 +129,8 @@ impl Claim for Lemma2 {
     fn discrepancy(&self) -> Option<Discrepancy> {
         (self.says == Says::Printed).then_some(Discrepancy {
             printed: "(42) and (43) use Lemma 1 as printed.",
-            witness: "The layer on drawn inputs: its rate, projected on the printed one, differs from it by tens \
-                      of per cent on average over random nodes.",
+            witness: "The layer on drawn inputs: its rate, projected on the true one, differs from the printed one \
+                      by tens of per cent on average over random nodes.",
             range: "Every $\\|v\\| \\neq 1$.",
             correction: "`joma.lemma2_corrected`. The field is then homogeneous of degree 0 in $(v, \\xi)$: critical \
                          points come in rays.",
@@ -201,9 +201,10 @@ impl Claim for Lemma2 {
         state.resize(layer.dim(), 1.0);
         let mut rate = vec![0.0; layer.dim()];
         layer.rate(&state, &mut rate);
-        let said = self.law(&case, phi);
-        let inner: f64 = said.iter().zip(&rate).map(|(a, b)| a * b).sum();
-        let value = inner / said.iter().map(|a| a * a).sum::<f64>();
+        // Off by how much, along the true rate and in its units.
+        let (said, truth) = (self.law(&case, phi), Self::CORRECTED.law(&case, phi));
+        let dot = |a: &[f64]| a.iter().zip(&truth).map(|(a, t)| a * t).sum::<f64>();
+        let value = 1.0 + (dot(&rate[..=dim]) - dot(&said)) / dot(&truth);
         Ok(Outcome::Value {
             value,
             witness: witness! {

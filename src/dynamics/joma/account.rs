@@ -45,14 +45,14 @@ impl Cause {
 /// What became of the invariant in one run.
 #[derive(Clone, Debug)]
 pub struct Account {
-    /// The largest |Z - Ẑ - c| over tokens and steps, over the largest |Z| and |Ẑ|.
+    /// The largest |Z - Ẑ - c| over tokens and steps, over the scale: the largest |Z| and Σ_k v_k²/2.
     pub drift: f64,
     /// Largest |z - z(0)|.
     pub moved: f64,
     /// The share of the drift of the [derived](Form::DERIVED) form at the end that each cause adds: the
     /// size of its term over the sum of sizes (Euclidean norms); zeros without drift.
     pub shares: [f64; 5],
-    /// How far the terms are from adding up to the drift, over the largest |Z| and |Ẑ|: what the
+    /// How far the terms are from adding up to the drift, over the scale: what the
     /// integrator adds (0 for descent, whose remainder is its own cause).
     pub unexplained: f64,
     /// Where the run ended: time, and the state of [`Training`].
@@ -133,7 +133,12 @@ pub fn account(
         let largest = |a: &Array1<f64>| a.fold(0.0_f64, |m, x| m.max(x.abs()));
         drift = drift.max(largest(&(field.gap(state, form) - &first)));
         scale = scale.max(largest(&training.potential(state)));
-        scale = scale.max(largest(&field.claimed(state, form)));
+        // Without the norm, which may cancel the squares.
+        let squares = Form {
+            squares: 0.5,
+            mean: 0.0,
+        };
+        scale = scale.max(largest(&field.claimed(state, squares)));
         moved = moved.max(largest(&(&training.logits(state) - &begin)));
     };
     let mut from = start.to_vec();

@@ -45,7 +45,7 @@ pub struct Isotropic {
 }
 
 /// Accuracy of the quadratures below, relative to the whole.
-const TOL: f64 = 1e-13;
+const TOL: f64 = 1e-12;
 
 impl Isotropic {
     /// The law in `dim` dimensions.
@@ -220,7 +220,7 @@ impl Isotropic {
                 along.powi(power) * phi.slope(s * along + r) * a.sin().powi(n as i32 - 2)
             };
             let kink = (-r / (s * l)).clamp(-1.0, 1.0).acos();
-            signed(&f, 0.0, kink) + signed(&f, kink, PI)
+            piece(&f, 0.0, kink) + piece(&f, kink, PI)
         };
         let over = |power: i32| {
             let f =
@@ -230,9 +230,9 @@ impl Isotropic {
             let split = |f: &dyn Fn(f64) -> f64| match self.radial {
                 Radial::Ball => {
                     let kink = kink.min(1.0);
-                    signed(&f, 0.0, kink) + signed(&f, kink, 1.0)
+                    piece(&f, 0.0, kink) + piece(&f, kink, 1.0)
                 }
-                _ => signed(&f, 0.0, kink) + tail(&f, kink, self.scale()),
+                _ => piece(&f, 0.0, kink) + tail(&f, kink, self.scale()),
             };
             split(&f)
         };
@@ -244,7 +244,7 @@ impl Isotropic {
         match self.radial {
             Radial::Ball => {
                 let kink = kink.clamp(-1.0, 1.0);
-                signed(&f, -1.0, kink) + signed(&f, kink, 1.0)
+                piece(&f, -1.0, kink) + piece(&f, kink, 1.0)
             }
             _ => {
                 let scale = self.scale();
@@ -259,11 +259,9 @@ impl Isotropic {
     }
 }
 
-/// ∫ over [a, b] of a function of any sign, by its positive and its negative part.
-fn signed(f: &impl Fn(f64) -> f64, a: f64, b: f64) -> f64 {
-    let width = ((b - a) / 8.0).max(1e-3);
-    let part = |sign: f64| integrate(|x| (sign * f(x)).max(0.0), a, b, width, TOL);
-    part(1.0) - part(-1.0)
+/// ∫ over [a, b] of a function that is smooth between.
+fn piece(f: &impl Fn(f64) -> f64, a: f64, b: f64) -> f64 {
+    integrate(f, a, b, ((b - a) / 3.0).max(1e-3), TOL)
 }
 
 /// ∫ over [a, ∞): t = a + scale tan(u), so that power tails are smooth at the end.
@@ -274,7 +272,7 @@ fn tail(f: &impl Fn(f64) -> f64, a: f64, scale: f64) -> f64 {
         // At the very end the density underflows before the Jacobian overflows.
         if value.is_finite() { value } else { 0.0 }
     };
-    signed(&g, 0.0, FRAC_PI_2)
+    piece(&g, 0.0, FRAC_PI_2)
 }
 
 /// ∫ over radii l of the other coordinates at height y.
@@ -282,7 +280,7 @@ fn over_radii(radial: Radial, y: f64, f: impl Fn(f64) -> f64) -> f64 {
     match radial {
         Radial::Ball => {
             let edge = (1.0 - y * y).max(0.0).sqrt();
-            signed(&f, 0.0, edge)
+            piece(&f, 0.0, edge)
         }
         _ => tail(&f, 0.0, 2.0),
     }
