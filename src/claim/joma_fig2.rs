@@ -73,8 +73,8 @@ impl Claim for Fig2 {
             kind: Kind::Existence,
             expected: VerdictKind::Supported,
             corrected: Some(
-                "The correlation hides the amplitude, which is off by a factor of several \
-                 (`joma.fig2_amplitude`), and the first part of $\\hat z_m$ alone correlates nearly as well \
+                "On random inputs (`inputs=random`) some runs end below .9. The correlation hides the \
+                 amplitude, which is off by a factor of several (`joma.fig2_amplitude`), and the first part of $\\hat z_m$ alone correlates nearly as well \
                  (`joma.fig2_components`).",
             ),
         };
@@ -150,16 +150,20 @@ impl Claim for Fig2 {
     }
 
     fn expected(&self, params: &Params) -> VerdictKind {
-        // On random inputs correlations scatter around the criterion.
+        // On random inputs correlations scatter around the criterion, and some are below.
         match (self.says, params.text("inputs")) {
-            (Says::ComponentsCorrected, "random") => VerdictKind::Refuted,
+            (Says::Correlates | Says::ComponentsCorrected, "random") => VerdictKind::Refuted,
             _ => self.card().expected,
         }
     }
 
-    fn default_trials(&self, _params: &Params) -> u64 {
-        // Some tenths of a second each.
-        4
+    fn default_trials(&self, params: &Params) -> u64 {
+        // Some tenths of a second each; random inputs need several until one is below.
+        if params.text("inputs") == "random" {
+            16
+        } else {
+            4
+        }
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {

@@ -202,7 +202,7 @@ impl JomaConvergence {
             let near: Vec<Point> = shown
                 .iter()
                 .map(law)
-                .filter(|p| p.y > 0.0 && p.y < 50.0)
+                .filter(|p| p.x >= 2.0 && p.y > 0.0)
                 .collect();
             found.series.push(Series {
                 marker: Marker::None,
@@ -244,7 +244,7 @@ fn lambdas(cells: &[&[Row]]) -> Result<Panel> {
     found.series.push(Series {
         stroke: Stroke::None,
         marker: Marker::Circle,
-        ..Series::measured("random pairs", 0, all)
+        ..Series::measured("", 0, all)
     });
     found
         .rules
@@ -266,7 +266,7 @@ fn remainders(high: f64) -> Panel {
     let all = (0..=200).map(at).collect();
     found.series.push(Series {
         marker: Marker::None,
-        ..Series::measured("remainder", INK, all)
+        ..Series::measured("", INK, all)
     });
     found
         .rules

@@ -71,10 +71,10 @@ impl JomaEntropy {
             clock.push(t);
             entropy.push(entropy_of(&flow.weights(x), 1.0));
         };
-        let first = 0.1_f64;
-        let shown: Vec<f64> = (0..SHOWN)
-            .map(|i| first * (CONVERGED / first).powf(i as f64 / (SHOWN - 1) as f64))
-            .collect();
+        // The interesting part, then the end.
+        let (first, last) = (0.2_f64, 1.2_f64);
+        let at = |i: usize| first * (last / first).powf(i as f64 / (SHOWN - 2) as f64);
+        let shown: Vec<f64> = (0..SHOWN - 1).map(at).chain([CONVERGED]).collect();
         let from = vec![0.0; mu.len()];
         let integrator = Flow::new(Method::Tsit45).within(1e-8);
         let path = integrator.watched(&flow, &from, &shown, Watch::steps(&mut look))?;
@@ -237,7 +237,7 @@ impl Experiment for JomaEntropy {
             for cell in with_word(&cells, "setting", setting) {
                 weights.push(self.weights(setting, &cell[0])?);
                 entropies.push(entropy_panel(setting, &cell[0])?);
-                shares.push(distribution(setting, cell)?);
+                shares.push(distribution(cell)?);
             }
         }
         let panels: Vec<Panel> = (0..weights.len())
@@ -299,20 +299,20 @@ fn entropy_panel(setting: &str, row: &Row) -> Result<Panel> {
     let (title, x) = match setting {
         "text" => (
             "entropy of attention",
-            Axis::linear("time *t*").from_to(0.0, 6.0),
+            Axis::linear("time *t*").from_to(0.0, 1.5),
         ),
         _ => ("entropy of attention", Axis::linear("steps")),
     };
     let mut found = panel(title, x, Axis::linear("entropy (nats)").from_to(0.0, 2.4));
     found.series.push(Series {
         interval: String::new(),
-        ..curve("entropy", INK, points(&clock, &entropy))
+        ..curve("", INK, points(&clock, &entropy))
     });
     Ok(found)
 }
 
 /// The share of μ whose rebound is at least x.
-fn distribution(setting: &str, cell: &[Row]) -> Result<Panel> {
+fn distribution(cell: &[Row]) -> Result<Panel> {
     let mut all = vec![];
     for row in cell {
         all.extend(row.series("rebound")?);
@@ -321,19 +321,15 @@ fn distribution(setting: &str, cell: &[Row]) -> Result<Panel> {
     let n = all.len() as f64;
     let at = |(i, x): (usize, &f64)| Point::at(x.max(1e-6), 1.0 - i as f64 / n);
     let steps: Vec<Point> = all.iter().enumerate().map(at).collect();
-    let title = match setting {
-        "text" => "random *μ*: rebound",
-        _ => "random *μ*: rebound, authors' code",
-    };
     let mut found = panel(
-        title,
+        "random *μ*: rebound",
         Axis::log("rebound at least (nats)"),
         Axis::linear("share of *μ*").from_to(0.0, 1.04),
     );
     found.series.push(Series {
         marker: Marker::None,
         stroke: Stroke::Solid,
-        ..Series::predicted("share of *μ*", GREY, steps)
+        ..Series::predicted("", GREY, steps)
     });
     found.rules.push(Rule {
         label: String::new(),

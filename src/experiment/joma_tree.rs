@@ -211,7 +211,7 @@ impl JomaTree {
                 law.push(Point::at(x, said(cooccurrence)?));
                 printed.push(Point::at(x, said(cooccurrence_printed)?));
             }
-            let bars = Series::bars(format!("*ρ* = {rho}"), colour, measured);
+            let bars = Series::bars(format!("*ρ* = {rho}").replace('-', "−"), colour, measured);
             found
                 .series
                 .push(Series::predicted("Theorem 5, corrected", colour, law));

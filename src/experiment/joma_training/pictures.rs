@@ -38,7 +38,7 @@ fn prediction(settings: &JomaTraining, cells: &[&[Row]]) -> Result<Figure> {
                 let mut found = panel(
                     words(setting, data),
                     Axis::linear("steps"),
-                    Axis::linear("correlation with *z*").from_to(-1.05, 1.05),
+                    Axis::linear("correlation with *z*").from_to(-0.55, 1.05),
                 );
                 for (colour, (name, label)) in [
                     ("nc", "*ẑ*"),
@@ -64,7 +64,7 @@ fn prediction(settings: &JomaTraining, cells: &[&[Row]]) -> Result<Figure> {
             "Softmax attention, linear activation, cross-entropy over {} classes, {} distinct and {} common \
              tokens, gradient descent with *η* = {}. Centred correlation of the logits with the prediction \
              (18) and with its two parts; median and 10-90 % over {} draws. Above: the authors' code, \
-             *T* = {}, the norm with the part along the query, *b̄* at *z* = 0. Below: as the paper has it, \
+             *T* = {}, the norm with the part along the query, mean attention at *z* = 0. Below: as the paper has it, \
              *T* = 1, Σ‖*v*_{{k}}‖². Smooth inputs: a bump of distinct tokens that moves with the class; \
              random: all frequencies uniform.",
             settings.classes,
@@ -159,12 +159,12 @@ fn drift(settings: &JomaTraining, cells: &[&[Row]]) -> Result<Figure> {
     let mut off = panel(
         "amplitude",
         Axis::linear("steps"),
-        Axis::log("|*z* − *ẑ*| / |*z*|"),
+        Axis::log("|*z* − *ẑ*| / |*z*|").from_to(0.01, 20.0),
     );
     let mut moved = panel(
         "mean attention",
         Axis::linear("steps"),
-        Axis::linear("distance of *b̄* from its start").from_to(0.0, 1.0),
+        Axis::linear("shift of the mean attention").from_to(0.0, 1.0),
     );
     let causes = [Cause::Correlation, Cause::MeanMoves, Cause::Steps];
     let mut shares = panel(
@@ -184,7 +184,11 @@ fn drift(settings: &JomaTraining, cells: &[&[Row]]) -> Result<Figure> {
                 moved
                     .series
                     .push(curve(&label, colour, band(cell, "moved", &steps)?));
-                shares.x.ticks.push((place, place.to_string()));
+                let word = if setting == "code" { "code" } else { "paper" };
+                shares
+                    .x
+                    .ticks
+                    .push((place, format!("{word} {}", &data[..1])));
                 for (i, cause) in causes.iter().enumerate() {
                     let x = place + 0.15 * (i as f64 - 1.0);
                     let point = spread(cell, &format!("share_{cause:?}"), x)?;
@@ -194,7 +198,7 @@ fn drift(settings: &JomaTraining, cells: &[&[Row]]) -> Result<Figure> {
             }
         }
     }
-    shares.x.label = "1, 2: code, smooth and random; 3, 4: paper".into();
+    shares.x.label = "inputs smooth (s), random (r)".into();
     let last: Vec<f64> = off
         .series
         .iter()
