@@ -27,7 +27,7 @@
 //!
 //! where $P[y]_v = y \circ v$, less $\bar b_0\, y^\top v$ for softmax. Neither a stationary gradient nor a homogeneous
 //! activation is among them: for linear and exp attention the invariants hold under the true
-//! cross-entropy and for any φ. [`account`] integrates the terms along the flow.
+//! cross-entropy and for any φ. [`account()`] integrates the terms along the flow.
 //!
 //! **Softmax.** Were b̄ constant, then $0 = \dot z^\top \dot{\bar b} = \mathbb E[\dot z^\top L \dot z]$ with L positive semi-definite and
 //! null on constants alone, over the tokens of each sample; as Σ_l ż_l = 0 over every set of tokens that
