@@ -47,6 +47,7 @@ mod joma_eq17;
 mod joma_fig2;
 mod joma_lemma1;
 mod joma_lemma2;
+mod joma_lemma3;
 mod joma_setting;
 mod joma_superposition;
 mod joma_theorem1;

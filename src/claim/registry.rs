@@ -31,10 +31,9 @@ use super::denoise_theorem3_2::{Theorem32, Theorem32Rate};
 use super::joma_entropy::EntropyRebound;
 use super::joma_eq17::Eq17;
 use super::joma_fig2::Fig2;
-use super::joma_lemma1::{
-    Lemma1 as JomaLemma1, Lemma3 as JomaLemma3, Lemma5 as JomaLemma5, Marginal,
-};
+use super::joma_lemma1::{Lemma1 as JomaLemma1, Marginal};
 use super::joma_lemma2::Lemma2 as JomaLemma2;
+use super::joma_lemma3::{Lemma3 as JomaLemma3, Lemma5 as JomaLemma5};
 use super::joma_superposition::{Eq9, Eq60, Superposition};
 use super::joma_theorem1::Theorem1 as JomaTheorem1;
 use super::joma_theorem2::Theorem2 as JomaTheorem2;
