@@ -160,7 +160,7 @@ impl Claim for Lemma2 {
                     high_in: true,
                 },
                 2.0,
-                "|v|, length of the weight",
+                "length of the weight v",
             ),
             activation_spec("relu"),
         ]
