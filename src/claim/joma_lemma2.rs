@@ -21,8 +21,8 @@ pub struct Lemma2 {
 enum Says {
     Printed,
     Corrected,
-    /// The mutant: all components at the mean of the centres.
-    OneCentre,
+    /// The mutant: without the term along the weight.
+    NoSecond,
 }
 
 impl Lemma2 {
@@ -248,10 +248,10 @@ impl Claim for Lemma2 {
 
     fn mutants(&self) -> Vec<Mutant> {
         vec![Mutant::new(
-            "one-centre",
-            "all components around the mean of their centres",
+            "no-second-term",
+            "without the term along the weight",
             Lemma2 {
-                says: Says::OneCentre,
+                says: Says::NoSecond,
             },
         )]
     }
@@ -261,13 +261,9 @@ impl Lemma2 {
     /// (v̇, ξ̇) as claimed.
     fn law(&self, case: &Case, phi: crate::theory::joma::Activation) -> Vec<f64> {
         let length = case.v.dot(&case.v).sqrt();
-        let mean = case.centres.mean_axis(ndarray::Axis(1));
         let mut said = vec![0.0; case.v.len() + 1];
         for j in 0..COMPONENTS {
-            let centre = match (self.says, &mean) {
-                (Says::OneCentre, Some(mean)) => mean.view(),
-                _ => case.centres.column(j),
-            };
+            let centre = case.centres.column(j);
             let r = case.v.dot(&centre) + case.xi;
             let a = case.gradients[j] * case.shares[j];
             let (one, two) = match self.says {
@@ -275,7 +271,8 @@ impl Lemma2 {
                     let (one, two) = case.law.thetas(phi, r, 1.0);
                     (one / length, two / length.powi(2))
                 }
-                _ => case.law.thetas(phi, r, length),
+                Says::NoSecond => (case.law.thetas(phi, r, length).0, 0.0),
+                Says::Corrected => case.law.thetas(phi, r, length),
             };
             for ((s, x), v) in said.iter_mut().zip(&centre).zip(&case.v) {
                 *s += a * (one * x + two * v / length);
