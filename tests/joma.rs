@@ -6,6 +6,7 @@ use attnlab::stats::binomial;
 use attnlab::theory::joma::convergence::{lambda, log_inverse_gap, remainder};
 use attnlab::theory::joma::tree::{Parent, Tree};
 use attnlab::theory::{formulas, joma::linear};
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 fn eval(id: &str, set: Value) -> attnlab::Result<Value> {
@@ -158,4 +159,74 @@ fn draws_are_pinned() {
         (0, vec![1, 0, 1, 0, 0, 0]),
     ];
     assert_eq!(seen, pinned);
+}
+
+/// Trees with up to twelve tokens: a random leaf gets two or three children, again and again.
+fn grown() -> impl Strategy<Value = Tree> {
+    let growth = (
+        any::<prop::sample::Index>(),
+        2..4_usize,
+        prop::collection::vec(-1.0..=1.0_f64, 3),
+    );
+    let class = prop::collection::vec((0.05..1.0_f64, 0.05..=0.95_f64), 1..4);
+    (class, prop::collection::vec(growth, 0..12)).prop_map(|(classes, growths)| {
+        let sum: f64 = classes.iter().map(|(w, _)| w).sum();
+        let zero = classes.iter().map(|(_, zero)| *zero).collect();
+        let mut parents = vec![Parent::Class { zero }];
+        let mut leaves = vec![0];
+        for (place, children, rho) in growths {
+            if leaves.len() + children > 13 {
+                continue;
+            }
+            let index = leaves.swap_remove(place.index(leaves.len()));
+            for rho in &rho[..children] {
+                leaves.push(parents.len());
+                parents.push(Parent::Latent { index, rho: *rho });
+            }
+        }
+        let classes = classes.iter().map(|(w, _)| w / sum).collect();
+        Tree::new(classes, parents).unwrap()
+    })
+}
+
+/// By the definition: the product of all conditional probabilities, summed over every class and every
+/// value of the latent variables. (The factors of tokens that are not asked sum to 1 by themselves.)
+fn enumerated(tree: &Tree, appear: &[usize]) -> f64 {
+    let leaves = tree.leaves();
+    let latents: Vec<usize> = (0..tree.len()).filter(|i| !leaves.contains(i)).collect();
+    let kept: Vec<usize> = latents.iter().chain(appear).copied().collect();
+    let mut total = 0.0;
+    for state in 0..1_u32 << latents.len() {
+        let mut y = vec![true; tree.len()];
+        for (bit, i) in latents.iter().enumerate() {
+            y[*i] = state >> bit & 1 == 1;
+        }
+        for (k, class) in tree.classes().iter().enumerate() {
+            let factor = |i: &usize| match &tree.parents()[*i] {
+                Parent::Class { zero } if y[*i] => 1.0 - zero[k],
+                Parent::Class { zero } => zero[k],
+                Parent::Latent { index, rho } if y[*i] == y[*index] => 0.5 * (1.0 + rho),
+                Parent::Latent { rho, .. } => 0.5 * (1.0 - rho),
+            };
+            total += class * kept.iter().map(factor).product::<f64>();
+        }
+    }
+    total
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+    #[test]
+    fn cooccurrence_of_all_pairs_in_trees_of_up_to_twelve_tokens(tree in grown()) {
+        let leaves = tree.leaves();
+        prop_assert!(leaves.len() <= 12);
+        for l in &leaves {
+            let alone = enumerated(&tree, &[*l]);
+            for m in leaves.iter().filter(|m| *m != l) {
+                let exact = enumerated(&tree, &[*l, *m]) / alone;
+                let found = tree.cooccurrence(*m, *l).unwrap();
+                prop_assert!((found - exact).abs() < 1e-12, "{l} {m}: {found} {exact}");
+            }
+        }
+    }
 }

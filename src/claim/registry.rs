@@ -28,7 +28,19 @@ use super::denoise_prop4::{Prop4, Prop4Limit};
 use super::denoise_small_argument::{LemmaF1, PropF2, PropF2Coefficient};
 use super::denoise_theorem3_1::{Theorem31, Theorem31Finite};
 use super::denoise_theorem3_2::{Theorem32, Theorem32Rate};
+use super::joma_entropy::EntropyRebound;
+use super::joma_eq17::Eq17;
+use super::joma_fig2::Fig2;
+use super::joma_lemma1::{Lemma1 as JomaLemma1, Marginal};
+use super::joma_lemma2::Lemma2 as JomaLemma2;
+use super::joma_lemma3::{Lemma3 as JomaLemma3, Lemma5 as JomaLemma5};
+use super::joma_superposition::{Eq9, Eq60, Superposition};
+use super::joma_theorem1::Theorem1 as JomaTheorem1;
+use super::joma_theorem2::Theorem2 as JomaTheorem2;
+use super::joma_theorem3::Theorem3 as JomaTheorem3;
+use super::joma_theorem4::Theorem4 as JomaTheorem4;
 use super::joma_theorem5::Cooccurrence;
+use super::joma_tree::TreeLaw;
 use super::lsa_empirical::EmpiricalLimit;
 use super::lsa_invariant::Invariant;
 use super::lsa_limit::Limit;
@@ -96,8 +108,62 @@ pub fn claims() -> Vec<Box<dyn Claim>> {
         Box::new(Jacobian::default()),
         Box::new(Condition::PRINTED),
         Box::new(Condition::CORRECTED),
+        Box::new(JomaTheorem1::LINEAR),
+        Box::new(JomaTheorem1::EXP),
+        Box::new(JomaTheorem1::SOFTMAX),
+        Box::new(JomaTheorem1::SOFTMAX_CORRECTED),
+        Box::new(Eq17::PRINTED),
+        Box::new(Eq17::CORRECTED),
+        Box::new(Fig2::CORRELATES),
+        Box::new(Fig2::AMPLITUDE),
+        Box::new(Fig2::COMPONENTS),
+        Box::new(Fig2::COMPONENTS_CORRECTED),
+        Box::new(JomaTheorem2::PRINTED),
+        Box::new(JomaTheorem2::CORRECTED),
+        Box::new(JomaTheorem2::WINNER),
+        Box::new(JomaLemma1::PRINTED),
+        Box::new(JomaLemma1::CORRECTED),
+        Box::new(Marginal::default()),
+        Box::new(JomaLemma2::PRINTED),
+        Box::new(JomaLemma2::CORRECTED),
+        Box::new(JomaLemma3::INTEGRAL),
+        Box::new(JomaLemma3::MONOTONE),
+        Box::new(JomaLemma3::MONOTONE_CORRECTED),
+        Box::new(JomaTheorem3::ZERO),
+        Box::new(JomaTheorem3::ZERO_CORRECTED),
+        Box::new(JomaTheorem3::EXISTENCE),
+        Box::new(JomaTheorem3::RANGE),
+        Box::new(JomaTheorem3::RANGE_CORRECTED),
+        Box::new(JomaLemma5::PRINTED),
+        Box::new(JomaLemma5::CORRECTED),
+        Box::new(JomaTheorem3::PRINTED),
+        Box::new(JomaTheorem3::CORRECTED),
+        Box::new(JomaTheorem3::DEFINITE),
+        Box::new(JomaTheorem3::DEFINITE_CORRECTED),
+        Box::new(JomaTheorem4::RATIO),
+        Box::new(JomaTheorem4::SHARP),
+        Box::new(JomaTheorem4::THRESHOLD),
+        Box::new(JomaTheorem4::THRESHOLD_CORRECTED),
+        Box::new(JomaTheorem4::LEMMA6),
+        Box::new(JomaTheorem4::LEMMA7),
+        Box::new(JomaTheorem4::TIME),
+        Box::new(JomaTheorem4::DERIVATIVE),
+        Box::new(JomaTheorem4::REMAINDER),
+        Box::new(JomaTheorem4::REMAINDER_SHARP),
+        Box::new(JomaTheorem4::REMAINDER_TEXT),
+        Box::new(EntropyRebound::ALWAYS),
+        Box::new(EntropyRebound::MOSTLY),
+        Box::new(EntropyRebound::LINEAR),
+        Box::new(Eq9::default()),
+        Box::new(Eq60::default()),
+        Box::new(Superposition::PRINTED),
+        Box::new(Superposition::CORRECTED),
+        Box::new(TreeLaw::LEMMA8),
+        Box::new(TreeLaw::LEMMA9),
         Box::new(Cooccurrence::printed()),
         Box::new(Cooccurrence::corrected()),
+        Box::new(TreeLaw::LIMIT),
+        Box::new(TreeLaw::LIMIT_CORRECTED),
         Box::new(AttentionColumns::default()),
         Box::new(AttentionCost::PRINTED),
         Box::new(AttentionCost::EXACT),

@@ -35,6 +35,7 @@
 
 pub mod flow;
 mod gradient;
+pub mod joma;
 mod kernels;
 pub mod lsa;
 mod optimiser;

@@ -2,13 +2,13 @@
 
 use super::{
     CoherenceMap, DenoiseAlphaBeta, DenoiseExcessRisk, DenoiseGeneralisation, DenoiseLandscape,
-    DenoiseTraining, Entry, HorizonMap, LsaFlow, LsaTraining, PhiMap, SnrPerLayer, Theorem1Horizon,
-    Theorem1Map,
+    DenoiseTraining, Entry, HorizonMap, JomaConvergence, JomaCritical, JomaEntropy, JomaTraining,
+    JomaTree, LsaFlow, LsaTraining, PhiMap, SnrPerLayer, Theorem1Horizon, Theorem1Map,
 };
 use crate::error::{Error, Result};
 
 /// All experiments.
-pub static EXPERIMENTS: [Entry; 13] = [
+pub static EXPERIMENTS: [Entry; 18] = [
     Entry::of::<SnrPerLayer>(include_str!("../../experiments/snr_per_layer.toml")),
     Entry::of::<Theorem1Horizon>(include_str!("../../experiments/theorem1_horizon.toml")),
     Entry::of::<Theorem1Map>(include_str!("../../experiments/theorem1_map.toml")),
@@ -24,6 +24,11 @@ pub static EXPERIMENTS: [Entry; 13] = [
     Entry::of::<DenoiseAlphaBeta>(include_str!("../../experiments/denoise_alpha_beta.toml")),
     Entry::of::<LsaFlow>(include_str!("../../experiments/lsa_flow.toml")),
     Entry::of::<LsaTraining>(include_str!("../../experiments/lsa_training.toml")),
+    Entry::of::<JomaTraining>(include_str!("../../experiments/joma_training.toml")),
+    Entry::of::<JomaEntropy>(include_str!("../../experiments/joma_entropy.toml")),
+    Entry::of::<JomaCritical>(include_str!("../../experiments/joma_critical.toml")),
+    Entry::of::<JomaConvergence>(include_str!("../../experiments/joma_convergence.toml")),
+    Entry::of::<JomaTree>(include_str!("../../experiments/joma_tree.toml")),
 ];
 
 /// The experiment with this id.

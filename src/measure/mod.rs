@@ -1,9 +1,11 @@
 //! What is measured on tokens: named quantities with unit and shape.
 
+mod entropy;
 pub mod horizon;
 pub mod scales;
 pub mod snr;
 
+pub use entropy::softmax_entropy;
 pub use horizon::{horizon_of_mixture, horizon_ticks, sampled_columns, weight_in_draw};
 pub use scales::{Moments, ScaleLandscape, ScaleMinimum};
 pub use snr::{snr, snr_of_heads};

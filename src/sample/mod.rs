@@ -4,9 +4,11 @@ pub mod denoising;
 pub mod mixture;
 pub mod rare_event;
 pub mod regression;
+pub mod tokens;
 pub mod tree;
 
 pub use mixture::{Bases, Draw, Mixture};
 pub use rare_event::RareBreaks;
 pub use regression::{Prompt, Prompts, Task};
+pub use tokens::ClassTokens;
 pub use tree::TreeDraw;

@@ -49,10 +49,11 @@ fn panel(f: &impl Fn(f64) -> f64, a: f64, b: f64) -> (f64, f64) {
 /// Halvings after which an integrand is taken to be as accurate as its rounding lets it be.
 const MOST_HALVINGS: u32 = 300;
 
-/// $\int_a^b f$ by adaptive Gauss-Kronrod quadrature for an integrand that is nowhere negative.
+/// $\int_a^b f$ by adaptive Gauss-Kronrod quadrature.
 ///
 /// `[a, b]` is first cut into panels no wider than `width`, which should not miss a peak; panels
-/// are halved until the estimated error of each is below `tol` of the whole.
+/// are halved until the estimated error of each is below `tol` of the whole: the sum of the sizes of the
+/// first panels, which for an integrand that is nowhere negative is the integral itself.
 pub(super) fn integrate(f: impl Fn(f64) -> f64, a: f64, b: f64, width: f64, tol: f64) -> f64 {
     let panels = ((b - a) / width).ceil();
     if panels.is_nan() || panels < 1.0 {
@@ -63,7 +64,7 @@ pub(super) fn integrate(f: impl Fn(f64) -> f64, a: f64, b: f64, width: f64, tol:
         .map(|i| (end(i as f64), end(i as f64 + 1.0)))
         .map(|(a, b)| (a, b, panel(&f, a, b)))
         .collect();
-    let whole: f64 = open.iter().map(|(_, _, (value, _))| value).sum();
+    let whole: f64 = open.iter().map(|(_, _, (value, _))| value.abs()).sum();
     let (mut sum, mut halvings) = (0.0, 0);
     while let Some((a, b, (value, error))) = open.pop() {
         if error <= tol * whole || halvings == MOST_HALVINGS {
