@@ -1,6 +1,8 @@
 //! The experiments on linear self-attention: rows and figures do not depend on how they were made,
 //! figures hold what the rows say, and wrong settings are named.
 
+mod common;
+
 use attnlab::experiment::{self, Experiment, RunOptions};
 use attnlab::figure::{self, Figure};
 use attnlab::run::{Row, Silent};
@@ -211,5 +213,60 @@ fn wrong_settings_are_named() {
         let refused = entry.configure(false, None, &set.parse().unwrap());
         let error = refused.err().unwrap().to_string();
         assert!(error.contains(message), "{error}");
+    }
+}
+
+#[test]
+fn a_covariance_that_is_none_is_refused_with_what_is_wrong() {
+    for (covariance, message) in [
+        (
+            "[[1,2],[0,1]]",
+            "covariance[0][1] = 2 is not allowed: a symmetric matrix: [1][0] is 0",
+        ),
+        (
+            "[[1,2],[2,1]]",
+            "covariance = an eigenvalue -1 is not allowed: a symmetric matrix with eigenvalues > 0",
+        ),
+        (
+            "[[1,1],[1,1]]",
+            "covariance = an eigenvalue 0 is not allowed: a symmetric matrix with eigenvalues > 0",
+        ),
+        (
+            "[[1,2]]",
+            "covariance has shape (1, 2), expected a square matrix",
+        ),
+        (
+            "[[1,null],[2,1]]",
+            "covariance = [[1,null],[2,1]] is not allowed: rows of equal length such as [[1, 0], \
+             [0, 1]], each entry a finite number",
+        ),
+        (
+            "[[1]]",
+            "task has shape 2, expected 1 entries, as the covariance has rows",
+        ),
+    ] {
+        let set = format!("covariance={covariance}");
+        let rest = ["--set", "N=3", "--set", "M=4", "--set", "task=[1,2]"];
+        common::refused(
+            &[&["eval", "lsa.risk", "--set", &set][..], &rest].concat(),
+            message,
+        );
+    }
+    for (set, message) in [
+        (
+            "condition=0.5",
+            "condition = 0.5 is not allowed: a finite number >= 1",
+        ),
+        (
+            "dim=1",
+            "condition = 1000 is not allowed: 1, where dim is 1",
+        ),
+        (
+            "N=0",
+            "N = 0 is not allowed: a whole number from 1 to 9007199254740992",
+        ),
+        ("scale=-1", "scale = -1 is not allowed: a finite number > 0"),
+    ] {
+        common::refused(&["check", "lsa.limit", "--set", set], message);
     }
 }

@@ -98,7 +98,7 @@ impl Claim for LocalMinimum {
             .zip(&noise)
             .map(|(p, e)| p + e)
             .collect();
-        let path = Flow::new(Method::Tsit45).run(&Full(&training), &start, &[UNTIL])?;
+        let path = Flow::new(Method::Bdf).run(&Full(&training), &start, &[UNTIL])?;
         let end = Weights::of_slice(d, path.end());
         let (there, here) = (training.excess(&point), training.excess(&end));
         // At the point the gradient vanishes, so that a converged flow has its loss to the second

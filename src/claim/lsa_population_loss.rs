@@ -95,8 +95,8 @@ impl Claim for PopulationLoss {
         })
     }
 
-    /// 1 within 2 %: above the Monte Carlo error at the defaults, half a per cent, and below every
-    /// term of the derivation, of which the smallest, the query in E Eᵀ, is 5 % there.
+    /// 1 within 2 %: twice the half-width of the 95 % interval at the defaults, and below every term
+    /// of the derivation, of which the smallest, the query in E Eᵀ, is 5 % there.
     fn promise(&self, _params: &Params) -> Promise {
         Promise::MeanIn(0.98, 1.02)
     }

@@ -98,7 +98,7 @@ impl Empirical {
                 return Err(Error::shape("prompt", tokens.dim(), expected));
             }
             let query = tokens.slice(s![..rows - 1, columns - 1]).to_owned();
-            let gram = product(tokens.view(), tokens.t()) / (columns - 1) as f64;
+            let gram = tokens.dot(&tokens.t()) / (columns - 1) as f64;
             seen.push(Seen {
                 gram,
                 query,

@@ -77,7 +77,7 @@ fn flow(settings: &LsaFlow, flows: &[&[Row]], descents: &[&[Row]]) -> Result<Fig
         let eta = cell[0].parameter("eta")?;
         let label = format!("gradient descent, *η* = {eta}");
         let points = band(cell, "gap", &times)?;
-        steps.series.push(curve(&label, colour + 4, points));
+        steps.series.push(curve(&label, colour + 3, points));
         of_descent.push(spread(cell, "drift", eta)?);
         of_flow.push(spread(cell, "flow_drift", eta)?);
     }
@@ -98,8 +98,10 @@ fn flow(settings: &LsaFlow, flows: &[&[Row]], descents: &[&[Row]]) -> Result<Fig
     }
     drift
         .series
-        .push(bars("gradient descent", 4, of_descent, BAND));
-    drift.series.push(bars("flow", INK, of_flow, BAND));
+        .push(bars("gradient descent", GREY, of_descent, BAND));
+    drift
+        .series
+        .push(bars("flow, integrated", INK, of_flow, BAND));
     Ok(Figure {
         name: "lsa_flow".into(),
         title: "Gradient flow of linear self-attention and its limit".into(),
@@ -181,6 +183,17 @@ fn slope(cells: &[&[Row]], name: &str, floor: f64) -> Result<Option<String>> {
 const CORRECTED: &str = "corrected formula";
 const PRINTED: &str = "formula as printed";
 
+/// The first, the middle and the last: more curves than that hide each other.
+fn three<T>(groups: Vec<T>) -> Vec<T> {
+    let last = groups.len().saturating_sub(1);
+    let keep = [0, last / 2, last];
+    let indexed = groups.into_iter().enumerate();
+    indexed
+        .filter(|(i, _)| keep.contains(i))
+        .map(|(_, g)| g)
+        .collect()
+}
+
 fn against_m(settings: &LsaFlow, cells: &[&[Row]]) -> Result<Panel> {
     let title = "against the test context";
     let mut found = panel(
@@ -188,7 +201,7 @@ fn against_m(settings: &LsaFlow, cells: &[&[Row]]) -> Result<Panel> {
         Axis::log("test examples *M*"),
         Axis::log("excess risk"),
     );
-    for (colour, (n, group)) in groups(cells, "N")?.into_iter().enumerate() {
+    for (colour, (n, group)) in three(groups(cells, "N")?).into_iter().enumerate() {
         let (mut measured, mut line) = (vec![], vec![]);
         for cell in &group {
             let m = cell[0].parameter("M")?;
@@ -245,7 +258,7 @@ fn against_n(settings: &LsaFlow, cells: &[&[Row]], limits: &[&[Row]]) -> Result<
         label += &format!(", slope {slope}");
     }
     found.series.push(bars(&label, INK, measured, BAND));
-    for (colour, (m, group)) in groups(cells, "M")?.into_iter().enumerate() {
+    for (colour, (m, group)) in three(groups(cells, "M")?).into_iter().enumerate() {
         let (mut measured, mut line) = (vec![], vec![]);
         for cell in group {
             let n = cell[0].parameter("N")?;
@@ -256,7 +269,7 @@ fn against_n(settings: &LsaFlow, cells: &[&[Row]], limits: &[&[Row]]) -> Result<
         let label = format!("*M* = {m}");
         found
             .series
-            .push(bars(&label, colour + 4, measured, INTERVAL));
+            .push(bars(&label, colour + 3, measured, INTERVAL));
     }
     Ok(found)
 }
@@ -329,6 +342,13 @@ fn shift(settings: &LsaFlow, what: &str, cells: &[&[Row]]) -> Result<Panel> {
         vertical: true,
         at: 1.0,
     });
+    // The other two vary by less than a decade.
+    if what != "covariance" {
+        let points = found.series.iter().flat_map(|s| &s.points);
+        let ends = points.map(|p| p.interval.map_or(p.y, |(_, high)| high));
+        let high = ends.fold(0.0_f64, f64::max);
+        found.y = Axis::linear("excess risk / signal").from_to(0.0, 1.05 * high);
+    }
     Ok(found)
 }
 
@@ -350,11 +370,14 @@ fn softmax(settings: &LsaFlow, cells: &[&[Row]]) -> Result<Panel> {
         ));
     }
     found.series.push(Series::predicted("2 min *L*", GREY, law));
-    found
-        .series
-        .push(bars("linear attention", 3, linear, INTERVAL));
-    found
-        .series
-        .push(bars("softmax attention", 7, soft, INTERVAL));
+    for (label, colour, marker, points) in [
+        ("linear attention", 0, Marker::Diamond, linear),
+        ("softmax attention", 1, Marker::Down, soft),
+    ] {
+        found.series.push(Series {
+            marker,
+            ..bars(label, colour, points, INTERVAL)
+        });
+    }
     Ok(found)
 }

@@ -95,7 +95,7 @@ pub fn dense(settings: &LsaTraining, n: usize, scale: f64, streams: &Streams) ->
         let mut rng = streams.part("weights", i as u64);
         let from = normal_matrix(1, Weights::len_of(d), &mut rng) * scale;
         let from = from.into_raw_vec_and_offset().0;
-        let flow = Flow::new(Method::Tsit45).within(1e-8);
+        let flow = Flow::new(Method::Bdf).within(1e-8);
         let path = flow.run(&Full(&training), &from, &[DENSE.1])?;
         let end = Weights::of_slice(d, path.end());
         let gap = training.excess(&end) / zero;
