@@ -140,6 +140,13 @@ impl Path {
     }
 }
 
+/// A function of the state, `&[f64]` of length [`VectorField::dim`].
+pub type Level<'a> = &'a dyn Fn(&[f64]) -> f64;
+/// Some functions of the state.
+pub type Quantities<'a> = &'a dyn Fn(&[f64]) -> Vec<f64>;
+/// What is done with time and state.
+pub type Look<'a> = &'a mut dyn FnMut(f64, &[f64]);
+
 /// What to look for on the way.
 ///
 /// ```
@@ -162,12 +169,12 @@ impl Path {
 #[derive(Default)]
 pub struct Watch<'a> {
     /// The flow stops where this changes sign.
-    pub event: Option<&'a dyn Fn(&[f64]) -> f64>,
+    pub event: Option<Level<'a>>,
     /// Quantities that the flow should conserve: [`Path::drifts`] says how far each went.
-    pub conserved: Option<&'a dyn Fn(&[f64]) -> Vec<f64>>,
+    pub conserved: Option<Quantities<'a>>,
     /// Sees time and state at the start and after every step, as the method computed them, not
     /// interpolated. The last step may end beyond the event.
-    pub step: Option<&'a mut dyn FnMut(f64, &[f64])>,
+    pub step: Option<Look<'a>>,
 }
 
 impl<'a> Watch<'a> {

@@ -122,7 +122,7 @@ impl Embeddings {
         top += (sum - a) / m;
         // Every column has the inner product `sum` / √M with the unit vector 1/√M.
         let along = query * m.sqrt() / sum;
-        if !(along.abs() < 1.0) {
+        if along.is_nan() || along.abs() >= 1.0 {
             let most = sum / m.sqrt();
             let allowed = format!("a number in (-{most}, {most})");
             return Err(Error::invalid("query_overlap", query, allowed));
@@ -222,7 +222,8 @@ impl Training {
             ));
         }
         let sum: f64 = probabilities.iter().sum();
-        if probabilities.iter().any(|p| !(*p >= 0.0)) || !((sum - 1.0).abs() <= SUM) {
+        let negative = probabilities.iter().any(|p| *p < 0.0);
+        if negative || sum.is_nan() || (sum - 1.0).abs() > SUM {
             let allowed = format!("numbers >= 0 that sum to 1, not to {sum}");
             return Err(Error::invalid(
                 "probabilities",

@@ -205,11 +205,11 @@ impl JomaTree {
                     let e = binomial(*count as u64, of as u64, 0.95)?;
                     measured.push(Point::between(x, e.value, e.low, e.high));
                 }
-                let said = |f: fn(f64, u32, u32, &[f64], &[f64]) -> Result<f64>| {
-                    f(rho, depth, height, &self.classes, &self.zero)
-                };
-                law.push(Point::at(x, said(cooccurrence)?));
-                printed.push(Point::at(x, said(cooccurrence_printed)?));
+                let (classes, zero) = (&self.classes, &self.zero);
+                let corrected = cooccurrence(rho, depth, height, classes, zero)?;
+                law.push(Point::at(x, corrected));
+                let print = cooccurrence_printed(rho, depth, height, classes, zero)?;
+                printed.push(Point::at(x, print));
             }
             let bars = Series::bars(format!("*ρ* = {rho}").replace('-', "−"), colour, measured);
             found

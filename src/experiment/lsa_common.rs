@@ -135,9 +135,12 @@ pub(super) fn panel(title: &str, x: Axis, y: Axis) -> Panel {
     }
 }
 
+/// The cells at one value of a parameter.
+pub(super) type Group<'a> = (f64, Vec<&'a [Row]>);
+
 /// Cells grouped by a parameter, in their order.
-pub(super) fn groups<'a>(cells: &[&'a [Row]], name: &str) -> Result<Vec<(f64, Vec<&'a [Row]>)>> {
-    let mut groups: Vec<(f64, Vec<&'a [Row]>)> = vec![];
+pub(super) fn groups<'a>(cells: &[&'a [Row]], name: &str) -> Result<Vec<Group<'a>>> {
+    let mut groups: Vec<Group> = vec![];
     for cell in cells {
         let value = cell[0].parameter(name)?;
         match groups.iter_mut().find(|(v, _)| *v == value) {

@@ -17,8 +17,8 @@
 //! Entry (d+1, N+1) uses the last row $(v^T, u)$ of $W^{PV}$ and the first d columns $(B; c^T)$ of
 //! $W^{KQ}$ only; every other entry has gradient 0. With $\hat\Lambda = \frac1N \sum_{i\le N} x_i x_i^T$,
 //! $\hat b = \frac1N \sum_i y_i x_i$ and $\hat s = \frac1N \sum_i y_i^2$,
-//! $$\hat y = \underbrace{\hat b^T (u B + v c^T)\, x}_{\text{odd in the labels}}
-//! + \underbrace{x^T B^T \big(\hat\Lambda + \tfrac1N x x^T\big) v + u\,\hat s\, \langle c, x\rangle}_{\text{even}},$$
+//! $$\hat y = \underbrace{\hat b^T (u B + v c^T)\, x}_{\text{odd in the labels}} +
+//! \underbrace{x^T B^T \big(\hat\Lambda + \tfrac1N x x^T\big) v + u\,\hat s\, \langle c, x\rangle}_{\text{even}},$$
 //! the query's own $x x^T$ included, because $E E^T$ includes it.
 //!
 //! # The population loss
@@ -32,8 +32,8 @@
 //! (Isserlis), so that $\mathbb E\, \hat b \hat b^T = \Lambda\Gamma$ and $\mathbb E\, \hat b w^T = \Lambda$ with
 //! $$\Gamma = \Gamma_N = \big(1 + \tfrac1N\big)\Lambda + \tfrac1N\big(\mathrm{tr}(\Lambda) + \sigma^2\big) I,$$
 //! the notes' $\Gamma_N$ at σ² = 0. Completing the square, with $D = A - \Gamma^{-1}$,
-//! $$L_{odd}(A) = \tfrac12 \mathrm{tr}\,\Lambda(I - \Gamma^{-1}\Lambda) + \tfrac12\sigma^2
-//! + \tfrac12 \langle D, \Lambda\Gamma D \Lambda\rangle, \qquad \nabla_A L_{odd} = \Lambda\Gamma D\Lambda.$$
+//! $$L_{odd}(A) = \tfrac12 \mathrm{tr}\,\Lambda(I - \Gamma^{-1}\Lambda) + \tfrac12\sigma^2 +
+//! \tfrac12 \langle D, \Lambda\Gamma D \Lambda\rangle, \qquad \nabla_A L_{odd} = \Lambda\Gamma D\Lambda.$$
 //! The even part is at least 0, so $v = c = 0$, $uB = \Gamma^{-1}$ is a global minimum: the notes'
 //! limit. It is not the only stationary point: see [`loss`](Training::excess).
 //!
@@ -41,13 +41,13 @@
 //! $z = \Lambda v$, $S = \frac12(B + B^T)$, $t = \mathrm{tr}(B\Lambda)$ and
 //! $\tau = \mathbb E \hat s = \mathrm{tr}\Lambda + \sigma^2$, again by Isserlis' theorem,
 //! $$\mathbb E(\text{even})^2 = \mathbb E\,\alpha^T\Lambda\alpha + 2\, \mathbb E[\alpha]^T \mathbb E[x\beta(x)] + \mathbb E \beta(x)^2,$$
-//! $$\mathbb E\,\alpha^T\Lambda\alpha = \big(1+\tfrac1N\big) z^T B\Lambda B^T z
-//! + \tfrac1N \mathrm{tr}(\Lambda B\Lambda B^T)\langle v, z\rangle
-//! + 2u\, c^T\Lambda B^T\big(\tau\Lambda + \tfrac2N\Lambda^2\big) v
-//! + u^2\big(1+\tfrac2N\big)\big(\tau^2 + 2\,\mathrm{tr}\Lambda^2\big)\, c^T\Lambda c,$$
+//! $$\mathbb E\,\alpha^T\Lambda\alpha = \big(1+\tfrac1N\big) z^T B\Lambda B^T z +
+//! \tfrac1N \mathrm{tr}(\Lambda B\Lambda B^T)\langle v, z\rangle +
+//! 2u\, c^T\Lambda B^T\big(\tau\Lambda + \tfrac2N\Lambda^2\big) v +
+//! u^2\big(1+\tfrac2N\big)\big(\tau^2 + 2\,\mathrm{tr}\Lambda^2\big)\, c^T\Lambda c,$$
 //! $$\mathbb E\alpha = B^T z + u\tau c, \qquad \mathbb E[x\beta(x)] = \tfrac1N\big(t z + 2\Lambda S z\big),$$
-//! $$\mathbb E\beta(x)^2 = \tfrac{1}{N^2}\big[\langle v,z\rangle\big(t^2 + 2\,\mathrm{tr}(S\Lambda S\Lambda)\big)
-//! + 4t\, z^TSz + 8\, z^TS\Lambda S z\big].$$
+//! $$\mathbb E\beta(x)^2 = \tfrac{1}{N^2}\big[\langle v,z\rangle\big(t^2 + 2\,\mathrm{tr}(S\Lambda S\Lambda)\big) +
+//! 4t\, z^TSz + 8\, z^TS\Lambda S z\big].$$
 //! Both parts and their gradients are checked against Monte Carlo through the plain attention
 //! operator (`lsa.population_loss`) and against finite differences.
 //!

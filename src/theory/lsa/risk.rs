@@ -5,18 +5,18 @@
 //! the test examples be independent with $x \sim N(0, \Lambda_t)$, $r = \mathbb E\,xy$,
 //! $a = \Lambda_t^{-1}r$ and $\Sigma = \mathrm{Cov}(xy)$. Then $\mathbb E\hat b = r$, $\mathrm{Cov}(\hat b) =
 //! \Sigma/M$, and for any θ $\mathbb E(x^T\theta - y)^2 = \min + \|\theta - a\|_{\Lambda_t}^2$, so exactly
-//! $$\mathbb E(\hat y - y)^2 = \min_w \mathbb E(\langle w, x\rangle - y)^2
-//! + \tfrac1M\mathrm{tr}(\Sigma\,\Gamma^{-1}\Lambda_t\Gamma^{-1}) + \|(\Gamma^{-1}\Lambda_t - I)a\|_{\Lambda_t}^2.$$
+//! $$\mathbb E(\hat y - y)^2 = \min_w \mathbb E(\langle w, x\rangle - y)^2 +
+//! \tfrac1M\mathrm{tr}(\Sigma\,\Gamma^{-1}\Lambda_t\Gamma^{-1}) + \|(\Gamma^{-1}\Lambda_t - I)a\|_{\Lambda_t}^2.$$
 //! Without shift, $\Lambda_t = \Lambda$, $\Gamma^{-1}\Lambda - I = -\frac1N\Gamma^{-1}(\Lambda + \mathrm{tr}(\Lambda) I)$
 //! turns the last two terms into
-//! $$\tfrac1M\mathrm{tr}(\Sigma\Gamma^{-2}\Lambda) + \tfrac{1}{N^2}\big(\|a\|^2_{\Gamma^{-2}\Lambda^3}
-//! + 2\,\mathrm{tr}(\Lambda)\|a\|^2_{\Gamma^{-2}\Lambda^2} + \mathrm{tr}(\Lambda)^2\|a\|^2_{\Gamma^{-2}\Lambda}\big),$$
+//! $$\tfrac1M\mathrm{tr}(\Sigma\Gamma^{-2}\Lambda) + \tfrac{1}{N^2}\big(\|a\|^2_{\Gamma^{-2}\Lambda^3} +
+//! 2\,\mathrm{tr}(\Lambda)\|a\|^2_{\Gamma^{-2}\Lambda^2} + \mathrm{tr}(\Lambda)^2\|a\|^2_{\Gamma^{-2}\Lambda}\big),$$
 //! where the notes print $\Lambda^{-2}\Lambda$ four times.
 //!
 //! The query may have another law than the examples, with covariance $\Lambda_q$ and
 //! $a_q = \Lambda_q^{-1}\mathbb E_q xy$. Then $\hat\theta$ keeps its law and is only measured otherwise:
-//! $$\mathbb E(\hat y - y)^2 = \min_w \mathbb E_q(\langle w, x\rangle - y)^2
-//! + \tfrac1M\mathrm{tr}(\Sigma\,\Gamma^{-1}\Lambda_q\Gamma^{-1}) + \|\Gamma^{-1}r - a_q\|_{\Lambda_q}^2.$$
+//! $$\mathbb E(\hat y - y)^2 = \min_w \mathbb E_q(\langle w, x\rangle - y)^2 +
+//! \tfrac1M\mathrm{tr}(\Sigma\,\Gamma^{-1}\Lambda_q\Gamma^{-1}) + \|\Gamma^{-1}r - a_q\|_{\Lambda_q}^2.$$
 //! For a linear target $a_q = a$: as $N, M \to \infty$ a shift of the query costs nothing, where one of the
 //! examples does not go away.
 
