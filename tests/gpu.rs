@@ -186,7 +186,8 @@ fn thresholds_and_maxima_are_decided_as_on_the_cpu() {
                 assert!(gap <= 5e-4 * size, "{layer:?} column {j}: {gap} of {size}");
             }
             if phi == Phi::Hardmax {
-                assert!(there.redecided >= 3, "{layer:?}");
+                // With the causal mask token 7 does not see its copies.
+                assert!(there.redecided >= 2, "{layer:?}");
                 assert_eq!(here.output, there.output);
             }
         }
@@ -305,7 +306,7 @@ fn horizons_are_the_cpus() {
         (&[700], &[20], 0.1, 0.55),
     ];
     let whole = gpu();
-    let split = narrow(140_000);
+    let split = narrow(160_000);
     let (Some(whole), Some(split)) = (whole, split) else {
         return;
     };
