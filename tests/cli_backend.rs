@@ -140,18 +140,19 @@ fn the_gpu_gives_the_cpus_answer() {
 fn the_gpu_has_no_f64() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
-    let write = |name: &str, shape: &str, values: &[f64]| {
-        let header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}\n");
+    let write = |name: &str, descr: &str, shape: &str, data: &[u8]| {
+        let header =
+            format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
         let mut file = b"\x93NUMPY\x01\x00".to_vec();
         file.extend(u16::try_from(header.len()).unwrap().to_le_bytes());
         file.extend(header.as_bytes());
-        file.extend(values.iter().flat_map(|x| x.to_le_bytes()));
+        file.extend(data);
         std::fs::write(folder.path().join(name), file).unwrap();
     };
-    write("z.npy", "(2, 2)", &[1.0, 0.5, 0.25, 2.0]);
-    write("u.npy", "(2, 1)", &[1.0, 0.0]);
-    let header = b"\x93NUMPY\x01\x00\x3b\x00{'descr': '|i1', 'fortran_order': False, 'shape': (2,), }\n\n\x00\x00";
-    std::fs::write(folder.path().join("y.npy"), header).unwrap();
+    let f8 = |values: &[f64]| -> Vec<u8> { values.iter().flat_map(|x| x.to_le_bytes()).collect() };
+    write("z.npy", "<f8", "(2, 2)", &f8(&[1.0, 0.5, 0.25, 2.0]));
+    write("u.npy", "<f8", "(2, 1)", &f8(&[1.0, 0.0]));
+    write("y.npy", "|i1", "(2,)", &[0, 0]);
     let (z, u, y) = (path("z.npy"), path("u.npy"), path("y.npy"));
     let files = ["unroll", "--tokens", &z, "--bases", &u, "--labels", &y];
     let args = [&files[..], &["--backend", "gpu", "--precision", "f64"]].concat();
