@@ -77,6 +77,9 @@ pub enum Error {
         /// Trials of the whole work.
         all: u64,
     },
+    /// A GPU that is not there, or failed.
+    #[error("{0}")]
+    Gpu(String),
     /// A computation that cannot give an accurate answer.
     #[error("{0}")]
     Numerical(String),

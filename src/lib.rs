@@ -58,6 +58,8 @@ pub mod error;
 pub mod experiment;
 pub mod figure;
 pub mod format;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 pub mod linalg;
 pub mod measure;
 pub mod params;

@@ -19,6 +19,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     // Denoising prompts are drawn from the laws whose Bayes optima `theory` has.
     ("sample", &["rng", "linalg", "special", "theory"]),
     ("attention", &["linalg", "special"]),
+    // The streaming passes on other machines, behind the trait that `attention` states.
+    ("gpu", &["attention"]),
     ("measure", &["rng", "linalg", "sample", "attention"]),
     // Training draws its prompts and its first weights.
     (
@@ -93,7 +95,8 @@ const BELOW_EXPERIMENT: [&str; 14] = [
     "figure",
     "format",
 ];
-const BELOW_CLI: [&str; 17] = [
+const BELOW_CLI: [&str; 18] = [
+    "gpu",
     "sweep",
     "params",
     "special",

@@ -1,6 +1,7 @@
 //! `attnlab doctor`: what this machine and this build offer.
 
 use super::Status;
+use super::backend;
 use super::out::Out;
 use crate::error::Result;
 use crate::format::{number, table};
@@ -17,7 +18,7 @@ Examples:
   attnlab doctor
   attnlab doctor --threads 1 --json";
 
-/// Show version, threads, vector units, linear algebra, memory, disk and speed
+/// Show version, threads, vector units, linear algebra, GPUs, memory, disk and speed
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -35,7 +36,7 @@ struct Report {
     threads_available: usize,
     vector_units: Vec<&'static str>,
     linear_algebra: &'static str,
-    gpu: &'static str,
+    gpu: backend::Report,
     memory_available: Option<u64>,
     current_folder: Folder,
     temporary_folder: Folder,
@@ -83,7 +84,7 @@ fn examine() -> Report {
         } else {
             "faer (pure Rust)"
         },
-        gpu: "not built in",
+        gpu: backend::report(),
         memory_available: memory::available(),
         current_folder: folder(Path::new(".")),
         temporary_folder: folder(&std::env::temp_dir()),
@@ -171,7 +172,7 @@ fn lines(report: &Report) -> Vec<String> {
         "debug build, use --release for timings"
     };
     let rate = &report.product_rate;
-    let rows = [
+    let mut rows = vec![
         (
             "version",
             format!("attnlab {}, {optimised}", report.version),
@@ -182,7 +183,6 @@ fn lines(report: &Report) -> Vec<String> {
         ),
         ("vector units", report.vector_units.join(", ")),
         ("linear algebra", report.linear_algebra.to_string()),
-        ("gpu", report.gpu.to_string()),
         (
             "memory",
             report.memory_available.map_or("unknown".into(), |b| {
@@ -205,6 +205,7 @@ fn lines(report: &Report) -> Vec<String> {
             format!("up to {} trials", report.exact_intervals_up_to),
         ),
     ];
+    rows.splice(4..4, report.gpu.lines.iter().cloned());
     let row = |(name, text): (&str, String)| vec![name.to_string(), text];
-    table(&rows.map(row))
+    table(&rows.into_iter().map(row).collect::<Vec<_>>())
 }

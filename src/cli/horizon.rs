@@ -1,12 +1,13 @@
 //! `attnlab horizon`: the depth to which Theorem 1 holds on one draw.
 
 use super::Status;
+use super::backend;
 use super::bar::Bar;
 use super::input;
 use super::out::Out;
 use crate::error::{Error, Result};
 use crate::format::number;
-use crate::run::{HorizonReport, horizon, memory};
+use crate::run::{HorizonReport, horizon_on, memory};
 use crate::sample::Mixture;
 use crate::theory;
 use serde::Serialize;
@@ -53,6 +54,8 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole)]
     #[arg(allow_negative_numbers = true)]
     seed: u64,
+    #[command(flatten)]
+    device: backend::Where,
     /// One JSON object
     #[arg(long)]
     json: bool,
@@ -93,7 +96,9 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
         args.dim as usize,
     );
     let mixture = Mixture::balanced(n, k, p, delta)?;
-    let found = horizon(&mixture, args.eta, args.tau, args.seed, &Bar::new())?;
+    let machine = args.device.backend.machine()?;
+    let (eta, tau, seed) = (args.eta, args.tau, args.seed);
+    let found = horizon_on(&*machine, &mixture, eta, tau, seed, &Bar::new())?;
     let law = theory::Horizon::new(n, k, p, delta, args.tau);
     let predicted = law
         .ok()
@@ -166,7 +171,8 @@ fn lines(args: &Args, found: &HorizonReport, predicted: &Option<Predicted>) -> V
         None => lines.push("  the law    does not apply here (K = 1, delta = 0 or tau = 1)".into()),
     }
     lines.push(format!(
-        "  {} columns decided again in f64, {} s, {} GFLOP/s",
+        "  {}: {} columns decided again in f64, {} s, {} GFLOP/s",
+        found.backend,
         found.redecided,
         number((100.0 * found.wall_s).round() / 100.0),
         number(found.gflops.round())

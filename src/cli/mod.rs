@@ -4,6 +4,7 @@
 //! standard error. Exit status 0: everything is as expected; 1: some verdict is not; 2: bad usage
 //! or input, with one message that names the value and what to write instead.
 
+mod backend;
 mod bar;
 mod card;
 mod check;

@@ -2,7 +2,8 @@
 //! for what it is and [`crate::attention::streaming::horizon`] for how it is found.
 
 use crate::attention::horizon::{Break, Horizon};
-use crate::attention::streaming::horizon::{Blockwise, horizon_of_head, ticks};
+use crate::attention::streaming::horizon::Blockwise;
+use crate::attention::streaming::{Cpu, Machine};
 use crate::error::{Error, Result};
 use crate::rng::Streams;
 use crate::sample::{Bases, Mixture};
@@ -32,10 +33,25 @@ pub fn horizon_of_mixture(
     streams: &Streams,
     tick: impl Fn() + Sync,
 ) -> Result<Horizon> {
+    horizon_of_mixture_on(&Cpu, mixture, tau, streams, &tick)
+}
+
+/// [`horizon_of_mixture`] with the passes on `machine`: the first break of every head is the same
+/// to the bit on all of them.
+///
+/// # Errors
+/// As [`horizon_of_mixture`], or when the machine fails.
+pub fn horizon_of_mixture_on(
+    machine: &dyn Machine,
+    mixture: &Mixture,
+    tau: f64,
+    streams: &Streams,
+    tick: &(dyn Fn() + Sync),
+) -> Result<Horizon> {
     require_orthonormal(mixture)?;
     let head = |k| {
         let y = mixture.head::<f32>(k, streams);
-        horizon_of_head(y.view(), mixture.cluster(k), tau, &tick)
+        machine.horizon_of_head(y.view(), mixture.cluster(k), tau, tick)
     };
     let heads = (0..mixture.clusters()).map(head).collect::<Result<_>>()?;
     Ok(Horizon { heads })
@@ -43,7 +59,13 @@ pub fn horizon_of_mixture(
 
 /// How often [`horizon_of_mixture`] calls its `tick`.
 pub fn horizon_ticks(mixture: &Mixture) -> u64 {
-    mixture.clusters() as u64 * ticks(mixture.tokens())
+    horizon_ticks_on(&Cpu, mixture)
+}
+
+/// How often [`horizon_of_mixture_on`] calls its `tick`.
+pub fn horizon_ticks_on(machine: &dyn Machine, mixture: &Mixture) -> u64 {
+    let heads = mixture.dims.iter();
+    heads.map(|p| machine.ticks(*p, mixture.tokens())).sum()
 }
 
 /// The first break of chosen columns of head `head` in a draw of `mixture` (the coefficients of

@@ -6,6 +6,9 @@ pub mod scales;
 pub mod snr;
 
 pub use entropy::softmax_entropy;
-pub use horizon::{horizon_of_mixture, horizon_ticks, sampled_columns, weight_in_draw};
+pub use horizon::{
+    horizon_of_mixture, horizon_of_mixture_on, horizon_ticks, horizon_ticks_on, sampled_columns,
+    weight_in_draw,
+};
 pub use scales::{Moments, ScaleLandscape, ScaleMinimum};
 pub use snr::{snr, snr_of_heads};

@@ -2,8 +2,9 @@
 
 use super::Progress;
 use crate::attention::horizon::{BreakKind, BrokenColumns};
+use crate::attention::streaming::{Cpu, Machine};
 use crate::error::{Result, positive};
-use crate::measure::{horizon_of_mixture, horizon_ticks, weight_in_draw};
+use crate::measure::{horizon_of_mixture_on, horizon_ticks_on, weight_in_draw};
 use crate::rng::Streams;
 use crate::sample::Mixture;
 use serde::Serialize;
@@ -39,6 +40,8 @@ pub struct HorizonReport {
     pub broken: Vec<BrokenAtLayer>,
     /// Columns that were decided again in f64.
     pub redecided: usize,
+    /// The machine of the passes: "cpu" or the name of a GPU.
+    pub backend: String,
     /// Wall-clock time in seconds, sampling included.
     pub wall_s: f64,
     /// Floating-point operations of the symmetric products, Σ_k N² p_k, per second of `wall_s`, in 10⁹.
@@ -98,11 +101,28 @@ pub fn horizon(
     seed: u64,
     progress: &dyn Progress,
 ) -> Result<HorizonReport> {
+    horizon_on(&Cpu, mixture, eta, tau, seed, progress)
+}
+
+/// [`horizon`] with the passes over the scores on `machine`. The first break and its witness do not
+/// depend on the machine; the bounds on later breaks, and how many columns were decided again, may.
+///
+/// # Errors
+/// As [`horizon`], or when the machine fails.
+pub fn horizon_on(
+    machine: &dyn Machine,
+    mixture: &Mixture,
+    eta: f64,
+    tau: f64,
+    seed: u64,
+    progress: &dyn Progress,
+) -> Result<HorizonReport> {
     positive("eta", eta)?;
     let started = Instant::now();
     let streams = Streams::new(seed, "aot.horizon", 0, 0);
-    progress.start("horizon", horizon_ticks(mixture));
-    let found = horizon_of_mixture(mixture, tau, &streams, || progress.advance(1));
+    progress.start("horizon", horizon_ticks_on(machine, mixture));
+    let tick = || progress.advance(1);
+    let found = horizon_of_mixture_on(machine, mixture, tau, &streams, &tick);
     progress.finish();
     let found = found?;
 
@@ -143,6 +163,7 @@ pub fn horizon(
         witness,
         broken: broken.collect(),
         redecided: found.redecided(),
+        backend: machine.name(),
         wall_s,
         gflops: flops / wall_s / 1e9,
         version: env!("CARGO_PKG_VERSION"),

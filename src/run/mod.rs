@@ -13,7 +13,7 @@ pub mod schedule;
 pub mod store;
 
 pub use check::{CheckOptions, CheckReport, check};
-pub use horizon::{HorizonReport, horizon};
+pub use horizon::{HorizonReport, horizon, horizon_on};
 pub use mutants::{MutantReport, mutant, mutants};
 pub use progress::{Progress, Silent};
 pub use store::{Row, Rows};

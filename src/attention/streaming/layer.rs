@@ -2,6 +2,7 @@
 
 use super::exp::Exp;
 use super::linear;
+use super::machine::Machine;
 use super::problem::Problem;
 use super::rules::{Direct, Doubt, LogSum, Peaks, Pick, Softmax, Step, Weighted};
 use crate::attention::{Mhsa, Mssa, Phi};
@@ -99,6 +100,39 @@ impl Mssa {
         tokens: ArrayView2<T>,
         bases: &[Array2<T>],
     ) -> Result<Streamed<T>> {
+        self.stream_with(tokens, bases, |y| self.stream_head(y))
+    }
+
+    /// [`stream`](Self::stream) in f32 with the heads on `machine`; the products with the bases, a
+    /// share of p/N of the work, stay here.
+    ///
+    /// # Errors
+    /// When shapes do not fit or τ is out of range, or the machine fails.
+    ///
+    /// ```
+    /// use attnlab::attention::streaming::Cpu;
+    /// use attnlab::attention::{Mssa, Phi};
+    /// use ndarray::Array2;
+    /// let (z, bases) = (ndarray::array![[1.0_f32], [2.0]], [Array2::eye(2)]);
+    /// let layer = Mssa::new(Phi::Hardmax, 1.0); // one token attends to itself
+    /// assert_eq!(layer.stream_on(&Cpu, z.view(), &bases)?.output, z * 2.0);
+    /// # Ok::<(), attnlab::Error>(())
+    /// ```
+    pub fn stream_on(
+        &self,
+        machine: &dyn Machine,
+        tokens: ArrayView2<f32>,
+        bases: &[Array2<f32>],
+    ) -> Result<Streamed<f32>> {
+        self.stream_with(tokens, bases, |y| machine.stream_head(self, y))
+    }
+
+    fn stream_with<T: Exp>(
+        &self,
+        tokens: ArrayView2<T>,
+        bases: &[Array2<T>],
+        head: impl Fn(ArrayView2<T>) -> Result<Streamed<T>>,
+    ) -> Result<Streamed<T>> {
         let mut next = column_major(tokens);
         let mut redecided = 0;
         for (k, u) in bases.iter().enumerate() {
@@ -106,7 +140,7 @@ impl Mssa {
                 let expected = format!("(d, p) with d = {} as the tokens have", tokens.nrows());
                 return Err(Error::shape(format!("bases[{k}]"), u.dim(), expected));
             }
-            let head = self.stream_head(product(u.t(), tokens).view())?;
+            let head = head(product(u.t(), tokens).view())?;
             redecided += head.redecided;
             let eta = T::of_f64(self.eta);
             gemm(

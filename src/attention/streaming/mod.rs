@@ -14,6 +14,7 @@ pub mod horizon;
 mod kernels;
 mod layer;
 mod linear;
+mod machine;
 mod problem;
 mod rules;
 mod tiles;
@@ -22,4 +23,8 @@ pub use exp::{Exp, exp_in_place};
 // The training kernels of `dynamics` run in the same lanes.
 pub(crate) use exp::{LANES, exp_shifted, fold_lanes};
 pub use layer::Streamed;
+pub use machine::{Cpu, Machine};
+// What a pass on another machine needs to decide its doubtful columns as this one does.
 pub use tiles::{Blocks, Tile, for_each_tile};
+#[cfg(feature = "gpu")]
+pub(crate) use {problem::Problem, rules::weight_exceeds};

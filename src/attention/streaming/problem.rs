@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use std::ops::Range;
 
 /// Scores s_ij = f_j k_iᵀq_j, weights φ(Mask(S)), output V φ(Mask(S)).
-pub(super) struct Problem<'a, T: Real> {
+pub(crate) struct Problem<'a, T: Real> {
     /// K (p, N).
     keys: CowArray<'a, T, Ix2>,
     /// Q (p, N), or `None` where the queries are the keys: the scores are then symmetric up to f.
@@ -164,7 +164,7 @@ impl<'a, T: Exp> Problem<'a, T> {
 
     /// Shows every tile of the scores to `rule` and returns its report on each block. `out` starts
     /// at zero, (v, N) column-major, or has no rows where the rule writes nothing.
-    pub fn sweep<R: Rule<T>>(&self, rule: &R, out: &mut Array2<T>) -> Vec<R::Report> {
+    pub(super) fn sweep<R: Rule<T>>(&self, rule: &R, out: &mut Array2<T>) -> Vec<R::Report> {
         let blocks = self.blocks();
         let mut slots: Vec<_> = out
             .axis_chunks_iter_mut(Axis(1), blocks.width)

@@ -258,27 +258,36 @@ impl<T: Exp> Peaks<'_, '_, T> {
     }
 
     /// The entries of column j with weight > τ, or `None` where the bounds leave one open.
-    ///
-    /// Entry i passes exactly when r = Σ_{k≠i} exp(s_k - s_i) < 1/τ - 1. Each s_k - s_i is known to
-    /// 2E, so r to a factor exp(2E); the subtraction of the entry's own 1 from the computed sum
-    /// leaves an absolute error of (1 + r) times the relative error of the sum. In this form a weight
-    /// close to 1 is decided even when τ is close to 1 too.
     fn above(&self, state: &PeakState<T>, j: usize, tau: f64) -> Option<Vec<usize>> {
         let running = &state.running;
-        let (spread, relative) = ((2.0 * state.error[j]).exp(), self.problem.sum_error());
-        let limit = tau.recip() - 1.0;
         let mut picked = vec![];
         for &(s, i) in &state.entries[j] {
             let sum = running.sum[j] * (running.max[j].as_f64() - s.as_f64()).exp();
-            let (rest, absolute) = ((sum - 1.0).max(0.0), sum * relative);
-            if rest * spread + absolute < limit {
+            if weight_exceeds(tau, sum, state.error[j], self.problem.sum_error())? {
                 picked.push(i);
-            } else if rest / spread - absolute < limit {
-                return None;
             }
         }
         picked.sort_unstable();
         Some(picked)
+    }
+}
+
+/// Whether an entry has softmax weight > τ, from the computed `sum` = Σ_k exp(s_k - s_i); `None` where
+/// the bounds leave it open. No score errs by more than `error`, the sum by more than `relative`.
+///
+/// The weight is above τ exactly when r = Σ_{k≠i} exp(s_k - s_i) < 1/τ - 1. Each s_k - s_i is known to
+/// 2E, so r to a factor exp(2E); the subtraction of the entry's own 1 from the computed sum leaves an
+/// absolute error of (1 + r) times the relative error of the sum. In this form a weight close to 1 is
+/// decided even when τ is close to 1 too.
+pub(crate) fn weight_exceeds(tau: f64, sum: f64, error: f64, relative: f64) -> Option<bool> {
+    let (spread, limit) = ((2.0 * error).exp(), tau.recip() - 1.0);
+    let (rest, absolute) = ((sum - 1.0).max(0.0), sum * relative);
+    if rest * spread + absolute < limit {
+        Some(true)
+    } else if rest / spread - absolute < limit {
+        None
+    } else {
+        Some(false)
     }
 }
 

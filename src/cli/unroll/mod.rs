@@ -4,10 +4,11 @@ mod data;
 mod npy;
 
 use super::Status;
+use super::backend::{self, Backend};
 use super::bar::Bar;
 use super::input;
 use super::out::{Out, note};
-use crate::attention::streaming::Exp;
+use crate::attention::streaming::{Exp, Streamed};
 use crate::attention::{Mask, Mssa, Phi};
 use crate::error::{Error, Result};
 use crate::format::number;
@@ -63,8 +64,11 @@ pub struct Args {
     #[arg(long)]
     normalise_queries: bool,
     /// Arithmetic of the layers; decisions of phi within rounding are made again in f64
-    #[arg(long, default_value = "f64")]
-    precision: Precision,
+    /// [default: f64; f32 with --backend gpu]
+    #[arg(long)]
+    precision: Option<Precision>,
+    #[command(flatten)]
+    device: backend::Where,
     /// One JSON object per layer and line
     #[arg(long)]
     json: bool,
@@ -87,7 +91,7 @@ enum MaskName {
     Causal,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Precision {
     /// Single
     F32,
@@ -123,9 +127,19 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
         },
         normalise_queries: args.normalise_queries,
     };
-    let rows = match args.precision {
-        Precision::F32 => layers::<f32>(args, &layer, data, out)?,
-        Precision::F64 => layers::<f64>(args, &layer, data, out)?,
+    let rows = match precision(args)? {
+        Precision::F32 => {
+            let machine = args.device.backend.machine()?;
+            let step = |z: &Array2<f32>, bases: &[Array2<f32>]| {
+                layer.stream_on(&*machine, z.view(), bases)
+            };
+            layers(args, step, data, out)?
+        }
+        // Only the CPU computes in f64, so `auto` has nothing to choose.
+        Precision::F64 => {
+            let step = |z: &Array2<f64>, bases: &[Array2<f64>]| layer.stream(z.view(), bases);
+            layers(args, step, data, out)?
+        }
     };
     if let Some(path) = &args.csv {
         let csv = csv_text(&rows);
@@ -134,8 +148,25 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
     Ok(Status::Expected)
 }
 
+/// The arithmetic: what the user says, else what the machine that the user named has.
+fn precision(args: &Args) -> Result<Precision> {
+    match (args.precision, args.device.backend) {
+        (Some(Precision::F64), Backend::Gpu) => {
+            let allowed = "--backend gpu computes in f32; write --precision f32 or --backend cpu";
+            Err(Error::invalid("precision", "f64", allowed))
+        }
+        (None, Backend::Gpu) => Ok(Precision::F32),
+        (given, _) => Ok(given.unwrap_or(Precision::F64)),
+    }
+}
+
 /// Runs all layers on the fast path and shows each as soon as it is there.
-fn layers<T: Exp>(args: &Args, layer: &Mssa, data: Data, out: &mut Out) -> Result<Vec<Row>> {
+fn layers<T: Exp>(
+    args: &Args,
+    step: impl Fn(&Array2<T>, &[Array2<T>]) -> Result<Streamed<T>>,
+    data: Data,
+    out: &mut Out,
+) -> Result<Vec<Row>> {
     let (d, n) = data.tokens.dim();
     // Tokens before and after, coefficients and their update, the copies that the SNR takes: a
     // handful of (d, N) in f64. The scores are never all in memory.
@@ -151,7 +182,7 @@ fn layers<T: Exp>(args: &Args, layer: &Mssa, data: Data, out: &mut Out) -> Resul
     for l in 0..=args.layers {
         let mut redecided = 0;
         if l > 0 {
-            let next = layer.stream(z.view(), &bases)?;
+            let next = step(&z, &bases)?;
             (z, redecided) = (next.output, next.redecided);
             bar.advance(1);
         }

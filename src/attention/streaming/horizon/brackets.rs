@@ -25,8 +25,8 @@
 use super::state::{Grid, NODES, Tokens};
 use crate::attention::horizon::Bracket;
 
-/// Bound on the error of log Σ by the inner loops (derived above).
-const SUMS: f64 = 1e-4;
+/// Bound on the error of log Σ by the inner loops on the CPU (derived above).
+pub(super) const SUMS: f64 = 1e-4;
 
 /// Sums outside this range have lost terms to underflow or overflow and say nothing.
 const USABLE: std::ops::Range<f64> = 1e-28..1e30;
@@ -41,6 +41,8 @@ pub(super) struct Context {
     pub noises: usize,
     /// γ_p.
     pub gamma: f64,
+    /// Bound on the error of log Σ by the inner loops.
+    pub sums: f64,
     /// The largest |a_i|.
     pub longest_signal: f64,
     /// The largest |e_j|.
@@ -140,7 +142,7 @@ impl<'a> Noise<'a> {
             let theta = grid.node(g);
             let d = f[g] - theta * top;
             // The errors of F and of θ s.
-            let error = 2.0 * theta * signal_error + SUMS;
+            let error = 2.0 * theta * signal_error + context.sums;
             for (r, error) in r.iter_mut().zip([-error, error, 0.0]) {
                 r[g] = (d + error).exp_m1().max(0.0).ln();
             }
@@ -155,7 +157,7 @@ impl<'a> Noise<'a> {
             top,
             other: f64::from(tokens.other[j]),
             signal_error,
-            noise_error: context.gamma * context.longest_noise * grid.sigma + SUMS,
+            noise_error: context.gamma * context.longest_noise * grid.sigma + context.sums,
             usable: tokens.sums[j].iter().all(usable),
         }
     }
@@ -165,7 +167,7 @@ impl<'a> Noise<'a> {
         if g == 0 {
             0.0
         } else {
-            g as f64 * self.node * self.signal_error + SUMS
+            g as f64 * self.node * self.signal_error + self.context.sums
         }
     }
 

@@ -14,11 +14,13 @@ mod kernels;
 mod state;
 
 pub use exact::{Blockwise, horizon_of_columns, weight_of_column};
+#[cfg(feature = "gpu")]
+pub(crate) use state::NODES;
 
 use super::{Blocks, Tile, for_each_tile};
 use crate::attention::horizon::{Bracket, Break, HeadHorizon, earlier, plain, validate};
 use crate::error::{Error, Result};
-use brackets::Context;
+use brackets::{Context, SUMS};
 use kernels::Rect;
 use ndarray::ArrayView2;
 use rayon::prelude::*;
@@ -64,15 +66,30 @@ pub fn horizon_of_head(
     tau: f64,
     tick: impl Fn() + Sync,
 ) -> Result<HeadHorizon> {
+    let all = ticks(y.ncols());
+    let small = || (0..all).for_each(|_| tick());
+    horizon_with(y, own, tau, small, |pass| Ok(pass.on_the_cpu(&tick)))
+}
+
+/// [`horizon_of_head`] with the pass over the scores given: what it must report is [`Seen`]. `small`
+/// is called instead where the tokens are so few that the plain definition decides.
+pub(crate) fn horizon_with(
+    y: ArrayView2<f32>,
+    own: Range<usize>,
+    tau: f64,
+    small: impl FnOnce(),
+    pass: impl FnOnce(&Pass) -> Result<Seen>,
+) -> Result<HeadHorizon> {
     validate(y.ncols(), &own, tau)?;
     if y.ncols() <= SMALL {
         let head = plain(y.mapv(f64::from).view(), own, tau);
-        (0..ticks(y.ncols())).for_each(|_| tick());
+        small();
         return head;
     }
-    let lengths = lengths(y)?;
-    let theta = pass(y, &own, tau, &lengths, tick);
-    Ok(settle(y, own, tau, theta))
+    let task = Pass::new(y, own)?;
+    let seen = pass(&task)?;
+    let theta = task.brackets(tau, &seen);
+    Ok(settle(task.y, task.own, tau, theta))
 }
 
 /// How often [`horizon_of_head`] calls its `tick` for N tokens.
@@ -103,59 +120,105 @@ fn lengths(y: ArrayView2<f32>) -> Result<Vec<f64>> {
     Err(Error::invalid("y", "NaN or infinite", "finite numbers"))
 }
 
-/// Bounds for every column from one pass over the tiles.
-fn pass(
-    y: ArrayView2<f32>,
-    own: &Range<usize>,
-    tau: f64,
-    lengths: &[f64],
-    tick: impl Fn() + Sync,
-) -> Vec<Bracket> {
-    let (p, n) = y.dim();
-    let grid = |j: usize| {
-        let noise = !own.contains(&j) && lengths[j] > 0.0;
-        noise.then(|| Grid::new(lengths[j], own.len()))
-    };
-    let grids: Vec<_> = (0..n).map(grid).collect();
-    let blocks = Blocks {
-        columns: n,
-        width: WIDTH,
-    };
-    let mut states: Vec<_> = (0..blocks.count())
-        .map(|b| Tokens::new(blocks.range(b), &grids))
-        .collect();
-    let visit = |tile: Tile<f32>, rows: &mut Tokens, cols: Option<&mut Tokens>| {
-        visit(tile, own, rows, cols);
-    };
-    for_each_tile(y, blocks, &mut states, visit, tick);
+/// The pass over all scores of one head: what it works on.
+pub(crate) struct Pass<'a> {
+    /// Y (p, N).
+    pub y: ArrayView2<'a, f32>,
+    /// The tokens of C_k.
+    pub own: Range<usize>,
+    lengths: Vec<f64>,
+    /// Where the nodes of every noise column of positive length lie.
+    grids: Vec<Option<Grid>>,
+}
 
-    let longest = |signal: bool| {
-        let of = |(j, l): (usize, &f64)| (own.contains(&j) == signal).then_some(*l);
-        lengths
-            .iter()
-            .enumerate()
-            .filter_map(of)
-            .fold(0.0, f64::max)
-    };
-    // Unit roundoff of f32 is EPSILON / 2.
-    let roundoff = p as f64 * f64::from(f32::EPSILON) / 2.0;
-    let context = Context {
-        tau,
-        signals: own.len(),
-        noises: n - own.len(),
-        gamma: roundoff / (1.0 - roundoff),
-        longest_signal: longest(true),
-        longest_noise: longest(false),
-    };
-    let bracket = |j: usize| {
-        let (tokens, local) = (&states[j / WIDTH], j % WIDTH);
-        match &grids[j] {
-            Some(grid) => context.noise(tokens, local, grid),
-            None if own.contains(&j) => context.signal(tokens, local, lengths[j]),
-            None => context.zero_column(),
+/// What a pass reports.
+pub(crate) struct Seen {
+    /// The tokens in blocks of `width` (the last may be shorter).
+    pub blocks: Vec<Tokens>,
+    /// Tokens per block.
+    pub width: usize,
+    /// A score <y_i, y_j> errs by at most gamma |y_i||y_j|.
+    pub gamma: f64,
+    /// The logarithm of a sum errs by at most this, for exact scores.
+    pub sums: f64,
+}
+
+impl<'a> Pass<'a> {
+    fn new(y: ArrayView2<'a, f32>, own: Range<usize>) -> Result<Self> {
+        let lengths = lengths(y)?;
+        let grid = |j: usize| {
+            let noise = !own.contains(&j) && lengths[j] > 0.0;
+            noise.then(|| Grid::new(lengths[j], own.len()))
+        };
+        let grids = (0..y.ncols()).map(grid).collect();
+        Ok(Pass {
+            y,
+            own,
+            lengths,
+            grids,
+        })
+    }
+
+    /// Nothing seen yet of the tokens in `range`.
+    pub fn unseen(&self, range: Range<usize>) -> Tokens {
+        Tokens::new(range, &self.grids)
+    }
+
+    /// The pass itself, on every core.
+    fn on_the_cpu(&self, tick: impl Fn() + Sync) -> Seen {
+        let blocks = Blocks {
+            columns: self.y.ncols(),
+            width: WIDTH,
+        };
+        let mut states: Vec<_> = (0..blocks.count())
+            .map(|b| self.unseen(blocks.range(b)))
+            .collect();
+        let visit = |tile: Tile<f32>, rows: &mut Tokens, cols: Option<&mut Tokens>| {
+            visit(tile, &self.own, rows, cols);
+        };
+        for_each_tile(self.y, blocks, &mut states, visit, tick);
+        Seen {
+            blocks: states,
+            width: WIDTH,
+            // Unit roundoff of f32 is EPSILON / 2.
+            gamma: gamma(self.y.nrows(), f64::from(f32::EPSILON) / 2.0),
+            sums: SUMS,
         }
-    };
-    (0..n).into_par_iter().map(bracket).collect()
+    }
+
+    /// Bounds for every column from what was seen.
+    fn brackets(&self, tau: f64, seen: &Seen) -> Vec<Bracket> {
+        let n = self.y.ncols();
+        let longest = |signal: bool| {
+            let of = |(j, l): (usize, &f64)| (self.own.contains(&j) == signal).then_some(*l);
+            let lengths = self.lengths.iter().enumerate();
+            lengths.filter_map(of).fold(0.0, f64::max)
+        };
+        let context = Context {
+            tau,
+            signals: self.own.len(),
+            noises: n - self.own.len(),
+            gamma: seen.gamma,
+            sums: seen.sums,
+            longest_signal: longest(true),
+            longest_noise: longest(false),
+        };
+        let bracket = |j: usize| {
+            let (tokens, local) = (&seen.blocks[j / seen.width], j % seen.width);
+            match &self.grids[j] {
+                Some(grid) => context.noise(tokens, local, grid),
+                None if self.own.contains(&j) => context.signal(tokens, local, self.lengths[j]),
+                None => context.zero_column(),
+            }
+        };
+        (0..n).into_par_iter().map(bracket).collect()
+    }
+}
+
+/// γ_p = p u / (1 - p u) for the unit roundoff u.
+pub(crate) fn gamma(p: usize, roundoff: f64) -> f64 {
+    let pu = p as f64 * roundoff;
+    pu / (1.0 - pu)
 }
 
 /// Shows the rectangles of one tile to the kernels.

@@ -4,7 +4,7 @@ use pulp::Simd;
 use std::ops::Range;
 
 /// J, the nodes of the grid in θ.
-pub(super) const NODES: usize = 12;
+pub(crate) const NODES: usize = 12;
 
 /// Spacing h of the nodes in u = θ σ_j. In this unit every noise column of the model looks alike:
 /// given σ_j = |e_j| its signal scores are θ s_ij = u g_i with g_i independent standard normals.
@@ -14,7 +14,7 @@ pub(super) const NODES: usize = 12;
 pub(super) const SPACING: f64 = 0.6;
 
 /// A token of C_k: only its extreme scores matter. Otherwise a noise column.
-pub(super) struct Tokens {
+pub(crate) struct Tokens {
     /// The largest score with a key of C_k (for tokens of C_k: other than itself).
     pub top: Vec<f32>,
     /// The largest score with a key outside C_k.
@@ -77,7 +77,7 @@ impl Grid {
 
 impl Tokens {
     /// Nothing seen yet of the tokens in `range`.
-    pub fn new(range: Range<usize>, grids: &[Option<Grid>]) -> Self {
+    pub(super) fn new(range: Range<usize>, grids: &[Option<Grid>]) -> Self {
         let n = range.len();
         let factors = grids[range]
             .iter()

@@ -1,0 +1,215 @@
+//! The passes on a GPU against the plain tiled product on the same adapter and against the CPU's fast
+//! path, all in one run (feature gpu):
+//!
+//! ```text
+//! cargo bench --features gpu --bench gpu                  # N = 32768, p = 512, K = 2, 5 rounds
+//! cargo bench --features gpu --bench gpu -- --quick       # a small size: does it still run?
+//! cargo bench --features gpu --bench gpu -- --tokens 200000 --dim 1300 --no-cpu
+//! cargo bench --features gpu --bench gpu -- --json        # only the layers, for benches/peers/gpu.sh
+//! ```
+//!
+//! The contenders take turns; ratios are taken within a round. The heads are on the card before the
+//! layers and products are timed; the horizon brings its own. Nothing here is a test.
+
+mod race;
+
+use attnlab::attention::streaming::Machine;
+use attnlab::attention::streaming::horizon::horizon_of_head;
+use attnlab::attention::{Mssa, Phi};
+use attnlab::gpu::{Gpu, Head, Options};
+use attnlab::rng::Streams;
+use attnlab::sample::Mixture;
+use ndarray::Array2;
+use race::Race;
+use std::hint::black_box;
+
+/// AoT Theorem 1's φ.
+const THRESHOLDED: Phi = Phi::ThresholdedSoftmax { tau: 0.55 };
+
+struct Size {
+    tokens: usize,
+    dim: usize,
+    heads: usize,
+    rounds: usize,
+    /// Whether the CPU runs too.
+    cpu: bool,
+}
+
+impl Size {
+    /// `--name value` on the command line; what `cargo bench` itself passes is ignored.
+    fn from_arguments(arguments: &[String]) -> Result<Self, String> {
+        let has = |name: &str| arguments.iter().any(|a| a == name);
+        let quick = has("--quick");
+        let read = |name: &str, normal: usize, small: usize| {
+            let at = arguments.iter().position(|a| a == name);
+            match at.map(|i| arguments.get(i + 1).map(|v| v.parse::<usize>())) {
+                None => Ok(if quick { small } else { normal }),
+                Some(Some(Ok(value))) if value > 0 => Ok(value),
+                Some(_) => Err(format!("{name}: write a whole number >= 1 after it")),
+            }
+        };
+        let size = Size {
+            tokens: read("--tokens", 32_768, 1024)?,
+            dim: read("--dim", 512, 64)?,
+            heads: read("--heads", 2, 2)?,
+            rounds: read("--rounds", 5, 2)?,
+            cpu: !has("--no-cpu"),
+        };
+        if !size.tokens.is_multiple_of(size.heads) {
+            return Err("--tokens: write a multiple of --heads".into());
+        }
+        Ok(size)
+    }
+
+    /// The heads of one draw in the regime of Theorem 1.
+    fn draw(&self) -> (Mixture, Vec<Array2<f32>>) {
+        let delta = ((self.tokens as f64).ln() / self.dim as f64).sqrt() / 8.0;
+        let mixture = Mixture::balanced(self.tokens, self.heads, self.dim, delta);
+        let mixture = mixture.expect("a valid size");
+        let streams = Streams::new(1, "bench.gpu", 0, 0);
+        let heads = (0..self.heads).map(|k| mixture.head(k, &streams)).collect();
+        (mixture, heads)
+    }
+}
+
+/// One layer on all heads, left on the card.
+fn layer(phi: Phi, heads: &[Head]) {
+    for head in heads {
+        black_box(head.attend(&Mssa::new(phi, 0.5)).expect("a working device"));
+    }
+}
+
+fn bare(heads: &[Head], updates: bool) {
+    for head in heads {
+        head.bare_products(updates).expect("a working device");
+    }
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let size = match Size::from_arguments(&arguments) {
+        Ok(size) => size,
+        Err(message) => {
+            eprintln!("{message}");
+            std::process::exit(2);
+        }
+    };
+    let gpu = match Gpu::open(&Options::default()) {
+        Ok(gpu) => gpu,
+        Err(error) => {
+            eprintln!("nothing to measure: {error}");
+            return;
+        }
+    };
+    let (mixture, heads) = size.draw();
+    let resident: Vec<_> = heads
+        .iter()
+        .map(|y| Head::new(&gpu, y.view()).expect("heads that fit on the card"))
+        .collect();
+    if arguments.iter().any(|a| a == "--json") {
+        json(&size, &gpu, &resident);
+    } else {
+        full(&size, &gpu, (&mixture, &heads, &resident));
+    }
+}
+
+fn json(size: &Size, gpu: &Gpu, heads: &[Head]) {
+    let mut race = Race::new();
+    race.add("softmax", || layer(Phi::Softmax, heads));
+    race.add("thresholded", || layer(THRESHOLDED, heads));
+    race.add("product", || bare(heads, false));
+    race.run(size.rounds);
+    let line = serde_json::json!({
+        "device": gpu.report().name,
+        "driver": gpu.report().driver,
+        "tokens": size.tokens,
+        "dim": size.dim,
+        "heads": size.heads,
+        "softmax": race.of("softmax"),
+        "thresholded": race.of("thresholded"),
+        "product": race.of("product"),
+    });
+    println!("{line}");
+}
+
+fn full(size: &Size, gpu: &Gpu, (mixture, heads, resident): (&Mixture, &[Array2<f32>], &[Head])) {
+    let (n, p, k) = (size.tokens, size.dim, size.heads);
+    let report = gpu.report();
+    println!("N = {n}, p = {p}, K = {k}, f32");
+    println!(
+        "{} ({}, {}, {})",
+        report.name, report.kind, report.interface, report.driver
+    );
+    let mut race = Race::new();
+    race.add("plain product, N²p", || bare(resident, false));
+    race.add("plain products, 3N²p", || bare(resident, true));
+    race.add("softmax layer", || layer(Phi::Softmax, resident));
+    race.add("thresholded layer (tau = 0.55)", || {
+        layer(THRESHOLDED, resident)
+    });
+    race.add("horizon pass with upload", || {
+        for (k, y) in heads.iter().enumerate() {
+            let found = gpu.horizon_of_head(y.view(), mixture.cluster(k), 0.55, &|| {});
+            black_box(found.expect("a working device"));
+        }
+    });
+    if size.cpu {
+        race.add("thresholded layer on the CPU", || {
+            for y in heads {
+                black_box(Mssa::new(THRESHOLDED, 0.5).stream_head(y.view()).is_ok());
+            }
+        });
+        race.add("horizon pass on the CPU", || {
+            for (k, y) in heads.iter().enumerate() {
+                black_box(horizon_of_head(y.view(), mixture.cluster(k), 0.55, || {}).is_ok());
+            }
+        });
+    }
+    race.run(size.rounds);
+    println!("seconds, median [least, most] of {} rounds:", size.rounds);
+    race.print_times();
+    let times = race.of("plain product, N²p");
+    let best = times.iter().copied().fold(f64::INFINITY, f64::min);
+    let operations = (n as f64).powi(2) * p as f64 * k as f64;
+    println!(
+        "plain product: {:.0} GFLOP/s at best",
+        operations / best / 1e9
+    );
+    println!("ratios within a round, median [least, most]:");
+    for (name, base, contender, goal) in [
+        (
+            "horizon pass's share of the product's rate",
+            "plain product, N²p",
+            "horizon pass with upload",
+            "goal >= 0.40 of the card's",
+        ),
+        (
+            "thresholded layer's share",
+            "plain product, N²p",
+            "thresholded layer (tau = 0.55)",
+            "",
+        ),
+        (
+            "softmax layer's share of the rate of 3N²p",
+            "plain products, 3N²p",
+            "softmax layer",
+            "",
+        ),
+    ] {
+        race.print_ratio(name, base, contender, goal);
+    }
+    if size.cpu {
+        race.print_ratio(
+            "thresholded layer faster than the CPU",
+            "thresholded layer on the CPU",
+            "thresholded layer (tau = 0.55)",
+            "",
+        );
+        race.print_ratio(
+            "horizon faster than the CPU",
+            "horizon pass on the CPU",
+            "horizon pass with upload",
+            "",
+        );
+    }
+}
