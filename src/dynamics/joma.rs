@@ -25,7 +25,7 @@
 //! $$ \frac{d}{dt}(Z - \hat Z) = -\sum_k P\,[(G - I)s_k]_{v_k} - \sum_k P\,[\gamma_k u]_{v_k}
 //!    - \sum_k (\mathbb E[g_k h'_k bb^\top] - \bar b s_k^\top) v_k - (\bar b - \bar b_0) \sum_k s_k^\top v_k $$
 //!
-//! where $P[y]_v = y \circ v$, less $\bar b_0\, y^\top v$ for softmax. Neither a stationary gradient nor a homogeneous
+//! where $P\[y\]_v = y \circ v$, less $\bar b_0\, y^\top v$ for softmax. Neither a stationary gradient nor a homogeneous
 //! activation is among them: for linear and exp attention the invariants hold under the true
 //! cross-entropy and for any φ. [`account()`] integrates the terms along the flow.
 //!
@@ -73,7 +73,7 @@ impl Attention {
     }
 }
 
-/// The gradient $g_{h_k}[i]$ that reaches node k from above.
+/// The gradient $g_{h_k}\[i\]$ that reaches node k from above.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Backpropagated {
     /// Fixed numbers (K, n): Assumption 1.

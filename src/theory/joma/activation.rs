@@ -1,7 +1,7 @@
 //! Activations φ of the MLP layer, Eq. (1).
 //!
 //! JoMA calls φ homogeneous when φ(x) = x φ'(x). By Lemma 5 the slope is then constant on either side
-//! of 0: $\varphi(x) = x\,(c_- 1[x < 0] + c_+ 1[x > 0])$, which the print writes without the factor x.
+//! of 0: $\varphi(x) = x\,(c_- 1\[x < 0\] + c_+ 1\[x > 0\])$, which the print writes without the factor x.
 
 use crate::error::{Error, Result};
 

@@ -92,7 +92,7 @@
 
 mod covariance;
 mod loss;
-mod risk;
+pub mod risk;
 mod weights;
 
 pub use covariance::Covariance;
