@@ -98,11 +98,9 @@ fn an_adapter_that_is_not_there_is_named() {
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
     let text = String::from_utf8_lossy(&output.stderr).to_string();
-    let expected = "error: no GPU with 'voodoo 2' in its name (WGPU_ADAPTER_NAME)";
-    assert!(
-        text.to_lowercase().starts_with(&expected.to_lowercase()),
-        "{text}"
-    );
+    // Drivers may have said something of their own before.
+    let expected = "error: no gpu with 'voodoo 2' in its name (wgpu_adapter_name)";
+    assert!(text.to_lowercase().contains(expected), "{text}");
 }
 
 #[cfg(feature = "gpu")]
