@@ -2,11 +2,11 @@
 //! becomes points.
 
 use crate::error::{Error, Result};
-use crate::figure::{Axis, Panel, Point};
+use crate::figure::Point;
 use crate::linalg::normal_matrix;
 use crate::rng::Streams;
 use crate::run::Row;
-use crate::stats::{Estimate, mean, quantile};
+use crate::stats::{Estimate, mean};
 use crate::theory::lsa::{Covariance, Training, Weights};
 use ndarray::Array2;
 use serde_json::{Map, Value};
@@ -80,36 +80,6 @@ pub(super) fn distance(training: &Training, weights: &Weights) -> f64 {
     norm(&(weights.product() - &target)) / norm(&target)
 }
 
-/// The cells of one part.
-pub(super) fn of_part<'a>(cells: &[&'a [Row]], part: &str) -> Vec<&'a [Row]> {
-    let is = |cell: &&[Row]| cell[0].word("part").is_ok_and(|p| p == part);
-    cells.iter().copied().filter(is).collect()
-}
-
-/// Median and 10-90 % of a series over the draws, at each of `xs`.
-pub(super) fn band(cell: &[Row], name: &str, xs: &[f64]) -> Result<Vec<Point>> {
-    let all = cell
-        .iter()
-        .map(|r| r.series(name))
-        .collect::<Result<Vec<_>>>()?;
-    let at = |(i, x): (usize, &f64)| {
-        let values: Vec<f64> = all.iter().filter_map(|s| s.get(i).copied()).collect();
-        let q = |p| quantile(&values, p);
-        Point::between(*x, q(0.5), q(0.1), q(0.9))
-    };
-    Ok(xs.iter().enumerate().map(at).collect())
-}
-
-/// Median and 10-90 % of a number over the draws.
-pub(super) fn spread(cell: &[Row], name: &str, x: f64) -> Result<Point> {
-    let values = cell
-        .iter()
-        .map(|r| r.number(name))
-        .collect::<Result<Vec<_>>>()?;
-    let q = |p| quantile(&values, p);
-    Ok(Point::between(x, q(0.5), q(0.1), q(0.9)))
-}
-
 /// Mean with its 95 % interval over the draws.
 pub(super) fn average(cell: &[Row], name: &str, x: f64) -> Result<Point> {
     let values = cell
@@ -124,15 +94,6 @@ pub(super) fn average(cell: &[Row], name: &str, x: f64) -> Result<Point> {
 pub(super) fn slope_label(e: Estimate) -> String {
     let shown = |x: f64| format!("{x:.2}").replace('-', "−");
     format!("{} [{}, {}]", shown(e.value), shown(e.low), shown(e.high))
-}
-
-pub(super) fn panel(title: &str, x: Axis, y: Axis) -> Panel {
-    Panel {
-        title: title.into(),
-        x,
-        y,
-        ..Panel::default()
-    }
 }
 
 /// The cells at one value of a parameter.

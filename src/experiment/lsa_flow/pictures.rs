@@ -1,8 +1,7 @@
 //! The figures of `lsa_flow`, from its rows.
 
-use super::super::lsa_common::{
-    BAND, INTERVAL, TIME, average, band, groups, of_part, panel, slope_label, spread, times,
-};
+use super::super::draw::{band, panel, spread, with_word};
+use super::super::lsa_common::{BAND, INTERVAL, TIME, average, groups, slope_label, times};
 use super::{LsaFlow, SHIFTS};
 use crate::error::{Error, Result};
 use crate::figure::{Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke, Width};
@@ -22,7 +21,7 @@ pub fn figures(settings: &LsaFlow, rows: &[Row]) -> Result<Vec<Figure>> {
             problem,
         });
     }
-    let part = |name: &str| of_part(&cells, name);
+    let part = |name: &str| with_word(&cells, "part", name);
     Ok(vec![
         flow(settings, &part("flow"), &part("descent"))?,
         test_risk(settings, &part)?,

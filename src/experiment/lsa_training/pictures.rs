@@ -1,8 +1,7 @@
 //! The figures of `lsa_training`, from its rows.
 
-use super::super::lsa_common::{
-    BAND, INTERVAL, TIME, average, band, groups, of_part, panel, slope_label, spread, times,
-};
+use super::super::draw::{band, panel, spread, with_word};
+use super::super::lsa_common::{BAND, INTERVAL, TIME, average, groups, slope_label, times};
 use super::LsaTraining;
 use crate::error::{Error, Result};
 use crate::figure::{Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series, Width};
@@ -19,7 +18,7 @@ pub fn figures(settings: &LsaTraining, rows: &[Row]) -> Result<Vec<Figure>> {
             problem,
         });
     }
-    let part = |name| of_part(&cells, name);
+    let part = |name| with_word(&cells, "part", name);
     let (population, prompts) = (part("population"), part("prompts"));
     Ok(vec![
         training(settings, &population, &prompts)?,
