@@ -8,7 +8,6 @@ struct Params {
     d: u32,       // second result
     depth: u32,   // p, padded to a multiple of 16
     rows: u32,    // blocks of keys
-    cols: u32,    // blocks of queries
     side: u32,    // blocks per row of the square in memory
     row0: u32,    // first key
     col0: u32,    // first query

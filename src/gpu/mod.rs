@@ -27,6 +27,7 @@
 //! ```
 
 mod blocks;
+mod columns;
 mod device;
 mod horizon;
 mod layer;

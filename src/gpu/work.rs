@@ -35,7 +35,6 @@ pub(super) struct Params {
     pub d: usize,
     pub depth: usize,
     pub rows: usize,
-    pub cols: usize,
     pub side: usize,
     pub row0: usize,
     pub col0: usize,
@@ -47,7 +46,7 @@ pub(super) struct Params {
 }
 
 impl Params {
-    fn words(&self) -> [u32; 16] {
+    fn words(&self) -> [u32; 15] {
         // Offsets count vectors or numbers within one binding, below 2^32 bytes.
         let w = |x: usize| x as u32;
         [
@@ -57,7 +56,6 @@ impl Params {
             w(self.d),
             w(self.depth),
             w(self.rows),
-            w(self.cols),
             w(self.side),
             w(self.row0),
             w(self.col0),
@@ -309,7 +307,8 @@ impl<'a> Work<'a> {
             resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
                 buffer: &self.uniforms,
                 offset: 0,
-                size: std::num::NonZeroU64::new(size_of::<[u32; 16]>() as u64),
+                // The parameters, up to a multiple of 16 bytes, as uniform blocks are laid out.
+                size: std::num::NonZeroU64::new(64),
             }),
         };
         let others = (1..).zip(buffers).map(|(binding, b)| wgpu::BindGroupEntry {
