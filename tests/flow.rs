@@ -37,7 +37,7 @@ fn every_method_follows_the_exponential() {
             .unwrap();
         assert_eq!(path.times, times);
         for (t, x) in times.iter().zip(&path.states) {
-            // mpmath is not needed: the standard library's exp is correct to one rounding.
+            // The standard library's exp is correct to one rounding.
             assert!(
                 (x[0] - (-t).exp()).abs() < 1e-7,
                 "{method:?} at {t}: {}",
@@ -85,6 +85,46 @@ fn implicit_methods_take_stiffness_in_their_stride() {
         message.contains("after 1000 steps: choose an implicit method"),
         "{message}"
     );
+}
+
+/// A gradient flow of a thousand coordinates with rates from 1 to 1e6: what Chebyshev steps are for. The
+/// pair would need 1e6/3 steps of seven evaluations each.
+#[test]
+fn chebyshev_steps_take_large_stiff_gradient_flows() {
+    let rates: Vec<f64> = (0..1000)
+        .map(|i| -(10_f64.powf(f64::from(i) * 6.0 / 999.0)))
+        .collect();
+    let flow = Flow::new(Method::Chebyshev).within(1e-8);
+    let path = flow
+        .run(&Linear(rates.clone()), &vec![1.0; 1000], &[0.5, 1.0])
+        .unwrap();
+    for (t, x) in path.times.iter().zip(&path.states) {
+        for (x, rate) in x.iter().zip(&rates) {
+            assert!((x - (rate * t).exp()).abs() < 1e-6, "{rate} at {t}: {x}");
+        }
+    }
+    assert!(
+        path.evaluations < 100_000,
+        "{} {}",
+        path.steps,
+        path.evaluations
+    );
+    assert_eq!(Method::stiff(1000), Method::Bdf);
+    assert_eq!(Method::stiff(40_401), Method::Chebyshev);
+}
+
+/// Order 2: a tolerance a thousandth as large makes steps a tenth as long and errors a hundredth.
+#[test]
+fn chebyshev_errors_fall_with_the_tolerance() {
+    let error = |rtol| {
+        let flow = Flow::new(Method::Chebyshev).within(rtol);
+        let path = flow
+            .run(&Linear(vec![-1.0, -100.0]), &[1.0, 1.0], &[3.0])
+            .unwrap();
+        (path.states[0][0] - (-3.0_f64).exp()).abs()
+    };
+    let (loose, tight) = (error(1e-5), error(1e-8));
+    assert!(loose < 1e-4 && tight < 0.05 * loose, "{loose} {tight}");
 }
 
 #[test]

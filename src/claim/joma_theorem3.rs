@@ -6,12 +6,13 @@
 mod cards;
 
 use super::joma_lemma1::homogeneous;
-use super::joma_setting::{activation, equal};
+use super::joma_setting::{activation, activation_spec, equal};
 use super::*;
 use crate::dynamics::flow::{Flow, Method, VectorField};
 use crate::theory::joma::{Activation, CriticalPoint, Isotropic, Radial, critical};
 use crate::witness;
 use rand::RngExt;
+use std::ops::Range;
 
 /// What is claimed near or at a critical point.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -149,13 +150,7 @@ impl Claim for Theorem3 {
                 "student",
                 "law of the inputs around either centre",
             ));
-            // Homogeneous ones with a critical point, and some that are not homogeneous.
-            schema.push(Spec::new(
-                "activation",
-                Domain::Choice(&["relu", "tanh", "softplus", "square"]),
-                "relu",
-                "φ, activation of the layer",
-            ));
+            schema.push(activation_spec("relu"));
         } else {
             schema.push(Spec::new(
                 "nu",
@@ -180,12 +175,16 @@ impl Claim for Theorem3 {
             };
             return vec![Hypothesis::new("(58)", "theta_2(0) p_n(0) >= 1/4", margin)];
         }
-        let exists = params.text("law") == "student";
+        let exists = match params.text("activation") {
+            "linear" => false,
+            "absolute" => true,
+            _ => params.text("law") == "student",
+        };
         vec![
             homogeneous(params),
             Hypothesis::new(
                 "critical point",
-                "there is a critical point: none for log-concave laws",
+                "there is a critical point: none for linear φ, nor for ReLU and log-concave laws",
                 if exists { 0.0 } else { -1.0 },
             ),
         ]
@@ -203,9 +202,11 @@ impl Claim for Theorem3 {
             let law = Isotropic::new(Radial::Student { nu }, params.usize("dim"))?;
             return self.pair(&law, rng.random());
         }
-        let law = law_of(params, Some(rng.random_range(1.5..4.0)))?;
-        let (minus, length) = (rng.random_range(-6.0..-3.0), rng.random_range(0.4..2.5));
-        let point = match CriticalPoint::relu(law, minus, length) {
+        let slopes = activation(params)?.slopes().unwrap_or((0.0, 1.0));
+        let (nu, minus) = falling(params.text("activation"));
+        let law = law_of(params, Some(rng.random_range(nu)))?;
+        let (minus, length) = (rng.random_range(minus), rng.random_range(0.4..2.5));
+        let point = match CriticalPoint::new(law, slopes, minus, length) {
             Ok(point) => point,
             Err(error) => {
                 return Ok(Outcome::Event {
@@ -251,6 +252,17 @@ impl Claim for Theorem3 {
                 FartherPair,
             ),
         }
+    }
+}
+
+/// Degrees of freedom of Student's law and values of ρ_- for which F/θ_1 falls, so that there is a ρ_+.
+fn falling(activation: &str) -> (Range<f64>, Range<f64>) {
+    match activation {
+        // Slope 0.1 below 0: at ν = 1.3 it falls from -1.72 to 0.31, for heavier tails on more.
+        "leaky-relu" => (1.1..1.3, -1.5..-0.3),
+        // From 0 to 1.1 for the Gaussian, 1.27 for ν = 3; for the ball to about half its radius.
+        "absolute" => (1.5..4.0, 0.1..0.4),
+        _ => (1.5..4.0, -6.0..-3.0),
     }
 }
 

@@ -37,6 +37,21 @@ impl Quantity {
     }
 }
 
+/// Dense weights meet curvatures of order u²(tr Λ)², as the even part of the prediction holds the square of
+/// the labels: some hundred at d = 20, 1e5 at d = 200, where the pair would take millions of steps.
+fn integrator(d: usize) -> Flow {
+    if d <= 20 {
+        // Tighter than the drift to be seen by more than the number of steps.
+        return Flow::new(Method::Tsit45).within(1e-12);
+    }
+    // Of order 2, it drifts by some ten times the tolerance.
+    Flow::new(Method::Chebyshev).within(1e-10)
+}
+
+/// Operations of one gradient of the empirical loss that are still worth waiting for: a flow takes some ten
+/// thousand gradients.
+const MOST_WORK: f64 = 1e6;
+
 /// Time of the flow: from scale 0.5 the loss is within a few per cent of its last value.
 const UNTIL: f64 = 50.0;
 
@@ -74,7 +89,19 @@ impl Claim for Invariant {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        validate(params)
+        validate(params)?;
+        let (d, prompts) = (params.f64("dim"), params.f64("prompts"));
+        let features = 0.5 * d * (d + 1.0) * (d + 2.0);
+        let work = (4.0 * prompts * (d + 1.0).powi(2)).min(features * features);
+        if work > MOST_WORK {
+            let most = MOST_WORK / (4.0 * (d + 1.0).powi(2));
+            let allowed = format!(
+                "0 (the population loss), or at most {most:.0} where dim is {d}: a gradient of more prompts \
+                 takes milliseconds, and a flow needs ten thousands of them"
+            );
+            return Err(Error::invalid("prompts", prompts, allowed));
+        }
+        Ok(())
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -100,11 +127,7 @@ impl Claim for Invariant {
         };
         let from = start.to_vec();
         let path = match self.eta {
-            // Tighter than the drift to be seen by more than the number of steps.
-            None => {
-                let flow = Flow::new(Method::Tsit45).within(1e-12);
-                flow.watched(field, &from, &[UNTIL], watch)?
-            }
+            None => integrator(d).watched(field, &from, &[UNTIL], watch)?,
             Some(eta) => descend(field, &from, eta, &[UNTIL], watch)?,
         };
         let drift = path.drifts[0].largest;

@@ -28,6 +28,7 @@ use super::denoise_prop4::{Prop4, Prop4Limit};
 use super::denoise_small_argument::{LemmaF1, PropF2, PropF2Coefficient};
 use super::denoise_theorem3_1::{Theorem31, Theorem31Finite};
 use super::denoise_theorem3_2::{Theorem32, Theorem32Rate};
+use super::joma_embeddings::{EpsilonTerms, NearOrthogonal};
 use super::joma_entropy::EntropyRebound;
 use super::joma_eq17::Eq17;
 use super::joma_fig2::Fig2;
@@ -39,6 +40,7 @@ use super::joma_theorem1::Theorem1 as JomaTheorem1;
 use super::joma_theorem2::Theorem2 as JomaTheorem2;
 use super::joma_theorem3::Theorem3 as JomaTheorem3;
 use super::joma_theorem4::Theorem4 as JomaTheorem4;
+use super::joma_theorem4_linear::Theorem4Linear;
 use super::joma_theorem5::Cooccurrence;
 use super::joma_tree::TreeLaw;
 use super::lsa_empirical::EmpiricalLimit;
@@ -112,6 +114,8 @@ pub fn claims() -> Vec<Box<dyn Claim>> {
         Box::new(JomaTheorem1::EXP),
         Box::new(JomaTheorem1::SOFTMAX),
         Box::new(JomaTheorem1::SOFTMAX_CORRECTED),
+        Box::new(NearOrthogonal::default()),
+        Box::new(EpsilonTerms::default()),
         Box::new(Eq17::PRINTED),
         Box::new(Eq17::CORRECTED),
         Box::new(Fig2::CORRELATES),
@@ -151,6 +155,7 @@ pub fn claims() -> Vec<Box<dyn Claim>> {
         Box::new(JomaTheorem4::REMAINDER),
         Box::new(JomaTheorem4::REMAINDER_SHARP),
         Box::new(JomaTheorem4::REMAINDER_TEXT),
+        Box::new(Theorem4Linear::default()),
         Box::new(EntropyRebound::ALWAYS),
         Box::new(EntropyRebound::MOSTLY),
         Box::new(EntropyRebound::LINEAR),

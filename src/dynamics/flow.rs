@@ -14,6 +14,11 @@
 //! # Ok::<(), attnlab::Error>(())
 //! ```
 
+mod chebyshev;
+mod descent;
+
+pub use descent::descend;
+
 use crate::error::{Error, Result};
 use diffsol::error::DiffsolError;
 use diffsol::{
@@ -65,13 +70,34 @@ pub enum Method {
     /// Implicit Runge-Kutta of order 3 with four stages, for stiff flows: one step at a time, so
     /// that it checks [`Method::Bdf`], which looks back over several.
     Esdirk34,
+    /// Runge-Kutta-Chebyshev of order 2, explicit: for stiff gradient flows with too many
+    /// coordinates for the matrix of an implicit method. Only for fields whose Jacobian has (nearly)
+    /// real eigenvalues, which those of gradient flows are.
+    Chebyshev,
 }
 
 impl Method {
     /// Names, in the order of [`Method::ALL`].
-    pub const NAMES: [&'static str; 3] = ["tsit45", "bdf", "esdirk34"];
+    pub const NAMES: [&'static str; 4] = ["tsit45", "bdf", "esdirk34", "chebyshev"];
     /// All methods.
-    pub const ALL: [Method; 3] = [Method::Tsit45, Method::Bdf, Method::Esdirk34];
+    pub const ALL: [Method; 4] = [
+        Method::Tsit45,
+        Method::Bdf,
+        Method::Esdirk34,
+        Method::Chebyshev,
+    ];
+
+    /// The method for a stiff gradient flow in `dim` coordinates: [`Method::Bdf`] while its matrix of
+    /// dim × dim and the dim derivatives that fill it cost less than the stages of
+    /// [`Method::Chebyshev`], whose order is lower.
+    pub fn stiff(dim: usize) -> Method {
+        // 30 × 30 weights of linear attention: 8 MB, and some seconds for a thousand steps.
+        if dim <= 1000 {
+            Method::Bdf
+        } else {
+            Method::Chebyshev
+        }
+    }
 
     /// The method with this name.
     ///
@@ -279,6 +305,9 @@ impl Flow {
         watch: Watch,
     ) -> Result<Path> {
         self.validate(field, start, times)?;
+        if self.method == Method::Chebyshev {
+            return chebyshev::run(self, field, start, times, watch);
+        }
         let calls = Cell::new(0_usize);
         let count = |n| calls.set(calls.get() + n);
         let event = watch.event;
@@ -311,7 +340,9 @@ impl Flow {
         let path = match self.method {
             Method::Tsit45 => drive.run(problem.tsit45().map_err(failed)?),
             Method::Bdf => drive.run(problem.bdf::<Lu>().map_err(failed)?),
-            Method::Esdirk34 => drive.run(problem.esdirk34::<Lu>().map_err(failed)?),
+            Method::Esdirk34 | Method::Chebyshev => {
+                drive.run(problem.esdirk34::<Lu>().map_err(failed)?)
+            }
         }?;
         Ok(Path {
             evaluations: calls.get(),
@@ -357,7 +388,20 @@ struct Drive<'t, 'w> {
     most_steps: usize,
 }
 
+/// A flow that runs away in finite time.
+fn unbounded(t: f64) -> Error {
+    Error::Numerical(format!("the flow leaves every bound near t = {t:.6e}"))
+}
+
 impl Drive<'_, '_> {
+    /// A flow with more steps than allowed.
+    fn too_long(now: f64, until: f64, steps: usize) -> Error {
+        Error::Numerical(format!(
+            "the flow is at t = {now:.6e} of {until:.6e} after {steps} steps: choose an implicit \
+             method, a looser tolerance or a shorter time"
+        ))
+    }
+
     fn run<'p, Eqn, S>(mut self, mut solver: S) -> Result<Path>
     where
         Eqn: OdeEquations<T = f64, V = NalgebraVec<f64>> + 'p,
@@ -373,8 +417,7 @@ impl Drive<'_, '_> {
             steps += 1;
             let (now, finite) = (solver.state().t, self.look(&solver));
             if !finite {
-                let message = format!("the flow leaves every bound near t = {now:.6e}");
-                return Err(Error::Numerical(message));
+                return Err(unbounded(now));
             }
             let reached = match reason {
                 OdeSolverStopReason::RootFound(t, _) => t,
@@ -395,11 +438,7 @@ impl Drive<'_, '_> {
                 }
             }
             if steps >= self.most_steps {
-                let message = format!(
-                    "the flow is at t = {now:.6e} of {until:.6e} after {steps} steps: choose an \
-                     implicit method, a looser tolerance or a shorter time"
-                );
-                return Err(Error::Numerical(message));
+                return Err(Drive::too_long(now, until, steps));
             }
         }
         Ok(Path {
@@ -422,56 +461,4 @@ impl Drive<'_, '_> {
         let state = solver.state();
         self.watching.look(state.t, state.y.inner().as_slice())
     }
-}
-
-/// Gradient descent $x \leftarrow x + \eta f(x)$, whose step k stands at the time $k\eta$ of the
-/// flow. The states are those of the last step before each of the `times`; an event is seen at the
-/// first step after it, without interpolation.
-///
-/// # Errors
-/// A step size that is not positive, invalid times or start, an iteration that leaves every bound.
-pub fn descend(
-    field: &dyn VectorField,
-    start: &[f64],
-    eta: f64,
-    times: &[f64],
-    watch: Watch,
-) -> Result<Path> {
-    Flow::new(Method::Tsit45).validate(field, start, times)?;
-    crate::error::positive("eta", eta)?;
-    let event = watch.event;
-    let side = |x: &[f64]| event.map_or(1.0, |event| event(x)).is_sign_positive();
-    let (mut watching, mut x) = (Watching::new(watch), start.to_vec());
-    let (mut rate, before) = (vec![0.0; start.len()], side(&x));
-    let (mut states, mut found, mut steps) = (vec![], None, 0_usize);
-    watching.look(0.0, &x);
-    'times: for t in times {
-        // Half a rounding error of slack, so that t = k η takes k steps.
-        while (steps + 1) as f64 * eta <= t * (1.0 + f64::EPSILON) {
-            field.rate(&x, &mut rate);
-            x.iter_mut().zip(&rate).for_each(|(x, r)| *x += eta * r);
-            steps += 1;
-            let now = steps as f64 * eta;
-            if !watching.look(now, &x) {
-                return Err(Error::Numerical(format!(
-                    "gradient descent leaves every bound after {steps} steps: choose a smaller eta \
-                     than {eta}"
-                )));
-            }
-            if side(&x) != before {
-                found = Some((now, x));
-                break 'times;
-            }
-        }
-        states.push(x.clone());
-    }
-    Ok(Path {
-        times: times[..states.len()].to_vec(),
-        states,
-        event: found,
-        steps,
-        rejected: 0,
-        evaluations: steps,
-        drifts: watching.drifts,
-    })
 }

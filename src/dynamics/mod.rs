@@ -45,7 +45,7 @@ mod weights;
 
 pub use gradient::{gradient, loss, outputs};
 pub use optimiser::{Optimiser, Recipe};
-pub use prompts::Prompts;
+pub use prompts::{Example, Prompts};
 pub use train::{History, order, train};
 pub use weights::{Form, Weights};
 

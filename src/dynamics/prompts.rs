@@ -5,7 +5,7 @@ use super::kernels::{View, WIDTH, packed_len};
 use crate::error::{Error, Result};
 use crate::linalg::{Real, Threads, gemm};
 use crate::sample::denoising::Prompt;
-use ndarray::{Array2, ArrayView2, ShapeBuilder};
+use ndarray::{Array1, Array2, ArrayView2, ShapeBuilder};
 use rayon::prelude::*;
 
 /// N prompts with contexts of equal length, for linear attention, softmax attention, or both.
@@ -21,6 +21,17 @@ pub struct Prompts<T> {
     pub(super) queries: Array2<T>,
     /// Clean tokens behind them (n, N).
     pub(super) targets: Array2<T>,
+}
+
+/// One prompt as a layer sees it, and what it should say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Example {
+    /// The tokens that are attended to (n, L).
+    pub context: Array2<f64>,
+    /// The query (n,).
+    pub query: Array1<f64>,
+    /// The output that is wanted (n,).
+    pub target: Array1<f64>,
 }
 
 impl<T: Real> Prompts<T> {
@@ -52,6 +63,32 @@ impl<T: Real> Prompts<T> {
         draw: impl Fn(u64) -> Result<Prompt> + Sync,
         note: impl Fn(&Prompt) -> Result<N> + Sync,
     ) -> Result<(Self, Vec<N>)> {
+        Self::packed(count, attention, |i| {
+            let prompt = draw(i)?;
+            let noted = note(&prompt)?;
+            let example = Example {
+                context: prompt.context,
+                query: prompt.query,
+                target: prompt.target,
+            };
+            Ok((example, noted))
+        })
+    }
+
+    /// Packs prompts that are there already.
+    ///
+    /// # Errors
+    /// When there is none, no attention is given, or the prompts differ in shape.
+    pub fn new(attention: &[Attention], examples: &[Example]) -> Result<Self> {
+        let one = |i: u64| Ok((examples[i as usize].clone(), ()));
+        Ok(Self::packed(examples.len(), attention, one)?.0)
+    }
+
+    fn packed<N: Send>(
+        count: usize,
+        attention: &[Attention],
+        draw: impl Fn(u64) -> Result<(Example, N)> + Sync,
+    ) -> Result<(Self, Vec<N>)> {
         if count == 0 {
             let allowed = "at least one prompt";
             return Err(Error::invalid("number of prompts", 0, allowed));
@@ -60,8 +97,7 @@ impl<T: Real> Prompts<T> {
             let allowed = "at least one of linear, softmax";
             return Err(Error::invalid("attention", "[]", allowed));
         }
-        let first = draw(0)?;
-        let (n, context) = first.context.dim();
+        let (n, context) = draw(0)?.0.context.dim();
         let keep = |kind, size: usize| {
             let size = if attention.contains(&kind) { size } else { 0 };
             vec![T::zero(); size * count]
@@ -78,7 +114,7 @@ impl<T: Real> Prompts<T> {
             .zip(queries.par_chunks_mut(n))
             .zip(targets.par_chunks_mut(n));
         let pack = |(i, (((moment, tokens), query), target)): (usize, Slots<T>)| -> Result<N> {
-            let prompt = draw(i as u64)?;
+            let (prompt, noted) = draw(i as u64)?;
             if prompt.context.dim() != (n, context) {
                 let expected = format!("({n}, {context}), as the first prompt");
                 return Err(Error::shape("context", prompt.context.dim(), expected));
@@ -94,7 +130,7 @@ impl<T: Real> Prompts<T> {
                     .zip(from)
                     .for_each(|(to, x)| *to = T::of_f64(*x));
             }
-            note(&prompt)
+            Ok(noted)
         };
         let notes: Result<Vec<N>> = slots.enumerate().map(pack).collect();
         let columns = |data: Vec<T>| {

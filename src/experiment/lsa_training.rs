@@ -89,12 +89,10 @@ impl Experiment for LsaTraining {
                 "a whole number from 2 to 12",
             ));
         }
-        if self.dense_dim < 2 {
-            return Err(Error::invalid(
-                "dense_dim",
-                self.dense_dim,
-                "a whole number >= 2",
-            ));
+        // Flows from dense weights meet rates of order (tr Λ)², and each cell has some hundred of them.
+        if !(2..=20).contains(&self.dense_dim) {
+            let allowed = "a whole number from 2 to 20";
+            return Err(Error::invalid("dense_dim", self.dense_dim, allowed));
         }
         for (name, count) in [
             ("context", self.context),

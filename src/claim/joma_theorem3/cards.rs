@@ -44,7 +44,10 @@ pub(super) fn card(says: Says) -> Card {
              \\xi^*)/\\|\\mu\\|$, $\\rho_- = \\xi^*/\\|\\mu\\|$.",
             VerdictKind::Supported,
             Some(
-                "Where no critical point exists, as for all log-concave laws, it says nothing. (6) \
+                "For any homogeneous φ. Where no critical point exists, as for linear φ, and for ReLU \
+                 under all log-concave laws, it says nothing; leaky ReLU of slope 0.1 has some for \
+                 Student's law with ν below about 1.5, |x| for every law (`activation=leaky-relu`, \
+                 `activation=absolute`). (6) \
                  drops the second term: it is no constant shift but changes the rate along μ.",
             ),
         ),

@@ -173,7 +173,8 @@ pub fn arrival(training: &Training, start: &Weights, gap: f64, until: f64) -> Re
         None => (&full, start.to_vec()),
     };
     let arrived = |x: &[f64]| training.excess(&weights(x)) - gap;
-    let path = Flow::new(Method::Bdf).watched(field, &from, &[until], Watch::until(&arrived))?;
+    let flow = Flow::new(Method::stiff(field.dim()));
+    let path = flow.watched(field, &from, &[until], Watch::until(&arrived))?;
     Ok(Arrival {
         time: path.event.as_ref().map(|(t, _)| *t),
         weights: weights(path.end()),

@@ -90,6 +90,26 @@ pub fn lambda(mu_j: f64, mu_k: f64, t: f64) -> f64 {
     l_j / l_k * (0.5 * (mu_k * mu_k - mu_j * mu_j)).exp() - 1.0
 }
 
+/// The time at which ln(1/δ) is `l` for a component with target μ under linear attention, from v = 0
+/// and the logit `z0` > 0: the remark after Theorem 4.
+///
+/// By Theorem 1 (1) $z^2 = v^2 + z_0^2$, and with $s = \sqrt{\mu^2 + z_0^2}$, $x = v/\mu$,
+/// $$ t = \int_0^x \frac{dx'}{(1 - x')\sqrt{\mu^2x'^2 + z_0^2}} = \frac1s\Big[\ln\frac1\delta +
+///    \ln\frac{s z + \mu v + z_0^2}{(s + z_0) z_0}\Big]. $$
+///
+/// ```
+/// // mpmath: quad(lambda x: 1/((1-x)*sqrt(4*x*x+.25)), [0, .9])
+/// let t = attnlab::theory::joma::convergence::linear_time(-(0.1_f64).ln(), 2.0, 0.5);
+/// assert!((t - 1.9870980528394753).abs() < 1e-13);
+/// ```
+pub fn linear_time(l: f64, mu: f64, z0: f64) -> f64 {
+    let (s, v) = (mu.hypot(z0), -mu * (-l).exp_m1());
+    let z = v.hypot(z0);
+    // From zero on, where the second logarithm vanishes, without cancellation.
+    let rest = (s * (z - z0) + mu * v) / ((s + z0) * z0);
+    (l + rest.ln_1p()) / s
+}
+
 /// g(y) = (1 - e^{-y²})/y of Lemma 6, for y ≥ 0; at most .638173, at y = 1.120906.
 ///
 /// ```

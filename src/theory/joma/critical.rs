@@ -12,6 +12,11 @@
 //! at both. For ReLU $F(\rho)/\theta_1(\rho) = \mathbb E[t + \rho \mid t > -\rho]$ is the mean residual life
 //! at -ρ of one coordinate. Where that density is log-concave it is strictly monotone, and there is no
 //! critical point at all: for Gaussian or ball-shaped components Theorem 3 says nothing.
+//!
+//! Other homogeneous activations differ. The linear one has $F/\theta_1 = \rho$ and never a critical point.
+//! Leaky ReLU of slope 0.1 has some for tails heavier than ReLU needs: Student's law with ν up to about
+//! 1.5. |x| has $\theta_1(0) = 0 < F(0)$, so that $F/\theta_1$ falls from infinity before it rises: there
+//! are critical points with $0 < \rho_- < \rho_+$ for every law, the Gaussian among them.
 
 use super::isotropic::Isotropic;
 use crate::error::{Error, Result};
@@ -61,7 +66,26 @@ impl CriticalPoint {
     /// # Ok::<(), attnlab::Error>(())
     /// ```
     pub fn relu(law: Isotropic, minus: f64, length: f64) -> Result<Self> {
-        let level = residual_life(&law, minus);
+        Self::new(law, RELU, minus, length)
+    }
+
+    /// The same under any homogeneous activation, by its slopes (c_-, c_+): a second ρ_+ > ρ_- with the
+    /// same F/θ_1.
+    ///
+    /// # Errors
+    /// When there is none with this ρ_-.
+    ///
+    /// ```
+    /// use attnlab::theory::joma::{Activation, CriticalPoint, Isotropic, Radial};
+    /// let normal = Isotropic::new(Radial::Gaussian, 5)?;
+    /// let absolute = (-1.0, 1.0);
+    /// let point = CriticalPoint::new(normal, absolute, 0.5, 1.0)?;
+    /// assert!(point.plus > point.minus && point.weight > 1.0);
+    /// # Ok::<(), attnlab::Error>(())
+    /// ```
+    pub fn new(law: Isotropic, slopes: (f64, f64), minus: f64, length: f64) -> Result<Self> {
+        let life = |rho: f64| law.f(slopes, rho) / law.theta1(slopes, rho);
+        let level = life(minus);
         // Beyond its minimum the mean residual life rises to infinity like ρ.
         let (mut low, mut high) = (minus, level + 1.0);
         let mut steps = 0;
@@ -69,26 +93,26 @@ impl CriticalPoint {
         let mut inside = None;
         for i in 1..4000 {
             let x = low + (high - low) * f64::from(i) / 4000.0;
-            if residual_life(&law, x) < level * (1.0 - 1e-12) {
+            if life(x) < level * (1.0 - 1e-12) {
                 inside = Some(x);
                 break;
             }
         }
         let Some(start) = inside else {
             let message = format!(
-                "no critical point with rho_- = {minus}: the mean residual life of this law rises from \
-                 there on, as it does everywhere for a log-concave law"
+                "no critical point with rho_- = {minus}: the mean residual life of this law, F/theta_1, \
+                 rises from there on, as it does everywhere for a log-concave law under ReLU"
             );
             return Err(Error::Numerical(message));
         };
         low = start;
-        while residual_life(&law, high) < level && steps < 60 {
+        while life(high) < level && steps < 60 {
             high *= 2.0;
             steps += 1;
         }
         for _ in 0..200 {
             let middle = 0.5 * (low + high);
-            if residual_life(&law, middle) < level {
+            if life(middle) < level {
                 low = middle;
             } else {
                 high = middle;
@@ -97,10 +121,10 @@ impl CriticalPoint {
         let plus = 0.5 * (low + high);
         Ok(CriticalPoint {
             law,
-            slopes: RELU,
+            slopes,
             plus,
             minus,
-            weight: law.theta1(RELU, plus) / law.theta1(RELU, minus),
+            weight: law.theta1(slopes, plus) / law.theta1(slopes, minus),
             length,
         })
     }
@@ -290,6 +314,25 @@ mod tests {
                     "{law:?} {minus}"
                 );
             }
+        }
+    }
+
+    /// The field vanishes at the critical points of other activations, and attracts along μ.
+    #[test]
+    fn critical_points_of_other_activations() {
+        let heavy = Isotropic::new(Radial::Student { nu: 1.2 }, 3).unwrap();
+        let normal = Isotropic::new(Radial::Gaussian, 3).unwrap();
+        for (law, slopes, minus) in [(heavy, (0.1, 1.0), -1.0), (normal, (-1.0, 1.0), 0.3)] {
+            let p = CriticalPoint::new(law, slopes, minus, 1.3).unwrap();
+            let (rate, bias) = p.field(&[1.3, 0.0], p.bias());
+            assert!(norm(&rate) < 1e-11 && bias.abs() < 1e-12, "{rate:?} {bias}");
+            let b = p.betas();
+            assert!(b.one > 0.0 && b.one + b.two * 1.69 > 0.0, "{b:?}");
+        }
+        let t3 = Isotropic::new(Radial::Student { nu: 3.0 }, 3).unwrap();
+        for minus in [-3.0, -0.5, 0.5] {
+            assert!(CriticalPoint::new(t3, (1.0, 1.0), minus, 1.0).is_err());
+            assert!(CriticalPoint::new(t3, (0.1, 1.0), minus, 1.0).is_err());
         }
     }
 

@@ -1,7 +1,7 @@
 //! The weights that the prediction sees.
 
 use crate::error::{Error, Result};
-use ndarray::{Array1, Array2, ArrayView2, s};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, s};
 
 /// The last row $(v^T, u)$ of $W^{PV}$ and the first d columns $(B; c^T)$ of $W^{KQ}$: what the
 /// prediction of [linear self-attention](super) depends on.
@@ -102,9 +102,9 @@ impl Weights {
 
     /// $|v|^2 + u^2$ and $\|B\|_F^2 + |c|^2$.
     pub fn norms(&self) -> (f64, f64) {
-        let square = |x: &f64| x * x;
-        let pv = self.u * self.u + self.v.iter().map(square).sum::<f64>();
-        let kq = self.b.iter().chain(&self.c).map(square).sum::<f64>();
+        let pv = self.u * self.u + self.v.dot(&self.v);
+        let of_b: f64 = self.b.rows().into_iter().map(|row| row.dot(&row)).sum();
+        let kq = of_b + self.c.dot(&self.c);
         (pv, kq)
     }
 
@@ -132,8 +132,12 @@ impl Weights {
 
     /// All of them in one vector: u, v, c, B by rows.
     pub fn to_vec(&self) -> Vec<f64> {
-        let mut flat = vec![self.u];
-        flat.extend(self.v.iter().chain(&self.c).chain(self.b.iter()));
+        let mut flat = Vec::with_capacity(Self::len_of(self.dim()));
+        flat.push(self.u);
+        flat.extend(self.v.iter().chain(&self.c));
+        for row in self.b.rows() {
+            flat.extend(row);
+        }
         flat
     }
 
@@ -144,11 +148,15 @@ impl Weights {
     pub fn of_slice(d: usize, flat: &[f64]) -> Weights {
         assert_eq!(flat.len(), Weights::len_of(d), "weights of dimension {d}");
         let part = |from: usize| Array1::from(flat[from..from + d].to_vec());
+        let mut b = Array2::zeros((d, d));
+        for (mut row, from) in b.rows_mut().into_iter().zip(flat[1 + 2 * d..].chunks(d)) {
+            row.assign(&ArrayView1::from(from));
+        }
         Weights {
             u: flat[0],
             v: part(1),
             c: part(1 + d),
-            b: Array2::from_shape_fn((d, d), |(i, j)| flat[1 + 2 * d + i * d + j]),
+            b,
         }
     }
 }
