@@ -36,15 +36,21 @@ fn every_method_follows_the_exponential() {
             .run(&Linear(vec![-1.0, 0.5]), &[1.0, 2.0], &times)
             .unwrap();
         assert_eq!(path.times, times);
+        // The errors of a thousand steps add up; Chebyshev steps are of order 2, and more of them.
+        let allowed = if method == Method::Chebyshev {
+            1e-6
+        } else {
+            1e-7
+        };
         for (t, x) in times.iter().zip(&path.states) {
             // The standard library's exp is correct to one rounding.
             assert!(
-                (x[0] - (-t).exp()).abs() < 1e-7,
+                (x[0] - (-t).exp()).abs() < allowed,
                 "{method:?} at {t}: {}",
                 x[0]
             );
             assert!(
-                (x[1] - 2.0 * (0.5 * t).exp()).abs() < 1e-7,
+                (x[1] - 2.0 * (0.5 * t).exp()).abs() < allowed,
                 "{method:?} at {t}: {}",
                 x[1]
             );

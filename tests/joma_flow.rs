@@ -208,6 +208,29 @@ fn a_broken_assumption_is_named() {
     assert!((sum - 1.0).abs() < 1e-6, "{:?}", report.witness);
 }
 
+/// Theorem 3 and Lemma 4 under every homogeneous activation: leaky ReLU and |x| have critical points of their
+/// own, |x| even for Gaussian inputs, and the linear activation has none.
+#[test]
+fn critical_points_of_all_homogeneous_activations() {
+    for id in [
+        "joma.theorem3_corrected",
+        "joma.theorem3_definite_corrected",
+        "joma.lemma4_corrected",
+    ] {
+        for set in [
+            json!({"activation": "leaky-relu"}),
+            json!({"activation": "absolute"}),
+            json!({"activation": "absolute", "law": "gaussian"}),
+        ] {
+            let report = run_claim(id, set.clone()).unwrap();
+            assert_eq!(report.verdict, VerdictKind::Supported, "{id} {set}");
+            assert!(!report.witness.contains_key("none"), "{id} {set}");
+        }
+        let report = run_claim(id, json!({"activation": "linear"})).unwrap();
+        assert_eq!(report.verdict, VerdictKind::OutOfScope, "{id}");
+    }
+}
+
 #[test]
 fn activations_that_are_not_homogeneous_are_out_of_scope() {
     for id in [

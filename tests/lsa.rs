@@ -1,32 +1,19 @@
 //! Linear self-attention: closed forms against numpy, finite differences and prompts; flows.
 
+#[path = "common/lsa.rs"]
+mod setting;
+
 use attnlab::attention::{Phi, SingleHead};
 use attnlab::dynamics::flow::{Flow, Method, VectorField};
 use attnlab::dynamics::lsa::{Empirical, Full, Reduced};
 use attnlab::linalg::{haar_basis, normal_matrix};
-use attnlab::rng::Streams;
-use attnlab::sample::{Prompts, Task};
+use attnlab::sample::Prompts;
 use attnlab::theory::formulas;
-use attnlab::theory::lsa::{Covariance, Law, Link, Target, Training, Weights, risk, risk_at_query};
-use ndarray::{Array1, Array2, array};
+use attnlab::theory::lsa::{Covariance, Training, Weights};
+use ndarray::{Array2, array};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-
-fn streams(seed: u64) -> Streams {
-    Streams::new(seed, "tests/lsa", 0, 0)
-}
-
-/// Λ on random axes with these eigenvalues.
-fn covariance(values: &[f64], seed: u64) -> Covariance {
-    let d = values.len();
-    let axes = haar_basis(d, d, &mut streams(seed).part("axes", 0)).unwrap();
-    Covariance::with_axes(values, axes).unwrap()
-}
-
-fn weights(d: usize, scale: f64, seed: u64) -> Weights {
-    let flat = normal_matrix(1, Weights::len_of(d), &mut streams(seed).part("weights", 0)) * scale;
-    Weights::of_slice(d, &flat.into_raw_vec_and_offset().0)
-}
+use setting::{covariance, streams, weights};
 
 fn evaluate(id: &str, set: Value) -> attnlab::Result<Value> {
     let set = set.as_object().unwrap().clone();
@@ -266,56 +253,6 @@ fn weights_and_operator_agree() {
     }
 }
 
-/// Moments of every target against 400 000 draws: each within 5 standard errors.
-#[test]
-fn moments_of_targets_are_those_of_draws() {
-    let covariance = covariance(&[1.0, 0.4], 2);
-    let task = array![0.7, -0.5];
-    let form = array![[0.3, 0.1], [0.1, -0.4]];
-    let mut targets = vec![
-        Target::Linear { task: task.clone() },
-        Target::Quadratic {
-            task: task.clone(),
-            form,
-        },
-    ];
-    targets.extend(Link::ALL.map(|link| Target::Index {
-        task: task.clone(),
-        link,
-    }));
-    let (count, noise) = (400_000, 0.3);
-    let mut rng = streams(9).part("draws", 0);
-    let root = covariance.axes() * &covariance.values().mapv(f64::sqrt);
-    let inputs = root.dot(&normal_matrix(2, count, &mut rng));
-    let errors = normal_matrix(1, count, &mut rng) * f64::sqrt(noise);
-    for target in targets {
-        let moments = target.moments(&covariance, noise);
-        let mut sums: [(f64, f64); 4] = [(0.0, 0.0); 4];
-        for (x, e) in inputs.columns().into_iter().zip(&errors) {
-            let y = target.value(x) + e;
-            let (r, p) = (&moments.correlation, &moments.products);
-            let centred = [x[0] * y - r[0], x[1] * y - r[1]];
-            let terms = [
-                centred[0],
-                centred[0] * centred[1] - p[[0, 1]],
-                centred[1] * centred[1] - p[[1, 1]],
-                y * y - moments.square,
-            ];
-            for (sum, term) in sums.iter_mut().zip(terms) {
-                sum.0 += term;
-                sum.1 += term * term;
-            }
-        }
-        for (i, (sum, square)) in sums.into_iter().enumerate() {
-            assert!(
-                sum.abs() < 5.0 * square.sqrt(),
-                "{target:?}, moment {i}: {}",
-                sum / count as f64
-            );
-        }
-    }
-}
-
 /// The reduced flow is the full flow, by explicit and implicit methods.
 #[test]
 fn reduced_flow_is_the_full_flow() {
@@ -394,119 +331,5 @@ fn the_reduced_flow_reaches_the_limit_in_200_dimensions() {
         gap < 1e-6 * limit.product()[[d - 1, d - 1]],
         "{gap} after {} steps",
         path.steps
-    );
-}
-
-/// A query with its own covariance: the risk through the operator, and the other draws unchanged.
-#[test]
-fn shift_of_the_query() {
-    let training = Training::new(covariance(&[1.0, 0.5], 5), 4, 0.0).unwrap();
-    let query = covariance(&[0.2, 3.0], 6);
-    let form = array![[0.3, 0.1], [0.1, -0.4]];
-    let target = Target::Quadratic {
-        task: array![1.0, 0.3],
-        form,
-    };
-    let mut prompts = Prompts {
-        covariance: training.covariance().clone(),
-        query: None,
-        examples: 6,
-        task: Task::Fixed(target.clone()),
-        noise_var: 0.1,
-    };
-    let before = prompts.draw(&mut streams(5).part("prompts", 0));
-    prompts.query = Some(query.clone());
-    prompts.validate().unwrap();
-    let after = prompts.draw(&mut streams(5).part("prompts", 0));
-    assert_eq!(before.inputs, after.inputs);
-    assert!(before.query != after.query);
-    let (w_pv, w_kq) = training
-        .limit(0.0)
-        .rotated(training.covariance().axes().t())
-        .matrices();
-    let layer = SingleHead {
-        w_pv,
-        w_kq,
-        phi: Phi::Linear,
-        rho: 6.0,
-    };
-    let mut rng = streams(6).part("prompts", 0);
-    let errors: Array1<f64> = (0..60_000)
-        .map(|_| {
-            let prompt = prompts.draw(&mut rng);
-            (layer.predict(prompt.tokens().view()).unwrap() - prompt.answer).powi(2)
-        })
-        .collect();
-    let (mean, spread) = (errors.mean().unwrap(), errors.std(1.0) / 60_000_f64.sqrt());
-    let law = |covariance| target.moments(covariance, 0.1);
-    let (m, q) = (law(training.covariance()), law(&query));
-    let of = |covariance, moments| Law {
-        covariance,
-        moments,
-    };
-    let expected = risk_at_query(
-        &training,
-        of(training.covariance(), &m),
-        of(&query, &q),
-        Some(6),
-    );
-    let total = expected.total();
-    assert!(
-        (mean - total).abs() < 4.0 * spread,
-        "{mean} ± {spread}, {total}"
-    );
-    // The error bar tells it from the risk without the shift.
-    let without = risk(&training, training.covariance(), &m, Some(6)).total();
-    assert!((mean - without).abs() > 20.0 * spread, "{mean} {without}");
-
-    prompts.query = Some(covariance(&[1.0], 0));
-    assert_eq!(
-        prompts.validate().unwrap_err().to_string(),
-        "covariance of the query has shape 1, expected 2 rows, as the examples' has"
-    );
-}
-
-/// The exact risk through the operator itself, query and all.
-#[test]
-fn risk_of_the_operator() {
-    let training = Training::new(covariance(&[1.0, 0.5], 5), 4, 0.0).unwrap();
-    let target = Target::Index {
-        task: array![1.0, 0.3],
-        link: Link::Relu,
-    };
-    let test = training.covariance().scaled(1.5).unwrap();
-    let m = 6;
-    let prompts = Prompts {
-        covariance: test.clone(),
-        query: None,
-        examples: m,
-        task: Task::Fixed(target.clone()),
-        noise_var: 0.1,
-    };
-    prompts.validate().unwrap();
-    let limit = training
-        .limit(0.0)
-        .rotated(training.covariance().axes().t());
-    let (w_pv, w_kq) = limit.matrices();
-    let layer = SingleHead {
-        w_pv,
-        w_kq,
-        phi: Phi::Linear,
-        rho: m as f64,
-    };
-    let mut rng = streams(5).part("prompts", 0);
-    let count = 40_000;
-    let errors: Array1<f64> = (0..count)
-        .map(|_| {
-            let prompt = prompts.draw(&mut rng);
-            (layer.predict(prompt.tokens().view()).unwrap() - prompt.answer).powi(2)
-        })
-        .collect();
-    let mean = errors.mean().unwrap();
-    let spread = errors.std(1.0) / (count as f64).sqrt();
-    let expected = risk(&training, &test, &target.moments(&test, 0.1), Some(m)).total();
-    assert!(
-        (mean - expected).abs() < 4.0 * spread,
-        "{mean} ± {spread}, {expected}"
     );
 }

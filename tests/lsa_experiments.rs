@@ -22,7 +22,8 @@ fn small(id: &str) -> Box<dyn Experiment> {
         }
         _ => {
             "trials = 3\nprompts = [100, 400, 1600]\nuntil = 500.0\npoints = 9\nscales = [0.001, 0.1, 3.0]\n\
-             dense_contexts = [4, 32]\ndense_scales = [0.3]\ndense_starts = 2"
+             dense_contexts = [4, 32]\ndense_scales = [0.3]\ndense_starts = 2\n\
+             softmax_prompts = [50, 200]\nsoftmax_test = 200"
         }
     };
     let entry = experiment::find(id).unwrap();
@@ -136,6 +137,20 @@ fn rows_of_training_say_what_the_theory_says() {
         .map(|r| r.number("population").unwrap() - r.number("loss").unwrap())
         .sum();
     assert!(gap > 0.0, "{gap}");
+    for row in of_part(&rows, "softmax") {
+        // Trained, both are better than predicting 0, on average over prompts by half of tr Λ / 2.
+        for layer in ["softmax", "linear"] {
+            let on_the_way = row.series(layer).unwrap();
+            assert_eq!(on_the_way.len(), 9);
+            assert!(on_the_way[8] < on_the_way[0], "{layer}: {on_the_way:?}");
+            let train = row.number(&format!("{layer}_train")).unwrap();
+            assert!(
+                train < 0.75 * 0.5 * values.iter().sum::<f64>(),
+                "{layer}: {train}"
+            );
+        }
+        assert!(row.number("steps").unwrap() > 10.0);
+    }
     for row in of_part(&rows, "start") {
         assert!(row.number("time").unwrap().is_finite(), "{row:?}");
     }
@@ -205,6 +220,17 @@ fn wrong_settings_are_named() {
         ),
         (
             "lsa_training",
+            "dense_dim = 200",
+            "dense_dim = 200 is not allowed: a whole number from 2 to 20",
+        ),
+        ("lsa_training", "softmax_prompts = []", "softmax_prompts"),
+        (
+            "lsa_training",
+            "softmax_test = 0",
+            "softmax_test = 0 is not allowed: a whole number >= 1",
+        ),
+        (
+            "lsa_training",
             "dense_starts = 0",
             "dense_starts = 0 is not allowed: a whole number >= 1",
         ),
@@ -269,4 +295,19 @@ fn a_covariance_that_is_none_is_refused_with_what_is_wrong() {
     ] {
         common::refused(&["check", "lsa.limit", "--set", set], message);
     }
+    // What no claim can do in a minute says so.
+    let flow = [
+        "check",
+        "lsa.invariant",
+        "--set",
+        "dim=100",
+        "--set",
+        "prompts=1000",
+    ];
+    common::refused(
+        &flow,
+        "prompts = 1000 is not allowed: 0 (the population loss), or at most 25",
+    );
+    let minimum = ["check", "lsa.local_minimum", "--set", "dim=200"];
+    common::refused(&minimum, "dim = 200 is not allowed: at most 25");
 }

@@ -124,7 +124,7 @@ impl Experiment for JomaConvergence {
         self.trials
     }
 
-    /// "l_j" and "l_k", ln(1/δ) along the flow; for random pairs "lambda" at one moment each, and "t_k",
+    /// "l_j" and "l_k", ln(1/δ) along the flow, and its "steps"; for random pairs "lambda" at one moment each, and "t_k",
     /// ln(1/δ_k) there.
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
         let mut data = Map::new();
@@ -132,6 +132,8 @@ impl Experiment for JomaConvergence {
             let (j, k) = run([cell.f64("mu_j"), cell.f64("mu_k")], self.gap)?;
             data.insert("l_j".into(), store::series(&j));
             data.insert("l_k".into(), store::series(&k));
+            // One more point than steps: the event at ln(1/δ_k) = gap.
+            data.insert("steps".into(), (j.len() - 1).into());
             return Ok(data);
         }
         let mut rng = streams.part("pairs", 0);

@@ -135,7 +135,7 @@ impl Experiment for JomaCritical {
     }
 
     /// Series "NAME": the distance from the ray of μ at ξ fixed at ξ*, along the flow from each start;
-    /// shorter where the flow reaches v = 0.
+    /// shorter where the flow reaches v = 0, at the time "NAME_event" (infinite where it does not); "NAME_steps".
     fn trial(&self, cell: &Params, _streams: &Streams) -> Result<Map<String, Value>> {
         let point = self.point()?;
         // ξ fixed, as the proof of Theorem 3 has it.
@@ -148,6 +148,9 @@ impl Experiment for JomaCritical {
             let far = |x: &Vec<f64>| f64::hypot(x[0] - 1.0, x[1]);
             let distances: Vec<f64> = path.states.iter().map(far).collect();
             data.insert(name.into(), store::series(&distances));
+            data.insert(format!("{name}_steps"), path.steps.into());
+            let event = path.event.as_ref().map_or(f64::INFINITY, |(t, _)| *t);
+            data.insert(format!("{name}_event"), store::number(event));
         }
         Ok(data)
     }

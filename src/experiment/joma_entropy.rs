@@ -208,6 +208,7 @@ impl Experiment for JomaEntropy {
             |xs: &[f64]| store::series(&xs.iter().copied().step_by(every).collect::<Vec<_>>());
         data.insert("clock".into(), thin(&given.clock));
         data.insert("entropy".into(), thin(&given.entropy));
+        data.insert("steps".into(), (given.clock.len() - 1).into());
         let moments: Vec<f64> = given.shown.iter().map(|(t, _)| *t).collect();
         data.insert("shown".into(), store::series(&moments));
         for (i, (_, v)) in given.shown.iter().enumerate() {

@@ -223,6 +223,7 @@ impl Experiment for JomaTraining {
         let short = self.steps as f64 * self.eta;
         let run = Run::Descent(self.eta);
         let found = account(&training, &start, short, f64::MAX, run, Form::DERIVED)?;
+        row.insert("steps".into(), path.steps.into());
         row.insert("drift".into(), store::number(found.drift));
         for (cause, share) in Cause::ALL.into_iter().zip(found.shares) {
             row.insert(format!("share_{cause:?}"), store::number(share));

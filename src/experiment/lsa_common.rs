@@ -4,6 +4,7 @@
 use crate::error::{Error, Result};
 use crate::figure::Point;
 use crate::linalg::normal_matrix;
+use crate::params::Params;
 use crate::rng::Streams;
 use crate::run::Row;
 use crate::stats::{Estimate, mean};
@@ -11,7 +12,6 @@ use crate::theory::lsa::{Covariance, Training, Weights};
 use ndarray::Array2;
 use serde_json::{Map, Value};
 
-pub(super) const BAND: &str = "10-90 % of draws";
 pub(super) const INTERVAL: &str = "95 % interval";
 pub(super) const TIME: &str = "time *t*";
 
@@ -54,6 +54,23 @@ pub(super) fn validate_times(until: f64, points: usize) -> Result<()> {
         return Err(Error::invalid("until", until, allowed));
     }
     Ok(())
+}
+
+/// A cell of the part of this name with these parameters.
+pub(super) fn cell(part: &str, values: &[(&str, Value)]) -> Params {
+    let named = |(name, value): &(&str, Value)| (name.to_string(), value.clone());
+    let head = ("part".to_string(), Value::from(part));
+    std::iter::once(head)
+        .chain(values.iter().map(named))
+        .collect()
+}
+
+/// Refuses counts that are 0.
+pub(super) fn validate_counts(counts: &[(&str, usize)]) -> Result<()> {
+    match counts.iter().find(|(_, count)| *count == 0) {
+        Some((name, _)) => Err(Error::invalid(*name, 0, "a whole number >= 1")),
+        None => Ok(()),
+    }
 }
 
 /// Refuses a condition number below 1.

@@ -1,7 +1,7 @@
 //! Training linear self-attention: flow, limit, risk and shifts (lecture notes).
 
 use super::Experiment;
-use super::lsa_common::{covariance, validate_condition, validate_times};
+use super::lsa_common::{cell, covariance, validate_condition, validate_counts, validate_times};
 use super::settings::{self, Described};
 use crate::error::{self, Error, Result};
 use crate::figure::Figure;
@@ -158,14 +158,11 @@ impl Experiment for LsaFlow {
             return Err(Error::invalid("dim", self.dim, "a whole number >= 2"));
         }
         validate_times(self.until, self.points)?;
-        let counts = [
+        validate_counts(&[
             ("context", self.context),
             ("prompts", self.prompts),
             ("softmax_prompts", self.softmax_prompts),
-        ];
-        if let Some((name, _)) = counts.iter().find(|(_, x)| *x == 0) {
-            return Err(Error::invalid(*name, 0, "a whole number >= 1"));
-        }
+        ])?;
         for (name, list) in [
             ("contexts", &self.contexts),
             ("examples", &self.examples),
@@ -200,13 +197,7 @@ impl Experiment for LsaFlow {
     /// One "part" each: "flow", "descent", "risk", "limit" (M → ∞), "shift", "softmax".
     fn cells(&self) -> Result<Vec<Params>> {
         let mut cells = vec![];
-        let mut add = |part: &str, values: &[(&str, Value)]| {
-            let head = ("part".to_string(), Value::from(part));
-            let rest = values
-                .iter()
-                .map(|(name, value)| (name.to_string(), value.clone()));
-            cells.push(std::iter::once(head).chain(rest).collect());
-        };
+        let mut add = |part: &str, values: &[(&str, Value)]| cells.push(cell(part, values));
         for condition in &self.conditions {
             add("flow", &[("condition", (*condition).into())]);
         }

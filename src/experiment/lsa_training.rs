@@ -1,7 +1,7 @@
 //! Training linear self-attention on B prompts and from other starts (lecture notes, first theorem).
 
 use super::Experiment;
-use super::lsa_common::{covariance, validate_condition, validate_times};
+use super::lsa_common::{cell, covariance, validate_condition, validate_counts, validate_times};
 use super::settings::{self, Described};
 use crate::error::{self, Error, Result};
 use crate::figure::Figure;
@@ -51,6 +51,10 @@ pub struct LsaTraining {
     pub dense_scales: Vec<f64>,
     /// Dense starts per draw.
     pub dense_starts: usize,
+    /// Values of B for softmax attention beside the linear one.
+    pub softmax_prompts: Vec<usize>,
+    /// New prompts on which both are tested.
+    pub softmax_test: usize,
 }
 
 /// B = ΘΘᵀ as in the theorem, Θ, or -ΘΘᵀ, each of norm σ = u.
@@ -94,14 +98,11 @@ impl Experiment for LsaTraining {
             let allowed = "a whole number from 2 to 20";
             return Err(Error::invalid("dense_dim", self.dense_dim, allowed));
         }
-        for (name, count) in [
+        validate_counts(&[
             ("context", self.context),
             ("dense_starts", self.dense_starts),
-        ] {
-            if count == 0 {
-                return Err(Error::invalid(name, 0, "a whole number >= 1"));
-            }
-        }
+            ("softmax_test", self.softmax_test),
+        ])?;
         validate_condition("condition", self.condition)?;
         validate_times(self.until, self.points)?;
         error::non_negative("noise_var", self.noise_var)?;
@@ -109,6 +110,7 @@ impl Experiment for LsaTraining {
         // The slope over B needs three.
         settings::at_least("prompts", &self.prompts, 3)?;
         settings::at_least("dense_contexts", &self.dense_contexts, 1)?;
+        settings::at_least("softmax_prompts", &self.softmax_prompts, 1)?;
         settings::positive("scales", &self.scales)?;
         settings::positive("dense_scales", &self.dense_scales)?;
         if let Some(name) = self.starts.iter().find(|s| !STARTS.contains(&s.as_str())) {
@@ -124,21 +126,16 @@ impl Experiment for LsaTraining {
         Ok(())
     }
 
-    /// One "part" each: "population", "prompts", "start" and "dense".
+    /// One "part" each: "population", "prompts", "softmax", "start" and "dense".
     fn cells(&self) -> Result<Vec<Params>> {
         let mut cells = vec![];
-        let mut add = |part: &str, values: &[(&str, Value)]| {
-            let named = |(name, value): &(&str, Value)| (name.to_string(), value.clone());
-            let head = ("part".to_string(), Value::from(part));
-            cells.push(
-                std::iter::once(head)
-                    .chain(values.iter().map(named))
-                    .collect(),
-            );
-        };
+        let mut add = |part: &str, values: &[(&str, Value)]| cells.push(cell(part, values));
         add("population", &[]);
         for count in &self.prompts {
             add("prompts", &[("B", (*count).into())]);
+        }
+        for count in &self.softmax_prompts {
+            add("softmax", &[("B", (*count).into())]);
         }
         for kind in &self.starts {
             for scale in &self.scales {
@@ -164,6 +161,7 @@ impl Experiment for LsaTraining {
         match cell.text("part") {
             "population" => parts::population(self, streams),
             "prompts" => parts::prompts(self, cell.usize("B"), streams),
+            "softmax" => parts::softmax(self, cell.usize("B"), streams),
             "start" => parts::start(self, cell.text("kind"), cell.f64("scale"), streams),
             _ => parts::dense(self, cell.usize("N"), cell.f64("scale"), streams),
         }

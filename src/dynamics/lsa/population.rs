@@ -15,9 +15,9 @@ impl VectorField for Full<'_> {
     }
 
     fn rate(&self, x: &[f64], out: &mut [f64]) {
-        let gradient = self.0.gradient(&Weights::of_slice(self.0.dim(), x));
-        let flat = gradient.to_vec();
-        out.iter_mut().zip(&flat).for_each(|(o, g)| *o = -g);
+        self.0
+            .gradient_into(&Weights::of_slice(self.0.dim(), x), out);
+        out.iter_mut().for_each(|o| *o = -*o);
     }
 }
 

@@ -10,6 +10,8 @@ use crate::rng::Streams;
 use crate::run::store;
 use crate::sample::{Prompt, Prompts, Task};
 use crate::theory::lsa::{Training, Weights};
+
+/// The reduced flow from the theorem's start.
 fn reduced<'a>(training: &'a Training, start: &Weights) -> Result<Reduced<'a>> {
     let message = "the theorem's weights have v = c = 0";
     Reduced::new(training, start).ok_or_else(|| Error::Numerical(message.into()))

@@ -1,40 +1,24 @@
 //! The figures of `lsa_flow`, from its rows.
 
-use super::super::draw::{band, panel, spread, with_word};
-use super::super::lsa_common::{BAND, INTERVAL, TIME, average, groups, slope_label, times};
+use super::super::draw::{BAND, band, cells, curve, panel, spread, with_word};
+use super::super::lsa_common::{INTERVAL, TIME, average, groups, slope_label, times};
 use super::{LsaFlow, SHIFTS};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::figure::{Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke, Width};
 use crate::run::Row;
-use crate::run::store::by_cell;
 use crate::stats::log_log_slope_of_means;
 use crate::theory::lsa::printed_risk;
 
 const GAP: &str = "(*L* − min *L*) / start";
 
 pub fn figures(settings: &LsaFlow, rows: &[Row]) -> Result<Vec<Figure>> {
-    let cells = by_cell(rows);
-    if cells.is_empty() {
-        let problem = "no rows to draw; run the experiment first".into();
-        return Err(Error::Content {
-            path: "rows of lsa_flow".into(),
-            problem,
-        });
-    }
+    let cells = cells("lsa_flow", rows)?;
     let part = |name: &str| with_word(&cells, "part", name);
     Ok(vec![
         flow(settings, &part("flow"), &part("descent"))?,
         test_risk(settings, &part)?,
         shifts(settings, &part("shift"))?,
     ])
-}
-
-/// A curve over many points: no markers.
-fn curve(label: &str, colour: usize, points: Vec<Point>) -> Series {
-    Series {
-        marker: Marker::None,
-        ..Series::measured(label, colour, points).with_interval(BAND)
-    }
 }
 
 fn bars(label: &str, colour: usize, points: Vec<Point>, interval: &str) -> Series {

@@ -2,12 +2,13 @@
 
 use super::super::lsa_common::{Data, covariance, data, distance, start as theorem_start, times};
 use super::LsaTraining;
-use crate::dynamics::flow::{Flow, Method, VectorField};
-use crate::dynamics::lsa::{Empirical, Full, arrival};
+use crate::dynamics::flow::{Flow, Method, Path, VectorField};
+use crate::dynamics::lsa::{Empirical, Full, Softmax, arrival};
 use crate::error::Result;
 use crate::linalg::normal_matrix;
 use crate::rng::Streams;
 use crate::run::store;
+use crate::sample::{Prompt, Prompts};
 use crate::theory::lsa::{Training, Weights};
 use serde_json::{Map, Value};
 
@@ -53,6 +54,58 @@ pub fn prompts(settings: &LsaTraining, count: usize, streams: &Streams) -> Data 
     found.insert("loss".into(), store::number(loss.loss(&end)));
     found.insert("population".into(), store::number(training.loss(&end)));
     Ok(found)
+}
+
+/// Softmax and linear attention on the same B = `count` prompts, each by gradient flow on its empirical loss
+/// from the same weights: the loss on new prompts at the times ("softmax", "linear"), that on the B prompts
+/// at the end ("softmax_train", "linear_train"), the softmax layer's "alpha" = u and its inverse temperature
+/// "beta", the mean of the diagonal of ΛB, "steps" and "evaluations" of its flow, and "linear_steps".
+pub fn softmax(settings: &LsaTraining, count: usize, streams: &Streams) -> Data {
+    let training = settings.training()?;
+    let d = settings.dim;
+    let law = Prompts::of_training(&training);
+    let draw = |name: &str, count: usize| -> Vec<Prompt> {
+        let mut rng = streams.part(name, 0);
+        (0..count).map(|_| law.draw(&mut rng)).collect()
+    };
+    let linear_loss = |prompts: &[Prompt]| {
+        let seen: Vec<_> = prompts.iter().map(|p| (p.tokens(), p.answer)).collect();
+        Empirical::new(seen.iter().map(|(tokens, answer)| (tokens, *answer)))
+    };
+    let (train, test) = (draw("prompts", count), draw("test", settings.softmax_test));
+    let (soft, linear) = (Softmax::new(&train)?, linear_loss(&train)?);
+    let (soft_test, linear_test) = (Softmax::new(&test)?, linear_loss(&test)?);
+    let from = theorem_start(d, settings.scale, streams)?.to_vec();
+    let times = times(settings.until, settings.points);
+    // A thousandth of the spread of the losses over draws, with room.
+    let flow = Flow::new(Method::Bdf).within(1e-6);
+    let (by_soft, by_linear) = (
+        flow.run(&soft, &from, &times)?,
+        flow.run(&linear, &from, &times)?,
+    );
+    let weights = |x: &Vec<f64>| Weights::of_slice(d, x);
+    let over = |path: &Path, loss: &dyn Fn(&Weights) -> f64| {
+        let all: Vec<f64> = path.states.iter().map(|x| loss(&weights(x))).collect();
+        store::series(&all)
+    };
+    let (soft_end, linear_end) = (
+        Weights::of_slice(d, by_soft.end()),
+        Weights::of_slice(d, by_linear.end()),
+    );
+    let beta = soft_end.b.diag().dot(training.covariance().values()) / d as f64;
+    Ok(data([
+        ("softmax", over(&by_soft, &|w| soft_test.loss(w))),
+        ("linear", over(&by_linear, &|w| linear_test.loss(w))),
+        ("softmax_train", store::number(soft.loss(&soft_end))),
+        ("linear_train", store::number(linear.loss(&linear_end))),
+        ("softmax_test", store::number(soft_test.loss(&soft_end))),
+        ("linear_test", store::number(linear_test.loss(&linear_end))),
+        ("alpha", store::number(soft_end.u)),
+        ("beta", store::number(beta)),
+        ("steps", by_soft.steps.into()),
+        ("evaluations", by_soft.evaluations.into()),
+        ("linear_steps", by_linear.steps.into()),
+    ]))
 }
 
 /// The "time" after which the flow from a start with v = c = 0 has arrived; infinite where it has not.

@@ -1,28 +1,21 @@
 //! The figures of `lsa_training`, from its rows.
 
-use super::super::draw::{band, panel, spread, with_word};
-use super::super::lsa_common::{BAND, INTERVAL, TIME, average, groups, slope_label, times};
+use super::super::draw::{BAND, band, cells, curve, panel, spread, with_word};
+use super::super::lsa_common::{INTERVAL, TIME, average, groups, slope_label, times};
 use super::LsaTraining;
-use crate::error::{Error, Result};
-use crate::figure::{Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series, Width};
+use crate::error::Result;
+use crate::figure::{Axis, Figure, GREY, INK, Panel, Point, Rule, Series, Stroke, Width};
 use crate::run::Row;
-use crate::run::store::by_cell;
 use crate::stats::{binomial, log_log_slope_of_means};
 
 pub fn figures(settings: &LsaTraining, rows: &[Row]) -> Result<Vec<Figure>> {
-    let cells = by_cell(rows);
-    if cells.is_empty() {
-        let problem = "no rows to draw; run the experiment first".into();
-        return Err(Error::Content {
-            path: "rows of lsa_training".into(),
-            problem,
-        });
-    }
+    let cells = cells("lsa_training", rows)?;
     let part = |name| with_word(&cells, "part", name);
     let (population, prompts) = (part("population"), part("prompts"));
     Ok(vec![
         training(settings, &population, &prompts)?,
         starts(settings, &part("start"), &part("dense"))?,
+        softmax(settings, &part("softmax"))?,
     ])
 }
 
@@ -62,18 +55,14 @@ fn losses(settings: &LsaTraining, population: &[&[Row]], prompts: &[&[Row]]) -> 
     // Below, the population's own flow alone.
     found.y.range = Some((1e-6, 10.0));
     let times = times(settings.until, settings.points);
-    let curve = |label: &str, colour, cell: &[Row]| {
-        Ok(Series {
-            marker: Marker::None,
-            ..Series::measured(label, colour, band(cell, "gap", &times)?).with_interval(BAND)
-        })
-    };
+    let gap =
+        |label: &str, colour, cell: &[Row]| Ok(curve(label, colour, band(cell, "gap", &times)?));
     for (colour, cell) in prompts.iter().enumerate() {
         let label = format!("*B* = {}", cell[0].parameter("B")?);
-        found.series.push(curve(&label, colour, cell)?);
+        found.series.push(gap(&label, colour, cell)?);
     }
     for cell in population {
-        found.series.push(curve("*B* = ∞", INK, cell)?);
+        found.series.push(gap("*B* = ∞", INK, cell)?);
     }
     Ok(found)
 }
@@ -134,6 +123,99 @@ fn overfit(settings: &LsaTraining, prompts: &[&[Row]]) -> Result<Panel> {
         };
         found.series.push(series);
     }
+    Ok(found)
+}
+
+/// The linear layer and the softmax layer, by their names in rows.
+const LAYERS: [(&str, usize); 2] = [("linear", 5), ("softmax", 3)];
+
+fn softmax(settings: &LsaTraining, cells: &[&[Row]]) -> Result<Figure> {
+    Ok(Figure {
+        name: "lsa_softmax".into(),
+        title: "Softmax attention trained on the prompts of the linear one".into(),
+        caption: format!(
+            "Gradient flow of both layers on the same *B* prompts, from the same weights (the theorem's, *σ* = \
+             {}), over the entries of *W*^{{PV}} and *W*^{{KQ}} that the prediction sees; *d* = {}, eigenvalues of \
+             *Λ* from 1 to 1/{}, *N* = {}, label noise of variance {}. Loss ½(*ŷ* − *y*)^{{2}} on {} new prompts: (a) \
+             on the way, at the largest *B*; (b) at the end. Dashed in (b): on the *B* prompts themselves. \
+             Median and 10-90 % over {} draws. The rules are the least loss of the linear layer, and the \
+             loss of predicting 0.",
+            settings.scale,
+            settings.dim,
+            settings.condition,
+            settings.context,
+            settings.noise_var,
+            settings.softmax_test,
+            settings.trials,
+        ),
+        width: Width::Page,
+        columns: 2,
+        panels: vec![
+            softmax_on_the_way(settings, cells)?,
+            softmax_at_the_end(settings, cells)?,
+        ],
+    })
+}
+
+/// The least loss of the linear layer, and that of predicting 0.
+fn marks(settings: &LsaTraining) -> Result<Vec<Rule>> {
+    let training = settings.training()?;
+    let rule = |label: &str, at| Rule {
+        label: label.into(),
+        vertical: false,
+        at,
+    };
+    Ok(vec![
+        rule("min *L*, linear", training.minimum()),
+        rule("predicting 0", training.loss_of_zero()),
+    ])
+}
+
+fn softmax_on_the_way(settings: &LsaTraining, cells: &[&[Row]]) -> Result<Panel> {
+    let mut found = panel(
+        "loss on new prompts on the way",
+        Axis::log(TIME),
+        Axis::linear("loss"),
+    );
+    let times = times(settings.until, settings.points);
+    let Some(cell) = cells.last() else {
+        return Ok(found);
+    };
+    found.title += &format!(", *B* = {}", cell[0].parameter("B")?);
+    for (name, colour) in LAYERS {
+        found
+            .series
+            .push(curve(name, colour, band(cell, name, &times)?));
+    }
+    found.rules = marks(settings)?;
+    Ok(found)
+}
+
+fn softmax_at_the_end(settings: &LsaTraining, cells: &[&[Row]]) -> Result<Panel> {
+    let mut found = panel(
+        "loss after training",
+        Axis::log("prompts *B*"),
+        Axis::linear("loss"),
+    );
+    for (layer, colour) in LAYERS {
+        for (set, label) in [("test", "new prompts"), ("train", "the *B* prompts")] {
+            let name = format!("{layer}_{set}");
+            let at = |cell: &&[Row]| spread(cell, &name, cell[0].parameter("B")?);
+            let points = cells.iter().map(at).collect::<Result<Vec<_>>>()?;
+            let label = format!("{layer}, {label}");
+            let series = Series {
+                band: false,
+                ..Series::measured(label, colour, points).with_interval(BAND)
+            };
+            let stroke = if set == "train" {
+                Stroke::Dashed
+            } else {
+                series.stroke
+            };
+            found.series.push(Series { stroke, ..series });
+        }
+    }
+    found.rules = marks(settings)?;
     Ok(found)
 }
 
