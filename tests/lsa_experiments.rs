@@ -309,7 +309,8 @@ fn a_covariance_that_is_none_is_refused_with_what_is_wrong() {
     ];
     common::refused(
         &flow,
-        "prompts = 1000 is not allowed: 0 (the population loss), or at most 25",
+        "prompts = 1000 is not allowed: 0 (the population loss), or at most 25 where dim is 100: a gradient \
+         of more prompts takes milliseconds, and a flow needs ten thousands of them",
     );
     let minimum = ["check", "lsa.local_minimum", "--set", "dim=200"];
     common::refused(
