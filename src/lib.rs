@@ -51,6 +51,7 @@
 //! | add a figure | a file in `src/experiment/`, a line in [`experiment::registry`] |
 
 pub mod attention;
+pub mod baseline;
 pub mod claim;
 pub mod cli;
 pub mod dynamics;
@@ -62,6 +63,8 @@ pub mod format;
 pub mod gpu;
 pub mod linalg;
 pub mod measure;
+#[cfg(feature = "train")]
+pub mod model;
 pub mod params;
 pub mod report;
 pub mod rng;
@@ -71,5 +74,7 @@ pub mod special;
 pub mod stats;
 pub mod sweep;
 pub mod theory;
+#[cfg(feature = "train")]
+pub mod train;
 
 pub use error::{Error, Result};

@@ -65,6 +65,23 @@ impl Streams {
         Streams { key }
     }
 
+    /// Cell and trial, as text: the name of what a trial keeps on disk.
+    ///
+    /// ```
+    /// use attnlab::rng::Streams;
+    /// assert_eq!(Streams::new(5, "icl", 255, 17).name(), "00000000000000ff-17");
+    /// ```
+    pub fn name(&self) -> String {
+        let word = |i: usize| {
+            let bytes = &self.key[8 * i..8 * (i + 1)];
+            bytes
+                .iter()
+                .rev()
+                .fold(0_u64, |w, b| (w << 8) | u64::from(*b))
+        };
+        format!("{:016x}-{}", word(2), word(3))
+    }
+
     /// The streams of another trial of the same cell: what all trials share (one data set for every
     /// seed of the weights) is drawn from trial 0 by each of them.
     pub fn of_trial(&self, trial: u64) -> Streams {

@@ -21,6 +21,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("attention", &["linalg", "special"]),
     // The streaming passes on other machines, behind the trait that `attention` states.
     ("gpu", &["attention"]),
+    // What networks that learn in context are measured against.
+    ("baseline", &["linalg", "sample"]),
+    // Trainable networks: their configuration, parameters and forward pass.
+    ("model", &["rng"]),
     ("measure", &["rng", "linalg", "sample", "attention"]),
     // Training draws its prompts and its first weights.
     (
@@ -30,6 +34,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("claim", &BELOW_CLAIM),
     ("format", &[]),
     ("run", &BELOW_RUN),
+    ("train", &["rng", "sample", "run", "model"]),
     // Draws from stored rows: closed forms for predicted lines, but nothing that samples.
     ("figure", &["params", "stats", "theory", "run", "measure"]),
     // Experiments compute rows and describe their figures; figures know nothing of them.
@@ -79,7 +84,10 @@ const BELOW_RUN: [&str; 12] = [
     "dynamics",
     "claim",
 ];
-const BELOW_EXPERIMENT: [&str; 14] = [
+const BELOW_EXPERIMENT: [&str; 17] = [
+    "baseline",
+    "model",
+    "train",
     "params",
     "special",
     "rng",
@@ -95,8 +103,11 @@ const BELOW_EXPERIMENT: [&str; 14] = [
     "figure",
     "format",
 ];
-const BELOW_CLI: [&str; 18] = [
+const BELOW_CLI: [&str; 21] = [
     "gpu",
+    "baseline",
+    "model",
+    "train",
     "sweep",
     "params",
     "special",

@@ -142,6 +142,18 @@ impl Progress for Bar {
         self.log(|log| log.cells = format!(", {of}"));
     }
 
+    fn tell(&self, line: &str) {
+        if !self.bar.is_hidden() {
+            self.bar.set_message(line.to_string());
+        }
+        self.log(|log| {
+            if log.told.elapsed() >= PAUSE {
+                log.told = Instant::now();
+                note(line);
+            }
+        });
+    }
+
     fn stopped(&self) -> bool {
         self.resumable && STOPPED.load(Ordering::Relaxed)
     }

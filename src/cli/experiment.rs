@@ -140,7 +140,7 @@ pub fn run(args: &RunArgs, out: &mut Out) -> Result<Status> {
 }
 
 /// Rows and pictures go to a folder, the paths of the pictures to standard output.
-fn execute(entry: &Entry, options: &Options, out: &mut Out) -> Result<Status> {
+pub(super) fn execute(entry: &Entry, options: &Options, out: &mut Out) -> Result<Status> {
     if options.show {
         out.line(entry.defaults.trim_end())?;
         return Ok(Status::Expected);

@@ -138,7 +138,7 @@ fn experiments(json: bool, out: &mut Out) -> Result<()> {
             .iter()
             .try_for_each(|e| out.json(&experiment_json(e)));
     }
-    for entry in &EXPERIMENTS {
+    for entry in EXPERIMENTS {
         out.line(&format!("{}: {}", entry.id, entry.title))?;
         out.line(&format!("    {}", entry.source))?;
     }

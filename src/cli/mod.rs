@@ -21,6 +21,8 @@ mod out;
 mod report;
 mod reproduce;
 mod sweep;
+#[cfg(feature = "train")]
+mod train;
 mod unroll;
 
 use crate::error::{Error, Result};
@@ -69,6 +71,8 @@ enum Command {
     Eval(eval::Args),
     Horizon(horizon::Args),
     Run(experiment::RunArgs),
+    #[cfg(feature = "train")]
+    Train(train::Args),
     Figure(experiment::FigureArgs),
     Sweep(sweep::Args),
     Merge(merge::Args),
@@ -129,6 +133,8 @@ fn dispatch(command: &Command, out: &mut Out) -> Result<Status> {
         Command::Eval(args) => eval::run(args, out),
         Command::Horizon(args) => horizon::run(args, out),
         Command::Run(args) => experiment::run(args, out),
+        #[cfg(feature = "train")]
+        Command::Train(args) => train::run(args, out),
         Command::Figure(args) => experiment::figure(args, out),
         Command::Sweep(args) => sweep::run(args, out),
         Command::Merge(args) => merge::run(args, out),

@@ -22,6 +22,8 @@ mod denoise_tasks;
 mod denoise_training;
 mod draw;
 mod horizon_map;
+#[cfg(feature = "train")]
+mod icl;
 mod joma_convergence;
 mod joma_critical;
 mod joma_entropy;
@@ -45,6 +47,8 @@ pub use denoise_landscape::DenoiseLandscape;
 pub use denoise_tasks::{Bases, ClusterTask, Sphere, Subspace, Training};
 pub use denoise_training::{DenoiseTraining, Variant};
 pub use horizon_map::HorizonMap;
+#[cfg(feature = "train")]
+pub use icl::Icl;
 pub use joma_convergence::JomaConvergence;
 pub use joma_critical::JomaCritical;
 pub use joma_entropy::JomaEntropy;
@@ -64,7 +68,7 @@ use crate::error::Result;
 use crate::figure::Figure;
 use crate::params::Params;
 use crate::rng::Streams;
-use crate::run::Row;
+use crate::run::{Desk, Row};
 use serde_json::{Map, Value};
 
 /// One figure or table of a paper with all its settings.
@@ -95,6 +99,20 @@ pub trait Experiment: Send + Sync {
     /// # Errors
     /// When the cell cannot be simulated.
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>>;
+
+    /// The same for a trial that takes long: it may keep checkpoints at the desk, and tells of its
+    /// steps. The result is that of [`Experiment::trial`] to the bit.
+    ///
+    /// # Errors
+    /// As [`Experiment::trial`].
+    fn trial_at(
+        &self,
+        cell: &Params,
+        streams: &Streams,
+        _desk: &Desk,
+    ) -> Result<Map<String, Value>> {
+        self.trial(cell, streams)
+    }
 
     /// Bytes that one trial holds at its peak; the runner limits how many run at once by it.
     fn memory(&self, _cell: &Params) -> u64 {

@@ -8,7 +8,7 @@ use super::{
 use crate::error::{Error, Result};
 
 /// All experiments.
-pub static EXPERIMENTS: [Entry; 18] = [
+pub static EXPERIMENTS: &[Entry] = &[
     Entry::of::<SnrPerLayer>(include_str!("../../experiments/snr_per_layer.toml")),
     Entry::of::<Theorem1Horizon>(include_str!("../../experiments/theorem1_horizon.toml")),
     Entry::of::<Theorem1Map>(include_str!("../../experiments/theorem1_map.toml")),
@@ -29,13 +29,22 @@ pub static EXPERIMENTS: [Entry; 18] = [
     Entry::of::<JomaCritical>(include_str!("../../experiments/joma_critical.toml")),
     Entry::of::<JomaConvergence>(include_str!("../../experiments/joma_convergence.toml")),
     Entry::of::<JomaTree>(include_str!("../../experiments/joma_tree.toml")),
+    #[cfg(feature = "train")]
+    Entry::of::<super::Icl>(include_str!("../../experiments/icl.toml")),
 ];
+
+/// Those that need the feature `train`, which trains networks.
+const TRAINING: [&str; 1] = ["icl"];
 
 /// The experiment with this id.
 ///
 /// # Errors
-/// An unknown id, with the nearest known ones.
+/// An unknown id, with the nearest known ones; one that this build leaves out.
 pub fn find(id: &str) -> Result<&'static Entry> {
+    if cfg!(not(feature = "train")) && TRAINING.contains(&id) {
+        let allowed = "it trains networks; build with --features train";
+        return Err(Error::invalid("experiment", id, allowed));
+    }
     let unknown = || Error::unknown("experiment", id, EXPERIMENTS.iter().map(|e| e.id));
     EXPERIMENTS.iter().find(|e| e.id == id).ok_or_else(unknown)
 }

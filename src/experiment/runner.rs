@@ -54,7 +54,7 @@ pub fn run(
     let grid = Grid {
         manifest,
         cells,
-        trial: &|c, streams| experiment.trial(&params[c], streams),
+        trial: &|c, streams, desk| experiment.trial_at(&params[c], streams, desk),
         stopping: None,
     };
     grid.run(out, options, progress)

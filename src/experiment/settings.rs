@@ -17,6 +17,8 @@ pub trait Described: Experiment + DeserializeOwned + 'static {
     const TITLE: &'static str;
     /// Paper and place.
     const SOURCE: &'static str;
+    /// Whether it trains networks for minutes even at its quick size.
+    const TRAINS: bool = false;
 }
 
 /// An experiment in the registry.
@@ -27,6 +29,8 @@ pub struct Entry {
     pub title: &'static str,
     /// Paper and place.
     pub source: &'static str,
+    /// Whether it trains networks for minutes even at its quick size.
+    pub trains: bool,
     /// The default settings, with a comment on each: the text of `experiments/NAME.toml`.
     pub defaults: &'static str,
     build: fn(Table) -> Result<Box<dyn Experiment>, toml::de::Error>,
@@ -39,6 +43,7 @@ impl Entry {
             id: E::ID,
             title: E::TITLE,
             source: E::SOURCE,
+            trains: E::TRAINS,
             defaults,
             build: |table| Ok(Box::new(E::deserialize(table)?)),
         }

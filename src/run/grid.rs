@@ -5,7 +5,7 @@
 //! threads, shards, kills and resumes change nothing in the merged rows.
 
 use super::store::{Manifest, Shard, Store};
-use super::{Progress, Row, memory, schedule};
+use super::{Desk, Progress, Row, memory, schedule};
 use crate::error::{Error, Result};
 use crate::format::pairs;
 use crate::params::Params;
@@ -29,8 +29,12 @@ pub struct Cell {
     pub memory: u64,
 }
 
-/// One trial: the number of the cell and the streams, to named numbers and series.
-pub type Trial<'a> = &'a (dyn Fn(usize, &Streams) -> Result<Map<String, Value>> + Sync);
+/// One trial: the number of the cell and the streams, to named numbers and series. Long trials keep
+/// what they need to go on at their desk.
+pub type Trial<'a> = &'a (dyn Fn(usize, &Streams, &Desk) -> Result<Map<String, Value>> + Sync);
+
+/// The folder, beside the rows, of what long trials keep.
+const KEPT: &str = "checkpoints";
 
 /// When a cell has trials enough.
 pub struct Stopping<'a> {
@@ -118,7 +122,7 @@ impl Grid<'_> {
         self.validate()?;
         let store = Store::open(out, &self.manifest, options.shard, options.force)?;
         let dropped = store.dropped().to_vec();
-        let run = Run::new(self, options.shard, &store, progress)?;
+        let run = Run::new(self, options.shard, &store, progress, out)?;
         progress.start(&self.manifest.id, run.all);
         progress.resume(run.resumed);
         let done = run.every_round();
@@ -227,6 +231,7 @@ struct Run<'a> {
     shard: Shard,
     store: &'a Store,
     progress: &'a dyn Progress,
+    out: &'a Path,
     hashes: Vec<u64>,
     /// Trials of the shard, at most.
     all: u64,
@@ -246,6 +251,7 @@ impl<'a> Run<'a> {
         shard: Shard,
         store: &'a Store,
         progress: &'a dyn Progress,
+        out: &'a Path,
     ) -> Result<Self> {
         let hashes = grid.hashes();
         let mut run = Run {
@@ -253,6 +259,7 @@ impl<'a> Run<'a> {
             shard,
             store,
             progress,
+            out,
             all: 0,
             resumed: 0,
             computed: AtomicU64::new(0),
@@ -325,7 +332,11 @@ impl<'a> Run<'a> {
         let (grid, cell) = (self.grid, &self.grid.cells[c]);
         let manifest = &grid.manifest;
         let streams = Streams::new(manifest.seed, &manifest.id, self.hashes[c], trial);
-        let data = (grid.trial)(c, &streams)?;
+        let desk = Desk {
+            folder: Some(self.out.join(KEPT).join(streams.name())),
+            progress: self.progress,
+        };
+        let data = (grid.trial)(c, &streams, &desk)?;
         if let Some(rule) = &grid.stopping {
             let held = (rule.holds)(&data)?;
             self.remember(c, trial, held);

@@ -2,6 +2,7 @@
 //! that survive a kill.
 
 pub mod check;
+pub mod desk;
 pub mod export;
 pub mod files;
 pub mod grid;
@@ -13,6 +14,7 @@ pub mod schedule;
 pub mod store;
 
 pub use check::{CheckOptions, CheckReport, check};
+pub use desk::Desk;
 pub use horizon::{HorizonReport, horizon, horizon_on};
 pub use mutants::{MutantReport, mutant, mutants};
 pub use progress::{Progress, Silent};

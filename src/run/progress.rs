@@ -12,6 +12,8 @@ pub trait Progress: Sync {
     }
     /// `done` of `all` cells are complete.
     fn cells(&self, _done: usize, _all: usize) {}
+    /// What a long trial has to say: its step, loss, rate and time left.
+    fn tell(&self, _line: &str) {}
     /// Whether the user has asked for an end. Work that can be resumed then ends after the trials
     /// under way.
     fn stopped(&self) -> bool {

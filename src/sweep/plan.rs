@@ -157,9 +157,9 @@ impl Plan {
                 then(&Grid {
                     manifest,
                     cells,
-                    trial: &|c, streams| {
+                    trial: &|c, streams, desk| {
                         let experiment = &pieces[owner[c]].experiment;
-                        experiment.trial(&self.cells[c].params, streams)
+                        experiment.trial_at(&self.cells[c].params, streams, desk)
                     },
                     stopping: None,
                 })
@@ -178,7 +178,7 @@ impl Plan {
                 then(&Grid {
                     manifest,
                     cells,
-                    trial: &|c, streams| {
+                    trial: &|c, streams, _| {
                         let outcome = claim.trial(&self.cells[c].params, streams)?;
                         let mut data = data_of(&outcome);
                         data.insert("budget".into(), budget.clone().into());

@@ -1,0 +1,36 @@
+//! `attnlab train`: the experiments that train networks.
+
+use super::Status;
+use super::experiment::{Options, execute};
+use super::out::Out;
+use crate::error::{Error, Result};
+use crate::experiment::registry::EXPERIMENTS;
+
+const EXAMPLES: &str = "\
+Examples:
+  attnlab train icl --quick                       small networks, minutes on two cores
+  attnlab train icl --out runs/icl                the papers' sizes: for a GPU, or for days
+  attnlab train icl --set plan.steps=5000 --set layers.aot-mssa=8 --out runs/mine
+  attnlab train icl --show                        every setting with its meaning
+
+A line on standard error tells step, loss, rate and time left. A training that was stopped or killed
+goes on at its last checkpoint, to the same bits: give the same command again.";
+
+/// Train networks: the same as `run`, for the experiments that do
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// The experiment
+    #[arg(value_name = "EXPERIMENT")]
+    id: String,
+    #[command(flatten)]
+    options: Options,
+}
+
+/// Runs `attnlab train`.
+pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
+    let training = || EXPERIMENTS.iter().filter(|e| e.trains);
+    let entry = training().find(|e| e.id == args.id);
+    let unknown = || Error::unknown("training", &args.id, training().map(|e| e.id));
+    execute(entry.ok_or_else(unknown)?, &args.options, out)
+}

@@ -1,0 +1,446 @@
+//! In-context learning: Figures 6 and 7 of the AoT papers, what becomes of the networks off the law
+//! they were trained on, and whether a trained network denoises. Settings: `experiments/icl.toml`.
+//!
+//! A cell is a class of functions with a network, or with the baselines; a trial is a training seed. A
+//! trial keeps checkpoints beside the rows, so that a killed run goes on inside it.
+
+use super::Experiment;
+use super::settings::{self, Described};
+use crate::baseline::Baseline;
+use crate::error::{Error, Result};
+use crate::figure::Figure;
+use crate::model::{Input, Mlp, Model, ModelConfig, Place, preset};
+use crate::params::Params;
+use crate::rng::Streams;
+use crate::run::{Desk, Row, store};
+use crate::sample::{Functions, InContext, Shift};
+use crate::train::in_context::{InContextTask, errors};
+use crate::train::{Curriculum, History, Plan, train};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+mod bands;
+mod depth;
+mod pictures;
+
+/// Figures 6 and 7 with all their settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Icl {
+    /// Independent trainings of each network.
+    pub seeds: u64,
+    /// `linear`, `sparse-linear`.
+    pub functions: Vec<String>,
+    /// Names of [`Layers`].
+    pub models: Vec<String>,
+    /// d.
+    pub dim: usize,
+    /// Coordinates of w in the sparse task.
+    pub nonzero: usize,
+    /// Examples in a prompt.
+    pub points: usize,
+    /// Width of the networks.
+    pub width: usize,
+    /// Heads of the networks.
+    pub heads: usize,
+    /// σ of the first values.
+    pub sigma: f64,
+    /// The table of positions has two per place.
+    pub places: usize,
+    /// "cpu" or "gpu".
+    pub backend: String,
+    /// Depth of each network.
+    pub layers: Layers,
+    /// How they are trained.
+    pub plan: Plan,
+    /// Easy prompts first.
+    pub curriculum: Curriculum,
+    /// What is measured at the end.
+    pub evaluation: Evaluation,
+}
+
+/// Depth of each network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Layers {
+    /// GPT-2.
+    pub transformer: usize,
+    /// AoT with MSSA, trained form.
+    pub aot_mssa: usize,
+    /// AoT with MHSA.
+    pub aot_mhsa: usize,
+    /// AoT with Eq. (4) as printed.
+    pub aot_tied: usize,
+    /// AoT with an MLP in the first half of the blocks.
+    pub hybrid: usize,
+    /// AoT with an MLP in every block.
+    pub full_mlp: usize,
+    /// Llama.
+    pub llama: usize,
+    /// AoT with Llama's norm and positions.
+    pub llama_aot: usize,
+}
+
+/// What is measured at the end of training.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Evaluation {
+    /// Prompts of each law.
+    pub prompts: usize,
+    /// Prompts computed at a time.
+    pub batch: usize,
+    /// Resamples of the bootstrap behind the bands.
+    pub resamples: usize,
+    /// Factors of the inputs.
+    pub scales: Vec<f64>,
+    /// Standard deviation of the labels' noise.
+    pub noise: f64,
+    /// Points of longer prompts.
+    pub longer: usize,
+    /// α of the Lasso.
+    pub lasso: Vec<f64>,
+    /// k of the nearest neighbours.
+    pub neighbours: usize,
+    /// Prompts whose activations are measured.
+    pub activations: usize,
+    /// ε of the coding rate.
+    pub precision: f64,
+}
+
+/// Name of the cell of the baselines.
+const BASELINES: &str = "baselines";
+
+impl Described for Icl {
+    const ID: &'static str = "icl";
+    const TITLE: &'static str = "Attention-only transformers learn regression in context";
+    const SOURCE: &'static str =
+        "Attention-Only Transformers (2024), Figures 6 and 7; ICML version, Figure 6";
+    const TRAINS: bool = true;
+}
+
+impl Layers {
+    fn of(&self, name: &str) -> Result<usize> {
+        Ok(match name {
+            "transformer" => self.transformer,
+            "aot-mssa" => self.aot_mssa,
+            "aot-mhsa" => self.aot_mhsa,
+            "aot-tied" => self.aot_tied,
+            "hybrid" => self.hybrid,
+            "full-mlp" => self.full_mlp,
+            "llama" => self.llama,
+            "llama-aot" => self.llama_aot,
+            _ => return Err(Error::unknown("model", name, MODELS)),
+        })
+    }
+}
+
+/// Names of the networks, in the order of the figures.
+const MODELS: [&str; 8] = [
+    "transformer",
+    "aot-mssa",
+    "aot-mhsa",
+    "aot-tied",
+    "hybrid",
+    "full-mlp",
+    "llama",
+    "llama-aot",
+];
+
+impl Icl {
+    fn functions(&self, name: &str) -> Result<Functions> {
+        match name {
+            "linear" => Ok(Functions::Linear),
+            "sparse-linear" => Ok(Functions::SparseLinear {
+                nonzero: self.nonzero,
+            }),
+            _ => Err(Error::unknown(
+                "functions",
+                name,
+                ["linear", "sparse-linear"],
+            )),
+        }
+    }
+
+    /// A network of the papers at these sizes.
+    fn model(&self, name: &str) -> Result<ModelConfig> {
+        let layers = self.layers.of(name)?;
+        let paper = preset(&format!("icl-{name}"))?;
+        let mlp = match paper.mlp {
+            Mlp::Gelu { .. } => Mlp::Gelu {
+                hidden: 4 * self.width,
+            },
+            // 8/3 of the width, up to a multiple of 32, as Llama rounds to multiples.
+            Mlp::SwiGlu { .. } => Mlp::SwiGlu {
+                hidden: (8 * self.width).div_ceil(3).next_multiple_of(32),
+            },
+            other => other,
+        };
+        let share = paper.mlp_blocks as f64 / paper.layers as f64;
+        Ok(ModelConfig {
+            input: Input::Vectors { dim: self.dim },
+            layers,
+            width: self.width,
+            heads: self.heads,
+            mlp,
+            mlp_blocks: (share * layers as f64).round() as usize,
+            context: 2 * self.places,
+            sigma: self.sigma,
+            ..paper
+        })
+    }
+
+    fn law(&self, functions: Functions, points: usize, shift: Shift) -> InContext {
+        InContext {
+            functions,
+            dim: self.dim,
+            points,
+            active: self.dim,
+            shift,
+        }
+    }
+
+    /// The laws of evaluation by name: that of training first.
+    fn laws(&self, functions: Functions) -> Vec<(String, InContext)> {
+        let of = |points, shift| self.law(functions, points, shift);
+        let e = &self.evaluation;
+        let mut laws = vec![("standard".to_string(), of(self.points, Shift::None))];
+        let scaled = e.scales.iter();
+        laws.extend(scaled.map(|s| (format!("scale-{s}"), of(self.points, Shift::Scale(*s)))));
+        laws.push(("skewed".into(), of(self.points, Shift::Skewed)));
+        laws.push(("noise".into(), of(self.points, Shift::Noise(e.noise))));
+        laws.push(("longer".into(), of(e.longer, Shift::None)));
+        laws
+    }
+
+    fn baselines(&self) -> Vec<Baseline> {
+        let mut all = vec![
+            Baseline::LeastSquares,
+            Baseline::Averaging,
+            Baseline::Neighbours {
+                count: self.evaluation.neighbours,
+            },
+        ];
+        let lasso = self.evaluation.lasso.iter();
+        all.extend(lasso.map(|alpha| Baseline::Lasso { alpha: *alpha }));
+        all
+    }
+
+    /// One network from its first values to its errors.
+    fn trained(&self, cell: &Params, streams: &Streams, desk: &Desk) -> Result<Map<String, Value>> {
+        let (name, class) = (cell.text("model"), cell.text("functions"));
+        let functions = self.functions(class)?;
+        let place = Place::parse(&self.backend)?;
+        let config = self.model(name)?;
+        let model = Model::new(config, &place, &streams.child("weights", 0))?;
+        let mut data = Map::new();
+        data.insert("parameters".into(), model.config().parameters().into());
+        let prompts = streams.child("evaluation", 0);
+        depth::record(self, "untrained", &model, functions, &prompts, &mut data)?;
+        let task = InContextTask {
+            functions,
+            dim: self.dim,
+            curriculum: self.curriculum,
+        };
+        let label = format!("icl {class} {name} {}", streams.name());
+        let found = train(&task, model, &self.plan, streams, &label, desk)?;
+        history(&found.history, &mut data);
+        depth::record(
+            self,
+            "trained",
+            &found.model,
+            functions,
+            &prompts,
+            &mut data,
+        )?;
+        for (law, what) in self.laws(functions) {
+            let (all, at_once) = (self.evaluation.prompts, self.evaluation.batch);
+            let squares = errors(&found.model, &what, all, at_once, &prompts)?;
+            bands::record(
+                &law,
+                &squares,
+                self.scale(functions),
+                self.evaluation.resamples,
+                &prompts,
+                &mut data,
+            );
+        }
+        Ok(data)
+    }
+
+    /// What errors are divided by: E f(x)² under the law of training, under every law.
+    fn scale(&self, functions: Functions) -> f64 {
+        functions.variance(self.dim)
+    }
+
+    fn of_baselines(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        let functions = self.functions(cell.text("functions"))?;
+        let prompts = streams.child("evaluation", 0);
+        let mut data = Map::new();
+        for (law, what) in self.laws(functions) {
+            let drawn: Vec<_> = (0..self.evaluation.prompts as u64)
+                .map(|i| what.draw(&prompts.child("prompt", i)))
+                .collect();
+            let mut baselines = self.baselines();
+            if let Shift::Noise(deviation) = what.shift {
+                baselines.push(Baseline::Ridge {
+                    noise_var: deviation * deviation,
+                });
+            }
+            for baseline in baselines {
+                let squares = drawn.iter().map(|p| Ok(baseline.errors(p)?.to_vec()));
+                let squares = squares.collect::<Result<Vec<_>>>()?;
+                let name = format!("{law}.{}", baseline.name());
+                bands::record(
+                    &name,
+                    &squares,
+                    self.scale(functions),
+                    self.evaluation.resamples,
+                    &prompts,
+                    &mut data,
+                );
+            }
+        }
+        Ok(data)
+    }
+}
+
+/// The series "steps", "loss" and "norm".
+fn history(history: &History, data: &mut Map<String, Value>) {
+    let steps: Vec<f64> = history.steps.iter().map(|s| *s as f64).collect();
+    for (name, values) in [
+        ("steps", &steps),
+        ("loss", &history.losses),
+        ("norm", &history.norms),
+    ] {
+        data.insert(name.into(), store::series(values));
+    }
+}
+
+impl Experiment for Icl {
+    fn id(&self) -> &'static str {
+        Self::ID
+    }
+
+    fn settings(&self) -> Map<String, Value> {
+        settings::as_json(self)
+    }
+
+    fn validate(&self) -> Result<()> {
+        settings::spread("seeds", self.seeds)?;
+        for (name, list) in [("functions", &self.functions), ("models", &self.models)] {
+            if list.is_empty() {
+                return Err(Error::invalid(name, "[]", "at least one name"));
+            }
+        }
+        self.plan.validate()?;
+        Place::parse(&self.backend)?;
+        let e = &self.evaluation;
+        let numbers = [
+            ("evaluation.prompts", e.prompts, 2),
+            ("evaluation.batch", e.batch, 1),
+            ("evaluation.resamples", e.resamples, 100),
+            ("evaluation.activations", e.activations, 1),
+        ];
+        for (name, value, least) in numbers {
+            if value < least {
+                return Err(Error::invalid(
+                    name,
+                    value,
+                    format!("a whole number >= {least}"),
+                ));
+            }
+        }
+        settings::positive("evaluation.scales", &e.scales)?;
+        settings::positive("evaluation.lasso", &e.lasso)?;
+        settings::positive("evaluation.precision", &[e.precision])?;
+        self.baselines().iter().try_for_each(Baseline::validate)?;
+        for (name, climb, last) in [
+            ("curriculum.dims", self.curriculum.dims, self.dim),
+            ("curriculum.points", self.curriculum.points, self.points),
+        ] {
+            climb.validate(name)?;
+            if climb.to != last {
+                let allowed = format!("{last}, which evaluation has");
+                return Err(Error::invalid(format!("{name}.to"), climb.to, allowed));
+            }
+        }
+        for (name, points) in [("points", self.points), ("evaluation.longer", e.longer)] {
+            if points > self.places {
+                let allowed = format!("at most places = {}", self.places);
+                return Err(Error::invalid(name, points, allowed));
+            }
+        }
+        for class in &self.functions {
+            let laws = self.laws(self.functions(class)?);
+            laws.iter().try_for_each(|(_, law)| law.validate())?;
+        }
+        self.models
+            .iter()
+            .try_for_each(|m| self.model(m)?.validate())
+    }
+
+    fn cells(&self) -> Result<Vec<Params>> {
+        let mut cells = vec![];
+        for class in &self.functions {
+            for model in self.models.iter().map(String::as_str).chain([BASELINES]) {
+                let mut named: Vec<(&str, Value)> = vec![
+                    ("functions", class.as_str().into()),
+                    ("model", model.into()),
+                    ("dim", self.dim.into()),
+                    ("points", self.points.into()),
+                ];
+                if model != BASELINES {
+                    named.push(("layers", self.layers.of(model)?.into()));
+                    named.push(("width", self.width.into()));
+                }
+                let owned = named.into_iter().map(|(n, v)| (n.to_string(), v));
+                cells.push(owned.collect());
+            }
+        }
+        Ok(cells)
+    }
+
+    fn trials(&self) -> u64 {
+        self.seeds
+    }
+
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        self.trial_at(cell, streams, &Desk::none())
+    }
+
+    /// For a network: "parameters"; the series "steps", "loss", "norm"; for every law of evaluation
+    /// (standard, scale-2, skewed, noise, longer) "LAW.mean", "LAW.low" and "LAW.high" by number of
+    /// examples; for "untrained" and "trained" the series "WHEN.stable_rank" and "WHEN.coding_rate" by
+    /// depth, and for MSSA "WHEN.snr_before" and "WHEN.snr_after" by layer. For the baselines
+    /// "LAW.BASELINE.mean" and so on.
+    fn trial_at(
+        &self,
+        cell: &Params,
+        streams: &Streams,
+        desk: &Desk,
+    ) -> Result<Map<String, Value>> {
+        match cell.text("model") {
+            BASELINES => self.of_baselines(cell, streams),
+            _ => self.trained(cell, streams, desk),
+        }
+    }
+
+    fn memory(&self, cell: &Params) -> u64 {
+        let model = cell.text("model");
+        let Ok(config) = self.model(model) else {
+            // The prompts of one law and their errors.
+            return (self.evaluation.prompts * self.places * (self.dim + 2) * 8) as u64;
+        };
+        let tokens = 2 * self.points;
+        let batch = self.plan.batch.div_ceil(self.plan.accumulate);
+        // Kept for the derivatives: about 12 values per token and width (24 with an MLP), 5 per score.
+        let per_token = if config.mlp == Mlp::None { 12 } else { 36 } * self.width;
+        let kept = batch * tokens * (per_token + 5 * self.heads * tokens) * config.layers;
+        // Parameters, gradients, two averages, and a copy in work.
+        4 * (kept + 5 * config.parameters()) as u64
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        pictures::figures(self, rows)
+    }
+}

@@ -1,0 +1,419 @@
+//! The figures of `icl`, from its rows.
+
+use super::bands::ENDS;
+use super::{BASELINES, Icl};
+use crate::error::{Error, Result};
+use crate::figure::{Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke, Width};
+use crate::run::Row;
+use crate::run::store::by_cell;
+
+pub fn figures(settings: &Icl, rows: &[Row]) -> Result<Vec<Figure>> {
+    let cells = by_cell(rows);
+    if cells.is_empty() {
+        return Err(Error::Content {
+            path: "rows of icl".into(),
+            problem: "no rows to draw; run the experiment first".into(),
+        });
+    }
+    let mut figures = vec![
+        by_examples(settings, &cells)?,
+        losses(settings, &cells)?,
+        shifted(settings, &cells)?,
+    ];
+    figures.extend(depth(settings, &cells)?);
+    Ok(figures)
+}
+
+/// How a network is called in legends.
+fn label(model: &str) -> &str {
+    match model {
+        "transformer" => "Transformer (GPT-2)",
+        "aot-mssa" => "AoT-MSSA",
+        "aot-mhsa" => "AoT-MHSA",
+        "aot-tied" => "AoT, Eq. (4)",
+        "hybrid" => "Hybrid",
+        "full-mlp" => "Full MLP",
+        "llama" => "Llama",
+        "llama-aot" => "Llama-AoT",
+        other => other,
+    }
+}
+
+/// "LAW.mean" over seeds, and the widest ends of the seeds' bands.
+fn curve(cell: &[Row], name: &str) -> Result<Vec<Point>> {
+    let all = |what: &str| -> Result<Vec<Vec<f64>>> {
+        cell.iter()
+            .map(|r| r.series(&format!("{name}.{what}")))
+            .collect()
+    };
+    let (means, lows, highs) = (all("mean")?, all("low")?, all("high")?);
+    let points = means.first().map_or(0, Vec::len);
+    let at = |list: &[Vec<f64>], k: usize| -> Vec<f64> {
+        list.iter().filter_map(|s| s.get(k).copied()).collect()
+    };
+    let point = |k: usize| {
+        let seeds = at(&means, k);
+        let mean = seeds.iter().sum::<f64>() / seeds.len() as f64;
+        let low = at(&lows, k).into_iter().fold(f64::INFINITY, f64::min);
+        let high = at(&highs, k).into_iter().fold(f64::NEG_INFINITY, f64::max);
+        Point::between(k as f64, mean, low, high)
+    };
+    Ok((0..points).map(point).collect())
+}
+
+const INTERVAL: &str = "widest of the seeds' 5-95 % bootstrap bands over prompts";
+
+fn of_class<'a>(cells: &[&'a [Row]], class: &str) -> Vec<&'a [Row]> {
+    let is = |cell: &&&[Row]| cell[0].word("functions").is_ok_and(|c| c == class);
+    cells.iter().filter(is).copied().collect()
+}
+
+/// Curves of the networks and chosen baselines of one class under one law.
+fn compared(settings: &Icl, cells: &[&[Row]], law: &str, shown: &[String]) -> Result<Vec<Series>> {
+    let mut series = vec![];
+    let mut colour = 0;
+    for cell in cells {
+        let model = cell[0].word("model")?;
+        if model == BASELINES {
+            for (i, name) in shown.iter().enumerate() {
+                let points = curve(cell, &format!("{law}.{name}"))?;
+                let (colour, stroke) = match i {
+                    0 => (INK, Stroke::Dashed),
+                    1 => (GREY, Stroke::Dashed),
+                    2 => (INK, Stroke::Dotted),
+                    _ => (GREY, Stroke::Dotted),
+                };
+                let legend = match name.strip_prefix("lasso-") {
+                    Some(alpha) => format!("Lasso (*α* = {alpha})"),
+                    None if name == "bayes" => "Bayes (ridge)".into(),
+                    None => name.replace("least-squares", "least squares"),
+                };
+                let line = Series::predicted(legend, colour, points).with_interval(INTERVAL);
+                series.push(Series { stroke, ..line });
+            }
+            continue;
+        }
+        let place = settings
+            .models
+            .iter()
+            .position(|m| m == model)
+            .unwrap_or(colour);
+        let points = curve(cell, law)?;
+        let line = Series::fitted(label(model), place, points).with_interval(INTERVAL);
+        // Beyond the palette's six colours lines are dashed.
+        let stroke = if place < GREY {
+            Stroke::Solid
+        } else {
+            Stroke::Dashed
+        };
+        series.push(Series { stroke, ..line });
+        colour += 1;
+    }
+    Ok(series)
+}
+
+fn training(settings: &Icl) -> String {
+    let o = format!("{:?}", settings.plan.optimiser.kind);
+    format!(
+        "*d* = {}, width {}, {} heads, {o} for {} steps of {} prompts (rate {} after {} steps of \
+         warm-up, cosine to {}, clip {}), {} seeds",
+        settings.dim,
+        settings.width,
+        settings.heads,
+        settings.plan.steps,
+        settings.plan.batch,
+        settings.plan.rate.peak,
+        settings.plan.rate.warmup,
+        settings.plan.rate.last,
+        settings.plan.clip,
+        settings.seeds,
+    )
+}
+
+fn depths(settings: &Icl) -> String {
+    let of = |m: &String| {
+        let layers = settings.layers.of(m).unwrap_or(0);
+        format!("{} {layers}", label(m))
+    };
+    settings
+        .models
+        .iter()
+        .map(of)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// What "LAW" is called in words.
+fn named(law: &str) -> String {
+    match law {
+        "standard" => "law of training".into(),
+        "skewed" => "skewed covariance".into(),
+        "noise" => "noisy labels".into(),
+        "longer" => "longer prompts".into(),
+        other => match other.strip_prefix("scale-") {
+            Some(factor) => format!("inputs × {factor}"),
+            None => other.into(),
+        },
+    }
+}
+
+fn by_examples(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
+    let mut panels = vec![];
+    for class in &settings.functions {
+        let mut shown = vec!["least-squares".to_string(), "averaging".into()];
+        shown.push(format!("{}-nn", settings.evaluation.neighbours));
+        if class != "linear" {
+            let middle = settings.evaluation.lasso.len() / 2;
+            shown.extend(
+                settings
+                    .evaluation
+                    .lasso
+                    .get(middle)
+                    .map(|a| format!("lasso-{a}")),
+            );
+        }
+        let series = compared(settings, &of_class(cells, class), "standard", &shown)?;
+        panels.push(Panel {
+            title: class.replace('-', " "),
+            x: Axis::whole("in-context examples *k*"),
+            y: Axis::linear("squared error / E *f*(*x*)²").from_to(0.0, 1.3),
+            series,
+            ..Panel::default()
+        });
+    }
+    Ok(Figure {
+        name: "icl_examples".into(),
+        title: "Regression in context: error against the number of examples".into(),
+        caption: format!(
+            "Squared error of the prediction for *x*_{{k+1}} after *k* examples, over its variance, on {} \
+             prompts per seed. Lines: mean over {} training seeds. Bands: over prompts ({}-{} % of the \
+             bootstrapped mean) and seeds (the widest ends). {}; layers: {}.",
+            settings.evaluation.prompts,
+            settings.seeds,
+            100.0 * ENDS.0,
+            100.0 * ENDS.1,
+            training(settings),
+            depths(settings),
+        ),
+        width: if panels.len() > 1 {
+            Width::Page
+        } else {
+            Width::Column
+        },
+        columns: 2.min(panels.len()),
+        panels,
+    })
+}
+
+fn losses(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
+    let mut panels = vec![];
+    for class in &settings.functions {
+        let mut panel = Panel {
+            title: class.replace('-', " "),
+            x: Axis::linear("steps"),
+            y: Axis::log("training loss"),
+            ..Panel::default()
+        };
+        for cell in of_class(cells, class) {
+            let model = cell[0].word("model")?;
+            if model == BASELINES {
+                continue;
+            }
+            let place = settings.models.iter().position(|m| m == model).unwrap_or(0);
+            for row in cell {
+                let (steps, loss) = (row.series("steps")?, row.series("loss")?);
+                let points = steps.iter().zip(&loss).map(|(s, l)| Point::at(*s, *l));
+                panel.series.push(Series {
+                    marker: Marker::None,
+                    ..Series::measured(label(model), place, points.collect())
+                });
+            }
+        }
+        panels.push(panel);
+    }
+    Ok(Figure {
+        name: "icl_training".into(),
+        title: "Regression in context: losses in training".into(),
+        caption: format!(
+            "Squared error averaged over all prefixes and over {} steps, one line per seed; the \
+             curriculum goes from {} to {} dimensions and from {} to {} points, which raises the loss at \
+             first. {}; layers: {}.",
+            settings.plan.report_every,
+            settings.curriculum.dims.from,
+            settings.curriculum.dims.to,
+            settings.curriculum.points.from,
+            settings.curriculum.points.to,
+            training(settings),
+            depths(settings),
+        ),
+        width: if panels.len() > 1 {
+            Width::Page
+        } else {
+            Width::Column
+        },
+        columns: 2.min(panels.len()),
+        panels,
+    })
+}
+
+fn shifted(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
+    // One class, the first: a page holds its five laws.
+    let class = &settings.functions[0];
+    let cells = of_class(cells, class);
+    let mut panels = vec![];
+    for (law, _) in settings.laws(settings.functions(class)?).iter().skip(1) {
+        let mut shown = vec!["least-squares".to_string()];
+        if law == "noise" {
+            shown.push("bayes".into());
+        }
+        panels.push(Panel {
+            title: named(law),
+            x: Axis::whole("in-context examples *k*"),
+            y: Axis::log("squared error / E *f*(*x*)²"),
+            series: compared(settings, &cells, law, &shown)?
+                .into_iter()
+                .map(positive)
+                .collect(),
+            rules: match law.as_str() {
+                "longer" => vec![Rule {
+                    label: "longest prompt of training".into(),
+                    vertical: true,
+                    at: settings.points as f64,
+                }],
+                _ => vec![],
+            },
+            ..Panel::default()
+        });
+    }
+    Ok(Figure {
+        name: "icl_shifted".into(),
+        title: "Regression in context off the law of training".into(),
+        caption: format!(
+            "{} functions. Networks trained on *x* ~ N(0, *I*) without noise, tried on other laws: inputs \
+             times a factor, a covariance with eigenvalues falling as 1/*j*² in a random basis, labels \
+             with noise of standard deviation {}, and {} examples where training had {}. Errors over \
+             E *f*(*x*)² of the law of training. Bands as in the figure of errors. Exact least squares \
+             leaves the axis once it has *d* examples without noise. {}; layers: {}.",
+            class.replace('-', " "),
+            settings.evaluation.noise,
+            settings.evaluation.longer,
+            settings.points,
+            training(settings),
+            depths(settings),
+        ),
+        width: Width::Page,
+        columns: 3,
+        panels,
+    })
+}
+
+/// Errors of rounding size would stretch a logarithmic axis over thirty decades.
+fn positive(mut series: Series) -> Series {
+    for point in &mut series.points {
+        if point.y < 1e-6 {
+            point.y = f64::NAN;
+            point.interval = None;
+        }
+    }
+    series
+}
+
+/// Per-layer measures of the attention-only networks, trained and untrained.
+fn depth(settings: &Icl, cells: &[&[Row]]) -> Result<Option<Figure>> {
+    let class = &settings.functions[0];
+    let mut panels = [
+        ("SNR in the layer's own subspaces", "SNR before the layer"),
+        ("what a layer does to it", "SNR after / before"),
+        ("stable rank", "stable rank of the tokens"),
+        ("coding rate", "coding rate (nats)"),
+    ]
+    .map(|(title, y)| Panel {
+        title: title.into(),
+        x: Axis::whole("layer"),
+        y: Axis::linear(y),
+        ..Panel::default()
+    });
+    for cell in of_class(cells, class) {
+        let model = cell[0].word("model")?;
+        if model == BASELINES {
+            continue;
+        }
+        let place = settings.models.iter().position(|m| m == model).unwrap_or(0);
+        for (when, stroke) in [("trained", Stroke::Solid), ("untrained", Stroke::Dotted)] {
+            let has_snr = cell[0].data.contains_key(&format!("{when}.snr_before"));
+            let before = |row: &Row| row.series(&format!("{when}.snr_before"));
+            let gain = |row: &Row| -> Result<Vec<f64>> {
+                let after = row.series(&format!("{when}.snr_after"))?;
+                Ok(after.iter().zip(before(row)?).map(|(a, b)| a / b).collect())
+            };
+            let measured =
+                |what: &'static str| move |row: &Row| row.series(&format!("{when}.{what}"));
+            let name = match when {
+                "trained" => label(model).to_string(),
+                _ => format!("{}, untrained", label(model)),
+            };
+            let mut add = |panel: usize, first: f64, of: &dyn Fn(&Row) -> Result<Vec<f64>>| {
+                let points = over_seeds(cell, first, of)?;
+                let line = Series::fitted(&name, place, points).with_interval("range over seeds");
+                panels[panel].series.push(Series { stroke, ..line });
+                Ok::<(), Error>(())
+            };
+            if has_snr {
+                add(0, 1.0, &before)?;
+                add(1, 1.0, &gain)?;
+            }
+            add(2, 0.0, &measured("stable_rank"))?;
+            add(3, 0.0, &measured("coding_rate"))?;
+        }
+    }
+    panels[1].rules.push(Rule {
+        label: "no change".into(),
+        vertical: false,
+        at: 1.0,
+    });
+    let panels: Vec<Panel> = panels
+        .into_iter()
+        .filter(|p| !p.series.is_empty())
+        .collect();
+    if panels.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(Figure {
+        name: "icl_depth".into(),
+        title: "Does a trained attention-only transformer denoise?".into(),
+        caption: format!(
+            "Activations of {} prompts by depth ({} functions): mean and range over {} seeds. SNR as in \
+             Eq. (6), each token in the one of the layer's *K* learnt subspaces that holds most of it \
+             before the layer; Theorem 1 would have every layer multiply it by 1 + *ητ* > 1. Stable rank \
+             and coding rate (*ε* = {}) of tokens scaled to length 1, before the first layer (0) and \
+             after each. Dotted: the same networks before training. {}; layers: {}.",
+            settings.evaluation.activations,
+            class.replace('-', " "),
+            settings.seeds,
+            settings.evaluation.precision,
+            training(settings),
+            depths(settings),
+        ),
+        width: Width::Page,
+        columns: 2,
+        panels,
+    }))
+}
+
+/// Mean and range over the rows of a series, whose first entry stands at `first`.
+fn over_seeds(
+    cell: &[Row],
+    first: f64,
+    of: &dyn Fn(&Row) -> Result<Vec<f64>>,
+) -> Result<Vec<Point>> {
+    let all: Vec<Vec<f64>> = cell.iter().map(of).collect::<Result<_>>()?;
+    let length = all.iter().map(Vec::len).min().unwrap_or(0);
+    let point = |i: usize| {
+        let seeds: Vec<f64> = all.iter().map(|s| s[i]).collect();
+        let mean = seeds.iter().sum::<f64>() / seeds.len() as f64;
+        let low = seeds.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = seeds.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        Point::between(first + i as f64, mean, low, high)
+    };
+    Ok((0..length).map(point).collect())
+}

@@ -1,0 +1,38 @@
+//! Trainable networks: attention-only transformers with MSSA or MHSA, their hybrids, GPT-2 and Llama,
+//! and the vision networks, as one [`ModelConfig`] each.
+//!
+//! Inside, tokens are rows: a batch is (batch, tokens, width), which is what tensor libraries are fast
+//! at. Everything that leaves goes back to the library's convention, tokens as columns
+//! ([`Activation::tokens`]).
+//!
+//! A [`Model`] is its configuration and a list of named matrices. Tensors are burn's: the same code
+//! runs on the CPU and on any GPU, chosen at run time by a [`Place`].
+//!
+//! ```
+//! use attnlab::model::{Model, Place, preset};
+//! use attnlab::rng::Streams;
+//! let config = preset("icl-aot-mssa")?;
+//! assert_eq!(config.parameters(), 1_089_793);
+//! let small = attnlab::model::ModelConfig { layers: 2, width: 16, heads: 2, ..config };
+//! let model = Model::new(small, &Place::cpu(), &Streams::new(1, "doc", 0, 0))?;
+//! assert!(model.parameters().any(|p| p.spec.name == "blocks.1.attention.out"));
+//! # Ok::<(), attnlab::Error>(())
+//! ```
+
+mod block;
+mod config;
+mod entropy;
+mod parameters;
+mod place;
+mod presets;
+mod record;
+
+pub use config::{Attention, Input, Mlp, ModelConfig, Norm, Output, Positions};
+pub use entropy::cross_entropy;
+pub(crate) use parameters::read;
+pub use parameters::{First, Model, Named, ParameterSpec};
+pub use place::Place;
+pub use presets::{PRESETS, Preset, preset};
+pub use record::{Activation, Recording};
+
+pub use burn::tensor::{Int, Tensor};

@@ -1,0 +1,329 @@
+//! The named matrices of a network: their shapes, first values, and the network that holds them.
+
+use super::config::{Attention, Input, Mlp, ModelConfig, Norm, Output, Positions};
+use super::place::Place;
+use crate::error::{Error, Result};
+use crate::rng::Streams;
+use burn::tensor::{Tensor, TensorData};
+use rand::RngExt;
+use rand_distr::{Distribution, StandardNormal};
+use std::collections::HashMap;
+
+/// The law of first values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum First {
+    /// All equal to this.
+    Constant(f64),
+    /// N(0, σ²) with this σ.
+    Normal(f64),
+    /// Uniform on ± this.
+    Uniform(f64),
+}
+
+/// Name, shape and first values of a parameter. Vectors are matrices of one row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParameterSpec {
+    /// Such as `blocks.3.attention.u`.
+    pub name: String,
+    /// Length of what it multiplies from the right (inputs).
+    pub rows: usize,
+    /// Outputs.
+    pub columns: usize,
+    /// First values.
+    pub first: First,
+    /// Whether weight decay acts on it: on matrices, as nanoGPT has it, not on norms and biases.
+    pub decays: bool,
+}
+
+/// A parameter with its value.
+pub struct Named<'a> {
+    /// What it is.
+    pub spec: &'a ParameterSpec,
+    /// (rows, columns).
+    pub value: &'a Tensor<2>,
+}
+
+impl ModelConfig {
+    /// Every parameter, in the order of the forward pass.
+    pub fn specs(&self) -> Vec<ParameterSpec> {
+        let mut list = List { specs: vec![] };
+        let (d, sigma) = (self.width, self.sigma);
+        match self.input {
+            Input::Vectors { dim } => list.torch_linear("read_in", dim, d),
+            Input::Tokens { vocabulary } => list.matrix("tokens", vocabulary, d, sigma),
+            Input::Patches { dim } => {
+                list.norm("patches.before", Norm::Layer, dim, true);
+                list.torch_linear("patches", dim, d);
+                list.norm("patches.after", Norm::Layer, d, true);
+                // The authors' vision code draws the class token and positions from N(0, 1).
+                list.vector("class_token", d, First::Normal(1.0));
+            }
+        }
+        if self.positions == Positions::Learned {
+            let sigma = match self.input {
+                Input::Patches { .. } => 1.0,
+                _ => sigma,
+            };
+            list.matrix("positions", self.context + self.extra_tokens(), d, sigma);
+        }
+        for l in 0..self.layers {
+            self.block(l, &mut list);
+        }
+        match self.output {
+            Output::Linear { dim } => {
+                list.norm("final_norm", self.norm, d, self.bias);
+                list.torch_linear("read_out", d, dim);
+            }
+            Output::TiedTokens => list.norm("final_norm", self.norm, d, self.bias),
+            Output::Classes { count } => {
+                list.norm("final_norm", Norm::Layer, d, true);
+                list.torch_linear("read_out", d, count);
+            }
+        }
+        list.specs
+    }
+
+    fn block(&self, l: usize, list: &mut List) {
+        let (d, sigma) = (self.width, self.sigma);
+        let out = sigma / (2.0 * self.layers as f64).sqrt();
+        let name = |part: &str| format!("blocks.{l}.{part}");
+        list.norm(&name("attention_norm"), self.norm, d, self.bias);
+        match self.attention {
+            // Eq. (4) has no small output projection: at columns of unit length a layer would begin
+            // with η times a change of the size of the tokens themselves.
+            Attention::MssaTied { .. } => list.matrix(&name("attention.u"), d, d, sigma),
+            Attention::Mssa { .. } => {
+                list.matrix(&name("attention.u"), d, d, sigma);
+                list.linear(&name("attention.out"), (d, d), out, self.bias);
+            }
+            Attention::Mhsa => {
+                list.linear(&name("attention.qkv"), (d, 3 * d), sigma, self.bias);
+                list.linear(&name("attention.out"), (d, d), out, self.bias);
+            }
+        }
+        if !self.has_mlp(l) {
+            return;
+        }
+        list.norm(&name("mlp_norm"), self.norm, d, self.bias);
+        match self.mlp {
+            Mlp::None => {}
+            Mlp::Gelu { hidden } => {
+                list.linear(&name("mlp.in"), (d, hidden), sigma, self.bias);
+                list.linear(&name("mlp.out"), (hidden, d), out, self.bias);
+            }
+            Mlp::SwiGlu { hidden } => {
+                list.matrix(&name("mlp.gate"), d, hidden, sigma);
+                list.matrix(&name("mlp.in"), d, hidden, sigma);
+                list.matrix(&name("mlp.out"), hidden, d, out);
+            }
+            Mlp::Ista { .. } => {
+                // PyTorch's Kaiming-uniform, as the authors have it: uniform on ±√(6/d).
+                let first = First::Uniform((6.0 / d as f64).sqrt());
+                list.push(&name("mlp.dictionary"), (d, d), first, true);
+            }
+        }
+    }
+}
+
+struct List {
+    specs: Vec<ParameterSpec>,
+}
+
+impl List {
+    fn push(&mut self, name: &str, (rows, columns): (usize, usize), first: First, decays: bool) {
+        self.specs.push(ParameterSpec {
+            name: name.to_string(),
+            rows,
+            columns,
+            first,
+            decays,
+        });
+    }
+
+    fn matrix(&mut self, name: &str, rows: usize, columns: usize, sigma: f64) {
+        self.push(name, (rows, columns), First::Normal(sigma), true);
+    }
+
+    fn vector(&mut self, name: &str, length: usize, first: First) {
+        self.push(name, (1, length), first, false);
+    }
+
+    fn linear(&mut self, name: &str, shape: (usize, usize), sigma: f64, bias: bool) {
+        self.matrix(name, shape.0, shape.1, sigma);
+        if bias {
+            self.vector(&format!("{name}.bias"), shape.1, First::Constant(0.0));
+        }
+    }
+
+    /// A linear map with PyTorch's own first values, which the authors' read-in and read-out keep:
+    /// uniform on ±1/√inputs.
+    fn torch_linear(&mut self, name: &str, rows: usize, columns: usize) {
+        let first = First::Uniform(1.0 / (rows as f64).sqrt());
+        self.push(name, (rows, columns), first, true);
+        self.vector(&format!("{name}.bias"), columns, first);
+    }
+
+    fn norm(&mut self, name: &str, norm: Norm, d: usize, bias: bool) {
+        if norm == Norm::None {
+            return;
+        }
+        self.vector(name, d, First::Constant(1.0));
+        if bias && norm == Norm::Layer {
+            self.vector(&format!("{name}.bias"), d, First::Constant(0.0));
+        }
+    }
+}
+
+/// A network with its parameters.
+pub struct Model {
+    pub(super) config: ModelConfig,
+    pub(super) place: Place,
+    specs: Vec<ParameterSpec>,
+    values: Vec<Tensor<2>>,
+    index: HashMap<String, usize>,
+}
+
+impl Model {
+    /// A network with first values drawn from `streams`: each parameter from a stream of its own
+    /// name, so that networks with common parts start alike.
+    ///
+    /// # Errors
+    /// When the configuration cannot be built.
+    pub fn new(config: ModelConfig, place: &Place, streams: &Streams) -> Result<Self> {
+        config.validate()?;
+        let specs = config.specs();
+        let values = specs.iter().map(|spec| {
+            let drawn = draw(spec, streams);
+            place.matrix(drawn, [spec.rows, spec.columns])
+        });
+        let values = values.collect();
+        Ok(Self::assemble(config, place, specs, values))
+    }
+
+    fn assemble(
+        config: ModelConfig,
+        place: &Place,
+        specs: Vec<ParameterSpec>,
+        values: Vec<Tensor<2>>,
+    ) -> Self {
+        let names = specs.iter().map(|s| s.name.clone());
+        let index = names.enumerate().map(|(i, name)| (name, i)).collect();
+        let mut model = Model {
+            config,
+            place: place.clone(),
+            specs,
+            values: vec![],
+            index,
+        };
+        model.set_values(values);
+        model
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &ModelConfig {
+        &self.config
+    }
+
+    /// Where it computes.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Every parameter.
+    pub fn parameters(&self) -> impl Iterator<Item = Named<'_>> {
+        let pairs = self.specs.iter().zip(&self.values);
+        pairs.map(|(spec, value)| Named { spec, value })
+    }
+
+    /// Values with derivatives, in the order of [`ModelConfig::specs`].
+    pub(crate) fn set_values(&mut self, values: Vec<Tensor<2>>) {
+        let tracked = |v: Tensor<2>| v.inner().autodiff().require_grad();
+        self.values = values.into_iter().map(tracked).collect();
+    }
+
+    /// The same network without derivatives: what evaluation runs, in less time and memory.
+    pub fn frozen(&self) -> Model {
+        Model {
+            config: self.config.clone(),
+            place: self.place.clone(),
+            specs: self.specs.clone(),
+            values: self.values.iter().map(|v| v.clone().inner()).collect(),
+            index: self.index.clone(),
+        }
+    }
+
+    /// The parameter's values, row by row.
+    ///
+    /// # Errors
+    /// An unknown name; a device that fails.
+    pub fn values(&self, name: &str) -> Result<Vec<f64>> {
+        read(self.find(name)?)
+    }
+
+    /// Replaces a parameter by `values`, row by row.
+    ///
+    /// # Errors
+    /// An unknown name, a wrong length.
+    pub fn set(&mut self, name: &str, values: Vec<f64>) -> Result<()> {
+        let i = self.place_of(name)?;
+        let spec = &self.specs[i];
+        if values.len() != spec.rows * spec.columns {
+            let expected = format!("({}, {})", spec.rows, spec.columns);
+            return Err(Error::shape(name, values.len(), expected));
+        }
+        let value = self.place.matrix(values, [spec.rows, spec.columns]);
+        self.values[i] = value.autodiff().require_grad();
+        Ok(())
+    }
+
+    fn place_of(&self, name: &str) -> Result<usize> {
+        let known = || self.specs.iter().map(|s| s.name.as_str());
+        let unknown = || Error::unknown("parameter", name, known());
+        self.index.get(name).copied().ok_or_else(unknown)
+    }
+
+    fn find(&self, name: &str) -> Result<&Tensor<2>> {
+        Ok(&self.values[self.place_of(name)?])
+    }
+
+    /// A parameter of the configuration, for the forward pass; None where it has no such part.
+    pub(super) fn optional(&self, name: &str) -> Option<Tensor<2>> {
+        self.index.get(name).map(|i| self.values[*i].clone())
+    }
+
+    /// A parameter that the configuration has.
+    pub(super) fn parameter(&self, name: &str) -> Tensor<2> {
+        match self.optional(name) {
+            Some(value) => value,
+            // `specs` and the forward pass branch on the same configuration; the tests run every
+            // branch.
+            None => unreachable!("the network has no parameter {name}"),
+        }
+    }
+}
+
+/// A tensor on the host, in f64.
+pub(crate) fn read<const D: usize>(tensor: &Tensor<D>) -> Result<Vec<f64>> {
+    let values = tensor.try_to_vec_as::<f64>();
+    values.map_err(|e| Error::Numerical(format!("the device gave no result: {e}")))
+}
+
+fn draw(spec: &ParameterSpec, streams: &Streams) -> Vec<f64> {
+    let mut rng = streams.part(&spec.name, 0);
+    let one = |_| match spec.first {
+        First::Constant(x) => x,
+        First::Normal(sigma) => {
+            let z: f64 = StandardNormal.sample(&mut rng);
+            sigma * z
+        }
+        First::Uniform(bound) => bound * (2.0 * rng.random::<f64>() - 1.0),
+    };
+    (0..spec.rows * spec.columns).map(one).collect()
+}
+
+impl Place {
+    /// Numbers, row by row, as a matrix there.
+    pub(crate) fn matrix(&self, values: Vec<f64>, shape: [usize; 2]) -> Tensor<2> {
+        Tensor::from_data(TensorData::new(values, shape), self.options())
+    }
+}
