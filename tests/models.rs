@@ -3,7 +3,7 @@
 #![cfg(feature = "train")]
 
 use attnlab::attention::{Mask, Mhsa, Mssa, Phi};
-use attnlab::model::{
+use attnlab::model::{FirstPositions, 
     Attention, Input, Mlp, Model, ModelConfig, Norm, Output, Place, Positions, Recording, Tensor,
     cross_entropy, preset,
 };
@@ -413,6 +413,27 @@ fn cross_entropy_is_its_definition() {
     };
     let expected: f64 = logits.chunks(11).zip(&next).map(one).sum::<f64>() / 6.0;
     assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+}
+
+/// Section 3.5 of Vaswani et al. (2017): sin and cos of place · 10000^(-2j/d), here with the sines first.
+#[test]
+fn positions_from_sinusoids() {
+    let mut config = preset("icl-aot-mhsa").unwrap();
+    (config.layers, config.width, config.heads) = (1, 4, 2);
+    config.first_positions = FirstPositions::Sinusoids { rms: 0.5 };
+    let model = Model::new(config.clone(), &Place::cpu_f64(), &streams()).unwrap();
+    let table = matrix(&model, "positions");
+    let size = 0.5 * 2.0_f64.sqrt();
+    // 10000^(-2/4) = 1/100.
+    let expected = [3.0_f64.sin(), 0.03_f64.sin(), 3.0_f64.cos(), 0.03_f64.cos()];
+    for (found, wave) in table.row(3).iter().zip(expected) {
+        assert!((found - size * wave).abs() < 1e-15, "{found} {wave}");
+    }
+    let square = table.iter().map(|x| x * x).sum::<f64>() / table.len() as f64;
+    assert!((square - 0.25).abs() < 1e-12, "{square}");
+    config.first_positions = FirstPositions::Sinusoids { rms: 0.0 };
+    let error = config.validate().unwrap_err().to_string();
+    assert!(error.contains("positions_rms = 0"), "{error}");
 }
 
 #[test]

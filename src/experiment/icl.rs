@@ -9,7 +9,7 @@ use super::settings::{self, Described};
 use crate::baseline::Baseline;
 use crate::error::{Error, Result};
 use crate::figure::Figure;
-use crate::model::{Input, Mlp, Model, ModelConfig, Place, preset};
+use crate::model::{FirstPositions, Input, Mlp, Model, ModelConfig, Place, preset};
 use crate::params::Params;
 use crate::rng::Streams;
 use crate::run::{Desk, Row, store};
@@ -45,6 +45,10 @@ pub struct Icl {
     pub heads: usize,
     /// σ of the first values.
     pub sigma: f64,
+    /// First values of learnt positions: "normal" (GPT-2's, with σ) or "sinusoids".
+    pub positions: String,
+    /// Root mean square of the sinusoids.
+    pub positions_rms: f64,
     /// The table of positions has two per place.
     pub places: usize,
     /// "cpu" or "gpu".
@@ -185,8 +189,19 @@ impl Icl {
             mlp_blocks: (share * layers as f64).round() as usize,
             context: 2 * self.places,
             sigma: self.sigma,
+            first_positions: self.first_positions()?,
             ..paper
         })
+    }
+
+    fn first_positions(&self) -> Result<FirstPositions> {
+        match self.positions.as_str() {
+            "normal" => Ok(FirstPositions::Normal),
+            "sinusoids" => Ok(FirstPositions::Sinusoids {
+                rms: self.positions_rms,
+            }),
+            other => Err(Error::unknown("positions", other, ["normal", "sinusoids"])),
+        }
     }
 
     fn law(&self, functions: Functions, points: usize, shift: Shift) -> InContext {

@@ -14,8 +14,8 @@ const TINY: f64 = 1e-20;
 /// Score of a token that may not be seen: its weight is exactly 0, in f32 too, and unlike -∞ it makes
 /// no NaN with a zero.
 const HIDDEN: f64 = -1e9;
-/// Base of the rotations.
-const ROTARY: f64 = 10_000.0;
+/// Base of the rotations and of the waves.
+pub(super) const ROTARY: f64 = 10_000.0;
 
 impl Model {
     /// Outputs for real vectors (batch, tokens, dim): (batch, tokens, outputs).

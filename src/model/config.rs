@@ -89,6 +89,21 @@ pub enum Positions {
     Rotary,
 }
 
+/// First values of the table of [`Positions::Learned`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "law", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum FirstPositions {
+    /// Independent normals, as in GPT-2: σ of the other matrices, 1 for vision.
+    Normal,
+    /// The waves of Vaswani et al. (2017), scaled. Places begin as what they are, neighbours alike, and
+    /// "the token before this one" is one linear map from the start: regression in context leaves its
+    /// plateau after hundreds of steps instead of tens of thousands.
+    Sinusoids {
+        /// Root mean square of the entries.
+        rms: f64,
+    },
+}
+
 /// What goes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "of", rename_all = "kebab-case", deny_unknown_fields)]
@@ -152,6 +167,8 @@ pub struct ModelConfig {
     pub norm: Norm,
     /// Order of tokens.
     pub positions: Positions,
+    /// First values of learnt positions.
+    pub first_positions: FirstPositions,
     /// Most tokens in a sequence.
     pub context: usize,
     /// Whether a token sees only itself and those before it.
@@ -224,6 +241,9 @@ impl ModelConfig {
             return Err(Error::invalid("output", "tied-tokens", allowed));
         }
         positive("sigma", self.sigma)?;
+        if let FirstPositions::Sinusoids { rms } = self.first_positions {
+            positive("positions_rms", rms)?;
+        }
         if let Attention::MssaTied { eta, .. } = self.attention {
             positive("eta", eta)?;
         }

@@ -27,7 +27,7 @@ mod place;
 mod presets;
 mod record;
 
-pub use config::{Attention, Input, Mlp, ModelConfig, Norm, Output, Positions};
+pub use config::{Attention, FirstPositions, Input, Mlp, ModelConfig, Norm, Output, Positions};
 pub use entropy::cross_entropy;
 pub(crate) use parameters::read;
 pub use parameters::{First, Model, Named, ParameterSpec};

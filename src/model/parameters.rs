@@ -1,6 +1,7 @@
 //! The named matrices of a network: their shapes, first values, and the network that holds them.
 
-use super::config::{Attention, Input, Mlp, ModelConfig, Norm, Output, Positions};
+use super::config::{Attention, FirstPositions, Input, Mlp, ModelConfig, Norm, Output, Positions};
+use super::block::ROTARY;
 use super::place::Place;
 use crate::error::{Error, Result};
 use crate::rng::Streams;
@@ -18,6 +19,8 @@ pub enum First {
     Normal(f64),
     /// Uniform on ± this.
     Uniform(f64),
+    /// sin and cos of row · 10000^(-2j/columns), j < columns/2, with this root mean square.
+    Sinusoids(f64),
 }
 
 /// Name, shape and first values of a parameter. Vectors are matrices of one row.
@@ -60,11 +63,13 @@ impl ModelConfig {
             }
         }
         if self.positions == Positions::Learned {
-            let sigma = match self.input {
-                Input::Patches { .. } => 1.0,
-                _ => sigma,
+            let first = match (self.first_positions, self.input) {
+                (FirstPositions::Sinusoids { rms }, _) => First::Sinusoids(rms),
+                (FirstPositions::Normal, Input::Patches { .. }) => First::Normal(1.0),
+                (FirstPositions::Normal, _) => First::Normal(sigma),
             };
-            list.matrix("positions", self.context + self.extra_tokens(), d, sigma);
+            let shape = (self.context + self.extra_tokens(), d);
+            list.push("positions", shape, first, true);
         }
         for l in 0..self.layers {
             self.block(l, &mut list);
@@ -310,15 +315,24 @@ pub(crate) fn read<const D: usize>(tensor: &Tensor<D>) -> Result<Vec<f64>> {
 
 fn draw(spec: &ParameterSpec, streams: &Streams) -> Vec<f64> {
     let mut rng = streams.part(&spec.name, 0);
-    let one = |_| match spec.first {
+    let one = |i: usize| match spec.first {
         First::Constant(x) => x,
         First::Normal(sigma) => {
             let z: f64 = StandardNormal.sample(&mut rng);
             sigma * z
         }
         First::Uniform(bound) => bound * (2.0 * rng.random::<f64>() - 1.0),
+        First::Sinusoids(rms) => rms * wave(i / spec.columns, i % spec.columns, spec.columns),
     };
     (0..spec.rows * spec.columns).map(one).collect()
+}
+
+/// Entry j of d of the waves at a place, with mean square 1 over the entries where d is even.
+fn wave(place: usize, j: usize, d: usize) -> f64 {
+    let half = d.div_ceil(2);
+    let angle = place as f64 * ROTARY.powf(-((j % half) as f64) / half as f64);
+    let wave = if j < half { angle.sin() } else { angle.cos() };
+    std::f64::consts::SQRT_2 * wave
 }
 
 impl Place {

@@ -1,6 +1,6 @@
 //! The papers' networks by name.
 
-use super::config::{Attention, Input, Mlp, ModelConfig, Norm, Output, Positions};
+use super::config::{Attention, FirstPositions, Input, Mlp, ModelConfig, Norm, Output, Positions};
 use crate::error::{Error, Result};
 
 /// A network of a paper.
@@ -190,6 +190,7 @@ fn mssa_l(layers: usize, width: usize, heads: usize) -> ModelConfig {
         mlp_blocks: 0,
         norm: Norm::Layer,
         positions: Positions::Learned,
+        first_positions: FirstPositions::Normal,
         context: 1024,
         causal: true,
         bias: false,

@@ -18,4 +18,4 @@ mod steps;
 pub use checkpoint::{Checkpoint, State};
 pub use optimiser::{Memory, Optimiser, OptimiserKind, clip};
 pub use schedule::{Climb, Curriculum, Rate, Stage};
-pub use steps::{Batch, History, Plan, Task, Trained, train};
+pub use steps::{Batch, Found, History, Plan, Task, Trained, Trainer, train};

@@ -34,6 +34,24 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Adam at a constant rate, without limit on the gradient; a report and a checkpoint at the end.
+    pub fn constant(steps: u64, batch: usize, rate: f64) -> Self {
+        Plan {
+            steps,
+            batch,
+            accumulate: 1,
+            optimiser: Optimiser::adam(),
+            rate: Rate {
+                peak: rate,
+                last: rate,
+                warmup: 0,
+            },
+            clip: 0.0,
+            report_every: steps,
+            checkpoint_every: steps,
+        }
+    }
+
     /// Refuses what cannot be run.
     ///
     /// # Errors
@@ -114,8 +132,8 @@ pub struct Trained {
     pub resumed: u64,
 }
 
-/// Trains `model` on `task`, which progress lines call `label`. With a folder on the desk a killed run goes on at its last checkpoint, and
-/// the result is the same to the bit.
+/// Trains `model` on `task`, which progress lines call `label`. With a folder on the desk a killed run
+/// goes on at its last checkpoint, and the result is the same to the bit.
 ///
 /// # Errors
 /// A plan that cannot be run, a loss that is not finite (with the step and the last good checkpoint), a
@@ -128,7 +146,6 @@ pub fn train(
     label: &str,
     desk: &Desk,
 ) -> Result<Trained> {
-    plan.validate()?;
     let settings = json!({
         "model": model.config(),
         "task": task.settings(),
@@ -136,19 +153,12 @@ pub fn train(
         "backend": model.place().name(),
         "version": env!("CARGO_PKG_VERSION"),
     });
+    let checkpoints = desk.folder.as_deref().map(Checkpoint::in_folder);
     let mut run = Run {
-        task,
-        plan,
         label,
-        streams: streams.child("training", 0),
-        checkpoints: desk
-            .folder
-            .as_deref()
-            .map(Checkpoint::in_folder)
-            .transpose()?,
-        memory: Memory::default(),
+        checkpoints: checkpoints.transpose()?,
         state: State::new(settings, streams.name()),
-        model,
+        trainer: Trainer::new(task, model, plan, streams)?,
     };
     let resumed = run.restore()?;
     let clock = Clock::new(resumed);
@@ -172,67 +182,103 @@ pub fn train(
         }
     }
     Ok(Trained {
-        model: run.model,
+        model: run.trainer.model,
         history: run.state.history,
         resumed,
     })
 }
 
-struct Run<'a> {
+/// A training without checkpoints, step by step: for a loop of one's own, and for timings.
+///
+/// ```
+/// use attnlab::model::{Model, ModelConfig, Place, preset};
+/// use attnlab::rng::Streams;
+/// use attnlab::sample::Functions;
+/// use attnlab::train::{Climb, Curriculum, Plan, Trainer, in_context::InContextTask};
+/// let small = ModelConfig { layers: 1, width: 16, heads: 2, ..preset("icl-aot-mssa")? };
+/// let streams = Streams::new(1, "doc", 0, 0);
+/// let model = Model::new(small, &Place::cpu(), &streams)?;
+/// let (dims, points) = (Climb::fixed(20), Climb::fixed(5));
+/// let curriculum = Curriculum { dims, points };
+/// let task = InContextTask { functions: Functions::Linear, dim: 20, curriculum };
+/// let plan = Plan::constant(100, 4, 1e-3);
+/// let mut trainer = Trainer::new(&task, model, &plan, &streams)?;
+/// assert!(trainer.step()?.loss > 0.0);
+/// assert_eq!(trainer.steps(), 1);
+/// # Ok::<(), attnlab::Error>(())
+/// ```
+pub struct Trainer<'a> {
     task: &'a dyn Task,
     plan: &'a Plan,
-    label: &'a str,
     streams: Streams,
-    checkpoints: Option<Checkpoint>,
-    memory: Memory,
-    state: State,
-    model: Model,
+    pub(super) memory: Memory,
+    pub(super) model: Model,
+    step: u64,
 }
 
-impl Run<'_> {
-    fn restore(&mut self) -> Result<u64> {
-        let Some(checkpoints) = &self.checkpoints else {
-            return Ok(0);
-        };
-        let optimiser = &self.plan.optimiser;
-        let found = checkpoints.restore(&mut self.model, optimiser, &self.state.settings)?;
-        if let Some((memory, state)) = found {
-            (self.memory, self.state) = (memory, state);
-        }
-        Ok(self.state.step)
+/// What a step found before it moved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Found {
+    /// Mean loss over the batch.
+    pub loss: f64,
+    /// Length of the gradient before clipping.
+    pub norm: f64,
+}
+
+impl<'a> Trainer<'a> {
+    /// At step 0.
+    ///
+    /// # Errors
+    /// A plan that cannot be run.
+    pub fn new(
+        task: &'a dyn Task,
+        model: Model,
+        plan: &'a Plan,
+        streams: &Streams,
+    ) -> Result<Self> {
+        plan.validate()?;
+        Ok(Trainer {
+            task,
+            plan,
+            streams: streams.child("training", 0),
+            memory: Memory::default(),
+            model,
+            step: 0,
+        })
     }
 
-    fn save(&mut self) -> Result<()> {
-        self.state.optimiser_steps = self.memory.steps;
-        self.state.next_batch = self.state.step * self.plan.accumulate as u64;
-        self.state.sequences = self.state.step * self.plan.batch as u64;
-        self.state.curriculum = self.task.curriculum().map(|c| c.at(self.state.step));
-        match &self.checkpoints {
-            Some(checkpoints) => checkpoints.write(&self.model, &self.memory, &self.state),
-            None => Ok(()),
-        }
+    /// The network as it is now.
+    pub fn model(&self) -> &Model {
+        &self.model
     }
 
-    /// One step of the optimiser.
-    fn step(&mut self) -> Result<()> {
-        let (plan, step) = (self.plan, self.state.step);
+    /// Steps done.
+    pub fn steps(&self) -> u64 {
+        self.step
+    }
+
+    /// One step of the optimiser. Where the loss or its gradient is not finite the network does not
+    /// move and no step is counted: look at what is returned.
+    ///
+    /// # Errors
+    /// A network that does not fit the task; a device that fails.
+    pub fn step(&mut self) -> Result<Found> {
+        let plan = self.plan;
         let (loss, mut gradients) = self.gradients()?;
         let most = (plan.clip > 0.0).then_some(plan.clip);
         let norm = clip(&mut gradients, most)?;
-        if !loss.is_finite() || !norm.is_finite() {
-            return Err(self.not_finite(loss));
+        if loss.is_finite() && norm.is_finite() {
+            let rate = plan.rate.at(self.step, plan.steps);
+            self.memory
+                .step(&plan.optimiser, rate, &mut self.model, gradients);
+            self.step += 1;
         }
-        let rate = plan.rate.at(step, plan.steps);
-        self.memory
-            .step(&plan.optimiser, rate, &mut self.model, gradients);
-        self.state.step += 1;
-        self.state.history.add(self.state.step, loss, norm, plan);
-        Ok(())
+        Ok(Found { loss, norm })
     }
 
     /// Mean loss and gradient over the parts of a batch.
     fn gradients(&self) -> Result<(f64, Vec<Tensor<2>>)> {
-        let (plan, step) = (self.plan, self.state.step);
+        let (plan, step) = (self.plan, self.step);
         let parts = plan.accumulate;
         let (mut total, mut sums): (f64, Vec<Tensor<2>>) = (0.0, vec![]);
         for part in 0..parts {
@@ -263,6 +309,52 @@ impl Run<'_> {
             };
         }
         Ok((total, sums))
+    }
+}
+
+struct Run<'a> {
+    label: &'a str,
+    checkpoints: Option<Checkpoint>,
+    state: State,
+    trainer: Trainer<'a>,
+}
+
+impl Run<'_> {
+    fn restore(&mut self) -> Result<u64> {
+        let Some(checkpoints) = &self.checkpoints else {
+            return Ok(0);
+        };
+        let trainer = &mut self.trainer;
+        let optimiser = &trainer.plan.optimiser;
+        let found = checkpoints.restore(&mut trainer.model, optimiser, &self.state.settings)?;
+        if let Some((memory, state)) = found {
+            (trainer.memory, trainer.step) = (memory, state.step);
+            self.state = state;
+        }
+        Ok(self.state.step)
+    }
+
+    fn save(&mut self) -> Result<()> {
+        let (trainer, state) = (&self.trainer, &mut self.state);
+        state.optimiser_steps = trainer.memory.steps;
+        state.next_batch = state.step * trainer.plan.accumulate as u64;
+        state.sequences = state.step * trainer.plan.batch as u64;
+        state.curriculum = trainer.task.curriculum().map(|c| c.at(state.step));
+        match &self.checkpoints {
+            Some(checkpoints) => checkpoints.write(&trainer.model, &trainer.memory, state),
+            None => Ok(()),
+        }
+    }
+
+    fn step(&mut self) -> Result<()> {
+        let Found { loss, norm } = self.trainer.step()?;
+        if self.trainer.step == self.state.step {
+            return Err(self.not_finite(loss));
+        }
+        self.state.step = self.trainer.step;
+        let plan = self.trainer.plan;
+        self.state.history.add(self.state.step, loss, norm, plan);
+        Ok(())
     }
 
     fn not_finite(&self, loss: f64) -> Error {

@@ -1,0 +1,171 @@
+//! Training throughput of the networks (feature train): forward passes and whole steps, one after the
+//! other in rounds.
+//!
+//! ```text
+//! cargo bench --features train --bench model                          # regression, 64 prompts, CPU
+//! cargo bench --features train-vulkan --bench model -- --backend gpu  # a real card
+//! cargo bench --features train --bench model -- --network aot-mssa-l-base --batch 1
+//! cargo bench --features train --bench model -- --quick               # seconds: does it still run?
+//! cargo bench --features train --bench model -- --json                # for benches/peers/model.sh
+//! ```
+//!
+//! A step is loss, derivatives, clipping, and Adam, and ends with the loss and the gradient's length on
+//! the host. Batches are drawn inside, on the host. The most memory that the process ever held is
+//! printed where the system tells it. Nothing here is a test.
+
+mod race;
+
+use attnlab::Result;
+use attnlab::model::{Input, Model, ModelConfig, Place, preset};
+use attnlab::rng::Streams;
+use attnlab::sample::Functions;
+use attnlab::train::in_context::InContextTask;
+use attnlab::train::language::Text;
+use attnlab::train::{Batch, Climb, Curriculum, Plan, Task, Trainer};
+use race::{Race, spread};
+use std::hint::black_box;
+
+struct Size {
+    network: String,
+    backend: String,
+    batch: usize,
+    steps: usize,
+    rounds: usize,
+    /// Layers, where fewer than the network's are asked for.
+    layers: Option<usize>,
+    json: bool,
+}
+
+impl Size {
+    /// `--name value`; what `cargo bench` itself passes is ignored.
+    fn from_arguments(arguments: &[String]) -> std::result::Result<Self, String> {
+        let after = |name: &str| {
+            let at = arguments.iter().position(|a| a == name)?;
+            Some(arguments.get(at + 1).cloned().unwrap_or_default())
+        };
+        let whole = |name: &str, normal: usize| match after(name).map(|v| v.parse::<usize>()) {
+            None => Ok(normal),
+            Some(Ok(value)) if value > 0 => Ok(value),
+            Some(_) => Err(format!("{name}: write a whole number >= 1 after it")),
+        };
+        let quick = arguments.iter().any(|a| a == "--quick");
+        let layers = whole("--layers", if quick { 2 } else { 0 })?;
+        Ok(Size {
+            network: after("--network").unwrap_or_else(|| "icl-aot-mssa".into()),
+            backend: after("--backend").unwrap_or_else(|| "cpu".into()),
+            batch: whole("--batch", if quick { 4 } else { 64 })?,
+            steps: whole("--steps", if quick { 1 } else { 3 })?,
+            rounds: whole("--rounds", if quick { 1 } else { 5 })?,
+            layers: (layers > 0).then_some(layers),
+            json: arguments.iter().any(|a| a == "--json"),
+        })
+    }
+}
+
+/// What the network learns: regression at the papers' size, or the next of random tokens, which cost
+/// what real ones do.
+fn task(config: &ModelConfig) -> Result<Box<dyn Task>> {
+    Ok(match config.input {
+        Input::Tokens { vocabulary } => {
+            let most = u64::try_from(vocabulary.min(1 << 16)).unwrap_or(1 << 16);
+            let length = 64 * (config.context as u64 + 1);
+            let tokens = (0..length).map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) % most);
+            let tokens = tokens.map(|t| u16::try_from(t).unwrap_or(0));
+            Box::new(Text::of_tokens(tokens.collect(), config.context, 0.5)?)
+        }
+        Input::Vectors { dim } | Input::Patches { dim } => Box::new(InContextTask {
+            functions: Functions::Linear,
+            dim,
+            curriculum: Curriculum {
+                dims: Climb::fixed(dim),
+                points: Climb::fixed(41),
+            },
+        }),
+    })
+}
+
+fn run(size: &Size) -> Result<()> {
+    let paper = preset(&size.network)?;
+    let config = ModelConfig {
+        layers: size.layers.unwrap_or(paper.layers),
+        ..paper
+    };
+    let place = Place::parse(&size.backend)?;
+    let streams = Streams::new(1, "bench.model", 0, 0);
+    let task = task(&config)?;
+    let plan = Plan::constant(1, size.batch, 1e-4);
+    let model = Model::new(config.clone(), &place, &streams)?;
+    let frozen = model.frozen();
+    let mut trainer = Trainer::new(task.as_ref(), model, &plan, &streams)?;
+    let batch = Batch {
+        streams: streams.clone(),
+        first: 0,
+        count: size.batch,
+        stage: None,
+    };
+    let mut race = Race::new();
+    race.add("forward", || {
+        for _ in 0..size.steps {
+            let loss = task.loss(&frozen, &batch).expect("a fitting network");
+            black_box(loss.try_to_vec_as::<f32>().expect("a working device"));
+        }
+    });
+    race.add("step", || {
+        for _ in 0..size.steps {
+            black_box(trainer.step().expect("a working device"));
+        }
+    });
+    race.run(size.rounds);
+    report(size, &config, &race);
+    Ok(())
+}
+
+fn report(size: &Size, config: &ModelConfig, race: &Race) {
+    let each = |name: &str| -> Vec<f64> {
+        let seconds = race.of(name).iter();
+        seconds.map(|s| s / size.steps as f64).collect()
+    };
+    let (forward, step) = (each("forward"), each("step"));
+    if size.json {
+        let line = serde_json::json!({
+            "network": size.network, "backend": size.backend, "batch": size.batch,
+            "layers": config.layers, "forward": forward, "step": step,
+        });
+        println!("{line}");
+        return;
+    }
+    println!(
+        "{} ({} layers, {} parameters), {} sequences, {}",
+        size.network,
+        config.layers,
+        config.parameters(),
+        size.batch,
+        size.backend
+    );
+    println!("seconds per {} of each, median [least, most]:", size.steps);
+    race.print_times();
+    race.print_ratio("forward pass's share of a step", "forward", "step", "");
+    let (_, median, _) = spread(step);
+    println!("  steps: {:.2} sequences/s", size.batch as f64 / median);
+    if let Some(peak) = peak_memory() {
+        println!("  most memory held: {peak:.2} GiB");
+    }
+}
+
+/// Gibibytes, where /proc tells.
+fn peak_memory() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|l| l.starts_with("VmHWM:"))?;
+    let kib: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib / 1024.0 / 1024.0)
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let size = Size::from_arguments(&arguments);
+    let done = size.and_then(|size| run(&size).map_err(|e| e.to_string()));
+    if let Err(message) = done {
+        eprintln!("{message}");
+        std::process::exit(2);
+    }
+}
