@@ -59,7 +59,9 @@ fn loss(attention: Attention, prompts: &[Prompt], kq: &Tensor<2>, pv: &Tensor<2>
                 raised.clone() / raised.sum_dim(0)
             }
         };
-        (pv.clone().matmul(x.matmul(weights)) - target).square().sum()
+        (pv.clone().matmul(x.matmul(weights)) - target)
+            .square()
+            .sum()
     };
     let mut all = prompts.iter().map(one);
     let first = all.next().unwrap();

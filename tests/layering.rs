@@ -24,7 +24,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     // What networks that learn in context are measured against.
     ("baseline", &["linalg", "sample"]),
     // Trainable networks: their configuration, parameters and forward pass.
-    ("model", &["rng"]),
+    ("model", &["rng", "gpu"]),
     ("measure", &["rng", "linalg", "sample", "attention"]),
     // Training draws its prompts and its first weights.
     (

@@ -1,7 +1,7 @@
 //! The named matrices of a network: their shapes, first values, and the network that holds them.
 
-use super::config::{Attention, FirstPositions, Input, Mlp, ModelConfig, Norm, Output, Positions};
 use super::block::ROTARY;
+use super::config::{Attention, FirstPositions, Input, Mlp, ModelConfig, Norm, Output, Positions};
 use super::place::Place;
 use crate::error::{Error, Result};
 use crate::rng::Streams;

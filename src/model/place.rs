@@ -30,13 +30,18 @@ impl Place {
     }
 
     /// The GPU through wgpu, in f32.
+    ///
+    /// # Errors
+    /// No adapter, with what to do about it.
     #[cfg(feature = "train-gpu")]
-    pub fn gpu() -> Self {
-        Place {
+    pub fn gpu() -> Result<Self> {
+        // burn panics where there is none; our own kernels look first.
+        crate::gpu::Gpu::open(&crate::gpu::Options::default())?;
+        Ok(Place {
             device: Device::wgpu(burn::tensor::DeviceKind::DefaultDevice),
             dtype: DType::F32,
             name: "gpu",
-        }
+        })
     }
 
     /// "cpu", or "gpu" where it is built in.
@@ -47,7 +52,7 @@ impl Place {
         match name {
             "cpu" => Ok(Place::cpu()),
             #[cfg(feature = "train-gpu")]
-            "gpu" => Ok(Place::gpu()),
+            "gpu" => Place::gpu(),
             #[cfg(not(feature = "train-gpu"))]
             "gpu" => {
                 let allowed = "cpu; for a GPU build with --features train-gpu";
