@@ -11,8 +11,10 @@
 //! The contenders take turns; ratios are taken within a round. The heads are on the card before the
 //! layers and products are timed; the horizon brings its own. Nothing here is a test.
 
+mod arguments;
 mod race;
 
+use arguments::{Arguments, or_exit};
 use attnlab::attention::streaming::Machine;
 use attnlab::attention::streaming::horizon::horizon_of_head;
 use attnlab::attention::{Mssa, Phi};
@@ -36,24 +38,13 @@ struct Size {
 }
 
 impl Size {
-    /// `--name value` on the command line; what `cargo bench` itself passes is ignored.
-    fn from_arguments(arguments: &[String]) -> Result<Self, String> {
-        let has = |name: &str| arguments.iter().any(|a| a == name);
-        let quick = has("--quick");
-        let read = |name: &str, normal: usize, small: usize| {
-            let at = arguments.iter().position(|a| a == name);
-            match at.map(|i| arguments.get(i + 1).map(|v| v.parse::<usize>())) {
-                None => Ok(if quick { small } else { normal }),
-                Some(Some(Ok(value))) if value > 0 => Ok(value),
-                Some(_) => Err(format!("{name}: write a whole number >= 1 after it")),
-            }
-        };
+    fn read(arguments: &Arguments) -> Result<Self, String> {
         let size = Size {
-            tokens: read("--tokens", 32_768, 1024)?,
-            dim: read("--dim", 512, 64)?,
-            heads: read("--heads", 2, 2)?,
-            rounds: read("--rounds", 5, 2)?,
-            cpu: !has("--no-cpu"),
+            tokens: arguments.whole("--tokens", 32_768, 1024)?,
+            dim: arguments.whole("--dim", 512, 64)?,
+            heads: arguments.whole("--heads", 2, 2)?,
+            rounds: arguments.whole("--rounds", 5, 2)?,
+            cpu: !arguments.has("--no-cpu"),
         };
         if !size.tokens.is_multiple_of(size.heads) {
             return Err("--tokens: write a multiple of --heads".into());
@@ -86,14 +77,8 @@ fn bare(heads: &[Head], updates: bool) {
 }
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().collect();
-    let size = match Size::from_arguments(&arguments) {
-        Ok(size) => size,
-        Err(message) => {
-            eprintln!("{message}");
-            std::process::exit(2);
-        }
-    };
+    let arguments = Arguments::of_process();
+    let size = or_exit(Size::read(&arguments));
     let gpu = match Gpu::open(&Options::default()) {
         Ok(gpu) => gpu,
         Err(error) => {
@@ -106,7 +91,7 @@ fn main() {
         .iter()
         .map(|y| Head::new(&gpu, y.view()).expect("heads that fit on the card"))
         .collect();
-    if arguments.iter().any(|a| a == "--json") {
+    if arguments.has("--json") {
         json(&size, &gpu, &resident);
     } else {
         full(&size, &gpu, (&mixture, &heads, &resident));

@@ -13,8 +13,10 @@
 //! the host. Batches are drawn inside, on the host. The most memory that the process ever held is
 //! printed where the system tells it. Nothing here is a test.
 
+mod arguments;
 mod race;
 
+use arguments::{Arguments, or_exit};
 use attnlab::Result;
 use attnlab::model::{Input, Model, ModelConfig, Place, preset};
 use attnlab::rng::Streams;
@@ -37,27 +39,20 @@ struct Size {
 }
 
 impl Size {
-    /// `--name value`; what `cargo bench` itself passes is ignored.
-    fn from_arguments(arguments: &[String]) -> std::result::Result<Self, String> {
-        let after = |name: &str| {
-            let at = arguments.iter().position(|a| a == name)?;
-            Some(arguments.get(at + 1).cloned().unwrap_or_default())
+    fn read(arguments: &Arguments) -> std::result::Result<Self, String> {
+        let layers = match arguments.has("--quick") || arguments.after("--layers").is_some() {
+            true => Some(arguments.whole("--layers", 2, 2)?),
+            false => None,
         };
-        let whole = |name: &str, normal: usize| match after(name).map(|v| v.parse::<usize>()) {
-            None => Ok(normal),
-            Some(Ok(value)) if value > 0 => Ok(value),
-            Some(_) => Err(format!("{name}: write a whole number >= 1 after it")),
-        };
-        let quick = arguments.iter().any(|a| a == "--quick");
-        let layers = whole("--layers", if quick { 2 } else { 0 })?;
+        let word = |name: &str, normal: &str| arguments.after(name).unwrap_or(normal).to_string();
         Ok(Size {
-            network: after("--network").unwrap_or_else(|| "icl-aot-mssa".into()),
-            backend: after("--backend").unwrap_or_else(|| "cpu".into()),
-            batch: whole("--batch", if quick { 4 } else { 64 })?,
-            steps: whole("--steps", if quick { 1 } else { 3 })?,
-            rounds: whole("--rounds", if quick { 1 } else { 5 })?,
-            layers: (layers > 0).then_some(layers),
-            json: arguments.iter().any(|a| a == "--json"),
+            network: word("--network", "icl-aot-mssa"),
+            backend: word("--backend", "cpu"),
+            batch: arguments.whole("--batch", 64, 4)?,
+            steps: arguments.whole("--steps", 3, 1)?,
+            rounds: arguments.whole("--rounds", 5, 1)?,
+            layers,
+            json: arguments.has("--json"),
         })
     }
 }
@@ -161,11 +156,6 @@ fn peak_memory() -> Option<f64> {
 }
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().collect();
-    let size = Size::from_arguments(&arguments);
-    let done = size.and_then(|size| run(&size).map_err(|e| e.to_string()));
-    if let Err(message) = done {
-        eprintln!("{message}");
-        std::process::exit(2);
-    }
+    let size = or_exit(Size::read(&Arguments::of_process()));
+    or_exit(run(&size).map_err(|e| e.to_string()));
 }

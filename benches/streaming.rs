@@ -13,8 +13,10 @@
 //! of them; a ratio is taken within each round, and its median and range over the rounds are
 //! printed. Nothing here is a test: a ratio below its goal is printed, not failed.
 
+mod arguments;
 mod race;
 
+use arguments::{Arguments, or_exit};
 use attnlab::attention::streaming::horizon::horizon_of_head;
 use attnlab::attention::streaming::{Blocks, Tile, for_each_tile};
 use attnlab::attention::{Mssa, Phi};
@@ -39,23 +41,13 @@ struct Size {
 }
 
 impl Size {
-    /// `--name value` on the command line; what `cargo bench` itself passes is ignored.
-    fn from_arguments(arguments: &[String]) -> Result<Self, String> {
-        let quick = arguments.iter().any(|a| a == "--quick");
-        let read = |name: &str, normal: usize, small: usize| {
-            let at = arguments.iter().position(|a| a == name);
-            match at.map(|i| arguments.get(i + 1).map(|v| v.parse::<usize>())) {
-                None => Ok(if quick { small } else { normal }),
-                Some(Some(Ok(value))) if value > 0 => Ok(value),
-                Some(_) => Err(format!("{name}: write a whole number >= 1 after it")),
-            }
-        };
+    fn read(arguments: &Arguments) -> Result<Self, String> {
         let size = Size {
-            tokens: read("--tokens", 8192, 768)?,
-            dim: read("--dim", 512, 64)?,
-            heads: read("--heads", 4, 2)?,
-            rounds: read("--rounds", 9, 3)?,
-            plain_tokens: read("--plain-tokens", 2048, 256)?,
+            tokens: arguments.whole("--tokens", 8192, 768)?,
+            dim: arguments.whole("--dim", 512, 64)?,
+            heads: arguments.whole("--heads", 4, 2)?,
+            rounds: arguments.whole("--rounds", 9, 3)?,
+            plain_tokens: arguments.whole("--plain-tokens", 2048, 256)?,
         };
         if !size.tokens.is_multiple_of(size.heads) || !size.plain_tokens.is_multiple_of(size.heads)
         {
@@ -140,15 +132,9 @@ fn layer(phi: Phi, heads: &mut [Array2<f32>]) -> usize {
 }
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().collect();
-    let size = match Size::from_arguments(&arguments) {
-        Ok(size) => size,
-        Err(message) => {
-            eprintln!("{message}");
-            std::process::exit(2);
-        }
-    };
-    if arguments.iter().any(|a| a == "--json") {
+    let arguments = Arguments::of_process();
+    let size = or_exit(Size::read(&arguments));
+    if arguments.has("--json") {
         json(&size);
     } else {
         full_size(&size);

@@ -10,8 +10,10 @@
 //! trials, and writes every row, the canonical file and the summary. Nothing here is a test: a ratio
 //! above its goal is printed, not failed.
 
+mod arguments;
 mod race;
 
+use arguments::Arguments;
 use attnlab::claim::registry;
 use attnlab::params::Params;
 use attnlab::rng::Streams;
@@ -43,9 +45,7 @@ dim = [64]
 "#;
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().collect();
-    let has = |name: &str| arguments.iter().any(|a| a == name);
-    let (text, rounds) = if has("--quick") {
+    let (text, rounds) = if Arguments::of_process().has("--quick") {
         (QUICK, 2)
     } else {
         (MAP, 25)

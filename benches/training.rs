@@ -12,6 +12,9 @@
 //! `--export` the prompts, first weights and batch orders are written as NumPy files, so that
 //! another program can do the same work and compare its losses. Nothing here is a test.
 
+mod arguments;
+
+use arguments::{Arguments, or_exit};
 use attnlab::attention::streaming::Exp;
 use attnlab::dynamics::{Attention, Form, Prompts, Recipe, Weights, order, train};
 use attnlab::rng::Streams;
@@ -35,25 +38,14 @@ struct Size {
 }
 
 impl Size {
-    /// What `cargo bench` itself passes is ignored.
-    fn from_arguments(arguments: &[String]) -> Result<Self, String> {
-        let has = |name: &str| arguments.iter().any(|a| a == name);
-        let after = |name: &str| {
-            let at = arguments.iter().position(|a| a == name);
-            at.map(|i| arguments.get(i + 1).cloned().unwrap_or_default())
-        };
-        let whole = |name: &str, normal: u64| match after(name).map(|v| v.parse::<u64>()) {
-            None => Ok(normal),
-            Some(Ok(value)) if value > 0 => Ok(value),
-            Some(_) => Err(format!("{name}: write a whole number >= 1 after it")),
-        };
-        let quick = has("--quick");
+    fn read(arguments: &Arguments) -> Result<Self, String> {
+        let quick = arguments.has("--quick");
         Ok(Size {
-            seeds: whole("--seeds", if quick { 1 } else { 6 })?,
-            rounds: whole("--rounds", if quick { 1 } else { 3 })? as usize,
+            seeds: arguments.whole("--seeds", 6, 1)? as u64,
+            rounds: arguments.whole("--rounds", 3, 1)?,
             epochs: if quick { 0.05 } else { 1.0 },
-            export: after("--export"),
-            json: has("--json"),
+            export: arguments.after("--export").map(str::to_string),
+            json: arguments.has("--json"),
         })
     }
 }
@@ -220,11 +212,7 @@ fn print<T: Exp>(cases: &[Case], size: &Size) {
 }
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().collect();
-    let size = Size::from_arguments(&arguments).unwrap_or_else(|problem| {
-        eprintln!("error: {problem}");
-        std::process::exit(2);
-    });
+    let size = or_exit(Size::read(&Arguments::of_process()));
     let cases = Case::all(&size);
     if let Some(folder) = &size.export {
         for case in &cases {
