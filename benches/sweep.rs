@@ -45,7 +45,8 @@ dim = [64]
 "#;
 
 fn main() {
-    let (text, rounds) = if Arguments::of_process().has("--quick") {
+    let arguments = Arguments::of_process();
+    let (text, rounds) = if arguments.has("--quick") {
         (QUICK, 2)
     } else {
         (MAP, 25)
@@ -75,7 +76,7 @@ fn main() {
     });
     race.add("sweep, one thread", || one.install(run));
     // The threads of the sweep end with it, and with them what --cpu-time counts.
-    if !has("--cpu-time") {
+    if !arguments.has("--cpu-time") {
         race.add("bare, every thread", || {
             all.par_iter().with_max_len(1).for_each(trial)
         });
@@ -90,7 +91,7 @@ fn main() {
         "bare, one thread",
         goal,
     );
-    if !has("--cpu-time") {
+    if !arguments.has("--cpu-time") {
         let (a, b) = ("sweep, every thread", "bare, every thread");
         race.print_ratio("sweep / bare, every thread", a, b, goal);
     }
