@@ -10,7 +10,6 @@ use attnlab::model::{
     Attention, FirstPositions, Input, Mlp, Model, ModelConfig, Norm, Output, Place, Positions,
     Recording, Tensor, cross_entropy, preset,
 };
-use attnlab::rng::Streams;
 use ndarray::{Array2, s};
 use networks::{loss, numbers, small, streams, variants};
 

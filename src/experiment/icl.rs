@@ -31,7 +31,7 @@ pub struct Icl {
     pub seeds: u64,
     /// `linear`, `sparse-linear`.
     pub functions: Vec<String>,
-    /// Names of [`Layers`].
+    /// Which of the networks that `layers` names.
     pub models: Vec<String>,
     /// d.
     pub dim: usize,
