@@ -200,7 +200,7 @@ impl Icl {
             "sinusoids" => Ok(FirstPositions::Sinusoids {
                 rms: self.positions_rms,
             }),
-            other => Err(Error::unknown("positions", other, ["normal", "sinusoids"])),
+            other => Err(Error::invalid("positions", other, "normal or sinusoids")),
         }
     }
 

@@ -96,8 +96,8 @@ pub enum FirstPositions {
     /// Independent normals, as in GPT-2: σ of the other matrices, 1 for vision.
     Normal,
     /// The waves of Vaswani et al. (2017), scaled. Places begin as what they are, neighbours alike, and
-    /// "the token before this one" is one linear map from the start: regression in context leaves its
-    /// plateau after hundreds of steps instead of tens of thousands.
+    /// "the token before this one" is one linear map from the start, which shortens the plateau at the
+    /// beginning of regression in context.
     Sinusoids {
         /// Root mean square of the entries.
         rms: f64,

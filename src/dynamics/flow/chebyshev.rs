@@ -152,7 +152,7 @@ impl<'f> Stepper<'f> {
         (self.rho, self.rate_age) = (1.1 * rho, 0);
     }
 
-    /// As the authors begin: a hundredth of what the error of an Euler step allows.
+    /// As the authors begin: a tenth of what the error of an Euler step allows.
     fn first_step(&mut self) -> f64 {
         let h = if self.rho > 0.0 { 1.0 / self.rho } else { 1.0 };
         let shifted: Vec<f64> = self
