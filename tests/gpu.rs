@@ -6,7 +6,7 @@ use attnlab::attention::horizon::HeadHorizon;
 use attnlab::attention::streaming::Machine;
 use attnlab::attention::streaming::horizon::horizon_of_head;
 use attnlab::attention::{Mask, Mssa, Phi};
-use attnlab::gpu::{Gpu, Options};
+use attnlab::gpu::{Gpu, Options, Precision};
 use attnlab::linalg::{normal_matrix, orthonormal_bases, product};
 use attnlab::measure::{horizon_of_mixture, horizon_of_mixture_on, horizon_ticks_on};
 use attnlab::rng::Streams;
@@ -29,18 +29,34 @@ fn open(options: &Options) -> Option<Gpu> {
     }
 }
 
-/// One device for most tests: kernels are compiled once.
+/// One device for most tests: kernels are compiled once. Scores are in f32.
 fn gpu() -> Option<&'static Gpu> {
     static GPU: OnceLock<Option<Gpu>> = OnceLock::new();
-    GPU.get_or_init(|| open(&Options::default())).as_ref()
+    GPU.get_or_init(|| open(&SINGLE)).as_ref()
 }
+
+const SINGLE: Options = Options {
+    hardware_only: false,
+    largest_binding: None,
+    precision: Precision::Single,
+};
 
 /// Bindings so small that tokens, output and scores are split.
 fn narrow(bytes: u64) -> Option<Gpu> {
     open(&Options {
         largest_binding: Some(bytes),
-        ..Options::default()
+        ..SINGLE
     })
+}
+
+/// Scores in half precision: on matrix units where there are any, else in f32 from rounded numbers.
+fn half() -> Option<&'static Gpu> {
+    static GPU: OnceLock<Option<Gpu>> = OnceLock::new();
+    let options = Options {
+        precision: Precision::Half,
+        ..SINGLE
+    };
+    GPU.get_or_init(|| open(&options)).as_ref()
 }
 
 const PHIS: [Phi; 10] = [
@@ -163,6 +179,20 @@ fn small_bindings_change_nothing_but_the_order_of_sums() {
 #[test]
 fn thresholds_and_maxima_are_decided_as_on_the_cpu() {
     let Some(gpu) = gpu() else { return };
+    decides_as_the_cpu(gpu, false);
+}
+
+/// Products that are a thousand times coarser change no decision; they leave more of them to f64.
+#[test]
+fn half_precision_changes_no_decision() {
+    let Some(gpu) = half() else { return };
+    let products = gpu.products();
+    assert!(products.contains("f16"), "{products}");
+    decides_as_the_cpu(gpu, true);
+}
+
+/// `coarse`: scores are in half precision, so that some columns must have been open.
+fn decides_as_the_cpu(gpu: &Gpu, coarse: bool) {
     let mut y = tokens(48, 900, 3.0, 5);
     // Exact ties: copies of one token, which score alike wherever they sit.
     let copy = y.column(7).mapv(|x| 2.0 * x);
@@ -190,6 +220,12 @@ fn thresholds_and_maxima_are_decided_as_on_the_cpu() {
                 let size = a.iter().fold(0.0_f32, |m, x| m.max(x.abs()));
                 // Sums of several entries may be added in another order; an entry more or less shows.
                 assert!(gap <= 5e-4 * size, "{layer:?} column {j}: {gap} of {size}");
+            }
+            if coarse && phi == (Phi::ThresholdedSoftmax { tau: 0.55 }) {
+                assert!(
+                    there.redecided > 0 && there.redecided <= 900 / 64,
+                    "{there:?}"
+                );
             }
             if phi == Phi::Hardmax {
                 // With the causal mask token 7 does not see its copies.
@@ -271,6 +307,55 @@ fn noise(c: f64, tokens: usize, dim: usize) -> f64 {
     c * ((tokens as f64).ln() / dim as f64).sqrt()
 }
 
+/// Horizons from scores in half precision: the same first break, bounds that hold, and a last word
+/// in f64 on more columns.
+#[test]
+fn horizons_in_half_precision_are_the_cpus() {
+    let (Some(half), Some(single)) = (half(), gpu()) else {
+        return;
+    };
+    let shapes: [(&[usize], &[usize], f64, f64); 4] = [
+        (&[500, 500], &[200, 200], noise(0.125, 1000, 200), 0.55),
+        (&[300, 700, 301], &[40, 100, 60], noise(0.25, 1301, 60), 0.7),
+        (&[400, 400], &[30, 30], noise(0.5, 800, 30), 0.3),
+        // No noise at all: the shortest tokens are 0.
+        (&[300, 333], &[50, 50], 0.0, 0.6),
+    ];
+    let mut settled = [0, 0];
+    for (trial, (counts, dims, delta, tau)) in shapes.into_iter().enumerate() {
+        let m = mixture(counts, dims, delta);
+        for k in 0..counts.len() {
+            let y = m.head::<f32>(k, &Streams::new(7, "tests.gpu", 0, trial as u64));
+            let here = horizon_of_head(y.view(), m.cluster(k), tau, || {}).unwrap();
+            let there = half.horizon_of_head(y.view(), m.cluster(k), tau, &|| {});
+            let there = there.unwrap();
+            let at = format!("shape {trial}, head {k}");
+            same_first(&here, &there, &at);
+            bounds_overlap(&here, &there, &at);
+            let fine = single.horizon_of_head(y.view(), m.cluster(k), tau, &|| {});
+            settled[0] += there.redecided;
+            settled[1] += fine.unwrap().redecided;
+        }
+    }
+    assert!(settled[0] > settled[1], "{settled:?}");
+}
+
+/// Where the adapter has matrix units, they were found equal to f64 within the bound and are used.
+#[test]
+fn matrix_units_are_used_where_they_are_right() {
+    let Some(gpu) = open(&Options::default()) else {
+        return;
+    };
+    let products = gpu.products();
+    assert!(!products.contains("fail"), "{products}");
+    let wanted = "16x16x16 F16 -> F32".to_string();
+    if gpu.report().cooperative_matrices.contains(&wanted) {
+        assert!(products.contains("matrix units of 16 x 16"), "{products}");
+    } else {
+        eprintln!("skipped: no {wanted} on {}", gpu.report().name);
+    }
+}
+
 fn same_first(here: &HeadHorizon, there: &HeadHorizon, at: &str) {
     match (here.first, there.first) {
         (Some(a), Some(b)) => {
@@ -281,15 +366,21 @@ fn same_first(here: &HeadHorizon, there: &HeadHorizon, at: &str) {
     }
 }
 
-/// The bounds of every column overlap with the CPU's, the estimates agree, the first is the same.
-fn same_head(here: &HeadHorizon, there: &HeadHorizon, at: &str) {
-    same_first(here, there, at);
+fn bounds_overlap(here: &HeadHorizon, there: &HeadHorizon, at: &str) {
     for (j, (a, b)) in here.theta.iter().zip(&there.theta).enumerate() {
         let slack = 1e-12 * a.low.min(b.low).min(1e6);
         assert!(
             a.low <= b.high + slack && b.low <= a.high + slack,
             "{at}, column {j}: {a:?} {b:?}"
         );
+    }
+}
+
+/// The bounds of every column overlap with the CPU's, the estimates agree, the first is the same.
+fn same_head(here: &HeadHorizon, there: &HeadHorizon, at: &str) {
+    same_first(here, there, at);
+    bounds_overlap(here, there, at);
+    for (j, (a, b)) in here.theta.iter().zip(&there.theta).enumerate() {
         if a.high.is_finite() && b.high.is_finite() && a.value < 5.0 {
             assert!(
                 (a.value / b.value - 1.0).abs() < 1e-4,
@@ -368,7 +459,7 @@ fn the_horizon_of_20000_tokens_is_the_cpus() {
 /// Two runs, on two devices even, give the same bits.
 #[test]
 fn two_runs_give_the_same_bits() {
-    let (Some(one), Some(two)) = (gpu(), open(&Options::default())) else {
+    let (Some(one), Some(two)) = (gpu(), open(&SINGLE)) else {
         return;
     };
     let y = tokens(70, 700, 3.0, 12);

@@ -23,18 +23,22 @@ pub enum Backend {
     Cpu,
     /// The GPU, a software one if there is no other
     Gpu,
+    /// The same without its matrix units: equal results, for drivers that fail with them
+    #[value(name = "gpu-f32")]
+    GpuF32,
 }
 
 impl Backend {
     /// The machine; what `auto` found is said on standard error.
     ///
     /// # Errors
-    /// `gpu` where there is none, or where none is built in.
+    /// `gpu` and `gpu-f32` where there is none, or where none is built in.
     pub fn machine(self) -> Result<Box<dyn Machine>> {
         match self {
             Backend::Cpu => Ok(Box::new(Cpu)),
             Backend::Auto => Ok(build::auto()),
-            Backend::Gpu => build::gpu(),
+            Backend::Gpu => build::gpu(false),
+            Backend::GpuF32 => build::gpu(true),
         }
     }
 }
@@ -48,6 +52,8 @@ pub struct Report {
     adapters: Vec<Value>,
     /// What `--backend auto` uses: "cpu" or the name of an adapter.
     auto: String,
+    /// In what the best adapter multiplies where a pass ends in decisions.
+    products: Option<String>,
     /// The same for people.
     #[serde(skip)]
     pub lines: Vec<(&'static str, String)>,
@@ -62,11 +68,18 @@ pub fn report() -> Report {
 mod build {
     use super::{Cpu, Machine, Report, Result};
     use crate::cli::out::note;
-    use crate::gpu::{AdapterReport, Gpu, Options, adapters};
+    use crate::gpu::{AdapterReport, Gpu, Options, Precision, adapters};
     use crate::run::memory::size;
 
-    pub fn gpu() -> Result<Box<dyn Machine>> {
-        let gpu = Gpu::open(&Options::default())?;
+    pub fn gpu(single: bool) -> Result<Box<dyn Machine>> {
+        let precision = match single {
+            true => Precision::Single,
+            false => Precision::Auto,
+        };
+        let gpu = Gpu::open(&Options {
+            precision,
+            ..Options::default()
+        })?;
         note(&format!("computing on {}", gpu.name()));
         Ok(Box::new(gpu))
     }
@@ -100,16 +113,26 @@ mod build {
         let hardware = all.iter().find(|a| !a.software());
         let auto = hardware.map_or("cpu".into(), |a| a.name.clone());
         let mut lines: Vec<_> = all.iter().flat_map(of_adapter).collect();
-        if lines.is_empty() {
-            let text = "none found: install the card's Vulkan driver".to_string();
-            lines.push(("gpu", text));
-        }
+        let products = match Gpu::open(&Options::default()) {
+            Ok(gpu) => Some(gpu.products()),
+            Err(error) => {
+                let text = match all.is_empty() {
+                    true => "none found: install the card's Vulkan driver".to_string(),
+                    false => error.to_string(),
+                };
+                lines.push(("gpu", text));
+                None
+            }
+        };
+        let text = |p: &String| ("  decisions", format!("scores from products in {p}"));
+        lines.extend(products.as_ref().map(text));
         lines.push(("--backend auto", format!("uses {auto}")));
         let adapters = all.iter().map(|a| serde_json::json!(a)).collect();
         Report {
             built_in: true,
             adapters,
             auto,
+            products,
             lines,
         }
     }
@@ -152,7 +175,7 @@ mod build {
     use super::{Cpu, Machine, Report, Result};
     use crate::error::Error;
 
-    pub fn gpu() -> Result<Box<dyn Machine>> {
+    pub fn gpu(_single: bool) -> Result<Box<dyn Machine>> {
         Err(Error::invalid(
             "backend",
             "gpu",
@@ -171,6 +194,7 @@ mod build {
             built_in: false,
             adapters: vec![],
             auto: "cpu".into(),
+            products: None,
             lines: vec![("gpu", text)],
         }
     }

@@ -2,9 +2,11 @@
 
 use super::device::Gpu;
 use super::product::{BLOCK, STEP, scores};
+use super::units::{Halved, Unit, scores as scores_of_units, tiles};
 use super::work::{Access, Kernel, Params, Work, flags};
 use crate::error::{Error, Result};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, ShapeBuilder};
+use pulp::bytemuck;
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -43,7 +45,8 @@ impl Plan {
         Plan::within(gpu.largest_binding() as usize, dim, tokens)
     }
 
-    fn within(limit: usize, dim: usize, tokens: usize) -> Result<Plan> {
+    /// The same within a given limit, in bytes.
+    pub fn within(limit: usize, dim: usize, tokens: usize) -> Result<Plan> {
         let depth = dim.next_multiple_of(STEP).max(STEP);
         let blocks = tokens.div_ceil(BLOCK).max(1);
         let block = depth * BLOCK * 4;
@@ -149,19 +152,32 @@ impl Plan {
 
     /// Columns of `y` (p, N) to the card.
     pub fn upload(&self, gpu: &Gpu, y: ArrayView2<f32>) -> Result<Vec<wgpu::Buffer>> {
+        self.upload_packed(gpu, "tokens", |first, to| pack(y, first, to))
+    }
+
+    /// Blocks of 128 tokens to the card, as `pack` writes those from token `first` on into zeros.
+    pub fn upload_packed<T: bytemuck::Pod + Send>(
+        &self,
+        gpu: &Gpu,
+        label: &str,
+        pack: impl Fn(usize, &mut [T]) + Sync,
+    ) -> Result<Vec<wgpu::Buffer>> {
         /// Blocks packed at a time: some ten megabytes of copy.
         const SOME: usize = 64;
-        let buffers = self.empty(gpu, "tokens")?;
         let block = self.depth * BLOCK;
-        for (buffer, blocks) in buffers.iter().zip(self.buffers()) {
+        let bytes = block * size_of::<T>();
+        let mut buffers = vec![];
+        for blocks in self.buffers() {
+            let buffer = gpu.buffer(label, blocks.len() * bytes)?;
             for from in blocks.clone().step_by(SOME) {
-                let mut packed = vec![0.0_f32; SOME.min(blocks.end - from) * block];
+                let mut packed = vec![T::zeroed(); SOME.min(blocks.end - from) * block];
                 packed
                     .par_chunks_exact_mut(block)
                     .enumerate()
-                    .for_each(|(b, to)| pack(y, (from + b) * BLOCK, to));
-                gpu.write(buffer, (from - blocks.start) * block * 4, &packed)?;
+                    .for_each(|(b, to)| pack((from + b) * BLOCK, to));
+                gpu.write(&buffer, (from - blocks.start) * bytes, &packed)?;
             }
+            buffers.push(buffer);
         }
         Ok(buffers)
     }
@@ -210,18 +226,52 @@ pub(super) struct Scores {
     /// Both squares.
     pub scratch: wgpu::Buffer,
     tokens: Vec<wgpu::Buffer>,
+    /// Workgroups along one side of a block.
+    tiles: usize,
+    /// What a product is multiplied by.
+    back: f32,
     groups: HashMap<(usize, usize), wgpu::BindGroup>,
 }
 
 impl Scores {
     /// For the tokens of a head as [`Plan::upload`] left them.
     pub fn new(gpu: &Gpu, plan: Plan, tokens: &[wgpu::Buffer]) -> Result<Self> {
+        Self::with(gpu, plan, tokens, None, 1.0)
+    }
+
+    /// For tokens in half precision, on what multiplies them.
+    pub fn halved(gpu: &Gpu, plan: Plan, tokens: &Halved) -> Result<Self> {
+        let units = match tokens.unit {
+            Unit::Matrix { size, lanes } => Some((size, lanes)),
+            Unit::Rounded => None,
+        };
+        Self::with(gpu, plan, &tokens.buffers, units, tokens.back)
+    }
+
+    fn with(
+        gpu: &Gpu,
+        plan: Plan,
+        tokens: &[wgpu::Buffer],
+        units: Option<(usize, u32)>,
+        back: f32,
+    ) -> Result<Self> {
         use Access::{Read, Write};
+        let access = [Read, Read, Write];
+        let (kernel, tiles) = match units {
+            None => (gpu.kernel("scores", scores, "main", &access)?, 1),
+            Some((size, lanes)) => {
+                let text = || scores_of_units(size, lanes);
+                let kernel = gpu.kernel("scores on matrix units", text, "main", &access)?;
+                (kernel, tiles(size))
+            }
+        };
         Ok(Scores {
             plan,
-            kernel: gpu.kernel("scores", scores, "main", &[Read, Read, Write])?,
+            kernel,
             scratch: gpu.buffer("scores", 2 * plan.cells() * 4)?,
             tokens: tokens.to_vec(),
+            tiles,
+            back,
             groups: HashMap::new(),
         })
     }
@@ -249,10 +299,12 @@ impl Scores {
             b,
             d,
             flags,
+            value: self.back,
             ..plan.params()
         };
         let cost = plan.cost(rows, cols) / if i == j { 2.0 } else { 1.0 };
-        work.call(&self.kernel, group, &params, [cols, rows, 1], cost);
+        let size = [cols * self.tiles, rows * self.tiles, 1];
+        work.call(&self.kernel, group, &params, size, cost);
     }
 }
 

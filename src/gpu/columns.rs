@@ -4,6 +4,7 @@
 use super::blocks::{PART, Plan, Scores};
 use super::layer::Head;
 use super::product::{BLOCK, update};
+use super::units::Halved;
 use super::work::{Access, Kernel, Params, Work, flags};
 use crate::attention::streaming::Problem;
 use crate::attention::{Mask, Mssa, Phi};
@@ -38,7 +39,7 @@ pub(super) enum Rule {
 }
 
 /// The kernels over columns, with their buffers.
-pub(super) struct Columns<'a, 'h> {
+pub(super) struct Columns<'a, 'h, 'p> {
     head: &'h Head<'a>,
     causal: bool,
     part: wgpu::Buffer,
@@ -49,10 +50,17 @@ pub(super) struct Columns<'a, 'h> {
     marked: wgpu::Buffer,
     doubt: wgpu::Buffer,
     open: wgpu::Buffer,
+    /// The tokens in half precision, where scores are made of them.
+    half: Option<&'p Halved>,
 }
 
-impl<'a, 'h> Columns<'a, 'h> {
-    pub(super) fn new(head: &'h Head<'a>, layer: &Mssa, problem: &Problem<f32>) -> Result<Self> {
+impl<'a, 'h, 'p> Columns<'a, 'h, 'p> {
+    pub(super) fn new(
+        head: &'h Head<'a>,
+        layer: &Mssa,
+        problem: &Problem<f32>,
+        half: Option<&'p Halved>,
+    ) -> Result<Self> {
         let (gpu, plan) = (head.gpu, head.plan);
         let padded = plan.padded();
         let mut query = vec![0.0_f32; 3 * padded];
@@ -76,6 +84,7 @@ impl<'a, 'h> Columns<'a, 'h> {
             marked: gpu.buffer("marks", plan.side * plan.side * 4)?,
             doubt: gpu.buffer("doubts", 4 * (2 * doubts + 1))?,
             open: gpu.buffer("open columns", padded * 4)?,
+            half,
         })
     }
 
@@ -97,7 +106,10 @@ impl<'a, 'h> Columns<'a, 'h> {
         value: f64,
     ) -> Result<()> {
         let (gpu, plan) = (self.head.gpu, self.head.plan);
-        let mut scores = Scores::new(gpu, plan, &self.head.buffers)?;
+        let mut scores = match self.half {
+            Some(half) => Scores::halved(gpu, plan, half)?,
+            None => Scores::new(gpu, plan, &self.head.buffers)?,
+        };
         let kernels = entries.iter().map(|entry| self.kernel(entry));
         let kernels: Vec<_> = kernels.collect::<Result<_>>()?;
         let mut work = Work::new(gpu, &|| {})?;
@@ -244,7 +256,7 @@ struct Update<'a> {
 
 impl<'a> Update<'a> {
     fn new(
-        columns: &Columns<'_, 'a>,
+        columns: &Columns<'_, 'a, '_>,
         output: &'a [wgpu::Buffer],
         weights: &wgpu::Buffer,
         sparse: bool,

@@ -1,10 +1,11 @@
 //! The adapter: which there are, which is used, and what it can hold.
 
+use super::units::{Unit, check};
 use super::work::Kernel;
 use crate::error::{Error, Result};
 use serde::Serialize;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// What an adapter is and offers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -90,6 +91,21 @@ pub struct Options {
     pub hardware_only: bool,
     /// Use bindings of at most this many bytes, where the adapter allows more.
     pub largest_binding: Option<u64>,
+    /// Operands of the scores in passes that end in decisions.
+    pub precision: Precision,
+}
+
+/// In which precision the operands of scores are multiplied, where a pass ends in decisions; doubtful
+/// ones are made again in f64, so that results do not depend on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// Half on matrix units, where the adapter has them and they pass a check; else single.
+    #[default]
+    Auto,
+    /// f32.
+    Single,
+    /// Half everywhere, without matrix units too: slower than single there, for tests.
+    Half,
 }
 
 /// The adapters, best first. wgpu's environment is honoured: `WGPU_BACKEND` (vulkan, metal) and
@@ -130,6 +146,11 @@ pub struct Gpu {
     /// The first thing that went wrong outside of any call's result.
     trouble: Arc<Mutex<Option<String>>>,
     pub(super) kernels: Mutex<HashMap<String, Arc<Kernel>>>,
+    /// Matrix units that the device was opened with.
+    offered: Option<Unit>,
+    precision: Precision,
+    /// What multiplies in half precision, or why nothing does; known once it is wanted.
+    unit: OnceLock<std::result::Result<Unit, String>>,
 }
 
 impl Gpu {
@@ -145,6 +166,8 @@ impl Gpu {
         let Some((report, adapter)) = all.into_iter().next() else {
             return Err(Error::Gpu(none_text()));
         };
+        let wanted = options.precision != Precision::Single;
+        let units = matrix_units(&adapter).filter(|_| wanted);
         let offered = adapter.limits();
         let required_limits = wgpu::Limits {
             max_storage_buffer_binding_size: offered.max_storage_buffer_binding_size,
@@ -154,6 +177,15 @@ impl Gpu {
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("attnlab"),
             required_limits,
+            required_features: units.map_or(wgpu::Features::empty(), |_| UNITS),
+            // SAFETY: the token says that this code knows of an experiment, here cooperative matrices,
+            // which may have bugs. They are used by one kernel, within bounds that follow from the plan
+            // as for all others, and not before its results were compared with f64 on this device
+            // (`units::check`, `tests/gpu.rs`).
+            experimental_features: match units {
+                Some(_) => unsafe { wgpu::ExperimentalFeatures::enabled() },
+                None => wgpu::ExperimentalFeatures::disabled(),
+            },
             ..Default::default()
         };
         let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
@@ -183,7 +215,44 @@ impl Gpu {
             report,
             trouble,
             kernels: Mutex::default(),
+            offered: units,
+            precision: options.precision,
+            unit: OnceLock::new(),
         })
+    }
+
+    /// What multiplies in half precision, if anything does.
+    pub(super) fn unit(&self) -> Option<Unit> {
+        self.tried().as_ref().ok().copied()
+    }
+
+    fn tried(&self) -> &std::result::Result<Unit, String> {
+        self.unit.get_or_init(|| {
+            let unit = match (self.offered, self.precision) {
+                (_, Precision::Single) => return Err("f32".into()),
+                (Some(unit), _) => unit,
+                (None, Precision::Half) => Unit::Rounded,
+                (None, Precision::Auto) => {
+                    return Err("f32 (no matrix units for f16 -> f32)".into());
+                }
+            };
+            check(self, unit).map(|()| unit).map_err(|why| {
+                // The kernel is not used again; a lost device will say so again.
+                unpoisoned(&self.trouble).take();
+                format!("f32 (its matrix units fail a comparison with f64: {why})")
+            })
+        })
+    }
+
+    /// How the scores of passes that end in decisions are multiplied, in words.
+    pub fn products(&self) -> String {
+        match self.tried() {
+            Ok(Unit::Matrix { size, .. }) => {
+                format!("f16 on matrix units of {size} x {size}, sums in f32, compared with f64")
+            }
+            Ok(Unit::Rounded) => "f32, of numbers rounded to f16".into(),
+            Err(why) => why.clone(),
+        }
     }
 
     /// What it is.
@@ -206,6 +275,26 @@ impl Gpu {
             ))),
         }
     }
+}
+
+/// What the kernel of matrix units needs.
+const UNITS: wgpu::Features =
+    wgpu::Features::SHADER_F16.union(wgpu::Features::EXPERIMENTAL_COOPERATIVE_MATRIX);
+
+/// The largest matrix units that multiply f16 and add in f32.
+fn matrix_units(adapter: &wgpu::Adapter) -> Option<Unit> {
+    use wgpu::CooperativeScalarType::{F16, F32};
+    let info = adapter.get_info();
+    let all = adapter.cooperative_matrix_properties();
+    let squares = all.iter().filter(|m| {
+        (m.ab_type, m.cr_type) == (F16, F32) && m.m_size == m.n_size && m.n_size == m.k_size
+    });
+    let size = squares.map(|m| m.m_size as usize).max()?;
+    adapter.features().contains(UNITS).then_some(Unit::Matrix {
+        size,
+        // Where subgroups may be smaller, several make the same tile.
+        lanes: info.subgroup_max_size,
+    })
 }
 
 /// What to tell where no adapter is found.

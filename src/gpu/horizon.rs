@@ -5,6 +5,7 @@ use super::UNIT;
 use super::blocks::{PART, Plan, Scores};
 use super::device::Gpu;
 use super::product::BLOCK;
+use super::units::{Halved, Unit};
 use super::work::{Access, Params, Work};
 use crate::attention::streaming::horizon::{NODES, Pass, Seen, gamma};
 use crate::error::Result;
@@ -12,8 +13,14 @@ use crate::error::Result;
 /// What the kernels write for "no such score".
 const LOWEST: f32 = -3.4e38;
 
-/// One pass over all scores of a head; `tick` is called for every pair of squares.
-pub(super) fn pass(gpu: &Gpu, task: &Pass, tick: &(dyn Fn() + Sync)) -> Result<Seen> {
+/// One pass over all scores of a head, on matrix units where they may be used; `tick` is called for
+/// every pair of squares.
+pub(super) fn pass(
+    gpu: &Gpu,
+    task: &Pass,
+    unit: Option<Unit>,
+    tick: &(dyn Fn() + Sync),
+) -> Result<Seen> {
     use Access::{Read, Write};
     let (dim, tokens) = task.y.dim();
     let plan = Plan::new(gpu, dim, tokens)?;
@@ -21,8 +28,12 @@ pub(super) fn pass(gpu: &Gpu, task: &Pass, tick: &(dyn Fn() + Sync)) -> Result<S
     let kernel = |entry| gpu.kernel("horizon", text, entry, &[Read, Write, Write, Read]);
     let (columns, merge) = (kernel("columns")?, kernel("merge")?);
 
-    let buffers = plan.upload(gpu, task.y)?;
-    let mut scores = Scores::new(gpu, plan, &buffers)?;
+    let half = unit.map(|unit| Halved::new(gpu, unit, plan, task.y));
+    let half = half.transpose()?.flatten();
+    let mut scores = match &half {
+        Some(half) => Scores::halved(gpu, plan, half)?,
+        None => Scores::new(gpu, plan, &plan.upload(gpu, task.y)?)?,
+    };
     let part = gpu.buffer("parts", PART * plan.side * plan.side * BLOCK * 4)?;
     let mut start = vec![0.0_f32; PART * plan.padded()];
     start[..2 * plan.padded()].fill(LOWEST);
@@ -77,7 +88,8 @@ pub(super) fn pass(gpu: &Gpu, task: &Pass, tick: &(dyn Fn() + Sync)) -> Result<S
     Ok(Seen {
         blocks: vec![seen],
         width: tokens,
-        gamma: gamma(plan.depth, UNIT),
+        gamma: half.as_ref().map_or(gamma(plan.depth, UNIT), |h| h.gamma),
+        coarse: half.is_some(),
         sums: sums_error(&plan),
     })
 }

@@ -4,14 +4,20 @@ use super::UNIT;
 use super::blocks::Plan;
 use super::columns::{Columns, Kept, Rule};
 use super::device::Gpu;
+use super::units::Halved;
 use crate::attention::streaming::horizon::gamma;
 use crate::attention::streaming::{Problem, Streamed, weight_exceeds};
 use crate::attention::{Mssa, Phi};
 use crate::error::{Error, Result};
 use ndarray::{Array2, ArrayView2, ShapeBuilder};
+use std::sync::OnceLock;
 
 /// From here on at most one entry of a column is kept, and that is its largest.
 const SINGLE: f64 = 0.5;
+
+/// Half precision may leave one column in so many to the CPU; beyond that a pass in f32 costs less
+/// than deciding them there, which takes 2 N p operations a column.
+const OPEN_SHARE: usize = 64;
 
 /// The coefficients Y (p, N) of one head on the card.
 pub struct Head<'a> {
@@ -20,6 +26,8 @@ pub struct Head<'a> {
     /// Y by columns, for what is decided here.
     y: Array2<f32>,
     pub(super) buffers: Vec<wgpu::Buffer>,
+    /// The same in half precision, once it is wanted; None where it cannot be had.
+    half: OnceLock<Option<Halved>>,
 }
 
 /// A layer's result on the card, with what is still to be decided here.
@@ -42,6 +50,19 @@ enum Rest {
     Doubts(Vec<(usize, usize)>, f64),
     /// Columns to decide again.
     Columns(Vec<usize>),
+}
+
+impl Rest {
+    /// How many columns are open, or as many as cost the same.
+    fn columns(&self) -> usize {
+        match self {
+            Rest::Nothing | Rest::Divide(_) => 0,
+            Rest::Gather(_, _, open) => open.len(),
+            // One by one they cost next to nothing, and their number is limited.
+            Rest::Doubts(..) => 0,
+            Rest::Columns(open) => open.len(),
+        }
+    }
 }
 
 impl<'a> Head<'a> {
@@ -73,7 +94,19 @@ impl<'a> Head<'a> {
             buffers: plan.upload(gpu, own.view())?,
             plan,
             y: own,
+            half: OnceLock::new(),
         })
+    }
+
+    /// The coefficients in half precision, where the GPU computes with it.
+    fn half(&self) -> Result<Option<&Halved>> {
+        if self.half.get().is_none() {
+            let unit = self.gpu.unit();
+            let half = unit.map(|unit| Halved::new(self.gpu, unit, self.plan, self.y.view()));
+            // Whoever comes first; both made the same.
+            let _ = self.half.set(half.transpose()?.flatten());
+        }
+        Ok(self.half.get().and_then(Option::as_ref))
     }
 
     /// The attention output of one layer, left on the card.
@@ -82,8 +115,29 @@ impl<'a> Head<'a> {
     /// When τ is out of range or the device fails.
     pub fn attend<'h>(&'h self, layer: &Mssa) -> Result<Attended<'a, 'h>> {
         layer.phi.validate()?;
+        let decides = match layer.phi {
+            Phi::Softmax | Phi::Linear | Phi::ReluNormalised => false,
+            Phi::HardThreshold { .. } | Phi::ThresholdedSoftmax { .. } | Phi::Hardmax => true,
+        };
+        if let Some(half) = self.half()?.filter(|_| decides) {
+            let coarse = self.attend_with(layer, Some(half))?;
+            if coarse.rest.columns() <= self.plan.tokens / OPEN_SHARE {
+                return Ok(coarse);
+            }
+        }
+        self.attend_with(layer, None)
+    }
+
+    /// [`attend`](Self::attend) with scores in half precision, or in f32.
+    fn attend_with<'h>(&'h self, layer: &Mssa, half: Option<&Halved>) -> Result<Attended<'a, 'h>> {
         let problem = Problem::tied(self.y.view(), layer.mask, layer.normalise_queries);
-        let pass = Columns::new(self, layer, &problem)?;
+        let gamma = half.map_or(gamma(self.plan.dim, UNIT), |half| half.gamma);
+        let error = Errors {
+            problem: &problem,
+            gamma,
+            sums: self.sum_error(),
+        };
+        let pass = Columns::new(self, layer, &problem, half)?;
         let (output, rest) = match layer.phi {
             Phi::Softmax => {
                 let output = pass.weighted(Rule::Softmax)?;
@@ -97,7 +151,7 @@ impl<'a> Head<'a> {
             }
             Phi::Linear => (Some(pass.weighted(Rule::Linear)?), Rest::Nothing),
             Phi::HardThreshold { tau } => {
-                let edge = |j| (tau, score_error(&problem, j) + 2.0 * UNIT * tau);
+                let edge = |j| (tau, error.of_score(j) + 2.0 * UNIT * tau);
                 let output = pass.stepped(tau, edge)?;
                 let rest = match pass.doubts()? {
                     Some(doubts) => Rest::Doubts(doubts, tau),
@@ -112,7 +166,7 @@ impl<'a> Head<'a> {
             ),
             Phi::ThresholdedSoftmax { tau } if tau >= SINGLE => {
                 pass.only_stats()?;
-                (None, pass.kept()?.above(tau, &problem, self.sum_error()))
+                (None, pass.kept()?.above(tau, &error))
             }
             Phi::ThresholdedSoftmax { tau } => {
                 pass.only_stats()?;
@@ -122,15 +176,15 @@ impl<'a> Head<'a> {
                     let cut = log_sum + tau.ln();
                     // The score errs by E, log Σ exp by E and the relative error of the sum; the
                     // cut is rounded.
-                    let error = 2.0 * score_error(&problem, j) + 2.0 * self.sum_error();
-                    (cut, error + 2.0 * UNIT * cut.abs())
+                    let band = 2.0 * error.of_score(j) + 2.0 * error.sums;
+                    (cut, band + 2.0 * UNIT * cut.abs())
                 };
                 let output = pass.stepped(tau, edge)?;
                 (Some(output), Rest::Columns(pass.open()?))
             }
             Phi::Hardmax => {
                 pass.only_stats()?;
-                (None, pass.kept()?.largest(&problem))
+                (None, pass.kept()?.largest(&error))
             }
         };
         Ok(Attended {
@@ -147,14 +201,27 @@ impl<'a> Head<'a> {
     /// # Errors
     /// When the device fails.
     pub fn bare_products(&self, updates: bool) -> Result<()> {
-        let layer = Mssa::new(Phi::Linear, 0.0);
-        let problem = Problem::tied(self.y.view(), layer.mask, false);
-        let pass = Columns::new(self, &layer, &problem)?;
         let output = match updates {
             true => Some(self.plan.empty(self.gpu, "output")?),
             false => None,
         };
-        pass.sweep(&[], output.as_deref(), false, 0.0)
+        self.bare(None, output.as_deref())
+    }
+
+    /// The scores in half precision and nothing else; false where the GPU does not compute with it.
+    ///
+    /// # Errors
+    /// When the device fails.
+    pub fn bare_half_scores(&self) -> Result<bool> {
+        let half = self.half()?;
+        half.map(|half| self.bare(Some(half), None)).transpose()?;
+        Ok(half.is_some())
+    }
+
+    fn bare(&self, half: Option<&Halved>, output: Option<&[wgpu::Buffer]>) -> Result<()> {
+        let layer = Mssa::new(Phi::Linear, 0.0);
+        let problem = Problem::tied(self.y.view(), layer.mask, false);
+        Columns::new(self, &layer, &problem, half)?.sweep(&[], output, false, 0.0)
     }
 
     /// Relative error of a column's Σ exp(s - max), for exact scores: 2^x errs by 4e-7, its argument
@@ -167,11 +234,21 @@ impl<'a> Head<'a> {
     }
 }
 
-/// E_j on this machine: a full unit for each operation where the CPU has half of one.
-fn score_error(problem: &Problem<f32>, j: usize) -> f64 {
-    let p = problem.dim();
-    // Half a unit per operation is charged there.
-    problem.score_error(j) * gamma(p + 8, UNIT) / gamma(p + 4, UNIT / 2.0)
+/// How far what the card computed may lie from exact arithmetic.
+struct Errors<'p, 'y> {
+    problem: &'p Problem<'y, f32>,
+    /// Of a product, relative to the lengths.
+    gamma: f64,
+    /// Of a column's sum, relative.
+    sums: f64,
+}
+
+impl Errors<'_, '_> {
+    /// E_j: of a score of column j. Rounding f_j, multiplying by it and subtracting the running maximum
+    /// take four operations; twice that is charged, for the products' own errors in them too.
+    fn of_score(&self, j: usize) -> f64 {
+        (self.gamma + 8.0 * UNIT) * self.problem.reach(j)
+    }
 }
 
 impl Attended<'_, '_> {
@@ -234,11 +311,11 @@ impl Kept {
     ///
     /// Should rounding have hidden the true largest behind another, then both scores are within 2E of
     /// each other and both weights below τ, or within the doubt.
-    fn above(&self, tau: f64, problem: &Problem<f32>, sum_error: f64) -> Rest {
+    fn above(&self, tau: f64, error: &Errors) -> Rest {
         let (mut kept, mut open) = (vec![None; self.key.len()], vec![]);
         for (j, (key, sum)) in self.key.iter().zip(&self.sums).enumerate() {
             // The largest entry is the reference of the sum.
-            match weight_exceeds(tau, f64::from(*sum), score_error(problem, j), sum_error) {
+            match weight_exceeds(tau, f64::from(*sum), error.of_score(j), error.sums) {
                 Some(true) => kept[j] = Some(*key as usize),
                 Some(false) => {}
                 None => open.push(j),
@@ -248,11 +325,11 @@ impl Kept {
     }
 
     /// The largest entry, where it is larger than any other for certain.
-    fn largest(&self, problem: &Problem<f32>) -> Rest {
+    fn largest(&self, error: &Errors) -> Rest {
         let (mut kept, mut open) = (vec![None; self.key.len()], vec![]);
         for (j, key) in self.key.iter().enumerate() {
             let gap = f64::from(self.largest[j]) - f64::from(self.second[j]);
-            if gap > 2.0 * score_error(problem, j) {
+            if gap > 2.0 * error.of_score(j) {
                 kept[j] = Some(*key as usize);
             } else {
                 open.push(j);

@@ -13,6 +13,9 @@
 //! stay in a large card's cache, and no dispatch is long enough for a driver's watchdog (`work`).
 //! The order of all sums follows from N and p and the binding limit, so two runs give the same bits.
 //!
+//! Passes that end in decisions compute their scores on matrix units where the adapter has them, with
+//! operands in half precision and a bound of their own (`units`).
+//!
 //! *Rounding.* Vulkan and WGSL leave open whether an addition or product rounds to nearest or towards
 //! zero, and whether they are fused, so each is charged a full [`UNIT`] instead of half of one.
 //!
@@ -32,9 +35,10 @@ mod device;
 mod horizon;
 mod layer;
 mod product;
+mod units;
 mod work;
 
-pub use device::{AdapterReport, Gpu, Options, adapters};
+pub use device::{AdapterReport, Gpu, Options, Precision, adapters};
 pub use layer::{Attended, Head};
 
 use crate::attention::Mssa;
@@ -67,7 +71,11 @@ impl Machine for Gpu {
     ) -> Result<HeadHorizon> {
         let ticks = self.ticks(y.nrows(), y.ncols());
         let small = || (0..ticks).for_each(|_| tick());
-        horizon_with(y, own, tau, small, |pass| horizon::pass(self, pass, tick))
+        horizon_with(y, own, tau, small, |pass, again| match again {
+            false => horizon::pass(self, pass, self.unit(), tick),
+            // Counted already.
+            true => horizon::pass(self, pass, None, &|| {}),
+        })
     }
 
     fn ticks(&self, dim: usize, tokens: usize) -> u64 {

@@ -90,7 +90,7 @@ pub(super) enum Access {
 }
 
 impl Gpu {
-    /// The kernel `entry` of `text` (after common.wgsl), compiled once; `name` tells texts apart.
+    /// The kernel `entry` of `text` and common.wgsl, compiled once; `name` tells texts apart.
     pub(super) fn kernel(
         &self,
         name: &str,
@@ -103,7 +103,7 @@ impl Gpu {
         if let Some(kernel) = kernels.get(&key) {
             return Ok(kernel.clone());
         }
-        let source = format!("{}\n{}", include_str!("common.wgsl"), text());
+        let source = with_common(&text());
         let module = self
             .device
             .create_shader_module(wgpu::ShaderModuleDescriptor {
@@ -229,6 +229,21 @@ impl Gpu {
         done.map(|_| ())
             .map_err(|e| Error::Gpu(format!("{}: {e}", self.report().name)))
     }
+}
+
+/// common.wgsl and `text`, whose directives (`enable ..;`) come first, as WGSL wants them.
+fn with_common(text: &str) -> String {
+    let directive = |line: &&str| line.starts_with("enable ");
+    let directives: String = text
+        .lines()
+        .take_while(directive)
+        .map(|l| format!("{l}\n"))
+        .collect();
+    format!(
+        "{directives}{}\n{}",
+        include_str!("common.wgsl"),
+        &text[directives.len()..]
+    )
 }
 
 fn entry_of(binding: u32, access: Option<Access>) -> wgpu::BindGroupLayoutEntry {

@@ -128,13 +128,18 @@ impl<'a, T: Exp> Problem<'a, T> {
     pub fn score_error(&self, j: usize) -> f64 {
         let (p, u) = (self.dim() as f64, T::EPSILON / 2.0);
         let gamma = p * u / (1.0 - p * u);
+        (gamma + 4.0 * u) * self.reach(j)
+    }
+
+    /// max_i |k_i||q_j||f_j|: no score of column j is larger, and errors are relative to it.
+    pub fn reach(&self, j: usize) -> f64 {
         let query = self.queries();
         let query = query
             .column(j)
             .iter()
             .map(|x| x.as_f64().powi(2))
             .sum::<f64>();
-        (gamma + 4.0 * u) * self.longest_key * query.sqrt() * self.factor(j).abs()
+        self.longest_key * query.sqrt() * self.factor(j).abs()
     }
 
     /// Relative error of a column's Σ exp(s - max): per tile at most width/16 additions in each of

@@ -40,6 +40,10 @@ const BATCH: usize = 64;
 /// 2 N p operations each that is an eighth of the pass.
 const OPEN_SHARE: usize = 16;
 
+/// After a coarse pass, one column in so many may be left to f64: at 2 N p operations each, on the
+/// CPU, more would take longer than a fine pass on the machine that has coarse ones.
+const COARSE_SHARE: usize = 1024;
+
 /// The first break of every column of one head from `y` (p, N), the coefficients U_kᵀZ of the draw;
 /// `own` are the tokens of cluster k. `tick` is called [`ticks`]`(N)` times.
 ///
@@ -68,17 +72,19 @@ pub fn horizon_of_head(
 ) -> Result<HeadHorizon> {
     let all = ticks(y.ncols());
     let small = || (0..all).for_each(|_| tick());
-    horizon_with(y, own, tau, small, |pass| Ok(pass.on_the_cpu(&tick)))
+    horizon_with(y, own, tau, small, |pass, _| Ok(pass.on_the_cpu(&tick)))
 }
 
 /// [`horizon_of_head`] with the pass over the scores given: what it must report is [`Seen`]. `small`
-/// is called instead where the tokens are so few that the plain definition decides.
+/// is called instead where the tokens are so few that the plain definition decides. A pass whose scores
+/// are coarse, and whose bounds leave more open than another pass would cost, is called again with
+/// `true` for finer ones.
 pub(crate) fn horizon_with(
     y: ArrayView2<f32>,
     own: Range<usize>,
     tau: f64,
     small: impl FnOnce(),
-    pass: impl FnOnce(&Pass) -> Result<Seen>,
+    pass: impl Fn(&Pass, bool) -> Result<Seen>,
 ) -> Result<HeadHorizon> {
     validate(y.ncols(), &own, tau)?;
     if y.ncols() <= SMALL {
@@ -87,8 +93,11 @@ pub(crate) fn horizon_with(
         return head;
     }
     let task = Pass::new(y, own)?;
-    let seen = pass(&task)?;
-    let theta = task.brackets(tau, &seen);
+    let seen = pass(&task, false)?;
+    let mut theta = task.brackets(tau, &seen);
+    if seen.coarse && contenders(&theta) > BATCH.max(theta.len() / COARSE_SHARE) {
+        theta = task.brackets(tau, &pass(&task, true)?);
+    }
     Ok(settle(task.y, task.own, tau, theta))
 }
 
@@ -141,6 +150,8 @@ pub(crate) struct Seen {
     pub gamma: f64,
     /// The logarithm of a sum errs by at most this, for exact scores.
     pub sums: f64,
+    /// Whether the same machine has a pass with a smaller gamma.
+    pub coarse: bool,
 }
 
 impl<'a> Pass<'a> {
@@ -183,6 +194,7 @@ impl<'a> Pass<'a> {
             // Unit roundoff of f32 is EPSILON / 2.
             gamma: gamma(self.y.nrows(), f64::from(f32::EPSILON) / 2.0),
             sums: SUMS,
+            coarse: false,
         }
     }
 
@@ -264,6 +276,13 @@ fn segments(range: &Range<usize>, own: &Range<usize>) -> Vec<(Range<usize>, bool
         .into_iter()
         .filter(|(part, _)| !part.is_empty())
         .collect()
+}
+
+/// How many columns may be the first to break.
+fn contenders(theta: &[Bracket]) -> usize {
+    let least_high = theta.iter().map(|b| b.high).fold(f64::INFINITY, f64::min);
+    let possible = |b: &&Bracket| b.low <= least_high && b.low < f64::INFINITY;
+    theta.iter().filter(possible).count()
 }
 
 /// Decides in f64 the columns that the bounds leave wholly open, and every column that may be first.
