@@ -18,7 +18,7 @@ use arguments::{Arguments, or_exit};
 use attnlab::attention::streaming::Machine;
 use attnlab::attention::streaming::horizon::horizon_of_head;
 use attnlab::attention::{Mssa, Phi};
-use attnlab::gpu::{Gpu, Head, Options};
+use attnlab::gpu::{Gpu, Head, Options, Precision};
 use attnlab::rng::Streams;
 use attnlab::sample::Mixture;
 use ndarray::Array2;
@@ -120,11 +120,12 @@ fn json(size: &Size, gpu: &Gpu, heads: &[Head]) {
 fn full(size: &Size, gpu: &Gpu, (mixture, heads, resident): (&Mixture, &[Array2<f32>], &[Head])) {
     let (n, p, k) = (size.tokens, size.dim, size.heads);
     let report = gpu.report();
-    println!("N = {n}, p = {p}, K = {k}, f32");
+    println!("N = {n}, p = {p}, K = {k}");
     println!(
         "{} ({}, {}, {})",
         report.name, report.kind, report.interface, report.driver
     );
+    println!("scores of decisions from products in {}", gpu.products());
     let mut race = Race::new();
     race.add("plain product, N²p", || bare(resident, false));
     race.add("plain products, 3N²p", || bare(resident, true));
@@ -132,12 +133,28 @@ fn full(size: &Size, gpu: &Gpu, (mixture, heads, resident): (&Mixture, &[Array2<
     race.add("thresholded layer (tau = 0.55)", || {
         layer(THRESHOLDED, resident)
     });
-    race.add("horizon pass with upload", || {
+    let horizon = |gpu: &Gpu| {
         for (k, y) in heads.iter().enumerate() {
             let found = gpu.horizon_of_head(y.view(), mixture.cluster(k), 0.55, &|| {});
             black_box(found.expect("a working device"));
         }
+    };
+    race.add("horizon pass with upload", || horizon(gpu));
+    // The first head says whether anything computes in half precision.
+    let half = resident[0].bare_half_scores().expect("a working device");
+    let single = Gpu::open(&Options {
+        precision: Precision::Single,
+        ..Options::default()
     });
+    let single = single.expect("the adapter that was opened before");
+    if half {
+        race.add("scores in f16, N²p", || {
+            for head in resident {
+                head.bare_half_scores().expect("a working device");
+            }
+        });
+        race.add("horizon pass in f32", || horizon(&single));
+    }
     if size.cpu {
         race.add("thresholded layer on the CPU", || {
             for y in heads {
@@ -153,13 +170,15 @@ fn full(size: &Size, gpu: &Gpu, (mixture, heads, resident): (&Mixture, &[Array2<
     race.run(size.rounds);
     println!("seconds, median [least, most] of {} rounds:", size.rounds);
     race.print_times();
-    let times = race.of("plain product, N²p");
-    let best = times.iter().copied().fold(f64::INFINITY, f64::min);
     let operations = (n as f64).powi(2) * p as f64 * k as f64;
-    println!(
-        "plain product: {:.0} GFLOP/s at best",
-        operations / best / 1e9
-    );
+    let rate = |name: &str| {
+        let best = race.of(name).iter().copied().fold(f64::INFINITY, f64::min);
+        println!("{name}: {:.0} GFLOP/s at best", operations / best / 1e9);
+    };
+    rate("plain product, N²p");
+    if half {
+        rate("scores in f16, N²p");
+    }
     println!("ratios within a round, median [least, most]:");
     for (name, base, contender, goal) in [
         (
@@ -182,6 +201,12 @@ fn full(size: &Size, gpu: &Gpu, (mixture, heads, resident): (&Mixture, &[Array2<
         ),
     ] {
         race.print_ratio(name, base, contender, goal);
+    }
+    if half {
+        let [f32, f16] = ["plain product, N²p", "scores in f16, N²p"];
+        race.print_ratio("scores in f16 faster than in f32", f32, f16, "");
+        let [f32, f16] = ["horizon pass in f32", "horizon pass with upload"];
+        race.print_ratio("horizon faster than in f32", f32, f16, "");
     }
     if size.cpu {
         race.print_ratio(
