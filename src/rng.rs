@@ -82,6 +82,20 @@ impl Streams {
         format!("{:016x}-{}", word(2), word(3))
     }
 
+    /// The streams of the same trial of another cell: what all cells share (one text for every network)
+    /// is drawn from cell 0 by each of them.
+    ///
+    /// ```
+    /// use attnlab::rng::Streams;
+    /// let cell = |cell| Streams::new(5, "language", cell, 17);
+    /// assert_eq!(cell(255).of_cell(0), cell(0));
+    /// ```
+    pub fn of_cell(&self, cell: u64) -> Streams {
+        let mut key = self.key;
+        key[16..24].copy_from_slice(&cell.to_le_bytes());
+        Streams { key }
+    }
+
     /// The streams of another trial of the same cell: what all trials share (one data set for every
     /// seed of the weights) is drawn from trial 0 by each of them.
     pub fn of_trial(&self, trial: u64) -> Streams {

@@ -12,6 +12,8 @@ Examples:
   attnlab train icl --out runs/icl                the papers' sizes: for a GPU, or for days
   attnlab train icl --set plan.steps=5000 --set layers.aot-mssa=8 --out runs/mine
   attnlab train icl --show                        every setting with its meaning
+  attnlab train language --quick                  the next token of a Markov chain of known entropy rate
+  attnlab train language --set text=book.txt --set vocabulary=256 --out runs/book
 
 A line on standard error tells step, loss, rate and time left. A training that was stopped or killed
 goes on at its last checkpoint, to the same bits: give the same command again.";

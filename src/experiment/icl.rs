@@ -5,17 +5,18 @@
 //! trial keeps checkpoints beside the rows, so that a killed run goes on inside it.
 
 use super::Experiment;
+use super::networks::{history, training_memory};
 use super::settings::{self, Described};
 use crate::baseline::Baseline;
 use crate::error::{Error, Result};
 use crate::figure::Figure;
-use crate::model::{FirstPositions, Input, Mlp, Model, ModelConfig, Place, preset};
+use crate::model::{FirstPositions, Input, Model, ModelConfig, Place, preset};
 use crate::params::Params;
 use crate::rng::Streams;
-use crate::run::{Desk, Row, store};
+use crate::run::{Desk, Row};
 use crate::sample::{Functions, InContext, Shift};
 use crate::train::in_context::{InContextTask, errors};
-use crate::train::{Curriculum, History, Plan, train};
+use crate::train::{Curriculum, Plan, train};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -169,28 +170,12 @@ impl Icl {
     fn model(&self, name: &str) -> Result<ModelConfig> {
         let layers = self.layers.of(name)?;
         let paper = preset(&format!("icl-{name}"))?;
-        let mlp = match paper.mlp {
-            Mlp::Gelu { .. } => Mlp::Gelu {
-                hidden: 4 * self.width,
-            },
-            // 8/3 of the width, up to a multiple of 32, as Llama rounds to multiples.
-            Mlp::SwiGlu { .. } => Mlp::SwiGlu {
-                hidden: (8 * self.width).div_ceil(3).next_multiple_of(32),
-            },
-            other => other,
-        };
-        let share = paper.mlp_blocks as f64 / paper.layers as f64;
         Ok(ModelConfig {
             input: Input::Vectors { dim: self.dim },
-            layers,
-            width: self.width,
-            heads: self.heads,
-            mlp,
-            mlp_blocks: (share * layers as f64).round() as usize,
             context: 2 * self.places,
             sigma: self.sigma,
             first_positions: self.first_positions()?,
-            ..paper
+            ..paper.resized(layers, self.width, self.heads)
         })
     }
 
@@ -319,18 +304,6 @@ impl Icl {
     }
 }
 
-/// The series "steps", "loss" and "norm".
-fn history(history: &History, data: &mut Map<String, Value>) {
-    let steps: Vec<f64> = history.steps.iter().map(|s| *s as f64).collect();
-    for (name, values) in [
-        ("steps", &steps),
-        ("loss", &history.losses),
-        ("norm", &history.norms),
-    ] {
-        data.insert(name.into(), store::series(values));
-    }
-}
-
 impl Experiment for Icl {
     fn id(&self) -> &'static str {
         Self::ID
@@ -446,13 +419,8 @@ impl Experiment for Icl {
             // The prompts of one law and their errors.
             return (self.evaluation.prompts * self.places * (self.dim + 2) * 8) as u64;
         };
-        let tokens = 2 * self.points;
         let batch = self.plan.batch.div_ceil(self.plan.accumulate);
-        // Kept for the derivatives: about 12 values per token and width (24 with an MLP), 5 per score.
-        let per_token = if config.mlp == Mlp::None { 12 } else { 36 } * self.width;
-        let kept = batch * tokens * (per_token + 5 * self.heads * tokens) * config.layers;
-        // Parameters, gradients, two averages, and a copy in work.
-        4 * (kept + 5 * config.parameters()) as u64
+        training_memory(&config, batch, 2 * self.points)
     }
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {

@@ -29,10 +29,14 @@ mod joma_critical;
 mod joma_entropy;
 mod joma_training;
 mod joma_tree;
+#[cfg(feature = "train")]
+mod language;
 mod law;
 mod lsa_common;
 mod lsa_flow;
 mod lsa_training;
+#[cfg(feature = "train")]
+mod networks;
 mod phi_map;
 mod plane;
 mod snr_per_layer;
@@ -54,6 +58,8 @@ pub use joma_critical::JomaCritical;
 pub use joma_entropy::JomaEntropy;
 pub use joma_training::JomaTraining;
 pub use joma_tree::JomaTree;
+#[cfg(feature = "train")]
+pub use language::Language;
 pub use lsa_flow::LsaFlow;
 pub use lsa_training::LsaTraining;
 pub use phi_map::PhiMap;
@@ -84,6 +90,15 @@ pub trait Experiment: Send + Sync {
     /// # Errors
     /// Names the setting, its value and what is allowed.
     fn validate(&self) -> Result<()>;
+
+    /// Refuses a run whose inputs outside the settings (a file to read) are not there or do not fit;
+    /// asked before anything is written, and not when figures are drawn from rows.
+    ///
+    /// # Errors
+    /// Names the file or the setting, and what is allowed.
+    fn ready(&self) -> Result<()> {
+        Ok(())
+    }
 
     /// The parameter combinations, in the canonical order of their rows.
     ///

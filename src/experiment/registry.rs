@@ -31,10 +31,12 @@ pub static EXPERIMENTS: &[Entry] = &[
     Entry::of::<JomaTree>(include_str!("../../experiments/joma_tree.toml")),
     #[cfg(feature = "train")]
     Entry::of::<super::Icl>(include_str!("../../experiments/icl.toml")),
+    #[cfg(feature = "train")]
+    Entry::of::<super::Language>(include_str!("../../experiments/language.toml")),
 ];
 
 /// Those that need the feature `train`, which trains networks.
-const TRAINING: [&str; 1] = ["icl"];
+const TRAINING: [&str; 2] = ["icl", "language"];
 
 /// The experiment with this id.
 ///

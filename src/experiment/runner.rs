@@ -44,6 +44,7 @@ pub fn run(
     progress: &dyn Progress,
 ) -> Result<RunReport> {
     experiment.validate()?;
+    experiment.ready()?;
     let manifest = Manifest::new(experiment.id(), options.seed, experiment.settings());
     let options = GridOptions {
         shard: options.shard,

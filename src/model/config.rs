@@ -186,6 +186,34 @@ impl ModelConfig {
         self.width / self.heads
     }
 
+    /// The same network at another depth and width. The share of blocks with an MLP stays, and its
+    /// hidden layer keeps to the width: 4d for GELU, 8d/3 for SwiGLU.
+    ///
+    /// ```
+    /// let hybrid = attnlab::model::preset("aot-hybrid-l")?.resized(4, 64, 8);
+    /// assert_eq!((hybrid.layers, hybrid.mlp_blocks), (4, 2));
+    /// # Ok::<(), attnlab::Error>(())
+    /// ```
+    pub fn resized(self, layers: usize, width: usize, heads: usize) -> Self {
+        let share = self.mlp_blocks as f64 / self.layers as f64;
+        let mlp = match self.mlp {
+            Mlp::Gelu { .. } => Mlp::Gelu { hidden: 4 * width },
+            // Up to a multiple of 32, as Llama rounds to multiples.
+            Mlp::SwiGlu { .. } => Mlp::SwiGlu {
+                hidden: (8 * width).div_ceil(3).next_multiple_of(32),
+            },
+            other => other,
+        };
+        ModelConfig {
+            layers,
+            width,
+            heads,
+            mlp,
+            mlp_blocks: (share * layers as f64).round() as usize,
+            ..self
+        }
+    }
+
     /// Whether block `l` has what follows attention.
     pub fn has_mlp(&self, l: usize) -> bool {
         self.mlp != Mlp::None && l < self.mlp_blocks

@@ -2,6 +2,7 @@
 
 pub mod denoising;
 pub mod in_context;
+pub mod markov;
 pub mod mixture;
 pub mod rare_event;
 pub mod regression;

@@ -9,6 +9,7 @@ pub mod horizon;
 pub mod joma;
 pub mod lemma2;
 pub mod lsa;
+pub mod markov;
 pub mod printed;
 mod quadrature;
 pub mod softmax;

@@ -2,7 +2,7 @@
 
 use super::steps::{Batch, Task};
 use crate::error::{Error, Result};
-use crate::model::{Model, Recording, cross_entropy, read};
+use crate::model::{Model, Recording, Tensor, cross_entropy, read};
 use crate::rng::{Streams, hash};
 use rand::RngExt;
 use serde_json::{Value, json};
@@ -15,6 +15,8 @@ pub struct Text {
     /// Where the part to be judged on begins.
     cut: usize,
     context: usize,
+    /// Sequences of that part that are looked at during training.
+    watched: usize,
 }
 
 impl Text {
@@ -23,21 +25,31 @@ impl Text {
     /// for evaluation. Sequences have `context` tokens.
     ///
     /// # Errors
-    /// A file that cannot be read or is too short.
+    /// A file that cannot be read, is empty or too short, or is a `.bin` of an odd number of bytes.
     pub fn read(path: &Path, context: usize, held_out: f64) -> Result<Self> {
         let bytes = std::fs::read(path)
             .map_err(|e| Error::io(path, e, "Give a text, or token numbers in a .bin file"))?;
+        let wrong = |problem: String| Error::Content {
+            path: path.to_path_buf(),
+            problem,
+        };
+        if bytes.is_empty() {
+            return Err(wrong("the text is empty".into()));
+        }
         let tokens = match path.extension().is_some_and(|e| e == "bin") {
             true => {
-                let (words, _) = bytes.as_chunks::<2>();
+                let (words, rest) = bytes.as_chunks::<2>();
+                if !rest.is_empty() {
+                    let found = bytes.len();
+                    return Err(wrong(format!(
+                        "it has {found} bytes, an odd number; a .bin file holds 16-bit token numbers"
+                    )));
+                }
                 words.iter().map(|w| u16::from_le_bytes(*w)).collect()
             }
             false => bytes.iter().map(|b| u16::from(*b)).collect(),
         };
-        Self::of_tokens(tokens, context, held_out).map_err(|e| Error::Content {
-            path: path.to_path_buf(),
-            problem: e.to_string(),
-        })
+        Self::of_tokens(tokens, context, held_out).map_err(|e| wrong(e.to_string()))
     }
 
     /// A text from its tokens.
@@ -45,40 +57,68 @@ impl Text {
     /// # Errors
     /// When either part is shorter than a sequence and the token after it.
     pub fn of_tokens(tokens: Vec<u16>, context: usize, held_out: f64) -> Result<Self> {
-        if !(held_out > 0.0 && held_out < 1.0) {
-            return Err(Error::invalid("held_out", held_out, "a number in (0, 1)"));
-        }
-        let cut = ((1.0 - held_out) * tokens.len() as f64) as usize;
-        if cut.min(tokens.len() - cut) < context + 1 {
-            let allowed = format!("more: each part needs context + 1 = {} tokens", context + 1);
-            return Err(Error::invalid("tokens", tokens.len(), allowed));
-        }
+        let cut = cut(tokens.len(), context, held_out)?;
         Ok(Text {
             tokens,
             cut,
             context,
+            watched: 0,
         })
     }
 
-    /// Sequence `i` of the streams: its tokens and those that follow them.
-    fn window(&self, part: std::ops::Range<usize>, streams: &Streams, i: u64) -> &[u16] {
-        let starts = part.len() - self.context;
-        let start = part.start + streams.part("window", i).random_range(0..starts);
+    /// The same text whose held-out loss over `sequences` sequences is looked at during training.
+    ///
+    /// # Errors
+    /// When the held-out part has fewer.
+    pub fn watching(self, sequences: usize) -> Result<Self> {
+        check_sequences(self.tokens.len() - self.cut, self.context, sequences)?;
+        Ok(Text {
+            watched: sequences,
+            ..self
+        })
+    }
+
+    /// Refuses a text of `length` tokens that is too short for [`Text::of_tokens`] or
+    /// [`Text::watching`].
+    ///
+    /// # Errors
+    /// As those two.
+    pub fn check(length: usize, context: usize, held_out: f64, sequences: usize) -> Result<()> {
+        let cut = cut(length, context, held_out)?;
+        check_sequences(length - cut, context, sequences)
+    }
+
+    /// The least vocabulary that has all tokens.
+    pub fn vocabulary(&self) -> usize {
+        self.tokens.iter().max().map_or(0, |t| usize::from(*t) + 1)
+    }
+
+    /// `count` sequences of the held-out part, context + 1 tokens each, evenly spread and without a
+    /// common prediction: always the same ones, so that losses of two networks can be compared
+    /// sequence by sequence.
+    ///
+    /// # Errors
+    /// When it has fewer.
+    pub fn judged(&self, count: usize) -> Result<Vec<&[u16]>> {
+        let part = &self.tokens[self.cut..];
+        check_sequences(part.len(), self.context, count)?;
+        let apart = (part.len() - 1) / count;
+        let window = |i: usize| &part[i * apart..=i * apart + self.context];
+        Ok((0..count).map(window).collect())
+    }
+
+    /// Sequence `i` of the streams, context + 1 tokens to learn from.
+    fn window(&self, streams: &Streams, i: u64) -> &[u16] {
+        let starts = self.cut - self.context;
+        let start = streams.part("window", i).random_range(0..starts);
         &self.tokens[start..=start + self.context]
     }
 
-    fn mean_loss(
-        &self,
-        model: &Model,
-        part: std::ops::Range<usize>,
-        streams: &Streams,
-        numbers: std::ops::Range<u64>,
-    ) -> Result<crate::model::Tensor<1>> {
-        let windows = numbers.map(|i| self.window(part.clone(), streams, i));
-        let windows: Vec<&[u16]> = windows.collect();
-        let shape = [windows.len(), self.context];
+    /// Mean cross-entropy (nats per token) over sequences of context + 1 tokens.
+    fn mean_loss(&self, model: &Model, sequences: &[&[u16]]) -> Result<Tensor<1>> {
+        let shape = [sequences.len(), self.context];
         let side = |from: usize| {
-            let all = windows.iter().flat_map(|w| &w[from..from + self.context]);
+            let all = sequences.iter().flat_map(|w| &w[from..from + self.context]);
             model
                 .place()
                 .numbers(all.map(|t| i64::from(*t)).collect(), shape)
@@ -87,24 +127,99 @@ impl Text {
         cross_entropy(model, hidden, side(1))
     }
 
-    /// Mean cross-entropy (nats per token) over `sequences` of the held-out part.
+    /// Mean cross-entropy (nats per token) of each of [`Text::judged`]'s sequences.
     ///
     /// # Errors
-    /// When the network does not take tokens.
-    pub fn evaluate(&self, model: &Model, sequences: u64, streams: &Streams) -> Result<f64> {
-        let (mut sum, model) = (0.0, model.frozen());
-        for i in 0..sequences {
-            let loss = self.mean_loss(&model, self.cut..self.tokens.len(), streams, i..i + 1)?;
-            sum += read(&loss)?[0];
+    /// When the network takes no tokens, or the held-out part has fewer sequences.
+    pub fn losses(&self, model: &Model, sequences: usize) -> Result<Vec<f64>> {
+        let model = model.frozen();
+        let judged = self.judged(sequences)?;
+        let one = |window: &&[u16]| Ok(read(&self.mean_loss(&model, &[window])?)?[0]);
+        judged.iter().map(one).collect()
+    }
+
+    /// The same for the frequencies of tokens in the training part, each counted once more than it
+    /// occurs so that none is impossible: what a network that sees no context can reach.
+    ///
+    /// # Errors
+    /// A vocabulary without some token; fewer held-out sequences.
+    pub fn unigram_losses(&self, sequences: usize, vocabulary: usize) -> Result<Vec<f64>> {
+        let needed = self.vocabulary();
+        if vocabulary < needed {
+            let allowed = format!("at least {needed}, to have all tokens");
+            return Err(Error::invalid("vocabulary", vocabulary, allowed));
         }
-        Ok(sum / sequences as f64)
+        let mut counts = vec![1.0; vocabulary];
+        for token in &self.tokens[..self.cut] {
+            counts[usize::from(*token)] += 1.0;
+        }
+        let all = (self.cut + vocabulary) as f64;
+        let nats = |token: &u16| -(counts[usize::from(*token)] / all).ln();
+        let one = |w: &&[u16]| w[1..].iter().map(nats).sum::<f64>() / self.context as f64;
+        Ok(self.judged(sequences)?.iter().map(one).collect())
+    }
+
+    /// The activations of the first held-out sequences, by name.
+    ///
+    /// # Errors
+    /// As [`Text::losses`].
+    pub fn activations(
+        &self,
+        model: &Model,
+        sequences: usize,
+        recording: &mut Recording,
+    ) -> Result<()> {
+        let judged = self.judged(sequences)?;
+        let tokens = judged.iter().flat_map(|w| &w[..self.context]);
+        let tokens = tokens.map(|t| i64::from(*t)).collect();
+        let model = model.frozen();
+        let tokens = model.place().numbers(tokens, [sequences, self.context]);
+        model.hidden(tokens, recording).map(|_| ())
     }
 }
 
+/// Where the held-out part of a text of `length` tokens begins.
+fn cut(length: usize, context: usize, held_out: f64) -> Result<usize> {
+    if !(held_out > 0.0 && held_out < 1.0) {
+        return Err(Error::invalid("held_out", held_out, "a number in (0, 1)"));
+    }
+    let cut = ((1.0 - held_out) * length as f64) as usize;
+    if cut.min(length - cut) < context + 1 {
+        let allowed = format!(
+            "more: each part needs context + 1 = {} tokens, and the held-out one has {}",
+            context + 1,
+            length - cut
+        );
+        return Err(Error::invalid("tokens", length, allowed));
+    }
+    Ok(cut)
+}
+
+/// Refuses more sequences than a held-out part of `length` tokens has, or none.
+fn check_sequences(length: usize, context: usize, sequences: usize) -> Result<()> {
+    let most = length.saturating_sub(1) / context.max(1);
+    if (1..=most).contains(&sequences) {
+        return Ok(());
+    }
+    let allowed = format!(
+        "from 1 to {most}: the held-out part has {length} tokens, in sequences of {context}"
+    );
+    Err(Error::invalid("sequences", sequences, allowed))
+}
+
 impl Task for Text {
-    fn loss(&self, model: &Model, batch: &Batch) -> Result<crate::model::Tensor<1>> {
+    fn loss(&self, model: &Model, batch: &Batch) -> Result<Tensor<1>> {
         let numbers = batch.first..batch.first + batch.count as u64;
-        self.mean_loss(model, 0..self.cut, &batch.streams, numbers)
+        let windows = numbers.map(|i| self.window(&batch.streams, i));
+        self.mean_loss(model, &windows.collect::<Vec<_>>())
+    }
+
+    fn held_out(&self, model: &Model) -> Result<Option<f64>> {
+        if self.watched == 0 {
+            return Ok(None);
+        }
+        let losses = self.losses(model, self.watched)?;
+        Ok(Some(losses.iter().sum::<f64>() / self.watched as f64))
     }
 
     fn settings(&self) -> Value {
@@ -114,6 +229,7 @@ impl Task for Text {
             "checksum": format!("{:016x}", hash(&bytes)),
             "cut": self.cut,
             "context": self.context,
+            "watched": self.watched,
         })
     }
 }

@@ -93,6 +93,14 @@ pub trait Task {
         None
     }
 
+    /// The loss on what is never trained on, asked for at every point of the history.
+    ///
+    /// # Errors
+    /// When the network does not fit the task.
+    fn held_out(&self, _model: &Model) -> Result<Option<f64>> {
+        Ok(None)
+    }
+
     /// Its settings, for checkpoints.
     fn settings(&self) -> serde_json::Value;
 }
@@ -118,6 +126,9 @@ pub struct History {
     pub losses: Vec<f64>,
     /// Length of the gradient at the last of them, before clipping.
     pub norms: Vec<f64>,
+    /// Loss on what is never trained on, where the task has such.
+    #[serde(default)]
+    pub held_out: Vec<f64>,
     /// Sum of the losses since the last point, and their number.
     pub since: (f64, u64),
 }
@@ -352,8 +363,12 @@ impl Run<'_> {
             return Err(self.not_finite(loss));
         }
         self.state.step = self.trainer.step;
-        let plan = self.trainer.plan;
-        self.state.history.add(self.state.step, loss, norm, plan);
+        let (trainer, history) = (&self.trainer, &mut self.state.history);
+        if history.add(self.state.step, loss, norm, trainer.plan) {
+            history
+                .held_out
+                .extend(trainer.task.held_out(&trainer.model)?);
+        }
         Ok(())
     }
 
@@ -379,15 +394,18 @@ impl Run<'_> {
 }
 
 impl History {
-    fn add(&mut self, step: u64, loss: f64, norm: f64, plan: &Plan) {
+    /// Whether that made a point.
+    fn add(&mut self, step: u64, loss: f64, norm: f64, plan: &Plan) -> bool {
         self.since.0 += loss;
         self.since.1 += 1;
-        if step.is_multiple_of(plan.report_every) || step == plan.steps {
+        let point = step.is_multiple_of(plan.report_every) || step == plan.steps;
+        if point {
             self.steps.push(step);
             self.losses.push(self.since.0 / self.since.1 as f64);
             self.norms.push(norm);
             self.since = (0.0, 0);
         }
+        point
     }
 }
 

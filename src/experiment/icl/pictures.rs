@@ -3,6 +3,7 @@
 use super::bands::ENDS;
 use super::{BASELINES, Icl};
 use crate::error::{Error, Result};
+use crate::experiment::networks::{depth_caption, depth_panels, label};
 use crate::figure::{Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke, Width};
 use crate::run::Row;
 use crate::run::store::by_cell;
@@ -22,21 +23,6 @@ pub fn figures(settings: &Icl, rows: &[Row]) -> Result<Vec<Figure>> {
     ];
     figures.extend(depth(settings, &cells)?);
     Ok(figures)
-}
-
-/// How a network is called in legends.
-fn label(model: &str) -> &str {
-    match model {
-        "transformer" => "Transformer (GPT-2)",
-        "aot-mssa" => "AoT-MSSA",
-        "aot-mhsa" => "AoT-MHSA",
-        "aot-tied" => "AoT, Eq. (4)",
-        "hybrid" => "Hybrid",
-        "full-mlp" => "Full MLP",
-        "llama" => "Llama",
-        "llama-aot" => "Llama-AoT",
-        other => other,
-    }
 }
 
 /// "LAW.mean" over seeds, and the widest ends of the seeds' bands.
@@ -318,63 +304,18 @@ fn positive(mut series: Series) -> Series {
     series
 }
 
-/// Per-layer measures of the attention-only networks, trained and untrained.
+/// Per-layer measures of the networks, trained and untrained.
 fn depth(settings: &Icl, cells: &[&[Row]]) -> Result<Option<Figure>> {
     let class = &settings.functions[0];
-    let mut panels = [
-        ("SNR in the layer's own subspaces", "SNR before the layer"),
-        ("what a layer does to it", "SNR after / before"),
-        ("stable rank", "stable rank of the tokens"),
-        ("coding rate", "coding rate (nats)"),
-    ]
-    .map(|(title, y)| Panel {
-        title: title.into(),
-        x: Axis::whole("layer"),
-        y: Axis::linear(y),
-        ..Panel::default()
-    });
+    let mut shown = vec![];
     for cell in of_class(cells, class) {
         let model = cell[0].word("model")?;
-        if model == BASELINES {
-            continue;
-        }
-        let place = settings.models.iter().position(|m| m == model).unwrap_or(0);
-        for (when, stroke) in [("trained", Stroke::Solid), ("untrained", Stroke::Dotted)] {
-            let has_snr = cell[0].data.contains_key(&format!("{when}.snr_before"));
-            let before = |row: &Row| row.series(&format!("{when}.snr_before"));
-            let gain = |row: &Row| -> Result<Vec<f64>> {
-                let after = row.series(&format!("{when}.snr_after"))?;
-                Ok(after.iter().zip(before(row)?).map(|(a, b)| a / b).collect())
-            };
-            let measured =
-                |what: &'static str| move |row: &Row| row.series(&format!("{when}.{what}"));
-            let name = match when {
-                "trained" => label(model).to_string(),
-                _ => format!("{}, untrained", label(model)),
-            };
-            let mut add = |panel: usize, first: f64, of: &dyn Fn(&Row) -> Result<Vec<f64>>| {
-                let points = over_seeds(cell, first, of)?;
-                let line = Series::fitted(&name, place, points).with_interval("range over seeds");
-                panels[panel].series.push(Series { stroke, ..line });
-                Ok::<(), Error>(())
-            };
-            if has_snr {
-                add(0, 1.0, &before)?;
-                add(1, 1.0, &gain)?;
-            }
-            add(2, 0.0, &measured("stable_rank"))?;
-            add(3, 0.0, &measured("coding_rate"))?;
+        if model != BASELINES {
+            let place = settings.models.iter().position(|m| m == model).unwrap_or(0);
+            shown.push((label(model), place, cell));
         }
     }
-    panels[1].rules.push(Rule {
-        label: "no change".into(),
-        vertical: false,
-        at: 1.0,
-    });
-    let panels: Vec<Panel> = panels
-        .into_iter()
-        .filter(|p| !p.series.is_empty())
-        .collect();
+    let panels = depth_panels(&shown)?;
     if panels.is_empty() {
         return Ok(None);
     }
@@ -382,15 +323,12 @@ fn depth(settings: &Icl, cells: &[&[Row]]) -> Result<Option<Figure>> {
         name: "icl_depth".into(),
         title: "Does a trained attention-only transformer denoise?".into(),
         caption: format!(
-            "Activations of {} prompts by depth ({} functions): mean and range over {} seeds. SNR as in \
-             Eq. (6), each token in the one of the layer's *K* learnt subspaces that holds most of it \
-             before the layer; Theorem 1 would have every layer multiply it by 1 + *ητ* > 1. Stable rank \
-             and coding rate (*ε* = {}) of tokens scaled to length 1, before the first layer (0) and \
-             after each. Dotted: the same networks before training. {}; layers: {}.",
+            "Activations of {} prompts by depth ({} functions): mean and range over {} seeds. {} {}; \
+             layers: {}.",
             settings.evaluation.activations,
             class.replace('-', " "),
             settings.seeds,
-            settings.evaluation.precision,
+            depth_caption(settings.evaluation.precision),
             training(settings),
             depths(settings),
         ),
@@ -398,22 +336,4 @@ fn depth(settings: &Icl, cells: &[&[Row]]) -> Result<Option<Figure>> {
         columns: 2,
         panels,
     }))
-}
-
-/// Mean and range over the rows of a series, whose first entry stands at `first`.
-fn over_seeds(
-    cell: &[Row],
-    first: f64,
-    of: &dyn Fn(&Row) -> Result<Vec<f64>>,
-) -> Result<Vec<Point>> {
-    let all: Vec<Vec<f64>> = cell.iter().map(of).collect::<Result<_>>()?;
-    let length = all.iter().map(Vec::len).min().unwrap_or(0);
-    let point = |i: usize| {
-        let seeds: Vec<f64> = all.iter().map(|s| s[i]).collect();
-        let mean = seeds.iter().sum::<f64>() / seeds.len() as f64;
-        let low = seeds.iter().copied().fold(f64::INFINITY, f64::min);
-        let high = seeds.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        Point::between(first + i as f64, mean, low, high)
-    };
-    Ok((0..length).map(point).collect())
 }
