@@ -60,8 +60,11 @@ fn known(settings: &Language, row: &Row) -> Result<Vec<Series>> {
         let (name, how) = match seen {
             _ if seen == last => ("entropy rate".into(), (INK, Stroke::Dashed)),
             0 => ("entropy of a token".into(), (GREY, Stroke::Dotted)),
-            1 => ("given the one before".into(), (INK, Stroke::Dotted)),
-            _ => (format!("given {seen} before"), (GREY, Stroke::Dashed)),
+            1 => ("entropy given the one before".into(), (INK, Stroke::Dotted)),
+            _ => (
+                format!("entropy given {seen} before"),
+                (GREY, Stroke::Dashed),
+            ),
         };
         line(settings, &name, *at, how)
     };
