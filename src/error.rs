@@ -26,14 +26,16 @@ pub enum Error {
         expected: String,
     },
     /// A name that is in no registry.
-    #[error("unknown {what} '{name}'{}", suggest(nearest))]
+    #[error("unknown {what} '{name}'{}", suggest(name, known, see))]
     Unknown {
         /// "claim", "parameter", "formula", ...
         what: &'static str,
         /// The name that was given.
         name: String,
-        /// The closest known names, best first.
-        nearest: Vec<String>,
+        /// The names that there are, each once.
+        known: Vec<String>,
+        /// Where a user finds them, for a list that is too long for a message; may be empty.
+        see: &'static str,
     },
     /// A file that cannot be read or written.
     #[error("{}: {source}. {advice}", path.display())]
@@ -95,9 +97,14 @@ impl Error {
         value: impl std::fmt::Display,
         allowed: impl Into<String>,
     ) -> Self {
+        let value = match value.to_string() {
+            // Without the quotes one would not see that there is a value.
+            empty if empty.is_empty() => "\"\"".to_string(),
+            value => value,
+        };
         Error::Invalid {
             name: name.into(),
-            value: value.to_string(),
+            value,
             allowed: allowed.into(),
         }
     }
@@ -121,11 +128,27 @@ impl Error {
         name: &str,
         known: impl IntoIterator<Item = &'a str>,
     ) -> Self {
+        let mut names: Vec<String> = vec![];
+        for known in known {
+            if !names.iter().any(|n| n == known) {
+                names.push(known.to_string());
+            }
+        }
         Error::Unknown {
             what,
             name: name.to_string(),
-            nearest: nearest(name, known),
+            known: names,
+            see: "",
         }
+    }
+
+    /// Says where the known names are listed, for when they are too many for the message and none is
+    /// near; other errors stay as they are.
+    pub fn listed_by(mut self, place: &'static str) -> Self {
+        if let Error::Unknown { see, .. } = &mut self {
+            *see = place;
+        }
+        self
     }
 
     /// An input/output error at `path`, with advice on how to go on.
@@ -154,10 +177,27 @@ pub(crate) fn non_negative(name: &str, value: f64) -> Result<()> {
     Err(Error::invalid(name, value, "a finite number >= 0"))
 }
 
-fn suggest(nearest: &[String]) -> String {
-    match nearest {
+/// The longest list of names that a message holds: what the longest lists of settings and of
+/// experiments have. Two or three lines of a terminal are still read; a hundred claims are not.
+const FEW: usize = 20;
+
+/// What to write instead of `name`: the names near it, without any all of them, and where even those
+/// are too many, where they are listed.
+fn suggest(name: &str, known: &[String], see: &str) -> String {
+    let near = nearest(name, known.iter().map(String::as_str));
+    match known {
+        _ if !near.is_empty() => format!("; did you mean {}?", near.join(", ")),
         [] => String::new(),
-        names => format!("; did you mean {}?", names.join(", ")),
+        [only] => format!("; write {only}"),
+        few if few.len() <= FEW => format!("; write one of {}", few.join(", ")),
+        many if see.is_empty() => {
+            format!(
+                "; there are {}, such as {}",
+                many.len(),
+                many[..3].join(", ")
+            )
+        }
+        _ => format!("; see {see}"),
     }
 }
 
@@ -166,7 +206,8 @@ fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<Stri
     let mut scored: Vec<(usize, &str)> = known
         .into_iter()
         .map(|k| {
-            let contained = !name.is_empty() && k.contains(name);
+            // One letter is in many names.
+            let contained = name.len() > 1 && k.contains(name);
             (if contained { 0 } else { edit_distance(name, k) }, k)
         })
         // Farther than half the name is noise, not a suggestion.
@@ -212,6 +253,48 @@ mod tests {
         assert_eq!(
             e.to_string(),
             "unknown claim 'aot.theorm1'; did you mean aot.theorem1, aot.lemma1?"
+        );
+    }
+
+    #[test]
+    fn every_unknown_name_is_answered_with_names_to_write() {
+        let names = |count| {
+            (0..count)
+                .map(|i| format!("name{i:03}"))
+                .collect::<Vec<_>>()
+        };
+        let text = |known: &[String]| {
+            let known = known.iter().map(String::as_str);
+            Error::unknown("backend", "x", known)
+                .listed_by("`attnlab list`")
+                .to_string()
+        };
+        assert_eq!(text(&[]), "unknown backend 'x'");
+        assert_eq!(text(&names(1)), "unknown backend 'x'; write name000");
+        assert_eq!(
+            text(&names(3)),
+            "unknown backend 'x'; write one of name000, name001, name002"
+        );
+        assert!(text(&names(FEW)).ends_with("name018, name019"));
+        assert_eq!(
+            text(&names(FEW + 1)),
+            "unknown backend 'x'; see `attnlab list`"
+        );
+        let many = names(FEW + 1);
+        let many = Error::unknown("parameter", "x", many.iter().map(String::as_str));
+        assert_eq!(
+            many.to_string(),
+            "unknown parameter 'x'; there are 21, such as name000, name001, name002"
+        );
+        // Of many claims that share a parameter, its name is said once.
+        let twice = Error::unknown("parameter", "token", ["tokens", "tokens"]);
+        assert_eq!(
+            twice.to_string(),
+            "unknown parameter 'token'; did you mean tokens?"
+        );
+        assert_eq!(
+            Error::invalid("trials", "", "a whole number >= 1").to_string(),
+            "trials = \"\" is not allowed: a whole number >= 1"
         );
     }
 }

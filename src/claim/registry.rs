@@ -199,6 +199,6 @@ pub fn claims() -> Vec<Box<dyn Claim>> {
 pub fn find(id: &str) -> Result<Box<dyn Claim>> {
     let all = claims();
     let ids: Vec<_> = all.iter().map(|c| c.card().id).collect();
-    let unknown = Error::unknown("claim", id, ids);
+    let unknown = Error::unknown("claim", id, ids).listed_by("`attnlab list`");
     all.into_iter().find(|c| c.card().id == id).ok_or(unknown)
 }

@@ -137,7 +137,7 @@ fn settings(
     let schemas: Vec<_> = claims.iter().map(|c| c.schema()).collect();
     let names: Vec<&str> = schemas.iter().flatten().map(|s| s.name).collect();
     if let Some(unknown) = set.keys().find(|name| !names.contains(&name.as_str())) {
-        return Err(Error::unknown("parameter", unknown, names));
+        return Err(Error::unknown("parameter", unknown, names).listed_by("`attnlab show ID`"));
     }
     let mut sets = vec![];
     for (claim, schema) in claims.iter().zip(&schemas) {

@@ -5,7 +5,7 @@ use super::out::{Out, note};
 use crate::error::Result;
 use crate::run::export::{columns, to_csv};
 use crate::run::files;
-use crate::run::store;
+use crate::run::store::{self, Manifest};
 use clap::ValueEnum;
 use std::path::PathBuf;
 
@@ -59,6 +59,7 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
             .join(format!("rows.{}", args.format.extension()))
     };
     let path = args.out.clone().unwrap_or_else(default);
+    Manifest::of_folder(&args.folder)?;
     files::ensure_free(&path, args.force)?;
     let found = store::read(&args.folder)?;
     for dropped in &found.dropped {

@@ -104,6 +104,16 @@ pub fn threads(text: &str) -> Result<usize, String> {
     }
 }
 
+/// A number of seeds under which mutants are checked.
+pub fn mutant_seeds(text: &str) -> Result<u64, String> {
+    // A share in steps of 1e-4; more is a slip that would run for days.
+    const MOST: u64 = 10_000;
+    match whole(text) {
+        Ok(number) if (1..=MOST).contains(&number) => Ok(number),
+        _ => Err(format!("a whole number from 1 to {MOST}")),
+    }
+}
+
 /// A finite number.
 pub fn number(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {

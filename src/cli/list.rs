@@ -92,7 +92,9 @@ fn claim(id: &str) -> Result<Box<dyn Claim>> {
         match error {
             Error::Unknown { .. } => {
                 let known = [claims, formulas, experiments].concat();
-                Error::unknown("claim, formula or experiment", id, known)
+                Error::unknown("claim, formula or experiment", id, known).listed_by(
+                    "`attnlab list`, `attnlab list formulas`, `attnlab list experiments`",
+                )
             }
             other => other,
         }

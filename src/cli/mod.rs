@@ -166,26 +166,53 @@ fn finish(result: Result<Status>) -> u8 {
 /// What clap has to say: help and version on standard output, errors on standard error, values
 /// that a parser refused in our own words.
 fn usage(error: &clap::Error) -> u8 {
-    let text = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => Some(text.as_str()),
-        _ => None,
-    };
-    if error.kind() == ErrorKind::ValueValidation
-        && let (Some(option), Some(value)) = (
-            text(ContextKind::InvalidArg),
-            text(ContextKind::InvalidValue),
-        )
-        && let Some(allowed) = error.source()
-    {
-        let name = option.trim_start_matches('-');
-        let name = name.split_whitespace().next().unwrap_or(name);
-        let error = Error::invalid(name, value, allowed.to_string());
-        out::note(&format!("error: {error}"));
-        return 2;
+    if let Some(refused) = refusal(error) {
+        return finish(Err(refused));
     }
     // Nothing is left to do when even this cannot be written.
     let _ = error.print();
     u8::try_from(error.exit_code()).unwrap_or(2)
+}
+
+/// A refused value in our own words; None for what clap says well itself.
+fn refusal(error: &clap::Error) -> Option<Error> {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let refused = |allowed: String| {
+        let (option, value) = (
+            text(ContextKind::InvalidArg)?,
+            text(ContextKind::InvalidValue)?,
+        );
+        Some(Error::invalid(bare(option), value, allowed))
+    };
+    match (error.kind(), error.get(ContextKind::ValidValue)) {
+        (ErrorKind::ValueValidation, _) => refused(error.source()?.to_string()),
+        (ErrorKind::InvalidValue, Some(ContextValue::Strings(words))) if !words.is_empty() => {
+            refused(format!("one of {}", words.join(", ")))
+        }
+        (ErrorKind::InvalidUtf8, _) => Some(not_text(std::env::args_os())),
+        _ => None,
+    }
+}
+
+/// `--phi <PHI>` and `<SHELL>` as a user names them: `phi`, `shell`.
+fn bare(option: &str) -> String {
+    let name = option.split_whitespace().next().unwrap_or(option);
+    match name.strip_prefix("--") {
+        Some(name) => name.to_string(),
+        None => name.trim_matches(['<', '>', '[', ']', '.']).to_lowercase(),
+    }
+}
+
+/// The refusal of arguments that are no text. Only names of files may be none, and clap does not
+/// say which argument it stumbled over, so all that are no text are named.
+fn not_text(args: impl Iterator<Item = OsString>) -> Error {
+    let broken = args.filter(|a| a.to_str().is_none());
+    let broken: Vec<String> = broken.map(|a| a.to_string_lossy().into_owned()).collect();
+    let allowed = "write UTF-8; only names of files and folders may have other bytes";
+    Error::invalid("argument", broken.join(", "), allowed)
 }
 
 fn start_threads(threads: Option<usize>) -> Result<()> {

@@ -47,7 +47,7 @@ pub struct Args {
     #[arg(allow_negative_numbers = true)]
     seed: u64,
     /// Seeds under which each mutant is checked: their share that refutes it is the check's power
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = input::positive)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = input::mutant_seeds)]
     #[arg(allow_negative_numbers = true)]
     mutant_seeds: u64,
     /// Start anew: delete the rows that the folder holds
@@ -100,7 +100,8 @@ fn select(only: &[String]) -> Result<Selection> {
     let ids = claims.iter().map(|c| c.card().id);
     let known: Vec<&str> = ids.chain(EXPERIMENTS.iter().map(|e| e.id)).collect();
     if let Some(unknown) = only.iter().find(|id| !known.contains(&id.as_str())) {
-        return Err(Error::unknown("claim or experiment", unknown, known));
+        let error = Error::unknown("claim or experiment", unknown, known);
+        return Err(error.listed_by("`attnlab list` and `attnlab list experiments`"));
     }
     let wanted = |id: &str| only.iter().any(|o| o == id);
     let claims = claims.into_iter().filter(|c| wanted(c.card().id));

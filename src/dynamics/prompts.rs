@@ -181,7 +181,8 @@ impl<T: Real> Prompts<T> {
     pub fn bytes(n: usize, context: usize, count: usize, attention: &[Attention]) -> u64 {
         let of = |kind, size: usize| if attention.contains(&kind) { size } else { 0 };
         let each = of(Attention::Linear, n * n) + of(Attention::Softmax, packed_len(n, context));
-        (count as u64) * (each + 2 * n) as u64 * size_of::<T>() as u64
+        let all = (count as u64).saturating_mul((each + 2 * n) as u64);
+        all.saturating_mul(size_of::<T>() as u64)
     }
 
     /// Multiplications that one prompt takes forward and back, roughly.

@@ -16,7 +16,7 @@ use crate::figure::Figure;
 use crate::measure::snr;
 use crate::params::Params;
 use crate::rng::Streams;
-use crate::run::{Row, store};
+use crate::run::{Row, memory, store};
 use crate::sample::{Bases, Draw, Mixture};
 use crate::theory::Horizon;
 use serde::{Deserialize, Serialize};
@@ -164,11 +164,13 @@ impl Experiment for CoherenceMap {
     fn memory(&self, cell: &Params) -> u64 {
         let [n, p, k] = ["tokens", "dim", "clusters"].map(|name| cell.usize(name) as u64);
         let d = match cell.text("group") {
-            "coherent" => (k + 1) * p,
+            "coherent" => (k + 1).saturating_mul(p),
             _ => cell.f64("ambient") as u64,
         };
         // Two Z, the bases with their factorisation, one head with its output.
-        8 * (2 * n * d + 3 * d * (k + 1) * p + 2 * n * p)
+        let parts = [&[2, n, d][..], &[3, d, k + 1, p], &[2, n, p]].map(memory::product);
+        let all = parts.into_iter().fold(0, u64::saturating_add);
+        all.saturating_mul(8)
     }
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {

@@ -12,7 +12,7 @@ use crate::figure::Figure;
 use crate::linalg::normal_matrix;
 use crate::params::Params;
 use crate::rng::Streams;
-use crate::run::{Row, store};
+use crate::run::{Row, memory, store};
 use crate::sample::ClassTokens;
 use crate::theory::joma::Activation;
 use serde::{Deserialize, Serialize};
@@ -166,6 +166,11 @@ impl Experiment for JomaTraining {
 
     fn trials(&self) -> u64 {
         self.trials
+    }
+
+    fn memory(&self, _cell: &Params) -> u64 {
+        // Weights, their gradient, the inputs and a copy of each: tokens by nodes.
+        memory::product(&[8, 6, self.tokens() as u64, self.classes as u64])
     }
 
     /// At every record the series "nc", "nc1", "nc2" (correlation of z with ẑ and its two parts),

@@ -7,7 +7,7 @@ use crate::error::{self, Error, Result};
 use crate::figure::Figure;
 use crate::params::Params;
 use crate::rng::Streams;
-use crate::run::Row;
+use crate::run::{Row, memory};
 use crate::theory::lsa::{Covariance, Law, Risk, Target, Training, risk_at_query};
 use ndarray::Array1;
 use serde::{Deserialize, Serialize};
@@ -192,6 +192,12 @@ impl Experiment for LsaFlow {
             return Err(Error::invalid("descent_until", self.descent_until, allowed));
         }
         error::non_negative("noise_var", self.noise_var)
+    }
+
+    fn memory(&self, _cell: &Params) -> u64 {
+        // Λ, its root, Γ and their inverses; the state of the flow with the stages of a step.
+        let d = self.dim as u64;
+        memory::product(&[8, 32, d, d])
     }
 
     /// One "part" each: "flow", "descent", "risk", "limit" (M → ∞), "shift", "softmax".

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::figure::Figure;
 use crate::params::Params;
 use crate::rng::Streams;
-use crate::run::{Row, store};
+use crate::run::{Row, memory, store};
 use crate::sample::Mixture;
 use crate::theory::Horizon;
 use serde::{Deserialize, Serialize};
@@ -115,7 +115,7 @@ impl Experiment for PhiMap {
     fn memory(&self, cell: &Params) -> u64 {
         let [n, p, k] = ["tokens", "dim", "clusters"].map(|name| cell.usize(name) as u64);
         // All heads, and the next value of those in work.
-        8 * 2 * n * p * k
+        memory::product(&[8, 2, n, p, k])
     }
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {

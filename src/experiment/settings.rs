@@ -81,8 +81,10 @@ impl Entry {
             let mut own = parse(&text, path)?;
             let own_quick = own.remove(QUICK);
             overlay(&mut table, &own)?;
-            if let (true, Some(Value::Table(sizes))) = (quick, own_quick) {
-                overlay(&mut table, &sizes)?;
+            match own_quick {
+                Some(Value::Table(sizes)) if quick => overlay(&mut table, &sizes)?,
+                Some(Value::Table(_)) | None => {}
+                Some(other) => return Err(no_quick_sizes(&other)),
             }
             origin = path.to_path_buf();
         }
@@ -107,6 +109,9 @@ impl Entry {
     }
 
     fn finish(&self, table: Table, origin: &Path) -> Result<Box<dyn Experiment>> {
+        for (name, value) in &table {
+            within_reach(name, value)?;
+        }
         let experiment = (self.build)(table.clone()).map_err(|e| {
             self.wrong_setting(&table)
                 .unwrap_or_else(|| Error::Content {
@@ -165,17 +170,25 @@ fn replace(table: &mut Table, prefix: &str, name: &str, value: &Value) -> Result
         return replace(table, &format!("{prefix}{outer}."), inner, value);
     }
     let shown = format!("{prefix}{name}");
+    if shown == QUICK {
+        return Err(no_quick_sizes(value));
+    }
     if !table.contains_key(name) {
         let known: Vec<String> = table.keys().map(|k| format!("{prefix}{k}")).collect();
-        let known = known.iter().map(String::as_str).chain([QUICK]);
+        // Only a table may have been meant to be the table of quick sizes.
+        let quick = value.as_table().map(|_| QUICK);
+        let known = known.iter().map(String::as_str).chain(quick);
         return Err(Error::unknown("setting", &shown, known));
     }
     match (table.get_mut(name), value) {
         // A table is laid over a table, entry by entry.
         (Some(Value::Table(was)), Value::Table(given)) => lay(was, given, &format!("{shown}."))?,
-        // Whoever writes 1 where 1.0 is meant is understood.
+        // Whoever writes 1 where 1.0 is meant is understood, and 1e5 where 100000 is.
         (Some(slot @ Value::Float(_)), Value::Integer(whole)) => {
             *slot = Value::Float(*whole as f64)
+        }
+        (Some(slot @ Value::Integer(_)), Value::Float(x)) if is_exact_whole(*x) => {
+            *slot = Value::Integer(*x as i64)
         }
         (Some(slot), given) if slot.same_type(given) => *slot = given.clone(),
         (Some(slot), given) => {
@@ -185,6 +198,45 @@ fn replace(table: &mut Table, prefix: &str, name: &str, value: &Value) -> Result
         (None, _) => {}
     }
     Ok(())
+}
+
+/// `quick` is the table of quick sizes, no setting.
+fn no_quick_sizes(value: &Value) -> Error {
+    let allowed = "write --quick for small sizes; in a settings file [quick] is the table of them";
+    Error::invalid(QUICK, value, allowed)
+}
+
+/// Whether this is a whole number that an f64 holds exactly, as every one to 2^53 is.
+fn is_exact_whole(x: f64) -> bool {
+    x.fract() == 0.0 && x.abs() <= 2_f64.powi(53)
+}
+
+/// Refuses, in every table and list, numbers that no experiment can use.
+fn within_reach(name: &str, value: &Value) -> Result<()> {
+    // Fifty times the papers' largest N. Costs grow at least in proportion, so a run of more of
+    // anything would not end; and estimates of memory can be computed.
+    const MOST: i64 = 10_000_000;
+    // Squares and cubes of it, and long sums of them, are finite.
+    const LARGEST: f64 = 1e50;
+    match value {
+        Value::Integer(n) if *n > MOST => {
+            let allowed = format!("a whole number, at most {MOST}");
+            Err(Error::invalid(name, n, allowed))
+        }
+        Value::Float(x) if !x.is_finite() || x.abs() > LARGEST => {
+            let allowed = format!("a number, at most {LARGEST:e} in size");
+            Err(Error::invalid(name, x, allowed))
+        }
+        Value::Array(items) => {
+            let mut items = items.iter().enumerate();
+            items.try_for_each(|(i, item)| within_reach(&format!("{name}[{i}]"), item))
+        }
+        Value::Table(table) => {
+            let mut entries = table.iter();
+            entries.try_for_each(|(inner, item)| within_reach(&format!("{name}.{inner}"), item))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The settings of an experiment as JSON, in the order of its fields.

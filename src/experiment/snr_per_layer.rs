@@ -8,7 +8,7 @@ use crate::figure::Figure;
 use crate::measure::snr::{energy_by_cluster, snr_of_heads};
 use crate::params::Params;
 use crate::rng::Streams;
-use crate::run::{Row, store};
+use crate::run::{Row, memory, store};
 use crate::sample::Mixture;
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
@@ -169,7 +169,7 @@ impl Experiment for SnrPerLayer {
     fn memory(&self, cell: &Params) -> u64 {
         let [n, p, k] = ["tokens", "dim", "clusters"].map(|name| cell.usize(name) as u64);
         // All heads, and the next value of those in work.
-        8 * 2 * n * p * k
+        memory::product(&[8, 2, n, p, k])
     }
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {

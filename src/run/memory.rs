@@ -43,6 +43,11 @@ fn refuse_above(work: &str, needed: u64, available: u64) -> Result<()> {
     })
 }
 
+/// The product of sizes, at most [`u64::MAX`]: what does not fit there fits nowhere.
+pub fn product(sizes: &[u64]) -> u64 {
+    sizes.iter().fold(1, |all, n| all.saturating_mul(*n))
+}
+
 /// Bytes as people read them: "3.2 GB" (decimal units).
 pub fn size(bytes: u64) -> String {
     let units = [
@@ -69,6 +74,12 @@ mod tests {
         assert_eq!(size(999), "999 B");
         assert_eq!(size(3_200_000_000), "3.2 GB");
         assert_eq!(size(u64::MAX), "18.4 EB");
+    }
+
+    #[test]
+    fn products_saturate() {
+        assert_eq!(product(&[2, 3, 8]), 48);
+        assert_eq!(product(&[1 << 40, 1 << 40, 2]), u64::MAX);
     }
 
     #[test]

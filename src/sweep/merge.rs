@@ -38,12 +38,7 @@ fn common_manifest(folders: &[PathBuf]) -> Result<Manifest> {
             path: folder.clone(),
             problem,
         };
-        let own = Manifest::read(folder)?.ok_or_else(|| {
-            let file = Manifest::FILE;
-            content(format!(
-                "it has no {file}: give folders that attnlab sweep or run wrote"
-            ))
-        })?;
+        let own = Manifest::of_folder(folder)?;
         match &common {
             None => common = Some(own),
             Some(common) => {

@@ -98,14 +98,7 @@ impl Plan {
     /// # Errors
     /// When the folder holds no run.
     pub fn of_folder(folder: &Path) -> Result<Plan> {
-        let manifest = Manifest::read(folder)?.ok_or_else(|| Error::Content {
-            path: folder.to_path_buf(),
-            problem: format!(
-                "it has no {}: give a folder that attnlab sweep, run or merge wrote",
-                Manifest::FILE
-            ),
-        })?;
-        Self::of_manifest(&manifest)
+        Self::of_manifest(&Manifest::of_folder(folder)?)
     }
 
     /// The claim and the sweep over it, where this is one.

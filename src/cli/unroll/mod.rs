@@ -113,6 +113,12 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
     for path in [&args.csv, &args.save_tokens].into_iter().flatten() {
         files::ensure_free(path, args.force)?;
     }
+    if let (Some(csv), Some(tokens)) = (&args.csv, &args.save_tokens)
+        && csv == tokens
+    {
+        let allowed = "another name than that of --csv";
+        return Err(Error::invalid("save-tokens", tokens.display(), allowed));
+    }
     let phi = Phi::parse(&args.phi, args.tau)?;
     let data = Data::read(&args.tokens, &args.bases, &args.labels)?;
     for warning in &data.warnings {

@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// What a folder holds the rows of: `run.json`.
@@ -46,7 +47,9 @@ impl Manifest {
         let path = folder.join(Self::FILE);
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                return Ok(None);
+            }
             Err(e) => return Err(Error::io(&path, e, "Is it readable for you?")),
         };
         let manifest = serde_json::from_str(&text).map_err(|e| Error::Content {
@@ -54,6 +57,20 @@ impl Manifest {
             problem: format!("not a description of a run that this version can read ({e})"),
         })?;
         Ok(Some(manifest))
+    }
+
+    /// The manifest of a folder that must hold a run.
+    ///
+    /// # Errors
+    /// As [`Manifest::read`], and when there is none.
+    pub fn of_folder(folder: &Path) -> Result<Self> {
+        Self::read(folder)?.ok_or_else(|| Error::Content {
+            path: folder.to_path_buf(),
+            problem: format!(
+                "it has no {}: give a folder that attnlab sweep, run or merge wrote",
+                Self::FILE
+            ),
+        })
     }
 
     /// What differs between two runs, in words; None when nothing does.

@@ -52,7 +52,8 @@ pub fn formulas() -> Vec<Formula> {
 /// An unknown id, with the nearest known ones.
 pub fn find(id: &str) -> Result<Formula> {
     let all = formulas();
-    let unknown = Error::unknown("formula", id, all.iter().map(|f| f.id));
+    let unknown = Error::unknown("formula", id, all.iter().map(|f| f.id))
+        .listed_by("`attnlab list formulas`");
     all.into_iter().find(|f| f.id == id).ok_or(unknown)
 }
 

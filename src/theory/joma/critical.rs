@@ -84,6 +84,9 @@ impl CriticalPoint {
     /// # Ok::<(), attnlab::Error>(())
     /// ```
     pub fn new(law: Isotropic, slopes: (f64, f64), minus: f64, length: f64) -> Result<Self> {
+        if !minus.is_finite() {
+            return Err(Error::invalid("rho_-", minus, "a finite number"));
+        }
         let life = |rho: f64| law.f(slopes, rho) / law.theta1(slopes, rho);
         let level = life(minus);
         // Beyond its minimum the mean residual life rises to infinity like ρ.
