@@ -6,6 +6,7 @@
 # 2), ROUNDS (timings per turn, default 5), OUT (folder for the lines and the text; default DIR/out).
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
+. "$here/turns.sh"
 
 pack() {
     target=$1
@@ -13,33 +14,18 @@ pack() {
     target=$(cd "$target" && pwd)
     cd "$here/../.."
     cargo build --release --features gpu --bin attnlab
-    binary=$(cargo bench --features gpu --bench gpu --no-run --message-format=json |
-        sed -n 's/.*"name":"gpu".*"executable":"\([^"]*\)".*/\1/p' | tail -1)
+    binary=$(bench_binary gpu gpu)
     folder=$(cargo metadata --no-deps --format-version 1 | sed -n 's/.*"target_directory":"\([^"]*\)".*/\1/p')
     cp "$binary" "$target/bench-gpu"
     cp "$folder/release/attnlab" "$target/attnlab"
     strip "$target/bench-gpu" "$target/attnlab"
-    cp "$here/gpu.sh" "$here/gpu_torch.py" "$here/compare_gpu.py" "$target"
+    cp "$here/gpu.sh" "$here/turns.sh" "$here/gpu_torch.py" "$here/compare_gpu.py" "$target"
     echo "packed into $target; there: gpu.sh run"
 }
 
 run() {
-    turns=${1:-3}
-    python=${PYTHON:-python3}
-    out=${OUT:-$here/out}
     size="--tokens ${TOKENS:-32768} --dim ${DIM:-512} --heads ${HEADS:-2} --rounds ${ROUNDS:-5}"
-    "$python" -c 'import torch' || { echo "PYTHON=$python has no torch; see benches/peers/README.md" >&2; exit 2; }
-    mkdir -p "$out"
-    : >"$out/lines"
-    turn=0
-    while [ "$turn" -lt "$turns" ]; do
-        # shellcheck disable=SC2086  # $size is several words
-        "$here/bench-gpu" --json $size >>"$out/lines"
-        # shellcheck disable=SC2086
-        "$python" "$here/gpu_torch.py" $size >>"$out/lines"
-        turn=$((turn + 1))
-    done
-    "$python" "$here/compare_gpu.py" "$out/lines" | tee "$out/ratios.txt"
+    take_turns gpu "$1" "$size"
 }
 
 case ${1:-} in

@@ -25,6 +25,20 @@ pub fn figures(settings: &Icl, rows: &[Row]) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
+/// How a baseline is called in legends.
+fn baseline(name: &str) -> String {
+    if let Some(alpha) = name.strip_prefix("lasso-") {
+        return format!("Lasso (*α* = {alpha})");
+    }
+    if let Some(count) = name.strip_suffix("-nn") {
+        return format!("{count}-nearest neighbours");
+    }
+    match name {
+        "bayes" => "Bayes (ridge)".into(),
+        _ => name.replace('-', " "),
+    }
+}
+
 /// "LAW.mean" over seeds, and the widest ends of the seeds' bands.
 fn curve(cell: &[Row], name: &str) -> Result<Vec<Point>> {
     let all = |what: &str| -> Result<Vec<Vec<f64>>> {
@@ -54,6 +68,23 @@ fn of_class<'a>(cells: &[&'a [Row]], class: &str) -> Vec<&'a [Row]> {
     cells.iter().filter(is).copied().collect()
 }
 
+/// The networks of one class: name, place among the colours, rows.
+fn networks<'a>(
+    settings: &Icl,
+    cells: &[&'a [Row]],
+    class: &str,
+) -> Result<Vec<(&'a str, usize, &'a [Row])>> {
+    let mut found = vec![];
+    for cell in of_class(cells, class) {
+        let model = cell[0].word("model")?;
+        if model != BASELINES {
+            let place = settings.models.iter().position(|m| m == model).unwrap_or(0);
+            found.push((model, place, cell));
+        }
+    }
+    Ok(found)
+}
+
 /// Curves of the networks and chosen baselines of one class under one law.
 fn compared(settings: &Icl, cells: &[&[Row]], law: &str, shown: &[String]) -> Result<Vec<Series>> {
     let mut series = vec![];
@@ -69,12 +100,8 @@ fn compared(settings: &Icl, cells: &[&[Row]], law: &str, shown: &[String]) -> Re
                     2 => (INK, Stroke::Dotted),
                     _ => (GREY, Stroke::Dotted),
                 };
-                let legend = match name.strip_prefix("lasso-") {
-                    Some(alpha) => format!("Lasso (*α* = {alpha})"),
-                    None if name == "bayes" => "Bayes (ridge)".into(),
-                    None => name.replace("least-squares", "least squares"),
-                };
-                let line = Series::predicted(legend, colour, points).with_interval(INTERVAL);
+                let line =
+                    Series::predicted(baseline(name), colour, points).with_interval(INTERVAL);
                 series.push(Series { stroke, ..line });
             }
             continue;
@@ -143,6 +170,22 @@ fn named(law: &str) -> String {
     }
 }
 
+/// A figure with one panel per class of functions.
+fn by_class(name: &str, title: &str, caption: String, panels: Vec<Panel>) -> Figure {
+    Figure {
+        name: name.into(),
+        title: title.into(),
+        caption,
+        width: if panels.len() > 1 {
+            Width::Page
+        } else {
+            Width::Column
+        },
+        columns: 2.min(panels.len()),
+        panels,
+    }
+}
+
 fn by_examples(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
     let mut panels = vec![];
     for class in &settings.functions {
@@ -167,28 +210,23 @@ fn by_examples(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
             ..Panel::default()
         });
     }
-    Ok(Figure {
-        name: "icl_examples".into(),
-        title: "Regression in context: error against the number of examples".into(),
-        caption: format!(
-            "Squared error of the prediction for *x*_{{k+1}} after *k* examples, over its variance, on {} \
-             prompts per seed. Lines: mean over {} training seeds. Bands: over prompts ({}-{} % of the \
-             bootstrapped mean) and seeds (the widest ends). {}; layers: {}.",
-            settings.evaluation.prompts,
-            settings.seeds,
-            100.0 * ENDS.0,
-            100.0 * ENDS.1,
-            training(settings),
-            depths(settings),
-        ),
-        width: if panels.len() > 1 {
-            Width::Page
-        } else {
-            Width::Column
-        },
-        columns: 2.min(panels.len()),
+    let caption = format!(
+        "Squared error of the prediction for *x*_{{k+1}} after *k* examples, over its variance, on {} \
+         prompts per seed. Lines: mean over {} training seeds. Bands: over prompts ({}-{} % of the \
+         bootstrapped mean) and seeds (the widest ends). {}; layers: {}.",
+        settings.evaluation.prompts,
+        settings.seeds,
+        100.0 * ENDS.0,
+        100.0 * ENDS.1,
+        training(settings),
+        depths(settings),
+    );
+    Ok(by_class(
+        "icl_examples",
+        "Regression in context: error against the number of examples",
+        caption,
         panels,
-    })
+    ))
 }
 
 fn losses(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
@@ -200,12 +238,7 @@ fn losses(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
             y: Axis::log("training loss"),
             ..Panel::default()
         };
-        for cell in of_class(cells, class) {
-            let model = cell[0].word("model")?;
-            if model == BASELINES {
-                continue;
-            }
-            let place = settings.models.iter().position(|m| m == model).unwrap_or(0);
+        for (model, place, cell) in networks(settings, cells, class)? {
             for row in cell {
                 let (steps, loss) = (row.series("steps")?, row.series("loss")?);
                 let points = steps.iter().zip(&loss).map(|(s, l)| Point::at(*s, *l));
@@ -217,29 +250,24 @@ fn losses(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
         }
         panels.push(panel);
     }
-    Ok(Figure {
-        name: "icl_training".into(),
-        title: "Regression in context: losses in training".into(),
-        caption: format!(
-            "Squared error averaged over all prefixes and over {} steps, one line per seed; the \
-             curriculum goes from {} to {} dimensions and from {} to {} points, which raises the loss at \
-             first. {}; layers: {}.",
-            settings.plan.report_every,
-            settings.curriculum.dims.from,
-            settings.curriculum.dims.to,
-            settings.curriculum.points.from,
-            settings.curriculum.points.to,
-            training(settings),
-            depths(settings),
-        ),
-        width: if panels.len() > 1 {
-            Width::Page
-        } else {
-            Width::Column
-        },
-        columns: 2.min(panels.len()),
+    let caption = format!(
+        "Squared error averaged over all prefixes and over {} steps, one line per seed; the \
+         curriculum goes from {} to {} dimensions and from {} to {} points, which raises the loss at \
+         first. {}; layers: {}.",
+        settings.plan.report_every,
+        settings.curriculum.dims.from,
+        settings.curriculum.dims.to,
+        settings.curriculum.points.from,
+        settings.curriculum.points.to,
+        training(settings),
+        depths(settings),
+    );
+    Ok(by_class(
+        "icl_training",
+        "Regression in context: losses in training",
+        caption,
         panels,
-    })
+    ))
 }
 
 fn shifted(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
@@ -307,15 +335,12 @@ fn positive(mut series: Series) -> Series {
 /// Per-layer measures of the networks, trained and untrained.
 fn depth(settings: &Icl, cells: &[&[Row]]) -> Result<Option<Figure>> {
     let class = &settings.functions[0];
-    let mut shown = vec![];
-    for cell in of_class(cells, class) {
-        let model = cell[0].word("model")?;
-        if model != BASELINES {
-            let place = settings.models.iter().position(|m| m == model).unwrap_or(0);
-            shown.push((label(model), place, cell));
-        }
-    }
-    let panels = depth_panels(&shown)?;
+    let named = networks(settings, cells, class)?;
+    let named: Vec<_> = named
+        .into_iter()
+        .map(|(m, place, rows)| (label(m), place, rows))
+        .collect();
+    let panels = depth_panels(&named)?;
     if panels.is_empty() {
         return Ok(None);
     }
