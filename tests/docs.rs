@@ -40,6 +40,31 @@ fn generated_pages_are_current() {
     );
 }
 
+/// The tables of verdicts in the README name claims that there are, with the verdicts and mutants
+/// that they have. (Their estimates are those of one run.)
+#[test]
+fn the_readme_has_the_verdicts_of_the_registry() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let readme = std::fs::read_to_string(readme).unwrap();
+    let mut rows = 0;
+    for line in readme.lines().filter(|l| l.ends_with(" refuted |")) {
+        let cells: Vec<&str> = line.trim_matches(['|', ' ']).split(" | ").collect();
+        let [id, _, verdict, _, mutants] = cells[..] else {
+            panic!("{line}");
+        };
+        let claim = registry::find(id.trim_matches('`')).unwrap();
+        assert_eq!(
+            verdict.trim_matches('*'),
+            claim.card().expected.name(),
+            "{id}"
+        );
+        let count = claim.mutants().len();
+        assert_eq!(mutants, format!("{count} of {count} refuted"), "{id}");
+        rows += 1;
+    }
+    assert!(rows > 30, "{rows}");
+}
+
 /// A statement that comes back refuted or vacuous must be explained.
 #[test]
 fn every_failing_print_has_its_discrepancy() {

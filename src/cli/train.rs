@@ -33,7 +33,6 @@ pub struct Args {
 pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
     let training = || EXPERIMENTS.iter().filter(|e| e.trains);
     let entry = training().find(|e| e.id == args.id);
-    let known = || training().map(|e| e.id).collect::<Vec<_>>().join(", ");
-    let unknown = || Error::invalid("training", &args.id, format!("one of: {}", known()));
+    let unknown = || Error::unknown("training", &args.id, training().map(|e| e.id));
     execute(entry.ok_or_else(unknown)?, &args.options, out)
 }

@@ -185,7 +185,7 @@ impl Icl {
             "sinusoids" => Ok(FirstPositions::Sinusoids {
                 rms: self.positions_rms,
             }),
-            other => Err(Error::invalid("positions", other, "normal or sinusoids")),
+            other => Err(Error::unknown("positions", other, ["normal", "sinusoids"])),
         }
     }
 
