@@ -150,7 +150,7 @@ fn every_unknown_name_is_answered_with_names_to_write() {
             "unknown parameter 'zzz'; write one of tokens, clusters, dim, delta, eta, phi, tau",
         ),
         (
-            &["check", "aot.*", "--set", "zzz=1"],
+            &["check", "--all", "--set", "zzz=1"],
             "unknown parameter 'zzz'; see `attnlab show ID`",
         ),
         (
@@ -386,6 +386,14 @@ fn what_cannot_be_used_is_refused_and_nothing_written() {
         common::refused(args, &format!("{empty}: {no_run}"));
     }
     common::refused(&["export", &config], &format!("{config}: {no_run}"));
+    // A run that was killed before its first row.
+    let begun = inside("begun");
+    std::fs::create_dir(&begun).unwrap();
+    let settings = r#"{"schema":1,"id":"joma_tree","seed":0,"settings":{},"build":"0.1.0"}"#;
+    std::fs::write(Path::new(&begun).join("run.json"), settings).unwrap();
+    let message =
+        format!("{begun}: no rows yet: give the command that began the run again, it goes on");
+    common::refused(&["export", &begun], &message);
     let both = ["--csv", &out, "--save-tokens", &out];
     let unroll = [
         "unroll", "--tokens", "z.npy", "--bases", "u.npy", "--labels", "y.npy",

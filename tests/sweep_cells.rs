@@ -270,7 +270,7 @@ fn bad_files_are_refused_by_name() {
         ),
         (
             &format!("{lemma}[axes]\ndim = \"2 * x\""),
-            "dim = \"2 * x\" is not allowed: unknown name 'x'. An expression may use other axes and what is set",
+            "dim = \"2 * x\" is not allowed: unknown name 'x'; write one of delta, t. An expression may use other axes and what is set",
         ),
         (
             &format!("{lemma}[axes]\ndim = [10]\n[set]\ndim = 10"),

@@ -238,6 +238,23 @@ fn command(entry: &Entry, experiment: &dyn Experiment, seed: u64) -> Result<Stri
     Ok(shortest.map_or_else(String::new, |(_, text)| text))
 }
 
+/// The rows of a folder; what was dropped is said on standard error.
+pub(super) fn rows_of(folder: &Path) -> Result<Vec<Row>> {
+    let found = store::read(folder)?;
+    for dropped in &found.dropped {
+        note(&format!("warning: {dropped}"));
+    }
+    Ok(found.rows)
+}
+
+/// A run that has only begun.
+pub(super) fn no_rows(folder: &Path) -> Error {
+    Error::Content {
+        path: folder.to_path_buf(),
+        problem: "no rows yet: give the command that began the run again, it goes on".into(),
+    }
+}
+
 /// Runs `attnlab figure`.
 pub fn figure(args: &FigureArgs, out: &mut Out) -> Result<Status> {
     let plan = Plan::of_folder(&args.rows)?;
@@ -256,13 +273,13 @@ pub fn figure(args: &FigureArgs, out: &mut Out) -> Result<Status> {
             problem: format!("it holds rows of {found}, not of {id}"),
         });
     }
-    let found = store::read(&args.rows)?;
-    for dropped in &found.dropped {
-        note(&format!("warning: {dropped}"));
+    let rows = rows_of(&args.rows)?;
+    if rows.is_empty() {
+        return Err(no_rows(&args.rows));
     }
-    let maps = sweep::figures(&plan, &sweep::summarise(&plan, &found.rows)?)?;
+    let maps = sweep::figures(&plan, &sweep::summarise(&plan, &rows)?)?;
     list(&figure::write_all(&maps, &args.out)?, out)?;
-    for part in plan.parts(&found.rows) {
+    for part in plan.parts(&rows) {
         list(&figure::write_all(&figures_of(&part)?, &args.out)?, out)?;
     }
     Ok(Status::Expected)

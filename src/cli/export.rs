@@ -1,11 +1,12 @@
 //! `attnlab export`: rows as a table for other programs.
 
 use super::Status;
-use super::out::{Out, note};
+use super::experiment::{no_rows, rows_of};
+use super::out::Out;
 use crate::error::Result;
 use crate::run::export::{columns, to_csv};
 use crate::run::files;
-use crate::run::store::{self, Manifest};
+use crate::run::store::Manifest;
 use clap::ValueEnum;
 use std::path::PathBuf;
 
@@ -61,14 +62,14 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
     let path = args.out.clone().unwrap_or_else(default);
     Manifest::of_folder(&args.folder)?;
     files::ensure_free(&path, args.force)?;
-    let found = store::read(&args.folder)?;
-    for dropped in &found.dropped {
-        note(&format!("warning: {dropped}"));
+    let rows = rows_of(&args.folder)?;
+    if rows.is_empty() {
+        return Err(no_rows(&args.folder));
     }
-    let columns = columns(&found.rows)?;
+    let columns = columns(&rows)?;
     match args.format {
         Format::Csv => {
-            let write = |to: &mut dyn std::io::Write| to_csv(&columns, found.rows.len(), to);
+            let write = |to: &mut dyn std::io::Write| to_csv(&columns, rows.len(), to);
             files::write_whole(&path, args.force, write)?;
         }
         Format::Parquet => {

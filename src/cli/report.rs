@@ -1,7 +1,7 @@
 //! `attnlab report`: one HTML file from stored rows.
 
 use super::Status;
-use super::experiment::{figures_of, pictures};
+use super::experiment::{figures_of, no_rows, pictures, rows_of};
 use super::out::{Out, note};
 use crate::error::{Error, Result};
 use crate::report::{self, Checked, Found, MutantResult, Origin, Picture, Report};
@@ -103,14 +103,16 @@ impl Contents {
             return self.verdicts(folder);
         }
         let plan = Plan::of_manifest(manifest)?;
-        let found = store::read(folder)?;
-        for dropped in &found.dropped {
-            note(&format!("warning: {dropped}"));
+        let rows = rows_of(folder)?;
+        if rows.is_empty() {
+            // One run that has only begun is no reason to withhold the others.
+            note(&format!("warning: left out: {}", no_rows(folder)));
+            return Ok(());
         }
         if plan.claim().is_some() {
-            return self.map(folder, &plan, &found.rows);
+            return self.map(folder, &plan, &rows);
         }
-        for part in plan.parts(&found.rows) {
+        for part in plan.parts(&rows) {
             let (experiment, rows) = (part.experiment, &part.rows);
             let figures = figures_of(&part)?;
             self.pictures
@@ -148,11 +150,7 @@ impl Contents {
     }
 
     fn verdicts(&mut self, folder: &Path) -> Result<()> {
-        let found = store::read(folder)?;
-        for dropped in &found.dropped {
-            note(&format!("warning: {dropped}"));
-        }
-        for row in &found.rows {
+        for row in &rows_of(folder)? {
             match report::restore(row) {
                 Ok(Found::Claim(checked)) => self.checks.push(checked),
                 Ok(Found::Mutant(mutant)) => self.mutants.push(mutant),

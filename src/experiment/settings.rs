@@ -225,7 +225,7 @@ fn within_reach(name: &str, value: &Value) -> Result<()> {
         }
         Value::Float(x) if !x.is_finite() || x.abs() > LARGEST => {
             let allowed = format!("a number, at most {LARGEST:e} in size");
-            Err(Error::invalid(name, x, allowed))
+            Err(Error::invalid(name, format!("{x:?}"), allowed))
         }
         Value::Array(items) => {
             let mut items = items.iter().enumerate();
