@@ -227,7 +227,7 @@ fn every_unknown_name_is_answered_with_names_to_write() {
                 "--set",
                 "task=zzz",
             ],
-            "unknown task 'zzz'; write one of subspace, sphere, clusters",
+            "unknown task 'zzz'; write one of circle, clusters",
         ),
         (
             &[
@@ -350,7 +350,7 @@ fn what_cannot_be_used_is_refused_and_nothing_written() {
     for (experiment, line) in [
         (
             "coherence_map",
-            "dim = 10000000\nclusters = 10000000\ntokens = 10000000",
+            "dim = 1000000\nambient = [10000000]\ntokens = 10000000",
         ),
         (
             "denoise_excess_risk",
