@@ -133,7 +133,7 @@ fn every_unknown_name_is_answered_with_names_to_write() {
         ),
         (
             &["horizon", "--backend", "zzz"],
-            "backend = zzz is not allowed: one of auto, cpu, gpu",
+            "backend = zzz is not allowed: one of auto, cpu, gpu, gpu-f32",
         ),
         (
             &["completions", ""],
