@@ -318,3 +318,35 @@ fn a_whole_number_may_be_written_as_a_power_of_ten() {
     assert_eq!(tokens("tokens = 4e2").unwrap(), 400);
     assert!(tokens("tokens = 400.5").is_err() && tokens("tokens = 1e30").is_err());
 }
+
+#[test]
+fn a_report_replaces_a_report_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = folder.path().join("rows").display().to_string();
+    let line = [
+        "run",
+        "joma_tree",
+        "--quick",
+        "--out",
+        &rows,
+        "--set",
+        "draws=200",
+    ];
+    attnlab(&line).assert().success();
+    let mine = folder.path().join("mine.html").display().to_string();
+    for text in ["", "<!DOCTYPE html>\nmy thesis"] {
+        std::fs::write(&mine, text).unwrap();
+        let message = "holds no report and is left as it is: choose another file with --out";
+        common::refused(
+            &["report", &rows, "--out", &mine],
+            &format!("{mine}: {message}"),
+        );
+        assert_eq!(std::fs::read_to_string(&mine).unwrap(), text);
+    }
+    std::fs::remove_file(&mine).unwrap();
+    for _ in 0..2 {
+        attnlab(&["report", &rows, "--out", &mine])
+            .assert()
+            .success();
+    }
+}

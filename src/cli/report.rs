@@ -8,6 +8,7 @@ use crate::report::{self, Checked, Found, MutantResult, Origin, Picture, Report}
 use crate::run::Row;
 use crate::run::store::{self, Manifest};
 use crate::sweep::{self, Plan};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
@@ -43,6 +44,7 @@ struct Contents {
 
 /// Runs the command.
 pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
+    spare(&args.out)?;
     let mut runs = vec![];
     for folder in &args.folders {
         let before = runs.len();
@@ -70,6 +72,22 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
     store::replace(&args.out, &html).map_err(|e| Error::io(&args.out, e, advice))?;
     out.line(&args.out.display().to_string())?;
     Ok(Status::Expected)
+}
+
+/// Refuses a file that is there and no report: `--out rows.jsonl` must not cost the rows.
+fn spare(path: &Path) -> Result<()> {
+    let Ok(mut file) = std::fs::File::open(path) else {
+        // Nothing is there, or writing will say what is wrong.
+        return Ok(());
+    };
+    let mut start = [0; report::START.len()];
+    match file.read_exact(&mut start) {
+        Ok(()) if start == *report::START.as_bytes() => Ok(()),
+        _ => Err(Error::Content {
+            path: path.to_path_buf(),
+            problem: "holds no report and is left as it is: choose another file with --out".into(),
+        }),
+    }
 }
 
 /// Every folder at or below `folder` that holds a run, in the order of their names; each once.

@@ -119,7 +119,7 @@ impl<'a> Head<'a> {
             Phi::Softmax | Phi::Linear | Phi::ReluNormalised => false,
             Phi::HardThreshold { .. } | Phi::ThresholdedSoftmax { .. } | Phi::Hardmax => true,
         };
-        if let Some(half) = self.half()?.filter(|_| decides) {
+        if decides && let Some(half) = self.half()? {
             let coarse = self.attend_with(layer, Some(half))?;
             if coarse.rest.columns() <= self.plan.tokens / OPEN_SHARE {
                 return Ok(coarse);

@@ -20,6 +20,9 @@ use crate::figure::{self, Figure};
 use crate::run::CheckReport;
 use std::fmt::Write;
 
+/// How a report begins, by which it is told from other files.
+pub const START: &str = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">";
+
 /// A verdict and what made it.
 #[derive(Clone, Debug)]
 pub struct Checked {
@@ -119,10 +122,7 @@ use put;
 
 fn head(page: &mut String, report: &Report) {
     let here = Origin::here(report.command.to_string());
-    put!(
-        page,
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-    );
+    put!(page, "{START}");
     put!(
         page,
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
