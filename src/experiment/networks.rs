@@ -8,7 +8,7 @@
 //! network before training says what chance alone gives.
 
 use crate::error::{Error, Result};
-use crate::figure::{Axis, Panel, Point, Rule, Series, Stroke};
+use crate::figure::{Axis, INK, Panel, Point, Rule, Series, Stroke};
 use crate::linalg::qr_q;
 use crate::measure::{coding_rate, labelled_snr, nearest_subspace, stable_rank, unit_tokens};
 use crate::model::{Attention, Mlp, Model, ModelConfig, Recording};
@@ -116,6 +116,10 @@ fn subspaces(model: &Model, l: usize) -> Result<Vec<Array2<f64>>> {
     (0..config.heads).map(head).collect()
 }
 
+/// 1 + ητ for a whole step, η = 1, as these networks take, and the least τ of AoT Eq. (29), 1/2; its
+/// largest is below 1.
+const LEAST_OF_THEOREM_1: f64 = 1.5;
+
 /// Four panels of what [`record_depth`] wrote, of (legend, colour, rows of a cell); those that no network
 /// has are left out.
 pub(super) fn depth_panels(cells: &[(&str, usize, &[Row])]) -> Result<Vec<Panel>> {
@@ -164,6 +168,15 @@ pub(super) fn depth_panels(cells: &[(&str, usize, &[Row])]) -> Result<Vec<Panel>
         vertical: false,
         at: 1.0,
     });
+    let points = panels[1].series.iter().flat_map(|s| &s.points);
+    let last = points.map(|p| p.x).fold(0.0, f64::max);
+    if last > 0.0 {
+        let ends = [1.0, last].map(|layer| Point::at(layer, LEAST_OF_THEOREM_1));
+        panels[1].series.push(Series {
+            stroke: Stroke::Dashed,
+            ..Series::predicted("Theorem 1, least factor", INK, ends.to_vec())
+        });
+    }
     Ok(panels
         .into_iter()
         .filter(|p| !p.series.is_empty())
@@ -174,9 +187,9 @@ pub(super) fn depth_panels(cells: &[(&str, usize, &[Row])]) -> Result<Vec<Panel>
 pub(super) fn depth_caption(precision: f64) -> String {
     format!(
         "SNR as in Eq. (6), each token in the one of the layer's *K* learnt subspaces that holds most of it \
-         before the layer; Theorem 1 would have every layer multiply it by 1 + *ητ* > 1. Stable rank and \
-         coding rate (*ε* = {precision}) of tokens scaled to length 1, before the first layer (0) and after \
-         each. Dotted: the same networks before training."
+         before the layer; Theorem 1 would have every layer multiply it by 1 + *ητ*, between 1.5 and 2 for \
+         *η* = 1 and its *τ* in (1/2, 1). Stable rank and coding rate (*ε* = {precision}) of tokens scaled to \
+         length 1, before the first layer (0) and after each. Dotted: the same networks before training."
     )
 }
 
