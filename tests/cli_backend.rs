@@ -43,11 +43,13 @@ fn the_cpu_is_always_there() {
 #[cfg(not(feature = "gpu"))]
 #[test]
 fn a_build_without_gpu_says_how_to_build_with_it() {
-    refused(
-        &with(&["--backend", "gpu"]),
-        "backend = gpu is not allowed: this attnlab was built without GPU support: build it with \
-         cargo build --release --features gpu, or write --backend cpu",
-    );
+    for backend in ["gpu", "gpu-f32"] {
+        let message = format!(
+            "backend = {backend} is not allowed: this attnlab was built without GPU support: build it \
+             with cargo build --release --features gpu, or write --backend cpu"
+        );
+        refused(&with(&["--backend", backend]), &message);
+    }
     let auto = attnlab(&with(&["--json"])).output().unwrap();
     assert!(auto.status.success() && auto.stderr.is_empty());
     let line: Value = serde_json::from_slice(&auto.stdout).unwrap();
@@ -56,7 +58,7 @@ fn a_build_without_gpu_says_how_to_build_with_it() {
     let gpu = &json_lines(&["doctor", "--json"])[0]["gpu"];
     assert_eq!(
         gpu,
-        &serde_json::json!({"built_in": false, "adapters": [], "auto": "cpu"})
+        &serde_json::json!({"built_in": false, "adapters": [], "auto": "cpu", "products": null})
     );
 }
 
@@ -84,7 +86,7 @@ fn without_a_driver_auto_takes_the_cpu_and_gpu_is_refused() {
     let report: Value = serde_json::from_slice(&doctor.stdout).unwrap();
     assert_eq!(
         report["gpu"],
-        serde_json::json!({"built_in": true, "adapters": [], "auto": "cpu"})
+        serde_json::json!({"built_in": true, "adapters": [], "auto": "cpu", "products": null})
     );
 }
 

@@ -210,7 +210,12 @@ fn wrong_settings_are_named() {
         &["networks=[\"aot-msa\"]"],
         "unknown network 'aot-msa'; did you mean aot-mhsa, aot-mssa, aot-tied?",
     );
-    refused(&["networks=[\"vit-s\"]"], "unknown network 'vit-s'");
+    refused(
+        &["networks=[\"vit-s\"]"],
+        "unknown network 'vit-s'; write one of aot-mssa, aot-mhsa, aot-tied, hybrid, full-mlp, gpt2, \
+             llama, llama-aot, aot-mssa-l-base, aot-mssa-l-medium, aot-mssa-l-large, aot-mhsa-l-base, \
+             aot-hybrid-l, aot-full-mlp-l, gpt2-base",
+    );
     refused(
         &["networks=[]"],
         "networks = [] is not allowed: at least one name",

@@ -175,10 +175,10 @@ mod build {
     use super::{Cpu, Machine, Report, Result};
     use crate::error::Error;
 
-    pub fn gpu(_single: bool) -> Result<Box<dyn Machine>> {
+    pub fn gpu(single: bool) -> Result<Box<dyn Machine>> {
         Err(Error::invalid(
             "backend",
-            "gpu",
+            if single { "gpu-f32" } else { "gpu" },
             "this attnlab was built without GPU support: build it with cargo build --release \
              --features gpu, or write --backend cpu",
         ))

@@ -304,7 +304,25 @@ fn first_wrong(
 
 #[cfg(test)]
 mod tests {
+    use super::super::work::with_common;
     use super::*;
+
+    /// Units of either size, whatever this machine has: the text passes wgpu's own front end, control flow
+    /// included.
+    #[test]
+    fn the_kernel_is_valid_for_every_size() {
+        use wgpu::naga::{front::wgsl, valid};
+        for (size, lanes) in [(8, 8), (8, 32), (16, 32), (16, 64)] {
+            let text = with_common(&super::scores(size, lanes));
+            let module =
+                wgsl::parse_str(&text).unwrap_or_else(|e| panic!("{}", e.emit_to_string(&text)));
+            let flags = valid::ValidationFlags::all();
+            let mut validator = valid::Validator::new(flags, valid::Capabilities::all());
+            if let Err(e) = validator.validate(&module) {
+                panic!("{size}: {}", e.emit_to_string(&text));
+            }
+        }
+    }
 
     #[test]
     fn rounding_is_bounded_by_what_is_measured() {

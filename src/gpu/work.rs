@@ -232,7 +232,7 @@ impl Gpu {
 }
 
 /// common.wgsl and `text`, whose directives (`enable ..;`) come first, as WGSL wants them.
-fn with_common(text: &str) -> String {
+pub(super) fn with_common(text: &str) -> String {
     let directive = |line: &&str| line.starts_with("enable ");
     let directives: String = text
         .lines()
