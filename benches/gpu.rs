@@ -126,20 +126,12 @@ fn full(size: &Size, gpu: &Gpu, (mixture, heads, resident): (&Mixture, &[Array2<
         report.name, report.kind, report.interface, report.driver
     );
     println!("scores of decisions from products in {}", gpu.products());
-    let mut race = Race::new();
-    race.add("plain product, N²p", || bare(resident, false));
-    race.add("plain products, 3N²p", || bare(resident, true));
-    race.add("softmax layer", || layer(Phi::Softmax, resident));
-    race.add("thresholded layer (tau = 0.55)", || {
-        layer(THRESHOLDED, resident)
-    });
     let horizon = |gpu: &Gpu| {
         for (k, y) in heads.iter().enumerate() {
             let found = gpu.horizon_of_head(y.view(), mixture.cluster(k), 0.55, &|| {});
             black_box(found.expect("a working device"));
         }
     };
-    race.add("horizon pass with upload", || horizon(gpu));
     // The first head says whether anything computes in half precision.
     let half = resident[0].bare_half_scores().expect("a working device");
     let single = Gpu::open(&Options {
@@ -147,6 +139,14 @@ fn full(size: &Size, gpu: &Gpu, (mixture, heads, resident): (&Mixture, &[Array2<
         ..Options::default()
     });
     let single = single.expect("the adapter that was opened before");
+    let mut race = Race::new();
+    race.add("plain product, N²p", || bare(resident, false));
+    race.add("plain products, 3N²p", || bare(resident, true));
+    race.add("softmax layer", || layer(Phi::Softmax, resident));
+    race.add("thresholded layer (tau = 0.55)", || {
+        layer(THRESHOLDED, resident)
+    });
+    race.add("horizon pass with upload", || horizon(gpu));
     if half {
         race.add("scores in f16, N²p", || {
             for head in resident {
