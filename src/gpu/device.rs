@@ -118,6 +118,8 @@ fn found() -> Vec<(AdapterReport, wgpu::Adapter)> {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
     // The validation layers of debug builds look for programs that are not ours to install.
     descriptor.flags = wgpu::InstanceFlags::empty().with_env();
+    // Other crates of a build may have switched OpenGL on, which these kernels are not written for.
+    descriptor.backends &= wgpu::Backends::PRIMARY;
     let backends = descriptor.backends;
     let instance = wgpu::Instance::new(descriptor);
     let wanted = std::env::var("WGPU_ADAPTER_NAME").map(|name| name.to_lowercase());
