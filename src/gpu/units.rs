@@ -41,6 +41,10 @@ pub(super) enum Unit {
 /// Fragments per side of a tile: sixteen sums of a fragment fill the registers of a subgroup.
 const FRAGMENTS: usize = 4;
 
+/// Normal numbers of 11 bits lose at most 2^-11, which `rounding` reports a billionth larger; subnormals
+/// that matter lose far more than the thousandth that is left to them here.
+const MOST_LOST: f64 = 1.001 / 2048.0;
+
 /// Where the largest coefficient goes: products stay far below f32's largest number, and 2^26 lie
 /// between it and the smallest normal f16.
 const TOP: i32 = 12;
@@ -61,7 +65,7 @@ impl Halved {
     pub fn new(gpu: &Gpu, unit: Unit, plan: Plan, y: ArrayView2<f32>) -> Result<Option<Self>> {
         let scale = scale(y);
         let rho = rounding(y, scale);
-        if rho > 2_f64.powi(-11) * 1.001 {
+        if rho > MOST_LOST {
             return Ok(None);
         }
         let (buffers, back) = match unit {
@@ -108,7 +112,8 @@ fn round(mut y: ArrayViewMut2<f32>, scale: f32) {
 /// ρ: the largest |r_i|/|y_i|.
 fn rounding(y: ArrayView2<f32>, scale: f32) -> f64 {
     let lost = |x: &f32| {
-        let (x, half) = (f64::from(x * scale), f16::from_f32(x * scale));
+        // In f64, where nothing underflows: what is 0 in f32 counts as lost.
+        let (x, half) = (f64::from(*x) * f64::from(scale), f16::from_f32(x * scale));
         let error = (x - f64::from(half.to_f32())).abs();
         // A subnormal may be read as 0, or not.
         let error = if half.is_normal() {
@@ -123,7 +128,6 @@ fn rounding(y: ArrayView2<f32>, scale: f32) -> f64 {
             .iter()
             .map(lost)
             .fold([0.0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
-        // x * scale is exact unless it underflows, where it counts as lost in full or is 0.
         if length > 0.0 {
             (error / length).sqrt()
         } else {
@@ -232,8 +236,9 @@ fn main(@builtin(workgroup_id) wid: vec3u) {{
 /// What is wrong with them, in words.
 pub(super) fn check(gpu: &Gpu, unit: Unit) -> std::result::Result<(), String> {
     let run = || -> Result<Option<String>> {
-        // Two blocks, the second not full; an inner dimension that is no multiple of a fragment.
-        let y = Array2::from_shape_fn((37, 200).f(), |(m, j)| {
+        // Five blocks in squares of two, the last not full; an inner dimension that is no multiple of a
+        // fragment.
+        let y = Array2::from_shape_fn((37, 600).f(), |(m, j)| {
             let x = (m as f64 * 12.9898 + j as f64 * 78.233).sin() * 43758.5453;
             ((x - x.floor() - 0.5) * (1.0 + (j % 7) as f64)) as f32
         });
@@ -245,7 +250,6 @@ pub(super) fn check(gpu: &Gpu, unit: Unit) -> std::result::Result<(), String> {
         let mut work = Work::new(gpu, &|| {})?;
         for pair in plan.each_pair() {
             scores.queue(&mut work, pair, true);
-            work.step()?;
             work.finish()?;
             let both: Vec<f32> = gpu.read(&scores.scratch, 0, 2 * plan.cells())?;
             let (i, j) = pair;
@@ -347,6 +351,8 @@ mod tests {
             }
         }
         let allowed = 2.0 * rho + rho * rho;
+        // Roundings of 50 coefficients cancel to about a seventh, of which the worst pair is some multiple:
+        // far below a twentieth, nothing would have been rounded.
         assert!(
             worst <= allowed && worst > allowed / 20.0,
             "{worst} {allowed}"
@@ -366,6 +372,10 @@ mod tests {
             assert!(rho < 2_f64.powi(-11), "{size}: {rho}");
         }
         assert_eq!(rounding(Array2::zeros((4, 2)).view(), 1.0), 0.0);
+        // A token that f32 itself loses when it is scaled.
+        let mut y = Array2::from_elem((4, 2), 1e15_f32);
+        y.column_mut(1).fill(f32::from_bits(1));
+        assert_eq!(rounding(y.view(), scale(y.view())), 1.0 + 1e-9);
         // Beyond what can be scaled: not usable, and no NaN.
         for size in [1e-38_f32, 1e38] {
             let y = Array2::from_elem((4, 2), size);
