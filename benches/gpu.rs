@@ -17,7 +17,7 @@ mod race;
 use arguments::{Arguments, or_exit};
 use attnlab::attention::streaming::Machine;
 use attnlab::attention::streaming::horizon::horizon_of_head;
-use attnlab::attention::{Mssa, Phi};
+use attnlab::attention::{Mssa, Phi, Softmax, ThresholdedSoftmax};
 use attnlab::gpu::{Gpu, Head, Options, Precision};
 use attnlab::rng::Streams;
 use attnlab::sample::Mixture;
@@ -26,7 +26,7 @@ use race::Race;
 use std::hint::black_box;
 
 /// AoT Theorem 1's φ.
-const THRESHOLDED: Phi = Phi::ThresholdedSoftmax { tau: 0.55 };
+const THRESHOLDED: ThresholdedSoftmax = ThresholdedSoftmax { tau: 0.55 };
 
 struct Size {
     tokens: usize,
@@ -64,13 +64,14 @@ impl Size {
 }
 
 /// One layer on all heads, left on the card.
-fn layer(phi: Phi, heads: &[Head]) {
+fn layer(phi: impl Into<Phi>, heads: &[Head]) {
+    let layer = Mssa::new(phi, 0.5);
     for head in heads {
-        black_box(head.attend(&Mssa::new(phi, 0.5)).expect("a working device"));
+        black_box(head.attend(&layer).expect("a working device"));
     }
 }
 
-fn bare(heads: &[Head], updates: bool) {
+fn products(heads: &[Head], updates: bool) {
     for head in heads {
         head.bare_products(updates).expect("a working device");
     }
@@ -100,9 +101,9 @@ fn main() {
 
 fn json(size: &Size, gpu: &Gpu, heads: &[Head]) {
     let mut race = Race::new();
-    race.add("softmax", || layer(Phi::Softmax, heads));
+    race.add("softmax", || layer(Softmax, heads));
     race.add("thresholded", || layer(THRESHOLDED, heads));
-    race.add("product", || bare(heads, false));
+    race.add("product", || products(heads, false));
     race.run(size.rounds);
     let line = serde_json::json!({
         "device": gpu.report().name,
@@ -110,9 +111,9 @@ fn json(size: &Size, gpu: &Gpu, heads: &[Head]) {
         "tokens": size.tokens,
         "dim": size.dim,
         "heads": size.heads,
-        "softmax": race.of("softmax"),
-        "thresholded": race.of("thresholded"),
-        "product": race.of("product"),
+        "softmax": race.seconds("softmax"),
+        "thresholded": race.seconds("thresholded"),
+        "product": race.seconds("product"),
     });
     println!("{line}");
 }
@@ -140,9 +141,9 @@ fn full(size: &Size, gpu: &Gpu, (mixture, heads, resident): (&Mixture, &[Array2<
     });
     let single = single.expect("the adapter that was opened before");
     let mut race = Race::new();
-    race.add("plain product, N²p", || bare(resident, false));
-    race.add("plain products, 3N²p", || bare(resident, true));
-    race.add("softmax layer", || layer(Phi::Softmax, resident));
+    race.add("plain product, N²p", || products(resident, false));
+    race.add("plain products, 3N²p", || products(resident, true));
+    race.add("softmax layer", || layer(Softmax, resident));
     race.add("thresholded layer (tau = 0.55)", || {
         layer(THRESHOLDED, resident)
     });
@@ -172,7 +173,11 @@ fn full(size: &Size, gpu: &Gpu, (mixture, heads, resident): (&Mixture, &[Array2<
     race.print_times();
     let operations = (n as f64).powi(2) * p as f64 * k as f64;
     let rate = |name: &str| {
-        let best = race.of(name).iter().copied().fold(f64::INFINITY, f64::min);
+        let best = race
+            .seconds(name)
+            .iter()
+            .copied()
+            .fold(f64::INFINITY, f64::min);
         println!("{name}: {:.0} GFLOP/s at best", operations / best / 1e9);
     };
     rate("plain product, N²p");

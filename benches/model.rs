@@ -18,12 +18,12 @@ mod race;
 
 use arguments::{Arguments, or_exit};
 use attnlab::Result;
-use attnlab::model::{Input, Model, ModelConfig, Place, preset};
 use attnlab::rng::Streams;
 use attnlab::sample::Functions;
-use attnlab::train::in_context::InContextTask;
-use attnlab::train::language::Text;
-use attnlab::train::{Batch, Climb, Curriculum, Plan, Task, Trainer};
+use attnlab::train::model::{ComputeDevice, Input, Model, ModelConfig, preset};
+use attnlab::train::training::in_context::InContextTask;
+use attnlab::train::training::language::Text;
+use attnlab::train::training::{Batch, Curriculum, Ramp, Trainer, TrainingPlan, TrainingTask};
 use race::{Race, spread};
 use std::hint::black_box;
 
@@ -57,23 +57,23 @@ impl Size {
     }
 }
 
-/// What the network learns: regression at the papers' size, or the next of random tokens, which cost
+/// Task of the network: regression at the papers' size, or the next of random tokens, which cost
 /// what real ones do.
-fn task(config: &ModelConfig) -> Result<Box<dyn Task>> {
+fn task(config: &ModelConfig) -> Result<Box<dyn TrainingTask>> {
     Ok(match config.input {
         Input::Tokens { vocabulary } => {
             let most = u64::try_from(vocabulary.min(1 << 16)).unwrap_or(1 << 16);
             let length = 64 * (config.context as u64 + 1);
             let tokens = (0..length).map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) % most);
             let tokens = tokens.map(|t| u16::try_from(t).unwrap_or(0));
-            Box::new(Text::of_tokens(tokens.collect(), config.context, 0.5)?)
+            Box::new(Text::from_tokens(tokens.collect(), config.context, 0.5)?)
         }
         Input::Vectors { dim } | Input::Patches { dim } => Box::new(InContextTask {
             functions: Functions::Linear,
             dim,
             curriculum: Curriculum {
-                dims: Climb::fixed(dim),
-                points: Climb::fixed(41),
+                dims: Ramp::fixed(dim),
+                points: Ramp::fixed(41),
             },
         }),
     })
@@ -85,11 +85,11 @@ fn run(size: &Size) -> Result<()> {
         layers: size.layers.unwrap_or(paper.layers),
         ..paper
     };
-    let place = Place::parse(&size.backend)?;
+    let device = ComputeDevice::parse(&size.backend)?;
     let streams = Streams::new(1, "bench.model", 0, 0);
     let task = task(&config)?;
-    let plan = Plan::constant(1, size.batch, 1e-4);
-    let model = Model::new(config.clone(), &place, &streams)?;
+    let plan = TrainingPlan::constant(1, size.batch, 1e-4);
+    let model = Model::new(config.clone(), &device, &streams)?;
     let frozen = model.frozen();
     let mut trainer = Trainer::new(task.as_ref(), model, &plan, &streams)?;
     let batch = Batch {
@@ -117,7 +117,7 @@ fn run(size: &Size) -> Result<()> {
 
 fn report(size: &Size, config: &ModelConfig, race: &Race) {
     let each = |name: &str| -> Vec<f64> {
-        let seconds = race.of(name).iter();
+        let seconds = race.seconds(name).iter();
         seconds.map(|s| s / size.steps as f64).collect()
     };
     let (forward, step) = (each("forward"), each("step"));

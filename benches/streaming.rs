@@ -19,7 +19,7 @@ mod race;
 use arguments::{Arguments, or_exit};
 use attnlab::attention::streaming::horizon::horizon_of_head;
 use attnlab::attention::streaming::{Blocks, Tile, for_each_tile};
-use attnlab::attention::{Mssa, Phi};
+use attnlab::attention::{Mssa, Phi, Softmax, ThresholdedSoftmax};
 use attnlab::linalg::{Threads, gemm};
 use attnlab::rng::Streams;
 use attnlab::sample::Mixture;
@@ -29,7 +29,7 @@ use std::hint::black_box;
 use std::ops::Range;
 
 /// AoT Theorem 1's φ.
-const THRESHOLDED: Phi = Phi::ThresholdedSoftmax { tau: 0.55 };
+const THRESHOLDED: ThresholdedSoftmax = ThresholdedSoftmax { tau: 0.55 };
 
 struct Size {
     tokens: usize,
@@ -125,7 +125,7 @@ fn bare_tiles(y: ArrayView2<f32>) {
 }
 
 /// One layer on all heads. With η = 0 every round sees the same tokens.
-fn layer(phi: Phi, heads: &mut [Array2<f32>]) -> usize {
+fn layer(phi: impl Into<Phi>, heads: &mut [Array2<f32>]) -> usize {
     Mssa::new(phi, 0.0)
         .apply_coefficients(heads)
         .expect("a valid τ")
@@ -146,14 +146,14 @@ fn json(size: &Size) {
     let (_, mut heads) = size.draw(size.tokens);
     let mut other = heads.clone();
     let mut race = Race::new();
-    race.add("softmax", || _ = layer(Phi::Softmax, &mut heads));
+    race.add("softmax", || _ = layer(Softmax, &mut heads));
     race.add("thresholded", || _ = layer(THRESHOLDED, &mut other));
     race.run(size.rounds);
     let threads = rayon::current_num_threads();
     println!(
         "{{\"threads\":{threads},\"softmax\":{:?},\"thresholded\":{:?}}}",
-        race.of("softmax"),
-        race.of("thresholded")
+        race.seconds("softmax"),
+        race.seconds("thresholded")
     );
 }
 
@@ -168,7 +168,7 @@ fn full_size(size: &Size) {
     );
     let width = 512.min(n);
     let mut race = Race::new();
-    race.add("softmax layer", || _ = layer(Phi::Softmax, &mut soft));
+    race.add("softmax layer", || _ = layer(Softmax, &mut soft));
     race.add("bare products, 3N²p", || {
         heads
             .iter()
@@ -241,17 +241,15 @@ fn against_plain(size: &Size) {
     let mut race = Race::new();
     race.add("plain definition, f64", || {
         for y in &wide {
-            let weights = Mssa::new(Phi::Softmax, 0.0).weights(y.view());
+            let weights = Mssa::new(Softmax, 0.0).weights(y.view());
             black_box(attnlab::linalg::product(y.view(), weights.view()));
         }
     });
     race.add("streaming, f64", || {
-        let redecided = Mssa::new(Phi::Softmax, 0.0).apply_coefficients(&mut wide_heads);
+        let redecided = Mssa::new(Softmax, 0.0).apply_coefficients(&mut wide_heads);
         black_box(redecided.is_ok());
     });
-    race.add("streaming, f32", || {
-        _ = layer(Phi::Softmax, &mut narrow_heads)
-    });
+    race.add("streaming, f32", || _ = layer(Softmax, &mut narrow_heads));
     race.run(size.rounds);
     println!("softmax against the plain definition, N = {n} (it holds N x N in f64):");
     race.print_times();

@@ -1,4 +1,4 @@
-//! What the runner of a sweep costs beside the trials themselves, in one run:
+//! Cost of a sweep's runner beside the trials themselves, in one run:
 //!
 //! ```text
 //! cargo bench --bench sweep                  # 12 cells x 10 trials, N <= 1000, p <= 256, 25 rounds
@@ -14,7 +14,6 @@ mod arguments;
 mod race;
 
 use arguments::Arguments;
-use attnlab::claim::registry;
 use attnlab::params::Params;
 use attnlab::rng::Streams;
 use attnlab::run::Silent;
@@ -52,8 +51,11 @@ fn main() {
         (MAP, 25)
     };
     let sweep = Sweep::parse(text, Path::new("bench")).expect("the sweep above is valid");
-    let plan = Plan::of_sweep(&sweep).expect("the sweep above can be run");
-    let claim = registry::find("aot.theorem1_bounded").expect("a registered claim");
+    let catalogue = attnlab::catalogue();
+    let plan = Plan::new(&sweep, &catalogue).expect("the sweep above can be run");
+    let claim = catalogue
+        .claim("aot.theorem1_bounded")
+        .expect("a claim of ours");
     let cells: Vec<&Params> = plan.cells.iter().map(|c| &c.params).collect();
     let each = |c: usize| (0..plan.cells[c].trials).map(move |t| (c, t));
     let all: Vec<(usize, u64)> = (0..cells.len()).flat_map(each).collect();
@@ -66,7 +68,7 @@ fn main() {
     let run = || {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let options = GridOptions::default();
-        sweep::run(&sweep, folder.path(), options, &Silent).expect("the sweep");
+        sweep::run(&sweep, &catalogue, folder.path(), options, &Silent).expect("the sweep");
     };
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build();
     let one = one.expect("one thread");

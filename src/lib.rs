@@ -1,80 +1,75 @@
 //! attnlab checks the mathematics of attention by simulation: is a theorem, a lemma or a figure about
 //! transformers true as printed, for which parameters, and where does it stop holding?
 //!
-//! # The story, in the order in which data flow
+//! This crate is the `attnlab` command and a facade over the crates that do the work:
 //!
-//! 1. [`rng`]: a trial is a pure function of (seed, claim, parameters, trial index). Its random
-//!    streams are made here and nowhere else.
-//! 2. [`sample`]: what is drawn, such as the [mixture of noisy low-rank Gaussians](sample::Mixture)
-//!    of AoT Definition 1. Tokens are columns, (d, N).
-//! 3. [`attention`]: the operators. The [plain definitions](attention::Mssa::apply) in f64 follow the
-//!    papers term by term; the [streaming](attention::streaming) fast path is tested against them.
-//! 4. [`measure`]: named quantities, such as the [signal-to-noise ratio](measure::snr()) of Eq. (6).
-//! 5. [`theory`]: closed forms, without randomness, such as the [law of the depth
-//!    horizon](theory::horizon); `attnlab eval` prints them.
-//!    [`dynamics`] follows the gradient flows that the theorems are about.
-//! 6. [`stats`]: exact intervals. An [`Estimate`](stats::Estimate) is point, interval and level.
-//! 7. [`claim`]: one printed result each, with its hypotheses, a trial, and mutants: false variants
-//!    that must come back refuted. Outcomes become a [verdict](claim::verdict): supported, refuted
-//!    with a witness, inconclusive, out of scope or vacuous. Never "verified".
-//! 8. [`run`]: checks, grids and rows; [`experiment`]: what a figure is drawn from; [`sweep`]: a claim
-//!    or an experiment over axes; [`figure`]: draws from stored rows only; [`cli`]: the command.
+//! | crate | what it has |
+//! |---|---|
+//! | `attnlab-core` | [`error`], [`rng`], [`linalg`], [`special`], [`stats`], [`params`] |
+//! | `attnlab-theory` | [`attention`], [`sample`], [`measure`], [`dynamics`] |
+//! | `attnlab-lab` | [`claim`], [`mod@catalogue`], [`run`], [`experiment`], [`sweep`], [`figure`], [`report`], [`mod@reproduce`] |
+//! | `attnlab-aot`, `-denoising`, `-lsa`, `-joma` | the [rooms](papers) of the papers |
+//! | `attnlab-gpu`, `attnlab-train` | passes on a GPU; networks that are trained |
 //!
 //! # A claim, from end to end
 //!
 //! ```
-//! use attnlab::{claim::{registry, VerdictKind}, run::{check, CheckOptions, Silent}};
+//! use attnlab::{claim::VerdictKind, run::{check, CheckOptions, Silent}};
 //! use serde_json::json;
 //!
-//! let claim = registry::find("aot.theorem1")?;
+//! let catalogue = attnlab::catalogue();
+//! let claim = catalogue.claim("aot.theorem1")?;
 //! let set = json!({"tokens": 400, "dim": 80, "layers": 12}).as_object().unwrap().clone();
 //! // The theorem's hypotheses ask for far more tokens, so it says nothing here ...
 //! let options = CheckOptions { trials: Some(6), ..CheckOptions::default() };
-//! let report = check(&*claim, &set, &options, &Silent)?;
+//! let report = check(&**claim, &set, &options, &Silent)?;
 //! assert_eq!(report.verdict, VerdictKind::OutOfScope);
 //! // ... but what it would say does not hold: the rate ends, in this layer, through that column.
 //! let options = CheckOptions { beyond_hypotheses: true, ..options };
-//! let report = check(&*claim, &set, &options, &Silent)?;
+//! let report = check(&**claim, &set, &options, &Silent)?;
 //! assert_eq!(report.verdict, VerdictKind::Refuted);
 //! assert!(report.witness["weight"].as_f64() > Some(0.55));
 //! # Ok::<(), attnlab::Error>(())
 //! ```
 //!
-//! # Where things are
+//! # A theorem of one's own
 //!
-//! | I want to ... | go to |
-//! |---|---|
-//! | see every claim | [`claim::registry::claims`], `attnlab list`, `docs/claims/` |
-//! | add a claim | a file in `src/claim/`, a line in [`claim::registry`] |
-//! | add a closed form | a file in `src/theory/`, a line in [`theory::formulas`] |
-//! | add a nonlinearity | a variant of [`attention::Phi`] and its rule in the streaming path |
-//! | add a figure | a file in `src/experiment/`, a line in [`experiment::registry`] |
+//! `attnlab new my-theorem` writes a package whose program is
+//!
+//! ```no_run
+//! # fn room() -> attnlab::catalogue::Room { attnlab::catalogue::Room::new("mine", &[]) }
+//! fn main() -> std::process::ExitCode {
+//!     attnlab::main(attnlab::catalogue().with(room()))
+//! }
+//! ```
+//!
+//! and which has the whole command: `check`, `sweep`, `report`, `figure` and all the others.
 
-pub mod attention;
-pub mod baseline;
-pub mod claim;
 pub mod cli;
-pub mod dynamics;
-pub mod error;
-pub mod experiment;
-pub mod figure;
-pub mod format;
-#[cfg(feature = "gpu")]
-pub mod gpu;
-pub mod linalg;
-pub mod measure;
-#[cfg(feature = "train")]
-pub mod model;
-pub mod params;
-pub mod report;
-pub mod rng;
-pub mod run;
-pub mod sample;
-pub mod special;
-pub mod stats;
-pub mod sweep;
-pub mod theory;
-#[cfg(feature = "train")]
-pub mod train;
+mod rooms;
 
-pub use error::{Error, Result};
+pub use attnlab_core::{Error, Result};
+pub use attnlab_core::{bracket, error, format, linalg, params, quadrature, rng, special, stats};
+pub use attnlab_gpu as gpu;
+pub use attnlab_lab::{
+    catalogue, claim, command, experiment, figure, folder, formula, glossary, prelude, report,
+    reproduce, run, scaffold, sweep, toy,
+};
+pub use attnlab_lab::{experiments, sheet, witness};
+pub use attnlab_theory::{attention, dynamics, markov, measure, sample};
+#[cfg(feature = "train")]
+pub use attnlab_train as train;
+pub use rooms::{catalogue, papers};
+
+use attnlab_lab::catalogue::Catalogue;
+use std::process::ExitCode;
+
+/// The crates that a package with claims of its own draws with, in the versions that attnlab has.
+pub use {ndarray, rand, rand_distr};
+
+/// The `attnlab` command over a catalogue, with the arguments of this process: the whole program of a
+/// package with claims of its own. A catalogue that contradicts itself (an id twice, say) is refused with
+/// exit status 2.
+pub fn main(catalogue: Catalogue) -> ExitCode {
+    cli::main(&catalogue)
+}

@@ -1,5 +1,5 @@
 //! The `attnlab` command.
 
 fn main() -> std::process::ExitCode {
-    attnlab::cli::main()
+    attnlab::main(attnlab::catalogue())
 }

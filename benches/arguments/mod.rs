@@ -1,7 +1,7 @@
 //! `--name value` on a benchmark's command line; what `cargo bench` itself passes is ignored.
 #![allow(dead_code, reason = "not every benchmark takes every kind")]
 
-/// What was written.
+/// Arguments as they were written.
 pub struct Arguments(Vec<String>);
 
 impl Arguments {
@@ -9,7 +9,7 @@ impl Arguments {
         Arguments(std::env::args().collect())
     }
 
-    /// Whether this flag was given.
+    /// Decides whether this flag was given.
     pub fn has(&self, name: &str) -> bool {
         self.0.iter().any(|a| a == name)
     }

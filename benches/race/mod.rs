@@ -16,7 +16,7 @@ pub struct Race<'a> {
 }
 
 impl<'a> Race<'a> {
-    /// By wall-clock time, or by processor time after `--cpu-time`.
+    /// A race by wall-clock time, or by processor time after `--cpu-time`.
     #[allow(clippy::new_without_default, reason = "a benchmark, no library")]
     pub fn new() -> Self {
         let cpu = std::env::args().any(|a| a == "--cpu-time");
@@ -27,13 +27,13 @@ impl<'a> Race<'a> {
         }
     }
 
-    /// Another contender.
+    /// Adds a contender.
     pub fn add(&mut self, name: &'static str, run: impl FnMut() + 'a) {
         self.contenders.push((name, Box::new(run)));
         self.seconds.push(vec![]);
     }
 
-    /// One round to warm up, then `rounds` that count.
+    /// Runs one round to warm up, then `rounds` that count.
     pub fn run(&mut self, rounds: usize) {
         for round in 0..=rounds {
             for ((_, run), seconds) in self.contenders.iter_mut().zip(&mut self.seconds) {
@@ -46,23 +46,27 @@ impl<'a> Race<'a> {
         }
     }
 
-    /// Its seconds, round by round.
-    pub fn of(&self, name: &str) -> &[f64] {
+    /// The seconds of a contender, round by round.
+    pub fn seconds(&self, name: &str) -> &[f64] {
         let at = self.contenders.iter().position(|(n, _)| *n == name);
         &self.seconds[at.unwrap_or_else(|| panic!("no contender {name}"))]
     }
 
-    /// Median and range of every contender.
+    /// Prints median and range of every contender.
     pub fn print_times(&self) {
         for (name, _) in &self.contenders {
-            let (low, median, high) = spread(self.of(name).to_vec());
+            let (low, median, high) = spread(self.seconds(name).to_vec());
             println!("  {name:<44} {median:8.3} s  [{low:.3}, {high:.3}]");
         }
     }
 
-    /// time(`a`) / time(`b`), round by round.
+    /// Prints time(`a`) / time(`b`), round by round.
     pub fn print_ratio(&self, label: &str, a: &str, b: &str, goal: &str) {
-        let ratios = self.of(a).iter().zip(self.of(b)).map(|(a, b)| a / b);
+        let ratios = self
+            .seconds(a)
+            .iter()
+            .zip(self.seconds(b))
+            .map(|(a, b)| a / b);
         let (low, median, high) = spread(ratios.collect());
         println!("  {label:<52} {median:6.3}  [{low:.3}, {high:.3}]  {goal}");
     }

@@ -1,33 +1,40 @@
 //! Cards: all that there is to know about one claim before checking it.
 
-use crate::claim::{Claim, Params, Schema};
-use crate::format::{self, wrapped};
-use crate::params::{Fallback, Spec};
+use attnlab_core::format;
+use attnlab_core::format::wrapped;
+use attnlab_core::params::{Fallback, Spec};
+use attnlab_lab::claim::{Claim, Params, Schema};
 use serde_json::{Map, Value, json};
 
 const WIDTH: usize = 100;
 
 /// The card of a claim as JSON.
 pub fn claim_json(claim: &dyn Claim) -> Value {
-    let card = claim.card();
+    let sheet = claim.sheet();
     let schema = claim.schema();
     let defaults = Params::resolve(&schema, &Map::new()).ok();
     let mutants: Vec<_> = claim
         .mutants()
         .into_iter()
         .map(|m| {
-            let set: Map<_, _> = m.set.into_iter().map(|(n, v)| (n.to_string(), v)).collect();
-            json!({ "name": m.name, "says": m.says, "set": set })
+            let set = m.set.iter().map(|(n, v)| (n.to_string(), v.clone()));
+            let set: Map<_, _> = set.collect();
+            json!({ "name": m.name, "says": m.says(), "set": set })
         })
         .collect();
     json!({
-        "id": card.id,
-        "source": card.source(),
-        "title": card.title,
-        "statement": card.statement,
-        "kind": card.kind,
-        "expected": card.expected,
-        "corrected": card.corrected,
+        "id": sheet.id,
+        "source": sheet.source(),
+        "title": sheet.title,
+        "statement": sheet.statement,
+        "kind": sheet.kind,
+        "expected": sheet.expected,
+        "corrected": sheet.holds,
+        "own": sheet.own,
+        "class": sheet.class,
+        "print": sheet.print,
+        "witness": sheet.witness,
+        "range": sheet.range,
         "parameters": parameters_json(&schema, defaults.as_ref()),
         "hypotheses": defaults.as_ref().map(|p| claim.hypotheses(p)),
         "trials": defaults.as_ref().map(|p| claim.default_trials(p)),
@@ -48,7 +55,10 @@ pub fn parameters_json(schema: &Schema, defaults: Option<&Params>) -> Vec<Value>
             "required": matches!(spec.default, Fallback::Required),
             "default": default_of(spec, defaults),
             "formula": formula,
-            "doc": spec.doc,
+            "doc": spec.doc(),
+            "symbol": spec.symbol,
+            "unit": spec.unit,
+            "aliases": spec.aliases,
         })
     };
     schema.iter().map(one).collect()
@@ -65,16 +75,27 @@ fn default_of(spec: &Spec, defaults: Option<&Params>) -> Value {
 
 /// The card of a claim as text.
 pub fn claim_lines(claim: &dyn Claim) -> Vec<String> {
-    let card = claim.card();
+    let sheet = claim.sheet();
     let schema = claim.schema();
     let defaults = Params::resolve(&schema, &Map::new()).ok();
-    let mut lines = vec![format!("{}: {}", card.id, card.title)];
-    lines.extend(wrapped(&card.source(), 2, WIDTH));
-    lines.extend(section("statement as printed", card.statement));
-    if let Some(corrected) = card.corrected {
-        lines.extend(section("what holds", corrected));
+    let mut lines = vec![format!("{}: {}", sheet.id, sheet.title)];
+    lines.extend(wrapped(&sheet.source(), 2, WIDTH));
+    let heading = match sheet.own {
+        true => "statement, in our words",
+        false => "statement as printed",
+    };
+    lines.extend(section(heading, &sheet.statement));
+    for (heading, text) in [
+        ("what the print gets wrong", &sheet.print),
+        ("witness", &sheet.witness),
+        ("range", &sheet.range),
+        ("what holds", &sheet.holds),
+    ] {
+        if let Some(text) = text {
+            lines.extend(section(heading, text));
+        }
     }
-    lines.push(format!("\n  expected verdict: {}", card.expected.name()));
+    lines.push(format!("\n  expected verdict: {}", sheet.expected.name()));
     if let Some(p) = &defaults {
         lines.push(format!("  trials by default: {}", claim.default_trials(p)));
         lines.extend(hypotheses(claim, p));
@@ -83,7 +104,7 @@ pub fn claim_lines(claim: &dyn Claim) -> Vec<String> {
     let rows: Vec<_> = claim
         .mutants()
         .iter()
-        .map(|m| vec![format!("    {}", m.name), m.says.to_string()])
+        .map(|m| vec![format!("    {}", m.name), m.says().to_string()])
         .collect();
     if !rows.is_empty() {
         lines.push("\n  mutants (false variants, which must be refuted)".into());
@@ -99,7 +120,7 @@ fn section(name: &str, text: &str) -> Vec<String> {
 }
 
 fn hypotheses(claim: &dyn Claim, defaults: &Params) -> Vec<String> {
-    let row = |h: &crate::claim::Hypothesis| {
+    let row = |h: &attnlab_lab::claim::Hypothesis| {
         let margin = format!("margin {} at the defaults", format::number(h.margin));
         vec![format!("    {}", h.name), h.printed.to_string(), margin]
     };
@@ -125,7 +146,7 @@ pub fn parameter_lines(schema: &Schema, defaults: Option<&Params>) -> Vec<String
         vec![
             format!("    {}", spec.name),
             default,
-            spec.doc.to_string(),
+            spec.doc(),
             format!("({})", spec.domain.allowed()),
         ]
     };

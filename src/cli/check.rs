@@ -1,15 +1,16 @@
 //! `attnlab check`: from claims to verdicts.
 
-use super::Status;
-use super::bar::Bar;
-use super::input::{self, Parameters};
-use super::out::Out;
-use crate::claim::{Claim, Hypothesis, Params, registry};
-use crate::error::{Error, Result};
-use crate::format::{number, pairs, table, wrapped};
-use crate::run::{CheckOptions, CheckReport, MutantReport, check, mutants};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::format::{number, pairs, table, wrapped};
+use attnlab_lab::catalogue::Catalogue;
+use attnlab_lab::claim::{Claim, Hypothesis, Params};
+use attnlab_lab::command::Bar;
+use attnlab_lab::command::{Out, Status};
+use attnlab_lab::command::{Parameters, input};
+use attnlab_lab::run::{CheckOptions, CheckReport, MutantReport, Progress, check, mutants};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -67,8 +68,8 @@ struct Line<'a> {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
-    let claims = select(&args.ids, args.all)?;
+pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
+    let claims = select(catalogue, &args.ids, args.all)?;
     let set = args.parameters.collect()?;
     let strict = !args.all && !args.ids.iter().any(|id| id.ends_with('*'));
     let sets = settings(&claims, &set, strict)?;
@@ -77,10 +78,11 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
         trials: args.trials,
         level: args.level,
         beyond_hypotheses: args.beyond_hypotheses,
+        drawn_as: None,
     };
     let bar = Bar::new();
     let mut tally = Tally::default();
-    for (claim, set) in claims.iter().zip(&sets) {
+    for (i, (claim, set)) in claims.iter().zip(&sets).enumerate() {
         let report = check(&**claim, set, &options, &bar)?;
         show(&report, Some(&**claim), None, args.json, out)?;
         tally.add(&report);
@@ -95,6 +97,7 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
                 tally.add(&found.first);
             }
         }
+        bar.overall(i as u64 + 1, claims.len() as u64);
     }
     if !args.json && tally.total > 1 {
         out.line(&tally.text())?;
@@ -103,47 +106,39 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
 }
 
 /// The claims that the user named; `prefix*` takes all that begin so.
-fn select(ids: &[String], all: bool) -> Result<Vec<Box<dyn Claim>>> {
+fn select(catalogue: &Catalogue, ids: &[String], all: bool) -> Result<Vec<Arc<dyn Claim>>> {
     if all {
-        return Ok(registry::claims());
+        return Ok(catalogue.claims().cloned().collect());
     }
     let mut chosen = vec![];
     for id in ids {
-        let Some(prefix) = id.strip_suffix('*') else {
-            chosen.push(registry::find(id)?);
-            continue;
-        };
-        let before = chosen.len();
-        let all = registry::claims().into_iter();
-        chosen.extend(all.filter(|c| c.card().id.starts_with(prefix)));
-        if chosen.len() == before {
-            return Err(Error::invalid(
-                "ID",
-                id,
-                "no claim begins so, see `attnlab list`",
-            ));
+        if id.ends_with('*') {
+            chosen.extend(super::beginning(catalogue, id)?);
+        } else {
+            chosen.push(catalogue.claim(id)?.clone());
         }
     }
     Ok(chosen)
 }
 
-/// What each claim is to be given, validated for all of them before the first one runs. A claim
+/// Collects the settings of each claim, validated for all of them before the first one runs. A claim
 /// named in full must know every parameter; of many claims, each takes the ones that it knows.
 fn settings(
-    claims: &[Box<dyn Claim>],
+    claims: &[Arc<dyn Claim>],
     set: &Map<String, Value>,
     strict: bool,
 ) -> Result<Vec<Map<String, Value>>> {
     let schemas: Vec<_> = claims.iter().map(|c| c.schema()).collect();
-    let names: Vec<&str> = schemas.iter().flatten().map(|s| s.name).collect();
-    if let Some(unknown) = set.keys().find(|name| !names.contains(&name.as_str())) {
+    let known = |name: &&String| schemas.iter().flatten().any(|s| s.answers_to(name));
+    if let Some(unknown) = set.keys().find(|name| !known(name)) {
+        let names = schemas.iter().flatten().map(|s| s.name);
         return Err(Error::unknown("parameter", unknown, names).listed_by("`attnlab show ID`"));
     }
     let mut sets = vec![];
     for (claim, schema) in claims.iter().zip(&schemas) {
         let mut own = set.clone();
         if !strict {
-            own.retain(|name, _| schema.iter().any(|s| s.name == name));
+            own.retain(|name, _| schema.iter().any(|s| s.answers_to(name)));
         }
         claim.validate(&Params::resolve(schema, &own)?)?;
         sets.push(own);
@@ -164,7 +159,9 @@ fn show(
             mutant: mutant.map(|m| m.mutant),
         });
     }
-    let title = claim.map(|c| c.card().title).or(mutant.map(|m| m.says));
+    let title = claim
+        .map(|c| c.sheet().title.as_str())
+        .or(mutant.map(|m| m.says));
     for line in block(report, title.unwrap_or_default(), mutant.map(|m| m.mutant)) {
         out.line(&line)?;
     }
@@ -248,30 +245,29 @@ fn hypotheses(all: &[Hypothesis]) -> Vec<String> {
     lines
 }
 
-/// How many verdicts were expected.
+/// One sentence on how many verdicts were the expected ones.
+pub fn tally(expected: usize, all: usize) -> String {
+    format!("{expected} of {all} verdicts are the expected ones.")
+}
+
+/// Count of verdicts, and of the expected ones among them.
 #[derive(Default)]
-pub struct Tally {
+struct Tally {
     total: usize,
     expected: usize,
 }
 
 impl Tally {
-    /// Counts one report.
-    pub fn add(&mut self, report: &CheckReport) {
+    fn add(&mut self, report: &CheckReport) {
         self.total += 1;
         self.expected += usize::from(report.as_expected());
     }
 
-    /// One sentence.
-    pub fn text(&self) -> String {
-        format!(
-            "{} of {} verdicts are the expected ones.",
-            self.expected, self.total
-        )
+    fn text(&self) -> String {
+        tally(self.expected, self.total)
     }
 
-    /// The exit status that follows.
-    pub fn status(&self) -> Status {
+    fn status(&self) -> Status {
         if self.expected == self.total {
             Status::Expected
         } else {

@@ -1,8 +1,7 @@
 //! `attnlab completions`: for the shell.
 
-use super::Status;
-use super::out::Out;
-use crate::error::Result;
+use attnlab_core::error::Result;
+use attnlab_lab::command::{Out, Status};
 use clap_complete::Shell;
 
 const EXAMPLES: &str = "\

@@ -1,13 +1,12 @@
 //! `attnlab doctor`: what this machine and this build offer.
 
-use super::Status;
-use super::backend;
-use super::out::Out;
-use crate::error::Result;
-use crate::format::{number, table};
-use crate::linalg::{Real, Threads, gemm};
-use crate::run::memory;
-use crate::stats::MAX_TRIALS;
+use attnlab_core::error::Result;
+use attnlab_core::format::{number, table};
+use attnlab_core::linalg::{Real, Threads, gemm};
+use attnlab_core::stats::MAX_TRIALS;
+use attnlab_gpu::backend;
+use attnlab_lab::command::{Out, Status};
+use attnlab_lab::run::memory;
 use ndarray::{Array2, ShapeBuilder};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -36,7 +35,7 @@ struct Report {
     threads_available: usize,
     vector_units: Vec<&'static str>,
     linear_algebra: &'static str,
-    gpu: backend::Report,
+    gpu: backend::GpuReport,
     memory_available: Option<u64>,
     current_folder: Folder,
     temporary_folder: Folder,

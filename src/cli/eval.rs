@@ -1,11 +1,10 @@
 //! `attnlab eval`: a closed form as a number.
 
-use super::Status;
-use super::input::Parameters;
-use super::out::Out;
-use crate::error::Result;
-use crate::format;
-use crate::theory::formulas;
+use attnlab_core::error::Result;
+use attnlab_core::format;
+use attnlab_lab::catalogue::Catalogue;
+use attnlab_lab::command::Parameters;
+use attnlab_lab::command::{Out, Status};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,8 +30,8 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
-    let formula = formulas::find(&args.formula)?;
+pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
+    let formula = catalogue.formula(&args.formula)?;
     let found = formula.evaluate(&args.parameters.collect()?)?;
     if args.json {
         out.json(&found)?;

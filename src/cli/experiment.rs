@@ -1,23 +1,21 @@
 //! `attnlab run` and the experiment binaries: rows and pictures of one experiment; and
 //! `attnlab figure`: the pictures again, from stored rows.
 
-use super::bar::Bar;
-use super::input::{self, Parameters};
-use super::out::{Out, note};
-use super::{Status, finish, start_threads, usage};
-use crate::claim;
-use crate::error::{Error, Result};
-use crate::experiment::{self, Entry, Experiment, RunOptions, registry};
-use crate::figure::{self, Figure};
-use crate::report::{Origin, Picture, quoted};
-use crate::run::Row;
-use crate::run::store::{self, Shard};
-use crate::sweep::{self, Part, Plan};
+use super::{finish, start_threads, usage};
+use attnlab_core::error::{Error, Result};
+use attnlab_lab::catalogue::Catalogue;
+use attnlab_lab::command::{Bar, Out, Parameters, Status, input, note};
+use attnlab_lab::experiment::{self, Entry, RunOptions};
+use attnlab_lab::figure;
+use attnlab_lab::folder::{self, RunFolder};
+use attnlab_lab::report::Origin;
+use attnlab_lab::run::Row;
+use attnlab_lab::run::store::{self, Manifest, Shard};
 use clap::{CommandFactory, FromArgMatches, Parser};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// What every experiment takes.
+/// Options that every experiment takes.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Options {
     #[command(flatten)]
@@ -105,25 +103,26 @@ struct Standalone {
     threads: Option<usize>,
 }
 
-/// The whole program of the binary of experiment `id`.
-pub fn main(id: &str) -> ExitCode {
-    let entry = match registry::find(id) {
+/// The whole program of the binary of the experiment `name`.
+pub fn main(catalogue: &Catalogue, name: &str) -> ExitCode {
+    let entry = match catalogue.experiment(name) {
         Ok(entry) => entry,
         Err(error) => return ExitCode::from(finish(Err(error))),
     };
     let about = format!("{}. Source: {}.", entry.title, entry.source);
     let examples = format!(
-        "Examples:\n  cargo run --release --bin {id} -- --quick\n  \
-         cargo run --release --bin {id} -- --seed 1 --out runs/{id}-1\n\n\
+        "Examples:\n  cargo run --release --bin {name} -- --quick\n  \
+         cargo run --release --bin {name} -- --seed 1 --out runs/{name}-1\n\n\
          A run that was stopped goes on where it was: give the same command again."
     );
     let command = Standalone::command()
-        .name(entry.id)
+        .name(entry.name)
         .about(about)
         .after_help(examples);
     let parsed = command
         .try_get_matches()
         .and_then(|m| Standalone::from_arg_matches(&m));
+    attnlab_lab::command::stop_on_signals();
     let status = match parsed {
         Ok(args) => finish(
             start_threads(args.threads)
@@ -135,11 +134,11 @@ pub fn main(id: &str) -> ExitCode {
 }
 
 /// Runs `attnlab run`.
-pub fn run(args: &RunArgs, out: &mut Out) -> Result<Status> {
-    execute(registry::find(&args.id)?, &args.options, out)
+pub fn run(args: &RunArgs, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
+    execute(catalogue.experiment(&args.id)?, &args.options, out)
 }
 
-/// Rows and pictures go to a folder, the paths of the pictures to standard output.
+/// Runs an experiment: rows and pictures go to a folder, the paths of the pictures to standard output.
 pub(super) fn execute(entry: &Entry, options: &Options, out: &mut Out) -> Result<Status> {
     if options.show {
         out.line(entry.defaults.trim_end())?;
@@ -147,14 +146,14 @@ pub(super) fn execute(entry: &Entry, options: &Options, out: &mut Out) -> Result
     }
     let set = settings(&options.parameters)?;
     let experiment = entry.configure(options.quick, options.config.as_deref(), &set)?;
-    let default = || Path::new("runs").join(entry.id);
+    let default = || Path::new("runs").join(entry.name);
     let folder = options.out.clone().unwrap_or_else(default);
     let how = RunOptions {
         seed: options.seed,
         force: options.force,
         shard: options.shard,
     };
-    let found = experiment::run(&*experiment, &folder, &how, &Bar::of_rows())?;
+    let found = experiment::run(&*experiment, &folder, &how, &Bar::resumable())?;
     for dropped in &found.dropped {
         note(&format!("warning: {dropped}"));
     }
@@ -164,78 +163,19 @@ pub(super) fn execute(entry: &Entry, options: &Options, out: &mut Out) -> Result
             "{old} trials were there already, {new} computed now"
         ));
     }
-    noted(entry, &*experiment, options.seed, found.computed, &folder)?;
+    if found.computed > 0 {
+        let command = folder::command(entry, &*experiment, options.seed)?;
+        Origin::here(command).note(&folder)?;
+    }
     if !options.shard.is_whole() {
         super::sweep::shard_done(options.shard, found.rows.len(), &folder);
         return Ok(Status::Expected);
     }
-    draw(&*experiment, &found.rows, &folder, out)?;
+    list(
+        &figure::write_all(&experiment.figures(&found.rows)?, &folder)?,
+        out,
+    )?;
     Ok(Status::Expected)
-}
-
-/// Notes beside the rows what computed them, where something was computed.
-pub(super) fn noted(
-    entry: &Entry,
-    experiment: &dyn Experiment,
-    seed: u64,
-    computed: u64,
-    folder: &Path,
-) -> Result<()> {
-    if computed == 0 {
-        return Ok(());
-    }
-    Origin::here(command(entry, experiment, seed)?).note(folder)
-}
-
-/// Figures with what made them, for a report.
-pub(super) fn pictures(
-    figures: Vec<Figure>,
-    experiment: &dyn Experiment,
-    rows: &[Row],
-    folder: &Path,
-) -> Result<Vec<Picture>> {
-    let mut origins = Origin::read(folder)?;
-    let (seed, build) = rows.first().map_or((0, ""), |row| (row.seed, &row.build));
-    if origins.is_empty() {
-        let command = command(registry::find(experiment.id())?, experiment, seed)?;
-        origins.push(Origin::unknown(command, build));
-    }
-    let picture = |figure| Picture {
-        figure,
-        seed,
-        origins: origins.clone(),
-    };
-    Ok(figures.into_iter().map(picture).collect())
-}
-
-/// The command that runs an experiment with these settings: what differs from the defaults or, where
-/// that is less, from the quick sizes.
-fn command(entry: &Entry, experiment: &dyn Experiment, seed: u64) -> Result<String> {
-    let settings = experiment.settings();
-    let mut shortest: Option<(usize, String)> = None;
-    for (quick, flag) in [(false, ""), (true, " --quick")] {
-        let base = entry
-            .configure(quick, None, &toml::Table::new())?
-            .settings();
-        let differs =
-            |(name, value): &(&String, &serde_json::Value)| base.get(*name) != Some(*value);
-        let changed = settings.iter().filter(differs);
-        let sets: Vec<String> = changed
-            .map(|(name, value)| format!(" --set {}", quoted(&format!("{name}={value}"))))
-            .collect();
-        let text = format!(
-            "attnlab run {}{flag} --seed {seed}{}",
-            entry.id,
-            sets.concat()
-        );
-        if shortest
-            .as_ref()
-            .is_none_or(|(count, _)| sets.len() < *count)
-        {
-            shortest = Some((sets.len(), text));
-        }
-    }
-    Ok(shortest.map_or_else(String::new, |(_, text)| text))
 }
 
 /// The rows of a folder; what was dropped is said on standard error.
@@ -247,62 +187,31 @@ pub(super) fn rows_of(folder: &Path) -> Result<Vec<Row>> {
     Ok(found.rows)
 }
 
-/// A run that has only begun.
-pub(super) fn no_rows(folder: &Path) -> Error {
-    Error::Content {
-        path: folder.to_path_buf(),
-        problem: "no rows yet: give the command that began the run again, it goes on".into(),
-    }
-}
-
 /// Runs `attnlab figure`.
-pub fn figure(args: &FigureArgs, out: &mut Out) -> Result<Status> {
-    let plan = Plan::of_folder(&args.rows)?;
-    let id = &args.id;
-    if plan.manifest.id != *id {
-        // A name that there is not is the likelier slip.
-        registry::find(id)
-            .map(|_| ())
-            .or_else(|e| match claim::registry::find(id) {
-                Ok(_) => Ok(()),
-                Err(_) => Err(e),
-            })?;
-        let found = &plan.manifest.id;
+pub fn figure(args: &FigureArgs, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
+    let manifest = Manifest::of_folder(&args.rows)?;
+    // An experiment may be called by its id or by the name that its rows have.
+    let named = match catalogue.experiment(&args.id) {
+        Ok(entry) => entry.name,
+        // An unknown name is the likelier slip than a claim's.
+        Err(error) if catalogue.claim(&args.id).is_err() => return Err(error),
+        Err(_) => args.id.as_str(),
+    };
+    if manifest.id != named {
         return Err(Error::Content {
             path: args.rows.clone(),
-            problem: format!("it holds rows of {found}, not of {id}"),
+            problem: format!("it holds rows of {}, not of {named}", manifest.id),
         });
     }
-    let rows = rows_of(&args.rows)?;
-    if rows.is_empty() {
-        return Err(no_rows(&args.rows));
+    let run = RunFolder::open(&args.rows, catalogue)?;
+    for dropped in &run.dropped {
+        note(&format!("warning: {dropped}"));
     }
-    let maps = sweep::figures(&plan, &sweep::summarise(&plan, &rows)?)?;
-    list(&figure::write_all(&maps, &args.out)?, out)?;
-    for part in plan.parts(&rows) {
-        list(&figure::write_all(&figures_of(&part)?, &args.out)?, out)?;
-    }
+    list(&figure::write_all(&run.figures()?, &args.out)?, out)?;
     Ok(Status::Expected)
 }
 
-/// The figures of a part of a run. A sweep over an experiment's settings has its figures once for each
-/// of them.
-pub(super) fn figures_of(part: &Part) -> Result<Vec<Figure>> {
-    let mut figures = part.experiment.figures(&part.rows)?;
-    for figure in figures.iter_mut().filter(|_| !part.label.is_empty()) {
-        let plain = |c: char| c.is_alphanumeric() || "=.-_".contains(c);
-        let words = part.label.split(|c| !plain(c)).filter(|w| !w.is_empty());
-        let suffix = words.collect::<Vec<_>>().join("_");
-        figure.name = format!("{}_{suffix}", figure.name);
-        figure.title = format!("{} ({})", figure.title, part.label);
-    }
-    Ok(figures)
-}
-
-fn draw(experiment: &dyn Experiment, rows: &[Row], folder: &Path, out: &mut Out) -> Result<()> {
-    list(&figure::write_all(&experiment.figures(rows)?, folder)?, out)
-}
-
+/// Prints the paths of files that were written.
 pub(super) fn list(written: &[PathBuf], out: &mut Out) -> Result<()> {
     written
         .iter()
@@ -314,6 +223,10 @@ fn settings(parameters: &Parameters) -> Result<toml::Table> {
     let set = parameters.collect()?;
     toml::Table::try_from(&set).map_err(|e| {
         let shown = serde_json::Value::Object(set.clone());
-        Error::invalid("set", shown, format!("values that TOML has too ({e})"))
+        Error::invalid(
+            "set",
+            shown,
+            format!("must be values that TOML has too ({e})"),
+        )
     })
 }

@@ -1,12 +1,12 @@
 //! `attnlab export`: rows as a table for other programs.
 
-use super::Status;
-use super::experiment::{no_rows, rows_of};
-use super::out::Out;
-use crate::error::Result;
-use crate::run::export::{columns, to_csv};
-use crate::run::files;
-use crate::run::store::Manifest;
+use super::experiment::rows_of;
+use attnlab_core::error::Result;
+use attnlab_lab::command::{Out, Status};
+use attnlab_lab::folder::no_rows;
+use attnlab_lab::run::export::{columns, to_csv};
+use attnlab_lab::run::files;
+use attnlab_lab::run::store::Manifest;
 use clap::ValueEnum;
 use std::path::PathBuf;
 
@@ -82,11 +82,13 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
 }
 
 #[cfg(feature = "parquet")]
-use crate::run::export::to_parquet as parquet;
+use attnlab_lab::run::export::to_parquet as parquet;
 
 #[cfg(not(feature = "parquet"))]
-fn parquet(_columns: &[crate::run::export::Column]) -> Result<Vec<u8>> {
+fn parquet(_columns: &[attnlab_lab::run::export::Column]) -> Result<Vec<u8>> {
     let allowed = "this build has no Parquet: build with --features parquet, or write csv, which \
                    pandas and polars read too";
-    Err(crate::error::Error::invalid("format", "parquet", allowed))
+    Err(attnlab_core::error::Error::invalid(
+        "format", "parquet", allowed,
+    ))
 }

@@ -1,16 +1,16 @@
 //! `attnlab list` and `attnlab show`: what there is.
 
-use super::Status;
 use super::card;
-use super::out::Out;
-use crate::claim::{Claim, registry};
-use crate::error::{Error, Result};
-use crate::experiment::Entry;
-use crate::experiment::registry::EXPERIMENTS;
-use crate::format::wrapped;
-use crate::params::Params;
-use crate::theory::formulas::{self, Formula};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::format::wrapped;
+use attnlab_core::params::Params;
+use attnlab_lab::catalogue::Catalogue;
+use attnlab_lab::claim::Claim;
+use attnlab_lab::command::{Out, Status};
+use attnlab_lab::experiment::Entry;
+use attnlab_lab::formula::Formula;
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -18,13 +18,15 @@ Examples:
   attnlab list --json | jq -r .id
   attnlab list experiments          every figure that `attnlab run` makes
   attnlab list formulas             every closed form that `attnlab eval` knows
+  attnlab list papers               every paper, as BibTeX
+  attnlab list 'aot.*'              every claim whose id begins so
   attnlab list aot.mssa_is_mhsa     the same as attnlab show aot.mssa_is_mhsa";
 
 /// List claims, experiments and closed forms
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// `claims`, `experiments`, `formulas`, or the id of one of them
+    /// `claims`, `experiments`, `formulas`, `papers`, the id of one of them, or `prefix*`
     #[arg(value_name = "WHAT", default_value = "claims")]
     what: String,
     /// One JSON object per line
@@ -51,67 +53,87 @@ pub struct ShowArgs {
 }
 
 /// Runs `list`.
-pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
+pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
     match args.what.as_str() {
-        "claims" => claims(args.json, out)?,
-        "formulas" => all_formulas(args.json, out)?,
-        "experiments" => experiments(args.json, out)?,
-        id => one(id, args.json, out)?,
+        "claims" => {
+            let all: Vec<_> = catalogue.claims().cloned().collect();
+            claims(&all, args.json, out)?;
+            if !args.json {
+                out.line(&format!(
+                    "{} claims; also: attnlab list experiments ({}), attnlab list formulas ({}).",
+                    all.len(),
+                    catalogue.experiments().count(),
+                    catalogue.formulas().count()
+                ))?;
+            }
+        }
+        "formulas" => formulas(catalogue, args.json, out)?,
+        "experiments" => experiments(catalogue, args.json, out)?,
+        "papers" => papers(catalogue, args.json, out)?,
+        pattern if pattern.ends_with('*') => {
+            claims(&super::beginning(catalogue, pattern)?, args.json, out)?;
+        }
+        id => one(catalogue, id, args.json, out)?,
     }
     Ok(Status::Expected)
 }
 
 /// Runs `show`.
-pub fn show(args: &ShowArgs, out: &mut Out) -> Result<Status> {
-    one(&args.id, args.json, out)?;
+pub fn show(args: &ShowArgs, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
+    one(catalogue, &args.id, args.json, out)?;
     Ok(Status::Expected)
 }
 
-fn one(id: &str, json: bool, out: &mut Out) -> Result<()> {
-    if let Ok(formula) = formulas::find(id) {
-        return show_formula(&formula, json, out);
+/// Shows whatever has this id: a claim and a closed form may share one, and are then both shown.
+fn one(catalogue: &Catalogue, id: &str, json: bool, out: &mut Out) -> Result<()> {
+    let formula = catalogue.formula(id).ok();
+    if let Ok(claim) = catalogue.claim(id) {
+        if json {
+            let mut card = card::claim_json(&**claim);
+            if let Some(formula) = formula {
+                card["formula"] = formula_json(formula);
+            }
+            return out.json(&card);
+        }
+        let lines = card::claim_lines(&**claim);
+        lines.iter().try_for_each(|l| out.line(l))?;
+        let Some(formula) = formula else {
+            return Ok(());
+        };
+        out.line("\nThe closed form of the same id:\n")?;
+        return show_formula(formula, false, out);
     }
-    if let Some(entry) = EXPERIMENTS.iter().find(|e| e.id == id) {
+    if let Some(formula) = formula {
+        return show_formula(formula, json, out);
+    }
+    if let Ok(entry) = catalogue.experiment(id) {
         return show_experiment(entry, json, out);
     }
-    let claim = claim(id)?;
-    if json {
-        return out.json(&card::claim_json(&*claim));
-    }
-    card::claim_lines(&*claim)
-        .iter()
-        .try_for_each(|l| out.line(l))
+    let claims = catalogue.claims().map(|c| c.sheet().id.as_str());
+    let formulas = catalogue.formulas().map(|f| f.id);
+    let experiments = catalogue.experiments().map(|e| e.name);
+    let known: Vec<_> = claims.chain(formulas).chain(experiments).collect();
+    Err(Error::unknown("claim, formula or experiment", id, known)
+        .listed_by("`attnlab list`, `attnlab list formulas`, `attnlab list experiments`"))
 }
 
-/// The claim with this id; the error suggests formulas and experiments too.
-fn claim(id: &str) -> Result<Box<dyn Claim>> {
-    registry::find(id).map_err(|error| {
-        let claims: Vec<_> = registry::claims().iter().map(|c| c.card().id).collect();
-        let formulas: Vec<_> = formulas::formulas().iter().map(|f| f.id).collect();
-        let experiments: Vec<_> = EXPERIMENTS.iter().map(|e| e.id).collect();
-        match error {
-            Error::Unknown { .. } => {
-                let known = [claims, formulas, experiments].concat();
-                Error::unknown("claim, formula or experiment", id, known).listed_by(
-                    "`attnlab list`, `attnlab list formulas`, `attnlab list experiments`",
-                )
-            }
-            other => other,
-        }
+fn formula_json(formula: &Formula) -> Value {
+    let schema = (formula.schema)();
+    let defaults = Params::resolve(&schema, &Map::new()).ok();
+    json!({
+        "id": formula.id,
+        "source": formula.source,
+        "doc": formula.doc,
+        "parameters": card::parameters_json(&schema, defaults.as_ref()),
     })
 }
 
 fn show_formula(formula: &Formula, json: bool, out: &mut Out) -> Result<()> {
+    if json {
+        return out.json(&formula_json(formula));
+    }
     let schema = (formula.schema)();
     let defaults = Params::resolve(&schema, &Map::new()).ok();
-    if json {
-        return out.json(&json!({
-            "id": formula.id,
-            "source": formula.source,
-            "doc": formula.doc,
-            "parameters": card::parameters_json(&schema, defaults.as_ref()),
-        }));
-    }
     out.line(&format!("{}: {}", formula.id, formula.doc))?;
     out.line(&format!("  {}", formula.source))?;
     let lines = card::parameter_lines(&schema, defaults.as_ref());
@@ -119,7 +141,12 @@ fn show_formula(formula: &Formula, json: bool, out: &mut Out) -> Result<()> {
 }
 
 fn experiment_json(entry: &Entry) -> Value {
-    json!({ "id": entry.id, "source": entry.source, "title": entry.title })
+    json!({
+        "id": entry.id,
+        "name": entry.name,
+        "source": entry.source.to_string(),
+        "title": entry.title,
+    })
 }
 
 fn show_experiment(entry: &Entry, json: bool, out: &mut Out) -> Result<()> {
@@ -130,25 +157,30 @@ fn show_experiment(entry: &Entry, json: bool, out: &mut Out) -> Result<()> {
         return out.json(&card);
     }
     out.line(&format!("{}: {}", entry.id, entry.title))?;
-    out.line(&format!("  {}\n", entry.source))?;
+    out.line(&format!("  {}", entry.source))?;
+    let name = entry.name;
+    let lacks = match entry.lacks() {
+        Some(feature) => format!("; needs a build with --features {feature}"),
+        None => String::new(),
+    };
+    out.line(&format!("  attnlab run {name}{lacks}\n"))?;
     out.line(entry.defaults.trim_end())
 }
 
-fn experiments(json: bool, out: &mut Out) -> Result<()> {
+fn experiments(catalogue: &Catalogue, json: bool, out: &mut Out) -> Result<()> {
+    let all: Vec<_> = catalogue.experiments().collect();
     if json {
-        return EXPERIMENTS
-            .iter()
-            .try_for_each(|e| out.json(&experiment_json(e)));
+        return all.iter().try_for_each(|e| out.json(&experiment_json(e)));
     }
-    for entry in EXPERIMENTS {
-        out.line(&format!("{}: {}", entry.id, entry.title))?;
+    for entry in &all {
+        out.line(&format!("{}: {}", entry.name, entry.title))?;
         out.line(&format!("    {}", entry.source))?;
     }
-    out.line(&format!("{} experiments.", EXPERIMENTS.len()))
+    out.line(&format!("{} experiments.", all.len()))
 }
 
-fn all_formulas(json: bool, out: &mut Out) -> Result<()> {
-    let all = formulas::formulas();
+fn formulas(catalogue: &Catalogue, json: bool, out: &mut Out) -> Result<()> {
+    let all: Vec<_> = catalogue.formulas().collect();
     if json {
         return all
             .iter()
@@ -162,31 +194,34 @@ fn all_formulas(json: bool, out: &mut Out) -> Result<()> {
     out.line(&format!("{} formulas.", all.len()))
 }
 
-fn claims(json: bool, out: &mut Out) -> Result<()> {
-    let cards: Vec<_> = registry::claims().iter().map(|c| c.card()).collect();
+/// Every paper with its BibTeX entry.
+fn papers(catalogue: &Catalogue, json: bool, out: &mut Out) -> Result<()> {
+    let mut all = catalogue.rooms().iter().flat_map(|room| room.papers);
+    all.try_for_each(|paper| match json {
+        true => out.json(paper),
+        false => out.line(&paper.bibtex()),
+    })
+}
+
+fn claims(all: &[Arc<dyn Claim>], json: bool, out: &mut Out) -> Result<()> {
+    let mut sheets = all.iter().map(|c| c.sheet());
     if json {
-        return cards.iter().try_for_each(|card| {
+        return sheets.try_for_each(|sheet| {
             out.json(&json!({
-                "id": card.id,
-                "source": card.source(),
-                "title": card.title,
-                "statement": card.statement,
-                "kind": card.kind,
-                "expected": card.expected,
+                "id": sheet.id,
+                "source": sheet.source(),
+                "title": sheet.title,
+                "statement": sheet.statement,
+                "kind": sheet.kind,
+                "expected": sheet.expected,
             }))
         });
     }
-    for card in &cards {
-        out.line(&format!("{}: {}", card.id, card.title))?;
-        let where_ = format!("{}. Expected: {}.", card.source(), card.expected.name());
-        wrapped(&where_, 4, 100)
+    sheets.try_for_each(|sheet| {
+        out.line(&format!("{}: {}", sheet.id, sheet.title))?;
+        let source = format!("{}. Expected: {}.", sheet.source(), sheet.expected.name());
+        wrapped(&source, 4, 100)
             .iter()
-            .try_for_each(|l| out.line(l))?;
-    }
-    out.line(&format!(
-        "{} claims; also: attnlab list experiments ({}), attnlab list formulas ({}).",
-        cards.len(),
-        EXPERIMENTS.len(),
-        formulas::formulas().len()
-    ))
+            .try_for_each(|l| out.line(l))
+    })
 }

@@ -1,9 +1,11 @@
 //! `attnlab merge`: the shards of a run become one folder.
 
-use super::out::Out;
-use super::{Status, sweep as sweep_cli};
-use crate::error::Result;
-use crate::sweep::{self, Plan};
+use super::sweep as sweep_cli;
+use attnlab_core::error::Result;
+use attnlab_lab::catalogue::Catalogue;
+use attnlab_lab::command::{Out, Status};
+use attnlab_lab::sweep;
+use attnlab_lab::sweep::Plan;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -31,10 +33,10 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
-    let report = sweep::merge(&args.folders, &args.out, args.force)?;
+pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
+    let report = sweep::merge(&args.folders, catalogue, &args.out, args.force)?;
     sweep_cli::tell(&report);
-    let plan = Plan::of_folder(&args.out)?;
+    let plan = Plan::of_folder(&args.out, catalogue)?;
     sweep_cli::finish(&plan, &report, &args.out, out)?;
     Ok(Status::Expected)
 }

@@ -4,8 +4,6 @@
 //! standard error. Exit status 0: everything is as expected; 1: some verdict is not; 2: bad usage
 //! or input, with one message that names the value and what to write instead.
 
-mod backend;
-mod bar;
 mod card;
 mod check;
 mod completions;
@@ -13,25 +11,25 @@ mod doctor;
 mod eval;
 mod experiment;
 mod export;
-mod horizon;
-mod input;
+mod glossary;
 mod list;
 mod merge;
-mod out;
+mod new;
 mod report;
 mod reproduce;
 mod sweep;
-#[cfg(feature = "train")]
 mod train;
-mod unroll;
 
-use crate::error::{Error, Result};
+use attnlab_core::error::{Error, Result};
+use attnlab_lab::catalogue::Catalogue;
+use attnlab_lab::claim::Claim;
+use attnlab_lab::command::{Out, STOPPED, Status, input, note, pipe_closed, stop_on_signals};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Parser, Subcommand};
-use out::Out;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::error::Error as _;
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,9 +43,12 @@ Examples:
   attnlab run snr_per_layer --quick              one figure of a paper: rows and pictures
   attnlab sweep map.toml                         a map over parameters; --print-schema shows the file
   attnlab report runs                            one HTML file of all verdicts and figures there
+  attnlab new my-theorem                         a package with a claim of your own, which runs at once
+  attnlab glossary                               every name, verdict word and term
   attnlab doctor                                 what this machine offers
 
-Exit status: 0 every verdict is the expected one, 1 some are not, 2 bad usage or input.";
+Exit status: 0 every verdict is the expected one, 1 some are not, 2 bad usage or input, 3 a computation
+failed, 130 stopped.";
 
 /// Checks the mathematics of attention by simulation: claims of papers, with seeds, exact intervals
 /// and verdicts.
@@ -69,81 +70,98 @@ enum Command {
     Show(list::ShowArgs),
     Check(check::Args),
     Eval(eval::Args),
-    Horizon(horizon::Args),
     Run(experiment::RunArgs),
-    #[cfg(feature = "train")]
     Train(train::Args),
     Figure(experiment::FigureArgs),
     Sweep(sweep::Args),
     Merge(merge::Args),
     Export(export::Args),
     Report(report::Args),
-    Unroll(unroll::Args),
+    New(new::Args),
+    Glossary(glossary::Args),
     Doctor(doctor::Args),
     Completions(completions::Args),
 }
 
-/// Whether everything came out as expected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Status {
-    /// Exit status 0.
-    Expected,
-    /// Exit status 1: some verdict is not the expected one.
-    Unexpected,
-}
+/// A computation that failed, on input that is allowed.
+const NUMERICAL: u8 = 3;
 
 /// A closed pipe ends the command as the signal would: 128 + SIGPIPE.
 const PIPE_CLOSED: u8 = 141;
 
-/// Work that the user stopped ends as the signal would end it: 128 + SIGINT.
-const STOPPED: u8 = 130;
-
-/// The `attnlab` command with the arguments of this process.
-pub fn main() -> ExitCode {
-    ExitCode::from(run(std::env::args_os()))
+/// The `attnlab` command over a catalogue, with the arguments of this process.
+pub fn main(catalogue: &Catalogue) -> ExitCode {
+    ExitCode::from(run(catalogue, std::env::args_os()))
 }
 
-/// The program of an experiment's own binary: the options of `attnlab run ID`.
-pub fn experiment_main(id: &str) -> ExitCode {
-    experiment::main(id)
-}
-
-/// The program of the binary `theorem1_horizon` for one draw: `attnlab horizon` with its options.
-pub fn horizon_main() -> ExitCode {
-    let rest = std::env::args_os().skip(1);
-    let command = ["attnlab".into(), "horizon".into()];
-    ExitCode::from(run(command.into_iter().chain(rest)))
+/// The program of an experiment's own binary: the options of `attnlab run NAME`.
+pub fn experiment_main(catalogue: &Catalogue, name: &str) -> ExitCode {
+    experiment::main(catalogue, name)
 }
 
 /// Runs the command with these arguments, the name of the program first; gives the exit status.
-fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
-    let cli = match Cli::try_parse_from(args) {
-        Ok(cli) => cli,
+pub fn run(catalogue: &Catalogue, args: impl IntoIterator<Item = OsString>) -> u8 {
+    stop_on_signals();
+    if let Err(error) = catalogue.distinct() {
+        return finish(Err(error));
+    }
+    let matches = match grammar(catalogue).try_get_matches_from(args) {
+        Ok(matches) => matches,
         Err(error) => return usage(&error),
     };
-    finish(start_threads(cli.threads).and_then(|()| dispatch(&cli.command, &mut Out::stdout())))
+    let threads = matches.get_one::<usize>("threads").copied();
+    finish(start_threads(threads).and_then(|()| dispatch(catalogue, &matches, &mut Out::stdout())))
 }
 
-fn dispatch(command: &Command, out: &mut Out) -> Result<Status> {
-    match command {
-        Command::Reproduce(args) => reproduce::run(args, out),
-        Command::List(args) => list::run(args, out),
-        Command::Show(args) => list::show(args, out),
-        Command::Check(args) => check::run(args, out),
-        Command::Eval(args) => eval::run(args, out),
-        Command::Horizon(args) => horizon::run(args, out),
-        Command::Run(args) => experiment::run(args, out),
-        #[cfg(feature = "train")]
-        Command::Train(args) => train::run(args, out),
-        Command::Figure(args) => experiment::figure(args, out),
-        Command::Sweep(args) => sweep::run(args, out),
-        Command::Merge(args) => merge::run(args, out),
-        Command::Export(args) => export::run(args, out),
-        Command::Report(args) => report::run(args, out),
-        Command::Unroll(args) => unroll::run(args, out),
-        Command::Doctor(args) => doctor::run(args, out),
-        Command::Completions(args) => completions::run(args, Cli::command(), out),
+/// The grammar of the command line: our subcommands and those that the rooms bring.
+fn grammar(catalogue: &Catalogue) -> clap::Command {
+    let own = catalogue.commands().map(|command| command.describe());
+    Cli::command().subcommands(own)
+}
+
+fn dispatch(catalogue: &Catalogue, matches: &clap::ArgMatches, out: &mut Out) -> Result<Status> {
+    if let Some((name, own)) = matches.subcommand() {
+        let mut brought = catalogue.commands();
+        if let Some(command) = brought.find(|c| c.describe().get_name() == name) {
+            return command.run(own, out);
+        }
     }
+    let cli = Cli::from_arg_matches(matches).map_err(|e| {
+        // The grammar has accepted these arguments.
+        Error::invalid("argument", "", format!("could not be read ({e})"))
+    })?;
+    match &cli.command {
+        Command::Reproduce(args) => reproduce::run(args, catalogue, out),
+        Command::List(args) => list::run(args, catalogue, out),
+        Command::Show(args) => list::show(args, catalogue, out),
+        Command::Check(args) => check::run(args, catalogue, out),
+        Command::Eval(args) => eval::run(args, catalogue, out),
+        Command::Run(args) => experiment::run(args, catalogue, out),
+        Command::Train(args) => train::run(args, catalogue, out),
+        Command::Figure(args) => experiment::figure(args, catalogue, out),
+        Command::Sweep(args) => sweep::run(args, catalogue, out),
+        Command::Merge(args) => merge::run(args, catalogue, out),
+        Command::Export(args) => export::run(args, out),
+        Command::Report(args) => report::run(args, catalogue, out),
+        Command::New(args) => new::run(args, out),
+        Command::Glossary(args) => glossary::run(args, catalogue, out),
+        Command::Doctor(args) => doctor::run(args, out),
+        Command::Completions(args) => completions::run(args, grammar(catalogue), out),
+    }
+}
+
+/// The claims whose ids begin as `pattern`, which ends in `*`.
+fn beginning(catalogue: &Catalogue, pattern: &str) -> Result<Vec<Arc<dyn Claim>>> {
+    let prefix = pattern.trim_end_matches('*');
+    let found = catalogue
+        .claims()
+        .filter(|c| c.sheet().id.starts_with(prefix));
+    let found: Vec<_> = found.cloned().collect();
+    if found.is_empty() {
+        let requirement = "must be the beginning of the id of a claim. See `attnlab list`";
+        return Err(Error::invalid("ID", pattern, requirement));
+    }
+    Ok(found)
 }
 
 /// The exit status of a finished command; an error becomes one message.
@@ -151,19 +169,19 @@ fn finish(result: Result<Status>) -> u8 {
     match result {
         Ok(Status::Expected) => 0,
         Ok(Status::Unexpected) => 1,
-        Err(error) if out::pipe_closed(&error) => PIPE_CLOSED,
+        Err(error) if pipe_closed(&error) => PIPE_CLOSED,
         Err(error @ Error::Stopped { .. }) => {
-            out::note(&error.to_string());
+            note(&error.to_string());
             STOPPED
         }
         Err(error) => {
-            out::note(&format!("error: {error}"));
-            2
+            note(&format!("error: {error}"));
+            if error.is_numerical() { NUMERICAL } else { 2 }
         }
     }
 }
 
-/// What clap has to say: help and version on standard output, errors on standard error, values
+/// Prints the messages of clap: help and version on standard output, errors on standard error, values
 /// that a parser refused in our own words.
 fn usage(error: &clap::Error) -> u8 {
     if let Some(refused) = refusal(error) {
@@ -190,7 +208,7 @@ fn refusal(error: &clap::Error) -> Option<Error> {
     match (error.kind(), error.get(ContextKind::ValidValue)) {
         (ErrorKind::ValueValidation, _) => refused(error.source()?.to_string()),
         (ErrorKind::InvalidValue, Some(ContextValue::Strings(words))) if !words.is_empty() => {
-            refused(format!("one of {}", words.join(", ")))
+            refused(format!("must be one of {}", words.join(", ")))
         }
         (ErrorKind::InvalidUtf8, _) => Some(not_text(std::env::args_os())),
         _ => None,
@@ -220,8 +238,13 @@ fn start_threads(threads: Option<usize>) -> Result<()> {
         return Ok(());
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-    pool.build_global()
-        .map_err(|e| Error::invalid("threads", threads, format!("a smaller number ({e})")))
+    pool.build_global().map_err(|e| {
+        Error::invalid(
+            "threads",
+            threads,
+            format!("must be a smaller number ({e})"),
+        )
+    })
 }
 
 #[cfg(test)]
@@ -230,12 +253,12 @@ mod tests {
 
     #[test]
     fn the_grammar_of_the_command_line_is_sound() {
-        Cli::command().debug_assert();
+        grammar(&crate::catalogue()).debug_assert();
     }
 
     #[test]
     fn every_command_has_examples() {
-        for command in Cli::command().get_subcommands() {
+        for command in grammar(&crate::catalogue()).get_subcommands() {
             let help = command.get_after_help().map(ToString::to_string);
             let name = command.get_name();
             let help = help.unwrap_or_default();

@@ -1,15 +1,16 @@
 //! `attnlab sweep`: a claim or an experiment over every combination of some axes.
 
-use super::Status;
-use super::bar::Bar;
-use super::input;
-use super::out::{Out, note};
-use crate::error::Result;
-use crate::report::{Origin, quoted};
-use crate::run::grid::{GridOptions, RunReport};
-use crate::run::memory;
-use crate::run::store::Shard;
-use crate::sweep::{self, CellSummary, Plan, Sweep};
+use attnlab_core::error::Result;
+use attnlab_lab::catalogue::Catalogue;
+use attnlab_lab::command::Bar;
+use attnlab_lab::command::input;
+use attnlab_lab::command::{Out, Status, note};
+use attnlab_lab::report::{Origin, quoted};
+use attnlab_lab::run::grid::{GridOptions, RunReport};
+use attnlab_lab::run::memory;
+use attnlab_lab::run::store::Shard;
+use attnlab_lab::sweep;
+use attnlab_lab::sweep::{CellSummary, Plan, Sweep};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -52,7 +53,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
+pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
     let file = match (&args.file, args.print_schema) {
         (Some(file), false) => file,
         _ => {
@@ -61,7 +62,7 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
         }
     };
     let sweep = Sweep::read(file)?;
-    let plan = Plan::of_sweep(&sweep)?;
+    let plan = Plan::new(&sweep, catalogue)?;
     let default = || Path::new("runs").join(file.file_stem().unwrap_or_default());
     let folder = args.out.clone().unwrap_or_else(default);
     note(&size(&plan, &folder));
@@ -69,7 +70,7 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
         shard: args.shard,
         force: args.force,
     };
-    let report = plan.with_grid(|grid| grid.run(&folder, options, &Bar::of_rows()))?;
+    let report = plan.with_grid(|grid| grid.run(&folder, options, &Bar::resumable()))?;
     tell(&report);
     if report.computed > 0 {
         let words = [file, &folder].map(|path| quoted(&path.display().to_string()));
@@ -92,13 +93,13 @@ pub fn finish(plan: &Plan, report: &RunReport, folder: &Path, out: &mut Out) -> 
         out.line(&folder.join("cells.jsonl").display().to_string())?;
         out.line(&folder.join("cells.csv").display().to_string())?;
         let maps = sweep::figures(plan, &cells)?;
-        super::experiment::list(&crate::figure::write_all(&maps, folder)?, out)?;
+        super::experiment::list(&attnlab_lab::figure::write_all(&maps, folder)?, out)?;
         out.line(&tally(&cells))?;
     }
     Ok(())
 }
 
-/// What was found and dropped, on standard error.
+/// Tells on standard error how many trials were there and what was dropped.
 pub fn tell(report: &RunReport) {
     for dropped in &report.dropped {
         note(&format!("warning: {dropped}"));
@@ -111,7 +112,7 @@ pub fn tell(report: &RunReport) {
     }
 }
 
-/// What remains to be done once a shard is.
+/// Tells what to do once a shard is complete.
 pub fn shard_done(shard: Shard, rows: usize, folder: &Path) {
     let path = folder.join(shard.file());
     let (path, folder) = (path.display(), folder.display());

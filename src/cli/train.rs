@@ -1,10 +1,9 @@
 //! `attnlab train`: the experiments that train networks.
 
-use super::Status;
 use super::experiment::{Options, execute};
-use super::out::Out;
-use crate::error::{Error, Result};
-use crate::experiment::registry::EXPERIMENTS;
+use attnlab_core::error::{Error, Result};
+use attnlab_lab::catalogue::Catalogue;
+use attnlab_lab::command::{Out, Status};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -15,6 +14,7 @@ Examples:
   attnlab train language --quick                  the next token of a Markov chain of known entropy rate
   attnlab train language --set text=book.txt --set vocabulary=256 --out runs/book
 
+Networks need a build with the feature train: cargo run --release --features train -- train icl --quick.
 A line on standard error tells step, loss, rate and time left. A training that was stopped or killed
 goes on at its last checkpoint, to the same bits: give the same command again.";
 
@@ -30,9 +30,9 @@ pub struct Args {
 }
 
 /// Runs `attnlab train`.
-pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
-    let training = || EXPERIMENTS.iter().filter(|e| e.trains);
-    let entry = training().find(|e| e.id == args.id);
-    let unknown = || Error::unknown("training", &args.id, training().map(|e| e.id));
+pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
+    let training = || catalogue.experiments().filter(|e| e.trains);
+    let entry = training().find(|e| e.answers_to(&args.id));
+    let unknown = || Error::unknown("training", &args.id, training().map(|e| e.name));
     execute(entry.ok_or_else(unknown)?, &args.options, out)
 }

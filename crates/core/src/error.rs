@@ -1,0 +1,400 @@
+//! The one error type of the library: every message names the wrong value and what to write instead.
+
+use std::path::{Path, PathBuf};
+
+/// Failure that a user's input or machine can cause.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A parameter outside its range, or of the wrong type.
+    #[error("{name} = {value}: {allowed}")]
+    Invalid {
+        /// The parameter as the user writes it.
+        name: String,
+        /// The value that was given.
+        value: String,
+        /// The requirement, why it is there, and what to write instead.
+        allowed: String,
+    },
+    /// Parameters without default that were not set.
+    #[error("{} required: add {}", verb(names), set.join(" "))]
+    Missing {
+        /// Their names.
+        names: Vec<String>,
+        /// The options to add.
+        set: Vec<String>,
+    },
+    /// Arrays whose shapes do not fit together.
+    #[error("{name} has shape {found}, expected {expected}")]
+    Shape {
+        /// The array as the user knows it.
+        name: String,
+        /// Its shape.
+        found: String,
+        /// The shape it must have, and why.
+        expected: String,
+    },
+    /// A name that is in no registry.
+    #[error("unknown {what} '{name}'{}", suggest(name, known, see))]
+    Unknown {
+        /// "claim", "parameter", "formula", ...
+        what: &'static str,
+        /// The name that was given.
+        name: String,
+        /// The names that there are, each once.
+        known: Vec<String>,
+        /// Where a user finds them, for a list that is too long for a message; may be empty.
+        see: &'static str,
+    },
+    /// A file that cannot be read or written.
+    #[error("{}: {source}. {advice}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// The error of the system.
+        source: std::io::Error,
+        /// How to go on.
+        advice: String,
+    },
+    /// A file whose content is not what it should be.
+    #[error("{}: {problem}", path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// The defect and its place.
+        problem: String,
+    },
+    /// Work that does not fit into memory, refused before it begins.
+    #[error(
+        "{work} needs {needed} of memory and {available} is available: write smaller parameters, \
+         or use a larger machine"
+    )]
+    Memory {
+        /// The work that was asked for.
+        work: String,
+        /// Memory that it needs at its peak.
+        needed: String,
+        /// Memory that is available.
+        available: String,
+    },
+    /// Work that the user stopped.
+    #[error("stopped after {done} of {all} {what}. {}", go_on(*kept))]
+    Stopped {
+        /// Pieces that are done, those of earlier runs included.
+        done: u64,
+        /// Pieces of the whole work.
+        all: u64,
+        /// Name of the pieces: "trials", "steps".
+        what: &'static str,
+        /// Whether what is done is kept, so that the same command goes on there.
+        kept: bool,
+    },
+    /// A GPU that is not there, or failed.
+    #[error("{0}")]
+    Gpu(String),
+    /// A computation whose numbers leave every bound.
+    #[error("{0}")]
+    Diverged(String),
+    /// An iteration that did not reach its accuracy within its budget.
+    #[error("{0}")]
+    NotConverged(String),
+    /// A quantity that has no value at these parameters.
+    #[error("{0}")]
+    Undefined(String),
+    /// Two independent computations of the same thing that disagree beyond their error bounds.
+    #[error("{0}")]
+    Contradiction(String),
+    /// A result that the format of a file cannot hold.
+    #[error("{what} cannot be written: {problem}")]
+    Unwritable {
+        /// Name of the result and its format.
+        what: &'static str,
+        /// The error of the writer of that format.
+        problem: String,
+    },
+}
+
+/// The result of everything in this crate that a user's input can make fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// A value that is not allowed, with what is.
+    pub fn invalid(
+        name: impl Into<String>,
+        value: impl std::fmt::Display,
+        allowed: impl Into<String>,
+    ) -> Self {
+        let value = match value.to_string() {
+            // Without the quotes one would not see that there is a value.
+            empty if empty.is_empty() => "\"\"".to_string(),
+            value => value,
+        };
+        Error::Invalid {
+            name: name.into(),
+            value,
+            allowed: allowed.into(),
+        }
+    }
+
+    /// A shape that does not fit, with the one that would.
+    pub fn shape(
+        name: impl Into<String>,
+        found: impl std::fmt::Debug,
+        expected: impl Into<String>,
+    ) -> Self {
+        Error::Shape {
+            name: name.into(),
+            found: format!("{found:?}"),
+            expected: expected.into(),
+        }
+    }
+
+    /// An unknown name, with the nearest of the `known` ones.
+    pub fn unknown<'a>(
+        what: &'static str,
+        name: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let mut names: Vec<String> = vec![];
+        for known in known {
+            if !names.iter().any(|n| n == known) {
+                names.push(known.to_string());
+            }
+        }
+        Error::Unknown {
+            what,
+            name: name.to_string(),
+            known: names,
+            see: "",
+        }
+    }
+
+    /// Says where the known names are listed, for when they are too many for the message and none is
+    /// near; other errors stay as they are.
+    pub fn listed_by(mut self, place: &'static str) -> Self {
+        if let Error::Unknown { see, .. } = &mut self {
+            *see = place;
+        }
+        self
+    }
+
+    /// [`Error::Diverged`] with this message.
+    pub fn diverged(message: impl Into<String>) -> Self {
+        Error::Diverged(message.into())
+    }
+
+    /// [`Error::NotConverged`] with this message.
+    pub fn not_converged(message: impl Into<String>) -> Self {
+        Error::NotConverged(message.into())
+    }
+
+    /// [`Error::Undefined`] with this message.
+    pub fn undefined(message: impl Into<String>) -> Self {
+        Error::Undefined(message.into())
+    }
+
+    /// [`Error::Contradiction`] with this message.
+    pub fn contradiction(message: impl Into<String>) -> Self {
+        Error::Contradiction(message.into())
+    }
+
+    /// [`Error::Unwritable`]: `what` names result and format, `problem` is the writer's own word.
+    pub fn unwritable(what: &'static str, problem: impl std::fmt::Display) -> Self {
+        Error::Unwritable {
+            what,
+            problem: problem.to_string(),
+        }
+    }
+
+    /// Whether a computation failed, rather than an input or a file: exit status 3 of the command.
+    pub fn is_numerical(&self) -> bool {
+        matches!(
+            self,
+            Error::Diverged(_)
+                | Error::NotConverged(_)
+                | Error::Undefined(_)
+                | Error::Contradiction(_)
+        )
+    }
+
+    /// The same numerical error with the work during which it arose before its message; other errors stay as
+    /// they are.
+    ///
+    /// ```
+    /// use attnlab_core::Error;
+    /// let error = Error::not_converged("the flow stays at 0").during("toy_flow (eta = 0.3)");
+    /// assert_eq!(error.to_string(), "toy_flow (eta = 0.3): the flow stays at 0");
+    /// ```
+    pub fn during(mut self, work: impl std::fmt::Display) -> Self {
+        if let Error::Diverged(message)
+        | Error::NotConverged(message)
+        | Error::Undefined(message)
+        | Error::Contradiction(message) = &mut self
+        {
+            *message = format!("{work}: {message}");
+        }
+        self
+    }
+
+    /// An input/output error at `path`, with advice on how to go on.
+    pub fn io(path: &Path, source: std::io::Error, advice: impl Into<String>) -> Self {
+        Error::Io {
+            path: path.to_path_buf(),
+            source,
+            advice: advice.into(),
+        }
+    }
+}
+
+/// Refuses anything but a finite number > 0.
+pub fn positive(name: &str, value: f64) -> Result<()> {
+    if value > 0.0 && value.is_finite() {
+        return Ok(());
+    }
+    Err(Error::invalid(name, value, "must be a finite number > 0"))
+}
+
+/// Refuses anything but a finite number >= 0.
+pub fn non_negative(name: &str, value: f64) -> Result<()> {
+    if value >= 0.0 && value.is_finite() {
+        return Ok(());
+    }
+    Err(Error::invalid(name, value, "must be a finite number >= 0"))
+}
+
+/// Advice after an interruption.
+fn go_on(kept: bool) -> &'static str {
+    match kept {
+        true => "What is done is kept: give the same command again, it goes on where it stopped",
+        false => {
+            "Nothing is kept: write --trials N for a shorter check, or sweep it to keep its rows"
+        }
+    }
+}
+
+/// "tokens is", "tokens and dim are".
+fn verb(names: &[String]) -> String {
+    let verb = if names.len() == 1 { "is" } else { "are" };
+    format!("{} {verb}", names.join(", "))
+}
+
+/// The longest list of names that a message holds: what the longest lists of settings and of
+/// experiments have. Two or three lines of a terminal are still read; a hundred claims are not.
+const FEW: usize = 20;
+
+/// Suggests what to write instead of `name`: the names near it, else all of them, and where even those
+/// are too many, where they are listed.
+fn suggest(name: &str, known: &[String], see: &str) -> String {
+    let near = nearest(name, known.iter().map(String::as_str));
+    match known {
+        _ if !near.is_empty() => format!("; did you mean {}?", near.join(", ")),
+        [] => String::new(),
+        [only] => format!("; write {only}"),
+        few if few.len() <= FEW => format!("; write one of {}", few.join(", ")),
+        many if see.is_empty() => {
+            format!(
+                "; there are {}, such as {}",
+                many.len(),
+                many[..3].join(", ")
+            )
+        }
+        _ => format!("; see {see}"),
+    }
+}
+
+/// The up to three of `known` closest to `name`: names that contain it first, then by edit distance.
+fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let mut scored: Vec<(usize, &str)> = known
+        .into_iter()
+        .map(|k| {
+            // One letter is in many names.
+            let contained = name.len() > 1 && k.contains(name);
+            (if contained { 0 } else { edit_distance(name, k) }, k)
+        })
+        // Farther than half the name is noise, not a suggestion.
+        .filter(|(distance, k)| *distance <= name.len().max(k.len()) / 2)
+        .collect();
+    scored.sort();
+    scored
+        .into_iter()
+        .take(3)
+        .map(|(_, k)| k.to_string())
+        .collect()
+}
+
+/// Levenshtein distance by the usual two-row recursion.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, cb) in b.iter().enumerate() {
+            let substituted = diagonal + usize::from(ca != *cb);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_say_what_to_write_instead() {
+        let e = Error::invalid("delta", -1.0, "must be >= 0");
+        assert_eq!(e.to_string(), "delta = -1: must be >= 0");
+        let e = Error::unknown(
+            "claim",
+            "aot.theorm1",
+            ["aot.theorem1", "aot.lemma1", "joma.x"],
+        );
+        assert_eq!(
+            e.to_string(),
+            "unknown claim 'aot.theorm1'; did you mean aot.theorem1, aot.lemma1?"
+        );
+    }
+
+    #[test]
+    fn every_unknown_name_is_answered_with_names_to_write() {
+        let names = |count| {
+            (0..count)
+                .map(|i| format!("name{i:03}"))
+                .collect::<Vec<_>>()
+        };
+        let text = |known: &[String]| {
+            let known = known.iter().map(String::as_str);
+            Error::unknown("backend", "x", known)
+                .listed_by("`attnlab list`")
+                .to_string()
+        };
+        assert_eq!(text(&[]), "unknown backend 'x'");
+        assert_eq!(text(&names(1)), "unknown backend 'x'; write name000");
+        assert_eq!(
+            text(&names(3)),
+            "unknown backend 'x'; write one of name000, name001, name002"
+        );
+        assert!(text(&names(FEW)).ends_with("name018, name019"));
+        assert_eq!(
+            text(&names(FEW + 1)),
+            "unknown backend 'x'; see `attnlab list`"
+        );
+        let many = names(FEW + 1);
+        let many = Error::unknown("parameter", "x", many.iter().map(String::as_str));
+        assert_eq!(
+            many.to_string(),
+            "unknown parameter 'x'; there are 21, such as name000, name001, name002"
+        );
+        // Of many claims that share a parameter, its name is said once.
+        let twice = Error::unknown("parameter", "token", ["tokens", "tokens"]);
+        assert_eq!(
+            twice.to_string(),
+            "unknown parameter 'token'; did you mean tokens?"
+        );
+        assert_eq!(
+            Error::invalid("trials", "", "must be a whole number >= 1").to_string(),
+            "trials = \"\": must be a whole number >= 1"
+        );
+    }
+}

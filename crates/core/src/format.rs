@@ -1,0 +1,152 @@
+//! Numbers and values as people read them; JSON output never passes through here.
+
+use serde_json::{Map, Value};
+
+/// Six significant digits, without trailing zeros; powers of ten where the number is very large or
+/// very small.
+pub fn number(x: f64) -> String {
+    significant(x, 6)
+}
+
+/// The same with another number of digits, at least one.
+pub fn significant(x: f64, digits: usize) -> String {
+    if !x.is_finite() || x == 0.0 {
+        return x.to_string();
+    }
+    let digits = digits.max(1);
+    let exponent = x.abs().log10().floor() as i32;
+    if !(-4..9).contains(&exponent) {
+        let text = format!("{x:.*e}", digits - 1);
+        return match text.split_once('e') {
+            Some((mantissa, power)) => format!("{}e{power}", trimmed(mantissa)),
+            None => text,
+        };
+    }
+    let decimals = usize::try_from(digits as i32 - 1 - exponent).unwrap_or(0);
+    trimmed(&format!("{x:.decimals$}")).to_string()
+}
+
+fn trimmed(text: &str) -> &str {
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        text
+    }
+}
+
+/// A JSON value: numbers shortened, text without quotes, long arrays cut.
+pub fn value(value: &Value) -> String {
+    match value {
+        Value::Number(n) if n.is_f64() => number(n.as_f64().unwrap_or(f64::NAN)),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => {
+            // Enough to see what it is; the whole of it is in the JSON output.
+            let shown: Vec<_> = items.iter().take(8).map(self::value).collect();
+            let rest = if items.len() > shown.len() {
+                ", .."
+            } else {
+                ""
+            };
+            format!("[{}{rest}]", shown.join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// `a = 1, b = 2`.
+pub fn pairs(map: &Map<String, Value>) -> String {
+    let one = |(name, v): (&String, &Value)| format!("{name} = {}", value(v));
+    map.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// Bytes in decimal units: "3.2 GB".
+pub fn size(bytes: u64) -> String {
+    let units = [
+        (1e18, "EB"),
+        (1e15, "PB"),
+        (1e12, "TB"),
+        (1e9, "GB"),
+        (1e6, "MB"),
+        (1e3, "kB"),
+    ];
+    let bytes = bytes as f64;
+    match units.iter().find(|(unit, _)| bytes >= *unit) {
+        Some((unit, name)) => format!("{:.1} {name}", bytes / unit),
+        None => format!("{bytes} B"),
+    }
+}
+
+/// Columns of equal width, two spaces apart; the last one is left ragged.
+pub fn table(rows: &[Vec<String>]) -> Vec<String> {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |c: usize| {
+        let cells = rows.iter().filter_map(|r| r.get(c));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cell = |(c, cell): (usize, &String)| format!("{cell:<w$}", w = widths[c]);
+        let cells: Vec<_> = row.iter().enumerate().map(cell).collect();
+        cells.join("  ").trim_end().to_string()
+    };
+    rows.iter().map(line).collect()
+}
+
+/// Text broken between words to lines of at most `width`, each after `indent` spaces.
+pub fn wrapped(text: &str, indent: usize, width: usize) -> Vec<String> {
+    let margin = " ".repeat(indent);
+    let mut lines = vec![];
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        let longer = line.chars().count() + 1 + word.chars().count();
+        if !line.is_empty() && indent + longer > width {
+            lines.push(format!("{margin}{line}"));
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    if !line.is_empty() {
+        lines.push(format!("{margin}{line}"));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        for (x, text) in [
+            (0.0, "0"),
+            (1.0, "1"),
+            (-2.5, "-2.5"),
+            (0.55, "0.55"),
+            (1.0 / 3.0, "0.333333"),
+            (177_515.0, "177515"),
+            (1.275_000_000_1, "1.275"),
+            (2e-16, "2e-16"),
+            (123_456_789_012.0, "1.23457e11"),
+            (f64::INFINITY, "inf"),
+            (f64::NAN, "NaN"),
+        ] {
+            assert_eq!(number(x), text);
+        }
+    }
+
+    #[test]
+    fn sizes_read_well() {
+        assert_eq!(size(999), "999 B");
+        assert_eq!(size(3_200_000_000), "3.2 GB");
+        assert_eq!(size(u64::MAX), "18.4 EB");
+    }
+
+    #[test]
+    fn text_wraps_between_words() {
+        assert_eq!(wrapped("aa bb cc", 1, 6), [" aa bb", " cc"]);
+        assert_eq!(wrapped("", 1, 6), [""; 0]);
+    }
+}

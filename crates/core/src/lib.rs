@@ -1,0 +1,23 @@
+//! The ground that attnlab stands on: errors, random streams, linear algebra, special functions,
+//! statistics, and the typed parameters of claims, experiments and closed forms.
+//!
+//! - [`error`]: the kinds of error, each message naming the wrong value and what to write instead;
+//! - [`rng`]: a trial is a pure function of (seed, claim, cell, trial), and generators are made here only;
+//! - [`linalg`]: products and decompositions that give the same bits on any number of threads;
+//! - [`special`], [`quadrature`]: functions and integrals with known accuracy;
+//! - [`stats`]: exact intervals; an [`Estimate`](stats::Estimate) is point, interval and level;
+//! - [`bracket`]: rigorous enclosures of computed numbers;
+//! - [`params`]: what a claim takes, with types, symbols, units, ranges and defaults;
+//! - [`format`](mod@format): numbers and tables for people.
+
+pub mod bracket;
+pub mod error;
+pub mod format;
+pub mod linalg;
+pub mod params;
+pub mod quadrature;
+pub mod rng;
+pub mod special;
+pub mod stats;
+
+pub use error::{Error, Result};

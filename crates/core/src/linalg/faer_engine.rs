@@ -1,0 +1,186 @@
+//! The default engine: faer, pure Rust, over ndarray's memory.
+
+use super::{Real, Threads};
+use crate::error::{Error, Result};
+use faer::{Accum, MatMut, MatRef, Par};
+use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, ShapeBuilder};
+
+/// Decompositions on one thread: faer's own choice, all of them, makes results depend on how many there
+/// are (a QR of 400 x 30 differs in its last bits between one and two). Products are given their
+/// threads call by call, and do not depend on them.
+fn on_one_thread() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| faer::set_global_parallelism(Par::Seq));
+}
+
+/// Name of the engine, for `doctor` and reports.
+#[cfg_attr(feature = "lapack", allow(dead_code))]
+pub const ENGINE: &str = "faer";
+
+#[allow(unsafe_code)]
+fn view<'a, T>(a: &'a ArrayView2<'_, T>) -> MatRef<'a, T> {
+    let strides = a.strides();
+    // SAFETY: pointer, shape and strides come from one live ndarray view, whose elements all lie in
+    // memory that the borrow `'a` keeps alive and unmutated; faer takes strides in elements, signed,
+    // as ndarray gives them. Tested on transposed, sliced and reversed views.
+    unsafe { MatRef::from_raw_parts(a.as_ptr(), a.nrows(), a.ncols(), strides[0], strides[1]) }
+}
+
+#[allow(unsafe_code)]
+fn view_mut<'a, T>(a: &'a mut ArrayViewMut2<'_, T>) -> MatMut<'a, T> {
+    let (rows, cols) = a.dim();
+    let (row_stride, col_stride) = (a.strides()[0], a.strides()[1]);
+    // SAFETY: as in `view`; the view is borrowed mutably for `'a`, so no other reference reaches
+    // its elements, and ndarray's mutable views never alias themselves.
+    unsafe { MatMut::from_raw_parts_mut(a.as_mut_ptr(), rows, cols, row_stride, col_stride) }
+}
+
+fn owned<T: Real>(m: MatRef<'_, T>) -> Array2<T> {
+    let mut a = Array2::zeros((m.nrows(), m.ncols()).f());
+    for j in 0..m.ncols() {
+        for i in 0..m.nrows() {
+            a[[i, j]] = m[(i, j)];
+        }
+    }
+    a
+}
+
+/// `C <- alpha A B`, or `C <- C + alpha A B` with `accumulate`.
+///
+/// Shapes: A (m, k), B (k, n), C (m, n). The result does not depend on the number of threads.
+///
+/// # Panics
+/// If the shapes do not fit: a mistake of the caller, never of a user.
+pub fn gemm<T: Real>(
+    alpha: T,
+    a: ArrayView2<T>,
+    b: ArrayView2<T>,
+    accumulate: bool,
+    mut c: ArrayViewMut2<T>,
+    threads: Threads,
+) {
+    let accumulate = if accumulate {
+        Accum::Add
+    } else {
+        Accum::Replace
+    };
+    let par = match threads {
+        Threads::One => Par::Seq,
+        Threads::All => Par::rayon(0),
+    };
+    faer::linalg::matmul::matmul(view_mut(&mut c), accumulate, view(&a), view(&b), alpha, par);
+}
+
+/// The orthonormal factor Q (n, p) of the thin QR decomposition of A (n, p), with the sign of each
+/// column chosen so that R has a positive diagonal. For A of independent normals Q is then exactly
+/// Haar-distributed; without the sign it is not.
+///
+/// # Errors
+/// When A has more columns than rows, or a rank below p.
+pub fn qr_q<T: Real>(a: ArrayView2<T>) -> Result<Array2<T>> {
+    if a.ncols() > a.nrows() {
+        return Err(Error::shape(
+            "matrix",
+            a.dim(),
+            "at least as many rows as columns",
+        ));
+    }
+    on_one_thread();
+    let qr = view(&a).qr();
+    let r = qr.thin_R();
+    let mut q = owned(qr.compute_thin_Q().as_ref());
+    for (j, mut column) in q.columns_mut().into_iter().enumerate() {
+        let diagonal = r[(j, j)];
+        if diagonal == T::zero() {
+            return Err(Error::undefined(format!(
+                "column {j} depends on the columns before it"
+            )));
+        }
+        if diagonal < T::zero() {
+            column.mapv_inplace(|x| -x);
+        }
+    }
+    Ok(q)
+}
+
+/// Singular values of A, largest first.
+///
+/// # Errors
+/// When A holds NaN or the iteration does not converge.
+pub fn singular_values<T: Real>(a: ArrayView2<T>) -> Result<Array1<T>> {
+    on_one_thread();
+    let values = view(&a).singular_values();
+    let values = values
+        .map_err(|_| Error::not_converged("the singular value decomposition did not converge"))?;
+    Ok(values.into())
+}
+
+/// Eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix; only the lower
+/// triangle is read.
+///
+/// # Errors
+/// When A is not square, holds NaN, or the iteration does not converge.
+pub fn symmetric_eigen<T: Real>(a: ArrayView2<T>) -> Result<(Array1<T>, Array2<T>)> {
+    on_one_thread();
+    if a.nrows() != a.ncols() {
+        return Err(Error::shape("matrix", a.dim(), "as many rows as columns"));
+    }
+    let eigen = view(&a)
+        .self_adjoint_eigen(faer::Side::Lower)
+        .map_err(|_| Error::not_converged("the eigenvalue decomposition did not converge"))?;
+    let values = (0..a.nrows()).map(|i| eigen.S()[i]).collect();
+    Ok((values, owned(eigen.U())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::{array, s};
+
+    /// The raw-parts views must follow any strides: transposed, sliced with steps, reversed.
+    #[test]
+    fn views_follow_any_strides() {
+        let a = Array2::from_shape_fn((6, 8), |(i, j)| (10 * i + j) as f64);
+        let b = Array2::from_shape_fn((8, 6).f(), |(i, j)| (i as f64) - 2.0 * (j as f64));
+        let views = [
+            a.view(),
+            a.slice(s![..;2, 1..7]),
+            a.slice(s![..;-1, ..;-2]),
+            b.t(),
+        ];
+        for left in &views {
+            let right = left.t();
+            let mut c = Array2::zeros((left.nrows(), left.nrows()));
+            gemm(1.0, left.view(), right, false, c.view_mut(), Threads::One);
+            assert_eq!(c, left.dot(&right));
+            // A strided, reversed destination too.
+            let mut wide = Array2::zeros((2 * left.nrows(), left.nrows()));
+            gemm(
+                2.0,
+                left.view(),
+                right,
+                false,
+                wide.slice_mut(s![..;-2, ..]),
+                Threads::All,
+            );
+            let mut expected = left.dot(&right) * 2.0;
+            expected.invert_axis(ndarray::Axis(0));
+            assert_eq!(wide.slice(s![1..;2, ..]), expected);
+        }
+    }
+
+    #[test]
+    fn empty_products_are_zero_or_nothing() {
+        let (a, b) = (Array2::<f64>::zeros((3, 0)), Array2::<f64>::zeros((0, 2)));
+        let mut c = array![[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]];
+        gemm(1.0, a.view(), b.view(), false, c.view_mut(), Threads::One);
+        assert_eq!(c, Array2::<f64>::zeros((3, 2)));
+    }
+
+    #[test]
+    fn rank_deficient_columns_are_refused() {
+        let a = array![[1.0, 2.0], [0.0, 0.0], [0.0, 0.0]];
+        assert!(qr_q(a.view()).is_err());
+        assert!(qr_q(a.t()).is_err());
+    }
+}

@@ -1,0 +1,304 @@
+//! Parameters: what a claim, an experiment or a closed form takes, with types, symbols, ranges and
+//! defaults.
+//!
+//! A [`Quantity`] is declared once per paper; with a default it becomes a [`Spec`], and a [`Schema`] is the
+//! list of them that a claim declares. Resolving a schema against what the user set gives [`Params`],
+//! complete and validated, or an error that says what to write instead.
+
+mod domain;
+mod quantity;
+
+pub use domain::Domain;
+pub use quantity::{Kind, Quantity, Word};
+
+use crate::error::{Error, Result};
+use ndarray::Array2;
+use serde_json::{Map, Value};
+
+/// The value of a parameter that the user does not set.
+#[derive(Clone)]
+pub enum Fallback {
+    /// Always the same.
+    Fixed(Value),
+    /// Computed from the parameters declared before it; the text is the formula, for `--help`.
+    Derived(&'static str, fn(&Params) -> f64),
+    /// Must be set.
+    Required,
+}
+
+/// One parameter of a claim or a closed form, made from a [`Quantity`].
+#[derive(Clone)]
+pub struct Spec {
+    /// The name after `--set`.
+    pub name: &'static str,
+    /// The symbol in the paper; empty where it has none.
+    pub symbol: &'static str,
+    /// Meaning in words.
+    pub meaning: &'static str,
+    /// The unit; empty for pure numbers.
+    pub unit: &'static str,
+    /// Range and type.
+    pub domain: Domain,
+    /// Its value when not set.
+    pub default: Fallback,
+    /// Other names that are understood.
+    pub aliases: &'static [&'static str],
+}
+
+impl Spec {
+    /// Symbol, meaning and unit in one line.
+    pub fn doc(&self) -> String {
+        let mut doc = match self.symbol {
+            "" => self.meaning.to_string(),
+            symbol => format!("{symbol}, {}", self.meaning),
+        };
+        if !self.unit.is_empty() {
+            doc.push_str(&format!(" ({})", self.unit));
+        }
+        doc
+    }
+
+    /// Whether the user may write `name` for it.
+    pub fn answers_to(&self, name: &str) -> bool {
+        self.name == name || self.aliases.contains(&name)
+    }
+}
+
+/// The parameters that something declares, in order.
+pub type Schema = Vec<Spec>;
+
+/// A complete, validated set of parameters, in the order of the schema.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Params(Map<String, Value>);
+
+impl Params {
+    /// Fills `set` up with the defaults of `schema` and validates everything.
+    ///
+    /// # Errors
+    /// An unknown name (with the nearest ones), a value outside its domain, a missing one.
+    pub fn resolve(schema: &Schema, set: &Map<String, Value>) -> Result<Params> {
+        for name in set.keys() {
+            let Some(spec) = schema.iter().find(|s| s.answers_to(name)) else {
+                let known = schema.iter().map(|s| s.name);
+                return Err(Error::unknown("parameter", name, known));
+            };
+            if spec.name != name && set.contains_key(spec.name) {
+                let why = format!("is another name of {}: write one of the two", spec.name);
+                return Err(Error::invalid(name, &set[name.as_str()], why));
+            }
+        }
+        let given = |spec: &Spec| {
+            let names = std::iter::once(&spec.name).chain(spec.aliases);
+            names.into_iter().find_map(|name| set.get(*name))
+        };
+        let missing =
+            |spec: &&Spec| matches!(spec.default, Fallback::Required) && given(spec).is_none();
+        let missing: Vec<&Spec> = schema.iter().filter(missing).collect();
+        if !missing.is_empty() {
+            return Err(Error::Missing {
+                names: missing.iter().map(|s| s.name.to_string()).collect(),
+                set: missing
+                    .iter()
+                    .map(|s| format!("--set {}=<{}>", s.name, s.domain.allowed()))
+                    .collect(),
+            });
+        }
+        let mut params = Params::default();
+        for spec in schema {
+            let value = match (given(spec), &spec.default) {
+                (Some(value), _) => value.clone(),
+                (None, Fallback::Fixed(value)) => value.clone(),
+                (None, Fallback::Derived(_, compute)) => match spec.domain {
+                    Domain::Whole(..) => (compute(&params) as u64).into(),
+                    _ => compute(&params).into(),
+                },
+                // Refused above.
+                (None, Fallback::Required) => Value::Null,
+            };
+            let canonical = spec.domain.canonical(value.clone());
+            if !spec.domain.contains(&canonical) {
+                return Err(Error::invalid(
+                    spec.name,
+                    value,
+                    format!("must be {}", spec.domain.allowed()),
+                ));
+            }
+            params.0.insert(spec.name.to_string(), canonical);
+        }
+        Ok(params)
+    }
+
+    /// The value of a quantity, in its own type.
+    ///
+    /// # Panics
+    /// When the schema that these parameters were resolved against lacks the quantity: a mistake in the
+    /// claim, found by the test that runs every claim once.
+    pub fn get<T: Kind>(&self, quantity: Quantity<T>) -> T::Value<'_> {
+        let name = quantity.name;
+        T::read(self.value(name)).unwrap_or_else(|| undeclared(name))
+    }
+
+    /// The value of a whole quantity as a number to compute with.
+    ///
+    /// # Panics
+    /// As [`Params::get`].
+    pub fn real(&self, quantity: Quantity<usize>) -> f64 {
+        self.get(quantity) as f64
+    }
+
+    /// Whether there is a quantity of this name: cells of experiments may differ in theirs.
+    pub fn has<T>(&self, quantity: Quantity<T>) -> bool {
+        self.0.contains_key(quantity.name)
+    }
+
+    /// A number.
+    ///
+    /// # Panics
+    /// When the schema declares no such number: a mistake in the claim, found by the registry test
+    /// that runs every claim once.
+    pub fn f64(&self, name: &str) -> f64 {
+        self.value(name)
+            .as_f64()
+            .unwrap_or_else(|| undeclared(name))
+    }
+
+    /// A whole number.
+    ///
+    /// # Panics
+    /// As [`Params::f64`].
+    pub fn usize(&self, name: &str) -> usize {
+        self.value(name)
+            .as_u64()
+            .unwrap_or_else(|| undeclared(name)) as usize
+    }
+
+    /// A word.
+    ///
+    /// # Panics
+    /// As [`Params::f64`].
+    pub fn text(&self, name: &str) -> &str {
+        self.value(name)
+            .as_str()
+            .unwrap_or_else(|| undeclared(name))
+    }
+
+    /// A flag.
+    ///
+    /// # Panics
+    /// As [`Params::f64`].
+    pub fn flag(&self, name: &str) -> bool {
+        self.value(name)
+            .as_bool()
+            .unwrap_or_else(|| undeclared(name))
+    }
+
+    /// A vector.
+    ///
+    /// # Panics
+    /// As [`Params::f64`].
+    pub fn vector(&self, name: &str) -> Vec<f64> {
+        numbers(self.value(name)).unwrap_or_else(|| undeclared(name))
+    }
+
+    /// A matrix, given by its rows.
+    ///
+    /// # Panics
+    /// As [`Params::f64`].
+    pub fn matrix(&self, name: &str) -> Array2<f64> {
+        let rows = self.value(name).as_array().map(|rows| {
+            let all: Option<Vec<_>> = rows.iter().map(numbers).collect();
+            all.unwrap_or_else(|| undeclared(name))
+        });
+        let rows = rows.unwrap_or_else(|| undeclared(name));
+        let width = rows.first().map_or(0, Vec::len);
+        Array2::from_shape_vec((rows.len(), width), rows.concat())
+            .unwrap_or_else(|_| undeclared(name))
+    }
+
+    /// As a JSON object, in the order of the schema.
+    pub fn as_json(&self) -> &Map<String, Value> {
+        &self.0
+    }
+
+    /// The cell that these parameters are: a hash of their canonical JSON.
+    pub fn cell(&self) -> u64 {
+        crate::rng::hash(Value::Object(self.0.clone()).to_string().as_bytes())
+    }
+
+    fn value(&self, name: &str) -> &Value {
+        self.0.get(name).unwrap_or_else(|| undeclared(name))
+    }
+}
+
+fn numbers(value: &Value) -> Option<Vec<f64>> {
+    value.as_array()?.iter().map(Value::as_f64).collect()
+}
+
+impl FromIterator<(String, Value)> for Params {
+    /// Parameters that need no schema because the program itself made them: a cell of an experiment.
+    fn from_iter<I: IntoIterator<Item = (String, Value)>>(named: I) -> Self {
+        Params(named.into_iter().collect())
+    }
+}
+
+fn undeclared<T>(name: &str) -> T {
+    panic!("the schema declares no parameter '{name}' of this type")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const X: Quantity<f64> = Quantity::real("x", "x", "a number");
+
+    fn resolve(domain: Domain, value: Value) -> Result<Params> {
+        let set = json!({ "x": value });
+        let set = set.as_object().cloned().unwrap_or_default();
+        Params::resolve(&vec![X.within(domain).required()], &set)
+    }
+
+    #[test]
+    fn vectors_and_matrices_are_read_and_refused() {
+        let vector = Domain::Vector(&Domain::NON_NEGATIVE);
+        let x = resolve(vector, json!([1, 2.5])).unwrap();
+        assert_eq!(x.vector("x"), [1.0, 2.5]);
+        let matrix = Domain::Matrix(&Domain::FINITE);
+        let x = resolve(matrix, json!([[1, -2, 3], [4, 5, 6]])).unwrap();
+        assert_eq!(x.matrix("x").dim(), (2, 3));
+        assert_eq!(x.matrix("x")[[0, 1]], -2.0);
+        for bad in [
+            json!([]),
+            json!([1, -1]),
+            json!(1),
+            json!([[1]]),
+            json!(["a"]),
+        ] {
+            assert!(resolve(vector, bad).is_err());
+        }
+        for bad in [json!([]), json!([[]]), json!([[1], [1, 2]]), json!([1, 2])] {
+            assert!(resolve(matrix, bad).is_err());
+        }
+        let message = resolve(vector, json!([1, -1])).unwrap_err().to_string();
+        assert_eq!(
+            message,
+            "x = [1,-1]: must be an array such as [1, 2], each a finite number >= 0"
+        );
+    }
+
+    #[test]
+    fn one_cell_however_a_number_is_spelled() {
+        let cell = |v: Value| resolve(Domain::POSITIVE, v).unwrap().cell();
+        assert_eq!(cell(json!(1)), cell(json!(1.0)));
+        assert_ne!(cell(json!(1)), cell(json!(1.5)));
+        let vector = Domain::Vector(&Domain::FINITE);
+        assert_eq!(
+            resolve(vector, json!([1, 2])).unwrap().cell(),
+            resolve(vector, json!([1.0, 2.0])).unwrap().cell()
+        );
+        assert!(resolve(Domain::Whole(1, 9), json!(2.5)).is_err());
+        let whole = resolve(Domain::Whole(1, 2000), json!(2e3)).unwrap();
+        assert_eq!(whole.as_json()["x"], json!(2000));
+        assert!(resolve(Domain::Whole(0, u64::MAX), json!(1e300)).is_err());
+    }
+}

@@ -1,0 +1,64 @@
+//! Statistics: no bare number leaves this module, an [`Estimate`] is point, interval and level.
+
+mod binomial;
+mod mean;
+mod median;
+mod multiplicity;
+mod quantile;
+mod rate;
+mod sequence;
+
+pub use binomial::{MAX_TRIALS, binomial, binomial_cdf, trials_for_lower_bound};
+pub use mean::{mean, t_quantile, t_tail};
+pub use median::median;
+pub use multiplicity::holm;
+pub use quantile::{quantile, quantile_interval};
+pub use rate::{PowerLaw, log_log_slope, log_log_slope_of_means};
+pub use sequence::Sequence;
+
+use serde::{Deserialize, Serialize};
+
+/// A point estimate with its confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The point estimate.
+    pub value: f64,
+    /// Lower end of the interval.
+    pub low: f64,
+    /// Upper end of the interval.
+    pub high: f64,
+    /// Confidence level of the interval, 0.95 for 95 %; 1 for a value that is computed, not sampled.
+    pub level: f64,
+}
+
+impl Estimate {
+    /// A value that was computed with a known error bound, not estimated from samples.
+    pub fn computed(value: f64, error: f64) -> Self {
+        Estimate {
+            value,
+            low: value - error,
+            high: value + error,
+            level: 1.0,
+        }
+    }
+
+    /// Whether `x` lies in the interval.
+    pub fn covers(&self, x: f64) -> bool {
+        self.low <= x && x <= self.high
+    }
+}
+
+/// Refuses a confidence level outside (0, 1).
+///
+/// # Errors
+/// Names the level and what is allowed.
+pub fn validate_level(level: f64) -> crate::Result<()> {
+    if level > 0.0 && level < 1.0 {
+        return Ok(());
+    }
+    Err(crate::Error::invalid(
+        "level",
+        level,
+        "must be a number in (0, 1), such as 0.95",
+    ))
+}

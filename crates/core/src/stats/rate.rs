@@ -1,0 +1,143 @@
+//! Rates: the exponent b of y ≈ c x^b as a slope on log-log axes, with its interval.
+
+use super::{Estimate, mean, t_quantile, validate_level};
+use crate::error::{Error, Result};
+
+/// The exponent b in y ≈ c x^b: the least-squares slope of log y over log x with its Student
+/// interval (exact for independent normal errors of log y with equal spread).
+///
+/// # Errors
+/// With fewer than three points, unequal lengths, values that are not positive and finite, or a
+/// single x.
+///
+/// ```
+/// // scipy.stats.linregress(log([1, 2, 4, 8]), log([3, 5, 13, 24])): slope 1.0379, stderr 0.0836
+/// let e = attnlab_core::stats::log_log_slope(&[1.0, 2.0, 4.0, 8.0], &[3.0, 5.0, 13.0, 24.0], 0.95)?;
+/// assert!((e.value - 1.0378511623253732).abs() < 1e-12);
+/// assert!((e.high - e.value - 0.35976777643722074).abs() < 1e-8);
+/// # Ok::<(), attnlab_core::Error>(())
+/// ```
+pub fn log_log_slope(x: &[f64], y: &[f64], level: f64) -> Result<Estimate> {
+    Ok(PowerLaw::fit(x, y, level)?.slope)
+}
+
+/// y ≈ c x^b fitted on log-log axes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PowerLaw {
+    /// The exponent b with its interval.
+    pub slope: Estimate,
+    /// Means of log x and log y.
+    centre: (f64, f64),
+    /// Standard error of the line at the centre, and of the slope, each times the t quantile.
+    half: (f64, f64),
+}
+
+impl PowerLaw {
+    /// The least-squares line; see [`log_log_slope`].
+    ///
+    /// # Errors
+    /// As [`log_log_slope`].
+    pub fn fit(x: &[f64], y: &[f64], level: f64) -> Result<Self> {
+        validate_level(level)?;
+        let (x, y) = logs(x, y)?;
+        let n = x.len() as f64;
+        let (mean_x, mean_y) = (x.iter().sum::<f64>() / n, y.iter().sum::<f64>() / n);
+        let sxx: f64 = x.iter().map(|v| (v - mean_x).powi(2)).sum();
+        if sxx == 0.0 {
+            let allowed = "must be at least two different x";
+            return Err(Error::invalid("points of a rate", x[0].exp(), allowed));
+        }
+        let product = |(a, b): (&f64, &f64)| (a - mean_x) * (b - mean_y);
+        let slope = x.iter().zip(&y).map(product).sum::<f64>() / sxx;
+        let residual = |(a, b): (&f64, &f64)| (b - mean_y - slope * (a - mean_x)).powi(2);
+        let variance = x.iter().zip(&y).map(residual).sum::<f64>() / (n - 2.0);
+        let t = t_quantile(n - 2.0, 0.5 + level / 2.0)?;
+        let half = (t * (variance / n).sqrt(), t * (variance / sxx).sqrt());
+        Ok(PowerLaw {
+            slope: Estimate {
+                value: slope,
+                low: slope - half.1,
+                high: slope + half.1,
+                level,
+            },
+            centre: (mean_x, mean_y),
+            half,
+        })
+    }
+
+    /// The fitted line at x, with the pointwise interval for the line (not for a new point).
+    ///
+    /// ```
+    /// use attnlab_core::stats::PowerLaw;
+    /// let law = PowerLaw::fit(&[1.0, 2.0, 4.0, 8.0], &[3.0, 5.0, 13.0, 24.0], 0.95)?;
+    /// // numpy.polyfit and the textbook standard error with scipy.stats.t.ppf(.975, 2), at log 4.
+    /// let at = law.at(4.0);
+    /// assert!((at.value.ln() - 2.47245515073127).abs() < 1e-12);
+    /// assert!((at.high.ln() - at.value.ln() - 0.30541710243346987).abs() < 1e-8);
+    /// # Ok::<(), attnlab_core::Error>(())
+    /// ```
+    pub fn at(&self, x: f64) -> Estimate {
+        let far = x.ln() - self.centre.0;
+        let value = self.centre.1 + self.slope.value * far;
+        let half = self.half.0.hypot(self.half.1 * far);
+        Estimate {
+            value: value.exp(),
+            low: (value - half).exp(),
+            high: (value + half).exp(),
+            level: self.slope.level,
+        }
+    }
+}
+
+/// The logarithms of the points, after everything that makes them unfit.
+fn logs(x: &[f64], y: &[f64]) -> Result<(Vec<f64>, Vec<f64>)> {
+    if x.len() != y.len() || x.len() < 3 {
+        let (found, expected) = ((x.len(), y.len()), "two lists of equal length >= 3");
+        return Err(Error::shape("points of a rate", found, expected));
+    }
+    if let Some(bad) = x.iter().chain(y).find(|v| !(**v > 0.0 && v.is_finite())) {
+        let allowed = "must be positive finite numbers only";
+        return Err(Error::invalid("points of a rate", bad, allowed));
+    }
+    let ln = |values: &[f64]| values.iter().map(|v| v.ln()).collect();
+    Ok((ln(x), ln(y)))
+}
+
+/// The exponent b in E y ≈ c x^b from independent repetitions `samples[i][j]` of y at `x[j]`: the
+/// log-log slope of the means over i, with the jackknife interval over i. Unlike a mean of exponents
+/// it is not moved by the scatter of log y, and values at different x may depend on each other.
+///
+/// # Errors
+/// As [`log_log_slope`]; with fewer than two repetitions.
+///
+/// ```
+/// use attnlab_core::stats::log_log_slope_of_means;
+/// let samples = [vec![4.0, 2.0, 1.0], vec![12.0, 6.0, 3.0], vec![8.0, 4.0, 2.0]];
+/// // Every repetition is c / x: the slope is -1 whichever is left out.
+/// let e = log_log_slope_of_means(&[1.0, 2.0, 4.0], &samples, 0.95)?;
+/// assert!((e.value + 1.0).abs() < 1e-15 && e.high - e.low < 1e-12);
+/// # Ok::<(), attnlab_core::Error>(())
+/// ```
+pub fn log_log_slope_of_means(x: &[f64], samples: &[Vec<f64>], level: f64) -> Result<Estimate> {
+    if let Some(bad) = samples.iter().find(|row| row.len() != x.len()) {
+        let expected = format!("one value for each of {} x", x.len());
+        return Err(Error::shape("repetition", bad.len(), expected));
+    }
+    let n = samples.len() as f64;
+    let sum: Vec<f64> = (0..x.len())
+        .map(|j| samples.iter().map(|row| row[j]).sum())
+        .collect();
+    let slope = |means: Vec<f64>| log_log_slope(x, &means, level).map(|e| e.value);
+    let all = slope(sum.iter().map(|s| s / n).collect())?;
+    let without = |row: &Vec<f64>| {
+        let means = sum
+            .iter()
+            .zip(row)
+            .map(|(s, y)| (s - y) / (n - 1.0))
+            .collect();
+        Ok(n * all - (n - 1.0) * slope(means)?)
+    };
+    let pseudo: Vec<f64> = samples.iter().map(without).collect::<Result<_>>()?;
+    // Their mean is the estimate without its bias of order 1/n.
+    mean(&pseudo, level)
+}

@@ -1,0 +1,3 @@
+//! Tests of the ground that attnlab stands on.
+
+mod statistics;

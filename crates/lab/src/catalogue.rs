@@ -1,0 +1,271 @@
+//! The catalogue: everything that the laboratory can check, run and evaluate, as a value.
+//!
+//! A [`Room`] is what one package brings: its papers, claims, experiments, closed forms and commands. A
+//! [`Catalogue`] is a list of rooms; sweeps, reports, figures and the command line are given one and look
+//! nothing up elsewhere, so whatever a room of ours can do, a stranger's can do.
+
+use crate::claim::{Claim, Paper};
+use crate::command::Command;
+use crate::experiment::Entry;
+use crate::formula::Formula;
+use attnlab_core::error::{Error, Result};
+use attnlab_core::params::{Params, Schema};
+use serde_json::Map;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Everything that one package brings to the laboratory.
+///
+/// ```
+/// use attnlab_lab::catalogue::{Catalogue, Room};
+/// use attnlab_lab::toy;
+/// let room = Room::new("toy", toy::PAPERS).claims(vec![toy::fair_coin()]);
+/// room.validate()?;
+/// let catalogue = Catalogue::new().with(room);
+/// assert_eq!(catalogue.claim("toy.fair")?.sheet().id, "toy.fair");
+/// assert!(catalogue.claim("toy.fare").unwrap_err().to_string().contains("toy.fair"));
+/// # Ok::<(), attnlab_core::Error>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct Room {
+    /// Short name, as `attnlab list` groups by.
+    pub name: &'static str,
+    /// The papers whose statements it checks.
+    pub papers: &'static [Paper],
+    /// Claims, in the order in which the papers print them.
+    pub claims: Vec<Arc<dyn Claim>>,
+    /// Experiments.
+    pub experiments: Vec<Entry>,
+    /// Closed forms.
+    pub formulas: Vec<Formula>,
+    /// Commands of its own, such as `attnlab horizon`.
+    pub commands: Vec<Arc<dyn Command>>,
+    /// Terms of its own with their definitions, for the glossary.
+    pub terms: &'static [(&'static str, &'static str)],
+}
+
+impl Room {
+    /// A room with nothing in it yet.
+    pub fn new(name: &'static str, papers: &'static [Paper]) -> Self {
+        Room {
+            name,
+            papers,
+            ..Room::default()
+        }
+    }
+
+    /// Adds a claim.
+    pub fn claim(mut self, claim: impl Claim + 'static) -> Self {
+        self.claims.push(Arc::new(claim));
+        self
+    }
+
+    /// Adds claims.
+    pub fn claims(mut self, claims: Vec<Arc<dyn Claim>>) -> Self {
+        self.claims.extend(claims);
+        self
+    }
+
+    /// Adds experiments.
+    pub fn experiments(mut self, experiments: Vec<Entry>) -> Self {
+        self.experiments.extend(experiments);
+        self
+    }
+
+    /// Adds closed forms.
+    pub fn formulas(mut self, formulas: Vec<Formula>) -> Self {
+        self.formulas.extend(formulas);
+        self
+    }
+
+    /// Adds commands.
+    pub fn commands(mut self, commands: Vec<Arc<dyn Command>>) -> Self {
+        self.commands.extend(commands);
+        self
+    }
+
+    /// Defines terms of its own, for the glossary.
+    pub fn terms(mut self, terms: &'static [(&'static str, &'static str)]) -> Self {
+        self.terms = terms;
+        self
+    }
+
+    /// Refuses a room that contradicts itself; the test of every package calls it.
+    ///
+    /// # Errors
+    /// An id twice; a sheet without the sentence of a mutant, or with one of a mutant that there is not; a
+    /// parameter twice; a mutant at a parameter that its claim does not take; an experiment whose
+    /// defaults are refused.
+    pub fn validate(&self) -> Result<()> {
+        unique("claim", self.claims.iter().map(|c| c.sheet().id.as_str()))?;
+        unique("experiment", self.experiments.iter().map(|e| e.id))?;
+        unique("formula", self.formulas.iter().map(|f| f.id))?;
+        for claim in &self.claims {
+            fits(&**claim)?;
+        }
+        for formula in &self.formulas {
+            unique_names(formula.id, &(formula.schema)())?;
+        }
+        for entry in self.experiments.iter().filter(|e| e.lacks().is_none()) {
+            entry.configure(false, None, &toml::Table::new())?;
+            entry.configure(true, None, &toml::Table::new())?;
+        }
+        Ok(())
+    }
+}
+
+/// Refuses a claim whose sheet, mutants and parameters do not fit together.
+fn fits(claim: &dyn Claim) -> Result<()> {
+    let sheet = claim.sheet();
+    let wrong = |problem: String| Error::Content {
+        path: format!("sheets/{}.md", sheet.id).into(),
+        problem,
+    };
+    let schema = claim.schema();
+    unique_names(&sheet.id, &schema)?;
+    let mutants = claim.mutants();
+    unique("mutant", mutants.iter().map(|m| m.name))?;
+    for mutant in &mutants {
+        if mutant.says().is_empty() {
+            let problem = format!(
+                "no sentence of the mutant `{}` under ## Mutants",
+                mutant.name
+            );
+            return Err(wrong(problem));
+        }
+        let set = mutant.set.iter().map(|(n, v)| (n.to_string(), v.clone()));
+        Params::resolve(&mutant.claim.schema(), &set.collect())?;
+    }
+    let named = |name: &String| mutants.iter().any(|m| m.name == name);
+    if let Some((stray, _)) = sheet.mutants.iter().find(|(name, _)| !named(name)) {
+        return Err(wrong(format!(
+            "`{stray}` under ## Mutants: the claim has no such mutant"
+        )));
+    }
+    let params = Params::resolve(&schema, &Map::new());
+    params.map_or(Ok(()), |params| claim.validate(&params))
+}
+
+fn unique_names(id: &str, schema: &Schema) -> Result<()> {
+    let names = schema
+        .iter()
+        .flat_map(|s| s.aliases.iter().chain([&s.name]));
+    unique("parameter", names.copied()).map_err(|e| Error::Content {
+        path: id.into(),
+        problem: e.to_string(),
+    })
+}
+
+fn unique<'a>(what: &'static str, names: impl Iterator<Item = &'a str>) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    for name in names {
+        if !seen.insert(name) {
+            return Err(Error::invalid(what, name, "must be there once"));
+        }
+    }
+    Ok(())
+}
+
+/// The rooms of one program.
+#[derive(Clone, Default)]
+pub struct Catalogue {
+    rooms: Vec<Room>,
+}
+
+impl Catalogue {
+    /// An empty catalogue.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same with one more room.
+    pub fn with(mut self, room: Room) -> Self {
+        self.rooms.push(room);
+        self
+    }
+
+    /// The rooms, in the order in which they were added.
+    pub fn rooms(&self) -> &[Room] {
+        &self.rooms
+    }
+
+    /// Refuses rooms that contradict themselves or each other.
+    ///
+    /// # Errors
+    /// As [`Room::validate`]; an id in two rooms.
+    pub fn validate(&self) -> Result<()> {
+        self.rooms.iter().try_for_each(Room::validate)?;
+        self.distinct()
+    }
+
+    /// Refuses rooms that contradict each other: quick enough for every start of the command.
+    ///
+    /// # Errors
+    /// An id, or the name of a room or command, in two rooms.
+    pub fn distinct(&self) -> Result<()> {
+        let commands: Vec<String> = self
+            .commands()
+            .map(|c| c.describe().get_name().to_string())
+            .collect();
+        unique("command", commands.iter().map(String::as_str))?;
+        unique("claim", self.claims().map(|c| c.sheet().id.as_str()))?;
+        unique("experiment", self.experiments().map(|e| e.name))?;
+        unique("formula", self.formulas().map(|f| f.id))?;
+        unique("room", self.rooms.iter().map(|r| r.name))
+    }
+
+    /// Every claim.
+    pub fn claims(&self) -> impl Iterator<Item = &Arc<dyn Claim>> {
+        self.rooms.iter().flat_map(|room| &room.claims)
+    }
+
+    /// Every experiment.
+    pub fn experiments(&self) -> impl Iterator<Item = &Entry> {
+        self.rooms.iter().flat_map(|room| &room.experiments)
+    }
+
+    /// Every closed form.
+    pub fn formulas(&self) -> impl Iterator<Item = &Formula> {
+        self.rooms.iter().flat_map(|room| &room.formulas)
+    }
+
+    /// Every command that a room brings.
+    pub fn commands(&self) -> impl Iterator<Item = &Arc<dyn Command>> {
+        self.rooms.iter().flat_map(|room| &room.commands)
+    }
+
+    /// The claim with this id.
+    ///
+    /// # Errors
+    /// An unknown id, with the nearest known ones.
+    pub fn claim(&self, id: &str) -> Result<&Arc<dyn Claim>> {
+        let known = || self.claims().map(|c| c.sheet().id.as_str());
+        let unknown = || Error::unknown("claim", id, known()).listed_by("`attnlab list`");
+        let found = self.claims().find(|c| c.sheet().id == id);
+        found.ok_or_else(unknown)
+    }
+
+    /// The experiment with this id, or of this name.
+    ///
+    /// # Errors
+    /// An unknown id, with the nearest known ones.
+    pub fn experiment(&self, id: &str) -> Result<&Entry> {
+        let known = || self.experiments().map(|e| e.name);
+        let unknown =
+            || Error::unknown("experiment", id, known()).listed_by("`attnlab list experiments`");
+        let found = self.experiments().find(|e| e.answers_to(id));
+        found.ok_or_else(unknown)
+    }
+
+    /// The closed form with this id.
+    ///
+    /// # Errors
+    /// An unknown id, with the nearest known ones.
+    pub fn formula(&self, id: &str) -> Result<&Formula> {
+        let known = || self.formulas().map(|f| f.id);
+        let unknown =
+            || Error::unknown("formula", id, known()).listed_by("`attnlab list formulas`");
+        let found = self.formulas().find(|f| f.id == id);
+        found.ok_or_else(unknown)
+    }
+}

@@ -1,0 +1,149 @@
+//! The pages of `docs/` that are generated from the registry, so that they cannot drift from it.
+//! A test holds the committed files against these functions; `ATTNLAB_BLESS=1 cargo test --test
+//! docs` writes them anew.
+
+use super::Claim;
+use super::params::{Fallback, Params};
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// File name (without folder) of the page of a claim.
+pub fn file_name(claim: &dyn Claim) -> String {
+    format!("{}.md", claim.sheet().id)
+}
+
+/// The page of one claim: statement, hypotheses, parameters, expected verdict, mutants.
+pub fn page(claim: &dyn Claim) -> String {
+    let sheet = claim.sheet();
+    let mut page = format!("# `{}`: {}\n\n", sheet.id, sheet.title);
+    line(&mut page, &format!("*{}*", sheet.source()));
+    line(&mut page, &format!("> {}", sheet.statement));
+    line(
+        &mut page,
+        &format!(
+            "Expected verdict at the defaults: **{}**.",
+            sheet.expected.name()
+        ),
+    );
+    if let Some(corrected) = &sheet.holds {
+        line(&mut page, &format!("**What holds.** {corrected}"));
+    }
+    line(
+        &mut page,
+        &format!("```\ncargo run --release -- check {}\n```", sheet.id),
+    );
+    page += &parameters(claim);
+    page += &hypotheses(claim);
+    page +=
+        "## Mutants\n\nFalse variants that must come back refuted within the default budget:\n\n";
+    for mutant in claim.mutants() {
+        let set: String = mutant
+            .set
+            .iter()
+            .map(|(k, v)| format!(" `{k}={v}`"))
+            .collect();
+        let at = if set.is_empty() {
+            set
+        } else {
+            format!(", at{set}")
+        };
+        _ = writeln!(page, "- `{}`: {}{at}", mutant.name, mutant.says());
+    }
+    page
+}
+
+/// The table of contents of the claim pages.
+pub fn index(claims: &[Arc<dyn Claim>]) -> String {
+    let mut page =
+        String::from("# Claims\n\n| claim | source | expected | title |\n|---|---|---|---|\n");
+    for claim in claims {
+        let sheet = claim.sheet();
+        let (id, name) = (&sheet.id, file_name(&**claim));
+        let (expected, title) = (sheet.expected.name(), &sheet.title);
+        _ = writeln!(
+            page,
+            "| [`{id}`]({name}) | {} | {expected} | {title} |",
+            sheet.source()
+        );
+    }
+    page
+}
+
+/// Every printed statement that is wrong, meaningless or misprinted, with what holds instead.
+pub fn discrepancies(claims: &[Arc<dyn Claim>]) -> String {
+    let mut page = String::from(
+        "# Discrepancies\n\nStatements that do not hold as printed, or say less than they seem to. Each \
+         has a claim that anyone can run: `cargo run --release -- check ID` shows the witness and the \
+         interval.\n",
+    );
+    for claim in claims {
+        let sheet = claim.sheet();
+        let Some(print) = &sheet.print else {
+            continue;
+        };
+        _ = write!(page, "\n## `{}`: {}\n\n", sheet.id, sheet.title);
+        line(&mut page, &format!("*{}*", sheet.source()));
+        line(&mut page, &format!("> {}", sheet.statement));
+        if let Some(class) = sheet.class {
+            line(&mut page, &format!("*Class:* {}.", class.name()));
+        }
+        line(&mut page, &format!("**The print.** {print}"));
+        for (heading, text) in [
+            ("Witness", &sheet.witness),
+            ("Range", &sheet.range),
+            ("What holds", &sheet.holds),
+        ] {
+            if let Some(text) = text {
+                line(&mut page, &format!("**{heading}.** {text}"));
+            }
+        }
+    }
+    page
+}
+
+fn parameters(claim: &dyn Claim) -> String {
+    let schema = claim.schema();
+    if schema.is_empty() {
+        return String::new();
+    }
+    let mut table = String::from(
+        "## Parameters\n\n| name | meaning | allowed | default |\n|---|---|---|---|\n",
+    );
+    for spec in schema {
+        let default = match &spec.default {
+            Fallback::Fixed(value) => value.to_string(),
+            Fallback::Derived(formula, _) => formula.to_string(),
+            Fallback::Required => "must be set".into(),
+        };
+        let allowed = spec.domain.allowed();
+        _ = writeln!(
+            table,
+            "| `{}` | {} | {allowed} | `{default}` |",
+            spec.name,
+            spec.doc()
+        );
+    }
+    table + "\n"
+}
+
+fn hypotheses(claim: &dyn Claim) -> String {
+    let Ok(params) = Params::resolve(&claim.schema(), &Default::default()) else {
+        return String::new();
+    };
+    let hypotheses = claim.hypotheses(&params);
+    if hypotheses.is_empty() {
+        return String::new();
+    }
+    let mut table = String::from(
+        "## Hypotheses\n\n| name | as printed | margin at the defaults |\n|---|---|---|\n",
+    );
+    for h in hypotheses {
+        _ = writeln!(table, "| {} | {} | {:.4} |", h.name, h.printed, h.margin);
+    }
+    table + "\n"
+}
+
+fn line(page: &mut String, text: &str) {
+    page.push_str(text);
+    page.push_str("\n\n");
+}

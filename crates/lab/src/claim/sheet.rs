@@ -1,0 +1,443 @@
+//! Sheets: what a claim says, as Markdown that a mathematician can correct without Rust.
+//!
+//! ```text
+//! # toy.fair: A fair coin shows heads half of the time
+//!
+//! - paper: toy
+//! - place: Eq. (1)
+//! - kind: law
+//! - expected: supported
+//!
+//! ## Statement
+//!
+//! $P(H) = 1/2$.
+//!
+//! ## Mutants
+//!
+//! - `loaded`: $P(H) = 3/5$.
+//! ```
+//!
+//! A claim that fails as printed also has the sections "Print" (what the print gets wrong), "Witness"
+//! (numbers that the check prints), "Range" (where it fails and where not), and the entry `class`. "Holds"
+//! says what holds instead; it may stand alone.
+
+use super::{Paper, VerdictKind};
+use attnlab_core::error::{Error, Result};
+use serde::Serialize;
+use std::path::Path;
+
+/// Where something is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The paper.
+    pub paper: &'static Paper,
+    /// Where in it: "Theorem 1, Eq. (8)".
+    pub place: &'static str,
+}
+
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}, {}", self.paper.cite(), self.place)
+    }
+}
+
+/// Kind of a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// "With probability at least q".
+    Probability,
+    /// Two things are equal.
+    Identity,
+    /// One thing is at most another.
+    Bound,
+    /// Something exists.
+    Existence,
+    /// A quantity has a predicted value or distribution.
+    Law,
+}
+
+/// Class of a printed statement that is wrong, meaningless or misprinted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Discrepancy {
+    /// It says something definite that does not hold.
+    FalseAsStated,
+    /// It does not hold in the reading that the sheet states; another reading may.
+    FalseAsRead,
+    /// It holds under a hypothesis that is not printed.
+    MissingHypothesis,
+    /// A symbol or sign is wrong, and the proof or the use has the right one.
+    Misprint,
+    /// The caption of a figure and the authors' code differ.
+    CaptionAgainstCode,
+    /// It promises nothing.
+    Vacuous,
+}
+
+impl Discrepancy {
+    const ALL: [(&'static str, Discrepancy); 6] = [
+        ("false as stated", Discrepancy::FalseAsStated),
+        ("false as read", Discrepancy::FalseAsRead),
+        ("missing hypothesis", Discrepancy::MissingHypothesis),
+        ("misprint", Discrepancy::Misprint),
+        ("caption against code", Discrepancy::CaptionAgainstCode),
+        ("vacuous", Discrepancy::Vacuous),
+    ];
+
+    /// In words, as sheets write it.
+    pub fn name(self) -> &'static str {
+        let named = Self::ALL.iter().find(|(_, class)| *class == self);
+        named.map_or("", |(name, _)| *name)
+    }
+}
+
+/// Statement of a claim, its source, and the verdict that we expect.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sheet {
+    /// Identifier, "paper.name".
+    pub id: String,
+    /// One line for lists.
+    pub title: String,
+    /// The paper.
+    pub paper: &'static Paper,
+    /// Where in it: "Theorem 1, Eq. (8)"; for a statement of our own, what it corrects.
+    pub place: String,
+    /// Kind of the statement.
+    pub kind: Kind,
+    /// The verdict that we expect inside the hypotheses.
+    pub expected: VerdictKind,
+    /// Whether the statement is ours: a corrected form, or one that the paper does not print.
+    pub own: bool,
+    /// The statement as printed, or our own; TeX between dollar signs.
+    pub statement: String,
+    /// The correct form, where the printed one fails or is loose, and why.
+    pub holds: Option<String>,
+    /// Class of what is wrong with the print, where something is.
+    pub class: Option<Discrepancy>,
+    /// Description of what the print gets wrong.
+    pub print: Option<String>,
+    /// How that shows: numbers that the check prints.
+    pub witness: Option<String>,
+    /// For which parameters it fails, and for which it does not.
+    pub range: Option<String>,
+    /// Name and sentence of every mutant.
+    pub mutants: Vec<(String, String)>,
+}
+
+impl Sheet {
+    /// Reads a sheet; `papers` are those of the package.
+    ///
+    /// # Errors
+    /// Names the line or the field that is missing or wrong.
+    ///
+    /// ```
+    /// use attnlab_lab::claim::{Paper, Sheet};
+    /// static PAPERS: [Paper; 1] = [Paper {
+    ///     key: "toy", title: "On coins", authors: "A. Toss", venue: "", year: 2026, link: "",
+    /// }];
+    /// let text = "# toy.fair: A coin is fair\n- paper: toy\n- place: Eq. (1)\n- kind: law\n\
+    ///             - expected: supported\n## Statement\n$P(H) = 1/2$.\n## Mutants\n- `loaded`: $P(H) = 3/5$.";
+    /// let sheet = Sheet::parse(text, &PAPERS)?;
+    /// assert_eq!((sheet.id.as_str(), sheet.mutant("loaded")), ("toy.fair", "$P(H) = 3/5$."));
+    /// # Ok::<(), attnlab_core::Error>(())
+    /// ```
+    pub fn parse(text: &str, papers: &'static [Paper]) -> Result<Sheet> {
+        let raw = Raw::read(text)?;
+        let wrong = |problem: String| Raw::wrong(&raw.id, problem);
+        let field = |name: &str| {
+            let found = raw.fields.iter().find(|(n, _)| n == name);
+            found.map(|(_, value)| value.as_str())
+        };
+        let needed = |name: &str| field(name).ok_or_else(|| wrong(format!("- {name}: is missing")));
+        let section = |name: &str| {
+            let found = raw.sections.iter().find(|(n, _)| n == name);
+            found
+                .map(|(_, text)| text.clone())
+                .filter(|t| !t.is_empty())
+        };
+        for (name, _) in &raw.fields {
+            known("field", name, &FIELDS).map_err(|e| wrong(e.to_string()))?;
+        }
+        for (name, _) in &raw.sections {
+            known("section", name, &SECTIONS).map_err(|e| wrong(e.to_string()))?;
+        }
+        let paper = needed("paper")?;
+        let named = papers.iter().find(|p| p.key == paper);
+        let Some(paper) = named else {
+            let known = papers.iter().map(|p| p.key);
+            return Err(wrong(Error::unknown("paper", paper, known).to_string()));
+        };
+        let class = field("class").map(|name| {
+            let found = Discrepancy::ALL.iter().find(|(n, _)| *n == name);
+            let known = Discrepancy::ALL.iter().map(|(n, _)| *n);
+            let unknown = || wrong(Error::unknown("class", name, known).to_string());
+            found.map(|(_, class)| *class).ok_or_else(unknown)
+        });
+        let kind = match needed("kind")? {
+            "probability" => Kind::Probability,
+            "identity" => Kind::Identity,
+            "bound" => Kind::Bound,
+            "existence" => Kind::Existence,
+            "law" => Kind::Law,
+            other => {
+                let known = ["probability", "identity", "bound", "existence", "law"];
+                return Err(wrong(Error::unknown("kind", other, known).to_string()));
+            }
+        };
+        let expected = needed("expected")?;
+        let verdict = VerdictKind::ALL.into_iter().find(|v| v.name() == expected);
+        let verdict = verdict.ok_or_else(|| {
+            let known = VerdictKind::ALL.iter().map(|v| v.name());
+            wrong(Error::unknown("verdict", expected, known).to_string())
+        })?;
+        let own = match field("own") {
+            None | Some("no") => false,
+            Some("yes") => true,
+            Some(other) => return Err(wrong(format!("own = {other}: must be yes or no"))),
+        };
+        let statement =
+            section("Statement").ok_or_else(|| wrong("## Statement is missing".into()))?;
+        let mutants = match raw.sections.iter().find(|(n, _)| n == "Mutants") {
+            Some((_, text)) => mutants(text).map_err(wrong)?,
+            None => vec![],
+        };
+        Ok(Sheet {
+            place: needed("place")?.to_string(),
+            class: class.transpose()?,
+            holds: section("Holds"),
+            print: section("Print"),
+            witness: section("Witness"),
+            range: section("Range"),
+            id: raw.id,
+            title: raw.title,
+            paper,
+            kind,
+            expected: verdict,
+            own,
+            statement,
+            mutants,
+        })
+    }
+
+    /// Paper and place in one line.
+    pub fn source(&self) -> String {
+        format!("{}, {}", self.paper.cite(), self.place)
+    }
+
+    /// The part of the id before the dot, which the claims of a room share.
+    pub fn family(&self) -> &str {
+        self.id.split('.').next().unwrap_or_default()
+    }
+
+    /// The sentence of a mutant; empty where the sheet has none of this name, which
+    /// [`Room::validate`](crate::catalogue::Room::validate) refuses.
+    pub fn mutant(&self, name: &str) -> &str {
+        let found = self.mutants.iter().find(|(n, _)| n == name);
+        found.map_or("", |(_, says)| says)
+    }
+}
+
+const FIELDS: [&str; 6] = ["paper", "place", "kind", "expected", "class", "own"];
+const SECTIONS: [&str; 6] = ["Statement", "Print", "Witness", "Range", "Holds", "Mutants"];
+
+/// A sheet before its words are understood.
+struct Raw {
+    id: String,
+    title: String,
+    fields: Vec<(String, String)>,
+    sections: Vec<(String, String)>,
+}
+
+impl Raw {
+    fn wrong(id: &str, problem: String) -> Error {
+        Error::Content {
+            path: Path::new("sheets").join(format!("{id}.md")),
+            problem,
+        }
+    }
+
+    fn read(text: &str) -> Result<Raw> {
+        let mut lines = text.lines();
+        let heading = lines.next().unwrap_or_default();
+        let heading = heading.strip_prefix("# ").and_then(|h| h.split_once(": "));
+        let Some((id, title)) = heading else {
+            let problem = "the first line must be \"# paper.name: title\"".to_string();
+            return Err(Self::wrong("?", problem));
+        };
+        let mut raw = Raw {
+            id: id.trim().to_string(),
+            title: title.trim().to_string(),
+            fields: vec![],
+            sections: vec![],
+        };
+        for line in lines {
+            if let Some(name) = line.strip_prefix("## ") {
+                raw.sections.push((name.trim().to_string(), String::new()));
+            } else if let Some((name, text)) = raw.sections.last_mut() {
+                add(text, line, name == "Mutants");
+            } else if let Some(field) = line.strip_prefix("- ") {
+                let Some((name, value)) = field.split_once(": ") else {
+                    let problem = format!("{line}: must be \"- name: value\"");
+                    return Err(Self::wrong(id, problem));
+                };
+                raw.fields.push((name.trim().into(), value.trim().into()));
+            } else if !line.trim().is_empty() {
+                let problem = format!("{line}: must be \"- name: value\" before the first section");
+                return Err(Self::wrong(id, problem));
+            }
+        }
+        // The empty line before the next heading separates no paragraphs.
+        for (_, text) in &mut raw.sections {
+            text.truncate(text.trim_end().len());
+        }
+        Ok(raw)
+    }
+}
+
+/// Adds a line to a section: the lines of a paragraph are joined, an empty line separates paragraphs,
+/// and in lists every entry keeps a line of its own.
+fn add(text: &mut String, line: &str, list: bool) {
+    let line = line.trim();
+    if line.is_empty() {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        return;
+    }
+    if list && line.starts_with("- ") && !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push(' ');
+    }
+    text.push_str(line);
+}
+
+/// The entries "- `name`: sentence".
+fn mutants(text: &str) -> Result<Vec<(String, String)>, String> {
+    let entry = |line: &str| {
+        let entry = line.strip_prefix("- `").and_then(|l| l.split_once("`: "));
+        let (name, says) = entry.ok_or(format!("{line}: must be \"- `name`: sentence\""))?;
+        Ok((name.to_string(), says.trim().to_string()))
+    };
+    text.lines().filter(|l| !l.is_empty()).map(entry).collect()
+}
+
+fn known(what: &'static str, name: &str, all: &[&'static str]) -> Result<()> {
+    match all.contains(&name) {
+        true => Ok(()),
+        false => Err(Error::unknown(what, name, all.iter().copied())),
+    }
+}
+
+/// The sheet `sheets/ID.md` of the package, read at compile time. The package must have
+/// `pub static PAPERS: &[Paper]` at its root.
+///
+/// # Panics
+/// On first use, when the file is not a sheet; the message names the file and the line. The test that a
+/// package runs over its [`Room`](crate::catalogue::Room) finds it.
+#[macro_export]
+#[allow(
+    clippy::crate_in_macro_def,
+    reason = "the papers of the calling package"
+)]
+macro_rules! sheet {
+    ($id:literal) => {{
+        static SHEET: std::sync::LazyLock<$crate::claim::Sheet> = std::sync::LazyLock::new(|| {
+            let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/sheets/", $id, ".md"));
+            match $crate::claim::Sheet::parse(text, crate::PAPERS) {
+                Ok(sheet) if sheet.id == $id => sheet,
+                Ok(sheet) => panic!("sheets/{}.md is headed {}", $id, sheet.id),
+                Err(error) => panic!("{error}"),
+            }
+        });
+        &*SHEET
+    }};
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static PAPERS: &[Paper] = &[Paper {
+        key: "toy",
+        title: "On coins",
+        authors: "A. Toss",
+        venue: "2026",
+        year: 2026,
+        link: "",
+    }];
+
+    const TEXT: &str = "\
+# toy.fair: A coin is fair
+
+- paper: toy
+- place: Eq. (1)
+- kind: law
+- expected: refuted
+- class: false as read
+
+## Statement
+
+Each side of a coin
+shows half of the time.
+
+A second paragraph.
+
+## Holds
+
+$P(H) = p$.
+
+## Mutants
+
+- `loaded`: $P(H)$ is
+  $3/5$.
+- `edge`: it stands.
+";
+
+    #[test]
+    fn paragraphs_are_joined_and_lists_kept() {
+        let sheet = Sheet::parse(TEXT, PAPERS).unwrap();
+        assert_eq!(
+            sheet.statement,
+            "Each side of a coin shows half of the time.\nA second paragraph."
+        );
+        assert_eq!(sheet.mutant("loaded"), "$P(H)$ is $3/5$.");
+        assert_eq!(sheet.mutants.len(), 2);
+        assert_eq!(sheet.source(), "On coins (2026), Eq. (1)");
+        assert_eq!(sheet.class.map(Discrepancy::name), Some("false as read"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (from, to, says) in [
+            (
+                "- paper: toy",
+                "- paper: toi",
+                "unknown paper 'toi'; did you mean toy?",
+            ),
+            ("- kind: law", "- kind: lore", "unknown kind 'lore'"),
+            ("- kind: law\n", "", "- kind: is missing"),
+            (
+                "## Statement",
+                "## Statements",
+                "unknown section 'Statements'",
+            ),
+            ("# toy.fair: A", "toy.fair A", "the first line must be"),
+            (
+                "- `edge`: it",
+                "- edge: it",
+                "must be \"- `name`: sentence\"",
+            ),
+            (
+                "expected: refuted",
+                "expected: false",
+                "unknown verdict 'false'",
+            ),
+        ] {
+            let error = Sheet::parse(&TEXT.replace(from, to), PAPERS).unwrap_err();
+            assert!(error.to_string().contains(says), "{error}");
+        }
+    }
+}

@@ -1,0 +1,494 @@
+//! From outcomes to verdicts. Monte Carlo never verifies: it supports, refutes or is inconclusive.
+
+use super::{Computed, Outcome, Promise, Witness};
+use attnlab_core::error::Result;
+use attnlab_core::stats::{
+    Estimate, binomial, binomial_cdf, mean, t_quantile, t_tail, trials_for_lower_bound,
+};
+use serde::{Deserialize, Serialize};
+
+/// A verdict without its evidence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VerdictKind {
+    /// The interval lies inside what the statement promises.
+    Supported,
+    /// A counter-example, or an interval outside what the statement promises.
+    Refuted,
+    /// The interval reaches both sides.
+    Inconclusive,
+    /// A hypothesis fails at these parameters: the statement says nothing there.
+    OutOfScope,
+    /// The statement promises nothing: a probability of at least 0, say.
+    Vacuous,
+}
+
+impl VerdictKind {
+    /// All of them.
+    pub const ALL: [VerdictKind; 5] = [
+        VerdictKind::Supported,
+        VerdictKind::Refuted,
+        VerdictKind::Inconclusive,
+        VerdictKind::OutOfScope,
+        VerdictKind::Vacuous,
+    ];
+
+    /// Definition, for the glossary.
+    pub fn definition(self) -> &'static str {
+        match self {
+            VerdictKind::Supported => {
+                "no trial contradicts the statement and the interval lies inside what it promises, or a \
+                 closed form decides for it; never \"proved\""
+            }
+            VerdictKind::Refuted => {
+                "a counter-example was found, or the interval lies outside what the statement promises, or \
+                 a closed form decides against it; the witness shows how"
+            }
+            VerdictKind::Inconclusive => {
+                "the interval reaches both sides of what the statement promises: more trials are needed"
+            }
+            VerdictKind::OutOfScope => {
+                "a hypothesis of the statement fails at these parameters, so that it says nothing there; \
+                 --beyond-hypotheses judges all the same"
+            }
+            VerdictKind::Vacuous => {
+                "the statement promises nothing at these parameters: a probability of at least 0, say"
+            }
+        }
+    }
+
+    /// In kebab case, as JSON and tables show it.
+    pub fn name(self) -> &'static str {
+        match self {
+            VerdictKind::Supported => "supported",
+            VerdictKind::Refuted => "refuted",
+            VerdictKind::Inconclusive => "inconclusive",
+            VerdictKind::OutOfScope => "out-of-scope",
+            VerdictKind::Vacuous => "vacuous",
+        }
+    }
+}
+
+/// A verdict with its evidence.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// See [`VerdictKind::Supported`].
+    Supported,
+    /// See [`VerdictKind::Refuted`].
+    Refuted {
+        /// The counter-example.
+        witness: Witness,
+    },
+    /// See [`VerdictKind::Inconclusive`].
+    Inconclusive {
+        /// Trials after which an answer can be expected, if any number is enough.
+        trials_needed: Option<u64>,
+    },
+    /// See [`VerdictKind::OutOfScope`].
+    OutOfScope {
+        /// The hypotheses that fail.
+        hypotheses: Vec<&'static str>,
+    },
+    /// See [`VerdictKind::Vacuous`].
+    Vacuous {
+        /// Why the statement says nothing.
+        why: String,
+    },
+}
+
+impl Verdict {
+    /// The verdict without its evidence.
+    pub fn kind(&self) -> VerdictKind {
+        match self {
+            Verdict::Supported => VerdictKind::Supported,
+            Verdict::Refuted { .. } => VerdictKind::Refuted,
+            Verdict::Inconclusive { .. } => VerdictKind::Inconclusive,
+            Verdict::OutOfScope { .. } => VerdictKind::OutOfScope,
+            Verdict::Vacuous { .. } => VerdictKind::Vacuous,
+        }
+    }
+}
+
+/// A verdict, the estimate behind it and the number of failed trials.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The estimate: of the probability that a trial holds, or the mean of the values.
+    pub estimate: Estimate,
+    /// Trials that did not hold.
+    pub failures: u64,
+}
+
+/// Judges the outcomes by what the statement promises, with nothing but the outcomes to go by.
+///
+/// # Errors
+/// When there are too few or too many outcomes for an exact interval.
+pub fn judge(promise: Promise, outcomes: &[Outcome], level: f64) -> Result<Judgement> {
+    judge_with(promise, None, false, outcomes, level)
+}
+
+/// Judges the outcomes by what the statement promises, together with what a proof says about it.
+///
+/// Many printed probabilities, such as 1 - 4K/N², are far beyond any number of trials. For those a
+/// claim computes a bracket of its failure probability, which needs no trials, and the simulation
+/// guards against an error in the derivation. With the promise that at most a share ε fails:
+///
+/// 1. ε ≥ 1 promises nothing: vacuous.
+/// 2. The interval of the trials lies below 1 - ε: refuted by simulation, whatever was computed.
+///    When trials see only a `partial` statement this is sound too, since the whole fails more often.
+/// 3. Trials and bracket exclude each other at this level: inconclusive, and the witness says so.
+/// 4. The upper end of the bracket is at most ε: supported. The lower end is above ε: refuted. The
+///    estimate is then 1 minus the bracket, with level 1: it is computed, not sampled.
+/// 5. The bracket reaches both sides, or there is none: the interval of the trials decides, except
+///    that holding on a part never supports the whole.
+///
+/// # Errors
+/// When there are too few or too many outcomes for an exact interval.
+pub fn judge_with(
+    promise: Promise,
+    computed: Option<Computed>,
+    partial: bool,
+    outcomes: &[Outcome],
+    level: f64,
+) -> Result<Judgement> {
+    let interval: Interval = &|held, trials| binomial(held, trials, level);
+    match promise {
+        Promise::MeanIn(low, high) => judge_mean(low, high, outcomes, level),
+        Promise::Always => judge_always(outcomes, interval),
+        Promise::AtLeast(q) => judge_rate(1.0 - q, computed, partial, outcomes, interval),
+        Promise::FailsAtMost(rate) => judge_rate(rate, computed, partial, outcomes, interval),
+    }
+}
+
+/// Gives the interval of the probability that a trial holds, from the number that held and all.
+pub type Interval<'a> = &'a dyn Fn(u64, u64) -> Result<Estimate>;
+
+/// The same with another interval for the probability than the one of a fixed number of trials: a
+/// [confidence sequence](attnlab_core::stats::Sequence), where the trials were stopped by what they showed.
+/// The claim must be one that [counts events](super::Claim::counts_events).
+///
+/// # Errors
+/// When there is no interval, or the outcomes are not events.
+pub fn judge_events(
+    claim: &dyn super::Claim,
+    params: &super::Params,
+    outcomes: &[Outcome],
+    interval: Interval,
+) -> Result<Judgement> {
+    let (computed, partial) = (claim.computed(params), claim.partial(params));
+    let rate = match claim.promise(params) {
+        Promise::Always => return judge_always(outcomes, interval),
+        Promise::AtLeast(q) => 1.0 - q,
+        Promise::FailsAtMost(rate) => rate,
+        Promise::MeanIn(..) => {
+            let problem = format!("{} predicts a mean, not a probability", claim.sheet().id);
+            return Err(attnlab_core::Error::undefined(problem));
+        }
+    };
+    judge_rate(rate, computed, partial, outcomes, interval)
+}
+
+/// The verdict that the closed form alone foresees; None where it does not decide.
+pub fn foreseen(promise: Promise, computed: Option<Computed>) -> Option<VerdictKind> {
+    let rate = match promise {
+        Promise::AtLeast(q) => 1.0 - q,
+        Promise::FailsAtMost(rate) => rate,
+        Promise::Always | Promise::MeanIn(..) => return None,
+    };
+    if rate >= 1.0 {
+        return Some(VerdictKind::Vacuous);
+    }
+    let failure = computed?.failure;
+    if failure.high <= rate {
+        Some(VerdictKind::Supported)
+    } else if failure.low > rate {
+        Some(VerdictKind::Refuted)
+    } else {
+        None
+    }
+}
+
+/// The least α = 1 - level at which the same verdict would be reached from the same trials, twice the
+/// smaller tail as in the intervals: a p-value of the verdict, to be adjusted for multiplicity. None
+/// where the verdict does not depend on the level: it was computed, a single trial decides it, or it
+/// is neither supported nor refuted.
+///
+/// # Errors
+/// When a distribution function cannot be evaluated.
+pub fn least_alpha(promise: Promise, judgement: &Judgement, trials: u64) -> Result<Option<f64>> {
+    let e = &judgement.estimate;
+    let supported = match judgement.verdict.kind() {
+        VerdictKind::Supported => true,
+        VerdictKind::Refuted => false,
+        _ => return Ok(None),
+    };
+    // A level of 1 marks what was computed, not sampled.
+    if e.level >= 1.0 {
+        return Ok(None);
+    }
+    match promise {
+        Promise::Always => Ok(None),
+        Promise::AtLeast(q) => rate_alpha(1.0 - q, judgement, trials, supported).map(Some),
+        Promise::FailsAtMost(rate) => rate_alpha(rate, judgement, trials, supported).map(Some),
+        Promise::MeanIn(low, high) => {
+            let inside = (e.value - low).min(high - e.value);
+            let far = if supported { inside } else { -inside };
+            let half = 0.5 * (e.high - e.low);
+            if half == 0.0 {
+                return Ok(Some(0.0));
+            }
+            let freedom = trials.saturating_sub(1) as f64;
+            let error = half / t_quantile(freedom, 0.5 + e.level / 2.0)?;
+            Ok(Some((2.0 * t_tail(freedom, far / error)?).min(1.0)))
+        }
+    }
+}
+
+/// The tail beyond the promised failure rate, doubled.
+fn rate_alpha(rate: f64, judgement: &Judgement, trials: u64, supported: bool) -> Result<f64> {
+    let failures = judgement.failures.min(trials);
+    let tail = if supported {
+        binomial_cdf(failures, trials, rate)?
+    } else if failures == 0 {
+        1.0
+    } else {
+        // P(at least as many failures), by the successes so that small tails keep their digits.
+        binomial_cdf(trials - failures, trials, 1.0 - rate)?
+    };
+    Ok((2.0 * tail).min(1.0))
+}
+
+/// Trials, failed ones among them, the interval of the success probability, the first failure.
+fn tally(outcomes: &[Outcome], interval: Interval) -> Result<(u64, Estimate, Witness)> {
+    let trials = outcomes.len() as u64;
+    let failed = |o: &&Outcome| o.holds() != Some(true);
+    let failures = outcomes.iter().filter(failed).count() as u64;
+    let estimate = interval(trials - failures, trials)?;
+    let first = outcomes.iter().find(failed);
+    let witness = first.map(|o| o.witness().clone()).unwrap_or_default();
+    Ok((failures, estimate, witness))
+}
+
+fn judge_always(outcomes: &[Outcome], interval: Interval) -> Result<Judgement> {
+    let (failures, estimate, witness) = tally(outcomes, interval)?;
+    let verdict = if failures > 0 {
+        Verdict::Refuted { witness }
+    } else {
+        Verdict::Supported
+    };
+    Ok(Judgement {
+        verdict,
+        estimate,
+        failures,
+    })
+}
+
+fn judge_rate(
+    rate: f64,
+    computed: Option<Computed>,
+    partial: bool,
+    outcomes: &[Outcome],
+    interval: Interval,
+) -> Result<Judgement> {
+    let (failures, seen, mut witness) = tally(outcomes, interval)?;
+    let with = |verdict, estimate| {
+        Ok(Judgement {
+            verdict,
+            estimate,
+            failures,
+        })
+    };
+    if rate >= 1.0 {
+        let why = format!("it promises a probability of at least {:.3}", 1.0 - rate);
+        return with(Verdict::Vacuous { why }, seen);
+    }
+    if seen.high < 1.0 - rate {
+        return with(Verdict::Refuted { witness }, seen);
+    }
+    if let Some(failure) = computed.map(|c| c.failure) {
+        let more = seen.high < 1.0 - failure.high;
+        let fewer = !partial && seen.low > 1.0 - failure.low;
+        let known = Estimate {
+            value: 1.0 - 0.5 * (failure.low + failure.high),
+            low: 1.0 - failure.high,
+            high: 1.0 - failure.low,
+            level: 1.0,
+        };
+        match foreseen(Promise::FailsAtMost(rate), computed) {
+            // Either a rare fluctuation or a mistake in the closed form: no verdict to build on.
+            _ if more || fewer => {
+                let trials_needed = None;
+                return with(Verdict::Inconclusive { trials_needed }, seen);
+            }
+            Some(VerdictKind::Supported) => return with(Verdict::Supported, known),
+            Some(VerdictKind::Refuted) => {
+                witness.insert("failure_probability_at_least".into(), failure.low.into());
+                witness.insert("promised_at_most".into(), rate.into());
+                return with(Verdict::Refuted { witness }, known);
+            }
+            _ => (),
+        }
+    }
+    let verdict = if !partial && seen.low >= 1.0 - rate {
+        Verdict::Supported
+    } else {
+        let needed = || trials_for_lower_bound(1.0 - rate, seen.level);
+        let trials_needed = if partial { None } else { needed() };
+        Verdict::Inconclusive { trials_needed }
+    };
+    with(verdict, seen)
+}
+
+fn judge_mean(low: f64, high: f64, outcomes: &[Outcome], level: f64) -> Result<Judgement> {
+    let value = |o: &Outcome| match o {
+        Outcome::Value { value, .. } => *value,
+        _ => f64::NAN,
+    };
+    let values: Vec<f64> = outcomes.iter().map(value).collect();
+    let estimate = mean(&values, level)?;
+    Ok(judge_estimate(low, high, estimate, values.len()))
+}
+
+/// Judges an estimate from `trials` trials whose true value is promised to lie in [low, high]. Its
+/// interval is taken to shrink like 1/√trials.
+pub fn judge_estimate(low: f64, high: f64, estimate: Estimate, trials: usize) -> Judgement {
+    let verdict = if estimate.low >= low && estimate.high <= high {
+        Verdict::Supported
+    } else if estimate.low > high || estimate.high < low {
+        Verdict::Refuted {
+            witness: crate::witness! { "mean" => estimate.value },
+        }
+    } else {
+        // The half-width must fit between the estimate and the nearer boundary.
+        let room = (estimate.value - low)
+            .abs()
+            .min((high - estimate.value).abs());
+        let half = (estimate.high - estimate.low) / 2.0;
+        let needed = (trials as f64 * (half / room).powi(2)).ceil();
+        let trials_needed = needed.is_finite().then_some(needed as u64);
+        Verdict::Inconclusive { trials_needed }
+    };
+    Judgement {
+        verdict,
+        estimate,
+        failures: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use attnlab_core::bracket::Bracket;
+
+    fn outcomes(held: usize, failed: usize) -> Vec<Outcome> {
+        let event = |holds| Outcome::Event {
+            holds,
+            witness: Witness::new(),
+        };
+        let mut all = vec![event(true); held];
+        all.extend(vec![event(false); failed]);
+        all
+    }
+
+    fn verdict(
+        rate: f64,
+        bracket: Option<(f64, f64)>,
+        partial: bool,
+        held: usize,
+        failed: usize,
+    ) -> VerdictKind {
+        let computed = bracket.map(|(low, high)| Computed {
+            failure: Bracket { low, high },
+            how: "test",
+        });
+        let promise = Promise::FailsAtMost(rate);
+        let found = judge_with(promise, computed, partial, &outcomes(held, failed), 0.95).unwrap();
+        found.verdict.kind()
+    }
+
+    #[test]
+    fn a_closed_form_decides_what_trials_cannot() {
+        use VerdictKind::*;
+        assert_eq!(verdict(1e-9, None, false, 40, 0), Inconclusive);
+        assert_eq!(verdict(1e-9, Some((0.0, 1e-10)), true, 40, 0), Supported);
+        assert_eq!(verdict(1e-9, Some((2e-9, 3e-9)), true, 40, 0), Refuted);
+        assert_eq!(verdict(1e-9, Some((0.0, 1e-3)), true, 40, 0), Inconclusive);
+        assert_eq!(verdict(1.0, Some((0.0, 1e-10)), true, 40, 0), Vacuous);
+    }
+
+    #[test]
+    fn trials_that_contradict_the_closed_form_are_not_overruled() {
+        use VerdictKind::*;
+        // Half of the trials fail: that refutes 1e-9 whatever the closed form says.
+        assert_eq!(verdict(1e-9, Some((0.0, 1e-10)), true, 20, 20), Refuted);
+        // They do not exclude the promised .6, but they do exclude the computed 1e-3.
+        assert_eq!(verdict(0.6, Some((0.0, 1e-3)), false, 20, 20), Inconclusive);
+        // A whole trial that never fails excludes a computed failure probability of .5 ...
+        assert_eq!(verdict(0.1, Some((0.5, 0.6)), false, 40, 0), Inconclusive);
+        // ... a partial one does not: the part may well hold.
+        assert_eq!(verdict(0.1, Some((0.5, 0.6)), true, 40, 0), Refuted);
+    }
+
+    #[test]
+    fn holding_on_a_part_does_not_support_the_whole() {
+        use VerdictKind::*;
+        assert_eq!(verdict(0.2, None, false, 40, 0), Supported);
+        assert_eq!(verdict(0.2, None, true, 40, 0), Inconclusive);
+        assert_eq!(verdict(0.2, None, true, 0, 40), Refuted);
+    }
+
+    /// The least α is where the verdict flips: a little above it stands, a little below it does not.
+    #[test]
+    fn the_least_alpha_is_where_the_verdict_flips() {
+        let values = |mean: f64| -> Vec<Outcome> {
+            let one = |i: i32| Outcome::Value {
+                value: mean + 0.1 * f64::from(i % 7 - 3),
+                witness: Witness::new(),
+            };
+            (0..30).map(one).collect()
+        };
+        let cases = [
+            (Promise::AtLeast(0.8), outcomes(40, 0)),
+            (Promise::AtLeast(0.7), outcomes(38, 2)),
+            (Promise::FailsAtMost(0.1), outcomes(20, 9)),
+            (Promise::MeanIn(0.0, 1.0), values(0.9)),
+            (Promise::MeanIn(0.0, 1.0), values(1.2)),
+        ];
+        for (promise, outcomes) in cases {
+            let at = |level: f64| judge(promise, &outcomes, level).unwrap();
+            let found = at(0.9);
+            let alpha = least_alpha(promise, &found, outcomes.len() as u64);
+            let alpha = alpha.unwrap().unwrap();
+            assert!(alpha > 0.0 && alpha < 0.1, "{promise:?}: {alpha}");
+            let kind = |level| at(level).verdict.kind();
+            assert_eq!(
+                kind(1.0 - 1.001 * alpha),
+                found.verdict.kind(),
+                "{promise:?}"
+            );
+            assert_eq!(
+                kind(1.0 - 0.999 * alpha),
+                VerdictKind::Inconclusive,
+                "{promise:?}"
+            );
+        }
+        let all = judge(Promise::Always, &outcomes(3, 0), 0.95).unwrap();
+        assert_eq!(least_alpha(Promise::Always, &all, 3).unwrap(), None);
+    }
+
+    #[test]
+    fn a_computed_estimate_says_that_it_is_computed() {
+        let computed = Some(Computed {
+            failure: Bracket {
+                low: 0.0,
+                high: 0.25,
+            },
+            how: "test",
+        });
+        let found =
+            judge_with(Promise::AtLeast(0.5), computed, true, &outcomes(9, 0), 0.95).unwrap();
+        let e = found.estimate;
+        assert_eq!((e.low, e.high, e.level), (0.75, 1.0, 1.0));
+    }
+}

@@ -1,0 +1,224 @@
+//! Progress: bars on a terminal, now and then a line in the log of long runs.
+
+use super::out::note;
+use crate::run::Progress;
+use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+const TEMPLATE: &str = "{prefix}{msg:40} {bar:24} {pos}/{len}  {per_sec}  {eta} left";
+
+/// Seconds between two lines where standard error is no terminal, such as the log of a batch job.
+const PAUSE: Duration = Duration::from_secs(60);
+
+/// Whether Ctrl-C was pressed.
+static STOPPED: AtomicBool = AtomicBool::new(false);
+
+/// Makes Ctrl-C (or a batch system's SIGTERM) end long work after the trials under way; a second one ends
+/// it at once.
+pub fn stop_on_signals() {
+    // Fails only where a handler is set already: by this function.
+    let _ = ctrlc::set_handler(|| {
+        if STOPPED.swap(true, Ordering::SeqCst) {
+            std::process::exit(i32::from(super::STOPPED));
+        }
+        note("stopping after the trials under way; once more stops at once");
+    });
+}
+
+/// A bar on standard error with rate and time left; shows nothing where that is no terminal.
+pub struct Bar {
+    bar: ProgressBar,
+    /// Of runs that leave rows: their lines for a log, when standard error is no terminal.
+    log: Option<Mutex<Log>>,
+    /// Beginning of a work of many pieces, the pieces that were done before it, and the last line that
+    /// said how far it is.
+    begun: Instant,
+    first: OnceLock<u64>,
+    told: Mutex<Instant>,
+}
+
+/// Contents of a line in a log.
+struct Log {
+    label: String,
+    started: Instant,
+    told: Instant,
+    resumed: u64,
+    cells: String,
+}
+
+impl Bar {
+    /// A bar for work whose results come at its end.
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Self {
+        let bar = ProgressBar::new(0);
+        // The template is a constant that the test below parses; the default bar serves otherwise.
+        if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
+            bar.set_style(style);
+        }
+        Bar {
+            bar,
+            log: None,
+            begun: Instant::now(),
+            first: OnceLock::new(),
+            told: Mutex::new(Instant::now()),
+        }
+    }
+
+    /// The same, but nothing when results appear on the terminal line by line: they show the
+    /// progress themselves, and a bar between them would garble both.
+    pub fn unless_lines_show() -> Self {
+        let mut bar = Bar::new();
+        if std::io::stdout().is_terminal() {
+            bar.bar = ProgressBar::hidden();
+        }
+        bar
+    }
+
+    /// For runs that keep their rows: where standard error is no terminal, a line a minute.
+    pub fn resumable() -> Self {
+        let now = Instant::now();
+        let log = Log {
+            label: String::new(),
+            started: now,
+            told: now,
+            resumed: 0,
+            cells: String::new(),
+        };
+        let silent = !std::io::stderr().is_terminal();
+        Bar {
+            log: silent.then(|| Mutex::new(log)),
+            ..Bar::new()
+        }
+    }
+
+    fn log(&self, change: impl FnOnce(&mut Log)) {
+        if let Some(log) = &self.log {
+            // A few plain fields: whatever a panic left there can be shown.
+            change(&mut log.lock().unwrap_or_else(|p| p.into_inner()));
+        }
+    }
+
+    fn line(&self, log: &Log) -> String {
+        let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
+        let seconds = log.started.elapsed().as_secs_f64();
+        let rate = done.saturating_sub(log.resumed) as f64 / seconds;
+        let left = match all.saturating_sub(done) as f64 / rate {
+            // A year is as good as forever.
+            left if left < 3e7 => HumanDuration(Duration::from_secs_f64(left)).to_string(),
+            _ => "unknown time".into(),
+        };
+        let (label, cells) = (&log.label, &log.cells);
+        format!("{label}: {done} of {all} trials{cells}, {rate:.1}/s, {left} left")
+    }
+}
+
+impl Progress for Bar {
+    fn start(&self, label: &str, total: u64) {
+        self.bar.set_message(label.to_string());
+        self.bar.set_length(total);
+        self.bar.reset();
+        self.log(|log| {
+            log.label = label.to_string();
+            log.started = Instant::now();
+            log.told = log.started;
+        });
+    }
+
+    fn advance(&self, steps: u64) {
+        self.bar.inc(steps);
+        self.log(|log| {
+            if log.told.elapsed() >= PAUSE {
+                log.told = Instant::now();
+                note(&self.line(log));
+            }
+        });
+    }
+
+    fn resume(&self, steps: u64) {
+        self.bar.set_position(steps);
+        self.bar.reset_eta();
+        self.log(|log| log.resumed = steps);
+    }
+
+    fn cells(&self, done: usize, all: usize) {
+        let of = format!("{done} of {all} cells");
+        if !self.bar.is_hidden() {
+            let message = self.bar.message();
+            let label = message.split(", ").next().unwrap_or_default().to_string();
+            self.bar.set_message(format!("{label}, {of}"));
+        }
+        self.log(|log| log.cells = format!(", {of}"));
+    }
+
+    fn overall(&self, done: u64, all: u64) {
+        let seconds = self.begun.elapsed().as_secs_f64();
+        let first = *self.first.get_or_init(|| done.saturating_sub(1));
+        // What an earlier run did passes in no time and says nothing about the rest.
+        let rate = done.saturating_sub(first) as f64 / seconds;
+        let left = match all.saturating_sub(done) as f64 / rate {
+            left if left < 3e7 => HumanDuration(Duration::from_secs_f64(left)).to_string(),
+            _ => "unknown time".into(),
+        };
+        let line = format!("{done} of {all} steps, about {left} left");
+        self.bar.set_prefix(format!("{done}/{all}, {left} left  "));
+        if self.bar.is_hidden() || !std::io::stderr().is_terminal() {
+            let mut told = self.told.lock().unwrap_or_else(|p| p.into_inner());
+            if told.elapsed() >= PAUSE {
+                *told = Instant::now();
+                note(&line);
+            }
+        }
+    }
+
+    fn tell(&self, line: &str) {
+        if !self.bar.is_hidden() {
+            self.bar.set_message(line.to_string());
+        }
+        self.log(|log| {
+            if log.told.elapsed() >= PAUSE {
+                log.told = Instant::now();
+                note(line);
+            }
+        });
+    }
+
+    fn stopped(&self) -> bool {
+        STOPPED.load(Ordering::Relaxed)
+    }
+
+    fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_template_parses_and_shows_the_rate_and_the_time_left() {
+        assert!(ProgressStyle::with_template(TEMPLATE).is_ok());
+        assert!(TEMPLATE.contains("eta") && TEMPLATE.contains("per_sec"));
+    }
+
+    #[test]
+    fn a_line_in_a_log() {
+        let bar = Bar::new();
+        bar.start("aot.lemma1", 100);
+        bar.bar.set_position(60);
+        let started = Instant::now() - Duration::from_secs(10);
+        let log = Log {
+            label: "aot.lemma1".into(),
+            started,
+            told: started,
+            resumed: 40,
+            cells: ", 3 of 5 cells".into(),
+        };
+        let line = bar.line(&log);
+        let expected = "aot.lemma1: 60 of 100 trials, 3 of 5 cells, 2.0/s, 20 seconds left";
+        assert_eq!(line, expected);
+    }
+}

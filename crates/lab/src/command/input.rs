@@ -1,0 +1,199 @@
+//! Input of users: parameters as `--set key=value` or a JSON file, and numbers of options.
+
+use crate::run::store::Shard;
+use attnlab_core::error::{Error, Result};
+use serde_json::{Map, Value};
+use std::path::{Path, PathBuf};
+
+/// Parameters, one by one or from a file.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct Parameters {
+    /// Set a parameter: a JSON value, or a bare word for text (repeatable)
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// Read parameters from a JSON file with one object; --set comes on top of it
+    #[arg(long, value_name = "FILE")]
+    pub input: Option<PathBuf>,
+}
+
+impl Parameters {
+    /// The parameters that the user gave, in the order given.
+    ///
+    /// # Errors
+    /// A file that is no JSON object, a setting without `=`, a name that is set twice.
+    pub fn collect(&self) -> Result<Map<String, Value>> {
+        let mut all = match &self.input {
+            Some(path) => read_object(path)?,
+            None => Map::new(),
+        };
+        let mut seen = Map::new();
+        for setting in &self.set {
+            let (name, value) = parse_setting(setting)?;
+            if let Some(before) = seen.insert(name.clone(), value.clone()) {
+                let allowed = format!("it is already set to {before}");
+                return Err(Error::invalid(name, value, allowed));
+            }
+            all.insert(name, value);
+        }
+        Ok(all)
+    }
+}
+
+fn read_object(path: &Path) -> Result<Map<String, Value>> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| Error::io(path, e, "Write the name of a JSON file"))?;
+    let problem = match serde_json::from_str(&text) {
+        Ok(Value::Object(object)) => return Ok(object),
+        Ok(_) => "expected one JSON object, such as {\"tokens\": 2000}".to_string(),
+        Err(e) => format!("no JSON: {e}"),
+    };
+    Err(Error::Content {
+        path: path.to_path_buf(),
+        problem,
+    })
+}
+
+/// `name=value`: the value as JSON where it is JSON, as text where it is a bare word.
+fn parse_setting(setting: &str) -> Result<(String, Value)> {
+    let allowed = "write --set NAME=VALUE, such as --set tokens=2000";
+    let Some((name, text)) = setting.split_once('=') else {
+        return Err(Error::invalid("set", setting, allowed));
+    };
+    let (name, text) = (name.trim(), text.trim());
+    if name.is_empty() || text.is_empty() {
+        return Err(Error::invalid("set", setting, allowed));
+    }
+    let value = match serde_json::from_str(text) {
+        Ok(value) => value,
+        // An array, an object or a quoted text with a slip is not a bare word.
+        Err(e) if text.starts_with(['[', '{', '"']) => {
+            return Err(Error::invalid(
+                name,
+                text,
+                format!("must be valid JSON ({e})"),
+            ));
+        }
+        Err(_) => Value::String(text.to_string()),
+    };
+    Ok((name.to_string(), value))
+}
+
+/// A whole number ≥ 0; `1e5` is one too.
+pub fn whole(text: &str) -> Result<u64, String> {
+    if let Ok(number) = text.parse() {
+        return Ok(number);
+    }
+    match text.parse::<f64>() {
+        // A whole f64 below 2^64 is a u64 exactly.
+        Ok(x) if x.fract() == 0.0 && (0.0..2_f64.powi(64)).contains(&x) => Ok(x as u64),
+        _ => Err("must be a whole number from 0 to 18446744073709551615".into()),
+    }
+}
+
+/// A whole number ≥ 1.
+pub fn positive(text: &str) -> Result<u64, String> {
+    match whole(text) {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err("must be a whole number >= 1".into()),
+    }
+}
+
+/// A number of threads.
+pub fn threads(text: &str) -> Result<usize, String> {
+    // More than any machine this runs on has; a slip must not exhaust the system's threads.
+    const MOST: u64 = 1024;
+    match whole(text) {
+        Ok(number) if (1..=MOST).contains(&number) => Ok(number as usize),
+        _ => Err(format!("must be a whole number from 1 to {MOST}")),
+    }
+}
+
+/// A number of seeds under which mutants are checked.
+pub fn mutant_seeds(text: &str) -> Result<u64, String> {
+    // A share in steps of 1e-4; more is a slip that would run for days.
+    const MOST: u64 = 10_000;
+    match whole(text) {
+        Ok(number) if (1..=MOST).contains(&number) => Ok(number),
+        _ => Err(format!("must be a whole number from 1 to {MOST}")),
+    }
+}
+
+/// A finite number.
+pub fn number(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(x) if x.is_finite() => Ok(x),
+        _ => Err("must be a finite number".into()),
+    }
+}
+
+/// A number > 0.
+pub fn positive_number(text: &str) -> Result<f64, String> {
+    match number(text) {
+        Ok(x) if x > 0.0 => Ok(x),
+        _ => Err("must be a finite number > 0".into()),
+    }
+}
+
+/// A part of a run.
+pub fn shard(text: &str) -> Result<Shard, String> {
+    text.parse()
+}
+
+/// A confidence level.
+pub fn level(text: &str) -> Result<f64, String> {
+    match number(text) {
+        Ok(x) if x > 0.0 && x < 1.0 => Ok(x),
+        _ => Err("must be a number in (0, 1), such as 0.95".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn settings_are_json_or_bare_words() {
+        let value = |s: &str| parse_setting(s).unwrap().1;
+        assert_eq!(value("phi=softmax"), json!("softmax"));
+        assert_eq!(value("x=[1, 2]"), json!([1, 2]));
+        assert_eq!(value("tokens=2000"), json!(2000));
+        assert_eq!(value("flag=true"), json!(true));
+        assert_eq!(value("text=\"2\""), json!("2"));
+        assert_eq!(value("delta=NaN"), json!("NaN"));
+        for bad in ["tokens", "=3", "x=", "x=[1, 2", "x={", "x=\"a"] {
+            assert!(parse_setting(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_set_once() {
+        let set = |set: &[&str]| Parameters {
+            set: set.iter().map(ToString::to_string).collect(),
+            input: None,
+        };
+        assert_eq!(set(&["a=1", "b=2"]).collect().unwrap().len(), 2);
+        let error = set(&["a=1", "a=2"]).collect().unwrap_err().to_string();
+        assert_eq!(error, "a = 2: it is already set to 1");
+    }
+
+    #[test]
+    fn numbers_of_options() {
+        assert_eq!(whole("1e5"), Ok(100_000));
+        assert_eq!(whole("18446744073709551615"), Ok(u64::MAX));
+        for bad in ["-1", "1.5", "1e300", "NaN", "inf", "", "x"] {
+            assert!(whole(bad).is_err(), "{bad}");
+            assert!(threads(bad).is_err(), "{bad}");
+        }
+        assert!(threads("0").is_err() && positive("0").is_err());
+        assert!(level("1").is_err() && level("2").is_err() && level("NaN").is_err());
+        assert_eq!(level("0.9"), Ok(0.9));
+        assert!(shard("2/3").is_ok());
+        let error = shard("3/3").unwrap_err();
+        assert_eq!(error, "shards are counted from 0: 0/3 to 2/3");
+        for bad in ["", "1", "1/0", "-1/2", "a/b", "0/1e9"] {
+            assert!(shard(bad).unwrap_err().starts_with("write i/n"), "{bad}");
+        }
+        assert!(positive_number("0").is_err() && number("inf").is_err());
+    }
+}

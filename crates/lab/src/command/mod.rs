@@ -1,0 +1,38 @@
+//! Commands that a room brings to the command line, and what they share: options, output, progress.
+//!
+//! Results go to standard output and nothing else does; progress, warnings and errors go to standard
+//! error.
+
+mod bar;
+pub mod input;
+mod out;
+
+pub use bar::{Bar, stop_on_signals};
+pub use input::Parameters;
+pub use out::{Out, note, pipe_closed};
+
+use attnlab_core::error::Result;
+
+/// Exit status of work that the user stopped: 128 + SIGINT, as the signal itself would give.
+pub const STOPPED: u8 = 130;
+
+/// Outcome of a command that ran to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Exit status 0.
+    Expected,
+    /// Exit status 1: some verdict is not the expected one.
+    Unexpected,
+}
+
+/// A subcommand that a room adds to `attnlab`.
+pub trait Command: Send + Sync {
+    /// Name, help and arguments. Its help must have examples, each beginning with `attnlab NAME`.
+    fn describe(&self) -> clap::Command;
+
+    /// Runs it with the arguments that were parsed.
+    ///
+    /// # Errors
+    /// Bad input or a failure; the command line prints the message and exits with status 2.
+    fn run(&self, matches: &clap::ArgMatches, out: &mut Out) -> Result<Status>;
+}

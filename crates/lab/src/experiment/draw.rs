@@ -1,0 +1,87 @@
+//! From the rows of a cell to points and panels, as several experiments draw them.
+
+use crate::figure::{Axis, Marker, Panel, Point, Series};
+use crate::run::Row;
+use crate::run::store::by_cell;
+use attnlab_core::error::{Error, Result};
+use attnlab_core::stats::quantile;
+
+/// Kind of the intervals of [`band`] and [`spread`].
+pub const BAND: &str = "10-90 % of draws";
+
+/// The cells of an experiment's rows.
+///
+/// # Errors
+/// When there are none.
+pub fn cells<'a>(id: &str, rows: &'a [Row]) -> Result<Vec<&'a [Row]>> {
+    let cells = by_cell(rows);
+    if cells.is_empty() {
+        let problem = "no rows to draw; run the experiment first".into();
+        let path = format!("rows of {id}").into();
+        return Err(Error::Content { path, problem });
+    }
+    Ok(cells)
+}
+
+/// The cells whose parameter `name` is the word `is`.
+pub fn with_word<'a>(cells: &[&'a [Row]], name: &str, is: &str) -> Vec<&'a [Row]> {
+    let has = |cell: &&&[Row]| cell[0].word(name).is_ok_and(|w| w == is);
+    cells.iter().filter(has).copied().collect()
+}
+
+/// Median and 10-90 % of a series over the draws, at each of `xs`.
+///
+/// # Errors
+/// When a row has no such series.
+pub fn band(cell: &[Row], name: &str, xs: &[f64]) -> Result<Vec<Point>> {
+    let all = cell
+        .iter()
+        .map(|r| r.series(name))
+        .collect::<Result<Vec<_>>>()?;
+    let at = |(i, x): (usize, &f64)| {
+        let values: Vec<f64> = all.iter().filter_map(|s| s.get(i).copied()).collect();
+        let q = |p| quantile(&values, p);
+        match all.len() {
+            // A single draw has no spread.
+            1 => Point::at(*x, q(0.5)),
+            _ => Point::between(*x, q(0.5), q(0.1), q(0.9)),
+        }
+    };
+    Ok(xs.iter().enumerate().map(at).collect())
+}
+
+/// Median and 10-90 % of a number over the draws.
+///
+/// # Errors
+/// When a row has no such number.
+pub fn spread(cell: &[Row], name: &str, x: f64) -> Result<Point> {
+    let values = cell
+        .iter()
+        .map(|r| r.number(name))
+        .collect::<Result<Vec<_>>>()?;
+    let q = |p| quantile(&values, p);
+    Ok(Point::between(x, q(0.5), q(0.1), q(0.9)))
+}
+
+/// A curve over many points: its band and no markers.
+pub fn curve(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Series {
+    Series {
+        marker: Marker::None,
+        ..Series::measured(label, colour, points).with_interval(BAND)
+    }
+}
+
+/// Points that are joined by nothing but a curve: y over x.
+pub fn points(xs: &[f64], ys: &[f64]) -> Vec<Point> {
+    xs.iter().zip(ys).map(|(x, y)| Point::at(*x, *y)).collect()
+}
+
+/// An empty panel.
+pub fn panel(title: impl Into<String>, x: Axis, y: Axis) -> Panel {
+    Panel {
+        title: title.into(),
+        x,
+        y,
+        ..Panel::default()
+    }
+}

@@ -1,0 +1,78 @@
+//! Runs an experiment: its cells × trials as a [grid](crate::run::grid).
+
+use super::Experiment;
+use crate::run::Progress;
+use crate::run::grid::{Cell, Grid, GridOptions};
+use crate::run::store::{Manifest, Shard};
+use attnlab_core::error::Result;
+use attnlab_core::params::Params;
+use std::path::Path;
+
+pub use crate::run::grid::RunReport;
+
+/// How to run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RunOptions {
+    /// Seed of every stream.
+    pub seed: u64,
+    /// Delete rows of another run that the folder holds.
+    pub force: bool,
+    /// Which part of the trials; the whole run by default.
+    pub shard: Shard,
+}
+
+/// Runs every trial that the folder `out` does not hold yet, and returns all rows (of the shard).
+///
+/// Killed at any moment, the same call again goes on; the rows are the same to the bit.
+///
+/// # Errors
+/// A folder with rows of another run, a disk that is full, a trial that cannot be simulated. Rows
+/// so far are kept.
+///
+/// ```no_run
+/// use attnlab_lab::{catalogue::Catalogue, experiment::{self, RunOptions}, figure, run::Silent};
+/// # fn example(catalogue: &Catalogue) -> Result<(), attnlab_core::Error> {
+/// let experiment = catalogue.experiment("snr_per_layer")?.configure(true, None, &Default::default())?;
+/// let out = std::path::Path::new("runs/snr_per_layer");
+/// let report = experiment::run(&*experiment, out, &RunOptions::default(), &Silent)?;
+/// figure::write_all(&experiment.figures(&report.rows)?, out)?;
+/// # Ok(())
+/// # }
+/// ```
+pub fn run(
+    experiment: &dyn Experiment,
+    out: &Path,
+    options: &RunOptions,
+    progress: &dyn Progress,
+) -> Result<RunReport> {
+    experiment.validate()?;
+    experiment.ready()?;
+    let manifest = Manifest::new(experiment.name(), options.seed, experiment.settings());
+    let options = GridOptions {
+        shard: options.shard,
+        force: options.force,
+    };
+    let cells = cells(experiment)?;
+    let params: Vec<Params> = cells.iter().map(|cell| cell.params.clone()).collect();
+    let grid = Grid {
+        manifest,
+        cells,
+        trial: &|c, streams, desk| experiment.trial_at(&params[c], streams, desk),
+        stopping: None,
+    };
+    grid.run(out, options, progress)
+}
+
+/// The cells of an experiment.
+///
+/// # Errors
+/// When one cannot be made.
+pub fn cells(experiment: &dyn Experiment) -> Result<Vec<Cell>> {
+    let cell = |params: Params| Cell {
+        shown: params.as_json().clone(),
+        trials: experiment.trials(),
+        memory: experiment.memory(&params),
+        params,
+    };
+    Ok(experiment.cells()?.into_iter().map(cell).collect())
+}

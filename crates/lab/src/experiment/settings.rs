@@ -1,0 +1,393 @@
+//! From TOML to an experiment: defaults, quick sizes, the user's file, single settings.
+
+use super::Experiment;
+use crate::claim::Source;
+use attnlab_core::error;
+use attnlab_core::error::{Error, Result};
+use serde::de::DeserializeOwned;
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+/// The table of a TOML whose settings replace the others under `--quick`.
+const QUICK: &str = "quick";
+
+/// Description of an experiment before it has settings.
+pub trait Described: Experiment + DeserializeOwned + 'static {
+    /// Identifier, "paper.name".
+    const ID: &'static str;
+    /// The name in rows, folders and streams; the same as the identifier unless older rows have another.
+    const NAME: &'static str = Self::ID;
+    /// One line for lists.
+    const TITLE: &'static str;
+    /// Paper and place.
+    const SOURCE: Source;
+    /// Whether it trains networks for minutes even at its quick size.
+    const TRAINS: bool = false;
+    /// Other names of settings that are understood: (other name, setting).
+    const ALIASES: &'static [(&'static str, &'static str)] = &[];
+}
+
+/// An experiment in a catalogue.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// Identifier, "paper.name".
+    pub id: &'static str,
+    /// The name in rows, folders and streams.
+    pub name: &'static str,
+    /// One line for lists.
+    pub title: &'static str,
+    /// Paper and place.
+    pub source: Source,
+    /// Whether it trains networks for minutes even at its quick size.
+    pub trains: bool,
+    /// The default settings, with a comment on each: the text of `settings.toml`.
+    pub defaults: &'static str,
+    /// Other names of settings that are understood: (other name, setting).
+    pub aliases: &'static [(&'static str, &'static str)],
+    build: Build,
+}
+
+#[derive(Clone, Copy)]
+enum Build {
+    Here(fn(Table) -> Result<Box<dyn Experiment>, toml::de::Error>),
+    /// The feature that this build lacks.
+    Lacks(&'static str),
+}
+
+impl Entry {
+    /// The entry of `E` with its default settings.
+    pub const fn new<E: Described>(defaults: &'static str) -> Self {
+        Entry {
+            id: E::ID,
+            name: E::NAME,
+            title: E::TITLE,
+            source: E::SOURCE,
+            trains: E::TRAINS,
+            defaults,
+            aliases: E::ALIASES,
+            build: Build::Here(|table| Ok(Box::new(E::deserialize(table)?))),
+        }
+    }
+
+    /// The entry of an experiment that needs a feature which this build lacks: it is listed, and says so
+    /// when it is run.
+    pub const fn without(
+        [id, name, title, feature]: [&'static str; 4],
+        source: Source,
+        defaults: &'static str,
+    ) -> Self {
+        Entry {
+            id,
+            name,
+            title,
+            source,
+            trains: true,
+            defaults,
+            aliases: &[],
+            build: Build::Lacks(feature),
+        }
+    }
+
+    /// Whether the user may write `name` for it.
+    pub fn answers_to(&self, name: &str) -> bool {
+        self.id == name || self.name == name
+    }
+
+    /// The feature that this build lacks, where it cannot run the experiment.
+    pub fn lacks(&self) -> Option<&'static str> {
+        match self.build {
+            Build::Here(_) => None,
+            Build::Lacks(feature) => Some(feature),
+        }
+    }
+
+    /// The experiment with its defaults, under `quick` with its quick sizes over them, then the
+    /// file `config`, then the single settings `set`.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is no TOML, an unknown setting (with the nearest names), a
+    /// value of the wrong type or out of range.
+    ///
+    pub fn configure(
+        &self,
+        quick: bool,
+        config: Option<&Path>,
+        set: &Table,
+    ) -> Result<Box<dyn Experiment>> {
+        let defaults_path = PathBuf::from(format!("settings of {}", self.name));
+        let mut table = parse(self.defaults, &defaults_path)?;
+        let quick_sizes = table.remove(QUICK);
+        if let (true, Some(Value::Table(sizes))) = (quick, quick_sizes) {
+            overlay(&mut table, &sizes)?;
+        }
+        let set = &self.renamed(set)?;
+        let mut origin = defaults_path;
+        if let Some(path) = config {
+            let text = std::fs::read_to_string(path)
+                .map_err(|e| Error::io(path, e, "Give a TOML file to --config"))?;
+            let mut own = self.renamed(&parse(&text, path)?)?;
+            let own_quick = own.remove(QUICK);
+            overlay(&mut table, &own)?;
+            match own_quick {
+                Some(Value::Table(sizes)) if quick => overlay(&mut table, &self.renamed(&sizes)?)?,
+                Some(Value::Table(_)) | None => {}
+                Some(other) => return Err(no_quick_sizes(&other)),
+            }
+            origin = path.to_path_buf();
+        }
+        overlay(&mut table, set)?;
+        self.finish(table, &origin)
+    }
+
+    /// The experiment with the settings that a run wrote down.
+    ///
+    /// # Errors
+    /// When they are not settings of this experiment and version.
+    pub fn with_settings(
+        &self,
+        settings: &serde_json::Map<String, serde_json::Value>,
+    ) -> Result<Box<dyn Experiment>> {
+        let origin = PathBuf::from(crate::run::store::Manifest::FILE);
+        let table = Table::try_from(settings).map_err(|e| Error::Content {
+            path: origin.clone(),
+            problem: e.to_string(),
+        })?;
+        self.finish(table, &origin)
+    }
+
+    /// The settings that a user wrote, under the names of the defaults.
+    fn renamed(&self, written: &Table) -> Result<Table> {
+        let mut table = Table::new();
+        for (name, value) in written {
+            let alias = self.aliases.iter().find(|(other, _)| other == name);
+            let setting = alias.map_or(name.as_str(), |(_, setting)| setting);
+            if setting != name && written.contains_key(setting) {
+                let why = format!("is another name of {setting}: write one of the two");
+                return Err(Error::invalid(name, value, why));
+            }
+            table.insert(setting.to_string(), value.clone());
+        }
+        Ok(table)
+    }
+
+    fn build(&self, table: Table) -> Result<Result<Box<dyn Experiment>, toml::de::Error>> {
+        match self.build {
+            Build::Here(build) => Ok(build(table)),
+            Build::Lacks(feature) => {
+                let why = format!(
+                    "needs the feature {feature}, which this build lacks. Write cargo run --release --features {feature} -- run {}",
+                    self.name
+                );
+                Err(Error::invalid("experiment", self.name, why))
+            }
+        }
+    }
+
+    fn finish(&self, table: Table, origin: &Path) -> Result<Box<dyn Experiment>> {
+        for (name, value) in &table {
+            within_reach(name, value)?;
+        }
+        let experiment = self.build(table.clone())?.map_err(|e| {
+            self.wrong_setting(&table)
+                .unwrap_or_else(|| Error::Content {
+                    path: origin.to_path_buf(),
+                    problem: e.to_string().trim().replace('\n', "; "),
+                })
+        })?;
+        experiment.validate()?;
+        Ok(experiment)
+    }
+
+    /// Which setting no experiment can be built with, said in the user's words: the parser's own
+    /// message names a type of Rust. It is the one that the defaults cannot be built with either.
+    fn wrong_setting(&self, table: &Table) -> Option<Error> {
+        let mut defaults: Table = self.defaults.parse().ok()?;
+        defaults.remove(QUICK);
+        let unbuildable = |(name, value): &(&String, &Value)| {
+            let mut alone = defaults.clone();
+            alone.insert(name.to_string(), (*value).clone());
+            self.build(alone).is_ok_and(|built| built.is_err())
+        };
+        let (name, value) = table.iter().find(unbuildable)?;
+        let allowed = match (value, defaults.get(name)?) {
+            (Value::Integer(_), usual) => format!("must be a whole number >= 0, such as {usual}"),
+            (Value::Array(_), usual) => {
+                format!("must be a list whose entries are like those of {usual}")
+            }
+            (_, usual) => format!("must be a TOML {}, such as {usual}", usual.type_str()),
+        };
+        Some(Error::invalid(name, value, allowed))
+    }
+}
+
+fn parse(text: &str, path: &Path) -> Result<Table> {
+    text.parse().map_err(|e: toml::de::Error| Error::Content {
+        path: path.to_path_buf(),
+        problem: format!("not valid TOML: {}", e.to_string().trim()),
+    })
+}
+
+/// Replaces the settings of `table` by those of `over`. Every setting has a default, so a name
+/// that `table` does not have is a mistake.
+fn overlay(table: &mut Table, over: &Table) -> Result<()> {
+    lay(table, over, "")
+}
+
+/// The same for the table whose settings a user calls `prefix` and their name.
+fn lay(table: &mut Table, over: &Table, prefix: &str) -> Result<()> {
+    over.iter()
+        .try_for_each(|(name, value)| replace(table, prefix, name, value))
+}
+
+/// Replaces one setting; `sphere.dim` is `dim` in the table `sphere`.
+fn replace(table: &mut Table, prefix: &str, name: &str, value: &Value) -> Result<()> {
+    if let Some((outer, inner)) = name.split_once('.')
+        && let Some(Value::Table(table)) = table.get_mut(outer)
+    {
+        return replace(table, &format!("{prefix}{outer}."), inner, value);
+    }
+    let shown = format!("{prefix}{name}");
+    if shown == QUICK {
+        return Err(no_quick_sizes(value));
+    }
+    if !table.contains_key(name) {
+        let known: Vec<String> = table.keys().map(|k| format!("{prefix}{k}")).collect();
+        // Only a table may have been meant to be the table of quick sizes.
+        let quick = value.as_table().map(|_| QUICK);
+        let known = known.iter().map(String::as_str).chain(quick);
+        return Err(Error::unknown("setting", &shown, known));
+    }
+    match (table.get_mut(name), value) {
+        // A table is laid over a table, entry by entry.
+        (Some(Value::Table(was)), Value::Table(given)) => lay(was, given, &format!("{shown}."))?,
+        // Whoever writes 1 where 1.0 is meant is understood, and 1e5 where 100000 is.
+        (Some(slot @ Value::Float(_)), Value::Integer(whole)) => {
+            *slot = Value::Float(*whole as f64)
+        }
+        (Some(slot @ Value::Integer(_)), Value::Float(x)) if is_exact_whole(*x) => {
+            *slot = Value::Integer(*x as i64)
+        }
+        (Some(slot), given) if slot.same_type(given) => *slot = given.clone(),
+        (Some(slot), given) => {
+            let allowed = format!("must be a TOML {}, such as {slot}", slot.type_str());
+            return Err(Error::invalid(shown, given, allowed));
+        }
+        (None, _) => {}
+    }
+    Ok(())
+}
+
+/// `quick` is the table of quick sizes, no setting.
+fn no_quick_sizes(value: &Value) -> Error {
+    let allowed = "write --quick for small sizes; in a settings file [quick] is the table of them";
+    Error::invalid(QUICK, value, allowed)
+}
+
+/// Whether this is a whole number that an f64 holds exactly, as every one to 2^53 is.
+fn is_exact_whole(x: f64) -> bool {
+    x.fract() == 0.0 && x.abs() <= 2_f64.powi(53)
+}
+
+/// Refuses, in every table and list, numbers that no experiment can use.
+fn within_reach(name: &str, value: &Value) -> Result<()> {
+    // Fifty times the papers' largest N. Costs grow at least in proportion, so a run of more of
+    // anything would not end; and estimates of memory can be computed.
+    const MOST: i64 = 10_000_000;
+    // Squares and cubes of it, and long sums of them, are finite.
+    const LARGEST: f64 = 1e50;
+    match value {
+        Value::Integer(n) if *n > MOST => {
+            let allowed = format!("must be a whole number, at most {MOST}");
+            Err(Error::invalid(name, n, allowed))
+        }
+        Value::Float(x) if !x.is_finite() || x.abs() > LARGEST => {
+            let allowed = format!("must be a number, at most {LARGEST:e} in size");
+            Err(Error::invalid(name, format!("{x:?}"), allowed))
+        }
+        Value::Array(items) => {
+            let mut items = items.iter().enumerate();
+            items.try_for_each(|(i, item)| within_reach(&format!("{name}[{i}]"), item))
+        }
+        Value::Table(table) => {
+            let mut entries = table.iter();
+            entries.try_for_each(|(inner, item)| within_reach(&format!("{name}.{inner}"), item))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The settings of an experiment as JSON, in the order of its fields.
+pub fn as_json<E: serde::Serialize>(experiment: &E) -> serde_json::Map<String, serde_json::Value> {
+    match serde_json::to_value(experiment) {
+        Ok(serde_json::Value::Object(settings)) => settings,
+        // Settings are structs of numbers, words and lists: always an object.
+        _ => serde_json::Map::new(),
+    }
+}
+
+/// Refuses fewer than two repetitions.
+///
+/// # Errors
+/// Names the setting.
+pub fn spread(name: &str, repetitions: u64) -> Result<()> {
+    if repetitions >= 2 {
+        return Ok(());
+    }
+    let allowed = "must be at least 2: intervals come from their spread";
+    Err(Error::invalid(name, repetitions, allowed))
+}
+
+/// Refuses an unrolled network without layers or with a step size that is not > 0.
+///
+/// # Errors
+/// Names the setting.
+pub fn network(layers: usize, eta: f64) -> Result<()> {
+    if layers == 0 {
+        return Err(Error::invalid("layers", 0, "must be a whole number >= 1"));
+    }
+    error::positive("eta", eta)
+}
+
+/// Refuses an empty list and numbers that are not finite and > 0.
+///
+/// # Errors
+/// Names the entry.
+pub fn positive(name: &str, values: &[f64]) -> Result<()> {
+    if values.is_empty() {
+        return Err(Error::invalid(
+            name,
+            "[]",
+            "must be at least one number > 0",
+        ));
+    }
+    match values.iter().position(|x| !(*x > 0.0 && x.is_finite())) {
+        None => Ok(()),
+        Some(i) => Err(Error::invalid(
+            format!("{name}[{i}]"),
+            values[i],
+            "must be a finite number > 0",
+        )),
+    }
+}
+
+/// Refuses a list of fewer than `least` different whole numbers ≥ 1.
+///
+/// # Errors
+/// Names the list or the entry.
+pub fn at_least(name: &str, values: &[usize], least: usize) -> Result<()> {
+    if let Some(i) = values.iter().position(|x| *x == 0) {
+        return Err(Error::invalid(
+            format!("{name}[{i}]"),
+            0,
+            "must be a whole number >= 1",
+        ));
+    }
+    let mut different = values.to_vec();
+    different.sort_unstable();
+    different.dedup();
+    if different.len() < least {
+        let allowed = format!("must be at least {least} different whole numbers");
+        return Err(Error::invalid(name, format!("{values:?}"), allowed));
+    }
+    Ok(())
+}

@@ -1,0 +1,284 @@
+//! Where the ticks go and how they are written.
+
+use super::model::{Axis, Scale};
+use super::text;
+use attnlab_core::error::{Error, Result};
+
+/// An axis with its ends and ticks settled.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ruler {
+    scale: Scale,
+    low: f64,
+    high: f64,
+    reversed: bool,
+    /// Values and labels of the numbered ticks.
+    pub major: Vec<(f64, String)>,
+    /// Values of the small ticks.
+    pub minor: Vec<f64>,
+}
+
+/// Room between the data and the frame, relative to the axis.
+const PADDING: f64 = 0.04;
+/// Numbered ticks that an axis of the house's size carries without crowding.
+const MOST_TICKS: f64 = 8.0;
+/// Least distance of two given numbers, relative to the axis: one line of numbers on the shortest axis
+/// of the house, a third of a page wide.
+const LEAST_GAP: f64 = 0.07;
+
+impl Ruler {
+    /// Settles `axis` over the data.
+    ///
+    /// # Errors
+    /// When there is nothing that can be placed on it.
+    pub fn new(axis: &Axis, data: impl Iterator<Item = f64>) -> Result<Ruler> {
+        let log = axis.scale == Scale::Log;
+        let (low, high) = match axis.range {
+            Some(range) => range,
+            None => padded(axis, data)?,
+        };
+        if !(low < high && low.is_finite() && high.is_finite() && (!log || low > 0.0)) {
+            let allowed = "two finite numbers, low < high, and > 0 on a log axis";
+            let label = text::plain(&axis.label);
+            return Err(Error::invalid(label, format!("[{low}, {high}]"), allowed));
+        }
+        let mut ruler = Ruler {
+            scale: axis.scale,
+            low,
+            high,
+            reversed: axis.reversed,
+            major: vec![],
+            minor: vec![],
+        };
+        (ruler.major, ruler.minor) = if !axis.ticks.is_empty() {
+            ruler.thinned(&axis.ticks)
+        } else if log {
+            log_ticks(low, high)
+        } else {
+            linear_ticks(low, high, axis.whole)
+        };
+        Ok(ruler)
+    }
+
+    /// Of given ticks, ascending, those that keep a distance to the one before are numbered, and the
+    /// last; the others are small.
+    fn thinned(&self, ticks: &[(f64, String)]) -> (Vec<(f64, String)>, Vec<f64>) {
+        let shown = ticks
+            .iter()
+            .filter(|(v, _)| (self.low..=self.high).contains(v));
+        let (mut major, mut minor): (Vec<(f64, String)>, _) = (vec![], vec![]);
+        let apart = |a: f64, b: f64| (self.place(a) - self.place(b)).abs() >= LEAST_GAP;
+        let last = shown.clone().next_back().map(|(v, _)| *v);
+        for (v, label) in shown {
+            let is_last = Some(*v) == last;
+            match major.last() {
+                Some((before, _)) if !apart(*v, *before) && !is_last => minor.push(*v),
+                // The ends tell most: the one before gives way, unless it is the first.
+                Some((before, _)) if !apart(*v, *before) && major.len() > 1 => {
+                    minor.push(*before);
+                    major.pop();
+                    major.push((*v, label.clone()));
+                }
+                _ => major.push((*v, label.clone())),
+            }
+        }
+        (major, minor)
+    }
+
+    /// Where `value` lies: 0 at the low end, 1 at the high end, or the other way round. Not finite for a value that has no
+    /// place on the axis.
+    pub fn place(&self, value: f64) -> f64 {
+        let (v, low, high) = match self.scale {
+            Scale::Linear => (value, self.low, self.high),
+            Scale::Log => (value.ln(), self.low.ln(), self.high.ln()),
+        };
+        let share = (v - low) / (high - low);
+        if self.reversed { 1.0 - share } else { share }
+    }
+}
+
+/// The ends that show all data with some room around them.
+fn padded(axis: &Axis, data: impl Iterator<Item = f64>) -> Result<(f64, f64)> {
+    let log = axis.scale == Scale::Log;
+    let shown = data.filter(|x| x.is_finite() && (!log || *x > 0.0));
+    let (low, high) = shown.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| {
+        (l.min(x), h.max(x))
+    });
+    if low > high {
+        let what = if log {
+            "no positive number"
+        } else {
+            "no finite number"
+        };
+        let label = text::plain(&axis.label);
+        return Err(Error::undefined(format!(
+            "nothing to draw on the axis '{label}': {what}"
+        )));
+    }
+    let (a, b) = if log {
+        (low.ln(), high.ln())
+    } else {
+        (low, high)
+    };
+    // A single value still needs an axis around it.
+    let room = if b > a {
+        PADDING * (b - a)
+    } else {
+        f64::max(0.5, 0.1 * a.abs())
+    };
+    let ends = (a - room, b + room);
+    Ok(if log {
+        (ends.0.exp(), ends.1.exp())
+    } else {
+        ends
+    })
+}
+
+/// The multiples of `step` in [low, high], with a little tolerance for rounding.
+fn multiples(low: f64, high: f64, step: f64) -> impl Iterator<Item = f64> {
+    let slack = 1e-9 * (high - low) / step;
+    let (from, to) = (
+        (low / step - slack).ceil() as i64,
+        (high / step + slack).floor() as i64,
+    );
+    (from..=to).map(move |i| i as f64 * step)
+}
+
+fn linear_ticks(low: f64, high: f64, whole: bool) -> (Vec<(f64, String)>, Vec<f64>) {
+    let rough = (high - low) / MOST_TICKS;
+    let power = 10_f64.powf(rough.log10().floor());
+    let digit = [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .find(|d| d * power >= rough * (1.0 - 1e-9));
+    let digit = digit.unwrap_or(10.0);
+    let mut step = digit * power;
+    let mut small = step / if digit == 2.0 { 4.0 } else { 5.0 };
+    if whole {
+        step = step.max(1.0);
+        small = small.max(1.0);
+    }
+    let write = decimal_writer(low.abs().max(high.abs()), step);
+    let major: Vec<_> = multiples(low, high, step).map(|v| (v, write(v))).collect();
+    let numbered = |v: f64| major.iter().any(|(m, _)| (m - v).abs() < 0.1 * small);
+    let minor = multiples(low, high, small)
+        .filter(|v| !numbered(*v))
+        .collect();
+    (major, minor)
+}
+
+/// How numbers on a linear axis are written: plain where that is short, else with one power of ten.
+fn decimal_writer(largest: f64, step: f64) -> impl Fn(f64) -> String {
+    let exponent = largest.log10().floor() as i32;
+    let scientific = !(-3..5).contains(&exponent);
+    let unit = if scientific {
+        10_f64.powi(exponent)
+    } else {
+        1.0
+    };
+    let decimals = (-(step / unit).log10().floor()).max(0.0) as usize;
+    move |v| {
+        // Zero is written without sign, whatever rounding left of it.
+        let v = if v.abs() < 1e-9 * step { 0.0 } else { v / unit };
+        let number = minus(format!("{v:.decimals$}"));
+        match scientific && v != 0.0 {
+            true => format!("{number}×10^{{{}}}", minus(exponent.to_string())),
+            false => number,
+        }
+    }
+}
+
+/// The typographic minus sign.
+fn minus(number: String) -> String {
+    number.replace('-', "−")
+}
+
+fn log_ticks(low: f64, high: f64) -> (Vec<(f64, String)>, Vec<f64>) {
+    let decades = (high / low).log10();
+    let (from, to) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+    let of_decade = |e: i32| (1..10).map(move |d| (d, e, f64::from(d) * 10_f64.powi(e)));
+    let all: Vec<(i32, i32, f64)> = (from..=to)
+        .flat_map(of_decade)
+        .filter(|(_, _, v)| *v >= low * (1.0 - 1e-9) && *v <= high * (1.0 + 1e-9))
+        .collect();
+    // Few decades: plain numbers at 1, 2, 5. Many: powers of ten, not more than fit.
+    let every = (decades / MOST_TICKS).ceil().max(1.0) as i32;
+    let numbered = |d: i32, e: i32| match decades {
+        x if x <= 0.7 => [1, 2, 3, 5, 7].contains(&d),
+        x if x <= 1.7 => [1, 2, 5].contains(&d),
+        _ => d == 1 && e.rem_euclid(every) == 0,
+    };
+    let write = |d: i32, e: i32| match decades {
+        x if x <= 1.7 => format!("{}", f64::from(d) * 10_f64.powi(e)),
+        _ => format!("10^{{{}}}", minus(e.to_string())),
+    };
+    // 0.30000000000000004 would be written by 3 * 0.1: round to what is meant.
+    let tidy = |d: i32, e: i32| match e {
+        ..0 if decades <= 1.7 => format!("{:.*}", (-e) as usize, f64::from(d) * 10_f64.powi(e)),
+        _ => write(d, e),
+    };
+    let major = all.iter().filter(|(d, e, _)| numbered(*d, *e));
+    let major = major.map(|(d, e, v)| (*v, tidy(*d, *e))).collect();
+    // With tens of decades the small ticks would run into each other.
+    let small = |d: i32| every == 1 || d == 1;
+    let minor = all
+        .iter()
+        .filter(|(d, e, _)| !numbered(*d, *e) && small(*d));
+    (major, minor.map(|(_, _, v)| *v).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(axis: Axis, data: &[f64]) -> Vec<String> {
+        let ruler = Ruler::new(&axis, data.iter().copied()).unwrap();
+        ruler.major.into_iter().map(|(_, label)| label).collect()
+    }
+
+    #[test]
+    fn ticks_are_the_numbers_that_a_person_would_choose() {
+        assert_eq!(
+            labels(Axis::linear("x"), &[0.0, 1.0]),
+            ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]
+        );
+        assert_eq!(labels(Axis::whole("l"), &[0.0, 3.0]), ["0", "1", "2", "3"]);
+        assert_eq!(
+            labels(Axis::whole("l"), &[0.0, 14.0]),
+            ["0", "2", "4", "6", "8", "10", "12", "14"]
+        );
+        assert_eq!(
+            labels(Axis::log("y"), &[0.02, 300.0]),
+            ["10^{−1}", "10^{0}", "10^{1}", "10^{2}"]
+        );
+        assert_eq!(
+            labels(Axis::log("y"), &[0.03, 0.25]),
+            ["0.05", "0.1", "0.2"]
+        );
+        assert_eq!(labels(Axis::linear("y"), &[-1e-6, 1e-6])[0], "−1.0×10^{−6}");
+    }
+
+    #[test]
+    fn given_ticks_do_not_run_into_each_other() {
+        let axis = Axis::linear("x").ticks_at(&[0.0, 0.02, 0.5, 0.97, 1.0]);
+        assert_eq!(labels(axis, &[0.0, 1.0]), ["0", "0.5", "1"]);
+        let two = Axis::linear("x").ticks_at(&[0.0, 0.02]);
+        assert_eq!(labels(two, &[0.0, 1.0]), ["0", "0.02"]);
+    }
+
+    #[test]
+    fn places_run_from_0_to_1() {
+        let ruler = Ruler::new(&Axis::log("y").from_to(1.0, 100.0), std::iter::empty()).unwrap();
+        assert!((ruler.place(10.0) - 0.5).abs() < 1e-15);
+        assert!(!ruler.place(0.0).is_finite() && ruler.place(-1.0).is_nan());
+        let down = Ruler::new(&Axis::linear("row").downwards(), [1.0, 3.0].into_iter()).unwrap();
+        assert!(down.place(1.0) > down.place(3.0));
+    }
+
+    #[test]
+    fn what_cannot_be_drawn_is_refused() {
+        let error = Ruler::new(&Axis::log("*SNR*"), [0.0, -1.0].into_iter()).unwrap_err();
+        assert!(
+            error.to_string().contains("axis 'SNR': no positive number"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,182 @@
+//! Cells, hatching and the colour bar of a heat map.
+
+use super::axis::Ruler;
+use super::canvas::{Anchor, Canvas};
+use super::field::{Heat, Palette, edges};
+use super::layout::{BAR, Frame, GAP, Placed};
+use super::style::{self, Colour, HAIRLINE, HATCH, INK_COLOUR, NUMBERS, PAPER, TEXT, TICK};
+use super::text;
+use attnlab_core::error::Result;
+use plotters::prelude::DrawingBackend;
+
+type Place = (f64, f64);
+
+/// Cells of neighbouring colour meet without a seam when each reaches a little under the next.
+const OVERLAP: f64 = 0.4;
+/// Height of the point of a colour bar that stands for everything beyond its end.
+const BEYOND: f64 = 0.75 * BAR;
+
+/// Cells and their hatching, and the colour bar where the panel has one.
+pub fn map<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, heat: &Heat) -> Result<()> {
+    let Some(bar) = &placed.bar else {
+        return Ok(());
+    };
+    let Frame {
+        left,
+        top,
+        right,
+        bottom,
+    } = placed.frame;
+    let x = |v: &f64| left + placed.x.place(*v).clamp(0.0, 1.0) * (right - left);
+    let y = |v: &f64| bottom - placed.y.place(*v).clamp(0.0, 1.0) * (bottom - top);
+    let columns: Vec<f64> = edges(&heat.x, placed.panel.x.scale).iter().map(x).collect();
+    let rows: Vec<f64> = edges(&heat.y, placed.panel.y.scale).iter().map(y).collect();
+    let mut hatched = vec![];
+    for (row, ys) in heat.cells.iter().zip(rows.windows(2)) {
+        for (cell, xs) in row.iter().zip(columns.windows(2)) {
+            let Some(colour) = colour(bar, heat.palette, cell.value) else {
+                continue;
+            };
+            // Either axis may be reversed.
+            let (x0, x1) = (xs[0].min(xs[1]), xs[0].max(xs[1]));
+            let (y0, y1) = (ys[0].min(ys[1]), ys[0].max(ys[1]));
+            let corner = (x0, (y0 - OVERLAP).max(top));
+            canvas.rectangle(corner, ((x1 + OVERLAP).min(right), y1), colour)?;
+            if cell.hatched {
+                hatched.push(((x0, y0), (x1, y1), colour));
+            }
+        }
+    }
+    // After all cells, which reach under each other.
+    for (corner, opposite, colour) in hatched {
+        hatch(canvas, (corner, opposite), over(colour))?;
+    }
+    if placed.bar_drawn {
+        colour_bar(canvas, placed, heat, bar)?;
+    }
+    Ok(())
+}
+
+/// A sample of a heat map's hatching for the legend.
+pub fn swatch<B: DrawingBackend>(
+    canvas: &mut Canvas<B>,
+    (corner, opposite): (Place, Place),
+    palette: Palette,
+) -> Result<()> {
+    let colour = match palette {
+        Palette::Sequential => style::heat(0.5),
+        Palette::Diverging(_) => style::diverging(0.6),
+    };
+    canvas.rectangle(corner, opposite, colour)?;
+    hatch(canvas, (corner, opposite), over(colour))
+}
+
+/// The colour of lines over `colour`.
+fn over(colour: Colour) -> Colour {
+    if style::light(colour) {
+        INK_COLOUR
+    } else {
+        PAPER
+    }
+}
+
+/// None for a value that has no place on the bar.
+fn colour(bar: &Ruler, palette: Palette, value: f64) -> Option<Colour> {
+    // Infinite values lie beyond an end; NaN, and what a log scale has no place for, nowhere.
+    let t = match bar.place(value) {
+        t if t.is_nan() => return None,
+        t => t.clamp(0.0, 1.0),
+    };
+    Some(at(bar, palette, t))
+}
+
+/// The colour at `t` of the bar's length.
+fn at(bar: &Ruler, palette: Palette, t: f64) -> Colour {
+    match palette {
+        Palette::Sequential => style::heat(t),
+        Palette::Diverging(middle) => {
+            let middle = bar.place(middle);
+            style::diverging(0.5 + 0.5 * (t - middle) / middle.max(1.0 - middle))
+        }
+    }
+}
+
+/// Diagonal lines over a rectangle, in one pattern for the whole page.
+fn hatch<B: DrawingBackend>(
+    canvas: &mut Canvas<B>,
+    ((x0, y0), (x1, y1)): (Place, Place),
+    colour: Colour,
+) -> Result<()> {
+    // The lines x + y = i HATCH√2.
+    let step = HATCH * std::f64::consts::SQRT_2;
+    let (from, to) = ((x0 + y0) / step, (x1 + y1) / step);
+    for i in from.ceil() as i64..=to.floor() as i64 {
+        let sum = i as f64 * step;
+        let (a, b) = ((sum - y1).max(x0), (sum - y0).min(x1));
+        if a < b {
+            canvas.line(&[(a, sum - a), (b, sum - b)], HAIRLINE, colour)?;
+        }
+    }
+    Ok(())
+}
+
+/// The bar beside the frame. An end is pointed where the map holds values beyond it.
+fn colour_bar<B: DrawingBackend>(
+    canvas: &mut Canvas<B>,
+    placed: &Placed,
+    heat: &Heat,
+    bar: &Ruler,
+) -> Result<()> {
+    let Frame {
+        top, right, bottom, ..
+    } = placed.frame;
+    let (left, right) = (right + 2.0 * GAP, right + 2.0 * GAP + BAR);
+    let (below, above) = placed.beyond;
+    let high = if above { top + BEYOND } else { top };
+    let low = if below { bottom - BEYOND } else { bottom };
+    let height = |t: f64| low - t * (low - high);
+    // Finer than the eye tells apart over 4 cm.
+    let steps = 128;
+    for i in 0..steps {
+        let t = |i: usize| i as f64 / steps as f64;
+        let colour = at(bar, heat.palette, t(i) + 0.5 / steps as f64);
+        let up = (height(t(i + 1)) - OVERLAP).max(high);
+        canvas.rectangle((left, up), (right, height(t(i))), colour)?;
+    }
+    let middle = (left + right) / 2.0;
+    let mut outline = vec![(left, low), (left, high)];
+    if above {
+        canvas.fill(
+            &[(left, high), (middle, top), (right, high)],
+            at(bar, heat.palette, 1.0),
+            1.0,
+        )?;
+        outline.push((middle, top));
+    }
+    outline.extend([(right, high), (right, low)]);
+    if below {
+        canvas.fill(
+            &[(left, low), (middle, bottom), (right, low)],
+            at(bar, heat.palette, 0.0),
+            1.0,
+        )?;
+        outline.push((middle, bottom));
+    }
+    outline.push((left, low));
+    canvas.line(&outline, HAIRLINE, INK_COLOUR)?;
+    let mut widest = 0.0_f64;
+    for (value, number) in &bar.major {
+        let y = height(bar.place(*value));
+        canvas.line(&[(right, y), (right + TICK, y)], HAIRLINE, INK_COLOUR)?;
+        let at = (right + TICK + GAP, y + 0.36 * NUMBERS);
+        canvas.label(number, at, NUMBERS, Anchor::Start, false, INK_COLOUR)?;
+        widest = widest.max(text::width(number, NUMBERS));
+    }
+    for value in &bar.minor {
+        let y = height(bar.place(*value));
+        canvas.line(&[(right, y), (right + 0.6 * TICK, y)], HAIRLINE, INK_COLOUR)?;
+    }
+    let beside = right + TICK + GAP + widest + GAP + 0.8 * TEXT;
+    let at = (beside, (top + placed.frame.bottom) / 2.0);
+    canvas.label(&heat.bar.label, at, TEXT, Anchor::Middle, true, INK_COLOUR)
+}

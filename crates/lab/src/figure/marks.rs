@@ -1,0 +1,495 @@
+//! Curves, bands, error bars, markers and reference lines, clipped to their frame.
+
+use super::canvas::Canvas;
+use super::contour::lines;
+use super::field::{Arrows, Contour};
+use super::layout::{Frame, Placed};
+use super::model::{Marker, Rule, Series, Stroke};
+use super::style::{self, CASING, Colour, HAIRLINE, LINE, MARKER, NUMBERS, PAPER, RULE};
+use super::text;
+use attnlab_core::error::Result;
+use plotters::prelude::DrawingBackend;
+
+type Place = (f64, f64);
+
+/// Where a point lies on the paper; not finite where it has no place.
+fn at(placed: &Placed, x: f64, y: f64) -> Place {
+    let Frame {
+        left,
+        top,
+        right,
+        bottom,
+    } = placed.frame;
+    (
+        left + placed.x.place(x) * (right - left),
+        bottom - placed.y.place(y) * (bottom - top),
+    )
+}
+
+/// A line in one of the strokes.
+pub fn stroke<B: DrawingBackend>(
+    canvas: &mut Canvas<B>,
+    line: &[Place],
+    stroke: Stroke,
+    width: f64,
+    colour: Colour,
+) -> Result<()> {
+    match stroke {
+        Stroke::None => Ok(()),
+        Stroke::Solid => canvas.line(line, width, colour),
+        Stroke::Dashed => canvas.dashes(line, (4.0, 2.2), width, colour),
+        Stroke::Dotted => canvas.dashes(line, (1.2, 1.8), width, colour),
+    }
+}
+
+/// A reference line.
+pub fn rule<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, rule: &Rule) -> Result<()> {
+    let Frame {
+        left,
+        top,
+        right,
+        bottom,
+    } = placed.frame;
+    let (x, y) = at(placed, rule.at, rule.at);
+    let inside = if rule.vertical {
+        left <= x && x <= right
+    } else {
+        top <= y && y <= bottom
+    };
+    let line = if rule.vertical {
+        [(x, bottom), (x, top)]
+    } else {
+        [(left, y), (right, y)]
+    };
+    match inside {
+        true => stroke(canvas, &line, Stroke::Dotted, 0.8 * LINE, RULE),
+        false => Ok(()),
+    }
+}
+
+/// The intervals of a series, as a band or as error bars.
+pub fn band<B: DrawingBackend>(
+    canvas: &mut Canvas<B>,
+    placed: &Placed,
+    series: &Series,
+) -> Result<()> {
+    let Frame {
+        left,
+        top,
+        right,
+        bottom,
+    } = placed.frame;
+    let colour = style::colour(series.colour);
+    let mut upper: Vec<Place> = vec![];
+    let mut lower: Vec<Place> = vec![];
+    // The point past the last closes the last stretch.
+    for point in series.points.iter().map(Some).chain([None]) {
+        let ends = point.and_then(|p| {
+            let (low, high) = p.interval?;
+            let (x, up) = at(placed, p.x, high);
+            let (_, down) = at(placed, p.x, low);
+            // An end that a log axis cannot show lies below the frame.
+            let down = if down.is_finite() { down } else { bottom };
+            let shown = x >= left - 0.01 && x <= right + 0.01 && up.is_finite();
+            shown.then_some((x, up.clamp(top, bottom), down.clamp(top, bottom)))
+        });
+        match ends {
+            Some((x, up, down)) if series.band => {
+                upper.push((x, up));
+                lower.push((x, down));
+            }
+            Some((x, up, down)) => {
+                canvas.line(&[(x, up), (x, down)], 1.6 * HAIRLINE, colour)?;
+                for end in [up, down] {
+                    canvas.line(&[(x - 1.5, end), (x + 1.5, end)], 1.6 * HAIRLINE, colour)?;
+                }
+            }
+            None => {
+                if upper.len() > 1 {
+                    let outline: Vec<_> = upper.iter().chain(lower.iter().rev()).copied().collect();
+                    canvas.fill(&outline, colour, style::BAND)?;
+                }
+                upper.clear();
+                lower.clear();
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The line and the markers of a series.
+pub fn curve<B: DrawingBackend>(
+    canvas: &mut Canvas<B>,
+    placed: &Placed,
+    series: &Series,
+) -> Result<()> {
+    let colour = style::colour(series.colour);
+    let places: Vec<Place> = series.points.iter().map(|p| at(placed, p.x, p.y)).collect();
+    for line in clipped(&places, placed.frame) {
+        cased(canvas, placed, &line, series.stroke, colour)?;
+    }
+    for place in places {
+        if inside(place, placed.frame) {
+            marker(canvas, place, series.marker, colour)?;
+        }
+    }
+    Ok(())
+}
+
+/// A curve; over a heat map a solid one has paper on both sides, so that it is seen on every colour.
+fn cased<B: DrawingBackend>(
+    canvas: &mut Canvas<B>,
+    placed: &Placed,
+    line: &[Place],
+    kind: Stroke,
+    colour: Colour,
+) -> Result<()> {
+    if placed.panel.heat.is_some() && kind == Stroke::Solid {
+        stroke(canvas, line, kind, LINE + 2.0 * CASING, PAPER)?;
+    }
+    stroke(canvas, line, kind, LINE, colour)
+}
+
+/// The contour lines of a panel, with the words of their levels where there is room. Every line is
+/// interrupted by the words, also those of other contours.
+pub fn contours<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed) -> Result<()> {
+    let (mut all, mut labels, mut rooms) = (vec![], vec![], vec![]);
+    for contour in &placed.panel.contours {
+        for (level, words) in &contour.levels {
+            let drawn = on_paper(placed, contour, *level);
+            if let Some((middle, room)) = room_for(words, &drawn, placed.frame, &rooms) {
+                labels.push((words, middle));
+                rooms.push(room);
+            }
+            all.extend(drawn.into_iter().map(|line| (contour, line)));
+        }
+    }
+    for (contour, line) in all {
+        let mut parts = vec![line];
+        for room in &rooms {
+            parts = parts.iter().flat_map(|part| outside(part, *room)).collect();
+        }
+        for part in parts {
+            let colour = style::colour(contour.colour);
+            if contour.relief {
+                stroke(canvas, &part, contour.stroke, HAIRLINE, PAPER)?;
+            } else {
+                cased(canvas, placed, &part, contour.stroke, colour)?;
+            }
+        }
+    }
+    for (words, middle) in labels {
+        canvas.label_over(words, middle, NUMBERS)?;
+    }
+    Ok(())
+}
+
+/// The lines of one level where they lie on the paper, within the frame.
+fn on_paper(placed: &Placed, contour: &Contour, level: f64) -> Vec<Vec<Place>> {
+    // Marching squares on the paper itself, so that lines are straight between nodes there.
+    let x: Vec<f64> = contour.x.iter().map(|x| at(placed, *x, 1.0).0).collect();
+    let y: Vec<f64> = contour.y.iter().map(|y| at(placed, 1.0, *y).1).collect();
+    let (field, level) = match contour.logarithmic {
+        true => {
+            let logs = |row: &Vec<f64>| row.iter().map(|v| v.ln()).collect();
+            (contour.values.iter().map(logs).collect(), level.ln())
+        }
+        false => (contour.values.clone(), level),
+    };
+    let found = lines(&x, &y, &field, level);
+    let inside = found.iter().flat_map(|line| clipped(line, placed.frame));
+    inside.collect()
+}
+
+/// A place on the longest line for the words of its level: inside the frame, clear of others.
+fn room_for(
+    words: &str,
+    drawn: &[Vec<Place>],
+    frame: Frame,
+    taken: &[Frame],
+) -> Option<(Place, Frame)> {
+    let length = |line: &[Place]| line.windows(2).map(distance).sum::<f64>();
+    let longest = drawn
+        .iter()
+        .max_by(|a, b| length(a).total_cmp(&length(b)))?;
+    let (wide, high) = (text::width(words, NUMBERS) / 2.0 + 1.5, 0.5 * NUMBERS + 0.5);
+    if words.is_empty() || length(longest) < 3.0 * wide {
+        return None;
+    }
+    [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8]
+        .into_iter()
+        .find_map(|share| {
+            let (x, y) = along(longest, share * length(longest));
+            let room = Frame {
+                left: x - wide,
+                top: y - high,
+                right: x + wide,
+                bottom: y + high,
+            };
+            let within = room.left > frame.left
+                && room.right < frame.right
+                && room.top > frame.top
+                && room.bottom < frame.bottom;
+            let apart = |other: &Frame| {
+                room.right < other.left
+                    || other.right < room.left
+                    || room.bottom < other.top
+                    || other.bottom < room.top
+            };
+            (within && taken.iter().all(apart)).then_some(((x, y), room))
+        })
+}
+
+fn distance(pair: &[Place]) -> f64 {
+    (pair[1].0 - pair[0].0).hypot(pair[1].1 - pair[0].1)
+}
+
+/// The point of a line at this distance from its start.
+fn along(line: &[Place], mut far: f64) -> Place {
+    for pair in line.windows(2) {
+        let step = distance(pair);
+        if far <= step && step > 0.0 {
+            let t = far / step;
+            let between = |a: f64, b: f64| a + t * (b - a);
+            return (between(pair[0].0, pair[1].0), between(pair[0].1, pair[1].1));
+        }
+        far -= step;
+    }
+    line[line.len() - 1]
+}
+
+/// The parts of a line outside `room`.
+fn outside(line: &[Place], room: Frame) -> Vec<Vec<Place>> {
+    let mut parts: Vec<Vec<Place>> = vec![];
+    let mut current: Vec<Place> = vec![line[0]];
+    for pair in line.windows(2) {
+        match clip(pair[0], pair[1], room) {
+            None => current.push(pair[1]),
+            Some((enter, leave)) => {
+                current.push(enter);
+                parts.push(std::mem::replace(&mut current, vec![leave, pair[1]]));
+            }
+        }
+    }
+    parts.push(current);
+    parts.retain(|part| part.windows(2).map(distance).sum::<f64>() > 0.01);
+    parts
+}
+
+/// Arrows of one kind.
+pub fn arrows<B: DrawingBackend>(
+    canvas: &mut Canvas<B>,
+    placed: &Placed,
+    arrows: &Arrows,
+) -> Result<()> {
+    for (from, to) in &arrows.shafts {
+        let ends = (at(placed, from.0, from.1), at(placed, to.0, to.1));
+        if inside(ends.0, placed.frame) && inside(ends.1, placed.frame) {
+            arrow(canvas, ends.0, ends.1, style::colour(arrows.colour))?;
+        }
+    }
+    Ok(())
+}
+
+/// One arrow between two places on the paper.
+pub fn arrow<B: DrawingBackend>(
+    canvas: &mut Canvas<B>,
+    from: Place,
+    to: Place,
+    colour: Colour,
+) -> Result<()> {
+    let length = distance(&[from, to]);
+    if length == 0.0 || !length.is_finite() {
+        return Ok(());
+    }
+    // Half of a short arrow is its head.
+    let head = f64::min(4.2, 0.5 * length);
+    let (x, y) = ((to.0 - from.0) / length, (to.1 - from.1) / length);
+    let back = |far: f64, aside: f64| (to.0 - far * x - aside * y, to.1 - far * y + aside * x);
+    canvas.line(&[from, back(0.8 * head, 0.0)], 0.75 * LINE, colour)?;
+    let wing = 0.36 * head;
+    canvas.fill(
+        &[
+            to,
+            back(head, wing),
+            back(0.8 * head, 0.0),
+            back(head, -wing),
+        ],
+        colour,
+        1.0,
+    )
+}
+
+/// One marker.
+pub fn marker<B: DrawingBackend>(
+    canvas: &mut Canvas<B>,
+    (x, y): Place,
+    marker: Marker,
+    colour: Colour,
+) -> Result<()> {
+    let r = MARKER;
+    match marker {
+        Marker::None => Ok(()),
+        Marker::Circle => canvas.disc((x, y), r, colour),
+        Marker::Open => {
+            canvas.disc((x, y), 1.1 * r, colour)?;
+            canvas.disc((x, y), 0.6 * r, (255, 255, 255))
+        }
+        Marker::Ring => {
+            let corner = |i: u32| {
+                let (sin, cos) = (std::f64::consts::TAU * f64::from(i) / 48.0).sin_cos();
+                (x + 1.9 * r * cos, y + 1.9 * r * sin)
+            };
+            let circle: Vec<Place> = (0..=48).map(corner).collect();
+            canvas.line(&circle, 0.8, colour)
+        }
+        Marker::Square => {
+            let s = 0.88 * r;
+            canvas.fill(
+                &[
+                    (x - s, y - s),
+                    (x + s, y - s),
+                    (x + s, y + s),
+                    (x - s, y + s),
+                ],
+                colour,
+                1.0,
+            )
+        }
+        Marker::Diamond => {
+            let s = 1.3 * r;
+            canvas.fill(
+                &[(x, y - s), (x + s, y), (x, y + s), (x - s, y)],
+                colour,
+                1.0,
+            )
+        }
+        Marker::Triangle | Marker::Down => {
+            let (s, up) = (
+                1.2 * r,
+                if marker == Marker::Triangle {
+                    -1.0
+                } else {
+                    1.0
+                },
+            );
+            let base = y - 0.6 * up * s;
+            canvas.fill(
+                &[(x, y + up * s), (x + s, base), (x - s, base)],
+                colour,
+                1.0,
+            )
+        }
+        Marker::Cross => {
+            let s = 0.9 * r;
+            canvas.line(&[(x - s, y - s), (x + s, y + s)], 0.9, colour)?;
+            canvas.line(&[(x - s, y + s), (x + s, y - s)], 0.9, colour)
+        }
+    }
+}
+
+fn inside((x, y): Place, frame: Frame) -> bool {
+    // Markers on the frame are whole; those beyond are left out.
+    let slack = 0.01;
+    x >= frame.left - slack
+        && x <= frame.right + slack
+        && y >= frame.top - slack
+        && y <= frame.bottom + slack
+}
+
+/// The parts of a polyline inside the frame; places that are not finite interrupt it.
+fn clipped(places: &[Place], frame: Frame) -> Vec<Vec<Place>> {
+    let mut lines: Vec<Vec<Place>> = vec![];
+    let mut current: Vec<Place> = vec![];
+    for pair in places.windows(2) {
+        let Some((a, b)) = clip(pair[0], pair[1], frame) else {
+            lines.extend((current.len() > 1).then(|| std::mem::take(&mut current)));
+            current.clear();
+            continue;
+        };
+        if current.last() != Some(&a) {
+            lines.extend((current.len() > 1).then(|| std::mem::take(&mut current)));
+            current = vec![a];
+        }
+        current.push(b);
+    }
+    lines.extend((current.len() > 1).then_some(current));
+    lines
+}
+
+/// The part of a segment inside the frame (Liang and Barsky 1984).
+fn clip(a: Place, b: Place, frame: Frame) -> Option<(Place, Place)> {
+    let (dx, dy) = (b.0 - a.0, b.1 - a.1);
+    if !(a.0.is_finite() && a.1.is_finite() && dx.is_finite() && dy.is_finite()) {
+        return None;
+    }
+    let (mut from, mut to) = (0.0_f64, 1.0_f64);
+    let edges = [
+        (-dx, a.0 - frame.left),
+        (dx, frame.right - a.0),
+        (-dy, a.1 - frame.top),
+        (dy, frame.bottom - a.1),
+    ];
+    for (p, q) in edges {
+        if p == 0.0 {
+            if q < -0.01 {
+                return None;
+            }
+        } else if p < 0.0 {
+            from = from.max(q / p);
+        } else {
+            to = to.min(q / p);
+        }
+    }
+    let on = |t: f64| (a.0 + t * dx, a.1 + t * dy);
+    // The ends as they are where nothing is cut, so that pieces of a line still meet exactly.
+    let start = if from == 0.0 { a } else { on(from) };
+    let end = if to == 1.0 { b } else { on(to) };
+    (from < to).then_some((start, end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FRAME: Frame = Frame {
+        left: 0.0,
+        top: 0.0,
+        right: 10.0,
+        bottom: 10.0,
+    };
+
+    #[test]
+    fn lines_are_cut_at_the_frame() {
+        let lines = clipped(
+            &[
+                (-5.0, 5.0),
+                (5.0, 5.0),
+                (5.0, 20.0),
+                (8.0, 20.0),
+                (8.0, 5.0),
+            ],
+            FRAME,
+        );
+        let expected = vec![
+            vec![(0.0, 5.0), (5.0, 5.0), (5.0, 10.0)],
+            vec![(8.0, 10.0), (8.0, 5.0)],
+        ];
+        assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn what_has_no_place_interrupts_a_line() {
+        let lines = clipped(
+            &[
+                (1.0, 1.0),
+                (2.0, 2.0),
+                (3.0, f64::NAN),
+                (4.0, 4.0),
+                (5.0, 5.0),
+            ],
+            FRAME,
+        );
+        assert_eq!(lines.len(), 2);
+    }
+}

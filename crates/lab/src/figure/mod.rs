@@ -1,0 +1,49 @@
+//! Figures as data, and the house style that draws them.
+//!
+//! A [`Figure`] holds numbers and words only; an experiment fills it from stored rows. The same
+//! drawing code makes NAME.svg and NAME.png, and NAME.csv holds the numbers behind them.
+
+mod axis;
+mod canvas;
+mod contour;
+mod csv;
+mod draw;
+mod field;
+mod heat;
+mod layout;
+mod marks;
+mod model;
+mod style;
+mod text;
+
+pub use csv::to_csv;
+pub use draw::{png, svg};
+pub use field::{Arrows, Cell, Contour, Heat, Palette};
+pub use model::{Axis, Figure, Marker, Panel, Point, Rule, Scale, Series, Stroke, Width};
+pub use style::{ASPECT, GREY, INK};
+pub(crate) use text::runs;
+
+use attnlab_core::error::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// Writes NAME.svg, NAME.png and NAME.csv of every figure into `dir`, and returns their paths.
+/// Pictures are made from rows, so pictures of the same names are replaced.
+///
+/// # Errors
+/// When the folder cannot be written, or a figure has nothing that can be drawn (a log axis
+/// without a positive number, say).
+pub fn write_all(figures: &[Figure], dir: &Path) -> Result<Vec<PathBuf>> {
+    let advice = "Choose a folder that you may write with --out";
+    std::fs::create_dir_all(dir).map_err(|e| Error::io(dir, e, advice))?;
+    let mut written = vec![];
+    for figure in figures {
+        let path = |extension: &str| dir.join(format!("{}.{extension}", figure.name));
+        let (svg_path, png_path, csv_path) = (path("svg"), path("png"), path("csv"));
+        for (path, text) in [(&svg_path, svg(figure)?), (&csv_path, to_csv(figure)?)] {
+            crate::run::store::replace(path, &text).map_err(|e| Error::io(path, e, advice))?;
+        }
+        png(figure, &png_path)?;
+        written.extend([svg_path, png_path, csv_path]);
+    }
+    Ok(written)
+}

@@ -1,0 +1,280 @@
+//! The contents of a figure.
+
+use super::field::{Arrows, Contour, Heat};
+
+/// A figure: panels in a grid and one legend.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    /// Name of its files, without extension.
+    pub name: String,
+    /// One line above the panels in reports; the picture itself has none, as in a paper.
+    pub title: String,
+    /// Caption: the contents with every parameter, and the kind of the bands.
+    pub caption: String,
+    /// Width on paper.
+    pub width: Width,
+    /// Panels beside each other.
+    pub columns: usize,
+    /// Panels, row by row.
+    pub panels: Vec<Panel>,
+}
+
+/// Width on paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    /// One column of a two-column paper, 8.5 cm.
+    Column,
+    /// The whole text width, 17.5 cm.
+    Page,
+}
+
+/// One pair of axes with what is drawn in it.
+#[derive(Clone, Debug, Default)]
+pub struct Panel {
+    /// A few words above the axes; the panel's letter is added.
+    pub title: String,
+    /// Horizontal axis.
+    pub x: Axis,
+    /// Vertical axis.
+    pub y: Axis,
+    /// Curves and points, in drawing order.
+    pub series: Vec<Series>,
+    /// Straight reference lines.
+    pub rules: Vec<Rule>,
+    /// A heat map under the series.
+    pub heat: Option<Heat>,
+    /// Contour lines over the heat map, under the series.
+    pub contours: Vec<Contour>,
+    /// Arrows over the series.
+    pub arrows: Vec<Arrows>,
+}
+
+/// An axis.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Axis {
+    /// Quantity and unit. Labels may hold `*x*` (italic), `^{..}` and `_{..}`.
+    pub label: String,
+    /// Linear or logarithmic.
+    pub scale: Scale,
+    /// Whether only whole numbers are marked (layers, counts).
+    pub whole: bool,
+    /// Ends; from the data where None.
+    pub range: Option<(f64, f64)>,
+    /// Numbered ticks and their labels, for values that have names or are few; chosen by the house
+    /// where empty.
+    pub ticks: Vec<(f64, String)>,
+    /// Whether it runs from the high end to the low one: the rows of a matrix.
+    pub reversed: bool,
+}
+
+impl Axis {
+    /// A linear axis over the data.
+    pub fn linear(label: impl Into<String>) -> Self {
+        Axis {
+            label: label.into(),
+            ..Axis::default()
+        }
+    }
+
+    /// A logarithmic axis over the data.
+    pub fn log(label: impl Into<String>) -> Self {
+        Axis {
+            label: label.into(),
+            scale: Scale::Log,
+            ..Axis::default()
+        }
+    }
+
+    /// A linear axis of whole numbers.
+    pub fn whole(label: impl Into<String>) -> Self {
+        Axis {
+            label: label.into(),
+            whole: true,
+            ..Axis::default()
+        }
+    }
+
+    /// The same from the high end to the low one.
+    pub fn downwards(mut self) -> Self {
+        self.reversed = true;
+        self
+    }
+
+    /// The same with given ends.
+    pub fn from_to(mut self, low: f64, high: f64) -> Self {
+        self.range = Some((low, high));
+        self
+    }
+
+    /// The same with numbered ticks at these ascending values alone, written as they are; where they
+    /// are too close, some are small ticks.
+    pub fn ticks_at(mut self, values: &[f64]) -> Self {
+        self.ticks = values.iter().map(|v| (*v, v.to_string())).collect();
+        self
+    }
+}
+
+/// How numbers map to lengths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scale {
+    /// Proportionally.
+    #[default]
+    Linear,
+    /// By their logarithm; numbers ≤ 0 are left out.
+    Log,
+}
+
+/// A curve, points, or both, with an optional band or error bars.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// Entry in the legend; series of one label share one entry. Empty: none.
+    pub label: String,
+    /// Index into the house colours; in the order of the palette of `style`.
+    pub colour: usize,
+    /// The line between points.
+    pub stroke: Stroke,
+    /// The marker on each point.
+    pub marker: Marker,
+    /// Whether intervals are drawn as a band (else as error bars).
+    pub band: bool,
+    /// Kind of the intervals, for the table of numbers: "10-90 % of draws", "95 % interval", or
+    /// empty.
+    pub interval: String,
+    /// The points, by x. A point with a y that is not finite interrupts the line.
+    pub points: Vec<Point>,
+}
+
+impl Series {
+    /// A line with a marker on each point, in the given house colour; markers follow the colour,
+    /// so that curves stay apart in grey.
+    pub fn measured(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Self {
+        Series {
+            label: label.into(),
+            colour,
+            stroke: Stroke::Solid,
+            marker: Marker::of(colour),
+            band: true,
+            interval: String::new(),
+            points,
+        }
+    }
+
+    /// A dashed line without markers: a prediction.
+    pub fn predicted(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Self {
+        Series {
+            stroke: Stroke::Dashed,
+            marker: Marker::None,
+            band: false,
+            ..Series::measured(label, colour, points)
+        }
+    }
+
+    /// A line with its band and without markers: a fit.
+    pub fn fitted(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Self {
+        Series {
+            marker: Marker::None,
+            ..Series::measured(label, colour, points)
+        }
+    }
+
+    /// Points with error bars and no line between them.
+    pub fn bars(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Self {
+        Series {
+            stroke: Stroke::None,
+            band: false,
+            ..Series::measured(label, colour, points)
+        }
+    }
+
+    /// The same with a word on what its intervals are.
+    pub fn with_interval(mut self, interval: impl Into<String>) -> Self {
+        self.interval = interval.into();
+        self
+    }
+}
+
+/// One point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Abscissa.
+    pub x: f64,
+    /// Ordinate.
+    pub y: f64,
+    /// Interval around y.
+    pub interval: Option<(f64, f64)>,
+}
+
+impl Point {
+    /// A point without interval.
+    pub fn at(x: f64, y: f64) -> Self {
+        Point {
+            x,
+            y,
+            interval: None,
+        }
+    }
+
+    /// A point with its interval.
+    pub fn between(x: f64, y: f64, low: f64, high: f64) -> Self {
+        Point {
+            x,
+            y,
+            interval: Some((low, high)),
+        }
+    }
+}
+
+/// How a line is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stroke {
+    /// No line.
+    None,
+    /// ————
+    Solid,
+    /// – – –
+    Dashed,
+    /// · · ·
+    Dotted,
+}
+
+/// How a point is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marker {
+    /// Not at all.
+    None,
+    /// Filled circle.
+    Circle,
+    /// Filled square.
+    Square,
+    /// Filled triangle.
+    Triangle,
+    /// Filled diamond.
+    Diamond,
+    /// Triangle on its tip.
+    Down,
+    /// Diagonal cross.
+    Cross,
+    /// Open circle.
+    Open,
+    /// A ring around the point, larger than the other markers, which stay visible in it.
+    Ring,
+}
+
+impl Marker {
+    /// The marker that goes with a house colour.
+    pub fn of(colour: usize) -> Marker {
+        use Marker::*;
+        [Circle, Square, Triangle, Diamond, Down, Open, Cross][colour % 7]
+    }
+}
+
+/// A straight reference line across the panel.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// Entry in the legend; empty: none.
+    pub label: String,
+    /// Where: `true` for a vertical line at x = `at`, `false` for a horizontal one at y = `at`.
+    pub vertical: bool,
+    /// Its coordinate.
+    pub at: f64,
+}

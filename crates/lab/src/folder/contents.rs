@@ -1,0 +1,118 @@
+//! From folders of runs to the contents of a report.
+
+use super::{RunFolder, no_rows};
+use crate::catalogue::Catalogue;
+use crate::report::{Checked, Found, MutantResult, Picture, VERDICTS, restore};
+use crate::run::store::{self, Manifest};
+use attnlab_core::error::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// Verdicts and pictures for a report, from whatever the folders hold.
+#[derive(Clone, Default)]
+pub struct Contents {
+    /// The verdicts.
+    pub checks: Vec<Checked>,
+    /// The mutants of those claims.
+    pub mutants: Vec<MutantResult>,
+    /// The pictures.
+    pub pictures: Vec<Picture>,
+    /// Runs and rows that were left out, and why, in words for the user.
+    pub notes: Vec<String>,
+}
+
+/// Folders below the given ones are searched this deep.
+const DEEPEST: usize = 8;
+
+impl Contents {
+    /// Collects every run at or below `folders`.
+    ///
+    /// # Errors
+    /// A folder without a run at or below it, a run of no experiment or claim of this catalogue, rows
+    /// that cannot be drawn.
+    pub fn of_folders(folders: &[PathBuf], catalogue: &Catalogue) -> Result<Contents> {
+        let mut runs = vec![];
+        for folder in folders {
+            let before = runs.len();
+            search(folder, DEEPEST, &mut runs)?;
+            if runs.len() == before {
+                return Err(Error::Content {
+                    path: folder.clone(),
+                    problem: format!(
+                        "no {} there or below. Give a folder that `attnlab reproduce` or `attnlab run` \
+                         wrote",
+                        Manifest::FILE
+                    ),
+                });
+            }
+        }
+        let mut contents = Contents::default();
+        for (folder, manifest) in &runs {
+            contents.add(folder, manifest, catalogue)?;
+        }
+        Ok(contents)
+    }
+
+    fn add(&mut self, folder: &Path, manifest: &Manifest, catalogue: &Catalogue) -> Result<()> {
+        if manifest.id == VERDICTS {
+            return self.verdicts(folder, catalogue);
+        }
+        if store::read(folder)?.rows.is_empty() {
+            // One run that has only begun is no reason to withhold the others.
+            let left_out = no_rows(folder);
+            self.notes.push(format!("warning: left out: {left_out}"));
+            return Ok(());
+        }
+        let run = RunFolder::open(folder, catalogue)?;
+        let pictures = run.pictures()?;
+        if run.plan.claim().is_some() && pictures.is_empty() {
+            let (id, folder) = (&manifest.id, folder.display());
+            self.notes.push(format!(
+                "note: {folder}: a sweep over {id} without a numeric axis has no map; its table is cells.csv"
+            ));
+        }
+        let dropped = run.dropped.iter().map(|d| format!("warning: {d}"));
+        self.notes.extend(dropped);
+        self.pictures.extend(pictures);
+        Ok(())
+    }
+
+    fn verdicts(&mut self, folder: &Path, catalogue: &Catalogue) -> Result<()> {
+        let found = store::read(folder)?;
+        let dropped = found.dropped.iter().map(|d| format!("warning: {d}"));
+        self.notes.extend(dropped);
+        for row in &found.rows {
+            match restore(row, catalogue) {
+                Ok(Found::Claim(checked)) => self.checks.push(checked),
+                Ok(Found::Mutant(mutant)) => self.mutants.push(mutant),
+                // One row that cannot be read is no reason to withhold the others.
+                Err(e) => self.notes.push(format!("warning: left out: {e}")),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Adds every folder at or below `folder` that holds a run, in the order of their names, each once.
+fn search(folder: &Path, deepest: usize, runs: &mut Vec<(PathBuf, Manifest)>) -> Result<()> {
+    let unreadable = |e| Error::io(folder, e, "Give a folder with rows");
+    let known = runs.iter().any(|(known, _)| known == folder);
+    if let Some(manifest) = Manifest::read(folder)?
+        && !known
+    {
+        runs.push((folder.to_path_buf(), manifest));
+    }
+    let mut below = vec![];
+    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        if path.is_dir() && !path.is_symlink() {
+            below.push(path);
+        }
+    }
+    below.sort();
+    match deepest {
+        0 => Ok(()),
+        _ => below
+            .iter()
+            .try_for_each(|path| search(path, deepest - 1, runs)),
+    }
+}

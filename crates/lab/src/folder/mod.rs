@@ -1,0 +1,154 @@
+//! A folder of rows, opened: its plan, its rows, what made them, and the figures that follow.
+
+mod contents;
+
+pub use contents::Contents;
+
+use crate::catalogue::Catalogue;
+use crate::experiment::{Entry, Experiment};
+use crate::figure::Figure;
+use crate::report::{Origin, Picture, quoted};
+use crate::run::{Row, store};
+use crate::sweep::{self, Part, Plan};
+use attnlab_core::error::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// A run that was kept in a folder: an experiment, or a sweep over a claim or over an experiment.
+///
+/// ```no_run
+/// use attnlab_lab::{catalogue::Catalogue, figure, folder::RunFolder};
+/// # fn example(catalogue: &Catalogue) -> Result<(), attnlab_core::Error> {
+/// let run = RunFolder::open("runs/map".as_ref(), catalogue)?;
+/// println!("{} rows of {}", run.rows.len(), run.plan.manifest.id);
+/// figure::write_all(&run.figures()?, "plots".as_ref())?;
+/// # Ok(())
+/// # }
+/// ```
+pub struct RunFolder {
+    /// The folder.
+    pub path: PathBuf,
+    /// The cells of the run, and what their trials do.
+    pub plan: Plan,
+    /// Every row, in canonical order.
+    pub rows: Vec<Row>,
+    /// Torn rows that were dropped, in words for the user.
+    pub dropped: Vec<String>,
+    /// Origins of the rows; more than one where a run went on elsewhere.
+    pub origins: Vec<Origin>,
+}
+
+impl RunFolder {
+    /// Opens the folder of a run that has at least one row.
+    ///
+    /// # Errors
+    /// When the folder holds no run, none of this catalogue, or no row yet.
+    pub fn open(path: &Path, catalogue: &Catalogue) -> Result<Self> {
+        let plan = Plan::of_folder(path, catalogue)?;
+        let found = store::read(path)?;
+        if found.rows.is_empty() {
+            return Err(no_rows(path));
+        }
+        let mut origins = Origin::read(path)?;
+        if origins.is_empty() {
+            let command = match plan.experiment() {
+                Some(experiment) => {
+                    let entry = catalogue.experiment(experiment.name())?;
+                    command(entry, experiment, plan.manifest.seed)?
+                }
+                None => {
+                    let folder = quoted(&path.display().to_string());
+                    format!("attnlab sweep FILE --out {folder}")
+                }
+            };
+            origins.push(Origin::unknown(command, &plan.manifest.build));
+        }
+        Ok(RunFolder {
+            path: path.to_path_buf(),
+            plan,
+            rows: found.rows,
+            dropped: found.dropped,
+            origins,
+        })
+    }
+
+    /// Every figure of the run: the maps of a sweep over a claim, or the figures of each experiment.
+    ///
+    /// # Errors
+    /// When rows are missing or do not fit the experiment.
+    pub fn figures(&self) -> Result<Vec<Figure>> {
+        let mut figures = vec![];
+        if self.plan.claim().is_some() {
+            let cells = sweep::summarise(&self.plan, &self.rows)?;
+            figures.extend(sweep::figures(&self.plan, &cells)?);
+        }
+        for part in self.plan.parts(&self.rows) {
+            figures.extend(figures_of(&part)?);
+        }
+        Ok(figures)
+    }
+
+    /// The figures with what made them, for a report.
+    ///
+    /// # Errors
+    /// As [`RunFolder::figures`].
+    pub fn pictures(&self) -> Result<Vec<Picture>> {
+        let picture = |figure| Picture {
+            figure,
+            seed: self.plan.manifest.seed,
+            origins: self.origins.clone(),
+        };
+        Ok(self.figures()?.into_iter().map(picture).collect())
+    }
+}
+
+/// The refusal of a folder whose run has only begun.
+pub fn no_rows(folder: &Path) -> Error {
+    Error::Content {
+        path: folder.to_path_buf(),
+        problem: "it holds no rows yet. Give the command that began the run again: it goes on"
+            .into(),
+    }
+}
+
+/// The figures of one part of a run. A sweep over an experiment's settings has its figures once for each
+/// combination of them.
+fn figures_of(part: &Part) -> Result<Vec<Figure>> {
+    let mut figures = part.experiment.figures(&part.rows)?;
+    for figure in figures.iter_mut().filter(|_| !part.label.is_empty()) {
+        let plain = |c: char| c.is_alphanumeric() || "=.-_".contains(c);
+        let words = part.label.split(|c| !plain(c)).filter(|w| !w.is_empty());
+        let suffix = words.collect::<Vec<_>>().join("_");
+        figure.name = format!("{}_{suffix}", figure.name);
+        figure.title = format!("{} ({})", figure.title, part.label);
+    }
+    Ok(figures)
+}
+
+/// The command that runs an experiment with these settings: what differs from the defaults or, where
+/// that is less, from the quick sizes.
+///
+/// # Errors
+/// When the defaults of the experiment are refused.
+pub fn command(entry: &Entry, experiment: &dyn Experiment, seed: u64) -> Result<String> {
+    let settings = experiment.settings();
+    let mut shortest: Option<(usize, String)> = None;
+    for (quick, flag) in [(false, ""), (true, " --quick")] {
+        let base = entry.configure(quick, None, &toml::Table::new())?;
+        let base = base.settings();
+        let changed = settings
+            .iter()
+            .filter(|(name, value)| base.get(*name) != Some(*value));
+        let sets: Vec<String> = changed
+            .map(|(name, value)| format!(" --set {}", quoted(&format!("{name}={value}"))))
+            .collect();
+        let name = entry.name;
+        let text = format!("attnlab run {name}{flag} --seed {seed}{}", sets.concat());
+        if shortest
+            .as_ref()
+            .is_none_or(|(count, _)| sets.len() < *count)
+        {
+            shortest = Some((sets.len(), text));
+        }
+    }
+    Ok(shortest.map_or_else(String::new, |(_, text)| text))
+}

@@ -1,0 +1,80 @@
+//! Closed forms with names, which `attnlab eval` evaluates.
+
+use attnlab_core::error::{Error, Result};
+use attnlab_core::params::{Params, Schema};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// A closed form with a name.
+#[derive(Clone, Copy)]
+pub struct Formula {
+    /// Identifier, "paper.name".
+    pub id: &'static str,
+    /// One line: what the value is.
+    pub doc: &'static str,
+    /// Paper, equation, and how it follows.
+    pub source: &'static str,
+    /// The parameters it takes.
+    pub schema: fn() -> Schema,
+    /// The value: a number or an array of numbers.
+    pub value: fn(&Params) -> Result<Value>,
+}
+
+/// Value of a closed form with its parameters: what `eval --json` prints.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Evaluation {
+    /// Identifier of the formula.
+    pub formula: &'static str,
+    /// Every parameter, set or default.
+    pub parameters: Map<String, Value>,
+    /// A number or an array.
+    pub value: Value,
+    /// Paper, equation, and how it follows.
+    pub source: &'static str,
+}
+
+impl Formula {
+    /// The value at the parameters that the user `set`.
+    ///
+    /// # Errors
+    /// Unknown or invalid parameters, or a value that is not a finite number.
+    ///
+    /// ```
+    /// use attnlab_core::params::Quantity;
+    /// use attnlab_lab::formula::Formula;
+    /// const SIDE: Quantity<f64> = Quantity::real("side", "a", "side of a square");
+    /// let area = Formula {
+    ///     id: "toy.area",
+    ///     doc: "area of a square",
+    ///     source: "Elements, I.46",
+    ///     schema: || vec![SIDE.required()],
+    ///     value: |p| Ok(p.get(SIDE).powi(2).into()),
+    /// };
+    /// let set = serde_json::json!({ "side": 3 });
+    /// assert_eq!(area.evaluate(set.as_object().unwrap())?.value, 9.0);
+    /// # Ok::<(), attnlab_core::Error>(())
+    /// ```
+    pub fn evaluate(&self, set: &Map<String, Value>) -> Result<Evaluation> {
+        let params = Params::resolve(&(self.schema)(), set)?;
+        let value = (self.value)(&params)?;
+        // serde_json turns what is not finite into null.
+        if holds_null(&value) {
+            let message = format!("{} has no finite value at these parameters", self.id);
+            return Err(Error::undefined(message));
+        }
+        Ok(Evaluation {
+            formula: self.id,
+            parameters: params.as_json().clone(),
+            value,
+            source: self.source,
+        })
+    }
+}
+
+fn holds_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(entries) => entries.iter().any(holds_null),
+        _ => false,
+    }
+}

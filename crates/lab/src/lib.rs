@@ -1,0 +1,38 @@
+//! The laboratory of attnlab: from a statement to a verdict, from a run to rows, from rows to figures and
+//! one page to send. It knows no paper by name.
+//!
+//! - [`claim`]: printed statements, their [sheets](claim::Sheet), outcomes and [verdicts](claim::verdict);
+//! - [`catalogue`]: what there is to check, as a value: a [`Room`](catalogue::Room) per package;
+//! - [`run`]: checks, grids, rows that survive a kill; [`experiment`]: what a figure is drawn from;
+//! - [`sweep`]: a claim or an experiment over axes; [`formula`]: closed forms with names;
+//! - [`figure`]: draws from stored rows and never samples; [`report`]: verdicts and figures on one page;
+//! - [`reproduce`], [`folder`]: the main job, and a stored run opened again;
+//! - [`glossary`]: every quantity, verdict word and term, once;
+//! - [`scaffold`]: a new package with a theorem of one's own;
+//! - [`command`]: what a room may add to the command line;
+//! - [`prelude`]: the names that a file with a claim needs;
+//! - [`toy`]: a coin, for examples and tests.
+
+pub mod catalogue;
+pub mod claim;
+pub mod command;
+pub mod experiment;
+pub mod figure;
+pub mod folder;
+pub mod formula;
+pub mod glossary;
+pub mod prelude;
+pub mod report;
+pub mod reproduce;
+pub mod run;
+pub mod scaffold;
+pub mod sweep;
+pub mod toy;
+
+use claim::Paper;
+
+/// JSON values, for [`witness!`](crate::witness).
+pub use serde_json::json;
+
+/// Papers of the sheets in this package: those of the [`toy`].
+pub(crate) static PAPERS: &[Paper] = toy::PAPERS;

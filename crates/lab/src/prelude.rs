@@ -1,0 +1,11 @@
+//! The names that a file with a claim or an experiment needs: `use attnlab_lab::prelude::*;`.
+
+pub use crate::claim::{
+    Bracket, Claim, Computed, Hypothesis, Judgement, Mutant, Outcome, Paper, Promise, Relation,
+    Sheet, Source, Verdict, VerdictKind, Witness,
+};
+pub use crate::{sheet, witness};
+pub use attnlab_core::error::{Error, Result};
+pub use attnlab_core::params::{Domain, Params, Quantity, Schema, Spec, Word};
+pub use attnlab_core::rng::Streams;
+pub use serde_json::{Map, Value};

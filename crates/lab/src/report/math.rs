@@ -1,0 +1,312 @@
+//! The TeX of statements (a small subset, between dollar signs) as MathML.
+//!
+//! Covered: letters, numbers, operators, groups, `^` and `_`, `\frac`, `\sqrt`, `\text` and its
+//! kin, `\mathbb` and the other alphabets, accents, `\left` and `\right`, and the symbols of the
+//! table below. A command outside of it is shown as it is written, which loses beauty, not content.
+
+use super::escape;
+use std::iter::Peekable;
+use std::str::Chars;
+
+/// Text with TeX between dollar signs, as HTML with MathML.
+///
+/// ```
+/// let html = attnlab_lab::report::mathml("rate $\\eta\\tau$ < 1");
+/// assert_eq!(html, "rate <math><mi>η</mi><mi>τ</mi></math> &lt; 1");
+/// ```
+pub fn mathml(text: &str) -> String {
+    let mut html = String::new();
+    for (i, part) in text.split('$').enumerate() {
+        match i % 2 {
+            0 => html.push_str(&escape(part)),
+            // `$$`, or the end of a display: nothing between the signs.
+            _ if part.is_empty() => {}
+            _ => html.push_str(&format!("<math>{}</math>", Parser::new(part).row())),
+        }
+    }
+    html
+}
+
+struct Parser<'a> {
+    rest: Peekable<Chars<'a>>,
+}
+
+impl<'a> Parser<'a> {
+    fn new(tex: &'a str) -> Self {
+        Parser {
+            rest: tex.chars().peekable(),
+        }
+    }
+
+    /// Everything up to the closing brace or the end.
+    fn row(&mut self) -> String {
+        let mut row = String::new();
+        while let Some(atom) = self.scripted() {
+            row.push_str(&atom);
+        }
+        row
+    }
+
+    /// An atom with its subscript and superscript.
+    fn scripted(&mut self) -> Option<String> {
+        let base = self.atom()?;
+        let (mut sub, mut sup) = (None, None);
+        loop {
+            self.skip_space();
+            match self.rest.peek() {
+                Some('_') if sub.is_none() => sub = self.argument_after(),
+                Some('^') if sup.is_none() => sup = self.argument_after(),
+                _ => break,
+            }
+        }
+        Some(match (sub, sup) {
+            (None, None) => base,
+            (Some(sub), None) => format!("<msub>{base}{sub}</msub>"),
+            (None, Some(sup)) => format!("<msup>{base}{sup}</msup>"),
+            (Some(sub), Some(sup)) => format!("<msubsup>{base}{sub}{sup}</msubsup>"),
+        })
+    }
+
+    fn argument_after(&mut self) -> Option<String> {
+        self.rest.next();
+        self.argument()
+    }
+
+    /// A group or a single atom, as one element.
+    fn argument(&mut self) -> Option<String> {
+        self.atom().or(Some("<mrow></mrow>".into()))
+    }
+
+    /// One element; None at the end of the group.
+    fn atom(&mut self) -> Option<String> {
+        self.skip_space();
+        let c = *self.rest.peek()?;
+        if c == '}' {
+            self.rest.next();
+            return None;
+        }
+        if c.is_ascii_digit() {
+            return Some(self.number());
+        }
+        self.rest.next();
+        Some(match c {
+            '{' => format!("<mrow>{}</mrow>", self.row()),
+            '\\' => self.command(),
+            '\'' => "<mo>′</mo>".into(),
+            '-' => "<mo>−</mo>".into(),
+            '*' => "<mo>∗</mo>".into(),
+            '~' => "<mspace width=\"0.3em\"/>".into(),
+            '&' => String::new(),
+            c if c.is_alphabetic() => format!("<mi>{c}</mi>"),
+            c => format!("<mo>{}</mo>", escape(&c.to_string())),
+        })
+    }
+
+    fn number(&mut self) -> String {
+        let mut digits = String::new();
+        while let Some(c) = self.rest.peek().copied() {
+            // A full stop belongs to the number only when a digit follows it.
+            let mut ahead = self.rest.clone();
+            ahead.next();
+            let inside = c == '.' && ahead.peek().is_some_and(char::is_ascii_digit);
+            if !(c.is_ascii_digit() || inside) {
+                break;
+            }
+            digits.push(c);
+            self.rest.next();
+        }
+        format!("<mn>{digits}</mn>")
+    }
+
+    fn command(&mut self) -> String {
+        let mut name = String::new();
+        while let Some(c) = self.rest.peek().copied().filter(char::is_ascii_alphabetic) {
+            name.push(c);
+            self.rest.next();
+        }
+        if name.is_empty() {
+            return self.escaped_sign();
+        }
+        let mut argument = || self.argument().unwrap_or_default();
+        match name.as_str() {
+            "frac" | "tfrac" | "dfrac" => {
+                let (above, below) = (argument(), argument());
+                format!("<mfrac>{above}{below}</mfrac>")
+            }
+            "sqrt" => format!("<msqrt>{}</msqrt>", argument()),
+            "text" | "mathrm" | "operatorname" | "textbf" | "mbox" => self.words(),
+            "mathbb" | "mathbf" | "mathcal" | "boldsymbol" | "bm" | "mathsf" => {
+                self.alphabet(&name)
+            }
+            "hat" | "widehat" => format!("<mover>{}<mo>^</mo></mover>", argument()),
+            "tilde" | "widetilde" => format!("<mover>{}<mo>~</mo></mover>", argument()),
+            "bar" | "overline" => format!("<mover>{}<mo>¯</mo></mover>", argument()),
+            "dot" => format!("<mover>{}<mo>˙</mo></mover>", argument()),
+            // Fences stretch by themselves in MathML; an invisible one is a full stop.
+            "left" | "right" | "big" | "Big" | "bigl" | "bigr" => self.fence(),
+            name => symbol(name),
+        }
+    }
+
+    fn escaped_sign(&mut self) -> String {
+        match self.rest.next() {
+            Some(c @ ('{' | '}' | '%' | '#' | '_')) => format!("<mo>{c}</mo>"),
+            Some('&') => "<mo>&amp;</mo>".into(),
+            Some('|') => "<mo>‖</mo>".into(),
+            Some(',' | ':' | ';' | ' ') => "<mspace width=\"0.2em\"/>".into(),
+            _ => String::new(),
+        }
+    }
+
+    fn fence(&mut self) -> String {
+        self.skip_space();
+        if self.rest.peek() == Some(&'.') {
+            self.rest.next();
+            return String::new();
+        }
+        self.atom().unwrap_or_default()
+    }
+
+    /// The characters of a group, unread.
+    fn raw(&mut self) -> String {
+        self.skip_space();
+        if self.rest.peek() != Some(&'{') {
+            return self.rest.next().map(String::from).unwrap_or_default();
+        }
+        self.rest.next();
+        self.rest.by_ref().take_while(|c| *c != '}').collect()
+    }
+
+    fn words(&mut self) -> String {
+        let words = self.raw();
+        let tag = if words.contains(' ') { "mtext" } else { "mi" };
+        let upright = if tag == "mi" {
+            " mathvariant=\"normal\""
+        } else {
+            ""
+        };
+        format!("<{tag}{upright}>{}</{tag}>", escape(&words))
+    }
+
+    fn alphabet(&mut self, name: &str) -> String {
+        let variant = match name {
+            "mathbb" => "double-struck",
+            "mathcal" => "script",
+            "mathsf" => "sans-serif",
+            _ => "bold",
+        };
+        let inside = self.raw();
+        // Greek letters in bold: `\boldsymbol{\delta}`.
+        let letters = match inside.strip_prefix('\\') {
+            Some(name) => symbol_of(name).unwrap_or(name).to_string(),
+            None => inside,
+        };
+        match (variant, letters.as_str()) {
+            // Browsers have these as characters, and few honour the attribute.
+            ("double-struck", "E") => "<mi>𝔼</mi>".into(),
+            ("double-struck", "P") => "<mi>ℙ</mi>".into(),
+            ("double-struck", "R") => "<mi>ℝ</mi>".into(),
+            ("double-struck", "I" | "1") => "<mn>𝟙</mn>".into(),
+            ("script", "O") => "<mi>𝒪</mi>".into(),
+            ("script", "N") => "<mi>𝒩</mi>".into(),
+            ("bold", letters) => format!("<mi style=\"font-weight:bold\">{}</mi>", escape(letters)),
+            (_, letters) => format!("<mi mathvariant=\"{variant}\">{}</mi>", escape(letters)),
+        }
+    }
+
+    fn skip_space(&mut self) {
+        while self.rest.next_if(|c| c.is_whitespace()).is_some() {}
+    }
+}
+
+fn symbol(name: &str) -> String {
+    match symbol_of(name) {
+        Some(sign) if sign.chars().all(char::is_alphabetic) && sign.len() > 2 => {
+            // A function name: upright, and its own word.
+            format!("<mi>{sign}</mi><mspace width=\"0.15em\"/>")
+        }
+        Some(sign) if sign.chars().all(char::is_alphabetic) => format!("<mi>{sign}</mi>"),
+        Some(sign) => format!("<mo>{}</mo>", escape(sign)),
+        None => format!("<mtext>\\{name}</mtext>"),
+    }
+}
+
+fn symbol_of(name: &str) -> Option<&'static str> {
+    let found = SYMBOLS.iter().find(|(known, _)| *known == name);
+    found.map(|(_, sign)| *sign)
+}
+
+#[rustfmt::skip]
+const SYMBOLS: &[(&str, &str)] = &[
+    ("alpha", "α"), ("beta", "β"), ("gamma", "γ"), ("delta", "δ"), ("epsilon", "ϵ"), ("varepsilon", "ε"),
+    ("zeta", "ζ"), ("eta", "η"), ("theta", "θ"), ("iota", "ι"), ("kappa", "κ"), ("lambda", "λ"), ("mu", "μ"),
+    ("nu", "ν"), ("xi", "ξ"), ("pi", "π"), ("rho", "ρ"), ("sigma", "σ"), ("tau", "τ"), ("phi", "ϕ"),
+    ("varphi", "φ"), ("chi", "χ"), ("psi", "ψ"), ("omega", "ω"), ("Gamma", "Γ"), ("Delta", "Δ"),
+    ("Theta", "Θ"), ("Lambda", "Λ"), ("Xi", "Ξ"), ("Pi", "Π"), ("Sigma", "Σ"), ("Phi", "Φ"), ("Psi", "Ψ"),
+    ("Omega", "Ω"), ("ell", "ℓ"), ("partial", "∂"), ("nabla", "∇"), ("infty", "∞"), ("forall", "∀"),
+    ("exists", "∃"), ("in", "∈"), ("notin", "∉"), ("subset", "⊂"), ("cup", "∪"), ("cap", "∩"),
+    ("emptyset", "∅"), ("le", "≤"), ("leq", "≤"), ("ge", "≥"), ("geq", "≥"), ("ne", "≠"), ("neq", "≠"),
+    ("ll", "≪"), ("gg", "≫"), ("lesssim", "≲"), ("gtrsim", "≳"), ("approx", "≈"), ("sim", "∼"),
+    ("equiv", "≡"), ("propto", "∝"), ("to", "→"), ("rightarrow", "→"), ("mapsto", "↦"),
+    ("Rightarrow", "⇒"), ("iff", "⇔"), ("leftarrow", "←"), ("times", "×"), ("cdot", "⋅"), ("pm", "±"),
+    ("otimes", "⊗"), ("odot", "⊙"), ("circ", "∘"), ("top", "⊤"), ("perp", "⊥"), ("mid", "|"),
+    ("sum", "∑"), ("prod", "∏"), ("int", "∫"), ("langle", "⟨"), ("rangle", "⟩"), ("lfloor", "⌊"),
+    ("rfloor", "⌋"), ("lceil", "⌈"), ("rceil", "⌉"), ("Vert", "‖"), ("vert", "|"), ("lVert", "‖"),
+    ("rVert", "‖"), ("dots", "…"), ("ldots", "…"), ("cdots", "⋯"), ("colon", ":"), ("log", "log"),
+    ("ln", "ln"), ("exp", "exp"), ("max", "max"), ("min", "min"), ("sup", "sup"), ("inf", "inf"),
+    ("lim", "lim"), ("det", "det"), ("Pr", "Pr"), ("sin", "sin"), ("cos", "cos"), ("tanh", "tanh"),
+    ("arg", "arg"), ("quad", "\u{2003}"), ("qquad", "\u{2003}\u{2003}"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formulas_of_the_papers_become_mathml() {
+        let cases = [
+            (
+                "$a_i^2$",
+                "<math><msubsup><mi>a</mi><mi>i</mi><mn>2</mn></msubsup></math>",
+            ),
+            (
+                "$\\sqrt{\\log N}/\\sqrt p$",
+                "<math><msqrt><mrow><mi>log</mi><mspace width=\"0.15em\"/><mi>N</mi></mrow></msqrt>\
+                 <mo>/</mo><msqrt><mi>p</mi></msqrt></math>",
+            ),
+            (
+                "$x < 1.5$.",
+                "<math><mi>x</mi><mo>&lt;</mo><mn>1.5</mn></math>.",
+            ),
+            (
+                "$\\unheard{x}$",
+                "<math><mtext>\\unheard</mtext><mrow><mi>x</mi></mrow></math>",
+            ),
+            ("no formula & no harm", "no formula &amp; no harm"),
+        ];
+        for (tex, html) in cases {
+            assert_eq!(mathml(tex), html, "{tex}");
+        }
+    }
+
+    #[test]
+    fn broken_tex_gives_well_formed_output() {
+        for tex in [
+            "$a^$",
+            "${$",
+            "$}$",
+            "$\\frac{1}$",
+            "$\\",
+            "$\\left.$",
+            "$_{a}$",
+            "$a'$",
+        ] {
+            let html = mathml(tex);
+            assert_eq!(
+                html.matches('<').count(),
+                html.matches('>').count(),
+                "{tex}: {html}"
+            );
+        }
+    }
+}

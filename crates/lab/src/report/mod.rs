@@ -1,0 +1,223 @@
+//! `report.html`: verdicts with their evidence, figures, and what made each, in one self-contained
+//! file.
+//!
+//! The file needs no network: pictures are inline SVG, formulas are MathML, one short script sorts and
+//! filters the table. It prints well and follows the reader's choice of light or dark.
+
+mod card;
+mod math;
+mod origin;
+mod rows;
+mod table;
+
+pub use math::mathml;
+pub use origin::{Origin, machine};
+pub use rows::{Found, ID as VERDICTS, keep, quoted, restore, row_name};
+
+use crate::claim::{Claim, VerdictKind};
+use crate::figure;
+use crate::figure::Figure;
+use crate::run::CheckReport;
+use attnlab_core::error::Result;
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// How a report begins, by which it is told from other files.
+pub const START: &str = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">";
+
+/// A verdict and what made it.
+#[derive(Clone)]
+pub struct Checked {
+    /// The verdict with its evidence.
+    pub report: CheckReport,
+    /// The claim that was checked.
+    pub claim: Arc<dyn Claim>,
+    /// Its origin.
+    pub origin: Origin,
+}
+
+/// Result of one mutant of a claim.
+#[derive(Clone)]
+pub struct MutantResult {
+    /// The claim that it is a false variant of.
+    pub claim: String,
+    /// Its name within the claim.
+    pub name: String,
+    /// Its sentence, from the sheet.
+    pub says: String,
+    /// Seeds under which it was checked.
+    pub seeds: u64,
+    /// Under how many of them it was refuted, as it should be: the power of the check.
+    pub refuted: u64,
+    /// The check under the first seed.
+    pub first: Checked,
+}
+
+/// A figure and what made it.
+#[derive(Clone, Debug)]
+pub struct Picture {
+    /// The figure.
+    pub figure: Figure,
+    /// Seed of the rows that it was drawn from.
+    pub seed: u64,
+    /// Origins of those rows; more than one where a run went on elsewhere.
+    pub origins: Vec<Origin>,
+}
+
+/// Contents of a report.
+pub struct Report<'a> {
+    /// The exact command that made it.
+    pub command: &'a str,
+    /// The verdicts.
+    pub checks: &'a [Checked],
+    /// The mutants, of any of those claims.
+    pub mutants: &'a [MutantResult],
+    /// The pictures.
+    pub pictures: &'a [Picture],
+}
+
+impl Report<'_> {
+    /// The mutants of a claim that ran beside its check.
+    fn mutants_of(&self, check: &CheckReport) -> impl Iterator<Item = &MutantResult> {
+        let same = |m: &&MutantResult| m.claim == check.claim && m.first.report.seed == check.seed;
+        self.mutants.iter().filter(same)
+    }
+}
+
+/// The report as one HTML file that needs nothing else.
+///
+/// # Errors
+/// When a figure cannot be drawn.
+///
+/// ```
+/// use attnlab_lab::{report::{html, Checked, Report}, run::{check, Silent}, toy};
+/// let claim = toy::fair_coin();
+/// let found = check(&*claim, &Default::default(), &Default::default(), &Silent)?;
+/// let checks = [Checked::here(&claim, found)];
+/// let page = html(&Report { command: "attnlab check ..", checks: &checks, mutants: &[], pictures: &[] })?;
+/// assert!(page.contains("toy.fair") && page.contains("supported"));
+/// # Ok::<(), attnlab_core::Error>(())
+/// ```
+pub fn html(report: &Report) -> Result<String> {
+    let mut page = String::new();
+    head(&mut page, report);
+    if !report.checks.is_empty() {
+        let adjusted = table::levels(report.checks);
+        table::verdicts(&mut page, report, &adjusted);
+        for (i, check) in report.checks.iter().enumerate() {
+            card::claim(&mut page, report, i, check, &adjusted[i]);
+        }
+    }
+    if !report.pictures.is_empty() {
+        page.push_str("<h2 id=\"figures\">Figures</h2>\n");
+        for picture in report.pictures {
+            show(&mut page, picture)?;
+        }
+    }
+    page.push_str(SCRIPT);
+    page.push_str("</main></body></html>\n");
+    Ok(page)
+}
+
+/// Writing to a String cannot fail; this keeps that knowledge in one place.
+macro_rules! put {
+    ($page:expr, $($format:tt)*) => { let _ = writeln!($page, $($format)*); };
+}
+use put;
+
+fn head(page: &mut String, report: &Report) {
+    let here = Origin::here(report.command.to_string());
+    put!(page, "{START}");
+    put!(
+        page,
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
+    );
+    put!(
+        page,
+        "<title>attnlab report</title>\n<style>{STYLE}</style></head>\n<body><main>"
+    );
+    put!(page, "<h1>attnlab report</h1>\n<dl class=\"run\">");
+    put!(
+        page,
+        "<dt>Command</dt><dd><code>{}</code></dd>",
+        escape(&here.command)
+    );
+    put!(
+        page,
+        "<dt>Version</dt><dd>attnlab {}</dd>",
+        escape(&here.version)
+    );
+    put!(
+        page,
+        "<dt>Machine</dt><dd>{}</dd></dl>",
+        escape(&here.machine)
+    );
+}
+
+fn badge(verdict: VerdictKind) -> String {
+    format!("<span class=\"verdict {0}\">{0}</span>", verdict.name())
+}
+
+fn show(page: &mut String, picture: &Picture) -> Result<()> {
+    let figure = &picture.figure;
+    put!(page, "<figure id=\"{}\">", escape(&figure.name));
+    page.push_str(&figure::svg(figure)?);
+    let (title, caption) = (markup(&figure.title), markup(&figure.caption));
+    put!(page, "<figcaption><strong>{title}.</strong> {caption}");
+    put!(
+        page,
+        "<dl class=\"made\"><dt>Numbers</dt><dd><code>{}.csv</code></dd>",
+        escape(&figure.name)
+    );
+    put!(page, "<dt>Seed</dt><dd>{}</dd>", picture.seed);
+    for origin in &picture.origins {
+        made_by(page, origin);
+    }
+    put!(page, "</dl></figcaption></figure>");
+    Ok(())
+}
+
+/// Command, version and machine as entries of a list.
+fn made_by(page: &mut String, origin: &Origin) {
+    put!(
+        page,
+        "<dt>Command</dt><dd><code>{}</code></dd>",
+        escape(&origin.command)
+    );
+    let (version, machine) = (escape(&origin.version), escape(&origin.machine));
+    put!(
+        page,
+        "<dt>Made by</dt><dd>attnlab {version} on {machine}</dd>"
+    );
+}
+
+/// A label of a figure as HTML: `*x*`, `^{..}` and `_{..}`.
+fn markup(label: &str) -> String {
+    figure::runs(label)
+        .iter()
+        .map(|run| {
+            let text = escape(&run.text);
+            let text = if run.italic {
+                format!("<i>{text}</i>")
+            } else {
+                text
+            };
+            match run.raise {
+                up if up > 0.0 => format!("<sup>{text}</sup>"),
+                down if down < 0.0 => format!("<sub>{text}</sub>"),
+                _ => text,
+            }
+        })
+        .collect()
+}
+
+/// Text as HTML.
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+}
+
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = concat!("<script>", include_str!("table.js"), "</script>\n");

@@ -1,0 +1,253 @@
+//! Verdicts as rows, and verdicts again from rows.
+
+use super::{Checked, MutantResult, Origin};
+use crate::catalogue::Catalogue;
+use crate::claim::{Claim, Judgement, Mutant, Params, Verdict, VerdictKind, Witness};
+use crate::run::{CheckReport, Row};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::stats::Estimate;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// Name of the run whose rows are verdicts.
+pub const ID: &str = "reproduce";
+/// The parameter of such a row that names claim and mutant: "aot.theorem1/" or "aot.theorem1/rate".
+const NAME: &str = "claim";
+
+/// The part of a [`CheckReport`] that a row keeps; the rest follows from the claim and its parameters.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    trials: u64,
+    failures: u64,
+    estimate: Estimate,
+    verdict: VerdictKind,
+    expected: VerdictKind,
+    witness: Witness,
+    beyond_hypotheses: bool,
+    wall_s: f64,
+    machine: String,
+    /// Seeds under which a mutant ran, and under how many of them it was refuted.
+    seeds: u64,
+    refuted: u64,
+}
+
+/// Contents of a row of verdicts.
+#[derive(Clone)]
+pub enum Found {
+    /// The verdict on a claim.
+    Claim(Checked),
+    /// The verdict on one of its mutants.
+    Mutant(MutantResult),
+}
+
+impl Found {
+    /// The check behind it.
+    pub fn report(&self) -> &CheckReport {
+        match self {
+            Found::Claim(checked) => &checked.report,
+            Found::Mutant(mutant) => &mutant.first.report,
+        }
+    }
+}
+
+/// The name of a claim, or of its mutant, in rows.
+pub fn row_name(claim: &str, mutant: Option<&str>) -> String {
+    format!("{claim}/{}", mutant.unwrap_or_default())
+}
+
+/// The parameters and data of the row of `found`.
+pub fn keep(found: &Found) -> (Map<String, Value>, Map<String, Value>) {
+    let (name, checked, seeds, refuted) = match found {
+        Found::Claim(c) => (row_name(&c.report.claim, None), c, 1, 0),
+        Found::Mutant(m) => (
+            row_name(&m.claim, Some(&m.name)),
+            &m.first,
+            m.seeds,
+            m.refuted,
+        ),
+    };
+    let report = &checked.report;
+    let kept = Kept {
+        trials: report.trials,
+        failures: report.failures,
+        estimate: report.estimate,
+        verdict: report.verdict,
+        expected: report.expected,
+        witness: report.witness.clone(),
+        beyond_hypotheses: report.beyond_hypotheses,
+        wall_s: report.wall_s,
+        machine: checked.origin.machine.clone(),
+        seeds,
+        refuted,
+    };
+    let mut parameters = report.parameters.clone();
+    parameters.insert(NAME.into(), name.into());
+    let data = match serde_json::to_value(kept) {
+        Ok(Value::Object(data)) => data,
+        // A struct of plain fields is always an object.
+        _ => Map::new(),
+    };
+    (parameters, data)
+}
+
+/// The verdict that a row was made from.
+///
+/// # Errors
+/// When the row is not of a verdict, is of another version, or names a claim that there is not.
+pub fn restore(row: &Row, catalogue: &Catalogue) -> Result<Found> {
+    let problem = |problem: String| Error::Content {
+        path: format!("row of {} (cell {})", row.id, row.cell).into(),
+        problem,
+    };
+    let (id, mutant) = row
+        .word(NAME)?
+        .split_once('/')
+        .ok_or_else(|| problem("it names no claim".into()))?;
+    let claim = catalogue.claim(id)?;
+    let kept = serde_json::from_value(Value::Object(row.data.clone()));
+    let kept: Kept = kept.map_err(|e| problem(format!("not a verdict of this version ({e})")))?;
+    if mutant.is_empty() {
+        return Ok(Found::Claim(restored(claim, row, &kept)?));
+    }
+    let own = claim.mutants();
+    let Some(own) = own.iter().find(|m| m.name == mutant) else {
+        return Err(problem(format!("{id} has no mutant '{mutant}'")));
+    };
+    let mut first = restored(&own.claim, row, &kept)?;
+    first.origin.command = format!("attnlab check {id} --mutants --seed {}", row.seed);
+    Ok(Found::Mutant(MutantResult {
+        claim: id.to_string(),
+        name: own.name.to_string(),
+        says: own.says().to_string(),
+        seeds: kept.seeds,
+        refuted: kept.refuted,
+        first,
+    }))
+}
+
+fn restored(claim: &Arc<dyn Claim>, row: &Row, kept: &Kept) -> Result<Checked> {
+    let mut set = row.parameters.clone();
+    // shift_remove: the others keep their order.
+    set.shift_remove(NAME);
+    let params = Params::resolve(&claim.schema(), &set)?;
+    let sheet = claim.sheet();
+    let report = CheckReport {
+        claim: sheet.id.clone(),
+        source: sheet.source(),
+        parameters: params.as_json().clone(),
+        hypotheses: claim.hypotheses(&params),
+        beyond_hypotheses: kept.beyond_hypotheses,
+        kind: sheet.kind,
+        trials: kept.trials,
+        failures: kept.failures,
+        estimate: kept.estimate,
+        verdict: kept.verdict,
+        expected: kept.expected,
+        witness: kept.witness.clone(),
+        seed: row.seed,
+        wall_s: kept.wall_s,
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    let origin = Origin {
+        command: check_command(&**claim, &report),
+        version: row.build.clone(),
+        machine: kept.machine.clone(),
+    };
+    let claim = claim.clone();
+    Ok(Checked {
+        report,
+        claim,
+        origin,
+    })
+}
+
+impl Checked {
+    /// A check of `claim` that was made here and now.
+    pub fn here(claim: &Arc<dyn Claim>, report: CheckReport) -> Self {
+        Checked {
+            origin: Origin::here(check_command(&**claim, &report)),
+            claim: claim.clone(),
+            report,
+        }
+    }
+
+    /// p-value of the verdict; see [`Claim::least_alpha`].
+    pub fn least_alpha(&self) -> Option<f64> {
+        alpha_of(&*self.claim, &self.report)
+    }
+}
+
+impl MutantResult {
+    /// A mutant that ran here and now.
+    pub fn here(mutant: &Mutant, found: crate::run::MutantReport) -> Self {
+        let command = format!(
+            "attnlab check {} --mutants --seed {}",
+            found.claim, found.first.seed
+        );
+        MutantResult {
+            claim: found.claim,
+            name: mutant.name.to_string(),
+            says: mutant.says().to_string(),
+            seeds: found.seeds,
+            refuted: found.refuted,
+            first: Checked {
+                report: found.first,
+                claim: mutant.claim.clone(),
+                origin: Origin::here(command),
+            },
+        }
+    }
+}
+
+fn alpha_of(claim: &dyn Claim, report: &CheckReport) -> Option<f64> {
+    let params = Params::resolve(&claim.schema(), &report.parameters).ok()?;
+    let verdict = match report.verdict {
+        VerdictKind::Supported => Verdict::Supported,
+        VerdictKind::Refuted => Verdict::Refuted {
+            witness: report.witness.clone(),
+        },
+        // Nothing was decided.
+        _ => return None,
+    };
+    let judgement = Judgement {
+        verdict,
+        estimate: report.estimate,
+        failures: report.failures,
+    };
+    claim.least_alpha(&params, &judgement, report.trials).ok()?
+}
+
+/// The command that makes the check again: what differs from the defaults, and nothing else.
+fn check_command(claim: &dyn Claim, report: &CheckReport) -> String {
+    let (schema, mut set) = (claim.schema(), Map::new());
+    let mut command = format!("attnlab check {} --seed {}", report.claim, report.seed);
+    for (name, value) in &report.parameters {
+        // Derived defaults follow what has been set before them.
+        let default = Params::resolve(&schema, &set).ok();
+        if default.is_none_or(|d| d.as_json().get(name) != Some(value)) {
+            set.insert(name.clone(), value.clone());
+            command.push_str(&format!(" --set {}", quoted(&format!("{name}={value}"))));
+        }
+    }
+    let params = Params::resolve(&schema, &set);
+    if params.is_ok_and(|p| claim.default_trials(&p) != report.trials) {
+        command.push_str(&format!(" --trials {}", report.trials));
+    }
+    if report.estimate.level < 1.0 && report.estimate.level != 0.95 {
+        command.push_str(&format!(" --level {}", report.estimate.level));
+    }
+    if report.beyond_hypotheses {
+        command.push_str(" --beyond-hypotheses");
+    }
+    command
+}
+
+/// A word of a command line, in quotes where a shell would read it otherwise.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./,:+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_string();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}

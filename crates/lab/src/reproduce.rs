@@ -1,0 +1,373 @@
+//! The main job: checks claims with their mutants, runs experiments at their quick size, draws their
+//! figures and writes one report.
+//!
+//! Each verdict is kept as a row ([`crate::run::store`]), so that a run that was stopped goes on where it
+//! was. Rows are what is stored; pictures and report are made from them.
+
+use crate::catalogue::Catalogue;
+use crate::claim::{Claim, Mutant};
+use crate::experiment::{self, Entry, RunOptions};
+use crate::figure;
+use crate::folder;
+use crate::report::{self, Checked, Found, MutantResult, Origin, Picture, Report};
+use crate::run::store::{self, Manifest, Row, Shard, Store};
+use crate::run::{self, CheckOptions, Progress, check};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::params::Params;
+use serde_json::{Map, Value};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Settings of [`reproduce`].
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Folder for the report, the pictures and the rows.
+    pub out: PathBuf,
+    /// Ids of the claims and experiments to do; all that need no training when empty.
+    pub only: Vec<String>,
+    /// Seed of every stream.
+    pub seed: u64,
+    /// Seeds under which each mutant is checked.
+    pub mutant_seeds: u64,
+    /// Delete the rows that the folder holds.
+    pub force: bool,
+}
+
+impl Options {
+    /// The folder that the command line writes to by default.
+    pub const FOLDER: &'static str = "runs/reproduce";
+}
+
+impl Default for Options {
+    /// Everything, seed 0, one seed per mutant, into [`Options::FOLDER`].
+    fn default() -> Self {
+        Options {
+            out: Options::FOLDER.into(),
+            only: vec![],
+            seed: 0,
+            mutant_seeds: 1,
+            force: false,
+        }
+    }
+}
+
+/// Step of [`reproduce`] that is done.
+pub enum Event<'a> {
+    /// A claim and its mutants are checked.
+    Checked {
+        /// The verdict.
+        check: &'a Checked,
+        /// Mutants that were refuted under every seed.
+        refuted: usize,
+        /// All of its mutants.
+        mutants: usize,
+    },
+    /// A file was written.
+    Written(&'a Path),
+    /// Something that the user should know.
+    Note(String),
+}
+
+/// Tally of [`reproduce`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Verdicts, those on mutants included.
+    pub verdicts: usize,
+    /// Those that were the expected ones.
+    pub expected: usize,
+}
+
+impl Summary {
+    fn add(&mut self, as_expected: bool) {
+        self.verdicts += 1;
+        self.expected += usize::from(as_expected);
+    }
+}
+
+/// Checks, runs, draws and writes `report.html` into the folder. Stopped at any moment, the same call
+/// again goes on where it was, to the same bits.
+///
+/// # Errors
+/// An unknown id in `only`, a folder with rows of another run, a disk that is full, a failed trial; the
+/// user's wish to stop. Rows so far are kept.
+///
+/// ```
+/// use attnlab_lab::catalogue::{Catalogue, Room};
+/// use attnlab_lab::{reproduce::{Options, reproduce}, run::Silent, toy};
+/// let room = Room::new("toy", toy::PAPERS).claims(vec![toy::fair_coin()]);
+/// let folder = tempfile::tempdir().unwrap();
+/// let options = Options { out: folder.path().into(), ..Options::default() };
+/// let summary = reproduce(&Catalogue::new().with(room), &options, &Silent, &mut |_| Ok(()))?;
+/// assert_eq!((summary.verdicts, summary.expected), (2, 2));
+/// assert!(folder.path().join("report.html").exists());
+/// # Ok::<(), attnlab_core::Error>(())
+/// ```
+pub fn reproduce(
+    catalogue: &Catalogue,
+    options: &Options,
+    progress: &dyn Progress,
+    on: &mut dyn FnMut(Event) -> Result<()>,
+) -> Result<Summary> {
+    let (claims, experiments) = select(catalogue, &options.only)?;
+    let mutants: usize = claims.iter().map(|c| c.mutants().len()).sum();
+    let steps = (claims.len() + mutants + experiments.len()) as u64;
+    let mut work = Work {
+        catalogue,
+        options,
+        progress,
+        checks: CheckOptions {
+            seed: options.seed,
+            ..CheckOptions::default()
+        },
+        store: None,
+        manifest: Manifest::new(report::VERDICTS, options.seed, settings(options)),
+        steps,
+        done: 0,
+    };
+    work.open(on)?;
+    let (mut checks, mut results, mut summary) = (vec![], vec![], Summary::default());
+    for claim in &claims {
+        let checked = work.claim(claim)?;
+        summary.add(checked.report.as_expected());
+        let own = claim.mutants();
+        let mut refuted = 0;
+        for mutant in &own {
+            let found = work.mutant(&claim.sheet().id, mutant)?;
+            summary.add(found.first.report.as_expected());
+            refuted += usize::from(found.refuted == found.seeds);
+            results.push(found);
+        }
+        on(Event::Checked {
+            check: &checked,
+            refuted,
+            mutants: own.len(),
+        })?;
+        checks.push(checked);
+    }
+    let mut pictures = vec![];
+    for entry in experiments {
+        pictures.extend(work.draw(entry, on)?);
+    }
+    let html = report::html(&Report {
+        command: &command(options),
+        checks: &checks,
+        mutants: &results,
+        pictures: &pictures,
+    })?;
+    let path = options.out.join("report.html");
+    let advice = "Choose a folder that you may write with --out";
+    store::replace(&path, &html).map_err(|e| Error::io(&path, e, advice))?;
+    on(Event::Written(&path))?;
+    Ok(summary)
+}
+
+type Selection<'a> = (Vec<Arc<dyn Claim>>, Vec<&'a Entry>);
+
+/// The claims and experiments to do: all, or the named ones.
+fn select<'a>(catalogue: &'a Catalogue, only: &[String]) -> Result<Selection<'a>> {
+    if only.is_empty() {
+        // Training takes minutes even at its quick size; it is done when it is named.
+        let quick = catalogue.experiments().filter(|e| !e.trains);
+        return Ok((catalogue.claims().cloned().collect(), quick.collect()));
+    }
+    for id in only {
+        if catalogue.claim(id).is_err() && catalogue.experiment(id).is_err() {
+            let claims = catalogue.claims().map(|c| c.sheet().id.as_str());
+            let known = claims.chain(catalogue.experiments().map(|e| e.name));
+            let error = Error::unknown("claim or experiment", id, known);
+            return Err(error.listed_by("`attnlab list` and `attnlab list experiments`"));
+        }
+    }
+    let claims = catalogue.claims().filter(|c| only.contains(&c.sheet().id));
+    let wanted = |e: &&Entry| only.iter().any(|id| e.answers_to(id));
+    let experiments = catalogue.experiments().filter(wanted);
+    Ok((claims.cloned().collect(), experiments.collect()))
+}
+
+/// The job under way.
+struct Work<'a> {
+    catalogue: &'a Catalogue,
+    options: &'a Options,
+    progress: &'a dyn Progress,
+    checks: CheckOptions,
+    store: Option<Store>,
+    manifest: Manifest,
+    /// Checks and experiments in all, and those that are done.
+    steps: u64,
+    done: u64,
+}
+
+impl Work<'_> {
+    fn open(&mut self, on: &mut dyn FnMut(Event) -> Result<()>) -> Result<()> {
+        let (out, force) = (&self.options.out, self.options.force);
+        let store = Store::open(out, &self.manifest, Shard::WHOLE, force)?;
+        for dropped in store.dropped() {
+            on(Event::Note(format!("warning: {dropped}")))?;
+        }
+        self.store = Some(store);
+        Ok(())
+    }
+
+    /// One more step is done; ends the work where the user wants to.
+    fn step(&mut self) -> Result<()> {
+        self.done += 1;
+        self.progress.overall(self.done, self.steps);
+        if self.progress.stopped() && self.done < self.steps {
+            return Err(Error::Stopped {
+                done: self.done,
+                all: self.steps,
+                what: "steps",
+                kept: true,
+            });
+        }
+        Ok(())
+    }
+
+    /// A check that was stopped is done again; those before it are kept.
+    fn resumable(&self, error: Error) -> Error {
+        match error {
+            Error::Stopped { .. } => Error::Stopped {
+                done: self.done,
+                all: self.steps,
+                what: "steps",
+                kept: true,
+            },
+            error => error,
+        }
+    }
+
+    fn claim(&mut self, claim: &Arc<dyn Claim>) -> Result<Checked> {
+        let (set, id) = (Map::new(), &claim.sheet().id);
+        let compute = |options: &CheckOptions, progress: &dyn Progress| -> Result<Checked> {
+            Ok(Checked::here(
+                claim,
+                check(&**claim, &set, options, progress)?,
+            ))
+        };
+        let found = self.once(&**claim, id, None, &set, &|options, progress| {
+            compute(options, progress).map(Found::Claim)
+        })?;
+        match found {
+            Found::Claim(checked) => Ok(checked),
+            // A row of a mutant under the name of a claim: not of this version.
+            Found::Mutant(_) => compute(&self.checks, self.progress),
+        }
+    }
+
+    fn mutant(&mut self, id: &str, mutant: &Mutant) -> Result<MutantResult> {
+        let set = mutant.set.iter().cloned();
+        let set = set.map(|(name, v)| (name.to_string(), v)).collect();
+        let seeds = self.options.mutant_seeds;
+        let compute = |options: &CheckOptions, progress: &dyn Progress| -> Result<MutantResult> {
+            let found = run::mutant(id, mutant, options, seeds, progress)?;
+            Ok(MutantResult::here(mutant, found))
+        };
+        let found = self.once(
+            &*mutant.claim,
+            id,
+            Some(mutant.name),
+            &set,
+            &|options, progress| compute(options, progress).map(Found::Mutant),
+        )?;
+        match found {
+            Found::Mutant(found) => Ok(found),
+            // A row of a claim under the name of a mutant: not of this version.
+            Found::Claim(_) => compute(&self.checks, self.progress),
+        }
+    }
+
+    /// The verdict from its row, or from `compute`, which leaves a row. A verdict whose interval is not
+    /// finite has no JSON form: its row cannot be read, and it is computed again.
+    fn once(
+        &mut self,
+        claim: &dyn Claim,
+        id: &str,
+        mutant: Option<&str>,
+        set: &Map<String, Value>,
+        compute: &dyn Fn(&CheckOptions, &dyn Progress) -> Result<Found>,
+    ) -> Result<Found> {
+        let params = Params::resolve(&claim.schema(), set)?;
+        let name = report::row_name(id, mutant);
+        let cell = attnlab_core::rng::hash(format!("{name}/{}", params.cell()).as_bytes());
+        let Some(store) = &self.store else {
+            return compute(&self.checks, self.progress);
+        };
+        let rows = store.existing();
+        let stored = rows.iter().find(|r| r.cell == store::cell_name(cell));
+        let restored = stored.map(|row| report::restore(row, self.catalogue));
+        let found = match restored {
+            Some(Ok(found)) => found,
+            _ => {
+                let found = compute(&self.checks, self.progress).map_err(|e| self.resumable(e))?;
+                if stored.is_none() {
+                    let (parameters, data) = report::keep(&found);
+                    store.append(&Row::new(&self.manifest, cell, 0, parameters, data))?;
+                }
+                found
+            }
+        };
+        self.step()?;
+        Ok(found)
+    }
+
+    /// Runs one experiment at its quick size and draws it; its rows go to a folder of their own.
+    fn draw(
+        &mut self,
+        entry: &Entry,
+        on: &mut dyn FnMut(Event) -> Result<()>,
+    ) -> Result<Vec<Picture>> {
+        let experiment = entry.configure(true, None, &toml::Table::new())?;
+        let (seed, out) = (self.options.seed, &self.options.out);
+        let options = RunOptions {
+            seed,
+            force: self.options.force,
+            ..RunOptions::default()
+        };
+        let folder = out.join("rows").join(entry.name);
+        let found = experiment::run(&*experiment, &folder, &options, self.progress)?;
+        for dropped in &found.dropped {
+            on(Event::Note(format!("warning: {dropped}")))?;
+        }
+        let command = folder::command(entry, &*experiment, seed)?;
+        if found.computed > 0 {
+            Origin::here(command.clone()).note(&folder)?;
+        }
+        let figures = experiment.figures(&found.rows)?;
+        for path in figure::write_all(&figures, &out.join("plots"))? {
+            on(Event::Written(&path))?;
+        }
+        let mut origins = Origin::read(&folder)?;
+        if origins.is_empty() {
+            origins.push(Origin::unknown(command, &self.manifest.build));
+        }
+        let picture = |figure| Picture {
+            figure,
+            seed,
+            origins: origins.clone(),
+        };
+        let pictures = figures.into_iter().map(picture).collect();
+        self.step()?;
+        Ok(pictures)
+    }
+}
+
+/// Settings that decide the rows besides the seed.
+fn settings(options: &Options) -> Map<String, Value> {
+    Map::from_iter([("mutant_seeds".to_string(), options.mutant_seeds.into())])
+}
+
+/// The command that makes the same report.
+fn command(options: &Options) -> String {
+    let mut command = format!("attnlab reproduce --seed {}", options.seed);
+    if options.mutant_seeds != 1 {
+        command.push_str(&format!(" --mutant-seeds {}", options.mutant_seeds));
+    }
+    if options.out != Path::new(Options::FOLDER) {
+        let folder = report::quoted(&options.out.display().to_string());
+        command.push_str(&format!(" --out {folder}"));
+    }
+    if !options.only.is_empty() {
+        command.push_str(&format!(" --only {}", options.only.join(" ")));
+    }
+    command
+}

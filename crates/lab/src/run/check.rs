@@ -1,0 +1,270 @@
+//! `check`: one claim at one set of parameters, from hypotheses to verdict.
+
+use super::{Progress, memory, schedule};
+use crate::claim::{
+    Claim, Hypothesis, Judgement, Kind, Outcome, Params, Verdict, VerdictKind, Witness,
+};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::rng::Streams;
+use attnlab_core::stats::{Estimate, MAX_TRIALS, validate_level};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+/// How to check.
+#[derive(Clone, Debug)]
+pub struct CheckOptions {
+    /// Seed of every stream.
+    pub seed: u64,
+    /// Number of trials; the claim's own default when None.
+    pub trials: Option<u64>,
+    /// Confidence level of the interval.
+    pub level: f64,
+    /// Judge even where a hypothesis fails.
+    pub beyond_hypotheses: bool,
+    /// The id whose streams the trials draw from; the claim's own when None. See
+    /// [`Mutant::drawn_as`](crate::claim::Mutant::drawn_as).
+    pub drawn_as: Option<&'static str>,
+}
+
+impl Default for CheckOptions {
+    /// Seed 0, the claim's own budget, 95 %, inside the hypotheses.
+    fn default() -> Self {
+        CheckOptions {
+            seed: 0,
+            trials: None,
+            level: 0.95,
+            beyond_hypotheses: false,
+            drawn_as: None,
+        }
+    }
+}
+
+/// Result of [`check()`]: one JSON object per claim and line.
+#[derive(Clone, Debug, Serialize)]
+pub struct CheckReport {
+    /// Identifier of the claim.
+    pub claim: String,
+    /// Paper and place.
+    pub source: String,
+    /// Every parameter, set or default.
+    pub parameters: Map<String, Value>,
+    /// The printed hypotheses with their margins.
+    pub hypotheses: Vec<Hypothesis>,
+    /// Whether a failed hypothesis was ignored on request.
+    pub beyond_hypotheses: bool,
+    /// Kind of statement.
+    pub kind: Kind,
+    /// Number of trials.
+    pub trials: u64,
+    /// Trials that did not hold.
+    pub failures: u64,
+    /// The estimate.
+    pub estimate: Estimate,
+    /// The verdict.
+    pub verdict: VerdictKind,
+    /// The verdict that we expected.
+    pub expected: VerdictKind,
+    /// Counter-example, failed hypotheses, trials needed or reason, by verdict.
+    pub witness: Witness,
+    /// Seed of every stream.
+    pub seed: u64,
+    /// Wall-clock time in seconds.
+    pub wall_s: f64,
+    /// Version of attnlab.
+    pub version: &'static str,
+}
+
+impl CheckReport {
+    /// Whether the verdict is the expected one.
+    pub fn as_expected(&self) -> bool {
+        self.verdict == self.expected
+    }
+}
+
+/// Checks one claim at the parameters that the user `set`.
+///
+/// # Errors
+/// Unknown or invalid parameters, zero trials, or parameters that cannot be simulated.
+///
+/// ```
+/// use attnlab_lab::{claim::VerdictKind, run::{check, CheckOptions, Silent}, toy};
+/// let report = check(&*toy::fair_coin(), &Default::default(), &CheckOptions::default(), &Silent)?;
+/// assert_eq!(report.verdict, VerdictKind::Supported);
+/// # Ok::<(), attnlab_core::Error>(())
+/// ```
+pub fn check(
+    claim: &dyn Claim,
+    set: &Map<String, Value>,
+    options: &CheckOptions,
+    progress: &dyn Progress,
+) -> Result<CheckReport> {
+    let started = Instant::now();
+    validate_level(options.level)?;
+    let params = Params::resolve(&claim.schema(), set)?;
+    memory::ensure("one trial", claim.memory(&params))?;
+    claim.validate(&params)?;
+    let trials = options
+        .trials
+        .unwrap_or_else(|| claim.default_trials(&params));
+    if trials == 0 || trials > MAX_TRIALS {
+        // Refused before the work, not after it: no exact interval exists beyond.
+        let allowed = format!("must be a whole number from 1 to {MAX_TRIALS}");
+        return Err(Error::invalid("trials", trials, allowed));
+    }
+    let outcomes = outcomes(claim, &params, options, trials, progress)?;
+    let judgement = claim.judge(&params, &outcomes, options.level)?;
+    let found = assess(
+        claim,
+        &params,
+        &outcomes,
+        judgement,
+        options.beyond_hypotheses,
+    );
+    let sheet = claim.sheet();
+    Ok(CheckReport {
+        claim: sheet.id.clone(),
+        source: sheet.source(),
+        parameters: params.as_json().clone(),
+        hypotheses: found.hypotheses,
+        beyond_hypotheses: options.beyond_hypotheses,
+        kind: sheet.kind,
+        trials,
+        failures: found.failures,
+        estimate: found.estimate,
+        verdict: found.verdict,
+        expected: found.expected,
+        witness: found.witness,
+        seed: options.seed,
+        wall_s: started.elapsed().as_secs_f64(),
+        version: env!("CARGO_PKG_VERSION"),
+    })
+}
+
+/// Judgement with the hypotheses and the closed form beside it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Assessment {
+    /// The printed hypotheses with their margins.
+    pub hypotheses: Vec<Hypothesis>,
+    /// Trials that did not hold.
+    pub failures: u64,
+    /// The estimate.
+    pub estimate: Estimate,
+    /// The verdict.
+    pub verdict: VerdictKind,
+    /// The verdict that we expected.
+    pub expected: VerdictKind,
+    /// Counter-example, failed hypotheses, trials needed or reason, by verdict.
+    pub witness: Witness,
+}
+
+/// Lays the hypotheses beside a judgement of `outcomes`: where one fails, and `beyond_hypotheses`
+/// does not ask to judge all the same, the verdict is out-of-scope.
+pub fn assess(
+    claim: &dyn Claim,
+    params: &Params,
+    outcomes: &[Outcome],
+    judgement: Judgement,
+    beyond_hypotheses: bool,
+) -> Assessment {
+    let hypotheses = claim.hypotheses(params);
+    let failed: Vec<_> = hypotheses
+        .iter()
+        .filter(|h| !h.holds)
+        .map(|h| h.name)
+        .collect();
+    let (verdict, expected) = if failed.is_empty() || beyond_hypotheses {
+        (judgement.verdict, claim.expected(params))
+    } else {
+        let verdict = Verdict::OutOfScope { hypotheses: failed };
+        (verdict, VerdictKind::OutOfScope)
+    };
+    let kind = verdict.kind();
+    let mut witness = evidence(verdict, outcomes);
+    if let Some(computed) = claim.computed(params) {
+        witness.insert(
+            "computed_failure_probability".into(),
+            json!([computed.failure.low, computed.failure.high]),
+        );
+        witness.insert("computed_by".into(), computed.how.into());
+    }
+    Assessment {
+        hypotheses,
+        failures: judgement.failures,
+        estimate: judgement.estimate,
+        verdict: kind,
+        expected,
+        witness,
+    }
+}
+
+/// Runs trials 0..trials; the order of the outcomes is that of the trials, whatever the threads.
+///
+/// # Errors
+/// The first error of a trial; the user's wish to stop.
+pub fn outcomes(
+    claim: &dyn Claim,
+    params: &Params,
+    options: &CheckOptions,
+    trials: u64,
+    progress: &dyn Progress,
+) -> Result<Vec<Outcome>> {
+    let id = claim.sheet().id.as_str();
+    let slots: Vec<OnceLock<Outcome>> = (0..trials).map(|_| OnceLock::new()).collect();
+    let drawn_as = options.drawn_as.unwrap_or(id);
+    let (cell, bytes) = (params.cell(), claim.memory(params));
+    progress.start(id, trials);
+    let done_so_far = AtomicU64::new(0);
+    let done = schedule::for_each(
+        &(0..trials).collect::<Vec<u64>>(),
+        |_| bytes,
+        |trial| {
+            if progress.stopped() {
+                return Err(Error::Stopped {
+                    done: done_so_far.load(Ordering::Relaxed),
+                    all: trials,
+                    what: "trials",
+                    kept: false,
+                });
+            }
+            let outcome =
+                claim.trial(params, &Streams::new(options.seed, drawn_as, cell, *trial))?;
+            // Every trial is done once, so the slot is empty.
+            let _ = slots[*trial as usize].set(outcome);
+            done_so_far.fetch_add(1, Ordering::Relaxed);
+            progress.advance(1);
+            Ok(())
+        },
+    );
+    progress.finish();
+    done?;
+    Ok(slots.into_iter().filter_map(OnceLock::into_inner).collect())
+}
+
+/// The named values behind a verdict; out of scope, those of a trial.
+fn evidence(verdict: Verdict, outcomes: &[Outcome]) -> Witness {
+    let seen = || {
+        let failing = outcomes.iter().find(|o| o.holds() == Some(false));
+        failing
+            .or(outcomes.first())
+            .map(|o| o.witness().clone())
+            .unwrap_or_default()
+    };
+    match verdict {
+        Verdict::Refuted { witness } => witness,
+        Verdict::OutOfScope { hypotheses } => {
+            let mut witness = seen();
+            witness.insert("failed_hypotheses".into(), hypotheses.into());
+            witness
+        }
+        Verdict::Inconclusive { trials_needed } => {
+            let mut witness = seen();
+            witness.insert("trials_needed".into(), trials_needed.into());
+            witness
+        }
+        Verdict::Vacuous { why } => crate::witness! { "why" => why },
+        Verdict::Supported => seen(),
+    }
+}

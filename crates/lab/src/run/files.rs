@@ -1,0 +1,110 @@
+//! Result files: never overwritten unless asked, never half-written.
+
+use attnlab_core::error::{Error, Result};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// Refuses a path where something exists already, unless `force`; to be asked before long work.
+///
+/// # Errors
+/// Names the file and how to go on.
+pub fn ensure_free(path: &Path, force: bool) -> Result<()> {
+    if path.is_dir() {
+        let exists = io::Error::from(io::ErrorKind::IsADirectory);
+        return Err(Error::io(path, exists, "Write the name of a file"));
+    }
+    if !force && path.exists() {
+        let exists = io::Error::from(io::ErrorKind::AlreadyExists);
+        let advice = "Write --force to replace it, or another name";
+        return Err(Error::io(path, exists, advice));
+    }
+    let folder = folder_of(path);
+    if !folder.is_dir() {
+        let missing = io::Error::from(io::ErrorKind::NotFound);
+        return Err(Error::io(folder, missing, "Create this folder first"));
+    }
+    Ok(())
+}
+
+/// Writes a new file whole or not at all, by [`replace`].
+///
+/// # Errors
+/// As [`ensure_free`], and when the disk is full or the folder cannot be written.
+pub fn write_whole(
+    path: &Path,
+    force: bool,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<()> {
+    ensure_free(path, force)?;
+    replace(path, write).map_err(|e| Error::io(path, e, "Nothing was changed"))
+}
+
+/// Writes a file into a temporary one beside it, which takes its name at the end: a reader, or a
+/// killed run, never sees a part, and a full disk leaves what was there.
+///
+/// # Errors
+/// The error of the system.
+pub fn replace(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let temporary = temporary_beside(path);
+    let renamed = fill(&temporary, write).and_then(|()| fs::rename(&temporary, path));
+    if renamed.is_err() {
+        // Best effort: the error that matters is the first.
+        let _ = fs::remove_file(&temporary);
+    }
+    renamed
+}
+
+fn fill(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let file = File::create(path)?;
+    let mut buffered = BufWriter::new(file);
+    write(&mut buffered)?;
+    let file: File = buffered
+        .into_inner()
+        .map_err(io::IntoInnerError::into_error)?;
+    file.sync_all()
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// A name beside `path` that no other process has, for what takes the place of `path` once it is whole.
+pub(crate) fn temporary_beside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    // On a file system that several machines share, two processes may have the same number.
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let nanos = now.map_or(0, |time| time.subsec_nanos());
+    folder_of(path).join(format!(".{name}.{}-{nanos}.part", std::process::id()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_written_whole_and_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.csv");
+        write_whole(&path, false, |w| w.write_all(b"one")).unwrap();
+        let error = write_whole(&path, false, |w| w.write_all(b"two")).unwrap_err();
+        assert!(error.to_string().contains("--force"), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), b"one");
+        // A write that fails half-way leaves the old content.
+        let full = |w: &mut dyn Write| {
+            w.write_all(b"half")?;
+            Err(io::Error::from(io::ErrorKind::StorageFull))
+        };
+        assert!(write_whole(&path, true, full).is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"one");
+        write_whole(&path, true, |w| w.write_all(b"two")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}

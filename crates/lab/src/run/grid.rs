@@ -1,0 +1,426 @@
+//! A grid: cells × trials, whose rows go to a folder. Experiments and sweeps are grids.
+//!
+//! A row is a pure function of (seed, id, cell, trial), and so is the set of rows: which trials a
+//! stopping rule asks for follows from the trials of that cell in the order of their numbers. So
+//! threads, shards, kills and resumes change nothing in the merged rows.
+
+use super::store::{Manifest, Shard, Store};
+use super::{Progress, Row, TrialContext, memory, schedule};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::format::pairs;
+use attnlab_core::params::Params;
+use attnlab_core::rng::Streams;
+use serde_json::{Map, Value};
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// One combination of parameters.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// The parameters that its trials are a function of.
+    pub params: Params,
+    /// The parameters as its rows show them: those, and names that only helped to make them.
+    pub shown: Map<String, Value>,
+    /// Trials: all of them, or the most that a stopping rule may ask for.
+    pub trials: u64,
+    /// Bytes that one trial holds at its peak.
+    pub memory: u64,
+}
+
+/// One trial: the number of the cell and the streams, to named numbers and series. Long trials keep
+/// what they need to go on at their context.
+pub type Trial<'a> =
+    &'a (dyn Fn(usize, &Streams, &TrialContext) -> Result<Map<String, Value>> + Sync);
+
+/// The folder, beside the rows, of what long trials keep.
+const KEPT: &str = "checkpoints";
+
+/// When a cell has trials enough.
+pub struct Stopping<'a> {
+    /// It may stop after this many trials, and after every multiple.
+    pub every: u64,
+    /// Whether a trial held, from its data.
+    pub holds: &'a (dyn Fn(&Map<String, Value>) -> Result<bool> + Sync),
+    /// Decides from the trials that held, and all trials, whether a cell may stop.
+    pub enough: &'a (dyn Fn(u64, u64) -> Result<bool> + Sync),
+}
+
+/// Cells × trials.
+pub struct Grid<'a> {
+    /// Identity of the run: id, seed, settings.
+    pub manifest: Manifest,
+    /// The cells, in the canonical order of their rows.
+    pub cells: Vec<Cell>,
+    /// The work of one trial.
+    pub trial: Trial<'a>,
+    /// When cells stop early, if they do.
+    pub stopping: Option<Stopping<'a>>,
+}
+
+/// How to run a grid.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GridOptions {
+    /// Which part of the trials.
+    pub shard: Shard,
+    /// Delete rows of another run that the folder holds.
+    pub force: bool,
+}
+
+/// Rows of a run, and how many of them were computed now.
+#[derive(Clone, Debug)]
+pub struct RunReport {
+    /// Every row of the shard, in canonical order.
+    pub rows: Vec<Row>,
+    /// Trials that were there already.
+    pub resumed: u64,
+    /// Trials computed now.
+    pub computed: u64,
+    /// Torn rows that were dropped, in words for the user.
+    pub dropped: Vec<String>,
+}
+
+impl Grid<'_> {
+    /// The cells as rows name them, in canonical order.
+    pub fn hashes(&self) -> Vec<u64> {
+        self.cells.iter().map(|cell| cell.params.cell()).collect()
+    }
+
+    /// Refuses a grid that cannot be run: a cell twice, or one that does not fit into memory.
+    ///
+    /// # Errors
+    /// Names the cell.
+    pub fn validate(&self) -> Result<()> {
+        let mut seen = HashSet::new();
+        for (cell, hash) in self.cells.iter().zip(self.hashes()) {
+            if !seen.insert(hash) {
+                let value = Value::Object(cell.shown.clone());
+                let allowed = "must be each combination once; is a list repeating a value?";
+                return Err(Error::invalid("cell", value, allowed));
+            }
+        }
+        let heaviest = self.cells.iter().max_by_key(|cell| cell.memory);
+        heaviest.map_or(Ok(()), |cell| {
+            let work = format!("one trial of the cell ({})", pairs(&cell.shown));
+            memory::ensure(&work, cell.memory)
+        })
+    }
+
+    /// Runs every trial of the shard that the folder `out` does not hold yet.
+    ///
+    /// Killed at any moment, the same call again goes on; the rows are the same to the bit.
+    ///
+    /// # Errors
+    /// As [`Grid::validate`]; a folder with rows of another run, a disk that is full, a trial that
+    /// cannot be simulated, the user's wish. Rows so far are kept.
+    pub fn run(
+        &self,
+        out: &Path,
+        options: GridOptions,
+        progress: &dyn Progress,
+    ) -> Result<RunReport> {
+        self.validate()?;
+        let store = Store::open(out, &self.manifest, options.shard, options.force)?;
+        let dropped = store.dropped().to_vec();
+        let run = Run::new(self, options.shard, &store, progress, out)?;
+        progress.start(&self.manifest.id, run.all);
+        progress.resume(run.resumed);
+        let done = run.every_round();
+        progress.finish();
+        done.map_err(|e| match e {
+            // Counted again: trials that were under way have ended since.
+            Error::Stopped { .. } => run.stopped(),
+            e => e,
+        })?;
+        let (resumed, computed) = (run.resumed, run.computed.load(Ordering::Relaxed));
+        let rows = store.finish(&self.hashes())?;
+        Ok(RunReport {
+            rows,
+            resumed,
+            computed,
+            dropped,
+        })
+    }
+
+    /// Refuses rows that are not those of the whole run: too few, or more than a stopping rule asks
+    /// for. They are in canonical order.
+    ///
+    /// # Errors
+    /// Says how many are missing, and of which cell first.
+    pub fn ensure_complete(&self, rows: &[Row], folder: &Path) -> Result<()> {
+        let by_name: HashMap<&str, &[Row]> = super::store::by_cell(rows)
+            .into_iter()
+            .filter_map(|cell| Some((cell.first()?.cell.as_str(), cell)))
+            .collect();
+        let (mut missing, mut first) = (0, None);
+        for (cell, hash) in self.cells.iter().zip(self.hashes()) {
+            let name = super::store::cell_name(hash);
+            let rows = by_name.get(name.as_str()).copied().unwrap_or_default();
+            let wanted = self.wanted(cell, rows)?;
+            let there: HashSet<u64> = rows.iter().map(|r| r.trial).collect();
+            let absent = (0..wanted).filter(|t| !there.contains(t)).count() as u64;
+            if absent > 0 && first.is_none() {
+                first = Some(pairs(&cell.shown));
+            }
+            missing += absent;
+            if rows.len() as u64 > wanted {
+                let problem = format!(
+                    "more trials than its rule asks for ({})",
+                    pairs(&cell.shown)
+                );
+                return Err(content(folder, problem));
+            }
+        }
+        let Some(cell) = first else { return Ok(()) };
+        let problem = format!(
+            "{missing} trials are missing, the first of them of the cell ({cell}): give every shard's \
+             command again, each goes on where it stopped, and then merge"
+        );
+        Err(content(folder, problem))
+    }
+
+    /// How many trials of a cell there must be, given the rows of it that there are.
+    fn wanted(&self, cell: &Cell, rows: &[Row]) -> Result<u64> {
+        let Some(stopping) = &self.stopping else {
+            return Ok(cell.trials);
+        };
+        let (mut held, mut reach) = (0, 0);
+        for (i, row) in rows.iter().enumerate() {
+            if row.trial != i as u64 {
+                break;
+            }
+            held += u64::from((stopping.holds)(&row.data)?);
+            if i as u64 + 1 == stopping.reach(reach, cell.trials) {
+                reach = i as u64 + 1;
+                if (stopping.enough)(held, reach)? {
+                    return Ok(reach);
+                }
+            }
+        }
+        Ok(stopping.reach(reach, cell.trials))
+    }
+}
+
+impl Stopping<'_> {
+    /// Up to which trial to go after `reach` of at most `most`.
+    fn reach(&self, reach: u64, most: u64) -> u64 {
+        reach.saturating_add(self.every).min(most)
+    }
+}
+
+fn content(folder: &Path, problem: String) -> Error {
+    Error::Content {
+        path: folder.to_path_buf(),
+        problem,
+    }
+}
+
+/// How far a cell is.
+struct State {
+    /// Trials before this number are done, or being done in this round.
+    reach: u64,
+    /// Of each trial below `reach`, whether it held; only where a rule wants to know.
+    held: Vec<bool>,
+    /// Whether another round may be needed.
+    open: bool,
+}
+
+/// A run under way.
+struct Run<'a> {
+    grid: &'a Grid<'a>,
+    shard: Shard,
+    store: &'a Store,
+    progress: &'a dyn Progress,
+    out: &'a Path,
+    hashes: Vec<u64>,
+    /// Trials of the shard, at most.
+    all: u64,
+    /// Those that were there.
+    resumed: u64,
+    computed: AtomicU64,
+    /// Trials not yet done, by cell.
+    left: Vec<AtomicU64>,
+    cells_done: AtomicUsize,
+    /// Whether a trial held, of rows that were there or came.
+    seen: Mutex<HashMap<(usize, u64), bool>>,
+}
+
+impl<'a> Run<'a> {
+    fn new(
+        grid: &'a Grid<'a>,
+        shard: Shard,
+        store: &'a Store,
+        progress: &'a dyn Progress,
+        out: &'a Path,
+    ) -> Result<Self> {
+        let hashes = grid.hashes();
+        let mut run = Run {
+            grid,
+            shard,
+            store,
+            progress,
+            out,
+            all: 0,
+            resumed: 0,
+            computed: AtomicU64::new(0),
+            left: vec![],
+            cells_done: AtomicUsize::new(0),
+            seen: Mutex::new(run_seen(grid, &hashes, store)?),
+            hashes,
+        };
+        let mut before = 0;
+        for (c, cell) in grid.cells.iter().enumerate() {
+            let own = |t: &u64| run.owns(c, before + t);
+            let own: Vec<u64> = (0..cell.trials).filter(own).collect();
+            let there = |t: &&u64| store.holds(run.hashes[c], **t);
+            let there = own.iter().filter(there).count() as u64;
+            run.all += own.len() as u64;
+            run.resumed += there;
+            let left = own.len() as u64 - there;
+            run.left.push(AtomicU64::new(left));
+            run.cells_done
+                .fetch_add(usize::from(left == 0), Ordering::Relaxed);
+            before += cell.trials;
+        }
+        Ok(run)
+    }
+
+    /// Trials are dealt out one by one; with a stopping rule cells are, because the rule must see
+    /// every trial of its cell.
+    fn owns(&self, cell: usize, number: u64) -> bool {
+        match self.grid.stopping {
+            None => self.shard.owns(number),
+            Some(_) => self.shard.owns(cell as u64),
+        }
+    }
+
+    /// Without a stopping rule one round, to the end; with one, every round takes each open cell up
+    /// to the next place where it may stop.
+    fn every_round(&self) -> Result<()> {
+        let cells = &self.grid.cells;
+        let mut states: Vec<State> = cells.iter().map(|_| State::default()).collect();
+        while states.iter().any(|s| s.open) {
+            let mut todo = vec![];
+            let mut before = 0;
+            for (c, (cell, state)) in cells.iter().zip(&mut states).enumerate() {
+                if state.open {
+                    let from = state.reach;
+                    state.reach = match &self.grid.stopping {
+                        None => cell.trials,
+                        Some(rule) => rule.reach(from, cell.trials),
+                    };
+                    let mine = (from..state.reach).filter(|t| self.owns(c, before + t));
+                    let new = mine.filter(|t| !self.store.holds(self.hashes[c], *t));
+                    todo.extend(new.map(|t| (c, t)));
+                }
+                before += cell.trials;
+            }
+            let bytes = |(c, _): &(usize, u64)| cells[*c].memory;
+            schedule::for_each(&todo, bytes, |(c, t)| self.one(*c, *t))?;
+            for (c, state) in states.iter_mut().enumerate() {
+                self.close(c, state)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One trial, from streams to its row in the file.
+    fn one(&self, c: usize, trial: u64) -> Result<()> {
+        if self.progress.stopped() {
+            return Err(self.stopped());
+        }
+        let (grid, cell) = (self.grid, &self.grid.cells[c]);
+        let manifest = &grid.manifest;
+        let streams = Streams::new(manifest.seed, &manifest.id, self.hashes[c], trial);
+        let context = TrialContext {
+            folder: Some(self.out.join(KEPT).join(streams.name())),
+            progress: self.progress,
+        };
+        let data = (grid.trial)(c, &streams, &context)?;
+        if let Some(rule) = &grid.stopping {
+            let held = (rule.holds)(&data)?;
+            self.remember(c, trial, held);
+        }
+        let row = Row::new(manifest, self.hashes[c], trial, cell.shown.clone(), data);
+        self.store.append(&row)?;
+        self.computed.fetch_add(1, Ordering::Relaxed);
+        self.progress.advance(1);
+        if self.left[c].fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.cell_done();
+        }
+        Ok(())
+    }
+
+    fn stopped(&self) -> Error {
+        Error::Stopped {
+            done: self.resumed + self.computed.load(Ordering::Relaxed),
+            all: self.all,
+            what: "trials",
+            kept: true,
+        }
+    }
+
+    fn cell_done(&self) {
+        let done = self.cells_done.fetch_add(1, Ordering::Relaxed) + 1;
+        self.progress.cells(done, self.grid.cells.len());
+    }
+
+    fn remember(&self, cell: usize, trial: u64, held: bool) {
+        // A map of plain values, whole at any moment: a panic elsewhere cannot spoil it.
+        let mut seen = self.seen.lock().unwrap_or_else(|p| p.into_inner());
+        seen.insert((cell, trial), held);
+    }
+
+    /// After a round: whether the cell is to go on.
+    fn close(&self, c: usize, state: &mut State) -> Result<()> {
+        if !state.open {
+            return Ok(());
+        }
+        let most = self.grid.cells[c].trials;
+        let mine = self.owns(c, 0);
+        let Some(rule) = self.grid.stopping.as_ref().filter(|_| mine) else {
+            state.open = false;
+            return Ok(());
+        };
+        let seen = self.seen.lock().unwrap_or_else(|p| p.into_inner());
+        let new = (state.held.len() as u64..state.reach).filter_map(|t| seen.get(&(c, t)));
+        state.held.extend(new);
+        drop(seen);
+        let held = state.held.iter().filter(|h| **h).count() as u64;
+        state.open = state.reach < most && !(rule.enough)(held, state.reach)?;
+        if !state.open && state.reach < most {
+            // The trials that need not be done.
+            self.progress.advance(most - state.reach);
+            self.left[c].store(0, Ordering::Relaxed);
+            self.cell_done();
+        }
+        Ok(())
+    }
+}
+
+impl Default for State {
+    fn default() -> Self {
+        State {
+            reach: 0,
+            held: vec![],
+            open: true,
+        }
+    }
+}
+
+/// Of the rows that are there, whether their trials held.
+fn run_seen(grid: &Grid, hashes: &[u64], store: &Store) -> Result<HashMap<(usize, u64), bool>> {
+    let mut seen = HashMap::new();
+    let Some(rule) = &grid.stopping else {
+        return Ok(seen);
+    };
+    let names = hashes.iter().map(|h| super::store::cell_name(*h));
+    let place: HashMap<String, usize> = names.enumerate().map(|(i, n)| (n, i)).collect();
+    for row in store.existing() {
+        if let Some(c) = place.get(&row.cell) {
+            seen.insert((*c, row.trial), (rule.holds)(&row.data)?);
+        }
+    }
+    Ok(seen)
+}

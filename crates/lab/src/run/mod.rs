@@ -1,0 +1,19 @@
+//! From claims to reports: trials in parallel, in a reproducible order, with progress, and rows
+//! that survive a kill.
+
+pub mod check;
+pub mod context;
+pub mod export;
+pub mod files;
+pub mod grid;
+pub mod memory;
+pub mod mutants;
+pub mod progress;
+pub mod schedule;
+pub mod store;
+
+pub use check::{CheckOptions, CheckReport, check};
+pub use context::TrialContext;
+pub use mutants::{MutantReport, mutant, mutants};
+pub use progress::{Progress, Silent};
+pub use store::{Row, Rows};

@@ -1,0 +1,93 @@
+//! Mutants: the false variants of a claim, run to see that its check can fail.
+
+use super::{CheckOptions, CheckReport, Progress, check};
+use crate::claim::{Claim, Mutant, VerdictKind};
+use attnlab_core::error::Result;
+use serde::Serialize;
+
+/// Result of one mutant.
+#[derive(Clone, Debug, Serialize)]
+pub struct MutantReport {
+    /// The claim that it is a false variant of.
+    pub claim: String,
+    /// Its name.
+    pub mutant: &'static str,
+    /// Its sentence, from the sheet.
+    pub says: &'static str,
+    /// Seeds under which it ran.
+    pub seeds: u64,
+    /// Under how many of them it came back refuted; their share is the power of the check.
+    pub refuted: u64,
+    /// The check under the first seed.
+    pub first: CheckReport,
+}
+
+impl MutantReport {
+    /// Whether every seed refuted it.
+    pub fn killed(&self) -> bool {
+        self.refuted == self.seeds
+    }
+}
+
+/// Checks every mutant of `claim` at the parameters at which its falsehood shows, within the default
+/// budget there, under `seeds` seeds from `options.seed` on. Hypotheses are ignored: a mutant is
+/// false where it is run, in or out of scope.
+///
+/// # Errors
+/// As [`check()`].
+///
+/// ```
+/// use attnlab_lab::{run::{mutants, CheckOptions, Silent}, toy};
+/// for report in mutants(&*toy::fair_coin(), &CheckOptions::default(), 1, &Silent)? {
+///     assert!(report.killed(), "{}", report.mutant);
+/// }
+/// # Ok::<(), attnlab_core::Error>(())
+/// ```
+pub fn mutants(
+    claim: &dyn Claim,
+    options: &CheckOptions,
+    seeds: u64,
+    progress: &dyn Progress,
+) -> Result<Vec<MutantReport>> {
+    let one = |m: &Mutant| mutant(&claim.sheet().id, m, options, seeds, progress);
+    claim.mutants().iter().map(one).collect()
+}
+
+/// Checks one mutant of the claim `id`, as [`mutants`] does.
+///
+/// # Errors
+/// As [`check()`].
+pub fn mutant(
+    id: &str,
+    mutant: &Mutant,
+    options: &CheckOptions,
+    seeds: u64,
+    progress: &dyn Progress,
+) -> Result<MutantReport> {
+    let set = mutant.set.iter().map(|(k, v)| (k.to_string(), v.clone()));
+    let set = set.collect();
+    let run = |seed: u64| {
+        let options = CheckOptions {
+            seed: options.seed.wrapping_add(seed),
+            beyond_hypotheses: true,
+            drawn_as: Some(mutant.drawn_as),
+            ..options.clone()
+        };
+        let mut report = check(&*mutant.claim, &set, &options, progress)?;
+        report.expected = VerdictKind::Refuted;
+        Ok(report)
+    };
+    let first = run(0)?;
+    let mut refuted = u64::from(first.as_expected());
+    for seed in 1..seeds {
+        refuted += u64::from(run(seed)?.as_expected());
+    }
+    Ok(MutantReport {
+        claim: id.to_string(),
+        mutant: mutant.name,
+        says: mutant.says(),
+        seeds: seeds.max(1),
+        refuted,
+        first,
+    })
+}

@@ -1,0 +1,189 @@
+//! Which trials run side by side, and with how many threads each.
+//!
+//! Small trials run one per thread. Trials that hold much memory run fewer at a time and share the
+//! threads among them ("inner" parallelism); the largest run one after another with all threads.
+//! Each group of threads is a pool of its own: a thread that waits inside a trial can then not begin
+//! another trial meanwhile, so the trials in flight, and the memory that they hold, are as many as
+//! planned here and never more.
+
+use super::memory;
+use attnlab_core::error::{Error, Result};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Trials side by side hold at most this together. A trial that needs a thread's share of it is
+/// large enough to use several threads well, and runs at a theorem's own scale (1 GB a trial) stay
+/// under 3 GB.
+const TOGETHER: u64 = 1 << 30;
+
+/// How the threads are divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Split {
+    /// Trials side by side.
+    pub workers: usize,
+    /// Threads of each.
+    pub inner: usize,
+}
+
+impl Split {
+    /// The division of `threads` for trials that hold `bytes` each when together they may hold
+    /// `room`. Between one and all threads the number of trials is a power of two, so that few
+    /// different divisions follow each other in a run.
+    pub fn of(threads: usize, bytes: u64, room: u64) -> Split {
+        let fit = room.checked_div(bytes).unwrap_or(u64::MAX);
+        Self::at_most(threads, usize::try_from(fit).unwrap_or(usize::MAX))
+    }
+
+    fn at_most(threads: usize, trials: usize) -> Split {
+        let threads = threads.max(1);
+        let workers = if trials >= threads {
+            threads
+        } else {
+            1 << trials.max(1).ilog2()
+        };
+        Split {
+            workers,
+            inner: threads / workers,
+        }
+    }
+}
+
+/// Does `one` for every piece of `work`, `bytes` of memory each, on the threads of the current pool:
+/// the heaviest pieces first, so that small ones fill the end. After an error no new piece begins.
+///
+/// # Errors
+/// The error of `one`; of several, that of the earliest piece.
+pub fn for_each<T: Sync>(
+    work: &[T],
+    bytes: impl Fn(&T) -> u64,
+    one: impl Fn(&T) -> Result<()> + Sync,
+) -> Result<()> {
+    let threads = rayon::current_num_threads();
+    // Half of what is free: other programs, and what a trial's estimate leaves out, need some.
+    let room = TOGETHER.min(memory::available().map_or(TOGETHER, |free| free / 2));
+    let mut classes: BTreeMap<usize, Vec<&T>> = BTreeMap::new();
+    for piece in work {
+        let split = Split::of(threads, bytes(piece), room);
+        classes.entry(split.workers).or_default().push(piece);
+    }
+    for (workers, pieces) in classes {
+        let split = Split::at_most(threads, workers.min(pieces.len()));
+        side_by_side(&pieces, split, &one)?;
+    }
+    Ok(())
+}
+
+fn side_by_side<T: Sync>(
+    pieces: &[&T],
+    split: Split,
+    one: &(impl Fn(&T) -> Result<()> + Sync),
+) -> Result<()> {
+    if split.workers == 1 {
+        return pieces.iter().try_for_each(|piece| one(piece));
+    }
+    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let first_error: Mutex<Option<(usize, Error)>> = Mutex::new(None);
+    let work_off = || {
+        while !stop.load(Ordering::Relaxed) {
+            let i = next.fetch_add(1, Ordering::Relaxed);
+            let Some(piece) = pieces.get(i) else { return };
+            if let Err(error) = one(piece) {
+                stop.store(true, Ordering::Relaxed);
+                // The value is an Option, whole at any moment: a panic elsewhere cannot spoil it.
+                let mut first = first_error.lock().unwrap_or_else(|p| p.into_inner());
+                if first.as_ref().is_none_or(|(j, _)| i < *j) {
+                    *first = Some((i, error));
+                }
+            }
+        }
+    };
+    let pools = (0..split.workers)
+        .map(|_| pool(split.inner))
+        .collect::<Result<Vec<_>>>()?;
+    std::thread::scope(|scope| {
+        for pool in &pools {
+            scope.spawn(|| pool.install(work_off));
+        }
+    });
+    let first = first_error.into_inner().unwrap_or_else(|p| p.into_inner());
+    first.map_or(Ok(()), |(_, error)| Err(error))
+}
+
+fn pool(threads: usize) -> Result<rayon::ThreadPool> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.map_err(|e| {
+        Error::invalid(
+            "threads",
+            threads,
+            format!("must be a smaller number ({e})"),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicU64;
+
+    #[test]
+    fn threads_are_shared_by_memory() {
+        let split = |threads, bytes| {
+            let s = Split::of(threads, bytes, 1000);
+            (s.workers, s.inner)
+        };
+        assert_eq!(split(6, 0), (6, 1));
+        assert_eq!(split(6, 100), (6, 1));
+        assert_eq!(split(6, 250), (4, 1));
+        assert_eq!(split(64, 125), (8, 8));
+        assert_eq!(split(64, 140), (4, 16));
+        assert_eq!(split(2, 501), (1, 2));
+        assert_eq!(split(2, 5000), (1, 2));
+        assert_eq!(split(1, 5000), (1, 1));
+    }
+
+    /// Pieces in flight never hold more than planned, also when each of them forks.
+    #[test]
+    fn memory_in_flight_is_bounded() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build();
+        let (now, most) = (AtomicU64::new(0), AtomicU64::new(0));
+        let bytes = TOGETHER / 2;
+        pool.unwrap().install(|| {
+            let work: Vec<u64> = (0..40).collect();
+            for_each(
+                &work,
+                |_| bytes,
+                |_| {
+                    let held = now.fetch_add(1, Ordering::SeqCst) + 1;
+                    most.fetch_max(held, Ordering::SeqCst);
+                    rayon::join(std::thread::yield_now, || {
+                        std::thread::sleep(std::time::Duration::from_millis(1));
+                    });
+                    now.fetch_sub(1, Ordering::SeqCst);
+                    Ok(())
+                },
+            )
+            .unwrap();
+        });
+        assert!(most.load(Ordering::SeqCst) <= 2, "{most:?}");
+    }
+
+    #[test]
+    fn everything_is_done_once_and_the_first_error_is_told() {
+        let sum = AtomicU64::new(0);
+        let work: Vec<u64> = (0..1000).collect();
+        let of = |x: &u64| if x.is_multiple_of(7) { TOGETHER } else { 0 };
+        for_each(&work, of, |x| {
+            sum.fetch_add(*x, Ordering::SeqCst);
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(sum.into_inner(), 999 * 500);
+        let failing = |x: &u64| match x {
+            0..20 => Ok(()),
+            _ => Err(Error::undefined(x.to_string())),
+        };
+        let error = for_each(&work, |_| 0, failing).unwrap_err().to_string();
+        assert_eq!(error, "20");
+    }
+}

@@ -1,0 +1,169 @@
+//! The identity of a run, and the part of it that a process works on.
+
+use super::SCHEMA;
+use attnlab_core::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// Identity of the run whose rows a folder holds: `run.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// [`SCHEMA`] of the writer.
+    pub schema: u32,
+    /// The experiment or claim.
+    pub id: String,
+    /// Seed of every stream.
+    pub seed: u64,
+    /// Every setting.
+    pub settings: Map<String, Value>,
+    /// Version of attnlab that writes the rows.
+    pub build: String,
+}
+
+impl Manifest {
+    /// The file in a folder of rows.
+    pub const FILE: &'static str = "run.json";
+
+    /// The manifest of a run by this build.
+    pub fn new(id: &str, seed: u64, settings: Map<String, Value>) -> Self {
+        Manifest {
+            schema: SCHEMA,
+            id: id.to_string(),
+            seed,
+            settings,
+            build: env!("CARGO_PKG_VERSION").to_string(),
+        }
+    }
+
+    /// Reads `folder/run.json`; None when there is none.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is no manifest.
+    pub fn read(folder: &Path) -> Result<Option<Self>> {
+        let path = folder.join(Self::FILE);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                return Ok(None);
+            }
+            Err(e) => return Err(Error::io(&path, e, "Is it readable for you?")),
+        };
+        let manifest = serde_json::from_str(&text).map_err(|e| Error::Content {
+            path,
+            problem: format!("not a description of a run that this version can read ({e})"),
+        })?;
+        Ok(Some(manifest))
+    }
+
+    /// The manifest of a folder that must hold a run.
+    ///
+    /// # Errors
+    /// As [`Manifest::read`], and when there is none.
+    pub fn of_folder(folder: &Path) -> Result<Self> {
+        Self::read(folder)?.ok_or_else(|| Error::Content {
+            path: folder.to_path_buf(),
+            problem: format!(
+                "it has no {}: give a folder that attnlab sweep, run or merge wrote",
+                Self::FILE
+            ),
+        })
+    }
+
+    /// Names the first difference between two runs; None when nothing does.
+    pub fn difference(&self, wanted: &Manifest) -> Option<String> {
+        let differs = |what: &str, here: &dyn std::fmt::Display, now: &dyn std::fmt::Display| {
+            Some(format!(
+                "rows with {what} = {here}, but this run has {what} = {now}"
+            ))
+        };
+        if self.id != wanted.id {
+            return Some(format!("rows of {}, not of {}", self.id, wanted.id));
+        }
+        if self.seed != wanted.seed {
+            return differs("seed", &self.seed, &wanted.seed);
+        }
+        if self.build != wanted.build || self.schema != wanted.schema {
+            return differs("version", &self.build, &wanted.build);
+        }
+        let names = self.settings.keys().chain(wanted.settings.keys());
+        let changed = names
+            .into_iter()
+            .find(|n| self.settings.get(*n) != wanted.settings.get(*n))?;
+        let show = |m: &Manifest| {
+            m.settings
+                .get(changed)
+                .map_or("(not set)".into(), Value::to_string)
+        };
+        differs(changed, &show(self), &show(wanted))
+    }
+}
+
+/// The part of a run that one process works on: shard `index` of `count`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// From 0.
+    pub index: u64,
+    /// At least 1.
+    pub count: u64,
+}
+
+impl Shard {
+    /// The whole run in one process.
+    pub const WHOLE: Shard = Shard { index: 0, count: 1 };
+
+    /// Whether it is the whole run.
+    pub fn is_whole(&self) -> bool {
+        self.count == 1
+    }
+
+    /// Whether piece `number` of the run's pieces, from 0, is this shard's.
+    pub fn owns(&self, number: u64) -> bool {
+        number % self.count == self.index
+    }
+
+    /// Name of the file that its rows go to.
+    pub fn file(&self) -> String {
+        match self.count {
+            1 => "rows.jsonl".into(),
+            n => format!("rows-{}-of-{n}.jsonl", self.index),
+        }
+    }
+}
+
+impl Default for Shard {
+    fn default() -> Self {
+        Shard::WHOLE
+    }
+}
+
+impl std::fmt::Display for Shard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.index, self.count)
+    }
+}
+
+/// `i/n`, counted from 0: `0/4` is the first of four.
+impl std::str::FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        // More machines than anyone has; a slip must not make a million empty files.
+        const MOST: u64 = 100_000;
+        let form = "write i/n, such as 0/4 to 3/4 for the four parts of a run";
+        let parts = text.split_once('/');
+        let number = |t: &str| t.trim().parse::<u64>().ok();
+        let parsed = parts.and_then(|(i, n)| Some((number(i)?, number(n)?)));
+        match parsed {
+            Some((index, count)) if index < count && count <= MOST => Ok(Shard { index, count }),
+            Some((_, count)) if (1..=MOST).contains(&count) => Err(format!(
+                "shards are counted from 0: 0/{count} to {}/{count}",
+                count - 1
+            )),
+            _ => Err(form.into()),
+        }
+    }
+}

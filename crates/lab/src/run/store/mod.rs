@@ -1,0 +1,251 @@
+//! Rows: what every trial leaves behind, as append-only JSON lines in a folder.
+//!
+//! A folder holds one run: `run.json` says of what (experiment or claim, settings, seed, version),
+//! `rows.jsonl` (or `rows-2-of-8.jsonl` for a shard) holds one [`Row`] per finished trial, written
+//! the moment it finishes, in any order. A killed run leaves at worst a torn last line, which is
+//! dropped and reported; the same command again skips what is there. Once every trial is there,
+//! the file is replaced by the same rows in canonical order (cell, then trial), so that the result
+//! is the same to the bit whatever the threads, kills or shards.
+//!
+//! ```
+//! use attnlab_lab::run::store::{Manifest, Row, Shard, Store};
+//! use serde_json::{Map, json};
+//! let folder = tempfile::tempdir().unwrap();
+//! let manifest = Manifest::new("demo", 5, json!({"trials": 1}).as_object().unwrap().clone());
+//! let store = Store::open(folder.path(), &manifest, Shard::WHOLE, false)?;
+//! let row = Row::new(&manifest, 7, 0, Map::new(), json!({"snr": [1.5]}).as_object().unwrap().clone());
+//! store.append(&row)?;
+//! drop(store); // killed, say
+//! let again = Store::open(folder.path(), &manifest, Shard::WHOLE, false)?; // the same command again
+//! assert!(again.holds(7, 0));
+//! # Ok::<(), attnlab_core::Error>(())
+//! ```
+
+mod manifest;
+mod read;
+mod row;
+
+pub use manifest::{Manifest, Shard};
+pub use read::{Rows, by_cell, canonical, read, read_all};
+pub use row::{Row, as_number, cell_name, number, series};
+
+use super::files;
+use attnlab_core::error::{Error, Result};
+use read::{cut_torn_line, read_file, row_files, without_repetitions};
+use std::collections::HashSet;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// Version of the layout of rows and manifests; a change that older readers misread raises it.
+pub const SCHEMA: u32 = 1;
+
+/// A folder opened for writing the rows of one run.
+pub struct Store {
+    path: PathBuf,
+    appender: Mutex<Appender>,
+    rows: Vec<Row>,
+    held: HashSet<(String, u64)>,
+    dropped: Vec<String>,
+}
+
+/// The end of the file.
+struct Appender {
+    file: File,
+    /// Bytes of the whole lines so far.
+    length: u64,
+}
+
+impl Appender {
+    /// Appends a line whole or not at all: what a full disk left of it is cut off, so that a later
+    /// row, which may fit again, starts a line of its own.
+    fn append(&mut self, line: &[u8]) -> std::io::Result<()> {
+        match self.file.write_all(line) {
+            Ok(()) => self.length += line.len() as u64,
+            Err(e) => {
+                // Were this to fail too, the torn line would be found and named on the next read.
+                let _ = self.file.set_len(self.length);
+                return Err(e);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Store {
+    /// Opens `folder` for the rows of the run that `manifest` describes, and reads what is there.
+    /// A torn last line is cut off. With `force`, rows of another run are deleted first.
+    ///
+    /// # Errors
+    /// When the folder holds rows of another run (and no `force`), holds a damaged file, cannot be
+    /// written, or is being written by another process.
+    pub fn open(folder: &Path, manifest: &Manifest, shard: Shard, force: bool) -> Result<Store> {
+        let advice = "Choose a folder that you may write with --out";
+        fs::create_dir_all(folder).map_err(|e| Error::io(folder, e, advice))?;
+        claim_folder(folder, manifest, force)?;
+        let path = folder.join(shard.file());
+        let file = OpenOptions::new().create(true).append(true).open(&path);
+        let file = file.map_err(|e| Error::io(&path, e, advice))?;
+        lock(&file, &path)?;
+        let Rows { rows, dropped } = cut_torn_line(&path)?;
+        if let Some(foreign) = rows
+            .iter()
+            .find(|r| r.id != manifest.id || r.seed != manifest.seed)
+        {
+            let found = format!("rows of {} with seed {}", foreign.id, foreign.seed);
+            return Err(refusal(&path, &found));
+        }
+        let rows = without_repetitions(&path, rows)?;
+        let held = rows.iter().map(|r| (r.cell.clone(), r.trial)).collect();
+        let length = file.metadata().map_err(|e| Error::io(&path, e, advice))?;
+        let appender = Appender {
+            file,
+            length: length.len(),
+        };
+        Ok(Store {
+            path,
+            appender: Mutex::new(appender),
+            rows,
+            held,
+            dropped,
+        })
+    }
+
+    /// The rows that were there when the store was opened.
+    pub fn existing(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// Rows that were dropped when the store was opened, in words for the user.
+    pub fn dropped(&self) -> &[String] {
+        &self.dropped
+    }
+
+    /// Whether a trial was there when the store was opened.
+    pub fn holds(&self, cell: u64, trial: u64) -> bool {
+        self.held.contains(&(cell_name(cell), trial))
+    }
+
+    /// Appends one row, in one write, so that a kill can tear only the last line.
+    ///
+    /// # Errors
+    /// When the disk is full or the file cannot be written; rows so far are kept.
+    pub fn append(&self, row: &Row) -> Result<()> {
+        let line = line_of(row)?;
+        // A panic of another writer cannot leave the file itself in a bad state.
+        let mut appender = self
+            .appender
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let written = appender.append(line.as_bytes());
+        written.map_err(|e| self.failed(e))
+    }
+
+    /// Replaces the file by the rows of `cells` in canonical order, and returns them. Until the
+    /// last moment the old file stays, so that nothing is lost on the way.
+    ///
+    /// # Errors
+    /// When the file cannot be read back or written.
+    pub fn finish(self, cells: &[u64]) -> Result<Vec<Row>> {
+        let rows = without_repetitions(&self.path, read_file(&self.path)?.rows)?;
+        let rows = canonical(rows, cells);
+        self.replace(&rows)?;
+        Ok(rows)
+    }
+
+    /// Replaces the file by these rows, whole or not at all.
+    ///
+    /// # Errors
+    /// When the file cannot be written; the old one is then kept.
+    pub fn replace(&self, rows: &[Row]) -> Result<()> {
+        let text = rows.iter().map(line_of).collect::<Result<String>>()?;
+        replace(&self.path, &text).map_err(|e| self.failed(e))
+    }
+
+    fn failed(&self, e: std::io::Error) -> Error {
+        let advice = "The rows so far are kept: make room and give the same command again, it goes on \
+                      where it stopped";
+        Error::io(&self.path, e, advice)
+    }
+}
+
+/// Writes a text file whole or not at all, by [`files::replace`].
+///
+/// # Errors
+/// The error of the system.
+pub fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+    files::replace(path, |file| file.write_all(text.as_bytes()))
+}
+
+/// One process writes a file of rows; the system frees the lock when that process ends, however it
+/// ends.
+fn lock(file: &File, path: &Path) -> Result<()> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(Error::Content {
+            path: path.to_path_buf(),
+            problem: "another process is writing these rows: wait until it has ended, or choose \
+                      another folder with --out"
+                .into(),
+        }),
+        // Some network file systems have no locks; without one, two processes would at worst
+        // compute the same rows twice.
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
+    }
+}
+
+/// Makes `folder` that of the run, or refuses.
+fn claim_folder(folder: &Path, manifest: &Manifest, force: bool) -> Result<()> {
+    let path = folder.join(Manifest::FILE);
+    let files = row_files(folder)?;
+    // With --force a manifest that cannot be read is no reason to stop.
+    let here = if force {
+        Manifest::read(folder).unwrap_or(None)
+    } else {
+        Manifest::read(folder)?
+    };
+    let problem = match &here {
+        Some(here) => here.difference(manifest),
+        None if files.is_empty() => None,
+        None => Some(format!(
+            "rows but no {}, so nobody can say of what",
+            Manifest::FILE
+        )),
+    };
+    match (problem, force) {
+        (Some(problem), false) => return Err(refusal(folder, &problem)),
+        (Some(_), true) => {
+            for file in files {
+                fs::remove_file(&file)
+                    .map_err(|e| Error::io(&file, e, "It could not be replaced"))?;
+            }
+        }
+        (None, _) if here.is_some() => return Ok(()),
+        (None, _) => {}
+    }
+    let text = serde_json::to_string_pretty(manifest).map_err(|e| not_json(&path, &e))?;
+    replace(&path, &(text + "\n"))
+        .map_err(|e| Error::io(&path, e, "Choose a folder that you may write with --out"))
+}
+
+fn refusal(path: &Path, found: &str) -> Error {
+    Error::Content {
+        path: path.to_path_buf(),
+        problem: format!(
+            "it holds {found}. Choose another folder with --out, or write --force to delete those \
+             rows and start anew"
+        ),
+    }
+}
+
+fn line_of(row: &Row) -> Result<String> {
+    let text = serde_json::to_string(row).map_err(|e| not_json(Path::new("row"), &e))?;
+    Ok(text + "\n")
+}
+
+fn not_json(path: &Path, e: &serde_json::Error) -> Error {
+    Error::Content {
+        path: path.to_path_buf(),
+        problem: format!("cannot be written as JSON ({e})"),
+    }
+}

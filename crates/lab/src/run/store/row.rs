@@ -1,0 +1,138 @@
+//! One row: what a trial leaves behind.
+
+use super::Manifest;
+use super::SCHEMA;
+use attnlab_core::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::path::PathBuf;
+
+/// One finished trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Row {
+    /// [`SCHEMA`] of the writer.
+    pub schema: u32,
+    /// The experiment or claim.
+    pub id: String,
+    /// Seed of every stream.
+    pub seed: u64,
+    /// Hash of the parameters ([`attnlab_core::params::Params::cell`]) as 16 hexadecimal digits: JSON
+    /// readers that know only doubles would round a 64-bit number.
+    pub cell: String,
+    /// Number of the trial in its cell.
+    pub trial: u64,
+    /// The parameters of the cell.
+    pub parameters: Map<String, Value>,
+    /// Named numbers and series; see [`number`] for those that are not finite.
+    pub data: Map<String, Value>,
+    /// Version of attnlab that wrote the row.
+    pub build: String,
+}
+
+impl Row {
+    /// The row of one trial of the run that `manifest` describes.
+    pub fn new(
+        manifest: &Manifest,
+        cell: u64,
+        trial: u64,
+        parameters: Map<String, Value>,
+        data: Map<String, Value>,
+    ) -> Self {
+        Row {
+            schema: SCHEMA,
+            id: manifest.id.clone(),
+            seed: manifest.seed,
+            cell: cell_name(cell),
+            trial,
+            parameters,
+            data,
+            build: manifest.build.clone(),
+        }
+    }
+
+    /// A number of `data`.
+    ///
+    /// # Errors
+    /// When there is no such number.
+    pub fn number(&self, name: &str) -> Result<f64> {
+        let found = self.data.get(name).and_then(as_number);
+        found.ok_or_else(|| self.missing(name, "a number"))
+    }
+
+    /// A series of numbers of `data`.
+    ///
+    /// # Errors
+    /// When there is no such series.
+    pub fn series(&self, name: &str) -> Result<Vec<f64>> {
+        let list = self.data.get(name).and_then(Value::as_array);
+        let numbers: Option<Vec<f64>> = list.and_then(|l| l.iter().map(as_number).collect());
+        numbers.ok_or_else(|| self.missing(name, "a series of numbers"))
+    }
+
+    /// A number of the cell's parameters.
+    ///
+    /// # Errors
+    /// When there is no such number.
+    pub fn parameter(&self, name: &str) -> Result<f64> {
+        let found = self.parameters.get(name).and_then(as_number);
+        found.ok_or_else(|| self.missing(name, "a number among the parameters"))
+    }
+
+    /// A word of the cell's parameters.
+    ///
+    /// # Errors
+    /// When there is no such word.
+    pub fn word(&self, name: &str) -> Result<&str> {
+        let found = self.parameters.get(name).and_then(Value::as_str);
+        found.ok_or_else(|| self.missing(name, "a word among the parameters"))
+    }
+
+    fn missing(&self, name: &str, what: &str) -> Error {
+        Error::Content {
+            path: PathBuf::from(format!(
+                "row of {} (cell {}, trial {})",
+                self.id, self.cell, self.trial
+            )),
+            problem: format!("it has no {what} named '{name}'; was it written by this version?"),
+        }
+    }
+}
+
+/// A number as JSON. JSON has no infinities and no NaN: they become the words that
+/// [`as_number`] reads back.
+pub fn number(x: f64) -> Value {
+    if x.is_finite() {
+        x.into()
+    } else if x.is_nan() {
+        "nan".into()
+    } else if x > 0.0 {
+        "inf".into()
+    } else {
+        "-inf".into()
+    }
+}
+
+/// A series as JSON, by [`number`].
+pub fn series(xs: &[f64]) -> Value {
+    Value::Array(xs.iter().map(|x| number(*x)).collect())
+}
+
+/// Reads what [`number`] wrote.
+pub fn as_number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(n) => n.as_f64(),
+        Value::String(word) => match word.as_str() {
+            "nan" => Some(f64::NAN),
+            "inf" => Some(f64::INFINITY),
+            "-inf" => Some(f64::NEG_INFINITY),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The name of a cell in rows.
+pub fn cell_name(cell: u64) -> String {
+    format!("{cell:016x}")
+}

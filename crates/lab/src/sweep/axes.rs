@@ -1,0 +1,336 @@
+//! Axes: from lists, ranges and expressions to the combinations that are cells.
+
+use super::Expression;
+use crate::run::store::as_number;
+use attnlab_core::error::{Error, Result};
+use serde_json::{Map, Value};
+
+/// More cells than this is a slip: at one trial of a millisecond each it would be a quarter of an
+/// hour, and every cell has its line in the summary.
+pub const MAX_CELLS: usize = 1_000_000;
+
+/// The values that one name takes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Axis {
+    /// As written.
+    List(Vec<Value>),
+    /// From one number to another.
+    Range(Range),
+    /// Computed from the other names of each combination.
+    Computed(Expression),
+}
+
+/// `steps` numbers from `from` to `to`, both included.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// The first.
+    pub from: f64,
+    /// The last.
+    pub to: f64,
+    /// How many, at least 2.
+    pub steps: u64,
+    /// Whether the ratio is constant, not the difference.
+    pub log: bool,
+    /// Rounded to the nearest multiple of this; 1 makes whole numbers.
+    pub multiple_of: Option<u64>,
+}
+
+impl Range {
+    /// The numbers. The last is `to` itself, whatever rounding does on the way.
+    pub fn values(&self) -> Vec<f64> {
+        let last = self.steps - 1;
+        let at = |i: u64| {
+            let share = i as f64 / last as f64;
+            let x = match i {
+                0 => self.from,
+                _ if i == last => self.to,
+                _ if self.log => self.from * (self.to / self.from).powf(share),
+                _ => self.from + (self.to - self.from) * share,
+            };
+            self.multiple_of
+                .map_or(x, |m| (x / m as f64).round() * m as f64)
+        };
+        (0..self.steps).map(at).collect()
+    }
+}
+
+/// Axes by name, in the order in which they are written: the last one varies fastest.
+pub type Axes = [(String, Axis)];
+
+/// Every combination: the independent axes' values, and what the expressions make of them together
+/// with `fixed` (settings and defaults).
+///
+/// # Errors
+/// Names in an expression that nothing has a value for, expressions that need each other, words
+/// where a number is needed, values that are not finite, too many combinations.
+pub fn combinations(axes: &Axes, fixed: &Map<String, Value>) -> Result<Vec<Map<String, Value>>> {
+    let order = order_of_expressions(axes, fixed)?;
+    let mut cells = vec![Map::new()];
+    for (name, axis) in axes {
+        let values: Vec<Value> = match axis {
+            Axis::List(values) => values.clone(),
+            Axis::Range(range) => range.values().into_iter().map(Value::from).collect(),
+            // The place is kept, so that names stay in their order.
+            Axis::Computed(_) => vec![Value::Null],
+        };
+        if cells.len().saturating_mul(values.len()) > MAX_CELLS {
+            let allowed = format!("must be at most {MAX_CELLS} cells: write shorter axes");
+            let counts: Vec<String> = axes
+                .iter()
+                .map(|(n, a)| format!("{n}: {}", a.len()))
+                .collect();
+            return Err(Error::invalid("axes", counts.join(", "), allowed));
+        }
+        let with = |cell: &Map<String, Value>, value: &Value| {
+            let mut cell = cell.clone();
+            cell.insert(name.clone(), value.clone());
+            cell
+        };
+        let each = cells.iter();
+        cells = each
+            .flat_map(|cell| values.iter().map(|v| with(cell, v)))
+            .collect();
+    }
+    for cell in &mut cells {
+        for (name, expression) in &order {
+            let value = evaluate(name, expression, cell, fixed)?;
+            cell.insert((*name).to_string(), value.into());
+        }
+    }
+    Ok(cells)
+}
+
+impl Axis {
+    /// How many values it takes.
+    fn len(&self) -> usize {
+        match self {
+            Axis::List(values) => values.len(),
+            Axis::Range(range) => range.steps as usize,
+            Axis::Computed(_) => 1,
+        }
+    }
+}
+
+fn evaluate(
+    name: &str,
+    expression: &Expression,
+    cell: &Map<String, Value>,
+    fixed: &Map<String, Value>,
+) -> Result<f64> {
+    let of = |name: &str| as_number(cell.get(name).or(fixed.get(name))?);
+    let shown = || format!("\"{}\"", expression.text());
+    if let Some(word) = expression.names().into_iter().find(|n| of(n).is_none()) {
+        let value = cell.get(word).or(fixed.get(word)).unwrap_or(&Value::Null);
+        let allowed = format!("{word} = {value} is no number to compute with");
+        return Err(Error::invalid(name, shown(), allowed));
+    }
+    let value = expression.value(&of);
+    if value.is_finite() {
+        return Ok(value);
+    }
+    let with: Vec<String> = expression
+        .names()
+        .into_iter()
+        .filter_map(|n| Some(format!("{n} = {}", of(n)?)))
+        .collect();
+    let allowed = format!("it is {value} at {}, not a finite number", with.join(", "));
+    Err(Error::invalid(name, shown(), allowed))
+}
+
+/// The expressions, each after the ones that it needs.
+fn order_of_expressions<'a>(
+    axes: &'a Axes,
+    fixed: &Map<String, Value>,
+) -> Result<Vec<(&'a str, &'a Expression)>> {
+    let computed = |name: &str| {
+        axes.iter().find_map(|(n, axis)| match axis {
+            Axis::Computed(e) if n == name => Some((n.as_str(), e)),
+            _ => None,
+        })
+    };
+    for (name, axis) in axes {
+        let Axis::Computed(expression) = axis else {
+            continue;
+        };
+        let known = |n: &str| axes.iter().any(|(a, _)| a == n) || fixed.contains_key(n);
+        if let Some(unknown) = expression.names().into_iter().find(|n| !known(n)) {
+            let names = axes.iter().map(|(n, _)| n.as_str()).filter(|n| n != name);
+            let names = names.chain(fixed.keys().map(String::as_str));
+            let problem = Error::unknown("name", unknown, names).to_string();
+            let shown = format!("\"{}\"", expression.text());
+            let stop = if problem.ends_with('?') { "" } else { "." };
+            let allowed =
+                format!("{problem}{stop} An expression may use other axes and what is set");
+            return Err(Error::invalid(name, shown, allowed));
+        }
+    }
+    let mut order: Vec<(&str, &Expression)> = vec![];
+    let mut path: Vec<&str> = vec![];
+    for (name, axis) in axes {
+        if let Axis::Computed(e) = axis {
+            visit(name, e, &computed, &mut path, &mut order)?;
+        }
+    }
+    Ok(order)
+}
+
+/// Depth first; a name that is met again on its own path needs itself.
+fn visit<'a>(
+    name: &'a str,
+    expression: &'a Expression,
+    computed: &impl Fn(&str) -> Option<(&'a str, &'a Expression)>,
+    path: &mut Vec<&'a str>,
+    order: &mut Vec<(&'a str, &'a Expression)>,
+) -> Result<()> {
+    if order.iter().any(|(n, _)| *n == name) {
+        return Ok(());
+    }
+    if let Some(start) = path.iter().position(|n| *n == name) {
+        let mut circle = path[start..].to_vec();
+        circle.push(name);
+        let shown = format!("\"{}\"", expression.text());
+        let allowed = format!("the axes need each other: {}", circle.join(" -> "));
+        return Err(Error::invalid(name, shown, allowed));
+    }
+    path.push(name);
+    for needed in expression.names() {
+        if let Some((needed, e)) = computed(needed) {
+            visit(needed, e, computed, path, order)?;
+        }
+    }
+    path.pop();
+    order.push((name, expression));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn list(name: &str, values: &[f64]) -> (String, Axis) {
+        let values = values.iter().map(|v| Value::from(*v)).collect();
+        (name.into(), Axis::List(values))
+    }
+
+    fn computed(name: &str, text: &str) -> (String, Axis) {
+        let expression = Expression::parse(name, text).unwrap();
+        (name.into(), Axis::Computed(expression))
+    }
+
+    fn fixed() -> Map<String, Value> {
+        let fixed = json!({"clusters": 2, "phi": "softmax"});
+        fixed.as_object().cloned().unwrap()
+    }
+
+    fn refused(axes: &Axes) -> String {
+        combinations(axes, &fixed()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn ranges_hold_both_ends() {
+        let range = |from, to, steps, log, multiple_of| Range {
+            from,
+            to,
+            steps,
+            log,
+            multiple_of,
+        };
+        assert_eq!(range(1.0, 3.0, 3, false, None).values(), [1.0, 2.0, 3.0]);
+        // numpy.geomspace(100, 1000, 4): 100, 215.44, 464.16, 1000
+        let log = range(100.0, 1000.0, 4, true, None).values();
+        assert!((log[1] - 215.443_469_003_188_4).abs() < 1e-10 && log[3] == 1000.0);
+        let even = range(100.0, 1000.0, 4, true, Some(2)).values();
+        assert_eq!(even, [100.0, 216.0, 464.0, 1000.0]);
+    }
+
+    #[test]
+    fn expressions_may_stand_in_any_order() {
+        let axes = [
+            computed("b", "a * clusters"),
+            computed("a", "x + 1"),
+            list("x", &[1.0, 2.0]),
+        ];
+        let cells = combinations(&axes, &fixed()).unwrap();
+        assert_eq!(
+            Value::from(cells.into_iter().map(Value::from).collect::<Vec<_>>()),
+            json!([{"b": 4.0, "a": 2.0, "x": 1.0}, {"b": 6.0, "a": 3.0, "x": 2.0}])
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_computed_is_named() {
+        let axes = [
+            computed("a", "b + 1"),
+            computed("b", "2 * c"),
+            computed("c", "a"),
+        ];
+        assert_eq!(
+            refused(&axes),
+            "a = \"b + 1\" is not allowed: the axes need each other: a -> b -> c -> a"
+        );
+        assert_eq!(
+            refused(&[computed("a", "a")]),
+            "a = \"a\" is not allowed: the axes need each other: a -> a"
+        );
+        let axes = [list("tokens", &[10.0]), computed("delta", "log(token)")];
+        assert_eq!(
+            refused(&axes),
+            "delta = \"log(token)\" is not allowed: unknown name 'token'; did you mean tokens? An \
+             expression may use other axes and what is set"
+        );
+        let axes = [computed("delta", "2 * phi")];
+        assert_eq!(
+            refused(&axes),
+            "delta = \"2 * phi\" is not allowed: phi = \"softmax\" is no number to compute with"
+        );
+        let axes = [list("x", &[1.0, 0.0]), computed("y", "1 / x")];
+        assert_eq!(
+            refused(&axes),
+            "y = \"1 / x\" is not allowed: it is inf at x = 0, not a finite number"
+        );
+        let long: Vec<f64> = (0..1001).map(f64::from).collect();
+        let error = refused(&[list("x", &long), list("y", &long)]);
+        assert!(
+            error.contains("x: 1001, y: 1001") && error.contains("1000000"),
+            "{error}"
+        );
+    }
+
+    proptest! {
+        /// Every combination once, in the order of a nested loop, whatever computed axes stand
+        /// between.
+        #[test]
+        fn cells_are_a_nested_loop(
+            a in prop::collection::vec(-5..5i32, 1..5),
+            b in prop::collection::vec(-5..5i32, 1..5),
+            place in 0..3usize,
+        ) {
+            let numbers = |v: &[i32]| v.iter().map(|x| f64::from(*x)).collect::<Vec<_>>();
+            let mut axes = vec![list("a", &numbers(&a)), list("b", &numbers(&b))];
+            axes.insert(place, computed("c", "10 * a + b"));
+            let cells = combinations(&axes, &Map::new()).unwrap();
+            prop_assert_eq!(cells.len(), a.len() * b.len());
+            let mut cells = cells.iter();
+            for x in &a {
+                for y in &b {
+                    let cell = cells.next().unwrap();
+                    prop_assert_eq!(cell["a"].as_f64(), Some(f64::from(*x)));
+                    prop_assert_eq!(cell["b"].as_f64(), Some(f64::from(*y)));
+                    prop_assert_eq!(cell["c"].as_f64(), Some(f64::from(10 * x + y)));
+                    prop_assert_eq!(cell.keys().position(|k| k == "c"), Some(place));
+                }
+            }
+        }
+
+        /// Ranges rise or fall without turning, and hold their ends.
+        #[test]
+        fn ranges_are_monotone(from in 1e-3..1e3, to in 1e-3..1e3, steps in 2..50u64, log: bool) {
+            let values = Range { from, to, steps, log, multiple_of: None }.values();
+            prop_assert_eq!(values.len() as u64, steps);
+            prop_assert_eq!((values[0], values[values.len() - 1]), (from, to));
+            prop_assert!(values.windows(2).all(|w| (w[1] - w[0]) * (to - from) >= 0.0));
+        }
+    }
+}

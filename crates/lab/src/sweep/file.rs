@@ -1,0 +1,344 @@
+//! From a sweep file to a [`Sweep`], and from there to the settings in `run.json` and back.
+
+use super::axes::{Axis, Range};
+use super::keys::refuse_unknown;
+use super::{Beyond, Expression, Of, Stop, Sweep};
+use crate::run::store::{Manifest, number};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::stats::{MAX_TRIALS, Sequence, validate_level};
+use serde_json::{Map, Value, json};
+use std::path::Path;
+
+impl Sweep {
+    /// Reads a sweep file.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is no TOML; an unknown key, with the nearest; a value that is
+    /// not allowed. Every message begins with the name of the file.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|e| Error::io(path, e, "Write the name of a sweep file"))?;
+        Self::parse(&text, path)
+    }
+
+    /// The sweep that a text describes; `origin` is its file, for messages.
+    ///
+    /// # Errors
+    /// As [`Sweep::read`].
+    pub fn parse(text: &str, origin: &Path) -> Result<Self> {
+        let content = |problem: String| Error::Content {
+            path: origin.to_path_buf(),
+            problem,
+        };
+        let table: toml::Table = text.parse().map_err(|e: toml::de::Error| {
+            content(format!("not valid TOML: {}", e.to_string().trim()))
+        })?;
+        let sweep = match as_json(toml::Value::Table(table)) {
+            Value::Object(map) => Self::of(map),
+            _ => Ok(Sweep::default()),
+        };
+        let sweep = sweep.map_err(|e| content(e.to_string()))?;
+        Ok(Sweep {
+            origin: origin.to_path_buf(),
+            ..sweep
+        })
+    }
+
+    fn of(mut map: Map<String, Value>) -> Result<Self> {
+        refuse_unknown("", &map)?;
+        let of = match (map.remove("claim"), map.remove("experiment")) {
+            (Some(claim), None) => Of::Claim(word("claim", &claim)?),
+            (None, Some(experiment)) => Of::Experiment(word("experiment", &experiment)?),
+            (Some(_), Some(_)) => {
+                let allowed = "either a claim or an experiment, not both";
+                return Err(Error::invalid("experiment", "set beside claim", allowed));
+            }
+            (None, None) => {
+                let allowed = "write claim = \"...\" (attnlab list) or experiment = \"...\"";
+                return Err(Error::invalid("claim", "(not set)", allowed));
+            }
+        };
+        if let Of::Experiment(_) = of {
+            let own = ["level", "beyond_hypotheses", "stop"];
+            if let Some(name) = own.into_iter().find(|n| map.contains_key(*n)) {
+                let allowed = "it is for claims only: experiments have no verdict";
+                return Err(Error::invalid(name, &map[name], allowed));
+            }
+        }
+        let trials = map.get("trials").map(|v| whole("trials", v, 1, MAX_TRIALS));
+        let seed = map.get("seed").map(|v| whole("seed", v, 0, u64::MAX));
+        let level = map.get("level").map(level);
+        let beyond = map.get("beyond_hypotheses").map(beyond);
+        let stop = map.get("stop").map(stop);
+        let axes = match map.get("axes") {
+            None => vec![],
+            Some(axes) => table("axes", axes)?
+                .iter()
+                .map(|(name, v)| Ok((name.clone(), axis(name, v)?)))
+                .collect::<Result<_>>()?,
+        };
+        let set = map.get("set").map(|set| table("set", set).cloned());
+        let set = set.transpose()?.unwrap_or_default();
+        if let Some((name, _)) = axes.iter().find(|(name, _)| set.contains_key(name)) {
+            let allowed = "it is an axis too: leave it in [axes] or in [set]";
+            return Err(Error::invalid(format!("set.{name}"), &set[name], allowed));
+        }
+        Ok(Sweep {
+            of,
+            trials: trials.transpose()?,
+            seed: seed.transpose()?.unwrap_or(0),
+            level: level.transpose()?.unwrap_or(DEFAULT_LEVEL),
+            beyond: beyond.transpose()?.unwrap_or_default(),
+            stop: stop.transpose()?,
+            set,
+            axes,
+            origin: Manifest::FILE.into(),
+        })
+    }
+
+    /// The settings for `run.json`, complete: [`Sweep::of_manifest`] reads them back.
+    pub fn settings(&self) -> Map<String, Value> {
+        let mut settings = Map::new();
+        match &self.of {
+            Of::Claim(id) => {
+                settings.insert("claim".into(), id.clone().into());
+                settings.insert("level".into(), self.level.into());
+                settings.insert("beyond_hypotheses".into(), self.beyond.name().into());
+            }
+            Of::Experiment(id) => {
+                settings.insert("experiment".into(), id.clone().into());
+            }
+        }
+        if let Some(trials) = self.trials {
+            settings.insert("trials".into(), trials.into());
+        }
+        if let Some(stop) = self.stop {
+            let rule = Sequence::NAME;
+            let stop = json!({"rule": rule, "width": stop.width, "every": stop.every});
+            settings.insert("stop".into(), stop);
+        }
+        settings.insert("set".into(), Value::Object(self.set.clone()));
+        // A list of pairs: the order of the axes is that of the cells, and objects have none.
+        let pair = |(name, axis): &(String, Axis)| json!([name, axis_json(axis)]);
+        settings.insert(AXES.into(), self.axes.iter().map(pair).collect());
+        settings
+    }
+
+    /// The sweep whose rows a folder holds; None when they are those of something else.
+    ///
+    /// # Errors
+    /// When its settings are not those of a sweep of this version.
+    pub fn of_manifest(manifest: &Manifest) -> Result<Option<Self>> {
+        let mut settings = manifest.settings.clone();
+        let Some(Value::Array(pairs)) = settings.remove(AXES) else {
+            return Ok(None);
+        };
+        let pair = |pair: &Value| Some((pair[0].as_str()?.to_string(), pair[1].clone()));
+        let axes: Map<String, Value> = pairs.iter().filter_map(pair).collect();
+        settings.insert("axes".into(), Value::Object(axes));
+        settings.insert("seed".into(), manifest.seed.into());
+        let sweep = Self::of(settings).map_err(|e| Error::Content {
+            path: Manifest::FILE.into(),
+            problem: e.to_string(),
+        })?;
+        Ok(Some(sweep))
+    }
+}
+
+/// The name of the axes among the settings of a run: what tells a sweep from an experiment.
+const AXES: &str = "sweep_axes";
+
+/// As in `attnlab check`.
+const DEFAULT_LEVEL: f64 = 0.95;
+
+impl Default for Sweep {
+    fn default() -> Self {
+        Sweep {
+            of: Of::Claim(String::new()),
+            trials: None,
+            seed: 0,
+            level: DEFAULT_LEVEL,
+            beyond: Beyond::Mark,
+            stop: None,
+            set: Map::new(),
+            axes: vec![],
+            origin: Manifest::FILE.into(),
+        }
+    }
+}
+
+/// TOML as JSON, in the same order; numbers that JSON has not become words, and are refused as such.
+fn as_json(value: toml::Value) -> Value {
+    match value {
+        toml::Value::String(text) => text.into(),
+        toml::Value::Integer(n) => n.into(),
+        toml::Value::Float(x) => number(x),
+        toml::Value::Boolean(b) => b.into(),
+        toml::Value::Datetime(time) => time.to_string().into(),
+        toml::Value::Array(items) => items.into_iter().map(as_json).collect(),
+        toml::Value::Table(table) => {
+            let pairs = table.into_iter().map(|(name, v)| (name, as_json(v)));
+            Value::Object(pairs.collect())
+        }
+    }
+}
+
+fn axis(name: &str, value: &Value) -> Result<Axis> {
+    let full = format!("axes.{name}");
+    match value {
+        Value::Array(values) if !values.is_empty() => Ok(Axis::List(values.clone())),
+        Value::Object(range) => Ok(Axis::Range(self::range(&full, range)?)),
+        Value::String(text) => Ok(Axis::Computed(Expression::parse(&full, text)?)),
+        other => {
+            let allowed = "must be a list such as [200, 1000], a range such as { from = 40, to = 160, steps = \
+                           3 }, or an expression such as \"2 * dim\"";
+            Err(Error::invalid(full, other, allowed))
+        }
+    }
+}
+
+fn axis_json(axis: &Axis) -> Value {
+    match axis {
+        Axis::List(values) => values.clone().into(),
+        Axis::Computed(expression) => expression.text().into(),
+        Axis::Range(range) => {
+            let scale = if range.log { "log" } else { "linear" };
+            let mut json = json!({
+                "from": range.from, "to": range.to, "steps": range.steps, "scale": scale,
+            });
+            if let Some(multiple) = range.multiple_of {
+                json["multiple_of"] = multiple.into();
+            }
+            json
+        }
+    }
+}
+
+fn range(name: &str, given: &Map<String, Value>) -> Result<Range> {
+    refuse_unknown("axes.dim", given)?;
+    let of = |key: &str| format!("{name}.{key}");
+    let need = |key: &str| {
+        let missing = || {
+            Error::invalid(
+                of(key),
+                "(not set)",
+                "must be a range has from, to and steps",
+            )
+        };
+        given.get(key).ok_or_else(missing)
+    };
+    let end = |key: &str| -> Result<f64> {
+        let value = need(key)?;
+        let finite = || Error::invalid(of(key), value, "must be a finite number");
+        value.as_f64().ok_or_else(finite)
+    };
+    let most = super::axes::MAX_CELLS as u64;
+    let (from, to) = (end("from")?, end("to")?);
+    let steps = whole(&of("steps"), need("steps")?, 2, most)?;
+    let log = match given
+        .get("scale")
+        .map(|v| word(&of("scale"), v))
+        .transpose()?
+    {
+        None => false,
+        Some(scale) if scale == "linear" => false,
+        Some(scale) if scale == "log" => true,
+        Some(scale) => {
+            let shown = format!("\"{scale}\"");
+            return Err(Error::invalid(of("scale"), shown, "\"linear\" or \"log\""));
+        }
+    };
+    if log && !(from > 0.0 && to > 0.0) {
+        let (key, value) = if from > 0.0 {
+            ("to", to)
+        } else {
+            ("from", from)
+        };
+        return Err(Error::invalid(of(key), value, "> 0 on a logarithmic scale"));
+    }
+    let multiple_of = given.get("multiple_of");
+    let multiple_of = multiple_of.map(|v| whole(&of("multiple_of"), v, 1, u64::MAX));
+    Ok(Range {
+        from,
+        to,
+        steps,
+        log,
+        multiple_of: multiple_of.transpose()?,
+    })
+}
+
+fn stop(value: &Value) -> Result<Stop> {
+    let given = table("stop", value)?;
+    refuse_unknown("stop", given)?;
+    let width = given.get("width").unwrap_or(&Value::Null);
+    let allowed = "must be a number in (0, 1): how narrow a cell's interval must be for it to stop";
+    let invalid = || {
+        let shown = if width.is_null() {
+            "(not set)".into()
+        } else {
+            width.to_string()
+        };
+        Error::invalid("stop.width", shown, allowed)
+    };
+    let width = width
+        .as_f64()
+        .filter(|w| *w > 0.0 && *w < 1.0)
+        .ok_or_else(invalid)?;
+    if let Some(rule) = given.get("rule")
+        && rule != Sequence::NAME
+    {
+        let allowed = format!("\"{}\"", Sequence::NAME);
+        return Err(Error::invalid("stop.rule", rule, allowed));
+    }
+    let every = given
+        .get("every")
+        .map(|v| whole("stop.every", v, 1, MAX_TRIALS));
+    Ok(Stop {
+        width,
+        every: every.transpose()?.unwrap_or(10),
+    })
+}
+
+fn beyond(value: &Value) -> Result<Beyond> {
+    let name = word("beyond_hypotheses", value)?;
+    Beyond::ALL
+        .into_iter()
+        .find(|b| b.name() == name)
+        .ok_or_else(|| {
+            let allowed = "\"mark\", \"judge\" or \"skip\"";
+            Error::invalid("beyond_hypotheses", value, allowed)
+        })
+}
+
+fn level(value: &Value) -> Result<f64> {
+    let allowed = "must be a number in (0, 1), such as 0.95";
+    let level = value.as_f64();
+    let level = level.ok_or_else(|| Error::invalid("level", value, allowed))?;
+    validate_level(level).map(|()| level)
+}
+
+fn word(name: &str, value: &Value) -> Result<String> {
+    let text = value.as_str().map(String::from);
+    text.ok_or_else(|| Error::invalid(name, value, "must be a text in quotes"))
+}
+
+fn table<'a>(name: &str, value: &'a Value) -> Result<&'a Map<String, Value>> {
+    let allowed = || format!("a table: write [{name}] on a line of its own");
+    value
+        .as_object()
+        .ok_or_else(|| Error::invalid(name, value, allowed()))
+}
+
+/// A whole number from `low` to `high`; 1e5 is one too.
+fn whole(name: &str, value: &Value, low: u64, high: u64) -> Result<u64> {
+    let from_float =
+        |x: f64| (x.fract() == 0.0 && (0.0..2_f64.powi(64)).contains(&x)).then_some(x as u64);
+    let number = value.as_u64().or_else(|| from_float(value.as_f64()?));
+    number.filter(|n| (low..=high).contains(n)).ok_or_else(|| {
+        let allowed = match high {
+            u64::MAX => format!("must be a whole number >= {low}"),
+            _ => format!("must be a whole number from {low} to {high}"),
+        };
+        Error::invalid(name, value, allowed)
+    })
+}

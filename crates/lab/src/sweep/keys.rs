@@ -1,0 +1,211 @@
+//! The keys of a sweep file: the parser refuses every other, and `--print-schema` prints these.
+
+use attnlab_core::error::{Error, Result};
+use serde_json::{Map, Value};
+
+/// One key.
+#[derive(Debug)]
+pub struct Key {
+    /// The table that it stands in: "" for the top, "axes.NAME" for the range of an axis.
+    pub table: &'static str,
+    /// Its name; `NAME` stands for any parameter.
+    pub name: &'static str,
+    /// An example, as TOML.
+    pub example: &'static str,
+    /// Whether the printed example is commented out, because it excludes another.
+    pub instead: bool,
+    /// Its meaning, its range, and its default.
+    pub doc: &'static str,
+}
+
+const fn key(
+    table: &'static str,
+    name: &'static str,
+    example: &'static str,
+    doc: &'static str,
+) -> Key {
+    Key {
+        table,
+        name,
+        example,
+        instead: false,
+        doc,
+    }
+}
+
+const fn instead(
+    table: &'static str,
+    name: &'static str,
+    example: &'static str,
+    doc: &'static str,
+) -> Key {
+    Key {
+        instead: true,
+        ..key(table, name, example, doc)
+    }
+}
+
+/// Stands for any name of a parameter or a helper.
+const ANY: &str = "NAME";
+
+/// Every key, in the order in which they are printed.
+pub const KEYS: &[Key] = &[
+    key(
+        "",
+        "claim",
+        "claim = \"aot.theorem1_bounded\"",
+        "The claim to sweep, as `attnlab list` shows it. Either this or `experiment` is required.",
+    ),
+    instead(
+        "",
+        "experiment",
+        "experiment = \"theorem1_horizon\"",
+        "Or the experiment, as `attnlab list experiments` shows it; every cell is a run of it with \
+         other settings.",
+    ),
+    key(
+        "",
+        "trials",
+        "trials = 50",
+        "Trials per cell, 1 to 100000. Without it: the claim's own number for the cell's \
+         parameters, or the experiment's. Under [stop] it is the most that a cell may take.",
+    ),
+    key(
+        "",
+        "seed",
+        "seed = 5",
+        "Seed of every random stream, a whole number; 0 without it.",
+    ),
+    key(
+        "",
+        "level",
+        "level = 0.95",
+        "Confidence level of each cell's interval, in (0, 1); 0.95 without it. Claims only.",
+    ),
+    key(
+        "",
+        "beyond_hypotheses",
+        "beyond_hypotheses = \"mark\"",
+        "What to do with cells in which a hypothesis of the claim fails: \"mark\" (the default) \
+         simulates them and marks them out-of-scope, \"judge\" judges them all the same, \"skip\" \
+         spends no trials on them. Claims only.",
+    ),
+    key(
+        "axes",
+        ANY,
+        "tokens = [200, 400]",
+        "Every combination of the axes is a cell; the last axis varies fastest. A list of values \
+         (for a setting of an experiment that is itself a list, each value alone or as a list).",
+    ),
+    key(
+        "axes",
+        ANY,
+        "c = [0.03, 0.125, 0.5]",
+        "A name that only expressions use is fine too.",
+    ),
+    key(
+        "axes",
+        ANY,
+        "delta = \"c * sqrt(log(tokens) / dim)\"",
+        "A text is an expression in other axes, in what [set] sets and in fixed defaults. It has \
+         numbers, names, pi, + - * / ^, brackets, sqrt log (natural) ln log2 log10 exp abs floor \
+         ceil round min max.",
+    ),
+    key(
+        "axes.dim",
+        "from",
+        "from = 40",
+        "A range: the first number. On one line: dim = { from = 40, to = 160, steps = 3 }.",
+    ),
+    key(
+        "axes.dim",
+        "to",
+        "to = 160",
+        "The last number; it is among the values.",
+    ),
+    key(
+        "axes.dim",
+        "steps",
+        "steps = 3",
+        "How many numbers, at least 2.",
+    ),
+    key(
+        "axes.dim",
+        "scale",
+        "scale = \"log\"",
+        "\"linear\" (equal differences, the default) or \"log\" (equal ratios; both ends > 0).",
+    ),
+    key(
+        "axes.dim",
+        "multiple_of",
+        "multiple_of = 1",
+        "Rounds each number to the nearest multiple of this whole number. Without it: as it is.",
+    ),
+    key(
+        "set",
+        ANY,
+        "clusters = 2",
+        "Parameters (or settings) that are the same in every cell. What neither [axes] nor [set] \
+         names has its default.",
+    ),
+    key(
+        "stop",
+        "width",
+        "width = 0.2",
+        "Lets a cell stop before its `trials` are done, once the interval of its probability is no \
+         wider than this, in (0, 1). Only for claims whose trials hold or fail. The interval is \
+         then a confidence sequence, which stays right under such stopping; it is wider than one \
+         for a number of trials fixed in advance, which is what cells have without [stop].",
+    ),
+    key(
+        "stop",
+        "every",
+        "every = 10",
+        "A cell may stop after this many trials and every multiple; 10 without it.",
+    ),
+    key(
+        "stop",
+        "rule",
+        "rule = \"beta-binomial\"",
+        "Which confidence sequence; \"beta-binomial\" (the default) is the only one.",
+    ),
+];
+
+/// Refuses keys of `table` (an example of its kind: "axes.dim" for a range) that are not in [`KEYS`].
+///
+/// # Errors
+/// The key, and the nearest that there are.
+pub fn refuse_unknown(table: &str, given: &Map<String, Value>) -> Result<()> {
+    let of_table = KEYS.iter().filter(|k| k.table == table);
+    let mut known: Vec<&str> = of_table.map(|k| k.name).collect();
+    if table.is_empty() {
+        known.extend(["axes", "set", "stop"]);
+    }
+    match given.keys().find(|name| !known.contains(&name.as_str())) {
+        Some(unknown) => Err(Error::unknown("key", unknown, known)),
+        None => Ok(()),
+    }
+}
+
+/// Every key with its meaning, as a sweep file that can be run.
+pub fn schema() -> String {
+    let mut text = String::from(
+        "# A sweep file, with every key that there is. Other keys are refused.\n\
+         #   attnlab sweep FILE --out DIR\n",
+    );
+    let mut table = "";
+    for key in KEYS {
+        if key.table != table {
+            table = key.table;
+            text.push_str(&format!("\n[{table}]\n"));
+        } else {
+            text.push('\n');
+        }
+        for line in attnlab_core::format::wrapped(key.doc, 0, 96) {
+            text.push_str(&format!("# {line}\n"));
+        }
+        let comment = if key.instead { "# " } else { "" };
+        text.push_str(&format!("{comment}{}\n", key.example));
+    }
+    text
+}

@@ -1,0 +1,340 @@
+//! The figures of a sweep over a claim: where it holds, drawn from the summaries of its cells.
+
+use super::{Axis, CellSummary, Plan};
+use crate::claim::{Claim, VerdictKind};
+use crate::figure;
+use crate::figure::{Cell, Contour, Figure, Heat, Marker, Panel, Point, Series, Stroke, Width};
+use crate::run::store::as_number;
+use attnlab_core::error::Result;
+use serde_json::Value;
+
+/// Panels of one figure; further ones make further figures.
+const PANELS: usize = 6;
+/// Curves of one panel: as many as there are colours for data.
+const CURVES: usize = 6;
+/// House colour of the border of the hypotheses: vermillion, as in `theorem1_map`.
+const STATED: usize = 1;
+/// House colour of verdicts over a map.
+const VERDICT: usize = figure::INK;
+
+/// Maps over the two numeric axes with the most values, with a panel for every combination of the
+/// others; curves where there is one such axis, nothing where there is none or the plan is no sweep
+/// over a claim.
+///
+/// # Errors
+/// None so far; drawing has its own.
+pub fn figures(plan: &Plan, cells: &[CellSummary]) -> Result<Vec<Figure>> {
+    let Some((claim, sweep)) = plan.claim() else {
+        return Ok(vec![]);
+    };
+    let varying: Vec<Free> = sweep
+        .axes
+        .iter()
+        .filter_map(|(name, axis)| Free::of(name, axis, cells))
+        .collect();
+    let numeric = longest(&varying);
+    let others = |used: &[&Free]| -> Vec<&str> {
+        let unused = varying
+            .iter()
+            .filter(|a| used.iter().all(|u| u.name != a.name));
+        unused.map(|a| a.name).collect()
+    };
+    let story = Story::of(claim, cells);
+    let panels = match numeric[..] {
+        [] => return Ok(vec![]),
+        [x] => {
+            let groups = grouped(cells, &others(&[x]));
+            let panel = |groups: &[Group]| curves(&story, x, groups);
+            groups.chunks(CURVES).map(panel).collect()
+        }
+        [x, y, ..] => {
+            let groups = grouped(cells, &others(&[x, y]));
+            groups.iter().map(|g| map(&story, x, y, g)).collect()
+        }
+    };
+    Ok(story.figures(panels))
+}
+
+/// An axis along which the cells differ.
+struct Free<'a> {
+    name: &'a str,
+    /// Its values, ascending; nothing where one of them is no number.
+    values: Option<Vec<f64>>,
+}
+
+impl<'a> Free<'a> {
+    /// None for an axis that follows from others or has one value.
+    fn of(name: &'a str, axis: &Axis, cells: &[CellSummary]) -> Option<Self> {
+        if matches!(axis, Axis::Computed(_)) {
+            return None;
+        }
+        let mut distinct: Vec<&Value> = vec![];
+        for value in cells.iter().filter_map(|c| c.parameters.get(name)) {
+            if !distinct.contains(&value) {
+                distinct.push(value);
+            }
+        }
+        let values: Option<Vec<f64>> = distinct.iter().map(|v| as_number(v)).collect();
+        let values = values.map(|mut v| {
+            v.sort_by(f64::total_cmp);
+            v
+        });
+        (distinct.len() > 1).then_some(Free { name, values })
+    }
+
+    /// Logarithmic where that spaces the values more evenly.
+    fn axis(&self) -> figure::Axis {
+        let values = self.values.as_deref().unwrap_or_default();
+        let unevenness = |place: fn(f64) -> f64| {
+            let steps = values.windows(2).map(|w| place(w[1]) - place(w[0]));
+            let (least, most) =
+                steps.fold((f64::INFINITY, 0.0_f64), |(a, b), s| (a.min(s), b.max(s)));
+            most / least
+        };
+        let log = values[0] > 0.0 && values.len() > 2 && unevenness(f64::ln) < unevenness(|v| v);
+        let label = format!("*{}*", self.name);
+        match log {
+            true => figure::Axis::log(label),
+            false => figure::Axis::linear(label),
+        }
+    }
+
+    fn place(&self, cell: &CellSummary) -> f64 {
+        cell.parameters
+            .get(self.name)
+            .and_then(as_number)
+            .unwrap_or(f64::NAN)
+    }
+}
+
+/// The numeric axes with the most values, at most two, in the order in which they are written.
+fn longest<'a, 'b>(axes: &'b [Free<'a>]) -> Vec<&'b Free<'a>> {
+    let length = |a: &Free| a.values.as_ref().map_or(0, Vec::len);
+    let mut order: Vec<usize> = (0..axes.len()).filter(|i| length(&axes[*i]) > 0).collect();
+    // Stable: of equally long ones, those that are written first.
+    order.sort_by_key(|i| std::cmp::Reverse(length(&axes[*i])));
+    order.truncate(2);
+    order.sort_unstable();
+    order.into_iter().map(|i| &axes[i]).collect()
+}
+
+/// Cells that have the same values of some axes.
+struct Group<'a> {
+    /// Those values: "clusters = 2, tokens = 600".
+    title: String,
+    cells: Vec<&'a CellSummary>,
+}
+
+/// The cells by the values of `names`, in the order of the cells.
+fn grouped<'a>(cells: &'a [CellSummary], names: &[&str]) -> Vec<Group<'a>> {
+    let mut groups: Vec<Group> = vec![];
+    for cell in cells {
+        let one = |name: &&str| match cell.parameters.get(*name) {
+            Some(Value::String(word)) => format!("{name} = {word}"),
+            Some(value) => match as_number(value) {
+                Some(x) => format!("{name} = {}", short(x)),
+                None => format!("{name} = {value}"),
+            },
+            None => (*name).to_string(),
+        };
+        let same = |group: &&mut Group| {
+            let of = |cell: &CellSummary, name| cell.parameters.get(name).cloned();
+            names.iter().all(|n| of(group.cells[0], *n) == of(cell, *n))
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.cells.push(cell),
+            None => groups.push(Group {
+                title: names.iter().map(one).collect::<Vec<_>>().join(", "),
+                cells: vec![cell],
+            }),
+        }
+    }
+    groups
+}
+
+/// A number as a title has it: four digits are more than the eye compares.
+fn short(x: f64) -> String {
+    let rounded: f64 = format!("{x:.3e}").parse().unwrap_or(x);
+    rounded.to_string()
+}
+
+/// Texts that all panels share.
+struct Story {
+    id: &'static str,
+    title: String,
+    /// Whether the estimate is the probability that a trial holds.
+    probability: bool,
+    interval: String,
+    trials: String,
+}
+
+impl Story {
+    fn of(claim: &dyn Claim, cells: &[CellSummary]) -> Self {
+        let counts = cells.iter().map(|c| c.trials);
+        let (least, most) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
+        let probability = cells.iter().filter_map(|c| c.estimate).all(|e| {
+            // Claims of a mean or a distance estimate that instead.
+            (0.0..=1.0).contains(&e.low) && (0.0..=1.0).contains(&e.high)
+        });
+        let levels = || cells.iter().filter_map(|c| Some(c.estimate?.level));
+        let interval = levels()
+            .find(|l| *l < 1.0)
+            .map(|l| format!("{} % interval", short(100.0 * l)));
+        // Of level 1 is what a closed form brackets.
+        let bracket = levels()
+            .any(|l| l == 1.0)
+            .then(|| "bracket by a closed form".to_string());
+        Story {
+            id: &claim.sheet().id,
+            title: claim.sheet().title.clone(),
+            probability,
+            interval: [interval, bracket]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join(" or "),
+            trials: match least == most {
+                true => format!("{most}"),
+                false => format!("{least} to {most}"),
+            },
+        }
+    }
+
+    /// Name of the estimated quantity, for an axis or a colour bar.
+    fn quantity(&self) -> figure::Axis {
+        match self.probability {
+            true => figure::Axis::linear("probability").from_to(0.0, 1.0),
+            false => figure::Axis::linear("estimate"),
+        }
+    }
+
+    fn figures(&self, panels: Vec<Panel>) -> Vec<Figure> {
+        let many = panels.len() > PANELS;
+        let name = self.id.replace('.', "_");
+        let map = panels.iter().any(|p| p.heat.is_some());
+        let figure = |(i, panels): (usize, &[Panel])| Figure {
+            name: match many {
+                true => format!("{name}_{}", i + 1),
+                false => name.clone(),
+            },
+            title: self.title.clone(),
+            caption: self.caption(map),
+            width: if panels.len() == 1 {
+                Width::Column
+            } else {
+                Width::Page
+            },
+            columns: panels.len().min(3),
+            panels: panels.to_vec(),
+        };
+        panels.chunks(PANELS).enumerate().map(figure).collect()
+    }
+
+    fn caption(&self, map: bool) -> String {
+        let what = match self.probability {
+            true => "Share of trials in which the statement holds",
+            false => "Estimate",
+        };
+        let (id, trials) = (self.id, &self.trials);
+        let start = format!("{what}, claim `{id}`, {trials} trials per cell.");
+        match map {
+            true => format!(
+                "{start} Crosses: refuted; circles: supported; triangles: vacuous, for nothing is promised; hatched: inconclusive, the {} does not \
+                 decide. Vermillion: the border of the printed hypotheses, where it crosses the map. \
+                 Each interval holds for its own cell.",
+                self.interval
+            ),
+            false => format!("{start} Bands: {}, each for its own cell.", self.interval),
+        }
+    }
+}
+
+fn map(story: &Story, x: &Free, y: &Free, group: &Group) -> Panel {
+    let find = |i: usize, j: usize| {
+        let (xs, ys) = (x.values.as_ref()?, y.values.as_ref()?);
+        let here = |c: &&&CellSummary| x.place(c) == xs[i] && y.place(c) == ys[j];
+        group.cells.iter().find(here).copied()
+    };
+    let cell = |i, j| {
+        let Some((cell, e)) = find(i, j).and_then(|c| Some((c, c.estimate?))) else {
+            return Cell::of(f64::NAN);
+        };
+        Cell {
+            value: e.value,
+            interval: Some((e.low, e.high)),
+            hatched: cell.verdict == VerdictKind::Inconclusive,
+        }
+    };
+    let (xs, ys) = (x.values.as_deref(), y.values.as_deref());
+    let (xs, ys) = (xs.unwrap_or_default(), ys.unwrap_or_default());
+    let mut heat = Heat::over(xs, ys, story.quantity(), cell);
+    heat.interval = story.interval.clone();
+    heat.hatching = "inconclusive".into();
+    let margins = Heat::over(xs, ys, figure::Axis::default(), |i, j| {
+        Cell::of(find(i, j).map_or(f64::NAN, margin))
+    });
+    let border = margins.contour("hypotheses", &[0.0]);
+    let mut contours = vec![border.drawn(Stroke::Solid, STATED)];
+    contours.retain(crosses);
+    if story.probability {
+        contours.push(heat.contour("half of the trials hold", &[0.5]));
+        contours.retain(crosses);
+    }
+    let of = |verdict: VerdictKind, marker| Series {
+        stroke: Stroke::None,
+        marker,
+        ..Series::measured(verdict.name(), VERDICT, marked(x, y, group, verdict))
+    };
+    let mut series = vec![
+        of(VerdictKind::Refuted, Marker::Cross),
+        of(VerdictKind::Supported, Marker::Open),
+        of(VerdictKind::Vacuous, Marker::Down),
+    ];
+    series.retain(|s| !s.points.is_empty());
+    Panel {
+        title: group.title.clone(),
+        x: x.axis(),
+        y: y.axis(),
+        series,
+        contours,
+        heat: Some(heat),
+        ..Panel::default()
+    }
+}
+
+fn marked(x: &Free, y: &Free, group: &Group, verdict: VerdictKind) -> Vec<Point> {
+    let of = group.cells.iter().filter(|c| c.verdict == verdict);
+    of.map(|c| Point::at(x.place(c), y.place(c))).collect()
+}
+
+/// Whether some line is to be drawn at all.
+fn crosses(contour: &Contour) -> bool {
+    let level = contour.levels[0].0;
+    let values = contour.values.iter().flatten().filter(|v| !v.is_nan());
+    let (below, all) = values.fold((0, 0), |(b, n), v| (b + usize::from(*v < level), n + 1));
+    below > 0 && below < all
+}
+
+/// The signed distance to the nearest printed hypothesis; NaN for a claim without any.
+fn margin(cell: &CellSummary) -> f64 {
+    let margins = cell.hypotheses.iter().map(|h| h.margin);
+    margins.fold(f64::NAN, f64::min)
+}
+
+fn curves(story: &Story, x: &Free, groups: &[Group]) -> Panel {
+    let curve = |(i, group): (usize, &Group)| {
+        let point = |c: &&CellSummary| {
+            let e = c.estimate?;
+            Some(Point::between(x.place(c), e.value, e.low, e.high))
+        };
+        let mut points: Vec<Point> = group.cells.iter().filter_map(point).collect();
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        Series::measured(group.title.clone(), i, points).with_interval(&story.interval)
+    };
+    Panel {
+        x: x.axis(),
+        y: story.quantity(),
+        series: groups.iter().enumerate().map(curve).collect(),
+        ..Panel::default()
+    }
+}

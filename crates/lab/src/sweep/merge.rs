@@ -1,0 +1,61 @@
+//! Merging: from the folders of shards to the one canonical folder.
+
+use super::{Plan, write_summary};
+use crate::catalogue::Catalogue;
+use crate::run::grid::RunReport;
+use crate::run::store;
+use crate::run::store::{Manifest, Rows, Shard, Store};
+use attnlab_core::error::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// Merges the rows of `folders`, parts of one run, into `out`: the same bytes as those of that run
+/// in one process. Nothing is written unless the run is complete. `out` may be one of the folders.
+///
+/// # Errors
+/// Folders of different runs, rows that contradict each other, missing trials (how many, and of
+/// which cell first), rows of another run in `out` (and no `force`), and what the system says.
+pub fn merge(
+    folders: &[PathBuf],
+    catalogue: &Catalogue,
+    out: &Path,
+    force: bool,
+) -> Result<RunReport> {
+    let manifest = common_manifest(folders)?;
+    let plan = Plan::of_manifest(&manifest, catalogue)?;
+    let Rows { rows, dropped } = store::read_all(folders)?;
+    let cells: Vec<u64> = plan.cells.iter().map(|c| c.params.cell()).collect();
+    let rows = store::canonical(rows, &cells);
+    let first = folders.first().map_or(Path::new("."), PathBuf::as_path);
+    plan.with_grid(|grid| grid.ensure_complete(&rows, first))?;
+    Store::open(out, &manifest, Shard::WHOLE, force)?.replace(&rows)?;
+    write_summary(&plan, &rows, out)?;
+    Ok(RunReport {
+        resumed: rows.len() as u64,
+        rows,
+        computed: 0,
+        dropped,
+    })
+}
+
+/// The run that all the folders hold rows of.
+fn common_manifest(folders: &[PathBuf]) -> Result<Manifest> {
+    let mut common: Option<Manifest> = None;
+    for folder in folders {
+        let content = |problem: String| Error::Content {
+            path: folder.clone(),
+            problem,
+        };
+        let own = Manifest::of_folder(folder)?;
+        match &common {
+            None => common = Some(own),
+            Some(common) => {
+                if let Some(problem) = common.difference(&own) {
+                    let first = folders[0].display();
+                    let text = format!("it is of another run than {first}, which holds {problem}");
+                    return Err(content(text));
+                }
+            }
+        }
+    }
+    common.ok_or_else(|| Error::invalid("DIR", "(none)", "must be at least one folder of rows"))
+}

@@ -1,0 +1,163 @@
+//! Sweeps: a claim or an experiment over every combination of some axes, for maps of where a
+//! statement holds.
+//!
+//! A [`Sweep`] is a TOML file ([`schema()`] prints every key). It becomes a [`Plan`], whose cells ×
+//! trials are a [`Grid`](crate::run::grid::Grid): rows in a folder, resumable and shardable.
+//! [`merge`] makes one canonical folder of the shards' folders, byte for byte that of a single run;
+//! [`summarise`] judges every cell from the rows alone.
+//!
+//! ```
+//! use attnlab_lab::{catalogue::{Catalogue, Room}, run::{Silent, grid::GridOptions}, sweep, toy};
+//! let room = Room::new("toy", toy::PAPERS).claims(vec![toy::fair_coin()]);
+//! let catalogue = Catalogue::new().with(room);
+//! let text = "claim = 'toy.fair'\ntrials = 20\n[axes]\nheads = [0.3, 0.5]\n";
+//! let sweep = sweep::Sweep::parse(text, "example.toml".as_ref())?;
+//! let folder = tempfile::tempdir().unwrap();
+//! let options = GridOptions::default();
+//! let report = sweep::run(&sweep, &catalogue, folder.path(), options, &Silent)?;
+//! assert_eq!(report.rows.len(), 40);
+//! assert!(folder.path().join("cells.csv").exists());
+//! # Ok::<(), attnlab_core::Error>(())
+//! ```
+
+mod axes;
+mod expression;
+mod file;
+mod keys;
+mod map;
+mod merge;
+mod outcome;
+mod plan;
+mod summary;
+
+pub use axes::{Axis, MAX_CELLS, Range, combinations};
+pub use expression::{Expression, SYNTAX};
+pub use keys::{KEYS, Key, schema};
+pub use map::figures;
+pub use merge::merge;
+pub use outcome::{data_of, outcome_of};
+pub use plan::{Part, Plan};
+pub use summary::{CellSummary, summarise, write_summary};
+
+use crate::catalogue::Catalogue;
+use crate::run::Progress;
+use crate::run::grid::{GridOptions, RunReport};
+use attnlab_core::error::Result;
+use attnlab_core::stats::{Estimate, Sequence};
+use serde_json::{Map, Value};
+use std::path::{Path, PathBuf};
+
+/// Contents of a sweep file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sweep {
+    /// The claim or experiment.
+    pub of: Of,
+    /// Trials per cell; its own number when None.
+    pub trials: Option<u64>,
+    /// Seed of every stream.
+    pub seed: u64,
+    /// Confidence level of each cell's interval.
+    pub level: f64,
+    /// Treatment of cells where a hypothesis fails.
+    pub beyond: Beyond,
+    /// When cells stop early, if they do.
+    pub stop: Option<Stop>,
+    /// Parameters that are the same in every cell.
+    pub set: Map<String, Value>,
+    /// The others, the last one varying fastest.
+    pub axes: Vec<(String, Axis)>,
+    /// The file, for messages.
+    pub origin: PathBuf,
+}
+
+/// The claim or experiment of a sweep, by id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// A claim.
+    Claim(String),
+    /// An experiment.
+    Experiment(String),
+}
+
+/// Treatment of cells in which a hypothesis of the claim fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Beyond {
+    /// Simulate, and mark as out of scope.
+    #[default]
+    Mark,
+    /// Judge all the same.
+    Judge,
+    /// No trials.
+    Skip,
+}
+
+impl Beyond {
+    /// All of them.
+    pub const ALL: [Beyond; 3] = [Beyond::Mark, Beyond::Judge, Beyond::Skip];
+
+    /// As files write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Beyond::Mark => "mark",
+            Beyond::Judge => "judge",
+            Beyond::Skip => "skip",
+        }
+    }
+}
+
+/// Lets a cell stop once the interval of its probability is narrow enough, by the confidence
+/// sequence [`Sequence`]: at the first multiple of `every` trials at which it is no wider than
+/// `width`. That depends on the cell's own trials in the order of their numbers, and on nothing else.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stop {
+    /// Width of the interval at which to stop.
+    pub width: f64,
+    /// Trials between two looks.
+    pub every: u64,
+}
+
+impl Stop {
+    /// Whether `held` of `trials` are enough.
+    ///
+    /// # Errors
+    /// As [`Sequence::interval`].
+    pub fn enough(&self, held: u64, trials: u64, level: f64) -> Result<bool> {
+        let Estimate { low, high, .. } = Sequence::new(level)?.interval(held, trials)?;
+        Ok(high - low <= self.width)
+    }
+}
+
+impl Sweep {
+    /// How the number of a cell's trials came about, as rows and summaries say it.
+    pub fn budget(&self) -> String {
+        match self.stop {
+            None => "fixed".into(),
+            Some(Stop { width, every }) => {
+                let rule = Sequence::NAME;
+                format!(
+                    "{rule} confidence sequence, width <= {width}, looked at every {every} trials"
+                )
+            }
+        }
+    }
+}
+
+/// Runs what the folder `out` does not hold yet, and, for the whole run of a claim, writes the
+/// summary of its cells beside the rows.
+///
+/// # Errors
+/// A cell that cannot be run, before anything is; then as [`Grid::run`](crate::run::grid::Grid::run).
+pub fn run(
+    sweep: &Sweep,
+    catalogue: &Catalogue,
+    out: &Path,
+    options: GridOptions,
+    progress: &dyn Progress,
+) -> Result<RunReport> {
+    let plan = Plan::new(sweep, catalogue)?;
+    let report = plan.with_grid(|grid| grid.run(out, options, progress))?;
+    if options.shard.is_whole() {
+        write_summary(&plan, &report.rows, out)?;
+    }
+    Ok(report)
+}

@@ -1,0 +1,128 @@
+//! Outcomes of a claim as the data of rows, and back.
+
+use crate::claim::{Outcome, Relation, Witness};
+use crate::run::Row;
+use crate::run::store::{as_number, number};
+use attnlab_core::error::{Error, Result};
+use serde_json::{Map, Value, json};
+
+/// The data of a row: "kind" (`event`, `gap` or `value`), "holds" where a trial holds or fails, the
+/// numbers, and the "witness".
+pub fn data_of(outcome: &Outcome) -> Map<String, Value> {
+    let mut data = Map::new();
+    let mut put = |name: &str, value: Value| data.insert(name.to_string(), value);
+    match outcome {
+        Outcome::Event { .. } => {
+            put("kind", "event".into());
+        }
+        Outcome::Gap {
+            lhs,
+            rhs,
+            tol,
+            relation,
+            ..
+        } => {
+            put("kind", "gap".into());
+            put("lhs", number(*lhs));
+            put("rhs", number(*rhs));
+            put("tol", number(*tol));
+            put("relation", json!(relation));
+        }
+        Outcome::Value { value, .. } => {
+            put("kind", "value".into());
+            put("value", number(*value));
+        }
+    }
+    if let Some(holds) = outcome.holds() {
+        put("holds", holds.into());
+    }
+    put("witness", Value::Object(outcome.witness().clone()));
+    data
+}
+
+/// The outcome that [`data_of`] wrote.
+///
+/// # Errors
+/// When the row is not one of a claim.
+pub fn outcome_of(row: &Row) -> Result<Outcome> {
+    read(&row.data).ok_or_else(|| Error::Content {
+        path: format!("row of {} (cell {}, trial {})", row.id, row.cell, row.trial).into(),
+        problem: "it holds no outcome of a claim".into(),
+    })
+}
+
+fn read(data: &Map<String, Value>) -> Option<Outcome> {
+    let witness: Witness = data.get("witness")?.as_object()?.clone();
+    let float = |name: &str| as_number(data.get(name)?);
+    Some(match data.get("kind")?.as_str()? {
+        "event" => Outcome::Event {
+            holds: data.get("holds")?.as_bool()?,
+            witness,
+        },
+        "gap" => Outcome::Gap {
+            lhs: float("lhs")?,
+            rhs: float("rhs")?,
+            tol: float("tol")?,
+            relation: serde_json::from_value::<Relation>(data.get("relation")?.clone()).ok()?,
+            witness,
+        },
+        "value" => Outcome::Value {
+            value: float("value")?,
+            witness,
+        },
+        _ => return None,
+    })
+}
+
+/// Whether the trial of these data held.
+///
+/// # Errors
+/// When it has a value that only a mean can judge.
+pub fn held(data: &Map<String, Value>) -> Result<bool> {
+    data.get("holds").and_then(Value::as_bool).ok_or_else(|| {
+        let problem =
+            "the trials of this claim do not hold or fail: write the sweep without [stop]";
+        Error::undefined(problem)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::store::Manifest;
+
+    #[test]
+    fn outcomes_come_back_to_the_bit() {
+        let witness = crate::witness! { "layer" => 3, "weight" => 0.1 + 0.2 };
+        let gap = |lhs, relation| Outcome::Gap {
+            lhs,
+            rhs: 1.0 / 3.0,
+            tol: 1e-300,
+            relation,
+            witness: witness.clone(),
+        };
+        let event = |holds| Outcome::Event {
+            holds,
+            witness: Witness::new(),
+        };
+        let value = Outcome::Value {
+            value: f64::INFINITY,
+            witness: witness.clone(),
+        };
+        let all = [
+            event(true),
+            event(false),
+            gap(0.5, Relation::Equal),
+            gap(f64::NEG_INFINITY, Relation::AtMost),
+            value,
+        ];
+        let manifest = Manifest::new("demo", 0, Map::new());
+        for outcome in all {
+            let row = Row::new(&manifest, 0, 0, Map::new(), data_of(&outcome));
+            let text = serde_json::to_string(&row).unwrap();
+            let row: Row = serde_json::from_str(&text).unwrap();
+            assert_eq!(outcome_of(&row).unwrap(), outcome);
+            assert_eq!(held(&row.data).ok(), outcome.holds());
+        }
+    }
+}

@@ -1,0 +1,394 @@
+//! A plan: the cells of a run, whatever it is a run of, and what one trial of each does.
+
+use super::axes::combinations;
+use super::outcome::{data_of, held};
+use super::{Axis, Beyond, Of, Sweep};
+use crate::catalogue::Catalogue;
+use crate::claim::{Claim, Promise};
+use crate::experiment;
+use crate::experiment::{Entry, Experiment};
+use crate::run::Row;
+use crate::run::grid::{Cell, Grid, Stopping};
+use crate::run::store::{Manifest, canonical};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::format::pairs;
+use attnlab_core::params::{Fallback, Params};
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The cells of a sweep, or of a single experiment, and what their trials do.
+pub struct Plan {
+    /// Identity of the run: id, seed, settings.
+    pub manifest: Manifest,
+    /// The cells, in the canonical order of their rows.
+    pub cells: Vec<Cell>,
+    work: Work,
+}
+
+enum Work {
+    Claim {
+        claim: Arc<dyn Claim>,
+        sweep: Box<Sweep>,
+    },
+    Experiments(Vec<Piece>),
+}
+
+/// An experiment with the settings of one cell of a sweep.
+struct Piece {
+    experiment: Box<dyn Experiment>,
+    label: String,
+    cells: Range<usize>,
+}
+
+/// The rows of one experiment among those of a sweep over its settings.
+pub struct Part<'a> {
+    /// The experiment, with its settings.
+    pub experiment: &'a dyn Experiment,
+    /// Its values of the axes, `clusters=2, dim=16`; nothing for a run that is no sweep.
+    pub label: &'a str,
+    /// Its rows.
+    pub rows: Vec<Row>,
+}
+
+impl Plan {
+    /// The plan of a sweep: every cell resolved and validated.
+    ///
+    /// # Errors
+    /// An unknown claim, experiment, parameter or setting; a cell that cannot be run. The message
+    /// names the file and the cell.
+    pub fn new(sweep: &Sweep, catalogue: &Catalogue) -> Result<Plan> {
+        let plan = match &sweep.of {
+            Of::Claim(id) => catalogue.claim(id).and_then(|claim| of_claim(sweep, claim)),
+            Of::Experiment(id) => {
+                let entry = catalogue.experiment(id);
+                entry.and_then(|entry| of_experiment(sweep, entry))
+            }
+        };
+        plan.map_err(|e| match e {
+            // Nothing is wrong with the file.
+            Error::Memory { .. } => e,
+            e => Error::Content {
+                path: sweep.origin.clone(),
+                problem: e.to_string(),
+            },
+        })
+    }
+
+    /// The plan of the run that a folder holds rows of: a sweep, or a single experiment.
+    ///
+    /// # Errors
+    /// When this version knows no such run.
+    pub fn of_manifest(manifest: &Manifest, catalogue: &Catalogue) -> Result<Plan> {
+        if let Some(sweep) = Sweep::of_manifest(manifest)? {
+            return Self::new(&sweep, catalogue);
+        }
+        let experiment = catalogue
+            .experiment(&manifest.id)?
+            .with_settings(&manifest.settings)?;
+        let cells = experiment::cells(&*experiment)?;
+        let piece = Piece {
+            experiment,
+            label: String::new(),
+            cells: 0..cells.len(),
+        };
+        Ok(Plan {
+            manifest: manifest.clone(),
+            cells,
+            work: Work::Experiments(vec![piece]),
+        })
+    }
+
+    /// The plan of the run in `folder`.
+    ///
+    /// # Errors
+    /// When the folder holds no run.
+    pub fn of_folder(folder: &Path, catalogue: &Catalogue) -> Result<Plan> {
+        Self::of_manifest(&Manifest::of_folder(folder)?, catalogue)
+    }
+
+    /// The claim and the sweep over it, where this is one.
+    pub fn claim(&self) -> Option<(&dyn Claim, &Sweep)> {
+        match &self.work {
+            Work::Claim { claim, sweep } => Some((&**claim, sweep)),
+            Work::Experiments(_) => None,
+        }
+    }
+
+    /// The experiment, where this is a run of one and no sweep.
+    pub fn experiment(&self) -> Option<&dyn Experiment> {
+        match &self.work {
+            Work::Experiments(pieces) => match &pieces[..] {
+                [piece] if piece.label.is_empty() => Some(&*piece.experiment),
+                _ => None,
+            },
+            Work::Claim { .. } => None,
+        }
+    }
+
+    /// Whether cells may stop before all their trials are done.
+    pub fn stops(&self) -> bool {
+        self.claim().is_some_and(|(_, sweep)| sweep.stop.is_some())
+    }
+
+    /// The experiments, each with its own of `rows`; none where this is a sweep over a claim.
+    pub fn parts(&self, rows: &[Row]) -> Vec<Part<'_>> {
+        let Work::Experiments(pieces) = &self.work else {
+            return vec![];
+        };
+        let part = |piece: &'_ Piece| {
+            let cells = self.cells[piece.cells.clone()].iter();
+            let hashes: Vec<u64> = cells.map(|c| c.params.cell()).collect();
+            canonical(rows.to_vec(), &hashes)
+        };
+        pieces
+            .iter()
+            .map(|piece| Part {
+                experiment: &*piece.experiment,
+                label: &piece.label,
+                rows: part(piece),
+            })
+            .collect()
+    }
+
+    /// Gives the grid of this plan to `then`.
+    ///
+    /// # Errors
+    /// Those of `then`.
+    pub fn with_grid<T>(&self, then: impl FnOnce(&Grid) -> Result<T>) -> Result<T> {
+        let (manifest, cells) = (self.manifest.clone(), self.cells.clone());
+        match &self.work {
+            Work::Experiments(pieces) => {
+                let owner: Vec<usize> = pieces
+                    .iter()
+                    .enumerate()
+                    .flat_map(|(i, piece)| piece.cells.clone().map(move |_| i))
+                    .collect();
+                then(&Grid {
+                    manifest,
+                    cells,
+                    trial: &|c, streams, desk| {
+                        let experiment = &pieces[owner[c]].experiment;
+                        experiment.trial_at(&self.cells[c].params, streams, desk)
+                    },
+                    stopping: None,
+                })
+            }
+            Work::Claim { claim, sweep } => {
+                let budget = sweep.budget();
+                let enough = |held, trials| match sweep.stop {
+                    Some(stop) => stop.enough(held, trials, sweep.level),
+                    None => Ok(false),
+                };
+                let stopping = sweep.stop.map(|stop| Stopping {
+                    every: stop.every,
+                    holds: &held,
+                    enough: &enough,
+                });
+                then(&Grid {
+                    manifest,
+                    cells,
+                    trial: &|c, streams, _| {
+                        let outcome = claim.trial(&self.cells[c].params, streams)?;
+                        let mut data = data_of(&outcome);
+                        data.insert("budget".into(), budget.clone().into());
+                        Ok(data)
+                    },
+                    stopping,
+                })
+            }
+        }
+    }
+}
+
+fn of_claim(sweep: &Sweep, claim: &Arc<dyn Claim>) -> Result<Plan> {
+    let schema = claim.schema();
+    let names: Vec<&str> = schema.iter().map(|s| s.name).collect();
+    let defaults = schema.iter().filter_map(|spec| match &spec.default {
+        Fallback::Fixed(value) => Some((spec.name.to_string(), value.clone())),
+        _ => None,
+    });
+    let mut cells = vec![];
+    for (shown, set) in sweep.combinations("parameter", &names, defaults.collect())? {
+        let cell = claim_cell(sweep, &**claim, &schema, shown.clone(), &set);
+        cells.push(cell.map_err(|e| in_cell(&shown, e))?);
+    }
+    Ok(Plan {
+        manifest: Manifest::new(&claim.sheet().id, sweep.seed, sweep.settings()),
+        cells,
+        work: Work::Claim {
+            claim: claim.clone(),
+            sweep: Box::new(sweep.clone()),
+        },
+    })
+}
+
+fn claim_cell(
+    sweep: &Sweep,
+    claim: &dyn Claim,
+    schema: &attnlab_core::params::Schema,
+    axes: Map<String, Value>,
+    set: &Map<String, Value>,
+) -> Result<Cell> {
+    let params = Params::resolve(schema, set)?;
+    claim.validate(&params)?;
+    if sweep.stop.is_some() && !claim.counts_events(&params) {
+        let id = &claim.sheet().id;
+        let allowed = format!("{id} is not judged by how many trials hold: leave [stop] out");
+        return Err(Error::invalid("stop", "set", allowed));
+    }
+    let mut trials = sweep
+        .trials
+        .unwrap_or_else(|| claim.default_trials(&params));
+    if trials < 2 && matches!(claim.promise(&params), Promise::MeanIn(..)) {
+        let allowed = "must be at least 2: the interval is that of a mean";
+        return Err(Error::invalid("trials", trials, allowed));
+    }
+    if sweep.beyond == Beyond::Skip && claim.hypotheses(&params).iter().any(|h| !h.holds) {
+        trials = 0;
+    }
+    Ok(Cell {
+        shown: with_axes(params.as_json(), axes),
+        trials,
+        memory: claim.memory(&params),
+        params,
+    })
+}
+
+fn of_experiment(sweep: &Sweep, entry: &Entry) -> Result<Plan> {
+    let defaults = entry
+        .configure(false, None, &toml::Table::new())?
+        .settings();
+    let names: Vec<&str> = defaults.keys().map(String::as_str).collect();
+    let (mut cells, mut pieces) = (vec![], vec![]);
+    for (shown, set) in sweep.combinations("setting", &names, defaults.clone())? {
+        let built = configured(sweep, entry, &set, &defaults);
+        let experiment = built.map_err(|e| in_cell(&shown, e))?;
+        let own = experiment::cells(&*experiment).map_err(|e| in_cell(&shown, e))?;
+        let from = cells.len();
+        let scalars = shown.clone().into_iter().filter(|(_, v)| !v.is_array());
+        let scalars: Map<String, Value> = scalars.collect();
+        cells.extend(own.into_iter().map(|cell| Cell {
+            shown: with_axes(&cell.shown, scalars.clone()),
+            ..cell
+        }));
+        pieces.push(Piece {
+            experiment,
+            label: pairs(&shown).replace(" = ", "="),
+            cells: from..cells.len(),
+        });
+    }
+    Ok(Plan {
+        manifest: Manifest::new(entry.name, sweep.seed, sweep.settings()),
+        cells,
+        work: Work::Experiments(pieces),
+    })
+}
+
+/// An experiment with the settings of one cell.
+fn configured(
+    sweep: &Sweep,
+    entry: &Entry,
+    set: &Map<String, Value>,
+    defaults: &Map<String, Value>,
+) -> Result<Box<dyn Experiment>> {
+    let mut settings = toml::Table::new();
+    if let Some(trials) = sweep.trials {
+        settings.insert(
+            "trials".into(),
+            toml::Value::try_from(trials).map_err(no_toml)?,
+        );
+    }
+    for (name, value) in set {
+        let value = like(value, defaults.get(name).unwrap_or(&Value::Null));
+        let value = toml::Value::try_from(value).map_err(no_toml)?;
+        settings.insert(name.clone(), value);
+    }
+    entry.configure(false, None, &settings)
+}
+
+/// A value in the form that a setting has: alone for a list of one, 100.0 for the whole number 100.
+fn like(value: &Value, default: &Value) -> Value {
+    let whole = |x: f64| (x.fract() == 0.0 && x.abs() < 2_f64.powi(53)).then_some(x as i64);
+    match (default, value) {
+        (Value::Array(items), Value::Array(values)) => {
+            let first = items.first().unwrap_or(&Value::Null);
+            values.iter().map(|v| like(v, first)).collect()
+        }
+        (Value::Array(items), alone) => {
+            vec![like(alone, items.first().unwrap_or(&Value::Null))].into()
+        }
+        (Value::Number(is), Value::Number(given)) if is.is_u64() && given.is_f64() => {
+            match given.as_f64().and_then(whole) {
+                Some(n) => n.into(),
+                None => value.clone(),
+            }
+        }
+        _ => value.clone(),
+    }
+}
+
+fn no_toml(e: toml::ser::Error) -> Error {
+    Error::unwritable("a setting (TOML)", e)
+}
+
+/// One combination as it is shown, and what of it is set.
+type Combination = (Map<String, Value>, Map<String, Value>);
+
+impl Sweep {
+    /// Every combination: as it is shown, and what of it is for the `known` names. A name that is
+    /// not known must at least be used by an expression.
+    fn combinations(
+        &self,
+        what: &'static str,
+        known: &[&str],
+        defaults: Map<String, Value>,
+    ) -> Result<Vec<Combination>> {
+        let used: BTreeSet<&str> = self
+            .axes
+            .iter()
+            .filter_map(|(_, axis)| match axis {
+                Axis::Computed(expression) => Some(expression.names()),
+                _ => None,
+            })
+            .flatten()
+            .collect();
+        let mut names = self.axes.iter().map(|(n, _)| n).chain(self.set.keys());
+        let fits = |n: &&String| known.contains(&n.as_str()) || used.contains(n.as_str());
+        if let Some(stray) = names.find(|n| !fits(n)) {
+            return Err(Error::unknown(what, stray, known.iter().copied()));
+        }
+        let mut fixed = defaults;
+        fixed.retain(|name, _| !self.axes.iter().any(|(axis, _)| axis == name));
+        fixed.extend(self.set.clone());
+        let pair = |axes: Map<String, Value>| {
+            let mut set = self.set.clone();
+            set.extend(axes.clone());
+            set.retain(|name, _| known.contains(&name.as_str()));
+            (axes, set)
+        };
+        let all = combinations(&self.axes, &fixed)?;
+        Ok(all.into_iter().map(pair).collect())
+    }
+}
+
+/// The parameters as a row shows them: those of the cell, then names that only helped to make them.
+fn with_axes(parameters: &Map<String, Value>, axes: Map<String, Value>) -> Map<String, Value> {
+    let mut shown = parameters.clone();
+    for (name, value) in axes {
+        shown.entry(name).or_insert(value);
+    }
+    shown
+}
+
+fn in_cell(shown: &Map<String, Value>, error: Error) -> Error {
+    match error {
+        Error::Memory { .. } => error,
+        error => Error::Content {
+            path: format!("cell ({})", pairs(shown)).into(),
+            problem: error.to_string(),
+        },
+    }
+}

@@ -1,0 +1,213 @@
+//! The summary of a sweep over a claim: one judgement per cell, from rows alone.
+
+use super::{Beyond, Plan, Sweep, outcome_of};
+use crate::claim::{Claim, Hypothesis, Kind, Outcome, Params, VerdictKind, Witness};
+use crate::run::Row;
+use crate::run::check::{Assessment, assess};
+use crate::run::grid::Cell;
+use crate::run::store;
+use crate::run::store::{by_cell, cell_name};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::stats::{Estimate, Sequence};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// Summary of one cell: a line of `cells.jsonl`, in the words of `attnlab check --json`.
+#[derive(Clone, Debug, Serialize)]
+pub struct CellSummary {
+    /// Identifier of the claim.
+    pub claim: String,
+    /// The cell as its rows name it.
+    pub cell: String,
+    /// Every parameter, and the names that only helped to make them.
+    pub parameters: Map<String, Value>,
+    /// The printed hypotheses with their margins.
+    pub hypotheses: Vec<Hypothesis>,
+    /// Treatment of a cell where one of them fails: `mark`, `judge` or `skip`.
+    pub beyond_hypotheses: &'static str,
+    /// Kind of statement.
+    pub kind: Kind,
+    /// Number of trials.
+    pub trials: u64,
+    /// How that number came about.
+    pub budget: String,
+    /// Trials that did not hold.
+    pub failures: u64,
+    /// The estimate; None where no trial was spent.
+    pub estimate: Option<Estimate>,
+    /// The verdict.
+    pub verdict: VerdictKind,
+    /// The verdict that we expected.
+    pub expected: VerdictKind,
+    /// Counter-example, failed hypotheses, trials needed or reason, by verdict.
+    pub witness: Witness,
+    /// Seed of every stream.
+    pub seed: u64,
+    /// Version of attnlab.
+    pub version: String,
+}
+
+/// Judges every cell of a sweep over a claim from its rows, which are in canonical order. Nothing
+/// for a plan that is no such sweep.
+///
+/// # Errors
+/// Rows that are not of this sweep, or too few for an interval.
+pub fn summarise(plan: &Plan, rows: &[Row]) -> Result<Vec<CellSummary>> {
+    let Some((claim, sweep)) = plan.claim() else {
+        return Ok(vec![]);
+    };
+    let of: HashMap<&str, &[Row]> = by_cell(rows)
+        .into_iter()
+        .filter_map(|rows| Some((rows.first()?.cell.as_str(), rows)))
+        .collect();
+    let one = |cell: &Cell| {
+        let name = cell_name(cell.params.cell());
+        let rows = of.get(name.as_str()).copied().unwrap_or_default();
+        let outcomes = rows.iter().map(outcome_of).collect::<Result<Vec<_>>>()?;
+        let found = judged(claim, sweep, &cell.params, &outcomes)?;
+        let sheet = claim.sheet();
+        Ok(CellSummary {
+            claim: sheet.id.clone(),
+            cell: name,
+            parameters: cell.shown.clone(),
+            hypotheses: found.assessment.hypotheses,
+            beyond_hypotheses: sweep.beyond.name(),
+            kind: sheet.kind,
+            trials: outcomes.len() as u64,
+            budget: sweep.budget(),
+            failures: found.assessment.failures,
+            estimate: Some(found.assessment.estimate).filter(|_| found.seen),
+            verdict: found.assessment.verdict,
+            expected: found.assessment.expected,
+            witness: found.assessment.witness,
+            seed: plan.manifest.seed,
+            version: plan.manifest.build.clone(),
+        })
+    };
+    plan.cells.iter().map(one).collect()
+}
+
+struct Judged {
+    assessment: Assessment,
+    /// Whether there was anything to judge.
+    seen: bool,
+}
+
+fn judged(
+    claim: &dyn Claim,
+    sweep: &Sweep,
+    params: &Params,
+    outcomes: &[Outcome],
+) -> Result<Judged> {
+    let beyond = sweep.beyond == Beyond::Judge;
+    let of = |judgement, seen| Judged {
+        assessment: assess(claim, params, outcomes, judgement, beyond),
+        seen,
+    };
+    if outcomes.is_empty() {
+        // A cell outside the hypotheses, on which no trial was to be spent.
+        return Ok(of(nothing_seen(), false));
+    }
+    let judgement = match sweep.stop {
+        None => claim.judge(params, outcomes, sweep.level)?,
+        // The interval of a fixed number of trials would be wrong after such stopping.
+        Some(_) => {
+            let sequence = Sequence::new(sweep.level)?;
+            let interval = |held, trials| sequence.interval(held, trials);
+            crate::claim::verdict::judge_events(claim, params, outcomes, &interval)?
+        }
+    };
+    Ok(of(judgement, true))
+}
+
+fn nothing_seen() -> crate::claim::Judgement {
+    crate::claim::Judgement {
+        verdict: crate::claim::Verdict::Inconclusive {
+            trials_needed: None,
+        },
+        estimate: Estimate {
+            value: f64::NAN,
+            low: f64::NAN,
+            high: f64::NAN,
+            level: 0.0,
+        },
+        failures: 0,
+    }
+}
+
+/// Names of the files beside the rows.
+const FILES: [&str; 2] = ["cells.jsonl", "cells.csv"];
+
+/// Writes `cells.jsonl` and `cells.csv` into `folder`, and returns what they say; neither for a plan
+/// that is no sweep over a claim.
+///
+/// # Errors
+/// As [`summarise`], and when the files cannot be written; the rows are kept.
+pub fn write_summary(plan: &Plan, rows: &[Row], folder: &Path) -> Result<Vec<CellSummary>> {
+    let cells = summarise(plan, rows)?;
+    if cells.is_empty() {
+        return Ok(cells);
+    }
+    let lines = cells.iter().map(serde_json::to_string);
+    let lines = lines.collect::<Result<Vec<String>, _>>();
+    let json = lines.map_err(|e| Error::unwritable("the summary (JSON)", e))?;
+    write(&folder.join(FILES[0]), &(json.join("\n") + "\n"))?;
+    write(&folder.join(FILES[1]), &to_csv(&cells)?)?;
+    Ok(cells)
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    let advice = "The rows are kept: make room and give the same command again";
+    store::replace(path, text).map_err(|e| Error::io(path, e, advice))
+}
+
+/// One line per cell: the parameters, then what was found.
+fn to_csv(cells: &[CellSummary]) -> Result<String> {
+    let failed = |e: csv::Error| Error::Content {
+        path: PathBuf::from(FILES[1]),
+        problem: e.to_string(),
+    };
+    let mut table = csv::Writer::from_writer(vec![]);
+    let names: Vec<&String> = cells
+        .iter()
+        .take(1)
+        .flat_map(|c| c.parameters.keys())
+        .collect();
+    let found = [
+        "cell", "trials", "failures", "estimate", "low", "high", "level", "verdict", "expected",
+        "budget",
+    ];
+    let header = names.iter().map(|n| n.as_str()).chain(found);
+    table.write_record(header).map_err(failed)?;
+    for cell in cells {
+        let number = |of: fn(&Estimate) -> f64| {
+            let finite = cell.estimate.as_ref().map(of).filter(|x| !x.is_nan());
+            finite.map_or(String::new(), |x| x.to_string())
+        };
+        let parameter = |name: &&String| match cell.parameters.get(*name) {
+            Some(Value::String(text)) => text.clone(),
+            Some(value) => value.to_string(),
+            None => String::new(),
+        };
+        let found = [
+            cell.cell.clone(),
+            cell.trials.to_string(),
+            cell.failures.to_string(),
+            number(|e| e.value),
+            number(|e| e.low),
+            number(|e| e.high),
+            number(|e| e.level),
+            cell.verdict.name().into(),
+            cell.expected.name().into(),
+            cell.budget.clone(),
+        ];
+        let record = names.iter().map(parameter).chain(found);
+        table.write_record(record).map_err(failed)?;
+    }
+    let bytes = table
+        .into_inner()
+        .map_err(|e| failed(e.into_error().into()))?;
+    String::from_utf8(bytes).map_err(|e| Error::unwritable("the summary (CSV)", e))
+}

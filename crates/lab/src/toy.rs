@@ -1,0 +1,63 @@
+//! A coin, for examples and tests: the smallest claim that has everything.
+
+use crate::claim::{Claim, Mutant, Outcome, Paper, Params, Promise, Quantity, Schema, Sheet};
+use crate::{sheet, witness};
+use attnlab_core::error::Result;
+use attnlab_core::params::Domain;
+use attnlab_core::rng::Streams;
+use rand::RngExt;
+use std::sync::Arc;
+
+/// The only paper.
+pub static PAPERS: &[Paper] = &[Paper {
+    key: "toy",
+    title: "On coins",
+    authors: "A. Toss",
+    venue: "",
+    year: 2026,
+    link: "",
+}];
+
+const HEADS: Quantity<f64> =
+    Quantity::real("heads", "p", "probability of heads").within(Domain::OPEN_UNIT);
+
+struct FairCoin {
+    /// The printed probability.
+    printed: f64,
+}
+
+/// The claim that a coin shows heads half of the time, to within .05.
+pub fn fair_coin() -> Arc<dyn Claim> {
+    Arc::new(FairCoin { printed: 0.5 })
+}
+
+impl Claim for FairCoin {
+    fn sheet(&self) -> &'static Sheet {
+        sheet!("toy.fair")
+    }
+
+    fn schema(&self) -> Schema {
+        vec![HEADS.or(0.5)]
+    }
+
+    fn promise(&self, _: &Params) -> Promise {
+        Promise::MeanIn(self.printed - 0.05, self.printed + 0.05)
+    }
+
+    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
+        let mut rng = streams.part("toss", 0);
+        let heads = rng.random_bool(params.get(HEADS));
+        Ok(Outcome::Value {
+            value: f64::from(u8::from(heads)),
+            witness: witness! { "heads" => heads },
+        })
+    }
+
+    fn default_trials(&self, _: &Params) -> u64 {
+        2000
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        vec![Mutant::new("loaded", FairCoin { printed: 0.6 })]
+    }
+}

@@ -1,0 +1,107 @@
+//! The entropy gap over the spread of the scores, beyond the range of the claim too.
+
+use crate::PAPERS;
+use crate::theorem::{SCORES, SIGMA, gap};
+use attnlab::claim::Source;
+use attnlab::experiment::{Described, Experiment, draw, settings};
+use attnlab::figure::{Axis, Figure, Point, Series, Width};
+use attnlab::prelude::*;
+use attnlab::run::{Row, store};
+use attnlab::stats;
+use serde::{Deserialize, Serialize};
+
+/// Settings of the experiment; their defaults are in `settings.toml`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GapOverSigma {
+    trials: u64,
+    scores: Vec<usize>,
+    sigmas: Vec<f64>,
+}
+
+impl Described for GapOverSigma {
+    const ID: &'static str = "my_theorem.gap_over_sigma";
+    const TITLE: &'static str = "Entropy gap of softmax over the spread of its scores";
+    const SOURCE: Source = Source {
+        paper: &PAPERS[0],
+        place: "Proposition 1",
+    };
+}
+
+impl Experiment for GapOverSigma {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn settings(&self) -> Map<String, Value> {
+        settings::as_json(self)
+    }
+
+    fn validate(&self) -> Result<()> {
+        settings::spread("trials", self.trials)?;
+        settings::at_least("scores", &self.scores, 1)?;
+        settings::positive("sigmas", &self.sigmas)
+    }
+
+    fn cells(&self) -> Result<Vec<Params>> {
+        let cell = |n: usize, sigma: f64| Params::from_iter([SCORES.is(n), SIGMA.is(sigma)]);
+        let curve = |n: &usize| self.sigmas.iter().map(|sigma| cell(*n, *sigma)).collect();
+        let curves: Vec<Vec<Params>> = self.scores.iter().map(curve).collect();
+        Ok(curves.concat())
+    }
+
+    fn trials(&self) -> u64 {
+        self.trials
+    }
+
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        let mut data = Map::new();
+        data.insert("gap".into(), store::number(gap(cell, streams)));
+        Ok(data)
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        let cells = draw::cells(Self::NAME, rows)?;
+        let mut panel = draw::panel(
+            "",
+            Axis::linear("*σ*, spread of the scores"),
+            Axis::linear("log *n* − *H*, entropy gap (nats)"),
+        );
+        for (colour, n) in self.scores.iter().enumerate() {
+            let mut points = vec![];
+            for cell in &cells {
+                if cell[0].parameter(SCORES.name)? == *n as f64 {
+                    points.push(point(cell)?);
+                }
+            }
+            let series = Series::measured(format!("*n* = {n}"), colour, points);
+            let series = series.with_interval("95 % interval of the mean");
+            panel.series.push(series);
+        }
+        let end = self.sigmas.iter().copied().fold(0.0, f64::max);
+        let sigmas = (0..=60).map(|i| end * f64::from(i) / 60.0);
+        let predicted = sigmas.map(|sigma| Point::at(sigma, sigma * sigma / 2.0));
+        let predicted = Series::predicted("*σ*^{2} / 2", self.scores.len(), predicted.collect());
+        panel.series.push(predicted);
+        Ok(vec![Figure {
+            name: "gap_over_sigma".into(),
+            title: Self::TITLE.into(),
+            caption: format!(
+                "Means over {} draws of *n* independent normal scores, with 95 % intervals. Dashed: \
+                 the limit *σ*^{{2}} / 2, which is claimed for *n* ≥ 100 and *σ* ≤ 1.",
+                self.trials
+            ),
+            width: Width::Column,
+            columns: 1,
+            panels: vec![panel],
+        }])
+    }
+}
+
+/// The mean of the draws of one cell with its interval, over σ.
+fn point(cell: &[Row]) -> Result<Point> {
+    let gaps: Result<Vec<f64>> = cell.iter().map(|row| row.number("gap")).collect();
+    let mean = stats::mean(&gaps?, 0.95)?;
+    let sigma = cell[0].parameter(SIGMA.name)?;
+    Ok(Point::between(sigma, mean.value, mean.low, mean.high))
+}

@@ -1,0 +1,3 @@
+//! Tests of the laboratory, in one program.
+
+mod scaffold;

@@ -1,0 +1,36 @@
+//! The commands of this room: `attnlab horizon` and `attnlab unroll`.
+
+mod horizon;
+mod unroll;
+
+use attnlab_core::error::{Error, Result};
+use attnlab_lab::command::Command;
+use std::sync::Arc;
+
+/// All commands of this room.
+pub fn all() -> Vec<Arc<dyn Command>> {
+    vec![Arc::new(horizon::HorizonCommand), Arc::new(unroll::Unroll)]
+}
+
+/// The options of a command, from arguments that clap has parsed by its description.
+fn parsed<A: clap::FromArgMatches>(matches: &clap::ArgMatches) -> Result<A> {
+    A::from_arg_matches(matches).map_err(|e| Error::Content {
+        path: "command line".into(),
+        problem: e.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn descriptions_are_sound_and_have_examples() {
+        for command in super::all() {
+            let description = command.describe();
+            let name = description.get_name().to_string();
+            let help = description.clone().render_long_help().to_string();
+            assert!(help.contains(&format!("attnlab {name} --")), "{help}");
+            assert!(description.get_about().is_some(), "{name}");
+            description.debug_assert();
+        }
+    }
+}

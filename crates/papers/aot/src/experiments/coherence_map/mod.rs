@@ -1,0 +1,207 @@
+//! The coherence of the bases that Theorem 1 survives. Settings: `attnlab run coherence_map --show`.
+//!
+//! The papers take the U_k orthonormal to each other and say in a footnote that the general case is
+//! not difficult. Under the pattern (30) a layer adds ητ U_kU_kᵀz_i to the tokens of cluster k whatever
+//! the bases are, which multiplies ‖U_kU_kᵀZ_k‖ by 1 + ητ and leaves (I - U_kU_kᵀ)Z_k alone: (8) is
+//! exact as long as (30) holds. What coherence changes is for how long: with U_kᵀU_l = cI a token of
+//! cluster k has the coefficients e + cθa in head l, a noise of length √(δ² + c²θ²)√p that grows with
+//! the signal.
+
+use super::snr_per_layer::noise_unit;
+use crate::PAPERS;
+use crate::quantities::*;
+use crate::theory::Horizon;
+use attnlab_core::error::{Error, Result};
+use attnlab_core::params::Params;
+use attnlab_core::rng::Streams;
+use attnlab_lab::claim::Source;
+use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::figure::Figure;
+use attnlab_lab::run::{Row, memory, store};
+use attnlab_theory::attention::{Mssa, ThresholdedSoftmax};
+use attnlab_theory::measure::snr;
+use attnlab_theory::sample::{Bases, Draw, Mixture};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+mod pictures;
+
+/// The number of exact updates over coherence and noise, and for independent random subspaces.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CoherenceMap {
+    /// Independent draws per cell.
+    pub trials: u64,
+    /// Layers that are run at most.
+    pub layers: usize,
+    /// Step size η > 0.
+    pub eta: f64,
+    /// Threshold τ in (0, 1).
+    pub tau: f64,
+    /// N, a multiple of K.
+    pub tokens: usize,
+    /// K ≥ 2.
+    pub clusters: usize,
+    /// p, dimension of each subspace.
+    pub dim: usize,
+    /// Values of the coherence c in [0, 1): U_kᵀU_l = cI in d = (K + 1)p dimensions.
+    pub coherence: Vec<f64>,
+    /// Noise levels δ in units of √(log N / p).
+    pub noise: Vec<f64>,
+    /// Ambient dimensions d of independent Haar subspaces.
+    pub ambient: Vec<usize>,
+}
+
+impl Described for CoherenceMap {
+    const ID: &'static str = "aot.coherence_map";
+    const NAME: &'static str = "coherence_map";
+    const TITLE: &'static str = "How much coherence of the subspaces Theorem 1 survives";
+    const SOURCE: Source = Source {
+        paper: &PAPERS[0],
+        place: "Definition 1, footnote",
+    };
+}
+
+/// Group of the cells with U_kᵀU_l = cI.
+const COHERENT: &str = "coherent";
+/// Group of the cells with independent Haar subspaces.
+const RANDOM: &str = "random";
+
+/// An update is exact when every cluster's SNR has grown by 1 + ητ up to this relative error: above
+/// the rounding of twenty layers in f64 (1e-13), far below what one wrong weight changes (1e-4).
+const TOLERANCE: f64 = 1e-9;
+
+impl CoherenceMap {
+    fn cell(&self, group: &str, value: f64, noise: f64) -> Params {
+        let unit = noise_unit(self.tokens, self.dim);
+        let varied = match group {
+            COHERENT => COHERENCE,
+            _ => AMBIENT,
+        };
+        Params::from_iter([
+            GROUP.is(group),
+            TOKENS.is(self.tokens),
+            CLUSTERS.is(self.clusters),
+            DIM.is(self.dim),
+            varied.is(value),
+            NOISE.is(noise),
+            DELTA.is(noise * unit),
+            LAYERS.is(self.layers),
+            ETA.is(self.eta),
+            TAU.is(self.tau),
+        ])
+    }
+
+    fn mixture(&self, cell: &Params) -> Result<Mixture> {
+        let [n, k, p] = [TOKENS, CLUSTERS, DIM].map(|q| cell.get(q));
+        let mut mixture = Mixture::balanced(n, k, p, cell.get(DELTA))?;
+        (mixture.bases, mixture.ambient) = if cell.get(GROUP) == COHERENT {
+            (Bases::Coherent(cell.get(COHERENCE)), (k + 1) * p)
+        } else {
+            (Bases::Independent, cell.get(AMBIENT) as usize)
+        };
+        mixture.validate()?;
+        Ok(mixture)
+    }
+}
+
+impl Experiment for CoherenceMap {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn settings(&self) -> Map<String, Value> {
+        settings::as_json(self)
+    }
+
+    fn validate(&self) -> Result<()> {
+        settings::spread("trials", self.trials)?;
+        settings::network(self.layers, self.eta)?;
+        settings::positive("noise", &self.noise)?;
+        settings::positive("coherence", &self.coherence)?;
+        if let Some(i) = self.coherence.iter().position(|c| *c >= 1.0) {
+            let (name, allowed) = (format!("coherence[{i}]"), "must be a number in (0, 1)");
+            return Err(Error::invalid(name, self.coherence[i], allowed));
+        }
+        settings::at_least("ambient", &self.ambient, 1)?;
+        if let Some(i) = self.ambient.iter().position(|d| *d < self.dim) {
+            let allowed = format!("must be at least dim = {}", self.dim);
+            return Err(Error::invalid(
+                format!("ambient[{i}]"),
+                self.ambient[i],
+                allowed,
+            ));
+        }
+        Horizon::new(self.tokens, self.clusters, self.dim, 1.0, self.tau).map(|_| ())
+    }
+
+    fn cells(&self) -> Result<Vec<Params>> {
+        let mut cells = vec![];
+        for noise in &self.noise {
+            let coherent = self.coherence.iter();
+            cells.extend(coherent.map(|c| self.cell(COHERENT, *c, *noise)));
+        }
+        // The least noise: there it is coherence alone that ends the rate.
+        let least = self.noise.iter().copied().fold(f64::INFINITY, f64::min);
+        let random = self.ambient.iter();
+        cells.extend(random.map(|d| self.cell(RANDOM, *d as f64, least)));
+        Ok(cells)
+    }
+
+    fn trials(&self) -> u64 {
+        self.trials
+    }
+
+    /// "updates": how many of the first L are exact (8) in every cluster. "gain": the series of the
+    /// SNR over its first value, as the geometric mean over clusters, to one layer past that.
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        let draw = self.mixture(cell)?.draw(streams)?;
+        let phi = ThresholdedSoftmax { tau: cell.get(TAU) };
+        let layer = Mssa::new(phi, cell.get(ETA));
+        let (updates, gain) = exact_updates(draw, &layer, cell)?;
+        let mut data = Map::new();
+        data.insert("updates".into(), updates.into());
+        data.insert("gain".into(), store::series(&gain));
+        Ok(data)
+    }
+
+    fn memory(&self, cell: &Params) -> u64 {
+        let [n, p, k] = [TOKENS, DIM, CLUSTERS].map(|q| cell.get(q) as u64);
+        let d = match cell.get(GROUP) {
+            COHERENT => (k + 1).saturating_mul(p),
+            _ => cell.get(AMBIENT) as u64,
+        };
+        // Two Z, the bases with their factorisation, one head with its output.
+        let parts = [&[2, n, d][..], &[3, d, k + 1, p], &[2, n, p]].map(memory::product);
+        let all = parts.into_iter().fold(0, u64::saturating_add);
+        all.saturating_mul(8)
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        pictures::figures(self, rows)
+    }
+}
+
+fn exact_updates(draw: Draw, layer: &Mssa, cell: &Params) -> Result<(usize, Vec<f64>)> {
+    let rate = 1.0 + cell.get(ETA) * cell.get(TAU);
+    let Draw {
+        mut tokens,
+        bases,
+        labels,
+    } = draw;
+    let mut before = snr(tokens.view(), &bases, &labels);
+    let log = |at: &[f64]| at.iter().map(|x| x.ln()).sum::<f64>() / at.len() as f64;
+    let first = log(&before);
+    let mut gain = vec![1.0];
+    for l in 0..cell.get(LAYERS) {
+        tokens = layer.stream(tokens.view(), &bases)?.output;
+        let after = snr(tokens.view(), &bases, &labels);
+        gain.push((log(&after) - first).exp());
+        let exact = |(a, b): (&f64, &f64)| (b / a / rate - 1.0).abs() <= TOLERANCE;
+        if !before.iter().zip(&after).all(exact) {
+            return Ok((l, gain));
+        }
+        before = after;
+    }
+    Ok((cell.get(LAYERS), gain))
+}

@@ -1,0 +1,134 @@
+//! The depth of Theorem 1 over noise and size, heads and threshold, measured and predicted.
+//! Settings: `attnlab run horizon_map --show`.
+
+use crate::PAPERS;
+use crate::quantities::*;
+use crate::theory::Horizon;
+use attnlab_core::error::{Result, positive};
+use attnlab_core::params::Params;
+use attnlab_core::rng::Streams;
+use attnlab_lab::claim::Source;
+use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::figure::Figure;
+use attnlab_lab::run::{Row, store};
+use attnlab_theory::measure::horizon_of_mixture;
+use attnlab_theory::sample::Mixture;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+mod pictures;
+
+/// Three maps of the depth horizon over δ√p: against N, against K and against τ.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HorizonMap {
+    /// Independent draws per cell.
+    pub trials: u64,
+    /// Step size η > 0: turns θ into layers, and nothing else.
+    pub eta: f64,
+    /// p, dimension of each subspace.
+    pub dim: usize,
+    /// N where it is not varied.
+    pub base_tokens: usize,
+    /// K where it is not varied.
+    pub base_clusters: usize,
+    /// τ where it is not varied.
+    pub base_tau: f64,
+    /// Values of δ√p, the typical length of a token's noise in a foreign head.
+    pub noise_length: Vec<f64>,
+    /// Values of N.
+    pub tokens: Vec<usize>,
+    /// Values of K.
+    pub clusters: Vec<usize>,
+    /// Values of τ in (0, 1).
+    pub tau: Vec<f64>,
+}
+
+impl Described for HorizonMap {
+    const ID: &'static str = "aot.horizon_map";
+    const NAME: &'static str = "horizon_map";
+    const TITLE: &'static str = "Depth of Theorem 1 over noise, N, K and τ, measured and predicted";
+    const SOURCE: Source = Source {
+        paper: &PAPERS[0],
+        place: "Theorem 1",
+    };
+}
+
+impl HorizonMap {
+    fn cell(&self, group: &str, size: (usize, usize), tau: f64, length: f64) -> Params {
+        Params::from_iter([
+            GROUP.is(group),
+            TOKENS.is(size.0),
+            CLUSTERS.is(size.1),
+            DIM.is(self.dim),
+            NOISE_LENGTH.is(length),
+            DELTA.is(length / (self.dim as f64).sqrt()),
+            ETA.is(self.eta),
+            TAU.is(tau),
+        ])
+    }
+}
+
+impl Experiment for HorizonMap {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn settings(&self) -> Map<String, Value> {
+        settings::as_json(self)
+    }
+
+    fn validate(&self) -> Result<()> {
+        settings::spread("trials", self.trials)?;
+        positive("eta", self.eta)?;
+        settings::positive("noise_length", &self.noise_length)?;
+        settings::at_least("tokens", &self.tokens, 1)?;
+        settings::at_least("clusters", &self.clusters, 1)?;
+        settings::positive("tau", &self.tau)?;
+        let possible = |n, k, tau| Horizon::new(n, k, self.dim, 1.0, tau).map(|_| ());
+        let (n, k, tau) = (self.base_tokens, self.base_clusters, self.base_tau);
+        possible(n, k, tau)?;
+        self.tokens.iter().try_for_each(|n| possible(*n, k, tau))?;
+        self.clusters
+            .iter()
+            .try_for_each(|k| possible(n, *k, tau))?;
+        self.tau.iter().try_for_each(|tau| possible(n, k, *tau))
+    }
+
+    fn cells(&self) -> Result<Vec<Params>> {
+        let (n, k, tau) = (self.base_tokens, self.base_clusters, self.base_tau);
+        let mut cells = vec![];
+        for length in &self.noise_length {
+            let tokens = self.tokens.iter();
+            cells.extend(tokens.map(|n| self.cell(TOKENS.name, (*n, k), tau, *length)));
+            let clusters = self.clusters.iter();
+            cells.extend(clusters.map(|k| self.cell(CLUSTERS.name, (n, *k), tau, *length)));
+            let taus = self.tau.iter();
+            cells.extend(taus.map(|tau| self.cell(TAU.name, (n, k), *tau, *length)));
+        }
+        Ok(cells)
+    }
+
+    fn trials(&self) -> u64 {
+        self.trials
+    }
+
+    /// "theta" at which the pattern (30) first breaks in this draw, every column of every head seen.
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        let [n, k, p] = [TOKENS, CLUSTERS, DIM].map(|q| cell.get(q));
+        let mixture = Mixture::balanced(n, k, p, cell.get(DELTA))?;
+        let found = horizon_of_mixture(&mixture, cell.get(TAU), streams, || {})?;
+        let theta = store::number(found.theta());
+        Ok(Map::from_iter([("theta".to_string(), theta)]))
+    }
+
+    fn memory(&self, cell: &Params) -> u64 {
+        let (n, p) = (cell.get(TOKENS) as u64, cell.get(DIM) as u64);
+        // One head in f32 and the state of the pass, a few hundred bytes per token.
+        n * (4 * p + 500)
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        pictures::figures(self, rows)
+    }
+}

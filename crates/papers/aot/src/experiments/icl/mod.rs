@@ -1,0 +1,437 @@
+//! In-context learning: Figures 6 and 7 of the AoT papers, what becomes of the networks off the law
+//! they were trained on, and whether a trained network denoises. Settings: `attnlab run icl --show`.
+//!
+//! A cell is a class of functions with a network, or with the baselines; a trial is a training seed. A
+//! trial keeps checkpoints beside the rows, so that a killed run goes on inside it.
+
+use super::ICL as LISTED;
+use super::networks::{history, training_memory};
+use crate::quantities::*;
+use attnlab_core::error::{Error, Result};
+use attnlab_core::params::Params;
+use attnlab_core::rng::Streams;
+use attnlab_lab::claim::Source;
+use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::figure::Figure;
+use attnlab_lab::run::{Row, TrialContext};
+use attnlab_theory::sample::{Functions, InContext, Shift};
+use attnlab_train::baseline::RegressionBaseline;
+use attnlab_train::model::{ComputeDevice, FirstPositions, Input, Model, ModelConfig, preset};
+use attnlab_train::training::in_context::{InContextTask, errors};
+use attnlab_train::training::{Curriculum, TrainingPlan, train};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+mod bands;
+mod depth;
+mod pictures;
+
+/// Figures 6 and 7 with all their settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Icl {
+    /// Independent trainings of each network.
+    pub seeds: u64,
+    /// `linear`, `sparse-linear`.
+    pub functions: Vec<String>,
+    /// Names of the networks, among those of `layers`.
+    pub models: Vec<String>,
+    /// d, dimension of the inputs.
+    pub dim: usize,
+    /// Coordinates of w in the sparse task.
+    pub nonzero: usize,
+    /// Examples in a prompt.
+    pub points: usize,
+    /// Width of the networks.
+    pub width: usize,
+    /// Heads of the networks.
+    pub heads: usize,
+    /// σ of the initial values.
+    pub sigma: f64,
+    /// Initial values of learnt positions: "normal" (GPT-2's, with σ) or "sinusoids".
+    pub positions: String,
+    /// Root mean square of the sinusoids.
+    pub positions_rms: f64,
+    /// Half the length of the table of positions.
+    pub places: usize,
+    /// "cpu" or "gpu".
+    pub backend: String,
+    /// Depth of each network.
+    pub layers: IclLayers,
+    /// Plan of their training.
+    pub plan: TrainingPlan,
+    /// Schedule of the size of the prompts.
+    pub curriculum: Curriculum,
+    /// Measurements at the end.
+    pub evaluation: IclEvaluation,
+}
+
+/// Depth of each network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct IclLayers {
+    /// GPT-2.
+    pub transformer: usize,
+    /// AoT with MSSA, trained form.
+    pub aot_mssa: usize,
+    /// AoT with MHSA.
+    pub aot_mhsa: usize,
+    /// AoT with Eq. (4) as printed.
+    pub aot_tied: usize,
+    /// AoT with an MLP in the first half of the blocks.
+    pub hybrid: usize,
+    /// AoT with an MLP in every block.
+    pub full_mlp: usize,
+    /// Llama.
+    pub llama: usize,
+    /// AoT with Llama's norm and positions.
+    pub llama_aot: usize,
+}
+
+/// Measurements at the end of training.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IclEvaluation {
+    /// Prompts of each law.
+    pub prompts: usize,
+    /// Prompts computed at a time.
+    pub batch: usize,
+    /// Resamples of the bootstrap behind the bands.
+    pub resamples: usize,
+    /// Factors of the inputs.
+    pub scales: Vec<f64>,
+    /// Standard deviation of the labels' noise.
+    pub noise: f64,
+    /// Points of longer prompts.
+    pub longer: usize,
+    /// α of the Lasso.
+    pub lasso: Vec<f64>,
+    /// k of the nearest neighbours.
+    pub neighbours: usize,
+    /// Prompts whose activations are measured.
+    pub activations: usize,
+    /// ε of the coding rate.
+    pub precision: f64,
+}
+
+/// Name of the cell of the baselines.
+const BASELINES: &str = "baselines";
+
+impl Described for Icl {
+    const ID: &'static str = LISTED.id;
+    const NAME: &'static str = LISTED.name;
+    const TITLE: &'static str = LISTED.title;
+    const SOURCE: Source = LISTED.source;
+    const TRAINS: bool = true;
+}
+
+impl IclLayers {
+    fn depth(&self, name: &str) -> Result<usize> {
+        Ok(match name {
+            "transformer" => self.transformer,
+            "aot-mssa" => self.aot_mssa,
+            "aot-mhsa" => self.aot_mhsa,
+            "aot-tied" => self.aot_tied,
+            "hybrid" => self.hybrid,
+            "full-mlp" => self.full_mlp,
+            "llama" => self.llama,
+            "llama-aot" => self.llama_aot,
+            _ => return Err(Error::unknown("model", name, MODELS)),
+        })
+    }
+}
+
+/// Names of the networks, in the order of the figures.
+const MODELS: [&str; 8] = [
+    "transformer",
+    "aot-mssa",
+    "aot-mhsa",
+    "aot-tied",
+    "hybrid",
+    "full-mlp",
+    "llama",
+    "llama-aot",
+];
+
+impl Icl {
+    fn functions(&self, name: &str) -> Result<Functions> {
+        match name {
+            "linear" => Ok(Functions::Linear),
+            "sparse-linear" => Ok(Functions::SparseLinear {
+                nonzero: self.nonzero,
+            }),
+            _ => Err(Error::unknown(
+                "functions",
+                name,
+                ["linear", "sparse-linear"],
+            )),
+        }
+    }
+
+    /// A network of the papers at these sizes.
+    fn model(&self, name: &str) -> Result<ModelConfig> {
+        let layers = self.layers.depth(name)?;
+        let paper = preset(&format!("icl-{name}"))?;
+        Ok(ModelConfig {
+            input: Input::Vectors { dim: self.dim },
+            context: 2 * self.places,
+            sigma: self.sigma,
+            first_positions: self.first_positions()?,
+            ..paper.resized(layers, self.width, self.heads)
+        })
+    }
+
+    fn first_positions(&self) -> Result<FirstPositions> {
+        match self.positions.as_str() {
+            "normal" => Ok(FirstPositions::Normal),
+            "sinusoids" => Ok(FirstPositions::Sinusoids {
+                rms: self.positions_rms,
+            }),
+            other => Err(Error::unknown("positions", other, ["normal", "sinusoids"])),
+        }
+    }
+
+    fn law(&self, functions: Functions, points: usize, shift: Shift) -> InContext {
+        InContext {
+            functions,
+            dim: self.dim,
+            points,
+            active: self.dim,
+            shift,
+        }
+    }
+
+    /// The laws of evaluation by name: that of training first.
+    fn laws(&self, functions: Functions) -> Vec<(String, InContext)> {
+        let law = |points, shift| self.law(functions, points, shift);
+        let e = &self.evaluation;
+        let mut laws = vec![("standard".to_string(), law(self.points, Shift::None))];
+        let scaled = e.scales.iter();
+        laws.extend(scaled.map(|s| (format!("scale-{s}"), law(self.points, Shift::Scale(*s)))));
+        laws.push(("skewed".into(), law(self.points, Shift::Skewed)));
+        laws.push(("noise".into(), law(self.points, Shift::Noise(e.noise))));
+        laws.push(("longer".into(), law(e.longer, Shift::None)));
+        laws
+    }
+
+    fn baselines(&self) -> Vec<RegressionBaseline> {
+        let mut all = vec![
+            RegressionBaseline::LeastSquares,
+            RegressionBaseline::Averaging,
+            RegressionBaseline::Neighbours {
+                count: self.evaluation.neighbours,
+            },
+        ];
+        let lasso = self.evaluation.lasso.iter();
+        all.extend(lasso.map(|alpha| RegressionBaseline::Lasso { alpha: *alpha }));
+        all
+    }
+
+    /// One network from its initial values to its errors.
+    fn trained(
+        &self,
+        cell: &Params,
+        streams: &Streams,
+        context: &TrialContext,
+    ) -> Result<Map<String, Value>> {
+        let (name, class) = (cell.get(MODEL), cell.get(FUNCTIONS));
+        let functions = self.functions(class)?;
+        let device = ComputeDevice::parse(&self.backend)?;
+        let config = self.model(name)?;
+        let model = Model::new(config, &device, &streams.child("weights", 0))?;
+        let mut data = Map::new();
+        data.insert("parameters".into(), model.config().parameters().into());
+        let prompts = streams.child("evaluation", 0);
+        depth::record(self, "untrained", &model, functions, &prompts, &mut data)?;
+        let task = InContextTask {
+            functions,
+            dim: self.dim,
+            curriculum: self.curriculum,
+        };
+        let label = format!("icl {class} {name} {}", streams.name());
+        let found = train(&task, model, &self.plan, streams, &label, context)?;
+        history(&found.history, &mut data);
+        depth::record(
+            self,
+            "trained",
+            &found.model,
+            functions,
+            &prompts,
+            &mut data,
+        )?;
+        for (law, what) in self.laws(functions) {
+            let (all, at_once) = (self.evaluation.prompts, self.evaluation.batch);
+            let squares = errors(&found.model, &what, all, at_once, &prompts)?;
+            bands::record(
+                &law,
+                &squares,
+                self.scale(functions),
+                self.evaluation.resamples,
+                &prompts,
+                &mut data,
+            );
+        }
+        Ok(data)
+    }
+
+    /// Scale of the errors: E f(x)² under the law of training, under every law.
+    fn scale(&self, functions: Functions) -> f64 {
+        functions.variance(self.dim)
+    }
+
+    fn baseline_errors(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        let functions = self.functions(cell.get(FUNCTIONS))?;
+        let prompts = streams.child("evaluation", 0);
+        let mut data = Map::new();
+        for (law, what) in self.laws(functions) {
+            let drawn: Vec<_> = (0..self.evaluation.prompts as u64)
+                .map(|i| what.draw(&prompts.child("prompt", i)))
+                .collect();
+            let mut baselines = self.baselines();
+            if let Shift::Noise(deviation) = what.shift {
+                baselines.push(RegressionBaseline::Ridge {
+                    noise_var: deviation * deviation,
+                });
+            }
+            for baseline in baselines {
+                let squares = drawn.iter().map(|p| Ok(baseline.errors(p)?.to_vec()));
+                let squares = squares.collect::<Result<Vec<_>>>()?;
+                let name = format!("{law}.{}", baseline.name());
+                bands::record(
+                    &name,
+                    &squares,
+                    self.scale(functions),
+                    self.evaluation.resamples,
+                    &prompts,
+                    &mut data,
+                );
+            }
+        }
+        Ok(data)
+    }
+}
+
+impl Experiment for Icl {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn settings(&self) -> Map<String, Value> {
+        settings::as_json(self)
+    }
+
+    fn validate(&self) -> Result<()> {
+        settings::spread("seeds", self.seeds)?;
+        for (name, list) in [("functions", &self.functions), ("models", &self.models)] {
+            if list.is_empty() {
+                return Err(Error::invalid(name, "[]", "must be at least one name"));
+            }
+        }
+        self.plan.validate()?;
+        ComputeDevice::parse(&self.backend)?;
+        let e = &self.evaluation;
+        let numbers = [
+            ("evaluation.prompts", e.prompts, 2),
+            ("evaluation.batch", e.batch, 1),
+            ("evaluation.resamples", e.resamples, 100),
+            ("evaluation.activations", e.activations, 1),
+        ];
+        for (name, value, least) in numbers {
+            if value < least {
+                return Err(Error::invalid(
+                    name,
+                    value,
+                    format!("must be a whole number >= {least}"),
+                ));
+            }
+        }
+        settings::positive("evaluation.scales", &e.scales)?;
+        settings::positive("evaluation.lasso", &e.lasso)?;
+        settings::positive("evaluation.precision", &[e.precision])?;
+        self.baselines()
+            .iter()
+            .try_for_each(RegressionBaseline::validate)?;
+        for (name, ramp, last) in [
+            ("curriculum.dims", self.curriculum.dims, self.dim),
+            ("curriculum.points", self.curriculum.points, self.points),
+        ] {
+            ramp.validate(name)?;
+            if ramp.to != last {
+                let allowed = format!("must be {last}, which evaluation has");
+                return Err(Error::invalid(format!("{name}.to"), ramp.to, allowed));
+            }
+        }
+        for (name, points) in [("points", self.points), ("evaluation.longer", e.longer)] {
+            if points > self.places {
+                let allowed = format!("must be at most places = {}", self.places);
+                return Err(Error::invalid(name, points, allowed));
+            }
+        }
+        for class in &self.functions {
+            let laws = self.laws(self.functions(class)?);
+            laws.iter().try_for_each(|(_, law)| law.validate())?;
+        }
+        self.models
+            .iter()
+            .try_for_each(|m| self.model(m)?.validate())
+    }
+
+    fn cells(&self) -> Result<Vec<Params>> {
+        let mut cells = vec![];
+        for class in &self.functions {
+            for model in self.models.iter().map(String::as_str).chain([BASELINES]) {
+                let mut cell = vec![
+                    FUNCTIONS.is(class.as_str()),
+                    MODEL.is(model),
+                    INPUT_DIM.is(self.dim),
+                    POINTS.is(self.points),
+                ];
+                if model != BASELINES {
+                    cell.push(LAYERS.is(self.layers.depth(model)?));
+                    cell.push(WIDTH.is(self.width));
+                }
+                cells.push(cell.into_iter().collect());
+            }
+        }
+        Ok(cells)
+    }
+
+    fn trials(&self) -> u64 {
+        self.seeds
+    }
+
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        self.trial_at(cell, streams, &TrialContext::none())
+    }
+
+    /// For a network: "parameters"; the series "steps", "loss", "norm"; for every law of evaluation
+    /// (standard, scale-2, skewed, noise, longer) "LAW.mean", "LAW.low" and "LAW.high" by number of
+    /// examples; for "untrained" and "trained" the series "WHEN.stable_rank" and "WHEN.coding_rate" by
+    /// depth, and for MSSA "WHEN.snr_before" and "WHEN.snr_after" by layer. For the baselines
+    /// "LAW.BASELINE.mean" and so on.
+    fn trial_at(
+        &self,
+        cell: &Params,
+        streams: &Streams,
+        context: &TrialContext,
+    ) -> Result<Map<String, Value>> {
+        match cell.get(MODEL) {
+            BASELINES => self.baseline_errors(cell, streams),
+            _ => self.trained(cell, streams, context),
+        }
+    }
+
+    fn memory(&self, cell: &Params) -> u64 {
+        let model = cell.get(MODEL);
+        let Ok(config) = self.model(model) else {
+            // The prompts of one law and their errors.
+            return (self.evaluation.prompts * self.places * (self.dim + 2) * 8) as u64;
+        };
+        let batch = self.plan.batch.div_ceil(self.plan.accumulate);
+        training_memory(&config, batch, 2 * self.points)
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        pictures::figures(self, rows)
+    }
+}

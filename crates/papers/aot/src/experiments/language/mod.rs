@@ -1,0 +1,371 @@
+//! Training on language: the next token of a text, for the networks of the AoT papers' Section 4.2.
+//! Settings: `attnlab run language --show`.
+//!
+//! Without a text of the user's the text is a stationary Markov chain, whose entropy rate is exact: what
+//! no network may fall below on the held-out part, and what one that has learnt the chain comes near.
+//!
+//! A cell is a network; a trial is a training seed. All share one text.
+
+use super::LANGUAGE as LISTED;
+use super::networks::{history, record_depth, training_memory};
+use crate::quantities::*;
+use attnlab_core::error::{Error, Result};
+use attnlab_core::params::Params;
+use attnlab_core::rng::Streams;
+use attnlab_core::stats;
+use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::figure::Figure;
+use attnlab_lab::run::{Row, TrialContext, store};
+use attnlab_theory::markov::{MarkovChain, contexts};
+use attnlab_theory::sample::markov;
+use attnlab_train::model::{
+    ComputeDevice, Input, Model, ModelConfig, Output, PRESETS, Recording, preset,
+};
+use attnlab_train::training::language::Text;
+use attnlab_train::training::{TrainingPlan, train};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::path::Path;
+
+mod pictures;
+
+/// Training on a text with all its settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Language {
+    /// Independent trainings of each network.
+    pub seeds: u64,
+    /// `aot-mssa`, `gpt2`, .. at the sizes below, or a row of the papers, such as `aot-mssa-l-base`, at
+    /// its own depth and width.
+    pub networks: Vec<String>,
+    /// A file of bytes, or of 16-bit token ids (`.bin`); empty: a Markov chain.
+    pub text: String,
+    /// Share of the text that is never trained on.
+    pub held_out: f64,
+    /// Tokens that the networks know, and symbols of the chain.
+    pub vocabulary: usize,
+    /// Tokens in a sequence.
+    pub context: usize,
+    /// Order of the chain: number of tokens that the next one depends on.
+    pub order: usize,
+    /// Dirichlet concentration of its transitions.
+    pub concentration: f64,
+    /// Tokens drawn from it.
+    pub tokens: usize,
+    /// Depth of the networks without a size of their own.
+    pub layers: usize,
+    /// Their width.
+    pub width: usize,
+    /// Their heads.
+    pub heads: usize,
+    /// σ of their initial values.
+    pub sigma: f64,
+    /// "cpu" or "gpu".
+    pub backend: String,
+    /// Plan of their training.
+    pub plan: TrainingPlan,
+    /// Measurements on the held-out part.
+    pub evaluation: LanguageEvaluation,
+}
+
+/// Measurements on the held-out part.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LanguageEvaluation {
+    /// Sequences behind every loss.
+    pub sequences: usize,
+    /// Sequences whose activations are measured.
+    pub activations: usize,
+    /// ε of the coding rate.
+    pub precision: f64,
+}
+
+/// Networks that take the sizes of the settings, and the row of a paper that each is cut from.
+const NETWORKS: [(&str, &str); 8] = [
+    ("aot-mssa", "aot-mssa-l-base"),
+    ("aot-mhsa", "aot-mhsa-l-base"),
+    ("aot-tied", "icl-aot-tied"),
+    ("hybrid", "aot-hybrid-l"),
+    ("full-mlp", "aot-full-mlp-l"),
+    ("gpt2", "gpt2-base"),
+    ("llama", "icl-llama"),
+    ("llama-aot", "icl-llama-aot"),
+];
+
+/// Confidence of the intervals over sequences.
+const LEVEL: f64 = 0.95;
+
+/// A text, and the chain it was drawn from.
+struct Source {
+    text: Text,
+    chain: Option<MarkovChain>,
+}
+
+impl Described for Language {
+    const ID: &'static str = LISTED.id;
+    const NAME: &'static str = LISTED.name;
+    const TITLE: &'static str = LISTED.title;
+    const SOURCE: attnlab_lab::claim::Source = LISTED.source;
+    const TRAINS: bool = true;
+}
+
+impl Language {
+    /// A network of the papers on this vocabulary and context.
+    fn network(&self, name: &str) -> Result<ModelConfig> {
+        let sized = match NETWORKS.iter().find(|(n, _)| *n == name) {
+            Some((_, paper)) => ModelConfig {
+                sigma: self.sigma,
+                ..preset(paper)?.resized(self.layers, self.width, self.heads)
+            },
+            None if rows_of_papers().any(|row| row == name) => preset(name)?,
+            None => return Err(Error::unknown("network", name, known())),
+        };
+        Ok(ModelConfig {
+            input: Input::Tokens {
+                vocabulary: self.vocabulary,
+            },
+            output: Output::TiedTokens,
+            context: self.context,
+            bias: false,
+            ..sized
+        })
+    }
+
+    /// The text of the user, or one drawn from a chain that all cells and trials of a run share.
+    fn source(&self, streams: &Streams) -> Result<Source> {
+        let (context, held_out) = (self.context, self.held_out);
+        let (text, chain) = match self.text.as_str() {
+            "" => {
+                let shared = streams.of_cell(0).of_trial(0).child("source", 0);
+                let chain =
+                    markov::dirichlet(self.vocabulary, self.order, self.concentration, &shared)?;
+                let tokens = markov::draw(&chain, self.tokens, &shared);
+                let text = Text::from_tokens(tokens, context, held_out)?;
+                (text, Some(chain))
+            }
+            path => (Text::read(Path::new(path), context, held_out)?, None),
+        };
+        let needed = text.vocabulary();
+        if needed > self.vocabulary {
+            let allowed = format!(
+                "must be at least {needed}; {} holds token {} (256 have all bytes, 50304 GPT-2's tokens)",
+                self.text,
+                needed - 1
+            );
+            return Err(Error::invalid("vocabulary", self.vocabulary, allowed));
+        }
+        let text = text.watching(self.evaluation.sequences)?;
+        Ok(Source { text, chain })
+    }
+
+    /// Stable rank, coding rate and SNR by depth.
+    fn depth(
+        &self,
+        when: &str,
+        model: &Model,
+        text: &Text,
+        data: &mut Map<String, Value>,
+    ) -> Result<()> {
+        let e = &self.evaluation;
+        let forward = |recording: &mut Recording| text.activations(model, e.activations, recording);
+        record_depth(when, model, e.activations, e.precision, &forward, data)
+    }
+}
+
+/// The rows of the papers that learn language.
+fn rows_of_papers() -> impl Iterator<Item = &'static str> {
+    let takes_tokens =
+        |name: &&str| preset(name).is_ok_and(|config| matches!(config.input, Input::Tokens { .. }));
+    PRESETS.iter().map(|p| p.name).filter(takes_tokens)
+}
+
+/// Names of all networks.
+fn known() -> impl Iterator<Item = &'static str> {
+    NETWORKS
+        .iter()
+        .map(|(name, _)| *name)
+        .chain(rows_of_papers())
+}
+
+/// "NAME", "NAME.low" and "NAME.high": a mean over sequences with its interval.
+fn record(name: &str, values: &[f64], data: &mut Map<String, Value>) -> Result<()> {
+    let found = stats::mean(values, LEVEL)?;
+    for (end, value) in [
+        ("", found.value),
+        (".low", found.low),
+        (".high", found.high),
+    ] {
+        data.insert(format!("{name}{end}"), store::number(value));
+    }
+    Ok(())
+}
+
+fn average(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Records the loss of the chain's own law on the same sequences, and the network's excess over it.
+fn against_chain(
+    chain: &MarkovChain,
+    sequences: &[&[u16]],
+    losses: &[f64],
+    data: &mut Map<String, Value>,
+) -> Result<()> {
+    let own: Vec<f64> = sequences.iter().map(|w| chain.loss(w)).collect();
+    let context = sequences.first().map_or(0, |w| w.len() - 1);
+    data.insert("entropies".into(), store::series(&chain.entropies()));
+    data.insert("least".into(), store::number(chain.least_loss(context)));
+    record("source", &own, data)?;
+    let above: Vec<f64> = losses.iter().zip(&own).map(|(l, o)| l - o).collect();
+    record("excess", &above, data)
+}
+
+impl Experiment for Language {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn settings(&self) -> Map<String, Value> {
+        settings::as_json(self)
+    }
+
+    fn validate(&self) -> Result<()> {
+        settings::spread("seeds", self.seeds)?;
+        if self.networks.is_empty() {
+            return Err(Error::invalid(
+                "networks",
+                "[]",
+                "must be at least one name",
+            ));
+        }
+        self.plan.validate()?;
+        ComputeDevice::parse(&self.backend)?;
+        let e = &self.evaluation;
+        for (name, value, least) in [
+            ("context", self.context, 1),
+            // An interval needs two.
+            ("evaluation.sequences", e.sequences, 2),
+            ("evaluation.activations", e.activations, 1),
+        ] {
+            if value < least {
+                let allowed = format!("must be a whole number >= {least}");
+                return Err(Error::invalid(name, value, allowed));
+            }
+        }
+        if e.activations > e.sequences {
+            let allowed = format!("must be at most evaluation.sequences = {}", e.sequences);
+            return Err(Error::invalid(
+                "evaluation.activations",
+                e.activations,
+                allowed,
+            ));
+        }
+        settings::positive("evaluation.precision", &[e.precision])?;
+        if self.text.is_empty() {
+            contexts(self.vocabulary, self.order)?;
+            markov::check_concentration(self.concentration)?;
+            Text::check(self.tokens, self.context, self.held_out, e.sequences)?;
+        }
+        self.networks
+            .iter()
+            .try_for_each(|n| self.network(n)?.validate())
+    }
+
+    /// The text is there, long enough, and within the vocabulary.
+    fn ready(&self) -> Result<()> {
+        match self.text.as_str() {
+            "" => Ok(()),
+            // Nothing of a file is drawn.
+            _ => self.source(&Streams::new(0, Self::NAME, 0, 0)).map(|_| ()),
+        }
+    }
+
+    fn cells(&self) -> Result<Vec<Params>> {
+        let cell = |name: &String| {
+            let config = self.network(name)?;
+            Ok(Params::from_iter([
+                NETWORK.is(name.as_str()),
+                LAYERS.is(config.layers),
+                WIDTH.is(config.width),
+                HEADS.is(config.heads),
+                VOCABULARY.is(self.vocabulary),
+                CONTEXT.is(self.context),
+            ]))
+        };
+        self.networks.iter().map(cell).collect()
+    }
+
+    fn trials(&self) -> u64 {
+        self.seeds
+    }
+
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        self.trial_at(cell, streams, &TrialContext::none())
+    }
+
+    /// "parameters"; the series "steps", "loss" (in training), "norm"; the held-out loss at those steps
+    /// and before the first, "held_out_steps" and "held_out"; at the end "final" with "final.low" and
+    /// "final.high" (95 % over sequences); stable rank, coding rate and SNR by depth, "untrained.WHAT"
+    /// and "trained.WHAT". Of a chain: "entropies" (of the next symbol given 0, 1, .. before it), "least"
+    /// (the least expected loss on such sequences), the loss of the chain's own law on the same sequences
+    /// ("source"), and what "final" is above it ("excess"), each with its interval. Of a file: "unigram",
+    /// the loss of the frequencies of tokens in the training part.
+    fn trial_at(
+        &self,
+        cell: &Params,
+        streams: &Streams,
+        context: &TrialContext,
+    ) -> Result<Map<String, Value>> {
+        let name = cell.get(NETWORK);
+        let Source { text, chain } = self.source(streams)?;
+        let device = ComputeDevice::parse(&self.backend)?;
+        let model = Model::new(self.network(name)?, &device, &streams.child("weights", 0))?;
+        let mut data = Map::new();
+        data.insert("parameters".into(), model.config().parameters().into());
+        self.depth("untrained", &model, &text, &mut data)?;
+        let sequences = self.evaluation.sequences;
+        let mut held_out = vec![average(&text.losses(&model, sequences)?)];
+        let label = format!("language {name} {}", streams.name());
+        let found = train(&text, model, &self.plan, streams, &label, context)?;
+        history(&found.history, &mut data);
+        let mut steps = vec![0.0];
+        steps.extend(found.history.steps.iter().map(|s| *s as f64));
+        held_out.extend(&found.history.held_out);
+        data.insert("held_out_steps".into(), store::series(&steps));
+        data.insert("held_out".into(), store::series(&held_out));
+        let losses = text.losses(&found.model, sequences)?;
+        record("final", &losses, &mut data)?;
+        match &chain {
+            Some(chain) => against_chain(
+                chain,
+                &text.held_out_sequences(sequences)?,
+                &losses,
+                &mut data,
+            )?,
+            None => {
+                let losses = text.unigram_losses(sequences, self.vocabulary)?;
+                record("unigram", &losses, &mut data)?;
+            }
+        }
+        self.depth("trained", &found.model, &text, &mut data)?;
+        Ok(data)
+    }
+
+    fn memory(&self, cell: &Params) -> u64 {
+        let tokens = match self.text.as_str() {
+            "" => 2 * self.tokens as u64,
+            path => std::fs::metadata(path).map_or(0, |m| 3 * m.len()),
+        };
+        let Ok(config) = self.network(cell.get(NETWORK)) else {
+            return tokens;
+        };
+        let batch = self.plan.batch.div_ceil(self.plan.accumulate);
+        // Scores, their logarithm, and a derivative.
+        let scores = 3 * 4 * (batch * self.context * self.vocabulary) as u64;
+        tokens + scores + training_memory(&config, batch, self.context)
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        pictures::figures(self, rows)
+    }
+}

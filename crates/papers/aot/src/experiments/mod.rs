@@ -1,0 +1,50 @@
+//! The experiments of this room: a folder each, with code, pictures and `settings.toml`.
+
+mod law;
+#[cfg(feature = "train")]
+mod networks;
+
+use crate::PAPERS;
+use attnlab_lab::claim::Source;
+use attnlab_lab::experiment::Entry;
+
+attnlab_lab::experiments! {
+    snr_per_layer::SnrPerLayer,
+    theorem1_horizon::Theorem1Horizon,
+    theorem1_map::Theorem1Map,
+    horizon_map::HorizonMap,
+    phi_map::PhiMap,
+    coherence_map::CoherenceMap,
+    icl::Icl needs "train" else ICL,
+    language::Language needs "train" else LANGUAGE,
+}
+
+/// In-context learning as every build lists it.
+const ICL: Entry = Entry::without(
+    [
+        "aot.icl",
+        "icl",
+        "Attention-only transformers learn regression in context",
+        "train",
+    ],
+    Source {
+        paper: &PAPERS[0],
+        place: "Figures 6 and 7; ICML version, Figure 6",
+    },
+    include_str!("icl/settings.toml"),
+);
+
+/// Training on language as every build lists it.
+const LANGUAGE: Entry = Entry::without(
+    [
+        "aot.language",
+        "language",
+        "Attention-only transformers learn language",
+        "train",
+    ],
+    Source {
+        paper: &PAPERS[1],
+        place: "Section 4.2, Table 4",
+    },
+    include_str!("language/settings.toml"),
+);

@@ -1,0 +1,215 @@
+//! Rows of a training, measures by depth and their pictures, shared by the experiments that train
+//! networks.
+//!
+//! Does a trained network denoise? Theorem 1 says that a layer raises the SNR of tokens in *given*
+//! subspaces by the factor 1 + ητ. A trained MSSA layer has subspaces of its own, the column spaces of
+//! its U_k. So layer by layer: each token gets the subspace that holds most of it before the layer, and
+//! the SNR of the tokens in those subspaces is compared before and after, with the labels kept. The same
+//! network before training says what chance alone gives.
+
+use attnlab_core::error::{Error, Result};
+use attnlab_core::linalg::qr_q;
+use attnlab_lab::figure::{Axis, INK, Panel, Point, Rule, Series, Stroke};
+use attnlab_lab::run::{Row, store};
+use attnlab_theory::measure::{
+    coding_rate, labelled_snr, nearest_subspace, stable_rank, unit_tokens,
+};
+use attnlab_train::model::{AttentionForm, Mlp, Model, ModelConfig, Recording};
+use attnlab_train::training::TrainingHistory;
+use ndarray::{Array2, Axis as Side, concatenate, s};
+use serde_json::{Map, Value};
+
+/// The name of a network in legends.
+pub(super) fn label(model: &str) -> &str {
+    match model {
+        "transformer" => "Transformer (GPT-2)",
+        "gpt2" => "GPT-2",
+        "aot-mssa" => "AoT-MSSA",
+        "aot-mhsa" => "AoT-MHSA",
+        "aot-tied" => "AoT, Eq. (4)",
+        "hybrid" => "Hybrid",
+        "full-mlp" => "Full MLP",
+        "llama" => "Llama",
+        "llama-aot" => "Llama-AoT",
+        other => other,
+    }
+}
+
+/// The series "steps", "loss" and "norm".
+pub(super) fn history(history: &TrainingHistory, data: &mut Map<String, Value>) {
+    let steps: Vec<f64> = history.steps.iter().map(|s| *s as f64).collect();
+    for (name, values) in [
+        ("steps", &steps),
+        ("loss", &history.losses),
+        ("norm", &history.norms),
+    ] {
+        data.insert(name.into(), store::series(values));
+    }
+}
+
+/// Bytes that a step of training holds at its peak, but for scores over a vocabulary.
+pub(super) fn training_memory(config: &ModelConfig, sequences: usize, tokens: usize) -> u64 {
+    // Kept for the derivatives: about 12 values per token and width (24 with an MLP), 5 per score.
+    let per_token = if config.mlp == Mlp::None { 12 } else { 36 } * config.width;
+    let kept = sequences * tokens * (per_token + 5 * config.heads * tokens) * config.layers;
+    // Parameters, gradients, two averages, and a copy in work.
+    4 * (kept + 5 * config.parameters()) as u64
+}
+
+/// "WHEN.stable_rank" and "WHEN.coding_rate" of the tokens, scaled to length 1, at depths 0 ..= L;
+/// "WHEN.snr_before" and "WHEN.snr_after" of layers 1 ..= L where they have subspaces. `forward` runs the
+/// network over `count` sequences.
+pub(super) fn record_depth(
+    when: &str,
+    model: &Model,
+    count: usize,
+    precision: f64,
+    forward: &dyn Fn(&mut Recording) -> Result<()>,
+    data: &mut Map<String, Value>,
+) -> Result<()> {
+    let mut recording = Recording::keeping(["embedding", ".output"]);
+    forward(&mut recording)?;
+    let tokens = by_depth(&recording, count)?;
+    let unit: Vec<Array2<f64>> = tokens.iter().map(|z| unit_tokens(z.view())).collect();
+    let mut put = |what: &str, values: Vec<f64>| {
+        data.insert(format!("{when}.{what}"), store::series(&values));
+    };
+    let ranks = unit.iter().map(|z| stable_rank(z.view()));
+    put("stable_rank", ranks.collect::<Result<_>>()?);
+    let rates = unit.iter().map(|z| coding_rate(z.view(), precision));
+    put("coding_rate", rates.collect::<Result<_>>()?);
+    if matches!(model.config().attention, AttentionForm::Mhsa) {
+        return Ok(());
+    }
+    let (mut before, mut after) = (vec![], vec![]);
+    for (l, pair) in tokens.windows(2).enumerate() {
+        let bases = subspaces(model, l)?;
+        let labels = nearest_subspace(pair[0].view(), &bases);
+        before.push(labelled_snr(pair[0].view(), &bases, &labels));
+        after.push(labelled_snr(pair[1].view(), &bases, &labels));
+    }
+    put("snr_before", before);
+    put("snr_after", after);
+    Ok(())
+}
+
+/// The tokens (width, all tokens) of all sequences side by side, at depths 0 ..= L.
+fn by_depth(recording: &Recording, count: usize) -> Result<Vec<Array2<f64>>> {
+    let all = recording.activations().iter().map(|activation| {
+        let each = (0..count).map(|b| activation.tokens(b));
+        let each = each.collect::<Result<Vec<_>>>()?;
+        let views: Vec<_> = each.iter().map(|z| z.view()).collect();
+        // Sequences of one batch have tokens of one length.
+        Ok(concatenate(Side(1), &views).unwrap_or_else(|_| each[0].clone()))
+    });
+    all.collect()
+}
+
+/// Orthonormal bases (width, p) of the layer's subspaces.
+fn subspaces(model: &Model, l: usize) -> Result<Vec<Array2<f64>>> {
+    let config = model.config();
+    let name = format!("blocks.{l}.attention.u");
+    let values = model.values(&name)?;
+    // Row by row: queries are zᵀU, so that head k's basis is columns kp .. (k + 1)p.
+    let (shape, found) = ((config.width, config.width), (values.len(),));
+    let u = Array2::from_shape_vec(shape, values)
+        .map_err(|_| Error::shape(name, found, format!("{shape:?}, one column per coordinate")))?;
+    let p = config.head_dim();
+    let head = |k: usize| qr_q(u.slice(s![.., k * p..(k + 1) * p]));
+    (0..config.heads).map(head).collect()
+}
+
+/// 1 + ητ for a whole step, η = 1, as these networks take, and the least τ of AoT Eq. (29), 1/2; its
+/// largest is below 1.
+const LEAST_OF_THEOREM_1: f64 = 1.5;
+
+/// Four panels of what [`record_depth`] wrote, of (legend, colour, rows of a cell); those that no network
+/// has are left out.
+pub(super) fn depth_panels(cells: &[(&str, usize, &[Row])]) -> Result<Vec<Panel>> {
+    let mut panels = [
+        ("SNR in the layer's own subspaces", "SNR before the layer"),
+        ("what a layer does to it", "SNR after / before"),
+        ("stable rank", "stable rank of the tokens"),
+        ("coding rate", "coding rate (nats)"),
+    ]
+    .map(|(title, y)| Panel {
+        title: title.into(),
+        x: Axis::whole("layer"),
+        y: Axis::linear(y),
+        ..Panel::default()
+    });
+    for (network, place, cell) in cells {
+        for (when, stroke) in [("trained", Stroke::Solid), ("untrained", Stroke::Dotted)] {
+            let has_snr = cell[0].data.contains_key(&format!("{when}.snr_before"));
+            let before = |row: &Row| row.series(&format!("{when}.snr_before"));
+            let gain = |row: &Row| -> Result<Vec<f64>> {
+                let after = row.series(&format!("{when}.snr_after"))?;
+                Ok(after.iter().zip(before(row)?).map(|(a, b)| a / b).collect())
+            };
+            let measured =
+                |what: &'static str| move |row: &Row| row.series(&format!("{when}.{what}"));
+            let name = match when {
+                "trained" => network.to_string(),
+                _ => format!("{network}, untrained"),
+            };
+            let mut add = |panel: usize, first: f64, of: &dyn Fn(&Row) -> Result<Vec<f64>>| {
+                let points = over_seeds(cell, first, of)?;
+                let line = Series::fitted(&name, *place, points).with_interval("range over seeds");
+                panels[panel].series.push(Series { stroke, ..line });
+                Ok::<(), Error>(())
+            };
+            if has_snr {
+                add(0, 1.0, &before)?;
+                add(1, 1.0, &gain)?;
+            }
+            add(2, 0.0, &measured("stable_rank"))?;
+            add(3, 0.0, &measured("coding_rate"))?;
+        }
+    }
+    panels[1].rules.push(Rule {
+        label: "no change".into(),
+        vertical: false,
+        at: 1.0,
+    });
+    let points = panels[1].series.iter().flat_map(|s| &s.points);
+    let last = points.map(|p| p.x).fold(0.0, f64::max);
+    if last > 0.0 {
+        let ends = [1.0, last].map(|layer| Point::at(layer, LEAST_OF_THEOREM_1));
+        panels[1].series.push(Series {
+            stroke: Stroke::Dashed,
+            ..Series::predicted("Theorem 1, least factor", INK, ends.to_vec())
+        });
+    }
+    Ok(panels
+        .into_iter()
+        .filter(|p| !p.series.is_empty())
+        .collect())
+}
+
+/// The caption of those panels.
+pub(super) fn depth_caption(precision: f64) -> String {
+    format!(
+        "SNR as in Eq. (6), each token in the one of the layer's *K* learnt subspaces that holds most of it \
+         before the layer; Theorem 1 would have every layer multiply it by 1 + *ητ*, between 1.5 and 2 for \
+         *η* = 1 and its *τ* in (1/2, 1). Stable rank and coding rate (*ε* = {precision}) of tokens scaled to \
+         length 1, before the first layer (0) and after each. Dotted: the same networks before training."
+    )
+}
+
+/// Mean and range over the rows of a series, whose first entry stands at `first`.
+pub(super) fn over_seeds(
+    cell: &[Row],
+    first: f64,
+    of: &dyn Fn(&Row) -> Result<Vec<f64>>,
+) -> Result<Vec<Point>> {
+    let all: Vec<Vec<f64>> = cell.iter().map(of).collect::<Result<_>>()?;
+    let length = all.iter().map(Vec::len).min().unwrap_or(0);
+    let point = |i: usize| {
+        let seeds: Vec<f64> = all.iter().map(|s| s[i]).collect();
+        let mean = seeds.iter().sum::<f64>() / seeds.len() as f64;
+        let low = seeds.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = seeds.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        Point::between(first + i as f64, mean, low, high)
+    };
+    Ok((0..length).map(point).collect())
+}

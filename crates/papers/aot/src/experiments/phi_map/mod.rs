@@ -1,0 +1,127 @@
+//! The SNR gain of one layer under several φ, over δ and p. Settings: `attnlab run phi_map --show`.
+
+use super::snr_per_layer::unroll;
+use crate::PAPERS;
+use crate::quantities::*;
+use crate::theory::Horizon;
+use attnlab_core::error::{Error, Result};
+use attnlab_core::params::Params;
+use attnlab_core::rng::Streams;
+use attnlab_lab::claim::Source;
+use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::figure::Figure;
+use attnlab_lab::run::{Row, memory, store};
+use attnlab_theory::attention::{Mssa, Phi};
+use attnlab_theory::sample::Mixture;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+mod pictures;
+
+/// The SNR gain per layer of AoT (3) for softmax, thresholded softmax and the hard threshold.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PhiMap {
+    /// Independent draws per cell.
+    pub trials: u64,
+    /// Layers; the first and the last are drawn.
+    pub layers: usize,
+    /// Step size η > 0.
+    pub eta: f64,
+    /// τ in (0, 1): the threshold on weights, and that on raw scores.
+    pub tau: f64,
+    /// N, a multiple of K.
+    pub tokens: usize,
+    /// K ≥ 2.
+    pub clusters: usize,
+    /// Values of p.
+    pub dim: Vec<usize>,
+    /// Values of δ.
+    pub delta: Vec<f64>,
+}
+
+/// The φ that are compared, in the order of the panels.
+const PHI: [&str; 3] = ["softmax", "thresholded-softmax", "hard-threshold"];
+
+impl Described for PhiMap {
+    const ID: &'static str = "aot.phi_map";
+    const NAME: &'static str = "phi_map";
+    const TITLE: &'static str = "SNR gain per layer for three φ, measured and predicted";
+    const SOURCE: Source = Source {
+        paper: &PAPERS[0],
+        place: "Eqs. (3), (6), Figure 4",
+    };
+}
+
+impl Experiment for PhiMap {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn settings(&self) -> Map<String, Value> {
+        settings::as_json(self)
+    }
+
+    fn validate(&self) -> Result<()> {
+        settings::spread("trials", self.trials)?;
+        settings::network(self.layers, self.eta)?;
+        settings::at_least("dim", &self.dim, 1)?;
+        settings::positive("delta", &self.delta)?;
+        // The law refuses what the sampler would, and fewer than two clusters.
+        Horizon::new(self.tokens, self.clusters, self.dim[0], 1.0, self.tau)?;
+        if self.tokens / self.clusters < 2 {
+            let allowed = "must be at least two tokens in each cluster";
+            return Err(Error::invalid("tokens", self.tokens, allowed));
+        }
+        Ok(())
+    }
+
+    fn cells(&self) -> Result<Vec<Params>> {
+        let mut cells = vec![];
+        for dim in &self.dim {
+            for delta in &self.delta {
+                cells.push(Params::from_iter([
+                    TOKENS.is(self.tokens),
+                    CLUSTERS.is(self.clusters),
+                    DIM.is(*dim),
+                    DELTA.is(*delta),
+                    LAYERS.is(self.layers),
+                    ETA.is(self.eta),
+                    TAU.is(self.tau),
+                ]));
+            }
+        }
+        Ok(cells)
+    }
+
+    fn trials(&self) -> u64 {
+        self.trials
+    }
+
+    /// For every φ the series PHI: SNR after a layer over SNR before it, for layers 1..=L, as the
+    /// geometric mean over the clusters.
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        let [n, k, p] = [TOKENS, CLUSTERS, DIM].map(|q| cell.get(q));
+        let mixture = Mixture::balanced(n, k, p, cell.get(DELTA))?;
+        let mut data = Map::new();
+        for name in PHI {
+            let layer = Mssa::new(Phi::parse(name, cell.get(TAU))?, cell.get(ETA));
+            let snr = unroll(&mixture, &layer, cell.get(LAYERS), streams)?;
+            let log = |at: &Vec<f64>| at.iter().map(|x| x.ln()).sum::<f64>() / k as f64;
+            let gain = |pair: &[Vec<f64>]| (log(&pair[1]) - log(&pair[0])).exp();
+            let gains: Vec<f64> = snr.windows(2).map(gain).collect();
+            data.insert(name.to_string(), store::series(&gains));
+        }
+        Ok(data)
+    }
+
+    fn memory(&self, cell: &Params) -> u64 {
+        let [n, p, k] = [TOKENS, DIM, CLUSTERS].map(|q| cell.get(q) as u64);
+        // All heads, and the next value of those in work.
+        memory::product(&[8, 2, n, p, k])
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        pictures::figures(self, rows)
+    }
+}

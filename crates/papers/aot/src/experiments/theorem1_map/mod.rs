@@ -1,0 +1,188 @@
+//! The region of the hypotheses of Theorem 1 against the region of its conclusion, and the decay of
+//! the failure probability with N. Settings: `attnlab run theorem1_map --show`.
+
+use crate::PAPERS;
+use crate::quantities::*;
+use crate::rare_event::RareBreaks;
+use crate::theory::Horizon;
+use crate::theory::printed::{delta_limit, least_dim};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::params::Params;
+use attnlab_core::rng::Streams;
+use attnlab_lab::claim::Source;
+use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::figure::Figure;
+use attnlab_lab::run::{Row, store};
+use attnlab_theory::measure::horizon_of_mixture;
+use attnlab_theory::sample::Mixture;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+mod pictures;
+
+/// AoT Theorem 1 over δ × p for several N, and its failure probability over N.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Theorem1Map {
+    /// Independent draws per cell of the map; independent means per point of the rate.
+    pub trials: u64,
+    /// L: the second map asks for this many exact updates.
+    pub layers: u32,
+    /// Step size η > 0.
+    pub eta: f64,
+    /// Threshold τ in (0, 1).
+    pub tau: f64,
+    /// K ≥ 2.
+    pub clusters: usize,
+    /// Values of N, one map each, multiples of K.
+    pub tokens: Vec<usize>,
+    /// Values of p.
+    pub dim: Vec<usize>,
+    /// Values of δ.
+    pub delta: Vec<f64>,
+    /// Values of N of the rate; p is the least that Lemma 3 allows there, δ the largest of (11).
+    pub rate_tokens: Vec<usize>,
+    /// Values of θ δ √(p / log N) of the rate.
+    pub rate_reach: Vec<f64>,
+    /// Draws of the rare-event estimator behind each of `trials` means.
+    pub rate_draws: u64,
+}
+
+impl Described for Theorem1Map {
+    const ID: &'static str = "aot.theorem1_map";
+    const NAME: &'static str = "theorem1_map";
+    const TITLE: &'static str =
+        "Where Theorem 1 holds, against where it is stated, and its rate in N";
+    const SOURCE: Source = Source {
+        paper: &PAPERS[0],
+        place: "Theorem 1 and Lemma 3",
+    };
+}
+
+/// The least p that Lemma 3 allows.
+fn lemma3_dim(tokens: usize) -> f64 {
+    least_dim(tokens as f64, 64.0)
+}
+
+impl Theorem1Map {
+    /// The parameters that all cells share, then those of one.
+    fn cell(
+        &self,
+        group: &str,
+        size: (usize, usize),
+        delta: f64,
+        more: &[(String, Value)],
+    ) -> Params {
+        let (tokens, dim) = size;
+        let common = [
+            GROUP.is(group),
+            TOKENS.is(tokens),
+            CLUSTERS.is(self.clusters),
+            DIM.is(dim),
+            DELTA.is(delta),
+            ETA.is(self.eta),
+            TAU.is(self.tau),
+        ];
+        common.into_iter().chain(more.iter().cloned()).collect()
+    }
+
+    fn rate_cell(&self, tokens: usize, reach: f64) -> Params {
+        let dim = lemma3_dim(tokens).ceil() as usize;
+        // At the largest noise of (11), √(log N / p) / 8, the reach b = θδ√(p / log N) is θ / 8.
+        let delta = delta_limit(tokens as f64, dim as f64);
+        let more = [
+            REACH.is(reach),
+            THETA.is(8.0 * reach),
+            DRAWS.is(self.rate_draws),
+        ];
+        self.cell("rate", (tokens, dim), delta, &more)
+    }
+}
+
+impl Experiment for Theorem1Map {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn settings(&self) -> Map<String, Value> {
+        settings::as_json(self)
+    }
+
+    fn validate(&self) -> Result<()> {
+        settings::spread("trials", self.trials)?;
+        settings::network(self.layers as usize, self.eta)?;
+        if self.rate_draws == 0 {
+            return Err(Error::invalid(
+                "rate_draws",
+                0,
+                "must be a whole number >= 1",
+            ));
+        }
+        settings::positive("delta", &self.delta)?;
+        settings::positive("rate_reach", &self.rate_reach)?;
+        settings::at_least("tokens", &self.tokens, 1)?;
+        settings::at_least("dim", &self.dim, 1)?;
+        settings::at_least("rate_tokens", &self.rate_tokens, 3)?;
+        for tokens in self.tokens.iter().chain(&self.rate_tokens) {
+            Horizon::new(*tokens, self.clusters, self.dim[0], 1.0, self.tau)?;
+        }
+        Ok(())
+    }
+
+    fn cells(&self) -> Result<Vec<Params>> {
+        let mut cells = vec![];
+        for tokens in &self.tokens {
+            for dim in &self.dim {
+                for delta in &self.delta {
+                    cells.push(self.cell("map", (*tokens, *dim), *delta, &[]));
+                }
+            }
+        }
+        for reach in &self.rate_reach {
+            let of = |tokens: &usize| self.rate_cell(*tokens, *reach);
+            cells.extend(self.rate_tokens.iter().map(of));
+        }
+        Ok(cells)
+    }
+
+    fn trials(&self) -> u64 {
+        self.trials
+    }
+
+    /// On the map: "theta" at which the pattern (30) first breaks in this draw. On the rate:
+    /// "lambda", a mean of unbiased values of the expected number of broken columns.
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        let [tokens, clusters, dim] = [TOKENS, CLUSTERS, DIM].map(|q| cell.get(q));
+        let (delta, tau) = (cell.get(DELTA), cell.get(TAU));
+        let (name, value) = if cell.get(GROUP) == "map" {
+            let mixture = Mixture::balanced(tokens, clusters, dim, delta)?;
+            let found = horizon_of_mixture(&mixture, tau, streams, || {})?;
+            ("theta", found.theta())
+        } else {
+            let breaks = RareBreaks {
+                tokens,
+                clusters,
+                dim,
+                delta,
+                tau,
+            };
+            let draws = cell.get(DRAWS) as u64;
+            ("lambda", breaks.mean(draws, cell.get(THETA), streams)?)
+        };
+        Ok(Map::from_iter([(name.to_string(), store::number(value))]))
+    }
+
+    fn memory(&self, cell: &Params) -> u64 {
+        let (n, p) = (cell.get(TOKENS) as u64, cell.get(DIM) as u64);
+        match cell.get(GROUP) {
+            // One head in f32 and the state of the pass, a few hundred bytes per token.
+            "map" => n * (4 * p + 500),
+            // The scores of one column, and their copy.
+            _ => 24 * n,
+        }
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        pictures::figures(self, rows)
+    }
+}

@@ -1,0 +1,173 @@
+//! One horizon from parameters to a report: what `attnlab horizon` prints.
+
+use attnlab_core::error::{Result, positive};
+use attnlab_core::rng::Streams;
+use attnlab_lab::run::Progress;
+use attnlab_theory::attention::horizon::{BreakKind, BrokenColumns};
+use attnlab_theory::attention::streaming::{Cpu, Machine};
+use attnlab_theory::measure::{horizon_of_mixture_on, horizon_ticks_on, weight_in_draw};
+use attnlab_theory::sample::Mixture;
+use serde::Serialize;
+use std::time::Instant;
+
+/// Layers beyond the first broken one whose broken columns are counted: enough to see the collapse
+/// set in, while the bounds of the pass are still narrow.
+const LAYERS_AFTER: u64 = 4;
+
+/// The depth horizon of one draw.
+#[derive(Clone, Debug, Serialize)]
+pub struct HorizonReport {
+    /// N_k of every cluster.
+    pub counts: Vec<usize>,
+    /// p_k of every subspace.
+    pub dims: Vec<usize>,
+    /// Noise level δ.
+    pub delta: f64,
+    /// Step size η.
+    pub eta: f64,
+    /// Threshold τ.
+    pub tau: f64,
+    /// Seed of every stream.
+    pub seed: u64,
+    /// θ at which the pattern (30) first breaks; None when it never does.
+    pub theta_crit: Option<f64>,
+    /// Number of layers l = 0, 1, .. whose update is exactly Theorem 1's; None when all are.
+    pub exact_updates: Option<u64>,
+    /// Column, key and weight of the first break.
+    pub witness: Option<HorizonWitness>,
+    /// Columns outside the pattern at the layers up to a few beyond the first break. They are those
+    /// of the theorem's own score matrices M_k(θ_l): from the first break on the network leaves these.
+    pub broken: Vec<BrokenAtLayer>,
+    /// Columns that were decided again in f64.
+    pub redecided: usize,
+    /// The machine of the passes: "cpu" or the name of a GPU.
+    pub backend: String,
+    /// Wall-clock time in seconds, sampling included.
+    pub wall_s: f64,
+    /// Floating-point operations of the symmetric products, Σ_k N² p_k, per second of `wall_s`, in 10⁹.
+    pub gflops: f64,
+    /// Version of attnlab.
+    pub version: &'static str,
+}
+
+/// The column, key and weight that end the exactness.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct HorizonWitness {
+    /// The first layer whose update is not exact.
+    pub layer: u64,
+    /// θ of that layer, (1 + ητ)^layer.
+    pub theta: f64,
+    /// Head, from 0.
+    pub head: usize,
+    /// Token whose column breaks.
+    pub column: usize,
+    /// Key whose weight has crossed τ.
+    pub row: usize,
+    /// Its weight at that layer, from the scores of this column alone, drawn again.
+    pub weight: f64,
+    /// In which way the column breaks.
+    pub kind: BreakKind,
+}
+
+/// Columns outside the pattern at one layer, over all heads.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct BrokenAtLayer {
+    /// The layer, from 0.
+    pub layer: u64,
+    /// (1 + ητ)^layer.
+    pub theta: f64,
+    /// Number of columns, with bounds.
+    pub columns: BrokenColumns,
+}
+
+/// Measures the depth horizon of one draw of `mixture` over every column of every head.
+///
+/// # Errors
+/// When η or τ is out of range, or the mixture cannot be drawn with orthonormal bases.
+///
+/// ```
+/// use attnlab_aot::horizon::horizon;
+/// use attnlab_lab::run::Silent;
+/// use attnlab_theory::sample::Mixture;
+/// let mixture = Mixture::balanced(1000, 2, 100, 0.03)?;
+/// let report = horizon(&mixture, 0.5, 0.55, 1, &Silent)?;
+/// let witness = report.witness.unwrap();
+/// assert_eq!(Some(witness.layer), report.exact_updates);
+/// assert!(witness.weight > 0.55);
+/// # Ok::<(), attnlab_core::Error>(())
+/// ```
+pub fn horizon(
+    mixture: &Mixture,
+    eta: f64,
+    tau: f64,
+    seed: u64,
+    progress: &dyn Progress,
+) -> Result<HorizonReport> {
+    horizon_on(&Cpu, mixture, eta, tau, seed, progress)
+}
+
+/// [`horizon`] with the passes over the scores on `machine`. The first break and its witness do not
+/// depend on the machine; the bounds on later breaks, and how many columns were decided again, may.
+///
+/// # Errors
+/// As [`horizon`], or when the machine fails.
+pub fn horizon_on(
+    machine: &dyn Machine,
+    mixture: &Mixture,
+    eta: f64,
+    tau: f64,
+    seed: u64,
+    progress: &dyn Progress,
+) -> Result<HorizonReport> {
+    positive("eta", eta)?;
+    let started = Instant::now();
+    let streams = Streams::new(seed, "aot.horizon", 0, 0);
+    progress.start("horizon", horizon_ticks_on(machine, mixture));
+    let tick = || progress.advance(1);
+    let found = horizon_of_mixture_on(machine, mixture, tau, &streams, &tick);
+    progress.finish();
+    let found = found?;
+
+    let exact_updates = found.exact_updates(eta, tau);
+    let theta = |layer: u64| ((eta * tau).ln_1p() * layer as f64).exp();
+    let witness = match (found.first(), exact_updates) {
+        (Some((head, first)), Some(layer)) => {
+            let at = (first.column, first.row);
+            Some(HorizonWitness {
+                layer,
+                theta: theta(layer),
+                head,
+                column: first.column,
+                row: first.row,
+                weight: weight_in_draw(mixture, head, at, theta(layer), &streams)?,
+                kind: first.kind,
+            })
+        }
+        _ => None,
+    };
+    let broken = (0..=exact_updates.unwrap_or(0) + LAYERS_AFTER).map(|layer| BrokenAtLayer {
+        layer,
+        theta: theta(layer),
+        columns: found.broken(theta(layer)),
+    });
+    let wall_s = started.elapsed().as_secs_f64();
+    let tokens = mixture.tokens() as f64;
+    let flops = tokens * tokens * mixture.dims.iter().sum::<usize>() as f64;
+    Ok(HorizonReport {
+        counts: mixture.counts.clone(),
+        dims: mixture.dims.clone(),
+        delta: mixture.delta,
+        eta,
+        tau,
+        seed,
+        theta_crit: Some(found.theta()).filter(|t| t.is_finite()),
+        exact_updates,
+        witness,
+        broken: broken.collect(),
+        redecided: found.redecided(),
+        backend: machine.name(),
+        wall_s,
+        gflops: flops / wall_s / 1e9,
+        version: env!("CARGO_PKG_VERSION"),
+    })
+}

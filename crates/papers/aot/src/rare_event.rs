@@ -1,0 +1,183 @@
+//! Expected number of columns that break the pattern (30), at sizes where a full draw is out of reach.
+//!
+//! At N = 200 000, p = 1300 a draw has 5·10⁸ coefficients and 4·10¹⁰ scores, and below the horizon
+//! hardly any draw shows a break at all. But one noise column's law is known without drawing A: see
+//! [`theory::horizon`](crate::theory::horizon), which this module does not use. Given
+//! σ² = δ²χ²_p the column holds n in-cluster scores sg_i, s = θσ, a self score σ² and N-n-1
+//! scores δσh_m, with g and h independent standard normals, and it has an in-cluster weight above τ
+//! with probability
+//!
+//! $$ P(\sigma) = n \mathbb E \, Q\left( \max\left( \max_{i \ge 2} g_i,
+//!    \frac{\ell + \ln(S + B)}{s} \right) \right) $$
+//!
+//! exactly, where $\ell = \ln(\tau/(1-\tau))$, $S = \sum_{i \ge 2} e^{s g_i}$ and
+//! $B = e^{\sigma^2} + \sum_m e^{\delta\sigma h_m}$: by symmetry token 1 stands for the one with
+//! the largest score, whose own score is integrated out. The rare part, one score far out, is thus
+//! never drawn, and what is left inside the expectation varies little. σ is drawn from a χ law
+//! stretched towards the columns that break, with its likelihood ratio as weight. So every value is
+//! an unbiased estimate of Λ(θ), the expected number of broken noise columns over all heads, with no
+//! approximation in between.
+
+use attnlab_core::error::{Error, Result};
+use attnlab_core::rng::Streams;
+use attnlab_core::special::normal_tail;
+use rand_distr::{ChiSquared, Distribution, StandardNormal};
+
+/// The setting: AoT Definition 1 with K clusters of N/K tokens in p dimensions, and the threshold τ.
+///
+/// ```
+/// use attnlab_core::rng::Streams;
+/// use attnlab_aot::rare_event::RareBreaks;
+/// use attnlab_core::stats::mean;
+/// let breaks = RareBreaks { tokens: 20_000, clusters: 2, dim: 1000, delta: 0.0124, tau: 0.55 };
+/// let one = |trial| breaks.draw(4.0, &Streams::new(1, "doc", 0, trial));
+/// let values = (0..40).map(one).collect::<Result<Vec<_>, _>>()?;
+/// let estimate = mean(&values, 0.95)?;
+/// // 40 draws are enough for 10 % of a probability of a few in a thousand.
+/// assert!(estimate.high - estimate.low < 0.1 * estimate.value);
+/// # Ok::<(), attnlab_core::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RareBreaks {
+    /// N, number of tokens, a multiple of K.
+    pub tokens: usize,
+    /// K, number of clusters and heads.
+    pub clusters: usize,
+    /// p, dimension of each subspace.
+    pub dim: usize,
+    /// Noise level δ > 0.
+    pub delta: f64,
+    /// Threshold τ in (0, 1).
+    pub tau: f64,
+}
+
+impl RareBreaks {
+    /// One unbiased value of Λ(θ): the expected number of noise columns, over all heads, in which
+    /// an in-cluster weight is above τ when the signal has grown by `theta`.
+    ///
+    /// Not counted: columns broken by their self score or by another noise token, and signal
+    /// columns. [`Horizon::other_breaks`](crate::theory::Horizon::other_breaks) bounds them; with
+    /// it the mean bounds the probability that any column breaks.
+    ///
+    /// Time and memory are those of N normals.
+    ///
+    /// # Errors
+    /// When a parameter is out of range.
+    pub fn draw(&self, theta: f64, streams: &Streams) -> Result<f64> {
+        self.draw_number(0, theta, streams)
+    }
+
+    /// The mean of `draws` independent values of [`RareBreaks::draw`] within one trial.
+    ///
+    /// # Errors
+    /// When a parameter is out of range, or there are no draws.
+    pub fn mean(&self, draws: u64, theta: f64, streams: &Streams) -> Result<f64> {
+        if draws == 0 {
+            return Err(Error::invalid("draws", 0, "must be a whole number >= 1"));
+        }
+        let mut sum = 0.0;
+        for i in 0..draws {
+            sum += self.draw_number(i, theta, streams)?;
+        }
+        Ok(sum / draws as f64)
+    }
+
+    fn draw_number(&self, i: u64, theta: f64, streams: &Streams) -> Result<f64> {
+        self.validate(theta)?;
+        let mut rng = streams.part("column", i);
+        let p = self.dim as f64;
+        let stretch = self.stretch(theta);
+        let chi2 = ChiSquared::new(p)
+            .map_err(|e| Error::undefined(format!("chi-squared with p = {p}: {e}")))?
+            .sample(&mut rng);
+        // Density of χ²_p at stretch·chi2 over that of the proposal.
+        let ln_weight = 0.5 * p * stretch.ln() - 0.5 * (stretch - 1.0) * chi2;
+        let sigma = self.delta * (stretch * chi2).sqrt();
+        let (s, noise_sd) = (theta * sigma, self.delta * sigma);
+
+        let (n, logit) = (self.tokens / self.clusters, self.logit());
+        let mut normals = |count: usize, sd: f64| -> Vec<f64> {
+            let one = |_| sd * Distribution::<f64>::sample(&StandardNormal, &mut rng);
+            (0..count).map(one).collect()
+        };
+        let own = normals(n - 1, s);
+        let mut scores = normals(self.tokens - n - 1, noise_sd);
+        let largest = own.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        scores.extend(own);
+        scores.push(sigma * sigma);
+        let needed = largest.max(logit + ln_sum_exp(&scores)) / s;
+        let columns = self.tokens as f64 * (self.clusters - 1) as f64;
+        Ok(columns * n as f64 * ln_weight.exp() * normal_tail(needed))
+    }
+
+    /// Factor by which χ²_p is stretched so that its mode lies where broken columns are most frequent,
+    /// as far as the mean of S + B tells. Any value is unbiased; this one keeps the weights even.
+    fn stretch(&self, theta: f64) -> f64 {
+        let p = self.dim as f64;
+        let n = (self.tokens / self.clusters) as f64;
+        let rest = self.tokens as f64 - n;
+        let ln_frequency = |r: f64| {
+            let (s, sigma) = (theta * self.delta * r, self.delta * r);
+            let sum = [n.ln() + 0.5 * s * s, rest.ln(), sigma * sigma];
+            let needed = ((self.logit() + ln_sum_exp(&sum)) / s).max(0.0);
+            p * r.ln() - 0.5 * (r * r + needed * needed)
+        };
+        // A smooth function with one maximum: a grid of a tenth of χ_p's spread finds it.
+        let grid = (1..=400).map(|i| p.sqrt() * (1.0 + 0.07 * f64::from(i) / p.sqrt()));
+        let best = grid.fold(p.sqrt(), |best, r| {
+            if ln_frequency(r) > ln_frequency(best) {
+                r
+            } else {
+                best
+            }
+        });
+        best * best / p
+    }
+
+    fn logit(&self) -> f64 {
+        self.tau.ln() - (-self.tau).ln_1p()
+    }
+
+    fn validate(&self, theta: f64) -> Result<()> {
+        let k = self.clusters;
+        if k < 2 {
+            let allowed =
+                "must be a whole number >= 2: with one cluster there are no noise columns";
+            return Err(Error::invalid("clusters", k, allowed));
+        }
+        if self.tokens == 0 || !self.tokens.is_multiple_of(k) {
+            let allowed = format!("must be a positive multiple of clusters = {k}");
+            return Err(Error::invalid("tokens", self.tokens, allowed));
+        }
+        if self.dim == 0 {
+            return Err(Error::invalid("dim", 0, "must be a whole number >= 1"));
+        }
+        if !(self.delta > 0.0 && self.delta.is_finite()) {
+            return Err(Error::invalid(
+                "delta",
+                self.delta,
+                "must be a finite number > 0",
+            ));
+        }
+        if !(self.tau > 0.0 && self.tau < 1.0) {
+            return Err(Error::invalid(
+                "tau",
+                self.tau,
+                "must be a number in (0, 1)",
+            ));
+        }
+        if !(theta > 0.0 && theta.is_finite()) {
+            return Err(Error::invalid(
+                "theta",
+                theta,
+                "must be a finite number > 0",
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn ln_sum_exp(terms: &[f64]) -> f64 {
+    let most = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    most + terms.iter().map(|t| (t - most).exp()).sum::<f64>().ln()
+}

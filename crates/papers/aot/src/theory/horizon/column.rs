@@ -1,0 +1,218 @@
+//! One noise column of the horizon law at given σ: the inner integral over its largest score.
+
+use super::Horizon;
+use attnlab_core::quadrature::integrate;
+use attnlab_core::special::{ln_normal_cdf, ln_normal_density, normal_cdf};
+
+/// Noise scores of a variance below this never come near c_x, and their truncation is left out.
+const NARROW: f64 = 0.01;
+/// Relative error asked of the integral.
+const TOL: f64 = 1e-8;
+/// The normal density underflows beyond this.
+const END: f64 = 39.0;
+
+/// A noise column with $|e_{j,k}| = \sigma$ at θ.
+pub(super) struct Column {
+    /// n, in-cluster scores.
+    n: f64,
+    /// s = θσ, their standard deviation.
+    s: f64,
+    /// ln(τ/(1-τ)).
+    logit: f64,
+    /// The self score σ².
+    own: f64,
+    /// N - n - 1, scores with other noise tokens.
+    noise: f64,
+    /// (δσ)², their variance.
+    noise_var: f64,
+}
+
+/// Mean, variance and third central moment.
+#[derive(Clone, Copy)]
+struct Moments {
+    mean: f64,
+    var: f64,
+    third: f64,
+}
+
+impl Column {
+    pub(super) fn new(law: &Horizon, theta: f64, sigma: f64) -> Self {
+        Column {
+            n: law.per_cluster() as f64,
+            s: theta * sigma,
+            logit: law.logit(),
+            own: sigma * sigma,
+            noise: law.noise_scores(),
+            noise_var: (law.delta * sigma).powi(2),
+        }
+    }
+
+    /// The probability that an in-cluster weight is above τ.
+    pub(super) fn breaks(&self) -> f64 {
+        // An x that underflows below already has φ(x) = 0 where the self score alone forbids less.
+        let from = (self.logit + self.own) / self.s;
+        if self.s <= 0.0 || from > END {
+            return 0.0;
+        }
+        // Beyond the x at which c_x passes the mean of S + B, only φ shapes the integrand: ten
+        // more standard deviations lose less than 1e-22 of it.
+        let s2 = self.s * self.s;
+        let sum = [
+            self.own,
+            (self.n - 1.0).ln() + 0.5 * s2,
+            self.noise.ln() + 0.5 * self.noise_var,
+        ];
+        let to = ((self.logit + ln_sum_exp(&sum)) / self.s).max(0.0) + 10.0;
+        let ends = (from.max(-10.0), to.min(END));
+        let value = integrate(|x| self.integrand(x), ends.0, ends.1, 1.0, TOL);
+        (self.n * value).min(1.0)
+    }
+
+    /// $\phi(x) \Phi(y)^{n-1} P(S_y + B \le c_x)$.
+    fn integrand(&self, x: f64) -> f64 {
+        let y = x.min(x - self.logit / self.s);
+        // All sums in units of c_x, so that nothing overflows.
+        let ln_c = self.s * x - self.logit;
+        let room = 1.0 - (self.own - ln_c).exp();
+        if room <= 0.0 {
+            return 0.0;
+        }
+        let noise_y = ln_c / self.noise_var.sqrt();
+        let mut ln_weight = ln_normal_density(x) + (self.n - 1.0) * ln_normal_cdf(y);
+        if self.noise_var > NARROW {
+            ln_weight += self.noise * ln_normal_cdf(noise_y);
+        }
+        if ln_weight < -745.0 {
+            return 0.0;
+        }
+        let own = truncated(self.s, y, ln_c).times(self.n - 1.0);
+        let noise = if self.noise_var > NARROW {
+            truncated(self.noise_var.sqrt(), noise_y, ln_c)
+        } else {
+            narrow(self.noise_var, ln_c)
+        };
+        ln_weight.exp() * own.plus(noise.times(self.noise)).at_most(room)
+    }
+}
+
+/// Moments of X/c for X = e^{sg} given g ≤ y.
+fn truncated(s: f64, y: f64, ln_c: f64) -> Moments {
+    let ln_cdf = ln_normal_cdf(y);
+    let raw = |m: f64| {
+        let ms = m * s;
+        (0.5 * ms * ms + ln_normal_cdf(y - ms) - ln_cdf - m * ln_c).exp()
+    };
+    let (m1, m2, m3) = (raw(1.0), raw(2.0), raw(3.0));
+    Moments {
+        mean: m1,
+        // Rounding may leave a tiny negative rest where nothing varies.
+        var: (m2 - m1 * m1).max(0.0),
+        third: m3 - 3.0 * m1 * m2 + 2.0 * m1.powi(3),
+    }
+}
+
+/// The same without truncation for a small variance v, without cancellation.
+fn narrow(v: f64, ln_c: f64) -> Moments {
+    let mean = (0.5 * v - ln_c).exp();
+    // With w - 1 = e^v - 1: var = mean² (w - 1), third = mean³ (w - 1)² (w + 2).
+    let w1 = v.exp_m1();
+    Moments {
+        mean,
+        var: mean * mean * w1,
+        third: mean.powi(3) * w1 * w1 * (w1 + 3.0),
+    }
+}
+
+impl Moments {
+    fn times(self, n: f64) -> Self {
+        Moments {
+            mean: n * self.mean,
+            var: n * self.var,
+            third: n * self.third,
+        }
+    }
+
+    fn plus(self, other: Moments) -> Self {
+        Moments {
+            mean: self.mean + other.mean,
+            var: self.var + other.var,
+            third: self.third + other.third,
+        }
+    }
+
+    /// $P(T \le z)$ of the shifted lognormal T with these moments; reflected for negative skewness.
+    fn at_most(self, z: f64) -> f64 {
+        let sd = self.var.sqrt();
+        // Without variance T is its mean.
+        if sd <= 1e-14 * self.mean {
+            return if self.mean <= z { 1.0 } else { 0.0 };
+        }
+        let skewness = self.third / (self.var * sd);
+        let standard = (z - self.mean) / sd;
+        if skewness < 0.0 {
+            1.0 - shifted_lognormal(-standard, -skewness)
+        } else {
+            shifted_lognormal(standard, skewness)
+        }
+    }
+}
+
+/// $P(X \le z)$ for the standardised lognormal X (mean 0, variance 1) of this skewness ≥ 0.
+fn shifted_lognormal(z: f64, skewness: f64) -> f64 {
+    // Below, the lognormal differs from the normal law by less than the rounding of the formula.
+    if skewness < 1e-6 {
+        return normal_cdf(z);
+    }
+    // The skewness of a lognormal is (w + 2) √(w - 1), w = e^{spread²}: Cardano gives w.
+    let g2 = 0.5 * skewness * skewness;
+    let root = (1.0 + g2 + skewness * (1.0 + 0.5 * g2).sqrt()).cbrt();
+    let w1 = (root - 1.0).powi(2) / root;
+    let (spread, shift) = (w1.ln_1p().sqrt(), 1.0 / w1.sqrt());
+    // X = e^{spread·g - spread²/2} shift - shift has mean 0 and variance 1.
+    let u = 1.0 + z / shift;
+    if u <= 0.0 {
+        return 0.0;
+    }
+    normal_cdf(u.ln() / spread + 0.5 * spread)
+}
+
+fn ln_sum_exp(terms: &[f64]) -> f64 {
+    let most = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    most + terms.iter().map(|t| (t - most).exp()).sum::<f64>().ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shifted_lognormal_has_its_moments() {
+        for skewness in [1e-5, 0.01, 0.5, 3.0, 40.0] {
+            // E X^2 and E X^3 from the distribution function, by parts.
+            let cdf = |z| shifted_lognormal(z, skewness);
+            let above = |m: i32| {
+                integrate(
+                    |z| f64::from(m) * z.powi(m - 1) * (1.0 - cdf(z)),
+                    0.0,
+                    4e3,
+                    0.5,
+                    1e-9,
+                )
+            };
+            let below = |m: i32| {
+                integrate(
+                    |z| f64::from(m) * z.powi(m - 1) * cdf(-z),
+                    0.0,
+                    60.0,
+                    0.5,
+                    1e-9,
+                )
+            };
+            assert!((above(1) - below(1)).abs() < 1e-4, "{skewness}");
+            assert!((above(2) + below(2) - 1.0).abs() < 1e-2, "{skewness}");
+            if skewness < 5.0 {
+                assert!((above(3) - below(3) - skewness).abs() < 1e-3, "{skewness}");
+            }
+        }
+    }
+}

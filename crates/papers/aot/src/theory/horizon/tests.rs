@@ -1,0 +1,141 @@
+use super::*;
+use attnlab_core::special::normal_tail;
+
+/// δ at the upper end of (11).
+fn bound(tokens: usize, dim: usize) -> f64 {
+    ((tokens as f64).ln() / dim as f64).sqrt() / 8.0
+}
+
+fn law(tokens: usize, clusters: usize, dim: usize, tau: f64) -> Horizon {
+    Horizon::new(tokens, clusters, dim, bound(tokens, dim), tau).unwrap()
+}
+
+/// With n = 1 the column breaks iff θσg exceeds ℓ + ln B: for N = K = 2, B = e^{σ²} alone, and
+/// P = Q((ℓ + σ²)/(θσ)) without any approximation.
+#[test]
+fn two_tokens_in_closed_form() {
+    let law = Horizon::new(2, 2, 5, 0.3, 0.7).unwrap();
+    for (theta, sigma) in [(1.0, 0.5), (3.0, 0.7), (10.0, 0.2)] {
+        let exact = normal_tail((law.logit() + sigma * sigma) / (theta * sigma));
+        assert!((law.column(theta, sigma) / exact - 1.0).abs() < 1e-7);
+    }
+}
+
+/// The average over σ against a fine Riemann sum over χ_p.
+#[test]
+fn the_average_over_sigma_is_accurate() {
+    for (p, theta) in [(2, 4.0), (30, 3.0), (900, 1.0)] {
+        let law = Horizon::new(40, 2, p, 1.5 / (p as f64).sqrt(), 0.6).unwrap();
+        let (h, from) = (0.05, ((p as f64).sqrt() - 6.0).max(0.0));
+        let term = |i: u32| {
+            let r = from + (f64::from(i) + 0.5) * h;
+            ln_chi_density(p as f64, r).exp() * law.column(theta, law.delta * r) * h
+        };
+        let sum: f64 = (0..280).map(term).sum();
+        let average = law.lambda(theta) / law.noise_columns();
+        assert!((average / sum - 1.0).abs() < 1e-5, "{p}: {average} {sum}");
+    }
+}
+
+/// The audit's simulated quantiles of θ_crit at N = 2000, K = 2, p = 900, τ = .55 are
+/// 4.70/5.16/5.54 (10, 50, 90 %), with 7, 7 and 8 exact updates at η = .5 and 31 at η = .1.
+#[test]
+fn the_quantiles_of_the_audit() {
+    let law = law(2000, 2, 900, 0.55);
+    for (probability, theta, updates) in [(0.1, 4.70, 7), (0.5, 5.16, 7), (0.9, 5.54, 8)] {
+        assert!((law.theta(probability).unwrap() - theta).abs() < 0.01);
+        assert_eq!(law.exact_updates(0.5, probability).unwrap(), updates);
+    }
+    assert_eq!(law.exact_updates(0.1, 0.5).unwrap(), 31);
+}
+
+#[test]
+fn theta_inverts_lambda_and_scales_with_delta() {
+    let one = law(1000, 4, 200, 0.7);
+    for probability in [1e-6, 0.01, 0.5, 0.999] {
+        let theta = one.theta(probability).unwrap();
+        let back = -(-one.lambda(theta)).exp_m1();
+        assert!(
+            (back / probability - 1.0).abs() < 1e-6,
+            "{probability} {back}"
+        );
+    }
+    // θ enters through θδ, up to the self and noise scores: the audit's 10.42, 5.21, 2.61.
+    let half = Horizon {
+        delta: 0.5 * one.delta,
+        ..one
+    };
+    let ratio = half.theta(0.5).unwrap() / one.theta(0.5).unwrap();
+    assert!((ratio - 2.0).abs() < 0.02, "{ratio}");
+}
+
+/// θ_crit δ√p / √ln n of the audit: .694, .662, .633 and .616 at N = 10³, 10⁴, 10⁶ and 10⁹.
+#[test]
+fn convergence_to_the_large_n_constant_is_slow() {
+    let mut last = f64::INFINITY;
+    for (tokens, expected) in [
+        (1000, 0.694),
+        (10_000, 0.662),
+        (1_000_000, 0.633),
+        (1_000_000_000, 0.616),
+    ] {
+        let law = law(tokens, 2, 1_000_000, 0.55);
+        let ln_n = (law.per_cluster() as f64).ln();
+        let constant = law.theta(0.5).unwrap() * law.typical_sigma() / ln_n.sqrt();
+        assert!((constant - expected).abs() < 0.03, "{tokens} {constant}");
+        assert!(constant < last && constant > LARGE_N_CONSTANT);
+        last = constant;
+    }
+}
+
+#[test]
+fn extreme_parameters_give_numbers() {
+    let million = Horizon::new(2_000_000, 2, 1000, 1e-6, 0.55).unwrap();
+    assert_eq!(million.lambda(1.0), 0.0);
+    let theta = million.theta(0.5).unwrap();
+    assert!(theta > 1e4 && theta.is_finite());
+    let many = Horizon::new(10_000, 100, 50, 0.05, 0.999_999).unwrap();
+    assert!(many.theta(0.5).unwrap() > law(10_000, 100, 50, 0.9).theta(0.5).unwrap());
+    let loud = Horizon::new(100, 2, 50, 3.0, 0.55).unwrap();
+    assert!(loud.lambda(1.0).is_finite() && loud.lambda(1e6).is_finite());
+    // Each token its own cluster.
+    let alone = Horizon::new(10, 10, 50, 0.1, 0.55).unwrap();
+    assert!(alone.theta(0.5).unwrap().is_finite());
+    for x in [1e-8, 1e-3, 1.0, 1e3, 1e8] {
+        let lambda = million.lambda(x);
+        assert!(
+            (0.0..=million.noise_columns() * 1.0001).contains(&lambda),
+            "{x} {lambda}"
+        );
+    }
+}
+
+#[test]
+fn bad_parameters_are_named() {
+    let message = |r: Result<Horizon>| r.unwrap_err().to_string();
+    assert!(message(Horizon::new(10, 1, 5, 0.1, 0.5)).contains("clusters = 1"));
+    assert!(message(Horizon::new(11, 2, 5, 0.1, 0.5)).contains("multiple of clusters = 2"));
+    assert!(message(Horizon::new(10, 2, 5, 0.0, 0.5)).contains("delta = 0"));
+    assert!(message(Horizon::new(10, 2, 5, f64::NAN, 0.5)).contains("delta = NaN"));
+    assert!(message(Horizon::new(10, 2, 5, 0.1, 1.0)).contains("tau = 1"));
+    let law = Horizon::new(10, 2, 5, 0.1, 0.05).unwrap();
+    assert!(law.theta(1.0).is_err() && law.exact_updates(0.0, 0.5).is_err());
+    // τ < 1/N: equal weights already exceed it.
+    let message = law.theta(0.5).unwrap_err().to_string();
+    assert!(message.contains("equal weights"), "{message}");
+    // Two columns of two tokens cannot be broken with near certainty.
+    let two = Horizon::new(2, 2, 5, 0.1, 0.9).unwrap();
+    assert!(two.theta(0.999).is_err());
+}
+
+#[test]
+fn the_other_breaks_vanish_in_the_papers_regime() {
+    // All hypotheses of (11) hold here.
+    let total = law(200_000, 2, 1300, 0.55).other_breaks(6.0).total();
+    assert!(total < 1e-80, "{total:e}");
+    // Where the signal's own columns break, the bound says so.
+    assert!(law(2000, 2, 30, 0.55).other_breaks(1.0).signal_columns > 1.0);
+    // Where the noise attends to itself, too: σ² = 16 > ln N + ...
+    let loud = Horizon::new(100, 2, 64, 0.5, 0.55).unwrap();
+    assert!(loud.other_breaks(1.0).own_score > 1.0);
+}

@@ -1,0 +1,124 @@
+//! Tokens, bases and labels from outside, checked against each other.
+
+use super::npy;
+use attnlab_core::error::{Error, Result};
+use attnlab_core::linalg::orthonormality_defect;
+use ndarray::Array2;
+use std::path::{Path, PathBuf};
+
+/// Largest accepted entry of |UᵀU - I|. A QR factor in float32 leaves about 1e-6; at a defect ε the
+/// projection that defines the SNR leaks ε of the signal into the noise, so that an SNR beyond
+/// 1/ε = 10^5 could not be measured.
+const DEFECT: f64 = 1e-5;
+
+/// Tokens Z (d, N), bases U_k (d, p_k) and labels (N,) that fit together.
+#[derive(Clone, Debug)]
+pub struct Data {
+    /// Z (d, N).
+    pub tokens: Array2<f64>,
+    /// U_k (d, p_k), each with orthonormal columns.
+    pub bases: Vec<Array2<f64>>,
+    /// Cluster of each token, from 0.
+    pub labels: Vec<usize>,
+    /// Oddities that the user should know of, though they are no errors.
+    pub warnings: Vec<String>,
+}
+
+impl Data {
+    /// Checks everything: `bases[k]` must have orthonormal columns, `labels[i]` is the cluster of token i
+    /// from 0.
+    ///
+    /// # Errors
+    /// When shapes do not fit together, a basis is not orthonormal, or a label has no basis.
+    pub fn new(tokens: Array2<f64>, bases: Vec<Array2<f64>>, labels: Vec<usize>) -> Result<Data> {
+        let (d, n) = tokens.dim();
+        for (k, u) in bases.iter().enumerate() {
+            check_basis(&format!("bases[{k}]"), u, d)?;
+        }
+        let total: usize = bases.iter().map(|u| u.ncols()).sum();
+        if total > d {
+            let allowed =
+                format!("must be at most d = {d} columns in all: they cannot be orthogonal");
+            return Err(Error::invalid("columns of the bases", total, allowed));
+        }
+        if let Some((i, label)) = labels.iter().enumerate().find(|(_, k)| **k >= bases.len()) {
+            return Err(unknown_label(i, label, bases.len()));
+        }
+        if labels.len() != n {
+            let expected = format!("({n},), one label per token");
+            return Err(Error::shape("labels", (labels.len(),), expected));
+        }
+        let warnings = warnings(&bases, &labels);
+        Ok(Data {
+            tokens,
+            bases,
+            labels,
+            warnings,
+        })
+    }
+
+    /// Reads NumPy files, one per basis, and checks everything.
+    ///
+    /// # Errors
+    /// As [`Data::new`]; a file that cannot be read, of another type or shape, or with an entry that is
+    /// NaN or infinite (with its place).
+    pub fn read(tokens: &Path, bases: &[PathBuf], labels: &Path) -> Result<Data> {
+        let z = npy::matrix("tokens", tokens)?;
+        let basis = |(k, path): (usize, &PathBuf)| npy::matrix(&format!("bases[{k}]"), path);
+        let bases: Vec<_> = bases.iter().enumerate().map(basis).collect::<Result<_>>()?;
+        let labels = npy::labels(labels, bases.len())?;
+        Data::new(z, bases, labels)
+    }
+}
+
+/// A label that is none of 0 .. clusters.
+pub(super) fn unknown_label(token: usize, label: impl std::fmt::Display, clusters: usize) -> Error {
+    let allowed = match clusters {
+        0 => "must have a basis; there are no bases".to_string(),
+        _ => format!(
+            "must be a whole number from 0 to {}, one per basis",
+            clusters - 1
+        ),
+    };
+    Error::invalid(format!("labels[{token}]"), label, allowed)
+}
+
+fn check_basis(name: &str, u: &Array2<f64>, d: usize) -> Result<()> {
+    if u.nrows() != d {
+        let expected = format!("(d, p) with d = {d} as the tokens have");
+        return Err(Error::shape(name, u.dim(), expected));
+    }
+    if u.ncols() > d {
+        let expected = format!("at most d = {d} columns");
+        return Err(Error::shape(name, u.dim(), expected));
+    }
+    let defect = orthonormality_defect(std::slice::from_ref(u));
+    if defect > DEFECT {
+        return Err(Error::invalid(
+            format!("|U'U - I| of {name}"),
+            format!("{defect:.1e}"),
+            format!(
+                "must be at most {DEFECT:.0e}: the SNR needs orthonormal columns, such as \
+                 numpy.linalg.qr(u)[0]"
+            ),
+        ));
+    }
+    Ok(())
+}
+
+fn warnings(bases: &[Array2<f64>], labels: &[usize]) -> Vec<String> {
+    let mut warnings = vec![];
+    let defect = orthonormality_defect(bases);
+    if defect > DEFECT {
+        warnings.push(format!(
+            "the bases are not orthogonal to each other (largest |U_k'U_l| = {defect:.1e}): the \
+             theorem's setting (7) does not hold"
+        ));
+    }
+    for k in 0..bases.len() {
+        if !labels.contains(&k) {
+            warnings.push(format!("no token has the label {k}: its SNR is undefined"));
+        }
+    }
+    warnings
+}

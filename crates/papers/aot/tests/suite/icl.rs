@@ -1,0 +1,113 @@
+//! The experiment `icl`: its sizes, a small run with its pictures, and refused settings.
+
+use attnlab_aot::experiments::icl::Icl;
+use attnlab_core::error::Result;
+use attnlab_lab::catalogue::Catalogue;
+use attnlab_lab::experiment::{self, Described, Experiment, RunOptions};
+use attnlab_lab::run::Silent;
+use attnlab_train::model::preset;
+
+fn configured(quick: bool, set: &str) -> Result<Box<dyn Experiment>> {
+    let catalogue = Catalogue::new().with(attnlab_aot::room());
+    let entry = catalogue.experiment(Icl::NAME)?;
+    entry.configure(quick, None, &set.parse().unwrap())
+}
+
+/// The TOML holds the papers' sizes: its networks are the presets whose counts are tested elsewhere.
+#[test]
+fn the_default_sizes_are_the_papers() {
+    let settings = configured(false, "").unwrap().settings();
+    let number = |path: &[&str]| {
+        let mut value = &settings[path[0]];
+        for name in &path[1..] {
+            value = &value[name];
+        }
+        value.as_u64().unwrap() as usize
+    };
+    for (name, list) in [
+        ("aot-mssa", "icl-aot-mssa"),
+        ("aot-mhsa", "icl-aot-mhsa"),
+        ("transformer", "icl-transformer"),
+        ("hybrid", "icl-hybrid"),
+        ("full-mlp", "icl-full-mlp"),
+        ("llama", "icl-llama"),
+    ] {
+        let paper = preset(list).unwrap();
+        assert_eq!(number(&["layers", name]), paper.layers, "{name}");
+        assert_eq!(
+            (number(&["width"]), number(&["heads"])),
+            (paper.width, paper.heads)
+        );
+        assert_eq!(2 * number(&["places"]), paper.context);
+    }
+    assert_eq!(number(&["plan", "steps"]), 50_000);
+    assert_eq!(number(&["plan", "batch"]), 64);
+    assert_eq!(number(&["evaluation", "prompts"]), 1280);
+    assert_eq!(
+        (number(&["dim"]), number(&["points"]), number(&["nonzero"])),
+        (20, 41, 3)
+    );
+}
+
+/// A network without SNR (MHSA), one with, and the baselines: every row has its numbers, and every figure
+/// can be drawn.
+#[test]
+fn a_small_run_has_every_row_and_figure() {
+    let set = "dim = 3\npoints = 6\nplaces = 8\nwidth = 8\nheads = 2\nlayers.aot-mssa = 2\n\
+               layers.aot-mhsa = 1\nplan.steps = 6\nplan.batch = 4\nplan.report_every = 3\n\
+               curriculum.dims.every = 2\ncurriculum.points.from = 2\ncurriculum.points.to = 6\n\
+               evaluation.prompts = 8\nevaluation.longer = 7\nevaluation.activations = 2";
+    let icl = configured(true, set).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("rows");
+    let report = experiment::run(&*icl, &out, &RunOptions::default(), &Silent).unwrap();
+    assert_eq!(
+        report.rows.len(),
+        6,
+        "two networks and the baselines, two seeds"
+    );
+    for row in &report.rows {
+        let baselines = row.word("model").unwrap() == "baselines";
+        let curve = if baselines {
+            "noise.bayes.mean"
+        } else {
+            "noise.mean"
+        };
+        assert_eq!(row.series(curve).unwrap().len(), 6);
+        assert_eq!(row.data.contains_key("loss"), !baselines);
+        let denoises = row.word("model").unwrap() == "aot-mssa";
+        assert_eq!(row.data.contains_key("trained.snr_after"), denoises);
+    }
+    let figures = icl.figures(&report.rows).unwrap();
+    let names: Vec<&str> = figures.iter().map(|f| f.name.as_str()).collect();
+    assert_eq!(
+        names,
+        ["icl_examples", "icl_training", "icl_shifted", "icl_depth"]
+    );
+}
+
+#[test]
+fn wrong_settings_are_named() {
+    for (set, message) in [
+        (
+            "models = [\"aot-msa\"]",
+            "unknown model 'aot-msa'; did you mean aot-mhsa, aot-mssa, aot-tied?",
+        ),
+        ("heads = 3", "heads = 3: must be a divisor of width = 64"),
+        (
+            "evaluation.longer = 200",
+            "evaluation.longer = 200: must be at most places = 101",
+        ),
+        (
+            "curriculum.points.to = 40",
+            "curriculum.points.to = 40: must be 41, which evaluation has",
+        ),
+        (
+            "seeds = 1",
+            "seeds = 1: must be at least 2: intervals come from their spread",
+        ),
+    ] {
+        let error = configured(true, set).err().unwrap();
+        assert_eq!(error.to_string(), message);
+    }
+}

@@ -1,0 +1,282 @@
+//! The experiment `language`: its networks, its rows and figures, a resumed run, and what it refuses.
+
+use attnlab_aot::experiments::language::Language;
+use attnlab_aot::quantities::{CONTEXT, HEADS, LAYERS, NETWORK, WIDTH};
+use attnlab_core::error::Result;
+use attnlab_lab::catalogue::Catalogue;
+use attnlab_lab::experiment::{self, Described, Experiment, RunOptions, RunReport};
+use attnlab_lab::run::Silent;
+use attnlab_train::model::preset;
+use attnlab_train::training::language::Text;
+use std::path::Path;
+
+/// Settings of seconds, which still have every part.
+const TINY: [&str; 15] = [
+    "networks = [\"aot-mssa\", \"gpt2\"]",
+    "vocabulary = 5",
+    "order = 1",
+    "context = 12",
+    "tokens = 20000",
+    "layers = 1",
+    "width = 16",
+    "heads = 2",
+    "sigma = 0.25",
+    "plan.steps = 24",
+    "plan.batch = 8",
+    "plan.report_every = 8",
+    "plan.checkpoint_every = 8",
+    "evaluation.sequences = 40",
+    "evaluation.activations = 4",
+];
+
+fn configured(set: &str) -> Result<Box<dyn Experiment>> {
+    let catalogue = Catalogue::new().with(attnlab_aot::room());
+    let entry = catalogue.experiment(Language::NAME)?;
+    entry.configure(true, None, &set.parse().unwrap())
+}
+
+/// The experiment at the tiny settings, with `more` instead of those of the same name.
+fn tiny(more: &[&str]) -> Box<dyn Experiment> {
+    let name = |set: &str| set.split(" =").next().unwrap_or_default().to_string();
+    let replaced = |set: &&&str| more.iter().any(|m| name(m) == name(set));
+    let kept = TINY.iter().filter(|set| !replaced(set));
+    let sets: Vec<&str> = kept.chain(more).copied().collect();
+    configured(&sets.join("\n")).unwrap()
+}
+
+/// Runs it in a folder.
+fn complete(language: &dyn Experiment, out: &Path) -> RunReport {
+    experiment::run(language, out, &RunOptions::default(), &Silent).unwrap()
+}
+
+fn text_of_rows(out: &Path) -> String {
+    std::fs::read_to_string(out.join("rows.jsonl")).unwrap()
+}
+
+/// Every network has a name, those of the papers are at the papers' sizes, and their settings file can be
+/// run.
+#[test]
+fn the_papers_rows_are_at_their_sizes() {
+    let catalogue = Catalogue::new().with(attnlab_aot::room());
+    let entry = catalogue.experiment(Language::NAME).unwrap();
+    let all = entry.configure(false, None, &toml::Table::new()).unwrap();
+    assert_eq!(all.cells().unwrap().len(), 8);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+    let file = root.join("experiments/language_papers.toml");
+    let set = "text = \"some.bin\"\nbackend = \"cpu\"".parse().unwrap();
+    let papers = entry.configure(false, Some(&file), &set).unwrap();
+    let mut sizes = vec![];
+    for cell in papers.cells().unwrap() {
+        let paper = preset(cell.get(NETWORK)).unwrap();
+        assert_eq!(cell.get(LAYERS), paper.layers);
+        assert_eq!(cell.get(WIDTH), paper.width);
+        assert_eq!(cell.get(HEADS), paper.heads);
+        assert_eq!(cell.get(CONTEXT), paper.context);
+        sizes.push((paper.layers, paper.width));
+    }
+    assert_eq!(sizes, [(24, 1024), (24, 896), (12, 768)]);
+}
+
+/// A chain of order 1 is learnt in seconds: from the loss of a uniform guess, below the entropy of a
+/// token, to the law of the chain, which it may not pass by more than chance.
+#[test]
+fn a_chain_is_learnt_and_its_entropy_is_the_floor() {
+    let folder = tempfile::tempdir().unwrap();
+    let language = tiny(&["plan.steps = 160", "plan.report_every = 40"]);
+    let rows = complete(&*language, folder.path()).rows;
+    let figures = language.figures(&rows).unwrap();
+    let names: Vec<&str> = figures.iter().map(|f| f.name.as_str()).collect();
+    assert_eq!(names, ["language", "language_depth"]);
+    assert_eq!(rows.len(), 4);
+    for row in &rows {
+        let number = |name: &str| row.number(name).unwrap();
+        let list = |name: &str| row.series(name).unwrap();
+        assert_eq!(list("held_out_steps"), [0.0, 40.0, 80.0, 120.0, 160.0]);
+        let (held_out, entropies) = (list("held_out"), list("entropies"));
+        // All rows speak of one text and one chain.
+        assert_eq!(row.data["entropies"], rows[0].data["entropies"]);
+        assert_eq!(row.data["source"], rows[0].data["source"]);
+        assert!(held_out[0] > entropies[0], "{held_out:?}");
+        let last = held_out[4];
+        assert!(
+            (last - number("final")).abs() < 1e-12,
+            "the end is the last point"
+        );
+        assert!(
+            last < entropies[0] - 0.5 * (entropies[0] - entropies[1]),
+            "{last} {entropies:?}"
+        );
+        assert!((number("final") - number("source") - number("excess")).abs() < 1e-12);
+        assert!(number("excess.high") > 0.0, "{}", number("excess.high"));
+        assert!(number("source.low") < number("least") && number("least") < number("source.high"));
+        assert_eq!(list("trained.stable_rank").len(), 2);
+        assert_eq!(
+            row.data.contains_key("trained.snr_after"),
+            row.word(NETWORK.name).unwrap() == "aot-mssa"
+        );
+    }
+}
+
+/// A run that lost its rows and its newest checkpoints goes on at those before, to the same bytes.
+#[test]
+fn a_resumed_run_leaves_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    complete(&*tiny(&[]), folder.path());
+    let whole = text_of_rows(folder.path());
+    std::fs::remove_file(folder.path().join("rows.jsonl")).unwrap();
+    let mut removed = 0;
+    for training in std::fs::read_dir(folder.path().join("checkpoints")).unwrap() {
+        let newest = training.unwrap().path().join("step-000000024.json");
+        removed += u32::from(std::fs::remove_file(newest).is_ok());
+    }
+    assert_eq!(removed, 4, "one newest checkpoint of every training");
+    let again = complete(&*tiny(&[]), folder.path());
+    assert_eq!(text_of_rows(folder.path()), whole);
+    assert!(again.computed > 0);
+}
+
+/// A text of one's own, as bytes or as token ids, is the same text; its figures can be drawn when it is
+/// gone.
+#[test]
+fn a_text_of_ones_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = "to be or not to be, that is the question. ".repeat(60);
+    let (bytes, numbers) = (folder.path().join("one.txt"), folder.path().join("two.bin"));
+    std::fs::write(&bytes, &words).unwrap();
+    let wide: Vec<u8> = words.bytes().flat_map(|b| [b, 0]).collect();
+    std::fs::write(&numbers, wide).unwrap();
+    let more = |path: &Path| {
+        vec![
+            format!("text = {:?}", path.display().to_string()),
+            "vocabulary = 128".into(),
+            "held_out = 0.3".into(),
+            "networks = [\"llama-aot\"]".into(),
+        ]
+    };
+    let [one, two] = [&bytes, &numbers].map(|path| {
+        let out = path.with_extension("runs");
+        let more = more(path);
+        let more: Vec<&str> = more.iter().map(String::as_str).collect();
+        let language = tiny(&more);
+        let rows = complete(&*language, &out).rows;
+        (language, rows)
+    });
+    assert_eq!(one.1[0].data, two.1[0].data);
+    let unigram = one.1[0].number("unigram").unwrap();
+    assert!(unigram > 2.0 && unigram < 128.0_f64.ln(), "{unigram}");
+    std::fs::remove_file(&bytes).unwrap();
+    assert_eq!(one.0.figures(&one.1).unwrap().len(), 2);
+}
+
+/// Held-out sequences: in their part, evenly spread, and no token is predicted twice.
+#[test]
+fn held_out_sequences_do_not_overlap() {
+    let text = Text::from_tokens((0..1000).collect(), 9, 0.2).unwrap();
+    for count in [1, 2, 7, 22] {
+        let sequences = text.held_out_sequences(count).unwrap();
+        assert_eq!(sequences.len(), count);
+        assert!(sequences.iter().all(|w| w.len() == 10 && w[0] >= 800));
+        assert!(sequences.windows(2).all(|w| w[1][0] >= w[0][9]));
+    }
+    let error = text.held_out_sequences(23).unwrap_err().to_string();
+    let expected = "sequences = 23: must be from 1 to 22; the held-out part has 200 tokens, in \
+                    sequences of 9";
+    assert_eq!(error, expected);
+}
+
+#[test]
+fn wrong_settings_are_named() {
+    for (set, message) in [
+        (
+            "networks = [\"aot-msa\"]",
+            "unknown network 'aot-msa'; did you mean aot-mhsa, aot-mssa, aot-tied?",
+        ),
+        (
+            "networks = [\"vit-s\"]",
+            "unknown network 'vit-s'; write one of aot-mssa, aot-mhsa, aot-tied, hybrid, full-mlp, gpt2, \
+             llama, llama-aot, aot-mssa-l-base, aot-mssa-l-medium, aot-mssa-l-large, aot-mhsa-l-base, \
+             aot-hybrid-l, aot-full-mlp-l, gpt2-base",
+        ),
+        ("networks = []", "networks = []: must be at least one name"),
+        (
+            "order = 0",
+            "order = 0: must be 1 or 2, or more with few symbols; the next token depends on so many before \
+             it",
+        ),
+        (
+            "vocabulary = 64",
+            "vocabulary = 64: must be such that vocabulary^order is at most 1024 (order is 2); the exact \
+             entropies need every context",
+        ),
+        (
+            "concentration = 0.0",
+            "concentration = 0: must be a finite number >= 0.05; below, transitions round to zero",
+        ),
+        (
+            "tokens = 600",
+            "tokens = 600: must be larger; each part needs context + 1 = 65 tokens, and the held-out one \
+             has 60",
+        ),
+        ("context = 0", "context = 0: must be a whole number >= 1"),
+        ("held_out = 1.0", "held_out = 1: must be a number in (0, 1)"),
+        (
+            "evaluation.sequences = 5000",
+            "sequences = 5000: must be from 1 to 937; the held-out part has 60000 tokens, in sequences of \
+             64",
+        ),
+        (
+            "seeds = 1",
+            "seeds = 1: must be at least 2: intervals come from their spread",
+        ),
+        ("heads = 3", "heads = 3: must be a divisor of width = 64"),
+    ] {
+        let error = configured(set).err().unwrap();
+        assert_eq!(error.to_string(), message);
+    }
+}
+
+/// Texts are looked at before anything is written.
+#[test]
+fn wrong_texts_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let write = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path.display().to_string()
+    };
+    let refused = |text: &str, vocabulary: usize, message: &str| {
+        let set = format!("text = {text:?}\nvocabulary = {vocabulary}");
+        let language = configured(&set).unwrap();
+        let error = experiment::run(&*language, &out, &RunOptions::default(), &Silent);
+        assert_eq!(error.err().unwrap().to_string(), message);
+        assert!(!out.exists(), "nothing is written for a refused run");
+    };
+    let missing = folder.path().join("none.txt").display().to_string();
+    let message = format!(
+        "{missing}: No such file or directory (os error 2). Give a text, or token ids in a .bin file"
+    );
+    refused(&missing, 256, &message);
+    let empty = write("empty.txt", b"");
+    refused(&empty, 256, &format!("{empty}: the text is empty"));
+    let short = write("short.txt", &[b'a'; 100]);
+    let message = format!(
+        "{short}: tokens = 100: must be larger; each part needs context + 1 = 65 tokens, and the held-out \
+         one has 10"
+    );
+    refused(&short, 256, &message);
+    let odd = write("odd.bin", &[0; 99_999]);
+    let message =
+        format!("{odd}: it has 99999 bytes, an odd number; a .bin file holds 16-bit token ids");
+    refused(&odd, 256, &message);
+    let book = write("book.txt", &b"plain words. ".repeat(20_000));
+    let message = format!(
+        "vocabulary = 12: must be at least 120; {book} holds token 119 (256 have all bytes, 50304 GPT-2's \
+         tokens)"
+    );
+    refused(&book, 12, &message);
+    let small = write("small.txt", &b"plain words. ".repeat(200));
+    let message = "sequences = 256: must be from 1 to 4; the held-out part has 260 tokens, in sequences \
+                   of 64";
+    refused(&small, 256, message);
+}

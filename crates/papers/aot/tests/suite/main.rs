@@ -1,0 +1,11 @@
+//! The claims, closed forms and experiments of this room against simulation and independent numbers.
+
+mod claims;
+mod horizon;
+#[cfg(feature = "train")]
+mod icl;
+#[cfg(feature = "train")]
+mod language;
+mod maps;
+mod theory;
+mod unroll;

@@ -1,0 +1,239 @@
+//! The maps: rows that do not depend on how they were run, figures from rows alone, marks where the
+//! interval leaves a cell open, and closed forms against draws.
+
+use attnlab_aot::rare_event::RareBreaks;
+use attnlab_aot::theory::{Horizon, softmax, threshold};
+use attnlab_core::rng::Streams;
+use attnlab_core::stats::{binomial, mean};
+use attnlab_lab::catalogue::Catalogue;
+use attnlab_lab::experiment::{self, Entry, Experiment, RunOptions};
+use attnlab_lab::figure::{self, Cell, Figure, Heat};
+use attnlab_lab::run::{Row, Silent};
+use std::path::Path;
+
+fn entry(name: &str) -> Entry {
+    let catalogue = Catalogue::new().with(attnlab_aot::room());
+    *catalogue.experiment(name).unwrap()
+}
+
+/// Settings of a second or two at most, for every map.
+fn small(id: &str) -> Box<dyn Experiment> {
+    let set = match id {
+        "theorem1_map" => {
+            "trials = 6\ntokens = [60]\ndim = [8, 24, 72]\ndelta = [0.01, 0.08, 0.6]\nlayers = 4\n\
+             rate_tokens = [200, 400, 800]\nrate_reach = [0.5, 0.7]\nrate_draws = 4"
+        }
+        "horizon_map" => {
+            "trials = 6\ndim = 40\nbase_tokens = 80\nnoise_length = [0.2, 0.6]\ntokens = [40, 80]\n\
+             clusters = [2, 4]\ntau = [0.55, 0.9]"
+        }
+        "phi_map" => "trials = 3\nlayers = 2\ntokens = 80\ndim = [8, 30]\ndelta = [0.03, 0.3]",
+        _ => {
+            "trials = 3\nlayers = 12\ntokens = 80\ndim = 30\ncoherence = [0.001, 0.1]\n\
+             noise = [0.05, 0.2]\nambient = [60, 400]"
+        }
+    };
+    entry(id)
+        .configure(false, None, &set.parse().unwrap())
+        .unwrap()
+}
+
+const MAPS: [&str; 4] = ["theorem1_map", "horizon_map", "phi_map", "coherence_map"];
+
+fn run(experiment: &dyn Experiment, out: &Path, threads: usize) -> Vec<Row> {
+    let options = RunOptions {
+        seed: 5,
+        ..RunOptions::default()
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let work = || experiment::run(experiment, out, &options, &Silent);
+    pool.unwrap().install(work).unwrap().rows
+}
+
+fn heats(experiment: &dyn Experiment, rows: &[Row]) -> Vec<Heat> {
+    let figures = experiment.figures(rows).unwrap();
+    let panels = figures.into_iter().flat_map(|f| f.panels);
+    panels.filter_map(|p| p.heat).collect()
+}
+
+fn cells(heat: &Heat) -> impl Iterator<Item = &Cell> {
+    heat.cells.iter().flatten()
+}
+
+#[test]
+fn rows_and_figures_do_not_depend_on_how_they_were_made() {
+    for id in MAPS {
+        let experiment = small(id);
+        let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let first = run(&*experiment, one.path(), 1);
+        let second = run(&*experiment, two.path(), 2);
+        assert!(first == second, "{id}: rows of 1 and 2 threads differ");
+        let text = |figures: &[Figure]| -> String {
+            let one = |f: &Figure| figure::svg(f).unwrap() + &figure::to_csv(f).unwrap();
+            figures.iter().map(one).collect()
+        };
+        let figures = experiment.figures(&first).unwrap();
+        let again = experiment.figures(&second).unwrap();
+        let table = text(&figures);
+        assert!(table == text(&again), "{id}: figures differ");
+        // Every number of the maps is in the table.
+        let heats = figures
+            .iter()
+            .flat_map(|f| &f.panels)
+            .filter_map(|p| p.heat.as_ref());
+        for cell in heats.flat_map(cells) {
+            assert!(
+                table.contains(&format!(",{},", cell.value)),
+                "{id}: {cell:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn figures_without_rows_say_what_to_do() {
+    for id in MAPS {
+        let error = small(id).figures(&[]).unwrap_err().to_string();
+        assert!(error.contains("run the experiment first"), "{id}: {error}");
+    }
+}
+
+/// The probability of the first map counted by hand, and hatching exactly where its exact interval
+/// holds 1/2.
+#[test]
+fn open_cells_are_hatched() {
+    let experiment = small("theorem1_map");
+    let folder = tempfile::tempdir().unwrap();
+    let rows = run(&*experiment, folder.path(), 2);
+    let maps = heats(&*experiment, &rows);
+    assert_eq!(maps.len(), 2);
+    let rate = 1.275_f64;
+    let (mut open, mut decided) = (0, 0);
+    for (map, theta) in maps.iter().zip([1.0, rate.powi(3)]) {
+        for (j, delta) in map.y.iter().enumerate() {
+            for (i, dim) in map.x.iter().enumerate() {
+                let of_cell = |row: &&Row| {
+                    row.word("group").unwrap() == "map"
+                        && row.parameter("dim").unwrap() == *dim
+                        && row.parameter("delta").unwrap() == *delta
+                };
+                let thetas = rows
+                    .iter()
+                    .filter(of_cell)
+                    .map(|r| r.number("theta").unwrap());
+                let held = thetas.filter(|t| *t > theta).count() as u64;
+                let exact = binomial(held, 6, 0.95).unwrap();
+                let cell = map.cells[j][i];
+                assert_eq!(cell.value, exact.value);
+                assert_eq!(cell.interval, Some((exact.low, exact.high)));
+                assert_eq!(cell.hatched, exact.covers(0.5));
+                open += usize::from(cell.hatched);
+                decided += usize::from(!cell.hatched);
+            }
+        }
+    }
+    assert!(decided > 4, "{open} {decided}");
+}
+
+#[test]
+fn settings_that_cannot_be_run_are_refused_by_name() {
+    let cases = [
+        ("theorem1_map", "tokens = [61]", "tokens = 61"),
+        ("theorem1_map", "trials = 1", "trials = 1"),
+        ("theorem1_map", "dim = []", "dim = []"),
+        ("theorem1_map", "delta = [-0.1]", "delta[0] = -0.1"),
+        ("theorem1_map", "rate_tokens = [200, 400]", "rate_tokens"),
+        ("theorem1_map", "tau = 1.0", "tau = 1"),
+        ("horizon_map", "clusters = [1]", "clusters = 1"),
+        ("horizon_map", "tau = [0.5, 1.5]", "tau = 1.5"),
+        ("horizon_map", "noise_length = []", "noise_length = []"),
+        ("phi_map", "layers = 0", "layers = 0"),
+        ("phi_map", "eta = 0", "eta = 0"),
+        ("phi_map", "dim = [0]", "dim[0] = 0"),
+        ("coherence_map", "coherence = [1.0]", "coherence[0] = 1"),
+        ("coherence_map", "ambient = [4]", "ambient[0] = 4"),
+        ("coherence_map", "noise = [0.0]", "noise[0] = 0"),
+    ];
+    for (id, set, named) in cases {
+        let entry = entry(id);
+        let result = entry.configure(true, None, &set.parse().unwrap());
+        let error = result.err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(error.contains(named), "{id}, {set}: '{error}'");
+    }
+}
+
+/// Without coherence the network keeps as many updates as the horizon of orthonormal bases says, and
+/// much coherence leaves none.
+#[test]
+fn coherence_ends_the_rate_where_the_law_says() {
+    let set = "trials = 8\ntokens = 120\ndim = 40\ncoherence = [0.0001, 0.03, 0.5]\nnoise = [0.1]\nambient = [80]";
+    let entry = entry("coherence_map");
+    let experiment = entry.configure(false, None, &set.parse().unwrap()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let rows = run(&*experiment, folder.path(), 2);
+    let map = &heats(&*experiment, &rows)[0];
+    let delta = 0.1 * (120_f64.ln() / 40.0).sqrt();
+    let orthonormal = Horizon::new(120, 2, 40, delta, 0.55).unwrap();
+    let expected = orthonormal.exact_updates(0.5, 0.5).unwrap() as f64;
+    let found: Vec<f64> = map.cells[0].iter().map(|c| c.value).collect();
+    assert!((found[0] - expected).abs() <= 1.0, "{found:?} {expected}");
+    assert!(
+        found[0] > found[1] && found[1] > found[2] && found[2] == 0.0,
+        "{found:?}"
+    );
+}
+
+/// The gain of the first layer, drawn, against both closed forms.
+#[test]
+fn first_layers_gain_what_the_closed_forms_say() {
+    let set = "trials = 6\nlayers = 1\ntokens = 800\nclusters = 2\ndim = [60]\ndelta = [0.03, 0.1]";
+    let entry = entry("phi_map");
+    let experiment = entry.configure(false, None, &set.parse().unwrap()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let rows = run(&*experiment, folder.path(), 2);
+    // The geometric mean of six draws, each of which spreads by 3 % at most.
+    for cell in rows.chunks(6) {
+        let delta = cell[0].parameter("delta").unwrap();
+        let seen = |phi: &str| {
+            let log = |row: &Row| row.series(phi).unwrap()[0].ln();
+            (cell.iter().map(log).sum::<f64>() / 6.0).exp()
+        };
+        let hard = threshold::first_layer([800, 2, 60], delta, 0.5, 0.55).unwrap();
+        assert!(
+            (seen("hard-threshold") / hard - 1.0).abs() < 0.03,
+            "{delta} {hard}"
+        );
+        let soft = softmax::first_layer(800, 2, 60, delta, 0.5);
+        assert!(
+            (seen("softmax") / soft - 1.0).abs() < 0.03,
+            "{delta} {soft}"
+        );
+    }
+}
+
+#[test]
+fn a_mean_of_rare_events_is_that_of_its_draws() {
+    let breaks = RareBreaks {
+        tokens: 2000,
+        clusters: 2,
+        dim: 100,
+        delta: 0.03,
+        tau: 0.55,
+    };
+    let streams = |trial| Streams::new(3, "tests.maps", 0, trial);
+    assert_eq!(
+        breaks.mean(1, 4.0, &streams(0)).unwrap(),
+        breaks.draw(4.0, &streams(0)).unwrap()
+    );
+    let means: Vec<f64> = (0..30)
+        .map(|t| breaks.mean(20, 4.0, &streams(t)).unwrap())
+        .collect();
+    let law = Horizon::new(2000, 2, 100, 0.03, 0.55).unwrap().lambda(4.0);
+    let seen = mean(&means, 0.999).unwrap();
+    // The law is right to 0.8 % (theory::horizon).
+    assert!(
+        seen.low < 1.01 * law && seen.high > 0.99 * law,
+        "{seen:?} {law}"
+    );
+    assert!(breaks.mean(0, 4.0, &streams(0)).is_err());
+}

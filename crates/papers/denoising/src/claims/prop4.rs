@@ -1,0 +1,184 @@
+//! Clusters of equal variance and norm: Denoising, Proposition 4, (A.5) and (A.6).
+
+use super::setting::{IDENTITY, accurate, average, clusters_by_definition, problem, same};
+use crate::prompts::{Denoising, Family};
+use crate::quantities::{AMBIENT, CLUSTERS, NOISE_VARIANCE, RADIUS, TOKEN_VARIANCE};
+use crate::theory::Prior;
+use crate::theory::mixture::{Clusters, equal_variances};
+use attnlab_lab::prelude::*;
+use ndarray::Array1;
+
+/// The changes of the mutants of both claims.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Variant {
+    #[default]
+    Printed,
+    /// No residual term.
+    NoResidual,
+    /// Another temperature.
+    Temperature,
+    /// Without the hypothesis of equal norms.
+    UnequalNorms,
+}
+
+fn clusters(params: &Params, sigma0_2: f64, variant: Variant, streams: &Streams) -> Result<Drawn> {
+    let problem = problem_of(params, sigma0_2);
+    let mut prior = problem.draw_prior(streams)?;
+    if let (Prior::Clusters(c), Variant::UnequalNorms) = (&mut prior, variant) {
+        let mut first = c.means.column_mut(0);
+        first *= 0.5;
+    }
+    let (_, queries) = problem.draw_queries(&prior, 1, streams)?;
+    let Prior::Clusters(clusters) = prior else {
+        return Err(Error::undefined("the family has no clusters"));
+    };
+    Ok((clusters, queries.column(0).to_owned()))
+}
+
+type Drawn = (Clusters, Array1<f64>);
+
+fn problem_of(params: &Params, sigma0_2: f64) -> Denoising {
+    let k = params.get(CLUSTERS);
+    let family = Family::Clusters {
+        weights: vec![1.0 / k as f64; k],
+        variances: vec![sigma0_2; k],
+        radius: params.get(RADIUS),
+    };
+    problem(family, params.get(AMBIENT), params.get(NOISE_VARIANCE))
+}
+
+/// (A.5) against the definition of the posterior mean.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Prop4 {
+    variant: Variant,
+}
+
+impl Claim for Prop4 {
+    fn sheet(&self) -> &'static Sheet {
+        sheet!("denoise.prop4")
+    }
+
+    fn schema(&self) -> Schema {
+        vec![
+            AMBIENT.or(16),
+            CLUSTERS.or(8),
+            RADIUS.or(1.0),
+            TOKEN_VARIANCE.or(0.02),
+            NOISE_VARIANCE.or(0.1),
+        ]
+    }
+
+    fn validate(&self, params: &Params) -> Result<()> {
+        let problem = problem_of(params, params.get(TOKEN_VARIANCE));
+        problem.validate()?;
+        accurate(&problem, "sigma0_2", params.get(TOKEN_VARIANCE))?;
+        accurate(&problem, "sigma_z2", problem.sigma_z2)
+    }
+
+    fn memory(&self, params: &Params) -> u64 {
+        problem_of(params, 0.0).memory(1)
+    }
+
+    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
+        let (s0, sz) = (params.get(TOKEN_VARIANCE), params.get(NOISE_VARIANCE));
+        let (c, query) = clusters(params, s0, self.variant, streams)?;
+        let (means, x) = (c.means.view(), query.view());
+        let mut found = equal_variances(means, &c.weights, s0, sz, x);
+        match self.variant {
+            Variant::NoResidual => found = found - &query * (s0 / (s0 + sz)),
+            Variant::Temperature => {
+                // The attention part of (A.6), with the residual of (A.5).
+                let attention = equal_variances(means, &c.weights, 0.0, sz, x);
+                found = &query * (s0 / (s0 + sz)) + attention * (sz / (s0 + sz));
+            }
+            _ => {}
+        }
+        Ok(same(
+            &found,
+            &clusters_by_definition(means, &c.weights, &c.variances, sz, x),
+        ))
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        let variant = |variant| Prop4 { variant };
+        vec![
+            Mutant::new("no-residual", variant(Variant::NoResidual)),
+            Mutant::new("temperature", variant(Variant::Temperature)),
+            Mutant::new("unequal-norms", variant(Variant::UnequalNorms)),
+        ]
+    }
+}
+
+/// (A.6): the posterior mean of points, and the limit of (A.5).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Prop4Limit {
+    variant: Variant,
+}
+
+impl Claim for Prop4Limit {
+    fn sheet(&self) -> &'static Sheet {
+        sheet!("denoise.prop4_limit")
+    }
+
+    fn schema(&self) -> Schema {
+        vec![
+            AMBIENT.or(16),
+            CLUSTERS.or(8),
+            RADIUS.or(1.0),
+            NOISE_VARIANCE.or(0.1),
+        ]
+    }
+
+    fn validate(&self, params: &Params) -> Result<()> {
+        let problem = problem_of(params, 0.0);
+        problem.validate()?;
+        accurate(&problem, "sigma_z2", problem.sigma_z2)
+    }
+
+    fn memory(&self, params: &Params) -> u64 {
+        problem_of(params, 0.0).memory(1)
+    }
+
+    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
+        let sz = params.get(NOISE_VARIANCE);
+        let (c, query) = clusters(params, 0.0, self.variant, streams)?;
+        let (means, x) = (c.means.view(), query.view());
+        let width = if self.variant == Variant::Temperature {
+            sz.sqrt()
+        } else {
+            sz
+        };
+        let found = equal_variances(means, &c.weights, 0.0, width, x);
+        // By definition: points weighted by the density of the noise that leads from them to x~.
+        let mut logs = vec![];
+        let mut points = vec![];
+        for (mu, w) in means.columns().into_iter().zip(&c.weights) {
+            let distance = &query - &mu;
+            logs.push(w.ln() - distance.dot(&distance) / (2.0 * sz));
+            points.push(mu.to_owned());
+        }
+        let definition = average(&logs, &points);
+        let Outcome::Gap { lhs: gap, .. } = same(&found, &definition) else {
+            return Ok(same(&found, &definition));
+        };
+        // The limit: (A.5) approaches it in proportion to sigma_0^2.
+        let error = |s0: f64| {
+            let near = equal_variances(means, &c.weights, s0, sz, x) - &found;
+            near.dot(&near).sqrt()
+        };
+        let order = (error(1e-6 * sz) / error(1e-7 * sz)).log10();
+        Ok(Outcome::Event {
+            // The order is 1 up to 1e-6 of a second-order term and 1e-9 of rounding.
+            holds: gap <= IDENTITY && (order - 1.0).abs() <= 0.01,
+            witness: witness! { "relative_gap" => gap, "order_in_sigma0_2" => order },
+        })
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        let variant = |variant| Prop4Limit { variant };
+        vec![
+            Mutant::new("temperature", variant(Variant::Temperature)),
+            Mutant::new("unequal-norms", variant(Variant::UnequalNorms)),
+        ]
+    }
+}

@@ -1,0 +1,143 @@
+//! Shared parts of the claims of in-context denoising: problems, outcomes, and the posterior mean by its
+//! definition, computed by brute force and without any of the closed forms that are checked.
+
+use crate::prompts::{Denoising, Family};
+use attnlab_core::stats::log_log_slope;
+use attnlab_lab::prelude::*;
+use ndarray::{Array1, ArrayView1, ArrayView2};
+
+/// Closed form and brute force may differ by this much, relatively: the brute-force integrals are
+/// accurate to about 1e-13, and amplification by exponents of size up to 1e3 leaves ten digits.
+pub const IDENTITY: f64 = 1e-9;
+
+/// A problem whose context is not used.
+pub fn problem(family: Family, ambient: usize, sigma_z2: f64) -> Denoising {
+    Denoising {
+        family,
+        ambient,
+        context: 1,
+        sigma_z2,
+    }
+}
+
+/// The outcome of an identity between two vectors: their distance relative to the second.
+pub fn same(found: &Array1<f64>, expected: &Array1<f64>) -> Outcome {
+    let distance = |v: Array1<f64>| v.dot(&v).sqrt();
+    let scale = distance(expected.clone());
+    let gap = distance(found - expected) / scale;
+    Outcome::Gap {
+        lhs: gap,
+        rhs: 0.0,
+        tol: IDENTITY,
+        relation: Relation::Equal,
+        witness: witness! {
+            "relative_gap" => gap, "formula" => found.to_vec(), "by_definition" => expected.to_vec()
+        },
+    }
+}
+
+/// A value without further witness.
+pub fn value(value: f64, witness: Witness) -> Outcome {
+    Outcome::Value { value, witness }
+}
+
+/// The exponent of `errors` as a power of `at`; NaN, which no verdict supports, where an error is
+/// zero or not finite.
+pub fn exponent(at: &[f64], errors: &[f64]) -> f64 {
+    log_log_slope(at, errors, 0.95).map_or(f64::NAN, |slope| slope.value)
+}
+
+/// The derivative of `f` at 0 by the five-point rule, with an error of order h⁴: for functions that
+/// change over lengths of one, h = 0.01 leaves 1e-9.
+pub fn derivative(f: impl Fn(f64) -> Array1<f64>, h: f64) -> Array1<f64> {
+    let pair = |h: f64| f(h) - f(-h);
+    (pair(h) * 8.0 - pair(2.0 * h)) / (12.0 * h)
+}
+
+/// Largest ratio of squared lengths to the least variance for which the brute-force integrals keep
+/// [`IDENTITY`]: exponents of that size carry 1e-16 of it as an error.
+const MOST_CONTRAST: f64 = 1e6;
+
+/// Refuses a problem whose posterior cannot be integrated by brute force to [`IDENTITY`].
+///
+/// # Errors
+/// Names the variance.
+pub fn accurate(problem: &Denoising, name: &str, variance: f64) -> Result<()> {
+    let n = problem.ambient as f64;
+    let tokens = match &problem.family {
+        Family::Sphere { radius, .. } => radius * radius,
+        Family::Clusters {
+            radius, variances, ..
+        } => radius * radius + n * variances.iter().copied().fold(0.0, f64::max),
+        _ => 0.0,
+    };
+    let least = (tokens + n * problem.sigma_z2) / MOST_CONTRAST;
+    if variance >= least {
+        return Ok(());
+    }
+    let allowed = format!(
+        "must be at least {least:e} here; below that the integral that defines the posterior mean is not \
+         accurate enough to compare a formula with"
+    );
+    Err(Error::invalid(name, variance, allowed))
+}
+
+/// $E[X|\tilde x]$ for Gaussian clusters by its definition, the ratio of two integrals over
+/// $\mathbb R^n$ (Appendix A.2). For one cluster the integrand is a product over coordinates, so each
+/// is integrated alone by the trapezoidal rule; no square is completed.
+pub fn clusters_by_definition(
+    means: ArrayView2<f64>,
+    weights: &[f64],
+    variances: &[f64],
+    sigma_z2: f64,
+    query: ArrayView1<f64>,
+) -> Array1<f64> {
+    let mut logs = Vec::new();
+    let mut centres = Vec::new();
+    for (a, mean) in means.columns().into_iter().enumerate() {
+        let (mut ln, mut centre) = (weights[a].ln(), Array1::zeros(query.len()));
+        for (i, (mu, x)) in mean.iter().zip(query).enumerate() {
+            let (ln_mass, first) = coordinate(*mu, variances[a], *x, sigma_z2);
+            ln += ln_mass;
+            centre[i] = first;
+        }
+        logs.push(ln);
+        centres.push(centre);
+    }
+    average(&logs, &centres)
+}
+
+/// The mean of vectors with weights given by their logarithms.
+pub fn average(logs: &[f64], vectors: &[Array1<f64>]) -> Array1<f64> {
+    let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let mut sum = 0.0;
+    let mut mean = Array1::zeros(vectors[0].len());
+    for (ln, vector) in logs.iter().zip(vectors) {
+        let w = (ln - largest).exp();
+        sum += w;
+        mean.scaled_add(w, vector);
+    }
+    mean / sum
+}
+
+/// $\ln\int e^{-(x-c)^2/2\sigma_Z^2}\, \mathcal N(c; \mu, v)\, dc$ and the mean of $c$ under it.
+fn coordinate(mu: f64, v: f64, x: f64, sigma_z2: f64) -> (f64, f64) {
+    // Both factors are Gaussians; their product is at least 0.7 times as wide as the narrower one and
+    // peaks between the centres. Steps of a third of the narrower width make the trapezoidal rule
+    // exact to e^-88, and twelve widths beyond the centres leave e^-72.
+    let narrow = v.min(sigma_z2).sqrt();
+    let (low, step) = (mu.min(x) - 12.0 * narrow, narrow / 3.0);
+    let count = ((mu.max(x) + 12.0 * narrow - low) / step).ceil() as usize;
+    let point = |i: usize| low + step * i as f64;
+    let exponent = |c: f64| -(x - c).powi(2) / (2.0 * sigma_z2) - (c - mu).powi(2) / (2.0 * v);
+    let exponents: Vec<f64> = (0..=count).map(|i| exponent(point(i))).collect();
+    let largest = exponents.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let (mut mass, mut first) = (0.0, 0.0);
+    for (i, e) in exponents.iter().enumerate() {
+        let w = (e - largest).exp();
+        mass += w;
+        first += w * point(i);
+    }
+    let ln_normaliser = 0.5 * (2.0 * std::f64::consts::PI * v).ln();
+    (largest + (mass * step).ln() - ln_normaliser, first / mass)
+}

@@ -1,0 +1,321 @@
+//! softmax for small arguments: Denoising, Lemma F.1 and Proposition F.2.
+
+use super::setting::{exponent, problem, value};
+use crate::prompts::{Denoising, Dimension, Family, Prompt};
+use crate::quantities::{AMBIENT, CONTEXT, DIM};
+use attnlab_core::linalg::normal_matrix;
+use attnlab_lab::prelude::*;
+use attnlab_theory::attention::{Nonlinearity, Softmax, softmax_attention};
+use ndarray::{Array1, Array2, Axis};
+
+/// The order of a remainder is measured at these arguments: small enough for the next order to move
+/// it by less than a tenth of the band, large enough for rounding not to show (1e-15 against 1e-10
+/// for softmax, 1e-11 against 1e-4 for attention, whose leading term is 1/ε).
+const SMALL: [f64; 3] = [1e-3, 1e-4, 1e-5];
+
+/// A measured order and the printed one agree within this; orders are whole numbers.
+const ORDER_BAND: f64 = 0.05;
+
+/// softmax(βv) to second order in β.
+#[derive(Clone, Copy, Debug)]
+pub struct LemmaF1 {
+    /// Order that the remainder is said to have.
+    order: f64,
+    /// The mutant: without the mean of v.
+    uncentred: bool,
+}
+
+impl Default for LemmaF1 {
+    fn default() -> Self {
+        LemmaF1 {
+            order: 2.0,
+            uncentred: false,
+        }
+    }
+}
+
+impl Claim for LemmaF1 {
+    fn sheet(&self) -> &'static Sheet {
+        sheet!("denoise.lemma_f1")
+    }
+
+    fn schema(&self) -> Schema {
+        vec![CONTEXT.or(50)]
+    }
+
+    fn validate(&self, params: &Params) -> Result<()> {
+        at_least_three(params)
+    }
+
+    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
+        let length = params.get(CONTEXT);
+        let v = normal_matrix(length, 1, &mut streams.part("v", 0));
+        let v = v.column(0);
+        let mean = if self.uncentred {
+            0.0
+        } else {
+            v.sum() / length as f64
+        };
+        let remainder = |beta: &f64| {
+            let mut p = v.mapv(|x| beta * x).to_vec();
+            Softmax.apply(&mut p);
+            let one = |(p, x): (&f64, &f64)| (p * length as f64 - 1.0 - beta * (x - mean)).powi(2);
+            p.iter().zip(v).map(one).sum::<f64>().sqrt()
+        };
+        let errors: Vec<f64> = SMALL.iter().map(remainder).collect();
+        Ok(value(
+            exponent(&SMALL, &errors),
+            witness! { "beta" => SMALL.to_vec(), "remainder" => errors },
+        ))
+    }
+
+    fn promise(&self, _params: &Params) -> Promise {
+        Promise::MeanIn(self.order - ORDER_BAND, self.order + ORDER_BAND)
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        let right = LemmaF1::default();
+        vec![
+            Mutant::new(
+                "third",
+                LemmaF1 {
+                    order: 3.0,
+                    ..right
+                },
+            ),
+            Mutant::new(
+                "uncentred",
+                LemmaF1 {
+                    uncentred: true,
+                    ..right
+                },
+            ),
+        ]
+    }
+}
+
+/// Softmax attention contains linear attention: (A.18).
+#[derive(Clone, Copy, Debug)]
+pub struct PropF2 {
+    /// Order that the remainder is said to have.
+    order: f64,
+    /// The mutant: without centring the keys.
+    uncentred: bool,
+}
+
+impl Default for PropF2 {
+    fn default() -> Self {
+        PropF2 {
+            order: 1.0,
+            uncentred: false,
+        }
+    }
+}
+
+fn sphere(params: &Params) -> Denoising {
+    let family = Family::Sphere {
+        dim: Dimension::Fixed(params.get(DIM)),
+        radius: 1.0,
+    };
+    Denoising {
+        context: params.get(CONTEXT),
+        // The noise only moves the query, for which the statement holds one by one.
+        ..problem(family, params.get(AMBIENT), 0.1)
+    }
+}
+
+impl Claim for PropF2 {
+    fn sheet(&self) -> &'static Sheet {
+        sheet!("denoise.prop_f2")
+    }
+
+    fn schema(&self) -> Schema {
+        vec![AMBIENT.or(16), DIM.or(8), CONTEXT.or(50)]
+    }
+
+    fn validate(&self, params: &Params) -> Result<()> {
+        at_least_three(params)?;
+        sphere(params).validate()
+    }
+
+    fn memory(&self, params: &Params) -> u64 {
+        attention_memory(params)
+    }
+
+    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
+        let expansion = Expansion::draw(params, streams, self.uncentred)?;
+        let remainder = |e: &f64| norm(&expansion.remainder(*e));
+        let errors: Vec<f64> = SMALL.iter().map(remainder).collect();
+        Ok(value(
+            exponent(&SMALL, &errors),
+            witness! { "epsilon" => SMALL.to_vec(), "remainder" => errors },
+        ))
+    }
+
+    fn promise(&self, _params: &Params) -> Promise {
+        Promise::MeanIn(self.order - ORDER_BAND, self.order + ORDER_BAND)
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        let right = PropF2::default();
+        vec![
+            Mutant::new(
+                "second",
+                PropF2 {
+                    order: 2.0,
+                    ..right
+                },
+            ),
+            Mutant::new(
+                "uncentred",
+                PropF2 {
+                    uncentred: true,
+                    ..right
+                },
+            ),
+        ]
+    }
+}
+
+/// The constant of that remainder.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PropF2Coefficient {
+    /// The mutant: without the factor 1/2.
+    whole: bool,
+    /// The mutant: without subtracting the mean square.
+    uncentred: bool,
+}
+
+/// The ε at which the coefficient is read off: the next order is 1e-4 of it, up to constants.
+const EPSILON: f64 = 1e-4;
+/// Those constants, the ratio of the third to the second cumulant of the scores, are below 100.
+const COEFFICIENT_BAND: f64 = 0.01;
+
+impl Claim for PropF2Coefficient {
+    fn sheet(&self) -> &'static Sheet {
+        sheet!("denoise.prop_f2_coefficient")
+    }
+
+    fn schema(&self) -> Schema {
+        PropF2::default().schema()
+    }
+
+    fn validate(&self, params: &Params) -> Result<()> {
+        PropF2::default().validate(params)
+    }
+
+    fn memory(&self, params: &Params) -> u64 {
+        attention_memory(params)
+    }
+
+    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
+        let expansion = Expansion::draw(params, streams, false)?;
+        let mut coefficient = expansion.coefficient(self.uncentred);
+        if self.whole {
+            coefficient *= 2.0;
+        }
+        let found = expansion.remainder(EPSILON) / EPSILON;
+        let gap = norm(&(&found - &coefficient)) / norm(&coefficient);
+        Ok(Outcome::Gap {
+            lhs: gap,
+            rhs: 0.0,
+            tol: COEFFICIENT_BAND,
+            relation: Relation::Equal,
+            witness: witness! {
+                "relative_gap" => gap,
+                "remainder_over_epsilon" => found.to_vec(),
+                "coefficient" => coefficient.to_vec(),
+            },
+        })
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        let right = PropF2Coefficient::default();
+        vec![
+            Mutant::new(
+                "whole",
+                PropF2Coefficient {
+                    whole: true,
+                    ..right
+                },
+            ),
+            Mutant::new(
+                "uncentred",
+                PropF2Coefficient {
+                    uncentred: true,
+                    ..right
+                },
+            ),
+        ]
+    }
+}
+
+/// A prompt with weights, and the terms of (A.18) for it.
+struct Expansion {
+    prompt: Prompt,
+    w_pv: Array2<f64>,
+    w_kq: Array2<f64>,
+    /// $W_{PV}\bar X$.
+    mean: Array1<f64>,
+    /// The second term of (A.18).
+    first: Array1<f64>,
+    /// $v_t - \bar v$.
+    centred: Array1<f64>,
+}
+
+impl Expansion {
+    fn draw(params: &Params, streams: &Streams, uncentred: bool) -> Result<Self> {
+        let (n, length) = (params.get(AMBIENT), params.get(CONTEXT) as f64);
+        let prompt = sphere(params).draw(streams)?;
+        let x = &prompt.context;
+        let w_pv = normal_matrix(n, n, &mut streams.part("w_pv", 0));
+        let w_kq = normal_matrix(n, n, &mut streams.part("w_kq", 0));
+        let v = x.t().dot(&w_kq.dot(&prompt.query));
+        let centre = v.sum() / length;
+        let centred = v.mapv(|v| v - centre);
+        let weights = if uncentred { &v } else { &centred };
+        Ok(Expansion {
+            mean: w_pv.dot(&x.sum_axis(Axis(1))) / length,
+            first: w_pv.dot(&x.dot(weights)) / length,
+            prompt,
+            w_pv,
+            w_kq,
+            centred,
+        })
+    }
+
+    /// The remainder that (A.18) leaves out at ε.
+    fn remainder(&self, epsilon: f64) -> Array1<f64> {
+        let (pv, kq) = (&self.w_pv / epsilon, &self.w_kq * epsilon);
+        let (x, query) = (self.prompt.context.view(), self.prompt.query.view());
+        let exact = softmax_attention(x, pv.view(), kq.view(), query);
+        exact - &self.mean / epsilon - &self.first
+    }
+
+    /// c.
+    fn coefficient(&self, uncentred: bool) -> Array1<f64> {
+        let length = self.centred.len() as f64;
+        let mut spread = self.centred.mapv(|v| v * v);
+        if !uncentred {
+            spread -= spread.sum() / length;
+        }
+        self.w_pv.dot(&self.prompt.context.dot(&spread)) / (2.0 * length)
+    }
+}
+
+fn attention_memory(params: &Params) -> u64 {
+    sphere(params).memory(1) + 32 * (params.get(AMBIENT) as u64).pow(2)
+}
+
+fn norm(v: &Array1<f64>) -> f64 {
+    v.dot(v).sqrt()
+}
+
+/// With one token softmax is constant, and with two it is odd in β: the second order vanishes.
+fn at_least_three(params: &Params) -> Result<()> {
+    if params.get(CONTEXT) >= 3 {
+        return Ok(());
+    }
+    let allowed = "must be at least 3; for two tokens the terms of second order vanish";
+    Err(Error::invalid(CONTEXT.name, params.get(CONTEXT), allowed))
+}

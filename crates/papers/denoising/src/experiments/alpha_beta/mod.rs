@@ -1,0 +1,246 @@
+//! In-context denoising Fig. 6: the loss of softmax attention with scaled identities.
+
+use crate::PAPERS;
+use crate::prompts::{Denoising, Dimension, Family, Prompt};
+use crate::quantities::cell::{CASE, CASES, CONTEXT_OR_LIMIT};
+use crate::scales::ScaleLandscape;
+use attnlab_core::error::{Error, Result, positive};
+use attnlab_core::params::Params;
+use attnlab_core::rng::Streams;
+use attnlab_core::stats::mean;
+use attnlab_lab::claim::Source;
+use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::figure::Figure;
+use attnlab_lab::run::{Row, store};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+mod pictures;
+
+/// In-context denoising Fig. 6, with the landscape of infinitely many tokens beside it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DenoiseAlphaBeta {
+    /// Independent sets of prompts.
+    pub trials: u64,
+    /// N, prompts per set.
+    pub prompts: usize,
+    /// n.
+    pub ambient: usize,
+    /// L: the landscape of the first is drawn, the minima of all.
+    pub contexts: Vec<usize>,
+    /// d of case 2.
+    pub sphere_dim: usize,
+    /// R of both cases.
+    pub radius: f64,
+    /// K of case 3.
+    pub clusters: usize,
+    /// $\sigma_0^2$ of case 3.
+    pub cluster_variance: f64,
+    /// $\sigma_Z^2$.
+    pub noise: f64,
+    /// Grid points along each axis.
+    pub points: usize,
+    /// Ends of β.
+    pub beta_range: [f64; 2],
+    /// Ends of α.
+    pub alpha_range: [f64; 2],
+    /// Trained (β, α) of case 2.
+    pub trained_sphere: Vec<[f64; 2]>,
+    /// Trained (β, α) of case 3.
+    pub trained_clusters: Vec<[f64; 2]>,
+}
+
+impl Described for DenoiseAlphaBeta {
+    const ID: &'static str = "denoise.alpha_beta";
+    const NAME: &'static str = "denoise_alpha_beta";
+    const TITLE: &'static str = "Loss landscape of softmax attention with scaled identities";
+    const SOURCE: Source = Source {
+        paper: &PAPERS[0],
+        place: "Figure 6",
+    };
+}
+
+/// Contours are drawn on a grid this many times as fine as the cells, so that the narrow valleys at
+/// small β do not break up.
+const FINER: usize = 3;
+
+/// The context length that stands for infinitely many tokens.
+const WITHOUT_END: usize = 0;
+
+impl DenoiseAlphaBeta {
+    fn problem(&self, case: &str, context: usize) -> Denoising {
+        let family = if case == "sphere" {
+            Family::Sphere {
+                dim: Dimension::Fixed(self.sphere_dim),
+                radius: self.radius,
+            }
+        } else {
+            Family::Clusters {
+                weights: vec![1.0 / self.clusters as f64; self.clusters],
+                variances: vec![self.cluster_variance; self.clusters],
+                radius: self.radius,
+            }
+        };
+        Denoising {
+            family,
+            ambient: self.ambient,
+            // The limit needs no tokens; a prompt has one at least.
+            context: context.max(1),
+            sigma_z2: self.noise,
+        }
+    }
+
+    /// The β at which the means are taken: those of the cells, and more between them for the contours.
+    fn betas(&self) -> Vec<f64> {
+        grid(self.beta_range, FINER * (self.points - 1) + 1)
+    }
+
+    /// The α of the cells, and as many more between them.
+    fn alphas(&self) -> Vec<f64> {
+        grid(self.alpha_range, FINER * (self.points - 1) + 1)
+    }
+}
+
+fn grid([low, high]: [f64; 2], points: usize) -> Vec<f64> {
+    let at = |i: usize| low + (high - low) * i as f64 / (points - 1) as f64;
+    (0..points).map(at).collect()
+}
+
+impl Experiment for DenoiseAlphaBeta {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn settings(&self) -> Map<String, Value> {
+        settings::as_json(self)
+    }
+
+    fn validate(&self) -> Result<()> {
+        positive("noise", self.noise)?;
+        positive("radius", self.radius)?;
+        let least = [
+            ("trials", self.trials as usize, 2),
+            ("prompts", self.prompts, 2),
+            ("points", self.points, 10),
+            ("clusters", self.clusters, 1),
+        ];
+        for (name, value, least) in least {
+            if value < least {
+                let allowed = format!("must be a whole number >= {least}");
+                return Err(Error::invalid(name, value, allowed));
+            }
+        }
+        if self.contexts.is_empty() {
+            let allowed = "must be at least one whole number >= 1";
+            return Err(Error::invalid("contexts", "[]", allowed));
+        }
+        if let Some(i) = self.contexts.iter().position(|l| *l == 0) {
+            let allowed = "must be a whole number >= 1; the limit is drawn in any case";
+            return Err(Error::invalid(format!("contexts[{i}]"), 0, allowed));
+        }
+        for (name, [low, high]) in [
+            ("beta_range", self.beta_range),
+            ("alpha_range", self.alpha_range),
+        ] {
+            if !(low < high && low.is_finite() && high.is_finite()) {
+                let value = format!("[{low}, {high}]");
+                return Err(Error::invalid(
+                    name,
+                    value,
+                    "must be two finite numbers, the smaller first",
+                ));
+            }
+        }
+        for (name, trained) in [
+            ("trained_sphere", &self.trained_sphere),
+            ("trained_clusters", &self.trained_clusters),
+        ] {
+            if let Some(bad) = trained.iter().flatten().find(|x| !x.is_finite()) {
+                return Err(Error::invalid(
+                    name,
+                    bad,
+                    "must be pairs [beta, alpha] of finite numbers",
+                ));
+            }
+        }
+        CASES
+            .iter()
+            .try_for_each(|case| self.problem(case, 1).validate())
+    }
+
+    fn cells(&self) -> Result<Vec<Params>> {
+        let lengths = || self.contexts.iter().copied().chain([WITHOUT_END]);
+        let cell = |case: &str, context: usize| {
+            Params::from_iter([CASE.is(case), CONTEXT_OR_LIMIT.is(context)])
+        };
+        Ok(CASES
+            .iter()
+            .flat_map(|case| lengths().map(|l| cell(case, l)).collect::<Vec<_>>())
+            .collect())
+    }
+
+    fn trials(&self) -> u64 {
+        self.trials
+    }
+
+    /// The means of which the landscape is made, its lowest point with β > 0, and how much the loss
+    /// at the heuristic exceeds it, on the same prompts.
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        let (case, context) = (cell.get(CASE), cell.get(CONTEXT_OR_LIMIT));
+        let problem = self.problem(case, context);
+        let draw = |i: u64| problem.draw(&streams.child("prompt", i));
+        let prompts: Result<Vec<Prompt>> = (0..self.prompts as u64).map(draw).collect();
+        let landscape = match context {
+            WITHOUT_END => ScaleLandscape::of_limit(prompts?)?,
+            _ => ScaleLandscape::new(prompts?)?,
+        };
+        let moments: Result<Vec<_>> = self
+            .betas()
+            .into_iter()
+            .map(|b| landscape.moments(b))
+            .collect();
+        let moments = moments?;
+        // The heuristic lies in the middle of two decades.
+        let heuristic = 1.0 / self.noise;
+        let lowest = landscape.minimum(0.1 * heuristic, 10.0 * heuristic)?;
+        let at_heuristic = landscape.losses(1.0, heuristic)?;
+        let at_lowest = landscape.losses(lowest.alpha, lowest.beta)?;
+        let more: Vec<f64> = at_heuristic
+            .iter()
+            .zip(&at_lowest)
+            .map(|(h, l)| h - l)
+            .collect();
+        let (more, at_heuristic) = (mean(&more, 0.95)?, mean(&at_heuristic, 0.95)?);
+        let mut data = Map::new();
+        let series = |f: fn(&crate::scales::Moments) -> f64| {
+            store::series(&moments.iter().map(f).collect::<Vec<_>>())
+        };
+        data.insert("square".into(), series(|m| m.square));
+        data.insert("cross".into(), series(|m| m.cross));
+        for (name, x) in [
+            ("target", moments[0].target),
+            ("alpha_min", lowest.alpha),
+            ("beta_min", lowest.beta),
+            ("loss_min", lowest.loss),
+            ("loss_heuristic", at_heuristic.value),
+            ("more", more.value),
+            ("more_low", more.low),
+            ("more_high", more.high),
+        ] {
+            data.insert(name.into(), store::number(x));
+        }
+        Ok(data)
+    }
+
+    fn memory(&self, cell: &Params) -> u64 {
+        let one = self
+            .problem(cell.get(CASE), cell.get(CONTEXT_OR_LIMIT))
+            .memory(1);
+        one.saturating_mul(self.prompts as u64)
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        pictures::figures(self, rows)
+    }
+}

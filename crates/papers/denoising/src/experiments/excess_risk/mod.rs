@@ -1,0 +1,227 @@
+//! Excess risk over Bayes of one trained attention layer: against L, n, d and the noise.
+
+use crate::PAPERS;
+use crate::experiments::tasks::{Bases, Sphere, Subspace, Task, Training, distance2};
+use crate::quantities::NOISE_VARIANCE;
+use crate::quantities::cell::{AMBIENT, CONTEXT, DIM, MAP, TASK};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::params::Params;
+use attnlab_core::rng::Streams;
+use attnlab_lab::claim::Source;
+use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::figure::Figure;
+use attnlab_lab::run::{Row, store};
+use attnlab_theory::dynamics::{Attention, Form, Prompts, Weights, outputs, train};
+use ndarray::Array1;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+mod pictures;
+
+/// The map with all its settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DenoiseExcessRisk {
+    /// Independent runs of each cell: data, first weights and batches.
+    pub seeds: u64,
+    /// Fresh prompts on which a trained layer is judged.
+    pub fresh: usize,
+    /// Which of `subspace`, `sphere` are run.
+    pub tasks: Vec<String>,
+    /// n of the map over L and noise.
+    pub ambient: usize,
+    /// Values of L.
+    pub contexts: Vec<usize>,
+    /// Values of σ_Z².
+    pub noises: Vec<f64>,
+    /// Values of n of the map over n and d.
+    pub ambients: Vec<usize>,
+    /// Values of d / n.
+    pub shares: Vec<f64>,
+    /// L of the map over n and d.
+    pub context: usize,
+    /// Data sets and optimiser.
+    pub training: Training,
+    /// Linear attention on subspaces; its noise is that of the map over n and d.
+    pub subspace: Subspace,
+    /// Softmax attention on spheres; the same.
+    pub sphere: Sphere,
+}
+
+impl Described for DenoiseExcessRisk {
+    const ID: &'static str = "denoise.excess_risk";
+    const NAME: &'static str = "denoise_excess_risk";
+    const TITLE: &'static str = "Excess risk over Bayes of one trained attention layer";
+    const SOURCE: Source = Source {
+        paper: &PAPERS[0],
+        place: "Theorems 3.1 and 3.2; not in the paper",
+    };
+}
+
+const TASKS: [&str; 2] = ["subspace", "sphere"];
+
+impl DenoiseExcessRisk {
+    fn cell(&self, group: &str, task: &str, at: (usize, usize, usize), noise: f64) -> Params {
+        let (ambient, dim, context) = at;
+        Params::from_iter([
+            MAP.is(group),
+            TASK.is(task),
+            AMBIENT.is(ambient),
+            DIM.is(dim),
+            CONTEXT.is(context),
+            NOISE_VARIANCE.is(noise),
+        ])
+    }
+
+    /// d and the noise of a task where it is not on an axis.
+    fn usual(&self, task: &str) -> Result<(usize, f64)> {
+        match task {
+            "subspace" => Ok((self.subspace.dim, self.subspace.sigma_z2)),
+            "sphere" => Ok((self.sphere.dim, self.sphere.sigma_z2)),
+            _ => Err(Error::unknown("task", task, TASKS)),
+        }
+    }
+
+    fn of_cell(&self, cell: &Params) -> Result<(Task, Attention, usize)> {
+        let [n, dim, context] = [AMBIENT, DIM, CONTEXT].map(|quantity| cell.get(quantity));
+        let sigma_z2 = cell.get(NOISE_VARIANCE);
+        Ok(match cell.get(TASK) {
+            "subspace" => {
+                let own = Subspace {
+                    dim,
+                    sigma_z2,
+                    ..self.subspace.clone()
+                };
+                let task = own.task(n, context, Bases::Haar);
+                (task, Attention::Linear, own.epochs)
+            }
+            "sphere" => {
+                let own = Sphere {
+                    dim,
+                    sigma_z2,
+                    ..self.sphere.clone()
+                };
+                (own.task(n, context), Attention::Softmax, own.epochs)
+            }
+            other => return Err(Error::unknown("task", other, TASKS)),
+        })
+    }
+}
+
+/// d for a share of n.
+fn dim_of(share: f64, n: usize) -> usize {
+    (share * n as f64).round() as usize
+}
+
+impl Experiment for DenoiseExcessRisk {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn settings(&self) -> Map<String, Value> {
+        settings::as_json(self)
+    }
+
+    fn validate(&self) -> Result<()> {
+        settings::spread("seeds", self.seeds)?;
+        if self.fresh == 0 {
+            return Err(Error::invalid("fresh", 0, "must be at least one prompt"));
+        }
+        for (name, empty) in [
+            ("tasks", self.tasks.is_empty()),
+            ("contexts", self.contexts.is_empty()),
+            ("ambients", self.ambients.is_empty()),
+        ] {
+            if empty {
+                return Err(Error::invalid(name, "[]", "must be at least one entry"));
+            }
+        }
+        settings::positive("noises", &self.noises)?;
+        settings::positive("shares", &self.shares)?;
+        for cell in self.cells()? {
+            let (task, _, epochs) = self.of_cell(&cell)?;
+            task.problem.validate()?;
+            self.training.validate(epochs)?;
+        }
+        Ok(())
+    }
+
+    fn cells(&self) -> Result<Vec<Params>> {
+        let mut cells = vec![];
+        for task in &self.tasks {
+            let (dim, noise) = self.usual(task)?;
+            for context in &self.contexts {
+                for noise in &self.noises {
+                    let at = (self.ambient, dim, *context);
+                    cells.push(self.cell("context-noise", task, at, *noise));
+                }
+            }
+            for n in &self.ambients {
+                for share in &self.shares {
+                    let at = (*n, dim_of(*share, *n), self.context);
+                    cells.push(self.cell("dimensions", task, at, noise));
+                }
+            }
+        }
+        Ok(cells)
+    }
+
+    fn trials(&self) -> u64 {
+        self.seeds
+    }
+
+    /// "trained" and "theorem": mean of ‖x̂ - f_opt‖² over the fresh prompts, that is the excess
+    /// risk, of the trained layer and of the theorems' weights; "alpha", "beta", "drift" of the former.
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        let (task, attention, epochs) = self.of_cell(cell)?;
+        let n = task.problem.ambient;
+        let set = |name: &str, count| {
+            let draw = |i| task.draw(&streams.child(name, i));
+            Prompts::<f32>::draw(count, &[attention], draw, |_| Ok(()))
+        };
+        let (train_set, _) = set("train", self.training.train)?;
+        let (test_set, _) = set("test", self.training.test)?;
+        let start = Weights::uniform(n, Form::Full, streams);
+        let recipe = self.training.recipe(epochs);
+        let sets = [&train_set, &test_set];
+        let found = train(attention, sets, &start, Form::Full, &recipe, streams)?;
+        // Given the task and the query, the context and the clean token are independent, so the
+        // risk is the Bayes risk plus the distance to the posterior mean: no noise of the token.
+        let draw = |i| task.draw(&streams.child("fresh", i));
+        let sigma_z2 = task.problem.sigma_z2;
+        let optimum = |p: &crate::prompts::Prompt| p.prior.posterior_mean(p.query.view(), sigma_z2);
+        let (fresh, best) = Prompts::<f32>::draw(self.fresh, &[attention], draw, optimum)?;
+        let excess = |weights: &Weights<f32>| -> Result<f64> {
+            let found = outputs(attention, &fresh, weights)?;
+            let pairs = found.columns().into_iter().zip(&best);
+            let one = |(x, f): (ndarray::ArrayView1<f32>, &Array1<f64>)| {
+                distance2(x.mapv(f64::from).view(), f.view())
+            };
+            Ok(pairs.map(one).sum::<f64>() / self.fresh as f64)
+        };
+        let mut data = Map::new();
+        for (name, value) in [
+            ("trained", excess(&found.weights)?),
+            ("theorem", excess(&task.theorem().1)?),
+            ("alpha", found.weights.alpha()),
+            ("beta", found.weights.beta()),
+            ("drift", found.drift()),
+        ] {
+            data.insert(name.into(), store::number(value));
+        }
+        Ok(data)
+    }
+
+    fn memory(&self, cell: &Params) -> u64 {
+        let all = self.training.train + self.training.test + self.fresh;
+        let attention = match cell.get(TASK) {
+            "subspace" => Attention::Linear,
+            _ => Attention::Softmax,
+        };
+        Prompts::<f32>::bytes(cell.get(AMBIENT), cell.get(CONTEXT), all, &[attention])
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        pictures::figures(self, rows)
+    }
+}

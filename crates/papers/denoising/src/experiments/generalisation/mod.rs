@@ -1,0 +1,198 @@
+//! Denoising, Figure 5: linear attention trained at several context lengths, and tested on subspaces
+//! of dimensions that it was not trained on.
+
+use crate::PAPERS;
+use crate::experiments::tasks::{Bases, Subspace, Training};
+use crate::quantities::cell::{AMBIENT, CONTEXT, DIM, PANEL};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::params::Params;
+use attnlab_core::rng::Streams;
+use attnlab_lab::claim::Source;
+use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::figure::Figure;
+use attnlab_lab::run::{Row, store};
+use attnlab_theory::dynamics::{Attention, Form, Prompts, Recipe, Weights, loss, train};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+mod pictures;
+
+/// Figure 5 with all its settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DenoiseGeneralisation {
+    /// Independent runs of each cell: data, first weights and batches.
+    pub seeds: u64,
+    /// n.
+    pub ambient: usize,
+    /// Law of the subspaces.
+    pub bases: Bases,
+    /// Fresh prompts on which a trained layer is judged.
+    pub fresh: usize,
+    /// (a): values of L.
+    pub contexts: Vec<usize>,
+    /// (b): L that the layer is trained at.
+    pub trained_context: usize,
+    /// (b): values of L that it is tested at.
+    pub tested_contexts: Vec<usize>,
+    /// (b): dimensions that it is tested at.
+    pub tested_dims: Vec<usize>,
+    /// (b): whether the rate falls at the milestones; the authors' notebook keeps it.
+    pub tested_with_milestones: bool,
+    /// Data sets and optimiser.
+    pub training: Training,
+    /// The task trained on.
+    pub subspace: Subspace,
+}
+
+impl Described for DenoiseGeneralisation {
+    const ID: &'static str = "denoise.generalisation";
+    const NAME: &'static str = "denoise_generalisation";
+    const TITLE: &'static str = "Trained linear attention at other context lengths and dimensions";
+    const SOURCE: Source = Source {
+        paper: &PAPERS[0],
+        place: "Figure 5",
+    };
+}
+
+const LINEAR: [Attention; 1] = [Attention::Linear];
+
+impl DenoiseGeneralisation {
+    fn recipe(&self, group: &str) -> Recipe {
+        let mut recipe = self.training.recipe(self.subspace.epochs);
+        if group == "dimension" && !self.tested_with_milestones {
+            recipe.milestones.clear();
+        }
+        recipe
+    }
+
+    /// Loss on fresh prompts of dimension `dim` with `context` tokens.
+    fn fresh_loss(
+        &self,
+        dim: usize,
+        context: usize,
+        weights: &Weights<f32>,
+        streams: &Streams,
+    ) -> Result<f64> {
+        let other = Subspace {
+            dim,
+            ..self.subspace.clone()
+        };
+        let task = other.task(self.ambient, context, self.bases);
+        let draw = |i| task.draw(&streams.child("fresh", i));
+        let (prompts, _) = Prompts::draw(self.fresh, &LINEAR, draw, |_| Ok(()))?;
+        loss(Attention::Linear, &prompts, weights)
+    }
+}
+
+impl Experiment for DenoiseGeneralisation {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn settings(&self) -> Map<String, Value> {
+        settings::as_json(self)
+    }
+
+    fn validate(&self) -> Result<()> {
+        settings::spread("seeds", self.seeds)?;
+        if self.fresh == 0 {
+            return Err(Error::invalid("fresh", 0, "must be at least one prompt"));
+        }
+        for (name, list) in [
+            ("contexts", &self.contexts),
+            ("tested_contexts", &self.tested_contexts),
+            ("tested_dims", &self.tested_dims),
+        ] {
+            if list.is_empty() {
+                return Err(Error::invalid(
+                    name,
+                    "[]",
+                    "must be at least one whole number",
+                ));
+            }
+        }
+        self.training.validate(self.subspace.epochs)?;
+        let task = |dim: usize, context: usize| {
+            let subspace = Subspace {
+                dim,
+                ..self.subspace.clone()
+            };
+            subspace.task(self.ambient, context, self.bases).problem
+        };
+        let contexts = self.contexts.iter().chain(&self.tested_contexts);
+        for context in contexts.chain([&self.trained_context]) {
+            task(self.subspace.dim, *context).validate()?;
+        }
+        let dims = self.tested_dims.iter();
+        dims.copied().try_for_each(|d| task(d, 1).validate())
+    }
+
+    fn cells(&self) -> Result<Vec<Params>> {
+        let cell = |group: &str, context: usize| {
+            Params::from_iter([
+                PANEL.is(group),
+                AMBIENT.is(self.ambient),
+                DIM.is(self.subspace.dim),
+                CONTEXT.is(context),
+            ])
+        };
+        let lengths = self.contexts.iter().map(|l| cell("length", *l));
+        Ok(lengths
+            .chain([cell("dimension", self.trained_context)])
+            .collect())
+    }
+
+    fn trials(&self) -> u64 {
+        self.seeds
+    }
+
+    /// "alpha", "beta", the losses "train", "test", "fresh" at the end; in group "dimension" also
+    /// "tested": rows [L, d, loss on fresh prompts].
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        let (group, context) = (cell.get(PANEL), cell.get(CONTEXT));
+        let task = self.subspace.task(self.ambient, context, self.bases);
+        let set = |name, count| task.data(name, count, &LINEAR, streams);
+        let sets = [
+            set("train", self.training.train)?,
+            set("test", self.training.test)?,
+        ];
+        let start = Weights::uniform(self.ambient, Form::Full, streams);
+        let prompts = [&sets[0].prompts, &sets[1].prompts];
+        let recipe = self.recipe(group);
+        let found = train(LINEAR[0], prompts, &start, Form::Full, &recipe, streams)?;
+        let last = |curve: &[f64]| curve.last().copied().unwrap_or(f64::NAN);
+        let mut data = Map::new();
+        let fresh = self.fresh_loss(self.subspace.dim, context, &found.weights, streams)?;
+        for (name, value) in [
+            ("alpha", found.weights.alpha()),
+            ("beta", found.weights.beta()),
+            ("train", last(&found.train)),
+            ("test", last(&found.test)),
+            ("fresh", fresh),
+        ] {
+            data.insert(name.into(), store::number(value));
+        }
+        if group == "dimension" {
+            let mut tested = vec![];
+            for context in &self.tested_contexts {
+                for dim in &self.tested_dims {
+                    let own = streams.child("tested", (context * self.ambient + dim) as u64);
+                    let loss = self.fresh_loss(*dim, *context, &found.weights, &own)?;
+                    tested.push(json!([context, dim, store::number(loss)]));
+                }
+            }
+            data.insert("tested".into(), Value::Array(tested));
+        }
+        Ok(data)
+    }
+
+    fn memory(&self, _cell: &Params) -> u64 {
+        let all = self.training.train + self.training.test + self.fresh;
+        Prompts::<f32>::bytes(self.ambient, 1, all, &LINEAR)
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        pictures::figures(self, rows)
+    }
+}

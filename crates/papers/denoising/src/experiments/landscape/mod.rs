@@ -1,0 +1,285 @@
+//! In-context denoising Fig. 3: the energy landscape of one context, one step and many.
+
+use crate::PAPERS;
+use crate::prompts::{Denoising, Dimension, Family, Prompt};
+use crate::quantities::NOISE_VARIANCE;
+use attnlab_core::error::{Error, Result, positive};
+use attnlab_core::params::Params;
+use attnlab_core::rng::Streams;
+use attnlab_core::stats::mean;
+use attnlab_lab::claim::Source;
+use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::figure::{ASPECT, Figure};
+use attnlab_lab::run::{Row, store};
+use attnlab_theory::attention::memory::DenseMemory;
+use ndarray::{Array1, Array2, ArrayView1, array};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+mod pictures;
+
+/// In-context denoising Fig. 3 for any context, temperature and step size, and the loss by steps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DenoiseLandscape {
+    /// "circle" or "clusters".
+    pub task: String,
+    /// R > 0.
+    pub radius: f64,
+    /// L, number of context tokens.
+    pub context: usize,
+    /// $\sigma_Z^2$, one row of panels each.
+    pub noise: Vec<f64>,
+    /// α > 0.
+    pub alpha: f64,
+    /// β in units of $1/\sigma_Z^2$, > 0.
+    pub beta: f64,
+    /// γ in units of α, > 0.
+    pub gamma: f64,
+    /// Steps of the iterated path.
+    pub steps: usize,
+    /// K, for clusters.
+    pub clusters: usize,
+    /// Variance of each cluster.
+    pub cluster_variance: f64,
+    /// Queries whose paths are drawn.
+    pub queries: usize,
+    /// Cells of the landscape along x.
+    pub grid: usize,
+    /// Fresh prompts behind the mean losses.
+    pub prompts: usize,
+}
+
+impl Described for DenoiseLandscape {
+    const ID: &'static str = "denoise.landscape";
+    const NAME: &'static str = "denoise_landscape";
+    const TITLE: &'static str = "Energy landscape of a context: one step against many";
+    const SOURCE: Source = Source {
+        paper: &PAPERS[0],
+        place: "Figure 3",
+    };
+}
+
+const TASKS: [&str; 2] = ["circle", "clusters"];
+
+impl DenoiseLandscape {
+    fn problem(&self, sigma_z2: f64) -> Denoising {
+        let family = if self.task == "circle" {
+            Family::Sphere {
+                dim: Dimension::Fixed(1),
+                radius: self.radius,
+            }
+        } else {
+            Family::Clusters {
+                weights: vec![1.0 / self.clusters as f64; self.clusters],
+                variances: vec![self.cluster_variance; self.clusters],
+                radius: self.radius,
+            }
+        };
+        Denoising {
+            family,
+            ambient: 2,
+            context: self.context,
+            sigma_z2,
+        }
+    }
+
+    fn memory_of(&self, prompt: &Prompt, sigma_z2: f64) -> Result<DenseMemory> {
+        DenseMemory::new(prompt.context.view(), self.alpha, self.beta / sigma_z2)
+    }
+}
+
+impl Experiment for DenoiseLandscape {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn settings(&self) -> Map<String, Value> {
+        settings::as_json(self)
+    }
+
+    fn validate(&self) -> Result<()> {
+        if !TASKS.contains(&self.task.as_str()) {
+            return Err(Error::unknown("task", &self.task, TASKS));
+        }
+        settings::positive("noise", &self.noise)?;
+        for (name, value) in [
+            ("alpha", self.alpha),
+            ("beta", self.beta),
+            ("gamma", self.gamma),
+            ("radius", self.radius),
+        ] {
+            positive(name, value)?;
+        }
+        let least = [
+            ("context", self.context, 1),
+            ("clusters", self.clusters, 1),
+            ("steps", self.steps, 2),
+            ("queries", self.queries, 1),
+            // Fewer would show no landscape.
+            ("grid", self.grid, 10),
+            ("prompts", self.prompts, 2),
+        ];
+        for (name, value, least) in least {
+            if value < least {
+                let allowed = format!("must be a whole number >= {least}");
+                return Err(Error::invalid(name, value, allowed));
+            }
+        }
+        self.problem(self.noise[0]).validate()
+    }
+
+    fn cells(&self) -> Result<Vec<Params>> {
+        let one = |sigma_z2: &f64| Params::from_iter([NOISE_VARIANCE.is(*sigma_z2)]);
+        Ok(self.noise.iter().map(one).collect())
+    }
+
+    fn trials(&self) -> u64 {
+        1
+    }
+
+    /// The data of one picture and one curve: the landscape, tokens, queries and paths of one context,
+    /// its minima, and the mean loss after each step over fresh prompts.
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        let sigma_z2 = cell.get(NOISE_VARIANCE);
+        let mut data = self.picture(sigma_z2, streams)?;
+        data.extend(self.losses(sigma_z2, streams)?);
+        Ok(data)
+    }
+
+    fn memory(&self, cell: &Params) -> u64 {
+        let prompt = self.problem(cell.get(NOISE_VARIANCE)).memory(self.queries);
+        let losses = 8 * (self.prompts as u64).saturating_mul(self.steps as u64 + 4);
+        prompt + losses + 16 * (self.grid as u64).pow(2)
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        pictures::figures(self, rows)
+    }
+}
+
+impl DenoiseLandscape {
+    fn picture(&self, sigma_z2: f64, streams: &Streams) -> Result<Map<String, Value>> {
+        let problem = self.problem(sigma_z2);
+        let prompt = problem.draw(streams)?;
+        let (targets, queries) = problem.draw_queries(&prompt.prior, self.queries, streams)?;
+        let memory = self.memory_of(&prompt, sigma_z2)?;
+        let mut data = Map::new();
+        let mut plane = |name: &str, points: &Array2<f64>| {
+            for (axis, row) in ["x", "y"].iter().zip(points.rows()) {
+                data.insert(format!("{name}_{axis}"), store::series(&row.to_vec()));
+            }
+        };
+        plane("token", &prompt.context);
+        plane("target", &targets);
+        plane("query", &queries);
+        let mut bayes = Array2::zeros(queries.dim());
+        for (query, mut best) in queries.columns().into_iter().zip(bayes.columns_mut()) {
+            best.assign(&prompt.prior.posterior_mean(query, sigma_z2)?);
+        }
+        plane("bayes", &bayes);
+        let mut reach = reach(&prompt.context).max(reach(&queries)).max(self.radius);
+        for (i, query) in queries.columns().into_iter().enumerate() {
+            let path = memory.descend(query, self.gamma * self.alpha, self.steps)?;
+            reach = reach.max(self::reach(&path));
+            plane(&format!("path_{}", i + 1), &path);
+        }
+        // Some air around everything that is drawn.
+        let half = 1.12 * reach;
+        let (x, y) = axes(half, self.grid);
+        let energy = |y: &f64| -> Vec<f64> {
+            let at = |x: &f64| memory.energy(array![*x, *y].view());
+            x.iter().map(at).collect()
+        };
+        let energies: Vec<f64> = y.iter().flat_map(energy).collect();
+        data.insert("half_height".into(), store::number(half));
+        data.insert("energy".into(), store::series(&energies));
+        // Starts half as dense as the cells: minima are found by descent, the grid only feeds it.
+        let found = memory.minima_on_grid(self.grid.div_ceil(2))?;
+        let of = |f: fn(&attnlab_theory::attention::memory::Minimum) -> f64| {
+            store::series(&found.minima.iter().map(f).collect::<Vec<_>>())
+        };
+        data.insert("minimum_x".into(), of(|m| m.state[0]));
+        data.insert("minimum_y".into(), of(|m| m.state[1]));
+        data.insert("minimum_energy".into(), of(|m| m.energy));
+        data.insert("minimum_shared_by".into(), of(|m| m.shared_by));
+        data.insert(
+            "minimum_is_token".into(),
+            of(|m| f64::from(u8::from(m.token.is_some()))),
+        );
+        data.insert("minimum_starts".into(), of(|m| m.starts as f64));
+        Ok(data)
+    }
+
+    /// Mean losses with 95 % intervals: "loss" after each step, and of what it is compared with.
+    fn losses(&self, sigma_z2: f64, streams: &Streams) -> Result<Map<String, Value>> {
+        let problem = self.problem(sigma_z2);
+        let mut by_step = vec![Vec::with_capacity(self.prompts); self.steps + 1];
+        let (mut zero, mut bayes, mut nearest) = (vec![], vec![], vec![]);
+        for i in 0..self.prompts as u64 {
+            let prompt = problem.draw(&streams.child("prompt", i))?;
+            let memory = self.memory_of(&prompt, sigma_z2)?;
+            let target = prompt.target.view();
+            let path = memory.descend(prompt.query.view(), self.gamma * self.alpha, self.steps)?;
+            for (losses, state) in by_step.iter_mut().zip(path.columns()) {
+                losses.push(distance2(state, target));
+            }
+            zero.push(target.dot(&target));
+            let best = prompt.prior.posterior_mean(prompt.query.view(), sigma_z2)?;
+            bayes.push(distance2(best.view(), target));
+            let tokens = prompt.context.columns().into_iter();
+            let near = tokens.min_by(|a, b| {
+                let far = |t: &ArrayView1<f64>| distance2(*t, prompt.query.view());
+                far(a).total_cmp(&far(b))
+            });
+            nearest.extend(near.map(|token| distance2(token, target)));
+        }
+        let mut data = Map::new();
+        let mut keep = |name: &str, losses: &[Vec<f64>]| -> Result<()> {
+            let all: Result<Vec<_>> = losses.iter().map(|l| mean(l, 0.95)).collect();
+            let all = all?;
+            let ends = [
+                ("", all.iter().map(|e| e.value).collect::<Vec<_>>()),
+                ("_low", all.iter().map(|e| e.low).collect()),
+                ("_high", all.iter().map(|e| e.high).collect()),
+            ];
+            for (end, values) in ends {
+                data.insert(format!("{name}{end}"), store::series(&values));
+            }
+            Ok(())
+        };
+        // One step against the last, on the same prompts: the difference is far better known than
+        // either of them.
+        let last = &by_step[self.steps];
+        let paired: Vec<f64> = last.iter().zip(&by_step[1]).map(|(l, f)| l - f).collect();
+        keep("loss", &by_step)?;
+        keep("zero", &[zero])?;
+        keep("bayes", &[bayes])?;
+        keep("nearest", &[nearest])?;
+        keep("last_minus_first", &[paired])?;
+        Ok(data)
+    }
+}
+
+/// Middles of the cells of a window of this half height, as wide as a panel makes it, so that both
+/// axes have one scale.
+fn axes(half: f64, grid: usize) -> (Vec<f64>, Vec<f64>) {
+    let middles = |half: f64, count: usize| -> Vec<f64> {
+        let at = |i: usize| half * ((2 * i + 1) as f64 / count as f64 - 1.0);
+        (0..count).map(at).collect()
+    };
+    let high = ((grid as f64 * ASPECT).round() as usize).max(2);
+    (middles(half / ASPECT, grid), middles(half, high))
+}
+
+/// Half the height of a window that shows these points (2, M).
+fn reach(points: &Array2<f64>) -> f64 {
+    let wide = points.row(0).iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+    let high = points.row(1).iter().fold(0.0_f64, |m, y| m.max(y.abs()));
+    high.max(ASPECT * wide)
+}
+
+fn distance2(a: ArrayView1<f64>, b: ArrayView1<f64>) -> f64 {
+    let gap: Array1<f64> = &a - &b;
+    gap.dot(&gap)
+}

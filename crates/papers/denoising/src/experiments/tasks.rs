@@ -1,0 +1,337 @@
+//! The three denoising tasks as settings, and data sets of them with the loss of each baseline.
+
+use crate::prompts::{Denoising, Dimension, Family, Prompt, draw_tokens};
+use crate::theory::mixture::equal_variances;
+use crate::theory::{Predictor, Prior, bessel_ratio};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::linalg::qr_q;
+use attnlab_core::rng::Streams;
+use attnlab_theory::dynamics::{Attention, Prompts, Recipe, Weights, loss};
+use ndarray::{Array2, ArrayView1};
+use rand::RngExt;
+use serde::{Deserialize, Serialize};
+
+/// Law of the subspace of case 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bases {
+    /// Uniformly, as the paper says.
+    Haar,
+    /// The QR factor of a matrix of entries uniform on [-1, 1], as the authors' code does. That is
+    /// not the Haar law: E P_11² is .2702 at n = 16, d = 8, not .2778.
+    QrUniform,
+}
+
+/// Case 1: Gaussian tokens on a subspace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Subspace {
+    /// d.
+    pub dim: usize,
+    /// Variance $\sigma_0^2$ of a token's coordinates.
+    pub sigma0_2: f64,
+    /// Variance $\sigma_Z^2$ of the corruption.
+    pub sigma_z2: f64,
+    /// Passes over the training prompts.
+    pub epochs: usize,
+}
+
+/// Case 2: tokens uniform on a sphere in a subspace of dimension d + 1.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sphere {
+    /// d.
+    pub dim: usize,
+    /// R.
+    pub radius: f64,
+    /// Variance $\sigma_Z^2$ of the corruption.
+    pub sigma_z2: f64,
+    /// Passes over the training prompts.
+    pub epochs: usize,
+}
+
+/// Case 3: Gaussian clusters, balanced and of equal variance.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClusterTask {
+    /// Number of clusters.
+    pub clusters: usize,
+    /// R, length of the centres.
+    pub radius: f64,
+    /// Variance $\sigma_0^2$ of a cluster.
+    pub sigma0_2: f64,
+    /// Variance $\sigma_Z^2$ of the corruption.
+    pub sigma_z2: f64,
+    /// Passes over the training prompts.
+    pub epochs: usize,
+}
+
+/// Settings that all training experiments have.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Training {
+    /// Prompts trained on.
+    pub train: usize,
+    /// Prompts tested on.
+    pub test: usize,
+    /// Prompts per step of Adam.
+    pub batch: usize,
+    /// Learning rate.
+    pub rate: f64,
+    /// Shares of the epochs after which the rate falls.
+    pub milestones: Vec<f64>,
+    /// Factor by which it falls.
+    pub decay: f64,
+}
+
+impl Training {
+    /// The recipe for so many epochs.
+    pub fn recipe(&self, epochs: usize) -> Recipe {
+        Recipe {
+            batch: Some(self.batch),
+            rate: self.rate,
+            milestones: self.milestones.clone(),
+            decay: self.decay,
+            ..Recipe::authors(epochs)
+        }
+    }
+
+    /// Refuses what cannot be run.
+    ///
+    /// # Errors
+    /// Names the setting.
+    pub fn validate(&self, epochs: usize) -> Result<()> {
+        for (name, count) in [("train", self.train), ("test", self.test)] {
+            if count == 0 {
+                return Err(Error::invalid(name, 0, "must be at least one prompt"));
+            }
+        }
+        if self.batch > self.train {
+            let allowed = format!("must be at most train = {}", self.train);
+            return Err(Error::invalid("batch", self.batch, allowed));
+        }
+        self.recipe(epochs).validate()
+    }
+}
+
+/// One task as it is drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Task {
+    /// Law of its prompts.
+    pub problem: Denoising,
+    /// Law of its subspace.
+    pub bases: Bases,
+}
+
+impl Subspace {
+    /// The task in dimension `ambient` with `context` clean tokens.
+    pub fn task(&self, ambient: usize, context: usize, bases: Bases) -> Task {
+        let family = Family::Subspace {
+            dim: Dimension::Fixed(self.dim),
+            sigma0_2: self.sigma0_2,
+        };
+        Task::new(family, ambient, context, self.sigma_z2, bases)
+    }
+}
+
+impl Sphere {
+    /// The task in dimension `ambient` with `context` clean tokens.
+    pub fn task(&self, ambient: usize, context: usize) -> Task {
+        let family = Family::Sphere {
+            dim: Dimension::Fixed(self.dim),
+            radius: self.radius,
+        };
+        Task::new(family, ambient, context, self.sigma_z2, Bases::Haar)
+    }
+}
+
+impl ClusterTask {
+    /// The task in dimension `ambient` with `context` clean tokens.
+    pub fn task(&self, ambient: usize, context: usize) -> Task {
+        let k = self.clusters;
+        let family = Family::Clusters {
+            weights: vec![1.0 / k as f64; k],
+            variances: vec![self.sigma0_2; k],
+            radius: self.radius,
+        };
+        Task::new(family, ambient, context, self.sigma_z2, Bases::Haar)
+    }
+}
+
+impl Task {
+    fn new(family: Family, ambient: usize, context: usize, sigma_z2: f64, bases: Bases) -> Self {
+        let problem = Denoising {
+            family,
+            ambient,
+            context,
+            sigma_z2,
+        };
+        Task { problem, bases }
+    }
+
+    /// One prompt.
+    ///
+    /// # Errors
+    /// As [`Denoising::draw`].
+    pub fn draw(&self, streams: &Streams) -> Result<Prompt> {
+        let Denoising {
+            family, context, ..
+        } = &self.problem;
+        let (Bases::QrUniform, Family::Subspace { dim, sigma0_2 }) = (self.bases, family) else {
+            return self.problem.draw(streams);
+        };
+        self.problem.validate()?;
+        let Dimension::Fixed(d) = *dim else {
+            return self.problem.draw(streams);
+        };
+        let mut rng = streams.part("task", 0);
+        let entries = Array2::from_shape_simple_fn((self.problem.ambient, d), || {
+            2.0 * rng.random::<f64>() - 1.0
+        });
+        let prior = Prior::Gaussian {
+            basis: qr_q(entries.view())?,
+            variances: vec![*sigma0_2; d],
+        };
+        let context = draw_tokens(&prior, *context, &mut streams.part("context", 0))?;
+        let (targets, queries) = self.problem.draw_queries(&prior, 1, streams)?;
+        Ok(Prompt {
+            prior,
+            context,
+            target: targets.column(0).to_owned(),
+            query: queries.column(0).to_owned(),
+        })
+    }
+
+    /// A data set, and the mean loss per component of each of [`Baseline::all`].
+    ///
+    /// # Errors
+    /// As [`Task::draw`].
+    pub fn data(
+        &self,
+        name: &str,
+        count: usize,
+        attention: &[Attention],
+        streams: &Streams,
+    ) -> Result<Data> {
+        let baselines = Baseline::all(&self.problem.family);
+        let draw = |i| self.draw(&streams.child(name, i));
+        let losses = |prompt: &Prompt| -> Result<Vec<f64>> {
+            let one = |b: &Baseline| b.square(prompt, self.problem.sigma_z2);
+            baselines.iter().map(one).collect()
+        };
+        let (prompts, each) = Prompts::draw(count, attention, draw, losses)?;
+        let parts = (count * self.problem.ambient) as f64;
+        let mean = |b: usize| each.iter().map(|losses| losses[b]).sum::<f64>() / parts;
+        Ok(Data {
+            prompts,
+            losses: (0..baselines.len()).map(mean).collect(),
+        })
+    }
+
+    /// The weights that the theorems name: αβ = 1/(σ0² + σZ²) for linear attention on subspaces
+    /// (Theorem 3.1), α = 1 and β = 1/σZ² for softmax on spheres and clusters (Theorem 3.2).
+    pub fn theorem(&self) -> (Attention, Weights<f32>) {
+        let Denoising {
+            family,
+            ambient,
+            sigma_z2,
+            ..
+        } = &self.problem;
+        match family {
+            Family::Subspace { sigma0_2, .. } => {
+                let beta = 1.0 / (sigma0_2 + sigma_z2);
+                let weights = Weights::scaled_identity(*ambient, 1.0, beta);
+                (Attention::Linear, weights)
+            }
+            _ => {
+                let weights = Weights::scaled_identity(*ambient, 1.0, 1.0 / sigma_z2);
+                (Attention::Softmax, weights)
+            }
+        }
+    }
+
+    /// Loss per component of [`Task::theorem`] on a data set, if it was drawn for that attention.
+    pub fn theorem_loss(&self, data: &Data) -> Option<f64> {
+        let (attention, weights) = self.theorem();
+        loss(attention, &data.prompts, &weights).ok()
+    }
+}
+
+/// Prompts, and the loss of each baseline on them.
+pub struct Data {
+    /// The prompts. Single precision, as the authors train.
+    pub prompts: Prompts<f32>,
+    /// Losses per component, in the order of [`Baseline::all`].
+    pub losses: Vec<f64>,
+}
+
+/// Predictions that the trained layer is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Baseline {
+    /// Zero, the projections, the posterior mean.
+    Predictor(Predictor),
+    /// The authors' code for the sphere: Bessel functions of orders d - 1/2 and d - 3/2 where the
+    /// posterior mean has (d+1)/2 and (d-1)/2.
+    Code,
+    /// (A.6): clusters as if of variance 0.
+    Limit,
+}
+
+impl Baseline {
+    /// Those of a task, from the least to the most that they know.
+    pub fn all(family: &Family) -> Vec<Baseline> {
+        let [zero, projection, shrunk, bayes] = [
+            Predictor::Zero,
+            Predictor::Projection,
+            Predictor::ShrunkProjection,
+            Predictor::Bayes,
+        ]
+        .map(Baseline::Predictor);
+        match family {
+            // The shrunk projection is the posterior mean there.
+            Family::Subspace { .. } => vec![zero, projection, bayes],
+            Family::Sphere { .. } => vec![zero, projection, shrunk, Baseline::Code, bayes],
+            _ => vec![zero, Baseline::Limit, bayes],
+        }
+    }
+
+    /// Its name in rows.
+    pub fn name(self) -> &'static str {
+        match self {
+            Baseline::Predictor(p) => {
+                let at = Predictor::ALL.iter().position(|q| *q == p);
+                at.map_or("", |i| Predictor::NAMES[i])
+            }
+            Baseline::Code => "code",
+            Baseline::Limit => "limit",
+        }
+    }
+
+    /// $\|\hat x - x\|^2$ on a prompt.
+    fn square(self, prompt: &Prompt, sigma_z2: f64) -> Result<f64> {
+        let (query, prior) = (prompt.query.view(), &prompt.prior);
+        let found = match (self, prior) {
+            (Baseline::Predictor(p), _) => {
+                p.predict(prior, prompt.context.view(), query, sigma_z2)?
+            }
+            (Baseline::Code, Prior::Sphere { basis, radius }) => {
+                let c = basis.t().dot(&query);
+                let norm = c.dot(&c).sqrt();
+                let d = basis.ncols() as f64 - 1.0;
+                let length = radius * bessel_ratio(d - 1.5, radius * norm / sigma_z2);
+                basis.dot(&c) * (length / norm)
+            }
+            (Baseline::Limit, Prior::Clusters(c)) => {
+                equal_variances(c.means.view(), &c.weights, 0.0, sigma_z2, query)
+            }
+            // `all` pairs them with their tasks.
+            _ => prompt.query.clone(),
+        };
+        Ok(distance2(found.view(), prompt.target.view()))
+    }
+}
+
+/// $\|a - b\|^2$.
+pub fn distance2(a: ArrayView1<f64>, b: ArrayView1<f64>) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum()
+}

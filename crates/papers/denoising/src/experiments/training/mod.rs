@@ -1,0 +1,226 @@
+//! Denoising, Figure 2: one layer trained on the three tasks, linear and softmax attention.
+
+use crate::PAPERS;
+use crate::experiments::tasks::{
+    Baseline, Bases, ClusterTask, Data, Sphere, Subspace, Task, Training,
+};
+use crate::quantities::cell::{AMBIENT, CONTEXT, EPOCHS, TASK, TASKS, VARIANT, VARIANTS};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::params::Params;
+use attnlab_core::rng::Streams;
+use attnlab_lab::claim::Source;
+use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::figure::Figure;
+use attnlab_lab::run::{Row, store};
+use attnlab_theory::dynamics::{Attention, Form, History, Prompts, Weights, train};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+mod pictures;
+
+/// Figure 2 with all its settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DenoiseTraining {
+    /// Independent runs of each case.
+    pub seeds: u64,
+    /// n.
+    pub ambient: usize,
+    /// "full" matrices or "scaled-identity".
+    pub form: String,
+    /// Which of `code` and `text` are run.
+    pub variants: Vec<String>,
+    /// Which of `subspace`, `sphere`, `clusters` are run.
+    pub tasks: Vec<String>,
+    /// Settings of the authors' code.
+    pub code: Variant,
+    /// Settings of the paper's text.
+    pub text: Variant,
+    /// Data sets and optimiser.
+    pub training: Training,
+    /// Case 1.
+    pub subspace: Subspace,
+    /// Case 2.
+    pub sphere: Sphere,
+    /// Case 3.
+    pub clusters: ClusterTask,
+}
+
+/// The settings in which the authors' code and the paper differ.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Variant {
+    /// L, number of clean tokens.
+    pub context: usize,
+    /// Law of the subspaces.
+    pub bases: Bases,
+    /// Whether every seed trains on the same data, and only first weights and batches differ.
+    pub shared_data: bool,
+}
+
+impl Described for DenoiseTraining {
+    const ID: &'static str = "denoise.training";
+    const NAME: &'static str = "denoise_training";
+    const TITLE: &'static str = "One attention layer learns to denoise in context";
+    const SOURCE: Source = Source {
+        paper: &PAPERS[0],
+        place: "Figure 2",
+    };
+}
+
+impl DenoiseTraining {
+    fn variant(&self, name: &str) -> Result<&Variant> {
+        match name {
+            "code" => Ok(&self.code),
+            "text" => Ok(&self.text),
+            _ => Err(Error::unknown("variant", name, VARIANTS)),
+        }
+    }
+
+    fn task(&self, name: &str, variant: &Variant) -> Result<(Task, usize)> {
+        let (n, context) = (self.ambient, variant.context);
+        Ok(match name {
+            "subspace" => {
+                let task = self.subspace.task(n, context, variant.bases);
+                (task, self.subspace.epochs)
+            }
+            "sphere" => (self.sphere.task(n, context), self.sphere.epochs),
+            "clusters" => (self.clusters.task(n, context), self.clusters.epochs),
+            _ => return Err(Error::unknown("task", name, TASKS)),
+        })
+    }
+
+    fn of_cell(&self, cell: &Params) -> Result<(Task, usize, &Variant)> {
+        let variant = self.variant(cell.get(VARIANT))?;
+        let (task, epochs) = self.task(cell.get(TASK), variant)?;
+        Ok((task, epochs, variant))
+    }
+}
+
+impl Experiment for DenoiseTraining {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn settings(&self) -> Map<String, Value> {
+        settings::as_json(self)
+    }
+
+    fn validate(&self) -> Result<()> {
+        settings::spread("seeds", self.seeds)?;
+        Form::parse(&self.form)?;
+        for (name, list) in [("variants", &self.variants), ("tasks", &self.tasks)] {
+            if list.is_empty() {
+                return Err(Error::invalid(name, "[]", "must be at least one name"));
+            }
+        }
+        for variant in &self.variants {
+            for task in &self.tasks {
+                let (task, epochs) = self.task(task, self.variant(variant)?)?;
+                task.problem.validate()?;
+                self.training.validate(epochs)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn cells(&self) -> Result<Vec<Params>> {
+        let mut cells = vec![];
+        for name in &self.variants {
+            let variant = self.variant(name)?;
+            for task in &self.tasks {
+                let (_, epochs) = self.task(task, variant)?;
+                cells.push(Params::from_iter([
+                    VARIANT.is(name.as_str()),
+                    TASK.is(task.as_str()),
+                    AMBIENT.is(self.ambient),
+                    CONTEXT.is(variant.context),
+                    EPOCHS.is(epochs),
+                ]));
+            }
+        }
+        Ok(cells)
+    }
+
+    fn trials(&self) -> u64 {
+        self.seeds
+    }
+
+    /// For linear and softmax attention A: the series "A.train" and "A.test" (loss per component at
+    /// the start and after each epoch), "A.kq" and "A.pv" (the matrices at the end, row by row),
+    /// "A.start_kq" and "A.start_pv", and the numbers "A.alpha", "A.beta" (means of the diagonals),
+    /// "A.drift". For every baseline "baseline.NAME": its loss on the training and the test prompts.
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        let (task, epochs, variant) = self.of_cell(cell)?;
+        let source = match variant.shared_data {
+            true => streams.of_trial(0),
+            false => streams.clone(),
+        };
+        let set = |name, count| task.data(name, count, &Attention::ALL, &source);
+        let sets = [
+            set("train", self.training.train)?,
+            set("test", self.training.test)?,
+        ];
+        let mut data = baselines(&task, &sets);
+        let form = Form::parse(&self.form)?;
+        let recipe = self.training.recipe(epochs);
+        let prompts = [&sets[0].prompts, &sets[1].prompts];
+        for attention in Attention::ALL {
+            let own = streams.child(attention.name(), 0);
+            let start = Weights::uniform(self.ambient, form, &own);
+            let found = train(attention, prompts, &start, form, &recipe, &own)?;
+            record(attention, &start, &found, &mut data);
+        }
+        Ok(data)
+    }
+
+    fn memory(&self, cell: &Params) -> u64 {
+        let all = self.training.train + self.training.test;
+        Prompts::<f32>::bytes(self.ambient, cell.get(CONTEXT), all, &Attention::ALL)
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        pictures::figures(self, rows)
+    }
+}
+
+fn baselines(task: &Task, sets: &[Data; 2]) -> Map<String, Value> {
+    let mut data = Map::new();
+    for (i, baseline) in Baseline::all(&task.problem.family).into_iter().enumerate() {
+        let losses = [sets[0].losses[i], sets[1].losses[i]];
+        let name = format!("baseline.{}", baseline.name());
+        data.insert(name, store::series(&losses));
+    }
+    let theorem: Vec<f64> = sets.iter().filter_map(|d| task.theorem_loss(d)).collect();
+    data.insert("baseline.theorem".into(), store::series(&theorem));
+    data
+}
+
+fn record(
+    attention: Attention,
+    start: &Weights<f32>,
+    found: &History<f32>,
+    data: &mut Map<String, Value>,
+) {
+    let mut put = |what: &str, value: Value| {
+        data.insert(format!("{}.{what}", attention.name()), value);
+    };
+    put("train", store::series(&found.train));
+    put("test", store::series(&found.test));
+    for (name, value) in [
+        ("alpha", found.weights.alpha()),
+        ("beta", found.weights.beta()),
+        ("drift", found.drift()),
+    ] {
+        put(name, store::number(value));
+    }
+    for (name, matrix) in [
+        ("kq", &found.weights.kq),
+        ("pv", &found.weights.pv),
+        ("start_kq", &start.kq),
+        ("start_pv", &start.pv),
+    ] {
+        let entries: Vec<f64> = matrix.iter().map(|x| f64::from(*x)).collect();
+        put(name, store::series(&entries));
+    }
+}

@@ -1,0 +1,42 @@
+//! In-context denoising with one-layer transformers: one attention layer as one gradient step on the energy
+//! of a dense associative memory.
+//!
+//! A room of attnlab: statements in `sheets/`, [`claims`], closed forms ([`theory`], [`formulas`]),
+//! [`experiments`] with their settings, and the [`quantities`] they share.
+
+pub mod claims;
+pub mod experiments;
+pub mod formulas;
+pub mod prompts;
+pub mod quantities;
+pub mod scales;
+pub mod theory;
+
+use attnlab_lab::catalogue::Room;
+use attnlab_lab::claim::Paper;
+
+/// The papers of this room.
+pub static PAPERS: &[Paper] = &[Paper {
+    key: "denoising",
+    title: "In-Context Denoising with One-Layer Transformers",
+    authors: "Matthew Smart, Alberto Bietti, Anirvan M. Sengupta",
+    venue: "",
+    year: 2025,
+    link: "",
+}];
+
+/// Everything in this room.
+pub fn room() -> Room {
+    Room::new("denoising", PAPERS)
+        .claims(claims::all())
+        .experiments(experiments::entries())
+        .formulas(formulas::formulas())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn sheets_claims_and_parameters_fit_together() {
+        super::room().validate().unwrap();
+    }
+}

@@ -1,0 +1,87 @@
+//! Gaussians on a subspace: $X = Uc$ with $c_i \sim \mathcal N(0, \lambda_i)$ independent. The
+//! paper's linear case has every $\lambda_i = \sigma_0^2$; its covariance is $\Sigma = U\Lambda U^T$.
+//!
+//! Linear attention with $W_{PV} = \alpha I$, $W_{KQ} = \beta I$ is $\gamma \hat\Sigma \tilde x$ with
+//! $\gamma = \alpha\beta$ and $\hat\Sigma = \frac1L \sum_t X_t X_t^T$. Wick's theorem gives
+//! $\mathbb E[\hat\Sigma B \hat\Sigma] = (1 + \tfrac1L)\Sigma B\Sigma + \tfrac1L \mathrm{tr}(\Sigma B)\Sigma$
+//! for symmetric $B$, and with $B = \Sigma + \sigma_Z^2 I$ the exact loss at every $L$ and $\gamma$:
+//! $$s_1 - 2\gamma s_2 + \gamma^2\left[(1 + \tfrac1L)(s_3 + \sigma_Z^2 s_2)
+//! \mathbin{+} \tfrac1L s_1 (s_2 + \sigma_Z^2 s_1)\right], \qquad s_k = \sum_i \lambda_i^k.$$
+//! The functions for equal variances are this with $s_k = d\,\sigma_0^{2k}$.
+
+/// Factor of $P\tilde x$ in the Bayes optimum (A.1): $\sigma_0^2 / (\sigma_0^2 + \sigma_Z^2)$.
+pub fn shrinkage(sigma0_2: f64, sigma_z2: f64) -> f64 {
+    sigma0_2 / (sigma0_2 + sigma_z2)
+}
+
+/// Bayes loss $\sum_i \lambda_i \sigma_Z^2 / (\lambda_i + \sigma_Z^2)$; with equal variances the right
+/// side of (A.2).
+///
+/// ```
+/// // d = 8, sigma_0^2 = 2, sigma_Z^2 = 1: the paper's linear case, 16/3.
+/// let loss = attnlab_denoising::theory::linear::mmse(&[2.0; 8], 1.0);
+/// assert!((loss - 16.0 / 3.0).abs() < 1e-14);
+/// ```
+pub fn mmse(variances: &[f64], sigma_z2: f64) -> f64 {
+    variances.iter().map(|v| v * shrinkage(sigma_z2, *v)).sum()
+}
+
+/// The quadratic $a\gamma^2 - 2b\gamma + c$ that the loss of linear attention is.
+fn quadratic(variances: &[f64], context: f64, sigma_z2: f64) -> (f64, f64, f64) {
+    let s = |k: i32| variances.iter().map(|v| v.powi(k)).sum::<f64>();
+    let (s1, s2, s3) = (s(1), s(2), s(3));
+    let within = (1.0 + 1.0 / context) * (s3 + sigma_z2 * s2);
+    (within + s1 * (s2 + sigma_z2 * s1) / context, s2, s1)
+}
+
+/// Expected loss of linear attention (3) with $\alpha\beta = \gamma$ and $L$ = `context` clean tokens;
+/// `f64::INFINITY` gives the limit.
+///
+/// ```
+/// use attnlab_denoising::theory::linear::{attention_mse, best_gamma};
+/// // As L grows the best product approaches 1/(sigma_0^2 + sigma_Z^2) = 1/3; at the 499 clean
+/// // tokens of the authors' code it is .3274, the paper's "0.327".
+/// let gamma = best_gamma(&[2.0; 8], 499.0, 1.0);
+/// assert!((gamma - 0.32743).abs() < 1e-5);
+/// assert!((attention_mse(&[2.0; 8], 499.0, 1.0, gamma) / 16.0 - 0.34514).abs() < 1e-5);
+/// ```
+pub fn attention_mse(variances: &[f64], context: f64, sigma_z2: f64, gamma: f64) -> f64 {
+    let (a, b, c) = quadratic(variances, context, sigma_z2);
+    (a * gamma - 2.0 * b) * gamma + c
+}
+
+/// The $\gamma = \alpha\beta$ of least expected loss at `context` clean tokens. With equal variances
+/// $\gamma^* = 1 / [(\sigma_0^2 + \sigma_Z^2)(1 + (d+1)/L)]$.
+pub fn best_gamma(variances: &[f64], context: f64, sigma_z2: f64) -> f64 {
+    let (a, b, _) = quadratic(variances, context, sigma_z2);
+    b / a
+}
+
+/// $\mathbb E\|F_{\rm Lin} - f_{\rm opt}\|^2$ of Theorem 3.1's (4), times $L$:
+/// $d(d+1)\sigma_0^4 / (\sigma_0^2 + \sigma_Z^2)$, exact at every $L$.
+///
+/// ```
+/// use attnlab_denoising::theory::linear::{attention_mse, excess_rate, mmse};
+/// let (all, third) = ([2.0; 8], 1.0 / 3.0);
+/// let excess = attention_mse(&all, 500.0, 1.0, third) - mmse(&all, 1.0);
+/// assert!((excess * 500.0 - excess_rate(8, 2.0, 1.0)).abs() < 1e-9);
+/// ```
+pub fn excess_rate(d: usize, sigma0_2: f64, sigma_z2: f64) -> f64 {
+    let d = d as f64;
+    d * (d + 1.0) * sigma0_2 * shrinkage(sigma0_2, sigma_z2)
+}
+
+/// The context length from which the energy (A.23) of linear attention is positive definite, in the
+/// limit of large d: $\lambda_{\max}$ of $\frac1L XX^T$ lies at $\sigma_0^2(1 + \sqrt{d/L})^2$
+/// (Marchenko-Pastur), which is below $\sigma_0^2 + \sigma_Z^2$ for
+/// $L > d/(\sqrt{1 + \sigma_Z^2/\sigma_0^2} - 1)^2$.
+///
+/// ```
+/// let l = attnlab_denoising::theory::linear::definite_from(8, 2.0, 1.0);
+/// assert!((l - 8.0 / (1.5_f64.sqrt() - 1.0).powi(2)).abs() < 1e-10); // 158.4
+/// ```
+pub fn definite_from(d: usize, sigma0_2: f64, sigma_z2: f64) -> f64 {
+    let noise = sigma_z2 / sigma0_2;
+    // √(1+x) - 1 without cancellation.
+    d as f64 / (noise / ((1.0 + noise).sqrt() + 1.0)).powi(2)
+}

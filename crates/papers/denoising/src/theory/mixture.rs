@@ -1,0 +1,213 @@
+//! Gaussian clusters: $p_X = \sum_a w_a\, \mathcal N(\mu_a, \sigma_a^2 I_n)$ (Proposition 4 and
+//! Appendix C.3). A cluster of variance 0 is a point.
+
+use super::{non_negative, per_cluster, positive, softmax, weights};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::quadrature::integrate;
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
+
+/// The clusters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Clusters {
+    /// Centres $\mu_a$, columns of (n, K).
+    pub means: Array2<f64>,
+    /// Weights $w_a \ge 0$, summing to one.
+    pub weights: Vec<f64>,
+    /// Variances $\sigma_a^2 \ge 0$.
+    pub variances: Vec<f64>,
+}
+
+/// Which formula for the weight of a cluster in the posterior.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    /// $w_a (\sigma_Z^2 + \sigma_a^2)^{-n/2} e^{-\|\tilde x - \mu_a\|^2 / 2(\sigma_Z^2 + \sigma_a^2)}$:
+    /// $w_a$ times the density of $\tilde x$ under cluster $a$.
+    Corrected,
+    /// As Appendix C.3 prints it, with $((\sigma_Z^2 + \sigma_a^2) / \sigma_a^2)^{+n/2}$ in front: the
+    /// inverse of the Gaussian integral, and without $C_a$.
+    Printed,
+}
+
+impl Clusters {
+    /// Refuses what is no mixture.
+    ///
+    /// # Errors
+    /// Names the entry, its value and what is allowed.
+    pub fn validate(&self) -> Result<()> {
+        let clusters = self.means.ncols();
+        if clusters == 0 || self.means.nrows() == 0 {
+            let expected = "at least one centre with at least one component";
+            return Err(Error::shape("means", self.means.dim(), expected));
+        }
+        if let Some(bad) = self.means.iter().find(|x| !x.is_finite()) {
+            return Err(Error::invalid("means", bad, "must be finite numbers only"));
+        }
+        per_cluster("weights", self.weights.len(), clusters)?;
+        per_cluster("variances", self.variances.len(), clusters)?;
+        for (a, v) in self.variances.iter().enumerate() {
+            non_negative(&format!("variances[{a}]"), *v)?;
+        }
+        weights(&self.weights)
+    }
+
+    /// Posterior weights of the clusters given the query.
+    fn responsibilities(&self, query: ArrayView1<f64>, sigma_z2: f64, weight: Weight) -> Vec<f64> {
+        let half = 0.5 * query.len() as f64;
+        let one = |(a, mean): (usize, ArrayView1<f64>)| {
+            let (total, own) = (sigma_z2 + self.variances[a], self.variances[a]);
+            let normaliser = match weight {
+                Weight::Corrected => -half * total.ln(),
+                Weight::Printed => half * (total / own).ln(),
+            };
+            self.weights[a].ln() + normaliser - 0.5 * distance2(query, mean) / total
+        };
+        let mut logs: Vec<f64> = self
+            .means
+            .columns()
+            .into_iter()
+            .enumerate()
+            .map(one)
+            .collect();
+        softmax(&mut logs);
+        logs
+    }
+
+    /// The posterior mean $\mathbb E[X | \tilde X = \tilde x]$ with either weight:
+    /// $\sum_a p_a (\sigma_a^2 \tilde x + \sigma_Z^2 \mu_a) / (\sigma_a^2 + \sigma_Z^2)$.
+    ///
+    /// # Errors
+    /// As [`Clusters::validate`]; when the query has another length or is not finite; when
+    /// `sigma_z2` is not positive; for the printed weight also when a variance is 0, where it is
+    /// infinite.
+    ///
+    /// ```
+    /// use attnlab_denoising::theory::mixture::{Clusters, Weight};
+    /// use ndarray::{array, Array1};
+    /// // Two points at +-1 and unit noise: tanh.
+    /// let clusters = Clusters {
+    ///     means: array![[1.0, -1.0]],
+    ///     weights: vec![0.5, 0.5],
+    ///     variances: vec![0.0, 0.0],
+    /// };
+    /// let query = Array1::from(vec![0.7]);
+    /// let mean = clusters.posterior_mean(query.view(), 1.0, Weight::Corrected)?;
+    /// assert!((mean[0] - 0.7_f64.tanh()).abs() < 1e-15);
+    /// # Ok::<(), attnlab_core::Error>(())
+    /// ```
+    pub fn posterior_mean(
+        &self,
+        query: ArrayView1<f64>,
+        sigma_z2: f64,
+        weight: Weight,
+    ) -> Result<Array1<f64>> {
+        self.validate()?;
+        positive("sigma_z2", sigma_z2)?;
+        check_query(query, self.means.nrows())?;
+        if weight == Weight::Printed {
+            for (a, v) in self.variances.iter().enumerate() {
+                positive(&format!("variances[{a}]"), *v)?;
+            }
+        }
+        let p = self.responsibilities(query, sigma_z2, weight);
+        let mut mean = Array1::zeros(query.len());
+        for (a, centre) in self.means.columns().into_iter().enumerate() {
+            let own = self.variances[a];
+            let total = own + sigma_z2;
+            mean.scaled_add(p[a] * own / total, &query);
+            mean.scaled_add(p[a] * sigma_z2 / total, &centre);
+        }
+        Ok(mean)
+    }
+}
+
+impl Clusters {
+    /// The mean of the mixture tilted by $e^{\beta\langle x, q\rangle}$:
+    /// $\sum_a p_a (\mu_a + \beta\sigma_a^2 q)$ with
+    /// $p_a \propto w_a e^{\beta\langle\mu_a, q\rangle + \beta^2\sigma_a^2\|q\|^2/2}$.
+    pub(super) fn tilted_mean(&self, query: ArrayView1<f64>, beta: f64) -> Result<Array1<f64>> {
+        self.validate()?;
+        let norm2 = query.dot(&query);
+        let one = |(a, mean): (usize, ArrayView1<f64>)| {
+            self.weights[a].ln()
+                + beta * mean.dot(&query)
+                + 0.5 * beta * beta * self.variances[a] * norm2
+        };
+        let means = self.means.columns().into_iter().enumerate();
+        let mut p: Vec<f64> = means.map(one).collect();
+        softmax(&mut p);
+        let variance: f64 = p.iter().zip(&self.variances).map(|(p, v)| p * v).sum();
+        Ok(self.means.dot(&Array1::from(p)) + &query * (beta * variance))
+    }
+}
+
+/// (A.5), for clusters of equal variance $\sigma_0^2$ and equal norm: the shrunk query plus softmax
+/// attention over the centres with inverse temperature $1/(\sigma_0^2 + \sigma_Z^2)$. With
+/// `sigma0_2` = 0 this is (A.6). The norms are *not* checked: that they must be equal is a
+/// hypothesis of the statement.
+pub fn equal_variances(
+    means: ArrayView2<f64>,
+    weights: &[f64],
+    sigma0_2: f64,
+    sigma_z2: f64,
+    query: ArrayView1<f64>,
+) -> Array1<f64> {
+    let total = sigma0_2 + sigma_z2;
+    let one = |(a, mean): (usize, ArrayView1<f64>)| weights[a].ln() + mean.dot(&query) / total;
+    let mut p: Vec<f64> = means.columns().into_iter().enumerate().map(one).collect();
+    softmax(&mut p);
+    let centre = means.dot(&Array1::from(p));
+    &query * (sigma0_2 / total) + centre * (sigma_z2 / total)
+}
+
+/// Bayes loss of two points or clusters of equal variance at $\pm\mu$ with $\|\mu\| = R$ in
+/// $\mathbb R^n$ and weights $w$, $1 - w$, by quadrature along $\mu$:
+/// $n s + (\sigma_Z^2/(\sigma_0^2+\sigma_Z^2))^2\, \mathbb E\,\mathrm{Var}(\pm R | \tilde x)$ with
+/// $s = \sigma_0^2\sigma_Z^2/(\sigma_0^2+\sigma_Z^2)$.
+///
+/// ```
+/// use attnlab_denoising::theory::mixture::two_cluster_mmse;
+/// use attnlab_denoising::theory::sphere;
+/// // Two equally likely points are the sphere of dimension 0.
+/// let points = two_cluster_mmse(16, 1.0, 0.5, 0.0, 0.1);
+/// assert!((points - sphere::mmse(0, 1.0, 0.1)).abs() < 1e-12);
+/// ```
+pub fn two_cluster_mmse(n: usize, radius: f64, weight: f64, sigma0_2: f64, sigma_z2: f64) -> f64 {
+    let total = sigma0_2 + sigma_z2;
+    let lambda = radius / total.sqrt();
+    let other = 1.0 - weight;
+    // Var(+-R | y) = 4 R^2 p (1 - p); its mean is the integral of w f_+ (1-w) f_- / (w f_+ + (1-w) f_-)
+    // times 4 R^2, in units t of sqrt(total).
+    let density = |t: f64| {
+        let (up, down) = (
+            (-0.5 * (t - lambda).powi(2)).exp(),
+            (-0.5 * (t + lambda).powi(2)).exp(),
+        );
+        let sum = weight * up + other * down;
+        if sum == 0.0 {
+            0.0
+        } else {
+            weight * up * other * down / sum
+        }
+    };
+    let reach = lambda + 14.0;
+    let overlap =
+        integrate(density, -reach, reach, 0.5, 1e-13) / (2.0 * std::f64::consts::PI).sqrt();
+    n as f64 * sigma0_2 * sigma_z2 / total
+        + (sigma_z2 / total).powi(2) * 4.0 * radius * radius * overlap
+}
+
+pub(super) fn distance2(a: ArrayView1<f64>, b: ArrayView1<f64>) -> f64 {
+    a.iter().zip(b).map(|(x, y)| (x - y).powi(2)).sum()
+}
+
+/// Refuses a query of the wrong length or with entries that are not finite.
+pub(super) fn check_query(query: ArrayView1<f64>, n: usize) -> Result<()> {
+    if query.len() != n {
+        let expected = format!("the n = {n} components of the tokens");
+        return Err(Error::shape("x", query.len(), expected));
+    }
+    match query.iter().find(|x| !x.is_finite()) {
+        Some(bad) => Err(Error::invalid("x", bad, "must be finite numbers only")),
+        None => Ok(()),
+    }
+}

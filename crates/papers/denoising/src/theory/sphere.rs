@@ -1,0 +1,166 @@
+//! The sphere of dimension $d$ and radius $R$ in a subspace of dimension $m = d + 1$ (Proposition 3),
+//! the orders of its Bessel functions being $\nu = (d-1)/2$ and $\nu + 1$.
+//!
+//! The length $r = \|P\tilde x\|$ decides everything. With $\lambda = R/\sigma_Z$ and $t = r/\sigma_Z$
+//! its density is that of the non-central chi law,
+//! $p(t) = \chi_m(t)\, e^{-\lambda^2/2} M_\nu(\lambda t)$, with $M_\nu$ as in
+//! [`ln_sphere_mean`]; expectations are integrals against it.
+
+use super::{bessel_ratio, bessel_ratio_complement, ln_sphere_mean};
+use attnlab_core::quadrature::integrate;
+use attnlab_core::special::ln_chi_density;
+
+/// Order $\nu = (d-1)/2$ of the Bessel function in the denominator of (A.4).
+pub fn order(d: usize) -> f64 {
+    0.5 * (d as f64 - 1.0)
+}
+
+/// The Bayes coefficient of $P\tilde x / \|P\tilde x\|$: $R\, I_{\nu+1}(\kappa) / I_\nu(\kappa)$ with
+/// $\kappa = R \|P\tilde x\| / \sigma_Z^2$. This is (A.4) as its own proof has it; the printed
+/// equation divides by $\sigma_Z$ instead.
+///
+/// ```
+/// // mpmath: besseli(4.5, 13.8) / besseli(3.5, 13.8)
+/// let f = attnlab_denoising::theory::sphere::shrinkage(8, 1.0, 0.1, 1.38);
+/// assert!((f - 0.743565578600909).abs() < 1e-14);
+/// ```
+pub fn shrinkage(d: usize, radius: f64, sigma_z2: f64, norm: f64) -> f64 {
+    radius * bessel_ratio(order(d), radius * norm / sigma_z2)
+}
+
+/// The coefficient with (A.4) as printed: $\kappa = R \|P\tilde x\| / \sigma_Z$.
+pub fn shrinkage_printed(d: usize, radius: f64, sigma_z2: f64, norm: f64) -> f64 {
+    radius * bessel_ratio(order(d), radius * norm / sigma_z2.sqrt())
+}
+
+/// $\mathbb E\, g(r/\sigma_Z)$ for a function `g` that is nowhere negative and does not grow faster
+/// than $t^d$.
+fn radial_mean(d: usize, radius: f64, sigma_z2: f64, g: impl Fn(f64) -> f64) -> f64 {
+    let (m, lambda) = (d as f64 + 1.0, radius / sigma_z2.sqrt());
+    let density = |t: f64| {
+        let ln =
+            ln_chi_density(m, t) - 0.5 * lambda * lambda + ln_sphere_mean(order(d), lambda * t);
+        ln.exp() * g(t)
+    };
+    // The law of t has a standard deviation below 1 around at most sqrt(lambda^2 + m), and growth
+    // like t^d moves the peak to at most lambda + sqrt(m): 14 away the rest is below e^-98.
+    let (low, high) = ((lambda - 14.0).max(0.0), lambda + m.sqrt() + 14.0);
+    integrate(density, low, high, 0.5, 1e-13)
+}
+
+/// Bayes loss $\mathbb E\, \mathrm{tr\,Cov}(X|\tilde X) = R^2\, \mathbb E[1 - r_\nu(\kappa)^2]$.
+///
+/// ```
+/// use attnlab_denoising::theory::sphere::mmse;
+/// // Two points at +-1 and unit noise, mpmath: 1 - quad(exp(-(y-1)^2/2) tanh(y)^2) / sqrt(2 pi)
+/// assert!((mmse(0, 1.0, 1.0) - 0.449599509206673).abs() < 1e-13);
+/// // The paper's sphere, d = 8, R = 1, sigma_Z^2 = .1: .02899 per component of 16. Integrated in
+/// // scipy with the density t^{m/2} lambda^{1-m/2} e^{-(t-lambda)^2/2} ive(m/2-1, lambda t).
+/// assert!((mmse(8, 1.0, 0.1) - 0.463883529935509).abs() < 1e-12);
+/// ```
+pub fn mmse(d: usize, radius: f64, sigma_z2: f64) -> f64 {
+    let lambda = radius / sigma_z2.sqrt();
+    let one = |t: f64| {
+        let a = bessel_ratio_complement(order(d), lambda * t);
+        a * (2.0 - a)
+    };
+    radius * radius * radial_mean(d, radius, sigma_z2, one)
+}
+
+/// Loss of any radial predictor $g(\|P\tilde x\|)\, P\tilde x / \|P\tilde x\|$: the Bayes loss plus
+/// $\mathbb E[(g - f_{\rm opt})^2]$.
+///
+/// ```
+/// use attnlab_denoising::theory::sphere::{loss_of, shrinkage_printed};
+/// // What (A.4) as printed costs at the paper's setting, per component: .0357, not .0290.
+/// let printed = loss_of(8, 1.0, 0.1, |norm| shrinkage_printed(8, 1.0, 0.1, norm)) / 16.0;
+/// assert!((printed - 0.0357156003).abs() < 1e-9);
+/// ```
+pub fn loss_of(d: usize, radius: f64, sigma_z2: f64, g: impl Fn(f64) -> f64) -> f64 {
+    let sigma = sigma_z2.sqrt();
+    let distance = |t: f64| (g(sigma * t) - shrinkage(d, radius, sigma_z2, sigma * t)).powi(2);
+    mmse(d, radius, sigma_z2) + radial_mean(d, radius, sigma_z2, distance)
+}
+
+/// The constant $C$ in $\mathbb E\|F_L - f_{\rm opt}\|^2 = C/L + o(1/L)$ for the softmax attention (6)
+/// of Theorem 3.2 on this sphere.
+///
+/// The delta method for the ratio of two means in (6) gives, for any $p_X$ on a sphere,
+/// $C = \mathbb E_{\tilde x}\, \mathbb E_X[e^{2\langle X, \tilde x\rangle/\sigma_Z^2}
+/// \|X - f_{\rm opt}\|^2] / (\mathbb E_X e^{\langle X, \tilde x\rangle/\sigma_Z^2})^2$; here the inner
+/// expectation is $M_\nu(2\kappa)\, R^2 [1 + r_\nu(\kappa)^2 - 2 r_\nu(\kappa) r_\nu(2\kappa)]$.
+///
+/// ```
+/// use attnlab_denoising::theory::sphere::softmax_rate;
+/// // scipy.integrate.quad with scipy.special.ive and gammaln
+/// assert!((softmax_rate(1, 1.0, 0.5) - 0.5853182517).abs() < 1e-9);
+/// assert!((softmax_rate(8, 1.0, 0.1) - 23.4988157558).abs() < 1e-8);
+/// ```
+pub fn softmax_rate(d: usize, radius: f64, sigma_z2: f64) -> f64 {
+    let (lambda, nu) = (radius / sigma_z2.sqrt(), order(d));
+    let one = |t: f64| {
+        let kappa = lambda * t;
+        let spread = ln_sphere_mean(nu, 2.0 * kappa) - 2.0 * ln_sphere_mean(nu, kappa);
+        let a = bessel_ratio_complement(nu, kappa);
+        let b = bessel_ratio_complement(nu, 2.0 * kappa);
+        // 1 + r^2 - 2 r r' with r = 1 - a, r' = 1 - b, free of cancellation.
+        spread.exp() * (a * a + 2.0 * b * (1.0 - a))
+    };
+    radius * radius * radial_mean(d, radius, sigma_z2, one)
+}
+
+/// The quadratic $a\gamma^2 - 2b\gamma + c$ that the loss of linear attention is on this sphere:
+/// $\Sigma = (R^2/m) I$ on the subspace and $x x^T x x^T = R^2 x x^T$ give
+/// $\mathbb E[\hat\Sigma^2] = (R^4/m^2)(1 + (m-1)/L)\, I$.
+fn quadratic(d: usize, context: f64, radius: f64, sigma_z2: f64) -> (f64, f64, f64) {
+    let (m, r2) = (d as f64 + 1.0, radius * radius);
+    let b = r2 * r2 / m;
+    let a = (r2 / m + sigma_z2) * b * (1.0 + (m - 1.0) / context);
+    (a, b, r2)
+}
+
+/// Expected loss of linear attention (3) with $\alpha\beta = \gamma$ at `context` clean tokens, exact.
+pub fn linear_attention_mse(d: usize, context: f64, radius: f64, sigma_z2: f64, gamma: f64) -> f64 {
+    let (a, b, c) = quadratic(d, context, radius, sigma_z2);
+    (a * gamma - 2.0 * b) * gamma + c
+}
+
+/// The $\gamma = \alpha\beta$ of least loss of linear attention:
+/// $1 / [(R^2/m + \sigma_Z^2)(1 + (m-1)/L)]$.
+///
+/// ```
+/// // The authors' setting: training reaches 4.63.
+/// let gamma = attnlab_denoising::theory::sphere::best_linear_gamma(8, 499.0, 1.0, 0.1);
+/// assert!((gamma - 4.662).abs() < 5e-4);
+/// ```
+pub fn best_linear_gamma(d: usize, context: f64, radius: f64, sigma_z2: f64) -> f64 {
+    let (a, b, _) = quadratic(d, context, radius, sigma_z2);
+    b / a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The density of the length integrates to one: this holds the Bessel functions, the chi law and
+    /// the quadrature to each other.
+    #[test]
+    fn the_law_of_the_length_is_normalised() {
+        for d in [0, 1, 2, 8, 100, 1000] {
+            for sigma_z2 in [1e-6, 0.1, 10.0] {
+                let total = radial_mean(d, 1.0, sigma_z2, |_| 1.0);
+                // Logarithms of size kappa = 1/sigma_Z^2 carry an absolute error of 1e-16 kappa.
+                assert!((total - 1.0).abs() < 1e-9, "{d} {sigma_z2} {total}");
+            }
+        }
+    }
+
+    #[test]
+    fn limits_of_the_bayes_loss() {
+        // Small noise: d tangent directions of variance sigma_Z^2. Large noise: the prior variance.
+        assert!((mmse(8, 1.0, 1e-6) / 8e-6 - 1.0).abs() < 1e-5);
+        assert!((mmse(8, 2.0, 1e6) / 4.0 - 1.0).abs() < 1e-5);
+        // Scaling: R and sigma_Z together.
+        assert!((mmse(3, 2.0, 0.4) / mmse(3, 1.0, 0.1) - 4.0).abs() < 1e-11);
+    }
+}

@@ -1,0 +1,199 @@
+//! The experiments of in-context denoising, at small sizes: what their rows say, and that they draw.
+
+use super::catalogue;
+use attnlab_lab::experiment::{self, Experiment, RunOptions};
+use attnlab_lab::figure;
+use attnlab_lab::run::{CheckOptions, Row, Silent, check};
+use serde_json::{Value, json};
+
+fn configured(id: &str, set: &str) -> Box<dyn Experiment> {
+    let set = set.parse().unwrap();
+    catalogue()
+        .experiment(id)
+        .unwrap()
+        .configure(true, None, &set)
+        .unwrap()
+}
+
+fn rows(experiment: &dyn Experiment) -> Vec<Row> {
+    let folder = tempfile::tempdir().unwrap();
+    let options = RunOptions::default();
+    let report = experiment::run(experiment, folder.path(), &options, &Silent).unwrap();
+    let figures = experiment.figures(&report.rows).unwrap();
+    let written = figure::write_all(&figures, folder.path()).unwrap();
+    assert_eq!(written.len(), 3 * figures.len());
+    for figure in &figures {
+        let words = figure.caption.split(|c: char| !c.is_alphanumeric());
+        assert!(
+            words.into_iter().all(|w| w != "NaN" && w != "inf"),
+            "{}",
+            figure.caption
+        );
+    }
+    report.rows
+}
+
+#[test]
+fn the_landscape_of_figure_3() {
+    let experiment = configured("denoise_landscape", "grid = 20\nprompts = 400\nsteps = 30");
+    let rows = rows(&*experiment);
+    assert_eq!(rows.len(), 2);
+    let series = |row: &Row, name: &str| row.series(name).unwrap();
+    // At the printed noise the energy has one minimum, near the mean of the context, and all paths
+    // end there whatever the query.
+    let printed = &rows[0];
+    assert_eq!(series(printed, "minimum_x").len(), 1);
+    let mean = series(printed, "token_x").iter().sum::<f64>() / 20.0;
+    let minimum = series(printed, "minimum_x")[0];
+    assert!((minimum - mean).abs() < 0.05, "{minimum} {mean}");
+    for i in 1..=4 {
+        let path = series(printed, &format!("path_{i}_x"));
+        assert_eq!(path.len(), 31);
+        assert_eq!(path[0], series(printed, "query_x")[i - 1]);
+        assert!((path[30] - minimum).abs() < 1e-9);
+    }
+    // The minimum is the lowest cell's neighbour: no cell of the landscape lies below it.
+    for row in &rows {
+        let lowest = series(row, "minimum_energy")
+            .into_iter()
+            .fold(f64::INFINITY, f64::min);
+        assert!(series(row, "energy").iter().all(|e| *e >= lowest));
+    }
+    // With little noise the context decides: several minima.
+    assert!(series(&rows[1], "minimum_x").len() > 1);
+    // The loss of the query itself is n sigma_Z^2 = 20, up to its interval.
+    let (low, high) = (
+        series(printed, "loss_low")[0],
+        series(printed, "loss_high")[0],
+    );
+    assert!(low < 20.0 * 1.1 && high > 20.0 * 0.9);
+    // Predicting zero loses R^2 = 1.
+    assert!((series(printed, "zero")[0] - 1.0).abs() < 1e-12);
+    // The Bayes optimum is best, by more than chance.
+    for row in &rows {
+        let bayes = series(row, "bayes_high")[0];
+        assert!(series(row, "loss").iter().all(|l| *l > bayes - 0.1));
+    }
+}
+
+#[test]
+fn clusters_too() {
+    let set = "task = 'clusters'\nnoise = [0.2]\ngrid = 20\nprompts = 50\nsteps = 5\nbeta = 0.5";
+    assert_eq!(rows(&*configured("denoise_landscape", set)).len(), 1);
+}
+
+#[test]
+fn the_minimum_of_figure_6_is_displaced_at_finite_context_only() {
+    let set =
+        "trials = 2\nprompts = 500\npoints = 12\ncontexts = [60]\nambient = 6\nsphere_dim = 3";
+    let experiment = configured("denoise_alpha_beta", set);
+    let rows = rows(&*experiment);
+    assert_eq!(rows.len(), 2 * 2 * 2);
+    for row in &rows {
+        let (case, context) = (row.word("case").unwrap(), row.parameter("context").unwrap());
+        let beta = row.number("beta_min").unwrap();
+        // Of the same prompts, the minimum is no worse than the heuristic.
+        assert!(row.number("more").unwrap() >= -1e-12);
+        if case == "sphere" && context == 0.0 {
+            // The valley is flat: .25 is the scatter at this size.
+            assert!((beta / 10.0).ln().abs() < 1.0, "{beta}");
+        }
+        if case == "sphere" && context == 60.0 {
+            assert!(beta < 7.0, "{beta}");
+        }
+    }
+    // Rows of another grid are refused, not drawn wrongly.
+    let other = configured(
+        "denoise_alpha_beta",
+        &set.replace("points = 12", "points = 14"),
+    );
+    assert!(other.figures(&rows).is_err());
+}
+
+/// Bad parameters of claims: one line that names the wrong value, no panic.
+#[test]
+fn bad_parameters_are_refused() {
+    let refused = |id: &str, set: Value, start: &str| {
+        let catalogue = catalogue();
+        let claim = catalogue.claim(id).unwrap();
+        let options = CheckOptions::default();
+        let found = check(&**claim, set.as_object().unwrap(), &options, &Silent);
+        let message = found.unwrap_err().to_string();
+        assert!(message.starts_with(start), "{id} {set}: {message}");
+    };
+    let must = |id, name: &str, value: Value, written: &str| {
+        let start = format!("{name} = {written}: must be ");
+        refused(id, json!({ name: value }), &start);
+    };
+    must("denoise.theorem3_1", "L", json!(0), "0");
+    must("denoise.theorem3_1", "d", json!(16), "16");
+    must("denoise.theorem3_2", "sigma_z2", json!(0), "0");
+    must("denoise.prop2_loss", "sigma0_2", json!(-1), "-1");
+    must(
+        "denoise.prop3_bessel",
+        "sigma_z2",
+        json!(1e-9),
+        "0.000000001",
+    );
+    must("denoise.prop4", "R", json!("NaN"), "\"NaN\"");
+    must(
+        "denoise.one_step_wins",
+        "against",
+        json!("nothing"),
+        "\"nothing\"",
+    );
+    must("denoise.a25", "L", json!(1), "1");
+    must(
+        "denoise.a23_corrected",
+        "sigma_z2",
+        json!(1e-9),
+        "0.000000001",
+    );
+    refused(
+        "denoise.clusters",
+        json!({ "weights": [0.5, 0.4, 0.2] }),
+        "sum of weights = 1.1: must be 1. Divide each weight by their sum",
+    );
+    refused(
+        "denoise.clusters",
+        json!({ "variances": [0.1, 0.2] }),
+        "variances has shape 2",
+    );
+    refused(
+        "denoise.prop2_mean",
+        json!({ "n": 1_000_000 }),
+        "one trial needs",
+    );
+}
+
+/// Bad settings of experiments: the same.
+#[test]
+fn bad_settings_are_refused() {
+    let refused = |id: &str, set: &str, start: &str| {
+        let catalogue = catalogue();
+        let entry = catalogue.experiment(id).unwrap();
+        let found = entry.configure(false, None, &set.parse().unwrap());
+        let message = found.err().unwrap().to_string();
+        assert!(message.starts_with(start), "{id} {set}: {message}");
+    };
+    refused(
+        "denoise_landscape",
+        "task = \"square\"",
+        "unknown task 'square'",
+    );
+    for (set, start) in [
+        ("noise = [0.1, -1.0]", "noise[1] = -1: must be "),
+        ("context = 0", "context = 0: must be "),
+        ("alpha = 0", "alpha = 0: must be "),
+    ] {
+        refused("denoise.landscape", set, start);
+    }
+    for (set, start) in [
+        ("sphere_dim = 16", "d = 16: must be "),
+        ("contexts = []", "contexts = []: must be "),
+        ("noise = 0.0", "noise = 0: must be "),
+        ("beta_range = [1.0, 0.0]", "beta_range = [1, 0]: must be "),
+    ] {
+        refused("denoise.alpha_beta", set, start);
+    }
+}

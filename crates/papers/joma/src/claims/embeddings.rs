@@ -1,0 +1,171 @@
+//! JoMA's discussion of almost orthogonal embeddings (Appendix C): how many dimensions they take, and the
+//! additional terms of Theorem 1.
+
+use super::setting::{normal_state, random_layer, sizes};
+use crate::dynamics::{Attention, Cause, Embeddings, Form, Run, account};
+use crate::quantities::{ACTIVATION, EMBEDDINGS, EPSILON, TOKENS};
+use attnlab_core::linalg::{normal_matrix, product, symmetric_eigen};
+use attnlab_core::stats::log_log_slope;
+use attnlab_lab::prelude::*;
+use attnlab_theory::dynamics::flow::{Flow, Method};
+use ndarray::{Array2, s};
+
+/// The inner products (count, count) of random unit vectors.
+fn gram(count: usize, dim: usize, streams: &Streams) -> Array2<f64> {
+    let mut u = normal_matrix(dim, count, &mut streams.part("embeddings", 0));
+    for mut column in u.columns_mut() {
+        let norm = column.dot(&column).sqrt();
+        column /= norm;
+    }
+    product(u.t(), u.view())
+}
+
+/// The largest |u_i·u_j| over i ≠ j.
+fn coherence(gram: &Array2<f64>) -> f64 {
+    let off = gram.indexed_iter().filter(|((i, j), _)| i < j);
+    off.fold(0.0, |m: f64, (_, x)| m.max(x.abs()))
+}
+
+/// The claim that d = 8 ε⁻² ln M dimensions hold M almost orthogonal vectors.
+#[derive(Clone, Copy, Debug)]
+pub struct NearOrthogonal {
+    /// The factor 8.
+    factor: f64,
+}
+
+impl Default for NearOrthogonal {
+    fn default() -> Self {
+        NearOrthogonal { factor: 8.0 }
+    }
+}
+
+impl Claim for NearOrthogonal {
+    fn sheet(&self) -> &'static Sheet {
+        sheet!("joma.near_orthogonal")
+    }
+
+    fn schema(&self) -> Schema {
+        vec![EMBEDDINGS.or(200), EPSILON.or(0.3)]
+    }
+
+    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
+        let (tokens, epsilon) = (params.get(EMBEDDINGS), params.get(EPSILON));
+        let dim = (self.factor * epsilon.powi(-2) * (tokens as f64).ln()).ceil() as usize;
+        let found = coherence(&gram(tokens, dim.max(1), streams));
+        Ok(Outcome::Event {
+            holds: found <= epsilon,
+            witness: witness! { "dimensions" => dim, "largest_inner_product" => found },
+        })
+    }
+
+    fn default_trials(&self, _params: &Params) -> u64 {
+        40
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        vec![
+            Mutant::new("two", NearOrthogonal { factor: 2.0 }),
+            Mutant::new("one", NearOrthogonal { factor: 1.0 }),
+        ]
+    }
+
+    fn memory(&self, params: &Params) -> u64 {
+        let (tokens, epsilon) = (params.real(EMBEDDINGS), params.get(EPSILON));
+        (8.0 * tokens * (tokens + self.factor * epsilon.powi(-2) * tokens.ln())) as u64
+    }
+}
+
+/// The claim that the invariant of Theorem 1 gets additional terms of order ε.
+#[derive(Clone, Copy, Debug)]
+pub struct EpsilonTerms {
+    /// The order claimed.
+    order: f64,
+}
+
+impl Default for EpsilonTerms {
+    fn default() -> Self {
+        EpsilonTerms { order: 1.0 }
+    }
+}
+
+/// Largest inner products of the embeddings.
+const OVERLAPS: [f64; 4] = [0.001, 0.003, 0.01, 0.03];
+/// Largest weight or logit, and time of the flow, at which training ends: as in the claims on Theorem 1.
+const MOST: f64 = 3.0;
+const UNTIL: f64 = 4.0;
+
+/// Contextual and query embeddings with inner products ε R, R those of random unit vectors scaled to a
+/// largest one of 1; in as many dimensions as there are embeddings.
+fn embeddings(tokens: usize, epsilon: f64, streams: &Streams) -> Result<Embeddings> {
+    let mut g = gram(tokens + 1, 4 * (tokens + 1), streams);
+    g *= epsilon / coherence(&g);
+    g.diag_mut().fill(1.0);
+    let (values, axes) = symmetric_eigen(g.view())?;
+    // The symmetric root: the nearest to orthonormal.
+    let root = product((&axes * &values.mapv(f64::sqrt)).view(), axes.t());
+    Ok(Embeddings {
+        context: root.slice(s![.., ..tokens]).to_owned(),
+        query: root.column(tokens).to_owned(),
+    })
+}
+
+impl Claim for EpsilonTerms {
+    fn sheet(&self) -> &'static Sheet {
+        sheet!("joma.near_orthogonal_terms")
+    }
+
+    fn schema(&self) -> Schema {
+        let mut schema = sizes();
+        schema.push(ACTIVATION.or("linear"));
+        schema
+    }
+
+    fn validate(&self, params: &Params) -> Result<()> {
+        // ‖ε R‖ ≤ ε M keeps the matrix of inner products positive definite.
+        let (tokens, most) = (params.get(TOKENS), OVERLAPS[OVERLAPS.len() - 1]);
+        if tokens as f64 * most >= 1.0 {
+            let allowed = format!("must be at most 33; inner products go up to {most}");
+            return Err(Error::invalid(TOKENS.name, tokens, allowed));
+        }
+        Ok(())
+    }
+
+    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
+        let tokens = params.get(TOKENS);
+        let (mut drifts, mut causes) = (vec![], vec![]);
+        for epsilon in OVERLAPS {
+            let layer = random_layer(Attention::Exp, params, "positive", streams)?;
+            let layer = layer.with_embeddings(embeddings(tokens, epsilon, streams)?)?;
+            let start = normal_state(layer.zero().len(), 0.5, streams);
+            let run = Run::Flow(Flow::new(Method::Tsit45).within(1e-12));
+            let found = account(&layer, &start, UNTIL, MOST, run, Form::DERIVED)?;
+            drifts.push(found.drift);
+            causes.push(found.main_cause().name());
+        }
+        let slope = log_log_slope(&OVERLAPS, &drifts, 0.95)?.value;
+        Ok(Outcome::Value {
+            value: slope,
+            witness: witness! {
+                "epsilon" => OVERLAPS.to_vec(), "relative_drift" => drifts, "slope" => slope,
+                "main_cause" => causes,
+                "assumptions" => [Cause::Context.name(), Cause::Query.name()],
+            },
+        })
+    }
+
+    /// The order, to within what the next one, ε itself, adds: it bends the slope by some hundredths up to the largest ε.
+    fn promise(&self, _params: &Params) -> Promise {
+        Promise::MeanIn(self.order - 0.1, self.order + 0.1)
+    }
+
+    fn default_trials(&self, _params: &Params) -> u64 {
+        10
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        vec![
+            Mutant::new("square", EpsilonTerms { order: 2.0 }),
+            Mutant::new("root", EpsilonTerms { order: 0.5 }),
+        ]
+    }
+}

@@ -1,0 +1,195 @@
+//! Fig. 4 and the introduction: attention first becomes sparse, then dense again.
+//!
+//! The criterion, stated before any run: the entropy of softmax(v²), which starts at ln M, falls by at
+//! least [`VISIBLE`] nats, and from its minimum rises by at least as much until the flow has converged.
+
+use crate::dynamics::{Feedback, Salient};
+use crate::quantities::{HIGH, LOW, TARGETS};
+use attnlab_lab::prelude::*;
+use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch};
+use attnlab_theory::measure::softmax_entropy;
+use rand::RngExt;
+
+/// Drop and rebound of the entropy of attention along Eq. (6) from zero.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EntropyRebound {
+    /// The claim whose sheet it bears: for a mutant, the one that it belongs to.
+    claim: Says,
+    says: Says,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Says {
+    /// A rebound for every μ.
+    Always,
+    /// A rebound for three in four μ of the authors' law.
+    Mostly,
+    /// The mutant: a rebound without attention.
+    NoAttention,
+    /// The mutant: a rebound under a linear activation, Theorem 2.
+    Linear,
+    /// A linear activation: a drop without rebound.
+    LinearDrops,
+}
+
+impl EntropyRebound {
+    const fn genuine(says: Says) -> Self {
+        EntropyRebound { claim: says, says }
+    }
+    /// The rebound for every μ: a reading of the introduction.
+    pub const ALWAYS: Self = Self::genuine(Says::Always);
+    /// The rebound for most μ of the law of Fig. 4.
+    pub const MOSTLY: Self = Self::genuine(Says::Mostly);
+    /// The drop without rebound under a linear activation.
+    pub const LINEAR: Self = Self::genuine(Says::LinearDrops);
+}
+
+/// Least change of entropy, in nats, that one can see in Fig. 4, whose axis spans 1.5 nats: a fifteenth of it.
+const VISIBLE: f64 = 0.1;
+/// Least share of μ for which a statement on "the dynamics" should hold.
+const SHARE: f64 = 0.75;
+
+/// The linear flow of Theorem 2, $\dot v = \Delta \circ e^{v^2/2}$.
+struct LinearFlow(Vec<f64>);
+
+impl VectorField for LinearFlow {
+    fn dim(&self) -> usize {
+        self.0.len()
+    }
+
+    fn rate(&self, v: &[f64], out: &mut [f64]) {
+        for ((o, v), delta) in out.iter_mut().zip(v).zip(&self.0) {
+            *o = delta * (0.5 * v * v).exp();
+        }
+    }
+}
+
+/// Entropies along a run, in nats: at the start, the least, at the end.
+struct Entropies {
+    start: f64,
+    least: f64,
+    end: f64,
+}
+
+impl Claim for EntropyRebound {
+    fn sheet(&self) -> &'static Sheet {
+        match self.claim {
+            Says::LinearDrops => sheet!("joma.entropy_linear"),
+            Says::Mostly => sheet!("joma.entropy_mostly"),
+            _ => sheet!("joma.entropy"),
+        }
+    }
+
+    fn schema(&self) -> Schema {
+        vec![TARGETS.or(10), LOW.or(1.0), HIGH.or(4.0)]
+    }
+
+    fn validate(&self, params: &Params) -> Result<()> {
+        let (low, high) = (params.get(LOW), params.get(HIGH));
+        if low > high {
+            let allowed = format!("must be a number > 0 and at most high = {high}");
+            return Err(Error::invalid(LOW.name, low, allowed));
+        }
+        Ok(())
+    }
+
+    fn promise(&self, _params: &Params) -> Promise {
+        match self.says {
+            Says::Always | Says::LinearDrops => Promise::Always,
+            _ => Promise::AtLeast(SHARE),
+        }
+    }
+
+    fn default_trials(&self, _params: &Params) -> u64 {
+        // A share of .9 is told from .75 at 95 %.
+        100
+    }
+
+    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
+        let (low, high) = (params.get(LOW), params.get(HIGH));
+        let mut rng = streams.part("mu", 0);
+        let mut mu: Vec<f64> = (0..params.get(TARGETS))
+            .map(|_| low + (high - low) * rng.random::<f64>())
+            .collect();
+        mu.sort_by(f64::total_cmp);
+        let seen = match self.says {
+            Says::Linear | Says::LinearDrops => linear(&mu)?,
+            Says::NoAttention => nonlinear(&mu, Feedback::None)?,
+            _ => nonlinear(&mu, Feedback::Exp)?,
+        };
+        let (drop, rebound) = (seen.start - seen.least, seen.end - seen.least);
+        let holds = match self.says {
+            Says::LinearDrops => drop >= VISIBLE && rebound < VISIBLE,
+            _ => drop >= VISIBLE && rebound >= VISIBLE,
+        };
+        Ok(Outcome::Event {
+            holds,
+            witness: witness! { "mu" => mu, "drop" => drop, "rebound" => rebound, "end" => seen.end },
+        })
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        let variant = |name, says| Mutant::new(name, EntropyRebound { says, ..*self });
+        match self.claim {
+            Says::LinearDrops => {
+                vec![variant("rebound", Says::Linear).drawn_as("joma.entropy_mostly")]
+            }
+            _ => vec![
+                variant("no-attention", Says::NoAttention).drawn_as("joma.entropy_mostly"),
+                variant("linear", Says::Linear).drawn_as("joma.entropy_mostly"),
+            ],
+        }
+    }
+}
+
+/// Entropies along Eq. (6), until every component has converged to e^{-30}.
+fn nonlinear(mu: &[f64], feedback: Feedback) -> Result<Entropies> {
+    const CONVERGED: f64 = 30.0;
+    let flow = Salient::new(mu.to_vec())?.with(2.0, feedback)?;
+    let entropy = |state: &[f64]| {
+        let squares: Vec<f64> = flow.weights(state).iter().map(|v| v * v).collect();
+        softmax_entropy(&squares)
+    };
+    let mut least = f64::INFINITY;
+    let mut look = |_: f64, x: &[f64]| least = least.min(entropy(x));
+    // ln(1/δ) ≥ t: a smooth curve, which the steps of this tolerance follow closely.
+    let path = Flow::new(Method::Tsit45).within(1e-8).watched(
+        &flow,
+        &vec![0.0; mu.len()],
+        &[CONVERGED],
+        Watch::steps(&mut look),
+    )?;
+    Ok(Entropies {
+        start: (mu.len() as f64).ln(),
+        least,
+        end: entropy(path.end()),
+    })
+}
+
+/// Entropies along Eq. (3) with Δ = μ, until the largest component has blown up.
+fn linear(delta: &[f64]) -> Result<Entropies> {
+    const BLOWN_UP: f64 = 5.0;
+    let entropy = |v: &[f64]| softmax_entropy(&v.iter().map(|v| v * v).collect::<Vec<_>>());
+    let mut least = f64::INFINITY;
+    let mut look = |_: f64, x: &[f64]| least = least.min(entropy(x));
+    let event = |v: &[f64]| BLOWN_UP - v.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+    let watch = Watch {
+        event: Some(&event),
+        step: Some(&mut look),
+        ..Watch::default()
+    };
+    let until = 2.0 * crate::theory::linear::blow_up(delta);
+    let flow = Flow::new(Method::Tsit45).within(1e-8);
+    let path = flow.watched(
+        &LinearFlow(delta.to_vec()),
+        &vec![0.0; delta.len()],
+        &[until],
+        watch,
+    )?;
+    let end = entropy(path.end());
+    Ok(Entropies {
+        start: (delta.len() as f64).ln(),
+        least: least.min(end),
+        end,
+    })
+}

@@ -1,0 +1,155 @@
+//! Lemma 1: what a node sees of isotropic inputs.
+
+use super::setting::{activation, equal, random_law};
+use crate::quantities::{ACTIVATION, DIM};
+use crate::theory::{Activation, Isotropic};
+use attnlab_lab::prelude::*;
+use rand::RngExt;
+
+/// Lemma 1 against an integral in polar coordinates, printed and corrected.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lemma1 {
+    /// The claim whose sheet it bears: for a mutant, the one that it belongs to.
+    claim: Says,
+    says: Says,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Says {
+    /// θ_1(r)/|v| and θ_2(r)/|v|³ RRᵀv.
+    Printed,
+    /// θ_1(ρ) and θ_2(ρ) RRᵀv/|RRᵀv| with ρ = r/|RRᵀv|, or their general form.
+    Corrected,
+    /// The mutant: without the second term.
+    NoSecond,
+    /// The mutant: |v| for |RRᵀv|.
+    WholeWeight,
+}
+
+impl Lemma1 {
+    const fn genuine(says: Says) -> Self {
+        Lemma1 { claim: says, says }
+    }
+    /// Eq. (23) as printed.
+    pub const PRINTED: Self = Self::genuine(Says::Printed);
+    /// Eq. (23) at r/|v|.
+    pub const CORRECTED: Self = Self::genuine(Says::Corrected);
+}
+
+/// Largest dimension of the laws of [`Marginal`].
+const MOST_DIM: usize = 12;
+
+/// The hypothesis that φ(x) = x φ'(x).
+pub(super) fn homogeneous(params: &Params) -> Hypothesis {
+    let defect = activation(params).map_or(f64::NAN, Activation::defect);
+    Hypothesis::new(
+        "homogeneous activation",
+        "phi(x) = x phi'(x): minus the largest difference on [-4, 4]",
+        if defect == 0.0 { 0.0 } else { -defect },
+    )
+}
+
+impl Claim for Lemma1 {
+    fn sheet(&self) -> &'static Sheet {
+        match self.claim {
+            Says::Printed => sheet!("joma.lemma1"),
+            _ => sheet!("joma.lemma1_corrected"),
+        }
+    }
+
+    fn schema(&self) -> Schema {
+        vec![DIM.or(4), ACTIVATION.or("relu")]
+    }
+
+    fn default_trials(&self, _params: &Params) -> u64 {
+        10
+    }
+
+    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
+        let phi = activation(params)?;
+        let mut rng = streams.part("lemma1", 0);
+        let law = random_law(params.get(DIM), &mut rng)?;
+        // v: a part in the span of R, and one across it that counts in |v| only.
+        let (s, across) = (rng.random_range(0.4..2.5), rng.random_range(0.0..1.0));
+        let length = f64::hypot(s, across);
+        let r: f64 = rng.random_range(-1.5..1.5);
+        // E ψ, and E ψ times the component of x - x̄ along RRᵀv.
+        let (one, two) = law.polar(phi, r, s);
+        let corrected = |s: f64| match phi.slopes() {
+            Some(c) => (law.theta1(c, r / s), law.theta2(c, r / s)),
+            None => law.thetas(phi, r, s),
+        };
+        let said = match self.says {
+            Says::Printed => {
+                let (first, second) = match phi.slopes() {
+                    Some(c) => (law.theta1(c, r), law.theta2(c, r)),
+                    None => law.thetas(phi, r, 1.0),
+                };
+                (first / length, second * s / length.powi(3))
+            }
+            Says::Corrected => corrected(s),
+            Says::NoSecond => (corrected(s).0, 0.0),
+            Says::WholeWeight => corrected(length),
+        };
+        let off = (said.0 - one).abs().max((said.1 - two).abs());
+        Ok(equal(
+            off,
+            0.0,
+            // Two nested quadratures of relative error 1e-10 each.
+            1e-7,
+            witness! {
+                "law" => format!("{:?}", law.radial()), "r" => r, "length_in_span" => s, "length" => length,
+                "exact" => [one, two], "said" => [said.0, said.1],
+            },
+        ))
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        let variant = |name, says| Mutant::new(name, Lemma1 { says, ..*self });
+        vec![
+            variant("no-second-term", Says::NoSecond).drawn_as("joma.lemma1_corrected"),
+            variant("whole-weight", Says::WholeWeight).drawn_as("joma.lemma1_corrected"),
+        ]
+    }
+}
+
+/// The density of one coordinate from the joint one, (33) to (36).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Marginal {
+    /// The mutant: the sphere of one more dimension.
+    shifted: bool,
+}
+
+impl Claim for Marginal {
+    fn sheet(&self) -> &'static Sheet {
+        sheet!("joma.lemma1_marginal")
+    }
+
+    fn trial(&self, _params: &Params, streams: &Streams) -> Result<Outcome> {
+        let mut rng = streams.part("marginal", 0);
+        let dim = rng.random_range(2..=MOST_DIM);
+        let law = random_law(dim, &mut rng)?;
+        let y: f64 = rng.random_range(-0.95..0.95);
+        let other = match self.shifted {
+            true => Isotropic::new(law.radial(), dim + 1)?,
+            false => law,
+        };
+        // The Student and the Gaussian marginal are the same in every dimension: the joint density
+        // of the next one is not.
+        let said = match self.shifted {
+            true => law.density_by_integral(y) * other.joint_density(y) / law.joint_density(y),
+            false => law.density_by_integral(y),
+        };
+        let exact = law.density(y);
+        Ok(equal(
+            said / exact,
+            1.0,
+            1e-8,
+            witness! { "n" => dim, "law" => format!("{:?}", law.radial()), "y" => y },
+        ))
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        vec![Mutant::new("next-dimension", Marginal { shifted: true })]
+    }
+}

@@ -1,0 +1,85 @@
+//! The claims of this room, one file per statement or family of statements.
+
+mod embeddings;
+mod entropy;
+mod eq17;
+mod fig2;
+mod lemma1;
+mod lemma2;
+mod lemma3;
+mod setting;
+mod superposition;
+mod theorem1;
+mod theorem2;
+mod theorem3;
+mod theorem4;
+mod theorem5;
+mod tree;
+
+use attnlab_lab::claim::Claim;
+use std::sync::Arc;
+
+/// All claims, in the order in which the papers print them.
+pub fn all() -> Vec<Arc<dyn Claim>> {
+    vec![
+        Arc::new(theorem1::Theorem1::LINEAR),
+        Arc::new(theorem1::Theorem1::EXP),
+        Arc::new(theorem1::Theorem1::SOFTMAX),
+        Arc::new(theorem1::Theorem1::SOFTMAX_CORRECTED),
+        Arc::new(embeddings::NearOrthogonal::default()),
+        Arc::new(embeddings::EpsilonTerms::default()),
+        Arc::new(eq17::Eq17::PRINTED),
+        Arc::new(eq17::Eq17::CORRECTED),
+        Arc::new(fig2::Fig2::CORRELATES),
+        Arc::new(fig2::Fig2::AMPLITUDE),
+        Arc::new(fig2::Fig2::COMPONENTS),
+        Arc::new(fig2::Fig2::COMPONENTS_CORRECTED),
+        Arc::new(theorem2::Theorem2::PRINTED),
+        Arc::new(theorem2::Theorem2::CORRECTED),
+        Arc::new(theorem2::Theorem2::WINNER),
+        Arc::new(lemma1::Lemma1::PRINTED),
+        Arc::new(lemma1::Lemma1::CORRECTED),
+        Arc::new(lemma1::Marginal::default()),
+        Arc::new(lemma2::Lemma2::PRINTED),
+        Arc::new(lemma2::Lemma2::CORRECTED),
+        Arc::new(lemma3::Lemma3::INTEGRAL),
+        Arc::new(lemma3::Lemma3::MONOTONE),
+        Arc::new(lemma3::Lemma3::MONOTONE_CORRECTED),
+        Arc::new(theorem3::Stationary::PRINTED),
+        Arc::new(theorem3::Stationary::CORRECTED),
+        Arc::new(theorem3::Existence::default()),
+        Arc::new(theorem3::Range::PRINTED),
+        Arc::new(theorem3::Range::CORRECTED),
+        Arc::new(lemma3::Lemma5::PRINTED),
+        Arc::new(lemma3::Lemma5::CORRECTED),
+        Arc::new(theorem3::Rates::PRINTED),
+        Arc::new(theorem3::Rates::CORRECTED),
+        Arc::new(theorem3::Definite::PRINTED),
+        Arc::new(theorem3::Definite::CORRECTED),
+        Arc::new(theorem4::Ratio::PRINTED),
+        Arc::new(theorem4::Ratio::SHARP),
+        Arc::new(theorem4::Threshold::PRINTED),
+        Arc::new(theorem4::Threshold::CORRECTED),
+        Arc::new(theorem4::Lemma6::default()),
+        Arc::new(theorem4::Lemma7::default()),
+        Arc::new(theorem4::Time::default()),
+        Arc::new(theorem4::Derivative::default()),
+        Arc::new(theorem4::Remainder::PRINTED),
+        Arc::new(theorem4::Remainder::SHARP),
+        Arc::new(theorem4::Remainder::TEXT),
+        Arc::new(theorem4::Theorem4Linear::default()),
+        Arc::new(entropy::EntropyRebound::ALWAYS),
+        Arc::new(entropy::EntropyRebound::MOSTLY),
+        Arc::new(entropy::EntropyRebound::LINEAR),
+        Arc::new(superposition::Eq9::default()),
+        Arc::new(superposition::Eq60::default()),
+        Arc::new(superposition::Superposition::PRINTED),
+        Arc::new(superposition::Superposition::CORRECTED),
+        Arc::new(tree::TreeLaw::LEMMA8),
+        Arc::new(tree::TreeLaw::LEMMA9),
+        Arc::new(theorem5::Cooccurrence::printed()),
+        Arc::new(theorem5::Cooccurrence::corrected()),
+        Arc::new(tree::TreeLaw::LIMIT),
+        Arc::new(tree::TreeLaw::LIMIT_CORRECTED),
+    ]
+}

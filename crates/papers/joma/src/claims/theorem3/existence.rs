@@ -1,0 +1,56 @@
+//! Lemma 4, Eq. (58): a sufficient condition for a critical point under ReLU.
+
+use super::upper;
+use crate::claims::setting::equal;
+use crate::theory::critical;
+use attnlab_lab::prelude::*;
+
+/// The claim that under (58) a line through 0 that meets G at ρ_- = 0 meets it again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Existence {
+    /// ρ_+ in units of its value; the mutant: twice as far from 0.
+    distance: f64,
+}
+
+impl Default for Existence {
+    fn default() -> Self {
+        Existence { distance: 1.0 }
+    }
+}
+
+impl Claim for Existence {
+    fn sheet(&self) -> &'static Sheet {
+        sheet!("joma.lemma4_existence")
+    }
+
+    fn schema(&self) -> Schema {
+        upper::schema()
+    }
+
+    fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
+        upper::hypotheses(params)
+    }
+
+    fn default_trials(&self, _params: &Params) -> u64 {
+        super::TRIALS
+    }
+
+    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
+        let (law, _) = upper::law(params, streams)?;
+        // (58) says that a line through θ_1 = 1/2, ρ_- = 0, meets G again.
+        let point = match upper::pair(&law, 0.0) {
+            Ok(point) => point,
+            Err(none) => return Ok(none),
+        };
+        let plus = self.distance * point.plus;
+        let life = |rho: f64| critical::residual_life(&law, rho);
+        let (first, second) = (life(point.minus), life(plus));
+        let witness = witness! { "slopes" => [first, second], "rho" => [point.minus, plus] };
+        // ρ_+ is found by bisection to rounding.
+        Ok(equal(second / first, 1.0, 1e-9, witness))
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        vec![Mutant::new("farther", Existence { distance: 2.0 })]
+    }
+}

@@ -1,0 +1,148 @@
+//! Theorem 3, Eq. (5): the rates near a critical point.
+//!
+//! The true field is taken by its definition, an integral over the law of the inputs in polar coordinates;
+//! its Jacobian by differences.
+
+use crate::claims::setting::{activation, equal};
+use crate::theory::{Activation, CriticalPoint};
+use attnlab_lab::prelude::*;
+use attnlab_theory::dynamics::flow::VectorField;
+
+/// The rates of (5) along μ and across it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// Whether it is the printed claim or a mutant of it, by the sheet that it bears.
+    printed: bool,
+    betas: Betas,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Betas {
+    /// (73), (74).
+    Printed,
+    /// Those of the corrected field.
+    Corrected,
+    /// The mutant: β_1 alone, as Eq. (6) has it.
+    FirstAlone,
+}
+
+impl Rates {
+    /// Eqs. (5), (72) to (74) as printed.
+    pub const PRINTED: Self = Rates {
+        printed: true,
+        betas: Betas::Printed,
+    };
+    /// Eq. (5) with the β of the corrected field.
+    pub const CORRECTED: Self = Rates {
+        printed: false,
+        betas: Betas::Corrected,
+    };
+}
+
+/// The two-component field by its definition, under any φ, with x̄_+ along the first of two axes; the state
+/// is (v, ξ).
+struct Definition {
+    point: CriticalPoint,
+    phi: Activation,
+}
+
+impl VectorField for Definition {
+    fn dim(&self) -> usize {
+        3
+    }
+
+    fn rate(&self, x: &[f64], out: &mut [f64]) {
+        let p = &self.point;
+        let (length, xi) = (f64::hypot(x[0], x[1]), x[2]);
+        let r = x[0] * p.distance() + xi;
+        let mean = |r: f64| match self.phi.slopes() {
+            Some(_) => p.law.polar(self.phi, r, length),
+            None => p.law.thetas(self.phi, r, length),
+        };
+        let ((one, two), (one_m, two_m)) = (mean(r), mean(xi));
+        let along = (two - p.weight * two_m) / length;
+        out[0] = one * p.distance() + along * x[0];
+        out[1] = along * x[1];
+        out[2] = one - p.weight * one_m;
+    }
+}
+
+/// Step of the five-point differences, relative to |μ|.
+const STEP: f64 = 1e-2;
+/// Their relative error: STEP⁴ of the relative scale on which the field bends, 1 to 2, and that of the
+/// quadratures over STEP.
+const TOLERANCE: f64 = 1e-4;
+
+impl Claim for Rates {
+    fn sheet(&self) -> &'static Sheet {
+        match self.printed {
+            true => sheet!("joma.theorem3"),
+            false => sheet!("joma.theorem3_corrected"),
+        }
+    }
+
+    fn schema(&self) -> Schema {
+        super::schema()
+    }
+
+    fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
+        super::hypotheses(params)
+    }
+
+    fn default_trials(&self, _params: &Params) -> u64 {
+        super::TRIALS
+    }
+
+    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
+        let point = match super::draw(params, streams)? {
+            Ok(point) => point,
+            Err(none) => return Ok(none),
+        };
+        let phi = activation(params)?;
+        let field = Definition { point, phi };
+        let rate = |v: [f64; 2]| {
+            let mut out = [0.0; 3];
+            field.rate(&[v[0], v[1], point.bias()], &mut out);
+            out
+        };
+        // Minus the Jacobian.
+        let h = STEP * point.length;
+        let slope = |axis: usize| {
+            let at = |i: f64| {
+                let mut v = [point.length, 0.0];
+                v[axis] += i * h;
+                rate(v)[axis]
+            };
+            (8.0 * (at(1.0) - at(-1.0)) - (at(2.0) - at(-2.0))) / (12.0 * h)
+        };
+        let found = [-slope(0), -slope(1)];
+        let betas = match self.betas {
+            Betas::Printed => point.betas_printed(),
+            _ => point.betas(),
+        };
+        let second = match self.betas {
+            Betas::FirstAlone => 0.0,
+            _ => betas.two,
+        };
+        let said = [betas.one + second * point.length.powi(2), betas.one];
+        let off = (0..2).map(|i| ((said[i] - found[i]) / found[i]).abs());
+        let at_rest = rate([point.length, 0.0]);
+        Ok(equal(
+            off.fold(0.0, f64::max),
+            0.0,
+            TOLERANCE,
+            witness! {
+                "rates_along_and_across" => found, "said" => said, "rho" => [point.minus, point.plus],
+                "length" => point.length, "field_at_mu" => at_rest,
+            },
+        ))
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        let isotropic = Rates {
+            betas: Betas::FirstAlone,
+            ..*self
+        };
+        vec![Mutant::new("isotropic", isotropic).drawn_as("joma.theorem3_corrected")]
+    }
+}

@@ -1,0 +1,48 @@
+//! Pairs on the upper half of G, ρ_- ≥ 0, which the proof of Lemma 4 looks at under ReLU.
+
+use super::{dim, generator, none};
+use crate::quantities::{DIM, MOST_NU};
+use crate::theory::{CriticalPoint, Isotropic, Radial, critical};
+use attnlab_lab::prelude::*;
+use rand::RngExt;
+
+/// The least degrees of freedom: at 1 the mean of |t| diverges.
+const LEAST_NU: f64 = 1.1;
+
+/// The parameters of a random law that satisfies (58).
+pub(super) fn schema() -> Schema {
+    vec![dim(), MOST_NU.or(1.95)]
+}
+
+/// The hypothesis (58).
+pub(super) fn hypotheses(params: &Params) -> Vec<Hypothesis> {
+    let nu = params.get(MOST_NU);
+    // It holds for all of the laws where it holds for the lightest tail.
+    let margin = match student(params, nu) {
+        Ok(law) => critical::existence(&law) - 0.25,
+        Err(_) => f64::NAN,
+    };
+    vec![Hypothesis::new("(58)", "theta_2(0) p_n(0) >= 1/4", margin)]
+}
+
+fn student(params: &Params, nu: f64) -> Result<Isotropic> {
+    Isotropic::new(Radial::Student { nu }, params.get(DIM))
+}
+
+/// A random law, and a number in [0, 1) beside it.
+pub(super) fn law(params: &Params, streams: &Streams) -> Result<(Isotropic, f64)> {
+    let mut rng = generator(streams);
+    let nu = LEAST_NU + (params.get(MOST_NU) - LEAST_NU) * rng.random::<f64>();
+    Ok((student(params, nu)?, rng.random()))
+}
+
+/// The critical point with ρ_- = `minus`, where the line through 0 and (θ_1(ρ_-), F(ρ_-)) meets G again, or with
+/// the first half, quarter, .. of it for which the line does; else the outcome of a trial that finds none.
+pub(super) fn pair(law: &Isotropic, mut minus: f64) -> std::result::Result<CriticalPoint, Outcome> {
+    let mut found = CriticalPoint::relu(*law, minus, 1.0);
+    while found.is_err() && minus > 1e-6 {
+        minus *= 0.5;
+        found = CriticalPoint::relu(*law, minus, 1.0);
+    }
+    found.map_err(|error| none(false, &error))
+}

@@ -1,0 +1,46 @@
+//! Eqs. (81) to (86): the derivative of F by μ.
+
+use super::{Drawn, TRIALS};
+use crate::claims::setting::equal;
+use crate::theory::convergence::{time_to, zeta};
+use attnlab_lab::prelude::*;
+
+/// The derivative ∂F/∂μ = ζ - μ F, against differences.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Derivative {
+    /// The mutant: without ζ.
+    without_zeta: bool,
+}
+
+/// Step of the five-point differences.
+const STEP: f64 = 1e-3;
+/// Their error: STEP⁴ times the fifth derivative, in which powers of μ up to 3.5 stand; F itself is up to 30.
+const TOLERANCE: f64 = 1e-7;
+
+impl Claim for Derivative {
+    fn sheet(&self) -> &'static Sheet {
+        sheet!("joma.eq84")
+    }
+
+    fn default_trials(&self, _params: &Params) -> u64 {
+        TRIALS
+    }
+
+    fn trial(&self, _params: &Params, streams: &Streams) -> Result<Outcome> {
+        let drawn = Drawn::new(streams);
+        let (r, mu) = (-(-drawn.gap).exp_m1(), drawn.mu[0]);
+        let f = |i: f64| time_to(r, mu + i * STEP);
+        let found = (8.0 * (f(1.0) - f(-1.0)) - (f(2.0) - f(-2.0))) / (12.0 * STEP);
+        let first = if self.without_zeta { 0.0 } else { zeta(r, mu) };
+        let said = first - mu * time_to(r, mu);
+        let witness = witness! { "r" => r, "mu" => mu, "by_differences" => found, "said" => said };
+        Ok(equal(found, said, TOLERANCE, witness))
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        vec![Mutant::new(
+            "without-zeta",
+            Derivative { without_zeta: true },
+        )]
+    }
+}

@@ -1,0 +1,99 @@
+//! The remark after Theorem 4: the same for linear attention.
+
+use super::{GAP, INTEGRATOR, MU, TOLERANCE, generator, log_uniform};
+use crate::claims::setting::equal;
+use crate::theory::convergence::linear_time;
+use attnlab_lab::prelude::*;
+use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch};
+
+/// Range of the logits at the start.
+const LOGIT: (f64, f64) = (0.05, 1.0);
+
+/// The ratio of convergence under linear attention, from logits z(0) ≠ 0.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Theorem4Linear {
+    rate: Rate,
+}
+
+/// The rate at which ln(1/δ) grows in the end.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Rate {
+    /// √(μ² + z(0)²).
+    #[default]
+    Logit,
+    /// e^{μ²/2}, that of exp attention.
+    Exp,
+    /// |μ|, as for z(0) → 0.
+    WithoutStart,
+}
+
+/// The field (μ - v) z and (μ - v) v of two components, by ℓ = ln(1/δ) and z: v and z move together, by the layer's
+/// own equations, with no use of the invariant.
+struct Joint([f64; 2]);
+
+impl VectorField for Joint {
+    fn dim(&self) -> usize {
+        4
+    }
+
+    fn rate(&self, x: &[f64], out: &mut [f64]) {
+        for (i, mu) in self.0.iter().enumerate() {
+            let (l, z) = (x[2 * i], x[2 * i + 1]);
+            // δ̇ = -v̇/μ = -δ z; ż = (μ - v) v = μ² δ (1 - δ).
+            let gap = (-l).exp();
+            (out[2 * i], out[2 * i + 1]) = (z, mu * mu * gap * (1.0 - gap));
+        }
+    }
+}
+
+impl Claim for Theorem4Linear {
+    fn sheet(&self) -> &'static Sheet {
+        sheet!("joma.theorem4_linear")
+    }
+
+    fn default_trials(&self, _params: &Params) -> u64 {
+        40
+    }
+
+    fn trial(&self, _params: &Params, streams: &Streams) -> Result<Outcome> {
+        let rng = &mut generator(streams);
+        let mu = [log_uniform(MU, rng), log_uniform(MU, rng)];
+        let z0 = [log_uniform(LOGIT, rng), log_uniform(LOGIT, rng)];
+        let gap = log_uniform(GAP, rng);
+        let field = Joint(mu);
+        let start = [0.0, z0[0], 0.0, z0[1]];
+        let event = |x: &[f64]| gap - x[2];
+        // ln(1/δ) grows at least at the rate z(0).
+        let until = [1.01 * gap / z0[1]];
+        let flow = Flow::new(Method::Tsit45).within(INTEGRATOR);
+        let path = flow.watched(&field, &start, &until, Watch::until(&event))?;
+        let Some((t, x)) = path.event else {
+            return Err(Error::not_converged("the gap was not reached"));
+        };
+        let rate = |i: usize| match self.rate {
+            Rate::Logit => mu[i].hypot(z0[i]),
+            Rate::Exp => (0.5 * mu[i] * mu[i]).exp(),
+            Rate::WithoutStart => mu[i],
+        };
+        // ln(1/δ) + κ: the closed form's time times s.
+        let grown = |i: usize| linear_time(x[2 * i], mu[i], z0[i]) * mu[i].hypot(z0[i]);
+        let found = grown(0) / grown(1);
+        Ok(equal(
+            found / (rate(0) / rate(1)),
+            1.0,
+            TOLERANCE,
+            witness! {
+                "mu" => mu, "z0" => z0, "t" => t, "ln_inverse_delta" => [x[0], x[2]],
+                "z" => [x[1], x[3]], "ratio" => found, "said" => rate(0) / rate(1),
+            },
+        ))
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        let with = |name, rate| Mutant::new(name, Theorem4Linear { rate });
+        vec![
+            with("exp", Rate::Exp),
+            with("without-start", Rate::WithoutStart),
+        ]
+    }
+}

@@ -1,0 +1,143 @@
+//! Theorem 4 and its lemmas: how much faster salient components converge. A file per statement; this one holds
+//! what they share.
+//!
+//! A trial integrates Eq. (6) itself, in the coordinates of [`Salient`], and reads ln(1/δ) at a random
+//! moment.
+
+mod derivative;
+mod lemma6;
+mod lemma7;
+mod linear;
+mod ratio;
+mod remainder;
+mod threshold;
+mod time;
+
+pub use derivative::Derivative;
+pub use lemma6::Lemma6;
+pub use lemma7::Lemma7;
+pub use linear::Theorem4Linear;
+pub use ratio::Ratio;
+pub use remainder::Remainder;
+pub use threshold::Threshold;
+pub use time::Time;
+
+use super::setting::at_most;
+use crate::dynamics::Salient;
+use attnlab_core::rng::Generator;
+use attnlab_lab::prelude::*;
+use attnlab_theory::dynamics::flow::{Flow, Method, Watch};
+use rand::RngExt;
+
+/// Trials of the bounds that are sharp somewhere: they look in many places, and each takes milliseconds.
+const TRIALS: u64 = 100;
+/// Range of |μ|.
+const MU: (f64, f64) = (0.3, 3.5);
+/// Range of ln(1/δ_k).
+const GAP: (f64, f64) = (0.2, 30.0);
+/// Range of the arguments of Lemmas 6 and 7.
+const ARGUMENT: (f64, f64) = (0.05, 50.0);
+/// The printed bound on |λ_jk|, √(2π) + 2.
+const PRINTED_LAMBDA: f64 = 4.506_628_274_631;
+/// Relative tolerance of the integrator.
+const INTEGRATOR: f64 = 1e-11;
+/// Accuracy of what is read off the flow: [`INTEGRATOR`] over some hundred steps, with room.
+const TOLERANCE: f64 = 1e-8;
+
+fn generator(streams: &Streams) -> Generator {
+    streams.part("theorem4", 0)
+}
+
+fn log_uniform((low, high): (f64, f64), rng: &mut Generator) -> f64 {
+    let u: f64 = rng.random();
+    low * f64::powf(high / low, u)
+}
+
+/// Two components and a moment, at random.
+struct Drawn {
+    /// μ_j and μ_k.
+    mu: [f64; 2],
+    /// ln(1/δ_k) at the moment.
+    gap: f64,
+}
+
+impl Drawn {
+    fn new(streams: &Streams) -> Self {
+        let mut rng = generator(streams);
+        let mu = [log_uniform(MU, &mut rng), log_uniform(MU, &mut rng)];
+        let gap = log_uniform(GAP, &mut rng);
+        Drawn { mu, gap }
+    }
+
+    fn moment(&self) -> Result<Moment> {
+        Moment::reached(self.mu, self.gap)
+    }
+}
+
+/// A moment of the flow (6) from zero.
+struct Moment {
+    /// μ_j and μ_k.
+    mu: [f64; 2],
+    /// Time.
+    t: f64,
+    /// ln(1/δ) of both.
+    gaps: [f64; 2],
+}
+
+impl Moment {
+    /// The moment at which ln(1/δ_k) has come to `gap`.
+    fn reached(mu: [f64; 2], gap: f64) -> Result<Moment> {
+        let field = Salient::new(mu.to_vec())?;
+        let event = |x: &[f64]| gap - x[1];
+        // ln(1/δ) grows at least as fast as t.
+        let path = Flow::new(Method::Tsit45).within(INTEGRATOR).watched(
+            &field,
+            &[0.0; 2],
+            &[gap * 1.01],
+            Watch::until(&event),
+        )?;
+        let Some((t, state)) = path.event else {
+            return Err(Error::not_converged("the gap was not reached"));
+        };
+        let gaps = [state[0], state[1]];
+        Ok(Moment { mu, t, gaps })
+    }
+
+    /// The witness of the moment.
+    fn witness(&self) -> Witness {
+        witness! { "mu" => self.mu, "t" => self.t, "ln_inverse_delta" => self.gaps }
+    }
+
+    /// The outcome of a quantity that should be at most `bound`.
+    fn at_most(&self, name: &str, value: f64, bound: f64) -> Outcome {
+        let mut witness = self.witness();
+        witness.insert(name.into(), value.into());
+        at_most(value, bound, TOLERANCE, witness)
+    }
+
+    /// Λ of (7), with e^{p μ²} for its exponentials.
+    fn big_lambda(&self, p: f64) -> f64 {
+        let [j, k] = self.mu.map(|mu| (p * mu * mu).exp());
+        let [l_j, l_k] = self.gaps;
+        l_j / l_k / (j / k) - 1.0
+    }
+}
+
+/// The outcome of a function of one argument that should lie between 0 and `bound`; one that is negative fails.
+fn between_zero_and(bound: f64, function: fn(f64) -> f64, streams: &Streams) -> Outcome {
+    let y = log_uniform(ARGUMENT, &mut generator(streams));
+    let value = function(y);
+    let value = if value < 0.0 { f64::NAN } else { value };
+    at_most(value, bound, 0.0, witness! { "y" => y, "value" => value })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PRINTED_LAMBDA;
+    use std::f64::consts::PI;
+
+    #[test]
+    fn the_printed_constant() {
+        assert!((PRINTED_LAMBDA - (2.0 * PI).sqrt() - 2.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,89 @@
+//! Eq. (88) and the text after it: F is a logarithm up to a bounded remainder.
+
+use super::{Drawn, TOLERANCE, TRIALS};
+use crate::theory::convergence::LARGEST_REMAINDER;
+use attnlab_lab::prelude::*;
+
+/// The printed bound, √(π/2) + 1.
+const PRINTED: f64 = 2.253_314_137_315_5;
+
+/// The bounds 0 ≤ F - e^{p μ²} ln(1/δ) ≤ `bound`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Remainder {
+    claim: Form,
+    /// p.
+    exponent: f64,
+    bound: f64,
+}
+
+/// The claim whose sheet it bears: for a mutant, the one that it belongs to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Form {
+    Printed,
+    Sharp,
+    Text,
+}
+
+impl Remainder {
+    /// Eq. (88) as printed.
+    pub const PRINTED: Self = Remainder {
+        claim: Form::Printed,
+        exponent: -0.5,
+        bound: PRINTED,
+    };
+    /// Eq. (88) with the supremum.
+    pub const SHARP: Self = Remainder {
+        claim: Form::Sharp,
+        exponent: -0.5,
+        bound: LARGEST_REMAINDER,
+    };
+    /// The text after (88), with e^{-μ²}.
+    pub const TEXT: Self = Remainder {
+        claim: Form::Text,
+        exponent: -1.0,
+        bound: PRINTED,
+    };
+}
+
+impl Claim for Remainder {
+    fn sheet(&self) -> &'static Sheet {
+        match self.claim {
+            Form::Printed => sheet!("joma.eq88"),
+            Form::Sharp => sheet!("joma.eq88_sharp"),
+            Form::Text => sheet!("joma.eq88_text"),
+        }
+    }
+
+    fn default_trials(&self, _params: &Params) -> u64 {
+        TRIALS
+    }
+
+    fn trial(&self, _params: &Params, streams: &Streams) -> Result<Outcome> {
+        let seen = Drawn::new(streams).moment()?;
+        let ([j, _], [l_j, _]) = (seen.mu, seen.gaps);
+        let rest = seen.t - (self.exponent * j * j).exp() * l_j;
+        // It is said to lie between 0 and the bound: one that is negative fails.
+        let rest = if rest < -TOLERANCE { f64::NAN } else { rest };
+        Ok(seen.at_most("remainder", rest, self.bound))
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        let small = Remainder {
+            exponent: -0.5,
+            bound: 0.4,
+            ..*self
+        };
+        vec![Mutant::new("small", small).drawn_as("joma.eq88_sharp")]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PRINTED;
+    use std::f64::consts::PI;
+
+    #[test]
+    fn the_printed_constant() {
+        assert!((PRINTED - (0.5 * PI).sqrt() - 1.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,57 @@
+//! The text after Eq. (7): from which δ_k on the ratio is close to its limit.
+
+use super::{Drawn, Moment, PRINTED_LAMBDA, TRIALS};
+use attnlab_lab::prelude::*;
+
+/// "≪" in "δ_k ≪ threshold" is taken as δ_k = threshold^κ; then the bound promises |Λ| ≤ 1/κ.
+const KAPPA: f64 = 10.0;
+
+/// The threshold $\exp\[-(\sqrt{2\pi} + 2) e^{p \mu_k^2}\]$ on δ_k.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Threshold {
+    /// Whether it is the printed claim or a mutant of it, by the sheet that it bears.
+    printed: bool,
+    /// p.
+    exponent: f64,
+}
+
+impl Threshold {
+    /// The threshold with p = -1, as printed.
+    pub const PRINTED: Self = Threshold {
+        printed: true,
+        exponent: -1.0,
+    };
+    /// The threshold with p = 1/2, as (7) asks for.
+    pub const CORRECTED: Self = Threshold {
+        printed: false,
+        exponent: 0.5,
+    };
+}
+
+impl Claim for Threshold {
+    fn sheet(&self) -> &'static Sheet {
+        match self.printed {
+            true => sheet!("joma.theorem4_threshold"),
+            false => sheet!("joma.theorem4_threshold_corrected"),
+        }
+    }
+
+    fn default_trials(&self, _params: &Params) -> u64 {
+        TRIALS
+    }
+
+    fn trial(&self, _params: &Params, streams: &Streams) -> Result<Outcome> {
+        let Drawn { mu, .. } = Drawn::new(streams);
+        let bend = (self.exponent * mu[1] * mu[1]).exp();
+        let seen = Moment::reached(mu, KAPPA * PRINTED_LAMBDA * bend)?;
+        Ok(seen.at_most("Lambda", seen.big_lambda(0.5).abs(), 1.0 / KAPPA))
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        let half = Threshold {
+            exponent: -0.5,
+            ..*self
+        };
+        vec![Mutant::new("half", half).drawn_as("joma.theorem4_threshold_corrected")]
+    }
+}

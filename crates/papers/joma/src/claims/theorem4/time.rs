@@ -1,0 +1,43 @@
+//! Eqs. (79), (80): the integral F is the time.
+
+use super::{Drawn, TOLERANCE, TRIALS};
+use crate::claims::setting::equal;
+use crate::theory::convergence::remainder;
+use attnlab_lab::prelude::*;
+
+/// The identity F(r_j, μ_j) = t.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Time {
+    /// The mutant: ln(1/δ) = t, as without attention.
+    without_attention: bool,
+}
+
+impl Claim for Time {
+    fn sheet(&self) -> &'static Sheet {
+        sheet!("joma.eq80")
+    }
+
+    fn default_trials(&self, _params: &Params) -> u64 {
+        TRIALS
+    }
+
+    fn trial(&self, _params: &Params, streams: &Streams) -> Result<Outcome> {
+        let seen = Drawn::new(streams).moment()?;
+        let ([j, _], [l_j, _]) = (seen.mu, seen.gaps);
+        let mut witness = seen.witness();
+        if self.without_attention {
+            return Ok(equal(l_j, seen.t, TOLERANCE, witness));
+        }
+        // F by quadrature, with its pole split off, so that 1 - r may be as small as it is.
+        let f = (-0.5 * j * j).exp() * l_j + remainder((-l_j).exp(), j);
+        witness.insert("F".into(), f.into());
+        Ok(equal(f / seen.t, 1.0, TOLERANCE, witness))
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        let without_attention = Time {
+            without_attention: true,
+        };
+        vec![Mutant::new("no-attention", without_attention)]
+    }
+}

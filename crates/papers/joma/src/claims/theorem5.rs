@@ -1,0 +1,120 @@
+//! Theorem 5: how often two tokens of a latent tree appear together, by the height of their common
+//! latent ancestor.
+//!
+//! A trial draws the class law, the law of the root's child, the correlation ρ and the height, and compares the
+//! formula with the exact probability of the whole tree, message by message. The proof is right up
+//! to (100); from (101) on it writes $(1 + p_{k|0})/2$ for the probability $p_{k|0}$, as if that were a
+//! correlation. See [`tree`](crate::theory::tree).
+
+use crate::quantities::{BRANCHES, CLASSES, DEPTH};
+use crate::theory::tree::{Tree, cooccurrence, cooccurrence_printed};
+use attnlab_lab::prelude::*;
+use rand::RngExt;
+
+/// Most tokens of a tree.
+const MOST_TOKENS: u64 = 1 << 16;
+
+/// The probability P[y_l = 1 | y_m = 1] of two tokens whose common latent ancestor is at height H.
+#[derive(Clone, Copy, Debug)]
+pub struct Cooccurrence {
+    corrected: bool,
+    /// Added to H: a mutant counts the ancestor from the next layer.
+    shift: u32,
+    /// A mutant forgets that a class has a probability, and takes all as equally likely.
+    uniform: bool,
+}
+
+impl Cooccurrence {
+    /// The claim as printed.
+    pub fn printed() -> Self {
+        Cooccurrence {
+            corrected: false,
+            shift: 0,
+            uniform: false,
+        }
+    }
+
+    /// The claim with a correlation in place of the probability.
+    pub fn corrected() -> Self {
+        Cooccurrence {
+            corrected: true,
+            ..Self::printed()
+        }
+    }
+}
+
+impl Claim for Cooccurrence {
+    fn sheet(&self) -> &'static Sheet {
+        match self.corrected {
+            true => sheet!("joma.theorem5_corrected"),
+            false => sheet!("joma.theorem5"),
+        }
+    }
+
+    fn schema(&self) -> Schema {
+        let depth = DEPTH.within(Domain::Whole(2, 16));
+        vec![depth.or(6), BRANCHES.or(2), CLASSES.or(3)]
+    }
+
+    fn validate(&self, params: &Params) -> Result<()> {
+        let (branches, depth) = (params.get(BRANCHES) as u64, params.get(DEPTH) as u32);
+        if branches.pow(depth - 1) > MOST_TOKENS {
+            let allowed = format!(
+                "must keep branches^(depth - 1) at {MOST_TOKENS} tokens or fewer with branches = \
+                 {branches}"
+            );
+            return Err(Error::invalid(DEPTH.name, depth, allowed));
+        }
+        Ok(())
+    }
+
+    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
+        let (depth, branches) = (params.get(DEPTH) as u32, params.get(BRANCHES));
+        let mut rng = streams.part("parameters", 0);
+        let mut unit = || rng.random::<f64>();
+        let weights: Vec<f64> = (0..params.get(CLASSES)).map(|_| unit() + 1e-3).collect();
+        let sum: f64 = weights.iter().sum();
+        let classes: Vec<f64> = weights.iter().map(|w| w / sum).collect();
+        let zero: Vec<f64> = classes.iter().map(|_| unit()).collect();
+        // Near 0 all tokens are independent, and every formula says so.
+        let rho = (0.2 + 0.8 * unit()).copysign(unit() - 0.3);
+        // Two tokens of the first and of another branch below the ancestor, at every height.
+        let height = 1 + (unit() * f64::from(depth - 1)) as u32;
+        let tree = Tree::regular(classes.clone(), zero.clone(), rho, depth, branches)?;
+        let first = tree.len() - branches.pow(depth - 1);
+        let exact = tree.cooccurrence(first, first + branches.pow(height - 1))?;
+        let formula = if self.corrected {
+            cooccurrence
+        } else {
+            cooccurrence_printed
+        };
+        let said_classes = if self.uniform {
+            vec![1.0 / classes.len() as f64; classes.len()]
+        } else {
+            classes
+        };
+        let said_height = height + self.shift;
+        let said = formula(rho, depth + self.shift, said_height, &said_classes, &zero)?;
+        Ok(Outcome::Gap {
+            lhs: said,
+            rhs: exact,
+            // Some hundred roundings of numbers up to 1, divided by P[y_m = 1].
+            tol: 1e-13 / tree.probability(&[(first, true)])?,
+            relation: Relation::Equal,
+            witness: witness! {
+                "rho" => rho, "height" => height, "formula" => said, "exact" => exact,
+            },
+        })
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        let equal = Cooccurrence {
+            uniform: true,
+            ..*self
+        };
+        vec![
+            Mutant::new("next_layer", Cooccurrence { shift: 1, ..*self }),
+            Mutant::new("equal_classes", equal),
+        ]
+    }
+}

@@ -1,0 +1,167 @@
+//! Lemmas 8 and 9 on latent trees, and Eq. (8).
+
+use super::setting::{at_most, equal};
+use crate::theory::tree::{Parent, Tree, cooccurrence};
+use attnlab_lab::prelude::*;
+use rand::RngExt;
+
+/// A statement on the tree's matrices M(ρ), or the limit (8).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TreeLaw {
+    /// The claim whose sheet it bears: for a mutant, the one that it belongs to.
+    claim: Says,
+    says: Says,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Says {
+    /// Lemma 8.
+    Lemma8,
+    /// The mutant: M(ρ_1) M(ρ_2) = M(ρ_1 + ρ_2).
+    Lemma8Sum,
+    /// Lemma 9.
+    Lemma9,
+    /// The mutant: without the last edge.
+    Lemma9Short,
+    /// (8): an error of order ε².
+    Limit,
+    /// With the term of order ε.
+    LimitCorrected,
+    /// The mutant: with half of that term.
+    LimitHalf,
+}
+
+impl TreeLaw {
+    const fn genuine(says: Says) -> Self {
+        TreeLaw { claim: says, says }
+    }
+    /// Lemma 8.
+    pub const LEMMA8: Self = Self::genuine(Says::Lemma8);
+    /// Lemma 9.
+    pub const LEMMA9: Self = Self::genuine(Says::Lemma9);
+    /// Eq. (8).
+    pub const LIMIT: Self = Self::genuine(Says::Limit);
+    /// Eq. (8) with its next term.
+    pub const LIMIT_CORRECTED: Self = Self::genuine(Says::LimitCorrected);
+}
+
+type Matrix = [[f64; 2]; 2];
+
+/// The matrix M(ρ) of Definition 1.
+fn m(rho: f64) -> Matrix {
+    let (same, other) = (0.5 * (1.0 + rho), 0.5 * (1.0 - rho));
+    [[same, other], [other, same]]
+}
+
+/// The vector p(ρ) of Definition 1.
+fn p(rho: f64) -> [f64; 2] {
+    [0.5 * (1.0 + rho), 0.5 * (1.0 - rho)]
+}
+
+fn apply(a: &Matrix, x: [f64; 2]) -> [f64; 2] {
+    [
+        a[0][0] * x[0] + a[0][1] * x[1],
+        a[1][0] * x[0] + a[1][1] * x[1],
+    ]
+}
+
+/// The largest difference of entries.
+fn off(pairs: impl IntoIterator<Item = (f64, f64)>) -> f64 {
+    pairs
+        .into_iter()
+        .map(|(a, b)| (a - b).abs())
+        .fold(0.0, f64::max)
+}
+
+impl Claim for TreeLaw {
+    fn sheet(&self) -> &'static Sheet {
+        match self.claim {
+            Says::Lemma8 => sheet!("joma.lemma8"),
+            Says::Lemma9 => sheet!("joma.lemma9"),
+            Says::Limit => sheet!("joma.eq8"),
+            _ => sheet!("joma.eq8_corrected"),
+        }
+    }
+
+    fn trial(&self, _params: &Params, streams: &Streams) -> Result<Outcome> {
+        let mut rng = streams.part("tree", 0);
+        let mut rho = || 2.0 * rng.random::<f64>() - 1.0;
+        match self.says {
+            Says::Lemma8 | Says::Lemma8Sum => {
+                let (a, b) = (rho(), rho());
+                let product = if self.says == Says::Lemma8 {
+                    a * b
+                } else {
+                    a + b
+                };
+                let (first, second) = (m(a), m(b));
+                let columns = [0, 1].map(|j| apply(&first, [second[0][j], second[1][j]]));
+                let said = m(product);
+                let entries = (0..4).map(|i| (columns[i % 2][i / 2], said[i / 2][i % 2]));
+                let ones = apply(&first, [1.0, 1.0]).map(|x| (x, 1.0));
+                let vector = apply(&first, p(b)).into_iter().zip(p(product));
+                let symmetric = [(first[0][1], first[1][0])];
+                let all = entries.chain(ones).chain(vector).chain(symmetric);
+                // A few roundings of numbers up to 1.
+                Ok(equal(off(all), 0.0, 1e-15, witness! { "rho" => [a, b] }))
+            }
+            Says::Lemma9 | Says::Lemma9Short => {
+                let length = 2 + (5.5 * (rho() + 1.0)) as usize;
+                let chain: Vec<f64> = (0..length).map(|_| rho()).collect();
+                let mut parents = vec![Parent::Class { zero: vec![0.3] }];
+                let edge = |(index, rho): (usize, &f64)| Parent::Latent { index, rho: *rho };
+                parents.extend(chain.iter().enumerate().map(edge));
+                let tree = Tree::new(vec![1.0], parents)?;
+                let kept = length - usize::from(self.says == Says::Lemma9Short);
+                let said = m(chain[..kept].iter().product());
+                let mut pairs = vec![];
+                for parent in [false, true] {
+                    let given = tree.probability(&[(0, parent)])?;
+                    for child in [false, true] {
+                        let exact = tree.probability(&[(0, parent), (length, child)])? / given;
+                        pairs.push((exact, said[usize::from(child)][usize::from(parent)]));
+                    }
+                }
+                Ok(equal(off(pairs), 0.0, 1e-14, witness! { "rho" => chain }))
+            }
+            _ => {
+                let epsilon = 1e-4;
+                let depth = 3 + (4.9 * (rho() + 1.0)) as u32;
+                let mut height = 1 + (0.5 * (rho() + 1.0) * f64::from(depth - 1)) as u32;
+                if 2 * height == depth {
+                    // There the term of order ε vanishes.
+                    height -= 1;
+                }
+                let (l, h) = (f64::from(depth), f64::from(height));
+                let exact =
+                    cooccurrence(1.0 - epsilon, depth, height, &[1.0], &[1.0 - 0.5 * epsilon])?;
+                let next = epsilon * h * (2.0 * h - l) / (2.0 * l);
+                let said = 1.0 - h / l
+                    + match self.says {
+                        Says::Limit => 0.0,
+                        Says::LimitHalf => 0.5 * next,
+                        _ => next,
+                    };
+                let witness =
+                    witness! { "L" => depth, "H" => height, "exact" => exact, "said" => said };
+                // The expansion runs in powers of Lε; cancellation in 1 - ρ^L ρ_0 costs four digits.
+                Ok(at_most(
+                    (exact - said).abs(),
+                    (l * epsilon).powi(2),
+                    1e-11,
+                    witness,
+                ))
+            }
+        }
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        let variant =
+            |name, says, drawn| vec![Mutant::new(name, TreeLaw { says, ..*self }).drawn_as(drawn)];
+        match self.claim {
+            Says::Lemma8 => variant("sum", Says::Lemma8Sum, "joma.lemma8"),
+            Says::Lemma9 => variant("short", Says::Lemma9Short, "joma.lemma9"),
+            _ => variant("half", Says::LimitHalf, "joma.eq8_corrected"),
+        }
+    }
+}

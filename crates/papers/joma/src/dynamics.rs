@@ -1,0 +1,490 @@
+//! JoMA's layer, Eq. (1), and its training, Eq. (2), given one query m.
+//!
+//! $$ h_k = \varphi(w_k^\top f), \qquad f = U_C b + u_m, \qquad b = \sigma(z/T) \circ x / A $$
+//!
+//! with linear (σ = id, A = 1), exp (A = 1) or softmax attention (A the sum); T = 1 in the paper. Over
+//! samples i of probability $\pi_i$, with $c_k = \pi_i\, g_k h'_k$ and $L = \partial b/\partial z$,
+//!
+//! $$ \dot w_k = \sum_i c_k f, \qquad \dot z = \sum_i L^\top U_C^\top \sum_k c_k w_k, \qquad
+//!    L = \frac1T \{\operatorname{diag}(x),\; \operatorname{diag}(b),\; \operatorname{diag}(b) - bb^\top\}. $$
+//!
+//! The back-propagated gradient $g_k$ is [stationary](Backpropagated::Stationary), as Assumption 1 has it, or that
+//! of the [cross-entropy](Backpropagated::CrossEntropy) of the h_k.
+//!
+//! # Where the invariants of Theorem 1 come from, and what breaks them
+//!
+//! Let $s_k = \mathbb E[g_k h'_k b]$, $\gamma_k = \mathbb E[g_k h'_k]$, $G = U_C^\top U_C$, $u = U_C^\top u_m$, and Z = z²/2
+//! for linear attention, T z for the others. Then, with the last term for softmax alone,
+//!
+//! $$ \dot v_k = G s_k + u\gamma_k, \qquad
+//!    \dot Z = \sum_k s_k \circ v_k - \sum_k \mathbb E[g_k h'_k bb^\top] v_k, $$
+//!
+//! so that Ẑ = ½ Σ_k (v_k² - |v_k|² b̄_0), b̄_0 the mean attention at the start, differs from Z by what
+//! four terms add up to, each from an assumption of its own ([`Cause`]):
+//!
+//! $$ \frac{d}{dt}(Z - \hat Z) = -\sum_k P\,[(G - I)s_k]_{v_k} - \sum_k P\,[\gamma_k u]_{v_k}
+//!    - \sum_k (\mathbb E[g_k h'_k bb^\top] - \bar b s_k^\top) v_k - (\bar b - \bar b_0) \sum_k s_k^\top v_k $$
+//!
+//! where $P\[y\]_v = y \circ v$, less $\bar b_0\, y^\top v$ for softmax. Neither a stationary gradient nor a homogeneous
+//! activation is among them: for linear and exp attention the invariants hold under the true
+//! cross-entropy and for any φ. [`account()`] integrates the terms along the flow.
+//!
+//! **Softmax.** Were b̄ constant, then $0 = \dot z^\top \dot{\bar b} = \mathbb E[\dot z^\top L \dot z]$ with L positive semi-definite and
+//! null on constants alone, over the tokens of each sample; as Σ_l ż_l = 0 over every set of tokens that
+//! samples connect, ż = 0. So the theorem's hypothesis for softmax holds only while attention rests.
+
+mod account;
+mod prediction;
+mod salient;
+
+pub use account::{Account, Cause, Form, Run, account};
+pub use prediction::{Agreement, Prediction};
+pub use salient::{Feedback, Salient};
+
+use crate::theory::Activation;
+use attnlab_core::error::{Error, Result};
+use attnlab_theory::dynamics::flow::VectorField;
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, s};
+
+/// The kinds of attention of Section 2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attention {
+    /// Linear attention, b = z ∘ x / T.
+    Linear,
+    /// Exp attention, b = exp(z/T) ∘ x.
+    Exp,
+    /// Softmax attention, b = exp(z/T) ∘ x / (1ᵀ exp(z/T) ∘ x).
+    Softmax,
+}
+
+impl Attention {
+    /// The scores b (M_C,) for the logits z and the input frequencies x, both (M_C,).
+    pub fn scores(self, z: ArrayView1<f64>, x: ArrayView1<f64>, temperature: f64) -> Array1<f64> {
+        match self {
+            Attention::Linear => &z * &x / temperature,
+            Attention::Exp => z.mapv(|z| (z / temperature).exp()) * x,
+            Attention::Softmax => {
+                let most = z.fold(f64::NEG_INFINITY, |m, z| m.max(*z));
+                let b = z.mapv(|z| ((z - most) / temperature).exp()) * x;
+                let sum = b.sum();
+                b / sum
+            }
+        }
+    }
+}
+
+/// The gradient $g_{h_k}\[i\]$ that reaches node k from above.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Backpropagated {
+    /// Fixed numbers (K, n): Assumption 1.
+    Stationary(Array2<f64>),
+    /// $1[y_i = k] - \operatorname{softmax}(h)_k$ with labels y from 0: gradient ascent of minus the
+    /// cross-entropy of the outputs.
+    CrossEntropy(Vec<usize>),
+}
+
+/// Embeddings of the contextual tokens and of the query.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Embeddings {
+    /// Contextual embeddings U_C, (d, M_C).
+    pub context: Array2<f64>,
+    /// Query embedding u_m, (d,).
+    pub query: Array1<f64>,
+}
+
+impl Embeddings {
+    /// The first axes of d = M_C + 1 dimensions: orthonormal, as the paper assumes.
+    pub fn orthonormal(tokens: usize) -> Self {
+        let all = Array2::eye(tokens + 1);
+        Embeddings {
+            context: all.slice(s![.., ..tokens]).to_owned(),
+            query: all.column(tokens).to_owned(),
+        }
+    }
+
+    /// Unit vectors any two contextual ones of which have the same inner product `context`, and whose
+    /// inner product with the query is `query`.
+    ///
+    /// # Errors
+    /// Inner products that no unit vectors have.
+    pub fn coherent(tokens: usize, context: f64, query: f64) -> Result<Self> {
+        let m = tokens as f64;
+        if !(0.0..1.0).contains(&context) {
+            let allowed = "must be a number in [0, 1)";
+            return Err(Error::invalid("coherence", context, allowed));
+        }
+        // U = a I + (b/M) 11ᵀ has UᵀU = a² I + (...) 11ᵀ.
+        let a = (1.0 - context).sqrt();
+        let sum = (1.0 - context + m * context).sqrt();
+        let mut embeddings = Self::orthonormal(tokens);
+        let mut top = embeddings.context.slice_mut(s![..tokens, ..]);
+        top *= a;
+        top += (sum - a) / m;
+        // Every column has the inner product `sum` / √M with the unit vector 1/√M.
+        let along = query * m.sqrt() / sum;
+        if along.is_nan() || along.abs() >= 1.0 {
+            let most = sum / m.sqrt();
+            let allowed = format!("must be a number in (-{most}, {most})");
+            return Err(Error::invalid("query_overlap", query, allowed));
+        }
+        let mut first = embeddings.query.slice_mut(s![..tokens]);
+        first.fill(along / m.sqrt());
+        embeddings.query[tokens] = (1.0 - along * along).sqrt();
+        Ok(embeddings)
+    }
+}
+
+/// A layer with its data: the field whose flow is training. The state is w_1, .., w_K, each (d,), then
+/// z (M_C,).
+#[derive(Clone, Debug)]
+pub struct Training {
+    attention: Attention,
+    activation: Activation,
+    temperature: f64,
+    embeddings: Embeddings,
+    /// x, one sample per row here, (n, M_C).
+    inputs: Array2<f64>,
+    probabilities: Vec<f64>,
+    gradient: Backpropagated,
+    nodes: usize,
+}
+
+/// Contribution of a sample.
+struct Sample {
+    b: Array1<f64>,
+    /// π g_k h'_k.
+    c: Array1<f64>,
+}
+
+/// Largest distance of a sum of probabilities from 1: rounding.
+const SUM: f64 = 1e-9;
+
+impl Training {
+    /// A layer of `nodes` nodes under orthonormal embeddings and temperature 1, on samples with input
+    /// frequencies `inputs` (M_C, n) and these probabilities given the query.
+    ///
+    /// # Errors
+    /// No nodes; frequencies that are not finite, or under softmax negative or all 0; probabilities that
+    /// do not sum to one; a gradient or labels of another shape.
+    ///
+    /// ```
+    /// use attnlab_theory::dynamics::flow::{Flow, Method};
+    /// use attnlab_joma::dynamics::{Attention, Backpropagated, Training};
+    /// use attnlab_joma::theory::{Activation, linear};
+    /// use ndarray::array;
+    /// // Two tokens, one sample each, exp attention: Theorem 2 with Δ = (1, 1/2).
+    /// let gradient = Backpropagated::Stationary(array![[2.0, 1.0]]);
+    /// let x = array![[1.0, 0.0], [0.0, 1.0]];
+    /// let layer = Training::new(Attention::Exp, Activation::LINEAR, 1, x, vec![0.5, 0.5], gradient)?;
+    /// let path = Flow::new(Method::Tsit45).run(&layer, &layer.zero(), &[1.0])?;
+    /// let v = layer.weights(path.end());
+    /// let exact = linear::weights(&[1.0, 0.5], 1.0)?;
+    /// assert!((v[[0, 0]] - exact[0]).abs() < 1e-8 && (v[[1, 0]] - exact[1]).abs() < 1e-8);
+    /// # Ok::<(), attnlab_core::Error>(())
+    /// ```
+    pub fn new(
+        attention: Attention,
+        activation: Activation,
+        nodes: usize,
+        inputs: Array2<f64>,
+        probabilities: Vec<f64>,
+        gradient: Backpropagated,
+    ) -> Result<Self> {
+        let (tokens, samples) = inputs.dim();
+        if nodes == 0 {
+            return Err(Error::invalid("nodes", 0, "must be a whole number >= 1"));
+        }
+        for (i, x) in inputs.columns().into_iter().enumerate() {
+            // The lemmas on isotropic inputs have negative ones; weights of a softmax have no sign.
+            let least = match attention {
+                Attention::Softmax => 0.0,
+                _ => f64::NEG_INFINITY,
+            };
+            if let Some(bad) = x.iter().find(|x| !(**x >= least && x.is_finite())) {
+                let name = format!("input frequency of sample {i}");
+                return Err(Error::invalid(
+                    name,
+                    bad,
+                    "must be a finite number, >= 0 for softmax",
+                ));
+            }
+            if attention == Attention::Softmax && x.sum() == 0.0 {
+                let name = format!("input frequencies of sample {i}");
+                return Err(Error::invalid(
+                    name,
+                    "all 0",
+                    "must hold at least one token",
+                ));
+            }
+        }
+        if probabilities.len() != samples || samples == 0 || tokens == 0 {
+            let expected = format!("one per sample, {samples} of them, at least one");
+            return Err(Error::shape(
+                "probabilities",
+                [probabilities.len()],
+                expected,
+            ));
+        }
+        let sum: f64 = probabilities.iter().sum();
+        let negative = probabilities.iter().any(|p| *p < 0.0);
+        if negative || sum.is_nan() || (sum - 1.0).abs() > SUM {
+            let allowed = format!("must be numbers >= 0 that sum to 1, not to {sum}");
+            return Err(Error::invalid(
+                "probabilities",
+                format!("{probabilities:?}"),
+                allowed,
+            ));
+        }
+        match &gradient {
+            Backpropagated::Stationary(g) if g.dim() != (nodes, samples) => {
+                let expected = format!("({nodes}, {samples}): node by sample");
+                return Err(Error::shape("gradient", g.dim(), expected));
+            }
+            Backpropagated::CrossEntropy(y) if y.len() != samples => {
+                let expected = format!("one per sample, {samples} of them");
+                return Err(Error::shape("labels", [y.len()], expected));
+            }
+            Backpropagated::CrossEntropy(y) => {
+                if let Some(bad) = y.iter().find(|y| **y >= nodes) {
+                    let allowed = format!("must be a node, a whole number below {nodes}");
+                    return Err(Error::invalid("label", bad, allowed));
+                }
+            }
+            Backpropagated::Stationary(_) => (),
+        }
+        Ok(Training {
+            attention,
+            activation,
+            temperature: 1.0,
+            embeddings: Embeddings::orthonormal(tokens),
+            inputs: inputs.t().as_standard_layout().to_owned(),
+            probabilities,
+            gradient,
+            nodes,
+        })
+    }
+
+    /// The same layer with other embeddings.
+    ///
+    /// # Errors
+    /// Embeddings for another number of tokens, or of two dimensions.
+    pub fn with_embeddings(mut self, embeddings: Embeddings) -> Result<Self> {
+        let (d, tokens) = embeddings.context.dim();
+        if tokens != self.tokens() || embeddings.query.len() != d || d == 0 {
+            let expected = format!("(d, {}) and a query of dimension d", self.tokens());
+            return Err(Error::shape("embeddings", (d, tokens), expected));
+        }
+        self.embeddings = embeddings;
+        Ok(self)
+    }
+
+    /// The same layer at another temperature T > 0 of the attention.
+    ///
+    /// # Errors
+    /// A temperature that is not positive.
+    pub fn at_temperature(mut self, temperature: f64) -> Result<Self> {
+        attnlab_core::error::positive("temperature", temperature)?;
+        self.temperature = temperature;
+        Ok(self)
+    }
+
+    /// The number of contextual tokens, M_C.
+    pub fn tokens(&self) -> usize {
+        self.inputs.ncols()
+    }
+
+    /// The number of nodes, K.
+    pub fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    /// The temperature T.
+    pub fn temperature(&self) -> f64 {
+        self.temperature
+    }
+
+    /// The embeddings.
+    pub fn embeddings(&self) -> &Embeddings {
+        &self.embeddings
+    }
+
+    /// The kind of attention.
+    pub fn attention(&self) -> Attention {
+        self.attention
+    }
+
+    /// The zero state.
+    pub fn zero(&self) -> Vec<f64> {
+        vec![0.0; self.dim()]
+    }
+
+    fn width(&self) -> usize {
+        self.embeddings.query.len()
+    }
+
+    /// W of a state, one node per row, (K, d).
+    fn rows<'a>(&self, state: &'a [f64]) -> ArrayView2<'a, f64> {
+        let (k, d) = (self.nodes, self.width());
+        let of = ArrayView2::from_shape((k, d), &state[..k * d]);
+        // The slice has k·d entries.
+        of.unwrap_or_else(|_| unreachable!("a state of {k} x {d} weights"))
+    }
+
+    /// The logits z of a state, (M_C,).
+    pub fn logits<'a>(&self, state: &'a [f64]) -> ArrayView1<'a, f64> {
+        let from = self.nodes * self.width();
+        ArrayView1::from(&state[from..from + self.tokens()])
+    }
+
+    /// The weights $v_k = U_C^\top w_k$ of a state, one node per column, (M_C, K).
+    pub fn weights(&self, state: &[f64]) -> Array2<f64> {
+        self.embeddings.context.t().dot(&self.rows(state).t())
+    }
+
+    /// The biases $u_m^\top w_k$ of a state, (K,).
+    pub fn biases(&self, state: &[f64]) -> Array1<f64> {
+        self.rows(state).dot(&self.embeddings.query)
+    }
+
+    /// The scores b of sample i, (M_C,).
+    pub fn scores(&self, state: &[f64], i: usize) -> Array1<f64> {
+        let z = self.logits(state);
+        self.attention
+            .scores(z, self.inputs.row(i), self.temperature)
+    }
+
+    /// The mean scores b̄ = E b, (M_C,).
+    pub fn mean_scores(&self, state: &[f64]) -> Array1<f64> {
+        let mut mean = Array1::zeros(self.tokens());
+        for (i, p) in self.probabilities.iter().enumerate() {
+            mean.scaled_add(*p, &self.scores(state, i));
+        }
+        mean
+    }
+
+    /// The potential Z, (M_C,): z²/2 for linear attention, T z for the others.
+    pub fn potential(&self, state: &[f64]) -> Array1<f64> {
+        let z = self.logits(state);
+        match self.attention {
+            Attention::Linear => z.mapv(|z| 0.5 * z * z),
+            _ => &z * self.temperature,
+        }
+    }
+
+    /// The outputs h of all nodes on all samples, (K, n).
+    pub fn outputs(&self, state: &[f64]) -> Array2<f64> {
+        self.inner(state).mapv(|a| self.activation.value(a))
+    }
+
+    /// The gradients g that reach all nodes on all samples, (K, n).
+    pub fn gradients(&self, state: &[f64]) -> Array2<f64> {
+        let mut all = self.inner(state);
+        for (i, mut column) in all.columns_mut().into_iter().enumerate() {
+            let g = self.incoming(i, &column.to_owned());
+            column.assign(&g);
+        }
+        all
+    }
+
+    /// The slopes h' of all nodes on all samples, (K, n).
+    pub fn slopes(&self, state: &[f64]) -> Array2<f64> {
+        self.inner(state).mapv(|a| self.activation.slope(a))
+    }
+
+    /// The probabilities of the samples.
+    pub fn probabilities(&self) -> &[f64] {
+        &self.probabilities
+    }
+
+    /// wᵀf of all nodes on all samples, (K, n).
+    fn inner(&self, state: &[f64]) -> Array2<f64> {
+        let (v, bias) = (self.weights(state), self.biases(state));
+        let mut all = Array2::zeros((self.nodes, self.probabilities.len()));
+        for (i, mut column) in all.columns_mut().into_iter().enumerate() {
+            column.assign(&(v.t().dot(&self.scores(state, i)) + &bias));
+        }
+        all
+    }
+
+    /// The contribution of every sample at V = `weights` and u_mᵀw = `biases`.
+    fn samples(&self, state: &[f64]) -> Vec<Sample> {
+        let (v, bias) = (self.weights(state), self.biases(state));
+        let one = |(i, p): (usize, &f64)| {
+            let b = self.scores(state, i);
+            let inner = v.t().dot(&b) + &bias;
+            let g = self.incoming(i, &inner);
+            let c = inner.mapv(|a| p * self.activation.slope(a)) * g;
+            Sample { b, c }
+        };
+        self.probabilities.iter().enumerate().map(one).collect()
+    }
+
+    /// g_k of sample i.
+    fn incoming(&self, i: usize, inner: &Array1<f64>) -> Array1<f64> {
+        match &self.gradient {
+            Backpropagated::Stationary(g) => g.column(i).to_owned(),
+            Backpropagated::CrossEntropy(labels) => {
+                let h = inner.mapv(|a| self.activation.value(a));
+                let most = h.fold(f64::NEG_INFINITY, |m, h| m.max(*h));
+                let e = h.mapv(|h| (h - most).exp());
+                let mut g = &e / -e.sum();
+                g[labels[i]] += 1.0;
+                g
+            }
+        }
+    }
+
+    /// The objective whose gradient (2) is: $\mathbb E\sum_k g_k h_k$ of (9) for a stationary gradient, minus the
+    /// cross-entropy otherwise.
+    pub fn objective(&self, state: &[f64]) -> f64 {
+        let outputs = self.outputs(state);
+        let one = |(i, p): (usize, &f64)| {
+            let h = outputs.column(i);
+            p * match &self.gradient {
+                Backpropagated::Stationary(g) => g.column(i).dot(&h),
+                Backpropagated::CrossEntropy(labels) => {
+                    let most = h.fold(f64::NEG_INFINITY, |m, h| m.max(*h));
+                    h[labels[i]] - most - h.mapv(|h| (h - most).exp()).sum().ln()
+                }
+            }
+        };
+        self.probabilities.iter().enumerate().map(one).sum()
+    }
+}
+
+impl VectorField for Training {
+    fn dim(&self) -> usize {
+        self.nodes * self.width() + self.tokens()
+    }
+
+    fn rate(&self, x: &[f64], out: &mut [f64]) {
+        let v = self.weights(x);
+        let mut sums = Array2::<f64>::zeros((self.nodes, self.tokens()));
+        let mut totals = Array1::<f64>::zeros(self.nodes);
+        let mut z_rate = Array1::<f64>::zeros(self.tokens());
+        for (i, Sample { b, c }) in self.samples(x).into_iter().enumerate() {
+            for (mut row, c) in sums.rows_mut().into_iter().zip(&c) {
+                row.scaled_add(*c, &b);
+            }
+            totals += &c;
+            let back = v.dot(&c);
+            match self.attention {
+                Attention::Linear => z_rate += &(&self.inputs.row(i) * &back),
+                Attention::Exp => z_rate += &(&b * &back),
+                Attention::Softmax => {
+                    let mean = b.dot(&back);
+                    z_rate += &(&b * &(back - mean));
+                }
+            }
+        }
+        let (d, Embeddings { context, query }) = (self.width(), &self.embeddings);
+        for k in 0..self.nodes {
+            let rate = context.dot(&sums.row(k)) + query * totals[k];
+            out[k * d..(k + 1) * d].copy_from_slice(&rate.to_vec());
+        }
+        let from = self.nodes * d;
+        for (out, rate) in out[from..].iter_mut().zip(&z_rate) {
+            *out = rate / self.temperature;
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! JoMA Theorem 4: how much faster salient components converge, against the bounds. Settings:
+//! `settings.toml`.
+
+use crate::PAPERS;
+use crate::dynamics::Salient;
+use crate::quantities::{MU_J, MU_K, PART};
+use crate::theory::convergence::{LARGEST_REMAINDER, remainder};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::params::Params;
+use attnlab_core::rng::Streams;
+use attnlab_lab::claim::Source;
+use attnlab_lab::experiment::draw::{cells, panel, points, with_word};
+use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::figure::{
+    Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke, Width,
+};
+use attnlab_lab::run::{Row, store};
+use attnlab_theory::dynamics::flow::{Flow, Method, Watch};
+use rand::RngExt;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::f64::consts::PI;
+
+/// The ratio (7) along Eq. (6) for chosen pairs, and λ_jk for random ones.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JomaConvergence {
+    /// Batches of random pairs.
+    pub trials: u64,
+    /// Pairs (μ_j, μ_k) whose ratio is drawn.
+    pub pairs: Vec<[f64; 2]>,
+    /// Largest ln(1/δ_k).
+    pub gap: f64,
+    /// Random pairs per batch.
+    pub draws: usize,
+    /// Their components are uniform up to here.
+    pub high: f64,
+}
+
+impl Described for JomaConvergence {
+    const ID: &'static str = "joma.convergence";
+    const NAME: &'static str = "joma_convergence";
+    const TITLE: &'static str = "Convergence of salient and other components, against Theorem 4";
+    const SOURCE: Source = Source {
+        paper: &PAPERS[0],
+        place: "Theorem 4, Eqs. (6), (7), (88)",
+    };
+}
+
+/// √(2π) + 2, the printed bound on |λ_jk|.
+fn printed() -> f64 {
+    (2.0 * PI).sqrt() + 2.0
+}
+
+/// ln(1/δ) of both components along Eq. (6), at every step, until component k is at `gap`.
+fn run(mu: [f64; 2], gap: f64) -> Result<(Vec<f64>, Vec<f64>)> {
+    let flow = Salient::new(mu.to_vec())?;
+    let (mut j, mut k) = (vec![], vec![]);
+    let mut look = |_: f64, x: &[f64]| {
+        if x[1] > 0.0 && x[1] <= gap {
+            j.push(x[0]);
+            k.push(x[1]);
+        }
+    };
+    let event = |x: &[f64]| gap - x[1];
+    let watch = Watch {
+        event: Some(&event),
+        step: Some(&mut look),
+        ..Watch::default()
+    };
+    let path = Flow::new(Method::Tsit45).watched(&flow, &[0.0; 2], &[1.01 * gap], watch)?;
+    let end = path.end();
+    j.push(end[0]);
+    k.push(end[1]);
+    Ok((j, k))
+}
+
+fn half(mu: f64) -> f64 {
+    (0.5 * mu * mu).exp()
+}
+
+impl Experiment for JomaConvergence {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn settings(&self) -> Map<String, Value> {
+        settings::as_json(self)
+    }
+
+    fn validate(&self) -> Result<()> {
+        settings::spread("trials", self.trials)?;
+        settings::positive("gap", &[self.gap])?;
+        settings::positive("high", &[self.high])?;
+        settings::positive("pairs", &self.pairs.concat())?;
+        if let Some(bad) = self
+            .pairs
+            .concat()
+            .iter()
+            .chain([&self.high])
+            .find(|m| **m > 8.0)
+        {
+            return Err(Error::invalid(
+                "mu",
+                bad,
+                "must be at most 8; rates are exp(mu^2 / 2)",
+            ));
+        }
+        if self.draws == 0 {
+            return Err(Error::invalid("draws", 0, "must be a whole number >= 1"));
+        }
+        Ok(())
+    }
+
+    /// One cell per pair, and one for the random pairs.
+    fn cells(&self) -> Result<Vec<Params>> {
+        let mut cells: Vec<Params> = vec![];
+        for [j, k] in &self.pairs {
+            let pair = [PART.is("pair"), MU_J.is(*j), MU_K.is(*k)];
+            cells.push(pair.into_iter().collect());
+        }
+        cells.push([PART.is("random")].into_iter().collect());
+        Ok(cells)
+    }
+
+    fn trials(&self) -> u64 {
+        self.trials
+    }
+
+    /// "l_j" and "l_k", ln(1/δ) along the flow, and its "steps"; for random pairs "lambda" at one moment each, and "gap",
+    /// ln(1/δ_k) there.
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        let mut data = Map::new();
+        if cell.get(PART) == "pair" {
+            let (j, k) = run([cell.get(MU_J), cell.get(MU_K)], self.gap)?;
+            data.insert("l_j".into(), store::series(&j));
+            data.insert("l_k".into(), store::series(&k));
+            // One more point than steps: the event at ln(1/δ_k) = gap.
+            data.insert("steps".into(), (j.len() - 1).into());
+            return Ok(data);
+        }
+        let mut rng = streams.part("pairs", 0);
+        let (mut lambdas, mut gaps) = (vec![], vec![]);
+        for _ in 0..self.draws {
+            let mut mu = || 0.05 + (self.high - 0.05) * rng.random::<f64>();
+            let pair = [mu(), mu()];
+            let gap = 0.1 * (self.gap / 0.1).powf(rng.random::<f64>());
+            let (j, k) = run(pair, gap)?;
+            let (l_j, l_k) = (j[j.len() - 1], k[k.len() - 1]);
+            let big = l_j / l_k * half(pair[1]) / half(pair[0]) - 1.0;
+            lambdas.push(big * l_k / half(pair[1]));
+            gaps.push(l_k);
+        }
+        data.insert("lambda".into(), store::series(&lambdas));
+        data.insert("gap".into(), store::series(&gaps));
+        Ok(data)
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        let cells = cells(Self::NAME, rows)?;
+        let panels = vec![
+            self.ratios(&with_word(&cells, PART.name, "pair"))?,
+            lambdas(&with_word(&cells, PART.name, "random"))?,
+            remainders(self.high),
+        ];
+        Ok(vec![Figure {
+            name: Self::NAME.into(),
+            title: "Convergence of salient and other components".into(),
+            caption: format!(
+                "Eq. (6) from 0. (a): ratio of ln(1/*δ*_{{j}}) to ln(1/*δ*_{{k}}) over its limit \
+                 e^{{*μ*_{{j}}²/2 − *μ*_{{k}}²/2}}, that is 1 + *Λ* of (7), along the flow; dashed: its \
+                 approach by the remainders at *δ* = 0, (*ρ*_{{k}} − *ρ*_{{j}})e^{{*μ*_{{k}}²/2}}/ln(1/*δ*_{{k}}). \
+                 (b): |*λ*_{{jk}}| of {} random pairs, *μ* uniform up to {}, at random moments; rules: the best \
+                 constant {LARGEST_REMAINDER} and the printed √(2π) + 2. (c): the remainder of (88) at \
+                 *δ* = 0 against its best and its printed bound.",
+                self.draws * self.trials as usize,
+                self.high,
+            ),
+            width: Width::Page,
+            columns: 3,
+            panels,
+        }])
+    }
+}
+
+impl JomaConvergence {
+    fn ratios(&self, cells: &[&[Row]]) -> Result<Panel> {
+        let mut found = panel(
+            "ratio of convergence",
+            Axis::log("ln(1/*δ*_{k})"),
+            Axis::log("1 + *Λ*"),
+        );
+        for (colour, cell) in cells.iter().enumerate() {
+            let row = &cell[0];
+            let (mu_j, mu_k) = (row.parameter(MU_J.name)?, row.parameter(MU_K.name)?);
+            let (j, k) = (row.series("l_j")?, row.series("l_k")?);
+            let ratio = |(j, k): (&f64, &f64)| j / k * half(mu_k) / half(mu_j);
+            let ratios: Vec<f64> = j.iter().zip(&k).map(ratio).collect();
+            // From the smallest gaps on, in which all components are alike, the curve is flat.
+            let shown: Vec<Point> = points(&k, &ratios)
+                .into_iter()
+                .filter(|p| p.x >= 0.05)
+                .collect();
+            let label = format!("*μ*_{{j}} = {mu_j}, *μ*_{{k}} = {mu_k}");
+            let rest = remainder(0.0, mu_k) - remainder(0.0, mu_j);
+            let law = |p: &Point| Point::at(p.x, 1.0 + rest * half(mu_k) / p.x);
+            let near: Vec<Point> = shown
+                .iter()
+                .map(law)
+                .filter(|p| p.x >= 2.0 && p.y > 0.0)
+                .collect();
+            found.series.push(Series {
+                marker: Marker::None,
+                ..Series::measured(label, colour, shown)
+            });
+            found
+                .series
+                .push(Series::predicted("remainders at *δ* = 0", GREY, near));
+        }
+        found.rules.push(rule(1.0));
+        Ok(found)
+    }
+}
+
+fn rule(at: f64) -> Rule {
+    Rule {
+        label: String::new(),
+        vertical: false,
+        at,
+    }
+}
+
+fn lambdas(cells: &[&[Row]]) -> Result<Panel> {
+    let mut found = panel(
+        "random pairs",
+        Axis::log("ln(1/*δ*_{k})"),
+        Axis::log("|*λ*_{jk}|").from_to(1e-4, 10.0),
+    );
+    let mut all = vec![];
+    for row in cells.iter().flat_map(|cell| cell.iter()) {
+        let (gaps, lambdas) = (row.series("gap")?, row.series("lambda")?);
+        all.extend(
+            gaps.iter()
+                .zip(&lambdas)
+                .map(|(g, l)| Point::at(*g, l.abs())),
+        );
+    }
+    all.sort_by(|a, b| a.x.total_cmp(&b.x));
+    found.series.push(Series {
+        stroke: Stroke::None,
+        marker: Marker::Circle,
+        ..Series::measured("", 0, all)
+    });
+    found
+        .rules
+        .extend([rule(LARGEST_REMAINDER), rule(printed())]);
+    Ok(found)
+}
+
+fn remainders(high: f64) -> Panel {
+    let mut found = panel(
+        "remainder of (88)",
+        Axis::linear("*μ*"),
+        Axis::linear("*ρ*(0, *μ*)").from_to(0.0, 2.5),
+    );
+    let most = high.max(4.0);
+    let at = |i: u32| {
+        let mu = most * f64::from(i) / 200.0;
+        Point::at(mu, remainder(0.0, mu))
+    };
+    let all = (0..=200).map(at).collect();
+    found.series.push(Series {
+        marker: Marker::None,
+        ..Series::measured("", INK, all)
+    });
+    found
+        .rules
+        .extend([rule(LARGEST_REMAINDER), rule((0.5 * PI).sqrt() + 1.0)]);
+    found
+}

@@ -1,0 +1,311 @@
+//! JoMA Fig. 9: G(y), where critical points are, and where the dynamics go near one. Settings:
+//! `settings.toml`.
+
+use crate::PAPERS;
+use crate::quantities::FIELD;
+use crate::theory::{CriticalPoint, Isotropic, Radial, critical};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::params::Params;
+use attnlab_core::rng::Streams;
+use attnlab_lab::claim::Source;
+use attnlab_lab::experiment::draw::{cells, panel, points, with_word};
+use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::figure::{
+    Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke, Width,
+};
+use attnlab_lab::run::{Row, store};
+use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// G and the mean residual life of several laws, and flows near a critical point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JomaCritical {
+    /// n, dimension of the inputs: it shapes the ball alone.
+    pub dim: usize,
+    /// Degrees of freedom of the Student laws that are drawn beside the Gaussian and the ball.
+    pub nu: Vec<f64>,
+    /// Points per curve of G.
+    pub points: usize,
+    /// Degrees of freedom of the law of the flows.
+    pub flow_nu: f64,
+    /// ρ_- of their critical point.
+    pub minus: f64,
+    /// Distance from it at which they start, relative to |μ| = 1.
+    pub away: f64,
+    /// End of the flows (time of the flow).
+    pub until: f64,
+}
+
+impl Described for JomaCritical {
+    const ID: &'static str = "joma.critical";
+    const NAME: &'static str = "joma_critical";
+    const TITLE: &'static str =
+        "Critical points of the nonlinear dynamics: G(y) and what is near one";
+    const SOURCE: Source = Source {
+        paper: &PAPERS[0],
+        place: "Figure 9, Lemma 4, Theorem 3",
+    };
+}
+
+/// The field of Lemma 2, with Lemma 1 corrected or as printed; the state is (v_1, v_2, ξ).
+struct Field(CriticalPoint, bool);
+
+impl VectorField for Field {
+    fn dim(&self) -> usize {
+        3
+    }
+
+    fn rate(&self, x: &[f64], out: &mut [f64]) {
+        let (v, xi) = match self.1 {
+            true => self.0.field_printed(&x[..2], x[2]),
+            false => self.0.field(&x[..2], x[2]),
+        };
+        out[..2].copy_from_slice(&v);
+        out[2] = xi;
+    }
+}
+
+impl JomaCritical {
+    fn laws(&self) -> Result<Vec<(String, Isotropic)>> {
+        let of = |radial| Isotropic::new(radial, self.dim);
+        let mut laws = vec![
+            ("Gaussian".to_string(), of(Radial::Gaussian)?),
+            (format!("ball, *n* = {}", self.dim), of(Radial::Ball)?),
+        ];
+        for nu in &self.nu {
+            laws.push((
+                format!("Student, *ν* = {nu}"),
+                of(Radial::Student { nu: *nu })?,
+            ));
+        }
+        Ok(laws)
+    }
+
+    fn point(&self) -> Result<CriticalPoint> {
+        let law = Isotropic::new(Radial::Student { nu: self.flow_nu }, self.dim)?;
+        CriticalPoint::relu(law, self.minus, 1.0)
+    }
+
+    /// The starts of the flows: along μ, to either side, and across it.
+    fn starts(&self) -> [(&'static str, [f64; 2]); 3] {
+        let a = self.away;
+        [
+            ("longer", [1.0 + a, 0.0]),
+            ("shorter", [1.0 - a, 0.0]),
+            ("across", [1.0, a]),
+        ]
+    }
+
+    fn times(&self) -> Vec<f64> {
+        (1..=100)
+            .map(|i| self.until * f64::from(i) / 100.0)
+            .collect()
+    }
+}
+
+impl Experiment for JomaCritical {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn settings(&self) -> Map<String, Value> {
+        settings::as_json(self)
+    }
+
+    fn validate(&self) -> Result<()> {
+        settings::at_least("dim", &[self.dim], 1)?;
+        settings::positive("until", &[self.until])?;
+        if self.points < 10 {
+            return Err(Error::invalid(
+                "points",
+                self.points,
+                "must be a whole number >= 10",
+            ));
+        }
+        if !(self.away > 0.0 && self.away < 1.0) {
+            return Err(Error::invalid(
+                "away",
+                self.away,
+                "must be a number in (0, 1)",
+            ));
+        }
+        self.laws()?;
+        self.point().map(|_| ())
+    }
+
+    fn cells(&self) -> Result<Vec<Params>> {
+        let one = |field: &str| [FIELD.is(field)].into_iter().collect();
+        Ok(["corrected", "printed"].map(one).to_vec())
+    }
+
+    fn trials(&self) -> u64 {
+        1
+    }
+
+    /// Series "NAME": the distance from the ray of μ at ξ fixed at ξ*, along the flow from each start;
+    /// shorter where the flow reaches v = 0, at the time "NAME_event" (infinite where it does not); "NAME_steps".
+    fn trial(&self, cell: &Params, _streams: &Streams) -> Result<Map<String, Value>> {
+        let point = self.point()?;
+        // ξ fixed, as the proof of Theorem 3 has it.
+        let field = Fixed(Field(point, cell.get(FIELD) == "printed"), point.bias());
+        let mut data = Map::new();
+        for (name, start) in self.starts() {
+            let near_zero = |x: &[f64]| f64::hypot(x[0], x[1]) - 0.05;
+            let watch = Watch::until(&near_zero);
+            let path = Flow::new(Method::Tsit45).watched(&field, &start, &self.times(), watch)?;
+            let far = |x: &Vec<f64>| f64::hypot(x[0] - 1.0, x[1]);
+            let distances: Vec<f64> = path.states.iter().map(far).collect();
+            data.insert(name.into(), store::series(&distances));
+            data.insert(format!("{name}_steps"), path.steps.into());
+            let event = path.event.as_ref().map_or(f64::INFINITY, |(t, _)| *t);
+            data.insert(format!("{name}_event"), store::number(event));
+        }
+        Ok(data)
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        let cells = cells(Self::NAME, rows)?;
+        let point = self.point()?;
+        Ok(vec![Figure {
+            name: Self::NAME.into(),
+            title: "Critical points of the nonlinear dynamics".into(),
+            caption: format!(
+                "ReLU on isotropic inputs. (a): *G*(*y*) = *F*(*θ*_{{1}}^{{−1}}(*y*)), Fig. 9 of the paper; \
+                 dashed: the line through 0 that meets the curve of Student's law with *ν* = {nu} at *ρ*_{{−}} = \
+                 {minus} and again at *ρ*_{{+}} = {plus:.4}: a critical point. (b): the slope of that line, \
+                 *F*/*θ*_{{1}}, the mean residual life at −*ρ*: monotone for log-concave laws, which have no \
+                 critical point. (c): distance from the critical point *μ*, |*μ*| = 1, with *ξ* fixed, along \
+                 the flow of Lemma 2; solid with Lemma 1 corrected, dotted as printed, from {away} away; \
+                 dashed: the rates of the corrected Theorem 3.",
+                nu = self.flow_nu,
+                minus = self.minus,
+                plus = point.plus,
+                away = self.away,
+            ),
+            width: Width::Page,
+            columns: 3,
+            panels: vec![
+                self.curves(&point)?,
+                self.lives(&point)?,
+                self.near(&cells, &point)?,
+            ],
+        }])
+    }
+}
+
+/// A field at fixed ξ; the state is (v_1, v_2).
+struct Fixed(Field, f64);
+
+impl VectorField for Fixed {
+    fn dim(&self) -> usize {
+        2
+    }
+
+    fn rate(&self, x: &[f64], out: &mut [f64]) {
+        let mut all = [0.0; 3];
+        self.0.rate(&[x[0], x[1], self.1], &mut all);
+        out.copy_from_slice(&all[..2]);
+    }
+}
+
+impl JomaCritical {
+    fn curves(&self, point: &CriticalPoint) -> Result<Panel> {
+        let mut found = panel(
+            "*G*(*y*)",
+            Axis::linear("*y*").from_to(0.0, 1.0),
+            Axis::linear("*G*").from_to(0.0, 3.0),
+        );
+        let ys: Vec<f64> = (1..self.points)
+            .map(|i| i as f64 / self.points as f64)
+            .collect();
+        for (colour, (label, law)) in self.laws()?.into_iter().enumerate() {
+            let g: Vec<f64> = ys.iter().map(|y| critical::g(&law, *y)).collect();
+            found.series.push(smooth(label, colour, points(&ys, &g)));
+        }
+        let slope = critical::residual_life(&point.law, point.minus);
+        let line = vec![Point::at(0.0, 0.0), Point::at(1.0, slope)];
+        found
+            .series
+            .push(Series::predicted("line through a critical pair", INK, line));
+        let pair = [point.minus, point.plus].map(|rho| {
+            let y = point.law.theta1(point.slopes, rho);
+            Point::at(y, slope * y)
+        });
+        found.series.push(marks("critical pair", pair.to_vec()));
+        Ok(found)
+    }
+
+    fn lives(&self, point: &CriticalPoint) -> Result<Panel> {
+        let mut found = panel(
+            "mean residual life",
+            Axis::linear("*ρ*").from_to(-6.0, 4.0),
+            Axis::linear("*F*/*θ*_{1}").from_to(0.0, 5.0),
+        );
+        let at = |i: u32| -6.0 + 10.0 * f64::from(i) / 300.0;
+        for (colour, (label, law)) in self.laws()?.into_iter().enumerate() {
+            let life = |rho: f64| Point::at(rho, critical::residual_life(&law, rho));
+            let all = (0..=300).map(at).map(life);
+            // A ball ends at -1: left of that there is no life.
+            let all = all.filter(|p| p.y.is_finite()).collect();
+            found.series.push(smooth(label, colour, all));
+        }
+        let slope = critical::residual_life(&point.law, point.minus);
+        let pair = [point.minus, point.plus].map(|rho| Point::at(rho, slope));
+        found.series.push(marks("critical pair", pair.to_vec()));
+        Ok(found)
+    }
+
+    fn near(&self, cells: &[&[Row]], point: &CriticalPoint) -> Result<Panel> {
+        let mut found = panel(
+            "near the critical point",
+            Axis::linear("time"),
+            Axis::log("distance from *μ*").from_to(1e-4, 3.0),
+        );
+        let times = self.times();
+        for (field, stroke) in [("corrected", Stroke::Solid), ("printed", Stroke::Dotted)] {
+            for cell in with_word(cells, FIELD.name, field) {
+                for (i, (name, _)) in self.starts().into_iter().enumerate() {
+                    let series = smooth(
+                        format!("{name}, {field}"),
+                        3 + i,
+                        points(&times, &cell[0].series(name)?),
+                    );
+                    found.series.push(Series { stroke, ..series });
+                }
+            }
+        }
+        let betas = point.betas();
+        for rate in [betas.one + betas.two, betas.one] {
+            let law = |t: &f64| Point::at(*t, self.away * (-rate * t).exp());
+            let law = times.iter().map(law).collect();
+            found.series.push(Series::predicted(
+                "rates of Theorem 3, corrected",
+                GREY,
+                law,
+            ));
+        }
+        found.rules.push(Rule {
+            label: String::new(),
+            vertical: false,
+            at: self.away,
+        });
+        Ok(found)
+    }
+}
+
+fn smooth(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Series {
+    Series {
+        marker: Marker::None,
+        ..Series::measured(label, colour, points)
+    }
+}
+
+fn marks(label: &str, points: Vec<Point>) -> Series {
+    Series {
+        stroke: Stroke::None,
+        marker: Marker::Ring,
+        ..Series::measured(label, INK, points)
+    }
+}

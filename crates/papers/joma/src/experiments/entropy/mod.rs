@@ -1,0 +1,346 @@
+//! JoMA Fig. 4: salient components are learned first, and the entropy of attention drops and rebounds.
+//! Settings: `settings.toml`.
+
+use crate::PAPERS;
+use crate::dynamics::Salient;
+use crate::quantities::SETTING;
+use attnlab_core::error::{Error, Result};
+use attnlab_core::params::Params;
+use attnlab_core::rng::Streams;
+use attnlab_lab::claim::Source;
+use attnlab_lab::experiment::draw::{cells, curve, panel, points, with_word};
+use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::figure::{
+    Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke, Width,
+};
+use attnlab_lab::run::{Row, store};
+use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch, descend};
+use attnlab_theory::measure::softmax_entropy;
+use rand::RngExt;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Fig. 4 in the paper's settings and in those of the authors' code, and over random μ.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JomaEntropy {
+    /// Batches of random μ.
+    pub trials: u64,
+    /// μ of the pictures, ascending.
+    pub mu: Vec<f64>,
+    /// Steps of gradient descent in the code's settings.
+    pub steps: usize,
+    /// Its step size.
+    pub eta: f64,
+    /// Its initial weight.
+    pub start: f64,
+    /// Its T in e^{v²/T}.
+    pub temperature: f64,
+    /// Random μ per batch.
+    pub draws: usize,
+    /// They are uniform from here ...
+    pub low: f64,
+    /// ... to here.
+    pub high: f64,
+}
+
+/// Times of the flow and moments of descent at which v is shown.
+const SHOWN: usize = 6;
+/// ln(1/δ) at which the slowest component has converged.
+const CONVERGED: f64 = 12.0;
+/// A change of entropy that one sees in the figure, as in the claim `joma.entropy`.
+const VISIBLE: f64 = 0.1;
+
+impl Described for JomaEntropy {
+    const ID: &'static str = "joma.entropy";
+    const NAME: &'static str = "joma_entropy";
+    const TITLE: &'static str =
+        "Nonlinear dynamics with attention: salient first, drop and rebound";
+    const SOURCE: Source = Source {
+        paper: &PAPERS[0],
+        place: "Figure 4, Eq. (6)",
+    };
+}
+
+/// One run: its clock, entropies, and weights at some moments.
+struct Run {
+    clock: Vec<f64>,
+    entropy: Vec<f64>,
+    shown: Vec<(f64, Vec<f64>)>,
+}
+
+impl JomaEntropy {
+    /// Eq. (6) from 0, entropy of softmax(v²).
+    fn text(&self, mu: &[f64]) -> Result<Run> {
+        let flow = Salient::new(mu.to_vec())?;
+        let (mut clock, mut entropy) = (vec![], vec![]);
+        let mut look = |t: f64, x: &[f64]| {
+            clock.push(t);
+            entropy.push(entropy_of(&flow.weights(x), 1.0));
+        };
+        // The interesting part, then the end.
+        let (first, last) = (0.2_f64, 1.2_f64);
+        let at = |i: usize| first * (last / first).powf(i as f64 / (SHOWN - 2) as f64);
+        let shown: Vec<f64> = (0..SHOWN - 1).map(at).chain([CONVERGED]).collect();
+        let from = vec![0.0; mu.len()];
+        let integrator = Flow::new(Method::Tsit45).within(1e-8);
+        let path = integrator.watched(&flow, &from, &shown, Watch::steps(&mut look))?;
+        let shown = path.times.iter().zip(&path.states);
+        let shown = shown.map(|(t, x)| (*t, flow.weights(x))).collect();
+        Ok(Run {
+            clock,
+            entropy,
+            shown,
+        })
+    }
+
+    /// Gradient descent as in the code: e^{v²/T} over its sum, from a small weight.
+    fn code(&self, mu: &[f64]) -> Result<Run> {
+        let field = Direct {
+            mu: mu.to_vec(),
+            temperature: self.temperature,
+        };
+        let (mut clock, mut entropy, mut shown) = (vec![], vec![], vec![]);
+        let until = self.steps as f64 * self.eta;
+        let moment = |i: usize| (self.steps as f64 * 20.0_f64.powf(i as f64 / 5.0 - 1.0)) as usize;
+        let moments: Vec<usize> = (0..SHOWN).map(moment).collect();
+        let mut look = |t: f64, v: &[f64]| {
+            let step = (t / self.eta).round() as usize;
+            clock.push(step as f64);
+            entropy.push(entropy_of(v, 1.0 / self.temperature));
+            if moments.contains(&step) {
+                shown.push((step as f64, v.to_vec()));
+            }
+        };
+        let from = vec![self.start; mu.len()];
+        descend(&field, &from, self.eta, &[until], Watch::steps(&mut look))?;
+        Ok(Run {
+            clock,
+            entropy,
+            shown,
+        })
+    }
+}
+
+/// The code's own update, in v.
+struct Direct {
+    mu: Vec<f64>,
+    temperature: f64,
+}
+
+impl VectorField for Direct {
+    fn dim(&self) -> usize {
+        self.mu.len()
+    }
+
+    fn rate(&self, v: &[f64], out: &mut [f64]) {
+        for (o, v) in out.iter_mut().zip(v) {
+            *o = (v * v / self.temperature).exp();
+        }
+        let sum: f64 = out.iter().sum();
+        for ((o, v), mu) in out.iter_mut().zip(v).zip(&self.mu) {
+            *o *= (mu - v) / sum;
+        }
+    }
+}
+
+/// Entropy of softmax(scale v²), in nats.
+fn entropy_of(v: &[f64], scale: f64) -> f64 {
+    softmax_entropy(&v.iter().map(|v| scale * v * v).collect::<Vec<_>>())
+}
+
+impl Experiment for JomaEntropy {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn settings(&self) -> Map<String, Value> {
+        settings::as_json(self)
+    }
+
+    fn validate(&self) -> Result<()> {
+        settings::spread("trials", self.trials)?;
+        settings::positive("mu", &self.mu)?;
+        settings::positive(
+            "eta, start, temperature",
+            &[self.eta, self.start, self.temperature],
+        )?;
+        settings::positive("low", &[self.low])?;
+        if self.mu.len() < 2 {
+            return Err(Error::invalid(
+                "mu",
+                format!("{:?}", self.mu),
+                "must hold at least two targets",
+            ));
+        }
+        if let Some(bad) = self.mu.iter().find(|m| **m > 20.0 || **m <= self.start) {
+            let allowed = format!("must be above start = {} and at most 20", self.start);
+            return Err(Error::invalid("mu", bad, allowed));
+        }
+        if !(self.high >= self.low && self.high <= 20.0) {
+            let allowed = format!("must be from low = {} to 20", self.low);
+            return Err(Error::invalid("high", self.high, allowed));
+        }
+        for (name, value, least) in [("steps", self.steps, 20), ("draws", self.draws, 1)] {
+            if value < least {
+                let allowed = format!("must be a whole number >= {least}");
+                return Err(Error::invalid(name, value, allowed));
+            }
+        }
+        Ok(())
+    }
+
+    fn cells(&self) -> Result<Vec<Params>> {
+        let one = |setting: &str| [SETTING.is(setting)].into_iter().collect();
+        Ok(["text", "code"].map(one).to_vec())
+    }
+
+    fn trials(&self) -> u64 {
+        self.trials
+    }
+
+    /// "clock", "entropy" and "v_0".. at "shown" of the given μ; "drop" and "rebound" of random μ.
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        let run = |mu: &[f64]| match cell.get(SETTING) {
+            "text" => self.text(mu),
+            _ => self.code(mu),
+        };
+        let given = run(&self.mu)?;
+        let mut data = Map::new();
+        // The curve needs no more points than it has bends.
+        let every = given.clock.len().div_ceil(600);
+        let thin =
+            |xs: &[f64]| store::series(&xs.iter().copied().step_by(every).collect::<Vec<_>>());
+        data.insert("clock".into(), thin(&given.clock));
+        data.insert("entropy".into(), thin(&given.entropy));
+        data.insert("steps".into(), (given.clock.len() - 1).into());
+        let moments: Vec<f64> = given.shown.iter().map(|(t, _)| *t).collect();
+        data.insert("shown".into(), store::series(&moments));
+        for (i, (_, v)) in given.shown.iter().enumerate() {
+            data.insert(format!("v_{i}"), store::series(v));
+        }
+        let mut rng = streams.part("mu", 0);
+        let (mut drops, mut rebounds) = (vec![], vec![]);
+        for _ in 0..self.draws {
+            let mut mu: Vec<f64> = (0..self.mu.len())
+                .map(|_| self.low + (self.high - self.low) * rng.random::<f64>())
+                .collect();
+            mu.sort_by(f64::total_cmp);
+            let entropy = run(&mu)?.entropy;
+            let least = entropy.iter().copied().fold(f64::INFINITY, f64::min);
+            drops.push(entropy[0] - least);
+            rebounds.push(entropy[entropy.len() - 1] - least);
+        }
+        data.insert("drop".into(), store::series(&drops));
+        data.insert("rebound".into(), store::series(&rebounds));
+        Ok(data)
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        let cells = cells(Self::NAME, rows)?;
+        let (mut weights, mut entropies, mut shares) = (vec![], vec![], vec![]);
+        for setting in ["text", "code"] {
+            for cell in with_word(&cells, SETTING.name, setting) {
+                weights.push(self.weights(setting, &cell[0])?);
+                entropies.push(entropy_panel(setting, &cell[0])?);
+                shares.push(distribution(cell)?);
+            }
+        }
+        let panels: Vec<Panel> = (0..weights.len())
+            .flat_map(|i| [weights[i].clone(), entropies[i].clone(), shares[i].clone()])
+            .collect();
+        Ok(vec![Figure {
+            name: Self::NAME.into(),
+            title: "Salient components first; attention drops and rebounds".into(),
+            caption: format!(
+                "Above: Eq. (6) from 0 by an adaptive method, entropy of softmax(*v*²). Below: the authors' \
+                 code, gradient descent with *η* = {}, *T* = {}, the update divided by the sum of the \
+                 exponentials, from {}, entropy of softmax(*v*²/*T*). (a), (d): *v* at some moments, the \
+                 target *μ* dashed. (b), (e): entropy of attention. (c), (f): rebound for {} random *μ*, \
+                 uniform on [{}, {}]^{{{}}}; dotted: {VISIBLE} nats.",
+                self.eta,
+                self.temperature,
+                self.start,
+                self.draws * self.trials as usize,
+                self.low,
+                self.high,
+                self.mu.len(),
+            ),
+            width: Width::Page,
+            columns: 3,
+            panels,
+        }])
+    }
+}
+
+impl JomaEntropy {
+    fn weights(&self, setting: &str, row: &Row) -> Result<Panel> {
+        let title = match setting {
+            "text" => "Eq. (6): weights",
+            _ => "authors' code: weights",
+        };
+        let mut found = panel(title, Axis::whole("component, sorted"), Axis::linear("*v*"));
+        let index: Vec<f64> = (1..=self.mu.len()).map(|i| i as f64).collect();
+        for (i, moment) in row.series("shown")?.iter().enumerate() {
+            let v = row.series(&format!("v_{i}"))?;
+            let label = match setting {
+                "text" => format!("*t* = {}", attnlab_core::format::significant(*moment, 2)),
+                _ => format!("step {moment}"),
+            };
+            found.series.push(Series {
+                label,
+                ..Series::measured("", i, points(&index, &v))
+            });
+        }
+        let target = points(&index, &self.mu);
+        found
+            .series
+            .push(Series::predicted("target *μ*", INK, target));
+        Ok(found)
+    }
+}
+
+fn entropy_panel(setting: &str, row: &Row) -> Result<Panel> {
+    let (clock, entropy) = (row.series("clock")?, row.series("entropy")?);
+    let (title, x) = match setting {
+        "text" => (
+            "entropy of attention",
+            Axis::linear("time *t*").from_to(0.0, 1.5),
+        ),
+        _ => ("entropy of attention", Axis::linear("steps")),
+    };
+    let mut found = panel(title, x, Axis::linear("entropy (nats)").from_to(0.0, 2.4));
+    found.series.push(Series {
+        interval: String::new(),
+        ..curve("", INK, points(&clock, &entropy))
+    });
+    Ok(found)
+}
+
+/// The share of μ whose rebound is at least x.
+fn distribution(cell: &[Row]) -> Result<Panel> {
+    let mut all = vec![];
+    for row in cell {
+        all.extend(row.series("rebound")?);
+    }
+    all.sort_by(f64::total_cmp);
+    let n = all.len() as f64;
+    let at = |(i, x): (usize, &f64)| Point::at(x.max(1e-6), 1.0 - i as f64 / n);
+    let steps: Vec<Point> = all.iter().enumerate().map(at).collect();
+    let mut found = panel(
+        "random *μ*: rebound",
+        Axis::log("rebound at least (nats)"),
+        Axis::linear("share of *μ*").from_to(0.0, 1.04),
+    );
+    found.series.push(Series {
+        marker: Marker::None,
+        stroke: Stroke::Solid,
+        ..Series::predicted("", GREY, steps)
+    });
+    found.rules.push(Rule {
+        label: String::new(),
+        vertical: true,
+        at: VISIBLE,
+    });
+    Ok(found)
+}

@@ -1,0 +1,9 @@
+//! The experiments of this room: a folder each, with code, pictures and `settings.toml`.
+
+attnlab_lab::experiments! {
+    training::JomaTraining,
+    entropy::JomaEntropy,
+    critical::JomaCritical,
+    convergence::JomaConvergence,
+    tree::JomaTree,
+}

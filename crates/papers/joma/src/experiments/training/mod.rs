@@ -1,0 +1,242 @@
+//! JoMA Figs. 2 and 3: a linear activation under softmax attention, trained by cross-entropy: how well
+//! Theorem 1 predicts the logits, and which weights grow. Settings: `settings.toml`.
+
+use crate::PAPERS;
+use crate::dynamics::{Attention, Backpropagated, Cause, Form, Prediction, Run, Training, account};
+use crate::quantities::{FREQUENCIES, SETTING};
+use crate::theory::Activation;
+use crate::tokens::ClassTokens;
+use attnlab_core::error::{Error, Result};
+use attnlab_core::linalg::normal_matrix;
+use attnlab_core::params::Params;
+use attnlab_core::rng::Streams;
+use attnlab_lab::claim::Source;
+use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::figure::Figure;
+use attnlab_lab::run::{Row, memory, store};
+use attnlab_theory::dynamics::flow::{Watch, descend};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+mod pictures;
+
+/// Figs. 2 and 3 in the settings of the authors' code and in those of the paper.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JomaTraining {
+    /// Independent draws of inputs and weights.
+    pub trials: u64,
+    /// Tokens that may tell classes apart ...
+    pub distinct: usize,
+    /// ... and tokens common to all.
+    pub common: usize,
+    /// K, classes and nodes.
+    pub classes: usize,
+    /// Width of the bump of distinct tokens per class, squared, in tokens.
+    pub width2: f64,
+    /// Standard deviation of initial weights and logits.
+    pub scale: f64,
+    /// Temperature of the softmax in the code's settings; the paper has 1.
+    pub temperature: f64,
+    /// Step size of gradient descent.
+    pub eta: f64,
+    /// Steps in Fig. 2.
+    pub steps: usize,
+    /// Steps in all.
+    pub long_steps: usize,
+    /// Steps between two records.
+    pub every: usize,
+    /// Components of v_0 that are drawn.
+    pub components: usize,
+}
+
+/// Token frequencies: the two columns of Fig. 2.
+const DATA: [&str; 2] = ["smooth", "random"];
+/// The code's settings and the paper's.
+const SETTINGS: [&str; 2] = ["code", "text"];
+
+impl Described for JomaTraining {
+    const ID: &'static str = "joma.training";
+    const NAME: &'static str = "joma_training";
+    const TITLE: &'static str = "Softmax attention under cross-entropy: Theorem 1's prediction of the logits, growing weights";
+    const SOURCE: Source = Source {
+        paper: &PAPERS[0],
+        place: "Figures 2 and 3, Theorems 1, 2",
+    };
+}
+
+impl JomaTraining {
+    fn tokens(&self) -> usize {
+        self.distinct + self.common
+    }
+
+    /// The steps at which the run is recorded.
+    fn recorded(&self) -> Vec<f64> {
+        (0..=self.long_steps / self.every)
+            .map(|i| (i * self.every) as f64)
+            .collect()
+    }
+
+    fn tokens_of(&self, data: &str) -> ClassTokens {
+        ClassTokens {
+            distinct: self.distinct,
+            common: self.common,
+            classes: self.classes,
+            width2: (data == "smooth").then_some(self.width2),
+        }
+    }
+
+    fn training(&self, setting: &str, data: &str, streams: &Streams) -> Result<Training> {
+        let k = self.classes;
+        Training::new(
+            Attention::Softmax,
+            Activation::LINEAR,
+            k,
+            self.tokens_of(data).draw(streams)?,
+            vec![1.0 / k as f64; k],
+            Backpropagated::CrossEntropy((0..k).collect()),
+        )?
+        .at_temperature(if setting == "code" {
+            self.temperature
+        } else {
+            1.0
+        })
+    }
+}
+
+impl Experiment for JomaTraining {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn settings(&self) -> Map<String, Value> {
+        settings::as_json(self)
+    }
+
+    fn validate(&self) -> Result<()> {
+        settings::spread("trials", self.trials)?;
+        for (name, value) in [
+            ("width2", self.width2),
+            ("scale", self.scale),
+            ("temperature", self.temperature),
+            ("eta", self.eta),
+        ] {
+            settings::positive(name, &[value])?;
+        }
+        for (name, value, least) in [
+            ("distinct", self.distinct, 1),
+            ("classes", self.classes, 2),
+            ("steps", self.steps, 1),
+            ("every", self.every, 1),
+            ("components", self.components, 1),
+        ] {
+            if value < least {
+                let allowed = format!("must be a whole number >= {least}");
+                return Err(Error::invalid(name, value, allowed));
+            }
+        }
+        if self.tokens() < 2 {
+            let allowed = format!("must be at least 1 when distinct = {}", self.distinct);
+            return Err(Error::invalid("common", self.common, allowed));
+        }
+        if self.components > self.tokens() {
+            let allowed = format!("must be at most distinct + common = {}", self.tokens());
+            return Err(Error::invalid("components", self.components, allowed));
+        }
+        if self.long_steps < self.steps || self.steps < 2 * self.every {
+            let (steps, every) = (self.steps, self.every);
+            let allowed = format!(
+                "must be at least steps = {steps}, and steps at least twice every = {every}"
+            );
+            return Err(Error::invalid("long_steps", self.long_steps, allowed));
+        }
+        Ok(())
+    }
+
+    fn cells(&self) -> Result<Vec<Params>> {
+        let mut cells = vec![];
+        for setting in SETTINGS {
+            for data in DATA {
+                let cell = [SETTING.is(setting), FREQUENCIES.is(data)];
+                cells.push(cell.into_iter().collect());
+            }
+        }
+        Ok(cells)
+    }
+
+    fn trials(&self) -> u64 {
+        self.trials
+    }
+
+    fn memory(&self, _cell: &Params) -> u64 {
+        // Weights, their gradient, the inputs and a copy of each: tokens by nodes.
+        memory::product(&[8, 6, self.tokens() as u64, self.classes as u64])
+    }
+
+    /// At every record the series "nc", "nc1", "nc2" (correlation of z with ẑ and its two parts),
+    /// "amplitude" (|z - ẑ|/|z|), "moved" (how far b̄ is from its start, in total variation), "v0_l"
+    /// (components of v_0); "v_start" and "v_end", token by node; "share_NAME" of the drift at the end.
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        let (setting, data) = (cell.get(SETTING), cell.get(FREQUENCIES));
+        let training = self.training(setting, data, streams)?;
+        let size = training.zero().len();
+        let start = normal_matrix(1, size, &mut streams.part("weights", 0)) * self.scale;
+        let start = start.into_raw_vec_and_offset().0;
+        let prediction = match setting {
+            "code" => Prediction::of_code(&training, &start),
+            _ => Prediction::new(&training, &start),
+        };
+        let mut series: Vec<Vec<f64>> = vec![vec![]; 5 + self.components];
+        let mut look = |t: f64, x: &[f64]| {
+            if !((t / self.eta).round() as usize).is_multiple_of(self.every) {
+                return;
+            }
+            let v = training.weights(x);
+            let found = prediction.agreement(x);
+            let values = [
+                found.whole,
+                found.squares,
+                found.norm,
+                found.amplitude,
+                prediction.moved(x),
+            ];
+            let components = (0..self.components).map(|l| v[[l, 0]]);
+            for (list, value) in series.iter_mut().zip(values.into_iter().chain(components)) {
+                list.push(value);
+            }
+        };
+        let until = self.long_steps as f64 * self.eta;
+        let path = descend(
+            &training,
+            &start,
+            self.eta,
+            &[until],
+            Watch::steps(&mut look),
+        )?;
+        let names = ["nc", "nc1", "nc2", "amplitude", "moved"].map(String::from);
+        let components = (0..self.components).map(|l| format!("v0_{l}"));
+        let mut row: Map<String, Value> = names
+            .into_iter()
+            .chain(components)
+            .zip(&series)
+            .map(|(name, list)| (name, store::series(list)))
+            .collect();
+        let flat =
+            |x: &[f64]| store::series(&training.weights(x).iter().copied().collect::<Vec<_>>());
+        row.insert("v_start".into(), flat(&start));
+        row.insert("v_end".into(), flat(path.end()));
+        let short = self.steps as f64 * self.eta;
+        let run = Run::Descent(self.eta);
+        let found = account(&training, &start, short, f64::MAX, run, Form::DERIVED)?;
+        row.insert("steps".into(), path.steps.into());
+        row.insert("drift".into(), store::number(found.drift));
+        for (cause, share) in Cause::ALL.into_iter().zip(found.shares) {
+            row.insert(format!("share_{cause:?}"), store::number(share));
+        }
+        Ok(row)
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        pictures::figures(self, rows)
+    }
+}

@@ -1,0 +1,254 @@
+//! JoMA Theorem 5: co-occurrence of two tokens against the height of their common ancestor. Settings:
+//! `settings.toml`.
+
+use crate::PAPERS;
+use crate::quantities::RHO;
+use crate::theory::tree::{Tree, cooccurrence, cooccurrence_printed};
+use crate::tree::TreeDraw;
+use attnlab_core::error::{Error, Result};
+use attnlab_core::params::Params;
+use attnlab_core::rng::Streams;
+use attnlab_core::stats::binomial;
+use attnlab_lab::claim::Source;
+use attnlab_lab::experiment::draw::{cells, panel};
+use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::figure::{Axis, Figure, GREY, Panel, Point, Series, Stroke, Width};
+use attnlab_lab::run::{Row, store};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Co-occurrence in drawn trees against Theorem 5, printed and corrected, and the limit (8).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JomaTree {
+    /// Batches of draws.
+    pub trials: u64,
+    /// L, depth of the tokens.
+    pub depth: usize,
+    /// Children of every latent variable.
+    pub branches: usize,
+    /// Values of ρ.
+    pub rho: Vec<f64>,
+    /// P[y_0 = k].
+    pub classes: Vec<f64>,
+    /// P[y = 0 | y_0 = k] of the child of the root.
+    pub zero: Vec<f64>,
+    /// Trees per batch.
+    pub draws: usize,
+    /// ε of (8), ρ = ρ_0 = 1 - ε.
+    pub epsilon: Vec<f64>,
+    /// L in (8).
+    pub limit_depth: usize,
+}
+
+impl Described for JomaTree {
+    const ID: &'static str = "joma.tree";
+    const NAME: &'static str = "joma_tree";
+    const TITLE: &'static str =
+        "Co-occurrence of tokens against the depth of their common ancestor";
+    const SOURCE: Source = Source {
+        paper: &PAPERS[0],
+        place: "Theorem 5, Eq. (8)",
+    };
+}
+
+/// Trees beyond this many variables are not drawn.
+const MOST: usize = 1 << 20;
+
+impl JomaTree {
+    fn tree(&self, rho: f64) -> Result<Tree> {
+        let depth = self.depth as u32; // at most 20, as validated
+        Tree::regular(
+            self.classes.clone(),
+            self.zero.clone(),
+            rho,
+            depth,
+            self.branches,
+        )
+    }
+}
+
+impl Experiment for JomaTree {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn settings(&self) -> Map<String, Value> {
+        settings::as_json(self)
+    }
+
+    fn validate(&self) -> Result<()> {
+        settings::positive("epsilon", &self.epsilon)?;
+        if let Some(bad) = self.epsilon.iter().find(|e| **e > 1.0) {
+            return Err(Error::invalid("epsilon", bad, "must be a number in (0, 1]"));
+        }
+        for (name, value, low, high) in [
+            ("trials", self.trials as usize, 1, usize::MAX),
+            ("depth", self.depth, 2, 20),
+            ("branches", self.branches, 2, 1000),
+            ("draws", self.draws, 1, usize::MAX),
+            ("limit_depth", self.limit_depth, 2, 1000),
+        ] {
+            if !(low..=high).contains(&value) {
+                let allowed = match high {
+                    usize::MAX => format!("must be a whole number >= {low}"),
+                    _ => format!("must be a whole number from {low} to {high}"),
+                };
+                return Err(Error::invalid(name, value, allowed));
+            }
+        }
+        let leaves = self.branches.checked_pow(self.depth as u32 - 1);
+        if leaves.is_none_or(|n| n > MOST / 2) {
+            let allowed = format!(
+                "must keep branches^(depth - 1) at {} tokens or fewer with branches = {}",
+                MOST / 2,
+                self.branches
+            );
+            return Err(Error::invalid("depth", self.depth, allowed));
+        }
+        if self.rho.is_empty() {
+            let allowed = "must hold at least one number in [-1, 1]";
+            return Err(Error::invalid("rho", "[]", allowed));
+        }
+        // A small tree refuses what the large ones would.
+        for rho in &self.rho {
+            Tree::regular(self.classes.clone(), self.zero.clone(), *rho, 2, 1)?;
+        }
+        Ok(())
+    }
+
+    fn cells(&self) -> Result<Vec<Params>> {
+        let one = |rho: &f64| [RHO.is(*rho)].into_iter().collect();
+        Ok(self.rho.iter().map(one).collect())
+    }
+
+    fn trials(&self) -> u64 {
+        self.trials
+    }
+
+    /// "with": in how many draws tokens 0 and that of the first other branch at every height both
+    /// appear; "of": in how many token 0 does.
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        let tree = self.tree(cell.get(RHO))?;
+        let leaves = tree.leaves();
+        let mut both = vec![0.0; self.depth - 1];
+        let mut alone = 0.0;
+        for i in 0..self.draws as u64 {
+            let draw = TreeDraw::new(&tree, &streams.child("tree", i));
+            if !draw.values[leaves[0]] {
+                continue;
+            }
+            alone += 1.0;
+            for (h, count) in both.iter_mut().enumerate() {
+                // The first token under another child of the ancestor at height h + 1.
+                let other = leaves[self.branches.pow(h as u32)];
+                *count += f64::from(u8::from(draw.values[other]));
+            }
+        }
+        let mut data = Map::new();
+        data.insert("with".into(), store::series(&both));
+        data.insert("of".into(), store::number(alone));
+        Ok(data)
+    }
+
+    fn memory(&self, _cell: &Params) -> u64 {
+        let leaves = self.branches.saturating_pow(self.depth as u32 - 1);
+        80 * 2 * leaves as u64
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        let cells = cells(Self::NAME, rows)?;
+        let panels = vec![self.heights(&cells)?, self.limit()?];
+        Ok(vec![Figure {
+            name: Self::NAME.into(),
+            title: "Co-occurrence against the depth of the common ancestor".into(),
+            caption: format!(
+                "(a): P[*y*_{{l}} = 1 | *y*_{{m}} = 1] in {} drawn trees per *ρ*, {} layers under the class, {} \
+                 children each, class probabilities {:?}, P[*y* = 0 | *y*_{{0}}] = {:?}; bars: 95 % \
+                 (Clopper-Pearson); dashed: Theorem 5 with *ρ*_{{0}} = 2*p*·*p*_{{0}} − 1; dotted: as \
+                 printed. (b): the exact value for *ρ* = *ρ*_{{0}} = 1 − *ε*, *L* = {}, against the limit \
+                 1 − *H*/*L* of (8).",
+                self.draws * self.trials as usize,
+                self.depth,
+                self.branches,
+                self.classes,
+                self.zero,
+                self.limit_depth,
+            ),
+            width: Width::Page,
+            columns: 2,
+            panels,
+        }])
+    }
+}
+
+impl JomaTree {
+    fn heights(&self, cells: &[&[Row]]) -> Result<Panel> {
+        let mut found = panel(
+            "drawn trees",
+            Axis::whole("height *H* of the common ancestor"),
+            Axis::linear("P[*y*_{l} = 1 | *y*_{m} = 1]"),
+        );
+        let depth = self.depth as u32;
+        for (colour, cell) in cells.iter().enumerate() {
+            let rho = cell[0].parameter(RHO.name)?;
+            let mut of = 0.0;
+            let mut both = vec![0.0; self.depth - 1];
+            for row in *cell {
+                of += row.number("of")?;
+                for (sum, count) in both.iter_mut().zip(row.series("with")?) {
+                    *sum += count;
+                }
+            }
+            let (mut measured, mut law, mut printed) = (vec![], vec![], vec![]);
+            for (h, count) in both.iter().enumerate() {
+                let (height, x) = (h as u32 + 1, (h + 1) as f64);
+                if of > 0.0 {
+                    let e = binomial(*count as u64, of as u64, 0.95)?;
+                    measured.push(Point::between(x, e.value, e.low, e.high));
+                }
+                let (classes, zero) = (&self.classes, &self.zero);
+                let corrected = cooccurrence(rho, depth, height, classes, zero)?;
+                law.push(Point::at(x, corrected));
+                let print = cooccurrence_printed(rho, depth, height, classes, zero)?;
+                printed.push(Point::at(x, print));
+            }
+            let bars = Series::bars(format!("*ρ* = {rho}").replace('-', "−"), colour, measured);
+            found
+                .series
+                .push(Series::predicted("Theorem 5, corrected", colour, law));
+            found.series.push(Series {
+                stroke: Stroke::Dotted,
+                ..Series::predicted("Theorem 5, as printed", colour, printed)
+            });
+            found.series.push(bars.with_interval("95 % interval"));
+        }
+        Ok(found)
+    }
+
+    fn limit(&self) -> Result<Panel> {
+        let mut found = panel(
+            "nearly deterministic trees, (8)",
+            Axis::linear("*H*/*L*").from_to(0.0, 1.0),
+            Axis::linear("P[*y*_{l} = 1 | *y*_{m} = 1]").from_to(0.0, 1.02),
+        );
+        let depth = self.limit_depth as u32;
+        for (colour, epsilon) in self.epsilon.iter().enumerate() {
+            let at = |height: u32| -> Result<Point> {
+                let p = cooccurrence(1.0 - epsilon, depth, height, &[1.0], &[1.0 - 0.5 * epsilon])?;
+                Ok(Point::at(f64::from(height) / f64::from(depth), p))
+            };
+            let exact = (0..depth).map(at).collect::<Result<_>>()?;
+            found.series.push(Series::measured(
+                format!("*ε* = {epsilon}"),
+                3 + colour,
+                exact,
+            ));
+        }
+        let line = vec![Point::at(0.0, 1.0), Point::at(1.0, 0.0)];
+        found
+            .series
+            .push(Series::predicted("1 − *H*/*L*", GREY, line));
+        Ok(found)
+    }
+}

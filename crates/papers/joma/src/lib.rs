@@ -1,0 +1,45 @@
+//! JoMA: joint dynamics of MLP and attention in training.
+//!
+//! A room of attnlab: statements in `sheets/`, [`claims`], closed forms ([`theory`], [`formulas`]),
+//! [`experiments`] with their settings, and the [`quantities`] they share.
+
+pub mod claims;
+pub mod dynamics;
+pub mod experiments;
+pub mod formulas;
+pub mod quantities;
+pub mod theory;
+pub mod tokens;
+pub mod tree;
+
+use attnlab_lab::catalogue::Room;
+use attnlab_lab::claim::Paper;
+
+/// The papers of this room.
+///
+/// The numbers of equations, lemmas and appendices are those of the anonymous manuscript, which names neither
+/// authors nor venue; published versions may count otherwise.
+pub static PAPERS: &[Paper] = &[Paper {
+    key: "joma",
+    title: "JoMA: Demystifying Multilayer Transformers via Joint Dynamics",
+    authors: "Yuandong Tian, Yiping Wang, Zhenyu Zhang, Beidi Chen, Simon Du",
+    venue: "",
+    year: 2024,
+    link: "https://arxiv.org/abs/2310.00535",
+}];
+
+/// Everything in this room.
+pub fn room() -> Room {
+    Room::new("joma", PAPERS)
+        .claims(claims::all())
+        .experiments(experiments::entries())
+        .formulas(formulas::formulas())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn sheets_claims_and_parameters_fit_together() {
+        super::room().validate().unwrap();
+    }
+}

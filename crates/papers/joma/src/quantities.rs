@@ -1,0 +1,292 @@
+//! Parameters of this room, each typed once. Where one name has several meanings, every meaning is a
+//! constant of its own.
+
+use crate::theory::Activation;
+use attnlab_core::params::{Domain, Quantity, Word};
+
+const PROBABILITY: Domain = Domain::Number {
+    low: 0.0,
+    low_in: true,
+    high: 1.0,
+    high_in: true,
+};
+
+// The layer, Eqs. (1) and (2).
+
+/// Number of contextual tokens, $M_C$.
+pub const TOKENS: Quantity<usize> =
+    Quantity::whole("tokens", "M_C", "contextual tokens").within(Domain::Whole(1, 200));
+/// Number of nodes, K.
+pub const NODES: Quantity<usize> =
+    Quantity::whole("nodes", "K", "nodes of the MLP layer").within(Domain::Whole(1, 100));
+/// Number of samples of a layer.
+pub const SAMPLES: Quantity<usize> =
+    Quantity::whole("samples", "", "samples with the query m").within(Domain::Whole(1, 1000));
+/// Activation φ, by name.
+pub const ACTIVATION: Quantity<Word> = Quantity::word(
+    "activation",
+    "φ",
+    "activation of the layer",
+    &Activation::NAMES,
+);
+
+// Theorem 1.
+
+/// Back-propagated gradient of a random layer.
+pub const BACKPROPAGATED: Quantity<Word> = Quantity::word(
+    "gradient",
+    "g",
+    "back-propagated gradient: fixed normal numbers (stationary, Assumption 1) or their absolute \
+     values (positive: then few flows come to slide along a kink of φ), or that of the \
+     cross-entropy of random labels (cross-entropy)",
+    &["positive", "stationary", "cross-entropy"],
+);
+/// Data of the claims on softmax attention.
+pub const DATA: Quantity<Word> = Quantity::word(
+    "data",
+    "",
+    "data of the layer: both hypotheses hold (exact: one token per sample, the gradient in \
+     proportion to p_l^{-1/2}, zero start), or neither does (random)",
+    &["exact", "random"],
+);
+/// Inner product of any two contextual embeddings.
+pub const COHERENCE: Quantity<f64> = Quantity::real(
+    "coherence",
+    "",
+    "inner product of any two contextual embeddings; not 0 breaks an assumption",
+)
+.within(Domain::Number {
+    low: 0.0,
+    low_in: true,
+    high: 1.0,
+    high_in: false,
+});
+/// Inner product of the query with every contextual embedding.
+pub const QUERY_OVERLAP: Quantity<f64> = Quantity::real(
+    "query_overlap",
+    "",
+    "inner product of the query with every contextual embedding; not 0 breaks an assumption",
+)
+.within(Domain::Number {
+    low: -1.0,
+    low_in: false,
+    high: 1.0,
+    high_in: false,
+});
+/// Step size η of gradient descent.
+pub const STEP: Quantity<f64> = Quantity::real(
+    "step",
+    "η",
+    "step size of gradient descent; 0 means the flow itself",
+)
+.unit("time of the flow")
+.within(Domain::NON_NEGATIVE);
+/// End of training.
+pub const UNTIL: Quantity<f64> = Quantity::real("until", "", "end of training")
+    .unit("time of the flow")
+    .within(Domain::POSITIVE);
+
+// Almost orthogonal embeddings, Appendix C.
+
+/// Number of embeddings, M.
+pub const EMBEDDINGS: Quantity<usize> =
+    Quantity::whole("tokens", "M", "embedding vectors").within(Domain::Whole(2, 5000));
+/// Largest inner product ε of two embeddings.
+pub const EPSILON: Quantity<f64> =
+    Quantity::real("epsilon", "ε", "largest |inner product| allowed").within(Domain::Number {
+        low: 0.02,
+        low_in: true,
+        high: 1.0,
+        high_in: false,
+    });
+
+// Fig. 2.
+
+/// Token frequencies of the classes.
+pub const INPUTS: Quantity<Word> = Quantity::word(
+    "inputs",
+    "",
+    "token frequencies of the classes: moving smoothly with the class, or uniform (random)",
+    &["smooth", "random"],
+);
+
+// Isotropic inputs, Lemmas 1 to 5 and Theorem 3.
+
+/// Dimension n of an isotropic law.
+pub const DIM: Quantity<usize> =
+    Quantity::whole("dim", "n", "dimension of the isotropic law").within(Domain::Whole(1, 12));
+/// Dimension $M_C$ = n of inputs that a layer sees whole.
+pub const INPUT_DIM: Quantity<usize> =
+    Quantity::whole("dim", "M_C = n", "dimension of the inputs").within(Domain::Whole(1, 100));
+/// Number of inputs that a trial draws.
+pub const DRAWN_INPUTS: Quantity<usize> =
+    Quantity::whole("samples", "", "inputs drawn per trial").within(Domain::Whole(100, 1_000_000));
+/// Length |v| of a weight.
+pub const LENGTH: Quantity<f64> =
+    Quantity::real("length", "|v|", "length of the weight").within(Domain::Number {
+        low: 0.01,
+        low_in: true,
+        high: 100.0,
+        high_in: true,
+    });
+/// Law of the inputs around either centre.
+pub const LAW: Quantity<Word> = Quantity::word(
+    "law",
+    "",
+    "law of the inputs around either centre",
+    &["student", "gaussian", "ball"],
+);
+/// Largest ν of a Student law.
+pub const MOST_NU: Quantity<f64> = Quantity::real(
+    "nu",
+    "ν",
+    "most degrees of freedom of the inputs' Student laws, which are drawn uniformly from 1.1 on",
+)
+.within(Domain::Number {
+    low: 1.1,
+    low_in: true,
+    high: 100.0,
+    high_in: true,
+});
+
+// Eq. (6), Theorem 4 and Fig. 4.
+
+/// Number of components of μ, M.
+pub const TARGETS: Quantity<usize> =
+    Quantity::whole("tokens", "M", "components of μ").within(Domain::Whole(2, 1000));
+/// Lower end of the law of the components of μ.
+pub const LOW: Quantity<f64> = Quantity::real(
+    "low",
+    "",
+    "lower end of the uniform law of the components of μ",
+)
+.within(Domain::POSITIVE);
+/// Upper end of the law of the components of μ: $e^{\mathrm{high}^2/2}$ must fit into an f64, and its square.
+pub const HIGH: Quantity<f64> = Quantity::real(
+    "high",
+    "",
+    "upper end of the uniform law of the components of μ",
+)
+.within(Domain::Number {
+    low: 0.0,
+    low_in: false,
+    high: 20.0,
+    high_in: true,
+});
+/// Target $\mu_j$ of the one component of a pair.
+pub const MU_J: Quantity<f64> = Quantity::real("mu_j", "μ_j", "target of component j");
+/// Target $\mu_k$ of the other component of a pair.
+pub const MU_K: Quantity<f64> = Quantity::real("mu_k", "μ_k", "target of component k");
+
+// Pattern superposition, Section E.4.
+
+/// Number of contextual tokens of a weight that holds two patterns, $M_C$.
+pub const PATTERN_TOKENS: Quantity<usize> = Quantity::whole(
+    "tokens",
+    "M_C",
+    "contextual tokens, a third each for pattern 1, pattern 2 and neither",
+)
+.within(Domain::Whole(3, 300));
+
+// Latent trees, Theorem 5.
+
+/// A depth beyond it is no tree that one could hold.
+const MOST_DEPTH: u64 = 1 << 20;
+/// Depth L of the tokens.
+pub const DEPTH: Quantity<usize> =
+    Quantity::whole("depth", "L", "depth of the tokens under the class label")
+        .within(Domain::Whole(1, MOST_DEPTH));
+/// Height H of the common latent ancestor.
+pub const ANCESTOR_HEIGHT: Quantity<usize> = Quantity::whole(
+    "ancestor_depth",
+    "H",
+    "height of the common latent ancestor above the two tokens",
+)
+.within(Domain::Whole(0, MOST_DEPTH));
+/// Number of children of every latent variable.
+pub const BRANCHES: Quantity<usize> =
+    Quantity::whole("branches", "", "children of every latent variable")
+        .within(Domain::Whole(2, 4));
+/// Number of classes, D.
+pub const CLASSES: Quantity<usize> =
+    Quantity::whole("classes", "D", "number of classes").within(Domain::Whole(1, 1000));
+/// Correlation ρ along every edge.
+pub const RHO: Quantity<f64> =
+    Quantity::real("rho", "ρ", "correlation along every edge").within(Domain::Number {
+        low: -1.0,
+        low_in: true,
+        high: 1.0,
+        high_in: true,
+    });
+/// Probability $\mathbb P\[y_0 = k\]$ of every class k.
+pub const CLASS_PROBABILITIES: Quantity<Vec<f64>> = Quantity::vector(
+    "class_probabilities",
+    "P[y_0 = k]",
+    "probability of every class k",
+    &PROBABILITY,
+);
+/// Probability $\mathbb P\[y = 0 \mid y_0 = k\]$ of the child of the root, for every class k.
+pub const CHILD_ZERO: Quantity<Vec<f64>> = Quantity::vector(
+    "child_zero_given_class",
+    "P[y = 0 | y_0 = k]",
+    "law of the child of the root, for every class k",
+    &PROBABILITY,
+);
+
+// Closed forms.
+
+/// Gradient $\Delta_l$ of Theorem 2.
+pub const DELTA: Quantity<Vec<f64>> = Quantity::vector(
+    "gradient",
+    "Delta_l = E[g x_l]",
+    "constant by Assumption 1",
+    &Domain::FINITE,
+);
+/// Time of the gradient flow.
+pub const TIME: Quantity<f64> =
+    Quantity::real("t", "t", "time of the gradient flow").within(Domain::NON_NEGATIVE);
+/// Target μ of one component.
+pub const TARGET: Quantity<f64> = Quantity::real("mu", "μ", "target of the component");
+/// Share r = v/μ.
+pub const SHARE: Quantity<f64> = Quantity::real(
+    "r",
+    "r = v / mu",
+    "share of its target that the component has reached",
+)
+.within(Domain::Number {
+    low: 0.0,
+    low_in: true,
+    high: 1.0,
+    high_in: false,
+});
+
+// Cells of the experiments.
+
+/// Settings of Figs. 2 and 4: those of the authors' code, or those that the paper's text names.
+pub const SETTING: Quantity<Word> = Quantity::word(
+    "setting",
+    "",
+    "settings of the authors' code or of the paper's text",
+    &["code", "text"],
+);
+/// Token frequencies of the classes in the two columns of Fig. 2.
+pub const FREQUENCIES: Quantity<Word> = Quantity::word(
+    "data",
+    "",
+    "token frequencies of the classes: moving smoothly with the class, or uniform (random)",
+    &["smooth", "random"],
+);
+/// Part of the experiment on convergence: a chosen pair of components, or random ones.
+pub const PART: Quantity<Word> = Quantity::word(
+    "part",
+    "",
+    "a chosen pair of components, or random ones",
+    &["pair", "random"],
+);
+/// Field of the flows near a critical point.
+pub const FIELD: Quantity<Word> = Quantity::word(
+    "field",
+    "",
+    "field of Lemma 2: with Lemma 1 corrected, or as printed",
+    &["corrected", "printed"],
+);

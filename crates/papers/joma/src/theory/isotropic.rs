@@ -1,0 +1,349 @@
+//! Isotropic laws and what a node sees of them: θ_1, θ_2 and F of Lemmas 1 to 5.
+//!
+//! Let x = x̄ + x' with x' isotropic in a subspace of dimension n with projector $RR^\top$, and let
+//! $p_n$ be the density of one coordinate of x'. Along the weight only $|RR^\top v|\,t$ with t ~ $p_n$
+//! matters, so for any ψ, with $r = v^\top\bar x + \xi$ and $s = |RR^\top v|$,
+//!
+//! $$ \mathbb E\,\psi(v^\top x + \xi) = \theta_1, \quad
+//!    \mathbb E\,x\,\psi(v^\top x + \xi) = \theta_1 \bar x + \theta_2 \frac{RR^\top v}{s}, \qquad
+//!    \theta_i(r, s) = \int \{1, t\}\,\psi(st + r)\,p_n(t)\,dt. $$
+//!
+//! Where ψ = φ' of a homogeneous φ, ψ(st + r) = ψ(t + r/s), and both depend on ρ = r/s alone:
+//!
+//! $$ \theta_1(\rho) = c_- + (c_+ - c_-)\,\mathbb P[t > -\rho], \qquad
+//!    \theta_2(\rho) = (c_+ - c_-)\,\mathbb E\,t\,1[t > -\rho]. $$
+//!
+//! Lemma 1 prints them at r for r/s and divides by $|v|$ and $|v|^3$: its $p_n$ (33) is the density of
+//! the unit projection, evaluated at y' = st without the Jacobian. It holds for $|v| = 1$ alone.
+
+use super::Activation;
+use attnlab_core::error::{Error, Result};
+use attnlab_core::quadrature::integrate;
+use attnlab_core::special::{ln_normal_density, normal_cdf};
+use libm::lgamma;
+use std::f64::consts::{FRAC_PI_2, PI};
+
+/// An isotropic law by its radial shape; every coordinate has the scale of the standard form.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Radial {
+    /// Standard normal.
+    Gaussian,
+    /// Student with ν degrees of freedom, ν > 1 so that θ_2 exists.
+    Student {
+        /// Degrees of freedom ν.
+        nu: f64,
+    },
+    /// Uniform in the unit ball.
+    Ball,
+}
+
+/// An isotropic law in n dimensions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Isotropic {
+    radial: Radial,
+    dim: usize,
+}
+
+/// Accuracy of the quadratures below, relative to the whole.
+const TOL: f64 = 1e-12;
+
+impl Isotropic {
+    /// The law in `dim` dimensions.
+    ///
+    /// # Errors
+    /// No dimensions; a Student law without mean.
+    pub fn new(radial: Radial, dim: usize) -> Result<Self> {
+        if dim == 0 {
+            return Err(Error::invalid("dim", dim, "must be a whole number >= 1"));
+        }
+        match radial {
+            Radial::Student { nu } if !(nu > 1.0 && nu.is_finite()) => {
+                let allowed = "must be a finite number > 1; below, theta_2 is infinite";
+                Err(Error::invalid("nu", nu, allowed))
+            }
+            _ => Ok(Isotropic { radial, dim }),
+        }
+    }
+
+    /// The dimension n.
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// The radial shape.
+    pub fn radial(&self) -> Radial {
+        self.radial
+    }
+
+    /// The density $p_n(t)$ of one coordinate.
+    ///
+    /// ```
+    /// use attnlab_joma::theory::{Isotropic, Radial};
+    /// let ball = Isotropic::new(Radial::Ball, 3)?; // 3/4 (1 - t²) by Archimedes
+    /// assert!((ball.density(0.5) - 0.75 * 0.75).abs() < 1e-14);
+    /// # Ok::<(), attnlab_core::Error>(())
+    /// ```
+    pub fn density(&self, t: f64) -> f64 {
+        match self.radial {
+            Radial::Gaussian => ln_normal_density(t).exp(),
+            Radial::Student { nu } => {
+                let ln = lgamma(0.5 * (nu + 1.0)) - lgamma(0.5 * nu) - 0.5 * (nu * PI).ln();
+                (ln - 0.5 * (nu + 1.0) * (t * t / nu).ln_1p()).exp()
+            }
+            Radial::Ball => {
+                let (n, inside) = (self.dim as f64, 1.0 - t * t);
+                if inside <= 0.0 {
+                    return 0.0;
+                }
+                let ln = lgamma(0.5 * n + 1.0) - lgamma(0.5 * n + 0.5) - 0.5 * PI.ln();
+                (ln + 0.5 * (n - 1.0) * inside.ln()).exp()
+            }
+        }
+    }
+
+    /// The density $p_0(l)$ at distance l from the centre, per n-dimensional volume.
+    pub fn joint_density(&self, l: f64) -> f64 {
+        let n = self.dim as f64;
+        let ln = match self.radial {
+            Radial::Gaussian => -0.5 * n * (2.0 * PI).ln() - 0.5 * l * l,
+            Radial::Student { nu } => {
+                lgamma(0.5 * (nu + n))
+                    - lgamma(0.5 * nu)
+                    - 0.5 * n * (nu * PI).ln()
+                    - 0.5 * (nu + n) * (l * l / nu).ln_1p()
+            }
+            Radial::Ball if l > 1.0 => return 0.0,
+            Radial::Ball => lgamma(0.5 * n + 1.0) - 0.5 * n * PI.ln(),
+        };
+        ln.exp()
+    }
+
+    /// The density $p_n(y)$ by (36): the integral of the joint density over the other n - 1 coordinates, with the
+    /// printed surface of the sphere in them.
+    pub fn density_by_integral(&self, y: f64) -> f64 {
+        if self.dim == 1 {
+            return self.joint_density(y.abs());
+        }
+        let n = self.dim as i32;
+        let double_factorial = |m: i32| (1..=m).rev().step_by(2).map(f64::from).product::<f64>();
+        let factorial = |m: i32| (1..=m).map(f64::from).product::<f64>();
+        let surface = if n % 2 == 0 {
+            2.0_f64.powi(n / 2) * PI.powi(n / 2 - 1) / double_factorial(n - 3)
+        } else {
+            2.0 * PI.powi((n - 1) / 2) / factorial((n - 3) / 2)
+        };
+        let f = |l: f64| self.joint_density((y * y + l * l).sqrt()) * l.powi(n - 2);
+        surface * over_radii(self.radial, y, f)
+    }
+
+    /// The probability P[t > -ρ].
+    fn above(&self, rho: f64) -> f64 {
+        match self.radial {
+            Radial::Gaussian => normal_cdf(rho),
+            Radial::Student { nu } => {
+                use statrs::distribution::{ContinuousCDF, StudentsT};
+                // ν > 1 and finite was checked.
+                StudentsT::new(0.0, 1.0, nu).map_or(f64::NAN, |t| t.cdf(rho))
+            }
+            Radial::Ball => match rho {
+                r if r <= -1.0 => 0.0,
+                r if r >= 1.0 => 1.0,
+                // Between: by symmetry from the middle, so that small ρ keep their digits.
+                r => {
+                    let half = integrate(|t| self.density(t), 0.0, r.abs(), 0.25, TOL);
+                    0.5 + half.copysign(r)
+                }
+            },
+        }
+    }
+
+    /// The mean E t 1[t > -ρ], even in ρ.
+    fn first_above(&self, rho: f64) -> f64 {
+        match self.radial {
+            Radial::Gaussian => self.density(rho),
+            Radial::Student { nu } => self.density(rho) * (nu + rho * rho) / (nu - 1.0),
+            Radial::Ball => {
+                self.density(rho) * (1.0 - rho * rho).max(0.0) / (self.dim as f64 + 1.0)
+            }
+        }
+    }
+
+    /// The mean θ_1(ρ) for slopes (c_-, c_+).
+    ///
+    /// ```
+    /// use attnlab_joma::theory::{Isotropic, Radial};
+    /// let normal = Isotropic::new(Radial::Gaussian, 3)?;
+    /// assert!((normal.theta1((0.0, 1.0), 0.0) - 0.5).abs() < 1e-15);
+    /// # Ok::<(), attnlab_core::Error>(())
+    /// ```
+    pub fn theta1(&self, (minus, plus): (f64, f64), rho: f64) -> f64 {
+        minus + (plus - minus) * self.above(rho)
+    }
+
+    /// The mean θ_2(ρ) for slopes (c_-, c_+).
+    pub fn theta2(&self, (minus, plus): (f64, f64), rho: f64) -> f64 {
+        (plus - minus) * self.first_above(rho)
+    }
+
+    /// The function F(ρ) = θ_2(ρ) + ρ θ_1(ρ) of Lemma 3: the mean of φ(t + ρ).
+    pub fn f(&self, slopes: (f64, f64), rho: f64) -> f64 {
+        self.theta2(slopes, rho) + rho * self.theta1(slopes, rho)
+    }
+
+    /// The means θ_1 and θ_2 of any ψ = φ' at r and s = |RRᵀv|, by their definition as integrals over p_n.
+    pub fn thetas(&self, phi: Activation, r: f64, s: f64) -> (f64, f64) {
+        let value = |power: i32| {
+            let f = |t: f64| t.powi(power) * phi.slope(s * t + r) * self.density(t);
+            self.over_line(f, -r / s)
+        };
+        (value(0), value(1))
+    }
+
+    /// The mean of ψ(v·x') and that of ψ(v·x') times the component of x' along v, over the joint law in
+    /// polar coordinates: shells times caps, nothing of which uses a marginal. |v| = s, ψ = φ'(· + r).
+    pub fn polar(&self, phi: Activation, r: f64, s: f64) -> (f64, f64) {
+        let n = self.dim;
+        if n == 1 {
+            let both = |t: f64, power: i32| {
+                self.joint_density(t.abs()) * t.powi(power) * phi.slope(s * t + r)
+            };
+            let at = |power| self.over_line(|t| both(t, power), -r / s);
+            return (at(0), at(1));
+        }
+        // Surface of the unit sphere in n - 1 dimensions, 2 for n = 2.
+        let m = n as f64 - 1.0;
+        let surface = 2.0 * PI.powf(0.5 * m) / lgamma(0.5 * m).exp();
+        let shell = |l: f64, power: i32| {
+            // Along v the point is l cos a; the kink of ψ is at l cos a = -r/s.
+            let f = |a: f64| {
+                let along = l * a.cos();
+                along.powi(power) * phi.slope(s * along + r) * a.sin().powi(n as i32 - 2)
+            };
+            let kink = (-r / (s * l)).clamp(-1.0, 1.0).acos();
+            piece(&f, 0.0, kink) + piece(&f, kink, PI)
+        };
+        let over = |power: i32| {
+            let f =
+                |l: f64| surface * self.joint_density(l) * l.powi(n as i32 - 1) * shell(l, power);
+            // Shells that only touch the kink's plane: the integrand has no derivative there.
+            let kink = (r / s).abs();
+            let split = |f: &dyn Fn(f64) -> f64| match self.radial {
+                Radial::Ball => {
+                    let kink = kink.min(1.0);
+                    piece(&f, 0.0, kink) + piece(&f, kink, 1.0)
+                }
+                _ => piece(&f, 0.0, kink) + tail(&f, kink, self.scale()),
+            };
+            split(&f)
+        };
+        (over(0), over(1))
+    }
+
+    /// The integral of f over the line, f with a kink at `kink` and the tails of this law.
+    fn over_line(&self, f: impl Fn(f64) -> f64, kink: f64) -> f64 {
+        match self.radial {
+            Radial::Ball => {
+                let kink = kink.clamp(-1.0, 1.0);
+                piece(&f, -1.0, kink) + piece(&f, kink, 1.0)
+            }
+            _ => {
+                let scale = self.scale();
+                tail(&f, kink, scale) + tail(&|t: f64| f(2.0 * kink - t), kink, scale)
+            }
+        }
+    }
+
+    /// The distance from the centre at which the bulk of the law ends.
+    fn scale(&self) -> f64 {
+        (self.dim as f64).sqrt().max(1.0)
+    }
+}
+
+/// The integral over [a, b] of a function that is smooth between.
+fn piece(f: &impl Fn(f64) -> f64, a: f64, b: f64) -> f64 {
+    integrate(f, a, b, ((b - a) / 3.0).max(1e-3), TOL)
+}
+
+/// The integral over [a, ∞): t = a + scale tan(u), so that power tails are smooth at the end.
+fn tail(f: &impl Fn(f64) -> f64, a: f64, scale: f64) -> f64 {
+    let g = |u: f64| {
+        let t = a + scale * u.tan();
+        let value = f(t) * scale / u.cos().powi(2);
+        // At the very end the density underflows before the Jacobian overflows.
+        if value.is_finite() { value } else { 0.0 }
+    };
+    piece(&g, 0.0, FRAC_PI_2)
+}
+
+/// The integral over radii l of the other coordinates at height y.
+fn over_radii(radial: Radial, y: f64, f: impl Fn(f64) -> f64) -> f64 {
+    match radial {
+        Radial::Ball => {
+            let edge = (1.0 - y * y).max(0.0).sqrt();
+            piece(&f, 0.0, edge)
+        }
+        _ => tail(&f, 0.0, 2.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RELU: (f64, f64) = (0.0, 1.0);
+
+    fn laws() -> Vec<Isotropic> {
+        let mut laws = vec![];
+        for dim in [1, 2, 3, 5, 8] {
+            for radial in [
+                Radial::Gaussian,
+                Radial::Student { nu: 3.0 },
+                Radial::Student { nu: 1.7 },
+                Radial::Ball,
+            ] {
+                laws.push(Isotropic::new(radial, dim).unwrap());
+            }
+        }
+        laws
+    }
+
+    /// scipy.stats.t(3): cdf(.7), pdf(.7) (3 + .49)/2; and the same of norm.
+    #[test]
+    fn thetas_agree_with_scipy() {
+        let t3 = Isotropic::new(Radial::Student { nu: 3.0 }, 4).unwrap();
+        assert!((t3.theta1(RELU, 0.7) - 0.7328365008476182).abs() < 1e-12);
+        assert!((t3.theta2(RELU, 0.7) - 0.4739216866089903).abs() < 1e-12);
+        let normal = Isotropic::new(Radial::Gaussian, 4).unwrap();
+        assert!((normal.theta1(RELU, 0.7) - 0.758036347776927).abs() < 1e-14);
+        assert!((normal.theta2(RELU, 0.7) - 0.3122539333667613).abs() < 1e-14);
+    }
+
+    #[test]
+    fn closed_forms_agree_with_both_integrals() {
+        for law in laws() {
+            for (rho, s) in [(0.3, 1.0), (-0.8, 2.3), (1.7, 0.4)] {
+                let (one, two) = (law.theta1(RELU, rho), law.theta2(RELU, rho));
+                for (a, b) in [
+                    law.thetas(Activation::RELU, rho * s, s),
+                    law.polar(Activation::RELU, rho * s, s),
+                ] {
+                    assert!((a - one).abs() < 1e-9, "{law:?} {rho}: {a} {one}");
+                    assert!((b - two).abs() < 1e-8, "{law:?} {rho}: {b} {two}");
+                }
+            }
+            for y in [0.0, 0.4, 0.9] {
+                let (a, b) = (law.density(y), law.density_by_integral(y));
+                assert!((a - b).abs() < 1e-9, "{law:?} {y}: {a} {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn laws_without_mean_are_refused() {
+        let error = Isotropic::new(Radial::Student { nu: 1.0 }, 2).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "nu = 1: must be a finite number > 1; below, theta_2 is infinite"
+        );
+    }
+}

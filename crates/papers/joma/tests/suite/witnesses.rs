@@ -1,0 +1,210 @@
+//! Numbers in the sheets, held to what the program computes.
+
+use attnlab_joma::dynamics::Salient;
+use attnlab_joma::room;
+use attnlab_joma::theory::convergence::{lambda, log_inverse_gap, remainder};
+use attnlab_joma::theory::{CriticalPoint, Isotropic, Radial, critical};
+use attnlab_lab::claim::Sheet;
+use attnlab_lab::run::{CheckOptions, CheckReport, Silent, check};
+use attnlab_theory::dynamics::flow::{Flow, Method, Watch};
+use attnlab_theory::measure::softmax_entropy;
+use serde_json::{Value, json};
+
+const RELU: (f64, f64) = (0.0, 1.0);
+
+fn sheet(id: &str) -> &'static Sheet {
+    let claims = room().claims;
+    claims.iter().find(|c| c.sheet().id == id).unwrap().sheet()
+}
+
+/// Requires these numbers in the sheet's Witness, Range or Holds.
+fn holds(id: &str, numbers: &[String]) {
+    let sheet = sheet(id);
+    let texts = [&sheet.witness, &sheet.range, &sheet.holds];
+    let text: String = texts
+        .into_iter()
+        .flatten()
+        .map(|t| format!("{t}\n"))
+        .collect();
+    for number in numbers {
+        // The sheets write .5 for 0.5, and some − for the sign.
+        let number = number.replace("0.", ".");
+        let found = text.replace("0.", ".").replace('−', "-");
+        assert!(found.contains(&number), "{id}: {number} is not in\n{text}");
+    }
+}
+
+fn run(id: &str, set: Value, trials: Option<u64>) -> CheckReport {
+    let claims = room().claims;
+    let claim = claims.iter().find(|c| c.sheet().id == id).unwrap();
+    let options = CheckOptions {
+        trials,
+        ..CheckOptions::default()
+    };
+    check(&**claim, set.as_object().unwrap(), &options, &Silent).unwrap()
+}
+
+fn number(report: &CheckReport, name: &str) -> f64 {
+    report.witness[name].as_f64().unwrap()
+}
+
+fn numbers(report: &CheckReport, name: &str) -> Vec<f64> {
+    let all = report.witness[name].as_array().unwrap();
+    all.iter().map(|x| x.as_f64().unwrap()).collect()
+}
+
+#[test]
+fn the_critical_point_of_theorem_3() {
+    let law = Isotropic::new(Radial::Student { nu: 3.0 }, 3).unwrap();
+    let point = CriticalPoint::relu(law, -3.0, 1.0).unwrap();
+    let (true_rates, printed) = (point.betas(), point.betas_printed());
+    let along = |b: attnlab_joma::theory::Betas| b.one + b.two;
+    holds(
+        "joma.theorem3",
+        &[
+            format!("{:.6}", point.plus),
+            format!("{:.4}", point.weight),
+            format!("{:.5} along", -along(true_rates)),
+            format!("{:.5} across", -true_rates.one),
+            format!("+{:.5} and {:.5}", -along(printed), -printed.one),
+        ],
+    );
+    holds(
+        "joma.theorem3_definite",
+        &[format!("{:.2}", along(printed))],
+    );
+    holds("joma.lemma4_range", &[format!("{:.1}", point.weight)]);
+}
+
+#[test]
+fn the_threshold_of_theorem_4() {
+    let printed = 4.506_628_274_631 * (-4.0_f64).exp();
+    let corrected = 4.506_628_274_631 * 2.0_f64.exp();
+    let big_lambda = |gap: f64| {
+        let (mut low, mut high) = (0.0, 10.0);
+        for _ in 0..100 {
+            let t = 0.5 * (low + high);
+            match log_inverse_gap(2.0, t) < gap {
+                true => low = t,
+                false => high = t,
+            }
+        }
+        lambda(1.0, 2.0, low).abs()
+    };
+    let tenth = 0.1 * (-printed).exp();
+    holds(
+        "joma.theorem4_threshold",
+        &[
+            format!("is {:.3};", (-printed).exp()),
+            format!(
+                "= {tenth:.3}$, $|\\Lambda| = {:.2}$",
+                big_lambda(-tenth.ln())
+            ),
+            format!(
+                "= {:.3}$, $|\\Lambda| = {:.2}$",
+                (-10.0 * printed).exp(),
+                big_lambda(10.0 * printed)
+            ),
+            format!("{:.1e}", (-corrected).exp()),
+        ],
+    );
+    // F - e^{-μ²} ln(1/δ) at μ = 2, δ = 1e-8.
+    let off = remainder(1e-8, 2.0) + ((-2.0_f64).exp() - (-4.0_f64).exp()) * 1e8_f64.ln();
+    holds("joma.eq88_text", &[format!("{off:.3}")]);
+}
+
+#[test]
+fn isotropic_laws() {
+    let normal = Isotropic::new(Radial::Gaussian, 4).unwrap();
+    let (r, length) = (0.15, 2.274);
+    let exact = normal.theta1(RELU, r / length);
+    let printed = normal.theta1(RELU, r) / length;
+    holds(
+        "joma.lemma1",
+        &[format!("exactly {exact:.4}, printed {printed:.4}")],
+    );
+    let existence = |radial, dim| critical::existence(&Isotropic::new(radial, dim).unwrap());
+    holds(
+        "joma.lemma4_existence",
+        &[
+            format!("Gaussian {:.3}", existence(Radial::Gaussian, 1)),
+            format!("ball {:.3}", existence(Radial::Ball, 1)),
+            // ln 2 times the density 1/4.
+            format!("logistic {:.3}", 0.25 * 2.0_f64.ln()),
+        ],
+    );
+    assert!((existence(Radial::Student { nu: 2.0 }, 3) - 0.25).abs() < 1e-12);
+    let report = run("joma.lemma2", json!({}), None);
+    let e = report.estimate;
+    let [value, low, high] = [e.value, e.low, e.high].map(|x| format!("{:.3}", x - 1.0));
+    holds("joma.lemma2", &[format!("{value} [{low}, {high}]")]);
+    let report = run("joma.lemma4", json!({}), None);
+    let terms = numbers(&report, "terms");
+    holds(
+        "joma.lemma4",
+        &[
+            format!("= {:.3}$", number(&report, "length")),
+            format!("{:.3} and {:.3}", terms[0], terms[1]),
+        ],
+    );
+}
+
+#[test]
+fn trained_layers() {
+    let report = run("joma.theorem2", json!({}), None);
+    let (least, largest) = (number(&report, "least"), number(&report, "largest"));
+    holds("joma.theorem2", &[format!("{least:.2} and {largest:.2}")]);
+    let report = run("joma.fig2_components", json!({}), None);
+    let [whole, squares, norm] =
+        ["correlation", "of_squares", "of_norm"].map(|n| number(&report, n));
+    holds(
+        "joma.fig2_components",
+        &[
+            format!("{whole:.3} for $\\hat z_m$"),
+            format!("{squares:.3} for"),
+            format!("{norm:.3} for"),
+        ],
+    );
+    for inputs in ["smooth", "random"] {
+        let report = run("joma.fig2_amplitude", json!({ "inputs": inputs }), Some(1));
+        let off = format!("{:.2}", number(&report, "relative_distance"));
+        holds("joma.fig2_amplitude", &[off]);
+    }
+}
+
+#[test]
+fn rebounds_of_the_entropy() {
+    let report = run("joma.entropy", json!({}), Some(2000));
+    holds(
+        "joma.entropy",
+        &[format!("{} of {}", report.failures, report.trials)],
+    );
+    // One component far above the others.
+    let mut mu = vec![0.5; 10];
+    mu[0] = 4.0;
+    let flow = Salient::new(mu).unwrap();
+    let entropy = |x: &[f64]| {
+        let squares: Vec<f64> = flow.weights(x).iter().map(|v| v * v).collect();
+        softmax_entropy(&squares)
+    };
+    let mut least = f64::INFINITY;
+    let mut look = |_: f64, x: &[f64]| least = least.min(entropy(x));
+    let integrator = Flow::new(Method::Tsit45).within(1e-8);
+    let path = integrator.watched(&flow, &[0.0; 10], &[30.0], Watch::steps(&mut look));
+    let rebound = entropy(path.unwrap().end()) - least;
+    assert!(rebound < 1e-5, "{rebound}");
+    // Targets below 1.
+    let report = run("joma.entropy", json!({"low": 0.5, "high": 0.99}), Some(5));
+    assert!(number(&report, "drop") < 0.03 && report.failures == 5);
+}
+
+#[test]
+fn the_limit_8_of_theorem_5() {
+    let report = run("joma.eq8", json!({}), None);
+    let [depth, height, exact, said] = ["L", "H", "exact", "said"].map(|n| number(&report, n));
+    let terms = [
+        format!("L = {depth}, H = {height} that is {:.2e}", exact - said),
+        format!("{:.2e}", (depth * 1e-4).powi(2)),
+    ];
+    holds("joma.eq8", &terms);
+}

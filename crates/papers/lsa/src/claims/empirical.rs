@@ -1,0 +1,123 @@
+//! Training on B prompts: how fast its limit tends to that of the population loss.
+
+use super::setting::{covariance, theorem_start, training_schema, validate};
+use crate::dynamics::Empirical;
+use crate::quantities::{CONTEXT, DIM, TRAINING_NOISE};
+use crate::theory::{LsaWeights, Pretraining};
+use attnlab_core::stats::log_log_slope;
+use attnlab_lab::prelude::*;
+use attnlab_theory::dynamics::flow::{Flow, Method};
+
+/// The flow on the empirical loss ends at a distance of order B^{-1/2} from Γ_N⁻¹.
+#[derive(Clone, Copy, Debug)]
+pub struct EmpiricalLimit {
+    slope: f64,
+    /// A mutant: towards Γ without the label noise.
+    noiseless: bool,
+}
+
+impl Default for EmpiricalLimit {
+    fn default() -> Self {
+        EmpiricalLimit {
+            slope: -0.5,
+            noiseless: false,
+        }
+    }
+}
+
+/// Numbers of prompts. From the first on the loss is close enough to its limit for the order to show.
+const PROMPTS: [usize; 4] = [300, 1000, 3000, 10_000];
+
+/// ‖uB + vcᵀ - Γ⁻¹‖ / ‖Γ⁻¹‖ (Frobenius) at the end of the flow on the loss of `count` prompts.
+fn distance(
+    training: &Pretraining,
+    count: usize,
+    noiseless: bool,
+    streams: &Streams,
+) -> Result<f64> {
+    let d = training.dim();
+    let loss = Empirical::draw(training, count, &mut streams.part("prompts", 0))?;
+    let axes = training.covariance().axes();
+    let start = theorem_start(training, SCALE, streams)?.rotated(axes.t());
+    // As long as the population's slowest mode needs to fall to the tolerance of the integrator.
+    let until = 25.0 * training.lifetime();
+    let path = Flow::new(Method::Bdf)
+        .within(1e-8)
+        .run(&loss, &start.to_vec(), &[until])?;
+    let noise_var = if noiseless { 0.0 } else { training.noise_var() };
+    let claimed = Pretraining::new(training.covariance().clone(), training.context(), noise_var)?;
+    let target = claimed.gamma_inverse();
+    let off = LsaWeights::of_slice(d, path.end()).product() - &target;
+    let norm = |a: &ndarray::Array2<f64>| a.iter().map(|x| x * x).sum::<f64>().sqrt();
+    Ok(norm(&off) / norm(&target))
+}
+
+/// σ of the theorem's start: inside its condition at the defaults, and no long plateau.
+const SCALE: f64 = 0.3;
+
+impl Claim for EmpiricalLimit {
+    fn sheet(&self) -> &'static Sheet {
+        sheet!("lsa.empirical_limit")
+    }
+
+    fn schema(&self) -> Schema {
+        let mut schema = training_schema(2, 2.0, 8);
+        schema.push(TRAINING_NOISE.or(1.0));
+        schema
+    }
+
+    fn validate(&self, params: &Params) -> Result<()> {
+        validate(params)?;
+        // 6545 features and as many squared moments of 8 bytes: some hundred MB.
+        if params.get(DIM) > 12 {
+            let allowed = "must be at most 12; the moments of the loss grow like dim^6";
+            return Err(Error::invalid(DIM.name, params.get(DIM), allowed));
+        }
+        Ok(())
+    }
+
+    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
+        let (n, noise_var) = (params.get(CONTEXT), params.get(TRAINING_NOISE));
+        let training = Pretraining::new(covariance(params, streams)?, n, noise_var)?;
+        let of = |(i, count)| {
+            let streams = streams.child("size", i as u64);
+            distance(&training, count, self.noiseless, &streams)
+        };
+        let distances = PROMPTS
+            .into_iter()
+            .enumerate()
+            .map(of)
+            .collect::<Result<Vec<f64>>>()?;
+        let sizes = PROMPTS.map(|b| b as f64);
+        let slope = log_log_slope(&sizes, &distances, 0.95)?.value;
+        Ok(Outcome::Value {
+            value: slope,
+            witness: witness! { "B" => PROMPTS.to_vec(), "distance" => distances, "slope" => slope },
+        })
+    }
+
+    /// The 95 % interval of the mean of single slopes is some ±0.05 at the defaults; the next order in
+    /// 1/B moves the slope by less than that from the smallest B on.
+    fn promise(&self, _params: &Params) -> Promise {
+        Promise::MeanIn(self.slope - 0.1, self.slope + 0.1)
+    }
+
+    fn default_trials(&self, _params: &Params) -> u64 {
+        60
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        let slope = |slope| EmpiricalLimit { slope, ..*self };
+        vec![
+            Mutant::new("one-over-b", slope(-1.0)),
+            Mutant::new("fourth-root", slope(-0.25)),
+            Mutant::new(
+                "noiseless",
+                EmpiricalLimit {
+                    noiseless: true,
+                    ..*self
+                },
+            ),
+        ]
+    }
+}

@@ -1,0 +1,147 @@
+//! The quantity that gradient flow of linear self-attention conserves: notes, proof ingredient 2.
+
+use super::setting::{covariance, dense_start, training_schema, validate};
+use crate::dynamics::{Empirical, Full};
+use crate::quantities::{BATCH, CONTEXT, DIM, SCALE};
+use crate::theory::{LsaWeights, Pretraining};
+use attnlab_lab::prelude::*;
+use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch, descend};
+
+/// |v|² + u² - ‖B‖² - |c|² is constant along the flow, from any weights.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Invariant {
+    quantity: Conserved,
+    /// The mutant: gradient descent with this step size instead of the flow.
+    eta: Option<f64>,
+}
+
+/// The quantity that is claimed to be constant.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Conserved {
+    /// |v|² + u² - ‖B‖² - |c|².
+    #[default]
+    Difference,
+    /// u² - ‖B‖², which holds from v = c = 0 only.
+    WithoutVectors,
+    /// u² + ‖B‖² + |v|² + |c|².
+    Sum,
+}
+
+impl Conserved {
+    fn value(self, w: &LsaWeights) -> f64 {
+        match self {
+            Conserved::Difference => w.conserved(),
+            Conserved::WithoutVectors => w.u * w.u - w.b.iter().map(|x| x * x).sum::<f64>(),
+            Conserved::Sum => w.norm2(),
+        }
+    }
+}
+
+/// Dense weights meet curvatures of order u²(tr Λ)², as the even part of the prediction holds the square of
+/// the labels: some hundred at d = 20, 1e5 at d = 200, where the pair would take millions of steps.
+fn integrator(d: usize) -> Flow {
+    if d <= 20 {
+        // Tighter than the drift to be seen by more than the number of steps.
+        return Flow::new(Method::Tsit45).within(1e-12);
+    }
+    // Of order 2, it drifts by some ten times the tolerance: 3e-9 of what is allowed, 1e-8.
+    Flow::new(Method::Chebyshev).within(2e-10)
+}
+
+/// Operations of one gradient of the empirical loss that are still worth waiting for: a flow takes some ten
+/// thousand gradients.
+const MOST_WORK: f64 = 1e6;
+
+/// Time of the flow: from scale 0.5 the loss is within a few per cent of its last value.
+const UNTIL: f64 = 50.0;
+
+impl Claim for Invariant {
+    fn sheet(&self) -> &'static Sheet {
+        sheet!("lsa.invariant")
+    }
+
+    fn schema(&self) -> Schema {
+        let mut schema = training_schema(4, 5.0, 8);
+        schema.extend([SCALE.or(0.3), BATCH.or(0)]);
+        schema
+    }
+
+    fn validate(&self, params: &Params) -> Result<()> {
+        validate(params)?;
+        let (d, prompts) = (params.real(DIM), params.real(BATCH));
+        let features = 0.5 * d * (d + 1.0) * (d + 2.0);
+        let work = (4.0 * prompts * (d + 1.0).powi(2)).min(features * features);
+        if work > MOST_WORK {
+            let most = MOST_WORK / (4.0 * (d + 1.0).powi(2));
+            let allowed = format!(
+                "must be 0 (the population loss), or at most {most:.0} when dim = {d}; a gradient of more \
+                 prompts takes milliseconds, and a flow needs ten thousands of them"
+            );
+            return Err(Error::invalid(BATCH.name, prompts, allowed));
+        }
+        Ok(())
+    }
+
+    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
+        let training = Pretraining::new(covariance(params, streams)?, params.get(CONTEXT), 0.0)?;
+        let d = training.dim();
+        let start = dense_start(d, params.get(SCALE), streams);
+        let empirical;
+        let population = Full(&training);
+        let field: &dyn VectorField = match params.get(BATCH) {
+            0 => &population,
+            count => {
+                empirical = Empirical::draw(&training, count, &mut streams.part("prompts", 0))?;
+                &empirical
+            }
+        };
+        let mut size = 0.0_f64;
+        let mut look = |_: f64, x: &[f64]| size = size.max(LsaWeights::of_slice(d, x).norm2());
+        let quantity = |x: &[f64]| vec![self.quantity.value(&LsaWeights::of_slice(d, x))];
+        let watch = Watch {
+            event: None,
+            conserved: Some(&quantity),
+            step: Some(&mut look),
+        };
+        let from = start.to_vec();
+        let path = match self.eta {
+            None => integrator(d).watched(field, &from, &[UNTIL], watch)?,
+            Some(eta) => descend(field, &from, eta, &[UNTIL], watch)?,
+        };
+        let drift = path.drifts[0].largest;
+        Ok(Outcome::Gap {
+            lhs: drift / size,
+            rhs: 0.0,
+            // The project's promise for conserved quantities.
+            tol: 1e-8,
+            relation: Relation::Equal,
+            witness: witness! {
+                "largest_drift" => drift,
+                "largest_squared_norm" => size,
+                "steps" => path.steps,
+            },
+        })
+    }
+
+    fn default_trials(&self, _params: &Params) -> u64 {
+        10
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        let with = |quantity| Invariant {
+            quantity,
+            ..Invariant::default()
+        };
+        vec![
+            Mutant::new("sum", with(Conserved::Sum)),
+            Mutant::new("without-vectors", with(Conserved::WithoutVectors)),
+            Mutant::new(
+                "descent",
+                Invariant {
+                    eta: Some(0.01),
+                    ..*self
+                },
+            ),
+        ]
+    }
+}

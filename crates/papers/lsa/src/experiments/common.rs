@@ -1,0 +1,165 @@
+//! Parts that the experiments on linear self-attention share: covariance, start and distance, and the way
+//! from a cell to points.
+
+use crate::quantities::PART;
+use crate::theory::{Covariance, LsaWeights, Pretraining};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::format::{number, pairs};
+use attnlab_core::linalg::normal_matrix;
+use attnlab_core::params::Params;
+use attnlab_core::rng::Streams;
+use attnlab_core::stats::{log_log_slope_of_means, mean};
+use attnlab_lab::figure::Point;
+use attnlab_lab::run::Row;
+use ndarray::Array2;
+use serde_json::{Map, Value};
+
+pub(super) const INTERVAL: &str = "95 % interval";
+pub(super) const TIME: &str = "time *t*";
+
+pub(super) type Data = Result<Map<String, Value>>;
+
+pub(super) fn data<const N: usize>(values: [(&str, Value); N]) -> Map<String, Value> {
+    values
+        .into_iter()
+        .map(|(name, value)| (name.to_string(), value))
+        .collect()
+}
+
+/// Λ with eigenvalues log-spaced from 1 to 1/condition. The axes do not matter: flow and risk
+/// are the same in all.
+pub(super) fn covariance(d: usize, condition: f64) -> Result<Covariance> {
+    let last = d.saturating_sub(1).max(1) as f64;
+    let value = |i: usize| condition.powf(-(i as f64) / last);
+    Covariance::diagonal(&(0..d).map(value).collect::<Vec<_>>())
+}
+
+/// The first time at which a flow is shown.
+const FIRST: f64 = 0.1;
+
+/// Times at which a flow is shown, log-spaced up to `until`.
+pub(super) fn times(until: f64, points: usize) -> Vec<f64> {
+    let last = (points - 1) as f64;
+    let at = |i: usize| FIRST * (until / FIRST).powf(i as f64 / last);
+    let mut times: Vec<f64> = (0..points - 1).map(at).collect();
+    times.push(until);
+    times
+}
+
+/// Refuses what [`times`] cannot make.
+pub(super) fn validate_times(until: f64, points: usize) -> Result<()> {
+    if points < 2 {
+        return Err(Error::invalid(
+            "points",
+            points,
+            "must be a whole number >= 2",
+        ));
+    }
+    if !(until > FIRST && until.is_finite()) {
+        let allowed = format!("must be a finite number > {FIRST}");
+        return Err(Error::invalid("until", until, allowed));
+    }
+    Ok(())
+}
+
+/// A cell of the part of this name with these parameters.
+pub(super) fn cell(part: &str, values: impl IntoIterator<Item = (String, Value)>) -> Params {
+    std::iter::once(PART.is(part)).chain(values).collect()
+}
+
+/// A numerical failure in a cell, with the cell and the settings that its trials have in common; any other
+/// error as it is.
+pub(super) fn named(
+    error: Error,
+    experiment: &str,
+    cell: &Params,
+    settings: &[(&str, f64)],
+) -> Error {
+    let settings = settings.iter();
+    let settings: Vec<String> = settings
+        .map(|(name, x)| format!("{name} = {}", number(*x)))
+        .collect();
+    let cell = pairs(cell.as_json());
+    error.during(format!("{experiment} ({cell}; {})", settings.join(", ")))
+}
+
+/// Refuses counts that are 0.
+pub(super) fn validate_counts(counts: &[(&str, usize)]) -> Result<()> {
+    match counts.iter().find(|(_, count)| *count == 0) {
+        Some((name, _)) => Err(Error::invalid(*name, 0, "must be a whole number >= 1")),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a condition number below 1.
+pub(super) fn validate_condition(name: &str, condition: f64) -> Result<()> {
+    if condition >= 1.0 && condition.is_finite() {
+        return Ok(());
+    }
+    Err(Error::invalid(
+        name,
+        condition,
+        "must be a finite number >= 1",
+    ))
+}
+
+/// The theorem's initial weights with a normal Θ, in principal axes, whose directions it does not
+/// prefer.
+pub(super) fn start(d: usize, scale: f64, streams: &Streams) -> Result<LsaWeights> {
+    LsaWeights::theorem(
+        scale,
+        normal_matrix(d, d, &mut streams.part("theta", 0)).view(),
+    )
+}
+
+/// ‖uB - Γ⁻¹‖ / ‖Γ⁻¹‖, Frobenius.
+pub(super) fn distance(training: &Pretraining, weights: &LsaWeights) -> f64 {
+    let target = training.limit(0.0).product();
+    let norm = |a: &Array2<f64>| a.iter().map(|x| x * x).sum::<f64>().sqrt();
+    norm(&(weights.product() - &target)) / norm(&target)
+}
+
+/// Mean with its 95 % interval over the draws.
+pub(super) fn average(cell: &[Row], name: &str, x: f64) -> Result<Point> {
+    let values = cell
+        .iter()
+        .map(|r| r.number(name))
+        .collect::<Result<Vec<_>>>()?;
+    let e = mean(&values, 0.95)?;
+    Ok(Point::between(x, e.value, e.low, e.high))
+}
+
+/// The slope of the means over the draws with its 95 % interval, for a legend: "−1.00 [−1.02, −0.98]"; None
+/// where the points determine none: fewer than three, or a mean that is not positive.
+///
+/// # Errors
+/// Any other failure of the estimate.
+pub(super) fn slope_label(x: &[f64], samples: &[Vec<f64>]) -> Result<Option<String>> {
+    let shown = |x: f64| format!("{x:.2}").replace('-', "−");
+    match log_log_slope_of_means(x, samples, 0.95) {
+        Ok(e) => Ok(Some(format!(
+            "{} [{}, {}]",
+            shown(e.value),
+            shown(e.low),
+            shown(e.high)
+        ))),
+        Err(Error::Shape { .. } | Error::Invalid { .. }) => Ok(None),
+        Err(other) => Err(other),
+    }
+}
+
+/// The cells at one value of a parameter.
+pub(super) type Group<'a> = (f64, Vec<&'a [Row]>);
+
+/// Cells grouped by a parameter, in their order.
+pub(super) fn groups<'a>(cells: &[&'a [Row]], name: &str) -> Result<Vec<Group<'a>>> {
+    let mut groups: Vec<Group> = vec![];
+    for cell in cells {
+        let value = cell[0].parameter(name)?;
+        match groups.iter_mut().find(|(v, _)| *v == value) {
+            Some((_, group)) => group.push(cell),
+            None => groups.push((value, vec![cell])),
+        }
+    }
+    Ok(groups)
+}

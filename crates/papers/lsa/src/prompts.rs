@@ -1,0 +1,173 @@
+//! Prompts of in-context regression: the notes' "Linear transformers trained on random linear
+//! regression tasks", with label noise, nonlinear targets and shifts.
+
+use crate::theory::{Covariance, Pretraining, Target};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::linalg::normal_matrix;
+use attnlab_core::rng::Generator;
+use ndarray::{Array1, Array2, Axis, s};
+use rand_distr::{Distribution, StandardNormal};
+
+/// Origin of a prompt's task.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PromptTask {
+    /// A task $w \sim N(0, s^2 I_d)$ drawn anew in each prompt, with linear labels. The notes have s = 1; another
+    /// scale s is a task shift.
+    Random {
+        /// s ≥ 0, standard deviation of its components.
+        scale: f64,
+    },
+    /// The same target in every prompt.
+    Fixed(Target),
+}
+
+/// A law of prompts: $x_i \sim N(0, \Lambda)$ and a query of the same law, labels of a [`PromptTask`] with
+/// noise of variance σ².
+///
+/// ```
+/// use attnlab_core::rng::Streams;
+/// use attnlab_lsa::prompts::{RegressionPrompts, PromptTask};
+/// use attnlab_lsa::theory::Covariance;
+/// let prompts = RegressionPrompts {
+///     covariance: Covariance::diagonal(&[1.0, 2.0])?,
+///     query: None,
+///     examples: 7,
+///     task: PromptTask::Random { scale: 1.0 },
+///     noise_var: 0.0,
+/// };
+/// let prompt = prompts.draw(&mut Streams::new(1, "doc", 0, 0).part("prompt", 0));
+/// let tokens = prompt.tokens();
+/// assert_eq!(tokens.dim(), (3, 8)); // (d + 1, M + 1)
+/// assert_eq!(tokens[[2, 7]], 0.0); // the query's label is hidden
+/// # Ok::<(), attnlab_core::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct RegressionPrompts {
+    /// Covariance Λ (d, d) of the examples, and of the query unless that has its own.
+    pub covariance: Covariance,
+    /// Covariance (d, d) of the query, where it is another.
+    pub query: Option<Covariance>,
+    /// Number M (N in training) of labelled examples.
+    pub examples: usize,
+    /// Origin of the task.
+    pub task: PromptTask,
+    /// Variance σ² ≥ 0 of the noise on every label, the query's too.
+    pub noise_var: f64,
+}
+
+/// One prompt.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RegressionPrompt {
+    /// Inputs x_1 .. x_M as columns, (d, M).
+    pub inputs: Array2<f64>,
+    /// Labels y_1 .. y_M.
+    pub labels: Array1<f64>,
+    /// Query x (d).
+    pub query: Array1<f64>,
+    /// Label of the query, which the tokens do not show.
+    pub answer: f64,
+}
+
+impl RegressionPrompts {
+    /// The prompts that a layer is trained on: N examples of random tasks.
+    pub fn of_training(training: &Pretraining) -> Self {
+        RegressionPrompts {
+            covariance: training.covariance().clone(),
+            query: None,
+            examples: training.context(),
+            task: PromptTask::Random { scale: 1.0 },
+            noise_var: training.noise_var(),
+        }
+    }
+
+    /// Refuses what cannot be drawn.
+    ///
+    /// # Errors
+    /// Names the parameter, its value and what is allowed.
+    pub fn validate(&self) -> Result<()> {
+        if self.examples == 0 {
+            return Err(Error::invalid("M", 0, "must be a whole number >= 1"));
+        }
+        if let Some(query) = &self.query
+            && query.dim() != self.covariance.dim()
+        {
+            let expected = format!("{} rows, as the examples' has", self.covariance.dim());
+            return Err(Error::shape(
+                "covariance of the query",
+                query.dim(),
+                expected,
+            ));
+        }
+        let mut numbers = vec![("noise_var", self.noise_var)];
+        match &self.task {
+            PromptTask::Random { scale } => numbers.push(("task_scale", *scale)),
+            PromptTask::Fixed(target) => target.validate(self.covariance.dim())?,
+        }
+        match numbers.iter().find(|(_, x)| !(*x >= 0.0 && x.is_finite())) {
+            Some((name, x)) => Err(Error::invalid(*name, x, "must be a finite number >= 0")),
+            None => Ok(()),
+        }
+    }
+
+    /// Draws one prompt: the task, then the inputs column by column, then the noise.
+    pub fn draw(&self, rng: &mut Generator) -> RegressionPrompt {
+        let d = self.covariance.dim();
+        let target = match &self.task {
+            PromptTask::Random { scale } => Target::Linear {
+                task: normals(d, rng) * *scale,
+            },
+            PromptTask::Fixed(target) => target.clone(),
+        };
+        let mut all = inputs(&self.covariance, self.examples + 1, rng);
+        if let Some(query) = &self.query {
+            // One more column: the others are the same draws with and without a shift.
+            let own = inputs(query, 1, rng);
+            all.column_mut(self.examples).assign(&own.column(0));
+        }
+        let noise = normals(self.examples + 1, rng) * self.noise_var.sqrt();
+        let labels: Array1<f64> = all
+            .axis_iter(Axis(1))
+            .zip(&noise)
+            .map(|(x, e)| target.value(x) + e)
+            .collect();
+        RegressionPrompt {
+            inputs: all.slice(s![.., ..self.examples]).to_owned(),
+            labels: labels.slice(s![..self.examples]).to_owned(),
+            query: all.column(self.examples).to_owned(),
+            answer: labels[self.examples],
+        }
+    }
+
+    /// Draws $\hat b = \frac1M \sum y_i x_i$ (d) of one prompt with a fixed target, without a query: all that
+    /// linear attention sees of the examples where v = c = 0.
+    pub fn draw_correlation(&self, target: &Target, rng: &mut Generator) -> Array1<f64> {
+        let x = inputs(&self.covariance, self.examples, rng);
+        let noise = normals(self.examples, rng) * self.noise_var.sqrt();
+        let of = |(x, e)| target.value(x) + e;
+        let labels: Array1<f64> = x.axis_iter(Axis(1)).zip(&noise).map(of).collect();
+        x.dot(&labels) / self.examples as f64
+    }
+}
+
+/// Independent columns of law N(0, Λ), (d, `count`): Q diag(√λ) g.
+fn inputs(covariance: &Covariance, count: usize, rng: &mut Generator) -> Array2<f64> {
+    let root = covariance.values().mapv(f64::sqrt);
+    let map = covariance.axes() * &root;
+    map.dot(&normal_matrix(root.len(), count, rng))
+}
+
+fn normals(n: usize, rng: &mut Generator) -> Array1<f64> {
+    (0..n).map(|_| StandardNormal.sample(rng)).collect()
+}
+
+impl RegressionPrompt {
+    /// Token matrix E (d+1, M+1): examples over their labels, the query over 0.
+    pub fn tokens(&self) -> Array2<f64> {
+        let (d, m) = self.inputs.dim();
+        let mut tokens = Array2::zeros((d + 1, m + 1));
+        tokens.slice_mut(s![..d, ..m]).assign(&self.inputs);
+        tokens.slice_mut(s![d, ..m]).assign(&self.labels);
+        tokens.slice_mut(s![..d, m]).assign(&self.query);
+        tokens
+    }
+}

@@ -1,0 +1,8 @@
+//! Tests of the room for linear self-attention.
+
+mod experiments;
+mod refusals;
+mod risk;
+mod setting;
+mod stiff;
+mod theory;

@@ -1,0 +1,246 @@
+//! Minima of the energy, in which descent ends: their basins and the tokens that they retrieve.
+
+use super::DenseMemory;
+use attnlab_core::error::{Error, Result};
+use attnlab_core::linalg::symmetric_eigen;
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
+
+/// One local minimum of the energy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Minimum {
+    /// s.
+    pub state: Array1<f64>,
+    /// $\mathcal E(X, s)$.
+    pub energy: f64,
+    /// Least eigenvalue of the Hessian there.
+    pub curvature: f64,
+    /// The token that carries more than half of the softmax weight: the minimum is then a retrieved
+    /// context token. None for a spurious minimum, a mixture of several.
+    pub token: Option<usize>,
+    /// $1/\sum_t g_t^2$, the number of tokens that share the weight: 1 for a retrieved token, L for
+    /// the mean of the context.
+    pub shared_by: f64,
+    /// Number of starts that end here.
+    pub starts: usize,
+}
+
+/// The minima that descent finds from given starts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Minima {
+    /// The minima, from the lowest energy on.
+    pub minima: Vec<Minimum>,
+    /// Index of the minimum of every start: the basins of attraction.
+    pub basin: Vec<usize>,
+}
+
+/// Steps of the concave-convex procedure from one start. It converges at a rate of
+/// $\alpha\beta\lambda_{\max}$ of the weighted covariance per step, which comes close to 1 only near a
+/// bifurcation; Newton's method takes over long before.
+const MOST_STEPS: usize = 20_000;
+
+/// Newton's method is tried once a step is shorter than this share of the longest token: inside the
+/// basin, where its steps are short too.
+const NEWTON_FROM: f64 = 0.02;
+
+/// A state counts as a minimum when the next step would move it by less than this share of the
+/// longest token: some hundred rounding errors.
+const CONVERGED: f64 = 1e-13;
+
+/// How far beside a saddle descent goes on, as a share of the longest token.
+const ASIDE: f64 = 1e-3;
+
+/// Two ends are the same minimum when they differ by less than this share of the longest token: what
+/// [`CONVERGED`] leaves at a curvature of $10^{-6}/\alpha$.
+const SAME: f64 = 1e-6;
+
+impl DenseMemory {
+    /// The minima in which descent from `starts` (n, M) ends, and the basin of each start.
+    ///
+    /// Steps have γ = α. That is the concave-convex procedure, since the energy is a quadratic minus a
+    /// convex function: the energy never rises, whatever the start, so a start ends in a minimum
+    /// whose basin it belongs to. A saddle, where a start on its stable manifold ends, is left along its
+    /// direction of negative curvature.
+    ///
+    /// # Errors
+    /// When α is negative (the energy then has no lower bound) or β is (steps may then overshoot), a
+    /// start has the wrong length or is not finite, or descent does not converge.
+    ///
+    /// ```
+    /// use attnlab_theory::attention::memory::DenseMemory;
+    /// use ndarray::array;
+    /// // Three tokens, cold: each is a minimum.
+    /// let tokens = array![[1.0, -0.5, -0.5], [0.0, 0.8, -0.8]];
+    /// let cold = DenseMemory::new(tokens.view(), 1.0, 20.0)?.minima_from(tokens.view())?;
+    /// assert_eq!(cold.basin.len(), 3);
+    /// assert!(cold.minima.iter().all(|m| m.token.is_some()));
+    /// // Warm: they merge into one, which is spurious.
+    /// let warm = DenseMemory::new(tokens.view(), 1.0, 0.5)?.minima_from(tokens.view())?;
+    /// assert_eq!((warm.minima.len(), warm.minima[0].token), (1, None));
+    /// # Ok::<(), attnlab_core::Error>(())
+    /// ```
+    pub fn minima_from(&self, starts: ArrayView2<f64>) -> Result<Minima> {
+        for (name, value) in [("alpha", self.alpha), ("beta", self.beta)] {
+            if value < 0.0 {
+                let allowed =
+                    "must be a number > 0; minima are found where both scales are positive";
+                return Err(Error::invalid(name, value, allowed));
+            }
+        }
+        let scale = self.scale();
+        let (mut minima, mut basin): (Vec<Minimum>, Vec<usize>) = (vec![], vec![]);
+        for start in starts.columns() {
+            self.check_state(start)?;
+            let end = self.relax(start, scale)?;
+            let near = |m: &Minimum| distance(m.state.view(), end.view()) <= SAME * scale;
+            let index = match minima.iter().position(near) {
+                Some(index) => index,
+                None => {
+                    minima.push(self.describe(end)?);
+                    minima.len() - 1
+                }
+            };
+            minima[index].starts += 1;
+            basin.push(index);
+        }
+        Ok(sorted(minima, basin))
+    }
+
+    /// The minima of a memory in two dimensions, from the points of a `side` × `side` grid over the
+    /// smallest rectangle that holds them all: a stationary state is a weighted mean of the tokens
+    /// times α. Row by row from the bottom, as [`DenseMemory::grid`] lists the points; the share of
+    /// starts is the share of that rectangle in a basin.
+    ///
+    /// # Errors
+    /// As [`DenseMemory::minima_from`]; when tokens are not of two components, or `side` < 2.
+    pub fn minima_on_grid(&self, side: usize) -> Result<Minima> {
+        self.minima_from(self.grid(side)?.view())
+    }
+
+    /// The points of that grid, as columns (2, `side`²).
+    ///
+    /// # Errors
+    /// When tokens are not of two components, or `side` < 2.
+    pub fn grid(&self, side: usize) -> Result<Array2<f64>> {
+        if self.context.nrows() != 2 {
+            let expected = "(2, L): a grid is for two dimensions, use minima_from in more";
+            return Err(Error::shape("context", self.context.dim(), expected));
+        }
+        if side < 2 {
+            return Err(Error::invalid("side", side, "must be a whole number >= 2"));
+        }
+        let ends = |row: usize| {
+            let values = self.context.row(row);
+            let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+            let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            (low * self.alpha, high * self.alpha)
+        };
+        let (x, y) = (ends(0), ends(1));
+        let at =
+            |(low, high): (f64, f64), i: usize| low + (high - low) * i as f64 / (side - 1) as f64;
+        Ok(Array2::from_shape_fn((2, side * side), |(row, i)| {
+            if row == 0 {
+                at(x, i % side)
+            } else {
+                at(y, i / side)
+            }
+        }))
+    }
+
+    /// Length of the longest token times α: stationary states are not longer.
+    fn scale(&self) -> f64 {
+        let norm2 = self.context.map_axis(Axis(0), |x| x.dot(&x));
+        let longest = norm2.iter().copied().fold(0.0, f64::max).sqrt();
+        // All tokens zero: the minimum is zero, and any scale will do.
+        (longest * self.alpha.abs()).max(f64::MIN_POSITIVE)
+    }
+
+    /// Descends to a minimum.
+    fn relax(&self, start: ArrayView1<f64>, scale: f64) -> Result<Array1<f64>> {
+        let mut s = start.to_owned();
+        let mut newton_below = NEWTON_FROM * scale;
+        for _ in 0..MOST_STEPS {
+            let next = self.attend(s.view());
+            let moved = distance(next.view(), s.view());
+            s = next;
+            if moved > newton_below {
+                continue;
+            }
+            if let Some(end) = self.newton(&s, scale)? {
+                return Ok(end);
+            }
+            newton_below *= 0.1;
+            if moved <= CONVERGED * scale {
+                // Stationary, and no minimum: a saddle. Beside it the energy is lower.
+                let (_, vectors) = symmetric_eigen(self.hessian(s.view()).view())?;
+                s += &(&vectors.column(0) * (ASIDE * scale));
+                newton_below = NEWTON_FROM * ASIDE * scale;
+            }
+        }
+        let message = format!(
+            "descent on the energy did not converge in {MOST_STEPS} steps (alpha = {}, beta = {}): these \
+             parameters are at a bifurcation, change beta a little",
+            self.alpha, self.beta
+        );
+        Err(Error::not_converged(message))
+    }
+
+    /// The minimum that Newton's method finds from a state close to it; None when it finds none or
+    /// leaves the neighbourhood, and more steps of descent are needed.
+    fn newton(&self, start: &Array1<f64>, scale: f64) -> Result<Option<Array1<f64>>> {
+        let mut s = start.clone();
+        for _ in 0..30 {
+            let gradient = self.gradient(s.view());
+            let (values, vectors) = symmetric_eigen(self.hessian(s.view()).view())?;
+            // Curvatures are at most 1/alpha; rounding makes of 0 some 1e-16 of that.
+            if values[0] * self.alpha <= 1e-12 {
+                return Ok(None);
+            }
+            if gradient.dot(&gradient).sqrt() * self.alpha <= CONVERGED * scale {
+                return Ok(Some(s));
+            }
+            let c = vectors.t().dot(&gradient) / &values;
+            s -= &vectors.dot(&c);
+            // As far as the last steps of descent were long: perhaps another basin.
+            if distance(s.view(), start.view()) > 5.0 * NEWTON_FROM * scale {
+                return Ok(None);
+            }
+        }
+        Ok(None)
+    }
+
+    fn describe(&self, state: Array1<f64>) -> Result<Minimum> {
+        let (values, _) = symmetric_eigen(self.hessian(state.view()).view())?;
+        let g = self.weights(state.view());
+        let token = (0..g.len()).find(|t| g[*t] > 0.5);
+        Ok(Minimum {
+            energy: self.energy(state.view()),
+            curvature: values[0],
+            token,
+            shared_by: 1.0 / g.dot(&g),
+            starts: 0,
+            state,
+        })
+    }
+}
+
+fn distance(a: ArrayView1<f64>, b: ArrayView1<f64>) -> f64 {
+    a.iter()
+        .zip(b)
+        .map(|(x, y)| (x - y).powi(2))
+        .sum::<f64>()
+        .sqrt()
+}
+
+/// From the lowest energy on.
+fn sorted(minima: Vec<Minimum>, basin: Vec<usize>) -> Minima {
+    let mut order: Vec<usize> = (0..minima.len()).collect();
+    order.sort_by(|a, b| minima[*a].energy.total_cmp(&minima[*b].energy));
+    let mut place = vec![0; order.len()];
+    for (new, old) in order.iter().enumerate() {
+        place[*old] = new;
+    }
+    Minima {
+        minima: order.iter().map(|old| minima[*old].clone()).collect(),
+        basin: basin.into_iter().map(|old| place[old]).collect(),
+    }
+}

@@ -1,0 +1,186 @@
+//! Dense associative memory: the energy of which one-layer softmax attention is a gradient step.
+//! Denoising, Section 4 and Appendix H.
+//!
+//! The clean tokens of a context are the memories, the query is the initial state:
+//! $$\mathcal E(X, s) = \frac{1}{2\alpha}\|s\|^2 - \frac1\beta \log\sum_{t=1}^L e^{\beta\langle X_t, s\rangle},
+//!   \qquad s \mapsto s - \gamma\nabla\mathcal E
+//!   = \Big(1 - \frac\gamma\alpha\Big) s + \gamma X\,\mathrm{softmax}(\beta X^T s). \tag{7, 8}$$
+//! With $\gamma = \alpha$ a step from the query is the attention layer (5) with $W_{PV} = \alpha I$ and
+//! $W_{KQ} = \beta I$.
+//!
+//! - [`DenseMemory`]: energy, gradient, Hessian, descent with any step size and number of steps;
+//! - [`Minima`]: where descent ends, from a grid in two dimensions or from any starts in more, and
+//!   which of the minima are context tokens;
+//! - [`SphericalHopfield`]: the same for linear attention (A.21), (A.23);
+//! - [`symmetry`]: for which weights a softmax layer is a gradient at all, (A.24) and (A.25).
+
+mod hopfield;
+mod minima;
+pub mod symmetry;
+
+pub use hopfield::SphericalHopfield;
+pub use minima::{Minima, Minimum};
+
+use super::{Nonlinearity, Softmax};
+use attnlab_core::error::{Error, Result};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
+
+/// The energy (7) of one context.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DenseMemory {
+    context: Array2<f64>,
+    alpha: f64,
+    beta: f64,
+}
+
+impl DenseMemory {
+    /// The memory of a context X (n, L) with scales α and β.
+    ///
+    /// # Errors
+    /// When there is no token, or a token, α or β is not finite, or α or β is 0.
+    ///
+    /// ```
+    /// use attnlab_theory::attention::memory::DenseMemory;
+    /// use ndarray::array;
+    /// let memory = DenseMemory::new(array![[1.0, -1.0]].view(), 1.0, 0.5)?;
+    /// // Two tokens at +-1: s^2/2 - 2 log(2 cosh(s/2)), and one step leads to tanh(s/2).
+    /// let s = array![0.3];
+    /// let exact = 0.045 - 2.0 * (2.0 * 0.15_f64.cosh()).ln();
+    /// assert!((memory.energy(s.view()) - exact).abs() < 1e-15);
+    /// assert!((memory.step(s.view(), 1.0)[0] - 0.15_f64.tanh()).abs() < 1e-16);
+    /// # Ok::<(), attnlab_core::Error>(())
+    /// ```
+    pub fn new(context: ArrayView2<f64>, alpha: f64, beta: f64) -> Result<Self> {
+        check_context(context)?;
+        for (name, value) in [("alpha", alpha), ("beta", beta)] {
+            if value == 0.0 || !value.is_finite() {
+                let allowed = "must be a finite number other than 0; the energy divides by it";
+                return Err(Error::invalid(name, value, allowed));
+            }
+        }
+        Ok(DenseMemory {
+            context: context.to_owned(),
+            alpha,
+            beta,
+        })
+    }
+
+    /// The tokens X (n, L).
+    pub fn context(&self) -> ArrayView2<'_, f64> {
+        self.context.view()
+    }
+
+    /// α.
+    pub fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    /// β.
+    pub fn beta(&self) -> f64 {
+        self.beta
+    }
+
+    /// $\mathcal E(X, s)$, Eq. (7).
+    pub fn energy(&self, s: ArrayView1<f64>) -> f64 {
+        let scores = self.scores(s);
+        let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let sum: f64 = scores.iter().map(|x| (x - largest).exp()).sum();
+        s.dot(&s) / (2.0 * self.alpha) - (largest + sum.ln()) / self.beta
+    }
+
+    /// $\mathrm{softmax}(\beta X^T s)$: the weight of each token.
+    pub fn weights(&self, s: ArrayView1<f64>) -> Array1<f64> {
+        let mut weights = self.scores(s);
+        Softmax.apply(&mut weights);
+        Array1::from(weights)
+    }
+
+    /// $\alpha X\,\mathrm{softmax}(\beta X^T s)$: the attention layer, a step with γ = α.
+    pub fn attend(&self, s: ArrayView1<f64>) -> Array1<f64> {
+        self.context.dot(&self.weights(s)) * self.alpha
+    }
+
+    /// $\nabla_s\mathcal E$.
+    pub fn gradient(&self, s: ArrayView1<f64>) -> Array1<f64> {
+        (&s - &self.attend(s)) / self.alpha
+    }
+
+    /// $\nabla_s^2\mathcal E = \frac1\alpha I - \beta X(\mathrm{diag}(g) - gg^T)X^T$ with g the weights:
+    /// the covariance of the tokens under g.
+    pub fn hessian(&self, s: ArrayView1<f64>) -> Array2<f64> {
+        let mut hessian =
+            symmetry::weighted_covariance(self.context.view(), self.weights(s).view());
+        hessian *= -self.beta;
+        hessian.diag_mut().mapv_inplace(|x| x + 1.0 / self.alpha);
+        hessian
+    }
+
+    /// One step (8) of size γ.
+    pub fn step(&self, s: ArrayView1<f64>, gamma: f64) -> Array1<f64> {
+        // γ/α first: with γ = α this is the attention layer to the bit.
+        let share = gamma / self.alpha;
+        &s * (1.0 - share) + self.attend(s) * share
+    }
+
+    /// The states s(0), .., s(`steps`) of descent (8) from `start`, as columns (n, `steps` + 1).
+    ///
+    /// # Errors
+    /// When the start has another length than the tokens, or it or γ is not finite.
+    ///
+    /// ```
+    /// use attnlab_theory::attention::memory::DenseMemory;
+    /// use ndarray::{array, Axis};
+    /// let memory = DenseMemory::new(array![[1.0, 0.0], [0.0, 1.0]].view(), 1.0, 0.1)?;
+    /// let path = memory.descend(array![3.0, -2.0].view(), 1.0, 60)?;
+    /// // At this temperature all is forgotten but the mean of the tokens.
+    /// assert!((&path.column(60) - &array![0.5, 0.5]).iter().all(|x| x.abs() < 1e-15));
+    /// # Ok::<(), attnlab_core::Error>(())
+    /// ```
+    pub fn descend(&self, start: ArrayView1<f64>, gamma: f64, steps: usize) -> Result<Array2<f64>> {
+        self.check_state(start)?;
+        if !gamma.is_finite() {
+            return Err(Error::invalid("gamma", gamma, "must be a finite number"));
+        }
+        let mut path = Array2::zeros((start.len(), steps + 1));
+        path.column_mut(0).assign(&start);
+        for k in 0..steps {
+            let next = self.step(path.column(k), gamma);
+            path.column_mut(k + 1).assign(&next);
+        }
+        Ok(path)
+    }
+
+    fn scores(&self, s: ArrayView1<f64>) -> Vec<f64> {
+        (self.context.t().dot(&s) * self.beta).to_vec()
+    }
+
+    fn check_state(&self, s: ArrayView1<f64>) -> Result<()> {
+        if s.len() != self.context.nrows() {
+            let expected = format!("the n = {} components of the tokens", self.context.nrows());
+            return Err(Error::shape("state", s.len(), expected));
+        }
+        match s.iter().find(|x| !x.is_finite()) {
+            Some(bad) => Err(Error::invalid("state", bad, "must be finite numbers only")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Refuses an empty context and entries that are not finite.
+fn check_context(context: ArrayView2<f64>) -> Result<()> {
+    if context.nrows() == 0 {
+        let expected = "(n, L) with n >= 1";
+        return Err(Error::shape("context", context.dim(), expected));
+    }
+    if context.ncols() == 0 {
+        return Err(Error::invalid("L", 0, "must be a whole number >= 1"));
+    }
+    match context.iter().find(|x| !x.is_finite()) {
+        Some(bad) => Err(Error::invalid(
+            "context",
+            bad,
+            "must be finite numbers only",
+        )),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,167 @@
+//! Weights for which the softmax layer $F(s) = W_{PV} X\,\mathrm{softmax}(X^T W_{KQ} s)$ is a
+//! gradient: Denoising (A.24), (A.25).
+//!
+//! A field is a gradient where its Jacobian $J = W_{PV} Y W_{KQ}$ is symmetric, with
+//! $Y = X(\mathrm{diag}(g) - gg^T)X^T$, that is
+//! $$W_{PV} Y W_{KQ} = W_{KQ}^T Y W_{PV}^T.$$
+//! The printed (A.25), $W_{PV} Y W_{KQ}^T = W_{KQ} Y W_{PV}^T$, has its transposes elsewhere and is
+//! neither necessary nor sufficient.
+//!
+//! Required of every symmetric Y, with a $W_{PV}$ of rank 2 at least, the condition says
+//! $W_{KQ} = c\,W_{PV}^T$: for $Y = vv^T$ it makes $W_{PV} v$ and $W_{KQ}^T v$ parallel, for every v.
+//! The layer is then a step on the energy (7) of the values $W_{PV} X$ with $\alpha = 1$, $\beta = c$.
+
+use super::super::{Nonlinearity, Softmax};
+use super::DenseMemory;
+use attnlab_core::error::{Error, Result};
+use attnlab_core::linalg::{Threads, frobenius2, gemm};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
+
+/// $X(\mathrm{diag}(g) - gg^T)X^T = \sum_t g_t (X_t - \bar X)(X_t - \bar X)^T$ with
+/// $\bar X = \sum_t g_t X_t$, for tokens (n, L) and weights g that sum to one.
+pub fn weighted_covariance(context: ArrayView2<f64>, g: ArrayView1<f64>) -> Array2<f64> {
+    // Centred first: exactly symmetric products, and no difference of large numbers.
+    let mean = context.dot(&g);
+    let mut scaled = context.to_owned();
+    for (mut token, g) in scaled.columns_mut().into_iter().zip(g) {
+        token -= &mean;
+        token *= g.sqrt();
+    }
+    let mut y = Array2::zeros((context.nrows(), context.nrows()));
+    gemm(
+        1.0,
+        scaled.view(),
+        scaled.t(),
+        false,
+        y.view_mut(),
+        Threads::One,
+    );
+    y
+}
+
+/// The weights and the Y of (A.24) at a state.
+fn y_of(context: ArrayView2<f64>, w_kq: ArrayView2<f64>, s: ArrayView1<f64>) -> Array2<f64> {
+    let mut g = context.t().dot(&w_kq.dot(&s)).to_vec();
+    Softmax.apply(&mut g);
+    weighted_covariance(context, Array1::from(g).view())
+}
+
+/// The Jacobian (A.24) of the softmax layer: tokens (n, L), weights (n, n), state (n,).
+pub fn jacobian(
+    context: ArrayView2<f64>,
+    w_pv: ArrayView2<f64>,
+    w_kq: ArrayView2<f64>,
+    s: ArrayView1<f64>,
+) -> Array2<f64> {
+    w_pv.dot(&y_of(context, w_kq, s)).dot(&w_kq)
+}
+
+/// $\|A - A^T\|_F / \|A\|_F$; 0 for A = 0. It lies in [0, 2].
+pub fn asymmetry(a: ArrayView2<f64>) -> f64 {
+    let norm2 = frobenius2(a);
+    if norm2 == 0.0 {
+        return 0.0;
+    }
+    (frobenius2((&a - &a.t()).view()) / norm2).sqrt()
+}
+
+/// Distance of given weights from the condition at one context and state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Symmetry {
+    /// Asymmetry of the Jacobian $W_{PV} Y W_{KQ}$: 0 where the layer is a gradient.
+    pub jacobian: f64,
+    /// Asymmetry of $W_{PV} Y W_{KQ}^T$, which the printed (A.25) asks to vanish.
+    pub printed: f64,
+}
+
+/// Tests given weights at one context and state.
+///
+/// # Errors
+/// When shapes do not fit or an entry is not finite.
+///
+/// ```
+/// use attnlab_theory::attention::memory::symmetry;
+/// use ndarray::array;
+/// let context = array![[1.0, 0.0, -1.0], [0.0, 2.0, 1.0]];
+/// let (m, s) = (array![[1.0, 2.0], [0.0, 1.0]], array![0.3, 0.1]);
+/// // W_KQ = W_PV^T: a gradient, though the printed condition denies it.
+/// let found = symmetry::test(context.view(), m.view(), m.t(), s.view())?;
+/// assert!(found.jacobian < 1e-15 && found.printed > 0.1);
+/// // W_KQ = W_PV: the printed condition holds, but the layer is no gradient.
+/// let found = symmetry::test(context.view(), m.view(), m.view(), s.view())?;
+/// assert!(found.jacobian > 0.1 && found.printed < 1e-15);
+/// # Ok::<(), attnlab_core::Error>(())
+/// ```
+pub fn test(
+    context: ArrayView2<f64>,
+    w_pv: ArrayView2<f64>,
+    w_kq: ArrayView2<f64>,
+    s: ArrayView1<f64>,
+) -> Result<Symmetry> {
+    super::check_context(context)?;
+    let n = context.nrows();
+    check_weights("W_PV", w_pv, n)?;
+    check_weights("W_KQ", w_kq, n)?;
+    if s.len() != n {
+        let expected = format!("the n = {n} components of the tokens");
+        return Err(Error::shape("state", s.len(), expected));
+    }
+    let y = y_of(context, w_kq, s);
+    let left = w_pv.dot(&y);
+    Ok(Symmetry {
+        jacobian: asymmetry(left.dot(&w_kq).view()),
+        printed: asymmetry(left.dot(&w_kq.t()).view()),
+    })
+}
+
+/// The memory of which the softmax layer with these weights is a step from every state, if there is
+/// one for every context: $W_{KQ} = c\,W_{PV}^T$ up to `tolerance` relative to $\|W_{KQ}\|_F$. Its
+/// tokens are $W_{PV} X$, with α = 1 and β = c.
+///
+/// # Errors
+/// When shapes do not fit, or an entry is not finite.
+///
+/// ```
+/// use attnlab_theory::attention::memory::symmetry;
+/// use attnlab_theory::attention::softmax_attention;
+/// use ndarray::array;
+/// let context = array![[1.0, 0.0, -1.0], [0.0, 2.0, 1.0]];
+/// let w_pv = array![[1.0, 2.0], [0.0, 1.0]];
+/// let w_kq = &w_pv.t() * 0.5;
+/// let memory = symmetry::memory(context.view(), w_pv.view(), w_kq.view(), 1e-12)?.unwrap();
+/// let s = array![0.3, 0.1];
+/// let layer = softmax_attention(context.view(), w_pv.view(), w_kq.view(), s.view());
+/// assert!((memory.attend(s.view()) - layer).iter().all(|x| x.abs() < 1e-15));
+/// assert!(symmetry::memory(context.view(), w_pv.view(), w_pv.view(), 1e-12)?.is_none());
+/// # Ok::<(), attnlab_core::Error>(())
+/// ```
+pub fn memory(
+    context: ArrayView2<f64>,
+    w_pv: ArrayView2<f64>,
+    w_kq: ArrayView2<f64>,
+    tolerance: f64,
+) -> Result<Option<DenseMemory>> {
+    super::check_context(context)?;
+    let n = context.nrows();
+    check_weights("W_PV", w_pv, n)?;
+    check_weights("W_KQ", w_kq, n)?;
+    // Least squares for c.
+    let inner: f64 = w_kq.iter().zip(w_pv.t()).map(|(a, b)| a * b).sum();
+    let c = inner / frobenius2(w_pv);
+    let residual = frobenius2((&w_kq - &(&w_pv.t() * c)).view());
+    if c == 0.0 || !c.is_finite() || residual > tolerance * tolerance * frobenius2(w_kq) {
+        return Ok(None);
+    }
+    DenseMemory::new(w_pv.dot(&context).view(), 1.0, c).map(Some)
+}
+
+fn check_weights(name: &str, w: ArrayView2<f64>, n: usize) -> Result<()> {
+    if w.dim() != (n, n) {
+        let expected = format!("({n}, {n}), the components of the tokens");
+        return Err(Error::shape(name, w.dim(), expected));
+    }
+    match w.iter().find(|x| !x.is_finite()) {
+        Some(bad) => Err(Error::invalid(name, bad, "must be finite numbers only")),
+        None => Ok(()),
+    }
+}

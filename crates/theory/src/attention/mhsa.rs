@@ -1,0 +1,120 @@
+//! Multi-head self-attention with separate queries, keys and values: Eq. (5) of the ICML version.
+
+use super::Phi;
+use super::mssa::{Mask, apply_masked};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::linalg::{Threads, gemm, product};
+use ndarray::{Array2, ArrayView2, s};
+
+/// One layer  Z ← Z + η W_O [head_1; ..; head_K],  head_k = V_k φ(Mask(K_kᵀ Q_k · scale)), with
+/// Q_k = W_Q^k Z, K_k = W_K^k Z, V_k = W_V^k Z (each (p, N)).
+///
+/// With W_Q^k = W_K^k = W_V^k = U_kᵀ, W_O = [U_1 .. U_K] and scale 1 it is the MSSA layer exactly;
+/// with the usual scale 1/√p it is not (see the claim `aot.mssa_is_mhsa`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mhsa {
+    /// W_Q^k (p, d) for every head.
+    pub w_q: Vec<Array2<f64>>,
+    /// W_K^k (p, d).
+    pub w_k: Vec<Array2<f64>>,
+    /// W_V^k (p, d).
+    pub w_v: Vec<Array2<f64>>,
+    /// W_O (d, K p).
+    pub w_o: Array2<f64>,
+    /// φ on each column of the scores.
+    pub phi: Phi,
+    /// Step size η.
+    pub eta: f64,
+    /// Factor on the scores: 1, or 1/√p.
+    pub scale: f64,
+    /// The tokens that a token may attend to.
+    pub mask: Mask,
+}
+
+impl Mhsa {
+    /// The layer with all weights tied to `bases`, which equals MSSA.
+    pub fn tied(bases: &[Array2<f64>], phi: impl Into<Phi>, eta: f64) -> Result<Self> {
+        let transposed: Vec<_> = bases.iter().map(|u| u.t().to_owned()).collect();
+        let views: Vec<_> = bases.iter().map(|u| u.view()).collect();
+        let w_o = ndarray::concatenate(ndarray::Axis(1), &views)
+            .map_err(|_| Error::shape("bases", bases.len(), "one (d, p) matrix per head"))?;
+        Ok(Mhsa {
+            w_q: transposed.clone(),
+            w_k: transposed.clone(),
+            w_v: transposed,
+            w_o,
+            phi: phi.into(),
+            eta,
+            scale: 1.0,
+            mask: Mask::None,
+        })
+    }
+
+    /// The next Z (d, N).
+    ///
+    /// # Errors
+    /// When shapes do not fit or τ is out of range.
+    pub fn apply(&self, tokens: ArrayView2<f64>) -> Result<Array2<f64>> {
+        self.phi.validate()?;
+        self.check_shapes(tokens.nrows())?;
+        let mut next = tokens.to_owned();
+        let mut start = 0;
+        for k in 0..self.w_q.len() {
+            let (q, keys) = (
+                product(self.w_q[k].view(), tokens),
+                product(self.w_k[k].view(), tokens),
+            );
+            let mut scores = product(keys.t(), q.view()) * self.scale;
+            apply_masked(&*self.phi, self.mask, scores.view_mut());
+            let head = product(product(self.w_v[k].view(), tokens).view(), scores.view());
+            let stop = start + self.w_v[k].nrows();
+            let w_o = self.w_o.slice(s![.., start..stop]);
+            gemm(
+                self.eta,
+                w_o,
+                head.view(),
+                true,
+                next.view_mut(),
+                Threads::All,
+            );
+            start = stop;
+        }
+        Ok(next)
+    }
+
+    /// Refuses weights that do not fit tokens of dimension `ambient`, or each other.
+    pub(super) fn check_shapes(&self, ambient: usize) -> Result<()> {
+        for (name, weights) in [("w_k", &self.w_k), ("w_v", &self.w_v)] {
+            if weights.len() != self.w_q.len() {
+                let expected = format!("one matrix per head ({}, as w_q)", self.w_q.len());
+                return Err(Error::shape(name, weights.len(), expected));
+            }
+        }
+        for k in 0..self.w_q.len() {
+            for (name, w) in [
+                ("w_q", &self.w_q[k]),
+                ("w_k", &self.w_k[k]),
+                ("w_v", &self.w_v[k]),
+            ] {
+                if w.ncols() != ambient {
+                    let expected = format!("(p, d) with d = {ambient} as the tokens have");
+                    return Err(Error::shape(format!("{name}[{k}]"), w.dim(), expected));
+                }
+            }
+            if self.w_k[k].nrows() != self.w_q[k].nrows() {
+                let expected = format!("the shape of w_q[{k}], {:?}", self.w_q[k].dim());
+                return Err(Error::shape(
+                    format!("w_k[{k}]"),
+                    self.w_k[k].dim(),
+                    expected,
+                ));
+            }
+        }
+        let stacked: usize = self.w_v.iter().map(|w| w.nrows()).sum();
+        if self.w_o.dim() != (ambient, stacked) {
+            let expected = format!("(d, sum of the heads' dimensions) = ({ambient}, {stacked})");
+            return Err(Error::shape("w_o", self.w_o.dim(), expected));
+        }
+        Ok(())
+    }
+}

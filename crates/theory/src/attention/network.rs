@@ -1,0 +1,42 @@
+//! Layers unrolled into a network, with a probe that sees Z before the first and after every layer.
+
+use super::Mssa;
+use attnlab_core::error::Result;
+use ndarray::{Array2, ArrayView2};
+
+/// Runs `layers` MSSA layers and shows every Z^(l), l = 0 ..= layers, to `probe`; returns the last.
+///
+/// `bases(l)` gives the U_k^(l) of layer l: the same for all layers in Eq. (3), its own in Eq. (5).
+///
+/// # Errors
+/// As [`Mssa::apply`].
+///
+/// ```
+/// use attnlab_theory::attention::{Mssa, ThresholdedSoftmax, unroll};
+/// use attnlab_theory::measure::snr;
+/// use attnlab_core::rng::Streams;
+/// use attnlab_theory::sample::Mixture;
+/// let draw = Mixture::balanced(60, 2, 40, 0.05)?.draw(&Streams::new(1, "doc", 0, 0))?;
+/// let layer = Mssa::new(ThresholdedSoftmax { tau: 0.55 }, 0.5);
+/// let mut seen = vec![];
+/// unroll(draw.tokens.view(), &layer, 2, |_| &draw.bases, |_, z| {
+///     seen.push(snr(z.view(), &draw.bases, &draw.labels)[0]);
+/// })?;
+/// assert!((seen[1] / seen[0] - 1.275).abs() < 1e-12); // 1 + eta tau: Theorem 1, Eq. (8)
+/// # Ok::<(), attnlab_core::Error>(())
+/// ```
+pub fn unroll<'a>(
+    tokens: ArrayView2<f64>,
+    layer: &Mssa,
+    layers: usize,
+    bases: impl Fn(usize) -> &'a Vec<Array2<f64>>,
+    mut probe: impl FnMut(usize, &Array2<f64>),
+) -> Result<Array2<f64>> {
+    let mut z = tokens.to_owned();
+    probe(0, &z);
+    for l in 0..layers {
+        z = layer.apply(z.view(), bases(l))?;
+        probe(l + 1, &z);
+    }
+    Ok(z)
+}

@@ -1,0 +1,83 @@
+//! The threshold on raw scores.
+
+use super::{Constructor, GpuPass, Nonlinearity, map};
+use crate::attention::streaming::{Doubt, Exp, Problem, Step, Streamed, Streaming, Tiled};
+use attnlab_core::error::{Result, positive};
+
+/// h(x)_i = τ 1{x_i > τ} on the raw scores.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HardThreshold {
+    /// Threshold and output value τ > 0.
+    pub tau: f64,
+}
+
+pub(super) const CONSTRUCTOR: Constructor = Constructor {
+    name: "hard-threshold",
+    with_tau: |tau| HardThreshold { tau }.into(),
+};
+
+impl Nonlinearity for HardThreshold {
+    fn name(&self) -> &str {
+        CONSTRUCTOR.name
+    }
+
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        vec![("tau", self.tau)]
+    }
+
+    fn validate(&self) -> Result<()> {
+        positive("tau", self.tau)
+    }
+
+    fn apply(&self, column: &mut [f64]) {
+        map(column, |x| if x > self.tau { self.tau } else { 0.0 });
+    }
+
+    fn streaming(&self) -> Option<&dyn Streaming> {
+        Some(self)
+    }
+
+    fn gpu(&self) -> Option<GpuPass> {
+        Some(GpuPass::ScoreAbove {
+            cut: self.tau,
+            value: self.tau,
+        })
+    }
+}
+
+impl Tiled for HardThreshold {
+    fn attend<T: Exp>(&self, head: &Problem<T>) -> Streamed<T> {
+        let (n, tau) = (head.tokens(), self.tau);
+        // The score errs by E; the cut is rounded.
+        let error = |j| head.score_error(j) + 2.0 * T::EPSILON * tau;
+        let step = Step {
+            problem: head,
+            value: tau,
+            cut: vec![tau; n],
+            band: (0..n).map(error).collect(),
+            doubt: Doubt::ByEntry,
+        };
+        let mut output = head.zeros();
+        let reports = head.sweep(&step, &mut output);
+        Streamed {
+            output,
+            redecided: reports.into_iter().map(|(_, resolved)| resolved).sum(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_exceeds_tau_counts() {
+        let mut column = [0.5, 0.8, 3.0, f64::NEG_INFINITY, -9.0];
+        HardThreshold { tau: 0.8 }.apply(&mut column);
+        assert_eq!(column, [0.0, 0.0, 0.8, 0.0, 0.0]);
+        for tau in [0.0, -1.0, f64::INFINITY, f64::NAN] {
+            assert!(HardThreshold { tau }.validate().is_err());
+        }
+        assert!(HardThreshold { tau: 7.0 }.validate().is_ok());
+    }
+}

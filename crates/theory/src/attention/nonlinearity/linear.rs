@@ -1,0 +1,183 @@
+//! Linear attention: the products reassociate, and the scores are never formed.
+
+use super::{Constructor, GpuPass, Nonlinearity, map};
+use crate::attention::Mask;
+use crate::attention::streaming::{Exp, Problem, TileRule, Streamed, Streaming, Tiled};
+use attnlab_core::linalg::{Threads, gemm};
+use ndarray::{Array2, ArrayViewMut2, ShapeBuilder, s};
+use pulp::Arch;
+use std::ops::Range;
+
+/// φ(x) = x; masked scores count as 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Linear;
+
+pub(super) const CONSTRUCTOR: Constructor = Constructor {
+    name: "linear",
+    with_tau: |_| Linear.into(),
+};
+
+impl Nonlinearity for Linear {
+    fn name(&self) -> &str {
+        CONSTRUCTOR.name
+    }
+
+    fn apply(&self, column: &mut [f64]) {
+        map(column, |x| if x == f64::NEG_INFINITY { 0.0 } else { x });
+    }
+
+    fn streaming(&self) -> Option<&dyn Streaming> {
+        Some(self)
+    }
+
+    fn gpu(&self) -> Option<GpuPass> {
+        Some(GpuPass::Entrywise {
+            weight: "fn weight(score: f32) -> f32 { return score; }".into(),
+            normalise: false,
+        })
+    }
+}
+
+impl Tiled for Linear {
+    fn attend<T: Exp>(&self, head: &Problem<T>) -> Streamed<T> {
+        let mut output = head.zeros();
+        // With more dimensions than tokens the scores are smaller than KVᵀ.
+        if head.tokens() <= head.dim() {
+            head.sweep(&Scores(head), &mut output);
+        } else {
+            reassociated(head, &mut output);
+        }
+        Streamed::smooth(output)
+    }
+}
+
+/// The scores are the weights.
+struct Scores<'p, 'a, T: Exp>(&'p Problem<'a, T>);
+
+impl<T: Exp> TileRule<T> for Scores<'_, '_, T> {
+    type State = ();
+    type Report = ();
+
+    fn start(&self, _queries: Range<usize>) {}
+
+    fn absorb(
+        &self,
+        _state: &mut (),
+        keys: Range<usize>,
+        scores: &mut [T],
+        out: ArrayViewMut2<T>,
+    ) {
+        masked_to_zero(scores);
+        self.0.accumulate(keys, scores, out);
+    }
+
+    fn finish(&self, _state: (), _out: ArrayViewMut2<T>) {}
+}
+
+/// Masked scores count as 0.
+fn masked_to_zero<T: Exp>(scores: &mut [T]) {
+    Arch::new().dispatch(|| {
+        for s in scores {
+            *s = if *s == T::neg_infinity() {
+                T::zero()
+            } else {
+                *s
+            };
+        }
+    });
+}
+
+/// out <- (V Kᵀ) Q: 2Np² twice instead of 2N²p twice. Causal: the same with V Kᵀ of the blocks so
+/// far, and the block's own masked scores.
+fn reassociated<T: Exp>(problem: &Problem<T>, out: &mut Array2<T>) {
+    let (keys, queries, values) = (problem.keys(), problem.queries(), problem.values());
+    let mut state = Array2::zeros((values.nrows(), keys.nrows()).f());
+    match problem.mask() {
+        Mask::None => {
+            gemm(
+                T::one(),
+                values,
+                keys.t(),
+                false,
+                state.view_mut(),
+                Threads::All,
+            );
+            gemm(
+                T::one(),
+                state.view(),
+                queries,
+                false,
+                out.view_mut(),
+                Threads::All,
+            );
+        }
+        Mask::Causal => {
+            let blocks = problem.blocks();
+            for range in (0..blocks.count()).map(|b| blocks.range(b)) {
+                let own =
+                    |a: ndarray::ArrayView2<'_, T>| a.slice_move(s![.., range.clone()]).to_owned();
+                let (keys, queries, values) = (own(keys), own(queries), own(values));
+                let mut scores = Array2::zeros((range.len(), range.len()).f());
+                let mut out = out.slice_mut(s![.., range.clone()]);
+                let all = Threads::All;
+                gemm(
+                    T::one(),
+                    keys.t(),
+                    queries.view(),
+                    false,
+                    scores.view_mut(),
+                    all,
+                );
+                zero_below_diagonal(scores.view_mut());
+                gemm(
+                    T::one(),
+                    state.view(),
+                    queries.view(),
+                    false,
+                    out.view_mut(),
+                    all,
+                );
+                gemm(
+                    T::one(),
+                    values.view(),
+                    scores.view(),
+                    true,
+                    out.view_mut(),
+                    all,
+                );
+                gemm(
+                    T::one(),
+                    values.view(),
+                    keys.t(),
+                    true,
+                    state.view_mut(),
+                    all,
+                );
+            }
+        }
+    }
+    for (j, mut column) in out.columns_mut().into_iter().enumerate() {
+        let factor = T::of_f64(problem.factor(j));
+        if factor != T::one() {
+            column.mapv_inplace(|x| x * factor);
+        }
+    }
+}
+
+fn zero_below_diagonal<T: Exp>(mut scores: ArrayViewMut2<T>) {
+    for (j, mut column) in scores.columns_mut().into_iter().enumerate() {
+        column.slice_mut(s![j + 1..]).fill(T::zero());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masked_scores_count_as_zero() {
+        let mut column = [1.5, f64::NEG_INFINITY, -2.0];
+        Linear.apply(&mut column);
+        assert_eq!(column, [1.5, 0.0, -2.0]);
+    }
+}

@@ -1,0 +1,131 @@
+//! The threshold on softmax weights: the φ of AoT Theorem 1.
+
+use super::{Constructor, GpuPass, HardThreshold, Nonlinearity, Softmax};
+use crate::attention::streaming::{
+    Doubt, Exp, LogSum, Peaks, Pick, Problem, Step, Streamed, Streaming, Tiled,
+};
+use attnlab_core::error::{Error, Result};
+use ndarray::{Array2, ShapeBuilder};
+
+/// h(σ(x)) with h of [`HardThreshold`] and σ of [`Softmax`]: the φ of AoT Theorem 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ThresholdedSoftmax {
+    /// Threshold and output value τ in (0, 1].
+    pub tau: f64,
+}
+
+pub(super) const CONSTRUCTOR: Constructor = Constructor {
+    name: "thresholded-softmax",
+    with_tau: |tau| ThresholdedSoftmax { tau }.into(),
+};
+
+/// Below this τ a column may keep so many entries that lists of them cost more than a second pass.
+const SMALLEST_LISTED_TAU: f64 = 1.0 / 64.0;
+
+impl Nonlinearity for ThresholdedSoftmax {
+    fn name(&self) -> &str {
+        CONSTRUCTOR.name
+    }
+
+    fn parameters(&self) -> Vec<(&'static str, f64)> {
+        vec![("tau", self.tau)]
+    }
+
+    fn validate(&self) -> Result<()> {
+        if self.tau > 0.0 && self.tau <= 1.0 {
+            return Ok(());
+        }
+        Err(Error::invalid("tau", self.tau, "must be a number in (0, 1]"))
+    }
+
+    fn apply(&self, column: &mut [f64]) {
+        Softmax.apply(column);
+        HardThreshold { tau: self.tau }.apply(column);
+    }
+
+    fn streaming(&self) -> Option<&dyn Streaming> {
+        Some(self)
+    }
+
+    fn gpu(&self) -> Option<GpuPass> {
+        Some(GpuPass::WeightAbove {
+            cut: self.tau,
+            value: self.tau,
+        })
+    }
+}
+
+impl Tiled for ThresholdedSoftmax {
+    fn attend<T: Exp>(&self, head: &Problem<T>) -> Streamed<T> {
+        let tau = self.tau;
+        let mut output = head.zeros();
+        let undecided = if tau >= 1.0 {
+            // No weight exceeds 1.
+            vec![]
+        } else if tau >= SMALLEST_LISTED_TAU {
+            let pick = Pick::Above {
+                cut: tau,
+                value: tau,
+            };
+            let peaks = Peaks {
+                problem: head,
+                pick,
+            };
+            head.sweep(&peaks, &mut output).concat()
+        } else {
+            two_passes(head, tau, &mut output)
+        };
+        head.redecide(self, &undecided, &mut output);
+        Streamed {
+            output,
+            redecided: undecided.len(),
+        }
+    }
+}
+
+/// Any τ: first log Σ exp of every column, then the scores again against it. Returns the columns that
+/// rounding leaves undecided.
+fn two_passes<T: Exp>(head: &Problem<T>, tau: f64, output: &mut Array2<T>) -> Vec<usize> {
+    let n = head.tokens();
+    let log_sums = head
+        .sweep(&LogSum, &mut Array2::zeros((0, n).f()))
+        .concat();
+    let cut: Vec<f64> = log_sums.iter().map(|l| l + tau.ln()).collect();
+    // The score errs by E, log Σ exp by E and the relative error of the sum; the cut is rounded.
+    let band = |(j, cut): (usize, &f64)| {
+        2.0 * head.score_error(j) + 2.0 * head.sum_error() + 2.0 * T::EPSILON * cut.abs()
+    };
+    let band = cut.iter().enumerate().map(band).collect();
+    let step = Step {
+        problem: head,
+        value: tau,
+        cut,
+        band,
+        doubt: Doubt::ByColumn,
+    };
+    let reports = head.sweep(&step, output);
+    reports
+        .into_iter()
+        .flat_map(|(columns, _)| columns)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_weights_above_tau_count() {
+        let mut column = [0.0, 3.0_f64.ln(), f64::NEG_INFINITY];
+        ThresholdedSoftmax { tau: 0.2 }.apply(&mut column);
+        assert_eq!(column, [0.2, 0.2, 0.0]);
+        // A weight equal to τ does not exceed it.
+        let mut column = [1.0, 1.0];
+        ThresholdedSoftmax { tau: 0.5 }.apply(&mut column);
+        assert_eq!(column, [0.0, 0.0]);
+        for tau in [0.0, 1.0 + 1e-15, f64::NAN] {
+            assert!(ThresholdedSoftmax { tau }.validate().is_err());
+        }
+        assert!(ThresholdedSoftmax { tau: 1.0 }.validate().is_ok());
+    }
+}

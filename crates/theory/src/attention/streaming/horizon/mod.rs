@@ -1,0 +1,364 @@
+//! The depth horizon of [`crate::attention::horizon`] at the price of about one layer: one pass over
+//! the Gram tiles in f32, O(N p) memory, results independent of the number of threads.
+//!
+//! The pass keeps, for every noise column, the maxima of its scores, the constant part of its
+//! denominator and Σ_i e^{θ s_i} at twelve θ; `brackets` turns them into rigorous bounds and an
+//! estimate of the column's first break, rounding included. Every column that may be the first is
+//! then decided again from its scores in f64, so that the first break of the head, with its column,
+//! key and weight, is exact for the coefficients given. Signal columns are safe with a wide margin
+//! or decided in f64 too.
+
+mod brackets;
+mod exact;
+mod kernels;
+mod state;
+
+pub use exact::{Blockwise, horizon_of_columns, weight_of_column};
+pub use state::NODES;
+
+use super::{Blocks, Tile, for_each_tile};
+use crate::attention::horizon::{Bracket, Break, HeadHorizon, earlier, plain, validate};
+use attnlab_core::error::{Error, Result};
+use brackets::{Context, SUMS};
+use kernels::Rect;
+use ndarray::ArrayView2;
+use rayon::prelude::*;
+use state::{Grid, Tokens};
+use std::ops::Range;
+
+/// Tokens per block: a tile of 256 x 256 f32 is 256 KB and stays in the second-level cache.
+const WIDTH: usize = 256;
+
+/// Up to this many tokens the plain definition is as fast and leaves nothing open.
+const SMALL: usize = 512;
+
+/// Columns decided in f64 at a time.
+const BATCH: usize = 64;
+
+/// Columns that the bounds leave wholly open are decided in f64 for up to 1/16 of the columns: at
+/// 2 N p operations each that is an eighth of the pass.
+const OPEN_SHARE: usize = 16;
+
+/// After a coarse pass, one column in so many may be left to f64: at 2 N p operations each, on the
+/// CPU, more would take longer than a fine pass on the machine that has coarse ones.
+const COARSE_SHARE: usize = 1024;
+
+/// The first break of every column of one head from `y` (p, N), the coefficients U_kᵀZ of the draw;
+/// `own` are the tokens of cluster k. `tick` is called [`ticks`]`(N)` times.
+///
+/// `first` is exact for these coefficients. The bounds in `theta` always hold. For Gaussian noise
+/// columns that break while |e_j| θ ≤ 5 the value is good to 1e-3 (typically 1e-6), up to 7 to 2e-3;
+/// beyond that the upper bound is infinite and the value an extrapolation.
+///
+/// # Errors
+/// When τ is outside (0, 1], `own` is not a range of tokens, or a coefficient is not finite.
+///
+/// ```
+/// use attnlab_theory::attention::streaming::horizon::horizon_of_head;
+/// use attnlab_core::rng::Streams;
+/// use attnlab_theory::sample::Mixture;
+/// let mixture = Mixture::balanced(2000, 2, 100, 0.06)?;
+/// let y = mixture.head::<f32>(0, &Streams::new(1, "doc", 0, 0));
+/// let head = horizon_of_head(y.view(), mixture.cluster(0), 0.55, || {})?;
+/// let first = head.first.unwrap();
+/// assert!(head.theta[first.column].low == first.theta && first.column >= 1000);
+/// # Ok::<(), attnlab_core::Error>(())
+/// ```
+pub fn horizon_of_head(
+    y: ArrayView2<f32>,
+    own: Range<usize>,
+    tau: f64,
+    tick: impl Fn() + Sync,
+) -> Result<HeadHorizon> {
+    let all = ticks(y.ncols());
+    let small = || (0..all).for_each(|_| tick());
+    horizon_with(y, own, tau, small, |pass, _| Ok(pass.on_the_cpu(&tick)))
+}
+
+/// [`horizon_of_head`] with the pass over the scores given: what it must report is [`Seen`]. `small`
+/// is called instead where the tokens are so few that the plain definition decides. A pass whose scores
+/// are coarse, and whose bounds leave more open than another pass would cost, is called again with
+/// `true` for finer ones.
+pub fn horizon_with(
+    y: ArrayView2<f32>,
+    own: Range<usize>,
+    tau: f64,
+    small: impl FnOnce(),
+    pass: impl Fn(&Pass, bool) -> Result<Seen>,
+) -> Result<HeadHorizon> {
+    validate(y.ncols(), &own, tau)?;
+    if y.ncols() <= SMALL {
+        let head = plain(y.mapv(f64::from).view(), own, tau);
+        small();
+        return head;
+    }
+    let task = Pass::new(y, own)?;
+    let seen = pass(&task, false)?;
+    let mut theta = task.brackets(tau, &seen);
+    if seen.coarse && contenders(&theta) > BATCH.max(theta.len() / COARSE_SHARE) {
+        theta = task.brackets(tau, &pass(&task, true)?);
+    }
+    Ok(settle(task.y, task.own, tau, theta))
+}
+
+/// Number of times that [`horizon_of_head`] calls its `tick` for N tokens.
+pub fn ticks(tokens: usize) -> u64 {
+    let blocks = tokens.div_ceil(WIDTH) as u64;
+    blocks * (blocks + 1) / 2
+}
+
+/// Length of every column, in f64.
+fn lengths(y: ArrayView2<f32>) -> Result<Vec<f64>> {
+    let columns = y.columns();
+    let length = |column: ndarray::ArrayView1<f32>| {
+        column
+            .iter()
+            .map(|x| f64::from(*x).powi(2))
+            .sum::<f64>()
+            .sqrt()
+    };
+    let mut lengths = vec![0.0; y.ncols()];
+    let columns: Vec<_> = columns.into_iter().collect();
+    columns
+        .into_par_iter()
+        .map(length)
+        .collect_into_vec(&mut lengths);
+    if lengths.iter().all(|l| l.is_finite()) {
+        return Ok(lengths);
+    }
+    Err(Error::invalid(
+        "y",
+        "NaN or infinite",
+        "must be finite numbers",
+    ))
+}
+
+/// The pass over all scores of one head: what it works on.
+pub struct Pass<'a> {
+    /// Y (p, N).
+    pub y: ArrayView2<'a, f32>,
+    /// The tokens of C_k.
+    pub own: Range<usize>,
+    lengths: Vec<f64>,
+    /// Where the nodes of every noise column of positive length lie.
+    grids: Vec<Option<Grid>>,
+}
+
+/// The report of a pass.
+pub struct Seen {
+    /// The tokens in blocks of `width` (the last may be shorter).
+    pub blocks: Vec<Tokens>,
+    /// Tokens per block.
+    pub width: usize,
+    /// A score <y_i, y_j> errs by at most gamma |y_i||y_j|.
+    pub gamma: f64,
+    /// The logarithm of a sum errs by at most this, for exact scores.
+    pub sums: f64,
+    /// Whether the same machine has a pass with a smaller gamma.
+    pub coarse: bool,
+}
+
+impl<'a> Pass<'a> {
+    fn new(y: ArrayView2<'a, f32>, own: Range<usize>) -> Result<Self> {
+        let lengths = lengths(y)?;
+        let grid = |j: usize| {
+            let noise = !own.contains(&j) && lengths[j] > 0.0;
+            noise.then(|| Grid::new(lengths[j], own.len()))
+        };
+        let grids = (0..y.ncols()).map(grid).collect();
+        Ok(Pass {
+            y,
+            own,
+            lengths,
+            grids,
+        })
+    }
+
+    /// Nothing seen yet of the tokens in `range`.
+    pub fn unseen(&self, range: Range<usize>) -> Tokens {
+        Tokens::new(range, &self.grids)
+    }
+
+    /// The pass itself, on every core.
+    fn on_the_cpu(&self, tick: impl Fn() + Sync) -> Seen {
+        let blocks = Blocks {
+            columns: self.y.ncols(),
+            width: WIDTH,
+        };
+        let mut states: Vec<_> = (0..blocks.count())
+            .map(|b| self.unseen(blocks.range(b)))
+            .collect();
+        let visit = |tile: Tile<f32>, rows: &mut Tokens, cols: Option<&mut Tokens>| {
+            visit(tile, &self.own, rows, cols);
+        };
+        for_each_tile(self.y, blocks, &mut states, visit, tick);
+        Seen {
+            blocks: states,
+            width: WIDTH,
+            // Unit roundoff of f32 is EPSILON / 2.
+            gamma: gamma(self.y.nrows(), f64::from(f32::EPSILON) / 2.0),
+            sums: SUMS,
+            coarse: false,
+        }
+    }
+
+    /// Bounds for every column from what was seen.
+    fn brackets(&self, tau: f64, seen: &Seen) -> Vec<Bracket> {
+        let n = self.y.ncols();
+        let longest = |signal: bool| {
+            let of = |(j, l): (usize, &f64)| (self.own.contains(&j) == signal).then_some(*l);
+            let lengths = self.lengths.iter().enumerate();
+            lengths.filter_map(of).fold(0.0, f64::max)
+        };
+        let context = Context {
+            tau,
+            signals: self.own.len(),
+            noises: n - self.own.len(),
+            gamma: seen.gamma,
+            sums: seen.sums,
+            longest_signal: longest(true),
+            longest_noise: longest(false),
+        };
+        let bracket = |j: usize| {
+            let (tokens, local) = (&seen.blocks[j / seen.width], j % seen.width);
+            match &self.grids[j] {
+                Some(grid) => context.noise(tokens, local, grid),
+                None if self.own.contains(&j) => context.signal(tokens, local, self.lengths[j]),
+                None => context.zero_column(),
+            }
+        };
+        (0..n).into_par_iter().map(bracket).collect()
+    }
+}
+
+/// γ_p = p u / (1 - p u) for the unit roundoff u.
+pub fn gamma(p: usize, roundoff: f64) -> f64 {
+    let pu = p as f64 * roundoff;
+    pu / (1.0 - pu)
+}
+
+/// Shows the rectangles of one tile to the kernels.
+fn visit(mut tile: Tile<f32>, own: &Range<usize>, rows: &mut Tokens, cols: Option<&mut Tokens>) {
+    let mut sides = match cols {
+        Some(cols) => (Some(rows), cols),
+        None => {
+            // A token is no key of its own maxima; noise tokens count themselves in B.
+            for i in 0..tile.rows.len() {
+                if own.contains(&(tile.rows.start + i)) {
+                    tile.scores[[i, i]] = f32::NEG_INFINITY;
+                }
+            }
+            (None, rows)
+        }
+    };
+    let arch = pulp::Arch::new();
+    for (rows, rows_signal) in segments(&tile.rows, own) {
+        for (cols, cols_signal) in segments(&tile.cols, own) {
+            arch.dispatch(Rect {
+                scores: tile.scores.view(),
+                rows: rows.clone(),
+                cols,
+                rows_signal,
+                cols_signal,
+                row_tokens: sides.0.as_deref_mut(),
+                col_tokens: &mut *sides.1,
+            });
+        }
+    }
+}
+
+/// `range` cut at the ends of `own`: local ranges, and whether they lie in `own`.
+fn segments(range: &Range<usize>, own: &Range<usize>) -> Vec<(Range<usize>, bool)> {
+    let cut = |x: usize| x.clamp(range.start, range.end) - range.start;
+    let (start, end) = (cut(own.start), cut(own.end));
+    let parts = [
+        (0..start, false),
+        (start..end, true),
+        (end..range.len(), false),
+    ];
+    parts
+        .into_iter()
+        .filter(|(part, _)| !part.is_empty())
+        .collect()
+}
+
+/// How many columns may be the first to break.
+fn contenders(theta: &[Bracket]) -> usize {
+    let least_high = theta.iter().map(|b| b.high).fold(f64::INFINITY, f64::min);
+    let possible = |b: &&Bracket| b.low <= least_high && b.low < f64::INFINITY;
+    theta.iter().filter(possible).count()
+}
+
+/// Decides in f64 the columns that the bounds leave wholly open, and every column that may be first.
+fn settle(y: ArrayView2<f32>, own: Range<usize>, tau: f64, theta: Vec<Bracket>) -> HeadHorizon {
+    let open = |b: &Bracket| b.low == 1.0 && b.high == f64::INFINITY;
+    let open: Vec<_> = (0..theta.len()).filter(|j| open(&theta[*j])).collect();
+    let least_high = theta.iter().map(|b| b.high).fold(f64::INFINITY, f64::min);
+    let mut settling = Settling {
+        y,
+        own,
+        tau,
+        decided: vec![false; theta.len()],
+        theta,
+        first: None,
+    };
+    settling.decide(&open[..open.len().min(settling.theta.len() / OPEN_SHARE)]);
+
+    // The rest in the order of their lower bounds, until none can come before the first break.
+    let theta = &settling.theta;
+    let mut queue: Vec<_> = (0..theta.len())
+        .filter(|j| theta[*j].low < f64::INFINITY && !settling.decided[*j])
+        .map(|j| (theta[j].low, j))
+        .collect();
+    queue.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let mut rest = &queue[..];
+    loop {
+        let may_be_first = |(low, j): &&(f64, usize)| {
+            settling
+                .first
+                .is_none_or(|b| (*low, *j) < (b.theta, b.column))
+        };
+        // Together all that are below the least upper bound; where that says little, few at a time.
+        let likely = rest
+            .iter()
+            .take_while(|(low, _)| *low <= least_high)
+            .count();
+        let batch = rest
+            .iter()
+            .take(likely.clamp(4, BATCH))
+            .take_while(may_be_first);
+        let batch: Vec<_> = batch.map(|(_, j)| *j).collect();
+        if batch.is_empty() {
+            break;
+        }
+        rest = &rest[batch.len()..];
+        settling.decide(&batch);
+    }
+    HeadHorizon {
+        redecided: settling.decided.iter().filter(|d| **d).count(),
+        theta: settling.theta,
+        first: settling.first,
+    }
+}
+
+/// Bounds on their way to an exact first break.
+struct Settling<'a> {
+    y: ArrayView2<'a, f32>,
+    own: Range<usize>,
+    tau: f64,
+    theta: Vec<Bracket>,
+    decided: Vec<bool>,
+    first: Option<Break>,
+}
+
+impl Settling<'_> {
+    /// Replaces the bounds of `columns` by exact values.
+    fn decide(&mut self, columns: &[usize]) {
+        let breaks = horizon_of_columns(self.y, &self.own, columns, self.tau);
+        for (j, found) in columns.iter().zip(breaks) {
+            self.theta[*j] = Bracket::exact(found.map_or(f64::INFINITY, |b| b.theta));
+            self.decided[*j] = true;
+            self.first = [self.first, found].into_iter().flatten().reduce(earlier);
+        }
+    }
+}

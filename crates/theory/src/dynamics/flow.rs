@@ -1,0 +1,468 @@
+//! Gradient flows: $\dot x = f(x)$ by adaptive methods with error control (diffsol), and plain
+//! gradient descent $x \leftarrow x + \eta f(x)$ beside them.
+//!
+//! ```
+//! use attnlab_theory::dynamics::flow::{Flow, Method, VectorField};
+//! /// The flow of the loss x²/2.
+//! struct Decay;
+//! impl VectorField for Decay {
+//!     fn dim(&self) -> usize { 1 }
+//!     fn rate(&self, x: &[f64], out: &mut [f64]) { out[0] = -x[0]; }
+//! }
+//! let path = Flow::new(Method::Tsit45).run(&Decay, &[1.0], &[0.5, 1.0])?;
+//! assert!((path.states[1][0] - (-1.0_f64).exp()).abs() < 1e-9);
+//! # Ok::<(), attnlab_core::Error>(())
+//! ```
+
+mod chebyshev;
+mod descent;
+
+pub use descent::descend;
+
+use attnlab_core::error::{Error, Result};
+use diffsol::error::DiffsolError;
+use diffsol::{
+    NalgebraLU, NalgebraMat, NalgebraVec, OdeBuilder, OdeEquations, OdeSolverMethod,
+    OdeSolverStopReason, VectorCommon,
+};
+use std::cell::Cell;
+
+/// A right-hand side $f(x)$ that does not depend on time: minus the gradient of a loss, here. (One
+/// that does takes the time as a further coordinate, whose rate is 1.)
+pub trait VectorField {
+    /// Number of coordinates.
+    fn dim(&self) -> usize;
+
+    /// Writes $f(x)$ into `out`, both of length [`dim`](VectorField::dim).
+    fn rate(&self, x: &[f64], out: &mut [f64]);
+
+    /// Writes the derivative of $f$ at `x` along `v` into `out`; implicit methods need it.
+    ///
+    /// The default is a central difference, accurate to about 1e-10 relative to the terms of $f$: a
+    /// Newton iteration converges with it as fast as with the exact derivative.
+    fn derivative(&self, x: &[f64], v: &[f64], out: &mut [f64]) {
+        let norm = |a: &[f64]| a.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let length = norm(v);
+        if length == 0.0 {
+            return out.fill(0.0);
+        }
+        // The cube root of the rounding error balances it against the third derivative.
+        let h = f64::EPSILON.cbrt() * norm(x).max(1.0) / length;
+        let shifted = |h: f64| x.iter().zip(v).map(|(x, v)| x + h * v).collect::<Vec<_>>();
+        let mut back = vec![0.0; out.len()];
+        self.rate(&shifted(h), out);
+        self.rate(&shifted(-h), &mut back);
+        for (forth, back) in out.iter_mut().zip(&back) {
+            *forth = (*forth - back) / (2.0 * h);
+        }
+    }
+}
+
+/// A method of integration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Tsitouras' explicit Runge-Kutta pair of orders 5 and 4: the cheapest where the fastest rate
+    /// times the time of interest is below some thousands.
+    Tsit45,
+    /// Backward differentiation of orders 1 to 5, implicit: for stiff flows, whose rates lie decades
+    /// apart. Its Newton steps hold and factor a dim × dim matrix.
+    Bdf,
+    /// Implicit Runge-Kutta of order 3 with four stages, for stiff flows: one step at a time, so
+    /// that it checks [`Method::Bdf`], which looks back over several.
+    Esdirk34,
+    /// Runge-Kutta-Chebyshev of order 2, explicit: for stiff gradient flows with too many
+    /// coordinates for the matrix of an implicit method. Only for fields whose Jacobian has (nearly)
+    /// real eigenvalues, which those of gradient flows are.
+    Chebyshev,
+}
+
+impl Method {
+    /// Names, in the order of [`Method::ALL`].
+    pub const NAMES: [&'static str; 4] = ["tsit45", "bdf", "esdirk34", "chebyshev"];
+    /// All methods.
+    pub const ALL: [Method; 4] = [
+        Method::Tsit45,
+        Method::Bdf,
+        Method::Esdirk34,
+        Method::Chebyshev,
+    ];
+
+    /// The method for a stiff gradient flow in `dim` coordinates: [`Method::Bdf`] while its matrix of
+    /// dim × dim and the dim derivatives that fill it cost less than the stages of
+    /// [`Method::Chebyshev`], whose order is lower.
+    pub fn stiff(dim: usize) -> Method {
+        // 30 × 30 weights of linear attention: 8 MB, and some seconds for a thousand steps.
+        if dim <= 1000 {
+            Method::Bdf
+        } else {
+            Method::Chebyshev
+        }
+    }
+
+    /// The method with this name.
+    ///
+    /// # Errors
+    /// An unknown name, with the known ones.
+    pub fn parse(name: &str) -> Result<Method> {
+        let place = Self::NAMES.iter().position(|n| *n == name);
+        place
+            .map(|i| Self::ALL[i])
+            .ok_or_else(|| Error::unknown("method", name, Self::NAMES))
+    }
+}
+
+/// An integration with its tolerances.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Flow {
+    /// The method.
+    pub method: Method,
+    /// Error allowed per step and coordinate, relative to the coordinate ...
+    pub rtol: f64,
+    /// ... and added to that, absolute.
+    pub atol: f64,
+    /// Steps after which to give up.
+    pub most_steps: usize,
+}
+
+/// The states that a flow went through.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Path {
+    /// The times asked for, up to the event.
+    pub times: Vec<f64>,
+    /// The state at each of them, by dense output.
+    pub states: Vec<Vec<f64>>,
+    /// Time and state at which the event happened.
+    pub event: Option<(f64, Vec<f64>)>,
+    /// Steps taken.
+    pub steps: usize,
+    /// Steps tried and rejected by the error control.
+    pub rejected: usize,
+    /// Evaluations of the field, those for derivatives included.
+    pub evaluations: usize,
+    /// Drift of each quantity that should be conserved, over all steps.
+    pub drifts: Vec<Drift>,
+}
+
+/// Largest distance of a quantity from its value at the start, over all steps. It is absolute; the caller
+/// knows the scale to compare it with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drift {
+    /// Its value at the start.
+    pub start: f64,
+    /// The largest distance from that.
+    pub largest: f64,
+    /// The time of the largest distance.
+    pub at: f64,
+}
+
+impl Path {
+    /// The last state: at the event, else at the last time.
+    pub fn end(&self) -> &[f64] {
+        match (&self.event, self.states.last()) {
+            (Some((_, state)), _) => state,
+            (None, Some(state)) => state,
+            (None, None) => &[],
+        }
+    }
+}
+
+/// A function of the state, `&[f64]` of length [`VectorField::dim`].
+pub type Level<'a> = &'a dyn Fn(&[f64]) -> f64;
+/// Some functions of the state.
+pub type Quantities<'a> = &'a dyn Fn(&[f64]) -> Vec<f64>;
+/// An observer of time and state.
+pub type Look<'a> = &'a mut dyn FnMut(f64, &[f64]);
+
+/// Events and quantities to look for on the way.
+///
+/// ```
+/// use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch};
+/// /// x' = -y, y' = x: a circle.
+/// struct Turn;
+/// impl VectorField for Turn {
+///     fn dim(&self) -> usize { 2 }
+///     fn rate(&self, x: &[f64], out: &mut [f64]) { (out[0], out[1]) = (-x[1], x[0]); }
+/// }
+/// let radius = |x: &[f64]| vec![x[0] * x[0] + x[1] * x[1]];
+/// let crossing = |x: &[f64]| x[0]; // stops where x = 0, at t = π/2
+/// let watch = Watch { event: Some(&crossing), conserved: Some(&radius), step: None };
+/// let path = Flow::new(Method::Tsit45).watched(&Turn, &[1.0, 0.0], &[10.0], watch)?;
+/// let (t, _) = path.event.clone().unwrap();
+/// assert!((t - std::f64::consts::FRAC_PI_2).abs() < 1e-8);
+/// assert!(path.drifts[0].start == 1.0 && path.drifts[0].largest < 1e-8);
+/// # Ok::<(), attnlab_core::Error>(())
+/// ```
+#[derive(Default)]
+pub struct Watch<'a> {
+    /// The flow stops where this changes sign.
+    pub event: Option<Level<'a>>,
+    /// Quantities that the flow should conserve: [`Path::drifts`] says how far each went.
+    pub conserved: Option<Quantities<'a>>,
+    /// Sees time and state at the start and after every step, as the method computed them, not
+    /// interpolated. The last step may end beyond the event.
+    pub step: Option<Look<'a>>,
+}
+
+impl<'a> Watch<'a> {
+    /// Only looks at the steps.
+    pub fn steps(step: &'a mut dyn FnMut(f64, &[f64])) -> Self {
+        Watch {
+            step: Some(step),
+            ..Watch::default()
+        }
+    }
+
+    /// Only stops where `event` changes sign.
+    pub fn until(event: &'a dyn Fn(&[f64]) -> f64) -> Self {
+        Watch {
+            event: Some(event),
+            ..Watch::default()
+        }
+    }
+}
+
+/// A watch with what it has seen.
+struct Watching<'a> {
+    watch: Watch<'a>,
+    drifts: Vec<Drift>,
+    started: bool,
+}
+
+impl<'a> Watching<'a> {
+    fn new(watch: Watch<'a>) -> Self {
+        Watching {
+            watch,
+            drifts: vec![],
+            started: false,
+        }
+    }
+
+    /// Looks at a state; whether it is finite.
+    fn look(&mut self, t: f64, x: &[f64]) -> bool {
+        if let Some(step) = self.watch.step.as_mut() {
+            step(t, x);
+        }
+        if let Some(conserved) = self.watch.conserved {
+            let values = conserved(x);
+            if !self.started {
+                let still = |start: &f64| Drift {
+                    start: *start,
+                    largest: 0.0,
+                    at: t,
+                };
+                self.drifts = values.iter().map(still).collect();
+            }
+            for (drift, value) in self.drifts.iter_mut().zip(&values) {
+                let distance = (value - drift.start).abs();
+                if distance > drift.largest || distance.is_nan() {
+                    (drift.largest, drift.at) = (distance, t);
+                }
+            }
+        }
+        self.started = true;
+        x.iter().all(|x| x.is_finite())
+    }
+}
+
+impl Flow {
+    /// Tolerances of 1e-10 relative and 1e-13 absolute: a thousand steps then stay within 1e-7 of
+    /// the flow, and quantities that the flow conserves within less.
+    pub fn new(method: Method) -> Self {
+        Flow {
+            method,
+            rtol: 1e-10,
+            atol: 1e-13,
+            // Some minutes for the largest explicit flows; a stiff flow under an explicit method
+            // passes any limit.
+            most_steps: 1_000_000,
+        }
+    }
+
+    /// The same with another relative tolerance, and the absolute one a thousandth of it.
+    pub fn within(mut self, rtol: f64) -> Self {
+        (self.rtol, self.atol) = (rtol, 1e-3 * rtol);
+        self
+    }
+
+    /// Integrates from `start` at time 0 to the last of the `times`.
+    ///
+    /// # Errors
+    /// See [`Flow::watched`].
+    pub fn run(&self, field: &dyn VectorField, start: &[f64], times: &[f64]) -> Result<Path> {
+        self.watched(field, start, times, Watch::default())
+    }
+
+    /// Integrates from `start` at time 0 to the last of the `times`, or to the event.
+    ///
+    /// # Errors
+    /// Times that are not positive and ascending, a start of the wrong length, tolerances out of
+    /// range, a flow that leaves every bound or asks for too many steps.
+    pub fn watched(
+        &self,
+        field: &dyn VectorField,
+        start: &[f64],
+        times: &[f64],
+        watch: Watch,
+    ) -> Result<Path> {
+        self.validate(field, start, times)?;
+        if self.method == Method::Chebyshev {
+            return chebyshev::run(self, field, start, times, watch);
+        }
+        let calls = Cell::new(0_usize);
+        let count = |n| calls.set(calls.get() + n);
+        let event = watch.event;
+        let problem = OdeBuilder::<NalgebraMat<f64>>::new()
+            .rtol(self.rtol)
+            .atol([self.atol])
+            .rhs_implicit(
+                |x, _, _, out| {
+                    count(1);
+                    field.rate(x, out);
+                },
+                |x, _, _, v, out| {
+                    count(2);
+                    field.derivative(x, v, out);
+                },
+            )
+            .root(
+                |x, _, _, out| out[0] = event.map_or(1.0, |event| event(x)),
+                1,
+            )
+            .init(|_, _, x| x.copy_from_slice(start), start.len())
+            .build()
+            .map_err(failed)?;
+        let drive = Drive {
+            times,
+            watching: Watching::new(watch),
+            most_steps: self.most_steps,
+        };
+        type Lu = NalgebraLU<f64>;
+        let path = match self.method {
+            Method::Tsit45 => drive.run(problem.tsit45().map_err(failed)?),
+            Method::Bdf => drive.run(problem.bdf::<Lu>().map_err(failed)?),
+            Method::Esdirk34 | Method::Chebyshev => {
+                drive.run(problem.esdirk34::<Lu>().map_err(failed)?)
+            }
+        }?;
+        Ok(Path {
+            evaluations: calls.get(),
+            ..path
+        })
+    }
+
+    fn validate(&self, field: &dyn VectorField, start: &[f64], times: &[f64]) -> Result<()> {
+        for (name, value) in [("rtol", self.rtol), ("atol", self.atol)] {
+            if !(value > 0.0 && value < 1.0) {
+                return Err(Error::invalid(name, value, "must be a number in (0, 1)"));
+            }
+        }
+        if start.len() != field.dim() || start.is_empty() {
+            let expected = format!("{} coordinates, as the field has", field.dim());
+            return Err(Error::shape("start of the flow", start.len(), expected));
+        }
+        if let Some(bad) = start.iter().find(|x| !x.is_finite()) {
+            return Err(Error::invalid(
+                "start of the flow",
+                bad,
+                "must be finite numbers",
+            ));
+        }
+        validate_times(times)
+    }
+}
+
+fn validate_times(times: &[f64]) -> Result<()> {
+    let ascending = times.windows(2).all(|w| w[0] < w[1]);
+    let finite = times.iter().all(|t| *t > 0.0 && t.is_finite());
+    if times.is_empty() || !ascending || !finite {
+        let allowed = "must be at least one, each finite, > 0 and larger than the one before";
+        return Err(Error::invalid("times", format!("{times:?}"), allowed));
+    }
+    Ok(())
+}
+
+fn failed(error: DiffsolError) -> Error {
+    Error::not_converged(format!("the flow could not be integrated: {error}"))
+}
+
+/// The loop over the steps of any method.
+struct Drive<'t, 'w> {
+    times: &'t [f64],
+    watching: Watching<'w>,
+    most_steps: usize,
+}
+
+/// A flow that runs away in finite time.
+fn unbounded(t: f64) -> Error {
+    Error::diverged(format!("the flow leaves every bound near t = {t:.6e}"))
+}
+
+impl Drive<'_, '_> {
+    /// A flow with more steps than allowed.
+    fn too_long(now: f64, until: f64, steps: usize) -> Error {
+        Error::not_converged(format!(
+            "the flow is at t = {now:.6e} of {until:.6e} after {steps} steps: choose an implicit \
+             method, a looser tolerance or a shorter time"
+        ))
+    }
+
+    fn run<'p, Eqn, S>(mut self, mut solver: S) -> Result<Path>
+    where
+        Eqn: OdeEquations<T = f64, V = NalgebraVec<f64>> + 'p,
+        S: OdeSolverMethod<'p, Eqn>,
+    {
+        let until = self.times[self.times.len() - 1];
+        let (mut times, mut states, mut event) = (vec![], vec![], None);
+        self.look(&solver);
+        solver.set_stop_time(until).map_err(failed)?;
+        let mut steps = 0;
+        loop {
+            let reason = solver.step().map_err(failed)?;
+            steps += 1;
+            let (now, finite) = (solver.state().t, self.look(&solver));
+            if !finite {
+                return Err(unbounded(now));
+            }
+            let reached = match reason {
+                OdeSolverStopReason::RootFound(t, _) => t,
+                _ => now,
+            };
+            while let Some(t) = self.times.get(times.len()).filter(|t| **t <= reached) {
+                let state = solver.interpolate(*t).map_err(failed)?;
+                times.push(*t);
+                states.push(state.inner().as_slice().to_vec());
+            }
+            match reason {
+                OdeSolverStopReason::InternalTimestep => (),
+                OdeSolverStopReason::TstopReached => break,
+                OdeSolverStopReason::RootFound(t, _) => {
+                    let state = solver.interpolate(t).map_err(failed)?;
+                    event = Some((t, state.inner().as_slice().to_vec()));
+                    break;
+                }
+            }
+            if steps >= self.most_steps {
+                return Err(Drive::too_long(now, until, steps));
+            }
+        }
+        Ok(Path {
+            times,
+            states,
+            event,
+            steps,
+            rejected: solver.get_statistics().number_of_error_test_failures,
+            evaluations: 0,
+            drifts: self.watching.drifts,
+        })
+    }
+
+    /// Shows the state to the watch; whether it is finite.
+    fn look<'p, Eqn, S>(&mut self, solver: &S) -> bool
+    where
+        Eqn: OdeEquations<T = f64, V = NalgebraVec<f64>> + 'p,
+        S: OdeSolverMethod<'p, Eqn>,
+    {
+        let state = solver.state();
+        self.watching.look(state.t, state.y.inner().as_slice())
+    }
+}

@@ -1,0 +1,198 @@
+//! Outputs, loss and gradient of the layer on a batch.
+
+use super::kernels::{Scratch, Share, Values, forward, forward_back};
+use super::{Attention, Prompts, Weights};
+use crate::attention::streaming::Exp;
+use attnlab_core::error::Result;
+use attnlab_core::linalg::{Threads, gemm};
+use ndarray::{Array2, ArrayView2, Axis, ShapeBuilder};
+use rayon::prelude::*;
+
+/// Multiplications below which splitting a batch among threads costs more than it gains: some tens
+/// of microseconds, against a few for handing work over.
+const PIECE: usize = 400_000;
+
+/// The layer's predictions $\hat x$ for every prompt, columns of (n, N).
+///
+/// # Errors
+/// When shapes do not fit, or the prompts were not drawn for this attention.
+pub fn outputs<T: Exp>(
+    attention: Attention,
+    prompts: &Prompts<T>,
+    weights: &Weights<T>,
+) -> Result<Array2<T>> {
+    prompts.check(attention)?;
+    weights.validate(prompts.ambient())?;
+    Ok(predictions(attention, prompts, weights))
+}
+
+fn predictions<T: Exp>(
+    attention: Attention,
+    prompts: &Prompts<T>,
+    weights: &Weights<T>,
+) -> Array2<T> {
+    let n = prompts.ambient();
+    let v = product(weights.kq.view(), prompts.queries.view());
+    let mut u = Array2::zeros(v.raw_dim().f());
+    let context = prompts.context();
+    let piece = piece(prompts, attention);
+    let columns = v.as_slice_memory_order().zip(u.as_slice_memory_order_mut());
+    if let Some((v, u)) = columns {
+        let one = |(i, (v, u)): (usize, (&[T], &mut [T])), scratch: &mut Scratch<T>| {
+            forward(prompts.view(attention, i), v, u, scratch);
+        };
+        let scratch = || Scratch::new(n, context);
+        if piece >= prompts.len() {
+            let mut scratch = scratch();
+            let all = v.chunks_exact(n).zip(u.chunks_exact_mut(n));
+            all.enumerate().for_each(|column| one(column, &mut scratch));
+        } else {
+            let all = v.par_chunks_exact(n).zip(u.par_chunks_exact_mut(n));
+            all.enumerate()
+                .with_min_len(piece)
+                .for_each_init(scratch, |scratch, column| one(column, scratch));
+        }
+    }
+    product(weights.pv.view(), u.view())
+}
+
+/// The loss $\frac{1}{nN}\sum_b\|\hat x_b - x_b\|^2$ over all prompts, summed in f64 in their order.
+///
+/// # Errors
+/// As [`outputs`].
+pub fn loss<T: Exp>(
+    attention: Attention,
+    prompts: &Prompts<T>,
+    weights: &Weights<T>,
+) -> Result<f64> {
+    let found = outputs(attention, prompts, weights)?;
+    Ok(mean_square(&found, &prompts.targets))
+}
+
+/// [`loss`] without checks, at weights that may not be finite.
+pub fn loss_of<T: Exp>(attention: Attention, prompts: &Prompts<T>, weights: &Weights<T>) -> f64 {
+    mean_square(&predictions(attention, prompts, weights), &prompts.targets)
+}
+
+fn mean_square<T: Exp>(found: &Array2<T>, targets: &Array2<T>) -> f64 {
+    // Both are column-major: the transposes run through memory in order.
+    let pairs = found.t().into_iter().zip(targets.t());
+    let sum: f64 = pairs.map(|(a, b)| (a.as_f64() - b.as_f64()).powi(2)).sum();
+    sum / found.len() as f64
+}
+
+/// Loss and gradient on the prompts `which`, in this order.
+///
+/// # Errors
+/// As [`outputs`].
+///
+/// # Panics
+/// When `which` is empty or names a prompt that is not there: a mistake of the caller.
+///
+/// ```
+/// use attnlab_theory::dynamics::{Attention, Example, Prompts, Weights, gradient, loss};
+/// use attnlab_core::{linalg::normal_matrix, rng::Streams};
+/// let data = Streams::new(1, "doc", 0, 0);
+/// let draw = |i| {
+///     let context = normal_matrix(6, 50, &mut data.part("context", i));
+///     let target = context.column(0).to_owned();
+///     Ok(Example { query: &target * 0.5, target, context })
+/// };
+/// let (prompts, _) = Prompts::<f64>::draw(40, &[Attention::Linear], draw, |_| Ok(()))?;
+/// let zero = Weights::scaled_identity(6, 0.0, 1.0);
+/// let all: Vec<usize> = (0..40).collect();
+/// let (value, slope) = gradient(Attention::Linear, &prompts, &zero, &all)?;
+/// let predicting_zero = loss(Attention::Linear, &prompts, &zero)?;
+/// assert!((value / predicting_zero - 1.0).abs() < 1e-14);
+/// assert!(slope.alpha() < 0.0); // more of the query is better
+/// # Ok::<(), attnlab_core::Error>(())
+/// ```
+pub fn gradient<T: Exp>(
+    attention: Attention,
+    prompts: &Prompts<T>,
+    weights: &Weights<T>,
+    which: &[usize],
+) -> Result<(f64, Weights<T>)> {
+    prompts.check(attention)?;
+    weights.validate(prompts.ambient())?;
+    Ok(gradient_of(attention, prompts, weights, which))
+}
+
+/// [`gradient`] without checks, for a loop that made them once.
+pub fn gradient_of<T: Exp>(
+    attention: Attention,
+    prompts: &Prompts<T>,
+    weights: &Weights<T>,
+    which: &[usize],
+) -> (f64, Weights<T>) {
+    let (n, count) = (prompts.ambient(), which.len());
+    let queries = gathered(prompts.queries.view(), which);
+    let targets = gathered(prompts.targets.view(), which);
+    let v = product(weights.kq.view(), queries.view());
+    let [mut u, mut r, mut d] = [(); 3].map(|()| Array2::zeros((n, count).f()));
+    let scale = T::of_f64(2.0 / (n * count) as f64);
+    let transposed = |w: ArrayView2<T>| w.iter().copied().collect::<Vec<T>>();
+    let values = Values {
+        pv: transposed(weights.pv.t()),
+        pv_t: transposed(weights.pv.view()),
+    };
+    let piece = piece(prompts, attention);
+    let one = |(b, share): (usize, Share<T>), scratch: &mut Scratch<T>| {
+        let view = prompts.view(attention, which[b]);
+        forward_back(view, &values, scale, share, scratch);
+    };
+    let scratch = || Scratch::new(n, prompts.context());
+    let shares: Vec<Share<T>> = shares(&v, &targets, [&mut u, &mut r, &mut d]);
+    if piece >= count {
+        let mut scratch = scratch();
+        let all = shares.into_iter().enumerate();
+        all.for_each(|share| one(share, &mut scratch));
+    } else {
+        let all = shares.into_par_iter().enumerate();
+        all.with_min_len(piece)
+            .for_each_init(scratch, |scratch, share| one(share, scratch));
+    }
+    // |r|² carries the factor scale²: the loss is |x̂ - x|²/(nB).
+    let sum: f64 = r.t().iter().map(|x| x.as_f64().powi(2)).sum();
+    let loss = sum / scale.as_f64().powi(2) / (n * count) as f64;
+    let slope = Weights {
+        kq: product(d.view(), queries.t()),
+        pv: product(r.view(), u.t()),
+    };
+    (loss, slope)
+}
+
+/// Prompts that one piece of parallel work takes.
+fn piece<T: Exp>(prompts: &Prompts<T>, attention: Attention) -> usize {
+    PIECE.div_ceil(prompts.work(attention))
+}
+
+fn shares<'a, T: Exp>(
+    v: &'a Array2<T>,
+    targets: &'a Array2<T>,
+    found: [&'a mut Array2<T>; 3],
+) -> Vec<Share<'a, T>> {
+    let n = v.nrows();
+    let [u, r, d] = found.map(|a| a.as_slice_memory_order_mut().unwrap_or_default());
+    let given = [v, targets].map(|a| a.as_slice_memory_order().unwrap_or_default());
+    let given = given[0].chunks_exact(n).zip(given[1].chunks_exact(n));
+    let found = u.chunks_exact_mut(n).zip(r.chunks_exact_mut(n));
+    let all = given.zip(found).zip(d.chunks_exact_mut(n));
+    all.map(|(((v, target), (u, r)), d)| Share { v, target, u, r, d })
+        .collect()
+}
+
+fn gathered<T: Exp>(all: ArrayView2<T>, which: &[usize]) -> Array2<T> {
+    let mut some = Array2::zeros((all.nrows(), which.len()).f());
+    for (mut column, i) in some.axis_iter_mut(Axis(1)).zip(which) {
+        column.assign(&all.column(*i));
+    }
+    some
+}
+
+/// One thread: training runs are parallel one level up, and these products are small.
+fn product<T: Exp>(a: ArrayView2<T>, b: ArrayView2<T>) -> Array2<T> {
+    let mut c = Array2::zeros((a.nrows(), b.ncols()).f());
+    gemm(T::one(), a, b, false, c.view_mut(), Threads::One);
+    c
+}

@@ -1,0 +1,295 @@
+//! One prompt at a time, at the machine's full vector width.
+//!
+//! A context lies in blocks of [`WIDTH`] tokens: within a block the first component of all its
+//! tokens, then the second, and so on. The last block is filled up with zeros. Every sum runs in a
+//! fixed number of lanes without fused multiply-add, so results are the same to the bit on every
+//! vector width.
+
+use crate::attention::streaming::{Exp, LANES, exp_shifted, fold_lanes};
+use attnlab_core::linalg::Real;
+use pulp::{Arch, NullaryFnOnce};
+
+/// Tokens in a block.
+pub(super) const WIDTH: usize = LANES;
+
+/// Values that a context of `tokens` tokens of `n` components takes.
+pub(super) fn packed_len(n: usize, tokens: usize) -> usize {
+    n * tokens.next_multiple_of(WIDTH)
+}
+
+/// sum + w x, lane by lane. By value, so that sums stay in registers.
+#[inline(always)]
+fn plus<T: Real>(mut sum: [T; WIDTH], w: impl Fn(usize) -> T, x: &[T; WIDTH]) -> [T; WIDTH] {
+    for l in 0..WIDTH {
+        sum[l] += w(l) * x[l];
+    }
+    sum
+}
+
+/// out_t = <X_t, v>. Components in pairs: two sums hide the latency of each other.
+#[inline(always)]
+fn scores<T: Real>(x: &[T], v: &[T], out: &mut [T]) {
+    let blocks = x.chunks_exact(v.len() * WIDTH);
+    let (out, _) = out.as_chunks_mut::<WIDTH>();
+    let (v_pairs, v_rest) = v.as_chunks::<2>();
+    for (block, out) in blocks.zip(out) {
+        let [mut even, mut odd] = [[T::zero(); WIDTH]; 2];
+        let (components, _) = block.as_chunks::<WIDTH>();
+        let (pairs, rest) = components.as_chunks::<2>();
+        for ([a, b], [v, w]) in pairs.iter().zip(v_pairs) {
+            even = plus(even, |_| *v, a);
+            odd = plus(odd, |_| *w, b);
+        }
+        for (a, v) in rest.iter().zip(v_rest) {
+            even = plus(even, |_| *v, a);
+        }
+        *out = plus(even, |_| T::one(), &odd);
+    }
+}
+
+/// out = Σ_t w_t X_t, two components at a time. The lanes of each sum go to memory and are folded in
+/// a second loop: folded at once, the compiler would rather shuffle registers in the order of the
+/// fold throughout the first.
+#[inline(always)]
+fn weighted_sum<T: Real>(x: &[T], w: &[T], lanes: &mut [T], out: &mut [T]) {
+    let n = out.len();
+    let (w, _) = w.as_chunks::<WIDTH>();
+    let (lanes, _) = lanes.as_chunks_mut::<WIDTH>();
+    let (pairs, rest) = lanes.as_chunks_mut::<2>();
+    let of_pairs = 2 * pairs.len();
+    for (i, pair) in pairs.iter_mut().enumerate() {
+        let [mut first, mut second] = [[T::zero(); WIDTH]; 2];
+        for (block, w) in x.chunks_exact(n * WIDTH).zip(w) {
+            let (components, _) = block[2 * i * WIDTH..].as_chunks::<WIDTH>();
+            if let Some([a, b]) = components.first_chunk::<2>() {
+                first = plus(first, |l| w[l], a);
+                second = plus(second, |l| w[l], b);
+            }
+        }
+        *pair = [first, second];
+    }
+    for lanes in rest {
+        let mut sum = [T::zero(); WIDTH];
+        for (block, w) in x.chunks_exact(n * WIDTH).zip(w) {
+            if let Some(a) = block[of_pairs * WIDTH..].first_chunk::<WIDTH>() {
+                sum = plus(sum, |l| w[l], a);
+            }
+        }
+        *lanes = sum;
+    }
+    for (out, lanes) in out.iter_mut().zip(lanes) {
+        *out = fold_lanes(*lanes);
+    }
+}
+
+#[inline(always)]
+fn dot<T: Real>(a: &[T], b: &[T]) -> T {
+    a.iter().zip(b).fold(T::zero(), |sum, (a, b)| sum + *a * *b)
+}
+
+/// out = A v for A (m, n) column by column.
+#[inline(always)]
+fn times<T: Real>(a: &[T], v: &[T], out: &mut [T]) {
+    out.fill(T::zero());
+    for (column, v) in a.chunks_exact(out.len()).zip(v) {
+        for (out, a) in out.iter_mut().zip(column) {
+            *out += *a * *v;
+        }
+    }
+}
+
+/// Values of a prompt beside its prediction.
+pub(super) struct Scratch<T> {
+    /// Softmax numerators exp(s_t - max s), zero beyond the last token.
+    weights: Vec<T>,
+    /// Scores of the second pass.
+    work: Vec<T>,
+    /// ∂ℓ/∂u.
+    g: Vec<T>,
+    /// Sums before they are folded, [`WIDTH`] lanes for each component.
+    lanes: Vec<T>,
+}
+
+impl<T: Real> Scratch<T> {
+    pub(super) fn new(n: usize, tokens: usize) -> Self {
+        let padded = tokens.next_multiple_of(WIDTH);
+        Scratch {
+            weights: vec![T::zero(); padded],
+            work: vec![T::zero(); padded],
+            g: vec![T::zero(); n],
+            lanes: vec![T::zero(); n * WIDTH],
+        }
+    }
+}
+
+/// One prompt's context, as its attention needs it.
+#[derive(Clone, Copy)]
+pub(super) enum View<'a, T> {
+    /// $\hat\Sigma$ (n, n).
+    Moment(&'a [T]),
+    /// The packed tokens, and their number.
+    Tokens(&'a [T], usize),
+}
+
+/// u for v, both (n,). Returns what the scratch must be divided by to give softmax weights.
+#[inline(always)]
+fn read<T: Exp>(view: View<T>, v: &[T], u: &mut [T], scratch: &mut Scratch<T>) -> T {
+    match view {
+        View::Moment(moment) => {
+            times(moment, v, u);
+            T::one()
+        }
+        View::Tokens(x, tokens) => {
+            let p = &mut scratch.weights;
+            scores(x, v, p);
+            p[tokens..].fill(T::neg_infinity());
+            let max = largest(p);
+            let sum = exp_shifted(p, max);
+            weighted_sum(x, p, &mut scratch.lanes, u);
+            for u in u {
+                *u /= sum;
+            }
+            sum
+        }
+    }
+}
+
+#[inline(always)]
+fn largest<T: Real>(x: &[T]) -> T {
+    let mut lanes = [T::neg_infinity(); WIDTH];
+    for chunk in x.as_chunks::<WIDTH>().0 {
+        for l in 0..WIDTH {
+            lanes[l] = if chunk[l] > lanes[l] {
+                chunk[l]
+            } else {
+                lanes[l]
+            };
+        }
+    }
+    lanes
+        .into_iter()
+        .fold(T::neg_infinity(), |max, x| if x > max { x } else { max })
+}
+
+/// The weights that a prompt needs, column by column.
+pub(super) struct Values<T> {
+    /// $W_{PV}$ (n, n).
+    pub pv: Vec<T>,
+    /// Its transpose.
+    pub pv_t: Vec<T>,
+}
+
+/// One prompt's share of a batch, all (n,).
+pub(super) struct Share<'a, T> {
+    /// $v = W_{KQ}\, q$, given.
+    pub v: &'a [T],
+    /// The clean token, given.
+    pub target: &'a [T],
+    /// u, found.
+    pub u: &'a mut [T],
+    /// $r = 2(\hat x - x)/(nB)$, found.
+    pub r: &'a mut [T],
+    /// J g, found.
+    pub d: &'a mut [T],
+}
+
+/// Forward alone. A type of its own instead of a closure: its `call` must be inlined into the
+/// function that is compiled for the machine's vector width, and a closure of this size is not.
+struct Forward<'a, T> {
+    view: View<'a, T>,
+    v: &'a [T],
+    u: &'a mut [T],
+    scratch: &'a mut Scratch<T>,
+}
+
+impl<T: Exp> NullaryFnOnce for Forward<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        read(self.view, self.v, self.u, self.scratch);
+    }
+}
+
+/// Forward alone: u for v.
+pub(super) fn forward<T: Exp>(view: View<T>, v: &[T], u: &mut [T], scratch: &mut Scratch<T>) {
+    Arch::new().dispatch(Forward {
+        view,
+        v,
+        u,
+        scratch,
+    });
+}
+
+/// Forward and back, as [`Forward`].
+struct ForwardBack<'a, T> {
+    view: View<'a, T>,
+    values: &'a Values<T>,
+    scale: T,
+    share: Share<'a, T>,
+    scratch: &'a mut Scratch<T>,
+}
+
+impl<T: Exp> NullaryFnOnce for ForwardBack<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let ForwardBack {
+            view,
+            values,
+            scale,
+            share,
+            scratch,
+        } = self;
+        pass(view, values, scale, share, scratch);
+    }
+}
+
+/// Forward and back: fills the share; `scale` is 2/(nB).
+pub(super) fn forward_back<T: Exp>(
+    view: View<T>,
+    values: &Values<T>,
+    scale: T,
+    share: Share<T>,
+    scratch: &mut Scratch<T>,
+) {
+    Arch::new().dispatch(ForwardBack {
+        view,
+        values,
+        scale,
+        share,
+        scratch,
+    });
+}
+
+#[inline(always)]
+fn pass<T: Exp>(
+    view: View<T>,
+    values: &Values<T>,
+    scale: T,
+    share: Share<T>,
+    scratch: &mut Scratch<T>,
+) {
+    let Share { v, target, u, r, d } = share;
+    let sum = read(view, v, u, scratch);
+    times(&values.pv, u, r);
+    for (r, x) in r.iter_mut().zip(target) {
+        *r = (*r - *x) * scale;
+    }
+    times(&values.pv_t, r, &mut scratch.g);
+    match view {
+        View::Moment(moment) => times(moment, &scratch.g, d),
+        View::Tokens(x, _) => {
+            scores(x, &scratch.g, &mut scratch.work);
+            let mean = dot(u, &scratch.g);
+            for (h, p) in scratch.work.iter_mut().zip(&scratch.weights) {
+                *h = *p * (*h - mean);
+            }
+            weighted_sum(x, &scratch.work, &mut scratch.lanes, d);
+            for d in d {
+                *d /= sum;
+            }
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Adam and gradient descent, and how the rate falls.
+
+use attnlab_core::error::{Error, Result, positive};
+use attnlab_core::linalg::Real;
+
+/// A rule by which a gradient changes the weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Optimiser {
+    /// Adam (Kingma and Ba 2015) with $\beta_1 = .9$, $\beta_2 = .999$, $\epsilon = 10^{-8}$: the
+    /// defaults, which the authors keep.
+    Adam,
+    /// Plain gradient descent.
+    GradientDescent,
+}
+
+impl Optimiser {
+    /// Both.
+    pub const ALL: [Optimiser; 2] = [Optimiser::Adam, Optimiser::GradientDescent];
+
+    /// Its name in settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Optimiser::Adam => "adam",
+            Optimiser::GradientDescent => "gradient-descent",
+        }
+    }
+
+    /// The optimiser with this name.
+    ///
+    /// # Errors
+    /// An unknown name, with the known ones.
+    pub fn parse(name: &str) -> Result<Self> {
+        let found = Self::ALL.into_iter().find(|o| o.name() == name);
+        found.ok_or_else(|| Error::unknown("optimiser", name, Self::ALL.map(Self::name)))
+    }
+}
+
+const BETA_1: f64 = 0.9;
+const BETA_2: f64 = 0.999;
+const EPSILON: f64 = 1e-8;
+
+/// The training of a layer: optimiser, rate, epochs, batches.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recipe {
+    /// Passes over the training prompts.
+    pub epochs: usize,
+    /// Prompts per step; None takes all of them, in their order.
+    pub batch: Option<usize>,
+    /// The update.
+    pub optimiser: Optimiser,
+    /// Learning rate at the start.
+    pub rate: f64,
+    /// Shares of the epochs after which the rate is multiplied by `decay`.
+    pub milestones: Vec<f64>,
+    /// Factor at each milestone.
+    pub decay: f64,
+}
+
+impl Recipe {
+    /// The authors' settings: Adam at .01 in batches of 80, a tenth of it after 80 % and again
+    /// after 90 % of the epochs. The paper's text names Adam and the batch alone.
+    pub fn authors(epochs: usize) -> Self {
+        Recipe {
+            epochs,
+            batch: Some(80),
+            optimiser: Optimiser::Adam,
+            rate: 0.01,
+            milestones: vec![0.8, 0.9],
+            decay: 0.1,
+        }
+    }
+
+    /// Refuses what cannot be run.
+    ///
+    /// # Errors
+    /// Names the setting, its value and what is allowed.
+    pub fn validate(&self) -> Result<()> {
+        if self.epochs == 0 {
+            return Err(Error::invalid("epochs", 0, "must be a whole number >= 1"));
+        }
+        if self.batch == Some(0) {
+            return Err(Error::invalid("batch", 0, "must be a whole number >= 1"));
+        }
+        positive("rate", self.rate)?;
+        positive("decay", self.decay)?;
+        for share in &self.milestones {
+            if !(0.0..=1.0).contains(share) {
+                return Err(Error::invalid(
+                    "milestones",
+                    share,
+                    "must be shares in [0, 1]",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The learning rate of an epoch, counted from 0. A milestone is the epoch
+    /// ⌊share · epochs⌋, as the authors round it.
+    ///
+    /// ```
+    /// let recipe = attnlab_theory::dynamics::Recipe::authors(100);
+    /// assert_eq!([79, 80, 99].map(|e| (recipe.rate_at(e) * 1e6).round()), [1e4, 1e3, 1e2]);
+    /// ```
+    pub fn rate_at(&self, epoch: usize) -> f64 {
+        // .29 · 100 is 28.999.. in binary; a millionth of an epoch is no milestone's meaning.
+        let passed = |share: &&f64| epoch >= (**share * self.epochs as f64 + 1e-6).floor() as usize;
+        let passed = self.milestones.iter().filter(passed).count();
+        self.rate * self.decay.powi(passed as i32)
+    }
+}
+
+/// Memory of the optimiser.
+pub(super) struct State<T> {
+    optimiser: Optimiser,
+    steps: i32,
+    first: Vec<T>,
+    second: Vec<T>,
+}
+
+impl<T: Real> State<T> {
+    pub(super) fn new(optimiser: Optimiser, parameters: usize) -> Self {
+        State {
+            optimiser,
+            steps: 0,
+            first: vec![T::zero(); parameters],
+            second: vec![T::zero(); parameters],
+        }
+    }
+
+    /// One update of `x` by its derivatives.
+    pub(super) fn step(&mut self, rate: f64, x: &mut [T], derivatives: &[T]) {
+        self.steps += 1;
+        match self.optimiser {
+            Optimiser::GradientDescent => {
+                let rate = T::of_f64(rate);
+                x.iter_mut()
+                    .zip(derivatives)
+                    .for_each(|(x, d)| *x -= rate * *d);
+            }
+            Optimiser::Adam => self.adam(rate, x, derivatives),
+        }
+    }
+
+    fn adam(&mut self, rate: f64, x: &mut [T], derivatives: &[T]) {
+        let [b1, b2, epsilon] = [BETA_1, BETA_2, EPSILON].map(T::of_f64);
+        let one = T::one();
+        let step = T::of_f64(rate / (1.0 - BETA_1.powi(self.steps)));
+        let root = T::of_f64((1.0 - BETA_2.powi(self.steps)).sqrt());
+        let moments = self.first.iter_mut().zip(&mut self.second);
+        for ((x, d), (m, v)) in x.iter_mut().zip(derivatives).zip(moments) {
+            *m = b1 * *m + (one - b1) * *d;
+            *v = b2 * *v + (one - b2) * *d * *d;
+            // By way of f64, which rounds to the same f32: `sqrt` itself has two meanings here
+            // under the feature `lapack`.
+            let size = T::of_f64(v.as_f64().sqrt());
+            *x -= step * *m / (size / root + epsilon);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// torch 2.9.1, double precision, Adam at .1 on x² + 3 y⁴ from (1, -.5):
+    /// `x = torch.tensor([1., -.5], dtype=torch.float64, requires_grad=True)`,
+    /// `o = torch.optim.Adam([x], lr=.1)`, three times
+    /// `o.zero_grad(); (x[0]**2 + 3*x[1]**4).backward(); o.step(); print(x.tolist())`.
+    #[test]
+    fn adam_is_torch_s() {
+        let mut state = State::new(Optimiser::Adam, 2);
+        let mut x = [1.0_f64, -0.5];
+        for expected in [
+            [0.9000000005, -0.40000000066666663],
+            [0.8004122286917927, -0.30643678265842844],
+            [0.7015862729460302, -0.22275248036310694],
+        ] {
+            let slope = [2.0 * x[0], 12.0 * x[1].powi(3)];
+            state.step(0.1, &mut x, &slope);
+            for (found, expected) in x.iter().zip(expected) {
+                assert!((found - expected).abs() < 1e-14, "{found} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn rates_fall_at_the_authors_epochs() {
+        // int(.29 * 100) is 28 in Python, because .29 * 100 is 28.999999999999996: a millionth of an
+        // epoch is added here, so that 29 % of 100 epochs are 29.
+        let recipe = Recipe {
+            milestones: vec![0.29],
+            ..Recipe::authors(100)
+        };
+        let rates = [28, 29].map(|e| recipe.rate_at(e));
+        assert_eq!(rates[0], 0.01);
+        assert!((rates[1] - 0.001).abs() < 1e-18);
+    }
+}

@@ -1,0 +1,257 @@
+//! A data set of prompts, packed for training.
+
+use super::Attention;
+use super::kernels::{View, WIDTH, packed_len};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::linalg::{Real, Threads, gemm};
+use ndarray::{Array1, Array2, ArrayView2, ShapeBuilder};
+use rayon::prelude::*;
+
+/// N prompts with contexts of equal length, for linear attention, softmax attention, or both.
+#[derive(Clone, Debug)]
+pub struct Prompts<T> {
+    /// $\hat\Sigma$ of each context, n² values each; empty without linear attention.
+    moments: Vec<T>,
+    /// The packed tokens of each context; empty without softmax attention.
+    tokens: Vec<T>,
+    /// L.
+    context: usize,
+    /// Queries (n, N).
+    pub(super) queries: Array2<T>,
+    /// Clean tokens behind them (n, N).
+    pub(super) targets: Array2<T>,
+}
+
+/// One prompt as a layer sees it, and its wanted output.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Example {
+    /// The tokens that are attended to (n, L).
+    pub context: Array2<f64>,
+    /// The query (n,).
+    pub query: Array1<f64>,
+    /// The output that is wanted (n,).
+    pub target: Array1<f64>,
+}
+
+impl<T: Real> Prompts<T> {
+    /// Draws `count` prompts in parallel and packs each at once; `note` sees every prompt in full
+    /// precision before that, and its results are returned beside the prompts.
+    ///
+    /// # Errors
+    /// As `draw` and `note`; when `count` is 0, no attention is given, or the prompts differ in
+    /// shape.
+    ///
+    /// ```
+    /// use attnlab_core::{linalg::normal_matrix, rng::Streams};
+    /// use attnlab_theory::dynamics::{Attention, Example, Prompts};
+    /// // Clean tokens, and as query the first of them with half of its length.
+    /// let data = Streams::new(1, "doc", 0, 0);
+    /// let draw = |i| {
+    ///     let context = normal_matrix(6, 50, &mut data.part("context", i));
+    ///     let target = context.column(0).to_owned();
+    ///     Ok(Example { query: &target * 0.5, target, context })
+    /// };
+    /// // The loss of predicting zero, beside the prompts.
+    /// let zero = |p: &Example| Ok(p.target.dot(&p.target) / 6.0);
+    /// let (prompts, zero) = Prompts::<f32>::draw(40, &Attention::ALL, draw, zero)?;
+    /// assert_eq!((prompts.len(), prompts.ambient(), prompts.context()), (40, 6, 50));
+    /// assert_eq!(zero.len(), 40);
+    /// # Ok::<(), attnlab_core::Error>(())
+    /// ```
+    pub fn draw<P: Into<Example>, N: Send>(
+        count: usize,
+        attention: &[Attention],
+        draw: impl Fn(u64) -> Result<P> + Sync,
+        note: impl Fn(&P) -> Result<N> + Sync,
+    ) -> Result<(Self, Vec<N>)> {
+        Self::packed(count, attention, |i| {
+            let prompt = draw(i)?;
+            let noted = note(&prompt)?;
+            Ok((prompt.into(), noted))
+        })
+    }
+
+    /// Packs prompts that are there already.
+    ///
+    /// # Errors
+    /// When there is none, no attention is given, or the prompts differ in shape.
+    pub fn new(attention: &[Attention], examples: &[Example]) -> Result<Self> {
+        let one = |i: u64| Ok((examples[i as usize].clone(), ()));
+        Ok(Self::packed(examples.len(), attention, one)?.0)
+    }
+
+    fn packed<N: Send>(
+        count: usize,
+        attention: &[Attention],
+        draw: impl Fn(u64) -> Result<(Example, N)> + Sync,
+    ) -> Result<(Self, Vec<N>)> {
+        if count == 0 {
+            let allowed = "must be at least one prompt";
+            return Err(Error::invalid("number of prompts", 0, allowed));
+        }
+        if attention.is_empty() {
+            let allowed = "must be at least one of linear, softmax";
+            return Err(Error::invalid("attention", "[]", allowed));
+        }
+        let (n, context) = draw(0)?.0.context.dim();
+        let keep = |kind, size: usize| {
+            let size = if attention.contains(&kind) { size } else { 0 };
+            vec![T::zero(); size * count]
+        };
+        let (moment_len, tokens_len) = (n * n, packed_len(n, context));
+        let mut moments = keep(Attention::Linear, moment_len);
+        let mut tokens = keep(Attention::Softmax, tokens_len);
+        let mut queries = vec![T::zero(); n * count];
+        let mut targets = vec![T::zero(); n * count];
+        // One slot of each list per prompt; a list that is not kept has an empty slot.
+        let slots = slots(&mut moments, moment_len, count)
+            .into_par_iter()
+            .zip(slots(&mut tokens, tokens_len, count))
+            .zip(queries.par_chunks_mut(n))
+            .zip(targets.par_chunks_mut(n));
+        let pack = |(i, (((moment, tokens), query), target)): (usize, Slots<T>)| -> Result<N> {
+            let (prompt, noted) = draw(i as u64)?;
+            if prompt.context.dim() != (n, context) {
+                let expected = format!("({n}, {context}), as the first prompt");
+                return Err(Error::shape("context", prompt.context.dim(), expected));
+            }
+            if !moment.is_empty() {
+                second_moment(prompt.context.view(), moment);
+            }
+            if !tokens.is_empty() {
+                pack_tokens(prompt.context.view(), tokens);
+            }
+            for (to, from) in [(query, &prompt.query), (target, &prompt.target)] {
+                to.iter_mut()
+                    .zip(from)
+                    .for_each(|(to, x)| *to = T::of_f64(*x));
+            }
+            Ok(noted)
+        };
+        let notes: Result<Vec<N>> = slots.enumerate().map(pack).collect();
+        let columns = |data: Vec<T>| {
+            Array2::from_shape_vec((n, count).f(), data)
+                .map_err(|e| Error::undefined(format!("prompts: {e}")))
+        };
+        let prompts = Prompts {
+            moments,
+            tokens,
+            context,
+            queries: columns(queries)?,
+            targets: columns(targets)?,
+        };
+        Ok((prompts, notes?))
+    }
+
+    /// N, number of prompts.
+    pub fn len(&self) -> usize {
+        self.queries.ncols()
+    }
+
+    /// Always false: there is at least one prompt.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// n, components of a token.
+    pub fn ambient(&self) -> usize {
+        self.queries.nrows()
+    }
+
+    /// L, number of clean tokens.
+    pub fn context(&self) -> usize {
+        self.context
+    }
+
+    /// Queries (n, N).
+    pub fn queries(&self) -> ArrayView2<'_, T> {
+        self.queries.view()
+    }
+
+    /// Clean tokens behind the queries (n, N).
+    pub fn targets(&self) -> ArrayView2<'_, T> {
+        self.targets.view()
+    }
+
+    /// Bytes that `count` prompts take.
+    pub fn bytes(n: usize, context: usize, count: usize, attention: &[Attention]) -> u64 {
+        let of = |kind, size: usize| if attention.contains(&kind) { size } else { 0 };
+        let each = of(Attention::Linear, n * n) + of(Attention::Softmax, packed_len(n, context));
+        let all = (count as u64).saturating_mul((each + 2 * n) as u64);
+        all.saturating_mul(size_of::<T>() as u64)
+    }
+
+    /// Multiplications that one prompt takes forward and back, roughly.
+    pub(super) fn work(&self, attention: Attention) -> usize {
+        let n = self.ambient();
+        match attention {
+            Attention::Linear => 4 * n * n,
+            Attention::Softmax => 4 * packed_len(n, self.context) + 2 * n * n,
+        }
+    }
+
+    /// # Errors
+    /// When the prompts were drawn without what `attention` needs.
+    pub(super) fn check(&self, attention: Attention) -> Result<()> {
+        let kept = match attention {
+            Attention::Linear => &self.moments,
+            Attention::Softmax => &self.tokens,
+        };
+        if kept.is_empty() {
+            let allowed = "must be one that the prompts were drawn for. Draw them for this one too";
+            return Err(Error::invalid("attention", attention.name(), allowed));
+        }
+        Ok(())
+    }
+
+    pub(super) fn view(&self, attention: Attention, i: usize) -> View<'_, T> {
+        let n = self.ambient();
+        match attention {
+            Attention::Linear => View::Moment(&self.moments[i * n * n..][..n * n]),
+            Attention::Softmax => {
+                let len = packed_len(n, self.context);
+                View::Tokens(&self.tokens[i * len..][..len], self.context)
+            }
+        }
+    }
+}
+
+type Slots<'a, T> = (((&'a mut [T], &'a mut [T]), &'a mut [T]), &'a mut [T]);
+
+/// `count` slots of `len` values, empty ones if nothing is kept.
+fn slots<T>(all: &mut [T], len: usize, count: usize) -> Vec<&mut [T]> {
+    if all.is_empty() {
+        return (0..count).map(|_| &mut [][..]).collect();
+    }
+    all.chunks_exact_mut(len).collect()
+}
+
+/// $\hat\Sigma = \frac1L X X^T$, column-major, summed in f64.
+fn second_moment<T: Real>(context: ArrayView2<f64>, moment: &mut [T]) {
+    let (n, tokens) = context.dim();
+    let mut sum = Array2::zeros((n, n).f());
+    let scale = 1.0 / tokens as f64;
+    // One thread: prompts are drawn in parallel one level up.
+    gemm(
+        scale,
+        context,
+        context.t(),
+        false,
+        sum.view_mut(),
+        Threads::One,
+    );
+    for ((i, j), x) in sum.indexed_iter() {
+        moment[i + n * j] = T::of_f64(*x);
+    }
+}
+
+/// Blocks of [`WIDTH`] tokens, components first; the rest of the last block stays zero.
+fn pack_tokens<T: Real>(context: ArrayView2<f64>, packed: &mut [T]) {
+    let n = context.nrows();
+    for (t, token) in context.columns().into_iter().enumerate() {
+        let block = &mut packed[t / WIDTH * n * WIDTH..][..n * WIDTH];
+        for (i, x) in token.iter().enumerate() {
+            block[i * WIDTH + t % WIDTH] = T::of_f64(*x);
+        }
+    }
+}

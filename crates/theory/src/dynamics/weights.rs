@@ -1,0 +1,157 @@
+//! The weights of the layer.
+
+use attnlab_core::error::{Error, Result};
+use attnlab_core::linalg::Real;
+use attnlab_core::rng::Streams;
+use ndarray::{Array2, ShapeBuilder};
+use rand::RngExt;
+
+/// The entries of the weights that are trained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// All entries of both matrices, as the authors do.
+    Full,
+    /// $W_{PV} = \alpha I$ and $W_{KQ} = \beta I$: two numbers.
+    ScaledIdentity,
+}
+
+impl Form {
+    /// Both.
+    pub const ALL: [Form; 2] = [Form::Full, Form::ScaledIdentity];
+
+    /// Its name in settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Form::Full => "full",
+            Form::ScaledIdentity => "scaled-identity",
+        }
+    }
+
+    /// The form with this name.
+    ///
+    /// # Errors
+    /// An unknown name, with the known ones.
+    pub fn parse(name: &str) -> Result<Self> {
+        let found = Self::ALL.into_iter().find(|f| f.name() == name);
+        found.ok_or_else(|| Error::unknown("form of the weights", name, Self::ALL.map(Self::name)))
+    }
+}
+
+/// $W_{KQ}$ and $W_{PV}$, both (n, n). A gradient has the same shape.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Weights<T> {
+    /// Keys and queries.
+    pub kq: Array2<T>,
+    /// Projection and values.
+    pub pv: Array2<T>,
+}
+
+impl<T: Real> Weights<T> {
+    /// $W_{PV} = \alpha I$ and $W_{KQ} = \beta I$.
+    pub fn scaled_identity(n: usize, alpha: f64, beta: f64) -> Self {
+        let scaled = |c: f64| {
+            let mut w = Array2::zeros((n, n).f());
+            w.diag_mut().fill(T::of_f64(c));
+            w
+        };
+        Weights {
+            kq: scaled(beta),
+            pv: scaled(alpha),
+        }
+    }
+
+    /// The authors' start: independent entries, uniform on $\pm 1/\sqrt n$. For scaled identities,
+    /// where they start both scales from 0.1, the start is a draw from the same interval.
+    ///
+    /// ```
+    /// use attnlab_theory::dynamics::{Form, Weights};
+    /// use attnlab_core::rng::Streams;
+    /// let start = Weights::<f64>::uniform(16, Form::Full, &Streams::new(1, "doc", 0, 0));
+    /// assert!(start.kq.iter().chain(&start.pv).all(|w| w.abs() <= 0.25));
+    /// assert!(start.alpha().abs() < 0.2); // the mean of 16 of them
+    /// ```
+    pub fn uniform(n: usize, form: Form, streams: &Streams) -> Self {
+        let mut rng = streams.part("weights", 0);
+        let mut entry = || (2.0 * rng.random::<f64>() - 1.0) / (n as f64).sqrt();
+        match form {
+            Form::ScaledIdentity => {
+                let (beta, alpha) = (entry(), entry());
+                Self::scaled_identity(n, alpha, beta)
+            }
+            Form::Full => {
+                let mut matrix = || {
+                    let mut w = Array2::zeros((n, n).f());
+                    w.mapv_inplace(|_: T| T::of_f64(entry()));
+                    w
+                };
+                Weights {
+                    kq: matrix(),
+                    pv: matrix(),
+                }
+            }
+        }
+    }
+
+    /// α: the mean of the diagonal of $W_{PV}$.
+    pub fn alpha(&self) -> f64 {
+        mean_diagonal(&self.pv)
+    }
+
+    /// β: the mean of the diagonal of $W_{KQ}$.
+    pub fn beta(&self) -> f64 {
+        mean_diagonal(&self.kq)
+    }
+
+    /// Refuses weights of another shape than (n, n), or that are not finite.
+    ///
+    /// # Errors
+    /// Names the matrix.
+    pub fn validate(&self, n: usize) -> Result<()> {
+        for (name, w) in [("W_KQ", &self.kq), ("W_PV", &self.pv)] {
+            if w.dim() != (n, n) {
+                let expected = format!("(n, n) = ({n}, {n}), the components of a token");
+                return Err(Error::shape(name, w.dim(), expected));
+            }
+            if let Some(bad) = w.iter().find(|x| !x.is_finite()) {
+                return Err(Error::invalid(name, bad, "must be finite numbers only"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The trained parameters as one list.
+    pub(super) fn parameters(&self, form: Form) -> Vec<T> {
+        match form {
+            Form::Full => self.kq.iter().chain(&self.pv).copied().collect(),
+            Form::ScaledIdentity => vec![T::of_f64(self.beta()), T::of_f64(self.alpha())],
+        }
+    }
+
+    /// Puts back what [`Weights::parameters`] gave.
+    pub(super) fn set(&mut self, form: Form, parameters: &[T]) {
+        match form {
+            Form::Full => {
+                let all = self.kq.iter_mut().chain(&mut self.pv);
+                all.zip(parameters).for_each(|(w, p)| *w = *p);
+            }
+            Form::ScaledIdentity => {
+                self.kq.diag_mut().fill(parameters[0]);
+                self.pv.diag_mut().fill(parameters[1]);
+            }
+        }
+    }
+
+    /// Of a gradient: the derivatives by [`Weights::parameters`].
+    pub(super) fn derivatives(&self, form: Form) -> Vec<T> {
+        match form {
+            Form::Full => self.parameters(form),
+            Form::ScaledIdentity => [&self.kq, &self.pv]
+                .map(|w| w.diag().iter().fold(T::zero(), |sum, x| sum + *x))
+                .to_vec(),
+        }
+    }
+}
+
+fn mean_diagonal<T: Real>(w: &Array2<T>) -> f64 {
+    w.diag().iter().map(|x| x.as_f64()).sum::<f64>() / w.nrows() as f64
+}

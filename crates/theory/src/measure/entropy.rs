@@ -1,0 +1,22 @@
+//! Entropy of attention, in nats.
+
+/// The entropy of softmax(a), in nats: from 0 (all on one token) to the logarithm of their number.
+///
+/// ```
+/// use attnlab_theory::measure::softmax_entropy;
+/// assert!((softmax_entropy(&[3.0, 3.0]) - 2.0_f64.ln()).abs() < 1e-15);
+/// assert!(softmax_entropy(&[0.0, 900.0]) == 0.0);
+/// ```
+pub fn softmax_entropy(logits: &[f64]) -> f64 {
+    // With p = e^{a - top} / S: H = ln S - Σ p (a - top), no term of which can cancel the other.
+    let top = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let (mut sum, mut mean) = (0.0, 0.0);
+    for a in logits {
+        let e = (a - top).exp();
+        sum += e;
+        if e > 0.0 {
+            mean -= e * (a - top);
+        }
+    }
+    f64::ln(sum) + mean / sum
+}

@@ -1,0 +1,161 @@
+//! The depth horizon of Theorem 1 measured on a draw of the mixture: see [`crate::attention::horizon`]
+//! for what it is and [`crate::attention::streaming::horizon`] for how it is found.
+
+use crate::attention::horizon::{Break, Horizon};
+use crate::attention::streaming::horizon::Blockwise;
+use crate::attention::streaming::{Cpu, Machine};
+use crate::sample::{Bases, Mixture};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::rng::Streams;
+use ndarray::Array2;
+use std::ops::Range;
+
+/// The horizon of a draw, head by head, so that the coefficients of one head are in memory at a
+/// time: 4 N p bytes and a few hundred bytes per token. The coefficients are those of
+/// [`Mixture::head`] in f32. `tick` is called [`horizon_ticks`] times.
+///
+/// # Errors
+/// When τ is outside (0, 1] or the bases are not jointly orthonormal: without that the coefficients
+/// of a head are not the latent ones and the induction behind the horizon fails.
+///
+/// ```
+/// use attnlab_theory::measure::horizon_of_mixture;
+/// use attnlab_core::rng::Streams;
+/// use attnlab_theory::sample::Mixture;
+/// let mixture = Mixture::balanced(2000, 2, 100, 0.06)?;
+/// let horizon = horizon_of_mixture(&mixture, 0.55, &Streams::new(1, "doc", 0, 0), || {})?;
+/// let (head, first) = horizon.first().unwrap();
+/// assert!(!mixture.cluster(head).contains(&first.column)); // a noise column is captured
+/// assert!(horizon.exact_updates(0.5, 0.55).unwrap() < 8);
+/// # Ok::<(), attnlab_core::Error>(())
+/// ```
+pub fn horizon_of_mixture(
+    mixture: &Mixture,
+    tau: f64,
+    streams: &Streams,
+    tick: impl Fn() + Sync,
+) -> Result<Horizon> {
+    horizon_of_mixture_on(&Cpu, mixture, tau, streams, &tick)
+}
+
+/// [`horizon_of_mixture`] with the passes on `machine`: the first break of every head is the same
+/// to the bit on all of them.
+///
+/// # Errors
+/// As [`horizon_of_mixture`], or when the machine fails.
+pub fn horizon_of_mixture_on(
+    machine: &dyn Machine,
+    mixture: &Mixture,
+    tau: f64,
+    streams: &Streams,
+    tick: &(dyn Fn() + Sync),
+) -> Result<Horizon> {
+    require_orthonormal(mixture)?;
+    let head = |k| {
+        let y = mixture.head::<f32>(k, streams);
+        machine.horizon_of_head(y.view(), mixture.cluster(k), tau, tick)
+    };
+    let heads = (0..mixture.clusters()).map(head).collect::<Result<_>>()?;
+    Ok(Horizon { heads })
+}
+
+/// Number of times that [`horizon_of_mixture`] calls its `tick`.
+pub fn horizon_ticks(mixture: &Mixture) -> u64 {
+    horizon_ticks_on(&Cpu, mixture)
+}
+
+/// Number of times that [`horizon_of_mixture_on`] calls its `tick`.
+pub fn horizon_ticks_on(machine: &dyn Machine, mixture: &Mixture) -> u64 {
+    let heads = mixture.dims.iter();
+    heads.map(|p| machine.ticks(*p, mixture.tokens())).sum()
+}
+
+/// The first break of chosen columns of head `head` in a draw of `mixture` (the coefficients of
+/// [`horizon_of_mixture`]), None for those that never break. 2 N p operations per column and no head
+/// in memory: blocks of tokens are drawn when they are needed. At N = 200 000, p = 1300 a few hundred
+/// columns take seconds.
+///
+/// # Errors
+/// When a column is not a token, τ is outside (0, 1] or the bases are not jointly orthonormal.
+///
+/// ```
+/// use attnlab_theory::measure::sampled_columns;
+/// use attnlab_core::rng::Streams;
+/// use attnlab_theory::sample::Mixture;
+/// let mixture = Mixture::balanced(2000, 2, 100, 0.06)?;
+/// let breaks = sampled_columns(&mixture, 0, &[1000, 1500], 0.55, &Streams::new(1, "doc", 0, 0))?;
+/// assert!(breaks.iter().flatten().all(|b| b.theta > 1.0 && b.row < 1000));
+/// # Ok::<(), attnlab_core::Error>(())
+/// ```
+pub fn sampled_columns(
+    mixture: &Mixture,
+    head: usize,
+    columns: &[usize],
+    tau: f64,
+    streams: &Streams,
+) -> Result<Vec<Option<Break>>> {
+    let own = checked_head(mixture, head, columns)?;
+    if !(tau > 0.0 && tau <= 1.0) {
+        return Err(Error::invalid("tau", tau, "must be a number in (0, 1]"));
+    }
+    Ok(drawn(mixture, head, streams).first_breaks(&own, columns, tau))
+}
+
+/// The softmax weight that column `column` of head `head` gives to key `row` at θ, in f64, in a draw
+/// of `mixture`: how a witness is checked without the pass that found it.
+///
+/// # Errors
+/// As [`sampled_columns`].
+pub fn weight_in_draw(
+    mixture: &Mixture,
+    head: usize,
+    (column, row): (usize, usize),
+    theta: f64,
+    streams: &Streams,
+) -> Result<f64> {
+    let own = checked_head(mixture, head, &[column, row])?;
+    Ok(drawn(mixture, head, streams).weight(&own, column, row, theta))
+}
+
+/// The coefficients of a head, drawn block by block and rounded to f32 as the pass has them.
+fn drawn<'a>(
+    mixture: &'a Mixture,
+    head: usize,
+    streams: &'a Streams,
+) -> Blockwise<impl Fn(usize) -> Array2<f64> + Sync + 'a> {
+    Blockwise {
+        tokens: mixture.tokens(),
+        width: Mixture::BLOCK,
+        block: move |b| mixture.head_block::<f32>(head, b, streams).mapv(f64::from),
+    }
+}
+
+/// The tokens of cluster `head`, after everything that a caller may get wrong.
+fn checked_head(mixture: &Mixture, head: usize, columns: &[usize]) -> Result<Range<usize>> {
+    require_orthonormal(mixture)?;
+    if head >= mixture.clusters() {
+        let allowed = format!(
+            "must be a whole number below clusters = {}",
+            mixture.clusters()
+        );
+        return Err(Error::invalid("head", head, allowed));
+    }
+    if let Some(j) = columns.iter().find(|j| **j >= mixture.tokens()) {
+        let allowed = format!("must be a whole number below tokens = {}", mixture.tokens());
+        return Err(Error::invalid("column", j, allowed));
+    }
+    Ok(mixture.cluster(head))
+}
+
+fn require_orthonormal(mixture: &Mixture) -> Result<()> {
+    mixture.validate()?;
+    if mixture.bases == Bases::Orthonormal {
+        return Ok(());
+    }
+    let allowed = "must be Orthonormal; the horizon is one of jointly orthonormal bases";
+    Err(Error::invalid(
+        "bases",
+        format!("{:?}", mixture.bases),
+        allowed,
+    ))
+}

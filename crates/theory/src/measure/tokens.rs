@@ -1,0 +1,139 @@
+//! Stable rank and coding rate: the space that a set of tokens fills.
+
+use attnlab_core::error::{Error, Result, positive};
+use attnlab_core::linalg::{product, singular_values, symmetric_eigen};
+use ndarray::{Array2, ArrayView2};
+
+/// ‖Z‖_F² / ‖Z‖₂² of tokens Z (d, N), a number from 1 to min(d, N): how many directions share the
+/// energy. NaN for tokens that are all zero.
+///
+/// # Errors
+/// When Z holds NaN.
+///
+/// ```
+/// use attnlab_theory::measure::stable_rank;
+/// use ndarray::Array2;
+/// assert!((stable_rank(Array2::eye(3).view())? - 3.0).abs() < 1e-12);
+/// # Ok::<(), attnlab_core::Error>(())
+/// ```
+pub fn stable_rank(tokens: ArrayView2<f64>) -> Result<f64> {
+    finite(tokens)?;
+    let values = singular_values(tokens)?;
+    let largest = values.iter().copied().fold(0.0, f64::max);
+    Ok(values.iter().map(|s| (s / largest).powi(2)).sum())
+}
+
+/// The coding rate $R(Z) = \frac12\log\det(I + \frac{d}{N\epsilon^2}ZZ^T)$ of tokens Z (d, N), in nats:
+/// the volume of the tokens at precision ε (Yu et al. 2020, Eq. 7). It grows with their length; for the
+/// shape alone scale them to length 1 first ([`unit_tokens`]).
+///
+/// # Errors
+/// When Z holds NaN or ε is not > 0.
+///
+/// ```
+/// use attnlab_theory::measure::coding_rate;
+/// use ndarray::Array2;
+/// // d = N = 2 at ε = 1: ½ log det(I + ZZᵀ) = ½ log 4.
+/// let rate = coding_rate(Array2::eye(2).view(), 1.0)?;
+/// assert!((rate - 2.0_f64.ln()).abs() < 1e-12);
+/// # Ok::<(), attnlab_core::Error>(())
+/// ```
+pub fn coding_rate(tokens: ArrayView2<f64>, epsilon: f64) -> Result<f64> {
+    positive("epsilon", epsilon)?;
+    finite(tokens)?;
+    let (d, n) = tokens.dim();
+    let scale = d as f64 / (n as f64 * epsilon * epsilon);
+    // ZZᵀ and ZᵀZ have the same eigenvalues but for zeros, which add nothing.
+    let gram = if d <= n {
+        product(tokens, tokens.t())
+    } else {
+        product(tokens.t(), tokens)
+    };
+    let (values, _) = symmetric_eigen(gram.view())?;
+    Ok(values
+        .iter()
+        .map(|v| 0.5 * (scale * v.max(0.0)).ln_1p())
+        .sum())
+}
+
+/// Tokens (d, N) scaled to length 1; zeros stay.
+pub fn unit_tokens(tokens: ArrayView2<f64>) -> Array2<f64> {
+    let mut unit = tokens.to_owned();
+    for mut token in unit.columns_mut() {
+        let length = token.dot(&token).sqrt();
+        if length > 0.0 {
+            token /= length;
+        }
+    }
+    unit
+}
+
+/// ‖signal‖ / ‖noise‖ of tokens Z (d, N) where the signal of token i is its projection onto the
+/// subspace `labels[i]` of `bases` (each (d, p), orthonormal columns): Eq. (6) of the AoT papers over
+/// all clusters together.
+pub fn labelled_snr(tokens: ArrayView2<f64>, bases: &[Array2<f64>], labels: &[usize]) -> f64 {
+    let (mut signal, mut noise) = (0.0, 0.0);
+    for (token, label) in tokens.columns().into_iter().zip(labels) {
+        let u = &bases[*label];
+        let projected = u.dot(&u.t().dot(&token));
+        signal += projected.dot(&projected);
+        let rest = &token - &projected;
+        noise += rest.dot(&rest);
+    }
+    (signal / noise).sqrt()
+}
+
+/// The subspace that holds most of each token, by its index.
+pub fn nearest_subspace(tokens: ArrayView2<f64>, bases: &[Array2<f64>]) -> Vec<usize> {
+    let energy = |u: &Array2<f64>, token: ndarray::ArrayView1<f64>| {
+        let y = u.t().dot(&token);
+        y.dot(&y)
+    };
+    let nearest = |token: ndarray::ArrayView1<f64>| {
+        let energies = bases.iter().map(|u| energy(u, token));
+        let best = energies.enumerate().max_by(|a, b| a.1.total_cmp(&b.1));
+        best.map_or(0, |(k, _)| k)
+    };
+    tokens.columns().into_iter().map(nearest).collect()
+}
+
+fn finite(tokens: ArrayView2<f64>) -> Result<()> {
+    match tokens.iter().find(|x| !x.is_finite()) {
+        None => Ok(()),
+        Some(x) => Err(Error::invalid("tokens", x, "must be finite numbers")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::snr;
+    use ndarray::array;
+
+    /// numpy 2: `Z = np.array([[1, 2, .5], [0, -1, 1.5]])`;
+    /// `.5 * np.linalg.slogdet(np.eye(d) + d/(n*eps**2) * A @ A.T)[1]` for A = Z at ε = .5 and A = Z.T
+    /// at ε = .3; `s = np.linalg.svd(Z, compute_uv=False); (s**2).sum() / s[0]**2`.
+    #[test]
+    fn rates_and_ranks_are_numpy_s() {
+        let z = array![[1.0, 2.0, 0.5], [0.0, -1.0, 1.5]];
+        let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} {b}");
+        close(coding_rate(z.view(), 0.5).unwrap(), 2.448505134294268);
+        close(coding_rate(z.t(), 0.3).unwrap(), 4.2001298973572165);
+        close(stable_rank(z.view()).unwrap(), 1.4527974835777546);
+        assert!(coding_rate(z.view(), 0.0).is_err());
+        assert!(stable_rank(array![[f64::NAN]].view()).is_err());
+    }
+
+    #[test]
+    fn one_cluster_s_snr_is_eq_6() {
+        let z = array![[1.0, 2.0], [3.0, -1.0], [0.5, 0.25]];
+        let bases = [array![[1.0], [0.0], [0.0]], array![[0.0], [1.0], [0.0]]];
+        let labels = nearest_subspace(z.view(), &bases);
+        assert_eq!(labels, [1, 0]);
+        let single = labelled_snr(z.view(), &bases[..1], &[0, 0]);
+        assert_eq!(single, snr(z.view(), &bases[..1], &[0, 0])[0]);
+        // Signal 3² + 2², noise 1² + .5² + 1² + .25².
+        let expected = (13.0_f64 / 2.3125).sqrt();
+        assert!((labelled_snr(z.view(), &bases, &labels) - expected).abs() < 1e-14);
+    }
+}

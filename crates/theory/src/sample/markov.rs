@@ -1,0 +1,90 @@
+//! Texts of known entropy rate: Markov chains with random transitions, and draws from them.
+
+use crate::markov::{MarkovChain, contexts};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::rng::{Generator, Streams};
+use rand::RngExt;
+use rand_distr::{Distribution, Gamma};
+
+/// Least concentration: a Gamma(a) variable is about U^(1/a), and a 53-bit U to the 20th power is still
+/// above the least f64, so that no transition rounds to zero.
+pub const LEAST_CONCENTRATION: f64 = 0.05;
+
+/// Refuses a concentration with which no row can be drawn.
+///
+/// # Errors
+/// Names it.
+pub fn check_concentration(concentration: f64) -> Result<()> {
+    if concentration >= LEAST_CONCENTRATION && concentration.is_finite() {
+        return Ok(());
+    }
+    let allowed = format!(
+        "must be a finite number >= {LEAST_CONCENTRATION}; below, transitions round to zero"
+    );
+    Err(Error::invalid("concentration", concentration, allowed))
+}
+
+/// A chain whose rows are independent Dirichlet(a, .., a) draws with a = `concentration`: nearly
+/// deterministic for small a, nearly uniform for large.
+///
+/// # Errors
+/// Names what cannot be drawn.
+///
+/// ```
+/// use attnlab_core::rng::Streams;
+/// use attnlab_theory::sample::markov;
+/// let streams = Streams::new(1, "doc", 0, 0);
+/// let chain = markov::dirichlet(8, 2, 0.3, &streams)?;
+/// let h = chain.entropies();
+/// assert!(h.len() == 3 && h[0] > h[1] && h[1] > h[2]);
+/// let text = markov::draw(&chain, 1000, &streams);
+/// assert!(text.len() == 1000 && text.iter().all(|x| *x < 8));
+/// # Ok::<(), attnlab_core::Error>(())
+/// ```
+pub fn dirichlet(
+    vocabulary: usize,
+    order: usize,
+    concentration: f64,
+    streams: &Streams,
+) -> Result<MarkovChain> {
+    check_concentration(concentration)?;
+    let mut rows = Vec::with_capacity(contexts(vocabulary, order)? * vocabulary);
+    let gamma = Gamma::new(concentration, 1.0)
+        .map_err(|e| Error::invalid("concentration", concentration, e.to_string()))?;
+    let mut rng = streams.part("transitions", 0);
+    for _ in 0..contexts(vocabulary, order)? {
+        let row: Vec<f64> = (0..vocabulary).map(|_| gamma.sample(&mut rng)).collect();
+        let sum: f64 = row.iter().sum();
+        rows.extend(row.iter().map(|x| x / sum));
+    }
+    MarkovChain::new(vocabulary, order, rows)
+}
+
+/// `length` symbols in a row from the stationary chain.
+pub fn draw(chain: &MarkovChain, length: usize, streams: &Streams) -> Vec<u16> {
+    let mut rng = streams.part("text", 0);
+    let mut text: Vec<u16> = Vec::with_capacity(length);
+    for t in 0..length {
+        // With fewer than k symbols before it, the next is drawn from the stationary law given those.
+        let next = chosen(
+            chain.next(&text[t.saturating_sub(chain.order())..]),
+            &mut rng,
+        );
+        text.push(next);
+    }
+    text
+}
+
+/// The symbol whose share of [0, 1) holds a uniform number; the last likely one should rounding leave
+/// the shares short of 1.
+fn chosen(law: &[f64], rng: &mut Generator) -> u16 {
+    let u: f64 = rng.random();
+    let mut below = 0.0;
+    let found = law.iter().position(|p| {
+        below += p;
+        u < below
+    });
+    let last = || law.iter().rposition(|p| *p > 0.0).unwrap_or(0);
+    // At most `MOST_CONTEXTS` symbols, which 16 bits hold.
+    found.unwrap_or_else(last) as u16
+}

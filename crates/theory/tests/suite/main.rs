@@ -1,0 +1,9 @@
+//! Tests of operators, samplers, dynamics and chains.
+
+mod flow;
+mod markov;
+mod memory;
+mod sampling;
+mod sparsemax;
+mod streaming;
+mod training;

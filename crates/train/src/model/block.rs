@@ -1,0 +1,297 @@
+//! The forward pass.
+
+use super::config::{AttentionForm, Input, Mlp, Norm, Output, Positions};
+use super::parameters::Model;
+use super::record::Recording;
+use attnlab_core::error::{Error, Result};
+use burn::tensor::{Int, Tensor, activation, module};
+
+/// ε of both norms, PyTorch's default for LayerNorm.
+const EPSILON: f64 = 1e-5;
+/// Added to the square of a query's length: nothing to any query that is not zero, and the derivative
+/// at zero is then finite.
+const TINY: f64 = 1e-20;
+/// Score of a token that may not be seen: its weight is exactly 0, in f32 too, and unlike -∞ it makes
+/// no NaN with a zero.
+const HIDDEN: f64 = -1e9;
+/// Base of the rotations and of the waves.
+pub(super) const ROTARY: f64 = 10_000.0;
+
+impl Model {
+    /// Outputs for real vectors (batch, tokens, dim): (batch, tokens, outputs).
+    ///
+    /// # Errors
+    /// Shapes that do not fit the configuration.
+    pub fn forward(&self, x: Tensor<3>, recording: &mut Recording) -> Result<Tensor<3>> {
+        let [_, n, dim] = x.dims();
+        let embedded = match self.config.input {
+            Input::Vectors { dim: expected } if expected == dim => self.linear(x, "read_in"),
+            Input::Patches { dim: expected } if expected == dim => self.patches(x),
+            other => {
+                let expected = format!("(tokens, dim) as the input of the network, {other:?}");
+                return Err(Error::shape("input", [n, dim], expected));
+            }
+        };
+        let hidden = self.blocks(embedded, recording)?;
+        Ok(match self.config.output {
+            Output::Classes { .. } => {
+                let first = hidden.narrow(1, 0, 1);
+                self.linear(self.norm(first, "final_norm", Norm::Layer), "read_out")
+            }
+            _ => self.linear(self.final_norm(hidden, recording)?, "read_out"),
+        })
+    }
+
+    /// The last hidden values of token numbers (batch, tokens): (batch, tokens, width), normalised.
+    /// [`cross_entropy`](super::cross_entropy) turns them into a loss, [`Model::logits`] into scores.
+    ///
+    /// # Errors
+    /// A network that takes no tokens, or too many of them.
+    pub fn hidden(&self, tokens: Tensor<2, Int>, recording: &mut Recording) -> Result<Tensor<3>> {
+        if !matches!(self.config.input, Input::Tokens { .. }) {
+            let expected = format!(
+                "no tokens: the input of the network is {:?}",
+                self.config.input
+            );
+            return Err(Error::shape("tokens", tokens.dims(), expected));
+        }
+        let embedded = module::embedding(self.parameter("tokens"), tokens);
+        let hidden = self.blocks(embedded, recording)?;
+        self.final_norm(hidden, recording)
+    }
+
+    /// Scores (rows, vocabulary) of the next token from hidden values (rows, width).
+    pub fn logits(&self, hidden: Tensor<2>) -> Tensor<2> {
+        hidden.matmul(self.parameter("tokens").transpose())
+    }
+
+    fn patches(&self, x: Tensor<3>) -> Tensor<3> {
+        let [batch, _, _] = x.dims();
+        let x = self.norm(x, "patches.before", Norm::Layer);
+        let x = self.norm(self.linear(x, "patches"), "patches.after", Norm::Layer);
+        let class: Tensor<3> = self.parameter("class_token").unsqueeze_dim(0);
+        Tensor::cat(vec![class.expand([batch, 1, self.config.width]), x], 1)
+    }
+
+    fn blocks(&self, mut x: Tensor<3>, recording: &mut Recording) -> Result<Tensor<3>> {
+        let [_, n, _] = x.dims();
+        let most = self.config.context + self.config.extra_tokens();
+        if n > most {
+            let allowed = format!("must be at most context = {most}");
+            return Err(Error::invalid("tokens", n, allowed));
+        }
+        if self.config.positions == Positions::Learned {
+            let places = self.parameter("positions").narrow(0, 0, n);
+            x = x + places.unsqueeze_dim(0);
+        }
+        recording.keep("embedding", &x)?;
+        let shared = Shared::new(self, n);
+        for l in 0..self.config.layers {
+            x = self.block(l, x, &shared, recording)?;
+        }
+        Ok(x)
+    }
+
+    fn block(
+        &self,
+        l: usize,
+        x: Tensor<3>,
+        shared: &Shared,
+        recording: &mut Recording,
+    ) -> Result<Tensor<3>> {
+        let name = |part: &str| format!("blocks.{l}.{part}");
+        let normed = self.norm(x.clone(), &name("attention_norm"), self.config.norm);
+        recording.keep(&name("normed"), &normed)?;
+        let added = self.attend(l, normed, shared, recording)?;
+        recording.keep(&name("attention"), &added)?;
+        let mut x = x + added;
+        if self.config.has_mlp(l) {
+            let normed = self.norm(x.clone(), &name("mlp_norm"), self.config.norm);
+            let (made, replaces) = self.mlp(l, normed);
+            recording.keep(&name("mlp"), &made)?;
+            x = if replaces { made } else { x + made };
+        }
+        recording.keep(&name("output"), &x)?;
+        Ok(x)
+    }
+
+    /// The update (batch, tokens, width) that attention adds to the tokens.
+    fn attend(
+        &self,
+        l: usize,
+        x: Tensor<3>,
+        shared: &Shared,
+        recording: &mut Recording,
+    ) -> Result<Tensor<3>> {
+        let name = |part: &str| format!("blocks.{l}.{part}");
+        let root = 1.0 / (self.config.head_dim() as f64).sqrt();
+        let (query, key, value, scale) = match self.config.attention {
+            AttentionForm::MssaTied {
+                normalise_queries,
+                scaled,
+                ..
+            }
+            | AttentionForm::Mssa {
+                normalise_queries,
+                scaled,
+            } => {
+                let y = self.split(rows(x, self.parameter(&name("attention.u"))));
+                let query = match normalise_queries {
+                    true => unit_length(y.clone()),
+                    false => y.clone(),
+                };
+                (query, y.clone(), y, if scaled { root } else { 1.0 })
+            }
+            AttentionForm::Mhsa => {
+                let all = self.linear(x, &name("attention.qkv"));
+                let d = self.config.width;
+                let part = |i: usize| self.split(all.clone().narrow(2, i * d, d));
+                (part(0), part(1), part(2), root)
+            }
+        };
+        let (query, key) = (shared.turn(query), shared.turn(key));
+        let mut scores = query.matmul(key.transpose());
+        if scale != 1.0 {
+            scores = scores.mul_scalar(scale);
+        }
+        if let Some(mask) = &shared.mask {
+            scores = scores + mask.clone();
+        }
+        let weights = activation::softmax(scores, 3);
+        recording.keep(&name("weights"), &weights)?;
+        let heads = join(weights.matmul(value));
+        recording.keep(&name("heads"), &heads)?;
+        Ok(match self.config.attention {
+            AttentionForm::MssaTied { eta, .. } => {
+                let back = self.parameter(&name("attention.u")).transpose();
+                rows(heads, back).mul_scalar(eta)
+            }
+            _ => self.linear(heads, &name("attention.out")),
+        })
+    }
+
+    /// The output of the MLP, and whether it replaces the tokens instead of being added to them.
+    fn mlp(&self, l: usize, x: Tensor<3>) -> (Tensor<3>, bool) {
+        let name = |part: &str| format!("blocks.{l}.mlp.{part}");
+        match self.config.mlp {
+            Mlp::None => (x, true),
+            Mlp::Gelu { .. } => {
+                let inner = activation::gelu_approximate(self.linear(x, &name("in")));
+                (self.linear(inner, &name("out")), false)
+            }
+            Mlp::SwiGlu { .. } => {
+                let gate = activation::silu(rows(x.clone(), self.parameter(&name("gate"))));
+                let inner = gate * rows(x, self.parameter(&name("in")));
+                (rows(inner, self.parameter(&name("out"))), false)
+            }
+            Mlp::Ista { step, lambda } => {
+                let d = self.parameter(&name("dictionary"));
+                // With the tokens as rows F.linear(x, D) of the authors' code is x Dᵀ.
+                let coded = rows(rows(x.clone(), d.clone().transpose()), d.clone());
+                let slope = rows(x.clone(), d) - coded;
+                let moved = x + slope.mul_scalar(step).sub_scalar(step * lambda);
+                (activation::relu(moved), true)
+            }
+        }
+    }
+
+    fn final_norm(&self, x: Tensor<3>, recording: &mut Recording) -> Result<Tensor<3>> {
+        let x = self.norm(x, "final_norm", self.config.norm);
+        recording.keep("final", &x)?;
+        Ok(x)
+    }
+
+    fn linear(&self, x: Tensor<3>, name: &str) -> Tensor<3> {
+        let y = rows(x, self.parameter(name));
+        match self.optional(&format!("{name}.bias")) {
+            Some(bias) => y + bias.unsqueeze_dim(0),
+            None => y,
+        }
+    }
+
+    fn norm(&self, x: Tensor<3>, name: &str, norm: Norm) -> Tensor<3> {
+        let centred = match norm {
+            Norm::None => return x,
+            Norm::Layer => x.clone() - x.mean_dim(2),
+            Norm::Rms => x,
+        };
+        let square = centred.clone().square().mean_dim(2);
+        let unit = centred / square.add_scalar(EPSILON).sqrt();
+        let scaled = unit * self.parameter(name).unsqueeze_dim(0);
+        match self.optional(&format!("{name}.bias")) {
+            Some(bias) => scaled + bias.unsqueeze_dim(0),
+            None => scaled,
+        }
+    }
+
+    /// (batch, tokens, d) to (batch, head, tokens, p).
+    fn split(&self, y: Tensor<3>) -> Tensor<4> {
+        let [batch, n, _] = y.dims();
+        let (heads, p) = (self.config.heads, self.config.head_dim());
+        y.reshape([batch, n, heads, p]).swap_dims(1, 2)
+    }
+}
+
+/// Mask and rotations, which all blocks share.
+struct Shared {
+    /// (1, 1, query, key): 0 where the key may be seen.
+    mask: Option<Tensor<4>>,
+    /// cos and sin, (1, 1, tokens, p).
+    rotation: Option<(Tensor<4>, Tensor<4>)>,
+}
+
+impl Shared {
+    fn new(model: &Model, n: usize) -> Self {
+        let (config, device) = (&model.config, &model.device);
+        let mask = config.causal.then(|| {
+            let hidden = |i: usize| if i % n > i / n { HIDDEN } else { 0.0 };
+            device.tensor((0..n * n).map(hidden).collect(), [1, 1, n, n])
+        });
+        let p = config.head_dim();
+        let rotation = (config.positions == Positions::Rotary).then(|| {
+            // Pair j of p/2 turns by position · base^(-2j/p); the pairs are (j, j + p/2).
+            let angle = |i: usize| {
+                let (position, j) = (i / p, (i % p) % (p / 2));
+                position as f64 * ROTARY.powf(-2.0 * j as f64 / p as f64)
+            };
+            let table = |f: fn(f64) -> f64| {
+                let values = (0..n * p).map(|i| f(angle(i))).collect();
+                device.tensor(values, [1, 1, n, p])
+            };
+            (table(f64::cos), table(f64::sin))
+        });
+        Shared { mask, rotation }
+    }
+
+    /// Rotates queries or keys (batch, head, tokens, p).
+    fn turn(&self, y: Tensor<4>) -> Tensor<4> {
+        let Some((cos, sin)) = &self.rotation else {
+            return y;
+        };
+        let [_, _, _, p] = y.dims();
+        let (low, high) = (
+            y.clone().narrow(3, 0, p / 2),
+            y.clone().narrow(3, p / 2, p / 2),
+        );
+        let turned = Tensor::cat(vec![high.neg(), low], 3);
+        y * cos.clone() + turned * sin.clone()
+    }
+}
+
+/// Every row of x times `w`: one product of matrices, which the engines split among threads.
+fn rows(x: Tensor<3>, w: Tensor<2>) -> Tensor<3> {
+    let ([batch, n, _], [d, out]) = (x.dims(), w.dims());
+    x.reshape([batch * n, d]).matmul(w).reshape([batch, n, out])
+}
+
+/// (batch, head, tokens, p) to (batch, tokens, d).
+fn join(heads: Tensor<4>) -> Tensor<3> {
+    let [batch, count, n, p] = heads.dims();
+    heads.swap_dims(1, 2).reshape([batch, n, count * p])
+}
+
+/// Every row scaled to length 1.
+fn unit_length(y: Tensor<4>) -> Tensor<4> {
+    let square = y.clone().square().sum_dim(3);
+    y / square.add_scalar(TINY).sqrt()
+}

@@ -1,0 +1,88 @@
+//! The device and the precision in which a network computes.
+
+use attnlab_core::error::{Error, Result};
+use burn::tensor::{DType, Device, Int, Tensor, TensorCreationOptions, TensorData};
+
+/// A device and a floating-point type.
+#[derive(Clone, Debug)]
+pub struct ComputeDevice {
+    device: Device,
+    dtype: DType,
+    name: &'static str,
+}
+
+impl ComputeDevice {
+    /// The CPU in f32, in which networks are trained.
+    pub fn cpu() -> Self {
+        ComputeDevice {
+            device: Device::flex(),
+            dtype: DType::F32,
+            name: "cpu",
+        }
+    }
+
+    /// The CPU in f64, for tests of derivatives.
+    pub fn cpu_f64() -> Self {
+        ComputeDevice {
+            dtype: DType::F64,
+            ..ComputeDevice::cpu()
+        }
+    }
+
+    /// The GPU through wgpu, in f32.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] where there is no adapter, with what to do about it.
+    #[cfg(feature = "gpu")]
+    pub fn gpu() -> Result<Self> {
+        // burn panics where there is none; our own kernels look first.
+        attnlab_gpu::Gpu::open(&attnlab_gpu::Options::default())?;
+        Ok(ComputeDevice {
+            device: Device::wgpu(burn::tensor::DeviceKind::DefaultDevice),
+            dtype: DType::F32,
+            name: "gpu",
+        })
+    }
+
+    /// Reads "cpu", or "gpu" where it is built in.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] for another name, [`Error::Invalid`] for "gpu" in a build without it.
+    pub fn parse(name: &str) -> Result<Self> {
+        match name {
+            "cpu" => Ok(ComputeDevice::cpu()),
+            #[cfg(feature = "gpu")]
+            "gpu" => ComputeDevice::gpu(),
+            #[cfg(not(feature = "gpu"))]
+            "gpu" => {
+                let allowed =
+                    "must be cpu in this build. For a GPU build with --features train-gpu";
+                Err(Error::invalid("backend", name, allowed))
+            }
+            _ => Err(Error::unknown("backend", name, ["cpu", "gpu"])),
+        }
+    }
+
+    /// The name in settings.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    pub(crate) fn is_f64(&self) -> bool {
+        self.dtype == DType::F64
+    }
+
+    pub(crate) fn options(&self) -> TensorCreationOptions {
+        (&self.device, self.dtype).into()
+    }
+
+    /// Moves numbers, last index fastest, to a tensor on the device, without derivatives.
+    pub fn tensor<const D: usize>(&self, values: Vec<f64>, shape: [usize; D]) -> Tensor<D> {
+        Tensor::from_data(TensorData::new(values, shape), self.options())
+    }
+
+    /// Moves token ids to a tensor (batch, tokens) on the device.
+    pub fn token_ids(&self, values: Vec<i64>, shape: [usize; 2]) -> Tensor<2, Int> {
+        Tensor::from_data(TensorData::new(values, shape), &self.device)
+    }
+}

@@ -1,0 +1,89 @@
+//! Activations by name.
+
+use super::parameters::read;
+use attnlab_core::error::{Error, Result};
+use burn::tensor::Tensor;
+use ndarray::{Array2, ArrayView2};
+
+/// Activations of a forward pass: those whose names end with one of the chosen endings.
+///
+/// Names: `embedding`; per block l `blocks.l.normed` (the input of attention), `blocks.l.weights` (batch,
+/// head, query, key), `blocks.l.heads` (outputs of the heads side by side), `blocks.l.attention` (its
+/// update), `blocks.l.mlp`, `blocks.l.output`; `final`.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    endings: Vec<String>,
+    found: Vec<RecordedActivation>,
+}
+
+/// An activation with its name.
+#[derive(Clone, Debug)]
+pub struct RecordedActivation {
+    /// Name, such as `blocks.3.output`.
+    pub name: String,
+    /// Shape: (batch, tokens, width), or (batch, head, query, key) for weights.
+    pub shape: Vec<usize>,
+    /// Values, last index fastest.
+    pub values: Vec<f64>,
+}
+
+impl Recording {
+    /// An empty recording that keeps activations whose names end with one of these; `""` keeps all.
+    pub fn keeping<'a>(endings: impl IntoIterator<Item = &'a str>) -> Self {
+        Recording {
+            endings: endings.into_iter().map(str::to_string).collect(),
+            found: vec![],
+        }
+    }
+
+    /// The activations, in the order of the forward pass.
+    pub fn activations(&self) -> &[RecordedActivation] {
+        &self.found
+    }
+
+    /// The activation of this name.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] when it was not kept, with the names that were.
+    pub fn get(&self, name: &str) -> Result<&RecordedActivation> {
+        let known = || self.found.iter().map(|a| a.name.as_str());
+        let unknown = || Error::unknown("activation", name, known());
+        self.found
+            .iter()
+            .find(|a| a.name == name)
+            .ok_or_else(unknown)
+    }
+
+    pub(super) fn keep<const D: usize>(&mut self, name: &str, tensor: &Tensor<D>) -> Result<()> {
+        if self.endings.iter().any(|e| name.ends_with(e.as_str())) {
+            self.found.push(RecordedActivation {
+                name: name.to_string(),
+                shape: tensor.dims().to_vec(),
+                values: read(tensor)?,
+            });
+        }
+        Ok(())
+    }
+}
+
+impl RecordedActivation {
+    /// Returns the tokens of sequence `b` as columns, (width, tokens).
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when it is no (batch, tokens, width), or has no such sequence.
+    pub fn tokens(&self, b: usize) -> Result<Array2<f64>> {
+        let fail = || {
+            let expected = format!("(batch, tokens, width) with batch > {b}");
+            Error::shape(self.name.as_str(), &self.shape, expected)
+        };
+        let [batch, n, d] = self.shape.as_slice() else {
+            return Err(fail());
+        };
+        if b >= *batch {
+            return Err(fail());
+        }
+        let rows = &self.values[b * n * d..(b + 1) * n * d];
+        let rows = ArrayView2::from_shape((*n, *d), rows).map_err(|_| fail())?;
+        Ok(rows.reversed_axes().to_owned())
+    }
+}

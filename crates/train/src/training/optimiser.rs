@@ -1,0 +1,208 @@
+//! Adam, AdamW and Lion, as burn has them, and clipping by the norm of the whole gradient.
+
+use crate::model::{Model, Tensor};
+use attnlab_core::error::{Error, Result, non_negative, positive};
+use burn::optim::{Adam, AdamConfig, AdamState, AdamW, AdamWConfig, AdamWState};
+use burn::optim::{AdaptiveMomentumState, Lion, LionConfig, LionState, Optimizer};
+use serde::{Deserialize, Serialize};
+
+/// Rule by which a gradient changes the parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OptimiserKind {
+    /// Adam (Kingma and Ba 2015); weight decay is not used.
+    Adam,
+    /// AdamW (Loshchilov and Hutter 2019): decay apart from the gradient, on matrices only.
+    AdamW,
+    /// Lion (Chen et al. 2023): the sign of an average, with decay as in AdamW.
+    Lion,
+}
+
+/// Optimiser with its constants.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OptimiserSettings {
+    /// Rule.
+    pub kind: OptimiserKind,
+    /// β₁, decay of the average of gradients, in [0, 1).
+    pub beta_1: f64,
+    /// β₂, decay of the average of their squares, in [0, 1).
+    pub beta_2: f64,
+    /// ε of Adam and AdamW, > 0.
+    pub epsilon: f64,
+    /// Weight decay of AdamW and Lion on matrices, >= 0.
+    pub weight_decay: f64,
+}
+
+impl OptimiserSettings {
+    /// Adam with its usual constants: β = (.9, .999), ε = 1e-8.
+    pub fn adam() -> Self {
+        OptimiserSettings {
+            kind: OptimiserKind::Adam,
+            beta_1: 0.9,
+            beta_2: 0.999,
+            epsilon: 1e-8,
+            weight_decay: 0.0,
+        }
+    }
+
+    /// Refuses constants out of range.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with the constant and its range.
+    pub fn validate(&self) -> Result<()> {
+        for (name, beta) in [("beta_1", self.beta_1), ("beta_2", self.beta_2)] {
+            if !(0.0..1.0).contains(&beta) {
+                return Err(Error::invalid(name, beta, "must be a number in [0, 1)"));
+            }
+        }
+        if self.kind == OptimiserKind::Adam && self.weight_decay != 0.0 {
+            let allowed = "must be 0 with adam; adam-w and lion have a decay";
+            return Err(Error::invalid("weight_decay", self.weight_decay, allowed));
+        }
+        positive("epsilon", self.epsilon)?;
+        non_negative("weight_decay", self.weight_decay)
+    }
+
+    /// Counts the moment tensors per parameter.
+    pub fn moments(&self) -> usize {
+        match self.kind {
+            OptimiserKind::Adam | OptimiserKind::AdamW => 2,
+            OptimiserKind::Lion => 1,
+        }
+    }
+}
+
+/// State of an optimiser between steps.
+#[derive(Clone, Default)]
+pub struct OptimiserState {
+    /// Number of steps taken.
+    pub steps: usize,
+    /// Per parameter, in the order of the network: the averages of the gradient and of its square;
+    /// empty before the first step.
+    pub averages: Vec<Vec<Tensor<2>>>,
+}
+
+impl OptimiserState {
+    /// Moves the network one step along `gradients`, at rate `rate`.
+    pub fn step(
+        &mut self,
+        optimiser: &OptimiserSettings,
+        rate: f64,
+        model: &mut Model,
+        gradients: Vec<Tensor<2>>,
+    ) {
+        let rules = [true, false].map(|decays| Rule::new(optimiser, decays));
+        let before = std::mem::take(&mut self.averages);
+        let mut before = before.into_iter();
+        let mut values = vec![];
+        for (p, gradient) in model.parameters().zip(gradients) {
+            let rule = if p.spec.decays { &rules[0] } else { &rules[1] };
+            let value = p.value.clone().inner();
+            let (next, kept) = rule.step(rate, value, gradient, before.next(), self.steps);
+            values.push(next);
+            self.averages.push(kept);
+        }
+        self.steps += 1;
+        model.set_values(values);
+    }
+}
+
+/// burn's optimiser of one parameter.
+enum Rule {
+    Adam(Adam),
+    AdamW(AdamW),
+    Lion(Lion),
+}
+
+impl Rule {
+    fn new(o: &OptimiserSettings, decays: bool) -> Self {
+        let [b1, b2, epsilon] = [o.beta_1, o.beta_2, o.epsilon].map(|x| x as f32);
+        let decay = if decays { o.weight_decay as f32 } else { 0.0 };
+        match o.kind {
+            OptimiserKind::Adam => Rule::Adam(
+                AdamConfig::new()
+                    .with_beta_1(b1)
+                    .with_beta_2(b2)
+                    .with_epsilon(epsilon)
+                    .build(),
+            ),
+            OptimiserKind::AdamW => Rule::AdamW(
+                AdamWConfig::new()
+                    .with_beta_1(b1)
+                    .with_beta_2(b2)
+                    .with_epsilon(epsilon)
+                    .with_weight_decay(decay)
+                    .build(),
+            ),
+            OptimiserKind::Lion => Rule::Lion(
+                LionConfig::new()
+                    .with_beta_1(b1)
+                    .with_beta_2(b2)
+                    .with_weight_decay(decay)
+                    .build(),
+            ),
+        }
+    }
+
+    fn step(
+        &self,
+        rate: f64,
+        value: Tensor<2>,
+        gradient: Tensor<2>,
+        averages: Option<Vec<Tensor<2>>>,
+        steps: usize,
+    ) -> (Tensor<2>, Vec<Tensor<2>>) {
+        let mut averages = averages.into_iter().flatten();
+        let first = averages.next();
+        let pair = || {
+            Some(AdaptiveMomentumState::new(
+                steps,
+                first.clone()?,
+                averages.next()?,
+            ))
+        };
+        let both = |m: AdaptiveMomentumState<2>| vec![m.moment_1, m.moment_2];
+        match self {
+            Rule::Adam(rule) => {
+                let state = { pair }().map(AdamState::new);
+                let (value, state) = rule.step(rate, value, gradient, state);
+                (value, state.map_or(vec![], |s| both(s.momentum)))
+            }
+            Rule::AdamW(rule) => {
+                let state = { pair }().map(AdamWState::new);
+                let (value, state) = rule.step(rate, value, gradient, state);
+                (value, state.map_or(vec![], |s| both(s.momentum)))
+            }
+            Rule::Lion(rule) => {
+                let state = first.map(LionState::new);
+                let (value, state) = rule.step(rate, value, gradient, state);
+                (value, state.map_or(vec![], |s| vec![s.momentum]))
+            }
+        }
+    }
+}
+
+/// Scales all gradients by one factor so that their common length is at most `most`, and returns that
+/// length before. burn clips each parameter by itself, which turns the direction; the papers' code
+/// (PyTorch's `clip_grad_norm_`) does not.
+///
+/// # Errors
+/// [`Error::Gpu`] when the device gives no result.
+pub fn clip(gradients: &mut [Tensor<2>], most: Option<f64>) -> Result<f64> {
+    let squares = gradients.iter().map(|g| g.clone().square().sum());
+    let Some(total) = squares.reduce(|a, b| a + b) else {
+        return Ok(0.0);
+    };
+    let norm = crate::model::read(&total)?[0].sqrt();
+    if let Some(most) = most
+        && norm > most
+    {
+        // PyTorch's constant: it divides by norm + 1e-6.
+        let factor = most / (norm + 1e-6);
+        for g in gradients {
+            *g = g.clone().mul_scalar(factor);
+        }
+    }
+    Ok(norm)
+}

@@ -1,0 +1,445 @@
+//! The training loop.
+
+use super::checkpoint::{Checkpoint, CheckpointState};
+use super::optimiser::{OptimiserSettings, OptimiserState, clip};
+use super::schedule::{Curriculum, LearningRate, Stage};
+use crate::model::{Model, Tensor, read};
+use attnlab_core::error::{Error, Result, positive};
+use attnlab_core::rng::Streams;
+use attnlab_lab::run::{Progress, TrialContext};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+/// Settings of a training.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrainingPlan {
+    /// Number of optimiser steps.
+    pub steps: u64,
+    /// Number of sequences per step.
+    pub batch: usize,
+    /// Number of parts of a batch whose gradients are added; a divisor of `batch`.
+    pub accumulate: usize,
+    /// The optimiser.
+    pub optimiser: OptimiserSettings,
+    /// Learning rate.
+    pub rate: LearningRate,
+    /// Largest ℓ² norm of the gradient; 0 for no limit.
+    pub clip: f64,
+    /// Steps between two points of the history, each the mean loss since the last.
+    pub report_every: u64,
+    /// Steps between two checkpoints.
+    pub checkpoint_every: u64,
+}
+
+impl TrainingPlan {
+    /// A plan with Adam at a constant rate, without limit on the gradient, a report and a checkpoint at
+    /// the end.
+    pub fn constant(steps: u64, batch: usize, rate: f64) -> Self {
+        TrainingPlan {
+            steps,
+            batch,
+            accumulate: 1,
+            optimiser: OptimiserSettings::adam(),
+            rate: LearningRate {
+                peak: rate,
+                last: rate,
+                warmup: 0,
+            },
+            clip: 0.0,
+            report_every: steps,
+            checkpoint_every: steps,
+        }
+    }
+
+    /// Refuses a plan that cannot be run.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with the setting and its range.
+    pub fn validate(&self) -> Result<()> {
+        for (name, value) in [
+            ("steps", self.steps),
+            ("batch", self.batch as u64),
+            ("accumulate", self.accumulate as u64),
+            ("report_every", self.report_every),
+            ("checkpoint_every", self.checkpoint_every),
+        ] {
+            if value == 0 {
+                return Err(Error::invalid(name, 0, "must be a whole number >= 1"));
+            }
+        }
+        if !self.batch.is_multiple_of(self.accumulate) {
+            let allowed = format!("must be a divisor of batch = {}", self.batch);
+            return Err(Error::invalid("accumulate", self.accumulate, allowed));
+        }
+        if self.clip != 0.0 {
+            positive("clip", self.clip)?;
+        }
+        self.rate.validate()?;
+        self.optimiser.validate()
+    }
+}
+
+/// Task that a network learns.
+pub trait TrainingTask {
+    /// Computes the mean loss over the sequences of a batch, with derivatives.
+    ///
+    /// # Errors
+    /// When the network does not fit the task.
+    fn loss(&self, model: &Model, batch: &Batch) -> Result<Tensor<1>>;
+
+    /// The curriculum, if the task has one.
+    fn curriculum(&self) -> Option<Curriculum> {
+        None
+    }
+
+    /// Computes the loss on held-out data, at every point of the history; None without such data.
+    ///
+    /// # Errors
+    /// When the network does not fit the task.
+    fn held_out(&self, _model: &Model) -> Result<Option<f64>> {
+        Ok(None)
+    }
+
+    /// The settings of the task, for checkpoints.
+    fn settings(&self) -> serde_json::Value;
+}
+
+/// Sequences of a loss: numbers `first` .. `first + count` of `streams`.
+pub struct Batch {
+    /// Streams of training data; those of evaluation are others.
+    pub streams: Streams,
+    /// Number of the first sequence since the start of training.
+    pub first: u64,
+    /// Number of sequences.
+    pub count: usize,
+    /// Size of the prompts under a curriculum.
+    pub stage: Option<Stage>,
+}
+
+/// Losses over the steps.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TrainingHistory {
+    /// Number of steps done at each point.
+    pub steps: Vec<u64>,
+    /// Mean loss of the steps since the point before.
+    pub losses: Vec<f64>,
+    /// ℓ² norm of the gradient at the last of them, before clipping.
+    pub norms: Vec<f64>,
+    /// Loss on held-out data, where the task has such.
+    #[serde(default)]
+    pub held_out: Vec<f64>,
+    /// Sum of the losses since the last point, and their number.
+    pub since: (f64, u64),
+}
+
+/// Trained network with its history.
+pub struct Trained {
+    /// The network.
+    pub model: Model,
+    /// Losses over the steps.
+    pub history: TrainingHistory,
+    /// The step from which a killed run went on; 0 for a run from the start.
+    pub resumed: u64,
+}
+
+/// Trains `model` on `task`, which progress lines call `label`. With a folder on the context a killed run
+/// goes on at its last checkpoint, and the result is the same to the bit.
+///
+/// # Errors
+/// A plan that cannot be run, a loss that is not finite (with the step and the last good checkpoint), a
+/// disk that is full; [`Error::Stopped`] when the user stops it (after a checkpoint).
+pub fn train(
+    task: &dyn TrainingTask,
+    model: Model,
+    plan: &TrainingPlan,
+    streams: &Streams,
+    label: &str,
+    context: &TrialContext,
+) -> Result<Trained> {
+    let settings = json!({
+        "model": model.config(),
+        "task": task.settings(),
+        "plan": plan,
+        "backend": model.device().name(),
+        "version": env!("CARGO_PKG_VERSION"),
+    });
+    let checkpoints = context.folder.as_deref().map(Checkpoint::in_folder);
+    let mut run = Run {
+        label,
+        checkpoints: checkpoints.transpose()?,
+        state: CheckpointState::new(settings, streams.name()),
+        trainer: Trainer::new(task, model, plan, streams)?,
+    };
+    let resumed = run.restore(context.progress)?;
+    let clock = Clock::new(resumed);
+    while run.state.step < plan.steps {
+        run.step()?;
+        let step = run.state.step;
+        let stopped = context.progress.stopped();
+        if step == plan.steps || step.is_multiple_of(plan.checkpoint_every) || stopped {
+            run.save()?;
+        }
+        if stopped && step < plan.steps {
+            return Err(Error::Stopped {
+                done: step,
+                all: plan.steps,
+                what: "steps",
+                kept: run.checkpoints.is_some(),
+            });
+        }
+        if step.is_multiple_of(plan.report_every) || step == plan.steps {
+            let loss = run.state.history.losses.last().copied();
+            context
+                .progress
+                .tell(&clock.line(label, step, plan.steps, loss));
+        }
+    }
+    Ok(Trained {
+        model: run.trainer.model,
+        history: run.state.history,
+        resumed,
+    })
+}
+
+/// Training without checkpoints, step by step: for a loop of one's own, and for timings.
+///
+/// ```
+/// use attnlab_train::model::{Model, ModelConfig, ComputeDevice, preset};
+/// use attnlab_core::rng::Streams;
+/// use attnlab_theory::sample::Functions;
+/// use attnlab_train::training::{Ramp, Curriculum, TrainingPlan, Trainer};
+/// use attnlab_train::training::in_context::InContextTask;
+/// let small = ModelConfig { layers: 1, width: 16, heads: 2, ..preset("icl-aot-mssa")? };
+/// let streams = Streams::new(1, "doc", 0, 0);
+/// let model = Model::new(small, &ComputeDevice::cpu(), &streams)?;
+/// let (dims, points) = (Ramp::fixed(20), Ramp::fixed(5));
+/// let curriculum = Curriculum { dims, points };
+/// let task = InContextTask { functions: Functions::Linear, dim: 20, curriculum };
+/// let plan = TrainingPlan::constant(100, 4, 1e-3);
+/// let mut trainer = Trainer::new(&task, model, &plan, &streams)?;
+/// assert!(trainer.step()?.loss > 0.0);
+/// assert_eq!(trainer.steps(), 1);
+/// # Ok::<(), attnlab_core::Error>(())
+/// ```
+pub struct Trainer<'a> {
+    task: &'a dyn TrainingTask,
+    plan: &'a TrainingPlan,
+    streams: Streams,
+    optimiser: OptimiserState,
+    model: Model,
+    step: u64,
+}
+
+/// Loss and gradient norm of a step, before the network moved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StepReport {
+    /// Mean loss over the batch.
+    pub loss: f64,
+    /// ℓ² norm of the gradient before clipping.
+    pub norm: f64,
+}
+
+impl<'a> Trainer<'a> {
+    /// Starts a training at step 0.
+    ///
+    /// # Errors
+    /// As [`TrainingPlan::validate`].
+    pub fn new(
+        task: &'a dyn TrainingTask,
+        model: Model,
+        plan: &'a TrainingPlan,
+        streams: &Streams,
+    ) -> Result<Self> {
+        plan.validate()?;
+        Ok(Trainer {
+            task,
+            plan,
+            streams: streams.child("training", 0),
+            optimiser: OptimiserState::default(),
+            model,
+            step: 0,
+        })
+    }
+
+    /// The network as it is now.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// Counts the steps done.
+    pub fn steps(&self) -> u64 {
+        self.step
+    }
+
+    /// Takes one step of the optimiser. Where the loss or its gradient is not finite the network does not
+    /// move and no step is counted; the report shows it.
+    ///
+    /// # Errors
+    /// A network that does not fit the task; a device that fails.
+    pub fn step(&mut self) -> Result<StepReport> {
+        let plan = self.plan;
+        let (loss, mut gradients) = self.gradients()?;
+        let most = (plan.clip > 0.0).then_some(plan.clip);
+        let norm = clip(&mut gradients, most)?;
+        if loss.is_finite() && norm.is_finite() {
+            let rate = plan.rate.at_step(self.step, plan.steps);
+            self.optimiser
+                .step(&plan.optimiser, rate, &mut self.model, gradients);
+            self.step += 1;
+        }
+        Ok(StepReport { loss, norm })
+    }
+
+    /// Computes mean loss and gradient over the parts of a batch.
+    fn gradients(&self) -> Result<(f64, Vec<Tensor<2>>)> {
+        let (plan, step) = (self.plan, self.step);
+        let parts = plan.accumulate;
+        let (mut total, mut sums): (f64, Vec<Tensor<2>>) = (0.0, vec![]);
+        for part in 0..parts {
+            let count = plan.batch / parts;
+            let batch = Batch {
+                streams: self.streams.clone(),
+                first: step * plan.batch as u64 + (part * count) as u64,
+                count,
+                stage: self.task.curriculum().map(|c| c.at_step(step)),
+            };
+            let loss = self.task.loss(&self.model, &batch)?;
+            total += read(&loss)?[0] / parts as f64;
+            let loss = if parts > 1 {
+                loss.mul_scalar(1.0 / parts as f64)
+            } else {
+                loss
+            };
+            let mut found = loss.backward();
+            let own = self.model.parameters().map(|p| {
+                let gradient = p.value.grad_remove(&mut found);
+                // A parameter that the loss does not reach, such as places beyond a short prompt's.
+                gradient.unwrap_or_else(|| p.value.clone().inner().zeros_like())
+            });
+            sums = if sums.is_empty() {
+                own.collect()
+            } else {
+                sums.into_iter().zip(own).map(|(a, b)| a + b).collect()
+            };
+        }
+        Ok((total, sums))
+    }
+}
+
+struct Run<'a> {
+    label: &'a str,
+    checkpoints: Option<Checkpoint>,
+    state: CheckpointState,
+    trainer: Trainer<'a>,
+}
+
+impl Run<'_> {
+    fn restore(&mut self, progress: &dyn Progress) -> Result<u64> {
+        let Some(checkpoints) = &self.checkpoints else {
+            return Ok(0);
+        };
+        let trainer = &mut self.trainer;
+        let optimiser = &trainer.plan.optimiser;
+        let found = checkpoints.restore(
+            &mut trainer.model,
+            optimiser,
+            &self.state.settings,
+            progress,
+        )?;
+        if let Some((optimiser, state)) = found {
+            (trainer.optimiser, trainer.step) = (optimiser, state.step);
+            self.state = state;
+        }
+        Ok(self.state.step)
+    }
+
+    fn save(&mut self) -> Result<()> {
+        let (trainer, state) = (&self.trainer, &mut self.state);
+        state.optimiser_steps = trainer.optimiser.steps;
+        state.next_batch = state.step * trainer.plan.accumulate as u64;
+        state.sequences = state.step * trainer.plan.batch as u64;
+        state.curriculum = trainer.task.curriculum().map(|c| c.at_step(state.step));
+        match &self.checkpoints {
+            Some(checkpoints) => checkpoints.write(&trainer.model, &trainer.optimiser, state),
+            None => Ok(()),
+        }
+    }
+
+    fn step(&mut self) -> Result<()> {
+        let StepReport { loss, norm } = self.trainer.step()?;
+        if self.trainer.step == self.state.step {
+            return Err(self.not_finite(loss));
+        }
+        self.state.step = self.trainer.step;
+        let (trainer, history) = (&self.trainer, &mut self.state.history);
+        if history.add(self.state.step, loss, norm, trainer.plan) {
+            history
+                .held_out
+                .extend(trainer.task.held_out(&trainer.model)?);
+        }
+        Ok(())
+    }
+
+    fn not_finite(&self, loss: f64) -> Error {
+        let step = self.state.step + 1;
+        let newest = self
+            .checkpoints
+            .as_ref()
+            .and_then(|c| Some((c, c.newest()?)));
+        let kept = match newest {
+            Some((c, step)) => format!(
+                "the last good checkpoint is that of step {step} in {}",
+                c.folder().display()
+            ),
+            None => "there is no checkpoint".into(),
+        };
+        Error::diverged(format!(
+            "{}: the loss is {loss} at step {step} (or its gradient is not finite); {kept}. Write a \
+             smaller rate.peak, a longer rate.warmup or a smaller clip",
+            self.label
+        ))
+    }
+}
+
+impl TrainingHistory {
+    /// Adds the loss of a step, and decides whether it made a point.
+    fn add(&mut self, step: u64, loss: f64, norm: f64, plan: &TrainingPlan) -> bool {
+        self.since.0 += loss;
+        self.since.1 += 1;
+        let point = step.is_multiple_of(plan.report_every) || step == plan.steps;
+        if point {
+            self.steps.push(step);
+            self.losses.push(self.since.0 / self.since.1 as f64);
+            self.norms.push(norm);
+            self.since = (0.0, 0);
+        }
+        point
+    }
+}
+
+/// Steps per second and time left.
+struct Clock {
+    started: Instant,
+    from: u64,
+}
+
+impl Clock {
+    fn new(from: u64) -> Self {
+        Clock {
+            started: Instant::now(),
+            from,
+        }
+    }
+
+    fn line(&self, label: &str, step: u64, steps: u64, loss: Option<f64>) -> String {
+        let rate = (step - self.from) as f64 / self.started.elapsed().as_secs_f64().max(1e-9);
+        let left = Duration::from_secs_f64(((steps - step) as f64 / rate).min(1e9)).as_secs();
+        let loss = loss.map_or(String::new(), |l| format!(", loss {l:.4}"));
+        let (hours, minutes, seconds) = (left / 3600, left / 60 % 60, left % 60);
+        format!(
+            "{label}: step {step} of {steps}{loss}, {rate:.2} steps/s, {hours}:{minutes:02}:{seconds:02} left"
+        )
+    }
+}

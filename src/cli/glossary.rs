@@ -1,0 +1,91 @@
+//! `attnlab glossary`: every quantity, verdict word and term, once.
+
+use attnlab_core::error::Result;
+use attnlab_core::format::{table, wrapped};
+use attnlab_lab::catalogue::Catalogue;
+use attnlab_lab::command::{Out, Status};
+use attnlab_lab::glossary::{quantities, terms, verdicts};
+use serde_json::json;
+
+const EXAMPLES: &str = "\
+Examples:
+  attnlab glossary
+  attnlab glossary tokens                        one name or word
+  attnlab glossary --json | jq .quantities";
+
+/// Print every quantity with its symbols, every verdict word and every term with its definition
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Only this name or word
+    #[arg(value_name = "WORD")]
+    word: Option<String>,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+const WIDTH: usize = 100;
+
+/// Runs the command.
+pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
+    let (mut names, mut words, mut more) = (quantities(catalogue), verdicts(), terms(catalogue));
+    if let Some(word) = &args.word {
+        let known: Vec<String> = names
+            .iter()
+            .map(|q| q.name.clone())
+            .chain(words.iter().chain(&more).map(|(w, _)| w.to_string()))
+            .collect();
+        names.retain(|q| q.name == *word || q.aliases.contains(word));
+        words.retain(|(w, _)| w == word);
+        more.retain(|(w, _)| w == word);
+        if names.is_empty() && words.is_empty() && more.is_empty() {
+            let known = known.iter().map(String::as_str);
+            let error = attnlab_core::Error::unknown("name or word", word, known);
+            return Err(error.listed_by("`attnlab glossary`"));
+        }
+    }
+    if args.json {
+        let object = |pairs: &[(&str, &str)]| {
+            let pairs = pairs.iter().map(|(w, d)| (w.to_string(), json!(d)));
+            serde_json::Value::Object(pairs.collect())
+        };
+        out.json(&json!({
+            "quantities": names,
+            "verdicts": object(&words),
+            "terms": object(&more),
+        }))?;
+        return Ok(Status::Expected);
+    }
+    if !names.is_empty() {
+        out.line("Quantities (--set NAME=VALUE): name, symbol, meaning, rooms")?;
+        let rows = names.iter().flat_map(|q| {
+            q.meanings.iter().enumerate().map(|(i, m)| {
+                let name = if i == 0 { q.name.as_str() } else { "" };
+                let unit = match m.unit.as_str() {
+                    "" => String::new(),
+                    unit => format!(" ({unit})"),
+                };
+                vec![
+                    format!("  {name}"),
+                    m.symbol.clone(),
+                    format!("{}{unit}", m.meaning),
+                    m.rooms.join(", "),
+                ]
+            })
+        });
+        let rows = table(&rows.collect::<Vec<_>>());
+        rows.iter().try_for_each(|line| out.line(line))?;
+    }
+    for (heading, pairs) in [("\nVerdicts", &words), ("\nTerms", &more)] {
+        if pairs.is_empty() {
+            continue;
+        }
+        out.line(heading)?;
+        for (word, definition) in pairs {
+            let lines = wrapped(&format!("{word}: {definition}"), 2, WIDTH);
+            lines.iter().try_for_each(|line| out.line(line))?;
+        }
+    }
+    Ok(Status::Expected)
+}

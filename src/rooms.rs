@@ -1,0 +1,26 @@
+//! The rooms of this repository.
+
+use attnlab_lab::catalogue::Catalogue;
+
+/// Names a room's crate once: as a module of [`papers`] and in the [`catalogue`].
+macro_rules! rooms {
+    ($($(#[doc = $doc:literal])* $name:ident = $package:ident),* $(,)?) => {
+        /// One room per paper.
+        pub mod papers {
+            $($(#[doc = $doc])* pub use $package as $name;)*
+        }
+
+        /// Every room of this repository. A package of one's own adds its room with
+        /// [`Catalogue::with`].
+        pub fn catalogue() -> Catalogue {
+            Catalogue::new()$(.with($package::room()))*
+        }
+    };
+}
+
+rooms! {
+    aot = attnlab_aot,
+    denoising = attnlab_denoising,
+    joma = attnlab_joma,
+    lsa = attnlab_lsa,
+}

@@ -1,0 +1,223 @@
+//! The report in a real browser: it is drawn, sorted and filtered by clicks, and complains of nothing.
+//! Needs chromium (Debian: `apt install chromium`), or the path of one in CHROMIUM; skipped without.
+
+use attnlab::claim::VerdictKind;
+use attnlab::figure::{Axis, Cell, Figure, Heat, Panel, Width};
+use attnlab::report::{Checked, MutantResult, Origin, Picture, Report, html};
+use attnlab::run::{CheckOptions, Silent, check};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A browser that understands --headless; None where there is none.
+fn browser() -> Option<PathBuf> {
+    if let Some(path) = std::env::var_os("CHROMIUM") {
+        return Some(path.into());
+    }
+    let names = [
+        "chromium",
+        "chromium-browser",
+        "google-chrome",
+        "google-chrome-stable",
+    ];
+    let folders: Vec<PathBuf> = std::env::split_paths(&std::env::var_os("PATH")?).collect();
+    let all = names
+        .iter()
+        .flat_map(|n| folders.iter().map(move |f| f.join(n)));
+    all.into_iter().find(|path| path.is_file())
+}
+
+fn headless(browser: &Path, profile: &Path, page: &Path, more: &[String]) -> Output {
+    // No sandbox: CI runs as root, and the page is our own.
+    let output = Command::new(browser)
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--hide-scrollbars",
+        ])
+        .args([
+            "--disable-dev-shm-usage",
+            "--enable-logging=stderr",
+            "--virtual-time-budget=2000",
+        ])
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .args(more)
+        .arg(format!("file://{}", page.display()))
+        .output()
+        .unwrap();
+    let log = String::from_utf8_lossy(&output.stderr).to_string();
+    assert!(output.status.success(), "{log}");
+    assert!(
+        !log.contains("Uncaught") && !log.contains("CONSOLE"),
+        "{log}"
+    );
+    output
+}
+
+/// Four verdicts on real claims, with numbers of their own.
+fn page() -> String {
+    let claim = crate::common::claim("aot.mssa_is_mhsa");
+    let options = CheckOptions {
+        trials: Some(3),
+        ..CheckOptions::default()
+    };
+    let first = check(&*claim, &Default::default(), &options, &Silent).unwrap();
+    let other = |id: &str, verdict, trials| {
+        let mut report = first.clone();
+        report.claim = id.into();
+        let claim = crate::common::claim(id);
+        report.source = claim.sheet().source();
+        (report.verdict, report.expected, report.trials) = (verdict, verdict, trials);
+        Checked::here(&claim, report)
+    };
+    let checks = [
+        other("aot.lemma1", VerdictKind::Supported, 40),
+        other("aot.theorem1", VerdictKind::Refuted, 7),
+        other("aot.lemma3", VerdictKind::Refuted, 200),
+        Checked::here(&claim, first.clone()),
+    ];
+    let mutants = [MutantResult {
+        claim: "aot.lemma1".into(),
+        name: "halved".into(),
+        says: "half of it, $\\frac{1}{2}$".into(),
+        seeds: 3,
+        refuted: 3,
+        first: checks[1].clone(),
+    }];
+    let heat = Heat::over(&[1.0, 2.0], &[1.0, 2.0], Axis::linear("P"), |i, j| Cell {
+        hatched: i == j,
+        ..Cell::of((i + 2 * j) as f64)
+    });
+    let panel = Panel {
+        x: Axis::linear("*x*"),
+        y: Axis::linear("*y*"),
+        heat: Some(heat),
+        ..Panel::default()
+    };
+    let picture = Picture {
+        figure: Figure {
+            name: "map".into(),
+            title: "A map".into(),
+            caption: "of four cells".into(),
+            width: Width::Column,
+            columns: 1,
+            panels: vec![panel],
+        },
+        seed: 0,
+        origins: vec![Origin::here("attnlab run map".into())],
+    };
+    html(&Report {
+        command: "attnlab report",
+        checks: &checks,
+        mutants: &mutants,
+        pictures: &[picture],
+    })
+    .unwrap()
+}
+
+/// Clicks and types as a reader would, and writes down what is seen after each step.
+const PROBE: &str = r##"<script>
+const seen = [];
+const look = () => seen.push([...document.querySelectorAll("#verdicts tbody tr")]
+  .filter((r) => r.getBoundingClientRect().height > 0).map((r) => r.querySelector("a").textContent));
+const press = (selector, text) => [...document.querySelectorAll(selector)]
+  .find((e) => e.textContent.startsWith(text)).click();
+const type = (text) => { const f = document.getElementById("filter"); f.value = text; f.dispatchEvent(new Event("input")); };
+look();
+press("#verdicts thead button", "Trials"); look();
+press("#verdicts thead button", "Trials"); look();
+press("#verdicts thead button", "Claim"); look();
+press(".chip", "refuted"); look();
+type("lemma 3"); look();
+press(".chip", "all"); type(""); look();
+const card = document.getElementById("claim-1");
+const folded = card.open;
+press("#verdicts tbody a", "aot.theorem1");
+setTimeout(() => {
+  const out = document.createElement("pre");
+  out.id = "probe";
+  out.textContent = JSON.stringify({ seen, folded, open: card.open,
+    formula: document.querySelector("blockquote math").getBoundingClientRect().width,
+    svg: document.querySelector("figure svg").getBoundingClientRect().height });
+  document.body.append(out);
+}, 100);
+</script></body>"##;
+
+#[test]
+fn the_table_is_sorted_and_filtered_by_clicks() {
+    let Some(browser) = browser() else {
+        eprintln!("skipped: no chromium here (apt install chromium, or set CHROMIUM)");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let (file, profile) = (
+        folder.path().join("probe.html"),
+        folder.path().join("profile"),
+    );
+    std::fs::write(&file, page().replace("</body>", PROBE)).unwrap();
+    let output = headless(&browser, &profile, &file, &["--dump-dom".into()]);
+    let dom = String::from_utf8(output.stdout).unwrap();
+    let found = dom
+        .split_once("<pre id=\"probe\">")
+        .expect("no probe in the page")
+        .1;
+    let found: Value = serde_json::from_str(found.split_once("</pre>").unwrap().0).unwrap();
+    let (one, two, three, four) = (
+        "aot.lemma1",
+        "aot.theorem1",
+        "aot.lemma3",
+        "aot.mssa_is_mhsa",
+    );
+    let expected = serde_json::json!([
+        [one, two, three, four],
+        [four, two, one, three], // 3, 7, 40, 200 trials
+        [three, one, two, four],
+        [one, three, four, two],
+        [three, two],
+        [three],
+        [one, three, four, two],
+    ]);
+    assert_eq!(found["seen"], expected);
+    assert_eq!(
+        (&found["folded"], &found["open"]),
+        (&false.into(), &true.into())
+    );
+    assert!(
+        found["formula"].as_f64() > Some(20.0) && found["svg"].as_f64() > Some(100.0),
+        "{found}"
+    );
+}
+
+#[test]
+fn the_report_is_drawn() {
+    let Some(browser) = browser() else {
+        eprintln!("skipped: no chromium here (apt install chromium, or set CHROMIUM)");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let profile = folder.path().join("profile");
+    let shot = |name: &str, text: &str| -> Vec<u8> {
+        let (file, picture) = (
+            folder.path().join(name),
+            folder.path().join(format!("{name}.png")),
+        );
+        std::fs::write(&file, text).unwrap();
+        let more = [
+            format!("--screenshot={}", picture.display()),
+            "--window-size=1200,1600".into(),
+        ];
+        headless(&browser, &profile, &file, &more);
+        std::fs::read(picture).unwrap()
+    };
+    let report = shot("report.html", &page());
+    let blank = shot("blank.html", "<!DOCTYPE html><html><body></body></html>");
+    // The size is in bytes 16..24 of a PNG; an empty page of that size is compressed to almost nothing.
+    assert_eq!(&report[16..24], [0, 0, 4, 176, 0, 0, 6, 64]);
+    assert!(
+        report.len() > 8 * blank.len(),
+        "{} {}",
+        report.len(),
+        blank.len()
+    );
+}

@@ -1,0 +1,169 @@
+//! `--backend`: what it chooses, what it says, and that the answer is the same.
+
+use crate::common::{attnlab, json_lines, refused};
+use serde_json::Value;
+
+const HORIZON: [&str; 9] = [
+    "horizon", "--tokens", "700", "--dim", "60", "--delta", "0.05", "--seed", "3",
+];
+
+fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&HORIZON[..], more].concat()
+}
+
+/// The command where no driver can be found.
+#[cfg(feature = "gpu")]
+fn without_driver(args: &[&str]) -> assert_cmd::Command {
+    let mut command = attnlab(args);
+    // Two names of the same list, for old and new loaders.
+    command.env("VK_ICD_FILENAMES", "/nowhere.json");
+    command.env("VK_DRIVER_FILES", "/nowhere.json");
+    command.env_remove("WGPU_ADAPTER_NAME");
+    command
+}
+
+/// What does not depend on the machine.
+fn answer(line: &Value) -> [&Value; 4] {
+    ["theta_crit", "exact_updates", "witness", "predicted"].map(|key| &line[key])
+}
+
+#[test]
+fn the_cpu_is_always_there() {
+    let line = &json_lines(&with(&["--backend", "cpu", "--json"]))[0];
+    assert_eq!(line["backend"], "cpu");
+    assert!(line["theta_crit"].as_f64().unwrap() > 1.0);
+    let output = attnlab(&with(&["--backend", "tpu"])).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let text = String::from_utf8_lossy(&output.stderr).to_string();
+    assert!(text.contains("auto, cpu, gpu"), "{text}");
+}
+
+#[cfg(not(feature = "gpu"))]
+#[test]
+fn a_build_without_gpu_says_how_to_build_with_it() {
+    for backend in ["gpu", "gpu-f32"] {
+        let message = format!(
+            "backend = {backend}: must be auto or cpu; this attnlab was built without GPU support. Build it \
+             with cargo build --release --features gpu, or write --backend cpu"
+        );
+        refused(&with(&["--backend", backend]), &message);
+    }
+    let auto = attnlab(&with(&["--json"])).output().unwrap();
+    assert!(auto.status.success() && auto.stderr.is_empty());
+    let line: Value = serde_json::from_slice(&auto.stdout).unwrap();
+    let cpu = &json_lines(&with(&["--backend", "cpu", "--json"]))[0];
+    assert_eq!(answer(&line), answer(cpu));
+    let gpu = &json_lines(&["doctor", "--json"])[0]["gpu"];
+    assert_eq!(
+        gpu,
+        &serde_json::json!({"built_in": false, "adapters": [], "auto": "cpu", "products": null})
+    );
+}
+
+#[cfg(feature = "gpu")]
+#[test]
+fn without_a_driver_auto_takes_the_cpu_and_gpu_is_refused() {
+    let auto = without_driver(&with(&["--json"])).output().unwrap();
+    assert!(auto.status.success());
+    let told = String::from_utf8_lossy(&auto.stderr).to_string();
+    assert_eq!(told, "no GPU found: computing on the CPU\n");
+    let line: Value = serde_json::from_slice(&auto.stdout).unwrap();
+    assert_eq!(line["backend"], "cpu");
+
+    let gpu = without_driver(&with(&["--backend", "gpu"]))
+        .output()
+        .unwrap();
+    assert_eq!(gpu.status.code(), Some(2));
+    assert!(gpu.stdout.is_empty());
+    assert_eq!(
+        String::from_utf8_lossy(&gpu.stderr),
+        "error: no GPU found: install the card's Vulkan driver (or mesa-vulkan-drivers, which \
+         computes on the CPU), or write --backend cpu\n"
+    );
+    let doctor = without_driver(&["doctor", "--json"]).output().unwrap();
+    let report: Value = serde_json::from_slice(&doctor.stdout).unwrap();
+    assert_eq!(
+        report["gpu"],
+        serde_json::json!({"built_in": true, "adapters": [], "auto": "cpu", "products": null})
+    );
+}
+
+#[cfg(feature = "gpu")]
+#[test]
+fn an_adapter_that_is_not_there_is_named() {
+    let mut command = attnlab(&with(&["--backend", "gpu"]));
+    let output = command
+        .env("WGPU_ADAPTER_NAME", "Voodoo 2")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let text = String::from_utf8_lossy(&output.stderr).to_string();
+    // Drivers may have said something of their own before.
+    let expected = "error: no gpu with 'voodoo 2' in its name (wgpu_adapter_name)";
+    assert!(text.to_lowercase().contains(expected), "{text}");
+}
+
+#[cfg(feature = "gpu")]
+#[test]
+fn the_gpu_gives_the_cpus_answer() {
+    use attnlab::gpu::adapters;
+    let all = adapters();
+    if all.is_empty() {
+        let must = std::env::var("ATTNLAB_REQUIRE_GPU").is_ok_and(|v| v == "1");
+        assert!(!must, "ATTNLAB_REQUIRE_GPU=1, but there is no adapter");
+        eprintln!("skipped: no adapter");
+        return;
+    }
+    let here = &json_lines(&with(&["--backend", "cpu", "--json"]))[0];
+    let there = &json_lines(&with(&["--backend", "gpu", "--json"]))[0];
+    assert_eq!(answer(here), answer(there));
+    assert_eq!(there["backend"], all[0].name.as_str());
+    // Programs on the CPU are used only when asked for.
+    let auto = attnlab(&with(&["--json"])).output().unwrap();
+    let line: Value = serde_json::from_slice(&auto.stdout).unwrap();
+    let told = String::from_utf8_lossy(&auto.stderr).to_string();
+    if all[0].software() {
+        assert_eq!(line["backend"], "cpu");
+        assert!(told.contains("--backend gpu uses it"), "{told}");
+    } else {
+        assert_eq!(line["backend"], all[0].name.as_str());
+    }
+    let doctor = &json_lines(&["doctor", "--json"])[0]["gpu"];
+    assert_eq!(doctor["adapters"][0]["name"], all[0].name.as_str());
+    assert_eq!(doctor["auto"], line["backend"]);
+    assert!(doctor["adapters"][0]["largest_binding"].as_u64().unwrap() >= 128 << 20);
+}
+
+#[test]
+fn the_gpu_has_no_f64() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let write = |name: &str, descr: &str, shape: &str, data: &[u8]| {
+        let header =
+            format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
+        let mut file = b"\x93NUMPY\x01\x00".to_vec();
+        file.extend(u16::try_from(header.len()).unwrap().to_le_bytes());
+        file.extend(header.as_bytes());
+        file.extend(data);
+        std::fs::write(folder.path().join(name), file).unwrap();
+    };
+    let f8 = |values: &[f64]| -> Vec<u8> { values.iter().flat_map(|x| x.to_le_bytes()).collect() };
+    write("z.npy", "<f8", "(2, 2)", &f8(&[1.0, 0.5, 0.25, 2.0]));
+    write("u.npy", "<f8", "(2, 1)", &f8(&[1.0, 0.0]));
+    write("y.npy", "|i1", "(2,)", &[0, 0]);
+    let (z, u, y) = (path("z.npy"), path("u.npy"), path("y.npy"));
+    let files = ["unroll", "--tokens", &z, "--bases", &u, "--labels", &y];
+    let args = [&files[..], &["--backend", "gpu", "--precision", "f64"]].concat();
+    refused(
+        &args,
+        "precision = f64: must be f32; a GPU computes in f32. Write --precision f32 or --backend cpu",
+    );
+    // Without a word about precision `auto` stays with f64, hence with the CPU, and says nothing.
+    let auto = attnlab(&files).output().unwrap();
+    assert!(
+        auto.status.success(),
+        "{}",
+        String::from_utf8_lossy(&auto.stderr)
+    );
+    assert!(!String::from_utf8_lossy(&auto.stderr).contains("computing"));
+}

@@ -1,0 +1,171 @@
+//! `attnlab train`: a training that is really killed, pictures, and what it refuses.
+
+use crate::common::{attnlab, refused};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The smallest settings that still have every part.
+const TINY: [&str; 19] = [
+    "dim=3",
+    "points=6",
+    "places=8",
+    "width=8",
+    "heads=2",
+    "layers.aot-mssa=2",
+    "layers.transformer=1",
+    "plan.steps=24",
+    "plan.batch=4",
+    "plan.checkpoint_every=4",
+    "plan.report_every=4",
+    "curriculum.dims.from=1",
+    "curriculum.dims.to=3",
+    "curriculum.dims.every=4",
+    "curriculum.points.from=2",
+    "curriculum.points.to=6",
+    "curriculum.points.every=4",
+    "evaluation.prompts=8",
+    "evaluation.longer=7",
+];
+
+fn arguments(out: &Path, command: &str, more: &[&str]) -> Vec<String> {
+    let mut args = vec![command.to_string(), "icl".into(), "--quick".into()];
+    args.extend(["--out".into(), out.display().to_string()]);
+    for set in TINY.iter().chain(more) {
+        args.extend(["--set".into(), set.to_string()]);
+    }
+    args
+}
+
+fn complete(out: &Path, command: &str, more: &[&str]) -> (String, String) {
+    let args = arguments(out, command, more);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let output = attnlab(&args).output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr).to_string();
+    assert_eq!(output.status.code(), Some(0), "{error}");
+    (String::from_utf8(output.stdout).unwrap(), error)
+}
+
+fn rows(out: &Path) -> String {
+    std::fs::read_to_string(out.join("rows.jsonl")).unwrap()
+}
+
+/// `attnlab train` and `attnlab run` are the same work; a process that is killed by the system in the
+/// middle of a training, and started again, leaves the same bytes as one that was not.
+#[test]
+fn a_killed_process_goes_on_to_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, killed) = (folder.path().join("whole"), folder.path().join("killed"));
+    let (pictures, _) = complete(&whole, "run", &[]);
+    for name in ["icl_examples", "icl_training", "icl_shifted", "icl_depth"] {
+        assert!(pictures.contains(&format!("{name}.svg")), "{pictures}");
+    }
+    let mut kills = 0;
+    let checkpoints = killed.join("checkpoints");
+    for wanted in [1, 2] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_attnlab"))
+            .args(arguments(&killed, "train", &[]))
+            .args(["--threads", "1"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // As soon as the next training has a checkpoint, SIGKILL: nothing can be tidied up.
+        let started = Instant::now();
+        loop {
+            let trainings = std::fs::read_dir(&checkpoints).map_or(0, |d| d.count());
+            let ended = child.try_wait().unwrap().is_some();
+            if trainings >= wanted || ended || started.elapsed() > Duration::from_secs(40) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if child.try_wait().unwrap().is_none() {
+            child.kill().unwrap();
+            kills += 1;
+        }
+        child.wait().unwrap();
+    }
+    assert!(kills > 0, "every run ended before it could be killed");
+    assert!(
+        rows(&killed).len() < rows(&whole).len(),
+        "nothing was left to do"
+    );
+    complete(&killed, "train", &[]);
+    assert_eq!(rows(&killed), rows(&whole));
+    // Once more: nothing is left to do.
+    let (_, said) = complete(&killed, "train", &[]);
+    assert!(said.contains("0 computed now"), "{said}");
+}
+
+/// A text of one's own: rows and pictures, and the pictures again when the text is gone.
+#[test]
+fn figures_need_no_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let (text, out) = (folder.path().join("one.txt"), folder.path().join("runs"));
+    std::fs::write(
+        &text,
+        "to be or not to be, that is the question. ".repeat(60),
+    )
+    .unwrap();
+    let (out, text_is) = (
+        out.display().to_string(),
+        format!("text={}", text.display()),
+    );
+    let mut args = vec!["train", "language", "--quick", "--out", &out];
+    let sizes = [
+        "networks=[\"llama-aot\"]",
+        "vocabulary=128",
+        "held_out=0.3",
+        "context=12",
+        "layers=1",
+        "width=16",
+        "heads=2",
+        "plan.steps=8",
+        "plan.batch=8",
+        "evaluation.sequences=40",
+        "evaluation.activations=4",
+        &text_is,
+    ];
+    args.extend(sizes.iter().flat_map(|set| ["--set", set]));
+    let first = attnlab(&args).output().unwrap();
+    let error = String::from_utf8_lossy(&first.stderr);
+    assert_eq!(first.status.code(), Some(0), "{error}");
+    let pictures = String::from_utf8(first.stdout).unwrap();
+    for name in ["language.svg", "language.png", "language_depth.svg"] {
+        assert!(pictures.contains(name), "{pictures}");
+    }
+    std::fs::remove_file(&text).unwrap();
+    let plots = folder.path().join("plots").display().to_string();
+    let args = ["figure", "language", "--rows", &out, "--out", &plots];
+    assert_eq!(attnlab(&args).output().unwrap().status.code(), Some(0));
+}
+
+/// The room tests every message; here: exit status 2, and nothing is written.
+#[test]
+fn a_refused_training_writes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let path = out.display().to_string();
+    for (experiment, set, message) in [
+        (
+            "icl",
+            "heads=3",
+            "heads = 3: must be a divisor of width = 64",
+        ),
+        (
+            "icl",
+            "models=[\"aot-msa\"]",
+            "unknown model 'aot-msa'; did you mean aot-mhsa, aot-mssa, aot-tied?",
+        ),
+        (
+            "language",
+            "networks=[]",
+            "networks = []: must be at least one name",
+        ),
+    ] {
+        let args = ["train", experiment, "--quick", "--out", &path, "--set", set];
+        refused(&args, message);
+        assert!(!out.exists(), "{experiment} {set}");
+    }
+}

@@ -1,0 +1,372 @@
+//! Dependencies run one way: between crates, as their manifests say, and between the modules of a crate,
+//! as the paths in its sources say. The last test proves that a violation is noticed.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A crate's folder, and the crates of this repository that it may depend on (development dependencies
+/// aside). A room may depend on every crate below and on no other room.
+const CRATES: &[(&str, &[&str])] = &[
+    ("crates/core", &[]),
+    ("crates/theory", &["core"]),
+    ("crates/lab", &["core"]),
+    ("crates/gpu", &["core", "theory"]),
+    ("crates/train", &["core", "theory", "lab", "gpu"]),
+];
+
+/// Crates that a room may depend on.
+const BELOW_ROOMS: &[&str] = &["core", "theory", "lab", "gpu", "train"];
+
+/// Per crate, its modules from below to above: a module may use those before it and itself. What is not
+/// listed may be used by all modules of the crate and uses none of them.
+const MODULES: &[(&str, &[&str])] = &[
+    (
+        "crates/core",
+        &[
+            "error",
+            "special",
+            "rng",
+            "bracket",
+            "quadrature",
+            "params",
+            "linalg",
+            "stats",
+            "format",
+        ],
+    ),
+    (
+        "crates/theory",
+        &["markov", "attention", "sample", "measure", "dynamics"],
+    ),
+    (
+        "crates/lab",
+        &[
+            "claim",
+            "toy",
+            "run",
+            "figure",
+            "experiment",
+            "formula",
+            "command",
+            "catalogue",
+            "glossary",
+            "sweep",
+            "report",
+            "folder",
+            "reproduce",
+            "scaffold",
+            "prelude",
+        ],
+    ),
+];
+
+/// Folders in which not even a random number crate may be named: closed forms, statistics, figures.
+const NEVER_DRAWS: &[&str] = &[
+    "crates/core/src/special.rs",
+    "crates/core/src/stats",
+    "crates/core/src/quadrature.rs",
+    "crates/theory/src/markov.rs",
+    "crates/lab/src/figure",
+    "crates/lab/src/report",
+    "crates/papers/aot/src/theory",
+    "crates/papers/denoising/src/theory",
+    "crates/papers/joma/src/theory",
+    "crates/papers/lsa/src/theory",
+];
+
+#[test]
+fn crates_depend_one_way() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut problems = vec![];
+    for (folder, allowed) in CRATES {
+        problems.extend(manifest_violations(&root.join(folder), allowed));
+    }
+    for room in rooms() {
+        problems.extend(manifest_violations(&room, BELOW_ROOMS));
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn modules_depend_one_way() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut problems = vec![];
+    for (folder, order) in MODULES {
+        let source = root.join(folder).join("src");
+        for path in sources(&source) {
+            let text = fs::read_to_string(&path).unwrap();
+            let name = path.strip_prefix(&source).unwrap();
+            let found = module_violations(name, &code_of(&text), order);
+            problems.extend(found.into_iter().map(|p| format!("{folder}/src/{p}")));
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn what_must_not_draw_does_not() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for place in NEVER_DRAWS {
+        let place = root.join(place);
+        assert!(place.exists(), "{} is gone: mend the list", place.display());
+        for path in sources(&place) {
+            let code = code_of(&fs::read_to_string(&path).unwrap());
+            assert!(!draws(&code), "{} never draws", path.display());
+        }
+    }
+}
+
+#[test]
+fn generators_are_made_in_one_place() {
+    for path in all_sources() {
+        if path.ends_with("crates/core/src/rng.rs") {
+            continue;
+        }
+        let code = code_of(&fs::read_to_string(&path).unwrap());
+        assert!(
+            !makes_generators(&code),
+            "{}: generators are made in rng.rs",
+            path.display()
+        );
+    }
+}
+
+/// The laboratory and the command line know no paper by name.
+#[test]
+fn the_laboratory_names_no_paper() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let lab = sources(&root.join("crates/lab/src"));
+    let command = sources(&root.join("src/cli"));
+    for path in lab.iter().chain(&command) {
+        // Examples of help texts name claims that users find in every build of ours.
+        let code = without_examples(&code_of(&fs::read_to_string(path).unwrap()));
+        if path.ends_with("sweep/keys.rs") {
+            continue;
+        }
+        let named = named_papers(&code);
+        assert!(named.is_empty(), "{}: {named:?}", path.display());
+    }
+}
+
+#[test]
+fn a_violation_is_noticed() {
+    let order = &["a", "b", "c"];
+    for (file, code, count) in [
+        ("a.rs", "use crate::b::X;", 1),
+        ("b/mod.rs", "use crate::{a::X, c::Y};", 1),
+        ("b/deep.rs", "use super::super::c::Y;", 1),
+        ("c.rs", "use crate::{a, b};", 0),
+        ("b/deep.rs", "use super::Other; use crate::a::X;", 0),
+        ("lib.rs", "pub use c::X;", 0),
+        ("d.rs", "use crate::c::X;", 1),
+    ] {
+        let found = module_violations(Path::new(file), code, order);
+        assert_eq!(found.len(), count, "{file}: {code}: {found:?}");
+    }
+    assert!(draws("use rand_distr::StandardNormal;") && !draws("let random = 1;"));
+    assert!(makes_generators("ChaCha8Rng::seed_from_u64(1)"));
+    assert_eq!(named_papers("find(\"aot.theorem1\")"), ["aot."]);
+    assert!(named_papers("let joma_like = 1;").is_empty());
+    let manifest = "[dependencies]\nattnlab-core.workspace = true\nattnlab-joma.workspace = true\n\
+                    [dev-dependencies]\nattnlab-aot.workspace = true\n";
+    assert_eq!(
+        crates_of(manifest),
+        BTreeSet::from(["core".into(), "joma".into()])
+    );
+}
+
+/// The folders of the rooms.
+fn rooms() -> Vec<PathBuf> {
+    let papers = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/papers");
+    let mut rooms: Vec<_> = fs::read_dir(papers)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.join("Cargo.toml").exists())
+        .collect();
+    rooms.sort();
+    assert!(rooms.len() >= 4);
+    rooms
+}
+
+fn manifest_violations(folder: &Path, allowed: &[&str]) -> Vec<String> {
+    let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+    let used = crates_of(&manifest);
+    let wrong = used.iter().filter(|name| !allowed.contains(&name.as_str()));
+    wrong
+        .map(|name| format!("{} may not depend on attnlab-{name}", folder.display()))
+        .collect()
+}
+
+/// The crates of this repository under `[dependencies]`.
+fn crates_of(manifest: &str) -> BTreeSet<String> {
+    let start = manifest
+        .find("[dependencies]")
+        .map_or(manifest.len(), |i| i + 1);
+    let rest = &manifest[start..];
+    let section = &rest[..rest.find("\n[").unwrap_or(rest.len())];
+    let name = |line: &str| {
+        let line = line.strip_prefix("attnlab-")?;
+        Some(line.split(['.', ' ', '=']).next()?.to_string())
+    };
+    section.lines().filter_map(name).collect()
+}
+
+/// Every `.rs` file of the repository's own crates.
+fn all_sources() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders = CRATES
+        .iter()
+        .map(|(folder, _)| root.join(folder))
+        .chain(rooms());
+    let mut all: Vec<_> = folders.flat_map(|f| sources(&f.join("src"))).collect();
+    all.extend(sources(&root.join("src")));
+    all
+}
+
+/// Every `.rs` file at or below a place.
+fn sources(place: &Path) -> Vec<PathBuf> {
+    if place.is_file() {
+        return vec![place.to_path_buf()];
+    }
+    let mut all = vec![];
+    for entry in fs::read_dir(place).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            all.extend(sources(&path));
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            all.push(path);
+        }
+    }
+    all.sort();
+    all
+}
+
+/// Uses of modules that stand above the file's own, given by its path below `src`.
+fn module_violations(file: &Path, code: &str, order: &[&str]) -> Vec<String> {
+    let parts: Vec<_> = file
+        .iter()
+        .map(|p| p.to_string_lossy().to_string())
+        .collect();
+    let own = parts[0].trim_end_matches(".rs").to_string();
+    // The root only names its modules.
+    if own == "lib" || own == "main" {
+        return vec![];
+    }
+    let place = order.iter().position(|m| *m == own);
+    let is_mod = parts.last().is_some_and(|p| p == "mod.rs");
+    let used = used_modules(code, parts.len() - usize::from(is_mod));
+    let above = |used: &&String| match (place, order.iter().position(|m| m == used)) {
+        (_, None) => false,
+        (Some(own), Some(used)) => used > own,
+        (None, Some(_)) => true,
+    };
+    let say = |used: &String| format!("{}: {own} may not use {used}", file.display());
+    used.iter().filter(above).map(say).collect()
+}
+
+fn draws(code: &str) -> bool {
+    ["rand::", "rand_distr::", "rand_chacha::"]
+        .iter()
+        .any(|d| code.contains(d))
+}
+
+fn makes_generators(code: &str) -> bool {
+    ["seed_from_u64", "from_seed", "from_rng", "rand::rng("]
+        .iter()
+        .any(|m| code.contains(m))
+}
+
+/// The code without its `const .. EXAMPLES: &str = "..";`.
+fn without_examples(code: &str) -> String {
+    let mut rest = code.to_string();
+    while let Some(start) = rest.find("EXAMPLES: &str = \"") {
+        let end = rest[start..]
+            .find("\";")
+            .map_or(rest.len(), |i| start + i + 2);
+        rest.replace_range(start..end, "");
+    }
+    rest
+}
+
+/// Prefixes of the ids of our papers that a text names.
+fn named_papers(code: &str) -> Vec<&'static str> {
+    let prefixes = [
+        "aot.",
+        "denoise.",
+        "lsa.",
+        "notes.",
+        "joma.",
+        "attnlab_aot",
+        "attnlab_joma",
+        "attnlab_lsa",
+        "attnlab_denoising",
+    ];
+    let named = |p: &&&str| {
+        code.match_indices(**p).any(|(at, _)| {
+            let before = code[..at].chars().next_back();
+            !before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '.')
+        })
+    };
+    prefixes.iter().filter(named).copied().collect()
+}
+
+/// The text without comments, and without the tests at its end: they may use what they like.
+fn code_of(text: &str) -> String {
+    let tests = text.find("#[cfg(test)]\nmod ").unwrap_or(text.len());
+    let uncommented = |line: &str| match line.trim_start().starts_with("//") {
+        true => String::new(),
+        // A `//` within a line is a comment, or part of an address in a text: no path either way.
+        false => line.split("//").next().unwrap_or_default().to_string(),
+    };
+    let lines: Vec<_> = text[..tests].lines().map(uncommented).collect();
+    lines.join("\n")
+}
+
+/// The top-level names behind every `crate::`, and behind as many `super::` as lead to the root.
+fn used_modules(code: &str, depth: usize) -> BTreeSet<String> {
+    let mut used = BTreeSet::new();
+    let to_root = "super::".repeat(depth);
+    for root in ["crate::", to_root.as_str()] {
+        for (at, _) in code.match_indices(root) {
+            // `$crate::` in a macro is a path of this crate too; `mycrate::` is not, and neither is the
+            // end of a longer chain of `super::`.
+            let before = code[..at].chars().next_back();
+            if before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':') {
+                continue;
+            }
+            used.extend(first_names(&code[at + root.len()..]));
+        }
+    }
+    used
+}
+
+/// The first names of a path or of a `{..}` group of paths.
+fn first_names(rest: &str) -> Vec<String> {
+    let Some(group) = rest.strip_prefix('{') else {
+        return vec![first_name(rest)];
+    };
+    let (mut depth, mut names, mut start) = (0, vec![], 0);
+    for (i, c) in group.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => {
+                names.push(first_name(&group[start..i]));
+                break;
+            }
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                names.push(first_name(&group[start..i]));
+                start = i + 1;
+            }
+            _ => {}
+        }
+    }
+    names.retain(|n| !n.is_empty());
+    names
+}
+
+fn first_name(path: &str) -> String {
+    let word = |c: &char| c.is_alphanumeric() || *c == '_';
+    path.trim_start().chars().take_while(word).collect()
+}

@@ -1,0 +1,421 @@
+//! What the cells of a sweep are and what becomes of them: files that cannot be run are refused by
+//! name, cells that stop early do so by their own trials alone, summaries and tables say what the
+//! rows say.
+
+use crate::common::CATALOGUE;
+use crate::common::{attnlab, refused};
+use crate::sweeps::{MAP, parse, run, stopping};
+use attnlab::claim::verdict::judge_events;
+use attnlab::claim::{Outcome, Witness};
+use attnlab::experiment::{self, RunOptions};
+use attnlab::run::store::Shard;
+use attnlab::run::{CheckOptions, Silent, check};
+use attnlab::stats::{Sequence, binomial};
+use attnlab::sweep::{self, Plan, Sweep, schema};
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn a_sweep_repeats_what_check_does() {
+    let folder = tempfile::tempdir().unwrap();
+    run(MAP, folder.path(), Shard::WHOLE);
+    let text = fs::read_to_string(folder.path().join("cells.jsonl")).unwrap();
+    let cell: serde_json::Value = serde_json::from_str(text.lines().nth(3).unwrap()).unwrap();
+    let mut set = cell["parameters"].as_object().unwrap().clone();
+    assert_eq!(set.remove("c"), Some(0.125.into()), "helpers are shown");
+    let claim = crate::common::claim("aot.theorem1_bounded");
+    let options = CheckOptions {
+        seed: 5,
+        trials: Some(12),
+        ..CheckOptions::default()
+    };
+    let report = serde_json::to_value(check(&*claim, &set, &options, &Silent).unwrap()).unwrap();
+    for name in [
+        "claim",
+        "hypotheses",
+        "kind",
+        "trials",
+        "failures",
+        "estimate",
+        "verdict",
+        "expected",
+        "witness",
+        "seed",
+        "version",
+    ] {
+        assert_eq!(cell[name], report[name], "{name}");
+    }
+}
+
+#[test]
+fn cells_stop_by_their_own_trials_and_say_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = run(&stopping(), folder.path(), Shard::WHOLE);
+    let sequence = Sequence::new(0.95).unwrap();
+    let mut lengths = vec![];
+    for cell in attnlab::run::store::by_cell(&rows) {
+        let held = |n: usize| cell[..n].iter().filter(|r| r.data["holds"] == true).count() as u64;
+        let wide = |n: usize| {
+            let e = sequence.interval(held(n), n as u64).unwrap();
+            e.high - e.low > 0.45
+        };
+        let n = cell.len();
+        assert!(n % 4 == 0 && (n == 40 || !wide(n)), "{n}");
+        assert!(
+            (4..n).step_by(4).all(wide),
+            "it could have stopped before {n}"
+        );
+        assert!(cell.iter().all(|r| {
+            let budget = r.data["budget"].as_str().unwrap();
+            budget.starts_with("beta-binomial confidence sequence, width <= 0.45")
+        }));
+        lengths.push(n);
+    }
+    assert!(
+        lengths.iter().any(|n| *n > 8) && lengths.len() == 12,
+        "{lengths:?}"
+    );
+    // The summary's interval is the sequence's, which is wider than a fixed number's.
+    let text = fs::read_to_string(folder.path().join("cells.jsonl")).unwrap();
+    for line in text.lines() {
+        let cell: serde_json::Value = serde_json::from_str(line).unwrap();
+        let (n, failures) = (
+            cell["trials"].as_u64().unwrap(),
+            cell["failures"].as_u64().unwrap(),
+        );
+        let width = |low: f64, high: f64| high - low;
+        let low = cell["estimate"]["low"].as_f64().unwrap();
+        let high = cell["estimate"]["high"].as_f64().unwrap();
+        let e = sequence.interval(n - failures, n).unwrap();
+        assert_eq!((low, high), (e.low, e.high));
+        let fixed = binomial(n - failures, n, 0.95).unwrap();
+        assert!(width(low, high) > width(fixed.low, fixed.high));
+    }
+}
+
+/// A stopping rule may only watch claims whose verdict follows from how many trials held.
+#[test]
+fn claims_that_count_events_judge_by_the_count() {
+    let events = |failures: usize| -> Vec<Outcome> {
+        let event = |i| Outcome::Event {
+            holds: i >= failures,
+            witness: Witness::new(),
+        };
+        (0..40).map(event).collect()
+    };
+    let mut counted = 0;
+    for claim in crate::common::claims() {
+        let params =
+            attnlab::params::Params::resolve(&claim.schema(), &Default::default()).unwrap();
+        if !claim.counts_events(&params) {
+            continue;
+        }
+        counted += 1;
+        for failures in [0, 3, 40] {
+            let outcomes = events(failures);
+            let interval = |held, trials| binomial(held, trials, 0.95);
+            let ours = judge_events(&*claim, &params, &outcomes, &interval).unwrap();
+            assert_eq!(
+                ours,
+                claim.judge(&params, &outcomes, 0.95).unwrap(),
+                "{}",
+                claim.sheet().id
+            );
+        }
+    }
+    assert!(counted >= 10);
+}
+
+#[test]
+fn cells_outside_the_hypotheses_are_marked_judged_or_skipped() {
+    let folder = tempfile::tempdir().unwrap();
+    let verdicts = |policy: &str| -> Vec<(String, u64)> {
+        let line = format!("trials = 3\nbeyond_hypotheses = \"{policy}\"");
+        let text = MAP.replace("trials = 12", &line);
+        let out = folder.path().join(policy);
+        run(&text, &out, Shard::WHOLE);
+        let text = fs::read_to_string(out.join("cells.jsonl")).unwrap();
+        let read = |line| {
+            let cell: serde_json::Value = serde_json::from_str(line).unwrap();
+            let verdict = cell["verdict"].as_str().unwrap().to_string();
+            (verdict, cell["trials"].as_u64().unwrap())
+        };
+        text.lines().map(read).collect()
+    };
+    let (mark, judge, skip) = (verdicts("mark"), verdicts("judge"), verdicts("skip"));
+    let out = |all: &[(String, u64)]| all.iter().filter(|c| c.0 == "out-of-scope").count();
+    assert!(out(&mark) > 0 && out(&mark) < 12 && out(&judge) == 0);
+    assert!(mark.iter().chain(&judge).all(|c| c.1 == 3));
+    assert!(skip.iter().zip(&mark).all(|(s, m)| s.0 == m.0));
+    assert!(
+        skip.iter()
+            .all(|s| s.1 == if s.0 == "out-of-scope" { 0 } else { 3 })
+    );
+}
+
+#[test]
+fn a_sweep_over_the_settings_of_an_experiment() {
+    let text = r#"
+        experiment = "theorem1_horizon"
+        trials = 2
+        [axes]
+        clusters = [2, 4]
+        dim = "8 * clusters"
+        noise = [0.1, 0.2]
+        [set]
+        tokens = 40
+    "#;
+    let folder = tempfile::tempdir().unwrap();
+    let rows = run(text, folder.path(), Shard::WHOLE);
+    assert_eq!(rows.len(), 8);
+    assert_eq!(rows[7].parameters["clusters"], 4);
+    assert_eq!(rows[7].parameters["dim"], 32);
+    // The same rows as those of the experiment itself.
+    let entry = crate::common::experiment("theorem1_horizon");
+    let set = "trials = 2\ntokens = [40]\nclusters = 4\ndim = 32\nnoise = [0.1, 0.2]";
+    let small = entry.configure(false, None, &set.parse().unwrap()).unwrap();
+    let own = tempfile::tempdir().unwrap();
+    let found = experiment::run(&*small, own.path(), &RunOptions::default(), &Silent).unwrap();
+    assert_eq!(found.rows, rows[4..]);
+    // A figure for each of the settings.
+    let plan = Plan::of_folder(folder.path(), &CATALOGUE).unwrap();
+    let parts = plan.parts(&rows);
+    assert_eq!(parts.len(), 4);
+    assert_eq!(parts[3].label, "clusters=4, dim=32, noise=0.2");
+    assert_eq!(parts[3].rows, rows[6..]);
+}
+
+#[test]
+fn bad_files_are_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("bad.toml");
+    let path = file.display().to_string();
+    let out = folder.path().join("out").display().to_string();
+    let lemma = "claim = \"aot.lemma1\"\n";
+    for (text, message) in [
+        (
+            "trials = 3",
+            "claim = (not set): write claim = \"...\" (attnlab list) or experiment = \"...\"",
+        ),
+        (
+            "claim = \"aot.lemma\"",
+            "unknown claim 'aot.lemma'; did you mean aot.lemma1, aot.lemma2_12, aot.lemma2_13?",
+        ),
+        (
+            "experiment = \"snr\"",
+            "unknown experiment 'snr'; did you mean snr_per_layer?",
+        ),
+        (
+            "claim = \"a\"\nexperiment = \"b\"",
+            "experiment = set beside claim: either a claim or an experiment, not both",
+        ),
+        (
+            &format!("{lemma}trial = 3"),
+            "unknown key 'trial'; did you mean trials?",
+        ),
+        (
+            &format!("{lemma}trials = 0"),
+            "trials = 0: must be a whole number from 1 to 100000",
+        ),
+        (
+            &format!("{lemma}trials = \"ten\""),
+            "trials = \"ten\": must be a whole number from 1 to 100000",
+        ),
+        (
+            &format!("{lemma}level = 1.5"),
+            "level = 1.5: must be a number in (0, 1), such as 0.95",
+        ),
+        (
+            &format!("{lemma}seed = -1"),
+            "seed = -1: must be a whole number >= 0",
+        ),
+        (
+            &format!("{lemma}beyond_hypotheses = true"),
+            "beyond_hypotheses = true: must be a text in quotes",
+        ),
+        (
+            &format!("{lemma}beyond_hypotheses = \"go\""),
+            "beyond_hypotheses = \"go\": \"mark\", \"judge\" or \"skip\"",
+        ),
+        (
+            &format!("{lemma}[axes]\ndim = []"),
+            "axes.dim = []: must be a list such as [200, 1000], a range such as { from = 40, to = 160, steps = 3 }, or an expression such as \"2 * dim\"",
+        ),
+        (
+            &format!("{lemma}[axes]\ndimm = [1, 2]"),
+            "unknown parameter 'dimm'; did you mean dim?",
+        ),
+        (
+            &format!("{lemma}[axes]\ndim = {{ from = 1, to = 4, stops = 2 }}"),
+            "unknown key 'stops'; did you mean steps?",
+        ),
+        (
+            &format!("{lemma}[axes]\ndim = {{ from = 1, steps = 2 }}"),
+            "axes.dim.to = (not set): must be a range has from, to and steps",
+        ),
+        (
+            &format!("{lemma}[axes]\ndim = {{ from = 0, to = 4, steps = 2, scale = \"log\" }}"),
+            "axes.dim.from = 0: > 0 on a logarithmic scale",
+        ),
+        (
+            &format!("{lemma}[axes]\ndim = {{ from = 1, to = 4, steps = 2, scale = \"cubic\" }}"),
+            "axes.dim.scale = \"cubic\": \"linear\" or \"log\"",
+        ),
+        (
+            &format!("{lemma}[axes]\ndim = \"2 * \""),
+            "axes.dim = \"2 * \": expected a number, a name or '(' at character 5, found the end; an expression has numbers, names, pi, + - * / ^, brackets, sqrt log (natural) ln log2 log10 exp abs floor ceil round min max",
+        ),
+        (
+            &format!("{lemma}[axes]\ndim = \"2 * x\""),
+            "dim = \"2 * x\": unknown name 'x'; write one of delta, t. An expression may use other axes and what is set",
+        ),
+        (
+            &format!("{lemma}[axes]\ndim = [10]\n[set]\ndim = 10"),
+            "set.dim = 10: it is an axis too: leave it in [axes] or in [set]",
+        ),
+        (
+            &format!("{lemma}[axes]\ndim = [10, -1]"),
+            "cell (dim = -1): dim = -1: must be a whole number from 1 to 100000000",
+        ),
+        (
+            &format!("{lemma}[axes]\ndim = [10, nan]"),
+            "cell (dim = nan): dim = \"nan\": must be a whole number from 1 to 100000000",
+        ),
+        (
+            &format!("{lemma}[stop]\nevery = 5"),
+            "stop.width = (not set): must be a number in (0, 1): how narrow a cell's interval must be for it to stop",
+        ),
+        (
+            &format!("{lemma}[stop]\nwidth = 0.1\nrule = \"sprt\""),
+            "stop.rule = \"sprt\": \"beta-binomial\"",
+        ),
+        (
+            "claim = \"aot.horizon_law\"\n[stop]\nwidth = 0.1",
+            "cell (): stop = set: aot.horizon_law is not judged by how many trials hold: leave [stop] out",
+        ),
+        (
+            "experiment = \"theorem1_horizon\"\n[stop]\nwidth = 0.1",
+            "stop = {\"width\":0.1}: it is for claims only: experiments have no verdict",
+        ),
+        (
+            "experiment = \"theorem1_horizon\"\n[axes]\ndims = [3]",
+            "unknown setting 'dims'; did you mean dim?",
+        ),
+        (
+            "claim = \"aot.theorem1_bounded\"\n[axes]\ntokens = [100, 101]",
+            "cell (tokens = 101): tokens = 101: must be a positive multiple of clusters = 2",
+        ),
+    ] {
+        fs::write(&file, text).unwrap();
+        refused(
+            &["sweep", &path, "--out", &out],
+            &format!("{path}: {message}"),
+        );
+    }
+    assert!(
+        !Path::new(&out).exists(),
+        "nothing is written for a file that is refused"
+    );
+    fs::write(&file, "claim = = 3").unwrap();
+    let output = attnlab(&["sweep", &path]).output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        error.starts_with(&format!("error: {path}: not valid TOML: ")),
+        "{error}"
+    );
+    refused(
+        &["sweep", &path, "--shard", "4/4"],
+        "shard = 4/4: shards are counted from 0: 0/4 to 3/4",
+    );
+    refused(
+        &["sweep", "/nowhere.toml"],
+        "/nowhere.toml: No such file or directory (os error 2). Write the name of a sweep file",
+    );
+}
+
+#[test]
+fn work_that_cannot_fit_is_refused_before_it_begins() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("large.toml");
+    fs::write(
+        &file,
+        "claim = \"aot.softmax_rate\"\n[axes]\ntokens = [300, 300000000]",
+    )
+    .unwrap();
+    let (path, out) = (file.display().to_string(), folder.path().join("out"));
+    let out_text = out.display().to_string();
+    let output = attnlab(&["sweep", &path, "--out", &out_text])
+        .output()
+        .unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let expected = "error: one trial of the cell (tokens = 300000000, ";
+    assert!(
+        error.contains(expected) && error.contains("of memory and"),
+        "{error}"
+    );
+    assert!(!out.exists());
+}
+
+/// The printed schema is a sweep file that can be run, and the handbook shows it.
+#[test]
+fn the_schema_is_true() {
+    let printed = attnlab(&["sweep", "--print-schema"]).output().unwrap();
+    let printed = String::from_utf8(printed.stdout).unwrap();
+    assert_eq!(printed.trim_end(), schema().trim_end());
+    let sweep = parse(&printed);
+    let plan = Plan::new(&sweep, &CATALOGUE).unwrap();
+    assert_eq!(plan.cells.len(), 2 * 3 * 3);
+    // Run and read back: run.json holds all that the file says.
+    let again = Sweep::of_manifest(&plan.manifest).unwrap().unwrap();
+    let origin = sweep.origin.clone();
+    assert_eq!(Sweep { origin, ..again }, sweep);
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/sweeps.md");
+    let page = fs::read_to_string(page).unwrap();
+    assert!(
+        page.contains(schema().trim_end()),
+        "docs/sweeps.md shows another schema"
+    );
+    for key in sweep::KEYS {
+        assert!(printed.contains(key.example), "{}", key.name);
+    }
+}
+
+#[test]
+fn tables_for_other_programs() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = run(MAP, folder.path(), Shard::WHOLE);
+    let path = folder.path().display().to_string();
+    let export = |args: &[&str]| {
+        attnlab(&[&["export", &path], args].concat())
+            .output()
+            .unwrap()
+    };
+    assert_eq!(export(&[]).status.code(), Some(0));
+    let file = folder.path().join("rows.csv");
+    let mut table = csv::Reader::from_path(&file).unwrap();
+    let header = table.headers().unwrap().clone();
+    let column = |name: &str| header.iter().position(|h| h == name).unwrap();
+    let (delta, holds) = (column("parameters.delta"), column("data.holds"));
+    let mut lines = 0;
+    for (line, row) in table.records().map(Result::unwrap).zip(&rows) {
+        let read: f64 = line[delta].parse().unwrap();
+        assert_eq!(Some(read), row.parameters["delta"].as_f64(), "to the bit");
+        assert_eq!(line[holds], row.data["holds"].to_string());
+        lines += 1;
+    }
+    assert_eq!(lines, rows.len());
+    // Not twice, unless asked for.
+    let again = export(&[]);
+    assert_eq!(again.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&again.stderr).contains("--force"));
+    assert_eq!(export(&["--force"]).status.code(), Some(0));
+    let parquet = export(&["--format", "parquet"]);
+    if cfg!(feature = "parquet") {
+        let bytes = fs::read(folder.path().join("rows.parquet")).unwrap();
+        assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
+    } else {
+        let error = String::from_utf8_lossy(&parquet.stderr).to_string();
+        assert!(error.contains("--features parquet"), "{error}");
+    }
+}

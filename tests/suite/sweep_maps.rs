@@ -1,0 +1,133 @@
+//! The maps of a sweep over a claim show what the summary of its cells says.
+
+use crate::common::CATALOGUE;
+use crate::common::{attnlab, refused};
+use crate::sweeps::{MAP, run};
+use attnlab::claim::VerdictKind;
+use attnlab::figure::{Figure, Scale};
+use attnlab::run::store::Shard;
+use attnlab::sweep::{self, CellSummary, Plan};
+use std::fs;
+use std::path::Path;
+
+/// Runs the sweep `text` into `folder`: its cells and figures.
+fn drawn(text: &str, folder: &Path) -> (Vec<CellSummary>, Vec<Figure>) {
+    let rows = run(text, folder, Shard::WHOLE);
+    let plan = Plan::of_folder(folder, &CATALOGUE).unwrap();
+    let cells = sweep::summarise(&plan, &rows).unwrap();
+    let figures = sweep::figures(&plan, &cells).unwrap();
+    (cells, figures)
+}
+
+#[test]
+fn a_map_shows_every_cell_as_the_summary_has_it() {
+    let folder = tempfile::tempdir().unwrap();
+    // Refuted for two clusters, supported for one.
+    let text = "claim = 'aot.lemma2_16'\ntrials = 8\nbeyond_hypotheses = 'judge'\n[axes]\n\
+                tokens = [200, 400]\ndim = [16, 32, 64]\nclusters = [1, 2]\n";
+    let (cells, figures) = drawn(text, folder.path());
+    let [figure] = &figures[..] else {
+        panic!("{} figures", figures.len());
+    };
+    assert_eq!(figure.name, "aot_lemma2_16");
+    let titles: Vec<&str> = figure.panels.iter().map(|p| p.title.as_str()).collect();
+    assert_eq!(titles, ["clusters = 1", "clusters = 2"]);
+    let mut seen = 0;
+    for (panel, k) in figure.panels.iter().zip([1, 2]) {
+        assert_eq!(
+            (panel.x.label.as_str(), panel.y.label.as_str()),
+            ("*tokens*", "*dim*")
+        );
+        assert_eq!(panel.y.scale, Scale::Log, "16, 32, 64");
+        let heat = panel.heat.as_ref().unwrap();
+        for cell in cells.iter().filter(|cell| cell.parameters["clusters"] == k) {
+            let at = |name: &str| cell.parameters[name].as_f64().unwrap();
+            let i = heat.x.iter().position(|x| *x == at("tokens")).unwrap();
+            let j = heat.y.iter().position(|y| *y == at("dim")).unwrap();
+            let (shown, e) = (heat.cells[j][i], cell.estimate.unwrap());
+            assert_eq!(
+                (shown.value, shown.interval),
+                (e.value, Some((e.low, e.high)))
+            );
+            assert_eq!(shown.hatched, cell.verdict == VerdictKind::Inconclusive);
+            let marked = |label: &str| {
+                let of = panel.series.iter().filter(|s| s.label == label);
+                of.flat_map(|s| &s.points)
+                    .any(|p| (p.x, p.y) == (at("tokens"), at("dim")))
+            };
+            for verdict in [
+                VerdictKind::Refuted,
+                VerdictKind::Supported,
+                VerdictKind::Vacuous,
+            ] {
+                assert_eq!(marked(verdict.name()), cell.verdict == verdict);
+            }
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, cells.len());
+    let count = |verdict| cells.iter().filter(|c| c.verdict == verdict).count();
+    assert_eq!(
+        [VerdictKind::Supported, VerdictKind::Refuted].map(count),
+        [6, 6]
+    );
+}
+
+#[test]
+fn one_axis_makes_curves_and_words_alone_make_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "claim = 'aot.lemma1'\ntrials = 20\n[axes]\ndim = [10, 40, 160]\n";
+    let (cells, figures) = drawn(text, &folder.path().join("curve"));
+    let series = &figures[0].panels[0].series;
+    assert_eq!((figures.len(), series.len()), (1, 1));
+    for (point, cell) in series[0].points.iter().zip(&cells) {
+        let e = cell.estimate.unwrap();
+        assert_eq!((point.y, point.interval), (e.value, Some((e.low, e.high))));
+    }
+    let text = "claim = 'aot.lemma1'\ntrials = 20\n[axes]\ndim = [10]\n";
+    assert!(drawn(text, &folder.path().join("point")).1.is_empty());
+}
+
+#[test]
+fn panels_beyond_one_figure_make_further_figures() {
+    let folder = tempfile::tempdir().unwrap();
+    // Equally long axes: the first two span the maps, the third makes the panels.
+    let text = "claim = 'aot.lemma3'\ntrials = 1\n[axes]\ntokens = [20, 22, 24, 26, 28, 30, 32]\n\
+                dim = [8, 9, 10, 11, 12, 13, 14]\ntheta = { from = 1, to = 2, steps = 7 }\n";
+    let (_, figures) = drawn(text, folder.path());
+    let panels: Vec<usize> = figures.iter().map(|f| f.panels.len()).collect();
+    let names: Vec<&str> = figures.iter().map(|f| f.name.as_str()).collect();
+    assert_eq!(
+        (&panels[..], &names[..]),
+        (&[6, 1][..], &["aot_lemma3_1", "aot_lemma3_2"][..])
+    );
+}
+
+#[test]
+fn the_command_draws_the_map_and_draws_it_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (file, rows, again) = (path("map.toml"), path("rows"), path("again"));
+    fs::write(&file, MAP.replace("trials = 12", "trials = 2")).unwrap();
+    let output = attnlab(&["sweep", &file, "--out", &rows]).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("aot_theorem1_bounded.png"), "{text}");
+    let id = "aot.theorem1_bounded";
+    attnlab(&["figure", id, "--rows", &rows, "--out", &again])
+        .assert()
+        .success();
+    let read = |folder: &str| fs::read(Path::new(folder).join("aot_theorem1_bounded.svg")).unwrap();
+    assert_eq!(read(&rows), read(&again));
+    refused(
+        &["figure", "aot.lemma1", "--rows", &rows],
+        &format!("{rows}: it holds rows of aot.theorem1_bounded, not of aot.lemma1"),
+    );
+    let page = path("page.html");
+    attnlab(&["report", &rows, "--out", &page])
+        .assert()
+        .success();
+    let page = fs::read_to_string(page).unwrap();
+    assert!(
+        page.contains("<figure id=\"aot_theorem1_bounded\">") && page.contains("attnlab sweep")
+    );
+}
