@@ -15,14 +15,14 @@ use std::sync::Arc;
 const EXAMPLES: &str = "\
 Examples:
   attnlab check aot.mssa_is_mhsa
-  attnlab check aot.mssa_is_mhsa --set tokens=200 --set phi=hardmax --trials 100
+  attnlab check aot.mssa_is_mhsa --set tokens=240 --set phi=hardmax --trials 100
   attnlab check aot.mssa_is_mhsa --mutants       false variants, which must be refuted
   attnlab check 'aot.*' --json | jq .verdict     a trailing * takes every claim that begins so
   attnlab check --all
 
 A verdict is supported, refuted, inconclusive (more trials are needed), out-of-scope (a hypothesis
 fails at these parameters) or vacuous (nothing is promised). Exit status 0: every verdict is the
-expected one; 1: some are not; 2: bad usage or input.";
+expected one; 1: some are not; 2: bad usage or input; 3: a computation failed; 130: stopped.";
 
 /// Check claims by simulation and give verdicts
 #[derive(clap::Args, Debug)]

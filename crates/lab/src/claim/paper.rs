@@ -15,7 +15,7 @@ pub struct Paper {
     pub venue: &'static str,
     /// Year; 0 where it bears none.
     pub year: u16,
-    /// Address, such as https://arxiv.org/abs/0000.00000; empty where there is none.
+    /// Address, such as <https://arxiv.org/abs/0000.00000>; empty where there is none.
     pub link: &'static str,
 }
 
