@@ -206,3 +206,9 @@ pub trait Claim: Send + Sync {
         verdict::least_alpha(self.promise(params), judgement, trials)
     }
 }
+
+impl std::fmt::Debug for dyn Claim {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "claim {}", self.sheet().id)
+    }
+}
