@@ -3,7 +3,7 @@
 //!
 //! This crate is the `attnlab` command and a facade over the crates that do the work:
 //!
-//! | crate | what it has |
+//! | crate | contents |
 //! |---|---|
 //! | `attnlab-core` | [`error`], [`rng`], [`linalg`], [`special`], [`stats`], [`params`] |
 //! | `attnlab-theory` | [`attention`], [`sample`], [`measure`], [`dynamics`] |
@@ -64,12 +64,12 @@ pub use rooms::{catalogue, papers};
 use attnlab_lab::catalogue::Catalogue;
 use std::process::ExitCode;
 
-/// The crates that a package with claims of its own draws with, in the versions that attnlab has.
+/// Crates that a package with claims of its own needs for random draws, in the versions of attnlab.
 pub use {ndarray, rand, rand_distr};
 
-/// The `attnlab` command over a catalogue, with the arguments of this process: the whole program of a
-/// package with claims of its own. A catalogue that contradicts itself (an id twice, say) is refused with
-/// exit status 2.
+/// Runs the `attnlab` command over a catalogue, with the arguments of this process. It is the whole
+/// program of a package with claims of its own. A catalogue that contradicts itself, such as one with a
+/// repeated id, is refused with exit status 2.
 pub fn main(catalogue: Catalogue) -> ExitCode {
     cli::main(&catalogue)
 }

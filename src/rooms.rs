@@ -2,7 +2,7 @@
 
 use attnlab_lab::catalogue::Catalogue;
 
-/// Names a room's crate once: as a module of [`papers`] and in the [`catalogue`].
+/// Declares each room once, as a module of [`papers`] and as an entry of the [`catalogue`].
 macro_rules! rooms {
     ($($(#[doc = $doc:literal])* $name:ident = $package:ident),* $(,)?) => {
         /// One room per paper.
@@ -10,7 +10,7 @@ macro_rules! rooms {
             $($(#[doc = $doc])* pub use $package as $name;)*
         }
 
-        /// Every room of this repository. A package of one's own adds its room with
+        /// Returns the catalogue of every room of this repository. Another package adds its room with
         /// [`Catalogue::with`].
         pub fn catalogue() -> Catalogue {
             Catalogue::new()$(.with($package::room()))*

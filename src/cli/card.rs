@@ -1,4 +1,4 @@
-//! Cards: all that there is to know about one claim before checking it.
+//! Cards: statement, hypotheses, parameters and mutants of one claim.
 
 use attnlab_core::format;
 use attnlab_core::format::wrapped;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 const WIDTH: usize = 100;
 
-/// The card of a claim as JSON.
+/// Returns the card of a claim as JSON.
 pub fn claim_json(claim: &dyn Claim) -> Value {
     let sheet = claim.sheet();
     let schema = claim.schema();
@@ -42,7 +42,7 @@ pub fn claim_json(claim: &dyn Claim) -> Value {
     })
 }
 
-/// The parameters of a schema as JSON: name, what is allowed, default, meaning.
+/// Returns the parameters of a schema as JSON: name, range, default, meaning.
 pub fn parameters_json(schema: &Schema, defaults: Option<&Params>) -> Vec<Value> {
     let one = |spec: &Spec| {
         let formula = match spec.default {
@@ -73,7 +73,7 @@ fn default_of(spec: &Spec, defaults: Option<&Params>) -> Value {
     }
 }
 
-/// The card of a claim as text.
+/// Returns the card of a claim as text.
 pub fn claim_lines(claim: &dyn Claim) -> Vec<String> {
     let sheet = claim.sheet();
     let schema = claim.schema();
@@ -132,7 +132,7 @@ fn hypotheses(claim: &dyn Claim, defaults: &Params) -> Vec<String> {
     lines
 }
 
-/// The parameters of a schema as text.
+/// Returns the parameters of a schema as text.
 pub fn parameter_lines(schema: &Schema, defaults: Option<&Params>) -> Vec<String> {
     let row = |spec: &Spec| {
         let default = match &spec.default {

@@ -1,4 +1,4 @@
-//! `attnlab check`: from claims to verdicts.
+//! `attnlab check`: verdicts on claims.
 
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::{number, pairs, table, wrapped};
@@ -17,7 +17,7 @@ Examples:
   attnlab check aot.mssa_is_mhsa
   attnlab check aot.mssa_is_mhsa --set tokens=240 --set phi=hardmax --trials 100
   attnlab check aot.mssa_is_mhsa --mutants       false variants, which must be refuted
-  attnlab check 'aot.*' --json | jq .verdict     a trailing * takes every claim that begins so
+  attnlab check 'aot.*' --json | jq .verdict     every claim whose id begins with aot.
   attnlab check --all
 
 A verdict is supported, refuted, inconclusive (more trials are needed), out-of-scope (a hypothesis
@@ -36,7 +36,7 @@ pub struct Args {
     all: bool,
     #[command(flatten)]
     parameters: Parameters,
-    /// Number of trials [default: the claim's own budget]
+    /// Number of trials [default: the claim's own number]
     #[arg(long, value_name = "N", value_parser = input::positive, allow_negative_numbers = true)]
     trials: Option<u64>,
     /// Seed of every random stream
@@ -50,15 +50,15 @@ pub struct Args {
     /// Judge even where a hypothesis of the claim fails
     #[arg(long)]
     beyond_hypotheses: bool,
-    /// Also check the claims' mutants, each at its own parameters: they must be refuted
+    /// Also check the claims' mutants, each at its own parameters; they must be refuted
     #[arg(long)]
     mutants: bool,
-    /// One JSON object per claim and line
+    /// Print one JSON object per claim and line
     #[arg(long)]
     json: bool,
 }
 
-/// One line of `check --json`: the report, and which mutant it is of, if any.
+/// Line of `check --json`: the report, and the name of the mutant, if it is of one.
 #[derive(Serialize)]
 struct Line<'a> {
     #[serde(flatten)]
@@ -87,7 +87,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
         show(&report, Some(&**claim), None, args.json, out)?;
         tally.add(&report);
         if args.mutants {
-            // Their own budget: what a mutant must show does not depend on the user's.
+            // A mutant must be refuted by the default number of trials, not by the user's.
             let options = CheckOptions {
                 trials: None,
                 ..options.clone()
@@ -105,7 +105,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
     Ok(tally.status())
 }
 
-/// The claims that the user named; `prefix*` takes all that begin so.
+/// Returns the claims that the user named; `prefix*` stands for all whose ids begin with the prefix.
 fn select(catalogue: &Catalogue, ids: &[String], all: bool) -> Result<Vec<Arc<dyn Claim>>> {
     if all {
         return Ok(catalogue.claims().cloned().collect());
@@ -121,8 +121,8 @@ fn select(catalogue: &Catalogue, ids: &[String], all: bool) -> Result<Vec<Arc<dy
     Ok(chosen)
 }
 
-/// Collects the settings of each claim, validated for all of them before the first one runs. A claim
-/// named in full must know every parameter; of many claims, each takes the ones that it knows.
+/// Collects the settings of each claim and validates all of them before the first check. A claim named in
+/// full must take every parameter that is set; of many claims, each uses those that it takes.
 fn settings(
     claims: &[Arc<dyn Claim>],
     set: &Map<String, Value>,
@@ -168,7 +168,7 @@ fn show(
     Ok(())
 }
 
-/// The readable block of one claim, a blank line after it.
+/// Returns the text of one claim's report, with a blank line at its end.
 fn block(report: &CheckReport, title: &str, mutant: Option<&str>) -> Vec<String> {
     let name = match mutant {
         Some(mutant) => format!("{} / mutant {mutant}", report.claim),
@@ -245,12 +245,12 @@ fn hypotheses(all: &[Hypothesis]) -> Vec<String> {
     lines
 }
 
-/// One sentence on how many verdicts were the expected ones.
+/// Returns a sentence with the number of expected verdicts.
 pub fn tally(expected: usize, all: usize) -> String {
     format!("{expected} of {all} verdicts are the expected ones.")
 }
 
-/// Count of verdicts, and of the expected ones among them.
+/// Numbers of verdicts and of expected ones among them.
 #[derive(Default)]
 struct Tally {
     total: usize,

@@ -1,4 +1,4 @@
-//! `attnlab completions`: for the shell.
+//! `attnlab completions`: completion scripts for shells.
 
 use attnlab_core::error::Result;
 use attnlab_lab::command::{Out, Status};

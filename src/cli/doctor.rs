@@ -1,4 +1,4 @@
-//! `attnlab doctor`: what this machine and this build offer.
+//! `attnlab doctor`: properties of this machine and this build.
 
 use attnlab_core::error::Result;
 use attnlab_core::format::{number, table};
@@ -21,7 +21,7 @@ Examples:
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -29,7 +29,7 @@ pub struct Args {
 #[derive(Serialize)]
 struct Report {
     version: &'static str,
-    /// Whether the build is optimised: timings of a debug build mean little.
+    /// Flag: the build is optimised; timings of a debug build mean little.
     optimised: bool,
     threads: usize,
     threads_available: usize,
@@ -70,7 +70,7 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
 }
 
 fn examine() -> Report {
-    // Large enough for the blocked kernel's full speed, small enough for a second in all.
+    // Large enough for the full speed of the blocked kernel, small enough for one second in all.
     let size = 768;
     Report {
         version: env!("CARGO_PKG_VERSION"),
@@ -114,7 +114,7 @@ fn vector_units() -> Vec<&'static str> {
 
 #[cfg(not(target_arch = "x86_64"))]
 fn vector_units() -> Vec<&'static str> {
-    // NEON belongs to the base of 64-bit ARM; elsewhere nothing is claimed.
+    // NEON is a part of 64-bit ARM; other architectures are not examined.
     if cfg!(target_arch = "aarch64") {
         vec!["neon"]
     } else {
@@ -122,11 +122,11 @@ fn vector_units() -> Vec<&'static str> {
     }
 }
 
-/// Whether a file can be made there, found out by making one.
+/// Tests whether a folder is writable by making a file in it.
 fn folder(path: &Path) -> Folder {
     let probe = path.join(format!(".attnlab-doctor-{}", std::process::id()));
     let writable = std::fs::write(&probe, b"probe").is_ok();
-    // Where it could not be made there is nothing to remove.
+    // Fails where the file could not be made, so that there is nothing to remove.
     let _ = std::fs::remove_file(&probe);
     Folder {
         path: path.canonicalize().unwrap_or_else(|_| path.to_path_buf()),
@@ -134,7 +134,7 @@ fn folder(path: &Path) -> Folder {
     }
 }
 
-/// The best of the products that fit into half a second: the rate that the machine can give.
+/// Measures the best rate (GFLOP/s) of the matrix products that fit into half a second.
 fn gflops<T: Real>(size: usize) -> f64 {
     let entry = |(i, j): (usize, usize)| T::of_f64(((i * 31 + j * 17) % 13) as f64 / 13.0 - 0.5);
     let a = Array2::from_shape_fn((size, size).f(), entry);

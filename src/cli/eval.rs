@@ -1,4 +1,4 @@
-//! `attnlab eval`: a closed form as a number.
+//! `attnlab eval`: the value of a closed form.
 
 use attnlab_core::error::Result;
 use attnlab_core::format;
@@ -12,8 +12,8 @@ Examples:
   attnlab eval aot.horizon_layers --set tokens=2000 --set clusters=2 --set dim=900 --set delta=0.0115 \\
       --set eta=0.5 --set tau=0.55 --set probability=0.5
   attnlab eval aot.tau_upper --input params.json --json
-  attnlab list formulas                          their names
-  attnlab show aot.horizon_layers                the parameters of one";
+  attnlab list formulas                          the names of the closed forms
+  attnlab show aot.horizon_layers                the parameters of a closed form";
 
 /// Evaluate a closed form at given parameters
 #[derive(clap::Args, Debug)]
@@ -24,7 +24,7 @@ pub struct Args {
     formula: String,
     #[command(flatten)]
     parameters: Parameters,
-    /// One JSON object: formula, parameters, value, source
+    /// Print one JSON object: formula, parameters, value, source
     #[arg(long)]
     json: bool,
 }
@@ -36,7 +36,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
     if args.json {
         out.json(&found)?;
     } else {
-        // All digits: whoever asks for a number wants to compute with it.
+        // All digits, so that other programs can compute with the value.
         out.line(&format!("{} = {}", found.formula, found.value))?;
         out.line(&format!("  {}", formula.doc))?;
         out.line(&format!("  {}", format::pairs(&found.parameters)))?;

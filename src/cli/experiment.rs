@@ -1,5 +1,5 @@
-//! `attnlab run` and the experiment binaries: rows and pictures of one experiment; and
-//! `attnlab figure`: the pictures again, from stored rows.
+//! `attnlab run` and the experiment binaries, which compute rows and pictures of one experiment, and
+//! `attnlab figure`, which draws the pictures again from stored rows.
 
 use super::{finish, start_threads, usage};
 use attnlab_core::error::{Error, Result};
@@ -23,7 +23,7 @@ pub struct Options {
     /// Settings that replace the defaults: a TOML file with any of the names that --show lists
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Small sizes: the same figure, rougher
+    /// Use small sizes, for a rougher figure in less time
     #[arg(long)]
     quick: bool,
     /// Folder for rows and pictures [default: runs/NAME]
@@ -36,7 +36,7 @@ pub struct Options {
     /// Delete the rows of another run that the folder holds
     #[arg(long)]
     force: bool,
-    /// Do one part of the trials only, I from 0 to N-1; merge the parts with attnlab merge
+    /// Run one part of the trials only, I from 0 to N-1; merge the parts with attnlab merge
     #[arg(
         long,
         value_name = "I/N",
@@ -54,7 +54,7 @@ const RUN_EXAMPLES: &str = "\
 Examples:
   attnlab run snr_per_layer --quick
   attnlab run snr_per_layer --seed 1 --out runs/snr        rows and pictures in one folder
-  attnlab run snr_per_layer --show > mine.toml             its settings, to be changed
+  attnlab run snr_per_layer --show > mine.toml             its settings, to edit
   attnlab run snr_per_layer --config mine.toml --set tokens=4000
 
 A run that was stopped goes on where it was: give the same command again. Each experiment is also a
@@ -81,7 +81,7 @@ Examples:
 #[derive(clap::Args, Debug)]
 #[command(after_help = FIGURE_EXAMPLES)]
 pub struct FigureArgs {
-    /// The experiment, or the claim, whose rows the folder holds
+    /// Id of the experiment or the claim whose rows the folder holds
     #[arg(value_name = "EXPERIMENT")]
     id: String,
     /// Folder with its rows
@@ -92,7 +92,7 @@ pub struct FigureArgs {
     out: PathBuf,
 }
 
-/// The command line of an experiment's own binary.
+/// Command line of an experiment's own binary.
 #[derive(Parser)]
 #[command(version, max_term_width = 100)]
 struct Standalone {
@@ -103,7 +103,7 @@ struct Standalone {
     threads: Option<usize>,
 }
 
-/// The whole program of the binary of the experiment `name`.
+/// Runs the program of the binary of the experiment `name`.
 pub fn main(catalogue: &Catalogue, name: &str) -> ExitCode {
     let entry = match catalogue.experiment(name) {
         Ok(entry) => entry,
@@ -178,7 +178,7 @@ pub(super) fn execute(entry: &Entry, options: &Options, out: &mut Out) -> Result
     Ok(Status::Expected)
 }
 
-/// The rows of a folder; what was dropped is said on standard error.
+/// Reads the rows of a folder and warns on standard error about dropped ones.
 pub(super) fn rows_of(folder: &Path) -> Result<Vec<Row>> {
     let found = store::read(folder)?;
     for dropped in &found.dropped {
@@ -190,10 +190,10 @@ pub(super) fn rows_of(folder: &Path) -> Result<Vec<Row>> {
 /// Runs `attnlab figure`.
 pub fn figure(args: &FigureArgs, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
     let manifest = Manifest::of_folder(&args.rows)?;
-    // An experiment may be called by its id or by the name that its rows have.
+    // An experiment may be named by its id or by the name in its rows.
     let named = match catalogue.experiment(&args.id) {
         Ok(entry) => entry.name,
-        // An unknown name is the likelier slip than a claim's.
+        // An unknown id is more likely meant as an experiment than as a claim.
         Err(error) if catalogue.claim(&args.id).is_err() => return Err(error),
         Err(_) => args.id.as_str(),
     };
@@ -218,7 +218,7 @@ pub(super) fn list(written: &[PathBuf], out: &mut Out) -> Result<()> {
         .try_for_each(|path| out.line(&path.display().to_string()))
 }
 
-/// The user's settings as TOML, which experiments are configured with.
+/// Returns the user's settings as TOML.
 fn settings(parameters: &Parameters) -> Result<toml::Table> {
     let set = parameters.collect()?;
     toml::Table::try_from(&set).map_err(|e| {

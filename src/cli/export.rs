@@ -32,12 +32,12 @@ pub struct Args {
     /// The file to write [default: rows.csv or rows.parquet in the folder]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Replace the file if it is there
+    /// Replace an existing file
     #[arg(long)]
     force: bool,
 }
 
-/// A format of tables.
+/// File format of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     Csv,
@@ -86,7 +86,7 @@ use attnlab_lab::run::export::to_parquet as parquet;
 
 #[cfg(not(feature = "parquet"))]
 fn parquet(_columns: &[attnlab_lab::run::export::Column]) -> Result<Vec<u8>> {
-    let allowed = "this build has no Parquet: build with --features parquet, or write csv, which \
+    let allowed = "must be csv in this build. Build with --features parquet, or write csv, which \
                    pandas and polars read too";
     Err(attnlab_core::error::Error::invalid(
         "format", "parquet", allowed,

@@ -1,4 +1,4 @@
-//! `attnlab glossary`: every quantity, verdict word and term, once.
+//! `attnlab glossary`: definitions of every quantity, verdict word and term.
 
 use attnlab_core::error::Result;
 use attnlab_core::format::{table, wrapped};
@@ -20,7 +20,7 @@ pub struct Args {
     /// Only this name or word
     #[arg(value_name = "WORD")]
     word: Option<String>,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }

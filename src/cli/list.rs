@@ -1,4 +1,4 @@
-//! `attnlab list` and `attnlab show`: what there is.
+//! `attnlab list` and `attnlab show`: the contents of the catalogue.
 
 use super::card;
 use attnlab_core::error::{Error, Result};
@@ -14,12 +14,12 @@ use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 Examples:
-  attnlab list                      every claim, with what it says and where it is printed
+  attnlab list                      every claim, with its title and source
   attnlab list --json | jq -r .id
   attnlab list experiments          every figure that `attnlab run` makes
-  attnlab list formulas             every closed form that `attnlab eval` knows
+  attnlab list formulas             every closed form that `attnlab eval` takes
   attnlab list papers               every paper, as BibTeX
-  attnlab list 'aot.*'              every claim whose id begins so
+  attnlab list 'aot.*'              every claim whose id begins with aot.
   attnlab list aot.mssa_is_mhsa     the same as attnlab show aot.mssa_is_mhsa";
 
 /// List claims, experiments and closed forms
@@ -29,7 +29,7 @@ pub struct Args {
     /// `claims`, `experiments`, `formulas`, `papers`, the id of one of them, or `prefix*`
     #[arg(value_name = "WHAT", default_value = "claims")]
     what: String,
-    /// One JSON object per line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }
@@ -44,10 +44,10 @@ Examples:
 #[derive(clap::Args, Debug)]
 #[command(after_help = SHOW_EXAMPLES)]
 pub struct ShowArgs {
-    /// Its id
+    /// Id of the claim, experiment or closed form
     #[arg(value_name = "ID")]
     id: String,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -84,7 +84,7 @@ pub fn show(args: &ShowArgs, catalogue: &Catalogue, out: &mut Out) -> Result<Sta
     Ok(Status::Expected)
 }
 
-/// Shows whatever has this id: a claim and a closed form may share one, and are then both shown.
+/// Shows the entry of this id. A claim and a closed form may share an id; then both are shown.
 fn one(catalogue: &Catalogue, id: &str, json: bool, out: &mut Out) -> Result<()> {
     let formula = catalogue.formula(id).ok();
     if let Ok(claim) = catalogue.claim(id) {
@@ -194,7 +194,7 @@ fn formulas(catalogue: &Catalogue, json: bool, out: &mut Out) -> Result<()> {
     out.line(&format!("{} formulas.", all.len()))
 }
 
-/// Every paper with its BibTeX entry.
+/// Prints every paper as a BibTeX entry.
 fn papers(catalogue: &Catalogue, json: bool, out: &mut Out) -> Result<()> {
     let mut all = catalogue.rooms().iter().flat_map(|room| room.papers);
     all.try_for_each(|paper| match json {

@@ -1,4 +1,4 @@
-//! `attnlab merge`: the shards of a run become one folder.
+//! `attnlab merge`: merges the shards of a run into one folder.
 
 use super::sweep as sweep_cli;
 use attnlab_core::error::Result;
@@ -15,7 +15,7 @@ Examples:
   attnlab figure theorem1_horizon --rows runs/map-all       figures from the merged rows
 
 The merged rows are, byte for byte, those of the same run in one process. Nothing is written while
-trials are missing; the message says how many, and of which cell first.";
+trials are missing; the message names their number and the first cell that lacks one.";
 
 /// Merge the shards of a sweep or an experiment into one folder
 #[derive(clap::Args, Debug)]

@@ -2,7 +2,8 @@
 //!
 //! Results go to standard output and nothing else does; progress, warnings and errors go to
 //! standard error. Exit status 0: everything is as expected; 1: some verdict is not; 2: bad usage
-//! or input, with one message that names the value and what to write instead.
+//! or input, with one message that names the value and what to write instead; 3: a computation failed;
+//! 130: stopped.
 
 mod card;
 mod check;
@@ -33,19 +34,19 @@ use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 Examples:
-  attnlab reproduce                              the main job: claims, figures, report.html
+  attnlab reproduce                              checks every claim and writes report.html
   attnlab list                                   every claim, with its source
-  attnlab check aot.mssa_is_mhsa                 is it true? with how much confidence?
+  attnlab check aot.mssa_is_mhsa                 its verdict, with the evidence
   attnlab show aot.mssa_is_mhsa                  its statement, hypotheses and parameters
   attnlab eval aot.min_tokens --set clusters=2   any closed form, as a number
   attnlab unroll --tokens z.npy --bases u0.npy u1.npy --labels y.npy --layers 12
   attnlab horizon --tokens 20000 --dim 1300      the exact depth of Theorem 1 on one draw
   attnlab run snr_per_layer --quick              one figure of a paper: rows and pictures
   attnlab sweep map.toml                         a map over parameters; --print-schema shows the file
-  attnlab report runs                            one HTML file of all verdicts and figures there
+  attnlab report runs                            one HTML file of all verdicts and figures in runs
   attnlab new my-theorem                         a package with a claim of your own, which runs at once
-  attnlab glossary                               every name, verdict word and term
-  attnlab doctor                                 what this machine offers
+  attnlab glossary                               defines parameters, verdict words and terms
+  attnlab doctor                                 threads, memory, GPUs and speed of this machine
 
 Exit status: 0 every verdict is the expected one, 1 some are not, 2 bad usage or input, 3 a computation
 failed, 130 stopped.";
@@ -83,23 +84,23 @@ enum Command {
     Completions(completions::Args),
 }
 
-/// A computation that failed, on input that is allowed.
+/// Exit status of a computation that failed on valid input.
 const NUMERICAL: u8 = 3;
 
-/// A closed pipe ends the command as the signal would: 128 + SIGPIPE.
+/// Exit status after a closed pipe, 128 + SIGPIPE, as the signal itself would give.
 const PIPE_CLOSED: u8 = 141;
 
-/// The `attnlab` command over a catalogue, with the arguments of this process.
+/// Runs the `attnlab` command over a catalogue, with the arguments of this process.
 pub fn main(catalogue: &Catalogue) -> ExitCode {
     ExitCode::from(run(catalogue, std::env::args_os()))
 }
 
-/// The program of an experiment's own binary: the options of `attnlab run NAME`.
+/// Runs the program of an experiment's own binary, with the options of `attnlab run NAME`.
 pub fn experiment_main(catalogue: &Catalogue, name: &str) -> ExitCode {
     experiment::main(catalogue, name)
 }
 
-/// Runs the command with these arguments, the name of the program first; gives the exit status.
+/// Runs the command with these arguments, the name of the program first, and returns the exit status.
 pub fn run(catalogue: &Catalogue, args: impl IntoIterator<Item = OsString>) -> u8 {
     stop_on_signals();
     if let Err(error) = catalogue.distinct() {
@@ -113,7 +114,7 @@ pub fn run(catalogue: &Catalogue, args: impl IntoIterator<Item = OsString>) -> u
     finish(start_threads(threads).and_then(|()| dispatch(catalogue, &matches, &mut Out::stdout())))
 }
 
-/// The grammar of the command line: our subcommands and those that the rooms bring.
+/// Builds the grammar of the command line: the built-in subcommands and those of the rooms.
 fn grammar(catalogue: &Catalogue) -> clap::Command {
     let own = catalogue.commands().map(|command| command.describe());
     Cli::command().subcommands(own)
@@ -150,7 +151,7 @@ fn dispatch(catalogue: &Catalogue, matches: &clap::ArgMatches, out: &mut Out) ->
     }
 }
 
-/// The claims whose ids begin as `pattern`, which ends in `*`.
+/// Returns the claims whose ids begin with `pattern` without its final `*`.
 fn beginning(catalogue: &Catalogue, pattern: &str) -> Result<Vec<Arc<dyn Claim>>> {
     let prefix = pattern.trim_end_matches('*');
     let found = catalogue
@@ -158,13 +159,13 @@ fn beginning(catalogue: &Catalogue, pattern: &str) -> Result<Vec<Arc<dyn Claim>>
         .filter(|c| c.sheet().id.starts_with(prefix));
     let found: Vec<_> = found.cloned().collect();
     if found.is_empty() {
-        let requirement = "must be the beginning of the id of a claim. See `attnlab list`";
+        let requirement = "must be the beginning of a claim's id. See `attnlab list`";
         return Err(Error::invalid("ID", pattern, requirement));
     }
     Ok(found)
 }
 
-/// The exit status of a finished command; an error becomes one message.
+/// Prints the error of a finished command as one message and returns the exit status.
 fn finish(result: Result<Status>) -> u8 {
     match result {
         Ok(Status::Expected) => 0,
@@ -181,18 +182,18 @@ fn finish(result: Result<Status>) -> u8 {
     }
 }
 
-/// Prints the messages of clap: help and version on standard output, errors on standard error, values
-/// that a parser refused in our own words.
+/// Prints the messages of clap: help and version on standard output, errors on standard error, refused values
+/// in the form of [`Error::Invalid`].
 fn usage(error: &clap::Error) -> u8 {
     if let Some(refused) = refusal(error) {
         return finish(Err(refused));
     }
-    // Nothing is left to do when even this cannot be written.
+    // A closed standard error is ignored.
     let _ = error.print();
     u8::try_from(error.exit_code()).unwrap_or(2)
 }
 
-/// A refused value in our own words; None for what clap says well itself.
+/// Converts clap's refusal of a value to our own error; None for messages of clap that are kept.
 fn refusal(error: &clap::Error) -> Option<Error> {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
@@ -215,7 +216,7 @@ fn refusal(error: &clap::Error) -> Option<Error> {
     }
 }
 
-/// `--phi <PHI>` and `<SHELL>` as a user names them: `phi`, `shell`.
+/// Strips an option as clap shows it: `--phi <PHI>` to `phi`, `<SHELL>` to `shell`.
 fn bare(option: &str) -> String {
     let name = option.split_whitespace().next().unwrap_or(option);
     match name.strip_prefix("--") {
@@ -224,12 +225,12 @@ fn bare(option: &str) -> String {
     }
 }
 
-/// The refusal of arguments that are no text. Only names of files may be none, and clap does not
-/// say which argument it stumbled over, so all that are no text are named.
+/// Returns the error for arguments that are not UTF-8. Only names of files may have other bytes. clap
+/// does not say which argument it refused, so all that are not UTF-8 are named.
 fn not_text(args: impl Iterator<Item = OsString>) -> Error {
     let broken = args.filter(|a| a.to_str().is_none());
     let broken: Vec<String> = broken.map(|a| a.to_string_lossy().into_owned()).collect();
-    let allowed = "write UTF-8; only names of files and folders may have other bytes";
+    let allowed = "must be UTF-8; only names of files and folders may have other bytes";
     Error::invalid("argument", broken.join(", "), allowed)
 }
 

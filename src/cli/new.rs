@@ -1,4 +1,4 @@
-//! `attnlab new`: a package for a theorem of one's own.
+//! `attnlab new`: writes a package for a user's own theorem.
 
 use attnlab_core::error::Result;
 use attnlab_lab::command::{Out, Status};
@@ -12,7 +12,7 @@ Examples:
   cd my-theorem && cargo run --release -- check 'my_theorem.*' --mutants
 
 The package has one claim with two mutants, one experiment, a test and a README. It builds and runs at
-once; change it from there.";
+once, and is meant to be changed.";
 
 /// Write a package with a claim, two mutants, an experiment and a test of your own
 #[derive(clap::Args, Debug)]

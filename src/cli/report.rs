@@ -14,10 +14,10 @@ Examples:
   attnlab report                                 from runs/, into report.html
   attnlab report runs/reproduce runs/theorem1_map --out for-my-coauthor.html
 
-Looks into the folders and what is below them for rows: verdicts that `attnlab reproduce` left, and
-runs of experiments. Nothing is computed but pictures and closed forms; the file needs no network.";
+Searches the folders and those below them for rows: verdicts of `attnlab reproduce`, and runs of
+experiments and sweeps. No trial is run; the file needs no network.";
 
-/// Write one self-contained HTML file: verdicts with their evidence, figures, and what made each
+/// Write one self-contained HTML file: verdicts with their evidence, figures, and the origin of each
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -46,10 +46,10 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
     Ok(Status::Expected)
 }
 
-/// Refuses a file that is there and no report: `--out rows.jsonl` must not cost the rows.
+/// Refuses an existing file that is not a report, so that `--out rows.jsonl` does not destroy the rows.
 fn spare(path: &Path) -> Result<()> {
     let Ok(mut file) = std::fs::File::open(path) else {
-        // Nothing is there, or writing will say what is wrong.
+        // The file does not exist, or writing it will report the error.
         return Ok(());
     };
     let mut start = [0; report::START.len()];
@@ -57,12 +57,13 @@ fn spare(path: &Path) -> Result<()> {
         Ok(()) if start == *report::START.as_bytes() => Ok(()),
         _ => Err(Error::Content {
             path: path.to_path_buf(),
-            problem: "it is no report and is left as it is. Choose another file with --out".into(),
+            problem: "it is not a report and is left as it is. Choose another file with --out"
+                .into(),
         }),
     }
 }
 
-/// The command that makes the same report.
+/// Returns the command that writes the same report.
 fn command(args: &Args) -> String {
     let mut command = "attnlab report".to_string();
     for folder in &args.folders {

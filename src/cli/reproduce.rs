@@ -1,5 +1,4 @@
-//! `attnlab reproduce`: the main job. Checks the claims with their mutants, regenerates the quick
-//! figures, and writes a report.
+//! `attnlab reproduce`: checks the claims with their mutants, draws the quick figures, and writes a report.
 
 use attnlab_core::error::Result;
 use attnlab_core::format::{number, table};
@@ -14,7 +13,7 @@ Examples:
   attnlab reproduce
   attnlab reproduce --seed 1 --out runs/seed1
   attnlab reproduce --only aot.mssa_is_mhsa snr_per_layer
-  attnlab reproduce --force                     anew, instead of going on with the rows in the folder
+  attnlab reproduce --force                     starts anew, without the rows in the folder
 
 Writes report.html, plots/ and the rows behind them into the folder. A run that was stopped goes on
 where it was: give the same command again. Exit status 0: every verdict is the expected one; 1: some
@@ -27,14 +26,14 @@ pub struct Args {
     /// Folder for the report, the pictures and the rows
     #[arg(long, value_name = "DIR", default_value = Options::FOLDER)]
     out: PathBuf,
-    /// Only these claims and experiments
+    /// Run only these claims and experiments
     #[arg(long, value_name = "ID", num_args = 1..)]
     only: Vec<String>,
     /// Seed of every random stream
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole)]
     #[arg(allow_negative_numbers = true)]
     seed: u64,
-    /// Seeds under which each mutant is checked: their share that refutes it is the check's power
+    /// Number of seeds under which each mutant is checked; the share that refutes it is the power
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = input::mutant_seeds)]
     #[arg(allow_negative_numbers = true)]
     mutant_seeds: u64,

@@ -1,4 +1,4 @@
-//! `attnlab sweep`: a claim or an experiment over every combination of some axes.
+//! `attnlab sweep`: runs a claim or an experiment over every combination of some axes.
 
 use attnlab_core::error::Result;
 use attnlab_lab::catalogue::Catalogue;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
-  attnlab sweep --print-schema > map.toml      a sweep file with every key, to be changed
+  attnlab sweep --print-schema > map.toml      a sweep file with every key, to edit
   attnlab sweep map.toml                       rows, cells.csv and a map in runs/map
   attnlab sweep map.toml --out runs/map --shard 0/4        the first of four parts ...
   attnlab merge runs/map --out runs/map-all                ... and all of them together
@@ -35,7 +35,7 @@ pub struct Args {
     /// Folder for the rows and the summary [default: runs/NAME, from the file's name]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Do one part of the trials only: I from 0 to N-1
+    /// Run one part of the trials only, I from 0 to N-1
     #[arg(
         long,
         value_name = "I/N",
@@ -84,7 +84,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
     Ok(Status::Expected)
 }
 
-/// Writes the summary and says what is where: what a whole sweep and a merge end with.
+/// Writes the summary and the maps of a whole or merged sweep, and prints their paths.
 pub fn finish(plan: &Plan, report: &RunReport, folder: &Path, out: &mut Out) -> Result<()> {
     let cells = sweep::write_summary(plan, &report.rows, folder)?;
     let rows = folder.join(Shard::WHOLE.file());
@@ -99,7 +99,7 @@ pub fn finish(plan: &Plan, report: &RunReport, folder: &Path, out: &mut Out) -> 
     Ok(())
 }
 
-/// Tells on standard error how many trials were there and what was dropped.
+/// Reports on standard error the numbers of stored and new trials, and the dropped rows.
 pub fn tell(report: &RunReport) {
     for dropped in &report.dropped {
         note(&format!("warning: {dropped}"));
@@ -112,7 +112,7 @@ pub fn tell(report: &RunReport) {
     }
 }
 
-/// Tells what to do once a shard is complete.
+/// Reports on standard error that a shard is complete, and how to merge the shards.
 pub fn shard_done(shard: Shard, rows: usize, folder: &Path) {
     let path = folder.join(shard.file());
     let (path, folder) = (path.display(), folder.display());
@@ -137,7 +137,7 @@ fn size(plan: &Plan, folder: &Path) -> String {
     )
 }
 
-/// How many cells have which verdict.
+/// Returns a sentence with the number of cells per verdict.
 fn tally(cells: &[CellSummary]) -> String {
     let mut counts: BTreeMap<_, usize> = BTreeMap::new();
     for cell in cells {

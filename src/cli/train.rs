@@ -1,4 +1,4 @@
-//! `attnlab train`: the experiments that train networks.
+//! `attnlab train`: runs the experiments that train networks.
 
 use super::experiment::{Options, execute};
 use attnlab_core::error::{Error, Result};
@@ -15,10 +15,10 @@ Examples:
   attnlab train language --set text=book.txt --set vocabulary=256 --out runs/book
 
 Networks need a build with the feature train: cargo run --release --features train -- train icl --quick.
-A line on standard error tells step, loss, rate and time left. A training that was stopped or killed
-goes on at its last checkpoint, to the same bits: give the same command again.";
+A line on standard error shows step, loss, rate and time left. A training that was stopped or killed
+goes on at its last checkpoint and ends with the same bits: give the same command again.";
 
-/// Train networks: the same as `run`, for the experiments that do
+/// Train networks: `run` for the experiments that train
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

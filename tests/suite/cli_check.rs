@@ -132,7 +132,7 @@ fn parameters_come_from_settings_and_files() {
     std::fs::write(folder.path().join("bad.json"), "[1]").unwrap();
     let bad = folder.path().join("bad.json");
     let bad = bad.to_str().unwrap();
-    let message = format!("{bad}: expected one JSON object, such as {{\"tokens\": 2000}}");
+    let message = format!("{bad}: must be one JSON object, such as {{\"tokens\": 2000}}");
     refused(&["check", ID, "--input", bad], &message);
 }
 
@@ -175,7 +175,7 @@ fn messages_say_what_to_write_instead() {
     );
     check(
         &["--set", "tokens"],
-        "set = tokens: write --set NAME=VALUE, such as --set tokens=2000",
+        "set = tokens: must be NAME=VALUE, such as --set tokens=2000",
     );
     check(
         &["--trials", "0"],
@@ -207,7 +207,7 @@ fn messages_say_what_to_write_instead() {
     );
     refused(
         &["check", "nothing.*"],
-        "ID = nothing.*: must be the beginning of the id of a claim. See `attnlab list`",
+        "ID = nothing.*: must be the beginning of a claim's id. See `attnlab list`",
     );
 }
 

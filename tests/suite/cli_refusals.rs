@@ -247,14 +247,14 @@ fn what_cannot_be_used_is_refused_and_nothing_written() {
             "{error}"
         );
     }
-    let quick = "quick = 3: write --quick for small sizes; in a settings file [quick] \
-                 is the table of them";
+    let quick = "quick = 3: must not be set; it is the table of small sizes in a settings file. \
+                 Write --quick";
     run("snr_per_layer", "quick = 3", quick);
     crate::common::refused(
         &["run", "snr_per_layer", "--out", &out, "--set", "quick=3"],
         quick,
     );
-    let no_run = "it has no run.json: give a folder that attnlab sweep, run or merge wrote";
+    let no_run = "it has no run.json. Give a folder that attnlab sweep, run or merge wrote";
     for args in [
         &["export", &empty][..],
         &["merge", &empty, "--out", &out],
@@ -269,7 +269,7 @@ fn what_cannot_be_used_is_refused_and_nothing_written() {
     let settings = r#"{"schema":1,"id":"joma_tree","seed":0,"settings":{},"build":"0.1.0"}"#;
     std::fs::write(Path::new(&begun).join("run.json"), settings).unwrap();
     let message = format!(
-        "{begun}: it holds no rows yet. Give the command that began the run again: it goes on"
+        "{begun}: it holds no rows yet. Give the command that began the run again: it continues"
     );
     crate::common::refused(&["export", &begun], &message);
     let both = ["--csv", &out, "--save-tokens", &out];
@@ -300,7 +300,7 @@ fn arguments_that_are_no_text_are_named() {
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(
         String::from_utf8(output.stderr).unwrap(),
-        "error: argument = tokens\u{fffd}=3: write UTF-8; only names of files and \
+        "error: argument = tokens\u{fffd}=3: must be UTF-8; only names of files and \
          folders may have other bytes\n"
     );
 }
@@ -335,7 +335,7 @@ fn a_report_replaces_a_report_and_nothing_else() {
     let mine = folder.path().join("mine.html").display().to_string();
     for text in ["", "<!DOCTYPE html>\nmy thesis"] {
         std::fs::write(&mine, text).unwrap();
-        let message = "it is no report and is left as it is. Choose another file with --out";
+        let message = "it is not a report and is left as it is. Choose another file with --out";
         crate::common::refused(
             &["report", &rows, "--out", &mine],
             &format!("{mine}: {message}"),

@@ -57,6 +57,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "reproduce",
             "scaffold",
             "prelude",
+            "sheet_test",
         ],
     ),
 ];

@@ -195,7 +195,7 @@ fn bad_files_are_refused_by_name() {
     for (text, message) in [
         (
             "trials = 3",
-            "claim = (not set): write claim = \"...\" (attnlab list) or experiment = \"...\"",
+            "claim = (not set): must be set unless experiment is. Write claim = \"ID\", see `attnlab list`",
         ),
         (
             "claim = \"aot.lemma\"",
@@ -207,7 +207,7 @@ fn bad_files_are_refused_by_name() {
         ),
         (
             "claim = \"a\"\nexperiment = \"b\"",
-            "experiment = set beside claim: either a claim or an experiment, not both",
+            "experiment = set beside claim: must be left out; a sweep has a claim or an experiment, not both",
         ),
         (
             &format!("{lemma}trial = 3"),
@@ -235,7 +235,7 @@ fn bad_files_are_refused_by_name() {
         ),
         (
             &format!("{lemma}beyond_hypotheses = \"go\""),
-            "beyond_hypotheses = \"go\": \"mark\", \"judge\" or \"skip\"",
+            "beyond_hypotheses = \"go\": must be \"mark\", \"judge\" or \"skip\"",
         ),
         (
             &format!("{lemma}[axes]\ndim = []"),
@@ -251,27 +251,27 @@ fn bad_files_are_refused_by_name() {
         ),
         (
             &format!("{lemma}[axes]\ndim = {{ from = 1, steps = 2 }}"),
-            "axes.dim.to = (not set): must be a range has from, to and steps",
+            "axes.dim.to = (not set): must be set; a range has from, to and steps",
         ),
         (
             &format!("{lemma}[axes]\ndim = {{ from = 0, to = 4, steps = 2, scale = \"log\" }}"),
-            "axes.dim.from = 0: > 0 on a logarithmic scale",
+            "axes.dim.from = 0: must be > 0 on a log scale",
         ),
         (
             &format!("{lemma}[axes]\ndim = {{ from = 1, to = 4, steps = 2, scale = \"cubic\" }}"),
-            "axes.dim.scale = \"cubic\": \"linear\" or \"log\"",
+            "axes.dim.scale = \"cubic\": must be \"linear\" or \"log\"",
         ),
         (
             &format!("{lemma}[axes]\ndim = \"2 * \""),
-            "axes.dim = \"2 * \": expected a number, a name or '(' at character 5, found the end; an expression has numbers, names, pi, + - * / ^, brackets, sqrt log (natural) ln log2 log10 exp abs floor ceil round min max",
+            "axes.dim = \"2 * \": must be an expression; expected a number, a name or '(' at character 5, found the end. It may have numbers, names, pi, + - * / ^, brackets, sqrt log (natural) ln log2 log10 exp abs floor ceil round min max",
         ),
         (
             &format!("{lemma}[axes]\ndim = \"2 * x\""),
-            "dim = \"2 * x\": unknown name 'x'; write one of delta, t. An expression may use other axes and what is set",
+            "dim = \"2 * x\": must use known names; unknown name 'x'; write one of delta, t. An expression may use other axes and what is set",
         ),
         (
             &format!("{lemma}[axes]\ndim = [10]\n[set]\ndim = 10"),
-            "set.dim = 10: it is an axis too: leave it in [axes] or in [set]",
+            "set.dim = 10: must be left out; it is an axis too. Keep it in [axes] or in [set]",
         ),
         (
             &format!("{lemma}[axes]\ndim = [10, -1]"),
@@ -283,19 +283,19 @@ fn bad_files_are_refused_by_name() {
         ),
         (
             &format!("{lemma}[stop]\nevery = 5"),
-            "stop.width = (not set): must be a number in (0, 1): how narrow a cell's interval must be for it to stop",
+            "stop.width = (not set): must be a number in (0, 1); a cell stops once its interval is no wider",
         ),
         (
             &format!("{lemma}[stop]\nwidth = 0.1\nrule = \"sprt\""),
-            "stop.rule = \"sprt\": \"beta-binomial\"",
+            "stop.rule = \"sprt\": must be \"beta-binomial\"",
         ),
         (
             "claim = \"aot.horizon_law\"\n[stop]\nwidth = 0.1",
-            "cell (): stop = set: aot.horizon_law is not judged by how many trials hold: leave [stop] out",
+            "cell (): stop = set: must be left out; aot.horizon_law is not judged by the share of trials that hold",
         ),
         (
             "experiment = \"theorem1_horizon\"\n[stop]\nwidth = 0.1",
-            "stop = {\"width\":0.1}: it is for claims only: experiments have no verdict",
+            "stop = {\"width\":0.1}: must be left out; it is for claims, and an experiment has no verdict",
         ),
         (
             "experiment = \"theorem1_horizon\"\n[axes]\ndims = [3]",
@@ -320,12 +320,12 @@ fn bad_files_are_refused_by_name() {
     let output = attnlab(&["sweep", &path]).output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(
-        error.starts_with(&format!("error: {path}: not valid TOML: ")),
+        error.starts_with(&format!("error: {path}: must be valid TOML: ")),
         "{error}"
     );
     refused(
         &["sweep", &path, "--shard", "4/4"],
-        "shard = 4/4: shards are counted from 0: 0/4 to 3/4",
+        "shard = 4/4: must be from 0/4 to 3/4; shards are counted from 0",
     );
     refused(
         &["sweep", "/nowhere.toml"],

@@ -1,8 +1,9 @@
-//! A probability that is known to lie in an interval with certainty.
+//! Rigorous enclosures of probabilities.
 
 use serde::Serialize;
 
-/// An interval that contains a probability. Not a confidence interval: nothing in it is random.
+/// An interval that contains a probability with certainty. It is not a confidence interval: nothing in it
+/// is random.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bracket {
     /// Lower end.
@@ -12,18 +13,18 @@ pub struct Bracket {
 }
 
 impl Bracket {
-    /// Probability of an event that cannot happen.
+    /// Probability of an impossible event, [0, 0].
     pub const NEVER: Bracket = Bracket {
         low: 0.0,
         high: 0.0,
     };
-    /// Probability of an event that happens surely.
+    /// Probability of a certain event, [1, 1].
     pub const SURELY: Bracket = Bracket {
         low: 1.0,
         high: 1.0,
     };
 
-    /// From `low` to `high`, both cut to [0, 1].
+    /// Builds the interval from `low` to `high`, both clipped to [0, 1].
     pub fn new(low: f64, high: f64) -> Self {
         let high = high.clamp(0.0, 1.0);
         Bracket {
@@ -32,7 +33,8 @@ impl Bracket {
         }
     }
 
-    /// At least one of `count` independent events of probability `each`: $1 - (1 - f)^{count}$.
+    /// Bounds the probability $1 - (1 - f)^n$ that at least one of n = `count` independent events, each
+    /// of probability f = `each`, occurs.
     ///
     /// ```
     /// use attnlab_core::bracket::Bracket;
@@ -49,8 +51,8 @@ impl Bracket {
         Bracket::new(any, any)
     }
 
-    /// At least one of `count` events of probability `each`, however they depend on each other:
-    /// from one of them to the union bound.
+    /// Bounds the probability that at least one of `count` events of probability `each` occurs, whatever
+    /// their dependence: from `each` itself to the union bound.
     pub fn union(count: f64, each: f64) -> Self {
         if count == 0.0 {
             return Bracket::NEVER;
@@ -58,8 +60,8 @@ impl Bracket {
         Bracket::new(each, count * each)
     }
 
-    /// Wider by a relative rounding error on both sides. A value that underflowed to 0 counts as
-    /// the least positive number.
+    /// Widens the interval by a relative rounding error on both sides. A value that underflowed to 0
+    /// counts as the least positive number.
     pub fn widened(self, relative: f64) -> Self {
         let high = (self.high * (1.0 + relative)).max(f64::MIN_POSITIVE);
         Bracket::new(self.low * (1.0 - relative), high)

@@ -1,8 +1,8 @@
-//! The one error type of the library: every message names the wrong value and what to write instead.
+//! The error type of the library. Every message names the wrong value and states what to write instead.
 
 use std::path::{Path, PathBuf};
 
-/// Failure that a user's input or machine can cause.
+/// Failure caused by a user's input or by the machine.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A parameter outside its range, or of the wrong type.
@@ -15,12 +15,12 @@ pub enum Error {
         /// The requirement, why it is there, and what to write instead.
         allowed: String,
     },
-    /// Parameters without default that were not set.
+    /// Required parameters that were not set.
     #[error("{} required: add {}", verb(names), set.join(" "))]
     Missing {
-        /// Their names.
+        /// Names of the parameters.
         names: Vec<String>,
-        /// The options to add.
+        /// Options to add to the command, such as `--set tokens=N`.
         set: Vec<String>,
     },
     /// Arrays whose shapes do not fit together.
@@ -28,7 +28,7 @@ pub enum Error {
     Shape {
         /// The array as the user knows it.
         name: String,
-        /// Its shape.
+        /// Shape that was found.
         found: String,
         /// The shape it must have, and why.
         expected: String,
@@ -36,13 +36,14 @@ pub enum Error {
     /// A name that is in no registry.
     #[error("unknown {what} '{name}'{}", suggest(name, known, see))]
     Unknown {
-        /// "claim", "parameter", "formula", ...
+        /// Kind of the name: "claim", "parameter", "formula", ...
         what: &'static str,
         /// The name that was given.
         name: String,
-        /// The names that there are, each once.
+        /// Known names, each once.
         known: Vec<String>,
-        /// Where a user finds them, for a list that is too long for a message; may be empty.
+        /// Place where the known names are listed, used when they are too many for a message; may be
+        /// empty.
         see: &'static str,
     },
     /// A file that cannot be read or written.
@@ -50,12 +51,12 @@ pub enum Error {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// The error of the system.
+        /// Error reported by the operating system.
         source: std::io::Error,
-        /// How to go on.
+        /// Advice on how to continue.
         advice: String,
     },
-    /// A file whose content is not what it should be.
+    /// A file with invalid content.
     #[error("{}: {problem}", path.display())]
     Content {
         /// The file.
@@ -79,19 +80,19 @@ pub enum Error {
     /// Work that the user stopped.
     #[error("stopped after {done} of {all} {what}. {}", go_on(*kept))]
     Stopped {
-        /// Pieces that are done, those of earlier runs included.
+        /// Number of finished pieces, those of earlier runs included.
         done: u64,
-        /// Pieces of the whole work.
+        /// Number of pieces of the whole work.
         all: u64,
         /// Name of the pieces: "trials", "steps".
         what: &'static str,
-        /// Whether what is done is kept, so that the same command goes on there.
+        /// Flag: the finished pieces are stored, so that the same command continues after them.
         kept: bool,
     },
-    /// A GPU that is not there, or failed.
+    /// A missing or failing GPU.
     #[error("{0}")]
     Gpu(String),
-    /// A computation whose numbers leave every bound.
+    /// A computation whose numbers grow without bound.
     #[error("{0}")]
     Diverged(String),
     /// An iteration that did not reach its accuracy within its budget.
@@ -108,23 +109,23 @@ pub enum Error {
     Unwritable {
         /// Name of the result and its format.
         what: &'static str,
-        /// The error of the writer of that format.
+        /// Error reported by the writer of that format.
         problem: String,
     },
 }
 
-/// The result of everything in this crate that a user's input can make fail.
+/// Result of a function that can fail on a user's input.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// A value that is not allowed, with what is.
+    /// Builds [`Error::Invalid`]: `name` and `value` of the parameter, and the requirement `allowed`.
     pub fn invalid(
         name: impl Into<String>,
         value: impl std::fmt::Display,
         allowed: impl Into<String>,
     ) -> Self {
         let value = match value.to_string() {
-            // Without the quotes one would not see that there is a value.
+            // An empty value is shown as "", so that the message still shows a value.
             empty if empty.is_empty() => "\"\"".to_string(),
             value => value,
         };
@@ -135,7 +136,7 @@ impl Error {
         }
     }
 
-    /// A shape that does not fit, with the one that would.
+    /// Builds [`Error::Shape`]: name of the array, shape `found`, and the shape `expected`.
     pub fn shape(
         name: impl Into<String>,
         found: impl std::fmt::Debug,
@@ -148,7 +149,7 @@ impl Error {
         }
     }
 
-    /// An unknown name, with the nearest of the `known` ones.
+    /// Builds [`Error::Unknown`]; its message suggests the nearest of the `known` names.
     pub fn unknown<'a>(
         what: &'static str,
         name: &str,
@@ -168,8 +169,8 @@ impl Error {
         }
     }
 
-    /// Says where the known names are listed, for when they are too many for the message and none is
-    /// near; other errors stay as they are.
+    /// Adds the `place` where the known names are listed to [`Error::Unknown`]. The message refers to it
+    /// when the names are too many to print and none is close. Other errors are returned unchanged.
     pub fn listed_by(mut self, place: &'static str) -> Self {
         if let Error::Unknown { see, .. } = &mut self {
             *see = place;
@@ -177,27 +178,28 @@ impl Error {
         self
     }
 
-    /// [`Error::Diverged`] with this message.
+    /// Builds [`Error::Diverged`] with this message.
     pub fn diverged(message: impl Into<String>) -> Self {
         Error::Diverged(message.into())
     }
 
-    /// [`Error::NotConverged`] with this message.
+    /// Builds [`Error::NotConverged`] with this message.
     pub fn not_converged(message: impl Into<String>) -> Self {
         Error::NotConverged(message.into())
     }
 
-    /// [`Error::Undefined`] with this message.
+    /// Builds [`Error::Undefined`] with this message.
     pub fn undefined(message: impl Into<String>) -> Self {
         Error::Undefined(message.into())
     }
 
-    /// [`Error::Contradiction`] with this message.
+    /// Builds [`Error::Contradiction`] with this message.
     pub fn contradiction(message: impl Into<String>) -> Self {
         Error::Contradiction(message.into())
     }
 
-    /// [`Error::Unwritable`]: `what` names result and format, `problem` is the writer's own word.
+    /// Builds [`Error::Unwritable`]: `what` names result and format, `problem` is the error of the
+    /// writer.
     pub fn unwritable(what: &'static str, problem: impl std::fmt::Display) -> Self {
         Error::Unwritable {
             what,
@@ -205,7 +207,8 @@ impl Error {
         }
     }
 
-    /// Whether a computation failed, rather than an input or a file: exit status 3 of the command.
+    /// Returns `true` for a failed computation, as opposed to a wrong input or file. The command exits
+    /// with status 3 on such an error.
     pub fn is_numerical(&self) -> bool {
         matches!(
             self,
@@ -216,8 +219,8 @@ impl Error {
         )
     }
 
-    /// The same numerical error with the work during which it arose before its message; other errors stay as
-    /// they are.
+    /// Prefixes the message of a numerical error with the work during which it arose. Other errors are
+    /// returned unchanged.
     ///
     /// ```
     /// use attnlab_core::Error;
@@ -235,7 +238,7 @@ impl Error {
         self
     }
 
-    /// An input/output error at `path`, with advice on how to go on.
+    /// Builds [`Error::Io`]: an input/output error at `path`, with advice on how to continue.
     pub fn io(path: &Path, source: std::io::Error, advice: impl Into<String>) -> Self {
         Error::Io {
             path: path.to_path_buf(),
@@ -245,7 +248,10 @@ impl Error {
     }
 }
 
-/// Refuses anything but a finite number > 0.
+/// Accepts a finite number > 0.
+///
+/// # Errors
+/// [`Error::Invalid`] for every other value.
 pub fn positive(name: &str, value: f64) -> Result<()> {
     if value > 0.0 && value.is_finite() {
         return Ok(());
@@ -253,7 +259,10 @@ pub fn positive(name: &str, value: f64) -> Result<()> {
     Err(Error::invalid(name, value, "must be a finite number > 0"))
 }
 
-/// Refuses anything but a finite number >= 0.
+/// Accepts a finite number >= 0.
+///
+/// # Errors
+/// [`Error::Invalid`] for every other value.
 pub fn non_negative(name: &str, value: f64) -> Result<()> {
     if value >= 0.0 && value.is_finite() {
         return Ok(());
@@ -261,7 +270,7 @@ pub fn non_negative(name: &str, value: f64) -> Result<()> {
     Err(Error::invalid(name, value, "must be a finite number >= 0"))
 }
 
-/// Advice after an interruption.
+/// Returns the advice after an interruption.
 fn go_on(kept: bool) -> &'static str {
     match kept {
         true => "What is done is kept: give the same command again, it goes on where it stopped",
@@ -271,18 +280,18 @@ fn go_on(kept: bool) -> &'static str {
     }
 }
 
-/// "tokens is", "tokens and dim are".
+/// Joins names and verb: "tokens is", "tokens and dim are".
 fn verb(names: &[String]) -> String {
     let verb = if names.len() == 1 { "is" } else { "are" };
     format!("{} {verb}", names.join(", "))
 }
 
-/// The longest list of names that a message holds: what the longest lists of settings and of
-/// experiments have. Two or three lines of a terminal are still read; a hundred claims are not.
+/// Largest number of names that a message lists: the length of the longest lists of settings and of
+/// experiments. They fill two or three lines of a terminal; the list of all claims would fill dozens.
 const FEW: usize = 20;
 
-/// Suggests what to write instead of `name`: the names near it, else all of them, and where even those
-/// are too many, where they are listed.
+/// Suggests what to write instead of `name`: the names close to it, otherwise all known names, and if
+/// those are too many, the place where they are listed.
 fn suggest(name: &str, known: &[String], see: &str) -> String {
     let near = nearest(name, known.iter().map(String::as_str));
     match known {
@@ -301,16 +310,17 @@ fn suggest(name: &str, known: &[String], see: &str) -> String {
     }
 }
 
-/// The up to three of `known` closest to `name`: names that contain it first, then by edit distance.
+/// Returns at most three of the `known` names closest to `name`: names that contain it first, the others
+/// by edit distance.
 fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut scored: Vec<(usize, &str)> = known
         .into_iter()
         .map(|k| {
-            // One letter is in many names.
+            // A single letter occurs in too many names to be a hint.
             let contained = name.len() > 1 && k.contains(name);
             (if contained { 0 } else { edit_distance(name, k) }, k)
         })
-        // Farther than half the name is noise, not a suggestion.
+        // A name at more than half its length in edits is not similar.
         .filter(|(distance, k)| *distance <= name.len().max(k.len()) / 2)
         .collect();
     scored.sort();
@@ -321,7 +331,7 @@ fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<Stri
         .collect()
 }
 
-/// Levenshtein distance by the usual two-row recursion.
+/// Computes the Levenshtein distance with the two-row recursion.
 fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -1,14 +1,14 @@
-//! Numbers and values as people read them; JSON output never passes through here.
+//! Formatting of numbers and values for people. JSON output does not use this module.
 
 use serde_json::{Map, Value};
 
-/// Six significant digits, without trailing zeros; powers of ten where the number is very large or
-/// very small.
+/// Formats `x` with six significant digits and without trailing zeros; very large and very small numbers
+/// are written with powers of ten.
 pub fn number(x: f64) -> String {
     significant(x, 6)
 }
 
-/// The same with another number of digits, at least one.
+/// Formats `x` as [`number`] does, with `digits` significant digits (at least one).
 pub fn significant(x: f64, digits: usize) -> String {
     if !x.is_finite() || x == 0.0 {
         return x.to_string();
@@ -34,13 +34,13 @@ fn trimmed(text: &str) -> &str {
     }
 }
 
-/// A JSON value: numbers shortened, text without quotes, long arrays cut.
+/// Formats a JSON value: numbers shortened, text without quotes, long arrays cut.
 pub fn value(value: &Value) -> String {
     match value {
         Value::Number(n) if n.is_f64() => number(n.as_f64().unwrap_or(f64::NAN)),
         Value::String(text) => text.clone(),
         Value::Array(items) => {
-            // Enough to see what it is; the whole of it is in the JSON output.
+            // The first entries show the kind of array; the JSON output has all of them.
             let shown: Vec<_> = items.iter().take(8).map(self::value).collect();
             let rest = if items.len() > shown.len() {
                 ", .."
@@ -53,13 +53,13 @@ pub fn value(value: &Value) -> String {
     }
 }
 
-/// `a = 1, b = 2`.
+/// Formats a map as `a = 1, b = 2`.
 pub fn pairs(map: &Map<String, Value>) -> String {
     let one = |(name, v): (&String, &Value)| format!("{name} = {}", value(v));
     map.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// Bytes in decimal units: "3.2 GB".
+/// Formats a number of bytes in decimal units: "3.2 GB".
 pub fn size(bytes: u64) -> String {
     let units = [
         (1e18, "EB"),
@@ -76,7 +76,7 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
-/// Columns of equal width, two spaces apart; the last one is left ragged.
+/// Aligns rows in columns of equal width, two spaces apart; the last column is not padded.
 pub fn table(rows: &[Vec<String>]) -> Vec<String> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |c: usize| {
@@ -92,7 +92,7 @@ pub fn table(rows: &[Vec<String>]) -> Vec<String> {
     rows.iter().map(line).collect()
 }
 
-/// Text broken between words to lines of at most `width`, each after `indent` spaces.
+/// Breaks text between words into lines of at most `width` characters, each after `indent` spaces.
 pub fn wrapped(text: &str, indent: usize, width: usize) -> Vec<String> {
     let margin = " ".repeat(indent);
     let mut lines = vec![];

@@ -1,5 +1,5 @@
-//! The ground that attnlab stands on: errors, random streams, linear algebra, special functions,
-//! statistics, and the typed parameters of claims, experiments and closed forms.
+//! Base crate of attnlab: errors, random streams, linear algebra, special functions, statistics, and the
+//! typed parameters of claims, experiments and closed forms.
 //!
 //! - [`error`]: the kinds of error, each message naming the wrong value and what to write instead;
 //! - [`rng`]: a trial is a pure function of (seed, claim, cell, trial), and generators are made here only;
@@ -7,8 +7,8 @@
 //! - [`special`], [`quadrature`]: functions and integrals with known accuracy;
 //! - [`stats`]: exact intervals; an [`Estimate`](stats::Estimate) is point, interval and level;
 //! - [`bracket`]: rigorous enclosures of computed numbers;
-//! - [`params`]: what a claim takes, with types, symbols, units, ranges and defaults;
-//! - [`format`](mod@format): numbers and tables for people.
+//! - [`params`]: parameters of claims, with types, symbols, units, ranges and defaults;
+//! - [`format`](mod@format): numbers and tables formatted for people.
 
 pub mod bracket;
 pub mod error;

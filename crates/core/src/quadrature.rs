@@ -1,7 +1,7 @@
-//! One-dimensional integrals of the smooth functions that the closed forms average over.
+//! One-dimensional integrals of the smooth functions that occur in closed forms.
 
-/// Abscissae of the 15-point Kronrod rule on [0, 1] half of [-1, 1]; every second one is Gauss's.
-/// From QUADPACK's dqk15, whose digits are Kronrod's.
+/// Non-negative abscissae of the 15-point Kronrod rule on [-1, 1]; every second one is a Gauss abscissa.
+/// Digits of QUADPACK's dqk15.
 const NODES: [f64; 8] = [
     0.991_455_371_120_812_6,
     0.949_107_912_342_758_5,
@@ -12,7 +12,7 @@ const NODES: [f64; 8] = [
     0.207_784_955_007_898_47,
     0.0,
 ];
-/// Kronrod's weights.
+/// Weights of the Kronrod rule.
 const KRONROD: [f64; 8] = [
     0.022_935_322_010_529_224,
     0.063_092_092_629_978_55,
@@ -23,7 +23,7 @@ const KRONROD: [f64; 8] = [
     0.204_432_940_075_298_9,
     0.209_482_141_084_727_82,
 ];
-/// Gauss's weights for nodes 1, 3, 5 and 7.
+/// Weights of the Gauss rule, for nodes 1, 3, 5 and 7.
 const GAUSS: [f64; 4] = [
     0.129_484_966_168_869_7,
     0.279_705_391_489_276_64,
@@ -31,7 +31,7 @@ const GAUSS: [f64; 4] = [
     0.417_959_183_673_469_4,
 ];
 
-/// One panel: Kronrod's value and its distance from Gauss's.
+/// Integrates over one panel: the Kronrod value and its distance from the Gauss value.
 fn panel(f: &impl Fn(f64) -> f64, a: f64, b: f64) -> (f64, f64) {
     let (centre, half) = (0.5 * (a + b), 0.5 * (b - a));
     let middle = f(centre);
@@ -46,14 +46,15 @@ fn panel(f: &impl Fn(f64) -> f64, a: f64, b: f64) -> (f64, f64) {
     (kronrod * half, ((kronrod - gauss) * half).abs())
 }
 
-/// Halvings after which an integrand is taken to be as accurate as its rounding lets it be.
+/// Largest number of halvings in one integral. After it the remaining panels are accepted as they are,
+/// since rounding then limits their accuracy.
 const MOST_HALVINGS: u32 = 300;
 
-/// $\int_a^b f$ by adaptive Gauss-Kronrod quadrature.
+/// Computes $\int_a^b f$ by adaptive Gauss-Kronrod quadrature.
 ///
-/// `[a, b]` is first cut into panels no wider than `width`, which should not miss a peak; panels
-/// are halved until the estimated error of each is below `tol` of the whole: the sum of the sizes of the
-/// first panels, which for an integrand that is nowhere negative is the integral itself.
+/// `[a, b]` is first cut into panels no wider than `width`, which must be small enough not to miss a
+/// peak. A panel is halved until its estimated error is below `tol` times the sum of the absolute values
+/// of the integral over the first panels; for a non-negative integrand that sum is the integral itself.
 pub fn integrate(f: impl Fn(f64) -> f64, a: f64, b: f64, width: f64, tol: f64) -> f64 {
     let panels = ((b - a) / width).ceil();
     if panels.is_nan() || panels < 1.0 {

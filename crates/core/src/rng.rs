@@ -1,12 +1,12 @@
-//! The only place where a random generator is made.
+//! Random streams. Every random generator of the library is made in this module.
 //!
 //! A trial is a pure function of `(seed, claim, cell, trial)`. These four make the 256-bit key of a
 //! ChaCha generator; named parts of a trial (the basis, the coefficients of head 2, columns
 //! 512..768, ...) are independent streams under that key, so that parts can be drawn in any order,
 //! by any number of threads, or alone.
 //!
-//! ChaCha with 8 rounds: its output is specified, so it will not change under us, it passes every
-//! statistical test in use, and it is the fastest of its family.
+//! The generator is ChaCha with 8 rounds. Its output is specified, so that it does not change with
+//! versions of a library; it passes the statistical tests in use and is the fastest of its family.
 //!
 //! ```
 //! use attnlab_core::rng::Streams;
@@ -30,7 +30,7 @@ pub struct Streams {
 }
 
 impl Streams {
-    /// The streams of trial number `trial` of `claim` in the parameter cell `cell` under `seed`.
+    /// Makes the streams of trial number `trial` of `claim` in the parameter cell `cell` under `seed`.
     pub fn new(seed: u64, claim: &str, cell: u64, trial: u64) -> Self {
         let mut key = [0; 32];
         let words = [seed, hash(claim.as_bytes()), cell, trial];
@@ -40,7 +40,7 @@ impl Streams {
         Streams { key }
     }
 
-    /// The generator of one named part; `index` numbers parts of the same name (heads, blocks).
+    /// Returns the generator of one named part; `index` numbers parts of the same name (heads, blocks).
     pub fn part(&self, name: &str, index: u64) -> Generator {
         let mut generator = Generator::from_seed(self.key);
         let mut bytes = name.as_bytes().to_vec();
@@ -51,7 +51,8 @@ impl Streams {
         generator
     }
 
-    /// The streams of a part that has parts of its own: one prompt of a trial that draws many.
+    /// Returns the streams of a part that has parts of its own, such as one prompt of a trial that draws
+    /// many.
     ///
     /// ```
     /// use attnlab_core::rng::Streams;
@@ -65,7 +66,7 @@ impl Streams {
         Streams { key }
     }
 
-    /// Cell and trial, as text: the name of what a trial keeps on disk.
+    /// Returns cell and trial as text: the name of the folder in which a trial keeps its files.
     ///
     /// ```
     /// use attnlab_core::rng::Streams;
@@ -82,8 +83,8 @@ impl Streams {
         format!("{:016x}-{}", word(2), word(3))
     }
 
-    /// The streams of the same trial of another cell: what all cells share (one text for every network)
-    /// is drawn from cell 0 by each of them.
+    /// Returns the streams of the same trial in another cell. Data that all cells share (one text for
+    /// every network) are drawn from the streams of cell 0.
     ///
     /// ```
     /// use attnlab_core::rng::Streams;
@@ -96,8 +97,8 @@ impl Streams {
         Streams { key }
     }
 
-    /// The streams of another trial of the same cell: what all trials share (one data set for every
-    /// seed of the weights) is drawn from trial 0 by each of them.
+    /// Returns the streams of another trial of the same cell. Data that all trials share (one data set
+    /// for every seed of the weights) are drawn from the streams of trial 0.
     pub fn of_trial(&self, trial: u64) -> Streams {
         let mut key = self.key;
         key[24..].copy_from_slice(&trial.to_le_bytes());
@@ -105,7 +106,7 @@ impl Streams {
     }
 }
 
-/// FNV-1a with a final avalanche: a 64-bit hash that is specified, unlike the standard library's.
+/// Computes FNV-1a with a final avalanche: a specified 64-bit hash, unlike that of the standard library.
 pub fn hash(bytes: &[u8]) -> u64 {
     let mut h = 0xcbf2_9ce4_8422_2325_u64;
     for b in bytes {

@@ -1,22 +1,23 @@
-//! The normal and chi laws with their tails in logarithms, for probabilities far below 1e-16.
+//! The normal and chi distributions with their tails in logarithms, for probabilities far below 1e-16.
 //!
-//! `erfc` is libm's: statrs' has relative errors up to 5e-11. `ln_gamma` and the regularised
-//! incomplete gamma functions are statrs', which the tests here compare with mpmath where the closed
-//! forms use them: relative errors below 1e-11.
+//! `erfc` is libm's; that of statrs has relative errors up to 5e-11. `ln_gamma` and the regularised
+//! incomplete gamma functions are those of statrs; the tests of this module compare them with mpmath in
+//! the range of the closed forms: relative errors below 1e-11.
 
 use libm::erfc;
 use statrs::function::gamma::{gamma_lr, gamma_ur, ln_gamma};
 use std::f64::consts::{FRAC_1_SQRT_2, LN_2, PI};
 
-/// From here on the asymptotic series of the normal tail is used: its smallest term is below 1e-30.
+/// Value of x from which the asymptotic series of the normal tail is used: its smallest term is below
+/// 1e-30.
 const FAR: f64 = 12.0;
 
-/// $\ln \phi(x)$, the logarithm of the standard normal density.
+/// Computes $\ln \phi(x)$, the logarithm of the standard normal density.
 pub fn ln_normal_density(x: f64) -> f64 {
     -0.5 * x * x - 0.5 * (2.0 * PI).ln()
 }
 
-/// $Q(x) = \mathbb P(g > x)$ for a standard normal $g$.
+/// Computes $Q(x) = \mathbb P(g > x)$ for a standard normal $g$.
 ///
 /// ```
 /// // mpmath: erfc(10/sqrt(2))/2
@@ -27,12 +28,12 @@ pub fn normal_tail(x: f64) -> f64 {
     0.5 * erfc(x * FRAC_1_SQRT_2)
 }
 
-/// $\Phi(x) = Q(-x)$.
+/// Computes $\Phi(x) = Q(-x)$.
 pub fn normal_cdf(x: f64) -> f64 {
     normal_tail(-x)
 }
 
-/// $\ln Q(x)$, accurate where $Q$ itself underflows (x > 38) and where it is near 1.
+/// Computes $\ln Q(x)$, accurately also where $Q$ itself underflows (x > 38) and where it is close to 1.
 ///
 /// ```
 /// // mpmath: log(erfc(100/sqrt(2))/2)
@@ -46,8 +47,8 @@ pub fn ln_normal_tail(x: f64) -> f64 {
     if x < FAR {
         return normal_tail(x).ln();
     }
-    // Q(x) = phi(x)/x (1 - 1/x^2 + 3/x^4 - 15/x^6 + ...): at x = 12 the tenth term is 5e-13 of the
-    // sum and alternating, so ten terms leave less than that.
+    // Q(x) = phi(x)/x (1 - 1/x^2 + 3/x^4 - 15/x^6 + ...): the series alternates and its tenth term is
+    // 1.7e-13 at x = 12, so the error after ten terms is smaller than that.
     let (mut term, mut sum) = (1.0, 1.0);
     for k in 1..=10 {
         term *= -f64::from(2 * k - 1) / (x * x);
@@ -56,18 +57,18 @@ pub fn ln_normal_tail(x: f64) -> f64 {
     ln_normal_density(x) + (sum / x).ln()
 }
 
-/// $\ln \Phi(x)$.
+/// Computes $\ln \Phi(x)$.
 pub fn ln_normal_cdf(x: f64) -> f64 {
     ln_normal_tail(-x)
 }
 
-/// $\ln$ of the density of $\chi_p$, the length of a standard normal vector in `p` dimensions.
+/// Computes $\ln$ of the density of $\chi_p$, the length of a standard normal vector in `p` dimensions.
 pub fn ln_chi_density(p: f64, r: f64) -> f64 {
     let power = if p == 1.0 { 0.0 } else { (p - 1.0) * r.ln() };
     power - 0.5 * r * r - (0.5 * p - 1.0) * LN_2 - ln_gamma(0.5 * p)
 }
 
-/// $\mathbb P(\chi_p > r)$.
+/// Computes $\mathbb P(\chi_p > r)$.
 pub fn chi_tail(p: f64, r: f64) -> f64 {
     if r <= 0.0 {
         return 1.0;
@@ -75,7 +76,7 @@ pub fn chi_tail(p: f64, r: f64) -> f64 {
     gamma_ur(0.5 * p, 0.5 * r * r)
 }
 
-/// $\mathbb P(\chi_p \le r)$.
+/// Computes $\mathbb P(\chi_p \le r)$.
 pub fn chi_cdf(p: f64, r: f64) -> f64 {
     if r <= 0.0 {
         return 0.0;

@@ -1,7 +1,7 @@
-//! `--backend auto|cpu|gpu|gpu-f32`: the machine that runs the passes over all scores.
+//! Option `--backend auto|cpu|gpu|gpu-f32`: the machine that runs the passes over all scores.
 //!
-//! This module is part of every build. Without the feature `wgpu` it knows the CPU alone and says that
-//! no GPU is built in. Nothing here prints: a [`Chosen`] machine carries its note for standard error.
+//! This module is part of every build. Without the feature `wgpu` it offers the CPU alone and reports
+//! that no GPU is built in. It prints nothing: a [`Chosen`] machine carries its note for standard error.
 //!
 //! ```
 //! use attnlab_gpu::backend::Backend;
@@ -16,33 +16,33 @@ use clap::ValueEnum;
 use serde::Serialize;
 use serde_json::Value;
 
-/// The option `--backend`, for commands to flatten into their own.
+/// Option `--backend`, which commands flatten into their own options.
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub struct Where {
-    /// Where the scores are computed; the GPU needs a build with --features gpu
+    /// Machine that computes the scores; the GPU needs a build with --features gpu
     #[arg(long, value_name = "WHERE", default_value = "auto")]
     pub backend: Backend,
 }
 
-/// The values of `--backend`.
+/// Values of `--backend`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Backend {
-    /// The GPU where there is one (software renderers do not count), else the CPU
+    /// The GPU if there is one (software renderers do not count), otherwise the CPU
     Auto,
     /// The CPU
     Cpu,
-    /// The GPU, a software renderer if there is no other
+    /// The GPU, or a software renderer if there is no GPU
     Gpu,
-    /// The same without its matrix units: equal results, for drivers that fail with them
+    /// The GPU without its matrix units: equal results, for drivers that fail with them
     #[value(name = "gpu-f32")]
     GpuF32,
 }
 
-/// The machine that a [`Backend`] stands for here and now.
+/// Machine chosen by a [`Backend`] on this computer.
 pub struct Chosen {
     /// The machine, ready to compute.
     pub machine: Box<dyn Machine>,
-    /// A line for standard error: which GPU computes, or why `auto` computes on the CPU.
+    /// Line for standard error: the GPU in use, or the reason why `auto` uses the CPU.
     pub note: Option<String>,
 }
 
@@ -56,10 +56,10 @@ impl Chosen {
 }
 
 impl Backend {
-    /// Opens the machine.
+    /// Opens the machine of this backend.
     ///
     /// # Errors
-    /// `gpu` and `gpu-f32` where there is no GPU or none is built in. `auto` falls back to the CPU and
+    /// For `gpu` and `gpu-f32`, if there is no GPU or none is built in. `auto` falls back to the CPU and
     /// gives the reason in the note.
     pub fn machine(self) -> Result<Chosen> {
         match self {
@@ -71,23 +71,23 @@ impl Backend {
     }
 }
 
-/// The GPUs of this machine, for `attnlab doctor`.
+/// GPUs of this computer, for `attnlab doctor`.
 #[derive(Debug, Serialize)]
 pub struct GpuReport {
-    /// Whether this build can use one.
+    /// Flag: this build can use a GPU.
     pub built_in: bool,
-    /// The adapters as JSON objects, best first.
+    /// Adapters as JSON objects, best first.
     pub adapters: Vec<Value>,
-    /// The machine that `--backend auto` uses: "cpu" or the name of an adapter.
+    /// Machine that `--backend auto` uses: "cpu" or the name of an adapter.
     pub auto: String,
-    /// How the best adapter multiplies in passes that end in decisions; None without an adapter.
+    /// Arithmetic of the best adapter in passes that end in decisions; `None` without an adapter.
     pub products: Option<String>,
-    /// The same for people: a label and its text on each line.
+    /// The same information for people: a label and its text on each line.
     #[serde(skip)]
     pub lines: Vec<(&'static str, String)>,
 }
 
-/// Looks for GPUs and describes them.
+/// Lists the GPUs of this computer and describes them.
 pub fn report() -> GpuReport {
     build::report()
 }

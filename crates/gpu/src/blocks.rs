@@ -1,4 +1,4 @@
-//! Tokens on the card: blocks of 128, in as many buffers as the binding limit asks for.
+//! Tokens in GPU memory: blocks of 128, in as many buffers as the binding limit requires.
 
 use super::device::Gpu;
 use super::product::{BLOCK, STEP, scores};
@@ -12,40 +12,46 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Blocks per side of a square: 256 workgroups of a product keep a large card busy, and both
-/// squares (33.5 MB) stay in its cache.
+/// Largest number of blocks per side of a square: the 256 workgroups of a product occupy a large GPU, and
+/// both squares (33.5 MB) fit into its cache.
 const SIDE: usize = 16;
 
-/// Floating-point operations of a dispatch at most: a tenth of a second at 100 GFLOP/s.
+/// Largest number of floating-point operations of a dispatch: a tenth of a second at 100 GFLOP/s.
 const DISPATCH: f64 = 1.2e10;
 
-/// Numbers per block, key side and query that any kernel writes (those of the horizon).
+/// Largest count of numbers that a kernel writes per block, key side and query (those of the horizon).
 pub(super) const PART: usize = 15;
 
-/// How N tokens of p coefficients are cut.
+/// Partition of N tokens with p coefficients into blocks and buffers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Plan {
-    /// N.
+    /// Number N of tokens.
     pub tokens: usize,
-    /// p.
+    /// Number p of coefficients.
     pub dim: usize,
-    /// p rounded up to whole steps of the products; the rest is 0.
+    /// p rounded up to whole steps of the products; the padding is 0.
     pub depth: usize,
-    /// Blocks of tokens.
+    /// Number of blocks of tokens.
     pub blocks: usize,
-    /// Blocks per side of a square of scores.
+    /// Number of blocks per side of a square of scores.
     pub side: usize,
-    /// Blocks per buffer of tokens, a multiple of `side`.
+    /// Number of blocks per buffer of tokens, a multiple of `side`.
     pub per_buffer: usize,
 }
 
 impl Plan {
-    /// The plan for coefficients (`dim`, `tokens`); it follows from these and the binding limit.
+    /// Makes the plan for coefficients (`dim`, `tokens`); it follows from these and the binding limit.
+    ///
+    /// # Errors
+    /// If the head is too large for the buffers of the GPU.
     pub fn new(gpu: &Gpu, dim: usize, tokens: usize) -> Result<Plan> {
         Plan::within(gpu.largest_binding() as usize, dim, tokens)
     }
 
-    /// The same within a given limit, in bytes.
+    /// Makes the plan within a given binding limit, in bytes.
+    ///
+    /// # Errors
+    /// If the head is too large for such buffers.
     pub fn within(limit: usize, dim: usize, tokens: usize) -> Result<Plan> {
         let depth = dim.next_multiple_of(STEP).max(STEP);
         let blocks = tokens.div_ceil(BLOCK).max(1);
@@ -56,7 +62,7 @@ impl Plan {
             let part = PART * side * side * BLOCK * 4;
             side * block <= limit && squares <= limit && part <= limit
         };
-        // Small heads are cut finer, so that less lies beyond their end.
+        // Small heads get smaller squares, which leaves less padding.
         let most = SIDE.min(blocks.div_ceil(4).next_power_of_two());
         let short = |side: usize| 2.0 * ((side * BLOCK) as f64).powi(2) * depth as f64 <= DISPATCH;
         let sides = std::iter::successors(Some(most), |s| (*s > 1).then_some(s / 2));
@@ -78,52 +84,52 @@ impl Plan {
         })
     }
 
-    /// Squares along one side of the score matrix.
+    /// Returns the number of squares along one side of the score matrix.
     pub fn squares(&self) -> usize {
         self.blocks.div_ceil(self.side)
     }
 
-    /// Pairs of squares I ≤ J.
+    /// Returns the number of pairs of squares I ≤ J.
     pub fn pairs(&self) -> u64 {
         let squares = self.squares() as u64;
         squares * (squares + 1) / 2
     }
 
-    /// All pairs, in the order in which they are computed: every column sees its keys from first to
+    /// Returns all pairs in the order of their computation: every column receives its keys from first to
     /// last.
     pub fn each_pair(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
         (0..self.squares()).flat_map(|j| (0..=j).map(move |i| (i, j)))
     }
 
-    /// Tokens with those beyond the end of the last block.
+    /// Returns the number of tokens, with the padding of the last block.
     pub fn padded(&self) -> usize {
         self.blocks * BLOCK
     }
 
-    /// Numbers in a square of scores.
+    /// Returns the count of numbers in a square of scores.
     pub fn cells(&self) -> usize {
         (self.side * BLOCK).pow(2)
     }
 
-    /// Blocks of square s.
+    /// Returns the blocks of square s.
     pub fn blocks_of(&self, square: usize) -> Range<usize> {
         let first = square * self.side;
         first..(first + self.side).min(self.blocks)
     }
 
-    /// The buffer of square s, and where in it the square begins, in vectors of four.
+    /// Returns the buffer of square s and the offset of the square in it, in vectors of four.
     pub fn place(&self, square: usize) -> (usize, usize) {
         let first = square * self.side;
         let inside = first % self.per_buffer;
         (first / self.per_buffer, inside * self.depth * BLOCK / 4)
     }
 
-    /// Operations of the product for `rows` x `cols` blocks.
+    /// Returns the floating-point operations of the product for `rows` x `cols` blocks.
     pub fn cost(&self, rows: usize, cols: usize) -> f64 {
         2.0 * (rows * cols * BLOCK * BLOCK) as f64 * self.depth as f64
     }
 
-    /// The buffers: which blocks each holds.
+    /// Returns the range of blocks in each buffer.
     fn buffers(&self) -> impl Iterator<Item = Range<usize>> + use<> {
         let (per, blocks) = (self.per_buffer, self.blocks);
         (0..blocks)
@@ -131,7 +137,7 @@ impl Plan {
             .map(move |b| b..(b + per).min(blocks))
     }
 
-    /// Parameters that every call of this head has in common.
+    /// Returns the parameters that all calls of this head share.
     pub fn params(&self) -> Params {
         Params {
             depth: self.depth,
@@ -142,7 +148,10 @@ impl Plan {
         }
     }
 
-    /// Empty buffers for (p, N) numbers.
+    /// Allocates buffers for (p, N) numbers.
+    ///
+    /// # Errors
+    /// If GPU memory is too small or the device fails.
     pub fn empty(&self, gpu: &Gpu, label: &str) -> Result<Vec<wgpu::Buffer>> {
         let bytes = |blocks: Range<usize>| blocks.len() * self.depth * BLOCK * 4;
         self.buffers()
@@ -150,19 +159,25 @@ impl Plan {
             .collect()
     }
 
-    /// Columns of `y` (p, N) to the card.
+    /// Copies the columns of `y` (p, N) to the GPU.
+    ///
+    /// # Errors
+    /// If GPU memory is too small or the device fails.
     pub fn upload(&self, gpu: &Gpu, y: ArrayView2<f32>) -> Result<Vec<wgpu::Buffer>> {
         self.upload_packed(gpu, "tokens", |first, to| pack(y, first, to))
     }
 
-    /// Blocks of 128 tokens to the card, as `pack` writes those from token `first` on into zeros.
+    /// Copies blocks of 128 tokens to the GPU; `pack` writes those from token `first` on into zeros.
+    ///
+    /// # Errors
+    /// If GPU memory is too small or the device fails.
     pub fn upload_packed<T: bytemuck::Pod + Send>(
         &self,
         gpu: &Gpu,
         label: &str,
         pack: impl Fn(usize, &mut [T]) + Sync,
     ) -> Result<Vec<wgpu::Buffer>> {
-        /// Blocks packed at a time: some ten megabytes of copy.
+        /// Number of blocks packed at a time: some ten megabytes of copy.
         const SOME: usize = 64;
         let block = self.depth * BLOCK;
         let bytes = block * size_of::<T>();
@@ -182,7 +197,10 @@ impl Plan {
         Ok(buffers)
     }
 
-    /// Numbers (p, N) from the card, column-major.
+    /// Copies numbers (p, N), column-major, from the GPU.
+    ///
+    /// # Errors
+    /// If the device fails.
     pub fn download(&self, gpu: &Gpu, buffers: &[wgpu::Buffer]) -> Result<Array2<f32>> {
         let mut y = Array2::zeros((self.dim, self.tokens).f());
         let block = self.depth * BLOCK;
@@ -200,7 +218,7 @@ impl Plan {
     }
 }
 
-/// Tokens `first ..` of `y`, coefficient by coefficient; 0 beyond the last.
+/// Packs tokens `first ..` of `y`, coefficient by coefficient, with 0 beyond the last.
 fn pack(y: ArrayView2<f32>, first: usize, to: &mut [f32]) {
     let tokens = first..(first + BLOCK).min(y.ncols());
     for (t, j) in tokens.enumerate() {
@@ -218,28 +236,34 @@ fn unpack(from: &[f32], mut to: ArrayViewMut2<f32>) {
     }
 }
 
-/// The scores of one pair of squares after the other, into one scratch buffer: the square itself at
-/// 0, its mirror image after it.
+/// Scores of one pair of squares after the other, in one scratch buffer: the square itself at offset 0,
+/// its mirror image after it.
 pub(super) struct Scores {
     plan: Plan,
     kernel: Arc<Kernel>,
-    /// Both squares.
+    /// Buffer of both squares.
     pub scratch: wgpu::Buffer,
     tokens: Vec<wgpu::Buffer>,
-    /// Workgroups along one side of a block.
+    /// Number of workgroups along one side of a block.
     tiles: usize,
-    /// Factor of a product.
+    /// Factor on each product, which undoes the scaling of the operands.
     back: f32,
     groups: HashMap<(usize, usize), wgpu::BindGroup>,
 }
 
 impl Scores {
-    /// For the tokens of a head as [`Plan::upload`] left them.
+    /// Prepares scores of the tokens that [`Plan::upload`] returned.
+    ///
+    /// # Errors
+    /// If GPU memory is too small or the device fails.
     pub fn new(gpu: &Gpu, plan: Plan, tokens: &[wgpu::Buffer]) -> Result<Self> {
         Self::with(gpu, plan, tokens, None, 1.0)
     }
 
-    /// For tokens in half precision, on what multiplies them.
+    /// Prepares scores of tokens in half precision, on the unit that multiplies them.
+    ///
+    /// # Errors
+    /// If GPU memory is too small or the device fails.
     pub fn halved(gpu: &Gpu, plan: Plan, tokens: &Halved) -> Result<Self> {
         let units = match tokens.unit {
             Unit::Matrix { size, lanes } => Some((size, lanes)),
@@ -276,7 +300,7 @@ impl Scores {
         })
     }
 
-    /// Queues the scores of keys I and queries J; `mirror`: those of keys J and queries I too.
+    /// Queues the scores of keys I and queries J, and with `mirror` those of keys J and queries I too.
     pub fn queue(&mut self, work: &mut Work, (i, j): (usize, usize), mirror: bool) {
         let plan = self.plan;
         let ((buffer_a, a), (buffer_b, b)) = (plan.place(i), plan.place(j));

@@ -1,5 +1,5 @@
-//! The kernels over the columns of one head's scores, square by square, and the products with the keys
-//! that follow them.
+//! Kernels over the columns of one head's scores, square by square, and the products with the keys after
+//! them.
 
 use super::blocks::{PART, Plan, Scores};
 use super::layer::Head;
@@ -12,17 +12,17 @@ use attnlab_theory::attention::{Mask, Mssa};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Numbers that columns.wgsl keeps of a query.
+/// Count of numbers that columns.wgsl keeps of each query.
 const KEPT: usize = 4;
 
-/// Room for this many doubtful decisions one by one; where there are more, whole columns are decided
+/// Largest number of doubtful decisions that are listed one by one; beyond it whole columns are decided
 /// again.
 const DOUBTS: usize = 1 << 18;
 
-/// Stands for minus infinity.
+/// Substitute for minus infinity.
 const LOWEST: f32 = -3.4e38;
 
-/// Values that the kernels kept of every query.
+/// Values that the kernels keep of every query.
 pub(super) struct Kept {
     pub(super) largest: Vec<f32>,
     pub(super) second: Vec<f32>,
@@ -30,43 +30,44 @@ pub(super) struct Kept {
     pub(super) sums: Vec<f32>,
 }
 
-/// An entry point over columns.
+/// Entry point over columns.
 #[derive(Clone, Copy)]
 pub(super) enum Entry<'t> {
-    /// One of columns.wgsl.
+    /// Entry point of columns.wgsl.
     Shared(&'static str),
-    /// One of entrywise.wgsl, with the text of its function `weight`.
+    /// Entry point of entrywise.wgsl, with the source of its function `weight`.
     Entrywise(&'static str, &'t str),
 }
 
 impl Entry<'_> {
-    /// Whether it joins what the blocks of keys of a column left: one workgroup per block of queries.
+    /// Returns `true` if the entry joins the results of the blocks of keys of a column: one workgroup per
+    /// block of queries.
     fn joins(self) -> bool {
         matches!(self, Entry::Shared("merge" | "total"))
     }
 }
 
-/// Largest scores and sums of every column so far.
+/// Entry points that compute the largest score and the sum of every column so far.
 const STATISTICS: [Entry; 2] = [Entry::Shared("stats"), Entry::Shared("merge")];
 
-/// The kernels over columns, with their buffers.
+/// Kernels over columns, with their buffers.
 pub(super) struct Columns<'a, 'h, 'p> {
     head: &'h Head<'a>,
     causal: bool,
     part: wgpu::Buffer,
     state: wgpu::Buffer,
-    /// f_j, and room for the two edges of the step.
+    /// Factors f_j, followed by room for the two edges of the step.
     query: wgpu::Buffer,
     factor: wgpu::Buffer,
     marked: wgpu::Buffer,
     doubt: wgpu::Buffer,
     open: wgpu::Buffer,
-    /// The tokens in half precision, where scores are made of them.
+    /// Tokens in half precision, if scores are computed from them.
     half: Option<&'p Halved>,
 }
 
 impl<'a, 'h, 'p> Columns<'a, 'h, 'p> {
-    /// The kernels for one head; `by_entry` where doubtful decisions are listed one by one.
+    /// Makes the kernels for one head; with `by_entry` doubtful decisions are listed one by one.
     pub(super) fn new(
         head: &'h Head<'a>,
         layer: &Mssa,
@@ -115,8 +116,8 @@ impl<'a, 'h, 'p> Columns<'a, 'h, 'p> {
         }
     }
 
-    /// Runs through all pairs of squares; `entries` are called in order for both sides of each, then
-    /// the weights they left are multiplied by the keys and added to the output, where one is given.
+    /// Runs through all pairs of squares. `entries` are called in order for both sides of each; then
+    /// their weights are multiplied by the keys and added to the output, if one is given.
     pub(super) fn sweep(
         &self,
         entries: &[Entry],
@@ -142,14 +143,14 @@ impl<'a, 'h, 'p> Columns<'a, 'h, 'p> {
             &self.doubt,
             &self.open,
         ];
-        // All entries have the same layout.
+        // All entry points have the same layout.
         let group = kernels.first().map(|kernel| work.bind(kernel, &kept));
         let mut update = match output {
             Some(output) => Some(Update::new(self, output, &scores.scratch, sparse)?),
             None => None,
         };
         for (i, j) in plan.each_pair() {
-            // Without entries and output nobody looks at the mirror image.
+            // Without entry points and output the mirror image is not used.
             let seen = !entries.is_empty() || output.is_some();
             let mirror = i != j && !self.causal && seen;
             scores.queue(&mut work, (i, j), mirror);
@@ -164,7 +165,7 @@ impl<'a, 'h, 'p> Columns<'a, 'h, 'p> {
                     value: value as f32,
                     ..plan.params()
                 };
-                // About ten operations of a score in each kernel.
+                // Each kernel takes about ten operations per score.
                 let cost = 10.0 * (rows.len() * cols.len() * BLOCK * BLOCK) as f64;
                 if let Some(group) = &group {
                     for (kernel, entry) in kernels.iter().zip(entries) {
@@ -185,18 +186,19 @@ impl<'a, 'h, 'p> Columns<'a, 'h, 'p> {
         work.finish()
     }
 
-    /// Largest scores and sums alone.
+    /// Computes largest scores and sums alone.
     pub(super) fn only_stats(&self) -> Result<()> {
         self.sweep(&STATISTICS, None, false, 0.0)
     }
 
-    /// The sums of keys with softmax weights, not yet divided by their sums.
+    /// Computes the sums of keys with softmax weights, not yet divided by the sums of the weights.
     pub(super) fn softened(&self) -> Result<Vec<wgpu::Buffer>> {
         let [stats, merge] = STATISTICS;
         self.weighted(&[stats, merge, Entry::Shared("soften")])
     }
 
-    /// The sums of keys with weights by the WGSL function `weight`; `sums`: the weights are added up.
+    /// Computes the sums of keys with weights by the WGSL function `weight`; with `sums` the weights are
+    /// added up too.
     pub(super) fn entrywise(&self, weight: &str, sums: bool) -> Result<Vec<wgpu::Buffer>> {
         match sums {
             false => self.weighted(&[Entry::Entrywise("weigh", weight)]),
@@ -213,8 +215,8 @@ impl<'a, 'h, 'p> Columns<'a, 'h, 'p> {
         Ok(output)
     }
 
-    /// `value` times the sum of the keys whose score is above the cut of their column for certain; `edge`
-    /// gives each column's cut and the half-width of the doubt around it.
+    /// Computes `value` times the sum of the keys whose score is certainly above the cut of their column.
+    /// `edge` holds each column's cut and the half-width of the doubtful interval around it.
     pub(super) fn stepped(
         &self,
         value: f64,
@@ -235,7 +237,7 @@ impl<'a, 'h, 'p> Columns<'a, 'h, 'p> {
         Ok(output)
     }
 
-    /// Reads the values that were kept of every query.
+    /// Reads the values that the kernels kept of every query.
     pub(super) fn kept(&self) -> Result<Kept> {
         let (plan, padded) = (self.head.plan, self.head.plan.padded());
         let all: Vec<u32> = self.head.gpu.read(&self.state, 0, KEPT * padded)?;
@@ -249,7 +251,7 @@ impl<'a, 'h, 'p> Columns<'a, 'h, 'p> {
         })
     }
 
-    /// The doubtful decisions, by query and key; None when there was no room for all.
+    /// Reads the doubtful decisions by query and key; `None` if there was not room for all of them.
     pub(super) fn doubts(&self) -> Result<Option<Vec<(usize, usize)>>> {
         let gpu = self.head.gpu;
         let count = gpu.read::<u32>(&self.doubt, 0, 1)?[0] as usize;
@@ -264,7 +266,7 @@ impl<'a, 'h, 'p> Columns<'a, 'h, 'p> {
         Ok(Some(pairs))
     }
 
-    /// The columns with a doubtful decision.
+    /// Reads the columns with a doubtful decision.
     pub(super) fn open(&self) -> Result<Vec<usize>> {
         let plan = self.head.plan;
         let open: Vec<u32> = self.head.gpu.read(&self.open, 0, plan.tokens)?;
@@ -272,7 +274,7 @@ impl<'a, 'h, 'p> Columns<'a, 'h, 'p> {
     }
 }
 
-/// O_J <- O_J diag(factor) + Y_I W.
+/// Product O_J <- O_J diag(factor) + Y_I W.
 struct Update<'a> {
     plan: Plan,
     kernel: Arc<Kernel>,
@@ -292,7 +294,7 @@ impl<'a> Update<'a> {
     ) -> Result<Self> {
         use Access::{Read, Write};
         let plan = columns.head.plan;
-        // Tiles of 64 coefficients where those of 128 would leave more than a tenth empty.
+        // Tiles of 64 coefficients are used if those of 128 would leave more than a tenth empty.
         let filled = |rows: usize| plan.depth.next_multiple_of(rows);
         let rows = if 10 * filled(128) > 11 * filled(64) {
             64

@@ -1,19 +1,19 @@
-// What the columns of a square of scores become: one workgroup per block (x: queries, y: keys), one
+// Kernels over the columns of a square of scores: one workgroup per block (x: queries, y: keys), one
 // invocation per query.
 
 @group(0) @binding(1) var<storage, read_write> s: array<f32>;
 // Numbers per block and query: four rows of them, [row][block of keys][query].
 @group(0) @binding(2) var<storage, read_write> part: array<u32>;
-// What is kept of every query: largest score, second largest, key of the largest, sum; [row][query].
+// State of every query: largest score, second largest, key of the largest, sum; [row][query].
 @group(0) @binding(3) var<storage, read_write> state: array<u32>;
-// f_j: the score of query j is f_j <y_i, y_j>. Then its lower and upper edge, for the step.
+// Factor f_j: the score of query j is f_j <y_i, y_j>. Then its lower and upper edge, for the step.
 @group(0) @binding(4) var<storage, read> query: array<f32>;
-// What the output so far is to be multiplied by.
+// Factor by which the output so far must be multiplied.
 @group(0) @binding(5) var<storage, read_write> factor: array<f32>;
-// Blocks with a weight that is not 0.
+// Flags of the blocks with a weight that is not 0.
 @group(0) @binding(6) var<storage, read_write> marked: array<u32>;
-// Doubtful decisions: their number, then pairs of key and query as far as there is room; and the
-// columns that have one.
+// Doubtful decisions: their number, then pairs of key and query as far as there is room. Then the columns
+// that have one.
 @group(0) @binding(7) var<storage, read_write> doubt: array<atomic<u32>>;
 @group(0) @binding(8) var<storage, read_write> open: array<atomic<u32>>;
 
@@ -49,7 +49,7 @@ fn rows_of_part() -> u32 {
     return p.side * p.side * 128u;
 }
 
-// Largest and second largest score, the largest's key, and the sum of e^(s - largest).
+// Largest and second largest score, the key of the largest, and the sum of e^(s - largest).
 @compute @workgroup_size(128)
 fn stats(@builtin(workgroup_id) wid: vec3u, @builtin(local_invocation_index) lane: u32) {
     let c = column(wid, lane);
@@ -81,7 +81,7 @@ fn stats(@builtin(workgroup_id) wid: vec3u, @builtin(local_invocation_index) lan
     part[c.slot + 3u * row] = bitcast<u32>(sum);
 }
 
-// Joins the blocks of keys of a column to what is kept of it.
+// Joins the results of the blocks of keys of a column to its state.
 @compute @workgroup_size(128)
 fn merge(@builtin(workgroup_id) wid: vec3u, @builtin(local_invocation_index) lane: u32) {
     let j = p.col0 + wid.x * 128u + lane;
@@ -114,7 +114,7 @@ fn merge(@builtin(workgroup_id) wid: vec3u, @builtin(local_invocation_index) lan
     factor[j] = kept;
 }
 
-// The scores become e^(s - largest so far).
+// Replaces the scores by e^(s - largest so far).
 @compute @workgroup_size(128)
 fn soften(@builtin(workgroup_id) wid: vec3u, @builtin(local_invocation_index) lane: u32) {
     let c = column(wid, lane);
@@ -139,8 +139,8 @@ fn total(@builtin(workgroup_id) wid: vec3u, @builtin(local_invocation_index) lan
 
 var<workgroup> some_above: atomic<u32>;
 
-// The value where the score is above the upper edge, 0 elsewhere; what lies between the edges is put
-// on the list of doubts.
+// Writes the value where the score is above the upper edge and 0 elsewhere. Entries between the edges are
+// put on the list of doubtful decisions.
 @compute @workgroup_size(128)
 fn cut(@builtin(workgroup_id) wid: vec3u, @builtin(local_invocation_index) lane: u32) {
     if (lane == 0u) { atomicStore(&some_above, 0u); }

@@ -1,5 +1,5 @@
-// What every kernel shares. Tokens come in blocks of 128; "keys" are rows and "queries" are columns
-// of the scores. A square of up to side x side blocks of scores is in memory at a time.
+// Declarations that all kernels share. Tokens come in blocks of 128; "keys" are rows and "queries" are
+// columns of the scores. A square of up to side x side blocks of scores is in memory at a time.
 
 struct Params {
     a: u32,       // first operand: offset of its first block
@@ -25,11 +25,12 @@ const CAUSAL: u32 = 4u;    // columns: query j sees keys i <= j only
 
 @group(0) @binding(0) var<uniform> p: Params;
 
-// Stands for minus infinity, which WGSL cannot write.
+// Substitute for minus infinity, which WGSL cannot write.
 const LOWEST: f32 = -3.4e38;
 const LOG2_E: f32 = 1.4426950408889634;
 
-// 2^x for x in [-125, 127], clamped outside; relative error below 4e-7 however the device rounds.
+// 2^x for x in [-125, 127], clamped outside; relative error below 4e-7 for every rounding mode of the
+// device.
 // The minimax polynomial of 2^f on [-1/2, 1/2], as in the kernels of the CPU.
 fn power2(x: f32) -> f32 {
     let y = clamp(x, -125.0, 127.0);

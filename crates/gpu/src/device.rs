@@ -1,4 +1,4 @@
-//! Adapters: their list, the choice of one, its limits.
+//! Adapters: their list, choice and limits.
 
 use super::units::{Unit, check};
 use super::work::Kernel;
@@ -7,30 +7,31 @@ use serde::Serialize;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// An adapter: its name, kind, limits and features.
+/// Adapter: its name, kind, limits and features.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AdapterReport {
-    /// Its name in the driver.
+    /// Name in the driver.
     pub name: String,
-    /// "discrete", "integrated", "virtual", "software" or "other".
+    /// Kind: "discrete", "integrated", "virtual", "software" or "other".
     pub kind: &'static str,
-    /// The interface: "vulkan" or "metal".
+    /// Interface: "vulkan" or "metal".
     pub interface: String,
     /// Driver and its version.
     pub driver: String,
-    /// Largest buffer that a kernel can see at once, in bytes.
+    /// Size of the largest buffer that a kernel can address at once, in bytes.
     pub largest_binding: u64,
-    /// Largest buffer, in bytes.
+    /// Size of the largest buffer, in bytes.
     pub largest_buffer: u64,
     /// Memory of one workgroup, in bytes.
     pub workgroup_memory: u32,
     /// Smallest and largest subgroup.
     pub subgroup_sizes: [u32; 2],
-    /// Half precision in kernels.
+    /// Flag: kernels can use half precision.
     pub f16: bool,
-    /// Operations across a subgroup.
+    /// Flag: kernels can use operations across a subgroup.
     pub subgroups: bool,
-    /// Matrix units: rows x columns x inner dimension, type of the operands and of the sums.
+    /// Shapes of the matrix units: rows x columns x inner dimension, type of the operands and of the
+    /// sums.
     pub cooperative_matrices: Vec<String>,
 }
 
@@ -70,12 +71,12 @@ impl AdapterReport {
         }
     }
 
-    /// Tells whether it is a software renderer, such as Mesa's lavapipe.
+    /// Returns `true` for a software renderer, such as Mesa's lavapipe.
     pub fn software(&self) -> bool {
         self.kind == "software"
     }
 
-    /// Hardware before software, a card of its own before a share of the CPU's memory.
+    /// Returns the rank of the adapter: hardware before software, discrete before integrated.
     fn rank(&self) -> usize {
         ["discrete", "integrated", "virtual", "other", "software"]
             .iter()
@@ -84,41 +85,41 @@ impl AdapterReport {
     }
 }
 
-/// Options of the choice and use of a GPU; the default takes the best there is, software included.
+/// Options for the choice and use of a GPU; the default takes the best adapter, software included.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Refuse software renderers.
+    /// Flag: software renderers are refused.
     pub hardware_only: bool,
-    /// Use bindings of at most this many bytes, where the adapter allows more.
+    /// Largest binding to use, in bytes, if the adapter allows more.
     pub largest_binding: Option<u64>,
-    /// Operands of the scores in passes that end in decisions.
+    /// Precision of the operands of scores in passes that end in decisions.
     pub precision: Precision,
 }
 
-/// The precision of the operands of scores where a pass ends in decisions; doubtful
-/// ones are made again in f64, so that results do not depend on it.
+/// Precision of the operands of scores in passes that end in decisions. Doubtful decisions are repeated
+/// in f64, so that results do not depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Precision {
-    /// Half on matrix units, where the adapter has them and they pass a check; else single.
+    /// Half precision on matrix units, if the adapter has them and they pass a check; otherwise single.
     #[default]
     Auto,
-    /// f32.
+    /// Single precision, f32.
     Single,
-    /// Half everywhere, without matrix units too: slower than single there, for tests.
+    /// Half precision everywhere, also without matrix units: slower than single there, for tests.
     Half,
 }
 
-/// The adapters, best first. wgpu's environment is honoured: `WGPU_BACKEND` (vulkan, metal) and
-/// `WGPU_ADAPTER_NAME` (a part of the name).
+/// Lists the adapters, best first. The environment variables of wgpu apply: `WGPU_BACKEND` (vulkan,
+/// metal) and `WGPU_ADAPTER_NAME` (a part of the name).
 pub fn adapters() -> Vec<AdapterReport> {
     found().into_iter().map(|(report, _)| report).collect()
 }
 
 fn found() -> Vec<(AdapterReport, wgpu::Adapter)> {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
-    // The validation layers of debug builds look for programs that are not ours to install.
+    // The validation layers of debug builds need programs that this library does not install.
     descriptor.flags = wgpu::InstanceFlags::empty().with_env();
-    // Other crates of a build may have switched OpenGL on, which these kernels are not written for.
+    // Other crates of a build may have enabled OpenGL, which these kernels do not support.
     descriptor.backends &= wgpu::Backends::PRIMARY;
     let backends = descriptor.backends;
     let instance = wgpu::Instance::new(descriptor);
@@ -145,13 +146,13 @@ pub struct Gpu {
     pub(super) queue: wgpu::Queue,
     report: AdapterReport,
     largest_binding: u64,
-    /// The first thing that went wrong outside of any call's result.
+    /// First error outside the result of any call.
     trouble: Arc<Mutex<Option<String>>>,
     pub(super) kernels: Mutex<HashMap<String, Arc<Kernel>>>,
-    /// Matrix units that the device was opened with.
+    /// Matrix units with which the device was opened.
     offered: Option<Unit>,
     precision: Precision,
-    /// Unit of half precision, or why there is none; looked for on first use.
+    /// Unit of half precision, or the reason why there is none; determined on first use.
     unit: OnceLock<std::result::Result<Unit, String>>,
 }
 
@@ -159,7 +160,7 @@ impl Gpu {
     /// Opens the best adapter.
     ///
     /// # Errors
-    /// When there is none, or it cannot be opened.
+    /// If there is none, or it cannot be opened.
     pub fn open(options: &Options) -> Result<Gpu> {
         let mut all = found();
         if options.hardware_only {
@@ -201,7 +202,7 @@ impl Gpu {
         });
         let limit = options.largest_binding.unwrap_or(u64::MAX);
         let offered = offered.max_storage_buffer_binding_size;
-        // Vectors of four numbers.
+        // The limit is a multiple of 16 bytes, a vector of four numbers.
         let largest_binding = limit.min(offered).min(report.largest_buffer) / 16 * 16;
         Ok(Gpu {
             device,
@@ -232,14 +233,14 @@ impl Gpu {
                 }
             };
             check(self, unit).map(|()| unit).map_err(|why| {
-                // The kernel is not used again; a lost device will say so again.
+                // The kernel is not used again, and a lost device reports its error again.
                 unpoisoned(&self.trouble).take();
                 format!("f32 (its matrix units fail a comparison with f64: {why})")
             })
         })
     }
 
-    /// The arithmetic of scores in passes that end in decisions, in words.
+    /// Describes the arithmetic of scores in passes that end in decisions.
     pub fn products(&self) -> String {
         match self.tried() {
             Ok(Unit::Matrix { size, .. }) => {
@@ -250,29 +251,29 @@ impl Gpu {
         }
     }
 
-    /// The adapter behind it.
+    /// Returns the report on the adapter.
     pub fn report(&self) -> &AdapterReport {
         &self.report
     }
 
-    /// Bytes that a kernel may see in one buffer.
+    /// Returns the number of bytes that a kernel may address in one buffer.
     pub(super) fn largest_binding(&self) -> u64 {
         self.largest_binding
     }
 
-    /// Returns what went wrong so far as an error.
+    /// Returns the first error so far.
     pub(super) fn check(&self) -> Result<()> {
         match &*unpoisoned(&self.trouble) {
             None => Ok(()),
             Some(text) => Err(Error::Gpu(format!(
-                "{}: {text}. Write --backend cpu, or smaller parameters if its memory is short",
+                "{}: {text}. Write --backend cpu, or smaller parameters if memory is short",
                 self.report.name
             ))),
         }
     }
 }
 
-/// wgpu's permission for features that it calls experimental, here cooperative matrices.
+/// Grants wgpu's permission for features that it calls experimental, here cooperative matrices.
 #[allow(unsafe_code)]
 fn experiments(wanted: bool) -> wgpu::ExperimentalFeatures {
     if !wanted {
@@ -284,11 +285,11 @@ fn experiments(wanted: bool) -> wgpu::ExperimentalFeatures {
     unsafe { wgpu::ExperimentalFeatures::enabled() }
 }
 
-/// Inputs of the kernel of matrix units.
+/// Features that the kernel of matrix units needs.
 const UNITS: wgpu::Features =
     wgpu::Features::SHADER_F16.union(wgpu::Features::EXPERIMENTAL_COOPERATIVE_MATRIX);
 
-/// The largest matrix units that multiply f16 and add in f32.
+/// Returns the largest matrix units that multiply f16 and add in f32.
 fn matrix_units(adapter: &wgpu::Adapter) -> Option<Unit> {
     use wgpu::CooperativeScalarType::{F16, F32};
     let info = adapter.get_info();
@@ -299,12 +300,12 @@ fn matrix_units(adapter: &wgpu::Adapter) -> Option<Unit> {
     let size = squares.map(|m| m.m_size as usize).max()?;
     adapter.features().contains(UNITS).then_some(Unit::Matrix {
         size,
-        // Where subgroups may be smaller, several make the same tile.
+        // If subgroups may be smaller, several of them compute the same tile.
         lanes: info.subgroup_max_size,
     })
 }
 
-/// Message where no adapter is found.
+/// Makes the message for the case that no adapter is found.
 fn none_text() -> String {
     let seen = match std::env::var("WGPU_ADAPTER_NAME") {
         Ok(name) => format!("no GPU with '{name}' in its name (WGPU_ADAPTER_NAME)"),

@@ -1,7 +1,7 @@
-// Weights that depend on their own scores alone, by the function `weight` that the nonlinearity brings.
-// Follows columns.wgsl.
+// Weights that each depend on one score only, by the function `weight` of the nonlinearity. This text
+// follows columns.wgsl.
 
-// The weights, 0 where they are masked.
+// Replaces the scores by their weights, 0 where they are masked.
 @compute @workgroup_size(128)
 fn weigh(@builtin(workgroup_id) wid: vec3u, @builtin(local_invocation_index) lane: u32) {
     let c = column(wid, lane);
@@ -11,7 +11,7 @@ fn weigh(@builtin(workgroup_id) wid: vec3u, @builtin(local_invocation_index) lan
     }
 }
 
-// The same, and their sum.
+// Replaces the scores by their weights and adds up the weights.
 @compute @workgroup_size(128)
 fn weigh_and_sum(@builtin(workgroup_id) wid: vec3u, @builtin(local_invocation_index) lane: u32) {
     let c = column(wid, lane);

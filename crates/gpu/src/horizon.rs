@@ -1,5 +1,5 @@
-//! The pass of the depth horizon: the same numbers of every token that the CPU's pass keeps, and
-//! bounds on their rounding.
+//! Pass of the depth horizon: the same numbers of every token as in the CPU's pass, and bounds on their
+//! rounding errors.
 
 use super::UNIT;
 use super::blocks::{PART, Plan, Scores};
@@ -10,10 +10,10 @@ use super::work::{Access, Params, Work};
 use attnlab_core::error::Result;
 use attnlab_theory::attention::streaming::horizon::{NODES, Pass, Seen, gamma};
 
-/// Value that the kernels write for "no such score".
+/// Value that the kernels write for a missing score.
 const LOWEST: f32 = -3.4e38;
 
-/// One pass over all scores of a head, on matrix units where they may be used; `tick` is called for
+/// Runs one pass over all scores of a head, on matrix units if they may be used. `tick` is called for
 /// every pair of squares.
 pub(super) fn pass(
     gpu: &Gpu,
@@ -61,7 +61,7 @@ pub(super) fn pass(
                 ..plan.params()
             };
             let (cols, rows) = (queries.len(), keys.len());
-            // About forty operations of a score; next to none to join the blocks.
+            // The kernel takes about forty operations per score; joining the blocks takes next to none.
             let cost = 40.0 * (rows * cols * BLOCK * BLOCK) as f64;
             work.call(&columns, &groups[0], &params, [cols, rows, 1], cost);
             work.call(&merge, &groups[1], &params, [cols, PART, 1], 0.0);
@@ -94,13 +94,13 @@ pub(super) fn pass(
     })
 }
 
-/// Bound on the error of the logarithm of a sum, for exact scores. As on the CPU (see
-/// `streaming::horizon::brackets`), with a full unit for every operation: 2^x errs by 4e-7 and its
-/// argument, made in two operations and at most 20 where a term matters, by 40 units, both raised to
-/// the twelfth power; twelve units for the powers. A sum passes through at most 16 + 8 + 2 additions in
-/// a block of keys (which the ends of C_k may cut in three), then one for every block of a square and one
-/// for every square. Half as much again is added for what a logarithm of a sum of such errors leaves
-/// out.
+/// Bounds the error of the logarithm of a sum, for exact scores. The bound is that of the CPU (see
+/// `streaming::horizon::brackets`) with a full unit for every operation: 2^x errs by 4e-7 and its
+/// argument, computed in two operations and at most 20 where a term matters, by 40 units, both raised to
+/// the twelfth power; twelve units for the powers. A sum passes through at most 16 + 8 + 2 additions in a
+/// block of keys (which the ends of C_k may cut into three parts), then one for every block of a square
+/// and one for every square. The total is multiplied by 1.5, which covers the second-order terms of the
+/// logarithm.
 fn sums_error(plan: &Plan) -> f64 {
     let terms = NODES as f64 * (4e-7 + 40.0 * UNIT + UNIT);
     let additions = (26 + plan.side + plan.squares()) as f64 * UNIT;

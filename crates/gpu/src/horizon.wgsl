@@ -1,13 +1,13 @@
-// The pass of the depth horizon: what `attention::streaming::horizon` keeps of every token. One
-// workgroup per block of scores (x: queries, y: keys), one invocation per query.
+// Pass of the depth horizon: the state of every token in `attention::streaming::horizon`. One workgroup
+// per block of scores (x: queries, y: keys), one invocation per query.
 
 @group(0) @binding(1) var<storage, read> s: array<f32>;
 // Fifteen numbers per block and query: [number][block of keys][query].
 @group(0) @binding(2) var<storage, read_write> part: array<f32>;
-// The same for every token: largest score with C_k, largest with the others, sum of e^s over the
-// others, and twelve sums over C_k.
+// State of every token: largest score with C_k, largest with the others, sum of e^s over the others, and
+// twelve sums over C_k.
 @group(0) @binding(3) var<storage, read_write> state: array<f32>;
-// The scale and shift of every noise column.
+// Scale and shift of every noise column.
 @group(0) @binding(4) var<storage, read> grid: array<f32>;
 
 @compute @workgroup_size(128)
@@ -15,7 +15,7 @@ fn columns(@builtin(workgroup_id) wid: vec3u, @builtin(local_invocation_index) l
     let j = p.col0 + wid.x * 128u + lane;
     let first = p.row0 + wid.y * 128u;
     let last = min(first + 128u, p.tokens);
-    // Keys of C_k: start .. to, counted within the block; the others before and after.
+    // Keys of C_k: start .. to, counted within the block; the other keys lie before and after.
     let start = clamp(p.own0, first, last) - first;
     let to = clamp(p.own1, first, last) - first;
     let end = last - first;
@@ -31,14 +31,14 @@ fn columns(@builtin(workgroup_id) wid: vec3u, @builtin(local_invocation_index) l
         for (var r = 0u; r < end; r++) {
             let score = s[at + r * 128u];
             let signal = r >= start && r < to;
-            // A token is no key of its own maximum.
+            // A token is not among the keys of its own maximum.
             if (signal && first + r != j) { top = max(top, score); }
             if (!signal) { other = max(other, score); }
         }
     } else {
         for (var r = 0u; r < end; ) {
             if (r == start && start < to) { r = to; continue; }
-            // Sums of 16 are added up first: fewer roundings.
+            // Blocks of 16 are summed first, which needs fewer roundings.
             let stop = min(r + 16u, select(end, start, r < start));
             var some = 0.0;
             for (; r < stop; r++) {
@@ -84,7 +84,7 @@ fn columns(@builtin(workgroup_id) wid: vec3u, @builtin(local_invocation_index) l
     }
 }
 
-// Joins the blocks of keys of a column to what is kept of it; workgroup y is the number.
+// Joins the results of the blocks of keys of a column to its state; workgroup y is the number.
 @compute @workgroup_size(128)
 fn merge(@builtin(workgroup_id) wid: vec3u, @builtin(local_invocation_index) lane: u32) {
     let j = p.col0 + wid.x * 128u + lane;

@@ -12,54 +12,55 @@ use attnlab_theory::attention::{GpuPass, Linear, Mssa};
 use ndarray::{Array2, ArrayView2, ShapeBuilder};
 use std::sync::OnceLock;
 
-/// From here on at most one entry of a column is kept, and that is its largest.
+/// Cut from which on at most one entry of a column is kept, and that is its largest.
 const SINGLE: f64 = 0.5;
 
-/// Half precision may leave one column in so many to the CPU; beyond that a pass in f32 costs less
-/// than deciding them there, which takes 2 N p operations a column.
+/// Inverse of the largest share of columns that a pass in half precision may leave to the CPU. Beyond it
+/// a pass in f32 costs less than deciding them on the CPU, at 2Np operations per column.
 const OPEN_SHARE: usize = 64;
 
-/// The coefficients Y (p, N) of one head on the card.
+/// Coefficients Y (p, N) of one head in GPU memory.
 pub struct Head<'a> {
     pub(super) gpu: &'a Gpu,
     pub(super) plan: Plan,
-    /// Y by columns, for what is decided here.
+    /// Coefficients Y by columns, for decisions on the CPU.
     y: Array2<f32>,
     pub(super) buffers: Vec<wgpu::Buffer>,
-    /// The same in half precision, once it is wanted; None where it cannot be had.
+    /// Coefficients in half precision, made on first use; `None` if half precision cannot be used.
     half: OnceLock<Option<Halved>>,
 }
 
-/// A layer's result on the card, with what is still to be decided here.
+/// Result of a layer in GPU memory, with the decisions that remain for the CPU.
 pub struct Attended<'a, 'h> {
     head: &'h Head<'a>,
     layer: Mssa,
-    /// O (p, N), where the φ gives more than a few entries.
+    /// Output O (p, N), if the φ gives more than a few entries.
     output: Option<Vec<wgpu::Buffer>>,
     rest: Rest,
 }
 
-/// Last step of the output.
+/// Last step of the output, on the CPU.
 enum Rest {
     Nothing,
-    /// Divide column j by the j-th number, where it is not 0.
+    /// Division of column j by the j-th number, if that is not 0.
     Divide(Vec<f32>),
-    /// Output column j is the given multiple of the given token; and the columns to decide again.
+    /// Gather: output column j is the given multiple of the given token; with the columns to decide
+    /// again.
     Gather(Vec<Option<usize>>, f64, Vec<usize>),
-    /// Add the second number times the key to the query's column where their score is above the first:
-    /// (query, key).
+    /// Doubtful entries (query, key): the second number times the key is added to the query's column if
+    /// their score is above the first number.
     Doubts(Vec<(usize, usize)>, f64, f64),
     /// Columns to decide again.
     Columns(Vec<usize>),
 }
 
 impl Rest {
-    /// How many columns are open, or as many as cost the same.
+    /// Returns the number of open columns, or the number that costs the same.
     fn columns(&self) -> usize {
         match self {
             Rest::Nothing | Rest::Divide(_) => 0,
             Rest::Gather(_, _, open) => open.len(),
-            // One by one they cost next to nothing, and their number is limited.
+            // Entries decided one by one cost next to nothing, and their number is limited.
             Rest::Doubts(..) => 0,
             Rest::Columns(open) => open.len(),
         }
@@ -67,12 +68,13 @@ impl Rest {
 }
 
 impl<'a> Head<'a> {
-    /// Brings the coefficients to the card.
+    /// Copies the coefficients to the GPU.
     ///
     /// # Errors
-    /// When one is not finite or so large that a score would overflow, or they do not fit.
+    /// If a coefficient is not finite, a token is so long that a score would overflow, or GPU memory is
+    /// too small.
     pub fn new(gpu: &'a Gpu, y: ArrayView2<f32>) -> Result<Self> {
-        /// |y_i||y_j| below this leaves room for sums of scores within f32.
+        /// Largest length of a token: products |y_i||y_j| then leave room for sums of scores within f32.
         const LONGEST: f64 = 1e15;
         let length = |c: ndarray::ArrayView1<f32>| {
             let squares = c.iter().map(|x| f64::from(*x).powi(2));
@@ -99,21 +101,21 @@ impl<'a> Head<'a> {
         })
     }
 
-    /// The coefficients in half precision, where the GPU computes with it.
+    /// Returns the coefficients in half precision, if the GPU computes with it.
     fn half(&self) -> Result<Option<&Halved>> {
         if self.half.get().is_none() {
             let unit = self.gpu.unit();
             let half = unit.map(|unit| Halved::new(self.gpu, unit, self.plan, self.y.view()));
-            // Whoever comes first; both made the same.
+            // Concurrent callers compute the same value, so any of them may set it.
             let _ = self.half.set(half.transpose()?.flatten());
         }
         Ok(self.half.get().and_then(Option::as_ref))
     }
 
-    /// The attention output of one layer, left on the card.
+    /// Computes the attention output of one layer and leaves it in GPU memory.
     ///
     /// # Errors
-    /// When φ has no pass on a GPU or a parameter out of range, or the device fails.
+    /// If φ has no pass on a GPU or a parameter out of range, or the device fails.
     pub fn attend<'h>(&'h self, layer: &Mssa) -> Result<Attended<'a, 'h>> {
         layer.phi.validate()?;
         let Some(pass) = layer.phi.gpu() else {
@@ -134,7 +136,7 @@ impl<'a> Head<'a> {
         self.attend_with(layer, &pass, None)
     }
 
-    /// [`attend`](Self::attend) with scores in half precision, or in f32.
+    /// Computes [`attend`](Self::attend) with scores in half precision, or in f32.
     fn attend_with<'h>(
         &'h self,
         layer: &Mssa,
@@ -177,7 +179,7 @@ impl<'a> Head<'a> {
                 };
                 (Some(output), rest)
             }
-            // No weight exceeds 1.
+            // A softmax weight never exceeds 1.
             GpuPass::WeightAbove { cut, .. } if cut >= 1.0 => (
                 None,
                 Rest::Gather(vec![None; self.plan.tokens], 0.0, vec![]),
@@ -192,8 +194,8 @@ impl<'a> Head<'a> {
                 let edge = |j: usize| {
                     let log_sum = f64::from(kept.largest[j]) + f64::from(kept.sums[j]).ln();
                     let cut = log_sum + cut.ln();
-                    // The score errs by E, log Σ exp by E and the relative error of the sum; the
-                    // cut is rounded.
+                    // Errors: E of the score, E of log Σ exp, the relative error of the sum, and the
+                    // rounding of the cut.
                     let band = 2.0 * error.of_score(j) + 2.0 * error.sums;
                     (cut, band + 2.0 * UNIT * cut.abs())
                 };
@@ -213,11 +215,11 @@ impl<'a> Head<'a> {
         })
     }
 
-    /// The products of a pass and nothing else, to hold its rate against: the scores, N²p
-    /// floating-point operations, and with `updates` the 2N²p of the product with the keys.
+    /// Runs only the products of a pass, to measure their rate: the scores, N²p floating-point
+    /// operations, and with `updates` the 2N²p of the product with the keys.
     ///
     /// # Errors
-    /// When the device fails.
+    /// If the device fails.
     pub fn bare_products(&self, updates: bool) -> Result<()> {
         let output = match updates {
             true => Some(self.plan.empty(self.gpu, "output")?),
@@ -226,10 +228,10 @@ impl<'a> Head<'a> {
         self.bare(None, output.as_deref())
     }
 
-    /// The scores in half precision and nothing else; false where the GPU does not compute with it.
+    /// Runs only the scores in half precision; returns `false` if the GPU does not compute with it.
     ///
     /// # Errors
-    /// When the device fails.
+    /// If the device fails.
     pub fn bare_half_scores(&self) -> Result<bool> {
         let half = self.half()?;
         half.map(|half| self.bare(Some(half), None)).transpose()?;
@@ -242,38 +244,39 @@ impl<'a> Head<'a> {
         Columns::new(self, &layer, &problem, false, half)?.sweep(&[], output, false, 0.0)
     }
 
-    /// Relative error of a column's Σ exp(s - max), for exact scores: 2^x errs by 4e-7, its argument
-    /// s - max, scaled, by two units of its size, which is below 40 where a term matters (N e^-40 is
-    /// nothing); a sum passes through at most 16 + 8 additions in a block of keys, then one for every block
-    /// of a square and one for every square, each with a factor of the same kind.
+    /// Bounds the relative error of a column's Σ exp(s - max), for exact scores: 2^x errs by 4e-7, its
+    /// argument s - max, scaled, by two units of its size, which is below 40 where a term matters (N
+    /// e^-40 is negligible). A sum passes through at most 16 + 8 additions in a block of keys, then one
+    /// for every block of a square and one for every square, each with a factor of the same kind.
     fn sum_error(&self) -> f64 {
         let additions = 24 + self.plan.side + self.plan.squares();
         2.0 * (4e-7 + 80.0 * UNIT) + (additions + 8) as f64 * UNIT
     }
 }
 
-/// How far what the card computed may lie from exact arithmetic.
+/// Bounds on the errors of the GPU's results against exact arithmetic.
 struct Errors<'p, 'y> {
     problem: &'p Problem<'y, f32>,
-    /// Of a product, relative to the lengths.
+    /// Error of a product, relative to the lengths.
     gamma: f64,
-    /// Of a column's sum, relative.
+    /// Error of a column's sum, relative.
     sums: f64,
 }
 
 impl Errors<'_, '_> {
-    /// E_j: of a score of column j. Rounding f_j, multiplying by it and subtracting the running maximum
-    /// take four operations; twice that is charged, for the products' own errors in them too.
+    /// Returns E_j, the bound on the error of a score of column j. Rounding f_j, multiplying by it and
+    /// subtracting the running maximum take four operations; the bound assumes twice as many, which
+    /// covers the errors of the products in them.
     fn of_score(&self, j: usize) -> f64 {
         (self.gamma + 8.0 * UNIT) * self.problem.reach(j)
     }
 }
 
 impl Attended<'_, '_> {
-    /// The result on this side, every doubtful decision made in f64.
+    /// Copies the result to the CPU, with every doubtful decision made in f64.
     ///
     /// # Errors
-    /// When the device fails.
+    /// If the device fails.
     pub fn download(self) -> Result<Streamed<f32>> {
         let (head, layer) = (self.head, &self.layer);
         let y = head.y.view();
@@ -325,14 +328,15 @@ impl Attended<'_, '_> {
 }
 
 impl Kept {
-    /// `value` times the largest entry of the columns in which its weight exceeds the cut c ≥ 1/2.
+    /// Computes `value` times the largest entry of the columns in which its weight exceeds the cut c ≥
+    /// 1/2.
     ///
-    /// Should rounding have hidden the true largest behind another, then both scores are within 2E of
-    /// each other and both weights below c, or within the doubt.
+    /// If rounding has hidden the true largest entry behind another, both scores are within 2E of each
+    /// other, and both weights are below c or within the doubtful interval.
     fn above(&self, cut: f64, value: f64, error: &Errors) -> Rest {
         let (mut kept, mut open) = (vec![None; self.key.len()], vec![]);
         for (j, (key, sum)) in self.key.iter().zip(&self.sums).enumerate() {
-            // The largest entry is the reference of the sum.
+            // The sum is relative to the largest entry.
             match weight_exceeds(cut, f64::from(*sum), error.of_score(j), error.sums) {
                 Some(true) => kept[j] = Some(*key as usize),
                 Some(false) => {}
@@ -342,7 +346,7 @@ impl Kept {
         Rest::Gather(kept, value, open)
     }
 
-    /// The largest entry, where it is larger than any other for certain.
+    /// Selects the largest entry of the columns in which it is certainly larger than any other.
     fn largest(&self, error: &Errors) -> Rest {
         let (mut kept, mut open) = (vec![None; self.key.len()], vec![]);
         for (j, key) in self.key.iter().enumerate() {

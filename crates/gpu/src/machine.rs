@@ -1,4 +1,4 @@
-//! [`Gpu`] as a [`Machine`].
+//! Implementation of [`Machine`] for [`Gpu`].
 //!
 //! ```no_run
 //! use attnlab_gpu::{Gpu, Options};
@@ -42,7 +42,7 @@ impl Machine for Gpu {
         let small = || (0..ticks).for_each(|_| tick());
         horizon_with(y, own, tau, small, |pass, again| match again {
             false => super::horizon::pass(self, pass, self.unit(), tick),
-            // Counted already.
+            // The repeated pass does not count ticks again.
             true => super::horizon::pass(self, pass, None, &|| {}),
         })
     }

@@ -1,24 +1,25 @@
-//! The two matrix products, as WGSL text with every register named: an array with a running index
-//! would live in memory on some drivers.
+//! The two matrix products as WGSL source, with every register named: an array with a running index would
+//! be in memory on some drivers.
 //!
-//! A workgroup of 16 x 16 invocations makes a tile of `rows` x 128 of the result in steps of 16 along
-//! the inner dimension: both operands' slices pass through workgroup memory, each invocation holds
-//! 8 x 8 (or 4 x 8) sums in registers and loads the next slice while it works on this one. Per step
+//! A workgroup of 16 x 16 invocations computes a tile of `rows` x 128 of the result in steps of 16 along
+//! the inner dimension. Slices of both operands pass through workgroup memory; each invocation holds 8 x
+//! 8 (or 4 x 8) sums in registers and loads the next slice while it works on the current one. Per step
 //! and invocation that is 1024 multiply-adds for 64 vector reads of workgroup memory.
 
 use std::fmt::Write;
 
-/// Tokens per block, and side of a tile.
+/// Number of tokens per block, and side of a tile.
 pub(super) const BLOCK: usize = 128;
 
-/// Steps along the inner dimension at a time: 16 x 128 of each operand fill the 16 KiB of workgroup
-/// memory that every adapter has.
+/// Number of steps along the inner dimension at a time: 16 x 128 of each operand fill the 16 KiB of
+/// workgroup memory that every adapter has.
 pub(super) const STEP: usize = 16;
 
-/// Invocations of a workgroup of a product.
+/// Number of invocations in a workgroup of a product.
 const THREADS: usize = 256;
 
-/// The scores of blocks of keys (workgroup y) and queries (workgroup x): S = Y_IᵀY_J.
+/// Returns the kernel of the scores of blocks of keys (workgroup y) and queries (workgroup x): S =
+/// Y_IᵀY_J.
 ///
 /// Operand blocks hold token t's coefficient m at `m * 128 + t`; blocks of scores hold the score of
 /// key r and query c at `r * 128 + c`.
@@ -32,7 +33,7 @@ pub(super) fn scores() -> String {
     text += &shared(BLOCK);
     text += "@compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) wid: vec3u, @builtin(local_invocation_index) tid: u32) {
-    // The mirror image of the upper half is the lower.
+    // The lower half of the diagonal square is the mirror image of the upper half.
     if ((p.flags & DIAGONAL) != 0u && wid.y > wid.x) { return; }
     let ty = tid / 16u;
     let tx = tid % 16u;
@@ -41,7 +42,7 @@ fn main(@builtin(workgroup_id) wid: vec3u, @builtin(local_invocation_index) tid:
     let b0 = p.b + wid.x * block + tid;
 ";
     text += &sums(2);
-    // Each invocation carries two vectors of either operand; slices are contiguous in memory.
+    // Each invocation loads two vectors of either operand; slices are contiguous in memory.
     let load = "n0 = y_a[a0 + k * 32u];
 n1 = y_a[a0 + k * 32u + 256u];
 n2 = y_b[b0 + k * 32u];
@@ -82,9 +83,9 @@ right[tid + 256u] = n3;
     text + "}\n"
 }
 
-/// O_J <- O_J diag(factor) + Y_I W for all blocks of keys I of the square and one block of queries
-/// J (workgroup y), `rows` coefficients at a time (workgroup x). `sparse`: blocks of W that are
-/// wholly 0 are marked and left out.
+/// Returns the kernel of O_J <- O_J diag(factor) + Y_I W for all blocks of keys I of the square and one
+/// block of queries J (workgroup y), `rows` coefficients at a time (workgroup x). With `sparse`, blocks
+/// of W that are wholly 0 are marked and skipped.
 pub(super) fn update(rows: usize, sparse: bool) -> String {
     let groups = rows / 64;
     let mut text = String::from(
@@ -103,12 +104,12 @@ fn main(@builtin(workgroup_id) wid: vec3u, @builtin(local_invocation_index) tid:
     let ty = tid / 16u;
     let tx = tid % 16u;
     let m0 = wid.x * {rows}u;
-    // The first invocations bring 4 x 4 coefficients each, the last 128 bring weights.
+    // The first invocations load 4 x 4 coefficients each, the last 128 load weights.
     let brings_keys = tid < {rows}u && m0 + (tid / 4u) * 4u < p.depth;
 "
     );
     text += &sums(groups);
-    // Y is wanted by key, and stored by coefficient: blocks of 4 x 4 are turned in registers.
+    // Y is needed by key and stored by coefficient, so blocks of 4 x 4 are transposed in registers.
     let load = "let keys = k / 128u;
 let inside = k % 128u;
 if (brings_keys) {
@@ -150,7 +151,7 @@ if (brings_keys) {
         ""
     };
     if sparse {
-        // What was loaded ahead may belong to a block that is left out: load where it is used.
+        // A slice loaded ahead may belong to a skipped block, so each slice is loaded where it is used.
         text += &walk_plain("p.rows * 128u", skip, load, &store, groups);
     } else {
         text += &walk("p.rows * 128u", skip, load, &store, groups);
@@ -174,7 +175,7 @@ if (brings_keys) {
     text + "}\n"
 }
 
-/// Where an invocation's row number `row` lies in the tile: four rows from each group of 64.
+/// Returns the position in the tile of an invocation's row number `row`: four rows from each group of 64.
 fn row_of(row: usize) -> String {
     format!("{}u + ty * 4u + {}u", 64 * (row / 4), row % 4)
 }
@@ -189,7 +190,7 @@ var<workgroup> right: array<vec4f, {}>;
     )
 }
 
-/// The registers: sums, and the next slice.
+/// Declares the registers: sums, and the next slice.
 fn sums(groups: usize) -> String {
     let mut text = String::new();
     for row in 0..4 * groups {
@@ -204,7 +205,7 @@ fn sums(groups: usize) -> String {
     text
 }
 
-/// The loop over the inner dimension with the next slice on its way.
+/// Writes the loop over the inner dimension, which loads the next slice ahead.
 fn walk(depth: &str, skip: &str, load: &str, store: &str, groups: usize) -> String {
     format!(
         "    {{ let k = 0u; {load} }}
@@ -224,7 +225,7 @@ fn walk(depth: &str, skip: &str, load: &str, store: &str, groups: usize) -> Stri
     )
 }
 
-/// The same loop, loading where it needs.
+/// Writes the same loop, with each slice loaded where it is used.
 fn walk_plain(depth: &str, skip: &str, load: &str, store: &str, groups: usize) -> String {
     format!(
         "    var k = 0u;
@@ -243,9 +244,9 @@ fn walk_plain(depth: &str, skip: &str, load: &str, store: &str, groups: usize) -
     )
 }
 
-/// The multiply-adds of one slice.
+/// Writes the multiply-adds of one slice.
 fn multiply(groups: usize) -> String {
-    /// Steps written out; the rest of the slice is a loop.
+    /// Number of steps written out; the rest of the slice is a loop.
     const UNROLLED: usize = 4;
     let stride = 16 * groups;
     let mut text = format!("for (var i = 0u; i < {STEP}u; i += {UNROLLED}u) {{\n");

@@ -1,8 +1,8 @@
 //! Scores on matrix units: operands in half precision (f16), sums in f32.
 //!
-//! Only passes that end in decisions use them: the depth horizon, and the φ that keep or drop
-//! entries. A decision within the error bound below is made again from scores in f64, and a pass that
-//! leaves too many open is repeated in f32, so that the answer is that of the CPU either way.
+//! Only passes that end in decisions use them: the depth horizon, and the φ that keep or drop entries. A
+//! decision within the error bound below is repeated from scores in f64, and a pass that leaves too many
+//! decisions open is repeated in f32, so that the result equals that of the CPU either way.
 //!
 //! *Error bound.* A head is multiplied by a power of two, which brings its largest coefficient to
 //! [2^12, 2^13), and rounded to f16. With r_i the rounding of token i and ρ = max |r_i|/|y_i|, both
@@ -13,9 +13,9 @@
 //! two f32 additions of a full [`UNIT`] each: γ(2p). That leaves room for sums that are aligned to
 //! their largest term and cut off.
 //!
-//! WGSL has no cooperative matrices; wgpu offers them as an experiment, and hardware is the only
-//! specification of its sums. A device's units are therefore used only after a product of theirs was
-//! compared with f64 here.
+//! WGSL has no cooperative matrices. wgpu offers them as an experiment, and the order of their sums is
+//! specified by the hardware alone. The units of a device are therefore used only after one of their
+//! products was compared with f64.
 
 use super::UNIT;
 use super::blocks::{Plan, Scores};
@@ -32,36 +32,41 @@ use std::fmt::Write;
 /// Unit that multiplies numbers in half precision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Unit {
-    /// Matrix units: squares of `size`, and invocations that share one.
+    /// Matrix units: squares of `size`, shared by `lanes` invocations.
     Matrix { size: usize, lanes: u32 },
-    /// The products in f32, of numbers rounded to half precision: the same bound, for tests.
+    /// Products in f32 of numbers rounded to half precision: the same bound, for tests.
     Rounded,
 }
 
-/// Fragments per side of a tile: sixteen sums of a fragment fill the registers of a subgroup.
+/// Number of fragments per side of a tile: the sums of sixteen fragments fill the registers of a
+/// subgroup.
 const FRAGMENTS: usize = 4;
 
-/// Normal numbers of 11 bits lose at most 2^-11, which `rounding` reports a billionth larger; subnormals
-/// that matter lose far more than the thousandth that is left to them here.
+/// Largest relative rounding error of a token. Normal numbers of 11 bits lose at most 2^-11, which
+/// `rounding` reports a billionth larger; subnormals that matter lose far more than the thousandth
+/// allowed beyond it.
 const MOST_LOST: f64 = 1.001 / 2048.0;
 
-/// Where the largest coefficient goes: products stay far below f32's largest number, and 2^26 lie
-/// between it and the smallest normal f16.
+/// Exponent to which the largest coefficient is scaled: products stay far below the largest f32, and the
+/// coefficient is 2^26 times the smallest normal f16.
 const TOP: i32 = 12;
 
-/// Tokens in half precision on the card.
+/// Tokens in half precision in GPU memory.
 pub(super) struct Halved {
     pub unit: Unit,
     pub buffers: Vec<wgpu::Buffer>,
-    /// Factor that brings a product back: 2^(-2e).
+    /// Factor 2^(-2e) that undoes the scaling of a product by 2^(2e).
     pub back: f32,
-    /// A score errs by at most gamma |y_i||y_j|.
+    /// Rounding constant γ: a score errs by at most γ |y_i||y_j|.
     pub gamma: f64,
 }
 
 impl Halved {
-    /// The columns of `y` (p, N) in half precision, or None where they lose more than f16 loses on
+    /// Rounds the columns of `y` (p, N) to half precision; `None` if they lose more than f16 loses on
     /// normal numbers.
+    ///
+    /// # Errors
+    /// If GPU memory is too small or the device fails.
     pub fn new(gpu: &Gpu, unit: Unit, plan: Plan, y: ArrayView2<f32>) -> Result<Option<Self>> {
         let scale = scale(y);
         let rho = rounding(y, scale);
@@ -90,12 +95,13 @@ impl Halved {
     }
 }
 
-/// γ of a head whose tokens lost at most `rho` of their length.
+/// Returns γ of a head whose tokens lost at most the share `rho` of their length.
 fn bound(rho: f64, depth: usize) -> f64 {
     2.0 * rho + rho * rho + (1.0 + rho).powi(2) * gamma(2 * depth, UNIT)
 }
 
-/// The power of two that brings the largest coefficient to [2^12, 2^13); its square is a normal f32.
+/// Returns the power of two that scales the largest coefficient to [2^12, 2^13); its square is a normal
+/// f32.
 fn scale(y: ArrayView2<f32>) -> f32 {
     let largest = y.iter().fold(0.0_f32, |m, x| m.max(x.abs()));
     if largest == 0.0 {
@@ -109,13 +115,13 @@ fn round(mut y: ArrayViewMut2<f32>, scale: f32) {
     y.mapv_inplace(|x| f16::from_f32(x * scale).to_f32() / scale);
 }
 
-/// ρ: the largest |r_i|/|y_i|.
+/// Returns ρ, the largest |r_i|/|y_i|.
 fn rounding(y: ArrayView2<f32>, scale: f32) -> f64 {
     let lost = |x: &f32| {
-        // In f64, where nothing underflows: what is 0 in f32 counts as lost.
+        // Computed in f64, where nothing underflows; a number that is 0 in f32 counts as lost.
         let (x, half) = (f64::from(*x) * f64::from(scale), f16::from_f32(x * scale));
         let error = (x - f64::from(half.to_f32())).abs();
-        // A subnormal may be read as 0, or not.
+        // Hardware may read a subnormal as 0.
         let error = if half.is_normal() {
             error
         } else {
@@ -136,13 +142,13 @@ fn rounding(y: ArrayView2<f32>, scale: f32) -> f64 {
     };
     let tokens: Vec<_> = y.axis_iter(Axis(1)).collect();
     let all = tokens.into_par_iter().map(of_token);
-    // The f64 sums above err by far less than this.
+    // The factor covers the errors of the f64 sums above, which are far smaller.
     all.reduce(|| 0.0, f64::max) * (1.0 + 1e-9)
 }
 
-/// Tokens `first ..` of `y` in fragments of `size` coefficients x `size` tokens, each contiguous:
-/// [step][group of tokens][coefficient][token]. The same fragment is a left operand read by columns
-/// and a right operand read by rows.
+/// Packs tokens `first ..` of `y` into fragments of `size` coefficients x `size` tokens, each contiguous:
+/// [step][group of tokens][coefficient][token]. The same fragment is a left operand if read by columns
+/// and a right operand if read by rows.
 fn pack(y: ArrayView2<f32>, first: usize, scale: f32, size: usize, to: &mut [f16]) {
     let groups = BLOCK / size;
     for (t, j) in (first..(first + BLOCK).min(y.ncols())).enumerate() {
@@ -153,16 +159,16 @@ fn pack(y: ArrayView2<f32>, first: usize, scale: f32, size: usize, to: &mut [f16
     }
 }
 
-/// Tiles along one side of a block.
+/// Returns the number of tiles along one side of a block.
 pub(super) fn tiles(size: usize) -> usize {
     BLOCK / (FRAGMENTS * size)
 }
 
-/// The scores of blocks of keys and queries, as `product::scores` computes them, in tiles of
+/// Returns the kernel of the scores of blocks of keys and queries, as in `product::scores`, in tiles of
 /// `FRAGMENTS * size`: one workgroup of one subgroup each (workgroup y: keys, x: queries).
 ///
-/// Operands are read from the cache, without a copy in workgroup memory: fragments lie contiguous, and
-/// a tile reads 2 * 64 numbers for 64 * 64 multiply-adds.
+/// Operands are read from the cache, without a copy in workgroup memory: fragments are contiguous, and a
+/// tile reads 2 * 64 numbers for 64 * 64 multiply-adds.
 pub(super) fn scores(size: usize, lanes: u32) -> String {
     let fragment = size * size;
     let (tile, tiles) = (FRAGMENTS * size, tiles(size));
@@ -174,8 +180,8 @@ enable wgpu_cooperative_matrix;
 @group(0) @binding(3) var<storage, read_write> s: array<f32>;
 @compute @workgroup_size({lanes})
 fn main(@builtin(workgroup_id) wid: vec3u) {{
-    // The mirror image of the upper half is the lower. (No && here nor below: it passes through a variable,
-    // which the validator takes for different in different invocations.)
+    // The lower half is the mirror image of the upper half. (There is no && here nor below: it compiles
+    // to a variable, which the validator treats as different in different invocations.)
     let diagonal = (p.flags & DIAGONAL) != 0u;
     if (diagonal & (wid.y > wid.x)) {{ return; }}
     let keys = wid.y / {tiles}u;
@@ -233,18 +239,18 @@ fn main(@builtin(workgroup_id) wid: vec3u) {{
 /// Compares scores of the device's units with f64, mirror image and diagonal included.
 ///
 /// # Errors
-/// Describes what is wrong with them.
+/// If a score differs from f64 by more than the bound; the text describes it.
 pub(super) fn check(gpu: &Gpu, unit: Unit) -> std::result::Result<(), String> {
     let run = || -> Result<Option<String>> {
-        // Five blocks in squares of two, the last not full; an inner dimension that is no multiple of a
-        // fragment.
+        // The plan has five blocks in squares of two, the last not full, and an inner dimension that is
+        // no multiple of a fragment.
         let y = Array2::from_shape_fn((37, 600).f(), |(m, j)| {
             let x = (m as f64 * 12.9898 + j as f64 * 78.233).sin() * 43758.5453;
             ((x - x.floor() - 0.5) * (1.0 + (j % 7) as f64)) as f32
         });
         let plan = Plan::new(gpu, y.nrows(), y.ncols())?;
         let Some(halved) = Halved::new(gpu, unit, plan, y.view())? else {
-            return Ok(Some("numbers cannot be rounded".into()));
+            return Ok(Some("the test numbers cannot be rounded to f16".into()));
         };
         let mut scores = Scores::halved(gpu, plan, &halved)?;
         let mut work = Work::new(gpu, &|| {})?;
@@ -272,7 +278,7 @@ pub(super) fn check(gpu: &Gpu, unit: Unit) -> std::result::Result<(), String> {
     }
 }
 
-/// The first score of a square that is further from f64 than the bound.
+/// Finds the first score of a square whose distance from f64 exceeds the bound.
 fn first_wrong(
     plan: &Plan,
     y: ArrayView2<f32>,

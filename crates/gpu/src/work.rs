@@ -1,5 +1,5 @@
-//! Kernels, buffers, and the queue of their calls: submitted in portions of about a tenth of a
-//! second, so that no driver's watchdog fires and progress shows.
+//! Kernels, buffers, and the queue of their calls. Calls are submitted in portions of about a tenth of a
+//! second, so that no driver's watchdog fires and progress is visible.
 
 use super::device::{Gpu, unpoisoned};
 use attnlab_core::error::{Error, Result};
@@ -8,25 +8,26 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Distance of two sets of parameters: what every adapter accepts as an offset of uniforms.
+/// Distance of two sets of parameters, in bytes: an offset of uniforms that every adapter accepts.
 const SLOT: usize = 256;
 
-/// Calls of one submission at most.
+/// Largest number of calls in one submission.
 const CALLS: usize = 2048;
 
-/// Seconds of one submission. Watchdogs allow two and more; far less would show as overhead.
+/// Duration of one submission, in seconds. Watchdogs allow two or more; much shorter ones have visible
+/// overhead.
 const PORTION: f64 = 0.1;
 
-/// Floating-point operations of the first submission, before the rate is known.
+/// Number of floating-point operations of the first submission, before the rate is known.
 const FIRST: f64 = 2e9;
 
-/// Submissions in flight: the next is there when one ends.
+/// Number of submissions in flight: the next one is queued when one ends.
 const FLYING: usize = 2;
 
-/// Bytes that travel at a time.
+/// Number of bytes in one copy.
 const TRAVEL: usize = 32 << 20;
 
-/// The parameters of a call: `Params` of common.wgsl, field by field.
+/// Parameters of a call: `Params` of common.wgsl, field by field.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Params {
     pub a: usize,
@@ -47,7 +48,7 @@ pub(super) struct Params {
 
 impl Params {
     fn words(&self) -> [u32; 15] {
-        // Offsets count vectors or numbers within one binding, below 2^32 bytes.
+        // Offsets count vectors or numbers within one binding, so they are below 2^32.
         let w = |x: usize| x as u32;
         [
             w(self.a),
@@ -69,14 +70,14 @@ impl Params {
     }
 }
 
-/// The flags of common.wgsl.
+/// Flags of common.wgsl.
 pub(super) mod flags {
     pub const SYMMETRIC: u32 = 1;
     pub const DIAGONAL: u32 = 2;
     pub const CAUSAL: u32 = 4;
 }
 
-/// A compiled entry point.
+/// Compiled entry point.
 pub(super) struct Kernel {
     pipeline: wgpu::ComputePipeline,
     layout: wgpu::BindGroupLayout,
@@ -90,7 +91,7 @@ pub(super) enum Access {
 }
 
 impl Gpu {
-    /// The kernel `entry` of `text` and common.wgsl, compiled once; `name` tells texts apart.
+    /// Returns the kernel `entry` of `text` and common.wgsl, compiled once; `name` identifies the text.
     pub(super) fn kernel(
         &self,
         name: &str,
@@ -143,7 +144,7 @@ impl Gpu {
         Ok(kernel)
     }
 
-    /// A buffer of `bytes` zeros.
+    /// Allocates a buffer of `bytes` zeros.
     pub(super) fn buffer(&self, label: &str, bytes: usize) -> Result<wgpu::Buffer> {
         let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some(label),
@@ -157,14 +158,14 @@ impl Gpu {
         Ok(buffer)
     }
 
-    /// A buffer with these numbers.
+    /// Allocates a buffer with these numbers.
     pub(super) fn filled<T: bytemuck::Pod>(&self, label: &str, data: &[T]) -> Result<wgpu::Buffer> {
         let buffer = self.buffer(label, size_of_val(data))?;
         self.write(&buffer, 0, data)?;
         Ok(buffer)
     }
 
-    /// Numbers to the card, a portion at a time.
+    /// Copies numbers to the GPU, a portion at a time.
     pub(super) fn write<T: bytemuck::Pod>(
         &self,
         buffer: &wgpu::Buffer,
@@ -183,7 +184,7 @@ impl Gpu {
         self.check()
     }
 
-    /// Numbers from the card, a portion at a time.
+    /// Copies numbers from the GPU, a portion at a time.
     pub(super) fn read<T: bytemuck::Pod>(
         &self,
         buffer: &wgpu::Buffer,
@@ -204,7 +205,7 @@ impl Gpu {
             encoder.copy_buffer_to_buffer(buffer, (offset + from) as u64, &staging, 0, some);
             let index = self.queue.submit([encoder.finish()]);
             let slice = staging.slice(..some);
-            // What goes wrong shows in get_mapped_range.
+            // An error shows in get_mapped_range.
             slice.map_async(wgpu::MapMode::Read, |_| {});
             self.wait(Some(index))?;
             let view = slice
@@ -218,7 +219,7 @@ impl Gpu {
         Ok(all)
     }
 
-    /// Waits for a submission, or for all.
+    /// Waits for a submission, or for all of them.
     fn wait(&self, index: Option<wgpu::SubmissionIndex>) -> Result<()> {
         let wait = wgpu::PollType::Wait {
             submission_index: index,
@@ -231,7 +232,7 @@ impl Gpu {
     }
 }
 
-/// common.wgsl and `text`, whose directives (`enable ..;`) come first, as WGSL wants them.
+/// Joins common.wgsl and `text`; the directives of `text` (`enable ..;`) come first, as WGSL requires.
 pub(super) fn with_common(text: &str) -> String {
     let directive = |line: &&str| line.starts_with("enable ");
     let directives: String = text
@@ -270,14 +271,14 @@ struct Call {
     size: [usize; 3],
 }
 
-/// A submission under way.
+/// Submission in flight.
 struct Flight {
     index: wgpu::SubmissionIndex,
     cost: f64,
     ticks: u64,
 }
 
-/// A queue of calls, executed in order.
+/// Queue of calls, executed in order.
 pub(super) struct Work<'a> {
     gpu: &'a Gpu,
     uniforms: wgpu::Buffer,
@@ -292,7 +293,10 @@ pub(super) struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// Nothing queued; `tick` is called for every step that is done.
+    /// Makes an empty queue; `tick` is called for every finished step.
+    ///
+    /// # Errors
+    /// If the device fails.
     pub fn new(gpu: &'a Gpu, tick: &'a (dyn Fn() + Sync)) -> Result<Self> {
         let uniforms = gpu.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("parameters"),
@@ -315,14 +319,14 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// The buffers of a kernel, in the order of its bindings from 1.
+    /// Binds the buffers of a kernel, in the order of its bindings from 1.
     pub fn bind(&self, kernel: &Kernel, buffers: &[&wgpu::Buffer]) -> wgpu::BindGroup {
         let uniforms = wgpu::BindGroupEntry {
             binding: 0,
             resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
                 buffer: &self.uniforms,
                 offset: 0,
-                // The parameters, up to a multiple of 16 bytes, as uniform blocks are laid out.
+                // Size of the parameters, padded to a multiple of 16 bytes as uniform blocks require.
                 size: std::num::NonZeroU64::new(64),
             }),
         };
@@ -362,12 +366,12 @@ impl<'a> Work<'a> {
         self.cost += cost;
     }
 
-    /// Marks the end of a step: what is queued is submitted when it is enough.
+    /// Marks the end of a step and submits the queue if it is long enough.
     ///
     /// # Errors
-    /// When the device fails.
+    /// If the device fails.
     pub fn step(&mut self) -> Result<()> {
-        /// No step queues more.
+        /// Largest number of calls in one step.
         const STEP: usize = 32;
         self.ticks += 1;
         if self.cost < self.budget && self.calls.len() + STEP <= CALLS {
@@ -380,10 +384,10 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// Submits the rest and waits for everything.
+    /// Submits the remaining calls and waits for all of them.
     ///
     /// # Errors
-    /// When the device fails.
+    /// If the device fails.
     pub fn finish(&mut self) -> Result<()> {
         self.submit();
         while !self.flying.is_empty() {
@@ -419,7 +423,7 @@ impl<'a> Work<'a> {
         });
     }
 
-    /// Waits for the oldest submission and learns the rate from it.
+    /// Waits for the oldest submission and updates the rate from its duration.
     fn land(&mut self) -> Result<()> {
         let Some(flight) = self.flying.pop_front() else {
             return Ok(());

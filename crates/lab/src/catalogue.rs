@@ -1,8 +1,9 @@
-//! The catalogue: everything that the laboratory can check, run and evaluate, as a value.
+//! Catalogue of the claims, experiments and closed forms that the laboratory can check, run and evaluate.
 //!
-//! A [`Room`] is what one package brings: its papers, claims, experiments, closed forms and commands. A
-//! [`Catalogue`] is a list of rooms; sweeps, reports, figures and the command line are given one and look
-//! nothing up elsewhere, so whatever a room of ours can do, a stranger's can do.
+//! A [`Room`] is the contribution of one package: its papers, claims, experiments, closed forms and
+//! commands. A [`Catalogue`] is a list of rooms. Sweeps, reports, figures and the command line use the
+//! catalogue that they are given and no other registry, so a room in a user's package can do everything
+//! that a built-in room can.
 
 use crate::claim::{Claim, Paper};
 use crate::command::Command;
@@ -14,7 +15,7 @@ use serde_json::Map;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Everything that one package brings to the laboratory.
+/// Papers, claims, experiments, closed forms and commands of one package.
 ///
 /// ```
 /// use attnlab_lab::catalogue::{Catalogue, Room};
@@ -28,9 +29,9 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Default)]
 pub struct Room {
-    /// Short name, as `attnlab list` groups by.
+    /// Short name, by which `attnlab list` groups.
     pub name: &'static str,
-    /// The papers whose statements it checks.
+    /// Papers whose statements the room checks.
     pub papers: &'static [Paper],
     /// Claims, in the order in which the papers print them.
     pub claims: Vec<Arc<dyn Claim>>,
@@ -38,14 +39,14 @@ pub struct Room {
     pub experiments: Vec<Entry>,
     /// Closed forms.
     pub formulas: Vec<Formula>,
-    /// Commands of its own, such as `attnlab horizon`.
+    /// Commands of the room, such as `attnlab horizon`.
     pub commands: Vec<Arc<dyn Command>>,
-    /// Terms of its own with their definitions, for the glossary.
+    /// Terms of the room with their definitions, for the glossary.
     pub terms: &'static [(&'static str, &'static str)],
 }
 
 impl Room {
-    /// A room with nothing in it yet.
+    /// Creates an empty room.
     pub fn new(name: &'static str, papers: &'static [Paper]) -> Self {
         Room {
             name,
@@ -84,17 +85,17 @@ impl Room {
         self
     }
 
-    /// Defines terms of its own, for the glossary.
+    /// Adds terms with their definitions, for the glossary.
     pub fn terms(mut self, terms: &'static [(&'static str, &'static str)]) -> Self {
         self.terms = terms;
         self
     }
 
-    /// Refuses a room that contradicts itself; the test of every package calls it.
+    /// Refuses a room that contradicts itself. The tests of every package call it.
     ///
     /// # Errors
-    /// An id twice; a sheet without the sentence of a mutant, or with one of a mutant that there is not; a
-    /// parameter twice; a mutant at a parameter that its claim does not take; an experiment whose
+    /// A repeated id; a sheet that lacks the sentence of a mutant, or has one of an unknown mutant; a
+    /// repeated parameter; a mutant with a parameter that its claim does not take; an experiment whose
     /// defaults are refused.
     pub fn validate(&self) -> Result<()> {
         unique("claim", self.claims.iter().map(|c| c.sheet().id.as_str()))?;
@@ -128,7 +129,7 @@ fn fits(claim: &dyn Claim) -> Result<()> {
     for mutant in &mutants {
         if mutant.says().is_empty() {
             let problem = format!(
-                "no sentence of the mutant `{}` under ## Mutants",
+                "## Mutants must have a line \"- `{}`: sentence\"",
                 mutant.name
             );
             return Err(wrong(problem));
@@ -139,7 +140,7 @@ fn fits(claim: &dyn Claim) -> Result<()> {
     let named = |name: &String| mutants.iter().any(|m| m.name == name);
     if let Some((stray, _)) = sheet.mutants.iter().find(|(name, _)| !named(name)) {
         return Err(wrong(format!(
-            "`{stray}` under ## Mutants: the claim has no such mutant"
+            "## Mutants has `{stray}`, which is not a mutant of the claim"
         )));
     }
     let params = Params::resolve(&schema, &Map::new());
@@ -160,31 +161,31 @@ fn unique<'a>(what: &'static str, names: impl Iterator<Item = &'a str>) -> Resul
     let mut seen = BTreeSet::new();
     for name in names {
         if !seen.insert(name) {
-            return Err(Error::invalid(what, name, "must be there once"));
+            return Err(Error::invalid(what, name, "must occur once"));
         }
     }
     Ok(())
 }
 
-/// The rooms of one program.
+/// List of the rooms of one program.
 #[derive(Clone, Default)]
 pub struct Catalogue {
     rooms: Vec<Room>,
 }
 
 impl Catalogue {
-    /// An empty catalogue.
+    /// Creates an empty catalogue.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same with one more room.
+    /// Adds a room.
     pub fn with(mut self, room: Room) -> Self {
         self.rooms.push(room);
         self
     }
 
-    /// The rooms, in the order in which they were added.
+    /// Returns the rooms, in the order in which they were added.
     pub fn rooms(&self) -> &[Room] {
         &self.rooms
     }
@@ -198,7 +199,8 @@ impl Catalogue {
         self.distinct()
     }
 
-    /// Refuses rooms that contradict each other: quick enough for every start of the command.
+    /// Refuses rooms that contradict each other. It only compares names, so that every start of the command
+    /// may call it.
     ///
     /// # Errors
     /// An id, or the name of a room or command, in two rooms.
@@ -214,27 +216,27 @@ impl Catalogue {
         unique("room", self.rooms.iter().map(|r| r.name))
     }
 
-    /// Every claim.
+    /// Returns every claim.
     pub fn claims(&self) -> impl Iterator<Item = &Arc<dyn Claim>> {
         self.rooms.iter().flat_map(|room| &room.claims)
     }
 
-    /// Every experiment.
+    /// Returns every experiment.
     pub fn experiments(&self) -> impl Iterator<Item = &Entry> {
         self.rooms.iter().flat_map(|room| &room.experiments)
     }
 
-    /// Every closed form.
+    /// Returns every closed form.
     pub fn formulas(&self) -> impl Iterator<Item = &Formula> {
         self.rooms.iter().flat_map(|room| &room.formulas)
     }
 
-    /// Every command that a room brings.
+    /// Returns every command of a room.
     pub fn commands(&self) -> impl Iterator<Item = &Arc<dyn Command>> {
         self.rooms.iter().flat_map(|room| &room.commands)
     }
 
-    /// The claim with this id.
+    /// Returns the claim with this id.
     ///
     /// # Errors
     /// An unknown id, with the nearest known ones.
@@ -245,7 +247,7 @@ impl Catalogue {
         found.ok_or_else(unknown)
     }
 
-    /// The experiment with this id, or of this name.
+    /// Returns the experiment with this id, or of this name.
     ///
     /// # Errors
     /// An unknown id, with the nearest known ones.
@@ -257,7 +259,7 @@ impl Catalogue {
         found.ok_or_else(unknown)
     }
 
-    /// The closed form with this id.
+    /// Returns the closed form with this id.
     ///
     /// # Errors
     /// An unknown id, with the nearest known ones.

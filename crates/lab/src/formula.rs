@@ -10,17 +10,17 @@ use serde_json::{Map, Value};
 pub struct Formula {
     /// Identifier, "paper.name".
     pub id: &'static str,
-    /// One line: what the value is.
+    /// Meaning of the value, in one line.
     pub doc: &'static str,
-    /// Paper, equation, and how it follows.
+    /// Paper, equation and derivation.
     pub source: &'static str,
-    /// The parameters it takes.
+    /// Parameters of the closed form.
     pub schema: fn() -> Schema,
-    /// The value: a number or an array of numbers.
+    /// Function from the parameters to the value, a number or an array of numbers.
     pub value: fn(&Params) -> Result<Value>,
 }
 
-/// Value of a closed form with its parameters: what `eval --json` prints.
+/// Value of a closed form with its parameters, as `attnlab eval --json` prints it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Evaluation {
     /// Identifier of the formula.
@@ -29,12 +29,12 @@ pub struct Evaluation {
     pub parameters: Map<String, Value>,
     /// A number or an array.
     pub value: Value,
-    /// Paper, equation, and how it follows.
+    /// Paper, equation and derivation.
     pub source: &'static str,
 }
 
 impl Formula {
-    /// The value at the parameters that the user `set`.
+    /// Evaluates the closed form at the parameters that the user `set`.
     ///
     /// # Errors
     /// Unknown or invalid parameters, or a value that is not a finite number.
@@ -57,7 +57,7 @@ impl Formula {
     pub fn evaluate(&self, set: &Map<String, Value>) -> Result<Evaluation> {
         let params = Params::resolve(&(self.schema)(), set)?;
         let value = (self.value)(&params)?;
-        // serde_json turns what is not finite into null.
+        // serde_json writes numbers that are not finite as null.
         if holds_null(&value) {
             let message = format!("{} has no finite value at these parameters", self.id);
             return Err(Error::undefined(message));

@@ -6,7 +6,7 @@ use attnlab_core::params::Spec;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Terms of the laboratory that are not verdicts; a room adds its own with
+/// Terms of the laboratory that are not verdict words; a room adds its own with
 /// [`Room::terms`](crate::catalogue::Room::terms).
 pub const TERMS: [(&str, &str); 12] = [
     (
@@ -63,12 +63,12 @@ pub const TERMS: [(&str, &str); 12] = [
     ),
 ];
 
-/// A quantity's name with every meaning that it has.
+/// Name of a quantity with all of its meanings.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct QuantityEntry {
     /// The name after `--set`.
     pub name: String,
-    /// Other names that are understood.
+    /// Aliases of the name.
     pub aliases: Vec<String>,
     /// Each meaning, with the rooms in which it is used.
     pub meanings: Vec<Meaning>,
@@ -83,11 +83,11 @@ pub struct Meaning {
     pub meaning: String,
     /// Unit; empty for pure numbers.
     pub unit: String,
-    /// The rooms whose claims and closed forms use it so.
+    /// Rooms whose claims and closed forms use the name with this meaning.
     pub rooms: Vec<String>,
 }
 
-/// Every quantity of the claims and closed forms of a catalogue, by name.
+/// Returns every quantity of the claims and closed forms of a catalogue, by name.
 ///
 /// ```
 /// use attnlab_lab::catalogue::{Catalogue, Room};
@@ -136,13 +136,13 @@ fn add(entry: &mut QuantityEntry, spec: &Spec, room: &str) {
     }
 }
 
-/// Every verdict word with its definition.
+/// Returns every verdict word with its definition.
 pub fn verdicts() -> Vec<(&'static str, &'static str)> {
     let word = |v: &VerdictKind| (v.name(), v.definition());
     VerdictKind::ALL.iter().map(word).collect()
 }
 
-/// Every other term, those of the rooms after those of the laboratory.
+/// Returns every other term, those of the rooms after those of the laboratory.
 pub fn terms(catalogue: &Catalogue) -> Vec<(&'static str, &'static str)> {
     let own = catalogue.rooms().iter().flat_map(|room| room.terms);
     TERMS.iter().chain(own).copied().collect()

@@ -2,15 +2,16 @@
 //! one page to send. It knows no paper by name.
 //!
 //! - [`claim`]: printed statements, their [sheets](claim::Sheet), outcomes and [verdicts](claim::verdict);
-//! - [`catalogue`]: what there is to check, as a value: a [`Room`](catalogue::Room) per package;
-//! - [`run`]: checks, grids, rows that survive a kill; [`experiment`]: what a figure is drawn from;
+//! - [`catalogue`]: all claims, experiments and closed forms, with a [`Room`](catalogue::Room) per package;
+//! - [`run`]: checks, grids, rows that survive a kill; [`experiment`]: figures of papers as cells × trials;
 //! - [`sweep`]: a claim or an experiment over axes; [`formula`]: closed forms with names;
 //! - [`figure`]: draws from stored rows and never samples; [`report`]: verdicts and figures on one page;
-//! - [`reproduce`], [`folder`]: the main job, and a stored run opened again;
-//! - [`glossary`]: every quantity, verdict word and term, once;
+//! - [`reproduce`]: all checks and figures in one run; [`folder`]: stored runs;
+//! - [`glossary`]: definitions of every quantity, verdict word and term;
 //! - [`scaffold`]: a new package with a theorem of one's own;
-//! - [`command`]: what a room may add to the command line;
+//! - [`command`]: subcommands that a room adds to the command line;
 //! - [`prelude`]: the names that a file with a claim needs;
+//! - [`sheet_test`]: numbers printed in sheets, held to the computed ones, for the tests of a package;
 //! - [`toy`]: a coin, for examples and tests.
 
 pub mod catalogue;
@@ -26,6 +27,7 @@ pub mod report;
 pub mod reproduce;
 pub mod run;
 pub mod scaffold;
+pub mod sheet_test;
 pub mod sweep;
 pub mod toy;
 

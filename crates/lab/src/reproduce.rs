@@ -1,8 +1,8 @@
-//! The main job: checks claims with their mutants, runs experiments at their quick size, draws their
-//! figures and writes one report.
+//! Reproduction of all results: checks claims with their mutants, runs experiments at their quick size, draws
+//! their figures and writes one report.
 //!
-//! Each verdict is kept as a row ([`crate::run::store`]), so that a run that was stopped goes on where it
-//! was. Rows are what is stored; pictures and report are made from them.
+//! Each verdict is stored as a row ([`crate::run::store`]), so that a run that was stopped continues where it
+//! was. Pictures and report are made from the rows.
 
 use crate::catalogue::Catalogue;
 use crate::claim::{Claim, Mutant};
@@ -23,23 +23,23 @@ use std::sync::Arc;
 pub struct Options {
     /// Folder for the report, the pictures and the rows.
     pub out: PathBuf,
-    /// Ids of the claims and experiments to do; all that need no training when empty.
+    /// Ids of the claims and experiments to run; if empty, all that train no networks.
     pub only: Vec<String>,
     /// Seed of every stream.
     pub seed: u64,
     /// Seeds under which each mutant is checked.
     pub mutant_seeds: u64,
-    /// Delete the rows that the folder holds.
+    /// Flag: the rows in the folder are deleted first.
     pub force: bool,
 }
 
 impl Options {
-    /// The folder that the command line writes to by default.
+    /// Default folder of the command line.
     pub const FOLDER: &'static str = "runs/reproduce";
 }
 
 impl Default for Options {
-    /// Everything, seed 0, one seed per mutant, into [`Options::FOLDER`].
+    /// Returns options for all claims and experiments, seed 0, one seed per mutant, into [`Options::FOLDER`].
     fn default() -> Self {
         Options {
             out: Options::FOLDER.into(),
@@ -51,29 +51,29 @@ impl Default for Options {
     }
 }
 
-/// Step of [`reproduce`] that is done.
+/// Finished step of [`reproduce`].
 pub enum Event<'a> {
     /// A claim and its mutants are checked.
     Checked {
         /// The verdict.
         check: &'a Checked,
-        /// Mutants that were refuted under every seed.
+        /// Number of its mutants that were refuted under every seed.
         refuted: usize,
-        /// All of its mutants.
+        /// Number of its mutants.
         mutants: usize,
     },
     /// A file was written.
     Written(&'a Path),
-    /// Something that the user should know.
+    /// A message for the user.
     Note(String),
 }
 
 /// Tally of [`reproduce`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Verdicts, those on mutants included.
+    /// Number of verdicts, those on mutants included.
     pub verdicts: usize,
-    /// Those that were the expected ones.
+    /// Number of verdicts that were the expected ones.
     pub expected: usize,
 }
 
@@ -84,8 +84,8 @@ impl Summary {
     }
 }
 
-/// Checks, runs, draws and writes `report.html` into the folder. Stopped at any moment, the same call
-/// again goes on where it was, to the same bits.
+/// Checks claims, runs experiments, draws figures and writes `report.html` into the folder. If it is stopped,
+/// the same call continues where it was and gives the same results to the bit.
 ///
 /// # Errors
 /// An unknown id in `only`, a folder with rows of another run, a disk that is full, a failed trial; the
@@ -163,10 +163,10 @@ pub fn reproduce(
 
 type Selection<'a> = (Vec<Arc<dyn Claim>>, Vec<&'a Entry>);
 
-/// The claims and experiments to do: all, or the named ones.
+/// Selects the claims and experiments to run: all, or the named ones.
 fn select<'a>(catalogue: &'a Catalogue, only: &[String]) -> Result<Selection<'a>> {
     if only.is_empty() {
-        // Training takes minutes even at its quick size; it is done when it is named.
+        // Training takes minutes even at its quick size, so it runs only if it is named.
         let quick = catalogue.experiments().filter(|e| !e.trains);
         return Ok((catalogue.claims().cloned().collect(), quick.collect()));
     }
@@ -184,7 +184,7 @@ fn select<'a>(catalogue: &'a Catalogue, only: &[String]) -> Result<Selection<'a>
     Ok((claims.cloned().collect(), experiments.collect()))
 }
 
-/// The job under way.
+/// State of a running [`reproduce`].
 struct Work<'a> {
     catalogue: &'a Catalogue,
     options: &'a Options,
@@ -192,7 +192,7 @@ struct Work<'a> {
     checks: CheckOptions,
     store: Option<Store>,
     manifest: Manifest,
-    /// Checks and experiments in all, and those that are done.
+    /// Number of checks and experiments.
     steps: u64,
     done: u64,
 }
@@ -208,7 +208,10 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// One more step is done; ends the work where the user wants to.
+    /// Counts a finished step.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] when the user has asked to stop.
     fn step(&mut self) -> Result<()> {
         self.done += 1;
         self.progress.overall(self.done, self.steps);
@@ -223,7 +226,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// A check that was stopped is done again; those before it are kept.
+    /// Corrects the message of a stopped check: the check itself is lost, those before it are kept.
     fn resumable(&self, error: Error) -> Error {
         match error {
             Error::Stopped { .. } => Error::Stopped {
@@ -276,8 +279,8 @@ impl Work<'_> {
         }
     }
 
-    /// The verdict from its row, or from `compute`, which leaves a row. A verdict whose interval is not
-    /// finite has no JSON form: its row cannot be read, and it is computed again.
+    /// Returns the verdict of its row, or computes and stores it. A verdict whose interval is not finite has
+    /// no JSON form, so its row cannot be read and it is computed again.
     fn once(
         &mut self,
         claim: &dyn Claim,
@@ -310,7 +313,7 @@ impl Work<'_> {
         Ok(found)
     }
 
-    /// Runs one experiment at its quick size and draws it; its rows go to a folder of their own.
+    /// Runs one experiment at its quick size, with its rows in a folder of their own, and draws it.
     fn draw(
         &mut self,
         entry: &Entry,
@@ -351,12 +354,12 @@ impl Work<'_> {
     }
 }
 
-/// Settings that decide the rows besides the seed.
+/// Returns the settings on which the rows depend besides the seed.
 fn settings(options: &Options) -> Map<String, Value> {
     Map::from_iter([("mutant_seeds".to_string(), options.mutant_seeds.into())])
 }
 
-/// The command that makes the same report.
+/// Returns the command that writes the same report.
 fn command(options: &Options) -> String {
     let mut command = format!("attnlab reproduce --seed {}", options.seed);
     if options.mutant_seeds != 1 {

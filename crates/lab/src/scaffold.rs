@@ -1,4 +1,4 @@
-//! A new package with a claim, two mutants, an experiment and a test of its own: what `attnlab new` writes.
+//! Template of a new package with a claim, two mutants, an experiment and a test, which `attnlab new` writes.
 //!
 //! The files of `templates/package` are those of a package called `my-theorem`; [`scaffold`] writes them
 //! with another name.
@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The attnlab that a new package depends on.
+/// Source of attnlab in a new package's dependencies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Dependency {
     /// The published crate, of the same minor version as this program.
@@ -19,7 +19,7 @@ pub enum Dependency {
 }
 
 impl Dependency {
-    /// The line of the manifest.
+    /// Returns the line of the manifest.
     fn line(&self) -> Result<String> {
         match self {
             Dependency::Published => Ok(format!("attnlab = \"{MINOR_VERSION}\"")),
@@ -31,22 +31,22 @@ impl Dependency {
     }
 }
 
-/// Version that the published dependency asks for.
+/// Minor version of the published dependency.
 const MINOR_VERSION: &str = concat!(
     env!("CARGO_PKG_VERSION_MAJOR"),
     ".",
     env!("CARGO_PKG_VERSION_MINOR")
 );
 
-/// The package that the templates are.
+/// Name of the package in the templates.
 const TEMPLATE: &str = "my-theorem";
 
-/// Stands for the line of the dependency.
+/// Placeholder for the line of the dependency.
 const DEPENDENCY: &str = "@ATTNLAB@";
 
 /// Files of the package with their templates.
 const FILES: &[(&str, &str)] = &[
-    // Under other names: cargo leaves folders with a Cargo.toml out of a package that it publishes.
+    // The manifest has another name, because cargo does not publish subfolders with a Cargo.toml.
     (
         "Cargo.toml",
         include_str!("../templates/package/Cargo.toml.in"),
@@ -94,10 +94,10 @@ const FILES: &[(&str, &str)] = &[
 /// Writes the package `name` into the new folder `into`/`name` and returns the paths of its files. The ids
 /// of its claim and its experiment begin with the name, hyphens as underscores.
 ///
-/// The folder appears whole or not at all, and one that exists is left as it is.
+/// The folder is written in full or not at all; an existing one is refused.
 ///
 /// # Errors
-/// A name that no package can have, a folder that exists or cannot be written, a checkout that is none.
+/// An invalid name of a package, a folder that exists or cannot be written, a path that is not a checkout.
 ///
 /// ```
 /// use attnlab_lab::scaffold::{Dependency, scaffold};
@@ -128,7 +128,7 @@ pub fn scaffold(name: &str, dependency: &Dependency, into: &Path) -> Result<Vec<
         .and_then(|()| fs::rename(&temporary, &target))
         .map_err(|e| Error::io(&target, e, advice));
     if written.is_err() {
-        // Best effort: the error that matters is the first.
+        // Best effort: the first error is the one that is returned.
         let _ = fs::remove_dir_all(&temporary);
     }
     written?;
@@ -152,18 +152,17 @@ fn fill(folder: &Path, name: &str, dependency: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// The text of a template, or its path, with the name of the package.
+/// Replaces the name of the package in the text or the path of a template.
 fn renamed(text: &str, name: &str) -> String {
     let library = |name: &str| name.replace('-', "_");
     text.replace(TEMPLATE, name)
         .replace(&library(TEMPLATE), &library(name))
 }
 
-/// The longest name of a package, as crates.io has it.
+/// Largest length of a package's name, that of crates.io.
 const MAX_NAME_BYTES: usize = 64;
 
-/// Names that cargo or the package itself uses for something else: folders of a build, crates, words of
-/// Rust.
+/// Reserved names: folders of a build, crates, keywords of Rust.
 const TAKEN: &[&str] = &[
     "build",
     "deps",
@@ -229,7 +228,7 @@ const TAKEN: &[&str] = &[
     "yield",
 ];
 
-/// Refuses a name that no package can have.
+/// Refuses an invalid name of a package.
 fn validate(name: &str) -> Result<()> {
     let letter = |c: char| c.is_ascii_lowercase();
     let sign = |c: char| letter(c) || c.is_ascii_digit() || c == '-';
@@ -250,7 +249,7 @@ fn validate(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// The absolute path of a checkout of attnlab.
+/// Returns the absolute path of a checkout of attnlab.
 fn checkout(folder: &Path) -> Result<String> {
     let refused = |why: &str| {
         let requirement =
@@ -261,7 +260,7 @@ fn checkout(folder: &Path) -> Result<String> {
     let manifest = manifest.map_err(|e| refused(&format!("its Cargo.toml: {e}")))?;
     let manifest: toml::Table = manifest
         .parse()
-        .map_err(|_| refused("its Cargo.toml is no manifest"))?;
+        .map_err(|_| refused("its Cargo.toml is not a manifest"))?;
     let package = manifest.get("package").and_then(|p| p.get("name"));
     if package.and_then(toml::Value::as_str) != Some("attnlab") {
         return Err(refused("its Cargo.toml is that of another package"));

@@ -1,4 +1,4 @@
-//! A coin, for examples and tests: the smallest claim that has everything.
+//! Toy claim about a coin, for examples and tests.
 
 use crate::claim::{Claim, Mutant, Outcome, Paper, Params, Promise, Quantity, Schema, Sheet};
 use crate::{sheet, witness};
@@ -8,7 +8,7 @@ use attnlab_core::rng::Streams;
 use rand::RngExt;
 use std::sync::Arc;
 
-/// The only paper.
+/// Paper of the toy claim.
 pub static PAPERS: &[Paper] = &[Paper {
     key: "toy",
     title: "On coins",
@@ -22,11 +22,11 @@ const HEADS: Quantity<f64> =
     Quantity::real("heads", "p", "probability of heads").within(Domain::OPEN_UNIT);
 
 struct FairCoin {
-    /// The printed probability.
+    /// Printed probability of heads.
     printed: f64,
 }
 
-/// The claim that a coin shows heads half of the time, to within .05.
+/// Returns the claim that the mean share of heads is 0.5, to within .05.
 pub fn fair_coin() -> Arc<dyn Claim> {
     Arc::new(FairCoin { printed: 0.5 })
 }

@@ -1,14 +1,13 @@
-//! The mathematics that more than one paper of attnlab uses. Tokens are columns, (d, N).
+//! Mathematics shared by several papers of attnlab. Tokens are columns: Z is (d, N).
 //!
-//! - [`attention`]: the operators. The plain definitions in f64 follow the papers term by term; the
+//! - [`attention`]: attention operators. The plain definitions in f64 follow the papers term by term; the
 //!   [streaming](attention::streaming) fast path is tested against them.
-//! - [`sample`]: laws that are drawn from, such as the
-//!   [mixture of noisy low-rank Gaussians](sample::Mixture).
+//! - [`sample`]: random laws, such as the [mixture of noisy low-rank Gaussians](sample::Mixture).
 //! - [`measure`]: named quantities, such as the [signal-to-noise ratio](measure::snr()).
 //! - [`dynamics`]: gradient flows and training of one-layer attention.
-//! - [`markov`]: entropy rates of Markov chains, exactly.
+//! - [`markov`]: exact entropy rates of Markov chains.
 //!
-//! Operators and laws of a single paper are in that paper's room (`crates/papers`).
+//! Operators and laws of a single paper are in the crate of that paper (`crates/papers`).
 
 pub mod attention;
 pub mod dynamics;

@@ -1,13 +1,14 @@
-//! Stationary Markov chains over a finite alphabet, and their entropies: a text whose least possible
-//! loss is known.
+//! Stationary Markov chains over a finite alphabet, and their entropies. Texts drawn from them have a
+//! known least loss.
 
 use attnlab_core::error::{Error, Result};
 
-/// Contexts of a chain, vocabulary^order, at most: the elimination behind the stationary law takes the
-/// cube of it in operations, a second at this size.
+/// Largest number of contexts of a chain, vocabulary^order: the elimination that computes the stationary
+/// law takes its cube in operations, a second at this size.
 pub const MOST_CONTEXTS: usize = 1024;
 
-/// How far from 1 the sum of a row may be: what rounding leaves of a row that somebody normalised.
+/// Largest distance from 1 of the sum of a row: the rounding error of a row that was normalised
+/// elsewhere.
 const SUM: f64 = 1e-9;
 
 /// A chain of order k over V symbols with its stationary law. A context is the last k symbols, oldest
@@ -16,18 +17,19 @@ const SUM: f64 = 1e-9;
 pub struct MarkovChain {
     vocabulary: usize,
     order: usize,
-    /// Entry j: the joint law of j symbols and the one after them, (V^j, V) row by row.
+    /// Joint laws; entry j is that of j symbols and the one after them, (V^j, V) row by row.
     joints: Vec<Vec<f64>>,
-    /// Entry j: the law of the next symbol given the j before it, (V^j, V) row by row.
+    /// Conditional laws; entry j is that of the next symbol given the j before it, (V^j, V) row by row.
     conditionals: Vec<Vec<f64>>,
 }
 
 impl MarkovChain {
-    /// The chain whose row s, `rows[s V .. (s + 1) V]`, is the law of the symbol after context s.
+    /// Makes the chain whose row s, `rows[s V .. (s + 1) V]`, is the law of the symbol after context s.
     ///
     /// # Errors
-    /// No symbols, order 0, too many contexts, rows that are no probabilities, and a chain that cannot
-    /// come back to context 0 from every other: it may have several stationary laws.
+    /// If there are no symbols, the order is 0, there are too many contexts, a row is not a probability
+    /// law, or the chain cannot return to context 0 from every other: it may then have several stationary
+    /// laws.
     ///
     /// ```
     /// use attnlab_theory::markov::MarkovChain;
@@ -46,7 +48,7 @@ impl MarkovChain {
         }
         for (s, row) in rows.chunks_exact(vocabulary).enumerate() {
             let sum: f64 = row.iter().sum();
-            // A NaN is in no range, and makes no sum that is near 1.
+            // A NaN is in no range, and its sum is not near 1.
             if !(row.iter().all(|p| (0.0..=1.0).contains(p)) && (sum - 1.0).abs() < SUM) {
                 let allowed = "must be probabilities that sum to 1";
                 return Err(Error::invalid(
@@ -64,7 +66,7 @@ impl MarkovChain {
             .collect();
         let mut joints = vec![joint.clone()];
         for _ in 0..order {
-            // The oldest symbol is the leading digit: without it, blocks of the table add up.
+            // The oldest symbol is the leading digit, so dropping it adds up blocks of the table.
             let shorter = joint.len() / vocabulary;
             let (first, rest) = joint.split_at_mut(shorter);
             for block in rest.chunks_exact(shorter) {
@@ -87,27 +89,27 @@ impl MarkovChain {
         })
     }
 
-    /// V.
+    /// Returns the number V of symbols.
     pub fn vocabulary(&self) -> usize {
         self.vocabulary
     }
 
-    /// k.
+    /// Returns the order k.
     pub fn order(&self) -> usize {
         self.order
     }
 
-    /// The stationary law of contexts, oldest symbol as the leading digit.
+    /// Returns the stationary law of contexts (V^k,), with the oldest symbol as the leading digit.
     pub fn stationary(&self) -> Vec<f64> {
         let rows = self.joints[self.order].chunks_exact(self.vocabulary);
         rows.map(|row| row.iter().sum()).collect()
     }
 
-    /// The law of the symbol after `past`, of which at most the last k symbols count; with fewer, the
-    /// stationary law given those.
+    /// Returns the law of the symbol after `past` (V,). Only the last k symbols of `past` count; if there
+    /// are fewer, it is the stationary law given those.
     ///
     /// # Panics
-    /// When a symbol is not below V.
+    /// If a symbol is not below V.
     pub fn next(&self, past: &[u16]) -> &[f64] {
         let known = past.len().min(self.order);
         let context = past[past.len() - known..]
@@ -117,8 +119,8 @@ impl MarkovChain {
         &self.conditionals[known][from..from + self.vocabulary]
     }
 
-    /// H(next | j symbols before it) in nats, for j = 0 ..= k: the entropy of one symbol first, the
-    /// entropy rate last. They never grow with j.
+    /// Computes H(next | j symbols before it) in nats, for j = 0 ..= k: the entropy of one symbol first,
+    /// the entropy rate last. The values do not increase with j.
     pub fn entropies(&self) -> Vec<f64> {
         let tables = self.joints.iter().zip(&self.conditionals);
         tables
@@ -132,25 +134,27 @@ impl MarkovChain {
             .collect()
     }
 
-    /// Nats per symbol that nobody can do without: H(next | the k symbols before it).
+    /// Computes the entropy rate H(next | the k symbols before it), in nats per symbol: the least loss of
+    /// any predictor with a full context.
     pub fn entropy_rate(&self) -> f64 {
-        // There are k + 1 of them.
+        // The list has k + 1 entries.
         self.entropies()[self.order]
     }
 
-    /// The least expected loss per token over windows of `context` symbols and the one after them, of
-    /// which nothing before is seen: the first symbols of a window have fewer than k before them.
+    /// Computes the least expected loss, in nats per token, over windows of `context` symbols and the one
+    /// after them, if nothing before the window is known: its first symbols have fewer than k before
+    /// them.
     pub fn least_loss(&self, context: usize) -> f64 {
         let entropies = self.entropies();
         let at = |seen: usize| entropies[seen.min(self.order)];
         (1..=context).map(at).sum::<f64>() / context as f64
     }
 
-    /// Mean loss (nats per token) of the chain's own law over one such window: of all predictors it has
-    /// the least expectation, [`MarkovChain::least_loss`].
+    /// Computes the mean loss, in nats per token, of the chain's own law over one such window. Of all
+    /// predictors it has the least expectation, [`MarkovChain::least_loss`].
     ///
     /// # Panics
-    /// When a symbol is not below V.
+    /// If a symbol is not below V.
     pub fn loss(&self, window: &[u16]) -> f64 {
         let count = window.len().saturating_sub(1);
         let one = |t: usize| -self.next(&window[..t])[usize::from(window[t])].ln();
@@ -158,19 +162,19 @@ impl MarkovChain {
     }
 }
 
-/// V^k, if it can be computed with.
+/// Computes the number V^k of contexts.
 ///
 /// # Errors
-/// Names the order or the vocabulary.
+/// [`Error::Invalid`] if order or vocabulary is out of range, or there are more than [`MOST_CONTEXTS`]
+/// contexts.
 pub fn contexts(vocabulary: usize, order: usize) -> Result<usize> {
     if order == 0 {
-        let allowed =
-            "must be 1 or 2, or more with few symbols; the next token depends on so many before it";
+        let allowed = "must be 1 or 2, or more with few symbols; it is the length of the context";
         return Err(Error::invalid("order", 0, allowed));
     }
-    // Symbols are 16-bit numbers, of which there are more than contexts.
+    // Symbols are 16-bit numbers, whose range exceeds the largest number of contexts.
     if vocabulary < 2 {
-        let allowed = "must be at least 2; one symbol says nothing";
+        let allowed = "must be at least 2; a single symbol has entropy 0";
         return Err(Error::invalid("vocabulary", vocabulary, allowed));
     }
     let power = u32::try_from(order).ok();
@@ -184,7 +188,7 @@ pub fn contexts(vocabulary: usize, order: usize) -> Result<usize> {
     })
 }
 
-/// Rows scaled to sum 1. A context that never occurs keeps zeros.
+/// Scales rows to sum 1. A context of probability 0 keeps zeros.
 fn normalised(joint: &[f64], vocabulary: usize) -> Vec<f64> {
     let mut law = joint.to_vec();
     for row in law.chunks_exact_mut(vocabulary) {
@@ -196,8 +200,8 @@ fn normalised(joint: &[f64], vocabulary: usize) -> Vec<f64> {
     law
 }
 
-/// The stationary law by the elimination of Grassmann, Taksar and Heyman (1985): without a subtraction,
-/// hence every entry to nearly full relative accuracy, however slowly the chain mixes.
+/// Computes the stationary law by the elimination of Grassmann, Taksar and Heyman (1985). It needs no
+/// subtraction, so that every entry has nearly full relative accuracy, however slowly the chain mixes.
 fn stationary(vocabulary: usize, rows: &[f64], n: usize) -> Result<Vec<f64>> {
     let mut a = vec![0.0; n * n];
     for (s, row) in rows.chunks_exact(vocabulary).enumerate() {
@@ -212,9 +216,9 @@ fn stationary(vocabulary: usize, rows: &[f64], n: usize) -> Result<Vec<f64>> {
         if out <= 0.0 {
             return Err(Error::invalid(
                 "rows",
-                format!("without a way from context {m} to those before it"),
-                "must be such that context 0 is reached from every other; else there may be several \
-                 stationary laws",
+                format!("without a path from context {m} to an earlier one"),
+                "must be such that context 0 is reached from every other; otherwise there may be \
+                 several stationary laws",
             ));
         }
         for row in above.chunks_exact_mut(n) {

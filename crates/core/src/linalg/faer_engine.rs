@@ -1,13 +1,13 @@
-//! The default engine: faer, pure Rust, over ndarray's memory.
+//! The default engine: faer, in pure Rust, on the memory of ndarray arrays.
 
 use super::{Real, Threads};
 use crate::error::{Error, Result};
 use faer::{Accum, MatMut, MatRef, Par};
 use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, ShapeBuilder};
 
-/// Decompositions on one thread: faer's own choice, all of them, makes results depend on how many there
-/// are (a QR of 400 x 30 differs in its last bits between one and two). Products are given their
-/// threads call by call, and do not depend on them.
+/// Restricts decompositions to one thread. By default faer uses all threads, and its results then depend
+/// on their number (a QR of 400 x 30 differs in the last bits between one thread and two). Products
+/// receive their number of threads with every call, and their results do not depend on it.
 fn on_one_thread() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| faer::set_global_parallelism(Par::Seq));
@@ -45,12 +45,12 @@ fn owned<T: Real>(m: MatRef<'_, T>) -> Array2<T> {
     a
 }
 
-/// `C <- alpha A B`, or `C <- C + alpha A B` with `accumulate`.
+/// Computes `C <- alpha A B`, or `C <- C + alpha A B` with `accumulate`.
 ///
 /// Shapes: A (m, k), B (k, n), C (m, n). The result does not depend on the number of threads.
 ///
 /// # Panics
-/// If the shapes do not fit: a mistake of the caller, never of a user.
+/// If the shapes do not fit, which is a defect of the caller rather than a wrong input.
 pub fn gemm<T: Real>(
     alpha: T,
     a: ArrayView2<T>,
@@ -71,12 +71,12 @@ pub fn gemm<T: Real>(
     faer::linalg::matmul::matmul(view_mut(&mut c), accumulate, view(&a), view(&b), alpha, par);
 }
 
-/// The orthonormal factor Q (n, p) of the thin QR decomposition of A (n, p), with the sign of each
-/// column chosen so that R has a positive diagonal. For A of independent normals Q is then exactly
-/// Haar-distributed; without the sign it is not.
+/// Computes the orthonormal factor Q (n, p) of the thin QR decomposition of A (n, p), with the sign of
+/// each column chosen so that R has a positive diagonal. For A of independent normals Q is then exactly
+/// Haar-distributed; without that choice of sign it is not.
 ///
 /// # Errors
-/// When A has more columns than rows, or a rank below p.
+/// If A has more columns than rows, or a rank below p.
 pub fn qr_q<T: Real>(a: ArrayView2<T>) -> Result<Array2<T>> {
     if a.ncols() > a.nrows() {
         return Err(Error::shape(
@@ -103,10 +103,10 @@ pub fn qr_q<T: Real>(a: ArrayView2<T>) -> Result<Array2<T>> {
     Ok(q)
 }
 
-/// Singular values of A, largest first.
+/// Computes the singular values of A, largest first.
 ///
 /// # Errors
-/// When A holds NaN or the iteration does not converge.
+/// If A contains NaN or the iteration does not converge.
 pub fn singular_values<T: Real>(a: ArrayView2<T>) -> Result<Array1<T>> {
     on_one_thread();
     let values = view(&a).singular_values();
@@ -115,11 +115,11 @@ pub fn singular_values<T: Real>(a: ArrayView2<T>) -> Result<Array1<T>> {
     Ok(values.into())
 }
 
-/// Eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix; only the lower
+/// Computes eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix; only the lower
 /// triangle is read.
 ///
 /// # Errors
-/// When A is not square, holds NaN, or the iteration does not converge.
+/// If A is not square, contains NaN, or the iteration does not converge.
 pub fn symmetric_eigen<T: Real>(a: ArrayView2<T>) -> Result<(Array1<T>, Array2<T>)> {
     on_one_thread();
     if a.nrows() != a.ncols() {

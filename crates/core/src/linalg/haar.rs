@@ -6,7 +6,7 @@ use crate::rng::Generator;
 use ndarray::{Array2, ShapeBuilder, s};
 use rand_distr::{Distribution, StandardNormal};
 
-/// A (d, p) matrix of independent standard normals, drawn column by column.
+/// Draws a (d, p) matrix of independent standard normals, column by column.
 pub fn normal_matrix(d: usize, p: usize, rng: &mut Generator) -> Array2<f64> {
     let mut a = Array2::zeros((d, p).f());
     for mut column in a.columns_mut() {
@@ -15,10 +15,10 @@ pub fn normal_matrix(d: usize, p: usize, rng: &mut Generator) -> Array2<f64> {
     a
 }
 
-/// A Haar-distributed orthonormal basis U (d, p): the Q of a normal matrix with the sign fixed.
+/// Draws a Haar-distributed orthonormal basis U (d, p): the factor Q of a normal matrix with fixed signs.
 ///
 /// # Errors
-/// When p is 0 or larger than d.
+/// If p is 0 or larger than d.
 ///
 /// ```
 /// use attnlab_core::linalg::{haar_basis, product};
@@ -38,10 +38,10 @@ pub fn haar_basis(d: usize, p: usize, rng: &mut Generator) -> Result<Array2<f64>
     qr_q(normal_matrix(d, p, rng).view())
 }
 
-/// Bases U_k (d, p_k) with `[U_1 .. U_K]` orthonormal, jointly Haar-distributed (AoT Eq. 7).
+/// Draws bases U_k (d, p_k) with `[U_1 .. U_K]` orthonormal, jointly Haar-distributed (AoT Eq. 7).
 ///
 /// # Errors
-/// When the dimensions add up to more than d.
+/// If the dimensions add up to more than d.
 pub fn orthonormal_bases(
     d: usize,
     dims: &[usize],
@@ -55,11 +55,11 @@ pub fn orthonormal_bases(
     Ok(split(&haar_basis(d, total, rng)?, dims))
 }
 
-/// K bases of equal dimension p whose mutual principal cosines all equal `coherence`:
-/// U_kᵀU_l = c·I for k ≠ l. With jointly Haar blocks Q_0, .., Q_K: U_k = √c Q_0 + √(1-c) Q_k.
+/// Draws K bases (d, p) whose mutual principal cosines all equal c = `coherence`: U_kᵀU_l = c·I for k ≠
+/// l. With jointly Haar blocks Q_0, .., Q_K: U_k = √c Q_0 + √(1-c) Q_k.
 ///
 /// # Errors
-/// When the coherence is outside [0, 1) or d < (K+1) p.
+/// If the coherence is outside [0, 1) or d < (K+1) p.
 pub fn coherent_bases(
     d: usize,
     p: usize,
@@ -101,7 +101,7 @@ fn split<T: Real>(joint: &Array2<T>, dims: &[usize]) -> Vec<Array2<T>> {
     dims.iter().map(part).collect()
 }
 
-/// Largest entry of |U_kᵀU_l - δ_kl I| over all pairs: 0 for a jointly orthonormal set.
+/// Computes the largest entry of |U_kᵀU_l - δ_kl I| over all pairs: 0 for a jointly orthonormal set.
 pub fn orthonormality_defect(bases: &[Array2<f64>]) -> f64 {
     let mut worst = 0.0_f64;
     for (k, a) in bases.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The other engine: BLAS and LAPACK through `ndarray-linalg` (feature `lapack`).
+//! The alternative engine: BLAS and LAPACK through `ndarray-linalg` (feature `lapack`).
 
 use super::{Real, Threads};
 use crate::error::{Error, Result};
@@ -9,7 +9,8 @@ use ndarray_linalg::{Eigh, QR, SVD, UPLO};
 /// Name of the engine, for `doctor` and reports.
 pub const ENGINE: &str = "BLAS/LAPACK (ndarray-linalg)";
 
-/// As the default engine's; `threads` is BLAS's own business here (OPENBLAS_NUM_THREADS).
+/// Computes `C <- alpha A B`, or `C <- C + alpha A B` with `accumulate`, as the default engine does. BLAS
+/// chooses its own number of threads (OPENBLAS_NUM_THREADS); `_threads` has no effect.
 pub fn gemm<T: Real>(
     alpha: T,
     a: ArrayView2<T>,
@@ -21,13 +22,16 @@ pub fn gemm<T: Real>(
     if accumulate {
         general_mat_mul(alpha, &a, &b, T::one(), &mut c);
     } else {
-        // Not beta = 0 on memory that may hold NaN: some BLAS multiply it.
+        // With beta = 0 alone, some BLAS would multiply memory that may hold NaN.
         c.fill(T::zero());
         general_mat_mul(alpha, &a, &b, T::zero(), &mut c);
     }
 }
 
-/// As the default engine's.
+/// Computes the factor Q of the thin QR decomposition, as the default engine does.
+///
+/// # Errors
+/// If A has more columns than rows, or linearly dependent columns, or LAPACK fails.
 pub fn qr_q<T: Real>(a: ArrayView2<T>) -> Result<Array2<T>> {
     if a.ncols() > a.nrows() {
         return Err(Error::shape(
@@ -50,13 +54,19 @@ pub fn qr_q<T: Real>(a: ArrayView2<T>) -> Result<Array2<T>> {
     Ok(q)
 }
 
-/// As the default engine's.
+/// Computes the singular values of A, as the default engine does.
+///
+/// # Errors
+/// If LAPACK reports a failure.
 pub fn singular_values<T: Real>(a: ArrayView2<T>) -> Result<Array1<T>> {
     let (_, values, _) = a.to_owned().svd(false, false).map_err(failed)?;
     Ok(values)
 }
 
-/// As the default engine's.
+/// Computes eigenvalues and eigenvectors of a symmetric matrix, as the default engine does.
+///
+/// # Errors
+/// If A is not square or LAPACK reports a failure.
 pub fn symmetric_eigen<T: Real>(a: ArrayView2<T>) -> Result<(Array1<T>, Array2<T>)> {
     if a.nrows() != a.ncols() {
         return Err(Error::shape("matrix", a.dim(), "as many rows as columns"));

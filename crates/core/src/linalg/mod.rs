@@ -1,4 +1,4 @@
-//! Products, QR, SVD, eigenvalues and Haar bases behind one face.
+//! Products, QR, SVD, eigenvalues and Haar bases behind one interface.
 //!
 //! The engine is faer, pure Rust; the feature `lapack` replaces it by BLAS/LAPACK through
 //! `ndarray-linalg`. Data are `ndarray` arrays throughout: the engine works on views of their
@@ -11,8 +11,8 @@ mod haar;
 mod lapack_engine;
 mod scalar;
 
-// Both engines have the same four functions; the feature `lapack` uses the second, and its tests
-// hold the two against each other.
+// Both engines have the same four functions. The feature `lapack` selects the second, and its tests
+// compare the two.
 #[cfg(not(feature = "lapack"))]
 use faer_engine as engine;
 #[cfg(feature = "lapack")]
@@ -26,16 +26,16 @@ pub use scalar::Real;
 
 use ndarray::{Array2, ArrayView2, ShapeBuilder};
 
-/// How many threads a product may use. Results never depend on it.
+/// Number of threads that a product may use. Results do not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
-    /// The calling thread alone: for work that is parallel one level up.
+    /// The calling thread alone, for work whose callers run in parallel.
     One,
     /// Every thread of the current rayon pool.
     All,
 }
 
-/// `A B` as a new column-major array.
+/// Computes `A B` as a new column-major array.
 ///
 /// ```
 /// use attnlab_core::linalg::product;
@@ -49,7 +49,7 @@ pub fn product<T: Real>(a: ArrayView2<T>, b: ArrayView2<T>) -> Array2<T> {
     c
 }
 
-/// Squared Frobenius norm, summed in f64 in memory order of the logical rows.
+/// Computes the squared Frobenius norm, summed in f64 in row-major order.
 pub fn frobenius2<T: Real>(a: ArrayView2<T>) -> f64 {
     a.iter().map(|x| x.as_f64().powi(2)).sum()
 }

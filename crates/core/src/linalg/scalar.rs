@@ -1,22 +1,22 @@
-//! The two floating-point types that the kernels are written for.
+//! The two floating-point types of the kernels.
 
 use ndarray::NdFloat;
 
-/// `f32` or `f64`.
+/// Floating-point type of the kernels: `f32` or `f64`.
 pub trait Real: NdFloat + faer_traits_bound::Bound + Default + Sum + Send + Sync + 'static {
-    /// "f32" or "f64", as rows and messages print it.
+    /// Name of the type in rows and messages: "f32" or "f64".
     const NAME: &'static str;
-    /// The distance from 1 to the next larger number.
+    /// Distance from 1 to the next larger number.
     const EPSILON: f64;
-    /// Nearest value of this type.
+    /// Rounds to the nearest value of this type.
     fn of_f64(x: f64) -> Self;
-    /// Exact conversion.
+    /// Converts exactly.
     fn as_f64(self) -> f64;
 }
 
 use std::iter::Sum;
 
-/// Operations that the engines ask of a scalar, kept out of the public face of [`Real`].
+/// Operations that the engines require of a scalar, kept out of the public interface of [`Real`].
 mod faer_traits_bound {
     #[cfg(not(feature = "lapack"))]
     pub trait Bound: faer::traits::RealField {}

@@ -14,16 +14,16 @@ pub enum Domain {
     Number {
         /// Lower end.
         low: f64,
-        /// Whether `low` itself is allowed.
+        /// Flag: `low` itself is allowed.
         low_in: bool,
         /// Upper end.
         high: f64,
-        /// Whether `high` itself is allowed.
+        /// Flag: `high` itself is allowed.
         high_in: bool,
     },
-    /// One of these words.
+    /// One of the listed words.
     Choice(&'static [&'static str]),
-    /// true or false.
+    /// `true` or `false`.
     Flag,
     /// A JSON array of at least one number, each in the given domain.
     Vector(&'static Domain),
@@ -53,14 +53,14 @@ impl Domain {
         high: f64::INFINITY,
         high_in: false,
     };
-    /// (0, 1).
+    /// A number in the open interval (0, 1).
     pub const OPEN_UNIT: Domain = Domain::Number {
         low: 0.0,
         low_in: false,
         high: 1.0,
         high_in: false,
     };
-    /// (0, 1].
+    /// A number in the half-open interval (0, 1].
     pub const LEFT_OPEN_UNIT: Domain = Domain::Number {
         low: 0.0,
         low_in: false,
@@ -103,11 +103,11 @@ impl Domain {
         }
     }
 
-    /// One spelling for equal values, so that `eta=1` and `eta=1.0` are the same cell.
+    /// Returns one spelling for equal values, so that `eta=1` and `eta=1.0` are the same cell.
     pub(super) fn canonical(&self, value: Value) -> Value {
         match (self, &value) {
             (Domain::Number { .. }, Value::Number(number)) => number.as_f64().into(),
-            // People write N as 1e5.
+            // Whole numbers may be written as 1e5.
             (Domain::Whole(..), Value::Number(number)) => match number.as_f64() {
                 Some(x) if number.is_f64() && x.fract() == 0.0 && (0.0..WHOLE_END).contains(&x) => {
                     (x as u64).into()

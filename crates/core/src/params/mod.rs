@@ -1,9 +1,8 @@
-//! Parameters: what a claim, an experiment or a closed form takes, with types, symbols, ranges and
-//! defaults.
+//! Parameters of claims, experiments and closed forms, with types, symbols, ranges and defaults.
 //!
-//! A [`Quantity`] is declared once per paper; with a default it becomes a [`Spec`], and a [`Schema`] is the
-//! list of them that a claim declares. Resolving a schema against what the user set gives [`Params`],
-//! complete and validated, or an error that says what to write instead.
+//! A [`Quantity`] is declared once per paper. With a default it becomes a [`Spec`]; a [`Schema`] is the
+//! list of the specs that a claim declares. Resolving a schema against the user's settings gives
+//! [`Params`], complete and validated, or an error that says what to write instead.
 
 mod domain;
 mod quantity;
@@ -15,38 +14,38 @@ use crate::error::{Error, Result};
 use ndarray::Array2;
 use serde_json::{Map, Value};
 
-/// The value of a parameter that the user does not set.
+/// Default of a parameter that the user does not set.
 #[derive(Clone)]
 pub enum Fallback {
-    /// Always the same.
+    /// A constant.
     Fixed(Value),
     /// Computed from the parameters declared before it; the text is the formula, for `--help`.
     Derived(&'static str, fn(&Params) -> f64),
-    /// Must be set.
+    /// No default: the user must set the parameter.
     Required,
 }
 
 /// One parameter of a claim or a closed form, made from a [`Quantity`].
 #[derive(Clone)]
 pub struct Spec {
-    /// The name after `--set`.
+    /// Name, as written after `--set`.
     pub name: &'static str,
     /// The symbol in the paper; empty where it has none.
     pub symbol: &'static str,
     /// Meaning in words.
     pub meaning: &'static str,
-    /// The unit; empty for pure numbers.
+    /// Unit; empty for pure numbers.
     pub unit: &'static str,
     /// Range and type.
     pub domain: Domain,
-    /// Its value when not set.
+    /// Default when not set.
     pub default: Fallback,
-    /// Other names that are understood.
+    /// Aliases that are accepted instead of the name.
     pub aliases: &'static [&'static str],
 }
 
 impl Spec {
-    /// Symbol, meaning and unit in one line.
+    /// Returns symbol, meaning and unit in one line.
     pub fn doc(&self) -> String {
         let mut doc = match self.symbol {
             "" => self.meaning.to_string(),
@@ -58,13 +57,13 @@ impl Spec {
         doc
     }
 
-    /// Whether the user may write `name` for it.
+    /// Returns `true` if `name` is the name of the parameter or one of its aliases.
     pub fn answers_to(&self, name: &str) -> bool {
         self.name == name || self.aliases.contains(&name)
     }
 }
 
-/// The parameters that something declares, in order.
+/// Parameters that a claim, an experiment or a closed form declares, in order.
 pub type Schema = Vec<Spec>;
 
 /// A complete, validated set of parameters, in the order of the schema.
@@ -72,10 +71,11 @@ pub type Schema = Vec<Spec>;
 pub struct Params(Map<String, Value>);
 
 impl Params {
-    /// Fills `set` up with the defaults of `schema` and validates everything.
+    /// Completes `set` with the defaults of `schema` and validates every value.
     ///
     /// # Errors
-    /// An unknown name (with the nearest ones), a value outside its domain, a missing one.
+    /// If a name is unknown (the message has the nearest ones), a value is outside its domain, or a required
+    /// value is missing.
     pub fn resolve(schema: &Schema, set: &Map<String, Value>) -> Result<Params> {
         for name in set.keys() {
             let Some(spec) = schema.iter().find(|s| s.answers_to(name)) else {
@@ -83,7 +83,10 @@ impl Params {
                 return Err(Error::unknown("parameter", name, known));
             };
             if spec.name != name && set.contains_key(spec.name) {
-                let why = format!("is another name of {}: write one of the two", spec.name);
+                let why = format!(
+                    "must be set once; it is another name of {}. Write one of the two",
+                    spec.name
+                );
                 return Err(Error::invalid(name, &set[name.as_str()], why));
             }
         }
@@ -112,7 +115,7 @@ impl Params {
                     Domain::Whole(..) => (compute(&params) as u64).into(),
                     _ => compute(&params).into(),
                 },
-                // Refused above.
+                // The check above has refused this case.
                 (None, Fallback::Required) => Value::Null,
             };
             let canonical = spec.domain.canonical(value.clone());
@@ -128,17 +131,17 @@ impl Params {
         Ok(params)
     }
 
-    /// The value of a quantity, in its own type.
+    /// Returns the value of a quantity, in its own type.
     ///
     /// # Panics
-    /// When the schema that these parameters were resolved against lacks the quantity: a mistake in the
-    /// claim, found by the test that runs every claim once.
+    /// If the schema that these parameters were resolved against lacks the quantity. That is a defect of
+    /// the claim, found by the test that runs every claim once.
     pub fn get<T: Kind>(&self, quantity: Quantity<T>) -> T::Value<'_> {
         let name = quantity.name;
         T::read(self.value(name)).unwrap_or_else(|| undeclared(name))
     }
 
-    /// The value of a whole quantity as a number to compute with.
+    /// Returns the value of a whole-number quantity as `f64`.
     ///
     /// # Panics
     /// As [`Params::get`].
@@ -146,15 +149,15 @@ impl Params {
         self.get(quantity) as f64
     }
 
-    /// Whether there is a quantity of this name: cells of experiments may differ in theirs.
+    /// Returns `true` if the parameters contain this quantity; cells of experiments may differ in theirs.
     pub fn has<T>(&self, quantity: Quantity<T>) -> bool {
         self.0.contains_key(quantity.name)
     }
 
-    /// A number.
+    /// Returns the number of this name.
     ///
     /// # Panics
-    /// When the schema declares no such number: a mistake in the claim, found by the registry test
+    /// If the schema declares no such number. That is a defect of the claim, found by the registry test
     /// that runs every claim once.
     pub fn f64(&self, name: &str) -> f64 {
         self.value(name)
@@ -162,7 +165,7 @@ impl Params {
             .unwrap_or_else(|| undeclared(name))
     }
 
-    /// A whole number.
+    /// Returns the whole number of this name.
     ///
     /// # Panics
     /// As [`Params::f64`].
@@ -172,7 +175,7 @@ impl Params {
             .unwrap_or_else(|| undeclared(name)) as usize
     }
 
-    /// A word.
+    /// Returns the word of this name.
     ///
     /// # Panics
     /// As [`Params::f64`].
@@ -182,7 +185,7 @@ impl Params {
             .unwrap_or_else(|| undeclared(name))
     }
 
-    /// A flag.
+    /// Returns the flag of this name.
     ///
     /// # Panics
     /// As [`Params::f64`].
@@ -192,7 +195,7 @@ impl Params {
             .unwrap_or_else(|| undeclared(name))
     }
 
-    /// A vector.
+    /// Returns the vector of this name.
     ///
     /// # Panics
     /// As [`Params::f64`].
@@ -200,7 +203,7 @@ impl Params {
         numbers(self.value(name)).unwrap_or_else(|| undeclared(name))
     }
 
-    /// A matrix, given by its rows.
+    /// Returns the matrix of this name, given by its rows.
     ///
     /// # Panics
     /// As [`Params::f64`].
@@ -215,12 +218,12 @@ impl Params {
             .unwrap_or_else(|_| undeclared(name))
     }
 
-    /// As a JSON object, in the order of the schema.
+    /// Returns the parameters as a JSON object, in the order of the schema.
     pub fn as_json(&self) -> &Map<String, Value> {
         &self.0
     }
 
-    /// The cell that these parameters are: a hash of their canonical JSON.
+    /// Returns the id of the cell: a hash of the canonical JSON of the parameters.
     pub fn cell(&self) -> u64 {
         crate::rng::hash(Value::Object(self.0.clone()).to_string().as_bytes())
     }
@@ -235,7 +238,8 @@ fn numbers(value: &Value) -> Option<Vec<f64>> {
 }
 
 impl FromIterator<(String, Value)> for Params {
-    /// Parameters that need no schema because the program itself made them: a cell of an experiment.
+    /// Collects parameters without a schema, for the cells of experiments, whose values are generated by
+    /// the program itself.
     fn from_iter<I: IntoIterator<Item = (String, Value)>>(named: I) -> Self {
         Params(named.into_iter().collect())
     }

@@ -1,15 +1,15 @@
-//! Quantities: a parameter's name, symbol, unit, meaning and range, typed once.
+//! Quantities: the name, symbol, unit, meaning and range of a parameter, declared once.
 
 use super::{Domain, Fallback, Params, Spec};
 use ndarray::Array2;
 use serde_json::Value;
 use std::marker::PhantomData;
 
-/// A parameter that claims, experiments and closed forms share: its name after `--set`, its symbol in the
+/// A parameter shared by claims, experiments and closed forms: its name after `--set`, its symbol in the
 /// paper, its unit, its range, and its type `T`.
 ///
-/// A room declares each of its quantities once, as a constant; [`Params::get`] takes the constant, so that
-/// a misspelt name does not compile and a value comes in its own type.
+/// The crate of a paper declares each of its quantities once, as a constant. [`Params::get`] takes the
+/// constant, so that a misspelt name does not compile and a value comes in its own type.
 ///
 /// ```
 /// use attnlab_core::params::{Domain, Params, Quantity};
@@ -26,17 +26,17 @@ use std::marker::PhantomData;
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
 pub struct Quantity<T> {
-    /// The name after `--set`, in settings and in rows.
+    /// Name, as written after `--set`, in settings and in rows.
     pub name: &'static str,
     /// The symbol in the paper; empty where it has none.
     pub symbol: &'static str,
     /// Meaning in a few words that follow the symbol.
     pub meaning: &'static str,
-    /// The unit, or what is counted; empty for pure numbers.
+    /// Unit, or the things counted; empty for pure numbers.
     pub unit: &'static str,
     /// Range and type.
     pub domain: Domain,
-    /// Other names that are understood.
+    /// Aliases that are accepted instead of the name.
     pub aliases: &'static [&'static str],
     kind: PhantomData<fn() -> T>,
 }
@@ -49,15 +49,15 @@ impl<T> Clone for Quantity<T> {
 
 impl<T> Copy for Quantity<T> {}
 
-/// The type of quantities that are one of several words.
+/// Type of a quantity that is one of several words.
 pub enum Word {}
 
-/// The types that a quantity may have.
+/// Types that a quantity may have.
 pub trait Kind {
-    /// The value as [`Params::get`] gives it.
+    /// Type of the value that [`Params::get`] returns.
     type Value<'a>;
 
-    /// Reads the value from its JSON form; None where that has another type.
+    /// Reads the value from its JSON form; `None` if the JSON value has another type.
     fn read(value: &Value) -> Option<Self::Value<'_>>;
 }
 
@@ -116,28 +116,28 @@ impl Kind for Array2<f64> {
 }
 
 impl Quantity<usize> {
-    /// A whole number ≥ 1; [`within`](Quantity::within) narrows or widens that.
+    /// Declares a whole number ≥ 1; [`within`](Quantity::within) sets another range.
     pub const fn whole(name: &'static str, symbol: &'static str, meaning: &'static str) -> Self {
         Self::new(name, symbol, meaning, Domain::Whole(1, u64::MAX))
     }
 }
 
 impl Quantity<f64> {
-    /// A finite number; [`within`](Quantity::within) narrows that.
+    /// Declares a finite number; [`within`](Quantity::within) narrows the range.
     pub const fn real(name: &'static str, symbol: &'static str, meaning: &'static str) -> Self {
         Self::new(name, symbol, meaning, Domain::FINITE)
     }
 }
 
 impl Quantity<bool> {
-    /// true or false.
+    /// Declares a flag, `true` or `false`.
     pub const fn flag(name: &'static str, symbol: &'static str, meaning: &'static str) -> Self {
         Self::new(name, symbol, meaning, Domain::Flag)
     }
 }
 
 impl Quantity<Word> {
-    /// One of `words`.
+    /// Declares one of `words`.
     pub const fn word(
         name: &'static str,
         symbol: &'static str,
@@ -149,7 +149,7 @@ impl Quantity<Word> {
 }
 
 impl Quantity<Vec<f64>> {
-    /// At least one number, each in `entry`.
+    /// Declares an array of at least one number, each in `entry`.
     pub const fn vector(
         name: &'static str,
         symbol: &'static str,
@@ -161,7 +161,7 @@ impl Quantity<Vec<f64>> {
 }
 
 impl Quantity<Array2<f64>> {
-    /// A matrix by its rows, each number in `entry`.
+    /// Declares a matrix by its rows, each number in `entry`.
     pub const fn matrix(
         name: &'static str,
         symbol: &'static str,
@@ -190,47 +190,47 @@ impl<T> Quantity<T> {
         }
     }
 
-    /// The same quantity in another range, for all or for one claim.
+    /// Sets another range, for all claims or for one.
     pub const fn within(mut self, domain: Domain) -> Self {
         self.domain = domain;
         self
     }
 
-    /// The same with its unit.
+    /// Sets the unit.
     pub const fn unit(mut self, unit: &'static str) -> Self {
         self.unit = unit;
         self
     }
 
-    /// The same with other names that are understood.
+    /// Sets aliases that are accepted instead of the name.
     pub const fn alias(mut self, aliases: &'static [&'static str]) -> Self {
         self.aliases = aliases;
         self
     }
 
-    /// The same in the words of one claim.
+    /// Sets another meaning, in the words of one claim.
     pub const fn meaning(mut self, meaning: &'static str) -> Self {
         self.meaning = meaning;
         self
     }
 
-    /// A parameter of a schema with this default.
+    /// Makes an entry of a schema with this default.
     pub fn or(self, default: impl Into<Value>) -> Spec {
         self.spec(Fallback::Fixed(default.into()))
     }
 
-    /// A parameter of a schema whose default is computed from the ones before it; `formula` is the same
-    /// in words, for `--help`.
+    /// Makes an entry of a schema whose default is computed from the entries before it; `formula` states
+    /// the computation in words, for `--help`.
     pub fn or_from(self, formula: &'static str, compute: fn(&Params) -> f64) -> Spec {
         self.spec(Fallback::Derived(formula, compute))
     }
 
-    /// A parameter of a schema that must be set.
+    /// Makes an entry of a schema that the user must set.
     pub fn required(self) -> Spec {
         self.spec(Fallback::Required)
     }
 
-    /// Name and value, for the cell of an experiment.
+    /// Returns name and value, for the cell of an experiment.
     pub fn is(self, value: impl Into<Value>) -> (String, Value) {
         (self.name.to_string(), value.into())
     }

@@ -4,11 +4,11 @@ use super::{Estimate, validate_level};
 use crate::error::{Error, Result};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// The mean of `values` with its Student interval: exact for normal values, asymptotic otherwise.
-/// Summed in the order given, so that the result is reproducible to the bit.
+/// Computes the mean of `values` with its Student interval: exact for normal values, asymptotic
+/// otherwise. The values are summed in the order given, so that the result is reproducible to the bit.
 ///
 /// # Errors
-/// With fewer than two values, or a level outside (0, 1).
+/// If there are fewer than two values, or the level is outside (0, 1).
 ///
 /// ```
 /// // scipy.stats.t.interval(.95, 3, mean, sem([1, 2, 4, 7])) gives -0.7099807422985158, 7.709980742298516
@@ -36,23 +36,23 @@ pub fn mean(values: &[f64], level: f64) -> Result<Estimate> {
     })
 }
 
-/// Quantile of Student's t distribution.
+/// Computes the p-quantile of Student's t distribution with `freedom` degrees of freedom.
 ///
 /// # Errors
-/// When `freedom` is not positive.
+/// If `freedom` is not positive.
 pub fn t_quantile(freedom: f64, p: f64) -> Result<f64> {
     let t = StudentsT::new(0.0, 1.0, freedom)
         .map_err(|e| Error::undefined(format!("Student's t with {freedom} degrees: {e}")))?;
     Ok(t.inverse_cdf(p))
 }
 
-/// P(T > t) for Student's t distribution.
+/// Computes P(T > t) for Student's t distribution with `freedom` degrees of freedom.
 ///
 /// # Errors
-/// When `freedom` is not positive.
+/// If `freedom` is not positive.
 pub fn t_tail(freedom: f64, t: f64) -> Result<f64> {
     let law = StudentsT::new(0.0, 1.0, freedom)
         .map_err(|e| Error::undefined(format!("Student's t with {freedom} degrees: {e}")))?;
-    // By symmetry, so that small tails keep their digits.
+    // The symmetric lower tail keeps the digits of small probabilities.
     Ok(law.cdf(-t))
 }

@@ -3,17 +3,17 @@
 use super::{Estimate, quantile, validate_level};
 use crate::error::{Error, Result};
 
-/// The most values: beyond, 2^-n leaves the range of f64.
+/// Largest number n of values: beyond it 2^-n leaves the range of f64.
 const MOST: usize = 1000;
 
-/// The median of `values` with the interval between two of them, the r-th least and the r-th
-/// largest: it covers the median of the law, whatever the law, with probability
-/// $1 - 2\,P[\mathrm{Bin}(n, 1/2) < r]$ at least. r is the largest for which that is `level` or more,
-/// or 1; the estimate's level is the probability itself, so with few values it may be lower than
-/// `level`. A run that went astray moves one end of the interval, and neither the point nor the rest.
+/// Computes the median of `values` with the interval from the r-th least to the r-th largest value.
+/// Whatever the law, the interval covers the median of the law with probability at least
+/// $1 - 2\,P[\mathrm{Bin}(n, 1/2) < r]$. r is the largest index for which this probability is `level` or
+/// more, or 1. The estimate's level is the probability itself, so with few values it may be lower than
+/// `level`. An outlier affects the result by its rank only, however large it is.
 ///
 /// # Errors
-/// With fewer than two values or more than 1000, or a level outside (0, 1).
+/// If there are fewer than two values or more than 1000, or the level is outside (0, 1).
 ///
 /// ```
 /// // Six values, the extremes: the median lies outside if all six fall on one side, 2/2^6.
@@ -35,7 +35,7 @@ pub fn median(values: &[f64], level: f64) -> Result<Estimate> {
     }
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    // P[Bin(n, 1/2) = k] from k = 0 upwards.
+    // P[Bin(n, 1/2) = k] for k = 0, 1, ...
     let (mut term, mut tail, mut r) = (0.5_f64.powi(n as i32), 0.0, 0);
     let mut covered = 1.0 - 2.0 * term;
     for k in 0..n / 2 {

@@ -1,4 +1,4 @@
-//! Statistics: no bare number leaves this module, an [`Estimate`] is point, interval and level.
+//! Statistics. Every function returns an [`Estimate`]: point, interval and level.
 
 mod binomial;
 mod mean;
@@ -27,12 +27,13 @@ pub struct Estimate {
     pub low: f64,
     /// Upper end of the interval.
     pub high: f64,
-    /// Confidence level of the interval, 0.95 for 95 %; 1 for a value that is computed, not sampled.
+    /// Confidence level of the interval, 0.95 for 95 %; 1 for a value that is computed rather than
+    /// sampled.
     pub level: f64,
 }
 
 impl Estimate {
-    /// A value that was computed with a known error bound, not estimated from samples.
+    /// Wraps a value that was computed with a known error bound rather than estimated from samples.
     pub fn computed(value: f64, error: f64) -> Self {
         Estimate {
             value,
@@ -42,16 +43,16 @@ impl Estimate {
         }
     }
 
-    /// Whether `x` lies in the interval.
+    /// Returns `true` if `x` lies in the interval.
     pub fn covers(&self, x: f64) -> bool {
         self.low <= x && x <= self.high
     }
 }
 
-/// Refuses a confidence level outside (0, 1).
+/// Accepts a confidence level in (0, 1).
 ///
 /// # Errors
-/// Names the level and what is allowed.
+/// [`Error::Invalid`](crate::Error::Invalid) for a level outside (0, 1).
 pub fn validate_level(level: f64) -> crate::Result<()> {
     if level > 0.0 && level < 1.0 {
         return Ok(());

@@ -1,7 +1,8 @@
-//! Many claims at once: Holm's step-down adjustment.
+//! Multiple testing: Holm's step-down adjustment.
 
-/// Holm-adjusted p-values, in the order given: rejecting those at most α keeps the probability of
-/// any false rejection among all of them at most α, whatever their dependence.
+/// Computes Holm-adjusted p-values, in the order given. Rejecting the hypotheses whose adjusted p-value
+/// is at most α keeps the probability of any false rejection at most α, whatever the dependence of the
+/// tests.
 ///
 /// ```
 /// // By hand: sorted .01, .02, .03, .04 times 4, 3, 2, 1, then the running maximum.

@@ -1,11 +1,11 @@
-//! Sample quantiles, and exact intervals for the quantiles that they estimate.
+//! Sample quantiles, and exact intervals for quantiles of the law.
 
 use super::{Estimate, MAX_TRIALS, binomial_cdf, validate_level};
 use crate::error::{Error, Result};
 
-/// The p-quantile of `values` by linear interpolation between order statistics (type 7 of Hyndman
-/// and Fan 1996, the default of R and NumPy); NaN for no values. NaN values count as the largest,
-/// so that they cannot make a band look narrower.
+/// Computes the p-quantile of `values` by linear interpolation between order statistics (type 7 of
+/// Hyndman and Fan 1996, the default of R and NumPy); NaN if there are no values. NaN values count as the
+/// largest, so that they cannot make a band look narrower.
 ///
 /// ```
 /// // numpy.quantile([4, 1, 3, 2], [.1, .5, .9]) gives 1.3 2.5 3.7
@@ -24,19 +24,19 @@ pub fn quantile(values: &[f64], p: f64) -> f64 {
     };
     let place = p.clamp(0.0, 1.0) * last as f64;
     let (i, f) = (place as usize, place.fract());
-    // Without this, an infinite neighbour of weight 0 would give NaN.
+    // An infinite neighbour of weight 0 would otherwise give NaN.
     if f == 0.0 || sorted[i] == sorted[i + 1] {
         return sorted[i];
     }
     sorted[i] + f * (sorted[i + 1] - sorted[i])
 }
 
-/// The p-quantile of the law that `values` are drawn from, with the exact interval between two order
-/// statistics: whatever the law, it covers with probability at least `level`. An end is infinite
-/// where there are too few values to say more. NaN values count as the largest, as in [`quantile`].
+/// Estimates the p-quantile of the law of `values`, with the exact interval between two order statistics:
+/// whatever the law, it covers with probability at least `level`. An end is infinite if there are too few
+/// values for a finite one. NaN values count as the largest, as in [`quantile`].
 ///
 /// # Errors
-/// For no values or more than [`MAX_TRIALS`], p outside (0, 1), or a level outside (0, 1).
+/// If there are no values or more than [`MAX_TRIALS`], or p or the level is outside (0, 1).
 ///
 /// ```
 /// // Ten values: x_(2) to x_(9) cover the median with probability 1 - 2 * 11/1024 = 0.979.
@@ -59,7 +59,7 @@ pub fn quantile_interval(values: &[f64], p: f64, level: f64) -> Result<Estimate>
         ));
     }
     let tail = (1.0 - level) / 2.0;
-    // x_(i) lies above the quantile with the probability that fewer than i values lie below it.
+    // x_(i) exceeds the quantile with the probability that fewer than i values lie below the quantile.
     let (mut lower, mut upper) = (None, None);
     for i in 1..=n {
         let above = binomial_cdf(i - 1, n, p)?;

@@ -3,12 +3,12 @@
 use super::{Estimate, mean, t_quantile, validate_level};
 use crate::error::{Error, Result};
 
-/// The exponent b in y ≈ c x^b: the least-squares slope of log y over log x with its Student
+/// Estimates the exponent b in y ≈ c x^b: the least-squares slope of log y over log x with its Student
 /// interval (exact for independent normal errors of log y with equal spread).
 ///
 /// # Errors
-/// With fewer than three points, unequal lengths, values that are not positive and finite, or a
-/// single x.
+/// If there are fewer than three points, lists of different length, values that are not positive and
+/// finite, or only one distinct x.
 ///
 /// ```
 /// // scipy.stats.linregress(log([1, 2, 4, 8]), log([3, 5, 13, 24])): slope 1.0379, stderr 0.0836
@@ -21,7 +21,7 @@ pub fn log_log_slope(x: &[f64], y: &[f64], level: f64) -> Result<Estimate> {
     Ok(PowerLaw::fit(x, y, level)?.slope)
 }
 
-/// y ≈ c x^b fitted on log-log axes.
+/// The power law y ≈ c x^b, fitted on log-log axes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PowerLaw {
     /// The exponent b with its interval.
@@ -33,7 +33,7 @@ pub struct PowerLaw {
 }
 
 impl PowerLaw {
-    /// The least-squares line; see [`log_log_slope`].
+    /// Fits the least-squares line; see [`log_log_slope`].
     ///
     /// # Errors
     /// As [`log_log_slope`].
@@ -65,7 +65,7 @@ impl PowerLaw {
         })
     }
 
-    /// The fitted line at x, with the pointwise interval for the line (not for a new point).
+    /// Evaluates the fitted line at x, with the pointwise interval for the line (not for a new point).
     ///
     /// ```
     /// use attnlab_core::stats::PowerLaw;
@@ -89,7 +89,7 @@ impl PowerLaw {
     }
 }
 
-/// The logarithms of the points, after everything that makes them unfit.
+/// Returns the logarithms of the points, after checking lengths and values.
 fn logs(x: &[f64], y: &[f64]) -> Result<(Vec<f64>, Vec<f64>)> {
     if x.len() != y.len() || x.len() < 3 {
         let (found, expected) = ((x.len(), y.len()), "two lists of equal length >= 3");
@@ -103,12 +103,12 @@ fn logs(x: &[f64], y: &[f64]) -> Result<(Vec<f64>, Vec<f64>)> {
     Ok((ln(x), ln(y)))
 }
 
-/// The exponent b in E y ≈ c x^b from independent repetitions `samples[i][j]` of y at `x[j]`: the
-/// log-log slope of the means over i, with the jackknife interval over i. Unlike a mean of exponents
-/// it is not moved by the scatter of log y, and values at different x may depend on each other.
+/// Estimates the exponent b in E y ≈ c x^b from independent repetitions `samples[i][j]` of y at `x[j]`:
+/// the log-log slope of the means over i, with the jackknife interval over i. Unlike a mean of exponents
+/// it is not biased by the scatter of log y, and values at different x may depend on each other.
 ///
 /// # Errors
-/// As [`log_log_slope`]; with fewer than two repetitions.
+/// As [`log_log_slope`], or if there are fewer than two repetitions.
 ///
 /// ```
 /// use attnlab_core::stats::log_log_slope_of_means;
@@ -138,6 +138,6 @@ pub fn log_log_slope_of_means(x: &[f64], samples: &[Vec<f64>], level: f64) -> Re
         Ok(n * all - (n - 1.0) * slope(means)?)
     };
     let pseudo: Vec<f64> = samples.iter().map(without).collect::<Result<_>>()?;
-    // Their mean is the estimate without its bias of order 1/n.
+    // The mean of the pseudo-values is the estimate without its bias of order 1/n.
     mean(&pseudo, level)
 }

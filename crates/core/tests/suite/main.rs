@@ -1,3 +1,3 @@
-//! Tests of the ground that attnlab stands on.
+//! Tests of the base crate.
 
 mod statistics;

@@ -1,5 +1,5 @@
-//! Statistical honesty, tested by simulation: intervals cover at their level, Holm controls the
-//! family-wise error, and the exact interval refuses the range in which it would not be exact.
+//! Tests of the statistics by simulation: intervals cover at their level, Holm controls the family-wise
+//! error, and the exact interval refuses the range in which it would not be exact.
 
 use attnlab_core::rng::Streams;
 use attnlab_core::stats::{
@@ -13,8 +13,8 @@ fn rng(name: &str, trial: u64) -> attnlab_core::rng::Generator {
     Streams::new(7, "tests.statistics", 0, trial).part(name, 0)
 }
 
-/// Share of `runs` in which `covered` holds, with a lower bound that a share of true coverage
-/// `level` passes but for one seed in 10^6.
+/// Asserts that `covered` holds in a share of at least `level` of the `runs`, up to chance: with true
+/// coverage `level` the test fails for one seed in 10^6.
 fn covers(level: f64, runs: u64, covered: impl Fn(u64) -> bool) {
     let hits = (0..runs).filter(|t| covered(*t)).count() as u64;
     let share = binomial(hits, runs, 1.0 - 2e-6).unwrap();
@@ -50,8 +50,8 @@ fn mean_and_slope_intervals_cover() {
     });
 }
 
-/// Of `runs` of up to `most` trials that hold with probability `q`, those in which the interval at
-/// some n lost sight of `q`: what someone sees who looks at every n and stops when it suits.
+/// Counts, among `runs` of up to `most` trials that hold with probability `q`, those in which the
+/// interval at some n excludes `q`: the error rate of an observer who looks at every n and stops at will.
 fn ever_wrong(q: f64, runs: u64, most: u64, covers: impl Fn(u64, u64) -> bool) -> u64 {
     let one = |t: &u64| {
         let mut rng = rng("optional stopping", *t + (q * 1e4) as u64 * runs);
@@ -64,18 +64,18 @@ fn ever_wrong(q: f64, runs: u64, most: u64, covers: impl Fn(u64, u64) -> bool) -
     (0..runs).filter(one).count() as u64
 }
 
-/// The confidence sequence keeps its error rate whenever one stops; the interval of a fixed number
-/// of trials does not, and the same test notices.
+/// The confidence sequence keeps its error rate under optional stopping; the interval of a fixed number
+/// of trials does not, and the same test detects that.
 #[test]
 fn the_confidence_sequence_survives_optional_stopping() {
     let (level, runs, most) = (0.9, 2000, 400);
     let sequence = Sequence::new(level).unwrap();
     for q in [0.02, 0.5, 0.97] {
-        // Whether the truth is in the interval, tested by the interval itself.
+        // The interval itself tests whether it contains the true q.
         let covers = |held, n| sequence.interval(held, n).unwrap().covers(q);
         let wrong = binomial(ever_wrong(q, runs, most, covers), runs, 1.0 - 2e-6).unwrap();
         assert!(wrong.low <= 1.0 - level, "q = {q}: {wrong:?}");
-        // And it is not so wide as to be of no use: it is wrong sometimes.
+        // The sequence is not arbitrarily wide: it errs sometimes.
         assert!(wrong.high > 0.005, "q = {q}: {wrong:?}");
     }
     let fixed = |held, n| binomial(held, n, level).unwrap().covers(0.5);
@@ -83,7 +83,7 @@ fn the_confidence_sequence_survives_optional_stopping() {
     assert!(wrong.low > 1.0 - level, "{wrong:?}");
 }
 
-/// The rule that sweeps use: stop at the first multiple of `every` at which the interval is narrow.
+/// Stopping rule of sweeps: the first multiple of `every` at which the interval is narrow.
 #[test]
 fn stopping_when_the_interval_is_narrow_keeps_its_level() {
     let sequence = Sequence::new(0.9).unwrap();
@@ -122,7 +122,7 @@ fn intervals_of_the_confidence_sequence() {
     }
     let none = sequence.interval(0, 10).unwrap();
     assert!(none.low == 0.0 && none.high < 0.5);
-    // A first trial says next to nothing, and many say much.
+    // The interval is wide after one trial and narrow after many.
     assert!(sequence.interval(1, 1).unwrap().low < 0.03);
     let many = sequence.interval(500_000, 1_000_000).unwrap();
     assert!(many.high - many.low < 0.005);
@@ -172,7 +172,7 @@ fn holm_controls_the_family_wise_error() {
         binomial(alarms, runs, 1.0 - 2e-6).unwrap()
     };
     assert!(false_alarm(&holm).low <= alpha);
-    // The same test must notice that raw p-values do not control it.
+    // The same test must detect that raw p-values do not control the error.
     assert!(false_alarm(&|p| p.to_vec()).low > alpha);
 }
 

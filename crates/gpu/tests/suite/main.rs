@@ -1,4 +1,4 @@
-//! Tests of the passes on a GPU; without the feature `wgpu` there is nothing to test here.
+//! Tests of the passes on a GPU. Without the feature `wgpu` this suite is empty.
 #![cfg(feature = "wgpu")]
 
 mod passes;

@@ -1,5 +1,5 @@
-//! The passes on a GPU against the plain f64 definitions and the CPU's fast path. Where there is no
-//! adapter these tests say so and pass, unless ATTNLAB_REQUIRE_GPU=1.
+//! The passes on a GPU against the plain f64 definitions and the CPU's fast path. Without an adapter
+//! these tests print a note and pass, unless ATTNLAB_REQUIRE_GPU=1.
 
 use attnlab_core::linalg::{normal_matrix, orthonormal_bases, product};
 use attnlab_core::rng::Streams;
@@ -16,7 +16,7 @@ use ndarray::{Array2, ArrayView2, Axis};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// An adapter, or None and a word why the test does nothing.
+/// Returns an adapter, or `None` with a printed reason why the test does nothing.
 pub(super) fn open(options: &Options) -> Option<Gpu> {
     match Gpu::open(options) {
         Ok(gpu) => Some(gpu),
@@ -109,8 +109,8 @@ fn largest(a: &Array2<f64>) -> f64 {
     a.iter().fold(0.0, |m, x| m.max(x.abs()))
 }
 
-/// How far f32 sums may lie from the plain definition: as in the tests of `attnlab-theory`, with a full unit
-/// for every operation, since a GPU may round towards zero.
+/// Bounds the distance of f32 sums from the plain definition: as in the tests of `attnlab-theory`, with a
+/// full unit for every operation, since a GPU may round towards zero.
 fn bound(layer: &Mssa, y: ArrayView2<f64>) -> f64 {
     let (p, n) = y.dim();
     let weights = layer.weights(y).mapv(f64::abs);
@@ -189,7 +189,7 @@ fn thresholds_and_maxima_are_decided_as_on_the_cpu() {
     decides_as_the_cpu(gpu, false);
 }
 
-/// Products that are a thousand times coarser change no decision; they leave more of them to f64.
+/// Products that are a thousand times coarser change no decision; more decisions are left to f64.
 #[test]
 fn half_precision_changes_no_decision() {
     let Some(gpu) = half() else { return };
@@ -314,8 +314,8 @@ fn noise(c: f64, tokens: usize, dim: usize) -> f64 {
     c * ((tokens as f64).ln() / dim as f64).sqrt()
 }
 
-/// Horizons from scores in half precision: the same first break, bounds that hold, and a last word
-/// in f64 on more columns.
+/// Horizons from scores in half precision: the same first break, bounds that hold, and more columns
+/// decided in f64.
 #[test]
 fn horizons_in_half_precision_are_the_cpus() {
     let (Some(half), Some(single)) = (half(), gpu()) else {
@@ -347,7 +347,7 @@ fn horizons_in_half_precision_are_the_cpus() {
     assert!(settled[0] > settled[1], "{settled:?}");
 }
 
-/// Where the adapter has matrix units, they were found equal to f64 within the bound and are used.
+/// Where the adapter has matrix units, they agree with f64 within the bound and are used.
 #[test]
 fn matrix_units_are_used_where_they_are_right() {
     let Some(gpu) = open(&Options::default()) else {

@@ -1,4 +1,4 @@
-//! Nonlinearities that attnlab does not know, on a GPU: refused without a pass there, computed with one.
+//! Nonlinearities of other packages on a GPU: refused without a pass there, computed with one.
 
 use super::passes::gpu;
 use attnlab_core::linalg::normal_matrix;
@@ -101,7 +101,7 @@ fn a_weight_in_wgsl_is_all_that_an_entrywise_one_needs() {
     }
 }
 
-/// On a device of its own, since a device that failed once goes on saying so.
+/// This test has its own device, since a device that failed once reports its error again.
 #[test]
 fn wgsl_that_does_not_compile_is_an_error() {
     let Some(gpu) = super::passes::open(&attnlab_gpu::Options::default()) else {

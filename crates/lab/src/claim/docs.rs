@@ -1,6 +1,5 @@
-//! The pages of `docs/` that are generated from the registry, so that they cannot drift from it.
-//! A test holds the committed files against these functions; `ATTNLAB_BLESS=1 cargo test --test
-//! docs` writes them anew.
+//! Pages of `docs/` that are generated from the catalogue. A test compares the committed files with these
+//! functions; `ATTNLAB_BLESS=1 cargo test --test suite docs` writes the files anew.
 
 use super::Claim;
 use super::params::{Fallback, Params};
@@ -12,7 +11,7 @@ pub fn file_name(claim: &dyn Claim) -> String {
     format!("{}.md", claim.sheet().id)
 }
 
-/// The page of one claim: statement, hypotheses, parameters, expected verdict, mutants.
+/// Returns the page of one claim: statement, hypotheses, parameters, expected verdict, mutants.
 pub fn page(claim: &dyn Claim) -> String {
     let sheet = claim.sheet();
     let mut page = format!("# `{}`: {}\n\n", sheet.id, sheet.title);
@@ -52,7 +51,7 @@ pub fn page(claim: &dyn Claim) -> String {
     page
 }
 
-/// The table of contents of the claim pages.
+/// Returns the table of contents of the claim pages.
 pub fn index(claims: &[Arc<dyn Claim>]) -> String {
     let mut page =
         String::from("# Claims\n\n| claim | source | expected | title |\n|---|---|---|---|\n");
@@ -69,7 +68,7 @@ pub fn index(claims: &[Arc<dyn Claim>]) -> String {
     page
 }
 
-/// Every printed statement that is wrong, meaningless or misprinted, with what holds instead.
+/// Returns every printed statement that is wrong, meaningless or misprinted, with what holds instead.
 pub fn discrepancies(claims: &[Arc<dyn Claim>]) -> String {
     let mut page = String::from(
         "# Discrepancies\n\nStatements that do not hold as printed, or say less than they seem to. Each \

@@ -1,9 +1,9 @@
 //! Claims: printed statements that a simulation can support or refute.
 //!
-//! A [`Claim`] is a [`Sheet`] (what is printed where, and what we expect) and a
+//! A [`Claim`] is a [`Sheet`] (statement, source and expected verdict) and a
 //! [`trial`](Claim::trial). Trials give [`Outcome`]s, and [`judge`](verdict::judge) turns them into a
 //! [`Verdict`] that always comes with an interval. Each claim ships with [mutants](Mutant): false
-//! variants that must come back refuted, or the check would be one that cannot fail.
+//! variants that the check must refute, as evidence that the check can fail.
 
 pub mod docs;
 mod outcome;
@@ -33,12 +33,12 @@ pub struct Hypothesis {
     pub printed: &'static str,
     /// Signed distance to the boundary in the units of the printed form: negative means that it fails.
     pub margin: f64,
-    /// Whether it holds.
+    /// Flag: the hypothesis holds, that is, `margin` ≥ 0.
     pub holds: bool,
 }
 
 impl Hypothesis {
-    /// A hypothesis that holds when `margin` ≥ 0.
+    /// Creates a hypothesis that holds when `margin` ≥ 0.
     pub fn new(name: &'static str, printed: &'static str, margin: f64) -> Self {
         Hypothesis {
             name,
@@ -49,18 +49,18 @@ impl Hypothesis {
     }
 }
 
-/// Closed form for the probability that a statement fails, beside the simulation: exact
-/// tails put together by independence, union bound or second moments. Deterministic, and valid
-/// whatever the sample; see [`verdict::judge_with`] for how it enters the verdict.
+/// Bracket of the probability that a statement fails, from exact tails that are combined by independence,
+/// a union bound or second moments. It is deterministic and does not depend on the trials;
+/// [`verdict::judge_with`] defines its part in the verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Computed {
-    /// The failure probability of the whole statement lies in this interval.
+    /// Interval that contains the failure probability of the whole statement.
     pub failure: Bracket,
-    /// How it was derived, in one line.
+    /// Derivation in one line.
     pub how: &'static str,
 }
 
-/// A false variant of a claim: the same trial with other constants, which must come back refuted. Its
+/// A false variant of a claim: the same trial with other constants, which the check must refute. Its
 /// sentence stands in the sheet, under "Mutants".
 #[derive(Clone)]
 pub struct Mutant {
@@ -68,15 +68,15 @@ pub struct Mutant {
     pub name: &'static str,
     /// The variant.
     pub claim: Arc<dyn Claim>,
-    /// Parameters at which its falsehood shows within the default budget.
+    /// Parameters at which the default number of trials refutes it.
     pub set: Vec<(&'static str, Value)>,
-    /// The id whose streams its trials draw from: the claim's own, unless a mutant is shared by a printed
-    /// claim and its corrected form.
+    /// Id whose random streams the trials draw from: that of the claim, or one that a printed claim and its
+    /// corrected form share.
     pub drawn_as: &'static str,
 }
 
 impl Mutant {
-    /// A mutant judged at the claim's default parameters.
+    /// Creates a mutant that is judged at the claim's default parameters.
     pub fn new(name: &'static str, variant: impl Claim + 'static) -> Self {
         Mutant {
             name,
@@ -86,20 +86,20 @@ impl Mutant {
         }
     }
 
-    /// The same with the streams of another id: a mutant that a printed claim and its corrected form share
-    /// sees the same draws under both.
+    /// Sets the id whose random streams the trials draw from, so that a mutant that a printed claim and its
+    /// corrected form share sees the same draws under both.
     pub fn drawn_as(mut self, id: &'static str) -> Self {
         self.drawn_as = id;
         self
     }
 
-    /// The same at another value of a parameter.
+    /// Sets a parameter at which the mutant is judged.
     pub fn with<T>(mut self, quantity: Quantity<T>, value: impl Into<Value>) -> Self {
         self.set.push((quantity.name, value.into()));
         self
     }
 
-    /// The sentence of the variant, from the sheet.
+    /// Returns the sentence of the variant, from the sheet.
     pub fn says(&self) -> &'static str {
         self.claim.sheet().mutant(self.name)
     }
@@ -111,20 +111,20 @@ impl Mutant {
 /// [`sheet`](Claim::sheet), [`trial`](Claim::trial) and [`mutants`](Claim::mutants) are mandatory.
 /// Unless the statement holds in every single trial, [`promise`](Claim::promise) too.
 pub trait Claim: Send + Sync {
-    /// Where it is printed and what it says: `sheet!("paper.name")` reads `sheets/paper.name.md` of the
-    /// package at compile time.
+    /// Returns source and statement: `sheet!("paper.name")` reads `sheets/paper.name.md` of the package at
+    /// compile time.
     fn sheet(&self) -> &'static Sheet;
 
-    /// One independent simulation, a pure function of its arguments.
+    /// Runs one independent simulation. It must be a pure function of its arguments.
     ///
     /// # Errors
     /// When the parameters cannot be simulated.
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome>;
 
-    /// False variants that must be refuted within the default budget.
+    /// Returns the false variants that the default number of trials must refute.
     fn mutants(&self) -> Vec<Mutant>;
 
-    /// The parameters it takes.
+    /// Returns the parameters that the claim takes.
     fn schema(&self) -> Schema {
         vec![]
     }
@@ -137,53 +137,52 @@ pub trait Claim: Send + Sync {
         Ok(())
     }
 
-    /// The printed hypotheses at these parameters.
+    /// Returns the printed hypotheses at these parameters.
     fn hypotheses(&self, _params: &Params) -> Vec<Hypothesis> {
         vec![]
     }
 
-    /// The promise of the statement about the outcomes.
+    /// Returns the promise of the statement about the outcomes.
     fn promise(&self, _params: &Params) -> Promise {
         Promise::Always
     }
 
-    /// The closed form for the failure probability of the whole statement, if there is one.
+    /// Returns the closed form for the failure probability of the whole statement, if there is one.
     fn computed(&self, _params: &Params) -> Option<Computed> {
         None
     }
 
-    /// Whether a trial looks at a part of the statement only, some sampled columns say. A trial
-    /// that fails then fails the whole statement, but one that holds supports only the part.
+    /// Returns `true` if a trial checks only a part of the statement, such as some sampled columns. A trial
+    /// that fails then refutes the whole statement; a trial that holds supports only the part.
     fn partial(&self, _params: &Params) -> bool {
         false
     }
 
-    /// The verdict that we expect at these parameters, inside the hypotheses: what the closed form
-    /// foresees where it decides, else the sheet's.
+    /// Returns the expected verdict at these parameters, inside the hypotheses: that of the closed form where
+    /// it decides, otherwise that of the sheet.
     fn expected(&self, params: &Params) -> VerdictKind {
         verdict::foreseen(self.promise(params), self.computed(params))
             .unwrap_or(self.sheet().expected)
     }
 
-    /// Trials when the user does not say: enough for the expected verdict.
+    /// Returns the default number of trials: enough for the expected verdict.
     fn default_trials(&self, _params: &Params) -> u64 {
         40
     }
 
-    /// Bytes that one trial holds at its peak; the runner limits how many run at once by it.
+    /// Returns the peak memory of one trial in bytes, which limits the number of trials run in parallel.
     fn memory(&self, _params: &Params) -> u64 {
         0
     }
 
-    /// Whether the verdict follows from how many trials held, by the default [`judge`](Claim::judge):
-    /// then the number of trials may be left to a stopping rule. It must be false where `judge` is not
-    /// the default; a test compares the two.
+    /// Returns `true` if the default [`judge`](Claim::judge) decides by the share of trials that hold, so
+    /// that a stopping rule may choose the number of trials. It must be `false` if `judge` is not the
+    /// default; a test compares the two.
     fn counts_events(&self, params: &Params) -> bool {
         !matches!(self.promise(params), Promise::MeanIn(..))
     }
 
-    /// From outcomes to verdict; the default follows [`Claim::promise`], [`Claim::computed`] and
-    /// [`Claim::partial`].
+    /// Judges the outcomes. The default uses [`Claim::promise`], [`Claim::computed`] and [`Claim::partial`].
     ///
     /// # Errors
     /// When there are too few or too many outcomes for an exact interval.
@@ -192,8 +191,8 @@ pub trait Claim: Send + Sync {
         verdict::judge_with(self.promise(params), computed, partial, outcomes, level)
     }
 
-    /// The least α = 1 - level at which [`Claim::judge`] would reach the same verdict from the same
-    /// trials, for the adjustment for multiplicity; None where the verdict does not depend on it.
+    /// Returns the p-value of the verdict: the least α = 1 - level at which [`Claim::judge`] reaches the same
+    /// verdict from the same trials. None where the verdict does not depend on the level.
     ///
     /// # Errors
     /// When a distribution function cannot be evaluated.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 /// The counter-example of a refuted claim: named values, such as layer, head, column and weight.
 pub type Witness = Map<String, Value>;
 
-/// How the two sides of a [`Outcome::Gap`] must lie.
+/// Required relation of the two sides of an [`Outcome::Gap`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Relation {
@@ -22,9 +22,9 @@ pub enum Relation {
 pub enum Outcome {
     /// The event of a "with probability at least" statement.
     Event {
-        /// Whether it happened.
+        /// Flag: the event happened.
         holds: bool,
-        /// Named values that were seen.
+        /// Named values of the trial.
         witness: Witness,
     },
     /// The two sides of an identity or a bound, with a tolerance from an error budget.
@@ -33,9 +33,9 @@ pub enum Outcome {
         lhs: f64,
         /// Right side.
         rhs: f64,
-        /// Rounding error that the computation itself may make.
+        /// Bound on the rounding error of the computation.
         tol: f64,
-        /// How the sides must lie.
+        /// Required relation of the sides.
         relation: Relation,
         /// Named values that were seen.
         witness: Witness,
@@ -50,7 +50,8 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Whether the trial agrees with the statement; None for a value, which only a mean can judge.
+    /// Returns `Some(true)` if the trial agrees with the statement; None for a value, which is judged by
+    /// its mean.
     pub fn holds(&self) -> Option<bool> {
         match self {
             Outcome::Event { holds, .. } => Some(*holds),
@@ -79,15 +80,15 @@ impl Outcome {
     }
 }
 
-/// Promise of a statement about the outcomes of its trials.
+/// Promise that a statement makes about the outcomes of its trials.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Promise {
     /// Every trial holds.
     Always,
-    /// A trial holds with at least this probability; 0 or less is no promise at all.
+    /// A trial holds with at least this probability; 0 or less promises nothing.
     AtLeast(f64),
-    /// A trial fails with at most this probability; 1 or more is no promise at all. The same as
-    /// `AtLeast(1 - ε)`, for ε that 1 - ε would round away.
+    /// A trial fails with at most this probability ε; 1 or more promises nothing. Equal to `AtLeast(1 - ε)`,
+    /// also for an ε so small that 1 - ε rounds to 1.
     FailsAtMost(f64),
     /// The mean of the values lies in [low, high].
     MeanIn(f64, f64),

@@ -1,4 +1,4 @@
-//! Papers.
+//! Papers and their citations.
 
 use serde::Serialize;
 
@@ -11,9 +11,9 @@ pub struct Paper {
     pub title: &'static str,
     /// Authors, "A. Author, B. Author"; empty where it names none.
     pub authors: &'static str,
-    /// Where it appeared, in the brackets of a citation: "ICML 2025".
+    /// Venue, as in the brackets of a citation: "ICML 2025".
     pub venue: &'static str,
-    /// Year; 0 where it bears none.
+    /// Year of publication; 0 for none.
     pub year: u16,
     /// Address, such as <https://arxiv.org/abs/0000.00000>; empty where there is none.
     pub link: &'static str,
@@ -28,7 +28,7 @@ impl Paper {
         }
     }
 
-    /// The entry of a BibTeX file.
+    /// Returns the entry of a BibTeX file.
     pub fn bibtex(&self) -> String {
         let mut entry = format!("@misc{{{},\n  title = {{{}}}", self.key, self.title);
         let authors = self.authors.replace(", ", " and ");

@@ -1,4 +1,4 @@
-//! Sheets: what a claim says, as Markdown that a mathematician can correct without Rust.
+//! Sheets: the statements of claims in Markdown, which can be corrected without Rust.
 //!
 //! ```text
 //! # toy.fair: A fair coin shows heads half of the time
@@ -18,20 +18,20 @@
 //! ```
 //!
 //! A claim that fails as printed also has the sections "Print" (what the print gets wrong), "Witness"
-//! (numbers that the check prints), "Range" (where it fails and where not), and the entry `class`. "Holds"
-//! says what holds instead; it may stand alone.
+//! (numbers that the check prints), "Range" (parameters at which it fails), and the entry `class`. The
+//! section "Holds" gives the corrected statement; it may occur without the others.
 
 use super::{Paper, VerdictKind};
 use attnlab_core::error::{Error, Result};
 use serde::Serialize;
 use std::path::Path;
 
-/// Where something is printed.
+/// Source of a statement: paper and place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
     /// The paper.
     pub paper: &'static Paper,
-    /// Where in it: "Theorem 1, Eq. (8)".
+    /// Place in the paper: "Theorem 1, Eq. (8)".
     pub place: &'static str,
 }
 
@@ -85,14 +85,14 @@ impl Discrepancy {
         ("vacuous", Discrepancy::Vacuous),
     ];
 
-    /// In words, as sheets write it.
+    /// Returns the name as sheets write it.
     pub fn name(self) -> &'static str {
         let named = Self::ALL.iter().find(|(_, class)| *class == self);
         named.map_or("", |(name, _)| *name)
     }
 }
 
-/// Statement of a claim, its source, and the verdict that we expect.
+/// Statement of a claim, its source, and the expected verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sheet {
     /// Identifier, "paper.name".
@@ -101,25 +101,26 @@ pub struct Sheet {
     pub title: String,
     /// The paper.
     pub paper: &'static Paper,
-    /// Where in it: "Theorem 1, Eq. (8)"; for a statement of our own, what it corrects.
+    /// Place in the paper: "Theorem 1, Eq. (8)"; for a statement of our own, that of the statement it
+    /// corrects.
     pub place: String,
     /// Kind of the statement.
     pub kind: Kind,
-    /// The verdict that we expect inside the hypotheses.
+    /// Expected verdict inside the hypotheses.
     pub expected: VerdictKind,
-    /// Whether the statement is ours: a corrected form, or one that the paper does not print.
+    /// Flag: the statement is our own, a corrected form or one that the paper does not print.
     pub own: bool,
     /// The statement as printed, or our own; TeX between dollar signs.
     pub statement: String,
-    /// The correct form, where the printed one fails or is loose, and why.
+    /// Corrected statement, where the printed one fails or is loose, with the reason.
     pub holds: Option<String>,
-    /// Class of what is wrong with the print, where something is.
+    /// Class of the discrepancy, if there is one.
     pub class: Option<Discrepancy>,
-    /// Description of what the print gets wrong.
+    /// Description of the error in print.
     pub print: Option<String>,
-    /// How that shows: numbers that the check prints.
+    /// Evidence for the error: numbers that the check prints.
     pub witness: Option<String>,
-    /// For which parameters it fails, and for which it does not.
+    /// Parameters at which the statement fails, and at which it holds.
     pub range: Option<String>,
     /// Name and sentence of every mutant.
     pub mutants: Vec<(String, String)>,
@@ -225,12 +226,12 @@ impl Sheet {
         format!("{}, {}", self.paper.cite(), self.place)
     }
 
-    /// The part of the id before the dot, which the claims of a room share.
+    /// Returns the part of the id before the dot, which the claims of a room share.
     pub fn family(&self) -> &str {
         self.id.split('.').next().unwrap_or_default()
     }
 
-    /// The sentence of a mutant; empty where the sheet has none of this name, which
+    /// Returns the sentence of a mutant; empty where the sheet has none of this name, which
     /// [`Room::validate`](crate::catalogue::Room::validate) refuses.
     pub fn mutant(&self, name: &str) -> &str {
         let found = self.mutants.iter().find(|(n, _)| n == name);
@@ -314,7 +315,7 @@ fn add(text: &mut String, line: &str, list: bool) {
     text.push_str(line);
 }
 
-/// The entries "- `name`: sentence".
+/// Returns the entries "- `name`: sentence".
 fn mutants(text: &str) -> Result<Vec<(String, String)>, String> {
     let entry = |line: &str| {
         let entry = line.strip_prefix("- `").and_then(|l| l.split_once("`: "));

@@ -24,7 +24,7 @@ pub enum VerdictKind {
 }
 
 impl VerdictKind {
-    /// All of them.
+    /// All verdict words.
     pub const ALL: [VerdictKind; 5] = [
         VerdictKind::Supported,
         VerdictKind::Refuted,
@@ -33,7 +33,7 @@ impl VerdictKind {
         VerdictKind::Vacuous,
     ];
 
-    /// Definition, for the glossary.
+    /// Returns the definition, for the glossary.
     pub fn definition(self) -> &'static str {
         match self {
             VerdictKind::Supported => {
@@ -57,7 +57,7 @@ impl VerdictKind {
         }
     }
 
-    /// In kebab case, as JSON and tables show it.
+    /// Returns the name in kebab case, as JSON and tables show it.
     pub fn name(self) -> &'static str {
         match self {
             VerdictKind::Supported => "supported",
@@ -81,7 +81,7 @@ pub enum Verdict {
     },
     /// See [`VerdictKind::Inconclusive`].
     Inconclusive {
-        /// Trials after which an answer can be expected, if any number is enough.
+        /// Number of trials after which an answer can be expected; None where no number suffices.
         trials_needed: Option<u64>,
     },
     /// See [`VerdictKind::OutOfScope`].
@@ -91,13 +91,13 @@ pub enum Verdict {
     },
     /// See [`VerdictKind::Vacuous`].
     Vacuous {
-        /// Why the statement says nothing.
+        /// Reason why the statement promises nothing.
         why: String,
     },
 }
 
 impl Verdict {
-    /// The verdict without its evidence.
+    /// Returns the verdict without its evidence.
     pub fn kind(&self) -> VerdictKind {
         match self {
             Verdict::Supported => VerdictKind::Supported,
@@ -114,13 +114,13 @@ impl Verdict {
 pub struct Judgement {
     /// The verdict.
     pub verdict: Verdict,
-    /// The estimate: of the probability that a trial holds, or the mean of the values.
+    /// Estimate of the probability that a trial holds, or of the mean of the values.
     pub estimate: Estimate,
-    /// Trials that did not hold.
+    /// Number of failed trials.
     pub failures: u64,
 }
 
-/// Judges the outcomes by what the statement promises, with nothing but the outcomes to go by.
+/// Judges the outcomes by the promise of the statement, without a closed form.
 ///
 /// # Errors
 /// When there are too few or too many outcomes for an exact interval.
@@ -128,7 +128,8 @@ pub fn judge(promise: Promise, outcomes: &[Outcome], level: f64) -> Result<Judge
     judge_with(promise, None, false, outcomes, level)
 }
 
-/// Judges the outcomes by what the statement promises, together with what a proof says about it.
+/// Judges the outcomes by the promise of the statement, together with a closed form for its failure
+/// probability.
 ///
 /// Many printed probabilities, such as 1 - 4K/N², are far beyond any number of trials. For those a
 /// claim computes a bracket of its failure probability, which needs no trials, and the simulation
@@ -161,11 +162,12 @@ pub fn judge_with(
     }
 }
 
-/// Gives the interval of the probability that a trial holds, from the number that held and all.
+/// Function from the number of trials that hold and the number of all trials to the interval of the
+/// probability that a trial holds.
 pub type Interval<'a> = &'a dyn Fn(u64, u64) -> Result<Estimate>;
 
-/// The same with another interval for the probability than the one of a fixed number of trials: a
-/// [confidence sequence](attnlab_core::stats::Sequence), where the trials were stopped by what they showed.
+/// Judges a claim by another interval than that of a fixed number of trials: a
+/// [confidence sequence](attnlab_core::stats::Sequence), where a stopping rule chose the number of trials.
 /// The claim must be one that [counts events](super::Claim::counts_events).
 ///
 /// # Errors
@@ -189,7 +191,7 @@ pub fn judge_events(
     judge_rate(rate, computed, partial, outcomes, interval)
 }
 
-/// The verdict that the closed form alone foresees; None where it does not decide.
+/// Returns the verdict of the closed form alone; None where it does not decide.
 pub fn foreseen(promise: Promise, computed: Option<Computed>) -> Option<VerdictKind> {
     let rate = match promise {
         Promise::AtLeast(q) => 1.0 - q,
@@ -209,10 +211,10 @@ pub fn foreseen(promise: Promise, computed: Option<Computed>) -> Option<VerdictK
     }
 }
 
-/// The least α = 1 - level at which the same verdict would be reached from the same trials, twice the
-/// smaller tail as in the intervals: a p-value of the verdict, to be adjusted for multiplicity. None
-/// where the verdict does not depend on the level: it was computed, a single trial decides it, or it
-/// is neither supported nor refuted.
+/// Computes the p-value of a verdict, not adjusted for multiplicity: the least α = 1 - level at which the
+/// same trials give the same verdict, twice the smaller tail as in the intervals. None where the verdict
+/// does not depend on the level: it was computed, a single trial decides it, or it is neither supported
+/// nor refuted.
 ///
 /// # Errors
 /// When a distribution function cannot be evaluated.
@@ -245,7 +247,7 @@ pub fn least_alpha(promise: Promise, judgement: &Judgement, trials: u64) -> Resu
     }
 }
 
-/// The tail beyond the promised failure rate, doubled.
+/// Computes twice the tail beyond the promised failure rate.
 fn rate_alpha(rate: f64, judgement: &Judgement, trials: u64, supported: bool) -> Result<f64> {
     let failures = judgement.failures.min(trials);
     let tail = if supported {
@@ -259,7 +261,8 @@ fn rate_alpha(rate: f64, judgement: &Judgement, trials: u64, supported: bool) ->
     Ok((2.0 * tail).min(1.0))
 }
 
-/// Trials, failed ones among them, the interval of the success probability, the first failure.
+/// Counts the failed trials and returns them with the interval of the success probability and the witness
+/// of the first failure.
 fn tally(outcomes: &[Outcome], interval: Interval) -> Result<(u64, Estimate, Witness)> {
     let trials = outcomes.len() as u64;
     let failed = |o: &&Outcome| o.holds() != Some(true);
@@ -316,7 +319,7 @@ fn judge_rate(
             level: 1.0,
         };
         match foreseen(Promise::FailsAtMost(rate), computed) {
-            // Either a rare fluctuation or a mistake in the closed form: no verdict to build on.
+            // Either a rare fluctuation or a mistake in the closed form: neither verdict is justified.
             _ if more || fewer => {
                 let trials_needed = None;
                 return with(Verdict::Inconclusive { trials_needed }, seen);
@@ -350,8 +353,8 @@ fn judge_mean(low: f64, high: f64, outcomes: &[Outcome], level: f64) -> Result<J
     Ok(judge_estimate(low, high, estimate, values.len()))
 }
 
-/// Judges an estimate from `trials` trials whose true value is promised to lie in [low, high]. Its
-/// interval is taken to shrink like 1/√trials.
+/// Judges an estimate from `trials` trials whose true value is promised to lie in [low, high]. The number of
+/// trials needed for an answer assumes that the interval shrinks as 1/√trials.
 pub fn judge_estimate(low: f64, high: f64, estimate: Estimate, trials: usize) -> Judgement {
     let verdict = if estimate.low >= low && estimate.high <= high {
         Verdict::Supported

@@ -1,4 +1,4 @@
-//! Progress: bars on a terminal, now and then a line in the log of long runs.
+//! Progress: bars on a terminal, a line a minute in the log of a long run.
 
 use super::out::note;
 use crate::run::Progress;
@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 const TEMPLATE: &str = "{prefix}{msg:40} {bar:24} {pos}/{len}  {per_sec}  {eta} left";
 
-/// Seconds between two lines where standard error is no terminal, such as the log of a batch job.
+/// Time between two lines where standard error is no terminal, such as the log of a batch job.
 const PAUSE: Duration = Duration::from_secs(60);
 
-/// Whether Ctrl-C was pressed.
+/// Flag: Ctrl-C was pressed.
 static STOPPED: AtomicBool = AtomicBool::new(false);
 
 /// Makes Ctrl-C (or a batch system's SIGTERM) end long work after the trials under way; a second one ends
@@ -31,10 +31,10 @@ pub fn stop_on_signals() {
 /// A bar on standard error with rate and time left; shows nothing where that is no terminal.
 pub struct Bar {
     bar: ProgressBar,
-    /// Of runs that leave rows: their lines for a log, when standard error is no terminal.
+    /// Log lines of a run that keeps its rows, where standard error is no terminal.
     log: Option<Mutex<Log>>,
-    /// Beginning of a work of many pieces, the pieces that were done before it, and the last line that
-    /// said how far it is.
+    /// Start of a work of many pieces; `first` is the number of pieces done before, `told` the time of
+    /// the last line about it.
     begun: Instant,
     first: OnceLock<u64>,
     told: Mutex<Instant>,
@@ -50,7 +50,7 @@ struct Log {
 }
 
 impl Bar {
-    /// A bar for work whose results come at its end.
+    /// Creates a bar for work whose results come at its end.
     #[allow(clippy::new_without_default)]
     pub fn new() -> Self {
         let bar = ProgressBar::new(0);
@@ -67,7 +67,7 @@ impl Bar {
         }
     }
 
-    /// The same, but nothing when results appear on the terminal line by line: they show the
+    /// Creates a bar that is hidden when results appear on the terminal line by line: they show the
     /// progress themselves, and a bar between them would garble both.
     pub fn unless_lines_show() -> Self {
         let mut bar = Bar::new();
@@ -77,7 +77,7 @@ impl Bar {
         bar
     }
 
-    /// For runs that keep their rows: where standard error is no terminal, a line a minute.
+    /// Creates a bar for runs that keep their rows, with a line a minute where standard error is no terminal.
     pub fn resumable() -> Self {
         let now = Instant::now();
         let log = Log {
@@ -96,7 +96,7 @@ impl Bar {
 
     fn log(&self, change: impl FnOnce(&mut Log)) {
         if let Some(log) = &self.log {
-            // A few plain fields: whatever a panic left there can be shown.
+            // The fields are plain values, so that a panic elsewhere leaves them usable.
             change(&mut log.lock().unwrap_or_else(|p| p.into_inner()));
         }
     }
@@ -106,7 +106,7 @@ impl Bar {
         let seconds = log.started.elapsed().as_secs_f64();
         let rate = done.saturating_sub(log.resumed) as f64 / seconds;
         let left = match all.saturating_sub(done) as f64 / rate {
-            // A year is as good as forever.
+            // 3e7 s is about a year; a longer time is shown as unknown.
             left if left < 3e7 => HumanDuration(Duration::from_secs_f64(left)).to_string(),
             _ => "unknown time".into(),
         };
@@ -156,7 +156,7 @@ impl Progress for Bar {
     fn overall(&self, done: u64, all: u64) {
         let seconds = self.begun.elapsed().as_secs_f64();
         let first = *self.first.get_or_init(|| done.saturating_sub(1));
-        // What an earlier run did passes in no time and says nothing about the rest.
+        // Pieces of an earlier run took no time in this one and are left out of the rate.
         let rate = done.saturating_sub(first) as f64 / seconds;
         let left = match all.saturating_sub(done) as f64 / rate {
             left if left < 3e7 => HumanDuration(Duration::from_secs_f64(left)).to_string(),

@@ -1,26 +1,26 @@
-//! Input of users: parameters as `--set key=value` or a JSON file, and numbers of options.
+//! User input: parameters as `--set NAME=VALUE` or a JSON file, and the numbers of options.
 
 use crate::run::store::Shard;
 use attnlab_core::error::{Error, Result};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
-/// Parameters, one by one or from a file.
+/// Parameters from `--set` and `--input`.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct Parameters {
-    /// Set a parameter: a JSON value, or a bare word for text (repeatable)
+    /// Set a parameter to a JSON value, or to a word without quotes (repeatable)
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
-    /// Read parameters from a JSON file with one object; --set comes on top of it
+    /// Read parameters from a JSON file with one object; --set overrides its values
     #[arg(long, value_name = "FILE")]
     pub input: Option<PathBuf>,
 }
 
 impl Parameters {
-    /// The parameters that the user gave, in the order given.
+    /// Collects the parameters that the user gave, in the order given.
     ///
     /// # Errors
-    /// A file that is no JSON object, a setting without `=`, a name that is set twice.
+    /// A file that is not one JSON object, a setting without `=`, a name that is set twice.
     pub fn collect(&self) -> Result<Map<String, Value>> {
         let mut all = match &self.input {
             Some(path) => read_object(path)?,
@@ -30,7 +30,7 @@ impl Parameters {
         for setting in &self.set {
             let (name, value) = parse_setting(setting)?;
             if let Some(before) = seen.insert(name.clone(), value.clone()) {
-                let allowed = format!("it is already set to {before}");
+                let allowed = format!("must be set once; it is already set to {before}");
                 return Err(Error::invalid(name, value, allowed));
             }
             all.insert(name, value);
@@ -44,8 +44,8 @@ fn read_object(path: &Path) -> Result<Map<String, Value>> {
         .map_err(|e| Error::io(path, e, "Write the name of a JSON file"))?;
     let problem = match serde_json::from_str(&text) {
         Ok(Value::Object(object)) => return Ok(object),
-        Ok(_) => "expected one JSON object, such as {\"tokens\": 2000}".to_string(),
-        Err(e) => format!("no JSON: {e}"),
+        Ok(_) => "must be one JSON object, such as {\"tokens\": 2000}".to_string(),
+        Err(e) => format!("must be valid JSON ({e})"),
     };
     Err(Error::Content {
         path: path.to_path_buf(),
@@ -53,9 +53,9 @@ fn read_object(path: &Path) -> Result<Map<String, Value>> {
     })
 }
 
-/// `name=value`: the value as JSON where it is JSON, as text where it is a bare word.
+/// Parses `name=value`: the value as JSON where it is JSON, as text where it is a word without quotes.
 fn parse_setting(setting: &str) -> Result<(String, Value)> {
-    let allowed = "write --set NAME=VALUE, such as --set tokens=2000";
+    let allowed = "must be NAME=VALUE, such as --set tokens=2000";
     let Some((name, text)) = setting.split_once('=') else {
         return Err(Error::invalid("set", setting, allowed));
     };
@@ -65,7 +65,7 @@ fn parse_setting(setting: &str) -> Result<(String, Value)> {
     }
     let value = match serde_json::from_str(text) {
         Ok(value) => value,
-        // An array, an object or a quoted text with a slip is not a bare word.
+        // An array, an object or a quoted text that cannot be parsed is not meant as a word.
         Err(e) if text.starts_with(['[', '{', '"']) => {
             return Err(Error::invalid(
                 name,
@@ -78,7 +78,7 @@ fn parse_setting(setting: &str) -> Result<(String, Value)> {
     Ok((name.to_string(), value))
 }
 
-/// A whole number ≥ 0; `1e5` is one too.
+/// Parses a whole number ≥ 0; `1e5` is accepted.
 pub fn whole(text: &str) -> Result<u64, String> {
     if let Ok(number) = text.parse() {
         return Ok(number);
@@ -90,7 +90,7 @@ pub fn whole(text: &str) -> Result<u64, String> {
     }
 }
 
-/// A whole number ≥ 1.
+/// Parses a whole number ≥ 1.
 pub fn positive(text: &str) -> Result<u64, String> {
     match whole(text) {
         Ok(number) if number > 0 => Ok(number),
@@ -98,9 +98,9 @@ pub fn positive(text: &str) -> Result<u64, String> {
     }
 }
 
-/// A number of threads.
+/// Parses a number of threads.
 pub fn threads(text: &str) -> Result<usize, String> {
-    // More than any machine this runs on has; a slip must not exhaust the system's threads.
+    // More than the machines that this runs on have; a mistyped number must not exhaust the system's threads.
     const MOST: u64 = 1024;
     match whole(text) {
         Ok(number) if (1..=MOST).contains(&number) => Ok(number as usize),
@@ -108,9 +108,9 @@ pub fn threads(text: &str) -> Result<usize, String> {
     }
 }
 
-/// A number of seeds under which mutants are checked.
+/// Parses a number of seeds under which mutants are checked.
 pub fn mutant_seeds(text: &str) -> Result<u64, String> {
-    // A share in steps of 1e-4; more is a slip that would run for days.
+    // The power in steps of 1e-4; more seeds would run for days.
     const MOST: u64 = 10_000;
     match whole(text) {
         Ok(number) if (1..=MOST).contains(&number) => Ok(number),
@@ -118,7 +118,7 @@ pub fn mutant_seeds(text: &str) -> Result<u64, String> {
     }
 }
 
-/// A finite number.
+/// Parses a finite number.
 pub fn number(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(x) if x.is_finite() => Ok(x),
@@ -126,7 +126,7 @@ pub fn number(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A number > 0.
+/// Parses a finite number > 0.
 pub fn positive_number(text: &str) -> Result<f64, String> {
     match number(text) {
         Ok(x) if x > 0.0 => Ok(x),
@@ -134,12 +134,12 @@ pub fn positive_number(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A part of a run.
+/// Parses a shard, `I/N`.
 pub fn shard(text: &str) -> Result<Shard, String> {
     text.parse()
 }
 
-/// A confidence level.
+/// Parses a confidence level in (0, 1).
 pub fn level(text: &str) -> Result<f64, String> {
     match number(text) {
         Ok(x) if x > 0.0 && x < 1.0 => Ok(x),
@@ -174,7 +174,7 @@ mod tests {
         };
         assert_eq!(set(&["a=1", "b=2"]).collect().unwrap().len(), 2);
         let error = set(&["a=1", "a=2"]).collect().unwrap_err().to_string();
-        assert_eq!(error, "a = 2: it is already set to 1");
+        assert_eq!(error, "a = 2: must be set once; it is already set to 1");
     }
 
     #[test]
@@ -190,9 +190,9 @@ mod tests {
         assert_eq!(level("0.9"), Ok(0.9));
         assert!(shard("2/3").is_ok());
         let error = shard("3/3").unwrap_err();
-        assert_eq!(error, "shards are counted from 0: 0/3 to 2/3");
+        assert_eq!(error, "must be from 0/3 to 2/3; shards are counted from 0");
         for bad in ["", "1", "1/0", "-1/2", "a/b", "0/1e9"] {
-            assert!(shard(bad).unwrap_err().starts_with("write i/n"), "{bad}");
+            assert!(shard(bad).unwrap_err().starts_with("must be i/n"), "{bad}");
         }
         assert!(positive_number("0").is_err() && number("inf").is_err());
     }

@@ -1,4 +1,4 @@
-//! Commands that a room brings to the command line, and what they share: options, output, progress.
+//! Commands that a room adds to the command line, and their shared parts: options, output, progress.
 //!
 //! Results go to standard output and nothing else does; progress, warnings and errors go to standard
 //! error.
@@ -27,10 +27,10 @@ pub enum Status {
 
 /// A subcommand that a room adds to `attnlab`.
 pub trait Command: Send + Sync {
-    /// Name, help and arguments. Its help must have examples, each beginning with `attnlab NAME`.
+    /// Returns name, help and arguments. The help must have examples, each beginning with `attnlab NAME`.
     fn describe(&self) -> clap::Command;
 
-    /// Runs it with the arguments that were parsed.
+    /// Runs the command with its parsed arguments.
     ///
     /// # Errors
     /// Bad input or a failure; the command line prints the message and exits with status 2.

@@ -7,29 +7,35 @@ use std::path::Path;
 
 const STDOUT: &str = "standard output";
 
-/// Where results go. Writing fails with an error, never with a panic, when the reader is gone or
+/// Destination of results. Writing fails with an error, never with a panic, when the reader is gone or
 /// the disk is full.
 pub struct Out {
     sink: Box<dyn Write>,
 }
 
 impl Out {
-    /// Standard output.
+    /// Opens standard output.
     pub fn stdout() -> Self {
         Out {
             sink: Box::new(io::stdout()),
         }
     }
 
-    /// One line, at once: a reader at the other end of a pipe sees each result as it comes.
+    /// Writes one line and flushes it, so that the reader of a pipe sees each result as it comes.
+    ///
+    /// # Errors
+    /// When the line cannot be written.
     pub fn line(&mut self, text: &str) -> Result<()> {
         let written = self.sink.write_all(format!("{text}\n").as_bytes());
         written
             .and_then(|()| self.sink.flush())
-            .map_err(|e| Error::io(Path::new(STDOUT), e, "Is the reader gone or the disk full?"))
+            .map_err(|e| Error::io(Path::new(STDOUT), e, "Check the pipe and the disk"))
     }
 
-    /// One JSON object on one line. Numbers that JSON has not (infinity, NaN) become null.
+    /// Writes one JSON object on one line. Infinities and NaN, which JSON lacks, become null.
+    ///
+    /// # Errors
+    /// When the value has no JSON form, or the line cannot be written.
     pub fn json(&mut self, value: &impl Serialize) -> Result<()> {
         let text =
             serde_json::to_string(value).map_err(|e| Error::unwritable("a result (JSON)", e))?;
@@ -37,12 +43,12 @@ impl Out {
     }
 }
 
-/// One line on standard error; nothing is done when it is closed.
+/// Writes one line to standard error; a closed standard error is ignored.
 pub fn note(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// Whether the reader of standard output is gone: no error, it has seen enough.
+/// Returns `true` if `error` is the broken pipe of a reader of standard output that has closed it.
 pub fn pipe_closed(error: &Error) -> bool {
     matches!(error, Error::Io { path, source, .. }
         if path == Path::new(STDOUT) && source.kind() == io::ErrorKind::BrokenPipe)

@@ -1,4 +1,4 @@
-//! From the rows of a cell to points and panels, as several experiments draw them.
+//! Points and panels from the rows of cells, shared by several experiments.
 
 use crate::figure::{Axis, Marker, Panel, Point, Series};
 use crate::run::Row;
@@ -9,27 +9,27 @@ use attnlab_core::stats::quantile;
 /// Kind of the intervals of [`band`] and [`spread`].
 pub const BAND: &str = "10-90 % of draws";
 
-/// The cells of an experiment's rows.
+/// Splits an experiment's rows into cells.
 ///
 /// # Errors
 /// When there are none.
 pub fn cells<'a>(id: &str, rows: &'a [Row]) -> Result<Vec<&'a [Row]>> {
     let cells = by_cell(rows);
     if cells.is_empty() {
-        let problem = "no rows to draw; run the experiment first".into();
+        let problem = "must have rows. Run the experiment first".into();
         let path = format!("rows of {id}").into();
         return Err(Error::Content { path, problem });
     }
     Ok(cells)
 }
 
-/// The cells whose parameter `name` is the word `is`.
+/// Returns the cells whose parameter `name` is the word `is`.
 pub fn with_word<'a>(cells: &[&'a [Row]], name: &str, is: &str) -> Vec<&'a [Row]> {
     let has = |cell: &&&[Row]| cell[0].word(name).is_ok_and(|w| w == is);
     cells.iter().filter(has).copied().collect()
 }
 
-/// Median and 10-90 % of a series over the draws, at each of `xs`.
+/// Computes the median and the 10-90 % interval of a series over the draws, at each of `xs`.
 ///
 /// # Errors
 /// When a row has no such series.
@@ -50,7 +50,7 @@ pub fn band(cell: &[Row], name: &str, xs: &[f64]) -> Result<Vec<Point>> {
     Ok(xs.iter().enumerate().map(at).collect())
 }
 
-/// Median and 10-90 % of a number over the draws.
+/// Computes the median and the 10-90 % interval of a number over the draws, as a point at `x`.
 ///
 /// # Errors
 /// When a row has no such number.
@@ -63,7 +63,7 @@ pub fn spread(cell: &[Row], name: &str, x: f64) -> Result<Point> {
     Ok(Point::between(x, q(0.5), q(0.1), q(0.9)))
 }
 
-/// A curve over many points: its band and no markers.
+/// Returns a curve over many points, with its band and without markers.
 pub fn curve(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Series {
     Series {
         marker: Marker::None,
@@ -71,12 +71,12 @@ pub fn curve(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Ser
     }
 }
 
-/// Points that are joined by nothing but a curve: y over x.
+/// Returns points (x, y) without intervals.
 pub fn points(xs: &[f64], ys: &[f64]) -> Vec<Point> {
     xs.iter().zip(ys).map(|(x, y)| Point::at(*x, *y)).collect()
 }
 
-/// An empty panel.
+/// Returns an empty panel.
 pub fn panel(title: impl Into<String>, x: Axis, y: Axis) -> Panel {
     Panel {
         title: title.into(),

@@ -1,7 +1,8 @@
 //! Experiments: a figure or table of a paper as cells × trials, whose rows the figure is drawn from.
 //!
-//! An [`Experiment`] is one complete set of settings. Its defaults are a TOML beside its code
-//! (`settings.toml`), built into the program; [`Entry::configure`] lays what the user wrote over them.
+//! An [`Experiment`] is one complete set of settings, and [`Described`] says where it stands in its paper.
+//! Its defaults are a TOML beside its code
+//! (`settings.toml`), built into the program; [`Entry::configure`] applies the user's settings on top.
 //! [`run`] computes the trials in parallel and keeps their rows in a folder ([`crate::run::store`]);
 //! [`Experiment::figures`] turns rows into [`Figure`]s, and [`crate::figure::write_all`] draws them.
 //!
@@ -23,22 +24,25 @@ use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use serde_json::{Map, Value};
 
-/// One figure or table of a paper with all its settings.
-pub trait Experiment: Send + Sync {
-    /// The name in rows and folders: [`Described::NAME`].
+/// Name and settings of an experiment; every [`Described`] type has them.
+pub trait Identity {
+    /// Returns the name in rows and folders, [`Described::NAME`].
     fn name(&self) -> &'static str;
 
-    /// Every setting, as JSON: two runs with the same settings and seed give the same rows.
+    /// Returns every setting as JSON. Two runs with the same settings and seed give the same rows.
     fn settings(&self) -> Map<String, Value>;
+}
 
-    /// Refuses settings that are each of the right type but cannot be run.
+/// One figure or table of a paper with all its settings.
+pub trait Experiment: Identity + Send + Sync {
+    /// Refuses settings of the right type that cannot be run.
     ///
     /// # Errors
     /// Names the setting, its value and what is allowed.
     fn validate(&self) -> Result<()>;
 
-    /// Refuses a run whose inputs outside the settings (a file to read) are not there or do not fit;
-    /// asked before anything is written, and not when figures are drawn from rows.
+    /// Refuses a run whose inputs outside the settings (a file to read) are missing or do not fit. It is
+    /// called before anything is written, and not when figures are drawn from rows.
     ///
     /// # Errors
     /// Names the file or the setting, and what is allowed.
@@ -46,23 +50,23 @@ pub trait Experiment: Send + Sync {
         Ok(())
     }
 
-    /// The parameter combinations, in the canonical order of their rows.
+    /// Returns the parameter combinations, in the canonical order of their rows.
     ///
     /// # Errors
     /// When a combination cannot be run.
     fn cells(&self) -> Result<Vec<Params>>;
 
-    /// Trials per cell.
+    /// Returns the number of trials per cell.
     fn trials(&self) -> u64;
 
-    /// One trial: named numbers and series, a pure function of the arguments.
+    /// Runs one trial and returns named numbers and series. It must be a pure function of its arguments.
     ///
     /// # Errors
     /// When the cell cannot be simulated.
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>>;
 
-    /// The same for a trial that takes long: it may keep checkpoints at the context, and tells of its
-    /// steps. The result is that of [`Experiment::trial`] to the bit.
+    /// Runs one long trial, which may keep checkpoints in the folder of its context and reports its
+    /// steps. The result must be that of [`Experiment::trial`] to the bit.
     ///
     /// # Errors
     /// As [`Experiment::trial`].
@@ -70,17 +74,17 @@ pub trait Experiment: Send + Sync {
         &self,
         cell: &Params,
         streams: &Streams,
-        _desk: &TrialContext,
+        _context: &TrialContext,
     ) -> Result<Map<String, Value>> {
         self.trial(cell, streams)
     }
 
-    /// Bytes that one trial holds at its peak; the runner limits how many run at once by it.
+    /// Returns the peak memory of one trial in bytes, which limits the number of trials run in parallel.
     fn memory(&self, _cell: &Params) -> u64 {
         0
     }
 
-    /// The figures, from rows alone (closed forms may be evaluated; nothing is sampled).
+    /// Builds the figures from rows alone. It may evaluate closed forms and must not draw random numbers.
     ///
     /// # Errors
     /// When rows are missing or are not of this experiment.
@@ -97,7 +101,7 @@ macro_rules! experiments {
     ($($folder:ident::$experiment:ident $(needs $feature:literal else $listed:ident)?),* $(,)?) => {
         $($(#[cfg(feature = $feature)])? pub mod $folder;)*
 
-        /// The experiments of this room.
+        /// Returns the experiments of this room.
         #[allow(clippy::vec_init_then_push)]
         pub fn entries() -> Vec<$crate::experiment::Entry> {
             let mut entries = vec![];

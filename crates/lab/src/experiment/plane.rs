@@ -1,4 +1,4 @@
-//! Rows over a plane: the cells of a map, found by two of their parameters.
+//! Cells of a map, found by two of their parameters.
 
 use crate::figure::{Axis, Cell, Heat, Scale};
 use crate::run::Row;
@@ -14,7 +14,7 @@ pub struct Plane<'a> {
 }
 
 impl<'a> Plane<'a> {
-    /// The plane of parameters `x` and `y` that `cells` lie on.
+    /// Arranges `cells` over their parameters `x` and `y`.
     ///
     /// # Errors
     /// When a row lacks one of them.
@@ -28,7 +28,7 @@ impl<'a> Plane<'a> {
         })
     }
 
-    /// The map of `cell`; a combination without rows stays blank.
+    /// Builds the heat map of `cell`; a combination without rows stays blank.
     ///
     /// # Errors
     /// The first error of `cell`.
@@ -54,8 +54,8 @@ fn ascending(values: impl Iterator<Item = f64>) -> Vec<f64> {
     values
 }
 
-/// `count` points from the first of `values` to the last, evenly spaced on `scale`: a grid for closed
-/// forms over a map.
+/// Returns `count` points from the first of `values` to the last, evenly spaced on `scale`: a grid for
+/// closed forms over a map.
 pub fn finer(values: &[f64], scale: Scale, count: usize) -> Vec<f64> {
     let place = |v: f64| if scale == Scale::Log { v.ln() } else { v };
     let back = |v: f64| if scale == Scale::Log { v.exp() } else { v };

@@ -10,20 +10,20 @@ use std::path::Path;
 
 pub use crate::run::grid::RunReport;
 
-/// How to run.
+/// Options of [`run()`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RunOptions {
     /// Seed of every stream.
     pub seed: u64,
-    /// Delete rows of another run that the folder holds.
+    /// Flag: rows of another run in the folder are deleted.
     pub force: bool,
-    /// Which part of the trials; the whole run by default.
+    /// Part of the trials; the whole run by default.
     pub shard: Shard,
 }
 
-/// Runs every trial that the folder `out` does not hold yet, and returns all rows (of the shard).
+/// Runs every trial of the shard that is missing in the folder `out`, and returns all rows of the shard.
 ///
-/// Killed at any moment, the same call again goes on; the rows are the same to the bit.
+/// After a kill the same call continues the run; the rows are the same to the bit.
 ///
 /// # Errors
 /// A folder with rows of another run, a disk that is full, a trial that cannot be simulated. Rows
@@ -57,13 +57,13 @@ pub fn run(
     let grid = Grid {
         manifest,
         cells,
-        trial: &|c, streams, desk| experiment.trial_at(&params[c], streams, desk),
+        trial: &|c, streams, context| experiment.trial_at(&params[c], streams, context),
         stopping: None,
     };
     grid.run(out, options, progress)
 }
 
-/// The cells of an experiment.
+/// Returns the cells of an experiment.
 ///
 /// # Errors
 /// When one cannot be made.

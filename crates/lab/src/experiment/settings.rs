@@ -1,30 +1,45 @@
-//! From TOML to an experiment: defaults, quick sizes, the user's file, single settings.
+//! Experiments from TOML: defaults, quick sizes, the user's file, single settings.
 
-use super::Experiment;
+use super::{Experiment, Identity};
 use crate::claim::Source;
 use attnlab_core::error;
 use attnlab_core::error::{Error, Result};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
-/// The table of a TOML whose settings replace the others under `--quick`.
+/// Name of the TOML table whose settings replace the others under `--quick`.
 const QUICK: &str = "quick";
 
-/// Description of an experiment before it has settings.
-pub trait Described: Experiment + DeserializeOwned + 'static {
+/// Identity and source of an experiment type.
+pub trait Described: Experiment + Serialize + DeserializeOwned + 'static {
     /// Identifier, "paper.name".
     const ID: &'static str;
-    /// The name in rows, folders and streams; the same as the identifier unless older rows have another.
+    /// Name in rows, folders and streams; the same as the identifier unless older rows have another.
     const NAME: &'static str = Self::ID;
     /// One line for lists.
     const TITLE: &'static str;
-    /// Paper and place.
+    /// Source: paper and place.
     const SOURCE: Source;
-    /// Whether it trains networks for minutes even at its quick size.
+    /// Flag: the experiment trains networks for minutes even at its quick size.
     const TRAINS: bool = false;
-    /// Other names of settings that are understood: (other name, setting).
+    /// Aliases of settings: (alias, setting).
     const ALIASES: &'static [(&'static str, &'static str)] = &[];
+}
+
+impl<E: Described> Identity for E {
+    fn name(&self) -> &'static str {
+        E::NAME
+    }
+
+    fn settings(&self) -> serde_json::Map<String, serde_json::Value> {
+        match serde_json::to_value(self) {
+            Ok(serde_json::Value::Object(settings)) => settings,
+            // Settings are structs of numbers, words and lists: always an object.
+            _ => serde_json::Map::new(),
+        }
+    }
 }
 
 /// An experiment in a catalogue.
@@ -38,11 +53,11 @@ pub struct Entry {
     pub title: &'static str,
     /// Paper and place.
     pub source: Source,
-    /// Whether it trains networks for minutes even at its quick size.
+    /// Flag: the experiment trains networks for minutes even at its quick size.
     pub trains: bool,
     /// The default settings, with a comment on each: the text of `settings.toml`.
     pub defaults: &'static str,
-    /// Other names of settings that are understood: (other name, setting).
+    /// Aliases of settings: (alias, setting).
     pub aliases: &'static [(&'static str, &'static str)],
     build: Build,
 }
@@ -55,7 +70,7 @@ enum Build {
 }
 
 impl Entry {
-    /// The entry of `E` with its default settings.
+    /// Creates the entry of `E` with the text of its default settings.
     pub const fn new<E: Described>(defaults: &'static str) -> Self {
         Entry {
             id: E::ID,
@@ -69,8 +84,8 @@ impl Entry {
         }
     }
 
-    /// The entry of an experiment that needs a feature which this build lacks: it is listed, and says so
-    /// when it is run.
+    /// Creates the entry of an experiment that needs a feature which this build lacks. It is listed, and
+    /// a run of it is refused with the feature's name.
     pub const fn without(
         [id, name, title, feature]: [&'static str; 4],
         source: Source,
@@ -88,12 +103,12 @@ impl Entry {
         }
     }
 
-    /// Whether the user may write `name` for it.
+    /// Returns `true` if `name` is the id or the name of the experiment.
     pub fn answers_to(&self, name: &str) -> bool {
         self.id == name || self.name == name
     }
 
-    /// The feature that this build lacks, where it cannot run the experiment.
+    /// Returns the feature that this build lacks; None if it can run the experiment.
     pub fn lacks(&self) -> Option<&'static str> {
         match self.build {
             Build::Here(_) => None,
@@ -101,11 +116,11 @@ impl Entry {
         }
     }
 
-    /// The experiment with its defaults, under `quick` with its quick sizes over them, then the
-    /// file `config`, then the single settings `set`.
+    /// Builds the experiment from its defaults, its quick sizes if `quick`, the file `config` and the single
+    /// settings `set`; later ones override earlier ones.
     ///
     /// # Errors
-    /// A file that cannot be read or is no TOML, an unknown setting (with the nearest names), a
+    /// A file that cannot be read or is not TOML, an unknown setting (with the nearest names), a
     /// value of the wrong type or out of range.
     ///
     pub fn configure(
@@ -139,7 +154,7 @@ impl Entry {
         self.finish(table, &origin)
     }
 
-    /// The experiment with the settings that a run wrote down.
+    /// Builds the experiment with the settings that a run has stored.
     ///
     /// # Errors
     /// When they are not settings of this experiment and version.
@@ -155,14 +170,16 @@ impl Entry {
         self.finish(table, &origin)
     }
 
-    /// The settings that a user wrote, under the names of the defaults.
+    /// Replaces aliases among the user's settings by the names of the defaults.
     fn renamed(&self, written: &Table) -> Result<Table> {
         let mut table = Table::new();
         for (name, value) in written {
             let alias = self.aliases.iter().find(|(other, _)| other == name);
             let setting = alias.map_or(name.as_str(), |(_, setting)| setting);
             if setting != name && written.contains_key(setting) {
-                let why = format!("is another name of {setting}: write one of the two");
+                let why = format!(
+                    "must be set once; it is another name of {setting}. Write one of the two"
+                );
                 return Err(Error::invalid(name, value, why));
             }
             table.insert(setting.to_string(), value.clone());
@@ -175,7 +192,8 @@ impl Entry {
             Build::Here(build) => Ok(build(table)),
             Build::Lacks(feature) => {
                 let why = format!(
-                    "needs the feature {feature}, which this build lacks. Write cargo run --release --features {feature} -- run {}",
+                    "must be an experiment of this build, which lacks the feature {feature}. Write \
+                     cargo run --release --features {feature} -- run {}",
                     self.name
                 );
                 Err(Error::invalid("experiment", self.name, why))
@@ -198,8 +216,8 @@ impl Entry {
         Ok(experiment)
     }
 
-    /// Which setting no experiment can be built with, said in the user's words: the parser's own
-    /// message names a type of Rust. It is the one that the defaults cannot be built with either.
+    /// Finds the setting that the parser refuses and describes it in the user's words, since the parser's own
+    /// message names a Rust type. It is the setting with which the defaults alone cannot be built either.
     fn wrong_setting(&self, table: &Table) -> Option<Error> {
         let mut defaults: Table = self.defaults.parse().ok()?;
         defaults.remove(QUICK);
@@ -223,17 +241,17 @@ impl Entry {
 fn parse(text: &str, path: &Path) -> Result<Table> {
     text.parse().map_err(|e: toml::de::Error| Error::Content {
         path: path.to_path_buf(),
-        problem: format!("not valid TOML: {}", e.to_string().trim()),
+        problem: format!("must be valid TOML: {}", e.to_string().trim()),
     })
 }
 
-/// Replaces the settings of `table` by those of `over`. Every setting has a default, so a name
-/// that `table` does not have is a mistake.
+/// Replaces settings of `table` by those of `over`. Every setting has a default, so a name that `table`
+/// lacks is a mistake.
 fn overlay(table: &mut Table, over: &Table) -> Result<()> {
     lay(table, over, "")
 }
 
-/// The same for the table whose settings a user calls `prefix` and their name.
+/// Replaces settings of an inner table; `prefix` is its path in the user's file.
 fn lay(table: &mut Table, over: &Table, prefix: &str) -> Result<()> {
     over.iter()
         .try_for_each(|(name, value)| replace(table, prefix, name, value))
@@ -252,15 +270,15 @@ fn replace(table: &mut Table, prefix: &str, name: &str, value: &Value) -> Result
     }
     if !table.contains_key(name) {
         let known: Vec<String> = table.keys().map(|k| format!("{prefix}{k}")).collect();
-        // Only a table may have been meant to be the table of quick sizes.
+        // A table may have been meant as the table of quick sizes.
         let quick = value.as_table().map(|_| QUICK);
         let known = known.iter().map(String::as_str).chain(quick);
         return Err(Error::unknown("setting", &shown, known));
     }
     match (table.get_mut(name), value) {
-        // A table is laid over a table, entry by entry.
+        // A table replaces a table entry by entry.
         (Some(Value::Table(was)), Value::Table(given)) => lay(was, given, &format!("{shown}."))?,
-        // Whoever writes 1 where 1.0 is meant is understood, and 1e5 where 100000 is.
+        // 1 is accepted for 1.0, and 1e5 for 100000.
         (Some(slot @ Value::Float(_)), Value::Integer(whole)) => {
             *slot = Value::Float(*whole as f64)
         }
@@ -277,21 +295,22 @@ fn replace(table: &mut Table, prefix: &str, name: &str, value: &Value) -> Result
     Ok(())
 }
 
-/// `quick` is the table of quick sizes, no setting.
+/// Refuses `quick` as a setting: it is the table of quick sizes.
 fn no_quick_sizes(value: &Value) -> Error {
-    let allowed = "write --quick for small sizes; in a settings file [quick] is the table of them";
+    let allowed =
+        "must not be set; it is the table of small sizes in a settings file. Write --quick";
     Error::invalid(QUICK, value, allowed)
 }
 
-/// Whether this is a whole number that an f64 holds exactly, as every one to 2^53 is.
+/// Returns `true` for a whole number of size at most 2^53, which an f64 holds exactly.
 fn is_exact_whole(x: f64) -> bool {
     x.fract() == 0.0 && x.abs() <= 2_f64.powi(53)
 }
 
 /// Refuses, in every table and list, numbers that no experiment can use.
 fn within_reach(name: &str, value: &Value) -> Result<()> {
-    // Fifty times the papers' largest N. Costs grow at least in proportion, so a run of more of
-    // anything would not end; and estimates of memory can be computed.
+    // Fifty times the papers' largest N. Costs grow at least in proportion to every setting, so a run
+    // with more would not end; and estimates of memory can be computed.
     const MOST: i64 = 10_000_000;
     // Squares and cubes of it, and long sums of them, are finite.
     const LARGEST: f64 = 1e50;
@@ -316,15 +335,6 @@ fn within_reach(name: &str, value: &Value) -> Result<()> {
     }
 }
 
-/// The settings of an experiment as JSON, in the order of its fields.
-pub fn as_json<E: serde::Serialize>(experiment: &E) -> serde_json::Map<String, serde_json::Value> {
-    match serde_json::to_value(experiment) {
-        Ok(serde_json::Value::Object(settings)) => settings,
-        // Settings are structs of numbers, words and lists: always an object.
-        _ => serde_json::Map::new(),
-    }
-}
-
 /// Refuses fewer than two repetitions.
 ///
 /// # Errors
@@ -333,7 +343,7 @@ pub fn spread(name: &str, repetitions: u64) -> Result<()> {
     if repetitions >= 2 {
         return Ok(());
     }
-    let allowed = "must be at least 2: intervals come from their spread";
+    let allowed = "must be at least 2; intervals come from their spread";
     Err(Error::invalid(name, repetitions, allowed))
 }
 

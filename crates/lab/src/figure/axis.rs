@@ -1,10 +1,10 @@
-//! Where the ticks go and how they are written.
+//! Positions and labels of ticks.
 
 use super::model::{Axis, Scale};
 use super::text;
 use attnlab_core::error::{Error, Result};
 
-/// An axis with its ends and ticks settled.
+/// An axis with its ends and ticks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ruler {
     scale: Scale,
@@ -17,19 +17,19 @@ pub struct Ruler {
     pub minor: Vec<f64>,
 }
 
-/// Room between the data and the frame, relative to the axis.
+/// Space between the data and the frame, relative to the length of the axis.
 const PADDING: f64 = 0.04;
-/// Numbered ticks that an axis of the house's size carries without crowding.
+/// Largest number of numbered ticks on an axis of the default size.
 const MOST_TICKS: f64 = 8.0;
-/// Least distance of two given numbers, relative to the axis: one line of numbers on the shortest axis
-/// of the house, a third of a page wide.
+/// Least distance of two given tick labels, relative to the length of the axis: the height of a label on
+/// the shortest axis, a third of a page wide.
 const LEAST_GAP: f64 = 0.07;
 
 impl Ruler {
-    /// Settles `axis` over the data.
+    /// Chooses ends and ticks of `axis` for the data.
     ///
     /// # Errors
-    /// When there is nothing that can be placed on it.
+    /// When no value can be placed on the axis, or its given ends are not in order.
     pub fn new(axis: &Axis, data: impl Iterator<Item = f64>) -> Result<Ruler> {
         let log = axis.scale == Scale::Log;
         let (low, high) = match axis.range {
@@ -37,7 +37,7 @@ impl Ruler {
             None => padded(axis, data)?,
         };
         if !(low < high && low.is_finite() && high.is_finite() && (!log || low > 0.0)) {
-            let allowed = "two finite numbers, low < high, and > 0 on a log axis";
+            let allowed = "must be two finite numbers, low < high, both > 0 on a log axis";
             let label = text::plain(&axis.label);
             return Err(Error::invalid(label, format!("[{low}, {high}]"), allowed));
         }
@@ -59,8 +59,8 @@ impl Ruler {
         Ok(ruler)
     }
 
-    /// Of given ticks, ascending, those that keep a distance to the one before are numbered, and the
-    /// last; the others are small.
+    /// Splits given ticks, ascending, into numbered and small ones: numbered are those at a distance to the
+    /// one before, and the last.
     fn thinned(&self, ticks: &[(f64, String)]) -> (Vec<(f64, String)>, Vec<f64>) {
         let shown = ticks
             .iter()
@@ -72,7 +72,7 @@ impl Ruler {
             let is_last = Some(*v) == last;
             match major.last() {
                 Some((before, _)) if !apart(*v, *before) && !is_last => minor.push(*v),
-                // The ends tell most: the one before gives way, unless it is the first.
+                // The last tick is numbered instead of the one before it, unless that is the first.
                 Some((before, _)) if !apart(*v, *before) && major.len() > 1 => {
                     minor.push(*before);
                     major.pop();
@@ -84,8 +84,8 @@ impl Ruler {
         (major, minor)
     }
 
-    /// Where `value` lies: 0 at the low end, 1 at the high end, or the other way round. Not finite for a value that has no
-    /// place on the axis.
+    /// Returns the position of `value`: 0 at the low end, 1 at the high end, the reverse on a reversed
+    /// axis; not finite for a value outside the domain of a log axis.
     pub fn place(&self, value: f64) -> f64 {
         let (v, low, high) = match self.scale {
             Scale::Linear => (value, self.low, self.high),
@@ -96,7 +96,7 @@ impl Ruler {
     }
 }
 
-/// The ends that show all data with some room around them.
+/// Computes ends that contain all data, with some space around them.
 fn padded(axis: &Axis, data: impl Iterator<Item = f64>) -> Result<(f64, f64)> {
     let log = axis.scale == Scale::Log;
     let shown = data.filter(|x| x.is_finite() && (!log || *x > 0.0));
@@ -133,7 +133,7 @@ fn padded(axis: &Axis, data: impl Iterator<Item = f64>) -> Result<(f64, f64)> {
     })
 }
 
-/// The multiples of `step` in [low, high], with a little tolerance for rounding.
+/// Returns the multiples of `step` in [low, high], with a tolerance for rounding.
 fn multiples(low: f64, high: f64, step: f64) -> impl Iterator<Item = f64> {
     let slack = 1e-9 * (high - low) / step;
     let (from, to) = (
@@ -165,7 +165,7 @@ fn linear_ticks(low: f64, high: f64, whole: bool) -> (Vec<(f64, String)>, Vec<f6
     (major, minor)
 }
 
-/// How numbers on a linear axis are written: plain where that is short, else with one power of ten.
+/// Chooses the format of numbers on a linear axis: plain where that is short, else with a power of ten.
 fn decimal_writer(largest: f64, step: f64) -> impl Fn(f64) -> String {
     let exponent = largest.log10().floor() as i32;
     let scientific = !(-3..5).contains(&exponent);
@@ -176,7 +176,7 @@ fn decimal_writer(largest: f64, step: f64) -> impl Fn(f64) -> String {
     };
     let decimals = (-(step / unit).log10().floor()).max(0.0) as usize;
     move |v| {
-        // Zero is written without sign, whatever rounding left of it.
+        // A rounding error around zero is written as 0, without a sign.
         let v = if v.abs() < 1e-9 * step { 0.0 } else { v / unit };
         let number = minus(format!("{v:.decimals$}"));
         match scientific && v != 0.0 {
@@ -186,7 +186,7 @@ fn decimal_writer(largest: f64, step: f64) -> impl Fn(f64) -> String {
     }
 }
 
-/// The typographic minus sign.
+/// Replaces the hyphen of a number by the typographic minus sign.
 fn minus(number: String) -> String {
     number.replace('-', "−")
 }
@@ -210,7 +210,7 @@ fn log_ticks(low: f64, high: f64) -> (Vec<(f64, String)>, Vec<f64>) {
         x if x <= 1.7 => format!("{}", f64::from(d) * 10_f64.powi(e)),
         _ => format!("10^{{{}}}", minus(e.to_string())),
     };
-    // 0.30000000000000004 would be written by 3 * 0.1: round to what is meant.
+    // 3 * 0.1 would be written as 0.30000000000000004: round to the digits of the decade.
     let tidy = |d: i32, e: i32| match e {
         ..0 if decades <= 1.7 => format!("{:.*}", (-e) as usize, f64::from(d) * 10_f64.powi(e)),
         _ => write(d, e),

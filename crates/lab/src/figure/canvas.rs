@@ -1,4 +1,4 @@
-//! A surface measured in points, over any plotters backend.
+//! Drawing surface in points, over any plotters backend.
 
 use super::style::{CASING, Colour, INK_COLOUR, PAPER};
 use super::text::{self, FAMILY, LINE_PER_EM};
@@ -9,7 +9,7 @@ use plotters::style::{
     text_anchor::{HPos, Pos, VPos},
 };
 
-/// Where a label lies to its point.
+/// Alignment of a label at its point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     /// The label starts there.
@@ -20,12 +20,12 @@ pub enum Anchor {
     End,
 }
 
-/// How a backend understands type.
+/// Treatment of text by a backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Names font and size and leaves the rest to the viewer.
+    /// The file names font and size, and the viewer draws the glyphs.
     Svg,
-    /// Draws the glyphs.
+    /// The backend draws the glyphs.
     Bitmap,
 }
 
@@ -38,7 +38,7 @@ pub struct Canvas<B: DrawingBackend> {
 }
 
 impl<B: DrawingBackend> Canvas<B> {
-    /// A canvas over `backend` with `unit` backend units per point.
+    /// Creates a canvas over `backend` with `unit` backend units per point.
     pub fn new(backend: B, kind: Kind, unit: f64) -> Self {
         text::register();
         Canvas {
@@ -55,7 +55,10 @@ impl<B: DrawingBackend> Canvas<B> {
         )
     }
 
-    /// A polyline.
+    /// Draws a polyline of this `width` (pt).
+    ///
+    /// # Errors
+    /// When the backend fails.
     pub fn line(&mut self, points: &[(f64, f64)], width: f64, colour: Colour) -> Result<()> {
         let path: Vec<_> = points.iter().map(|p| self.at(*p)).collect();
         if path.len() < 2 {
@@ -65,7 +68,10 @@ impl<B: DrawingBackend> Canvas<B> {
         self.backend.draw_path(path, &style).map_err(failed)
     }
 
-    /// A polyline in dashes: `pattern` is the length of a dash and of a gap.
+    /// Draws a dashed polyline; `pattern` is the length of a dash and of a gap (pt).
+    ///
+    /// # Errors
+    /// When the backend fails.
     pub fn dashes(
         &mut self,
         points: &[(f64, f64)],
@@ -79,7 +85,10 @@ impl<B: DrawingBackend> Canvas<B> {
         Ok(())
     }
 
-    /// A filled polygon.
+    /// Fills a polygon; `opacity` is in 0..=1.
+    ///
+    /// # Errors
+    /// When the backend fails.
     pub fn fill(&mut self, points: &[(f64, f64)], colour: Colour, opacity: f64) -> Result<()> {
         let path: Vec<_> = points.iter().map(|p| self.at(*p)).collect();
         let style = ShapeStyle {
@@ -89,7 +98,10 @@ impl<B: DrawingBackend> Canvas<B> {
         self.backend.fill_polygon(path, &style).map_err(failed)
     }
 
-    /// A filled rectangle between two corners.
+    /// Fills the rectangle between two corners.
+    ///
+    /// # Errors
+    /// When the backend fails.
     pub fn rectangle(&mut self, a: (f64, f64), b: (f64, f64), colour: Colour) -> Result<()> {
         let (a, b) = (self.at(a), self.at(b));
         let style = ShapeStyle {
@@ -99,7 +111,10 @@ impl<B: DrawingBackend> Canvas<B> {
         self.backend.draw_rect(a, b, &style, true).map_err(failed)
     }
 
-    /// A filled disc.
+    /// Fills a disc of this `radius` (pt).
+    ///
+    /// # Errors
+    /// When the backend fails.
     pub fn disc(&mut self, centre: (f64, f64), radius: f64, colour: Colour) -> Result<()> {
         let centre = self.at(centre);
         let style = ShapeStyle {
@@ -112,7 +127,10 @@ impl<B: DrawingBackend> Canvas<B> {
             .map_err(failed)
     }
 
-    /// A label with its baseline at `point`; `upwards` turns it by a quarter to read from below.
+    /// Writes a label with its baseline at `point`; `upwards` rotates it by 90° to read from below.
+    ///
+    /// # Errors
+    /// When the backend fails.
     pub fn label(
         &mut self,
         label: &str,
@@ -140,7 +158,11 @@ impl<B: DrawingBackend> Canvas<B> {
         Ok(())
     }
 
-    /// A label that is read over anything: paper around its letters, its middle at `point`.
+    /// Writes a label with its middle at `point` over a background of paper, so that it is legible over
+    /// lines.
+    ///
+    /// # Errors
+    /// When the backend fails.
     pub fn label_over(&mut self, label: &str, point: (f64, f64), size: f64) -> Result<()> {
         let baseline = point.1 + 0.36 * size;
         for i in 0..8 {
@@ -152,9 +174,9 @@ impl<B: DrawingBackend> Canvas<B> {
         self.label(label, at, size, Anchor::Middle, false, INK_COLOUR)
     }
 
-    /// One run with the left end of its baseline at `point`. plotters places text by its top:
-    /// 0.76 em above the baseline in SVG, half the line height in bitmaps (see its ab_glyph
-    /// backend); both are undone here so that the two agree.
+    /// Writes one run with the left end of its baseline at `point`. plotters places text by its top:
+    /// 0.76 em above the baseline in SVG, half the line height in bitmaps (see its ab_glyph backend). Both
+    /// are corrected here so that the two agree.
     fn run(
         &mut self,
         run: &text::Run,
@@ -188,7 +210,7 @@ impl<B: DrawingBackend> Canvas<B> {
             .color(&colour)
             .pos(Pos::new(HPos::Left, VPos::Top));
         let at = self.at(at);
-        // SVG drops spaces at the ends of a text; those that do not break are kept.
+        // SVG drops spaces at the ends of a text, but not non-breaking ones.
         let kept = |part: &str| "\u{a0}".repeat(part.len());
         let text = match self.kind {
             Kind::Svg => {
@@ -206,7 +228,10 @@ impl<B: DrawingBackend> Canvas<B> {
         self.backend.draw_text(&text, &style, at).map_err(failed)
     }
 
-    /// Ends the drawing.
+    /// Completes the drawing.
+    ///
+    /// # Errors
+    /// When the backend fails.
     pub fn finish(mut self) -> Result<()> {
         self.backend.present().map_err(failed)
     }

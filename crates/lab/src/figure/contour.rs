@@ -1,18 +1,18 @@
-//! Lines of equal value on a grid: marching squares.
+//! Contour lines on a grid by marching squares.
 
 use std::collections::BTreeMap;
 
-/// A place on a line.
+/// A point on a line.
 type Place = (f64, f64);
 
 /// An edge of the grid: `(across, row, column)` from node (row, column) to its right neighbour
 /// (`across` = 0) or its upper one (1).
 type Edge = (u8, usize, usize);
 
-/// The lines on which the field `values[row][column]`, known at the nodes `x[column]`, `y[row]` and
+/// Computes the lines on which the field `values[row][column]`, given at the nodes `x[column]`, `y[row]` and
 /// interpolated linearly between them, takes the value `level`. Closed lines end where they begin.
 ///
-/// Squares with a NaN at a corner are left out. An infinite corner puts the crossing on the finite
+/// Squares with a NaN at a corner are left out. If one corner is infinite, the crossing lies at the finite
 /// one. In a saddle the mean of the four corners decides which of them are joined.
 pub fn lines(x: &[f64], y: &[f64], values: &[Vec<f64>], level: f64) -> Vec<Vec<Place>> {
     let mut segments = vec![];
@@ -40,7 +40,7 @@ pub fn lines(x: &[f64], y: &[f64], values: &[Vec<f64>], level: f64) -> Vec<Vec<P
     chains.into_iter().map(drawn).collect()
 }
 
-/// The segments of a line in one square of the grid: none, one, or two in a saddle.
+/// Returns the segments of a line in one square of the grid: none, one, or two in a saddle.
 fn square(values: &[Vec<f64>], row: usize, column: usize, level: f64) -> Vec<(Edge, Edge)> {
     // Corners counter-clockwise from the lower left, and the edge from each to the next.
     let corners = [
@@ -73,7 +73,7 @@ fn square(values: &[Vec<f64>], row: usize, column: usize, level: f64) -> Vec<(Ed
     }
 }
 
-/// Where between two neighbouring nodes the level is crossed, from 0 to 1.
+/// Computes the position of the crossing between two neighbouring nodes, from 0 to 1.
 fn crossing(a: f64, b: f64, level: f64) -> f64 {
     match (a.is_finite(), b.is_finite()) {
         (true, true) => ((level - a) / (b - a)).clamp(0.0, 1.0),
@@ -83,8 +83,8 @@ fn crossing(a: f64, b: f64, level: f64) -> f64 {
     }
 }
 
-/// Segments joined at the edges that they share. An edge belongs to two squares, each with at most
-/// one segment that ends on it.
+/// Joins segments at the edges that they share. An edge belongs to two squares, each with at most one
+/// segment that ends on it.
 fn joined(segments: &[(Edge, Edge)]) -> Vec<Vec<Edge>> {
     let mut at: BTreeMap<Edge, Vec<usize>> = BTreeMap::new();
     for (i, (a, b)) in segments.iter().enumerate() {
@@ -103,7 +103,7 @@ fn joined(segments: &[(Edge, Edge)]) -> Vec<Vec<Edge>> {
         }
         chain
     };
-    // Lines that end somewhere from their ends, then closed ones from anywhere.
+    // Open lines are followed from their ends, then closed ones from any point.
     let ends = at.iter().filter(|(_, touching)| touching.len() == 1);
     let starts: Vec<Edge> = ends.map(|(e, _)| *e).chain(at.keys().copied()).collect();
     let chains = starts.into_iter().map(&mut walk);

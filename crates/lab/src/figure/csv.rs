@@ -1,4 +1,4 @@
-//! The numbers behind a figure, as one tidy table: a line per point.
+//! The numbers of a figure as one table, a line per point.
 
 use super::model::{Figure, Panel};
 use super::text::plain;
@@ -10,12 +10,12 @@ const HEADER: [&str; 10] = [
     "panel", "title", "series", "x_name", "x", "y_name", "y", "low", "high", "interval",
 ];
 
-/// The table as CSV text. `low` and `high` are the ends of the interval, `interval` says which;
-/// they are empty where a point has none. Cells of a heat map are points at the
-/// cells' middles; contours and arrows follow from what is there and are left out.
+/// Writes the table as CSV text. `low` and `high` are the ends of the interval and `interval` is its kind;
+/// they are empty where a point has none. Cells of a heat map are points at the cells' middles. Contours
+/// and arrows, which are computed from the other numbers, are left out.
 ///
 /// # Errors
-/// When the table cannot be written, which text in memory does not cause.
+/// When the table cannot be written.
 pub fn to_csv(figure: &Figure) -> Result<String> {
     let failed = |e: &dyn std::fmt::Display| Error::unwritable("the table (CSV)", e);
     let mut table = Writer::from_writer(vec![]);

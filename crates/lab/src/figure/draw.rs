@@ -19,10 +19,10 @@ const PNG_UNIT: f64 = 300.0 / 72.0;
 /// edges of polygons.
 const OVERSAMPLING: usize = 3;
 
-/// The figure as SVG text, of its true size on paper.
+/// Draws the figure as SVG text at its size on paper.
 ///
 /// # Errors
-/// When it has nothing to draw.
+/// When the figure has nothing to draw.
 pub fn svg(figure: &Figure) -> Result<String> {
     let laid = layout(figure)?;
     let size = units(laid.size, SVG_UNIT);
@@ -40,7 +40,7 @@ pub fn svg(figure: &Figure) -> Result<String> {
 /// Writes the figure as a PNG of 300 dots per inch.
 ///
 /// # Errors
-/// When it has nothing to draw, or the file cannot be written.
+/// When the figure has nothing to draw, or the file cannot be written.
 pub fn png(figure: &Figure, path: &Path) -> Result<()> {
     let laid = layout(figure)?;
     let (width, height) = units(laid.size, PNG_UNIT);
@@ -56,7 +56,7 @@ pub fn png(figure: &Figure, path: &Path) -> Result<()> {
     let renamed = written
         .and_then(|()| std::fs::rename(&beside, path).map_err(|e| Error::io(path, e, advice)));
     if renamed.is_err() {
-        // Best effort: the error that matters is the first.
+        // Best effort: the first error is the one that is returned.
         let _ = std::fs::remove_file(&beside);
     }
     renamed
@@ -96,7 +96,7 @@ fn write_averaged(buffer: &[u8], (width, height): (u32, u32), path: &Path) -> Re
     file.present().map_err(|e| failed(&e))
 }
 
-/// Gives an SVG its size on paper, a white ground, and words for those who cannot see it.
+/// Adds the size on paper, a white background and a description for screen readers to an SVG.
 fn with_header(text: &str, figure: &Figure, size: (f64, f64), units: (u32, u32)) -> String {
     let body = text.find('>').map_or("", |end| &text[end + 1..]);
     let escape = |s: &str| {
@@ -142,7 +142,7 @@ fn draw<B: DrawingBackend>(canvas: &mut Canvas<B>, laid: &Layout) -> Result<()> 
     Ok(())
 }
 
-/// Frame, ticks, numbers, labels and title.
+/// Draws frame, ticks, numbers, labels and title.
 fn axes<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed) -> Result<()> {
     let Frame {
         left,

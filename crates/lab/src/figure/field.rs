@@ -12,14 +12,14 @@ pub struct Heat {
     pub y: Vec<f64>,
     /// `cells[row][column]`, row 0 at the bottom.
     pub cells: Vec<Vec<Cell>>,
-    /// The colour bar: label, scale and ends. Panels of one figure whose bars are equal, with given
-    /// ends, share one bar per row.
+    /// Colour bar: label, scale and ends. Panels of one figure whose bars are equal and have given ends share
+    /// one bar per row.
     pub bar: Axis,
-    /// How numbers become colours.
+    /// Map from numbers to colours.
     pub palette: Palette,
     /// Kind of the cells' intervals, for the table of numbers.
     pub interval: String,
-    /// Meaning of hatched cells, for the legend: "95 % interval reaches both sides of 1/2", say.
+    /// Meaning of hatched cells, for the legend, such as "95 % interval reaches both sides of 1/2".
     pub hatching: String,
 }
 
@@ -30,12 +30,12 @@ pub struct Cell {
     pub value: f64,
     /// Interval around it, for the table of numbers.
     pub interval: Option<(f64, f64)>,
-    /// Whether the cell is hatched.
+    /// Flag: the cell is hatched.
     pub hatched: bool,
 }
 
 impl Cell {
-    /// A cell that is not hatched and has no interval.
+    /// Returns a cell that is not hatched and has no interval.
     pub fn of(value: f64) -> Self {
         Cell {
             value,
@@ -45,18 +45,18 @@ impl Cell {
     }
 }
 
-/// How the numbers of a heat map become colours.
+/// Map from the numbers of a heat map to colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Palette {
-    /// Dark to light, even steps of lightness.
+    /// Dark to light in equal steps of lightness.
     #[default]
     Sequential,
-    /// Blue below, white at, orange above the given number; steps of colour are equal on both sides.
+    /// Blue below the given number, white at it, orange above it, in equal steps on both sides.
     Diverging(f64),
 }
 
 impl Heat {
-    /// The map over `x` and `y` whose cell in column i and row j is `cell(i, j)`.
+    /// Builds the map over `x` and `y` whose cell in column i and row j is `cell(i, j)`.
     ///
     /// ```
     /// use attnlab_lab::figure::{Axis, Cell, Heat};
@@ -79,7 +79,7 @@ impl Heat {
         }
     }
 
-    /// The contour lines of the cells' numbers, taken at their middles.
+    /// Returns the contour lines of the cells' numbers, taken at their middles.
     pub fn contour(&self, label: impl Into<String>, levels: &[f64]) -> Contour {
         let values = |row: &Vec<Cell>| row.iter().map(|c| c.value).collect();
         Contour {
@@ -94,8 +94,8 @@ impl Heat {
     }
 }
 
-/// Boundaries half-way between the middles of cells, on the scale of the axis; the outer cells are
-/// as wide outwards as inwards.
+/// Computes the boundaries half-way between the middles of cells, on the scale of the axis. The outer
+/// cells extend as far outwards as inwards.
 pub(super) fn edges(middles: &[f64], scale: Scale) -> Vec<f64> {
     let log = scale == Scale::Log;
     let place = |v: &f64| if log { v.ln() } else { *v };
@@ -113,13 +113,12 @@ pub(super) fn edges(middles: &[f64], scale: Scale) -> Vec<f64> {
     edges.into_iter().map(back).collect()
 }
 
-/// Lines of equal value of a field that is known on a grid, by linear interpolation on the scale of
-/// the panel's axes.
+/// Contour lines of a field on a grid, interpolated linearly on the scale of the panel's axes.
 #[derive(Clone, Debug)]
 pub struct Contour {
     /// Entry in the legend; empty: none.
     pub label: String,
-    /// Index into the house colours.
+    /// Index into the palette of `style`.
     pub colour: usize,
     /// The line.
     pub stroke: Stroke,
@@ -129,11 +128,11 @@ pub struct Contour {
     pub y: Vec<f64>,
     /// `values[row][column]`; a NaN interrupts the lines.
     pub values: Vec<Vec<f64>>,
-    /// The levels, with the words written on their lines (empty: none).
+    /// Levels, with the labels of their lines (empty: none).
     pub levels: Vec<(f64, String)>,
-    /// Whether the field is interpolated by its logarithm.
+    /// Flag: the field is interpolated by its logarithm.
     pub logarithmic: bool,
-    /// Whether the lines only give shape to the map under them: thin, light and without a legend.
+    /// Flag: the lines only show the shape of the map under them; they are thin, light and not in the legend.
     pub relief: bool,
 }
 
@@ -154,8 +153,8 @@ impl Default for Contour {
 }
 
 impl Contour {
-    /// The lines of a field that is given as a function, on a grid of its own: for closed forms,
-    /// which can be drawn finer than the cells of a simulation.
+    /// Builds the lines of a field that is given as a function, on a grid of its own. Closed forms can
+    /// thus be drawn finer than the cells of a simulation.
     pub fn of(
         label: impl Into<String>,
         x: &[f64],
@@ -174,20 +173,20 @@ impl Contour {
         }
     }
 
-    /// The same in another stroke and house colour.
+    /// Sets stroke and colour.
     pub fn drawn(mut self, stroke: Stroke, colour: usize) -> Self {
         self.stroke = stroke;
         self.colour = colour;
         self
     }
 
-    /// The same as a relief of the map under it.
+    /// Sets the lines to only show the shape of the map under them.
     pub fn as_relief(mut self) -> Self {
         self.relief = true;
         self
     }
 
-    /// The same with every line carrying its level in words.
+    /// Sets the label of every line, from its level.
     pub fn named(mut self, name: impl Fn(f64) -> String) -> Self {
         for (level, words) in &mut self.levels {
             *words = name(*level);
@@ -201,9 +200,9 @@ impl Contour {
 pub struct Arrows {
     /// Entry in the legend; empty: none.
     pub label: String,
-    /// Index into the house colours.
+    /// Index into the palette of `style`.
     pub colour: usize,
-    /// From where to where, in the coordinates of the axes.
+    /// Start and end of each arrow, in the coordinates of the axes.
     pub shafts: Vec<((f64, f64), (f64, f64))>,
 }
 

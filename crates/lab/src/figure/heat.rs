@@ -11,12 +11,15 @@ use plotters::prelude::DrawingBackend;
 
 type Place = (f64, f64);
 
-/// Cells of neighbouring colour meet without a seam when each reaches a little under the next.
+/// Overlap of neighbouring cells (pt), so that no seam shows between them.
 const OVERLAP: f64 = 0.4;
-/// Height of the point of a colour bar that stands for everything beyond its end.
+/// Height (pt) of the pointed end of a colour bar, which stands for all values beyond that end.
 const BEYOND: f64 = 0.75 * BAR;
 
-/// Cells and their hatching, and the colour bar where the panel has one.
+/// Draws cells and their hatching, and the colour bar where the panel has one.
+///
+/// # Errors
+/// When the backend fails.
 pub fn map<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, heat: &Heat) -> Result<()> {
     let Some(bar) = &placed.bar else {
         return Ok(());
@@ -47,7 +50,7 @@ pub fn map<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, heat: &He
             }
         }
     }
-    // After all cells, which reach under each other.
+    // Hatching is drawn after all cells, which overlap.
     for (corner, opposite, colour) in hatched {
         hatch(canvas, (corner, opposite), over(colour))?;
     }
@@ -57,7 +60,10 @@ pub fn map<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, heat: &He
     Ok(())
 }
 
-/// A sample of a heat map's hatching for the legend.
+/// Draws a sample of a heat map's hatching for the legend.
+///
+/// # Errors
+/// When the backend fails.
 pub fn swatch<B: DrawingBackend>(
     canvas: &mut Canvas<B>,
     (corner, opposite): (Place, Place),
@@ -71,7 +77,7 @@ pub fn swatch<B: DrawingBackend>(
     hatch(canvas, (corner, opposite), over(colour))
 }
 
-/// The colour of lines over `colour`.
+/// Returns the colour of lines over `colour`.
 fn over(colour: Colour) -> Colour {
     if style::light(colour) {
         INK_COLOUR
@@ -80,9 +86,9 @@ fn over(colour: Colour) -> Colour {
     }
 }
 
-/// None for a value that has no place on the bar.
+/// Returns the colour of a value; None for a value outside the domain of the bar's scale.
 fn colour(bar: &Ruler, palette: Palette, value: f64) -> Option<Colour> {
-    // Infinite values lie beyond an end; NaN, and what a log scale has no place for, nowhere.
+    // Infinite values lie beyond an end. NaN, and values ≤ 0 on a log scale, have no colour.
     let t = match bar.place(value) {
         t if t.is_nan() => return None,
         t => t.clamp(0.0, 1.0),
@@ -90,7 +96,7 @@ fn colour(bar: &Ruler, palette: Palette, value: f64) -> Option<Colour> {
     Some(at(bar, palette, t))
 }
 
-/// The colour at `t` of the bar's length.
+/// Returns the colour at the share `t` of the bar's length.
 fn at(bar: &Ruler, palette: Palette, t: f64) -> Colour {
     match palette {
         Palette::Sequential => style::heat(t),
@@ -101,7 +107,7 @@ fn at(bar: &Ruler, palette: Palette, t: f64) -> Colour {
     }
 }
 
-/// Diagonal lines over a rectangle, in one pattern for the whole page.
+/// Draws diagonal lines over a rectangle; the lines of neighbouring rectangles meet.
 fn hatch<B: DrawingBackend>(
     canvas: &mut Canvas<B>,
     ((x0, y0), (x1, y1)): (Place, Place),
@@ -120,7 +126,7 @@ fn hatch<B: DrawingBackend>(
     Ok(())
 }
 
-/// The bar beside the frame. An end is pointed where the map holds values beyond it.
+/// Draws the colour bar beside the frame. An end is pointed if the map holds values beyond it.
 fn colour_bar<B: DrawingBackend>(
     canvas: &mut Canvas<B>,
     placed: &Placed,
@@ -135,7 +141,7 @@ fn colour_bar<B: DrawingBackend>(
     let high = if above { top + BEYOND } else { top };
     let low = if below { bottom - BEYOND } else { bottom };
     let height = |t: f64| low - t * (low - high);
-    // Finer than the eye tells apart over 4 cm.
+    // Steps of 0.3 mm over 4 cm look continuous.
     let steps = 128;
     for i in 0..steps {
         let t = |i: usize| i as f64 / steps as f64;

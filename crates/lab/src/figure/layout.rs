@@ -1,4 +1,4 @@
-//! Where everything lies on the paper, in points.
+//! Layout of a figure on paper, in points.
 
 use super::axis::Ruler;
 use super::field::{Arrows, Contour, Heat, Palette, edges};
@@ -7,17 +7,17 @@ use super::style::{ASPECT, CM, NUMBERS, TEXT, TICK};
 use super::text;
 use attnlab_core::error::{Error, Result};
 
-/// Gap between text and what it belongs to.
+/// Gap between text and its object (pt).
 pub const GAP: f64 = 3.0;
-/// Width of a colour bar.
+/// Width of a colour bar (pt).
 pub const BAR: f64 = 8.0;
-/// Length of the sample of a line in the legend.
+/// Length of the sample of a line in the legend (pt).
 pub const SAMPLE: f64 = 20.0;
-/// Height of a row of the legend.
+/// Height of a row of the legend (pt).
 pub const ROW: f64 = 1.45 * TEXT;
-/// Margin around the whole.
+/// Margin around the figure (pt).
 const MARGIN: f64 = 3.0;
-/// Gap between panels, and between entries of the legend.
+/// Gap between panels, and between entries of the legend (pt).
 const BETWEEN: f64 = 12.0;
 
 /// A rectangle.
@@ -41,42 +41,42 @@ pub struct Placed<'a> {
     pub letter: String,
     /// The plotting area.
     pub frame: Frame,
-    /// Its horizontal axis.
+    /// Horizontal axis.
     pub x: Ruler,
-    /// Its vertical axis.
+    /// Vertical axis.
     pub y: Ruler,
-    /// The axis of the heat map's colours, if there is one.
+    /// Axis of the heat map's colours, if the panel has a heat map.
     pub bar: Option<Ruler>,
-    /// Whether its colour bar is drawn beside this panel.
+    /// Flag: the colour bar is drawn beside this panel.
     pub bar_drawn: bool,
-    /// Whether the maps that the bar stands for hold values below and above its ends.
+    /// Flags: the maps of this bar hold values below its lower and above its upper end.
     pub beyond: (bool, bool),
     /// Distance from the frame to the baseline of the vertical axis' label.
     pub y_label: f64,
 }
 
-/// Key of a legend entry.
+/// An entry of the legend.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Its words.
+    /// Text of the entry.
     pub label: String,
-    /// House colour; None for a reference line.
+    /// Index into the palette of `style`; None for a reference line.
     pub colour: Option<usize>,
     /// The line.
     pub stroke: Stroke,
     /// The marker.
     pub marker: Marker,
-    /// Whether it has a band.
+    /// Flag: the series has a band.
     pub band: bool,
-    /// Hatched cells of a heat map in these colours.
+    /// Palette of a hatched sample; None for other entries.
     pub hatching: Option<Palette>,
-    /// An arrow.
+    /// Flag: the sample is an arrow.
     pub arrow: bool,
     /// Left end and middle height on the paper.
     pub at: (f64, f64),
 }
 
-/// The whole figure laid out.
+/// A figure with the positions of its panels and its legend.
 pub struct Layout<'a> {
     /// Width and height.
     pub size: (f64, f64),
@@ -86,7 +86,7 @@ pub struct Layout<'a> {
     pub legend: Vec<Entry>,
 }
 
-/// Lays a figure out.
+/// Computes the layout of a figure.
 ///
 /// # Errors
 /// When a panel has nothing to draw.
@@ -117,7 +117,7 @@ pub fn layout(figure: &Figure) -> Result<Layout<'_>> {
     let left = y_label + TEXT;
     let widest_bar = rulers.iter().map(|(_, _, bar)| bar_width(bar));
     let widest_bar = widest_bar.fold(GAP, f64::max);
-    // One bar per row where all of a row are the same; else every panel keeps room for its own.
+    // One bar per row where all panels of a row have the same; otherwise every panel has space for its own.
     let shared = figure.panels.chunks(columns).all(one_bar);
     let right = if shared { GAP } else { widest_bar };
     let last = widest_bar - right;
@@ -169,8 +169,8 @@ pub fn layout(figure: &Figure) -> Result<Layout<'_>> {
     })
 }
 
-/// Whether every panel of a row has a heat map with the same bar, whose ends do not depend on the
-/// panel.
+/// Returns `true` if every panel of a row has a heat map with the same bar, whose ends do not depend on
+/// the panel.
 fn one_bar(row: &[Panel]) -> bool {
     let key = |panel: &Panel| -> Option<(Axis, Palette)> {
         let heat = panel.heat.as_ref()?;
@@ -180,7 +180,7 @@ fn one_bar(row: &[Panel]) -> bool {
     first.is_some() && row.iter().all(|p| key(p) == first)
 }
 
-/// Whether a panel's map holds values below and above the ends of its bar.
+/// Returns whether a panel's map holds values below the lower and above the upper end of its bar.
 fn past_ends(((_, _, bar), panel): (&(Ruler, Ruler, Option<Ruler>), &Panel)) -> (bool, bool) {
     let Some((bar, heat)) = bar.as_ref().zip(panel.heat.as_ref()) else {
         return (false, false);
@@ -204,7 +204,7 @@ fn bar_width(bar: &Option<Ruler>) -> f64 {
     2.0 * GAP + BAR + TICK + GAP + numbers + GAP + TEXT
 }
 
-/// The axes of a panel over all that it shows.
+/// Computes the axes of a panel over all of its contents.
 fn rulers(panel: &Panel) -> Result<(Ruler, Ruler, Option<Ruler>)> {
     let points = || panel.series.iter().flat_map(|s| &s.points);
     let rules = |vertical: bool| {
@@ -281,7 +281,7 @@ fn heat_ruler(heat: &Heat) -> Result<Ruler> {
     Ruler::new(&axis, heat.cells.iter().flatten().map(|c| c.value))
 }
 
-/// The entries of the legend in centred rows below the panels, and their height.
+/// Arranges the entries of the legend in centred rows below the panels; returns them and their height (pt).
 fn legend(figure: &Figure, width: f64, top: f64) -> (Vec<Entry>, f64) {
     let mut entries: Vec<Entry> = vec![];
     for panel in &figure.panels {
@@ -313,7 +313,7 @@ fn legend(figure: &Figure, width: f64, top: f64) -> (Vec<Entry>, f64) {
     if entries.is_empty() {
         return (entries, 0.0);
     }
-    // What was measured first, then what it is compared with.
+    // Measured series come first, then the predictions that they are compared with.
     entries.sort_by_key(|e| e.marker == Marker::None);
     let wide: Vec<f64> = entries
         .iter()
@@ -333,7 +333,8 @@ fn legend(figure: &Figure, width: f64, top: f64) -> (Vec<Entry>, f64) {
     (entries, rows as f64 * ROW)
 }
 
-/// The widths of as many columns as fit into `room`, with rows as even as that allows.
+/// Computes the widths of the columns of the legend: as many as fit into the width `room` (pt), with rows
+/// of even length.
 fn legend_columns(wide: &[f64], room: f64) -> Vec<f64> {
     let of = |columns: usize| -> Vec<f64> {
         let column = |c: usize| {
@@ -353,7 +354,7 @@ fn legend_columns(wide: &[f64], room: f64) -> Vec<f64> {
     of(if fits(&even) { even } else { most })
 }
 
-/// An entry of words alone.
+/// Returns an entry of text alone.
 fn plain_entry(label: &str) -> Entry {
     Entry {
         label: label.to_string(),

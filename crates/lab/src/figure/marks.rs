@@ -12,7 +12,7 @@ use plotters::prelude::DrawingBackend;
 
 type Place = (f64, f64);
 
-/// Where a point lies on the paper; not finite where it has no place.
+/// Computes the position of a point on the paper; not finite if an axis cannot show it.
 fn at(placed: &Placed, x: f64, y: f64) -> Place {
     let Frame {
         left,
@@ -26,7 +26,10 @@ fn at(placed: &Placed, x: f64, y: f64) -> Place {
     )
 }
 
-/// A line in one of the strokes.
+/// Draws a line in one of the strokes.
+///
+/// # Errors
+/// When the backend fails.
 pub fn stroke<B: DrawingBackend>(
     canvas: &mut Canvas<B>,
     line: &[Place],
@@ -42,7 +45,10 @@ pub fn stroke<B: DrawingBackend>(
     }
 }
 
-/// A reference line.
+/// Draws a reference line.
+///
+/// # Errors
+/// When the backend fails.
 pub fn rule<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, rule: &Rule) -> Result<()> {
     let Frame {
         left,
@@ -67,7 +73,10 @@ pub fn rule<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, rule: &R
     }
 }
 
-/// The intervals of a series, as a band or as error bars.
+/// Draws the intervals of a series, as a band or as error bars.
+///
+/// # Errors
+/// When the backend fails.
 pub fn band<B: DrawingBackend>(
     canvas: &mut Canvas<B>,
     placed: &Placed,
@@ -117,7 +126,10 @@ pub fn band<B: DrawingBackend>(
     Ok(())
 }
 
-/// The line and the markers of a series.
+/// Draws the line and the markers of a series.
+///
+/// # Errors
+/// When the backend fails.
 pub fn curve<B: DrawingBackend>(
     canvas: &mut Canvas<B>,
     placed: &Placed,
@@ -136,7 +148,8 @@ pub fn curve<B: DrawingBackend>(
     Ok(())
 }
 
-/// A curve; over a heat map a solid one has paper on both sides, so that it is seen on every colour.
+/// Draws a curve. Over a heat map a solid curve has a light edge on both sides, so that it is visible on
+/// every colour.
 fn cased<B: DrawingBackend>(
     canvas: &mut Canvas<B>,
     placed: &Placed,
@@ -150,8 +163,11 @@ fn cased<B: DrawingBackend>(
     stroke(canvas, line, kind, LINE, colour)
 }
 
-/// The contour lines of a panel, with the words of their levels where there is room. Every line is
-/// interrupted by the words, also those of other contours.
+/// Draws the contour lines of a panel, with the labels of their levels where there is space. Labels
+/// interrupt every line, also lines of other contours.
+///
+/// # Errors
+/// When the backend fails.
 pub fn contours<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed) -> Result<()> {
     let (mut all, mut labels, mut rooms) = (vec![], vec![], vec![]);
     for contour in &placed.panel.contours {
@@ -184,7 +200,7 @@ pub fn contours<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed) -> R
     Ok(())
 }
 
-/// The lines of one level where they lie on the paper, within the frame.
+/// Computes the lines of one level on the paper, within the frame.
 fn on_paper(placed: &Placed, contour: &Contour, level: f64) -> Vec<Vec<Place>> {
     // Marching squares on the paper itself, so that lines are straight between nodes there.
     let x: Vec<f64> = contour.x.iter().map(|x| at(placed, *x, 1.0).0).collect();
@@ -201,7 +217,8 @@ fn on_paper(placed: &Placed, contour: &Contour, level: f64) -> Vec<Vec<Place>> {
     inside.collect()
 }
 
-/// A place on the longest line for the words of its level: inside the frame, clear of others.
+/// Finds a position on the longest line for the label of its level, inside the frame and clear of other
+/// labels.
 fn room_for(
     words: &str,
     drawn: &[Vec<Place>],
@@ -244,7 +261,7 @@ fn distance(pair: &[Place]) -> f64 {
     (pair[1].0 - pair[0].0).hypot(pair[1].1 - pair[0].1)
 }
 
-/// The point of a line at this distance from its start.
+/// Returns the point of a line at this distance from its start.
 fn along(line: &[Place], mut far: f64) -> Place {
     for pair in line.windows(2) {
         let step = distance(pair);
@@ -258,7 +275,7 @@ fn along(line: &[Place], mut far: f64) -> Place {
     line[line.len() - 1]
 }
 
-/// The parts of a line outside `room`.
+/// Returns the parts of a line outside the rectangle `room`.
 fn outside(line: &[Place], room: Frame) -> Vec<Vec<Place>> {
     let mut parts: Vec<Vec<Place>> = vec![];
     let mut current: Vec<Place> = vec![line[0]];
@@ -276,7 +293,10 @@ fn outside(line: &[Place], room: Frame) -> Vec<Vec<Place>> {
     parts
 }
 
-/// Arrows of one kind.
+/// Draws arrows of one kind.
+///
+/// # Errors
+/// When the backend fails.
 pub fn arrows<B: DrawingBackend>(
     canvas: &mut Canvas<B>,
     placed: &Placed,
@@ -291,7 +311,10 @@ pub fn arrows<B: DrawingBackend>(
     Ok(())
 }
 
-/// One arrow between two places on the paper.
+/// Draws one arrow between two points on the paper.
+///
+/// # Errors
+/// When the backend fails.
 pub fn arrow<B: DrawingBackend>(
     canvas: &mut Canvas<B>,
     from: Place,
@@ -320,7 +343,10 @@ pub fn arrow<B: DrawingBackend>(
     )
 }
 
-/// One marker.
+/// Draws one marker.
+///
+/// # Errors
+/// When the backend fails.
 pub fn marker<B: DrawingBackend>(
     canvas: &mut Canvas<B>,
     (x, y): Place,
@@ -389,7 +415,7 @@ pub fn marker<B: DrawingBackend>(
 }
 
 fn inside((x, y): Place, frame: Frame) -> bool {
-    // Markers on the frame are whole; those beyond are left out.
+    // Markers on the frame are drawn whole; those outside are left out.
     let slack = 0.01;
     x >= frame.left - slack
         && x <= frame.right + slack
@@ -397,7 +423,7 @@ fn inside((x, y): Place, frame: Frame) -> bool {
         && y <= frame.bottom + slack
 }
 
-/// The parts of a polyline inside the frame; places that are not finite interrupt it.
+/// Returns the parts of a polyline inside the frame; points that are not finite interrupt it.
 fn clipped(places: &[Place], frame: Frame) -> Vec<Vec<Place>> {
     let mut lines: Vec<Vec<Place>> = vec![];
     let mut current: Vec<Place> = vec![];
@@ -417,7 +443,7 @@ fn clipped(places: &[Place], frame: Frame) -> Vec<Vec<Place>> {
     lines
 }
 
-/// The part of a segment inside the frame (Liang and Barsky 1984).
+/// Returns the part of a segment inside the frame (Liang and Barsky 1984).
 fn clip(a: Place, b: Place, frame: Frame) -> Option<(Place, Place)> {
     let (dx, dy) = (b.0 - a.0, b.1 - a.1);
     if !(a.0.is_finite() && a.1.is_finite() && dx.is_finite() && dy.is_finite()) {
@@ -442,7 +468,7 @@ fn clip(a: Place, b: Place, frame: Frame) -> Option<(Place, Place)> {
         }
     }
     let on = |t: f64| (a.0 + t * dx, a.1 + t * dy);
-    // The ends as they are where nothing is cut, so that pieces of a line still meet exactly.
+    // An end that is not cut keeps its exact value, so that pieces of a line still meet.
     let start = if from == 0.0 { a } else { on(from) };
     let end = if to == 1.0 { b } else { on(to) };
     (from < to).then_some((start, end))

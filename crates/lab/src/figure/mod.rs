@@ -1,4 +1,4 @@
-//! Figures as data, and the house style that draws them.
+//! Figures as data, and their drawing in one common style.
 //!
 //! A [`Figure`] holds numbers and words only; an experiment fills it from stored rows. The same
 //! drawing code makes NAME.svg and NAME.png, and NAME.csv holds the numbers behind them.
@@ -30,8 +30,8 @@ use std::path::{Path, PathBuf};
 /// Pictures are made from rows, so pictures of the same names are replaced.
 ///
 /// # Errors
-/// When the folder cannot be written, or a figure has nothing that can be drawn (a log axis
-/// without a positive number, say).
+/// When the folder cannot be written, or a figure has nothing to draw, such as a log axis without a
+/// positive number.
 pub fn write_all(figures: &[Figure], dir: &Path) -> Result<Vec<PathBuf>> {
     let advice = "Choose a folder that you may write with --out";
     std::fs::create_dir_all(dir).map_err(|e| Error::io(dir, e, advice))?;

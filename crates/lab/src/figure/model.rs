@@ -1,4 +1,4 @@
-//! The contents of a figure.
+//! Contents of a figure.
 
 use super::field::{Arrows, Contour, Heat};
 
@@ -56,19 +56,18 @@ pub struct Axis {
     pub label: String,
     /// Linear or logarithmic.
     pub scale: Scale,
-    /// Whether only whole numbers are marked (layers, counts).
+    /// Flag: only whole numbers are marked (layers, counts).
     pub whole: bool,
     /// Ends; from the data where None.
     pub range: Option<(f64, f64)>,
-    /// Numbered ticks and their labels, for values that have names or are few; chosen by the house
-    /// where empty.
+    /// Numbered ticks and their labels, for values that have names or are few; chosen automatically if empty.
     pub ticks: Vec<(f64, String)>,
-    /// Whether it runs from the high end to the low one: the rows of a matrix.
+    /// Flag: the axis runs from the high end to the low one, as for the rows of a matrix.
     pub reversed: bool,
 }
 
 impl Axis {
-    /// A linear axis over the data.
+    /// Creates a linear axis over the data.
     pub fn linear(label: impl Into<String>) -> Self {
         Axis {
             label: label.into(),
@@ -76,7 +75,7 @@ impl Axis {
         }
     }
 
-    /// A logarithmic axis over the data.
+    /// Creates a logarithmic axis over the data.
     pub fn log(label: impl Into<String>) -> Self {
         Axis {
             label: label.into(),
@@ -85,7 +84,7 @@ impl Axis {
         }
     }
 
-    /// A linear axis of whole numbers.
+    /// Creates a linear axis of whole numbers.
     pub fn whole(label: impl Into<String>) -> Self {
         Axis {
             label: label.into(),
@@ -94,27 +93,26 @@ impl Axis {
         }
     }
 
-    /// The same from the high end to the low one.
+    /// Reverses the axis: it runs from the high end to the low one.
     pub fn downwards(mut self) -> Self {
         self.reversed = true;
         self
     }
 
-    /// The same with given ends.
+    /// Sets the ends.
     pub fn from_to(mut self, low: f64, high: f64) -> Self {
         self.range = Some((low, high));
         self
     }
 
-    /// The same with numbered ticks at these ascending values alone, written as they are; where they
-    /// are too close, some are small ticks.
+    /// Sets the numbered ticks to these ascending values; where they are too close, some become small ticks.
     pub fn ticks_at(mut self, values: &[f64]) -> Self {
         self.ticks = values.iter().map(|v| (*v, v.to_string())).collect();
         self
     }
 }
 
-/// How numbers map to lengths.
+/// Map from numbers to lengths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
     /// Proportionally.
@@ -129,13 +127,13 @@ pub enum Scale {
 pub struct Series {
     /// Entry in the legend; series of one label share one entry. Empty: none.
     pub label: String,
-    /// Index into the house colours; in the order of the palette of `style`.
+    /// Index into the palette of `style`.
     pub colour: usize,
     /// The line between points.
     pub stroke: Stroke,
     /// The marker on each point.
     pub marker: Marker,
-    /// Whether intervals are drawn as a band (else as error bars).
+    /// Flag: intervals are drawn as a band, not as error bars.
     pub band: bool,
     /// Kind of the intervals, for the table of numbers: "10-90 % of draws", "95 % interval", or
     /// empty.
@@ -145,8 +143,8 @@ pub struct Series {
 }
 
 impl Series {
-    /// A line with a marker on each point, in the given house colour; markers follow the colour,
-    /// so that curves stay apart in grey.
+    /// Creates a line with a marker on each point, in the colour of this index. The marker follows from the
+    /// colour, so that curves differ in grey print too.
     pub fn measured(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Self {
         Series {
             label: label.into(),
@@ -159,7 +157,7 @@ impl Series {
         }
     }
 
-    /// A dashed line without markers: a prediction.
+    /// Creates a dashed line without markers, for a prediction.
     pub fn predicted(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Self {
         Series {
             stroke: Stroke::Dashed,
@@ -169,7 +167,7 @@ impl Series {
         }
     }
 
-    /// A line with its band and without markers: a fit.
+    /// Creates a line with its band and without markers, for a fit.
     pub fn fitted(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Self {
         Series {
             marker: Marker::None,
@@ -177,7 +175,7 @@ impl Series {
         }
     }
 
-    /// Points with error bars and no line between them.
+    /// Creates points with error bars and no line between them.
     pub fn bars(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Self {
         Series {
             stroke: Stroke::None,
@@ -186,7 +184,7 @@ impl Series {
         }
     }
 
-    /// The same with a word on what its intervals are.
+    /// Sets the kind of the intervals.
     pub fn with_interval(mut self, interval: impl Into<String>) -> Self {
         self.interval = interval.into();
         self
@@ -205,7 +203,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// A point without interval.
+    /// Creates a point without interval.
     pub fn at(x: f64, y: f64) -> Self {
         Point {
             x,
@@ -214,7 +212,7 @@ impl Point {
         }
     }
 
-    /// A point with its interval.
+    /// Creates a point with its interval.
     pub fn between(x: f64, y: f64, low: f64, high: f64) -> Self {
         Point {
             x,
@@ -224,7 +222,7 @@ impl Point {
     }
 }
 
-/// How a line is drawn.
+/// Style of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stroke {
     /// No line.
@@ -237,7 +235,7 @@ pub enum Stroke {
     Dotted,
 }
 
-/// How a point is drawn.
+/// Shape of a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marker {
     /// Not at all.
@@ -261,7 +259,7 @@ pub enum Marker {
 }
 
 impl Marker {
-    /// The marker that goes with a house colour.
+    /// Returns the marker of the colour of this index.
     pub fn of(colour: usize) -> Marker {
         use Marker::*;
         [Circle, Square, Triangle, Diamond, Down, Open, Cross][colour % 7]
@@ -273,8 +271,8 @@ impl Marker {
 pub struct Rule {
     /// Entry in the legend; empty: none.
     pub label: String,
-    /// Where: `true` for a vertical line at x = `at`, `false` for a horizontal one at y = `at`.
+    /// Direction: `true` for a vertical line at x = `at`, `false` for a horizontal one at y = `at`.
     pub vertical: bool,
-    /// Its coordinate.
+    /// Coordinate of the line.
     pub at: f64,
 }

@@ -1,13 +1,13 @@
-//! The house style: colours, lengths and type, all in points on paper (1 pt = 1/72 inch).
+//! Style of all figures: colours, lengths and type sizes, in points on paper (1 pt = 1/72 inch).
 //!
 //! Type sizes are for a figure printed at its own size (one column of 8.5 cm, or the text width of
-//! 17.5 cm): 8 pt for what is read, 7 pt for numbers on axes, never below.
+//! 17.5 cm): 8 pt for labels, 7 pt for numbers on axes, and nothing smaller.
 
 /// A colour: red, green, blue in 0..=255.
 pub type Colour = (u8, u8, u8);
 
-/// Okabe and Ito's palette, told apart by colour-blind readers; the yellow is left out because it
-/// vanishes on paper. Order: blue, vermillion, green, purple, orange, sky, grey, ink.
+/// Okabe and Ito's palette, which colour-blind readers can distinguish. Its yellow is left out because it is
+/// hardly visible on paper. Order: blue, vermillion, green, purple, orange, sky, grey, ink.
 pub const COLOURS: [Colour; 8] = [
     (0, 114, 178),
     (213, 94, 0),
@@ -19,38 +19,39 @@ pub const COLOURS: [Colour; 8] = [
     INK_COLOUR,
 ];
 
-/// Index of the grey in `COLOURS`, for what is not data.
+/// Index of the grey in `COLOURS`, for marks that are not data.
 pub const GREY: usize = 6;
-/// Index of the ink in `COLOURS`, for what must stand out from all curves.
+/// Index of the ink in `COLOURS`, for marks that must stand out from all curves.
 pub const INK: usize = 7;
 
-/// Frames, ticks and type.
+/// Colour of frames, ticks and text.
 pub const INK_COLOUR: Colour = (30, 30, 30);
 /// Colour of the background.
 pub const PAPER: Colour = (255, 255, 255);
-/// Reference lines.
+/// Colour of reference lines.
 pub const RULE: Colour = (120, 120, 120);
 
-/// Labels, legends, titles.
+/// Size of labels, legends and titles (pt).
 pub const TEXT: f64 = 8.0;
-/// Numbers at ticks.
+/// Size of the numbers at ticks (pt).
 pub const NUMBERS: f64 = 7.0;
-/// Superscripts and subscripts, relative to the text around them.
+/// Size of superscripts and subscripts, relative to the text around them.
 pub const SCRIPT: f64 = 0.7;
 
-/// Frame and ticks.
+/// Line width of frame and ticks (pt).
 pub const HAIRLINE: f64 = 0.5;
-/// Curves.
+/// Line width of curves (pt).
 pub const LINE: f64 = 1.2;
-/// Paper shown on both sides of a line over a heat map, so that it is seen on every colour.
+/// Width (pt) of the light edge on both sides of a line over a heat map, so that it is visible on every
+/// colour.
 pub const CASING: f64 = 0.7;
-/// Distance between the lines of hatching.
+/// Distance between the lines of hatching (pt).
 pub const HATCH: f64 = 3.6;
-/// Radius of a marker.
+/// Radius of a marker (pt).
 pub const MARKER: f64 = 2.1;
-/// Length of a major tick; minor ones are 0.6 of it.
+/// Length of a major tick (pt); minor ones are 0.6 of it.
 pub const TICK: f64 = 3.0;
-/// Opacity of bands.
+/// Opacity of bands, in 0..=1.
 pub const BAND: f64 = 0.2;
 
 /// Points per centimetre.
@@ -58,7 +59,7 @@ pub const CM: f64 = 72.0 / 2.54;
 /// Height of the plotting area relative to its width.
 pub const ASPECT: f64 = 0.72;
 
-/// The colour of an index; beyond the palette it starts again, with other markers and strokes.
+/// Returns the colour of an index; the palette repeats beyond its end.
 pub fn colour(index: usize) -> Colour {
     COLOURS[index % COLOURS.len()]
 }
@@ -77,8 +78,8 @@ const CIVIDIS: [Colour; 9] = [
     (254, 232, 56),
 ];
 
-/// Blue to orange through white, the hues of `COLOURS` darkened towards the ends in even steps of
-/// lightness: the sign of a difference, told apart by colour-blind readers.
+/// Blue to orange through white, for differences: the hues of `COLOURS`, darkened towards the ends in even
+/// steps of lightness. Colour-blind readers can distinguish the signs.
 const DIVERGING: [Colour; 7] = [
     (0, 62, 112),
     (24, 119, 180),
@@ -89,12 +90,12 @@ const DIVERGING: [Colour; 7] = [
     (122, 46, 0),
 ];
 
-/// The colour of a sequential heat map at `t` in 0..=1.
+/// Returns the colour of a sequential heat map at `t` in 0..=1.
 pub fn heat(t: f64) -> Colour {
     between(&CIVIDIS, t)
 }
 
-/// The colour of a diverging heat map at `t` in 0..=1, white at 1/2.
+/// Returns the colour of a diverging heat map at `t` in 0..=1, white at 1/2.
 pub fn diverging(t: f64) -> Colour {
     between(&DIVERGING, t)
 }
@@ -109,7 +110,7 @@ fn between(colours: &[Colour], t: f64) -> Colour {
     (mix(a.0, b.0), mix(a.1, b.1), mix(a.2, b.2))
 }
 
-/// Whether a colour is light, so that dark lines are seen on it (luma of ITU-R BT.601).
+/// Returns `true` if a colour is light, so that dark lines are visible on it (luma of ITU-R BT.601).
 pub fn light((r, g, b): Colour) -> bool {
     0.299 * f64::from(r) + 0.587 * f64::from(g) + 0.114 * f64::from(b) > 128.0
 }

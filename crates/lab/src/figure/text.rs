@@ -7,14 +7,14 @@ use super::style::SCRIPT;
 use plotters::style::{FontDesc, FontFamily, FontStyle, register_font};
 use std::sync::Once;
 
-/// The family as an SVG names it; plotters finds the bundled font under the same words.
+/// Font family as an SVG names it; plotters finds the bundled font under the same name.
 pub const FAMILY: &str = "Liberation Sans, Arial, Helvetica, sans-serif";
 
 /// Height of a line relative to the em in the bundled font, (ascent + descent) / units per em =
 /// (1854 + 434) / 2048. ab_glyph takes it as the size of type where SVG takes the em.
 pub const LINE_PER_EM: f64 = 2288.0 / 2048.0;
 
-/// Makes the bundled font known to plotters, once.
+/// Registers the bundled font with plotters, once.
 pub fn register() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -32,12 +32,12 @@ pub fn register() {
     });
 }
 
-/// A stretch of characters set in one way.
+/// A run of characters of one style.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
     /// The characters.
     pub text: String,
-    /// Whether italic.
+    /// Flag: italic.
     pub italic: bool,
     /// Size relative to the label's.
     pub scale: f64,
@@ -76,7 +76,7 @@ pub fn runs(label: &str) -> Vec<Run> {
     runs
 }
 
-/// The label without markup: `*SNR*_{0}` becomes "SNR_0".
+/// Returns the label without markup: `*SNR*_{0}` becomes "SNR_0".
 pub fn plain(label: &str) -> String {
     label
         .replace("^{", "^")
@@ -84,7 +84,7 @@ pub fn plain(label: &str) -> String {
         .replace(['*', '}'], "")
 }
 
-/// Width of a run in em of the label.
+/// Measures the width of a run, in em of the label.
 fn run_width(run: &Run) -> f64 {
     register();
     let style = if run.italic {
@@ -101,12 +101,12 @@ fn run_width(run: &Run) -> f64 {
     f64::from(width) / size * LINE_PER_EM * run.scale
 }
 
-/// Width of a label in points at type of `size` points.
+/// Measures the width of a label (pt) at the type size `size` (pt).
 pub fn width(label: &str, size: f64) -> f64 {
     runs(label).iter().map(run_width).sum::<f64>() * size
 }
 
-/// The runs of a label with their left ends in points from the label's left end.
+/// Returns the runs of a label with the distances of their left ends from the label's left end (pt).
 pub fn placed(label: &str, size: f64) -> Vec<(f64, Run)> {
     let mut left = 0.0;
     runs(label)

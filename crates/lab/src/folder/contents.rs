@@ -1,4 +1,4 @@
-//! From folders of runs to the contents of a report.
+//! Contents of a report from folders of runs.
 
 use super::{RunFolder, no_rows};
 use crate::catalogue::Catalogue;
@@ -7,7 +7,7 @@ use crate::run::store::{self, Manifest};
 use attnlab_core::error::{Error, Result};
 use std::path::{Path, PathBuf};
 
-/// Verdicts and pictures for a report, from whatever the folders hold.
+/// Verdicts and pictures for a report, collected from folders of runs.
 #[derive(Clone, Default)]
 pub struct Contents {
     /// The verdicts.
@@ -16,11 +16,11 @@ pub struct Contents {
     pub mutants: Vec<MutantResult>,
     /// The pictures.
     pub pictures: Vec<Picture>,
-    /// Runs and rows that were left out, and why, in words for the user.
+    /// Messages for the user about runs and rows that were left out, with the reason.
     pub notes: Vec<String>,
 }
 
-/// Folders below the given ones are searched this deep.
+/// Depth to which folders below the given ones are searched.
 const DEEPEST: usize = 8;
 
 impl Contents {
@@ -57,7 +57,7 @@ impl Contents {
             return self.verdicts(folder, catalogue);
         }
         if store::read(folder)?.rows.is_empty() {
-            // One run that has only begun is no reason to withhold the others.
+            // A run without rows does not keep the others out of the report.
             let left_out = no_rows(folder);
             self.notes.push(format!("warning: left out: {left_out}"));
             return Ok(());
@@ -84,7 +84,7 @@ impl Contents {
             match restore(row, catalogue) {
                 Ok(Found::Claim(checked)) => self.checks.push(checked),
                 Ok(Found::Mutant(mutant)) => self.mutants.push(mutant),
-                // One row that cannot be read is no reason to withhold the others.
+                // A row that cannot be read does not keep the others out of the report.
                 Err(e) => self.notes.push(format!("warning: left out: {e}")),
             }
         }

@@ -1,4 +1,4 @@
-//! A folder of rows, opened: its plan, its rows, what made them, and the figures that follow.
+//! Stored runs: plan, rows, origin and figures of a folder of rows.
 
 mod contents;
 
@@ -27,13 +27,13 @@ use std::path::{Path, PathBuf};
 pub struct RunFolder {
     /// The folder.
     pub path: PathBuf,
-    /// The cells of the run, and what their trials do.
+    /// Cells of the run, and the work of their trials.
     pub plan: Plan,
     /// Every row, in canonical order.
     pub rows: Vec<Row>,
-    /// Torn rows that were dropped, in words for the user.
+    /// Messages for the user about torn rows that were dropped.
     pub dropped: Vec<String>,
-    /// Origins of the rows; more than one where a run went on elsewhere.
+    /// Origins of the rows; more than one if another machine continued the run.
     pub origins: Vec<Origin>,
 }
 
@@ -41,7 +41,7 @@ impl RunFolder {
     /// Opens the folder of a run that has at least one row.
     ///
     /// # Errors
-    /// When the folder holds no run, none of this catalogue, or no row yet.
+    /// When the folder holds no run, a run that this catalogue does not know, or no row yet.
     pub fn open(path: &Path, catalogue: &Catalogue) -> Result<Self> {
         let plan = Plan::of_folder(path, catalogue)?;
         let found = store::read(path)?;
@@ -71,7 +71,7 @@ impl RunFolder {
         })
     }
 
-    /// Every figure of the run: the maps of a sweep over a claim, or the figures of each experiment.
+    /// Builds every figure of the run: the maps of a sweep over a claim, or the figures of each experiment.
     ///
     /// # Errors
     /// When rows are missing or do not fit the experiment.
@@ -87,7 +87,7 @@ impl RunFolder {
         Ok(figures)
     }
 
-    /// The figures with what made them, for a report.
+    /// Builds the figures with their seeds and origins, for a report.
     ///
     /// # Errors
     /// As [`RunFolder::figures`].
@@ -101,17 +101,17 @@ impl RunFolder {
     }
 }
 
-/// The refusal of a folder whose run has only begun.
+/// Returns the error for a folder whose run has no rows yet.
 pub fn no_rows(folder: &Path) -> Error {
     Error::Content {
         path: folder.to_path_buf(),
-        problem: "it holds no rows yet. Give the command that began the run again: it goes on"
+        problem: "it holds no rows yet. Give the command that began the run again: it continues"
             .into(),
     }
 }
 
-/// The figures of one part of a run. A sweep over an experiment's settings has its figures once for each
-/// combination of them.
+/// Builds the figures of one part of a run. A sweep over an experiment's settings has the figures once for
+/// each combination of them.
 fn figures_of(part: &Part) -> Result<Vec<Figure>> {
     let mut figures = part.experiment.figures(&part.rows)?;
     for figure in figures.iter_mut().filter(|_| !part.label.is_empty()) {
@@ -124,8 +124,8 @@ fn figures_of(part: &Part) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// The command that runs an experiment with these settings: what differs from the defaults or, where
-/// that is less, from the quick sizes.
+/// Returns the command that runs an experiment with these settings. It sets those that differ from the
+/// defaults or, if they are fewer, from the quick sizes.
 ///
 /// # Errors
 /// When the defaults of the experiment are refused.

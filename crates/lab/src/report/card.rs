@@ -1,4 +1,4 @@
-//! Everything about one claim: statement, hypotheses, evidence, mutants and their power.
+//! Details of one claim: statement, hypotheses, evidence, mutants and their power.
 
 use super::table::{Level, estimate, short};
 use super::{Checked, MutantResult, Report, badge, escape, made_by, mathml, put};
@@ -7,7 +7,7 @@ use attnlab_core::format;
 use attnlab_core::stats::binomial;
 use std::fmt::Write;
 
-/// The claim folded away under its row's link; opened for print.
+/// Writes the details of a claim, collapsed on screen and opened for print.
 pub fn claim(page: &mut String, report: &Report, i: usize, checked: &Checked, level: &Level) {
     let check = &checked.report;
     put!(
@@ -140,8 +140,8 @@ fn mutants(page: &mut String, own: &[&MutantResult]) {
     }
 }
 
-/// The share of seeds under which the mutant was refuted, with its exact interval where that says
-/// something.
+/// Formats the power: the share of seeds under which the mutant was refuted, with its exact interval where
+/// there is more than one seed.
 fn power(mutant: &MutantResult) -> String {
     let (refuted, seeds) = (mutant.refuted, mutant.seeds);
     let plural = if seeds == 1 { "" } else { "s" };

@@ -2,13 +2,13 @@
 //!
 //! Covered: letters, numbers, operators, groups, `^` and `_`, `\frac`, `\sqrt`, `\text` and its
 //! kin, `\mathbb` and the other alphabets, accents, `\left` and `\right`, and the symbols of the
-//! table below. A command outside of it is shown as it is written, which loses beauty, not content.
+//! table below. An unknown command is shown as it is written.
 
 use super::escape;
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// Text with TeX between dollar signs, as HTML with MathML.
+/// Converts text with TeX between dollar signs to HTML with MathML.
 ///
 /// ```
 /// let html = attnlab_lab::report::mathml("rate $\\eta\\tau$ < 1");
@@ -38,7 +38,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Everything up to the closing brace or the end.
+    /// Converts everything up to the closing brace or the end.
     fn row(&mut self) -> String {
         let mut row = String::new();
         while let Some(atom) = self.scripted() {
@@ -47,7 +47,7 @@ impl<'a> Parser<'a> {
         row
     }
 
-    /// An atom with its subscript and superscript.
+    /// Converts an atom with its subscript and superscript.
     fn scripted(&mut self) -> Option<String> {
         let base = self.atom()?;
         let (mut sub, mut sup) = (None, None);
@@ -72,12 +72,12 @@ impl<'a> Parser<'a> {
         self.argument()
     }
 
-    /// A group or a single atom, as one element.
+    /// Converts a group or a single atom to one element.
     fn argument(&mut self) -> Option<String> {
         self.atom().or(Some("<mrow></mrow>".into()))
     }
 
-    /// One element; None at the end of the group.
+    /// Converts one element; None at the end of the group.
     fn atom(&mut self) -> Option<String> {
         self.skip_space();
         let c = *self.rest.peek()?;
@@ -167,7 +167,7 @@ impl<'a> Parser<'a> {
         self.atom().unwrap_or_default()
     }
 
-    /// The characters of a group, unread.
+    /// Returns the characters of a group without converting them.
     fn raw(&mut self) -> String {
         self.skip_space();
         if self.rest.peek() != Some(&'{') {

@@ -1,4 +1,4 @@
-//! `report.html`: verdicts with their evidence, figures, and what made each, in one self-contained
+//! `report.html`: verdicts with their evidence, figures, and the origin of each, in one self-contained
 //! file.
 //!
 //! The file needs no network: pictures are inline SVG, formulas are MathML, one short script sorts and
@@ -22,51 +22,51 @@ use attnlab_core::error::Result;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// How a report begins, by which it is told from other files.
+/// First bytes of a report, which distinguish it from other files.
 pub const START: &str = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">";
 
-/// A verdict and what made it.
+/// A verdict with its origin.
 #[derive(Clone)]
 pub struct Checked {
     /// The verdict with its evidence.
     pub report: CheckReport,
     /// The claim that was checked.
     pub claim: Arc<dyn Claim>,
-    /// Its origin.
+    /// Origin of the verdict.
     pub origin: Origin,
 }
 
 /// Result of one mutant of a claim.
 #[derive(Clone)]
 pub struct MutantResult {
-    /// The claim that it is a false variant of.
+    /// Id of the claim of which it is a false variant.
     pub claim: String,
     /// Its name within the claim.
     pub name: String,
     /// Its sentence, from the sheet.
     pub says: String,
-    /// Seeds under which it was checked.
+    /// Number of seeds under which it was checked.
     pub seeds: u64,
-    /// Under how many of them it was refuted, as it should be: the power of the check.
+    /// Number of seeds under which it was refuted; its share is the power of the check.
     pub refuted: u64,
     /// The check under the first seed.
     pub first: Checked,
 }
 
-/// A figure and what made it.
+/// A figure with its origin.
 #[derive(Clone, Debug)]
 pub struct Picture {
     /// The figure.
     pub figure: Figure,
     /// Seed of the rows that it was drawn from.
     pub seed: u64,
-    /// Origins of those rows; more than one where a run went on elsewhere.
+    /// Origins of those rows; more than one if another machine continued the run.
     pub origins: Vec<Origin>,
 }
 
 /// Contents of a report.
 pub struct Report<'a> {
-    /// The exact command that made it.
+    /// Command that writes the same report.
     pub command: &'a str,
     /// The verdicts.
     pub checks: &'a [Checked],
@@ -77,14 +77,14 @@ pub struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// The mutants of a claim that ran beside its check.
+    /// Iterates over the mutants of a claim that ran with its check.
     fn mutants_of(&self, check: &CheckReport) -> impl Iterator<Item = &MutantResult> {
         let same = |m: &&MutantResult| m.claim == check.claim && m.first.report.seed == check.seed;
         self.mutants.iter().filter(same)
     }
 }
 
-/// The report as one HTML file that needs nothing else.
+/// Writes the report as one self-contained HTML file.
 ///
 /// # Errors
 /// When a figure cannot be drawn.
@@ -119,7 +119,7 @@ pub fn html(report: &Report) -> Result<String> {
     Ok(page)
 }
 
-/// Writing to a String cannot fail; this keeps that knowledge in one place.
+/// Appends formatted text to a String, which cannot fail.
 macro_rules! put {
     ($page:expr, $($format:tt)*) => { let _ = writeln!($page, $($format)*); };
 }
@@ -177,7 +177,7 @@ fn show(page: &mut String, picture: &Picture) -> Result<()> {
     Ok(())
 }
 
-/// Command, version and machine as entries of a list.
+/// Writes command, version and machine as entries of a list.
 fn made_by(page: &mut String, origin: &Origin) {
     put!(
         page,
@@ -191,7 +191,7 @@ fn made_by(page: &mut String, origin: &Origin) {
     );
 }
 
-/// A label of a figure as HTML: `*x*`, `^{..}` and `_{..}`.
+/// Converts a label of a figure (`*x*`, `^{..}`, `_{..}`) to HTML.
 fn markup(label: &str) -> String {
     figure::runs(label)
         .iter()
@@ -211,7 +211,7 @@ fn markup(label: &str) -> String {
         .collect()
 }
 
-/// Text as HTML.
+/// Escapes text for HTML.
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")

@@ -1,14 +1,14 @@
-//! The origin of a result: the command that makes it again, the version, the machine.
+//! Origin of a result: the command that reproduces it, the version and the machine.
 
 use attnlab_core::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Origin of a result.
+/// Origin of a result: command, version and machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
-    /// The command that makes this result again.
+    /// Command that reproduces the result.
     pub command: String,
     /// Version of attnlab.
     pub version: String,
@@ -17,11 +17,11 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The file beside rows that names the machines on which they were computed. Not a part of the
-    /// rows: they are the same to the bit wherever they come from.
+    /// File beside the rows that names the machines on which they were computed. It is not a part of the
+    /// rows, which are the same to the bit on every machine.
     pub const FILE: &'static str = "made-by.json";
 
-    /// This build on this machine.
+    /// Returns the origin of a result that `command` makes with this build on this machine.
     pub fn here(command: String) -> Self {
         Origin {
             command,
@@ -30,7 +30,7 @@ impl Origin {
         }
     }
 
-    /// That of rows which were merged or come from elsewhere: the command is known, the machine is not.
+    /// Returns the origin of rows whose machine is unknown, such as merged ones.
     pub fn unknown(command: String, build: &str) -> Self {
         Origin {
             command,
@@ -39,24 +39,24 @@ impl Origin {
         }
     }
 
-    /// Those that `folder` names, each once; none where nothing was noted.
+    /// Reads the origins stored in `folder`, each once; none if the file is missing.
     ///
     /// # Errors
-    /// When the file is there but cannot be read.
+    /// When the file exists but cannot be read.
     pub fn read(folder: &Path) -> Result<Vec<Origin>> {
         let path = folder.join(Self::FILE);
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(vec![]),
-            Err(e) => return Err(Error::io(&path, e, "Is it readable for you?")),
+            Err(e) => return Err(Error::io(&path, e, "Check its permissions")),
         };
         serde_json::from_str(&text).map_err(|e| Error::Content {
             path,
-            problem: format!("not a list of origins ({e}); delete it, nothing else needs it"),
+            problem: format!("must be a list of origins ({e}). Delete it; nothing else needs it"),
         })
     }
 
-    /// Notes this origin in `folder`, unless it is there.
+    /// Adds this origin to those stored in `folder`, unless it is among them.
     ///
     /// # Errors
     /// When the file cannot be read or written.
@@ -76,9 +76,9 @@ impl Origin {
     }
 }
 
-/// Processor, threads in use and system, as far as they can be found out.
+/// Returns processor, threads in use and system, as far as they are known.
 pub fn machine() -> String {
-    // Linux names the processor here; elsewhere its family has to do.
+    // Linux names the processor here; on other systems its family is used.
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = info.lines().find_map(|line| {
         let (key, value) = line.split_once(':')?;

@@ -1,4 +1,4 @@
-//! Verdicts as rows, and verdicts again from rows.
+//! Conversion of verdicts to rows and back.
 
 use super::{Checked, MutantResult, Origin};
 use crate::catalogue::Catalogue;
@@ -27,12 +27,12 @@ struct Kept {
     beyond_hypotheses: bool,
     wall_s: f64,
     machine: String,
-    /// Seeds under which a mutant ran, and under how many of them it was refuted.
+    /// Number of seeds under which a mutant ran.
     seeds: u64,
     refuted: u64,
 }
 
-/// Contents of a row of verdicts.
+/// Verdict in a row.
 #[derive(Clone)]
 pub enum Found {
     /// The verdict on a claim.
@@ -42,7 +42,7 @@ pub enum Found {
 }
 
 impl Found {
-    /// The check behind it.
+    /// Returns the check of the claim, or that of the mutant under its first seed.
     pub fn report(&self) -> &CheckReport {
         match self {
             Found::Claim(checked) => &checked.report,
@@ -51,12 +51,12 @@ impl Found {
     }
 }
 
-/// The name of a claim, or of its mutant, in rows.
+/// Returns the name of a claim, or of its mutant, in rows.
 pub fn row_name(claim: &str, mutant: Option<&str>) -> String {
     format!("{claim}/{}", mutant.unwrap_or_default())
 }
 
-/// The parameters and data of the row of `found`.
+/// Converts a verdict to the parameters and data of a row.
 pub fn keep(found: &Found) -> (Map<String, Value>, Map<String, Value>) {
     let (name, checked, seeds, refuted) = match found {
         Found::Claim(c) => (row_name(&c.report.claim, None), c, 1, 0),
@@ -91,10 +91,10 @@ pub fn keep(found: &Found) -> (Map<String, Value>, Map<String, Value>) {
     (parameters, data)
 }
 
-/// The verdict that a row was made from.
+/// Restores the verdict of a row.
 ///
 /// # Errors
-/// When the row is not of a verdict, is of another version, or names a claim that there is not.
+/// When the row does not hold a verdict, is of another version, or names an unknown claim.
 pub fn restore(row: &Row, catalogue: &Catalogue) -> Result<Found> {
     let problem = |problem: String| Error::Content {
         path: format!("row of {} (cell {})", row.id, row.cell).into(),
@@ -163,7 +163,7 @@ fn restored(claim: &Arc<dyn Claim>, row: &Row, kept: &Kept) -> Result<Checked> {
 }
 
 impl Checked {
-    /// A check of `claim` that was made here and now.
+    /// Combines a check of `claim` in this process with its origin.
     pub fn here(claim: &Arc<dyn Claim>, report: CheckReport) -> Self {
         Checked {
             origin: Origin::here(check_command(&**claim, &report)),
@@ -172,14 +172,14 @@ impl Checked {
         }
     }
 
-    /// p-value of the verdict; see [`Claim::least_alpha`].
+    /// Returns the p-value of the verdict; see [`Claim::least_alpha`].
     pub fn least_alpha(&self) -> Option<f64> {
         alpha_of(&*self.claim, &self.report)
     }
 }
 
 impl MutantResult {
-    /// A mutant that ran here and now.
+    /// Combines the check of a mutant in this process with its origin.
     pub fn here(mutant: &Mutant, found: crate::run::MutantReport) -> Self {
         let command = format!(
             "attnlab check {} --mutants --seed {}",
@@ -207,7 +207,7 @@ fn alpha_of(claim: &dyn Claim, report: &CheckReport) -> Option<f64> {
         VerdictKind::Refuted => Verdict::Refuted {
             witness: report.witness.clone(),
         },
-        // Nothing was decided.
+        // Such a verdict has no p-value.
         _ => return None,
     };
     let judgement = Judgement {
@@ -218,7 +218,7 @@ fn alpha_of(claim: &dyn Claim, report: &CheckReport) -> Option<f64> {
     claim.least_alpha(&params, &judgement, report.trials).ok()?
 }
 
-/// The command that makes the check again: what differs from the defaults, and nothing else.
+/// Returns the command that repeats the check; it sets the parameters that differ from the defaults.
 fn check_command(claim: &dyn Claim, report: &CheckReport) -> String {
     let (schema, mut set) = (claim.schema(), Map::new());
     let mut command = format!("attnlab check {} --seed {}", report.claim, report.seed);
@@ -243,7 +243,7 @@ fn check_command(claim: &dyn Claim, report: &CheckReport) -> String {
     command
 }
 
-/// A word of a command line, in quotes where a shell would read it otherwise.
+/// Returns a word of a command line, quoted if a shell would change it.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./,:+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

@@ -1,4 +1,4 @@
-//! The table of verdicts, its filters, and the levels of significance beside each other.
+//! Table of verdicts with its filters and levels of significance.
 
 use super::{Checked, Report, badge, escape, mathml, put};
 use crate::claim::VerdictKind;
@@ -7,15 +7,15 @@ use attnlab_core::format;
 use attnlab_core::stats::holm;
 use std::fmt::Write;
 
-/// How strongly the trials speak for a verdict.
+/// Level of significance of a verdict.
 pub enum Level {
-    /// The least α of the verdict, and the same adjusted for all such verdicts of the table (Holm).
+    /// p-value of the verdict, raw and adjusted for all sampled verdicts of the table (Holm).
     Sampled { raw: f64, adjusted: f64 },
-    /// No level applies, and why.
+    /// Reason why no level applies.
     None(&'static str),
 }
 
-/// The level of every verdict.
+/// Computes the level of every verdict.
 pub fn levels(checks: &[Checked]) -> Vec<Level> {
     let raw: Vec<Option<f64>> = checks.iter().map(Checked::least_alpha).collect();
     let mut adjusted = holm(&raw.iter().copied().flatten().collect::<Vec<_>>()).into_iter();
@@ -36,7 +36,7 @@ fn why_none(check: &CheckReport) -> &'static str {
     }
 }
 
-/// A level, and the number that it is sorted by.
+/// Formats a level as a cell with its sort key.
 fn cell(level: Option<f64>, otherwise: &str) -> String {
     match level {
         Some(x) => format!("<td class=\"number\" data-value=\"{x}\">{}</td>", short(x)),
@@ -44,7 +44,7 @@ fn cell(level: Option<f64>, otherwise: &str) -> String {
     }
 }
 
-/// Two digits: a level is not known better.
+/// Formats a level with two digits.
 pub fn short(x: f64) -> String {
     match x {
         0.0 => "0".into(),
@@ -54,11 +54,11 @@ pub fn short(x: f64) -> String {
     }
 }
 
-/// Headings of the columns; the numbers among them are set to the right.
+/// Headings of the columns with their tooltips.
 const HEADINGS: [(&str, &str); 9] = [
-    ("Claim", "id and what it says in a line"),
+    ("Claim", "id and title"),
     ("Source", "paper and place"),
-    ("Verdict", "what the trials and closed forms say"),
+    ("Verdict", "verdict of the trials and closed forms"),
     ("Estimate", "point and interval"),
     ("α", "the least 1 − level at which the verdict would stand"),
     (
@@ -67,7 +67,7 @@ const HEADINGS: [(&str, &str); 9] = [
     ),
     (
         "Hypotheses",
-        "of the printed hypotheses, how many hold at these parameters",
+        "number of the printed hypotheses that hold at these parameters",
     ),
     ("Trials", "number of trials"),
     ("Mutants", "false variants refuted"),
@@ -123,7 +123,7 @@ fn summary(report: &Report, levels: &[Level]) -> String {
     )
 }
 
-/// A field for words and a button per verdict.
+/// Writes a field for words and a button per verdict.
 fn filters(page: &mut String, checks: &[Checked]) {
     put!(page, "<div class=\"filters\" role=\"search\">");
     put!(
@@ -195,7 +195,7 @@ fn row(page: &mut String, report: &Report, i: usize, checked: &Checked, level: &
     put!(page, "{}</tr>", share(refuted, mutants.len()));
 }
 
-/// "2 of 3", sorted by the share.
+/// Formats "2 of 3" as a cell that is sorted by the share.
 fn share(part: usize, whole: usize) -> String {
     if whole == 0 {
         return "<td class=\"number quiet\" data-value=\"\">–</td>".into();
@@ -205,7 +205,7 @@ fn share(part: usize, whole: usize) -> String {
     format!("<td class=\"number{class}\" data-value=\"{share}\">{part} of {whole}</td>")
 }
 
-/// The estimate on a line, its interval and level on the next.
+/// Formats the estimate on one line, its interval and level on the next.
 pub fn estimate(check: &CheckReport) -> String {
     let e = &check.estimate;
     let number = format::number;

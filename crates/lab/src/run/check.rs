@@ -1,4 +1,4 @@
-//! `check`: one claim at one set of parameters, from hypotheses to verdict.
+//! Check of one claim at one set of parameters, from hypotheses to verdict.
 
 use super::{Progress, memory, schedule};
 use crate::claim::{
@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// How to check.
+/// Options of [`check()`].
 #[derive(Clone, Debug)]
 pub struct CheckOptions {
     /// Seed of every stream.
@@ -22,15 +22,15 @@ pub struct CheckOptions {
     pub trials: Option<u64>,
     /// Confidence level of the interval.
     pub level: f64,
-    /// Judge even where a hypothesis fails.
+    /// Flag: the claim is judged even if a hypothesis fails.
     pub beyond_hypotheses: bool,
-    /// The id whose streams the trials draw from; the claim's own when None. See
+    /// Id whose random streams the trials draw from; the claim's own when None. See
     /// [`Mutant::drawn_as`](crate::claim::Mutant::drawn_as).
     pub drawn_as: Option<&'static str>,
 }
 
 impl Default for CheckOptions {
-    /// Seed 0, the claim's own budget, 95 %, inside the hypotheses.
+    /// Returns seed 0, the claim's default number of trials, level 0.95, inside the hypotheses.
     fn default() -> Self {
         CheckOptions {
             seed: 0,
@@ -53,7 +53,7 @@ pub struct CheckReport {
     pub parameters: Map<String, Value>,
     /// The printed hypotheses with their margins.
     pub hypotheses: Vec<Hypothesis>,
-    /// Whether a failed hypothesis was ignored on request.
+    /// Flag: a failed hypothesis was ignored on request.
     pub beyond_hypotheses: bool,
     /// Kind of statement.
     pub kind: Kind,
@@ -67,7 +67,7 @@ pub struct CheckReport {
     pub verdict: VerdictKind,
     /// The verdict that we expected.
     pub expected: VerdictKind,
-    /// Counter-example, failed hypotheses, trials needed or reason, by verdict.
+    /// Evidence, by verdict: counter-example, failed hypotheses, trials needed or reason.
     pub witness: Witness,
     /// Seed of every stream.
     pub seed: u64,
@@ -78,7 +78,7 @@ pub struct CheckReport {
 }
 
 impl CheckReport {
-    /// Whether the verdict is the expected one.
+    /// Returns `true` if the verdict is the expected one.
     pub fn as_expected(&self) -> bool {
         self.verdict == self.expected
     }
@@ -110,7 +110,7 @@ pub fn check(
         .trials
         .unwrap_or_else(|| claim.default_trials(&params));
     if trials == 0 || trials > MAX_TRIALS {
-        // Refused before the work, not after it: no exact interval exists beyond.
+        // Refused before the work begins: beyond this number there is no exact interval.
         let allowed = format!("must be a whole number from 1 to {MAX_TRIALS}");
         return Err(Error::invalid("trials", trials, allowed));
     }
@@ -143,7 +143,7 @@ pub fn check(
     })
 }
 
-/// Judgement with the hypotheses and the closed form beside it.
+/// Judgement together with the hypotheses and the closed form.
 #[derive(Clone, Debug, Serialize)]
 pub struct Assessment {
     /// The printed hypotheses with their margins.
@@ -160,8 +160,11 @@ pub struct Assessment {
     pub witness: Witness,
 }
 
-/// Lays the hypotheses beside a judgement of `outcomes`: where one fails, and `beyond_hypotheses`
-/// does not ask to judge all the same, the verdict is out-of-scope.
+/// Combines the hypotheses with a judgement of `outcomes`: the verdict is out-of-scope if a hypothesis
+/// fails and `beyond_hypotheses` is not set.
+///
+/// # Errors
+/// As [`Claim::judge`].
 pub fn assess(
     claim: &dyn Claim,
     params: &Params,
@@ -200,10 +203,10 @@ pub fn assess(
     }
 }
 
-/// Runs trials 0..trials; the order of the outcomes is that of the trials, whatever the threads.
+/// Runs trials 0..trials. The outcomes are in the order of the trials, independently of the threads.
 ///
 /// # Errors
-/// The first error of a trial; the user's wish to stop.
+/// The first error of a trial; [`Error::Stopped`] when the user has asked to stop.
 pub fn outcomes(
     claim: &dyn Claim,
     params: &Params,
@@ -243,7 +246,7 @@ pub fn outcomes(
     Ok(slots.into_iter().filter_map(OnceLock::into_inner).collect())
 }
 
-/// The named values behind a verdict; out of scope, those of a trial.
+/// Returns the named values behind a verdict; out of scope, those of a trial.
 fn evidence(verdict: Verdict, outcomes: &[Outcome]) -> Witness {
     let seen = || {
         let failing = outcomes.iter().find(|o| o.holds() == Some(false));

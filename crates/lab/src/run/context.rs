@@ -1,19 +1,19 @@
-//! The context of a long trial: a folder to keep checkpoints in, and its progress.
+//! Trial context: the checkpoint folder and the progress of a long trial.
 
 use super::{Progress, Silent};
 use std::path::PathBuf;
 
-/// Where a long trial keeps what it needs to go on after a kill, and to whom it reports. What it
-/// computes must not depend on it.
+/// Context of a long trial: the folder of its checkpoints and the receiver of its progress. The result of the
+/// trial must not depend on it.
 pub struct TrialContext<'a> {
-    /// A folder of this trial's own, which need not exist yet; None: nothing is kept.
+    /// Checkpoint folder of this trial, which need not exist yet; None for no checkpoints.
     pub folder: Option<PathBuf>,
-    /// Told of steps, and asked whether to stop.
+    /// Receiver of progress, which also knows whether the user has asked to stop.
     pub progress: &'a dyn Progress,
 }
 
 impl TrialContext<'static> {
-    /// Keeps and says nothing.
+    /// Returns a context without checkpoints and without progress.
     pub fn none() -> Self {
         TrialContext {
             folder: None,

@@ -1,14 +1,14 @@
-//! Result files: never overwritten unless asked, never half-written.
+//! Result files, which are overwritten only on request and never written in part.
 
 use attnlab_core::error::{Error, Result};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Refuses a path where something exists already, unless `force`; to be asked before long work.
+/// Refuses a path that exists, unless `force`. It is called before long work begins.
 ///
 /// # Errors
-/// Names the file and how to go on.
+/// Names the file and how to continue.
 pub fn ensure_free(path: &Path, force: bool) -> Result<()> {
     if path.is_dir() {
         let exists = io::Error::from(io::ErrorKind::IsADirectory);
@@ -27,7 +27,7 @@ pub fn ensure_free(path: &Path, force: bool) -> Result<()> {
     Ok(())
 }
 
-/// Writes a new file whole or not at all, by [`replace`].
+/// Writes a new file in full or not at all, by [`replace`].
 ///
 /// # Errors
 /// As [`ensure_free`], and when the disk is full or the folder cannot be written.
@@ -40,8 +40,8 @@ pub fn write_whole(
     replace(path, write).map_err(|e| Error::io(path, e, "Nothing was changed"))
 }
 
-/// Writes a file into a temporary one beside it, which takes its name at the end: a reader, or a
-/// killed run, never sees a part, and a full disk leaves what was there.
+/// Writes a temporary file beside `path` and renames it at the end: no reader sees a part of it, and a
+/// kill or a full disk leaves the old file unchanged.
 ///
 /// # Errors
 /// The error of the system.
@@ -52,7 +52,7 @@ pub fn replace(
     let temporary = temporary_beside(path);
     let renamed = fill(&temporary, write).and_then(|()| fs::rename(&temporary, path));
     if renamed.is_err() {
-        // Best effort: the error that matters is the first.
+        // Best effort: the first error is the one that is returned.
         let _ = fs::remove_file(&temporary);
     }
     renamed
@@ -75,7 +75,7 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// A name beside `path` that no other process has, for what takes the place of `path` once it is whole.
+/// Returns a path beside `path` that no other process uses, for the temporary file that replaces `path`.
 pub(crate) fn temporary_beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     // On a file system that several machines share, two processes may have the same number.

@@ -1,4 +1,4 @@
-//! A grid: cells × trials, whose rows go to a folder. Experiments and sweeps are grids.
+//! Grids of cells × trials, whose rows go to a folder. Experiments and sweeps are grids.
 //!
 //! A row is a pure function of (seed, id, cell, trial), and so is the set of rows: which trials a
 //! stopping rule asks for follows from the trials of that cell in the order of their numbers. So
@@ -19,31 +19,31 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 /// One combination of parameters.
 #[derive(Clone, Debug)]
 pub struct Cell {
-    /// The parameters that its trials are a function of.
+    /// Parameters of its trials.
     pub params: Params,
-    /// The parameters as its rows show them: those, and names that only helped to make them.
+    /// Parameters as its rows show them: `params`, and axes that only expressions use.
     pub shown: Map<String, Value>,
-    /// Trials: all of them, or the most that a stopping rule may ask for.
+    /// Number of trials; with a stopping rule, the largest number.
     pub trials: u64,
-    /// Bytes that one trial holds at its peak.
+    /// Peak memory of one trial, in bytes.
     pub memory: u64,
 }
 
-/// One trial: the number of the cell and the streams, to named numbers and series. Long trials keep
-/// what they need to go on at their context.
+/// Function that runs one trial: from the number of the cell, the streams and the trial context to named
+/// numbers and series.
 pub type Trial<'a> =
     &'a (dyn Fn(usize, &Streams, &TrialContext) -> Result<Map<String, Value>> + Sync);
 
-/// The folder, beside the rows, of what long trials keep.
+/// Folder beside the rows for the checkpoints of long trials.
 const KEPT: &str = "checkpoints";
 
-/// When a cell has trials enough.
+/// Rule that decides when a cell has enough trials.
 pub struct Stopping<'a> {
-    /// It may stop after this many trials, and after every multiple.
+    /// Number of trials between two decisions: a cell may stop after every multiple.
     pub every: u64,
-    /// Whether a trial held, from its data.
+    /// Decides from its data whether a trial held.
     pub holds: &'a (dyn Fn(&Map<String, Value>) -> Result<bool> + Sync),
-    /// Decides from the trials that held, and all trials, whether a cell may stop.
+    /// Decides from the numbers of trials that held and of all trials whether a cell may stop.
     pub enough: &'a (dyn Fn(u64, u64) -> Result<bool> + Sync),
 }
 
@@ -55,39 +55,40 @@ pub struct Grid<'a> {
     pub cells: Vec<Cell>,
     /// The work of one trial.
     pub trial: Trial<'a>,
-    /// When cells stop early, if they do.
+    /// Stopping rule; None for a fixed number of trials.
     pub stopping: Option<Stopping<'a>>,
 }
 
-/// How to run a grid.
+/// Options of [`Grid::run`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GridOptions {
-    /// Which part of the trials.
+    /// Part of the trials that is run.
     pub shard: Shard,
-    /// Delete rows of another run that the folder holds.
+    /// Flag: rows of another run in the folder are deleted.
     pub force: bool,
 }
 
-/// Rows of a run, and how many of them were computed now.
+/// Result of [`Grid::run`]: the rows and their numbers.
 #[derive(Clone, Debug)]
 pub struct RunReport {
     /// Every row of the shard, in canonical order.
     pub rows: Vec<Row>,
-    /// Trials that were there already.
+    /// Number of trials of earlier runs.
     pub resumed: u64,
-    /// Trials computed now.
+    /// Number of trials computed in this run.
     pub computed: u64,
-    /// Torn rows that were dropped, in words for the user.
+    /// Messages for the user about torn rows that were dropped.
     pub dropped: Vec<String>,
 }
 
 impl Grid<'_> {
-    /// The cells as rows name them, in canonical order.
+    /// Returns the ids of the cells, in canonical order.
     pub fn hashes(&self) -> Vec<u64> {
         self.cells.iter().map(|cell| cell.params.cell()).collect()
     }
 
-    /// Refuses a grid that cannot be run: a cell twice, or one that does not fit into memory.
+    /// Refuses a grid that cannot be run: one with a repeated cell or with a cell that does not fit into
+    /// memory.
     ///
     /// # Errors
     /// Names the cell.
@@ -96,7 +97,7 @@ impl Grid<'_> {
         for (cell, hash) in self.cells.iter().zip(self.hashes()) {
             if !seen.insert(hash) {
                 let value = Value::Object(cell.shown.clone());
-                let allowed = "must be each combination once; is a list repeating a value?";
+                let allowed = "must occur once. Remove the value that an axis repeats";
                 return Err(Error::invalid("cell", value, allowed));
             }
         }
@@ -107,13 +108,13 @@ impl Grid<'_> {
         })
     }
 
-    /// Runs every trial of the shard that the folder `out` does not hold yet.
+    /// Runs every trial of the shard that is missing in the folder `out`.
     ///
-    /// Killed at any moment, the same call again goes on; the rows are the same to the bit.
+    /// After a kill the same call continues the run; the rows are the same to the bit.
     ///
     /// # Errors
     /// As [`Grid::validate`]; a folder with rows of another run, a disk that is full, a trial that
-    /// cannot be simulated, the user's wish. Rows so far are kept.
+    /// cannot be simulated; [`Error::Stopped`] when the user has asked to stop. Rows so far are kept.
     pub fn run(
         &self,
         out: &Path,
@@ -129,7 +130,7 @@ impl Grid<'_> {
         let done = run.every_round();
         progress.finish();
         done.map_err(|e| match e {
-            // Counted again: trials that were under way have ended since.
+            // The count is taken again, since trials under way have ended in the meantime.
             Error::Stopped { .. } => run.stopped(),
             e => e,
         })?;
@@ -143,11 +144,11 @@ impl Grid<'_> {
         })
     }
 
-    /// Refuses rows that are not those of the whole run: too few, or more than a stopping rule asks
-    /// for. They are in canonical order.
+    /// Refuses rows, in canonical order, that are not exactly those of the whole run: too few, or more
+    /// than the stopping rule asks for.
     ///
     /// # Errors
-    /// Says how many are missing, and of which cell first.
+    /// Names the number of missing trials and the first cell that lacks one.
     pub fn ensure_complete(&self, rows: &[Row], folder: &Path) -> Result<()> {
         let by_name: HashMap<&str, &[Row]> = super::store::by_cell(rows)
             .into_iter()
@@ -180,7 +181,7 @@ impl Grid<'_> {
         Err(content(folder, problem))
     }
 
-    /// How many trials of a cell there must be, given the rows of it that there are.
+    /// Computes the number of trials that a cell must have, from its rows.
     fn wanted(&self, cell: &Cell, rows: &[Row]) -> Result<u64> {
         let Some(stopping) = &self.stopping else {
             return Ok(cell.trials);
@@ -203,7 +204,7 @@ impl Grid<'_> {
 }
 
 impl Stopping<'_> {
-    /// Up to which trial to go after `reach` of at most `most`.
+    /// Returns the trial number up to which the round after `reach` goes, at most `most`.
     fn reach(&self, reach: u64, most: u64) -> u64 {
         reach.saturating_add(self.every).min(most)
     }
@@ -216,13 +217,13 @@ fn content(folder: &Path, problem: String) -> Error {
     }
 }
 
-/// How far a cell is.
+/// State of a cell.
 struct State {
     /// Trials before this number are done, or being done in this round.
     reach: u64,
-    /// Of each trial below `reach`, whether it held; only where a rule wants to know.
+    /// Results of the trials below `reach`, `true` for one that held; only with a stopping rule.
     held: Vec<bool>,
-    /// Whether another round may be needed.
+    /// Flag: another round may be needed.
     open: bool,
 }
 
@@ -234,15 +235,15 @@ struct Run<'a> {
     progress: &'a dyn Progress,
     out: &'a Path,
     hashes: Vec<u64>,
-    /// Trials of the shard, at most.
+    /// Largest number of trials of the shard.
     all: u64,
-    /// Those that were there.
+    /// Number of trials of earlier runs.
     resumed: u64,
     computed: AtomicU64,
-    /// Trials not yet done, by cell.
+    /// Number of trials not yet done, by cell.
     left: Vec<AtomicU64>,
     cells_done: AtomicUsize,
-    /// Whether a trial held, of rows that were there or came.
+    /// Results of the trials, by cell and trial: `true` for one that held.
     seen: Mutex<HashMap<(usize, u64), bool>>,
 }
 
@@ -286,8 +287,8 @@ impl<'a> Run<'a> {
         Ok(run)
     }
 
-    /// Trials are dealt out one by one; with a stopping rule cells are, because the rule must see
-    /// every trial of its cell.
+    /// Returns `true` if the trial is this shard's. Shards divide the trials; with a stopping rule they
+    /// divide the cells, because the rule must see every trial of a cell.
     fn owns(&self, cell: usize, number: u64) -> bool {
         match self.grid.stopping {
             None => self.shard.owns(number),
@@ -295,8 +296,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Without a stopping rule one round, to the end; with one, every round takes each open cell up
-    /// to the next place where it may stop.
+    /// Runs all rounds. Without a stopping rule there is one round; with one, each round takes every open
+    /// cell to the next number of trials at which it may stop.
     fn every_round(&self) -> Result<()> {
         let cells = &self.grid.cells;
         let mut states: Vec<State> = cells.iter().map(|_| State::default()).collect();
@@ -325,7 +326,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// One trial, from streams to its row in the file.
+    /// Runs one trial and appends its row to the file.
     fn one(&self, c: usize, trial: u64) -> Result<()> {
         if self.progress.stopped() {
             return Err(self.stopped());
@@ -367,12 +368,12 @@ impl<'a> Run<'a> {
     }
 
     fn remember(&self, cell: usize, trial: u64, held: bool) {
-        // A map of plain values, whole at any moment: a panic elsewhere cannot spoil it.
+        // The map holds plain values, so that a panic elsewhere leaves it usable.
         let mut seen = self.seen.lock().unwrap_or_else(|p| p.into_inner());
         seen.insert((cell, trial), held);
     }
 
-    /// After a round: whether the cell is to go on.
+    /// Decides after a round whether the cell needs another.
     fn close(&self, c: usize, state: &mut State) -> Result<()> {
         if !state.open {
             return Ok(());
@@ -409,7 +410,7 @@ impl Default for State {
     }
 }
 
-/// Of the rows that are there, whether their trials held.
+/// Collects which of the stored trials held.
 fn run_seen(grid: &Grid, hashes: &[u64], store: &Store) -> Result<HashMap<(usize, u64), bool>> {
     let mut seen = HashMap::new();
     let Some(rule) = &grid.stopping else {

@@ -1,14 +1,14 @@
-//! Memory: what there is, and the refusal of work that needs more, before it begins.
+//! Available memory, and the refusal of work that needs more.
 
 use attnlab_core::error::{Error, Result};
 pub use attnlab_core::format::size;
 
-/// Assumed where the system does not say: more than the machines that this runs on have, so that
-/// only plain slips (`tokens=1e12`) are refused there.
+/// Memory (bytes) assumed where the system does not report it: more than the machines that this runs on
+/// have, so that only obvious mistakes (`tokens=1e12`) are refused.
 const UNKNOWN: u64 = 1 << 40;
 
-/// Bytes that can still be used without swapping: Linux's own estimate (`MemAvailable`), held to
-/// the limit of the control group (containers, Slurm); None where the system does not say.
+/// Returns the memory (bytes) available without swapping: Linux's estimate (`MemAvailable`), at most the
+/// limit of the control group (containers, Slurm); None where the system does not report it.
 pub fn available() -> Option<u64> {
     let meminfo = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = meminfo.lines().find(|l| l.starts_with("MemAvailable:"))?;
@@ -16,7 +16,7 @@ pub fn available() -> Option<u64> {
     Some((kib * 1024).min(group_room().unwrap_or(u64::MAX)))
 }
 
-/// Memory that the control group's limit leaves.
+/// Returns the memory (bytes) that the limit of the control group leaves.
 fn group_room() -> Option<u64> {
     let read = |name: &str| -> Option<u64> {
         let text = std::fs::read_to_string(format!("/sys/fs/cgroup/memory.{name}")).ok()?;
@@ -25,10 +25,10 @@ fn group_room() -> Option<u64> {
     Some(read("max")?.saturating_sub(read("current")?))
 }
 
-/// Refuses `work` that holds `needed` bytes at its peak when the machine has fewer.
+/// Refuses `work` whose peak memory, `needed` bytes, exceeds the available memory.
 ///
 /// # Errors
-/// Names what is needed and what there is.
+/// [`Error::Memory`] with the needed and the available memory.
 pub fn ensure(work: &str, needed: u64) -> Result<()> {
     refuse_above(work, needed, available().unwrap_or(UNKNOWN))
 }
@@ -44,7 +44,7 @@ fn refuse_above(work: &str, needed: u64, available: u64) -> Result<()> {
     })
 }
 
-/// The product of sizes, at most [`u64::MAX`]: what does not fit there fits nowhere.
+/// Computes the product of sizes; on overflow it is [`u64::MAX`], which no memory holds.
 pub fn product(sizes: &[u64]) -> u64 {
     sizes.iter().fold(1, |all, n| all.saturating_mul(*n))
 }

@@ -1,5 +1,4 @@
-//! From claims to reports: trials in parallel, in a reproducible order, with progress, and rows
-//! that survive a kill.
+//! Runs: trials in parallel and in a reproducible order, with progress and with rows that survive a kill.
 
 pub mod check;
 pub mod context;

@@ -1,4 +1,4 @@
-//! Mutants: the false variants of a claim, run to see that its check can fail.
+//! Checks of mutants, the false variants of a claim, as evidence that the check of the claim can fail.
 
 use super::{CheckOptions, CheckReport, Progress, check};
 use crate::claim::{Claim, Mutant, VerdictKind};
@@ -8,30 +8,30 @@ use serde::Serialize;
 /// Result of one mutant.
 #[derive(Clone, Debug, Serialize)]
 pub struct MutantReport {
-    /// The claim that it is a false variant of.
+    /// Id of the claim of which it is a false variant.
     pub claim: String,
     /// Its name.
     pub mutant: &'static str,
     /// Its sentence, from the sheet.
     pub says: &'static str,
-    /// Seeds under which it ran.
+    /// Number of seeds under which it ran.
     pub seeds: u64,
-    /// Under how many of them it came back refuted; their share is the power of the check.
+    /// Number of seeds under which it was refuted; its share is the power of the check.
     pub refuted: u64,
     /// The check under the first seed.
     pub first: CheckReport,
 }
 
 impl MutantReport {
-    /// Whether every seed refuted it.
+    /// Returns `true` if it was refuted under every seed.
     pub fn killed(&self) -> bool {
         self.refuted == self.seeds
     }
 }
 
-/// Checks every mutant of `claim` at the parameters at which its falsehood shows, within the default
-/// budget there, under `seeds` seeds from `options.seed` on. Hypotheses are ignored: a mutant is
-/// false where it is run, in or out of scope.
+/// Checks every mutant of `claim` at the mutant's parameters, with the default number of trials there, under
+/// `seeds` seeds from `options.seed` on. Hypotheses are ignored, because a mutant is false at its parameters,
+/// in or out of scope.
 ///
 /// # Errors
 /// As [`check()`].

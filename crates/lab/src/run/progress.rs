@@ -1,32 +1,32 @@
-//! Progress, as long work reports it and as a terminal may show it.
+//! Progress of long work.
 
-/// Told of the progress of long work; the command line shows it as a bar.
+/// Receiver of the progress of long work; the command line shows it as a bar.
 pub trait Progress: Sync {
-    /// A piece of work of `total` steps begins.
+    /// Begins a piece of work of `total` steps.
     fn start(&self, label: &str, total: u64);
-    /// `steps` more of them are done.
+    /// Counts `steps` more steps.
     fn advance(&self, steps: u64);
-    /// `steps` of them were done by an earlier run: they say nothing about the time left.
+    /// Counts `steps` steps of an earlier run, which do not enter the estimate of the time left.
     fn resume(&self, steps: u64) {
         self.advance(steps);
     }
-    /// `done` of `all` cells are complete.
+    /// Reports that `done` of `all` cells are complete.
     fn cells(&self, _done: usize, _all: usize) {}
-    /// `done` of `all` pieces of a work of many pieces are complete: checks and experiments of
+    /// Reports that `done` of `all` pieces of a larger work are complete: checks and experiments of
     /// `attnlab reproduce`, claims of `attnlab check --all`.
     fn overall(&self, _done: u64, _all: u64) {}
     /// Shows a line of a long trial: its step, loss, rate and time left.
     fn tell(&self, _line: &str) {}
-    /// Whether the user has asked for an end. Work that can be resumed then ends after the trials
+    /// Returns `true` if the user has asked to stop. Work that can be resumed then ends after the trials
     /// under way.
     fn stopped(&self) -> bool {
         false
     }
-    /// The work is done.
+    /// Ends the piece of work.
     fn finish(&self);
 }
 
-/// Says nothing.
+/// Receiver that ignores all progress.
 pub struct Silent;
 
 impl Progress for Silent {

@@ -1,10 +1,9 @@
-//! Which trials run side by side, and with how many threads each.
+//! Schedule of trials: the number run in parallel, and the threads of each.
 //!
 //! Small trials run one per thread. Trials that hold much memory run fewer at a time and share the
 //! threads among them ("inner" parallelism); the largest run one after another with all threads.
-//! Each group of threads is a pool of its own: a thread that waits inside a trial can then not begin
-//! another trial meanwhile, so the trials in flight, and the memory that they hold, are as many as
-//! planned here and never more.
+//! Each group of threads is a pool of its own. A thread that waits inside a trial can then not begin another
+//! trial, so that the number of trials under way, and their memory, never exceeds the plan.
 
 use super::memory;
 use attnlab_core::error::{Error, Result};
@@ -12,24 +11,23 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Trials side by side hold at most this together. A trial that needs a thread's share of it is
-/// large enough to use several threads well, and runs at a theorem's own scale (1 GB a trial) stay
-/// under 3 GB.
+/// Largest total memory (bytes) of the trials that run in parallel. A trial that needs a thread's share of it
+/// is large enough to use several threads well, and runs at a theorem's own sizes (1 GB a trial) stay under
+/// 3 GB.
 const TOGETHER: u64 = 1 << 30;
 
-/// How the threads are divided.
+/// Division of the threads among trials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Split {
-    /// Trials side by side.
+    /// Number of trials that run in parallel.
     pub workers: usize,
-    /// Threads of each.
+    /// Number of threads of each trial.
     pub inner: usize,
 }
 
 impl Split {
-    /// The division of `threads` for trials that hold `bytes` each when together they may hold
-    /// `room`. Between one and all threads the number of trials is a power of two, so that few
-    /// different divisions follow each other in a run.
+    /// Divides `threads` among trials of `bytes` each whose total may be `room` bytes. The number of parallel
+    /// trials is all threads or a power of two, so that a run has few different divisions.
     pub fn of(threads: usize, bytes: u64, room: u64) -> Split {
         let fit = room.checked_div(bytes).unwrap_or(u64::MAX);
         Self::at_most(threads, usize::try_from(fit).unwrap_or(usize::MAX))
@@ -49,7 +47,7 @@ impl Split {
     }
 }
 
-/// Does `one` for every piece of `work`, `bytes` of memory each, on the threads of the current pool:
+/// Calls `one` for every piece of `work`, `bytes` of memory each, on the threads of the current pool:
 /// the heaviest pieces first, so that small ones fill the end. After an error no new piece begins.
 ///
 /// # Errors
@@ -90,7 +88,7 @@ fn side_by_side<T: Sync>(
             let Some(piece) = pieces.get(i) else { return };
             if let Err(error) = one(piece) {
                 stop.store(true, Ordering::Relaxed);
-                // The value is an Option, whole at any moment: a panic elsewhere cannot spoil it.
+                // The value is an Option, so that a panic elsewhere leaves it usable.
                 let mut first = first_error.lock().unwrap_or_else(|p| p.into_inner());
                 if first.as_ref().is_none_or(|(j, _)| i < *j) {
                     *first = Some((i, error));

@@ -1,20 +1,20 @@
-//! Axes: from lists, ranges and expressions to the combinations that are cells.
+//! Axes: lists, ranges and expressions, and the combinations of their values.
 
 use super::Expression;
 use crate::run::store::as_number;
 use attnlab_core::error::{Error, Result};
 use serde_json::{Map, Value};
 
-/// More cells than this is a slip: at one trial of a millisecond each it would be a quarter of an
-/// hour, and every cell has its line in the summary.
+/// Largest number of cells. With one trial of a millisecond each they take a quarter of an hour, and every
+/// cell has a line in the summary.
 pub const MAX_CELLS: usize = 1_000_000;
 
-/// The values that one name takes.
+/// Values of one name.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Axis {
-    /// As written.
+    /// Values as written in the file.
     List(Vec<Value>),
-    /// From one number to another.
+    /// Numbers between two ends.
     Range(Range),
     /// Computed from the other names of each combination.
     Computed(Expression),
@@ -23,20 +23,20 @@ pub enum Axis {
 /// `steps` numbers from `from` to `to`, both included.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
-    /// The first.
+    /// First value.
     pub from: f64,
-    /// The last.
+    /// Last value.
     pub to: f64,
-    /// How many, at least 2.
+    /// Number of values, at least 2.
     pub steps: u64,
-    /// Whether the ratio is constant, not the difference.
+    /// Flag: the ratio of neighbouring values is constant, not the difference.
     pub log: bool,
-    /// Rounded to the nearest multiple of this; 1 makes whole numbers.
+    /// Whole number to whose nearest multiple the values are rounded; None for no rounding.
     pub multiple_of: Option<u64>,
 }
 
 impl Range {
-    /// The numbers. The last is `to` itself, whatever rounding does on the way.
+    /// Computes the values. The last is exactly `to` before the rounding to a multiple.
     pub fn values(&self) -> Vec<f64> {
         let last = self.steps - 1;
         let at = |i: u64| {
@@ -57,12 +57,12 @@ impl Range {
 /// Axes by name, in the order in which they are written: the last one varies fastest.
 pub type Axes = [(String, Axis)];
 
-/// Every combination: the independent axes' values, and what the expressions make of them together
-/// with `fixed` (settings and defaults).
+/// Computes every combination of the values of the axes. Expressions may use other axes and `fixed` (settings
+/// and defaults).
 ///
 /// # Errors
-/// Names in an expression that nothing has a value for, expressions that need each other, words
-/// where a number is needed, values that are not finite, too many combinations.
+/// Unknown names in an expression, expressions that depend on each other, words where a number is needed,
+/// values that are not finite, too many combinations.
 pub fn combinations(axes: &Axes, fixed: &Map<String, Value>) -> Result<Vec<Map<String, Value>>> {
     let order = order_of_expressions(axes, fixed)?;
     let mut cells = vec![Map::new()];
@@ -70,11 +70,11 @@ pub fn combinations(axes: &Axes, fixed: &Map<String, Value>) -> Result<Vec<Map<S
         let values: Vec<Value> = match axis {
             Axis::List(values) => values.clone(),
             Axis::Range(range) => range.values().into_iter().map(Value::from).collect(),
-            // The place is kept, so that names stay in their order.
+            // A placeholder keeps the names in their order.
             Axis::Computed(_) => vec![Value::Null],
         };
         if cells.len().saturating_mul(values.len()) > MAX_CELLS {
-            let allowed = format!("must be at most {MAX_CELLS} cells: write shorter axes");
+            let allowed = format!("must be at most {MAX_CELLS} cells. Write shorter axes");
             let counts: Vec<String> = axes
                 .iter()
                 .map(|(n, a)| format!("{n}: {}", a.len()))
@@ -101,7 +101,7 @@ pub fn combinations(axes: &Axes, fixed: &Map<String, Value>) -> Result<Vec<Map<S
 }
 
 impl Axis {
-    /// How many values it takes.
+    /// Returns the number of values.
     fn len(&self) -> usize {
         match self {
             Axis::List(values) => values.len(),
@@ -121,7 +121,7 @@ fn evaluate(
     let shown = || format!("\"{}\"", expression.text());
     if let Some(word) = expression.names().into_iter().find(|n| of(n).is_none()) {
         let value = cell.get(word).or(fixed.get(word)).unwrap_or(&Value::Null);
-        let allowed = format!("{word} = {value} is no number to compute with");
+        let allowed = format!("must be computed from numbers; {word} = {value} is not a number");
         return Err(Error::invalid(name, shown(), allowed));
     }
     let value = expression.value(&of);
@@ -133,11 +133,11 @@ fn evaluate(
         .into_iter()
         .filter_map(|n| Some(format!("{n} = {}", of(n)?)))
         .collect();
-    let allowed = format!("it is {value} at {}, not a finite number", with.join(", "));
+    let allowed = format!("must be finite; it is {value} at {}", with.join(", "));
     Err(Error::invalid(name, shown(), allowed))
 }
 
-/// The expressions, each after the ones that it needs.
+/// Sorts the expressions so that each follows the ones that it uses.
 fn order_of_expressions<'a>(
     axes: &'a Axes,
     fixed: &Map<String, Value>,
@@ -159,8 +159,9 @@ fn order_of_expressions<'a>(
             let problem = Error::unknown("name", unknown, names).to_string();
             let shown = format!("\"{}\"", expression.text());
             let stop = if problem.ends_with('?') { "" } else { "." };
-            let allowed =
-                format!("{problem}{stop} An expression may use other axes and what is set");
+            let allowed = format!(
+                "must use known names; {problem}{stop} An expression may use other axes and what is set"
+            );
             return Err(Error::invalid(name, shown, allowed));
         }
     }
@@ -174,7 +175,7 @@ fn order_of_expressions<'a>(
     Ok(order)
 }
 
-/// Depth first; a name that is met again on its own path needs itself.
+/// Sorts depth first. A name that occurs again on its own path depends on itself.
 fn visit<'a>(
     name: &'a str,
     expression: &'a Expression,
@@ -189,7 +190,7 @@ fn visit<'a>(
         let mut circle = path[start..].to_vec();
         circle.push(name);
         let shown = format!("\"{}\"", expression.text());
-        let allowed = format!("the axes need each other: {}", circle.join(" -> "));
+        let allowed = format!("must not depend on itself: {}", circle.join(" -> "));
         return Err(Error::invalid(name, shown, allowed));
     }
     path.push(name);
@@ -268,27 +269,27 @@ mod tests {
         ];
         assert_eq!(
             refused(&axes),
-            "a = \"b + 1\": the axes need each other: a -> b -> c -> a"
+            "a = \"b + 1\": must not depend on itself: a -> b -> c -> a"
         );
         assert_eq!(
             refused(&[computed("a", "a")]),
-            "a = \"a\": the axes need each other: a -> a"
+            "a = \"a\": must not depend on itself: a -> a"
         );
         let axes = [list("tokens", &[10.0]), computed("delta", "log(token)")];
         assert_eq!(
             refused(&axes),
-            "delta = \"log(token)\": unknown name 'token'; did you mean tokens? An \
-             expression may use other axes and what is set"
+            "delta = \"log(token)\": must use known names; unknown name 'token'; did you mean tokens? \
+             An expression may use other axes and what is set"
         );
         let axes = [computed("delta", "2 * phi")];
         assert_eq!(
             refused(&axes),
-            "delta = \"2 * phi\": phi = \"softmax\" is no number to compute with"
+            "delta = \"2 * phi\": must be computed from numbers; phi = \"softmax\" is not a number"
         );
         let axes = [list("x", &[1.0, 0.0]), computed("y", "1 / x")];
         assert_eq!(
             refused(&axes),
-            "y = \"1 / x\": it is inf at x = 0, not a finite number"
+            "y = \"1 / x\": must be finite; it is inf at x = 0"
         );
         let long: Vec<f64> = (0..1001).map(f64::from).collect();
         let error = refused(&[list("x", &long), list("y", &long)]);

@@ -1,14 +1,13 @@
-//! Expressions such as `c * sqrt(log(tokens) / dim)`.
+//! Arithmetic expressions such as `c * sqrt(log(tokens) / dim)`.
 //!
-//! A parser of our own, of a page: the crates that do this are either no longer kept, or count
-//! `-2^2` as 4, or divide whole numbers without their remainder, each a quiet error in a parameter.
-//! Here the rules are those of Python and of paper: `-2^2 = -4`, `2^3^2 = 2^9`, `1/2 = 0.5`, `log`
-//! is natural.
+//! The parser is our own, because the available crates are no longer maintained, or evaluate `-2^2` to 4, or
+//! truncate the quotient of whole numbers, which would silently change a parameter. The rules here are those
+//! of Python and of mathematical notation: `-2^2 = -4`, `2^3^2 = 2^9`, `1/2 = 0.5`; `log` is natural.
 
 use attnlab_core::error::{Error, Result};
 use std::collections::BTreeSet;
 
-/// Deeper nesting than any formula has is refused, so that no text can exhaust the stack.
+/// Largest depth of nesting, so that no text can exhaust the stack.
 const DEEPEST: usize = 100;
 
 type Function = fn(f64) -> f64;
@@ -31,7 +30,7 @@ const FUNCTIONS: [(&str, Function); 10] = [
 /// The functions of two arguments.
 const PAIRS: [(&str, PairFunction); 2] = [("min", f64::min), ("max", f64::max)];
 
-/// The grammar, in one line.
+/// Summary of the grammar for messages, in one line.
 pub const SYNTAX: &str = "numbers, names, pi, + - * / ^, brackets, sqrt log (natural) ln log2 log10 \
                           exp abs floor ceil round min max";
 
@@ -48,17 +47,17 @@ enum Node {
     Name(String),
     Negative(Box<Node>),
     Binary(char, Box<Node>, Box<Node>),
-    /// Of [`FUNCTIONS`], by place.
+    /// Call of a function, by index into [`FUNCTIONS`].
     Call(usize, Box<Node>),
-    /// Of [`PAIRS`], by place.
+    /// Call of a function of two arguments, by index into [`PAIRS`].
     CallPair(usize, Box<Node>, Box<Node>),
 }
 
 impl Expression {
-    /// Reads an expression; `name` is that of the axis, for errors.
+    /// Parses an expression; `name` is that of the axis, for messages.
     ///
     /// # Errors
-    /// Says what was expected, and where.
+    /// Names the expected symbol and its position.
     ///
     /// ```
     /// use attnlab_lab::sweep::Expression;
@@ -84,25 +83,25 @@ impl Expression {
                 root,
             }),
             Err(problem) => {
-                let allowed = format!("{problem}; an expression has {SYNTAX}");
+                let allowed = format!("must be an expression; {problem}. It may have {SYNTAX}");
                 Err(Error::invalid(name, format!("\"{text}\""), allowed))
             }
         }
     }
 
-    /// As it was written.
+    /// Returns the text as written.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The names in it.
+    /// Returns the names in the expression.
     pub fn names(&self) -> BTreeSet<&str> {
         let mut names = BTreeSet::new();
         self.root.collect(&mut names);
         names
     }
 
-    /// Its value; NaN where a name has none.
+    /// Computes the value; NaN if a name has none.
     pub fn value(&self, of: &dyn Fn(&str) -> Option<f64>) -> f64 {
         self.root.value(of)
     }
@@ -144,7 +143,7 @@ impl Node {
     }
 }
 
-/// Recursive descent; an error is what was expected and where.
+/// Recursive-descent parser; an error names the expected symbol and its position.
 struct Parser<'a> {
     text: &'a str,
     rest: &'a str,
@@ -159,7 +158,7 @@ impl Parser<'_> {
         self.rest.chars().next()
     }
 
-    /// Takes one of `signs`, if it is next.
+    /// Consumes one of `signs` if it is the next character.
     fn take(&mut self, signs: &[char]) -> Option<char> {
         let sign = self.peek().filter(|c| signs.contains(c))?;
         self.rest = &self.rest[sign.len_utf8()..];
@@ -196,7 +195,7 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    /// A minus binds less than a power: -2^2 is -(2^2).
+    /// Parses signs, which bind less than a power: -2^2 is -(2^2).
     fn signed(&mut self) -> Parsed {
         let mut minus = false;
         while let Some(sign) = self.take(&['+', '-']) {
@@ -210,7 +209,7 @@ impl Parser<'_> {
         })
     }
 
-    /// To the right: 2^3^2 is 2^(3^2).
+    /// Parses a power, which associates to the right: 2^3^2 is 2^(3^2).
     fn power(&mut self) -> Parsed {
         let base = self.atom()?;
         if self.take(&['^']).is_none() {
@@ -252,7 +251,7 @@ impl Parser<'_> {
                 .count()
         };
         let mut end = digits(0);
-        // An exponent, if digits follow: in `2e3` they do, in `2 * e` there is none.
+        // An exponent needs digits: `2e3` has one, `2e` has none.
         if matches!(bytes.get(end), Some(b'e' | b'E')) {
             let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
             let after = digits(end + 1 + sign);
@@ -294,7 +293,7 @@ impl Parser<'_> {
                 None => Err(self.expected("')'")),
             };
         }
-        // What there is follows in every message about an expression.
+        // Every message about an expression lists the known functions.
         Err(format!("unknown function '{name}'"))
     }
 }
@@ -373,7 +372,7 @@ mod tests {
             ),
         ] {
             let error = Expression::parse("delta", text).unwrap_err().to_string();
-            let expected = format!("delta = \"{text}\": {problem}; ");
+            let expected = format!("delta = \"{text}\": must be an expression; {problem}. ");
             assert!(error.starts_with(&expected), "{error}");
         }
         let deep = "(".repeat(100_000);

@@ -1,4 +1,4 @@
-//! From a sweep file to a [`Sweep`], and from there to the settings in `run.json` and back.
+//! Conversion of a sweep file to a [`Sweep`], and of a [`Sweep`] to the settings in `run.json` and back.
 
 use super::axes::{Axis, Range};
 use super::keys::refuse_unknown;
@@ -13,15 +13,15 @@ impl Sweep {
     /// Reads a sweep file.
     ///
     /// # Errors
-    /// A file that cannot be read or is no TOML; an unknown key, with the nearest; a value that is
-    /// not allowed. Every message begins with the name of the file.
+    /// A file that cannot be read or is not TOML; an unknown key, with the nearest known ones; a value
+    /// that is not allowed. Every message begins with the name of the file.
     pub fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path)
             .map_err(|e| Error::io(path, e, "Write the name of a sweep file"))?;
         Self::parse(&text, path)
     }
 
-    /// The sweep that a text describes; `origin` is its file, for messages.
+    /// Parses the text of a sweep file; `origin` is its path, for messages.
     ///
     /// # Errors
     /// As [`Sweep::read`].
@@ -31,7 +31,7 @@ impl Sweep {
             problem,
         };
         let table: toml::Table = text.parse().map_err(|e: toml::de::Error| {
-            content(format!("not valid TOML: {}", e.to_string().trim()))
+            content(format!("must be valid TOML: {}", e.to_string().trim()))
         })?;
         let sweep = match as_json(toml::Value::Table(table)) {
             Value::Object(map) => Self::of(map),
@@ -50,18 +50,20 @@ impl Sweep {
             (Some(claim), None) => Of::Claim(word("claim", &claim)?),
             (None, Some(experiment)) => Of::Experiment(word("experiment", &experiment)?),
             (Some(_), Some(_)) => {
-                let allowed = "either a claim or an experiment, not both";
+                let allowed = "must be left out; a sweep has a claim or an experiment, not both";
                 return Err(Error::invalid("experiment", "set beside claim", allowed));
             }
             (None, None) => {
-                let allowed = "write claim = \"...\" (attnlab list) or experiment = \"...\"";
+                let allowed =
+                    "must be set unless experiment is. Write claim = \"ID\", see `attnlab list`";
                 return Err(Error::invalid("claim", "(not set)", allowed));
             }
         };
         if let Of::Experiment(_) = of {
             let own = ["level", "beyond_hypotheses", "stop"];
             if let Some(name) = own.into_iter().find(|n| map.contains_key(*n)) {
-                let allowed = "it is for claims only: experiments have no verdict";
+                let allowed =
+                    "must be left out; it is for claims, and an experiment has no verdict";
                 return Err(Error::invalid(name, &map[name], allowed));
             }
         }
@@ -80,7 +82,7 @@ impl Sweep {
         let set = map.get("set").map(|set| table("set", set).cloned());
         let set = set.transpose()?.unwrap_or_default();
         if let Some((name, _)) = axes.iter().find(|(name, _)| set.contains_key(name)) {
-            let allowed = "it is an axis too: leave it in [axes] or in [set]";
+            let allowed = "must be left out; it is an axis too. Keep it in [axes] or in [set]";
             return Err(Error::invalid(format!("set.{name}"), &set[name], allowed));
         }
         Ok(Sweep {
@@ -96,7 +98,7 @@ impl Sweep {
         })
     }
 
-    /// The settings for `run.json`, complete: [`Sweep::of_manifest`] reads them back.
+    /// Returns all settings for `run.json`, from which [`Sweep::of_manifest`] restores the sweep.
     pub fn settings(&self) -> Map<String, Value> {
         let mut settings = Map::new();
         match &self.of {
@@ -118,13 +120,14 @@ impl Sweep {
             settings.insert("stop".into(), stop);
         }
         settings.insert("set".into(), Value::Object(self.set.clone()));
-        // A list of pairs: the order of the axes is that of the cells, and objects have none.
+        // A list of pairs, because the order of the axes determines that of the cells and JSON objects
+        // have none.
         let pair = |(name, axis): &(String, Axis)| json!([name, axis_json(axis)]);
         settings.insert(AXES.into(), self.axes.iter().map(pair).collect());
         settings
     }
 
-    /// The sweep whose rows a folder holds; None when they are those of something else.
+    /// Restores the sweep whose rows a folder holds; None if the run is not a sweep.
     ///
     /// # Errors
     /// When its settings are not those of a sweep of this version.
@@ -145,10 +148,10 @@ impl Sweep {
     }
 }
 
-/// The name of the axes among the settings of a run: what tells a sweep from an experiment.
+/// Name of the axes among the settings of a run; only sweeps have it.
 const AXES: &str = "sweep_axes";
 
-/// As in `attnlab check`.
+/// Default confidence level, that of `attnlab check`.
 const DEFAULT_LEVEL: f64 = 0.95;
 
 impl Default for Sweep {
@@ -167,7 +170,7 @@ impl Default for Sweep {
     }
 }
 
-/// TOML as JSON, in the same order; numbers that JSON has not become words, and are refused as such.
+/// Converts TOML to JSON in the same order. Infinities and NaN become words, which are then refused.
 fn as_json(value: toml::Value) -> Value {
     match value {
         toml::Value::String(text) => text.into(),
@@ -222,7 +225,7 @@ fn range(name: &str, given: &Map<String, Value>) -> Result<Range> {
             Error::invalid(
                 of(key),
                 "(not set)",
-                "must be a range has from, to and steps",
+                "must be set; a range has from, to and steps",
             )
         };
         given.get(key).ok_or_else(missing)
@@ -245,7 +248,11 @@ fn range(name: &str, given: &Map<String, Value>) -> Result<Range> {
         Some(scale) if scale == "log" => true,
         Some(scale) => {
             let shown = format!("\"{scale}\"");
-            return Err(Error::invalid(of("scale"), shown, "\"linear\" or \"log\""));
+            return Err(Error::invalid(
+                of("scale"),
+                shown,
+                "must be \"linear\" or \"log\"",
+            ));
         }
     };
     if log && !(from > 0.0 && to > 0.0) {
@@ -254,7 +261,7 @@ fn range(name: &str, given: &Map<String, Value>) -> Result<Range> {
         } else {
             ("from", from)
         };
-        return Err(Error::invalid(of(key), value, "> 0 on a logarithmic scale"));
+        return Err(Error::invalid(of(key), value, "must be > 0 on a log scale"));
     }
     let multiple_of = given.get("multiple_of");
     let multiple_of = multiple_of.map(|v| whole(&of("multiple_of"), v, 1, u64::MAX));
@@ -271,7 +278,7 @@ fn stop(value: &Value) -> Result<Stop> {
     let given = table("stop", value)?;
     refuse_unknown("stop", given)?;
     let width = given.get("width").unwrap_or(&Value::Null);
-    let allowed = "must be a number in (0, 1): how narrow a cell's interval must be for it to stop";
+    let allowed = "must be a number in (0, 1); a cell stops once its interval is no wider";
     let invalid = || {
         let shown = if width.is_null() {
             "(not set)".into()
@@ -287,7 +294,7 @@ fn stop(value: &Value) -> Result<Stop> {
     if let Some(rule) = given.get("rule")
         && rule != Sequence::NAME
     {
-        let allowed = format!("\"{}\"", Sequence::NAME);
+        let allowed = format!("must be \"{}\"", Sequence::NAME);
         return Err(Error::invalid("stop.rule", rule, allowed));
     }
     let every = given
@@ -305,7 +312,7 @@ fn beyond(value: &Value) -> Result<Beyond> {
         .into_iter()
         .find(|b| b.name() == name)
         .ok_or_else(|| {
-            let allowed = "\"mark\", \"judge\" or \"skip\"";
+            let allowed = "must be \"mark\", \"judge\" or \"skip\"";
             Error::invalid("beyond_hypotheses", value, allowed)
         })
 }
@@ -323,13 +330,13 @@ fn word(name: &str, value: &Value) -> Result<String> {
 }
 
 fn table<'a>(name: &str, value: &'a Value) -> Result<&'a Map<String, Value>> {
-    let allowed = || format!("a table: write [{name}] on a line of its own");
+    let allowed = || format!("must be a table. Write [{name}] on a line of its own");
     value
         .as_object()
         .ok_or_else(|| Error::invalid(name, value, allowed()))
 }
 
-/// A whole number from `low` to `high`; 1e5 is one too.
+/// Reads a whole number from `low` to `high`; 1e5 is accepted.
 fn whole(name: &str, value: &Value, low: u64, high: u64) -> Result<u64> {
     let from_float =
         |x: f64| (x.fract() == 0.0 && (0.0..2_f64.powi(64)).contains(&x)).then_some(x as u64);

@@ -1,20 +1,20 @@
-//! The keys of a sweep file: the parser refuses every other, and `--print-schema` prints these.
+//! Keys of a sweep file. The parser refuses every other key, and `--print-schema` prints these.
 
 use attnlab_core::error::{Error, Result};
 use serde_json::{Map, Value};
 
-/// One key.
+/// A key of a sweep file.
 #[derive(Debug)]
 pub struct Key {
-    /// The table that it stands in: "" for the top, "axes.NAME" for the range of an axis.
+    /// Table of the key: "" for the top level, "axes.dim" for the range of an axis.
     pub table: &'static str,
-    /// Its name; `NAME` stands for any parameter.
+    /// Name of the key; `NAME` stands for any parameter.
     pub name: &'static str,
-    /// An example, as TOML.
+    /// Example in TOML.
     pub example: &'static str,
-    /// Whether the printed example is commented out, because it excludes another.
+    /// Flag: the printed example is commented out, because it excludes another.
     pub instead: bool,
-    /// Its meaning, its range, and its default.
+    /// Meaning, range and default.
     pub doc: &'static str,
 }
 
@@ -45,7 +45,7 @@ const fn instead(
     }
 }
 
-/// Stands for any name of a parameter or a helper.
+/// Placeholder for the name of a parameter, or of an axis that only expressions use.
 const ANY: &str = "NAME";
 
 /// Every key, in the order in which they are printed.
@@ -74,13 +74,13 @@ pub const KEYS: &[Key] = &[
         "",
         "seed",
         "seed = 5",
-        "Seed of every random stream, a whole number; 0 without it.",
+        "Seed of every random stream, a whole number; default 0.",
     ),
     key(
         "",
         "level",
         "level = 0.95",
-        "Confidence level of each cell's interval, in (0, 1); 0.95 without it. Claims only.",
+        "Confidence level of each cell's interval, in (0, 1); default 0.95. Claims only.",
     ),
     key(
         "",
@@ -101,7 +101,7 @@ pub const KEYS: &[Key] = &[
         "axes",
         ANY,
         "c = [0.03, 0.125, 0.5]",
-        "A name that only expressions use is fine too.",
+        "An axis may also be a name that only expressions use.",
     ),
     key(
         "axes",
@@ -121,13 +121,13 @@ pub const KEYS: &[Key] = &[
         "axes.dim",
         "to",
         "to = 160",
-        "The last number; it is among the values.",
+        "The last number, included in the values.",
     ),
     key(
         "axes.dim",
         "steps",
         "steps = 3",
-        "How many numbers, at least 2.",
+        "Number of values, at least 2.",
     ),
     key(
         "axes.dim",
@@ -139,7 +139,7 @@ pub const KEYS: &[Key] = &[
         "axes.dim",
         "multiple_of",
         "multiple_of = 1",
-        "Rounds each number to the nearest multiple of this whole number. Without it: as it is.",
+        "Whole number to whose nearest multiple each value is rounded; default: no rounding.",
     ),
     key(
         "set",
@@ -161,20 +161,20 @@ pub const KEYS: &[Key] = &[
         "stop",
         "every",
         "every = 10",
-        "A cell may stop after this many trials and every multiple; 10 without it.",
+        "A cell may stop after this many trials and after every multiple; default 10.",
     ),
     key(
         "stop",
         "rule",
         "rule = \"beta-binomial\"",
-        "Which confidence sequence; \"beta-binomial\" (the default) is the only one.",
+        "Confidence sequence; \"beta-binomial\" (the default) is the only one.",
     ),
 ];
 
-/// Refuses keys of `table` (an example of its kind: "axes.dim" for a range) that are not in [`KEYS`].
+/// Refuses keys of `table` that are not in [`KEYS`]; "axes.dim" stands for the range of any axis.
 ///
 /// # Errors
-/// The key, and the nearest that there are.
+/// [`Error::Unknown`] with the nearest known keys.
 pub fn refuse_unknown(table: &str, given: &Map<String, Value>) -> Result<()> {
     let of_table = KEYS.iter().filter(|k| k.table == table);
     let mut known: Vec<&str> = of_table.map(|k| k.name).collect();
@@ -187,10 +187,10 @@ pub fn refuse_unknown(table: &str, given: &Map<String, Value>) -> Result<()> {
     }
 }
 
-/// Every key with its meaning, as a sweep file that can be run.
+/// Returns a sweep file that can be run, with every key and its meaning.
 pub fn schema() -> String {
     let mut text = String::from(
-        "# A sweep file, with every key that there is. Other keys are refused.\n\
+        "# A sweep file with every key. Other keys are refused.\n\
          #   attnlab sweep FILE --out DIR\n",
     );
     let mut table = "";

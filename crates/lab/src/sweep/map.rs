@@ -1,4 +1,4 @@
-//! The figures of a sweep over a claim: where it holds, drawn from the summaries of its cells.
+//! Maps of a sweep over a claim, drawn from the summaries of its cells.
 
 use super::{Axis, CellSummary, Plan};
 use crate::claim::{Claim, VerdictKind};
@@ -8,21 +8,21 @@ use crate::run::store::as_number;
 use attnlab_core::error::Result;
 use serde_json::Value;
 
-/// Panels of one figure; further ones make further figures.
+/// Largest number of panels of one figure; further panels go to further figures.
 const PANELS: usize = 6;
-/// Curves of one panel: as many as there are colours for data.
+/// Largest number of curves of one panel: the number of colours for data.
 const CURVES: usize = 6;
-/// House colour of the border of the hypotheses: vermillion, as in `theorem1_map`.
+/// Palette index of the border of the hypotheses: vermillion, as in `theorem1_map`.
 const STATED: usize = 1;
-/// House colour of verdicts over a map.
+/// Palette index of the markers of verdicts over a map.
 const VERDICT: usize = figure::INK;
 
-/// Maps over the two numeric axes with the most values, with a panel for every combination of the
-/// others; curves where there is one such axis, nothing where there is none or the plan is no sweep
-/// over a claim.
+/// Draws maps over the two numeric axes with the most values, with a panel for every combination of the
+/// others. With one numeric axis it draws curves; with none, or for a plan that is not a sweep over a claim,
+/// it returns no figure.
 ///
 /// # Errors
-/// None so far; drawing has its own.
+/// None at present.
 pub fn figures(plan: &Plan, cells: &[CellSummary]) -> Result<Vec<Figure>> {
     let Some((claim, sweep)) = plan.claim() else {
         return Ok(vec![]);
@@ -58,12 +58,12 @@ pub fn figures(plan: &Plan, cells: &[CellSummary]) -> Result<Vec<Figure>> {
 /// An axis along which the cells differ.
 struct Free<'a> {
     name: &'a str,
-    /// Its values, ascending; nothing where one of them is no number.
+    /// Values, ascending; None if one of them is not a number.
     values: Option<Vec<f64>>,
 }
 
 impl<'a> Free<'a> {
-    /// None for an axis that follows from others or has one value.
+    /// Returns the axis; None if it is computed from others or has one value.
     fn of(name: &'a str, axis: &Axis, cells: &[CellSummary]) -> Option<Self> {
         if matches!(axis, Axis::Computed(_)) {
             return None;
@@ -82,7 +82,7 @@ impl<'a> Free<'a> {
         (distinct.len() > 1).then_some(Free { name, values })
     }
 
-    /// Logarithmic where that spaces the values more evenly.
+    /// Returns the axis of a figure, logarithmic where that spaces the values more evenly.
     fn axis(&self) -> figure::Axis {
         let values = self.values.as_deref().unwrap_or_default();
         let unevenness = |place: fn(f64) -> f64| {
@@ -107,11 +107,11 @@ impl<'a> Free<'a> {
     }
 }
 
-/// The numeric axes with the most values, at most two, in the order in which they are written.
+/// Returns the numeric axes with the most values, at most two, in the order of the file.
 fn longest<'a, 'b>(axes: &'b [Free<'a>]) -> Vec<&'b Free<'a>> {
     let length = |a: &Free| a.values.as_ref().map_or(0, Vec::len);
     let mut order: Vec<usize> = (0..axes.len()).filter(|i| length(&axes[*i]) > 0).collect();
-    // Stable: of equally long ones, those that are written first.
+    // The sort is stable: of axes of equal length the first ones of the file are taken.
     order.sort_by_key(|i| std::cmp::Reverse(length(&axes[*i])));
     order.truncate(2);
     order.sort_unstable();
@@ -120,12 +120,12 @@ fn longest<'a, 'b>(axes: &'b [Free<'a>]) -> Vec<&'b Free<'a>> {
 
 /// Cells that have the same values of some axes.
 struct Group<'a> {
-    /// Those values: "clusters = 2, tokens = 600".
+    /// The common values, such as "clusters = 2, tokens = 600".
     title: String,
     cells: Vec<&'a CellSummary>,
 }
 
-/// The cells by the values of `names`, in the order of the cells.
+/// Groups the cells by the values of `names`, in the order of the cells.
 fn grouped<'a>(cells: &'a [CellSummary], names: &[&str]) -> Vec<Group<'a>> {
     let mut groups: Vec<Group> = vec![];
     for cell in cells {
@@ -152,7 +152,7 @@ fn grouped<'a>(cells: &'a [CellSummary], names: &[&str]) -> Vec<Group<'a>> {
     groups
 }
 
-/// A number as a title has it: four digits are more than the eye compares.
+/// Formats a number of a title with four digits.
 fn short(x: f64) -> String {
     let rounded: f64 = format!("{x:.3e}").parse().unwrap_or(x);
     rounded.to_string()
@@ -162,7 +162,7 @@ fn short(x: f64) -> String {
 struct Story {
     id: &'static str,
     title: String,
-    /// Whether the estimate is the probability that a trial holds.
+    /// Flag: the estimate is the probability that a trial holds.
     probability: bool,
     interval: String,
     trials: String,
@@ -180,7 +180,7 @@ impl Story {
         let interval = levels()
             .find(|l| *l < 1.0)
             .map(|l| format!("{} % interval", short(100.0 * l)));
-        // Of level 1 is what a closed form brackets.
+        // Level 1 marks a bracket by a closed form.
         let bracket = levels()
             .any(|l| l == 1.0)
             .then(|| "bracket by a closed form".to_string());
@@ -200,7 +200,7 @@ impl Story {
         }
     }
 
-    /// Name of the estimated quantity, for an axis or a colour bar.
+    /// Returns the axis of the estimated quantity, also for a colour bar.
     fn quantity(&self) -> figure::Axis {
         match self.probability {
             true => figure::Axis::linear("probability").from_to(0.0, 1.0),
@@ -307,7 +307,7 @@ fn marked(x: &Free, y: &Free, group: &Group, verdict: VerdictKind) -> Vec<Point>
     of.map(|c| Point::at(x.place(c), y.place(c))).collect()
 }
 
-/// Whether some line is to be drawn at all.
+/// Returns `true` if the contour has a line to draw.
 fn crosses(contour: &Contour) -> bool {
     let level = contour.levels[0].0;
     let values = contour.values.iter().flatten().filter(|v| !v.is_nan());
@@ -315,7 +315,7 @@ fn crosses(contour: &Contour) -> bool {
     below > 0 && below < all
 }
 
-/// The signed distance to the nearest printed hypothesis; NaN for a claim without any.
+/// Returns the smallest margin of the hypotheses; NaN for a claim without any.
 fn margin(cell: &CellSummary) -> f64 {
     let margins = cell.hypotheses.iter().map(|h| h.margin);
     margins.fold(f64::NAN, f64::min)

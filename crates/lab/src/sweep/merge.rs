@@ -1,4 +1,4 @@
-//! Merging: from the folders of shards to the one canonical folder.
+//! Merging of the folders of shards into one canonical folder.
 
 use super::{Plan, write_summary};
 use crate::catalogue::Catalogue;
@@ -8,12 +8,12 @@ use crate::run::store::{Manifest, Rows, Shard, Store};
 use attnlab_core::error::{Error, Result};
 use std::path::{Path, PathBuf};
 
-/// Merges the rows of `folders`, parts of one run, into `out`: the same bytes as those of that run
-/// in one process. Nothing is written unless the run is complete. `out` may be one of the folders.
+/// Merges the rows of `folders`, shards of one run, into `out`, byte for byte as the run in one process would
+/// write them. Nothing is written unless the run is complete. `out` may be one of the folders.
 ///
 /// # Errors
 /// Folders of different runs, rows that contradict each other, missing trials (how many, and of
-/// which cell first), rows of another run in `out` (and no `force`), and what the system says.
+/// which cell first), rows of another run in `out` (and no `force`), files that cannot be read or written.
 pub fn merge(
     folders: &[PathBuf],
     catalogue: &Catalogue,
@@ -37,7 +37,7 @@ pub fn merge(
     })
 }
 
-/// The run that all the folders hold rows of.
+/// Returns the manifest of the run that all folders share.
 fn common_manifest(folders: &[PathBuf]) -> Result<Manifest> {
     let mut common: Option<Manifest> = None;
     for folder in folders {

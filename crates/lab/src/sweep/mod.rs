@@ -1,5 +1,4 @@
-//! Sweeps: a claim or an experiment over every combination of some axes, for maps of where a
-//! statement holds.
+//! Sweeps: runs of a claim or an experiment over every combination of some axes.
 //!
 //! A [`Sweep`] is a TOML file ([`schema()`] prints every key). It becomes a [`Plan`], whose cells ×
 //! trials are a [`Grid`](crate::run::grid::Grid): rows in a folder, resumable and shardable.
@@ -50,9 +49,9 @@ use std::path::{Path, PathBuf};
 /// Contents of a sweep file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
-    /// The claim or experiment.
+    /// Claim or experiment.
     pub of: Of,
-    /// Trials per cell; its own number when None.
+    /// Number of trials per cell; None for the default of the claim or experiment.
     pub trials: Option<u64>,
     /// Seed of every stream.
     pub seed: u64,
@@ -60,11 +59,11 @@ pub struct Sweep {
     pub level: f64,
     /// Treatment of cells where a hypothesis fails.
     pub beyond: Beyond,
-    /// When cells stop early, if they do.
+    /// Stopping rule; None for a fixed number of trials.
     pub stop: Option<Stop>,
     /// Parameters that are the same in every cell.
     pub set: Map<String, Value>,
-    /// The others, the last one varying fastest.
+    /// Axes by name; the last one varies fastest.
     pub axes: Vec<(String, Axis)>,
     /// The file, for messages.
     pub origin: PathBuf,
@@ -92,10 +91,10 @@ pub enum Beyond {
 }
 
 impl Beyond {
-    /// All of them.
+    /// All treatments.
     pub const ALL: [Beyond; 3] = [Beyond::Mark, Beyond::Judge, Beyond::Skip];
 
-    /// As files write it.
+    /// Returns the name in sweep files.
     pub fn name(self) -> &'static str {
         match self {
             Beyond::Mark => "mark",
@@ -105,19 +104,19 @@ impl Beyond {
     }
 }
 
-/// Lets a cell stop once the interval of its probability is narrow enough, by the confidence
-/// sequence [`Sequence`]: at the first multiple of `every` trials at which it is no wider than
-/// `width`. That depends on the cell's own trials in the order of their numbers, and on nothing else.
+/// Stopping rule by the confidence sequence [`Sequence`]: a cell stops at the first multiple of `every`
+/// trials at which the interval of its probability is no wider than `width`. It depends only on the
+/// cell's own trials, in the order of their numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stop {
     /// Width of the interval at which to stop.
     pub width: f64,
-    /// Trials between two looks.
+    /// Number of trials between two looks at the interval.
     pub every: u64,
 }
 
 impl Stop {
-    /// Whether `held` of `trials` are enough.
+    /// Decides whether a cell may stop after `trials` trials of which `held` hold.
     ///
     /// # Errors
     /// As [`Sequence::interval`].
@@ -128,7 +127,7 @@ impl Stop {
 }
 
 impl Sweep {
-    /// How the number of a cell's trials came about, as rows and summaries say it.
+    /// Describes the rule for the number of trials of a cell, for rows and summaries.
     pub fn budget(&self) -> String {
         match self.stop {
             None => "fixed".into(),
@@ -142,8 +141,8 @@ impl Sweep {
     }
 }
 
-/// Runs what the folder `out` does not hold yet, and, for the whole run of a claim, writes the
-/// summary of its cells beside the rows.
+/// Runs the trials that are missing in the folder `out`. For the whole run of a claim it also writes the
+/// summary of the cells beside the rows.
 ///
 /// # Errors
 /// A cell that cannot be run, before anything is; then as [`Grid::run`](crate::run::grid::Grid::run).

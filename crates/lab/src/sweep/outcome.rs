@@ -1,4 +1,4 @@
-//! Outcomes of a claim as the data of rows, and back.
+//! Conversion of the outcomes of a claim to the data of rows and back.
 
 use crate::claim::{Outcome, Relation, Witness};
 use crate::run::Row;
@@ -6,8 +6,8 @@ use crate::run::store::{as_number, number};
 use attnlab_core::error::{Error, Result};
 use serde_json::{Map, Value, json};
 
-/// The data of a row: "kind" (`event`, `gap` or `value`), "holds" where a trial holds or fails, the
-/// numbers, and the "witness".
+/// Converts an outcome to the data of a row: "kind" (`event`, `gap` or `value`), "holds" where a trial
+/// holds or fails, the numbers, and the "witness".
 pub fn data_of(outcome: &Outcome) -> Map<String, Value> {
     let mut data = Map::new();
     let mut put = |name: &str, value: Value| data.insert(name.to_string(), value);
@@ -40,10 +40,10 @@ pub fn data_of(outcome: &Outcome) -> Map<String, Value> {
     data
 }
 
-/// The outcome that [`data_of`] wrote.
+/// Restores the outcome that [`data_of`] wrote.
 ///
 /// # Errors
-/// When the row is not one of a claim.
+/// When the row does not hold an outcome of a claim.
 pub fn outcome_of(row: &Row) -> Result<Outcome> {
     read(&row.data).ok_or_else(|| Error::Content {
         path: format!("row of {} (cell {}, trial {})", row.id, row.cell, row.trial).into(),
@@ -74,14 +74,14 @@ fn read(data: &Map<String, Value>) -> Option<Outcome> {
     })
 }
 
-/// Whether the trial of these data held.
+/// Returns `true` if the trial of these data held.
 ///
 /// # Errors
-/// When it has a value that only a mean can judge.
+/// When the outcome is a value, which is judged by its mean.
 pub fn held(data: &Map<String, Value>) -> Result<bool> {
     data.get("holds").and_then(Value::as_bool).ok_or_else(|| {
         let problem =
-            "the trials of this claim do not hold or fail: write the sweep without [stop]";
+            "the trials of this claim do not hold or fail. Write the sweep without [stop]";
         Error::undefined(problem)
     })
 }

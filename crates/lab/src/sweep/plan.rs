@@ -1,4 +1,4 @@
-//! A plan: the cells of a run, whatever it is a run of, and what one trial of each does.
+//! Plans: the cells of a sweep or an experiment, and the work of a trial of each.
 
 use super::axes::combinations;
 use super::outcome::{data_of, held};
@@ -19,7 +19,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The cells of a sweep, or of a single experiment, and what their trials do.
+/// Cells of a sweep, or of a single experiment, and the work of their trials.
 pub struct Plan {
     /// Identity of the run: id, seed, settings.
     pub manifest: Manifest,
@@ -47,14 +47,14 @@ struct Piece {
 pub struct Part<'a> {
     /// The experiment, with its settings.
     pub experiment: &'a dyn Experiment,
-    /// Its values of the axes, `clusters=2, dim=16`; nothing for a run that is no sweep.
+    /// Values of the axes, such as `clusters=2, dim=16`; empty for a run that is not a sweep.
     pub label: &'a str,
     /// Its rows.
     pub rows: Vec<Row>,
 }
 
 impl Plan {
-    /// The plan of a sweep: every cell resolved and validated.
+    /// Plans a sweep: resolves and validates every cell.
     ///
     /// # Errors
     /// An unknown claim, experiment, parameter or setting; a cell that cannot be run. The message
@@ -68,7 +68,7 @@ impl Plan {
             }
         };
         plan.map_err(|e| match e {
-            // Nothing is wrong with the file.
+            // Lack of memory is not an error of the file.
             Error::Memory { .. } => e,
             e => Error::Content {
                 path: sweep.origin.clone(),
@@ -77,10 +77,10 @@ impl Plan {
         })
     }
 
-    /// The plan of the run that a folder holds rows of: a sweep, or a single experiment.
+    /// Plans the run of a manifest: a sweep, or a single experiment.
     ///
     /// # Errors
-    /// When this version knows no such run.
+    /// When the catalogue does not know the run, or the settings are of another version.
     pub fn of_manifest(manifest: &Manifest, catalogue: &Catalogue) -> Result<Plan> {
         if let Some(sweep) = Sweep::of_manifest(manifest)? {
             return Self::new(&sweep, catalogue);
@@ -101,15 +101,15 @@ impl Plan {
         })
     }
 
-    /// The plan of the run in `folder`.
+    /// Plans the run in `folder`.
     ///
     /// # Errors
-    /// When the folder holds no run.
+    /// When the folder holds no run; then as [`Plan::of_manifest`].
     pub fn of_folder(folder: &Path, catalogue: &Catalogue) -> Result<Plan> {
         Self::of_manifest(&Manifest::of_folder(folder)?, catalogue)
     }
 
-    /// The claim and the sweep over it, where this is one.
+    /// Returns the claim and the sweep over it; None if this is not a sweep over a claim.
     pub fn claim(&self) -> Option<(&dyn Claim, &Sweep)> {
         match &self.work {
             Work::Claim { claim, sweep } => Some((&**claim, sweep)),
@@ -117,7 +117,7 @@ impl Plan {
         }
     }
 
-    /// The experiment, where this is a run of one and no sweep.
+    /// Returns the experiment; None if this is a sweep.
     pub fn experiment(&self) -> Option<&dyn Experiment> {
         match &self.work {
             Work::Experiments(pieces) => match &pieces[..] {
@@ -128,12 +128,12 @@ impl Plan {
         }
     }
 
-    /// Whether cells may stop before all their trials are done.
+    /// Returns `true` if cells may stop before all their trials are done.
     pub fn stops(&self) -> bool {
         self.claim().is_some_and(|(_, sweep)| sweep.stop.is_some())
     }
 
-    /// The experiments, each with its own of `rows`; none where this is a sweep over a claim.
+    /// Returns the experiments, each with its share of `rows`; none for a sweep over a claim.
     pub fn parts(&self, rows: &[Row]) -> Vec<Part<'_>> {
         let Work::Experiments(pieces) = &self.work else {
             return vec![];
@@ -153,7 +153,7 @@ impl Plan {
             .collect()
     }
 
-    /// Gives the grid of this plan to `then`.
+    /// Calls `then` with the grid of this plan.
     ///
     /// # Errors
     /// Those of `then`.
@@ -169,9 +169,9 @@ impl Plan {
                 then(&Grid {
                     manifest,
                     cells,
-                    trial: &|c, streams, desk| {
+                    trial: &|c, streams, context| {
                         let experiment = &pieces[owner[c]].experiment;
-                        experiment.trial_at(&self.cells[c].params, streams, desk)
+                        experiment.trial_at(&self.cells[c].params, streams, context)
                     },
                     stopping: None,
                 })
@@ -236,14 +236,15 @@ fn claim_cell(
     claim.validate(&params)?;
     if sweep.stop.is_some() && !claim.counts_events(&params) {
         let id = &claim.sheet().id;
-        let allowed = format!("{id} is not judged by how many trials hold: leave [stop] out");
+        let allowed =
+            format!("must be left out; {id} is not judged by the share of trials that hold");
         return Err(Error::invalid("stop", "set", allowed));
     }
     let mut trials = sweep
         .trials
         .unwrap_or_else(|| claim.default_trials(&params));
     if trials < 2 && matches!(claim.promise(&params), Promise::MeanIn(..)) {
-        let allowed = "must be at least 2: the interval is that of a mean";
+        let allowed = "must be at least 2; the interval is that of a mean";
         return Err(Error::invalid("trials", trials, allowed));
     }
     if sweep.beyond == Beyond::Skip && claim.hypotheses(&params).iter().any(|h| !h.holds) {
@@ -287,7 +288,7 @@ fn of_experiment(sweep: &Sweep, entry: &Entry) -> Result<Plan> {
     })
 }
 
-/// An experiment with the settings of one cell.
+/// Builds an experiment with the settings of one cell.
 fn configured(
     sweep: &Sweep,
     entry: &Entry,
@@ -309,7 +310,7 @@ fn configured(
     entry.configure(false, None, &settings)
 }
 
-/// A value in the form that a setting has: alone for a list of one, 100.0 for the whole number 100.
+/// Converts a value to the type of a setting: to a list of one for a list, 100.0 to 100 for a whole number.
 fn like(value: &Value, default: &Value) -> Value {
     let whole = |x: f64| (x.fract() == 0.0 && x.abs() < 2_f64.powi(53)).then_some(x as i64);
     match (default, value) {
@@ -334,12 +335,12 @@ fn no_toml(e: toml::ser::Error) -> Error {
     Error::unwritable("a setting (TOML)", e)
 }
 
-/// One combination as it is shown, and what of it is set.
+/// One combination as rows show it, and the part of it that is set.
 type Combination = (Map<String, Value>, Map<String, Value>);
 
 impl Sweep {
-    /// Every combination: as it is shown, and what of it is for the `known` names. A name that is
-    /// not known must at least be used by an expression.
+    /// Computes every combination: as rows show it, and its part for the `known` names. A name that is
+    /// not known must be used by an expression.
     fn combinations(
         &self,
         what: &'static str,
@@ -374,7 +375,7 @@ impl Sweep {
     }
 }
 
-/// The parameters as a row shows them: those of the cell, then names that only helped to make them.
+/// Returns the parameters as a row shows them: those of the cell, then axes that only expressions use.
 fn with_axes(parameters: &Map<String, Value>, axes: Map<String, Value>) -> Map<String, Value> {
     let mut shown = parameters.clone();
     for (name, value) in axes {

@@ -1,4 +1,4 @@
-//! The summary of a sweep over a claim: one judgement per cell, from rows alone.
+//! Summary of a sweep over a claim: one judgement per cell, computed from rows alone.
 
 use super::{Beyond, Plan, Sweep, outcome_of};
 use crate::claim::{Claim, Hypothesis, Kind, Outcome, Params, VerdictKind, Witness};
@@ -14,14 +14,14 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// Summary of one cell: a line of `cells.jsonl`, in the words of `attnlab check --json`.
+/// Summary of one cell: a line of `cells.jsonl`, with the field names of `attnlab check --json`.
 #[derive(Clone, Debug, Serialize)]
 pub struct CellSummary {
     /// Identifier of the claim.
     pub claim: String,
-    /// The cell as its rows name it.
+    /// Id of the cell in its rows.
     pub cell: String,
-    /// Every parameter, and the names that only helped to make them.
+    /// Every parameter, and the axes that only expressions use.
     pub parameters: Map<String, Value>,
     /// The printed hypotheses with their margins.
     pub hypotheses: Vec<Hypothesis>,
@@ -31,17 +31,17 @@ pub struct CellSummary {
     pub kind: Kind,
     /// Number of trials.
     pub trials: u64,
-    /// How that number came about.
+    /// Rule for the number of trials.
     pub budget: String,
-    /// Trials that did not hold.
+    /// Number of failed trials.
     pub failures: u64,
-    /// The estimate; None where no trial was spent.
+    /// Estimate; None without trials.
     pub estimate: Option<Estimate>,
     /// The verdict.
     pub verdict: VerdictKind,
     /// The verdict that we expected.
     pub expected: VerdictKind,
-    /// Counter-example, failed hypotheses, trials needed or reason, by verdict.
+    /// Evidence, by verdict: counter-example, failed hypotheses, trials needed or reason.
     pub witness: Witness,
     /// Seed of every stream.
     pub seed: u64,
@@ -49,8 +49,8 @@ pub struct CellSummary {
     pub version: String,
 }
 
-/// Judges every cell of a sweep over a claim from its rows, which are in canonical order. Nothing
-/// for a plan that is no such sweep.
+/// Judges every cell of a sweep over a claim from its rows, which must be in canonical order. Returns nothing
+/// for another plan.
 ///
 /// # Errors
 /// Rows that are not of this sweep, or too few for an interval.
@@ -91,7 +91,7 @@ pub fn summarise(plan: &Plan, rows: &[Row]) -> Result<Vec<CellSummary>> {
 
 struct Judged {
     assessment: Assessment,
-    /// Whether there was anything to judge.
+    /// Flag: the cell has trials.
     seen: bool,
 }
 
@@ -107,12 +107,12 @@ fn judged(
         seen,
     };
     if outcomes.is_empty() {
-        // A cell outside the hypotheses, on which no trial was to be spent.
+        // A cell outside the hypotheses under `beyond_hypotheses = "skip"`, which has no trials.
         return Ok(of(nothing_seen(), false));
     }
     let judgement = match sweep.stop {
         None => claim.judge(params, outcomes, sweep.level)?,
-        // The interval of a fixed number of trials would be wrong after such stopping.
+        // The interval of a fixed number of trials is not valid after such stopping.
         Some(_) => {
             let sequence = Sequence::new(sweep.level)?;
             let interval = |held, trials| sequence.interval(held, trials);
@@ -140,8 +140,8 @@ fn nothing_seen() -> crate::claim::Judgement {
 /// Names of the files beside the rows.
 const FILES: [&str; 2] = ["cells.jsonl", "cells.csv"];
 
-/// Writes `cells.jsonl` and `cells.csv` into `folder`, and returns what they say; neither for a plan
-/// that is no sweep over a claim.
+/// Writes `cells.jsonl` and `cells.csv` into `folder` and returns the summaries. For a plan that is not a
+/// sweep over a claim it writes and returns nothing.
 ///
 /// # Errors
 /// As [`summarise`], and when the files cannot be written; the rows are kept.
@@ -163,7 +163,7 @@ fn write(path: &Path, text: &str) -> Result<()> {
     store::replace(path, text).map_err(|e| Error::io(path, e, advice))
 }
 
-/// One line per cell: the parameters, then what was found.
+/// Writes one line per cell: the parameters, then the results.
 fn to_csv(cells: &[CellSummary]) -> Result<String> {
     let failed = |e: csv::Error| Error::Content {
         path: PathBuf::from(FILES[1]),

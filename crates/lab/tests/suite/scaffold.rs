@@ -190,7 +190,7 @@ fn a_checkout_must_be_one() {
     );
     fs::create_dir(&elsewhere).unwrap();
     for (manifest, why) in [
-        ("[package", "its Cargo.toml is no manifest"),
+        ("[package", "its Cargo.toml is not a manifest"),
         (
             "[package]\nname = \"other\"",
             "its Cargo.toml is that of another package",

@@ -1,4 +1,4 @@
-//! Multi-head self-attention with separate queries, keys and values: Eq. (5) of the ICML version.
+//! Multi-head self-attention with separate queries, keys and values: AoT, ICML version, Eq. (5).
 
 use super::Phi;
 use super::mssa::{Mask, apply_masked};
@@ -6,33 +6,36 @@ use attnlab_core::error::{Error, Result};
 use attnlab_core::linalg::{Threads, gemm, product};
 use ndarray::{Array2, ArrayView2, s};
 
-/// One layer  Z ← Z + η W_O [head_1; ..; head_K],  head_k = V_k φ(Mask(K_kᵀ Q_k · scale)), with
-/// Q_k = W_Q^k Z, K_k = W_K^k Z, V_k = W_V^k Z (each (p, N)).
+/// One layer Z ← Z + η W_O [head_1; ..; head_K] with head_k = V_k φ(Mask(K_kᵀ Q_k · scale)), Q_k = W_Q^k
+/// Z, K_k = W_K^k Z, V_k = W_V^k Z (each (p, N)).
 ///
-/// With W_Q^k = W_K^k = W_V^k = U_kᵀ, W_O = [U_1 .. U_K] and scale 1 it is the MSSA layer exactly;
-/// with the usual scale 1/√p it is not (see the claim `aot.mssa_is_mhsa`).
+/// With W_Q^k = W_K^k = W_V^k = U_kᵀ, W_O = [U_1 .. U_K] and scale 1 the layer equals the MSSA layer;
+/// with the usual scale 1/√p it does not (see the claim `aot.mssa_is_mhsa`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mhsa {
     /// W_Q^k (p, d) for every head.
     pub w_q: Vec<Array2<f64>>,
-    /// W_K^k (p, d).
+    /// W_K^k (p, d) for every head.
     pub w_k: Vec<Array2<f64>>,
-    /// W_V^k (p, d).
+    /// W_V^k (p, d) for every head.
     pub w_v: Vec<Array2<f64>>,
     /// W_O (d, K p).
     pub w_o: Array2<f64>,
-    /// φ on each column of the scores.
+    /// φ, applied to each column of the scores.
     pub phi: Phi,
     /// Step size η.
     pub eta: f64,
-    /// Factor on the scores: 1, or 1/√p.
+    /// Factor on the scores: 1 or 1/√p.
     pub scale: f64,
     /// The tokens that a token may attend to.
     pub mask: Mask,
 }
 
 impl Mhsa {
-    /// The layer with all weights tied to `bases`, which equals MSSA.
+    /// Makes the layer with all weights tied to `bases`, each U_k (d, p), which equals the MSSA layer.
+    ///
+    /// # Errors
+    /// If there are no bases or their shapes differ in d.
     pub fn tied(bases: &[Array2<f64>], phi: impl Into<Phi>, eta: f64) -> Result<Self> {
         let transposed: Vec<_> = bases.iter().map(|u| u.t().to_owned()).collect();
         let views: Vec<_> = bases.iter().map(|u| u.view()).collect();
@@ -50,10 +53,10 @@ impl Mhsa {
         })
     }
 
-    /// The next Z (d, N).
+    /// Computes the next Z (d, N).
     ///
     /// # Errors
-    /// When shapes do not fit or τ is out of range.
+    /// If shapes do not fit or τ is out of range.
     pub fn apply(&self, tokens: ArrayView2<f64>) -> Result<Array2<f64>> {
         self.phi.validate()?;
         self.check_shapes(tokens.nrows())?;
@@ -82,7 +85,7 @@ impl Mhsa {
         Ok(next)
     }
 
-    /// Refuses weights that do not fit tokens of dimension `ambient`, or each other.
+    /// Checks that the weights fit each other and tokens of dimension `ambient`.
     pub(super) fn check_shapes(&self, ambient: usize) -> Result<()> {
         for (name, weights) in [("w_k", &self.w_k), ("w_v", &self.w_v)] {
             if weights.len() != self.w_q.len() {

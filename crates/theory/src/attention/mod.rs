@@ -1,5 +1,5 @@
-//! Attention operators. The plain definitions here are in f64 and follow the papers' formulas term
-//! by term: they are the reference. [`streaming`] is the fast path, tested against them.
+//! Attention operators. The plain definitions in this module are the reference: they are in f64 and
+//! follow the formulas of the papers term by term. [`streaming`] is the fast path, tested against them.
 
 pub mod horizon;
 pub mod memory;

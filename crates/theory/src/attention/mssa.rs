@@ -8,16 +8,16 @@ use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2};
 /// The tokens that a token may attend to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mask {
-    /// All of them.
+    /// No mask: a token attends to all tokens.
     None,
-    /// Token j attends to tokens i ≤ j.
+    /// Causal mask: token j attends to tokens i ≤ j.
     Causal,
 }
 
-/// One MSSA layer  Z ← Z + η Σ_k U_kU_kᵀZ φ(Mask(ZᵀU_k P(U_kᵀZ))).
+/// One MSSA layer: Z ← Z + η Σ_k U_kU_kᵀZ φ(Mask(ZᵀU_k P(U_kᵀZ))).
 ///
-/// P is the identity, or with `normalise_queries` the projection of each column onto the unit
-/// sphere. The bases may differ from layer to layer (Eq. 5) and need not be orthonormal.
+/// P is the identity, or, with `normalise_queries`, the projection of each column onto the unit sphere.
+/// The bases may differ from layer to layer (AoT Eq. 5) and need not be orthonormal.
 ///
 /// ```
 /// use attnlab_theory::attention::{Linear, Mask, Mssa};
@@ -36,12 +36,12 @@ pub struct Mssa {
     pub eta: f64,
     /// The tokens that a token may attend to.
     pub mask: Mask,
-    /// Whether queries are scaled to unit length (the causal language models do).
+    /// Flag: queries are scaled to unit length, as in the causal language models of AoT.
     pub normalise_queries: bool,
 }
 
 impl Mssa {
-    /// The unmasked layer of Eq. (3).
+    /// Makes the unmasked layer of AoT Eq. (3).
     pub fn new(phi: impl Into<Phi>, eta: f64) -> Self {
         Mssa {
             phi: phi.into(),
@@ -51,11 +51,11 @@ impl Mssa {
         }
     }
 
-    /// The next Z (d, N) from `tokens` (d, N) and `bases[k]` (d, p_k): the plain definition, with
-    /// every N x N score matrix in memory.
+    /// Computes the next Z (d, N) from `tokens` (d, N) and `bases[k]` (d, p_k) by the plain definition,
+    /// with an N x N score matrix in memory.
     ///
     /// # Errors
-    /// When shapes do not fit or τ is out of range.
+    /// If shapes do not fit or τ is out of range.
     pub fn apply(&self, tokens: ArrayView2<f64>, bases: &[Array2<f64>]) -> Result<Array2<f64>> {
         self.phi.validate()?;
         let mut next = tokens.to_owned();
@@ -78,8 +78,8 @@ impl Mssa {
         Ok(next)
     }
 
-    /// φ(Mask(Yᵀ P(Y))) (N, N) of one head's coefficients Y = U_kᵀZ (p, N): column j holds the
-    /// weights with which token j attends to all tokens.
+    /// Computes φ(Mask(Yᵀ P(Y))) (N, N) from the coefficients Y = U_kᵀZ (p, N) of one head. Column j
+    /// holds the weights with which token j attends to all tokens.
     pub fn weights(&self, y: ArrayView2<f64>) -> Array2<f64> {
         let queries = if self.normalise_queries {
             unit_columns(y)
@@ -92,7 +92,7 @@ impl Mssa {
     }
 }
 
-/// φ on each column of the scores, with the entries that the mask excludes set to -∞ first.
+/// Sets the masked scores to -∞ and applies φ to each column.
 pub(super) fn apply_masked(phi: &dyn Nonlinearity, mask: Mask, mut scores: ArrayViewMut2<f64>) {
     for (j, mut column) in scores.columns_mut().into_iter().enumerate() {
         let mut weights = column.to_vec();
@@ -104,7 +104,7 @@ pub(super) fn apply_masked(phi: &dyn Nonlinearity, mask: Mask, mut scores: Array
     }
 }
 
-/// P: each column divided by its length; a zero column stays zero.
+/// Computes P(Y): each column of Y (p, N) divided by its length; a zero column stays zero.
 pub fn unit_columns(y: ArrayView2<f64>) -> Array2<f64> {
     let mut unit = y.to_owned();
     for mut column in unit.columns_mut() {

@@ -3,7 +3,8 @@
 use super::{Nonlinearity, Softmax};
 use ndarray::{Array1, ArrayView1, ArrayView2};
 
-/// Eq. (3): $\frac1L W_{PV} X X^T W_{KQ} \tilde x$ for tokens X (n, L), weights (n, n), query (n,).
+/// Computes $\frac1L W_{PV} X X^T W_{KQ} \tilde x$, Denoising Eq. (3), for tokens X (n, L), weights (n,
+/// n) and query (n,).
 ///
 /// ```
 /// use attnlab_theory::attention::linear_attention;
@@ -24,7 +25,8 @@ pub fn linear_attention(
     w_pv.dot(&context.dot(&scores)) / tokens
 }
 
-/// Eq. (5): $W_{PV} X\, \mathrm{softmax}(X^T W_{KQ} \tilde x)$; shapes as in [`linear_attention`].
+/// Computes $W_{PV} X\, \mathrm{softmax}(X^T W_{KQ} \tilde x)$, Denoising Eq. (5); shapes as in
+/// [`linear_attention`].
 ///
 /// ```
 /// use attnlab_theory::attention::softmax_attention;

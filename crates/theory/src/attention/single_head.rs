@@ -1,14 +1,14 @@
-//! A single head with merged weights, as the lecture notes write it: linear self-attention, and
-//! softmax attention beside it.
+//! A single head with merged weights, as in the lecture notes on transformers and linear attention:
+//! linear self-attention and softmax attention.
 
 use super::Phi;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::linalg::product;
 use ndarray::{Array2, ArrayView2};
 
-/// One layer  E + W^{PV} E φ(Eᵀ W^{KQ} E / ρ)  on tokens E (D, N+1): the notes' f with W^P W^V and
-/// (W^K)ᵀW^Q merged. [`Linear`](super::Linear) makes it linear self-attention f_LSA, [`Softmax`](super::Softmax) the
-/// attention that it simplifies.
+/// One layer E + W^{PV} E φ(Eᵀ W^{KQ} E / ρ) on tokens E (D, N+1): f of the lecture notes with W^P W^V
+/// and (W^K)ᵀW^Q merged. [`Linear`](super::Linear) gives linear self-attention f_LSA,
+/// [`Softmax`](super::Softmax) gives softmax attention.
 ///
 /// ```
 /// use attnlab_theory::attention::{Linear, SingleHead};
@@ -24,17 +24,17 @@ pub struct SingleHead {
     pub w_pv: Array2<f64>,
     /// W^{KQ} = (W^K)ᵀ W^Q (D, D).
     pub w_kq: Array2<f64>,
-    /// φ, on each column of the scores.
+    /// φ, applied to each column of the scores.
     pub phi: Phi,
-    /// ρ > 0: the number of labelled examples, for linear self-attention.
+    /// ρ > 0, divisor of the scores; for linear self-attention the number of labelled examples.
     pub rho: f64,
 }
 
 impl SingleHead {
-    /// The next E (D, N+1).
+    /// Computes the next E (D, N+1).
     ///
     /// # Errors
-    /// Weights that are not (D, D) with the tokens' D, or a ρ that is not positive and finite.
+    /// If the weights are not (D, D) with the tokens' D, or ρ is not positive and finite.
     pub fn apply(&self, tokens: ArrayView2<f64>) -> Result<Array2<f64>> {
         self.phi.validate()?;
         if !(self.rho > 0.0 && self.rho.is_finite()) {
@@ -62,10 +62,10 @@ impl SingleHead {
         Ok(&tokens + &product(values.view(), weights.view()))
     }
 
-    /// The prediction for the query: the last entry of the last column of [`SingleHead::apply`].
+    /// Returns the prediction for the query: the last entry of the last column of [`SingleHead::apply`].
     ///
     /// # Errors
-    /// As [`SingleHead::apply`], or no tokens.
+    /// As [`SingleHead::apply`], or if there are no tokens.
     pub fn predict(&self, tokens: ArrayView2<f64>) -> Result<f64> {
         let next = self.apply(tokens)?;
         let last = next.last().copied();

@@ -1,5 +1,5 @@
-//! Gradient flows: $\dot x = f(x)$ by adaptive methods with error control (diffsol), and plain
-//! gradient descent $x \leftarrow x + \eta f(x)$ beside them.
+//! Gradient flows $\dot x = f(x)$ by adaptive methods with error control (diffsol), and plain gradient
+//! descent $x \leftarrow x + \eta f(x)$.
 //!
 //! ```
 //! use attnlab_theory::dynamics::flow::{Flow, Method, VectorField};
@@ -27,10 +27,10 @@ use diffsol::{
 };
 use std::cell::Cell;
 
-/// A right-hand side $f(x)$ that does not depend on time: minus the gradient of a loss, here. (One
-/// that does takes the time as a further coordinate, whose rate is 1.)
+/// A right-hand side $f(x)$ that does not depend on time: minus the gradient of a loss, in this library.
+/// (A field that depends on time takes it as a further coordinate, whose rate is 1.)
 pub trait VectorField {
-    /// Number of coordinates.
+    /// Returns the number of coordinates.
     fn dim(&self) -> usize;
 
     /// Writes $f(x)$ into `out`, both of length [`dim`](VectorField::dim).
@@ -46,7 +46,7 @@ pub trait VectorField {
         if length == 0.0 {
             return out.fill(0.0);
         }
-        // The cube root of the rounding error balances it against the third derivative.
+        // The cube root of the rounding error balances it against the third derivative of f.
         let h = f64::EPSILON.cbrt() * norm(x).max(1.0) / length;
         let shifted = |h: f64| x.iter().zip(v).map(|(x, v)| x + h * v).collect::<Vec<_>>();
         let mut back = vec![0.0; out.len()];
@@ -58,26 +58,26 @@ pub trait VectorField {
     }
 }
 
-/// A method of integration.
+/// Method of integration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// Tsitouras' explicit Runge-Kutta pair of orders 5 and 4: the cheapest where the fastest rate
+    /// Explicit Runge-Kutta pair of orders 5 and 4 (Tsitouras): the cheapest method if the fastest rate
     /// times the time of interest is below some thousands.
     Tsit45,
-    /// Backward differentiation of orders 1 to 5, implicit: for stiff flows, whose rates lie decades
-    /// apart. Its Newton steps hold and factor a dim × dim matrix.
+    /// Backward differentiation of orders 1 to 5, implicit, for stiff flows, whose rates differ by
+    /// decades. Its Newton steps store and factor a dim × dim matrix.
     Bdf,
-    /// Implicit Runge-Kutta of order 3 with four stages, for stiff flows: one step at a time, so
-    /// that it checks [`Method::Bdf`], which looks back over several.
+    /// Implicit Runge-Kutta method of order 3 with four stages, for stiff flows. As a one-step method it
+    /// checks [`Method::Bdf`], which uses several previous steps.
     Esdirk34,
-    /// Runge-Kutta-Chebyshev of order 2, explicit: for stiff gradient flows with too many
-    /// coordinates for the matrix of an implicit method. Only for fields whose Jacobian has (nearly)
-    /// real eigenvalues, which those of gradient flows are.
+    /// Runge-Kutta-Chebyshev method of order 2, explicit, for stiff gradient flows with too many
+    /// coordinates for the matrix of an implicit method. It must only be used for fields whose Jacobian
+    /// has (nearly) real eigenvalues, as gradient flows have.
     Chebyshev,
 }
 
 impl Method {
-    /// Names, in the order of [`Method::ALL`].
+    /// Names of the methods, in the order of [`Method::ALL`].
     pub const NAMES: [&'static str; 4] = ["tsit45", "bdf", "esdirk34", "chebyshev"];
     /// All methods.
     pub const ALL: [Method; 4] = [
@@ -87,8 +87,8 @@ impl Method {
         Method::Chebyshev,
     ];
 
-    /// The method for a stiff gradient flow in `dim` coordinates: [`Method::Bdf`] while its matrix of
-    /// dim × dim and the dim derivatives that fill it cost less than the stages of
+    /// Returns the method for a stiff gradient flow in `dim` coordinates: [`Method::Bdf`] as long as its
+    /// dim × dim matrix and the dim derivatives that fill it cost less than the stages of
     /// [`Method::Chebyshev`], whose order is lower.
     pub fn stiff(dim: usize) -> Method {
         // 30 × 30 weights of linear attention: 8 MB, and some seconds for a thousand steps.
@@ -99,10 +99,10 @@ impl Method {
         }
     }
 
-    /// The method with this name.
+    /// Returns the method with this name.
     ///
     /// # Errors
-    /// An unknown name, with the known ones.
+    /// [`Error::Unknown`] for an unknown name.
     pub fn parse(name: &str) -> Result<Method> {
         let place = Self::NAMES.iter().position(|n| *n == name);
         place
@@ -114,49 +114,49 @@ impl Method {
 /// An integration with its tolerances.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Flow {
-    /// The method.
+    /// Method of integration.
     pub method: Method,
     /// Error allowed per step and coordinate, relative to the coordinate ...
     pub rtol: f64,
-    /// ... and added to that, absolute.
+    /// ... plus this absolute error.
     pub atol: f64,
-    /// Steps after which to give up.
+    /// Largest number of steps before the integration fails.
     pub most_steps: usize,
 }
 
-/// The states that a flow went through.
+/// States along a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
-    /// The times asked for, up to the event.
+    /// Requested times, up to the event.
     pub times: Vec<f64>,
-    /// The state at each of them, by dense output.
+    /// States at these times, by dense output.
     pub states: Vec<Vec<f64>>,
-    /// Time and state at which the event happened.
+    /// Time and state of the event.
     pub event: Option<(f64, Vec<f64>)>,
-    /// Steps taken.
+    /// Number of accepted steps.
     pub steps: usize,
-    /// Steps tried and rejected by the error control.
+    /// Number of steps rejected by the error control.
     pub rejected: usize,
-    /// Evaluations of the field, those for derivatives included.
+    /// Number of evaluations of the field, those for derivatives included.
     pub evaluations: usize,
-    /// Drift of each quantity that should be conserved, over all steps.
+    /// Drift of each conserved quantity, over all steps.
     pub drifts: Vec<Drift>,
 }
 
-/// Largest distance of a quantity from its value at the start, over all steps. It is absolute; the caller
-/// knows the scale to compare it with.
+/// Largest distance of a quantity from its value at the start, over all steps. The distance is absolute;
+/// the caller knows the scale to compare it with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drift {
-    /// Its value at the start.
+    /// Value of the quantity at the start.
     pub start: f64,
-    /// The largest distance from that.
+    /// Largest distance from the start value.
     pub largest: f64,
-    /// The time of the largest distance.
+    /// Time of the largest distance.
     pub at: f64,
 }
 
 impl Path {
-    /// The last state: at the event, else at the last time.
+    /// Returns the last state: at the event, otherwise at the last time.
     pub fn end(&self) -> &[f64] {
         match (&self.event, self.states.last()) {
             (Some((_, state)), _) => state,
@@ -166,14 +166,14 @@ impl Path {
     }
 }
 
-/// A function of the state, `&[f64]` of length [`VectorField::dim`].
+/// Function of the state, `&[f64]` of length [`VectorField::dim`].
 pub type Level<'a> = &'a dyn Fn(&[f64]) -> f64;
-/// Some functions of the state.
+/// Several functions of the state.
 pub type Quantities<'a> = &'a dyn Fn(&[f64]) -> Vec<f64>;
-/// An observer of time and state.
+/// Observer of time and state.
 pub type Look<'a> = &'a mut dyn FnMut(f64, &[f64]);
 
-/// Events and quantities to look for on the way.
+/// Events and quantities to watch during an integration.
 ///
 /// ```
 /// use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch};
@@ -194,17 +194,17 @@ pub type Look<'a> = &'a mut dyn FnMut(f64, &[f64]);
 /// ```
 #[derive(Default)]
 pub struct Watch<'a> {
-    /// The flow stops where this changes sign.
+    /// Function at whose change of sign the flow stops.
     pub event: Option<Level<'a>>,
-    /// Quantities that the flow should conserve: [`Path::drifts`] says how far each went.
+    /// Quantities that the flow should conserve; [`Path::drifts`] reports the drift of each.
     pub conserved: Option<Quantities<'a>>,
-    /// Sees time and state at the start and after every step, as the method computed them, not
-    /// interpolated. The last step may end beyond the event.
+    /// Observer of time and state at the start and after every step, as the method computed them, without
+    /// interpolation. The last step may end beyond the event.
     pub step: Option<Look<'a>>,
 }
 
 impl<'a> Watch<'a> {
-    /// Only looks at the steps.
+    /// Makes a watch that only observes the steps.
     pub fn steps(step: &'a mut dyn FnMut(f64, &[f64])) -> Self {
         Watch {
             step: Some(step),
@@ -212,7 +212,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Only stops where `event` changes sign.
+    /// Makes a watch that only stops at a change of sign of `event`.
     pub fn until(event: &'a dyn Fn(&[f64]) -> f64) -> Self {
         Watch {
             event: Some(event),
@@ -221,7 +221,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// A watch with what it has seen.
+/// A watch with its observations.
 struct Watching<'a> {
     watch: Watch<'a>,
     drifts: Vec<Drift>,
@@ -237,7 +237,7 @@ impl<'a> Watching<'a> {
         }
     }
 
-    /// Looks at a state; whether it is finite.
+    /// Observes a state; returns `false` if it is not finite.
     fn look(&mut self, t: f64, x: &[f64]) -> bool {
         if let Some(step) = self.watch.step.as_mut() {
             step(t, x);
@@ -265,20 +265,20 @@ impl<'a> Watching<'a> {
 }
 
 impl Flow {
-    /// Tolerances of 1e-10 relative and 1e-13 absolute: a thousand steps then stay within 1e-7 of
-    /// the flow, and quantities that the flow conserves within less.
+    /// Makes a flow with tolerances of 1e-10 relative and 1e-13 absolute: a thousand steps then stay
+    /// within 1e-7 of the exact flow, and conserved quantities drift by less.
     pub fn new(method: Method) -> Self {
         Flow {
             method,
             rtol: 1e-10,
             atol: 1e-13,
-            // Some minutes for the largest explicit flows; a stiff flow under an explicit method
-            // passes any limit.
+            // The largest explicit flows take some minutes; a stiff flow under an explicit method exceeds
+            // any limit.
             most_steps: 1_000_000,
         }
     }
 
-    /// The same with another relative tolerance, and the absolute one a thousandth of it.
+    /// Sets another relative tolerance `rtol`, and the absolute one to a thousandth of it.
     pub fn within(mut self, rtol: f64) -> Self {
         (self.rtol, self.atol) = (rtol, 1e-3 * rtol);
         self
@@ -287,7 +287,7 @@ impl Flow {
     /// Integrates from `start` at time 0 to the last of the `times`.
     ///
     /// # Errors
-    /// See [`Flow::watched`].
+    /// As [`Flow::watched`].
     pub fn run(&self, field: &dyn VectorField, start: &[f64], times: &[f64]) -> Result<Path> {
         self.watched(field, start, times, Watch::default())
     }
@@ -295,8 +295,8 @@ impl Flow {
     /// Integrates from `start` at time 0 to the last of the `times`, or to the event.
     ///
     /// # Errors
-    /// Times that are not positive and ascending, a start of the wrong length, tolerances out of
-    /// range, a flow that leaves every bound or asks for too many steps.
+    /// If times are not positive and ascending, the start has the wrong length, tolerances are out of
+    /// range, or the flow diverges or needs more than `most_steps` steps.
     pub fn watched(
         &self,
         field: &dyn VectorField,
@@ -385,20 +385,20 @@ fn failed(error: DiffsolError) -> Error {
     Error::not_converged(format!("the flow could not be integrated: {error}"))
 }
 
-/// The loop over the steps of any method.
+/// Loop over the steps of any method.
 struct Drive<'t, 'w> {
     times: &'t [f64],
     watching: Watching<'w>,
     most_steps: usize,
 }
 
-/// A flow that runs away in finite time.
+/// Makes the error of a flow that diverges in finite time.
 fn unbounded(t: f64) -> Error {
-    Error::diverged(format!("the flow leaves every bound near t = {t:.6e}"))
+    Error::diverged(format!("the flow diverges near t = {t:.6e}"))
 }
 
 impl Drive<'_, '_> {
-    /// A flow with more steps than allowed.
+    /// Makes the error of a flow with more steps than allowed.
     fn too_long(now: f64, until: f64, steps: usize) -> Error {
         Error::not_converged(format!(
             "the flow is at t = {now:.6e} of {until:.6e} after {steps} steps: choose an implicit \
@@ -456,7 +456,7 @@ impl Drive<'_, '_> {
         })
     }
 
-    /// Shows the state to the watch; whether it is finite.
+    /// Passes the state to the watch; returns `false` if it is not finite.
     fn look<'p, Eqn, S>(&mut self, solver: &S) -> bool
     where
         Eqn: OdeEquations<T = f64, V = NalgebraVec<f64>> + 'p,

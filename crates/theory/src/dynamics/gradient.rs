@@ -1,4 +1,4 @@
-//! Outputs, loss and gradient of the layer on a batch.
+//! Outputs, loss and gradient of the layer on a batch of prompts.
 
 use super::kernels::{Scratch, Share, Values, forward, forward_back};
 use super::{Attention, Prompts, Weights};
@@ -8,14 +8,14 @@ use attnlab_core::linalg::{Threads, gemm};
 use ndarray::{Array2, ArrayView2, Axis, ShapeBuilder};
 use rayon::prelude::*;
 
-/// Multiplications below which splitting a batch among threads costs more than it gains: some tens
-/// of microseconds, against a few for handing work over.
+/// Number of multiplications below which splitting a batch among threads costs more than it gains: some
+/// tens of microseconds of work, against a few for handing it over.
 const PIECE: usize = 400_000;
 
-/// The layer's predictions $\hat x$ for every prompt, columns of (n, N).
+/// Computes the layer's predictions $\hat x$ for every prompt, as columns of (n, N).
 ///
 /// # Errors
-/// When shapes do not fit, or the prompts were not drawn for this attention.
+/// If shapes do not fit, or the prompts were not drawn for this attention.
 pub fn outputs<T: Exp>(
     attention: Attention,
     prompts: &Prompts<T>,
@@ -56,7 +56,8 @@ fn predictions<T: Exp>(
     product(weights.pv.view(), u.view())
 }
 
-/// The loss $\frac{1}{nN}\sum_b\|\hat x_b - x_b\|^2$ over all prompts, summed in f64 in their order.
+/// Computes the loss $\frac{1}{nN}\sum_b\|\hat x_b - x_b\|^2$ over all prompts, summed in f64 in their
+/// order.
 ///
 /// # Errors
 /// As [`outputs`].
@@ -69,25 +70,25 @@ pub fn loss<T: Exp>(
     Ok(mean_square(&found, &prompts.targets))
 }
 
-/// [`loss`] without checks, at weights that may not be finite.
+/// Computes [`loss`] without checks, at weights that may not be finite.
 pub fn loss_of<T: Exp>(attention: Attention, prompts: &Prompts<T>, weights: &Weights<T>) -> f64 {
     mean_square(&predictions(attention, prompts, weights), &prompts.targets)
 }
 
 fn mean_square<T: Exp>(found: &Array2<T>, targets: &Array2<T>) -> f64 {
-    // Both are column-major: the transposes run through memory in order.
+    // Both matrices are column-major, so their transposes run through memory in order.
     let pairs = found.t().into_iter().zip(targets.t());
     let sum: f64 = pairs.map(|(a, b)| (a.as_f64() - b.as_f64()).powi(2)).sum();
     sum / found.len() as f64
 }
 
-/// Loss and gradient on the prompts `which`, in this order.
+/// Computes loss and gradient on the prompts `which`, in this order.
 ///
 /// # Errors
 /// As [`outputs`].
 ///
 /// # Panics
-/// When `which` is empty or names a prompt that is not there: a mistake of the caller.
+/// If `which` is empty or contains an index out of range, which is a defect of the caller.
 ///
 /// ```
 /// use attnlab_theory::dynamics::{Attention, Example, Prompts, Weights, gradient, loss};
@@ -118,7 +119,7 @@ pub fn gradient<T: Exp>(
     Ok(gradient_of(attention, prompts, weights, which))
 }
 
-/// [`gradient`] without checks, for a loop that made them once.
+/// Computes [`gradient`] without checks, for a loop that has made them.
 pub fn gradient_of<T: Exp>(
     attention: Attention,
     prompts: &Prompts<T>,
@@ -162,7 +163,7 @@ pub fn gradient_of<T: Exp>(
     (loss, slope)
 }
 
-/// Prompts that one piece of parallel work takes.
+/// Returns the number of prompts in one piece of parallel work.
 fn piece<T: Exp>(prompts: &Prompts<T>, attention: Attention) -> usize {
     PIECE.div_ceil(prompts.work(attention))
 }
@@ -190,7 +191,7 @@ fn gathered<T: Exp>(all: ArrayView2<T>, which: &[usize]) -> Array2<T> {
     some
 }
 
-/// One thread: training runs are parallel one level up, and these products are small.
+/// Computes a product on one thread: training runs are parallel, and these products are small.
 fn product<T: Exp>(a: ArrayView2<T>, b: ArrayView2<T>) -> Array2<T> {
     let mut c = Array2::zeros((a.nrows(), b.ncols()).f());
     gemm(T::one(), a, b, false, c.view_mut(), Threads::One);

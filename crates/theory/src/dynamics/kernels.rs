@@ -1,23 +1,22 @@
-//! One prompt at a time, at the machine's full vector width.
+//! Kernels for one prompt, at the full vector width of the CPU.
 //!
-//! A context lies in blocks of [`WIDTH`] tokens: within a block the first component of all its
-//! tokens, then the second, and so on. The last block is filled up with zeros. Every sum runs in a
-//! fixed number of lanes without fused multiply-add, so results are the same to the bit on every
-//! vector width.
+//! A context is stored in blocks of [`WIDTH`] tokens: within a block the first component of all its
+//! tokens, then the second, and so on. The last block is padded with zeros. Every sum uses a fixed number
+//! of lanes without fused multiply-add, so that results are the same to the bit on every vector width.
 
 use crate::attention::streaming::{Exp, LANES, exp_shifted, fold_lanes};
 use attnlab_core::linalg::Real;
 use pulp::{Arch, NullaryFnOnce};
 
-/// Tokens in a block.
+/// Number of tokens in a block.
 pub(super) const WIDTH: usize = LANES;
 
-/// Values that a context of `tokens` tokens of `n` components takes.
+/// Returns the number of values of a packed context of `tokens` tokens with `n` components.
 pub(super) fn packed_len(n: usize, tokens: usize) -> usize {
     n * tokens.next_multiple_of(WIDTH)
 }
 
-/// sum + w x, lane by lane. By value, so that sums stay in registers.
+/// Computes sum + w x, lane by lane. The arguments are values, so that sums stay in registers.
 #[inline(always)]
 fn plus<T: Real>(mut sum: [T; WIDTH], w: impl Fn(usize) -> T, x: &[T; WIDTH]) -> [T; WIDTH] {
     for l in 0..WIDTH {
@@ -26,7 +25,7 @@ fn plus<T: Real>(mut sum: [T; WIDTH], w: impl Fn(usize) -> T, x: &[T; WIDTH]) ->
     sum
 }
 
-/// out_t = <X_t, v>. Components in pairs: two sums hide the latency of each other.
+/// Computes out_t = <X_t, v>. Components are taken in pairs: two sums hide the latency of each other.
 #[inline(always)]
 fn scores<T: Real>(x: &[T], v: &[T], out: &mut [T]) {
     let blocks = x.chunks_exact(v.len() * WIDTH);
@@ -47,9 +46,9 @@ fn scores<T: Real>(x: &[T], v: &[T], out: &mut [T]) {
     }
 }
 
-/// out = Σ_t w_t X_t, two components at a time. The lanes of each sum go to memory and are folded in
-/// a second loop: folded at once, the compiler would rather shuffle registers in the order of the
-/// fold throughout the first.
+/// Computes out = Σ_t w_t X_t, two components at a time. The lanes of each sum are written to memory and
+/// folded in a second loop; otherwise the compiler shuffles registers in the order of the fold throughout
+/// the first loop.
 #[inline(always)]
 fn weighted_sum<T: Real>(x: &[T], w: &[T], lanes: &mut [T], out: &mut [T]) {
     let n = out.len();
@@ -87,7 +86,7 @@ fn dot<T: Real>(a: &[T], b: &[T]) -> T {
     a.iter().zip(b).fold(T::zero(), |sum, (a, b)| sum + *a * *b)
 }
 
-/// out = A v for A (m, n) column by column.
+/// Computes out = A v for A (m, n), column by column.
 #[inline(always)]
 fn times<T: Real>(a: &[T], v: &[T], out: &mut [T]) {
     out.fill(T::zero());
@@ -98,13 +97,13 @@ fn times<T: Real>(a: &[T], v: &[T], out: &mut [T]) {
     }
 }
 
-/// Values of a prompt beside its prediction.
+/// Working memory for one prompt.
 pub(super) struct Scratch<T> {
     /// Softmax numerators exp(s_t - max s), zero beyond the last token.
     weights: Vec<T>,
     /// Scores of the second pass.
     work: Vec<T>,
-    /// ∂ℓ/∂u.
+    /// Derivative g = ∂ℓ/∂u.
     g: Vec<T>,
     /// Sums before they are folded, [`WIDTH`] lanes for each component.
     lanes: Vec<T>,
@@ -122,16 +121,17 @@ impl<T: Real> Scratch<T> {
     }
 }
 
-/// One prompt's context, as its attention needs it.
+/// Context of one prompt, in the form that its attention needs.
 #[derive(Clone, Copy)]
 pub(super) enum View<'a, T> {
-    /// $\hat\Sigma$ (n, n).
+    /// Second moment $\hat\Sigma$ (n, n).
     Moment(&'a [T]),
-    /// The packed tokens, and their number.
+    /// Packed tokens, and their number.
     Tokens(&'a [T], usize),
 }
 
-/// u for v, both (n,). Returns what the scratch must be divided by to give softmax weights.
+/// Computes u from v, both (n,). Returns the number by which the scratch must be divided to give softmax
+/// weights.
 #[inline(always)]
 fn read<T: Exp>(view: View<T>, v: &[T], u: &mut [T], scratch: &mut Scratch<T>) -> T {
     match view {
@@ -171,30 +171,30 @@ fn largest<T: Real>(x: &[T]) -> T {
         .fold(T::neg_infinity(), |max, x| if x > max { x } else { max })
 }
 
-/// The weights that a prompt needs, column by column.
+/// Weights of the layer in the form that a prompt needs, column by column.
 pub(super) struct Values<T> {
-    /// $W_{PV}$ (n, n).
+    /// Matrix $W_{PV}$ (n, n).
     pub pv: Vec<T>,
-    /// Its transpose.
+    /// Transpose of $W_{PV}$.
     pub pv_t: Vec<T>,
 }
 
-/// One prompt's share of a batch, all (n,).
+/// One prompt's part of a batch; all vectors are (n,).
 pub(super) struct Share<'a, T> {
-    /// $v = W_{KQ}\, q$, given.
+    /// Input $v = W_{KQ}\, q$.
     pub v: &'a [T],
-    /// The clean token, given.
+    /// Input: the clean token.
     pub target: &'a [T],
-    /// u, found.
+    /// Output u.
     pub u: &'a mut [T],
-    /// $r = 2(\hat x - x)/(nB)$, found.
+    /// Output $r = 2(\hat x - x)/(nB)$.
     pub r: &'a mut [T],
-    /// J g, found.
+    /// Output J g.
     pub d: &'a mut [T],
 }
 
-/// Forward alone. A type of its own instead of a closure: its `call` must be inlined into the
-/// function that is compiled for the machine's vector width, and a closure of this size is not.
+/// Forward pass alone. It is a type instead of a closure because its `call` must be inlined into the
+/// function that is compiled for the vector width of the CPU, and a closure of this size is not inlined.
 struct Forward<'a, T> {
     view: View<'a, T>,
     v: &'a [T],
@@ -211,7 +211,7 @@ impl<T: Exp> NullaryFnOnce for Forward<'_, T> {
     }
 }
 
-/// Forward alone: u for v.
+/// Runs the forward pass: computes u from v.
 pub(super) fn forward<T: Exp>(view: View<T>, v: &[T], u: &mut [T], scratch: &mut Scratch<T>) {
     Arch::new().dispatch(Forward {
         view,
@@ -221,7 +221,7 @@ pub(super) fn forward<T: Exp>(view: View<T>, v: &[T], u: &mut [T], scratch: &mut
     });
 }
 
-/// Forward and back, as [`Forward`].
+/// Forward and backward pass; a type for the same reason as [`Forward`].
 struct ForwardBack<'a, T> {
     view: View<'a, T>,
     values: &'a Values<T>,
@@ -246,7 +246,7 @@ impl<T: Exp> NullaryFnOnce for ForwardBack<'_, T> {
     }
 }
 
-/// Forward and back: fills the share; `scale` is 2/(nB).
+/// Runs the forward and the backward pass and fills the share; `scale` is 2/(nB).
 pub(super) fn forward_back<T: Exp>(
     view: View<T>,
     values: &Values<T>,

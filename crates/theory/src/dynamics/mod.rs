@@ -1,5 +1,5 @@
-//! Training of one attention layer on in-context denoising: Denoising, Section 3.2 and Appendix D.
-//! Beside it, [`flow`] integrates the gradient flows that theorems describe.
+//! Training of one attention layer on in-context denoising (Denoising, Section 3.2 and Appendix D), and,
+//! in [`flow`], integration of the gradient flows of theorems.
 //!
 //! # The layer and its loss
 //!
@@ -22,12 +22,12 @@
 //! scaled identities $W_{PV} = \alpha I$, $W_{KQ} = \beta I$ the derivatives by $\alpha$ and $\beta$
 //! are the traces of these.
 //!
-//! # What makes it fast
+//! # Cost
 //!
-//! Linear attention sees its context through $\hat\Sigma$ alone, so [`Prompts`] keeps that matrix and a
-//! step costs O(n²) per prompt instead of O(Ln). For softmax a context is stored in blocks of 16
-//! tokens and walked four times while it is in the first-level cache; what concerns a whole batch
-//! are matrix products.
+//! Linear attention depends on its context through $\hat\Sigma$ alone, so [`Prompts`] stores that matrix
+//! and a step costs O(n²) per prompt instead of O(Ln). For softmax attention a context is stored in
+//! blocks of 16 tokens and read four times while it is in the first-level cache; operations on a whole
+//! batch are matrix products.
 //!
 //! Results do not depend on the number of threads: each prompt is computed by one thread, and sums
 //! over prompts run in their order.
@@ -48,20 +48,20 @@ pub use weights::{Form, Weights};
 
 use attnlab_core::error::{Error, Result};
 
-/// The attention by which the query reads its context.
+/// Attention by which the query reads its context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attention {
-    /// Eq. (3).
+    /// Linear attention, Denoising Eq. (3).
     Linear,
-    /// Eq. (5).
+    /// Softmax attention, Denoising Eq. (5).
     Softmax,
 }
 
 impl Attention {
-    /// Both.
+    /// All variants.
     pub const ALL: [Attention; 2] = [Attention::Linear, Attention::Softmax];
 
-    /// Its name in settings and rows.
+    /// Returns the name in settings and rows.
     pub fn name(self) -> &'static str {
         match self {
             Attention::Linear => "linear",
@@ -69,10 +69,10 @@ impl Attention {
         }
     }
 
-    /// The attention with this name.
+    /// Returns the attention with this name.
     ///
     /// # Errors
-    /// An unknown name, with the known ones.
+    /// [`Error::Unknown`] for an unknown name.
     pub fn parse(name: &str) -> Result<Self> {
         let found = Self::ALL.into_iter().find(|a| a.name() == name);
         found.ok_or_else(|| Error::unknown("attention", name, Self::ALL.map(Self::name)))

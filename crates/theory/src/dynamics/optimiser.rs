@@ -1,23 +1,23 @@
-//! Adam and gradient descent, and how the rate falls.
+//! Adam and gradient descent, and the schedule of the learning rate.
 
 use attnlab_core::error::{Error, Result, positive};
 use attnlab_core::linalg::Real;
 
-/// A rule by which a gradient changes the weights.
+/// Rule that updates the weights from a gradient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Optimiser {
     /// Adam (Kingma and Ba 2015) with $\beta_1 = .9$, $\beta_2 = .999$, $\epsilon = 10^{-8}$: the
-    /// defaults, which the authors keep.
+    /// defaults, which the authors of Denoising use.
     Adam,
     /// Plain gradient descent.
     GradientDescent,
 }
 
 impl Optimiser {
-    /// Both.
+    /// All variants.
     pub const ALL: [Optimiser; 2] = [Optimiser::Adam, Optimiser::GradientDescent];
 
-    /// Its name in settings.
+    /// Returns the name in settings.
     pub fn name(self) -> &'static str {
         match self {
             Optimiser::Adam => "adam",
@@ -25,10 +25,10 @@ impl Optimiser {
         }
     }
 
-    /// The optimiser with this name.
+    /// Returns the optimiser with this name.
     ///
     /// # Errors
-    /// An unknown name, with the known ones.
+    /// [`Error::Unknown`] for an unknown name.
     pub fn parse(name: &str) -> Result<Self> {
         let found = Self::ALL.into_iter().find(|o| o.name() == name);
         found.ok_or_else(|| Error::unknown("optimiser", name, Self::ALL.map(Self::name)))
@@ -39,26 +39,27 @@ const BETA_1: f64 = 0.9;
 const BETA_2: f64 = 0.999;
 const EPSILON: f64 = 1e-8;
 
-/// The training of a layer: optimiser, rate, epochs, batches.
+/// Settings of a training run: optimiser, learning rate, epochs, batches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recipe {
-    /// Passes over the training prompts.
+    /// Number of passes over the training prompts.
     pub epochs: usize,
-    /// Prompts per step; None takes all of them, in their order.
+    /// Number of prompts per step; `None` takes all of them, in their order.
     pub batch: Option<usize>,
-    /// The update.
+    /// Update rule.
     pub optimiser: Optimiser,
     /// Learning rate at the start.
     pub rate: f64,
-    /// Shares of the epochs after which the rate is multiplied by `decay`.
+    /// Shares of the epochs, in [0, 1], after which the rate is multiplied by `decay`.
     pub milestones: Vec<f64>,
-    /// Factor at each milestone.
+    /// Factor on the learning rate at each milestone.
     pub decay: f64,
 }
 
 impl Recipe {
-    /// The authors' settings: Adam at .01 in batches of 80, a tenth of it after 80 % and again
-    /// after 90 % of the epochs. The paper's text names Adam and the batch alone.
+    /// Returns the settings of the authors of Denoising: Adam with learning rate .01 in batches of 80,
+    /// multiplied by 0.1 after 80 % and again after 90 % of the epochs. The text of the paper states only
+    /// Adam and the batch size.
     pub fn authors(epochs: usize) -> Self {
         Recipe {
             epochs,
@@ -70,10 +71,10 @@ impl Recipe {
         }
     }
 
-    /// Refuses what cannot be run.
+    /// Checks the settings.
     ///
     /// # Errors
-    /// Names the setting, its value and what is allowed.
+    /// [`Error::Invalid`] with the setting, its value and its range.
     pub fn validate(&self) -> Result<()> {
         if self.epochs == 0 {
             return Err(Error::invalid("epochs", 0, "must be a whole number >= 1"));
@@ -95,22 +96,22 @@ impl Recipe {
         Ok(())
     }
 
-    /// The learning rate of an epoch, counted from 0. A milestone is the epoch
-    /// ⌊share · epochs⌋, as the authors round it.
+    /// Returns the learning rate of an epoch, counted from 0. A milestone is the epoch ⌊share · epochs⌋,
+    /// rounded as in the authors' code.
     ///
     /// ```
     /// let recipe = attnlab_theory::dynamics::Recipe::authors(100);
     /// assert_eq!([79, 80, 99].map(|e| (recipe.rate_at(e) * 1e6).round()), [1e4, 1e3, 1e2]);
     /// ```
     pub fn rate_at(&self, epoch: usize) -> f64 {
-        // .29 · 100 is 28.999.. in binary; a millionth of an epoch is no milestone's meaning.
+        // In binary .29 · 100 is 28.999..; the slack of 1e-6 epochs corrects such products.
         let passed = |share: &&f64| epoch >= (**share * self.epochs as f64 + 1e-6).floor() as usize;
         let passed = self.milestones.iter().filter(passed).count();
         self.rate * self.decay.powi(passed as i32)
     }
 }
 
-/// Memory of the optimiser.
+/// State of the optimiser between steps.
 pub(super) struct State<T> {
     optimiser: Optimiser,
     steps: i32,
@@ -128,7 +129,7 @@ impl<T: Real> State<T> {
         }
     }
 
-    /// One update of `x` by its derivatives.
+    /// Takes one step: updates `x` by its derivatives.
     pub(super) fn step(&mut self, rate: f64, x: &mut [T], derivatives: &[T]) {
         self.steps += 1;
         match self.optimiser {
@@ -151,8 +152,8 @@ impl<T: Real> State<T> {
         for ((x, d), (m, v)) in x.iter_mut().zip(derivatives).zip(moments) {
             *m = b1 * *m + (one - b1) * *d;
             *v = b2 * *v + (one - b2) * *d * *d;
-            // By way of f64, which rounds to the same f32: `sqrt` itself has two meanings here
-            // under the feature `lapack`.
+            // Through f64, which rounds to the same f32: `sqrt` itself is ambiguous here under the
+            // feature `lapack`.
             let size = T::of_f64(v.as_f64().sqrt());
             *x -= step * *m / (size / root + epsilon);
         }

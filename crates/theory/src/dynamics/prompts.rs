@@ -1,4 +1,4 @@
-//! A data set of prompts, packed for training.
+//! Data sets of prompts, packed for training.
 
 use super::Attention;
 use super::kernels::{View, WIDTH, packed_len};
@@ -7,39 +7,38 @@ use attnlab_core::linalg::{Real, Threads, gemm};
 use ndarray::{Array1, Array2, ArrayView2, ShapeBuilder};
 use rayon::prelude::*;
 
-/// N prompts with contexts of equal length, for linear attention, softmax attention, or both.
+/// Data set of N prompts with contexts of equal length, for linear attention, softmax attention, or both.
 #[derive(Clone, Debug)]
 pub struct Prompts<T> {
-    /// $\hat\Sigma$ of each context, n² values each; empty without linear attention.
+    /// Second moment $\hat\Sigma$ of each context, n² values each; empty without linear attention.
     moments: Vec<T>,
-    /// The packed tokens of each context; empty without softmax attention.
+    /// Packed tokens of each context; empty without softmax attention.
     tokens: Vec<T>,
-    /// L.
+    /// Context length L.
     context: usize,
     /// Queries (n, N).
     pub(super) queries: Array2<T>,
-    /// Clean tokens behind them (n, N).
+    /// Clean tokens behind the queries (n, N).
     pub(super) targets: Array2<T>,
 }
 
-/// One prompt as a layer sees it, and its wanted output.
+/// One prompt: the input of a layer and its target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Example {
-    /// The tokens that are attended to (n, L).
+    /// Tokens that the query attends to, X (n, L).
     pub context: Array2<f64>,
-    /// The query (n,).
+    /// Query q (n,).
     pub query: Array1<f64>,
-    /// The output that is wanted (n,).
+    /// Target x (n,): the clean token.
     pub target: Array1<f64>,
 }
 
 impl<T: Real> Prompts<T> {
-    /// Draws `count` prompts in parallel and packs each at once; `note` sees every prompt in full
-    /// precision before that, and its results are returned beside the prompts.
+    /// Draws `count` prompts in parallel and packs each at once. `note` receives every prompt in full
+    /// precision before it is packed, and its results are returned with the prompts.
     ///
     /// # Errors
-    /// As `draw` and `note`; when `count` is 0, no attention is given, or the prompts differ in
-    /// shape.
+    /// As `draw` and `note`, or if `count` is 0, no attention is given, or the prompts differ in shape.
     ///
     /// ```
     /// use attnlab_core::{linalg::normal_matrix, rng::Streams};
@@ -71,10 +70,10 @@ impl<T: Real> Prompts<T> {
         })
     }
 
-    /// Packs prompts that are there already.
+    /// Packs existing prompts.
     ///
     /// # Errors
-    /// When there is none, no attention is given, or the prompts differ in shape.
+    /// If there are no prompts, no attention is given, or the prompts differ in shape.
     pub fn new(attention: &[Attention], examples: &[Example]) -> Result<Self> {
         let one = |i: u64| Ok((examples[i as usize].clone(), ()));
         Ok(Self::packed(examples.len(), attention, one)?.0)
@@ -103,7 +102,7 @@ impl<T: Real> Prompts<T> {
         let mut tokens = keep(Attention::Softmax, tokens_len);
         let mut queries = vec![T::zero(); n * count];
         let mut targets = vec![T::zero(); n * count];
-        // One slot of each list per prompt; a list that is not kept has an empty slot.
+        // One slot of each list per prompt; a list that is not stored has empty slots.
         let slots = slots(&mut moments, moment_len, count)
             .into_par_iter()
             .zip(slots(&mut tokens, tokens_len, count))
@@ -143,37 +142,37 @@ impl<T: Real> Prompts<T> {
         Ok((prompts, notes?))
     }
 
-    /// N, number of prompts.
+    /// Returns N, the number of prompts.
     pub fn len(&self) -> usize {
         self.queries.ncols()
     }
 
-    /// Always false: there is at least one prompt.
+    /// Returns `false`: there is at least one prompt.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// n, components of a token.
+    /// Returns n, the number of components of a token.
     pub fn ambient(&self) -> usize {
         self.queries.nrows()
     }
 
-    /// L, number of clean tokens.
+    /// Returns L, the number of clean tokens in a context.
     pub fn context(&self) -> usize {
         self.context
     }
 
-    /// Queries (n, N).
+    /// Returns the queries (n, N).
     pub fn queries(&self) -> ArrayView2<'_, T> {
         self.queries.view()
     }
 
-    /// Clean tokens behind the queries (n, N).
+    /// Returns the clean tokens behind the queries (n, N).
     pub fn targets(&self) -> ArrayView2<'_, T> {
         self.targets.view()
     }
 
-    /// Bytes that `count` prompts take.
+    /// Returns the memory of `count` prompts, in bytes.
     pub fn bytes(n: usize, context: usize, count: usize, attention: &[Attention]) -> u64 {
         let of = |kind, size: usize| if attention.contains(&kind) { size } else { 0 };
         let each = of(Attention::Linear, n * n) + of(Attention::Softmax, packed_len(n, context));
@@ -181,7 +180,7 @@ impl<T: Real> Prompts<T> {
         all.saturating_mul(size_of::<T>() as u64)
     }
 
-    /// Multiplications that one prompt takes forward and back, roughly.
+    /// Estimates the number of multiplications of one prompt, forward and backward.
     pub(super) fn work(&self, attention: Attention) -> usize {
         let n = self.ambient();
         match attention {
@@ -190,8 +189,10 @@ impl<T: Real> Prompts<T> {
         }
     }
 
+    /// Checks that the prompts were drawn for this attention.
+    ///
     /// # Errors
-    /// When the prompts were drawn without what `attention` needs.
+    /// [`Error::Invalid`] if they were not.
     pub(super) fn check(&self, attention: Attention) -> Result<()> {
         let kept = match attention {
             Attention::Linear => &self.moments,
@@ -218,7 +219,7 @@ impl<T: Real> Prompts<T> {
 
 type Slots<'a, T> = (((&'a mut [T], &'a mut [T]), &'a mut [T]), &'a mut [T]);
 
-/// `count` slots of `len` values, empty ones if nothing is kept.
+/// Splits a list into `count` slots of `len` values, or into empty ones if nothing is stored.
 fn slots<T>(all: &mut [T], len: usize, count: usize) -> Vec<&mut [T]> {
     if all.is_empty() {
         return (0..count).map(|_| &mut [][..]).collect();
@@ -226,12 +227,12 @@ fn slots<T>(all: &mut [T], len: usize, count: usize) -> Vec<&mut [T]> {
     all.chunks_exact_mut(len).collect()
 }
 
-/// $\hat\Sigma = \frac1L X X^T$, column-major, summed in f64.
+/// Computes $\hat\Sigma = \frac1L X X^T$, column-major, summed in f64.
 fn second_moment<T: Real>(context: ArrayView2<f64>, moment: &mut [T]) {
     let (n, tokens) = context.dim();
     let mut sum = Array2::zeros((n, n).f());
     let scale = 1.0 / tokens as f64;
-    // One thread: prompts are drawn in parallel one level up.
+    // One thread, because prompts are drawn in parallel.
     gemm(
         scale,
         context,
@@ -245,7 +246,7 @@ fn second_moment<T: Real>(context: ArrayView2<f64>, moment: &mut [T]) {
     }
 }
 
-/// Blocks of [`WIDTH`] tokens, components first; the rest of the last block stays zero.
+/// Packs tokens into blocks of [`WIDTH`], components first; the rest of the last block stays zero.
 fn pack_tokens<T: Real>(context: ArrayView2<f64>, packed: &mut [T]) {
     let n = context.nrows();
     for (t, token) in context.columns().into_iter().enumerate() {

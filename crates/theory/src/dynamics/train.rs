@@ -8,20 +8,20 @@ use attnlab_core::error::{Error, Result};
 use attnlab_core::rng::Streams;
 use rand::RngExt;
 
-/// The result of a training run.
+/// Result of a training run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct History<T> {
-    /// Loss per component on all training prompts, at the start and after each epoch.
+    /// Training loss per component, over all training prompts, at the start and after each epoch.
     pub train: Vec<f64>,
-    /// The same on the test prompts.
+    /// Test loss per component, over all test prompts, at the start and after each epoch.
     pub test: Vec<f64>,
-    /// The weights at the end.
+    /// Weights at the end.
     pub weights: Weights<T>,
 }
 
 impl<T> History<T> {
-    /// Change of the training loss during the last tenth of the epochs, relative to its last value:
-    /// near 0 where the run has settled, at a good minimum or at a bad one.
+    /// Computes the change of the training loss during the last tenth of the epochs, relative to its last
+    /// value. It is near 0 if the run has settled, whether at a good or a bad minimum.
     pub fn drift(&self) -> f64 {
         let last = self.train.len() - 1;
         let before = self.train[last - last.div_ceil(10).min(last)];
@@ -29,18 +29,18 @@ impl<T> History<T> {
     }
 }
 
-/// How much worse than its start a run may end and still be kept. Stochastic steps around an
-/// optimum that was also the start move the loss by some per cent, not by a tenth.
+/// Largest ratio of the last training loss to the first for which a run is accepted. Stochastic steps
+/// around an optimum that was also the start change the loss by a few per cent, not by a tenth.
 const WORSE: f64 = 1.1;
 
-/// Trains the layer from `start`, which must have the `form` that is trained.
+/// Trains the layer from `start`, which must have the trained `form`.
 ///
-/// The batches are those of [`order`], a new one for each epoch.
+/// The batches are those of [`order`], drawn anew for each epoch.
 ///
 /// # Errors
-/// When shapes or settings do not fit; when the loss stops being finite, with the step and the last
-/// finite loss; and when the run ends with a larger training loss than it began with: numbers from
-/// such a run say nothing about the layer.
+/// If shapes or settings do not fit; if the loss becomes infinite or NaN (the message has the step and
+/// the last finite loss); or if the run ends with a larger training loss than it began with, since its
+/// numbers then say nothing about the layer.
 ///
 /// ```
 /// use attnlab_core::{linalg::normal_matrix, rng::Streams};
@@ -103,25 +103,25 @@ pub fn train<T: Exp>(
     losses.finish(weights)
 }
 
-/// The order in which an epoch takes the training prompts: uniform over all orders.
+/// Draws the order in which an epoch takes the training prompts, uniform over all orders.
 pub fn order(prompts: usize, streams: &Streams, epoch: u64) -> Vec<usize> {
     let mut rng = streams.part("order", epoch);
     let mut order: Vec<usize> = (0..prompts).collect();
-    // Fisher and Yates.
+    // Shuffle of Fisher and Yates.
     for i in (1..prompts).rev() {
         order.swap(i, rng.random_range(0..=i));
     }
     order
 }
 
-/// The losses so far, watched.
+/// Losses so far, with checks.
 struct Losses<'a, T> {
     attention: Attention,
     sets: [&'a Prompts<T>; 2],
     recipe: &'a Recipe,
     found: [Vec<f64>; 2],
     steps: u64,
-    /// The last finite loss, and the number of steps before it.
+    /// Last finite loss, and the number of steps before it.
     last: Option<(f64, u64)>,
 }
 
@@ -142,7 +142,7 @@ impl<'a, T: Exp> Losses<'a, T> {
         }
     }
 
-    /// Losses on all prompts.
+    /// Computes and checks the losses on all prompts.
     fn measure(&mut self, weights: &Weights<T>) -> Result<()> {
         for i in 0..2 {
             let loss = loss_of(self.attention, self.sets[i], weights);
@@ -152,7 +152,7 @@ impl<'a, T: Exp> Losses<'a, T> {
         Ok(())
     }
 
-    /// The loss of a batch, before its step.
+    /// Checks the loss of a batch, computed before its step.
     fn step(&mut self, loss: f64) -> Result<()> {
         self.watch(loss)?;
         self.steps += 1;
@@ -168,7 +168,7 @@ impl<'a, T: Exp> Losses<'a, T> {
             Some((loss, steps)) => {
                 format!("the last finite loss was {loss:.6} after {steps} steps")
             }
-            None => "it was never finite".into(),
+            None => "no loss was finite".into(),
         };
         Err(Error::diverged(format!(
             "training diverged: the loss is {loss} after {} steps; {before}. Write a smaller rate \

@@ -1,4 +1,4 @@
-//! The weights of the layer.
+//! Weights of the layer.
 
 use attnlab_core::error::{Error, Result};
 use attnlab_core::linalg::Real;
@@ -6,20 +6,20 @@ use attnlab_core::rng::Streams;
 use ndarray::{Array2, ShapeBuilder};
 use rand::RngExt;
 
-/// The entries of the weights that are trained.
+/// Trained entries of the weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// All entries of both matrices, as the authors do.
+    /// All entries of both matrices, as in the authors' code.
     Full,
-    /// $W_{PV} = \alpha I$ and $W_{KQ} = \beta I$: two numbers.
+    /// Two numbers α and β: $W_{PV} = \alpha I$ and $W_{KQ} = \beta I$.
     ScaledIdentity,
 }
 
 impl Form {
-    /// Both.
+    /// All variants.
     pub const ALL: [Form; 2] = [Form::Full, Form::ScaledIdentity];
 
-    /// Its name in settings.
+    /// Returns the name in settings.
     pub fn name(self) -> &'static str {
         match self {
             Form::Full => "full",
@@ -27,27 +27,27 @@ impl Form {
         }
     }
 
-    /// The form with this name.
+    /// Returns the form with this name.
     ///
     /// # Errors
-    /// An unknown name, with the known ones.
+    /// [`Error::Unknown`] for an unknown name.
     pub fn parse(name: &str) -> Result<Self> {
         let found = Self::ALL.into_iter().find(|f| f.name() == name);
         found.ok_or_else(|| Error::unknown("form of the weights", name, Self::ALL.map(Self::name)))
     }
 }
 
-/// $W_{KQ}$ and $W_{PV}$, both (n, n). A gradient has the same shape.
+/// Weights $W_{KQ}$ and $W_{PV}$, both (n, n). A gradient has the same shape.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weights<T> {
-    /// Keys and queries.
+    /// Merged key and query matrix $W_{KQ}$ (n, n).
     pub kq: Array2<T>,
-    /// Projection and values.
+    /// Merged projection and value matrix $W_{PV}$ (n, n).
     pub pv: Array2<T>,
 }
 
 impl<T: Real> Weights<T> {
-    /// $W_{PV} = \alpha I$ and $W_{KQ} = \beta I$.
+    /// Makes the weights $W_{PV} = \alpha I$ and $W_{KQ} = \beta I$.
     pub fn scaled_identity(n: usize, alpha: f64, beta: f64) -> Self {
         let scaled = |c: f64| {
             let mut w = Array2::zeros((n, n).f());
@@ -60,8 +60,9 @@ impl<T: Real> Weights<T> {
         }
     }
 
-    /// The authors' start: independent entries, uniform on $\pm 1/\sqrt n$. For scaled identities,
-    /// where they start both scales from 0.1, the start is a draw from the same interval.
+    /// Draws initial weights with independent entries, uniform on $\pm 1/\sqrt n$, as the authors do. For
+    /// scaled identities, where the authors start both scales at 0.1, the scales are drawn from the same
+    /// interval.
     ///
     /// ```
     /// use attnlab_theory::dynamics::{Form, Weights};
@@ -92,20 +93,20 @@ impl<T: Real> Weights<T> {
         }
     }
 
-    /// α: the mean of the diagonal of $W_{PV}$.
+    /// Returns α, the mean of the diagonal of $W_{PV}$.
     pub fn alpha(&self) -> f64 {
         mean_diagonal(&self.pv)
     }
 
-    /// β: the mean of the diagonal of $W_{KQ}$.
+    /// Returns β, the mean of the diagonal of $W_{KQ}$.
     pub fn beta(&self) -> f64 {
         mean_diagonal(&self.kq)
     }
 
-    /// Refuses weights of another shape than (n, n), or that are not finite.
+    /// Checks that both matrices are (n, n) and finite.
     ///
     /// # Errors
-    /// Names the matrix.
+    /// [`Error::Shape`] or [`Error::Invalid`] with the name of the matrix.
     pub fn validate(&self, n: usize) -> Result<()> {
         for (name, w) in [("W_KQ", &self.kq), ("W_PV", &self.pv)] {
             if w.dim() != (n, n) {
@@ -119,7 +120,7 @@ impl<T: Real> Weights<T> {
         Ok(())
     }
 
-    /// The trained parameters as one list.
+    /// Returns the trained parameters as one list.
     pub(super) fn parameters(&self, form: Form) -> Vec<T> {
         match form {
             Form::Full => self.kq.iter().chain(&self.pv).copied().collect(),
@@ -127,7 +128,7 @@ impl<T: Real> Weights<T> {
         }
     }
 
-    /// Puts back what [`Weights::parameters`] gave.
+    /// Writes back the parameters in the order of [`Weights::parameters`].
     pub(super) fn set(&mut self, form: Form, parameters: &[T]) {
         match form {
             Form::Full => {
@@ -141,7 +142,7 @@ impl<T: Real> Weights<T> {
         }
     }
 
-    /// Of a gradient: the derivatives by [`Weights::parameters`].
+    /// Returns the derivatives by [`Weights::parameters`] from a gradient.
     pub(super) fn derivatives(&self, form: Form) -> Vec<T> {
         match form {
             Form::Full => self.parameters(form),

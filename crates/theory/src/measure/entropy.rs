@@ -1,6 +1,7 @@
-//! Entropy of attention, in nats.
+//! Entropy of attention weights, in nats.
 
-/// The entropy of softmax(a), in nats: from 0 (all on one token) to the logarithm of their number.
+/// Computes the entropy of softmax(a) in nats: from 0 (all weight on one token) to the logarithm of the
+/// number of tokens.
 ///
 /// ```
 /// use attnlab_theory::measure::softmax_entropy;
@@ -8,7 +9,7 @@
 /// assert!(softmax_entropy(&[0.0, 900.0]) == 0.0);
 /// ```
 pub fn softmax_entropy(logits: &[f64]) -> f64 {
-    // With p = e^{a - top} / S: H = ln S - Σ p (a - top), no term of which can cancel the other.
+    // With p = e^{a - top} / S: H = ln S - Σ p (a - top), whose terms are all ≥ 0 and cannot cancel.
     let top = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let (mut sum, mut mean) = (0.0, 0.0);
     for a in logits {

@@ -1,5 +1,5 @@
-//! The depth horizon of Theorem 1 measured on a draw of the mixture: see [`crate::attention::horizon`]
-//! for what it is and [`crate::attention::streaming::horizon`] for how it is found.
+//! Depth horizon of AoT Theorem 1 on a draw of the mixture. See [`crate::attention::horizon`] for its
+//! definition and [`crate::attention::streaming::horizon`] for the method.
 
 use crate::attention::horizon::{Break, Horizon};
 use crate::attention::streaming::horizon::Blockwise;
@@ -10,13 +10,13 @@ use attnlab_core::rng::Streams;
 use ndarray::Array2;
 use std::ops::Range;
 
-/// The horizon of a draw, head by head, so that the coefficients of one head are in memory at a
-/// time: 4 N p bytes and a few hundred bytes per token. The coefficients are those of
+/// Computes the horizon of a draw head by head, so that the coefficients of only one head are in memory
+/// at a time: 4Np bytes and a few hundred bytes per token. The coefficients are those of
 /// [`Mixture::head`] in f32. `tick` is called [`horizon_ticks`] times.
 ///
 /// # Errors
-/// When τ is outside (0, 1] or the bases are not jointly orthonormal: without that the coefficients
-/// of a head are not the latent ones and the induction behind the horizon fails.
+/// If τ is outside (0, 1], or the bases are not jointly orthonormal: the coefficients of a head then
+/// differ from the latent ones, and the induction behind the horizon fails.
 ///
 /// ```
 /// use attnlab_theory::measure::horizon_of_mixture;
@@ -38,11 +38,11 @@ pub fn horizon_of_mixture(
     horizon_of_mixture_on(&Cpu, mixture, tau, streams, &tick)
 }
 
-/// [`horizon_of_mixture`] with the passes on `machine`: the first break of every head is the same
-/// to the bit on all of them.
+/// Computes [`horizon_of_mixture`] with the passes on `machine`. The first break of every head is the
+/// same to the bit on all machines.
 ///
 /// # Errors
-/// As [`horizon_of_mixture`], or when the machine fails.
+/// As [`horizon_of_mixture`], or if the machine fails.
 pub fn horizon_of_mixture_on(
     machine: &dyn Machine,
     mixture: &Mixture,
@@ -59,24 +59,24 @@ pub fn horizon_of_mixture_on(
     Ok(Horizon { heads })
 }
 
-/// Number of times that [`horizon_of_mixture`] calls its `tick`.
+/// Returns the number of times that [`horizon_of_mixture`] calls its `tick`.
 pub fn horizon_ticks(mixture: &Mixture) -> u64 {
     horizon_ticks_on(&Cpu, mixture)
 }
 
-/// Number of times that [`horizon_of_mixture_on`] calls its `tick`.
+/// Returns the number of times that [`horizon_of_mixture_on`] calls its `tick`.
 pub fn horizon_ticks_on(machine: &dyn Machine, mixture: &Mixture) -> u64 {
     let heads = mixture.dims.iter();
     heads.map(|p| machine.ticks(*p, mixture.tokens())).sum()
 }
 
-/// The first break of chosen columns of head `head` in a draw of `mixture` (the coefficients of
-/// [`horizon_of_mixture`]), None for those that never break. 2 N p operations per column and no head
-/// in memory: blocks of tokens are drawn when they are needed. At N = 200 000, p = 1300 a few hundred
-/// columns take seconds.
+/// Computes the first break of selected columns of head `head` in a draw of `mixture` (the coefficients
+/// of [`horizon_of_mixture`]), `None` for those that never break. Each column takes 2Np floating-point
+/// operations, and no head is kept in memory: blocks of tokens are drawn when they are needed. At N = 200
+/// 000, p = 1300 a few hundred columns take seconds.
 ///
 /// # Errors
-/// When a column is not a token, τ is outside (0, 1] or the bases are not jointly orthonormal.
+/// If a column is not a token, τ is outside (0, 1], or the bases are not jointly orthonormal.
 ///
 /// ```
 /// use attnlab_theory::measure::sampled_columns;
@@ -101,8 +101,8 @@ pub fn sampled_columns(
     Ok(drawn(mixture, head, streams).first_breaks(&own, columns, tau))
 }
 
-/// The softmax weight that column `column` of head `head` gives to key `row` at θ, in f64, in a draw
-/// of `mixture`: how a witness is checked without the pass that found it.
+/// Computes, in f64, the softmax weight that column `column` of head `head` gives to key `row` at θ in a
+/// draw of `mixture`. It checks a witness independently of the pass that found it.
 ///
 /// # Errors
 /// As [`sampled_columns`].
@@ -117,7 +117,7 @@ pub fn weight_in_draw(
     Ok(drawn(mixture, head, streams).weight(&own, column, row, theta))
 }
 
-/// The coefficients of a head, drawn block by block and rounded to f32 as the pass has them.
+/// Draws the coefficients of a head block by block, rounded to f32 as in the pass.
 fn drawn<'a>(
     mixture: &'a Mixture,
     head: usize,
@@ -130,7 +130,7 @@ fn drawn<'a>(
     }
 }
 
-/// The tokens of cluster `head`, after everything that a caller may get wrong.
+/// Returns the tokens of cluster `head`, after checking bases, head and columns.
 fn checked_head(mixture: &Mixture, head: usize, columns: &[usize]) -> Result<Range<usize>> {
     require_orthonormal(mixture)?;
     if head >= mixture.clusters() {
@@ -152,7 +152,7 @@ fn require_orthonormal(mixture: &Mixture) -> Result<()> {
     if mixture.bases == Bases::Orthonormal {
         return Ok(());
     }
-    let allowed = "must be Orthonormal; the horizon is one of jointly orthonormal bases";
+    let allowed = "must be Orthonormal; the horizon is defined for jointly orthonormal bases";
     Err(Error::invalid(
         "bases",
         format!("{:?}", mixture.bases),

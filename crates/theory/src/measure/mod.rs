@@ -1,4 +1,4 @@
-//! Measures of tokens: named quantities with unit and shape.
+//! Measures of tokens, with unit and shape.
 
 mod entropy;
 pub mod horizon;

@@ -3,10 +3,10 @@
 use attnlab_core::linalg::{Real, frobenius2, product};
 use ndarray::{Array2, ArrayView2, Axis};
 
-/// SNR(Z_k) = ‖U_kU_kᵀZ_k‖_F / ‖(I - U_kU_kᵀ)Z_k‖_F for every cluster, a pure number.
+/// Computes SNR(Z_k) = ‖U_kU_kᵀZ_k‖_F / ‖(I - U_kU_kᵀ)Z_k‖_F, a pure number, for every cluster k.
 ///
-/// `tokens` (d, N), `bases[k]` (d, p_k) with orthonormal columns, `labels` (N). A cluster without
-/// noise has SNR infinity, an empty one NaN.
+/// `tokens` Z is (d, N), `bases[k]` U_k is (d, p_k) with orthonormal columns, `labels` is (N,). A cluster
+/// without noise has SNR infinity, an empty one NaN.
 ///
 /// ```
 /// use attnlab_theory::measure::snr;
@@ -20,15 +20,15 @@ pub fn snr(tokens: ArrayView2<f64>, bases: &[Array2<f64>], labels: &[usize]) -> 
         let members: Vec<usize> = (0..labels.len()).filter(|i| labels[*i] == k).collect();
         let z = tokens.select(Axis(1), &members);
         let signal = product(u.view(), product(u.t(), z.view()).view());
-        // Not through ‖Z‖² - ‖signal‖²: at high SNR that difference is all rounding.
+        // The difference ‖Z‖² - ‖signal‖² would consist of rounding errors at high SNR.
         let noise = &z - &signal;
         (frobenius2(signal.view()) / frobenius2(noise.view())).sqrt()
     };
     bases.iter().enumerate().map(one).collect()
 }
 
-/// The same from coefficients under jointly orthonormal bases that span every token:
-/// `energy[k][s]` = ‖U_kᵀZ_s‖_F², the energy of cluster s in head k.
+/// Computes the SNR of every cluster from coefficients under jointly orthonormal bases that span every
+/// token: `energy[k][s]` = ‖U_kᵀZ_s‖_F², the energy of cluster s in head k.
 pub fn snr_of_heads(energy: &[Vec<f64>]) -> Vec<f64> {
     let clusters = energy.first().map_or(0, Vec::len);
     let one = |s: usize| {
@@ -43,7 +43,7 @@ pub fn snr_of_heads(energy: &[Vec<f64>]) -> Vec<f64> {
     (0..clusters).map(one).collect()
 }
 
-/// ‖Y[:, C_s]‖_F² for every cluster s of one head's coefficients Y (p, N).
+/// Computes ‖Y[:, C_s]‖_F² for every cluster s from one head's coefficients Y (p, N).
 pub fn energy_by_cluster<T: Real>(y: ArrayView2<T>, labels: &[usize], clusters: usize) -> Vec<f64> {
     let mut energy = vec![0.0; clusters];
     for (column, label) in y.columns().into_iter().zip(labels) {

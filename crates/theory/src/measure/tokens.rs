@@ -1,14 +1,14 @@
-//! Stable rank and coding rate: the space that a set of tokens fills.
+//! Stable rank, coding rate and SNR of a set of tokens.
 
 use attnlab_core::error::{Error, Result, positive};
 use attnlab_core::linalg::{product, singular_values, symmetric_eigen};
 use ndarray::{Array2, ArrayView2};
 
-/// ‖Z‖_F² / ‖Z‖₂² of tokens Z (d, N), a number from 1 to min(d, N): how many directions share the
-/// energy. NaN for tokens that are all zero.
+/// Computes the stable rank ‖Z‖_F² / ‖Z‖₂² of tokens Z (d, N), the effective number of directions that
+/// share the energy, from 1 to min(d, N). NaN for tokens that are all zero.
 ///
 /// # Errors
-/// When Z holds NaN.
+/// If Z contains a number that is not finite.
 ///
 /// ```
 /// use attnlab_theory::measure::stable_rank;
@@ -23,12 +23,12 @@ pub fn stable_rank(tokens: ArrayView2<f64>) -> Result<f64> {
     Ok(values.iter().map(|s| (s / largest).powi(2)).sum())
 }
 
-/// The coding rate $R(Z) = \frac12\log\det(I + \frac{d}{N\epsilon^2}ZZ^T)$ of tokens Z (d, N), in nats:
-/// the volume of the tokens at precision ε (Yu et al. 2020, Eq. 7). It grows with their length; for the
-/// shape alone scale them to length 1 first ([`unit_tokens`]).
+/// Computes the coding rate $R(Z) = \frac12\log\det(I + \frac{d}{N\epsilon^2}ZZ^T)$ of tokens Z (d, N) in
+/// nats: the volume of the tokens at precision ε (Yu et al. 2020, Eq. 7). It grows with the length of the
+/// tokens; to measure their shape alone, scale them to length 1 first ([`unit_tokens`]).
 ///
 /// # Errors
-/// When Z holds NaN or ε is not > 0.
+/// If Z contains a number that is not finite, or ε is not > 0.
 ///
 /// ```
 /// use attnlab_theory::measure::coding_rate;
@@ -43,7 +43,7 @@ pub fn coding_rate(tokens: ArrayView2<f64>, epsilon: f64) -> Result<f64> {
     finite(tokens)?;
     let (d, n) = tokens.dim();
     let scale = d as f64 / (n as f64 * epsilon * epsilon);
-    // ZZᵀ and ZᵀZ have the same eigenvalues but for zeros, which add nothing.
+    // ZZᵀ and ZᵀZ have the same eigenvalues up to zeros, which add nothing.
     let gram = if d <= n {
         product(tokens, tokens.t())
     } else {
@@ -56,7 +56,7 @@ pub fn coding_rate(tokens: ArrayView2<f64>, epsilon: f64) -> Result<f64> {
         .sum())
 }
 
-/// Tokens (d, N) scaled to length 1; zeros stay.
+/// Scales tokens (d, N) to length 1; zero tokens stay zero.
 pub fn unit_tokens(tokens: ArrayView2<f64>) -> Array2<f64> {
     let mut unit = tokens.to_owned();
     for mut token in unit.columns_mut() {
@@ -68,9 +68,9 @@ pub fn unit_tokens(tokens: ArrayView2<f64>) -> Array2<f64> {
     unit
 }
 
-/// ‖signal‖ / ‖noise‖ of tokens Z (d, N) where the signal of token i is its projection onto the
-/// subspace `labels[i]` of `bases` (each (d, p), orthonormal columns): Eq. (6) of the AoT papers over
-/// all clusters together.
+/// Computes ‖signal‖ / ‖noise‖ of tokens Z (d, N), where the signal of token i is its projection onto the
+/// subspace `labels[i]` of `bases` (each (d, p), orthonormal columns): AoT Eq. (6) over all clusters
+/// together.
 pub fn labelled_snr(tokens: ArrayView2<f64>, bases: &[Array2<f64>], labels: &[usize]) -> f64 {
     let (mut signal, mut noise) = (0.0, 0.0);
     for (token, label) in tokens.columns().into_iter().zip(labels) {
@@ -83,7 +83,7 @@ pub fn labelled_snr(tokens: ArrayView2<f64>, bases: &[Array2<f64>], labels: &[us
     (signal / noise).sqrt()
 }
 
-/// The subspace that holds most of each token, by its index.
+/// Returns, for each token of (d, N), the index of the basis in `bases` with the largest projection.
 pub fn nearest_subspace(tokens: ArrayView2<f64>, bases: &[Array2<f64>]) -> Vec<usize> {
     let energy = |u: &Array2<f64>, token: ndarray::ArrayView1<f64>| {
         let y = u.t().dot(&token);

@@ -1,6 +1,6 @@
-//! Prompts of in-context regression as Garg et al. (2022) draw them, which the AoT papers follow
-//! (2024 version Section 4.1.2, ICML version Section 4.2.2): linear and sparse linear functions of
-//! isotropic Gaussian inputs, and the shifted laws that a trained network is tried on.
+//! Prompts of in-context regression as drawn by Garg et al. (2022) and the AoT papers (2024 version
+//! Section 4.1.2, ICML version Section 4.2.2): linear and sparse linear functions of isotropic Gaussian
+//! inputs, and the shifted laws on which a trained network is tested.
 
 use attnlab_core::error::{Error, Result, non_negative, positive};
 use attnlab_core::linalg::haar_basis;
@@ -9,21 +9,21 @@ use ndarray::{Array1, Array2, s};
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
-/// The functions that prompts are about.
+/// Class of functions of the prompts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Functions {
-    /// $f(x) = w^Tx$ with $w \sim N(0, I_d)$.
+    /// Linear functions $f(x) = w^Tx$ with $w \sim N(0, I_d)$.
     Linear,
-    /// The same with all but `nonzero` coordinates of w set to zero, chosen uniformly.
+    /// Linear functions with all but `nonzero` coordinates of w set to zero, chosen uniformly.
     SparseLinear {
-        /// Coordinates that stay; Garg et al. have 3.
+        /// Number of coordinates that are kept; 3 in Garg et al.
         nonzero: usize,
     },
 }
 
 impl Functions {
-    /// E f(x)² for x ~ N(0, I): what errors are divided by.
+    /// Returns E f(x)² for x ~ N(0, I_d), by which errors are divided.
     pub fn variance(&self, dim: usize) -> f64 {
         match self {
             Functions::Linear => dim as f64,
@@ -32,21 +32,21 @@ impl Functions {
     }
 }
 
-/// The difference of a law of prompts from that of training.
+/// Difference between a law of prompts and that of training.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Shift {
-    /// None: x ~ N(0, I).
+    /// No shift: x ~ N(0, I_d).
     None,
-    /// Every input times this number.
+    /// Scaling of every input by this number.
     Scale(f64),
-    /// Inputs $x = \sqrt{d / \sum_j j^{-2}}\; Q\,\mathrm{diag}(1/j)\,Q^Tz$ with z ~ N(0, I) and a Haar
-    /// basis Q per prompt: a covariance of trace d whose eigenvalues fall as $1/j^2$.
+    /// Skewed inputs $x = \sqrt{d / \sum_j j^{-2}}\; Q\,\mathrm{diag}(1/j)\,Q^Tz$ with z ~ N(0, I_d) and
+    /// a Haar basis Q (d, d) per prompt: a covariance of trace d whose eigenvalues fall as $1/j^2$.
     Skewed,
-    /// Normal noise of this standard deviation on every label but those that are predicted.
+    /// Normal noise of this standard deviation on every label except those to be predicted.
     Noise(f64),
 }
 
-/// A law of prompts.
+/// Law of prompts of in-context regression.
 ///
 /// ```
 /// use attnlab_core::rng::Streams;
@@ -58,36 +58,37 @@ pub enum Shift {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InContext {
-    /// The functions that the prompts are about.
+    /// Class of functions of the prompts.
     pub functions: Functions,
-    /// d.
+    /// Dimension d of the inputs.
     pub dim: usize,
-    /// Examples in a prompt; each is also asked for, given those before it.
+    /// Number of examples in a prompt; each is also to be predicted from those before it.
     pub points: usize,
-    /// Coordinates of x that are not set to zero: fewer than d early in a curriculum.
+    /// Number of coordinates of x that are not set to zero: fewer than d early in a curriculum.
     pub active: usize,
-    /// The difference of the law from that of training.
+    /// Difference of the law from that of training.
     pub shift: Shift,
 }
 
 /// One prompt: $x_1, f(x_1), x_2, f(x_2), \dots$
 #[derive(Clone, Debug, PartialEq)]
 pub struct Regression {
-    /// x_1 .. x_n as columns, (d, n).
+    /// Inputs x_1 .. x_n as columns, (d, n).
     pub inputs: Array2<f64>,
-    /// The labels that the prompt shows, with their noise.
+    /// Labels shown in the prompt (n,), with their noise.
     pub labels: Array1<f64>,
-    /// f(x_1) .. f(x_n), which are to be predicted.
+    /// Answers f(x_1) .. f(x_n) (n,), which are to be predicted.
     pub answers: Array1<f64>,
-    /// w (d).
+    /// Weights w (d,) of the function.
     pub weights: Array1<f64>,
 }
 
 impl InContext {
-    /// Refuses what cannot be drawn.
+    /// Checks the parameters of the law.
     ///
     /// # Errors
-    /// Names the parameter, its value and what is allowed.
+    /// [`Error::Invalid`] with the parameter, its value and its
+    /// range.
     pub fn validate(&self) -> Result<()> {
         for (name, value) in [("dim", self.dim), ("points", self.points)] {
             if value == 0 {
@@ -111,13 +112,14 @@ impl InContext {
         }
     }
 
-    /// The prompt of these streams. Prompts of two laws with the same streams share their normal
+    /// Draws the prompt of these streams. Prompts of two laws with the same streams share their normal
     /// draws: w, and the inputs before the shift.
     pub fn draw(&self, streams: &Streams) -> Regression {
         let weights = self.weights(&mut streams.part("function", 0));
         let mut rng = streams.part("inputs", 0);
         let mut inputs = Array2::zeros((self.dim, self.points));
-        // Column by column: the first points of a longer prompt are those of a shorter one.
+        // Inputs are drawn column by column, so that a longer prompt begins with the points of a shorter
+        // one.
         for mut x in inputs.columns_mut() {
             x.mapv_inplace(|_: f64| StandardNormal.sample(&mut rng));
         }
@@ -144,7 +146,7 @@ impl InContext {
         match self.shift {
             Shift::Scale(factor) => *inputs *= factor,
             Shift::Skewed => {
-                // A square Haar basis always exists.
+                // A square Haar basis exists in every dimension.
                 let Ok(q) = haar_basis(self.dim, self.dim, &mut streams.part("basis", 0)) else {
                     return;
                 };
@@ -164,7 +166,7 @@ impl InContext {
         let mut weights: Array1<f64> = Array1::zeros(self.dim);
         weights.mapv_inplace(|_| StandardNormal.sample(rng));
         if let Functions::SparseLinear { nonzero } = self.functions {
-            // Among the coordinates that the inputs have; the rest would not be seen.
+            // The nonzero coordinates are chosen among the active ones; others would have no effect.
             let kept = rand::seq::index::sample(rng, self.active, nonzero.min(self.active));
             for j in 0..self.dim {
                 if !kept.iter().any(|k| k == j) {

@@ -1,4 +1,4 @@
-//! Texts of known entropy rate: Markov chains with random transitions, and draws from them.
+//! Texts of known entropy rate: Markov chains with random transitions, and sequences drawn from them.
 
 use crate::markov::{MarkovChain, contexts};
 use attnlab_core::error::{Error, Result};
@@ -6,14 +6,15 @@ use attnlab_core::rng::{Generator, Streams};
 use rand::RngExt;
 use rand_distr::{Distribution, Gamma};
 
-/// Least concentration: a Gamma(a) variable is about U^(1/a), and a 53-bit U to the 20th power is still
-/// above the least f64, so that no transition rounds to zero.
+/// Least concentration a. A Gamma(a) variable is about U^(1/a), and the 20th power of a 53-bit U is still
+/// above the least positive f64, so that no transition rounds to zero.
 pub const LEAST_CONCENTRATION: f64 = 0.05;
 
-/// Refuses a concentration with which no row can be drawn.
+/// Checks that rows of a chain can be drawn with this concentration.
 ///
 /// # Errors
-/// Names it.
+/// [`Error::Invalid`] if it is below [`LEAST_CONCENTRATION`] or not
+/// finite.
 pub fn check_concentration(concentration: f64) -> Result<()> {
     if concentration >= LEAST_CONCENTRATION && concentration.is_finite() {
         return Ok(());
@@ -24,11 +25,11 @@ pub fn check_concentration(concentration: f64) -> Result<()> {
     Err(Error::invalid("concentration", concentration, allowed))
 }
 
-/// A chain whose rows are independent Dirichlet(a, .., a) draws with a = `concentration`: nearly
-/// deterministic for small a, nearly uniform for large.
+/// Draws a chain whose rows are independent Dirichlet(a, .., a) with a = `concentration`: nearly
+/// deterministic for small a, nearly uniform for large a.
 ///
 /// # Errors
-/// Names what cannot be drawn.
+/// If the concentration, the vocabulary or the order is out of range, or as [`MarkovChain::new`].
 ///
 /// ```
 /// use attnlab_core::rng::Streams;
@@ -60,12 +61,12 @@ pub fn dirichlet(
     MarkovChain::new(vocabulary, order, rows)
 }
 
-/// `length` symbols in a row from the stationary chain.
+/// Draws a text of `length` symbols from the stationary chain.
 pub fn draw(chain: &MarkovChain, length: usize, streams: &Streams) -> Vec<u16> {
     let mut rng = streams.part("text", 0);
     let mut text: Vec<u16> = Vec::with_capacity(length);
     for t in 0..length {
-        // With fewer than k symbols before it, the next is drawn from the stationary law given those.
+        // With fewer than k symbols so far, the next one is drawn from its stationary law given those.
         let next = chosen(
             chain.next(&text[t.saturating_sub(chain.order())..]),
             &mut rng,
@@ -75,8 +76,8 @@ pub fn draw(chain: &MarkovChain, length: usize, streams: &Streams) -> Vec<u16> {
     text
 }
 
-/// The symbol whose share of [0, 1) holds a uniform number; the last likely one should rounding leave
-/// the shares short of 1.
+/// Returns the symbol whose share of [0, 1) contains a uniform number; the last symbol of positive
+/// probability if rounding leaves the sum of the shares below 1.
 fn chosen(law: &[f64], rng: &mut Generator) -> u16 {
     let u: f64 = rng.random();
     let mut below = 0.0;
@@ -85,6 +86,6 @@ fn chosen(law: &[f64], rng: &mut Generator) -> u16 {
         u < below
     });
     let last = || law.iter().rposition(|p| *p > 0.0).unwrap_or(0);
-    // At most `MOST_CONTEXTS` symbols, which 16 bits hold.
+    // There are at most `MOST_CONTEXTS` symbols, which fit into 16 bits.
     found.unwrap_or_else(last) as u16
 }

@@ -3,10 +3,10 @@
 //! Token i of cluster k is  z_i = U_k a_i + Σ_{j≠k} U_j e_{i,j}  with a_i ~ N(0, I_{p_k}) and
 //! e_{i,j} ~ N(0, δ² I_{p_j}), all independent. Tokens are columns, ordered by cluster.
 //!
-//! With jointly orthonormal bases the coefficients Y_k = U_kᵀZ (p_k, N) carry everything: column i
-//! of Y_k is a_i when i is in cluster k and e_{i,k} otherwise, and neither the operators nor the
-//! SNR see the bases themselves. [`Mixture::head`] draws one Y_k alone, so that a draw of any size
-//! needs memory for one head at a time.
+//! With jointly orthonormal bases the coefficients Y_k = U_kᵀZ (p_k, N) determine everything: column i of
+//! Y_k is a_i if i is in cluster k and e_{i,k} otherwise, and neither the operators nor the SNR depend on
+//! the bases themselves. [`Mixture::head`] draws a single Y_k, so that a draw of any size needs memory
+//! for one head at a time.
 
 use attnlab_core::error::{Error, Result};
 use attnlab_core::linalg::{
@@ -18,18 +18,18 @@ use ndarray::parallel::prelude::*;
 use ndarray::{Array2, ArrayViewMut2, Axis, ShapeBuilder};
 use rand_distr::{Distribution, StandardNormal};
 
-/// The position of the K bases to each other.
+/// Relative position of the K bases.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bases {
-    /// `[U_1 .. U_K]` orthonormal and jointly Haar: AoT Eq. (7).
+    /// Jointly Haar bases with `[U_1 .. U_K]` orthonormal: AoT Eq. (7).
     Orthonormal,
-    /// Independent Haar bases: coherent by about sqrt(p/d), the case that the paper's footnote waves at.
+    /// Independent Haar bases, with coherence about sqrt(p/d): the case of AoT's footnote.
     Independent,
-    /// U_kᵀU_l = c·I for every pair: all principal cosines equal the given c in [0, 1).
+    /// Bases with U_kᵀU_l = c·I for every pair k ≠ l: all principal cosines equal the given c in [0, 1).
     Coherent(f64),
 }
 
-/// AoT Definition 1 with its parameters.
+/// Law of AoT Definition 1 with its parameters.
 ///
 /// ```
 /// use attnlab_core::rng::Streams;
@@ -42,35 +42,35 @@ pub enum Bases {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mixture {
-    /// Tokens per cluster, N_k.
+    /// Numbers of tokens per cluster, N_k.
     pub counts: Vec<usize>,
-    /// Dimension of each subspace, p_k.
+    /// Dimensions of the subspaces, p_k.
     pub dims: Vec<usize>,
     /// Ambient dimension d.
     pub ambient: usize,
-    /// Noise level δ ≥ 0.
+    /// Noise level δ ≥ 0 (standard deviation).
     pub delta: f64,
-    /// The position of the bases to each other.
+    /// Relative position of the bases.
     pub bases: Bases,
 }
 
 /// One draw of a [`Mixture`].
 #[derive(Clone, Debug)]
 pub struct Draw {
-    /// Z (d, N).
+    /// Tokens Z (d, N).
     pub tokens: Array2<f64>,
-    /// U_k, each (d, p_k).
+    /// Bases U_k, each (d, p_k).
     pub bases: Vec<Array2<f64>>,
-    /// Cluster of each token, from 0.
+    /// Cluster of each token, counted from 0.
     pub labels: Vec<usize>,
 }
 
 impl Mixture {
-    /// K clusters of N/K tokens in p dimensions each, orthonormal bases, d = K p: the setting of
-    /// AoT Theorem 1.
+    /// Makes the setting of AoT Theorem 1: K clusters of N/K tokens in p dimensions each, orthonormal
+    /// bases, d = K p.
     ///
     /// # Errors
-    /// When `tokens` is not a positive multiple of `clusters`, `dim` is 0 or `delta` is not ≥ 0.
+    /// If `tokens` is not a positive multiple of `clusters`, `dim` is 0, or `delta` is not ≥ 0.
     pub fn balanced(tokens: usize, clusters: usize, dim: usize, delta: f64) -> Result<Self> {
         if clusters == 0 {
             return Err(Error::invalid("clusters", 0, "must be a whole number >= 1"));
@@ -79,13 +79,13 @@ impl Mixture {
             let allowed = format!("must be a positive multiple of clusters = {clusters}");
             return Err(Error::invalid("tokens", tokens, allowed));
         }
-        // K p numbers per token, or K p x K p of bases, must at least be addressable.
+        // K p numbers per token, and K p x K p numbers for the bases, must at least be addressable.
         let ambient = clusters.checked_mul(dim);
         let bytes = ambient.and_then(|d| d.checked_mul(tokens.max(d))?.checked_mul(8));
         let Some(ambient) = ambient.filter(|_| bytes.is_some_and(|b| b <= isize::MAX as usize))
         else {
             let allowed = format!(
-                "must be smaller; tokens * clusters * dim with dim = {dim} fits into no memory"
+                "must be smaller; tokens * clusters * dim with dim = {dim} does not fit into memory"
             );
             return Err(Error::invalid("tokens", tokens, allowed));
         };
@@ -100,10 +100,10 @@ impl Mixture {
         Ok(mixture)
     }
 
-    /// Refuses what cannot be drawn.
+    /// Checks the parameters of the law.
     ///
     /// # Errors
-    /// Names the parameter, its value and what is allowed.
+    /// [`Error::Invalid`] or [`Error::Shape`] with the parameter, its value and the requirement.
     pub fn validate(&self) -> Result<()> {
         if !(self.delta >= 0.0 && self.delta.is_finite()) {
             return Err(Error::invalid(
@@ -138,7 +138,7 @@ impl Mixture {
             Bases::Coherent(_) => total + self.dims[0],
         };
         if self.ambient < need {
-            let allowed = format!("must be at least {need}; these bases need so many dimensions");
+            let allowed = format!("must be at least {need}; these bases need that many dimensions");
             return Err(Error::invalid("ambient", self.ambient, allowed));
         }
         if let Bases::Coherent(_) = self.bases
@@ -153,45 +153,45 @@ impl Mixture {
         Ok(())
     }
 
-    /// N, the number of tokens.
+    /// Returns N, the number of tokens.
     pub fn tokens(&self) -> usize {
         self.counts.iter().sum()
     }
 
-    /// K, the number of clusters.
+    /// Returns K, the number of clusters.
     pub fn clusters(&self) -> usize {
         self.counts.len()
     }
 
-    /// Cluster of each token, from 0.
+    /// Returns the cluster of each token, counted from 0.
     pub fn labels(&self) -> Vec<usize> {
         let of = |(k, n): (usize, &usize)| std::iter::repeat_n(k, *n);
         self.counts.iter().enumerate().flat_map(of).collect()
     }
 
-    /// The token indices of cluster k, C_k.
+    /// Returns the token indices C_k of cluster k.
     pub fn cluster(&self, k: usize) -> std::ops::Range<usize> {
         let start = self.counts[..k].iter().sum();
         start..start + self.counts[k]
     }
 
-    /// The latent coefficients of subspace k, (p_k, N) and column-major: column i is a_i for i in
-    /// C_k and e_{i,k} otherwise. With orthonormal bases this is U_kᵀZ. Drawn in f64 and rounded
-    /// once to `T`, in parallel over blocks of columns with a stream each.
+    /// Draws the latent coefficients of subspace k, (p_k, N) and column-major: column i is a_i for i in
+    /// C_k and e_{i,k} otherwise. With orthonormal bases this is U_kᵀZ. The numbers are drawn in f64 and
+    /// rounded once to `T`, in parallel over blocks of columns with one stream each.
     pub fn head<T: Real>(&self, k: usize, streams: &Streams) -> Array2<T> {
         self.normals(k, self.dims[k], "coefficients", streams)
     }
 
-    /// The part of head k that its `columns` see of all tokens, without drawing all of it: a (q, N) matrix with
-    /// q = min(p_k, number of columns), such that its products `yᵀ y[:, columns]` have exactly the
-    /// law of those of [`Mixture::head`].
+    /// Draws the part of head k that determines the scores of its `columns` with all tokens, without
+    /// drawing the whole head: a (q, N) matrix with q = min(p_k, number of columns), such that its
+    /// products `yᵀ y[:, columns]` have exactly the law of those of [`Mixture::head`].
     ///
-    /// It is QᵀY_k for an orthonormal Q (p_k, q) whose span holds the columns. They are drawn in
-    /// full; the other tokens are independent of them and isotropic, so that their coordinates in
-    /// that span are normal too. Products between two tokens outside `columns` mean nothing.
+    /// The matrix is QᵀY_k for an orthonormal Q (p_k, q) whose span contains the columns. The columns are
+    /// drawn in full; the other tokens are independent of them and isotropic, so that their coordinates
+    /// in that span are normal too. Products between two tokens outside `columns` have no meaning.
     ///
     /// # Errors
-    /// When the columns are linearly dependent, which has probability 0.
+    /// If the columns are linearly dependent, which has probability 0.
     pub fn head_around(
         &self,
         k: usize,
@@ -213,7 +213,7 @@ impl Mixture {
         Ok(y)
     }
 
-    /// Independent normals (rows, N), of standard deviation 1 in the columns of cluster k and δ
+    /// Draws independent normals (rows, N), of standard deviation 1 in the columns of cluster k and δ
     /// elsewhere, from the streams named `part`.
     fn normals<T: Real>(&self, k: usize, rows: usize, part: &str, streams: &Streams) -> Array2<T> {
         let mut y = Array2::<T>::zeros((rows, self.tokens()).f());
@@ -227,12 +227,12 @@ impl Mixture {
         y
     }
 
-    /// Tokens that share one random stream: the blocks of [`Mixture::head_block`]. Part of the
-    /// sample's definition: changing it changes draws.
+    /// Number of tokens that share one random stream: the width of the blocks of [`Mixture::head_block`].
+    /// It is part of the definition of a draw: another width changes the draws.
     pub const BLOCK: usize = 256;
 
-    /// The columns `block * BLOCK ..` (up to BLOCK of them, fewer at the end) of [`Mixture::head`],
-    /// drawn alone.
+    /// Draws only the columns `block * BLOCK ..` (up to BLOCK of them, fewer at the end) of
+    /// [`Mixture::head`].
     pub fn head_block<T: Real>(&self, k: usize, block: usize, streams: &Streams) -> Array2<T> {
         let width = Self::BLOCK.min(self.tokens().saturating_sub(block * Self::BLOCK));
         let mut y = Array2::<T>::zeros((self.dims[k], width).f());
@@ -259,7 +259,7 @@ impl Mixture {
         }
     }
 
-    /// The bases of a trial.
+    /// Draws the bases of a trial.
     ///
     /// # Errors
     /// As [`Mixture::validate`].
@@ -280,7 +280,7 @@ impl Mixture {
         }
     }
 
-    /// Tokens, bases and labels of one trial: Z = Σ_k U_k Y_k.
+    /// Draws tokens, bases and labels of one trial: Z = Σ_k U_k Y_k (d, N).
     ///
     /// # Errors
     /// As [`Mixture::validate`].
@@ -307,6 +307,6 @@ impl Mixture {
 }
 
 fn block_rng(streams: &Streams, part: &str, k: usize, block: usize) -> Generator {
-    // Heads and blocks share one index space: 2^32 blocks of columns are never reached.
+    // Heads and blocks share one index space, which allows 2^32 blocks of columns.
     streams.part(part, ((k as u64) << 32) | block as u64)
 }

@@ -1,4 +1,4 @@
-//! The integrator: known solutions, order, stiffness, events, dense output, bad input.
+//! Tests of the integrator: known solutions, order, stiffness, events, dense output, invalid input.
 
 use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch, descend};
 
@@ -93,8 +93,8 @@ fn implicit_methods_take_stiffness_in_their_stride() {
     );
 }
 
-/// A gradient flow of a thousand coordinates with rates from 1 to 1e6: what Chebyshev steps are for. The
-/// pair would need 1e6/3 steps of seven evaluations each.
+/// A gradient flow of a thousand coordinates with rates from 1 to 1e6, the use case of Chebyshev steps.
+/// The pair Tsit45 would need 1e6/3 steps of seven evaluations each.
 #[test]
 fn chebyshev_steps_take_large_stiff_gradient_flows() {
     let rates: Vec<f64> = (0..1000)
@@ -179,8 +179,8 @@ fn gradient_descent_is_a_geometric_sequence() {
     assert!(explodes.to_string().contains("smaller eta"), "{explodes}");
 }
 
-/// Explicit Euler on a circle: each step multiplies x² + y² by 1 + η², so that gradient descent leaves
-/// what the flow conserves, and by how much is known.
+/// Explicit Euler on a circle: each step multiplies x² + y² by 1 + η², so that gradient descent drifts
+/// from the conserved quantity by a known amount.
 #[test]
 fn quantities_are_followed_and_events_seen() {
     struct Turn;

@@ -1,4 +1,4 @@
-//! Markov chains: stationary laws and entropies against numpy, draws against both.
+//! Tests of Markov chains: stationary laws and entropies against numpy, draws against both.
 
 use attnlab_core::rng::Streams;
 use attnlab_core::stats;
@@ -53,8 +53,8 @@ fn laws_and_entropies_are_numpy_s() {
     );
 }
 
-/// By hand: a chain that turns over with probability a or b has the law (b, a) / (a + b), exactly, also
-/// where it almost never does.
+/// Computed by hand: a chain that changes its symbol with probability a or b has the law (b, a) / (a +
+/// b), exactly, also for tiny a and b.
 #[test]
 fn a_slow_chain_keeps_its_digits() {
     let (a, b) = (1e-12, 3e-12);
@@ -62,8 +62,8 @@ fn a_slow_chain_keeps_its_digits() {
     close(&chain.stationary(), &[0.75, 0.25]);
 }
 
-/// The text's own law loses its entropy rate per token, up to what chance allows; another law of the
-/// same kind loses more. So a wrong entropy, a wrong sampler or a wrong loss would be seen.
+/// The chain's own law has its entropy rate as loss per token, up to sampling error; another law of the
+/// same kind has a larger loss. The test thus detects a wrong entropy, sampler or loss.
 #[test]
 fn a_drawn_text_costs_its_entropy_rate() {
     let streams = Streams::new(7, "markov", 0, 0);
@@ -99,12 +99,11 @@ fn what_is_no_chain_is_named() {
     for (found, expected) in [
         (
             message(2, 0, &[]),
-            "order = 0: must be 1 or 2, or more with few symbols; the next token depends on so many \
-             before it",
+            "order = 0: must be 1 or 2, or more with few symbols; it is the length of the context",
         ),
         (
             message(1, 1, &[1.0]),
-            "vocabulary = 1: must be at least 2; one symbol says nothing",
+            "vocabulary = 1: must be at least 2; a single symbol has entropy 0",
         ),
         (
             message(33, 2, &[]),
@@ -130,8 +129,8 @@ fn what_is_no_chain_is_named() {
         ),
         (
             message(2, 1, &[1.0, 0.0, 0.0, 1.0]),
-            "rows = without a way from context 1 to those before it: must be such that context 0 \
-             is reached from every other; else there may be several stationary laws",
+            "rows = without a path from context 1 to an earlier one: must be such that context 0 is \
+             reached from every other; otherwise there may be several stationary laws",
         ),
     ] {
         assert_eq!(found, expected);

@@ -1,5 +1,5 @@
-//! Dense associative memory: the energy against its derivatives, minima against scipy, the symmetry
-//! of the Jacobian.
+//! Tests of dense associative memory: the energy against its derivatives, minima against scipy, the
+//! symmetry of the Jacobian.
 
 use attnlab_core::linalg::normal_matrix;
 use attnlab_core::rng::Streams;
@@ -140,7 +140,7 @@ fn minima_agree_with_scipy() {
     }
 }
 
-/// Cold in ten dimensions: every token is retrieved, from itself and from beside it.
+/// For large β in ten dimensions every token is retrieved, from itself and from a start beside it.
 #[test]
 fn cold_memories_retrieve_their_tokens() {
     let tokens = normal(10, 30, 1, "context");

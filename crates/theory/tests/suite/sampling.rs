@@ -1,4 +1,4 @@
-//! The samplers: pinned values, exact moments, invariance, and what a draw must satisfy.
+//! Tests of the samplers: pinned values, exact moments, invariances, and constraints on draws.
 
 use attnlab_core::linalg::{coherent_bases, haar_basis, orthonormality_defect, product};
 use attnlab_core::rng::{Streams, hash};
@@ -212,11 +212,12 @@ fn zero_noise_and_bad_parameters() {
     small.ambient = 5;
     assert_eq!(
         small.draw(&streams(0)).unwrap_err().to_string(),
-        "ambient = 5: must be at least 6; these bases need so many dimensions"
+        "ambient = 5: must be at least 6; these bases need that many dimensions"
     );
 }
 
-/// Decompositions too: shapes at which an engine left to itself splits its work.
+/// Decompositions are independent of the number of threads, at shapes at which an engine splits its work
+/// by default.
 #[test]
 fn bases_do_not_depend_on_threads() {
     for (ambient, dim) in [(90, 30), (400, 30), (700, 64)] {

@@ -1,5 +1,5 @@
-//! A nonlinearity that attnlab does not know: sparsemax (Martins and Astudillo, ICML 2016), the Euclidean
-//! projection of a column of scores onto the probability simplex. It has its plain definition alone.
+//! A nonlinearity of another package: sparsemax (Martins and Astudillo, ICML 2016), the Euclidean
+//! projection of a column of scores onto the probability simplex. It has only its plain definition.
 
 use attnlab_core::Result;
 use attnlab_core::linalg::{normal_matrix, orthonormal_bases};

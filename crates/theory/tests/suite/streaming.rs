@@ -1,4 +1,5 @@
-//! The fast path against the plain f64 definitions in `attention`, and the properties it promises.
+//! Tests of the fast path against the plain f64 definitions in `attention`, and of its documented
+//! properties.
 
 use attnlab_core::linalg::{normal_matrix, orthonormal_bases, product, qr_q};
 use attnlab_core::rng::{Generator, Streams};
@@ -122,7 +123,7 @@ fn f32_agrees_within_its_rounding() {
     }
 }
 
-/// No answer may depend on how many threads there are, to the bit.
+/// The result must not depend on the number of threads, to the bit.
 #[test]
 fn one_two_and_three_threads_agree_to_the_bit() {
     let y = tokens(24, 500, 4.0, 3).mapv(|x| x as f32);
@@ -240,7 +241,7 @@ fn streaming_mhsa_equals_the_plain_one() {
     );
 }
 
-/// Copies of one token score exactly alike, in whatever tile they sit.
+/// Copies of one token have exactly equal scores, whatever the tile.
 #[test]
 fn hardmax_splits_exact_ties_evenly() {
     for n in [3, 96, 200, 401] {

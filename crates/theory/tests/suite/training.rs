@@ -220,8 +220,8 @@ fn gradient_descent_descends() {
     }
 }
 
-/// Linear attention sees αβ alone, and the loss of given prompts is a parabola in it: trained scales
-/// find its minimum. That minimum approaches the law's as the prompts become many.
+/// Linear attention depends on αβ alone, and the loss of given prompts is a parabola in it: the trained
+/// scales reach its minimum. That minimum approaches the one of the law as the number of prompts grows.
 #[test]
 fn the_trained_product_is_the_closed_form() {
     let streams = Streams::new(2, "tests.training", 2, 0);
@@ -393,7 +393,8 @@ fn bad_input_is_refused_in_words() {
     assert!(Form::parse("ful").is_err() && Optimiser::parse("sgd").is_err());
 }
 
-/// Runs that diverge or end worse than they began are errors that say where and what to change.
+/// Runs that diverge or end worse than they began are errors, whose messages state the place and the
+/// setting to change.
 #[test]
 fn divergence_is_an_error() {
     let streams = Streams::new(6, "tests.training", 6, 0);

@@ -2,15 +2,14 @@
 
 use ndarray::{Array1, ArrayView1, ArrayView2};
 
-/// The duality gap at which the descent ends, relative to $\|y\|^2/2k$: far below the errors that are
-/// plotted.
+/// Duality gap at which the descent ends, relative to $\|y\|^2/2k$; far below the plotted errors.
 const GAP: f64 = 1e-10;
-/// Rounds after which it ends in any case: some dozens are usual; more are needed only where the
-/// columns are nearly dependent and α is tiny, where the objective no longer changes visibly.
+/// Largest number of rounds. Some dozens are usual; more are needed only if the columns are nearly dependent
+/// and α is tiny, where the objective hardly changes.
 const ROUNDS: usize = 10_000;
 
-/// Computes $\arg\min_w \frac1{2k}\|y - X^Tw\|^2 + \alpha\|w\|_1$ for examples X (d, k): scikit-learn's scaling,
-/// no intercept, from `start` (d).
+/// Computes $\arg\min_w \frac1{2k}\|y - X^Tw\|^2 + \alpha\|w\|_1$ for examples X (d, k): scikit-learn's
+/// scaling, no intercept, from `start` (d).
 ///
 /// ```
 /// use attnlab_train::baseline::lasso;
@@ -54,8 +53,8 @@ pub fn lasso(
     w
 }
 
-/// Primal minus dual objective at w, the dual point being the residual shrunk until it is allowed;
-/// zero at the solution alone.
+/// Computes the primal minus the dual objective at w, where the dual point is the residual scaled to be
+/// feasible. It is zero only at the solution.
 fn duality_gap(x: ArrayView2<f64>, y: ArrayView1<f64>, alpha: f64, w: &Array1<f64>) -> f64 {
     let n = y.len() as f64;
     let residual = &y - &x.t().dot(w);

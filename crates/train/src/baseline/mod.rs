@@ -1,5 +1,6 @@
-//! Baselines of in-context regression: estimators that see the same examples as the network. Least squares, Lasso, nearest neighbours and averaging as Garg et al. (2022) have them
-//! (Section 3 and Appendix A.3), and the Bayes estimator.
+//! Baselines of in-context regression: estimators that see the same examples as the network. Least
+//! squares, Lasso, nearest neighbours and averaging as Garg et al. (2022) have them (Section 3 and
+//! Appendix A.3), and the Bayes estimator.
 //!
 //! ```
 //! use attnlab_train::baseline::RegressionBaseline;
@@ -21,10 +22,10 @@ use attnlab_core::linalg::symmetric_eigen;
 use attnlab_theory::sample::Regression;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, s};
 
-/// Estimator of f(x) from examples (x_1, y_1) .. (x_k, y_k). Without examples all predict 0.
+/// Estimator of f(x) from k examples (x_i, y_i). Without examples every estimator predicts 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RegressionBaseline {
-    /// Least squares; of several solutions that of least length.
+    /// Least squares; of several solutions the one of least norm.
     LeastSquares,
     /// The Bayes estimator for w ~ N(0, I) and normal noise of this variance: ridge regression with
     /// λ = σ². Without noise it is least squares.
@@ -47,7 +48,7 @@ pub enum RegressionBaseline {
 }
 
 impl RegressionBaseline {
-    /// The name in rows, settings and figures.
+    /// Returns the name in rows, settings and figures.
     pub fn name(&self) -> String {
         match self {
             RegressionBaseline::LeastSquares => "least-squares".into(),
@@ -101,7 +102,8 @@ impl RegressionBaseline {
                 RegressionBaseline::LeastSquares => ridge(seen, y, 0.0)?.dot(&x),
                 RegressionBaseline::Ridge { noise_var } => ridge(seen, y, noise_var)?.dot(&x),
                 RegressionBaseline::Lasso { alpha } => {
-                    // From the solution for one example fewer: a few rounds instead of hundreds.
+                    // The solution for one example fewer is the start, which takes a few rounds instead
+                    // of hundreds.
                     start = lasso(seen, y, alpha, start.view());
                     start.dot(&x)
                 }
@@ -122,7 +124,7 @@ impl RegressionBaseline {
     }
 }
 
-/// $X(X^TX + \lambda I)^+y$ for X (d, k), through the eigenvalues of the smaller Gram matrix:
+/// Computes $X(X^TX + \lambda I)^+y$ for X (d, k), through the eigenvalues of the smaller Gram matrix:
 /// min-norm least squares at λ = 0.
 fn ridge(x: ArrayView2<f64>, y: ArrayView1<f64>, lambda: f64) -> Result<Array1<f64>> {
     let (d, k) = x.dim();

@@ -8,17 +8,16 @@ use burn::tensor::{Int, Tensor, activation, module};
 
 /// ε of both norms, PyTorch's default for LayerNorm.
 const EPSILON: f64 = 1e-5;
-/// Added to the square of a query's length: nothing to any query that is not zero, and the derivative
-/// at zero is then finite.
+/// Number added to the squared length of a query, so that the derivative at zero is finite.
 const TINY: f64 = 1e-20;
-/// Score of a token that may not be seen: its weight is exactly 0, in f32 too, and unlike -∞ it makes
-/// no NaN with a zero.
+/// Score of a masked token. Its weight is exactly 0, in f32 too, and unlike -∞ it gives no NaN when
+/// multiplied by zero.
 const HIDDEN: f64 = -1e9;
-/// Base of the rotations and of the waves.
+/// Base of the rotations and of the sinusoids.
 pub(super) const ROTARY: f64 = 10_000.0;
 
 impl Model {
-    /// Outputs for real vectors (batch, tokens, dim): (batch, tokens, outputs).
+    /// Computes the outputs (batch, tokens, outputs) for real vectors (batch, tokens, dim).
     ///
     /// # Errors
     /// Shapes that do not fit the configuration.
@@ -42,7 +41,7 @@ impl Model {
         })
     }
 
-    /// The last hidden values of token numbers (batch, tokens): (batch, tokens, width), normalised.
+    /// Computes the last hidden values (batch, tokens, width), normalised, for token ids (batch, tokens).
     /// [`cross_entropy`](super::cross_entropy) turns them into a loss, [`Model::logits`] into scores.
     ///
     /// # Errors
@@ -60,7 +59,7 @@ impl Model {
         self.final_norm(hidden, recording)
     }
 
-    /// Scores (rows, vocabulary) of the next token from hidden values (rows, width).
+    /// Computes the scores (rows, vocabulary) of the next token from hidden values (rows, width).
     pub fn logits(&self, hidden: Tensor<2>) -> Tensor<2> {
         hidden.matmul(self.parameter("tokens").transpose())
     }
@@ -115,7 +114,7 @@ impl Model {
         Ok(x)
     }
 
-    /// The update (batch, tokens, width) that attention adds to the tokens.
+    /// Computes the update (batch, tokens, width) that attention adds to the tokens.
     fn attend(
         &self,
         l: usize,
@@ -170,7 +169,8 @@ impl Model {
         })
     }
 
-    /// The output of the MLP, and whether it replaces the tokens instead of being added to them.
+    /// Computes the output of the MLP; the flag is true if it replaces the tokens instead of being added
+    /// to them.
     fn mlp(&self, l: usize, x: Tensor<3>) -> (Tensor<3>, bool) {
         let name = |part: &str| format!("blocks.{l}.mlp.{part}");
         match self.config.mlp {
@@ -224,7 +224,7 @@ impl Model {
         }
     }
 
-    /// (batch, tokens, d) to (batch, head, tokens, p).
+    /// Splits (batch, tokens, d) into heads, (batch, head, tokens, p).
     fn split(&self, y: Tensor<3>) -> Tensor<4> {
         let [batch, n, _] = y.dims();
         let (heads, p) = (self.config.heads, self.config.head_dim());
@@ -234,9 +234,9 @@ impl Model {
 
 /// Mask and rotations, which all blocks share.
 struct Shared {
-    /// (1, 1, query, key): 0 where the key may be seen.
+    /// Mask (1, 1, query, key): 0 where the query sees the key.
     mask: Option<Tensor<4>>,
-    /// cos and sin, (1, 1, tokens, p).
+    /// cos and sin of the rotations, (1, 1, tokens, p) each.
     rotation: Option<(Tensor<4>, Tensor<4>)>,
 }
 
@@ -278,19 +278,19 @@ impl Shared {
     }
 }
 
-/// Every row of x times `w`: one product of matrices, which the engines split among threads.
+/// Multiplies every row of x by `w`, as one matrix product, which the engines split among threads.
 fn rows(x: Tensor<3>, w: Tensor<2>) -> Tensor<3> {
     let ([batch, n, _], [d, out]) = (x.dims(), w.dims());
     x.reshape([batch * n, d]).matmul(w).reshape([batch, n, out])
 }
 
-/// (batch, head, tokens, p) to (batch, tokens, d).
+/// Joins heads (batch, head, tokens, p) to (batch, tokens, d).
 fn join(heads: Tensor<4>) -> Tensor<3> {
     let [batch, count, n, p] = heads.dims();
     heads.swap_dims(1, 2).reshape([batch, n, count * p])
 }
 
-/// Every row scaled to length 1.
+/// Scales every row to length 1.
 fn unit_length(y: Tensor<4>) -> Tensor<4> {
     let square = y.clone().square().sum_dim(3);
     y / square.add_scalar(TINY).sqrt()

@@ -11,9 +11,9 @@ pub enum AttentionForm {
     MssaTied {
         /// η > 0, step size, not learnt.
         eta: f64,
-        /// Whether $\mathcal P$ scales queries to unit length; the causal networks do.
+        /// Flag: $\mathcal P$ scales queries to unit length, as in the causal networks.
         normalise_queries: bool,
-        /// Whether scores are divided by √p.
+        /// Flag: scores are divided by √p.
         scaled: bool,
     },
     /// The form that the authors train: one projection shared by queries, keys and values, and an
@@ -29,7 +29,7 @@ pub enum AttentionForm {
 }
 
 impl AttentionForm {
-    /// The number of its (d, d) matrices.
+    /// Returns the number of its (d, d) matrices.
     pub fn matrices(&self) -> usize {
         match self {
             AttentionForm::MssaTied { .. } => 1,
@@ -120,7 +120,7 @@ pub enum Input {
     },
     /// Flattened image patches: LayerNorm, linear, LayerNorm, and a class token before them.
     Patches {
-        /// Numbers in a patch: 16 · 16 · 3 in the papers.
+        /// Length of a flattened patch: 16 · 16 · 3 in the papers.
         dim: usize,
     },
 }
@@ -131,7 +131,7 @@ pub enum Input {
 pub enum Output {
     /// Numbers at every token, by a linear map with bias.
     Linear {
-        /// Their number.
+        /// Number of outputs per token.
         dim: usize,
     },
     /// Scores of the next token, by the table of the input.
@@ -171,9 +171,9 @@ pub struct ModelConfig {
     pub first_positions: FirstPositions,
     /// Largest number of tokens in a sequence.
     pub context: usize,
-    /// Whether a token sees only itself and those before it.
+    /// Flag: a token sees only itself and those before it.
     pub causal: bool,
-    /// Whether linear maps of blocks and LayerNorm have biases (GPT-2 has them, nanoGPT's runs not).
+    /// Flag: linear maps of blocks and LayerNorm have biases, as in GPT-2 and unlike nanoGPT's runs.
     pub bias: bool,
     /// σ of the normal law of initial values; projections back to the tokens have σ/√(2L). GPT-2's .02
     /// suits widths near 1000; a narrow network leaves its first plateau sooner with about 1/√d.
@@ -181,7 +181,7 @@ pub struct ModelConfig {
 }
 
 impl ModelConfig {
-    /// p = d / K, dimension of a head.
+    /// Returns p = d / K, the dimension of a head.
     pub fn head_dim(&self) -> usize {
         self.width / self.heads
     }
@@ -214,7 +214,7 @@ impl ModelConfig {
         }
     }
 
-    /// Decides whether block `l` has an MLP.
+    /// Returns `true` if block `l` has an MLP.
     pub fn has_mlp(&self, l: usize) -> bool {
         self.mlp != Mlp::None && l < self.mlp_blocks
     }

@@ -12,7 +12,7 @@ pub struct ComputeDevice {
 }
 
 impl ComputeDevice {
-    /// The CPU in f32, in which networks are trained.
+    /// Returns the CPU in f32, in which networks are trained.
     pub fn cpu() -> Self {
         ComputeDevice {
             device: Device::flex(),
@@ -21,7 +21,7 @@ impl ComputeDevice {
         }
     }
 
-    /// The CPU in f64, for tests of derivatives.
+    /// Returns the CPU in f64, for tests of derivatives.
     pub fn cpu_f64() -> Self {
         ComputeDevice {
             dtype: DType::F64,
@@ -29,13 +29,13 @@ impl ComputeDevice {
         }
     }
 
-    /// The GPU through wgpu, in f32.
+    /// Opens the GPU through wgpu, in f32.
     ///
     /// # Errors
     /// [`Error::Gpu`] where there is no adapter, with what to do about it.
     #[cfg(feature = "gpu")]
     pub fn gpu() -> Result<Self> {
-        // burn panics where there is none; our own kernels look first.
+        // burn panics without an adapter, so our own kernels look for one first.
         attnlab_gpu::Gpu::open(&attnlab_gpu::Options::default())?;
         Ok(ComputeDevice {
             device: Device::wgpu(burn::tensor::DeviceKind::DefaultDevice),
@@ -63,7 +63,7 @@ impl ComputeDevice {
         }
     }
 
-    /// The name in settings.
+    /// Returns the name in settings.
     pub fn name(&self) -> &'static str {
         self.name
     }

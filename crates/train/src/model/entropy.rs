@@ -1,11 +1,11 @@
-//! Cross-entropy over a vocabulary, in pieces that fit into a GPU's binding.
+//! Cross-entropy over a vocabulary, in pieces that fit into one buffer binding of a GPU.
 
 use super::config::Input;
 use super::parameters::Model;
 use attnlab_core::error::{Error, Result};
 use burn::tensor::{Int, Tensor, activation};
 
-/// Bytes of the largest piece: wgpu binds 128 MiB at once unless more is asked for.
+/// Largest size of a piece in bytes: the default limit of wgpu for one binding, 128 MiB.
 const PIECE: usize = 128 << 20;
 
 /// Computes the mean cross-entropy (nats) of the next tokens `targets` (batch, tokens) under the scores that
@@ -31,7 +31,7 @@ pub fn cross_entropy(
     Ok(piecewise(model, hidden, targets, most))
 }
 
-/// The same in pieces of `most` rows.
+/// Computes the cross-entropy in pieces of `most` rows.
 pub(super) fn piecewise(
     model: &Model,
     hidden: Tensor<3>,

@@ -15,11 +15,11 @@ use std::collections::HashMap;
 /// Law of initial values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Initialiser {
-    /// All equal to this.
+    /// All values equal to this.
     Constant(f64),
-    /// N(0, σ²) with this σ.
+    /// N(0, σ²) with this σ, the standard deviation.
     Normal(f64),
-    /// Uniform on ± this.
+    /// Uniform on [-a, a] with this a.
     Uniform(f64),
     /// Sinusoids: sin and cos of row · 10000^(-2j/columns), j < columns/2, with this root mean square.
     Sinusoids(f64),
@@ -36,7 +36,7 @@ pub struct ParameterSpec {
     pub columns: usize,
     /// Law of the initial values.
     pub first: Initialiser,
-    /// Whether weight decay acts on it: true for matrices, as nanoGPT has it, false for norms and biases.
+    /// Flag: weight decay applies, as in nanoGPT to matrices and not to norms and biases.
     pub decays: bool,
 }
 
@@ -232,12 +232,12 @@ impl Model {
         model
     }
 
-    /// The configuration.
+    /// Returns the configuration.
     pub fn config(&self) -> &ModelConfig {
         &self.config
     }
 
-    /// The device on which it computes.
+    /// Returns the device.
     pub fn device(&self) -> &ComputeDevice {
         &self.device
     }
@@ -265,7 +265,7 @@ impl Model {
         }
     }
 
-    /// The parameter's values, row by row.
+    /// Returns the values of a parameter, row by row.
     ///
     /// # Errors
     /// An unknown name; a device that fails.
@@ -299,12 +299,12 @@ impl Model {
         Ok(&self.values[self.index_of(name)?])
     }
 
-    /// A parameter of the configuration, for the forward pass; None where it has no such part.
+    /// Returns a parameter for the forward pass; None if the configuration lacks it.
     pub(super) fn optional(&self, name: &str) -> Option<Tensor<2>> {
         self.index.get(name).map(|i| self.values[*i].clone())
     }
 
-    /// A parameter that the configuration has.
+    /// Returns a parameter that the configuration has.
     pub(super) fn parameter(&self, name: &str) -> Tensor<2> {
         match self.optional(name) {
             Some(value) => value,
@@ -335,7 +335,7 @@ fn draw(spec: &ParameterSpec, streams: &Streams) -> Vec<f64> {
     (0..spec.rows * spec.columns).map(one).collect()
 }
 
-/// Entry j of d of the sinusoids at a position, with mean square 1 over the entries where d is even.
+/// Computes entry j of d of the sinusoids at a position. For even d the mean square of the entries is 1.
 fn wave(position: usize, j: usize, d: usize) -> f64 {
     let half = d.div_ceil(2);
     let angle = position as f64 * ROTARY.powf(-((j % half) as f64) / half as f64);

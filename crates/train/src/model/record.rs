@@ -28,7 +28,7 @@ pub struct RecordedActivation {
 }
 
 impl Recording {
-    /// An empty recording that keeps activations whose names end with one of these; `""` keeps all.
+    /// Creates an empty recording that keeps activations whose names end with one of these; `""` keeps all.
     pub fn keeping<'a>(endings: impl IntoIterator<Item = &'a str>) -> Self {
         Recording {
             endings: endings.into_iter().map(str::to_string).collect(),
@@ -36,12 +36,12 @@ impl Recording {
         }
     }
 
-    /// The activations, in the order of the forward pass.
+    /// Returns the activations, in the order of the forward pass.
     pub fn activations(&self) -> &[RecordedActivation] {
         &self.found
     }
 
-    /// The activation of this name.
+    /// Returns the activation of this name.
     ///
     /// # Errors
     /// [`Error::Unknown`] when it was not kept, with the names that were.
@@ -70,7 +70,7 @@ impl RecordedActivation {
     /// Returns the tokens of sequence `b` as columns, (width, tokens).
     ///
     /// # Errors
-    /// [`Error::Shape`] when it is no (batch, tokens, width), or has no such sequence.
+    /// [`Error::Shape`] when the shape is not (batch, tokens, width), or there is no such sequence.
     pub fn tokens(&self, b: usize) -> Result<Array2<f64>> {
         let fail = || {
             let expected = format!("(batch, tokens, width) with batch > {b}");

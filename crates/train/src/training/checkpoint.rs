@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 /// Version of the layout.
 const FORMAT: u32 = 1;
-/// Checkpoints kept: the newest, and one before it, should the newest be damaged.
+/// Number of checkpoints kept: the newest, and the one before it in case the newest is damaged.
 const KEPT: usize = 2;
 
 /// Everything in a checkpoint but its tensors.
@@ -53,7 +53,7 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Opens this folder, and makes it where it does not exist.
+    /// Opens this folder, and creates it if it does not exist.
     ///
     /// # Errors
     /// [`Error::Io`] when it cannot be made.
@@ -65,7 +65,7 @@ impl Checkpoint {
         })
     }
 
-    /// The path of the folder.
+    /// Returns the path of the folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -101,15 +101,15 @@ impl Checkpoint {
         }
         for step in self.steps()?.into_iter().rev().skip(KEPT) {
             for extension in ["json", "safetensors"] {
-                // What cannot be removed only takes room.
+                // An old checkpoint that cannot be removed only takes space.
                 let _ = fs::remove_file(self.path(step, extension));
             }
         }
         Ok(())
     }
 
-    /// Loads the newest whole checkpoint into `model`; None where there is none. Damaged checkpoints are
-    /// passed over, which `progress` is told.
+    /// Loads the newest intact checkpoint into `model`; None if there is none. Damaged checkpoints are
+    /// skipped and reported to `progress`.
     ///
     /// # Errors
     /// [`Error::Content`] for a checkpoint of other settings, [`Error::Io`] for a file that cannot be
@@ -123,14 +123,13 @@ impl Checkpoint {
     ) -> Result<Option<(OptimiserState, CheckpointState)>> {
         for step in self.steps()?.into_iter().rev() {
             let path = self.path(step, "json");
-            let text =
-                fs::read(&path).map_err(|e| Error::io(&path, e, "Is it readable for you?"))?;
+            let text = fs::read(&path).map_err(|e| Error::io(&path, e, "Check its permissions"))?;
             let Ok(state) = serde_json::from_slice::<CheckpointState>(&text) else {
                 progress.tell(&damaged(&path));
                 continue;
             };
             if state.settings != *settings || state.format != FORMAT {
-                let problem = "a checkpoint of other settings. Choose another folder with --out, or \
+                let problem = "it is a checkpoint of other settings. Choose another folder with --out, or \
                                delete it to start anew";
                 return Err(self.problem(&path, problem));
             }
@@ -146,14 +145,14 @@ impl Checkpoint {
         Ok(None)
     }
 
-    /// The step of the newest checkpoint, for messages.
+    /// Returns the step of the newest checkpoint, for messages.
     pub fn newest(&self) -> Option<u64> {
         self.steps().ok()?.last().copied()
     }
 
-    /// Steps of the JSON files, ascending.
+    /// Lists the steps of the JSON files, ascending.
     fn steps(&self) -> Result<Vec<u64>> {
-        let unreadable = |e| Error::io(&self.folder, e, "Is it readable for you?");
+        let unreadable = |e| Error::io(&self.folder, e, "Check its permissions");
         let mut steps = vec![];
         for entry in fs::read_dir(&self.folder).map_err(unreadable)? {
             let name = entry.map_err(unreadable)?.file_name();
@@ -207,7 +206,7 @@ impl Checkpoint {
     }
 }
 
-/// A line for the user about a checkpoint that is passed over.
+/// Returns a message for the user about a checkpoint that is skipped.
 fn damaged(path: &Path) -> String {
     let path = path.display();
     format!("{path} is damaged: going on from the checkpoint before it, or from the start")
@@ -267,7 +266,7 @@ fn numbers(view: &TensorView) -> Option<Vec<f64>> {
 }
 
 impl CheckpointState {
-    /// The state after `step` steps.
+    /// State before the first step.
     pub(super) fn new(settings: Value, streams: String) -> Self {
         CheckpointState {
             format: FORMAT,

@@ -89,7 +89,7 @@ impl Text {
         check_sequences(length - cut, context, sequences)
     }
 
-    /// Computes the least vocabulary that has all tokens.
+    /// Computes the size of the smallest vocabulary that has all tokens.
     pub fn vocabulary(&self) -> usize {
         self.tokens.iter().max().map_or(0, |t| usize::from(*t) + 1)
     }
@@ -183,7 +183,7 @@ impl Text {
     }
 }
 
-/// Index at which the held-out part of a text of `length` tokens begins.
+/// Computes the index at which the held-out part of a text of `length` tokens begins.
 fn cut(length: usize, context: usize, held_out: f64) -> Result<usize> {
     if !(held_out > 0.0 && held_out < 1.0) {
         return Err(Error::invalid(
@@ -204,7 +204,7 @@ fn cut(length: usize, context: usize, held_out: f64) -> Result<usize> {
     Ok(cut)
 }
 
-/// Refuses more sequences than a held-out part of `length` tokens has, or none.
+/// Refuses 0 sequences, and more than a held-out part of `length` tokens has.
 fn check_sequences(length: usize, context: usize, sequences: usize) -> Result<()> {
     let most = length.saturating_sub(1) / context.max(1);
     if (1..=most).contains(&sequences) {

@@ -3,8 +3,7 @@
 //!
 //! Everything random is a function of (streams, step): the batch of step s comes from the streams of
 //! number s and never from a generator that was used before. A checkpoint therefore holds the
-//! parameters, the state of the optimiser and the number of the step, and nothing else decides the
-//! steps that follow.
+//! parameters, the state of the optimiser and the number of the step, which determine all later steps.
 //!
 //! [`in_context`] and [`language`] are the two [tasks](TrainingTask).
 

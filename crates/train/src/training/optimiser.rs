@@ -30,7 +30,7 @@ pub struct OptimiserSettings {
     pub beta_2: f64,
     /// ε of Adam and AdamW, > 0.
     pub epsilon: f64,
-    /// Weight decay of AdamW and Lion on matrices, >= 0.
+    /// Weight decay of AdamW and Lion on matrices, ≥ 0.
     pub weight_decay: f64,
 }
 
@@ -183,8 +183,8 @@ impl Rule {
     }
 }
 
-/// Scales all gradients by one factor so that their common length is at most `most`, and returns that
-/// length before. burn clips each parameter by itself, which turns the direction; the papers' code
+/// Scales all gradients by one factor so that their common ℓ² norm is at most `most`, and returns the norm
+/// before. burn clips each parameter by itself, which changes the direction of the gradient; the papers' code
 /// (PyTorch's `clip_grad_norm_`) does not.
 ///
 /// # Errors

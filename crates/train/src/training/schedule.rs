@@ -63,7 +63,7 @@ pub struct Ramp {
 }
 
 impl Ramp {
-    /// A ramp that stays at one value.
+    /// Returns a ramp that stays at one value.
     pub fn fixed(value: usize) -> Self {
         Ramp {
             from: value,

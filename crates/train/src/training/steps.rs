@@ -34,7 +34,7 @@ pub struct TrainingPlan {
 }
 
 impl TrainingPlan {
-    /// A plan with Adam at a constant rate, without limit on the gradient, a report and a checkpoint at
+    /// Returns a plan with Adam at a constant rate, without clipping, with a report and a checkpoint at
     /// the end.
     pub fn constant(steps: u64, batch: usize, rate: f64) -> Self {
         TrainingPlan {
@@ -89,7 +89,7 @@ pub trait TrainingTask {
     /// When the network does not fit the task.
     fn loss(&self, model: &Model, batch: &Batch) -> Result<Tensor<1>>;
 
-    /// The curriculum, if the task has one.
+    /// Returns the curriculum; None if the task has none.
     fn curriculum(&self) -> Option<Curriculum> {
         None
     }
@@ -102,7 +102,7 @@ pub trait TrainingTask {
         Ok(None)
     }
 
-    /// The settings of the task, for checkpoints.
+    /// Returns the settings of the task, for checkpoints.
     fn settings(&self) -> serde_json::Value;
 }
 
@@ -203,7 +203,7 @@ pub fn train(
     })
 }
 
-/// Training without checkpoints, step by step: for a loop of one's own, and for timings.
+/// Trainer without checkpoints that takes one step at a time, for custom loops and timings.
 ///
 /// ```
 /// use attnlab_train::model::{Model, ModelConfig, ComputeDevice, preset};
@@ -232,7 +232,7 @@ pub struct Trainer<'a> {
     step: u64,
 }
 
-/// Loss and gradient norm of a step, before the network moved.
+/// Loss and gradient norm of a step, at the parameters before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepReport {
     /// Mean loss over the batch.
@@ -263,7 +263,7 @@ impl<'a> Trainer<'a> {
         })
     }
 
-    /// The network as it is now.
+    /// Returns the network in its present state.
     pub fn model(&self) -> &Model {
         &self.model
     }
@@ -315,7 +315,7 @@ impl<'a> Trainer<'a> {
             let mut found = loss.backward();
             let own = self.model.parameters().map(|p| {
                 let gradient = p.value.grad_remove(&mut found);
-                // A parameter that the loss does not reach, such as places beyond a short prompt's.
+                // The loss does not depend on this parameter, such as positions beyond a short prompt.
                 gradient.unwrap_or_else(|| p.value.clone().inner().zeros_like())
             });
             sums = if sums.is_empty() {
@@ -404,7 +404,7 @@ impl Run<'_> {
 }
 
 impl TrainingHistory {
-    /// Adds the loss of a step, and decides whether it made a point.
+    /// Adds the loss of a step; returns `true` if it completed a point of the history.
     fn add(&mut self, step: u64, loss: f64, norm: f64, plan: &TrainingPlan) -> bool {
         self.since.0 += loss;
         self.since.1 += 1;
@@ -419,7 +419,7 @@ impl TrainingHistory {
     }
 }
 
-/// Steps per second and time left.
+/// Clock for steps per second and time left.
 struct Clock {
     started: Instant,
     from: u64,

@@ -1,4 +1,4 @@
-//! CSV: numbers so that they are read back to the bit, series as JSON lists.
+//! CSV with numbers in full precision and series as JSON lists.
 
 use super::{Column, Values};
 use std::io::{self, Write};

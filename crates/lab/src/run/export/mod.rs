@@ -31,17 +31,17 @@ pub struct Column {
 pub enum Values {
     /// Whole numbers ≥ 0.
     Whole(Vec<Option<u64>>),
-    /// Numbers; the words of [`store::number`](super::store::number) are read.
+    /// Numbers, with the words of [`store::number`](super::store::number) for infinities and NaN.
     Number(Vec<Option<f64>>),
-    /// true or false.
+    /// Flags: true or false.
     Flag(Vec<Option<bool>>),
     /// Lists of numbers: series.
     Series(Vec<Option<Vec<f64>>>),
-    /// Texts; and JSON, where the rows do not agree on a type.
+    /// Texts, or JSON if the values of the rows differ in type.
     Text(Vec<Option<String>>),
 }
 
-/// The columns of rows, in the order in which the rows first have them.
+/// Converts rows to columns, in the order in which they first occur.
 ///
 /// # Errors
 /// When a row has no JSON form.
@@ -99,7 +99,7 @@ fn flatten(path: String, map: Map<String, Value>, flat: &mut Vec<(String, Value)
     }
 }
 
-/// The narrowest type that every value has.
+/// Converts cells to the narrowest type that fits every value.
 fn typed(cells: Vec<(usize, Value)>, rows: usize) -> Values {
     fn spread<T: Clone>(
         cells: &[(usize, Value)],

@@ -1,4 +1,4 @@
-//! Parquet, through the reference implementation of Apache Arrow.
+//! Parquet, written with the reference implementation of Apache Arrow.
 
 use super::{Column, Values};
 use arrow_array::builder::{Float64Builder, ListBuilder};
@@ -7,7 +7,7 @@ use attnlab_core::error::{Error, Result};
 use parquet::arrow::ArrowWriter;
 use std::sync::Arc;
 
-/// Columns as the bytes of a Parquet file; a series is a list of doubles.
+/// Converts columns to the bytes of a Parquet file; a series is a list of doubles.
 ///
 /// # Errors
 /// When the columns are not of equal length.

@@ -1,4 +1,4 @@
-//! The identity of a run, and the part of it that a process works on.
+//! Identity of a run, and shards.
 
 use super::SCHEMA;
 use attnlab_core::error::{Error, Result};
@@ -14,7 +14,7 @@ use std::path::Path;
 pub struct Manifest {
     /// [`SCHEMA`] of the writer.
     pub schema: u32,
-    /// The experiment or claim.
+    /// Id of the experiment or claim.
     pub id: String,
     /// Seed of every stream.
     pub seed: u64,
@@ -28,7 +28,7 @@ impl Manifest {
     /// The file in a folder of rows.
     pub const FILE: &'static str = "run.json";
 
-    /// The manifest of a run by this build.
+    /// Creates the manifest of a run by this build.
     pub fn new(id: &str, seed: u64, settings: Map<String, Value>) -> Self {
         Manifest {
             schema: SCHEMA,
@@ -42,7 +42,7 @@ impl Manifest {
     /// Reads `folder/run.json`; None when there is none.
     ///
     /// # Errors
-    /// When the file cannot be read or is no manifest.
+    /// When the file cannot be read or is not a manifest.
     pub fn read(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join(Self::FILE);
         let text = match fs::read_to_string(&path) {
@@ -50,16 +50,16 @@ impl Manifest {
             Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 return Ok(None);
             }
-            Err(e) => return Err(Error::io(&path, e, "Is it readable for you?")),
+            Err(e) => return Err(Error::io(&path, e, "Check its permissions")),
         };
         let manifest = serde_json::from_str(&text).map_err(|e| Error::Content {
             path,
-            problem: format!("not a description of a run that this version can read ({e})"),
+            problem: format!("must be a description of a run that this version can read ({e})"),
         })?;
         Ok(Some(manifest))
     }
 
-    /// The manifest of a folder that must hold a run.
+    /// Reads the manifest of a folder that must hold a run.
     ///
     /// # Errors
     /// As [`Manifest::read`], and when there is none.
@@ -67,13 +67,13 @@ impl Manifest {
         Self::read(folder)?.ok_or_else(|| Error::Content {
             path: folder.to_path_buf(),
             problem: format!(
-                "it has no {}: give a folder that attnlab sweep, run or merge wrote",
+                "it has no {}. Give a folder that attnlab sweep, run or merge wrote",
                 Self::FILE
             ),
         })
     }
 
-    /// Names the first difference between two runs; None when nothing does.
+    /// Describes the first difference between two runs; None for the same run.
     pub fn difference(&self, wanted: &Manifest) -> Option<String> {
         let differs = |what: &str, here: &dyn std::fmt::Display, now: &dyn std::fmt::Display| {
             Some(format!(
@@ -102,12 +102,12 @@ impl Manifest {
     }
 }
 
-/// The part of a run that one process works on: shard `index` of `count`.
+/// Part of a run that one process computes: shard `index` of `count`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// From 0.
+    /// Index, counted from 0.
     pub index: u64,
-    /// At least 1.
+    /// Number of shards, at least 1.
     pub count: u64,
 }
 
@@ -115,17 +115,17 @@ impl Shard {
     /// The whole run in one process.
     pub const WHOLE: Shard = Shard { index: 0, count: 1 };
 
-    /// Whether it is the whole run.
+    /// Returns `true` if the shard is the whole run.
     pub fn is_whole(&self) -> bool {
         self.count == 1
     }
 
-    /// Whether piece `number` of the run's pieces, from 0, is this shard's.
+    /// Returns `true` if piece `number` of the run, counted from 0, is this shard's.
     pub fn owns(&self, number: u64) -> bool {
         number % self.count == self.index
     }
 
-    /// Name of the file that its rows go to.
+    /// Returns the name of the file of its rows.
     pub fn file(&self) -> String {
         match self.count {
             1 => "rows.jsonl".into(),
@@ -146,21 +146,21 @@ impl std::fmt::Display for Shard {
     }
 }
 
-/// `i/n`, counted from 0: `0/4` is the first of four.
+/// Parses `i/n`, counted from 0: `0/4` is the first of four shards.
 impl std::str::FromStr for Shard {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        // More machines than anyone has; a slip must not make a million empty files.
+        // More shards than a cluster has machines; a mistyped number must not make a million empty files.
         const MOST: u64 = 100_000;
-        let form = "write i/n, such as 0/4 to 3/4 for the four parts of a run";
+        let form = "must be i/n, such as 0/4 to 3/4 for the four parts of a run";
         let parts = text.split_once('/');
         let number = |t: &str| t.trim().parse::<u64>().ok();
         let parsed = parts.and_then(|(i, n)| Some((number(i)?, number(n)?)));
         match parsed {
             Some((index, count)) if index < count && count <= MOST => Ok(Shard { index, count }),
             Some((_, count)) if (1..=MOST).contains(&count) => Err(format!(
-                "shards are counted from 0: 0/{count} to {}/{count}",
+                "must be from 0/{count} to {}/{count}; shards are counted from 0",
                 count - 1
             )),
             _ => Err(form.into()),

@@ -1,6 +1,6 @@
-//! Rows: what every trial leaves behind, as append-only JSON lines in a folder.
+//! Rows: the stored results of trials, as append-only JSON lines in a folder.
 //!
-//! A folder holds one run: `run.json` says of what (experiment or claim, settings, seed, version),
+//! A folder holds one run: `run.json` holds its identity (experiment or claim, settings, seed, version),
 //! `rows.jsonl` (or `rows-2-of-8.jsonl` for a shard) holds one [`Row`] per finished trial, written
 //! the moment it finishes, in any order. A killed run leaves at worst a torn last line, which is
 //! dropped and reported; the same command again skips what is there. Once every trial is there,
@@ -38,7 +38,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// Version of the layout of rows and manifests; a change that older readers misread raises it.
+/// Version of the layout of rows and manifests, raised by every change that older readers would misread.
 pub const SCHEMA: u32 = 1;
 
 /// A folder opened for writing the rows of one run.
@@ -53,13 +53,13 @@ pub struct Store {
 /// The end of the file.
 struct Appender {
     file: File,
-    /// Bytes of the whole lines so far.
+    /// Length (bytes) of the complete lines.
     length: u64,
 }
 
 impl Appender {
-    /// Appends a line whole or not at all: what a full disk left of it is cut off, so that a later
-    /// row, which may fit again, starts a line of its own.
+    /// Appends a line in full or not at all: a part that a full disk has left is cut off, so that the
+    /// next row starts a line of its own.
     fn append(&mut self, line: &[u8]) -> std::io::Result<()> {
         match self.file.write_all(line) {
             Ok(()) => self.length += line.len() as u64,
@@ -74,7 +74,7 @@ impl Appender {
 }
 
 impl Store {
-    /// Opens `folder` for the rows of the run that `manifest` describes, and reads what is there.
+    /// Opens `folder` for the rows of the run that `manifest` describes, and reads the rows in it.
     /// A torn last line is cut off. With `force`, rows of another run are deleted first.
     ///
     /// # Errors
@@ -112,17 +112,17 @@ impl Store {
         })
     }
 
-    /// The rows that were there when the store was opened.
+    /// Returns the rows that were in the folder when the store was opened.
     pub fn existing(&self) -> &[Row] {
         &self.rows
     }
 
-    /// Rows that were dropped when the store was opened, in words for the user.
+    /// Returns messages for the user about rows that were dropped when the store was opened.
     pub fn dropped(&self) -> &[String] {
         &self.dropped
     }
 
-    /// Whether a trial was there when the store was opened.
+    /// Returns `true` if the row of a trial was in the folder when the store was opened.
     pub fn holds(&self, cell: u64, trial: u64) -> bool {
         self.held.contains(&(cell_name(cell), trial))
     }
@@ -154,7 +154,7 @@ impl Store {
         Ok(rows)
     }
 
-    /// Replaces the file by these rows, whole or not at all.
+    /// Replaces the file by these rows, in full or not at all.
     ///
     /// # Errors
     /// When the file cannot be written; the old one is then kept.
@@ -170,7 +170,7 @@ impl Store {
     }
 }
 
-/// Writes a text file whole or not at all, by [`files::replace`].
+/// Writes a text file in full or not at all, by [`files::replace`].
 ///
 /// # Errors
 /// The error of the system.
@@ -178,8 +178,7 @@ pub fn replace(path: &Path, text: &str) -> std::io::Result<()> {
     files::replace(path, |file| file.write_all(text.as_bytes()))
 }
 
-/// One process writes a file of rows; the system frees the lock when that process ends, however it
-/// ends.
+/// Locks a file of rows for this process. The system frees the lock when the process ends.
 fn lock(file: &File, path: &Path) -> Result<()> {
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(Error::Content {
@@ -194,7 +193,7 @@ fn lock(file: &File, path: &Path) -> Result<()> {
     }
 }
 
-/// Makes `folder` that of the run, or refuses.
+/// Writes the manifest of the run into `folder`, or refuses a folder of another run.
 fn claim_folder(folder: &Path, manifest: &Manifest, force: bool) -> Result<()> {
     let path = folder.join(Manifest::FILE);
     let files = row_files(folder)?;
@@ -208,7 +207,7 @@ fn claim_folder(folder: &Path, manifest: &Manifest, force: bool) -> Result<()> {
         Some(here) => here.difference(manifest),
         None if files.is_empty() => None,
         None => Some(format!(
-            "rows but no {}, so nobody can say of what",
+            "rows without {}, whose run is unknown",
             Manifest::FILE
         )),
     };

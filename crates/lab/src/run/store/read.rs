@@ -1,4 +1,4 @@
-//! Reading rows back, whole files and torn ones.
+//! Reading of rows, from files that may end in a torn line.
 
 use super::{Row, cell_name};
 use attnlab_core::error::{Error, Result};
@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 pub struct Rows {
     /// The rows, without repetitions, in the order of the files.
     pub rows: Vec<Row>,
-    /// Rows that were dropped, in words for the user: torn last lines of killed runs.
+    /// Messages for the user about rows that were dropped: torn last lines of killed runs.
     pub dropped: Vec<String>,
 }
 
 /// Reads every `rows*.jsonl` of a folder, in the order of their names.
 ///
 /// # Errors
-/// A folder that cannot be read, a line in the middle that is no row, two different rows for one
+/// A folder that cannot be read, a line before the last that is not a row, two different rows for one
 /// trial.
 pub fn read(folder: &Path) -> Result<Rows> {
     read_all(&[folder])
@@ -61,12 +61,12 @@ pub fn canonical(rows: Vec<Row>, cells: &[u64]) -> Vec<Row> {
     placed.into_iter().map(|(_, row)| row).collect()
 }
 
-/// Rows in canonical order, cell by cell.
+/// Splits rows in canonical order into cells.
 pub fn by_cell(rows: &[Row]) -> Vec<&[Row]> {
     rows.chunk_by(|a, b| a.cell == b.cell).collect()
 }
 
-/// `rows.jsonl` and the files of shards. Other files, such as the summary of a sweep, hold no rows.
+/// Lists `rows.jsonl` and the files of shards.
 pub(super) fn row_files(folder: &Path) -> Result<Vec<PathBuf>> {
     let unreadable = |e| Error::io(folder, e, "Give the folder that holds the rows");
     let mut files = vec![];
@@ -83,7 +83,7 @@ pub(super) fn row_files(folder: &Path) -> Result<Vec<PathBuf>> {
 
 /// Reads one file. A last line without its newline, or one that is no row, is a torn write.
 pub(super) fn read_file(path: &Path) -> Result<Rows> {
-    let bytes = fs::read(path).map_err(|e| Error::io(path, e, "Is it readable for you?"))?;
+    let bytes = fs::read(path).map_err(|e| Error::io(path, e, "Check its permissions"))?;
     let mut rows = Rows::default();
     let lines: Vec<&[u8]> = bytes.split_inclusive(|b| *b == b'\n').collect();
     for (i, line) in lines.iter().enumerate() {
@@ -111,7 +111,7 @@ pub(super) fn read_file(path: &Path) -> Result<Rows> {
     Ok(rows)
 }
 
-/// Reads one file and cuts a torn last line off, so that what is appended starts a line.
+/// Reads one file and cuts off a torn last line, so that the next row starts a line of its own.
 pub(super) fn cut_torn_line(path: &Path) -> Result<Rows> {
     let found = read_file(path)?;
     if found.dropped.is_empty() {
@@ -129,8 +129,8 @@ pub(super) fn cut_torn_line(path: &Path) -> Result<Rows> {
     Ok(found)
 }
 
-/// Drops rows that say the same twice; two rows that differ for one trial are an error, because a
-/// trial is a pure function of its indices.
+/// Drops repeated rows. Two different rows for one trial are an error, because a trial is a pure function of
+/// its indices.
 pub(super) fn without_repetitions(path: &Path, rows: Vec<Row>) -> Result<Vec<Row>> {
     let mut first: BTreeMap<(String, u64), usize> = BTreeMap::new();
     let mut unique: Vec<Row> = vec![];

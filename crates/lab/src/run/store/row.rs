@@ -1,4 +1,4 @@
-//! One row: what a trial leaves behind.
+//! Row: the stored result of one trial.
 
 use super::Manifest;
 use super::SCHEMA;
@@ -13,11 +13,11 @@ use std::path::PathBuf;
 pub struct Row {
     /// [`SCHEMA`] of the writer.
     pub schema: u32,
-    /// The experiment or claim.
+    /// Id of the experiment or claim.
     pub id: String,
     /// Seed of every stream.
     pub seed: u64,
-    /// Hash of the parameters ([`attnlab_core::params::Params::cell`]) as 16 hexadecimal digits: JSON
+    /// Hash of the parameters ([`attnlab_core::params::Params::cell`]) as 16 hexadecimal digits, because JSON
     /// readers that know only doubles would round a 64-bit number.
     pub cell: String,
     /// Number of the trial in its cell.
@@ -31,7 +31,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// The row of one trial of the run that `manifest` describes.
+    /// Creates the row of one trial of the run that `manifest` describes.
     pub fn new(
         manifest: &Manifest,
         cell: u64,
@@ -51,7 +51,7 @@ impl Row {
         }
     }
 
-    /// A number of `data`.
+    /// Returns a number of `data`.
     ///
     /// # Errors
     /// When there is no such number.
@@ -60,7 +60,7 @@ impl Row {
         found.ok_or_else(|| self.missing(name, "a number"))
     }
 
-    /// A series of numbers of `data`.
+    /// Returns a series of numbers of `data`.
     ///
     /// # Errors
     /// When there is no such series.
@@ -70,7 +70,7 @@ impl Row {
         numbers.ok_or_else(|| self.missing(name, "a series of numbers"))
     }
 
-    /// A number of the cell's parameters.
+    /// Returns a number of the cell's parameters.
     ///
     /// # Errors
     /// When there is no such number.
@@ -79,7 +79,7 @@ impl Row {
         found.ok_or_else(|| self.missing(name, "a number among the parameters"))
     }
 
-    /// A word of the cell's parameters.
+    /// Returns a word of the cell's parameters.
     ///
     /// # Errors
     /// When there is no such word.
@@ -99,8 +99,8 @@ impl Row {
     }
 }
 
-/// A number as JSON. JSON has no infinities and no NaN: they become the words that
-/// [`as_number`] reads back.
+/// Converts a number to JSON. Infinities and NaN, which JSON lacks, become words that [`as_number`] reads
+/// back.
 pub fn number(x: f64) -> Value {
     if x.is_finite() {
         x.into()
@@ -113,12 +113,12 @@ pub fn number(x: f64) -> Value {
     }
 }
 
-/// A series as JSON, by [`number`].
+/// Converts a series to JSON, by [`number`].
 pub fn series(xs: &[f64]) -> Value {
     Value::Array(xs.iter().map(|x| number(*x)).collect())
 }
 
-/// Reads what [`number`] wrote.
+/// Reads a number that [`number`] wrote.
 pub fn as_number(value: &Value) -> Option<f64> {
     match value {
         Value::Number(n) => n.as_f64(),
@@ -132,7 +132,7 @@ pub fn as_number(value: &Value) -> Option<f64> {
     }
 }
 
-/// The name of a cell in rows.
+/// Returns the name of a cell in rows.
 pub fn cell_name(cell: u64) -> String {
     format!("{cell:016x}")
 }

@@ -16,7 +16,7 @@ pub static PAPERS: &[Paper] = &[Paper {
     link: "",
 }];
 
-/// Everything in this package.
+/// Returns the room of this package.
 pub fn room() -> Room {
     Room::new("my_theorem", PAPERS)
         .claim(theorem::EntropyGap::PRINTED)

@@ -1,4 +1,4 @@
-//! Softmax of independent normal scores: by how much its entropy falls short of log n.
+//! Entropy gap of softmax: log n minus its entropy, for n independent normal scores.
 
 use attnlab::linalg::normal_matrix;
 use attnlab::measure::softmax_entropy;

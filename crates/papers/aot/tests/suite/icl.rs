@@ -104,7 +104,7 @@ fn wrong_settings_are_named() {
         ),
         (
             "seeds = 1",
-            "seeds = 1: must be at least 2: intervals come from their spread",
+            "seeds = 1: must be at least 2; intervals come from their spread",
         ),
     ] {
         let error = configured(true, set).err().unwrap();

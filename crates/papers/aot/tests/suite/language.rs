@@ -200,8 +200,7 @@ fn wrong_settings_are_named() {
         ("networks = []", "networks = []: must be at least one name"),
         (
             "order = 0",
-            "order = 0: must be 1 or 2, or more with few symbols; the next token depends on so many before \
-             it",
+            "order = 0: must be 1 or 2, or more with few symbols; it is the length of the context",
         ),
         (
             "vocabulary = 64",
@@ -226,7 +225,7 @@ fn wrong_settings_are_named() {
         ),
         (
             "seeds = 1",
-            "seeds = 1: must be at least 2: intervals come from their spread",
+            "seeds = 1: must be at least 2; intervals come from their spread",
         ),
         ("heads = 3", "heads = 3: must be a divisor of width = 64"),
     ] {

@@ -9,3 +9,4 @@ mod language;
 mod maps;
 mod theory;
 mod unroll;
+mod witnesses;

@@ -4,6 +4,7 @@ mod experiments;
 mod laws;
 mod scales;
 mod training;
+mod witnesses;
 
 use attnlab_lab::catalogue::Catalogue;
 

@@ -128,7 +128,7 @@ fn settings_in_tables_are_laid_over_one_by_one() {
         ("variants = []", "variants = []: must be at least one name"),
         (
             "seeds = 1",
-            "seeds = 1: must be at least 2: intervals come from their spread",
+            "seeds = 1: must be at least 2; intervals come from their spread",
         ),
         (
             "sphere.dim = 16",

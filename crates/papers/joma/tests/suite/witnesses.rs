@@ -4,53 +4,15 @@ use attnlab_joma::dynamics::Salient;
 use attnlab_joma::room;
 use attnlab_joma::theory::convergence::{lambda, log_inverse_gap, remainder};
 use attnlab_joma::theory::{CriticalPoint, Isotropic, Radial, critical};
-use attnlab_lab::claim::Sheet;
-use attnlab_lab::run::{CheckOptions, CheckReport, Silent, check};
+use attnlab_lab::sheet_test::{SheetTest, number, numbers};
 use attnlab_theory::dynamics::flow::{Flow, Method, Watch};
 use attnlab_theory::measure::softmax_entropy;
-use serde_json::{Value, json};
+use serde_json::json;
 
 const RELU: (f64, f64) = (0.0, 1.0);
 
-fn sheet(id: &str) -> &'static Sheet {
-    let claims = room().claims;
-    claims.iter().find(|c| c.sheet().id == id).unwrap().sheet()
-}
-
-/// Requires these numbers in the sheet's Witness, Range or Holds.
-fn holds(id: &str, numbers: &[String]) {
-    let sheet = sheet(id);
-    let texts = [&sheet.witness, &sheet.range, &sheet.holds];
-    let text: String = texts
-        .into_iter()
-        .flatten()
-        .map(|t| format!("{t}\n"))
-        .collect();
-    for number in numbers {
-        // The sheets write .5 for 0.5, and some − for the sign.
-        let number = number.replace("0.", ".");
-        let found = text.replace("0.", ".").replace('−', "-");
-        assert!(found.contains(&number), "{id}: {number} is not in\n{text}");
-    }
-}
-
-fn run(id: &str, set: Value, trials: Option<u64>) -> CheckReport {
-    let claims = room().claims;
-    let claim = claims.iter().find(|c| c.sheet().id == id).unwrap();
-    let options = CheckOptions {
-        trials,
-        ..CheckOptions::default()
-    };
-    check(&**claim, set.as_object().unwrap(), &options, &Silent).unwrap()
-}
-
-fn number(report: &CheckReport, name: &str) -> f64 {
-    report.witness[name].as_f64().unwrap()
-}
-
-fn numbers(report: &CheckReport, name: &str) -> Vec<f64> {
-    let all = report.witness[name].as_array().unwrap();
-    all.iter().map(|x| x.as_f64().unwrap()).collect()
+fn sheets() -> SheetTest {
+    SheetTest::new(room())
 }
 
 #[test]
@@ -59,7 +21,7 @@ fn the_critical_point_of_theorem_3() {
     let point = CriticalPoint::relu(law, -3.0, 1.0).unwrap();
     let (true_rates, printed) = (point.betas(), point.betas_printed());
     let along = |b: attnlab_joma::theory::Betas| b.one + b.two;
-    holds(
+    sheets().assert_printed(
         "joma.theorem3",
         &[
             format!("{:.6}", point.plus),
@@ -69,11 +31,11 @@ fn the_critical_point_of_theorem_3() {
             format!("+{:.5} and {:.5}", -along(printed), -printed.one),
         ],
     );
-    holds(
+    sheets().assert_printed(
         "joma.theorem3_definite",
         &[format!("{:.2}", along(printed))],
     );
-    holds("joma.lemma4_range", &[format!("{:.1}", point.weight)]);
+    sheets().assert_printed("joma.lemma4_range", &[format!("{:.1}", point.weight)]);
 }
 
 #[test]
@@ -92,7 +54,7 @@ fn the_threshold_of_theorem_4() {
         lambda(1.0, 2.0, low).abs()
     };
     let tenth = 0.1 * (-printed).exp();
-    holds(
+    sheets().assert_printed(
         "joma.theorem4_threshold",
         &[
             format!("is {:.3};", (-printed).exp()),
@@ -110,7 +72,7 @@ fn the_threshold_of_theorem_4() {
     );
     // F - e^{-μ²} ln(1/δ) at μ = 2, δ = 1e-8.
     let off = remainder(1e-8, 2.0) + ((-2.0_f64).exp() - (-4.0_f64).exp()) * 1e8_f64.ln();
-    holds("joma.eq88_text", &[format!("{off:.3}")]);
+    sheets().assert_printed("joma.eq88_text", &[format!("{off:.3}")]);
 }
 
 #[test]
@@ -119,12 +81,12 @@ fn isotropic_laws() {
     let (r, length) = (0.15, 2.274);
     let exact = normal.theta1(RELU, r / length);
     let printed = normal.theta1(RELU, r) / length;
-    holds(
+    sheets().assert_printed(
         "joma.lemma1",
         &[format!("exactly {exact:.4}, printed {printed:.4}")],
     );
     let existence = |radial, dim| critical::existence(&Isotropic::new(radial, dim).unwrap());
-    holds(
+    sheets().assert_printed(
         "joma.lemma4_existence",
         &[
             format!("Gaussian {:.3}", existence(Radial::Gaussian, 1)),
@@ -134,16 +96,16 @@ fn isotropic_laws() {
         ],
     );
     assert!((existence(Radial::Student { nu: 2.0 }, 3) - 0.25).abs() < 1e-12);
-    let report = run("joma.lemma2", json!({}), None);
+    let report = sheets().check("joma.lemma2", json!({}), None);
     let e = report.estimate;
     let [value, low, high] = [e.value, e.low, e.high].map(|x| format!("{:.3}", x - 1.0));
-    holds("joma.lemma2", &[format!("{value} [{low}, {high}]")]);
-    let report = run("joma.lemma4", json!({}), None);
-    let terms = numbers(&report, "terms");
-    holds(
+    sheets().assert_printed("joma.lemma2", &[format!("{value} [{low}, {high}]")]);
+    let report = sheets().check("joma.lemma4", json!({}), None);
+    let terms = numbers(&report.witness, "terms");
+    sheets().assert_printed(
         "joma.lemma4",
         &[
-            format!("= {:.3}$", number(&report, "length")),
+            format!("= {:.3}$", number(&report.witness, "length")),
             format!("{:.3} and {:.3}", terms[0], terms[1]),
         ],
     );
@@ -151,13 +113,16 @@ fn isotropic_laws() {
 
 #[test]
 fn trained_layers() {
-    let report = run("joma.theorem2", json!({}), None);
-    let (least, largest) = (number(&report, "least"), number(&report, "largest"));
-    holds("joma.theorem2", &[format!("{least:.2} and {largest:.2}")]);
-    let report = run("joma.fig2_components", json!({}), None);
+    let report = sheets().check("joma.theorem2", json!({}), None);
+    let (least, largest) = (
+        number(&report.witness, "least"),
+        number(&report.witness, "largest"),
+    );
+    sheets().assert_printed("joma.theorem2", &[format!("{least:.2} and {largest:.2}")]);
+    let report = sheets().check("joma.fig2_components", json!({}), None);
     let [whole, squares, norm] =
-        ["correlation", "of_squares", "of_norm"].map(|n| number(&report, n));
-    holds(
+        ["correlation", "of_squares", "of_norm"].map(|n| number(&report.witness, n));
+    sheets().assert_printed(
         "joma.fig2_components",
         &[
             format!("{whole:.3} for $\\hat z_m$"),
@@ -166,16 +131,16 @@ fn trained_layers() {
         ],
     );
     for inputs in ["smooth", "random"] {
-        let report = run("joma.fig2_amplitude", json!({ "inputs": inputs }), Some(1));
-        let off = format!("{:.2}", number(&report, "relative_distance"));
-        holds("joma.fig2_amplitude", &[off]);
+        let report = sheets().check("joma.fig2_amplitude", json!({ "inputs": inputs }), Some(1));
+        let off = format!("{:.2}", number(&report.witness, "relative_distance"));
+        sheets().assert_printed("joma.fig2_amplitude", &[off]);
     }
 }
 
 #[test]
 fn rebounds_of_the_entropy() {
-    let report = run("joma.entropy", json!({}), Some(2000));
-    holds(
+    let report = sheets().check("joma.entropy", json!({}), Some(2000));
+    sheets().assert_printed(
         "joma.entropy",
         &[format!("{} of {}", report.failures, report.trials)],
     );
@@ -194,17 +159,18 @@ fn rebounds_of_the_entropy() {
     let rebound = entropy(path.unwrap().end()) - least;
     assert!(rebound < 1e-5, "{rebound}");
     // Targets below 1.
-    let report = run("joma.entropy", json!({"low": 0.5, "high": 0.99}), Some(5));
-    assert!(number(&report, "drop") < 0.03 && report.failures == 5);
+    let report = sheets().check("joma.entropy", json!({"low": 0.5, "high": 0.99}), Some(5));
+    assert!(number(&report.witness, "drop") < 0.03 && report.failures == 5);
 }
 
 #[test]
 fn the_limit_8_of_theorem_5() {
-    let report = run("joma.eq8", json!({}), None);
-    let [depth, height, exact, said] = ["L", "H", "exact", "said"].map(|n| number(&report, n));
+    let report = sheets().check("joma.eq8", json!({}), None);
+    let [depth, height, exact, said] =
+        ["L", "H", "exact", "said"].map(|n| number(&report.witness, n));
     let terms = [
         format!("L = {depth}, H = {height} that is {:.2e}", exact - said),
         format!("{:.2e}", (depth * 1e-4).powi(2)),
     ];
-    holds("joma.eq8", &terms);
+    sheets().assert_printed("joma.eq8", &terms);
 }

@@ -302,7 +302,7 @@ fn settings_and_claims_understand_both_names_of_n() {
         .to_string();
     assert_eq!(
         twice,
-        "N = 17: is another name of context: write one of the two"
+        "N = 17: must be set once; it is another name of context. Write one of the two"
     );
     let room = attnlab_lsa::room();
     for schema in room

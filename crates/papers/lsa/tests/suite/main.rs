@@ -6,3 +6,4 @@ mod risk;
 mod setting;
 mod stiff;
 mod theory;
+mod witnesses;

@@ -72,7 +72,7 @@ fn parameters_that_do_not_fit_are_refused_with_the_reason() {
         (
             "lsa.limit",
             json!({"N": 3, "context": 4}),
-            "context = 4: is another name of N: write one of the two",
+            "context = 4: must be set once; it is another name of N. Write one of the two",
         ),
         // What no claim can do in a minute says so.
         (

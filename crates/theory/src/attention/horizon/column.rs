@@ -1,4 +1,4 @@
-//! One column of scores, in f64: where it first leaves the pattern, to rounding.
+//! The first break of one column of scores, in f64 and to rounding.
 //!
 //! *Noise columns.* With F(θ) = log Σ_{i∈C_k} e^{θ s_i} and the constant B = Σ_{others} e^{s_i}, the
 //! weight of key t is exp(-H_t(θ)), H_t = log(e^F + B) - (exponent of t), and H_t is convex in θ (a
@@ -13,15 +13,15 @@
 //! itself. So a token whose weight is above τ at θ = 1 either keeps it for ever or shares the column
 //! with another key above τ from the start. For τ ≥ 1/2 that decides everything at θ = 1. For τ < 1/2
 //! another key's weight may still rise above τ later (when third keys fall): 1/weight is then
-//! G(θ) = Σ_i exp(q_i θ² + r_i θ), and its first fall below 1/τ is searched with bounds: over an interval
-//! every term lies above its least value (at an end or at the vertex), intervals in which the sum of
-//! these is at least 1/τ are discarded, the leftmost of the others is halved.
+//! G(θ) = Σ_i exp(q_i θ² + r_i θ), and its first fall below 1/τ is searched for with bounds: over an
+//! interval every term is at least its least value (at an end or at the vertex); intervals in which the
+//! sum of these values is at least 1/τ are discarded, and the leftmost of the others is halved.
 
 use super::{Break, BreakKind};
 use crate::attention::streaming::exp_in_place;
 use std::ops::Range;
 
-/// The scores s_ij of one column j at θ = 1.
+/// Scores s_ij of one column j at θ = 1.
 pub(crate) struct Column<'a> {
     scores: &'a [f64],
     own: &'a Range<usize>,
@@ -29,7 +29,7 @@ pub(crate) struct Column<'a> {
     signal: bool,
 }
 
-/// exp(q θ² + r θ): one term of 1/weight.
+/// One term exp(q θ² + r θ) of 1/weight.
 #[derive(Clone, Copy)]
 struct Term {
     q: f64,
@@ -41,7 +41,7 @@ impl Term {
         ((self.q * theta + self.r) * theta).exp()
     }
 
-    /// The least value on [a, b], b finite.
+    /// Computes the least value on [a, b], b finite.
     fn inf(self, a: f64, b: f64) -> f64 {
         let ends = self.at(a).min(self.at(b));
         let vertex = -self.r / (2.0 * self.q);
@@ -54,7 +54,7 @@ impl Term {
 }
 
 impl<'a> Column<'a> {
-    /// Column `column` of the scores of the head whose cluster is `own`.
+    /// Wraps column `column` of the scores of the head whose cluster is `own`.
     pub(crate) fn new(scores: &'a [f64], own: &'a Range<usize>, column: usize) -> Self {
         Column {
             scores,
@@ -64,7 +64,7 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// The exponent of key i at θ, as q θ² + r θ + c with only one of the three non-zero.
+    /// Returns the exponent of key i at θ, as q θ² + r θ + c with only one of the three non-zero.
     fn exponent(&self, i: usize, theta: f64) -> f64 {
         let factor = match (self.signal, self.own.contains(&i)) {
             (true, true) => theta * theta,
@@ -74,7 +74,7 @@ impl<'a> Column<'a> {
         factor * self.scores[i]
     }
 
-    /// The softmax weight of key `row` at θ.
+    /// Computes the softmax weight of key `row` at θ.
     pub(crate) fn weight(&self, row: usize, theta: f64) -> f64 {
         let own = self.exponent(row, theta);
         let inverse: f64 = (0..self.scores.len())
@@ -83,7 +83,7 @@ impl<'a> Column<'a> {
         1.0 / inverse
     }
 
-    /// The key with the largest score among `keys`, the first of equals.
+    /// Returns the key with the largest score among `keys`, the first one in case of ties.
     fn top(&self, keys: impl Iterator<Item = usize>) -> Option<usize> {
         keys.reduce(|best, i| {
             if self.scores[i] > self.scores[best] {
@@ -98,7 +98,7 @@ impl<'a> Column<'a> {
         (0..self.own.start).chain(self.own.end..self.scores.len())
     }
 
-    /// Where the column first leaves the pattern at τ in (0, 1]; None when it never does.
+    /// Computes the first break of the pattern at τ in (0, 1]; `None` if the column never breaks.
     pub(crate) fn first_break(&self, tau: f64) -> Option<Break> {
         if self.signal {
             self.signal_break(tau)
@@ -133,13 +133,13 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// The left end of {θ ≥ 1 : weight of `row` > τ} in a noise column.
+    /// Computes the left end of {θ ≥ 1 : weight of `row` > τ} in a noise column by Newton's method.
     fn newton(&self, row: usize, tau: f64) -> Option<f64> {
         // weight > tau  <=>  excess = Σ_{i≠row} exp(difference of exponents) < 1/tau - 1.
         let level = ((1.0 - tau) / tau).ln();
         let inside = self.own.contains(&row);
         let row_slope = if inside { self.scores[row] } else { 0.0 };
-        // What grows with θ: the keys of C_k; the others are summed once, relative to their largest.
+        // The keys of C_k depend on θ; the others are summed once, relative to their largest.
         let (left, right) = if inside {
             (self.own.start..row, row + 1..self.own.end)
         } else {
@@ -150,7 +150,7 @@ impl<'a> Column<'a> {
         let largest = fixed().fold(f64::NEG_INFINITY, f64::max);
         let fixed_sum: f64 = fixed().map(|c| (c - largest).exp()).sum();
         let mut theta = 1.0;
-        // Quadratic convergence: a handful of steps; the cap only bounds a double root.
+        // The convergence is quadratic, so a few steps suffice; the cap matters for a double root only.
         for _ in 0..200 {
             let base = self.exponent(row, theta);
             let constant = fixed_sum * (largest - base).exp();
@@ -160,7 +160,8 @@ impl<'a> Column<'a> {
                 excess += sum;
                 slope += weighted - sum * row_slope;
             }
-            // log(excess) is a log-sum-exp too, hence convex: Newton on it stays on the left.
+            // log(excess) is a log-sum-exp too, hence convex: Newton's iterates stay to the left of the
+            // root.
             let gap = excess.ln() - level;
             if gap < 0.0 {
                 return Some(theta);
@@ -203,7 +204,7 @@ impl<'a> Column<'a> {
             return Some(self.at(1.0, self.column, BreakKind::SelfLost));
         }
         if tau >= 0.5 {
-            return None; // nobody else can be above τ, now or later
+            return None; // no other key is above τ at this or a larger θ
         }
         let signal = self.top(self.own.clone().filter(|i| *i != self.column));
         let noise = self.top(self.others());
@@ -212,8 +213,8 @@ impl<'a> Column<'a> {
         found.reduce(|a, b| if b.theta < a.theta { b } else { a })
     }
 
-    /// The first θ at which key `row` of a signal column gets more than τ, given that the token itself
-    /// has more than τ.
+    /// Computes the first θ at which key `row` of a signal column gets more than τ, given that the token
+    /// itself has more than τ.
     fn rise(&self, row: usize, tau: f64) -> Option<Break> {
         let found = |theta| Some(self.at(theta, row, BreakKind::Distracted));
         if self.weight(row, 1.0) > tau {
@@ -226,7 +227,7 @@ impl<'a> Column<'a> {
         } else {
             (score + (score * score + 4.0 * own_score * log_level).sqrt()) / (2.0 * own_score)
         };
-        // An end beyond this (a key within 1e-12 of the token's own score) is as good as none.
+        // An end beyond this bound (a key within 1e-12 of the token's own score) is as good as none.
         let end = if end.is_nan() { 1.0 } else { end.min(1e6) };
         let (level, terms) = (1.0 / tau, self.terms(row));
         let broken = |t: f64| terms.iter().map(|x| x.at(t)).sum::<f64>() < level;
@@ -235,9 +236,9 @@ impl<'a> Column<'a> {
     }
 }
 
-/// Σ_i exp(θ s_i - base) and Σ_i s_i exp(θ s_i - base).
+/// Computes Σ_i exp(θ s_i - base) and Σ_i s_i exp(θ s_i - base).
 fn exponential_sums(scores: &[f64], theta: f64, base: f64) -> (f64, f64) {
-    // Long enough for the vector units, short enough for the first-level cache.
+    // The buffer is long enough for the vector units and short enough for the first-level cache.
     let mut buffer = [0.0; 512];
     let (mut sum, mut weighted) = (0.0, 0.0);
     for scores in scores.chunks(buffer.len()) {
@@ -252,8 +253,8 @@ fn exponential_sums(scores: &[f64], theta: f64, base: f64) -> (f64, f64) {
     (sum, weighted)
 }
 
-/// The least θ in [start, end] at which `broken`, to rounding; `clear(a, b)` proves that there is
-/// none in [a, b].
+/// Finds, to rounding, the least θ in [start, end] at which `broken` holds; `clear(a, b)` proves that
+/// there is none in [a, b].
 fn first_where(
     broken: impl Fn(f64) -> bool,
     clear: impl Fn(f64, f64) -> bool,

@@ -1,22 +1,23 @@
-//! The depth horizon of AoT Theorem 1 on one draw: how far the block-diagonal pattern really lasts.
+//! The depth horizon of AoT Theorem 1 on one draw: the depth up to which the block-diagonal pattern
+//! holds.
 //!
-//! As long as the pattern (30) holds, a layer multiplies the coefficients a_i of the tokens of
-//! cluster k by 1 + ητ in their own head and changes nothing else. After l layers the scores of
-//! head k are therefore M_k(θ) of Eq. (26) at θ = θ_l = (1 + ητ)^l, with s_ij = <y_i, y_j> the
-//! scores of the draw itself:
+//! As long as the pattern of AoT Eq. (30) holds, a layer multiplies the coefficients a_i of the tokens of
+//! cluster k by 1 + ητ in their own head and changes nothing else. After l layers the scores of head k
+//! are therefore M_k(θ) of AoT Eq. (26) at θ = θ_l = (1 + ητ)^l, with s_ij = <y_i, y_j> the scores of the
+//! draw itself:
 //!
 //! | column j | key i in C_k | other key i |
 //! |---|---|---|
 //! | in C_k (signal) | θ² s_ij | θ s_ij |
 //! | not in C_k (noise) | θ s_ij | s_ij |
 //!
-//! The pattern says of φ = h∘softmax: in a signal column the token itself gets τ and nobody else
-//! anything; in a noise column nobody gets anything. Each column j of each head has a first θ ≥ 1 at
-//! which that breaks. The least of them, θ_crit, decides the depth: update l is exact as long as
-//! θ_l < θ_crit.
+//! The pattern makes two statements about φ = h∘softmax: in a signal column the token itself gets weight
+//! τ and every other key 0; in a noise column every key gets 0. Each column j of each head has a first θ
+//! ≥ 1 at which its statement fails, its break. The least of these θ is θ_crit: update l is exact as long
+//! as θ_l < θ_crit.
 //!
 //! [`plain`] is the definition in f64 with the whole score matrix in memory;
-//! [`streaming::horizon`](super::streaming::horizon) finds the same at the price of about one layer.
+//! [`streaming::horizon`](super::streaming::horizon) computes the same at about the cost of one layer.
 
 mod column;
 
@@ -28,50 +29,50 @@ use ndarray::ArrayView2;
 use serde::Serialize;
 use std::ops::Range;
 
-/// In which way a column leaves the pattern (30).
+/// Kind of break: the way in which a column leaves the pattern of AoT Eq. (30).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BreakKind {
-    /// A noise column gives a signal key a weight above τ: the failure of Lemma 3, Case 2.
+    /// A noise column gives a signal key a weight above τ: the failure of AoT Lemma 3, Case 2.
     Captured,
     /// A noise column gives a noise key (most often itself) a weight above τ.
     NoiseKept,
-    /// A signal column gives itself τ or less: only ever at θ = 1 already.
+    /// A signal column gives itself τ or less; this happens at θ = 1 or never.
     SelfLost,
     /// A signal column gives another key a weight above τ (possible only for τ < 1/2).
     Distracted,
 }
 
-/// The first break of one column of one head.
+/// First break of one column of one head.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Break {
-    /// The infimum of the θ ≥ 1 at which the column is outside the pattern.
+    /// Infimum of the θ ≥ 1 at which the column is outside the pattern.
     pub theta: f64,
-    /// Token whose column breaks.
+    /// Index of the token whose column breaks.
     pub column: usize,
-    /// Key whose weight crosses τ.
+    /// Index of the key whose weight crosses τ.
     pub row: usize,
-    /// That weight at `theta`: τ up to rounding, unless the column is broken at θ = 1 already.
+    /// Weight of that key at `theta`: τ up to rounding, unless the column is broken at θ = 1 already.
     pub weight: f64,
-    /// In which way.
+    /// Kind of the break.
     pub kind: BreakKind,
 }
 
-/// Bounds on the first break of one column, `low ≤ θ_j ≤ high`, and the best `value`.
+/// Bounds on the first break θ_j of one column, `low ≤ θ_j ≤ high`, and the best estimate `value`.
 ///
 /// A column that never breaks has all three infinite.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bracket {
-    /// No break below this θ.
+    /// Lower bound: the column keeps the pattern below this θ.
     pub low: f64,
-    /// Best estimate.
+    /// Best estimate of θ_j.
     pub value: f64,
-    /// Broken somewhere at or before this θ.
+    /// Upper bound: the column is broken somewhere at or before this θ.
     pub high: f64,
 }
 
 impl Bracket {
-    /// A value known to rounding.
+    /// Makes a bracket from a value known to rounding.
     pub fn exact(theta: f64) -> Self {
         Bracket {
             low: theta,
@@ -86,15 +87,15 @@ impl Bracket {
 pub struct HeadHorizon {
     /// Bounds on the first break of every column.
     pub theta: Vec<Bracket>,
-    /// The first break of all, exact; None when no column ever breaks. Columns that break at the
-    /// same θ (at 1, most often) are told apart by the least column.
+    /// Exact first break of the head; `None` if no column ever breaks. Among columns that break at the
+    /// same θ (most often at 1) it is the one with the smallest index.
     pub first: Option<Break>,
-    /// Columns that were decided again in f64 to make `first` exact.
+    /// Number of columns that were decided again in f64 to make `first` exact.
     pub redecided: usize,
 }
 
 impl HeadHorizon {
-    /// From the break of every column.
+    /// Makes the horizon of a head from the break of every column.
     fn from_breaks(breaks: Vec<Option<Break>>) -> Self {
         let theta = |b: &Option<Break>| Bracket::exact(b.map_or(f64::INFINITY, |b| b.theta));
         HeadHorizon {
@@ -105,7 +106,7 @@ impl HeadHorizon {
     }
 }
 
-/// The earlier of two breaks of one head; at the same θ, the one with the smaller column.
+/// Returns the earlier of two breaks of one head; at the same θ, the one with the smaller column.
 pub(crate) fn earlier(a: Break, b: Break) -> Break {
     if (b.theta, b.column) < (a.theta, a.column) {
         b
@@ -114,44 +115,44 @@ pub(crate) fn earlier(a: Break, b: Break) -> Break {
     }
 }
 
-/// The horizon of a draw: all heads together.
+/// Horizon of a draw: all heads together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Horizon {
-    /// Head by head.
+    /// Horizons of the heads, in their order.
     pub heads: Vec<HeadHorizon>,
 }
 
 /// Number of columns outside the pattern at some θ: exact when `low == high`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct BrokenColumns {
-    /// Certainly broken at or before θ.
+    /// Number of columns that are certainly broken at or before θ.
     pub low: usize,
-    /// By the best estimate of each column.
+    /// Number by the best estimate of each column.
     pub value: usize,
-    /// Possibly broken.
+    /// Number of columns that are possibly broken.
     pub high: usize,
 }
 
 impl Horizon {
-    /// The first break and its head; at the same θ, the smaller head.
+    /// Returns the first break and its head; at the same θ, the smaller head.
     pub fn first(&self) -> Option<(usize, Break)> {
         let breaks = self.heads.iter().enumerate();
         let breaks = breaks.filter_map(|(k, head)| head.first.map(|b| (k, b)));
         breaks.reduce(|a, b| if b.1.theta < a.1.theta { b } else { a })
     }
 
-    /// θ_crit, infinite when the pattern never breaks.
+    /// Returns θ_crit, infinite if the pattern never breaks.
     pub fn theta(&self) -> f64 {
         self.first().map_or(f64::INFINITY, |(_, b)| b.theta)
     }
 
-    /// The number of layers l = 0, 1, .. whose update is exactly the theorem's; None when all are.
+    /// Counts the layers l = 0, 1, .. whose update is exactly that of AoT Theorem 1; `None` if all are.
     /// See [`exact_updates`].
     pub fn exact_updates(&self, eta: f64, tau: f64) -> Option<u64> {
         exact_updates(self.theta(), eta, tau)
     }
 
-    /// Columns over all heads that have left the pattern at or before `theta`.
+    /// Counts the columns over all heads that have left the pattern at or before `theta`.
     pub fn broken(&self, theta: f64) -> BrokenColumns {
         let columns = || self.heads.iter().flat_map(|head| &head.theta);
         let count = |of: fn(&Bracket) -> f64| columns().filter(|b| of(b) <= theta).count();
@@ -162,16 +163,16 @@ impl Horizon {
         }
     }
 
-    /// Columns that were decided again in f64.
+    /// Counts the columns that were decided again in f64.
     pub fn redecided(&self) -> usize {
         self.heads.iter().map(|head| head.redecided).sum()
     }
 }
 
-/// The number of layers whose update is exact when the pattern breaks at `theta_crit`: layer l works
-/// at θ_l = (1+ητ)^l and is exact iff θ_l < θ_crit, so it is ⌈log θ_crit / log(1+ητ)⌉. None when no
-/// layer ever breaks. Should the column that broke heal again strictly between two layers (possible
-/// only for noise keys and scores of a handful of tokens), it is a lower bound.
+/// Counts the layers whose update is exact when the pattern breaks at `theta_crit`. Layer l works at θ_l
+/// = (1+ητ)^l and is exact iff θ_l < θ_crit, so the number is ⌈log θ_crit / log(1+ητ)⌉; `None` if no
+/// layer ever breaks. The number is a lower bound if the broken column returns to the pattern strictly
+/// between two layers, which is possible only for noise keys and scores of a few tokens.
 ///
 /// ```
 /// use attnlab_theory::attention::horizon::exact_updates;
@@ -185,7 +186,7 @@ pub fn exact_updates(theta_crit: f64, eta: f64, tau: f64) -> Option<u64> {
         return None;
     }
     let layers = (theta_crit.ln() / rate).max(0.0).ceil();
-    // A quotient of logarithms may be off by a rounding at a whole number: ask the definition.
+    // A quotient of logarithms may be off by a rounding at a whole number, so the definition decides.
     let exact = |layers: f64| (rate * layers).exp() < theta_crit;
     if layers >= 1.0 && !exact(layers - 1.0) {
         Some(layers as u64 - 1)
@@ -196,7 +197,7 @@ pub fn exact_updates(theta_crit: f64, eta: f64, tau: f64) -> Option<u64> {
     }
 }
 
-/// Refuses what has no horizon: τ outside (0, 1], a cluster outside the tokens, NaN.
+/// Checks that τ is in (0, 1] and that the cluster is a range of tokens.
 pub(crate) fn validate(tokens: usize, own: &Range<usize>, tau: f64) -> Result<()> {
     if !(tau > 0.0 && tau <= 1.0) {
         return Err(Error::invalid("tau", tau, "must be a number in (0, 1]"));
@@ -208,11 +209,11 @@ pub(crate) fn validate(tokens: usize, own: &Range<usize>, tau: f64) -> Result<()
     Ok(())
 }
 
-/// The horizon of one head by the plain definition: `y` (p, N) holds the coefficients U_kᵀZ of the
-/// draw, `own` the tokens of cluster k. Needs N² numbers of memory.
+/// Computes the horizon of one head by the plain definition. `y` (p, N) holds the coefficients U_kᵀZ of
+/// the draw, `own` the tokens of cluster k. The function keeps N² numbers in memory.
 ///
 /// # Errors
-/// When τ is outside (0, 1], `own` is not a range of tokens, or a coefficient is not finite.
+/// If τ is outside (0, 1], `own` is not a range of tokens, or a coefficient is not finite.
 ///
 /// ```
 /// use attnlab_theory::attention::horizon::{BreakKind, plain};

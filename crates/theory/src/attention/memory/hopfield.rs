@@ -1,4 +1,4 @@
-//! The energy of linear attention: Denoising (A.21), (A.23).
+//! Energy of linear attention: Denoising (A.21), (A.23).
 
 use super::check_context;
 use attnlab_core::error::{Result, positive};
@@ -9,16 +9,16 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 /// $\mathcal E(X, s) = \frac{1}{2\gamma}\|s\|^2 - \frac1{2L} s^T X X^T s$.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SphericalHopfield {
-    /// $\frac1L X X^T$ (n, n).
+    /// Second moment $\frac1L X X^T$ (n, n).
     second: Array2<f64>,
     gamma: f64,
 }
 
 impl SphericalHopfield {
-    /// The model of a context X (n, L). (A.23) has γ = 1/(σ_0² + σ_Z²).
+    /// Makes the model of a context X (n, L). (A.23) has γ = 1/(σ_0² + σ_Z²).
     ///
     /// # Errors
-    /// When there is no token, a token is not finite, or γ is not a finite number > 0.
+    /// If there is no token, a token is not finite, or γ is not a finite number > 0.
     ///
     /// ```
     /// use attnlab_theory::attention::linear_attention;
@@ -41,26 +41,26 @@ impl SphericalHopfield {
         })
     }
 
-    /// $\mathcal E(X, s)$.
+    /// Computes the energy $\mathcal E(X, s)$ (A.21).
     pub fn energy(&self, s: ArrayView1<f64>) -> f64 {
         0.5 * (s.dot(&s) / self.gamma - s.dot(&self.second.dot(&s)))
     }
 
-    /// $\nabla_s\mathcal E$.
+    /// Computes the gradient $\nabla_s\mathcal E$ (n,).
     pub fn gradient(&self, s: ArrayView1<f64>) -> Array1<f64> {
         &s / self.gamma - self.second.dot(&s)
     }
 
-    /// One gradient step of the given size.
+    /// Takes one gradient step of the given size.
     pub fn step(&self, s: ArrayView1<f64>, size: f64) -> Array1<f64> {
         &s - &(self.gradient(s) * size)
     }
 
-    /// The least eigenvalue of the Hessian $\frac1\gamma I - \frac1L XX^T$: the energy is positive
-    /// definite, and descent ends at 0, when it is positive.
+    /// Computes the least eigenvalue of the Hessian $\frac1\gamma I - \frac1L XX^T$. If it is positive,
+    /// the energy is positive definite and descent ends at 0.
     ///
     /// # Errors
-    /// When the eigenvalues do not converge.
+    /// If the eigenvalues do not converge.
     pub fn least_curvature(&self) -> Result<f64> {
         let (values, _) = symmetric_eigen(self.second.view())?;
         Ok(1.0 / self.gamma - values[values.len() - 1])

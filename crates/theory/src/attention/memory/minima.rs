@@ -1,4 +1,4 @@
-//! Minima of the energy, in which descent ends: their basins and the tokens that they retrieve.
+//! Minima of the energy: their basins of attraction and the tokens that they retrieve.
 
 use super::DenseMemory;
 use attnlab_core::error::{Error, Result};
@@ -8,61 +8,61 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 /// One local minimum of the energy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Minimum {
-    /// s.
+    /// State s (n,) of the minimum.
     pub state: Array1<f64>,
-    /// $\mathcal E(X, s)$.
+    /// Energy $\mathcal E(X, s)$.
     pub energy: f64,
-    /// Least eigenvalue of the Hessian there.
+    /// Least eigenvalue of the Hessian at the minimum.
     pub curvature: f64,
-    /// The token that carries more than half of the softmax weight: the minimum is then a retrieved
-    /// context token. None for a spurious minimum, a mixture of several.
+    /// Index of the token with more than half of the softmax weight: the minimum is then a retrieved
+    /// context token. `None` for a spurious minimum, a mixture of several tokens.
     pub token: Option<usize>,
-    /// $1/\sum_t g_t^2$, the number of tokens that share the weight: 1 for a retrieved token, L for
+    /// Effective number of tokens that share the weight, $1/\sum_t g_t^2$: 1 for a retrieved token, L for
     /// the mean of the context.
     pub shared_by: f64,
-    /// Number of starts that end here.
+    /// Number of starts that end in this minimum.
     pub starts: usize,
 }
 
-/// The minima that descent finds from given starts.
+/// Minima that descent reaches from given starts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Minima {
-    /// The minima, from the lowest energy on.
+    /// Minima in ascending order of energy.
     pub minima: Vec<Minimum>,
-    /// Index of the minimum of every start: the basins of attraction.
+    /// Index of the minimum that each start reaches: the basins of attraction.
     pub basin: Vec<usize>,
 }
 
-/// Steps of the concave-convex procedure from one start. It converges at a rate of
-/// $\alpha\beta\lambda_{\max}$ of the weighted covariance per step, which comes close to 1 only near a
-/// bifurcation; Newton's method takes over long before.
+/// Largest number of steps of the concave-convex procedure from one start. It contracts by
+/// $\alpha\beta\lambda_{\max}$ of the weighted covariance per step, which is close to 1 only near a
+/// bifurcation; Newton's method takes over long before this number.
 const MOST_STEPS: usize = 20_000;
 
-/// Newton's method is tried once a step is shorter than this share of the longest token: inside the
-/// basin, where its steps are short too.
+/// Length of a step, as a share of the longest token, below which Newton's method is tried: the state is
+/// then inside the basin, and Newton steps are short too.
 const NEWTON_FROM: f64 = 0.02;
 
-/// A state counts as a minimum when the next step would move it by less than this share of the
-/// longest token: some hundred rounding errors.
+/// Length of the next step, as a share of the longest token, below which a state counts as a minimum:
+/// some hundred rounding errors.
 const CONVERGED: f64 = 1e-13;
 
-/// How far beside a saddle descent goes on, as a share of the longest token.
+/// Distance from a saddle at which descent continues, as a share of the longest token.
 const ASIDE: f64 = 1e-3;
 
-/// Two ends are the same minimum when they differ by less than this share of the longest token: what
-/// [`CONVERGED`] leaves at a curvature of $10^{-6}/\alpha$.
+/// Distance, as a share of the longest token, below which two ends are the same minimum: the accuracy
+/// that [`CONVERGED`] gives at a curvature of $10^{-6}/\alpha$.
 const SAME: f64 = 1e-6;
 
 impl DenseMemory {
-    /// The minima in which descent from `starts` (n, M) ends, and the basin of each start.
+    /// Finds the minima in which descent from `starts` (n, M) ends, and the basin of each start.
     ///
-    /// Steps have γ = α. That is the concave-convex procedure, since the energy is a quadratic minus a
-    /// convex function: the energy never rises, whatever the start, so a start ends in a minimum
-    /// whose basin it belongs to. A saddle, where a start on its stable manifold ends, is left along its
-    /// direction of negative curvature.
+    /// Steps have γ = α. This is the concave-convex procedure, since the energy is a quadratic minus a
+    /// convex function: the energy never rises, so every start ends in the minimum of its basin. If a
+    /// start on the stable manifold of a saddle ends there, descent continues along the direction of
+    /// negative curvature.
     ///
     /// # Errors
-    /// When α is negative (the energy then has no lower bound) or β is (steps may then overshoot), a
+    /// If α is negative (the energy then has no lower bound), β is negative (steps may then overshoot), a
     /// start has the wrong length or is not finite, or descent does not converge.
     ///
     /// ```
@@ -105,21 +105,21 @@ impl DenseMemory {
         Ok(sorted(minima, basin))
     }
 
-    /// The minima of a memory in two dimensions, from the points of a `side` × `side` grid over the
-    /// smallest rectangle that holds them all: a stationary state is a weighted mean of the tokens
-    /// times α. Row by row from the bottom, as [`DenseMemory::grid`] lists the points; the share of
-    /// starts is the share of that rectangle in a basin.
+    /// Finds the minima of a memory in two dimensions from the points of a `side` × `side` grid over the
+    /// smallest rectangle that contains all of them: a stationary state is α times a weighted mean of the
+    /// tokens. The points are ordered as in [`DenseMemory::grid`], row by row from the bottom; the share
+    /// of the starts is the share of the rectangle in a basin.
     ///
     /// # Errors
-    /// As [`DenseMemory::minima_from`]; when tokens are not of two components, or `side` < 2.
+    /// As [`DenseMemory::minima_from`], or if tokens do not have two components or `side` < 2.
     pub fn minima_on_grid(&self, side: usize) -> Result<Minima> {
         self.minima_from(self.grid(side)?.view())
     }
 
-    /// The points of that grid, as columns (2, `side`²).
+    /// Returns the points of the grid of [`DenseMemory::minima_on_grid`], as columns (2, `side`²).
     ///
     /// # Errors
-    /// When tokens are not of two components, or `side` < 2.
+    /// If tokens do not have two components, or `side` < 2.
     pub fn grid(&self, side: usize) -> Result<Array2<f64>> {
         if self.context.nrows() != 2 {
             let expected = "(2, L): a grid is for two dimensions, use minima_from in more";
@@ -146,15 +146,18 @@ impl DenseMemory {
         }))
     }
 
-    /// Length of the longest token times α: stationary states are not longer.
+    /// Returns the length of the longest token times α, a bound on the length of stationary states.
     fn scale(&self) -> f64 {
         let norm2 = self.context.map_axis(Axis(0), |x| x.dot(&x));
         let longest = norm2.iter().copied().fold(0.0, f64::max).sqrt();
-        // All tokens zero: the minimum is zero, and any scale will do.
+        // If all tokens are zero the minimum is zero, and any scale works.
         (longest * self.alpha.abs()).max(f64::MIN_POSITIVE)
     }
 
     /// Descends to a minimum.
+    ///
+    /// # Errors
+    /// If the largest number of steps is not enough.
     fn relax(&self, start: ArrayView1<f64>, scale: f64) -> Result<Array1<f64>> {
         let mut s = start.to_owned();
         let mut newton_below = NEWTON_FROM * scale;
@@ -170,7 +173,7 @@ impl DenseMemory {
             }
             newton_below *= 0.1;
             if moved <= CONVERGED * scale {
-                // Stationary, and no minimum: a saddle. Beside it the energy is lower.
+                // The state is stationary but not a minimum: a saddle, with lower energy beside it.
                 let (_, vectors) = symmetric_eigen(self.hessian(s.view()).view())?;
                 s += &(&vectors.column(0) * (ASIDE * scale));
                 newton_below = NEWTON_FROM * ASIDE * scale;
@@ -184,14 +187,14 @@ impl DenseMemory {
         Err(Error::not_converged(message))
     }
 
-    /// The minimum that Newton's method finds from a state close to it; None when it finds none or
-    /// leaves the neighbourhood, and more steps of descent are needed.
+    /// Finds a minimum by Newton's method from a state close to it. `None` if the method finds none or
+    /// leaves the neighbourhood, so that more steps of descent are needed.
     fn newton(&self, start: &Array1<f64>, scale: f64) -> Result<Option<Array1<f64>>> {
         let mut s = start.clone();
         for _ in 0..30 {
             let gradient = self.gradient(s.view());
             let (values, vectors) = symmetric_eigen(self.hessian(s.view()).view())?;
-            // Curvatures are at most 1/alpha; rounding makes of 0 some 1e-16 of that.
+            // Curvatures are at most 1/alpha, and rounding turns 0 into some 1e-16 of that.
             if values[0] * self.alpha <= 1e-12 {
                 return Ok(None);
             }
@@ -200,7 +203,7 @@ impl DenseMemory {
             }
             let c = vectors.t().dot(&gradient) / &values;
             s -= &vectors.dot(&c);
-            // As far as the last steps of descent were long: perhaps another basin.
+            // The state moved as far as the last steps of descent were long, possibly into another basin.
             if distance(s.view(), start.view()) > 5.0 * NEWTON_FROM * scale {
                 return Ok(None);
             }
@@ -231,7 +234,7 @@ fn distance(a: ArrayView1<f64>, b: ArrayView1<f64>) -> f64 {
         .sqrt()
 }
 
-/// From the lowest energy on.
+/// Sorts the minima by energy, lowest first.
 fn sorted(minima: Vec<Minimum>, basin: Vec<usize>) -> Minima {
     let mut order: Vec<usize> = (0..minima.len()).collect();
     order.sort_by(|a, b| minima[*a].energy.total_cmp(&minima[*b].energy));

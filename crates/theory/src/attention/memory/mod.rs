@@ -1,18 +1,20 @@
-//! Dense associative memory: the energy of which one-layer softmax attention is a gradient step.
-//! Denoising, Section 4 and Appendix H.
+//! Dense associative memory: the energy for which one-layer softmax attention is a gradient step
+//! (Denoising, Section 4 and Appendix H).
 //!
-//! The clean tokens of a context are the memories, the query is the initial state:
-//! $$\mathcal E(X, s) = \frac{1}{2\alpha}\|s\|^2 - \frac1\beta \log\sum_{t=1}^L e^{\beta\langle X_t, s\rangle},
+//! The clean tokens of a context are the memories, and the query is the initial state:
+//! $$\mathcal E(X, s) = \frac{1}{2\alpha}\|s\|^2 - \frac1\beta
+//!   \log\sum_{t=1}^L e^{\beta\langle X_t, s\rangle},
 //!   \qquad s \mapsto s - \gamma\nabla\mathcal E
 //!   = \Big(1 - \frac\gamma\alpha\Big) s + \gamma X\,\mathrm{softmax}(\beta X^T s). \tag{7, 8}$$
 //! With $\gamma = \alpha$ a step from the query is the attention layer (5) with $W_{PV} = \alpha I$ and
 //! $W_{KQ} = \beta I$.
 //!
 //! - [`DenseMemory`]: energy, gradient, Hessian, descent with any step size and number of steps;
-//! - [`Minima`]: where descent ends, from a grid in two dimensions or from any starts in more, and
-//!   which of the minima are context tokens;
-//! - [`SphericalHopfield`]: the same for linear attention (A.21), (A.23);
-//! - [`symmetry`]: for which weights a softmax layer is a gradient at all, (A.24) and (A.25).
+//! - [`Minima`]: the states in which descent ends, from a grid in two dimensions or from any starts in
+//!   more, and the minima among them that are context tokens;
+//! - [`SphericalHopfield`]: the corresponding energy of linear attention, (A.21), (A.23);
+//! - [`symmetry`]: conditions on the weights under which a softmax layer is a gradient, (A.24) and
+//!   (A.25).
 
 mod hopfield;
 mod minima;
@@ -25,7 +27,7 @@ use super::{Nonlinearity, Softmax};
 use attnlab_core::error::{Error, Result};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 
-/// The energy (7) of one context.
+/// Energy of one context, Denoising Eq. (7).
 #[derive(Clone, Debug, PartialEq)]
 pub struct DenseMemory {
     context: Array2<f64>,
@@ -34,10 +36,10 @@ pub struct DenseMemory {
 }
 
 impl DenseMemory {
-    /// The memory of a context X (n, L) with scales α and β.
+    /// Makes the memory of a context X (n, L) with scales α and β.
     ///
     /// # Errors
-    /// When there is no token, or a token, α or β is not finite, or α or β is 0.
+    /// If there is no token, a token, α or β is not finite, or α or β is 0.
     ///
     /// ```
     /// use attnlab_theory::attention::memory::DenseMemory;
@@ -65,22 +67,22 @@ impl DenseMemory {
         })
     }
 
-    /// The tokens X (n, L).
+    /// Returns the tokens X (n, L).
     pub fn context(&self) -> ArrayView2<'_, f64> {
         self.context.view()
     }
 
-    /// α.
+    /// Returns the scale α.
     pub fn alpha(&self) -> f64 {
         self.alpha
     }
 
-    /// β.
+    /// Returns the scale β.
     pub fn beta(&self) -> f64 {
         self.beta
     }
 
-    /// $\mathcal E(X, s)$, Eq. (7).
+    /// Computes the energy $\mathcal E(X, s)$, Denoising Eq. (7).
     pub fn energy(&self, s: ArrayView1<f64>) -> f64 {
         let scores = self.scores(s);
         let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -88,25 +90,26 @@ impl DenseMemory {
         s.dot(&s) / (2.0 * self.alpha) - (largest + sum.ln()) / self.beta
     }
 
-    /// $\mathrm{softmax}(\beta X^T s)$: the weight of each token.
+    /// Computes $\mathrm{softmax}(\beta X^T s)$ (L,): the weight of each token.
     pub fn weights(&self, s: ArrayView1<f64>) -> Array1<f64> {
         let mut weights = self.scores(s);
         Softmax.apply(&mut weights);
         Array1::from(weights)
     }
 
-    /// $\alpha X\,\mathrm{softmax}(\beta X^T s)$: the attention layer, a step with γ = α.
+    /// Computes $\alpha X\,\mathrm{softmax}(\beta X^T s)$ (n,): the attention layer, equal to a step with
+    /// γ = α.
     pub fn attend(&self, s: ArrayView1<f64>) -> Array1<f64> {
         self.context.dot(&self.weights(s)) * self.alpha
     }
 
-    /// $\nabla_s\mathcal E$.
+    /// Computes the gradient $\nabla_s\mathcal E$ (n,).
     pub fn gradient(&self, s: ArrayView1<f64>) -> Array1<f64> {
         (&s - &self.attend(s)) / self.alpha
     }
 
-    /// $\nabla_s^2\mathcal E = \frac1\alpha I - \beta X(\mathrm{diag}(g) - gg^T)X^T$ with g the weights:
-    /// the covariance of the tokens under g.
+    /// Computes the Hessian $\nabla_s^2\mathcal E = \frac1\alpha I - \beta X(\mathrm{diag}(g) - gg^T)X^T$
+    /// (n, n) with g the weights; the second term holds the covariance of the tokens under g.
     pub fn hessian(&self, s: ArrayView1<f64>) -> Array2<f64> {
         let mut hessian =
             symmetry::weighted_covariance(self.context.view(), self.weights(s).view());
@@ -115,17 +118,17 @@ impl DenseMemory {
         hessian
     }
 
-    /// One step (8) of size γ.
+    /// Takes one step of size γ, Denoising Eq. (8).
     pub fn step(&self, s: ArrayView1<f64>, gamma: f64) -> Array1<f64> {
-        // γ/α first: with γ = α this is the attention layer to the bit.
+        // With γ/α computed first, γ = α gives the attention layer to the bit.
         let share = gamma / self.alpha;
         &s * (1.0 - share) + self.attend(s) * share
     }
 
-    /// The states s(0), .., s(`steps`) of descent (8) from `start`, as columns (n, `steps` + 1).
+    /// Returns the states s(0), .., s(`steps`) of descent (8) from `start`, as columns (n, `steps` + 1).
     ///
     /// # Errors
-    /// When the start has another length than the tokens, or it or γ is not finite.
+    /// If the length of `start` differs from that of the tokens, or `start` or γ is not finite.
     ///
     /// ```
     /// use attnlab_theory::attention::memory::DenseMemory;
@@ -166,7 +169,7 @@ impl DenseMemory {
     }
 }
 
-/// Refuses an empty context and entries that are not finite.
+/// Checks that the context is not empty and has finite entries.
 fn check_context(context: ArrayView2<f64>) -> Result<()> {
     if context.nrows() == 0 {
         let expected = "(n, L) with n >= 1";

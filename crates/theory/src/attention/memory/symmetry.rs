@@ -4,12 +4,12 @@
 //! A field is a gradient where its Jacobian $J = W_{PV} Y W_{KQ}$ is symmetric, with
 //! $Y = X(\mathrm{diag}(g) - gg^T)X^T$, that is
 //! $$W_{PV} Y W_{KQ} = W_{KQ}^T Y W_{PV}^T.$$
-//! The printed (A.25), $W_{PV} Y W_{KQ}^T = W_{KQ} Y W_{PV}^T$, has its transposes elsewhere and is
-//! neither necessary nor sufficient.
+//! The printed (A.25), $W_{PV} Y W_{KQ}^T = W_{KQ} Y W_{PV}^T$, differs in its transposes and is neither
+//! necessary nor sufficient.
 //!
-//! Required of every symmetric Y, with a $W_{PV}$ of rank 2 at least, the condition says
+//! If the condition holds for every symmetric Y, and $W_{PV}$ has rank 2 or more, then
 //! $W_{KQ} = c\,W_{PV}^T$: for $Y = vv^T$ it makes $W_{PV} v$ and $W_{KQ}^T v$ parallel, for every v.
-//! The layer is then a step on the energy (7) of the values $W_{PV} X$ with $\alpha = 1$, $\beta = c$.
+//! The layer is then a step on the energy (7) with tokens $W_{PV} X$, $\alpha = 1$ and $\beta = c$.
 
 use super::super::{Nonlinearity, Softmax};
 use super::DenseMemory;
@@ -17,10 +17,10 @@ use attnlab_core::error::{Error, Result};
 use attnlab_core::linalg::{Threads, frobenius2, gemm};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 
-/// $X(\mathrm{diag}(g) - gg^T)X^T = \sum_t g_t (X_t - \bar X)(X_t - \bar X)^T$ with
-/// $\bar X = \sum_t g_t X_t$, for tokens (n, L) and weights g that sum to one.
+/// Computes $X(\mathrm{diag}(g) - gg^T)X^T = \sum_t g_t (X_t - \bar X)(X_t - \bar X)^T$ (n, n), with
+/// $\bar X = \sum_t g_t X_t$, for tokens X (n, L) and weights g (L,) that sum to one.
 pub fn weighted_covariance(context: ArrayView2<f64>, g: ArrayView1<f64>) -> Array2<f64> {
-    // Centred first: exactly symmetric products, and no difference of large numbers.
+    // Centred tokens give exactly symmetric products and no difference of large numbers.
     let mean = context.dot(&g);
     let mut scaled = context.to_owned();
     for (mut token, g) in scaled.columns_mut().into_iter().zip(g) {
@@ -39,14 +39,15 @@ pub fn weighted_covariance(context: ArrayView2<f64>, g: ArrayView1<f64>) -> Arra
     y
 }
 
-/// The weights and the Y of (A.24) at a state.
+/// Computes Y of (A.24) at a state.
 fn y_of(context: ArrayView2<f64>, w_kq: ArrayView2<f64>, s: ArrayView1<f64>) -> Array2<f64> {
     let mut g = context.t().dot(&w_kq.dot(&s)).to_vec();
     Softmax.apply(&mut g);
     weighted_covariance(context, Array1::from(g).view())
 }
 
-/// The Jacobian (A.24) of the softmax layer: tokens (n, L), weights (n, n), state (n,).
+/// Computes the Jacobian (n, n) of the softmax layer, Denoising (A.24), for tokens (n, L), weights (n, n)
+/// and state (n,).
 pub fn jacobian(
     context: ArrayView2<f64>,
     w_pv: ArrayView2<f64>,
@@ -56,7 +57,7 @@ pub fn jacobian(
     w_pv.dot(&y_of(context, w_kq, s)).dot(&w_kq)
 }
 
-/// $\|A - A^T\|_F / \|A\|_F$; 0 for A = 0. It lies in [0, 2].
+/// Computes the asymmetry $\|A - A^T\|_F / \|A\|_F$ in [0, 2]; 0 for A = 0.
 pub fn asymmetry(a: ArrayView2<f64>) -> f64 {
     let norm2 = frobenius2(a);
     if norm2 == 0.0 {
@@ -65,19 +66,19 @@ pub fn asymmetry(a: ArrayView2<f64>) -> f64 {
     (frobenius2((&a - &a.t()).view()) / norm2).sqrt()
 }
 
-/// Distance of given weights from the condition at one context and state.
+/// Distance of given weights from the symmetry condition at one context and state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Symmetry {
-    /// Asymmetry of the Jacobian $W_{PV} Y W_{KQ}$: 0 where the layer is a gradient.
+    /// Asymmetry of the Jacobian $W_{PV} Y W_{KQ}$; 0 if the layer is a gradient there.
     pub jacobian: f64,
-    /// Asymmetry of $W_{PV} Y W_{KQ}^T$, which the printed (A.25) asks to vanish.
+    /// Asymmetry of $W_{PV} Y W_{KQ}^T$, which vanishes under the printed (A.25).
     pub printed: f64,
 }
 
-/// Tests given weights at one context and state.
+/// Tests given weights for symmetry of the Jacobian at one context and state.
 ///
 /// # Errors
-/// When shapes do not fit or an entry is not finite.
+/// If shapes do not fit or an entry is not finite.
 ///
 /// ```
 /// use attnlab_theory::attention::memory::symmetry;
@@ -114,12 +115,12 @@ pub fn test(
     })
 }
 
-/// The memory of which the softmax layer with these weights is a step from every state, if there is
-/// one for every context: $W_{KQ} = c\,W_{PV}^T$ up to `tolerance` relative to $\|W_{KQ}\|_F$. Its
-/// tokens are $W_{PV} X$, with α = 1 and β = c.
+/// Returns the memory for which the softmax layer with these weights is a step from every state, if the
+/// weights admit one for every context: $W_{KQ} = c\,W_{PV}^T$ up to `tolerance` relative to
+/// $\|W_{KQ}\|_F$. Its tokens are $W_{PV} X$, with α = 1 and β = c.
 ///
 /// # Errors
-/// When shapes do not fit, or an entry is not finite.
+/// If shapes do not fit or an entry is not finite.
 ///
 /// ```
 /// use attnlab_theory::attention::memory::symmetry;
@@ -145,7 +146,7 @@ pub fn memory(
     let n = context.nrows();
     check_weights("W_PV", w_pv, n)?;
     check_weights("W_KQ", w_kq, n)?;
-    // Least squares for c.
+    // The scalar c is found by least squares.
     let inner: f64 = w_kq.iter().zip(w_pv.t()).map(|(a, b)| a * b).sum();
     let c = inner / frobenius2(w_pv);
     let residual = frobenius2((&w_kq - &(&w_pv.t() * c)).view());

@@ -1,33 +1,34 @@
-//! The part of a nonlinearity that a GPU reads: plain data, so that no nonlinearity depends on a GPU
-//! library and the GPU crate knows no nonlinearity by name.
+//! Description of a nonlinearity for a GPU. It is plain data, so that nonlinearities do not depend on a
+//! GPU library and the GPU crate does not depend on single nonlinearities.
 
-/// The pass by which a GPU computes V φ(Mask(S)) of one head from its scores s_ij.
+/// Pass by which a GPU computes V φ(Mask(S)) of one head from its scores s_ij.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GpuPass {
-    /// Softmax of each column: a running maximum, a sum, and weights relative to the maximum.
+    /// Softmax of each column, by a running maximum and a sum of weights relative to it.
     Softmax,
-    /// A weight that depends on its own score alone.
+    /// Weights that each depend on one score only.
     Entrywise {
-        /// WGSL text of `fn weight(score: f32) -> f32`. Other names in it must begin with `weight_`, since
-        /// the shader around it has names of its own. Masked scores get weight 0, whatever it returns.
+        /// WGSL source of `fn weight(score: f32) -> f32`. Its other names must begin with `weight_`, so
+        /// that they do not clash with names of the surrounding shader. Masked scores get weight 0
+        /// regardless of it.
         weight: String,
-        /// Whether each column is divided by the sum of its weights; a sum of 0 leaves zeros.
+        /// Flag: each column is divided by the sum of its weights; a column of sum 0 stays zero.
         normalise: bool,
     },
     /// One weight for every score above a cut, 0 for the others. Scores within rounding of the cut are
     /// decided in f64.
     ScoreAbove {
-        /// The cut.
+        /// Cut on the score.
         cut: f64,
-        /// The weight.
+        /// Weight of the scores above it.
         value: f64,
     },
     /// One weight for every entry whose softmax weight is above a cut, 0 for the others. Entries within
     /// rounding of the cut are decided by the plain definition.
     WeightAbove {
-        /// The cut, > 0.
+        /// Cut on the softmax weight, > 0.
         cut: f64,
-        /// The weight.
+        /// Weight of the entries above it.
         value: f64,
     },
     /// Weight 1 on the largest score. Columns whose two largest scores are within rounding are decided
@@ -36,8 +37,8 @@ pub enum GpuPass {
 }
 
 impl GpuPass {
-    /// Tells whether the pass ends in decisions, so that scores may be computed in half precision: doubtful
-    /// decisions are made again in f64 and the result does not depend on it.
+    /// Returns `true` for a pass that ends in decisions. Its scores may be computed in half precision:
+    /// doubtful decisions are repeated in f64, so that the result does not depend on the precision.
     pub fn decides(&self) -> bool {
         match self {
             GpuPass::Softmax | GpuPass::Entrywise { .. } => false,

@@ -1,13 +1,13 @@
-//! The threshold on raw scores.
+//! Hard threshold on raw scores.
 
 use super::{Constructor, GpuPass, Nonlinearity, map};
 use crate::attention::streaming::{Doubt, Exp, Problem, Step, Streamed, Streaming, Tiled};
 use attnlab_core::error::{Result, positive};
 
-/// h(x)_i = τ 1{x_i > τ} on the raw scores.
+/// Hard threshold h(x)_i = τ 1{x_i > τ} on the raw scores.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HardThreshold {
-    /// Threshold and output value τ > 0.
+    /// τ > 0, both threshold and output value.
     pub tau: f64,
 }
 
@@ -48,7 +48,7 @@ impl Nonlinearity for HardThreshold {
 impl Tiled for HardThreshold {
     fn attend<T: Exp>(&self, head: &Problem<T>) -> Streamed<T> {
         let (n, tau) = (head.tokens(), self.tau);
-        // The score errs by E; the cut is rounded.
+        // Error of the score, E, plus that of rounding the cut.
         let error = |j| head.score_error(j) + 2.0 * T::EPSILON * tau;
         let step = Step {
             problem: head,

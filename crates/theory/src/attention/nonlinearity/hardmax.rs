@@ -1,9 +1,9 @@
-//! The largest score alone.
+//! Hardmax: all weight on the largest score.
 
 use super::{Constructor, GpuPass, Nonlinearity, map};
 use crate::attention::streaming::{Exp, Peaks, Pick, Problem, Streamed, Streaming, Tiled};
 
-/// The limit of σ(x/T) as T → 0: 1 on the largest score, split evenly among exact ties.
+/// Limit of softmax(x/T) as T → 0: weight 1 on the largest score, split evenly among exact ties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hardmax;
 

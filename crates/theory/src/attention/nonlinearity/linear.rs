@@ -1,4 +1,4 @@
-//! Linear attention: the products reassociate, and the scores are never formed.
+//! Linear attention: the products are reassociated, so that the scores are never formed.
 
 use super::{Constructor, GpuPass, Nonlinearity, map};
 use crate::attention::Mask;
@@ -8,7 +8,7 @@ use ndarray::{Array2, ArrayViewMut2, ShapeBuilder, s};
 use pulp::Arch;
 use std::ops::Range;
 
-/// φ(x) = x; masked scores count as 0.
+/// Identity φ(x) = x; masked scores count as 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Linear;
 
@@ -41,7 +41,7 @@ impl Nonlinearity for Linear {
 impl Tiled for Linear {
     fn attend<T: Exp>(&self, head: &Problem<T>) -> Streamed<T> {
         let mut output = head.zeros();
-        // With more dimensions than tokens the scores are smaller than KVᵀ.
+        // For N ≤ p the scores (N, N) are no larger than KVᵀ.
         if head.tokens() <= head.dim() {
             head.sweep(&Scores(head), &mut output);
         } else {
@@ -51,7 +51,7 @@ impl Tiled for Linear {
     }
 }
 
-/// The scores are the weights.
+/// Rule whose weights are the scores.
 struct Scores<'p, 'a, T: Exp>(&'p Problem<'a, T>);
 
 impl<T: Exp> TileRule<T> for Scores<'_, '_, T> {
@@ -74,7 +74,7 @@ impl<T: Exp> TileRule<T> for Scores<'_, '_, T> {
     fn finish(&self, _state: (), _out: ArrayViewMut2<T>) {}
 }
 
-/// Masked scores count as 0.
+/// Replaces masked scores, -∞, by 0.
 fn masked_to_zero<T: Exp>(scores: &mut [T]) {
     Arch::new().dispatch(|| {
         for s in scores {
@@ -87,8 +87,8 @@ fn masked_to_zero<T: Exp>(scores: &mut [T]) {
     });
 }
 
-/// out <- (V Kᵀ) Q: 2Np² twice instead of 2N²p twice. Causal: the same with V Kᵀ of the blocks so
-/// far, and the block's own masked scores.
+/// Computes out <- (V Kᵀ) Q with 4Np² floating-point operations instead of 4N²p. With the causal mask V
+/// Kᵀ covers the blocks before a block, and the block's own masked scores are added.
 fn reassociated<T: Exp>(problem: &Problem<T>, out: &mut Array2<T>) {
     let (keys, queries, values) = (problem.keys(), problem.queries(), problem.values());
     let mut state = Array2::zeros((values.nrows(), keys.nrows()).f());

@@ -1,10 +1,10 @@
-//! φ, the column-wise nonlinearity of AoT Eq. (4), as an open unit.
+//! The column-wise nonlinearities φ of AoT Eq. (4).
 //!
-//! A nonlinearity is one type that implements [`Nonlinearity`]: its plain definition in f64, and where
-//! there are any its pass over [tiles](super::streaming) and its [pass on a GPU](GpuPass). Each file of
-//! this module holds one of them whole. A nonlinearity of another package is worth as much: layers take
-//! every type that converts into a [`Phi`]. One that has its plain definition alone is computed
-//! everywhere but on a GPU, in O(N) memory per column (see [`Problem::plain`]).
+//! A nonlinearity is a type that implements [`Nonlinearity`]: its plain definition in f64 and,
+//! optionally, its pass over [tiles](super::streaming) and its [pass on a GPU](GpuPass). Each file of
+//! this module contains one nonlinearity. Types of other packages work in the same way: layers accept
+//! every type that converts into a [`Phi`]. A φ that has only its plain definition runs everywhere except
+//! on a GPU, in O(N) memory per column (see [`Problem::plain`]).
 //!
 //! ```
 //! use attnlab_theory::attention::{Mssa, Nonlinearity};
@@ -40,10 +40,10 @@ use super::streaming::Streaming;
 use attnlab_core::error::Result;
 use std::fmt::Debug;
 
-/// A map R^N → R^N on a column of scores: how one token weighs all tokens.
+/// A map R^N → R^N from a column of scores to the weights with which one token attends to all tokens.
 ///
-/// Masked scores arrive as -∞ and must get weight 0. Everything but the name and the plain definition
-/// has a default, which says that there is no such part.
+/// Masked scores are -∞ and must get weight 0. Only the name and the plain definition are required; the
+/// defaults of the other methods declare that the part is absent.
 ///
 /// ```
 /// use attnlab_theory::attention::{Nonlinearity, Softmax, ThresholdedSoftmax};
@@ -55,47 +55,47 @@ use std::fmt::Debug;
 /// assert_eq!(column, [0.0, 0.6]);
 /// ```
 pub trait Nonlinearity: Debug + Send + Sync {
-    /// The name in messages, settings and the command line, such as "thresholded-softmax".
+    /// Returns the name in messages, settings and the command line, such as "thresholded-softmax".
     fn name(&self) -> &str;
 
-    /// The parameters by name. Two nonlinearities are equal when name and parameters are.
+    /// Returns the parameters by name. Two nonlinearities are equal if name and parameters are equal.
     fn parameters(&self) -> Vec<(&'static str, f64)> {
         vec![]
     }
 
-    /// Refuses parameters outside their range. Layers ask before they compute.
+    /// Checks the parameters. Layers call this method before they compute.
     ///
     /// # Errors
-    /// Names the parameter and its range.
+    /// [`Error::Invalid`](attnlab_core::error::Error::Invalid) for a parameter outside its range.
     fn validate(&self) -> Result<()> {
         Ok(())
     }
 
-    /// Replaces a column of scores by its weights: the plain definition, to which every other part is
-    /// held by tests.
+    /// Replaces a column of scores by its weights: the plain definition, against which every other part
+    /// is tested.
     fn apply(&self, column: &mut [f64]);
 
-    /// The pass over tiles of scores, in O(Np) memory; None sends every column through
+    /// Returns the pass over tiles of scores, in O(Np) memory; `None` if every column has to go through
     /// [`apply`](Self::apply). A type that implements [`Tiled`](super::streaming::Tiled) returns
     /// `Some(self)`.
     fn streaming(&self) -> Option<&dyn Streaming> {
         None
     }
 
-    /// The pass on a GPU; None makes a GPU refuse the layer.
+    /// Returns the pass on a GPU; with `None` a GPU refuses the layer.
     fn gpu(&self) -> Option<GpuPass> {
         None
     }
 }
 
-/// Declares the built-in nonlinearities: one file each, which holds the type and its `CONSTRUCTOR`.
+/// Declares the built-in nonlinearities: one file each, which contains the type and its `CONSTRUCTOR`.
 macro_rules! nonlinearities {
     ($($module:ident :: $kind:ident),* $(,)?) => {
         $(
             mod $module;
             pub use $module::$kind;
         )*
-        /// The built-in nonlinearities, in the order in which messages list them.
+        /// Built-in nonlinearities, in the order in which messages list them.
         const BUILT_IN: [Constructor; [$(stringify!($kind)),*].len()] =
             [$($module::CONSTRUCTOR),*];
     };

@@ -1,4 +1,4 @@
-//! [`Phi`]: any nonlinearity, as layers hold it.
+//! [`Phi`]: a shared handle to any nonlinearity, as layers store it.
 
 use super::{BUILT_IN, Nonlinearity};
 use attnlab_core::error::{Error, Result};
@@ -6,7 +6,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Any [`Nonlinearity`], shared and cheap to clone. Its methods are those of the trait.
+/// Shared handle to any [`Nonlinearity`], cheap to clone. It derefs to the trait's methods.
 ///
 /// ```
 /// use attnlab_theory::attention::{Phi, Softmax, ThresholdedSoftmax};
@@ -19,17 +19,18 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Phi(Arc<dyn Nonlinearity>);
 
-/// A nonlinearity that is chosen by name, with the parameter that the command line and settings give.
+/// A nonlinearity that users choose by name, with the parameter of the command line and settings.
 #[derive(Clone, Copy, Debug)]
 pub struct Constructor {
-    /// The name.
+    /// Name of the nonlinearity.
     pub name: &'static str,
-    /// Makes it from the threshold τ, which those without a threshold ignore; not yet validated.
+    /// Constructor from the threshold τ, which nonlinearities without threshold ignore. It does not
+    /// validate τ.
     pub with_tau: fn(tau: f64) -> Phi,
 }
 
 impl Phi {
-    /// The names that [`Phi::parse`] takes.
+    /// Names that [`Phi::parse`] accepts.
     pub const NAMES: [&'static str; BUILT_IN.len()] = {
         let mut names = [""; BUILT_IN.len()];
         let mut i = 0;
@@ -40,20 +41,21 @@ impl Phi {
         names
     };
 
-    /// The built-in nonlinearities.
+    /// Returns the built-in nonlinearities.
     pub fn builtin() -> &'static [Constructor] {
         &BUILT_IN
     }
 
-    /// The built-in nonlinearity of this name; `tau` is used where one is needed.
+    /// Returns the built-in nonlinearity of this name; `tau` is ignored by those without a threshold.
     ///
     /// # Errors
-    /// An unknown name, or a τ out of range.
+    /// If the name is unknown or τ is out of range.
     pub fn parse(name: &str, tau: f64) -> Result<Phi> {
         Phi::parse_among(Phi::builtin(), name, tau)
     }
 
-    /// The nonlinearity of this name among `constructors`, for those who bring their own.
+    /// Returns the nonlinearity of this name among `constructors`, which may include those of other
+    /// packages.
     ///
     /// # Errors
     /// As [`Phi::parse`].

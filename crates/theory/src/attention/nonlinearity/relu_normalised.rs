@@ -1,4 +1,4 @@
-//! Positive parts over their sum.
+//! Normalised ReLU: positive parts divided by their sum.
 
 use super::{Constructor, GpuPass, Nonlinearity, map};
 use crate::attention::streaming::{
@@ -8,7 +8,7 @@ use ndarray::ArrayViewMut2;
 use pulp::Arch;
 use std::ops::Range;
 
-/// max(x_i, 0) / Σ_j max(x_j, 0), and 0 when no score is positive.
+/// Weights max(x_i, 0) / Σ_j max(x_j, 0), all 0 if no score is positive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReluNormalised;
 
@@ -50,7 +50,7 @@ impl Tiled for ReluNormalised {
     }
 }
 
-/// Positive parts, accumulated as they come and divided by their sum at the end.
+/// Rule that accumulates positive parts tile by tile and divides by their sum at the end.
 struct PositiveParts<'p, 'a, T: Exp>(&'p Problem<'a, T>);
 
 impl<T: Exp> TileRule<T> for PositiveParts<'_, '_, T> {
@@ -75,7 +75,7 @@ impl<T: Exp> TileRule<T> for PositiveParts<'_, '_, T> {
 
     fn finish(&self, sums: Vec<f64>, mut out: ArrayViewMut2<T>) {
         for (mut column, sum) in out.columns_mut().into_iter().zip(sums) {
-            // No positive score: every weight is 0, and so is the column already. A NaN goes on.
+            // A sum of 0 means that every weight is 0, and the column is 0 already. A NaN propagates.
             if sum != 0.0 {
                 let inverse = T::of_f64(sum.recip());
                 column.mapv_inplace(|x| x * inverse);
@@ -84,14 +84,14 @@ impl<T: Exp> TileRule<T> for PositiveParts<'_, '_, T> {
     }
 }
 
-/// Each score <- max(score, 0); adds each column's sum to `sums`.
+/// Replaces each score by max(score, 0) and adds each column's sum to `sums`.
 fn relu_columns<T: Exp>(scores: &mut [T], rows: usize, sums: &mut [f64]) {
     Arch::new().dispatch(|| {
         for (column, sum) in scores.chunks_exact_mut(rows).zip(sums) {
             let mut lanes = [T::zero(); LANES];
             for chunk in column.chunks_mut(LANES) {
                 for (s, lane) in chunk.iter_mut().zip(&mut lanes) {
-                    // Written so that NaN stays NaN.
+                    // This comparison keeps NaN, unlike `max`.
                     *s = if *s < T::zero() { T::zero() } else { *s };
                     *lane += *s;
                 }

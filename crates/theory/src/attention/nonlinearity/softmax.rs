@@ -1,11 +1,11 @@
-//! Softmax.
+//! Softmax, the weights of standard attention.
 
 use super::{Constructor, GpuPass, Nonlinearity, map};
 use crate::attention::streaming::{Exp, Problem, TileRule, Running, Streamed, Streaming, Tiled};
 use ndarray::ArrayViewMut2;
 use std::ops::Range;
 
-/// σ(x)_i = exp(x_i) / Σ_j exp(x_j).
+/// Softmax σ(x)_i = exp(x_i) / Σ_j exp(x_j).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Softmax;
 
@@ -43,7 +43,7 @@ impl Tiled for Softmax {
     }
 }
 
-/// The output is kept relative to the running maximum and rescaled when that rises.
+/// Rule that keeps the output relative to the running maximum and rescales it when the maximum rises.
 struct Exponentials<'p, 'a, T: Exp>(&'p Problem<'a, T>);
 
 impl<T: Exp> TileRule<T> for Exponentials<'_, '_, T> {

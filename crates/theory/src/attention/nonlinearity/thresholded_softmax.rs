@@ -7,10 +7,10 @@ use crate::attention::streaming::{
 use attnlab_core::error::{Error, Result};
 use ndarray::{Array2, ShapeBuilder};
 
-/// h(σ(x)) with h of [`HardThreshold`] and σ of [`Softmax`]: the φ of AoT Theorem 1.
+/// The composition h(σ(x)) with h of [`HardThreshold`] and σ of [`Softmax`]: the φ of AoT Theorem 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ThresholdedSoftmax {
-    /// Threshold and output value τ in (0, 1].
+    /// τ in (0, 1], both threshold and output value.
     pub tau: f64,
 }
 
@@ -19,7 +19,8 @@ pub(super) const CONSTRUCTOR: Constructor = Constructor {
     with_tau: |tau| ThresholdedSoftmax { tau }.into(),
 };
 
-/// Below this τ a column may keep so many entries that lists of them cost more than a second pass.
+/// Smallest τ whose kept entries are listed. For smaller τ the lists of a column may be so long that they
+/// cost more than a second pass.
 const SMALLEST_LISTED_TAU: f64 = 1.0 / 64.0;
 
 impl Nonlinearity for ThresholdedSoftmax {
@@ -60,7 +61,7 @@ impl Tiled for ThresholdedSoftmax {
         let tau = self.tau;
         let mut output = head.zeros();
         let undecided = if tau >= 1.0 {
-            // No weight exceeds 1.
+            // A softmax weight never exceeds 1.
             vec![]
         } else if tau >= SMALLEST_LISTED_TAU {
             let pick = Pick::Above {
@@ -83,15 +84,15 @@ impl Tiled for ThresholdedSoftmax {
     }
 }
 
-/// Any τ: first log Σ exp of every column, then the scores again against it. Returns the columns that
-/// rounding leaves undecided.
+/// Computes the output for any τ in two passes: first log Σ exp of every column, then the scores compared
+/// with it. Returns the columns that rounding leaves undecided.
 fn two_passes<T: Exp>(head: &Problem<T>, tau: f64, output: &mut Array2<T>) -> Vec<usize> {
     let n = head.tokens();
     let log_sums = head
         .sweep(&LogSum, &mut Array2::zeros((0, n).f()))
         .concat();
     let cut: Vec<f64> = log_sums.iter().map(|l| l + tau.ln()).collect();
-    // The score errs by E, log Σ exp by E and the relative error of the sum; the cut is rounded.
+    // Errors: E of the score, E of log Σ exp, the relative error of the sum, and the rounding of the cut.
     let band = |(j, cut): (usize, &f64)| {
         2.0 * head.score_error(j) + 2.0 * head.sum_error() + 2.0 * T::EPSILON * cut.abs()
     };

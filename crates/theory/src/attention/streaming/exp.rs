@@ -1,4 +1,4 @@
-//! exp for the inner loops, the same to the bit on every vector width.
+//! Exponential function of the inner loops, equal to the bit on every vector width.
 //!
 //! Each lane is computed by one sequence of correctly rounded operations without fused
 //! multiply-add, and sums run in a fixed number of lanes, so neither the compiler's choice of
@@ -9,17 +9,18 @@ use super::pass::Streaming;
 use super::problem::Problem;
 use attnlab_core::linalg::Real;
 
-/// Partial sums that a slice is added up in: two AVX2 or one AVX-512 register of `f32`.
+/// Number of partial sums in which a slice is added up: two AVX2 registers or one AVX-512 register of
+/// `f32`.
 pub(crate) const LANES: usize = 16;
 
-/// A [`Real`] with an exp of its own that the compiler can vectorise.
+/// A [`Real`] type with an exp that the compiler can vectorise.
 pub trait Exp: Real {
-    /// exp(x) is exactly 0 for every x at or below this.
+    /// Bound at or below which exp(x) is exactly 0.
     const ZERO_BELOW: Self;
 
-    /// exp(x) to within 2 units in the last place, for x up to 88.37 (`f32`) or 709.4 (`f64`),
-    /// and +∞ beyond; scores minus their maximum are never positive. exp(0) is exactly 1. Where the
-    /// true value is below the smallest normal number the result may be 0; -∞ gives 0, NaN gives NaN.
+    /// Computes exp(x) to within 2 units in the last place for x up to 88.37 (`f32`) or 709.4 (`f64`),
+    /// and +∞ beyond (scores minus their maximum are never positive). exp(0) is exactly 1. If the true
+    /// value is below the smallest normal number the result may be 0; -∞ gives 0, NaN gives NaN.
     ///
     /// ```
     /// use attnlab_theory::attention::streaming::Exp;
@@ -103,7 +104,7 @@ exp!(
     ]
 );
 
-/// Σ_k c_k x^k.
+/// Evaluates the polynomial Σ_k c_k x^k.
 #[inline(always)]
 fn horner<T: Copy + std::ops::Add<Output = T> + std::ops::Mul<Output = T>, const N: usize>(
     x: T,
@@ -116,7 +117,7 @@ fn horner<T: Copy + std::ops::Add<Output = T> + std::ops::Mul<Output = T>, const
     value
 }
 
-/// Σ of the lanes, pairwise in a fixed order.
+/// Adds the lanes pairwise, in a fixed order.
 #[inline(always)]
 pub(crate) fn fold_lanes<T: Real>(mut lanes: [T; LANES]) -> T {
     let mut half = LANES / 2;
@@ -129,9 +130,9 @@ pub(crate) fn fold_lanes<T: Real>(mut lanes: [T; LANES]) -> T {
     lanes[0]
 }
 
-/// x_i <- exp(x_i - shift) in place; returns Σ_i.
+/// Replaces x_i by exp(x_i - shift) in place and returns the sum of the results.
 ///
-/// Inlined into its caller so that it is compiled for the caller's vector width.
+/// The function is inlined into its caller, so that it is compiled for the caller's vector width.
 #[inline(always)]
 pub(crate) fn exp_shifted<T: Exp>(x: &mut [T], shift: T) -> T {
     let mut lanes = [T::zero(); LANES];
@@ -149,7 +150,7 @@ pub(crate) fn exp_shifted<T: Exp>(x: &mut [T], shift: T) -> T {
     fold_lanes(lanes)
 }
 
-/// Σ_i exp(x_i - shift), in the same order as [`exp_shifted`].
+/// Computes Σ_i exp(x_i - shift), in the same order as [`exp_shifted`].
 #[inline(always)]
 pub(super) fn sum_exp_shifted<T: Exp>(x: &[T], shift: T) -> T {
     let mut lanes = [T::zero(); LANES];
@@ -165,7 +166,7 @@ pub(super) fn sum_exp_shifted<T: Exp>(x: &[T], shift: T) -> T {
     fold_lanes(lanes)
 }
 
-/// x_i <- exp(x_i) for a whole slice, at the machine's full vector width.
+/// Replaces x_i by exp(x_i) in a whole slice, at the full vector width of the CPU.
 ///
 /// ```
 /// let mut x = [0.0_f32, 1.0, f32::NEG_INFINITY];

@@ -1,11 +1,11 @@
-//! Element-wise kernels over one tile. Every tile is column-major and contiguous, keys along the
-//! rows and queries along the columns; each kernel is compiled for the machine's vector width.
+//! Element-wise kernels on one tile. Every tile is column-major and contiguous, with keys along the rows
+//! and queries along the columns. Each kernel is compiled for the vector width of the CPU.
 
 use super::exp::{Exp, LANES, exp_shifted, fold_lanes, sum_exp_shifted};
 use attnlab_core::linalg::Real;
 use pulp::Arch;
 
-/// `target` (cols, rows) <- transpose of `source` (rows, cols).
+/// Writes the transpose of `source` (rows, cols) into `target` (cols, rows).
 pub(super) fn transpose<T: Real>(source: &[T], rows: usize, target: &mut [T]) {
     const SIDE: usize = 8;
     if rows == 0 {
@@ -35,7 +35,7 @@ pub(super) fn transpose<T: Real>(source: &[T], rows: usize, target: &mut [T]) {
     });
 }
 
-/// The largest score of every column (-∞ where all are masked).
+/// Computes the largest score of every column (-∞ if all are masked).
 pub(super) fn column_maxima<T: Real>(scores: &[T], rows: usize, maxima: &mut [T]) {
     Arch::new().dispatch(|| {
         for (column, max) in scores.chunks_exact(rows).zip(maxima) {
@@ -61,7 +61,7 @@ fn largest<T: Real>(x: &[T]) -> T {
     lanes.fold(T::neg_infinity(), |max, x| if *x > max { *x } else { max })
 }
 
-/// Each column <- exp(column - shift); adds its sum to `sums`.
+/// Replaces each column by exp(column - shift) and adds its sum to `sums`.
 pub(super) fn exp_columns<T: Exp>(scores: &mut [T], rows: usize, shift: &[T], sums: &mut [f64]) {
     Arch::new().dispatch(|| {
         for (j, column) in scores.chunks_exact_mut(rows).enumerate() {
@@ -70,8 +70,8 @@ pub(super) fn exp_columns<T: Exp>(scores: &mut [T], rows: usize, shift: &[T], su
     });
 }
 
-/// Adds Σ exp(column - shift) to `sums`, leaving the scores as they are. `maxima` are the columns'
-/// own largest scores: where even that underflows to 0 nothing is added and nothing is computed.
+/// Adds Σ exp(column - shift) to `sums` and leaves the scores unchanged. `maxima` are the columns' own
+/// largest scores: if exp of the largest underflows to 0 the column is skipped.
 pub(super) fn sum_exp_columns<T: Exp>(
     scores: &[T],
     rows: usize,
@@ -88,7 +88,7 @@ pub(super) fn sum_exp_columns<T: Exp>(
     });
 }
 
-/// How many scores of the column lie in (low, high], and how many above high.
+/// Counts the scores of the column in (low, high], and those above high.
 #[inline(always)]
 fn count_above<T: Real>(column: &[T], low: T, high: T) -> (u32, u32) {
     let (mut near, mut above) = (0, 0);
@@ -99,7 +99,8 @@ fn count_above<T: Real>(column: &[T], low: T, high: T) -> (u32, u32) {
     (near, above)
 }
 
-/// `near[j]` and `above[j]`: how many scores of column j lie in (low_j, high_j], and above high_j.
+/// Counts, for each column j, the scores in (low_j, high_j] (`near[j]`) and those above high_j
+/// (`above[j]`).
 pub(super) fn count_columns<T: Real>(
     scores: &[T],
     rows: usize,
@@ -114,7 +115,7 @@ pub(super) fn count_columns<T: Real>(
     });
 }
 
-/// Each score <- `value` where it is above its column's `cut`, else 0.
+/// Replaces each score by `value` if it is above the `cut` of its column, otherwise by 0.
 pub(super) fn step_columns<T: Real>(scores: &mut [T], rows: usize, cut: &[T], value: T) {
     Arch::new().dispatch(|| {
         for (column, cut) in scores.chunks_exact_mut(rows).zip(cut) {
@@ -125,12 +126,12 @@ pub(super) fn step_columns<T: Real>(scores: &mut [T], rows: usize, cut: &[T], va
     });
 }
 
-/// x <- factor · x.
+/// Multiplies x by `factor`.
 pub(super) fn scale<T: Real>(x: &mut [T], factor: T) {
     Arch::new().dispatch(|| x.iter_mut().for_each(|x| *x *= factor));
 }
 
-/// Σ_i a_i b_i in f64, in fixed lanes. For `f32` data every product is exact.
+/// Computes Σ_i a_i b_i in f64, in a fixed number of lanes. For `f32` data every product is exact.
 pub(super) fn dot_f64<T: Real>(a: &[T], b: &[f64]) -> f64 {
     Arch::new().dispatch(|| {
         let mut lanes = [0.0; LANES];

@@ -1,4 +1,4 @@
-//! The layers on the fast path: one head, all heads in coefficients, and the ambient form.
+//! Layers on the fast path: one head, all heads in coefficients, and the ambient form.
 
 use super::exp::Exp;
 use super::machine::Machine;
@@ -9,19 +9,19 @@ use attnlab_core::linalg::{Real, Threads, gemm, product};
 use ndarray::{Array2, ArrayView2, ShapeBuilder, s};
 use rayon::prelude::*;
 
-/// The result of a pass on the fast path.
+/// Result of a pass on the fast path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Streamed<T> {
-    /// The attention output V φ(Mask(S)) (p, N) of one head, or the next tokens (d, N) of a layer.
+    /// Attention output V φ(Mask(S)) (p, N) of one head, or the next tokens Z (d, N) of a layer.
     pub output: Array2<T>,
-    /// Decisions of a discontinuous φ that rounding could have changed and that were therefore made
-    /// again from scores in f64: columns, or single entries for the hard threshold. Exact ties of
+    /// Number of decisions of a discontinuous φ that rounding could have changed and that were therefore
+    /// repeated from scores in f64: columns, or single entries for the hard threshold. Exact ties of
     /// hardmax count too.
     pub redecided: usize,
 }
 
 impl<T> Streamed<T> {
-    /// The output of a continuous φ, which leaves nothing to decide.
+    /// Wraps the output of a continuous φ, which has no decisions to repeat.
     pub fn smooth(output: Array2<T>) -> Self {
         Streamed {
             output,
@@ -31,22 +31,22 @@ impl<T> Streamed<T> {
 }
 
 impl Mssa {
-    /// Y φ(Mask(Yᵀ P(Y))) of one head's coefficients Y = U_kᵀZ (p, N), in O(Np) memory and on every
-    /// core. The result is the same to the bit for any number of threads.
+    /// Computes Y φ(Mask(Yᵀ P(Y))) (p, N) from the coefficients Y = U_kᵀZ (p, N) of one head, in O(Np)
+    /// memory and on every core. The result is the same to the bit for any number of threads.
     ///
-    /// Work for N tokens in p dimensions, unmasked: the scores are symmetric, so they cost N²p
-    /// floating-point operations and not 2N²p; softmax adds 2N²p for the product with Y and N²
-    /// exponentials. Thresholded softmax with τ ≥ 1/64 and hardmax keep so few weights that the
-    /// second product is a gather: N²p, and N² exponentials for the former. A smaller τ takes a
-    /// second pass over the scores. Linear attention is reassociated to (YYᵀ)Y, 4Np², where p < N.
-    /// With the causal mask softmax costs 2N²p, half of each of the products. A φ without a pass over
-    /// tiles is computed column by column, in f64 and more slowly ([`Problem::plain`]).
+    /// Floating-point operations for N tokens in p dimensions, unmasked: the scores are symmetric, so
+    /// they cost N²p instead of 2N²p; softmax adds 2N²p for the product with Y and N² exponentials.
+    /// Thresholded softmax with τ ≥ 1/64 and hardmax keep so few weights that the second product is a
+    /// gather: N²p, plus N² exponentials for thresholded softmax. A smaller τ takes a second pass over
+    /// the scores. Linear attention is reassociated to (YYᵀ)Y, 4Np², if p < N. With the causal mask
+    /// softmax costs 2N²p, half of each of the products. A φ without a pass over tiles is computed column
+    /// by column in f64, which is slower ([`Problem::plain`]).
     ///
-    /// For f32 every decision about a threshold or a maximum that lies within the rounding error of
-    /// the scores is made again from f64 scores, as the plain definition makes it.
+    /// In f32, every decision about a threshold or a maximum that lies within the rounding error of the
+    /// scores is repeated from f64 scores, as in the plain definition.
     ///
     /// # Errors
-    /// When τ is out of range.
+    /// If τ is out of range.
     ///
     /// ```
     /// use attnlab_theory::attention::{Mssa, ThresholdedSoftmax};
@@ -63,16 +63,16 @@ impl Mssa {
         Ok(attend(&problem, &*self.phi))
     }
 
-    /// One layer in coefficients: Y_k <- Y_k + η · [`stream_head`](Self::stream_head)(Y_k) for every
-    /// head (p_k, N); returns how many decisions were made again.
+    /// Applies one layer in coefficients: Y_k <- Y_k + η · [`stream_head`](Self::stream_head)(Y_k) for
+    /// every head (p_k, N). Returns the number of decisions that were repeated in f64.
     ///
-    /// Exact for jointly orthonormal bases, U_kᵀU_l = δ_kl I: then U_lᵀ applied to
-    /// Z + η Σ_k U_k H_k, with H_k = Y_k φ(Mask(Y_kᵀP(Y_k))), leaves Y_l + η H_l, and H_l depends on
-    /// Y_l alone. So the heads never see each other, at any depth, and the part of Z outside all
-    /// subspaces never changes. Other bases need [`stream`](Self::stream).
+    /// The update is exact for jointly orthonormal bases, U_kᵀU_l = δ_kl I: then U_lᵀ applied to Z + η
+    /// Σ_k U_k H_k, with H_k = Y_k φ(Mask(Y_kᵀP(Y_k))), gives Y_l + η H_l, and H_l depends on Y_l alone.
+    /// The heads therefore do not interact at any depth, and the part of Z outside all subspaces does not
+    /// change. Other bases need [`stream`](Self::stream).
     ///
     /// # Errors
-    /// When τ is out of range.
+    /// If τ is out of range.
     pub fn apply_coefficients<T: Exp>(&self, heads: &mut [Array2<T>]) -> Result<usize> {
         self.phi.validate()?;
         let eta = T::of_f64(self.eta);
@@ -81,15 +81,15 @@ impl Mssa {
             y.scaled_add(eta, &head.output);
             Ok(head.redecided)
         };
-        // Heads side by side, so that one head's last tiles do not leave cores idle.
+        // Heads run in parallel, so that the last tiles of one head do not leave cores idle.
         heads.par_iter_mut().map(step).sum()
     }
 
-    /// The next Z (d, N) from `tokens` (d, N) and `bases[k]` (d, p_k), any bases: equal to
-    /// [`Mssa::apply`] up to rounding, in O(Nd) memory.
+    /// Computes the next Z (d, N) from `tokens` (d, N) and `bases[k]` (d, p_k), for any bases. The result
+    /// equals [`Mssa::apply`] up to rounding and takes O(Nd) memory.
     ///
     /// # Errors
-    /// When shapes do not fit or τ is out of range.
+    /// If shapes do not fit or τ is out of range.
     ///
     /// ```
     /// use attnlab_theory::attention::{Mssa, Softmax};
@@ -110,11 +110,11 @@ impl Mssa {
         self.stream_with(tokens, bases, |y| self.stream_head(y))
     }
 
-    /// [`stream`](Self::stream) in f32 with the heads on `machine`; the products with the bases, a
-    /// share of p/N of the work, stay here.
+    /// Computes [`stream`](Self::stream) in f32 with the heads on `machine`; the products with the bases,
+    /// a share of p/N of the work, run on the CPU.
     ///
     /// # Errors
-    /// When shapes do not fit or τ is out of range, or the machine fails.
+    /// If shapes do not fit, τ is out of range, or the machine fails.
     ///
     /// ```
     /// use attnlab_theory::attention::streaming::Cpu;
@@ -167,11 +167,11 @@ impl Mssa {
 }
 
 impl Mhsa {
-    /// The next Z (d, N) on the fast path: equal to [`Mhsa::apply`] up to rounding, in O(N(d + p))
-    /// memory. The scores KᵀQ have no symmetry, so softmax costs 4N²p per head.
+    /// Computes the next Z (d, N) on the fast path. The result equals [`Mhsa::apply`] up to rounding and
+    /// takes O(N(d + p)) memory. The scores KᵀQ have no symmetry, so softmax costs 4N²p per head.
     ///
     /// # Errors
-    /// When shapes do not fit or τ is out of range.
+    /// If shapes do not fit or τ is out of range.
     ///
     /// ```
     /// use attnlab_theory::attention::{Mhsa, Softmax};
@@ -218,7 +218,7 @@ fn column_major<T: Real>(a: ArrayView2<T>) -> Array2<T> {
     own
 }
 
-/// V φ(Mask(S)): over tiles where φ has a pass of its own, else column by column.
+/// Computes V φ(Mask(S)): over tiles if φ has such a pass, otherwise column by column.
 fn attend<T: Exp>(problem: &Problem<T>, phi: &dyn Nonlinearity) -> Streamed<T> {
     match phi.streaming() {
         Some(pass) => T::attend(pass, problem),

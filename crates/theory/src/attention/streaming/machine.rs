@@ -1,4 +1,4 @@
-//! Machines that run a pass over the scores: this one, or one that `attnlab-gpu` drives.
+//! Machines that run a pass over the scores: the CPU, or a GPU through `attnlab-gpu`.
 
 use super::horizon::{horizon_of_head, ticks};
 use super::layer::Streamed;
@@ -8,26 +8,26 @@ use attnlab_core::error::Result;
 use ndarray::ArrayView2;
 use std::ops::Range;
 
-/// A machine that runs the streaming passes of one head in f32 and leaves no decision to its
-/// rounding: whatever lies within the error bounds is decided again from scores in f64, so that
-/// every machine gives the same answer.
+/// A machine that runs the streaming passes of one head in f32. An implementation must not let rounding
+/// decide: every decision within the error bounds must be repeated from scores in f64, so that all
+/// machines give the same answer.
 pub trait Machine: Sync {
-    /// Its name for people and rows.
+    /// Returns the name of the machine for people and rows.
     fn name(&self) -> String;
 
-    /// Y φ(Mask(Yᵀ P(Y))) of one head's coefficients (p, N), as
+    /// Computes Y φ(Mask(Yᵀ P(Y))) (p, N) from the coefficients Y (p, N) of one head, as
     /// [`Mssa::stream_head`] defines it.
     ///
     /// # Errors
-    /// When a parameter of φ is out of range, or the machine has no pass for φ or fails.
+    /// If a parameter of φ is out of range, the machine has no pass for φ, or it fails.
     fn stream_head(&self, layer: &Mssa, y: ArrayView2<f32>) -> Result<Streamed<f32>>;
 
-    /// The first break of every column of one head, as
-    /// [`horizon_of_head`](super::horizon::horizon_of_head) defines it. `tick` is called
+    /// Computes the first break of every column of one head, as
+    /// [`horizon_of_head`](super::horizon::horizon_of_head) defines it. The method must call `tick`
     /// [`ticks`](Self::ticks)`(p, N)` times.
     ///
     /// # Errors
-    /// As [`horizon_of_head`](super::horizon::horizon_of_head), or when the machine fails.
+    /// As [`horizon_of_head`](super::horizon::horizon_of_head), or if the machine fails.
     fn horizon_of_head(
         &self,
         y: ArrayView2<f32>,
@@ -36,11 +36,12 @@ pub trait Machine: Sync {
         tick: &(dyn Fn() + Sync),
     ) -> Result<HeadHorizon>;
 
-    /// Number of ticks of [`horizon_of_head`](Self::horizon_of_head) for coefficients (`dim`, `tokens`).
+    /// Returns the number of ticks of [`horizon_of_head`](Self::horizon_of_head) for coefficients (`dim`,
+    /// `tokens`).
     fn ticks(&self, dim: usize, tokens: usize) -> u64;
 }
 
-/// This machine's cores.
+/// The CPU of this computer, all cores.
 ///
 /// ```
 /// use attnlab_theory::attention::streaming::{Cpu, Machine};

@@ -1,16 +1,16 @@
-//! The fast path: tiles of the score matrix, O(N·p) memory, every core, results independent of the
-//! number of threads.
+//! The fast path: tiles of the score matrix, O(N·p) memory, all cores, results independent of the number
+//! of threads.
 //!
-//! [`for_each_tile`] computes each tile of YᵀY once and shows it to both of its sides. The part that a φ
-//! keeps of the tiles that pass by is a [`TileRule`]: softmax a running maximum, sum and output;
-//! thresholded softmax and hardmax the few entries that can still count. The layers,
+//! [`for_each_tile`] computes each tile of YᵀY once and passes it to both of its sides. A [`TileRule`]
+//! defines the state that a φ keeps: a running maximum, sum and output for softmax; the few entries that
+//! may still exceed the cut for thresholded softmax and hardmax. The layers,
 //! [`Mssa::stream_head`](super::Mssa::stream_head),
 //! [`Mssa::apply_coefficients`](super::Mssa::apply_coefficients),
-//! [`Mssa::stream`](super::Mssa::stream) and [`Mhsa::stream`](super::Mhsa::stream), are tested
-//! against the plain definitions beside them.
+//! [`Mssa::stream`](super::Mssa::stream) and [`Mhsa::stream`](super::Mhsa::stream) are tested against the
+//! plain definitions.
 //!
-//! A nonlinearity brings its pass over tiles as [`Tiled`]. [`Running`], [`LogSum`], [`Peaks`] and [`Step`]
-//! are the parts that more than one of them uses.
+//! A nonlinearity defines its pass over tiles by [`Tiled`]. [`Running`], [`LogSum`], [`Peaks`] and
+//! [`Step`] are parts that several nonlinearities use.
 
 mod exp;
 pub mod horizon;
@@ -25,7 +25,7 @@ mod step;
 mod tiles;
 
 pub use exp::{Exp, exp_in_place};
-// The training kernels of `dynamics` run in the same lanes.
+// The training kernels of `dynamics` use the same lanes.
 pub(crate) use exp::{LANES, exp_shifted, fold_lanes};
 pub use layer::Streamed;
 pub use machine::{Cpu, Machine};

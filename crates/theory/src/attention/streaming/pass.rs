@@ -1,4 +1,4 @@
-//! A nonlinearity's pass over tiles, in either precision.
+//! Passes of nonlinearities over tiles, in either precision.
 
 use super::exp::Exp;
 use super::layer::Streamed;
@@ -6,10 +6,9 @@ use super::problem::Problem;
 
 /// A nonlinearity that is computed over tiles of scores, in O(Np) memory.
 ///
-/// The pass must agree with the plain definition: within rounding for a continuous φ; for one with
-/// decisions to the decision, so that whatever lies within the error bounds
-/// ([`Problem::score_error`], [`Problem::sum_error`]) is decided again from scores in f64
-/// ([`Problem::redecide`]).
+/// The pass must agree with the plain definition: up to rounding for a continuous φ, and exactly in its
+/// decisions for one with decisions. Decisions within the error bounds ([`Problem::score_error`],
+/// [`Problem::sum_error`]) must therefore be repeated from scores in f64 ([`Problem::redecide`]).
 ///
 /// ```
 /// use attnlab_theory::attention::streaming::{Exp, Problem, Streamed, Streaming, TileRule, Tiled};
@@ -62,16 +61,16 @@ use super::problem::Problem;
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
 pub trait Tiled: Sync {
-    /// V φ(Mask(S)) (v, N) of one head.
+    /// Computes V φ(Mask(S)) (v, N) of one head.
     fn attend<T: Exp>(&self, head: &Problem<T>) -> Streamed<T>;
 }
 
-/// A [`Tiled`] nonlinearity behind a pointer. Every [`Tiled`] type is one.
+/// Object-safe form of [`Tiled`], implemented by every [`Tiled`] type.
 pub trait Streaming: Sync {
-    /// [`Tiled::attend`] in f32.
+    /// Calls [`Tiled::attend`] in f32.
     fn attend_f32(&self, head: &Problem<f32>) -> Streamed<f32>;
 
-    /// [`Tiled::attend`] in f64.
+    /// Calls [`Tiled::attend`] in f64.
     fn attend_f64(&self, head: &Problem<f64>) -> Streamed<f64>;
 }
 

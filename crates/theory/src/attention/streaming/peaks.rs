@@ -1,4 +1,4 @@
-//! Weights of which only a few entries of a column are not 0.
+//! Weights that are 0 for all but a few entries of a column.
 
 use super::exp::Exp;
 use super::problem::Problem;
@@ -6,47 +6,47 @@ use super::rules::{Running, TileRule};
 use ndarray::ArrayViewMut2;
 use std::ops::Range;
 
-/// The few entries of a column that carry all of its weight.
+/// Choice of the few entries of a column that carry all of its weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pick {
-    /// Those with softmax weight above a cut c: fewer than 1/c, so at most one where c ≥ 1/2.
+    /// Entries with softmax weight above a cut c: fewer than 1/c, so at most one if c ≥ 1/2.
     Above {
-        /// The cut c, > 0.
+        /// Cut c > 0 on the softmax weight.
         cut: f64,
-        /// The weight that each of them gets.
+        /// Weight of each entry above the cut.
         value: f64,
     },
-    /// The largest score, with weight 1.
+    /// The entry with the largest score, with weight 1.
     Largest,
 }
 
-/// The rule of few non-zero weights: no product with V, only a gather at the end. It reports the columns
-/// that rounding leaves undecided, to which it adds nothing.
+/// Rule for weights with few non-zero entries: no product with V, only a gather at the end. It reports
+/// the columns that rounding leaves undecided, and adds nothing to their output.
 ///
-/// A softmax weight can only shrink as more keys are seen, so an entry that falls below the cut c never
-/// returns and the list of a column stays shorter than 1/c. Entries within the error bounds of the
-/// cut are kept, and decided at the end: in or out for certain, or the column is reported.
+/// A softmax weight can only shrink as more keys arrive, so an entry that falls below the cut c never
+/// returns, and the list of a column stays shorter than 1/c. Entries within the error bounds of the cut
+/// are kept and decided at the end: in, out, or undecided, in which case the column is reported.
 pub struct Peaks<'p, 'a, T: Exp> {
-    /// The head.
+    /// Head whose scores are swept.
     pub problem: &'p Problem<'a, T>,
-    /// The entries that count.
+    /// Choice of the entries with non-zero weight.
     pub pick: Pick,
 }
 
-/// The entries of a block of queries that can still count.
+/// Entries of a block of queries that may still get a non-zero weight.
 pub struct PeakState<T> {
     first: usize,
     running: Running<T>,
-    /// E_j.
+    /// Error bounds E_j of the scores.
     error: Vec<f64>,
-    /// The last cut: an entry below it is out for certain.
+    /// Last cut of each column: an entry below it is certainly out.
     cut: Vec<f64>,
     entries: Vec<Vec<(T, usize)>>,
 }
 
 impl<T: Exp> TileRule<T> for Peaks<'_, '_, T> {
     type State = PeakState<T>;
-    /// Columns that the bounds cannot decide.
+    /// Columns that remain undecided within the bounds.
     type Report = Vec<usize>;
 
     fn start(&self, queries: Range<usize>) -> PeakState<T> {
@@ -84,8 +84,8 @@ impl<T: Exp> TileRule<T> for Peaks<'_, '_, T> {
                 .filter(|(s, _)| s.as_f64() >= cut);
             list.extend(inside.map(|(s, i)| (*s, i)));
             if let Pick::Largest = self.pick {
-                // Two that are too close already send the column to be decided again; a tie of
-                // thousands needs no more memory than that.
+                // Two entries that are too close already make the column undecided, so a tie of thousands
+                // needs no more memory than that.
                 list.sort_by(|a, b| b.0.as_f64().total_cmp(&a.0.as_f64()));
                 list.truncate(2);
             }
@@ -117,7 +117,7 @@ impl<T: Exp> TileRule<T> for Peaks<'_, '_, T> {
 }
 
 impl<T: Exp> Peaks<'_, '_, T> {
-    /// A score below this is out for certain, whatever comes.
+    /// Returns the score below which an entry is certainly out, whatever keys follow.
     fn cut(&self, running: &Running<T>, j: usize, error: f64) -> f64 {
         match self.pick {
             Pick::Largest => running.max[j].as_f64() - 2.0 * error,
@@ -127,7 +127,7 @@ impl<T: Exp> Peaks<'_, '_, T> {
         }
     }
 
-    /// The entries of column j with weight > c, or `None` where the bounds leave one open.
+    /// Returns the entries of column j with weight > c, or `None` if the bounds leave one undecided.
     fn above(&self, state: &PeakState<T>, j: usize, cut: f64) -> Option<Vec<usize>> {
         let running = &state.running;
         let mut picked = vec![];
@@ -142,13 +142,14 @@ impl<T: Exp> Peaks<'_, '_, T> {
     }
 }
 
-/// Decides whether an entry has softmax weight > τ, from the computed `sum` = Σ_k exp(s_k - s_i); `None` where
-/// the bounds leave it open. No score errs by more than `error`, the sum by more than `relative`.
+/// Decides whether an entry has softmax weight > τ, given the computed `sum` = Σ_k exp(s_k - s_i); `None`
+/// if the bounds leave it undecided. `error` bounds the error E of every score, `relative` the relative
+/// error of the sum.
 ///
-/// The weight is above τ exactly when r = Σ_{k≠i} exp(s_k - s_i) < 1/τ - 1. Each s_k - s_i is known to
-/// 2E, so r to a factor exp(2E); the subtraction of the entry's own 1 from the computed sum leaves an
-/// absolute error of (1 + r) times the relative error of the sum. In this form a weight close to 1 is
-/// decided even when τ is close to 1 too.
+/// The weight is above τ exactly if r = Σ_{k≠i} exp(s_k - s_i) < 1/τ - 1. Each s_k - s_i has an error of
+/// at most 2E, so r is known to a factor exp(2E); subtracting the entry's own 1 from the computed sum
+/// adds an absolute error of (1 + r) times the relative error of the sum. In this form a weight close to
+/// 1 is decided even if τ is close to 1 too.
 pub fn weight_exceeds(tau: f64, sum: f64, error: f64, relative: f64) -> Option<bool> {
     let (spread, limit) = ((2.0 * error).exp(), tau.recip() - 1.0);
     let (rest, absolute) = ((sum - 1.0).max(0.0), sum * relative);

@@ -1,5 +1,4 @@
-//! One head's attention as the tiles see it: keys, queries, values, the mask, and how far a
-//! computed score may lie from the true one.
+//! One head's attention: keys, queries, values, the mask, and the error bounds of computed scores.
 
 use super::exp::Exp;
 use super::kernels::{dot_f64, scale};
@@ -12,22 +11,22 @@ use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, CowArray, Ix2, ShapeBuild
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// One head: scores s_ij = f_j k_iᵀq_j, weights φ(Mask(S)), output V φ(Mask(S)).
+/// Attention of one head: scores s_ij = f_j k_iᵀq_j, weights φ(Mask(S)), output V φ(Mask(S)) (v, N).
 pub struct Problem<'a, T: Real> {
-    /// K (p, N).
+    /// Keys K (p, N).
     keys: CowArray<'a, T, Ix2>,
-    /// Q (p, N), or `None` where the queries are the keys: the scores are then symmetric up to f.
+    /// Queries Q (p, N), or `None` if they equal the keys: the scores are then symmetric up to f.
     queries: Option<CowArray<'a, T, Ix2>>,
-    /// V (v, N), or `None` where the values are the keys.
+    /// Values V (v, N), or `None` if they equal the keys.
     values: Option<CowArray<'a, T, Ix2>>,
-    /// f_j, where it is not 1 throughout.
+    /// Factors f_j, or `None` if all are 1.
     factors: Option<Vec<f64>>,
     mask: Mask,
-    /// max_i |k_i|.
+    /// Length of the longest key, max_i |k_i|.
     longest_key: f64,
 }
 
-/// The columns of `a` as contiguous memory, copied only where they are not.
+/// Returns the columns of `a` in contiguous memory, copied only if necessary.
 fn by_columns<T: Real>(a: ArrayView2<'_, T>) -> CowArray<'_, T, Ix2> {
     if a.t().is_standard_layout() {
         return a.into();
@@ -43,7 +42,7 @@ fn lengths<T: Real>(a: ArrayView2<T>) -> Vec<f64> {
 }
 
 impl<'a, T: Exp> Problem<'a, T> {
-    /// Yᵀ P(Y) on the coefficients Y (p, N) of one head.
+    /// Makes the problem with scores Yᵀ P(Y) from the coefficients Y (p, N) of one head.
     pub fn tied(y: ArrayView2<'a, T>, mask: Mask, normalise_queries: bool) -> Self {
         let keys = by_columns(y);
         let lengths = lengths(keys.view());
@@ -58,7 +57,7 @@ impl<'a, T: Exp> Problem<'a, T> {
         }
     }
 
-    /// `scale` · KᵀQ with values V; K and Q are (p, N), V is (v, N).
+    /// Makes the problem with scores `scale` · KᵀQ and values V; K and Q are (p, N), V is (v, N).
     pub fn separate(
         [queries, keys, values]: [ArrayView2<'a, T>; 3],
         mask: Mask,
@@ -76,51 +75,51 @@ impl<'a, T: Exp> Problem<'a, T> {
         }
     }
 
-    /// N, the number of tokens.
+    /// Returns N, the number of tokens.
     pub fn tokens(&self) -> usize {
         self.keys.ncols()
     }
 
-    /// p, the number of coefficients of a key.
+    /// Returns p, the number of coefficients of a key.
     pub fn dim(&self) -> usize {
         self.keys.nrows()
     }
 
-    /// The mask.
+    /// Returns the mask.
     pub fn mask(&self) -> Mask {
         self.mask
     }
 
-    /// K (p, N).
+    /// Returns the keys K (p, N).
     pub fn keys(&self) -> ArrayView2<'_, T> {
         self.keys.view()
     }
 
-    /// Q (p, N).
+    /// Returns the queries Q (p, N).
     pub fn queries(&self) -> ArrayView2<'_, T> {
         self.queries.as_ref().unwrap_or(&self.keys).view()
     }
 
-    /// V (v, N).
+    /// Returns the values V (v, N).
     pub fn values(&self) -> ArrayView2<'_, T> {
         self.values.as_ref().unwrap_or(&self.keys).view()
     }
 
-    /// An output of zeros (v, N), column-major.
+    /// Makes an output of zeros (v, N), column-major.
     pub fn zeros(&self) -> Array2<T> {
         Array2::zeros((self.values().nrows(), self.tokens()).f())
     }
 
-    /// f_j.
+    /// Returns the factor f_j.
     pub fn factor(&self, j: usize) -> f64 {
         self.factors.as_ref().map_or(1.0, |f| f[j])
     }
 
-    /// The blocks of queries and keys, whose width follows from N alone. 48 blocks or more make 24 tiles of a head
-    /// independent at any time, which (times the heads) feeds 2 to 64 cores evenly; above 240
-    /// columns a tile and its transpose leave a core's second-level cache, and below 96 the products
-    /// slow down. Multiples of 48 fill the engine's micro-kernels, 24 or 48 rows of `f32`. The
-    /// dimension p hardly matters: the engine cuts it to its own cache blocks.
+    /// Returns the blocks of queries and keys; their width follows from N alone. With 48 blocks or more,
+    /// 24 tiles of a head are independent at any time, which (times the heads) occupies 2 to 64 cores
+    /// evenly. Above 240 columns a tile and its transpose exceed a core's second-level cache; below 96
+    /// the products become slower. Multiples of 48 fill the engine's micro-kernels, 24 or 48 rows of
+    /// `f32`. The dimension p has little influence: the engine cuts it into its own cache blocks.
     pub fn blocks(&self) -> Blocks {
         let width = self.tokens().div_ceil(48).next_multiple_of(48);
         Blocks {
@@ -129,8 +128,8 @@ impl<'a, T: Exp> Problem<'a, T> {
         }
     }
 
-    /// E_j: no computed score of column j is further than this from the score of the given data in
-    /// exact arithmetic.
+    /// Returns E_j, a bound on the error of every computed score of column j against exact arithmetic on
+    /// the given data.
     ///
     /// A product of length p summed in any order, fused or not, errs by at most
     /// γ_p Σ_m |k_m||q_m| ≤ γ_p |k||q| with γ_p = pu/(1 - pu) (Higham, Accuracy and Stability,
@@ -143,7 +142,7 @@ impl<'a, T: Exp> Problem<'a, T> {
         (gamma + 4.0 * u) * self.reach(j)
     }
 
-    /// max_i |k_i||q_j||f_j|: no score of column j is larger, and errors are relative to it.
+    /// Returns max_i |k_i||q_j||f_j|: a bound on the scores of column j, to which errors are relative.
     pub fn reach(&self, j: usize) -> f64 {
         let query = self.queries();
         let query = query
@@ -154,16 +153,16 @@ impl<'a, T: Exp> Problem<'a, T> {
         self.longest_key * query.sqrt() * self.factor(j).abs()
     }
 
-    /// Relative error of a column's Σ exp(s - max): per tile at most width/16 additions in each of
-    /// 16 lanes, 4 to join them and 2 ulps of exp, in T; the tiles are added in f64 with one
-    /// rescaling each.
+    /// Returns a bound on the relative error of a column's Σ exp(s - max): per tile at most width/16
+    /// additions in each of 16 lanes, 4 to join them and 2 ulps of exp, in T; the tiles are added in f64
+    /// with one rescaling each.
     pub fn sum_error(&self) -> f64 {
         let blocks = self.blocks();
         (blocks.width as f64 / 16.0 + 8.0) * T::EPSILON / 2.0
             + 3.0 * blocks.count() as f64 * f64::EPSILON
     }
 
-    /// Applies the factors and, on a tile that the diagonal crosses, the mask.
+    /// Applies the factors and, on a tile crossed by the diagonal, the mask.
     fn prepare(&self, scores: &mut [T], keys: &Range<usize>, queries: &Range<usize>) {
         let rows = keys.len();
         if let Some(factors) = &self.factors {
@@ -179,12 +178,12 @@ impl<'a, T: Exp> Problem<'a, T> {
         }
     }
 
-    /// Shows every tile of the scores to `rule` and returns its report on each block. `out` starts
-    /// at zero, (v, N) column-major, or has no rows where the rule writes nothing. The order of the tiles
-    /// that a block sees follows from N alone, whatever the number of threads.
+    /// Passes every tile of the scores to `rule` and returns its report on each block. `out` must be
+    /// zero, (v, N) and column-major; it has no rows if the rule writes nothing. The order of the tiles
+    /// of a block follows from N alone, whatever the number of threads.
     ///
     /// # Panics
-    /// When `out` has not N columns.
+    /// If `out` does not have N columns.
     pub fn sweep<R: TileRule<T>>(&self, rule: &R, out: &mut Array2<T>) -> Vec<R::Report> {
         assert_eq!(out.ncols(), self.tokens(), "an output has N columns");
         let blocks = self.blocks();
@@ -216,7 +215,7 @@ impl<'a, T: Exp> Problem<'a, T> {
         rule.absorb(&mut slot.state, keys, scores, slot.out.view_mut());
     }
 
-    /// Tied scores: one product serves the tile and, transposed, its mirror image.
+    /// Sweeps tied scores: one product gives the tile and, transposed, its mirror image.
     fn sweep_tied<R: TileRule<T>>(&self, rule: &R, slots: &mut [Slot<T, R::State>]) {
         let visit = |tile: super::Tile<T>, own: &mut Slot<T, R::State>, other: Option<&mut _>| {
             let super::Tile {
@@ -241,7 +240,7 @@ impl<'a, T: Exp> Problem<'a, T> {
         for_each_tile(self.keys(), self.blocks(), slots, visit, || {});
     }
 
-    /// Separate keys and queries: the blocks of queries are independent of each other.
+    /// Sweeps separate keys and queries: the blocks of queries are independent of each other.
     fn sweep_separate<R: TileRule<T>>(&self, rule: &R, slots: &mut [Slot<T, R::State>]) {
         let blocks = self.blocks();
         let (all_keys, all_queries) = (self.keys(), self.queries());
@@ -268,7 +267,7 @@ impl<'a, T: Exp> Problem<'a, T> {
             });
     }
 
-    /// q_j in f64, with its factor.
+    /// Returns q_j in f64, multiplied by its factor.
     pub fn query_f64(&self, j: usize) -> Vec<f64> {
         let f = self.factor(j);
         self.queries()
@@ -278,7 +277,7 @@ impl<'a, T: Exp> Problem<'a, T> {
             .collect()
     }
 
-    /// s_ij of the given data in f64, always in the same order of summation, so that equal keys
+    /// Computes s_ij of the given data in f64, always in the same order of summation, so that equal keys
     /// have equal scores.
     pub fn score_f64(&self, i: usize, query: &[f64]) -> f64 {
         self.keys()
@@ -287,7 +286,7 @@ impl<'a, T: Exp> Problem<'a, T> {
             .map_or(f64::NAN, |key| dot_f64(key, query))
     }
 
-    /// out += V_I W for the keys I and their weights W (|I|, columns of `out`), column-major.
+    /// Computes out += V_I W for the keys I and their weights W (|I|, columns of `out`), column-major.
     pub fn accumulate(&self, keys: Range<usize>, weights: &[T], out: ArrayViewMut2<T>) {
         let rows = keys.len();
         let shape = (rows, weights.len() / rows.max(1)).f();
@@ -297,7 +296,7 @@ impl<'a, T: Exp> Problem<'a, T> {
         gemm(T::one(), values, weights, true, out, Threads::One);
     }
 
-    /// Replaces the given columns of the output by the plain definition in f64.
+    /// Recomputes the given columns of the output by the plain definition in f64.
     pub fn redecide(&self, phi: &dyn Nonlinearity, columns: &[usize], out: &mut Array2<T>) {
         let exact = |j: &usize| self.plain_column(phi, *j);
         let replacements: Vec<Vec<f64>> = columns.par_iter().map(exact).collect();
@@ -308,10 +307,11 @@ impl<'a, T: Exp> Problem<'a, T> {
         }
     }
 
-    /// V φ(Mask(S)) by the plain definition of φ: the slow path of every φ that has no faster one.
+    /// Computes V φ(Mask(S)) by the plain definition of φ, the fallback for every φ without a faster
+    /// pass.
     ///
-    /// Scores, weights and sums are in f64. One column is computed at a time on each thread, with N
-    /// scores in memory and 2Np floating-point operations or more; nothing is shared between columns.
+    /// Scores, weights and sums are in f64. Each thread computes one column at a time, with N scores in
+    /// memory and at least 2Np floating-point operations; columns share no work.
     pub fn plain(&self, phi: &dyn Nonlinearity) -> Streamed<T> {
         let mut output = self.zeros();
         let mut columns: Vec<_> = output.axis_iter_mut(Axis(1)).collect();
@@ -323,7 +323,7 @@ impl<'a, T: Exp> Problem<'a, T> {
         Streamed::smooth(output)
     }
 
-    /// Column j of V φ(Mask(S)) in f64.
+    /// Computes column j of V φ(Mask(S)) in f64.
     fn plain_column(&self, phi: &dyn Nonlinearity, j: usize) -> Vec<f64> {
         let query = self.query_f64(j);
         let visible = if self.mask == Mask::Causal {
@@ -332,7 +332,7 @@ impl<'a, T: Exp> Problem<'a, T> {
             self.tokens()
         };
         let mut weights: Vec<f64> = (0..visible).map(|i| self.score_f64(i, &query)).collect();
-        // φ sees the whole column, as in the plain definition.
+        // As in the plain definition, φ receives the whole column.
         weights.resize(self.tokens(), f64::NEG_INFINITY);
         phi.apply(&mut weights);
         let mut sum = vec![0.0; self.values().nrows()];
@@ -345,13 +345,13 @@ impl<'a, T: Exp> Problem<'a, T> {
     }
 }
 
-/// A block of queries: what the rule keeps for it, and its columns of the output.
+/// A block of queries: the state of the rule and the block's columns of the output.
 struct Slot<'o, T, S> {
     state: S,
     out: ArrayViewMut2<'o, T>,
 }
 
-/// A column-major slice as a matrix of `rows` rows.
+/// Views a column-major slice as a matrix of `rows` rows.
 fn matrix_mut<T>(slice: &mut [T], rows: usize) -> ArrayViewMut2<'_, T> {
     let cols = slice.len() / rows.max(1);
     ArrayViewMut2::from_shape((rows, cols).f(), slice).expect("tiles are whole")

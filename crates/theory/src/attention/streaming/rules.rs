@@ -1,24 +1,24 @@
-//! Rules by which a φ is accumulated over tiles. A rule sees the scores of one block of queries against one block
-//! of keys after another, in a fixed order, and never all of them.
+//! Rules that accumulate a φ over tiles. A rule receives the scores of one block of queries against one
+//! block of keys after another, in a fixed order, and never all of them.
 
 use super::exp::Exp;
 use super::kernels::{column_maxima, exp_columns, scale, sum_exp_columns};
 use ndarray::ArrayViewMut2;
 use std::ops::Range;
 
-/// A φ, or a part of one, that takes in the scores of a head tile by tile: what
-/// [`Problem::sweep`](super::Problem::sweep) asks for.
+/// A φ, or a part of one, accumulated from the scores of a head tile by tile: the argument of
+/// [`Problem::sweep`](super::Problem::sweep).
 pub trait TileRule<T>: Sync {
-    /// The numbers that are kept for a block of queries.
+    /// State of a block of queries.
     type State: Send;
-    /// The result for a block of queries, beside its columns of the output.
+    /// Result for a block of queries, in addition to its columns of the output.
     type Report: Send;
 
-    /// The state before the first tile.
+    /// Returns the state before the first tile.
     fn start(&self, queries: Range<usize>) -> Self::State;
 
-    /// Takes in the scores of the block against `keys`: column-major, a column per query, masked
-    /// entries -∞. It may overwrite them. `out` is the block's part of the output.
+    /// Adds the scores of the block against `keys`: column-major, a column per query, masked entries -∞.
+    /// The method may overwrite the scores. `out` is the block's part of the output.
     fn absorb(
         &self,
         state: &mut Self::State,
@@ -39,7 +39,7 @@ pub struct Running<T> {
 }
 
 impl<T: Exp> Running<T> {
-    /// The state of `columns` columns before any score.
+    /// Makes the state of `columns` columns before any score.
     pub fn new(columns: usize) -> Self {
         Running {
             max: vec![T::neg_infinity(); columns],
@@ -48,7 +48,8 @@ impl<T: Exp> Running<T> {
         }
     }
 
-    /// Raises the maxima to include the tile; `rescale(j, factor)` for each column that rose.
+    /// Raises the maxima to include the tile; calls `rescale(j, factor)` for each column whose maximum
+    /// rose.
     pub(super) fn raise(&mut self, scores: &[T], rows: usize, mut rescale: impl FnMut(usize, f64)) {
         column_maxima(scores, rows, &mut self.tile_max);
         for (j, &new) in self.tile_max.iter().enumerate() {
@@ -61,14 +62,14 @@ impl<T: Exp> Running<T> {
         }
     }
 
-    /// Takes in a tile of `rows` keys and leaves its scores as they are.
+    /// Adds a tile of `rows` keys and leaves its scores unchanged.
     pub fn absorb(&mut self, scores: &[T], rows: usize) {
         self.raise(scores, rows, |_, _| {});
         sum_exp_columns(scores, rows, &self.tile_max, &self.max, &mut self.sum);
     }
 
-    /// Takes in a tile of `rows` keys, whose scores become exp(s - max), and rescales the columns of
-    /// the output so far whose maximum rose.
+    /// Adds a tile of `rows` keys, replaces its scores by exp(s - max), and rescales the columns of the
+    /// output whose maximum rose.
     pub fn exponentials(&mut self, scores: &mut [T], rows: usize, mut out: ArrayViewMut2<T>) {
         self.raise(scores, rows, |j, factor| {
             if let Some(column) = out.column_mut(j).as_slice_mut() {
@@ -78,18 +79,18 @@ impl<T: Exp> Running<T> {
         exp_columns(scores, rows, &self.max, &mut self.sum);
     }
 
-    /// Σ exp(s - max) of every column.
+    /// Returns Σ exp(s - max) of every column.
     pub fn sums(&self) -> &[f64] {
         &self.sum
     }
 
-    /// log Σ exp(s) of column j.
+    /// Returns log Σ exp(s) of column j.
     pub fn log_sum(&self, j: usize) -> f64 {
         self.max[j].as_f64() + self.sum[j].ln()
     }
 }
 
-/// The rule that reports log Σ exp of every column and writes no output.
+/// Rule that reports log Σ exp of every column and writes no output.
 pub struct LogSum;
 
 impl<T: Exp> TileRule<T> for LogSum {

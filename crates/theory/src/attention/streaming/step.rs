@@ -7,30 +7,30 @@ use super::rules::TileRule;
 use ndarray::ArrayViewMut2;
 use std::ops::Range;
 
-/// The way in which a score too close to the cut is decided.
+/// Treatment of a score that is too close to its cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubt {
-    /// At once, from the f64 score.
+    /// The score is decided at once, from its f64 value.
     ByEntry,
-    /// By its whole column, which is reported.
+    /// The whole column is reported as undecided.
     ByColumn,
 }
 
-/// The rule of one weight for every score above the cut of its column.
+/// Rule that gives one weight to every score above the cut of its column.
 pub struct Step<'p, 'a, T: Exp> {
-    /// The head.
+    /// Head whose scores are swept.
     pub problem: &'p Problem<'a, T>,
-    /// The weight.
+    /// Weight of the scores above the cut.
     pub value: f64,
-    /// Cut of each query.
+    /// Cut of each query, on its scores.
     pub cut: Vec<f64>,
     /// Half-width of the doubtful interval around each cut.
     pub band: Vec<f64>,
-    /// The way in which a score within it is decided.
+    /// Treatment of scores in the doubtful interval.
     pub doubt: Doubt,
 }
 
-/// Counts of a block of queries in the tile at hand, and its decisions so far.
+/// State of a block of queries: counts in the current tile, and the decisions so far.
 pub struct StepState {
     queries: Range<usize>,
     near: Vec<u32>,
@@ -41,7 +41,7 @@ pub struct StepState {
 
 impl<T: Exp> TileRule<T> for Step<'_, '_, T> {
     type State = StepState;
-    /// Columns left undecided, and the number of entries that were decided in f64.
+    /// Columns left undecided, and the number of entries decided in f64.
     type Report = (Vec<usize>, usize);
 
     fn start(&self, queries: Range<usize>) -> StepState {

@@ -1,10 +1,10 @@
-//! The Gram matrix YᵀY in tiles, each computed once and shown to both of its sides.
+//! The Gram matrix YᵀY in tiles, each computed once and passed to both of its sides.
 //!
-//! S = YᵀY is symmetric, so the tile S[I, J] serves the columns of J (with keys I) and, transposed,
-//! the columns of I (with keys J): half the product is saved. Two tiles that share a block may not
-//! run at once, so tiles are scheduled like a round-robin tournament: in each round every block
-//! meets exactly one other, rounds follow each other in a fixed order. Each block therefore sees
-//! its tiles in the same order whatever the number of threads, and results agree to the bit.
+//! S = YᵀY is symmetric, so the tile S[I, J] serves the columns of J (with keys I) and, transposed, the
+//! columns of I (with keys J), which saves half of the product. Two tiles that share a block must not run
+//! at once, so tiles are scheduled like a round-robin tournament: in each round every block meets exactly
+//! one other, and the rounds follow each other in a fixed order. Each block therefore receives its tiles
+//! in the same order whatever the number of threads, and results agree to the bit.
 
 use attnlab_core::linalg::{Real, Threads, gemm};
 use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder, s};
@@ -12,32 +12,32 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Columns 0..n cut into blocks of equal width (the last may be narrower).
+/// Partition of the columns 0..n into blocks of equal width (the last may be narrower).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocks {
-    /// Number of columns.
+    /// Number n of columns.
     pub columns: usize,
     /// Width of a block.
     pub width: usize,
 }
 
 impl Blocks {
-    /// Number of blocks.
+    /// Returns the number of blocks.
     pub fn count(&self) -> usize {
         self.columns.div_ceil(self.width)
     }
 
-    /// The columns of block `b`.
+    /// Returns the columns of block `b`.
     pub fn range(&self, b: usize) -> Range<usize> {
         b * self.width..((b + 1) * self.width).min(self.columns)
     }
 
-    /// The rounds of the tournament: first every block with itself, then every pair exactly once,
-    /// no block twice in a round.
+    /// Returns the rounds of the tournament: first every block with itself, then every pair exactly once,
+    /// with no block twice in a round.
     pub fn rounds(&self) -> Vec<Vec<(usize, usize)>> {
         let count = self.count();
         let mut rounds = vec![(0..count).map(|b| (b, b)).collect::<Vec<_>>()];
-        // The circle method wants an even number of players; `count` itself is then the bye.
+        // The circle method needs an even number of players; `count` itself is then the bye.
         let players = count + count % 2;
         for round in 0..players.saturating_sub(1) {
             let mut pairs = vec![(players - 1, round)];
@@ -54,25 +54,25 @@ impl Blocks {
 
 /// One tile of the scores.
 pub struct Tile<'a, T> {
-    /// Block of the rows, I.
+    /// Index I of the block of the rows.
     pub row_block: usize,
-    /// Block of the columns, J ≥ I.
+    /// Index J ≥ I of the block of the columns.
     pub col_block: usize,
     /// Token indices of the rows.
     pub rows: Range<usize>,
     /// Token indices of the columns.
     pub cols: Range<usize>,
-    /// S[I, J] = Y_IᵀY_J (|I|, |J|), column-major and contiguous; the visitor may overwrite it.
+    /// Scores S[I, J] = Y_IᵀY_J (|I|, |J|), column-major and contiguous; the visitor may overwrite them.
     pub scores: ArrayViewMut2<'a, T>,
-    /// Room for the visitor's own use, as large as `scores`; its content is arbitrary.
+    /// Scratch memory for the visitor, as large as `scores`; its content is arbitrary.
     pub scratch: &'a mut [T],
 }
 
-/// Computes every tile of S = YᵀY with I ≤ J once and hands it to `visit`, with the state of the
-/// row block and, off the diagonal, of the column block. On the diagonal the one state stands for
-/// both sides. `tick` is called after each tile (for progress).
+/// Computes every tile of S = YᵀY with I ≤ J once and passes it to `visit`, with the state of the row
+/// block and, off the diagonal, of the column block. On the diagonal the one state stands for both sides.
+/// `tick` is called after each tile (for progress).
 ///
-/// `y` is (p, N) and should be column-major; `states` has one entry per block.
+/// `y` is (p, N), preferably column-major; `states` must have one entry per block.
 pub fn for_each_tile<T: Real, S: Send>(
     y: ArrayView2<T>,
     blocks: Blocks,
@@ -80,9 +80,9 @@ pub fn for_each_tile<T: Real, S: Send>(
     visit: impl Fn(Tile<T>, &mut S, Option<&mut S>) + Sync,
     tick: impl Fn() + Sync,
 ) {
-    // The rounds keep blocks apart, so these locks never wait; they only prove it to the compiler.
+    // The rounds keep blocks apart, so these locks never wait; the compiler requires them.
     let states: Vec<Mutex<&mut S>> = states.iter_mut().map(Mutex::new).collect();
-    // One pair of buffers per thread, made on first use.
+    // One pair of buffers per thread, allocated on first use.
     let buffers: Vec<_> = (0..rayon::current_num_threads())
         .map(|_| Mutex::new((Vec::new(), Vec::new())))
         .collect();

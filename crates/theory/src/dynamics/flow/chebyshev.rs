@@ -1,26 +1,27 @@
 //! The Runge-Kutta-Chebyshev method of order 2: explicit, for stiff gradient flows of any size.
 //!
 //! After Sommeijer, Shampine and Verwer, "RKC: an explicit solver for parabolic PDEs", J. Comput. Appl.
-//! Math. 88 (1998): s stages are stable for rates up to $0.653\,(s+1)^2/h$ on the negative real axis, where
-//! the Jacobian of a gradient flow, minus a Hessian, has its eigenvalues. A step as long as accuracy
-//! allows then costs about $\sqrt{h\rho}$ evaluations, ρ the fastest rate, where Runge-Kutta pairs need
-//! $h\rho/3$ steps; and unlike implicit methods it holds a handful of vectors, no matrix.
+//! Math. 88 (1998): s stages are stable for rates up to $0.653\,(s+1)^2/h$ on the negative real axis,
+//! where the eigenvalues of the Jacobian of a gradient flow (minus a Hessian) lie. A step as long as
+//! accuracy allows then costs about $\sqrt{h\rho}$ evaluations, with ρ the fastest rate, where
+//! Runge-Kutta pairs need $h\rho/3$ steps. Unlike implicit methods the method stores a few vectors and no
+//! matrix.
 
 use super::{Drive, Flow, Path, VectorField, Watch, Watching};
 use attnlab_core::error::Result;
 
-/// Most stages of a step: beyond, rounding grows by s² ε to 1e-11.
+/// Largest number of stages of a step: beyond it the rounding error, which grows as s² ε, exceeds 1e-11.
 const MOST_STAGES: usize = 300;
-/// Steps after which the fastest rate is estimated anew, as in the authors' code.
+/// Number of steps after which the fastest rate is estimated anew, as in the authors' code.
 const RATE_KEEPS: usize = 25;
-/// The damping of the authors.
+/// Damping parameter of the authors.
 const DAMPING: f64 = 2.0 / 13.0;
 
-/// The coefficients of an s-stage step.
+/// Coefficients of an s-stage step.
 struct Coefficients {
-    /// Of the first stage, $\tilde\mu_1$.
+    /// Coefficient of the first stage, $\tilde\mu_1$.
     first: f64,
-    /// $\mu_j, \nu_j, \tilde\mu_j, \tilde\gamma_j$ of the stages from the second on.
+    /// Coefficients $\mu_j, \nu_j, \tilde\mu_j, \tilde\gamma_j$ of the stages from the second on.
     stages: Vec<[f64; 4]>,
 }
 
@@ -53,17 +54,17 @@ impl Coefficients {
     }
 }
 
-/// Stages that are stable at the step `h` and the rate `rho`.
+/// Computes the number of stages that are stable at the step `h` and the rate `rho`.
 fn stages(h: f64, rho: f64) -> usize {
     ((1.0 + 1.54 * h * rho).sqrt().ceil() as usize).max(2)
 }
 
-/// The longest step that [`MOST_STAGES`] allow.
+/// Computes the longest step that [`MOST_STAGES`] allow.
 fn longest(rho: f64) -> f64 {
     ((MOST_STAGES * MOST_STAGES - 1) as f64) / (1.54 * rho)
 }
 
-/// A state with its rate and what the method remembers.
+/// State with its rate and the memory of the method.
 struct Stepper<'f> {
     flow: Flow,
     field: &'f dyn VectorField,
@@ -71,9 +72,9 @@ struct Stepper<'f> {
     t: f64,
     x: Vec<f64>,
     rate: Vec<f64>,
-    /// The step to try next.
+    /// Length of the step to try next.
     h: f64,
-    /// The fastest rate, the direction that showed it, and the steps since.
+    /// Fastest rate, the direction in which it was found, and the number of steps since.
     rho: f64,
     direction: Vec<f64>,
     rate_age: usize,
@@ -82,7 +83,7 @@ struct Stepper<'f> {
     coefficients: Vec<Option<Coefficients>>,
 }
 
-/// Where a step began.
+/// State at the start of a step.
 struct Last {
     t: f64,
     x: Vec<f64>,
@@ -93,7 +94,7 @@ impl<'f> Stepper<'f> {
     fn new(flow: Flow, field: &'f dyn VectorField, start: &[f64]) -> Self {
         let mut rate = vec![0.0; start.len()];
         field.rate(start, &mut rate);
-        // Not the rate itself, which may vanish along fast directions.
+        // The rate itself may vanish along fast directions, so it is not used as direction.
         let direction = (0..start.len()).map(|i| if i % 2 == 0 { 1.0 } else { -0.5 });
         let mut stepper = Stepper {
             flow,
@@ -119,11 +120,11 @@ impl<'f> Stepper<'f> {
         self.field.rate(x, out);
     }
 
-    /// The fastest rate by power iteration on differences of the field, with a tenth to spare.
+    /// Estimates the fastest rate by power iteration on differences of the field, increased by a tenth.
     fn estimate_rho(&mut self) {
         let n = self.x.len();
         let (mut shifted, mut out) = (vec![0.0; n], vec![0.0; n]);
-        // The root of the rounding error balances it against the second derivative.
+        // The square root of the rounding error balances it against the second derivative.
         let size = 1e-7 * norm(&self.x).max(1.0);
         let mut rho = 0.0;
         for round in 0..50 {
@@ -146,13 +147,14 @@ impl<'f> Stepper<'f> {
             }
         }
         if rho == 0.0 {
-            // A field that does not change: any direction will do next time.
+            // If the field does not change, any direction works next time.
             self.direction.fill(1.0);
         }
         (self.rho, self.rate_age) = (1.1 * rho, 0);
     }
 
-    /// As the authors begin: a tenth of what the error of an Euler step allows.
+    /// Chooses the first step as the authors do: a tenth of the length that the error of an Euler step
+    /// allows.
     fn first_step(&mut self) -> f64 {
         let h = if self.rho > 0.0 { 1.0 / self.rho } else { 1.0 };
         let shifted: Vec<f64> = self
@@ -169,7 +171,7 @@ impl<'f> Stepper<'f> {
         0.1 * allowed.min(h)
     }
 
-    /// Root mean square of an error over what is allowed.
+    /// Computes the root mean square of an error relative to the allowed error.
     fn weighted(&self, error: impl Fn(usize) -> f64, y: &[f64]) -> f64 {
         let Flow { rtol, atol, .. } = self.flow;
         let one = |i: usize| (error(i) / (atol + rtol * self.x[i].abs().max(y[i].abs()))).powi(2);
@@ -177,7 +179,7 @@ impl<'f> Stepper<'f> {
         ((0..n).map(one).sum::<f64>() / n as f64).sqrt()
     }
 
-    /// One accepted step, at most to `until`; how many were rejected before it.
+    /// Takes one accepted step, at most to `until`; returns the number of steps rejected before it.
     fn step(&mut self, until: f64) -> Result<(Last, usize)> {
         let mut rejected = 0;
         if self.rate_age >= RATE_KEEPS {
@@ -192,13 +194,13 @@ impl<'f> Stepper<'f> {
             let (y, rate) = self.tried(h);
             let estimate = |i: usize| 0.8 * (self.x[i] - y[i]) + 0.4 * h * (self.rate[i] + rate[i]);
             let error = self.weighted(estimate, &y);
-            // Never 0: a field at rest grows the step by the largest factor.
+            // A positive lower bound lets a field at rest grow the step by the largest factor.
             let error = error.max(1e-10);
             if error <= 1.0 {
                 let power = |e: f64| e.powf(-1.0 / 3.0);
                 let growth = match self.before {
                     None => 0.8 * power(error),
-                    // The predictive controller of the authors.
+                    // Predictive step-size controller of the authors.
                     Some((e, before)) => {
                         0.8 * (h / before) * power(error) * power(error) / power(e)
                     }
@@ -230,7 +232,7 @@ impl<'f> Stepper<'f> {
         }
     }
 
-    /// The state after a step, with its rate.
+    /// Computes the state after a step, with its rate.
     fn tried(&mut self, h: f64) -> (Vec<f64>, Vec<f64>) {
         let s = stages(h, self.rho).min(MOST_STAGES);
         if self.coefficients.len() <= s {
@@ -263,8 +265,8 @@ impl<'f> Stepper<'f> {
 }
 
 impl Last {
-    /// The state at a time of the step that led to `to`: the cubic with both states and rates, whose
-    /// error has one order more than the method's.
+    /// Interpolates the state at a time within the step that led to `to`: the cubic through both states
+    /// and rates, whose error has one order more than the method's.
     fn at(&self, to: &Stepper, t: f64) -> Vec<f64> {
         let h = to.t - self.t;
         let u = (t - self.t) / h;
@@ -277,14 +279,14 @@ impl Last {
         (0..self.x.len()).map(one).collect()
     }
 
-    /// Time and state at which `event` changes sign in the step that led to `to`.
+    /// Finds time and state at which `event` changes sign in the step that led to `to`.
     fn event(&self, to: &Stepper, event: super::Level) -> Option<(f64, Vec<f64>)> {
         let before = event(&self.x).is_sign_positive();
         if event(&to.x).is_sign_positive() == before {
             return None;
         }
         let (mut low, mut high) = (self.t, to.t);
-        // To the last bit of the time.
+        // Bisection ends at the last bit of the time.
         for _ in 0..80 {
             let middle = 0.5 * (low + high);
             match event(&self.at(to, middle)).is_sign_positive() == before {
@@ -367,7 +369,7 @@ mod tests {
             let h = 1e-3;
             let third = stability(s, h) - (1.0 + h + 0.5 * h * h);
             assert!(third.abs() < h.powi(3), "{s}: {third}");
-            // What [`stages`] relies on: s² = 1 + 1.54 hρ.
+            // Assumption of [`stages`]: s² = 1 + 1.54 hρ.
             let end = ((s * s - 1) as f64) / 1.54;
             for i in 0..=1000 {
                 let z = -end * f64::from(i) / 1000.0;

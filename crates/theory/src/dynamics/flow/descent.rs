@@ -1,14 +1,14 @@
-//! Plain gradient descent beside the flow.
+//! Plain gradient descent, for comparison with the flow.
 
 use super::{Flow, Method, Path, VectorField, Watch, Watching};
 use attnlab_core::error::{Error, Result};
 
-/// Gradient descent $x \leftarrow x + \eta f(x)$, whose step k stands at the time $k\eta$ of the
-/// flow. The states are those of the last step before each of the `times`; an event is seen at the
-/// first step after it, without interpolation.
+/// Runs gradient descent $x \leftarrow x + \eta f(x)$, whose step k corresponds to the time $k\eta$ of
+/// the flow. The returned states are those of the last step before each of the `times`; an event is
+/// reported at the first step after it, without interpolation.
 ///
 /// # Errors
-/// A step size that is not positive, invalid times or start, an iteration that leaves every bound.
+/// If the step size is not positive, times or start are invalid, or the iteration diverges.
 pub fn descend(
     field: &dyn VectorField,
     start: &[f64],
@@ -25,7 +25,7 @@ pub fn descend(
     let (mut states, mut found, mut steps) = (vec![], None, 0_usize);
     watching.look(0.0, &x);
     'times: for t in times {
-        // Half a rounding error of slack, so that t = k η takes k steps.
+        // Half a rounding error of slack lets t = k η take k steps.
         while (steps + 1) as f64 * eta <= t * (1.0 + f64::EPSILON) {
             field.rate(&x, &mut rate);
             x.iter_mut().zip(&rate).for_each(|(x, r)| *x += eta * r);
@@ -33,7 +33,7 @@ pub fn descend(
             let now = steps as f64 * eta;
             if !watching.look(now, &x) {
                 return Err(Error::diverged(format!(
-                    "gradient descent leaves every bound after {steps} steps: choose a smaller eta \
+                    "gradient descent diverges after {steps} steps: choose a smaller eta \
                      than {eta}"
                 )));
             }

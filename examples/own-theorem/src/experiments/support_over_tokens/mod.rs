@@ -35,14 +35,6 @@ fn cell(n: usize, scale: f64) -> Params {
 }
 
 impl Experiment for SupportOverTokens {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
-    fn settings(&self) -> Map<String, Value> {
-        settings::as_json(self)
-    }
-
     fn validate(&self) -> Result<()> {
         settings::spread("trials", self.trials)?;
         settings::at_least("tokens", &self.tokens, 1)?;

@@ -106,14 +106,6 @@ impl CoherenceMap {
 }
 
 impl Experiment for CoherenceMap {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
-    fn settings(&self) -> Map<String, Value> {
-        settings::as_json(self)
-    }
-
     fn validate(&self) -> Result<()> {
         settings::spread("trials", self.trials)?;
         settings::network(self.layers, self.eta)?;

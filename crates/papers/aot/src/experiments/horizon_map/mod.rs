@@ -70,14 +70,6 @@ impl HorizonMap {
 }
 
 impl Experiment for HorizonMap {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
-    fn settings(&self) -> Map<String, Value> {
-        settings::as_json(self)
-    }
-
     fn validate(&self) -> Result<()> {
         settings::spread("trials", self.trials)?;
         positive("eta", self.eta)?;

@@ -312,14 +312,6 @@ impl Icl {
 }
 
 impl Experiment for Icl {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
-    fn settings(&self) -> Map<String, Value> {
-        settings::as_json(self)
-    }
-
     fn validate(&self) -> Result<()> {
         settings::spread("seeds", self.seeds)?;
         for (name, list) in [("functions", &self.functions), ("models", &self.models)] {

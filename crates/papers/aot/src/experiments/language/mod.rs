@@ -221,14 +221,6 @@ fn against_chain(
 }
 
 impl Experiment for Language {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
-    fn settings(&self) -> Map<String, Value> {
-        settings::as_json(self)
-    }
-
     fn validate(&self) -> Result<()> {
         settings::spread("seeds", self.seeds)?;
         if self.networks.is_empty() {

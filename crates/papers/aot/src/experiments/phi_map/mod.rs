@@ -54,14 +54,6 @@ impl Described for PhiMap {
 }
 
 impl Experiment for PhiMap {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
-    fn settings(&self) -> Map<String, Value> {
-        settings::as_json(self)
-    }
-
     fn validate(&self) -> Result<()> {
         settings::spread("trials", self.trials)?;
         settings::network(self.layers, self.eta)?;

@@ -96,14 +96,6 @@ impl SnrPerLayer {
 }
 
 impl Experiment for SnrPerLayer {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
-    fn settings(&self) -> Map<String, Value> {
-        settings::as_json(self)
-    }
-
     fn validate(&self) -> Result<()> {
         settings::spread("trials", self.trials)?;
         settings::network(self.layers, self.eta)?;

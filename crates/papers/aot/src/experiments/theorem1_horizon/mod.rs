@@ -49,14 +49,6 @@ impl Described for Theorem1Horizon {
 }
 
 impl Experiment for Theorem1Horizon {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
-    fn settings(&self) -> Map<String, Value> {
-        settings::as_json(self)
-    }
-
     fn validate(&self) -> Result<()> {
         settings::spread("trials", self.trials)?;
         positive("eta", self.eta)?;

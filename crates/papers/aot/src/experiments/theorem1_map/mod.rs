@@ -100,14 +100,6 @@ impl Theorem1Map {
 }
 
 impl Experiment for Theorem1Map {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
-    fn settings(&self) -> Map<String, Value> {
-        settings::as_json(self)
-    }
-
     fn validate(&self) -> Result<()> {
         settings::spread("trials", self.trials)?;
         settings::network(self.layers as usize, self.eta)?;

@@ -9,7 +9,7 @@ use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use attnlab_core::stats::mean;
 use attnlab_lab::claim::Source;
-use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::experiment::{Described, Experiment};
 use attnlab_lab::figure::Figure;
 use attnlab_lab::run::{Row, store};
 use serde::{Deserialize, Serialize};
@@ -108,14 +108,6 @@ fn grid([low, high]: [f64; 2], points: usize) -> Vec<f64> {
 }
 
 impl Experiment for DenoiseAlphaBeta {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
-    fn settings(&self) -> Map<String, Value> {
-        settings::as_json(self)
-    }
-
     fn validate(&self) -> Result<()> {
         positive("noise", self.noise)?;
         positive("radius", self.radius)?;

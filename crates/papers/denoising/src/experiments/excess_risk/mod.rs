@@ -114,14 +114,6 @@ fn dim_of(share: f64, n: usize) -> usize {
 }
 
 impl Experiment for DenoiseExcessRisk {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
-    fn settings(&self) -> Map<String, Value> {
-        settings::as_json(self)
-    }
-
     fn validate(&self) -> Result<()> {
         settings::spread("seeds", self.seeds)?;
         if self.fresh == 0 {

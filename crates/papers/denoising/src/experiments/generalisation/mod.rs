@@ -86,14 +86,6 @@ impl DenoiseGeneralisation {
 }
 
 impl Experiment for DenoiseGeneralisation {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
-    fn settings(&self) -> Map<String, Value> {
-        settings::as_json(self)
-    }
-
     fn validate(&self) -> Result<()> {
         settings::spread("seeds", self.seeds)?;
         if self.fresh == 0 {

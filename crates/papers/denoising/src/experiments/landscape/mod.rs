@@ -90,14 +90,6 @@ impl DenoiseLandscape {
 }
 
 impl Experiment for DenoiseLandscape {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
-    fn settings(&self) -> Map<String, Value> {
-        settings::as_json(self)
-    }
-
     fn validate(&self) -> Result<()> {
         if !TASKS.contains(&self.task.as_str()) {
             return Err(Error::unknown("task", &self.task, TASKS));

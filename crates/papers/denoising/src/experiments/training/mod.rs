@@ -98,14 +98,6 @@ impl DenoiseTraining {
 }
 
 impl Experiment for DenoiseTraining {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
-    fn settings(&self) -> Map<String, Value> {
-        settings::as_json(self)
-    }
-
     fn validate(&self) -> Result<()> {
         settings::spread("seeds", self.seeds)?;
         Form::parse(&self.form)?;

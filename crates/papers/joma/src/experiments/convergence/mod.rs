@@ -80,14 +80,6 @@ fn half(mu: f64) -> f64 {
 }
 
 impl Experiment for JomaConvergence {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
-    fn settings(&self) -> Map<String, Value> {
-        settings::as_json(self)
-    }
-
     fn validate(&self) -> Result<()> {
         settings::spread("trials", self.trials)?;
         settings::positive("gap", &[self.gap])?;

@@ -106,14 +106,6 @@ impl JomaCritical {
 }
 
 impl Experiment for JomaCritical {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
-    fn settings(&self) -> Map<String, Value> {
-        settings::as_json(self)
-    }
-
     fn validate(&self) -> Result<()> {
         settings::at_least("dim", &[self.dim], 1)?;
         settings::positive("until", &[self.until])?;

@@ -150,14 +150,6 @@ fn entropy_of(v: &[f64], scale: f64) -> f64 {
 }
 
 impl Experiment for JomaEntropy {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
-    fn settings(&self) -> Map<String, Value> {
-        settings::as_json(self)
-    }
-
     fn validate(&self) -> Result<()> {
         settings::spread("trials", self.trials)?;
         settings::positive("mu", &self.mu)?;

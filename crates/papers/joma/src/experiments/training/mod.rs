@@ -105,14 +105,6 @@ impl JomaTraining {
 }
 
 impl Experiment for JomaTraining {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
-    fn settings(&self) -> Map<String, Value> {
-        settings::as_json(self)
-    }
-
     fn validate(&self) -> Result<()> {
         settings::spread("trials", self.trials)?;
         for (name, value) in [

@@ -69,14 +69,6 @@ impl JomaTree {
 }
 
 impl Experiment for JomaTree {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
-    fn settings(&self) -> Map<String, Value> {
-        settings::as_json(self)
-    }
-
     fn validate(&self) -> Result<()> {
         settings::positive("epsilon", &self.epsilon)?;
         if let Some(bad) = self.epsilon.iter().find(|e| **e > 1.0) {

@@ -149,14 +149,6 @@ impl LsaFlow {
 }
 
 impl Experiment for LsaFlow {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
-    fn settings(&self) -> Map<String, Value> {
-        settings::as_json(self)
-    }
-
     fn validate(&self) -> Result<()> {
         settings::spread("trials", self.trials)?;
         if self.dim < 2 {

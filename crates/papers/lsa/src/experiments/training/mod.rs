@@ -83,14 +83,6 @@ impl LsaTraining {
 }
 
 impl Experiment for LsaTraining {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
-    fn settings(&self) -> Map<String, Value> {
-        settings::as_json(self)
-    }
-
     fn validate(&self) -> Result<()> {
         settings::spread("trials", self.trials)?;
         // The moments of the empirical loss grow like d^6, and take 300 MB there.

@@ -1,4 +1,4 @@
-//! From what the pass kept of a token to bounds on its first break.
+//! Bounds on the first break of a token, computed from the state that the pass kept of it.
 //!
 //! For a noise column let F(θ) = log Σ_{i∈C_k} e^{θ s_i}, B = Σ_{others} e^{s_i}, s the largest signal
 //! score. Its weight exceeds τ iff  T(θ) = log(e^{F(θ)} + B) - θ s + log τ < 0, and for s > 0 T falls
@@ -7,45 +7,45 @@
 //! - below the chord: an upper bound of T, whose root is an upper bound of θ_j;
 //! - above the continued chords of the two neighbouring cells: a lower bound.
 //!
-//! R(θ) = e^{F - θ s} - 1, the sum over the other signal keys relative to the largest, is log-convex too and gives
-//! two more bounds of each kind, better ones where few keys dominate. The estimate is the polynomial
-//! of degree 7 through log R at the eight nearest nodes: log F itself has complex zeros right above the
-//! break (where the largest key balances the rest), log R only beyond it. On Gaussian columns it is good
-//! to 1e-3 in θ, typically 1e-6. Beyond the last node the last chord still bounds F and R from below;
-//! from above only F's slope ≤ s remains.
+//! R(θ) = e^{F - θ s} - 1, the sum over the other signal keys relative to the largest, is log-convex too.
+//! It gives two more bounds of each kind, which are tighter if few keys dominate. The estimate is the
+//! polynomial of degree 7 through log R at the eight nearest nodes: log F itself has complex zeros right
+//! above the break (where the largest key balances the rest), log R only beyond it. On Gaussian columns
+//! its error in θ is at most 1e-3, typically 1e-6. Beyond the last node the last chord still bounds F and
+//! R from below; from above only the bound s on the slope of F remains.
 //!
-//! *Rounding.* A product of p terms in any order errs by at most γ_p |a||e|, γ_p = p u/(1 - p u), u = 2^-24
-//! (Higham, Accuracy and Stability of Numerical Algorithms, Eq. 3.5); each s_i in F, s and B is charged
-//! with that, at the largest signal and noise lengths of the head. The sums themselves: 2^x errs by
-//! 2e-7 and its argument (at most 20 where a term matters) by 20 u, raised to the twelfth power
-//! 12 (2e-7 + 1.2e-6) plus 12 u for the powers; a tile adds up to 256 numbers in f32, 256 u = 1.6e-5.
-//! Together below 4e-5 in the logarithm; [`SUMS`] is twice that and more. A continued chord starts
-//! from the ends of its errors that make it lowest.
+//! *Rounding.* A product of p terms in any order errs by at most γ_p |a||e|, γ_p = p u/(1 - p u), u =
+//! 2^-24 (Higham, Accuracy and Stability of Numerical Algorithms, Eq. 3.5); this error is assumed for
+//! each s_i in F, s and B, at the largest signal and noise lengths of the head. In the sums, 2^x errs by
+//! 2e-7 and its argument (at most 20 where a term matters) by 20 u; raised to the twelfth power this
+//! gives 12 (2e-7 + 1.2e-6), plus 12 u for the powers. A tile adds up to 256 numbers in f32: 256 u =
+//! 1.6e-5. The total is below 4e-5 in the logarithm; [`SUMS`] is more than twice that. A continued chord
+//! starts from those ends of the error intervals that make it lowest.
 
 use super::state::{Grid, NODES, Tokens};
 use crate::attention::horizon::Bracket;
 
-/// Bound on the error of log Σ by the inner loops on the CPU (derived above).
+/// Bound on the error of log Σ in the inner loops on the CPU (derived above).
 pub(super) const SUMS: f64 = 1e-4;
 
-/// Sums outside this range have lost terms to underflow or overflow and say nothing.
+/// Range of usable sums; sums outside it have lost terms to underflow or overflow.
 const USABLE: std::ops::Range<f64> = 1e-28..1e30;
 
-/// Facts about the head that bounds need.
+/// Data of the head that the bounds need.
 pub(super) struct Context {
-    /// τ in (0, 1].
+    /// Threshold τ in (0, 1].
     pub tau: f64,
-    /// n = |C_k|.
+    /// Number of signal keys, n = |C_k|.
     pub signals: usize,
-    /// N - n.
+    /// Number of noise keys, N - n.
     pub noises: usize,
-    /// γ_p.
+    /// Rounding constant γ_p: a score errs by at most γ_p |y_i||y_j|.
     pub gamma: f64,
-    /// Bound on the error of log Σ by the inner loops.
+    /// Bound on the error of log Σ in the inner loops.
     pub sums: f64,
-    /// The largest |a_i|.
+    /// Length of the longest signal column, max |a_i|.
     pub longest_signal: f64,
-    /// The largest |e_j|.
+    /// Length of the longest noise column, max |e_j|.
     pub longest_noise: f64,
 }
 
@@ -54,7 +54,8 @@ const NEVER: Bracket = Bracket {
     value: f64::INFINITY,
     high: f64::INFINITY,
 };
-/// Nothing is known: the estimate is the lower end, so that such columns count as broken early.
+/// Bracket without information. Its estimate is the lower end, so that such columns count as broken
+/// early.
 const UNKNOWN: Bracket = Bracket {
     low: 1.0,
     value: 1.0,
@@ -62,8 +63,8 @@ const UNKNOWN: Bracket = Bracket {
 };
 
 impl Context {
-    /// A token of C_k of length `length`: never breaks, or must be decided in f64. A token whose own
-    /// weight at θ = 1 is above τ and at least 1 - τ keeps the pattern for ever (see
+    /// Bounds a token of C_k of length `length`: it never breaks, or must be decided in f64. A token
+    /// whose own weight at θ = 1 is above τ and at least 1 - τ keeps the pattern for all θ (see
     /// `attention::horizon::column`).
     pub fn signal(&self, tokens: &Tokens, j: usize, length: f64) -> Bracket {
         let own = length * length;
@@ -73,7 +74,7 @@ impl Context {
         let inverse = 1.0
             + (self.signals - 1) as f64 * (top - own).exp()
             + self.noises as f64 * (other - own).exp();
-        // The relative 1e-6 covers the rounding of this very formula and of the lengths.
+        // The relative 1e-6 covers the rounding of this formula and of the lengths.
         if inverse * self.tau.max(1.0 - self.tau) < 1.0 - 1e-6 {
             NEVER
         } else {
@@ -81,7 +82,7 @@ impl Context {
         }
     }
 
-    /// A noise column of length 0: all its scores are 0 and all its weights 1/N, whatever θ.
+    /// Bounds a noise column of length 0: all its scores are 0 and all its weights 1/N at every θ.
     pub fn zero_column(&self) -> Bracket {
         if 1.0 / (self.signals + self.noises) as f64 > self.tau {
             Bracket::exact(1.0)
@@ -90,7 +91,7 @@ impl Context {
         }
     }
 
-    /// Any other noise column.
+    /// Bounds a noise column of positive length.
     pub fn noise(&self, tokens: &Tokens, j: usize, grid: &Grid) -> Bracket {
         if self.tau >= 1.0 {
             return NEVER; // a weight is never above 1
@@ -104,7 +105,7 @@ impl Context {
     }
 }
 
-/// Which side of F is wanted.
+/// Requested value of F: lower bound, estimate or upper bound.
 #[derive(Clone, Copy, PartialEq)]
 enum Side {
     Below,
@@ -114,11 +115,11 @@ enum Side {
 
 struct Noise<'a> {
     context: &'a Context,
-    /// F at the nodes 0..=J.
+    /// Values of F at the nodes 0..=J.
     f: [f64; NODES + 1],
-    /// log R at the nodes: bounds from below and above, and the value.
+    /// Values of log R at the nodes: lower bound, upper bound, and estimate.
     r: [[f64; NODES + 1]; 3],
-    /// Node g is at θ = g · node.
+    /// Distance of the nodes: node g is at θ = g · node.
     node: f64,
     log_b: f64,
     /// Largest signal score and largest noise score.
@@ -127,7 +128,7 @@ struct Noise<'a> {
     /// Bounds on the errors of a signal score, and of log B and the largest noise score.
     signal_error: f64,
     noise_error: f64,
-    /// Whether no sum has lost terms.
+    /// Flag: no sum has lost terms.
     usable: bool,
 }
 
@@ -141,7 +142,7 @@ impl<'a> Noise<'a> {
             f[g] = grid.log_sum(g, tokens.sums[j][g - 1]);
             let theta = grid.node(g);
             let d = f[g] - theta * top;
-            // The errors of F and of θ s.
+            // Sum of the errors of F and of θ s.
             let error = 2.0 * theta * signal_error + context.sums;
             for (r, error) in r.iter_mut().zip([-error, error, 0.0]) {
                 r[g] = (d + error).exp_m1().max(0.0).ln();
@@ -162,7 +163,7 @@ impl<'a> Noise<'a> {
         }
     }
 
-    /// Bound on the error of F at node g (node 0 is exact).
+    /// Bounds the error of F at node g (node 0 is exact).
     fn node_error(&self, g: usize) -> f64 {
         if g == 0 {
             0.0
@@ -171,13 +172,13 @@ impl<'a> Noise<'a> {
         }
     }
 
-    /// F = θ s + log(1 + R), for log R and the given error of s.
+    /// Computes F = θ s + log(1 + R) from log R and the given error of s.
     fn with_log_r(&self, theta: f64, log_r: f64, error: f64) -> f64 {
         theta * (self.top + error) + log_r.exp().ln_1p()
     }
 
-    /// A lower bound of F at θ from the cell of nodes a and b, b the nearer: the chords continued.
-    /// NaN (log 0 - log 0) says nothing.
+    /// Computes a lower bound of F at θ from the cell of nodes a and b, b the nearer, by continuing the
+    /// chords. NaN (log 0 - log 0) means no bound.
     fn continued(&self, a: usize, b: usize, theta: f64) -> f64 {
         let steps = (theta / self.node - b as f64) / (b as f64 - a as f64);
         let (far, near) = (
@@ -190,7 +191,7 @@ impl<'a> Noise<'a> {
         f.max(self.with_log_r(theta, log_r, -self.signal_error))
     }
 
-    /// An upper bound of F at θ in cell c: the lower of the chords.
+    /// Computes an upper bound of F at θ in cell c: the lower of the chords.
     fn chord(&self, c: usize, theta: f64) -> f64 {
         let at = theta / self.node - c as f64;
         let (a, b) = (
@@ -202,12 +203,12 @@ impl<'a> Noise<'a> {
         (a + at * (b - a)).min(self.with_log_r(theta, log_r, self.signal_error))
     }
 
-    /// The cell that holds θ: 0..J, or J beyond the last node.
+    /// Returns the cell that contains θ: 0..J, or J beyond the last node.
     fn cell(&self, theta: f64) -> usize {
         ((theta / self.node) as usize).min(NODES)
     }
 
-    /// F at θ: a lower bound, an estimate or an upper bound.
+    /// Computes F at θ: a lower bound, an estimate or an upper bound.
     fn log_sum(&self, theta: f64, side: Side) -> f64 {
         let c = self.cell(theta);
         match side {
@@ -230,12 +231,12 @@ impl<'a> Noise<'a> {
         }
     }
 
-    /// log R at θ: the polynomial of degree 7 through the eight nodes around cell c (Lagrange,
-    /// equispaced); beyond the last node the last chord continued.
+    /// Estimates log R at θ by the polynomial of degree 7 through the eight nodes around cell c
+    /// (Lagrange, equispaced); beyond the last node by continuing the last chord.
     fn interpolate(&self, theta: f64, c: usize) -> f64 {
-        /// (-1)^i times the binomial coefficients of 7: barycentric weights of equispaced nodes.
+        /// Barycentric weights of equispaced nodes: (-1)^i times the binomial coefficients of 7.
         const WEIGHTS: [f64; 8] = [1.0, -7.0, 21.0, -35.0, 35.0, -21.0, 7.0, -1.0];
-        /// Below this, R is no more than the rounding of the sums; an interpolant has no use for it.
+        /// Least usable log R: below it R is no larger than the rounding errors of the sums.
         const LEAST: f64 = -11.5;
         let r = &self.r[2];
         if c == NODES {
@@ -258,7 +259,7 @@ impl<'a> Noise<'a> {
         top / bottom
     }
 
-    /// T at θ from the wanted side, all rounding errors charged.
+    /// Computes T at θ on the requested side, with all rounding errors included.
     fn excess(&self, theta: f64, side: Side) -> f64 {
         let sign = match side {
             Side::Below => -1.0,
@@ -270,8 +271,8 @@ impl<'a> Noise<'a> {
         log_add(self.log_sum(theta, side), log_b) - theta * top + self.context.tau.ln()
     }
 
-    /// The root of T from the wanted side: the first of θ = 1, the nodes after it, and what lies
-    /// beyond the last node, at which T ≤ 0, then the root in the cell before it.
+    /// Computes the root of T on the requested side: finds the first of θ = 1, the nodes after it and
+    /// points beyond the last node at which T ≤ 0, and bisects the interval before it.
     fn root(&self, side: Side) -> f64 {
         if self.excess(1.0, side) <= 0.0 {
             return 1.0;
@@ -297,7 +298,8 @@ impl<'a> Noise<'a> {
         f64::INFINITY
     }
 
-    /// Bisection, stopped on the safe side at a relative 1e-7, or near it for the estimate.
+    /// Bisects [a, b] to a relative width of 1e-7 and returns the safe end, or the middle for the
+    /// estimate.
     fn root_between(&self, mut a: f64, mut b: f64, side: Side) -> f64 {
         while b - a > 1e-7 * a {
             let middle = 0.5 * (a + b);
@@ -314,10 +316,10 @@ impl<'a> Noise<'a> {
         }
     }
 
-    /// Bounds on the first θ at which a signal key gets more than τ.
+    /// Bounds the first θ at which a signal key gets more than τ.
     fn signal_bracket(&self) -> Bracket {
         let top = self.top + self.signal_error;
-        // Whatever F is: B e^{-θ s} < 1/τ - 1 is necessary.
+        // The condition B e^{-θ s} < 1/τ - 1 is necessary for every F.
         let ratio = self.log_b - self.noise_error - (1.0 / self.context.tau - 1.0).ln();
         let floor = if ratio <= 0.0 {
             1.0
@@ -343,17 +345,17 @@ impl<'a> Noise<'a> {
         }
     }
 
-    /// The same when noise keys may get more than τ as well: e^{largest noise score} > τ (e^F + B).
+    /// Extends the bounds to noise keys that get more than τ: e^{largest noise score} > τ (e^F + B).
     fn with_noise_keys(&self, signal: Bracket) -> Bracket {
         let need = self.other + self.noise_error - self.context.tau.ln();
-        // Never, because even B alone is too much for it ..
+        // No noise key gets more than τ if B alone is too large ..
         if need < self.log_b - self.noise_error {
             return signal;
         }
         if !self.usable {
             return UNKNOWN;
         }
-        // .. or because e^F joins it, F being convex and rising before θ = 1 already.
+        // .. or if e^F + B is too large; F is convex and rises before θ = 1 already.
         let g = self.cell(1.0);
         let rising =
             g > 0 && self.f[g] - self.f[g - 1] > self.node_error(g) + self.node_error(g - 1);
@@ -375,7 +377,7 @@ impl<'a> Noise<'a> {
     }
 }
 
-/// log(e^a + e^b).
+/// Computes log(e^a + e^b).
 fn log_add(a: f64, b: f64) -> f64 {
     a.max(b) + (a.min(b) - a.max(b)).exp().ln_1p()
 }

@@ -1,4 +1,4 @@
-//! Chosen columns in f64, without the other N² scores: 2 N p operations per column.
+//! Selected columns in f64, without the other N² scores: 2Np floating-point operations per column.
 
 use crate::attention::horizon::{Break, Column};
 use attnlab_core::linalg::{Real, Threads, gemm};
@@ -6,29 +6,29 @@ use ndarray::parallel::prelude::*;
 use ndarray::{Array2, ArrayView2, Axis, ShapeBuilder, s};
 use std::ops::Range;
 
-/// Bytes of scores at a time: 64 columns of N = 200 000.
+/// Bytes of scores computed at a time: 64 columns of N = 200 000.
 const SCORE_BYTES: usize = 100 << 20;
 
-/// Tokens converted to f64 at a time when the head is in memory.
+/// Number of tokens converted to f64 at a time if the head is in memory.
 const WIDTH: usize = 256;
 
-/// The coefficients of one head, (p, N) altogether, as a function that gives them a block of tokens
-/// at a time: `block(b)` holds tokens `b * width ..` up to `(b + 1) * width` or N. So a head can be
-/// drawn where it is needed and need not be in memory.
+/// Coefficients (p, N) of one head as a function that returns one block of tokens: `block(b)` holds
+/// tokens `b * width ..` up to `(b + 1) * width` or N. The head can thus be drawn block by block and need
+/// not be in memory.
 pub struct Blockwise<F> {
-    /// N.
+    /// Number N of tokens.
     pub tokens: usize,
-    /// Tokens per block.
+    /// Number of tokens per block.
     pub width: usize,
-    /// The coefficients of block b, in f64.
+    /// Function that returns the coefficients of block b, in f64.
     pub block: F,
 }
 
-/// The first break of the given columns of one head, exact to f64 rounding for the coefficients
-/// `y` (p, N); None for columns that never break.
+/// Computes the first break of the given columns of one head, exact to f64 rounding for the coefficients
+/// `y` (p, N); `None` for columns that never break.
 ///
 /// # Panics
-/// When a column is not one of the tokens, or τ not in (0, 1].
+/// If a column is not one of the tokens, or τ is not in (0, 1].
 pub fn horizon_of_columns<T: Real>(
     y: ArrayView2<T>,
     own: &Range<usize>,
@@ -38,11 +38,11 @@ pub fn horizon_of_columns<T: Real>(
     in_memory(y).first_breaks(own, columns, tau)
 }
 
-/// The softmax weight that `column` of one head gives to key `row` at θ, from its coefficients `y`
-/// (p, N), in f64.
+/// Computes, in f64, the softmax weight that `column` of one head gives to key `row` at θ, from its
+/// coefficients `y` (p, N).
 ///
 /// # Panics
-/// When `column` or `row` is not one of the tokens.
+/// If `column` or `row` is not one of the tokens.
 pub fn weight_of_column<T: Real>(
     y: ArrayView2<T>,
     own: &Range<usize>,
@@ -65,10 +65,10 @@ fn in_memory<T: Real>(y: ArrayView2<T>) -> Blockwise<impl Fn(usize) -> Array2<f6
 }
 
 impl<F: Fn(usize) -> Array2<f64> + Sync> Blockwise<F> {
-    /// The first break of the given columns; `own` are the tokens of the head's cluster.
+    /// Computes the first break of the given columns; `own` are the tokens of the head's cluster.
     ///
     /// # Panics
-    /// When a column is not one of the tokens, or τ not in (0, 1].
+    /// If a column is not one of the tokens, or τ is not in (0, 1].
     pub fn first_breaks(
         &self,
         own: &Range<usize>,
@@ -88,16 +88,16 @@ impl<F: Fn(usize) -> Array2<f64> + Sync> Blockwise<F> {
         columns.chunks(at_once).flat_map(batch).collect()
     }
 
-    /// The softmax weight that `column` gives to key `row` at θ.
+    /// Computes the softmax weight that `column` gives to key `row` at θ.
     ///
     /// # Panics
-    /// When `column` or `row` is not one of the tokens.
+    /// If `column` or `row` is not one of the tokens.
     pub fn weight(&self, own: &Range<usize>, column: usize, row: usize, theta: f64) -> f64 {
         let scores = self.scores(&[column]).row(0).to_vec();
         Column::new(&scores, own, column).weight(row, theta)
     }
 
-    /// Scores (m, N) of m columns with all tokens, accumulated in f64.
+    /// Computes the scores (m, N) of m columns with all tokens, accumulated in f64.
     fn scores(&self, columns: &[usize]) -> Array2<f64> {
         let queries: Vec<_> = columns
             .par_iter()

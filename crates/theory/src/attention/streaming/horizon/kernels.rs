@@ -1,8 +1,9 @@
-//! The inner loops of the pass: one rectangle of scores whose rows are all signal or all noise
-//! tokens, and its columns likewise, in f32 vectors.
+//! Inner loops of the pass, in f32 vectors, over one rectangle of scores. Its rows are all signal tokens
+//! or all noise tokens, and so are its columns.
 //!
 //! With g = s/σ_j (σ_j the length of noise column j) and x = exp(h (g - c)), the powers x, x², .., x^J
-//! are the terms of Σ_i e^{θ s_ij} at the nodes θ = h/σ_j, .., J h/σ_j: one exponential serves all.
+//! are the terms of Σ_i e^{θ s_ij} at the nodes θ = h/σ_j, .., J h/σ_j, so one exponential serves all
+//! nodes.
 
 use super::state::{NODES, Tokens};
 use ndarray::{ArrayView2, Axis};
@@ -10,19 +11,19 @@ use pulp::{Scalar, Simd, WithSimd};
 use std::f32::consts::LOG2_E;
 use std::ops::Range;
 
-/// A rectangle of a tile.
+/// Rectangle of a tile.
 pub(super) struct Rect<'a> {
-    /// S[I, J], column-major.
+    /// Scores S[I, J] of the tile, column-major.
     pub scores: ArrayView2<'a, f32>,
-    /// The rows of the rectangle, counted from the first row of the tile.
+    /// Rows of the rectangle, counted from the first row of the tile.
     pub rows: Range<usize>,
-    /// Its columns.
+    /// Columns of the rectangle, counted from the first column of the tile.
     pub cols: Range<usize>,
-    /// Whether the rows are tokens of C_k.
+    /// Flag: the rows are tokens of C_k.
     pub rows_signal: bool,
-    /// Whether the columns are.
+    /// Flag: the columns are tokens of C_k.
     pub cols_signal: bool,
-    /// State of the rows' block; None on the diagonal, where only the column side is wanted.
+    /// State of the rows' block; `None` on the diagonal, where only the column side is computed.
     pub row_tokens: Option<&'a mut Tokens>,
     /// State of the columns' block.
     pub col_tokens: &'a mut Tokens,
@@ -42,7 +43,7 @@ impl WithSimd for Rect<'_> {
     }
 }
 
-/// 2^x for x in [-125, 127], relative error below 2e-7; clamped outside.
+/// Computes 2^x for x in [-125, 127] with relative error below 2e-7; x is clamped to this range.
 #[inline(always)]
 fn exp2<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
     let splat = |v| simd.splat_f32s(v);
@@ -60,7 +61,7 @@ fn exp2<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
     simd.transmute_f32s_u32s(simd.add_u32s(simd.transmute_u32s_f32s(p), exponent))
 }
 
-/// Lane by lane x, x², .., x^J with x = 2^(scale v + shift), added to `sums`.
+/// Computes x, x², .., x^J with x = 2^(scale v + shift) lane by lane, and adds them to `sums`.
 #[inline(always)]
 fn add_powers<S: Simd>(
     simd: S,
@@ -78,7 +79,8 @@ fn add_powers<S: Simd>(
     }
 }
 
-/// One column of signal keys: power sums and maximum of the noise column, and the keys' own maxima.
+/// Processes one column of signal keys: power sums and maximum of the noise column, and the keys' own
+/// maxima.
 #[inline(always)]
 fn cross_column<S: Simd>(
     simd: S,
@@ -101,7 +103,8 @@ fn cross_column<S: Simd>(
     simd.reduce_max_f32s(max)
 }
 
-/// One column of noise keys: Σ e^s and maximum of the column, and e^s added to the keys' own sums.
+/// Processes one column of noise keys: Σ e^s and maximum of the column, and e^s added to the keys' own
+/// sums.
 #[inline(always)]
 fn noise_column<S: Simd>(
     simd: S,
@@ -132,7 +135,7 @@ fn max_column<S: Simd>(simd: S, keys: &[S::f32s], key_maxima: &mut [S::f32s]) ->
     simd.reduce_max_f32s(max)
 }
 
-/// Power sums of one vector of noise tokens whose signal keys lie along the columns.
+/// Adds the power sums of one vector of noise tokens whose signal keys lie along the columns.
 #[inline(always)]
 fn cross_lanes<S: Simd>(
     simd: S,
@@ -152,7 +155,7 @@ fn cross_lanes<S: Simd>(
 }
 
 impl<'a> Rect<'a> {
-    /// The columns of the rectangle, each contiguous.
+    /// Returns the columns of the rectangle, each contiguous.
     fn column_slices(&self) -> Vec<&'a [f32]> {
         let of = |j| {
             let column = self.scores.index_axis_move(Axis(1), j);
@@ -162,7 +165,7 @@ impl<'a> Rect<'a> {
         self.cols.clone().map(of).collect()
     }
 
-    /// Maxima only, on both sides.
+    /// Updates the maxima on both sides.
     #[inline(always)]
     fn maxima<S: Simd>(
         mut self,
@@ -186,7 +189,7 @@ impl<'a> Rect<'a> {
         }
     }
 
-    /// Noise rows, noise columns: e^s is added on both sides.
+    /// Processes noise rows and noise columns: e^s is added on both sides.
     #[inline(always)]
     fn noise<S: Simd>(mut self, simd: S) {
         let mut ignored = vec![f32::NEG_INFINITY; self.rows.len()];
@@ -213,7 +216,7 @@ impl<'a> Rect<'a> {
         }
     }
 
-    /// Signal rows, noise columns.
+    /// Processes signal rows and noise columns.
     #[inline(always)]
     fn cross<S: Simd>(mut self, simd: S) {
         let mut ignored = vec![f32::NEG_INFINITY; self.rows.len()];
@@ -235,7 +238,7 @@ impl<'a> Rect<'a> {
         }
     }
 
-    /// Noise rows, signal columns.
+    /// Processes noise rows and signal columns.
     #[inline(always)]
     fn cross_transposed<S: Simd>(mut self, simd: S) {
         let columns = self.column_slices();
@@ -256,7 +259,7 @@ impl<'a> Rect<'a> {
                 tokens.add_lanes::<Scalar>(start + at, sums, max);
             }
         }
-        // The row maxima are done above (and on the diagonal not wanted): columns only.
+        // The row maxima are computed above (and not needed on the diagonal), so only the columns remain.
         self.row_tokens = None;
         self.maxima(simd, |t| &mut t.top, |t| &mut t.other);
     }

@@ -1,12 +1,12 @@
-//! The depth horizon of [`crate::attention::horizon`] at the price of about one layer: one pass over
-//! the Gram tiles in f32, O(N p) memory, results independent of the number of threads.
+//! The depth horizon of [`crate::attention::horizon`] at about the cost of one layer: one pass over the
+//! Gram tiles in f32, O(Np) memory, results independent of the number of threads.
 //!
-//! The pass keeps, for every noise column, the maxima of its scores, the constant part of its
-//! denominator and Σ_i e^{θ s_i} at twelve θ; `brackets` turns them into rigorous bounds and an
-//! estimate of the column's first break, rounding included. Every column that may be the first is
-//! then decided again from its scores in f64, so that the first break of the head, with its column,
-//! key and weight, is exact for the coefficients given. Signal columns are safe with a wide margin
-//! or decided in f64 too.
+//! The pass keeps, for every noise column, the maxima of its scores, the constant part of its denominator
+//! and Σ_i e^{θ s_i} at twelve values of θ; `brackets` computes from them rigorous bounds and an estimate
+//! of the column's first break, rounding errors included. Every column that may be the first is then
+//! decided again from its scores in f64, so that the first break of the head, with its column, key and
+//! weight, is exact for the given coefficients. Signal columns keep the pattern by a wide margin or are
+//! decided in f64 too.
 
 mod brackets;
 mod exact;
@@ -29,29 +29,29 @@ use std::ops::Range;
 /// Tokens per block: a tile of 256 x 256 f32 is 256 KB and stays in the second-level cache.
 const WIDTH: usize = 256;
 
-/// Up to this many tokens the plain definition is as fast and leaves nothing open.
+/// Largest number of tokens for which the plain definition is used: it is as fast there, and exact.
 const SMALL: usize = 512;
 
-/// Columns decided in f64 at a time.
+/// Number of columns decided in f64 at a time.
 const BATCH: usize = 64;
 
-/// Columns that the bounds leave wholly open are decided in f64 for up to 1/16 of the columns: at
-/// 2 N p operations each that is an eighth of the pass.
+/// Inverse of the largest share of columns that are decided in f64 because the bounds say nothing about
+/// them: at 2Np operations each, 1/16 of the columns cost an eighth of the pass.
 const OPEN_SHARE: usize = 16;
 
-/// After a coarse pass, one column in so many may be left to f64: at 2 N p operations each, on the
-/// CPU, more would take longer than a fine pass on the machine that has coarse ones.
+/// Inverse of the share of columns that a coarse pass may leave to f64. A larger share would take the CPU
+/// longer, at 2Np operations per column, than a fine pass on the machine of the coarse one.
 const COARSE_SHARE: usize = 1024;
 
-/// The first break of every column of one head from `y` (p, N), the coefficients U_kᵀZ of the draw;
-/// `own` are the tokens of cluster k. `tick` is called [`ticks`]`(N)` times.
+/// Computes the first break of every column of one head from `y` (p, N), the coefficients U_kᵀZ of the
+/// draw; `own` are the tokens of cluster k. `tick` is called [`ticks`]`(N)` times.
 ///
-/// `first` is exact for these coefficients. The bounds in `theta` always hold. For Gaussian noise
-/// columns that break while |e_j| θ ≤ 5 the value is good to 1e-3 (typically 1e-6), up to 7 to 2e-3;
+/// `first` is exact for these coefficients, and the bounds in `theta` always hold. For Gaussian noise
+/// columns that break while |e_j| θ ≤ 5 the value is accurate to 1e-3 (typically 1e-6), up to 7 to 2e-3;
 /// beyond that the upper bound is infinite and the value an extrapolation.
 ///
 /// # Errors
-/// When τ is outside (0, 1], `own` is not a range of tokens, or a coefficient is not finite.
+/// If τ is outside (0, 1], `own` is not a range of tokens, or a coefficient is not finite.
 ///
 /// ```
 /// use attnlab_theory::attention::streaming::horizon::horizon_of_head;
@@ -75,10 +75,13 @@ pub fn horizon_of_head(
     horizon_with(y, own, tau, small, |pass, _| Ok(pass.on_the_cpu(&tick)))
 }
 
-/// [`horizon_of_head`] with the pass over the scores given: what it must report is [`Seen`]. `small`
-/// is called instead where the tokens are so few that the plain definition decides. A pass whose scores
-/// are coarse, and whose bounds leave more open than another pass would cost, is called again with
-/// `true` for finer ones.
+/// Computes [`horizon_of_head`] with the given `pass` over the scores, which must return [`Seen`].
+/// `small` is called instead if the tokens are few enough for the plain definition. If the scores of a
+/// pass are coarse and its bounds leave more columns open than another pass would cost, `pass` is called
+/// again with `true` for finer scores.
+///
+/// # Errors
+/// As [`horizon_of_head`], or if `pass` fails.
 pub fn horizon_with(
     y: ArrayView2<f32>,
     own: Range<usize>,
@@ -101,13 +104,13 @@ pub fn horizon_with(
     Ok(settle(task.y, task.own, tau, theta))
 }
 
-/// Number of times that [`horizon_of_head`] calls its `tick` for N tokens.
+/// Returns the number of times that [`horizon_of_head`] calls its `tick` for N tokens.
 pub fn ticks(tokens: usize) -> u64 {
     let blocks = tokens.div_ceil(WIDTH) as u64;
     blocks * (blocks + 1) / 2
 }
 
-/// Length of every column, in f64.
+/// Computes the length of every column, in f64.
 fn lengths(y: ArrayView2<f32>) -> Result<Vec<f64>> {
     let columns = y.columns();
     let length = |column: ndarray::ArrayView1<f32>| {
@@ -133,28 +136,28 @@ fn lengths(y: ArrayView2<f32>) -> Result<Vec<f64>> {
     ))
 }
 
-/// The pass over all scores of one head: what it works on.
+/// Input of the pass over all scores of one head.
 pub struct Pass<'a> {
-    /// Y (p, N).
+    /// Coefficients Y (p, N).
     pub y: ArrayView2<'a, f32>,
-    /// The tokens of C_k.
+    /// Tokens of C_k.
     pub own: Range<usize>,
     lengths: Vec<f64>,
-    /// Where the nodes of every noise column of positive length lie.
+    /// Node grid of every noise column of positive length.
     grids: Vec<Option<Grid>>,
 }
 
-/// The report of a pass.
+/// Result of a pass.
 pub struct Seen {
-    /// The tokens in blocks of `width` (the last may be shorter).
+    /// States of the tokens, in blocks of `width` (the last may be shorter).
     pub blocks: Vec<Tokens>,
-    /// Tokens per block.
+    /// Number of tokens per block.
     pub width: usize,
-    /// A score <y_i, y_j> errs by at most gamma |y_i||y_j|.
+    /// Rounding constant γ: a score <y_i, y_j> errs by at most γ |y_i||y_j|.
     pub gamma: f64,
-    /// The logarithm of a sum errs by at most this, for exact scores.
+    /// Bound on the error of the logarithm of a sum, for exact scores.
     pub sums: f64,
-    /// Whether the same machine has a pass with a smaller gamma.
+    /// Flag: the same machine has a pass with a smaller γ.
     pub coarse: bool,
 }
 
@@ -174,12 +177,12 @@ impl<'a> Pass<'a> {
         })
     }
 
-    /// Nothing seen yet of the tokens in `range`.
+    /// Returns the initial state of the tokens in `range`.
     pub fn unseen(&self, range: Range<usize>) -> Tokens {
         Tokens::new(range, &self.grids)
     }
 
-    /// The pass itself, on every core.
+    /// Runs the pass on all cores of the CPU.
     fn on_the_cpu(&self, tick: impl Fn() + Sync) -> Seen {
         let blocks = Blocks {
             columns: self.y.ncols(),
@@ -195,14 +198,14 @@ impl<'a> Pass<'a> {
         Seen {
             blocks: states,
             width: WIDTH,
-            // Unit roundoff of f32 is EPSILON / 2.
+            // The unit roundoff of f32 is EPSILON / 2.
             gamma: gamma(self.y.nrows(), f64::from(f32::EPSILON) / 2.0),
             sums: SUMS,
             coarse: false,
         }
     }
 
-    /// Bounds for every column from what was seen.
+    /// Computes bounds for every column from the result of the pass.
     fn brackets(&self, tau: f64, seen: &Seen) -> Vec<Bracket> {
         let n = self.y.ncols();
         let longest = |signal: bool| {
@@ -231,18 +234,18 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// γ_p = p u / (1 - p u) for the unit roundoff u.
+/// Computes γ_p = p u / (1 - p u) for the unit roundoff u.
 pub fn gamma(p: usize, roundoff: f64) -> f64 {
     let pu = p as f64 * roundoff;
     pu / (1.0 - pu)
 }
 
-/// Shows the rectangles of one tile to the kernels.
+/// Passes the rectangles of one tile to the kernels.
 fn visit(mut tile: Tile<f32>, own: &Range<usize>, rows: &mut Tokens, cols: Option<&mut Tokens>) {
     let mut sides = match cols {
         Some(cols) => (Some(rows), cols),
         None => {
-            // A token is no key of its own maxima; noise tokens count themselves in B.
+            // A token is not among the keys of its own maxima; noise tokens count themselves in B.
             for i in 0..tile.rows.len() {
                 if own.contains(&(tile.rows.start + i)) {
                     tile.scores[[i, i]] = f32::NEG_INFINITY;
@@ -267,7 +270,7 @@ fn visit(mut tile: Tile<f32>, own: &Range<usize>, rows: &mut Tokens, cols: Optio
     }
 }
 
-/// `range` cut at the ends of `own`: local ranges, and whether they lie in `own`.
+/// Cuts `range` at the ends of `own`: local ranges, each with a flag for lying in `own`.
 fn segments(range: &Range<usize>, own: &Range<usize>) -> Vec<(Range<usize>, bool)> {
     let cut = |x: usize| x.clamp(range.start, range.end) - range.start;
     let (start, end) = (cut(own.start), cut(own.end));
@@ -282,14 +285,14 @@ fn segments(range: &Range<usize>, own: &Range<usize>) -> Vec<(Range<usize>, bool
         .collect()
 }
 
-/// How many columns may be the first to break.
+/// Counts the columns that may be the first to break.
 fn contenders(theta: &[Bracket]) -> usize {
     let least_high = theta.iter().map(|b| b.high).fold(f64::INFINITY, f64::min);
     let possible = |b: &&Bracket| b.low <= least_high && b.low < f64::INFINITY;
     theta.iter().filter(possible).count()
 }
 
-/// Decides in f64 the columns that the bounds leave wholly open, and every column that may be first.
+/// Decides in f64 the columns about which the bounds say nothing, and every column that may be the first.
 fn settle(y: ArrayView2<f32>, own: Range<usize>, tau: f64, theta: Vec<Bracket>) -> HeadHorizon {
     let open = |b: &Bracket| b.low == 1.0 && b.high == f64::INFINITY;
     let open: Vec<_> = (0..theta.len()).filter(|j| open(&theta[*j])).collect();
@@ -304,7 +307,7 @@ fn settle(y: ArrayView2<f32>, own: Range<usize>, tau: f64, theta: Vec<Bracket>) 
     };
     settling.decide(&open[..open.len().min(settling.theta.len() / OPEN_SHARE)]);
 
-    // The rest in the order of their lower bounds, until none can come before the first break.
+    // The others follow in the order of their lower bounds, until none can come before the first break.
     let theta = &settling.theta;
     let mut queue: Vec<_> = (0..theta.len())
         .filter(|j| theta[*j].low < f64::INFINITY && !settling.decided[*j])
@@ -318,7 +321,8 @@ fn settle(y: ArrayView2<f32>, own: Range<usize>, tau: f64, theta: Vec<Bracket>) 
                 .first
                 .is_none_or(|b| (*low, *j) < (b.theta, b.column))
         };
-        // Together all that are below the least upper bound; where that says little, few at a time.
+        // All columns below the least upper bound are decided together; if that bound is weak, a few at a
+        // time.
         let likely = rest
             .iter()
             .take_while(|(low, _)| *low <= least_high)
@@ -341,7 +345,7 @@ fn settle(y: ArrayView2<f32>, own: Range<usize>, tau: f64, theta: Vec<Bracket>) 
     }
 }
 
-/// Bounds on their way to an exact first break.
+/// Bounds that are being replaced by exact values until the first break is exact.
 struct Settling<'a> {
     y: ArrayView2<'a, f32>,
     own: Range<usize>,

@@ -1,48 +1,48 @@
-//! The state of the pass: O(J) numbers for every token.
+//! State of the pass: O(J) numbers for every token.
 
 use pulp::Simd;
 use std::ops::Range;
 
-/// J, the nodes of the grid in θ.
+/// Number J of nodes of the grid in θ.
 pub const NODES: usize = 12;
 
-/// Spacing h of the nodes in u = θ σ_j. In this unit every noise column of the model looks alike:
-/// given σ_j = |e_j| its signal scores are θ s_ij = u g_i with g_i independent standard normals.
-/// Twelve steps reach u = 7.2; the earliest columns break near u = 0.59 √(2 log N) ≈ 2.4 (4.6 at
-/// τ = 0.99), a typical one near √(2 log n) ≈ 5. Steps of 0.75 would reach farther, but the estimate
-/// then errs by up to 1e-3 where the bulk of the keys gives way to the largest few.
+/// Spacing h of the nodes in u = θ σ_j. In this unit all noise columns of the model are alike: given σ_j
+/// = |e_j| the signal scores are θ s_ij = u g_i with g_i independent standard normals. Twelve steps reach
+/// u = 7.2; the earliest columns break near u = 0.59 √(2 log N) ≈ 2.4 (4.6 at τ = 0.99), a typical one
+/// near √(2 log n) ≈ 5. Steps of 0.75 would reach farther, but the error of the estimate would then reach
+/// 1e-3 where the largest few keys begin to outweigh the others.
 pub(super) const SPACING: f64 = 0.6;
 
-/// A token of C_k: only its extreme scores matter. Otherwise a noise column.
+/// State of a block of tokens: maxima for all of them, sums for the noise columns.
 pub struct Tokens {
-    /// The largest score with a key of C_k (for tokens of C_k: other than itself).
+    /// Largest score with a key of C_k (for tokens of C_k: other than the token itself).
     pub top: Vec<f32>,
-    /// The largest score with a key outside C_k.
+    /// Largest score with a key outside C_k.
     pub other: Vec<f32>,
     /// Noise columns: B = Σ e^s over the keys outside C_k.
     pub fixed: Vec<f64>,
     /// Noise columns: J sums Σ_{i∈C_k} exp(g h (s_i/σ - c)), g = 1..=J.
     pub sums: Vec<[f64; NODES]>,
-    /// h log2(e) / σ.
+    /// Factor h log2(e) / σ of the kernels.
     pub scale: Vec<f32>,
-    /// -h c log2(e).
+    /// Offset -h c log2(e) of the kernels.
     pub shift: Vec<f32>,
 }
 
-/// Where the nodes of one noise column lie.
+/// Node grid of one noise column.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grid {
-    /// σ_j, the column's length.
+    /// Length σ_j of the column.
     pub sigma: f64,
-    /// Node g is θ = g · step.
+    /// Distance of the nodes in θ: node g is θ = g · step.
     pub step: f64,
-    /// c, the expected largest g_i: keeps x^J inside the range of f32.
+    /// Centre c, the expected largest g_i; it keeps x^J within the range of f32.
     pub centre: f64,
 }
 
 impl Grid {
-    /// The grid of a column of length `sigma` with `keys` signal keys. Long columns get wider steps,
-    /// so that at least eight nodes lie beyond θ = 1.
+    /// Makes the grid of a column of length `sigma` with `keys` signal keys. Long columns get wider
+    /// steps, so that at least eight nodes lie beyond θ = 1.
     pub fn new(sigma: f64, keys: usize) -> Self {
         let spacing = SPACING.max(sigma / 4.0);
         Grid {
@@ -52,7 +52,7 @@ impl Grid {
         }
     }
 
-    /// The two f32 factors of the kernels.
+    /// Returns the two f32 factors of the kernels.
     fn factors(&self) -> (f32, f32) {
         let spacing = self.step * self.sigma * std::f64::consts::LOG2_E;
         (
@@ -61,14 +61,14 @@ impl Grid {
         )
     }
 
-    /// log Σ_i e^{θ s_i} at node g from the sum that the pass kept.
+    /// Computes log Σ_i e^{θ s_i} at node g from the sum that the pass kept.
     pub fn log_sum(&self, g: usize, sum: f64) -> f64 {
-        // The factors as the kernels used them, so that their rounding is no error of ours.
+        // The factors are those of the kernels, so that their rounding does not count as an error.
         let (_, shift) = self.factors();
         sum.ln() - g as f64 * f64::from(shift) * std::f64::consts::LN_2
     }
 
-    /// θ of node g, as the kernels' rounded factors make it.
+    /// Returns θ of node g, with the rounded factors of the kernels.
     pub fn node(&self, g: usize) -> f64 {
         let (scale, _) = self.factors();
         g as f64 * f64::from(scale) * std::f64::consts::LN_2
@@ -76,7 +76,7 @@ impl Grid {
 }
 
 impl Tokens {
-    /// Nothing seen yet of the tokens in `range`.
+    /// Makes the initial state of the tokens in `range`.
     pub(super) fn new(range: Range<usize>, grids: &[Option<Grid>]) -> Self {
         let n = range.len();
         let factors = grids[range]
@@ -101,7 +101,7 @@ impl Tokens {
         }
     }
 
-    /// Adds a tile's power sums and maxima to as many columns from `start` as a vector has lanes.
+    /// Adds a tile's power sums and maxima to the columns from `start`, one per lane of a vector.
     #[inline(always)]
     pub fn add_lanes<S: Simd>(&mut self, start: usize, sums: [S::f32s; NODES], max: S::f32s) {
         for (g, sum) in sums.iter().enumerate() {
@@ -115,7 +115,7 @@ impl Tokens {
     }
 }
 
-/// The numbers in a vector.
+/// Returns the numbers in a vector.
 fn lanes<S: Simd>(vector: &S::f32s) -> &[f32] {
     pulp::bytemuck::cast_slice(std::slice::from_ref(vector))
 }

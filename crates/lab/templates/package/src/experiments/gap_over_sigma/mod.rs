@@ -29,14 +29,6 @@ impl Described for GapOverSigma {
 }
 
 impl Experiment for GapOverSigma {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
-    fn settings(&self) -> Map<String, Value> {
-        settings::as_json(self)
-    }
-
     fn validate(&self) -> Result<()> {
         settings::spread("trials", self.trials)?;
         settings::at_least("scores", &self.scores, 1)?;
@@ -98,7 +90,7 @@ impl Experiment for GapOverSigma {
     }
 }
 
-/// The mean of the draws of one cell with its interval, over σ.
+/// Returns the mean of the draws of one cell with its interval, at its σ.
 fn point(cell: &[Row]) -> Result<Point> {
     let gaps: Result<Vec<f64>> = cell.iter().map(|row| row.number("gap")).collect();
     let mean = stats::mean(&gaps?, 0.95)?;

@@ -1,0 +1,272 @@
+//! Numbers printed in sheets, held to the numbers that the program computes: for the tests of a package.
+//!
+//! ```should_panic
+//! use attnlab_lab::catalogue::Room;
+//! use attnlab_lab::sheet_test::{SheetTest, setting};
+//! use attnlab_lab::toy;
+//! use serde_json::json;
+//!
+//! let test = SheetTest::new(Room::new("toy", toy::PAPERS).claims(vec![toy::fair_coin()]));
+//! let report = test.check("toy.fair", json!({ "heads": 0.6 }), Some(400));
+//! let phrases = [format!("at p = {}", setting(&report, "heads"))];
+//! // Panics here, since the sheet of the coin prints no numbers:
+//! // "sheets/toy.fair.md: at p = 0.6 is not in".
+//! test.assert_printed("toy.fair", &phrases);
+//! ```
+
+use crate::catalogue::{Catalogue, Room};
+use crate::claim::{Claim, Outcome, Params, Sheet, Witness};
+use crate::run::check::outcomes;
+use crate::run::{CheckOptions, CheckReport, MutantReport, Silent, check, mutant};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// The sheets, claims and closed forms of one room, for tests: every method panics where production code
+/// would return an error.
+pub struct SheetTest {
+    catalogue: Catalogue,
+}
+
+impl SheetTest {
+    /// A test of the sheets of `room`.
+    pub fn new(room: Room) -> Self {
+        SheetTest {
+            catalogue: Catalogue::new().with(room),
+        }
+    }
+
+    /// Requires every phrase in the sections Witness, Range and Holds of a sheet. A phrase is a number as
+    /// the sheet writes it, best with the words beside it. In the sheet `.5` equals `0.5` and `−` equals
+    /// `-`; a number must be found whole: `0.81` is not found in `0.815`, in `10.81` or in `0.81e3`.
+    ///
+    /// # Panics
+    /// When the room has no such claim, or a phrase is not in its sheet.
+    pub fn assert_printed(&self, id: &str, phrases: &[String]) {
+        let text = numeric_sections(self.claim(id).sheet());
+        for phrase in phrases {
+            let found = contains_whole(&text, &normalised(phrase));
+            assert!(found, "sheets/{id}.md: {phrase} is not in\n{text}");
+        }
+    }
+
+    /// Checks a claim under seed 0, beyond its hypotheses too; `set` is a JSON object, and `trials` None
+    /// stands for the claim's own number.
+    ///
+    /// # Panics
+    /// When the room has no such claim, `set` is no object, or the check returns an error.
+    pub fn check(&self, id: &str, set: Value, trials: Option<u64>) -> CheckReport {
+        let options = CheckOptions {
+            trials,
+            beyond_hypotheses: true,
+            ..CheckOptions::default()
+        };
+        let report = check(&**self.claim(id), &object(set), &options, &Silent);
+        report.unwrap_or_else(|error| panic!("check {id}: {error}"))
+    }
+
+    /// Returns the outcomes of the draws behind [`check`](SheetTest::check), the first draw first.
+    ///
+    /// # Panics
+    /// As [`check`](SheetTest::check).
+    pub fn draws(&self, id: &str, set: Value, trials: Option<u64>) -> Vec<Outcome> {
+        let claim = &**self.claim(id);
+        let params = Params::resolve(&claim.schema(), &object(set));
+        let drawn = params.and_then(|params| {
+            claim.validate(&params)?;
+            let trials = trials.unwrap_or_else(|| claim.default_trials(&params));
+            outcomes(claim, &params, &CheckOptions::default(), trials, &Silent)
+        });
+        drawn.unwrap_or_else(|error| panic!("check {id}: {error}"))
+    }
+
+    /// Checks a mutant of a claim under seed 0, at its own parameters and number of trials.
+    ///
+    /// # Panics
+    /// When the room has no such claim, the claim no such mutant, or the check returns an error.
+    pub fn check_mutant(&self, id: &str, name: &str) -> MutantReport {
+        let mutants = self.claim(id).mutants();
+        let named = mutants.iter().find(|m| m.name == name);
+        let named = named.unwrap_or_else(|| panic!("{id} has no mutant {name}"));
+        let report = mutant(id, named, &CheckOptions::default(), 1, &Silent);
+        report.unwrap_or_else(|error| panic!("mutant {name} of {id}: {error}"))
+    }
+
+    /// Evaluates a closed form that is one number; `set` is a JSON object.
+    ///
+    /// # Panics
+    /// When the room has no such formula, `set` is no object, or the value is an error or no number.
+    pub fn formula(&self, id: &str, set: Value) -> f64 {
+        let formula = self.catalogue.formula(id);
+        let found = formula.and_then(|formula| formula.evaluate(&object(set)));
+        let found = found.unwrap_or_else(|error| panic!("eval {id}: {error}"));
+        real(&found.value, id)
+    }
+
+    fn claim(&self, id: &str) -> &Arc<dyn Claim> {
+        let found = self.catalogue.claim(id);
+        found.unwrap_or_else(|error| panic!("{error}"))
+    }
+}
+
+/// Returns a number of a witness; `path` is a key, or keys and positions such as `energies/0/L`.
+///
+/// # Panics
+/// When there is none, or it is no number.
+pub fn number(witness: &Witness, path: &str) -> f64 {
+    real(&entry(witness, path), path)
+}
+
+/// Returns an array of numbers of a witness; `path` as for [`number`].
+///
+/// # Panics
+/// When there is none, or it is no array of numbers.
+pub fn numbers(witness: &Witness, path: &str) -> Vec<f64> {
+    let value = entry(witness, path);
+    let all = value.as_array();
+    let all = all.unwrap_or_else(|| panic!("{path}: {value} is no array"));
+    all.iter().map(|value| real(value, path)).collect()
+}
+
+/// Returns a parameter at which a check ran, set or default.
+///
+/// # Panics
+/// When the claim has no such parameter, or it is no number.
+pub fn setting(report: &CheckReport, name: &str) -> f64 {
+    let value = report.parameters.get(name);
+    let value = value.unwrap_or_else(|| panic!("{} has no parameter {name}", report.claim));
+    real(value, name)
+}
+
+/// Writes the estimate of a report with its interval as sheets do, such as `1.503 [1.498, 1.507]`.
+pub fn estimate(report: &CheckReport, decimals: usize) -> String {
+    let e = report.estimate;
+    let [value, low, high] = [e.value, e.low, e.high].map(|x| format!("{x:.decimals$}"));
+    format!("{value} [{low}, {high}]")
+}
+
+/// Writes a whole number as sheets do, in groups of three digits from five digits on, such as `177 515`.
+pub fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    if digits.len() < 5 {
+        return digits;
+    }
+    let mut groups = String::new();
+    for (i, digit) in digits.char_indices() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            groups.push(' ');
+        }
+        groups.push(digit);
+    }
+    groups
+}
+
+fn object(set: Value) -> Map<String, Value> {
+    match set {
+        Value::Object(map) => map,
+        other => panic!("{other}: the parameters must be a JSON object"),
+    }
+}
+
+fn real(value: &Value, name: &str) -> f64 {
+    let number = value.as_f64();
+    number.unwrap_or_else(|| panic!("{name}: {value} is no number"))
+}
+
+fn entry(witness: &Witness, path: &str) -> Value {
+    let all = Value::Object(witness.clone());
+    let found = all.pointer(&format!("/{path}")).cloned();
+    found.unwrap_or_else(|| panic!("{path} is not in the witness {all}"))
+}
+
+fn numeric_sections(sheet: &Sheet) -> String {
+    let sections = [&sheet.witness, &sheet.range, &sheet.holds];
+    let texts: Vec<&str> = sections.into_iter().flatten().map(|t| t.as_str()).collect();
+    normalised(&texts.join("\n"))
+}
+
+/// The same text with `-` for `−`, and 0.5 for .5.
+fn normalised(text: &str) -> String {
+    let mut out = String::new();
+    let mut before = ' ';
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        let c = if c == '−' { '-' } else { c };
+        let fraction = c == '.' && rest.peek().is_some_and(char::is_ascii_digit);
+        if fraction && !before.is_ascii_digit() {
+            out.push('0');
+        }
+        out.push(c);
+        before = c;
+    }
+    out
+}
+
+/// Decides whether a phrase occurs in a text without cutting a number at either end.
+fn contains_whole(text: &str, phrase: &str) -> bool {
+    let whole = |(start, found): (usize, &str)| {
+        let (before, after) = (&text[..start], &text[start + found.len()..]);
+        !cut_before(before, found) && !cut_after(found, after)
+    };
+    text.match_indices(phrase).any(whole)
+}
+
+fn cut_before(before: &str, phrase: &str) -> bool {
+    let digit = phrase.starts_with(|c: char| c.is_ascii_digit());
+    digit && before.ends_with(|c: char| c.is_ascii_digit() || c == '.')
+}
+
+fn cut_after(phrase: &str, after: &str) -> bool {
+    if !phrase.ends_with(|c: char| c.is_ascii_digit()) {
+        return false;
+    }
+    let mut next = after.chars();
+    let (first, second) = (next.next(), next.next());
+    let digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
+    let exponent = first == Some('e') && (digit(second) || second == Some('-'));
+    digit(first) || (first == Some('.') && digit(second)) || exponent
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_found_whole() {
+        let text = normalised("from .815 to 10.4, 2.53e-5 of −0.914; 7.");
+        for found in ["0.815", "from 0.815 to", "10.4", "2.53e-5", "-0.914", "7"] {
+            assert!(contains_whole(&text, found), "{found}");
+        }
+        for cut in ["0.81", "15", "0.4", "1.4", "2.53", "10", "5 of -0.91"] {
+            assert!(!contains_whole(&text, cut), "{cut}");
+        }
+    }
+
+    #[test]
+    fn whole_numbers_are_grouped_by_three() {
+        let written = [17, 4567, 17_731_392].map(grouped);
+        assert_eq!(written, ["17", "4567", "17 731 392"]);
+    }
+
+    fn coin() -> SheetTest {
+        let room = Room::new("toy", crate::toy::PAPERS);
+        SheetTest::new(room.claims(vec![crate::toy::fair_coin()]))
+    }
+
+    #[test]
+    fn paths_lead_into_the_witness() {
+        let test = coin();
+        let mut report = test.check("toy.fair", Value::Object(Map::new()), Some(20));
+        report
+            .witness
+            .insert("draws".into(), serde_json::json!([{"L": 3}]));
+        assert_eq!(number(&report.witness, "draws/0/L"), 3.0);
+        assert_eq!(setting(&report, "heads"), 0.5);
+    }
+
+    #[test]
+    #[should_panic(expected = "sheets/toy.fair.md: 0.7 is not in")]
+    fn a_number_that_is_not_printed_is_named() {
+        let test = coin();
+        test.assert_printed("toy.fair", &["0.7".to_string()]);
+    }
+}
