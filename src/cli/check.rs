@@ -3,7 +3,7 @@
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::{number, pairs, table, wrapped};
 use attnlab_lab::catalogue::Catalogue;
-use attnlab_lab::claim::{Claim, Hypothesis, Params};
+use attnlab_lab::claim::{Claim, Hypothesis, Params, VerdictKind};
 use attnlab_lab::command::Bar;
 use attnlab_lab::command::{Out, Status};
 use attnlab_lab::command::{Parameters, input};
@@ -21,8 +21,9 @@ Examples:
   attnlab check --all
 
 A verdict is supported, refuted, inconclusive (more trials are needed), out-of-scope (a hypothesis
-fails at these parameters) or vacuous (nothing is promised). Exit status 0: every verdict is the
-expected one; 1: some are not; 2: bad usage or input; 3: a computation failed; 130: stopped.";
+fails at these parameters), vacuous (nothing is promised) or failed (computations failed).
+`attnlab glossary` defines every word. Exit status 0: every verdict is the expected one; 1: some are
+not; 2: bad usage or input; 3: a check failed numerically; 130: stopped.";
 
 /// Check claims by simulation and give verdicts
 #[derive(clap::Args, Debug)]
@@ -179,20 +180,18 @@ fn block(report: &CheckReport, title: &str, mutant: Option<&str>) -> Vec<String>
     if mutant.is_none() {
         lines.extend(wrapped(&report.source, 2, WIDTH));
     }
-    let e = &report.estimate;
-    let interval = format!(
-        "{}, {} % interval [{}, {}]; {} of {} trials failed",
-        number(e.value),
-        number(100.0 * e.level),
-        number(e.low),
-        number(e.high),
-        report.failures,
-        report.trials,
-    );
-    lines.push(format!("  estimate    {interval}"));
+    lines.extend(field("promise", &report.promise));
+    if let Some(tolerance) = &report.tolerance {
+        lines.extend(field("tolerance", tolerance));
+    }
+    lines.extend(field("estimate", &estimate(report)));
+    if !report.reach.is_empty() {
+        lines.extend(field("reach", &report.reach));
+    }
+    lines.extend(field("trials", &report.counted()));
     lines.extend(field("parameters", &pairs(&report.parameters)));
     if !report.witness.is_empty() {
-        lines.extend(field("seen", &pairs(&report.witness)));
+        lines.extend(field("witness", &pairs(&report.witness)));
     }
     lines.extend(hypotheses(&report.hypotheses));
     lines.push(format!(
@@ -202,6 +201,31 @@ fn block(report: &CheckReport, title: &str, mutant: Option<&str>) -> Vec<String>
     ));
     lines.push(String::new());
     lines
+}
+
+/// Returns the estimate with its interval and p-value.
+fn estimate(report: &CheckReport) -> String {
+    let e = &report.estimate;
+    if report.informative == 0 && e.level < 1.0 {
+        return "none: no trial was informative".into();
+    }
+    let (value, low, high) = (number(e.value), number(e.low), number(e.high));
+    let interval = match e.level {
+        1.0 => format!("{value}, computed to lie in [{low}, {high}]"),
+        level => format!(
+            "{value}, {} % interval [{low}, {high}]",
+            number(100.0 * level)
+        ),
+    };
+    match report.p_value {
+        Some(p) => format!("{interval}, p-value {}", number(rounded(p))),
+        None => interval,
+    }
+}
+
+/// Rounds to two significant digits.
+fn rounded(x: f64) -> f64 {
+    format!("{x:.1e}").parse().unwrap_or(x)
 }
 
 const WIDTH: usize = 100;
@@ -255,12 +279,15 @@ pub fn tally(expected: usize, all: usize) -> String {
 struct Tally {
     total: usize,
     expected: usize,
+    /// Number of checks that failed numerically.
+    failed: usize,
 }
 
 impl Tally {
     fn add(&mut self, report: &CheckReport) {
         self.total += 1;
         self.expected += usize::from(report.as_expected());
+        self.failed += usize::from(report.verdict == VerdictKind::Failed);
     }
 
     fn text(&self) -> String {
@@ -268,10 +295,10 @@ impl Tally {
     }
 
     fn status(&self) -> Status {
-        if self.expected == self.total {
-            Status::Expected
-        } else {
-            Status::Unexpected
+        match (self.failed, self.total - self.expected) {
+            (0, 0) => Status::Expected,
+            (0, _) => Status::Unexpected,
+            _ => Status::Failed,
         }
     }
 }

@@ -170,6 +170,7 @@ fn finish(result: Result<Status>) -> u8 {
     match result {
         Ok(Status::Expected) => 0,
         Ok(Status::Unexpected) => 1,
+        Ok(Status::Failed) => NUMERICAL,
         Err(error) if pipe_closed(&error) => PIPE_CLOSED,
         Err(error @ Error::Stopped { .. }) => {
             note(&error.to_string());

@@ -6,6 +6,7 @@
 //! variants that the check must refute, as evidence that the check can fail.
 
 pub mod docs;
+pub mod evidence;
 mod outcome;
 mod paper;
 mod sheet;
@@ -13,7 +14,7 @@ pub mod verdict;
 
 pub use attnlab_core::bracket::Bracket;
 pub use attnlab_core::params::{self, Domain, Params, Quantity, Schema, Spec, Word};
-pub use outcome::{Outcome, Promise, Relation, Witness};
+pub use outcome::{Outcome, Promise, Relation, Side, Witness};
 pub use paper::Paper;
 pub use sheet::{Discrepancy, Kind, Sheet, Source};
 pub use verdict::{Judgement, Verdict, VerdictKind};
@@ -168,6 +169,23 @@ pub trait Claim: Send + Sync {
     /// Returns the default number of trials: enough for the expected verdict.
     fn default_trials(&self, _params: &Params) -> u64 {
         40
+    }
+
+    /// Returns the number of informative trials without which the claim is not supported.
+    fn least_trials(&self, params: &Params) -> u64 {
+        self.default_trials(params).min(evidence::LEAST_TRIALS)
+    }
+
+    /// Returns the relation of what the trials estimate to the quantity that [`promise`](Claim::promise)
+    /// bounds.
+    fn side(&self, _params: &Params) -> Side {
+        Side::Exact
+    }
+
+    /// Returns the promise in words, for a claim whose own [`judge`](Claim::judge) goes by something else than
+    /// [`promise`](Claim::promise).
+    fn promised(&self, params: &Params) -> String {
+        self.promise(params).to_string()
     }
 
     /// Returns the peak memory of one trial in bytes, which limits the number of trials run in parallel.

@@ -1,5 +1,7 @@
 //! The outcome of one trial, and the promise of a statement about it.
 
+use attnlab_core::error::Error;
+use attnlab_core::format::number;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -47,11 +49,69 @@ pub enum Outcome {
         /// Named values that were seen.
         witness: Witness,
     },
+    /// A trial without information about the statement: nothing moved, there is no critical point, a
+    /// computation failed. It is counted and shown, and never for or against the statement.
+    Uninformative {
+        /// Reason in a few words.
+        reason: String,
+        /// Flag: a computation failed.
+        numerical: bool,
+        /// Named values that were seen.
+        witness: Witness,
+    },
 }
 
 impl Outcome {
+    /// Creates the outcome of a trial without information about the statement.
+    pub fn uninformative(reason: impl Into<String>, witness: Witness) -> Self {
+        Outcome::Uninformative {
+            reason: reason.into(),
+            numerical: false,
+            witness,
+        }
+    }
+
+    /// Creates the outcome of a trial whose computation failed.
+    pub fn failed(error: &Error) -> Self {
+        Outcome::Uninformative {
+            reason: error.to_string(),
+            numerical: true,
+            witness: Witness::new(),
+        }
+    }
+
+    /// Returns `true` unless the trial is [uninformative](Outcome::Uninformative).
+    pub fn is_informative(&self) -> bool {
+        !matches!(self, Outcome::Uninformative { .. })
+    }
+
+    /// Returns the distance by which a gap is over its line, lhs − rhs − tol or |lhs − rhs| − tol; > 0 where
+    /// it fails, infinite where a side is NaN. None for other outcomes.
+    pub fn excess(&self) -> Option<f64> {
+        let Outcome::Gap {
+            lhs,
+            rhs,
+            tol,
+            relation,
+            ..
+        } = self
+        else {
+            return None;
+        };
+        let apart = match relation {
+            Relation::Equal => (lhs - rhs).abs(),
+            Relation::AtMost => lhs - rhs,
+        };
+        let excess = apart - tol;
+        Some(if excess.is_nan() {
+            f64::INFINITY
+        } else {
+            excess
+        })
+    }
+
     /// Returns `Some(true)` if the trial agrees with the statement; None for a value, which is judged by
-    /// its mean.
+    /// its mean, and for an uninformative trial.
     pub fn holds(&self) -> Option<bool> {
         match self {
             Outcome::Event { holds, .. } => Some(*holds),
@@ -66,7 +126,7 @@ impl Outcome {
                 Relation::Equal => (lhs - rhs).abs() <= *tol,
                 Relation::AtMost => *lhs <= rhs + tol,
             }),
-            Outcome::Value { .. } => None,
+            Outcome::Value { .. } | Outcome::Uninformative { .. } => None,
         }
     }
 
@@ -75,7 +135,8 @@ impl Outcome {
         match self {
             Outcome::Event { witness, .. }
             | Outcome::Gap { witness, .. }
-            | Outcome::Value { witness, .. } => witness,
+            | Outcome::Value { witness, .. }
+            | Outcome::Uninformative { witness, .. } => witness,
         }
     }
 }
@@ -92,6 +153,65 @@ pub enum Promise {
     FailsAtMost(f64),
     /// The mean of the values lies in [low, high].
     MeanIn(f64, f64),
+}
+
+/// Relation of what the trials estimate to the quantity that the statement bounds. A bound on it can decide in
+/// one direction only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Side {
+    /// The trials estimate the quantity itself.
+    #[default]
+    Exact,
+    /// The trials estimate an upper bound of it: they support "at most" and refute only "at least".
+    UpperBound,
+    /// The trials estimate a lower bound of it: they refute "at most" and support only "at least".
+    LowerBound,
+}
+
+impl Side {
+    /// Returns `true` if trials on this side can give a verdict that `supports` a promised mean.
+    pub(super) fn decides(self, supports: bool, promise: Promise) -> bool {
+        let Promise::MeanIn(low, high) = promise else {
+            return self == Side::Exact;
+        };
+        match self {
+            Side::Exact => true,
+            // An upper bound below the band refutes; one that is "at most" the upper end supports.
+            Side::UpperBound if supports => low == f64::NEG_INFINITY,
+            Side::UpperBound => high == f64::INFINITY,
+            Side::LowerBound if supports => high == f64::INFINITY,
+            Side::LowerBound => low == f64::NEG_INFINITY,
+        }
+    }
+}
+
+impl std::fmt::Display for Promise {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match *self {
+            Promise::Always => write!(f, "every trial holds"),
+            Promise::AtLeast(q) if q <= 0.0 => {
+                write!(f, "nothing: a probability of at least {}", number(q))
+            }
+            Promise::AtLeast(q) => {
+                write!(f, "a trial holds with probability at least {}", number(q))
+            }
+            Promise::FailsAtMost(e) if e >= 1.0 => {
+                write!(f, "nothing: a failure probability of at most {}", number(e))
+            }
+            Promise::FailsAtMost(e) => {
+                write!(f, "a trial fails with probability at most {}", number(e))
+            }
+            Promise::MeanIn(low, high) if low == f64::NEG_INFINITY => {
+                write!(f, "the mean is at most {}", number(high))
+            }
+            Promise::MeanIn(low, high) if high == f64::INFINITY => {
+                write!(f, "the mean is at least {}", number(low))
+            }
+            Promise::MeanIn(low, high) => {
+                write!(f, "the mean lies in [{}, {}]", number(low), number(high))
+            }
+        }
+    }
 }
 
 /// Builds a [`Witness`] in one line: `witness! { "layer" => 7, "weight" => 0.61 }`.

@@ -19,7 +19,8 @@
 //!
 //! A claim that fails as printed also has the sections "Print" (what the print gets wrong), "Witness"
 //! (numbers that the check prints), "Range" (parameters at which it fails), and the entry `class`. The
-//! section "Holds" gives the corrected statement; it may occur without the others.
+//! section "Holds" gives the corrected statement; it may occur without the others. The section "Tolerance"
+//! gives the error budget of the tolerance, or the reason of the band, within which the check judges.
 
 use super::{Paper, VerdictKind};
 use attnlab_core::error::{Error, Result};
@@ -122,6 +123,8 @@ pub struct Sheet {
     pub witness: Option<String>,
     /// Parameters at which the statement fails, and at which it holds.
     pub range: Option<String>,
+    /// Reason of the tolerance or band within which it is judged.
+    pub tolerance: Option<String>,
     /// Name and sentence of every mutant.
     pub mutants: Vec<(String, String)>,
 }
@@ -210,6 +213,7 @@ impl Sheet {
             print: section("Print"),
             witness: section("Witness"),
             range: section("Range"),
+            tolerance: section("Tolerance"),
             id: raw.id,
             title: raw.title,
             paper,
@@ -240,7 +244,15 @@ impl Sheet {
 }
 
 const FIELDS: [&str; 6] = ["paper", "place", "kind", "expected", "class", "own"];
-const SECTIONS: [&str; 6] = ["Statement", "Print", "Witness", "Range", "Holds", "Mutants"];
+const SECTIONS: [&str; 7] = [
+    "Statement",
+    "Tolerance",
+    "Print",
+    "Witness",
+    "Range",
+    "Holds",
+    "Mutants",
+];
 
 /// A sheet before its words are understood.
 struct Raw {

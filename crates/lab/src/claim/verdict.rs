@@ -21,16 +21,19 @@ pub enum VerdictKind {
     OutOfScope,
     /// The statement promises nothing: a probability of at least 0, say.
     Vacuous,
+    /// Computations failed in so many trials that too few are left to judge.
+    Failed,
 }
 
 impl VerdictKind {
     /// All verdict words.
-    pub const ALL: [VerdictKind; 5] = [
+    pub const ALL: [VerdictKind; 6] = [
         VerdictKind::Supported,
         VerdictKind::Refuted,
         VerdictKind::Inconclusive,
         VerdictKind::OutOfScope,
         VerdictKind::Vacuous,
+        VerdictKind::Failed,
     ];
 
     /// Returns the definition, for the glossary.
@@ -45,7 +48,8 @@ impl VerdictKind {
                  a closed form decides against it; the witness shows how"
             }
             VerdictKind::Inconclusive => {
-                "the interval reaches both sides of what the statement promises: more trials are needed"
+                "the interval reaches both sides of what the statement promises, or too few trials inform \
+                 about it: more trials are needed"
             }
             VerdictKind::OutOfScope => {
                 "a hypothesis of the statement fails at these parameters, so that it says nothing there; \
@@ -53,6 +57,10 @@ impl VerdictKind {
             }
             VerdictKind::Vacuous => {
                 "the statement promises nothing at these parameters: a probability of at least 0, say"
+            }
+            VerdictKind::Failed => {
+                "computations failed in so many trials that too few are left to judge: a limit of the \
+                 program, which says nothing about the statement"
             }
         }
     }
@@ -65,6 +73,7 @@ impl VerdictKind {
             VerdictKind::Inconclusive => "inconclusive",
             VerdictKind::OutOfScope => "out-of-scope",
             VerdictKind::Vacuous => "vacuous",
+            VerdictKind::Failed => "failed",
         }
     }
 }
@@ -94,6 +103,11 @@ pub enum Verdict {
         /// Reason why the statement promises nothing.
         why: String,
     },
+    /// See [`VerdictKind::Failed`].
+    Failed {
+        /// Message of the first failed computation.
+        why: String,
+    },
 }
 
 impl Verdict {
@@ -105,6 +119,7 @@ impl Verdict {
             Verdict::Inconclusive { .. } => VerdictKind::Inconclusive,
             Verdict::OutOfScope { .. } => VerdictKind::OutOfScope,
             Verdict::Vacuous { .. } => VerdictKind::Vacuous,
+            Verdict::Failed { .. } => VerdictKind::Failed,
         }
     }
 }
@@ -268,9 +283,27 @@ fn tally(outcomes: &[Outcome], interval: Interval) -> Result<(u64, Estimate, Wit
     let failed = |o: &&Outcome| o.holds() != Some(true);
     let failures = outcomes.iter().filter(failed).count() as u64;
     let estimate = interval(trials - failures, trials)?;
-    let first = outcomes.iter().find(failed);
-    let witness = first.map(|o| o.witness().clone()).unwrap_or_default();
-    Ok((failures, estimate, witness))
+    Ok((failures, estimate, worst(outcomes.iter().filter(failed))))
+}
+
+/// Returns the witness of the gap that is farthest over its line, with the distance; that of the first outcome
+/// where none is a gap.
+fn worst<'a>(failing: impl Iterator<Item = &'a Outcome>) -> Witness {
+    let mut found: Option<(&Outcome, f64)> = None;
+    for outcome in failing {
+        let excess = outcome.excess().unwrap_or(f64::NEG_INFINITY);
+        if found.is_none_or(|(_, most)| excess > most) {
+            found = Some((outcome, excess));
+        }
+    }
+    let Some((outcome, excess)) = found else {
+        return Witness::new();
+    };
+    let mut witness = outcome.witness().clone();
+    if excess.is_finite() {
+        witness.insert("over_by".into(), excess.into());
+    }
+    witness
 }
 
 fn judge_always(outcomes: &[Outcome], interval: Interval) -> Result<Judgement> {

@@ -23,6 +23,8 @@ pub enum Status {
     Expected,
     /// Exit status 1: some verdict is not the expected one.
     Unexpected,
+    /// Exit status 3: a check failed numerically.
+    Failed,
 }
 
 /// A subcommand that a room adds to `attnlab`.

@@ -83,17 +83,19 @@ fn evidence(page: &mut String, checked: &Checked, level: &Level) {
     put!(page, "<dt>Estimate</dt><dd>{}</dd>", estimate(check));
     let level = match level {
         Level::Sampled { raw, adjusted } => {
-            format!("α = {}, adjusted by Holm {}", short(*raw), short(*adjusted))
+            format!("{}, adjusted by Holm {}", short(*raw), short(*adjusted))
         }
         Level::None(why) => (*why).to_string(),
     };
-    put!(page, "<dt>Level</dt><dd>{level}</dd>");
-    put!(
-        page,
-        "<dt>Trials</dt><dd>{}, of which {} failed</dd>",
-        check.trials,
-        check.failures
-    );
+    put!(page, "<dt>p-value</dt><dd>{level}</dd>");
+    put!(page, "<dt>Promise</dt><dd>{}</dd>", escape(&check.promise));
+    if let Some(tolerance) = &check.tolerance {
+        put!(page, "<dt>Tolerance</dt><dd>{}</dd>", mathml(tolerance));
+    }
+    put!(page, "<dt>Trials</dt><dd>{}</dd>", escape(&check.counted()));
+    if !check.reach.is_empty() {
+        put!(page, "<dt>Reach</dt><dd>{}</dd>", escape(&check.reach));
+    }
     put!(
         page,
         "<dt>Witness</dt><dd>{}</dd>",

@@ -2,12 +2,13 @@
 
 use super::{Checked, MutantResult, Origin};
 use crate::catalogue::Catalogue;
-use crate::claim::{Claim, Judgement, Mutant, Params, Verdict, VerdictKind, Witness};
+use crate::claim::{Claim, Mutant, Params, VerdictKind, Witness};
 use crate::run::{CheckReport, Row};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::stats::Estimate;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Name of the run whose rows are verdicts.
@@ -24,6 +25,13 @@ struct Kept {
     verdict: VerdictKind,
     expected: VerdictKind,
     witness: Witness,
+    promise: String,
+    tolerance: Option<String>,
+    p_value: Option<f64>,
+    informative: u64,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    uninformative: BTreeMap<String, u64>,
+    reach: String,
     beyond_hypotheses: bool,
     wall_s: f64,
     machine: String,
@@ -75,6 +83,12 @@ pub fn keep(found: &Found) -> (Map<String, Value>, Map<String, Value>) {
         verdict: report.verdict,
         expected: report.expected,
         witness: report.witness.clone(),
+        promise: report.promise.clone(),
+        tolerance: report.tolerance.clone(),
+        p_value: report.p_value,
+        informative: report.informative,
+        uninformative: report.uninformative.clone(),
+        reach: report.reach.clone(),
         beyond_hypotheses: report.beyond_hypotheses,
         wall_s: report.wall_s,
         machine: checked.origin.machine.clone(),
@@ -145,6 +159,12 @@ fn restored(claim: &Arc<dyn Claim>, row: &Row, kept: &Kept) -> Result<Checked> {
         verdict: kept.verdict,
         expected: kept.expected,
         witness: kept.witness.clone(),
+        promise: kept.promise.clone(),
+        tolerance: kept.tolerance.clone(),
+        p_value: kept.p_value,
+        informative: kept.informative,
+        uninformative: kept.uninformative.clone(),
+        reach: kept.reach.clone(),
         seed: row.seed,
         wall_s: kept.wall_s,
         version: env!("CARGO_PKG_VERSION"),
@@ -171,11 +191,6 @@ impl Checked {
             report,
         }
     }
-
-    /// Returns the p-value of the verdict; see [`Claim::least_alpha`].
-    pub fn least_alpha(&self) -> Option<f64> {
-        alpha_of(&*self.claim, &self.report)
-    }
 }
 
 impl MutantResult {
@@ -198,24 +213,6 @@ impl MutantResult {
             },
         }
     }
-}
-
-fn alpha_of(claim: &dyn Claim, report: &CheckReport) -> Option<f64> {
-    let params = Params::resolve(&claim.schema(), &report.parameters).ok()?;
-    let verdict = match report.verdict {
-        VerdictKind::Supported => Verdict::Supported,
-        VerdictKind::Refuted => Verdict::Refuted {
-            witness: report.witness.clone(),
-        },
-        // Such a verdict has no p-value.
-        _ => return None,
-    };
-    let judgement = Judgement {
-        verdict,
-        estimate: report.estimate,
-        failures: report.failures,
-    };
-    claim.least_alpha(&params, &judgement, report.trials).ok()?
 }
 
 /// Returns the command that repeats the check; it sets the parameters that differ from the defaults.

@@ -17,7 +17,7 @@ pub enum Level {
 
 /// Computes the level of every verdict.
 pub fn levels(checks: &[Checked]) -> Vec<Level> {
-    let raw: Vec<Option<f64>> = checks.iter().map(Checked::least_alpha).collect();
+    let raw: Vec<Option<f64>> = checks.iter().map(|c| c.report.p_value).collect();
     let mut adjusted = holm(&raw.iter().copied().flatten().collect::<Vec<_>>()).into_iter();
     let level =
         |(raw, check): (&Option<f64>, &Checked)| match raw.zip(raw.and_then(|_| adjusted.next())) {
@@ -60,10 +60,13 @@ const HEADINGS: [(&str, &str); 9] = [
     ("Source", "paper and place"),
     ("Verdict", "verdict of the trials and closed forms"),
     ("Estimate", "point and interval"),
-    ("α", "the least 1 − level at which the verdict would stand"),
     (
-        "α (Holm)",
-        "the same, adjusted for all sampled verdicts of this table",
+        "p",
+        "p-value: the least 1 − level at which the trials decide",
+    ),
+    (
+        "p (Holm)",
+        "the same, adjusted for all sampled checks of this table, inconclusive ones too",
     ),
     (
         "Hypotheses",
@@ -114,8 +117,8 @@ fn summary(report: &Report, levels: &[Level]) -> String {
         "{expected} of {} verdicts are the expected ones; {refuted} of {} mutants (false variants that a \
          check must refute) were refuted. A simulation supports or refutes a statement, or leaves it \
          open; it proves nothing. Intervals are exact binomial or Student intervals at the level shown. \
-         α is the least 1 − level at which a verdict from sampling would be the same; adjusted by Holm \
-         for the {sampled} such verdicts of this table, {} of them stand at 0.05 together. The others do \
+         p is the least 1 − level at which the trials decide; adjusted by Holm for the {sampled} sampled \
+         checks of this table, inconclusive ones too, {} of them stand at 0.05 together. The others do \
          not rest on a level: they were computed, or single trials decide.",
         report.checks.len(),
         report.mutants.len(),

@@ -1,14 +1,14 @@
 //! Check of one claim at one set of parameters, from hypotheses to verdict.
 
 use super::{Progress, memory, schedule};
-use crate::claim::{
-    Claim, Hypothesis, Judgement, Kind, Outcome, Params, Verdict, VerdictKind, Witness,
-};
+use crate::claim::evidence::{self, Evidence};
+use crate::claim::{Claim, Hypothesis, Kind, Outcome, Params, Verdict, VerdictKind, Witness};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::rng::Streams;
 use attnlab_core::stats::{Estimate, MAX_TRIALS, validate_level};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -69,6 +69,20 @@ pub struct CheckReport {
     pub expected: VerdictKind,
     /// Evidence, by verdict: counter-example, failed hypotheses, trials needed or reason.
     pub witness: Witness,
+    /// Promise of the statement at these parameters, in words.
+    pub promise: String,
+    /// Reason of the tolerance or band within which it is judged, and its largest value in the trials.
+    pub tolerance: Option<String>,
+    /// p-value of the verdict: the least 1 − level at which the same trials decide. None where no level is
+    /// involved.
+    pub p_value: Option<f64>,
+    /// Number of informative trials.
+    pub informative: u64,
+    /// Numbers of the other trials, by reason.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub uninformative: BTreeMap<String, u64>,
+    /// Smallest deviation that the trials could have seen, in words.
+    pub reach: String,
     /// Seed of every stream.
     pub seed: u64,
     /// Wall-clock time in seconds.
@@ -81,6 +95,21 @@ impl CheckReport {
     /// Returns `true` if the verdict is the expected one.
     pub fn as_expected(&self) -> bool {
         self.verdict == self.expected
+    }
+
+    /// Says in words how many trials ran, and how many of them were uninformative, with the reasons.
+    pub fn counted(&self) -> String {
+        if self.uninformative.is_empty() {
+            return self.trials.to_string();
+        }
+        let reasons = self.uninformative.iter();
+        let reasons = reasons.map(|(reason, count)| format!("{count} × {reason}"));
+        format!(
+            "{}, {} of them informative ({})",
+            self.trials,
+            self.informative,
+            reasons.collect::<Vec<_>>().join("; ")
+        )
     }
 }
 
@@ -115,14 +144,9 @@ pub fn check(
         return Err(Error::invalid("trials", trials, allowed));
     }
     let outcomes = outcomes(claim, &params, options, trials, progress)?;
-    let judgement = claim.judge(&params, &outcomes, options.level)?;
-    let found = assess(
-        claim,
-        &params,
-        &outcomes,
-        judgement,
-        options.beyond_hypotheses,
-    );
+    let weighed = evidence::weigh(claim, &params, &outcomes, options.level)?;
+    let beyond = options.beyond_hypotheses;
+    let found = assess(claim, &params, &outcomes, weighed, beyond);
     let sheet = claim.sheet();
     Ok(CheckReport {
         claim: sheet.id.clone(),
@@ -137,6 +161,12 @@ pub fn check(
         verdict: found.verdict,
         expected: found.expected,
         witness: found.witness,
+        promise: claim.promised(&params),
+        tolerance: tolerance(sheet.tolerance.as_deref(), &outcomes),
+        p_value: found.p_value,
+        informative: found.informative,
+        uninformative: found.uninformative,
+        reach: found.reach,
         seed: options.seed,
         wall_s: started.elapsed().as_secs_f64(),
         version: env!("CARGO_PKG_VERSION"),
@@ -158,20 +188,27 @@ pub struct Assessment {
     pub expected: VerdictKind,
     /// Counter-example, failed hypotheses, trials needed or reason, by verdict.
     pub witness: Witness,
+    /// p-value of the verdict; see [`CheckReport::p_value`].
+    pub p_value: Option<f64>,
+    /// Number of informative trials.
+    pub informative: u64,
+    /// Numbers of the other trials, by reason.
+    pub uninformative: BTreeMap<String, u64>,
+    /// Smallest deviation that the trials could have seen, in words.
+    pub reach: String,
 }
 
-/// Combines the hypotheses with a judgement of `outcomes`: the verdict is out-of-scope if a hypothesis
+/// Combines the hypotheses with the evidence of `outcomes`: the verdict is out-of-scope if a hypothesis
 /// fails and `beyond_hypotheses` is not set.
-///
-/// # Errors
-/// As [`Claim::judge`].
 pub fn assess(
     claim: &dyn Claim,
     params: &Params,
     outcomes: &[Outcome],
-    judgement: Judgement,
+    weighed: Evidence,
     beyond_hypotheses: bool,
 ) -> Assessment {
+    let reach = evidence::reach(claim.promise(params), &weighed);
+    let judgement = weighed.judgement;
     let hypotheses = claim.hypotheses(params);
     let failed: Vec<_> = hypotheses
         .iter()
@@ -185,7 +222,7 @@ pub fn assess(
         (verdict, VerdictKind::OutOfScope)
     };
     let kind = verdict.kind();
-    let mut witness = evidence(verdict, outcomes);
+    let mut witness = seen(verdict, outcomes);
     if let Some(computed) = claim.computed(params) {
         witness.insert(
             "computed_failure_probability".into(),
@@ -200,6 +237,35 @@ pub fn assess(
         verdict: kind,
         expected,
         witness,
+        p_value: weighed.p_value,
+        informative: weighed.informative,
+        uninformative: weighed.uninformative,
+        reach,
+    }
+}
+
+/// Runs one trial. A computation that fails gives an uninformative outcome.
+///
+/// # Errors
+/// Those of [`Claim::trial`] that are not numerical.
+pub fn trial(claim: &dyn Claim, params: &Params, streams: &Streams) -> Result<Outcome> {
+    match claim.trial(params, streams) {
+        Err(e) if e.is_numerical() => Ok(Outcome::failed(&e)),
+        found => found,
+    }
+}
+
+/// Says within what the trials are judged: the largest tolerance among them, and its reason.
+fn tolerance(reason: Option<&str>, outcomes: &[Outcome]) -> Option<String> {
+    let tolerance = |o: &Outcome| match o {
+        Outcome::Gap { tol, .. } => Some(*tol),
+        _ => None,
+    };
+    let largest = outcomes.iter().filter_map(tolerance).fold(0.0, f64::max);
+    match (largest, reason) {
+        (0.0, reason) => reason.map(String::from),
+        (largest, None) => Some(format!("at most {largest:.1e}")),
+        (largest, Some(reason)) => Some(format!("at most {largest:.1e}: {reason}")),
     }
 }
 
@@ -223,7 +289,7 @@ pub fn outcomes(
     let done = schedule::for_each(
         &(0..trials).collect::<Vec<u64>>(),
         |_| bytes,
-        |trial| {
+        |number| {
             if progress.stopped() {
                 return Err(Error::Stopped {
                     done: done_so_far.load(Ordering::Relaxed),
@@ -232,10 +298,10 @@ pub fn outcomes(
                     kept: false,
                 });
             }
-            let outcome =
-                claim.trial(params, &Streams::new(options.seed, drawn_as, cell, *trial))?;
+            let streams = Streams::new(options.seed, drawn_as, cell, *number);
+            let outcome = trial(claim, params, &streams)?;
             // Every trial is done once, so the slot is empty.
-            let _ = slots[*trial as usize].set(outcome);
+            let _ = slots[*number as usize].set(outcome);
             done_so_far.fetch_add(1, Ordering::Relaxed);
             progress.advance(1);
             Ok(())
@@ -247,7 +313,7 @@ pub fn outcomes(
 }
 
 /// Returns the named values behind a verdict; out of scope, those of a trial.
-fn evidence(verdict: Verdict, outcomes: &[Outcome]) -> Witness {
+fn seen(verdict: Verdict, outcomes: &[Outcome]) -> Witness {
     let seen = || {
         let failing = outcomes.iter().find(|o| o.holds() == Some(false));
         failing
@@ -267,7 +333,7 @@ fn evidence(verdict: Verdict, outcomes: &[Outcome]) -> Witness {
             witness.insert("trials_needed".into(), trials_needed.into());
             witness
         }
-        Verdict::Vacuous { why } => crate::witness! { "why" => why },
+        Verdict::Vacuous { why } | Verdict::Failed { why } => crate::witness! { "why" => why },
         Verdict::Supported => seen(),
     }
 }

@@ -41,9 +41,9 @@ const KEPT: &str = "checkpoints";
 pub struct Stopping<'a> {
     /// Number of trials between two decisions: a cell may stop after every multiple.
     pub every: u64,
-    /// Decides from its data whether a trial held.
-    pub holds: &'a (dyn Fn(&Map<String, Value>) -> Result<bool> + Sync),
-    /// Decides from the numbers of trials that held and of all trials whether a cell may stop.
+    /// Decides from its data whether a trial held; None for an uninformative trial.
+    pub holds: &'a (dyn Fn(&Map<String, Value>) -> Result<Option<bool>> + Sync),
+    /// Decides from the numbers of trials that held and of informative trials whether a cell may stop.
     pub enough: &'a (dyn Fn(u64, u64) -> Result<bool> + Sync),
 }
 
@@ -186,15 +186,15 @@ impl Grid<'_> {
         let Some(stopping) = &self.stopping else {
             return Ok(cell.trials);
         };
-        let (mut held, mut reach) = (0, 0);
+        let (mut counts, mut reach) = (Counts::default(), 0);
         for (i, row) in rows.iter().enumerate() {
             if row.trial != i as u64 {
                 break;
             }
-            held += u64::from((stopping.holds)(&row.data)?);
+            counts.add((stopping.holds)(&row.data)?);
             if i as u64 + 1 == stopping.reach(reach, cell.trials) {
                 reach = i as u64 + 1;
-                if (stopping.enough)(held, reach)? {
+                if stopping.ends(counts)? {
                     return Ok(reach);
                 }
             }
@@ -203,7 +203,26 @@ impl Grid<'_> {
     }
 }
 
+/// Numbers of trials that held and of informative trials.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    held: u64,
+    informative: u64,
+}
+
+impl Counts {
+    fn add(&mut self, held: Option<bool>) {
+        self.held += u64::from(held == Some(true));
+        self.informative += u64::from(held.is_some());
+    }
+}
+
 impl Stopping<'_> {
+    /// Returns `true` if a cell with these counts may stop.
+    fn ends(&self, counts: Counts) -> Result<bool> {
+        Ok(counts.informative > 0 && (self.enough)(counts.held, counts.informative)?)
+    }
+
     /// Returns the trial number up to which the round after `reach` goes, at most `most`.
     fn reach(&self, reach: u64, most: u64) -> u64 {
         reach.saturating_add(self.every).min(most)
@@ -221,8 +240,8 @@ fn content(folder: &Path, problem: String) -> Error {
 struct State {
     /// Trials before this number are done, or being done in this round.
     reach: u64,
-    /// Results of the trials below `reach`, `true` for one that held; only with a stopping rule.
-    held: Vec<bool>,
+    /// Results of the trials below `reach`, as [`Stopping::holds`] gives them; only with a stopping rule.
+    held: Vec<Option<bool>>,
     /// Flag: another round may be needed.
     open: bool,
 }
@@ -243,8 +262,8 @@ struct Run<'a> {
     /// Number of trials not yet done, by cell.
     left: Vec<AtomicU64>,
     cells_done: AtomicUsize,
-    /// Results of the trials, by cell and trial: `true` for one that held.
-    seen: Mutex<HashMap<(usize, u64), bool>>,
+    /// Results of the trials, by cell and trial, as [`Stopping::holds`] gives them.
+    seen: Mutex<HashMap<(usize, u64), Option<bool>>>,
 }
 
 impl<'a> Run<'a> {
@@ -367,7 +386,7 @@ impl<'a> Run<'a> {
         self.progress.cells(done, self.grid.cells.len());
     }
 
-    fn remember(&self, cell: usize, trial: u64, held: bool) {
+    fn remember(&self, cell: usize, trial: u64, held: Option<bool>) {
         // The map holds plain values, so that a panic elsewhere leaves it usable.
         let mut seen = self.seen.lock().unwrap_or_else(|p| p.into_inner());
         seen.insert((cell, trial), held);
@@ -388,8 +407,9 @@ impl<'a> Run<'a> {
         let new = (state.held.len() as u64..state.reach).filter_map(|t| seen.get(&(c, t)));
         state.held.extend(new);
         drop(seen);
-        let held = state.held.iter().filter(|h| **h).count() as u64;
-        state.open = state.reach < most && !(rule.enough)(held, state.reach)?;
+        let mut counts = Counts::default();
+        state.held.iter().for_each(|held| counts.add(*held));
+        state.open = state.reach < most && !rule.ends(counts)?;
         if !state.open && state.reach < most {
             // The trials that need not be done.
             self.progress.advance(most - state.reach);
@@ -411,7 +431,11 @@ impl Default for State {
 }
 
 /// Collects which of the stored trials held.
-fn run_seen(grid: &Grid, hashes: &[u64], store: &Store) -> Result<HashMap<(usize, u64), bool>> {
+fn run_seen(
+    grid: &Grid,
+    hashes: &[u64],
+    store: &Store,
+) -> Result<HashMap<(usize, u64), Option<bool>>> {
     let mut seen = HashMap::new();
     let Some(rule) = &grid.stopping else {
         return Ok(seen);

@@ -289,6 +289,7 @@ fn map(story: &Story, x: &Free, y: &Free, group: &Group) -> Panel {
         of(VerdictKind::Refuted, Marker::Cross),
         of(VerdictKind::Supported, Marker::Open),
         of(VerdictKind::Vacuous, Marker::Down),
+        of(VerdictKind::Failed, Marker::Square),
     ];
     series.retain(|s| !s.points.is_empty());
     Panel {

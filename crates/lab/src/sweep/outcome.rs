@@ -6,8 +6,11 @@ use crate::run::store::{as_number, number};
 use attnlab_core::error::{Error, Result};
 use serde_json::{Map, Value, json};
 
-/// Converts an outcome to the data of a row: "kind" (`event`, `gap` or `value`), "holds" where a trial
-/// holds or fails, the numbers, and the "witness".
+/// Kind of a trial without information, in rows.
+const UNINFORMATIVE: &str = "uninformative";
+
+/// Converts an outcome to the data of a row: "kind" (`event`, `gap`, `value` or `uninformative`), "holds"
+/// where a trial holds or fails, the numbers, and the "witness".
 pub fn data_of(outcome: &Outcome) -> Map<String, Value> {
     let mut data = Map::new();
     let mut put = |name: &str, value: Value| data.insert(name.to_string(), value);
@@ -31,6 +34,13 @@ pub fn data_of(outcome: &Outcome) -> Map<String, Value> {
         Outcome::Value { value, .. } => {
             put("kind", "value".into());
             put("value", number(*value));
+        }
+        Outcome::Uninformative {
+            reason, numerical, ..
+        } => {
+            put("kind", UNINFORMATIVE.into());
+            put("reason", reason.clone().into());
+            put("numerical", (*numerical).into());
         }
     }
     if let Some(holds) = outcome.holds() {
@@ -70,16 +80,25 @@ fn read(data: &Map<String, Value>) -> Option<Outcome> {
             value: float("value")?,
             witness,
         },
+        UNINFORMATIVE => Outcome::Uninformative {
+            reason: data.get("reason")?.as_str()?.to_string(),
+            numerical: data.get("numerical")?.as_bool()?,
+            witness,
+        },
         _ => return None,
     })
 }
 
-/// Returns `true` if the trial of these data held.
+/// Returns `Some(true)` if the trial of these data held; None if it was uninformative.
 ///
 /// # Errors
 /// When the outcome is a value, which is judged by its mean.
-pub fn held(data: &Map<String, Value>) -> Result<bool> {
-    data.get("holds").and_then(Value::as_bool).ok_or_else(|| {
+pub fn held(data: &Map<String, Value>) -> Result<Option<bool>> {
+    if data.get("kind").and_then(Value::as_str) == Some(UNINFORMATIVE) {
+        return Ok(None);
+    }
+    let holds = data.get("holds").and_then(Value::as_bool);
+    holds.map(Some).ok_or_else(|| {
         let problem =
             "the trials of this claim do not hold or fail. Write the sweep without [stop]";
         Error::undefined(problem)
@@ -115,6 +134,8 @@ mod tests {
             gap(0.5, Relation::Equal),
             gap(f64::NEG_INFINITY, Relation::AtMost),
             value,
+            Outcome::uninformative("nothing moved", witness.clone()),
+            Outcome::failed(&Error::diverged("too large")),
         ];
         let manifest = Manifest::new("demo", 0, Map::new());
         for outcome in all {
@@ -122,7 +143,11 @@ mod tests {
             let text = serde_json::to_string(&row).unwrap();
             let row: Row = serde_json::from_str(&text).unwrap();
             assert_eq!(outcome_of(&row).unwrap(), outcome);
-            assert_eq!(held(&row.data).ok(), outcome.holds());
+            let expected = match outcome {
+                Outcome::Value { .. } => None,
+                _ => Some(outcome.holds()),
+            };
+            assert_eq!(held(&row.data).ok(), expected);
         }
     }
 }

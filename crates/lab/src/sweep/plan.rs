@@ -7,9 +7,9 @@ use crate::catalogue::Catalogue;
 use crate::claim::{Claim, Promise};
 use crate::experiment;
 use crate::experiment::{Entry, Experiment};
-use crate::run::Row;
 use crate::run::grid::{Cell, Grid, Stopping};
 use crate::run::store::{Manifest, canonical};
+use crate::run::{Row, check};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::pairs;
 use attnlab_core::params::{Fallback, Params};
@@ -191,7 +191,7 @@ impl Plan {
                     manifest,
                     cells,
                     trial: &|c, streams, _| {
-                        let outcome = claim.trial(&self.cells[c].params, streams)?;
+                        let outcome = check::trial(&**claim, &self.cells[c].params, streams)?;
                         let mut data = data_of(&outcome);
                         data.insert("budget".into(), budget.clone().into());
                         Ok(data)

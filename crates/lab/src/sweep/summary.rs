@@ -1,6 +1,8 @@
 //! Summary of a sweep over a claim: one judgement per cell, computed from rows alone.
 
 use super::{Beyond, Plan, Sweep, outcome_of};
+use crate::claim::evidence;
+use crate::claim::verdict::judge_events;
 use crate::claim::{Claim, Hypothesis, Kind, Outcome, Params, VerdictKind, Witness};
 use crate::run::Row;
 use crate::run::check::{Assessment, assess};
@@ -11,7 +13,7 @@ use attnlab_core::error::{Error, Result};
 use attnlab_core::stats::{Estimate, Sequence};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 /// Summary of one cell: a line of `cells.jsonl`, with the field names of `attnlab check --json`.
@@ -43,6 +45,13 @@ pub struct CellSummary {
     pub expected: VerdictKind,
     /// Evidence, by verdict: counter-example, failed hypotheses, trials needed or reason.
     pub witness: Witness,
+    /// p-value of the verdict; see [`CheckReport::p_value`](crate::run::CheckReport::p_value).
+    pub p_value: Option<f64>,
+    /// Number of informative trials.
+    pub informative: u64,
+    /// Numbers of the other trials, by reason.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub uninformative: BTreeMap<String, u64>,
     /// Seed of every stream.
     pub seed: u64,
     /// Version of attnlab.
@@ -82,6 +91,9 @@ pub fn summarise(plan: &Plan, rows: &[Row]) -> Result<Vec<CellSummary>> {
             verdict: found.assessment.verdict,
             expected: found.assessment.expected,
             witness: found.assessment.witness,
+            p_value: found.assessment.p_value,
+            informative: found.assessment.informative,
+            uninformative: found.assessment.uninformative,
             seed: plan.manifest.seed,
             version: plan.manifest.build.clone(),
         })
@@ -102,39 +114,27 @@ fn judged(
     outcomes: &[Outcome],
 ) -> Result<Judged> {
     let beyond = sweep.beyond == Beyond::Judge;
-    let of = |judgement, seen| Judged {
-        assessment: assess(claim, params, outcomes, judgement, beyond),
+    let of = |weighed, seen| Judged {
+        assessment: assess(claim, params, outcomes, weighed, beyond),
         seen,
     };
     if outcomes.is_empty() {
         // A cell outside the hypotheses under `beyond_hypotheses = "skip"`, which has no trials.
-        return Ok(of(nothing_seen(), false));
+        let nothing = evidence::weigh(claim, params, &[], sweep.level)?;
+        return Ok(of(nothing, false));
     }
-    let judgement = match sweep.stop {
-        None => claim.judge(params, outcomes, sweep.level)?,
+    let weighed = match sweep.stop {
+        None => evidence::weigh(claim, params, outcomes, sweep.level)?,
         // The interval of a fixed number of trials is not valid after such stopping.
         Some(_) => {
             let sequence = Sequence::new(sweep.level)?;
             let interval = |held, trials| sequence.interval(held, trials);
-            crate::claim::verdict::judge_events(claim, params, outcomes, &interval)?
+            let judge = |outcomes: &[Outcome]| judge_events(claim, params, outcomes, &interval);
+            evidence::weigh_with(claim, params, outcomes, &judge)?
         }
     };
-    Ok(of(judgement, true))
-}
-
-fn nothing_seen() -> crate::claim::Judgement {
-    crate::claim::Judgement {
-        verdict: crate::claim::Verdict::Inconclusive {
-            trials_needed: None,
-        },
-        estimate: Estimate {
-            value: f64::NAN,
-            low: f64::NAN,
-            high: f64::NAN,
-            level: 0.0,
-        },
-        failures: 0,
-    }
+    let seen = weighed.informative > 0;
+    Ok(of(weighed, seen))
 }
 
 /// Names of the files beside the rows.
@@ -176,8 +176,18 @@ fn to_csv(cells: &[CellSummary]) -> Result<String> {
         .flat_map(|c| c.parameters.keys())
         .collect();
     let found = [
-        "cell", "trials", "failures", "estimate", "low", "high", "level", "verdict", "expected",
+        "cell",
+        "trials",
+        "failures",
+        "estimate",
+        "low",
+        "high",
+        "level",
+        "verdict",
+        "expected",
         "budget",
+        "informative",
+        "p_value",
     ];
     let header = names.iter().map(|n| n.as_str()).chain(found);
     table.write_record(header).map_err(failed)?;
@@ -202,6 +212,8 @@ fn to_csv(cells: &[CellSummary]) -> Result<String> {
             cell.verdict.name().into(),
             cell.expected.name().into(),
             cell.budget.clone(),
+            cell.informative.to_string(),
+            cell.p_value.map_or(String::new(), |p| p.to_string()),
         ];
         let record = names.iter().map(parameter).chain(found);
         table.write_record(record).map_err(failed)?;

@@ -1,0 +1,253 @@
+//! Evidence of a check: the judgement of its informative trials, its p-value, and what it could have seen.
+
+use super::{Claim, Judgement, Outcome, Params, Promise, Side, Verdict, VerdictKind};
+use attnlab_core::error::Result;
+use attnlab_core::format::number;
+use attnlab_core::stats::Estimate;
+use std::collections::BTreeMap;
+
+/// Informative trials without which no claim is supported, unless its own default is fewer: with 8 that hold,
+/// the 95 % interval excludes that more than 37 % fail.
+pub const LEAST_TRIALS: u64 = 8;
+
+/// Smallest α that is tried for a p-value where there is no closed form for it.
+const SMALLEST_ALPHA: f64 = 1e-12;
+
+/// Judgement of a check, with the numbers that a reader needs to weigh it.
+#[derive(Clone, Debug)]
+pub struct Evidence {
+    /// The judgement of the informative trials.
+    pub judgement: Judgement,
+    /// Number of informative trials.
+    pub informative: u64,
+    /// Numbers of the other trials, by reason.
+    pub uninformative: BTreeMap<String, u64>,
+    /// p-value of the verdict: the least α = 1 − level at which the same trials decide. None where no level
+    /// is involved: a computed verdict, or a promise about every trial.
+    pub p_value: Option<f64>,
+}
+
+/// Judges the informative ones of the `outcomes` at this confidence `level`.
+///
+/// Too few of them to support the claim ([`Claim::least_trials`]) give an inconclusive verdict, or a failed
+/// one where computations failed.
+///
+/// # Errors
+/// As [`Claim::judge`], numerical failures aside, which give the verdict failed.
+pub fn weigh(
+    claim: &dyn Claim,
+    params: &Params,
+    outcomes: &[Outcome],
+    level: f64,
+) -> Result<Evidence> {
+    let judge = |outcomes: &[Outcome]| claim.judge(params, outcomes, level);
+    let mut evidence = weigh_with(claim, params, outcomes, &judge)?;
+    if evidence.informative > 0 {
+        let informative = informative(outcomes);
+        evidence.p_value = p_value(claim, params, &evidence.judgement, &informative, level)?;
+    }
+    Ok(evidence)
+}
+
+/// The same with another rule of judgement, and without a p-value: for trials whose number was not fixed
+/// beforehand.
+///
+/// # Errors
+/// As `judge`, numerical failures aside.
+pub fn weigh_with(
+    claim: &dyn Claim,
+    params: &Params,
+    outcomes: &[Outcome],
+    judge: &dyn Fn(&[Outcome]) -> Result<Judgement>,
+) -> Result<Evidence> {
+    let informative = informative(outcomes);
+    let (mut reasons, mut broken) = (BTreeMap::new(), None);
+    for outcome in outcomes {
+        if let Outcome::Uninformative {
+            reason, numerical, ..
+        } = outcome
+        {
+            *reasons.entry(reason.clone()).or_insert(0) += 1;
+            broken = broken.or(numerical.then(|| reason.clone()));
+        }
+    }
+    let trials = informative.len() as u64;
+    let mut judgement = match judge_some(&informative, judge) {
+        Err(e) if e.is_numerical() => Judgement {
+            verdict: Verdict::Failed { why: e.to_string() },
+            ..undecided()
+        },
+        // One value has no interval.
+        Err(_) if trials < 2 && outcomes.len() >= 2 => undecided(),
+        found => found?,
+    };
+    let least = claim.least_trials(params);
+    let sampled = judgement.estimate.level < 1.0;
+    let promised = claim.promise(params);
+    if sampled
+        && trials < least
+        && matches!(judgement.verdict, Verdict::Supported)
+        && promised == Promise::Always
+    {
+        let trials_needed = Some(least);
+        judgement.verdict = Verdict::Inconclusive { trials_needed };
+    }
+    let supports = matches!(judgement.verdict, Verdict::Supported);
+    let decided = supports || matches!(judgement.verdict, Verdict::Refuted { .. });
+    if decided && sampled && !claim.side(params).decides(supports, promised) {
+        let trials_needed = None;
+        judgement.verdict = Verdict::Inconclusive { trials_needed };
+    }
+    let open = matches!(judgement.verdict, Verdict::Inconclusive { .. });
+    if let Some(why) = broken.filter(|_| open && trials < least) {
+        judgement.verdict = Verdict::Failed { why };
+    }
+    Ok(Evidence {
+        judgement,
+        informative: trials,
+        uninformative: reasons,
+        p_value: None,
+    })
+}
+
+/// Returns the informative outcomes, in their order.
+fn informative(outcomes: &[Outcome]) -> Vec<Outcome> {
+    let informative = outcomes.iter().filter(|o| o.is_informative());
+    informative.cloned().collect()
+}
+
+fn judge_some(
+    outcomes: &[Outcome],
+    judge: &dyn Fn(&[Outcome]) -> Result<Judgement>,
+) -> Result<Judgement> {
+    match outcomes {
+        [] => Ok(undecided()),
+        some => judge(some),
+    }
+}
+
+/// Returns the judgement of no informative trial.
+fn undecided() -> Judgement {
+    Judgement {
+        verdict: Verdict::Inconclusive {
+            trials_needed: None,
+        },
+        estimate: Estimate {
+            value: f64::NAN,
+            low: f64::NAN,
+            high: f64::NAN,
+            level: 0.0,
+        },
+        failures: 0,
+    }
+}
+
+/// Computes the p-value of a judgement: in closed form where the claim has one, otherwise by bisection over
+/// the level. For an inconclusive verdict it is the least α at which the trials would decide.
+///
+/// # Errors
+/// As [`Claim::judge`].
+fn p_value(
+    claim: &dyn Claim,
+    params: &Params,
+    judgement: &Judgement,
+    outcomes: &[Outcome],
+    level: f64,
+) -> Result<Option<f64>> {
+    let kind = judgement.verdict.kind();
+    let decided = matches!(kind, VerdictKind::Supported | VerdictKind::Refuted);
+    let open = kind == VerdictKind::Inconclusive;
+    let levelled = claim.promise(params) != Promise::Always || !claim.counts_events(params);
+    // An open verdict of trials on one side has no p-value: their other tail decides nothing.
+    let one_sided = claim.side(params) != Side::Exact || claim.partial(params);
+    if !(decided || open) || judgement.estimate.level >= 1.0 || !levelled || one_sided && !decided {
+        return Ok(None);
+    }
+    if decided {
+        let trials = outcomes.len() as u64;
+        if let Some(p) = claim.least_alpha(params, judgement, trials)? {
+            return Ok(Some(p));
+        }
+    }
+    let decides = |alpha: f64| -> Result<bool> {
+        let found = claim.judge(params, outcomes, 1.0 - alpha)?.verdict.kind();
+        Ok(match decided {
+            true => found == kind,
+            false => matches!(found, VerdictKind::Supported | VerdictKind::Refuted),
+        })
+    };
+    least_alpha(decides, decided, 1.0 - level).map(Some)
+}
+
+/// Finds the least α at which `decides`, to three digits; `now` says whether α = `start` does.
+fn least_alpha(decides: impl Fn(f64) -> Result<bool>, now: bool, start: f64) -> Result<f64> {
+    // The intervals are nested: what decides at one α decides at every larger one.
+    const LARGEST_ALPHA: f64 = 1.0 - 1e-9;
+    let (mut low, mut high) = match now {
+        true => (SMALLEST_ALPHA, start),
+        false => (start, LARGEST_ALPHA),
+    };
+    if now && decides(low)? {
+        return Ok(low);
+    }
+    if !now && !decides(high)? {
+        return Ok(1.0);
+    }
+    while high / low > 1.001 {
+        let middle = (low * high).sqrt();
+        match decides(middle)? {
+            true => high = middle,
+            false => low = middle,
+        }
+    }
+    Ok(high)
+}
+
+/// Says what the check could have seen, in one sentence; empty for a verdict that rests on no trial.
+pub fn reach(promise: Promise, evidence: &Evidence) -> String {
+    let Evidence {
+        judgement:
+            Judgement {
+                verdict,
+                estimate: e,
+                failures,
+            },
+        informative,
+        ..
+    } = evidence;
+    let percent = |share: f64| format!("{} %", number(rounded(100.0 * share)));
+    let level = percent(e.level);
+    match (verdict.kind(), promise) {
+        _ if *informative == 0 => String::new(),
+        (VerdictKind::Supported | VerdictKind::Refuted, _) if e.level >= 1.0 => {
+            "computed: no number of trials enters".into()
+        }
+        (_, Promise::MeanIn(..)) => format!(
+            "the mean is known to within {} ({level})",
+            number(rounded(0.5 * (e.high - e.low)))
+        ),
+        _ if e.low < 0.0 || e.high > 1.0 => format!(
+            "the estimate is known to within {} ({level})",
+            number(rounded(0.5 * (e.high - e.low)))
+        ),
+        (_, Promise::Always) if *failures == 0 => format!(
+            "no counter-example in {informative} draws: at most {} fail ({level})",
+            percent(1.0 - e.low)
+        ),
+        (_, Promise::Always) => format!(
+            "{failures} of {informative} draws are counter-examples: {} to {} of all draws ({level})",
+            percent(1.0 - e.high),
+            percent(1.0 - e.low)
+        ),
+        _ => format!(
+            "{failures} of {informative} draws failed: {} to {} of all draws do ({level})",
+            percent(1.0 - e.high),
+            percent(1.0 - e.low)
+        ),
+    }
+}
+
+/// Rounds to two significant digits.
+fn rounded(x: f64) -> f64 {
+    format!("{x:.1e}").parse().unwrap_or(x)
+}
