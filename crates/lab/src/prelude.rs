@@ -2,7 +2,7 @@
 
 pub use crate::claim::{
     Bracket, Claim, Computed, Hypothesis, Judgement, Mutant, Outcome, Paper, Promise, Relation,
-    Sheet, Side, Source, Verdict, VerdictKind, Witness,
+    Sheet, Source, Verdict, VerdictKind, Witness,
 };
 pub use crate::{sheet, witness};
 pub use attnlab_core::error::{Error, Result};
