@@ -90,6 +90,9 @@ pub struct FigureArgs {
     /// Folder for the pictures
     #[arg(long, value_name = "DIR", default_value = "plots")]
     out: PathBuf,
+    /// Draw the rows that are there if trials are missing, with a watermark
+    #[arg(long)]
+    partial: bool,
 }
 
 /// Command line of an experiment's own binary.
@@ -207,7 +210,11 @@ pub fn figure(args: &FigureArgs, catalogue: &Catalogue, out: &mut Out) -> Result
     for dropped in &run.dropped {
         note(&format!("warning: {dropped}"));
     }
-    list(&figure::write_all(&run.figures()?, &args.out)?, out)?;
+    let figures = match args.partial {
+        true => run.partial_figures()?,
+        false => run.figures()?,
+    };
+    list(&figure::write_all(&figures, &args.out)?, out)?;
     Ok(Status::Expected)
 }
 

@@ -5,6 +5,7 @@
 //! or input, with one message that names the value and what to write instead; 3: a computation failed;
 //! 130: stopped.
 
+mod audit;
 mod card;
 mod check;
 mod completions;
@@ -46,6 +47,7 @@ Examples:
   attnlab report runs                            one HTML file of all verdicts and figures in runs
   attnlab new my-theorem                         a package with a claim of your own, which runs at once
   attnlab glossary                               defines parameters, verdict words and terms
+  attnlab audit --quick                          every claim at random settings of its own
   attnlab doctor                                 threads, memory, GPUs and speed of this machine
 
 Exit status: 0 every verdict is the expected one, 1 some are not, 2 bad usage or input, 3 a computation
@@ -70,6 +72,7 @@ enum Command {
     List(list::Args),
     Show(list::ShowArgs),
     Check(check::Args),
+    Audit(audit::Args),
     Eval(eval::Args),
     Run(experiment::RunArgs),
     Train(train::Args),
@@ -136,6 +139,7 @@ fn dispatch(catalogue: &Catalogue, matches: &clap::ArgMatches, out: &mut Out) ->
         Command::List(args) => list::run(args, catalogue, out),
         Command::Show(args) => list::show(args, catalogue, out),
         Command::Check(args) => check::run(args, catalogue, out),
+        Command::Audit(args) => audit::run(args, catalogue, out),
         Command::Eval(args) => eval::run(args, catalogue, out),
         Command::Run(args) => experiment::run(args, catalogue, out),
         Command::Train(args) => train::run(args, catalogue, out),
@@ -265,6 +269,43 @@ mod tests {
             let name = command.get_name();
             let help = help.unwrap_or_default();
             assert!(help.contains(&format!("attnlab {name}")), "{name}: {help}");
+        }
+    }
+
+    /// Splits an example of a help text into words, as a shell does, without its comment and redirections.
+    fn words(line: &str) -> Vec<String> {
+        let (mut words, mut word, mut quoted) = (vec![], String::new(), false);
+        let command = line.trim().split("  ").next().unwrap_or_default();
+        for c in command.chars().chain([' ']) {
+            match c {
+                '\'' => quoted = !quoted,
+                ' ' if !quoted => words.push(std::mem::take(&mut word)),
+                c => word.push(c),
+            }
+        }
+        let end = words
+            .iter()
+            .position(|w| ["|", ">", "..."].contains(&w.as_str()));
+        words.truncate(end.unwrap_or(words.len()));
+        words
+    }
+
+    #[test]
+    fn every_example_of_a_help_text_is_understood() {
+        let grammar = grammar(&crate::catalogue());
+        let mut texts = vec![grammar.get_after_help()];
+        texts.extend(grammar.get_subcommands().map(|c| c.get_after_help()));
+        let texts: Vec<String> = texts
+            .into_iter()
+            .flatten()
+            .map(ToString::to_string)
+            .collect();
+        let lines = texts.iter().flat_map(|text| text.lines());
+        let examples: Vec<&str> = lines.filter(|l| l.starts_with("  attnlab ")).collect();
+        assert!(examples.len() > 60, "{}", examples.len());
+        for example in examples {
+            let parsed = grammar.clone().try_get_matches_from(words(example));
+            assert!(parsed.is_ok(), "{example}: {}", parsed.unwrap_err());
         }
     }
 }

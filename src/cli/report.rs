@@ -27,12 +27,15 @@ pub struct Args {
     /// The file to write
     #[arg(long, value_name = "FILE", default_value = "report.html")]
     out: PathBuf,
+    /// Draw runs with missing trials too, with a watermark; they are left out otherwise
+    #[arg(long)]
+    partial: bool,
 }
 
 /// Runs the command.
 pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
     spare(&args.out)?;
-    let contents = Contents::of_folders(&args.folders, catalogue)?;
+    let contents = Contents::of_folders(&args.folders, catalogue, args.partial)?;
     contents.notes.iter().for_each(|text| note(text));
     let html = report::html(&Report {
         command: &command(args),
@@ -73,6 +76,9 @@ fn command(args: &Args) -> String {
     if args.out != Path::new("report.html") {
         let file = report::quoted(&args.out.display().to_string());
         command.push_str(&format!(" --out {file}"));
+    }
+    if args.partial {
+        command.push_str(" --partial");
     }
     command
 }

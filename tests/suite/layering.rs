@@ -55,6 +55,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "report",
             "folder",
             "reproduce",
+            "audit",
             "scaffold",
             "prelude",
             "sheet_test",

@@ -5,6 +5,7 @@ mod sweeps;
 
 mod browser;
 mod claims;
+mod cli_audit;
 mod cli_backend;
 mod cli_check;
 mod cli_experiments;

@@ -6,6 +6,7 @@
 //! - [`run`]: checks, grids, rows that survive a kill; [`experiment`]: figures of papers as cells × trials;
 //! - [`sweep`]: a claim or an experiment over axes; [`formula`]: closed forms with names;
 //! - [`figure`]: draws from stored rows and never samples; [`report`]: verdicts and figures on one page;
+//! - [`audit`]: every claim at random settings inside its domain;
 //! - [`reproduce`]: all checks and figures in one run; [`folder`]: stored runs;
 //! - [`glossary`]: definitions of every quantity, verdict word and term;
 //! - [`scaffold`]: a new package with a theorem of one's own;
@@ -14,6 +15,7 @@
 //! - [`sheet_test`]: numbers printed in sheets, held to the computed ones, for the tests of a package;
 //! - [`toy`]: a coin, for examples and tests.
 
+pub mod audit;
 pub mod catalogue;
 pub mod claim;
 pub mod command;

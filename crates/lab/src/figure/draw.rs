@@ -135,6 +135,7 @@ fn draw<B: DrawingBackend>(canvas: &mut Canvas<B>, laid: &Layout) -> Result<()> 
             marks::arrows(canvas, placed, arrows)?;
         }
         axes(canvas, placed)?;
+        watermark(canvas, placed)?;
     }
     for entry in &laid.legend {
         legend_entry(canvas, entry)?;
@@ -220,6 +221,22 @@ fn axes<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed) -> Result<()
         false,
         INK_COLOUR,
     )
+}
+
+/// Draws the watermark across the middle of the panel, as large as fits.
+fn watermark<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed) -> Result<()> {
+    let words = &placed.panel.watermark;
+    if words.is_empty() {
+        return Ok(());
+    }
+    let frame = &placed.frame;
+    let at = (
+        (frame.left + frame.right) / 2.0,
+        (frame.top + frame.bottom) / 2.0,
+    );
+    // The letters of the font are a little more than half as wide as high.
+    let room = 0.9 * (frame.right - frame.left) / (0.55 * words.chars().count() as f64);
+    canvas.label(words, at, room.min(2.0 * TEXT), Anchor::Middle, false, RULE)
 }
 
 fn legend_entry<B: DrawingBackend>(canvas: &mut Canvas<B>, entry: &Entry) -> Result<()> {

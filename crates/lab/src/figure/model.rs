@@ -19,6 +19,16 @@ pub struct Figure {
     pub panels: Vec<Panel>,
 }
 
+impl Figure {
+    /// Writes words across every panel.
+    pub fn watermarked(mut self, words: &str) -> Self {
+        for panel in &mut self.panels {
+            panel.watermark = words.to_string();
+        }
+        self
+    }
+}
+
 /// Width on paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
@@ -47,6 +57,8 @@ pub struct Panel {
     pub contours: Vec<Contour>,
     /// Arrows over the series.
     pub arrows: Vec<Arrows>,
+    /// Words across the panel that keep a preliminary picture from being taken for a finished one.
+    pub watermark: String,
 }
 
 /// An axis.

@@ -24,12 +24,17 @@ pub struct Contents {
 const DEEPEST: usize = 8;
 
 impl Contents {
-    /// Collects every run at or below `folders`.
+    /// Collects every run at or below `folders`. Pictures of incomplete runs are left out with a note, or, if
+    /// `partial`, carry a watermark.
     ///
     /// # Errors
     /// A folder without a run at or below it, a run of no experiment or claim of this catalogue, rows
     /// that cannot be drawn.
-    pub fn of_folders(folders: &[PathBuf], catalogue: &Catalogue) -> Result<Contents> {
+    pub fn of_folders(
+        folders: &[PathBuf],
+        catalogue: &Catalogue,
+        partial: bool,
+    ) -> Result<Contents> {
         let mut runs = vec![];
         for folder in folders {
             let before = runs.len();
@@ -47,12 +52,18 @@ impl Contents {
         }
         let mut contents = Contents::default();
         for (folder, manifest) in &runs {
-            contents.add(folder, manifest, catalogue)?;
+            contents.add(folder, manifest, catalogue, partial)?;
         }
         Ok(contents)
     }
 
-    fn add(&mut self, folder: &Path, manifest: &Manifest, catalogue: &Catalogue) -> Result<()> {
+    fn add(
+        &mut self,
+        folder: &Path,
+        manifest: &Manifest,
+        catalogue: &Catalogue,
+        partial: bool,
+    ) -> Result<()> {
         if manifest.id == VERDICTS {
             return self.verdicts(folder, catalogue);
         }
@@ -63,7 +74,18 @@ impl Contents {
             return Ok(());
         }
         let run = RunFolder::open(folder, catalogue)?;
-        let pictures = run.pictures()?;
+        let missing = run.missing()?;
+        if missing.absent > 0 && !partial {
+            self.notes.push(format!(
+                "warning: left out: {}: {} of {} trials are missing. Give the command that began the run \
+                 again, or add --partial",
+                folder.display(),
+                missing.absent,
+                missing.wanted
+            ));
+            return Ok(());
+        }
+        let pictures = run.pictures(partial)?;
         if run.plan.claim().is_some() && pictures.is_empty() {
             let (id, folder) = (&manifest.id, folder.display());
             self.notes.push(format!(

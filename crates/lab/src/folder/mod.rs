@@ -8,6 +8,7 @@ use crate::catalogue::Catalogue;
 use crate::experiment::{Entry, Experiment};
 use crate::figure::Figure;
 use crate::report::{Origin, Picture, quoted};
+use crate::run::grid::Missing;
 use crate::run::{Row, store};
 use crate::sweep::{self, Part, Plan};
 use attnlab_core::error::{Error, Result};
@@ -71,11 +72,54 @@ impl RunFolder {
         })
     }
 
+    /// Compares the rows with those of the whole run.
+    ///
+    /// # Errors
+    /// When the rows are not of the run's plan.
+    pub fn missing(&self) -> Result<Missing> {
+        let cells: Vec<u64> = self.plan.cells.iter().map(|c| c.params.cell()).collect();
+        let rows = store::canonical(self.rows.clone(), &cells);
+        self.plan.with_grid(|grid| grid.missing(&rows, &self.path))
+    }
+
     /// Builds every figure of the run: the maps of a sweep over a claim, or the figures of each experiment.
     ///
     /// # Errors
-    /// When rows are missing or do not fit the experiment.
+    /// When trials are missing, or rows do not fit the experiment.
     pub fn figures(&self) -> Result<Vec<Figure>> {
+        let missing = self.missing()?;
+        if let Some(cell) = &missing.first {
+            let problem = format!(
+                "{} of {} trials are missing, the first of them of the cell ({cell}). Give the command \
+                 that began the run again, it continues; or draw what is there, with a watermark: \
+                 attnlab figure --partial",
+                missing.absent, missing.wanted
+            );
+            return Err(Error::Content {
+                path: self.path.clone(),
+                problem,
+            });
+        }
+        self.draw()
+    }
+
+    /// Builds the figures of the rows that are there. If trials are missing, every panel has a watermark with
+    /// the share of them.
+    ///
+    /// # Errors
+    /// When a figure needs a row that is missing, or rows do not fit the experiment.
+    pub fn partial_figures(&self) -> Result<Vec<Figure>> {
+        let missing = self.missing()?;
+        let figures = self.draw()?;
+        if missing.absent == 0 {
+            return Ok(figures);
+        }
+        let words = format!("incomplete: {} % of the trials", missing.percent());
+        let mark = |figure: Figure| figure.watermarked(&words);
+        Ok(figures.into_iter().map(mark).collect())
+    }
+
+    fn draw(&self) -> Result<Vec<Figure>> {
         let mut figures = vec![];
         if self.plan.claim().is_some() {
             let cells = sweep::summarise(&self.plan, &self.rows)?;
@@ -87,17 +131,22 @@ impl RunFolder {
         Ok(figures)
     }
 
-    /// Builds the figures with their seeds and origins, for a report.
+    /// Builds the figures with their seeds and origins, for a report: those of
+    /// [`partial_figures`](RunFolder::partial_figures) if `partial`, otherwise of [`figures`](RunFolder::figures).
     ///
     /// # Errors
-    /// As [`RunFolder::figures`].
-    pub fn pictures(&self) -> Result<Vec<Picture>> {
+    /// As those.
+    pub fn pictures(&self, partial: bool) -> Result<Vec<Picture>> {
         let picture = |figure| Picture {
             figure,
             seed: self.plan.manifest.seed,
             origins: self.origins.clone(),
         };
-        Ok(self.figures()?.into_iter().map(picture).collect())
+        let figures = match partial {
+            true => self.partial_figures()?,
+            false => self.figures()?,
+        };
+        Ok(figures.into_iter().map(picture).collect())
     }
 }
 

@@ -47,6 +47,24 @@ pub struct Stopping<'a> {
     pub enough: &'a (dyn Fn(u64, u64) -> Result<bool> + Sync),
 }
 
+/// Trials that the rows of a run lack.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Missing {
+    /// Number of missing trials.
+    pub absent: u64,
+    /// Number of trials of the whole run.
+    pub wanted: u64,
+    /// Parameters of the first cell that lacks one.
+    pub first: Option<String>,
+}
+
+impl Missing {
+    /// Returns the share of the trials that are there, in percent, rounded down.
+    pub fn percent(&self) -> u64 {
+        100 * (self.wanted - self.absent) / self.wanted.max(1)
+    }
+}
+
 /// Cells × trials.
 pub struct Grid<'a> {
     /// Identity of the run: id, seed, settings.
@@ -144,27 +162,27 @@ impl Grid<'_> {
         })
     }
 
-    /// Refuses rows, in canonical order, that are not exactly those of the whole run: too few, or more
-    /// than the stopping rule asks for.
+    /// Compares rows, in canonical order, with those of the whole run.
     ///
     /// # Errors
-    /// Names the number of missing trials and the first cell that lacks one.
-    pub fn ensure_complete(&self, rows: &[Row], folder: &Path) -> Result<()> {
+    /// As the stopping rule; a cell with more trials than the rule asks for.
+    pub fn missing(&self, rows: &[Row], folder: &Path) -> Result<Missing> {
         let by_name: HashMap<&str, &[Row]> = super::store::by_cell(rows)
             .into_iter()
             .filter_map(|cell| Some((cell.first()?.cell.as_str(), cell)))
             .collect();
-        let (mut missing, mut first) = (0, None);
+        let mut found = Missing::default();
         for (cell, hash) in self.cells.iter().zip(self.hashes()) {
             let name = super::store::cell_name(hash);
             let rows = by_name.get(name.as_str()).copied().unwrap_or_default();
             let wanted = self.wanted(cell, rows)?;
             let there: HashSet<u64> = rows.iter().map(|r| r.trial).collect();
             let absent = (0..wanted).filter(|t| !there.contains(t)).count() as u64;
-            if absent > 0 && first.is_none() {
-                first = Some(pairs(&cell.shown));
+            if absent > 0 && found.first.is_none() {
+                found.first = Some(pairs(&cell.shown));
             }
-            missing += absent;
+            found.absent += absent;
+            found.wanted += wanted;
             if rows.len() as u64 > wanted {
                 let problem = format!(
                     "more trials than its rule asks for ({})",
@@ -173,9 +191,19 @@ impl Grid<'_> {
                 return Err(content(folder, problem));
             }
         }
+        Ok(found)
+    }
+
+    /// Refuses rows, in canonical order, that are not exactly those of the whole run: too few, or more
+    /// than the stopping rule asks for.
+    ///
+    /// # Errors
+    /// Names the number of missing trials and the first cell that lacks one.
+    pub fn ensure_complete(&self, rows: &[Row], folder: &Path) -> Result<()> {
+        let Missing { absent, first, .. } = self.missing(rows, folder)?;
         let Some(cell) = first else { return Ok(()) };
         let problem = format!(
-            "{missing} trials are missing, the first of them of the cell ({cell}): give every shard's \
+            "{absent} trials are missing, the first of them of the cell ({cell}): give every shard's \
              command again, each goes on where it stopped, and then merge"
         );
         Err(content(folder, problem))

@@ -1,0 +1,112 @@
+//! One check in a process of its own, which ends at a time limit.
+
+use attnlab_core::error::{Error, Result};
+use serde_json::{Map, Value};
+use std::io::Read;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How a check in a process of its own ended.
+pub enum Ended {
+    /// With a verdict: the line of `attnlab check --json`.
+    Verdict(Map<String, Value>),
+    /// With a message and this exit status.
+    Message(i32, String),
+    /// By a signal or a panic.
+    Crash(String),
+    /// At the time limit.
+    Limit,
+}
+
+/// Runs `program check ID --json` with these settings.
+///
+/// # Errors
+/// When the program cannot be started.
+pub fn check(
+    program: &Path,
+    id: &str,
+    set: &Map<String, Value>,
+    seed: u64,
+    limit: Duration,
+) -> Result<Ended> {
+    let mut command = Command::new(program);
+    command.args(["check", id, "--json", "--threads", "1", "--seed"]);
+    command.arg(seed.to_string());
+    for (name, value) in set {
+        command.arg("--set").arg(format!("{name}={value}"));
+    }
+    command.stdin(Stdio::null());
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut child =
+        child.map_err(|e| Error::io(program, e, "Give the program of attnlab itself"))?;
+    let (stdout, stderr) = (reader(child.stdout.take()), reader(child.stderr.take()));
+    let ended = wait(&mut child, limit);
+    let (stdout, stderr) = (joined(stdout), joined(stderr));
+    Ok(match ended {
+        None => Ended::Limit,
+        Some(None) => Ended::Crash(last_line(&stderr)),
+        Some(Some(101)) => Ended::Crash(panic_line(&stderr)),
+        Some(Some(code)) => match serde_json::from_str(stdout.lines().next().unwrap_or_default()) {
+            Ok(Value::Object(report)) => Ended::Verdict(report),
+            _ => Ended::Message(code, last_line(&stderr)),
+        },
+    })
+}
+
+/// Waits for the end and returns the exit status, None inside for a signal; None at the limit, after a kill.
+fn wait(child: &mut Child, limit: Duration) -> Option<Option<i32>> {
+    let started = Instant::now();
+    let mut pause = Duration::from_millis(1);
+    loop {
+        if let Ok(Some(status)) = child.try_wait() {
+            return Some(status.code());
+        }
+        if started.elapsed() > limit {
+            // A process that has just ended cannot be killed, and need not be.
+            let _ = child.kill();
+            let _ = child.wait();
+            return None;
+        }
+        std::thread::sleep(pause);
+        pause = (2 * pause).min(Duration::from_millis(20));
+    }
+}
+
+type Reader = Option<std::thread::JoinHandle<String>>;
+
+/// Reads a pipe to its end in a thread, so that a long output does not block the process.
+fn reader(pipe: Option<impl Read + Send + 'static>) -> Reader {
+    pipe.map(|mut pipe| {
+        std::thread::spawn(move || {
+            let mut bytes = vec![];
+            // What a killed process leaves is not used.
+            let _ = pipe.read_to_end(&mut bytes);
+            String::from_utf8_lossy(&bytes).into_owned()
+        })
+    })
+}
+
+fn joined(reader: Reader) -> String {
+    let text = reader.and_then(|thread| thread.join().ok());
+    text.unwrap_or_default()
+}
+
+fn last_line(text: &str) -> String {
+    let mut lines = text.lines().rev().filter(|l| !l.trim().is_empty());
+    lines.next().unwrap_or_default().trim().to_string()
+}
+
+/// Returns the message of a panic, with its place.
+fn panic_line(text: &str) -> String {
+    let mut lines = text.lines().skip_while(|l| !l.contains("panicked at"));
+    let (place, message) = (lines.next(), lines.next());
+    [place, message]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" ")
+}

@@ -1,0 +1,296 @@
+//! Audit of claims: each at settings drawn at random inside its domain, where the expected verdict must come out.
+//!
+//! A claim is right at its defaults because somebody looked there. [`audit`] draws settings from all of its
+//! domain, every choice and corner included, checks each in a process of its own under a time limit, and
+//! keeps a row per setting. [`Summary`] counts what came out and lists every unexpected verdict with the
+//! command that shows it.
+
+mod child;
+mod draw;
+mod summary;
+
+pub use draw::setting;
+pub use summary::{Count, Summary, Surprise};
+
+use crate::catalogue::Catalogue;
+use crate::claim::{Claim, VerdictKind};
+use crate::run::grid::{Cell, Grid, GridOptions, RunReport};
+use crate::run::store::Manifest;
+use crate::run::{CheckOptions, Progress, Silent, check};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::params::Params;
+use child::Ended;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Id of the runs of an audit.
+pub const ID: &str = "audit";
+/// Parameters of its rows: the id of the claim, and the number of the setting.
+const CLAIM: &str = "claim";
+const SETTING: &str = "setting";
+
+/// Options of [`audit`].
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Folder for the rows.
+    pub out: PathBuf,
+    /// Ids of the claims; all if empty.
+    pub only: Vec<String>,
+    /// Seed of the settings and of the checks.
+    pub seed: u64,
+    /// Number of settings per claim.
+    pub settings: u64,
+    /// Time limit of one check.
+    pub limit: Duration,
+    /// The `attnlab` program that runs each check, so that a check can neither hang nor crash the audit. None:
+    /// checks run in this process, without a time limit.
+    pub program: Option<PathBuf>,
+    /// Part of the settings that is checked, and whether rows of another run are deleted.
+    pub grid: GridOptions,
+}
+
+/// What came out at one setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Finding {
+    /// The expected verdict.
+    Expected,
+    /// A hypothesis fails there.
+    OutOfScope,
+    /// Too few trials to decide.
+    Inconclusive,
+    /// Computations failed.
+    Failed,
+    /// Refuted, where supported was expected.
+    FalseAlarm,
+    /// Supported, where refuted was expected.
+    Missed,
+    /// Another verdict than the expected one.
+    Other,
+    /// No setting inside the domain was accepted, or the check refused one that was.
+    Refused,
+    /// A panic, or a signal.
+    Crashed,
+    /// Longer than the time limit.
+    Slow,
+}
+
+impl Finding {
+    /// All of them, in the order of tables.
+    pub const ALL: [Finding; 10] = [
+        Finding::Expected,
+        Finding::OutOfScope,
+        Finding::Inconclusive,
+        Finding::Failed,
+        Finding::FalseAlarm,
+        Finding::Missed,
+        Finding::Other,
+        Finding::Refused,
+        Finding::Crashed,
+        Finding::Slow,
+    ];
+
+    /// Returns the name as rows and tables show it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Finding::Expected => "expected",
+            Finding::OutOfScope => "out-of-scope",
+            Finding::Inconclusive => "inconclusive",
+            Finding::Failed => "failed",
+            Finding::FalseAlarm => "false-alarm",
+            Finding::Missed => "missed",
+            Finding::Other => "other",
+            Finding::Refused => "refused",
+            Finding::Crashed => "crashed",
+            Finding::Slow => "slow",
+        }
+    }
+
+    fn of(verdict: VerdictKind, expected: VerdictKind) -> Finding {
+        use VerdictKind::{Failed, Inconclusive, OutOfScope, Refuted, Supported};
+        match (verdict, expected) {
+            (OutOfScope, _) => Finding::OutOfScope,
+            (found, expected) if found == expected => Finding::Expected,
+            (Inconclusive, _) => Finding::Inconclusive,
+            (Failed, _) => Finding::Failed,
+            (Refuted, _) => Finding::FalseAlarm,
+            (Supported, Refuted) => Finding::Missed,
+            _ => Finding::Other,
+        }
+    }
+}
+
+/// Checks every claim of the catalogue at random settings and keeps a row of each. After a kill the same call
+/// continues the audit.
+///
+/// # Errors
+/// An unknown id in `only`; a folder with rows of another run, a disk that is full; [`Error::Stopped`] when
+/// the user has asked to stop. Rows so far are kept.
+///
+/// ```
+/// use attnlab_lab::audit::{Options, Summary, audit};
+/// use attnlab_lab::catalogue::{Catalogue, Room};
+/// use attnlab_lab::{run::Silent, toy};
+/// let catalogue = Catalogue::new().with(Room::new("toy", toy::PAPERS).claims(vec![toy::fair_coin()]));
+/// let folder = tempfile::tempdir().unwrap();
+/// let options = Options { out: folder.path().into(), settings: 12, ..Options::default() };
+/// let rows = audit(&catalogue, &options, &Silent)?.rows;
+/// // A coin whose probability of heads is set to another value than 1/2 is not fair.
+/// let summary = Summary::of_rows(&rows)?;
+/// assert_eq!(summary.settings, 12);
+/// assert!(!summary.surprises.is_empty());
+/// # Ok::<(), attnlab_core::Error>(())
+/// ```
+pub fn audit(
+    catalogue: &Catalogue,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<RunReport> {
+    let claims = select(catalogue, &options.only)?;
+    let pairs = claims
+        .iter()
+        .flat_map(|claim| (0..options.settings).map(move |index| (&**claim, index)));
+    let pairs: Vec<(&dyn Claim, u64)> = pairs.collect();
+    let grid = Grid {
+        manifest: Manifest::new(ID, options.seed, described(options)),
+        cells: pairs
+            .iter()
+            .map(|(claim, index)| cell(*claim, *index))
+            .collect(),
+        trial: &|c, _, _| one(pairs[c].0, options, pairs[c].1),
+        stopping: None,
+    };
+    grid.run(&options.out, options.grid, progress)
+}
+
+impl Default for Options {
+    /// Returns 200 settings per claim under a limit of 20 s, seed 0, into `runs/audit`, in this process.
+    fn default() -> Self {
+        Options {
+            out: "runs/audit".into(),
+            only: vec![],
+            seed: 0,
+            settings: 200,
+            limit: Duration::from_secs(20),
+            program: None,
+            grid: GridOptions::default(),
+        }
+    }
+}
+
+fn select(catalogue: &Catalogue, only: &[String]) -> Result<Vec<Arc<dyn Claim>>> {
+    if only.is_empty() {
+        return Ok(catalogue.claims().cloned().collect());
+    }
+    only.iter().map(|id| catalogue.claim(id).cloned()).collect()
+}
+
+/// The cell of one setting: its claim and number.
+fn cell(claim: &dyn Claim, index: u64) -> Cell {
+    let id = Value::from(claim.sheet().id.as_str());
+    let named = [(CLAIM.to_string(), id), (SETTING.to_string(), index.into())];
+    let shown: Map<String, Value> = named.into_iter().collect();
+    Cell {
+        params: Params::from_iter(shown.clone()),
+        shown,
+        trials: 1,
+        memory: 0,
+    }
+}
+
+/// The options that the rows depend on; more settings per claim add rows and change none.
+fn described(options: &Options) -> Map<String, Value> {
+    let named = [
+        ("limit_s", json!(options.limit.as_secs_f64())),
+        ("only", json!(options.only)),
+    ];
+    named
+        .map(|(name, value)| (name.to_string(), value))
+        .into_iter()
+        .collect()
+}
+
+/// Checks one setting.
+fn one(claim: &dyn Claim, options: &Options, index: u64) -> Result<Map<String, Value>> {
+    let id = &claim.sheet().id;
+    let seed = options.seed.wrapping_add(index);
+    let set = match draw::setting(claim, options.seed, index) {
+        Ok(set) => set,
+        Err(e) => return Ok(data(Finding::Refused, Map::new(), e.to_string())),
+    };
+    let ended = match &options.program {
+        Some(program) => child::check(program, id, &set, seed, options.limit)?,
+        None => here(claim, &set, seed)?,
+    };
+    Ok(match ended {
+        Ended::Limit => data(Finding::Slow, set, String::new()),
+        Ended::Crash(message) => data(Finding::Crashed, set, message),
+        Ended::Message(3, message) => data(Finding::Failed, set, message),
+        Ended::Message(_, message) => data(Finding::Refused, set, message),
+        Ended::Verdict(report) => of_report(set, report),
+    })
+}
+
+/// Runs a check in this process.
+fn here(claim: &dyn Claim, set: &Map<String, Value>, seed: u64) -> Result<Ended> {
+    let options = CheckOptions {
+        seed,
+        ..CheckOptions::default()
+    };
+    match check(claim, set, &options, &Silent) {
+        Ok(report) => match serde_json::to_value(report) {
+            Ok(Value::Object(report)) => Ok(Ended::Verdict(report)),
+            other => Err(Error::unwritable("a verdict (JSON)", format!("{other:?}"))),
+        },
+        Err(e @ Error::Stopped { .. }) => Err(e),
+        Err(e) => {
+            let status = if e.is_numerical() { 3 } else { 2 };
+            Ok(Ended::Message(status, e.to_string()))
+        }
+    }
+}
+
+/// Entries of a verdict that a row keeps.
+const KEPT: [&str; 7] = [
+    "verdict",
+    "expected",
+    "p_value",
+    "trials",
+    "informative",
+    "failures",
+    "estimate",
+];
+
+fn of_report(set: Map<String, Value>, report: Map<String, Value>) -> Map<String, Value> {
+    let kind = |name: &str| -> Option<VerdictKind> {
+        serde_json::from_value(report.get(name)?.clone()).ok()
+    };
+    let finding = match kind("verdict").zip(kind("expected")) {
+        Some((verdict, expected)) => Finding::of(verdict, expected),
+        None => Finding::Crashed,
+    };
+    let mut data = data(finding, set, String::new());
+    for name in KEPT {
+        if let Some(value) = report.get(name) {
+            data.insert(name.into(), value.clone());
+        }
+    }
+    if finding != Finding::Expected && finding != Finding::OutOfScope {
+        let witness = report.get("witness").cloned().unwrap_or_default();
+        data.insert("witness".into(), witness);
+    }
+    data
+}
+
+fn data(finding: Finding, set: Map<String, Value>, message: String) -> Map<String, Value> {
+    let mut data = Map::new();
+    data.insert("finding".into(), finding.name().into());
+    data.insert("set".into(), Value::Object(set));
+    if !message.is_empty() {
+        data.insert("message".into(), message.into());
+    }
+    data
+}

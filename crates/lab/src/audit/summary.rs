@@ -1,0 +1,200 @@
+//! Summary of an audit, from its rows alone.
+
+use super::{CLAIM, Finding, ID, SETTING};
+use crate::report::quoted;
+use crate::run::Row;
+use attnlab_core::error::{Error, Result};
+use attnlab_core::stats::holm;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// Family-wise level at which a surprise of sampled trials stands.
+const FAMILY_LEVEL: f64 = 0.05;
+
+/// Numbers of settings by finding.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Count(BTreeMap<Finding, u64>);
+
+impl Count {
+    /// Returns the number of settings with this finding.
+    pub fn of(&self, finding: Finding) -> u64 {
+        self.0.get(&finding).copied().unwrap_or(0)
+    }
+
+    fn add(&mut self, finding: Finding) {
+        *self.0.entry(finding).or_default() += 1;
+    }
+}
+
+/// Setting with a finding that must not be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Surprise {
+    /// Id of the claim.
+    pub claim: String,
+    /// What came out.
+    pub finding: Finding,
+    /// Command that shows it.
+    pub command: String,
+    /// Message of a refusal or a crash, or the values that were seen.
+    pub message: String,
+    /// p-value of the verdict; None where it rests on no level.
+    pub p_value: Option<f64>,
+    /// The same, adjusted by Holm for all settings of the audit whose verdict rests on a level.
+    pub adjusted: Option<f64>,
+}
+
+impl Surprise {
+    /// Returns `true` unless the level of the trials allows for it: its adjusted p-value is above 0.05.
+    pub fn stands(&self) -> bool {
+        self.adjusted.is_none_or(|p| p <= FAMILY_LEVEL)
+    }
+}
+
+/// Numbers of findings, and every surprise.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Summary {
+    /// Number of settings.
+    pub settings: u64,
+    /// Numbers of findings, all claims together.
+    pub all: Count,
+    /// Numbers of findings by claim.
+    pub claims: BTreeMap<String, Count>,
+    /// Settings that came out otherwise than they must.
+    pub surprises: Vec<Surprise>,
+}
+
+impl Summary {
+    /// Counts the rows of an audit.
+    ///
+    /// # Errors
+    /// A row that is not of an audit.
+    pub fn of_rows(rows: &[Row]) -> Result<Summary> {
+        let mut summary = Summary::default();
+        let (mut levels, mut places) = (vec![], vec![]);
+        for row in rows {
+            let wrong = || Error::Content {
+                path: format!("row of {} (cell {}, trial {})", row.id, row.cell, row.trial).into(),
+                problem: "it is not of an audit".into(),
+            };
+            let finding = finding(row).ok_or_else(wrong)?;
+            let claim = row.word(CLAIM)?.to_string();
+            summary.settings += 1;
+            summary.all.add(finding);
+            summary
+                .claims
+                .entry(claim.clone())
+                .or_default()
+                .add(finding);
+            let p_value = row.data.get("p_value").and_then(Value::as_f64);
+            let mut place = None;
+            if let Some(p) = p_value {
+                place = Some(levels.len());
+                levels.push(p);
+            }
+            if surprises(finding) {
+                places.push(place);
+                summary
+                    .surprises
+                    .push(surprise(row, claim, finding, p_value));
+            }
+        }
+        let adjusted = holm(&levels);
+        for (surprise, place) in summary.surprises.iter_mut().zip(places) {
+            surprise.adjusted = place.map(|i| adjusted[i]);
+        }
+        Ok(summary)
+    }
+
+    /// Returns `true` if no surprise stands.
+    pub fn clean(&self) -> bool {
+        !self.surprises.iter().any(Surprise::stands)
+    }
+
+    /// Writes the summary as a page in Markdown.
+    pub fn markdown(&self, title: &str) -> String {
+        let mut page = format!("# {title}\n\n{}\n\n", self.sentence());
+        let used: Vec<Finding> = Finding::ALL
+            .into_iter()
+            .filter(|f| self.all.of(*f) > 0)
+            .collect();
+        let names: Vec<&str> = used.iter().map(|f| f.name()).collect();
+        let _ = writeln!(page, "| claim | {} |", names.join(" | "));
+        let _ = writeln!(page, "|---{}|", "|---:".repeat(used.len()));
+        for (claim, count) in &self.claims {
+            let cells: Vec<String> = used.iter().map(|f| count.of(*f).to_string()).collect();
+            let _ = writeln!(page, "| `{claim}` | {} |", cells.join(" | "));
+        }
+        if !self.surprises.is_empty() {
+            page.push_str("\n## Surprises\n\n");
+        }
+        for s in &self.surprises {
+            let p = match (s.p_value, s.adjusted) {
+                (Some(p), Some(adjusted)) => format!(", p-value {p:.2e}, by Holm {adjusted:.2e}"),
+                _ => String::new(),
+            };
+            let allowed = if s.stands() {
+                ""
+            } else {
+                " (within the level's allowance)"
+            };
+            let _ = writeln!(page, "- {}{allowed}{p}: `{}`", s.finding.name(), s.command);
+            if !s.message.is_empty() {
+                let _ = writeln!(page, "  {}", s.message);
+            }
+        }
+        page
+    }
+
+    /// Says in one paragraph what came out.
+    pub fn sentence(&self) -> String {
+        let stand = self.surprises.iter().filter(|s| s.stands()).count();
+        let counts = Finding::ALL.into_iter().filter(|f| self.all.of(*f) > 0);
+        let counts = counts.map(|f| format!("{} {}", self.all.of(f), f.name()));
+        format!(
+            "{} claims at {} random settings: {}. {stand} of {} surprises stand at the family-wise level \
+             {FAMILY_LEVEL}.",
+            self.claims.len(),
+            self.settings,
+            counts.collect::<Vec<_>>().join(", "),
+            self.surprises.len(),
+        )
+    }
+}
+
+fn surprises(finding: Finding) -> bool {
+    use Finding::{Crashed, FalseAlarm, Missed, Other, Refused, Slow};
+    matches!(
+        finding,
+        FalseAlarm | Missed | Other | Refused | Crashed | Slow
+    )
+}
+
+fn finding(row: &Row) -> Option<Finding> {
+    if row.id != ID {
+        return None;
+    }
+    serde_json::from_value(row.data.get("finding")?.clone()).ok()
+}
+
+fn surprise(row: &Row, claim: String, finding: Finding, p_value: Option<f64>) -> Surprise {
+    let object = |name: &str| row.data.get(name).and_then(Value::as_object);
+    let empty = Map::new();
+    let mut command = format!("attnlab check {claim}");
+    for (name, value) in object("set").unwrap_or(&empty) {
+        let _ = write!(command, " --set {}", quoted(&format!("{name}={value}")));
+    }
+    let index = row.parameters.get(SETTING).and_then(Value::as_u64);
+    let seed = row.seed.wrapping_add(index.unwrap_or(0));
+    let _ = write!(command, " --seed {seed}");
+    let message = row.data.get("message").and_then(Value::as_str);
+    let seen = || attnlab_core::format::pairs(object("witness").unwrap_or(&empty));
+    Surprise {
+        claim,
+        finding,
+        command,
+        message: message.map_or_else(seen, String::from),
+        p_value,
+        adjusted: None,
+    }
+}

@@ -1,0 +1,116 @@
+//! `attnlab audit`: every claim at random settings.
+
+use attnlab_core::error::{Error, Result};
+use attnlab_lab::audit::{Options, Summary, audit};
+use attnlab_lab::catalogue::Catalogue;
+use attnlab_lab::command::{Bar, Out, Status, input};
+use attnlab_lab::run::grid::GridOptions;
+use attnlab_lab::run::store::{self, Shard};
+use std::path::PathBuf;
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  attnlab audit --quick                          a few settings of every claim, in minutes
+  attnlab audit                                  200 settings of every claim, in hours
+  attnlab audit --only aot.lemma1 --settings 20
+  attnlab audit --out runs/audit-0 --shard 0/4   the first of four parts ...
+  attnlab audit --rows runs/audit-0 runs/audit-1 ... and the page of parts that are there
+
+Draws settings inside the domain of every claim, corners and all choices included, and checks each in a
+process of its own. Writes rows and audit.md, which lists every unexpected verdict with the command that
+shows it. An audit that was stopped goes on where it was: give the same command again. Exit status 0: no
+surprise stands; 1: some do; 2: bad usage or input; 130: stopped.";
+
+/// Number of settings per claim, and time limit in seconds, under --quick.
+const QUICK: (u64, f64) = (4, 5.0);
+/// The same otherwise.
+const FULL: (u64, f64) = (200, 20.0);
+
+/// Check every claim at random settings inside its domain
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Audit only these claims
+    #[arg(long, value_name = "ID", num_args = 1..)]
+    only: Vec<String>,
+    /// Audit a few settings of each claim
+    #[arg(long)]
+    quick: bool,
+    /// Settings per claim [default: 200, with --quick 4]
+    #[arg(long, value_name = "N", value_parser = input::positive, allow_negative_numbers = true)]
+    settings: Option<u64>,
+    /// Time limit of one check in seconds [default: 20, with --quick 5]
+    #[arg(long, value_name = "S", value_parser = input::positive_number)]
+    #[arg(allow_negative_numbers = true)]
+    time_limit: Option<f64>,
+    /// Seed of the settings and of their checks
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole)]
+    #[arg(allow_negative_numbers = true)]
+    seed: u64,
+    /// Folder for the rows and the page
+    #[arg(long, value_name = "DIR", default_value = "runs/audit")]
+    out: PathBuf,
+    /// Run one part of the settings only, I from 0 to N-1
+    #[arg(
+        long,
+        value_name = "I/N",
+        default_value = "0/1",
+        hide_default_value = true
+    )]
+    #[arg(value_parser = input::shard)]
+    shard: Shard,
+    /// Write the page of the rows in these folders, and check nothing
+    #[arg(long, value_name = "DIR", num_args = 1..)]
+    rows: Vec<PathBuf>,
+    /// Delete the rows of another run that the folder holds
+    #[arg(long)]
+    force: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
+    let rows = match args.rows.as_slice() {
+        [] => audit(catalogue, &options(args)?, &Bar::resumable())?.rows,
+        folders => store::read_all(folders)?.rows,
+    };
+    let summary = Summary::of_rows(&rows)?;
+    let path = args.out.join("audit.md");
+    let advice = "Choose a folder that you may write with --out";
+    let title = format!("Audit of {} claims", summary.claims.len());
+    std::fs::create_dir_all(&args.out).map_err(|e| Error::io(&args.out, e, advice))?;
+    store::replace(&path, &summary.markdown(&title)).map_err(|e| Error::io(&path, e, advice))?;
+    for surprise in summary.surprises.iter().filter(|s| s.stands()) {
+        out.line(&format!(
+            "{}: {}",
+            surprise.finding.name(),
+            surprise.command
+        ))?;
+    }
+    out.line(&path.display().to_string())?;
+    out.line(&summary.sentence())?;
+    Ok(match summary.clean() {
+        true => Status::Expected,
+        false => Status::Unexpected,
+    })
+}
+
+fn options(args: &Args) -> Result<Options> {
+    let (settings, limit) = if args.quick { QUICK } else { FULL };
+    let program = std::env::current_exe().map_err(|e| {
+        let program = std::path::Path::new("attnlab");
+        Error::io(program, e, "Start it by its full path")
+    })?;
+    Ok(Options {
+        out: args.out.clone(),
+        only: args.only.clone(),
+        seed: args.seed,
+        settings: args.settings.unwrap_or(settings),
+        limit: Duration::from_secs_f64(args.time_limit.unwrap_or(limit)),
+        program: Some(program),
+        grid: GridOptions {
+            shard: args.shard,
+            force: args.force,
+        },
+    })
+}
