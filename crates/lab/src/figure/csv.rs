@@ -1,18 +1,30 @@
 //! The numbers of a figure as one table, a line per point.
 
-use super::model::{Figure, Panel};
+use super::model::{Axis, Figure, Panel};
 use super::text::plain;
 use attnlab_core::error::{Error, Result};
 use csv::Writer;
 
 /// Columns of the table.
-const HEADER: [&str; 10] = [
-    "panel", "title", "series", "x_name", "x", "y_name", "y", "low", "high", "interval",
+const HEADER: [&str; 12] = [
+    "panel",
+    "title",
+    "series",
+    "x_name",
+    "x",
+    "y_name",
+    "y",
+    "value_name",
+    "value",
+    "low",
+    "high",
+    "interval",
 ];
 
-/// Writes the table as CSV text. `low` and `high` are the ends of the interval and `interval` is its kind;
-/// they are empty where a point has none. Cells of a heat map are points at the cells' middles. Contours
-/// and arrows, which are computed from the other numbers, are left out.
+/// Writes the table as CSV text, with one column per axis. A cell of a heat map is a line with the middle of
+/// the cell in `x` and `y` and its number in `value`, which is empty for curves. `low` and `high` are the ends
+/// of the interval of `value`, or of `y` for a curve, and `interval` is its kind; they are empty where there is
+/// none. Contours and arrows, which are computed from the other numbers, are left out.
 ///
 /// # Errors
 /// When the table cannot be written.
@@ -29,67 +41,64 @@ pub fn to_csv(figure: &Figure) -> Result<String> {
     String::from_utf8(bytes).map_err(|e| failed(&e))
 }
 
-fn records(index: usize, panel: &Panel) -> Vec<[String; 10]> {
+type Record = [String; 12];
+
+/// Writes a coordinate: the number at its tick, where the axis has its own numbers, such as τ on an axis that is
+/// drawn by the odds τ/(1 − τ); otherwise the coordinate itself.
+fn coordinate(axis: &Axis, value: f64) -> String {
+    let tick = axis.ticks.iter().find(|(at, _)| *at == value);
+    let label = tick.map(|(_, label)| label.as_str());
+    let number = label.filter(|label| label.parse::<f64>().is_ok());
+    number.map_or_else(|| value.to_string(), String::from)
+}
+
+/// The three columns of an interval.
+fn ends(interval: Option<(f64, f64)>, kind: &str) -> [String; 3] {
+    interval.map_or_else(Default::default, |(low, high)| {
+        [low.to_string(), high.to_string(), kind.to_string()]
+    })
+}
+
+fn records(index: usize, panel: &Panel) -> Vec<Record> {
     let letter = char::from(b'a' + (index % 26) as u8).to_string();
-    let (title, x_name) = (plain(&panel.title), plain(&panel.x.label));
-    let record = |series: &str, x: f64, y_name: &str, y: f64, ends: [String; 3]| {
-        let [low, high, interval] = ends;
+    let [title, x_name, y_name] =
+        [&panel.title, &panel.x.label, &panel.y.label].map(|text| plain(text));
+    let record = |series: &str, at: [String; 2], value: [String; 2], ends: [String; 3]| {
+        let ([x, y], [value_name, value], [low, high, interval]) = (at, value, ends);
+        let named = [&letter, &title, &plain(series), &x_name].map(String::clone);
+        let [letter, title, series, x_name] = named;
+        let y_name = y_name.clone();
         [
-            letter.clone(),
-            title.clone(),
-            plain(series),
-            x_name.clone(),
-            x.to_string(),
-            y_name.to_string(),
-            y.to_string(),
-            low,
-            high,
-            interval,
+            letter, title, series, x_name, x, y_name, y, value_name, value, low, high, interval,
         ]
     };
     let mut all = vec![];
     for series in &panel.series {
         for p in &series.points {
-            let ends = p.interval.map_or_else(Default::default, |(low, high)| {
-                [low.to_string(), high.to_string(), series.interval.clone()]
-            });
-            all.push(record(
-                &series.label,
-                p.x,
-                &plain(&panel.y.label),
-                p.y,
-                ends,
-            ));
+            let ends = ends(p.interval, &series.interval);
+            let at = [coordinate(&panel.x, p.x), coordinate(&panel.y, p.y)];
+            all.push(record(&series.label, at, Default::default(), ends));
         }
     }
     for rule in &panel.rules {
-        let (x, y) = if rule.vertical {
-            (rule.at, f64::NAN)
-        } else {
-            (f64::NAN, rule.at)
+        let at = match rule.vertical {
+            true => [rule.at.to_string(), String::new()],
+            false => [String::new(), rule.at.to_string()],
         };
         all.push(record(
             &rule.label,
-            x,
-            &plain(&panel.y.label),
-            y,
+            at,
+            Default::default(),
             Default::default(),
         ));
     }
     if let Some(heat) = &panel.heat {
+        let bar = plain(&heat.bar.label);
         for (row, y) in heat.cells.iter().zip(&heat.y) {
             for (cell, x) in row.iter().zip(&heat.x) {
-                let place = format!("{} = {y}", plain(&panel.y.label));
-                let ends = cell.interval.map_or_else(Default::default, |(low, high)| {
-                    [low.to_string(), high.to_string(), heat.interval.clone()]
-                });
-                all.push(record(
-                    &place,
-                    *x,
-                    &plain(&heat.bar.label),
-                    cell.value,
-                    ends,
-                ));
+                let at = [coordinate(&panel.x, *x), coordinate(&panel.y, *y)];
+                let value = [bar.clone(), cell.value.to_string()];
+                all.push(record("", at, value, ends(cell.interval, &heat.interval)));
             }
         }
     }

@@ -1,3 +1,4 @@
 //! Tests of the laboratory, in one program.
 
+mod evidence;
 mod scaffold;

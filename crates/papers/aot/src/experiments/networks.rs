@@ -9,7 +9,7 @@
 
 use attnlab_core::error::{Error, Result};
 use attnlab_core::linalg::qr_q;
-use attnlab_lab::figure::{Axis, INK, Panel, Point, Rule, Series, Stroke};
+use attnlab_lab::figure::{Axis, GREY, INK, Panel, Point, Rule, Series, Stroke};
 use attnlab_lab::run::{Row, store};
 use attnlab_theory::measure::{
     coding_rate, labelled_snr, nearest_subspace, stable_rank, unit_tokens,
@@ -19,20 +19,32 @@ use attnlab_train::training::TrainingHistory;
 use ndarray::{Array2, Axis as Side, concatenate, s};
 use serde_json::{Map, Value};
 
-/// The name of a network in legends.
+/// Networks by the beginning of their names, the longer of two first: legend, colour and stroke, which are the
+/// same in every figure.
+const LOOKS: [(&str, &str, usize, Stroke); 9] = [
+    ("aot-mssa", "AoT-MSSA", 0, Stroke::Solid),
+    ("aot-mhsa", "AoT-MHSA", 1, Stroke::Solid),
+    ("aot-tied", "AoT, Eq. (4)", 2, Stroke::Solid),
+    ("transformer", "Transformer (GPT-2)", 3, Stroke::Solid),
+    ("gpt2", "GPT-2", 3, Stroke::Solid),
+    ("hybrid", "Hybrid", 4, Stroke::Solid),
+    ("full-mlp", "Full MLP", 5, Stroke::Solid),
+    ("llama-aot", "Llama-AoT", 1, Stroke::Dashed),
+    ("llama", "Llama", 0, Stroke::Dashed),
+];
+
+/// The name of a network in legends; presets such as `aot-mssa-l-base` keep theirs.
 pub(super) fn label(model: &str) -> &str {
-    match model {
-        "transformer" => "Transformer (GPT-2)",
-        "gpt2" => "GPT-2",
-        "aot-mssa" => "AoT-MSSA",
-        "aot-mhsa" => "AoT-MHSA",
-        "aot-tied" => "AoT, Eq. (4)",
-        "hybrid" => "Hybrid",
-        "full-mlp" => "Full MLP",
-        "llama" => "Llama",
-        "llama-aot" => "Llama-AoT",
-        other => other,
-    }
+    let named = LOOKS.iter().find(|(name, ..)| *name == model);
+    named.map_or(model, |(_, label, ..)| label)
+}
+
+/// Colour and stroke of a network's curves; grey for one that no figure of ours shows.
+pub(super) fn look(model: &str) -> (usize, Stroke) {
+    let named = LOOKS.iter().find(|(name, ..)| model.starts_with(name));
+    named.map_or((GREY, Stroke::Solid), |(_, _, colour, stroke)| {
+        (*colour, *stroke)
+    })
 }
 
 /// The series "steps", "loss" and "norm".
@@ -123,9 +135,9 @@ fn subspaces(model: &Model, l: usize) -> Result<Vec<Array2<f64>>> {
 /// largest is below 1.
 const LEAST_OF_THEOREM_1: f64 = 1.5;
 
-/// Four panels of what [`record_depth`] wrote, of (legend, colour, rows of a cell); those that no network
+/// Four panels of what [`record_depth`] wrote, of (network, rows of a cell); those that no network
 /// has are left out.
-pub(super) fn depth_panels(cells: &[(&str, usize, &[Row])]) -> Result<Vec<Panel>> {
+pub(super) fn depth_panels(cells: &[(&str, &[Row])]) -> Result<Vec<Panel>> {
     let mut panels = [
         ("SNR in the layer's own subspaces", "SNR before the layer"),
         ("what a layer does to it", "SNR after / before"),
@@ -138,7 +150,8 @@ pub(super) fn depth_panels(cells: &[(&str, usize, &[Row])]) -> Result<Vec<Panel>
         y: Axis::linear(y),
         ..Panel::default()
     });
-    for (network, place, cell) in cells {
+    for (model, cell) in cells {
+        let (network, (colour, _)) = (label(model), look(model));
         for (when, stroke) in [("trained", Stroke::Solid), ("untrained", Stroke::Dotted)] {
             let has_snr = cell[0].data.contains_key(&format!("{when}.snr_before"));
             let before = |row: &Row| row.series(&format!("{when}.snr_before"));
@@ -154,7 +167,7 @@ pub(super) fn depth_panels(cells: &[(&str, usize, &[Row])]) -> Result<Vec<Panel>
             };
             let mut add = |panel: usize, first: f64, of: &dyn Fn(&Row) -> Result<Vec<f64>>| {
                 let points = over_seeds(cell, first, of)?;
-                let line = Series::fitted(&name, *place, points).with_interval("range over seeds");
+                let line = Series::fitted(&name, colour, points).with_interval("range over seeds");
                 panels[panel].series.push(Series { stroke, ..line });
                 Ok::<(), Error>(())
             };

@@ -2,7 +2,7 @@
 
 use super::bands::ENDS;
 use super::{BASELINES, Icl};
-use crate::experiments::networks::{depth_caption, depth_panels, label};
+use crate::experiments::networks::{depth_caption, depth_panels, label, look};
 use crate::quantities::*;
 use attnlab_core::error::Result;
 use attnlab_lab::experiment::draw::cells;
@@ -65,27 +65,21 @@ fn of_class<'a>(cells: &[&'a [Row]], class: &str) -> Vec<&'a [Row]> {
     cells.iter().filter(is).copied().collect()
 }
 
-/// The networks of one class: name, place among the colours, rows.
-fn networks<'a>(
-    settings: &Icl,
-    cells: &[&'a [Row]],
-    class: &str,
-) -> Result<Vec<(&'a str, usize, &'a [Row])>> {
+/// The networks of one class: name and rows.
+fn networks<'a>(cells: &[&'a [Row]], class: &str) -> Result<Vec<(&'a str, &'a [Row])>> {
     let mut found = vec![];
     for cell in of_class(cells, class) {
         let model = cell[0].word(MODEL.name)?;
         if model != BASELINES {
-            let place = settings.models.iter().position(|m| m == model).unwrap_or(0);
-            found.push((model, place, cell));
+            found.push((model, cell));
         }
     }
     Ok(found)
 }
 
 /// Curves of the networks and chosen baselines of one class under one law.
-fn compared(settings: &Icl, cells: &[&[Row]], law: &str, shown: &[String]) -> Result<Vec<Series>> {
+fn compared(cells: &[&[Row]], law: &str, shown: &[String]) -> Result<Vec<Series>> {
     let mut series = vec![];
-    let mut colour = 0;
     for cell in cells {
         let model = cell[0].word(MODEL.name)?;
         if model == BASELINES {
@@ -103,21 +97,9 @@ fn compared(settings: &Icl, cells: &[&[Row]], law: &str, shown: &[String]) -> Re
             }
             continue;
         }
-        let place = settings
-            .models
-            .iter()
-            .position(|m| m == model)
-            .unwrap_or(colour);
-        let points = curve(cell, law)?;
-        let line = Series::fitted(label(model), place, points).with_interval(INTERVAL);
-        // Beyond the palette's six colours lines are dashed.
-        let stroke = if place < GREY {
-            Stroke::Solid
-        } else {
-            Stroke::Dashed
-        };
+        let (points, (colour, stroke)) = (curve(cell, law)?, look(model));
+        let line = Series::fitted(label(model), colour, points).with_interval(INTERVAL);
         series.push(Series { stroke, ..line });
-        colour += 1;
     }
     Ok(series)
 }
@@ -198,7 +180,7 @@ fn by_examples(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
                     .map(|a| format!("lasso-{a}")),
             );
         }
-        let series = compared(settings, &of_class(cells, class), "standard", &shown)?;
+        let series = compared(&of_class(cells, class), "standard", &shown)?;
         panels.push(Panel {
             title: class.replace('-', " "),
             x: Axis::whole("in-context examples *k*"),
@@ -235,13 +217,13 @@ fn losses(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
             y: Axis::log("training loss"),
             ..Panel::default()
         };
-        for (model, place, cell) in networks(settings, cells, class)? {
+        for (model, cell) in networks(cells, class)? {
             for row in cell {
                 let (steps, loss) = (row.series("steps")?, row.series("loss")?);
                 let points = steps.iter().zip(&loss).map(|(s, l)| Point::at(*s, *l));
                 panel.series.push(Series {
                     marker: Marker::None,
-                    ..Series::measured(label(model), place, points.collect())
+                    ..Series::measured(label(model), look(model).0, points.collect())
                 });
             }
         }
@@ -281,7 +263,7 @@ fn shifted(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
             title: named(law),
             x: Axis::whole("in-context examples *k*"),
             y: Axis::log("squared error / E *f*(*x*)²"),
-            series: compared(settings, &cells, law, &shown)?
+            series: compared(&cells, law, &shown)?
                 .into_iter()
                 .map(positive)
                 .collect(),
@@ -332,12 +314,7 @@ fn positive(mut series: Series) -> Series {
 /// Per-layer measures of the networks, trained and untrained.
 fn depth(settings: &Icl, cells: &[&[Row]]) -> Result<Option<Figure>> {
     let class = &settings.functions[0];
-    let named = networks(settings, cells, class)?;
-    let named: Vec<_> = named
-        .into_iter()
-        .map(|(m, place, rows)| (label(m), place, rows))
-        .collect();
-    let panels = depth_panels(&named)?;
+    let panels = depth_panels(&networks(cells, class)?)?;
     if panels.is_empty() {
         return Ok(None);
     }

@@ -1,7 +1,7 @@
 //! The figures of `language`, from its rows.
 
 use super::Language;
-use crate::experiments::networks::{depth_caption, depth_panels, label, over_seeds};
+use crate::experiments::networks::{depth_caption, depth_panels, label, look, over_seeds};
 use crate::quantities::*;
 use attnlab_core::error::Result;
 use attnlab_lab::experiment::draw::cells;
@@ -17,13 +17,9 @@ pub fn figures(settings: &Language, rows: &[Row]) -> Result<Vec<Figure>> {
 
 const BAND: &str = "range over seeds";
 
-/// (legend, colour, rows) of each network.
-fn shown<'a>(settings: &Language, cells: &[&'a [Row]]) -> Result<Vec<(&'a str, usize, &'a [Row])>> {
-    let one = |cell: &&'a [Row]| {
-        let name = cell[0].word(NETWORK.name)?;
-        let place = settings.networks.iter().position(|n| n == name);
-        Ok((label(name), place.unwrap_or(0), *cell))
-    };
+/// Name and rows of each network.
+fn shown<'a>(cells: &[&'a [Row]]) -> Result<Vec<(&'a str, &'a [Row])>> {
+    let one = |cell: &&'a [Row]| Ok((cell[0].word(NETWORK.name)?, *cell));
     cells.iter().map(one).collect()
 }
 
@@ -87,10 +83,12 @@ fn losses(settings: &Language, cells: &[&[Row]]) -> Result<Figure> {
         y: Axis::log("excess loss (nats per token)"),
         ..Panel::default()
     };
-    for (name, colour, cell) in shown(settings, cells)? {
+    for (name, cell) in shown(cells)? {
+        let (colour, stroke) = look(name);
         let curve = |what: &dyn Fn(&Row) -> Result<Vec<f64>>| {
             let points = over_steps(cell, what)?;
-            Ok(Series::fitted(name, colour, points).with_interval(BAND))
+            let line = Series::fitted(label(name), colour, points).with_interval(BAND);
+            Ok(Series { stroke, ..line })
         };
         panels[0].series.push(curve(&|row| row.series("held_out"))?);
         if settings.text.is_empty() {
@@ -178,7 +176,7 @@ fn training(settings: &Language, cells: &[&[Row]]) -> Result<String> {
 }
 
 fn depth(settings: &Language, cells: &[&[Row]]) -> Result<Option<Figure>> {
-    let panels = depth_panels(&shown(settings, cells)?)?;
+    let panels = depth_panels(&shown(cells)?)?;
     if panels.is_empty() {
         return Ok(None);
     }

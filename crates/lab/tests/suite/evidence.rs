@@ -1,0 +1,188 @@
+//! Which trials count, and for what.
+
+use attnlab_core::error::{Error, Result};
+use attnlab_core::rng::Streams;
+use attnlab_lab::claim::evidence::{LEAST_TRIALS, reach, weigh};
+use attnlab_lab::claim::{
+    Claim, Mutant, Outcome, Params, Promise, Relation, Sheet, Side, Verdict, VerdictKind, Witness,
+};
+use attnlab_lab::{toy, witness};
+
+/// A claim whose outcomes a test makes itself.
+struct Given {
+    promise: Promise,
+    side: Side,
+}
+
+impl Claim for Given {
+    fn sheet(&self) -> &'static Sheet {
+        toy::fair_coin().sheet()
+    }
+
+    fn trial(&self, _: &Params, _: &Streams) -> Result<Outcome> {
+        Ok(held(true))
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        vec![]
+    }
+
+    fn promise(&self, _: &Params) -> Promise {
+        self.promise
+    }
+
+    fn side(&self, _: &Params) -> Side {
+        self.side
+    }
+}
+
+const ALWAYS: Given = Given {
+    promise: Promise::Always,
+    side: Side::Exact,
+};
+
+fn held(holds: bool) -> Outcome {
+    Outcome::Event {
+        holds,
+        witness: Witness::new(),
+    }
+}
+
+fn silent() -> Outcome {
+    Outcome::uninformative("nothing moved", Witness::new())
+}
+
+fn broken() -> Outcome {
+    Outcome::failed(&Error::diverged("the flow diverges"))
+}
+
+fn value(value: f64) -> Outcome {
+    Outcome::Value {
+        value,
+        witness: Witness::new(),
+    }
+}
+
+fn verdict(claim: &Given, outcomes: &[Outcome]) -> VerdictKind {
+    let evidence = weigh(claim, &Params::default(), outcomes, 0.95).unwrap();
+    evidence.judgement.verdict.kind()
+}
+
+#[test]
+fn uninformative_trials_are_counted_and_never_for_or_against() {
+    let mut outcomes = vec![held(true); 20];
+    outcomes.extend(vec![silent(); 30]);
+    let evidence = weigh(&ALWAYS, &Params::default(), &outcomes, 0.95).unwrap();
+    assert_eq!(evidence.informative, 20);
+    assert_eq!(evidence.uninformative["nothing moved"], 30);
+    let alone = weigh(&ALWAYS, &Params::default(), &outcomes[..20], 0.95).unwrap();
+    assert_eq!(evidence.judgement, alone.judgement);
+    // 1 - .025^(1/20)
+    let text = reach(Promise::Always, &evidence);
+    assert_eq!(
+        text,
+        "no counter-example in 20 draws: at most 17 % fail (95 %)"
+    );
+}
+
+#[test]
+fn too_few_informative_trials_decide_nothing() {
+    let mut outcomes = vec![held(true); LEAST_TRIALS as usize - 1];
+    assert_eq!(verdict(&ALWAYS, &outcomes), VerdictKind::Inconclusive);
+    outcomes.push(silent());
+    assert_eq!(verdict(&ALWAYS, &outcomes), VerdictKind::Inconclusive);
+    outcomes.push(broken());
+    assert_eq!(verdict(&ALWAYS, &outcomes), VerdictKind::Failed);
+    outcomes.push(held(true));
+    assert_eq!(verdict(&ALWAYS, &outcomes), VerdictKind::Supported);
+    // One counter-example is enough.
+    assert_eq!(
+        verdict(&ALWAYS, &[held(false), broken()]),
+        VerdictKind::Refuted
+    );
+    assert_eq!(verdict(&ALWAYS, &[silent()]), VerdictKind::Inconclusive);
+    let mean = Given {
+        promise: Promise::MeanIn(0.0, 1.0),
+        ..ALWAYS
+    };
+    assert_eq!(
+        verdict(&mean, &[value(0.5), silent()]),
+        VerdictKind::Inconclusive
+    );
+}
+
+#[test]
+fn a_bound_decides_in_one_direction() {
+    let at_most = |side| Given {
+        promise: Promise::MeanIn(f64::NEG_INFINITY, 1.0),
+        side,
+    };
+    let around = |x: f64| vec![value(x - 0.01), value(x), value(x + 0.01)];
+    for (side, low, high) in [
+        (Side::Exact, VerdictKind::Supported, VerdictKind::Refuted),
+        (
+            Side::UpperBound,
+            VerdictKind::Supported,
+            VerdictKind::Inconclusive,
+        ),
+        (
+            Side::LowerBound,
+            VerdictKind::Inconclusive,
+            VerdictKind::Refuted,
+        ),
+    ] {
+        assert_eq!(verdict(&at_most(side), &around(0.5)), low, "{side:?}");
+        assert_eq!(verdict(&at_most(side), &around(2.0)), high, "{side:?}");
+    }
+}
+
+#[test]
+fn the_witness_is_the_worst_one() {
+    let gap = |lhs: f64, name: &str| Outcome::Gap {
+        lhs,
+        rhs: 1.0,
+        tol: 0.5,
+        relation: Relation::AtMost,
+        witness: witness! { "name" => name },
+    };
+    let outcomes = [
+        gap(1.6, "a hair over"),
+        gap(4.0, "far over"),
+        gap(0.0, "holds"),
+    ];
+    let evidence = weigh(&ALWAYS, &Params::default(), &outcomes, 0.95).unwrap();
+    let Verdict::Refuted { witness } = evidence.judgement.verdict else {
+        panic!("it is refuted");
+    };
+    assert_eq!(witness["name"], "far over");
+    assert_eq!(witness["over_by"], 2.5);
+}
+
+/// By bisection and in closed form: binomial tails for shares, Student's for means.
+#[test]
+fn p_values_are_the_least_levels_at_which_the_trials_decide() {
+    let share = Given {
+        promise: Promise::AtLeast(0.5),
+        ..ALWAYS
+    };
+    let mean = Given {
+        promise: Promise::MeanIn(-1.0, 1.0),
+        ..ALWAYS
+    };
+    let mut held_30 = vec![held(true); 30];
+    held_30.extend(vec![held(false); 12]);
+    let values: Vec<Outcome> = (0..40)
+        .map(|i| value(0.7 + 0.05 * f64::from(i % 7)))
+        .collect();
+    for (claim, outcomes) in [(&share, held_30), (&mean, values)] {
+        let found = weigh(claim, &Params::default(), &outcomes, 0.95).unwrap();
+        let p = found.p_value.unwrap();
+        let kind = |level: f64| {
+            let found = claim.judge(&Params::default(), &outcomes, level).unwrap();
+            found.verdict.kind()
+        };
+        let (above, below) = (kind(1.0 - 1.01 * p), kind(1.0 - 0.99 * p));
+        assert_ne!(above, VerdictKind::Inconclusive, "p = {p}");
+        assert_eq!(below, VerdictKind::Inconclusive, "p = {p}");
+    }
+}
