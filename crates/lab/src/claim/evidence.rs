@@ -160,7 +160,7 @@ fn p_value(
     let levelled = claim.promise(params) != Promise::Always || !claim.counts_events(params);
     // An open verdict of trials on one side has no p-value: their other tail decides nothing.
     let one_sided = claim.side(params) != Side::Exact || claim.partial(params);
-    if !(decided || open) || judgement.estimate.level >= 1.0 || !levelled || one_sided && !decided {
+    if !(decided || open) || !is_sampled(judgement) || !levelled || one_sided && !decided {
         return Ok(None);
     }
     if decided {
@@ -177,6 +177,11 @@ fn p_value(
         })
     };
     least_alpha(decides, decided, 1.0 - level).map(Some)
+}
+
+/// Returns `true` if the judgement rests on trials and a level.
+fn is_sampled(judgement: &Judgement) -> bool {
+    judgement.estimate.level > 0.0 && judgement.estimate.level < 1.0
 }
 
 /// Finds the least α at which `decides`, to three digits; `now` says whether α = `start` does.
