@@ -35,6 +35,7 @@ pub fn claim_json(claim: &dyn Claim) -> Value {
         "print": sheet.print,
         "witness": sheet.witness,
         "range": sheet.range,
+        "tolerance": sheet.tolerance,
         "parameters": parameters_json(&schema, defaults.as_ref()),
         "hypotheses": defaults.as_ref().map(|p| claim.hypotheses(p)),
         "trials": defaults.as_ref().map(|p| claim.default_trials(p)),
@@ -86,6 +87,7 @@ pub fn claim_lines(claim: &dyn Claim) -> Vec<String> {
     };
     lines.extend(section(heading, &sheet.statement));
     for (heading, text) in [
+        ("judged within", &sheet.tolerance),
         ("what the print gets wrong", &sheet.print),
         ("witness", &sheet.witness),
         ("range", &sheet.range),
@@ -115,7 +117,12 @@ pub fn claim_lines(claim: &dyn Claim) -> Vec<String> {
 
 fn section(name: &str, text: &str) -> Vec<String> {
     let mut lines = vec![format!("\n  {name}")];
-    lines.extend(wrapped(text, 4, WIDTH));
+    for (i, paragraph) in text.lines().filter(|p| !p.is_empty()).enumerate() {
+        if i > 0 {
+            lines.push(String::new());
+        }
+        lines.extend(wrapped(paragraph, 4, WIDTH));
+    }
     lines
 }
 

@@ -16,7 +16,10 @@ pub fn page(claim: &dyn Claim) -> String {
     let sheet = claim.sheet();
     let mut page = format!("# `{}`: {}\n\n", sheet.id, sheet.title);
     line(&mut page, &format!("*{}*", sheet.source()));
-    line(&mut page, &format!("> {}", sheet.statement));
+    if sheet.own {
+        line(&mut page, "A statement of our own:");
+    }
+    quote(&mut page, &sheet.statement);
     line(
         &mut page,
         &format!(
@@ -24,8 +27,13 @@ pub fn page(claim: &dyn Claim) -> String {
             sheet.expected.name()
         ),
     );
-    if let Some(corrected) = &sheet.holds {
-        line(&mut page, &format!("**What holds.** {corrected}"));
+    for (heading, text) in [
+        ("Judged within", &sheet.tolerance),
+        ("What holds", &sheet.holds),
+    ] {
+        if let Some(text) = text {
+            paragraphs(&mut page, heading, text);
+        }
     }
     line(
         &mut page,
@@ -82,22 +90,34 @@ pub fn discrepancies(claims: &[Arc<dyn Claim>]) -> String {
         };
         _ = write!(page, "\n## `{}`: {}\n\n", sheet.id, sheet.title);
         line(&mut page, &format!("*{}*", sheet.source()));
-        line(&mut page, &format!("> {}", sheet.statement));
+        quote(&mut page, &sheet.statement);
         if let Some(class) = sheet.class {
             line(&mut page, &format!("*Class:* {}.", class.name()));
         }
-        line(&mut page, &format!("**The print.** {print}"));
+        paragraphs(&mut page, "The print", print);
         for (heading, text) in [
             ("Witness", &sheet.witness),
             ("Range", &sheet.range),
             ("What holds", &sheet.holds),
         ] {
             if let Some(text) = text {
-                line(&mut page, &format!("**{heading}.** {text}"));
+                paragraphs(&mut page, heading, text);
             }
         }
     }
     page
+}
+
+/// Writes a statement as a quotation, paragraph by paragraph.
+fn quote(page: &mut String, text: &str) {
+    let text = text.replace('\n', "\n>\n> ");
+    line(page, &format!("> {text}"));
+}
+
+/// Writes the paragraphs of a section, the first one after its heading.
+fn paragraphs(page: &mut String, heading: &str, text: &str) {
+    let text = text.replace('\n', "\n\n");
+    line(page, &format!("**{heading}.** {text}"));
 }
 
 fn parameters(claim: &dyn Claim) -> String {

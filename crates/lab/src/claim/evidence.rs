@@ -1,6 +1,6 @@
 //! Evidence of a check: the judgement of its informative trials, its p-value, and what it could have seen.
 
-use super::{Claim, Judgement, Outcome, Params, Promise, Side, Verdict, VerdictKind};
+use super::{Claim, Judgement, Outcome, Params, Promise, Verdict, VerdictKind};
 use attnlab_core::error::Result;
 use attnlab_core::format::number;
 use attnlab_core::stats::Estimate;
@@ -171,9 +171,14 @@ fn p_value(
     }
     let decides = |alpha: f64| -> Result<bool> {
         let found = claim.judge(params, outcomes, 1.0 - alpha)?.verdict.kind();
-        Ok(match decided {
-            true => found == kind,
-            false => matches!(found, VerdictKind::Supported | VerdictKind::Refuted),
+        // Trials on one side decide in one direction only. Open, they have a p-value all the same: an
+        // adjustment for multiplicity that counts the decided ones alone keeps no level.
+        let may = |supports| claim.side(params).decides(supports, claim.promise(params));
+        Ok(match found {
+            _ if decided => found == kind,
+            VerdictKind::Supported => may(true),
+            VerdictKind::Refuted => may(false),
+            _ => false,
         })
     };
     least_alpha(decides, decided, 1.0 - level).map(Some)

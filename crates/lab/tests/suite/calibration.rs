@@ -1,0 +1,451 @@
+//! Calibration of every rule of judgement by simulation: coverage, false alarm, p-values and family-wise
+//! error at the boundary of what is promised.
+//!
+//! A rate p out of n simulations has the standard error √(p(1 − p)/n); each test states its n. A test fails
+//! where a rate is above its bound by more than chance: for one seed in 10⁶ if the rate is at the bound.
+
+use attnlab_core::error::{Error, Result};
+use attnlab_core::rng::{Generator, Streams};
+use attnlab_core::stats::{binomial, holm};
+use attnlab_lab::claim::evidence::{LEAST_TRIALS, weigh};
+use attnlab_lab::claim::verdict::{judge, least_alpha};
+use attnlab_lab::claim::{
+    Claim, Mutant, Outcome, Params, Promise, Sheet, Side, VerdictKind, Witness,
+};
+use attnlab_lab::toy;
+use rand::RngExt;
+use rayon::prelude::*;
+
+/// Confidence level of the checks.
+const LEVEL: f64 = 0.95;
+
+/// A statement with this promise, whose trials the tests draw themselves.
+struct Statement {
+    promise: Promise,
+    side: Side,
+    trials: u64,
+}
+
+impl Claim for Statement {
+    fn sheet(&self) -> &'static Sheet {
+        toy::fair_coin().sheet()
+    }
+
+    fn trial(&self, _: &Params, _: &Streams) -> Result<Outcome> {
+        Err(Error::undefined("the tests draw the outcomes"))
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        vec![]
+    }
+
+    fn promise(&self, _: &Params) -> Promise {
+        self.promise
+    }
+
+    fn side(&self, _: &Params) -> Side {
+        self.side
+    }
+
+    fn default_trials(&self, _: &Params) -> u64 {
+        self.trials
+    }
+}
+
+fn statement(promise: Promise, trials: u64) -> Statement {
+    Statement {
+        promise,
+        side: Side::Exact,
+        trials,
+    }
+}
+
+/// Verdict of a check and its p-value.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    kind: VerdictKind,
+    p_value: Option<f64>,
+}
+
+impl Found {
+    fn decided(self) -> bool {
+        matches!(self.kind, VerdictKind::Supported | VerdictKind::Refuted)
+    }
+}
+
+fn found(claim: &Statement, outcomes: &[Outcome]) -> Found {
+    let evidence = weigh(claim, &Params::default(), outcomes, LEVEL).unwrap();
+    Found {
+        kind: evidence.judgement.verdict.kind(),
+        p_value: evidence.p_value,
+    }
+}
+
+fn rng(name: &str, run: u64) -> Generator {
+    Streams::new(14, "tests.calibration", 0, run).part(name, 0)
+}
+
+fn event(holds: bool) -> Outcome {
+    Outcome::Event {
+        holds,
+        witness: Witness::new(),
+    }
+}
+
+fn value(value: f64) -> Outcome {
+    Outcome::Value {
+        value,
+        witness: Witness::new(),
+    }
+}
+
+fn silent() -> Outcome {
+    Outcome::uninformative("nothing moved", Witness::new())
+}
+
+/// Events that fail with this probability.
+fn events(n: u64, fails: f64, rng: &mut Generator) -> Vec<Outcome> {
+    (0..n)
+        .map(|_| event(rng.random::<f64>() >= fails))
+        .collect()
+}
+
+/// A normal number, by Box and Muller.
+fn normal(rng: &mut Generator) -> f64 {
+    let (a, b): (f64, f64) = (1.0 - rng.random::<f64>(), rng.random());
+    (-2.0 * a.ln()).sqrt() * (std::f64::consts::TAU * b).cos()
+}
+
+/// Normal values of this mean.
+fn values(n: u64, mean: f64, rng: &mut Generator) -> Vec<Outcome> {
+    (0..n).map(|_| value(mean + normal(rng))).collect()
+}
+
+/// Requires that `wrong` happens in at most a share `bound` of the `runs`, up to chance.
+fn assert_rate(name: &str, bound: f64, runs: u64, wrong: impl Fn(u64) -> bool + Sync) {
+    let hits = (0..runs).into_par_iter().filter(|run| wrong(*run)).count() as u64;
+    let share = binomial(hits, runs, 1.0 - 2e-6).unwrap();
+    assert!(
+        share.low <= bound,
+        "{name}: allowed {bound}, seen {share:?}"
+    );
+}
+
+/// Each decision at the boundary of a promised probability has at most half of α: 4000 simulations each,
+/// standard error 0.0025 at 0.025.
+#[test]
+fn events_at_the_boundary() {
+    for (n, rate) in [(8, 0.5), (40, 0.2), (40, 0.01), (200, 0.1), (200, 0.5)] {
+        for promise in [Promise::AtLeast(1.0 - rate), Promise::FailsAtMost(rate)] {
+            let claim = statement(promise, n);
+            let name = format!("{promise:?} at n = {n}");
+            for kind in [VerdictKind::Supported, VerdictKind::Refuted] {
+                assert_rate(&name, 0.025, 4000, |run| {
+                    let drawn = events(n, rate, &mut rng(&name, run));
+                    found(&claim, &drawn).kind == kind
+                });
+            }
+        }
+    }
+}
+
+/// The same for a mean at the upper end of its band, 4000 simulations each; exactly for normal values, and
+/// with a tenth of α to spare in each tail for the skewed values u² of a uniform u at n = 40.
+#[test]
+fn means_at_the_boundary() {
+    for n in [2, 5, 40] {
+        let claim = statement(Promise::MeanIn(-50.0, 1.0), n);
+        for kind in [VerdictKind::Supported, VerdictKind::Refuted] {
+            assert_rate(&format!("mean at n = {n}"), 0.025, 4000, |run| {
+                let drawn = values(n, 1.0, &mut rng("mean", run + 10_000 * n));
+                found(&claim, &drawn).kind == kind
+            });
+        }
+    }
+    let claim = statement(Promise::MeanIn(0.0, 1.0 / 3.0), 40);
+    for kind in [VerdictKind::Supported, VerdictKind::Refuted] {
+        assert_rate("skewed mean", 0.03, 4000, |run| {
+            let mut rng = rng("skewed", run);
+            let drawn = (0..40)
+                .map(|_| value(rng.random::<f64>().powi(2)))
+                .collect::<Vec<_>>();
+            found(&claim, &drawn).kind == kind
+        });
+    }
+}
+
+/// Trials that say nothing, mixed in at random. A statement that always holds is never refuted, and is
+/// supported by eight informative trials or more only. Of one that fails in a share f of the trials, the
+/// interval of the informative ones covers 1 − f. 3000 simulations each, standard error 0.004 at 0.05.
+#[test]
+fn uninformative_trials_change_neither_level_nor_verdict() {
+    let mixed = |n: u64, fails: f64, says_nothing: f64, rng: &mut Generator| -> Vec<Outcome> {
+        let one = |_| match rng.random::<f64>() < says_nothing {
+            true => silent(),
+            false => event(rng.random::<f64>() >= fails),
+        };
+        (0..n).map(one).collect()
+    };
+    let always = statement(Promise::Always, 40);
+    for says_nothing in [0.3, 0.9] {
+        let name = format!("always with {says_nothing} uninformative");
+        assert_rate(&name, 0.0, 3000, |run| {
+            let drawn = mixed(40, 0.0, says_nothing, &mut rng(&name, run));
+            let informative = drawn.iter().filter(|o| o.is_informative()).count() as u64;
+            let expected = match informative >= LEAST_TRIALS {
+                true => VerdictKind::Supported,
+                false => VerdictKind::Inconclusive,
+            };
+            found(&always, &drawn).kind != expected
+        });
+        let name = format!("coverage with {says_nothing} uninformative");
+        assert_rate(&name, 1.0 - LEVEL, 3000, |run| {
+            let fails = 0.1;
+            let drawn = mixed(40, fails, says_nothing, &mut rng(&name, run));
+            let evidence = weigh(&always, &Params::default(), &drawn, LEVEL).unwrap();
+            let seen = evidence.judgement.estimate;
+            evidence.informative > 0 && !seen.covers(1.0 - fails)
+        });
+    }
+    let rate = statement(Promise::FailsAtMost(0.2), 80);
+    for kind in [VerdictKind::Supported, VerdictKind::Refuted] {
+        assert_rate("rate with half uninformative", 0.025, 3000, |run| {
+            let drawn = mixed(80, 0.2, 0.5, &mut rng("half", run));
+            found(&rate, &drawn).kind == kind
+        });
+    }
+}
+
+/// "No counter-example in n draws: at most x % fail (95 %)" is true in 95 % of all checks, whatever the share
+/// that fails: 3000 simulations each.
+#[test]
+fn the_reach_of_a_supported_claim_covers() {
+    let always = statement(Promise::Always, 40);
+    for fails in [0.01, 0.05, 0.1, 0.2] {
+        assert_rate(&format!("reach at {fails}"), 1.0 - LEVEL, 3000, |run| {
+            let drawn = events(40, fails, &mut rng("reach", run));
+            let evidence = weigh(&always, &Params::default(), &drawn, LEVEL).unwrap();
+            let supported = evidence.judgement.verdict.kind() == VerdictKind::Supported;
+            supported && fails > 1.0 - evidence.judgement.estimate.low
+        });
+    }
+}
+
+/// Trials of a bound decide in one direction only, there with half of α. The bound is at the boundary, where
+/// either verdict is unwarranted, and then beyond it, where the forbidden verdict would be certain. 3000
+/// simulations each.
+#[test]
+fn a_bound_decides_on_its_side_only() {
+    let (low, high) = (
+        Promise::MeanIn(0.0, f64::INFINITY),
+        Promise::MeanIn(f64::NEG_INFINITY, 0.0),
+    );
+    for (side, promise, allowed) in [
+        (Side::UpperBound, high, VerdictKind::Supported),
+        (Side::UpperBound, low, VerdictKind::Refuted),
+        (Side::LowerBound, high, VerdictKind::Refuted),
+        (Side::LowerBound, low, VerdictKind::Supported),
+    ] {
+        let claim = Statement {
+            promise,
+            side,
+            trials: 10,
+        };
+        let name = format!("{side:?} of {promise:?}");
+        let draw = |mean: f64, run: u64| found(&claim, &values(10, mean, &mut rng(&name, run)));
+        assert_rate(&name, 0.025, 3000, |run| draw(0.0, run).decided());
+        for mean in [-3.0, 3.0] {
+            assert_rate(&name, 0.0, 300, |run| {
+                let found = draw(mean, run);
+                found.decided() && found.kind != allowed
+            });
+        }
+        // The other direction is decided.
+        let mean = if promise == high { -3.0 } else { 3.0 };
+        let mean = if allowed == VerdictKind::Supported {
+            mean
+        } else {
+            -mean
+        };
+        assert_eq!(draw(mean, 0).kind, allowed, "{name}");
+    }
+}
+
+/// p-values at the boundary, of decided and of open verdicts: P(p ≤ t) ≤ t, and for the mean of normal values
+/// in a wide band P(p ≤ t) = t. 2000 simulations each, standard error 0.005 at t = 0.05.
+#[test]
+fn p_values_are_uniform_or_conservative() {
+    type Draw = fn(&mut Generator) -> Vec<Outcome>;
+    let rules: [(&str, Promise, Draw, bool); 4] = [
+        (
+            "events",
+            Promise::FailsAtMost(0.2),
+            |r| events(40, 0.2, r),
+            false,
+        ),
+        (
+            "rare events",
+            Promise::AtLeast(0.98),
+            |r| events(100, 0.02, r),
+            false,
+        ),
+        (
+            "mean",
+            Promise::MeanIn(-50.0, 1.0),
+            |r| values(10, 1.0, r),
+            true,
+        ),
+        (
+            "mean of a side",
+            Promise::MeanIn(f64::NEG_INFINITY, 1.0),
+            |r| values(10, 1.0, r),
+            true,
+        ),
+    ];
+    let runs = 2000;
+    for (name, promise, draw, exact) in rules {
+        let claim = statement(promise, 10);
+        let one = |run: u64| found(&claim, &draw(&mut rng(name, run))).p_value;
+        let p: Vec<f64> = (0..runs).into_par_iter().filter_map(one).collect();
+        assert_eq!(
+            p.len(),
+            runs as usize,
+            "{name}: every verdict has a p-value"
+        );
+        for t in [0.001, 0.01, 0.05, 0.2, 0.5, 0.9] {
+            // Bisection finds p to three digits.
+            let below = p.iter().filter(|p| **p <= t).count() as u64;
+            let share = binomial(below, runs, 1.0 - 2e-6).unwrap();
+            assert!(share.low <= 1.001 * t, "{name}: P(p <= {t}) is {share:?}");
+            let uniform = share.high >= t / 1.001;
+            assert!(uniform || !exact, "{name}: P(p <= {t}) is {share:?}");
+        }
+    }
+}
+
+/// p-values of decided verdicts in closed form against the level at which the rule of judgement flips, found
+/// by bisection: 400 random checks, to 1e-6.
+#[test]
+fn analytic_p_values_are_those_of_bisection() {
+    let compared = (0..400_u64).into_par_iter().filter(|run| {
+        let mut rng = rng("bisection", *run);
+        let n = rng.random_range(3..120);
+        let (promise, outcomes) = match run % 3 {
+            0 => {
+                let (rate, fails) = (rng.random::<f64>(), rng.random::<f64>());
+                (Promise::FailsAtMost(rate), events(n, fails, &mut rng))
+            }
+            1 => {
+                let (q, fails) = (rng.random::<f64>(), rng.random::<f64>());
+                (Promise::AtLeast(q), events(n, fails, &mut rng))
+            }
+            _ => {
+                let (low, mean) = (normal(&mut rng), normal(&mut rng));
+                let band = Promise::MeanIn(low, low + 3.0 * rng.random::<f64>());
+                (band, values(n, mean, &mut rng))
+            }
+        };
+        let at = |alpha: f64| judge(promise, &outcomes, 1.0 - alpha).unwrap();
+        let decided = at(0.5);
+        let kind = decided.verdict.kind();
+        let Some(p) = least_alpha(promise, &decided, n).unwrap() else {
+            return false;
+        };
+        // Below, 1 − α rounds by more than the digits compared.
+        if p < 1e-8 {
+            return false;
+        }
+        let (mut low, mut high) = (0.0, 0.5);
+        while high - low > 1e-8 * high {
+            let middle: f64 = 0.5 * (low + high);
+            match at(middle).verdict.kind() == kind {
+                true => high = middle,
+                false => low = middle,
+            }
+        }
+        let off = (p / high - 1.0).abs();
+        assert!(
+            off < 1e-6,
+            "{promise:?}, n = {n}, {kind:?}: {p:e} and {high:e}"
+        );
+        true
+    });
+    assert!(compared.count() > 150);
+}
+
+/// The same where all 100 are bounds, which decide in one direction: the open ones count too. 400 families,
+/// standard error 0.011.
+#[test]
+fn families_of_bounds_keep_their_level() {
+    let claim = Statement {
+        promise: Promise::MeanIn(f64::NEG_INFINITY, 0.0),
+        side: Side::UpperBound,
+        trials: 20,
+    };
+    assert_rate("family of bounds", 1.0 - LEVEL, 400, |run| {
+        let one = |number| {
+            found(
+                &claim,
+                &values(20, 0.0, &mut rng("bounds", 1000 * run + number)),
+            )
+        };
+        let p: Vec<f64> = (0..100).filter_map(|number| one(number).p_value).collect();
+        assert_eq!(p.len(), 100);
+        holm(&p).iter().any(|p| *p <= 1.0 - LEVEL)
+    });
+}
+
+/// One claim of a family at its boundary, where no verdict is warranted.
+fn at_boundary(number: u64, run: u64) -> Found {
+    let mut rng = rng("family", 1000 * run + number);
+    let bounded = |side, promise| Statement {
+        promise,
+        side,
+        trials: 20,
+    };
+    let (claim, outcomes) = match number % 5 {
+        0 => (
+            statement(Promise::FailsAtMost(0.1), 60),
+            events(60, 0.1, &mut rng),
+        ),
+        1 => (
+            statement(Promise::AtLeast(0.6), 40),
+            events(40, 0.4, &mut rng),
+        ),
+        2 => (
+            statement(Promise::MeanIn(0.0, 50.0), 12),
+            values(12, 0.0, &mut rng),
+        ),
+        3 => {
+            let high = Promise::MeanIn(f64::NEG_INFINITY, 0.0);
+            (bounded(Side::UpperBound, high), values(20, 0.0, &mut rng))
+        }
+        _ => {
+            let mut drawn = events(30, 0.5, &mut rng);
+            drawn.extend((0..10).map(|_| silent()));
+            (statement(Promise::AtLeast(0.5), 40), drawn)
+        }
+    };
+    found(&claim, &outcomes)
+}
+
+/// Holm over all checks with a p-value, open ones too: of 100 claims at their boundary some verdict stands at
+/// .05 in at most a share .05 of the families. 1000 families, standard error 0.007. Adjusted for the decided
+/// ones alone, as it once was, one stands in most families: the test would see it.
+#[test]
+fn some_unwarranted_verdict_stands_in_at_most_a_share_of_alpha() {
+    let families = 1000;
+    let alarms = |adjusted_for_open: bool| {
+        let stands = |run: &u64| {
+            let all: Vec<Found> = (0..100).map(|number| at_boundary(number, *run)).collect();
+            let counted = all.iter().filter(|f| adjusted_for_open || f.decided());
+            let p: Vec<f64> = counted.filter_map(|f| f.p_value).collect();
+            holm(&p).iter().any(|p| *p <= 1.0 - LEVEL)
+        };
+        let alarms = (0..families).into_par_iter().filter(stands).count() as u64;
+        binomial(alarms, families, 1.0 - 2e-6).unwrap()
+    };
+    let (all, decided) = (alarms(true), alarms(false));
+    assert!(all.low <= 1.0 - LEVEL, "over all checks: {all:?}");
+    assert!(decided.low > 0.2, "over decided checks alone: {decided:?}");
+}
