@@ -58,7 +58,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
         return Ok(Status::Expected);
     }
     if !names.is_empty() {
-        out.line("Quantities (--set NAME=VALUE): name, symbol, meaning, rooms")?;
+        out.line("Quantities (--set NAME=VALUE): name, symbol, rooms, meaning")?;
         let rows = names.iter().flat_map(|q| {
             q.meanings.iter().enumerate().map(|(i, m)| {
                 let name = if i == 0 { q.name.as_str() } else { "" };
@@ -69,8 +69,8 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
                 vec![
                     format!("  {name}"),
                     m.symbol.clone(),
-                    format!("{}{unit}", m.meaning),
                     m.rooms.join(", "),
+                    format!("{}{unit}", m.meaning),
                 ]
             })
         });

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// Terms of the laboratory that are not verdict words; a room adds its own with
 /// [`Room::terms`](crate::catalogue::Room::terms).
-pub const TERMS: [(&str, &str); 12] = [
+pub const TERMS: [(&str, &str); 16] = [
     (
         "claim",
         "a printed statement, or a corrected form of one, that a simulation can support or refute",
@@ -46,8 +46,26 @@ pub const TERMS: [(&str, &str); 12] = [
     ),
     (
         "p-value",
-        "of a verdict: the least 1 - level at which the same trials would give the same verdict. Adjusted \
-         (Holm): for all sampled verdicts of one table",
+        "of a verdict: the least 1 - level at which the same trials decide. Adjusted (Holm): for all sampled \
+         checks of one table, inconclusive ones too",
+    ),
+    (
+        "uninformative",
+        "of a trial: it says nothing about the statement, since nothing moved, there is no critical point, \
+         or a computation failed. It is counted and shown, and never for or against the statement",
+    ),
+    (
+        "reach",
+        "the smallest deviation from the statement that the trials of a check could have seen",
+    ),
+    (
+        "tolerance",
+        "the rounding error, by an error budget, or the band, for a stated reason, within which a check \
+         judges",
+    ),
+    (
+        "audit",
+        "checks of every claim at settings drawn at random inside its domain",
     ),
     (
         "bracket",

@@ -158,9 +158,7 @@ fn p_value(
     let decided = matches!(kind, VerdictKind::Supported | VerdictKind::Refuted);
     let open = kind == VerdictKind::Inconclusive;
     let levelled = claim.promise(params) != Promise::Always || !claim.counts_events(params);
-    // An open verdict of trials on one side has no p-value: their other tail decides nothing.
-    let one_sided = claim.side(params) != Side::Exact || claim.partial(params);
-    if !(decided || open) || !is_sampled(judgement) || !levelled || one_sided && !decided {
+    if !(decided || open) || !is_sampled(judgement) || !levelled {
         return Ok(None);
     }
     if decided {

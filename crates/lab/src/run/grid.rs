@@ -34,6 +34,9 @@ pub struct Cell {
 pub type Trial<'a> =
     &'a (dyn Fn(usize, &Streams, &TrialContext) -> Result<Map<String, Value>> + Sync);
 
+/// Function that decides from its data whether a trial held; None for an uninformative trial.
+pub type Holds<'a> = &'a (dyn Fn(&Map<String, Value>) -> Result<Option<bool>> + Sync);
+
 /// Folder beside the rows for the checkpoints of long trials.
 const KEPT: &str = "checkpoints";
 
@@ -42,7 +45,7 @@ pub struct Stopping<'a> {
     /// Number of trials between two decisions: a cell may stop after every multiple.
     pub every: u64,
     /// Decides from its data whether a trial held; None for an uninformative trial.
-    pub holds: &'a (dyn Fn(&Map<String, Value>) -> Result<Option<bool>> + Sync),
+    pub holds: Holds<'a>,
     /// Decides from the numbers of trials that held and of informative trials whether a cell may stop.
     pub enough: &'a (dyn Fn(u64, u64) -> Result<bool> + Sync),
 }

@@ -81,6 +81,7 @@ pub fn formulas() -> Vec<Formula> {
             value: |p| {
                 let (n, k) = balanced(p)?;
                 let (dim, delta, eta) = (p.get(DIM), p.get(DELTA), p.get(ETA));
+                in_range([n, k, dim], delta, eta)?;
                 Ok(softmax::first_layer(n, k, dim, delta, eta).into())
             },
         },
@@ -122,6 +123,29 @@ fn horizon_schema(more: &[Spec]) -> Schema {
 fn horizon(p: &Params) -> Result<Horizon> {
     let [n, k, dim] = [TOKENS, CLUSTERS, DIM].map(|q| p.get(q));
     Horizon::new(n, k, dim, p.get(DELTA), p.get(TAU))
+}
+
+/// Refuses parameters outside the range of [`softmax::first_layer`].
+fn in_range([tokens, clusters, dim]: [usize; 3], delta: f64, eta: f64) -> Result<()> {
+    let range = softmax::range(tokens, clusters, dim, delta, eta);
+    let most = softmax::MOST_NEGLECTED;
+    if range.own_head > most {
+        let allowed = format!(
+            "must be larger; other tokens of its own head take {:.2e} of a token's attention, and the form allows \
+             {most}",
+            range.own_head
+        );
+        return Err(Error::invalid(DIM.name, dim, allowed));
+    }
+    if range.neglected <= most {
+        return Ok(());
+    }
+    let allowed = format!(
+        "must be smaller (or tokens larger); the first term that the form leaves out is {:.2e} of the factor, \
+         above {most}. Simulate it with: attnlab check aot.softmax_rate --beyond-hypotheses",
+        range.neglected
+    );
+    Err(Error::invalid(DELTA.name, delta, allowed))
 }
 
 /// N and K with K dividing N.

@@ -9,6 +9,14 @@ use ndarray::Array2;
 /// The largest n, L and number of queries that a claim takes.
 const MOST: u64 = 1_000_000;
 
+/// Range of lengths and variances: their eighth powers stay in the range of f64.
+const SCALE: Domain = Domain::Number {
+    low: 1e-30,
+    low_in: true,
+    high: 1e30,
+    high_in: true,
+};
+
 /// The largest dimension of a closed form: the Bessel ratio is tested up to order 50 000.
 pub const MOST_DIM: u64 = 100_000;
 
@@ -38,12 +46,11 @@ pub const PROMPTS: Quantity<usize> =
     Quantity::whole("prompts", "N", "prompts per landscape").within(Domain::Whole(10, MOST));
 
 /// R, radius of a sphere, or length of the centres of clusters.
-pub const RADIUS: Quantity<f64> = Quantity::real("R", "R", "radius").within(Domain::POSITIVE);
+pub const RADIUS: Quantity<f64> = Quantity::real("R", "R", "radius").within(SCALE);
 
 /// σ_0², variance of the tokens: on a subspace, or within a cluster.
 pub const TOKEN_VARIANCE: Quantity<f64> =
-    Quantity::real("sigma0_2", "σ_0²", "variance of the tokens per component")
-        .within(Domain::POSITIVE);
+    Quantity::real("sigma0_2", "σ_0²", "variance of the tokens per component").within(SCALE);
 
 /// σ_0², variance of each cluster; 0 for points.
 pub const CLUSTER_VARIANCE: Quantity<f64> =
@@ -52,8 +59,7 @@ pub const CLUSTER_VARIANCE: Quantity<f64> =
 
 /// σ_Z², variance of the noise.
 pub const NOISE_VARIANCE: Quantity<f64> =
-    Quantity::real("sigma_z2", "σ_Z²", "variance of the noise per component")
-        .within(Domain::POSITIVE);
+    Quantity::real("sigma_z2", "σ_Z²", "variance of the noise per component").within(SCALE);
 
 /// α, scale of W_PV.
 pub const ALPHA: Quantity<f64> =
@@ -66,6 +72,15 @@ pub const BETA: Quantity<f64> =
 /// γ = αβ.
 pub const GAMMA: Quantity<f64> =
     Quantity::real("gamma", "γ = αβ", "product of the attention scales");
+
+/// γ/α, size of a step of gradient descent over α.
+pub const STEP: Quantity<f64> = Quantity::real("step", "γ/α", "size of a gradient step over alpha")
+    .within(Domain::Number {
+        low: 0.0,
+        low_in: false,
+        high: 5.0,
+        high_in: true,
+    });
 
 /// αβR², below one where the energy is convex.
 pub const STRENGTH: Quantity<f64> =

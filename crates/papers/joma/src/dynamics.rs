@@ -313,6 +313,19 @@ impl Training {
         self.attention
     }
 
+    /// Whether φ has no kink.
+    pub fn smooth(&self) -> bool {
+        self.activation
+            .slopes()
+            .is_none_or(|(minus, plus)| minus == plus)
+    }
+
+    /// The steps of a flow that a trial can afford: 2000, which smooth flows never need, and fewer for large layers.
+    pub fn affordable_steps(&self) -> usize {
+        let work = self.inputs.len() * self.nodes;
+        (800_000 / work.max(1)).clamp(200, 2000)
+    }
+
     /// The zero state.
     pub fn zero(&self) -> Vec<f64> {
         vec![0.0; self.dim()]

@@ -4,7 +4,7 @@ use crate::quantities::{
     ANCESTOR_HEIGHT, CHILD_ZERO, CLASS_PROBABILITIES, DELTA, DEPTH, RHO, SHARE, TARGET, TIME,
 };
 use crate::theory::{convergence, linear, tree};
-use attnlab_core::error::Result;
+use attnlab_core::error::{Error, Result};
 use attnlab_core::params::{Params, Schema};
 use attnlab_lab::formula::Formula;
 use serde_json::Value;
@@ -38,7 +38,7 @@ pub fn formulas() -> Vec<Formula> {
             doc: "ln 1/delta(t), delta = 1 - v/mu, of a component with target mu",
             source: "JoMA Eq. (6) from v = 0: the root of Eq. (79) = t",
             schema: || vec![TARGET.required(), TIME.required()],
-            value: |p| Ok(convergence::log_inverse_gap(p.get(TARGET), p.get(TIME)).into()),
+            value: |p| log_inverse_gap(p.get(TARGET), p.get(TIME)),
         },
         Formula {
             id: "joma.tree_cooccurrence",
@@ -67,11 +67,29 @@ fn tree_schema() -> Schema {
     ]
 }
 
+fn log_inverse_gap(mu: f64, t: f64) -> Result<Value> {
+    let found = convergence::log_inverse_gap(mu, t);
+    if !found.is_finite() {
+        let message = format!(
+            "ln 1/delta at mu = {mu} and t = {t} is beyond the largest number: it grows like \
+             e^(mu^2/2) t; choose a smaller mu or t"
+        );
+        return Err(Error::undefined(message));
+    }
+    Ok(found.into())
+}
+
 type Cooccurrence = fn(f64, u32, u32, &[f64], &[f64]) -> Result<f64>;
 
 fn cooccurrence(p: &Params, closed_form: Cooccurrence) -> Result<Value> {
     // At most 2^20 by their domains.
     let (depth, height) = (p.get(DEPTH) as u32, p.get(ANCESTOR_HEIGHT) as u32);
     let (classes, zero) = (p.get(CLASS_PROBABILITIES), p.get(CHILD_ZERO));
-    Ok(closed_form(p.get(RHO), depth, height, &classes, &zero)?.into())
+    let found = closed_form(p.get(RHO), depth, height, &classes, &zero)?;
+    if found.is_nan() {
+        let message =
+            "token m never appears, P[y_m = 1] = 0: there is no probability given that it does";
+        return Err(Error::undefined(message));
+    }
+    Ok(found.into())
 }

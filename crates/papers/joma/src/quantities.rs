@@ -53,7 +53,7 @@ pub const DATA: Quantity<Word> = Quantity::word(
 pub const COHERENCE: Quantity<f64> = Quantity::real(
     "coherence",
     "",
-    "inner product of any two contextual embeddings; not 0 breaks an assumption",
+    "inner product of any two contextual embeddings; the hypothesis is 0",
 )
 .within(Domain::Number {
     low: 0.0,
@@ -65,7 +65,7 @@ pub const COHERENCE: Quantity<f64> = Quantity::real(
 pub const QUERY_OVERLAP: Quantity<f64> = Quantity::real(
     "query_overlap",
     "",
-    "inner product of the query with every contextual embedding; not 0 breaks an assumption",
+    "inner product of the query with every contextual embedding; the hypothesis is 0",
 )
 .within(Domain::Number {
     low: -1.0,
@@ -77,14 +77,23 @@ pub const QUERY_OVERLAP: Quantity<f64> = Quantity::real(
 pub const STEP: Quantity<f64> = Quantity::real(
     "step",
     "η",
-    "step size of gradient descent; 0 means the flow itself",
+    "step size of gradient descent; 0, the hypothesis, means the flow itself",
 )
 .unit("time of the flow")
 .within(Domain::NON_NEGATIVE);
 /// End of training.
-pub const UNTIL: Quantity<f64> = Quantity::real("until", "", "end of training")
-    .unit("time of the flow")
-    .within(Domain::POSITIVE);
+pub const UNTIL: Quantity<f64> = Quantity::real(
+    "until",
+    "",
+    "end of training; in shorter times the weights hardly move",
+)
+.unit("time of the flow")
+.within(Domain::Number {
+    low: 0.05,
+    low_in: true,
+    high: 1e6,
+    high_in: true,
+});
 
 // Almost orthogonal embeddings, Appendix C.
 
@@ -106,8 +115,9 @@ pub const EPSILON: Quantity<f64> =
 pub const INPUTS: Quantity<Word> = Quantity::word(
     "inputs",
     "",
-    "token frequencies of the classes: moving smoothly with the class, or uniform (random)",
-    &["smooth", "random"],
+    "token frequencies of the classes: moving smoothly with the class, uniform (random), or a run on each \
+     (both)",
+    &["both", "smooth", "random"],
 );
 
 // Isotropic inputs, Lemmas 1 to 5 and Theorem 3.
@@ -245,7 +255,7 @@ pub const DELTA: Quantity<Vec<f64>> = Quantity::vector(
 /// Time of the gradient flow.
 pub const TIME: Quantity<f64> =
     Quantity::real("t", "t", "time of the gradient flow").within(Domain::NON_NEGATIVE);
-/// Target μ of one component.
+/// Target μ of one component; every finite one has a time.
 pub const TARGET: Quantity<f64> = Quantity::real("mu", "μ", "target of the component");
 /// Share r = v/μ.
 pub const SHARE: Quantity<f64> = Quantity::real(

@@ -138,6 +138,32 @@ impl RegressionPrompts {
         }
     }
 
+    /// Draws the labelled examples (d+1, M) of one prompt with a fixed target, the labels in the last row, and
+    /// `count` queries (d, count).
+    pub fn draw_queries(
+        &self,
+        target: &Target,
+        count: usize,
+        rng: &mut Generator,
+    ) -> (Array2<f64>, Array2<f64>) {
+        let (d, m) = (self.covariance.dim(), self.examples);
+        let x = inputs(&self.covariance, m, rng);
+        let noise = normals(m, rng) * self.noise_var.sqrt();
+        let mut examples = Array2::zeros((d + 1, m));
+        for ((column, x), e) in examples
+            .columns_mut()
+            .into_iter()
+            .zip(x.columns())
+            .zip(&noise)
+        {
+            let (mut input, mut label) = column.split_at(Axis(0), d);
+            input.assign(&x);
+            label[0] = target.value(x) + e;
+        }
+        let law = self.query.as_ref().unwrap_or(&self.covariance);
+        (examples, inputs(law, count, rng))
+    }
+
     /// Draws $\hat b = \frac1M \sum y_i x_i$ (d) of one prompt with a fixed target, without a query: all that
     /// linear attention sees of the examples where v = c = 0.
     pub fn draw_correlation(&self, target: &Target, rng: &mut Generator) -> Array1<f64> {

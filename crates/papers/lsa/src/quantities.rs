@@ -60,6 +60,18 @@ pub const TASK: Quantity<Vec<f64>> =
 pub const SCALE: Quantity<f64> =
     Quantity::real("scale", "σ", "scale of the initial weights").within(Domain::POSITIVE);
 
+/// Words of [`WEIGHTS`].
+pub const PLACES: [&str; 2] = ["flow", "anywhere"];
+
+/// Weights at which an inequality is asked for.
+pub const WEIGHTS: Quantity<Word> = Quantity::word(
+    "weights",
+    "u",
+    "weights at which the inequality is asked for: along the flow from the theorem's start, or random \
+     ones of any scale",
+    &PLACES,
+);
+
 /// Factor c of a covariate shift.
 pub const COVARIANCE_FACTOR: Quantity<f64> =
     Quantity::real("scale", "c", "factor on Λ at test time").within(Domain::POSITIVE);
@@ -140,6 +152,17 @@ pub const DISPLAY: Quantity<Word> = Quantity::word(
     "",
     "one of the notes' four displays of the attention matrix, in their order",
     &DISPLAYS,
+);
+
+/// Words of [`SIZES`].
+pub const LENGTHS: [&str; 2] = ["any", "long"];
+
+/// Numbers N and D of tokens and dimensions that are drawn.
+pub const SIZES: Quantity<Word> = Quantity::word(
+    "sizes",
+    "",
+    "numbers N of tokens and D of dimensions: any, or long sequences with N >= D",
+    &LENGTHS,
 );
 
 /// Words of [`PART`]: those of `lsa_flow`, then those of `lsa_training`.

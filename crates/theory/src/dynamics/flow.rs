@@ -311,7 +311,7 @@ impl Flow {
         let calls = Cell::new(0_usize);
         let count = |n| calls.set(calls.get() + n);
         let event = watch.event;
-        let problem = OdeBuilder::<NalgebraMat<f64>>::new()
+        let mut problem = OdeBuilder::<NalgebraMat<f64>>::new()
             .rtol(self.rtol)
             .atol([self.atol])
             .rhs_implicit(
@@ -331,6 +331,9 @@ impl Flow {
             .init(|_, _, x| x.copy_from_slice(start), start.len())
             .build()
             .map_err(failed)?;
+        // diffsol counts every Newton iteration that asks for a new Jacobian, over the whole run, and gives up
+        // at 50. A long stiff flow has some in a hundred steps.
+        problem.ode_options.max_nonlinear_solver_failures = self.most_steps;
         let drive = Drive {
             times,
             watching: Watching::new(watch),

@@ -69,8 +69,13 @@ impl Claim for Lemma1 {
         // The χ tails agree with mpmath to 1e-11, and lose digits like d log d.
         let rounding = 1e-9 + 64.0 * f64::EPSILON * d as f64 * (1.0 + d as f64).ln();
         let exact = lemma1_failure(d, delta, t);
-        self.genuine().then(|| Computed {
-            failure: Bracket::new(exact, exact).widened(rounding),
+        let failure = match lemma1_bound(delta, t) < f64::MIN_POSITIVE {
+            // Both underflow; the exact tail is the smaller one.
+            true => Bracket::NEVER,
+            false => Bracket::new(exact, exact).widened(rounding),
+        };
+        self.genuine().then_some(Computed {
+            failure,
             how: "exact: |x|/delta has the chi law with d degrees of freedom",
         })
     }
@@ -101,7 +106,8 @@ impl Claim for Lemma1 {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let width = 1.0 / 16.0;
+        // At t = 3δ a fourth of the width fails in 7.7 % of the draws, where 2.2 % are promised; a third in 1.8 %.
+        let width = 0.25;
         vec![
             Mutant::new("narrow", Lemma1 { width, ..*self }).with(T, 1.5),
             Mutant::new(

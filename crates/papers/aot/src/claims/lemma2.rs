@@ -1,6 +1,6 @@
 //! The part that the claims of Lemma 2 share: all but the statement itself.
 
-use super::columns::{default_trials, memory, partial, validate};
+use super::columns::{Column, Worst, default_trials, memory, partial, validate};
 use super::setting::{Lemma, hypotheses_11, hypothesis_dim, mixture_schema};
 use crate::quantities::*;
 use crate::theory::Lemma2;
@@ -14,7 +14,9 @@ const DEFAULT_DIM: u64 = 330;
 /// One of the events of Lemma 2; [`Event`] makes a claim of it.
 pub(super) trait Lemma2Event: Send + Sync {
     /// Columns that a trial looks at in each head by default.
-    const DEFAULT_COLUMNS: u64 = 8;
+    fn default_columns(&self) -> u64 {
+        8
+    }
 
     /// See [`Claim::sheet`].
     fn sheet(&self) -> &'static Sheet;
@@ -37,6 +39,22 @@ pub(super) trait Lemma2Event: Send + Sync {
     }
 }
 
+/// One of the inequalities (12) to (19), column by column.
+pub(super) trait ColumnEvent: Send + Sync {
+    /// Number of the equation.
+    fn equation(&self) -> &'static str;
+
+    /// Largest value that the inequality allows.
+    fn limit(&self, params: &Params) -> f64;
+
+    /// Records what the inequality bounds, in a column of any token; a column that it does not concern is
+    /// passed over.
+    fn record(&self, params: &Params, column: &Column, worst: &mut Worst);
+
+    /// Returns the closed form of its failure probability.
+    fn bracket(&self, lemma: &Lemma2) -> Bracket;
+}
+
 /// The claim that an event has its printed probability under the lemma's hypotheses, about sampled
 /// columns.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +67,7 @@ impl<E: Lemma2Event> Claim for Event<E> {
 
     fn schema(&self) -> Schema {
         let mut schema = mixture_schema(DEFAULT_TOKENS, 2, DEFAULT_DIM);
-        schema.push(COLUMNS.or(E::DEFAULT_COLUMNS));
+        schema.push(COLUMNS.or(self.0.default_columns()));
         schema
     }
 

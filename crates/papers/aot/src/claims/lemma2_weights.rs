@@ -11,11 +11,10 @@
 //! $N^2 \cdot N^{-32}$. See [`Lemma2`](crate::theory::Lemma2).
 //!
 //! Lemma 3 applies (18) to scores multiplied by θ, for which it was not shown and is false for
-//! large θ: the mutant `theta_20`.
+//! large θ: the mutant `theta_12`.
 
 use super::columns::*;
-use super::lemma2::{Event, Lemma2Event};
-use super::setting::mixture;
+use super::lemma2::{ColumnEvent, Event, Lemma2Event};
 use crate::quantities::*;
 use crate::theory::Lemma2;
 use attnlab_lab::prelude::*;
@@ -34,8 +33,8 @@ pub struct Weights {
     equation: Equation,
     /// The scores are multiplied by it; 1 as printed.
     theta: f64,
-    /// The mutant: at most twice the average weight.
-    even: bool,
+    /// The mutant: at most this multiple of the average weight, in place of 1/2.
+    averages: Option<f64>,
 }
 
 impl Weights {
@@ -44,7 +43,7 @@ impl Weights {
         Weights {
             equation: Equation::Signal18,
             theta: 1.0,
-            even: false,
+            averages: None,
         }
     }
 
@@ -73,7 +72,7 @@ impl Weights {
             .others(rows)
             .map(|(_, x)| (self.theta * (x - top)).exp());
         let weight = 1.0 / terms.sum::<f64>();
-        let limit = if self.even { 2.0 / count as f64 } else { 0.5 };
+        let limit = self.averages.map_or(0.5, |times| times / count as f64);
         worst.record(0.5 * weight / limit, column, row);
     }
 }
@@ -91,58 +90,74 @@ impl Lemma2Event for Weights {
     }
 
     fn failure(&self, lemma: &Lemma2) -> Option<(Bracket, &'static str)> {
-        let genuine = self.theta == 1.0 && !self.even;
-        let failure = match self.equation {
-            Equation::Signal18 => lemma.signal_weights(),
-            Equation::Noise19 => lemma.noise_weights(),
-        };
+        let genuine = self.theta == 1.0 && self.averages.is_none();
         let how = "union over keys and columns of a normal tail: the sum of the other terms is at \
                    least their number times the exponential of their mean";
-        genuine.then_some((failure, how))
+        genuine.then(|| (self.bracket(lemma), how))
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let mixture = mixture(params)?;
         let worst = worst_column(params, Side::Noise, streams, |column, worst| {
-            match self.equation {
-                Equation::Signal18 => self.record_rows(column, column.own.clone(), worst),
-                Equation::Noise19 => {
-                    for l in (0..mixture.clusters()).filter(|l| *l != column.head) {
-                        self.record_rows(column, mixture.cluster(l), worst);
-                    }
-                }
-            }
+            self.record(params, column, worst)
         })?;
-        let what = if self.even {
-            "largest_weight_over_4_averages"
-        } else {
-            "largest_weight"
+        let what = match self.averages {
+            Some(_) => "largest_weight_over_limit_halved",
+            None => "largest_weight",
         };
-        Ok(worst.at_most(what, 0.5))
+        Ok(worst.at_most(what, self.limit(params)))
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let even = Mutant::new(
-            "even",
-            Event(Weights {
-                even: true,
-                ..*self
-            }),
-        );
+        let times = |averages| {
+            let averages = Some(averages);
+            Event(Weights { averages, ..*self })
+        };
+        let theta = |theta| Event(Weights { theta, ..*self });
         match self.equation {
             Equation::Signal18 => vec![
-                even,
-                Mutant::new(
-                    "theta_20",
-                    Event(Weights {
-                        theta: 20.0,
-                        ..*self
-                    }),
-                ),
+                Mutant::new("five_averages", times(5.0)),
+                Mutant::new("theta_12", theta(12.0)),
             ],
             // Noise scores have standard deviation δ²√p, .01 at the defaults: no key stands out
             // until δ is larger.
-            Equation::Noise19 => vec![even.with(DELTA, 0.3)],
+            Equation::Noise19 => vec![
+                Mutant::new("even", times(1.03)),
+                Mutant::new("hundred_averages", times(100.0)).with(DELTA, 0.3),
+            ],
+        }
+    }
+}
+
+impl ColumnEvent for Weights {
+    fn equation(&self) -> &'static str {
+        match self.equation {
+            Equation::Signal18 => "(18)",
+            Equation::Noise19 => "(19)",
+        }
+    }
+
+    fn limit(&self, _params: &Params) -> f64 {
+        0.5
+    }
+
+    fn record(&self, params: &Params, column: &Column, worst: &mut Worst) {
+        if column.own.contains(&column.index) {
+            return;
+        }
+        if self.equation == Equation::Signal18 {
+            self.record_rows(column, column.own.clone(), worst);
+            return;
+        }
+        let per_cluster = params.get(TOKENS) / params.get(CLUSTERS);
+        for l in (0..params.get(CLUSTERS)).filter(|l| *l != column.head) {
+            self.record_rows(column, l * per_cluster..(l + 1) * per_cluster, worst);
+        }
+    }
+
+    fn bracket(&self, lemma: &Lemma2) -> Bracket {
+        match self.equation {
+            Equation::Signal18 => lemma.signal_weights(),
+            Equation::Noise19 => lemma.noise_weights(),
         }
     }
 }

@@ -1,10 +1,13 @@
 //! Lemma 3, Eq. (30): φ = h∘softmax turns every M_k(θ) into the block-diagonal pattern.
 //!
-//! Printed "for θ ≥ 1", it is false on every draw in which some noise column has a positive
+//! The lemma defines M_k(θ) for a $\theta \ge 1$ and states (30) for it, with probability
+//! $1 - K N^{-\Omega(1)}$: for each θ by itself. At θ = 1 that holds. For large θ it is false on every draw in
+//! which some noise column has a positive
 //! in-cluster score: there the largest of the scores $\theta \langle a_i, e_{j,k} \rangle$ outgrows
 //! all others, its weight tends to 1, and passes any τ < 1. A draw without such a column has
 //! probability at most $2^{-N/K}$. The step that fails is (34): it uses (18), shown for θ = 1, for
-//! scores that are multiplied by θ.
+//! scores that are multiplied by θ. The claim is judged at the θ that is given: one θ at which (30) fails
+//! refutes the lemma, one at which it holds supports it there.
 //!
 //! For $1 \le \theta \le 3\sqrt{\log N/p}/(8\delta)$, which at the largest δ of (11) is θ ≤ 3, it
 //! holds under the printed hypotheses: [`Horizon::break_bound`] proves it at any given parameters,
@@ -18,26 +21,41 @@
 use super::columns::*;
 use super::lemma2::DEFAULT_TOKENS;
 use super::setting::{hypotheses_theorem1, mixture, mixture_schema};
+use super::theorem1::foreseen_by_draws;
 use crate::quantities::*;
 use crate::theory::Horizon;
 use crate::theory::printed::delta_limit;
+use attnlab_lab::claim::verdict;
 use attnlab_lab::prelude::*;
 
 /// φ(M_k(θ)) = BlkDiag(0, .., τI, .., 0) for every k.
 #[derive(Clone, Copy, Debug)]
 pub struct Lemma3 {
-    /// For 1 ≤ θ ≤ `theta` only, in place of all θ ≥ 1.
+    /// For all θ from 1 up to the given one, in place of the given one alone.
     bounded: bool,
-    /// The mutant: the noise columns keep τ on the diagonal too.
-    identity: bool,
+    /// The variant of the pattern.
+    wrong: Wrong,
+}
+
+/// Variants of the statement.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Wrong {
+    /// The statement itself.
+    None,
+    /// The noise columns keep τ on the diagonal too.
+    Identity,
+    /// The pattern with τ = 5/N, below (29).
+    SmallTau,
+    /// Up to twice the θ.
+    Double,
 }
 
 impl Lemma3 {
-    /// For every θ ≥ 1, as printed.
+    /// For the given θ ≥ 1, as printed.
     pub fn printed() -> Self {
         Lemma3 {
             bounded: false,
-            identity: false,
+            wrong: Wrong::None,
         }
     }
 
@@ -45,7 +63,7 @@ impl Lemma3 {
     pub fn bounded() -> Self {
         Lemma3 {
             bounded: true,
-            identity: false,
+            wrong: Wrong::None,
         }
     }
 
@@ -65,7 +83,7 @@ impl Lemma3 {
         weights.iter_mut().for_each(|x| *x = (*x - top).exp());
         let sum: f64 = weights.iter().sum();
         for (i, weight) in weights.iter().map(|x| x / sum).enumerate() {
-            let kept = i == column.index && (signal || self.identity);
+            let kept = i == column.index && (signal || self.wrong == Wrong::Identity);
             let excess = if !kept {
                 weight / tau
             } else if weight > tau {
@@ -104,7 +122,9 @@ impl Claim for Lemma3 {
                     theta_limit(p).clamp(1.0, 1e6)
                 })
         } else {
-            theta.meaning("where a trial looks").or(100.0)
+            theta
+                .meaning("the factor of the signal for which (30) is stated")
+                .or(100.0)
         });
         schema.push(COLUMNS.or(8));
         schema
@@ -134,37 +154,49 @@ impl Claim for Lemma3 {
     }
 
     fn computed(&self, params: &Params) -> Option<Computed> {
-        if self.identity {
+        if matches!(self.wrong, Wrong::Identity | Wrong::SmallTau) {
             return None;
         }
         let (n, k) = (params.get(TOKENS), params.get(CLUSTERS));
         let (delta, tau) = (params.get(DELTA), params.get(TAU));
-        // Errors mean δ = 0, K = 1 or τ = 1, where the bounds say nothing.
-        let law = Horizon::new(n, k, params.get(DIM), delta, tau).ok()?;
-        if self.bounded {
-            let bound = law.break_bound(params.get(THETA));
-            return Some(Computed {
-                failure: Bracket::new(0.0, bound).widened(1e-6),
-                how: "union over columns and keys of normal tails, uniform in theta: a sum of \
-                      exponentials is at least their number times the exponential of the mean",
-            });
-        }
-        let all_negative = (-((n / k) as f64)).exp2();
+        let law = Horizon {
+            tokens: n,
+            clusters: k,
+            dim: params.get(DIM),
+            delta,
+            tau,
+        };
+        let theta = self.theta(params);
+        let low = match k < 2 || delta == 0.0 || tau >= 1.0 {
+            true => 0.0, // no noise column breaks
+            false => law.break_at_least(law.clipped(theta)),
+        };
+        let high = law.break_bound(theta).max(low);
         Some(Computed {
-            failure: Bracket::new(1.0 - all_negative, 1.0),
-            how: "for theta large enough the pattern breaks unless all N/K in-cluster scores of a \
-                  noise column are negative, which has probability 2^(-N/K)",
+            failure: Bracket::new(low, high).widened(1e-6),
+            how: "from above by a union over columns and keys of normal tails, uniform in theta: a sum of \
+                  exponentials is at least their number times the exponential of the mean; from below by one \
+                  noise column of each head, with Markov's inequality for its normaliser",
         })
     }
 
+    fn expected(&self, params: &Params) -> VerdictKind {
+        let foreseen = verdict::foreseen(self.promise(params), self.computed(params));
+        foreseen.unwrap_or_else(|| self.expected_of_trials(params))
+    }
+
     fn partial(&self, params: &Params) -> bool {
-        // All θ ≥ 1 are never seen; up to a given θ the breaks are nearly, but not exactly, nested.
-        !self.bounded || params.get(THETA) > 1.0 || partial(params)
+        // Up to a given θ the breaks are nearly, but not exactly, nested.
+        self.bounded && params.get(THETA) > 1.0 || partial(params)
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let mixture = mixture(params)?;
-        let (theta, tau) = (params.get(THETA), params.get(TAU));
+        let theta = self.theta(params);
+        let tau = match self.wrong {
+            Wrong::SmallTau => 5.0 / params.real(TOKENS),
+            _ => params.get(TAU),
+        };
         let columns = params.get(COLUMNS);
         let mut worst = Worst::default();
         each_column(&mixture, columns, Side::Both, streams, |column| {
@@ -187,19 +219,48 @@ impl Claim for Lemma3 {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let identity = Mutant::new(
-            "identity",
-            Lemma3 {
-                identity: true,
-                ..*self
-            },
-        )
-        .with(THETA, 1.0);
-        if !self.bounded {
-            return vec![identity];
+        let variant = |name, wrong| Mutant::new(name, Lemma3 { wrong, ..*self });
+        if self.bounded {
+            return vec![
+                variant("identity", Wrong::Identity),
+                variant("double", Wrong::Double),
+            ];
         }
-        let far = Lemma3 { ..*self };
-        vec![identity, Mutant::new("far", far).with(THETA, 30.0)]
+        // At θ = 1, where the lemma holds.
+        vec![
+            variant("identity", Wrong::Identity).with(THETA, 1.0),
+            variant("tau_5_over_N", Wrong::SmallTau).with(THETA, 1.0),
+        ]
+    }
+}
+
+impl Lemma3 {
+    /// The θ at which a trial looks.
+    fn theta(&self, params: &Params) -> f64 {
+        match self.wrong {
+            Wrong::Double => 2.0 * params.get(THETA),
+            _ => params.get(THETA),
+        }
+    }
+
+    /// The verdict that trials give by the law, where no bound decides.
+    fn expected_of_trials(&self, params: &Params) -> VerdictKind {
+        let Promise::FailsAtMost(rate) = self.promise(params) else {
+            return self.sheet().expected;
+        };
+        let [n, k, p] = [TOKENS, CLUSTERS, DIM].map(|q| params.get(q));
+        let law = Horizon::new(n, k, p, params.get(DELTA), params.get(TAU));
+        let Ok(law) = law else {
+            return VerdictKind::Inconclusive;
+        };
+        let seen = match params.get(COLUMNS) {
+            0 => law.noise_columns(),
+            m => (m * k) as f64,
+        };
+        let share = (seen / law.noise_columns()).min(1.0);
+        let broken = share * law.lambda(law.clipped(params.get(THETA)));
+        let trials = self.default_trials(params);
+        foreseen_by_draws(-(-broken).exp_m1(), rate, self.partial(params), trials)
     }
 }
 

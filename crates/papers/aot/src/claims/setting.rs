@@ -19,6 +19,14 @@ pub fn mixture_schema(tokens: u64, clusters: u64, dim: u64) -> Schema {
     ]
 }
 
+/// The same with noise in other subspaces: K ≥ 2 and δ > 0.
+pub fn noisy_mixture_schema(tokens: u64, clusters: u64, dim: u64) -> Schema {
+    let mut schema = mixture_schema(tokens, clusters, dim);
+    schema[1] = CLUSTERS.within(Domain::Whole(2, u64::MAX)).or(clusters);
+    schema[3].domain = Domain::POSITIVE;
+    schema
+}
+
 /// η, τ and the depth L of the unrolled network.
 pub fn network_schema(layers: u64) -> Schema {
     vec![ETA.or(0.5), TAU.or(0.55), LAYERS.or(layers)]
@@ -86,12 +94,12 @@ pub fn hypotheses_29(params: &Params) -> Vec<Hypothesis> {
     let tau = params.get(TAU);
     let mut lower = Hypothesis::new("tau (29), lower end", "tau > 1/2", tau - 0.5);
     lower.holds = tau > 0.5;
-    let (upper, _) = tau_upper(params.get(TOKENS), params.get(DIM));
+    // In 1 - τ, which does not round to 0 where the end rounds to 1.
+    let (_, ln_rest) = tau_upper(params.get(TOKENS), params.get(DIM));
     let printed = "tau <= 1 / (1 + N exp(-9p/32))";
-    vec![
-        lower,
-        Hypothesis::new("tau (29), upper end", printed, upper - tau),
-    ]
+    let mut upper = Hypothesis::new("tau (29), upper end", printed, (1.0 - tau) - ln_rest.exp());
+    upper.holds &= tau < 1.0;
+    vec![lower, upper]
 }
 
 /// Every hypothesis of Lemma 3 and Theorem 1.

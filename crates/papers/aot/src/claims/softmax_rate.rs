@@ -1,8 +1,8 @@
 //! The first layer with plain softmax, which has no linear rate; beside AoT Theorem 1.
 
-use super::setting::{mixture, mixture_schema};
+use super::setting::{mixture, noisy_mixture_schema};
 use crate::quantities::*;
-use crate::theory::softmax;
+use crate::theory::softmax::{self, Range};
 use attnlab_core::linalg::{Threads, gemm};
 use attnlab_lab::prelude::*;
 use attnlab_theory::attention::{Mssa, Softmax};
@@ -25,9 +25,19 @@ enum Law {
     Linear,
     /// Without the fluctuation of the average over the cluster.
     NoFloor,
+    /// With half of that fluctuation.
+    HalfFloor,
     /// Without the growth of the noise along itself.
     NoGain,
 }
+
+/// Band around the law besides twice the first neglected term: the floor that the tokens of a cluster share
+/// spreads by √(2/p) of itself, which moves the mean of the inverse square root by up to 3/(4p); p ≥ 50 keeps
+/// that, and the terms of order 1/p in the sum along e, below.
+const BAND: f64 = 0.02;
+
+/// Least p at which 1/p is at most [`BAND`].
+const LEAST_DIM: f64 = 50.0;
 
 impl SoftmaxRate {
     fn factor(&self, params: &Params) -> f64 {
@@ -38,10 +48,16 @@ impl SoftmaxRate {
         }
         softmax::first_layer_with(n, k, p, delta, eta, |gain, floor| match self.law {
             Law::NoFloor => (gain, 0.0),
+            Law::HalfFloor => (gain, 0.5 * floor),
             Law::NoGain => (0.0, floor),
             _ => (gain, floor),
         })
     }
+}
+
+fn range(params: &Params) -> Range {
+    let [n, k, p] = [TOKENS, CLUSTERS, DIM].map(|q| params.get(q));
+    softmax::range(n, k, p, params.get(DELTA), params.get(ETA))
 }
 
 impl Claim for SoftmaxRate {
@@ -50,17 +66,30 @@ impl Claim for SoftmaxRate {
     }
 
     fn schema(&self) -> Schema {
-        let mut schema = mixture_schema(600, 3, 120);
+        let mut schema = noisy_mixture_schema(600, 3, 120);
         schema.push(ETA.or(0.5));
         schema
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        if params.get(DELTA) > 0.0 {
-            return mixture(params).map(|_| ());
-        }
-        let allowed = "must be a number > 0: without noise the SNR is infinite";
-        Err(Error::invalid(DELTA.name, params.get(DELTA), allowed))
+        mixture(params).map(|_| ())
+    }
+
+    fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
+        let range = range(params);
+        vec![
+            Hypothesis::new(
+                "neglected term",
+                "first neglected term <= 0.01 of the factor",
+                softmax::MOST_NEGLECTED - range.neglected,
+            ),
+            Hypothesis::new(
+                "own head",
+                "n 2^(-p/2) + (N-n) (3 - delta^2)^(-p/2) <= 0.01",
+                softmax::MOST_NEGLECTED - range.own_head,
+            ),
+            Hypothesis::new("dim", "p >= 50", params.real(DIM) - LEAST_DIM),
+        ]
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -88,18 +117,20 @@ impl Claim for SoftmaxRate {
         })
     }
 
-    /// The mean factor lies within a tolerance of the law. What the law leaves out is of relative
-    /// order 1/p (the sum along e) and 1/n (the sum's correlation with S); with constants up to 2,
-    /// which is what expanding the ratio of sums gives, 2/p + 2/n: 2.7 % at the defaults.
+    /// The mean factor lies within [`BAND`] and twice the first neglected term of the law.
     fn promise(&self, params: &Params) -> Promise {
-        let n = params.real(TOKENS) / params.real(CLUSTERS);
-        let tolerance = 2.0 / params.real(DIM) + 2.0 / n;
+        let band = BAND + 2.0 * range(params).neglected.min(softmax::MOST_NEGLECTED);
         let factor = self.factor(params);
-        Promise::MeanIn(factor * (1.0 - tolerance), factor * (1.0 + tolerance))
+        Promise::MeanIn(factor * (1.0 - band), factor * (1.0 + band))
     }
 
-    fn default_trials(&self, _params: &Params) -> u64 {
-        12
+    /// Enough for an interval of ±2/5 of the band. One draw spreads by half of √(2/(pK)) of the floor's share:
+    /// the mean of T by 1.96 of that over √T.
+    fn default_trials(&self, params: &Params) -> u64 {
+        let spread =
+            range(params).floor * (0.5 / (params.real(DIM) * params.real(CLUSTERS))).sqrt();
+        let needed = (1.96 * spread / (0.4 * BAND)).powi(2);
+        12 + needed.ceil() as u64
     }
 
     fn memory(&self, params: &Params) -> u64 {
@@ -112,6 +143,7 @@ impl Claim for SoftmaxRate {
         vec![
             variant("linear", Law::Linear),
             variant("no-floor", Law::NoFloor),
+            variant("half-floor", Law::HalfFloor),
             variant("no-gain", Law::NoGain),
         ]
     }

@@ -1,8 +1,16 @@
 //! Existence of the τ interval: AoT Eq. (29).
 
 use crate::quantities::MOST_TOKENS;
+use crate::theory::printed::least_dim;
 use attnlab_lab::prelude::*;
 use rand::RngExt;
+
+/// Factor by which the printed bound on p exceeds (32/9) log N at the least: $64 (\sqrt L + 1)^2 / (32 L/9) =
+/// 18 (1 + 1/\sqrt L)^2$.
+const SPARE: f64 = 18.0;
+
+/// Relative rounding of N e^(-9p/32) after p products and of p > (32/9) log N.
+const CLOSE: f64 = 1e-12;
 
 /// The condition under which (1/2, 1/(1 + N exp(-9p/32))] contains a τ.
 #[derive(Clone, Copy, Debug)]
@@ -10,6 +18,8 @@ pub struct TauInterval {
     /// The interval is said to be non-empty iff p > `factor` · log N + `offset`.
     factor: f64,
     offset: f64,
+    /// The printed bound on p is said to exceed (32/9) log N by this factor.
+    spare: f64,
 }
 
 impl Default for TauInterval {
@@ -17,6 +27,7 @@ impl Default for TauInterval {
         TauInterval {
             factor: 32.0 / 9.0,
             offset: 0.0,
+            spare: SPARE,
         }
     }
 }
@@ -30,42 +41,58 @@ impl Claim for TauInterval {
         vec![MOST_TOKENS.or(1_000_000)]
     }
 
-    /// Draws N, and p evenly on both sides of where the interval opens; p is a dimension in the
-    /// paper and any number here. Then the same N at the printed bound on p.
+    /// Draws N, and p evenly on both sides of where the interval opens. Whether the interval of (29) is empty is
+    /// found without a logarithm: N multiplied by e^(-9/32) p times is below 1 iff the upper end is above 1/2.
+    /// Then the same N at the printed bound on p.
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let mut rng = streams.part("parameters", 0);
         let span = (params.real(MOST_TOKENS) / 2.0).ln();
         let tokens = (2.0 * (span * rng.random::<f64>()).exp()).floor();
+        let opening = (32.0 / 9.0) * tokens.ln();
         // Twice the opening is as far above it as zero is below.
-        let dim = rng.random::<f64>() * 2.0 * (32.0 / 9.0) * tokens.ln();
-        let printed_dim = 64.0 * (tokens.ln().sqrt() + 1.0).powi(2);
-        // The upper end as printed, against the inequality between N and p.
-        let end = |p: f64| 1.0 / (1.0 + tokens * (-9.0 * p / 32.0).exp());
+        let dim = (rng.random::<f64>() * 2.0 * opening).ceil();
+        let printed_dim = least_dim(tokens, 64.0);
+        let odds = (0..dim as u64).fold(tokens, |odds, _| odds * (-9.0_f64 / 32.0).exp());
         let said = dim > self.factor * tokens.ln() + self.offset;
-        // Closer to 1/2 than the exponential's rounding, either answer is right.
-        let close = (end(dim) - 0.5).abs() < 1e-12;
-        let agrees = close || (end(dim) > 0.5) == said;
-        let implied = end(printed_dim) > 0.5;
+        // Closer to 1 than rounding, either answer is right.
+        let close = (odds - 1.0).abs() < CLOSE;
+        let agrees = close || (odds < 1.0) == said;
+        let spare = printed_dim / opening;
         Ok(Outcome::Event {
-            holds: agrees && implied,
+            holds: agrees && spare >= self.spare,
             witness: witness! {
-                "tokens" => tokens, "dim" => dim, "upper_end" => end(dim),
-                "said_to_be_non_empty" => said, "non_empty_at_printed_dim" => implied,
+                "tokens" => tokens, "dim" => dim, "upper_end" => 1.0 / (1.0 + odds),
+                "said_to_be_non_empty" => said, "printed_dim_over_least" => spare,
             },
         })
     }
 
-    /// A trial takes no time, and the mutant that shifts the opening by 4 shows in one of ten.
+    /// A trial takes no time, and the mutant that shifts the opening by 1 shows in one of fifty.
     fn default_trials(&self, _params: &Params) -> u64 {
         400
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let variant = |name, factor, offset| Mutant::new(name, TauInterval { factor, offset });
+        let variant = |name, factor, offset| {
+            let spare = SPARE;
+            Mutant::new(
+                name,
+                TauInterval {
+                    factor,
+                    offset,
+                    spare,
+                },
+            )
+        };
+        let spare = TauInterval {
+            spare: 30.0,
+            ..*self
+        };
         vec![
             variant("reciprocal", 9.0 / 32.0, 0.0),
             variant("theorem", 1.0, 0.0),
-            variant("strict", 32.0 / 9.0, 4.0),
+            variant("strict", 32.0 / 9.0, 1.0),
+            Mutant::new("spare", spare),
         ]
     }
 }

@@ -22,8 +22,10 @@ use attnlab_core::special::ln_chi_density;
 /// $$ \frac{SNR^{(1)}}{SNR^{(0)}} = (1+\eta) \sqrt{ \frac{\delta^2 p}{\mathbb E \left(
 ///    \sigma^2 (1 + \eta (W + \delta^2 W_n + w_s))^2 + \eta^2 F \right)} }, $$
 ///
-/// F being the fluctuation. Left out: correlations between the sum and S, of relative order 1/p and
-/// 1/n, and other weights in the token's own head, $n e^{-p/2}$.
+/// F being the fluctuation. Left out: the fluctuation of S and its correlation with the sum, which
+/// [`range`] estimates; the spread of F, which the tokens of a cluster share, of relative order 1/p; and other
+/// weights in the token's own head, $n 2^{-p/2}$. The form fails from about $\delta\sqrt p = \sqrt{\ln n}/2$
+/// on, where single keys take the attention of a column.
 ///
 /// ```
 /// // Far from 1 + eta = 1.5: at N = 1000, K = 4, p = 200 and delta = sqrt(log N / p)/8 it is 1.26.
@@ -35,6 +37,61 @@ pub fn first_layer(tokens: usize, clusters: usize, dim: usize, delta: f64, eta: 
     first_layer_with(tokens, clusters, dim, delta, eta, |gain, floor| {
         (gain, floor)
     })
+}
+
+/// Sizes of what [`first_layer`] leaves out, and of its floor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// First neglected term of the expansion in the fluctuation of S, as a share of the factor: with
+    /// $V = \mathrm{Var}(S)/S^2$ and $C$ the covariance of the sum with S over $S^2$, the gain changes by
+    /// $gV - C$ and the floor by $3FV - 2C_F$. Infinite where it overflows.
+    pub neglected: f64,
+    /// Weight that a token gives to other tokens in its own head: at most
+    /// $n 2^{-p/2} + (N-n)(3-\delta^2)^{-p/2}$ in the mean.
+    pub own_head: f64,
+    /// Share of the floor in the squared noise after the layer.
+    pub floor: f64,
+}
+
+/// Largest [`Range::neglected`] and [`Range::own_head`] at which [`first_layer`] is given out: simulated factors
+/// differed from it by up to 1.3 times the neglected term.
+pub const MOST_NEGLECTED: f64 = 0.01;
+
+/// Computes the sizes of the terms that [`first_layer`] leaves out.
+///
+/// ```
+/// use attnlab_aot::theory::softmax::{MOST_NEGLECTED, range};
+/// // Simulated at N = 600, K = 3, p = 120, eta = .5: the form is right to .3 % at delta = .1, and .67 in
+/// // place of .98 at delta = .2.
+/// assert!(range(600, 3, 120, 0.1, 0.5).neglected < MOST_NEGLECTED);
+/// assert!(range(600, 3, 120, 0.2, 0.5).neglected > 100.0);
+/// ```
+pub fn range(tokens: usize, clusters: usize, dim: usize, delta: f64, eta: f64) -> Range {
+    let terms = FirstLayer::new(tokens, clusters, dim, delta);
+    let part = |f: &dyn Fn(f64) -> f64| {
+        let value = terms.average(f);
+        if value.is_nan() { f64::INFINITY } else { value }
+    };
+    let grown = part(&|sigma| {
+        let (gain, floor) = terms.noise(sigma);
+        (sigma * (1.0 + eta * gain)).powi(2) + eta * eta * floor
+    });
+    let neglected = part(&|sigma| terms.neglected(sigma, eta));
+    let floor = eta * eta * part(&|sigma| terms.noise(sigma).1);
+    let half_dim = 0.5 * dim as f64;
+    let own_head = match delta <= 1.0 {
+        true => {
+            terms.n * (-half_dim * 2.0_f64.ln()).exp()
+                + terms.noise * (-half_dim * (3.0 - delta * delta).ln()).exp()
+        }
+        false => f64::INFINITY,
+    };
+    Range {
+        // Half: the factor is an inverse square root.
+        neglected: 0.5 * neglected / grown,
+        own_head,
+        floor: floor / grown,
+    }
 }
 
 /// The same with the gain $W + \delta^2 W_n + w_s$ and the floor F replaced by a function of
@@ -90,6 +147,28 @@ impl FirstLayer {
             (cluster + d2 * noise + own) / s,
             self.dim * spread / (s * s),
         )
+    }
+
+    /// Modulus of the first term in the squared noise at σ that the form leaves out.
+    fn neglected(&self, sigma: f64, eta: f64) -> f64 {
+        /// σ² beyond which the exponentials below overflow, and the form has long failed.
+        const MOST_V: f64 = 100.0;
+        let (v, d2) = (sigma * sigma, self.delta * self.delta);
+        if v > MOST_V {
+            return f64::INFINITY;
+        }
+        let (gain, floor) = self.noise(sigma);
+        let s = v.exp() + self.n * (0.5 * v).exp() + self.noise * (0.5 * d2 * v).exp();
+        // Over both kinds of other keys: m of them with scores of variance v or δ²v and entries of 1 or δ².
+        let over = |term: &dyn Fn(f64) -> f64, signal: f64| {
+            self.n * term(v) + self.noise * signal * term(d2 * v)
+        };
+        let spread = over(&|v| (2.0 * v).exp() - v.exp(), 1.0) / (s * s);
+        let along = over(&|v| 2.0 * (2.0 * v).exp() - v.exp(), d2) / (s * s);
+        let across = self.dim * over(&|v| (4.5 * v).exp() - (2.5 * v).exp(), d2) / s.powi(3);
+        let gain_change = gain * spread - along;
+        let floor_change = 3.0 * floor * spread - 2.0 * across;
+        (2.0 * v * (1.0 + eta * gain) * eta * gain_change).abs() + (eta * eta * floor_change).abs()
     }
 
     /// The average over $\sigma = \delta\chi_p$.

@@ -7,6 +7,7 @@ mod icl;
 #[cfg(feature = "train")]
 mod language;
 mod maps;
+mod settings;
 mod theory;
 mod unroll;
 mod witnesses;

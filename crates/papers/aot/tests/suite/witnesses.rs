@@ -231,3 +231,43 @@ fn the_range_of_theorem_1() {
         ],
     );
 }
+
+/// (11) implies N ≥ 16K⁴, which the proof of Lemma 2 (iv) uses, up to K = 132 only.
+#[test]
+fn the_tokens_of_lemma_2_iv() {
+    let implied = |k: usize| printed::min_tokens(k).unwrap() as f64 >= 16.0 * (k as f64).powi(4);
+    assert!(implied(132) && !implied(133));
+}
+
+/// Figure 4 at δ = .2: p ≤ log N/(64 δ²) = 0.39 log N by (11), where (29) asks for p > (32/9) log N.
+#[test]
+fn the_range_of_figure_4() {
+    let by_11 = 1.0 / (64.0 * 0.2_f64.powi(2));
+    assert!(by_11 < 0.4);
+    let law = attnlab_aot::theory::softmax::first_layer(600, 3, 120, 0.2, 0.5);
+    let report = sheets().check("aot.softmax_rate", json!({"delta": 0.2}), Some(12));
+    sheets().assert_printed(
+        "aot.softmax_rate",
+        &[
+            format!("has {law:.3}"),
+            format!("have {:.3}", report.estimate.value),
+        ],
+    );
+}
+
+/// At δ = 3 the law of the horizon has a finite θ, found in well under a second.
+#[test]
+fn a_loud_horizon_is_found() {
+    let set = json!({"tokens": 2000, "clusters": 2, "dim": 100, "delta": 3, "tau": 0.55, "probability": 0.5});
+    let theta = sheets().formula("aot.horizon_theta", set.clone());
+    let mut at = set;
+    at["theta"] = theta.into();
+    at.as_object_mut().unwrap().remove("probability");
+    let lambda = sheets().formula("aot.horizon_lambda", at);
+    assert!(
+        (lambda / 2.0_f64.ln() - 1.0).abs() < 1e-5,
+        "{theta}: {lambda}"
+    );
+    // A score of 30θ·g must exceed the self score of 900.
+    assert!(theta > 5.0 && theta < 15.0, "{theta}");
+}

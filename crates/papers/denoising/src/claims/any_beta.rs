@@ -6,7 +6,6 @@ use super::setting::problem;
 use crate::prompts::{Denoising, Dimension, Family};
 use crate::quantities::{AMBIENT, BETA, CONTEXT, DIM, NOISE_VARIANCE, QUERIES, TOKEN_VARIANCE};
 use attnlab_lab::prelude::*;
-use ndarray::Array2;
 
 /// The limit $\beta\sigma_0^2 P\tilde x$ of softmax attention over Gaussian tokens.
 #[derive(Clone, Copy, Debug, Default)]
@@ -15,6 +14,23 @@ pub struct AnyBeta {
     expanded: bool,
     /// The mutant: σ_0² P x̃, whatever β.
     without_beta: bool,
+    /// The mutant: the limit times 1.03.
+    three_percent: bool,
+}
+
+impl AnyBeta {
+    /// Factor of the limit in a mutant, at a query where the scores have the variance `spread`.
+    fn factor(&self, beta: f64, spread: f64) -> f64 {
+        if self.expanded {
+            // With v = β⟨X, x̃⟩: E[X (1 + v + v²/2)] / E[1 + v + v²/2], where odd moments vanish and
+            // E v² = β² σ_0² |P x̃|².
+            return 1.0 / (1.0 + 0.5 * spread);
+        }
+        if self.without_beta {
+            return 1.0 / beta;
+        }
+        if self.three_percent { 1.03 } else { 1.0 }
+    }
 }
 
 fn subspace(params: &Params, context: usize) -> Denoising {
@@ -39,8 +55,8 @@ impl Claim for AnyBeta {
             DIM.or(2),
             TOKEN_VARIANCE.or(2.0),
             NOISE_VARIANCE.or(1.0),
-            // Scores of standard deviation 0.5 at a typical query; beyond 0.2 the squared error has
-            // no variance, beyond 0.29 its mean no 1/L rate.
+            // Scores of standard deviation 0.5 at a typical query. The mean of the squared error over queries
+            // has no 1/L rate beyond 0.29; errors in units of their own variance have one at every beta.
             BETA.or(0.15),
             CONTEXT.or(600),
             QUERIES.or(8),
@@ -48,7 +64,17 @@ impl Claim for AnyBeta {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        subspace(params, 1).validate()
+        subspace(params, 1).validate()?;
+        rate::affordable(params, self.default_trials(params))
+    }
+
+    fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
+        let problem = subspace(params, 1);
+        vec![rate::regime(
+            &problem,
+            params.get(BETA),
+            params.get(CONTEXT),
+        )]
     }
 
     fn memory(&self, params: &Params) -> u64 {
@@ -61,22 +87,20 @@ impl Claim for AnyBeta {
         let problem = subspace(params, longest(shortest));
         let prompt = problem.draw(streams)?;
         let (_, queries) = problem.draw_queries(&prompt.prior, params.get(QUERIES), streams)?;
-        let mut limits = Array2::zeros(queries.dim());
-        for (query, mut limit) in queries.columns().into_iter().zip(limits.columns_mut()) {
-            let mut exact = prompt.prior.attention_limit(query, beta)?;
-            if self.expanded {
-                // With v = beta <X, x~>: E[X (1 + v + v^2/2)] / E[1 + v + v^2/2], where odd moments
-                // vanish and E v^2 = beta^2 sigma_0^2 |P x~|^2.
-                let spread = beta * exact.dot(&query);
-                exact /= 1.0 + 0.5 * spread;
-            }
-            if self.without_beta {
-                exact /= beta;
-            }
-            limit.assign(&exact);
+        let exact = rate::limits(&prompt.prior, beta, &queries)?;
+        let kept = rate::asymptotic(&prompt.prior, beta, &queries, &exact, shortest)?;
+        let Some(mut kept) = kept else {
+            return Ok(rate::too_short());
+        };
+        for (query, mut limit) in kept
+            .queries
+            .columns()
+            .into_iter()
+            .zip(kept.limits.columns_mut())
+        {
+            limit *= self.factor(beta, beta * limit.dot(&query));
         }
-        let context = prompt.context.view();
-        let errors = rate::softmax_errors(context, (1.0, beta), queries.view(), limits.view());
+        let errors = rate::softmax_errors(prompt.context.view(), (1.0, beta), &kept);
         Ok(rate::outcome(shortest, &errors))
     }
 
@@ -88,9 +112,17 @@ impl Claim for AnyBeta {
         rate::judge(outcomes, level)
     }
 
-    fn default_trials(&self, _params: &Params) -> u64 {
-        // An interval of .055 on either side.
-        100
+    fn promised(&self, _params: &Params) -> String {
+        rate::promised()
+    }
+
+    fn default_trials(&self, params: &Params) -> u64 {
+        rate::softmax_trials(
+            &subspace(params, 1),
+            params.get(BETA),
+            params,
+            params.get(DIM),
+        )
     }
 
     fn mutants(&self) -> Vec<Mutant> {
@@ -107,6 +139,13 @@ impl Claim for AnyBeta {
                 "without-beta",
                 AnyBeta {
                     without_beta: true,
+                    ..right
+                },
+            ),
+            Mutant::new(
+                "three-percent",
+                AnyBeta {
+                    three_percent: true,
                     ..right
                 },
             ),

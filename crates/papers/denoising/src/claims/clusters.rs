@@ -1,6 +1,9 @@
 //! Clusters of unequal variance: Denoising, Appendix C.3, as printed and corrected.
 
-use super::setting::{accurate, clusters_by_definition, problem, same};
+use super::setting::{
+    ByDefinition, IDENTITY, MOST_AMBIENT, accurate, clusters_by_definition, problem, relative,
+    same, share,
+};
 use crate::prompts::{Denoising, Family};
 use crate::quantities::{AMBIENT, NOISE_VARIANCE, RADIUS, VARIANCES, WEIGHTS};
 use crate::theory::Prior;
@@ -23,6 +26,10 @@ enum Form {
     Bare,
     /// The mutant: the inverse of the printed factor, which forgets C_a.
     Inverse,
+    /// The mutant: n + 1 in place of n in the exponent.
+    Dimension,
+    /// The mutant: a noise larger by 1e-6.
+    Louder,
 }
 
 impl UnequalClusters {
@@ -45,6 +52,40 @@ fn problem_of(params: &Params) -> Denoising {
     problem(family, params.get(AMBIENT), params.get(NOISE_VARIANCE))
 }
 
+/// Least weight of all clusters but one at which the weights matter: a change of a thousandth of them moves the
+/// posterior mean by [`IDENTITY`].
+const LEAST_OTHERS: f64 = 1e-6;
+
+/// Least difference of the logarithms of two variances that are not equal, for the same reason.
+const LEAST_CONTRAST: f64 = 1e-3;
+
+/// Share of draws in which the weights must matter, so that most of 40 trials are informative.
+const LEAST_SHARE: f64 = 0.5;
+
+/// Clusters with centres of unequal norm, which the display does not need, and a query.
+fn draw(params: &Params, streams: &Streams) -> Result<(Clusters, Array1<f64>)> {
+    let problem = problem_of(params);
+    let mut prior = problem.draw_prior(streams)?;
+    if let Prior::Clusters(c) = &mut prior {
+        let mut rng = streams.part("norms", 0);
+        for mut mean in c.means.columns_mut() {
+            mean *= rng.random_range(0.5..1.5);
+        }
+    }
+    let (_, queries) = problem.draw_queries(&prior, 1, streams)?;
+    let Prior::Clusters(c) = prior else {
+        return Err(Error::undefined("the family has no clusters"));
+    };
+    Ok((c, queries.column(0).to_owned()))
+}
+
+/// Whether the draw tells two formulas for the weights from each other.
+fn telling(c: &Clusters, others: f64) -> bool {
+    let ends = |(low, high): (f64, f64), v: &f64| (low.min(*v), high.max(*v));
+    let (low, high) = c.variances.iter().fold((f64::INFINITY, 0.0), ends);
+    others >= LEAST_OTHERS && (low == high || (high / low).ln() >= LEAST_CONTRAST)
+}
+
 impl Claim for UnequalClusters {
     fn sheet(&self) -> &'static Sheet {
         match self.form {
@@ -57,7 +98,7 @@ impl Claim for UnequalClusters {
         let positive = Domain::Vector(&Domain::POSITIVE);
         vec![
             // Few dimensions: in many, one cluster takes all the weight under either formula.
-            AMBIENT.or(3),
+            AMBIENT.within(Domain::Whole(1, MOST_AMBIENT)).or(3),
             RADIUS.or(1.0),
             WEIGHTS.within(positive).or(vec![0.2, 0.3, 0.5]),
             VARIANCES.within(positive).or(vec![0.05, 0.2, 0.5]),
@@ -78,6 +119,21 @@ impl Claim for UnequalClusters {
         problem_of(params).memory(1)
     }
 
+    fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
+        let s = params.get(NOISE_VARIANCE);
+        let telling = |streams: &Streams| {
+            let (c, query) = draw(params, streams)?;
+            let p = c.responsibilities(query.view(), s, Weight::Corrected);
+            let most = p.iter().copied().fold(0.0, f64::max);
+            Ok(telling(&c, 1.0 - most))
+        };
+        vec![Hypothesis::new(
+            "overlapping clusters",
+            "the weights matter [here: half of the queries leave 1e-6 to other clusters, of unequal variance]",
+            share(telling) - LEAST_SHARE,
+        )]
+    }
+
     fn expected(&self, params: &Params) -> VerdictKind {
         let variances = params.get(VARIANCES);
         if variances.iter().all(|v| *v == variances[0]) {
@@ -88,22 +144,21 @@ impl Claim for UnequalClusters {
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let s = params.get(NOISE_VARIANCE);
-        let problem = problem_of(params);
-        let mut prior = problem.draw_prior(streams)?;
-        if let Prior::Clusters(c) = &mut prior {
-            // The display does not need equal norms.
-            let mut rng = streams.part("norms", 0);
-            for mut mean in c.means.columns_mut() {
-                mean *= rng.random_range(0.5..1.5);
-            }
+        let (c, query) = draw(params, streams)?;
+        let ByDefinition {
+            mean,
+            others,
+            longest,
+        } = clusters_by_definition(&c, s, query.view());
+        let found = self.posterior_mean(&c, query.view(), s)?;
+        if relative(&found, &mean, longest) <= IDENTITY && !telling(&c, others) {
+            let reason = "one cluster has all the weight, or the variances are too close to tell";
+            return Ok(Outcome::uninformative(
+                reason,
+                witness! { "weight_of_the_others" => others },
+            ));
         }
-        let (_, queries) = problem.draw_queries(&prior, 1, streams)?;
-        let query = queries.column(0);
-        let Prior::Clusters(c) = prior else {
-            return Err(Error::undefined("the family has no clusters"));
-        };
-        let definition = clusters_by_definition(c.means.view(), &c.weights, &c.variances, s, query);
-        Ok(same(&self.posterior_mean(&c, query, s)?, &definition))
+        Ok(same(&found, &mean, longest))
     }
 
     fn mutants(&self) -> Vec<Mutant> {
@@ -111,6 +166,8 @@ impl Claim for UnequalClusters {
         vec![
             Mutant::new("bare", form(Form::Bare)),
             Mutant::new("inverse", form(Form::Inverse)),
+            Mutant::new("dimension", form(Form::Dimension)),
+            Mutant::new("louder", form(Form::Louder)),
         ]
     }
 }
@@ -135,6 +192,8 @@ impl UnequalClusters {
             Form::Corrected => c.posterior_mean(query, s, Weight::Corrected),
             Form::Bare => scaled(&|v| (s + v).powf(half)),
             Form::Inverse => scaled(&|v| v.powf(half)),
+            Form::Dimension => scaled(&|v| (s + v).powf(-0.5)),
+            Form::Louder => c.posterior_mean(query, s * (1.0 + 1e-6), Weight::Corrected),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::prompts::{Denoising, Dimension, Family};
 use crate::quantities::{AMBIENT, CONTEXT, DIM, NOISE_VARIANCE, RADIUS, STRENGTH};
+use crate::theory::Prior;
 use attnlab_core::linalg::normal_matrix;
 use attnlab_lab::prelude::*;
 use attnlab_theory::attention::memory::DenseMemory;
@@ -20,8 +21,12 @@ enum Form {
     Convex,
     /// The mutant: several, all of them tokens.
     Tokens,
+    /// The mutant: several, at a tenth of the strength.
+    Tenth,
     /// The mutant: one, up to αβR² of ten times the parameter.
     TenTimes,
+    /// The mutant: one, up to αβR² of 1.1 times the parameter.
+    TenthMore,
 }
 
 impl Valleys {
@@ -33,22 +38,33 @@ impl Valleys {
     pub const CONVEX: Self = Valleys { form: Form::Convex };
 
     fn of_figure(&self) -> bool {
-        matches!(self.form, Form::Printed | Form::Tokens)
+        matches!(self.form, Form::Printed | Form::Tokens | Form::Tenth)
     }
 
-    /// β at α = 1.
-    fn beta(&self, params: &Params) -> f64 {
-        let r2 = params.get(RADIUS).powi(2);
+    /// αβR².
+    fn strength(&self, params: &Params) -> f64 {
         match self.form {
-            Form::Convex => params.get(STRENGTH) / r2,
-            Form::TenTimes => 10.0 * params.get(STRENGTH) / r2,
-            _ => 1.0 / params.get(NOISE_VARIANCE),
+            Form::Convex => params.get(STRENGTH),
+            Form::TenTimes => 10.0 * params.get(STRENGTH),
+            Form::TenthMore => 1.1 * params.get(STRENGTH),
+            Form::Tenth => 0.1 * params.get(RADIUS).powi(2) / params.get(NOISE_VARIANCE),
+            _ => params.get(RADIUS).powi(2) / params.get(NOISE_VARIANCE),
         }
     }
 }
 
 /// Starts of descent; each is some standard deviations of the tokens away.
 const STARTS: usize = 40;
+
+/// Share of contexts with several minima that "valleys" is taken to mean.
+const SOME: f64 = 0.05;
+
+/// Least αβR²/(d + 1) at which contexts are taken to have valleys. The energy of infinitely many tokens has its
+/// one minimum at 0 up to a ratio of 1, and a sphere of minima beyond, which the tokens break into several.
+const BROKEN: f64 = 5.0;
+
+/// Largest αβR²: rounding of the scores stays far below the curvature.
+const STRONGEST: f64 = 1e6;
 
 fn problem_of(params: &Params) -> Denoising {
     Denoising {
@@ -72,7 +88,13 @@ impl Claim for Valleys {
     }
 
     fn schema(&self) -> Schema {
-        let mut all = vec![AMBIENT.or(2), DIM.or(1), RADIUS.or(1.0), CONTEXT.or(20)];
+        // Larger d and L take minutes: eigenvalues in d + 1 dimensions and L exponentials per step of descent.
+        let mut all = vec![
+            AMBIENT.or(2),
+            DIM.within(Domain::Whole(0, 30)).or(1),
+            RADIUS.or(1.0),
+            CONTEXT.within(Domain::Whole(1, 5000)).or(20),
+        ];
         if self.of_figure() {
             all.push(NOISE_VARIANCE.or(10.0));
         } else {
@@ -82,18 +104,63 @@ impl Claim for Valleys {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        problem_of(params).validate()
+        problem_of(params).validate()?;
+        if !self.of_figure() || self.strength(params) <= STRONGEST {
+            return Ok(());
+        }
+        let r = params.get(RADIUS);
+        let least = r * r / STRONGEST;
+        let allowed =
+            format!("must be at least {least:e} with R = {r}; minima are not resolved below");
+        Err(Error::invalid(
+            NOISE_VARIANCE.name,
+            params.get(NOISE_VARIANCE),
+            allowed,
+        ))
     }
 
     fn memory(&self, params: &Params) -> u64 {
-        problem_of(params).memory(STARTS)
+        // Descent runs in the d + 1 dimensions of the tokens: a Hessian, its eigenvectors and copies of the tokens.
+        let m = params.get(DIM) as u64 + 1;
+        let within = 8 * (8 * m * m + 4 * m * params.get(CONTEXT) as u64);
+        problem_of(params).memory(STARTS).saturating_add(within)
     }
 
-    /// Refuted only where the energy is convex; beyond, the number of minima is up to the context.
+    fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
+        let (strength, dimensions) = (self.strength(params), params.real(DIM) + 1.0);
+        if !self.of_figure() {
+            return vec![];
+        }
+        if strength < 1.0 {
+            // Convex, whatever the tokens: nothing is left open.
+            return vec![];
+        }
+        vec![
+            Hypothesis::new(
+                "broken ring",
+                "the density of tokens sculpts valleys [here, where the energy is not convex: \
+                 alpha beta R^2 / (d + 1) - 5]",
+                strength / dimensions - BROKEN,
+            ),
+            Hypothesis::new("two tokens", "L >= 2", params.real(CONTEXT) - 2.0),
+        ]
+    }
+
+    fn promise(&self, _params: &Params) -> Promise {
+        match self.of_figure() {
+            true => Promise::AtLeast(SOME),
+            false => Promise::Always,
+        }
+    }
+
+    fn default_trials(&self, _params: &Params) -> u64 {
+        // None of 100 leaves at most .036 of the contexts, below the share that is promised.
+        if self.of_figure() { 100 } else { 40 }
+    }
+
+    /// Refuted only where the energy is convex.
     fn expected(&self, params: &Params) -> VerdictKind {
-        let beyond =
-            self.form == Form::Printed && self.beta(params) * params.get(RADIUS).powi(2) > 5.0;
-        if beyond {
+        if self.form == Form::Printed && self.strength(params) >= 1.0 {
             return VerdictKind::Supported;
         }
         self.sheet().expected
@@ -101,22 +168,27 @@ impl Claim for Valleys {
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let prompt = problem_of(params).draw(streams)?;
-        let memory = DenseMemory::new(prompt.context.view(), 1.0, self.beta(params))?;
+        let Prior::Sphere { basis, radius } = &prompt.prior else {
+            return Err(Error::undefined("the family is no sphere"));
+        };
+        // The first step leads into the span of the tokens, and descent stays there: its coordinates suffice.
+        let tokens = basis.t().dot(&prompt.context) / *radius;
         let far = normal_matrix(params.get(AMBIENT), STARTS, &mut streams.part("starts", 0));
-        let found = memory.minima_from((far * params.get(RADIUS)).view())?;
+        let memory = DenseMemory::new(tokens.view(), 1.0, self.strength(params))?;
+        let found = memory.minima_from(basis.t().dot(&far).view())?;
         let minima = found.minima.len();
         let tokens = found.minima.iter().filter(|m| m.token.is_some()).count();
         let holds = match self.form {
-            Form::Printed => minima > 1,
+            Form::Printed | Form::Tenth => minima > 1,
             Form::Tokens => minima > 1 && tokens == minima,
-            Form::Convex | Form::TenTimes => minima == 1,
+            Form::Convex | Form::TenTimes | Form::TenthMore => minima == 1,
         };
         Ok(Outcome::Event {
             holds,
             witness: witness! {
                 "minima" => minima,
                 "of_them_tokens" => tokens,
-                "lowest" => found.minima[0].state.to_vec(),
+                "lowest" => (basis.dot(&found.minima[0].state) * *radius).to_vec(),
                 "shared_by" => found.minima[0].shared_by,
             },
         })
@@ -125,8 +197,16 @@ impl Claim for Valleys {
     fn mutants(&self) -> Vec<Mutant> {
         let form = |name, form| Mutant::new(name, Valleys { form });
         if self.of_figure() {
-            return vec![form("tokens", Form::Tokens)];
+            // At the noise of the authors' script, where there are valleys.
+            return vec![
+                form("tokens", Form::Tokens).with(NOISE_VARIANCE, 0.1),
+                form("tenth", Form::Tenth).with(NOISE_VARIANCE, 0.1),
+            ];
         }
-        vec![form("ten-times", Form::TenTimes)]
+        // Two opposite tokens are the extreme case.
+        let opposite = form("tenth-more", Form::TenthMore)
+            .with(DIM, 0)
+            .with(CONTEXT, 2);
+        vec![form("ten-times", Form::TenTimes), opposite]
     }
 }

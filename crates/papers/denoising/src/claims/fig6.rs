@@ -4,6 +4,7 @@ use super::setting::value;
 use crate::prompts::{Denoising, Dimension, Family, Prompt};
 use crate::quantities::{AMBIENT, CONTEXT, DIM, NOISE_VARIANCE, PROMPTS, RADIUS};
 use crate::scales::ScaleLandscape;
+use crate::theory::sphere;
 use attnlab_lab::prelude::*;
 
 /// The minimum of the landscape of case 2 lies at β = 1/σ_Z² up to fluctuations.
@@ -21,6 +22,8 @@ enum Variant {
     Deviation,
     /// β = 2/σ_Z², as for exponents without their 1/2.
     Double,
+    /// β = 1.3/σ_Z².
+    ThreeTenths,
 }
 
 impl Minimum {
@@ -40,6 +43,26 @@ impl Minimum {
 /// setting of the figure. The valley is flat in the limit: over 200 prompts its minimum is, in the mean
 /// of the logarithm, still some .05 too high.
 const BAND: f64 = 0.15;
+
+/// Largest standard deviation of ln β_min over draws at which the minimum of a draw is near that of the mean.
+const MOST_SCATTER: f64 = 0.2;
+
+/// Largest share of the tokens, and range of their number, with which the context is short as in the figure, which
+/// has 1.2 % and 6. With less than one β hardly matters.
+const SMALL_SHARE: f64 = 0.05;
+const FEW: std::ops::RangeInclusive<f64> = 1.0..=10.0;
+
+/// Least relative change of the loss over the β that are searched: below it the loss says nothing of β.
+const FLAT: f64 = 1e-9;
+
+/// Range of β that is searched, times σ_Z².
+const SEARCHED: (f64, f64) = (0.05, 20.0);
+
+/// β at which a search evaluates the loss.
+const EVALUATED: u64 = 40;
+
+/// Largest work of a check: multiplications for frames and scores, some 30 s on one core.
+const MOST_WORK: u64 = 20_000_000_000;
 
 fn problem_of(params: &Params, limit: bool) -> Denoising {
     Denoising {
@@ -77,7 +100,56 @@ impl Claim for Minimum {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        problem_of(params, self.limit).validate()
+        problem_of(params, self.limit).validate()?;
+        let [n, d] = [AMBIENT, DIM].map(|q| params.get(q) as u64);
+        // A search over infinitely many tokens evaluates a Bessel ratio, some 100 products, per β.
+        let tokens = if self.limit {
+            d + 100
+        } else {
+            params.get(CONTEXT) as u64
+        };
+        let frame = n.saturating_mul((d + 1).saturating_pow(2));
+        let each = frame.saturating_add(EVALUATED.saturating_mul(tokens).saturating_mul(n));
+        let one = each.saturating_mul(self.default_trials(params));
+        let prompts = params.get(PROMPTS) as u64;
+        if one.saturating_mul(prompts) <= MOST_WORK {
+            return Ok(());
+        }
+        let allowed = format!(
+            "must be at most {} with n = {n}, d = {d} and {tokens} tokens; a check takes minutes beyond",
+            MOST_WORK / one
+        );
+        Err(Error::invalid(PROMPTS.name, prompts, allowed))
+    }
+
+    fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
+        let (d, r, s) = (
+            params.get(DIM),
+            params.get(RADIUS),
+            params.get(NOISE_VARIANCE),
+        );
+        if self.limit {
+            let scatter = sphere::minimum_scatter(d, r, s, params.real(PROMPTS));
+            return vec![Hypothesis::new(
+                "narrow valley",
+                "a minimum over the prompts of a draw [here: ln beta_min and the curvature scatter by at most 0.2]",
+                MOST_SCATTER - scatter,
+            )];
+        }
+        let share = sphere::effective_share(d, r, s);
+        let count = share * params.real(CONTEXT);
+        vec![
+            Hypothesis::new(
+                "few tokens count",
+                "finite context (L = 500) [here: 1 to 10 effective tokens, of which the figure has 6]",
+                (FEW.end() - count).min(count - FEW.start()),
+            ),
+            Hypothesis::new(
+                "small share",
+                "sigma_Z^2 = 0.1 [here: at most 5 % of the tokens count, as in the figure]",
+                SMALL_SHARE - share,
+            ),
+        ]
     }
 
     fn memory(&self, params: &Params) -> u64 {
@@ -95,11 +167,23 @@ impl Claim for Minimum {
             ScaleLandscape::new(prompts?)?
         };
         let s = params.get(NOISE_VARIANCE);
-        let found = landscape.minimum(0.05 / s, 20.0 / s)?;
+        let (low, high) = SEARCHED;
+        let found = landscape.minimum(low / s, high / s)?;
+        let ends = [low, high].map(|b| landscape.moments(b / s).map(|m| m.loss(m.best_alpha())));
+        let [Ok(first), Ok(last)] = ends else {
+            return Err(Error::undefined(
+                "the loss is not finite at the ends of the search",
+            ));
+        };
+        if first.max(last) - found.loss <= FLAT * found.loss {
+            let reason = "the loss does not depend on beta";
+            return Ok(Outcome::uninformative(reason, Witness::new()));
+        }
         let said = match self.variant {
             Variant::Printed => 1.0 / s,
             Variant::Deviation => 1.0 / s.sqrt(),
             Variant::Double => 2.0 / s,
+            Variant::ThreeTenths => 1.3 / s,
         };
         Ok(value(
             (found.beta / said).ln(),
@@ -111,19 +195,42 @@ impl Claim for Minimum {
         Promise::MeanIn(-BAND, BAND)
     }
 
-    fn default_trials(&self, _params: &Params) -> u64 {
-        // Landscapes of 200 prompts scatter by .12, those of 400 in the limit by .15.
-        match (self.limit, self.variant) {
-            (true, Variant::Printed) => 30,
-            _ => 12,
+    fn default_trials(&self, params: &Params) -> u64 {
+        if !self.limit {
+            // Landscapes of 200 prompts scatter by .12 at the setting of the figure.
+            return 12;
         }
+        // (1.96 + 2.33) standard errors must fit into two thirds of the band.
+        let (d, r, s) = (
+            params.get(DIM),
+            params.get(RADIUS),
+            params.get(NOISE_VARIANCE),
+        );
+        let scatter = sphere::minimum_scatter(d, r, s, params.real(PROMPTS));
+        (4.29 * scatter / (BAND * 2.0 / 3.0))
+            .powi(2)
+            .clamp(30.0, 100.0) as u64
     }
 
     fn mutants(&self) -> Vec<Mutant> {
         let variant = |name, variant| Mutant::new(name, Minimum { variant, ..*self });
+        if self.limit {
+            return vec![
+                variant("deviation", Variant::Deviation),
+                variant("double", Variant::Double),
+                variant("three-tenths", Variant::ThreeTenths),
+            ];
+        }
+        // Where the minimum of a finite context is at the heuristic one within the band.
+        let resolved = |name, v| {
+            variant(name, v)
+                .with(NOISE_VARIANCE, 0.5)
+                .with(PROMPTS, 800)
+                .with(CONTEXT, 200)
+        };
         vec![
-            variant("deviation", Variant::Deviation),
-            variant("double", Variant::Double),
+            resolved("deviation", Variant::Deviation),
+            resolved("double", Variant::Double),
         ]
     }
 }

@@ -1,9 +1,9 @@
 //! Spheres: Denoising, Proposition 3, (A.3) and (A.4), as printed and corrected.
 
-use super::setting::{accurate, average, problem, same};
+use super::setting::{IDENTITY, MOST_AMBIENT, accurate, average, problem, relative, same, share};
 use crate::prompts::{Denoising, Dimension, Family};
 use crate::quantities::{AMBIENT, DIM, NOISE_VARIANCE, RADIUS};
-use crate::theory::{Prior, bessel_ratio, sphere};
+use crate::theory::{Prior, bessel_ratio, bessel_ratio_complement, sphere};
 use attnlab_lab::prelude::*;
 use ndarray::{Array1, ArrayView1};
 use std::f64::consts::PI;
@@ -28,6 +28,10 @@ enum Form {
     CodeOrders,
     /// The mutant: both orders one half lower, those of the sphere of dimension d - 1.
     LowerOrders,
+    /// The mutant: a noise larger by 1e-6.
+    Louder,
+    /// The mutant of (A.3): the same.
+    IntegralLouder,
 }
 
 impl Prop3 {
@@ -60,7 +64,9 @@ fn problem_of(params: &Params) -> Denoising {
 impl Claim for Prop3 {
     fn sheet(&self) -> &'static Sheet {
         match self.form {
-            Form::Integral | Form::IntegralDeviation => sheet!("denoise.prop3_integral"),
+            Form::Integral | Form::IntegralDeviation | Form::IntegralLouder => {
+                sheet!("denoise.prop3_integral")
+            }
             Form::Printed => sheet!("denoise.prop3_bessel"),
             _ => sheet!("denoise.prop3_bessel_corrected"),
         }
@@ -68,7 +74,7 @@ impl Claim for Prop3 {
 
     fn schema(&self) -> Schema {
         vec![
-            AMBIENT.or(16),
+            AMBIENT.within(Domain::Whole(1, MOST_AMBIENT)).or(16),
             DIM.or(8),
             RADIUS.or(1.0),
             NOISE_VARIANCE.or(0.1),
@@ -84,6 +90,25 @@ impl Claim for Prop3 {
     fn memory(&self, params: &Params) -> u64 {
         // The rule holds its points (n,), two per angle.
         problem_of(params).memory(1) + 16 * ANGLES as u64 * params.get(AMBIENT) as u64
+    }
+
+    fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
+        if self.form != Form::Printed {
+            return vec![];
+        }
+        let s = params.get(NOISE_VARIANCE);
+        let informative = |streams: &Streams| {
+            let prompt = problem_of(params).draw(streams)?;
+            let projected = prompt.prior.project(prompt.query.view());
+            Ok(telling(params, projected.dot(&projected).sqrt()))
+        };
+        let unit = s == 1.0;
+        vec![Hypothesis::new(
+            "short of saturation",
+            "the argument matters [here: a ratio of at most 1 - 1e-7 at half of the queries, and sigma_Z = 1 or \
+             apart from 1]",
+            if unit { 0.5 } else { share(informative) - 0.5 },
+        )]
     }
 
     fn expected(&self, params: &Params) -> VerdictKind {
@@ -111,34 +136,64 @@ impl Claim for Prop3 {
         };
         let definition = integral(&prompt.prior, &projected, r, full);
         let length = match self.form {
-            Form::Integral | Form::IntegralDeviation => {
-                let width = if self.form == Form::Integral {
-                    s
-                } else {
-                    s.sqrt()
+            Form::Integral | Form::IntegralDeviation | Form::IntegralLouder => {
+                let width = match self.form {
+                    Form::Integral => s,
+                    Form::IntegralLouder => s * (1.0 + 1e-6),
+                    _ => s.sqrt(),
                 };
                 let mean = integral(&prompt.prior, &projected, r, |x| x.dot(&projected) / width);
-                return Ok(same(&mean, &definition));
+                return Ok(same(&mean, &definition, r));
             }
             Form::Printed => sphere::shrinkage_printed(d, r, s, norm),
             Form::Corrected => sphere::shrinkage(d, r, s, norm),
+            Form::Louder => sphere::shrinkage(d, r, s * (1.0 + 1e-6), norm),
             Form::CodeOrders => r * bessel_ratio(d as f64 - 1.5, r * norm / s),
             Form::LowerOrders => r * bessel_ratio(sphere::order(d) - 0.5, r * norm / s),
         };
-        Ok(same(&(projected * (length / norm)), &definition))
+        let found = projected * (length / norm);
+        let agree = relative(&found, &definition, r) <= IDENTITY;
+        if self.form == Form::Printed && agree && s != 1.0 && !telling(params, norm) {
+            let reason = "the ratio is 1 to rounding, or sigma_Z too close to 1 to tell";
+            return Ok(Outcome::uninformative(reason, Witness::new()));
+        }
+        Ok(same(&found, &definition, r))
     }
 
     fn mutants(&self) -> Vec<Mutant> {
         match self.form {
-            Form::Integral | Form::IntegralDeviation => {
-                vec![Self::mutant("deviation", Form::IntegralDeviation)]
+            Form::Integral | Form::IntegralDeviation | Form::IntegralLouder => vec![
+                Self::mutant("deviation", Form::IntegralDeviation),
+                Self::mutant("louder", Form::IntegralLouder),
+            ],
+            // Where the printed form holds.
+            Form::Printed => {
+                let at_one = |name, form| Self::mutant(name, form).with(NOISE_VARIANCE, 1.0);
+                vec![
+                    at_one("code-orders", Form::CodeOrders),
+                    at_one("lower-orders", Form::LowerOrders),
+                ]
             }
             _ => vec![
                 Self::mutant("code-orders", Form::CodeOrders),
                 Self::mutant("lower-orders", Form::LowerOrders),
+                Self::mutant("louder", Form::Louder),
             ],
         }
     }
+}
+
+/// Least distance of the ratio of Bessel functions from 1, and of ln σ_Z² from 0, at which the printed argument
+/// moves the coefficient by far more than [`IDENTITY`].
+const LEAST_TELLING: f64 = 1e-7;
+
+/// Whether a projected query of this length tells the two arguments of (A.4) from each other.
+fn telling(params: &Params, norm: f64) -> bool {
+    let (r, s) = (params.get(RADIUS), params.get(NOISE_VARIANCE));
+    let complement =
+        |width: f64| bessel_ratio_complement(sphere::order(params.get(DIM)), r * norm / width);
+    let apart = s.ln().abs() >= LEAST_TELLING;
+    apart && complement(s).max(complement(s.sqrt())) >= LEAST_TELLING
 }
 
 /// Angles of the rule below.

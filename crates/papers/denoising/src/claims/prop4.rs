@@ -1,6 +1,8 @@
 //! Clusters of equal variance and norm: Denoising, Proposition 4, (A.5) and (A.6).
 
-use super::setting::{IDENTITY, accurate, average, clusters_by_definition, problem, same};
+use super::setting::{
+    IDENTITY, MOST_AMBIENT, accurate, average, clusters_by_definition, problem, relative, same,
+};
 use crate::prompts::{Denoising, Family};
 use crate::quantities::{AMBIENT, CLUSTERS, NOISE_VARIANCE, RADIUS, TOKEN_VARIANCE};
 use crate::theory::Prior;
@@ -19,6 +21,8 @@ enum Variant {
     Temperature,
     /// Without the hypothesis of equal norms.
     UnequalNorms,
+    /// With a noise larger by 1e-6.
+    Louder,
 }
 
 fn clusters(params: &Params, sigma0_2: f64, variant: Variant, streams: &Streams) -> Result<Drawn> {
@@ -60,7 +64,7 @@ impl Claim for Prop4 {
 
     fn schema(&self) -> Schema {
         vec![
-            AMBIENT.or(16),
+            AMBIENT.within(Domain::Whole(1, MOST_AMBIENT)).or(16),
             CLUSTERS.or(8),
             RADIUS.or(1.0),
             TOKEN_VARIANCE.or(0.02),
@@ -83,7 +87,12 @@ impl Claim for Prop4 {
         let (s0, sz) = (params.get(TOKEN_VARIANCE), params.get(NOISE_VARIANCE));
         let (c, query) = clusters(params, s0, self.variant, streams)?;
         let (means, x) = (c.means.view(), query.view());
-        let mut found = equal_variances(means, &c.weights, s0, sz, x);
+        let louder = if self.variant == Variant::Louder {
+            1.0 + 1e-6
+        } else {
+            1.0
+        };
+        let mut found = equal_variances(means, &c.weights, s0, sz * louder, x);
         match self.variant {
             Variant::NoResidual => found = found - &query * (s0 / (s0 + sz)),
             Variant::Temperature => {
@@ -93,10 +102,8 @@ impl Claim for Prop4 {
             }
             _ => {}
         }
-        Ok(same(
-            &found,
-            &clusters_by_definition(means, &c.weights, &c.variances, sz, x),
-        ))
+        let definition = clusters_by_definition(&c, sz, x);
+        Ok(same(&found, &definition.mean, definition.longest))
     }
 
     fn mutants(&self) -> Vec<Mutant> {
@@ -105,9 +112,14 @@ impl Claim for Prop4 {
             Mutant::new("no-residual", variant(Variant::NoResidual)),
             Mutant::new("temperature", variant(Variant::Temperature)),
             Mutant::new("unequal-norms", variant(Variant::UnequalNorms)),
+            Mutant::new("louder", variant(Variant::Louder)),
         ]
     }
 }
+
+/// Largest distance of the order in σ_0² from 1: the term of second order is some 1e-3 of the first, and rounding of
+/// K terms 1e-14 of a change that is 1e-12 at the largest contrast.
+const ORDER_BAND: f64 = 0.01;
 
 /// (A.6): the posterior mean of points, and the limit of (A.5).
 #[derive(Clone, Copy, Debug, Default)]
@@ -122,7 +134,7 @@ impl Claim for Prop4Limit {
 
     fn schema(&self) -> Schema {
         vec![
-            AMBIENT.or(16),
+            AMBIENT.within(Domain::Whole(1, MOST_AMBIENT)).or(16),
             CLUSTERS.or(8),
             RADIUS.or(1.0),
             NOISE_VARIANCE.or(0.1),
@@ -143,10 +155,10 @@ impl Claim for Prop4Limit {
         let sz = params.get(NOISE_VARIANCE);
         let (c, query) = clusters(params, 0.0, self.variant, streams)?;
         let (means, x) = (c.means.view(), query.view());
-        let width = if self.variant == Variant::Temperature {
-            sz.sqrt()
-        } else {
-            sz
+        let width = match self.variant {
+            Variant::Temperature => sz.sqrt(),
+            Variant::Louder => sz * (1.0 + 1e-6),
+            _ => sz,
         };
         let found = equal_variances(means, &c.weights, 0.0, width, x);
         // By definition: points weighted by the density of the noise that leads from them to x~.
@@ -158,18 +170,19 @@ impl Claim for Prop4Limit {
             points.push(mu.to_owned());
         }
         let definition = average(&logs, &points);
-        let Outcome::Gap { lhs: gap, .. } = same(&found, &definition) else {
-            return Ok(same(&found, &definition));
-        };
+        let radius = params.get(RADIUS);
+        let gap = relative(&found, &definition, radius);
         // The limit: (A.5) approaches it in proportion to sigma_0^2.
         let error = |s0: f64| {
             let near = equal_variances(means, &c.weights, s0, sz, x) - &found;
             near.dot(&near).sqrt()
         };
-        let order = (error(1e-6 * sz) / error(1e-7 * sz)).log10();
+        // Scores of size R |x~| / sigma_Z^2 change by a share sigma_0^2 / sigma_Z^2: by 1e-3 at most.
+        let scores = radius * query.dot(&query).sqrt() / sz;
+        let small = 1e-3 * sz / (1.0 + scores);
+        let order = (error(small) / error(0.1 * small)).log10();
         Ok(Outcome::Event {
-            // The order is 1 up to 1e-6 of a second-order term and 1e-9 of rounding.
-            holds: gap <= IDENTITY && (order - 1.0).abs() <= 0.01,
+            holds: gap <= IDENTITY && (order - 1.0).abs() <= ORDER_BAND,
             witness: witness! { "relative_gap" => gap, "order_in_sigma0_2" => order },
         })
     }
@@ -179,6 +192,7 @@ impl Claim for Prop4Limit {
         vec![
             Mutant::new("temperature", variant(Variant::Temperature)),
             Mutant::new("unequal-norms", variant(Variant::UnequalNorms)),
+            Mutant::new("louder", variant(Variant::Louder)),
         ]
     }
 }

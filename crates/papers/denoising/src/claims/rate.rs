@@ -1,17 +1,41 @@
 //! The rate of limits in L, as claims measure it: the exponent of L in a mean squared distance.
+//!
+//! A limit holds query by query, and the squared distance of softmax attention from its limit need not have a
+//! mean over queries: it is counted in units of its own variance, at the queries for which L is asymptotic.
 
+use crate::prompts::{Denoising, Family};
+use crate::quantities::{AMBIENT, CONTEXT, QUERIES};
+use crate::theory::Prior;
 use attnlab_core::stats::log_log_slope_of_means;
 use attnlab_lab::claim::verdict::judge_estimate;
 use attnlab_lab::prelude::*;
-use ndarray::{Array1, ArrayView1, ArrayView2};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 use serde_json::Value;
 
 /// Context lengths of a rate: L, 2L, .., 16L.
 const DOUBLINGS: u32 = 5;
 
-/// Largest distance of the exponent from -1: an estimate that does not converge has 0, and at the default
-/// L the terms of order 1/L² move it by less than half of this.
+/// Largest distance of the exponent from -1: an estimate that does not converge has 0. The terms of order 1/L²
+/// move it by .014 at most ([`LONG`]); the rest is for the interval.
 const EXPONENT_BAND: f64 = 0.1;
+
+/// Least ratio of L to L* of [`Asymptotics`](crate::theory::Asymptotics): the share 2 L*/L of the next order is
+/// then .04 at the shortest length and moves the exponent by less than .014.
+const LONG: f64 = 50.0;
+
+/// Least spread of [`Asymptotics`](crate::theory::Asymptotics): a distance of relative size √(1e-8 / 16 L) is far
+/// above rounding for every L.
+const RESOLVED: f64 = 1e-8;
+
+/// Share of the queries that must be in the asymptotic regime.
+const LEAST_SHARE: f64 = 0.05;
+
+/// Tasks and queries per task behind that share: a standard deviation of .011 at a share of .05.
+const PILOT: (u64, usize) = (20, 20);
+
+/// Largest work of a check: drawing 16 L tokens in each trial and weighing them at all queries, in products; some
+/// 10 s on one core.
+const MOST_WORK: u64 = 8_000_000_000;
 
 /// The context lengths of a rate, each twice the one before.
 pub fn lengths(shortest: usize) -> Vec<usize> {
@@ -54,21 +78,163 @@ pub fn judge(outcomes: &[Outcome], level: f64) -> Result<Judgement> {
     Ok(found)
 }
 
+/// The promise of [`judge`] in words.
+pub fn promised() -> String {
+    let (low, high) = (-1.0 - EXPONENT_BAND, -1.0 + EXPONENT_BAND);
+    format!("the mean squared distance falls like a power of L between {low} and {high}")
+}
+
+/// Number of trials with which the exponent is decided with probability .99, for errors with `components`
+/// effective components: a trial scatters by √(2 / components) at the longest context, the slope by .29 of
+/// that, and (1.96 + 2.33) standard errors must fit into the band less .014, which asks for 412 trials of one
+/// component; the shorter contexts take another 70 %.
+pub fn trials(components: usize) -> u64 {
+    (700.0 / components.max(1) as f64).ceil() as u64
+}
+
+/// The same for softmax attention: as many trials with a query in the asymptotic regime, and 100 at least.
+pub fn softmax_trials(problem: &Denoising, beta: f64, params: &Params, components: usize) -> u64 {
+    let share = share(problem, beta, params.get(CONTEXT)).unwrap_or(0.0);
+    let informative = 1.0 - (1.0 - share.max(LEAST_SHARE)).powf(params.real(QUERIES));
+    (trials(components).max(100) as f64 / informative).ceil() as u64
+}
+
+/// Refuses lengths and numbers of queries with which a check takes minutes.
+///
+/// # Errors
+/// Names L.
+pub fn affordable(params: &Params, trials: u64) -> Result<()> {
+    let (length, queries) = (params.get(CONTEXT) as u64, params.get(QUERIES) as u64);
+    let each = (queries + 10)
+        .saturating_mul(params.get(AMBIENT) as u64 + 30)
+        .saturating_mul(16 * trials);
+    if length.saturating_mul(each) <= MOST_WORK {
+        return Ok(());
+    }
+    let n = params.get(AMBIENT);
+    let allowed = format!(
+        "must be at most {} with {queries} queries in n = {n} dimensions; a trial draws 16 L tokens",
+        MOST_WORK / each
+    );
+    Err(Error::invalid(CONTEXT.name, length, allowed))
+}
+
+/// Queries (n, M) for which L is asymptotic, with their limits (n, M) and the limits of L times the mean squared
+/// distance.
+pub struct Kept {
+    pub queries: Array2<f64>,
+    pub limits: Array2<f64>,
+    pub variances: Vec<f64>,
+}
+
+/// Keeps the queries for which L is asymptotic at inverse temperature β; None if there is none.
+///
+/// # Errors
+/// As [`Prior::asymptotics`].
+pub fn asymptotic(
+    prior: &Prior,
+    beta: f64,
+    queries: &Array2<f64>,
+    limits: &Array2<f64>,
+    shortest: usize,
+) -> Result<Option<Kept>> {
+    let (mut kept, mut variances) = (vec![], vec![]);
+    for (i, (query, limit)) in queries
+        .columns()
+        .into_iter()
+        .zip(limits.columns())
+        .enumerate()
+    {
+        let found = prior.asymptotics(query, beta, limit)?;
+        let long = shortest as f64 >= LONG * found.length;
+        if long && found.spread >= RESOLVED && found.variance.is_finite() {
+            kept.push(i);
+            variances.push(found.variance);
+        }
+    }
+    if kept.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(Kept {
+        queries: queries.select(Axis(1), &kept),
+        limits: limits.select(Axis(1), &kept),
+        variances,
+    }))
+}
+
+/// The outcome of a trial without a query in the asymptotic regime.
+pub fn too_short() -> Outcome {
+    let reason = "L is not asymptotic at any query, or the softmax is saturated to rounding";
+    Outcome::uninformative(reason, Witness::new())
+}
+
+/// The hypothesis that L is in the asymptotic regime at inverse temperature β.
+pub fn regime(problem: &Denoising, beta: f64, shortest: usize) -> Hypothesis {
+    let share = share(problem, beta, shortest).unwrap_or(0.0);
+    let printed = "L large [here: L >= 50 L*(query) for a twentieth of the queries, where 2 L*/L is the share of \
+                   the next order]";
+    Hypothesis::new("asymptotic regime", printed, share - LEAST_SHARE)
+}
+
+/// Share of queries, drawn without contexts, for which L is asymptotic.
+fn share(problem: &Denoising, beta: f64, shortest: usize) -> Result<f64> {
+    let (mut tasks, each) = PILOT;
+    let mut problem = problem.clone();
+    let invariant = match &problem.family {
+        Family::Subspace { dim, .. } | Family::Sphere { dim, .. } => Some(dim.largest()),
+        _ => None,
+    };
+    let mut queries = each;
+    if let Some(d) = invariant {
+        // Only the length of the projected query counts: one task, in the least space that holds it.
+        (tasks, queries) = (1, each * tasks as usize);
+        problem.ambient = d + 1;
+    }
+    let mut kept = 0;
+    for task in 0..tasks {
+        let streams = Streams::new(0, "denoise.pilot", 0, task);
+        let prior = problem.draw_prior(&streams)?;
+        let (_, drawn) = problem.draw_queries(&prior, queries, &streams)?;
+        let limits = limits(&prior, beta, &drawn)?;
+        let found = asymptotic(&prior, beta, &drawn, &limits, shortest)?;
+        kept += found.map_or(0, |kept| kept.variances.len());
+    }
+    Ok(kept as f64 / (tasks as usize * queries) as f64)
+}
+
+/// Limits of softmax attention at `queries` (n, M).
+///
+/// # Errors
+/// As [`Prior::attention_limit`].
+pub fn limits(prior: &Prior, beta: f64, queries: &Array2<f64>) -> Result<Array2<f64>> {
+    let mut limits = Array2::zeros(queries.dim());
+    for (query, mut limit) in queries.columns().into_iter().zip(limits.columns_mut()) {
+        limit.assign(&prior.attention_limit(query, beta)?);
+    }
+    Ok(limits)
+}
+
 /// The mean squared distance of softmax attention $\alpha X\,\mathrm{softmax}(\beta X^T\tilde x)$ from its
-/// `limits` (n, M) at `queries` (n, M), for each of the [`lengths`] whose longest is that of the
-/// context (n, 16 L): over all disjoint contexts of that length in it. The exponentials are shared.
+/// limits at the kept queries, for each of the [`lengths`] whose longest is that of the
+/// context (n, 16 L): over all disjoint contexts of that length in it, in units of the queries' variances. The
+/// exponentials are shared.
 pub fn softmax_errors(
     context: ArrayView2<f64>,
     (alpha, beta): (f64, f64),
-    queries: ArrayView2<f64>,
-    limits: ArrayView2<f64>,
+    kept: &Kept,
 ) -> Vec<f64> {
+    let Kept {
+        queries,
+        limits,
+        variances,
+    } = kept;
     let mut errors = vec![0.0; DOUBLINGS as usize];
     let shortest = context.ncols() >> (DOUBLINGS - 1);
-    for (query, limit) in queries.columns().into_iter().zip(limits.columns()) {
+    let columns = queries.columns().into_iter().zip(limits.columns());
+    for ((query, limit), variance) in columns.zip(variances) {
         let mut parts = Part::of_blocks(context, beta, query, shortest);
         for error in &mut errors {
-            let share = 1.0 / (queries.ncols() * parts.len()) as f64;
+            let share = 1.0 / (variance * (queries.ncols() * parts.len()) as f64);
             for part in &parts {
                 let distance = &part.weighted * (alpha / part.sum) - limit;
                 *error += share * distance.dot(&distance);
@@ -107,9 +273,9 @@ impl Part {
                 weighted: tokens.dot(&weights),
             }
         };
-        let tokens = context.axis_chunks_iter(ndarray::Axis(1), length);
+        let tokens = context.axis_chunks_iter(Axis(1), length);
         tokens
-            .zip(scores.axis_chunks_iter(ndarray::Axis(0), length))
+            .zip(scores.axis_chunks_iter(Axis(0), length))
             .map(block)
             .collect()
     }
@@ -134,7 +300,7 @@ mod tests {
     use super::*;
     use attnlab_core::linalg::normal_matrix;
     use attnlab_theory::attention::softmax_attention;
-    use ndarray::{Array2, s};
+    use ndarray::s;
 
     /// Against the plain layer on every disjoint context.
     #[test]
@@ -143,15 +309,21 @@ mod tests {
         let draw = |name, count| normal_matrix(3, count, &mut streams.part(name, 0));
         let (context, queries, limits) =
             (draw("context", 96), draw("queries", 2), draw("limits", 2));
-        let found = softmax_errors(context.view(), (0.9, 4.0), queries.view(), limits.view());
+        let kept = Kept {
+            queries,
+            limits,
+            variances: vec![2.0, 0.5],
+        };
+        let found = softmax_errors(context.view(), (0.9, 4.0), &kept);
         let (w_pv, w_kq) = (Array2::eye(3) * 0.9, Array2::eye(3) * 4.0);
         for (length, found) in lengths(6).into_iter().zip(found) {
             let mut plain = vec![];
-            for (query, limit) in queries.columns().into_iter().zip(limits.columns()) {
+            for (i, variance) in kept.variances.iter().enumerate() {
+                let (query, limit) = (kept.queries.column(i), kept.limits.column(i));
                 for start in (0..96).step_by(length) {
                     let x = context.slice(s![.., start..start + length]);
                     let d = softmax_attention(x, w_pv.view(), w_kq.view(), query) - limit;
-                    plain.push(d.dot(&d));
+                    plain.push(d.dot(&d) / variance);
                 }
             }
             let plain = plain.iter().sum::<f64>() / plain.len() as f64;

@@ -2,13 +2,18 @@
 //! definition, computed by brute force and without any of the closed forms that are checked.
 
 use crate::prompts::{Denoising, Family};
+use crate::theory::mixture::Clusters;
 use attnlab_core::stats::log_log_slope;
 use attnlab_lab::prelude::*;
-use ndarray::{Array1, ArrayView1, ArrayView2};
+use ndarray::{Array1, ArrayView1};
 
-/// Closed form and brute force may differ by this much, relatively: the brute-force integrals are
-/// accurate to about 1e-13, and amplification by exponents of size up to 1e3 leaves ten digits.
+/// Closed form and brute force may differ by this much, relative to the lengths that they are made of: the
+/// brute-force integrals are accurate to about 1e-13, and exponents of size up to [`MOST_CONTRAST`] turn rounding
+/// into a relative error of 1e-10 of a weight.
 pub const IDENTITY: f64 = 1e-9;
+
+/// Largest n of an identity that costs n² or more in each trial: beyond it a check takes minutes.
+pub const MOST_AMBIENT: u64 = 300;
 
 /// A problem whose context is not used.
 pub fn problem(family: Family, ambient: usize, sigma_z2: f64) -> Denoising {
@@ -20,11 +25,13 @@ pub fn problem(family: Family, ambient: usize, sigma_z2: f64) -> Denoising {
     }
 }
 
-/// The outcome of an identity between two vectors: their distance relative to the second.
-pub fn same(found: &Array1<f64>, expected: &Array1<f64>) -> Outcome {
-    let distance = |v: Array1<f64>| v.dot(&v).sqrt();
-    let scale = distance(expected.clone());
-    let gap = distance(found - expected) / scale;
+/// The outcome of an identity between two vectors: their distance relative to the second plus `scale`, the length
+/// of the terms that may cancel in it.
+pub fn same(found: &Array1<f64>, expected: &Array1<f64>, scale: f64) -> Outcome {
+    let gap = relative(found, expected, scale);
+    if !gap.is_finite() {
+        return not_finite();
+    }
     Outcome::Gap {
         lhs: gap,
         rhs: 0.0,
@@ -36,16 +43,49 @@ pub fn same(found: &Array1<f64>, expected: &Array1<f64>) -> Outcome {
     }
 }
 
-/// A value without further witness.
+/// The distance of two vectors relative to the second plus `scale`.
+pub fn relative(found: &Array1<f64>, expected: &Array1<f64>, scale: f64) -> f64 {
+    let length = |v: &Array1<f64>| v.dot(v).sqrt();
+    length(&(found - expected)) / (length(expected) + scale)
+}
+
+/// Draws without contexts behind a share that decides a hypothesis: a standard deviation of .035 at one half.
+const PILOT: u64 = 200;
+
+/// Share of draws that are informative, over streams of their own.
+pub fn share(informative: impl Fn(&Streams) -> Result<bool>) -> f64 {
+    let one = |i| informative(&Streams::new(0, "denoise.pilot", 0, i)).unwrap_or(false);
+    (0..PILOT).filter(|i| one(*i)).count() as f64 / PILOT as f64
+}
+
+/// The outcome of a trial whose numbers leave the range of f64.
+pub fn not_finite() -> Outcome {
+    Outcome::failed(&Error::undefined("a number of the trial is not finite"))
+}
+
+/// A value; a failed computation where it is not finite.
 pub fn value(value: f64, witness: Witness) -> Outcome {
+    if !value.is_finite() {
+        return not_finite();
+    }
     Outcome::Value { value, witness }
 }
 
-/// The exponent of `errors` as a power of `at`; NaN, which no verdict supports, where an error is
-/// zero or not finite.
-pub fn exponent(at: &[f64], errors: &[f64]) -> f64 {
-    log_log_slope(at, errors, 0.95).map_or(f64::NAN, |slope| slope.value)
+/// The outcome of a trial that measures the exponent of `errors` as a power of `at`; uninformative where an error
+/// is not well above its `rounding`.
+pub fn exponent(at: &[f64], errors: &[f64], rounding: &[f64], witness: Witness) -> Result<Outcome> {
+    let lost = |(error, rounding): (&f64, &f64)| *error <= ABOVE_ROUNDING * rounding;
+    if errors.iter().zip(rounding).any(lost) {
+        return Ok(Outcome::uninformative(
+            "the remainder is lost in rounding",
+            witness,
+        ));
+    }
+    Ok(value(log_log_slope(at, errors, 0.95)?.value, witness))
 }
+
+/// Least ratio of a remainder to its rounding error: rounding then moves an exponent over two decades by .005.
+const ABOVE_ROUNDING: f64 = 100.0;
 
 /// The derivative of `f` at 0 by the five-point rule, with an error of order h⁴: for functions that
 /// change over lengths of one, h = 0.01 leaves 1e-9.
@@ -69,6 +109,7 @@ pub fn accurate(problem: &Denoising, name: &str, variance: f64) -> Result<()> {
         Family::Clusters {
             radius, variances, ..
         } => radius * radius + n * variances.iter().copied().fold(0.0, f64::max),
+        Family::Subspace { sigma0_2, .. } => n * sigma0_2,
         _ => 0.0,
     };
     let least = (tokens + n * problem.sigma_z2) / MOST_CONTRAST;
@@ -76,35 +117,53 @@ pub fn accurate(problem: &Denoising, name: &str, variance: f64) -> Result<()> {
         return Ok(());
     }
     let allowed = format!(
-        "must be at least {least:e} here; below that the integral that defines the posterior mean is not \
-         accurate enough to compare a formula with"
+        "must be at least {least:e} here; below that the definition of the posterior mean cannot be computed \
+         accurately enough to compare a formula with"
     );
     Err(Error::invalid(name, variance, allowed))
+}
+
+/// The posterior of Gaussian clusters by its definition.
+pub struct ByDefinition {
+    /// $E[X|\tilde x]$ (n,).
+    pub mean: Array1<f64>,
+    /// Posterior weight of all clusters but the most probable one.
+    pub others: f64,
+    /// Length of the longest centre.
+    pub longest: f64,
 }
 
 /// $E[X|\tilde x]$ for Gaussian clusters by its definition, the ratio of two integrals over
 /// $\mathbb R^n$ (Appendix A.2). For one cluster the integrand is a product over coordinates, so each
 /// is integrated alone by the trapezoidal rule; no square is completed.
 pub fn clusters_by_definition(
-    means: ArrayView2<f64>,
-    weights: &[f64],
-    variances: &[f64],
+    clusters: &Clusters,
     sigma_z2: f64,
     query: ArrayView1<f64>,
-) -> Array1<f64> {
-    let mut logs = Vec::new();
-    let mut centres = Vec::new();
-    for (a, mean) in means.columns().into_iter().enumerate() {
-        let (mut ln, mut centre) = (weights[a].ln(), Array1::zeros(query.len()));
+) -> ByDefinition {
+    let (mut logs, mut centres) = (Vec::new(), Vec::new());
+    let mut longest: f64 = 0.0;
+    for (a, mean) in clusters.means.columns().into_iter().enumerate() {
+        let (mut ln, mut centre) = (clusters.weights[a].ln(), Array1::zeros(query.len()));
         for (i, (mu, x)) in mean.iter().zip(query).enumerate() {
-            let (ln_mass, first) = coordinate(*mu, variances[a], *x, sigma_z2);
+            let (ln_mass, first) = coordinate(*mu, clusters.variances[a], *x, sigma_z2);
             ln += ln_mass;
             centre[i] = first;
         }
+        longest = longest.max(mean.dot(&mean).sqrt());
         logs.push(ln);
         centres.push(centre);
     }
-    average(&logs, &centres)
+    let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let weights: Vec<f64> = logs.iter().map(|ln| (ln - largest).exp()).collect();
+    let all: f64 = weights.iter().sum();
+    let most = weights.iter().position(|w| *w == 1.0).unwrap_or(0);
+    let others = weights.iter().enumerate().filter(|(a, _)| *a != most);
+    ByDefinition {
+        mean: average(&logs, &centres),
+        others: others.map(|(_, w)| w).sum::<f64>() / all,
+        longest,
+    }
 }
 
 /// The mean of vectors with weights given by their logarithms.

@@ -1,6 +1,6 @@
 //! softmax for small arguments: Denoising, Lemma F.1 and Proposition F.2.
 
-use super::setting::{exponent, problem, value};
+use super::setting::{exponent, problem};
 use crate::prompts::{Denoising, Dimension, Family, Prompt};
 use crate::quantities::{AMBIENT, CONTEXT, DIM};
 use attnlab_core::linalg::normal_matrix;
@@ -13,8 +13,20 @@ use ndarray::{Array1, Array2, Axis};
 /// for softmax, 1e-11 against 1e-4 for attention, whose leading term is 1/ε).
 const SMALL: [f64; 3] = [1e-3, 1e-4, 1e-5];
 
-/// A measured order and the printed one agree within this; orders are whole numbers.
+/// A measured order may be less than the printed one by this: the next order changes the remainder by a share of
+/// 1e-3 times the largest score, some 10, at the first argument, and an order over two decades by .002 for each
+/// hundredth.
 const ORDER_BAND: f64 = 0.05;
+
+/// Tokens and dimensions: with fewer than three tokens the second order vanishes, and above the upper ends a check
+/// takes minutes or scores pass 10.
+const TOKENS: Domain = Domain::Whole(3, 10_000);
+const DIMENSIONS: Domain = Domain::Whole(2, 300);
+
+/// The promise of a remainder that is of this order or a higher one.
+fn of_order(order: f64) -> Promise {
+    Promise::MeanIn(order - ORDER_BAND, f64::INFINITY)
+}
 
 /// softmax(βv) to second order in β.
 #[derive(Clone, Copy, Debug)]
@@ -40,11 +52,7 @@ impl Claim for LemmaF1 {
     }
 
     fn schema(&self) -> Schema {
-        vec![CONTEXT.or(50)]
-    }
-
-    fn validate(&self, params: &Params) -> Result<()> {
-        at_least_three(params)
+        vec![CONTEXT.within(TOKENS).or(50)]
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -63,14 +71,14 @@ impl Claim for LemmaF1 {
             p.iter().zip(v).map(one).sum::<f64>().sqrt()
         };
         let errors: Vec<f64> = SMALL.iter().map(remainder).collect();
-        Ok(value(
-            exponent(&SMALL, &errors),
-            witness! { "beta" => SMALL.to_vec(), "remainder" => errors },
-        ))
+        // L weights of order 1/L, times L.
+        let rounding = SMALL.map(|_| f64::EPSILON * (length as f64).sqrt());
+        let witness = witness! { "beta" => SMALL.to_vec(), "remainder" => errors };
+        exponent(&SMALL, &errors, &rounding, witness)
     }
 
     fn promise(&self, _params: &Params) -> Promise {
-        Promise::MeanIn(self.order - ORDER_BAND, self.order + ORDER_BAND)
+        of_order(self.order)
     }
 
     fn mutants(&self) -> Vec<Mutant> {
@@ -80,6 +88,13 @@ impl Claim for LemmaF1 {
                 "third",
                 LemmaF1 {
                     order: 3.0,
+                    ..right
+                },
+            ),
+            Mutant::new(
+                "higher",
+                LemmaF1 {
+                    order: 2.1,
                     ..right
                 },
             ),
@@ -130,11 +145,14 @@ impl Claim for PropF2 {
     }
 
     fn schema(&self) -> Schema {
-        vec![AMBIENT.or(16), DIM.or(8), CONTEXT.or(50)]
+        vec![
+            AMBIENT.within(DIMENSIONS).or(16),
+            DIM.or(8),
+            CONTEXT.within(TOKENS).or(50),
+        ]
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        at_least_three(params)?;
         sphere(params).validate()
     }
 
@@ -146,14 +164,13 @@ impl Claim for PropF2 {
         let expansion = Expansion::draw(params, streams, self.uncentred)?;
         let remainder = |e: &f64| norm(&expansion.remainder(*e));
         let errors: Vec<f64> = SMALL.iter().map(remainder).collect();
-        Ok(value(
-            exponent(&SMALL, &errors),
-            witness! { "epsilon" => SMALL.to_vec(), "remainder" => errors },
-        ))
+        let rounding = SMALL.map(|e| f64::EPSILON * norm(&expansion.mean) / e);
+        let witness = witness! { "epsilon" => SMALL.to_vec(), "remainder" => errors };
+        exponent(&SMALL, &errors, &rounding, witness)
     }
 
     fn promise(&self, _params: &Params) -> Promise {
-        Promise::MeanIn(self.order - ORDER_BAND, self.order + ORDER_BAND)
+        of_order(self.order)
     }
 
     fn mutants(&self) -> Vec<Mutant> {
@@ -163,6 +180,13 @@ impl Claim for PropF2 {
                 "second",
                 PropF2 {
                     order: 2.0,
+                    ..right
+                },
+            ),
+            Mutant::new(
+                "higher",
+                PropF2 {
+                    order: 1.1,
                     ..right
                 },
             ),
@@ -184,12 +208,17 @@ pub struct PropF2Coefficient {
     whole: bool,
     /// The mutant: without subtracting the mean square.
     uncentred: bool,
+    /// The mutant: larger by a thousandth.
+    larger: bool,
 }
 
-/// The ε at which the coefficient is read off: the next order is 1e-4 of it, up to constants.
-const EPSILON: f64 = 1e-4;
-/// Those constants, the ratio of the third to the second cumulant of the scores, are below 100.
-const COEFFICIENT_BAND: f64 = 0.01;
+/// The largest score at the ε at which the coefficient is read off.
+const SCORE: f64 = 1e-3;
+
+/// Largest distance of the coefficient from what is read off, relative to the sum of the lengths of its terms.
+/// From the remainders at ε and -ε the even orders drop out; the third is a share of SCORE² = 1e-6 times a constant
+/// of order one, and rounding of the leading term 1e-16 / SCORE² = 1e-10.
+const COEFFICIENT: f64 = 1e-4;
 
 impl Claim for PropF2Coefficient {
     fn sheet(&self) -> &'static Sheet {
@@ -214,12 +243,26 @@ impl Claim for PropF2Coefficient {
         if self.whole {
             coefficient *= 2.0;
         }
-        let found = expansion.remainder(EPSILON) / EPSILON;
-        let gap = norm(&(&found - &coefficient)) / norm(&coefficient);
+        if self.larger {
+            coefficient *= 1.001;
+        }
+        let largest = expansion
+            .centred
+            .iter()
+            .fold(0.0, |m: f64, v| m.max(v.abs()));
+        let scale = expansion.terms();
+        if scale == 0.0 {
+            let reason = "all tokens have the same score";
+            return Ok(Outcome::uninformative(reason, Witness::new()));
+        }
+        let epsilon = SCORE / largest;
+        let odd = expansion.remainder(epsilon) - expansion.remainder(-epsilon);
+        let found = odd / (2.0 * epsilon);
+        let gap = norm(&(&found - &coefficient)) / scale;
         Ok(Outcome::Gap {
             lhs: gap,
             rhs: 0.0,
-            tol: COEFFICIENT_BAND,
+            tol: COEFFICIENT,
             relation: Relation::Equal,
             witness: witness! {
                 "relative_gap" => gap,
@@ -236,6 +279,13 @@ impl Claim for PropF2Coefficient {
                 "whole",
                 PropF2Coefficient {
                     whole: true,
+                    ..right
+                },
+            ),
+            Mutant::new(
+                "larger",
+                PropF2Coefficient {
+                    larger: true,
                     ..right
                 },
             ),
@@ -303,19 +353,25 @@ impl Expansion {
     }
 }
 
+impl Expansion {
+    /// Sum of the lengths of the terms of c.
+    fn terms(&self) -> f64 {
+        let values = self.w_pv.dot(&self.prompt.context);
+        let lengths = values.columns().into_iter().map(|v| v.dot(&v).sqrt());
+        let spread = self.centred.mapv(|v| v * v);
+        let mean = spread.sum() / spread.len() as f64;
+        let all: f64 = lengths
+            .zip(&spread)
+            .map(|(length, s)| length * (s - mean).abs())
+            .sum();
+        all / (2.0 * spread.len() as f64)
+    }
+}
+
 fn attention_memory(params: &Params) -> u64 {
     sphere(params).memory(1) + 32 * (params.get(AMBIENT) as u64).pow(2)
 }
 
 fn norm(v: &Array1<f64>) -> f64 {
     v.dot(v).sqrt()
-}
-
-/// With one token softmax is constant, and with two it is odd in β: the second order vanishes.
-fn at_least_three(params: &Params) -> Result<()> {
-    if params.get(CONTEXT) >= 3 {
-        return Ok(());
-    }
-    let allowed = "must be at least 3; for two tokens the terms of second order vanish";
-    Err(Error::invalid(CONTEXT.name, params.get(CONTEXT), allowed))
 }

@@ -38,6 +38,8 @@ pub struct Theorem31 {
     noiseless: bool,
     /// The mutant: αβ = 1/σ_Z².
     noise_only: bool,
+    /// The mutant: αβ larger by 5 %.
+    louder: bool,
 }
 
 impl Claim for Theorem31 {
@@ -50,7 +52,8 @@ impl Claim for Theorem31 {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        subspace(params, params.get(CONTEXT)).validate()
+        subspace(params, params.get(CONTEXT)).validate()?;
+        rate::affordable(params, self.default_trials(params))
     }
 
     fn memory(&self, params: &Params) -> u64 {
@@ -66,6 +69,7 @@ impl Claim for Theorem31 {
             Theorem31 {
                 noise_only: true, ..
             } => 1.0 / sz,
+            Theorem31 { louder: true, .. } => 1.05 / (s0 + sz),
             _ => 1.0 / (s0 + sz),
         };
         let shortest = params.get(CONTEXT);
@@ -95,9 +99,14 @@ impl Claim for Theorem31 {
         rate::judge(outcomes, level)
     }
 
-    fn default_trials(&self, _params: &Params) -> u64 {
-        // An interval of .03 on either side.
-        40
+    fn promised(&self, _params: &Params) -> String {
+        rate::promised()
+    }
+
+    fn default_trials(&self, params: &Params) -> u64 {
+        // The errors of many queries know the d (d + 1) / 2 entries of the second moment.
+        let d = params.get(DIM);
+        rate::trials(d * (d + 1) / 2).max(40)
     }
 
     fn mutants(&self) -> Vec<Mutant> {
@@ -117,6 +126,13 @@ impl Claim for Theorem31 {
                     ..right
                 },
             ),
+            Mutant::new(
+                "five-percent",
+                Theorem31 {
+                    louder: true,
+                    ..right
+                },
+            ),
         ]
     }
 }
@@ -128,11 +144,16 @@ pub struct Theorem31Finite {
     limit: bool,
     /// The mutant: d/L in place of (d+1)/L.
     off_by_one: bool,
+    /// The mutant: a loss larger by 3 %.
+    shifted: bool,
 }
 
 /// Mean loss over law: the interval must lie within this of 1. The default budget resolves half of
 /// it, and d in place of d + 1 is three times as far.
 const LAW_BAND: f64 = 0.015;
+
+/// Largest number of multiplications of a check: some 20 s on one core.
+const MOST_WORK: u64 = 20_000_000_000;
 
 impl Claim for Theorem31Finite {
     fn sheet(&self) -> &'static Sheet {
@@ -148,7 +169,19 @@ impl Claim for Theorem31Finite {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        subspace(params, params.get(CONTEXT)).validate()
+        subspace(params, params.get(CONTEXT)).validate()?;
+        let [n, queries] = [AMBIENT, QUERIES].map(|q| params.get(q) as u64);
+        let length = params.get(CONTEXT) as u64;
+        let each = (length + queries)
+            .saturating_mul(n.saturating_mul(n))
+            .saturating_mul(self.default_trials(params));
+        if each <= MOST_WORK {
+            return Ok(());
+        }
+        let allowed = format!(
+            "must be smaller with n = {n} and {queries} queries; a check takes minutes here"
+        );
+        Err(Error::invalid(CONTEXT.name, length, allowed))
     }
 
     fn memory(&self, params: &Params) -> u64 {
@@ -174,6 +207,9 @@ impl Claim for Theorem31Finite {
         if self.limit {
             law = linear::attention_mse(&variances, f64::INFINITY, sz, gamma);
         }
+        if self.shifted {
+            law *= 1.03;
+        }
         if self.off_by_one {
             law -= d as f64 * gamma * gamma * (s0 + sz) * s0 * s0 / length as f64;
         }
@@ -188,9 +224,9 @@ impl Claim for Theorem31Finite {
         Promise::MeanIn(1.0 - LAW_BAND, 1.0 + LAW_BAND)
     }
 
-    fn default_trials(&self, _params: &Params) -> u64 {
-        // One context of 30 tokens moves the mean loss of a trial by some 12 %.
-        1500
+    fn default_trials(&self, params: &Params) -> u64 {
+        // (1.96 + 2.33) standard errors must fit into the band.
+        (relative_variance(params) * (4.29 / LAW_BAND).powi(2)).clamp(400.0, 50_000.0) as u64
     }
 
     fn mutants(&self) -> Vec<Mutant> {
@@ -210,6 +246,33 @@ impl Claim for Theorem31Finite {
                     ..right
                 },
             ),
+            Mutant::new(
+                "three-percent",
+                Theorem31Finite {
+                    shifted: true,
+                    ..right
+                },
+            ),
         ]
     }
+}
+
+/// Estimates the variance of the mean loss of one trial, relative to the law: to first and second order in the
+/// deviation of the context's second moment, whose trace has the variance 2 d σ_0⁴/L and whose square scatters by
+/// √(4 (1 + 6/L) / d (d + 1)) of its mean, and by the scatter of the queries. A third is added for higher orders.
+fn relative_variance(params: &Params) -> f64 {
+    let (s0, sz, gamma) = (
+        params.get(TOKEN_VARIANCE),
+        params.get(NOISE_VARIANCE),
+        params.get(GAMMA),
+    );
+    let (d, length) = (params.real(DIM), params.real(CONTEXT));
+    let variances = vec![s0; params.get(DIM)];
+    let law = linear::attention_mse(&variances, length, sz, gamma);
+    let slope = 2.0 * gamma * s0 * (gamma * (s0 + sz) - 1.0);
+    let linear = slope * slope * 2.0 * d * s0 * s0 / length;
+    let excess = gamma * gamma * (s0 + sz) * s0 * s0 * d * (d + 1.0) / length;
+    let square = excess * excess * 4.0 * (1.0 + 6.0 / length) / (d * (d + 1.0));
+    let queries = 2.0 / (params.real(QUERIES) * d);
+    4.0 / 3.0 * ((linear + square) / (law * law) + queries)
 }

@@ -64,6 +64,8 @@ enum Variant {
     Deviation,
     /// α = 0.9.
     Scaled,
+    /// α = 0.98.
+    TwoPercent,
     /// Clusters with a variance in all directions: not on a sphere.
     Thick,
 }
@@ -86,7 +88,14 @@ impl Claim for Theorem32 {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        problem_of(params, params.get(LAW), 1).validate()
+        problem_of(params, params.get(LAW), 1).validate()?;
+        rate::affordable(params, self.default_trials(params))
+    }
+
+    fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
+        let problem = problem_of(params, params.get(LAW), 1);
+        let beta = 1.0 / params.get(NOISE_VARIANCE);
+        vec![rate::regime(&problem, beta, params.get(CONTEXT))]
     }
 
     fn memory(&self, params: &Params) -> u64 {
@@ -105,18 +114,21 @@ impl Claim for Theorem32 {
         } else {
             1.0 / s
         };
-        let alpha = if self.variant == Variant::Scaled {
-            0.9
-        } else {
-            1.0
+        let alpha = match self.variant {
+            Variant::Scaled => 0.9,
+            Variant::TwoPercent => 0.98,
+            _ => 1.0,
         };
         let shortest = params.get(CONTEXT);
         let problem = problem_of(params, law, longest(shortest));
         let prompt = problem.draw(streams)?;
         let (_, queries) = problem.draw_queries(&prompt.prior, params.get(QUERIES), streams)?;
         let best = optimum(&prompt.prior, &queries, s)?;
-        let context = prompt.context.view();
-        let errors = rate::softmax_errors(context, (alpha, beta), queries.view(), best.view());
+        let kept = rate::asymptotic(&prompt.prior, 1.0 / s, &queries, &best, shortest)?;
+        let Some(kept) = kept else {
+            return Ok(rate::too_short());
+        };
+        let errors = rate::softmax_errors(prompt.context.view(), (alpha, beta), &kept);
         Ok(rate::outcome(shortest, &errors))
     }
 
@@ -128,9 +140,24 @@ impl Claim for Theorem32 {
         rate::judge(outcomes, level)
     }
 
-    fn default_trials(&self, _params: &Params) -> u64 {
-        // An interval of .025 on either side for spheres, of .06 for points.
-        150
+    fn promised(&self, _params: &Params) -> String {
+        rate::promised()
+    }
+
+    fn default_trials(&self, params: &Params) -> u64 {
+        let components = match params.get(LAW) {
+            "sphere" => params.get(DIM) + 1,
+            // Three points lie in a plane.
+            "points" => 1,
+            _ => params.get(AMBIENT),
+        };
+        let problem = problem_of(params, params.get(LAW), 1);
+        rate::softmax_trials(
+            &problem,
+            1.0 / params.get(NOISE_VARIANCE),
+            params,
+            components,
+        )
     }
 
     fn mutants(&self) -> Vec<Mutant> {
@@ -138,6 +165,7 @@ impl Claim for Theorem32 {
         vec![
             Mutant::new("deviation", variant(Variant::Deviation)),
             Mutant::new("scaled", variant(Variant::Scaled)),
+            Mutant::new("two-percent", variant(Variant::TwoPercent)),
             Mutant::new("thick", variant(Variant::Thick)),
         ]
     }
@@ -149,14 +177,15 @@ impl Claim for Theorem32 {
 /// $\sum_t w_t^2 (R^2 - u_t^2)$ with $u_t$ the component along and $w_t$ the softmax weight.
 fn across_averaged(prompt: &Prompt, query: ArrayView1<f64>, best: ArrayView1<f64>, s: f64) -> f64 {
     let projected = prompt.prior.project(query);
-    let direction = &projected / projected.dot(&projected).sqrt();
-    let mut weights = (prompt.context.t().dot(&query) / s).to_vec();
+    let norm = projected.dot(&projected).sqrt();
+    let components = prompt.context.t().dot(&projected) / norm;
+    let mut weights = (&components * (norm / s)).to_vec();
     Softmax.apply(&mut weights);
-    let (mut along, mut across) = (-best.dot(&direction), 0.0);
-    for (w, token) in weights.iter().zip(prompt.context.columns()) {
-        let u = token.dot(&direction);
+    let radius2 = prompt.prior.second_moment();
+    let (mut along, mut across) = (-best.dot(&projected) / norm, 0.0);
+    for (w, u) in weights.iter().zip(&components) {
         along += w * u;
-        across += w * w * (token.dot(&token) - u * u);
+        across += w * w * (radius2 - u * u);
     }
     along * along + across
 }
@@ -168,11 +197,27 @@ pub struct Theorem32Rate {
     posterior: bool,
     /// The mutant: the constant of a sphere of one dimension more.
     dimension: bool,
+    /// The mutant: a constant a tenth larger.
+    tenth: bool,
 }
 
 /// Mean of L error² / C: the interval must lie within this of 1. At the default L the next order
 /// moves it by less than a third of this, and the default budget resolves half.
 const RATE_BAND: f64 = 0.06;
+
+/// Largest relative variance of the constant over queries.
+const MOST_VARIANCE: f64 = 10.0;
+
+/// Largest number of tokens of a check, drawn and weighed at each query: some 10 s on one core.
+const MOST_WORK: u64 = 400_000_000;
+
+fn sphere_of(params: &Params) -> (usize, f64, f64) {
+    (
+        params.get(DIM),
+        params.get(RADIUS),
+        params.get(NOISE_VARIANCE),
+    )
+}
 
 impl Claim for Theorem32Rate {
     fn sheet(&self) -> &'static Sheet {
@@ -191,7 +236,35 @@ impl Claim for Theorem32Rate {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        problem_of(params, "sphere", 1).validate()
+        problem_of(params, "sphere", 1).validate()?;
+        let each = (params.get(QUERIES) + params.get(AMBIENT)) as u64 * self.default_trials(params);
+        let length = params.get(CONTEXT) as u64;
+        if length.saturating_mul(each) <= MOST_WORK {
+            return Ok(());
+        }
+        let allowed = format!(
+            "must be at most {} with these n, queries and trials; a check takes minutes beyond",
+            MOST_WORK / each
+        );
+        Err(Error::invalid(CONTEXT.name, length, allowed))
+    }
+
+    fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
+        let (d, r, s) = sphere_of(params);
+        let found = sphere::softmax_asymptotics(d, r, s);
+        vec![
+            Hypothesis::new(
+                "asymptotic regime",
+                "L large [here: L >= 100 L*, where 2 L*/L is the share of the next order]",
+                params.real(CONTEXT) / found.length - 6.0 / RATE_BAND,
+            ),
+            Hypothesis::new(
+                "typical queries",
+                "the mean over queries is not that of rare ones [here: the constant's relative variance over \
+                 queries is at most 10]",
+                MOST_VARIANCE - found.relative_variance,
+            ),
+        ]
     }
 
     fn memory(&self, params: &Params) -> u64 {
@@ -215,11 +288,7 @@ impl Claim for Theorem32Rate {
     }
 
     fn promise(&self, params: &Params) -> Promise {
-        let (d, r, s) = (
-            params.get(DIM),
-            params.get(RADIUS),
-            params.get(NOISE_VARIANCE),
-        );
+        let (d, r, s) = sphere_of(params);
         let constant = match self {
             Theorem32Rate {
                 posterior: true, ..
@@ -227,14 +296,22 @@ impl Claim for Theorem32Rate {
             Theorem32Rate {
                 dimension: true, ..
             } => sphere::softmax_rate(d + 1, r, s),
+            Theorem32Rate { tenth: true, .. } => 1.1 * sphere::softmax_rate(d, r, s),
             _ => sphere::softmax_rate(d, r, s),
         };
         Promise::MeanIn((1.0 - RATE_BAND) * constant, (1.0 + RATE_BAND) * constant)
     }
 
-    fn default_trials(&self, _params: &Params) -> u64 {
-        // One trial's value has a standard deviation of about .2 of its mean: 2 % at 95 %.
-        500
+    fn default_trials(&self, params: &Params) -> u64 {
+        // The part along the query is the square of one normal variable that all queries share; the constant's
+        // own scatter averages over the queries. (1.96 + 2.33) standard errors must fit into two thirds of the
+        // band.
+        let (d, r, s) = sphere_of(params);
+        let found = sphere::softmax_asymptotics(d, r, s);
+        let own = found.relative_variance / params.real(QUERIES);
+        let shared = 2.0 * found.along.powi(2) * (1.0 + found.relative_variance);
+        let needed = (own + shared) * (4.29 / (RATE_BAND * 2.0 / 3.0)).powi(2);
+        needed.clamp(500.0, 50_000.0) as u64
     }
 
     fn mutants(&self) -> Vec<Mutant> {
@@ -251,6 +328,13 @@ impl Claim for Theorem32Rate {
                 "dimension",
                 Theorem32Rate {
                     dimension: true,
+                    ..right
+                },
+            ),
+            Mutant::new(
+                "tenth",
+                Theorem32Rate {
+                    tenth: true,
                     ..right
                 },
             ),

@@ -85,3 +85,67 @@ pub fn definite_from(d: usize, sigma0_2: f64, sigma_z2: f64) -> f64 {
     // √(1+x) - 1 without cancellation.
     d as f64 / (noise / ((1.0 + noise).sqrt() + 1.0)).powi(2)
 }
+
+/// A context length at which the energy (A.23) is positive definite except with probability `failure`, at every
+/// d: $(\sqrt d + \sqrt{2\ln(1/\delta)})^2 / (\sqrt{1 + \sigma_Z^2/\sigma_0^2} - 1)^2$.
+///
+/// The largest singular value of a (d, L) matrix of standard normals exceeds $\sqrt L + \sqrt d + t$ with
+/// probability $e^{-t^2/2}$ at most (Davidson and Szarek 2001, Theorem II.13), and (A.23) asks for less than
+/// $\sqrt{L(1 + \sigma_Z^2/\sigma_0^2)}$.
+///
+/// ```
+/// // The paper's setting: at most a tenth of the draws fail at L = 490, and it has L = 500.
+/// let l = attnlab_denoising::theory::linear::definite_but(8, 2.0, 1.0, 0.1);
+/// assert!((l - 489.8).abs() < 0.1);
+/// ```
+pub fn definite_but(d: usize, sigma0_2: f64, sigma_z2: f64, failure: f64) -> f64 {
+    let spread = (-2.0 * failure.ln()).sqrt() / (d as f64).sqrt();
+    definite_from(d, sigma0_2, sigma_z2) * (1.0 + spread).powi(2)
+}
+
+/// First percentile of the Tracy-Widom law of order 1.
+const TRACY_WIDOM_PERCENT: f64 = -3.8954;
+
+/// The longest context at which (A.23) fails to be positive definite with probability .99 by the law of Tracy
+/// and Widom; None where there is no such length, for d of 3 or less and where the noise is large for d.
+///
+/// With $a = \sqrt{L - 1/2}$ and $b = \sqrt{d - 1/2}$ the largest eigenvalue of $\sum_t X_t X_t^T / \sigma_0^2$ is
+/// near $(a + b)^2 + (a + b)(1/a + 1/b)^{1/3}\, W$ with W of that law (Ma 2012, an error of order
+/// $\min(d, L)^{-2/3}$; in simulations at d from 4 to 32 the first percentile was passed by .02 of the draws at
+/// most).
+///
+/// ```
+/// use attnlab_denoising::theory::linear::indefinite_up_to;
+/// assert_eq!(indefinite_up_to(3, 1.0, 0.05), None);
+/// let found = indefinite_up_to(8, 1.0, 0.05).unwrap();
+/// assert!((2700..2900).contains(&found), "{found}");
+/// ```
+pub fn indefinite_up_to(d: usize, sigma0_2: f64, sigma_z2: f64) -> Option<u64> {
+    let above = |length: f64| {
+        let (root, own) = ((length - 0.5).sqrt(), (d as f64 - 0.5).sqrt());
+        let edge = (root + own).powi(2);
+        let width = (root + own) * (1.0 / root + 1.0 / own).cbrt();
+        // λ_max - L without the cancellation of L.
+        let excess = edge - length + TRACY_WIDOM_PERCENT * width;
+        excess >= length * sigma_z2 / sigma0_2
+    };
+    let mut high = definite_from(d, sigma0_2, sigma_z2).ceil();
+    let mut low = high;
+    while !above(low) {
+        if low <= 1.0 {
+            return None;
+        }
+        high = low;
+        low = (low * 0.98).min(low - 1.0).floor().max(1.0);
+    }
+    // The boundary lies in [low, high).
+    while high - low > 1.0 {
+        let middle = (0.5 * (low + high)).floor();
+        if above(middle) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    Some(low as u64)
+}

@@ -51,7 +51,12 @@ impl Clusters {
     }
 
     /// Posterior weights of the clusters given the query.
-    fn responsibilities(&self, query: ArrayView1<f64>, sigma_z2: f64, weight: Weight) -> Vec<f64> {
+    pub(crate) fn responsibilities(
+        &self,
+        query: ArrayView1<f64>,
+        sigma_z2: f64,
+        weight: Weight,
+    ) -> Vec<f64> {
         let half = 0.5 * query.len() as f64;
         let one = |(a, mean): (usize, ArrayView1<f64>)| {
             let (total, own) = (sigma_z2 + self.variances[a], self.variances[a]);

@@ -97,16 +97,102 @@ pub fn loss_of(d: usize, radius: f64, sigma_z2: f64, g: impl Fn(f64) -> f64) -> 
 /// assert!((softmax_rate(8, 1.0, 0.1) - 23.4988157558).abs() < 1e-8);
 /// ```
 pub fn softmax_rate(d: usize, radius: f64, sigma_z2: f64) -> f64 {
+    let lambda = radius / sigma_z2.sqrt();
+    radius * radius * radial_mean(d, radius, sigma_z2, |t| moment(d, 2.0, lambda * t))
+}
+
+/// $\mathbb E\, u^k \|X - f_{\rm opt}\|^2 / R^2$ at one query, with u the softmax weight over its mean.
+fn moment(d: usize, k: f64, kappa: f64) -> f64 {
+    let nu = order(d);
+    let spread = ln_sphere_mean(nu, k * kappa) - k * ln_sphere_mean(nu, kappa);
+    let a = bessel_ratio_complement(nu, kappa);
+    let b = bessel_ratio_complement(nu, k * kappa);
+    // 1 + r^2 - 2 r r' with r = 1 - a, r' = 1 - b, free of cancellation.
+    spread.exp() * (a * a + 2.0 * b * (1.0 - a))
+}
+
+/// Range and scatter of the rate C/L.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SoftmaxAsymptotics {
+    /// $L^*$: the next order is a share of about $2 L^*/L$.
+    pub length: f64,
+    /// Variance over queries of the constant of one query, relative to $C^2$.
+    pub relative_variance: f64,
+    /// Share of C that is along the projected query.
+    pub along: f64,
+}
+
+/// Computes range and scatter of the rate C/L on this sphere.
+///
+/// ```
+/// use attnlab_denoising::theory::sphere::softmax_asymptotics;
+/// // Much noise: the mean of L uniform tokens, of which one component in d + 1 is along the query.
+/// let found = softmax_asymptotics(3, 1.0, 1e6);
+/// assert!((found.length - 1.0).abs() < 1e-4 && (found.along - 0.25).abs() < 1e-4);
+/// assert!(found.relative_variance < 1e-4);
+/// ```
+pub fn softmax_asymptotics(d: usize, radius: f64, sigma_z2: f64) -> SoftmaxAsymptotics {
     let (lambda, nu) = (radius / sigma_z2.sqrt(), order(d));
-    let one = |t: f64| {
-        let kappa = lambda * t;
+    let mean = |g: &dyn Fn(f64) -> f64| radial_mean(d, radius, sigma_z2, |t| g(lambda * t));
+    let constant = mean(&|kappa| moment(d, 2.0, kappa));
+    // Across the query a token has $d\, r(2\kappa) / 2\kappa$ of its length squared.
+    let across = mean(&|kappa| {
         let spread = ln_sphere_mean(nu, 2.0 * kappa) - 2.0 * ln_sphere_mean(nu, kappa);
-        let a = bessel_ratio_complement(nu, kappa);
-        let b = bessel_ratio_complement(nu, 2.0 * kappa);
-        // 1 + r^2 - 2 r r' with r = 1 - a, r' = 1 - b, free of cancellation.
-        spread.exp() * (a * a + 2.0 * b * (1.0 - a))
+        let share = match kappa > 0.0 {
+            true => d as f64 * bessel_ratio(nu, 2.0 * kappa) / (2.0 * kappa),
+            false => d as f64 / (d as f64 + 1.0),
+        };
+        spread.exp() * share
+    });
+    SoftmaxAsymptotics {
+        length: mean(&|kappa| moment(d, 3.0, kappa)) / constant,
+        relative_variance: mean(&|kappa| moment(d, 2.0, kappa).powi(2)) / constant.powi(2) - 1.0,
+        along: (1.0 - across / constant).clamp(0.0, 1.0),
+    }
+}
+
+/// Larger of two standard deviations: that of the $\ln\beta$ at which the mean loss of attention over infinitely many tokens is least,
+/// α free, over draws of `prompts` queries, and that of the curvature there relative to its mean.
+///
+/// The loss is that of $\alpha R\, r_\nu(\beta R \|P\tilde x\|)$ along the projected query. With
+/// $\varphi = \kappa r' - c\, r$, where $c = \mathbb E[\kappa r' r] / \mathbb E[r^2]$ takes out what α can do, its
+/// curvature in $\ln\beta$ is $2 R^2 \mathbb E\varphi^2$, and its slope at one query has the variance
+/// $4 R^4 \mathbb E[\varphi^2 r']$, because $R^2 r'$ is the posterior variance along the query.
+pub fn minimum_scatter(d: usize, radius: f64, sigma_z2: f64, prompts: f64) -> f64 {
+    let (lambda, nu) = (radius / sigma_z2.sqrt(), order(d));
+    let mean = |g: &dyn Fn(f64, f64, f64) -> f64| {
+        radial_mean(d, radius, sigma_z2, |t| {
+            let kappa = lambda * t;
+            let r = bessel_ratio(nu, kappa);
+            let a = bessel_ratio_complement(nu, kappa);
+            // r' = 1 - r^2 - d r / kappa.
+            let slope = match kappa > 0.0 {
+                true => (a * (2.0 - a) - d as f64 * r / kappa).max(0.0),
+                false => 1.0 / (d as f64 + 1.0),
+            };
+            g(kappa, r, slope)
+        })
     };
-    radius * radius * radial_mean(d, radius, sigma_z2, one)
+    let c = mean(&|kappa, r, slope| kappa * slope * r) / mean(&|_, r, _| r * r);
+    let phi2 = |kappa: f64, r: f64, slope: f64| (kappa * slope - c * r).powi(2);
+    let curvature = mean(&phi2);
+    let own = mean(&|kappa, r, slope| phi2(kappa, r, slope) * slope);
+    let square = mean(&|kappa, r, slope| phi2(kappa, r, slope).powi(2));
+    let scatter = own.max(square - curvature * curvature) / prompts;
+    // No curvature, or one that only rare queries have, is lost in rounding.
+    if curvature <= f64::EPSILON {
+        f64::INFINITY
+    } else {
+        scatter.sqrt() / curvature
+    }
+}
+
+/// Share of the tokens that carry the weight of softmax attention at inverse temperature $1/\sigma_Z^2$, for many
+/// tokens: $M_\nu(\kappa)^2 / M_\nu(2\kappa)$ at the root mean square of $\|P\tilde x\|$.
+pub fn effective_share(d: usize, radius: f64, sigma_z2: f64) -> f64 {
+    let norm = (radius * radius + (d as f64 + 1.0) * sigma_z2).sqrt();
+    let (nu, kappa) = (order(d), radius * norm / sigma_z2);
+    (2.0 * ln_sphere_mean(nu, kappa) - ln_sphere_mean(nu, 2.0 * kappa)).exp()
 }
 
 /// The quadratic $a\gamma^2 - 2b\gamma + c$ that the loss of linear attention is on this sphere:

@@ -160,8 +160,8 @@ fn bad_parameters_are_refused() {
         "variances has shape 2",
     );
     refused(
-        "denoise.prop2_mean",
-        json!({ "n": 1_000_000 }),
+        "denoise.theorem3_1_finite",
+        json!({ "n": 1_000_000, "L": 1_000_000 }),
         "one trial needs",
     );
 }

@@ -3,6 +3,7 @@
 mod experiments;
 mod laws;
 mod scales;
+mod settings;
 mod training;
 mod witnesses;
 

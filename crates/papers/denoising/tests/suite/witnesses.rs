@@ -29,28 +29,21 @@ fn in_tex(report: &CheckReport, decimals: usize) -> String {
 #[test]
 fn the_energy_of_linear_attention() {
     let sheets = sheets();
-    let report = sheets.check("denoise.a23", json!({}), None);
+    let paper = sheets.check("denoise.a23", json!({}), None);
     let [n, d, length, tokens, noise] =
-        ["n", "d", "L", "sigma0_2", "sigma_z2"].map(|name| setting(&report, name));
-    let excess = -number(&report.witness, "energies/0/least_curvature");
-    let paper = sheets.check("denoise.a23", json!({ "sigma_z2": 1 }), None);
+        ["n", "d", "L", "sigma0_2", "sigma_z2"].map(|name| setting(&paper, name));
     let held = format!("{} of {}", paper.trials - paper.failures, paper.trials);
-    let needed = linear::definite_from(8, tokens, setting(&paper, "sigma_z2"));
+    let ours = sheets.check("denoise.a23", json!({ "sigma_z2": 0.1 }), None);
+    let excess = -number(&ours.witness, "energies/0/least_curvature");
+    let needed = |noise: f64| linear::definite_but(d as usize, tokens, noise, 0.1);
     sheets.assert_printed(
         "denoise.a23",
         &[
-            format!("$n = {n}$, $d = {d}$, $L = {length}$, $\\sigma_0^2 = {tokens}$"),
-            format!("$\\sigma_Z^2 = {noise}$: the largest"),
-            format!(
-                "in {} draws, by {excess:.2} in the first",
-                failures(&report)
-            ),
-            format!("$\\sigma_Z^2 = 1$ the energy is positive definite in {held} draws"),
-            format!("that is {needed:.0}, below its $L = {length}$"),
-            format!(
-                "that is {:.0} $d$",
-                round_to(linear::definite_from(1, 20.0, 1.0), 10.0)
-            ),
+            format!("$n = {n}$, $d = {d}$, $L = {length}$, $\\sigma_0^2 = {tokens}$, $\\sigma_Z^2 = {noise}$"),
+            format!("definite in {held} draws"),
+            format!("in {} draws, by {excess:.2} in the first", failures(&ours)),
+            format!("at every $d$: {:.0} at", needed(noise)),
+            format!("it is {}", grouped(round_to(needed(0.1), 100.0) as u64)),
         ],
     );
 }
@@ -107,7 +100,7 @@ fn clusters_of_unequal_variance() {
             ),
             format!("in {} trials", failures(&report)),
             format!(
-                "by {:.0} % of",
+                "at worst by {:.0} % of",
                 100.0 * number(&report.witness, "relative_gap")
             ),
         ],
@@ -166,13 +159,16 @@ fn landscape_loss(panel: &str, series: &str) -> [f64; 3] {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     let path = repository.join("plots/denoise_landscape_loss.csv");
     let text = std::fs::read_to_string(path).unwrap();
-    let named = |line: &&str| {
-        let fields: Vec<&str> = line.split(',').collect();
-        (fields[0], fields[2], fields[4]) == (panel, series, "1")
-    };
-    let line = text.lines().find(named).unwrap();
-    let fields: Vec<&str> = line.split(',').collect();
-    [6, 7, 8].map(|i| fields[i].parse().unwrap())
+    let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let header = lines.next().unwrap();
+    let at = |name: &str| header.iter().position(|h| *h == name).unwrap();
+    let mut rows = lines.map(|fields| {
+        let field = |name: &str| fields[at(name)].to_string();
+        ["panel", "series", "x", "y", "low", "high"].map(field)
+    });
+    let named = |row: &[String; 6]| row[0] == panel && row[1] == series && row[2] == "1";
+    let row = rows.find(named).unwrap();
+    [3, 4, 5].map(|i| row[i].parse().unwrap())
 }
 
 #[test]

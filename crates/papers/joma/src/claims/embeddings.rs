@@ -1,7 +1,7 @@
 //! JoMA's discussion of almost orthogonal embeddings (Appendix C): how many dimensions they take, and the
 //! additional terms of Theorem 1.
 
-use super::setting::{normal_state, random_layer, sizes};
+use super::setting::{MOST_TRAINED, affordable, normal_state, random_layer, sizes};
 use crate::dynamics::{Attention, Cause, Embeddings, Form, Run, account};
 use crate::quantities::{ACTIVATION, EMBEDDINGS, EPSILON, TOKENS};
 use attnlab_core::linalg::{normal_matrix, product, symmetric_eigen};
@@ -11,8 +11,8 @@ use attnlab_theory::dynamics::flow::{Flow, Method};
 use ndarray::{Array2, s};
 
 /// The inner products (count, count) of random unit vectors.
-fn gram(count: usize, dim: usize, streams: &Streams) -> Array2<f64> {
-    let mut u = normal_matrix(dim, count, &mut streams.part("embeddings", 0));
+fn gram(count: usize, dim: usize, number: u64, streams: &Streams) -> Array2<f64> {
+    let mut u = normal_matrix(dim, count, &mut streams.part("embeddings", number));
     for mut column in u.columns_mut() {
         let norm = column.dot(&column).sqrt();
         column /= norm;
@@ -25,6 +25,12 @@ fn coherence(gram: &Array2<f64>) -> f64 {
     let off = gram.indexed_iter().filter(|((i, j), _)| i < j);
     off.fold(0.0, |m: f64, (_, x)| m.max(x.abs()))
 }
+
+/// Sets of vectors that a trial draws until one is almost orthogonal: one fails with a probability below M^{-2}, all of
+/// them with one below 2e-5 even at M = 2.
+const DRAWS: u64 = 8;
+/// Largest number of multiplications for the inner products of a set: some seconds.
+const MOST_WORK: f64 = 4e9;
 
 /// The claim that d = 8 ε⁻² ln M dimensions hold M almost orthogonal vectors.
 #[derive(Clone, Copy, Debug)]
@@ -48,10 +54,30 @@ impl Claim for NearOrthogonal {
         vec![EMBEDDINGS.or(200), EPSILON.or(0.3)]
     }
 
+    fn validate(&self, params: &Params) -> Result<()> {
+        let (tokens, epsilon) = (params.real(EMBEDDINGS), params.get(EPSILON));
+        let work = tokens * tokens * self.factor * epsilon.powi(-2) * tokens.ln();
+        if work > MOST_WORK {
+            let allowed = format!(
+                "must keep tokens^2 x dimensions, here {work:.1e}, at {MOST_WORK:.0e} or fewer with epsilon = \
+                 {epsilon}; a trial takes seconds there. Choose fewer tokens or a larger epsilon"
+            );
+            return Err(Error::invalid(EMBEDDINGS.name, tokens, allowed));
+        }
+        Ok(())
+    }
+
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let (tokens, epsilon) = (params.get(EMBEDDINGS), params.get(EPSILON));
         let dim = (self.factor * epsilon.powi(-2) * (tokens as f64).ln()).ceil() as usize;
-        let found = coherence(&gram(tokens, dim.max(1), streams));
+        let draw = |i: u64| coherence(&gram(tokens, dim.max(1), i, streams));
+        let mut found = f64::INFINITY;
+        for i in 0..DRAWS {
+            found = found.min(draw(i));
+            if found <= epsilon {
+                break;
+            }
+        }
         Ok(Outcome::Event {
             holds: found <= epsilon,
             witness: witness! { "dimensions" => dim, "largest_inner_product" => found },
@@ -64,7 +90,7 @@ impl Claim for NearOrthogonal {
 
     fn mutants(&self) -> Vec<Mutant> {
         vec![
-            Mutant::new("two", NearOrthogonal { factor: 2.0 }),
+            Mutant::new("two-and-a-half", NearOrthogonal { factor: 2.5 }),
             Mutant::new("one", NearOrthogonal { factor: 1.0 }),
         ]
     }
@@ -93,11 +119,18 @@ const OVERLAPS: [f64; 4] = [0.001, 0.003, 0.01, 0.03];
 /// Largest weight or logit, and time of the flow, at which training ends: as in the claims on Theorem 1.
 const MOST: f64 = 3.0;
 const UNTIL: f64 = 4.0;
+/// Least movement of the squared weights, and least drift, in an informative trial: a hundred times the integrator's error,
+/// which then bends the slope by less than .01.
+const LEAST_MOVED: f64 = 1e-4;
+const LEAST_DRIFT: f64 = 4e-7;
+/// Distance of the mean slope from the order: the terms of the next order, relative to the first some times ε up to .03,
+/// bend it by up to some hundredths.
+const BAND: f64 = 0.1;
 
 /// Contextual and query embeddings with inner products ε R, R those of random unit vectors scaled to a
 /// largest one of 1; in as many dimensions as there are embeddings.
 fn embeddings(tokens: usize, epsilon: f64, streams: &Streams) -> Result<Embeddings> {
-    let mut g = gram(tokens + 1, 4 * (tokens + 1), streams);
+    let mut g = gram(tokens + 1, 4 * (tokens + 1), 0, streams);
     g *= epsilon / coherence(&g);
     g.diag_mut().fill(1.0);
     let (values, axes) = symmetric_eigen(g.view())?;
@@ -121,6 +154,7 @@ impl Claim for EpsilonTerms {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
+        affordable(params, MOST_TRAINED)?;
         // ‖ε R‖ ≤ ε M keeps the matrix of inner products positive definite.
         let (tokens, most) = (params.get(TOKENS), OVERLAPS[OVERLAPS.len() - 1]);
         if tokens as f64 * most >= 1.0 {
@@ -133,14 +167,21 @@ impl Claim for EpsilonTerms {
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let tokens = params.get(TOKENS);
         let (mut drifts, mut causes) = (vec![], vec![]);
+        let mut still = false;
         for epsilon in OVERLAPS {
             let layer = random_layer(Attention::Exp, params, "positive", streams)?;
             let layer = layer.with_embeddings(embeddings(tokens, epsilon, streams)?)?;
             let start = normal_state(layer.zero().len(), 0.5, streams);
             let run = Run::Flow(Flow::new(Method::Tsit45).within(1e-12));
             let found = account(&layer, &start, UNTIL, MOST, run, Form::DERIVED)?;
+            still |= found.weights_moved < LEAST_MOVED || found.drift < LEAST_DRIFT;
             drifts.push(found.drift);
             causes.push(found.main_cause().name());
+        }
+        if still {
+            let reason = "the weights hardly move: dead nodes";
+            let witness = witness! { "relative_drift" => drifts };
+            return Ok(Outcome::uninformative(reason, witness));
         }
         let slope = log_log_slope(&OVERLAPS, &drifts, 0.95)?.value;
         Ok(Outcome::Value {
@@ -153,9 +194,8 @@ impl Claim for EpsilonTerms {
         })
     }
 
-    /// The order, to within what the next one, ε itself, adds: it bends the slope by some hundredths up to the largest ε.
     fn promise(&self, _params: &Params) -> Promise {
-        Promise::MeanIn(self.order - 0.1, self.order + 0.1)
+        Promise::MeanIn(self.order - BAND, self.order + BAND)
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {
@@ -164,8 +204,8 @@ impl Claim for EpsilonTerms {
 
     fn mutants(&self) -> Vec<Mutant> {
         vec![
-            Mutant::new("square", EpsilonTerms { order: 2.0 }),
-            Mutant::new("root", EpsilonTerms { order: 0.5 }),
+            Mutant::new("steeper", EpsilonTerms { order: 1.25 }),
+            Mutant::new("flatter", EpsilonTerms { order: 0.75 }),
         ]
     }
 }

@@ -3,6 +3,8 @@
 mod embeddings;
 mod entropy;
 mod eq17;
+mod eq60;
+mod eq9;
 mod fig2;
 mod lemma1;
 mod lemma2;
@@ -68,11 +70,11 @@ pub fn all() -> Vec<Arc<dyn Claim>> {
         Arc::new(theorem4::Remainder::SHARP),
         Arc::new(theorem4::Remainder::TEXT),
         Arc::new(theorem4::Theorem4Linear::default()),
-        Arc::new(entropy::EntropyRebound::ALWAYS),
+        Arc::new(entropy::EntropyRebound::PRINTED),
         Arc::new(entropy::EntropyRebound::MOSTLY),
         Arc::new(entropy::EntropyRebound::LINEAR),
-        Arc::new(superposition::Eq9::default()),
-        Arc::new(superposition::Eq60::default()),
+        Arc::new(eq9::Eq9::default()),
+        Arc::new(eq60::Eq60::default()),
         Arc::new(superposition::Superposition::PRINTED),
         Arc::new(superposition::Superposition::CORRECTED),
         Arc::new(tree::TreeLaw::LEMMA8),

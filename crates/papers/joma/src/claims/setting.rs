@@ -1,10 +1,11 @@
 //! Parameters, random layers and comparisons that several claims of this room share.
 
 use crate::dynamics::{Attention, Backpropagated, Embeddings, Training};
-use crate::quantities::{ACTIVATION, COHERENCE, NODES, QUERY_OVERLAP, SAMPLES, TOKENS};
+use crate::quantities::{ACTIVATION, NODES, SAMPLES, TOKENS};
 use crate::theory::{Activation, Isotropic, Radial};
 use attnlab_core::linalg::normal_matrix;
 use attnlab_lab::prelude::*;
+use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch};
 use ndarray::Array2;
 use rand::RngExt;
 
@@ -20,6 +21,25 @@ pub(super) fn sizes() -> Schema {
 pub(super) fn activation(params: &Params) -> Result<Activation> {
     Activation::parse(params.get(ACTIVATION))
 }
+
+/// Refuses a layer of more than `most` products M_C K n, the work of one evaluation of its rates.
+///
+/// # Errors
+/// Names the number of tokens and the largest product.
+pub(super) fn affordable(params: &Params, most: usize) -> Result<()> {
+    let [tokens, nodes, samples] = [TOKENS, NODES, SAMPLES].map(|size| params.get(size));
+    if tokens * nodes * samples > most {
+        let allowed = format!(
+            "must keep tokens x nodes x samples at {most} or fewer with nodes = {nodes} and samples = \
+             {samples}; a trial takes seconds there. Choose smaller sizes"
+        );
+        return Err(Error::invalid(TOKENS.name, tokens, allowed));
+    }
+    Ok(())
+}
+
+/// The largest M_C K n of a layer that is trained: some hundred steps of its flow then take a second.
+pub(super) const MOST_TRAINED: usize = 6000;
 
 /// Random input frequencies (M_C, n), positive and of sum 1 per sample.
 pub(super) fn inputs(tokens: usize, samples: usize, streams: &Streams) -> Array2<f64> {
@@ -67,14 +87,51 @@ pub(super) fn random_layer(
     )
 }
 
-/// The same layer with coherent embeddings.
-pub(super) fn with_coherence(training: Training, params: &Params) -> Result<Training> {
-    let (context, query) = (params.get(COHERENCE), params.get(QUERY_OVERLAP));
+/// The same layer under embeddings with the inner products `context` of any two, and `query` with the query.
+pub(super) fn with_coherence(training: Training, context: f64, query: f64) -> Result<Training> {
     if context == 0.0 && query == 0.0 {
         return Ok(training);
     }
     let tokens = training.tokens();
     training.with_embeddings(Embeddings::coherent(tokens, context, query)?)
+}
+
+/// The state at the end of a flow, and the number of steps to it.
+pub(super) struct Trained {
+    pub end: Vec<f64>,
+    pub steps: usize,
+}
+
+/// Trains from `start` for a time, or for a number of steps, after which the flow is taken to slide along a kink of φ,
+/// where (2) has no classical solution.
+///
+/// # Errors
+/// As [`Flow::watched`].
+pub(super) fn trained(
+    field: &dyn VectorField,
+    start: &[f64],
+    until: f64,
+    most_steps: usize,
+) -> Result<Trained> {
+    let flow = Flow {
+        most_steps,
+        ..Flow::new(Method::Tsit45)
+    };
+    let (mut last, mut seen) = (start.to_vec(), 0);
+    let mut look = |_: f64, x: &[f64]| (last, seen) = (x.to_vec(), seen + 1);
+    let path = flow.watched(field, start, &[until], Watch::steps(&mut look));
+    match path {
+        Ok(path) => Ok(Trained {
+            end: path.end().to_vec(),
+            steps: path.steps,
+        }),
+        // The start is seen too.
+        Err(Error::NotConverged(_)) if seen > most_steps => Ok(Trained {
+            end: last,
+            steps: most_steps,
+        }),
+        Err(error) => Err(error),
+    }
 }
 
 /// A normal state (size,) of standard deviation `scale`.

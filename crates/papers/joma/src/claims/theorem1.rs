@@ -3,12 +3,15 @@
 //! A trial trains a layer on random data and follows the invariant; where it drifts, the witness gives
 //! the share of each assumption. See [`dynamics`](crate::dynamics) for the terms.
 
-use super::setting::{activation, equal, normal_state, random_layer, sizes, with_coherence};
+use super::lemma1::homogeneous;
+use super::setting::{
+    MOST_TRAINED, activation, affordable, equal, normal_state, random_layer, sizes, with_coherence,
+};
 use crate::dynamics::{
     Account, Attention, Backpropagated, Cause, Embeddings, Form, Run, Training, account,
 };
 use crate::quantities::{
-    ACTIVATION, BACKPROPAGATED, COHERENCE, DATA, NODES, QUERY_OVERLAP, STEP, TOKENS, UNTIL,
+    ACTIVATION, BACKPROPAGATED, COHERENCE, DATA, NODES, QUERY_OVERLAP, SAMPLES, STEP, TOKENS, UNTIL,
 };
 use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{Flow, Method};
@@ -18,55 +21,104 @@ use rand::RngExt;
 /// The invariant of one kind of attention.
 #[derive(Clone, Copy, Debug)]
 pub struct Theorem1 {
+    /// Whether it is a printed claim that is refuted or a mutant of it, by the sheet that it bears.
+    misprint: bool,
     attention: Attention,
     form: Form,
+    /// The mutants that break an assumption.
+    broken: Broken,
+}
+
+/// The assumption that a mutant breaks; the others are those of the parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Broken {
+    None,
+    /// Inner product of contextual embeddings.
+    Context(f64),
+    /// Inner product of the query with every contextual embedding.
+    Query(f64),
+    /// Step size.
+    Steps(f64),
+    /// Random data.
+    Data,
 }
 
 /// Largest weight or logit, at which training ends: exp attention blows up in finite time.
 const MOST: f64 = 3.0;
-/// Largest relative drift that counts as conserved: the integrator's tolerance of 1e-12 over up to 2000 steps,
-/// with room.
+/// Relative tolerance of the integrator.
+const INTEGRATOR: f64 = 1e-12;
+/// Largest relative drift that counts as conserved: an error of [`INTEGRATOR`] in v changes v²/2 by twice as much,
+/// over at most 2000 steps that is 4e-9.
 const CONSERVED: f64 = 1e-8;
+/// Least movement of Σ_k v_k²/2, relative to its largest value, in an informative trial: a factor that is off by
+/// CONSERVED / LEAST_MOVED = 1e-4 is then seen.
+const LEAST_MOVED: f64 = 1e-4;
+/// Largest number of steps of gradient descent.
+const MOST_STEPS: f64 = 1e5;
 
 impl Theorem1 {
+    const fn derived(attention: Attention) -> Self {
+        Theorem1 {
+            misprint: false,
+            attention,
+            form: Form::DERIVED,
+            broken: Broken::None,
+        }
+    }
     /// Part (1), linear attention.
-    pub const LINEAR: Self = Theorem1 {
-        attention: Attention::Linear,
-        form: Form::DERIVED,
-    };
+    pub const LINEAR: Self = Self::derived(Attention::Linear);
     /// Part (2), exp attention.
-    pub const EXP: Self = Theorem1 {
-        attention: Attention::Exp,
-        form: Form::DERIVED,
-    };
+    pub const EXP: Self = Self::derived(Attention::Exp);
     /// Part (3), softmax attention, as the theorem prints it.
     pub const SOFTMAX: Self = Theorem1 {
-        attention: Attention::Softmax,
+        misprint: true,
         form: Form {
             squares: 0.5,
             mean: 1.0,
         },
+        ..Self::SOFTMAX_CORRECTED
     };
     /// Part (3) as (18) has it.
-    pub const SOFTMAX_CORRECTED: Self = Theorem1 {
-        attention: Attention::Softmax,
-        form: Form::DERIVED,
-    };
+    pub const SOFTMAX_CORRECTED: Self = Self::derived(Attention::Softmax);
 
     fn softmax(self) -> bool {
         self.attention == Attention::Softmax
     }
 
-    fn printed(self) -> bool {
-        self.softmax() && self.form.mean == 1.0
+    /// Whether training is on the data of (3).
+    fn exact(self, params: &Params) -> bool {
+        self.softmax() && self.broken != Broken::Data && params.get(DATA) == "exact"
     }
-}
 
-/// Whether an assumption is broken on purpose at these parameters.
-fn broken(claim: &Theorem1, params: &Params) -> bool {
-    let random = claim.softmax() && params.get(DATA) == "random";
-    let coherent = [COHERENCE, QUERY_OVERLAP, STEP].map(|breaks| params.get(breaks));
-    random || coherent.iter().any(|x| *x != 0.0)
+    /// The layer and the state at its start.
+    fn layer(self, params: &Params, streams: &Streams) -> Result<(Training, Vec<f64>)> {
+        let exact = self.exact(params);
+        let training = match exact {
+            true => exact_layer(params, streams)?,
+            false => random_layer(self.attention, params, params.get(BACKPROPAGATED), streams)?,
+        };
+        let (mut context, mut query) = (params.get(COHERENCE), params.get(QUERY_OVERLAP));
+        match self.broken {
+            Broken::Context(product) => context = product,
+            Broken::Query(product) => query = product,
+            _ => (),
+        }
+        let training = with_coherence(training, context, query)?;
+        let start = match exact {
+            true => training.zero(),
+            // Linear attention does not train from zero.
+            false => normal_state(training.zero().len(), 0.5, streams),
+        };
+        Ok((training, start))
+    }
+
+    fn run(self, params: &Params) -> Run {
+        match (self.broken, params.get(STEP)) {
+            (Broken::Steps(step), _) => Run::Descent(step),
+            (_, 0.0) => Run::Flow(Flow::new(Method::Tsit45).within(INTEGRATOR)),
+            (_, step) => Run::Descent(step),
+        }
+    }
 }
 
 impl Claim for Theorem1 {
@@ -74,7 +126,7 @@ impl Claim for Theorem1 {
         match self.attention {
             Attention::Linear => sheet!("joma.theorem1_linear"),
             Attention::Exp => sheet!("joma.theorem1_exp"),
-            Attention::Softmax if self.printed() => sheet!("joma.theorem1_softmax"),
+            Attention::Softmax if self.misprint => sheet!("joma.theorem1_softmax"),
             Attention::Softmax => sheet!("joma.theorem1_softmax_corrected"),
         }
     }
@@ -107,6 +159,16 @@ impl Claim for Theorem1 {
             let allowed = "must be stationary when data = exact; these data give the gradient";
             return Err(Error::invalid(BACKPROPAGATED.name, given, allowed));
         }
+        let (step, until) = (params.get(STEP), params.get(UNTIL));
+        if step != 0.0 && until / step > MOST_STEPS {
+            let least = until / MOST_STEPS;
+            let allowed = format!(
+                "must be 0 or at least {least}, a {MOST_STEPS}th of until = {until}; more steps take \
+                 minutes. Choose 0 for the flow, or a smaller until"
+            );
+            return Err(Error::invalid(STEP.name, step, allowed));
+        }
+        affordable(params, MOST_TRAINED)?;
         Embeddings::coherent(
             params.get(TOKENS),
             params.get(COHERENCE),
@@ -115,65 +177,108 @@ impl Claim for Theorem1 {
         .map(|_| ())
     }
 
-    fn expected(&self, params: &Params) -> VerdictKind {
-        if self.printed() || broken(self, params) {
-            return VerdictKind::Refuted;
+    fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
+        let mut all = vec![
+            Hypothesis::new(
+                "orthonormal embeddings",
+                "U_C^T U_C = I: minus the inner product of two of them",
+                -params.get(COHERENCE),
+            ),
+            Hypothesis::new(
+                "orthogonal query",
+                "U_C^T u_m = 0: minus its largest inner product",
+                -params.get(QUERY_OVERLAP).abs(),
+            ),
+            Hypothesis::new(
+                "continuous time",
+                "the dynamics of Eqn. 2: minus the step size",
+                -params.get(STEP),
+            ),
+        ];
+        if self.softmax() {
+            all.push(data_of_3(params));
         }
-        VerdictKind::Supported
+        all
     }
 
-    fn default_trials(&self, _params: &Params) -> u64 {
-        10
+    /// Beyond the hypotheses the invariant drifts.
+    fn expected(&self, params: &Params) -> VerdictKind {
+        match self.misprint || self.hypotheses(params).iter().any(|h| !h.holds) {
+            true => VerdictKind::Refuted,
+            false => VerdictKind::Supported,
+        }
+    }
+
+    fn default_trials(&self, params: &Params) -> u64 {
+        // Few nodes and samples are dead together in about half of the trials.
+        match params.get(NODES) * params.get(SAMPLES) < 6 {
+            true => 40,
+            false => 12,
+        }
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let exact = self.softmax() && params.get(DATA) == "exact";
-        let training = if exact {
-            exact_layer(params, streams)?
-        } else {
-            random_layer(self.attention, params, params.get(BACKPROPAGATED), streams)?
-        };
-        let training = with_coherence(training, params)?;
-        let start = match exact {
-            true => training.zero(),
-            // Linear attention does not train from zero.
-            false => normal_state(training.zero().len(), 0.5, streams),
-        };
-        let run = match params.get(STEP) {
-            0.0 => Run::Flow(Flow::new(Method::Tsit45).within(1e-12)),
-            step => Run::Descent(step),
-        };
-        let found = account(&training, &start, params.get(UNTIL), MOST, run, self.form)?;
+        let (training, start) = self.layer(params, streams)?;
+        let (until, run) = (params.get(UNTIL), self.run(params));
+        let found = account(&training, &start, until, MOST, run, self.form)?;
+        if found.weights_moved < LEAST_MOVED {
+            let reason = "the weights hardly move: dead nodes, or a short time";
+            return Ok(Outcome::uninformative(reason, evidence(&found)));
+        }
         Ok(equal(found.drift, 0.0, CONSERVED, evidence(&found)))
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let squares = if self.attention == Attention::Exp {
-            1.0
-        } else {
-            0.25
-        };
-        let mean = self.form.mean;
-        let factor = Theorem1 {
-            form: Form { squares, mean },
+        let derived = Theorem1 {
+            form: Form::DERIVED,
             ..*self
         };
-        let mut mutants = vec![
-            Mutant::new("factor", factor),
-            Mutant::new("coherent", *self).with(COHERENCE, 0.2),
-            Mutant::new("query", *self).with(QUERY_OVERLAP, 0.2),
-        ];
-        mutants.push(match self.softmax() {
-            true => Mutant::new("random", *self).with(DATA, "random"),
-            false => Mutant::new("descent", *self).with(STEP, 0.05),
-        });
-        mutants
+        let factor = Theorem1 {
+            form: Form {
+                squares: 0.500_001,
+                mean: 0.5,
+            },
+            ..derived
+        };
+        let id = self.genuine_id();
+        let broken = |name, broken| Mutant::new(name, Theorem1 { broken, ..derived }).drawn_as(id);
+        vec![
+            Mutant::new("factor", factor).drawn_as(id),
+            broken("coherent", Broken::Context(1e-5)),
+            broken("query", Broken::Query(1e-5)),
+            match self.softmax() {
+                true => broken("random", Broken::Data),
+                false => broken("descent", Broken::Steps(1e-3)),
+            },
+        ]
     }
+}
+
+impl Theorem1 {
+    /// The id of the derived form, whose draws the mutants see.
+    fn genuine_id(self) -> &'static str {
+        match self.attention {
+            Attention::Linear => "joma.theorem1_linear",
+            Attention::Exp => "joma.theorem1_exp",
+            Attention::Softmax => "joma.theorem1_softmax_corrected",
+        }
+    }
+}
+
+/// The hypotheses of (3) on the data.
+fn data_of_3(params: &Params) -> Hypothesis {
+    let printed = "b̄ is constant and E[g h' b b^T] v_k = b̄ E[g h' b]^T v_k for every k";
+    let margin = match params.get(DATA) {
+        // The gradient of these data is made for a constant slope h'.
+        "exact" => homogeneous(params).margin,
+        _ => -1.0,
+    };
+    Hypothesis::new("data of (3)", printed, margin)
 }
 
 /// A layer on data on which both hypotheses of (3) hold at all times: sample l is the token l alone, with probability
 /// p_l, and $g_k = s_k p_l^{-1/2}$. Then b = e_l whatever z, so that b̄ = p; from zero $v_{kl} \propto s_k\sqrt{p_l}$, and
-/// $p_l g_{kl} v_{kl}$ is p_l times a constant.
+/// $p_l g_{kl} v_{kl}$ is p_l times a constant. φ must have one slope above 0, where all nodes stay.
 fn exact_layer(params: &Params, streams: &Streams) -> Result<Training> {
     let (tokens, nodes) = (params.get(TOKENS), params.get(NODES));
     let mut rng = streams.part("exact", 0);
@@ -197,6 +302,7 @@ fn evidence(found: &Account) -> Witness {
     let mut witness = witness! {
         "relative_drift" => found.drift,
         "logits_moved" => found.moved,
+        "weights_moved" => found.weights_moved,
         "until" => found.end.0,
         "steps" => found.steps,
         "slides_along_a_kink" => found.slides,

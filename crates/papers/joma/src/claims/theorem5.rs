@@ -17,26 +17,36 @@ const MOST_TOKENS: u64 = 1 << 16;
 /// The probability P[y_l = 1 | y_m = 1] of two tokens whose common latent ancestor is at height H.
 #[derive(Clone, Copy, Debug)]
 pub struct Cooccurrence {
+    /// Whether it is the printed claim or a mutant of it, by the sheet that it bears.
+    printed: bool,
     corrected: bool,
     /// Added to H: a mutant counts the ancestor from the next layer.
     shift: u32,
     /// A mutant forgets that a class has a probability, and takes all as equally likely.
     uniform: bool,
+    /// Factor of ρ; a mutant's is near 1.
+    factor: f64,
 }
+
+/// Rounding error of a probability: some hundred roundings of numbers up to 1.
+const ROUNDING: f64 = 1e-13;
 
 impl Cooccurrence {
     /// The claim as printed.
     pub fn printed() -> Self {
         Cooccurrence {
+            printed: true,
             corrected: false,
             shift: 0,
             uniform: false,
+            factor: 1.0,
         }
     }
 
     /// The claim with a correlation in place of the probability.
     pub fn corrected() -> Self {
         Cooccurrence {
+            printed: false,
             corrected: true,
             ..Self::printed()
         }
@@ -45,9 +55,9 @@ impl Cooccurrence {
 
 impl Claim for Cooccurrence {
     fn sheet(&self) -> &'static Sheet {
-        match self.corrected {
-            true => sheet!("joma.theorem5_corrected"),
-            false => sheet!("joma.theorem5"),
+        match self.printed {
+            true => sheet!("joma.theorem5"),
+            false => sheet!("joma.theorem5_corrected"),
         }
     }
 
@@ -94,12 +104,18 @@ impl Claim for Cooccurrence {
             classes
         };
         let said_height = height + self.shift;
-        let said = formula(rho, depth + self.shift, said_height, &said_classes, &zero)?;
+        let said_rho = self.factor * rho;
+        let said = formula(
+            said_rho,
+            depth + self.shift,
+            said_height,
+            &said_classes,
+            &zero,
+        )?;
         Ok(Outcome::Gap {
             lhs: said,
             rhs: exact,
-            // Some hundred roundings of numbers up to 1, divided by P[y_m = 1].
-            tol: 1e-13 / tree.probability(&[(first, true)])?,
+            tol: ROUNDING / tree.probability(&[(first, true)])?,
             relation: Relation::Equal,
             witness: witness! {
                 "rho" => rho, "height" => height, "formula" => said, "exact" => exact,
@@ -108,13 +124,29 @@ impl Claim for Cooccurrence {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
+        let corrected = Cooccurrence {
+            printed: self.printed,
+            ..Self::corrected()
+        };
         let equal = Cooccurrence {
             uniform: true,
-            ..*self
+            ..corrected
+        };
+        let less = Cooccurrence {
+            factor: 0.999_999,
+            ..corrected
+        };
+        let next = Cooccurrence {
+            shift: 1,
+            ..corrected
+        };
+        let variant = |name, claim: Cooccurrence| {
+            Mutant::new(name, claim).drawn_as("joma.theorem5_corrected")
         };
         vec![
-            Mutant::new("next_layer", Cooccurrence { shift: 1, ..*self }),
-            Mutant::new("equal_classes", equal),
+            variant("next_layer", next),
+            variant("equal_classes", equal),
+            variant("less-correlated", less),
         ]
     }
 }

@@ -49,6 +49,8 @@ pub struct Account {
     pub drift: f64,
     /// Largest |z - z(0)|.
     pub moved: f64,
+    /// Largest change of Σ_k v_k²/2 over tokens and steps, over the scale.
+    pub weights_moved: f64,
     /// The share of the drift of the [derived](Form::DERIVED) form at the end that each cause adds: the
     /// size of its term over the sum of sizes (Euclidean norms); zeros without drift.
     pub shares: [f64; 5],
@@ -97,16 +99,12 @@ pub enum Run {
     Descent(f64),
 }
 
-/// Steps after which a flow is taken to slide: smooth ones take some hundred, and every kink that is
-/// crossed about twenty.
-const SLIDING: usize = 2000;
-
 /// Trains from `start` to time `until`, or until a weight or logit reaches `most` (flows under exp attention
 /// may blow up in finite time), and takes account of the invariant of Theorem 1.
 ///
 /// Where a sample pulls a node below a kink of φ and the others push it back, the flow slides along the
 /// kink: (2) then has no solution in the classical sense, steps become as small as the tolerance, and
-/// the account ends.
+/// the account ends after the [steps that it can afford](Training::affordable_steps).
 ///
 /// # Errors
 /// As [`Flow::watched`] and [`descend`].
@@ -125,7 +123,13 @@ pub fn account(
     let size = training.dim();
     let first = field.gap(start, form);
     let (mut drift, mut scale, mut moved) = (0.0_f64, 0.0_f64, 0.0_f64);
+    // Without the norm, which may cancel the squares.
+    let half_squares = Form {
+        squares: 0.5,
+        mean: 0.0,
+    };
     let begin = training.logits(start).to_owned();
+    let (first_squares, mut weights_moved) = (field.claimed(start, half_squares), 0.0_f64);
     let (mut last, mut seen) = ((0.0, vec![]), 0);
     let mut look = |t: f64, x: &[f64]| {
         (last, seen) = ((t, x.to_vec()), seen + 1);
@@ -133,12 +137,9 @@ pub fn account(
         let largest = |a: &Array1<f64>| a.fold(0.0_f64, |m, x| m.max(x.abs()));
         drift = drift.max(largest(&(field.gap(state, form) - &first)));
         scale = scale.max(largest(&training.potential(state)));
-        // Without the norm, which may cancel the squares.
-        let squares = Form {
-            squares: 0.5,
-            mean: 0.0,
-        };
-        scale = scale.max(largest(&field.claimed(state, squares)));
+        let squares = field.claimed(state, half_squares);
+        scale = scale.max(largest(&squares));
+        weights_moved = weights_moved.max(largest(&(&squares - &first_squares)));
         moved = moved.max(largest(&(&training.logits(state) - &begin)));
     };
     let mut from = start.to_vec();
@@ -149,10 +150,11 @@ pub fn account(
         step: Some(&mut look),
         ..Watch::default()
     };
+    let most_steps = training.affordable_steps();
     let path = match run {
         Run::Flow(flow) => {
             let flow = Flow {
-                most_steps: flow.most_steps.min(SLIDING),
+                most_steps: flow.most_steps.min(most_steps),
                 ..flow
             };
             flow.watched(&field, &from, &[until], watch)
@@ -162,7 +164,7 @@ pub fn account(
     let (slides, steps) = match &path {
         Ok(path) => (false, path.steps),
         // The start is seen too.
-        Err(Error::NotConverged(_)) if seen > SLIDING => (true, seen - 1),
+        Err(Error::NotConverged(_)) if seen > most_steps => (true, seen - 1),
         Err(_) => (false, 0),
     };
     let (time, end) = match path {
@@ -190,6 +192,7 @@ pub fn account(
     Ok(Account {
         drift: drift / scale.max(f64::MIN_POSITIVE),
         moved,
+        weights_moved: weights_moved / scale.max(f64::MIN_POSITIVE),
         shares: std::array::from_fn(share),
         unexplained,
         end: (time, state.to_vec()),

@@ -40,15 +40,29 @@ impl<'a> Prediction<'a> {
     }
 
     fn with(training: &'a Training, start: &[f64], mean: Array1<f64>, whole_norm: bool) -> Self {
-        let mut prediction = Prediction {
+        let constant = Array1::zeros(training.tokens());
+        Prediction {
             training,
             mean,
             whole_norm,
-            constant: Array1::zeros(training.tokens()),
-        };
-        let (first, second) = prediction.parts(start);
-        prediction.constant = &training.logits(start) - &(first + second);
-        prediction
+            constant,
+        }
+        .with_constant(start)
+    }
+
+    /// The same prediction with c from this start.
+    fn with_constant(mut self, start: &[f64]) -> Self {
+        let (first, second) = self.parts(start);
+        self.constant = &self.training.logits(start) - &(first + second);
+        self
+    }
+
+    /// The prediction with entry l of b̄ taken from token l + `by`, cyclically: a control, which has the sizes of b̄ but not
+    /// its places.
+    pub fn moved_on(mut self, by: usize, start: &[f64]) -> Self {
+        let tokens = self.mean.len();
+        self.mean = Array1::from_shape_fn(tokens, |l| self.mean[(l + by) % tokens]);
+        self.with_constant(start)
     }
 
     /// The parts ẑ_1 and ẑ_2 at a state, (M_C,) each.

@@ -115,6 +115,11 @@ impl Activation {
         }
     }
 
+    /// Whether φ' is bounded.
+    pub fn has_bounded_slope(self) -> bool {
+        self != Activation::Square
+    }
+
     /// The largest |φ(x) - x φ'(x)| over x in [-4, 4]: 0 exactly for homogeneous activations.
     pub fn defect(self) -> f64 {
         let at = |i: i32| {

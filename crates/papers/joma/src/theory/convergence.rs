@@ -22,6 +22,16 @@ use std::f64::consts::{FRAC_1_SQRT_2, PI};
 /// The largest remainder ρ over δ and μ, rounded up: the maximum of [`remainder`]`(0, mu)`.
 pub const LARGEST_REMAINDER: f64 = 0.864_326;
 
+/// The target μ at which the remainder is largest.
+pub const LARGEST_REMAINDER_AT: f64 = 1.8722;
+
+/// Share up to which (79) is integrated as it stands.
+const HALF: f64 = 0.5;
+/// Argument μx from which on e^{-μ²x²/2} ≤ e^{-800} is 0.
+const BUMP_END: f64 = 40.0;
+/// Relative accuracy of the quadratures.
+const ACCURACY: f64 = 1e-15;
+
 /// The integral $F(r, \mu)$ of (79): the time of the flow at which a component with target μ has come to the share r of it.
 ///
 /// `r` in [0, 1).
@@ -33,13 +43,37 @@ pub const LARGEST_REMAINDER: f64 = 0.864_326;
 /// assert!((time_to(0.9, 2.0) - 1.111_823_665_806_107_5).abs() < 1e-12);
 /// ```
 pub fn time_to(r: f64, mu: f64) -> f64 {
-    let gap = 1.0 - r;
-    // -ln(1 - r), exact for small r too.
-    -(-r).ln_1p() * (-0.5 * mu * mu).exp() + remainder(gap, mu)
+    if r <= HALF {
+        return away_from_pole(r, mu.abs());
+    }
+    -(-r).ln_1p() * (-0.5 * mu * mu).exp() + remainder(1.0 - r, mu)
+}
+
+/// The integral (79) for r ≤ 1/2, without its pole.
+fn away_from_pole(r: f64, mu: f64) -> f64 {
+    let integrand = |x: f64| (-0.5 * (mu * x).powi(2)).exp() / (1.0 - x);
+    // With μ = 0 the end is infinite, and r is less.
+    integrate(
+        integrand,
+        0.0,
+        r.min(BUMP_END / mu),
+        panel_width(mu),
+        ACCURACY,
+    )
+}
+
+/// The width of the first panels: the bump of the integrand has width 1/μ.
+fn panel_width(mu: f64) -> f64 {
+    0.25_f64.min(0.5 / mu.max(1.0))
 }
 
 /// The remainder $\rho(\delta, \mu) = F(1 - \delta, \mu) - e^{-\mu^2/2} \ln(1/\delta)$ of (88), for δ in [0, 1].
 pub fn remainder(gap: f64, mu: f64) -> f64 {
+    let mu = mu.abs();
+    if mu * HALF > BUMP_END {
+        // The pole has no weight, and `floor` is 0.
+        return away_from_pole((1.0 - gap).min(HALF), mu);
+    }
     let square = mu * mu;
     let floor = (-0.5 * square).exp();
     let integrand = |u: f64| {
@@ -51,15 +85,14 @@ pub fn remainder(gap: f64, mu: f64) -> f64 {
             ((-0.5 * square * (1.0 - u).powi(2)).exp() - floor) / u
         }
     };
-    // The bump at u = 1 has width 1/μ.
-    let width = 0.25_f64.min(0.5 / mu.abs().max(1.0));
-    integrate(integrand, gap, 1.0, width, 1e-15)
+    integrate(integrand, gap, 1.0, panel_width(mu), ACCURACY)
 }
 
 /// The logarithm $\ln(1/\delta(t))$ of the gap of a component with target μ at time t ≥ 0.
 ///
 /// The root of $F = t$ in $\ell = \ln(1/\delta)$: F is concave in ℓ, with slope
-/// $e^{-\mu^2(1-\delta)^2/2}$, so that Newton's method climbs to it from below.
+/// $e^{-\mu^2(1-\delta)^2/2}$, so that Newton's method climbs to it from below. Infinite or NaN where it exceeds
+/// the largest number, as it may from |μ| = 37 on.
 ///
 /// ```
 /// use attnlab_joma::theory::convergence::{log_inverse_gap, time_to};
@@ -164,6 +197,11 @@ mod tests {
             (0.999999, 2.0, 2.728230028237197),
             (0.5, 10.0, 0.1368327254851793),
             (0.95, 6.0, 0.24478690515001716),
+            // For small r: r + r²/2. For large μ: √(π/2)/μ + 1/μ² + √(π/2)/μ³ + 2/μ⁴ ..
+            (1e-20, 2.0, 1e-20),
+            (0.9, 1e4, 1.253_414_149_850_641_6e-4),
+            (0.5, 1e9, 1.2533141383155e-9),
+            (0.5, 1e300, 1.2533141373155003e-300),
         ];
         for (r, mu, t) in known {
             assert!(

@@ -90,25 +90,14 @@ impl CriticalPoint {
         let life = |rho: f64| law.f(slopes, rho) / law.theta1(slopes, rho);
         let level = life(minus);
         // Beyond its minimum the mean residual life rises to infinity like ρ.
-        let (mut low, mut high) = (minus, level + 1.0);
-        let mut steps = 0;
-        // Past the minimum: the first point to the right of ρ_- where it is below the level.
-        let mut inside = None;
-        for i in 1..4000 {
-            let x = low + (high - low) * f64::from(i) / 4000.0;
-            if life(x) < level * (1.0 - 1e-12) {
-                inside = Some(x);
-                break;
-            }
-        }
-        let Some(start) = inside else {
+        let (mut high, mut steps) = (level + 1.0, 0);
+        let Some(mut low) = dip(&life, minus, high) else {
             let message = format!(
                 "no critical point with rho_- = {minus}: the mean residual life of this law, F/theta_1, \
                  rises from there on, as it does everywhere for a log-concave law under ReLU"
             );
             return Err(Error::not_converged(message));
         };
-        low = start;
         while life(high) < level && steps < 60 {
             high *= 2.0;
             steps += 1;
@@ -132,7 +121,17 @@ impl CriticalPoint {
         })
     }
 
-    /// The distance |x̄_+| = ρ_+ - ρ_- of the centres, as μ points along x̄_+.
+    /// The same pair with the components exchanged, a_+ = 1 again: μ then points away from x̄_+, s_μ = -1.
+    pub fn exchanged(self) -> Self {
+        CriticalPoint {
+            plus: self.minus,
+            minus: self.plus,
+            weight: 1.0 / self.weight,
+            ..self
+        }
+    }
+
+    /// The distance s_μ |x̄_+| = ρ_+ - ρ_- of the centres along μ.
     pub fn distance(&self) -> f64 {
         self.plus - self.minus
     }
@@ -196,6 +195,17 @@ impl CriticalPoint {
             two: (radial - one) / mu.powi(2),
         }
     }
+}
+
+/// The first point looked at in (from, to] where `life` is below its value at `from`: at distances that double,
+/// for a dip next to `from`, then at equal ones.
+fn dip(life: &impl Fn(f64) -> f64, from: f64, to: f64) -> Option<f64> {
+    // Relative rounding error of F/θ_1.
+    const ROUNDING: f64 = 1e-12;
+    let level = life(from) * (1.0 - ROUNDING);
+    let doubling = (1..=30).map(|i| from + (to - from) * 0.5_f64.powi(31 - i));
+    let equal = (1..4000).map(|i| from + (to - from) * f64::from(i) / 4000.0);
+    doubling.chain(equal).find(|x| life(*x) < level)
 }
 
 /// The ratio F/θ_1 under ReLU: the mean residual life of one coordinate at -ρ.

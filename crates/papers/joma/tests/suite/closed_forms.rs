@@ -70,7 +70,7 @@ fn every_formula_by_name() {
     let set = json!({"rho": 1.0, "depth": 2, "ancestor_depth": 1,
                      "class_probabilities": [1.0], "child_zero_given_class": [1.0]});
     let error = eval("joma.tree_cooccurrence", set).unwrap_err().to_string();
-    assert!(error.contains("no finite value"), "{error}");
+    assert!(error.contains("never appears"), "{error}");
 }
 
 /// (4) as derived is the same for all components along the flow; as printed it is not: by 1 % and
@@ -224,4 +224,26 @@ proptest! {
             }
         }
     }
+}
+
+/// Large and small targets: no panic, no memory, and an error where there is no number.
+#[test]
+fn closed_forms_at_the_ends_of_their_domains() {
+    for (mu, r, exact) in [
+        (1e300, 0.5, 1.253_314_137_315_500_3e-300),
+        (1e9, 0.5, 1.253_314_138_315_5e-9),
+        (0.0, 0.5, std::f64::consts::LN_2),
+        (2.0, 1e-20, 1e-20),
+    ] {
+        let found = eval("joma.f", json!({"mu": mu, "r": r})).unwrap();
+        let found = found.as_f64().unwrap();
+        assert!((found / exact - 1.0).abs() < 1e-12, "{mu} {r}: {found}");
+    }
+    let refused = |id, set| eval(id, set).unwrap_err().to_string();
+    let message = refused("joma.log_inverse_gap", json!({"mu": 1e300, "t": 1.0}));
+    assert!(message.contains("beyond the largest number"), "{message}");
+    let never = json!({"rho": 1.0, "depth": 3, "ancestor_depth": 1,
+                       "class_probabilities": [1.0], "child_zero_given_class": [1.0]});
+    let message = refused("joma.tree_cooccurrence", never);
+    assert!(message.contains("never appears"), "{message}");
 }

@@ -1,5 +1,8 @@
 //! Tests of this room against independent values, by its public interface.
 
 mod closed_forms;
-mod training;
+mod experiments;
+mod layer;
+mod scope;
+mod settings;
 mod witnesses;

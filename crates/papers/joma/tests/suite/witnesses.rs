@@ -4,7 +4,7 @@ use attnlab_joma::dynamics::Salient;
 use attnlab_joma::room;
 use attnlab_joma::theory::convergence::{lambda, log_inverse_gap, remainder};
 use attnlab_joma::theory::{CriticalPoint, Isotropic, Radial, critical};
-use attnlab_lab::sheet_test::{SheetTest, number, numbers};
+use attnlab_lab::sheet_test::{SheetTest, estimate, number, numbers};
 use attnlab_theory::dynamics::flow::{Flow, Method, Watch};
 use attnlab_theory::measure::softmax_entropy;
 use serde_json::json;
@@ -97,16 +97,15 @@ fn isotropic_laws() {
     );
     assert!((existence(Radial::Student { nu: 2.0 }, 3) - 0.25).abs() < 1e-12);
     let report = sheets().check("joma.lemma2", json!({}), None);
-    let e = report.estimate;
-    let [value, low, high] = [e.value, e.low, e.high].map(|x| format!("{:.3}", x - 1.0));
-    sheets().assert_printed("joma.lemma2", &[format!("{value} [{low}, {high}]")]);
+    sheets().assert_printed("joma.lemma2", &[estimate(&report, 3)]);
     let report = sheets().check("joma.lemma4", json!({}), None);
     let terms = numbers(&report.witness, "terms");
+    assert!((terms[0] / terms[1] - 1.0).abs() < 1e-6);
     sheets().assert_printed(
         "joma.lemma4",
         &[
             format!("= {:.3}$", number(&report.witness, "length")),
-            format!("{:.3} and {:.3}", terms[0], terms[1]),
+            format!("are {:.3}", terms[0]),
         ],
     );
 }
@@ -119,20 +118,24 @@ fn trained_layers() {
         number(&report.witness, "largest"),
     );
     sheets().assert_printed("joma.theorem2", &[format!("{least:.2} and {largest:.2}")]);
-    let report = sheets().check("joma.fig2_components", json!({}), None);
-    let [whole, squares, norm] =
-        ["correlation", "of_squares", "of_norm"].map(|n| number(&report.witness, n));
+    // The first run, on smooth inputs.
+    let first = sheets().draws("joma.fig2_components", json!({}), Some(1));
+    let seen = |name: &str| number(first[0].witness(), &format!("{name}/0"));
     sheets().assert_printed(
         "joma.fig2_components",
         &[
-            format!("{whole:.3} for $\\hat z_m$"),
-            format!("{squares:.3} for"),
-            format!("{norm:.3} for"),
+            format!("{:.3} for $\\hat z_m$", seen("least_correlation")),
+            format!("{:.3} for $\\hat z_{{m1}}$", seen("least_of_squares")),
+            format!("{:.3} for $\\hat z_{{m2}}$", seen("least_of_norm")),
+            format!("{:.3} at step 2000", seen("of_squares")),
+            format!("has {:.3}", seen("correlation_at_the_end")),
         ],
     );
-    for inputs in ["smooth", "random"] {
-        let report = sheets().check("joma.fig2_amplitude", json!({ "inputs": inputs }), Some(1));
-        let off = format!("{:.2}", number(&report.witness, "relative_distance"));
+    for setting in ["text", "code"] {
+        let drawn = json!({ "setting": setting });
+        let drawn = sheets().draws("joma.fig2_amplitude", drawn, Some(1));
+        let off = numbers(drawn[0].witness(), "relative_distance");
+        let off = format!("{:.2} and {:.2}", off[0], off[1]);
         sheets().assert_printed("joma.fig2_amplitude", &[off]);
     }
 }

@@ -1,6 +1,6 @@
 //! Training on B prompts: how fast its limit tends to that of the population loss.
 
-use super::setting::{covariance, theorem_start, training_schema, validate};
+use super::setting::{affordable, covariance, theorem_start, training_schema, validate};
 use crate::dynamics::Empirical;
 use crate::quantities::{CONTEXT, DIM, TRAINING_NOISE};
 use crate::theory::{LsaWeights, Pretraining};
@@ -73,7 +73,13 @@ impl Claim for EmpiricalLimit {
             let allowed = "must be at most 12; the moments of the loss grow like dim^6";
             return Err(Error::invalid(DIM.name, params.get(DIM), allowed));
         }
-        Ok(())
+        let drawn = PROMPTS.iter().sum::<usize>() as f64;
+        // Each prompt is drawn, and its moments are summed.
+        affordable(
+            CONTEXT.name,
+            params.real(CONTEXT),
+            drawn * params.real(DIM).powi(2),
+        )
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -102,8 +108,9 @@ impl Claim for EmpiricalLimit {
         Promise::MeanIn(self.slope - 0.1, self.slope + 0.1)
     }
 
-    fn default_trials(&self, _params: &Params) -> u64 {
-        60
+    /// In one dimension the logarithm of a distance, of one normal number, scatters most.
+    fn default_trials(&self, params: &Params) -> u64 {
+        if params.get(DIM) == 1 { 400 } else { 60 }
     }
 
     fn mutants(&self) -> Vec<Mutant> {

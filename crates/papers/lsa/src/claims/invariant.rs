@@ -1,6 +1,6 @@
 //! The quantity that gradient flow of linear self-attention conserves: notes, proof ingredient 2.
 
-use super::setting::{covariance, dense_start, training_schema, validate};
+use super::setting::{affordable, covariance, dense_start, training_schema, validate};
 use crate::dynamics::{Empirical, Full};
 use crate::quantities::{BATCH, CONTEXT, DIM, SCALE};
 use crate::theory::{LsaWeights, Pretraining};
@@ -79,7 +79,7 @@ impl Claim for Invariant {
             );
             return Err(Error::invalid(BATCH.name, prompts, allowed));
         }
-        Ok(())
+        affordable(CONTEXT.name, params.real(CONTEXT), prompts * d * d)
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {

@@ -1,6 +1,7 @@
 //! The lecture notes' displays of attention: the index that is normalised, and the cost.
 
-use crate::quantities::{DISPLAY, TOKEN_DIM, TOKENS};
+use super::setting::affordable;
+use crate::quantities::{DISPLAY, SIZES, TOKEN_DIM, TOKENS};
 use attnlab_core::linalg::{normal_matrix, product};
 use attnlab_lab::prelude::*;
 use ndarray::Array2;
@@ -9,8 +10,19 @@ use rand::RngExt;
 /// Every column of A adds up to 1, for A as one of the displays defines it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AttentionColumns {
-    /// The mutant: every row does.
-    rows: bool,
+    form: Sums,
+}
+
+/// The sums that are claimed to be 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Sums {
+    /// Of the columns.
+    #[default]
+    Columns,
+    /// Of the rows.
+    Rows,
+    /// Of the columns, each without the token itself in the denominator.
+    WithoutSelf,
 }
 
 /// A (N, N) of a display. `keys` and `queries` are U_k X and U_q X (K, N).
@@ -47,6 +59,11 @@ impl Claim for AttentionColumns {
         ]
     }
 
+    fn validate(&self, params: &Params) -> Result<()> {
+        let (n, d) = (params.real(TOKENS), params.real(TOKEN_DIM));
+        affordable(TOKENS.name, n, n * d + 2.0 * d * d)
+    }
+
     fn memory(&self, params: &Params) -> u64 {
         let n = params.get(TOKENS) as u64;
         16 * n * (n + params.get(TOKEN_DIM) as u64)
@@ -71,16 +88,27 @@ impl Claim for AttentionColumns {
                 product(draw("queries", d, d).view(), x.view()),
             ),
         };
-        let a = attention(display, &keys, &queries);
-        let sums = a.sum_axis(ndarray::Axis(usize::from(self.rows)));
+        let mut a = attention(display, &keys, &queries);
+        if self.form == Sums::WithoutSelf {
+            let own = a.diag().to_owned();
+            for (mut column, own) in a.columns_mut().into_iter().zip(own) {
+                column /= 1.0 - own;
+            }
+        }
+        let sums = a.sum_axis(ndarray::Axis(usize::from(self.form == Sums::Rows)));
         let off = sums.iter().fold(0.0, |m: f64, s| m.max((s - 1.0).abs()));
+        // The statement has two parts: the sums, and that no entry is negative.
+        let least = a.iter().copied().fold(f64::INFINITY, f64::min);
+        if !off.is_finite() {
+            return Err(Error::undefined("exp of a score overflows"));
+        }
         Ok(Outcome::Gap {
-            lhs: off,
+            lhs: off.max(-least),
             rhs: 0.0,
             // N additions and divisions of numbers up to 1.
             tol: 4.0 * n as f64 * f64::EPSILON,
             relation: Relation::Equal,
-            witness: witness! { "sums" => sums.to_vec(), "largest_distance_from_1" => off },
+            witness: witness! { "sums" => sums.to_vec(), "largest_distance_from_1" => off, "least_entry" => least },
         })
     }
 
@@ -96,8 +124,10 @@ impl Claim for AttentionColumns {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let rows = || AttentionColumns { rows: true };
+        let of = |form| AttentionColumns { form };
+        let rows = || of(Sums::Rows);
         vec![
+            Mutant::new("without-self", of(Sums::WithoutSelf)).with(DISPLAY, "multi-head"),
             Mutant::new("rows", rows()).with(DISPLAY, "multi-head"),
             Mutant::new("rows-of-one-map", rows()).with(DISPLAY, "one-map"),
         ]
@@ -119,6 +149,8 @@ enum Condition {
     Printed,
     /// K < ND/(N + D).
     Exact,
+    /// K < D/2 + 1 or K < ND/(N + D) + 1: one more than the statement allows.
+    OneMore,
     /// K < D.
     Loose,
     /// K < 2ND/(N + D).
@@ -142,6 +174,8 @@ impl AttentionCost {
         match self.condition {
             Condition::Printed => d / 2.0,
             Condition::Exact => n * d / (n + d),
+            Condition::OneMore if self.printed => d / 2.0 + 1.0,
+            Condition::OneMore => n * d / (n + d) + 1.0,
             Condition::Loose => d,
             Condition::Double => 2.0 * n * d / (n + d),
         }
@@ -156,11 +190,29 @@ impl Claim for AttentionCost {
         }
     }
 
-    /// N and D log-uniform up to 1000, and the largest K that the condition allows.
-    fn trial(&self, _params: &Params, streams: &Streams) -> Result<Outcome> {
+    fn schema(&self) -> Schema {
+        match self.printed {
+            true => vec![SIZES.or("any")],
+            false => vec![],
+        }
+    }
+
+    fn expected(&self, params: &Params) -> VerdictKind {
+        match self.printed && params.get(SIZES) == "long" {
+            true => VerdictKind::Supported,
+            false => self.sheet().expected,
+        }
+    }
+
+    /// N and D log-uniform up to 1000, exchanged where N ≥ D is asked for and fails, and the largest K that
+    /// the condition allows. K = 0 is no map and says nothing.
+    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let mut rng = streams.part("sizes", 0);
         let mut size = |low: f64| (low * (1000.0 / low).powf(rng.random::<f64>())).round();
-        let (n, d) = (size(1.0), size(3.0));
+        let (mut n, mut d) = (size(1.0), size(3.0));
+        if self.printed && params.get(SIZES) == "long" && n < d {
+            (n, d) = (d, n.max(3.0));
+        }
         let k = self.limit(n, d).ceil() - 1.0;
         let (with, without) = (n * k * d + n * n * k, n * n * d);
         // Whole numbers below 2^53: exact. The exact condition is also necessary.
@@ -180,9 +232,18 @@ impl Claim for AttentionCost {
 
     fn mutants(&self) -> Vec<Mutant> {
         let under = |condition| AttentionCost { condition, ..*self };
+        let mutant = |name, condition| {
+            let mutant = Mutant::new(name, under(condition));
+            // Where the printed statement holds.
+            match self.printed {
+                true => mutant.with(SIZES, "long"),
+                false => mutant,
+            }
+        };
         vec![
-            Mutant::new("below-d", under(Condition::Loose)),
-            Mutant::new("double", under(Condition::Double)),
+            mutant("one-more", Condition::OneMore),
+            mutant("below-d", Condition::Loose),
+            mutant("double", Condition::Double),
         ]
     }
 }

@@ -1,10 +1,11 @@
 //! The lecture notes' final recipe of a transformer block: the order of normalisation and addition.
 
+use super::setting::affordable;
 use crate::quantities::{HEADS, TOKEN_DIM, TOKENS};
 use attnlab_core::linalg::{normal_matrix, product};
 use attnlab_lab::prelude::*;
 use attnlab_theory::attention::{Mask, Mhsa, Softmax};
-use ndarray::{Array2, ArrayView2, Axis};
+use ndarray::{Array2, ArrayView2, Axis, s};
 
 /// The block adds what its two stages compute to what it was given.
 #[derive(Clone, Copy, Debug)]
@@ -14,17 +15,21 @@ pub struct Residual {
     printed: bool,
 }
 
-/// The last line of the recipe.
+/// The recipe that the block follows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Form {
-    /// ȳ + MLP(y).
+    /// Last line ȳ + MLP(y).
     Printed,
-    /// y + MLP(ȳ).
+    /// Last line y + MLP(ȳ).
     Corrected,
-    /// ȳ + MLP(ȳ).
+    /// Last line ȳ + MLP(ȳ).
     Normalised,
-    /// MLP(ȳ).
+    /// Last line MLP(ȳ).
     NoResidual,
+    /// The corrected last line, and LayerNorm with the variance over D - 1 in place of D.
+    Unbiased,
+    /// The corrected last line, and attention whose rows are normalised in place of its columns.
+    Rows,
 }
 
 impl Residual {
@@ -40,13 +45,14 @@ impl Residual {
     };
 }
 
-/// Each column less its mean, over its standard deviation: the notes' display of LayerNorm.
-fn layer_norm(x: ArrayView2<f64>) -> Array2<f64> {
+/// Each column less its mean, over its standard deviation: the notes' display of LayerNorm, whose variance is
+/// the sum of squares over D less `lost` = 0.
+fn layer_norm(x: ArrayView2<f64>, lost: usize) -> Array2<f64> {
     let mut normal = x.to_owned();
     for mut column in normal.columns_mut() {
         let mean = column.sum() / column.len() as f64;
         column -= mean;
-        let variance = column.dot(&column) / column.len() as f64;
+        let variance = column.dot(&column) / (column.len() - lost) as f64;
         column /= variance.sqrt();
     }
     normal
@@ -85,15 +91,54 @@ impl Block {
         Block { attention, layers }
     }
 
-    /// MHSA(x), without the residual that the operator adds.
-    fn mhsa(&self, x: ArrayView2<f64>) -> Result<Array2<f64>> {
-        Ok(self.attention.apply(x)? - x)
+    /// x + MHSA(x̄) by the operator of this library, with its own residual taken off the normalised tokens.
+    fn attend(&self, x: ArrayView2<f64>, normal: ArrayView2<f64>) -> Result<Array2<f64>> {
+        Ok(self.attention.apply(normal)? - normal + x)
+    }
+
+    /// Σ_h U_p,h U_v,h X A_h token by token, as the notes display it: entry (n, n') of A_h is
+    /// exp⟨k_n, q_n'⟩ over its sum over n, or over n' where `rows`.
+    fn displayed(&self, x: ArrayView2<f64>, rows: bool) -> Array2<f64> {
+        let layer = &self.attention;
+        let mut sum = Array2::zeros(x.dim());
+        let mut start = 0;
+        for ((keys, queries), values) in layer.w_k.iter().zip(&layer.w_q).zip(&layer.w_v) {
+            let scores = keys.dot(&x).t().dot(&queries.dot(&x));
+            let mut a = scores.mapv(f64::exp);
+            for mut line in a.lanes_mut(Axis(usize::from(rows))) {
+                line /= line.sum();
+            }
+            let stop = start + values.nrows();
+            let project = layer.w_o.slice(s![.., start..stop]);
+            sum += &project.dot(&values.dot(&x).dot(&a));
+            start = stop;
+        }
+        sum
     }
 
     fn mlp(&self, x: ArrayView2<f64>) -> Array2<f64> {
         let hidden = product(self.layers[0].view(), x).mapv(|h| h.max(0.0));
         product(self.layers[1].view(), hidden.view())
     }
+
+    /// The block by the recipe.
+    fn apply(&self, x: ArrayView2<f64>, form: Form) -> Result<Array2<f64>> {
+        let lost = usize::from(form == Form::Unbiased);
+        let y = self.attend(x, layer_norm(x, lost).view())?;
+        let normal = layer_norm(y.view(), lost);
+        Ok(match form {
+            Form::Corrected | Form::Unbiased | Form::Rows => y + self.mlp(normal.view()),
+            Form::Printed => normal + self.mlp(y.view()),
+            Form::Normalised => &normal + &self.mlp(normal.view()),
+            Form::NoResidual => self.mlp(normal.view()),
+        })
+    }
+}
+
+/// Multiple of ε that bounds the rounding of a block relative to the norms of its tokens and stages: sums over
+/// the scores of all tokens, and scores of size ln(1/ε) whose error the exponential turns into a relative one.
+fn rounding(tokens: usize, dim: usize) -> f64 {
+    64.0 * (tokens + dim) as f64 * f64::EPSILON
 }
 
 impl Claim for Residual {
@@ -112,40 +157,42 @@ impl Claim for Residual {
         ]
     }
 
+    fn validate(&self, params: &Params) -> Result<()> {
+        let (n, d) = (params.real(TOKENS), params.real(TOKEN_DIM));
+        affordable(TOKENS.name, n, 4.0 * n * d + 24.0 * d * d)
+    }
+
     fn memory(&self, params: &Params) -> u64 {
         let (n, d) = (params.get(TOKENS) as u64, params.get(TOKEN_DIM) as u64);
         8 * (3 * n * n + 20 * n * d + 13 * d * d)
     }
 
-    /// The difference between x^(m) - x^(m-1) and what the stages compute, which says whether the
-    /// block learns the difference: with weights 0 it is the identity only then.
+    /// x^(m) - x^(m-1) of the block against the two stages. The block runs through this library's attention
+    /// operator with its residual; MHSA is computed once more from the notes' display, and each stage reads what
+    /// the recipe hands to it.
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let (n, d) = (params.get(TOKENS), params.get(TOKEN_DIM));
         let block = Block::draw(d, params.get(HEADS), streams);
         // Tokens that are not normalised already: of scale 3 and mean 1.
         let x = normal_matrix(d, n, &mut streams.part("tokens", 0)) * 3.0 + 1.0;
-        let attended = block.mhsa(layer_norm(x.view()).view())?;
+        let next = block.apply(x.view(), self.form)?;
+        let attended = block.displayed(layer_norm(x.view(), 0).view(), self.form == Form::Rows);
         let y = &x + &attended;
-        let normal = layer_norm(y.view());
+        let normal = layer_norm(y.view(), 0);
         let argument = if self.form == Form::Printed {
             &y
         } else {
             &normal
         };
         let refined = block.mlp(argument.view());
-        let next = match self.form {
-            Form::Corrected => &y + &refined,
-            Form::Printed | Form::Normalised => &normal + &refined,
-            Form::NoResidual => refined.clone(),
-        };
         let off = next - &x - &attended - &refined;
         let norm = |a: &Array2<f64>| a.iter().map(|x| x * x).sum::<f64>().sqrt();
         let deviation = normal.var_axis(Axis(0), 0.0).mapv(|v| (v - 1.0).abs());
+        let size = norm(&x) + norm(&attended) + norm(&refined);
         Ok(Outcome::Gap {
-            lhs: norm(&off) / norm(&x),
+            lhs: norm(&off) / size,
             rhs: 0.0,
-            // Four additions of numbers of the size of x.
-            tol: 1e-14,
+            tol: rounding(n, d),
             relation: Relation::Equal,
             witness: witness! {
                 "norm_of_x" => norm(&x),
@@ -161,9 +208,17 @@ impl Claim for Residual {
 
     fn mutants(&self) -> Vec<Mutant> {
         let with = |form| Residual { form, ..*self };
-        vec![
+        let far = vec![
             Mutant::new("normalised", with(Form::Normalised)),
             Mutant::new("no-residual", with(Form::NoResidual)),
-        ]
+        ];
+        let near = vec![
+            Mutant::new("unbiased", with(Form::Unbiased)).with(TOKEN_DIM, 256),
+            Mutant::new("rows", with(Form::Rows)),
+        ];
+        match self.printed {
+            true => far,
+            false => near.into_iter().chain(far).collect(),
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! The population loss in closed form, against prompts through the attention operator.
 
-use super::setting::{covariance, dense_start, training_schema, validate};
+use super::setting::{affordable, covariance, dense_start, training_schema, validate};
 use crate::prompts::RegressionPrompts;
-use crate::quantities::{CONTEXT, PROMPTS, SCALE, TRAINING_NOISE};
+use crate::quantities::{CONTEXT, DIM, PROMPTS, SCALE, TRAINING_NOISE};
 use crate::theory::{LsaWeights, Pretraining};
 use attnlab_lab::prelude::*;
 use attnlab_theory::attention::{Linear, SingleHead};
@@ -44,7 +44,9 @@ impl Claim for PopulationLoss {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        validate(params)
+        validate(params)?;
+        let (n, d) = (params.real(CONTEXT) + 1.0, params.real(DIM) + 1.0);
+        affordable(PROMPTS.name, params.real(PROMPTS), n * (n + d) * d)
     }
 
     /// Every trial has its own Λ and weights. The value is the mean loss of the prompts over the

@@ -1,11 +1,13 @@
 //! A shift of the query's law alone.
 
-use super::setting::{covariance, normal_task, training_schema, validate};
+use super::setting::{
+    affordable, covariance, normal_task, training_schema, trials_of_ratio, validate,
+};
 use crate::prompts::{PromptTask, RegressionPrompts};
-use crate::quantities::{CONTEXT, EXAMPLES, TEST_PROMPTS};
+use crate::quantities::{CONTEXT, DIM, EXAMPLES, TEST_PROMPTS};
 use crate::theory::{Covariance, Law, Pretraining, Target, risk, risk_at_query};
 use attnlab_lab::prelude::*;
-use attnlab_theory::attention::{Linear, SingleHead};
+use ndarray::ArrayView1;
 
 /// The test risk when the query has another covariance than the examples.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,6 +52,9 @@ impl QueryShift {
     }
 }
 
+/// Queries per test prompt.
+const QUERIES: usize = 8;
+
 impl Claim for QueryShift {
     fn sheet(&self) -> &'static Sheet {
         sheet!("lsa.query_shift")
@@ -65,10 +70,12 @@ impl Claim for QueryShift {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        validate(params)
+        validate(params)?;
+        let per_prompt = params.real(EXAMPLES) * params.real(DIM).powi(2);
+        affordable(TEST_PROMPTS.name, params.real(TEST_PROMPTS), per_prompt)
     }
 
-    /// Through the attention operator; query and examples have covariances on axes of their own. The
+    /// By the layer at the limit of training; query and examples have covariances on axes of their own. The
     /// value is the mean squared error over the claimed one: 1 in the mean.
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let (n, m) = (params.get(CONTEXT), params.get(EXAMPLES));
@@ -78,24 +85,21 @@ impl Claim for QueryShift {
         let target = Target::Linear { task };
         let claimed = self.claimed(&training, &query, &target, m);
         let axes = training.covariance().axes();
-        let (w_pv, w_kq) = training.limit(0.0).rotated(axes.t()).matrices();
-        let layer = SingleHead {
-            w_pv,
-            w_kq,
-            phi: Linear.into(),
-            rho: m as f64,
-        };
+        let weights = training.limit(0.0).rotated(axes.t());
         let prompts = RegressionPrompts {
             covariance: training.covariance().clone(),
             query: Some(query),
             examples: m,
-            task: PromptTask::Fixed(target),
+            task: PromptTask::Fixed(target.clone()),
             noise_var: 0.0,
         };
         let (mut rng, mut sum) = (streams.part("prompts", 0), 0.0);
         for _ in 0..params.get(TEST_PROMPTS) {
-            let prompt = prompts.draw(&mut rng);
-            sum += (layer.predict(prompt.tokens().view())? - prompt.answer).powi(2);
+            let (examples, queries) = prompts.draw_queries(&target, QUERIES, &mut rng);
+            let found = weights.predictions(examples.view(), queries.view(), m as f64);
+            let off = |(x, y): (ArrayView1<f64>, &f64)| (y - target.value(x)).powi(2);
+            let pairs = queries.columns().into_iter().zip(&found);
+            sum += pairs.map(off).sum::<f64>() / QUERIES as f64;
         }
         let mean = sum / params.real(TEST_PROMPTS);
         Ok(Outcome::Value {
@@ -110,8 +114,8 @@ impl Claim for QueryShift {
         Promise::MeanIn(0.98, 1.02)
     }
 
-    fn default_trials(&self, _params: &Params) -> u64 {
-        40
+    fn default_trials(&self, params: &Params) -> u64 {
+        trials_of_ratio(params.get(EXAMPLES))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

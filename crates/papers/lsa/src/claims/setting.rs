@@ -21,6 +21,32 @@ pub(super) fn validate(params: &Params) -> Result<()> {
     Ok(())
 }
 
+/// Multiplications of a trial that are still worth waiting for: half a second.
+const MOST_WORK: f64 = 4e8;
+
+/// Refuses a setting whose trials would take minutes: `value` times `each` multiplications.
+pub(super) fn affordable(name: &'static str, value: f64, each: f64) -> Result<()> {
+    if value * each <= MOST_WORK {
+        return Ok(());
+    }
+    let most = (MOST_WORK / each).floor();
+    let allowed = match most >= 1.0 {
+        true => format!("must be at most {most:.0} with the other settings"),
+        false => "must be smaller, and so must the other settings".to_string(),
+    };
+    let why = format!(
+        "{allowed}; a trial would take {:.0e} multiplications, and {MOST_WORK:.0e} are allowed",
+        value * each
+    );
+    Err(Error::invalid(name, value, why))
+}
+
+/// Trials after which a measured risk over the claimed one is known to within 1 % for M examples: with few
+/// examples it scatters four times as much in variance.
+pub(super) fn trials_of_ratio(examples: usize) -> u64 {
+    if examples < 20 { 160 } else { 40 }
+}
+
 /// A random Λ with largest eigenvalue 1 and the given condition number.
 pub(super) fn covariance(params: &Params, streams: &Streams) -> Result<Covariance> {
     let (d, condition) = (params.get(DIM), params.get(CONDITION));

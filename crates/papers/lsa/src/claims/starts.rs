@@ -79,7 +79,9 @@ impl Claim for AnyStart {
             .map(rate)
             .fold(f64::INFINITY, f64::min);
         let first = training.excess(&start);
-        let found = arrival(&training, &start, ARRIVED * first, 1e4 / slowest)?;
+        // A start of large weights has a loss beyond that of every saddle.
+        let order = first.min(training.excess(&LsaWeights::zeros(training.dim())));
+        let found = arrival(&training, &start, ARRIVED * order, 1e4 / slowest)?;
         Ok(Outcome::Event {
             holds: found.time.is_some(),
             witness: witness! {

@@ -7,5 +7,5 @@ mod population;
 mod softmax;
 
 pub use empirical::Empirical;
-pub use population::{Arrival, Full, Reduced, arrival};
+pub use population::{Arrival, Full, Reduced, arrival, from_scale};
 pub use softmax::SoftmaxLoss;

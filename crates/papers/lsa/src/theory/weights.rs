@@ -94,6 +94,28 @@ impl LsaWeights {
         a
     }
 
+    /// Predictions of the layer with these weights, in the axes of the data, for each of `queries` (d, Q) after
+    /// the same `examples` (d+1, M), whose last row holds the labels: entry (d+1, M+1) of
+    /// $W^{PV}E\,\frac1\rho E^TW^{KQ}E$, E being the examples and one query over a 0.
+    ///
+    /// # Panics
+    /// When the shapes do not fit: a mistake of the caller.
+    pub fn predictions(
+        &self,
+        examples: ArrayView2<f64>,
+        queries: ArrayView2<f64>,
+        rho: f64,
+    ) -> Array1<f64> {
+        let d = self.dim();
+        let (x, y) = (examples.slice(s![..d, ..]), examples.row(d));
+        // (v, u)ᵀE, then over the examples (v, u)ᵀEEᵀ(B; cᵀ).
+        let seen = x.t().dot(&self.v) + &(&y * self.u);
+        let over = self.b.t().dot(&x.dot(&seen)) + &(&self.c * y.dot(&seen));
+        let one =
+            |q: ArrayView1<f64>| (over.dot(&q) + self.v.dot(&q) * q.dot(&self.b.dot(&q))) / rho;
+        queries.columns().into_iter().map(one).collect()
+    }
+
     /// Balance $|v|^2 + u^2 - \|B\|_F^2 - |c|^2$, which every gradient flow conserves.
     pub fn conserved(&self) -> f64 {
         let (pv, kq) = self.norms();

@@ -4,6 +4,7 @@ mod experiments;
 mod refusals;
 mod risk;
 mod setting;
+mod settings;
 mod stiff;
 mod theory;
 mod witnesses;

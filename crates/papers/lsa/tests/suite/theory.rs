@@ -8,7 +8,7 @@ use attnlab_lsa::prompts::RegressionPrompts;
 use attnlab_lsa::theory::{Covariance, LsaWeights, Pretraining};
 use attnlab_theory::attention::{Linear, SingleHead};
 use attnlab_theory::dynamics::flow::{Flow, Method, VectorField};
-use ndarray::{Array2, array};
+use ndarray::{Array2, Axis, array, s};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -223,6 +223,10 @@ fn weights_and_operator_agree() {
         let outer = Array2::from_shape_fn((d, d), |(i, j)| prompt.query[i] * prompt.query[j]);
         let b = prompt.inputs.dot(&prompt.labels) / n as f64;
         let s = prompt.labels.dot(&prompt.labels) / n as f64;
+        let examples_and_labels = tokens.slice(s![.., ..n]);
+        let query = prompt.query.view().insert_axis(Axis(1));
+        let direct = w.predictions(examples_and_labels, query, n as f64)[0];
+        assert!((found - direct).abs() < 1e-12 * (1.0 + found.abs()));
         let odd = b.dot(&w.product().dot(&prompt.query));
         let second = (examples + outer / n as f64).dot(&w.v);
         let even = prompt.query.dot(&w.b.t().dot(&second)) + w.u * s * w.c.dot(&prompt.query);

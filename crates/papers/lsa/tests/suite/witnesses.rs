@@ -12,7 +12,7 @@ fn sheets() -> SheetTest {
 #[test]
 fn the_ratio_on_the_way_to_weights_0() {
     let sheets = sheets();
-    for draw in sheets.draws("lsa.pl_printed", json!({}), None) {
+    for draw in sheets.draws("lsa.pl_printed", json!({ "weights": "anywhere" }), None) {
         assert_eq!(number(draw.witness(), "ratio_at_weights_0"), 0.0);
         let ratios = numbers(draw.witness(), "ratio_at_scales_shrinking_tenfold");
         for pair in ratios.windows(2) {

@@ -15,6 +15,16 @@ pub struct OtherBreaks {
     pub signal_columns: f64,
 }
 
+/// Upper bounds on the expected number of signal columns that break through keys of their own cluster, and
+/// through other keys; see [`Horizon::signal_matches`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SignalMatches {
+    /// Through keys of the same cluster.
+    pub own: f64,
+    /// Through keys of other clusters.
+    pub others: f64,
+}
+
 impl OtherBreaks {
     /// The sum of the three.
     pub fn total(&self) -> f64 {
@@ -42,7 +52,8 @@ impl Horizon {
     /// $L = \ln((N-1)/\varepsilon)$, $\varepsilon = (1-\tau)/\tau$ for $\tau \ge 1/2$ and τ below.
     /// The others are $\theta^2 r g$ ($n - 1$ of them) and $\theta\delta r h$ ($N - n$), and both
     /// $r - L/(\theta^2 r)$ and $(\theta r - L/(\theta r))/\delta$ increase in θ ≥ 1 and in r: the
-    /// union bound at θ = 1 covers all layers, and $r < r_0$ is counted as a break.
+    /// union bound at θ = 1 covers all layers, and $r < r_0$ is counted as a break. For $\tau \ge 1/2$ and
+    /// $\delta \le 1$ the smaller one of this and [`Horizon::signal_matches`] is taken.
     ///
     /// The bounds are coarse where they are not small, and may exceed the number of columns.
     pub fn other_breaks(&self, theta: f64) -> OtherBreaks {
@@ -50,8 +61,43 @@ impl Horizon {
         OtherBreaks {
             own_score: 2.0 * self.noise_columns() * own,
             noise_scores: 2.0 * self.noise_columns() * noise,
-            signal_columns: self.tokens as f64 * self.signal_column_bound(),
+            signal_columns: self.signal_columns(),
         }
+    }
+
+    /// Upper bounds on the expected number of signal columns that leave the pattern at any θ ≥ 1, for
+    /// $\tau \ge 1/2$ and $\delta \le 1$; None otherwise.
+    ///
+    /// Given $r = |a_j|$, the token keeps a weight above τ iff $\sum_i e^{x_i - \theta^2 r^2}$ over the other
+    /// keys is below $c = (1-\tau)/\tau \le 1$. The keys of its own cluster have $x_i = \theta^2 r g_i$, the
+    /// others $\theta\delta r h_m$. If no $g_i$ exceeds r and no $\delta h_m$ does, every term falls with θ;
+    /// if one does, its term is at least 1 ≥ c at θ = 1: all is decided at θ = 1. There, with Markov's
+    /// inequality for the terms below 1,
+    ///
+    /// $$ \mathbb P(\text{break} \mid r) \le (n-1) \left( Q(r) + \frac{e^{-r^2/2}}{2c} \right)
+    ///    + (N-n) \left( Q(r/\delta) + \frac{e^{-r^2(1 - \delta^2/2)}}{c} \right), $$
+    ///
+    /// and $Q(x) \le e^{-x^2/2}/2$, $\mathbb E e^{-u\chi_p^2} = (1+2u)^{-p/2}$ give
+    ///
+    /// $$ \frac{N}{1-\tau} \left( \frac{n-1}{2} 2^{-p/2} + (N-n) (3-\delta^2)^{-p/2} \right). $$
+    pub fn signal_matches(&self) -> Option<SignalMatches> {
+        if self.tau < 0.5 || self.delta > 1.0 {
+            return None;
+        }
+        let (n, total) = (self.per_cluster() as f64, self.tokens as f64);
+        let half_dim = 0.5 * self.dim as f64;
+        let rare = |base: f64| (-half_dim * base.ln()).exp() / (1.0 - self.tau);
+        let count = |keys: f64, each: f64| if keys > 0.0 { total * keys * each } else { 0.0 };
+        Some(SignalMatches {
+            own: count(0.5 * (n - 1.0), rare(2.0)),
+            others: count(total - n, rare(3.0 - self.delta.powi(2))),
+        })
+    }
+
+    fn signal_columns(&self) -> f64 {
+        let matches = self.signal_matches();
+        let closed = matches.map_or(f64::INFINITY, |m| m.own + m.others);
+        closed.min(self.tokens as f64 * self.signal_column_bound())
     }
 
     /// An upper bound, without approximation, on the probability that the pattern (30) breaks at
@@ -64,7 +110,8 @@ impl Horizon {
     /// $\ln(N-1)$ plus the mean of their exponents; the difference is normal with variance at most
     /// $\sigma^2(\theta'^2 + v)$. In a noise column all these comparisons are linear in
     /// $\theta'$, so the worst $\theta'$ is one of the two ends: twice the bound at $\theta$ covers
-    /// the interval. In a signal column $\theta' = 1$ is the worst already.
+    /// the interval. In a signal column $\theta' = 1$ is the worst already. Without noise (δ = 0) all weights
+    /// of a noise column are 1/N, and with K = 1 there are none.
     ///
     /// ```
     /// use attnlab_aot::theory::Horizon;
@@ -75,6 +122,15 @@ impl Horizon {
     /// # Ok::<(), attnlab_core::Error>(())
     /// ```
     pub fn break_bound(&self, theta: f64) -> f64 {
+        let signal_columns = self.signal_columns();
+        if self.clusters < 2 {
+            return signal_columns.min(1.0);
+        }
+        if self.delta == 0.0 {
+            // All weights of a noise column are 1/N.
+            let kept = self.tau * self.tokens as f64 >= 1.0;
+            return if kept { signal_columns.min(1.0) } else { 1.0 };
+        }
         let others = self.other_breaks(theta);
         let (n, noise) = (self.per_cluster() as f64, self.noise_scores());
         let rest = self.tokens as f64 - 1.0;
@@ -90,7 +146,9 @@ impl Horizon {
             f64::INFINITY
         };
         let noise_columns = captured + others.own_score + others.noise_scores;
-        (2.0 * noise_columns + others.signal_columns).min(1.0)
+        let bound = 2.0 * noise_columns + signal_columns;
+        // NaN where θ overflows: nothing is known.
+        if bound < 1.0 { bound } else { 1.0 }
     }
 
     fn noise_column_bounds(&self, theta: f64) -> (f64, f64) {
@@ -126,7 +184,13 @@ impl Horizon {
         let p = self.dim as f64;
         let bound = |r: f64| {
             let x = r - l / r;
-            chi_cdf(p, r) + (n - 1.0) * tail(x) + (others + 1.0 - n) * tail(x / self.delta)
+            let noise = others + 1.0 - n;
+            // Without noise the other keys have score 0, below any positive x.
+            let drowned = match self.delta == 0.0 && x > 0.0 || noise == 0.0 {
+                true => 0.0,
+                false => noise * tail(x / self.delta),
+            };
+            chi_cdf(p, r) + (n - 1.0) * tail(x) + drowned
         };
         grid(0.01, p.sqrt() + 5.0).map(bound).fold(1.0, f64::min)
     }

@@ -10,6 +10,9 @@ const NARROW: f64 = 0.01;
 const TOL: f64 = 1e-8;
 /// The normal density underflows beyond this.
 const END: f64 = 39.0;
+/// Distance from the mean, in standard deviations, beyond which a sum stays with probability below 1e-18
+/// (Chebyshev).
+const SURELY: f64 = 1e9;
 
 /// A noise column with $|e_{j,k}| = \sigma$ at θ.
 pub(super) struct Column {
@@ -49,6 +52,18 @@ impl Column {
 
     /// The probability that an in-cluster weight is above τ.
     pub(super) fn breaks(&self) -> f64 {
+        self.probability(|sum, room| sum.at_most(room))
+    }
+
+    /// A lower bound on [`Column::breaks`] without approximation: by Markov's inequality the truncated sum
+    /// $S_y + B$ is at most $c_x$ with probability at least $1 - \mathbb E(S_y + B)/c_x$.
+    pub(super) fn breaks_at_least(&self) -> f64 {
+        self.probability(|sum, room| (1.0 - sum.mean / room).max(0.0))
+    }
+
+    /// n times the integral over the largest score, with the probability that the random part of the sum is
+    /// at most the room that the self score leaves.
+    fn probability(&self, at_most: impl Fn(Moments, f64) -> f64) -> f64 {
         // An x that underflows below already has φ(x) = 0 where the self score alone forbids less.
         let from = (self.logit + self.own) / self.s;
         if self.s <= 0.0 || from > END {
@@ -64,12 +79,12 @@ impl Column {
         ];
         let to = ((self.logit + ln_sum_exp(&sum)) / self.s).max(0.0) + 10.0;
         let ends = (from.max(-10.0), to.min(END));
-        let value = integrate(|x| self.integrand(x), ends.0, ends.1, 1.0, TOL);
+        let value = integrate(|x| self.integrand(x, &at_most), ends.0, ends.1, 1.0, TOL);
         (self.n * value).min(1.0)
     }
 
     /// $\phi(x) \Phi(y)^{n-1} P(S_y + B \le c_x)$.
-    fn integrand(&self, x: f64) -> f64 {
+    fn integrand(&self, x: f64, at_most: &impl Fn(Moments, f64) -> f64) -> f64 {
         let y = x.min(x - self.logit / self.s);
         // All sums in units of c_x, so that nothing overflows.
         let ln_c = self.s * x - self.logit;
@@ -91,7 +106,7 @@ impl Column {
         } else {
             narrow(self.noise_var, ln_c)
         };
-        ln_weight.exp() * own.plus(noise.times(self.noise)).at_most(room)
+        ln_weight.exp() * at_most(own.plus(noise.times(self.noise)), room)
     }
 }
 
@@ -143,8 +158,8 @@ impl Moments {
     /// $P(T \le z)$ of the shifted lognormal T with these moments; reflected for negative skewness.
     fn at_most(self, z: f64) -> f64 {
         let sd = self.var.sqrt();
-        // Without variance T is its mean.
-        if sd <= 1e-14 * self.mean {
+        // Without variance T is its mean. Far from the mean the third moment may underflow, and decides nothing.
+        if sd <= 1e-14 * self.mean || (z - self.mean).abs() > SURELY * sd {
             return if self.mean <= z { 1.0 } else { 0.0 };
         }
         let skewness = self.third / (self.var * sd);

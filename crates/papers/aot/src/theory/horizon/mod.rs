@@ -89,6 +89,8 @@ const SMALLEST_S: f64 = 1e-9;
 const LARGEST_S: f64 = 1e4;
 /// Relative error asked of θ in [`Horizon::theta`].
 const THETA_TOL: f64 = 1e-9;
+/// Relative error of Λ at which the search for θ ends: below [`AVERAGE_TOL`] Λ is rounding.
+const LAMBDA_TOL: f64 = 3e-7;
 
 /// The setting of the law: AoT Definition 1 with K clusters of N/K tokens in p dimensions each and
 /// noise level δ, and the threshold τ.
@@ -174,6 +176,32 @@ impl Horizon {
     /// columns: [`Horizon::other_breaks`] bounds them.
     pub fn lambda(&self, theta: f64) -> f64 {
         self.noise_columns() * self.average(|sigma| self.column(theta, sigma))
+    }
+
+    /// A lower bound on the probability that the pattern is broken at `theta` by an in-cluster score, up to
+    /// the error of the quadratures: one noise column of each of the K heads, which are independent, each
+    /// with the bound of Markov's inequality on its normaliser. It tends to
+    /// $1 - 2^{-N}$ for large θ, and is far below $1 - e^{-\Lambda}$ where few columns break.
+    ///
+    /// ```
+    /// use attnlab_aot::theory::Horizon;
+    /// let law = Horizon::new(2000, 2, 900, 0.0115, 0.55)?;
+    /// let (least, lambda) = (law.break_at_least(8.0), law.lambda(8.0));
+    /// assert!(least > 1e-3 && least < 2.0 * lambda / law.noise_columns());
+    /// # Ok::<(), attnlab_core::Error>(())
+    /// ```
+    pub fn break_at_least(&self, theta: f64) -> f64 {
+        if self.clusters < 2 {
+            return 0.0; // there are no noise columns
+        }
+        let bound = |sigma| Column::new(self, theta, sigma).breaks_at_least();
+        let each = self.average(bound).min(1.0);
+        -(self.clusters as f64 * (-each).ln_1p()).exp_m1()
+    }
+
+    /// θ, or the θ from which on every column is broken that ever will be, if that is smaller.
+    pub fn clipped(&self, theta: f64) -> f64 {
+        theta.min(LARGEST_S / self.typical_sigma())
     }
 
     /// The first-moment form of the law: $S + B$ replaced by one lognormal of its mean and
@@ -266,7 +294,7 @@ impl Horizon {
 
     /// N - n - 1, noise scores in a noise column besides its self score.
     fn noise_scores(&self) -> f64 {
-        (self.tokens - self.per_cluster() - 1) as f64
+        (self.tokens - self.per_cluster()).saturating_sub(1) as f64
     }
 
     /// δ√p, about which |e| concentrates.
@@ -320,7 +348,7 @@ fn root(f: impl Fn(f64) -> f64, mut low: (f64, f64), mut high: (f64, f64)) -> f6
         }
         let x = (low.0 * high.1 - high.0 * low.1) / (high.1 - low.1);
         let at = f(x);
-        if at.abs() < THETA_TOL {
+        if at.abs() < LAMBDA_TOL {
             return x;
         }
         if at < 0.0 {

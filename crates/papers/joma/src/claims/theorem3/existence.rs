@@ -5,10 +5,13 @@ use crate::claims::setting::equal;
 use crate::theory::critical;
 use attnlab_lab::prelude::*;
 
+/// Relative error of F/θ_1 at ρ_+, which is found by bisection to rounding, with room for its slope there.
+const TOLERANCE: f64 = 1e-9;
+
 /// The claim that under (58) a line through 0 that meets G at ρ_- = 0 meets it again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Existence {
-    /// ρ_+ in units of its value; the mutant: twice as far from 0.
+    /// ρ_+ in units of its value; the mutant: farther from 0.
     distance: f64,
 }
 
@@ -38,19 +41,21 @@ impl Claim for Existence {
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let (law, _) = upper::law(params, streams)?;
         // (58) says that a line through θ_1 = 1/2, ρ_- = 0, meets G again.
-        let point = match upper::pair(&law, 0.0) {
-            Ok(point) => point,
-            Err(none) => return Ok(none),
+        let Some(point) = upper::pair(&law, 0.0) else {
+            let witness = witness! { "law" => format!("{:?}", law.radial()) };
+            return Ok(Outcome::Event {
+                holds: false,
+                witness,
+            });
         };
         let plus = self.distance * point.plus;
         let life = |rho: f64| critical::residual_life(&law, rho);
         let (first, second) = (life(point.minus), life(plus));
         let witness = witness! { "slopes" => [first, second], "rho" => [point.minus, plus] };
-        // ρ_+ is found by bisection to rounding.
-        Ok(equal(second / first, 1.0, 1e-9, witness))
+        Ok(equal(second / first, 1.0, TOLERANCE, witness))
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        vec![Mutant::new("farther", Existence { distance: 2.0 })]
+        vec![Mutant::new("farther", Existence { distance: 1.0001 })]
     }
 }

@@ -24,7 +24,57 @@ use rand::RngExt;
 use std::ops;
 
 /// Trials of every claim here: some tenths of a second each.
-const TRIALS: u64 = 10;
+const TRIALS: u64 = 12;
+
+/// A statement on every critical point.
+pub trait Statement: Copy + Send + Sync + 'static {
+    /// Returns the sheet.
+    fn sheet(self) -> &'static Sheet;
+
+    /// Judges a critical point.
+    ///
+    /// # Errors
+    /// When the point cannot be judged.
+    fn at(self, point: CriticalPoint, params: &Params) -> Result<Outcome>;
+
+    /// Returns the false variants with their names, and the id whose draws they see.
+    fn variants(self) -> (Vec<(&'static str, Self)>, &'static str);
+}
+
+/// The claim that a statement holds at random critical points.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AtCritical<S>(S);
+
+impl<S: Statement> Claim for AtCritical<S> {
+    fn sheet(&self) -> &'static Sheet {
+        self.0.sheet()
+    }
+
+    fn schema(&self) -> Schema {
+        schema()
+    }
+
+    fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
+        hypotheses(params)
+    }
+
+    fn default_trials(&self, _params: &Params) -> u64 {
+        TRIALS
+    }
+
+    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
+        match draw(params, streams)? {
+            Some(point) => self.0.at(point, params),
+            None => Ok(none()),
+        }
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        let (variants, id) = self.0.variants();
+        let one = |(name, variant)| Mutant::new(name, AtCritical(variant)).drawn_as(id);
+        variants.into_iter().map(one).collect()
+    }
+}
 
 /// The parameter n.
 fn dim() -> Spec {
@@ -57,8 +107,8 @@ fn hypotheses(params: &Params) -> Vec<Hypothesis> {
     ]
 }
 
-/// A random critical point, or the outcome of a trial that finds none.
-fn draw(params: &Params, streams: &Streams) -> Result<std::result::Result<CriticalPoint, Outcome>> {
+/// A random critical point, if there is one with the ρ_- that was drawn.
+fn draw(params: &Params, streams: &Streams) -> Result<Option<CriticalPoint>> {
     let mut rng = generator(streams);
     let slopes = activation(params)?.slopes().unwrap_or((0.0, 1.0));
     let (nu, minus) = falling(params.get(ACTIVATION));
@@ -70,15 +120,12 @@ fn draw(params: &Params, streams: &Streams) -> Result<std::result::Result<Critic
     };
     let law = Isotropic::new(radial, params.get(DIM))?;
     let (minus, length) = (rng.random_range(minus), rng.random_range(0.4..2.5));
-    Ok(CriticalPoint::new(law, slopes, minus, length).map_err(|error| none(true, &error)))
+    Ok(CriticalPoint::new(law, slopes, minus, length).ok())
 }
 
-/// The outcome where there is no critical point.
-fn none(holds: bool, error: &Error) -> Outcome {
-    Outcome::Event {
-        holds,
-        witness: witness! { "none" => error.to_string() },
-    }
+/// The outcome of a trial that finds no critical point.
+fn none() -> Outcome {
+    Outcome::uninformative("no critical point", Witness::new())
 }
 
 /// Degrees of freedom of Student's law and values of ρ_- for which F/θ_1 falls, so that there is a ρ_+.

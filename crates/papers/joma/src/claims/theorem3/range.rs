@@ -1,6 +1,7 @@
 //! Lemma 4, after Eq. (59): which ratios of weights have critical points.
 
 use super::upper;
+use crate::quantities::ACTIVATION;
 use attnlab_lab::prelude::*;
 
 /// The claim that a_-/a_+ and a_+/a_- are below `most` at critical points.
@@ -50,6 +51,14 @@ impl Claim for Range {
         }
     }
 
+    /// Under leaky ReLU the pairs that there are lie close together.
+    fn expected(&self, params: &Params) -> VerdictKind {
+        match !self.upper_half && params.get(ACTIVATION) == "leaky-relu" {
+            true => VerdictKind::Supported,
+            false => self.sheet().expected,
+        }
+    }
+
     fn default_trials(&self, _params: &Params) -> u64 {
         super::TRIALS
     }
@@ -62,11 +71,12 @@ impl Claim for Range {
             }
             false => super::draw(params, streams)?,
         };
-        let point = match found {
-            Ok(point) => point,
-            Err(none) => return Ok(none),
+        let Some(point) = found else {
+            return Ok(super::none());
         };
-        let ratio = point.weight;
+        // By F: θ_1 above 1/2 could not leave the range. At a pair both ratios are a_-/a_+.
+        let f = |rho: f64| point.law.f(point.slopes, rho);
+        let ratio = f(point.plus) / f(point.minus);
         let holds = match self.upper_half {
             true => ratio > 1.0 && ratio < self.most,
             false => (1.0 / self.most..self.most).contains(&(1.0 / ratio)),
@@ -78,7 +88,7 @@ impl Claim for Range {
     fn mutants(&self) -> Vec<Mutant> {
         let narrow = Range {
             upper_half: true,
-            most: 1.05,
+            most: 1.2,
             ..*self
         };
         vec![Mutant::new("narrow", narrow).drawn_as("joma.lemma4_range_corrected")]

@@ -3,7 +3,9 @@
 //! The true field is taken by its definition, an integral over the law of the inputs in polar coordinates;
 //! its Jacobian by differences.
 
+use super::{AtCritical, Statement};
 use crate::claims::setting::{activation, equal};
+use crate::quantities::DIM;
 use crate::theory::{Activation, CriticalPoint};
 use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::VectorField;
@@ -24,19 +26,21 @@ enum Betas {
     Corrected,
     /// The mutant: β_1 alone, as Eq. (6) has it.
     FirstAlone,
+    /// The mutant: β_2 larger by a hundredth.
+    MoreSecond,
 }
 
 impl Rates {
     /// Eqs. (5), (72) to (74) as printed.
-    pub const PRINTED: Self = Rates {
+    pub const PRINTED: AtCritical<Self> = AtCritical(Rates {
         printed: true,
         betas: Betas::Printed,
-    };
+    });
     /// Eq. (5) with the β of the corrected field.
-    pub const CORRECTED: Self = Rates {
+    pub const CORRECTED: AtCritical<Self> = AtCritical(Rates {
         printed: false,
         betas: Betas::Corrected,
-    };
+    });
 }
 
 /// The two-component field by its definition, under any φ, with x̄_+ along the first of two axes; the state
@@ -73,31 +77,15 @@ const STEP: f64 = 1e-2;
 /// quadratures over STEP.
 const TOLERANCE: f64 = 1e-4;
 
-impl Claim for Rates {
-    fn sheet(&self) -> &'static Sheet {
+impl Statement for Rates {
+    fn sheet(self) -> &'static Sheet {
         match self.printed {
             true => sheet!("joma.theorem3"),
             false => sheet!("joma.theorem3_corrected"),
         }
     }
 
-    fn schema(&self) -> Schema {
-        super::schema()
-    }
-
-    fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        super::hypotheses(params)
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        super::TRIALS
-    }
-
-    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let point = match super::draw(params, streams)? {
-            Ok(point) => point,
-            Err(none) => return Ok(none),
-        };
+    fn at(self, point: CriticalPoint, params: &Params) -> Result<Outcome> {
         let phi = activation(params)?;
         let field = Definition { point, phi };
         let rate = |v: [f64; 2]| {
@@ -122,10 +110,13 @@ impl Claim for Rates {
         };
         let second = match self.betas {
             Betas::FirstAlone => 0.0,
+            Betas::MoreSecond => 1.01 * betas.two,
             _ => betas.two,
         };
         let said = [betas.one + second * point.length.powi(2), betas.one];
-        let off = (0..2).map(|i| ((said[i] - found[i]) / found[i]).abs());
+        // In one dimension nothing lies across μ.
+        let axes = if params.get(DIM) == 1 { 1 } else { 2 };
+        let off = (0..axes).map(|i| ((said[i] - found[i]) / found[i]).abs());
         let at_rest = rate([point.length, 0.0]);
         Ok(equal(
             off.fold(0.0, f64::max),
@@ -138,11 +129,12 @@ impl Claim for Rates {
         ))
     }
 
-    fn mutants(&self) -> Vec<Mutant> {
-        let isotropic = Rates {
-            betas: Betas::FirstAlone,
-            ..*self
-        };
-        vec![Mutant::new("isotropic", isotropic).drawn_as("joma.theorem3_corrected")]
+    fn variants(self) -> (Vec<(&'static str, Self)>, &'static str) {
+        let with = |betas| Rates { betas, ..self };
+        let variants = vec![
+            ("isotropic", with(Betas::FirstAlone)),
+            ("more-second-term", with(Betas::MoreSecond)),
+        ];
+        (variants, "joma.theorem3_corrected")
     }
 }

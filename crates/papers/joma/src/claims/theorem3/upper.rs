@@ -1,6 +1,6 @@
 //! Pairs on the upper half of G, ρ_- ≥ 0, which the proof of Lemma 4 looks at under ReLU.
 
-use super::{dim, generator, none};
+use super::{dim, generator};
 use crate::quantities::{DIM, MOST_NU};
 use crate::theory::{CriticalPoint, Isotropic, Radial, critical};
 use attnlab_lab::prelude::*;
@@ -37,12 +37,12 @@ pub(super) fn law(params: &Params, streams: &Streams) -> Result<(Isotropic, f64)
 }
 
 /// The critical point with ρ_- = `minus`, where the line through 0 and (θ_1(ρ_-), F(ρ_-)) meets G again, or with
-/// the first half, quarter, .. of it for which the line does; else the outcome of a trial that finds none.
-pub(super) fn pair(law: &Isotropic, mut minus: f64) -> std::result::Result<CriticalPoint, Outcome> {
+/// the first half, quarter, .. of it for which the line does.
+pub(super) fn pair(law: &Isotropic, mut minus: f64) -> Option<CriticalPoint> {
     let mut found = CriticalPoint::relu(*law, minus, 1.0);
     while found.is_err() && minus > 1e-6 {
         minus *= 0.5;
         found = CriticalPoint::relu(*law, minus, 1.0);
     }
-    found.map_err(|error| none(false, &error))
+    found.ok()
 }

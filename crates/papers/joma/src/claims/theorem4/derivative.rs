@@ -6,10 +6,16 @@ use crate::theory::convergence::{time_to, zeta};
 use attnlab_lab::prelude::*;
 
 /// The derivative ∂F/∂μ = ζ - μ F, against differences.
-#[derive(Clone, Copy, Debug, PartialEq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Derivative {
-    /// The mutant: without ζ.
-    without_zeta: bool,
+    /// Factor of ζ; the mutants: 0, and near 1.
+    factor: f64,
+}
+
+impl Default for Derivative {
+    fn default() -> Self {
+        Derivative { factor: 1.0 }
+    }
 }
 
 /// Step of the five-point differences.
@@ -31,16 +37,15 @@ impl Claim for Derivative {
         let (r, mu) = (-(-drawn.gap).exp_m1(), drawn.mu[0]);
         let f = |i: f64| time_to(r, mu + i * STEP);
         let found = (8.0 * (f(1.0) - f(-1.0)) - (f(2.0) - f(-2.0))) / (12.0 * STEP);
-        let first = if self.without_zeta { 0.0 } else { zeta(r, mu) };
-        let said = first - mu * time_to(r, mu);
+        let said = self.factor * zeta(r, mu) - mu * time_to(r, mu);
         let witness = witness! { "r" => r, "mu" => mu, "by_differences" => found, "said" => said };
         Ok(equal(found, said, TOLERANCE, witness))
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        vec![Mutant::new(
-            "without-zeta",
-            Derivative { without_zeta: true },
-        )]
+        vec![
+            Mutant::new("without-zeta", Derivative { factor: 0.0 }),
+            Mutant::new("more-zeta", Derivative { factor: 1.0001 }),
+        ]
     }
 }

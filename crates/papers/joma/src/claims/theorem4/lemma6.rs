@@ -33,6 +33,6 @@ impl Claim for Lemma6 {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        vec![Mutant::new("small", Lemma6 { bound: 0.6 })]
+        vec![Mutant::new("small", Lemma6 { bound: 0.63 })]
     }
 }

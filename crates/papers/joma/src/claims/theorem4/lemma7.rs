@@ -30,6 +30,6 @@ impl Claim for Lemma7 {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        vec![Mutant::new("small", Lemma7 { bound: 0.7 })]
+        vec![Mutant::new("small", Lemma7 { bound: 0.75 })]
     }
 }

@@ -25,6 +25,8 @@ enum Rate {
     Exp,
     /// |μ|, as for z(0) → 0.
     WithoutStart,
+    /// √(μ² + (1.0005 z(0))²).
+    MoreStart,
 }
 
 /// The field (μ - v) z and (μ - v) v of two components, by ℓ = ln(1/δ) and z: v and z move together, by the layer's
@@ -74,6 +76,7 @@ impl Claim for Theorem4Linear {
             Rate::Logit => mu[i].hypot(z0[i]),
             Rate::Exp => (0.5 * mu[i] * mu[i]).exp(),
             Rate::WithoutStart => mu[i],
+            Rate::MoreStart => mu[i].hypot(1.0005 * z0[i]),
         };
         // ln(1/δ) + κ: the closed form's time times s.
         let grown = |i: usize| linear_time(x[2 * i], mu[i], z0[i]) * mu[i].hypot(z0[i]);
@@ -94,6 +97,7 @@ impl Claim for Theorem4Linear {
         vec![
             with("exp", Rate::Exp),
             with("without-start", Rate::WithoutStart),
+            with("more-start", Rate::MoreStart),
         ]
     }
 }

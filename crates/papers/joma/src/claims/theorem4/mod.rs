@@ -24,6 +24,7 @@ pub use time::Time;
 
 use super::setting::at_most;
 use crate::dynamics::Salient;
+use crate::theory::convergence::LARGEST_REMAINDER_AT;
 use attnlab_core::rng::Generator;
 use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{Flow, Method, Watch};
@@ -41,7 +42,7 @@ const ARGUMENT: (f64, f64) = (0.05, 50.0);
 const PRINTED_LAMBDA: f64 = 4.506_628_274_631;
 /// Relative tolerance of the integrator.
 const INTEGRATOR: f64 = 1e-11;
-/// Accuracy of what is read off the flow: [`INTEGRATOR`] over some hundred steps, with room.
+/// Accuracy of what is read off the flow: [`INTEGRATOR`] over some hundred steps, relative to numbers up to 10.
 const TOLERANCE: f64 = 1e-8;
 
 fn generator(streams: &Streams) -> Generator {
@@ -122,6 +123,21 @@ impl Moment {
         l_j / l_k / (j / k) - 1.0
     }
 }
+
+/// A pair of targets and a gap at which λ_jk = ρ_k - ρ_j comes within 1e-6 of its supremum: μ_k next to where ρ is
+/// largest, μ_j and δ_k next to 0.
+fn near_the_supremum(streams: &Streams) -> Drawn {
+    let mut rng = streams.part("supremum", 0);
+    let mut next_to = |mu: f64| mu * (1.0 + 1e-4 * rng.random::<f64>());
+    Drawn {
+        mu: [next_to(1e-3), next_to(LARGEST_REMAINDER_AT)],
+        gap: 40.0,
+    }
+}
+
+/// Distance within which the supremum is attained there: [`near_the_supremum`] leaves 1e-6, the constant is rounded up
+/// by at most 1e-6.
+const ATTAINED: f64 = 1e-5;
 
 /// The outcome of a function of one argument that should lie between 0 and `bound`; one that is negative fails.
 fn between_zero_and(bound: f64, function: fn(f64) -> f64, streams: &Streams) -> Outcome {

@@ -1,6 +1,6 @@
 //! Eq. (88) and the text after it: F is a logarithm up to a bounded remainder.
 
-use super::{Drawn, TOLERANCE, TRIALS};
+use super::{ATTAINED, Drawn, Moment, TOLERANCE, TRIALS, near_the_supremum};
 use crate::theory::convergence::LARGEST_REMAINDER;
 use attnlab_lab::prelude::*;
 
@@ -60,20 +60,47 @@ impl Claim for Remainder {
 
     fn trial(&self, _params: &Params, streams: &Streams) -> Result<Outcome> {
         let seen = Drawn::new(streams).moment()?;
-        let ([j, _], [l_j, _]) = (seen.mu, seen.gaps);
-        let rest = seen.t - (self.exponent * j * j).exp() * l_j;
+        let rest = self.rest(&seen, 0);
+        if self.claim == Form::Sharp {
+            return self.sharp(&seen, rest, streams);
+        }
         // It is said to lie between 0 and the bound: one that is negative fails.
         let rest = if rest < -TOLERANCE { f64::NAN } else { rest };
         Ok(seen.at_most("remainder", rest, self.bound))
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let small = Remainder {
-            exponent: -0.5,
-            bound: 0.4,
-            ..*self
+        let variant = |name, bound| {
+            let variant = Remainder {
+                exponent: -0.5,
+                bound,
+                ..*self
+            };
+            Mutant::new(name, variant).drawn_as("joma.eq88_sharp")
         };
-        vec![Mutant::new("small", small).drawn_as("joma.eq88_sharp")]
+        match self.claim {
+            Form::Sharp => vec![variant("small", 0.8643), variant("not-attained", 0.864_35)],
+            _ => vec![variant("small", 0.8)],
+        }
+    }
+}
+
+impl Remainder {
+    /// The remainder of component i, which converges as far as the moment says.
+    fn rest(self, seen: &Moment, i: usize) -> f64 {
+        let mu = seen.mu[i];
+        seen.t - (self.exponent * mu * mu).exp() * seen.gaps[i]
+    }
+
+    /// The outcome of the best constant: a bound here, and next to attained there.
+    fn sharp(self, seen: &Moment, rest: f64, streams: &Streams) -> Result<Outcome> {
+        let most = self.rest(&near_the_supremum(streams).moment()?, 1);
+        let mut witness = seen.witness();
+        witness.insert("remainder".into(), rest.into());
+        witness.insert("remainder_near_the_supremum".into(), most.into());
+        let bounded = rest >= -TOLERANCE && rest.max(most) <= self.bound;
+        let holds = bounded && most >= self.bound - ATTAINED;
+        Ok(Outcome::Event { holds, witness })
     }
 }
 

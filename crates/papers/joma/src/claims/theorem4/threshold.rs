@@ -48,10 +48,10 @@ impl Claim for Threshold {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let half = Threshold {
-            exponent: -0.5,
+        let quarter = Threshold {
+            exponent: 0.25,
             ..*self
         };
-        vec![Mutant::new("half", half).drawn_as("joma.theorem4_threshold_corrected")]
+        vec![Mutant::new("quarter", quarter).drawn_as("joma.theorem4_threshold_corrected")]
     }
 }

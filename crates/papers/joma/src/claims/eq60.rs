@@ -1,0 +1,121 @@
+//! Eq. (60): the weight of a node moves along the embeddings of tokens and query.
+
+use super::setting::{
+    MOST_TRAINED, Trained, affordable, equal, normal_state, random_layer, sizes, trained,
+};
+use crate::dynamics::{Attention, Embeddings, Training};
+use crate::quantities::{ACTIVATION, NODES, SAMPLES};
+use attnlab_core::linalg::haar_basis;
+use attnlab_lab::prelude::*;
+use attnlab_theory::dynamics::flow::VectorField;
+use ndarray::{Array1, s};
+
+/// The weight of a node along training, Eq. (60).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Eq60 {
+    /// Factor of the bias; the mutants: 0, and near 1.
+    bias: f64,
+}
+
+impl Default for Eq60 {
+    fn default() -> Self {
+        Eq60 { bias: 1.0 }
+    }
+}
+
+/// Time of training.
+const UNTIL: f64 = 3.0;
+/// Rounding error of a step relative to the largest weight: (60) is linear, so that Runge-Kutta steps keep it to
+/// rounding, which some ten sums per step make.
+const ROUNDING: f64 = 16.0 * f64::EPSILON;
+/// Least change of a weight, relative to its size, in an informative trial.
+const LEAST_MOVED: f64 = 1e-4;
+
+impl Claim for Eq60 {
+    fn sheet(&self) -> &'static Sheet {
+        sheet!("joma.eq60")
+    }
+
+    fn schema(&self) -> Schema {
+        let mut schema = sizes();
+        schema.push(ACTIVATION.or("softplus"));
+        schema
+    }
+
+    fn validate(&self, params: &Params) -> Result<()> {
+        affordable(params, MOST_TRAINED)
+    }
+
+    fn default_trials(&self, params: &Params) -> u64 {
+        // Few nodes and samples are dead together in about half of the trials.
+        match params.get(NODES) * params.get(SAMPLES) < 6 {
+            true => 40,
+            false => 12,
+        }
+    }
+
+    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
+        let training = layer(params, streams)?;
+        let field = WithBias(&training);
+        let start = normal_state(training.dim(), 0.5, streams);
+        let mut from = start.clone();
+        from.resize(field.dim(), 0.0);
+        let Trained { end, steps } = trained(&field, &from, UNTIL, training.affordable_steps())?;
+        let (end, bias) = end.split_at(training.dim());
+        let moved = training.weights(end) - training.weights(&start);
+        let d = training.embeddings().query.len();
+        let (mut off, mut change, mut size) = (0.0_f64, 0.0_f64, 0.0_f64);
+        for k in 0..training.nodes() {
+            let node = |x: &[f64]| Array1::from(x[k * d..(k + 1) * d].to_vec());
+            let found = node(end) - node(&start);
+            let Embeddings { context, query } = training.embeddings();
+            let mut said = context.dot(&moved.column(k));
+            said.scaled_add(self.bias * bias[k], query);
+            let largest = |a: &Array1<f64>| a.fold(0.0_f64, |m, x| m.max(x.abs()));
+            off = off.max(largest(&(&found - &said)));
+            change = change.max(largest(&found));
+            size = size.max(largest(&node(end)));
+        }
+        let witness = witness! { "moved" => change, "xi" => bias, "steps" => steps };
+        if change < LEAST_MOVED * size {
+            let reason = "the weights hardly move: dead nodes";
+            return Ok(Outcome::uninformative(reason, witness));
+        }
+        Ok(equal(off, 0.0, ROUNDING * steps as f64 * size, witness))
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        vec![
+            Mutant::new("without-bias", Eq60 { bias: 0.0 }),
+            Mutant::new("more-bias", Eq60 { bias: 1.000_001 }),
+        ]
+    }
+}
+
+/// A random layer under softmax attention and cross-entropy, in more dimensions than embeddings.
+fn layer(params: &Params, streams: &Streams) -> Result<Training> {
+    let training = random_layer(Attention::Softmax, params, "cross-entropy", streams)?;
+    let tokens = training.tokens();
+    let all = haar_basis(tokens + 4, tokens + 1, &mut streams.part("embeddings", 0))?;
+    training.with_embeddings(Embeddings {
+        context: all.slice(s![.., ..tokens]).to_owned(),
+        query: all.column(tokens).to_owned(),
+    })
+}
+
+/// The training with ξ_k behind its state.
+struct WithBias<'a>(&'a Training);
+
+impl VectorField for WithBias<'_> {
+    fn dim(&self) -> usize {
+        self.0.dim() + self.0.nodes()
+    }
+
+    fn rate(&self, x: &[f64], out: &mut [f64]) {
+        let (t, size) = (self.0, self.0.dim());
+        t.rate(&x[..size], &mut out[..size]);
+        let arriving = t.gradients(&x[..size]) * t.slopes(&x[..size]);
+        let xi = arriving.dot(&Array1::from(t.probabilities().to_vec()));
+        out[size..].copy_from_slice(&xi.to_vec());
+    }
+}

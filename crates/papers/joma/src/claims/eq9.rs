@@ -1,0 +1,142 @@
+//! The objective (9): the dynamics (2) climb it.
+
+use super::setting::{affordable, at_most, normal_state, random_layer, sizes};
+use crate::dynamics::{Attention, Training};
+use crate::quantities::{ACTIVATION, NODES, SAMPLES};
+use attnlab_core::rng::Generator;
+use attnlab_lab::prelude::*;
+use attnlab_theory::dynamics::flow::VectorField;
+use ndarray::{Array1, Axis};
+use rand::RngExt;
+use rand::seq::index::sample;
+
+/// The dynamics (2) as the gradient of the objective (9).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Eq9 {
+    /// The mutant: the gradient g of the cross-entropy, which moves, in (9).
+    moving: bool,
+    /// Factor of the objective; the mutant: near 1.
+    factor: f64,
+}
+
+impl Default for Eq9 {
+    fn default() -> Self {
+        Eq9 {
+            moving: false,
+            factor: 1.0,
+        }
+    }
+}
+
+/// Most coordinates whose slope a trial takes: all of them at the default sizes.
+const MOST_COORDINATES: usize = 40;
+/// Largest M_C K n: a trial takes up to 320 evaluations of the objective.
+const MOST_WORK: usize = 2_000_000;
+/// Steps of the five-point differences, the first that crosses no kink of φ.
+const STEPS: [f64; 3] = [1e-3, 1e-4, 1e-5];
+/// Error of the differences relative to the largest slope: h⁴/30 of the fifth derivative at most 1e-13, rounding over h
+/// at most 1e-10 for objectives of some times the slope.
+const TOLERANCE: f64 = 1e-8;
+
+impl Claim for Eq9 {
+    fn sheet(&self) -> &'static Sheet {
+        sheet!("joma.eq9")
+    }
+
+    fn schema(&self) -> Schema {
+        let mut schema = sizes();
+        schema.push(ACTIVATION.or("softplus"));
+        schema
+    }
+
+    fn validate(&self, params: &Params) -> Result<()> {
+        affordable(params, MOST_WORK)
+    }
+
+    fn default_trials(&self, params: &Params) -> u64 {
+        // Few nodes and samples are dead together in about half of the trials.
+        match params.get(NODES) * params.get(SAMPLES) < 6 {
+            true => 40,
+            false => 12,
+        }
+    }
+
+    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
+        let mut rng = streams.part("attention", 0);
+        let kinds = [Attention::Linear, Attention::Exp, Attention::Softmax];
+        let attention = kinds[rng.random_range(0..3)];
+        let gradient = match self.moving {
+            true => "cross-entropy",
+            false => "stationary",
+        };
+        let training = random_layer(attention, params, gradient, streams)?;
+        let state = normal_state(training.dim(), 1.0, streams);
+        let mut rate = vec![0.0; training.dim()];
+        training.rate(&state, &mut rate);
+        let size = rate.iter().fold(0.0_f64, |m, r| m.max(r.abs()));
+        let mut witness =
+            witness! { "attention" => format!("{attention:?}"), "largest_rate" => size };
+        if size == 0.0 {
+            let reason = "nothing moves: all nodes are dead";
+            return Ok(Outcome::uninformative(reason, witness));
+        }
+        let found = self.slopes(&training, &state, &mut rng);
+        witness.insert("coordinates".into(), found.len().into());
+        if found.is_empty() {
+            let reason = "a kink of the activation within every difference";
+            return Ok(Outcome::uninformative(reason, witness));
+        }
+        let off = found.iter().map(|(i, slope)| (slope - rate[*i]).abs());
+        let off = off.fold(0.0_f64, f64::max);
+        Ok(at_most(off / size, 0.0, TOLERANCE, witness))
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        let genuine = Eq9::default();
+        let moving = Eq9 {
+            moving: true,
+            ..genuine
+        };
+        let larger = Eq9 {
+            factor: 1.000_001,
+            ..genuine
+        };
+        vec![Mutant::new("moving", moving), Mutant::new("larger", larger)]
+    }
+}
+
+impl Eq9 {
+    /// The slopes of the objective along some coordinates, those within reach of a kink left out.
+    fn slopes(self, training: &Training, state: &[f64], rng: &mut Generator) -> Vec<(usize, f64)> {
+        let chosen = sample(rng, state.len(), MOST_COORDINATES.min(state.len()));
+        let smooth = training.smooth();
+        let at = |i: usize, by: f64| {
+            let mut x = state.to_vec();
+            x[i] += by;
+            x
+        };
+        let sides = training.slopes(state);
+        let same = |i: usize, by: f64| training.slopes(&at(i, by)) == sides;
+        // A straight line in w, and nearly one in z: the ends of the difference tell.
+        let clear = |i: usize, h: f64| smooth || [-2.0, 2.0].iter().all(|j| same(i, j * h));
+        let slope = |i: usize| {
+            let h = STEPS.into_iter().find(|h| clear(i, *h))?;
+            let f = |j: f64| self.objective(training, &at(i, j * h));
+            Some((
+                i,
+                (8.0 * (f(1.0) - f(-1.0)) - (f(2.0) - f(-2.0))) / (12.0 * h),
+            ))
+        };
+        chosen.into_iter().filter_map(slope).collect()
+    }
+
+    /// The objective (9), E Σ_k g_k h_k.
+    fn objective(self, training: &Training, x: &[f64]) -> f64 {
+        if !self.moving {
+            return self.factor * training.objective(x);
+        }
+        let product = training.gradients(x) * training.outputs(x);
+        let probabilities = Array1::from(training.probabilities().to_vec());
+        product.sum_axis(Axis(0)).dot(&probabilities)
+    }
+}
