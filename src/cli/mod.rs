@@ -290,6 +290,12 @@ mod tests {
         words
     }
 
+    /// Joins the lines that a backslash continues.
+    fn joined(text: &str) -> String {
+        let parts = text.split("\\\n").map(str::trim_start);
+        parts.collect()
+    }
+
     #[test]
     fn every_example_of_a_help_text_is_understood() {
         let grammar = grammar(&crate::catalogue());
@@ -298,7 +304,7 @@ mod tests {
         let texts: Vec<String> = texts
             .into_iter()
             .flatten()
-            .map(ToString::to_string)
+            .map(|text| joined(&text.to_string()))
             .collect();
         let lines = texts.iter().flat_map(|text| text.lines());
         let examples: Vec<&str> = lines.filter(|l| l.starts_with("  attnlab ")).collect();

@@ -158,7 +158,7 @@ fn reproduce_goes_on_where_it_was_and_overwrites_nothing() {
     );
     let text = String::from_utf8(first.stdout).unwrap();
     assert!(
-        text.contains("2 of 2 mutants refuted") && text.contains("report.html"),
+        text.contains("4 of 4 mutants refuted") && text.contains("report.html"),
         "{text}"
     );
     let report = folder.path().join("all/report.html");
@@ -169,18 +169,18 @@ fn reproduce_goes_on_where_it_was_and_overwrites_nothing() {
     );
     let rows = folder.path().join("all/rows.jsonl");
     let whole = std::fs::read_to_string(&rows).unwrap();
-    assert_eq!(whole.lines().count(), 3);
-    // Killed while writing the third row: the torn line is dropped, the others are used.
+    assert_eq!(whole.lines().count(), 5);
+    // Killed while writing the last row: the torn line is dropped, the others are used.
     let cut = whole.trim_end().len() - 20;
     std::fs::write(&rows, &whole[..cut]).unwrap();
     let second = run(&[]);
     assert_eq!(second.status.code(), Some(0));
     assert!(String::from_utf8_lossy(&second.stderr).contains("torn"));
     let again = std::fs::read_to_string(&rows).unwrap();
-    assert_eq!(again.lines().count(), 3);
+    assert_eq!(again.lines().count(), 5);
     assert_eq!(
-        again.lines().take(2).collect::<Vec<_>>(),
-        whole.lines().take(2).collect::<Vec<_>>()
+        again.lines().take(4).collect::<Vec<_>>(),
+        whole.lines().take(4).collect::<Vec<_>>()
     );
     assert_eq!(String::from_utf8(second.stdout).unwrap(), text);
     // Another seed is another run.

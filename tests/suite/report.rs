@@ -11,7 +11,7 @@ use serde_json::{Map, json};
 fn checked() -> Checked {
     let claim = crate::common::claim("aot.mssa_is_mhsa");
     let options = CheckOptions {
-        trials: Some(3),
+        trials: Some(8),
         seed: 9,
         ..CheckOptions::default()
     };
@@ -71,7 +71,7 @@ fn verdicts_evidence_figures_and_command_are_there() {
         "1 of 1 verdicts are the expected ones; 1 of 1 mutants",
         "largest_difference",
         "attnlab check 'a' &amp;&amp; echo &lt;b&gt;",
-        "attnlab check aot.mssa_is_mhsa --seed 9 --trials 3",
+        "attnlab check aot.mssa_is_mhsa --seed 9 --trials 8",
         "<dt>Seed, time</dt><dd>9, ",
         "<dt>Seed</dt><dd>11</dd>",
         "attnlab run line --seed 11",
@@ -200,7 +200,7 @@ fn the_command_gathers_what_lies_in_folders() {
     let page = std::fs::read_to_string(&file).unwrap();
     for part in [
         "attnlab check aot.tau_interval --seed 4",
-        "3 of 3",
+        "4 of 4",
         "<svg ",
         "attnlab run theorem1_horizon --seed 0 --set trials=2",
         attnlab::report::machine().split(',').next().unwrap(),
