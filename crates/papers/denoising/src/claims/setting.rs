@@ -8,7 +8,7 @@ use attnlab_lab::prelude::*;
 use ndarray::{Array1, ArrayView1};
 
 /// Closed form and brute force may differ by this much, relative to the lengths that they are made of: the
-/// brute-force integrals are accurate to about 1e-13, and exponents of size up to [`MOST_CONTRAST`] turn rounding
+/// brute-force integrals are accurate to about 1e-13, and exponents of size up to `MOST_CONTRAST` turn rounding
 /// into a relative error of 1e-10 of a weight.
 pub const IDENTITY: f64 = 1e-9;
 
