@@ -1,6 +1,7 @@
 //! Runs: trials in parallel and in a reproducible order, with progress and with rows that survive a kill.
 
 pub mod check;
+pub mod checkpoints;
 pub mod context;
 pub mod export;
 pub mod files;
@@ -12,6 +13,7 @@ pub mod schedule;
 pub mod store;
 
 pub use check::{CheckOptions, CheckReport, check};
+pub use checkpoints::{Checkpoints, Clock, Restored};
 pub use context::TrialContext;
 pub use mutants::{MutantReport, mutant, mutants};
 pub use progress::{Progress, Silent};

@@ -3,11 +3,15 @@
 //! A room of attnlab: statements in `sheets/`, [`claims`], closed forms ([`theory`], [`formulas`]),
 //! [`experiments`] with their settings, and the [`quantities`] they share.
 
+pub mod alignment;
 pub mod claims;
 pub mod dynamics;
 pub mod experiments;
 pub mod formulas;
+pub mod hierarchy;
+pub mod network;
 pub mod quantities;
+pub mod text;
 pub mod theory;
 pub mod tokens;
 pub mod tree;

@@ -1,25 +1,20 @@
-//! Checkpoints: parameters and optimiser as safetensors, everything else as JSON beside them.
-//!
-//! The JSON is written last and names the checksum of the tensors, so a kill at any moment leaves the
-//! checkpoint before it as the newest whole one. Two are kept.
+//! Checkpoints of networks on burn: parameters and optimiser as safetensors, everything else as JSON beside them,
+//! in the folders of [`attnlab_lab::run::checkpoints`].
 
 use super::optimiser::{OptimiserSettings, OptimiserState};
 use super::schedule::Stage;
 use super::steps::TrainingHistory;
 use crate::model::{Model, Tensor, read};
 use attnlab_core::error::{Error, Result};
-use attnlab_core::rng::hash;
-use attnlab_lab::run::{Progress, files};
+use attnlab_lab::run::Progress;
+use attnlab_lab::run::checkpoints::{Checkpoints, Restored, content};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Version of the layout.
 const FORMAT: u32 = 1;
-/// Number of checkpoints kept: the newest, and the one before it in case the newest is damaged.
-const KEPT: usize = 2;
 
 /// Everything in a checkpoint but its tensors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,14 +38,10 @@ pub struct CheckpointState {
     pub curriculum: Option<Stage>,
     /// Losses so far.
     pub history: TrainingHistory,
-    /// Checksum of the tensors.
-    pub tensors: String,
 }
 
-/// Folder of checkpoints.
-pub struct Checkpoint {
-    folder: PathBuf,
-}
+/// Folder of the checkpoints of a training.
+pub struct Checkpoint(Checkpoints);
 
 impl Checkpoint {
     /// Opens this folder, and creates it if it does not exist.
@@ -58,20 +49,12 @@ impl Checkpoint {
     /// # Errors
     /// [`Error::Io`] when it cannot be made.
     pub fn in_folder(folder: &Path) -> Result<Self> {
-        let advice = "Choose a folder that you may write with --out";
-        fs::create_dir_all(folder).map_err(|e| Error::io(folder, e, advice))?;
-        Ok(Checkpoint {
-            folder: folder.to_path_buf(),
-        })
+        Checkpoints::in_folder(folder).map(Checkpoint)
     }
 
     /// Returns the path of the folder.
     pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
-    fn path(&self, step: u64, extension: &str) -> PathBuf {
-        self.folder.join(format!("step-{step:09}.{extension}"))
+        self.0.folder()
     }
 
     /// Writes a checkpoint, and removes those before the last two.
@@ -85,27 +68,7 @@ impl Checkpoint {
         memory: &OptimiserState,
         state: &CheckpointState,
     ) -> Result<()> {
-        let bytes = pack(model, memory)?;
-        let state = CheckpointState {
-            tensors: format!("{:016x}", hash(&bytes)),
-            ..state.clone()
-        };
-        let text = serde_json::to_string_pretty(&state)
-            .map_err(|e| self.problem(&self.path(state.step, "json"), e))?;
-        for (extension, bytes) in [("safetensors", bytes.as_slice()), ("json", text.as_bytes())] {
-            let path = self.path(state.step, extension);
-            let advice =
-                "The checkpoint before it is kept: make room and give the same command again";
-            files::replace(&path, |file| file.write_all(bytes))
-                .map_err(|e| Error::io(&path, e, advice))?;
-        }
-        for step in self.steps()?.into_iter().rev().skip(KEPT) {
-            for extension in ["json", "safetensors"] {
-                // An old checkpoint that cannot be removed only takes space.
-                let _ = fs::remove_file(self.path(step, extension));
-            }
-        }
-        Ok(())
+        self.0.write(state.step, &pack(model, memory)?, state)
     }
 
     /// Loads the newest intact checkpoint into `model`; None if there is none. Damaged checkpoints are
@@ -121,95 +84,54 @@ impl Checkpoint {
         settings: &Value,
         progress: &dyn Progress,
     ) -> Result<Option<(OptimiserState, CheckpointState)>> {
-        for step in self.steps()?.into_iter().rev() {
-            let path = self.path(step, "json");
-            let text = fs::read(&path).map_err(|e| Error::io(&path, e, "Check its permissions"))?;
-            let Ok(state) = serde_json::from_slice::<CheckpointState>(&text) else {
-                progress.tell(&damaged(&path));
-                continue;
-            };
-            if state.settings != *settings || state.format != FORMAT {
-                let problem = "it is a checkpoint of other settings. Choose another folder with --out, or \
-                               delete it to start anew";
-                return Err(self.problem(&path, problem));
-            }
-            let path = self.path(step, "safetensors");
-            let bytes = fs::read(&path).unwrap_or_default();
-            if format!("{:016x}", hash(&bytes)) != state.tensors {
-                progress.tell(&damaged(&path));
-                continue;
-            }
-            let memory = self.unpack(&path, &bytes, model, optimiser, state.optimiser_steps)?;
-            return Ok(Some((memory, state)));
-        }
-        Ok(None)
+        let same = |state: &CheckpointState| state.settings == *settings && state.format == FORMAT;
+        let Some(found) = self.0.restore(same, progress)? else {
+            return Ok(None);
+        };
+        let Restored {
+            path,
+            tensors,
+            state,
+        } = found;
+        let memory = unpack(&path, &tensors, model, optimiser, state.optimiser_steps)?;
+        Ok(Some((memory, state)))
     }
 
     /// Returns the step of the newest checkpoint, for messages.
     pub fn newest(&self) -> Option<u64> {
-        self.steps().ok()?.last().copied()
-    }
-
-    /// Lists the steps of the JSON files, ascending.
-    fn steps(&self) -> Result<Vec<u64>> {
-        let unreadable = |e| Error::io(&self.folder, e, "Check its permissions");
-        let mut steps = vec![];
-        for entry in fs::read_dir(&self.folder).map_err(unreadable)? {
-            let name = entry.map_err(unreadable)?.file_name();
-            let name = name.to_string_lossy().to_string();
-            let number = name
-                .strip_prefix("step-")
-                .and_then(|n| n.strip_suffix(".json"));
-            steps.extend(number.and_then(|n| n.parse::<u64>().ok()));
-        }
-        steps.sort_unstable();
-        Ok(steps)
-    }
-
-    fn unpack(
-        &self,
-        path: &Path,
-        bytes: &[u8],
-        model: &mut Model,
-        optimiser: &OptimiserSettings,
-        steps: usize,
-    ) -> Result<OptimiserState> {
-        let file = SafeTensors::deserialize(bytes).map_err(|e| self.problem(path, e))?;
-        let (mut values, mut averages) = (vec![], vec![]);
-        for p in model.parameters() {
-            let shape = [p.spec.rows, p.spec.columns];
-            let tensor = |group: &str| -> Result<Tensor<2>> {
-                let name = format!("{group}.{}", p.spec.name);
-                let view = file.tensor(&name).map_err(|e| self.problem(path, e))?;
-                let fits = view.shape() == shape.as_slice();
-                let numbers = fits.then(|| numbers(&view)).flatten();
-                let numbers = numbers.ok_or_else(|| {
-                    self.problem(path, format!("{name} is not of shape {shape:?}"))
-                })?;
-                Ok(model.device().tensor(numbers, shape))
-            };
-            values.push(tensor(GROUPS[0])?);
-            if steps > 0 {
-                let groups = &GROUPS[1..=optimiser.moments()];
-                averages.push(groups.iter().map(|g| tensor(g)).collect::<Result<_>>()?);
-            }
-        }
-        model.set_values(values);
-        Ok(OptimiserState { steps, averages })
-    }
-
-    fn problem(&self, path: &Path, problem: impl std::fmt::Display) -> Error {
-        Error::Content {
-            path: path.to_path_buf(),
-            problem: problem.to_string(),
-        }
+        self.0.newest()
     }
 }
 
-/// Returns a message for the user about a checkpoint that is skipped.
-fn damaged(path: &Path) -> String {
-    let path = path.display();
-    format!("{path} is damaged: going on from the checkpoint before it, or from the start")
+/// Reads the tensors into `model` and the memory of its optimiser.
+fn unpack(
+    path: &Path,
+    bytes: &[u8],
+    model: &mut Model,
+    optimiser: &OptimiserSettings,
+    steps: usize,
+) -> Result<OptimiserState> {
+    let file = SafeTensors::deserialize(bytes).map_err(|e| content(path, e))?;
+    let (mut values, mut averages) = (vec![], vec![]);
+    for p in model.parameters() {
+        let shape = [p.spec.rows, p.spec.columns];
+        let tensor = |group: &str| -> Result<Tensor<2>> {
+            let name = format!("{group}.{}", p.spec.name);
+            let view = file.tensor(&name).map_err(|e| content(path, e))?;
+            let fits = view.shape() == shape.as_slice();
+            let numbers = fits.then(|| numbers(&view)).flatten();
+            let numbers = numbers
+                .ok_or_else(|| content(path, format!("{name} is not of shape {shape:?}")))?;
+            Ok(model.device().tensor(numbers, shape))
+        };
+        values.push(tensor(GROUPS[0])?);
+        if steps > 0 {
+            let groups = &GROUPS[1..=optimiser.moments()];
+            averages.push(groups.iter().map(|g| tensor(g)).collect::<Result<_>>()?);
+        }
+    }
+    model.set_values(values);
+    Ok(OptimiserState { steps, averages })
 }
 
 /// Groups of tensors in a file.
@@ -278,7 +200,6 @@ impl CheckpointState {
             sequences: 0,
             curriculum: None,
             history: TrainingHistory::default(),
-            tensors: String::new(),
         }
     }
 }

@@ -6,10 +6,9 @@ use super::schedule::{Curriculum, LearningRate, Stage};
 use crate::model::{Model, Tensor, read};
 use attnlab_core::error::{Error, Result, positive};
 use attnlab_core::rng::Streams;
-use attnlab_lab::run::{Progress, TrialContext};
+use attnlab_lab::run::{Clock, Progress, TrialContext};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::time::{Duration, Instant};
 
 /// Settings of a training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -416,30 +415,5 @@ impl TrainingHistory {
             self.since = (0.0, 0);
         }
         point
-    }
-}
-
-/// Clock for steps per second and time left.
-struct Clock {
-    started: Instant,
-    from: u64,
-}
-
-impl Clock {
-    fn new(from: u64) -> Self {
-        Clock {
-            started: Instant::now(),
-            from,
-        }
-    }
-
-    fn line(&self, label: &str, step: u64, steps: u64, loss: Option<f64>) -> String {
-        let rate = (step - self.from) as f64 / self.started.elapsed().as_secs_f64().max(1e-9);
-        let left = Duration::from_secs_f64(((steps - step) as f64 / rate).min(1e9)).as_secs();
-        let loss = loss.map_or(String::new(), |l| format!(", loss {l:.4}"));
-        let (hours, minutes, seconds) = (left / 3600, left / 60 % 60, left % 60);
-        format!(
-            "{label}: step {step} of {steps}{loss}, {rate:.2} steps/s, {hours}:{minutes:02}:{seconds:02} left"
-        )
     }
 }

@@ -6,4 +6,7 @@ attnlab_lab::experiments! {
     critical::JomaCritical,
     convergence::JomaConvergence,
     tree::JomaTree,
+    table1::Table1,
+    latents::JomaLatents,
+    text::JomaText,
 }

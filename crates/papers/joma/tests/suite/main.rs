@@ -3,6 +3,7 @@
 mod closed_forms;
 mod experiments;
 mod layer;
+mod network;
 mod scope;
 mod settings;
 mod witnesses;

@@ -1,0 +1,227 @@
+//! Checkpoints of long trials: tensors in one file, everything else as JSON beside it.
+//!
+//! The JSON is written last and names the checksum of the tensors, so a kill at any moment leaves the
+//! checkpoint before it as the newest whole one. Two are kept.
+
+use super::{Progress, files};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::rng::hash;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Number of checkpoints kept: the newest, and the one before it in case the newest is damaged.
+const KEPT: usize = 2;
+/// Key of the checksum in the JSON.
+const CHECKSUM: &str = "tensors";
+
+/// Folder of checkpoints.
+pub struct Checkpoints {
+    folder: PathBuf,
+}
+
+/// A checkpoint as read from its folder.
+pub struct Restored<S> {
+    /// Path of its tensors, for messages.
+    pub path: PathBuf,
+    /// The tensors: the bytes of a safetensors file.
+    pub tensors: Vec<u8>,
+    /// Everything else.
+    pub state: S,
+}
+
+impl Checkpoints {
+    /// Opens this folder, and creates it if it does not exist.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when it cannot be made.
+    pub fn in_folder(folder: &Path) -> Result<Self> {
+        let advice = "Choose a folder that you may write with --out";
+        fs::create_dir_all(folder).map_err(|e| Error::io(folder, e, advice))?;
+        Ok(Checkpoints {
+            folder: folder.to_path_buf(),
+        })
+    }
+
+    /// Returns the path of the folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn path(&self, step: u64, extension: &str) -> PathBuf {
+        self.folder.join(format!("step-{step:09}.{extension}"))
+    }
+
+    /// Writes the checkpoint of a step, and removes those before the last two.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the disk is full or the folder cannot be written; the checkpoints before are
+    /// kept.
+    pub fn write(&self, step: u64, tensors: &[u8], state: &impl Serialize) -> Result<()> {
+        let json = self.path(step, "json");
+        let mut value = serde_json::to_value(state).map_err(|e| content(&json, e))?;
+        value[CHECKSUM] = format!("{:016x}", hash(tensors)).into();
+        let text = serde_json::to_string_pretty(&value).map_err(|e| content(&json, e))?;
+        for (extension, bytes) in [("safetensors", tensors), ("json", text.as_bytes())] {
+            let path = self.path(step, extension);
+            let advice =
+                "The checkpoint before it is kept: make room and give the same command again";
+            files::replace(&path, |file| file.write_all(bytes))
+                .map_err(|e| Error::io(&path, e, advice))?;
+        }
+        for step in self.steps()?.into_iter().rev().skip(KEPT) {
+            for extension in ["json", "safetensors"] {
+                // An old checkpoint that cannot be removed only takes space.
+                let _ = fs::remove_file(self.path(step, extension));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the newest intact checkpoint; None if there is none. Damaged checkpoints are skipped and reported to
+    /// `progress`.
+    ///
+    /// # Errors
+    /// [`Error::Content`] for a checkpoint that is not of the same run, as `same_run` says; [`Error::Io`] for a
+    /// file that cannot be read.
+    pub fn restore<S: DeserializeOwned>(
+        &self,
+        same_run: impl Fn(&S) -> bool,
+        progress: &dyn Progress,
+    ) -> Result<Option<Restored<S>>> {
+        for step in self.steps()?.into_iter().rev() {
+            let path = self.path(step, "json");
+            let text = fs::read(&path).map_err(|e| Error::io(&path, e, "Check its permissions"))?;
+            let Some((checksum, state)) = parsed::<S>(&text) else {
+                progress.tell(&damaged(&path));
+                continue;
+            };
+            if !same_run(&state) {
+                let problem = "it is a checkpoint of other settings. Choose another folder with --out, or \
+                               delete it to start anew";
+                return Err(content(&path, problem));
+            }
+            let path = self.path(step, "safetensors");
+            let tensors = fs::read(&path).unwrap_or_default();
+            if format!("{:016x}", hash(&tensors)) != checksum {
+                progress.tell(&damaged(&path));
+                continue;
+            }
+            return Ok(Some(Restored {
+                path,
+                tensors,
+                state,
+            }));
+        }
+        Ok(None)
+    }
+
+    /// Returns the step of the newest checkpoint, for messages.
+    pub fn newest(&self) -> Option<u64> {
+        self.steps().ok()?.last().copied()
+    }
+
+    /// Lists the steps of the JSON files, ascending.
+    fn steps(&self) -> Result<Vec<u64>> {
+        let unreadable = |e| Error::io(&self.folder, e, "Check its permissions");
+        let mut steps = vec![];
+        for entry in fs::read_dir(&self.folder).map_err(unreadable)? {
+            let name = entry.map_err(unreadable)?.file_name();
+            let name = name.to_string_lossy().to_string();
+            let number = name
+                .strip_prefix("step-")
+                .and_then(|n| n.strip_suffix(".json"));
+            steps.extend(number.and_then(|n| n.parse::<u64>().ok()));
+        }
+        steps.sort_unstable();
+        Ok(steps)
+    }
+}
+
+/// Reads checksum and state; None for JSON that was not written here.
+fn parsed<S: DeserializeOwned>(text: &[u8]) -> Option<(String, S)> {
+    let mut value: Value = serde_json::from_slice(text).ok()?;
+    let checksum = value.as_object_mut()?.remove(CHECKSUM)?;
+    let state = serde_json::from_value(value).ok()?;
+    Some((checksum.as_str()?.to_string(), state))
+}
+
+/// Returns an error about the content of a checkpoint.
+pub fn content(path: &Path, problem: impl std::fmt::Display) -> Error {
+    Error::Content {
+        path: path.to_path_buf(),
+        problem: problem.to_string(),
+    }
+}
+
+/// Returns a message for the user about a checkpoint that is skipped.
+fn damaged(path: &Path) -> String {
+    let path = path.display();
+    format!("{path} is damaged: going on from the checkpoint before it, or from the start")
+}
+
+/// Clock of a long trial: steps per second and time left.
+pub struct Clock {
+    started: Instant,
+    from: u64,
+}
+
+impl Clock {
+    /// Starts the clock at a step, which is not 0 after a resume.
+    pub fn new(from: u64) -> Self {
+        Clock {
+            started: Instant::now(),
+            from,
+        }
+    }
+
+    /// Returns the line of progress at a step.
+    pub fn line(&self, label: &str, step: u64, steps: u64, loss: Option<f64>) -> String {
+        let rate = (step - self.from) as f64 / self.started.elapsed().as_secs_f64().max(1e-9);
+        let left = Duration::from_secs_f64(((steps - step) as f64 / rate).min(1e9)).as_secs();
+        let loss = loss.map_or(String::new(), |l| format!(", loss {l:.4}"));
+        let (hours, minutes, seconds) = (left / 3600, left / 60 % 60, left % 60);
+        format!(
+            "{label}: step {step} of {steps}{loss}, {rate:.2} steps/s, {hours}:{minutes:02}:{seconds:02} left"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::Silent;
+
+    #[test]
+    fn the_newest_whole_checkpoint_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = Checkpoints::in_folder(folder.path()).unwrap();
+        for step in 1..=4_u64 {
+            kept.write(step, &[step as u8; 3], &serde_json::json!({ "step": step }))
+                .unwrap();
+        }
+        assert_eq!(kept.newest(), Some(4));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2 * KEPT);
+        let read = || kept.restore::<Value>(|_| true, &Silent).unwrap().unwrap();
+        assert_eq!(
+            (read().state["step"].as_u64(), read().tensors),
+            (Some(4), vec![4; 3])
+        );
+        fs::write(kept.path(4, "safetensors"), [4, 4]).unwrap();
+        assert_eq!(read().tensors, vec![3; 3]);
+        fs::write(kept.path(3, "json"), "{").unwrap();
+        assert!(kept.restore::<Value>(|_| true, &Silent).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_checkpoint_of_another_run_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = Checkpoints::in_folder(folder.path()).unwrap();
+        kept.write(1, &[], &serde_json::json!({ "step": 1 }))
+            .unwrap();
+        assert!(kept.restore::<Value>(|_| false, &Silent).is_err());
+    }
+}

@@ -1,0 +1,222 @@
+//! Correlation of latents with hidden units, the score of JoMA's Table 1, and its chance levels.
+
+use attnlab_core::linalg::{Real, product};
+use attnlab_core::rng::Generator;
+use ndarray::{Array2, ArrayView2, Axis};
+use rand::seq::SliceRandom;
+use rand_distr::{Distribution, StandardNormal};
+
+/// Correlations of every latent that varies with every unit: (latents, units). A unit or latent without variance
+/// has correlation 0 in the authors' code; such latents are left out, and [`Correlations::constant`] counts them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Correlations {
+    /// Entry (i, k): correlation of latent i with unit k over the samples.
+    pub matrix: Array2<f64>,
+    /// Number of latents without variance.
+    pub constant: usize,
+}
+
+/// Guard of the authors' code against division by zero, added to the norm of every centred column.
+const GUARD: f64 = 1e-9;
+
+impl Correlations {
+    /// Computes the correlations of `latents` (latent, sample) with `units` (unit, sample).
+    ///
+    /// ```
+    /// use attnlab_joma::alignment::Correlations;
+    /// use ndarray::array;
+    /// let latents = vec![vec![true, true, false], vec![true, true, true]];
+    /// let found = Correlations::new(&latents, array![[2.0, 2.0, 1.0], [0.0, 1.0, 0.0]].view());
+    /// assert!((found.score() - 1.0).abs() < 1e-8); // of the first; the second never varies
+    /// assert_eq!(found.constant, 1);
+    /// ```
+    pub fn new<T: Real>(latents: &[Vec<bool>], units: ArrayView2<T>) -> Self {
+        let varying: Vec<&Vec<bool>> = latents
+            .iter()
+            .filter(|row| row.contains(&true) && row.contains(&false))
+            .collect();
+        let mut a = Array2::from_shape_fn((varying.len(), units.ncols()), |(i, n)| {
+            f64::from(u8::from(varying[i][n]))
+        });
+        let mut u = units.mapv(|x| x.as_f64());
+        for rows in [&mut a, &mut u] {
+            for mut row in rows.axis_iter_mut(Axis(0)) {
+                let mean = row.mean().unwrap_or(0.0);
+                row.mapv_inplace(|x| x - mean);
+                let norm = row.dot(&row).sqrt() + GUARD;
+                row.mapv_inplace(|x| x / norm);
+            }
+        }
+        Correlations {
+            matrix: product(a.view(), u.t()),
+            constant: latents.len() - varying.len(),
+        }
+    }
+
+    /// Computes NCorr: per latent the largest signed correlation over the units, averaged over the latents.
+    pub fn score(&self) -> f64 {
+        self.score_of(self.matrix.ncols())
+    }
+
+    /// Computes the score with the first `units` units alone: a maximum over fewer is smaller by chance alone.
+    pub fn score_of(&self, units: usize) -> f64 {
+        let best = |row: ndarray::ArrayView1<f64>| {
+            row.iter()
+                .take(units)
+                .fold(f64::NEG_INFINITY, |m, x| m.max(*x))
+        };
+        mean(self.matrix.rows().into_iter().map(best))
+    }
+
+    /// Computes the mean correlation of the best one-to-one matching of latents to units: no unit may serve two.
+    /// NaN with more latents than units.
+    pub fn matched(&self) -> f64 {
+        let (latents, units) = self.matrix.dim();
+        if latents == 0 || latents > units {
+            return f64::NAN;
+        }
+        let pairs = assignment(&self.matrix);
+        mean(
+            pairs
+                .into_iter()
+                .enumerate()
+                .map(|(i, k)| self.matrix[[i, k]]),
+        )
+    }
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, n) = values.fold((0.0, 0.0), |(sum, n), x| (sum + x, n + 1.0));
+    sum / n
+}
+
+/// Chooses a column for every row, no column twice, with the largest sum: the shortest augmenting paths of the
+/// Hungarian method (Kuhn 1955; Jonker, Volgenant 1987), in O(rows² · columns).
+fn assignment(gain: &Array2<f64>) -> Vec<usize> {
+    let (n, m) = gain.dim();
+    // Row and column 0 are virtual; `owner[k]` is the row of column k.
+    let (mut row_price, mut column_price) = (vec![0.0; n + 1], vec![0.0; m + 1]);
+    let mut owner = vec![0; m + 1];
+    for row in 1..=n {
+        owner[0] = row;
+        let mut here = 0;
+        let (mut least, mut done) = (vec![f64::INFINITY; m + 1], vec![false; m + 1]);
+        let mut from = vec![0; m + 1];
+        while owner[here] != 0 {
+            done[here] = true;
+            let (current, mut delta, mut next) = (owner[here], f64::INFINITY, 0);
+            for k in 1..=m {
+                if done[k] {
+                    continue;
+                }
+                let cost = -gain[[current - 1, k - 1]] - row_price[current] - column_price[k];
+                if cost < least[k] {
+                    least[k] = cost;
+                    from[k] = here;
+                }
+                if least[k] < delta {
+                    delta = least[k];
+                    next = k;
+                }
+            }
+            for k in 0..=m {
+                if done[k] {
+                    row_price[owner[k]] += delta;
+                    column_price[k] -= delta;
+                } else {
+                    least[k] -= delta;
+                }
+            }
+            here = next;
+        }
+        while here != 0 {
+            owner[here] = owner[from[here]];
+            here = from[here];
+        }
+    }
+    let mut chosen = vec![0; n];
+    for k in 1..=m {
+        if owner[k] > 0 {
+            chosen[owner[k] - 1] = k - 1;
+        }
+    }
+    chosen
+}
+
+/// Draws the score of `units` independent normal units: the chance level of the largest of so many correlations.
+pub fn noise_score(latents: &[Vec<bool>], units: usize, rng: &mut Generator) -> f64 {
+    let samples = latents.first().map_or(0, Vec::len);
+    let noise: Array2<f64> =
+        Array2::from_shape_simple_fn((units, samples), || StandardNormal.sample(rng));
+    Correlations::new(latents, noise.view()).score()
+}
+
+/// Draws the score after a permutation of the samples of the latents: true units, latents without relation to
+/// them.
+pub fn permuted_score<T: Real>(
+    latents: &[Vec<bool>],
+    units: ArrayView2<T>,
+    rng: &mut Generator,
+) -> f64 {
+    let samples = latents.first().map_or(0, Vec::len);
+    let mut order: Vec<usize> = (0..samples).collect();
+    order.shuffle(rng);
+    let permute = |row: &Vec<bool>| order.iter().map(|n| row[*n]).collect();
+    let permuted: Vec<Vec<bool>> = latents.iter().map(permute).collect();
+    Correlations::new(&permuted, units).score()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use attnlab_core::rng::Streams;
+    use ndarray::array;
+    use proptest::prelude::*;
+
+    /// numpy.corrcoef([1, 0, 1, 0], [.2, .1, .7, .3])[0, 1] = 0.5488212999484517
+    #[test]
+    fn correlations_are_numpys() {
+        let latents = vec![vec![true, false, true, false]];
+        let found = Correlations::new(&latents, array![[0.2, 0.1, 0.7, 0.3]].view());
+        assert!((found.matrix[[0, 0]] - 0.5488212999484517).abs() < 1e-8);
+    }
+
+    proptest! {
+        /// Against all assignments.
+        #[test]
+        fn matchings_are_the_best(entries in prop::collection::vec(-1.0..1.0_f64, 15)) {
+            let gain = Array2::from_shape_vec((3, 5), entries).unwrap();
+            let sum = |c: &[usize]| c.iter().enumerate().map(|(i, k)| gain[[i, *k]]).sum::<f64>();
+            let mut best = f64::NEG_INFINITY;
+            for a in 0..5 {
+                for b in (0..5).filter(|b| *b != a) {
+                    for c in (0..5).filter(|c| *c != a && *c != b) {
+                        best = best.max(sum(&[a, b, c]));
+                    }
+                }
+            }
+            prop_assert!((sum(&assignment(&gain)) - best).abs() < 1e-12);
+        }
+    }
+
+    /// Largest of 400 correlations over the 20 sequences: .629 with standard deviation .056 per latent, measured
+    /// by another program.
+    #[test]
+    fn noise_has_the_level_known_from_elsewhere() {
+        let latents: Vec<Vec<bool>> = (0..20)
+            .map(|i| (0..20).map(|n| n % 5 == i % 5).collect())
+            .collect();
+        let scores: Vec<f64> = (0..20)
+            .map(|i| {
+                noise_score(
+                    &latents,
+                    400,
+                    &mut Streams::new(0, "test", 0, i).part("noise", 0),
+                )
+            })
+            .collect();
+        let mean = scores.iter().sum::<f64>() / 20.0;
+        // Five of the latents are different: 100 independent ones in all, .056/10.
+        assert!((mean - 0.629).abs() < 3.0 * 0.056 / 10.0, "{mean}");
+    }
+}

@@ -1,0 +1,477 @@
+//! JoMA Table 1 as its text describes it: hidden units against the latents of noisy trees, on sequences that the
+//! network has never seen. Settings: `settings.toml`.
+
+use crate::PAPERS;
+use crate::alignment::{Correlations, noise_score, permuted_score};
+use crate::network::{
+    Adam, Architecture, Batch, Layout, Network, Plan, Record, Start, Targets, train,
+};
+use crate::quantities::{CLASSES, LABEL_WORDS, LABELS, LATENTS_0, LATENTS_1, LEARNING_RATE, RHO};
+use crate::theory::tree::{Parent, Tree};
+use crate::tree::TreeDraw;
+use attnlab_core::error::{Error, Result};
+use attnlab_core::params::Params;
+use attnlab_core::rng::Streams;
+use attnlab_lab::claim::Source;
+use attnlab_lab::experiment::{Described, Experiment, Identity, settings};
+use attnlab_lab::figure::Figure;
+use attnlab_lab::run::{Row, TrialContext, memory, store};
+use ndarray::{Array2, s};
+use rand::RngExt;
+use rand::seq::{SliceRandom, index::sample};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+mod pictures;
+
+/// Table 1 on noisy trees and fresh sequences.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JomaLatents {
+    /// Independent trees and networks.
+    pub seeds: u64,
+    /// D, numbers of classes.
+    pub classes: Vec<usize>,
+    /// (N_0, N_1), binary latents of the bottom and of the top layer.
+    pub latents: Vec<[usize; 2]>,
+    /// ρ, correlation along the edges under the top latents.
+    pub rho: Vec<f64>,
+    /// Learning rates.
+    pub rates: Vec<f64>,
+    /// "classes", "random".
+    pub labels: Vec<String>,
+    /// Top latents that are on in a class.
+    pub children: usize,
+    /// Tokens besides the padding.
+    pub leaves: usize,
+    /// L, tokens in a sequence with its padding.
+    pub length: usize,
+    /// Order of the tokens: "random" or "ascending".
+    pub order: String,
+    /// d, width of the network.
+    pub width: usize,
+    /// Hidden units of every block.
+    pub hidden: usize,
+    /// Blocks.
+    pub blocks: usize,
+    /// Sequences in a batch.
+    pub batch: usize,
+    /// Weight decay.
+    pub decay: f64,
+    /// Steps at which units are measured, ascending from 0; the last ends training.
+    pub records: Vec<u64>,
+    /// Sequences behind every score.
+    pub held_out: usize,
+    /// Draws of the controls.
+    pub draws: u64,
+}
+
+/// Draws of one sequence before the length is given up as too small.
+const MOST_DRAWS: u64 = 1000;
+/// Sequences that pass through the network together when it is measured.
+const CHUNK: usize = 250;
+/// Number of steps between two checkpoints.
+const CHECKPOINT_EVERY: u64 = 100;
+
+impl Described for JomaLatents {
+    const ID: &'static str = "joma.latents";
+    const NAME: &'static str = "joma_latents";
+    const TITLE: &'static str =
+        "Latents of noisy trees against hidden units, on held-out sequences";
+    const SOURCE: Source = Source {
+        paper: &PAPERS[0],
+        place: "Table 1, Definition 2",
+    };
+}
+
+/// A drawn tree with its sequences.
+struct NoisyTree<'a> {
+    settings: &'a JomaLatents,
+    tree: Tree,
+    /// N_1 and N_0.
+    sizes: [usize; 2],
+}
+
+/// Drawn sequences.
+struct Drawn {
+    batch: Batch,
+    classes: Vec<usize>,
+    /// Latents that are on: (latent, sequence), bottom layer, then top layer.
+    tables: [Vec<Vec<bool>>; 2],
+    /// Number of draws that were too long.
+    redrawn: u64,
+}
+
+impl<'a> NoisyTree<'a> {
+    /// Draws the tree: which top latents are on in a class; every other edge has correlation ρ.
+    fn new(settings: &'a JomaLatents, cell: &Params, streams: &Streams) -> Result<Self> {
+        let mut rng = streams.part("tree", 0);
+        let (top, bottom) = (cell.get(LATENTS_1), cell.get(LATENTS_0));
+        let (classes, rho) = (cell.get(CLASSES), cell.get(RHO));
+        let mut zero = vec![vec![1.0; classes]; top];
+        for class in 0..classes {
+            for latent in sample(&mut rng, top, settings.children) {
+                zero[latent][class] = 0.0;
+            }
+        }
+        let mut parents: Vec<Parent> = zero
+            .into_iter()
+            .map(|zero| Parent::Class { zero })
+            .collect();
+        parents.extend((0..bottom).map(|i| Parent::Latent {
+            index: i % top,
+            rho,
+        }));
+        parents.extend((0..settings.leaves).map(|i| Parent::Latent {
+            index: top + i % bottom,
+            rho,
+        }));
+        Ok(NoisyTree {
+            settings,
+            tree: Tree::new(vec![1.0 / classes as f64; classes], parents)?,
+            sizes: [top, bottom],
+        })
+    }
+
+    /// Draws `count` sequences.
+    fn draw(&self, count: usize, streams: &Streams) -> Result<Drawn> {
+        let [top, bottom] = self.sizes;
+        let mut drawn = Drawn {
+            batch: Batch::default(),
+            classes: vec![],
+            tables: [vec![vec![]; bottom], vec![vec![]; top]],
+            redrawn: 0,
+        };
+        for i in 0..count as u64 {
+            let streams = streams.child("sequence", i);
+            let mut attempt = 0;
+            let (found, mut tokens) = loop {
+                let found = TreeDraw::new(&self.tree, &streams.child("draw", attempt));
+                let leaves = found.values[top + bottom..].iter().enumerate();
+                let tokens: Vec<usize> = leaves.filter(|(_, on)| **on).map(|(l, _)| l).collect();
+                if !tokens.is_empty() && tokens.len() < self.settings.length {
+                    break (found, tokens);
+                }
+                attempt += 1;
+                if attempt == MOST_DRAWS {
+                    let allowed = "must be larger; nearly all sequences of this tree are longer";
+                    return Err(Error::invalid("length", self.settings.length, allowed));
+                }
+            };
+            drawn.redrawn += attempt;
+            if self.settings.order == "random" {
+                tokens.shuffle(&mut streams.part("order", 0));
+            }
+            let padding = self.settings.length - tokens.len();
+            tokens.insert(0, self.settings.leaves);
+            drawn.batch.push(&tokens, padding as f64);
+            drawn.classes.push(found.class);
+            let (upper, lower) = found.values[..top + bottom].split_at(top);
+            for (table, values) in drawn.tables.iter_mut().zip([lower, upper]) {
+                table
+                    .iter_mut()
+                    .zip(values)
+                    .for_each(|(row, on)| row.push(*on));
+            }
+        }
+        Ok(drawn)
+    }
+}
+
+impl JomaLatents {
+    fn architecture(&self, classes: usize) -> Architecture {
+        Architecture::latents(
+            self.leaves + 1,
+            self.width,
+            self.hidden,
+            self.blocks,
+            classes,
+        )
+    }
+
+    fn last(&self) -> u64 {
+        self.records.last().copied().unwrap_or(0)
+    }
+
+    /// The cell without rate and labels, whose streams they share.
+    fn data_cell(cell: &Params) -> u64 {
+        let same = Params::from_iter([
+            CLASSES.is(cell.get(CLASSES)),
+            LATENTS_0.is(cell.get(LATENTS_0)),
+            LATENTS_1.is(cell.get(LATENTS_1)),
+            RHO.is(cell.get(RHO)),
+        ]);
+        same.cell()
+    }
+
+    /// Largest value of every unit of every block over each held-out sequence, and the mean loss and accuracy.
+    fn measure(&self, network: &Network<f32>, held: &Drawn) -> (Vec<Array2<f32>>, f64, f64) {
+        let count = held.classes.len();
+        let mut units = vec![Array2::zeros((self.hidden, count)); self.blocks];
+        let (mut loss, mut right) = (0.0, 0.0);
+        for from in (0..count).step_by(CHUNK) {
+            let to = (from + CHUNK).min(count);
+            let mut part = Batch::default();
+            for span in &held.batch.spans[from..to] {
+                part.push(&held.batch.tokens[span.start..span.end], span.repeats);
+            }
+            let weights = vec![1.0 / count as f64; to - from];
+            let targets = Targets::last(&part, &held.classes[from..to], &weights);
+            let pass = network.pass(&part, None);
+            let losses = network.losses_of(&pass, &targets);
+            loss += losses.iter().sum::<f64>() / count as f64;
+            let scores = network.scores_of(&pass, &targets);
+            for (column, class) in scores.columns().into_iter().zip(&held.classes[from..to]) {
+                let best = column.iter().all(|x| *x <= column[*class]);
+                right += f64::from(u8::from(best)) / count as f64;
+            }
+            for (b, units) in units.iter_mut().enumerate() {
+                let hidden = pass.hidden(b);
+                for (n, span) in part.spans.iter().enumerate() {
+                    let columns = hidden.slice(s![.., span.start..span.end]);
+                    let most = columns
+                        .map_axis(ndarray::Axis(1), |row| row.fold(0.0, |m: f32, x| m.max(*x)));
+                    units.column_mut(from + n).assign(&most);
+                }
+            }
+        }
+        (units, loss, right)
+    }
+}
+
+impl Experiment for JomaLatents {
+    fn validate(&self) -> Result<()> {
+        settings::spread("seeds", self.seeds)?;
+        settings::positive("rates", &self.rates)?;
+        for rho in &self.rho {
+            if !(-1.0..=1.0).contains(rho) {
+                return Err(Error::invalid("rho", rho, "must be in [-1, 1]"));
+            }
+        }
+        for (name, empty) in [
+            (
+                "classes",
+                self.classes.is_empty() || self.classes.iter().any(|c| *c < 2),
+            ),
+            (
+                "latents",
+                self.latents.is_empty() || self.latents.as_flattened().contains(&0),
+            ),
+            ("rho", self.rho.is_empty()),
+            ("rates", self.rates.is_empty()),
+        ] {
+            if empty {
+                return Err(Error::invalid(
+                    name,
+                    "[..]",
+                    "must hold values, numbers of classes >= 2 and of latents >= 1",
+                ));
+            }
+        }
+        for labels in &self.labels {
+            if !LABEL_WORDS.contains(&labels.as_str()) {
+                return Err(Error::unknown("labels", labels, LABEL_WORDS));
+            }
+        }
+        if !["random", "ascending"].contains(&self.order.as_str()) {
+            return Err(Error::unknown(
+                "order",
+                &self.order,
+                ["random", "ascending"],
+            ));
+        }
+        let ascending = self.records.windows(2).all(|w| w[0] < w[1]);
+        if self.records.first() != Some(&0) || !ascending {
+            let allowed = "must ascend from 0, the untrained network";
+            return Err(Error::invalid(
+                "records",
+                format!("{:?}", self.records),
+                allowed,
+            ));
+        }
+        for (name, value, least) in [
+            ("children", self.children, 1),
+            ("leaves", self.leaves, 1),
+            ("length", self.length, 2),
+            ("batch", self.batch, 1),
+            ("held_out", self.held_out, 3),
+            ("draws", self.draws as usize, 1),
+        ] {
+            if value < least {
+                let allowed = format!("must be a whole number >= {least}");
+                return Err(Error::invalid(name, value, allowed));
+            }
+        }
+        for [bottom, top] in &self.latents {
+            if self.children > *top {
+                let allowed = format!("must be at most N_1 = {top}");
+                return Err(Error::invalid("children", self.children, allowed));
+            }
+            if bottom < top || self.leaves < *bottom {
+                let allowed = format!(
+                    "must be pairs [N_0, N_1] with N_1 <= N_0 <= leaves = {}, as in a tree",
+                    self.leaves
+                );
+                return Err(Error::invalid(
+                    "latents",
+                    format!("[{bottom}, {top}]"),
+                    allowed,
+                ));
+            }
+        }
+        self.classes
+            .iter()
+            .try_for_each(|c| self.architecture(*c).validate())
+    }
+
+    fn cells(&self) -> Result<Vec<Params>> {
+        let mut cells = vec![];
+        for labels in &self.labels {
+            for rate in &self.rates {
+                for classes in &self.classes {
+                    for [bottom, top] in &self.latents {
+                        for rho in &self.rho {
+                            cells.push(Params::from_iter([
+                                CLASSES.is(*classes),
+                                LATENTS_0.is(*bottom),
+                                LATENTS_1.is(*top),
+                                RHO.is(*rho),
+                                LEARNING_RATE.is(*rate),
+                                LABELS.is(labels.as_str()),
+                            ]));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(cells)
+    }
+
+    fn trials(&self) -> u64 {
+        self.seeds
+    }
+
+    fn memory(&self, cell: &Params) -> u64 {
+        let weights = Layout::of(&self.architecture(cell.get(CLASSES))).len() as u64;
+        let columns = (self.length * self.batch.max(CHUNK)) as u64;
+        memory::product(&[4, 4, weights])
+            + memory::product(&[
+                4,
+                16,
+                columns,
+                self.blocks as u64,
+                (self.width + self.hidden) as u64,
+            ])
+            + memory::product(&[
+                12,
+                self.held_out as u64,
+                self.hidden as u64,
+                self.blocks as u64 + 2,
+            ])
+    }
+
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        self.trial_at(cell, streams, &TrialContext::none())
+    }
+
+    /// The series at the recorded steps, on held-out sequences: "loss", "accuracy"; "corr_s_b", NCorr of layer s of
+    /// the latents (0: bottom) with block b, and "permuted_s" for b = s. "noise_s"; "constant_s", the number of
+    /// latents that never vary; "redrawn", the share of draws that were too long.
+    fn trial_at(
+        &self,
+        cell: &Params,
+        streams: &Streams,
+        context: &TrialContext,
+    ) -> Result<Map<String, Value>> {
+        let streams = streams.of_cell(Self::data_cell(cell));
+        let classes = cell.get(CLASSES);
+        let source = NoisyTree::new(self, cell, &streams)?;
+        let held = source.draw(self.held_out, &streams.child("held-out", 0))?;
+        let mut network = Network::<f32>::new(self.architecture(classes), Start::FanIn, &streams)?;
+        let rate = cell.get(LEARNING_RATE);
+        let adam = Adam::new(rate, self.decay, network.parameters().len());
+        let labels = cell.get(LABELS);
+        let plan = Plan {
+            steps: self.last(),
+            records: self.records.clone(),
+            clip: None,
+            dropout: 0.0,
+            reset_every: None,
+            frozen: vec![],
+            checkpoint_every: CHECKPOINT_EVERY,
+            settings: Value::Object(Identity::settings(self)),
+            label: format!("{} rate {rate:e} {labels} {}", Self::NAME, streams.name()),
+        };
+        let batch = |step: u64| {
+            let streams = streams.child("batch", step);
+            let drawn = source.draw(self.batch, &streams)?;
+            let mut asked = drawn.classes;
+            if labels == "random" {
+                let mut rng = streams.part("labels", 0);
+                asked
+                    .iter_mut()
+                    .for_each(|class| *class = rng.random_range(0..classes));
+            }
+            let weights = vec![1.0 / self.batch as f64; self.batch];
+            let targets = Targets::last(&drawn.batch, &asked, &weights);
+            Ok((drawn.batch, targets))
+        };
+        let mut look = |network: &Network<f32>, _: u64, record: &mut Record| {
+            let (units, loss, accuracy) = self.measure(network, &held);
+            record.push("loss", loss);
+            record.push("accuracy", accuracy);
+            for (b, units) in units.iter().enumerate() {
+                for (s, table) in held.tables.iter().enumerate() {
+                    record.push(
+                        format!("corr_{s}_{b}"),
+                        Correlations::new(table, units.view()).score(),
+                    );
+                    if s == b {
+                        let permuted = (0..self.draws).map(|i| {
+                            let mut rng = streams.child("permutation", i).part("layer", s as u64);
+                            permuted_score(table, units.view(), &mut rng)
+                        });
+                        record.push(
+                            format!("permuted_{s}"),
+                            permuted.sum::<f64>() / self.draws as f64,
+                        );
+                    }
+                }
+            }
+            Ok(())
+        };
+        let record = train(
+            &mut network,
+            adam,
+            &plan,
+            &streams,
+            context,
+            &batch,
+            &mut look,
+        )?;
+        let mut data = record.0;
+        for (s, table) in held.tables.iter().enumerate() {
+            let noise = (0..self.draws).map(|i| {
+                let mut rng = streams.child("noise", i).part("layer", s as u64);
+                noise_score(table, self.hidden, &mut rng)
+            });
+            data.insert(
+                format!("noise_{s}"),
+                store::number(noise.sum::<f64>() / self.draws as f64),
+            );
+            let varies = |row: &&Vec<bool>| row.contains(&true) && row.contains(&false);
+            let constant = table.len() - table.iter().filter(varies).count();
+            data.insert(format!("constant_{s}"), constant.into());
+        }
+        let redrawn = held.redrawn as f64;
+        data.insert(
+            "redrawn".into(),
+            store::number(redrawn / (redrawn + self.held_out as f64)),
+        );
+        Ok(data)
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        pictures::figures(self, rows)
+    }
+}

@@ -1,0 +1,384 @@
+//! JoMA Table 1: correlation of latents with hidden units after training, against what an untrained network, noise
+//! and permuted latents score. Settings: `settings.toml`.
+//!
+//! There are at most C distinct sequences, so a batch is a vector of weights on them, drawn as the counts of 128
+//! uniform classes: the stochastic gradient has the same law, at C/128 of the cost. The columns of padding are one
+//! column with a multiplicity. Both are exact. Scores are over the C classes once each, the expectation of the
+//! authors' 1280 uniform draws.
+
+use crate::PAPERS;
+use crate::alignment::{Correlations, noise_score, permuted_score};
+use crate::hierarchy::Hierarchy;
+use crate::network::{Adam, Architecture, Batch, Network, Plan, Record, Start, Targets, train};
+use crate::quantities::{CHILDREN, CLASSES, LATENTS_0, LATENTS_1, LEARNING_RATE};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::params::Params;
+use attnlab_core::rng::Streams;
+use attnlab_lab::claim::Source;
+use attnlab_lab::experiment::{Described, Experiment, Identity, settings};
+use attnlab_lab::figure::Figure;
+use attnlab_lab::run::{Row, TrialContext, memory, store};
+use ndarray::Array2;
+use rand::RngExt;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+mod pictures;
+mod printed;
+
+/// Table 1 with its controls.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Table1 {
+    /// Independent hierarchies and networks.
+    pub seeds: u64,
+    /// C, numbers of classes.
+    pub classes: Vec<usize>,
+    /// N_ch, members of every latent.
+    pub children: Vec<usize>,
+    /// (N_0, N_1), latents of the two layers.
+    pub latents: Vec<[usize; 2]>,
+    /// Learning rates.
+    pub rates: Vec<f64>,
+    /// M, tokens with the padding.
+    pub vocabulary: usize,
+    /// L, tokens in a sequence with its padding.
+    pub length: usize,
+    /// d, width of the network.
+    pub width: usize,
+    /// Hidden units of every block.
+    pub hidden: usize,
+    /// Blocks.
+    pub blocks: usize,
+    /// Sequences in a batch.
+    pub batch: usize,
+    /// Weight decay.
+    pub decay: f64,
+    /// Steps at which units are measured, ascending from 0; the last ends training.
+    pub records: Vec<u64>,
+    /// Draws of the controls.
+    pub draws: u64,
+    /// Units in the score with fewer units.
+    pub few: usize,
+}
+
+/// Layers of latents: 0, 1, and the classes.
+const LAYERS: [usize; 3] = [0, 1, 2];
+
+impl Described for Table1 {
+    const ID: &'static str = "joma.table1";
+    const NAME: &'static str = "joma_table1";
+    const TITLE: &'static str =
+        "Latents against hidden units: Table 1 with untrained, noise and permuted controls";
+    const SOURCE: Source = Source {
+        paper: &PAPERS[0],
+        place: "Table 1, Section 5",
+    };
+}
+
+impl Table1 {
+    fn architecture(&self, classes: usize) -> Architecture {
+        Architecture::latents(
+            self.vocabulary,
+            self.width,
+            self.hidden,
+            self.blocks,
+            classes,
+        )
+    }
+
+    /// Tokens that are not padding.
+    fn usable(&self) -> usize {
+        self.vocabulary - 1
+    }
+
+    fn sizes(cell: &Params) -> [usize; 3] {
+        [cell.get(LATENTS_0), cell.get(LATENTS_1), cell.get(CLASSES)]
+    }
+
+    /// The cell without its learning rate, whose streams all rates share.
+    fn data_cell(cell: &Params) -> u64 {
+        let same = Params::from_iter([
+            CLASSES.is(cell.get(CLASSES)),
+            CHILDREN.is(cell.get(CHILDREN)),
+            LATENTS_0.is(cell.get(LATENTS_0)),
+            LATENTS_1.is(cell.get(LATENTS_1)),
+        ]);
+        same.cell()
+    }
+
+    /// The sequences of all classes, padding first.
+    fn sequences(&self, drawn: &Hierarchy) -> Batch {
+        let mut batch = Batch::default();
+        for class in 0..drawn.classes() {
+            let mut tokens = drawn.tokens(class);
+            let padding = self.length - tokens.len();
+            match padding {
+                0 => batch.push(&tokens, 1.0),
+                _ => {
+                    tokens.insert(0, self.vocabulary - 1);
+                    batch.push(&tokens, padding as f64);
+                }
+            }
+        }
+        batch
+    }
+
+    /// Draws the classes of one batch and returns their shares.
+    fn shares(&self, classes: usize, step: u64, streams: &Streams) -> Vec<f64> {
+        let mut rng = streams.part("batch", step);
+        let mut counts = vec![0.0; classes];
+        for _ in 0..self.batch {
+            counts[rng.random_range(0..classes)] += 1.0 / self.batch as f64;
+        }
+        counts
+    }
+
+    fn last(&self) -> u64 {
+        self.records.last().copied().unwrap_or(0)
+    }
+}
+
+/// Number of steps between two checkpoints: a minute or two at full size.
+const CHECKPOINT_EVERY: u64 = 500;
+
+/// Scores of the latents of one hierarchy.
+struct Scores<'a> {
+    settings: &'a Table1,
+    /// In which classes every latent is active, by layer.
+    tables: [Vec<Vec<bool>>; 3],
+}
+
+impl Scores<'_> {
+    /// The scores of a network: of every layer of latents with every block, with fewer units, with a one-to-one
+    /// matching, with permuted latents.
+    fn look(
+        &self,
+        network: &Network<f32>,
+        sequences: &Batch,
+        targets: &Targets,
+        streams: &Streams,
+        record: &mut Record,
+    ) {
+        let pass = network.pass(sequences, None);
+        record.push("loss", network.loss_of(&pass, targets));
+        for block in 0..self.settings.blocks {
+            let units = largest(&pass.hidden(block).to_owned(), sequences);
+            for s in LAYERS {
+                let found = Correlations::new(&self.tables[s], units.view());
+                record.push(format!("corr_{s}_{block}"), found.score());
+                if s != block {
+                    continue;
+                }
+                record.push(format!("few_{s}"), found.score_of(self.settings.few));
+                record.push(format!("matched_{s}"), found.matched());
+                let permuted = (0..self.settings.draws).map(|i| {
+                    let mut rng = streams.child("permutation", i).part("layer", s as u64);
+                    permuted_score(&self.tables[s], units.view(), &mut rng)
+                });
+                let mean = permuted.sum::<f64>() / self.settings.draws as f64;
+                record.push(format!("permuted_{s}"), mean);
+            }
+        }
+    }
+}
+
+/// The largest value of every unit over the columns of every sequence: (unit, sequence).
+fn largest(hidden: &Array2<f32>, sequences: &Batch) -> Array2<f32> {
+    Array2::from_shape_fn((hidden.nrows(), sequences.spans.len()), |(k, n)| {
+        let span = sequences.spans[n];
+        let columns = (span.start..span.end).map(|t| hidden[[k, t]]);
+        columns.fold(f32::NEG_INFINITY, f32::max)
+    })
+}
+
+impl Experiment for Table1 {
+    fn validate(&self) -> Result<()> {
+        settings::spread("seeds", self.seeds)?;
+        settings::positive("rates", &self.rates)?;
+        for (name, list) in [("classes", &self.classes), ("children", &self.children)] {
+            if list.is_empty() || list.contains(&0) {
+                let allowed = "must hold whole numbers >= 1";
+                return Err(Error::invalid(name, format!("{list:?}"), allowed));
+            }
+        }
+        if self.latents.is_empty() || self.latents.as_flattened().contains(&0) {
+            let allowed = "must hold pairs of whole numbers >= 1, such as [10, 20]";
+            return Err(Error::invalid(
+                "latents",
+                format!("{:?}", self.latents),
+                allowed,
+            ));
+        }
+        let ascending = self.records.windows(2).all(|w| w[0] < w[1]);
+        if self.records.first() != Some(&0) || !ascending {
+            let allowed = "must ascend from 0, the untrained network";
+            return Err(Error::invalid(
+                "records",
+                format!("{:?}", self.records),
+                allowed,
+            ));
+        }
+        if !(self.decay >= 0.0) {
+            return Err(Error::invalid("decay", self.decay, "must be a number >= 0"));
+        }
+        for (name, value, least) in [
+            ("batch", self.batch, 1),
+            ("draws", self.draws as usize, 1),
+            ("few", self.few, 1),
+            ("vocabulary", self.vocabulary, 2),
+        ] {
+            if value < least {
+                let allowed = format!("must be a whole number >= {least}");
+                return Err(Error::invalid(name, value, allowed));
+            }
+        }
+        for classes in &self.classes {
+            self.architecture(*classes).validate()?;
+        }
+        for children in &self.children {
+            let longest = children
+                .checked_pow(3)
+                .map_or(usize::MAX, |n| n.min(self.usable()));
+            if longest > self.length {
+                let allowed = format!(
+                    "must be at least {longest}, the most tokens of a class when children = {children}"
+                );
+                return Err(Error::invalid("length", self.length, allowed));
+            }
+            // A draw refuses what is impossible.
+            for cell in self.cells()? {
+                let mut rng = Streams::new(0, Self::NAME, 0, 0).part("hierarchy", 0);
+                Hierarchy::draw(self.usable(), Self::sizes(&cell), *children, &mut rng)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn cells(&self) -> Result<Vec<Params>> {
+        let mut cells = vec![];
+        for rate in &self.rates {
+            for classes in &self.classes {
+                for children in &self.children {
+                    for [n0, n1] in &self.latents {
+                        cells.push(Params::from_iter([
+                            CLASSES.is(*classes),
+                            CHILDREN.is(*children),
+                            LATENTS_0.is(*n0),
+                            LATENTS_1.is(*n1),
+                            LEARNING_RATE.is(*rate),
+                        ]));
+                    }
+                }
+            }
+        }
+        Ok(cells)
+    }
+
+    fn trials(&self) -> u64 {
+        self.seeds
+    }
+
+    fn memory(&self, cell: &Params) -> u64 {
+        let layout = self.architecture(cell.get(CLASSES));
+        let weights = crate::network::Layout::of(&layout).len() as u64;
+        let columns = (cell.get(CLASSES)
+            * (self.length.min(cell.get(CHILDREN).saturating_pow(3)) + 1))
+            as u64;
+        // Parameters, gradient and two moments; a dozen activations per block.
+        memory::product(&[4, 4, weights])
+            + memory::product(&[
+                4,
+                16,
+                columns,
+                self.blocks as u64,
+                (self.width + self.hidden) as u64,
+            ])
+    }
+
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        self.trial_at(cell, streams, &TrialContext::none())
+    }
+
+    /// The series at the recorded steps: "loss", the mean cross-entropy over the classes; "corr_s_b", NCorr of
+    /// layer s of the latents (2: the classes) with block b; for b = s also "few_s" (the first units alone),
+    /// "matched_s" (one-to-one) and "permuted_s". And "noise_s"; "constant_s", the number of latents that are left
+    /// out because they never vary; "sequences", the number of distinct ones; "floor", the least possible loss.
+    ///
+    /// Both learning rates see the same hierarchy, start and batches.
+    fn trial_at(
+        &self,
+        cell: &Params,
+        streams: &Streams,
+        context: &TrialContext,
+    ) -> Result<Map<String, Value>> {
+        let streams = streams.of_cell(Self::data_cell(cell));
+        let sizes = Self::sizes(cell);
+        let classes = sizes[2];
+        let mut rng = streams.part("hierarchy", 0);
+        let drawn = Hierarchy::draw(self.usable(), sizes, cell.get(CHILDREN), &mut rng)?;
+        let sequences = self.sequences(&drawn);
+        let labels: Vec<usize> = (0..classes).collect();
+        let uniform = vec![1.0 / classes as f64; classes];
+        let all = Targets::last(&sequences, &labels, &uniform);
+        let mut network = Network::<f32>::new(self.architecture(classes), Start::FanIn, &streams)?;
+        let rate = cell.get(LEARNING_RATE);
+        let adam = Adam::new(rate, self.decay, network.parameters().len());
+        let scores = Scores {
+            settings: self,
+            tables: LAYERS.map(|s| drawn.table(s)),
+        };
+        let plan = Plan {
+            steps: self.last(),
+            records: self.records.clone(),
+            clip: None,
+            dropout: 0.0,
+            reset_every: None,
+            frozen: vec![],
+            checkpoint_every: CHECKPOINT_EVERY,
+            settings: Value::Object(Identity::settings(self)),
+            label: format!("{} rate {rate:e} {}", Self::NAME, streams.name()),
+        };
+        let batch = |step: u64| {
+            let weights = self.shares(classes, step, &streams);
+            let targets = Targets {
+                weights,
+                ..all.clone()
+            };
+            Ok((sequences.clone(), targets))
+        };
+        let mut look = |network: &Network<f32>, _: u64, record: &mut Record| {
+            scores.look(network, &sequences, &all, &streams, record);
+            Ok(())
+        };
+        let record = train(
+            &mut network,
+            adam,
+            &plan,
+            &streams,
+            context,
+            &batch,
+            &mut look,
+        )?;
+        let mut data = record.0;
+        let counts = drawn.multiplicities();
+        data.insert("sequences".into(), counts.len().into());
+        data.insert("floor".into(), store::number(drawn.least_loss()));
+        for (s, table) in scores.tables.iter().enumerate().take(2) {
+            let noise = (0..self.draws).map(|i| {
+                let mut rng = streams.child("noise", i).part("layer", s as u64);
+                noise_score(table, self.hidden, &mut rng)
+            });
+            let mean = noise.sum::<f64>() / self.draws as f64;
+            data.insert(format!("noise_{s}"), store::number(mean));
+            let varies = |row: &&Vec<bool>| row.contains(&true) && row.contains(&false);
+            let constant = table.len() - table.iter().filter(varies).count();
+            data.insert(format!("constant_{s}"), constant.into());
+        }
+        Ok(data)
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        pictures::figures(self, rows)
+    }
+}

@@ -1,0 +1,106 @@
+//! Drawn texts: a Markov chain, or documents of a latent tree.
+
+use super::JomaText;
+use crate::text::Text;
+use crate::theory::tree::{Parent, Tree};
+use crate::tree::TreeDraw;
+use attnlab_core::error::{Error, Result};
+use attnlab_core::rng::Streams;
+use attnlab_theory::sample::markov;
+use rand::RngExt;
+use rand::seq::SliceRandom;
+
+/// Laws of drawn texts.
+pub const SOURCES: [&str; 2] = ["latents", "chain"];
+
+/// Classes of the latent tree.
+const CLASSES: usize = 10;
+/// Binary latents under the class.
+const LATENTS: usize = 20;
+/// Share of the latents that are on in a class.
+const ACTIVE: f64 = 0.2;
+/// Probability that a word is on in a document whose latent is on: on average about a window of words.
+const RHO: f64 = 0.98;
+
+/// Refuses sizes from which no text can be drawn.
+pub fn validate(settings: &JomaText) -> Result<()> {
+    let least = match settings.source.as_str() {
+        "chain" => {
+            markov::check_concentration(settings.concentration)?;
+            attnlab_theory::markov::contexts(settings.vocabulary, 1)?;
+            2
+        }
+        _ => 2 * LATENTS,
+    };
+    if settings.vocabulary < least {
+        let allowed = format!("must be a whole number >= {least}");
+        return Err(Error::invalid("vocabulary", settings.vocabulary, allowed));
+    }
+    let (held, length) = (settings.held_out, settings.words as f64);
+    for (part, words, streams) in [
+        ("training", (1.0 - held) * length, settings.streams),
+        ("validation", held * length, settings.validation_streams),
+    ] {
+        let needed = streams * (settings.window + 1);
+        if words < needed as f64 + 1.0 {
+            let allowed = format!("must be such that the {part} part has more than {needed} words");
+            return Err(Error::invalid("words", settings.words, allowed));
+        }
+    }
+    Ok(())
+}
+
+/// Draws the text of these settings.
+pub fn text(settings: &JomaText, streams: &Streams) -> Result<Text> {
+    let all: Vec<u32> = match settings.source.as_str() {
+        "chain" => {
+            let chain = markov::dirichlet(settings.vocabulary, 1, settings.concentration, streams)?;
+            let drawn = markov::draw(&chain, settings.words, streams);
+            drawn.into_iter().map(u32::from).collect()
+        }
+        _ => documents(settings.vocabulary, settings.words, streams)?,
+    };
+    let train = ((1.0 - settings.held_out) * all.len() as f64).round() as usize;
+    Ok(Text {
+        train: all[..train].to_vec(),
+        valid: all[train..].to_vec(),
+        vocabulary: settings.vocabulary,
+    })
+}
+
+/// Documents one after the other: each draws its class and its latents, and has the words that are on, in random
+/// order.
+fn documents(vocabulary: usize, length: usize, streams: &Streams) -> Result<Vec<u32>> {
+    let mut rng = streams.part("tree", 0);
+    let mut parents: Vec<Parent> = vec![];
+    for _ in 0..LATENTS {
+        // P[y = 0 | class].
+        let zero = (0..CLASSES).map(|_| f64::from(u8::from(rng.random::<f64>() >= ACTIVE)));
+        parents.push(Parent::Class {
+            zero: zero.collect(),
+        });
+    }
+    for word in 0..vocabulary {
+        parents.push(Parent::Latent {
+            index: word % LATENTS,
+            rho: RHO,
+        });
+    }
+    let tree = Tree::new(vec![1.0 / CLASSES as f64; CLASSES], parents)?;
+    let mut text = Vec::with_capacity(length);
+    let mut document = 0;
+    while text.len() < length {
+        let streams = streams.child("document", document);
+        document += 1;
+        let values = TreeDraw::new(&tree, &streams).values;
+        let on = values[LATENTS..].iter().enumerate().filter(|(_, on)| **on);
+        let mut words: Vec<u32> = on.map(|(word, _)| word as u32).collect();
+        words.shuffle(&mut streams.part("order", 0));
+        text.extend(words);
+        if document > 100 * length as u64 {
+            return Err(Error::undefined("the documents of this tree have no words"));
+        }
+    }
+    text.truncate(length);
+    Ok(text)
+}

@@ -1,0 +1,313 @@
+//! JoMA Figs. 6 to 8: entropy of attention and stable rank of weights while a decoder learns the next word of a
+//! text, with the controls that the figures lack. Settings: `settings.toml`.
+
+use crate::PAPERS;
+use crate::network::{Adam, Architecture, Layout, Network, Plan, Record, Slot, Start, train};
+use crate::quantities::{BLOCKS, CONTROL, CONTROLS, LEARNING_RATE};
+use crate::text::Text;
+use attnlab_core::error::{Error, Result};
+use attnlab_core::params::Params;
+use attnlab_core::rng::Streams;
+use attnlab_lab::claim::Source;
+use attnlab_lab::experiment::{Described, Experiment, Identity, settings};
+use attnlab_lab::figure::Figure;
+use attnlab_lab::run::{Row, TrialContext, memory, store};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::path::Path;
+
+mod drawn;
+mod measure;
+mod pictures;
+
+/// Attention entropy while training on a text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JomaText {
+    /// Independent trainings.
+    pub seeds: u64,
+    /// Numbers of blocks.
+    pub layers: Vec<usize>,
+    /// Learning rates.
+    pub rates: Vec<f64>,
+    /// Controls beside the network itself.
+    pub controls: Vec<String>,
+    /// Number of blocks of the controls.
+    pub control_layers: usize,
+    /// File or folder of the text; empty: a drawn one.
+    pub text: String,
+    /// Share of the text that is its validation part, where it has none.
+    pub held_out: f64,
+    /// Least number of occurrences of a word in the training part.
+    pub least_count: usize,
+    /// Law of a drawn text: "latents" or "chain".
+    pub source: String,
+    /// Words of a drawn text.
+    pub vocabulary: usize,
+    /// Length of a drawn text.
+    pub words: usize,
+    /// Dirichlet concentration of the chain.
+    pub concentration: f64,
+    /// Width of states and hidden layers.
+    pub width: usize,
+    /// Share of entries that dropout sets to zero.
+    pub dropout: f64,
+    /// Steps of training.
+    pub steps: u64,
+    /// Steps between two records.
+    pub every: u64,
+    /// Windows in a batch.
+    pub streams: usize,
+    /// Words in a window.
+    pub window: usize,
+    /// Largest norm of a gradient.
+    pub clip: f64,
+    /// Flag: the optimiser begins anew every epoch.
+    pub reset: bool,
+    /// Windows in a batch of validation.
+    pub validation_streams: usize,
+    /// Batches of validation; 0: the whole part.
+    pub validation_batches: u64,
+}
+
+/// The network itself.
+const PLAIN: &str = "none";
+/// Visible drop or rebound of an entropy, in nats, as in `joma.entropy`.
+pub const VISIBLE: f64 = 0.1;
+
+impl Described for JomaText {
+    const ID: &'static str = "joma.text";
+    const NAME: &'static str = "joma_text";
+    const TITLE: &'static str =
+        "Training on a text: entropy of attention and stable rank by layer, with controls";
+    const SOURCE: Source = Source {
+        paper: &PAPERS[0],
+        place: "Figures 6, 7 and 8",
+    };
+}
+
+impl JomaText {
+    fn text(&self, control: &str, streams: &Streams) -> Result<Text> {
+        // One text for all cells and seeds, and one shuffle of it.
+        let shared = streams.of_cell(0).of_trial(0).child("text", 0);
+        let text = match self.text.as_str() {
+            "" => drawn::text(self, &shared)?,
+            path => Text::read(Path::new(path), self.least_count, self.held_out)?,
+        };
+        Ok(match control {
+            "shuffled" => text.shuffled(&shared),
+            _ => text,
+        })
+    }
+
+    fn network(&self, cell: &Params, vocabulary: usize) -> Architecture {
+        Architecture {
+            linear: cell.get(CONTROL) == "linear",
+            ..Architecture::text(vocabulary, self.width, cell.get(BLOCKS))
+        }
+    }
+
+    /// The parameters that a control keeps as they are.
+    fn frozen(control: &str, layout: &Layout) -> Vec<Slot> {
+        if control != "frozen" {
+            return vec![];
+        }
+        let maps = layout.blocks.iter().flat_map(|b| [b.query, b.key]);
+        maps.flat_map(|map| std::iter::once(map.weight).chain(map.bias))
+            .collect()
+    }
+
+    fn records(&self) -> Vec<u64> {
+        (0..=self.steps / self.every)
+            .map(|i| i * self.every)
+            .collect()
+    }
+}
+
+impl Experiment for JomaText {
+    fn validate(&self) -> Result<()> {
+        settings::spread("seeds", self.seeds)?;
+        settings::positive("rates", &self.rates)?;
+        settings::positive("clip", &[self.clip])?;
+        if self.layers.is_empty() || self.layers.contains(&0) {
+            let allowed = "must hold whole numbers >= 1";
+            return Err(Error::invalid(
+                "layers",
+                format!("{:?}", self.layers),
+                allowed,
+            ));
+        }
+        if self.rates.is_empty() {
+            return Err(Error::invalid(
+                "rates",
+                "[]",
+                "must hold at least one number",
+            ));
+        }
+        for control in &self.controls {
+            if !CONTROLS.contains(&control.as_str()) {
+                return Err(Error::unknown("control", control, CONTROLS));
+            }
+        }
+        if !drawn::SOURCES.contains(&self.source.as_str()) {
+            return Err(Error::unknown("source", &self.source, drawn::SOURCES));
+        }
+        for (name, share) in [("dropout", self.dropout), ("held_out", self.held_out)] {
+            if !(0.0..1.0).contains(&share) {
+                return Err(Error::invalid(name, share, "must be in [0, 1)"));
+            }
+        }
+        for (name, value, least) in [
+            ("control_layers", self.control_layers as u64, 1),
+            ("least_count", self.least_count as u64, 1),
+            ("width", self.width as u64, 2),
+            ("every", self.every, 1),
+            ("streams", self.streams as u64, 1),
+            ("window", self.window as u64, 2),
+            ("validation_streams", self.validation_streams as u64, 1),
+        ] {
+            if value < least {
+                let allowed = format!("must be a whole number >= {least}");
+                return Err(Error::invalid(name, value, allowed));
+            }
+        }
+        if self.steps < 2 * self.every {
+            let allowed = format!("must be at least twice every = {}", self.every);
+            return Err(Error::invalid("steps", self.steps, allowed));
+        }
+        if self.text.is_empty() {
+            drawn::validate(self)?;
+        }
+        Ok(())
+    }
+
+    fn ready(&self) -> Result<()> {
+        if self.text.is_empty() {
+            return Ok(());
+        }
+        let text = self.text(PLAIN, &Streams::new(0, Self::NAME, 0, 0))?;
+        text.training(self.streams, self.window)?;
+        text.validation(self.validation_streams, self.window)?;
+        Ok(())
+    }
+
+    fn cells(&self) -> Result<Vec<Params>> {
+        let cell = |blocks: usize, rate: f64, control: &str| {
+            Params::from_iter([
+                BLOCKS.is(blocks),
+                LEARNING_RATE.is(rate),
+                CONTROL.is(control),
+            ])
+        };
+        let mut cells = vec![];
+        for rate in &self.rates {
+            cells.extend(self.layers.iter().map(|blocks| cell(*blocks, *rate, PLAIN)));
+        }
+        let others = self.controls.iter().filter(|c| *c != PLAIN);
+        cells.extend(others.map(|c| cell(self.control_layers, self.rates[0], c)));
+        Ok(cells)
+    }
+
+    fn trials(&self) -> u64 {
+        self.seeds
+    }
+
+    fn memory(&self, cell: &Params) -> u64 {
+        let (text, vocabulary) = match self.text.as_str() {
+            "" => (8 * self.words as u64, self.vocabulary),
+            // Words of English have about six bytes with their space; a word is a string while it is counted.
+            path => (file_sizes(Path::new(path)).saturating_mul(12), 30_000),
+        };
+        let weights = Layout::of(&self.network(cell, vocabulary)).len() as u64;
+        let columns = (self.window * self.streams.max(self.validation_streams)) as u64;
+        text + memory::product(&[4, 4, weights])
+            + memory::product(&[4, 3, columns, vocabulary as u64])
+            + memory::product(&[4, 20, columns, cell.get(BLOCKS) as u64, self.width as u64])
+    }
+
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        self.trial_at(cell, streams, &TrialContext::none())
+    }
+
+    /// The series at the recorded steps: "loss" (validation), "training_loss"; of every block b "entropy_b" (mean
+    /// over validation windows and positions), "others_b" (of the weights of the words before, without the
+    /// word itself), "rank_b" (stable rank of W_1), "moved_b" (of W_1 − W_1(0)) and "permuted_b" (of W_1 with
+    /// its entries permuted); by position, "start_b" and "end_b". "vocabulary", and "epoch", the number of steps
+    /// in one.
+    fn trial_at(
+        &self,
+        cell: &Params,
+        streams: &Streams,
+        context: &TrialContext,
+    ) -> Result<Map<String, Value>> {
+        let control = cell.get(CONTROL);
+        let text = self.text(control, streams)?;
+        let training = text.training(self.streams, self.window)?;
+        let validation = text.validation(self.validation_streams, self.window)?;
+        let sizes = self.network(cell, text.vocabulary);
+        let start = Start::Library {
+            equal_blocks: control != "own",
+        };
+        // All controls and rates of one depth have the same start.
+        let same = Params::from_iter([BLOCKS.is(cell.get(BLOCKS))]);
+        let streams = streams.of_cell(same.cell());
+        let mut network = Network::<f32>::new(sizes, start, &streams)?;
+        let rate = cell.get(LEARNING_RATE);
+        let adam = Adam::new(rate, 0.0, network.parameters().len());
+        let plan = Plan {
+            steps: self.steps,
+            records: self.records(),
+            clip: Some(self.clip),
+            dropout: self.dropout,
+            reset_every: self.reset.then(|| training.batches()),
+            frozen: Self::frozen(control, network.layout()),
+            checkpoint_every: self.every,
+            settings: Value::Object(Identity::settings(self)),
+            label: format!(
+                "{} layers {} rate {rate:e} {control} {}",
+                Self::NAME,
+                sizes.blocks,
+                streams.name()
+            ),
+        };
+        let batches = match self.validation_batches {
+            0 => validation.batches(),
+            most => most.min(validation.batches()),
+        };
+        let looker = measure::Looker::new(&network, validation, batches, self.steps, &streams);
+        let mut look = |network: &Network<f32>, step: u64, record: &mut Record| {
+            looker.look(network, step, record)
+        };
+        let batch = |step: u64| Ok(training.batch(step));
+        let record = train(
+            &mut network,
+            adam,
+            &plan,
+            &streams,
+            context,
+            &batch,
+            &mut look,
+        )?;
+        let mut data = record.0;
+        data.insert("vocabulary".into(), text.vocabulary.into());
+        data.insert("epoch".into(), store::number(training.batches() as f64));
+        Ok(data)
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        pictures::figures(self, rows)
+    }
+}
+
+/// Sum of the sizes of the files at a path, in bytes; 0 where there are none.
+fn file_sizes(path: &Path) -> u64 {
+    let own = std::fs::metadata(path).map_or(0, |m| m.len());
+    let Ok(entries) = std::fs::read_dir(path) else {
+        return own;
+    };
+    entries
+        .flatten()
+        .filter_map(|e| e.metadata().ok())
+        .map(|m| m.len())
+        .sum()
+}

@@ -1,0 +1,317 @@
+//! The figures of `joma_text`, from its rows.
+
+use super::{JomaText, PLAIN, VISIBLE};
+use crate::quantities::{BLOCKS, CONTROL, LEARNING_RATE};
+use attnlab_core::error::Result;
+use attnlab_core::format::significant;
+use attnlab_core::stats::{self, binomial};
+use attnlab_lab::experiment::Described;
+use attnlab_lab::experiment::draw::{cells, panel, with_word};
+use attnlab_lab::figure::{Axis, Figure, GREY, Panel, Point, Rule, Series, Stroke, Width};
+use attnlab_lab::run::Row;
+
+/// Confidence of the intervals over seeds.
+const LEVEL: f64 = 0.95;
+const INTERVAL: &str = "95 % interval over seeds";
+
+/// The figures of these settings, from their rows.
+///
+/// # Errors
+/// When rows are missing or are not of this experiment.
+pub fn figures(settings: &JomaText, rows: &[Row]) -> Result<Vec<Figure>> {
+    let cells = cells(JomaText::NAME, rows)?;
+    let plain = with_word(&cells, CONTROL.name, PLAIN);
+    let mut found = vec![entropies(settings, &plain)?];
+    if !settings.controls.is_empty() {
+        found.push(controls(settings, &cells)?);
+    }
+    found.push(ranks(settings, &plain)?);
+    Ok(found)
+}
+
+fn blocks(cell: &[Row]) -> Result<usize> {
+    Ok(cell[0].parameter(BLOCKS.name)? as usize)
+}
+
+/// Mean and Student interval over seeds of a series, at the recorded steps.
+fn band(settings: &JomaText, cell: &[Row], name: &str) -> Result<Vec<Point>> {
+    let all = cell
+        .iter()
+        .map(|row| row.series(name))
+        .collect::<Result<Vec<_>>>()?;
+    let mut points = vec![];
+    for (i, step) in settings.records().iter().enumerate() {
+        let values: Vec<f64> = all.iter().filter_map(|s| s.get(i).copied()).collect();
+        if values.iter().any(|v| !v.is_finite()) {
+            continue;
+        }
+        let found = stats::mean(&values, LEVEL)?;
+        points.push(Point::between(
+            *step as f64,
+            found.value,
+            found.low,
+            found.high,
+        ));
+    }
+    Ok(points)
+}
+
+fn curve(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Series {
+    Series::fitted(label, colour, points).with_interval(INTERVAL)
+}
+
+/// Entropy of uniform causal attention, ln(n!)/n.
+fn ceiling(window: usize) -> f64 {
+    (1..=window).map(|n| (n as f64).ln()).sum::<f64>() / window as f64
+}
+
+fn rule(label: &str, at: f64) -> Rule {
+    Rule {
+        label: label.into(),
+        vertical: false,
+        at,
+    }
+}
+
+/// Least validation loss of the mean curve.
+fn least_loss(settings: &JomaText, cell: &[Row]) -> Result<f64> {
+    let points = band(settings, cell, "loss")?;
+    Ok(points.iter().fold(f64::INFINITY, |m, p| m.min(p.y)))
+}
+
+/// Drop and rebound of the entropy of block b in every training.
+fn drop_and_rebound(cell: &[Row], block: usize) -> Result<Vec<(f64, f64)>> {
+    let mut found = vec![];
+    for row in cell {
+        let entropy = row.series(&format!("entropy_{block}"))?;
+        let least = entropy
+            .iter()
+            .copied()
+            .enumerate()
+            .min_by(|a, b| a.1.total_cmp(&b.1));
+        let (place, least) = least.unwrap_or((0, f64::NAN));
+        let after = entropy[place..]
+            .iter()
+            .copied()
+            .fold(f64::NEG_INFINITY, f64::max);
+        found.push((entropy[0] - least, after - least));
+    }
+    Ok(found)
+}
+
+/// How many trainings show both, of how many.
+fn visible(pairs: &[(f64, f64)]) -> (u64, u64) {
+    let both = |(drop, rebound): &&(f64, f64)| *drop >= VISIBLE && *rebound >= VISIBLE;
+    (pairs.iter().filter(both).count() as u64, pairs.len() as u64)
+}
+
+/// The text in a few words.
+fn described(settings: &JomaText) -> String {
+    match (settings.text.as_str(), settings.source.as_str()) {
+        ("", "chain") => format!("a Markov chain over {} words", settings.vocabulary),
+        ("", _) => format!(
+            "documents of a latent tree with {} words",
+            settings.vocabulary
+        ),
+        (path, _) => {
+            let name = std::path::Path::new(path).file_name();
+            name.map_or(path.to_string(), |n| n.to_string_lossy().to_string())
+        }
+    }
+}
+
+fn size(settings: &JomaText) -> String {
+    format!(
+        "Text: {}; width {}, windows of {} words, dropout {}, {} seeds; bands: {} % intervals over seeds \
+         (Student)",
+        described(settings),
+        settings.width,
+        settings.window,
+        settings.dropout,
+        settings.seeds,
+        100.0 * LEVEL,
+    )
+}
+
+/// Figs. 6 and 8.
+fn entropies(settings: &JomaText, plain: &[&[Row]]) -> Result<Figure> {
+    let mut panels = vec![];
+    let mut words = vec![];
+    for cell in plain {
+        let count = blocks(cell)?;
+        let rate = cell[0].parameter(LEARNING_RATE.name)?;
+        let mut found = panel(
+            format!(
+                "{count} {}, *η* = {rate}: loss {}",
+                if count == 1 { "layer" } else { "layers" },
+                significant(least_loss(settings, cell)?, 4)
+            ),
+            Axis::linear("steps"),
+            Axis::linear("entropy (nats)").from_to(0.0, 1.08 * ceiling(settings.window)),
+        );
+        for block in 0..count {
+            let points = band(settings, cell, &format!("entropy_{block}"))?;
+            found
+                .series
+                .push(curve(format!("layer {}", block + 1), block, points));
+        }
+        found
+            .rules
+            .push(rule("uniform attention", ceiling(settings.window)));
+        panels.push(found);
+        let (both, of) = visible(&drop_and_rebound(cell, count - 1)?);
+        let e = binomial(both, of, LEVEL)?;
+        let percent = |x: f64| significant(100.0 * x, 2);
+        words.push(format!(
+            "{count} at {rate}: {both} of {of} ({} to {} %)",
+            percent(e.low),
+            percent(e.high)
+        ));
+    }
+    Ok(Figure {
+        name: JomaText::NAME.into(),
+        title: "Entropy of attention while a text is learnt".into(),
+        caption: format!(
+            "Mean entropy of attention over the validation windows and positions, by layer (1: next to the input); \
+             in the title the least mean validation loss. {}. Drop and rebound of the top layer, each at least \
+             {VISIBLE} nats, by number of layers and rate: {}.",
+            size(settings),
+            words.join("; "),
+        ),
+        width: Width::Page,
+        columns: panels.len().min(2),
+        panels,
+    })
+}
+
+/// The top layer under every control, and its drop and rebound.
+fn controls(settings: &JomaText, cells: &[&[Row]]) -> Result<Figure> {
+    let count = settings.control_layers;
+    let top = count - 1;
+    let mut shown: Vec<(&str, &[Row])> = vec![];
+    let names = std::iter::once(PLAIN).chain(settings.controls.iter().map(String::as_str));
+    for name in names {
+        for cell in with_word(cells, CONTROL.name, name) {
+            let rate = cell[0].parameter(LEARNING_RATE.name)?;
+            if blocks(cell)? == count && rate == settings.rates[0] {
+                shown.push((name, cell));
+            }
+        }
+    }
+    let mut curves = panel(
+        format!("top layer of {count}"),
+        Axis::linear("steps"),
+        Axis::linear("entropy (nats)").from_to(0.0, 1.08 * ceiling(settings.window)),
+    );
+    let mut losses = panel(
+        "loss",
+        Axis::linear("steps"),
+        Axis::linear("validation loss (nats)"),
+    );
+    let mut bars = panel(
+        "drop and rebound",
+        Axis::linear("").from_to(0.4, shown.len() as f64 + 0.6),
+        Axis::linear("nats"),
+    );
+    for (i, (name, cell)) in shown.iter().enumerate() {
+        let label = match *name {
+            PLAIN => "as trained",
+            "frozen" => "attention frozen",
+            "linear" => "linear units",
+            "shuffled" => "shuffled text",
+            _ => "blocks start apart",
+        };
+        let points = band(settings, cell, &format!("entropy_{top}"))?;
+        curves.series.push(curve(label, i, points));
+        losses
+            .series
+            .push(curve(label, i, band(settings, cell, "loss")?));
+        let x = i as f64 + 1.0;
+        bars.x.ticks.push((x, name.to_string()));
+        let pairs = drop_and_rebound(cell, top)?;
+        let (drops, rebounds): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+        for (which, (values, name)) in [(drops, "drop"), (rebounds, "rebound")]
+            .into_iter()
+            .enumerate()
+        {
+            let e = stats::mean(&values, LEVEL)?;
+            let point = Point::between(x + 0.2 * (which as f64 - 0.5), e.value, e.low, e.high);
+            let series = Series::bars(name, 5 + which, vec![point]).with_interval(INTERVAL);
+            bars.series.push(series);
+        }
+    }
+    curves
+        .rules
+        .push(rule("uniform attention", ceiling(settings.window)));
+    bars.rules.push(rule("", VISIBLE));
+    Ok(Figure {
+        name: format!("{}_controls", JomaText::NAME),
+        title: "Attention entropy against its controls".into(),
+        caption: format!(
+            "Top of {count} layers, rate {}: as trained; with queries and keys as at the start (frozen); with linear \
+             hidden units, for which the paper expects no rebound; on the text with its words in random order, which \
+             has nothing to attend to; with blocks that do not start equal (own). Left: entropy; middle: validation \
+             loss; right: drop and rebound, the line at {VISIBLE} nats. {}.",
+            settings.rates[0],
+            size(settings),
+        ),
+        width: Width::Page,
+        columns: 3,
+        panels: vec![curves, losses, bars],
+    })
+}
+
+/// Fig. 7: stable ranks of W_1.
+fn ranks(settings: &JomaText, plain: &[&[Row]]) -> Result<Figure> {
+    let mut panels: Vec<Panel> = vec![];
+    let n = settings.width as f64;
+    // mn/(√m + √n)² with m = n.
+    let chance = n / 4.0;
+    for cell in plain {
+        let count = blocks(cell)?;
+        let rate = cell[0].parameter(LEARNING_RATE.name)?;
+        let mut found = panel(
+            format!(
+                "{count} {}, *η* = {rate}",
+                if count == 1 { "layer" } else { "layers" }
+            ),
+            Axis::linear("steps"),
+            Axis::linear("stable rank of *W*_{1}").from_to(0.0, 1.15 * chance),
+        );
+        for block in 0..count {
+            let label = format!("layer {}", block + 1);
+            found.series.push(curve(
+                label,
+                block,
+                band(settings, cell, &format!("rank_{block}"))?,
+            ));
+            for (name, label, stroke) in [
+                ("permuted", "entries permuted", Stroke::Dashed),
+                ("moved", "*W*_{1}(*t*) − *W*_{1}(0)", Stroke::Dotted),
+            ] {
+                let points = band(settings, cell, &format!("{name}_{block}"))?;
+                let points = points.into_iter().map(|p| Point::at(p.x, p.y)).collect();
+                found.series.push(Series {
+                    stroke,
+                    ..Series::predicted(label, if count == 1 { block } else { GREY }, points)
+                });
+            }
+        }
+        found.rules.push(rule("independent entries", chance));
+        panels.push(found);
+    }
+    Ok(Figure {
+        name: format!("{}_ranks", JomaText::NAME),
+        title: "Stable rank of the lower MLP matrix while a text is learnt".into(),
+        caption: format!(
+            "‖*W*_{{1}}‖_{{F}}²/*σ*_{{max}}² of the map into the hidden units, by layer; dashed: the same entries in \
+             random order; dotted: the change since the start; line: independent entries of one variance, \
+             *mn*/(√*m* + √*n*)² = {}. {}.",
+            significant(chance, 3),
+            size(settings),
+        ),
+        width: Width::Page,
+        columns: panels.len().min(2),
+        panels,
+    })
+}

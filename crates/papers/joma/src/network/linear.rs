@@ -1,0 +1,52 @@
+//! Linear maps of columns, y = W x + b, and their derivatives.
+
+use super::layout::LinearSlots;
+use attnlab_core::linalg::{Real, Threads, gemm};
+use ndarray::{Array2, ArrayView2, ShapeBuilder};
+
+/// Computes W X + b for X (in, T): (out, T).
+pub fn forward<T: Real>(slots: LinearSlots, flat: &[T], x: ArrayView2<T>) -> Array2<T> {
+    let weight = slots.weight.of(flat);
+    let mut y = Array2::zeros((weight.nrows(), x.ncols()).f());
+    gemm(T::one(), weight, x, false, y.view_mut(), Threads::All);
+    if let Some(bias) = slots.bias {
+        let bias = bias.of(flat);
+        y += &bias;
+    }
+    y
+}
+
+/// Adds the derivatives by W and b to `gradient`, and returns that by X: Wᵀ dY.
+pub fn backward<T: Real>(
+    slots: LinearSlots,
+    flat: &[T],
+    x: ArrayView2<T>,
+    upstream: ArrayView2<T>,
+    gradient: &mut [T],
+) -> Array2<T> {
+    let mut dx = Array2::zeros((x.nrows(), x.ncols()).f());
+    backward_into(slots, flat, x, upstream, gradient, &mut dx);
+    dx
+}
+
+/// As [`backward`], and adds the derivative by X to `dx`.
+pub fn backward_into<T: Real>(
+    slots: LinearSlots,
+    flat: &[T],
+    x: ArrayView2<T>,
+    upstream: ArrayView2<T>,
+    gradient: &mut [T],
+    dx: &mut Array2<T>,
+) {
+    let (one, all) = (T::one(), Threads::All);
+    let dw = slots.weight.of_mut(gradient);
+    gemm(one, upstream, x.t(), true, dw, all);
+    if let Some(bias) = slots.bias {
+        let db = bias.slice_mut(gradient);
+        for column in upstream.columns() {
+            db.iter_mut().zip(column).for_each(|(sum, g)| *sum += *g);
+        }
+    }
+    let weight = slots.weight.of(flat);
+    gemm(one, weight.t(), upstream, true, dx.view_mut(), all);
+}

@@ -1,0 +1,231 @@
+//! Training: steps of Adam, records on the way, checkpoints from which a killed run goes on to the same bits.
+
+use super::{Adam, Batch, Dropout, Network, Slot, Targets, clip};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::rng::Streams;
+use attnlab_lab::run::checkpoints::content;
+use attnlab_lab::run::{Checkpoints, Clock, TrialContext, store};
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::path::Path;
+
+/// Version of the layout of checkpoints.
+const FORMAT: u32 = 1;
+
+/// Plan of a training.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Number of steps.
+    pub steps: u64,
+    /// Steps at which the network is recorded, ascending.
+    pub records: Vec<u64>,
+    /// Norm to which longer gradients are shortened.
+    pub clip: Option<f64>,
+    /// Share of entries that dropout sets to zero.
+    pub dropout: f64,
+    /// Number of steps after which the optimiser begins anew, with zero moments.
+    pub reset_every: Option<u64>,
+    /// Parameters that stay as they are.
+    pub frozen: Vec<Slot>,
+    /// Number of steps between two checkpoints.
+    pub checkpoint_every: u64,
+    /// Settings of the run; a checkpoint of other settings is refused.
+    pub settings: Value,
+    /// Name in lines of progress.
+    pub label: String,
+}
+
+/// Recorded series, by name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Record(pub Map<String, Value>);
+
+impl Record {
+    /// Adds a number to a series.
+    pub fn push(&mut self, name: impl Into<String>, value: f64) {
+        let list = self.0.entry(name).or_insert_with(|| Value::Array(vec![]));
+        if let Value::Array(list) = list {
+            list.push(store::number(value));
+        }
+    }
+}
+
+/// Everything in a checkpoint but its tensors.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct State {
+    format: u32,
+    settings: Value,
+    step: u64,
+    optimiser_steps: i32,
+    /// Sum and number of the losses since the last record.
+    since: (f64, u64),
+    record: Record,
+}
+
+/// Trains a network: `batch` gives the sequences and targets of a step, from 0, and must be a function of its
+/// argument; `look` records the network at the steps of the plan. The mean loss of the steps before a record is
+/// added to it as "training_loss"; for step 0, NaN.
+///
+/// # Errors
+/// A loss that is not finite; a checkpoint of other settings, a disk that is full; [`Error::Stopped`] when the user
+/// has asked to stop, after a checkpoint.
+pub fn train(
+    network: &mut Network<f32>,
+    mut adam: Adam<f32>,
+    plan: &Plan,
+    streams: &Streams,
+    context: &TrialContext,
+    batch: &dyn Fn(u64) -> Result<(Batch, Targets)>,
+    look: &mut dyn FnMut(&Network<f32>, u64, &mut Record) -> Result<()>,
+) -> Result<Record> {
+    let checkpoints = context
+        .folder
+        .as_deref()
+        .map(Checkpoints::in_folder)
+        .transpose()?;
+    let mut state = State {
+        format: FORMAT,
+        settings: plan.settings.clone(),
+        step: 0,
+        optimiser_steps: 0,
+        since: (0.0, 0),
+        record: Record::default(),
+    };
+    if let Some(checkpoints) = &checkpoints {
+        let same = |s: &State| s.format == FORMAT && s.settings == plan.settings;
+        if let Some(found) = checkpoints.restore(same, context.progress)? {
+            state = found.state;
+            let [values, first, second] =
+                unpack(&found.path, &found.tensors, network.parameters().len())?;
+            network.parameters_mut().copy_from_slice(&values);
+            adam.restore(state.optimiser_steps, [first, second]);
+        }
+    }
+    let clock = Clock::new(state.step);
+    // A checkpoint holds the record of its own step.
+    let mut recorded = (state.step > 0).then_some(state.step);
+    loop {
+        let step = state.step;
+        if plan.records.contains(&step) && recorded != Some(step) {
+            let (sum, count) = std::mem::take(&mut state.since);
+            let loss = sum / count as f64;
+            state.record.push("training_loss", loss);
+            look(network, step, &mut state.record)?;
+            context
+                .progress
+                .tell(&clock.line(&plan.label, step, plan.steps, Some(loss)));
+            recorded = Some(step);
+        }
+        let stopped = context.progress.stopped();
+        if let Some(checkpoints) = &checkpoints
+            && (stopped
+                || (step > 0 && step < plan.steps && step.is_multiple_of(plan.checkpoint_every)))
+        {
+            state.optimiser_steps = adam.state().0;
+            checkpoints.write(step, &pack(network, &adam)?, &state)?;
+        }
+        if step >= plan.steps {
+            return Ok(state.record);
+        }
+        if stopped {
+            return Err(Error::Stopped {
+                done: step,
+                all: plan.steps,
+                what: "steps",
+                kept: checkpoints.is_some(),
+            });
+        }
+        if step > 0
+            && plan
+                .reset_every
+                .is_some_and(|every| step.is_multiple_of(every))
+        {
+            adam.reset();
+        }
+        let loss = one_step(network, &mut adam, plan, streams, step, batch)?;
+        state.since.0 += loss;
+        state.since.1 += 1;
+        state.step += 1;
+    }
+}
+
+fn one_step(
+    network: &mut Network<f32>,
+    adam: &mut Adam<f32>,
+    plan: &Plan,
+    streams: &Streams,
+    step: u64,
+    batch: &dyn Fn(u64) -> Result<(Batch, Targets)>,
+) -> Result<f64> {
+    let (sequences, targets) = batch(step)?;
+    let mut dropout = match plan.dropout > 0.0 {
+        true => Some(Dropout::new(plan.dropout, streams.part("dropout", step))?),
+        false => None,
+    };
+    let (loss, mut gradient) = network.loss_and_gradient(&sequences, &targets, dropout.as_mut());
+    for slot in &plan.frozen {
+        slot.slice_mut(&mut gradient).fill(0.0);
+    }
+    let norm = clip(&mut gradient, plan.clip.unwrap_or(f64::INFINITY));
+    if !(loss.is_finite() && norm.is_finite()) {
+        let label = &plan.label;
+        let problem = format!("{label}: the loss is {loss} at step {step}. Write a smaller rate");
+        return Err(Error::Diverged(problem));
+    }
+    let kept: Vec<Vec<f32>> = plan
+        .frozen
+        .iter()
+        .map(|slot| slot.slice(network.parameters()).to_vec())
+        .collect();
+    adam.step(network.parameters_mut(), &gradient);
+    // Weight decay must not move them either.
+    for (slot, values) in plan.frozen.iter().zip(kept) {
+        slot.slice_mut(network.parameters_mut())
+            .copy_from_slice(&values);
+    }
+    Ok(loss)
+}
+
+/// Tensors of a checkpoint: parameters and both moments, each as one vector.
+const TENSORS: [&str; 3] = ["parameters", "first", "second"];
+
+fn pack(network: &Network<f32>, adam: &Adam<f32>) -> Result<Vec<u8>> {
+    let (_, [first, second]) = adam.state();
+    let bytes = [network.parameters(), first, second].map(|list| {
+        list.iter()
+            .flat_map(|x| x.to_le_bytes())
+            .collect::<Vec<u8>>()
+    });
+    let fail =
+        |e: safetensors::SafeTensorError| Error::unwritable("the checkpoint (safetensors)", e);
+    let shape = vec![network.parameters().len()];
+    let views = TENSORS.iter().zip(&bytes).map(|(name, bytes)| {
+        Ok((
+            *name,
+            TensorView::new(Dtype::F32, shape.clone(), bytes).map_err(fail)?,
+        ))
+    });
+    safetensors::serialize(views.collect::<Result<Vec<_>>>()?, None).map_err(fail)
+}
+
+fn unpack(path: &Path, bytes: &[u8], length: usize) -> Result<[Vec<f32>; 3]> {
+    let file = SafeTensors::deserialize(bytes).map_err(|e| content(path, e))?;
+    let mut found = TENSORS.iter().map(|name| {
+        let view = file.tensor(name).map_err(|e| content(path, e))?;
+        if view.dtype() != Dtype::F32 || view.shape() != [length] {
+            let shape = view.shape();
+            let problem =
+                format!("{name}: must be {length} numbers of type F32; its shape is {shape:?}");
+            return Err(content(path, problem));
+        }
+        let (words, _) = view.data().as_chunks::<4>();
+        Ok(words
+            .iter()
+            .map(|w| f32::from_le_bytes(*w))
+            .collect::<Vec<f32>>())
+    });
+    let mut next = || found.next().unwrap_or_else(|| Ok(vec![]));
+    Ok([next()?, next()?, next()?])
+}
