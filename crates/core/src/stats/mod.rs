@@ -5,6 +5,7 @@ mod mean;
 mod median;
 mod multiplicity;
 mod quantile;
+mod rank;
 mod rate;
 mod sequence;
 
@@ -13,6 +14,7 @@ pub use mean::{mean, t_quantile, t_tail};
 pub use median::median;
 pub use multiplicity::holm;
 pub use quantile::{quantile, quantile_interval};
+pub use rank::spearman;
 pub use rate::{PowerLaw, log_log_slope, log_log_slope_of_means};
 pub use sequence::Sequence;
 

@@ -340,3 +340,22 @@ pub const LABELS: Quantity<Word> = Quantity::word(
     "labels that are learnt: the classes of the sequences, or random ones",
     &LABEL_WORDS,
 );
+/// Labels that a query can be trained on.
+pub const LABELS_OF: [&str; 2] = ["parent", "class"];
+/// Label that a query is trained on.
+pub const LABEL_OF: Quantity<Word> = Quantity::word(
+    "target",
+    "",
+    "label that is learnt: the parent latent of the query, or the class",
+    &LABELS_OF,
+);
+/// Controls of the order of association.
+pub const ASSOCIATIONS: [&str; 4] = ["none", "permuted", "independent", "linear"];
+/// Control of the order of association.
+pub const ASSOCIATION: Quantity<Word> = Quantity::word(
+    "control",
+    "",
+    "the layer itself (none), heights permuted over the tokens (permuted), a tree with ρ = 0 (independent), or \
+     linear nodes (linear)",
+    &ASSOCIATIONS,
+);

@@ -9,4 +9,5 @@ attnlab_lab::experiments! {
     table1::Table1,
     latents::JomaLatents,
     text::JomaText,
+    association::JomaAssociation,
 }

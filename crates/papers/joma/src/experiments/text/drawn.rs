@@ -1,4 +1,4 @@
-//! Drawn texts: a Markov chain, or documents of a latent tree.
+//! Drawn texts: documents with a topic each, documents of a latent tree, or a Markov chain.
 
 use super::JomaText;
 use crate::text::Text;
@@ -9,11 +9,13 @@ use attnlab_core::rng::Streams;
 use attnlab_theory::sample::markov;
 use rand::RngExt;
 use rand::seq::SliceRandom;
+use rand_distr::weighted::WeightedIndex;
+use rand_distr::{Distribution, StandardNormal};
 
 /// Laws of drawn texts.
-pub const SOURCES: [&str; 2] = ["latents", "chain"];
+pub const SOURCES: [&str; 3] = ["topics", "latents", "chain"];
 
-/// Classes of the latent tree.
+/// Topics, and classes of the latent tree.
 const CLASSES: usize = 10;
 /// Binary latents under the class.
 const LATENTS: usize = 20;
@@ -30,7 +32,8 @@ pub fn validate(settings: &JomaText) -> Result<()> {
             attnlab_theory::markov::contexts(settings.vocabulary, 1)?;
             2
         }
-        _ => 2 * LATENTS,
+        "latents" => 2 * LATENTS,
+        _ => 2,
     };
     if settings.vocabulary < least {
         let allowed = format!("must be a whole number >= {least}");
@@ -58,7 +61,8 @@ pub fn text(settings: &JomaText, streams: &Streams) -> Result<Text> {
             let drawn = markov::draw(&chain, settings.words, streams);
             drawn.into_iter().map(u32::from).collect()
         }
-        _ => documents(settings.vocabulary, settings.words, streams)?,
+        "latents" => documents(settings.vocabulary, settings.words, streams)?,
+        _ => topics(settings.vocabulary, settings.words, streams)?,
     };
     let train = ((1.0 - settings.held_out) * all.len() as f64).round() as usize;
     Ok(Text {
@@ -66,6 +70,36 @@ pub fn text(settings: &JomaText, streams: &Streams) -> Result<Text> {
         valid: all[train..].to_vec(),
         vocabulary: settings.vocabulary,
     })
+}
+
+/// Number of words in a document with a topic.
+const DOCUMENT: std::ops::RangeInclusive<usize> = 20..=60;
+
+/// Documents one after the other, each with a topic k and independent words: word i has a probability in proportion
+/// to exp(g_{ki})/(i + 1), a standard normal g on top of Zipf's law.
+fn topics(vocabulary: usize, length: usize, streams: &Streams) -> Result<Vec<u32>> {
+    let mut rng = streams.part("topics", 0);
+    let mut laws = vec![];
+    for _ in 0..CLASSES {
+        let weights = (0..vocabulary).map(|i| {
+            let g: f64 = StandardNormal.sample(&mut rng);
+            g.exp() / (i + 1) as f64
+        });
+        let weights: Vec<f64> = weights.collect();
+        let law = WeightedIndex::new(weights).map_err(|e| Error::undefined(e.to_string()))?;
+        laws.push(law);
+    }
+    let mut rng = streams.part("documents", 0);
+    let mut text = Vec::with_capacity(length);
+    while text.len() < length {
+        let law = &laws[rng.random_range(0..CLASSES)];
+        for _ in 0..rng.random_range(DOCUMENT) {
+            // A vocabulary is far below 2^32.
+            text.push(law.sample(&mut rng) as u32);
+        }
+    }
+    text.truncate(length);
+    Ok(text)
 }
 
 /// Documents one after the other: each draws its class and its latents, and has the words that are on, in random

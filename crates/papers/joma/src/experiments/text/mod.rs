@@ -40,7 +40,7 @@ pub struct JomaText {
     pub held_out: f64,
     /// Least number of occurrences of a word in the training part.
     pub least_count: usize,
-    /// Law of a drawn text: "latents" or "chain".
+    /// Law of a drawn text: "topics", "latents" or "chain".
     pub source: String,
     /// Words of a drawn text.
     pub vocabulary: usize,

@@ -1,0 +1,120 @@
+//! The figure of `joma_association`, from its rows.
+
+use super::JomaAssociation;
+use crate::quantities::{ASSOCIATION, LABEL_OF};
+use crate::theory::tree::cooccurrence;
+use attnlab_core::error::Result;
+use attnlab_core::stats;
+use attnlab_lab::experiment::Described;
+use attnlab_lab::experiment::draw::{BAND, band, cells, curve, panel, with_word};
+use attnlab_lab::figure::{Axis, Figure, Point, Rule, Series, Width};
+use attnlab_lab::run::Row;
+
+/// Confidence of the intervals over seeds.
+const LEVEL: f64 = 0.95;
+
+/// The figure of these settings, from their rows.
+///
+/// # Errors
+/// When rows are missing or are not of this experiment.
+pub fn figures(settings: &JomaAssociation, rows: &[Row]) -> Result<Vec<Figure>> {
+    let cells = cells(JomaAssociation::NAME, rows)?;
+    let records = settings.records();
+    let mut panels = vec![];
+    let mut orders = panel(
+        "half-way step against height",
+        Axis::linear("").from_to(0.4, settings.controls.len() as f64 + 0.6),
+        Axis::linear("rank correlation").from_to(-1.05, 1.05),
+    );
+    for (t, target) in settings.targets.iter().enumerate() {
+        let of_target = with_word(&cells, LABEL_OF.name, target);
+        for cell in with_word(&of_target, ASSOCIATION.name, "none") {
+            let mut found = panel(
+                format!(
+                    "label: {}",
+                    if target == "parent" {
+                        "parent latent"
+                    } else {
+                        "class"
+                    }
+                ),
+                Axis::linear("steps"),
+                Axis::linear("logit *z*, mean of the tokens"),
+            );
+            for height in 1..settings.depth {
+                let points = band(cell, &format!("logit_{height}"), &records)?;
+                found.series.push(curve(
+                    format!("*H* = {height}"),
+                    height as usize - 1,
+                    points,
+                ));
+            }
+            panels.push(found);
+        }
+        for (i, control) in settings.controls.iter().enumerate() {
+            for cell in with_word(&of_target, ASSOCIATION.name, control) {
+                let values: Vec<f64> = cell
+                    .iter()
+                    .map(|row| row.number("order"))
+                    .collect::<Result<_>>()?;
+                let e = stats::mean(&values, LEVEL)?;
+                let x = i as f64 + 1.0 + 0.2 * (t as f64 - 0.5);
+                let point = Point::between(x, e.value, e.low.max(-1.0), e.high.min(1.0));
+                let label = format!("label: {target}");
+                let series = Series::bars(label, 4 + 3 * t, vec![point]);
+                orders
+                    .series
+                    .push(series.with_interval("95 % interval over seeds"));
+            }
+        }
+    }
+    orders.x.ticks = settings
+        .controls
+        .iter()
+        .enumerate()
+        .map(|(i, c)| (i as f64 + 1.0, c.clone()))
+        .collect();
+    orders.rules.push(Rule {
+        label: String::new(),
+        vertical: false,
+        at: 0.0,
+    });
+    panels.push(orders);
+    let mut predicted = vec![];
+    for height in 1..settings.depth {
+        let p = cooccurrence(
+            settings.rho,
+            settings.depth,
+            height,
+            &settings.classes,
+            &settings.zero,
+        )?;
+        predicted.push(format!(
+            "{} at *H* = {height}",
+            attnlab_core::format::significant(p, 2)
+        ));
+    }
+    Ok(vec![Figure {
+        name: JomaAssociation::NAME.into(),
+        title: "Which tokens attention finds first".into(),
+        caption: format!(
+            "One layer of Eq. (1), {} attention with free logits, ReLU nodes, gradient descent on the cross-entropy over {} \
+             sequences that hold the query, a leaf of a binary tree with *L* = {} and *ρ* = {}. Left: mean logit of the \
+             tokens whose common ancestor with the query has height *H*; median and {}. Right: Spearman correlation, over \
+             the tokens, of the step at which a logit has gone half its way with the height, {} % intervals over {} seeds; \
+             the paper expects a positive one. Controls: heights permuted over the tokens; *ρ* = 0 (independent); linear \
+             nodes. Theorem 5 predicts the co-occurrences {}.",
+            settings.attention,
+            settings.samples,
+            settings.depth,
+            settings.rho,
+            BAND,
+            100.0 * LEVEL,
+            settings.seeds,
+            predicted.join(", "),
+        ),
+        width: Width::Page,
+        columns: panels.len().min(3),
+        panels,
+    }])
+}
