@@ -119,6 +119,15 @@ impl Checkpoints {
         Ok(None)
     }
 
+    /// Removes the folder with all checkpoints.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when it cannot be removed.
+    pub fn clear(self) -> Result<()> {
+        fs::remove_dir_all(&self.folder)
+            .map_err(|e| Error::io(&self.folder, e, "Delete it by hand"))
+    }
+
     /// Returns the step of the newest checkpoint, for messages.
     pub fn newest(&self) -> Option<u64> {
         self.steps().ok()?.last().copied()

@@ -4,7 +4,7 @@
 //! stopping rule asks for follows from the trials of that cell in the order of their numbers. So
 //! threads, shards, kills and resumes change nothing in the merged rows.
 
-use super::store::{Manifest, Shard, Store};
+use super::store::{CHECKPOINTS, Manifest, Shard, Store};
 use super::{Progress, Row, TrialContext, memory, schedule};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::pairs;
@@ -36,9 +36,6 @@ pub type Trial<'a> =
 
 /// Function that decides from its data whether a trial held; None for an uninformative trial.
 pub type Holds<'a> = &'a (dyn Fn(&Map<String, Value>) -> Result<Option<bool>> + Sync);
-
-/// Folder beside the rows for the checkpoints of long trials.
-const KEPT: &str = "checkpoints";
 
 /// Rule that decides when a cell has enough trials.
 pub struct Stopping<'a> {
@@ -385,7 +382,7 @@ impl<'a> Run<'a> {
         let manifest = &grid.manifest;
         let streams = Streams::new(manifest.seed, &manifest.id, self.hashes[c], trial);
         let context = TrialContext {
-            folder: Some(self.out.join(KEPT).join(streams.name())),
+            folder: Some(self.out.join(CHECKPOINTS).join(streams.name())),
             progress: self.progress,
         };
         let data = (grid.trial)(c, &streams, &context)?;

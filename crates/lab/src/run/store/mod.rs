@@ -41,6 +41,9 @@ use std::sync::Mutex;
 /// Version of the layout of rows and manifests, raised by every change that older readers would misread.
 pub const SCHEMA: u32 = 1;
 
+/// Folder beside the rows for the checkpoints of long trials.
+pub const CHECKPOINTS: &str = "checkpoints";
+
 /// A folder opened for writing the rows of one run.
 pub struct Store {
     path: PathBuf,
@@ -214,9 +217,16 @@ fn claim_folder(folder: &Path, manifest: &Manifest, force: bool) -> Result<()> {
     match (problem, force) {
         (Some(problem), false) => return Err(refusal(folder, &problem)),
         (Some(_), true) => {
+            let replaced = |path: &Path, done: std::io::Result<()>| {
+                done.map_err(|e| Error::io(path, e, "It could not be replaced"))
+            };
             for file in files {
-                fs::remove_file(&file)
-                    .map_err(|e| Error::io(&file, e, "It could not be replaced"))?;
+                replaced(&file, fs::remove_file(&file))?;
+            }
+            // The checkpoints are of the other run too.
+            let kept = folder.join(CHECKPOINTS);
+            if kept.is_dir() {
+                replaced(&kept, fs::remove_dir_all(&kept))?;
             }
         }
         (None, _) if here.is_some() => return Ok(()),

@@ -10,4 +10,5 @@ attnlab_lab::experiments! {
     latents::JomaLatents,
     text::JomaText,
     association::JomaAssociation,
+    patterns::JomaPatterns,
 }

@@ -64,7 +64,7 @@ struct State {
     record: Record,
 }
 
-/// Trains a network: `batch` gives the sequences and targets of a step, from 0, and must be a function of its
+/// Trains a network; its checkpoints are removed at the end. `batch` gives the sequences and targets of a step, from 0, and must be a function of its
 /// argument; `look` records the network at the steps of the plan. The mean loss of the steps before a record is
 /// added to it as "training_loss"; for step 0, NaN.
 ///
@@ -93,10 +93,13 @@ pub fn train(
         since: (0.0, 0),
         record: Record::default(),
     };
+    // The last step that was recorded; a checkpoint holds the record of its own step.
+    let mut recorded = None;
     if let Some(checkpoints) = &checkpoints {
         let same = |s: &State| s.format == FORMAT && s.settings == plan.settings;
         if let Some(found) = checkpoints.restore(same, context.progress)? {
             state = found.state;
+            recorded = Some(state.step);
             let [values, first, second] =
                 unpack(&found.path, &found.tensors, network.parameters().len())?;
             network.parameters_mut().copy_from_slice(&values);
@@ -104,8 +107,6 @@ pub fn train(
         }
     }
     let clock = Clock::new(state.step);
-    // A checkpoint holds the record of its own step.
-    let mut recorded = (state.step > 0).then_some(state.step);
     loop {
         let step = state.step;
         if plan.records.contains(&step) && recorded != Some(step) {
@@ -127,6 +128,8 @@ pub fn train(
             checkpoints.write(step, &pack(network, &adam)?, &state)?;
         }
         if step >= plan.steps {
+            // Weights of all trials together may fill a disk; the rows hold what is measured.
+            checkpoints.map_or(Ok(()), Checkpoints::clear)?;
             return Ok(state.record);
         }
         if stopped {

@@ -6,4 +6,5 @@ mod layer;
 mod network;
 mod scope;
 mod settings;
+mod trained;
 mod witnesses;

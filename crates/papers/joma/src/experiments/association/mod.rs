@@ -141,19 +141,6 @@ impl JomaAssociation {
     }
 }
 
-/// The first record at which a series has gone half the way to its end; NaN for one that does not move.
-fn half_way(series: &[f64], records: &[f64]) -> f64 {
-    let (Some(first), Some(last)) = (series.first(), series.last()) else {
-        return f64::NAN;
-    };
-    let way = last - first;
-    if way == 0.0 {
-        return f64::NAN;
-    }
-    let place = series.iter().position(|z| (z - first) / way >= 0.5);
-    place.map_or(f64::NAN, |i| records[i])
-}
-
 impl Experiment for JomaAssociation {
     fn validate(&self) -> Result<()> {
         settings::spread("seeds", self.seeds)?;
@@ -228,9 +215,9 @@ impl Experiment for JomaAssociation {
     }
 
     /// By height H = 1, 2, ..: the series "logit_H" and "attention_H", mean logit of the tokens of that height and
-    /// their share of the mean attention, at the records; "half_H", the mean over these tokens of the step at which
-    /// a logit has gone half its way. "order", Spearman's correlation over the tokens of that step with their
-    /// height; "together", with the co-occurrence in the drawn sequences; "loss" at the end.
+    /// their share of the mean attention, at the records. "order", the series of Spearman's correlations over the
+    /// tokens of the logit's way since the start with −H; "together", of that way with the co-occurrence in the
+    /// drawn sequences; not numbers at the start. "loss" at the end.
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
         let (target, control) = (cell.get(LABEL_OF), cell.get(ASSOCIATION));
         let rho = if control == "independent" {
@@ -264,7 +251,13 @@ impl Experiment for JomaAssociation {
         )?;
         let size = layer.zero().len();
         let start = normal_matrix(1, size, &mut streams.part("weights", 0)) * self.scale;
-        let start = start.into_raw_vec_and_offset().0;
+        let mut start = start.into_raw_vec_and_offset().0;
+        // A rectifier that is off for all sequences never learns: every node begins with a bias that is not negative.
+        let width = self.others() + 1;
+        for node in 0..classes {
+            let bias = &mut start[node * width + width - 1];
+            *bias = bias.abs();
+        }
         let mut heights: Vec<u32> = (0..self.others()).map(Self::height).collect();
         if control == "permuted" {
             heights.shuffle(&mut streams.part("heights", 0));
@@ -284,7 +277,6 @@ impl Experiment for JomaAssociation {
         let until = self.steps as f64 * self.eta;
         let path = descend(&layer, &start, self.eta, &[until], Watch::steps(&mut look))?;
         let records = self.records();
-        let half: Vec<f64> = logits.iter().map(|z| half_way(z, &records)).collect();
         let mut data = Map::new();
         for height in 1..self.depth {
             let at: Vec<usize> = (0..self.others())
@@ -303,12 +295,16 @@ impl Experiment for JomaAssociation {
                 format!("attention_{height}"),
                 store::series(&over(&attention, 1.0)),
             );
-            let mean = at.iter().map(|l| half[*l]).sum::<f64>() * share;
-            data.insert(format!("half_{height}"), store::number(mean));
         }
-        let heights: Vec<f64> = heights.into_iter().map(f64::from).collect();
-        data.insert("order".into(), store::number(spearman(&half, &heights)));
-        data.insert("together".into(), store::number(spearman(&half, &together)));
+        let near: Vec<f64> = heights.into_iter().map(|h| -f64::from(h)).collect();
+        for (name, predictor) in [("order", &near), ("together", &together)] {
+            let at = |i: usize| {
+                let ways: Vec<f64> = logits.iter().map(|z| z[i] - z[0]).collect();
+                spearman(&ways, predictor)
+            };
+            let series: Vec<f64> = (0..records.len()).map(at).collect();
+            data.insert(name.into(), store::series(&series));
+        }
         data.insert(
             "loss".into(),
             store::number(loss(&layer, path.end(), &drawn.labels)),
@@ -340,13 +336,5 @@ mod tests {
     fn heights_are_those_of_a_binary_tree() {
         let found: Vec<u32> = (0..7).map(JomaAssociation::height).collect();
         assert_eq!(found, [1, 2, 2, 3, 3, 3, 3]);
-    }
-
-    #[test]
-    fn half_of_the_way_is_found_in_either_direction() {
-        let records = [0.0, 1.0, 2.0, 3.0];
-        assert_eq!(half_way(&[0.0, 0.4, 0.6, 1.0], &records), 2.0);
-        assert_eq!(half_way(&[0.0, -0.5, -0.6, -1.0], &records), 1.0);
-        assert!(half_way(&[1.0, 1.0], &records).is_nan());
     }
 }

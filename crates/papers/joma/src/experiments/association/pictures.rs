@@ -22,10 +22,17 @@ pub fn figures(settings: &JomaAssociation, rows: &[Row]) -> Result<Vec<Figure>> 
     let records = settings.records();
     let mut panels = vec![];
     let mut orders = panel(
-        "half-way step against height",
+        "logits against nearness",
+        Axis::linear("steps"),
+        Axis::linear("rank correlation").from_to(-1.05, 1.05),
+    );
+    let mut controls = panel(
+        "with controls",
         Axis::linear("").from_to(0.4, settings.controls.len() as f64 + 0.6),
         Axis::linear("rank correlation").from_to(-1.05, 1.05),
     );
+    // A tenth of the training: what is found first.
+    let early = (records.len() / 10).max(1);
     for (t, target) in settings.targets.iter().enumerate() {
         let of_target = with_word(&cells, LABEL_OF.name, target);
         for cell in with_word(&of_target, ASSOCIATION.name, "none") {
@@ -53,33 +60,38 @@ pub fn figures(settings: &JomaAssociation, rows: &[Row]) -> Result<Vec<Figure>> 
         }
         for (i, control) in settings.controls.iter().enumerate() {
             for cell in with_word(&of_target, ASSOCIATION.name, control) {
-                let values: Vec<f64> = cell
-                    .iter()
-                    .map(|row| row.number("order"))
-                    .collect::<Result<_>>()?;
+                let label = format!("label: {target}");
+                if control == "none" {
+                    let points = band(cell, "order", &records)?.split_off(1);
+                    orders.series.push(curve(&label, 4 + 3 * t, points));
+                }
+                let mut values = vec![];
+                for row in cell {
+                    values.extend(row.series("order")?.get(early).copied());
+                }
                 let e = stats::mean(&values, LEVEL)?;
                 let x = i as f64 + 1.0 + 0.2 * (t as f64 - 0.5);
                 let point = Point::between(x, e.value, e.low.max(-1.0), e.high.min(1.0));
-                let label = format!("label: {target}");
                 let series = Series::bars(label, 4 + 3 * t, vec![point]);
-                orders
-                    .series
-                    .push(series.with_interval("95 % interval over seeds"));
+                let series = series.with_interval("95 % interval over seeds");
+                controls.series.push(series);
             }
         }
     }
-    orders.x.ticks = settings
-        .controls
-        .iter()
-        .enumerate()
-        .map(|(i, c)| (i as f64 + 1.0, c.clone()))
-        .collect();
-    orders.rules.push(Rule {
-        label: String::new(),
-        vertical: false,
-        at: 0.0,
-    });
-    panels.push(orders);
+    let short = |control: &str| match control {
+        "independent" => "*ρ* = 0".to_string(),
+        other => other.to_string(),
+    };
+    let ticks = settings.controls.iter().enumerate();
+    controls.x.ticks = ticks.map(|(i, c)| (i as f64 + 1.0, short(c))).collect();
+    for panel in [&mut orders, &mut controls] {
+        panel.rules.push(Rule {
+            label: String::new(),
+            vertical: false,
+            at: 0.0,
+        });
+    }
+    panels.extend([orders, controls]);
     let mut predicted = vec![];
     for height in 1..settings.depth {
         let p = cooccurrence(
@@ -99,11 +111,11 @@ pub fn figures(settings: &JomaAssociation, rows: &[Row]) -> Result<Vec<Figure>> 
         title: "Which tokens attention finds first".into(),
         caption: format!(
             "One layer of Eq. (1), {} attention with free logits, ReLU nodes, gradient descent on the cross-entropy over {} \
-             sequences that hold the query, a leaf of a binary tree with *L* = {} and *ρ* = {}. Left: mean logit of the \
-             tokens whose common ancestor with the query has height *H*; median and {}. Right: Spearman correlation, over \
-             the tokens, of the step at which a logit has gone half its way with the height, {} % intervals over {} seeds; \
-             the paper expects a positive one. Controls: heights permuted over the tokens; *ρ* = 0 (independent); linear \
-             nodes. Theorem 5 predicts the co-occurrences {}.",
+             sequences that hold the query, a leaf of a binary tree with *L* = {} and *ρ* = {}. Above: mean logit of the tokens whose \
+             common ancestor with the query has height *H*; median and {}. Below: Spearman correlation, over the tokens, of \
+             the way of a logit since the start with −*H*; the paper expects a positive one early. (c): along training; (d): \
+             after a tenth of it, {} % intervals over {} seeds, for the layer itself, with heights permuted over the tokens, \
+             in a tree with *ρ* = 0, and with linear nodes. Theorem 5 predicts the co-occurrences {}.",
             settings.attention,
             settings.samples,
             settings.depth,
@@ -114,7 +126,7 @@ pub fn figures(settings: &JomaAssociation, rows: &[Row]) -> Result<Vec<Figure>> 
             predicted.join(", "),
         ),
         width: Width::Page,
-        columns: panels.len().min(3),
+        columns: 2,
         panels,
     }])
 }

@@ -1,0 +1,352 @@
+//! JoMA Fig. 10: pattern superposition, tested on a trained network whose patterns are known. Settings:
+//! `settings.toml`.
+//!
+//! A sequence has tokens of one pattern, tokens of none, and a query at its end. Every query has its pattern; the label
+//! is the class of the pattern if the two fit, and "no fit" otherwise. R[i, j] is the mean response of a hidden unit, at
+//! the query, to query i with pattern j. A unit holds pattern i if R[i, i] exceeds every other R[i, j] by three standard
+//! errors on either side; it superposes if it holds two.
+
+use crate::PAPERS;
+use crate::network::{
+    Adam, Architecture, Batch, Layout, Network, Plan, Record, Start, Targets, train,
+};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::params::Params;
+use attnlab_core::rng::{Generator, Streams};
+use attnlab_lab::claim::Source;
+use attnlab_lab::experiment::{Described, Experiment, Identity, settings};
+use attnlab_lab::figure::Figure;
+use attnlab_lab::run::{Row, TrialContext, memory, store};
+use ndarray::{Array2, Array3};
+use rand::RngExt;
+use rand::seq::{SliceRandom, index::sample};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+mod pictures;
+
+/// Pattern superposition in a trained block.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JomaPatterns {
+    /// Independent trainings.
+    pub seeds: u64,
+    /// Number of patterns, and of queries.
+    pub patterns: usize,
+    /// Tokens of a pattern.
+    pub pattern_tokens: usize,
+    /// Tokens of the pattern in a sequence.
+    pub shown: usize,
+    /// Tokens of no pattern.
+    pub others: usize,
+    /// Tokens of no pattern in a sequence.
+    pub noise: usize,
+    /// Classes that the patterns share.
+    pub classes: usize,
+    /// d, width of the network.
+    pub width: usize,
+    /// Hidden units.
+    pub hidden: usize,
+    /// Sequences in a batch.
+    pub batch: usize,
+    /// Learning rate.
+    pub rate: f64,
+    /// Steps at which units are measured, ascending from 0; the last ends training.
+    pub records: Vec<u64>,
+    /// Sequences behind every mean response.
+    pub draws: usize,
+}
+
+/// Standard errors by which a response must exceed the others, on either side.
+const MARGIN: f64 = 3.0;
+/// Number of steps between two checkpoints.
+const CHECKPOINT_EVERY: u64 = 1000;
+
+impl Described for JomaPatterns {
+    const ID: &'static str = "joma.patterns";
+    const NAME: &'static str = "joma_patterns";
+    const TITLE: &'static str = "Hidden units that hold several patterns, against chance";
+    const SOURCE: Source = Source {
+        paper: &PAPERS[0],
+        place: "Figure 10, Appendix E.4",
+    };
+}
+
+/// Mean responses of all units: (unit, query, pattern), and their standard errors.
+struct Responses {
+    mean: Array3<f64>,
+    error: Array3<f64>,
+}
+
+impl Responses {
+    /// Counts the patterns that every unit holds, when query `of(i)` stands for query i.
+    fn held(&self, of: impl Fn(usize) -> usize) -> Vec<f64> {
+        let (units, patterns, _) = self.mean.dim();
+        let holds = |unit: usize, i: usize| {
+            let query = of(i);
+            let low = self.mean[[unit, query, i]] - MARGIN * self.error[[unit, query, i]];
+            (0..patterns)
+                .filter(|j| *j != i)
+                .all(|j| low > self.mean[[unit, query, j]] + MARGIN * self.error[[unit, query, j]])
+        };
+        let count = |unit| (0..patterns).filter(|i| holds(unit, *i)).count() as f64;
+        (0..units).map(count).collect()
+    }
+}
+
+/// Share of units that hold at least two patterns.
+fn superposed(held: &[f64]) -> f64 {
+    held.iter().filter(|n| **n >= 2.0).count() as f64 / held.len() as f64
+}
+
+impl JomaPatterns {
+    fn architecture(&self) -> Architecture {
+        let tokens = self.patterns * (self.pattern_tokens + 1) + self.others;
+        Architecture::latents(tokens, self.width, self.hidden, 1, self.classes + 1)
+    }
+
+    /// The class of a query with a pattern; the last one says that they do not fit.
+    fn class(&self, query: usize, pattern: usize) -> usize {
+        if query == pattern {
+            pattern % self.classes
+        } else {
+            self.classes
+        }
+    }
+
+    /// Draws a sequence; tokens are numbered pattern by pattern, then those of none, then the queries.
+    fn sequence(&self, query: usize, pattern: usize, rng: &mut Generator) -> Vec<usize> {
+        let first_other = self.patterns * self.pattern_tokens;
+        let own = sample(rng, self.pattern_tokens, self.shown).into_iter();
+        let others = sample(rng, self.others, self.noise).into_iter();
+        let mut tokens: Vec<usize> = own
+            .map(|t| pattern * self.pattern_tokens + t)
+            .chain(others.map(|t| first_other + t))
+            .collect();
+        tokens.shuffle(rng);
+        tokens.push(first_other + self.others + query);
+        tokens
+    }
+
+    /// One batch: half of the queries with their own pattern.
+    fn batch(&self, rng: &mut Generator) -> (Batch, Targets) {
+        let (mut batch, mut classes) = (Batch::default(), vec![]);
+        for _ in 0..self.batch {
+            let query = rng.random_range(0..self.patterns);
+            let other = (query + rng.random_range(1..self.patterns)) % self.patterns;
+            let pattern = if rng.random_bool(0.5) { query } else { other };
+            batch.push(&self.sequence(query, pattern, rng), 1.0);
+            classes.push(self.class(query, pattern));
+        }
+        let targets = Targets::last(&batch, &classes, &vec![1.0 / self.batch as f64; self.batch]);
+        (batch, targets)
+    }
+
+    /// Measures the responses, and the share of the query's attention that its own pattern has.
+    fn responses(&self, network: &Network<f32>, streams: &Streams) -> (Responses, f64, f64) {
+        let shape = (self.hidden, self.patterns, self.patterns);
+        let (mut mean, mut error) = (Array3::zeros(shape), Array3::zeros(shape));
+        let (mut mass, mut right) = (0.0, 0.0);
+        let n = self.draws as f64;
+        for query in 0..self.patterns {
+            for pattern in 0..self.patterns {
+                let mut rng = streams
+                    .child("responses", query as u64)
+                    .part("pattern", pattern as u64);
+                let sequences: Vec<Vec<usize>> = (0..self.draws)
+                    .map(|_| self.sequence(query, pattern, &mut rng))
+                    .collect();
+                let batch = Batch::new(&sequences);
+                let pass = network.pass(&batch, None);
+                let hidden = pass.hidden(0);
+                for unit in 0..self.hidden {
+                    let values = batch
+                        .spans
+                        .iter()
+                        .map(|span| f64::from(hidden[[unit, span.end - 1]]));
+                    let (sum, squares) = values.fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
+                    mean[[unit, query, pattern]] = sum / n;
+                    let variance = (squares - sum * sum / n).max(0.0) / (n - 1.0);
+                    error[[unit, query, pattern]] = (variance / n).sqrt();
+                }
+                let classes = vec![self.class(query, pattern); self.draws];
+                let targets = Targets::last(&batch, &classes, &vec![1.0; self.draws]);
+                let scores = network.scores_of(&pass, &targets);
+                let best = |c: ndarray::ArrayView1<f32>| c.iter().all(|x| *x <= c[classes[0]]);
+                let hits = scores.columns().into_iter().filter(|c| best(*c)).count() as f64;
+                // Fits are as frequent as others in training.
+                let weight = match query == pattern {
+                    true => 0.5 / self.patterns as f64,
+                    false => 0.5 / (self.patterns * (self.patterns - 1)) as f64,
+                };
+                right += weight * hits / n;
+                if query == pattern {
+                    let tokens = pattern * self.pattern_tokens..(pattern + 1) * self.pattern_tokens;
+                    for (weights, sequence) in pass.attention(0).zip(&sequences) {
+                        let last = weights.column(sequence.len() - 1);
+                        let own = sequence
+                            .iter()
+                            .zip(last)
+                            .filter(|(t, _)| tokens.contains(t));
+                        let own: f64 = own.map(|(_, a)| f64::from(*a)).sum();
+                        mass += own / (n * self.patterns as f64);
+                    }
+                }
+            }
+        }
+        (Responses { mean, error }, mass, right)
+    }
+}
+
+impl Experiment for JomaPatterns {
+    fn validate(&self) -> Result<()> {
+        settings::spread("seeds", self.seeds)?;
+        settings::positive("rate", &[self.rate])?;
+        for (name, value, least, most) in [
+            ("patterns", self.patterns, 2, 1000),
+            ("pattern_tokens", self.pattern_tokens, 1, usize::MAX),
+            ("shown", self.shown, 1, self.pattern_tokens),
+            ("noise", self.noise, 0, self.others),
+            ("classes", self.classes, 1, self.patterns),
+            ("batch", self.batch, 1, usize::MAX),
+            ("draws", self.draws, 2, usize::MAX),
+        ] {
+            if value < least || value > most {
+                let allowed = match most {
+                    usize::MAX => format!("must be a whole number >= {least}"),
+                    _ => format!("must be a whole number from {least} to {most}"),
+                };
+                return Err(Error::invalid(name, value, allowed));
+            }
+        }
+        let ascending = self.records.windows(2).all(|w| w[0] < w[1]);
+        if self.records.first() != Some(&0) || !ascending {
+            let allowed = "must ascend from 0, the untrained network";
+            return Err(Error::invalid(
+                "records",
+                format!("{:?}", self.records),
+                allowed,
+            ));
+        }
+        self.architecture().validate()
+    }
+
+    fn cells(&self) -> Result<Vec<Params>> {
+        Ok(vec![Params::from_iter([])])
+    }
+
+    fn trials(&self) -> u64 {
+        self.seeds
+    }
+
+    fn memory(&self, _cell: &Params) -> u64 {
+        let weights = Layout::of(&self.architecture()).len() as u64;
+        let columns = ((self.shown + self.noise + 1) * self.batch.max(self.draws)) as u64;
+        memory::product(&[4, 4, weights])
+            + memory::product(&[4, 16, columns, (self.width + self.hidden) as u64])
+            + memory::product(&[
+                16,
+                self.hidden as u64,
+                self.patterns as u64,
+                self.patterns as u64,
+            ])
+    }
+
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        self.trial_at(cell, streams, &TrialContext::none())
+    }
+
+    /// The series at the recorded steps: "accuracy", "superposed" (share of units that hold two patterns or more),
+    /// "permuted" (the same with query i + 1 in place of query i), "mass" (share of a query's attention on its own
+    /// pattern); "tokens", the share of these tokens in a sequence. At the end "held" and "held_permuted", the number of
+    /// patterns that every unit holds, "held_start" before training, and "response", R of the unit that holds most, query
+    /// by query.
+    fn trial_at(
+        &self,
+        _cell: &Params,
+        streams: &Streams,
+        context: &TrialContext,
+    ) -> Result<Map<String, Value>> {
+        let mut network = Network::<f32>::new(self.architecture(), Start::FanIn, streams)?;
+        let adam = Adam::new(self.rate, 0.0, network.parameters().len());
+        let last = self.records.last().copied().unwrap_or(0);
+        let plan = Plan {
+            steps: last,
+            records: self.records.clone(),
+            clip: None,
+            dropout: 0.0,
+            reset_every: None,
+            frozen: vec![],
+            checkpoint_every: CHECKPOINT_EVERY,
+            settings: Value::Object(Identity::settings(self)),
+            label: format!("{} {}", Self::NAME, streams.name()),
+        };
+        let batch = |step: u64| Ok(self.batch(&mut streams.part("batch", step)));
+        let mut look = |network: &Network<f32>, step: u64, record: &mut Record| {
+            let (found, mass, accuracy) = self.responses(network, streams);
+            let held = found.held(|i| i);
+            let permuted = found.held(|i| (i + 1) % self.patterns);
+            record.push("accuracy", accuracy);
+            record.push("superposed", superposed(&held));
+            record.push("permuted", superposed(&permuted));
+            record.push("mass", mass);
+            if step == 0 {
+                record.0.insert("held_start".into(), store::series(&held));
+            }
+            if step == last {
+                let most = (0..self.hidden)
+                    .max_by(|a, b| held[*a].total_cmp(&held[*b]))
+                    .unwrap_or(0);
+                let best: Array2<f64> = found.mean.index_axis(ndarray::Axis(0), most).to_owned();
+                let flat: Vec<f64> = best.iter().copied().collect();
+                record.0.insert("response".into(), store::series(&flat));
+                record.0.insert("held".into(), store::series(&held));
+                record
+                    .0
+                    .insert("held_permuted".into(), store::series(&permuted));
+            }
+            Ok(())
+        };
+        let record = train(
+            &mut network,
+            adam,
+            &plan,
+            streams,
+            context,
+            &batch,
+            &mut look,
+        )?;
+        let mut data = record.0;
+        let tokens = self.shown as f64 / (self.shown + self.noise + 1) as f64;
+        data.insert("tokens".into(), store::number(tokens));
+        Ok(data)
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        pictures::figures(self, rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_unit_holds_what_stands_out_by_the_margin() {
+        let mut mean = Array3::zeros((2, 3, 3));
+        // Unit 0 answers queries 0 and 1 with their own patterns, and query 2 with pattern 0.
+        for (query, pattern) in [(0, 0), (1, 1), (2, 0)] {
+            mean[[0, query, pattern]] = 1.0;
+        }
+        // Unit 1 answers query 0 with its pattern, within the error.
+        mean[[1, 0, 0]] = 0.5;
+        let found = Responses {
+            mean,
+            error: Array3::from_elem((2, 3, 3), 0.1),
+        };
+        assert_eq!(found.held(|i| i), [2.0, 0.0]);
+        assert_eq!(superposed(&found.held(|i| i)), 0.5);
+        // Query 2 stands for query 0 once.
+        assert_eq!(found.held(|i| (i + 2) % 3), [1.0, 0.0]);
+    }
+}

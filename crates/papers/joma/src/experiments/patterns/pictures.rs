@@ -1,0 +1,134 @@
+//! The figure of `joma_patterns`, from its rows.
+
+use super::JomaPatterns;
+use attnlab_core::error::Result;
+use attnlab_core::stats;
+use attnlab_lab::experiment::Described;
+use attnlab_lab::experiment::draw::{cells, panel};
+use attnlab_lab::figure::{Axis, Cell, Figure, GREY, Heat, Panel, Point, Series, Width};
+use attnlab_lab::run::Row;
+
+/// Confidence of the intervals over seeds.
+const LEVEL: f64 = 0.95;
+const INTERVAL: &str = "95 % interval over seeds";
+
+fn interval(x: f64, values: &[f64]) -> Result<Point> {
+    let e = stats::mean(values, LEVEL)?;
+    Ok(Point::between(x, e.value, e.low, e.high))
+}
+
+/// Mean of a series over seeds, by step (with 1 added, for a logarithmic axis).
+fn course(settings: &JomaPatterns, rows: &[Row], name: &str) -> Result<Vec<Point>> {
+    let all = rows
+        .iter()
+        .map(|row| row.series(name))
+        .collect::<Result<Vec<_>>>()?;
+    let at = |(i, step): (usize, &u64)| {
+        let values: Vec<f64> = all.iter().filter_map(|s| s.get(i).copied()).collect();
+        interval(*step as f64 + 1.0, &values)
+    };
+    settings.records.iter().enumerate().map(at).collect()
+}
+
+/// Share of units by the number of patterns that they hold.
+fn histogram(settings: &JomaPatterns, rows: &[Row], name: &str, shift: f64) -> Result<Vec<Point>> {
+    let all = rows
+        .iter()
+        .map(|row| row.series(name))
+        .collect::<Result<Vec<_>>>()?;
+    let most = all
+        .iter()
+        .flatten()
+        .fold(2.0_f64, |m, x| m.max(*x))
+        .min(settings.patterns as f64);
+    (0..=most as usize)
+        .map(|count| {
+            let share = |held: &Vec<f64>| {
+                held.iter().filter(|n| **n == count as f64).count() as f64 / held.len() as f64
+            };
+            let shares: Vec<f64> = all.iter().map(share).collect();
+            interval(count as f64 + shift, &shares)
+        })
+        .collect()
+}
+
+/// The figure of these settings, from their rows.
+///
+/// # Errors
+/// When rows are missing or are not of this experiment.
+pub fn figures(settings: &JomaPatterns, rows: &[Row]) -> Result<Vec<Figure>> {
+    let cells = cells(JomaPatterns::NAME, rows)?;
+    let rows = cells[0];
+    let mut shares = panel(
+        "units that hold two patterns or more",
+        Axis::log("steps + 1"),
+        Axis::linear("share of units").from_to(0.0, 1.0),
+    );
+    for (name, label, colour) in [
+        ("superposed", "queries with their own patterns", 0),
+        ("permuted", "queries permuted", 3),
+        ("accuracy", "accuracy of the network", GREY),
+        ("mass", "attention on the pattern", 2),
+    ] {
+        let points = course(settings, rows, name)?;
+        shares
+            .series
+            .push(Series::measured(label, colour, points).with_interval(INTERVAL));
+    }
+    let mut counts = panel(
+        "patterns per unit",
+        Axis::whole("patterns held"),
+        Axis::linear("share of units").from_to(0.0, 1.0),
+    );
+    for (name, label, colour, shift) in [
+        ("held", "queries with their own patterns", 0, -0.12),
+        ("held_permuted", "queries permuted", 3, 0.0),
+        ("held_start", "before training", 1, 0.12),
+    ] {
+        let points = histogram(settings, rows, name, shift)?;
+        counts
+            .series
+            .push(Series::bars(label, colour, points).with_interval(INTERVAL));
+    }
+    Ok(vec![Figure {
+        name: JomaPatterns::NAME.into(),
+        title: "Pattern superposition in a trained network".into(),
+        caption: format!(
+            "A block of width {} with {} hidden units learns which of {} patterns fits its query. (a): share of units \
+             whose response to two or more queries is largest, by three standard errors on either side, for the query's \
+             own pattern; the same with the queries permuted; accuracy; share of the query's attention on its pattern, \
+             which has {} of the tokens. (b): number of patterns that a unit holds. (c): mean response, by query and \
+             pattern, of the unit that holds most in the first training. {} seeds, bars: {} % intervals over seeds \
+             (Student), {} sequences per response.",
+            settings.width,
+            settings.hidden,
+            settings.patterns,
+            attnlab_core::format::significant(rows[0].number("tokens")?, 2),
+            settings.seeds,
+            100.0 * LEVEL,
+            settings.draws,
+        ),
+        width: Width::Page,
+        columns: 3,
+        panels: vec![shares, counts, response(settings, &rows[0])?],
+    }])
+}
+
+/// R of one unit.
+fn response(settings: &JomaPatterns, row: &Row) -> Result<Panel> {
+    let n = settings.patterns;
+    let found = row.series("response")?;
+    let most = found.iter().fold(0.0_f64, |m, x| m.max(*x));
+    let index: Vec<f64> = (1..=n).map(|i| i as f64).collect();
+    let mut heat = panel(
+        "one unit",
+        Axis::whole("pattern"),
+        Axis::whole("query").downwards(),
+    );
+    let bar = Axis::linear("mean response").from_to(0.0, most.max(1e-9));
+    // Rows of the map are queries.
+    heat.heat = Some(Heat::over(&index, &index, bar, |j, i| {
+        Cell::of(found[i * n + j])
+    }));
+    Ok(heat)
+}

@@ -1,0 +1,312 @@
+//! Trained networks: levels known from elsewhere, chance levels, kill and resume.
+
+use attnlab_core::error::Error;
+use attnlab_core::rng::Streams;
+use attnlab_core::stats;
+use attnlab_joma::network::{
+    Adam, Architecture, Batch, Network, Plan, Record, Start, Targets, train,
+};
+use attnlab_joma::quantities::{ASSOCIATION, CONTROL, LABELS};
+use attnlab_joma::room;
+use attnlab_lab::catalogue::Catalogue;
+use attnlab_lab::experiment::{self, RunOptions};
+use attnlab_lab::run::{Progress, Row, Silent, TrialContext};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+fn run(id: &str, set: &str, folder: &Path) -> Vec<Row> {
+    let catalogue = Catalogue::new().with(room());
+    let entry = catalogue.experiment(id).unwrap();
+    let experiment = entry.configure(true, None, &set.parse().unwrap()).unwrap();
+    let report = experiment::run(&*experiment, folder, &RunOptions::default(), &Silent).unwrap();
+    assert!(!experiment.figures(&report.rows).unwrap().is_empty());
+    report.rows
+}
+
+fn rows(id: &str, set: &str) -> Vec<Row> {
+    run(id, set, tempfile::tempdir().unwrap().path())
+}
+
+fn refusal(id: &str, set: &str) -> String {
+    let catalogue = Catalogue::new().with(room());
+    let found = catalogue
+        .experiment(id)
+        .unwrap()
+        .configure(true, None, &set.parse().unwrap());
+    found
+        .err()
+        .unwrap_or_else(|| panic!("{set} is not refused"))
+        .to_string()
+}
+
+/// Scores before training of another program, C = 20, d = 1024, 5 seeds: mean and standard deviation by (N_ch, N_0) for
+/// both layers; noise .629 with standard deviation .056 per latent.
+#[test]
+fn untrained_networks_score_as_elsewhere() {
+    let table = [
+        ((2, 10), [(0.990, 0.012), (0.637, 0.043)]),
+        ((2, 20), [(0.929, 0.029), (0.734, 0.045)]),
+        ((3, 10), [(0.995, 0.002), (0.563, 0.019)]),
+        ((3, 20), [(0.942, 0.025), (0.632, 0.028)]),
+    ];
+    let found = rows(
+        "joma_table1",
+        "seeds = 5\nwidth = 1024\nrecords = [0]\nclasses = [20]",
+    );
+    for ((children, n0), expected) in table {
+        let cell: Vec<&Row> = found
+            .iter()
+            .filter(|r| r.parameter("children").unwrap() == f64::from(children))
+            .filter(|r| r.parameter("latents_0").unwrap() == f64::from(n0))
+            .collect();
+        assert_eq!(cell.len(), 5);
+        for (s, (mean, sd)) in expected.into_iter().enumerate() {
+            let own: Vec<f64> = cell
+                .iter()
+                .map(|r| r.series(&format!("corr_{s}_{s}")).unwrap()[0])
+                .collect();
+            let average = own.iter().sum::<f64>() / 5.0;
+            let variance = own.iter().map(|x| (x - average).powi(2)).sum::<f64>() / 4.0;
+            let error = ((variance + sd * sd) / 5.0).sqrt();
+            assert!(
+                (average - mean).abs() < 3.0 * error,
+                "{children} {n0} {s}: {average} {mean} {error}"
+            );
+        }
+    }
+    let noise: Vec<f64> = found.iter().map(|r| r.number("noise_0").unwrap()).collect();
+    assert!(stats::mean(&noise, 0.999).unwrap().covers(0.629));
+}
+
+#[test]
+fn training_learns_the_classes_of_table_1() {
+    let found = rows(
+        "joma_table1",
+        "seeds = 2\nwidth = 64\nchildren = [2]\nlatents = [[10, 20]]\nrates = [1e-3]",
+    );
+    for row in &found {
+        let (loss, floor) = (row.series("loss").unwrap(), row.number("floor").unwrap());
+        assert!(
+            loss[0] > 2.0 && loss[loss.len() - 1] < floor + 0.1,
+            "{loss:?} {floor}"
+        );
+        // The classes themselves are no better than noise in an untrained bottom block, and the score is a correlation.
+        for name in ["corr_0_0", "corr_1_1", "few_0", "matched_0", "permuted_1"] {
+            assert!(
+                row.series(name)
+                    .unwrap()
+                    .iter()
+                    .all(|x| (-1.0..=1.0).contains(x)),
+                "{name}"
+            );
+        }
+        let (all, few) = (
+            row.series("corr_0_0").unwrap(),
+            row.series("few_0").unwrap(),
+        );
+        assert!(all.iter().zip(&few).all(|(a, b)| b <= a));
+    }
+}
+
+/// Largest of 100 correlations over 2000 samples: √(2 ln 100/2000) = .068 to leading order.
+#[test]
+fn permuted_latents_are_at_the_level_of_noise() {
+    let set = "seeds = 2\nheld_out = 2000\nrho = [0.9]\nrecords = [0, 5]";
+    for row in rows("joma_latents", set) {
+        for s in [0, 1] {
+            let noise = row.number(&format!("noise_{s}")).unwrap();
+            assert!((0.04..0.08).contains(&noise), "{noise}");
+            // Untrained units are correlated among themselves, so the largest of them is smaller.
+            let permuted = row.series(&format!("permuted_{s}")).unwrap();
+            assert!(
+                permuted.iter().all(|p| (0.02..0.08).contains(p)),
+                "{permuted:?}"
+            );
+            assert!(row.series(&format!("corr_{s}_{s}")).unwrap()[0] > 0.3);
+        }
+        assert!(LABELS.name == "labels" && row.word("labels").is_ok());
+    }
+}
+
+/// On shuffled text, where only frequencies can be learnt, there is a drop too, about half as large: frequent words
+/// alone attract attention for a while.
+#[test]
+fn the_entropy_of_one_layer_drops_and_rebounds_on_drawn_text_more_than_on_shuffled() {
+    let set = "seeds = 2\nlayers = [1]\ncontrols = [\"shuffled\"]\nsteps = 600\nevery = 20";
+    let mut drops = [vec![], vec![]];
+    for row in rows("joma_text", set) {
+        let entropy = row.series("entropy_0").unwrap();
+        let ceiling: f64 = (1..=35).map(|n| f64::from(n).ln()).sum::<f64>() / 35.0;
+        // Untrained attention is nearly uniform.
+        assert!(
+            (entropy[0] - ceiling).abs() < 0.03,
+            "{} {ceiling}",
+            entropy[0]
+        );
+        let least = entropy.iter().copied().fold(f64::INFINITY, f64::min);
+        let end = entropy[entropy.len() - 1];
+        let shuffled = row.word(CONTROL.name).unwrap() == "shuffled";
+        drops[usize::from(shuffled)].push(entropy[0] - least);
+        if !shuffled {
+            assert!(entropy[0] - least > 0.2 && end - least > 0.1, "{entropy:?}");
+        }
+        // 32 by 32 with independent entries: 8.
+        let (rank, permuted) = (
+            row.series("rank_0").unwrap(),
+            row.series("permuted_0").unwrap(),
+        );
+        assert!((rank[0] - 8.0).abs() < 2.0 && permuted.iter().all(|p| (p - 8.0).abs() < 2.5));
+    }
+    let [plain, shuffled] = drops.map(|d| d.iter().sum::<f64>() / d.len() as f64);
+    assert!(plain > shuffled, "{plain} {shuffled}");
+}
+
+#[test]
+fn a_text_of_the_users_is_read_and_a_missing_one_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let words: Vec<String> = (0..3000).map(|i| format!("w{}", (i * i) % 17)).collect();
+    std::fs::write(folder.path().join("book.txt"), words.join(" ")).unwrap();
+    let path = folder.path().display();
+    let set = format!(
+        "text = '{path}'\nseeds = 2\nlayers = [1]\ncontrols = []\nsteps = 40\nevery = 20\nstreams = 4\n\
+         validation_streams = 2\nwindow = 10"
+    );
+    let found = rows("joma_text", &set);
+    assert_eq!(found.len(), 2);
+    let loss = found[0].series("loss").unwrap();
+    assert!(loss[2] < loss[0]);
+    let catalogue = Catalogue::new().with(room());
+    let set = "text = '/no/such/place'".parse().unwrap();
+    let experiment = catalogue
+        .experiment("joma_text")
+        .unwrap()
+        .configure(true, None, &set)
+        .unwrap();
+    assert!(
+        experiment
+            .ready()
+            .unwrap_err()
+            .to_string()
+            .contains("/no/such/place")
+    );
+}
+
+#[test]
+fn association_and_patterns_run_with_all_controls() {
+    for row in rows("joma_association", "seeds = 2\nsteps = 200\nsamples = 60") {
+        let order = row.series("order").unwrap();
+        assert!(
+            order[0].is_nan() && order[1..].iter().all(|r| r.abs() <= 1.0),
+            "{order:?}"
+        );
+        assert!(row.word(ASSOCIATION.name).is_ok());
+    }
+    for row in rows("joma_patterns", "seeds = 2\nrecords = [0, 300]") {
+        let accuracy = row.series("accuracy").unwrap();
+        // Half of the queries do not fit, so a constant answer is right in half of the cases.
+        assert!(
+            accuracy[0] < 0.7 && accuracy[1] > accuracy[0],
+            "{accuracy:?}"
+        );
+    }
+}
+
+#[test]
+fn wrong_settings_are_named() {
+    for (id, set, word) in [
+        ("joma_table1", "records = [1, 2]", "records"),
+        ("joma_table1", "children = [4]", "length"),
+        ("joma_table1", "latents = [[3, 20]]", "children"),
+        ("joma_text", "controls = [\"frozn\"]", "frozen"),
+        ("joma_text", "source = \"topic\"", "topics"),
+        ("joma_text", "dropout = 1.0", "dropout"),
+        ("joma_text", "words = 100", "words"),
+        ("joma_latents", "latents = [[10, 20]]", "latents"),
+        ("joma_latents", "rho = [1.5]", "rho"),
+        ("joma_association", "attention = \"soft\"", "softmax"),
+        ("joma_patterns", "shown = 9", "shown"),
+    ] {
+        let message = refusal(id, set);
+        assert!(message.contains(word), "{set}: {message}");
+    }
+}
+
+/// Progress that asks to stop once, after so many questions.
+struct StopAfter(AtomicU64);
+
+impl Progress for StopAfter {
+    fn start(&self, _: &str, _: u64) {}
+    fn advance(&self, _: u64) {}
+    fn finish(&self) {}
+    fn stopped(&self) -> bool {
+        self.0.fetch_sub(1, Ordering::Relaxed) == 1
+    }
+}
+
+#[test]
+fn a_stopped_training_goes_on_to_the_same_bits() {
+    let streams = Streams::new(4, "test", 0, 0);
+    let sizes = Architecture {
+        projection: true,
+        positions: true,
+        ..Architecture::latents(9, 8, 12, 2, 3)
+    };
+    let plan = |label: &str| Plan {
+        steps: 30,
+        records: vec![0, 10, 20, 30],
+        clip: Some(0.5),
+        dropout: 0.2,
+        reset_every: Some(12),
+        frozen: vec![],
+        checkpoint_every: 7,
+        settings: label.into(),
+        label: "test".into(),
+    };
+    let batch = |step: u64| {
+        let batch = Batch::new(&[vec![1, 2, (step % 9) as usize], vec![4, 5]]);
+        let targets = Targets::last(&batch, &[(step % 3) as usize, 1], &[0.5, 0.5]);
+        Ok((batch, targets))
+    };
+    let go = |plan: &Plan, context: &TrialContext| -> Result<(Record, Vec<f32>), Error> {
+        let start = Start::Library { equal_blocks: true };
+        let mut network = Network::<f32>::new(sizes, start, &streams)?;
+        let adam = Adam::new(1e-2, 1e-4, network.parameters().len());
+        let mut look = |network: &Network<f32>, step: u64, record: &mut Record| {
+            record.push("first", f64::from(network.parameters()[0]));
+            record.push("step", step as f64);
+            Ok(())
+        };
+        let record = train(
+            &mut network,
+            adam,
+            plan,
+            &streams,
+            context,
+            &batch,
+            &mut look,
+        )?;
+        Ok((record, network.parameters().to_vec()))
+    };
+    let whole = go(&plan("a"), &TrialContext::none()).unwrap();
+    for stop in [1, 8, 11, 21, 30] {
+        let folder = tempfile::tempdir().unwrap();
+        let context = |progress| TrialContext {
+            folder: Some(folder.path().join("kept")),
+            progress,
+        };
+        let stopping = StopAfter(AtomicU64::new(stop));
+        let stopped = go(&plan("a"), &context(&stopping));
+        assert!(
+            matches!(stopped, Err(Error::Stopped { kept: true, .. })),
+            "{stop}"
+        );
+        // Other settings do not take it for theirs.
+        assert!(go(&plan("b"), &context(&Silent)).is_err());
+        let resumed = go(&plan("a"), &context(&Silent)).unwrap();
+        assert_eq!(resumed.1, whole.1);
+        // Not a number, the loss before the first step, differs from itself.
+        let text = |r: &Record| serde_json::to_string(&r.0).unwrap();
+        assert_eq!(text(&resumed.0), text(&whole.0));
+        assert!(!folder.path().join("kept").exists());
+    }
+}
