@@ -60,13 +60,13 @@ pub fn figures(settings: &JomaPatterns, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = cells(JomaPatterns::NAME, rows)?;
     let rows = cells[0];
     let mut shares = panel(
-        "units that hold two patterns or more",
+        "while training",
         Axis::log("steps + 1"),
-        Axis::linear("share of units").from_to(0.0, 1.0),
+        Axis::linear("share").from_to(0.0, 1.0),
     );
     for (name, label, colour) in [
-        ("superposed", "queries with their own patterns", 0),
-        ("permuted", "queries permuted", 3),
+        ("superposed", "units with two patterns or more", 0),
+        ("permuted", "the same, queries permuted", 3),
         ("accuracy", "accuracy of the network", GREY),
         ("mass", "attention on the pattern", 2),
     ] {
@@ -81,8 +81,8 @@ pub fn figures(settings: &JomaPatterns, rows: &[Row]) -> Result<Vec<Figure>> {
         Axis::linear("share of units").from_to(0.0, 1.0),
     );
     for (name, label, colour, shift) in [
-        ("held", "queries with their own patterns", 0, -0.12),
-        ("held_permuted", "queries permuted", 3, 0.0),
+        ("held", "trained", 0, -0.12),
+        ("held_permuted", "trained, queries permuted", 3, 0.0),
         ("held_start", "before training", 1, 0.12),
     ] {
         let points = histogram(settings, rows, name, shift)?;

@@ -74,11 +74,6 @@ fn interval(x: f64, values: &[f64]) -> Result<Point> {
     Ok(Point::between(x, found.value, found.low, found.high))
 }
 
-/// Differences by seed.
-fn paired(a: &[f64], b: &[f64]) -> Vec<f64> {
-    a.iter().zip(b).map(|(a, b)| a - b).collect()
-}
-
 /// An axis of cells.
 fn places(cells: &[&[Row]]) -> Result<Axis> {
     let mut axis = Axis::linear("*C*, *N*_{ch}, *N*_{0}").from_to(0.4, cells.len() as f64 + 0.6);
@@ -111,12 +106,15 @@ fn levels(settings: &Table1, cells: &[&[Row]]) -> Result<Figure> {
              training; for the trained units with the latents permuted over the classes; for normal noise in place \
              of units; and as printed (bars: standard deviation over 5 seeds). Below: trained minus untrained, \
              paired by seed. Width {}, {} seeds; bars: {} % intervals over seeds (Student). The training data are \
-             at most *C* different sequences, which are the test data too.",
+             at most *C* different sequences, which are the test data too. What the data must show if training aligns \
+             units with latents: a gain above 0. Its interval lies above 0 in {}, and below 0 in {}.",
             settings.hidden,
             settings.last(),
             settings.width,
             settings.seeds,
             100.0 * LEVEL,
+            counted(cells, |gain| gain.low > 0.0)?,
+            counted(cells, |gain| gain.high < 0.0)?,
         ),
         width: Width::Page,
         columns: columns.min(2),
@@ -193,17 +191,35 @@ fn power(rate: f64) -> String {
     }
 }
 
+/// Gains of a cell over the untrained network, by seed.
+fn gains(cell: &[Row], s: usize) -> Result<Vec<f64>> {
+    let own = format!("corr_{s}_{s}");
+    let (trained, untrained) = (last(cell, &own)?, first(cell, &own)?);
+    Ok(trained.iter().zip(&untrained).map(|(a, b)| a - b).collect())
+}
+
+/// Counts the cells whose interval of the gain has a property: "1 of 8 cells for s = 0 and 5 of 8 for s = 1".
+fn counted(cells: &[&[Row]], has: impl Fn(&stats::Estimate) -> bool) -> Result<String> {
+    let mut found = [0; 2];
+    for cell in cells {
+        for (s, count) in found.iter_mut().enumerate() {
+            *count += usize::from(has(&stats::mean(&gains(cell, s)?, LEVEL)?));
+        }
+    }
+    let all = cells.len();
+    let [bottom, top] = found;
+    Ok(format!("{bottom} of {all} cells for *s* = 0 and {top} of {all} for *s* = 1"))
+}
+
 fn gain_panel(cells: &[&[Row]], rate: f64, s: usize) -> Result<Panel> {
     let mut found = panel(
         format!("gain, *s* = {s}, *η* = {}", power(rate)),
         places(cells)?,
         Axis::linear("trained − untrained"),
     );
-    let own = format!("corr_{s}_{s}");
     let mut points = vec![];
     for (i, cell) in cells.iter().enumerate() {
-        let gain = paired(&last(cell, &own)?, &first(cell, &own)?);
-        points.push(interval(i as f64 + 1.0, &gain)?);
+        points.push(interval(i as f64 + 1.0, &gains(cell, s)?)?);
     }
     let series = Series::bars("gain", 0, points).with_interval(INTERVAL);
     found.series.push(Series {

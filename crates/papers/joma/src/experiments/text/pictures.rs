@@ -276,7 +276,7 @@ fn ranks(settings: &JomaText, plain: &[&[Row]]) -> Result<Figure> {
                 if count == 1 { "layer" } else { "layers" }
             ),
             Axis::linear("steps"),
-            Axis::linear("stable rank of *W*_{1}").from_to(0.0, 1.15 * chance),
+            Axis::linear("stable rank of *W*_{1}").from_to(0.0, 1.5 * chance),
         );
         for block in 0..count {
             let label = format!("layer {}", block + 1);
