@@ -208,7 +208,9 @@ fn counted(cells: &[&[Row]], has: impl Fn(&stats::Estimate) -> bool) -> Result<S
     }
     let all = cells.len();
     let [bottom, top] = found;
-    Ok(format!("{bottom} of {all} cells for *s* = 0 and {top} of {all} for *s* = 1"))
+    Ok(format!(
+        "{bottom} of {all} cells for *s* = 0 and {top} of {all} for *s* = 1"
+    ))
 }
 
 fn gain_panel(cells: &[&[Row]], rate: f64, s: usize) -> Result<Panel> {
