@@ -5,4 +5,5 @@ mod experiments;
 mod layer;
 mod scope;
 mod settings;
+mod statements;
 mod witnesses;
