@@ -44,7 +44,10 @@ pub fn dip(mu: &[f64]) -> Result<Dip> {
     if mu.is_empty() {
         return Err(Error::invalid("mu", "[]", "must hold at least one number"));
     }
-    if let Some(bad) = mu.iter().find(|mu| !(mu.abs() <= LARGEST_TARGET)) {
+    if let Some(bad) = mu
+        .iter()
+        .find(|mu| mu.is_nan() || mu.abs() > LARGEST_TARGET)
+    {
         let allowed = format!("must be from -{LARGEST_TARGET} to {LARGEST_TARGET}");
         return Err(Error::invalid("mu", bad, allowed));
     }
