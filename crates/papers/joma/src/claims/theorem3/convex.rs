@@ -137,7 +137,7 @@ impl Claim for Convex {
             ..corrected
         };
         let steeper = Convex {
-            growth: 1.02,
+            growth: 1.1,
             ..corrected
         };
         let variant =
