@@ -137,7 +137,7 @@ impl Claim for Convex {
             ..corrected
         };
         let steeper = Convex {
-            growth: 1.1,
+            growth: 1.25,
             ..corrected
         };
         let variant =
