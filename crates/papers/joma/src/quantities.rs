@@ -2,7 +2,10 @@
 //! constant of its own.
 
 use crate::theory::Activation;
+use crate::theory::attention_entropy::LARGEST_TARGET;
+use crate::theory::marginal::Marginal;
 use attnlab_core::params::{Domain, Quantity, Word};
+use ndarray::Array2;
 
 const PROBABILITY: Domain = Domain::Number {
     low: 0.0,
@@ -95,6 +98,31 @@ pub const UNTIL: Quantity<f64> = Quantity::real(
     high_in: true,
 });
 
+// Theorem 2's remark on softmax attention, and footnote 1.
+
+/// Normalization of the attention of a sample.
+pub const NORMALIZER: Quantity<Word> = Quantity::word(
+    "normalizer",
+    "A[i]",
+    "normalization of the attention: the mean over samples for all (common), as the remark wants it, or \
+     each sample's own (own)",
+    &["common", "own"],
+);
+/// Mean attention in (17).
+pub const MEAN_ATTENTION: Quantity<Word> = Quantity::word(
+    "mean_attention",
+    "b_m",
+    "mean attention in (17): equal elements (equal), as the remark wants it, or that of the samples (own)",
+    &["equal", "own"],
+);
+/// Meaning of the inputs x_l of a sample.
+pub const INPUT_KIND: Quantity<Word> = Quantity::word(
+    "inputs",
+    "x_l[i]",
+    "inputs: frequencies of the tokens in the sample, counts, or 1 where a token is present",
+    &["frequency", "count", "presence"],
+);
+
 // Almost orthogonal embeddings, Appendix C.
 
 /// Number of embeddings, M.
@@ -118,6 +146,14 @@ pub const INPUTS: Quantity<Word> = Quantity::word(
     "token frequencies of the classes: moving smoothly with the class, uniform (random), or a run on each \
      (both)",
     &["both", "smooth", "random"],
+);
+
+/// Step at which Fig. 3 is judged.
+pub const JUDGED_AT: Quantity<Word> = Quantity::word(
+    "judged_at",
+    "",
+    "step after which the components of v_0 are judged: 2000, where the figure ends (figure), or 6000 (late)",
+    &["figure", "late"],
 );
 
 // Isotropic inputs, Lemmas 1 to 5 and Theorem 3.
@@ -269,6 +305,126 @@ pub const SHARE: Quantity<f64> = Quantity::real(
     high: 1.0,
     high_in: false,
 });
+
+/// Law of one coordinate of the inputs.
+pub const COORDINATE_LAW: Quantity<Word> = Quantity::word(
+    "law",
+    "p_n",
+    "law of one coordinate of the inputs",
+    &Marginal::NAMES,
+);
+/// Degrees of freedom of one Student law.
+pub const NU: Quantity<f64> = Quantity::real(
+    "nu",
+    "ν",
+    "degrees of freedom of Student's law; the other laws have none",
+)
+.within(Domain::Number {
+    low: 1.0,
+    low_in: false,
+    high: 1000.0,
+    high_in: true,
+});
+/// Slopes (c_-, c_+) of a homogeneous activation.
+pub const SLOPES: Quantity<Vec<f64>> = Quantity::vector(
+    "slopes",
+    "[c_-, c_+]",
+    "slopes of the activation below and above 0: [0, 1] for ReLU",
+    &Domain::FINITE,
+);
+/// Place ρ = r/|v| of a hyperplane.
+pub const PLACE: Quantity<f64> = Quantity::real(
+    "rho",
+    "ρ = r/|v|",
+    "distance of the centre from the hyperplane, in lengths of the weight",
+);
+/// Argument of G.
+pub const LEVEL: Quantity<f64> =
+    Quantity::real("y", "y = θ_1(ρ)", "argument of G, between the slopes");
+/// Weight v of a node.
+pub const WEIGHT: Quantity<Vec<f64>> =
+    Quantity::vector("weight", "v", "weight of the node", &Domain::FINITE);
+/// Mean x̄ of the inputs.
+pub const CENTRE: Quantity<Vec<f64>> =
+    Quantity::vector("mean", "x", "mean of the inputs", &Domain::FINITE);
+/// Means x̄_j of the components of a mixture.
+pub const CENTRES: Quantity<Array2<f64>> = Quantity::matrix(
+    "means",
+    "x_j",
+    "means of the components of a mixture, one per row",
+    &Domain::FINITE,
+);
+/// Weights a_j of the components of a mixture.
+pub const MIXTURE: Quantity<Vec<f64>> = Quantity::vector(
+    "a",
+    "a_j = E[g] P[c = j]",
+    "weight of every component",
+    &Domain::FINITE,
+);
+/// Bias ξ of a node.
+pub const BIAS: Quantity<f64> = Quantity::real("xi", "ξ", "bias of the node");
+/// Position ρ_- of the negative component at a critical point.
+pub const MINUS: Quantity<f64> = Quantity::real(
+    "rho_minus",
+    "ρ_-",
+    "position of the negative component at the critical point",
+)
+.within(Domain::Number {
+    low: -1e3,
+    low_in: true,
+    high: 1e3,
+    high_in: true,
+});
+/// Gap δ = 1 - v/μ.
+pub const GAP: Quantity<f64> = Quantity::real(
+    "delta",
+    "δ = 1 - v/μ",
+    "gap of the component, 0 for the limit",
+)
+.within(PROBABILITY);
+/// Argument y of the functions of Lemmas 6 and 7.
+pub const ARGUMENT: Quantity<f64> = Quantity::real("y", "y", "argument").within(Domain::Number {
+    low: 0.0,
+    low_in: true,
+    high: 1e6,
+    high_in: true,
+});
+/// Targets μ of Eq. (6), all that one attention entropy depends on.
+pub const TARGET_VECTOR: Quantity<Vec<f64>> =
+    Quantity::vector("mu", "μ", "targets of the components", &TARGET_DOMAIN);
+const TARGET_DOMAIN: Domain = Domain::Number {
+    low: -LARGEST_TARGET,
+    low_in: true,
+    high: LARGEST_TARGET,
+    high_in: true,
+};
+/// Law of the child of the root above token m.
+pub const CHILD_ZERO_M: Quantity<Vec<f64>> = Quantity::vector(
+    "child_zero_given_class_m",
+    "P[y = 0 | y_0 = k]",
+    "law of the child of the root above token m, for every class k",
+    &PROBABILITY,
+);
+
+// Chance levels.
+
+/// Number of units among which the best is chosen.
+pub const UNITS: Quantity<usize> =
+    Quantity::whole("units", "", "units among which the best is chosen")
+        .within(Domain::Whole(1, 1_000_000_000));
+/// Number of points of a correlation.
+pub const POINTS: Quantity<usize> =
+    Quantity::whole("points", "n", "points over which correlations are taken")
+        .within(Domain::Whole(3, 100_000));
+/// Rows of a matrix.
+pub const ROWS: Quantity<usize> =
+    Quantity::whole("rows", "m", "rows of the matrix").within(Domain::Whole(1, 1 << 32));
+/// Columns of a matrix.
+pub const COLUMNS: Quantity<usize> =
+    Quantity::whole("columns", "n", "columns of the matrix").within(Domain::Whole(1, 1 << 32));
+/// Positions of a context.
+pub const POSITIONS: Quantity<usize> =
+    Quantity::whole("positions", "n", "length of the context").within(Domain::Whole(1, 1 << 32));
 
 // Cells of the experiments.
 

@@ -57,7 +57,7 @@ pub(super) fn homogeneous(params: &Params) -> Hypothesis {
 }
 
 /// The hypothesis that θ_2 exists for all laws that trials draw, some of which have no second moment.
-fn moments(params: &Params) -> Hypothesis {
+pub(super) fn moments(params: &Params) -> Hypothesis {
     let bounded = activation(params).is_ok_and(Activation::has_bounded_slope);
     Hypothesis::new(
         "moments",

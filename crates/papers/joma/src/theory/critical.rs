@@ -197,6 +197,16 @@ impl CriticalPoint {
     }
 }
 
+impl CriticalPoint {
+    /// The rate at which (v, ξ) returns to the ray of critical points in the plane of μ and ξ, ξ free:
+    /// $(c_+ - c_-)(1 + \rho_-^2)(a_-p_n(\rho_-) - a_+p_n(\rho_+))/|\mu|$, minus the trace of the Jacobian there.
+    pub fn joint_rate(&self) -> f64 {
+        let densities = self.weight * self.law.density(self.minus) - self.law.density(self.plus);
+        let slopes = self.slopes.1 - self.slopes.0;
+        slopes * (1.0 + self.minus.powi(2)) * densities / self.length
+    }
+}
+
 /// The first point looked at in (from, to] where `life` is below its value at `from`: at distances that double,
 /// for a dip next to `from`, then at equal ones.
 fn dip(life: &impl Fn(f64) -> f64, from: f64, to: f64) -> Option<f64> {

@@ -47,6 +47,26 @@ pub fn blow_up(gradient: &[f64]) -> f64 {
     (PI / 2.0).sqrt() / largest
 }
 
+/// The limits of all components but the largest one, in their order, at the time of its blow-up:
+/// $\sqrt2\operatorname{erf}^{-1}(\Delta_l/\max|\Delta|)$. Infinite for one that is as large; empty for one component.
+///
+/// ```
+/// let limits = attnlab_joma::theory::linear::loser_limits(&[0.5, -1.0, 0.0]);
+/// // scipy: norm.ppf(.75)
+/// assert!((limits[0] - 0.674_489_750_196_081_7).abs() < 1e-14 && limits[1] == 0.0);
+/// ```
+pub fn loser_limits(gradient: &[f64]) -> Vec<f64> {
+    let largest = gradient.iter().fold(0.0_f64, |m, d| m.max(d.abs()));
+    let winner = gradient.iter().position(|d| d.abs() == largest);
+    let others = gradient
+        .iter()
+        .enumerate()
+        .filter(|(l, _)| Some(*l) != winner);
+    others
+        .map(|(_, d)| SQRT_2 * inverse_erf(d / largest))
+        .collect()
+}
+
 /// The invariant of Eq. (4), the same for every component, as derived: $\operatorname{erf}(v/\sqrt2)/\Delta$.
 pub fn invariant(v: f64, delta: f64) -> f64 {
     erf(v / SQRT_2) / delta

@@ -234,6 +234,49 @@ pub fn cooccurrence_printed(
     Ok(formula(rho, depth, ancestor_height, p))
 }
 
+/// The probability $\mathbb P[y_l = 1 \mid y_m = 1]$ of two tokens whose only common ancestor is the class label, with every
+/// edge ρ: $\sum_k p_k a_k b_k / \sum_k p_k b_k$. `zero_l` and `zero_m` are the laws of the children of the root above
+/// them. NaN when token m never appears.
+///
+/// # Errors
+/// As [`Tree::new`], and a depth of 0.
+///
+/// ```
+/// use attnlab_joma::theory::tree::class_cooccurrence;
+/// // One class: independent tokens.
+/// let p = class_cooccurrence(0.5, 3, &[1.0], &[0.2], &[0.7])?;
+/// assert!((p - 0.5 * (1.0 + 0.25 * 0.6)).abs() < 1e-15);
+/// # Ok::<(), attnlab_core::Error>(())
+/// ```
+pub fn class_cooccurrence(
+    rho: f64,
+    depth: u32,
+    classes: &[f64],
+    zero_l: &[f64],
+    zero_m: &[f64],
+) -> Result<f64> {
+    check_rho(rho)?;
+    if depth == 0 {
+        return Err(Error::invalid(
+            "depth",
+            depth,
+            "must be a whole number >= 1",
+        ));
+    }
+    let child = |zero: &[f64]| Parent::Class {
+        zero: zero.to_vec(),
+    };
+    Tree::new(classes.to_vec(), vec![child(zero_l), child(zero_m)])?;
+    let chain = rho.powi((depth - 1).min(i32::MAX as u32) as i32);
+    let appears = |zero: f64| 0.5 * (1.0 - chain * (2.0 * zero - 1.0));
+    let (mut both, mut one) = (0.0, 0.0);
+    for ((p, l), m) in classes.iter().zip(zero_l).zip(zero_m) {
+        both += p * appears(*l) * appears(*m);
+        one += p * appears(*m);
+    }
+    Ok(both / one)
+}
+
 fn formula(rho: f64, depth: u32, height: u32, root: f64) -> f64 {
     let power = |exponent: u32| rho.powi(exponent.min(i32::MAX as u32) as i32);
     let token = power(depth - 1) * root;

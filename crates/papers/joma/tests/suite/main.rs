@@ -6,5 +6,6 @@ mod layer;
 mod network;
 mod scope;
 mod settings;
+mod statements;
 mod trained;
 mod witnesses;

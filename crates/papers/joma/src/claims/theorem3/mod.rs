@@ -1,17 +1,34 @@
 //! Theorem 3 and Lemma 4: critical points of the nonlinear dynamics and what happens near them. A file per
 //! statement; this one holds what they share.
 
+mod condition;
+mod convex;
 mod definite;
 mod existence;
+mod lambda;
+mod limits;
+mod linearised;
+mod printed_field;
 mod range;
 mod rates;
+mod signs;
+mod slope;
+mod stable;
 mod stationary;
 mod upper;
 
+pub use condition::Condition;
+pub use convex::Convex;
 pub use definite::Definite;
 pub use existence::Existence;
+pub use lambda::Lambda;
+pub use limits::Limits;
+pub use linearised::Linearised;
 pub use range::Range;
 pub use rates::Rates;
+pub use signs::Signs;
+pub use slope::Slope;
+pub use stable::Stable;
 pub use stationary::Stationary;
 
 use super::lemma1::homogeneous;
@@ -37,6 +54,11 @@ pub trait Statement: Copy + Send + Sync + 'static {
     /// When the point cannot be judged.
     fn at(self, point: CriticalPoint, params: &Params) -> Result<Outcome>;
 
+    /// Returns the hypotheses beyond those of every critical point.
+    fn more_hypotheses(self, _params: &Params) -> Vec<Hypothesis> {
+        vec![]
+    }
+
     /// Returns the false variants with their names, and the id whose draws they see.
     fn variants(self) -> (Vec<(&'static str, Self)>, &'static str);
 }
@@ -55,7 +77,9 @@ impl<S: Statement> Claim for AtCritical<S> {
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        hypotheses(params)
+        let mut all = hypotheses(params);
+        all.extend(self.0.more_hypotheses(params));
+        all
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {

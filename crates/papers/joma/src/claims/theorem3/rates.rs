@@ -3,6 +3,7 @@
 //! The true field is taken by its definition, an integral over the law of the inputs in polar coordinates;
 //! its Jacobian by differences.
 
+use super::printed_field::smooth_density;
 use super::{AtCritical, Statement};
 use crate::claims::setting::{activation, equal};
 use crate::quantities::DIM;
@@ -82,6 +83,13 @@ impl Statement for Rates {
         match self.printed {
             true => sheet!("joma.theorem3"),
             false => sheet!("joma.theorem3_corrected"),
+        }
+    }
+
+    fn more_hypotheses(self, params: &Params) -> Vec<Hypothesis> {
+        match self.printed {
+            true => vec![smooth_density(params)],
+            false => vec![],
         }
     }
 

@@ -1,4 +1,4 @@
-//! Eqs. (81) to (86): the derivative of F by μ.
+//! Eqs. (81) to (84): the derivative of F by μ.
 
 use super::{Drawn, TRIALS};
 use crate::claims::setting::equal;

@@ -5,18 +5,22 @@
 //! moment.
 
 mod derivative;
+mod integral;
 mod lemma6;
 mod lemma7;
 mod linear;
+mod mean_value;
 mod ratio;
 mod remainder;
 mod threshold;
 mod time;
 
 pub use derivative::Derivative;
+pub use integral::Integral;
 pub use lemma6::Lemma6;
 pub use lemma7::Lemma7;
 pub use linear::Theorem4Linear;
+pub use mean_value::MeanValue;
 pub use ratio::Ratio;
 pub use remainder::Remainder;
 pub use threshold::Threshold;

@@ -15,6 +15,7 @@ use attnlab_lab::experiment::{Described, Experiment, settings};
 use attnlab_lab::figure::Figure;
 use attnlab_lab::run::{Row, memory, store};
 use attnlab_theory::dynamics::flow::{Watch, descend};
+use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -86,13 +87,14 @@ impl JomaTraining {
         }
     }
 
-    fn training(&self, setting: &str, data: &str, streams: &Streams) -> Result<Training> {
+    /// The layer on inputs x, (M_C, K).
+    fn training(&self, setting: &str, inputs: Array2<f64>) -> Result<Training> {
         let k = self.classes;
         Training::new(
             Attention::Softmax,
             Activation::LINEAR,
             k,
-            self.tokens_of(data).draw(streams)?,
+            inputs,
             vec![1.0 / k as f64; k],
             Backpropagated::CrossEntropy((0..k).collect()),
         )?
@@ -167,10 +169,12 @@ impl Experiment for JomaTraining {
 
     /// At every record the series "nc", "nc1", "nc2" (correlation of z with ẑ and its two parts),
     /// "amplitude" (|z - ẑ|/|z|), "moved" (how far b̄ is from its start, in total variation), "v0_l"
-    /// (components of v_0); "v_start" and "v_end", token by node; "share_NAME" of the drift at the end.
+    /// (components of v_0); "x", token by class; "v_start" and "v_end", token by node with the query's row u_mᵀW last;
+    /// "share_NAME" of the drift at the end.
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
         let (setting, data) = (cell.get(SETTING), cell.get(FREQUENCIES));
-        let training = self.training(setting, data, streams)?;
+        let inputs = self.tokens_of(data).draw(streams)?;
+        let training = self.training(setting, inputs.clone())?;
         let size = training.zero().len();
         let start = normal_matrix(1, size, &mut streams.part("weights", 0)) * self.scale;
         let start = start.into_raw_vec_and_offset().0;
@@ -213,8 +217,14 @@ impl Experiment for JomaTraining {
             .zip(&series)
             .map(|(name, list)| (name, store::series(list)))
             .collect();
-        let flat =
-            |x: &[f64]| store::series(&training.weights(x).iter().copied().collect::<Vec<_>>());
+        let flat = |x: &[f64]| {
+            let (v, query) = (training.weights(x), training.biases(x));
+            store::series(&v.iter().chain(&query).copied().collect::<Vec<_>>())
+        };
+        row.insert(
+            "x".into(),
+            store::series(&inputs.into_raw_vec_and_offset().0),
+        );
         row.insert("v_start".into(), flat(&start));
         row.insert("v_end".into(), flat(path.end()));
         let short = self.steps as f64 * self.eta;

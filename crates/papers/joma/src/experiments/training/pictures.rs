@@ -7,7 +7,7 @@ use attnlab_core::error::Result;
 use attnlab_core::stats::quantile;
 use attnlab_lab::experiment::Described;
 use attnlab_lab::experiment::draw::{BAND, band, cells, curve, panel, spread, with_word};
-use attnlab_lab::figure::{Axis, Cell, Figure, Heat, Palette, Panel, Rule, Series, Width};
+use attnlab_lab::figure::{Axis, Cell, Figure, Heat, Palette, Rule, Series, Width};
 use attnlab_lab::run::Row;
 
 /// The figures of these settings, from their rows.
@@ -47,6 +47,18 @@ fn until(settings: &JomaTraining, steps: usize) -> Vec<f64> {
 fn prediction(settings: &JomaTraining, cells: &[&[Row]]) -> Result<Figure> {
     let steps = until(settings, settings.steps);
     let mut panels = vec![];
+    for data in DATA {
+        for cell in of_setting(cells, SETTINGS[0], data) {
+            let title = format!("token frequencies *X*, {data}");
+            let mut found = panel(title, Axis::whole("class"), token_axis(settings, false));
+            found.heat = Some(heat(
+                settings,
+                &cell[0].series("x")?,
+                Axis::linear("*x*_{l}"),
+            ));
+            panels.push(found);
+        }
+    }
     for setting in SETTINGS {
         for data in DATA {
             for cell in of_setting(cells, setting, data) {
@@ -78,9 +90,9 @@ fn prediction(settings: &JomaTraining, cells: &[&[Row]]) -> Result<Figure> {
         caption: format!(
             "Softmax attention, linear activation, cross-entropy over {} classes, {} distinct and {} common \
              tokens, gradient descent with *η* = {}. Centred correlation of the logits with the prediction \
-             (18) and with its two parts; median and 10-90 % over {} draws. Above: the authors' code, \
-             *T* = {}, the norm with the part along the query, mean attention at *z* = 0. Below: as the paper has it, \
-             *T* = 1, Σ‖*v*_{{k}}‖². Smooth inputs: a bump of distinct tokens that moves with the class; \
+             (18) and with its two parts; median and 10-90 % over {} draws. (a), (b): the frequencies of the first draw. \
+             (c), (d): the authors' code, *T* = {}, the norm with the part along the query, mean attention at *z* = 0. \
+             (e), (f): as the paper has it, *T* = 1, Σ‖*v*_{{k}}‖². Smooth inputs: a bump of distinct tokens that moves with the class; \
              random: all frequencies uniform.",
             settings.classes,
             settings.distinct,
@@ -108,15 +120,14 @@ fn growth(settings: &JomaTraining, cells: &[&[Row]]) -> Result<Figure> {
     let mut panels = vec![];
     for setting in SETTINGS {
         for cell in of_setting(cells, setting, "smooth") {
-            let end = cell[0].series("v_end")?;
-            let most = end.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
             let whose = if setting == "code" { "code" } else { "paper" };
-            panels.push(heat(
-                settings,
-                &format!("{whose}: *V* at the end"),
-                &end,
-                most,
-            )?);
+            for (name, when) in [("v_start", 0), ("v_end", settings.long_steps)] {
+                let title = format!("{whose}: *V* at step {when}");
+                let mut found = panel(title, Axis::whole("node *k*"), token_axis(settings, true));
+                let bar = Axis::linear("*v*_{kl}");
+                found.heat = Some(diverging(settings, &cell[0].series(name)?, bar));
+                panels.push(found);
+            }
             let steps = settings.recorded();
             let mut found = panel(
                 format!("{whose}: components of *v*_{{0}}"),
@@ -140,32 +151,48 @@ fn growth(settings: &JomaTraining, cells: &[&[Row]]) -> Result<Figure> {
         title: "Which weights grow".into(),
         caption: format!(
             "The run of the first draw with smooth inputs, {} steps (the paper's Fig. 3 ends at {}): *V* = \
-             (*v*_{{1}}, .., *v*_{{K}}) at the end, and the first components of *v*_{{0}}. Component 0 goes on \
-             growing while the others saturate, as after Theorem 2; the growth slows down and does not blow \
-             up, as the gradient of the cross-entropy is not stationary.",
+             (*v*_{{0}}, *v*_{{1}}, ..) at the start and at the end, each on a scale of its own, with the row of the query \
+             *m* last, and the first components of *v*_{{0}}. Component 0 goes on growing while the others saturate, \
+             as after Theorem 2; the growth slows down and does not blow up, as the gradient of the cross-entropy is not \
+             stationary.",
             settings.long_steps, settings.steps,
         ),
         width: Width::Page,
-        columns: 2,
+        columns: 3,
         panels,
     })
 }
 
-/// V, token by node.
-fn heat(settings: &JomaTraining, title: &str, v: &[f64], most: f64) -> Result<Panel> {
-    let (tokens, nodes) = (settings.tokens(), settings.classes);
+/// The axis of the tokens, the first at the top as in the paper, with or without the query's row.
+fn token_axis(settings: &JomaTraining, query: bool) -> Axis {
+    let tokens = settings.tokens();
+    let mut axis = Axis::whole("token *l*").downwards();
+    let every = tokens.div_ceil(4).max(1);
+    let numbered = (0..tokens)
+        .step_by(every)
+        .map(|l| (l as f64, l.to_string()));
+    axis.ticks = numbered.collect();
+    if query {
+        axis.ticks.push((tokens as f64, "*m*".into()));
+    }
+    axis
+}
+
+/// The heat map of a matrix with one column per class or node.
+fn heat(settings: &JomaTraining, values: &[f64], bar: Axis) -> Heat {
+    let columns = settings.classes;
     let index = |count: usize| (0..count).map(|i| i as f64).collect::<Vec<_>>();
-    let row = |l: usize| (0..nodes).map(|k| Cell::of(v[l * nodes + k])).collect();
-    let mut found = panel(title, Axis::whole("node *k*"), Axis::whole("token *l*"));
-    found.heat = Some(Heat {
-        x: index(nodes),
-        y: index(tokens),
-        cells: (0..tokens).map(row).collect(),
-        bar: Axis::linear("*v*_{kl}").from_to(-most, most),
+    let (x, y) = (index(columns), index(values.len() / columns));
+    Heat::over(&x, &y, bar, |k, l| Cell::of(values[l * columns + k]))
+}
+
+/// The heat map of numbers of both signs, on a scale that is symmetric about 0.
+fn diverging(settings: &JomaTraining, values: &[f64], bar: Axis) -> Heat {
+    let most = values.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+    Heat {
         palette: Palette::Diverging(0.0),
-        ..Heat::default()
-    });
-    Ok(found)
+        ..heat(settings, values, bar.from_to(-most, most))
+    }
 }
 
 /// The amplitude of the error, and the shares of the assumptions in it.

@@ -1,0 +1,114 @@
+//! Tokens whose only common ancestor is the class label, which Theorem 5 leaves out.
+
+use super::setting::equal;
+use crate::quantities::{BRANCHES, CLASSES, DEPTH};
+use crate::theory::tree::{Parent, Tree, class_cooccurrence, cooccurrence};
+use attnlab_lab::prelude::*;
+use rand::RngExt;
+
+/// The probability P[y_l = 1 | y_m = 1] of two tokens under different children of the root.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClassPair {
+    says: Says,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Says {
+    /// Σ p_k a_k b_k / Σ p_k b_k.
+    Own,
+    /// The mutant: Theorem 5 at the height of the children of the root.
+    Theorem5,
+    /// The mutant: tokens that do not depend on each other.
+    Independent,
+    /// The mutant: ρ smaller by a millionth.
+    Less,
+}
+
+impl Default for ClassPair {
+    fn default() -> Self {
+        ClassPair { says: Says::Own }
+    }
+}
+
+/// Rounding error of a probability: some hundred roundings of numbers up to 1.
+const ROUNDING: f64 = 1e-13;
+/// Most tokens of a tree under one child.
+const MOST_TOKENS: u64 = 1 << 14;
+
+impl Claim for ClassPair {
+    fn sheet(&self) -> &'static Sheet {
+        sheet!("joma.theorem5_class")
+    }
+
+    fn schema(&self) -> Schema {
+        let depth = DEPTH.within(Domain::Whole(1, 16));
+        vec![depth.or(5), BRANCHES.or(2), CLASSES.or(3)]
+    }
+
+    fn validate(&self, params: &Params) -> Result<()> {
+        let (branches, depth) = (params.get(BRANCHES) as u64, params.get(DEPTH) as u32);
+        if branches.pow(depth - 1) > MOST_TOKENS {
+            let allowed = format!(
+                "must keep branches^(depth - 1) at {MOST_TOKENS} tokens or fewer with branches = \
+                 {branches}"
+            );
+            return Err(Error::invalid(DEPTH.name, depth, allowed));
+        }
+        Ok(())
+    }
+
+    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
+        let (depth, branches) = (params.get(DEPTH), params.get(BRANCHES));
+        let mut rng = streams.part("parameters", 0);
+        let weights: Vec<f64> = (0..params.get(CLASSES))
+            .map(|_| rng.random::<f64>() + 1e-3)
+            .collect();
+        let sum: f64 = weights.iter().sum();
+        let classes: Vec<f64> = weights.iter().map(|w| w / sum).collect();
+        let mut zero = || classes.iter().map(|_| rng.random()).collect::<Vec<f64>>();
+        let zeros = [zero(), zero()];
+        let rho = rng.random_range(0.2..1.0_f64) * if rng.random_bool(0.3) { -1.0 } else { 1.0 };
+        // Two regular trees under the root, layer by layer.
+        let mut parents: Vec<Parent> = zeros
+            .iter()
+            .map(|z| Parent::Class { zero: z.clone() })
+            .collect();
+        let mut layer = 0..2;
+        for _ in 1..depth {
+            for index in layer.clone() {
+                parents.extend((0..branches).map(|_| Parent::Latent { index, rho }));
+            }
+            layer = layer.end..parents.len();
+        }
+        let tree = Tree::new(classes.clone(), parents)?;
+        // The first and the last leaf are under different children.
+        let (l, m) = (layer.start, layer.end - 1);
+        let exact = tree.cooccurrence(l, m)?;
+        let said_rho = match self.says {
+            Says::Less => 0.999_999 * rho,
+            _ => rho,
+        };
+        let said = match self.says {
+            Says::Theorem5 => {
+                cooccurrence(rho, depth as u32, depth as u32 - 1, &classes, &zeros[1])?
+            }
+            Says::Independent => tree.probability(&[(l, true)])?,
+            _ => class_cooccurrence(said_rho, depth as u32, &classes, &zeros[0], &zeros[1])?,
+        };
+        Ok(equal(
+            said,
+            exact,
+            ROUNDING / tree.probability(&[(m, true)])?,
+            witness! { "rho" => rho, "formula" => said, "exact" => exact },
+        ))
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        let variant = |name, says| Mutant::new(name, ClassPair { says });
+        vec![
+            variant("theorem5", Says::Theorem5),
+            variant("independent", Says::Independent),
+            variant("less-correlated", Says::Less),
+        ]
+    }
+}

@@ -1,0 +1,136 @@
+//! Fig. 3: after convergence one of the first components of v_0 grows on, and the others rest.
+//!
+//! The criterion, stated beforehand: over the 1000 steps after the one at which it is judged, component 0 grows by at
+//! least a twentieth, and components 1 to 3 change by less than a hundredth of it.
+
+use crate::dynamics::{Attention, Backpropagated, Training};
+use crate::quantities::{JUDGED_AT, SETTING};
+use crate::theory::Activation;
+use crate::tokens::ClassTokens;
+use attnlab_core::linalg::normal_matrix;
+use attnlab_lab::prelude::*;
+use attnlab_theory::dynamics::flow::{Watch, descend};
+
+/// The caption of Fig. 3 on runs with smooth inputs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fig3 {
+    /// Largest change of components 1 to 3 over 1000 steps that counts as none, relative to component 0.
+    most: f64,
+    /// The step at which it is judged, in place of the parameter, for a mutant.
+    step: Option<usize>,
+    /// Whether component 1 is to grow too, for a mutant.
+    two_grow: bool,
+}
+
+impl Default for Fig3 {
+    fn default() -> Self {
+        Fig3 {
+            most: REST,
+            step: None,
+            two_grow: false,
+        }
+    }
+}
+
+/// Largest change over 1000 steps of a component at rest, relative to component 0: less than a line's width in the figure.
+const REST: f64 = 0.01;
+/// Least relative growth of component 0 over 1000 steps.
+const GROWS: f64 = 0.05;
+/// Steps between the two looks.
+const BETWEEN: usize = 1000;
+/// Step size, and initial scale (standard deviation) of the authors' code.
+const ETA: f64 = 0.1;
+const SCALE: f64 = 0.01;
+/// Temperature of the authors' code, which is not in print.
+const CODE_TEMPERATURE: f64 = 0.5;
+/// Components that are drawn.
+const DRAWN: usize = 4;
+/// The steps at which it is judged: the end of the authors' run, and a late one.
+const FIGURE: usize = 2000;
+const LATE: usize = 6000;
+/// A step before convergence.
+const EARLY: usize = 1000;
+
+impl Claim for Fig3 {
+    fn sheet(&self) -> &'static Sheet {
+        sheet!("joma.fig3")
+    }
+
+    fn schema(&self) -> Schema {
+        vec![SETTING.or("code"), JUDGED_AT.or("figure")]
+    }
+
+    /// At the printed temperature 1 the second and third component still grow at step 2000.
+    fn expected(&self, params: &Params) -> VerdictKind {
+        match (params.get(SETTING), params.get(JUDGED_AT)) {
+            ("text", "figure") => VerdictKind::Refuted,
+            _ => self.sheet().expected,
+        }
+    }
+
+    fn default_trials(&self, _params: &Params) -> u64 {
+        // Some tenths of a second each.
+        6
+    }
+
+    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
+        let tokens = ClassTokens::of_figure_2(true);
+        let k = tokens.classes;
+        let temperature = match params.get(SETTING) {
+            "code" => CODE_TEMPERATURE,
+            _ => 1.0,
+        };
+        let training = Training::new(
+            Attention::Softmax,
+            Activation::LINEAR,
+            k,
+            tokens.draw(streams)?,
+            vec![1.0 / k as f64; k],
+            Backpropagated::CrossEntropy((0..k).collect()),
+        )?
+        .at_temperature(temperature)?;
+        let size = training.zero().len();
+        let start = normal_matrix(1, size, &mut streams.part("weights", 0)) * SCALE;
+        let start = start.into_raw_vec_and_offset().0;
+        let step = self.step.unwrap_or(match params.get(JUDGED_AT) {
+            "late" => LATE,
+            _ => FIGURE,
+        });
+        let times = [step, step + BETWEEN].map(|step| step as f64 * ETA);
+        let path = descend(&training, &start, ETA, &times, Watch::default())?;
+        let look = |state: &Vec<f64>| {
+            let v = training.weights(state);
+            (0..DRAWN).map(|l| v[[l, 0]]).collect::<Vec<f64>>()
+        };
+        let looks: Vec<Vec<f64>> = path.states.iter().map(look).collect();
+        let change = |l: usize| (looks[1][l] - looks[0][l]) / looks[0][0];
+        let changes: Vec<f64> = (0..DRAWN).map(change).collect();
+        let resting = if self.two_grow { 2 } else { 1 };
+        let holds = changes[..resting].iter().all(|c| *c >= GROWS)
+            && changes[resting..].iter().all(|c| c.abs() < self.most);
+        let witness = witness! {
+            "step" => step, "components" => looks[0], "1000_steps_later" => looks[1], "changes" => changes,
+        };
+        Ok(Outcome::Event { holds, witness })
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        let early = Fig3 {
+            step: Some(EARLY),
+            ..*self
+        };
+        let two = Fig3 {
+            two_grow: true,
+            ..*self
+        };
+        let nothing = Fig3 {
+            most: 1e-4,
+            ..*self
+        };
+        vec![
+            Mutant::new("early", early),
+            Mutant::new("two-grow", two),
+            Mutant::new("no-change", nothing),
+        ]
+    }
+}

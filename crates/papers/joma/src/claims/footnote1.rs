@@ -1,0 +1,186 @@
+//! Footnote 1: the gradient Δ as token discriminancy times token frequency.
+
+use super::setting::equal;
+use crate::quantities::{INPUT_KIND, SAMPLES, TOKENS};
+use attnlab_core::rng::Generator;
+use attnlab_lab::prelude::*;
+use rand::RngExt;
+use rand_distr::{Distribution, StandardNormal};
+
+/// The identity $\Delta_{lm} = \mathbb E_{l,q=m}[g]\,\mathbb P(l \mid m)$ on drawn sequences.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Footnote1 {
+    says: Says,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Says {
+    /// E_{l,q=m}[g] P(l|m).
+    Printed,
+    /// The mutant: E_{q=m}[g] P(l|m).
+    OverallMean,
+    /// The mutant: frequencies among one position more, that of the query.
+    QueryCounted,
+    /// The mutant: larger by a thousand millionth.
+    More,
+}
+
+impl Default for Footnote1 {
+    fn default() -> Self {
+        Footnote1 {
+            says: Says::Printed,
+        }
+    }
+}
+
+/// Lengths of the sequences.
+const LENGTHS: (usize, usize) = (5, 20);
+/// Rounding of sums over 1000 samples of 20 tokens, of terms that sum to some units at most.
+const TOLERANCE: f64 = 1e-12;
+
+/// Sequences of tokens that end with the query m, with their probabilities and gradients.
+struct Sequences {
+    tokens: Vec<Vec<usize>>,
+    probabilities: Vec<f64>,
+    gradients: Vec<f64>,
+}
+
+impl Sequences {
+    fn draw(tokens: usize, samples: usize, rng: &mut Generator) -> Self {
+        let sequence = |rng: &mut Generator| {
+            let length = rng.random_range(LENGTHS.0..=LENGTHS.1);
+            // Squares of uniform numbers: small token numbers are frequent.
+            let token = |_| (rng.random::<f64>().powi(2) * tokens as f64) as usize;
+            (0..length).map(token).collect::<Vec<usize>>()
+        };
+        let all = (0..samples).map(|_| sequence(rng)).collect();
+        let weights: Vec<f64> = (0..samples).map(|_| 0.1 + rng.random::<f64>()).collect();
+        let sum: f64 = weights.iter().sum();
+        Sequences {
+            tokens: all,
+            probabilities: weights.iter().map(|w| w / sum).collect(),
+            gradients: (0..samples).map(|_| StandardNormal.sample(rng)).collect(),
+        }
+    }
+
+    /// x_l of sample i.
+    fn input(&self, i: usize, l: usize, kind: &str) -> f64 {
+        let count = self.tokens[i].iter().filter(|token| **token == l).count() as f64;
+        match kind {
+            "count" => count,
+            "presence" => count.min(1.0),
+            _ => count / self.tokens[i].len() as f64,
+        }
+    }
+
+    /// P(l | m) and E_{l,q=m}[g], position by position: one position of a sequence is as likely as another.
+    fn by_position(&self, tokens: usize) -> Vec<(f64, f64)> {
+        let mut found = vec![(0.0, 0.0); tokens];
+        for (i, sequence) in self.tokens.iter().enumerate() {
+            let share = self.probabilities[i] / sequence.len() as f64;
+            for token in sequence {
+                found[*token].0 += share;
+                found[*token].1 += share * self.gradients[i];
+            }
+        }
+        let mean = |(p, sum): (f64, f64)| if p > 0.0 { (p, sum / p) } else { (0.0, 0.0) };
+        found.into_iter().map(mean).collect()
+    }
+}
+
+impl Claim for Footnote1 {
+    fn sheet(&self) -> &'static Sheet {
+        sheet!("joma.footnote1")
+    }
+
+    fn schema(&self) -> Schema {
+        vec![TOKENS.or(6), SAMPLES.or(9), INPUT_KIND.or("frequency")]
+    }
+
+    fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
+        let frequency = params.get(INPUT_KIND) == "frequency";
+        vec![Hypothesis::new(
+            "frequency",
+            "x_l[i] is the empirical frequency of token l in sample i",
+            if frequency { 0.0 } else { -1.0 },
+        )]
+    }
+
+    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
+        let (tokens, samples, kind) = (
+            params.get(TOKENS),
+            params.get(SAMPLES),
+            params.get(INPUT_KIND),
+        );
+        let drawn = Sequences::draw(tokens, samples, &mut streams.part("sequences", 0));
+        let average = |of: &dyn Fn(usize) -> f64| -> f64 {
+            (0..samples).map(|i| drawn.probabilities[i] * of(i)).sum()
+        };
+        let overall = average(&|i| drawn.gradients[i]);
+        let (mut off, mut worst) = (0.0, witness! {});
+        for (l, (frequency, mean)) in drawn.by_position(tokens).into_iter().enumerate() {
+            let delta = average(&|i| {
+                let length = drawn.tokens[i].len() as f64;
+                let counted = match self.says {
+                    Says::QueryCounted => length / (length + 1.0),
+                    _ => 1.0,
+                };
+                drawn.gradients[i] * counted * drawn.input(i, l, kind)
+            });
+            let said = match self.says {
+                Says::OverallMean => overall * frequency,
+                Says::More => (1.0 + 1e-9) * mean * frequency,
+                _ => mean * frequency,
+            };
+            if (delta - said).abs() >= off {
+                off = (delta - said).abs();
+                worst = witness! {
+                    "token" => l, "delta" => delta, "said" => said, "P(l|m)" => frequency, "mean_gradient" => mean,
+                };
+            }
+        }
+        Ok(equal(off, 0.0, TOLERANCE, worst))
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        let variant = |name, says| Mutant::new(name, Footnote1 { says });
+        vec![
+            variant("overall-mean", Says::OverallMean),
+            variant("query-counted", Says::QueryCounted),
+            variant("more", Says::More),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Distribution, Sequences, StandardNormal, Streams};
+
+    /// The factor that stands for E_{l,q=m}[g] is a mean of g, between its ends; that of inputs of either sign, such as
+    /// Lemma 2's, is not.
+    #[test]
+    fn only_frequencies_give_a_mean() {
+        let mut rng = Streams::new(1, "footnote", 0, 0).part("x", 0);
+        let drawn = Sequences::draw(6, 40, &mut rng);
+        let least = drawn
+            .gradients
+            .iter()
+            .copied()
+            .fold(f64::INFINITY, f64::min);
+        let most = drawn
+            .gradients
+            .iter()
+            .copied()
+            .fold(f64::NEG_INFINITY, f64::max);
+        let found = drawn.by_position(6);
+        assert!((found.iter().map(|(p, _)| p).sum::<f64>() - 1.0).abs() < 1e-12);
+        assert!(found.iter().all(|(_, mean)| (least..=most).contains(mean)));
+        let outside = (0..50).filter(|_| {
+            let x: Vec<f64> = (0..40).map(|_| StandardNormal.sample(&mut rng)).collect();
+            let sum = |f: &dyn Fn(usize) -> f64| -> f64 { (0..40).map(f).sum() };
+            let mean = sum(&|i| drawn.gradients[i] * x[i]) / sum(&|i| x[i]);
+            !(least..=most).contains(&mean)
+        });
+        assert!(outside.count() > 5);
+    }
+}

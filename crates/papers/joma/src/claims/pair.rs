@@ -1,0 +1,127 @@
+//! Eqs. (94) to (98) and (104): the joint law of two variables of a latent tree, edges and depths unequal.
+
+use super::setting::equal;
+use crate::quantities::CLASSES;
+use crate::theory::tree::{Parent, Tree};
+use attnlab_core::rng::Generator;
+use attnlab_lab::prelude::*;
+use rand::RngExt;
+
+/// The matrix (98) of two variables under their common latent ancestor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pair {
+    says: Says,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Says {
+    /// (98).
+    Printed,
+    /// The mutant: e1ᵀ and 1eᵀ exchanged.
+    Exchanged,
+    /// The mutant: one correlation for both variables, as Theorem 5 has it.
+    OneRho,
+    /// The mutant: ρ_c larger by a thousand millionth.
+    More,
+}
+
+impl Default for Pair {
+    fn default() -> Self {
+        Pair {
+            says: Says::Printed,
+        }
+    }
+}
+
+/// Largest number of edges from the ancestor to a variable, and from the class to the ancestor.
+const MOST_EDGES: usize = 5;
+/// Rounding of probabilities: some ten edges, and a sum over up to 1000 classes.
+const TOLERANCE: f64 = 1e-13;
+
+/// A tree of two chains under a common latent ancestor.
+struct Chains {
+    tree: Tree,
+    ancestor: usize,
+    ends: [usize; 2],
+    /// Products of the correlations along both chains.
+    rho: [f64; 2],
+}
+
+impl Chains {
+    fn draw(classes: usize, rng: &mut Generator) -> Result<Self> {
+        let weights: Vec<f64> = (0..classes).map(|_| rng.random::<f64>() + 1e-3).collect();
+        let sum: f64 = weights.iter().sum();
+        let zero = (0..classes).map(|_| rng.random()).collect();
+        let mut parents = vec![Parent::Class { zero }];
+        let chain = |from: usize, edges: usize, parents: &mut Vec<Parent>, rng: &mut Generator| {
+            let (mut index, mut product) = (from, 1.0);
+            for _ in 0..edges {
+                let rho: f64 = rng.random_range(-1.0..1.0);
+                parents.push(Parent::Latent { index, rho });
+                (index, product) = (parents.len() - 1, product * rho);
+            }
+            (index, product)
+        };
+        let edges = rng.random_range(0..=MOST_EDGES);
+        let (ancestor, _) = chain(0, edges, &mut parents, rng);
+        let mut found = vec![];
+        for _ in 0..2 {
+            let edges = rng.random_range(1..=MOST_EDGES);
+            found.push(chain(ancestor, edges, &mut parents, rng));
+        }
+        Ok(Chains {
+            tree: Tree::new(weights.iter().map(|w| w / sum).collect(), parents)?,
+            ancestor,
+            ends: [found[0].0, found[1].0],
+            rho: [found[0].1, found[1].1],
+        })
+    }
+}
+
+impl Claim for Pair {
+    fn sheet(&self) -> &'static Sheet {
+        sheet!("joma.eq98")
+    }
+
+    fn schema(&self) -> Schema {
+        vec![CLASSES.or(3)]
+    }
+
+    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
+        let mut rng = streams.part("chains", 0);
+        let chains = Chains::draw(params.get(CLASSES), &mut rng)?;
+        let tree = &chains.tree;
+        // ρ_c := 2 P[y_c = 0] - 1.
+        let more = if self.says == Says::More { 1e-9 } else { 0.0 };
+        let rho_c = (1.0 + more) * (2.0 * tree.probability(&[(chains.ancestor, false)])? - 1.0);
+        let [first, second] = match self.says {
+            Says::Exchanged => [chains.rho[1], chains.rho[0]],
+            Says::OneRho => [chains.rho[0], chains.rho[0]],
+            _ => chains.rho,
+        };
+        let mut off = 0.0_f64;
+        let (mut exact, mut said) = (vec![], vec![]);
+        for a in [false, true] {
+            for b in [false, true] {
+                let [e_a, e_b] = [a, b].map(|y| if y { -1.0 } else { 1.0 });
+                let product = chains.rho[0] * chains.rho[1] * e_a * e_b;
+                let linear = first * rho_c * e_a + second * rho_c * e_b;
+                said.push(0.25 * (1.0 + product + linear));
+                exact.push(tree.probability(&[(chains.ends[0], a), (chains.ends[1], b)])?);
+                off = off.max((said[said.len() - 1] - exact[exact.len() - 1]).abs());
+            }
+        }
+        let witness =
+            witness! { "rho" => chains.rho, "rho_c" => rho_c, "exact" => exact, "said" => said };
+        Ok(equal(off, 0.0, TOLERANCE, witness))
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        let variant = |name, says| Mutant::new(name, Pair { says });
+        vec![
+            variant("exchanged", Says::Exchanged),
+            variant("one-rho", Says::OneRho),
+            variant("more", Says::More),
+        ]
+    }
+}

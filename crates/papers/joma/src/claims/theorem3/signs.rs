@@ -1,0 +1,105 @@
+//! Section E.4: the signs of r_+ and r_- at a critical point.
+
+use super::{generator, none};
+use crate::theory::{CriticalPoint, Isotropic, Radial};
+use attnlab_lab::prelude::*;
+use rand::RngExt;
+
+/// The order ρ_- < ρ* < ρ_+ with ρ* = 0 as printed, or the minimum of F/θ_1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Signs {
+    /// Whether it is the printed claim or a mutant of it, by the sheet that it bears.
+    printed: bool,
+    /// Whether ρ* is 0.
+    at_zero: bool,
+    /// Added to ρ*; a mutant's is near 0.
+    shift: f64,
+}
+
+impl Signs {
+    /// r_- < 0 < r_+.
+    pub const PRINTED: Self = Signs {
+        printed: true,
+        at_zero: true,
+        shift: 0.0,
+    };
+    /// ρ_- < ρ* < ρ_+.
+    pub const CORRECTED: Self = Signs {
+        printed: false,
+        at_zero: false,
+        shift: 0.0,
+    };
+}
+
+const RELU: (f64, f64) = (0.0, 1.0);
+/// Degrees of freedom: (58) holds below 2.
+const NU: (f64, f64) = (1.1, 4.0);
+/// Range of ρ* - ρ_-.
+const BELOW: (f64, f64) = (0.02, 4.0);
+/// Range in which ρ* lies for these ν: from -.79 to 1.16.
+const PLACE: (f64, f64) = (-5.0, 10.0);
+
+/// The place ρ* of the minimum of F/θ_1: the derivative 1 - F p_n/θ_1² changes sign there.
+fn lowest(law: &Isotropic) -> f64 {
+    let rises = |rho: f64| {
+        let one = law.theta1(RELU, rho);
+        one * one > law.f(RELU, rho) * law.density(rho)
+    };
+    let (mut low, mut high) = PLACE;
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if rises(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    0.5 * (low + high)
+}
+
+impl Claim for Signs {
+    fn sheet(&self) -> &'static Sheet {
+        match self.printed {
+            true => sheet!("joma.e4_signs"),
+            false => sheet!("joma.e4_signs_corrected"),
+        }
+    }
+
+    fn trial(&self, _params: &Params, streams: &Streams) -> Result<Outcome> {
+        let mut rng = generator(streams);
+        let nu = rng.random_range(NU.0..NU.1);
+        // Student's marginal is the same in every dimension.
+        let law = Isotropic::new(Radial::Student { nu }, 1)?;
+        let place = lowest(&law);
+        let below = BELOW.0 * f64::powf(BELOW.1 / BELOW.0, rng.random());
+        let Ok(point) = CriticalPoint::relu(law, place - below, 1.0) else {
+            return Ok(none());
+        };
+        let middle = if self.at_zero { 0.0 } else { place } + self.shift;
+        let witness = witness! {
+            "nu" => nu, "rho" => [point.minus, point.plus], "weight" => point.weight, "lowest" => place,
+        };
+        Ok(Outcome::Event {
+            holds: point.minus < middle && middle < point.plus,
+            witness,
+        })
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        let corrected = Signs {
+            printed: self.printed,
+            ..Self::CORRECTED
+        };
+        let higher = Signs {
+            shift: 0.05,
+            ..corrected
+        };
+        let lower = Signs {
+            shift: -0.05,
+            ..corrected
+        };
+        let variant =
+            |name, claim: Self| Mutant::new(name, claim).drawn_as("joma.e4_signs_corrected");
+        vec![variant("higher", higher), variant("lower", lower)]
+    }
+}

@@ -1,0 +1,72 @@
+//! Lemma 4, after Eq. (58): the derivative of G.
+
+use crate::claims::setting::{equal, random_law};
+use crate::quantities::DIM;
+use crate::theory::critical;
+use attnlab_lab::prelude::*;
+use rand::RngExt;
+
+/// The derivative dG/dy = θ_1(x)/p_n(x) at y = θ_1(x), by differences of G under ReLU.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slope {
+    /// Factor of the derivative; a mutant's is near 1.
+    factor: f64,
+    /// Whether the derivative by y is taken; for a mutant that by x.
+    by_y: bool,
+}
+
+impl Default for Slope {
+    fn default() -> Self {
+        Slope {
+            factor: 1.0,
+            by_y: true,
+        }
+    }
+}
+
+/// Step of the five-point differences, relative to the distance of y from the ends of (0, 1).
+const STEP: f64 = 5e-3;
+/// Their relative error: STEP⁴ = 6e-10 times some ten; G itself has the 1e-12 of the ball's quadrature over p_n and the
+/// step, together below 1e-8.
+const TOLERANCE: f64 = 1e-6;
+/// Range of x: the ball's density in 12 dimensions is still .01 there.
+const END: f64 = 0.7;
+
+impl Claim for Slope {
+    fn sheet(&self) -> &'static Sheet {
+        sheet!("joma.lemma4_slope")
+    }
+
+    fn schema(&self) -> Schema {
+        vec![DIM.or(4)]
+    }
+
+    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
+        let mut rng = streams.part("slope", 0);
+        let law = random_law(params.get(DIM), &mut rng)?;
+        let x: f64 = rng.random_range(-END..END);
+        let y = law.theta1((0.0, 1.0), x);
+        let h = STEP * y.min(1.0 - y);
+        let g = |i: f64| critical::g(&law, y + i * h);
+        let found = (8.0 * (g(1.0) - g(-1.0)) - (g(2.0) - g(-2.0))) / (12.0 * h);
+        let density = if self.by_y { law.density(x) } else { 1.0 };
+        let said = self.factor * y / density;
+        let witness = witness! {
+            "law" => format!("{:?}", law.radial()), "x" => x, "y" => y, "by_differences" => found, "said" => said,
+        };
+        let found = if said > 0.0 { found / said } else { f64::NAN };
+        Ok(equal(found, 1.0, TOLERANCE, witness))
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        let by_x = Slope {
+            by_y: false,
+            ..*self
+        };
+        let more = Slope {
+            factor: 1.000_01,
+            ..*self
+        };
+        vec![Mutant::new("by-x", by_x), Mutant::new("more", more)]
+    }
+}

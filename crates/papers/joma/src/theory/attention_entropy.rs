@@ -1,0 +1,122 @@
+//! Entropy of the attention along Eq. (6): it falls, has a minimum, and rises to that of softmax(μ²).
+
+use super::convergence::log_inverse_gap;
+use attnlab_core::error::{Error, Result};
+use attnlab_theory::measure::softmax_entropy;
+
+/// Minimum of the entropy of softmax(v²) along (6) from v = 0, its time, and the entropy in the end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dip {
+    /// Least entropy, nats.
+    pub least: f64,
+    /// Time of the flow at which it is reached.
+    pub time: f64,
+    /// Entropy of softmax(μ²), nats.
+    pub end: f64,
+}
+
+/// Largest |μ|: $e^{\mu^2/2}$, the rate in the end, fits into an f64 with its square.
+pub const LARGEST_TARGET: f64 = 20.0;
+/// Times at which the minimum is looked for: v = μ to rounding at the last one, and μ t to a thousandth at the first.
+const TIMES: (f64, f64) = (1e-6, 40.0);
+/// Number of those times, at equal ratios.
+const LOOKS: i32 = 1000;
+
+/// The entropy of softmax(v²), nats, at time t of (6) from zero.
+pub fn at_time(mu: &[f64], t: f64) -> f64 {
+    let square = |mu: &f64| (mu * (-log_inverse_gap(*mu, t)).exp_m1()).powi(2);
+    softmax_entropy(&mu.iter().map(square).collect::<Vec<_>>())
+}
+
+/// The dip of the entropy of the attention along (6): the lowest of 1000 times at equal ratios, refined by the golden
+/// section.
+///
+/// # Errors
+/// No targets, or one beyond ±[`LARGEST_TARGET`].
+///
+/// ```
+/// use attnlab_joma::theory::attention_entropy::dip;
+/// let found = dip(&[3.0, 2.0, 1.0])?;
+/// assert!(found.least < 0.2 * found.end && found.time > 0.1 && found.time < 1.0);
+/// # Ok::<(), attnlab_core::Error>(())
+/// ```
+pub fn dip(mu: &[f64]) -> Result<Dip> {
+    if mu.is_empty() {
+        return Err(Error::invalid("mu", "[]", "must hold at least one number"));
+    }
+    if let Some(bad) = mu
+        .iter()
+        .find(|mu| mu.is_nan() || mu.abs() > LARGEST_TARGET)
+    {
+        let allowed = format!("must be from -{LARGEST_TARGET} to {LARGEST_TARGET}");
+        return Err(Error::invalid("mu", bad, allowed));
+    }
+    let time = |i: f64| TIMES.0 * (TIMES.1 / TIMES.0).powf(i / f64::from(LOOKS));
+    let entropy = |i: f64| at_time(mu, time(i));
+    let all = (0..=LOOKS).map(|i| (f64::from(i), entropy(f64::from(i))));
+    let (lowest, _) = all.fold((0.0, f64::INFINITY), |m, x| if x.1 < m.1 { x } else { m });
+    let last = f64::from(LOOKS);
+    let place = golden(&entropy, (lowest - 1.0).max(0.0), (lowest + 1.0).min(last));
+    let squares: Vec<f64> = mu.iter().map(|mu| mu * mu).collect();
+    let end = softmax_entropy(&squares);
+    let found = Dip {
+        least: entropy(place),
+        time: time(place),
+        end,
+    };
+    Ok(found)
+}
+
+/// The place of the minimum of a function with one minimum in [a, b].
+fn golden(f: &impl Fn(f64) -> f64, mut a: f64, mut b: f64) -> f64 {
+    let share = 0.5 * (5.0_f64.sqrt() - 1.0);
+    let (mut left, mut right) = (b - share * (b - a), a + share * (b - a));
+    let (mut low, mut high) = (f(left), f(right));
+    for _ in 0..60 {
+        if low < high {
+            (b, right, high) = (right, left, low);
+            left = b - share * (b - a);
+            low = f(left);
+        } else {
+            (a, left, low) = (left, right, high);
+            right = a + share * (b - a);
+            high = f(right);
+        }
+    }
+    0.5 * (a + b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::dip;
+
+    /// The targets of the authors' Fig. 4. mpmath: F inverted by Newton's method, the minimum by the golden section.
+    #[test]
+    fn the_targets_of_figure_4() {
+        let mu = [
+            1.265432357788086,
+            1.3960914611816406,
+            1.9222683906555176,
+            2.3668839931488037,
+            2.470280170440674,
+            2.488769769668579,
+            2.896918773651123,
+            2.902235984802246,
+            3.3046653270721436,
+            3.6893341541290283,
+        ];
+        let found = dip(&mu).unwrap();
+        assert!((found.least - 9.062_310e-4).abs() < 1e-9, "{found:?}");
+        assert!((found.time - 0.469_339).abs() < 1e-5, "{found:?}");
+        assert!((found.end - 0.310_263_834_334_914).abs() < 1e-12);
+    }
+
+    /// No dip: one component, and equal ones.
+    #[test]
+    fn without_a_dip() {
+        assert_eq!(dip(&[2.0]).unwrap().least, 0.0);
+        let equal = dip(&[2.0, 2.0]).unwrap();
+        assert!((equal.least - equal.end).abs() < 1e-12);
+        assert!(dip(&[]).is_err() && dip(&[30.0]).is_err());
+    }
+}
