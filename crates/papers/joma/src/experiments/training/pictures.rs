@@ -37,6 +37,11 @@ fn words(setting: &str, data: &str) -> String {
     format!("{whose}, {data} inputs")
 }
 
+/// Four round places on an axis of steps, in a panel too narrow for more.
+fn thirds(steps: usize) -> Vec<f64> {
+    (0..=3).map(|i| (i * steps / 3) as f64).collect()
+}
+
 /// The records up to `steps`.
 fn until(settings: &JomaTraining, steps: usize) -> Vec<f64> {
     let all = settings.recorded().into_iter();
@@ -131,7 +136,7 @@ fn growth(settings: &JomaTraining, cells: &[&[Row]]) -> Result<Figure> {
             let steps = settings.recorded();
             let mut found = panel(
                 format!("{whose}: components of *v*_{{0}}"),
-                Axis::linear("steps"),
+                Axis::linear("steps").ticks_at(&thirds(settings.long_steps)),
                 Axis::linear("*v*_{0}"),
             );
             for l in 0..settings.components {
