@@ -20,7 +20,12 @@ const INTERVAL: &str = "95 % interval over seeds";
 /// When rows are missing or are not of this experiment.
 pub fn figures(settings: &Table1, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = cells(Table1::NAME, rows)?;
-    Ok(vec![levels(settings, &cells)?, course(settings, &cells)?])
+    let mut found = vec![];
+    for rate in &settings.rates {
+        found.push(levels(settings, &cells, *rate)?);
+    }
+    found.push(course(settings, &cells)?);
+    Ok(found)
 }
 
 /// The cells of one learning rate.
@@ -85,20 +90,22 @@ fn places(cells: &[&[Row]]) -> Result<Axis> {
     Ok(axis)
 }
 
-/// Table 1: every column with its controls; below, what training adds.
-fn levels(settings: &Table1, cells: &[&[Row]]) -> Result<Figure> {
-    let (mut above, mut below) = (vec![], vec![]);
-    for rate in &settings.rates {
-        let cells = at_rate(cells, *rate)?;
-        for s in [0, 1] {
-            above.push(level_panel(&cells, *rate, s)?);
-            below.push(gain_panel(&cells, *rate, s)?);
-        }
+/// Table 1 at one learning rate: every column with its controls; below, what training adds.
+fn levels(settings: &Table1, cells: &[&[Row]], rate: f64) -> Result<Figure> {
+    let cells = &at_rate(cells, rate)?;
+    let mut panels = vec![];
+    for s in [0, 1] {
+        panels.push(level_panel(cells, rate, s)?);
     }
-    let columns = above.len();
-    above.extend(below);
+    for s in [0, 1] {
+        panels.push(gain_panel(cells, rate, s)?);
+    }
+    let name = match rate == settings.rates[0] {
+        true => Table1::NAME.to_string(),
+        false => format!("{}_rate_{rate:e}", Table1::NAME),
+    };
     Ok(Figure {
-        name: Table1::NAME.into(),
+        name,
         title: "Latents against hidden units: what training adds".into(),
         caption: format!(
             "Above: NCorr_{{s}}, per latent of layer *s* the largest of its correlations with the {} units of block \
@@ -117,27 +124,9 @@ fn levels(settings: &Table1, cells: &[&[Row]]) -> Result<Figure> {
             counted(cells, |gain| gain.high < 0.0)?,
         ),
         width: Width::Page,
-        columns: columns.min(2),
-        panels: match columns {
-            // Levels of one rate side by side, gains under them, then the next rate.
-            2 => above,
-            _ => interleaved(above, columns),
-        },
+        columns: 2,
+        panels,
     })
-}
-
-/// Rows of two panels: the levels of a rate, then its gains.
-fn interleaved(panels: Vec<Panel>, levels: usize) -> Vec<Panel> {
-    let mut found = vec![];
-    for pair in 0..levels / 2 {
-        found.extend(panels[2 * pair..2 * pair + 2].iter().cloned());
-        found.extend(
-            panels[levels + 2 * pair..levels + 2 * pair + 2]
-                .iter()
-                .cloned(),
-        );
-    }
-    found
 }
 
 fn level_panel(cells: &[&[Row]], rate: f64, s: usize) -> Result<Panel> {
