@@ -125,7 +125,7 @@ impl Checkpoint {
             let path = self.path(step, "json");
             let text = fs::read(&path).map_err(|e| Error::io(&path, e, "Check its permissions"))?;
             let Ok(state) = serde_json::from_slice::<CheckpointState>(&text) else {
-                progress.tell(&damaged(&path));
+                progress.line(&damaged(&path));
                 continue;
             };
             if state.settings != *settings || state.format != FORMAT {
@@ -136,7 +136,7 @@ impl Checkpoint {
             let path = self.path(step, "safetensors");
             let bytes = fs::read(&path).unwrap_or_default();
             if format!("{:016x}", hash(&bytes)) != state.tensors {
-                progress.tell(&damaged(&path));
+                progress.line(&damaged(&path));
                 continue;
             }
             let memory = self.unpack(&path, &bytes, model, optimiser, state.optimiser_steps)?;
