@@ -33,7 +33,7 @@ struct Size {
     dim: usize,
     heads: usize,
     rounds: usize,
-    /// Whether the CPU runs too.
+    /// Flag: the CPU runs too.
     cpu: bool,
 }
 

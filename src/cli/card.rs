@@ -54,7 +54,7 @@ pub fn parameters_json(schema: &Schema, defaults: Option<&Params>) -> Vec<Value>
             "name": spec.name,
             "allowed": spec.domain.allowed(),
             "required": matches!(spec.default, Fallback::Required),
-            "default": default_of(spec, defaults),
+            "default": spec.default_value(defaults),
             "formula": formula,
             "doc": spec.doc(),
             "symbol": spec.symbol,
@@ -63,15 +63,6 @@ pub fn parameters_json(schema: &Schema, defaults: Option<&Params>) -> Vec<Value>
         })
     };
     schema.iter().map(one).collect()
-}
-
-fn default_of(spec: &Spec, defaults: Option<&Params>) -> Value {
-    match &spec.default {
-        Fallback::Fixed(value) => value.clone(),
-        _ => defaults
-            .and_then(|p| p.as_json().get(spec.name).cloned())
-            .unwrap_or(Value::Null),
-    }
 }
 
 /// Returns the card of a claim as text.
@@ -145,7 +136,7 @@ pub fn parameter_lines(schema: &Schema, defaults: Option<&Params>) -> Vec<String
         let default = match &spec.default {
             Fallback::Required => "required".into(),
             Fallback::Fixed(value) => format::value(value),
-            Fallback::Derived(formula, _) => match default_of(spec, defaults) {
+            Fallback::Derived(formula, _) => match spec.default_value(defaults) {
                 Value::Null => formula.to_string(),
                 value => format!("{formula} = {}", format::value(&value)),
             },

@@ -17,6 +17,7 @@ Examples:
   attnlab check aot.mssa_is_mhsa
   attnlab check aot.mssa_is_mhsa --set tokens=240 --set phi=hardmax --trials 100
   attnlab check aot.mssa_is_mhsa --mutants       false variants, which must be refuted
+  attnlab check aot.lemma1 --mutants --mutant-seeds 20     and how often they are: the power
   attnlab check 'aot.*' --json | jq .verdict     every claim whose id begins with aot.
   attnlab check --all
 
@@ -54,6 +55,10 @@ pub struct Args {
     /// Also check the claims' mutants, each at its own parameters; they must be refuted
     #[arg(long)]
     mutants: bool,
+    /// Number of seeds under which each mutant is checked; the share that refutes it is the power
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = input::mutant_seeds)]
+    #[arg(allow_negative_numbers = true, requires = "mutants")]
+    mutant_seeds: u64,
     /// Print one JSON object per claim and line
     #[arg(long)]
     json: bool,
@@ -66,6 +71,11 @@ struct Line<'a> {
     report: &'a CheckReport,
     #[serde(skip_serializing_if = "Option::is_none")]
     mutant: Option<&'static str>,
+    /// Numbers of seeds under which the mutant ran, and under which it was refuted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seeds: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refuted: Option<u64>,
 }
 
 /// Runs the command.
@@ -93,7 +103,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
                 trials: None,
                 ..options.clone()
             };
-            for found in mutants(&**claim, &options, 1, &bar)? {
+            for found in mutants(&**claim, &options, args.mutant_seeds, &bar)? {
                 show(&found.first, None, Some(&found), args.json, out)?;
                 tally.add(&found.first);
             }
@@ -158,21 +168,23 @@ fn show(
         return out.json(&Line {
             report,
             mutant: mutant.map(|m| m.mutant),
+            seeds: mutant.map(|m| m.seeds),
+            refuted: mutant.map(|m| m.refuted),
         });
     }
     let title = claim
         .map(|c| c.sheet().title.as_str())
         .or(mutant.map(|m| m.says));
-    for line in block(report, title.unwrap_or_default(), mutant.map(|m| m.mutant)) {
+    for line in block(report, title.unwrap_or_default(), mutant) {
         out.line(&line)?;
     }
     Ok(())
 }
 
 /// Returns the text of one claim's report, with a blank line at its end.
-fn block(report: &CheckReport, title: &str, mutant: Option<&str>) -> Vec<String> {
+fn block(report: &CheckReport, title: &str, mutant: Option<&MutantReport>) -> Vec<String> {
     let name = match mutant {
-        Some(mutant) => format!("{} / mutant {mutant}", report.claim),
+        Some(found) => format!("{} / mutant {}", report.claim, found.mutant),
         None => report.claim.clone(),
     };
     let mut lines = vec![format!("{name}: {}", verdict(report))];
@@ -187,6 +199,9 @@ fn block(report: &CheckReport, title: &str, mutant: Option<&str>) -> Vec<String>
     lines.extend(field("estimate", &estimate(report)));
     if !report.reach.is_empty() {
         lines.extend(field("reach", &report.reach));
+    }
+    if let Some(found) = mutant {
+        lines.extend(field("power", &found.power()));
     }
     lines.extend(field("trials", &report.counted()));
     lines.extend(field("parameters", &pairs(&report.parameters)));

@@ -4,13 +4,13 @@
 use super::{finish, start_threads, usage};
 use attnlab_core::error::{Error, Result};
 use attnlab_lab::catalogue::Catalogue;
-use attnlab_lab::command::{Bar, Out, Parameters, Status, input, note};
+use attnlab_lab::command::{Bar, Out, Parameters, RowOptions, Status, input, note};
 use attnlab_lab::experiment::{self, Entry, RunOptions};
 use attnlab_lab::figure;
 use attnlab_lab::folder::{self, RunFolder};
 use attnlab_lab::report::Origin;
 use attnlab_lab::run::Row;
-use attnlab_lab::run::store::{self, Manifest, Shard};
+use attnlab_lab::run::store::{self, Manifest};
 use clap::{CommandFactory, FromArgMatches, Parser};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -33,18 +33,8 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole)]
     #[arg(allow_negative_numbers = true)]
     seed: u64,
-    /// Delete the rows of another run that the folder holds
-    #[arg(long)]
-    force: bool,
-    /// Run one part of the trials only, I from 0 to N-1; merge the parts with attnlab merge
-    #[arg(
-        long,
-        value_name = "I/N",
-        default_value = "0/1",
-        hide_default_value = true
-    )]
-    #[arg(value_parser = input::shard)]
-    shard: Shard,
+    #[command(flatten)]
+    rows: RowOptions,
     /// Print the default settings with their meaning, and stop
     #[arg(long)]
     show: bool,
@@ -56,6 +46,8 @@ Examples:
   attnlab run snr_per_layer --seed 1 --out runs/snr        rows and pictures in one folder
   attnlab run snr_per_layer --show > mine.toml             its settings, to edit
   attnlab run snr_per_layer --config mine.toml --set tokens=4000
+  attnlab run snr_per_layer --out runs/snr --shard 0/4     the first of four parts ...
+  attnlab merge runs/snr --out runs/snr-all                ... and all of them together
 
 A run that was stopped goes on where it was: give the same command again. Each experiment is also a
 binary of its own: cargo run --release --bin snr_per_layer";
@@ -153,8 +145,8 @@ pub(super) fn execute(entry: &Entry, options: &Options, out: &mut Out) -> Result
     let folder = options.out.clone().unwrap_or_else(default);
     let how = RunOptions {
         seed: options.seed,
-        force: options.force,
-        shard: options.shard,
+        force: options.rows.force,
+        shard: options.rows.shard,
     };
     let found = experiment::run(&*experiment, &folder, &how, &Bar::resumable())?;
     for dropped in &found.dropped {
@@ -170,8 +162,8 @@ pub(super) fn execute(entry: &Entry, options: &Options, out: &mut Out) -> Result
         let command = folder::command(entry, &*experiment, options.seed)?;
         Origin::here(command).note(&folder)?;
     }
-    if !options.shard.is_whole() {
-        super::sweep::shard_done(options.shard, found.rows.len(), &folder);
+    if !options.rows.shard.is_whole() {
+        super::sweep::shard_done(options.rows.shard, found.rows.len(), &folder);
         return Ok(Status::Expected);
     }
     list(

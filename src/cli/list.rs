@@ -73,19 +73,19 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
         pattern if pattern.ends_with('*') => {
             claims(&super::beginning(catalogue, pattern)?, args.json, out)?;
         }
-        id => one(catalogue, id, args.json, out)?,
+        id => show_entry(catalogue, id, args.json, out)?,
     }
     Ok(Status::Expected)
 }
 
 /// Runs `show`.
 pub fn show(args: &ShowArgs, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
-    one(catalogue, &args.id, args.json, out)?;
+    show_entry(catalogue, &args.id, args.json, out)?;
     Ok(Status::Expected)
 }
 
 /// Shows the entry of this id. A claim and a closed form may share an id; then both are shown.
-fn one(catalogue: &Catalogue, id: &str, json: bool, out: &mut Out) -> Result<()> {
+fn show_entry(catalogue: &Catalogue, id: &str, json: bool, out: &mut Out) -> Result<()> {
     let formula = catalogue.formula(id).ok();
     if let Ok(claim) = catalogue.claim(id) {
         if json {

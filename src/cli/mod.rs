@@ -209,7 +209,7 @@ fn refusal(error: &clap::Error) -> Option<Error> {
             text(ContextKind::InvalidArg)?,
             text(ContextKind::InvalidValue)?,
         );
-        Some(Error::invalid(bare(option), value, allowed))
+        Some(Error::invalid(option_name(option), value, allowed))
     };
     match (error.kind(), error.get(ContextKind::ValidValue)) {
         (ErrorKind::ValueValidation, _) => refused(error.source()?.to_string()),
@@ -222,7 +222,7 @@ fn refusal(error: &clap::Error) -> Option<Error> {
 }
 
 /// Strips an option as clap shows it: `--phi <PHI>` to `phi`, `<SHELL>` to `shell`.
-fn bare(option: &str) -> String {
+fn option_name(option: &str) -> String {
     let name = option.split_whitespace().next().unwrap_or(option);
     match name.strip_prefix("--") {
         Some(name) => name.to_string(),

@@ -1,12 +1,11 @@
 //! `attnlab sweep`: runs a claim or an experiment over every combination of some axes.
 
 use attnlab_core::error::Result;
+use attnlab_core::format::quoted;
 use attnlab_lab::catalogue::Catalogue;
-use attnlab_lab::command::Bar;
-use attnlab_lab::command::input;
-use attnlab_lab::command::{Out, Status, note};
-use attnlab_lab::report::{Origin, quoted};
-use attnlab_lab::run::grid::{GridOptions, RunReport};
+use attnlab_lab::command::{Bar, Out, RowOptions, Status, note};
+use attnlab_lab::report::Origin;
+use attnlab_lab::run::grid::RunReport;
 use attnlab_lab::run::memory;
 use attnlab_lab::run::store::Shard;
 use attnlab_lab::sweep;
@@ -35,18 +34,8 @@ pub struct Args {
     /// Folder for the rows and the summary [default: runs/NAME, from the file's name]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Run one part of the trials only, I from 0 to N-1
-    #[arg(
-        long,
-        value_name = "I/N",
-        default_value = "0/1",
-        hide_default_value = true
-    )]
-    #[arg(value_parser = input::shard)]
-    shard: Shard,
-    /// Delete the rows of another run that the folder holds
-    #[arg(long)]
-    force: bool,
+    #[command(flatten)]
+    rows: RowOptions,
     /// Print every key of a sweep file with its meaning, and stop
     #[arg(long)]
     print_schema: bool,
@@ -66,20 +55,16 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
     let default = || Path::new("runs").join(file.file_stem().unwrap_or_default());
     let folder = args.out.clone().unwrap_or_else(default);
     note(&size(&plan, &folder));
-    let options = GridOptions {
-        shard: args.shard,
-        force: args.force,
-    };
-    let report = plan.with_grid(|grid| grid.run(&folder, options, &Bar::resumable()))?;
-    tell(&report);
+    let report = plan.with_grid(|grid| grid.run(&folder, args.rows.grid(), &Bar::resumable()))?;
+    note_trials(&report);
     if report.computed > 0 {
         let words = [file, &folder].map(|path| quoted(&path.display().to_string()));
         Origin::here(format!("attnlab sweep {} --out {}", words[0], words[1])).note(&folder)?;
     }
-    if args.shard.is_whole() {
+    if args.rows.shard.is_whole() {
         finish(&plan, &report, &folder, out)?;
     } else {
-        shard_done(args.shard, report.rows.len(), &folder);
+        shard_done(args.rows.shard, report.rows.len(), &folder);
     }
     Ok(Status::Expected)
 }
@@ -100,7 +85,7 @@ pub fn finish(plan: &Plan, report: &RunReport, folder: &Path, out: &mut Out) -> 
 }
 
 /// Reports on standard error the numbers of stored and new trials, and the dropped rows.
-pub fn tell(report: &RunReport) {
+pub fn note_trials(report: &RunReport) {
     for dropped in &report.dropped {
         note(&format!("warning: {dropped}"));
     }

@@ -22,7 +22,7 @@ fn without_driver(args: &[&str]) -> assert_cmd::Command {
     command
 }
 
-/// What does not depend on the machine.
+/// Returns the entries that do not depend on the machine.
 fn answer(line: &Value) -> [&Value; 4] {
     ["theta_crit", "exact_updates", "witness", "predicted"].map(|key| &line[key])
 }

@@ -1,4 +1,4 @@
-//! What a user may write that cannot be used: each is named, with what to write instead; exit status
+//! Input that cannot be used: each is named, with what to write instead; exit status
 //! 2, and nothing is written.
 
 use crate::common::CATALOGUE;
@@ -163,8 +163,8 @@ fn every_unknown_name_is_answered_with_names_to_write() {
     );
 }
 
-/// What is refused before anything is computed or written: numbers that no machine can use, what is
-/// no text, no folder of rows, one file for two results.
+/// Input is refused before anything is computed or written: numbers that no machine can use, bytes that are
+/// no text, folders without rows, one file for two results.
 #[test]
 fn what_cannot_be_used_is_refused_and_nothing_written() {
     let folder = tempfile::tempdir().unwrap();

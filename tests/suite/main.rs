@@ -8,6 +8,7 @@ mod claims;
 mod cli_audit;
 mod cli_backend;
 mod cli_check;
+mod cli_check_text;
 mod cli_experiments;
 mod cli_lsa;
 mod cli_refusals;

@@ -1,4 +1,4 @@
-//! What the cells of a sweep are and what becomes of them: files that cannot be run are refused by
+//! Cells of a sweep: files that cannot be run are refused by
 //! name, cells that stop early do so by their own trials alone, summaries and tables say what the
 //! rows say.
 

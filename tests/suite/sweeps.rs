@@ -50,7 +50,7 @@ pub fn run(text: &str, out: &Path, shard: Shard) -> Vec<Row> {
         .rows
 }
 
-/// What a finished folder holds: rows and both summaries.
+/// Reads a finished folder: rows and both summaries.
 pub fn files(folder: &Path) -> [String; 3] {
     ["rows.jsonl", "cells.jsonl", "cells.csv"]
         .map(|name| fs::read_to_string(folder.join(name)).unwrap())

@@ -53,6 +53,15 @@ pub fn value(value: &Value) -> String {
     }
 }
 
+/// Returns a word of a command line, quoted if a shell would change it.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./,:+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_string();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
 /// Formats a map as `a = 1, b = 2`.
 pub fn pairs(map: &Map<String, Value>) -> String {
     let one = |(name, v): (&String, &Value)| format!("{name} = {}", value(v));

@@ -225,7 +225,7 @@ impl<'a> Head<'a> {
             true => Some(self.plan.empty(self.gpu, "output")?),
             false => None,
         };
-        self.bare(None, output.as_deref())
+        self.sweep_blocks(None, output.as_deref())
     }
 
     /// Runs only the scores in half precision; returns `false` if the GPU does not compute with it.
@@ -234,11 +234,12 @@ impl<'a> Head<'a> {
     /// If the device fails.
     pub fn bare_half_scores(&self) -> Result<bool> {
         let half = self.half()?;
-        half.map(|half| self.bare(Some(half), None)).transpose()?;
+        half.map(|half| self.sweep_blocks(Some(half), None))
+            .transpose()?;
         Ok(half.is_some())
     }
 
-    fn bare(&self, half: Option<&Halved>, output: Option<&[wgpu::Buffer]>) -> Result<()> {
+    fn sweep_blocks(&self, half: Option<&Halved>, output: Option<&[wgpu::Buffer]>) -> Result<()> {
         let layer = Mssa::new(Linear, 0.0);
         let problem = Problem::tied(self.y.view(), layer.mask, false);
         Columns::new(self, &layer, &problem, false, half)?.sweep(&[], output, false, 0.0)

@@ -1,4 +1,4 @@
-//! How many weights of sparsemax are not 0: 1 + Poisson(1/β) on exponential scores, however many.
+//! Support of sparsemax: 1 + Poisson(1/β) weights are not 0 on exponential scores, however many there are.
 
 use crate::formulas::expected_support;
 use crate::quantities::{SCALE, TOKENS};

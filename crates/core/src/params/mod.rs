@@ -57,6 +57,17 @@ impl Spec {
         doc
     }
 
+    /// Returns the default: a constant, or the value in `defaults`, the parameters of a schema without settings.
+    /// Null where the parameter is required.
+    pub fn default_value(&self, defaults: Option<&Params>) -> Value {
+        match &self.default {
+            Fallback::Fixed(value) => value.clone(),
+            _ => defaults
+                .and_then(|p| p.as_json().get(self.name).cloned())
+                .unwrap_or(Value::Null),
+        }
+    }
+
     /// Returns `true` if `name` is the name of the parameter or one of its aliases.
     pub fn answers_to(&self, name: &str) -> bool {
         self.name == name || self.aliases.contains(&name)

@@ -71,12 +71,12 @@ impl PowerLaw {
     /// use attnlab_core::stats::PowerLaw;
     /// let law = PowerLaw::fit(&[1.0, 2.0, 4.0, 8.0], &[3.0, 5.0, 13.0, 24.0], 0.95)?;
     /// // numpy.polyfit and the textbook standard error with scipy.stats.t.ppf(.975, 2), at log 4.
-    /// let at = law.at(4.0);
+    /// let at = law.evaluate(4.0);
     /// assert!((at.value.ln() - 2.47245515073127).abs() < 1e-12);
     /// assert!((at.high.ln() - at.value.ln() - 0.30541710243346987).abs() < 1e-8);
     /// # Ok::<(), attnlab_core::Error>(())
     /// ```
-    pub fn at(&self, x: f64) -> Estimate {
+    pub fn evaluate(&self, x: f64) -> Estimate {
         let far = x.ln() - self.centre.0;
         let value = self.centre.1 + self.slope.value * far;
         let half = self.half.0.hypot(self.half.1 * far);

@@ -140,7 +140,7 @@ fn bands_of_fits_and_intervals_of_quantiles_cover() {
             2.0 * x.powf(-0.7) * (0.1 * error).exp()
         });
         let law = PowerLaw::fit(&x, &y, 0.95).unwrap();
-        law.at(700.0).covers(2.0 * 700_f64.powf(-0.7))
+        law.evaluate(700.0).covers(2.0 * 700_f64.powf(-0.7))
     });
     // A law with ties and a heavy tail; its upper quartile is 4.
     for n in [6, 15, 40] {

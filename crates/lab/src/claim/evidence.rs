@@ -161,11 +161,9 @@ fn p_value(
     if !(decided || open) || !is_sampled(judgement) || !levelled {
         return Ok(None);
     }
-    if decided {
-        let trials = outcomes.len() as u64;
-        if let Some(p) = claim.least_alpha(params, judgement, trials)? {
-            return Ok(Some(p));
-        }
+    let trials = outcomes.len() as u64;
+    if let Some(p) = claim.least_alpha(params, judgement, trials)? {
+        return Ok(Some(p));
     }
     let decides = |alpha: f64| -> Result<bool> {
         let found = claim.judge(params, outcomes, 1.0 - alpha)?.verdict.kind();
@@ -211,8 +209,9 @@ fn least_alpha(decides: impl Fn(f64) -> Result<bool>, now: bool, start: f64) -> 
     Ok(high)
 }
 
-/// Says what the check could have seen, in one sentence; empty for a verdict that rests on no trial.
-pub fn reach(promise: Promise, evidence: &Evidence) -> String {
+/// Says what the check could have seen, in one sentence; empty for a verdict that rests on no trial. The promise is
+/// None for a claim that is judged by another estimate than a share or a mean.
+pub fn reach(promise: Option<Promise>, evidence: &Evidence) -> String {
     let Evidence {
         judgement:
             Judgement {
@@ -230,19 +229,20 @@ pub fn reach(promise: Promise, evidence: &Evidence) -> String {
         (VerdictKind::Supported | VerdictKind::Refuted, _) if e.level >= 1.0 => {
             "computed: no number of trials enters".into()
         }
-        (_, Promise::MeanIn(..)) => format!(
+        (_, Some(Promise::MeanIn(..))) => format!(
             "the mean is known to within {} ({level})",
             number(rounded(0.5 * (e.high - e.low)))
         ),
-        _ if e.low < 0.0 || e.high > 1.0 => format!(
+        (_, None) => format!(
             "the estimate is known to within {} ({level})",
-            number(rounded(0.5 * (e.high - e.low)))
+            // An end may be cut off at that of the range.
+            number(rounded((e.high - e.value).max(e.value - e.low)))
         ),
-        (_, Promise::Always) if *failures == 0 => format!(
+        (_, Some(Promise::Always)) if *failures == 0 => format!(
             "no counter-example in {informative} draws: at most {} fail ({level})",
             percent(1.0 - e.low)
         ),
-        (_, Promise::Always) => format!(
+        (_, Some(Promise::Always)) => format!(
             "{failures} of {informative} draws are counter-examples: {} to {} of all draws ({level})",
             percent(1.0 - e.high),
             percent(1.0 - e.low)

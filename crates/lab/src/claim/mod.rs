@@ -209,8 +209,9 @@ pub trait Claim: Send + Sync {
         verdict::judge_with(self.promise(params), computed, partial, outcomes, level)
     }
 
-    /// Returns the p-value of the verdict: the least α = 1 - level at which [`Claim::judge`] reaches the same
-    /// verdict from the same trials. None where the verdict does not depend on the level.
+    /// Returns the p-value of the verdict in closed form: the least α = 1 - level at which [`Claim::judge`] reaches
+    /// the same verdict from the same trials or, where it is inconclusive, a verdict. None where the verdict does not
+    /// depend on the level, or where there is no closed form: it is then found by bisection.
     ///
     /// # Errors
     /// When a distribution function cannot be evaluated.

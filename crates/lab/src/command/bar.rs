@@ -173,7 +173,7 @@ impl Progress for Bar {
         }
     }
 
-    fn tell(&self, line: &str) {
+    fn line(&self, line: &str) {
         if !self.bar.is_hidden() {
             self.bar.set_message(line.to_string());
         }

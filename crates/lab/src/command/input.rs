@@ -1,5 +1,6 @@
 //! User input: parameters as `--set NAME=VALUE` or a JSON file, and the numbers of options.
 
+use crate::run::grid::GridOptions;
 use crate::run::store::Shard;
 use attnlab_core::error::{Error, Result};
 use serde_json::{Map, Value};
@@ -36,6 +37,33 @@ impl Parameters {
             all.insert(name, value);
         }
         Ok(all)
+    }
+}
+
+/// Options of commands that write rows: `--shard` and `--force`.
+#[derive(clap::Args, Clone, Copy, Debug)]
+pub struct RowOptions {
+    /// Run one part of the trials only, I from 0 to N-1
+    #[arg(
+        long,
+        value_name = "I/N",
+        default_value = "0/1",
+        hide_default_value = true
+    )]
+    #[arg(value_parser = shard)]
+    pub shard: Shard,
+    /// Delete the rows of another run that the folder holds
+    #[arg(long)]
+    pub force: bool,
+}
+
+impl RowOptions {
+    /// Returns the same as options of a grid.
+    pub fn grid(self) -> GridOptions {
+        GridOptions {
+            shard: self.shard,
+            force: self.force,
+        }
     }
 }
 

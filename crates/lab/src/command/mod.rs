@@ -8,7 +8,7 @@ pub mod input;
 mod out;
 
 pub use bar::{Bar, stop_on_signals};
-pub use input::Parameters;
+pub use input::{Parameters, RowOptions};
 pub use out::{Out, note, pipe_closed};
 
 use attnlab_core::error::Result;

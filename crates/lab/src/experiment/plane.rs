@@ -18,7 +18,7 @@ impl<'a> Plane<'a> {
     ///
     /// # Errors
     /// When a row lacks one of them.
-    pub fn of(cells: &[&'a [Row]], x: &str, y: &str) -> Result<Self> {
+    pub fn arrange(cells: &[&'a [Row]], x: &str, y: &str) -> Result<Self> {
         let place = |rows: &&'a [Row]| Ok((rows[0].parameter(x)?, rows[0].parameter(y)?, *rows));
         let cells: Vec<_> = cells.iter().map(place).collect::<Result<_>>()?;
         Ok(Plane {

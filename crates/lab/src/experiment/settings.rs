@@ -248,11 +248,11 @@ fn parse(text: &str, path: &Path) -> Result<Table> {
 /// Replaces settings of `table` by those of `over`. Every setting has a default, so a name that `table`
 /// lacks is a mistake.
 fn overlay(table: &mut Table, over: &Table) -> Result<()> {
-    lay(table, over, "")
+    overlay_table(table, over, "")
 }
 
 /// Replaces settings of an inner table; `prefix` is its path in the user's file.
-fn lay(table: &mut Table, over: &Table, prefix: &str) -> Result<()> {
+fn overlay_table(table: &mut Table, over: &Table, prefix: &str) -> Result<()> {
     over.iter()
         .try_for_each(|(name, value)| replace(table, prefix, name, value))
 }
@@ -277,7 +277,9 @@ fn replace(table: &mut Table, prefix: &str, name: &str, value: &Value) -> Result
     }
     match (table.get_mut(name), value) {
         // A table replaces a table entry by entry.
-        (Some(Value::Table(was)), Value::Table(given)) => lay(was, given, &format!("{shown}."))?,
+        (Some(Value::Table(was)), Value::Table(given)) => {
+            overlay_table(was, given, &format!("{shown}."))?
+        }
         // 1 is accepted for 1.0, and 1e5 for 100000.
         (Some(slot @ Value::Float(_)), Value::Integer(whole)) => {
             *slot = Value::Float(*whole as f64)

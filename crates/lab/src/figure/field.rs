@@ -155,7 +155,7 @@ impl Default for Contour {
 impl Contour {
     /// Builds the lines of a field that is given as a function, on a grid of its own. Closed forms can
     /// thus be drawn finer than the cells of a simulation.
-    pub fn of(
+    pub fn of_field(
         label: impl Into<String>,
         x: &[f64],
         y: &[f64],

@@ -1,6 +1,7 @@
 //! Curves, bands, error bars, markers and reference lines, clipped to their frame.
 
 use super::canvas::Canvas;
+use super::clip::{Place, clipped, distance, inside, outside};
 use super::contour::lines;
 use super::field::{Arrows, Contour};
 use super::layout::{Frame, Placed};
@@ -10,10 +11,8 @@ use super::text;
 use attnlab_core::error::Result;
 use plotters::prelude::DrawingBackend;
 
-type Place = (f64, f64);
-
 /// Computes the position of a point on the paper; not finite if an axis cannot show it.
-fn at(placed: &Placed, x: f64, y: f64) -> Place {
+fn position(placed: &Placed, x: f64, y: f64) -> Place {
     let Frame {
         left,
         top,
@@ -56,7 +55,7 @@ pub fn rule<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, rule: &R
         right,
         bottom,
     } = placed.frame;
-    let (x, y) = at(placed, rule.at, rule.at);
+    let (x, y) = position(placed, rule.at, rule.at);
     let inside = if rule.vertical {
         left <= x && x <= right
     } else {
@@ -95,8 +94,8 @@ pub fn band<B: DrawingBackend>(
     for point in series.points.iter().map(Some).chain([None]) {
         let ends = point.and_then(|p| {
             let (low, high) = p.interval?;
-            let (x, up) = at(placed, p.x, high);
-            let (_, down) = at(placed, p.x, low);
+            let (x, up) = position(placed, p.x, high);
+            let (_, down) = position(placed, p.x, low);
             // An end that a log axis cannot show lies below the frame.
             let down = if down.is_finite() { down } else { bottom };
             let shown = x >= left - 0.01 && x <= right + 0.01 && up.is_finite();
@@ -136,7 +135,11 @@ pub fn curve<B: DrawingBackend>(
     series: &Series,
 ) -> Result<()> {
     let colour = style::colour(series.colour);
-    let places: Vec<Place> = series.points.iter().map(|p| at(placed, p.x, p.y)).collect();
+    let places: Vec<Place> = series
+        .points
+        .iter()
+        .map(|p| position(placed, p.x, p.y))
+        .collect();
     for line in clipped(&places, placed.frame) {
         cased(canvas, placed, &line, series.stroke, colour)?;
     }
@@ -203,8 +206,16 @@ pub fn contours<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed) -> R
 /// Computes the lines of one level on the paper, within the frame.
 fn on_paper(placed: &Placed, contour: &Contour, level: f64) -> Vec<Vec<Place>> {
     // Marching squares on the paper itself, so that lines are straight between nodes there.
-    let x: Vec<f64> = contour.x.iter().map(|x| at(placed, *x, 1.0).0).collect();
-    let y: Vec<f64> = contour.y.iter().map(|y| at(placed, 1.0, *y).1).collect();
+    let x: Vec<f64> = contour
+        .x
+        .iter()
+        .map(|x| position(placed, *x, 1.0).0)
+        .collect();
+    let y: Vec<f64> = contour
+        .y
+        .iter()
+        .map(|y| position(placed, 1.0, *y).1)
+        .collect();
     let (field, level) = match contour.logarithmic {
         true => {
             let logs = |row: &Vec<f64>| row.iter().map(|v| v.ln()).collect();
@@ -257,10 +268,6 @@ fn room_for(
         })
 }
 
-fn distance(pair: &[Place]) -> f64 {
-    (pair[1].0 - pair[0].0).hypot(pair[1].1 - pair[0].1)
-}
-
 /// Returns the point of a line at this distance from its start.
 fn along(line: &[Place], mut far: f64) -> Place {
     for pair in line.windows(2) {
@@ -275,24 +282,6 @@ fn along(line: &[Place], mut far: f64) -> Place {
     line[line.len() - 1]
 }
 
-/// Returns the parts of a line outside the rectangle `room`.
-fn outside(line: &[Place], room: Frame) -> Vec<Vec<Place>> {
-    let mut parts: Vec<Vec<Place>> = vec![];
-    let mut current: Vec<Place> = vec![line[0]];
-    for pair in line.windows(2) {
-        match clip(pair[0], pair[1], room) {
-            None => current.push(pair[1]),
-            Some((enter, leave)) => {
-                current.push(enter);
-                parts.push(std::mem::replace(&mut current, vec![leave, pair[1]]));
-            }
-        }
-    }
-    parts.push(current);
-    parts.retain(|part| part.windows(2).map(distance).sum::<f64>() > 0.01);
-    parts
-}
-
 /// Draws arrows of one kind.
 ///
 /// # Errors
@@ -303,7 +292,10 @@ pub fn arrows<B: DrawingBackend>(
     arrows: &Arrows,
 ) -> Result<()> {
     for (from, to) in &arrows.shafts {
-        let ends = (at(placed, from.0, from.1), at(placed, to.0, to.1));
+        let ends = (
+            position(placed, from.0, from.1),
+            position(placed, to.0, to.1),
+        );
         if inside(ends.0, placed.frame) && inside(ends.1, placed.frame) {
             arrow(canvas, ends.0, ends.1, style::colour(arrows.colour))?;
         }
@@ -411,111 +403,5 @@ pub fn marker<B: DrawingBackend>(
             canvas.line(&[(x - s, y - s), (x + s, y + s)], 0.9, colour)?;
             canvas.line(&[(x - s, y + s), (x + s, y - s)], 0.9, colour)
         }
-    }
-}
-
-fn inside((x, y): Place, frame: Frame) -> bool {
-    // Markers on the frame are drawn whole; those outside are left out.
-    let slack = 0.01;
-    x >= frame.left - slack
-        && x <= frame.right + slack
-        && y >= frame.top - slack
-        && y <= frame.bottom + slack
-}
-
-/// Returns the parts of a polyline inside the frame; points that are not finite interrupt it.
-fn clipped(places: &[Place], frame: Frame) -> Vec<Vec<Place>> {
-    let mut lines: Vec<Vec<Place>> = vec![];
-    let mut current: Vec<Place> = vec![];
-    for pair in places.windows(2) {
-        let Some((a, b)) = clip(pair[0], pair[1], frame) else {
-            lines.extend((current.len() > 1).then(|| std::mem::take(&mut current)));
-            current.clear();
-            continue;
-        };
-        if current.last() != Some(&a) {
-            lines.extend((current.len() > 1).then(|| std::mem::take(&mut current)));
-            current = vec![a];
-        }
-        current.push(b);
-    }
-    lines.extend((current.len() > 1).then_some(current));
-    lines
-}
-
-/// Returns the part of a segment inside the frame (Liang and Barsky 1984).
-fn clip(a: Place, b: Place, frame: Frame) -> Option<(Place, Place)> {
-    let (dx, dy) = (b.0 - a.0, b.1 - a.1);
-    if !(a.0.is_finite() && a.1.is_finite() && dx.is_finite() && dy.is_finite()) {
-        return None;
-    }
-    let (mut from, mut to) = (0.0_f64, 1.0_f64);
-    let edges = [
-        (-dx, a.0 - frame.left),
-        (dx, frame.right - a.0),
-        (-dy, a.1 - frame.top),
-        (dy, frame.bottom - a.1),
-    ];
-    for (p, q) in edges {
-        if p == 0.0 {
-            if q < -0.01 {
-                return None;
-            }
-        } else if p < 0.0 {
-            from = from.max(q / p);
-        } else {
-            to = to.min(q / p);
-        }
-    }
-    let on = |t: f64| (a.0 + t * dx, a.1 + t * dy);
-    // An end that is not cut keeps its exact value, so that pieces of a line still meet.
-    let start = if from == 0.0 { a } else { on(from) };
-    let end = if to == 1.0 { b } else { on(to) };
-    (from < to).then_some((start, end))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const FRAME: Frame = Frame {
-        left: 0.0,
-        top: 0.0,
-        right: 10.0,
-        bottom: 10.0,
-    };
-
-    #[test]
-    fn lines_are_cut_at_the_frame() {
-        let lines = clipped(
-            &[
-                (-5.0, 5.0),
-                (5.0, 5.0),
-                (5.0, 20.0),
-                (8.0, 20.0),
-                (8.0, 5.0),
-            ],
-            FRAME,
-        );
-        let expected = vec![
-            vec![(0.0, 5.0), (5.0, 5.0), (5.0, 10.0)],
-            vec![(8.0, 10.0), (8.0, 5.0)],
-        ];
-        assert_eq!(lines, expected);
-    }
-
-    #[test]
-    fn what_has_no_place_interrupts_a_line() {
-        let lines = clipped(
-            &[
-                (1.0, 1.0),
-                (2.0, 2.0),
-                (3.0, f64::NAN),
-                (4.0, 4.0),
-                (5.0, 5.0),
-            ],
-            FRAME,
-        );
-        assert_eq!(lines.len(), 2);
     }
 }

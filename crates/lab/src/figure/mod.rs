@@ -5,6 +5,7 @@
 
 mod axis;
 mod canvas;
+mod clip;
 mod contour;
 mod csv;
 mod draw;

@@ -162,7 +162,7 @@ impl Series {
             label: label.into(),
             colour,
             stroke: Stroke::Solid,
-            marker: Marker::of(colour),
+            marker: Marker::for_colour(colour),
             band: true,
             interval: String::new(),
             points,
@@ -272,7 +272,7 @@ pub enum Marker {
 
 impl Marker {
     /// Returns the marker of the colour of this index.
-    pub fn of(colour: usize) -> Marker {
+    pub fn for_colour(colour: usize) -> Marker {
         use Marker::*;
         [Circle, Square, Triangle, Diamond, Down, Open, Cross][colour % 7]
     }

@@ -2,7 +2,9 @@
 
 use super::{Progress, memory, schedule};
 use crate::claim::evidence::{self, Evidence};
-use crate::claim::{Claim, Hypothesis, Kind, Outcome, Params, Verdict, VerdictKind, Witness};
+use crate::claim::{
+    Claim, Hypothesis, Kind, Outcome, Params, Promise, Verdict, VerdictKind, Witness,
+};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::rng::Streams;
 use attnlab_core::stats::{Estimate, MAX_TRIALS, validate_level};
@@ -207,7 +209,9 @@ pub fn assess(
     weighed: Evidence,
     beyond_hypotheses: bool,
 ) -> Assessment {
-    let reach = evidence::reach(claim.promise(params), &weighed);
+    let promise = claim.promise(params);
+    let by_own_rule = !matches!(promise, Promise::MeanIn(..)) && !claim.counts_events(params);
+    let reach = evidence::reach((!by_own_rule).then_some(promise), &weighed);
     let judgement = weighed.judgement;
     let hypotheses = claim.hypotheses(params);
     let failed: Vec<_> = hypotheses

@@ -96,7 +96,7 @@ impl Checkpoints {
             let path = self.path(step, "json");
             let text = fs::read(&path).map_err(|e| Error::io(&path, e, "Check its permissions"))?;
             let Some((checksum, state)) = parsed::<S>(&text) else {
-                progress.tell(&damaged(&path));
+                progress.line(&damaged(&path));
                 continue;
             };
             if !same_run(&state) {
@@ -107,7 +107,7 @@ impl Checkpoints {
             let path = self.path(step, "safetensors");
             let tensors = fs::read(&path).unwrap_or_default();
             if format!("{:016x}", hash(&tensors)) != checksum {
-                progress.tell(&damaged(&path));
+                progress.line(&damaged(&path));
                 continue;
             }
             return Ok(Some(Restored {

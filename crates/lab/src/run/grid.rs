@@ -365,7 +365,7 @@ impl<'a> Run<'a> {
                 before += cell.trials;
             }
             let bytes = |(c, _): &(usize, u64)| cells[*c].memory;
-            schedule::for_each(&todo, bytes, |(c, t)| self.one(*c, *t))?;
+            schedule::for_each(&todo, bytes, |(c, t)| self.run_trial(*c, *t))?;
             for (c, state) in states.iter_mut().enumerate() {
                 self.close(c, state)?;
             }
@@ -374,7 +374,7 @@ impl<'a> Run<'a> {
     }
 
     /// Runs one trial and appends its row to the file.
-    fn one(&self, c: usize, trial: u64) -> Result<()> {
+    fn run_trial(&self, c: usize, trial: u64) -> Result<()> {
         if self.progress.stopped() {
             return Err(self.stopped());
         }

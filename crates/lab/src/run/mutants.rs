@@ -3,6 +3,7 @@
 use super::{CheckOptions, CheckReport, Progress, check};
 use crate::claim::{Claim, Mutant, VerdictKind};
 use attnlab_core::error::Result;
+use attnlab_core::stats::binomial;
 use serde::Serialize;
 
 /// Result of one mutant.
@@ -23,6 +24,19 @@ pub struct MutantReport {
 }
 
 impl MutantReport {
+    /// Says under how many seeds it was refuted, with the interval of the power of the check.
+    pub fn power(&self) -> String {
+        let plural = if self.seeds == 1 { "" } else { "s" };
+        let counted = format!(
+            "refuted under {} of {} seed{plural}",
+            self.refuted, self.seeds
+        );
+        match binomial(self.refuted, self.seeds, 0.95) {
+            Ok(e) => format!("{counted}, 95 % interval [{:.3}, {:.3}]", e.low, e.high),
+            Err(_) => counted,
+        }
+    }
+
     /// Returns `true` if it was refuted under every seed.
     pub fn killed(&self) -> bool {
         self.refuted == self.seeds

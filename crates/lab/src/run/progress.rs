@@ -16,7 +16,7 @@ pub trait Progress: Sync {
     /// `attnlab reproduce`, claims of `attnlab check --all`.
     fn overall(&self, _done: u64, _all: u64) {}
     /// Shows a line of a long trial: its step, loss, rate and time left.
-    fn tell(&self, _line: &str) {}
+    fn line(&self, _line: &str) {}
     /// Returns `true` if the user has asked to stop. Work that can be resumed then ends after the trials
     /// under way.
     fn stopped(&self) -> bool {

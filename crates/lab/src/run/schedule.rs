@@ -28,7 +28,7 @@ pub struct Split {
 impl Split {
     /// Divides `threads` among trials of `bytes` each whose total may be `room` bytes. The number of parallel
     /// trials is all threads or a power of two, so that a run has few different divisions.
-    pub fn of(threads: usize, bytes: u64, room: u64) -> Split {
+    pub fn divide(threads: usize, bytes: u64, room: u64) -> Split {
         let fit = room.checked_div(bytes).unwrap_or(u64::MAX);
         Self::at_most(threads, usize::try_from(fit).unwrap_or(usize::MAX))
     }
@@ -62,7 +62,7 @@ pub fn for_each<T: Sync>(
     let room = TOGETHER.min(memory::available().map_or(TOGETHER, |free| free / 2));
     let mut classes: BTreeMap<usize, Vec<&T>> = BTreeMap::new();
     for piece in work {
-        let split = Split::of(threads, bytes(piece), room);
+        let split = Split::divide(threads, bytes(piece), room);
         classes.entry(split.workers).or_default().push(piece);
     }
     for (workers, pieces) in classes {
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn threads_are_shared_by_memory() {
         let split = |threads, bytes| {
-            let s = Split::of(threads, bytes, 1000);
+            let s = Split::divide(threads, bytes, 1000);
             (s.workers, s.inner)
         };
         assert_eq!(split(6, 0), (6, 1));

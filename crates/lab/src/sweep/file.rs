@@ -34,7 +34,7 @@ impl Sweep {
             content(format!("must be valid TOML: {}", e.to_string().trim()))
         })?;
         let sweep = match as_json(toml::Value::Table(table)) {
-            Value::Object(map) => Self::of(map),
+            Value::Object(map) => Self::from_object(map),
             _ => Ok(Sweep::default()),
         };
         let sweep = sweep.map_err(|e| content(e.to_string()))?;
@@ -44,7 +44,7 @@ impl Sweep {
         })
     }
 
-    fn of(mut map: Map<String, Value>) -> Result<Self> {
+    fn from_object(mut map: Map<String, Value>) -> Result<Self> {
         refuse_unknown("", &map)?;
         let of = match (map.remove("claim"), map.remove("experiment")) {
             (Some(claim), None) => Of::Claim(word("claim", &claim)?),
@@ -140,7 +140,7 @@ impl Sweep {
         let axes: Map<String, Value> = pairs.iter().filter_map(pair).collect();
         settings.insert("axes".into(), Value::Object(axes));
         settings.insert("seed".into(), manifest.seed.into());
-        let sweep = Self::of(settings).map_err(|e| Error::Content {
+        let sweep = Self::from_object(settings).map_err(|e| Error::Content {
             path: Manifest::FILE.into(),
             problem: e.to_string(),
         })?;

@@ -30,7 +30,7 @@ pub fn figures(plan: &Plan, cells: &[CellSummary]) -> Result<Vec<Figure>> {
     let varying: Vec<Free> = sweep
         .axes
         .iter()
-        .filter_map(|(name, axis)| Free::of(name, axis, cells))
+        .filter_map(|(name, axis)| Free::new(name, axis, cells))
         .collect();
     let numeric = longest(&varying);
     let others = |used: &[&Free]| -> Vec<&str> {
@@ -39,7 +39,7 @@ pub fn figures(plan: &Plan, cells: &[CellSummary]) -> Result<Vec<Figure>> {
             .filter(|a| used.iter().all(|u| u.name != a.name));
         unused.map(|a| a.name).collect()
     };
-    let story = Story::of(claim, cells);
+    let story = Story::new(claim, cells);
     let panels = match numeric[..] {
         [] => return Ok(vec![]),
         [x] => {
@@ -64,7 +64,7 @@ struct Free<'a> {
 
 impl<'a> Free<'a> {
     /// Returns the axis; None if it is computed from others or has one value.
-    fn of(name: &'a str, axis: &Axis, cells: &[CellSummary]) -> Option<Self> {
+    fn new(name: &'a str, axis: &Axis, cells: &[CellSummary]) -> Option<Self> {
         if matches!(axis, Axis::Computed(_)) {
             return None;
         }
@@ -169,7 +169,7 @@ struct Story {
 }
 
 impl Story {
-    fn of(claim: &dyn Claim, cells: &[CellSummary]) -> Self {
+    fn new(claim: &dyn Claim, cells: &[CellSummary]) -> Self {
         let counts = cells.iter().map(|c| c.trials);
         let (least, most) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
         let probability = cells.iter().filter_map(|c| c.estimate).all(|e| {

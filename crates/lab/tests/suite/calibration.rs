@@ -4,61 +4,17 @@
 //! A rate p out of n simulations has the standard error √(p(1 − p)/n); each test states its n. A test fails
 //! where a rate is above its bound by more than chance: for one seed in 10⁶ if the rate is at the bound.
 
-use attnlab_core::error::{Error, Result};
+use crate::common::{Statement, event, silent, statement, value};
 use attnlab_core::rng::{Generator, Streams};
 use attnlab_core::stats::{binomial, holm};
 use attnlab_lab::claim::evidence::{LEAST_TRIALS, weigh};
 use attnlab_lab::claim::verdict::{judge, least_alpha};
-use attnlab_lab::claim::{
-    Claim, Mutant, Outcome, Params, Promise, Sheet, Side, VerdictKind, Witness,
-};
-use attnlab_lab::toy;
+use attnlab_lab::claim::{Outcome, Params, Promise, Side, VerdictKind};
 use rand::RngExt;
 use rayon::prelude::*;
 
 /// Confidence level of the checks.
 const LEVEL: f64 = 0.95;
-
-/// A statement with this promise, whose trials the tests draw themselves.
-struct Statement {
-    promise: Promise,
-    side: Side,
-    trials: u64,
-}
-
-impl Claim for Statement {
-    fn sheet(&self) -> &'static Sheet {
-        toy::fair_coin().sheet()
-    }
-
-    fn trial(&self, _: &Params, _: &Streams) -> Result<Outcome> {
-        Err(Error::undefined("the tests draw the outcomes"))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        vec![]
-    }
-
-    fn promise(&self, _: &Params) -> Promise {
-        self.promise
-    }
-
-    fn side(&self, _: &Params) -> Side {
-        self.side
-    }
-
-    fn default_trials(&self, _: &Params) -> u64 {
-        self.trials
-    }
-}
-
-fn statement(promise: Promise, trials: u64) -> Statement {
-    Statement {
-        promise,
-        side: Side::Exact,
-        trials,
-    }
-}
 
 /// Verdict of a check and its p-value.
 #[derive(Clone, Copy, Debug)]
@@ -83,24 +39,6 @@ fn found(claim: &Statement, outcomes: &[Outcome]) -> Found {
 
 fn rng(name: &str, run: u64) -> Generator {
     Streams::new(14, "tests.calibration", 0, run).part(name, 0)
-}
-
-fn event(holds: bool) -> Outcome {
-    Outcome::Event {
-        holds,
-        witness: Witness::new(),
-    }
-}
-
-fn value(value: f64) -> Outcome {
-    Outcome::Value {
-        value,
-        witness: Witness::new(),
-    }
-}
-
-fn silent() -> Outcome {
-    Outcome::uninformative("nothing moved", Witness::new())
 }
 
 /// Events that fail with this probability.

@@ -1,76 +1,30 @@
-//! Which trials count, and for what.
+//! Evidence of trials: informative, uninformative and failed ones.
 
-use attnlab_core::error::{Error, Result};
-use attnlab_core::rng::Streams;
+use crate::common::{Statement, event, silent, value};
+use attnlab_core::error::Error;
 use attnlab_lab::claim::evidence::{LEAST_TRIALS, reach, weigh};
-use attnlab_lab::claim::{
-    Claim, Mutant, Outcome, Params, Promise, Relation, Sheet, Side, Verdict, VerdictKind, Witness,
-};
-use attnlab_lab::{toy, witness};
+use attnlab_lab::claim::{Claim, Outcome, Params, Promise, Relation, Side, Verdict, VerdictKind};
+use attnlab_lab::witness;
 
-/// A claim whose outcomes a test makes itself.
-struct Given {
-    promise: Promise,
-    side: Side,
-}
-
-impl Claim for Given {
-    fn sheet(&self) -> &'static Sheet {
-        toy::fair_coin().sheet()
-    }
-
-    fn trial(&self, _: &Params, _: &Streams) -> Result<Outcome> {
-        Ok(held(true))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        vec![]
-    }
-
-    fn promise(&self, _: &Params) -> Promise {
-        self.promise
-    }
-
-    fn side(&self, _: &Params) -> Side {
-        self.side
-    }
-}
-
-const ALWAYS: Given = Given {
+/// A statement about every trial, with the default number of trials of a claim.
+const ALWAYS: Statement = Statement {
     promise: Promise::Always,
     side: Side::Exact,
+    trials: 40,
 };
-
-fn held(holds: bool) -> Outcome {
-    Outcome::Event {
-        holds,
-        witness: Witness::new(),
-    }
-}
-
-fn silent() -> Outcome {
-    Outcome::uninformative("nothing moved", Witness::new())
-}
 
 fn broken() -> Outcome {
     Outcome::failed(&Error::diverged("the flow diverges"))
 }
 
-fn value(value: f64) -> Outcome {
-    Outcome::Value {
-        value,
-        witness: Witness::new(),
-    }
-}
-
-fn verdict(claim: &Given, outcomes: &[Outcome]) -> VerdictKind {
+fn verdict(claim: &Statement, outcomes: &[Outcome]) -> VerdictKind {
     let evidence = weigh(claim, &Params::default(), outcomes, 0.95).unwrap();
     evidence.judgement.verdict.kind()
 }
 
 #[test]
 fn uninformative_trials_are_counted_and_never_for_or_against() {
-    let mut outcomes = vec![held(true); 20];
+    let mut outcomes = vec![event(true); 20];
     outcomes.extend(vec![silent(); 30]);
     let evidence = weigh(&ALWAYS, &Params::default(), &outcomes, 0.95).unwrap();
     assert_eq!(evidence.informative, 20);
@@ -78,7 +32,7 @@ fn uninformative_trials_are_counted_and_never_for_or_against() {
     let alone = weigh(&ALWAYS, &Params::default(), &outcomes[..20], 0.95).unwrap();
     assert_eq!(evidence.judgement, alone.judgement);
     // 1 - .025^(1/20)
-    let text = reach(Promise::Always, &evidence);
+    let text = reach(Some(Promise::Always), &evidence);
     assert_eq!(
         text,
         "no counter-example in 20 draws: at most 17 % fail (95 %)"
@@ -87,21 +41,21 @@ fn uninformative_trials_are_counted_and_never_for_or_against() {
 
 #[test]
 fn too_few_informative_trials_decide_nothing() {
-    let mut outcomes = vec![held(true); LEAST_TRIALS as usize - 1];
+    let mut outcomes = vec![event(true); LEAST_TRIALS as usize - 1];
     assert_eq!(verdict(&ALWAYS, &outcomes), VerdictKind::Inconclusive);
     outcomes.push(silent());
     assert_eq!(verdict(&ALWAYS, &outcomes), VerdictKind::Inconclusive);
     outcomes.push(broken());
     assert_eq!(verdict(&ALWAYS, &outcomes), VerdictKind::Failed);
-    outcomes.push(held(true));
+    outcomes.push(event(true));
     assert_eq!(verdict(&ALWAYS, &outcomes), VerdictKind::Supported);
     // One counter-example is enough.
     assert_eq!(
-        verdict(&ALWAYS, &[held(false), broken()]),
+        verdict(&ALWAYS, &[event(false), broken()]),
         VerdictKind::Refuted
     );
     assert_eq!(verdict(&ALWAYS, &[silent()]), VerdictKind::Inconclusive);
-    let mean = Given {
+    let mean = Statement {
         promise: Promise::MeanIn(0.0, 1.0),
         ..ALWAYS
     };
@@ -113,9 +67,10 @@ fn too_few_informative_trials_decide_nothing() {
 
 #[test]
 fn a_bound_decides_in_one_direction() {
-    let at_most = |side| Given {
+    let at_most = |side| Statement {
         promise: Promise::MeanIn(f64::NEG_INFINITY, 1.0),
         side,
+        trials: 40,
     };
     let around = |x: f64| vec![value(x - 0.01), value(x), value(x + 0.01)];
     for (side, low, high) in [
@@ -161,16 +116,16 @@ fn the_witness_is_the_worst_one() {
 /// By bisection and in closed form: binomial tails for shares, Student's for means.
 #[test]
 fn p_values_are_the_least_levels_at_which_the_trials_decide() {
-    let share = Given {
+    let share = Statement {
         promise: Promise::AtLeast(0.5),
         ..ALWAYS
     };
-    let mean = Given {
+    let mean = Statement {
         promise: Promise::MeanIn(-1.0, 1.0),
         ..ALWAYS
     };
-    let mut held_30 = vec![held(true); 30];
-    held_30.extend(vec![held(false); 12]);
+    let mut held_30 = vec![event(true); 30];
+    held_30.extend(vec![event(false); 12]);
     let values: Vec<Outcome> = (0..40)
         .map(|i| value(0.7 + 0.05 * f64::from(i % 7)))
         .collect();

@@ -1,5 +1,6 @@
 //! Tests of the laboratory, in one program.
 
 mod calibration;
+mod common;
 mod evidence;
 mod scaffold;

@@ -1,6 +1,6 @@
 //! Parameters of this room, each typed once: claims, closed forms and experiments share them.
 //!
-//! Where a name after `--set` has two meanings there are two constants of that name.
+//! A name that has two meanings after `--set` has two constants.
 
 use attnlab_core::params::{Domain, Quantity, Word};
 use attnlab_theory::attention::Phi;
@@ -133,7 +133,7 @@ pub const SAMPLED_COLUMNS: Quantity<usize> = Quantity::whole(
 pub const METHOD: Quantity<Word> = Quantity::word(
     "method",
     "",
-    "draws, or rare events above 4096 tokens",
+    "draws, or rare events where enough draws take minutes",
     &["auto", "direct", "rare-event"],
 );
 

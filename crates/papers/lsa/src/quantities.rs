@@ -1,6 +1,6 @@
 //! Parameters of this room, each typed once: claims, closed forms and experiments share them.
 //!
-//! Where a name after `--set` has two meanings there are two constants of that name. The settings of the
+//! A name that has two meanings after `--set` has two constants. The settings of the
 //! experiments call N `context`; both names are understood, in claims and in settings.
 
 use attnlab_core::params::{Domain, Quantity, Word};

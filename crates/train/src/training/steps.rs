@@ -192,7 +192,7 @@ pub fn train(
             let loss = run.state.history.losses.last().copied();
             context
                 .progress
-                .tell(&clock.line(label, step, plan.steps, loss));
+                .line(&clock.line(label, step, plan.steps, loss));
         }
     }
     Ok(Trained {

@@ -82,7 +82,7 @@ struct Told(Mutex<Vec<String>>);
 impl Progress for Told {
     fn start(&self, _label: &str, _total: u64) {}
     fn advance(&self, _steps: u64) {}
-    fn tell(&self, line: &str) {
+    fn line(&self, line: &str) {
         self.0.lock().unwrap().push(line.to_string());
     }
     fn finish(&self) {}

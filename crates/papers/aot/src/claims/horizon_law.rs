@@ -1,6 +1,6 @@
 //! The depth horizon of AoT Theorem 1 follows the law of [`theory::horizon`](crate::theory::horizon).
 
-use super::setting::{mixture, noisy_mixture_schema};
+use super::setting::{affordable, mixture, noisy_mixture_schema};
 use crate::quantities::*;
 use crate::theory::Horizon;
 use attnlab_core::stats::Estimate;
@@ -151,7 +151,8 @@ impl Claim for HorizonLaw {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        Self::horizon(params).map(|_| ())
+        Self::horizon(params)?;
+        affordable(params, self.default_trials(params))
     }
 
     /// The law counts noise columns that a signal token captures. Where other breaks are frequent
@@ -258,10 +259,7 @@ impl Claim for HorizonLaw {
         // The band of judge, solved for α: 2 exp(-2 n (distance - tolerance)²).
         let gap = judgement.estimate.value - params.get(TOLERANCE);
         let alpha = 2.0 * (-2.0 * trials as f64 * gap * gap).exp();
-        Ok(match judgement.verdict {
-            Verdict::Supported | Verdict::Refuted { .. } => Some(alpha.min(1.0)),
-            _ => None,
-        })
+        Ok(Some(alpha.min(1.0)))
     }
 
     fn memory(&self, params: &Params) -> u64 {

@@ -35,20 +35,20 @@ pub struct Joint {
 impl Joint {
     /// Part (i).
     pub fn lengths() -> Self {
-        Self::of(Part::I)
+        Self::exact(Part::I)
     }
 
     /// Part (ii).
     pub fn products() -> Self {
-        Self::of(Part::II)
+        Self::exact(Part::II)
     }
 
     /// Part (iv).
     pub fn weights() -> Self {
-        Self::of(Part::IV)
+        Self::exact(Part::IV)
     }
 
-    fn of(part: Part) -> Self {
+    fn exact(part: Part) -> Self {
         Joint { part, factor: 1.0 }
     }
 

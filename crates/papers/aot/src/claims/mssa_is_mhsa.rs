@@ -3,10 +3,11 @@
 //! The two sides of a trial share no code: the MSSA side is (3) and (4) token by token, in loops over the
 //! coefficients and φ on one column at a time ([`by_definition`]); the other side is the layer [`Mhsa`].
 
+use super::setting::mixture;
 use crate::quantities::*;
 use attnlab_lab::prelude::*;
 use attnlab_theory::attention::{Mhsa, Phi};
-use attnlab_theory::sample::{Bases, Mixture};
+use attnlab_theory::sample::Bases;
 use ndarray::{Array2, ArrayView1};
 
 /// W_Q^k = W_K^k = W_V^k = U_kᵀ and W_O = [U_1 .. U_K] turn MHSA into MSSA.
@@ -15,7 +16,7 @@ pub struct MssaIsMhsa {
     mutant: Option<Wrong>,
 }
 
-/// What a mutant does otherwise.
+/// Change that a mutant makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wrong {
     /// Scores divided by √p, as attention layers usually do.
@@ -108,6 +109,10 @@ impl Claim for MssaIsMhsa {
         ]
     }
 
+    fn validate(&self, params: &Params) -> Result<()> {
+        mixture(params).map(|_| ())
+    }
+
     fn memory(&self, params: &Params) -> u64 {
         let [n, k, p] = [TOKENS, CLUSTERS, DIM].map(|q| params.get(q) as u64);
         let d = k.saturating_mul(p);
@@ -121,7 +126,7 @@ impl Claim for MssaIsMhsa {
         let (p, eta) = (params.get(DIM), params.get(ETA));
         let phi = Phi::parse(params.get(PHI), params.get(TAU))?;
         let (n, k) = (params.get(TOKENS), params.get(CLUSTERS));
-        let mut mixture = Mixture::balanced(n, k, p, params.get(DELTA))?;
+        let mut mixture = mixture(params)?;
         // The identity is algebra: it must not need orthogonal subspaces.
         mixture.bases = Bases::Independent;
         let draw = mixture.draw(streams)?;

@@ -45,6 +45,29 @@ pub fn mixture(params: &Params) -> Result<Mixture> {
     )
 }
 
+/// Multiplications of all draws of a check that are still worth waiting for: some 15 s on one core, at 6e10 a second.
+const MOST_WORK: f64 = 9e11;
+
+/// Returns `true` if so many draws of every score of every head, K N² p multiplications each, take seconds.
+pub fn takes_seconds(params: &Params, draws: u64) -> bool {
+    let each = params.real(CLUSTERS) * params.real(TOKENS).powi(2) * params.real(DIM);
+    draws as f64 * each <= MOST_WORK
+}
+
+/// Refuses a setting at which so many draws take minutes.
+pub fn affordable(params: &Params, draws: u64) -> Result<()> {
+    if takes_seconds(params, draws) {
+        return Ok(());
+    }
+    let (k, p) = (params.get(CLUSTERS), params.get(DIM));
+    let most = (MOST_WORK / (draws as f64 * params.real(CLUSTERS) * params.real(DIM))).sqrt();
+    let allowed = format!(
+        "must be at most {most:.0} when clusters = {k} and dim = {p}; the {draws} draws of a check would take \
+         minutes"
+    );
+    Err(Error::invalid(TOKENS.name, params.get(TOKENS), allowed))
+}
+
 /// (11): N ≥ 8πK² log³N and δ ≤ √(log N / p) / 8.
 pub fn hypotheses_11(params: &Params) -> Vec<Hypothesis> {
     let (n, p) = (params.real(TOKENS), params.real(DIM));

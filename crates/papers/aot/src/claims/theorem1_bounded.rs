@@ -20,16 +20,15 @@
 //!
 //! Together a column breaks with probability at most 3α/4.
 //!
-//! **How it is tested.** Up to [`NETWORK_TOKENS`] tokens by the exact horizon of direct
-//! draws, which the printed theorem's trials hold against the network itself.
-//! Beyond, a draw takes minutes and below the horizon hardly any shows a failure; there a trial is
+//! **How it is tested.** Up to [`NETWORK_TOKENS`] tokens, and where enough draws take seconds, by the exact horizon
+//! of direct draws, which the printed theorem's trials hold against the network itself.
+//! Beyond, they take minutes and below the horizon hardly any shows a failure; there a trial is
 //! one unbiased value of the expected number of broken columns ([`RareBreaks`]), plus closed-form
 //! bounds on what that leaves out. By the union bound their mean is at least the failure
 //! probability: below the promised one it supports the claim. It can never refute it
 //! ([`Side::UpperBound`]).
 
-use super::setting::noisy_mixture_schema;
-use super::setting::{hypotheses_29, mixture};
+use super::setting::{affordable, hypotheses_29, mixture, noisy_mixture_schema, takes_seconds};
 use super::theorem1::{
     NETWORK_TOKENS, computed, foreseen_by_draws, memory, observe, shown_failure,
 };
@@ -92,12 +91,20 @@ impl Depth {
     }
 }
 
+/// Draws behind a bracket that decides alone: they guard against an error in its derivation.
+const GUARDS: u64 = 20;
+
 fn direct(params: &Params) -> bool {
     match params.get(METHOD) {
         "direct" => true,
         "rare-event" => false,
-        _ => params.get(TOKENS) <= NETWORK_TOKENS,
+        _ => params.get(TOKENS) <= NETWORK_TOKENS && takes_seconds(params, least_draws(params)),
     }
+}
+
+/// The least number of draws that supports the promise.
+fn least_draws(params: &Params) -> u64 {
+    trials_with(0, params.get(FAILURE_PROBABILITY))
 }
 
 fn law(params: &Params) -> Result<Horizon> {
@@ -136,7 +143,11 @@ impl Claim for Theorem1Bounded {
 
     fn validate(&self, params: &Params) -> Result<()> {
         mixture(params)?;
-        law(params).map(|_| ())
+        law(params)?;
+        match params.get(METHOD) {
+            "direct" => affordable(params, self.default_trials(params)),
+            _ => Ok(()),
+        }
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
@@ -200,10 +211,18 @@ impl Claim for Theorem1Bounded {
             return 100;
         }
         let layers = self.depth.layers(params);
-        trials_to_support(
-            shown_failure(params, layers, 0),
-            params.get(FAILURE_PROBABILITY),
-        )
+        if layers == 0 {
+            // Nothing is said.
+            return 1;
+        }
+        let failure = shown_failure(params, layers, 0);
+        let needed = trials_to_support(failure, params.get(FAILURE_PROBABILITY), |draws| {
+            takes_seconds(params, draws)
+        });
+        match verdict::foreseen(self.promise(params), self.computed(params)) {
+            Some(_) => needed.min(GUARDS),
+            None => needed,
+        }
     }
 
     fn memory(&self, params: &Params) -> u64 {
@@ -311,12 +330,16 @@ fn hypothesis_dim(params: &Params) -> Hypothesis {
 }
 
 /// Trials with which a promise is supported with probability .99, if one fails with probability `failure`: the
-/// least number of failures that is rarely exceeded, and the trials that support with so many.
-fn trials_to_support(failure: f64, promised: f64) -> u64 {
+/// least number of failures that is rarely exceeded, and the trials that support with so many, where so many are
+/// `affordable`.
+fn trials_to_support(failure: f64, promised: f64, affordable: impl Fn(u64) -> bool) -> u64 {
     /// Failures beyond which trials are not worth their time: the promise is then nearly broken.
     const MOST: u64 = 12;
     for failures in 0..=MOST {
         let needed = trials_with(failures, promised);
+        if !affordable(needed) {
+            break;
+        }
         if foreseen_by_draws(failure, promised, false, needed) == VerdictKind::Supported {
             return needed;
         }

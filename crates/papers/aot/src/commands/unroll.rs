@@ -47,7 +47,7 @@ struct Args {
     #[arg(long, default_value_t = 0.55, value_parser = input::positive_number)]
     #[arg(allow_negative_numbers = true)]
     tau: f64,
-    /// Which tokens a token may attend to
+    /// Set of tokens that a token may attend to
     #[arg(long, default_value = "none")]
     mask: MaskName,
     /// Scale queries to unit length

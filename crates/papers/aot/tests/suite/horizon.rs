@@ -35,7 +35,7 @@ fn noise(c: f64, tokens: usize, dim: usize) -> f64 {
     c * ((tokens as f64).ln() / dim as f64).sqrt()
 }
 
-/// Whether column j follows the pattern (30) at θ: the definition, through φ itself.
+/// Returns `true` if column j follows the pattern (30) at θ: the definition, through φ itself.
 fn holds(scores: &[f64], own: &Range<usize>, j: usize, tau: f64, theta: f64) -> bool {
     let scaled = |(i, s): (usize, &f64)| match (own.contains(&i), own.contains(&j)) {
         (true, true) => theta * theta * s,

@@ -79,7 +79,7 @@ fn draw(params: &Params, streams: &Streams) -> Result<(Clusters, Array1<f64>)> {
     Ok((c, queries.column(0).to_owned()))
 }
 
-/// Whether the draw tells two formulas for the weights from each other.
+/// Returns `true` if the draw tells two formulas for the weights from each other.
 fn telling(c: &Clusters, others: f64) -> bool {
     let ends = |(low, high): (f64, f64), v: &f64| (low.min(*v), high.max(*v));
     let (low, high) = c.variances.iter().fold((f64::INFINITY, 0.0), ends);

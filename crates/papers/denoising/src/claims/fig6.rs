@@ -1,4 +1,4 @@
-//! Where the loss of scaled identities is least: Denoising, Fig. 6 and Section F.4.
+//! Scaled identities of least loss: Denoising, Fig. 6 and Section F.4.
 
 use super::setting::value;
 use crate::prompts::{Denoising, Dimension, Family, Prompt};
@@ -10,7 +10,7 @@ use attnlab_lab::prelude::*;
 /// The minimum of the landscape of case 2 lies at β = 1/σ_Z² up to fluctuations.
 #[derive(Clone, Copy, Debug)]
 pub struct Minimum {
-    /// Whether the context is without end.
+    /// Flag: the context is without end.
     limit: bool,
     variant: Variant,
 }

@@ -104,9 +104,9 @@ impl Claim for Prop3 {
         };
         let unit = s == 1.0;
         vec![Hypothesis::new(
-            "short of saturation",
-            "the argument matters [here: a ratio of at most 1 - 1e-7 at half of the queries, and sigma_Z = 1 or \
-             apart from 1]",
+            "the argument matters",
+            "R |X| / sigma_Z neither large nor small [here: the ratio differs by at least 1e-7 between the two at half of the queries, \
+             or sigma_Z = 1]",
             if unit { 0.5 } else { share(informative) - 0.5 },
         )]
     }
@@ -154,7 +154,7 @@ impl Claim for Prop3 {
         let found = projected * (length / norm);
         let agree = relative(&found, &definition, r) <= IDENTITY;
         if self.form == Form::Printed && agree && s != 1.0 && !telling(params, norm) {
-            let reason = "the ratio is 1 to rounding, or sigma_Z too close to 1 to tell";
+            let reason = "both arguments give the same ratio to 1e-7";
             return Ok(Outcome::uninformative(reason, Witness::new()));
         }
         Ok(same(&found, &definition, r))
@@ -183,17 +183,16 @@ impl Claim for Prop3 {
     }
 }
 
-/// Least distance of the ratio of Bessel functions from 1, and of ln σ_Z² from 0, at which the printed argument
-/// moves the coefficient by far more than [`IDENTITY`].
+/// Least difference of the ratio of Bessel functions at the two arguments of (A.4): the coefficient then moves by
+/// 1e-7 R, far more than the [`IDENTITY`] allows, 1e-9 of at most 2R.
 const LEAST_TELLING: f64 = 1e-7;
 
-/// Whether a projected query of this length tells the two arguments of (A.4) from each other.
+/// Returns `true` if a projected query of this length tells the two arguments of (A.4) from each other.
 fn telling(params: &Params, norm: f64) -> bool {
     let (r, s) = (params.get(RADIUS), params.get(NOISE_VARIANCE));
     let complement =
         |width: f64| bessel_ratio_complement(sphere::order(params.get(DIM)), r * norm / width);
-    let apart = s.ln().abs() >= LEAST_TELLING;
-    apart && complement(s).max(complement(s.sqrt())) >= LEAST_TELLING
+    (complement(s) - complement(s.sqrt())).abs() >= LEAST_TELLING
 }
 
 /// Angles of the rule below.

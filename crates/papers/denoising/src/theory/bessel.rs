@@ -88,8 +88,8 @@ fn in_domain(nu: f64, x: f64) -> bool {
     nu >= -0.5 && nu.is_finite() && x >= 0.0 && x.is_finite()
 }
 
-/// Whether Hankel's expansion gives full precision: its first term is below 1/8, its smallest below
-/// e^{-2x}, and its remainder, e^{-2x} itself, is below 1e-43.
+/// Returns `true` if Hankel's expansion gives full precision: its first term is below 1/8, its smallest
+/// below e^{-2x}, and its remainder, e^{-2x} itself, is below 1e-43.
 fn far(nu: f64, x: f64) -> bool {
     x >= 50.0_f64.max(4.0 * (nu + 1.0).powi(2))
 }

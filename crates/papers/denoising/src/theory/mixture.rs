@@ -17,7 +17,7 @@ pub struct Clusters {
     pub variances: Vec<f64>,
 }
 
-/// Which formula for the weight of a cluster in the posterior.
+/// Formula for the weight of a cluster in the posterior.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
     /// $w_a (\sigma_Z^2 + \sigma_a^2)^{-n/2} e^{-\|\tilde x - \mu_a\|^2 / 2(\sigma_Z^2 + \sigma_a^2)}$:

@@ -257,6 +257,7 @@ fn small_differences_are_seen() {
             OutOfScope,
         ),
         ("denoise.prop3_bessel", json!({ "d": 0 }), 0, Refuted),
+        ("denoise.prop3_bessel", json!({ "R": 1e-30 }), 0, OutOfScope),
         (
             "denoise.prop3_bessel",
             json!({ "sigma_z2": 1e20 }),

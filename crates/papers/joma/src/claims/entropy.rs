@@ -215,7 +215,7 @@ fn nonlinear(mu: &[f64], feedback: Feedback) -> Result<Entropies> {
     })
 }
 
-/// Whether the two largest of ascending numbers are next to equal.
+/// Returns `true` if the two largest of ascending numbers are next to equal.
 fn tied(ascending: &[f64]) -> bool {
     match ascending {
         [.., second, first] => *second > APART * first,

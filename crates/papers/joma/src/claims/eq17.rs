@@ -11,12 +11,12 @@ use ndarray::{Array2, Axis, s};
 /// The rate (17) of the logits under its hypothesis for the sum over nodes, as printed, or for every node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Eq17 {
-    /// Whether it is the printed claim or a mutant of it, by the sheet that it bears.
+    /// Flag: it is the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
     per_node: bool,
     /// Factor of the mean attention; the mutants: 0, and near 1.
     mean: f64,
-    /// How far the samples differ from the first one, where the hypothesis wants them alike; 0, or a mutant's.
+    /// Distance of the samples from the first one, where the hypothesis wants them alike; 0, or a mutant's.
     different: f64,
 }
 

@@ -10,7 +10,7 @@ use rand::RngExt;
 /// One weight that holds two patterns, each behind its own query.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Superposition {
-    /// Whether it is the printed claim or a mutant of it, by the sheet that it bears.
+    /// Flag: it is the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
     /// The sign of ξ in the weight.
     sign: f64,

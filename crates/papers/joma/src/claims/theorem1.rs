@@ -21,7 +21,7 @@ use rand::RngExt;
 /// The invariant of one kind of attention.
 #[derive(Clone, Copy, Debug)]
 pub struct Theorem1 {
-    /// Whether it is a printed claim that is refuted or a mutant of it, by the sheet that it bears.
+    /// Flag: it is a printed claim that is refuted or a mutant of it, by the sheet that it bears.
     misprint: bool,
     attention: Attention,
     form: Form,
@@ -54,7 +54,7 @@ const CONSERVED: f64 = 1e-8;
 /// CONSERVED / LEAST_MOVED = 1e-4 is then seen.
 const LEAST_MOVED: f64 = 1e-4;
 /// Largest number of steps of gradient descent.
-const MOST_STEPS: f64 = 1e5;
+const MOST_STEPS: f64 = 2e4;
 
 impl Theorem1 {
     const fn derived(attention: Attention) -> Self {
@@ -85,7 +85,7 @@ impl Theorem1 {
         self.attention == Attention::Softmax
     }
 
-    /// Whether training is on the data of (3).
+    /// Returns `true` if training is on the data of (3).
     fn exact(self, params: &Params) -> bool {
         self.softmax() && self.broken != Broken::Data && params.get(DATA) == "exact"
     }

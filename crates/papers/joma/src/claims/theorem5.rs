@@ -17,7 +17,7 @@ const MOST_TOKENS: u64 = 1 << 16;
 /// The probability P[y_l = 1 | y_m = 1] of two tokens whose common latent ancestor is at height H.
 #[derive(Clone, Copy, Debug)]
 pub struct Cooccurrence {
-    /// Whether it is the printed claim or a mutant of it, by the sheet that it bears.
+    /// Flag: it is the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
     corrected: bool,
     /// Added to H: a mutant counts the ancestor from the next layer.

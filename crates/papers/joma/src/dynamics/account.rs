@@ -59,7 +59,7 @@ pub struct Account {
     pub unexplained: f64,
     /// End of the run: time, and the state of [`Training`].
     pub end: (f64, Vec<f64>),
-    /// Whether it ended early because the flow came to slide along a kink of φ.
+    /// Flag: it ended early because the flow came to slide along a kink of φ.
     pub slides: bool,
     /// Steps taken.
     pub steps: usize,

@@ -116,7 +116,7 @@ pub fn train(
             look(network, step, &mut state.record)?;
             context
                 .progress
-                .tell(&clock.line(&plan.label, step, plan.steps, Some(loss)));
+                .line(&clock.line(&plan.label, step, plan.steps, Some(loss)));
             recorded = Some(step);
         }
         let stopped = context.progress.stopped();

@@ -115,7 +115,7 @@ impl Activation {
         }
     }
 
-    /// Whether φ' is bounded.
+    /// Returns `true` if φ' is bounded.
     pub fn has_bounded_slope(self) -> bool {
         self != Activation::Square
     }

@@ -46,6 +46,9 @@ pub struct Isotropic {
 
 /// Accuracy of the quadratures below, relative to the whole.
 const TOL: f64 = 1e-12;
+/// Accuracy of a quadrature over shells: above the rounding of the quadratures over caps within it, which no halving
+/// of its panels would make smaller.
+const OUTER_TOL: f64 = 1e-10;
 
 impl Isotropic {
     /// The law in `dim` dimensions.
@@ -220,7 +223,7 @@ impl Isotropic {
                 along.powi(power) * phi.slope(s * along + r) * a.sin().powi(n as i32 - 2)
             };
             let kink = (-r / (s * l)).clamp(-1.0, 1.0).acos();
-            piece(&f, 0.0, kink) + piece(&f, kink, PI)
+            piece(&f, 0.0, kink, TOL) + piece(&f, kink, PI, TOL)
         };
         let over = |power: i32| {
             let f =
@@ -230,9 +233,9 @@ impl Isotropic {
             let split = |f: &dyn Fn(f64) -> f64| match self.radial {
                 Radial::Ball => {
                     let kink = kink.min(1.0);
-                    piece(&f, 0.0, kink) + piece(&f, kink, 1.0)
+                    piece(&f, 0.0, kink, OUTER_TOL) + piece(&f, kink, 1.0, OUTER_TOL)
                 }
-                _ => piece(&f, 0.0, kink) + tail(&f, kink, self.scale()),
+                _ => piece(&f, 0.0, kink, OUTER_TOL) + tail(&f, kink, self.scale(), OUTER_TOL),
             };
             split(&f)
         };
@@ -244,11 +247,11 @@ impl Isotropic {
         match self.radial {
             Radial::Ball => {
                 let kink = kink.clamp(-1.0, 1.0);
-                piece(&f, -1.0, kink) + piece(&f, kink, 1.0)
+                piece(&f, -1.0, kink, TOL) + piece(&f, kink, 1.0, TOL)
             }
             _ => {
                 let scale = self.scale();
-                tail(&f, kink, scale) + tail(&|t: f64| f(2.0 * kink - t), kink, scale)
+                tail(&f, kink, scale, TOL) + tail(&|t: f64| f(2.0 * kink - t), kink, scale, TOL)
             }
         }
     }
@@ -260,19 +263,19 @@ impl Isotropic {
 }
 
 /// The integral over [a, b] of a function that is smooth between.
-fn piece(f: &impl Fn(f64) -> f64, a: f64, b: f64) -> f64 {
-    integrate(f, a, b, ((b - a) / 3.0).max(1e-3), TOL)
+fn piece(f: &impl Fn(f64) -> f64, a: f64, b: f64, tol: f64) -> f64 {
+    integrate(f, a, b, ((b - a) / 3.0).max(1e-3), tol)
 }
 
 /// The integral over [a, ∞): t = a + scale tan(u), so that power tails are smooth at the end.
-fn tail(f: &impl Fn(f64) -> f64, a: f64, scale: f64) -> f64 {
+fn tail(f: &impl Fn(f64) -> f64, a: f64, scale: f64, tol: f64) -> f64 {
     let g = |u: f64| {
         let t = a + scale * u.tan();
         let value = f(t) * scale / u.cos().powi(2);
         // At the very end the density underflows before the Jacobian overflows.
         if value.is_finite() { value } else { 0.0 }
     };
-    piece(&g, 0.0, FRAC_PI_2)
+    piece(&g, 0.0, FRAC_PI_2, tol)
 }
 
 /// The integral over radii l of the other coordinates at height y.
@@ -280,9 +283,9 @@ fn over_radii(radial: Radial, y: f64, f: impl Fn(f64) -> f64) -> f64 {
     match radial {
         Radial::Ball => {
             let edge = (1.0 - y * y).max(0.0).sqrt();
-            piece(&f, 0.0, edge)
+            piece(&f, 0.0, edge, TOL)
         }
-        _ => tail(&f, 0.0, 2.0),
+        _ => tail(&f, 0.0, 2.0, TOL),
     }
 }
 

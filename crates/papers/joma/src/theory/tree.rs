@@ -124,7 +124,7 @@ impl Tree {
         self.parents.len()
     }
 
-    /// Whether there is no variable but the class.
+    /// Returns `true` if there is no variable but the class.
     pub fn is_empty(&self) -> bool {
         self.parents.is_empty()
     }

@@ -1,6 +1,7 @@
 //! Verdicts away from the defaults: every command that a review found wrong, and the corners of each domain.
 
 use attnlab_joma::room;
+use attnlab_joma::theory::Activation;
 use attnlab_lab::catalogue::Catalogue;
 use attnlab_lab::claim::VerdictKind::{self, OutOfScope, Refuted, Supported};
 use attnlab_lab::run::{CheckOptions, CheckReport, Silent, check};
@@ -29,20 +30,10 @@ fn assert_verdicts(table: &[(&str, Value, VerdictKind)]) {
     }
 }
 
-const ACTIVATIONS: [&str; 7] = [
-    "linear",
-    "relu",
-    "leaky-relu",
-    "absolute",
-    "tanh",
-    "softplus",
-    "square",
-];
-
 /// Rounding, kinks and dead nodes: identities hold under every activation.
 #[test]
 fn identities_under_every_activation() {
-    for activation in ACTIVATIONS {
+    for activation in Activation::NAMES {
         for (id, trials) in [
             ("joma.eq9", 60),
             ("joma.eq60", 9),
@@ -212,6 +203,21 @@ fn fair_renderings() {
             "joma.fig2_components",
             json!({"setting": "code"}),
             Supported,
+        ),
+        (
+            "joma.fig2_components_corrected",
+            json!({"setting": "code"}),
+            Supported,
+        ),
+        (
+            "joma.fig2_components_corrected",
+            json!({"inputs": "both", "setting": "code"}),
+            OutOfScope,
+        ),
+        (
+            "joma.fig2_components_corrected",
+            json!({"inputs": "random"}),
+            OutOfScope,
         ),
     ]);
 }

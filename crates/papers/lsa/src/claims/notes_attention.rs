@@ -138,7 +138,7 @@ impl Claim for AttentionColumns {
 #[derive(Clone, Copy, Debug)]
 pub struct AttentionCost {
     condition: Condition,
-    /// Whether it is a variant of the printed statement, not of the corrected one.
+    /// Flag: it is a variant of the printed statement, not of the corrected one.
     printed: bool,
 }
 

@@ -11,7 +11,7 @@ use ndarray::{Array2, ArrayView2, Axis, s};
 #[derive(Clone, Copy, Debug)]
 pub struct Residual {
     form: Form,
-    /// Whether it is a variant of the printed statement, not of the corrected one.
+    /// Flag: it is a variant of the printed statement, not of the corrected one.
     printed: bool,
 }
 

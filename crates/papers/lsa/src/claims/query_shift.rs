@@ -54,6 +54,8 @@ impl QueryShift {
 
 /// Queries per test prompt.
 const QUERIES: usize = 8;
+/// Overhead of a prompt, in multiplications.
+const PER_PROMPT: f64 = 300.0;
 
 impl Claim for QueryShift {
     fn sheet(&self) -> &'static Sheet {
@@ -71,8 +73,14 @@ impl Claim for QueryShift {
 
     fn validate(&self, params: &Params) -> Result<()> {
         validate(params)?;
-        let per_prompt = params.real(EXAMPLES) * params.real(DIM).powi(2);
-        affordable(TEST_PROMPTS.name, params.real(TEST_PROMPTS), per_prompt)
+        let per_prompt = (params.real(EXAMPLES) + QUERIES as f64) * params.real(DIM).powi(2);
+        // A trial of 40.
+        let share = self.default_trials(params) as f64 / 40.0;
+        affordable(
+            TEST_PROMPTS.name,
+            params.real(TEST_PROMPTS),
+            share * (PER_PROMPT + per_prompt),
+        )
     }
 
     /// By the layer at the limit of training; query and examples have covariances on axes of their own. The

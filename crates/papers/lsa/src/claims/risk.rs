@@ -135,7 +135,7 @@ const QUERIES: usize = 8;
 #[derive(Clone, Copy, Debug)]
 pub struct RiskFormula {
     form: Form,
-    /// Whether it is a variant of the printed statement, not of the corrected one.
+    /// Flag: it is a variant of the printed statement, not of the corrected one.
     printed: bool,
 }
 

@@ -21,8 +21,8 @@ pub(super) fn validate(params: &Params) -> Result<()> {
     Ok(())
 }
 
-/// Multiplications of a trial that are still worth waiting for: half a second.
-const MOST_WORK: f64 = 4e8;
+/// Multiplications of a trial that are still worth waiting for: some tenths of a second, for 40 trials.
+const MOST_WORK: f64 = 1e8;
 
 /// Refuses a setting whose trials would take minutes: `value` times `each` multiplications.
 pub(super) fn affordable(name: &'static str, value: f64, each: f64) -> Result<()> {

@@ -132,7 +132,7 @@ impl Law {
 }
 
 fn map(law: &Law, cells: &[&[Row]]) -> Result<Panel> {
-    let plane = Plane::of(cells, COHERENCE.name, NOISE.name)?;
+    let plane = Plane::arrange(cells, COHERENCE.name, NOISE.name)?;
     let mut bar = Axis::whole("exact updates (median)");
     bar.range = None;
     let mut heat = plane.heat(bar, |rows| {
@@ -160,7 +160,7 @@ fn map(law: &Law, cells: &[&[Row]]) -> Result<Panel> {
         finer(&plane.y, Scale::Log, FINE),
     );
     let starts: Vec<f64> = levels.iter().map(|l| l - 1.0).collect();
-    let by_law = Contour::of(
+    let by_law = Contour::of_field(
         "horizon law with the noise of coherence",
         &x,
         &y,

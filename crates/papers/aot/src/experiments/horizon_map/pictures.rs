@@ -103,7 +103,7 @@ fn slices<'a>(settings: &HorizonMap, cells: &[&'a [Row]]) -> Result<Vec<Slice<'a
         let is = |cell: &&[Row]| cell[0].word(GROUP.name).is_ok_and(|g| g == group);
         let own: Vec<&[Row]> = cells.iter().copied().filter(is).collect();
         if !own.is_empty() {
-            let plane = Plane::of(&own, NOISE_LENGTH.name, group)?;
+            let plane = Plane::arrange(&own, NOISE_LENGTH.name, group)?;
             slices.push(Slice {
                 plane,
                 group,

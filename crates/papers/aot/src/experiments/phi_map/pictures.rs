@@ -32,7 +32,7 @@ pub fn figures(settings: &PhiMap, rows: &[Row]) -> Result<Vec<Figure>> {
         let path = "rows of phi_map".into();
         return Err(Error::Content { path, problem });
     }
-    let plane = Plane::of(&cells, DIM.name, DELTA.name)?;
+    let plane = Plane::arrange(&cells, DIM.name, DELTA.name)?;
     let draws = cells[0].len();
     Ok(vec![
         gains(settings, &plane, draws)?,
@@ -130,7 +130,7 @@ fn gains(settings: &PhiMap, plane: &Plane, draws: usize) -> Result<Figure> {
                 });
             } else if layer == 1 {
                 let law = |p: f64, delta: f64| predicted(settings, phi, p, delta);
-                let law = Contour::of("predicted (closed form)", &x, &y, levels, law);
+                let law = Contour::of_field("predicted (closed form)", &x, &y, levels, law);
                 contours.push(law.drawn(Stroke::Dashed, CLOSED_FORM));
             }
             panels.push(Panel {

@@ -83,7 +83,7 @@ fn slack_map(settings: &Theorem1Map, cells: &[&[Row]]) -> Result<Figure> {
 }
 
 fn probability(settings: &Theorem1Map, n: usize, updates: u32, cells: &[&[Row]]) -> Result<Panel> {
-    let plane = Plane::of(cells, DIM.name, DELTA.name)?;
+    let plane = Plane::arrange(cells, DIM.name, DELTA.name)?;
     // Update l works at θ_l = (1+ητ)^l: l updates are exact iff θ_{l-1} lies below the break.
     let theta = (1.0 + settings.eta * settings.tau).powi(updates as i32 - 1);
     let held = |rows: &[Row]| -> Result<Cell> {
@@ -233,7 +233,7 @@ fn rates(settings: &Theorem1Map, cells: &[&[Row]]) -> Result<Figure> {
         let label = format!("*b* = {}: slope {:.3} ± {half:.3}", rate.reach, e.value);
         let label = label.replace('-', "−");
         let line = rate.tokens.iter().map(|n| {
-            let e = fit.at(*n);
+            let e = fit.evaluate(*n);
             Point::between(*n, e.value, e.low, e.high)
         });
         let line = Series::fitted("", colour, line.collect()).with_interval("95 % band of the fit");

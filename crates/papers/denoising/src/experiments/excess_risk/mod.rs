@@ -26,7 +26,7 @@ pub struct DenoiseExcessRisk {
     pub seeds: u64,
     /// Fresh prompts on which a trained layer is judged.
     pub fresh: usize,
-    /// Which of `subspace`, `sphere` are run.
+    /// Tasks that are run, of `subspace`, `sphere`.
     pub tasks: Vec<String>,
     /// n of the map over L and noise.
     pub ambient: usize,

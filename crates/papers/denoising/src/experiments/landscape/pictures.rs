@@ -145,7 +145,7 @@ fn ground(settings: &DenoiseLandscape, row: &Row) -> Result<Panel> {
         .collect();
     let mut contours = vec![heat.contour("", &levels).as_relief()];
     if settings.task == "circle" {
-        let circle = Contour::of("", &x, &y, &[settings.radius], f64::hypot);
+        let circle = Contour::of_field("", &x, &y, &[settings.radius], f64::hypot);
         contours.push(circle.drawn(Stroke::Dashed, INK).as_relief());
     }
     let tokens = points(row, "token")?;

@@ -28,9 +28,9 @@ pub struct DenoiseTraining {
     pub ambient: usize,
     /// "full" matrices or "scaled-identity".
     pub form: String,
-    /// Which of `code` and `text` are run.
+    /// Variants that are run, of `code`, `text`.
     pub variants: Vec<String>,
-    /// Which of `subspace`, `sphere`, `clusters` are run.
+    /// Tasks that are run, of `subspace`, `sphere`, `clusters`.
     pub tasks: Vec<String>,
     /// Settings of the authors' code.
     pub code: Variant,
@@ -54,7 +54,7 @@ pub struct Variant {
     pub context: usize,
     /// Law of the subspaces.
     pub bases: Bases,
-    /// Whether every seed trains on the same data, and only first weights and batches differ.
+    /// Flag: every seed trains on the same data, and only first weights and batches differ.
     pub shared_data: bool,
 }
 

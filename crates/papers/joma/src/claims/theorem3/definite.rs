@@ -7,7 +7,7 @@ use attnlab_lab::prelude::*;
 /// A statement on whether C(μ) is positive definite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Definite {
-    /// Whether it is the printed claim or a mutant of it, by the sheet that it bears.
+    /// Flag: it is the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
     says: Says,
 }
@@ -64,7 +64,7 @@ impl Statement for Definite {
         }
     }
 
-    fn at(self, point: CriticalPoint, _params: &Params) -> Result<Outcome> {
+    fn outcome_at(self, point: CriticalPoint, _params: &Params) -> Result<Outcome> {
         let rates = self.rates(point);
         let positive = rates.iter().all(|r| *r > 0.0);
         let witness = witness! {

@@ -43,7 +43,7 @@ impl Statement for Lambda {
         vec![smooth_density(params)]
     }
 
-    fn at(self, point: CriticalPoint, params: &Params) -> Result<Outcome> {
+    fn outcome_at(self, point: CriticalPoint, params: &Params) -> Result<Outcome> {
         let field = Printed::new(&point, activation(params)?);
         let upper = [field.distance, 0.0];
         let pair = Pair {

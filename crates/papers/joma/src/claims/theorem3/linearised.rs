@@ -38,7 +38,7 @@ impl Statement for Linearised {
         vec![smooth_density(params)]
     }
 
-    fn at(self, point: CriticalPoint, params: &Params) -> Result<Outcome> {
+    fn outcome_at(self, point: CriticalPoint, params: &Params) -> Result<Outcome> {
         let phi = activation(params)?;
         // s_μ = 1, and the components exchanged: s_μ = -1.
         let both = [point, point.exchanged()].map(|p| self.error(&Printed::new(&p, phi), p.slopes));

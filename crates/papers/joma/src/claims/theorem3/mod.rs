@@ -52,7 +52,7 @@ pub trait Statement: Copy + Send + Sync + 'static {
     ///
     /// # Errors
     /// When the point cannot be judged.
-    fn at(self, point: CriticalPoint, params: &Params) -> Result<Outcome>;
+    fn outcome_at(self, point: CriticalPoint, params: &Params) -> Result<Outcome>;
 
     /// Returns the hypotheses beyond those of every critical point.
     fn more_hypotheses(self, _params: &Params) -> Vec<Hypothesis> {
@@ -88,7 +88,7 @@ impl<S: Statement> Claim for AtCritical<S> {
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         match draw(params, streams)? {
-            Some(point) => self.0.at(point, params),
+            Some(point) => self.0.outcome_at(point, params),
             None => Ok(none()),
         }
     }

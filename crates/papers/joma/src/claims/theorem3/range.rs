@@ -7,9 +7,9 @@ use attnlab_lab::prelude::*;
 /// The claim that a_-/a_+ and a_+/a_- are below `most` at critical points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
-    /// Whether it is the printed claim or a mutant of it, by the sheet that it bears.
+    /// Flag: it is the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
-    /// Whether the pairs are those with ρ_- ≥ 0 alone.
+    /// Flag: the pairs are those with ρ_- ≥ 0 alone.
     upper_half: bool,
     most: f64,
 }

@@ -14,7 +14,7 @@ use attnlab_theory::dynamics::flow::VectorField;
 /// The rates of (5) along μ and across it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
-    /// Whether it is the printed claim or a mutant of it, by the sheet that it bears.
+    /// Flag: it is the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
     betas: Betas,
 }
@@ -93,7 +93,7 @@ impl Statement for Rates {
         }
     }
 
-    fn at(self, point: CriticalPoint, params: &Params) -> Result<Outcome> {
+    fn outcome_at(self, point: CriticalPoint, params: &Params) -> Result<Outcome> {
         let phi = activation(params)?;
         let field = Definition { point, phi };
         let rate = |v: [f64; 2]| {

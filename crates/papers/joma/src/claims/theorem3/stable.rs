@@ -53,7 +53,7 @@ impl Statement for Stable {
         vec![smooth_density(params)]
     }
 
-    fn at(self, point: CriticalPoint, params: &Params) -> Result<Outcome> {
+    fn outcome_at(self, point: CriticalPoint, params: &Params) -> Result<Outcome> {
         let phi = activation(params)?;
         let (mu, h) = ([point.length, 0.0, point.bias()], STEP * point.length);
         let column = |axis: usize| {

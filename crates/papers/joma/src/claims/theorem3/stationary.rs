@@ -10,7 +10,7 @@ use attnlab_theory::dynamics::flow::{Flow, Method, VectorField};
 /// The condition Σ_j a_j F = 0 at a stationary point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stationary {
-    /// Whether it is the printed claim, on the field (42) as printed, and not that on the layer's field.
+    /// Flag: it is the printed claim, on the field (42) as printed, and not that on the layer's field.
     printed: bool,
     /// Factor of ∫θ_1 in F; the mutant: near 1.
     factor: f64,
@@ -74,7 +74,7 @@ impl Statement for Stationary {
         }
     }
 
-    fn at(self, point: CriticalPoint, _params: &Params) -> Result<Outcome> {
+    fn outcome_at(self, point: CriticalPoint, _params: &Params) -> Result<Outcome> {
         // The printed field has the same pair of r at |μ| = 1.
         let length = if self.printed { 1.0 } else { point.length };
         let field = Closed {

@@ -7,7 +7,7 @@ use attnlab_lab::prelude::*;
 /// The ratio (7) with a bound on |λ_jk|.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
-    /// Whether it is the printed claim or a mutant of it, by the sheet that it bears.
+    /// Flag: it is the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
     /// The bound.
     bound: f64,

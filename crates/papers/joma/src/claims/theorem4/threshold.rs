@@ -9,7 +9,7 @@ const KAPPA: f64 = 10.0;
 /// The threshold $\exp\[-(\sqrt{2\pi} + 2) e^{p \mu_k^2}\]$ on δ_k.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Threshold {
-    /// Whether it is the printed claim or a mutant of it, by the sheet that it bears.
+    /// Flag: it is the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
     /// p.
     exponent: f64,
