@@ -1,11 +1,10 @@
 //! `attnlab audit`: every claim at random settings.
 
 use attnlab_core::error::{Error, Result};
-use attnlab_lab::audit::{Options, Summary, audit};
+use attnlab_lab::audit::{self, Options, Summary, audit};
 use attnlab_lab::catalogue::Catalogue;
-use attnlab_lab::command::{Bar, Out, Status, input};
-use attnlab_lab::run::grid::GridOptions;
-use attnlab_lab::run::store::{self, Shard};
+use attnlab_lab::command::{Bar, Out, RowOptions, Status, input};
+use attnlab_lab::run::store::{self, Manifest};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -23,9 +22,9 @@ shows it. An audit that was stopped goes on where it was: give the same command 
 surprise stands; 1: some do; 2: bad usage or input; 130: stopped.";
 
 /// Number of settings per claim, and time limit in seconds, under --quick.
-const QUICK: (u64, f64) = (4, 5.0);
+const QUICK: (u64, f64) = (4, 60.0);
 /// The same otherwise.
-const FULL: (u64, f64) = (200, 20.0);
+const FULL: (u64, f64) = (200, 60.0);
 
 /// Check every claim at random settings inside its domain
 #[derive(clap::Args, Debug)]
@@ -40,7 +39,7 @@ pub struct Args {
     /// Settings per claim [default: 200, with --quick 4]
     #[arg(long, value_name = "N", value_parser = input::positive, allow_negative_numbers = true)]
     settings: Option<u64>,
-    /// Time limit of one check in seconds [default: 20, with --quick 5]
+    /// Time limit of one check in seconds, of processor time where the system tells it [default: 60]
     #[arg(long, value_name = "S", value_parser = input::positive_number)]
     #[arg(allow_negative_numbers = true)]
     time_limit: Option<f64>,
@@ -51,35 +50,29 @@ pub struct Args {
     /// Folder for the rows and the page
     #[arg(long, value_name = "DIR", default_value = "runs/audit")]
     out: PathBuf,
-    /// Run one part of the settings only, I from 0 to N-1
-    #[arg(
-        long,
-        value_name = "I/N",
-        default_value = "0/1",
-        hide_default_value = true
-    )]
-    #[arg(value_parser = input::shard)]
-    shard: Shard,
     /// Write the page of the rows in these folders, and check nothing
     #[arg(long, value_name = "DIR", num_args = 1..)]
     rows: Vec<PathBuf>,
-    /// Delete the rows of another run that the folder holds
-    #[arg(long)]
-    force: bool,
+    #[command(flatten)]
+    parts: RowOptions,
 }
 
 /// Runs the command.
 pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
-    let rows = match args.rows.as_slice() {
-        [] => audit(catalogue, &options(args)?, &Bar::resumable())?.rows,
-        folders => store::read_all(folders)?.rows,
+    let (rows, folder) = match args.rows.as_slice() {
+        [] => {
+            let rows = audit(catalogue, &options(args)?, &Bar::resumable())?.rows;
+            (rows, &args.out)
+        }
+        folders => (store::read_all(folders)?.rows, &folders[0]),
     };
     let summary = Summary::of_rows(&rows)?;
+    let (_, settings) = summary.settings_per_claim();
+    let command = audit::command(&Manifest::of_folder(folder)?, settings);
     let path = args.out.join("audit.md");
     let advice = "Choose a folder that you may write with --out";
-    let title = format!("Audit of {} claims", summary.claims.len());
     std::fs::create_dir_all(&args.out).map_err(|e| Error::io(&args.out, e, advice))?;
-    store::replace(&path, &summary.markdown(&title)).map_err(|e| Error::io(&path, e, advice))?;
+    store::replace(&path, &summary.markdown(&command)).map_err(|e| Error::io(&path, e, advice))?;
     for surprise in summary.surprises.iter().filter(|s| s.stands()) {
         out.line(&format!(
             "{}: {}",
@@ -108,9 +101,6 @@ fn options(args: &Args) -> Result<Options> {
         settings: args.settings.unwrap_or(settings),
         limit: Duration::from_secs_f64(args.time_limit.unwrap_or(limit)),
         program: Some(program),
-        grid: GridOptions {
-            shard: args.shard,
-            force: args.force,
-        },
+        grid: args.parts.grid(),
     })
 }

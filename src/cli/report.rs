@@ -1,6 +1,7 @@
 //! `attnlab report`: one HTML file from stored rows.
 
 use attnlab_core::error::{Error, Result};
+use attnlab_core::format::quoted;
 use attnlab_lab::catalogue::Catalogue;
 use attnlab_lab::command::{Out, Status, note};
 use attnlab_lab::folder::Contents;
@@ -42,6 +43,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
         checks: &contents.checks,
         mutants: &contents.mutants,
         pictures: &contents.pictures,
+        audit: contents.audit()?.as_ref(),
     })?;
     let advice = "Choose a file that you may write with --out";
     store::replace(&args.out, &html).map_err(|e| Error::io(&args.out, e, advice))?;
@@ -70,11 +72,11 @@ fn spare(path: &Path) -> Result<()> {
 fn command(args: &Args) -> String {
     let mut command = "attnlab report".to_string();
     for folder in &args.folders {
-        let folder = report::quoted(&folder.display().to_string());
+        let folder = quoted(&folder.display().to_string());
         command.push_str(&format!(" {folder}"));
     }
     if args.out != Path::new("report.html") {
-        let file = report::quoted(&args.out.display().to_string());
+        let file = quoted(&args.out.display().to_string());
         command.push_str(&format!(" --out {file}"));
     }
     if args.partial {

@@ -112,6 +112,7 @@ fn page() -> String {
         checks: &checks,
         mutants: &mutants,
         pictures: &[picture],
+        audit: None,
     })
     .unwrap()
 }

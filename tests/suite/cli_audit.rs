@@ -34,6 +34,20 @@ fn an_audit_is_resumed_and_sharded_to_the_byte() {
         audit(&parts, &["--shard", shard]);
     }
     let parts = parts.to_str().unwrap();
+    let report = folder.path().join("report.html");
+    let report = report.to_str().unwrap();
+    assert!(
+        attnlab(&["report", parts, "--out", report])
+            .output()
+            .unwrap()
+            .status
+            .success()
+    );
+    let html = fs::read_to_string(report).unwrap();
+    assert!(
+        html.contains("<h2 id=\"audit\">")
+            && html.contains("2 claims at 6 random settings (3 each)")
+    );
     let page = audit(folder.path(), &["--rows", parts]);
     assert!(String::from_utf8_lossy(&page.stdout).contains("2 claims at 6 random settings"));
     let page = |folder: &std::path::Path| fs::read_to_string(folder.join("audit.md")).unwrap();

@@ -57,6 +57,7 @@ fn page(checks: &[Checked]) -> String {
         checks,
         mutants: &mutants,
         pictures: &[picture],
+        audit: None,
     })
     .unwrap()
 }
@@ -106,7 +107,7 @@ fn a_surprise_is_marked() {
     assert!(page.contains("class=\"surprise\"") && page.contains("0 of 1 verdicts"));
 }
 
-/// What a row keeps is enough to show the verdict again, with the command that makes it.
+/// A row keeps enough to show the verdict again, with the command that makes it.
 #[test]
 fn verdicts_survive_their_rows() {
     let claim = crate::common::claim("aot.lemma1");

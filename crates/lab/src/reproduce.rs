@@ -153,6 +153,7 @@ pub fn reproduce(
         checks: &checks,
         mutants: &results,
         pictures: &pictures,
+        audit: None,
     })?;
     let path = options.out.join("report.html");
     let advice = "Choose a folder that you may write with --out";
@@ -366,7 +367,7 @@ fn command(options: &Options) -> String {
         command.push_str(&format!(" --mutant-seeds {}", options.mutant_seeds));
     }
     if options.out != Path::new(Options::FOLDER) {
-        let folder = report::quoted(&options.out.display().to_string());
+        let folder = attnlab_core::format::quoted(&options.out.display().to_string());
         command.push_str(&format!(" --out {folder}"));
     }
     if !options.only.is_empty() {

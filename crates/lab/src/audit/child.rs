@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How a check in a process of its own ended.
+/// End of a check in a process of its own.
 pub enum Ended {
     /// With a verdict: the line of `attnlab check --json`.
     Verdict(Map<String, Value>),
@@ -57,7 +57,12 @@ pub fn check(
     })
 }
 
-/// Waits for the end and returns the exit status, None inside for a signal; None at the limit, after a kill.
+/// Factor of the limit at which a check ends by the clock: others may hold the processors, and a check may wait for
+/// ever without using them.
+const PATIENCE: u32 = 20;
+
+/// Waits for the end and returns the exit status, None inside for a signal; None at the limit, after a kill. The limit
+/// is one of processor time where the system tells it (Linux), so that a busy machine makes no check slow.
 fn wait(child: &mut Child, limit: Duration) -> Option<Option<i32>> {
     let started = Instant::now();
     let mut pause = Duration::from_millis(1);
@@ -65,7 +70,11 @@ fn wait(child: &mut Child, limit: Duration) -> Option<Option<i32>> {
         if let Ok(Some(status)) = child.try_wait() {
             return Some(status.code());
         }
-        if started.elapsed() > limit {
+        let slow = match used(child.id()) {
+            Some(used) => used > limit || started.elapsed() > PATIENCE * limit,
+            None => started.elapsed() > limit,
+        };
+        if slow {
             // A process that has just ended cannot be killed, and need not be.
             let _ = child.kill();
             let _ = child.wait();
@@ -74,6 +83,18 @@ fn wait(child: &mut Child, limit: Duration) -> Option<Option<i32>> {
         std::thread::sleep(pause);
         pause = (2 * pause).min(Duration::from_millis(20));
     }
+}
+
+/// Returns the processor time that a process has used, of all its threads; None where the system does not tell.
+fn used(process: u32) -> Option<Duration> {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).ok()?;
+    let mut sum = 0;
+    for task in tasks {
+        // Nanoseconds on a processor, nanoseconds waiting, and time slices; a thread may just have ended.
+        let text = std::fs::read_to_string(task.ok()?.path().join("schedstat")).ok()?;
+        sum += text.split_whitespace().next()?.parse::<u64>().ok()?;
+    }
+    Some(Duration::from_nanos(sum))
 }
 
 type Reader = Option<std::thread::JoinHandle<String>>;

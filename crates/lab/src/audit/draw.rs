@@ -2,12 +2,13 @@
 
 use crate::claim::Claim;
 use attnlab_core::error::{Error, Result};
-use attnlab_core::params::{Domain, Fallback, Params, Schema, Spec};
+use attnlab_core::params::{Domain, Params, Schema, Spec};
 use attnlab_core::rng::Streams;
 use rand::{Rng, RngExt};
 use serde_json::{Map, Value, json};
 
-/// Draws after which the search for a setting ends.
+/// Draws after which the search for a setting ends. The words of choices are prescribed in the first half only:
+/// two words that do not fit together must not exhaust the search.
 const ATTEMPTS: u64 = 60;
 
 /// Peak memory of one trial, in bytes, above which a setting is drawn anew: an audit runs many at a time.
@@ -27,7 +28,8 @@ pub fn setting(claim: &dyn Claim, seed: u64, index: u64) -> Result<Map<String, V
     let wants_scope = !index.is_multiple_of(4);
     let (mut outside, mut refused) = (None, None);
     for attempt in 0..ATTEMPTS {
-        let set = draw(&schema, index, &mut streams.part("setting", attempt));
+        let prescribed = (attempt < ATTEMPTS / 2).then_some(index);
+        let set = draw(&schema, prescribed, &mut streams.part("setting", attempt));
         match scope(claim, &schema, &set) {
             Ok(Scope::TooLarge) => {}
             Ok(Scope::Inside) => return Ok(set),
@@ -60,20 +62,17 @@ fn scope(claim: &dyn Claim, schema: &Schema, set: &Map<String, Value>) -> Result
     })
 }
 
-/// Draws values for one parameter, for about half of them, or for all.
-fn draw(schema: &Schema, index: u64, rng: &mut impl Rng) -> Map<String, Value> {
+/// Draws values for one parameter, for about half of them, or for all; word number `prescribed` of every choice
+/// that has so many.
+fn draw(schema: &Schema, prescribed: Option<u64>, rng: &mut impl Rng) -> Map<String, Value> {
     let defaults = Params::resolve(schema, &Map::new()).ok();
     let share = [0.0, 0.5, 1.0][rng.random_range(0..3)];
     let always = rng.random_range(0..schema.len().max(1));
     let mut set = Map::new();
     for (i, spec) in schema.iter().enumerate() {
-        let default = default_of(spec, defaults.as_ref());
-        let words = match spec.domain {
-            Domain::Choice(words) => words.len(),
-            _ => 0,
-        };
-        let value = if (index as usize) < words {
-            json!(choice(spec, index as usize))
+        let default = spec.default_value(defaults.as_ref());
+        let value = if let Some(word) = prescribed.and_then(|index| word(spec, index)) {
+            json!(word)
         } else if i == always || rng.random_bool(share) || default.is_null() {
             value(&spec.domain, &default, rng)
         } else {
@@ -84,19 +83,11 @@ fn draw(schema: &Schema, index: u64, rng: &mut impl Rng) -> Map<String, Value> {
     set
 }
 
-fn choice(spec: &Spec, index: usize) -> &'static str {
+/// Returns the word of this number; None for a parameter that is no choice, or of fewer words.
+fn word(spec: &Spec, index: u64) -> Option<&'static str> {
     match spec.domain {
-        Domain::Choice(words) => words[index % words.len()],
-        _ => "",
-    }
-}
-
-fn default_of(spec: &Spec, defaults: Option<&Params>) -> Value {
-    match &spec.default {
-        Fallback::Fixed(value) => value.clone(),
-        _ => defaults
-            .and_then(|p| p.as_json().get(spec.name).cloned())
-            .unwrap_or(Value::Null),
+        Domain::Choice(words) => words.get(usize::try_from(index).ok()?).copied(),
+        _ => None,
     }
 }
 

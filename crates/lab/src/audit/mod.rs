@@ -43,7 +43,7 @@ pub struct Options {
     pub seed: u64,
     /// Number of settings per claim.
     pub settings: u64,
-    /// Time limit of one check.
+    /// Time limit of one check: of processor time where the system tells it (Linux), otherwise by the clock.
     pub limit: Duration,
     /// The `attnlab` program that runs each check, so that a check can neither hang nor crash the audit. None:
     /// checks run in this process, without a time limit.
@@ -52,7 +52,7 @@ pub struct Options {
     pub grid: GridOptions,
 }
 
-/// What came out at one setting.
+/// Result of the check at one setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Finding {
@@ -109,7 +109,23 @@ impl Finding {
         }
     }
 
-    fn of(verdict: VerdictKind, expected: VerdictKind) -> Finding {
+    /// Returns the definition, for the page.
+    pub fn definition(self) -> &'static str {
+        match self {
+            Finding::Expected => "the expected verdict",
+            Finding::OutOfScope => "a hypothesis of the statement fails there",
+            Finding::Inconclusive => "too few trials to decide",
+            Finding::Failed => "computations failed, which says nothing about the statement",
+            Finding::FalseAlarm => "refuted, where supported was expected",
+            Finding::Missed => "supported, where refuted was expected",
+            Finding::Other => "another verdict than the expected one",
+            Finding::Refused => "the schema allows the setting, the check refuses it",
+            Finding::Crashed => "a panic, or a signal",
+            Finding::Slow => "longer than the time limit",
+        }
+    }
+
+    fn from_verdict(verdict: VerdictKind, expected: VerdictKind) -> Finding {
         use VerdictKind::{Failed, Inconclusive, OutOfScope, Refuted, Supported};
         match (verdict, expected) {
             (OutOfScope, _) => Finding::OutOfScope,
@@ -150,9 +166,9 @@ pub fn audit(
     progress: &dyn Progress,
 ) -> Result<RunReport> {
     let claims = select(catalogue, &options.only)?;
-    let pairs = claims
-        .iter()
-        .flat_map(|claim| (0..options.settings).map(move |index| (&**claim, index)));
+    // One setting of every claim after the other, so that an audit that is stopped has seen all claims.
+    let pairs =
+        (0..options.settings).flat_map(|index| claims.iter().map(move |claim| (&**claim, index)));
     let pairs: Vec<(&dyn Claim, u64)> = pairs.collect();
     let grid = Grid {
         manifest: Manifest::new(ID, options.seed, described(options)),
@@ -160,21 +176,21 @@ pub fn audit(
             .iter()
             .map(|(claim, index)| cell(*claim, *index))
             .collect(),
-        trial: &|c, _, _| one(pairs[c].0, options, pairs[c].1),
+        trial: &|c, _, _| check_setting(pairs[c].0, options, pairs[c].1),
         stopping: None,
     };
     grid.run(&options.out, options.grid, progress)
 }
 
 impl Default for Options {
-    /// Returns 200 settings per claim under a limit of 20 s, seed 0, into `runs/audit`, in this process.
+    /// Returns 200 settings per claim under a limit of 60 s, seed 0, into `runs/audit`, in this process.
     fn default() -> Self {
         Options {
             out: "runs/audit".into(),
             only: vec![],
             seed: 0,
             settings: 200,
-            limit: Duration::from_secs(20),
+            limit: Duration::from_secs(60),
             program: None,
             grid: GridOptions::default(),
         }
@@ -213,8 +229,29 @@ fn described(options: &Options) -> Map<String, Value> {
         .collect()
 }
 
+/// Returns the command that makes the rows of an audit with so many settings per claim.
+pub fn command(manifest: &Manifest, settings: u64) -> String {
+    let mut command = format!(
+        "attnlab audit --seed {} --settings {settings}",
+        manifest.seed
+    );
+    if let Some(limit) = manifest.settings.get("limit_s").and_then(Value::as_f64) {
+        command.push_str(&format!(" --time-limit {limit}"));
+    }
+    let only = manifest.settings.get("only").and_then(Value::as_array);
+    let only: Vec<&str> = only
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    if !only.is_empty() {
+        command.push_str(&format!(" --only {}", only.join(" ")));
+    }
+    command
+}
+
 /// Checks one setting.
-fn one(claim: &dyn Claim, options: &Options, index: u64) -> Result<Map<String, Value>> {
+fn check_setting(claim: &dyn Claim, options: &Options, index: u64) -> Result<Map<String, Value>> {
     let id = &claim.sheet().id;
     let seed = options.seed.wrapping_add(index);
     let set = match draw::setting(claim, options.seed, index) {
@@ -226,7 +263,13 @@ fn one(claim: &dyn Claim, options: &Options, index: u64) -> Result<Map<String, V
         None => here(claim, &set, seed)?,
     };
     Ok(match ended {
-        Ended::Limit => data(Finding::Slow, set, String::new()),
+        Ended::Limit => {
+            let message = format!(
+                "more than {} s of processor time",
+                options.limit.as_secs_f64()
+            );
+            data(Finding::Slow, set, message)
+        }
         Ended::Crash(message) => data(Finding::Crashed, set, message),
         Ended::Message(3, message) => data(Finding::Failed, set, message),
         Ended::Message(_, message) => data(Finding::Refused, set, message),
@@ -269,7 +312,7 @@ fn of_report(set: Map<String, Value>, report: Map<String, Value>) -> Map<String,
         serde_json::from_value(report.get(name)?.clone()).ok()
     };
     let finding = match kind("verdict").zip(kind("expected")) {
-        Some((verdict, expected)) => Finding::of(verdict, expected),
+        Some((verdict, expected)) => Finding::from_verdict(verdict, expected),
         None => Finding::Crashed,
     };
     let mut data = data(finding, set, String::new());

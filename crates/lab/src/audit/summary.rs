@@ -1,16 +1,20 @@
 //! Summary of an audit, from its rows alone.
 
 use super::{CLAIM, Finding, ID, SETTING};
-use crate::report::quoted;
 use crate::run::Row;
 use attnlab_core::error::{Error, Result};
-use attnlab_core::stats::holm;
+use attnlab_core::format::{number, quoted};
+use attnlab_core::stats::{Estimate, binomial, holm};
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// Family-wise level at which a surprise of sampled trials stands.
 const FAMILY_LEVEL: f64 = 0.05;
+
+/// Largest rate of false alarms that the level of one check allows: half of 1 - .95, as an interval errs on either
+/// side with at most so much.
+const ALLOWED_RATE: f64 = 0.025;
 
 /// Numbers of settings by finding.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,8 +22,13 @@ pub struct Count(BTreeMap<Finding, u64>);
 
 impl Count {
     /// Returns the number of settings with this finding.
-    pub fn of(&self, finding: Finding) -> u64 {
+    pub fn number(&self, finding: Finding) -> u64 {
         self.0.get(&finding).copied().unwrap_or(0)
+    }
+
+    /// Returns the number of settings.
+    pub fn total(&self) -> u64 {
+        self.0.values().sum()
     }
 
     fn add(&mut self, finding: Finding) {
@@ -32,7 +41,7 @@ impl Count {
 pub struct Surprise {
     /// Id of the claim.
     pub claim: String,
-    /// What came out.
+    /// Result of its check.
     pub finding: Finding,
     /// Command that shows it.
     pub command: String,
@@ -60,6 +69,12 @@ pub struct Summary {
     pub all: Count,
     /// Numbers of findings by claim.
     pub claims: BTreeMap<String, Count>,
+    /// Seeds of the settings.
+    pub seeds: BTreeSet<u64>,
+    /// Number of settings at which supported was expected and the verdict rests on a level.
+    pub levelled: u64,
+    /// Number of those at which the verdict was refuted.
+    pub false_alarms: u64,
     /// Settings that came out otherwise than they must.
     pub surprises: Vec<Surprise>,
 }
@@ -86,7 +101,13 @@ impl Summary {
                 .entry(claim.clone())
                 .or_default()
                 .add(finding);
+            summary.seeds.insert(row.seed);
             let p_value = row.data.get("p_value").and_then(Value::as_f64);
+            let supported = row.data.get("expected").and_then(Value::as_str) == Some("supported");
+            if supported && p_value.is_some() {
+                summary.levelled += 1;
+                summary.false_alarms += u64::from(finding == Finding::FalseAlarm);
+            }
             let mut place = None;
             if let Some(p) = p_value {
                 place = Some(levels.len());
@@ -111,18 +132,55 @@ impl Summary {
         !self.surprises.iter().any(Surprise::stands)
     }
 
-    /// Writes the summary as a page in Markdown.
-    pub fn markdown(&self, title: &str) -> String {
-        let mut page = format!("# {title}\n\n{}\n\n", self.sentence());
-        let used: Vec<Finding> = Finding::ALL
-            .into_iter()
-            .filter(|f| self.all.of(*f) > 0)
-            .collect();
+    /// Returns the rate of false alarms among the verdicts that rest on a level, with its 95 % interval; None
+    /// where there are none.
+    pub fn false_alarm_rate(&self) -> Option<Estimate> {
+        binomial(self.false_alarms, self.levelled, 0.95).ok()
+    }
+
+    /// Returns the findings that occur, in the order of tables.
+    pub fn findings(&self) -> Vec<Finding> {
+        let occurs = |f: &Finding| self.all.number(*f) > 0;
+        Finding::ALL.into_iter().filter(occurs).collect()
+    }
+
+    /// Says in one sentence how many verdicts were false alarms, and how many the level allows.
+    pub fn alarm_sentence(&self) -> String {
+        let Some(rate) = self.false_alarm_rate() else {
+            return "No verdict rests on a level.".into();
+        };
+        let percent = |share: f64| number((1e4 * share).round() / 100.0);
+        format!(
+            "False alarms: {} of {} settings at which a true statement was judged by trials at the level .95, \
+             {} % [{}, {}]; the level allows {} %.",
+            self.false_alarms,
+            self.levelled,
+            percent(rate.value),
+            percent(rate.low),
+            percent(rate.high),
+            percent(ALLOWED_RATE),
+        )
+    }
+
+    /// Writes the summary as a page in Markdown; `command` makes its rows.
+    pub fn markdown(&self, command: &str) -> String {
+        let mut page = format!(
+            "# Audit of {} claims\n\n{}\n\n",
+            self.claims.len(),
+            self.sentence()
+        );
+        let _ = writeln!(page, "{}\n\nCommand: `{command}`\n", self.alarm_sentence());
+        let _ = writeln!(page, "## Findings\n");
+        for finding in self.findings() {
+            let _ = writeln!(page, "- {}: {}", finding.name(), finding.definition());
+        }
+        page.push('\n');
+        let used = self.findings();
         let names: Vec<&str> = used.iter().map(|f| f.name()).collect();
         let _ = writeln!(page, "| claim | {} |", names.join(" | "));
         let _ = writeln!(page, "|---{}|", "|---:".repeat(used.len()));
         for (claim, count) in &self.claims {
-            let cells: Vec<String> = used.iter().map(|f| count.of(*f).to_string()).collect();
+            let cells: Vec<String> = used.iter().map(|f| count.number(*f).to_string()).collect();
             let _ = writeln!(page, "| `{claim}` | {} |", cells.join(" | "));
         }
         if !self.surprises.is_empty() {
@@ -149,16 +207,29 @@ impl Summary {
     /// Says in one paragraph what came out.
     pub fn sentence(&self) -> String {
         let stand = self.surprises.iter().filter(|s| s.stands()).count();
-        let counts = Finding::ALL.into_iter().filter(|f| self.all.of(*f) > 0);
-        let counts = counts.map(|f| format!("{} {}", self.all.of(f), f.name()));
+        let counts = self.findings().into_iter();
+        let counts = counts.map(|f| format!("{} {}", self.all.number(f), f.name()));
+        let (least, most) = self.settings_per_claim();
+        let each = match least == most {
+            true => format!("{most} each"),
+            false => format!("{least} to {most} each"),
+        };
         format!(
-            "{} claims at {} random settings: {}. {stand} of {} surprises stand at the family-wise level \
+            "{} claims at {} random settings ({each}): {}. {stand} of {} surprises stand at the family-wise level \
              {FAMILY_LEVEL}.",
             self.claims.len(),
             self.settings,
             counts.collect::<Vec<_>>().join(", "),
             self.surprises.len(),
         )
+    }
+}
+
+impl Summary {
+    /// Returns the least and the largest number of settings of a claim.
+    pub fn settings_per_claim(&self) -> (u64, u64) {
+        let totals = || self.claims.values().map(Count::total);
+        (totals().min().unwrap_or(0), totals().max().unwrap_or(0))
     }
 }
 

@@ -1,8 +1,10 @@
 //! Contents of a report from folders of runs.
 
 use super::{RunFolder, no_rows};
+use crate::audit::{self, Summary};
 use crate::catalogue::Catalogue;
 use crate::report::{Checked, Found, MutantResult, Picture, VERDICTS, restore};
+use crate::run::Row;
 use crate::run::store::{self, Manifest};
 use attnlab_core::error::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -16,6 +18,8 @@ pub struct Contents {
     pub mutants: Vec<MutantResult>,
     /// The pictures.
     pub pictures: Vec<Picture>,
+    /// Rows of audits.
+    audited: Vec<Row>,
     /// Messages for the user about runs and rows that were left out, with the reason.
     pub notes: Vec<String>,
 }
@@ -57,6 +61,17 @@ impl Contents {
         Ok(contents)
     }
 
+    /// Summarises the rows of all audits; None where there are none.
+    ///
+    /// # Errors
+    /// A row that is not of an audit.
+    pub fn audit(&self) -> Result<Option<Summary>> {
+        match self.audited.as_slice() {
+            [] => Ok(None),
+            rows => Summary::of_rows(rows).map(Some),
+        }
+    }
+
     fn add(
         &mut self,
         folder: &Path,
@@ -66,6 +81,10 @@ impl Contents {
     ) -> Result<()> {
         if manifest.id == VERDICTS {
             return self.verdicts(folder, catalogue);
+        }
+        if manifest.id == audit::ID {
+            self.audited.extend(store::read(folder)?.rows);
+            return Ok(());
         }
         if store::read(folder)?.rows.is_empty() {
             // A run without rows does not keep the others out of the report.

@@ -7,11 +7,12 @@ pub use contents::Contents;
 use crate::catalogue::Catalogue;
 use crate::experiment::{Entry, Experiment};
 use crate::figure::Figure;
-use crate::report::{Origin, Picture, quoted};
+use crate::report::{Origin, Picture};
 use crate::run::grid::Missing;
 use crate::run::{Row, store};
 use crate::sweep::{self, Part, Plan};
 use attnlab_core::error::{Error, Result};
+use attnlab_core::format::quoted;
 use std::path::{Path, PathBuf};
 
 /// A run that was kept in a folder: an experiment, or a sweep over a claim or over an experiment.

@@ -4,6 +4,7 @@
 //! The file needs no network: pictures are inline SVG, formulas are MathML, one short script sorts and
 //! filters the table. It prints well and follows the reader's choice of light or dark.
 
+mod audit;
 mod card;
 mod math;
 mod origin;
@@ -12,8 +13,9 @@ mod table;
 
 pub use math::mathml;
 pub use origin::{Origin, machine};
-pub use rows::{Found, ID as VERDICTS, keep, quoted, restore, row_name};
+pub use rows::{Found, ID as VERDICTS, keep, restore, row_name};
 
+use crate::audit::Summary;
 use crate::claim::{Claim, VerdictKind};
 use crate::figure;
 use crate::figure::Figure;
@@ -74,6 +76,8 @@ pub struct Report<'a> {
     pub mutants: &'a [MutantResult],
     /// The pictures.
     pub pictures: &'a [Picture],
+    /// Checks at random settings.
+    pub audit: Option<&'a Summary>,
 }
 
 impl Report<'_> {
@@ -94,7 +98,7 @@ impl Report<'_> {
 /// let claim = toy::fair_coin();
 /// let found = check(&*claim, &Default::default(), &Default::default(), &Silent)?;
 /// let checks = [Checked::here(&claim, found)];
-/// let page = html(&Report { command: "attnlab check ..", checks: &checks, mutants: &[], pictures: &[] })?;
+/// let page = html(&Report { command: "attnlab check ..", checks: &checks, mutants: &[], pictures: &[], audit: None })?;
 /// assert!(page.contains("toy.fair") && page.contains("supported"));
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
@@ -107,6 +111,9 @@ pub fn html(report: &Report) -> Result<String> {
         for (i, check) in report.checks.iter().enumerate() {
             card::claim(&mut page, report, i, check, &adjusted[i]);
         }
+    }
+    if let Some(summary) = report.audit {
+        audit::section(&mut page, summary);
     }
     if !report.pictures.is_empty() {
         page.push_str("<h2 id=\"figures\">Figures</h2>\n");

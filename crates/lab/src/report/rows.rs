@@ -5,6 +5,7 @@ use crate::catalogue::Catalogue;
 use crate::claim::{Claim, Mutant, Params, VerdictKind, Witness};
 use crate::run::{CheckReport, Row};
 use attnlab_core::error::{Error, Result};
+use attnlab_core::format::quoted;
 use attnlab_core::stats::Estimate;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -238,13 +239,4 @@ fn check_command(claim: &dyn Claim, report: &CheckReport) -> String {
         command.push_str(" --beyond-hypotheses");
     }
     command
-}
-
-/// Returns a word of a command line, quoted if a shell would change it.
-pub fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./,:+".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_string();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
 }
