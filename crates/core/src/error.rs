@@ -288,7 +288,7 @@ fn verb(names: &[String]) -> String {
 
 /// Largest number of names that a message lists: the length of the longest lists of settings and of
 /// experiments. They fill two or three lines of a terminal; the list of all claims would fill dozens.
-const FEW: usize = 20;
+const FEW: usize = 30;
 
 /// Suggests what to write instead of `name`: the names close to it, otherwise all known names, and if
 /// those are too many, the place where they are listed.
@@ -385,7 +385,7 @@ mod tests {
             text(&names(3)),
             "unknown backend 'x'; write one of name000, name001, name002"
         );
-        assert!(text(&names(FEW)).ends_with("name018, name019"));
+        assert!(text(&names(FEW)).ends_with("name028, name029"));
         assert_eq!(
             text(&names(FEW + 1)),
             "unknown backend 'x'; see `attnlab list`"
@@ -394,7 +394,7 @@ mod tests {
         let many = Error::unknown("parameter", "x", many.iter().map(String::as_str));
         assert_eq!(
             many.to_string(),
-            "unknown parameter 'x'; there are 21, such as name000, name001, name002"
+            "unknown parameter 'x'; there are 31, such as name000, name001, name002"
         );
         // Of many claims that share a parameter, its name is said once.
         let twice = Error::unknown("parameter", "token", ["tokens", "tokens"]);

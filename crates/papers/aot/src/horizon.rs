@@ -65,7 +65,7 @@ pub struct HorizonWitness {
     pub row: usize,
     /// Its weight at that layer, from the scores of this column alone, drawn again.
     pub weight: f64,
-    /// In which way the column breaks.
+    /// Condition that the column breaks.
     pub kind: BreakKind,
 }
 

@@ -87,13 +87,11 @@ impl Hierarchy {
 
     /// Returns for every latent of layer `s` in which classes it is active: (latent, class).
     pub fn table(&self, s: usize) -> Vec<Vec<bool>> {
-        let mut table = vec![vec![false; self.classes()]; self.latents(s)];
-        for class in 0..self.classes() {
-            for latent in self.active(s, class) {
-                table[latent][class] = true;
-            }
-        }
-        table
+        let active: Vec<Vec<usize>> = (0..self.classes())
+            .map(|class| self.active(s, class))
+            .collect();
+        let row = |latent| active.iter().map(|on| on.contains(&latent)).collect();
+        (0..self.latents(s)).map(row).collect()
     }
 
     /// Counts the classes of every distinct sequence.

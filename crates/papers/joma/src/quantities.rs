@@ -1,6 +1,10 @@
 //! Parameters of this room, each typed once. Where one name has several meanings, every meaning is a
 //! constant of its own.
 
+mod trained;
+
+pub use trained::*;
+
 use crate::theory::Activation;
 use crate::theory::attention_entropy::LARGEST_TARGET;
 use crate::theory::marginal::Marginal;
@@ -455,63 +459,4 @@ pub const FIELD: Quantity<Word> = Quantity::word(
     "",
     "field of Lemma 2: with Lemma 1 corrected, or as printed",
     &["corrected", "printed"],
-);
-
-// Trained networks, Table 1 and Figs. 5 to 8.
-
-/// Number of latents of the bottom layer, $N_0$.
-pub const LATENTS_0: Quantity<usize> =
-    Quantity::whole("latents_0", "N_0", "latents of the bottom layer");
-/// Number of latents of the layer above, $N_1$.
-pub const LATENTS_1: Quantity<usize> =
-    Quantity::whole("latents_1", "N_1", "latents of the layer above");
-/// Number of members of every latent, $N_{ch}$.
-pub const CHILDREN: Quantity<usize> = Quantity::whole(
-    "children",
-    "N_ch",
-    "members of every latent and of every class",
-)
-.within(Domain::Whole(1, 10));
-/// Learning rate of Adam.
-pub const LEARNING_RATE: Quantity<f64> =
-    Quantity::real("rate", "η", "learning rate").within(Domain::POSITIVE);
-/// Number of blocks of a network.
-pub const BLOCKS: Quantity<usize> = Quantity::whole("layers", "", "blocks of the network");
-/// Changes of a network or its text that a training is compared with.
-pub const CONTROLS: [&str; 5] = ["none", "frozen", "linear", "shuffled", "own"];
-/// Control of a training on a text.
-pub const CONTROL: Quantity<Word> = Quantity::word(
-    "control",
-    "",
-    "the network itself (none), its queries and keys never trained (frozen), linear hidden units (linear), the \
-     words of the text in random order (shuffled), or blocks with starts of their own (own)",
-    &CONTROLS,
-);
-/// Labels of a training: the classes, or random ones.
-pub const LABEL_WORDS: [&str; 2] = ["classes", "random"];
-/// Labels of a training.
-pub const LABELS: Quantity<Word> = Quantity::word(
-    "labels",
-    "",
-    "labels that are learnt: the classes of the sequences, or random ones",
-    &LABEL_WORDS,
-);
-/// Labels that a query can be trained on.
-pub const LABELS_OF: [&str; 2] = ["parent", "class"];
-/// Label that a query is trained on.
-pub const LABEL_OF: Quantity<Word> = Quantity::word(
-    "target",
-    "",
-    "label that is learnt: the parent latent of the query, or the class",
-    &LABELS_OF,
-);
-/// Controls of the order of association.
-pub const ASSOCIATIONS: [&str; 4] = ["none", "permuted", "independent", "linear"];
-/// Control of the order of association.
-pub const ASSOCIATION: Quantity<Word> = Quantity::word(
-    "control",
-    "",
-    "the layer itself (none), heights permuted over the tokens (permuted), a tree with ρ = 0 (independent), or \
-     linear nodes (linear)",
-    &ASSOCIATIONS,
 );

@@ -18,7 +18,7 @@ pub struct Fig3 {
     most: f64,
     /// The step at which it is judged, in place of the parameter, for a mutant.
     step: Option<usize>,
-    /// Whether component 1 is to grow too, for a mutant.
+    /// Flag of a mutant: component 1 is to grow too.
     two_grow: bool,
 }
 

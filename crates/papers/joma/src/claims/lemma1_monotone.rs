@@ -10,9 +10,9 @@ use rand::RngExt;
 /// The last sentence of Lemma 1, printed and corrected.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lemma1Monotone {
-    /// Whether it is the printed claim or a mutant of it, by the sheet that it bears.
+    /// Flag: the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
-    /// Whether θ_2 > 0 is said of laws too on whose support ψ is constant.
+    /// Flag: θ_2 > 0 is said of laws too on whose support ψ is constant.
     always_positive: bool,
     /// Divisor of θ_1; a mutant's is near 1.
     divisor: f64,

@@ -43,7 +43,7 @@ struct Remark {
     /// x, (M_C, n), and g/n of every sample.
     x: Array2<f64>,
     gradient: Array1<f64>,
-    /// Whether all samples share A, the mean of their own.
+    /// Flag: all samples share A, the mean of their own.
     common: bool,
     /// b̄ where it is fixed.
     mean: Option<Array1<f64>>,

@@ -39,7 +39,7 @@ pub use dropout::Dropout;
 pub use layout::{BlockSlots, Layout, Slot};
 pub use readout::Targets;
 pub use start::Start;
-pub use training::{Plan, Record, train};
+pub use training::{Batches, Look, Plan, Record, train};
 
 use attnlab_core::error::{Error, Result};
 use attnlab_core::linalg::Real;

@@ -7,7 +7,7 @@ use ndarray::Array2;
 /// ε added to the variance, as in the authors' networks.
 const EPSILON: f64 = 1e-5;
 
-/// What the derivative needs of a normalisation.
+/// Parts of a normalisation that its derivative needs.
 pub struct NormPass<T> {
     /// Columns of mean 0 and variance 1, before gain and shift.
     normalised: Array2<T>,

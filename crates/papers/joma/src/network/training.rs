@@ -64,6 +64,12 @@ struct State {
     record: Record,
 }
 
+/// Sequences and targets of a step, from 0.
+pub type Batches<'a> = &'a dyn Fn(u64) -> Result<(Batch, Targets)>;
+
+/// Function that adds measurements of the network after so many steps to a record.
+pub type Look<'a> = &'a mut dyn FnMut(&Network<f32>, u64, &mut Record) -> Result<()>;
+
 /// Trains a network; its checkpoints are removed at the end. `batch` gives the sequences and targets of a step, from 0, and must be a function of its
 /// argument; `look` records the network at the steps of the plan. The mean loss of the steps before a record is
 /// added to it as "training_loss"; for step 0, NaN.
@@ -77,8 +83,8 @@ pub fn train(
     plan: &Plan,
     streams: &Streams,
     context: &TrialContext,
-    batch: &dyn Fn(u64) -> Result<(Batch, Targets)>,
-    look: &mut dyn FnMut(&Network<f32>, u64, &mut Record) -> Result<()>,
+    batch: Batches,
+    look: Look,
 ) -> Result<Record> {
     let checkpoints = context
         .folder
@@ -160,7 +166,7 @@ fn one_step(
     plan: &Plan,
     streams: &Streams,
     step: u64,
-    batch: &dyn Fn(u64) -> Result<(Batch, Targets)>,
+    batch: Batches,
 ) -> Result<f64> {
     let (sequences, targets) = batch(step)?;
     let mut dropout = match plan.dropout > 0.0 {

@@ -31,7 +31,7 @@ impl Shell {
     /// ```
     /// use attnlab_joma::theory::Shell;
     /// let ring = Shell::new(2, 3.0, 0.3)?;
-    /// assert!(ring.density(3.0) > 2.0 * ring.density(0.0)); // two modes
+    /// assert!(ring.density(3.0) > 1.5 * ring.density(0.0)); // two modes
     /// let sphere = Shell::new(3, 3.0, 0.3)?;
     /// assert!((sphere.density(0.0) - 1.0 / 6.0).abs() < 1e-12); // flat: Archimedes
     /// # Ok::<(), attnlab_core::Error>(())

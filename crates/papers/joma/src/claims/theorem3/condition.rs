@@ -11,7 +11,7 @@ use attnlab_lab::prelude::*;
 /// The condition (56), printed and with the direction of v.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Condition {
-    /// Whether it is the printed claim or a mutant of it, by the sheet that it bears.
+    /// Flag: the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
     /// Tangent of the angle between v and x̄_+ - x̄_-: 0 where the statement asks for none, 1 as printed.
     tilt: f64,

@@ -10,7 +10,7 @@ use rand::RngExt;
 /// The statement that G is convex on y > 1/2, printed and from three dimensions on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Convex {
-    /// Whether it is the printed claim or a mutant of it, by the sheet that it bears.
+    /// Flag: the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
     /// Factor by which the slope of G is said to grow between two chords; a mutant's is above 1.
     growth: f64,

@@ -8,7 +8,7 @@ use attnlab_lab::prelude::*;
 /// The limits of G(y) = F(θ_1^{-1}(y)) under ReLU, printed and corrected.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Whether it is the printed claim or a mutant of it, by the sheet that it bears.
+    /// Flag: the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
     upper: Upper,
     /// Limit at y → 0; a mutant's is not 0.

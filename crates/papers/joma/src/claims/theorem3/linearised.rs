@@ -11,7 +11,7 @@ use attnlab_lab::prelude::*;
 pub struct Linearised {
     /// Factor of β_2; a mutant's is near 1.
     second: f64,
-    /// Whether s_μ stands before C(μ) too, as (5) has it.
+    /// Flag: s_μ stands before C(μ) too, as (5) has it.
     sign_twice: bool,
 }
 

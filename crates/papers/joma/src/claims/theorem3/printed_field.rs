@@ -9,7 +9,7 @@ pub(super) struct Pair<'a> {
     pub weight: f64,
     /// Centres x̄_+ and x̄_-.
     pub centres: [&'a [f64]; 2],
-    /// Whether θ stands at r and is divided by |v| and |v|³, as (50) prints, or at ρ = r/|v|.
+    /// Flag: θ stands at r and is divided by |v| and |v|³, as (50) prints; otherwise it stands at ρ = r/|v|.
     pub printed: bool,
 }
 

@@ -8,9 +8,9 @@ use rand::RngExt;
 /// The order ρ_- < ρ* < ρ_+ with ρ* = 0 as printed, or the minimum of F/θ_1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Signs {
-    /// Whether it is the printed claim or a mutant of it, by the sheet that it bears.
+    /// Flag: the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
-    /// Whether ρ* is 0.
+    /// Flag of a mutant: ρ* is 0.
     at_zero: bool,
     /// Added to ρ*; a mutant's is near 0.
     shift: f64,

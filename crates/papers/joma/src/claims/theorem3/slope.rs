@@ -11,7 +11,7 @@ use rand::RngExt;
 pub struct Slope {
     /// Factor of the derivative; a mutant's is near 1.
     factor: f64,
-    /// Whether the derivative by y is taken; for a mutant that by x.
+    /// Flag: the derivative is taken by y; a mutant takes it by x.
     by_y: bool,
 }
 

@@ -11,7 +11,7 @@ use attnlab_lab::prelude::*;
 pub struct Stable {
     /// Factor of the eigenvalue of the plane of v and ξ; a mutant's is near 1.
     factor: f64,
-    /// Whether ξ is held fixed, as in (66).
+    /// Flag: ξ is held fixed, as in (66).
     fixed: bool,
 }
 

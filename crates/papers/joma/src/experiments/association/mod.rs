@@ -72,7 +72,7 @@ const MOST_DRAWS: u64 = 100_000;
 
 /// Sequences that hold the query.
 struct Sequences {
-    /// Which other tokens are there, (token, sequence).
+    /// Presence of the other tokens, 0 or 1: (token, sequence).
     inputs: Array2<f64>,
     labels: Vec<usize>,
 }

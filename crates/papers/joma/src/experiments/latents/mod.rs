@@ -108,15 +108,17 @@ impl<'a> NoisyTree<'a> {
         let mut rng = streams.part("tree", 0);
         let (top, bottom) = (cell.get(LATENTS_1), cell.get(LATENTS_0));
         let (classes, rho) = (cell.get(CLASSES), cell.get(RHO));
-        let mut zero = vec![vec![1.0; classes]; top];
-        for class in 0..classes {
-            for latent in sample(&mut rng, top, settings.children) {
-                zero[latent][class] = 0.0;
-            }
-        }
-        let mut parents: Vec<Parent> = zero
-            .into_iter()
-            .map(|zero| Parent::Class { zero })
+        // Top latents that are on in every class.
+        let on: Vec<Vec<usize>> = (0..classes)
+            .map(|_| sample(&mut rng, top, settings.children).into_vec())
+            .collect();
+        let zero = |latent: usize| -> Vec<f64> {
+            on.iter()
+                .map(|on| f64::from(u8::from(!on.contains(&latent))))
+                .collect()
+        };
+        let mut parents: Vec<Parent> = (0..top)
+            .map(|latent| Parent::Class { zero: zero(latent) })
             .collect();
         parents.extend((0..bottom).map(|i| Parent::Latent {
             index: i % top,

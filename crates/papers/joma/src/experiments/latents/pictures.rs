@@ -13,7 +13,7 @@ use attnlab_lab::run::Row;
 const LEVEL: f64 = 0.95;
 const INTERVAL: &str = "95 % interval over seeds";
 
-/// Which entry of a series.
+/// Entry of a series.
 #[derive(Clone, Copy)]
 enum When {
     Start,
@@ -43,9 +43,12 @@ fn numbers(x: f64, cell: &[Row], name: &str) -> Result<Point> {
     Ok(Point::between(x, found.value, found.low, found.high))
 }
 
-/// A group of cells that differ in ρ alone.
-fn groups<'a>(cells: &[&'a [Row]]) -> Result<Vec<(String, Vec<&'a [Row]>)>> {
-    let mut found: Vec<(String, Vec<&[Row]>)> = vec![];
+/// Cells that differ in ρ alone, and the name of the others' values.
+type Group<'a> = (String, Vec<&'a [Row]>);
+
+/// Groups the cells.
+fn groups<'a>(cells: &[&'a [Row]]) -> Result<Vec<Group<'a>>> {
+    let mut found: Vec<Group> = vec![];
     for cell in cells {
         let number = |name: &str| cell[0].parameter(name);
         let name = format!(

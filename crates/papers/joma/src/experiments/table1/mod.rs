@@ -145,7 +145,7 @@ const CHECKPOINT_EVERY: u64 = 500;
 /// Scores of the latents of one hierarchy.
 struct Scores<'a> {
     settings: &'a Table1,
-    /// In which classes every latent is active, by layer.
+    /// Classes in which every latent is active, by layer.
     tables: [Vec<Vec<bool>>; 3],
 }
 
@@ -219,7 +219,7 @@ impl Experiment for Table1 {
                 allowed,
             ));
         }
-        if !(self.decay >= 0.0) {
+        if self.decay.is_nan() || self.decay < 0.0 {
             return Err(Error::invalid("decay", self.decay, "must be a number >= 0"));
         }
         for (name, value, least) in [

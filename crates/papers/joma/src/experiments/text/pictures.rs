@@ -99,7 +99,7 @@ fn drop_and_rebound(cell: &[Row], block: usize) -> Result<Vec<(f64, f64)>> {
     Ok(found)
 }
 
-/// How many trainings show both, of how many.
+/// Counts the trainings that show both, and all.
 fn visible(pairs: &[(f64, f64)]) -> (u64, u64) {
     let both = |(drop, rebound): &&(f64, f64)| *drop >= VISIBLE && *rebound >= VISIBLE;
     (pairs.iter().filter(both).count() as u64, pairs.len() as u64)
