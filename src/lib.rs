@@ -9,6 +9,7 @@
 //! | `attnlab-theory` | [`attention`], [`sample`], [`measure`], [`dynamics`] |
 //! | `attnlab-lab` | [`claim`], [`mod@catalogue`], [`run`], [`experiment`], [`sweep`], [`figure`], [`report`], [`mod@reproduce`] |
 //! | `attnlab-aot`, `-denoising`, `-lsa`, `-joma` | the [rooms](papers) of the papers |
+//! | `attnlab-networks` | [files](networks) of networks and of activations |
 //! | `attnlab-gpu`, `attnlab-train` | passes on a GPU; networks that are trained |
 //!
 //! # A claim, from end to end
@@ -56,6 +57,7 @@ pub use attnlab_lab::{
     reproduce, run, scaffold, sweep, toy,
 };
 pub use attnlab_lab::{experiments, sheet, witness};
+pub use attnlab_networks as networks;
 pub use attnlab_theory::{attention, dynamics, markov, measure, sample};
 #[cfg(feature = "train")]
 pub use attnlab_train as train;

@@ -4,11 +4,10 @@
 use super::{finish, start_threads, usage};
 use attnlab_core::error::{Error, Result};
 use attnlab_lab::catalogue::Catalogue;
-use attnlab_lab::command::{Bar, Out, Parameters, RowOptions, Status, input, note};
-use attnlab_lab::experiment::{self, Entry, RunOptions};
+use attnlab_lab::command::{Out, Parameters, RowOptions, Status, input, note};
+use attnlab_lab::experiment::Entry;
 use attnlab_lab::figure;
 use attnlab_lab::folder::{self, RunFolder};
-use attnlab_lab::report::Origin;
 use attnlab_lab::run::Row;
 use attnlab_lab::run::store::{self, Manifest};
 use clap::{CommandFactory, FromArgMatches, Parser};
@@ -143,33 +142,8 @@ pub(super) fn execute(entry: &Entry, options: &Options, out: &mut Out) -> Result
     let experiment = entry.configure(options.quick, options.config.as_deref(), &set)?;
     let default = || Path::new("runs").join(entry.name);
     let folder = options.out.clone().unwrap_or_else(default);
-    let how = RunOptions {
-        seed: options.seed,
-        force: options.rows.force,
-        shard: options.rows.shard,
-    };
-    let found = experiment::run(&*experiment, &folder, &how, &Bar::resumable())?;
-    for dropped in &found.dropped {
-        note(&format!("warning: {dropped}"));
-    }
-    if found.resumed > 0 {
-        let (old, new) = (found.resumed, found.computed);
-        note(&format!(
-            "{old} trials were there already, {new} computed now"
-        ));
-    }
-    if found.computed > 0 {
-        let command = folder::command(entry, &*experiment, options.seed)?;
-        Origin::here(command).note(&folder)?;
-    }
-    if !options.rows.shard.is_whole() {
-        super::sweep::shard_done(options.rows.shard, found.rows.len(), &folder);
-        return Ok(Status::Expected);
-    }
-    list(
-        &figure::write_all(&experiment.figures(&found.rows)?, &folder)?,
-        out,
-    )?;
+    let how = (options.seed, options.rows);
+    folder::keep(entry, &*experiment, how, &folder, out)?;
     Ok(Status::Expected)
 }
 
@@ -206,15 +180,8 @@ pub fn figure(args: &FigureArgs, catalogue: &Catalogue, out: &mut Out) -> Result
         true => run.partial_figures()?,
         false => run.figures()?,
     };
-    list(&figure::write_all(&figures, &args.out)?, out)?;
+    folder::list(&figure::write_all(&figures, &args.out)?, out)?;
     Ok(Status::Expected)
-}
-
-/// Prints the paths of files that were written.
-pub(super) fn list(written: &[PathBuf], out: &mut Out) -> Result<()> {
-    written
-        .iter()
-        .try_for_each(|path| out.line(&path.display().to_string()))
 }
 
 /// Returns the user's settings as TOML.

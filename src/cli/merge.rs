@@ -35,7 +35,7 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
     let report = sweep::merge(&args.folders, catalogue, &args.out, args.force)?;
-    sweep_cli::note_trials(&report);
+    attnlab_lab::folder::note_dropped(&report);
     let plan = Plan::of_folder(&args.out, catalogue)?;
     sweep_cli::finish(&plan, &report, &args.out, out)?;
     Ok(Status::Expected)

@@ -42,6 +42,7 @@ Examples:
   attnlab eval aot.min_tokens --set clusters=2   any closed form, as a number
   attnlab unroll --tokens z.npy --bases u0.npy u1.npy --labels y.npy --layers 12
   attnlab horizon --tokens 20000 --dim 1300      the exact depth of Theorem 1 on one draw
+  attnlab weights pythia-70m                     stable rank of weights along checkpoints
   attnlab run snr_per_layer --quick              one figure of a paper: rows and pictures
   attnlab sweep map.toml                         a map over parameters; --print-schema shows the file
   attnlab report runs                            one HTML file of all verdicts and figures in runs

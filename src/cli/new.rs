@@ -33,7 +33,7 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
         None => Dependency::Published,
     };
     let files = scaffold(&args.name, &dependency, std::path::Path::new("."))?;
-    super::experiment::list(&files, out)?;
+    attnlab_lab::folder::list(&files, out)?;
     let name = &args.name;
     let family = name.replace('-', "_");
     out.line(&format!(

@@ -4,6 +4,7 @@ use attnlab_core::error::Result;
 use attnlab_core::format::quoted;
 use attnlab_lab::catalogue::Catalogue;
 use attnlab_lab::command::{Bar, Out, RowOptions, Status, note};
+use attnlab_lab::folder::{list, note_shard, note_trials};
 use attnlab_lab::report::Origin;
 use attnlab_lab::run::grid::RunReport;
 use attnlab_lab::run::memory;
@@ -64,7 +65,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
     if args.rows.shard.is_whole() {
         finish(&plan, &report, &folder, out)?;
     } else {
-        shard_done(args.rows.shard, report.rows.len(), &folder);
+        note_shard(args.rows.shard, report.rows.len(), &folder);
     }
     Ok(Status::Expected)
 }
@@ -78,33 +79,10 @@ pub fn finish(plan: &Plan, report: &RunReport, folder: &Path, out: &mut Out) -> 
         out.line(&folder.join("cells.jsonl").display().to_string())?;
         out.line(&folder.join("cells.csv").display().to_string())?;
         let maps = sweep::figures(plan, &cells)?;
-        super::experiment::list(&attnlab_lab::figure::write_all(&maps, folder)?, out)?;
+        list(&attnlab_lab::figure::write_all(&maps, folder)?, out)?;
         out.line(&tally(&cells))?;
     }
     Ok(())
-}
-
-/// Reports on standard error the numbers of stored and new trials, and the dropped rows.
-pub fn note_trials(report: &RunReport) {
-    for dropped in &report.dropped {
-        note(&format!("warning: {dropped}"));
-    }
-    if report.resumed > 0 && report.computed > 0 {
-        let (old, new) = (report.resumed, report.computed);
-        note(&format!(
-            "{old} trials were there already, {new} computed now"
-        ));
-    }
-}
-
-/// Reports on standard error that a shard is complete, and how to merge the shards.
-pub fn shard_done(shard: Shard, rows: usize, folder: &Path) {
-    let path = folder.join(shard.file());
-    let (path, folder) = (path.display(), folder.display());
-    note(&format!(
-        "shard {shard} is complete: {rows} rows in {path}. When all shards are: attnlab merge {folder} \
-         --out DIR (with the folders of the others, if they have their own)"
-    ));
 }
 
 fn size(plan: &Plan, folder: &Path) -> String {

@@ -11,12 +11,13 @@ const CRATES: &[(&str, &[&str])] = &[
     ("crates/core", &[]),
     ("crates/theory", &["core"]),
     ("crates/lab", &["core"]),
+    ("crates/networks", &["core", "lab"]),
     ("crates/gpu", &["core", "theory"]),
     ("crates/train", &["core", "theory", "lab", "gpu"]),
 ];
 
 /// Crates that a room may depend on.
-const BELOW_ROOMS: &[&str] = &["core", "theory", "lab", "gpu", "train"];
+const BELOW_ROOMS: &[&str] = &["core", "theory", "lab", "networks", "gpu", "train"];
 
 /// Per crate, its modules from below to above: a module may use those before it and itself. What is not
 /// listed may be used by all modules of the crate and uses none of them.

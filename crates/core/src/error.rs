@@ -259,6 +259,18 @@ pub fn positive(name: &str, value: f64) -> Result<()> {
     Err(Error::invalid(name, value, "must be a finite number > 0"))
 }
 
+/// Accepts a whole number >= `least`.
+///
+/// # Errors
+/// [`Error::Invalid`] for every other value.
+pub fn at_least(name: &str, value: usize, least: usize) -> Result<()> {
+    if value >= least {
+        return Ok(());
+    }
+    let allowed = format!("must be a whole number >= {least}");
+    Err(Error::invalid(name, value, allowed))
+}
+
 /// Accepts a finite number >= 0.
 ///
 /// # Errors

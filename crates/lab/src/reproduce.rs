@@ -167,8 +167,11 @@ type Selection<'a> = (Vec<Arc<dyn Claim>>, Vec<&'a Entry>);
 /// Selects the claims and experiments to run: all, or the named ones.
 fn select<'a>(catalogue: &'a Catalogue, only: &[String]) -> Result<Selection<'a>> {
     if only.is_empty() {
-        // Training takes minutes even at its quick size, so it runs only if it is named.
-        let quick = catalogue.experiments().filter(|e| !e.trains);
+        // Training takes minutes even at its quick size, and some measure files of the user: they run only if they
+        // are named.
+        let quick = catalogue
+            .experiments()
+            .filter(|e| !e.trains && !e.measures_files());
         return Ok((catalogue.claims().cloned().collect(), quick.collect()));
     }
     for id in only {

@@ -4,10 +4,15 @@ use crate::figure::{Axis, Marker, Panel, Point, Series};
 use crate::run::Row;
 use crate::run::store::by_cell;
 use attnlab_core::error::{Error, Result};
-use attnlab_core::stats::quantile;
+use attnlab_core::stats::{self, quantile};
 
 /// Kind of the intervals of [`band`] and [`spread`].
 pub const BAND: &str = "10-90 % of draws";
+
+/// Confidence of the intervals of [`mean_at`] and [`course`].
+pub const LEVEL: f64 = 0.95;
+/// Kind of the intervals of [`mean_at`] and [`course`].
+pub const OVER_SEEDS: &str = "95 % interval over seeds";
 
 /// Splits an experiment's rows into cells.
 ///
@@ -61,6 +66,65 @@ pub fn spread(cell: &[Row], name: &str, x: f64) -> Result<Point> {
         .collect::<Result<Vec<_>>>()?;
     let q = |p| quantile(&values, p);
     Ok(Point::between(x, q(0.5), q(0.1), q(0.9)))
+}
+
+/// Computes the mean of one value per seed with its Student interval, as a point at `x`; of a single value, the value
+/// alone.
+///
+/// # Errors
+/// When there is no value.
+pub fn mean_at(x: f64, values: &[f64]) -> Result<Point> {
+    if let [only] = values {
+        return Ok(Point::at(x, *only));
+    }
+    let found = stats::mean(values, LEVEL)?;
+    Ok(Point::between(x, found.value, found.low, found.high))
+}
+
+/// Computes the mean of a series over the seeds, with its Student interval, at each of `xs`. Places where a seed has no
+/// finite value are left out.
+///
+/// # Errors
+/// When a row has no such series.
+pub fn course(cell: &[Row], name: &str, xs: &[f64]) -> Result<Vec<Point>> {
+    let all = cell
+        .iter()
+        .map(|r| r.series(name))
+        .collect::<Result<Vec<_>>>()?;
+    let mut points = vec![];
+    for (i, x) in xs.iter().enumerate() {
+        let values: Vec<f64> = all.iter().filter_map(|s| s.get(i).copied()).collect();
+        if !values.is_empty() && values.iter().all(|v| v.is_finite()) {
+            points.push(mean_at(*x, &values)?);
+        }
+    }
+    Ok(points)
+}
+
+/// Returns a number of every row.
+///
+/// # Errors
+/// When a row has no such number.
+pub fn numbers(cell: &[Row], name: &str) -> Result<Vec<f64>> {
+    cell.iter().map(|row| row.number(name)).collect()
+}
+
+/// Returns the first entry of a series in every row; NaN for an empty one.
+///
+/// # Errors
+/// When a row has no such series.
+pub fn firsts(cell: &[Row], name: &str) -> Result<Vec<f64>> {
+    let first = |row: &Row| Ok(row.series(name)?.first().copied().unwrap_or(f64::NAN));
+    cell.iter().map(first).collect()
+}
+
+/// Returns the last entry of a series in every row; NaN for an empty one.
+///
+/// # Errors
+/// When a row has no such series.
+pub fn lasts(cell: &[Row], name: &str) -> Result<Vec<f64>> {
+    let last = |row: &Row| Ok(row.series(name)?.last().copied().unwrap_or(f64::NAN));
+    cell.iter().map(last).collect()
 }
 
 /// Returns a curve over many points, with its band and without markers.

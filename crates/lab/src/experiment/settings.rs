@@ -116,6 +116,13 @@ impl Entry {
         }
     }
 
+    /// Returns `true` if the experiment measures files that a user names: it has no cells without them.
+    pub fn measures_files(&self) -> bool {
+        self.configure(true, None, &Table::new())
+            .and_then(|experiment| experiment.cells())
+            .is_ok_and(|cells| cells.is_empty())
+    }
+
     /// Builds the experiment from its defaults, its quick sizes if `quick`, the file `config` and the single
     /// settings `set`; later ones override earlier ones.
     ///
@@ -382,6 +389,40 @@ pub fn positive(name: &str, values: &[f64]) -> Result<()> {
     }
 }
 
+/// Refuses words that are not known.
+///
+/// # Errors
+/// Names the word, with the nearest known ones; `what` says what it is a name of.
+pub fn words(what: &'static str, words: &[String], known: &[&str]) -> Result<()> {
+    match words.iter().find(|word| !known.contains(&word.as_str())) {
+        None => Ok(()),
+        Some(word) => Err(Error::unknown(what, word, known.iter().copied())),
+    }
+}
+
+/// Refuses a list of words without the one that the pictures need.
+///
+/// # Errors
+/// Names the list.
+pub fn with_word(name: &str, words: &[String], needed: &str) -> Result<()> {
+    if words.iter().any(|word| word == needed) {
+        return Ok(());
+    }
+    let allowed = format!("must hold {needed:?}, with which the others are compared");
+    Err(Error::invalid(name, format!("{words:?}"), allowed))
+}
+
+/// Refuses an empty list.
+///
+/// # Errors
+/// Names the list.
+pub fn some<T>(name: &str, values: &[T]) -> Result<()> {
+    match values {
+        [] => Err(Error::invalid(name, "[]", "must hold at least one entry")),
+        _ => Ok(()),
+    }
+}
+
 /// Refuses a list of fewer than `least` different whole numbers ≥ 1.
 ///
 /// # Errors
@@ -398,7 +439,10 @@ pub fn at_least(name: &str, values: &[usize], least: usize) -> Result<()> {
     different.sort_unstable();
     different.dedup();
     if different.len() < least {
-        let allowed = format!("must be at least {least} different whole numbers");
+        let allowed = match least {
+            1 => "must be at least one whole number".to_string(),
+            _ => format!("must be at least {least} different whole numbers"),
+        };
         return Err(Error::invalid(name, format!("{values:?}"), allowed));
     }
     Ok(())

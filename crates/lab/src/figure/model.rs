@@ -288,3 +288,23 @@ pub struct Rule {
     /// Coordinate of the line.
     pub at: f64,
 }
+
+impl Rule {
+    /// Returns a horizontal line at y = `at`.
+    pub fn horizontal(label: impl Into<String>, at: f64) -> Self {
+        Rule {
+            label: label.into(),
+            vertical: false,
+            at,
+        }
+    }
+
+    /// Returns a vertical line at x = `at`.
+    pub fn vertical(label: impl Into<String>, at: f64) -> Self {
+        Rule {
+            label: label.into(),
+            vertical: true,
+            at,
+        }
+    }
+}

@@ -1,8 +1,10 @@
 //! Stored runs: plan, rows, origin and figures of a folder of rows.
 
 mod contents;
+mod keep;
 
 pub use contents::Contents;
+pub use keep::{keep, list, note_dropped, note_shard, note_trials};
 
 use crate::catalogue::Catalogue;
 use crate::experiment::{Entry, Experiment};

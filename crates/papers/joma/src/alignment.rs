@@ -1,7 +1,9 @@
 //! Correlation of latents with hidden units, the score of JoMA's Table 1, and its chance levels.
 
+use crate::network::Record;
 use attnlab_core::linalg::{Real, product};
-use attnlab_core::rng::Generator;
+use attnlab_core::rng::{Generator, Streams};
+use attnlab_lab::run::store;
 use ndarray::{Array2, ArrayView2, Axis};
 use rand::seq::SliceRandom;
 use rand_distr::{Distribution, StandardNormal};
@@ -31,10 +33,7 @@ impl Correlations {
     /// assert_eq!(found.constant, 1);
     /// ```
     pub fn new<T: Real>(latents: &[Vec<bool>], units: ArrayView2<T>) -> Self {
-        let varying: Vec<&Vec<bool>> = latents
-            .iter()
-            .filter(|row| row.contains(&true) && row.contains(&false))
-            .collect();
+        let varying: Vec<&Vec<bool>> = latents.iter().filter(|row| varies(row)).collect();
         let mut a = Array2::from_shape_fn((varying.len(), units.ncols()), |(i, n)| {
             f64::from(u8::from(varying[i][n]))
         });
@@ -166,10 +165,61 @@ pub fn permuted_score<T: Real>(
     Correlations::new(&permuted, units).score()
 }
 
+/// Layers of latents, scored against the hidden units of a network, with the chance levels of the score.
+#[derive(Clone, Debug)]
+pub struct Layers {
+    /// By layer: (latent, sequence), `true` where the latent is on.
+    pub tables: Vec<Vec<Vec<bool>>>,
+    /// Number of draws behind a chance level.
+    pub draws: u64,
+    /// Streams of these draws.
+    pub streams: Streams,
+}
+
+impl Layers {
+    /// Adds the scores of the units of every block, (unit, sequence), to a record: "corr_s_b", NCorr of layer s with block
+    /// b, and "permuted_s", that of layer s with block s after a permutation of the latents, a mean over the draws.
+    pub fn score<T: Real>(&self, units: &[Array2<T>], record: &mut Record) {
+        for (b, units) in units.iter().enumerate() {
+            for (s, table) in self.tables.iter().enumerate() {
+                let found = Correlations::new(table, units.view());
+                record.push(format!("corr_{s}_{b}"), found.score());
+                if s == b {
+                    let permuted = self.mean("permutation", s, |rng| {
+                        permuted_score(table, units.view(), rng)
+                    });
+                    record.push(format!("permuted_{s}"), permuted);
+                }
+            }
+        }
+    }
+
+    /// Adds what does not depend on training for the first `layers` layers: "noise_s", the mean score of as many units of
+    /// noise, and "constant_s", the number of latents that are left out because they never vary.
+    pub fn chance(&self, layers: usize, units: usize, record: &mut Record) {
+        for (s, table) in self.tables.iter().enumerate().take(layers) {
+            let noise = self.mean("noise", s, |rng| noise_score(table, units, rng));
+            record.0.insert(format!("noise_{s}"), store::number(noise));
+            let constant = table.iter().filter(|row| !varies(row)).count();
+            record.0.insert(format!("constant_{s}"), constant.into());
+        }
+    }
+
+    fn mean(&self, name: &'static str, layer: usize, score: impl Fn(&mut Generator) -> f64) -> f64 {
+        mean(
+            (0..self.draws)
+                .map(|i| score(&mut self.streams.child(name, i).part("layer", layer as u64))),
+        )
+    }
+}
+
+fn varies(row: &[bool]) -> bool {
+    row.contains(&true) && row.contains(&false)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use attnlab_core::rng::Streams;
     use ndarray::array;
     use proptest::prelude::*;
 

@@ -45,6 +45,8 @@ pub use salient::{Feedback, Salient};
 
 use crate::theory::Activation;
 use attnlab_core::error::{Error, Result};
+use attnlab_core::linalg::normal_matrix;
+use attnlab_core::rng::Streams;
 use attnlab_theory::dynamics::flow::VectorField;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 
@@ -277,9 +279,20 @@ impl Training {
         (800_000 / work.max(1)).clamp(200, 2000)
     }
 
+    /// Returns the frequencies x of the tokens: (M_C, n).
+    pub fn inputs(&self) -> ArrayView2<'_, f64> {
+        self.inputs.view()
+    }
+
     /// The zero state.
     pub fn zero(&self) -> Vec<f64> {
         vec![0.0; self.dim()]
+    }
+
+    /// Draws a state with independent normal weights and logits of standard deviation `scale`.
+    pub fn normal_start(&self, scale: f64, streams: &Streams) -> Vec<f64> {
+        let drawn = normal_matrix(1, self.dim(), &mut streams.part("weights", 0)) * scale;
+        drawn.into_raw_vec_and_offset().0
     }
 
     fn width(&self) -> usize {

@@ -5,6 +5,7 @@
 
 pub mod alignment;
 pub mod claims;
+mod commands;
 pub mod dynamics;
 pub mod experiments;
 pub mod formulas;
@@ -38,6 +39,7 @@ pub fn room() -> Room {
         .claims(claims::all())
         .experiments(experiments::entries())
         .formulas(formulas::formulas())
+        .commands(commands::all())
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Token frequencies by class (JoMA, Figs. 2 and 3).
 
+use crate::dynamics::{Attention, Backpropagated, Training};
+use crate::theory::Activation;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::rng::Streams;
 use ndarray::Array2;
@@ -70,5 +72,23 @@ impl ClassTokens {
             column /= sum;
         }
         Ok(x)
+    }
+
+    /// Draws frequencies and returns the layer of Figs. 2 and 3 on them: softmax attention at a temperature, a linear node
+    /// per class, cross-entropy.
+    ///
+    /// # Errors
+    /// As [`ClassTokens::draw`]; a temperature that is not positive.
+    pub fn layer(&self, temperature: f64, streams: &Streams) -> Result<Training> {
+        let k = self.classes;
+        Training::new(
+            Attention::Softmax,
+            Activation::LINEAR,
+            k,
+            self.draw(streams)?,
+            vec![1.0 / k as f64; k],
+            Backpropagated::CrossEntropy((0..k).collect()),
+        )?
+        .at_temperature(temperature)
     }
 }

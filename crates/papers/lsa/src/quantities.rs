@@ -14,6 +14,9 @@ const MOST: u64 = 1 << 53;
 
 /// The largest number of prompts in a trial.
 const MOST_PROMPTS: u64 = 100_000_000;
+/// The smallest one. A loss is the square of a product of normal numbers: over fewer prompts its mean is far from
+/// normal, and Student's interval too short.
+const FEWEST_PROMPTS: u64 = 1000;
 
 /// A finite number ≥ 1.
 const FROM_ONE: Domain = Domain::Number {
@@ -114,12 +117,12 @@ pub const BATCH: Quantity<usize> = Quantity::whole(
 pub const CELL_BATCH: Quantity<usize> = Quantity::whole("B", "B", "prompts of the empirical loss");
 
 /// Prompts over which a trial takes the mean.
-pub const PROMPTS: Quantity<usize> =
-    Quantity::whole("prompts", "", "prompts in a trial").within(Domain::Whole(1, MOST_PROMPTS));
+pub const PROMPTS: Quantity<usize> = Quantity::whole("prompts", "", "prompts in a trial")
+    .within(Domain::Whole(FEWEST_PROMPTS, MOST_PROMPTS));
 
 /// Test prompts over which a trial takes the mean.
 pub const TEST_PROMPTS: Quantity<usize> = Quantity::whole("prompts", "", "test prompts in a trial")
-    .within(Domain::Whole(1, MOST_PROMPTS));
+    .within(Domain::Whole(FEWEST_PROMPTS, MOST_PROMPTS));
 
 /// Words of [`TARGET`].
 pub const TARGETS: [&str; 5] = ["linear", "quadratic", "sign", "relu", "cube"];

@@ -4,6 +4,7 @@ mod entropy;
 pub mod horizon;
 pub mod snr;
 pub mod tokens;
+mod weights;
 
 pub use entropy::softmax_entropy;
 pub use horizon::{
@@ -12,3 +13,4 @@ pub use horizon::{
 };
 pub use snr::{snr, snr_of_heads};
 pub use tokens::{coding_rate, labelled_snr, nearest_subspace, stable_rank, unit_tokens};
+pub use weights::{Spectrum, spectrum};

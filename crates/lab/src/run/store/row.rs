@@ -94,7 +94,7 @@ impl Row {
                 "row of {} (cell {}, trial {})",
                 self.id, self.cell, self.trial
             )),
-            problem: format!("it has no {what} named '{name}'; was it written by this version?"),
+            problem: format!("it must have {what} named '{name}'; was it written by this version?"),
         }
     }
 }

@@ -28,6 +28,46 @@ pub fn validate(params: &Params) -> Result<()> {
     Err(Error::invalid(TOKENS.name, n, allowed))
 }
 
+/// Multiplications that take as long as the exponential of one score: 1 ns, at 6e10 multiplications a second.
+const PER_SCORE: f64 = 60.0;
+/// Multiplications of a check that are worth waiting for: four times those of the defaults.
+const MOST_WORK: f64 = 4e12;
+
+/// Refuses a setting at which so many draws of the columns take minutes.
+pub fn affordable_columns(params: &Params, draws: u64) -> Result<()> {
+    let (n, p) = (params.real(TOKENS), params.real(DIM));
+    let work = |columns: f64| {
+        draws as f64 * params.real(CLUSTERS) * n * columns * (p.min(columns) + PER_SCORE)
+    };
+    let asked = match params.real(COLUMNS) {
+        0.0 => n,
+        columns => columns.min(n),
+    };
+    if work(asked) <= MOST_WORK {
+        return Ok(());
+    }
+    let (tokens, clusters) = (params.get(TOKENS), params.get(CLUSTERS));
+    let most = (1..=tokens.min(MOST_WORK as usize))
+        .take_while(|&columns| work(columns as f64) <= MOST_WORK)
+        .last();
+    match most {
+        Some(most) => {
+            let shown = params.get(COLUMNS);
+            let allowed = format!(
+                "must be from 1 to {most} when tokens = {tokens}, clusters = {clusters} and dim = {p} (0: all); a \
+                 check would take minutes"
+            );
+            Err(Error::invalid(COLUMNS.name, shown, allowed))
+        }
+        None => {
+            let allowed = format!(
+                "must be less with clusters = {clusters}; a check of one column takes minutes"
+            );
+            Err(Error::invalid(TOKENS.name, tokens, allowed))
+        }
+    }
+}
+
 /// √log N.
 pub fn root_log(params: &Params) -> f64 {
     params.real(TOKENS).ln().sqrt()

@@ -136,6 +136,9 @@ impl HorizonLaw {
     }
 }
 
+/// Multiplications that take as long as the search for θ_crit takes per score: 60 ns, measured.
+const PER_SCORE: f64 = 2000.0;
+
 impl Claim for HorizonLaw {
     fn sheet(&self) -> &'static Sheet {
         sheet!("aot.horizon_law")
@@ -152,7 +155,7 @@ impl Claim for HorizonLaw {
 
     fn validate(&self, params: &Params) -> Result<()> {
         Self::horizon(params)?;
-        affordable(params, self.default_trials(params))
+        affordable(params, self.default_trials(params), PER_SCORE)
     }
 
     /// The law counts noise columns that a signal token captures. Where other breaks are frequent

@@ -1,6 +1,8 @@
 //! The part that the claims of Lemma 2 share: all but the statement itself.
 
-use super::columns::{Column, Worst, default_trials, memory, partial, validate};
+use super::columns::{
+    Column, Worst, affordable_columns, default_trials, memory, partial, validate,
+};
 use super::setting::{Lemma, hypotheses_11, hypothesis_dim, mixture_schema};
 use crate::quantities::*;
 use crate::theory::Lemma2;
@@ -72,7 +74,8 @@ impl<E: Lemma2Event> Claim for Event<E> {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        validate(params)
+        validate(params)?;
+        affordable_columns(params, default_trials(params))
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {

@@ -131,7 +131,8 @@ impl Claim for Lemma3 {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        validate(params)
+        validate(params)?;
+        affordable_columns(params, default_trials(params))
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {

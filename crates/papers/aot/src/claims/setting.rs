@@ -46,21 +46,27 @@ pub fn mixture(params: &Params) -> Result<Mixture> {
 }
 
 /// Multiplications of all draws of a check that are still worth waiting for: some 15 s on one core, at 6e10 a second.
-const MOST_WORK: f64 = 9e11;
+pub const MOST_WORK: f64 = 9e11;
 
-/// Returns `true` if so many draws of every score of every head, K N² p multiplications each, take seconds.
-pub fn takes_seconds(params: &Params, draws: u64) -> bool {
-    let each = params.real(CLUSTERS) * params.real(TOKENS).powi(2) * params.real(DIM);
-    draws as f64 * each <= MOST_WORK
+/// The largest N of so many draws of every score of every head, each of p multiplications and the work of `more`.
+fn most_tokens(params: &Params, draws: u64, more: f64) -> f64 {
+    let each = params.real(CLUSTERS) * (params.real(DIM) + more);
+    (MOST_WORK / (draws as f64 * each)).sqrt()
 }
 
-/// Refuses a setting at which so many draws take minutes.
-pub fn affordable(params: &Params, draws: u64) -> Result<()> {
-    if takes_seconds(params, draws) {
+/// Returns `true` if so many draws of every score of every head take seconds.
+pub fn takes_seconds(params: &Params, draws: u64) -> bool {
+    params.real(TOKENS) <= most_tokens(params, draws, 0.0)
+}
+
+/// Refuses a setting at which so many draws take minutes, where a score costs the work of `more` multiplications
+/// besides its product.
+pub fn affordable(params: &Params, draws: u64, more: f64) -> Result<()> {
+    let most = most_tokens(params, draws, more);
+    if params.real(TOKENS) <= most {
         return Ok(());
     }
     let (k, p) = (params.get(CLUSTERS), params.get(DIM));
-    let most = (MOST_WORK / (draws as f64 * params.real(CLUSTERS) * params.real(DIM))).sqrt();
     let allowed = format!(
         "must be at most {most:.0} when clusters = {k} and dim = {p}; the {draws} draws of a check would take \
          minutes"

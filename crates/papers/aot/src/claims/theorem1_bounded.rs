@@ -145,7 +145,7 @@ impl Claim for Theorem1Bounded {
         mixture(params)?;
         law(params)?;
         match params.get(METHOD) {
-            "direct" => affordable(params, self.default_trials(params)),
+            "direct" => affordable(params, self.default_trials(params), 0.0),
             _ => Ok(()),
         }
     }

@@ -179,11 +179,7 @@ pub(super) fn depth_panels(cells: &[(&str, &[Row])]) -> Result<Vec<Panel>> {
             add(3, 0.0, &measured("coding_rate"))?;
         }
     }
-    panels[1].rules.push(Rule {
-        label: "no change".into(),
-        vertical: false,
-        at: 1.0,
-    });
+    panels[1].rules.push(Rule::horizontal("no change", 1.0));
     let points = panels[1].series.iter().flat_map(|s| &s.points);
     let last = points.map(|p| p.x).fold(0.0, f64::max);
     if last > 0.0 {

@@ -1,8 +1,8 @@
 //! Tokens, bases and labels from outside, checked against each other.
 
-use super::npy;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::linalg::orthonormality_defect;
+use attnlab_networks::npy;
 use ndarray::Array2;
 use std::path::{Path, PathBuf};
 
@@ -66,7 +66,16 @@ impl Data {
         let z = npy::matrix("tokens", tokens)?;
         let basis = |(k, path): (usize, &PathBuf)| npy::matrix(&format!("bases[{k}]"), path);
         let bases: Vec<_> = bases.iter().enumerate().map(basis).collect::<Result<_>>()?;
-        let labels = npy::labels(labels, bases.len())?;
+        let label = |(i, value): (usize, i128)| match usize::try_from(value) {
+            Ok(k) if k < bases.len() => Ok(k),
+            _ => Err(unknown_label(i, value, bases.len())),
+        };
+        let labels = npy::labels("labels", labels)?;
+        let labels = labels
+            .into_iter()
+            .enumerate()
+            .map(label)
+            .collect::<Result<Vec<usize>>>()?;
         Data::new(z, bases, labels)
     }
 }

@@ -15,10 +15,9 @@
 //! ```
 
 mod data;
-mod npy;
 
+pub use attnlab_networks::npy::write as write_tokens;
 pub use data::Data;
-pub use npy::write as write_tokens;
 
 use attnlab_core::error::{Error, Result};
 use attnlab_lab::run::memory;

@@ -207,9 +207,12 @@ impl Claim for Minimum {
             params.get(NOISE_VARIANCE),
         );
         let scatter = sphere::minimum_scatter(d, r, s, params.real(PROMPTS));
-        (4.29 * scatter / (BAND * 2.0 / 3.0))
-            .powi(2)
-            .clamp(30.0, 100.0) as u64
+        let needed = (4.29 * scatter / (BAND * 2.0 / 3.0)).powi(2);
+        // Out of scope it may not be a number.
+        if needed.is_nan() {
+            return 30;
+        }
+        needed.clamp(30.0, 100.0) as u64
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -215,6 +215,9 @@ pub struct PropF2Coefficient {
 /// The largest score at the ε at which the coefficient is read off.
 const SCORE: f64 = 1e-3;
 
+/// Share of the squared scores below which their differences are rounding.
+const SAME: f64 = 1e-12;
+
 /// Largest distance of the coefficient from what is read off, relative to the sum of the lengths of its terms.
 /// From the remainders at ε and -ε the even orders drop out; the third is a share of SCORE² = 1e-6 times a constant
 /// of order one, and rounding of the leading term 1e-16 / SCORE² = 1e-10.
@@ -250,9 +253,9 @@ impl Claim for PropF2Coefficient {
             .centred
             .iter()
             .fold(0.0, |m: f64, v| m.max(v.abs()));
-        let scale = expansion.terms();
-        if scale == 0.0 {
-            let reason = "all tokens have the same score";
+        let (scale, uncancelled) = expansion.terms();
+        if scale <= SAME * uncancelled {
+            let reason = "all tokens are equally far from the mean score";
             return Ok(Outcome::uninformative(reason, Witness::new()));
         }
         let epsilon = SCORE / largest;
@@ -354,17 +357,19 @@ impl Expansion {
 }
 
 impl Expansion {
-    /// Sum of the lengths of the terms of c.
-    fn terms(&self) -> f64 {
+    /// Sum of the lengths of the terms of c, and what it would be without a mean to subtract.
+    fn terms(&self) -> (f64, f64) {
         let values = self.w_pv.dot(&self.prompt.context);
         let lengths = values.columns().into_iter().map(|v| v.dot(&v).sqrt());
         let spread = self.centred.mapv(|v| v * v);
         let mean = spread.sum() / spread.len() as f64;
-        let all: f64 = lengths
-            .zip(&spread)
-            .map(|(length, s)| length * (s - mean).abs())
-            .sum();
-        all / (2.0 * spread.len() as f64)
+        let (mut all, mut uncancelled) = (0.0, 0.0);
+        for (length, s) in lengths.zip(&spread) {
+            all += length * (s - mean).abs();
+            uncancelled += length * (s + mean);
+        }
+        let share = 0.5 / spread.len() as f64;
+        (share * all, share * uncancelled)
     }
 }
 

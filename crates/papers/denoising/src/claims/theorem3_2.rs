@@ -311,6 +311,10 @@ impl Claim for Theorem32Rate {
         let own = found.relative_variance / params.real(QUERIES);
         let shared = 2.0 * found.along.powi(2) * (1.0 + found.relative_variance);
         let needed = (own + shared) * (4.29 / (RATE_BAND * 2.0 / 3.0)).powi(2);
+        // Out of scope it may not be a number.
+        if needed.is_nan() {
+            return 500;
+        }
         needed.clamp(500.0, 50_000.0) as u64
     }
 

@@ -1,6 +1,6 @@
 //! Tokens whose only common ancestor is the class label, which Theorem 5 leaves out.
 
-use super::setting::equal;
+use super::setting::{affordable_tree, class_law, equal};
 use crate::quantities::{BRANCHES, CLASSES, DEPTH};
 use crate::theory::tree::{Parent, Tree, class_cooccurrence, cooccurrence};
 use attnlab_lab::prelude::*;
@@ -46,25 +46,13 @@ impl Claim for ClassPair {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        let (branches, depth) = (params.get(BRANCHES) as u64, params.get(DEPTH) as u32);
-        if branches.pow(depth - 1) > MOST_TOKENS {
-            let allowed = format!(
-                "must keep branches^(depth - 1) at {MOST_TOKENS} tokens or fewer with branches = \
-                 {branches}"
-            );
-            return Err(Error::invalid(DEPTH.name, depth, allowed));
-        }
-        Ok(())
+        affordable_tree(params, MOST_TOKENS)
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let (depth, branches) = (params.get(DEPTH), params.get(BRANCHES));
         let mut rng = streams.part("parameters", 0);
-        let weights: Vec<f64> = (0..params.get(CLASSES))
-            .map(|_| rng.random::<f64>() + 1e-3)
-            .collect();
-        let sum: f64 = weights.iter().sum();
-        let classes: Vec<f64> = weights.iter().map(|w| w / sum).collect();
+        let classes = class_law(params.get(CLASSES), &mut rng);
         let mut zero = || classes.iter().map(|_| rng.random()).collect::<Vec<f64>>();
         let zeros = [zero(), zero()];
         let rho = rng.random_range(0.2..1.0_f64) * if rng.random_bool(0.3) { -1.0 } else { 1.0 };

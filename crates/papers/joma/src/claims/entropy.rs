@@ -5,6 +5,7 @@
 
 use crate::dynamics::{Feedback, Salient};
 use crate::quantities::{HIGH, LOW, TARGETS};
+use crate::theory::attention_entropy::VISIBLE;
 use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch};
 use attnlab_theory::measure::softmax_entropy;
@@ -50,8 +51,6 @@ impl EntropyRebound {
     pub const LINEAR: Self = Self::genuine(Says::LinearDrops);
 }
 
-/// Least change of entropy, in nats, that one can see in Fig. 4, whose axis spans 1.5 nats: a fifteenth of it.
-const VISIBLE: f64 = 0.1;
 /// Least share of μ for which a statement on "the dynamics" should hold.
 const SHARE: f64 = 0.75;
 /// Share of μ of the authors' law with a rebound, and a larger one that the trials tell from it.

@@ -4,11 +4,10 @@
 //! whenever one looks ([`LOOKS`]) at [`STEPS`] steps of the authors' code, at the temperature 1 of the
 //! paper's text (`setting = text`) or .5 of the code (`setting = code`).
 
-use crate::dynamics::{Agreement, Attention, Backpropagated, Prediction, Training};
+use super::setting::{FIGURE_ETA, FIGURE_SCALE, figure_temperature};
+use crate::dynamics::{Agreement, Prediction};
 use crate::quantities::{INPUTS, SETTING};
-use crate::theory::Activation;
 use crate::tokens::ClassTokens;
-use attnlab_core::linalg::normal_matrix;
 use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{Watch, descend};
 
@@ -61,14 +60,10 @@ impl Fig2 {
 
 /// Least correlation that counts as high: less than a fifth of the variance is left, as 1 - .9² = .19.
 const HIGH: f64 = 0.9;
-/// Steps, step size and initial scale (standard deviation) of the authors' code.
+/// Steps of the authors' code.
 const STEPS: usize = 2000;
-const ETA: f64 = 0.1;
-const SCALE: f64 = 0.01;
 /// Numbers of looks at a run, at equal distances: every 100 steps.
 const LOOKS: usize = 20;
-/// Temperature of the authors' code, which is not in print.
-const CODE_TEMPERATURE: f64 = 0.5;
 /// Tokens by which the mutant moves b̄ on: from the distinct ones half way to the common ones.
 const MOVED_ON: usize = 5;
 
@@ -132,10 +127,7 @@ impl Claim for Fig2 {
             "smooth" => &[true],
             _ => &[false],
         };
-        let temperature = match params.get(SETTING) {
-            "code" => CODE_TEMPERATURE,
-            _ => 1.0,
-        };
+        let temperature = figure_temperature(params);
         let moved_on = match self.says {
             Says::OtherMean => MOVED_ON,
             _ => 0,
@@ -194,24 +186,12 @@ fn run(
     moved_on: usize,
     streams: &Streams,
 ) -> Result<Vec<Agreement>> {
-    let tokens = ClassTokens::of_figure_2(smooth);
-    let k = tokens.classes;
-    let training = Training::new(
-        Attention::Softmax,
-        Activation::LINEAR,
-        k,
-        tokens.draw(streams)?,
-        vec![1.0 / k as f64; k],
-        Backpropagated::CrossEntropy((0..k).collect()),
-    )?
-    .at_temperature(temperature)?;
-    let size = training.zero().len();
-    let start = normal_matrix(1, size, &mut streams.part("weights", 0)) * SCALE;
-    let start = start.into_raw_vec_and_offset().0;
+    let training = ClassTokens::of_figure_2(smooth).layer(temperature, streams)?;
+    let start = training.normal_start(FIGURE_SCALE, streams);
     let prediction = Prediction::of_code(&training, &start).moved_on(moved_on, &start);
-    let every = STEPS as f64 * ETA / LOOKS as f64;
+    let every = STEPS as f64 * FIGURE_ETA / LOOKS as f64;
     let times: Vec<f64> = (1..=LOOKS).map(|i| i as f64 * every).collect();
-    let path = descend(&training, &start, ETA, &times, Watch::default())?;
+    let path = descend(&training, &start, FIGURE_ETA, &times, Watch::default())?;
     let looks = path.states.iter();
     Ok(looks.map(|state| prediction.agreement(state)).collect())
 }

@@ -3,11 +3,9 @@
 //! The criterion, stated beforehand: over the 1000 steps after the one at which it is judged, component 0 grows by at
 //! least a twentieth, and components 1 to 3 change by less than a hundredth of it.
 
-use crate::dynamics::{Attention, Backpropagated, Training};
+use super::setting::{FIGURE_ETA, FIGURE_SCALE, figure_temperature};
 use crate::quantities::{JUDGED_AT, SETTING};
-use crate::theory::Activation;
 use crate::tokens::ClassTokens;
-use attnlab_core::linalg::normal_matrix;
 use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{Watch, descend};
 
@@ -38,11 +36,6 @@ const REST: f64 = 0.01;
 const GROWS: f64 = 0.05;
 /// Steps between the two looks.
 const BETWEEN: usize = 1000;
-/// Step size, and initial scale (standard deviation) of the authors' code.
-const ETA: f64 = 0.1;
-const SCALE: f64 = 0.01;
-/// Temperature of the authors' code, which is not in print.
-const CODE_TEMPERATURE: f64 = 0.5;
 /// Components that are drawn.
 const DRAWN: usize = 4;
 /// The steps at which it is judged: the end of the authors' run, and a late one.
@@ -75,29 +68,14 @@ impl Claim for Fig3 {
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let tokens = ClassTokens::of_figure_2(true);
-        let k = tokens.classes;
-        let temperature = match params.get(SETTING) {
-            "code" => CODE_TEMPERATURE,
-            _ => 1.0,
-        };
-        let training = Training::new(
-            Attention::Softmax,
-            Activation::LINEAR,
-            k,
-            tokens.draw(streams)?,
-            vec![1.0 / k as f64; k],
-            Backpropagated::CrossEntropy((0..k).collect()),
-        )?
-        .at_temperature(temperature)?;
-        let size = training.zero().len();
-        let start = normal_matrix(1, size, &mut streams.part("weights", 0)) * SCALE;
-        let start = start.into_raw_vec_and_offset().0;
+        let training = tokens.layer(figure_temperature(params), streams)?;
+        let start = training.normal_start(FIGURE_SCALE, streams);
         let step = self.step.unwrap_or(match params.get(JUDGED_AT) {
             "late" => LATE,
             _ => FIGURE,
         });
-        let times = [step, step + BETWEEN].map(|step| step as f64 * ETA);
-        let path = descend(&training, &start, ETA, &times, Watch::default())?;
+        let times = [step, step + BETWEEN].map(|step| step as f64 * FIGURE_ETA);
+        let path = descend(&training, &start, FIGURE_ETA, &times, Watch::default())?;
         let look = |state: &Vec<f64>| {
             let v = training.weights(state);
             (0..DRAWN).map(|l| v[[l, 0]]).collect::<Vec<f64>>()

@@ -17,6 +17,7 @@ mod lemma3_limit;
 mod pair;
 mod setting;
 mod superposition;
+mod table1;
 mod theorem1;
 mod theorem2;
 mod theorem2_softmax;
@@ -100,6 +101,8 @@ pub fn all() -> Vec<Arc<dyn Claim>> {
         Arc::new(entropy::EntropyRebound::PRINTED),
         Arc::new(entropy::EntropyRebound::MOSTLY),
         Arc::new(entropy::EntropyRebound::LINEAR),
+        Arc::new(table1::Gain::LEVEL),
+        Arc::new(table1::Gain::EXCESS),
         Arc::new(eq9::Eq9::default()),
         Arc::new(eq60::Eq60::default()),
         Arc::new(superposition::Superposition::PRINTED),

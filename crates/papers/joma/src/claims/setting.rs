@@ -1,13 +1,48 @@
 //! Parameters, random layers and comparisons that several claims of this room share.
 
 use crate::dynamics::{Attention, Backpropagated, Embeddings, Training};
-use crate::quantities::{ACTIVATION, NODES, SAMPLES, TOKENS};
+use crate::quantities::{ACTIVATION, BRANCHES, DEPTH, NODES, SAMPLES, SETTING, TOKENS};
 use crate::theory::{Activation, Isotropic, Radial};
 use attnlab_core::linalg::normal_matrix;
+use attnlab_core::rng::Generator;
 use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch};
 use ndarray::Array2;
 use rand::RngExt;
+
+/// Step size of gradient descent, and standard deviation of the start, in the authors' code of Figs. 2 and 3.
+pub(super) const FIGURE_ETA: f64 = 0.1;
+pub(super) const FIGURE_SCALE: f64 = 0.01;
+
+/// The temperature of Figs. 2 and 3: 1 in the text; .5 in the authors' code, which is not in print.
+pub(super) fn figure_temperature(params: &Params) -> f64 {
+    match params.get(SETTING) {
+        "code" => 0.5,
+        _ => 1.0,
+    }
+}
+
+/// Refuses a regular tree with more than `most` tokens under a child of the root.
+///
+/// # Errors
+/// Names the depth.
+pub(super) fn affordable_tree(params: &Params, most: u64) -> Result<()> {
+    let (branches, depth) = (params.get(BRANCHES) as u64, params.get(DEPTH) as u32);
+    if branches.pow(depth - 1) > most {
+        let allowed = format!(
+            "must keep branches^(depth - 1) at {most} tokens or fewer with branches = {branches}"
+        );
+        return Err(Error::invalid(DEPTH.name, depth, allowed));
+    }
+    Ok(())
+}
+
+/// A random law of the class, no class of probability near 0.
+pub(super) fn class_law(classes: usize, rng: &mut Generator) -> Vec<f64> {
+    let weights: Vec<f64> = (0..classes).map(|_| rng.random::<f64>() + 1e-3).collect();
+    let sum: f64 = weights.iter().sum();
+    weights.iter().map(|w| w / sum).collect()
+}
 
 /// The parameters $M_C$, K and number of samples of a random layer.
 pub(super) fn sizes() -> Schema {

@@ -6,6 +6,7 @@
 //! to (100); from (101) on it writes $(1 + p_{k|0})/2$ for the probability $p_{k|0}$, as if that were a
 //! correlation. See [`tree`](crate::theory::tree).
 
+use super::setting::{affordable_tree, class_law, equal};
 use crate::quantities::{BRANCHES, CLASSES, DEPTH};
 use crate::theory::tree::{Tree, cooccurrence, cooccurrence_printed};
 use attnlab_lab::prelude::*;
@@ -67,24 +68,14 @@ impl Claim for Cooccurrence {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        let (branches, depth) = (params.get(BRANCHES) as u64, params.get(DEPTH) as u32);
-        if branches.pow(depth - 1) > MOST_TOKENS {
-            let allowed = format!(
-                "must keep branches^(depth - 1) at {MOST_TOKENS} tokens or fewer with branches = \
-                 {branches}"
-            );
-            return Err(Error::invalid(DEPTH.name, depth, allowed));
-        }
-        Ok(())
+        affordable_tree(params, MOST_TOKENS)
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let (depth, branches) = (params.get(DEPTH) as u32, params.get(BRANCHES));
         let mut rng = streams.part("parameters", 0);
+        let classes = class_law(params.get(CLASSES), &mut rng);
         let mut unit = || rng.random::<f64>();
-        let weights: Vec<f64> = (0..params.get(CLASSES)).map(|_| unit() + 1e-3).collect();
-        let sum: f64 = weights.iter().sum();
-        let classes: Vec<f64> = weights.iter().map(|w| w / sum).collect();
         let zero: Vec<f64> = classes.iter().map(|_| unit()).collect();
         // Near 0 all tokens are independent, and every formula says so.
         let rho = (0.2 + 0.8 * unit()).copysign(unit() - 0.3);
@@ -112,15 +103,14 @@ impl Claim for Cooccurrence {
             &said_classes,
             &zero,
         )?;
-        Ok(Outcome::Gap {
-            lhs: said,
-            rhs: exact,
-            tol: ROUNDING / tree.probability(&[(first, true)])?,
-            relation: Relation::Equal,
-            witness: witness! {
+        Ok(equal(
+            said,
+            exact,
+            ROUNDING / tree.probability(&[(first, true)])?,
+            witness! {
                 "rho" => rho, "height" => height, "formula" => said, "exact" => exact,
             },
-        })
+        ))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -11,4 +11,5 @@ attnlab_lab::experiments! {
     text::JomaText,
     association::JomaAssociation,
     patterns::JomaPatterns,
+    weights::JomaWeights,
 }

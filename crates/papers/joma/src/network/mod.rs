@@ -31,6 +31,7 @@ mod layout;
 mod linear;
 mod norm;
 mod readout;
+mod records;
 mod start;
 mod training;
 
@@ -38,12 +39,14 @@ pub use adam::{Adam, clip};
 pub use dropout::Dropout;
 pub use layout::{BlockSlots, Layout, Slot};
 pub use readout::Targets;
+pub use records::{Record, Records};
 pub use start::Start;
-pub use training::{Batches, Look, Plan, Record, train};
+pub use training::{Batches, Look, Plan, train};
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{self, Result};
 use attnlab_core::linalg::Real;
 use attnlab_core::rng::Streams;
+use attnlab_lab::run::memory;
 use block::BlockPass;
 use ndarray::{Array2, ArrayView2, ShapeBuilder};
 use serde::{Deserialize, Serialize};
@@ -116,12 +119,30 @@ impl Architecture {
             ("blocks", self.blocks, 1),
             ("outputs", self.outputs, 2),
         ] {
-            if value < least {
-                let allowed = format!("must be a whole number >= {least}");
-                return Err(Error::invalid(name, value, allowed));
-            }
+            error::at_least(name, value, least)?;
         }
         Ok(())
+    }
+
+    /// Estimates the memory of a training in f32, in bytes: parameters, gradient and two moments, some twenty
+    /// activations of every one of `columns` tokens, and the scores of `targets` of them.
+    pub fn memory(&self, columns: usize, targets: usize) -> u64 {
+        let parameters = Layout::of(self).len() as u64;
+        let units = (self.width + self.hidden) as u64;
+        memory::product(&[4, 4, parameters])
+            .saturating_add(memory::product(&[
+                4,
+                20,
+                columns as u64,
+                self.blocks as u64,
+                units,
+            ]))
+            .saturating_add(memory::product(&[
+                4,
+                3,
+                targets as u64,
+                self.outputs as u64,
+            ]))
     }
 }
 
@@ -200,6 +221,18 @@ impl<T: Real> Pass<T> {
     /// Returns the hidden units of block `b` after their activation: (hidden, T).
     pub fn hidden(&self, b: usize) -> ArrayView2<'_, T> {
         self.blocks[b].hidden()
+    }
+
+    /// Returns the largest value of every hidden unit of block `b` over the columns of every sequence of the batch:
+    /// (hidden, number of sequences).
+    pub fn largest(&self, b: usize, batch: &Batch) -> Array2<T> {
+        let hidden = self.hidden(b);
+        Array2::from_shape_fn((hidden.nrows(), batch.spans.len()), |(k, n)| {
+            let span = batch.spans[n];
+            (span.start..span.end)
+                .map(|t| hidden[[k, t]])
+                .fold(T::neg_infinity(), T::max)
+        })
     }
 
     /// Returns the attention weights of block `b` in every sequence, each (n, n): entry (i, j) is the weight of

@@ -1,14 +1,15 @@
 //! Training: steps of Adam, records on the way, checkpoints from which a killed run goes on to the same bits.
 
-use super::{Adam, Batch, Dropout, Network, Slot, Targets, clip};
+use super::{Adam, Batch, Dropout, Network, Record, Records, Slot, Targets, clip};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::rng::Streams;
 use attnlab_lab::run::checkpoints::content;
-use attnlab_lab::run::{Checkpoints, Clock, TrialContext, store};
+use attnlab_lab::run::{Checkpoints, Clock, TrialContext};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// Version of the layout of checkpoints.
 const FORMAT: u32 = 1;
@@ -16,10 +17,8 @@ const FORMAT: u32 = 1;
 /// Plan of a training.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Number of steps.
-    pub steps: u64,
-    /// Steps at which the network is recorded, ascending.
-    pub records: Vec<u64>,
+    /// Steps at which the network is recorded; the last ends training.
+    pub records: Records,
     /// Norm to which longer gradients are shortened.
     pub clip: Option<f64>,
     /// Share of entries that dropout sets to zero.
@@ -28,26 +27,31 @@ pub struct Plan {
     pub reset_every: Option<u64>,
     /// Parameters that stay as they are.
     pub frozen: Vec<Slot>,
-    /// Number of steps between two checkpoints.
-    pub checkpoint_every: u64,
+    /// Least time between two checkpoints: what a kill can cost.
+    pub checkpoint_every: Duration,
     /// Settings of the run; a checkpoint of other settings is refused.
     pub settings: Value,
     /// Name in lines of progress.
     pub label: String,
 }
 
-/// Recorded series, by name.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Record(pub Map<String, Value>);
-
-impl Record {
-    /// Adds a number to a series.
-    pub fn push(&mut self, name: impl Into<String>, value: f64) {
-        let list = self.0.entry(name).or_insert_with(|| Value::Array(vec![]));
-        if let Value::Array(list) = list {
-            list.push(store::number(value));
+impl Plan {
+    /// Returns a plan without clipping, dropout, fresh optimisers and frozen parameters, with a checkpoint a minute.
+    pub fn new(records: &Records, settings: Value, label: String) -> Self {
+        Plan {
+            records: records.clone(),
+            clip: None,
+            dropout: 0.0,
+            reset_every: None,
+            frozen: vec![],
+            checkpoint_every: Duration::from_secs(60),
+            settings,
+            label,
         }
+    }
+
+    fn steps(&self) -> u64 {
+        self.records.last()
     }
 }
 
@@ -70,9 +74,9 @@ pub type Batches<'a> = &'a dyn Fn(u64) -> Result<(Batch, Targets)>;
 /// Function that adds measurements of the network after so many steps to a record.
 pub type Look<'a> = &'a mut dyn FnMut(&Network<f32>, u64, &mut Record) -> Result<()>;
 
-/// Trains a network; its checkpoints are removed at the end. `batch` gives the sequences and targets of a step, from 0, and must be a function of its
-/// argument; `look` records the network at the steps of the plan. The mean loss of the steps before a record is
-/// added to it as "training_loss"; for step 0, NaN.
+/// Trains a network; its checkpoints are removed at the end. `batch` gives the sequences and targets of a step, from
+/// 0, and must be a function of its argument; `look` records the network at the steps of the plan. The mean loss of the
+/// steps before a record is added to it as "training_loss"; for step 0, NaN.
 ///
 /// # Errors
 /// A loss that is not finite; a checkpoint of other settings, a disk that is full; [`Error::Stopped`] when the user
@@ -113,27 +117,28 @@ pub fn train(
         }
     }
     let clock = Clock::new(state.step);
+    let mut written = Instant::now();
     loop {
         let step = state.step;
-        if plan.records.contains(&step) && recorded != Some(step) {
+        if plan.records.contains(step) && recorded != Some(step) {
             let (sum, count) = std::mem::take(&mut state.since);
             let loss = sum / count as f64;
             state.record.push("training_loss", loss);
             look(network, step, &mut state.record)?;
             context
                 .progress
-                .line(&clock.line(&plan.label, step, plan.steps, Some(loss)));
+                .line(&clock.line(&plan.label, step, plan.steps(), Some(loss)));
             recorded = Some(step);
         }
         let stopped = context.progress.stopped();
         if let Some(checkpoints) = &checkpoints
-            && (stopped
-                || (step > 0 && step < plan.steps && step.is_multiple_of(plan.checkpoint_every)))
+            && (stopped || (step < plan.steps() && written.elapsed() >= plan.checkpoint_every))
         {
             state.optimiser_steps = adam.state().0;
             checkpoints.write(step, &pack(network, &adam)?, &state)?;
+            written = Instant::now();
         }
-        if step >= plan.steps {
+        if step >= plan.steps() {
             // Weights of all trials together may fill a disk; the rows hold what is measured.
             checkpoints.map_or(Ok(()), Checkpoints::clear)?;
             return Ok(state.record);
@@ -141,7 +146,7 @@ pub fn train(
         if stopped {
             return Err(Error::Stopped {
                 done: step,
-                all: plan.steps,
+                all: plan.steps(),
                 what: "steps",
                 kept: checkpoints.is_some(),
             });

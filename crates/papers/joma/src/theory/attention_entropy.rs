@@ -15,6 +15,26 @@ pub struct Dip {
     pub end: f64,
 }
 
+/// Least drop or rebound of an entropy that counts, in nats: a fifteenth of the axis of Fig. 4, which one can see.
+pub const VISIBLE: f64 = 0.1;
+/// Returns the drop of a series from its first value to its minimum, and its rise from there to the largest later one.
+///
+/// ```
+/// use attnlab_joma::theory::attention_entropy::drop_and_rebound;
+/// assert_eq!(drop_and_rebound(&[2.0, 0.5, 1.5, 1.0]), (1.5, 1.0));
+/// ```
+pub fn drop_and_rebound(series: &[f64]) -> (f64, f64) {
+    let place = (0..series.len()).min_by(|a, b| series[*a].total_cmp(&series[*b]));
+    let Some(place) = place else {
+        return (f64::NAN, f64::NAN);
+    };
+    let later = series[place..]
+        .iter()
+        .copied()
+        .fold(f64::NEG_INFINITY, f64::max);
+    (series[0] - series[place], later - series[place])
+}
+
 /// Largest |μ|: $e^{\mu^2/2}$, the rate in the end, fits into an f64 with its square.
 pub const LARGEST_TARGET: f64 = 20.0;
 /// Times at which the minimum is looked for: v = μ to rounding at the last one, and μ t to a thousandth at the first.

@@ -133,7 +133,7 @@ fn wrong_settings_are_named() {
             "classes = 1",
             "classes = 1: must be a whole number >= 2",
         ),
-        ("joma_convergence", "gap = 0.0", "gap[0] = 0: must be"),
+        ("joma_convergence", "gap = 0.0", "gap = 0: must be"),
         (
             "joma_convergence",
             "high = 9.0",

@@ -8,4 +8,5 @@ mod scope;
 mod settings;
 mod statements;
 mod trained;
+mod weights;
 mod witnesses;

@@ -4,15 +4,17 @@ use attnlab_core::error::Error;
 use attnlab_core::rng::Streams;
 use attnlab_core::stats;
 use attnlab_joma::network::{
-    Adam, Architecture, Batch, Network, Plan, Record, Start, Targets, train,
+    Adam, Architecture, Batch, Network, Plan, Record, Records, Start, Targets, train,
 };
 use attnlab_joma::quantities::{ASSOCIATION, CONTROL, LABELS};
 use attnlab_joma::room;
 use attnlab_lab::catalogue::Catalogue;
 use attnlab_lab::experiment::{self, RunOptions};
 use attnlab_lab::run::{Progress, Row, Silent, TrialContext};
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 fn run(id: &str, set: &str, folder: &Path) -> Vec<Row> {
     let catalogue = Catalogue::new().with(room());
@@ -231,6 +233,28 @@ fn wrong_settings_are_named() {
     }
 }
 
+/// Gradient descent conserves what the flow conserves up to an error in proportion to its step.
+#[test]
+fn theorem_1_holds_on_the_text_to_the_step_size() {
+    let set =
+        "layers = [1]\ncontrols = [\"theorem1\"]\nsteps = 60\ntheorem1.steps = 400\nseeds = 2";
+    let last = |row: &Row, name: &str| *row.series(name).unwrap().last().unwrap();
+    let mut found = 0;
+    for row in rows("joma_text", set) {
+        if row.word(CONTROL.name).unwrap() != "theorem1" {
+            continue;
+        }
+        found += 1;
+        let (whole, half) = (last(&row, "drift"), last(&row, "drift_half"));
+        assert!(whole < 0.05, "{whole}");
+        assert!((half / whole - 0.5).abs() < 0.02, "{half} {whole}");
+        // With .55 in place of ½ a tenth of the way of z is left.
+        assert!((last(&row, "drift_factor") - 0.1).abs() < 0.05);
+        assert!(last(&row, "drift_softmax") > 0.1);
+    }
+    assert_eq!(found, 2);
+}
+
 /// Progress that asks to stop once, after so many questions.
 struct StopAfter(AtomicU64);
 
@@ -252,17 +276,17 @@ fn a_stopped_training_goes_on_to_the_same_bits() {
         ..Architecture::latents(9, 8, 12, 2, 3)
     };
     let plan = |label: &str| Plan {
-        steps: 30,
-        records: vec![0, 10, 20, 30],
         clip: Some(0.5),
         dropout: 0.2,
         reset_every: Some(12),
-        frozen: vec![],
-        checkpoint_every: 7,
-        settings: label.into(),
-        label: "test".into(),
+        checkpoint_every: Duration::ZERO,
+        ..Plan::new(&Records::every(10, 30), label.into(), "test".into())
     };
+    let broken = Cell::new(false);
     let batch = |step: u64| {
+        if step == 17 && broken.get() {
+            return Err(Error::undefined("the disk is gone"));
+        }
         let batch = Batch::new(&[vec![1, 2, (step % 9) as usize], vec![4, 5]]);
         let targets = Targets::last(&batch, &[(step % 3) as usize, 1], &[0.5, 0.5]);
         Ok((batch, targets))
@@ -309,4 +333,15 @@ fn a_stopped_training_goes_on_to_the_same_bits() {
         assert_eq!(text(&resumed.0), text(&whole.0));
         assert!(!folder.path().join("kept").exists());
     }
+    // As after a kill, only what was written on the way is there.
+    let folder = tempfile::tempdir().unwrap();
+    let context = TrialContext {
+        folder: Some(folder.path().join("kept")),
+        progress: &Silent,
+    };
+    broken.set(true);
+    assert!(go(&plan("a"), &context).is_err());
+    broken.set(false);
+    assert!(folder.path().join("kept").exists());
+    assert_eq!(go(&plan("a"), &context).unwrap().1, whole.1);
 }

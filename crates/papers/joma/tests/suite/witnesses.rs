@@ -177,3 +177,23 @@ fn the_limit_8_of_theorem_5() {
     ];
     sheets().assert_printed("joma.eq8", &terms);
 }
+
+#[test]
+fn what_training_adds_to_table_1() {
+    for id in ["joma.table1_gain", "joma.table1_excess"] {
+        let report = sheets().check(id, json!({}), None);
+        sheets().assert_printed(id, &[estimate(&report, 3)]);
+    }
+    let first = sheets().draws("joma.table1_gain", json!({}), Some(1));
+    let scores = |names: [&str; 2]| {
+        let [before, after] = names.map(|name| number(first[0].witness(), name));
+        format!("from {before:.3} to {after:.3}")
+    };
+    sheets().assert_printed(
+        "joma.table1_gain",
+        &[
+            scores(["untrained", "trained"]),
+            scores(["permuted_untrained", "permuted_trained"]),
+        ],
+    );
+}

@@ -105,12 +105,12 @@ fn readings_of_the_print() {
         ),
         (
             "lsa.risk_printed",
-            json!({"scale": 2, "prompts": 100}),
+            json!({"scale": 2, "prompts": 1000}),
             OutOfScope,
         ),
         (
             "lsa.rate_m",
-            json!({"scale": 2, "prompts": 100}),
+            json!({"scale": 2, "prompts": 1000}),
             OutOfScope,
         ),
         ("notes.attention_cost", json!({}), Refuted),
@@ -165,7 +165,10 @@ fn work_is_bounded() {
         ("lsa.query_shift", json!({"M": 1_000_000})),
         ("lsa.population_loss", json!({"N": 1_000_000_000})),
         ("lsa.empirical_limit", json!({"N": 1_000_000})),
-        ("lsa.invariant", json!({"N": 1_000_000_000, "prompts": 100})),
+        (
+            "lsa.invariant",
+            json!({"N": 1_000_000_000, "prompts": 1000}),
+        ),
         (
             "notes.attention_columns",
             json!({"tokens": 10_000, "dim": 10_000}),

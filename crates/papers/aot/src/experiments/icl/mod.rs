@@ -7,7 +7,7 @@
 use super::ICL as LISTED;
 use super::networks::{history, training_memory};
 use crate::quantities::*;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{self, Error, Result};
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use attnlab_lab::claim::Source;
@@ -329,13 +329,7 @@ impl Experiment for Icl {
             ("evaluation.activations", e.activations, 1),
         ];
         for (name, value, least) in numbers {
-            if value < least {
-                return Err(Error::invalid(
-                    name,
-                    value,
-                    format!("must be a whole number >= {least}"),
-                ));
-            }
+            error::at_least(name, value, least)?;
         }
         settings::positive("evaluation.scales", &e.scales)?;
         settings::positive("evaluation.lasso", &e.lasso)?;

@@ -268,11 +268,10 @@ fn shifted(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
                 .map(positive)
                 .collect(),
             rules: match law.as_str() {
-                "longer" => vec![Rule {
-                    label: "longest prompt of training".into(),
-                    vertical: true,
-                    at: settings.points as f64,
-                }],
+                "longer" => vec![Rule::vertical(
+                    "longest prompt of training",
+                    settings.points as f64,
+                )],
                 _ => vec![],
             },
             ..Panel::default()

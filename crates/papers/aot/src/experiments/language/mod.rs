@@ -9,7 +9,7 @@
 use super::LANGUAGE as LISTED;
 use super::networks::{history, record_depth, training_memory};
 use crate::quantities::*;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{self, Error, Result};
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use attnlab_core::stats;
@@ -239,10 +239,7 @@ impl Experiment for Language {
             ("evaluation.sequences", e.sequences, 2),
             ("evaluation.activations", e.activations, 1),
         ] {
-            if value < least {
-                let allowed = format!("must be a whole number >= {least}");
-                return Err(Error::invalid(name, value, allowed));
-            }
+            error::at_least(name, value, least)?;
         }
         if e.activations > e.sequences {
             let allowed = format!("must be at most evaluation.sequences = {}", e.sequences);

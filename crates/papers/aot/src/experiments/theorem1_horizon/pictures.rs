@@ -91,11 +91,7 @@ pub fn figures(settings: &Theorem1Horizon, rows: &[Row]) -> Result<Vec<Figure>> 
         title: "measured against predicted".into(),
         x: Axis::log(NOISE_AXIS),
         y: Axis::linear("*θ*_{crit} / predicted median"),
-        rules: vec![Rule {
-            label: String::new(),
-            vertical: false,
-            at: 1.0,
-        }],
+        rules: vec![Rule::horizontal("", 1.0)],
         ..Panel::default()
     };
     let sizes: Vec<&[Cell]> = cells.chunk_by(|a, b| a.tokens == b.tokens).collect();
@@ -174,11 +170,10 @@ fn by_size(sizes: &[&[Cell]]) -> Panel {
                 sizes.iter().map(pooled).collect(),
             ),
         ],
-        rules: vec![Rule {
-            label: "limit for large *N*, 2 − √2".into(),
-            vertical: false,
-            at: LARGE_N_CONSTANT,
-        }],
+        rules: vec![Rule::horizontal(
+            "limit for large *N*, 2 − √2",
+            LARGE_N_CONSTANT,
+        )],
         ..Panel::default()
     }
 }

@@ -218,11 +218,7 @@ fn rates(settings: &Theorem1Map, cells: &[&[Row]]) -> Result<Figure> {
         title: "expected number of broken columns".into(),
         x: Axis::log("tokens *N*"),
         y: Axis::log("*Λ*, bounds the failure probability"),
-        rules: vec![Rule {
-            label: String::new(),
-            vertical: false,
-            at: 1.0,
-        }],
+        rules: vec![Rule::horizontal("", 1.0)],
         ..Panel::default()
     };
     let mut slopes = vec![];

@@ -4,7 +4,7 @@ use crate::PAPERS;
 use crate::prompts::{Denoising, Dimension, Family, Prompt};
 use crate::quantities::cell::{CASE, CASES, CONTEXT_OR_LIMIT};
 use crate::scales::ScaleLandscape;
-use attnlab_core::error::{Error, Result, positive};
+use attnlab_core::error::{self, Error, Result, positive};
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use attnlab_core::stats::mean;
@@ -118,10 +118,7 @@ impl Experiment for DenoiseAlphaBeta {
             ("clusters", self.clusters, 1),
         ];
         for (name, value, least) in least {
-            if value < least {
-                let allowed = format!("must be a whole number >= {least}");
-                return Err(Error::invalid(name, value, allowed));
-            }
+            error::at_least(name, value, least)?;
         }
         if self.contexts.is_empty() {
             let allowed = "must be at least one whole number >= 1";

@@ -3,7 +3,7 @@
 use crate::PAPERS;
 use crate::prompts::{Denoising, Dimension, Family, Prompt};
 use crate::quantities::NOISE_VARIANCE;
-use attnlab_core::error::{Error, Result, positive};
+use attnlab_core::error::{self, Error, Result, positive};
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use attnlab_core::stats::mean;
@@ -113,10 +113,7 @@ impl Experiment for DenoiseLandscape {
             ("prompts", self.prompts, 2),
         ];
         for (name, value, least) in least {
-            if value < least {
-                let allowed = format!("must be a whole number >= {least}");
-                return Err(Error::invalid(name, value, allowed));
-            }
+            error::at_least(name, value, least)?;
         }
         self.problem(self.noise[0]).validate()
     }

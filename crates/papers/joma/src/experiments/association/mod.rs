@@ -7,8 +7,7 @@ use crate::quantities::{ASSOCIATION, ASSOCIATIONS, LABEL_OF, LABELS_OF};
 use crate::theory::Activation;
 use crate::theory::tree::{Parent, Tree};
 use crate::tree::TreeDraw;
-use attnlab_core::error::{Error, Result};
-use attnlab_core::linalg::normal_matrix;
+use attnlab_core::error::{self, Error, Result};
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use attnlab_core::stats::spearman;
@@ -17,7 +16,7 @@ use attnlab_lab::experiment::{Described, Experiment, settings};
 use attnlab_lab::figure::Figure;
 use attnlab_lab::run::{Row, memory, store};
 use attnlab_theory::dynamics::flow::{Watch, descend};
-use ndarray::Array2;
+use ndarray::{Array2, Axis};
 use rand::seq::SliceRandom;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -54,6 +53,8 @@ pub struct JomaAssociation {
     pub steps: usize,
     /// Steps between two records.
     pub every: usize,
+    /// Share of the steps after which the order is compared with its controls.
+    pub early: f64,
 }
 
 impl Described for JomaAssociation {
@@ -144,7 +145,11 @@ impl JomaAssociation {
 impl Experiment for JomaAssociation {
     fn validate(&self) -> Result<()> {
         settings::spread("seeds", self.seeds)?;
-        settings::positive("scale, eta", &[self.scale, self.eta])?;
+        error::positive("scale", self.scale)?;
+        error::positive("eta", self.eta)?;
+        if !(self.early > 0.0 && self.early <= 1.0) {
+            return Err(Error::invalid("early", self.early, "must be in (0, 1]"));
+        }
         if !(2..=8).contains(&self.depth) {
             return Err(Error::invalid(
                 "depth",
@@ -156,16 +161,24 @@ impl Experiment for JomaAssociation {
             ("target", &self.targets, LABELS_OF.as_slice()),
             ("control", &self.controls, ASSOCIATIONS.as_slice()),
         ] {
-            if list.is_empty() {
-                return Err(Error::invalid(
-                    format!("{name}s"),
-                    "[]",
-                    "must hold at least one word",
-                ));
-            }
-            if let Some(bad) = list.iter().find(|w| !known.contains(&w.as_str())) {
-                return Err(Error::unknown(name, bad, known.iter().copied()));
-            }
+            settings::some(&format!("{name}s"), list)?;
+            settings::words(name, list, known)?;
+        }
+        if (self.classes.iter().sum::<f64>() - 1.0).abs() > 1e-9 {
+            let allowed = "must be probabilities that sum to 1";
+            return Err(Error::invalid(
+                "classes",
+                format!("{:?}", self.classes),
+                allowed,
+            ));
+        }
+        settings::with_word("controls", &self.controls, ASSOCIATIONS[0])?;
+        if self.zero.len() != self.classes.len() {
+            let allowed = format!(
+                "must hold one number for each of the {} classes",
+                self.classes.len()
+            );
+            return Err(Error::invalid("zero", format!("{:?}", self.zero), allowed));
         }
         if self.attention().is_none() {
             return Err(Error::unknown(
@@ -175,10 +188,7 @@ impl Experiment for JomaAssociation {
             ));
         }
         for (name, value, least) in [("samples", self.samples, 2), ("every", self.every, 1)] {
-            if value < least {
-                let allowed = format!("must be a whole number >= {least}");
-                return Err(Error::invalid(name, value, allowed));
-            }
+            error::at_least(name, value, least)?;
         }
         if self.steps < 2 * self.every {
             let allowed = format!("must be at least twice every = {}", self.every);
@@ -220,12 +230,80 @@ impl Experiment for JomaAssociation {
     /// drawn sequences; not numbers at the start. "loss" at the end.
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
         let (target, control) = (cell.get(LABEL_OF), cell.get(ASSOCIATION));
-        let rho = if control == "independent" {
-            0.0
-        } else {
-            self.rho
+        let rho = match control {
+            "independent" => 0.0,
+            _ => self.rho,
         };
         let drawn = self.draw(&self.tree(rho)?, target, streams)?;
+        let together: Vec<f64> = drawn
+            .inputs
+            .mean_axis(Axis(1))
+            .into_iter()
+            .flatten()
+            .collect();
+        let course = self.train(drawn, target, control, streams)?;
+        let mut heights: Vec<u32> = (0..self.others()).map(Self::height).collect();
+        if control == "permuted" {
+            heights.shuffle(&mut streams.part("heights", 0));
+        }
+        let mut data = Map::new();
+        for height in 1..self.depth {
+            let at = |l: &usize| heights[*l] == height;
+            let at: Vec<usize> = (0..self.others()).filter(at).collect();
+            let sums = |lists: &[Vec<f64>], scale: f64| {
+                let sum = |i: usize| at.iter().map(|l| lists[*l][i]).sum::<f64>() * scale;
+                store::series(&(0..course.records()).map(sum).collect::<Vec<f64>>())
+            };
+            let share = 1.0 / at.len() as f64;
+            data.insert(format!("logit_{height}"), sums(&course.logits, share));
+            data.insert(format!("attention_{height}"), sums(&course.attention, 1.0));
+        }
+        let near: Vec<f64> = heights.into_iter().map(|h| -f64::from(h)).collect();
+        data.insert("order".into(), store::series(&course.follows(&near)));
+        data.insert("together".into(), store::series(&course.follows(&together)));
+        data.insert("loss".into(), store::number(course.loss));
+        Ok(data)
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        pictures::figures(self, rows)
+    }
+}
+
+/// Logits and attention of every token along one training, by record.
+struct Course {
+    /// Logits z.
+    logits: Vec<Vec<f64>>,
+    /// Shares of the mean attention.
+    attention: Vec<Vec<f64>>,
+    /// Loss at the end.
+    loss: f64,
+}
+
+impl Course {
+    fn records(&self) -> usize {
+        self.logits.first().map_or(0, Vec::len)
+    }
+
+    /// Spearman's correlation, over the tokens, of the way of a logit since the start with a predictor, by record.
+    fn follows(&self, predictor: &[f64]) -> Vec<f64> {
+        let at = |i: usize| {
+            let ways: Vec<f64> = self.logits.iter().map(|z| z[i] - z[0]).collect();
+            spearman(&ways, predictor)
+        };
+        (0..self.records()).map(at).collect()
+    }
+}
+
+impl JomaAssociation {
+    /// Trains a layer on the sequences.
+    fn train(
+        &self,
+        drawn: Sequences,
+        target: &str,
+        control: &str,
+        streams: &Streams,
+    ) -> Result<Course> {
         let classes = match target {
             "parent" => 2,
             _ => self.classes.len(),
@@ -234,86 +312,38 @@ impl Experiment for JomaAssociation {
             "linear" => Activation::LINEAR,
             _ => Activation::RELU,
         };
-        let n = self.samples as f64;
-        let together: Vec<f64> = drawn
-            .inputs
-            .rows()
-            .into_iter()
-            .map(|row| row.sum() / n)
-            .collect();
         let layer = Training::new(
             self.attention().unwrap_or(Attention::Softmax),
             activation,
             classes,
             drawn.inputs,
-            vec![1.0 / n; self.samples],
+            vec![1.0 / self.samples as f64; self.samples],
             Backpropagated::CrossEntropy(drawn.labels.clone()),
         )?;
-        let size = layer.zero().len();
-        let start = normal_matrix(1, size, &mut streams.part("weights", 0)) * self.scale;
-        let mut start = start.into_raw_vec_and_offset().0;
+        let mut start = layer.normal_start(self.scale, streams);
         // A rectifier that is off for all sequences never learns: every node begins with a bias that is not negative.
-        let width = self.others() + 1;
-        for node in 0..classes {
-            let bias = &mut start[node * width + width - 1];
-            *bias = bias.abs();
+        for bias in start.chunks_mut(self.others() + 1).take(classes) {
+            bias[self.others()] = bias[self.others()].abs();
         }
-        let mut heights: Vec<u32> = (0..self.others()).map(Self::height).collect();
-        if control == "permuted" {
-            heights.shuffle(&mut streams.part("heights", 0));
-        }
-        let mut logits: Vec<Vec<f64>> = vec![vec![]; self.others()];
-        let mut attention: Vec<Vec<f64>> = vec![vec![]; self.others()];
+        let mut course = Course {
+            logits: vec![vec![]; self.others()],
+            attention: vec![vec![]; self.others()],
+            loss: f64::NAN,
+        };
         let mut look = |t: f64, x: &[f64]| {
             if ((t / self.eta).round() as usize).is_multiple_of(self.every) {
                 let (z, mean) = (layer.logits(x), layer.mean_scores(x));
                 let sum = mean.sum();
                 for l in 0..self.others() {
-                    logits[l].push(z[l]);
-                    attention[l].push(mean[l] / sum);
+                    course.logits[l].push(z[l]);
+                    course.attention[l].push(mean[l] / sum);
                 }
             }
         };
         let until = self.steps as f64 * self.eta;
         let path = descend(&layer, &start, self.eta, &[until], Watch::steps(&mut look))?;
-        let records = self.records();
-        let mut data = Map::new();
-        for height in 1..self.depth {
-            let at: Vec<usize> = (0..self.others())
-                .filter(|l| heights[*l] == height)
-                .collect();
-            let over = |lists: &[Vec<f64>], scale: f64| -> Vec<f64> {
-                let sum = |i: usize| at.iter().map(|l| lists[*l][i]).sum::<f64>() * scale;
-                (0..records.len()).map(sum).collect()
-            };
-            let share = 1.0 / at.len() as f64;
-            data.insert(
-                format!("logit_{height}"),
-                store::series(&over(&logits, share)),
-            );
-            data.insert(
-                format!("attention_{height}"),
-                store::series(&over(&attention, 1.0)),
-            );
-        }
-        let near: Vec<f64> = heights.into_iter().map(|h| -f64::from(h)).collect();
-        for (name, predictor) in [("order", &near), ("together", &together)] {
-            let at = |i: usize| {
-                let ways: Vec<f64> = logits.iter().map(|z| z[i] - z[0]).collect();
-                spearman(&ways, predictor)
-            };
-            let series: Vec<f64> = (0..records.len()).map(at).collect();
-            data.insert(name.into(), store::series(&series));
-        }
-        data.insert(
-            "loss".into(),
-            store::number(loss(&layer, path.end(), &drawn.labels)),
-        );
-        Ok(data)
-    }
-
-    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
-        pictures::figures(self, rows)
+        course.loss = loss(&layer, path.end(), &drawn.labels);
+        Ok(course)
     }
 }
 

@@ -4,14 +4,12 @@ use super::JomaAssociation;
 use crate::quantities::{ASSOCIATION, LABEL_OF};
 use crate::theory::tree::cooccurrence;
 use attnlab_core::error::Result;
-use attnlab_core::stats;
 use attnlab_lab::experiment::Described;
-use attnlab_lab::experiment::draw::{BAND, band, cells, curve, panel, with_word};
-use attnlab_lab::figure::{Axis, Figure, Point, Rule, Series, Width};
+use attnlab_lab::experiment::draw::{
+    BAND, LEVEL, OVER_SEEDS, band, cells, curve, mean_at, panel, with_word,
+};
+use attnlab_lab::figure::{Axis, Figure, Rule, Series, Width};
 use attnlab_lab::run::Row;
-
-/// Confidence of the intervals over seeds.
-const LEVEL: f64 = 0.95;
 
 /// The figure of these settings, from their rows.
 ///
@@ -31,8 +29,8 @@ pub fn figures(settings: &JomaAssociation, rows: &[Row]) -> Result<Vec<Figure>> 
         Axis::linear("").from_to(0.4, settings.controls.len() as f64 + 0.6),
         Axis::linear("rank correlation").from_to(-1.05, 1.05),
     );
-    // A tenth of the training: what is found first.
-    let early = (records.len() / 10).max(1);
+    // What is found first. The record at step 0 shows no way yet.
+    let early = ((settings.early * (records.len() - 1) as f64) as usize).max(1);
     for (t, target) in settings.targets.iter().enumerate() {
         let of_target = with_word(&cells, LABEL_OF.name, target);
         for cell in with_word(&of_target, ASSOCIATION.name, "none") {
@@ -69,12 +67,9 @@ pub fn figures(settings: &JomaAssociation, rows: &[Row]) -> Result<Vec<Figure>> 
                 for row in cell {
                     values.extend(row.series("order")?.get(early).copied());
                 }
-                let e = stats::mean(&values, LEVEL)?;
-                let x = i as f64 + 1.0 + 0.2 * (t as f64 - 0.5);
-                let point = Point::between(x, e.value, e.low.max(-1.0), e.high.min(1.0));
+                let point = mean_at(i as f64 + 1.0 + 0.2 * (t as f64 - 0.5), &values)?;
                 let series = Series::bars(label, 4 + 3 * t, vec![point]);
-                let series = series.with_interval("95 % interval over seeds");
-                controls.series.push(series);
+                controls.series.push(series.with_interval(OVER_SEEDS));
             }
         }
     }
@@ -85,11 +80,7 @@ pub fn figures(settings: &JomaAssociation, rows: &[Row]) -> Result<Vec<Figure>> 
     let ticks = settings.controls.iter().enumerate();
     controls.x.ticks = ticks.map(|(i, c)| (i as f64 + 1.0, short(c))).collect();
     for panel in [&mut orders, &mut controls] {
-        panel.rules.push(Rule {
-            label: String::new(),
-            vertical: false,
-            at: 0.0,
-        });
+        panel.rules.push(Rule::horizontal("", 0.0));
     }
     panels.extend([orders, controls]);
     let mut predicted = vec![];
@@ -114,13 +105,14 @@ pub fn figures(settings: &JomaAssociation, rows: &[Row]) -> Result<Vec<Figure>> 
              sequences that hold the query, a leaf of a binary tree with *L* = {} and *ρ* = {}. Above: mean logit of the tokens whose \
              common ancestor with the query has height *H*; median and {}. Below: Spearman correlation, over the tokens, of \
              the way of a logit since the start with −*H*; the paper expects a positive one early. (c): along training; (d): \
-             after a tenth of it, {} % intervals over {} seeds, for the layer itself, with heights permuted over the tokens, \
+             after {} of it, {} % intervals over {} seeds, for the layer itself, with heights permuted over the tokens, \
              in a tree with *ρ* = 0, and with linear nodes. Theorem 5 predicts the co-occurrences {}.",
             settings.attention,
             settings.samples,
             settings.depth,
             settings.rho,
             BAND,
+            settings.early,
             100.0 * LEVEL,
             settings.seeds,
             predicted.join(", "),

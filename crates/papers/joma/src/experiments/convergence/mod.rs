@@ -5,7 +5,7 @@ use crate::PAPERS;
 use crate::dynamics::Salient;
 use crate::quantities::{MU_J, MU_K, PART};
 use crate::theory::convergence::{LARGEST_REMAINDER, remainder};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{self, Error, Result};
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use attnlab_lab::claim::Source;
@@ -82,8 +82,8 @@ fn half(mu: f64) -> f64 {
 impl Experiment for JomaConvergence {
     fn validate(&self) -> Result<()> {
         settings::spread("trials", self.trials)?;
-        settings::positive("gap", &[self.gap])?;
-        settings::positive("high", &[self.high])?;
+        error::positive("gap", self.gap)?;
+        error::positive("high", self.high)?;
         settings::positive("pairs", &self.pairs.concat())?;
         if let Some(bad) = self
             .pairs
@@ -209,16 +209,8 @@ impl JomaConvergence {
                 .series
                 .push(Series::predicted("remainders at *δ* = 0", GREY, near));
         }
-        found.rules.push(rule(1.0));
+        found.rules.push(Rule::horizontal("", 1.0));
         Ok(found)
-    }
-}
-
-fn rule(at: f64) -> Rule {
-    Rule {
-        label: String::new(),
-        vertical: false,
-        at,
     }
 }
 
@@ -243,9 +235,10 @@ fn lambdas(cells: &[&[Row]]) -> Result<Panel> {
         marker: Marker::Circle,
         ..Series::measured("", 0, all)
     });
-    found
-        .rules
-        .extend([rule(LARGEST_REMAINDER), rule(printed())]);
+    found.rules.extend([
+        Rule::horizontal("", LARGEST_REMAINDER),
+        Rule::horizontal("", printed()),
+    ]);
     Ok(found)
 }
 
@@ -265,8 +258,9 @@ fn remainders(high: f64) -> Panel {
         marker: Marker::None,
         ..Series::measured("", INK, all)
     });
-    found
-        .rules
-        .extend([rule(LARGEST_REMAINDER), rule((0.5 * PI).sqrt() + 1.0)]);
+    found.rules.extend([
+        Rule::horizontal("", LARGEST_REMAINDER),
+        Rule::horizontal("", (0.5 * PI).sqrt() + 1.0),
+    ]);
     found
 }

@@ -4,7 +4,7 @@
 use crate::PAPERS;
 use crate::quantities::FIELD;
 use crate::theory::{CriticalPoint, Isotropic, Radial, critical};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{self, Error, Result};
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use attnlab_lab::claim::Source;
@@ -108,7 +108,7 @@ impl JomaCritical {
 impl Experiment for JomaCritical {
     fn validate(&self) -> Result<()> {
         settings::at_least("dim", &[self.dim], 1)?;
-        settings::positive("until", &[self.until])?;
+        error::positive("until", self.until)?;
         if self.points < 10 {
             return Err(Error::invalid(
                 "points",
@@ -278,11 +278,7 @@ impl JomaCritical {
                 law,
             ));
         }
-        found.rules.push(Rule {
-            label: String::new(),
-            vertical: false,
-            at: self.away,
-        });
+        found.rules.push(Rule::horizontal("", self.away));
         Ok(found)
     }
 }

@@ -4,7 +4,8 @@
 use crate::PAPERS;
 use crate::dynamics::Salient;
 use crate::quantities::SETTING;
-use attnlab_core::error::{Error, Result};
+use crate::theory::attention_entropy::VISIBLE;
+use attnlab_core::error::{self, Error, Result};
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use attnlab_lab::claim::Source;
@@ -48,8 +49,6 @@ pub struct JomaEntropy {
 const SHOWN: usize = 6;
 /// ln(1/δ) at which the slowest component has converged.
 const CONVERGED: f64 = 12.0;
-/// A change of entropy that one sees in the figure, as in the claim `joma.entropy`.
-const VISIBLE: f64 = 0.1;
 
 impl Described for JomaEntropy {
     const ID: &'static str = "joma.entropy";
@@ -157,7 +156,7 @@ impl Experiment for JomaEntropy {
             "eta, start, temperature",
             &[self.eta, self.start, self.temperature],
         )?;
-        settings::positive("low", &[self.low])?;
+        error::positive("low", self.low)?;
         if self.mu.len() < 2 {
             return Err(Error::invalid(
                 "mu",
@@ -174,10 +173,7 @@ impl Experiment for JomaEntropy {
             return Err(Error::invalid("high", self.high, allowed));
         }
         for (name, value, least) in [("steps", self.steps, 20), ("draws", self.draws, 1)] {
-            if value < least {
-                let allowed = format!("must be a whole number >= {least}");
-                return Err(Error::invalid(name, value, allowed));
-            }
+            error::at_least(name, value, least)?;
         }
         Ok(())
     }
@@ -329,10 +325,6 @@ fn distribution(cell: &[Row]) -> Result<Panel> {
         stroke: Stroke::Solid,
         ..Series::predicted("", GREY, steps)
     });
-    found.rules.push(Rule {
-        label: String::new(),
-        vertical: true,
-        at: VISIBLE,
-    });
+    found.rules.push(Rule::vertical("", VISIBLE));
     Ok(found)
 }

@@ -2,14 +2,14 @@
 //! network has never seen. Settings: `settings.toml`.
 
 use crate::PAPERS;
-use crate::alignment::{Correlations, noise_score, permuted_score};
+use crate::alignment::Layers;
 use crate::network::{
-    Adam, Architecture, Batch, Layout, Network, Plan, Record, Start, Targets, train,
+    Adam, Architecture, Batch, Network, Plan, Record, Records, Start, Targets, train,
 };
 use crate::quantities::{CLASSES, LABEL_WORDS, LABELS, LATENTS_0, LATENTS_1, LEARNING_RATE, RHO};
 use crate::theory::tree::{Parent, Tree};
 use crate::tree::TreeDraw;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{self, Error, Result};
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use attnlab_lab::claim::Source;
@@ -59,7 +59,7 @@ pub struct JomaLatents {
     /// Weight decay.
     pub decay: f64,
     /// Steps at which units are measured, ascending from 0; the last ends training.
-    pub records: Vec<u64>,
+    pub records: Records,
     /// Sequences behind every score.
     pub held_out: usize,
     /// Draws of the controls.
@@ -70,8 +70,6 @@ pub struct JomaLatents {
 const MOST_DRAWS: u64 = 1000;
 /// Sequences that pass through the network together when it is measured.
 const CHUNK: usize = 250;
-/// Number of steps between two checkpoints.
-const CHECKPOINT_EVERY: u64 = 100;
 
 impl Described for JomaLatents {
     const ID: &'static str = "joma.latents";
@@ -191,10 +189,6 @@ impl JomaLatents {
         )
     }
 
-    fn last(&self) -> u64 {
-        self.records.last().copied().unwrap_or(0)
-    }
-
     /// The cell without rate and labels, whose streams they share.
     fn data_cell(cell: &Params) -> u64 {
         let same = Params::from_iter([
@@ -228,13 +222,9 @@ impl JomaLatents {
                 right += f64::from(u8::from(best)) / count as f64;
             }
             for (b, units) in units.iter_mut().enumerate() {
-                let hidden = pass.hidden(b);
-                for (n, span) in part.spans.iter().enumerate() {
-                    let columns = hidden.slice(s![.., span.start..span.end]);
-                    let most = columns
-                        .map_axis(ndarray::Axis(1), |row| row.fold(0.0, |m: f32, x| m.max(*x)));
-                    units.column_mut(from + n).assign(&most);
-                }
+                units
+                    .slice_mut(s![.., from..to])
+                    .assign(&pass.largest(b, &part));
             }
         }
         (units, loss, right)
@@ -245,52 +235,27 @@ impl Experiment for JomaLatents {
     fn validate(&self) -> Result<()> {
         settings::spread("seeds", self.seeds)?;
         settings::positive("rates", &self.rates)?;
-        for rho in &self.rho {
-            if !(-1.0..=1.0).contains(rho) {
-                return Err(Error::invalid("rho", rho, "must be in [-1, 1]"));
-            }
+        settings::some("rho", &self.rho)?;
+        if let Some(rho) = self.rho.iter().find(|rho| !(-1.0..=1.0).contains(*rho)) {
+            return Err(Error::invalid("rho", rho, "must be in [-1, 1]"));
         }
-        for (name, empty) in [
-            (
-                "classes",
-                self.classes.is_empty() || self.classes.iter().any(|c| *c < 2),
-            ),
-            (
-                "latents",
-                self.latents.is_empty() || self.latents.as_flattened().contains(&0),
-            ),
-            ("rho", self.rho.is_empty()),
-            ("rates", self.rates.is_empty()),
-        ] {
-            if empty {
-                return Err(Error::invalid(
-                    name,
-                    "[..]",
-                    "must hold values, numbers of classes >= 2 and of latents >= 1",
-                ));
-            }
+        settings::some("classes", &self.classes)?;
+        for classes in &self.classes {
+            error::at_least("classes", *classes, 2)?;
         }
-        for labels in &self.labels {
-            if !LABEL_WORDS.contains(&labels.as_str()) {
-                return Err(Error::unknown("labels", labels, LABEL_WORDS));
-            }
+        settings::some("latents", &self.latents)?;
+        for latents in self.latents.as_flattened() {
+            error::at_least("latents", *latents, 1)?;
         }
-        if !["random", "ascending"].contains(&self.order.as_str()) {
-            return Err(Error::unknown(
-                "order",
-                &self.order,
-                ["random", "ascending"],
-            ));
-        }
-        let ascending = self.records.windows(2).all(|w| w[0] < w[1]);
-        if self.records.first() != Some(&0) || !ascending {
-            let allowed = "must ascend from 0, the untrained network";
-            return Err(Error::invalid(
-                "records",
-                format!("{:?}", self.records),
-                allowed,
-            ));
-        }
+        settings::words("labels", &self.labels, &LABEL_WORDS)?;
+        settings::with_word("labels", &self.labels, LABEL_WORDS[0])?;
+        settings::words(
+            "order",
+            std::slice::from_ref(&self.order),
+            &["random", "ascending"],
+        )?;
+        self.records.validate()?;
+        error::non_negative("decay", self.decay)?;
         for (name, value, least) in [
             ("children", self.children, 1),
             ("leaves", self.leaves, 1),
@@ -298,11 +263,10 @@ impl Experiment for JomaLatents {
             ("batch", self.batch, 1),
             ("held_out", self.held_out, 3),
             ("draws", self.draws as usize, 1),
+            // Each of the two layers of latents has a block of its own.
+            ("blocks", self.blocks, 2),
         ] {
-            if value < least {
-                let allowed = format!("must be a whole number >= {least}");
-                return Err(Error::invalid(name, value, allowed));
-            }
+            error::at_least(name, value, least)?;
         }
         for [bottom, top] in &self.latents {
             if self.children > *top {
@@ -354,22 +318,11 @@ impl Experiment for JomaLatents {
     }
 
     fn memory(&self, cell: &Params) -> u64 {
-        let weights = Layout::of(&self.architecture(cell.get(CLASSES))).len() as u64;
-        let columns = (self.length * self.batch.max(CHUNK)) as u64;
-        memory::product(&[4, 4, weights])
-            + memory::product(&[
-                4,
-                16,
-                columns,
-                self.blocks as u64,
-                (self.width + self.hidden) as u64,
-            ])
-            + memory::product(&[
-                12,
-                self.held_out as u64,
-                self.hidden as u64,
-                self.blocks as u64 + 2,
-            ])
+        let sequences = self.batch.max(CHUNK);
+        let units = [12, self.held_out, self.hidden, self.blocks + 2].map(|n| n as u64);
+        self.architecture(cell.get(CLASSES))
+            .memory(self.length * sequences, sequences)
+            .saturating_add(memory::product(&units))
     }
 
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
@@ -393,16 +346,15 @@ impl Experiment for JomaLatents {
         let rate = cell.get(LEARNING_RATE);
         let adam = Adam::new(rate, self.decay, network.parameters().len());
         let labels = cell.get(LABELS);
-        let plan = Plan {
-            steps: self.last(),
-            records: self.records.clone(),
-            clip: None,
-            dropout: 0.0,
-            reset_every: None,
-            frozen: vec![],
-            checkpoint_every: CHECKPOINT_EVERY,
-            settings: Value::Object(Identity::settings(self)),
-            label: format!("{} rate {rate:e} {labels} {}", Self::NAME, streams.name()),
+        let plan = Plan::new(
+            &self.records,
+            Value::Object(Identity::settings(self)),
+            format!("{} rate {rate:e} {labels} {}", Self::NAME, streams.name()),
+        );
+        let layers = Layers {
+            tables: held.tables.to_vec(),
+            draws: self.draws,
+            streams: streams.clone(),
         };
         let batch = |step: u64| {
             let streams = streams.child("batch", step);
@@ -422,27 +374,10 @@ impl Experiment for JomaLatents {
             let (units, loss, accuracy) = self.measure(network, &held);
             record.push("loss", loss);
             record.push("accuracy", accuracy);
-            for (b, units) in units.iter().enumerate() {
-                for (s, table) in held.tables.iter().enumerate() {
-                    record.push(
-                        format!("corr_{s}_{b}"),
-                        Correlations::new(table, units.view()).score(),
-                    );
-                    if s == b {
-                        let permuted = (0..self.draws).map(|i| {
-                            let mut rng = streams.child("permutation", i).part("layer", s as u64);
-                            permuted_score(table, units.view(), &mut rng)
-                        });
-                        record.push(
-                            format!("permuted_{s}"),
-                            permuted.sum::<f64>() / self.draws as f64,
-                        );
-                    }
-                }
-            }
+            layers.score(&units, record);
             Ok(())
         };
-        let record = train(
+        let mut record = train(
             &mut network,
             adam,
             &plan,
@@ -451,20 +386,8 @@ impl Experiment for JomaLatents {
             &batch,
             &mut look,
         )?;
+        layers.chance(2, self.hidden, &mut record);
         let mut data = record.0;
-        for (s, table) in held.tables.iter().enumerate() {
-            let noise = (0..self.draws).map(|i| {
-                let mut rng = streams.child("noise", i).part("layer", s as u64);
-                noise_score(table, self.hidden, &mut rng)
-            });
-            data.insert(
-                format!("noise_{s}"),
-                store::number(noise.sum::<f64>() / self.draws as f64),
-            );
-            let varies = |row: &&Vec<bool>| row.contains(&true) && row.contains(&false);
-            let constant = table.len() - table.iter().filter(varies).count();
-            data.insert(format!("constant_{s}"), constant.into());
-        }
         let redrawn = held.redrawn as f64;
         data.insert(
             "redrawn".into(),

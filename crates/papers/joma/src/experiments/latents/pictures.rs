@@ -3,45 +3,12 @@
 use super::JomaLatents;
 use crate::quantities::{CLASSES, LABELS, LATENTS_0, LATENTS_1, LEARNING_RATE, RHO};
 use attnlab_core::error::Result;
-use attnlab_core::stats;
 use attnlab_lab::experiment::Described;
-use attnlab_lab::experiment::draw::{cells, panel, with_word};
+use attnlab_lab::experiment::draw::{
+    LEVEL, OVER_SEEDS, cells, firsts, lasts, mean_at, numbers, panel, with_word,
+};
 use attnlab_lab::figure::{Axis, Figure, GREY, Point, Series, Width};
 use attnlab_lab::run::Row;
-
-/// Confidence of the intervals over seeds.
-const LEVEL: f64 = 0.95;
-const INTERVAL: &str = "95 % interval over seeds";
-
-/// Entry of a series.
-#[derive(Clone, Copy)]
-enum When {
-    Start,
-    End,
-}
-
-fn interval(x: f64, cell: &[Row], name: &str, when: When) -> Result<Point> {
-    let mut values = vec![];
-    for row in cell {
-        let series = row.series(name)?;
-        let entry = match when {
-            When::Start => series.first(),
-            When::End => series.last(),
-        };
-        values.push(entry.copied().unwrap_or(f64::NAN));
-    }
-    let found = stats::mean(&values, LEVEL)?;
-    Ok(Point::between(x, found.value, found.low, found.high))
-}
-
-fn numbers(x: f64, cell: &[Row], name: &str) -> Result<Point> {
-    let values = cell
-        .iter()
-        .map(|row| row.number(name))
-        .collect::<Result<Vec<_>>>()?;
-    let found = stats::mean(&values, LEVEL)?;
-    Ok(Point::between(x, found.value, found.low, found.high))
-}
 
 /// Cells that differ in ρ alone, and the name of the others' values.
 type Group<'a> = (String, Vec<&'a [Row]>);
@@ -98,14 +65,14 @@ pub fn figures(settings: &JomaLatents, rows: &[Row]) -> Result<Vec<Figure>> {
             let mut lists: [Vec<Point>; 5] = Default::default();
             for cell in &cells {
                 let rho = cell[0].parameter(RHO.name)?;
-                lists[0].push(interval(rho, cell, &own, When::End)?);
-                lists[1].push(interval(rho, cell, &own, When::Start)?);
-                lists[3].push(interval(rho, cell, &format!("permuted_{s}"), When::End)?);
-                lists[4].push(numbers(rho, cell, &format!("noise_{s}"))?);
+                lists[0].push(mean_at(rho, &lasts(cell, &own)?)?);
+                lists[1].push(mean_at(rho, &firsts(cell, &own)?)?);
+                lists[3].push(mean_at(rho, &lasts(cell, &format!("permuted_{s}"))?)?);
+                lists[4].push(mean_at(rho, &numbers(cell, &format!("noise_{s}"))?)?);
             }
             for cell in &others {
                 let rho = cell[0].parameter(RHO.name)?;
-                lists[2].push(interval(rho, cell, &own, When::End)?);
+                lists[2].push(mean_at(rho, &lasts(cell, &own)?)?);
             }
             let labels = [
                 "trained",
@@ -118,7 +85,7 @@ pub fn figures(settings: &JomaLatents, rows: &[Row]) -> Result<Vec<Figure>> {
                 if !points.is_empty() {
                     found
                         .series
-                        .push(Series::measured(label, colour, points).with_interval(INTERVAL));
+                        .push(Series::measured(label, colour, points).with_interval(OVER_SEEDS));
                 }
             }
             panels.push(found);
@@ -134,7 +101,7 @@ pub fn figures(settings: &JomaLatents, rows: &[Row]) -> Result<Vec<Figure>> {
              {} % intervals over seeds (Student).",
             settings.hidden,
             settings.held_out,
-            settings.last(),
+            settings.records.last(),
             settings.batch,
             settings.width,
             settings.seeds,

@@ -3,21 +3,21 @@
 //!
 //! A sequence has tokens of one pattern, tokens of none, and a query at its end. Every query has its pattern; the label
 //! is the class of the pattern if the two fit, and "no fit" otherwise. R[i, j] is the mean response of a hidden unit, at
-//! the query, to query i with pattern j. A unit holds pattern i if R[i, i] exceeds every other R[i, j] by three standard
-//! errors on either side; it superposes if it holds two.
+//! the query, to query i with pattern j. A unit holds pattern i if R[i, i] exceeds every other R[i, j] by some
+//! standard errors on either side; it superposes if it holds two.
 
 use crate::PAPERS;
 use crate::network::{
-    Adam, Architecture, Batch, Layout, Network, Plan, Record, Start, Targets, train,
+    Adam, Architecture, Batch, Network, Pass, Plan, Record, Records, Start, Targets, train,
 };
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{self, Error, Result};
 use attnlab_core::params::Params;
 use attnlab_core::rng::{Generator, Streams};
 use attnlab_lab::claim::Source;
 use attnlab_lab::experiment::{Described, Experiment, Identity, settings};
 use attnlab_lab::figure::Figure;
 use attnlab_lab::run::{Row, TrialContext, memory, store};
-use ndarray::{Array2, Array3};
+use ndarray::{Array2, Array3, ArrayView2};
 use rand::RngExt;
 use rand::seq::{SliceRandom, index::sample};
 use serde::{Deserialize, Serialize};
@@ -52,15 +52,12 @@ pub struct JomaPatterns {
     /// Learning rate.
     pub rate: f64,
     /// Steps at which units are measured, ascending from 0; the last ends training.
-    pub records: Vec<u64>,
+    pub records: Records,
     /// Sequences behind every mean response.
     pub draws: usize,
+    /// Standard errors by which a response must exceed the others, on either side.
+    pub margin: f64,
 }
-
-/// Standard errors by which a response must exceed the others, on either side.
-const MARGIN: f64 = 3.0;
-/// Number of steps between two checkpoints.
-const CHECKPOINT_EVERY: u64 = 1000;
 
 impl Described for JomaPatterns {
     const ID: &'static str = "joma.patterns";
@@ -78,16 +75,39 @@ struct Responses {
     error: Array3<f64>,
 }
 
+/// Measurements of a network.
+struct Measured {
+    responses: Responses,
+    /// Share of a query's attention on its own pattern.
+    mass: f64,
+    accuracy: f64,
+}
+
 impl Responses {
+    /// Sets the means and errors over the sequences of a pass, at their last tokens, the query.
+    fn set(&mut self, query: usize, pattern: usize, pass: &Pass<f32>, batch: &Batch) {
+        let (n, hidden) = (batch.spans.len() as f64, pass.hidden(0));
+        for unit in 0..hidden.nrows() {
+            let values = batch
+                .spans
+                .iter()
+                .map(|span| f64::from(hidden[[unit, span.end - 1]]));
+            let (sum, squares) = values.fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
+            self.mean[[unit, query, pattern]] = sum / n;
+            let variance = (squares - sum * sum / n).max(0.0) / (n - 1.0);
+            self.error[[unit, query, pattern]] = (variance / n).sqrt();
+        }
+    }
+
     /// Counts the patterns that every unit holds, when query `of(i)` stands for query i.
-    fn held(&self, of: impl Fn(usize) -> usize) -> Vec<f64> {
+    fn held(&self, margin: f64, of: impl Fn(usize) -> usize) -> Vec<f64> {
         let (units, patterns, _) = self.mean.dim();
         let holds = |unit: usize, i: usize| {
             let query = of(i);
-            let low = self.mean[[unit, query, i]] - MARGIN * self.error[[unit, query, i]];
+            let low = self.mean[[unit, query, i]] - margin * self.error[[unit, query, i]];
             (0..patterns)
                 .filter(|j| *j != i)
-                .all(|j| low > self.mean[[unit, query, j]] + MARGIN * self.error[[unit, query, j]])
+                .all(|j| low > self.mean[[unit, query, j]] + margin * self.error[[unit, query, j]])
         };
         let count = |unit| (0..patterns).filter(|i| holds(unit, *i)).count() as f64;
         (0..units).map(count).collect()
@@ -142,11 +162,17 @@ impl JomaPatterns {
         (batch, targets)
     }
 
-    /// Measures the responses, and the share of the query's attention that its own pattern has.
-    fn responses(&self, network: &Network<f32>, streams: &Streams) -> (Responses, f64, f64) {
+    /// Measures the responses of the network, its accuracy, and the share of a query's attention on its own pattern.
+    fn measure(&self, network: &Network<f32>, streams: &Streams) -> Measured {
         let shape = (self.hidden, self.patterns, self.patterns);
-        let (mut mean, mut error) = (Array3::zeros(shape), Array3::zeros(shape));
-        let (mut mass, mut right) = (0.0, 0.0);
+        let mut found = Measured {
+            responses: Responses {
+                mean: Array3::zeros(shape),
+                error: Array3::zeros(shape),
+            },
+            mass: 0.0,
+            accuracy: 0.0,
+        };
         let n = self.draws as f64;
         for query in 0..self.patterns {
             for pattern in 0..self.patterns {
@@ -158,17 +184,7 @@ impl JomaPatterns {
                     .collect();
                 let batch = Batch::new(&sequences);
                 let pass = network.pass(&batch, None);
-                let hidden = pass.hidden(0);
-                for unit in 0..self.hidden {
-                    let values = batch
-                        .spans
-                        .iter()
-                        .map(|span| f64::from(hidden[[unit, span.end - 1]]));
-                    let (sum, squares) = values.fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
-                    mean[[unit, query, pattern]] = sum / n;
-                    let variance = (squares - sum * sum / n).max(0.0) / (n - 1.0);
-                    error[[unit, query, pattern]] = (variance / n).sqrt();
-                }
+                found.responses.set(query, pattern, &pass, &batch);
                 let classes = vec![self.class(query, pattern); self.draws];
                 let targets = Targets::last(&batch, &classes, &vec![1.0; self.draws]);
                 let scores = network.scores_of(&pass, &targets);
@@ -179,29 +195,35 @@ impl JomaPatterns {
                     true => 0.5 / self.patterns as f64,
                     false => 0.5 / (self.patterns * (self.patterns - 1)) as f64,
                 };
-                right += weight * hits / n;
+                found.accuracy += weight * hits / n;
                 if query == pattern {
-                    let tokens = pattern * self.pattern_tokens..(pattern + 1) * self.pattern_tokens;
-                    for (weights, sequence) in pass.attention(0).zip(&sequences) {
-                        let last = weights.column(sequence.len() - 1);
-                        let own = sequence
-                            .iter()
-                            .zip(last)
-                            .filter(|(t, _)| tokens.contains(t));
-                        let own: f64 = own.map(|(_, a)| f64::from(*a)).sum();
-                        mass += own / (n * self.patterns as f64);
-                    }
+                    let mass = self.mass(pattern, &pass, &sequences);
+                    found.mass += mass / (n * self.patterns as f64);
                 }
             }
         }
-        (Responses { mean, error }, mass, right)
+        found
+    }
+
+    /// The attention of the queries on the tokens of a pattern, summed over the sequences.
+    fn mass(&self, pattern: usize, pass: &Pass<f32>, sequences: &[Vec<usize>]) -> f64 {
+        let tokens = pattern * self.pattern_tokens..(pattern + 1) * self.pattern_tokens;
+        let of = |(weights, sequence): (ArrayView2<f32>, &Vec<usize>)| {
+            let last = weights.column(sequence.len() - 1);
+            let own = sequence.iter().zip(last);
+            own.filter(|(t, _)| tokens.contains(t))
+                .map(|(_, a)| f64::from(*a))
+                .sum::<f64>()
+        };
+        pass.attention(0).zip(sequences).map(of).sum()
     }
 }
 
 impl Experiment for JomaPatterns {
     fn validate(&self) -> Result<()> {
         settings::spread("seeds", self.seeds)?;
-        settings::positive("rate", &[self.rate])?;
+        error::positive("rate", self.rate)?;
+        error::positive("margin", self.margin)?;
         for (name, value, least, most) in [
             ("patterns", self.patterns, 2, 1000),
             ("pattern_tokens", self.pattern_tokens, 1, usize::MAX),
@@ -219,15 +241,7 @@ impl Experiment for JomaPatterns {
                 return Err(Error::invalid(name, value, allowed));
             }
         }
-        let ascending = self.records.windows(2).all(|w| w[0] < w[1]);
-        if self.records.first() != Some(&0) || !ascending {
-            let allowed = "must ascend from 0, the untrained network";
-            return Err(Error::invalid(
-                "records",
-                format!("{:?}", self.records),
-                allowed,
-            ));
-        }
+        self.records.validate()?;
         self.architecture().validate()
     }
 
@@ -240,16 +254,11 @@ impl Experiment for JomaPatterns {
     }
 
     fn memory(&self, _cell: &Params) -> u64 {
-        let weights = Layout::of(&self.architecture()).len() as u64;
-        let columns = ((self.shown + self.noise + 1) * self.batch.max(self.draws)) as u64;
-        memory::product(&[4, 4, weights])
-            + memory::product(&[4, 16, columns, (self.width + self.hidden) as u64])
-            + memory::product(&[
-                16,
-                self.hidden as u64,
-                self.patterns as u64,
-                self.patterns as u64,
-            ])
+        let sequences = self.batch.max(self.draws);
+        let responses = [16, self.hidden, self.patterns, self.patterns].map(|n| n as u64);
+        self.architecture()
+            .memory((self.shown + self.noise + 1) * sequences, sequences)
+            .saturating_add(memory::product(&responses))
     }
 
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
@@ -269,23 +278,21 @@ impl Experiment for JomaPatterns {
     ) -> Result<Map<String, Value>> {
         let mut network = Network::<f32>::new(self.architecture(), Start::FanIn, streams)?;
         let adam = Adam::new(self.rate, 0.0, network.parameters().len());
-        let last = self.records.last().copied().unwrap_or(0);
-        let plan = Plan {
-            steps: last,
-            records: self.records.clone(),
-            clip: None,
-            dropout: 0.0,
-            reset_every: None,
-            frozen: vec![],
-            checkpoint_every: CHECKPOINT_EVERY,
-            settings: Value::Object(Identity::settings(self)),
-            label: format!("{} {}", Self::NAME, streams.name()),
-        };
+        let last = self.records.last();
+        let plan = Plan::new(
+            &self.records,
+            Value::Object(Identity::settings(self)),
+            format!("{} {}", Self::NAME, streams.name()),
+        );
         let batch = |step: u64| Ok(self.batch(&mut streams.part("batch", step)));
         let mut look = |network: &Network<f32>, step: u64, record: &mut Record| {
-            let (found, mass, accuracy) = self.responses(network, streams);
-            let held = found.held(|i| i);
-            let permuted = found.held(|i| (i + 1) % self.patterns);
+            let Measured {
+                responses: found,
+                mass,
+                accuracy,
+            } = self.measure(network, streams);
+            let held = found.held(self.margin, |i| i);
+            let permuted = found.held(self.margin, |i| (i + 1) % self.patterns);
             record.push("accuracy", accuracy);
             record.push("superposed", superposed(&held));
             record.push("permuted", superposed(&permuted));
@@ -344,9 +351,9 @@ mod tests {
             mean,
             error: Array3::from_elem((2, 3, 3), 0.1),
         };
-        assert_eq!(found.held(|i| i), [2.0, 0.0]);
-        assert_eq!(superposed(&found.held(|i| i)), 0.5);
+        assert_eq!(found.held(3.0, |i| i), [2.0, 0.0]);
+        assert_eq!(superposed(&found.held(3.0, |i| i)), 0.5);
         // Query 2 stands for query 0 once.
-        assert_eq!(found.held(|i| (i + 2) % 3), [1.0, 0.0]);
+        assert_eq!(found.held(3.0, |i| (i + 2) % 3), [1.0, 0.0]);
     }
 }

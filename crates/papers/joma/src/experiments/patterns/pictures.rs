@@ -2,33 +2,10 @@
 
 use super::JomaPatterns;
 use attnlab_core::error::Result;
-use attnlab_core::stats;
 use attnlab_lab::experiment::Described;
-use attnlab_lab::experiment::draw::{cells, panel};
+use attnlab_lab::experiment::draw::{self, LEVEL, OVER_SEEDS, cells, mean_at, panel};
 use attnlab_lab::figure::{Axis, Cell, Figure, GREY, Heat, Panel, Point, Series, Width};
 use attnlab_lab::run::Row;
-
-/// Confidence of the intervals over seeds.
-const LEVEL: f64 = 0.95;
-const INTERVAL: &str = "95 % interval over seeds";
-
-fn interval(x: f64, values: &[f64]) -> Result<Point> {
-    let e = stats::mean(values, LEVEL)?;
-    Ok(Point::between(x, e.value, e.low, e.high))
-}
-
-/// Mean of a series over seeds, by step (with 1 added, for a logarithmic axis).
-fn course(settings: &JomaPatterns, rows: &[Row], name: &str) -> Result<Vec<Point>> {
-    let all = rows
-        .iter()
-        .map(|row| row.series(name))
-        .collect::<Result<Vec<_>>>()?;
-    let at = |(i, step): (usize, &u64)| {
-        let values: Vec<f64> = all.iter().filter_map(|s| s.get(i).copied()).collect();
-        interval(*step as f64 + 1.0, &values)
-    };
-    settings.records.iter().enumerate().map(at).collect()
-}
 
 /// Share of units by the number of patterns that they hold.
 fn histogram(settings: &JomaPatterns, rows: &[Row], name: &str, shift: f64) -> Result<Vec<Point>> {
@@ -47,7 +24,7 @@ fn histogram(settings: &JomaPatterns, rows: &[Row], name: &str, shift: f64) -> R
                 held.iter().filter(|n| **n == count as f64).count() as f64 / held.len() as f64
             };
             let shares: Vec<f64> = all.iter().map(share).collect();
-            interval(count as f64 + shift, &shares)
+            mean_at(count as f64 + shift, &shares)
         })
         .collect()
 }
@@ -70,10 +47,10 @@ pub fn figures(settings: &JomaPatterns, rows: &[Row]) -> Result<Vec<Figure>> {
         ("accuracy", "accuracy of the network", GREY),
         ("mass", "attention on the pattern", 2),
     ] {
-        let points = course(settings, rows, name)?;
+        let points = draw::course(rows, name, &settings.records.places(1.0))?;
         shares
             .series
-            .push(Series::measured(label, colour, points).with_interval(INTERVAL));
+            .push(Series::measured(label, colour, points).with_interval(OVER_SEEDS));
     }
     let mut counts = panel(
         "patterns per unit",
@@ -88,14 +65,14 @@ pub fn figures(settings: &JomaPatterns, rows: &[Row]) -> Result<Vec<Figure>> {
         let points = histogram(settings, rows, name, shift)?;
         counts
             .series
-            .push(Series::bars(label, colour, points).with_interval(INTERVAL));
+            .push(Series::bars(label, colour, points).with_interval(OVER_SEEDS));
     }
     Ok(vec![Figure {
         name: JomaPatterns::NAME.into(),
         title: "Pattern superposition in a trained network".into(),
         caption: format!(
             "A block of width {} with {} hidden units learns which of {} patterns fits its query. (a): share of units \
-             whose response to two or more queries is largest, by three standard errors on either side, for the query's \
+             whose response to two or more queries is largest, by {} standard errors on either side, for the query's \
              own pattern; the same with the queries permuted; accuracy; share of the query's attention on its pattern, \
              which has {} of the tokens. (b): number of patterns that a unit holds. (c): mean response, by query and \
              pattern, of the unit that holds most in the first training. {} seeds, bars: {} % intervals over seeds \
@@ -103,6 +80,7 @@ pub fn figures(settings: &JomaPatterns, rows: &[Row]) -> Result<Vec<Figure>> {
             settings.width,
             settings.hidden,
             settings.patterns,
+            settings.margin,
             attnlab_core::format::significant(rows[0].number("tokens")?, 2),
             settings.seeds,
             100.0 * LEVEL,

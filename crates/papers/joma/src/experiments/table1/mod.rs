@@ -7,17 +7,19 @@
 //! authors' 1280 uniform draws.
 
 use crate::PAPERS;
-use crate::alignment::{Correlations, noise_score, permuted_score};
+use crate::alignment::{Correlations, Layers};
 use crate::hierarchy::Hierarchy;
-use crate::network::{Adam, Architecture, Batch, Network, Plan, Record, Start, Targets, train};
+use crate::network::{
+    Adam, Architecture, Batch, Network, Plan, Record, Records, Start, Targets, train,
+};
 use crate::quantities::{CHILDREN, CLASSES, LATENTS_0, LATENTS_1, LEARNING_RATE};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{self, Error, Result};
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use attnlab_lab::claim::Source;
 use attnlab_lab::experiment::{Described, Experiment, Identity, settings};
 use attnlab_lab::figure::Figure;
-use attnlab_lab::run::{Row, TrialContext, memory, store};
+use attnlab_lab::run::{Row, TrialContext, store};
 use ndarray::Array2;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -55,15 +57,12 @@ pub struct Table1 {
     /// Weight decay.
     pub decay: f64,
     /// Steps at which units are measured, ascending from 0; the last ends training.
-    pub records: Vec<u64>,
+    pub records: Records,
     /// Draws of the controls.
     pub draws: u64,
     /// Units in the score with fewer units.
     pub few: usize,
 }
-
-/// Layers of latents: 0, 1, and the classes.
-const LAYERS: [usize; 3] = [0, 1, 2];
 
 impl Described for Table1 {
     const ID: &'static str = "joma.table1";
@@ -134,104 +133,53 @@ impl Table1 {
         counts
     }
 
-    fn last(&self) -> u64 {
-        self.records.last().copied().unwrap_or(0)
-    }
-}
-
-/// Number of steps between two checkpoints: a minute or two at full size.
-const CHECKPOINT_EVERY: u64 = 500;
-
-/// Scores of the latents of one hierarchy.
-struct Scores<'a> {
-    settings: &'a Table1,
-    /// Classes in which every latent is active, by layer.
-    tables: [Vec<Vec<bool>>; 3],
-}
-
-impl Scores<'_> {
-    /// The scores of a network: of every layer of latents with every block, with fewer units, with a one-to-one
-    /// matching, with permuted latents.
+    /// Adds to a record what the network has after so many steps.
     fn look(
         &self,
         network: &Network<f32>,
         sequences: &Batch,
         targets: &Targets,
-        streams: &Streams,
+        layers: &Layers,
         record: &mut Record,
     ) {
         let pass = network.pass(sequences, None);
         record.push("loss", network.loss_of(&pass, targets));
-        for block in 0..self.settings.blocks {
-            let units = largest(&pass.hidden(block).to_owned(), sequences);
-            for s in LAYERS {
-                let found = Correlations::new(&self.tables[s], units.view());
-                record.push(format!("corr_{s}_{block}"), found.score());
-                if s != block {
-                    continue;
-                }
-                record.push(format!("few_{s}"), found.score_of(self.settings.few));
-                record.push(format!("matched_{s}"), found.matched());
-                let permuted = (0..self.settings.draws).map(|i| {
-                    let mut rng = streams.child("permutation", i).part("layer", s as u64);
-                    permuted_score(&self.tables[s], units.view(), &mut rng)
-                });
-                let mean = permuted.sum::<f64>() / self.settings.draws as f64;
-                record.push(format!("permuted_{s}"), mean);
-            }
+        let units: Vec<Array2<f32>> = (0..self.blocks)
+            .map(|b| pass.largest(b, sequences))
+            .collect();
+        layers.score(&units, record);
+        for (s, (table, units)) in layers.tables.iter().zip(&units).enumerate() {
+            let found = Correlations::new(table, units.view());
+            record.push(format!("few_{s}"), found.score_of(self.few));
+            record.push(format!("matched_{s}"), found.matched());
         }
     }
-}
-
-/// The largest value of every unit over the columns of every sequence: (unit, sequence).
-fn largest(hidden: &Array2<f32>, sequences: &Batch) -> Array2<f32> {
-    Array2::from_shape_fn((hidden.nrows(), sequences.spans.len()), |(k, n)| {
-        let span = sequences.spans[n];
-        let columns = (span.start..span.end).map(|t| hidden[[k, t]]);
-        columns.fold(f32::NEG_INFINITY, f32::max)
-    })
 }
 
 impl Experiment for Table1 {
     fn validate(&self) -> Result<()> {
         settings::spread("seeds", self.seeds)?;
         settings::positive("rates", &self.rates)?;
-        for (name, list) in [("classes", &self.classes), ("children", &self.children)] {
-            if list.is_empty() || list.contains(&0) {
-                let allowed = "must hold whole numbers >= 1";
-                return Err(Error::invalid(name, format!("{list:?}"), allowed));
-            }
+        settings::some("classes", &self.classes)?;
+        for classes in &self.classes {
+            error::at_least("classes", *classes, 2)?;
         }
-        if self.latents.is_empty() || self.latents.as_flattened().contains(&0) {
-            let allowed = "must hold pairs of whole numbers >= 1, such as [10, 20]";
-            return Err(Error::invalid(
-                "latents",
-                format!("{:?}", self.latents),
-                allowed,
-            ));
+        settings::at_least("children", &self.children, 1)?;
+        settings::some("latents", &self.latents)?;
+        for latents in self.latents.as_flattened() {
+            error::at_least("latents", *latents, 1)?;
         }
-        let ascending = self.records.windows(2).all(|w| w[0] < w[1]);
-        if self.records.first() != Some(&0) || !ascending {
-            let allowed = "must ascend from 0, the untrained network";
-            return Err(Error::invalid(
-                "records",
-                format!("{:?}", self.records),
-                allowed,
-            ));
-        }
-        if self.decay.is_nan() || self.decay < 0.0 {
-            return Err(Error::invalid("decay", self.decay, "must be a number >= 0"));
-        }
+        self.records.validate()?;
+        error::non_negative("decay", self.decay)?;
         for (name, value, least) in [
             ("batch", self.batch, 1),
             ("draws", self.draws as usize, 1),
             ("few", self.few, 1),
             ("vocabulary", self.vocabulary, 2),
+            // Each of the two layers of latents has a block of its own.
+            ("blocks", self.blocks, 2),
         ] {
-            if value < least {
-                let allowed = format!("must be a whole number >= {least}");
-                return Err(Error::invalid(name, value, allowed));
-            }
+            error::at_least(name, value, least)?;
         }
         for classes in &self.classes {
             self.architecture(*classes).validate()?;
@@ -239,7 +187,8 @@ impl Experiment for Table1 {
         for children in &self.children {
             let longest = children
                 .checked_pow(3)
-                .map_or(usize::MAX, |n| n.min(self.usable()));
+                .unwrap_or(usize::MAX)
+                .min(self.usable());
             if longest > self.length {
                 let allowed = format!(
                     "must be at least {longest}, the most tokens of a class when children = {children}"
@@ -280,20 +229,10 @@ impl Experiment for Table1 {
     }
 
     fn memory(&self, cell: &Params) -> u64 {
-        let layout = self.architecture(cell.get(CLASSES));
-        let weights = crate::network::Layout::of(&layout).len() as u64;
-        let columns = (cell.get(CLASSES)
-            * (self.length.min(cell.get(CHILDREN).saturating_pow(3)) + 1))
-            as u64;
-        // Parameters, gradient and two moments; a dozen activations per block.
-        memory::product(&[4, 4, weights])
-            + memory::product(&[
-                4,
-                16,
-                columns,
-                self.blocks as u64,
-                (self.width + self.hidden) as u64,
-            ])
+        let classes = cell.get(CLASSES);
+        let longest = self.length.min(cell.get(CHILDREN).saturating_pow(3)) + 1;
+        self.architecture(classes)
+            .memory(classes * longest, classes)
     }
 
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
@@ -324,21 +263,17 @@ impl Experiment for Table1 {
         let mut network = Network::<f32>::new(self.architecture(classes), Start::FanIn, &streams)?;
         let rate = cell.get(LEARNING_RATE);
         let adam = Adam::new(rate, self.decay, network.parameters().len());
-        let scores = Scores {
-            settings: self,
-            tables: LAYERS.map(|s| drawn.table(s)),
+        // The two layers of latents, and the classes.
+        let layers = Layers {
+            tables: (0..3).map(|s| drawn.table(s)).collect(),
+            draws: self.draws,
+            streams: streams.clone(),
         };
-        let plan = Plan {
-            steps: self.last(),
-            records: self.records.clone(),
-            clip: None,
-            dropout: 0.0,
-            reset_every: None,
-            frozen: vec![],
-            checkpoint_every: CHECKPOINT_EVERY,
-            settings: Value::Object(Identity::settings(self)),
-            label: format!("{} rate {rate:e} {}", Self::NAME, streams.name()),
-        };
+        let plan = Plan::new(
+            &self.records,
+            Value::Object(Identity::settings(self)),
+            format!("{} rate {rate:e} {}", Self::NAME, streams.name()),
+        );
         let batch = |step: u64| {
             let weights = self.shares(classes, step, &streams);
             let targets = Targets {
@@ -348,10 +283,10 @@ impl Experiment for Table1 {
             Ok((sequences.clone(), targets))
         };
         let mut look = |network: &Network<f32>, _: u64, record: &mut Record| {
-            scores.look(network, &sequences, &all, &streams, record);
+            self.look(network, &sequences, &all, &layers, record);
             Ok(())
         };
-        let record = train(
+        let mut record = train(
             &mut network,
             adam,
             &plan,
@@ -360,21 +295,11 @@ impl Experiment for Table1 {
             &batch,
             &mut look,
         )?;
+        layers.chance(2, self.hidden, &mut record);
         let mut data = record.0;
         let counts = drawn.multiplicities();
         data.insert("sequences".into(), counts.len().into());
         data.insert("floor".into(), store::number(drawn.least_loss()));
-        for (s, table) in scores.tables.iter().enumerate().take(2) {
-            let noise = (0..self.draws).map(|i| {
-                let mut rng = streams.child("noise", i).part("layer", s as u64);
-                noise_score(table, self.hidden, &mut rng)
-            });
-            let mean = noise.sum::<f64>() / self.draws as f64;
-            data.insert(format!("noise_{s}"), store::number(mean));
-            let varies = |row: &&Vec<bool>| row.contains(&true) && row.contains(&false);
-            let constant = table.len() - table.iter().filter(varies).count();
-            data.insert(format!("constant_{s}"), constant.into());
-        }
         Ok(data)
     }
 

@@ -6,13 +6,11 @@ use crate::quantities::{CHILDREN, CLASSES, LATENTS_0, LATENTS_1, LEARNING_RATE};
 use attnlab_core::error::Result;
 use attnlab_core::stats;
 use attnlab_lab::experiment::Described;
-use attnlab_lab::experiment::draw::{cells, panel};
+use attnlab_lab::experiment::draw::{
+    self, LEVEL, OVER_SEEDS, cells, firsts, lasts, mean_at, numbers, panel,
+};
 use attnlab_lab::figure::{Axis, Figure, GREY, INK, Panel, Point, Rule, Series, Stroke, Width};
 use attnlab_lab::run::Row;
-
-/// Confidence of the intervals over seeds.
-const LEVEL: f64 = 0.95;
-const INTERVAL: &str = "95 % interval over seeds";
 
 /// The figures of these settings, from their rows.
 ///
@@ -58,27 +56,6 @@ fn printed(cell: &[Row]) -> Result<Option<&'static Printed>> {
     Ok(TABLE.iter().find(fits))
 }
 
-/// The last entry of a series in every row.
-fn last(cell: &[Row], name: &str) -> Result<Vec<f64>> {
-    let end = |row: &Row| Ok(row.series(name)?.last().copied().unwrap_or(f64::NAN));
-    cell.iter().map(end).collect()
-}
-
-fn first(cell: &[Row], name: &str) -> Result<Vec<f64>> {
-    let start = |row: &Row| Ok(row.series(name)?.first().copied().unwrap_or(f64::NAN));
-    cell.iter().map(start).collect()
-}
-
-fn numbers(cell: &[Row], name: &str) -> Result<Vec<f64>> {
-    cell.iter().map(|row| row.number(name)).collect()
-}
-
-/// Mean with its interval over seeds, at `x`.
-fn interval(x: f64, values: &[f64]) -> Result<Point> {
-    let found = stats::mean(values, LEVEL)?;
-    Ok(Point::between(x, found.value, found.low, found.high))
-}
-
 /// An axis of cells.
 fn places(cells: &[&[Row]]) -> Result<Axis> {
     let mut axis = Axis::linear("*C*, *N*_{ch}, *N*_{0}").from_to(0.4, cells.len() as f64 + 0.6);
@@ -112,16 +89,17 @@ fn levels(settings: &Table1, cells: &[&[Row]], rate: f64) -> Result<Figure> {
              *s*, averaged over the latents, after {} steps at learning rate *η*; the same for the network before \
              training; for the trained units with the latents permuted over the classes; for normal noise in place \
              of units; and as printed (bars: standard deviation over 5 seeds). Below: trained minus untrained, \
-             paired by seed. Width {}, {} seeds; bars: {} % intervals over seeds (Student). The training data are \
-             at most *C* different sequences, which are the test data too. What the data must show if training aligns \
-             units with latents: a gain above 0. Its interval lies above 0 in {}, and below 0 in {}.",
+             paired by seed, for the latents and for the permuted ones. Width {}, {} seeds; bars: {} % intervals over seeds (Student). The training data are \
+             at most *C* different sequences, which are the test data too. If training aligns units with these \
+             latents, it adds more to their score than to that of permuted ones. The interval of the difference lies above 0 \
+             in {}, and below 0 in {}; a score near 1 before training cannot rise.",
             settings.hidden,
-            settings.last(),
+            settings.records.last(),
             settings.width,
             settings.seeds,
             100.0 * LEVEL,
-            counted(cells, |gain| gain.low > 0.0)?,
-            counted(cells, |gain| gain.high < 0.0)?,
+            counted(cells, |e| e.low > 0.0)?,
+            counted(cells, |e| e.high < 0.0)?,
         ),
         width: Width::Page,
         columns: 2,
@@ -139,10 +117,10 @@ fn level_panel(cells: &[&[Row]], rate: f64, s: usize) -> Result<Panel> {
     let mut lists: [Vec<Point>; 5] = Default::default();
     for (i, cell) in cells.iter().enumerate() {
         let x = i as f64 + 1.0;
-        lists[0].push(interval(x - 0.24, &last(cell, &own)?)?);
-        lists[1].push(interval(x - 0.12, &first(cell, &own)?)?);
-        lists[2].push(interval(x + 0.12, &last(cell, &format!("permuted_{s}"))?)?);
-        lists[3].push(interval(x + 0.24, &numbers(cell, &format!("noise_{s}"))?)?);
+        lists[0].push(mean_at(x - 0.24, &lasts(cell, &own)?)?);
+        lists[1].push(mean_at(x - 0.12, &firsts(cell, &own)?)?);
+        lists[2].push(mean_at(x + 0.12, &lasts(cell, &format!("permuted_{s}"))?)?);
+        lists[3].push(mean_at(x + 0.24, &numbers(cell, &format!("noise_{s}"))?)?);
         if let Some(row) = printed(cell)? {
             let (mean, sd) = row.score[s];
             lists[4].push(Point::between(x, mean, mean - sd, mean + sd));
@@ -159,7 +137,7 @@ fn level_panel(cells: &[&[Row]], rate: f64, s: usize) -> Result<Panel> {
     for ((points, label), colour) in lists.into_iter().zip(labels).zip(colours) {
         let kind = match label {
             "as printed" => "standard deviation over 5 seeds",
-            _ => INTERVAL,
+            _ => OVER_SEEDS,
         };
         let series = Series::bars(label, colour, points).with_interval(kind);
         found.series.push(series);
@@ -180,19 +158,27 @@ fn power(rate: f64) -> String {
     }
 }
 
-/// Gains of a cell over the untrained network, by seed.
-fn gains(cell: &[Row], s: usize) -> Result<Vec<f64>> {
-    let own = format!("corr_{s}_{s}");
-    let (trained, untrained) = (last(cell, &own)?, first(cell, &own)?);
-    Ok(trained.iter().zip(&untrained).map(|(a, b)| a - b).collect())
+/// Changes of a score by training, by seed.
+fn gains(cell: &[Row], name: &str) -> Result<Vec<f64>> {
+    Ok(minus(&lasts(cell, name)?, &firsts(cell, name)?))
 }
 
-/// Counts the cells whose interval of the gain has a property: "1 of 8 cells for s = 0 and 5 of 8 for s = 1".
+/// Changes of the score of layer s, less those of the score of the permuted latents, by seed.
+fn excess(cell: &[Row], s: usize) -> Result<Vec<f64>> {
+    let own = gains(cell, &format!("corr_{s}_{s}"))?;
+    Ok(minus(&own, &gains(cell, &format!("permuted_{s}"))?))
+}
+
+fn minus(a: &[f64], b: &[f64]) -> Vec<f64> {
+    a.iter().zip(b).map(|(a, b)| a - b).collect()
+}
+
+/// Counts the cells whose interval of the excess has a property: "1 of 8 cells for s = 0 and 5 of 8 for s = 1".
 fn counted(cells: &[&[Row]], has: impl Fn(&stats::Estimate) -> bool) -> Result<String> {
     let mut found = [0; 2];
     for cell in cells {
         for (s, count) in found.iter_mut().enumerate() {
-            *count += usize::from(has(&stats::mean(&gains(cell, s)?, LEVEL)?));
+            *count += usize::from(has(&stats::mean(&excess(cell, s)?, LEVEL)?));
         }
     }
     let all = cells.len();
@@ -208,28 +194,27 @@ fn gain_panel(cells: &[&[Row]], rate: f64, s: usize) -> Result<Panel> {
         places(cells)?,
         Axis::linear("trained − untrained"),
     );
-    let mut points = vec![];
+    let mut lists: [Vec<Point>; 3] = Default::default();
     for (i, cell) in cells.iter().enumerate() {
-        points.push(interval(i as f64 + 1.0, &gains(cell, s)?)?);
+        let x = i as f64 + 1.0;
+        let own = gains(cell, &format!("corr_{s}_{s}"))?;
+        let permuted = gains(cell, &format!("permuted_{s}"))?;
+        lists[0].push(mean_at(x - 0.16, &own)?);
+        lists[1].push(mean_at(x, &permuted)?);
+        lists[2].push(mean_at(x + 0.16, &excess(cell, s)?)?);
     }
-    let series = Series::bars("gain", 0, points).with_interval(INTERVAL);
-    found.series.push(Series {
-        label: String::new(),
-        ..series
-    });
-    found.rules.push(Rule {
-        label: String::new(),
-        vertical: false,
-        at: 0.0,
-    });
+    let labels = ["gain", "gain of permuted latents", "difference"];
+    for ((points, label), colour) in lists.into_iter().zip(labels).zip([0, 3, INK]) {
+        let series = Series::bars(label, colour, points).with_interval(OVER_SEEDS);
+        found.series.push(series);
+    }
+    found.rules.push(Rule::horizontal("", 0.0));
     Ok(found)
 }
 
 /// Loss and scores against steps.
 fn course(settings: &Table1, cells: &[&[Row]]) -> Result<Figure> {
-    // Step 0 has no logarithm: it stands one place before the first.
-    let shown = |step: u64| step as f64 + 1.0;
-    let steps: Vec<f64> = settings.records.iter().map(|r| shown(*r)).collect();
+    let steps = settings.records.places(1.0);
     let rate = settings.rates[0];
     let cells = at_rate(cells, rate)?;
     let mut panels = vec![
@@ -253,25 +238,17 @@ fn course(settings: &Table1, cells: &[&[Row]]) -> Result<Figure> {
         let [classes, children, n0, _] = sizes(cell)?;
         let label = format!("*C* = {classes}, *N*_{{ch}} = {children}, *N*_{{0}} = {n0}");
         for (panel, name) in panels.iter_mut().zip(["loss", "corr_0_0", "corr_1_1"]) {
-            let series: Vec<Vec<f64>> = cell
-                .iter()
-                .map(|row| row.series(name))
-                .collect::<Result<_>>()?;
-            let mut points = vec![];
-            for (k, step) in steps.iter().enumerate() {
-                let values: Vec<f64> = series.iter().filter_map(|s| s.get(k).copied()).collect();
-                points.push(interval(*step, &values)?);
-            }
+            let points = draw::course(cell, name, &steps)?;
             panel
                 .series
-                .push(Series::measured(&label, i, points).with_interval(INTERVAL));
+                .push(Series::measured(&label, i, points).with_interval(OVER_SEEDS));
         }
         let floor = stats::mean(&numbers(cell, "floor")?, LEVEL)?.value;
         if floor > 0.0 {
-            let points = [steps[0], shown(settings.last())].map(|x| Point::at(x, floor));
+            let points = steps.iter().map(|x| Point::at(*x, floor));
             panels[0].series.push(Series {
                 stroke: Stroke::Dotted,
-                ..Series::predicted("least possible loss", i, points.to_vec())
+                ..Series::predicted("least possible loss", i, points.collect())
             });
         }
     }

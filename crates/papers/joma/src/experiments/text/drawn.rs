@@ -4,7 +4,7 @@ use super::JomaText;
 use crate::text::Text;
 use crate::theory::tree::{Parent, Tree};
 use crate::tree::TreeDraw;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{self, Error, Result};
 use attnlab_core::rng::Streams;
 use attnlab_theory::sample::markov;
 use rand::RngExt;
@@ -15,15 +15,6 @@ use rand_distr::{Distribution, StandardNormal};
 /// Laws of drawn texts.
 pub const SOURCES: [&str; 3] = ["topics", "latents", "chain"];
 
-/// Topics, and classes of the latent tree.
-const CLASSES: usize = 10;
-/// Binary latents under the class.
-const LATENTS: usize = 20;
-/// Share of the latents that are on in a class.
-const ACTIVE: f64 = 0.2;
-/// Probability that a word is on in a document whose latent is on: on average about a window of words.
-const RHO: f64 = 0.98;
-
 /// Refuses sizes from which no text can be drawn.
 pub fn validate(settings: &JomaText) -> Result<()> {
     let least = match settings.source.as_str() {
@@ -32,12 +23,22 @@ pub fn validate(settings: &JomaText) -> Result<()> {
             attnlab_theory::markov::contexts(settings.vocabulary, 1)?;
             2
         }
-        "latents" => 2 * LATENTS,
+        "latents" => 2 * settings.latents,
         _ => 2,
     };
-    if settings.vocabulary < least {
-        let allowed = format!("must be a whole number >= {least}");
-        return Err(Error::invalid("vocabulary", settings.vocabulary, allowed));
+    error::at_least("vocabulary", settings.vocabulary, least)?;
+    error::at_least("topics", settings.topics, 1)?;
+    error::at_least("latents", settings.latents, 1)?;
+    for (name, share) in [("active", settings.active), ("rho", settings.rho)] {
+        if !(0.0..=1.0).contains(&share) {
+            return Err(Error::invalid(name, share, "must be in [0, 1]"));
+        }
+    }
+    let [shortest, longest] = settings.document;
+    if shortest == 0 || shortest > longest {
+        let shown = format!("{:?}", settings.document);
+        let allowed = "must be the least and the largest number of words, such as [20, 60]";
+        return Err(Error::invalid("document", shown, allowed));
     }
     let (held, length) = (settings.held_out, settings.words as f64);
     for (part, words, streams) in [
@@ -61,8 +62,8 @@ pub fn text(settings: &JomaText, streams: &Streams) -> Result<Text> {
             let drawn = markov::draw(&chain, settings.words, streams);
             drawn.into_iter().map(u32::from).collect()
         }
-        "latents" => documents(settings.vocabulary, settings.words, streams)?,
-        _ => topics(settings.vocabulary, settings.words, streams)?,
+        "latents" => documents(settings, streams)?,
+        _ => topics(settings, streams)?,
     };
     let train = ((1.0 - settings.held_out) * all.len() as f64).round() as usize;
     Ok(Text {
@@ -72,16 +73,13 @@ pub fn text(settings: &JomaText, streams: &Streams) -> Result<Text> {
     })
 }
 
-/// Number of words in a document with a topic.
-const DOCUMENT: std::ops::RangeInclusive<usize> = 20..=60;
-
 /// Documents one after the other, each with a topic k and independent words: word i has a probability in proportion
 /// to exp(g_{ki})/(i + 1), a standard normal g on top of Zipf's law.
-fn topics(vocabulary: usize, length: usize, streams: &Streams) -> Result<Vec<u32>> {
+fn topics(settings: &JomaText, streams: &Streams) -> Result<Vec<u32>> {
     let mut rng = streams.part("topics", 0);
     let mut laws = vec![];
-    for _ in 0..CLASSES {
-        let weights = (0..vocabulary).map(|i| {
+    for _ in 0..settings.topics {
+        let weights = (0..settings.vocabulary).map(|i| {
             let g: f64 = StandardNormal.sample(&mut rng);
             g.exp() / (i + 1) as f64
         });
@@ -89,52 +87,57 @@ fn topics(vocabulary: usize, length: usize, streams: &Streams) -> Result<Vec<u32
         let law = WeightedIndex::new(weights).map_err(|e| Error::undefined(e.to_string()))?;
         laws.push(law);
     }
+    let [shortest, longest] = settings.document;
     let mut rng = streams.part("documents", 0);
-    let mut text = Vec::with_capacity(length);
-    while text.len() < length {
-        let law = &laws[rng.random_range(0..CLASSES)];
-        for _ in 0..rng.random_range(DOCUMENT) {
+    let mut text = Vec::with_capacity(settings.words);
+    while text.len() < settings.words {
+        let law = &laws[rng.random_range(0..settings.topics)];
+        for _ in 0..rng.random_range(shortest..=longest) {
             // A vocabulary is far below 2^32.
             text.push(law.sample(&mut rng) as u32);
         }
     }
-    text.truncate(length);
+    text.truncate(settings.words);
     Ok(text)
 }
 
 /// Documents one after the other: each draws its class and its latents, and has the words that are on, in random
 /// order.
-fn documents(vocabulary: usize, length: usize, streams: &Streams) -> Result<Vec<u32>> {
+fn documents(settings: &JomaText, streams: &Streams) -> Result<Vec<u32>> {
     let mut rng = streams.part("tree", 0);
     let mut parents: Vec<Parent> = vec![];
-    for _ in 0..LATENTS {
+    for _ in 0..settings.latents {
         // P[y = 0 | class].
-        let zero = (0..CLASSES).map(|_| f64::from(u8::from(rng.random::<f64>() >= ACTIVE)));
+        let zero = (0..settings.topics)
+            .map(|_| f64::from(u8::from(rng.random::<f64>() >= settings.active)));
         parents.push(Parent::Class {
             zero: zero.collect(),
         });
     }
-    for word in 0..vocabulary {
+    for word in 0..settings.vocabulary {
         parents.push(Parent::Latent {
-            index: word % LATENTS,
-            rho: RHO,
+            index: word % settings.latents,
+            rho: settings.rho,
         });
     }
-    let tree = Tree::new(vec![1.0 / CLASSES as f64; CLASSES], parents)?;
-    let mut text = Vec::with_capacity(length);
+    let tree = Tree::new(vec![1.0 / settings.topics as f64; settings.topics], parents)?;
+    let mut text = Vec::with_capacity(settings.words);
     let mut document = 0;
-    while text.len() < length {
+    while text.len() < settings.words {
         let streams = streams.child("document", document);
         document += 1;
         let values = TreeDraw::new(&tree, &streams).values;
-        let on = values[LATENTS..].iter().enumerate().filter(|(_, on)| **on);
+        let on = values[settings.latents..]
+            .iter()
+            .enumerate()
+            .filter(|(_, on)| **on);
         let mut words: Vec<u32> = on.map(|(word, _)| word as u32).collect();
         words.shuffle(&mut streams.part("order", 0));
         text.extend(words);
-        if document > 100 * length as u64 {
+        if document > 100 * settings.words as u64 {
             return Err(Error::undefined("the documents of this tree have no words"));
         }
     }
-    text.truncate(length);
+    text.truncate(settings.words);
     Ok(text)
 }

@@ -130,7 +130,7 @@ impl Sums {
 }
 
 /// −Σ a ln a, in nats.
-fn entropy(weights: impl Iterator<Item = f64>) -> f64 {
+pub(super) fn entropy(weights: impl Iterator<Item = f64>) -> f64 {
     weights.filter(|a| *a > 0.0).map(|a| -a * a.ln()).sum()
 }
 

@@ -2,21 +2,24 @@
 //! text, with the controls that the figures lack. Settings: `settings.toml`.
 
 use crate::PAPERS;
-use crate::network::{Adam, Architecture, Layout, Network, Plan, Record, Slot, Start, train};
+use crate::network::{
+    Adam, Architecture, Layout, Network, Plan, Record, Records, Slot, Start, train,
+};
 use crate::quantities::{BLOCKS, CONTROL, CONTROLS, LEARNING_RATE};
 use crate::text::Text;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{self, Error, Result};
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use attnlab_lab::claim::Source;
 use attnlab_lab::experiment::{Described, Experiment, Identity, settings};
 use attnlab_lab::figure::Figure;
-use attnlab_lab::run::{Row, TrialContext, memory, store};
+use attnlab_lab::run::{Row, TrialContext, store};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::path::Path;
 
 mod drawn;
+mod invariant;
 mod measure;
 mod pictures;
 
@@ -46,6 +49,16 @@ pub struct JomaText {
     pub vocabulary: usize,
     /// Length of a drawn text.
     pub words: usize,
+    /// Topics; classes of the latent tree.
+    pub topics: usize,
+    /// Least and largest number of words of a document with a topic.
+    pub document: [usize; 2],
+    /// Binary latents of the tree.
+    pub latents: usize,
+    /// Probability that a latent is on in a class.
+    pub active: f64,
+    /// ρ of a word and its latent.
+    pub rho: f64,
     /// Dirichlet concentration of the chain.
     pub concentration: f64,
     /// Width of states and hidden layers.
@@ -68,12 +81,14 @@ pub struct JomaText {
     pub validation_streams: usize,
     /// Batches of validation; 0: the whole part.
     pub validation_batches: u64,
+    /// Sizes of the check of Theorem 1.
+    pub theorem1: invariant::Invariant,
 }
 
 /// The network itself.
 const PLAIN: &str = "none";
-/// Visible drop or rebound of an entropy, in nats, as in `joma.entropy`.
-pub const VISIBLE: f64 = 0.1;
+/// The check of Theorem 1 on the same text.
+const THEOREM_1: &str = "theorem1";
 
 impl Described for JomaText {
     const ID: &'static str = "joma.text";
@@ -117,10 +132,8 @@ impl JomaText {
             .collect()
     }
 
-    fn records(&self) -> Vec<u64> {
-        (0..=self.steps / self.every)
-            .map(|i| i * self.every)
-            .collect()
+    fn records(&self) -> Records {
+        Records::every(self.every, self.steps)
     }
 }
 
@@ -128,53 +141,35 @@ impl Experiment for JomaText {
     fn validate(&self) -> Result<()> {
         settings::spread("seeds", self.seeds)?;
         settings::positive("rates", &self.rates)?;
-        settings::positive("clip", &[self.clip])?;
-        if self.layers.is_empty() || self.layers.contains(&0) {
-            let allowed = "must hold whole numbers >= 1";
-            return Err(Error::invalid(
-                "layers",
-                format!("{:?}", self.layers),
-                allowed,
-            ));
-        }
-        if self.rates.is_empty() {
-            return Err(Error::invalid(
-                "rates",
-                "[]",
-                "must hold at least one number",
-            ));
-        }
-        for control in &self.controls {
-            if !CONTROLS.contains(&control.as_str()) {
-                return Err(Error::unknown("control", control, CONTROLS));
-            }
-        }
-        if !drawn::SOURCES.contains(&self.source.as_str()) {
-            return Err(Error::unknown("source", &self.source, drawn::SOURCES));
-        }
+        error::positive("clip", self.clip)?;
+        settings::at_least("layers", &self.layers, 1)?;
+        settings::words("control", &self.controls, &CONTROLS)?;
+        settings::words(
+            "source",
+            std::slice::from_ref(&self.source),
+            &drawn::SOURCES,
+        )?;
         for (name, share) in [("dropout", self.dropout), ("held_out", self.held_out)] {
             if !(0.0..1.0).contains(&share) {
                 return Err(Error::invalid(name, share, "must be in [0, 1)"));
             }
         }
         for (name, value, least) in [
-            ("control_layers", self.control_layers as u64, 1),
-            ("least_count", self.least_count as u64, 1),
-            ("width", self.width as u64, 2),
-            ("every", self.every, 1),
-            ("streams", self.streams as u64, 1),
-            ("window", self.window as u64, 2),
-            ("validation_streams", self.validation_streams as u64, 1),
+            ("control_layers", self.control_layers, 1),
+            ("least_count", self.least_count, 1),
+            ("width", self.width, 2),
+            ("every", self.every as usize, 1),
+            ("streams", self.streams, 1),
+            ("window", self.window, 2),
+            ("validation_streams", self.validation_streams, 1),
         ] {
-            if value < least {
-                let allowed = format!("must be a whole number >= {least}");
-                return Err(Error::invalid(name, value, allowed));
-            }
+            error::at_least(name, value, least)?;
         }
         if self.steps < 2 * self.every {
             let allowed = format!("must be at least twice every = {}", self.every);
             return Err(Error::invalid("steps", self.steps, allowed));
         }
+        self.theorem1.validate()?;
         if self.text.is_empty() {
             drawn::validate(self)?;
         }
@@ -203,8 +198,13 @@ impl Experiment for JomaText {
         for rate in &self.rates {
             cells.extend(self.layers.iter().map(|blocks| cell(*blocks, *rate, PLAIN)));
         }
-        let others = self.controls.iter().filter(|c| *c != PLAIN);
-        cells.extend(others.map(|c| cell(self.control_layers, self.rates[0], c)));
+        for control in self.controls.iter().filter(|c| *c != PLAIN) {
+            let layers = match control.as_str() {
+                THEOREM_1 => 1,
+                _ => self.control_layers,
+            };
+            cells.push(cell(layers, self.rates[0], control));
+        }
         Ok(cells)
     }
 
@@ -218,11 +218,9 @@ impl Experiment for JomaText {
             // Words of English have about six bytes with their space; a word is a string while it is counted.
             path => (file_sizes(Path::new(path)).saturating_mul(12), 30_000),
         };
-        let weights = Layout::of(&self.network(cell, vocabulary)).len() as u64;
-        let columns = (self.window * self.streams.max(self.validation_streams)) as u64;
-        text + memory::product(&[4, 4, weights])
-            + memory::product(&[4, 3, columns, vocabulary as u64])
-            + memory::product(&[4, 20, columns, cell.get(BLOCKS) as u64, self.width as u64])
+        let columns = self.window * self.streams.max(self.validation_streams);
+        let network = self.network(cell, vocabulary);
+        text.saturating_add(network.memory(columns, columns))
     }
 
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
@@ -233,7 +231,7 @@ impl Experiment for JomaText {
     /// over validation windows and positions), "others_b" (of the weights of the words before, without the
     /// word itself), "rank_b" (stable rank of W_1), "moved_b" (of W_1 − W_1(0)) and "permuted_b" (of W_1 with
     /// its entries permuted); by position, "start_b" and "end_b". "vocabulary", and "epoch", the number of steps
-    /// in one.
+    /// in one. For the control "theorem1", the series of that check (`invariant.rs`).
     fn trial_at(
         &self,
         cell: &Params,
@@ -242,6 +240,9 @@ impl Experiment for JomaText {
     ) -> Result<Map<String, Value>> {
         let control = cell.get(CONTROL);
         let text = self.text(control, streams)?;
+        if control == THEOREM_1 {
+            return invariant::trial(self, &text, streams);
+        }
         let training = text.training(self.streams, self.window)?;
         let validation = text.validation(self.validation_streams, self.window)?;
         let sizes = self.network(cell, text.vocabulary);
@@ -254,27 +255,26 @@ impl Experiment for JomaText {
         let mut network = Network::<f32>::new(sizes, start, &streams)?;
         let rate = cell.get(LEARNING_RATE);
         let adam = Adam::new(rate, 0.0, network.parameters().len());
+        let records = self.records();
+        let settings = Value::Object(Identity::settings(self));
+        let label = format!(
+            "{} layers {} rate {rate:e} {control} {}",
+            Self::NAME,
+            sizes.blocks,
+            streams.name()
+        );
         let plan = Plan {
-            steps: self.steps,
-            records: self.records(),
             clip: Some(self.clip),
             dropout: self.dropout,
             reset_every: self.reset.then(|| training.batches()),
             frozen: Self::frozen(control, network.layout()),
-            checkpoint_every: self.every,
-            settings: Value::Object(Identity::settings(self)),
-            label: format!(
-                "{} layers {} rate {rate:e} {control} {}",
-                Self::NAME,
-                sizes.blocks,
-                streams.name()
-            ),
+            ..Plan::new(&records, settings, label)
         };
         let batches = match self.validation_batches {
             0 => validation.batches(),
             most => most.min(validation.batches()),
         };
-        let looker = measure::Looker::new(&network, validation, batches, self.steps, &streams);
+        let looker = measure::Looker::new(&network, validation, batches, records.last(), &streams);
         let mut look = |network: &Network<f32>, step: u64, record: &mut Record| {
             looker.look(network, step, record)
         };

@@ -1,18 +1,15 @@
 //! The figures of `joma_text`, from its rows.
 
-use super::{JomaText, PLAIN, VISIBLE};
+use super::{JomaText, PLAIN, THEOREM_1};
 use crate::quantities::{BLOCKS, CONTROL, LEARNING_RATE};
+use crate::theory::attention_entropy::{VISIBLE, drop_and_rebound};
 use attnlab_core::error::Result;
 use attnlab_core::format::significant;
-use attnlab_core::stats::{self, binomial};
+use attnlab_core::stats::binomial;
 use attnlab_lab::experiment::Described;
-use attnlab_lab::experiment::draw::{cells, panel, with_word};
-use attnlab_lab::figure::{Axis, Figure, GREY, Panel, Point, Rule, Series, Stroke, Width};
+use attnlab_lab::experiment::draw::{self, LEVEL, OVER_SEEDS, cells, mean_at, panel, with_word};
+use attnlab_lab::figure::{Axis, Figure, Panel, Point, Rule, Series, Stroke, Width};
 use attnlab_lab::run::Row;
-
-/// Confidence of the intervals over seeds.
-const LEVEL: f64 = 0.95;
-const INTERVAL: &str = "95 % interval over seeds";
 
 /// The figures of these settings, from their rows.
 ///
@@ -22,8 +19,11 @@ pub fn figures(settings: &JomaText, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = cells(JomaText::NAME, rows)?;
     let plain = with_word(&cells, CONTROL.name, PLAIN);
     let mut found = vec![entropies(settings, &plain)?];
-    if !settings.controls.is_empty() {
+    if settings.controls.iter().any(|c| c != THEOREM_1) {
         found.push(controls(settings, &cells)?);
+    }
+    for cell in with_word(&cells, CONTROL.name, THEOREM_1) {
+        found.push(invariant(settings, cell)?);
     }
     found.push(ranks(settings, &plain)?);
     Ok(found)
@@ -33,44 +33,18 @@ fn blocks(cell: &[Row]) -> Result<usize> {
     Ok(cell[0].parameter(BLOCKS.name)? as usize)
 }
 
-/// Mean and Student interval over seeds of a series, at the recorded steps.
+/// Mean of a series over the seeds, at the recorded steps.
 fn band(settings: &JomaText, cell: &[Row], name: &str) -> Result<Vec<Point>> {
-    let all = cell
-        .iter()
-        .map(|row| row.series(name))
-        .collect::<Result<Vec<_>>>()?;
-    let mut points = vec![];
-    for (i, step) in settings.records().iter().enumerate() {
-        let values: Vec<f64> = all.iter().filter_map(|s| s.get(i).copied()).collect();
-        if values.iter().any(|v| !v.is_finite()) {
-            continue;
-        }
-        let found = stats::mean(&values, LEVEL)?;
-        points.push(Point::between(
-            *step as f64,
-            found.value,
-            found.low,
-            found.high,
-        ));
-    }
-    Ok(points)
+    draw::course(cell, name, &settings.records().places(0.0))
 }
 
 fn curve(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Series {
-    Series::fitted(label, colour, points).with_interval(INTERVAL)
+    Series::fitted(label, colour, points).with_interval(OVER_SEEDS)
 }
 
 /// Entropy of uniform causal attention, ln(n!)/n.
 fn ceiling(window: usize) -> f64 {
     (1..=window).map(|n| (n as f64).ln()).sum::<f64>() / window as f64
-}
-
-fn rule(label: &str, at: f64) -> Rule {
-    Rule {
-        label: label.into(),
-        vertical: false,
-        at,
-    }
 }
 
 /// Least validation loss of the mean curve.
@@ -80,23 +54,9 @@ fn least_loss(settings: &JomaText, cell: &[Row]) -> Result<f64> {
 }
 
 /// Drop and rebound of the entropy of block b in every training.
-fn drop_and_rebound(cell: &[Row], block: usize) -> Result<Vec<(f64, f64)>> {
-    let mut found = vec![];
-    for row in cell {
-        let entropy = row.series(&format!("entropy_{block}"))?;
-        let least = entropy
-            .iter()
-            .copied()
-            .enumerate()
-            .min_by(|a, b| a.1.total_cmp(&b.1));
-        let (place, least) = least.unwrap_or((0, f64::NAN));
-        let after = entropy[place..]
-            .iter()
-            .copied()
-            .fold(f64::NEG_INFINITY, f64::max);
-        found.push((entropy[0] - least, after - least));
-    }
-    Ok(found)
+fn drops_and_rebounds(cell: &[Row], block: usize) -> Result<Vec<(f64, f64)>> {
+    let of = |row: &Row| Ok(drop_and_rebound(&row.series(&format!("entropy_{block}"))?));
+    cell.iter().map(of).collect()
 }
 
 /// Counts the trainings that show both, and all.
@@ -108,11 +68,14 @@ fn visible(pairs: &[(f64, f64)]) -> (u64, u64) {
 /// The text in a few words.
 fn described(settings: &JomaText) -> String {
     match (settings.text.as_str(), settings.source.as_str()) {
-        ("", "chain") => format!("a Markov chain over {} words", settings.vocabulary),
-        ("", _) => format!(
-            "documents of a latent tree with {} words",
-            settings.vocabulary
-        ),
+        ("", source) => {
+            let law = match source {
+                "chain" => "a Markov chain",
+                "latents" => "documents of a latent tree",
+                _ => "documents with a topic each",
+            };
+            format!("{law}, {} words", settings.vocabulary)
+        }
         (path, _) => {
             let name = std::path::Path::new(path).file_name();
             name.map_or(path.to_string(), |n| n.to_string_lossy().to_string())
@@ -155,26 +118,30 @@ fn entropies(settings: &JomaText, plain: &[&[Row]]) -> Result<Figure> {
                 .series
                 .push(curve(format!("layer {}", block + 1), block, points));
         }
-        found
-            .rules
-            .push(rule("uniform attention", ceiling(settings.window)));
-        panels.push(found);
-        let (both, of) = visible(&drop_and_rebound(cell, count - 1)?);
-        let e = binomial(both, of, LEVEL)?;
-        let percent = |x: f64| significant(100.0 * x, 2);
-        words.push(format!(
-            "{count} at {rate}: {both} of {of} ({} to {} %)",
-            percent(e.low),
-            percent(e.high)
+        found.rules.push(Rule::horizontal(
+            "uniform attention",
+            ceiling(settings.window),
         ));
+        panels.push(found);
+        let percent = |x: f64| significant(100.0 * x, 2);
+        let mut shown = vec![];
+        for block in 0..count {
+            let (both, of) = visible(&drops_and_rebounds(cell, block)?);
+            let e = binomial(both, of, LEVEL)?;
+            let (layer, low, high) = (block + 1, percent(e.low), percent(e.high));
+            shown.push(format!(
+                "layer {layer} in {both} of {of} ({low} to {high} %)"
+            ));
+        }
+        words.push(format!("of {count} at {rate}, {}", shown.join(", ")));
     }
     Ok(Figure {
         name: JomaText::NAME.into(),
         title: "Entropy of attention while a text is learnt".into(),
         caption: format!(
             "Mean entropy of attention over the validation windows and positions, by layer (1: next to the input); \
-             in the title the least mean validation loss. {}. Drop and rebound of the top layer, each at least \
-             {VISIBLE} nats, by number of layers and rate: {}.",
+             in the title the least mean validation loss. {}. Drop and rebound, each at least {VISIBLE} nats, by \
+             number of layers and rate: {}.",
             size(settings),
             words.join("; "),
         ),
@@ -189,7 +156,8 @@ fn controls(settings: &JomaText, cells: &[&[Row]]) -> Result<Figure> {
     let count = settings.control_layers;
     let top = count - 1;
     let mut shown: Vec<(&str, &[Row])> = vec![];
-    let names = std::iter::once(PLAIN).chain(settings.controls.iter().map(String::as_str));
+    let names = settings.controls.iter().map(String::as_str);
+    let names = std::iter::once(PLAIN).chain(names.filter(|c| *c != PLAIN && *c != THEOREM_1));
     for name in names {
         for cell in with_word(cells, CONTROL.name, name) {
             let rate = cell[0].parameter(LEARNING_RATE.name)?;
@@ -228,29 +196,29 @@ fn controls(settings: &JomaText, cells: &[&[Row]]) -> Result<Figure> {
             .push(curve(label, i, band(settings, cell, "loss")?));
         let x = i as f64 + 1.0;
         bars.x.ticks.push((x, name.to_string()));
-        let pairs = drop_and_rebound(cell, top)?;
+        let pairs = drops_and_rebounds(cell, top)?;
         let (drops, rebounds): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
         for (which, (values, name)) in [(drops, "drop"), (rebounds, "rebound")]
             .into_iter()
             .enumerate()
         {
-            let e = stats::mean(&values, LEVEL)?;
-            let point = Point::between(x + 0.2 * (which as f64 - 0.5), e.value, e.low, e.high);
-            let series = Series::bars(name, 5 + which, vec![point]).with_interval(INTERVAL);
+            let point = mean_at(x + 0.2 * (which as f64 - 0.5), &values)?;
+            let series = Series::bars(name, 5 + which, vec![point]).with_interval(OVER_SEEDS);
             bars.series.push(series);
         }
     }
-    curves
-        .rules
-        .push(rule("uniform attention", ceiling(settings.window)));
-    bars.rules.push(rule("", VISIBLE));
+    curves.rules.push(Rule::horizontal(
+        "uniform attention",
+        ceiling(settings.window),
+    ));
+    bars.rules.push(Rule::horizontal("", VISIBLE));
     Ok(Figure {
         name: format!("{}_controls", JomaText::NAME),
         title: "Attention entropy against its controls".into(),
         caption: format!(
             "Top of {count} layers, rate {}: as trained; with queries and keys as at the start (frozen); with linear \
              hidden units, for which the paper expects no rebound; on the text with its words in random order, which \
-             has nothing to attend to; with blocks that do not start equal (own). Left: entropy; middle: validation \
+             has nothing to attend to but frequencies; with blocks that do not start equal (own). Left: entropy; middle: validation \
              loss; right: drop and rebound, the line at {VISIBLE} nats. {}.",
             settings.rates[0],
             size(settings),
@@ -258,6 +226,54 @@ fn controls(settings: &JomaText, cells: &[&[Row]]) -> Result<Figure> {
         width: Width::Page,
         columns: 3,
         panels: vec![curves, losses, bars],
+    })
+}
+
+/// Theorem 1's invariant on the same text, and the entropy of that attention.
+fn invariant(settings: &JomaText, cell: &[Row]) -> Result<Figure> {
+    let sizes = &settings.theorem1;
+    let steps = sizes.records();
+    let mut drifts = panel(
+        "drift of *z* − ½Σ*v*²",
+        Axis::linear("steps"),
+        Axis::log("relative to the change of *z*"),
+    );
+    for (name, label, colour) in [
+        ("drift", "step size *η*", 0),
+        ("drift_half", "*η*/2", 2),
+        ("drift_factor", "control: .55 Σ*v*²", 3),
+        ("drift_softmax", "control: softmax", 1),
+    ] {
+        // Nothing has moved at the start.
+        let points = draw::band(cell, name, &steps)?.split_off(1);
+        drifts.series.push(draw::curve(label, colour, points));
+    }
+    let mut entropy = panel(
+        "its attention",
+        Axis::linear("steps"),
+        Axis::linear("entropy (nats)"),
+    );
+    let points = draw::band(cell, "entropy", &steps)?;
+    entropy.series.push(draw::curve("", 0, points));
+    Ok(Figure {
+        name: format!("{}_theorem1", JomaText::NAME),
+        title: "Theorem 1 on the text".into(),
+        caption: format!(
+            "One layer of Eq. (1), exp attention with free logits, ReLU nodes, gradient descent with *η* = {} on the \
+             cross-entropy of the word after the most frequent one ({} classes), from the words before {} of its \
+             occurrences. (a): largest change since the start of *z* − ½Σ*v*², relative to the largest change of *z*: \
+             Theorem 1 has 0 for the flow, so what is left must halve with the step size, and does not for another factor \
+             or for softmax attention. (b): entropy of the attention. Text: {}; {} seeds; median and {}.",
+            sizes.eta,
+            sizes.classes,
+            cell[0].number("samples")?,
+            described(settings),
+            settings.seeds,
+            draw::BAND,
+        ),
+        width: Width::Page,
+        columns: 2,
+        panels: vec![drifts, entropy],
     })
 }
 
@@ -291,13 +307,17 @@ fn ranks(settings: &JomaText, plain: &[&[Row]]) -> Result<Figure> {
             ] {
                 let points = band(settings, cell, &format!("{name}_{block}"))?;
                 let points = points.into_iter().map(|p| Point::at(p.x, p.y)).collect();
+                // One entry in the legend; the colour is the layer's.
+                let label = if block == 0 { label } else { "" };
                 found.series.push(Series {
                     stroke,
-                    ..Series::predicted(label, if count == 1 { block } else { GREY }, points)
+                    ..Series::predicted(label, block, points)
                 });
             }
         }
-        found.rules.push(rule("independent entries", chance));
+        found
+            .rules
+            .push(Rule::horizontal("independent entries", chance));
         panels.push(found);
     }
     Ok(Figure {

@@ -2,12 +2,10 @@
 //! Theorem 1 predicts the logits, and which weights grow. Settings: `settings.toml`.
 
 use crate::PAPERS;
-use crate::dynamics::{Attention, Backpropagated, Cause, Form, Prediction, Run, Training, account};
+use crate::dynamics::{Cause, Form, Prediction, Run, account};
 use crate::quantities::{FREQUENCIES, SETTING};
-use crate::theory::Activation;
 use crate::tokens::ClassTokens;
-use attnlab_core::error::{Error, Result};
-use attnlab_core::linalg::normal_matrix;
+use attnlab_core::error::{self, Error, Result};
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use attnlab_lab::claim::Source;
@@ -15,7 +13,6 @@ use attnlab_lab::experiment::{Described, Experiment, settings};
 use attnlab_lab::figure::Figure;
 use attnlab_lab::run::{Row, memory, store};
 use attnlab_theory::dynamics::flow::{Watch, descend};
-use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -87,22 +84,12 @@ impl JomaTraining {
         }
     }
 
-    /// The layer on inputs x, (M_C, K).
-    fn training(&self, setting: &str, inputs: Array2<f64>) -> Result<Training> {
-        let k = self.classes;
-        Training::new(
-            Attention::Softmax,
-            Activation::LINEAR,
-            k,
-            inputs,
-            vec![1.0 / k as f64; k],
-            Backpropagated::CrossEntropy((0..k).collect()),
-        )?
-        .at_temperature(if setting == "code" {
-            self.temperature
-        } else {
-            1.0
-        })
+    /// The temperature of a setting.
+    fn temperature_of(&self, setting: &str) -> f64 {
+        match setting {
+            "code" => self.temperature,
+            _ => 1.0,
+        }
     }
 }
 
@@ -115,7 +102,7 @@ impl Experiment for JomaTraining {
             ("temperature", self.temperature),
             ("eta", self.eta),
         ] {
-            settings::positive(name, &[value])?;
+            error::positive(name, value)?;
         }
         for (name, value, least) in [
             ("distinct", self.distinct, 1),
@@ -124,10 +111,7 @@ impl Experiment for JomaTraining {
             ("every", self.every, 1),
             ("components", self.components, 1),
         ] {
-            if value < least {
-                let allowed = format!("must be a whole number >= {least}");
-                return Err(Error::invalid(name, value, allowed));
-            }
+            error::at_least(name, value, least)?;
         }
         if self.tokens() < 2 {
             let allowed = format!("must be at least 1 when distinct = {}", self.distinct);
@@ -173,11 +157,10 @@ impl Experiment for JomaTraining {
     /// "share_NAME" of the drift at the end.
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
         let (setting, data) = (cell.get(SETTING), cell.get(FREQUENCIES));
-        let inputs = self.tokens_of(data).draw(streams)?;
-        let training = self.training(setting, inputs.clone())?;
-        let size = training.zero().len();
-        let start = normal_matrix(1, size, &mut streams.part("weights", 0)) * self.scale;
-        let start = start.into_raw_vec_and_offset().0;
+        let training = self
+            .tokens_of(data)
+            .layer(self.temperature_of(setting), streams)?;
+        let start = training.normal_start(self.scale, streams);
         let prediction = match setting {
             "code" => Prediction::of_code(&training, &start),
             _ => Prediction::new(&training, &start),
@@ -223,7 +206,7 @@ impl Experiment for JomaTraining {
         };
         row.insert(
             "x".into(),
-            store::series(&inputs.into_raw_vec_and_offset().0),
+            store::series(&training.inputs().iter().copied().collect::<Vec<_>>()),
         );
         row.insert("v_start".into(), flat(&start));
         row.insert("v_end".into(), flat(path.end()));

@@ -84,7 +84,7 @@ fn prediction(settings: &JomaTraining, cells: &[&[Row]]) -> Result<Figure> {
                         .series
                         .push(curve(label, colour, band(cell, name, &steps)?));
                 }
-                found.rules.push(line(1.0));
+                found.rules.push(Rule::horizontal("", 1.0));
                 panels.push(found);
             }
         }
@@ -110,14 +110,6 @@ fn prediction(settings: &JomaTraining, cells: &[&[Row]]) -> Result<Figure> {
         columns: 2,
         panels,
     })
-}
-
-fn line(at: f64) -> Rule {
-    Rule {
-        label: String::new(),
-        vertical: false,
-        at,
-    }
 }
 
 /// Fig. 3: V at the start and at the end, and components of v_0.
@@ -147,7 +139,7 @@ fn growth(settings: &JomaTraining, cells: &[&[Row]]) -> Result<Figure> {
                     ..series
                 });
             }
-            found.rules.push(line(0.0));
+            found.rules.push(Rule::horizontal("", 0.0));
             panels.push(found);
         }
     }

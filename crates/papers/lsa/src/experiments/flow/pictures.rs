@@ -320,11 +320,7 @@ fn shift(settings: &LsaFlow, what: &str, cells: &[&[Row]]) -> Result<Panel> {
         let label = format!("*N* = {n}");
         found.series.push(bars(&label, colour, measured, INTERVAL));
     }
-    found.rules.push(Rule {
-        label: String::new(),
-        vertical: true,
-        at: 1.0,
-    });
+    found.rules.push(Rule::vertical("", 1.0));
     // The other two vary by less than a decade.
     if what != "covariance" {
         let points = found.series.iter().flat_map(|s| &s.points);

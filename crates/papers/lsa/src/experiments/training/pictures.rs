@@ -110,11 +110,9 @@ fn overfit(settings: &LsaTraining, prompts: &[&[Row]]) -> Result<Panel> {
         let at = |cell: &&[Row]| spread(cell, name, cell[0].parameter(CELL_BATCH.name)?);
         prompts.iter().map(at).collect::<Result<Vec<_>>>()
     };
-    found.rules.push(Rule {
-        label: "min *L*".into(),
-        vertical: false,
-        at: settings.training()?.minimum(),
-    });
+    found
+        .rules
+        .push(Rule::horizontal("min *L*", settings.training()?.minimum()));
     for (label, colour, name) in [
         ("on the *B* prompts", 4, "loss"),
         ("in the population", 5, "population"),
@@ -162,11 +160,7 @@ fn softmax(settings: &LsaTraining, cells: &[&[Row]]) -> Result<Figure> {
 /// The least loss of the linear layer, and that of predicting 0.
 fn marks(settings: &LsaTraining) -> Result<Vec<Rule>> {
     let training = settings.training()?;
-    let rule = |label: &str, at| Rule {
-        label: label.into(),
-        vertical: false,
-        at,
-    };
+    let rule = |label: &str, at| Rule::horizontal(label, at);
     Ok(vec![
         rule("min *L*, linear", training.minimum()),
         rule("predicting 0", training.loss_of_zero()),
@@ -287,11 +281,7 @@ fn times_to_arrive(settings: &LsaTraining, cells: &[&[Row]]) -> Result<Panel> {
             found.series.push(series);
         }
     }
-    found.rules.push(Rule {
-        label: String::new(),
-        vertical: true,
-        at: 1.0,
-    });
+    found.rules.push(Rule::vertical("", 1.0));
     Ok(found)
 }
 

@@ -1,6 +1,5 @@
 //! NumPy files in and out.
 
-use super::data::unknown_label;
 use attnlab_core::error::{Error, Result};
 use attnlab_lab::run::{files, memory};
 use ndarray::{Array1, Array2, ArrayD, Ix1, Ix2};
@@ -16,7 +15,7 @@ use std::path::Path;
 /// A file that is missing or no NumPy file, another type, another number of dimensions, truncated
 /// data, or an entry that is NaN or infinite (with its place).
 pub fn matrix(name: &str, path: &Path) -> Result<Array2<f64>> {
-    let file = Npy::open(name, path, 2)?;
+    let file = Npy::open(name, path)?.of_dimensions(2)?;
     let values = match file.kind.as_str() {
         "f8" => file.read::<f64>()?,
         "f4" => file.read::<f32>()?.mapv(f64::from),
@@ -38,25 +37,20 @@ pub fn matrix(name: &str, path: &Path) -> Result<Array2<f64>> {
 /// Reads labels of any integer type.
 ///
 /// # Errors
-/// As [`matrix`], and a label outside 0 .. clusters.
-pub fn labels(path: &Path, clusters: usize) -> Result<Vec<usize>> {
-    let file = Npy::open("labels", path, 1)?;
-    let values: Vec<i128> = match file.kind.as_str() {
-        "i1" => file.integers::<i8>()?,
-        "i2" => file.integers::<i16>()?,
-        "i4" => file.integers::<i32>()?,
-        "i8" => file.integers::<i64>()?,
-        "u1" => file.integers::<u8>()?,
-        "u2" => file.integers::<u16>()?,
-        "u4" => file.integers::<u32>()?,
-        "u8" => file.integers::<u64>()?,
-        _ => return Err(file.wrong_type("an integer type", "y.astype('int64')")),
-    };
-    let label = |(i, value): (usize, i128)| match usize::try_from(value) {
-        Ok(k) if k < clusters => Ok(k),
-        _ => Err(unknown_label(i, value, clusters)),
-    };
-    values.into_iter().enumerate().map(label).collect()
+/// As [`matrix`].
+pub fn labels(name: &str, path: &Path) -> Result<Vec<i128>> {
+    let file = Npy::open(name, path)?.of_dimensions(1)?;
+    match file.kind.as_str() {
+        "i1" => file.integers::<i8>(),
+        "i2" => file.integers::<i16>(),
+        "i4" => file.integers::<i32>(),
+        "i8" => file.integers::<i64>(),
+        "u1" => file.integers::<u8>(),
+        "u2" => file.integers::<u16>(),
+        "u4" => file.integers::<u32>(),
+        "u8" => file.integers::<u64>(),
+        _ => Err(file.wrong_type("an integer type", "y.astype('int64')")),
+    }
 }
 
 /// Writes a matrix such as Z (d, N) as a NumPy file of float64 in C order.
@@ -70,6 +64,14 @@ pub fn write(path: &Path, values: &Array2<f64>, force: bool) -> Result<()> {
     })
 }
 
+/// Returns the shape of the array in a file, from its header alone.
+///
+/// # Errors
+/// A file that is missing, no NumPy file, or shorter than its header says.
+pub fn shape(name: &str, path: &Path) -> Result<Vec<usize>> {
+    Ok(Npy::open(name, path)?.shape)
+}
+
 /// A NumPy file whose header has been checked against its length, so that reading cannot ask for
 /// more memory than there are bytes.
 struct Npy<'a> {
@@ -77,11 +79,12 @@ struct Npy<'a> {
     path: &'a Path,
     /// Type without byte order: "f8", "i4", ..
     kind: String,
+    shape: Vec<usize>,
 }
 
 impl<'a> Npy<'a> {
-    fn open(name: &'a str, path: &'a Path, dimensions: usize) -> Result<Self> {
-        let advice = || format!("Write the name of a NumPy file for --{name}");
+    fn open(name: &'a str, path: &'a Path) -> Result<Self> {
+        let advice = || format!("Write the name of a NumPy file for {name}");
         let file = File::open(path).map_err(|e| Error::io(path, e, advice()))?;
         let length = file
             .metadata()
@@ -97,18 +100,16 @@ impl<'a> Npy<'a> {
         let start = reader
             .stream_position()
             .map_err(|e| Error::io(path, e, advice()))?;
-        if header.shape.len() != dimensions || header.shape.contains(&0) {
-            let expected = match dimensions {
-                1 => "(N,), one label per token",
-                _ => "two dimensions, (d, N) for tokens and (d, p) for a basis, none of them 0",
-            };
-            return Err(Error::shape(name, Shape(&header.shape), expected));
-        }
         let descriptor = header.type_descriptor.to_string();
         let kind = descriptor
             .trim_matches(['\'', '<', '>', '|', '='])
             .to_string();
-        let file = Npy { name, path, kind };
+        let file = Npy {
+            name,
+            path,
+            kind,
+            shape: header.shape.clone(),
+        };
         let width = file.kind.get(1..).and_then(|w| w.parse::<u64>().ok());
         let bytes = header
             .shape
@@ -128,6 +129,18 @@ impl<'a> Npy<'a> {
             there.saturating_mul(4),
         )?;
         Ok(file)
+    }
+
+    /// Refuses an array of another number of dimensions, or without entries.
+    fn of_dimensions(self, dimensions: usize) -> Result<Self> {
+        if self.shape.len() != dimensions || self.shape.contains(&0) {
+            let expected = match dimensions {
+                1 => "(N,), one label per token",
+                _ => "two dimensions, (d, N) for tokens and (d, p) for a basis, none of them 0",
+            };
+            return Err(Error::shape(self.name, Shape(&self.shape), expected));
+        }
+        Ok(self)
     }
 
     fn read<T: ReadableElement>(&self) -> Result<ArrayD<T>> {

@@ -1,0 +1,227 @@
+//! Checkpoints: the tensors of a network by name.
+
+use crate::names::fits;
+use crate::tensors::{TensorFile, content, unreadable};
+use attnlab_core::error::{Error, Result};
+use ndarray::Array2;
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// The tensors of a network, in one file or in all files of a folder.
+#[derive(Clone, Debug)]
+pub struct Checkpoint {
+    path: PathBuf,
+    files: Vec<TensorFile>,
+    /// Number of the file of every tensor.
+    places: BTreeMap<String, usize>,
+}
+
+impl Checkpoint {
+    /// Opens a safetensors or NumPy file, or a folder whose files of one kind are the shards of a checkpoint. Only
+    /// headers are read.
+    ///
+    /// # Errors
+    /// A path without such files; a file that is cut short or whose header contradicts itself or the length of the
+    /// file; a tensor that two files have.
+    pub fn open(path: &Path) -> Result<Self> {
+        let mut checkpoint = Checkpoint {
+            path: path.to_path_buf(),
+            files: vec![],
+            places: BTreeMap::new(),
+        };
+        for file in files(path)? {
+            let file = TensorFile::open(&file)?;
+            for name in file.names() {
+                let number = checkpoint.files.len();
+                if let Some(other) = checkpoint.places.insert(name.clone(), number) {
+                    let shown = match checkpoint.files.get(other) {
+                        Some(other) => other.path().display().to_string(),
+                        None => "the same file".into(),
+                    };
+                    let problem =
+                        format!("the tensor {name} must be in one file; {shown} has it too");
+                    return Err(content(file.path(), problem));
+                }
+            }
+            checkpoint.files.push(file);
+        }
+        Ok(checkpoint)
+    }
+
+    /// Opens the checkpoints at some paths: by their steps if all have one and no two the same, otherwise in the order
+    /// given. A folder whose files have tensors of the same names holds a checkpoint per file, and a folder of folders
+    /// one per folder.
+    ///
+    /// # Errors
+    /// As [`Checkpoint::open`]; a path that is given twice; a folder that holds files and folders of checkpoints.
+    pub fn open_all(paths: &[PathBuf]) -> Result<Vec<Self>> {
+        let mut all: Vec<PathBuf> = vec![];
+        for path in paths {
+            for path in below(path)? {
+                if all.contains(&path) {
+                    return Err(content(&path, "must be given once".into()));
+                }
+                all.push(path);
+            }
+        }
+        let mut steps: Vec<u64> = all.iter().filter_map(|p| crate::step(p)).collect();
+        steps.sort_unstable();
+        steps.dedup();
+        if steps.len() == all.len() {
+            all.sort_by_key(|p| crate::step(p));
+        }
+        all.iter().map(|path| Checkpoint::open(path)).collect()
+    }
+
+    /// Returns the path that was opened.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the names of all tensors, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.places.keys().map(String::as_str)
+    }
+
+    /// Returns the names that fit one of some patterns, in which `*` stands for any characters; sorted, with numbers by
+    /// their size.
+    pub fn matching(&self, patterns: &[impl AsRef<str>]) -> Vec<String> {
+        let fitting = |name: &&str| patterns.iter().any(|p| fits(p.as_ref(), name));
+        let mut names: Vec<String> = self.names().filter(fitting).map(String::from).collect();
+        names.sort_by_key(|name| (crate::kind(name), crate::numbers(name), name.clone()));
+        names
+    }
+
+    /// Returns the shape of a tensor.
+    ///
+    /// # Errors
+    /// When there is no such tensor.
+    pub fn shape(&self, name: &str) -> Result<Vec<usize>> {
+        self.file(name)?.shape(name)
+    }
+
+    /// Reads a matrix of F64, F32, F16 or BF16 (of F64 or F32 from a NumPy file), widened to f64.
+    ///
+    /// # Errors
+    /// When there is no such tensor, or it is not a matrix of one of these types; an entry that is not finite, with
+    /// its place; a matrix that the memory cannot hold.
+    pub fn matrix(&self, name: &str) -> Result<Array2<f64>> {
+        self.file(name)?.matrix(name)
+    }
+
+    /// Computes the SHA-256 of the stored bytes of a tensor, in hexadecimal.
+    ///
+    /// # Errors
+    /// When there is no such tensor, or it cannot be read.
+    pub fn hash(&self, name: &str) -> Result<String> {
+        let digest = Sha256::digest(self.file(name)?.bytes(name)?);
+        Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    /// Refuses two checkpoints that have equal tensors under all of some names: they are one and the same, whatever
+    /// their steps say.
+    ///
+    /// # Errors
+    /// Names both; a tensor that cannot be read.
+    pub fn ensure_distinct(checkpoints: &[Self], names: &[String]) -> Result<()> {
+        // Nearly always the first tensor tells them apart.
+        let mut groups: Vec<Vec<&Checkpoint>> = vec![checkpoints.iter().collect()];
+        for name in names {
+            let mut split = vec![];
+            for group in groups {
+                let mut by_hash: BTreeMap<String, Vec<&Checkpoint>> = BTreeMap::new();
+                for checkpoint in group {
+                    by_hash
+                        .entry(checkpoint.hash(name)?)
+                        .or_default()
+                        .push(checkpoint);
+                }
+                split.extend(by_hash.into_values().filter(|equal| equal.len() > 1));
+            }
+            groups = split;
+        }
+        match groups.first().map(Vec::as_slice) {
+            Some([first, second, ..]) => {
+                let problem = format!(
+                    "must differ from {}; all {} matrices are equal. Remove one of the two, or choose matrices that \
+                     were trained",
+                    first.path.display(),
+                    names.len()
+                );
+                Err(content(&second.path, problem))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn file(&self, name: &str) -> Result<&TensorFile> {
+        let place = self.places.get(name).and_then(|i| self.files.get(*i));
+        place.ok_or_else(|| Error::unknown("tensor", name, self.names()))
+    }
+}
+
+/// The paths of the checkpoints at a path, by name.
+fn below(path: &Path) -> Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_path_buf()]);
+    }
+    let files = files_in(path)?;
+    let mut folders = entries(path)?;
+    folders.retain(|p| p.is_dir() && files_in(p).is_ok_and(|files| !files.is_empty()));
+    let problem = match (files.is_empty(), folders.is_empty()) {
+        (true, true) => "must hold .safetensors or .npy files, or folders with such files",
+        (false, false) => {
+            "must hold files or folders of checkpoints, not both. Give the folders by name"
+        }
+        (true, false) => return Ok(folders),
+        (false, true) => "",
+    };
+    if !problem.is_empty() {
+        return Err(content(path, problem.into()));
+    }
+    let mut names = BTreeSet::new();
+    for file in &files {
+        for name in TensorFile::open(file)?.names() {
+            if !names.insert(name) {
+                // Not the shards of one checkpoint.
+                return Ok(files);
+            }
+        }
+    }
+    Ok(vec![path.to_path_buf()])
+}
+
+/// The files of the checkpoint at a path.
+fn files(path: &Path) -> Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        // A path that does not exist is refused when it is opened.
+        return Ok(vec![path.to_path_buf()]);
+    }
+    let found = files_in(path)?;
+    if found.is_empty() {
+        let problem = "must hold .safetensors or .npy files";
+        return Err(content(path, problem.into()));
+    }
+    Ok(found)
+}
+
+/// The files with tensors in a folder: those of safetensors or, without any, those of NumPy.
+fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut all = entries(folder)?;
+    all.retain(|p| p.is_file() && TensorFile::is_known(p));
+    let safe = |p: &PathBuf| p.extension().is_some_and(|e| e == "safetensors");
+    if all.iter().any(safe) {
+        all.retain(safe);
+    }
+    Ok(all)
+}
+
+fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = vec![];
+    for entry in std::fs::read_dir(folder).map_err(|e| unreadable(folder, e))? {
+        found.push(entry.map_err(|e| unreadable(folder, e))?.path());
+    }
+    found.sort();
+    Ok(found)
+}

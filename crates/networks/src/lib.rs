@@ -1,0 +1,25 @@
+//! Files of networks and of their activations.
+//!
+//! - [`Checkpoint`]: the tensors of a network by name, from safetensors files, sharded or not, or from a folder of
+//!   NumPy files;
+//! - [`npy`]: single arrays of NumPy.
+//!
+//! A header is checked against the length of its file before any number is read, so a file cannot ask for more
+//! memory than five times its bytes: its own, and their numbers in f64.
+//!
+//! ```no_run
+//! use attnlab_networks::Checkpoint;
+//! let checkpoint = Checkpoint::open("pythia-70m/step1000".as_ref())?;
+//! for name in checkpoint.matching(&["*.mlp.dense_h_to_4h.weight"]) {
+//!     println!("{name}: {:?}", checkpoint.shape(&name)?);
+//! }
+//! # Ok::<(), attnlab_core::Error>(())
+//! ```
+
+mod checkpoint;
+mod names;
+pub mod npy;
+mod tensors;
+
+pub use checkpoint::Checkpoint;
+pub use names::{kind, layer, numbers, step};

@@ -1,0 +1,161 @@
+//! Layer, kind and step, read from the names of tensors and checkpoints.
+
+use std::path::Path;
+
+/// Returns `true` if a name fits a pattern, in which every `*` stands for any characters.
+pub(crate) fn fits(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = name.strip_prefix(first) else {
+        return false;
+    };
+    let mut parts: Vec<&str> = parts.collect();
+    let Some(last) = parts.pop() else {
+        // No star.
+        return rest.is_empty();
+    };
+    for part in parts {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+/// Returns the whole numbers in a name, in order; those that a u64 cannot hold are left out.
+///
+/// ```
+/// assert_eq!(attnlab_networks::numbers("gpt_neox.layers.11.mlp"), [11]);
+/// ```
+pub fn numbers(name: &str) -> Vec<u64> {
+    name.split(|c: char| !c.is_ascii_digit())
+        .filter_map(|digits| digits.parse().ok())
+        .collect()
+}
+
+/// Returns the layer of a tensor: the first part of its name, between dots, that is a whole number. None without one.
+///
+/// ```
+/// use attnlab_networks::layer;
+/// assert_eq!(layer("model.decoder.layers.7.fc1.weight"), Some(7));
+/// assert_eq!(layer("embed_in.weight"), None);
+/// ```
+pub fn layer(name: &str) -> Option<u64> {
+    name.split('.').find_map(|part| part.parse().ok())
+}
+
+/// Returns the name of a tensor with `*` in place of its layer: what it has in common with those of other layers.
+///
+/// ```
+/// assert_eq!(attnlab_networks::kind("layers.7.fc1.weight"), "layers.*.fc1.weight");
+/// ```
+pub fn kind(name: &str) -> String {
+    let mut seen = false;
+    let part = |part: &str| -> String {
+        if !seen && part.parse::<u64>().is_ok() {
+            seen = true;
+            return "*".into();
+        }
+        part.into()
+    };
+    name.split('.').map(part).collect::<Vec<_>>().join(".")
+}
+
+/// Words before the step of a checkpoint.
+const STEPS: [&str; 5] = ["step", "checkpoint", "ckpt", "iter", "epoch"];
+
+/// Returns the step of training at which a checkpoint was written, from its name or, without one, from that of its
+/// folder: the number after "step", "checkpoint", "ckpt", "iter" or "epoch", or one at the end after a dash. None
+/// without one.
+///
+/// ```
+/// use attnlab_networks::step;
+/// assert_eq!(step("pythia-70m/step3000".as_ref()), Some(3000));
+/// assert_eq!(step("checkpoint-20/model.safetensors".as_ref()), Some(20));
+/// assert_eq!(step("runs/model-500.safetensors".as_ref()), Some(500));
+/// assert_eq!(step("pythia-70m".as_ref()), None);
+/// ```
+pub fn step(path: &Path) -> Option<u64> {
+    let stem = path.file_name().unwrap_or_default().to_string_lossy();
+    let stem = stem
+        .trim_end_matches(".safetensors")
+        .trim_end_matches(".npy");
+    let folder = path.parent().and_then(Path::file_name);
+    let folder = folder.unwrap_or_default().to_string_lossy();
+    step_in(stem).or_else(|| step_in(&folder))
+}
+
+fn step_in(name: &str) -> Option<u64> {
+    let lower = name.to_ascii_lowercase();
+    for word in STEPS {
+        if let Some(at) = lower.find(word) {
+            let rest = lower[at + word.len()..].trim_start_matches(['-', '_', '=']);
+            let digits = rest
+                .find(|c: char| !c.is_ascii_digit())
+                .unwrap_or(rest.len());
+            if let Ok(step) = rest[..digits].parse() {
+                return Some(step);
+            }
+        }
+    }
+    // A shard of several, "model-00001-of-00002", is no step.
+    let (before, last) = lower.rsplit_once(['-', '_'])?;
+    match before.ends_with("-of") {
+        true => None,
+        false => last.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_star_stands_for_any_characters() {
+        for (pattern, name, expected) in [
+            ("a", "a", true),
+            ("a", "ab", false),
+            ("*", "", true),
+            ("*.w", "x.1.w", true),
+            ("*.w", "x.1.wb", false),
+            ("a*b*c", "abc", true),
+            ("a*b*c", "aXbYc", true),
+            ("a*b*c", "acb", false),
+            ("a*a", "a", false),
+        ] {
+            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn steps_are_told_from_other_numbers() {
+        for (path, expected) in [
+            ("a/step0", Some(0)),
+            ("a/global_step12", Some(12)),
+            ("a/Checkpoint-7.safetensors", Some(7)),
+            ("step5/model-00001-of-00002.safetensors", Some(5)),
+            ("a/model-00001-of-00002.safetensors", None),
+            ("a/layers.0.fc1.weight.npy", None),
+            ("pythia-160m", None),
+            ("final", None),
+            ("", None),
+        ] {
+            assert_eq!(step(path.as_ref()), expected, "{path}");
+        }
+    }
+
+    proptest! {
+        /// A pattern made from a name by cutting pieces out fits it.
+        #[test]
+        fn patterns_of_a_name_fit_it(name in "[a-c.]{0,12}", cut in prop::collection::vec(any::<bool>(), 12)) {
+            let pattern: String = name
+                .chars()
+                .zip(&cut)
+                .map(|(c, cut)| if *cut { '*' } else { c })
+                .collect();
+            prop_assert!(fits(&pattern, &name));
+        }
+    }
+}

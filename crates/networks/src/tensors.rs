@@ -1,0 +1,200 @@
+//! One file with tensors.
+
+use crate::npy;
+use attnlab_core::error::{Error, Result};
+use attnlab_lab::run::memory;
+use half::{bf16, f16};
+use ndarray::Array2;
+use safetensors::tensor::{Dtype, Metadata, TensorInfo};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+/// A file with tensors, whose header has been checked against its length.
+#[derive(Clone, Debug)]
+pub(crate) enum TensorFile {
+    /// Many tensors.
+    Safe {
+        path: PathBuf,
+        /// First byte of the data.
+        start: u64,
+        tensors: BTreeMap<String, TensorInfo>,
+    },
+    /// One matrix, whose name is that of the file.
+    Npy { path: PathBuf, shape: Vec<usize> },
+}
+
+/// Largest header of a safetensors file, in bytes, as its reference implementation has it.
+const MOST_HEADER: u64 = 100_000_000;
+
+impl TensorFile {
+    /// Returns `true` if the ending of a file is one of a known kind.
+    pub(crate) fn is_known(path: &Path) -> bool {
+        path.extension()
+            .is_some_and(|e| e == "safetensors" || e == "npy")
+    }
+
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        if path.extension().is_some_and(|e| e == "npy") {
+            let shape = npy::shape("the checkpoint", path)?;
+            let path = path.to_path_buf();
+            return Ok(TensorFile::Npy { path, shape });
+        }
+        let mut file = File::open(path).map_err(|e| unreadable(path, e))?;
+        let length = file.metadata().map_err(|e| unreadable(path, e))?.len();
+        let bad = |problem: String| content(path, problem);
+        let mut size = [0; 8];
+        if length < 8 {
+            return Err(bad(format!(
+                "must be a safetensors file; it has {length} bytes"
+            )));
+        }
+        file.read_exact(&mut size)
+            .map_err(|e| unreadable(path, e))?;
+        let header = u64::from_le_bytes(size);
+        if header > MOST_HEADER.min(length - 8) {
+            return Err(bad(format!(
+                "must be a whole safetensors file; its first 8 bytes announce a header of {header} bytes, and it has \
+                 {length}"
+            )));
+        }
+        let mut text = vec![0; header as usize];
+        file.read_exact(&mut text)
+            .map_err(|e| unreadable(path, e))?;
+        let tensors = parse(&text).map_err(bad)?;
+        let end = tensors.values().map(|t| t.data_offsets.1 as u64).max();
+        let there = length - 8 - header;
+        if end.unwrap_or(0) != there {
+            return Err(bad(format!(
+                "{there} bytes of data, and its header announces {}: is the file complete?",
+                end.unwrap_or(0)
+            )));
+        }
+        Ok(TensorFile::Safe {
+            path: path.to_path_buf(),
+            start: 8 + header,
+            tensors,
+        })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        match self {
+            TensorFile::Safe { path, .. } | TensorFile::Npy { path, .. } => path,
+        }
+    }
+
+    pub(crate) fn names(&self) -> Vec<String> {
+        match self {
+            TensorFile::Safe { tensors, .. } => tensors.keys().cloned().collect(),
+            TensorFile::Npy { path, .. } => {
+                let stem = path.file_stem().unwrap_or_default();
+                vec![stem.to_string_lossy().into_owned()]
+            }
+        }
+    }
+
+    pub(crate) fn shape(&self, name: &str) -> Result<Vec<usize>> {
+        Ok(match self {
+            TensorFile::Safe { .. } => self.info(name)?.0.shape.clone(),
+            TensorFile::Npy { shape, .. } => shape.clone(),
+        })
+    }
+
+    /// Reads the bytes of a tensor as they are stored; of a NumPy file, the whole of it.
+    pub(crate) fn bytes(&self, name: &str) -> Result<Vec<u8>> {
+        let path = self.path();
+        if let TensorFile::Npy { .. } = self {
+            return std::fs::read(path).map_err(|e| unreadable(path, e));
+        }
+        let (info, start) = self.info(name)?;
+        let (from, to) = info.data_offsets;
+        memory::ensure(&format!("reading {name}"), (to - from) as u64)?;
+        let mut file = File::open(path).map_err(|e| unreadable(path, e))?;
+        file.seek(SeekFrom::Start(start + from as u64))
+            .map_err(|e| unreadable(path, e))?;
+        let mut bytes = vec![0; to - from];
+        file.read_exact(&mut bytes)
+            .map_err(|e| unreadable(path, e))?;
+        Ok(bytes)
+    }
+
+    pub(crate) fn matrix(&self, name: &str) -> Result<Array2<f64>> {
+        if let TensorFile::Npy { path, .. } = self {
+            return npy::matrix(name, path);
+        }
+        let bad = |problem: String| content(self.path(), format!("{name}: {problem}"));
+        let (info, _) = self.info(name)?;
+        let [rows, columns] = info.shape[..] else {
+            let shape = &info.shape;
+            return Err(bad(format!("must be a matrix; its shape is {shape:?}")));
+        };
+        let entries = (rows * columns) as u64;
+        memory::ensure(&format!("reading {name}"), entries.saturating_mul(16))?;
+        let values = widened(info.dtype, &self.bytes(name)?).ok_or_else(|| {
+            let known = "F64, F32, F16 or BF16";
+            bad(format!(
+                "must have the type {known}; it is {:?}",
+                info.dtype
+            ))
+        })?;
+        if let Some(i) = values.iter().position(|x| !x.is_finite()) {
+            let (place, value) = ([i / columns, i % columns], values[i]);
+            return Err(bad(format!(
+                "entry {place:?} must be finite; it is {value}"
+            )));
+        }
+        Array2::from_shape_vec((rows, columns), values).map_err(|e| bad(e.to_string()))
+    }
+
+    fn info(&self, name: &str) -> Result<(&TensorInfo, u64)> {
+        let found = match self {
+            TensorFile::Safe { tensors, start, .. } => tensors.get(name).map(|t| (t, *start)),
+            TensorFile::Npy { .. } => None,
+        };
+        found.ok_or_else(|| content(self.path(), format!("it must have a tensor {name}")))
+    }
+}
+
+/// Reads a header: every tensor by name, whose data follow each other without gaps.
+fn parse(text: &[u8]) -> std::result::Result<BTreeMap<String, TensorInfo>, String> {
+    let mut entries: BTreeMap<String, serde_json::Value> =
+        serde_json::from_slice(text).map_err(|e| format!("its header must be JSON ({e})"))?;
+    // Words of the writer about the file, such as its format.
+    entries.remove("__metadata__");
+    let mut tensors: Vec<(String, TensorInfo)> = vec![];
+    for (name, entry) in entries {
+        let info = serde_json::from_value(entry).map_err(|e| format!("{name}: {e}"))?;
+        tensors.push((name, info));
+    }
+    tensors.sort_by_key(|(_, info)| info.data_offsets);
+    Metadata::new(None, tensors.clone())
+        .map_err(|e| format!("its header contradicts itself: {e}"))?;
+    Ok(tensors.into_iter().collect())
+}
+
+/// Widens F64, F32, F16 and BF16 to f64, exactly; None for other types.
+fn widened(kind: Dtype, bytes: &[u8]) -> Option<Vec<f64>> {
+    fn each<const N: usize>(bytes: &[u8], wide: impl Fn([u8; N]) -> f64) -> Option<Vec<f64>> {
+        Some(bytes.as_chunks().0.iter().map(|b| wide(*b)).collect())
+    }
+    match kind {
+        Dtype::F64 => each(bytes, f64::from_le_bytes),
+        Dtype::F32 => each(bytes, |b| f64::from(f32::from_le_bytes(b))),
+        Dtype::F16 => each(bytes, |b| f64::from(f16::from_le_bytes(b))),
+        Dtype::BF16 => each(bytes, |b| f64::from(bf16::from_le_bytes(b))),
+        _ => None,
+    }
+}
+
+pub(crate) fn content(path: &Path, problem: String) -> Error {
+    Error::Content {
+        path: path.to_path_buf(),
+        problem,
+    }
+}
+
+pub(crate) fn unreadable(path: &Path, e: std::io::Error) -> Error {
+    let advice = "Give a safetensors or NumPy file, or a folder with such files";
+    Error::io(path, e, advice)
+}

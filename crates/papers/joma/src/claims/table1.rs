@@ -1,0 +1,151 @@
+//! Table 1: does training align the hidden units of a block with the latents of its layer?
+//!
+//! The table shows levels without a chance level. What can be judged is what training adds to the same network before
+//! it, paired by seed, and what it adds to the score of the same latents permuted over the classes: here at the sizes of
+//! the quick [experiment](crate::experiments::table1).
+
+use crate::experiments::table1::Table1;
+use crate::network::Records;
+use crate::quantities::{CHILDREN, CLASSES, LATENTS_0, LATENTS_1, LEARNING_RATE};
+use attnlab_lab::experiment::Experiment;
+use attnlab_lab::prelude::*;
+
+/// Change by training of the score of the latents of a layer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gain {
+    adds: Adds,
+    /// Least mean.
+    least: f64,
+    /// Share of the gain that permuted latents are to stay below.
+    share: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Adds {
+    /// The score of layer 1 after training, less that before.
+    Level,
+    /// Half of that gain, less the gain of the same latents permuted over the classes; both in Fisher's z.
+    Excess,
+}
+
+impl Gain {
+    /// A gain of layer 1.
+    pub const LEVEL: Self = Self::genuine(Adds::Level);
+    /// A gain of layer 1 of which permuted latents have less than half.
+    pub const EXCESS: Self = Self::genuine(Adds::Excess);
+
+    const fn genuine(adds: Adds) -> Self {
+        Gain {
+            adds,
+            least: 0.0,
+            share: 0.5,
+        }
+    }
+}
+
+/// Steps after which the task is learnt, at [`RATE`].
+const STEPS: u64 = 100;
+/// Learning rate of the script that makes the table.
+const RATE: f64 = 1e-4;
+/// Width of the network; the paper's 1024 takes half a minute per training.
+const WIDTH: usize = 128;
+
+impl Gain {
+    /// The authors' generator and network, narrower.
+    fn experiment(children: usize) -> Table1 {
+        Table1 {
+            seeds: 2,
+            classes: vec![20],
+            children: vec![children],
+            latents: vec![[10, 20]],
+            rates: vec![RATE],
+            vocabulary: 100,
+            length: 30,
+            width: WIDTH,
+            hidden: 400,
+            blocks: 3,
+            batch: 128,
+            decay: 1e-4,
+            records: Records::every(STEPS, STEPS),
+            draws: 10,
+            few: 50,
+        }
+    }
+}
+
+impl Claim for Gain {
+    fn sheet(&self) -> &'static Sheet {
+        match self.adds {
+            Adds::Level => sheet!("joma.table1_gain"),
+            Adds::Excess => sheet!("joma.table1_excess"),
+        }
+    }
+
+    fn schema(&self) -> Schema {
+        vec![CHILDREN.within(Domain::Whole(2, 3)).or(2)]
+    }
+
+    fn promise(&self, _params: &Params) -> Promise {
+        // No upper end.
+        Promise::MeanIn(self.least, f64::INFINITY)
+    }
+
+    fn default_trials(&self, _params: &Params) -> u64 {
+        // About a second each. The comparison of two gains scatters more than one gain.
+        match self.adds {
+            Adds::Level => 10,
+            Adds::Excess => 40,
+        }
+    }
+
+    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
+        let children = params.get(CHILDREN);
+        let cell = Params::from_iter([
+            CLASSES.is(20),
+            CHILDREN.is(children),
+            LATENTS_0.is(10),
+            LATENTS_1.is(20),
+            LEARNING_RATE.is(RATE),
+        ]);
+        let data = Self::experiment(children).trial(&cell, streams)?;
+        let ends = |name: &str| {
+            let series = data.get(name).and_then(|s| s.as_array());
+            let at = |i: usize| series.and_then(|s| s.get(i)).and_then(|x| x.as_f64());
+            [at(0).unwrap_or(f64::NAN), at(1).unwrap_or(f64::NAN)]
+        };
+        let (own, permuted) = (ends("corr_1_1"), ends("permuted_1"));
+        // On Fisher's scale a correlation has as much room above as below, wherever it starts.
+        let z = |scores: [f64; 2]| scores[1].atanh() - scores[0].atanh();
+        let value = match self.adds {
+            Adds::Level => own[1] - own[0],
+            Adds::Excess => self.share * z(own) - z(permuted),
+        };
+        Ok(Outcome::Value {
+            value,
+            witness: witness! {
+                "untrained" => own[0], "trained" => own[1],
+                "permuted_untrained" => permuted[0], "permuted_trained" => permuted[1],
+                "noise_units" => data.get("noise_1"), "loss" => ends("loss")[1],
+            },
+        })
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        vec![match self.adds {
+            Adds::Level => Mutant::new(
+                "larger",
+                Gain {
+                    least: 0.15,
+                    ..*self
+                },
+            ),
+            Adds::Excess => Mutant::new(
+                "three-fifths",
+                Gain {
+                    share: 0.6,
+                    ..*self
+                },
+            ),
+        }]
+    }
+}

@@ -1,0 +1,206 @@
+//! Theorem 1 on the text of Figures 6 to 8: one layer of Eq. (1) whose embeddings are orthonormal and held fixed, with
+//! exp attention and free logits, learns the word after a query from the words before it. Then z − ½ Σ_k v_k² is
+//! conserved along the flow, and up to O(η) along gradient descent.
+
+use super::JomaText;
+use crate::dynamics::{Attention, Backpropagated, Training};
+use crate::text::Text;
+use crate::theory::Activation;
+use attnlab_core::error::{self, Error, Result};
+use attnlab_core::rng::Streams;
+use attnlab_lab::run::store;
+use attnlab_theory::dynamics::flow::{Watch, descend};
+use ndarray::{Array1, Array2, Axis};
+use rand::seq::SliceRandom;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Sizes of the check of Theorem 1.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Invariant {
+    /// Number of most frequent words, to which the query may attend.
+    pub words: usize,
+    /// Number of classes: the most frequent words after the query.
+    pub classes: usize,
+    /// Number of occurrences of the query.
+    pub samples: usize,
+    /// Standard deviation of the weights at the start.
+    pub scale: f64,
+    /// Step size of gradient descent.
+    pub eta: f64,
+    /// Number of steps.
+    pub steps: usize,
+    /// Number of steps between two records.
+    pub every: usize,
+}
+
+impl Invariant {
+    /// Refuses sizes that cannot be run.
+    pub fn validate(&self) -> Result<()> {
+        for (name, value, least) in [
+            ("theorem1.words", self.words, 2),
+            ("theorem1.classes", self.classes, 2),
+            ("theorem1.samples", self.samples, 2),
+            ("theorem1.every", self.every, 1),
+        ] {
+            error::at_least(name, value, least)?;
+        }
+        error::positive("theorem1.scale", self.scale)?;
+        error::positive("theorem1.eta", self.eta)?;
+        if self.steps < 2 * self.every {
+            let allowed = format!("must be at least twice theorem1.every = {}", self.every);
+            return Err(Error::invalid("theorem1.steps", self.steps, allowed));
+        }
+        Ok(())
+    }
+
+    /// The steps that are recorded.
+    pub fn records(&self) -> Vec<f64> {
+        (0..=self.steps / self.every)
+            .map(|i| (i * self.every) as f64)
+            .collect()
+    }
+}
+
+/// Factor of Σ v² in the control: a tenth more than the theorem's.
+const OTHER_FACTOR: f64 = 0.55;
+
+/// The most frequent of some words, the first one of equally frequent.
+fn frequent(words: impl Iterator<Item = u32>, vocabulary: usize, count: usize) -> Vec<usize> {
+    let mut counts = vec![0_usize; vocabulary];
+    words.for_each(|word| counts[word as usize] += 1);
+    let mut order: Vec<usize> = (0..vocabulary).filter(|w| counts[*w] > 0).collect();
+    order.sort_by_key(|w| (std::cmp::Reverse(counts[*w]), *w));
+    order.truncate(count);
+    order
+}
+
+/// Words before some occurrences of a query, and the words after them.
+struct Occurrences {
+    /// Shares of the words: (word, occurrence).
+    inputs: Array2<f64>,
+    /// Classes of the words after the query.
+    labels: Vec<usize>,
+}
+
+impl Occurrences {
+    fn draw(settings: &JomaText, text: &Text, streams: &Streams) -> Result<Self> {
+        let (sizes, train) = (&settings.theorem1, &text.train);
+        let size = text.vocabulary;
+        let query = frequent(train.iter().copied(), size, 1);
+        let query = query.first().copied().unwrap_or(0) as u32;
+        let others = train.iter().copied().filter(|w| *w != query);
+        let words = frequent(others, size, sizes.words);
+        let places =
+            (settings.window..train.len().saturating_sub(1)).filter(|t| train[*t] == query);
+        let mut places: Vec<usize> = places.collect();
+        let after = places.iter().map(|t| train[t + 1]);
+        let classes = frequent(after, size, sizes.classes);
+        places.shuffle(&mut streams.part("occurrences", 0));
+        let (mut columns, mut labels) = (vec![], vec![]);
+        for t in places {
+            let label = classes.iter().position(|c| *c == train[t + 1] as usize);
+            let mut counts = Array1::<f64>::zeros(words.len());
+            for word in &train[t - settings.window..t] {
+                if let Some(l) = words.iter().position(|w| *w == *word as usize) {
+                    counts[l] += 1.0;
+                }
+            }
+            let sum = counts.sum();
+            if let (Some(label), true) = (label, sum > 0.0) {
+                columns.push(counts / sum);
+                labels.push(label);
+            }
+            if labels.len() == sizes.samples {
+                break;
+            }
+        }
+        if labels.len() < 2 || classes.len() < 2 {
+            let found = labels.len();
+            return Err(Error::undefined(format!(
+                "Theorem 1 on this text: its most frequent word must occur twice at least, after words that it may \
+                 attend to and before two different ones; it does {found} times. Give a longer text"
+            )));
+        }
+        let inputs = Array2::from_shape_fn((words.len(), columns.len()), |(l, i)| columns[i][l]);
+        Ok(Occurrences { inputs, labels })
+    }
+
+    fn layer(&self, attention: Attention, classes: usize) -> Result<Training> {
+        let n = self.labels.len();
+        Training::new(
+            attention,
+            Activation::RELU,
+            classes,
+            self.inputs.clone(),
+            vec![1.0 / n as f64; n],
+            Backpropagated::CrossEntropy(self.labels.clone()),
+        )
+    }
+}
+
+/// z − factor Σ_k v_k² of a state.
+fn conserved(layer: &Training, state: &[f64], factor: f64) -> Array1<f64> {
+    let squares = layer.weights(state).mapv(|v| v * v).sum_axis(Axis(1));
+    &layer.logits(state) - &(squares * factor)
+}
+
+/// Largest entry in size.
+fn largest(values: &Array1<f64>) -> f64 {
+    values.iter().fold(0.0, |m, x| m.max(x.abs()))
+}
+
+/// Mean entropy of the shares of attention over the occurrences, in nats.
+fn entropy(layer: &Training, state: &[f64], occurrences: usize) -> f64 {
+    let of = |i: usize| {
+        let scores = layer.scores(state, i);
+        let sum = scores.sum();
+        super::measure::entropy(scores.iter().map(|b| b / sum))
+    };
+    (0..occurrences).map(of).sum::<f64>() / occurrences as f64
+}
+
+/// Trains the layer and returns the series at the records: "drift", the largest change of z − ½ Σ v² since the start,
+/// relative to the largest one of z; "drift_half" with half the step size, at the same times; "drift_factor" of
+/// z − .55 Σ v²; "drift_softmax" under softmax attention, which conserves something else. "entropy" of the attention.
+/// And "samples", the number of occurrences.
+pub fn trial(settings: &JomaText, text: &Text, streams: &Streams) -> Result<Map<String, Value>> {
+    let sizes = &settings.theorem1;
+    let found = Occurrences::draw(settings, text, streams)?;
+    let exp = found.layer(Attention::Exp, sizes.classes)?;
+    let softmax = found.layer(Attention::Softmax, sizes.classes)?;
+    let mut start = exp.normal_start(sizes.scale, streams);
+    // A rectifier that is off for all occurrences never learns: every node begins with a bias that is not negative.
+    let width = exp.tokens() + 1;
+    for bias in start.chunks_mut(width).take(sizes.classes) {
+        bias[width - 1] = bias[width - 1].abs();
+    }
+    let mut data = Map::new();
+    for (name, layer, factor, halved) in [
+        ("drift", &exp, 0.5, 1),
+        ("drift_half", &exp, 0.5, 2),
+        ("drift_factor", &exp, OTHER_FACTOR, 1),
+        ("drift_softmax", &softmax, 0.5, 1),
+    ] {
+        let (mut drifts, mut entropies) = (vec![], vec![]);
+        let eta = sizes.eta / f64::from(halved);
+        let every = sizes.every * halved as usize;
+        let mut look = |t: f64, x: &[f64]| {
+            if ((t / eta).round() as usize).is_multiple_of(every) {
+                let way = largest(&(&layer.logits(x) - &layer.logits(&start)));
+                let drift = conserved(layer, x, factor) - conserved(layer, &start, factor);
+                drifts.push(largest(&drift) / way);
+                entropies.push(entropy(layer, x, found.labels.len()));
+            }
+        };
+        let until = sizes.steps as f64 * sizes.eta;
+        descend(layer, &start, eta, &[until], Watch::steps(&mut look))?;
+        data.insert(name.into(), store::series(&drifts));
+        if name == "drift" {
+            data.insert("entropy".into(), store::series(&entropies));
+        }
+    }
+    data.insert("samples".into(), found.labels.len().into());
+    Ok(data)
+}

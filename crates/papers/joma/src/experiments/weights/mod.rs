@@ -1,0 +1,192 @@
+//! JoMA Fig. 7: stable rank of weights along the checkpoints of a network, with chance levels. Settings:
+//! `settings.toml`.
+
+use crate::PAPERS;
+use crate::theory::chance;
+use attnlab_core::error::{self, Error, Result};
+use attnlab_core::params::Params;
+use attnlab_core::rng::Streams;
+use attnlab_lab::claim::Source;
+use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::figure::Figure;
+use attnlab_lab::run::{Row, memory, store};
+use attnlab_networks::Checkpoint;
+use attnlab_theory::measure::spectrum;
+use ndarray::Array2;
+use rand::seq::SliceRandom;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::path::{Path, PathBuf};
+
+mod pictures;
+
+/// Stable rank of weights along checkpoints.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JomaWeights {
+    /// Files or folders of tensors, in the order of training.
+    pub checkpoints: Vec<PathBuf>,
+    /// Names of matrices.
+    pub tensors: Vec<String>,
+    /// Permutations of the entries of every matrix.
+    pub draws: u64,
+    /// Least drop or rebound that counts, relative to the first checkpoint.
+    pub visible: f64,
+}
+
+impl Described for JomaWeights {
+    const ID: &'static str = "joma.weights";
+    const NAME: &'static str = "joma_weights";
+    const TITLE: &'static str =
+        "Stable rank of the weights of a network along its checkpoints, against chance";
+    const SOURCE: Source = Source {
+        paper: &PAPERS[0],
+        place: "Figure 7",
+    };
+}
+
+/// Parameters of the rows.
+const CHECKPOINT: &str = "checkpoint";
+const STEP: &str = "step";
+const TENSOR: &str = "tensor";
+
+impl JomaWeights {
+    /// The steps of the checkpoints by their names, if all have one and they ascend.
+    fn named_steps(&self) -> Option<Vec<u64>> {
+        let steps = self.checkpoints.iter().map(|p| attnlab_networks::step(p));
+        let steps: Vec<u64> = steps.collect::<Option<_>>()?;
+        steps.is_sorted_by(|a, b| a < b).then_some(steps)
+    }
+
+    /// The steps of the checkpoints, or their places in the list.
+    fn steps(&self) -> Vec<u64> {
+        let places = || (0..self.checkpoints.len() as u64).collect();
+        self.named_steps().unwrap_or_else(places)
+    }
+}
+
+impl Experiment for JomaWeights {
+    fn validate(&self) -> Result<()> {
+        settings::spread("draws", self.draws)?;
+        error::positive("visible", self.visible)
+    }
+
+    fn ready(&self) -> Result<()> {
+        for (name, empty) in [
+            ("checkpoints", self.checkpoints.is_empty()),
+            ("tensors", self.tensors.is_empty()),
+        ] {
+            if empty {
+                let allowed =
+                    "must hold at least one entry. Write attnlab weights FOLDER, which fills it in";
+                return Err(Error::invalid(name, "[]", allowed));
+            }
+        }
+        let mut all = vec![];
+        for path in &self.checkpoints {
+            let checkpoint = Checkpoint::open(path)?;
+            for tensor in &self.tensors {
+                let (shape, first) = (checkpoint.shape(tensor)?, all.first());
+                let same = first.map_or(Ok(shape.clone()), |c: &Checkpoint| c.shape(tensor))?;
+                if shape.len() != 2 || shape.contains(&0) || shape != same {
+                    let name = format!("{tensor} of {}", path.display());
+                    let expected =
+                        format!("a matrix of the shape of the first checkpoint, {same:?}");
+                    return Err(Error::shape(&name, shape, expected));
+                }
+            }
+            all.push(checkpoint);
+        }
+        Checkpoint::ensure_distinct(&all, &self.tensors)
+    }
+
+    fn cells(&self) -> Result<Vec<Params>> {
+        let mut cells = vec![];
+        for (path, step) in self.checkpoints.iter().zip(self.steps()) {
+            for tensor in &self.tensors {
+                let path = path.display().to_string();
+                let cell = [
+                    (CHECKPOINT.to_string(), Value::from(path)),
+                    (STEP.to_string(), Value::from(step)),
+                    (TENSOR.to_string(), Value::from(tensor.as_str())),
+                ];
+                cells.push(Params::from_iter(cell));
+            }
+        }
+        Ok(cells)
+    }
+
+    fn trials(&self) -> u64 {
+        1
+    }
+
+    fn memory(&self, cell: &Params) -> u64 {
+        let shape = |cell: &Params| -> Result<Vec<usize>> {
+            let (path, tensor) = names(cell)?;
+            Checkpoint::open(Path::new(path))?.shape(tensor)
+        };
+        // Files that cannot be opened are refused before the first trial.
+        let shape = shape(cell).unwrap_or_default();
+        let sizes: Vec<u64> = shape.iter().map(|n| *n as u64).collect();
+        let least = sizes.iter().copied().min().unwrap_or(0);
+        // The stored bytes, W, W(0) and two more for their difference or a permutation; the Gram matrix and its
+        // eigenvectors.
+        memory::product(&[8, 5, memory::product(&sizes)])
+            .saturating_add(memory::product(&[8, 4, least, least]))
+    }
+
+    /// "rows" and "columns"; "frobenius", "largest", "stable_rank" and "entropy_rank" of W; "permuted", the stable
+    /// ranks of W with its entries in random order, a series over the draws; "moved", the stable rank of W − W(0), and
+    /// "moved_norm", ‖W − W(0)‖_F/‖W(0)‖_F, where W(0) is that of the first checkpoint; "chance", the stable rank of
+    /// independent entries; "hash", SHA-256 of the stored bytes.
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        let (path, tensor) = names(cell)?;
+        let checkpoint = Checkpoint::open(Path::new(path))?;
+        let hash = checkpoint.hash(tensor)?;
+        let weights = checkpoint.matrix(tensor)?;
+        let found = spectrum(weights.view())?;
+        let permuted = (0..self.draws).map(|i| {
+            let mut entries: Vec<f64> = weights.iter().copied().collect();
+            entries.shuffle(&mut streams.part("permutation", i));
+            let (rows, columns) = weights.dim();
+            let order = Array2::from_shape_fn((rows, columns), |(i, j)| entries[i * columns + j]);
+            Ok(spectrum(order.view())?.stable_rank)
+        });
+        let permuted = permuted.collect::<Result<Vec<f64>>>()?;
+        let start = Checkpoint::open(&self.checkpoints[0])?.matrix(tensor)?;
+        let moved = spectrum((&weights - &start).view())?;
+        let start_norm = start.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let (rows, columns) = weights.dim();
+        let numbers = [
+            ("frobenius", found.frobenius),
+            ("largest", found.largest),
+            ("stable_rank", found.stable_rank),
+            ("entropy_rank", found.entropy_rank),
+            ("moved", moved.stable_rank),
+            ("moved_norm", moved.frobenius / start_norm),
+            ("chance", chance::stable_rank(rows, columns)),
+        ];
+        let mut data: Map<String, Value> = numbers
+            .into_iter()
+            .map(|(name, x)| (name.to_string(), store::number(x)))
+            .collect();
+        data.insert("permuted".into(), store::series(&permuted));
+        data.insert("rows".into(), rows.into());
+        data.insert("columns".into(), columns.into());
+        data.insert("hash".into(), hash.into());
+        Ok(data)
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        pictures::figures(self, rows)
+    }
+}
+
+/// The path and the tensor of a cell.
+fn names(cell: &Params) -> Result<(&str, &str)> {
+    let word = |name: &str| {
+        let found = cell.as_json().get(name).and_then(Value::as_str);
+        found.ok_or_else(|| Error::invalid(name, "nothing", "must be a word"))
+    };
+    Ok((word(CHECKPOINT)?, word(TENSOR)?))
+}

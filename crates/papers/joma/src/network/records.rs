@@ -1,0 +1,80 @@
+//! Steps at which a training is recorded, and what is recorded.
+
+use attnlab_core::error::{Error, Result};
+use attnlab_lab::run::store;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Steps at which a network is recorded, ascending from 0, the untrained network; the last ends training.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Records(Vec<u64>);
+
+impl Records {
+    /// Returns the multiples of `every` up to `steps`.
+    pub fn every(every: u64, steps: u64) -> Self {
+        Records((0..=steps / every).map(|i| i * every).collect())
+    }
+
+    /// Refuses steps that do not ascend from 0.
+    ///
+    /// # Errors
+    /// Names the setting, "records".
+    pub fn validate(&self) -> Result<()> {
+        if self.0.first() == Some(&0) && self.0.is_sorted_by(|a, b| a < b) {
+            return Ok(());
+        }
+        let allowed = "must ascend from 0, the untrained network, such as [0, 10, 100]";
+        Err(Error::invalid("records", format!("{:?}", self.0), allowed))
+    }
+
+    /// Returns the last step.
+    pub fn last(&self) -> u64 {
+        self.0.last().copied().unwrap_or(0)
+    }
+
+    /// Returns `true` if the network is recorded after so many steps.
+    pub fn contains(&self, step: u64) -> bool {
+        self.0.binary_search(&step).is_ok()
+    }
+
+    /// Returns the steps as abscissas, each with `add` added: 0 has a place on a logarithmic axis if `add` is 1.
+    pub fn places(&self, add: f64) -> Vec<f64> {
+        self.0.iter().map(|step| *step as f64 + add).collect()
+    }
+}
+
+/// Recorded series, by name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Record(pub Map<String, Value>);
+
+impl Record {
+    /// Adds a number to a series.
+    pub fn push(&mut self, name: impl Into<String>, value: f64) {
+        let list = self.0.entry(name).or_insert_with(|| Value::Array(vec![]));
+        if let Value::Array(list) = list {
+            list.push(store::number(value));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_ascend_from_the_untrained_network() {
+        for good in [vec![0], vec![0, 1, 7]] {
+            assert!(Records(good).validate().is_ok());
+        }
+        for bad in [vec![], vec![1, 2], vec![0, 3, 3], vec![0, 5, 2]] {
+            assert!(Records(bad).validate().is_err());
+        }
+        let found = Records::every(30, 100);
+        assert_eq!(found, Records(vec![0, 30, 60, 90]));
+        assert_eq!(found.last(), 90);
+        assert!(found.contains(60) && !found.contains(61));
+        assert_eq!(found.places(1.0), [1.0, 31.0, 61.0, 91.0]);
+    }
+}
