@@ -22,9 +22,9 @@ shows it. An audit that was stopped goes on where it was: give the same command 
 surprise stands; 1: some do; 2: bad usage or input; 130: stopped.";
 
 /// Number of settings per claim, and time limit in seconds, under --quick.
-const QUICK: (u64, f64) = (4, 60.0);
+const QUICK: (u64, f64) = (4, 120.0);
 /// The same otherwise.
-const FULL: (u64, f64) = (200, 60.0);
+const FULL: (u64, f64) = (200, 120.0);
 
 /// Check every claim at random settings inside its domain
 #[derive(clap::Args, Debug)]
@@ -39,7 +39,7 @@ pub struct Args {
     /// Settings per claim [default: 200, with --quick 4]
     #[arg(long, value_name = "N", value_parser = input::positive, allow_negative_numbers = true)]
     settings: Option<u64>,
-    /// Time limit of one check in seconds, of processor time where the system tells it [default: 60]
+    /// Time limit of one check in seconds, of processor time where the system tells it [default: 120]
     #[arg(long, value_name = "S", value_parser = input::positive_number)]
     #[arg(allow_negative_numbers = true)]
     time_limit: Option<f64>,

@@ -77,6 +77,16 @@ pub enum Error {
         /// Memory that is available.
         available: String,
     },
+    /// Work that would take more time than anybody waits, refused before it begins.
+    #[error(
+        "a check of {work} would take {needed} on one core: write smaller parameters, or fewer trials"
+    )]
+    Time {
+        /// The work that was asked for.
+        work: String,
+        /// Estimated processor time.
+        needed: String,
+    },
     /// Work that the user stopped.
     #[error("stopped after {done} of {all} {what}. {}", go_on(*kept))]
     Stopped {

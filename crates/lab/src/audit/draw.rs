@@ -14,11 +14,34 @@ const ATTEMPTS: u64 = 60;
 /// Peak memory of one trial, in bytes, above which a setting is drawn anew: an audit runs many at a time.
 const MAX_TRIAL_BYTES: u64 = 1 << 28;
 
+/// Processor time of a check, in seconds, above which a setting is drawn anew.
+const MAX_CHECK_SECONDS: f64 = 2.0;
+
+/// Returns how many of so many settings an audit checks: all, or so many that they take the time of short checks, and
+/// a twentieth at least. A claim that trains a network may have no short check.
+pub fn affordable(claim: &dyn Claim, seed: u64, settings: u64) -> u64 {
+    let set = setting(claim, seed, 0).unwrap_or_default();
+    let params = Params::resolve(&claim.schema(), &set);
+    let seconds = params.map_or(0.0, |params| seconds(claim, &params));
+    if seconds <= MAX_CHECK_SECONDS {
+        return settings;
+    }
+    let share = MAX_CHECK_SECONDS / seconds;
+    let afforded = (share * settings as f64).ceil() as u64;
+    settings.min(afforded.max(settings.div_ceil(20)))
+}
+
+/// The estimated processor time of a check, in seconds.
+fn seconds(claim: &dyn Claim, params: &Params) -> f64 {
+    claim.default_trials(params) as f64 * claim.seconds(params)
+}
+
 /// Draws a setting of `claim`: parameters that differ from the defaults, inside their ranges and accepted by
 /// [`Claim::validate`].
 ///
 /// The first settings go through all words of every choice; three of four lie inside the hypotheses, where
-/// such a setting is found. It is a function of (seed, id of the claim, index) alone.
+/// such a setting is found. Settings whose check is [short](Claim::seconds) are preferred; where none is, the
+/// shortest of the draws is taken. It is a function of (seed, id of the claim, index) alone.
 ///
 /// # Errors
 /// When every attempt was refused; the message is that of the last.
@@ -27,18 +50,25 @@ pub fn setting(claim: &dyn Claim, seed: u64, index: u64) -> Result<Map<String, V
     let streams = Streams::new(seed, &format!("audit/{}", claim.sheet().id), 0, index);
     let wants_scope = !index.is_multiple_of(4);
     let (mut outside, mut refused) = (None, None);
+    let mut shortest: Option<(f64, Map<String, Value>)> = None;
     for attempt in 0..ATTEMPTS {
         let prescribed = (attempt < ATTEMPTS / 2).then_some(index);
         let set = draw(&schema, prescribed, &mut streams.part("setting", attempt));
         match scope(claim, &schema, &set) {
             Ok(Scope::TooLarge) => {}
+            Ok(Scope::Long(seconds)) => {
+                if shortest.as_ref().is_none_or(|(least, _)| seconds < *least) {
+                    shortest = Some((seconds, set));
+                }
+            }
             Ok(Scope::Inside) => return Ok(set),
             Ok(Scope::Outside) if !wants_scope => return Ok(set),
             Ok(Scope::Outside) => outside = outside.or(Some(set)),
             Err(e) => refused = Some(e),
         }
     }
-    outside.ok_or_else(|| {
+    let found = outside.or(shortest.map(|(_, set)| set));
+    found.ok_or_else(|| {
         refused.unwrap_or_else(|| Error::undefined("no setting was found that fits into memory"))
     })
 }
@@ -47,6 +77,8 @@ pub fn setting(claim: &dyn Claim, seed: u64, index: u64) -> Result<Map<String, V
 enum Scope {
     Inside,
     Outside,
+    /// Its check takes so many seconds.
+    Long(f64),
     TooLarge,
 }
 
@@ -56,6 +88,10 @@ fn scope(claim: &dyn Claim, schema: &Schema, set: &Map<String, Value>) -> Result
         return Ok(Scope::TooLarge);
     }
     claim.validate(&params)?;
+    let seconds = seconds(claim, &params);
+    if seconds > MAX_CHECK_SECONDS {
+        return Ok(Scope::Long(seconds));
+    }
     Ok(match claim.hypotheses(&params).iter().all(|h| h.holds) {
         true => Scope::Inside,
         false => Scope::Outside,
@@ -190,6 +226,41 @@ mod tests {
         }
         let differ = setting(&*coin, 3, 0).unwrap() != setting(&*coin, 4, 0).unwrap();
         assert!(differ);
+    }
+
+    /// A fair coin whose check takes 100 s at every setting.
+    struct Slow(std::sync::Arc<dyn Claim>);
+
+    impl Claim for Slow {
+        fn sheet(&self) -> &'static crate::claim::Sheet {
+            self.0.sheet()
+        }
+
+        fn schema(&self) -> Schema {
+            self.0.schema()
+        }
+
+        fn trial(&self, params: &Params, streams: &Streams) -> Result<crate::claim::Outcome> {
+            self.0.trial(params, streams)
+        }
+
+        fn mutants(&self) -> Vec<crate::claim::Mutant> {
+            vec![]
+        }
+
+        fn seconds(&self, params: &Params) -> f64 {
+            100.0 / self.default_trials(params) as f64
+        }
+    }
+
+    #[test]
+    fn claims_without_a_short_check_have_fewer_settings() {
+        let coin = toy::fair_coin();
+        assert_eq!(affordable(&*coin, 0, 200), 200);
+        let slow = Slow(coin);
+        assert_eq!(affordable(&slow, 0, 200), 10);
+        assert_eq!(affordable(&slow, 0, 4), 1);
+        assert!(setting(&slow, 0, 0).is_ok());
     }
 
     #[test]

@@ -193,6 +193,14 @@ pub trait Claim: Send + Sync {
         0
     }
 
+    /// Estimates the processor time of one trial on one core, in seconds; 0 if it is short at every setting.
+    ///
+    /// Within a factor of three is enough: an audit draws settings whose check is short, `attnlab check` says
+    /// beforehand that one is long, and what would take a month is refused.
+    fn seconds(&self, _params: &Params) -> f64 {
+        0.0
+    }
+
     /// Returns `true` if the default [`judge`](Claim::judge) decides by the share of trials that hold, so
     /// that a stopping rule may choose the number of trials. It must be `false` if `judge` is not the
     /// default; a test compares the two.

@@ -185,6 +185,10 @@ impl Progress for Bar {
         });
     }
 
+    fn announce(&self, line: &str) {
+        note(line);
+    }
+
     fn stopped(&self) -> bool {
         STOPPED.load(Ordering::Relaxed)
     }

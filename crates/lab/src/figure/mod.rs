@@ -1,7 +1,7 @@
 //! Figures as data, and their drawing in one common style.
 //!
 //! A [`Figure`] holds numbers and words only; an experiment fills it from stored rows. The same
-//! drawing code makes NAME.svg and NAME.png, and NAME.csv holds the numbers behind them.
+//! drawing code makes NAME.svg, NAME.pdf and NAME.png, and NAME.csv holds the numbers behind them.
 
 mod axis;
 mod canvas;
@@ -14,6 +14,7 @@ mod heat;
 mod layout;
 mod marks;
 mod model;
+mod pdf;
 mod style;
 mod text;
 
@@ -21,13 +22,15 @@ pub use csv::to_csv;
 pub use draw::{png, svg};
 pub use field::{Arrows, Cell, Contour, Heat, Palette};
 pub use model::{Axis, Figure, Marker, Panel, Point, Rule, Scale, Series, Stroke, Width};
+pub use pdf::{pdf, pdf_of_svg};
 pub use style::{ASPECT, GREY, INK};
 pub(crate) use text::runs;
 
+use crate::run::files;
 use attnlab_core::error::{Error, Result};
 use std::path::{Path, PathBuf};
 
-/// Writes NAME.svg, NAME.png and NAME.csv of every figure into `dir`, and returns their paths.
+/// Writes NAME.svg, NAME.pdf, NAME.png and NAME.csv of every figure into `dir`, and returns their paths.
 /// Pictures are made from rows, so pictures of the same names are replaced.
 ///
 /// # Errors
@@ -39,12 +42,20 @@ pub fn write_all(figures: &[Figure], dir: &Path) -> Result<Vec<PathBuf>> {
     let mut written = vec![];
     for figure in figures {
         let path = |extension: &str| dir.join(format!("{}.{extension}", figure.name));
-        let (svg_path, png_path, csv_path) = (path("svg"), path("png"), path("csv"));
-        for (path, text) in [(&svg_path, svg(figure)?), (&csv_path, to_csv(figure)?)] {
-            crate::run::store::replace(path, &text).map_err(|e| Error::io(path, e, advice))?;
+        let drawn = svg(figure)?;
+        let files = [
+            (path("svg"), drawn.as_bytes().to_vec()),
+            (path("pdf"), pdf_of_svg(&drawn)?),
+            (path("csv"), to_csv(figure)?.into_bytes()),
+        ];
+        for (path, bytes) in files {
+            files::replace(&path, |file| file.write_all(&bytes))
+                .map_err(|e| Error::io(&path, e, advice))?;
+            written.push(path);
         }
-        png(figure, &png_path)?;
-        written.extend([svg_path, png_path, csv_path]);
+        let path = path("png");
+        png(figure, &path)?;
+        written.push(path);
     }
     Ok(written)
 }

@@ -14,21 +14,23 @@ pub const FAMILY: &str = "Liberation Sans, Arial, Helvetica, sans-serif";
 /// (1854 + 434) / 2048. ab_glyph takes it as the size of type where SVG takes the em.
 pub const LINE_PER_EM: f64 = 2288.0 / 2048.0;
 
+/// The bundled font: upright and italic.
+pub const FONTS: [&[u8]; 2] = [
+    include_bytes!("../../assets/fonts/LiberationSans-Regular.ttf"),
+    include_bytes!("../../assets/fonts/LiberationSans-Italic.ttf"),
+];
+
 /// Registers the bundled font with plotters, once.
 pub fn register() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // A bundled file that cannot be parsed would fail every picture and the tests with it.
-        let _ = register_font(
-            FAMILY,
-            FontStyle::Normal,
-            include_bytes!("../../assets/fonts/LiberationSans-Regular.ttf"),
-        );
-        let _ = register_font(
-            FAMILY,
-            FontStyle::Italic,
-            include_bytes!("../../assets/fonts/LiberationSans-Italic.ttf"),
-        );
+        for (style, font) in [FontStyle::Normal, FontStyle::Italic]
+            .into_iter()
+            .zip(FONTS)
+        {
+            // A bundled file that cannot be parsed would fail every picture and the tests with it.
+            let _ = register_font(FAMILY, style, font);
+        }
     });
 }
 

@@ -1,6 +1,6 @@
 //! Check of one claim at one set of parameters, from hypotheses to verdict.
 
-use super::{Progress, memory, schedule};
+use super::{Progress, memory, schedule, time};
 use crate::claim::evidence::{self, Evidence};
 use crate::claim::{
     Claim, Hypothesis, Kind, Outcome, Params, Promise, Verdict, VerdictKind, Witness,
@@ -145,6 +145,9 @@ pub fn check(
         let allowed = format!("must be a whole number from 1 to {MAX_TRIALS}");
         return Err(Error::invalid("trials", trials, allowed));
     }
+    let seconds = claim.seconds(&params);
+    time::ensure(trials, seconds)?;
+    time::announce(&claim.sheet().id, trials, seconds, progress);
     let outcomes = outcomes(claim, &params, options, trials, progress)?;
     let weighed = evidence::weigh(claim, &params, &outcomes, options.level)?;
     let beyond = options.beyond_hypotheses;

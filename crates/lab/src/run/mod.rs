@@ -11,6 +11,7 @@ pub mod mutants;
 pub mod progress;
 pub mod schedule;
 pub mod store;
+pub mod time;
 
 pub use check::{CheckOptions, CheckReport, check};
 pub use checkpoints::{Checkpoints, Clock, Restored};

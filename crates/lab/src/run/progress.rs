@@ -17,6 +17,8 @@ pub trait Progress: Sync {
     fn overall(&self, _done: u64, _all: u64) {}
     /// Shows a line of a long trial: its step, loss, rate and time left.
     fn line(&self, _line: &str) {}
+    /// Shows a line before long work begins.
+    fn announce(&self, _line: &str) {}
     /// Returns `true` if the user has asked to stop. Work that can be resumed then ends after the trials
     /// under way.
     fn stopped(&self) -> bool {

@@ -9,7 +9,7 @@ use crate::experiment;
 use crate::experiment::{Entry, Experiment};
 use crate::run::grid::{Cell, Grid, Stopping};
 use crate::run::store::{Manifest, canonical};
-use crate::run::{Row, check};
+use crate::run::{Row, check, time};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::pairs;
 use attnlab_core::params::{Fallback, Params};
@@ -250,6 +250,7 @@ fn claim_cell(
     if sweep.beyond == Beyond::Skip && claim.hypotheses(&params).iter().any(|h| !h.holds) {
         trials = 0;
     }
+    time::ensure(trials, claim.seconds(&params))?;
     Ok(Cell {
         shown: with_axes(params.as_json(), axes),
         trials,

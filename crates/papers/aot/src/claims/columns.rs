@@ -7,7 +7,7 @@
 //! statement that fails on sampled columns fails; one that holds on them is supported on them only,
 //! and the closed forms of [`Lemma2`](crate::theory::Lemma2) carry the rest.
 
-use super::setting::mixture;
+use super::setting::{PER_SECOND, mixture};
 use crate::quantities::*;
 use attnlab_core::linalg::{Threads, gemm};
 use attnlab_lab::prelude::*;
@@ -28,44 +28,16 @@ pub fn validate(params: &Params) -> Result<()> {
     Err(Error::invalid(TOKENS.name, n, allowed))
 }
 
-/// Multiplications that take as long as the exponential of one score: 1 ns, at 6e10 multiplications a second.
+/// Multiplications that take as long as the exponential of one score: 1 ns.
 const PER_SCORE: f64 = 60.0;
-/// Multiplications of a check that are worth waiting for: four times those of the defaults.
-const MOST_WORK: f64 = 4e12;
-
-/// Refuses a setting at which so many draws of the columns take minutes.
-pub fn affordable_columns(params: &Params, draws: u64) -> Result<()> {
+/// The time (s) of one draw of the columns.
+pub fn seconds(params: &Params) -> f64 {
     let (n, p) = (params.real(TOKENS), params.real(DIM));
-    let work = |columns: f64| {
-        draws as f64 * params.real(CLUSTERS) * n * columns * (p.min(columns) + PER_SCORE)
-    };
-    let asked = match params.real(COLUMNS) {
+    let columns = match params.real(COLUMNS) {
         0.0 => n,
         columns => columns.min(n),
     };
-    if work(asked) <= MOST_WORK {
-        return Ok(());
-    }
-    let (tokens, clusters) = (params.get(TOKENS), params.get(CLUSTERS));
-    let most = (1..=tokens.min(MOST_WORK as usize))
-        .take_while(|&columns| work(columns as f64) <= MOST_WORK)
-        .last();
-    match most {
-        Some(most) => {
-            let shown = params.get(COLUMNS);
-            let allowed = format!(
-                "must be from 1 to {most} when tokens = {tokens}, clusters = {clusters} and dim = {p} (0: all); a \
-                 check would take minutes"
-            );
-            Err(Error::invalid(COLUMNS.name, shown, allowed))
-        }
-        None => {
-            let allowed = format!(
-                "must be less with clusters = {clusters}; a check of one column takes minutes"
-            );
-            Err(Error::invalid(TOKENS.name, tokens, allowed))
-        }
-    }
+    params.real(CLUSTERS) * n * columns * (p.min(columns) + PER_SCORE) / PER_SECOND
 }
 
 /// √log N.

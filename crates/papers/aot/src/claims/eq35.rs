@@ -13,7 +13,7 @@
 //! where $Z^{(l)}$ and $\varphi(M_k^{(l)})$ are meant.
 
 use super::columns::validate;
-use super::setting::{MOST_WORK, mixture, mixture_schema, network_schema};
+use super::setting::{PER_SECOND, mixture, mixture_schema, network_schema};
 use super::theorem1::shown_failure;
 use crate::quantities::*;
 use attnlab_core::linalg::product;
@@ -102,23 +102,17 @@ impl Claim for Eq35 {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        validate(params)?;
+        validate(params)
+    }
+
+    fn seconds(&self, params: &Params) -> f64 {
         let (n, width) = (
             params.real(TOKENS),
             params.real(CLUSTERS) * params.real(DIM),
         );
         // Orthonormal bases in the ambient space, and layers there.
         let layer = n * width * (2.0 * n + 3.0 * width);
-        let each = 2.0 * width.powi(3) + params.real(LAYERS) * layer;
-        if each * self.default_trials(params) as f64 <= MOST_WORK {
-            return Ok(());
-        }
-        let allowed = format!(
-            "must be less with tokens = {n}, layers = {} and clusters = {}; a check would take minutes",
-            params.get(LAYERS),
-            params.get(CLUSTERS)
-        );
-        Err(Error::invalid(DIM.name, params.get(DIM), allowed))
+        (2.0 * width.powi(3) + params.real(LAYERS) * layer) / PER_SECOND
     }
 
     /// (35) is claimed given (30), so a check needs draws in which it holds.

@@ -1,6 +1,6 @@
 //! The depth horizon of AoT Theorem 1 follows the law of [`theory::horizon`](crate::theory::horizon).
 
-use super::setting::{affordable, mixture, noisy_mixture_schema};
+use super::setting::{mixture, noisy_mixture_schema, seconds_of_scores};
 use crate::quantities::*;
 use crate::theory::Horizon;
 use attnlab_core::stats::Estimate;
@@ -154,8 +154,11 @@ impl Claim for HorizonLaw {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        Self::horizon(params)?;
-        affordable(params, self.default_trials(params), PER_SCORE)
+        Self::horizon(params).map(|_| ())
+    }
+
+    fn seconds(&self, params: &Params) -> f64 {
+        seconds_of_scores(params, PER_SCORE)
     }
 
     /// The law counts noise columns that a signal token captures. Where other breaks are frequent

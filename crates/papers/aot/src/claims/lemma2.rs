@@ -1,8 +1,6 @@
 //! The part that the claims of Lemma 2 share: all but the statement itself.
 
-use super::columns::{
-    Column, Worst, affordable_columns, default_trials, memory, partial, validate,
-};
+use super::columns::{Column, Worst, default_trials, memory, partial, seconds, validate};
 use super::setting::{Lemma, hypotheses_11, hypothesis_dim, mixture_schema};
 use crate::quantities::*;
 use crate::theory::Lemma2;
@@ -39,6 +37,11 @@ pub(super) trait Lemma2Event: Send + Sync {
     fn memory(&self, params: &Params) -> u64 {
         memory(params)
     }
+
+    /// See [`Claim::seconds`].
+    fn seconds(&self, params: &Params) -> f64 {
+        seconds(params)
+    }
 }
 
 /// One of the inequalities (12) to (19), column by column.
@@ -74,8 +77,7 @@ impl<E: Lemma2Event> Claim for Event<E> {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        validate(params)?;
-        affordable_columns(params, default_trials(params))
+        validate(params)
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
@@ -113,6 +115,10 @@ impl<E: Lemma2Event> Claim for Event<E> {
 
     fn memory(&self, params: &Params) -> u64 {
         self.0.memory(params)
+    }
+
+    fn seconds(&self, params: &Params) -> f64 {
+        self.0.seconds(params)
     }
 
     fn mutants(&self) -> Vec<Mutant> {

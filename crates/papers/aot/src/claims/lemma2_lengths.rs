@@ -107,6 +107,15 @@ impl Lemma2Event for Lengths {
         (8 * Mixture::BLOCK as u64).saturating_mul(params.get(DIM) as u64)
     }
 
+    fn seconds(&self, params: &Params) -> f64 {
+        // 3 ns per normal number.
+        let columns = match params.get(COLUMNS) {
+            0 => params.get(TOKENS),
+            columns => columns,
+        };
+        3e-9 * params.real(CLUSTERS) * params.real(DIM) * columns as f64
+    }
+
     fn mutants(&self) -> Vec<Mutant> {
         let (narrow, half, power) = (0.25, 0.5, 1.0);
         let with = |name, lengths| Mutant::new(name, Event(lengths));

@@ -131,8 +131,7 @@ impl Claim for Lemma3 {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        validate(params)?;
-        affordable_columns(params, default_trials(params))
+        validate(params)
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
@@ -217,6 +216,10 @@ impl Claim for Lemma3 {
     fn memory(&self, params: &Params) -> u64 {
         // Signal and noise columns: twice as many.
         2 * memory(params)
+    }
+
+    fn seconds(&self, params: &Params) -> f64 {
+        2.0 * seconds(params)
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -3,7 +3,7 @@
 //! The two sides of a trial share no code: the MSSA side is (3) and (4) token by token, in loops over the
 //! coefficients and φ on one column at a time ([`by_definition`]); the other side is the layer [`Mhsa`].
 
-use super::setting::mixture;
+use super::setting::{PER_SECOND, mixture, seconds_of_scores};
 use crate::quantities::*;
 use attnlab_lab::prelude::*;
 use attnlab_theory::attention::{Mhsa, Phi};
@@ -120,6 +120,13 @@ impl Claim for MssaIsMhsa {
         let square = n.saturating_mul(n).saturating_mul(3);
         let tokens = n.saturating_add(d).saturating_mul(d).saturating_mul(8);
         square.saturating_add(tokens).saturating_mul(8)
+    }
+
+    fn seconds(&self, params: &Params) -> f64 {
+        // Both forms in f64: two products and an exponential per score, and the projections.
+        let width = params.real(CLUSTERS) * params.real(DIM);
+        let projections = 8.0 * params.real(TOKENS) * width * width / PER_SECOND;
+        4.0 * seconds_of_scores(params, params.real(DIM) + 300.0) + projections
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {

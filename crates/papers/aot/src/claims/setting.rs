@@ -45,33 +45,18 @@ pub fn mixture(params: &Params) -> Result<Mixture> {
     )
 }
 
-/// Multiplications of all draws of a check that are still worth waiting for: some 15 s on one core, at 6e10 a second.
-pub const MOST_WORK: f64 = 9e11;
+/// Multiplications in a second on one core: large products in f32, with room for slower machines.
+pub const PER_SECOND: f64 = 6e10;
 
-/// The largest N of so many draws of every score of every head, each of p multiplications and the work of `more`.
-fn most_tokens(params: &Params, draws: u64, more: f64) -> f64 {
-    let each = params.real(CLUSTERS) * (params.real(DIM) + more);
-    (MOST_WORK / (draws as f64 * each)).sqrt()
+/// The time (s) of one draw of every score of every head, each of p multiplications and the work of `more`.
+pub fn seconds_of_scores(params: &Params, more: f64) -> f64 {
+    let scores = params.real(CLUSTERS) * params.real(TOKENS).powi(2);
+    scores * (params.real(DIM) + more) / PER_SECOND
 }
 
-/// Returns `true` if so many draws of every score of every head take seconds.
+/// Returns `true` if so many draws of every score of every head take some 15 s at most.
 pub fn takes_seconds(params: &Params, draws: u64) -> bool {
-    params.real(TOKENS) <= most_tokens(params, draws, 0.0)
-}
-
-/// Refuses a setting at which so many draws take minutes, where a score costs the work of `more` multiplications
-/// besides its product.
-pub fn affordable(params: &Params, draws: u64, more: f64) -> Result<()> {
-    let most = most_tokens(params, draws, more);
-    if params.real(TOKENS) <= most {
-        return Ok(());
-    }
-    let (k, p) = (params.get(CLUSTERS), params.get(DIM));
-    let allowed = format!(
-        "must be at most {most:.0} when clusters = {k} and dim = {p}; the {draws} draws of a check would take \
-         minutes"
-    );
-    Err(Error::invalid(TOKENS.name, params.get(TOKENS), allowed))
+    draws as f64 * seconds_of_scores(params, 0.0) <= 15.0
 }
 
 /// (11): N ≥ 8πK² log³N and δ ≤ √(log N / p) / 8.

@@ -1,6 +1,6 @@
 //! The first layer with plain softmax, which has no linear rate; beside AoT Theorem 1.
 
-use super::setting::{mixture, noisy_mixture_schema};
+use super::setting::{mixture, noisy_mixture_schema, seconds_of_scores};
 use crate::quantities::*;
 use crate::theory::softmax::{self, Range};
 use attnlab_core::linalg::{Threads, gemm};
@@ -136,6 +136,11 @@ impl Claim for SoftmaxRate {
     fn memory(&self, params: &Params) -> u64 {
         let n = params.get(TOKENS) as u64;
         16 * n * (n + params.get(DIM) as u64)
+    }
+
+    fn seconds(&self, params: &Params) -> f64 {
+        // Two products and an exponential per score.
+        seconds_of_scores(params, params.real(DIM) + 600.0)
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -28,7 +28,9 @@
 //! probability: below the promised one it supports the claim. It can never refute it
 //! ([`Side::UpperBound`]).
 
-use super::setting::{affordable, hypotheses_29, mixture, noisy_mixture_schema, takes_seconds};
+use super::setting::{
+    hypotheses_29, mixture, noisy_mixture_schema, seconds_of_scores, takes_seconds,
+};
 use super::theorem1::{
     NETWORK_TOKENS, computed, foreseen_by_draws, memory, observe, shown_failure,
 };
@@ -143,10 +145,13 @@ impl Claim for Theorem1Bounded {
 
     fn validate(&self, params: &Params) -> Result<()> {
         mixture(params)?;
-        law(params)?;
-        match params.get(METHOD) {
-            "direct" => affordable(params, self.default_trials(params), 0.0),
-            _ => Ok(()),
+        law(params).map(|_| ())
+    }
+
+    fn seconds(&self, params: &Params) -> f64 {
+        match direct(params) {
+            true => seconds_of_scores(params, 0.0),
+            false => 0.0,
         }
     }
 

@@ -64,8 +64,11 @@ impl Claim for AnyBeta {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        subspace(params, 1).validate()?;
-        rate::affordable(params, self.default_trials(params))
+        subspace(params, 1).validate()
+    }
+
+    fn seconds(&self, params: &Params) -> f64 {
+        rate::seconds(params)
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {

@@ -59,10 +59,7 @@ const FLAT: f64 = 1e-9;
 const SEARCHED: (f64, f64) = (0.05, 20.0);
 
 /// β at which a search evaluates the loss.
-const EVALUATED: u64 = 40;
-
-/// Largest work of a check: multiplications for frames and scores, some 30 s on one core.
-const MOST_WORK: u64 = 20_000_000_000;
+const EVALUATED: f64 = 40.0;
 
 fn problem_of(params: &Params, limit: bool) -> Denoising {
     Denoising {
@@ -100,26 +97,18 @@ impl Claim for Minimum {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        problem_of(params, self.limit).validate()?;
-        let [n, d] = [AMBIENT, DIM].map(|q| params.get(q) as u64);
+        problem_of(params, self.limit).validate()
+    }
+
+    fn seconds(&self, params: &Params) -> f64 {
+        let [n, d, prompts] = [AMBIENT, DIM, PROMPTS].map(|q| params.real(q));
         // A search over infinitely many tokens evaluates a Bessel ratio, some 100 products, per β.
-        let tokens = if self.limit {
-            d + 100
-        } else {
-            params.get(CONTEXT) as u64
+        let tokens = match self.limit {
+            true => d + 100.0,
+            false => params.real(CONTEXT),
         };
-        let frame = n.saturating_mul((d + 1).saturating_pow(2));
-        let each = frame.saturating_add(EVALUATED.saturating_mul(tokens).saturating_mul(n));
-        let one = each.saturating_mul(self.default_trials(params));
-        let prompts = params.get(PROMPTS) as u64;
-        if one.saturating_mul(prompts) <= MOST_WORK {
-            return Ok(());
-        }
-        let allowed = format!(
-            "must be at most {} with n = {n}, d = {d} and {tokens} tokens; a check takes minutes beyond",
-            MOST_WORK / one
-        );
-        Err(Error::invalid(PROMPTS.name, prompts, allowed))
+        let frame = n * (d + 1.0).powi(2);
+        prompts * (frame + EVALUATED * tokens * n) / 7e8
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {

@@ -33,9 +33,8 @@ const LEAST_SHARE: f64 = 0.05;
 /// Tasks and queries per task behind that share: a standard deviation of .011 at a share of .05.
 const PILOT: (u64, usize) = (20, 20);
 
-/// Largest work of a check: drawing 16 L tokens in each trial and weighing them at all queries, in products; some
-/// 10 s on one core.
-const MOST_WORK: u64 = 8_000_000_000;
+/// Products in a second on one core.
+const PER_SECOND: f64 = 8e8;
 
 /// The context lengths of a rate, each twice the one before.
 pub fn lengths(shortest: usize) -> Vec<usize> {
@@ -99,24 +98,10 @@ pub fn softmax_trials(problem: &Denoising, beta: f64, params: &Params, component
     (trials(components).max(100) as f64 / informative).ceil() as u64
 }
 
-/// Refuses lengths and numbers of queries with which a check takes minutes.
-///
-/// # Errors
-/// Names L.
-pub fn affordable(params: &Params, trials: u64) -> Result<()> {
-    let (length, queries) = (params.get(CONTEXT) as u64, params.get(QUERIES) as u64);
-    let each = (queries + 10)
-        .saturating_mul(params.get(AMBIENT) as u64 + 30)
-        .saturating_mul(16 * trials);
-    if length.saturating_mul(each) <= MOST_WORK {
-        return Ok(());
-    }
-    let n = params.get(AMBIENT);
-    let allowed = format!(
-        "must be at most {} with {queries} queries in n = {n} dimensions; a trial draws 16 L tokens",
-        MOST_WORK / each
-    );
-    Err(Error::invalid(CONTEXT.name, length, allowed))
+/// The time (s) of a trial: drawing 16 L tokens and weighing them at all queries.
+pub fn seconds(params: &Params) -> f64 {
+    let products = (params.real(QUERIES) + 10.0) * (params.real(AMBIENT) + 30.0);
+    16.0 * params.real(CONTEXT) * products / PER_SECOND
 }
 
 /// Queries (n, M) for which L is asymptotic, with their limits (n, M) and the limits of L times the mean squared

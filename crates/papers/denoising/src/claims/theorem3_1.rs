@@ -52,8 +52,11 @@ impl Claim for Theorem31 {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        subspace(params, params.get(CONTEXT)).validate()?;
-        rate::affordable(params, self.default_trials(params))
+        subspace(params, params.get(CONTEXT)).validate()
+    }
+
+    fn seconds(&self, params: &Params) -> f64 {
+        rate::seconds(params)
     }
 
     fn memory(&self, params: &Params) -> u64 {
@@ -152,9 +155,6 @@ pub struct Theorem31Finite {
 /// it, and d in place of d + 1 is three times as far.
 const LAW_BAND: f64 = 0.015;
 
-/// Largest number of multiplications of a check: some 20 s on one core.
-const MOST_WORK: u64 = 20_000_000_000;
-
 impl Claim for Theorem31Finite {
     fn sheet(&self) -> &'static Sheet {
         sheet!("denoise.theorem3_1_finite")
@@ -169,19 +169,11 @@ impl Claim for Theorem31Finite {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        subspace(params, params.get(CONTEXT)).validate()?;
-        let [n, queries] = [AMBIENT, QUERIES].map(|q| params.get(q) as u64);
-        let length = params.get(CONTEXT) as u64;
-        let each = (length + queries)
-            .saturating_mul(n.saturating_mul(n))
-            .saturating_mul(self.default_trials(params));
-        if each <= MOST_WORK {
-            return Ok(());
-        }
-        let allowed = format!(
-            "must be smaller with n = {n} and {queries} queries; a check takes minutes here"
-        );
-        Err(Error::invalid(CONTEXT.name, length, allowed))
+        subspace(params, params.get(CONTEXT)).validate()
+    }
+
+    fn seconds(&self, params: &Params) -> f64 {
+        (params.real(CONTEXT) + params.real(QUERIES)) * params.real(AMBIENT).powi(2) / 1e9
     }
 
     fn memory(&self, params: &Params) -> u64 {

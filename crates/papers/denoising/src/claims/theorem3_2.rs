@@ -88,8 +88,11 @@ impl Claim for Theorem32 {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        problem_of(params, params.get(LAW), 1).validate()?;
-        rate::affordable(params, self.default_trials(params))
+        problem_of(params, params.get(LAW), 1).validate()
+    }
+
+    fn seconds(&self, params: &Params) -> f64 {
+        rate::seconds(params)
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
@@ -208,9 +211,6 @@ const RATE_BAND: f64 = 0.06;
 /// Largest relative variance of the constant over queries.
 const MOST_VARIANCE: f64 = 10.0;
 
-/// Largest number of tokens of a check, drawn and weighed at each query: some 10 s on one core.
-const MOST_WORK: u64 = 400_000_000;
-
 fn sphere_of(params: &Params) -> (usize, f64, f64) {
     (
         params.get(DIM),
@@ -236,17 +236,12 @@ impl Claim for Theorem32Rate {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        problem_of(params, "sphere", 1).validate()?;
-        let each = (params.get(QUERIES) + params.get(AMBIENT)) as u64 * self.default_trials(params);
-        let length = params.get(CONTEXT) as u64;
-        if length.saturating_mul(each) <= MOST_WORK {
-            return Ok(());
-        }
-        let allowed = format!(
-            "must be at most {} with these n, queries and trials; a check takes minutes beyond",
-            MOST_WORK / each
-        );
-        Err(Error::invalid(CONTEXT.name, length, allowed))
+        problem_of(params, "sphere", 1).validate()
+    }
+
+    fn seconds(&self, params: &Params) -> f64 {
+        // 25 ns per token and query, and per coordinate of a token.
+        2.5e-8 * params.real(CONTEXT) * (params.real(QUERIES) + params.real(AMBIENT))
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {

@@ -1,6 +1,6 @@
 //! Training on B prompts: how fast its limit tends to that of the population loss.
 
-use super::setting::{affordable, covariance, theorem_start, training_schema, validate};
+use super::setting::{PER_SECOND, covariance, theorem_start, training_schema, validate};
 use crate::dynamics::Empirical;
 use crate::quantities::{CONTEXT, DIM, TRAINING_NOISE};
 use crate::theory::{LsaWeights, Pretraining};
@@ -76,13 +76,13 @@ impl Claim for EmpiricalLimit {
             let allowed = "must be at most 12; the moments of the loss grow like dim^6";
             return Err(Error::invalid(DIM.name, params.get(DIM), allowed));
         }
-        let drawn = PROMPTS.iter().sum::<usize>() as f64;
+        Ok(())
+    }
+
+    fn seconds(&self, params: &Params) -> f64 {
         // Each prompt is drawn, and its moments are summed.
-        affordable(
-            CONTEXT.name,
-            params.real(CONTEXT),
-            drawn * params.real(DIM).powi(2),
-        )
+        let drawn = PROMPTS.iter().sum::<usize>() as f64;
+        drawn * params.real(CONTEXT) * params.real(DIM).powi(2) / PER_SECOND
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {

@@ -1,6 +1,6 @@
 //! The quantity that gradient flow of linear self-attention conserves: notes, proof ingredient 2.
 
-use super::setting::{affordable, covariance, dense_start, training_schema, validate};
+use super::setting::{PER_SECOND, covariance, dense_start, training_schema, validate};
 use crate::dynamics::{Empirical, Full};
 use crate::quantities::{BATCH, CONTEXT, DIM, SCALE};
 use crate::theory::{LsaWeights, Pretraining};
@@ -63,9 +63,8 @@ struct Drift {
     steps: usize,
 }
 
-/// Operations of one gradient of the empirical loss that are still worth waiting for: a flow takes some ten
-/// thousand gradients.
-const MOST_WORK: f64 = 1e6;
+/// Gradients of a flow.
+const GRADIENTS: f64 = 1e4;
 
 /// Time of the flow: from scale 0.5 the loss is within a few per cent of its last value.
 const UNTIL: f64 = 50.0;
@@ -82,19 +81,14 @@ impl Claim for Invariant {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        validate(params)?;
-        let (d, prompts) = (params.real(DIM), params.real(BATCH));
+        validate(params)
+    }
+
+    fn seconds(&self, params: &Params) -> f64 {
+        let [d, n, prompts] = [DIM, CONTEXT, BATCH].map(|q| params.real(q));
         let features = 0.5 * d * (d + 1.0) * (d + 2.0);
-        let work = (4.0 * prompts * (d + 1.0).powi(2)).min(features * features);
-        if work > MOST_WORK {
-            let most = MOST_WORK / (4.0 * (d + 1.0).powi(2));
-            let allowed = format!(
-                "must be 0 (the population loss), or at most {most:.0} when dim = {d}; a gradient of more \
-                 prompts takes milliseconds, and a flow needs ten thousands of them"
-            );
-            return Err(Error::invalid(BATCH.name, prompts, allowed));
-        }
-        affordable(CONTEXT.name, params.real(CONTEXT), prompts * d * d)
+        let gradient = (4.0 * prompts * (d + 1.0).powi(2)).min(features * features);
+        (GRADIENTS * gradient + n * prompts * d * d) / PER_SECOND
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {

@@ -1,6 +1,6 @@
 //! The lecture notes' displays of attention: the index that is normalised, and the cost.
 
-use super::setting::affordable;
+use super::setting::PER_SECOND;
 use crate::quantities::{DISPLAY, SIZES, TOKEN_DIM, TOKENS};
 use attnlab_core::linalg::{normal_matrix, product};
 use attnlab_lab::prelude::*;
@@ -59,9 +59,9 @@ impl Claim for AttentionColumns {
         ]
     }
 
-    fn validate(&self, params: &Params) -> Result<()> {
+    fn seconds(&self, params: &Params) -> f64 {
         let (n, d) = (params.real(TOKENS), params.real(TOKEN_DIM));
-        affordable(TOKENS.name, n, n * d + 2.0 * d * d)
+        n * (n * d + 2.0 * d * d) / PER_SECOND
     }
 
     fn memory(&self, params: &Params) -> u64 {

@@ -1,6 +1,6 @@
 //! The lecture notes' final recipe of a transformer block: the order of normalisation and addition.
 
-use super::setting::affordable;
+use super::setting::PER_SECOND;
 use crate::quantities::{HEADS, TOKEN_DIM, TOKENS};
 use attnlab_core::linalg::{normal_matrix, product};
 use attnlab_lab::prelude::*;
@@ -157,9 +157,9 @@ impl Claim for Residual {
         ]
     }
 
-    fn validate(&self, params: &Params) -> Result<()> {
+    fn seconds(&self, params: &Params) -> f64 {
         let (n, d) = (params.real(TOKENS), params.real(TOKEN_DIM));
-        affordable(TOKENS.name, n, 4.0 * n * d + 24.0 * d * d)
+        n * (4.0 * n * d + 24.0 * d * d) / PER_SECOND
     }
 
     fn memory(&self, params: &Params) -> u64 {

@@ -1,6 +1,6 @@
 //! The population loss in closed form, against prompts through the attention operator.
 
-use super::setting::{affordable, covariance, dense_start, training_schema, validate};
+use super::setting::{PER_SECOND, covariance, dense_start, training_schema, validate};
 use crate::prompts::RegressionPrompts;
 use crate::quantities::{CONTEXT, DIM, PROMPTS, SCALE, TRAINING_NOISE};
 use crate::theory::{LsaWeights, Pretraining};
@@ -44,9 +44,12 @@ impl Claim for PopulationLoss {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        validate(params)?;
+        validate(params)
+    }
+
+    fn seconds(&self, params: &Params) -> f64 {
         let (n, d) = (params.real(CONTEXT) + 1.0, params.real(DIM) + 1.0);
-        affordable(PROMPTS.name, params.real(PROMPTS), n * (n + d) * d)
+        params.real(PROMPTS) * n * (n + d) * d / PER_SECOND
     }
 
     /// Every trial has its own Λ and weights. The value is the mean loss of the prompts over the

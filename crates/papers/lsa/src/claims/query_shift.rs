@@ -1,7 +1,7 @@
 //! A shift of the query's law alone.
 
 use super::setting::{
-    affordable, covariance, normal_task, training_schema, trials_of_ratio, validate,
+    PER_SECOND, covariance, normal_task, training_schema, trials_of_ratio, validate,
 };
 use crate::prompts::{PromptTask, RegressionPrompts};
 use crate::quantities::{CONTEXT, DIM, EXAMPLES, TEST_PROMPTS};
@@ -72,15 +72,12 @@ impl Claim for QueryShift {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        validate(params)?;
+        validate(params)
+    }
+
+    fn seconds(&self, params: &Params) -> f64 {
         let per_prompt = (params.real(EXAMPLES) + QUERIES as f64) * params.real(DIM).powi(2);
-        // A trial of 40.
-        let share = self.default_trials(params) as f64 / 40.0;
-        affordable(
-            TEST_PROMPTS.name,
-            params.real(TEST_PROMPTS),
-            share * (PER_PROMPT + per_prompt),
-        )
+        params.real(TEST_PROMPTS) * (PER_PROMPT + per_prompt) / PER_SECOND
     }
 
     /// By the layer at the limit of training; query and examples have covariances on axes of their own. The

@@ -3,7 +3,7 @@
 
 use super::limit::{ARRIVED, limit_of_flow};
 use super::setting::{
-    affordable, covariance, normal_task, theorem_start, training_schema, trials_of_ratio, validate,
+    PER_SECOND, covariance, normal_task, theorem_start, training_schema, trials_of_ratio, validate,
 };
 use crate::prompts::{PromptTask, RegressionPrompts};
 use crate::quantities::{
@@ -46,11 +46,9 @@ fn risk_schema(target: &'static str, factor: f64) -> Schema {
     schema
 }
 
-/// Refuses settings whose trials draw and multiply for more than a second: M examples of d inputs per prompt.
-fn validate_prompts(params: &Params, examples: f64) -> Result<()> {
-    validate(params)?;
-    let per_prompt = examples * params.real(DIM).powi(2);
-    affordable(TEST_PROMPTS.name, params.real(TEST_PROMPTS), per_prompt)
+/// The time (s) of a trial that draws and multiplies M examples of d inputs per prompt.
+fn seconds_of_prompts(params: &Params, examples: f64) -> f64 {
+    params.real(TEST_PROMPTS) * examples * params.real(DIM).powi(2) / PER_SECOND
 }
 
 /// Everything a trial needs.
@@ -219,7 +217,11 @@ impl Claim for RiskFormula {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        validate_prompts(params, params.real(EXAMPLES))
+        validate(params)
+    }
+
+    fn seconds(&self, params: &Params) -> f64 {
+        seconds_of_prompts(params, params.real(EXAMPLES))
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
@@ -309,7 +311,11 @@ impl Claim for Shift {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        validate_prompts(params, params.real(EXAMPLES))
+        validate(params)
+    }
+
+    fn seconds(&self, params: &Params) -> f64 {
+        seconds_of_prompts(params, params.real(EXAMPLES))
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -429,10 +435,13 @@ impl Claim for Rate {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        let most = MOST_EXAMPLES as f64;
+        validate(params)
+    }
+
+    fn seconds(&self, params: &Params) -> f64 {
         match self.over_n {
-            true => validate(params),
-            false => validate_prompts(params, most),
+            true => 0.0,
+            false => seconds_of_prompts(params, MOST_EXAMPLES as f64),
         }
     }
 

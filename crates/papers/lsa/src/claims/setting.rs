@@ -21,25 +21,8 @@ pub(super) fn validate(params: &Params) -> Result<()> {
     Ok(())
 }
 
-/// Multiplications of a trial that are still worth waiting for: some tenths of a second, for 40 trials.
-const MOST_WORK: f64 = 1e8;
-
-/// Refuses a setting whose trials would take minutes: `value` times `each` multiplications.
-pub(super) fn affordable(name: &'static str, value: f64, each: f64) -> Result<()> {
-    if value * each <= MOST_WORK {
-        return Ok(());
-    }
-    let most = (MOST_WORK / each).floor();
-    let allowed = match most >= 1.0 {
-        true => format!("must be at most {most:.0} with the other settings"),
-        false => "must be smaller, and so must the other settings".to_string(),
-    };
-    let why = format!(
-        "{allowed}; a trial would take {:.0e} multiplications, and {MOST_WORK:.0e} are allowed",
-        value * each
-    );
-    Err(Error::invalid(name, value, why))
-}
+/// Multiplications in a second on one core, drawing the numbers included.
+pub(super) const PER_SECOND: f64 = 2e8;
 
 /// Trials after which a measured risk over the claimed one is known to within 1 % for M examples: with few
 /// examples it scatters four times as much in variance.

@@ -25,7 +25,9 @@ mod observed;
 pub(super) use observed::observe;
 pub use observed::{NETWORK_TOKENS, RATIO_TOL};
 
-use super::setting::{hypotheses_theorem1, mixture, mixture_schema, network_schema};
+use super::setting::{
+    hypotheses_theorem1, mixture, mixture_schema, network_schema, seconds_of_scores,
+};
 use crate::quantities::*;
 use crate::theory::Horizon as LawOfBreaks;
 use crate::theory::printed::self_match_lambda;
@@ -136,6 +138,19 @@ impl Claim for Theorem1 {
 
     fn memory(&self, params: &Params) -> u64 {
         memory(params)
+    }
+
+    fn seconds(&self, params: &Params) -> f64 {
+        // Measured: the draws behind one column of each token, of all its scores or of those that are looked at.
+        let draws = match self.partial(params) {
+            true => 1.3e-5,
+            false => 4.4e-5,
+        };
+        let network = match network_tells(params) {
+            true => params.real(LAYERS) * seconds_of_scores(params, 0.0),
+            false => 0.0,
+        };
+        draws * params.real(TOKENS) + network
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {

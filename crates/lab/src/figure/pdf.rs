@@ -1,0 +1,69 @@
+//! PDF files for LaTeX, made from the SVG.
+
+use super::draw::svg;
+use super::model::Figure;
+use super::text;
+use attnlab_core::error::{Error, Result};
+use std::sync::Arc;
+use svg2pdf::usvg::{Options, Tree, fontdb};
+
+/// Draws the figure as a PDF at its size on paper. Lines stay lines, and labels stay text, in the bundled font.
+///
+/// # Errors
+/// When the figure has nothing to draw.
+pub fn pdf(figure: &Figure) -> Result<Vec<u8>> {
+    pdf_of_svg(&svg(figure)?)
+}
+
+/// Converts the SVG of a figure to PDF.
+///
+/// # Errors
+/// When the text is no SVG.
+pub fn pdf_of_svg(svg: &str) -> Result<Vec<u8>> {
+    let failed = |e: &dyn std::fmt::Display| Error::unwritable("a figure (PDF)", e.to_string());
+    let mut fonts = fontdb::Database::new();
+    for font in text::FONTS {
+        fonts.load_font_data(font.to_vec());
+    }
+    let options = Options {
+        fontdb: Arc::new(fonts),
+        ..Options::default()
+    };
+    let tree = Tree::from_str(svg, &options).map_err(|e| failed(&e))?;
+    let page = svg2pdf::PageOptions { dpi: options.dpi };
+    let conversion = svg2pdf::ConversionOptions::default();
+    svg2pdf::to_pdf(&tree, conversion, page).map_err(|e| failed(&e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::{Axis, Panel, Point, Series, Width};
+
+    #[test]
+    fn the_bytes_are_the_same_each_time_and_hold_the_font() {
+        let points = vec![Point::at(0.0, 1.0), Point::at(1.0, 2.0)];
+        let figure = Figure {
+            name: "small".into(),
+            title: "A line".into(),
+            panels: vec![Panel {
+                x: Axis::linear("*x*"),
+                y: Axis::linear("SNR (dB)"),
+                series: vec![Series::measured("measured", 0, points)],
+                ..Panel::default()
+            }],
+            caption: String::new(),
+            width: Width::Column,
+            columns: 1,
+        };
+        let bytes = pdf(&figure).unwrap();
+        assert_eq!(bytes, pdf(&figure).unwrap(), "the same bytes each time");
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(text.starts_with("%PDF-") && text.contains("LiberationSans"));
+    }
+
+    #[test]
+    fn what_is_no_svg_is_refused() {
+        assert!(pdf_of_svg("no picture").is_err());
+    }
+}
