@@ -2,13 +2,12 @@
 
 use super::attention::Attention;
 use super::config::{AttentionForm, Input, Mlp, Norm, Output, Positions};
+use super::norm;
 use super::parameters::Model;
 use super::record::Recording;
 use attnlab_core::error::{Error, Result};
 use burn::tensor::{Int, Tensor, activation, module};
 
-/// ε of both norms, PyTorch's default for LayerNorm.
-const EPSILON: f64 = 1e-5;
 impl Model {
     /// Computes the outputs (batch, tokens, outputs) for real vectors (batch, tokens, dim).
     ///
@@ -176,15 +175,13 @@ impl Model {
     fn norm(&self, x: Tensor<3>, name: &str, norm: Norm) -> Tensor<3> {
         let centred = match norm {
             Norm::None => return x,
-            Norm::Layer => x.clone() - x.mean_dim(2),
-            Norm::Rms => x,
+            Norm::Layer => true,
+            Norm::Rms => false,
         };
-        let square = centred.clone().square().mean_dim(2);
-        let unit = centred / square.add_scalar(EPSILON).sqrt();
-        let scaled = unit * self.parameter(name).unsqueeze_dim(0);
-        match self.optional(&format!("{name}.bias")) {
-            Some(bias) => scaled + bias.unsqueeze_dim(0),
-            None => scaled,
+        let (scale, shift) = (self.parameter(name), self.optional(&format!("{name}.bias")));
+        match self.device.fuses() {
+            true => norm::fused(x, scale, shift, centred, &self.device),
+            false => norm::graph(x, scale, shift, centred),
         }
     }
 }

@@ -9,7 +9,7 @@ pub struct ComputeDevice {
     device: Device,
     dtype: DType,
     name: &'static str,
-    /// Flag: attention is one operation.
+    /// Flag: attention is one operation, and so is a norm.
     fuses: bool,
 }
 
@@ -32,8 +32,8 @@ impl ComputeDevice {
         }
     }
 
-    /// Returns the device with attention as a graph of primitive operations, as on a GPU: the reference of
-    /// the CPU's fused operation in tests and timings.
+    /// Returns the device with attention and norms as graphs of primitive operations, as on a GPU: the
+    /// reference of the CPU's fused operations in tests and timings.
     pub fn unfused(self) -> Self {
         ComputeDevice {
             fuses: false,
@@ -85,7 +85,7 @@ impl ComputeDevice {
         self.dtype == DType::F64
     }
 
-    /// Returns `true` if attention is computed as one operation.
+    /// Returns `true` if attention is computed as one operation, and so is a norm.
     pub(super) fn fuses(&self) -> bool {
         self.fuses
     }

@@ -24,6 +24,8 @@ mod block;
 mod config;
 mod device;
 mod entropy;
+mod flex;
+mod norm;
 mod parameters;
 mod presets;
 mod record;

@@ -3,14 +3,14 @@
 
 use super::HeadSettings;
 use super::kernel::{self, Head, HeadGradient, Scratch};
-use attnlab_theory::attention::streaming::Exp;
+use crate::model::flex::{Number, tensor, values};
 use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::CheckpointStrategy};
 use burn::backend::autodiff::grads::Gradients;
 use burn::backend::autodiff::ops::{Backward, Ops, OpsKind, unary};
 use burn::backend::flex::FlexTensor;
 use burn::backend::tensor::FloatTensor;
 use burn::backend::{Autodiff, Backend, Dispatch, Flex, TensorMetadata, backend_extension};
-use burn::tensor::{DType, Element, Tensor, TensorData};
+use burn::tensor::{DType, Tensor};
 use ndarray::{ArrayView2, ArrayView4, ArrayViewMut2, ArrayViewMut4, Axis};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -107,32 +107,6 @@ fn forward(projected: &FlexTensor, settings: &HeadSettings) -> (FlexTensor, Flex
         DType::F64 => forward_in::<f64>(projected, settings),
         _ => forward_in::<f32>(projected, settings),
     }
-}
-
-/// Floating-point type of burn and of the kernels. Networks compute in f32, tests of derivatives in f64.
-trait Number: Exp + Element {
-    /// Returns the values of a contiguous tensor of this type.
-    fn values(tensor: &FlexTensor) -> Option<&[Self]>;
-}
-
-impl Number for f32 {
-    fn values(tensor: &FlexTensor) -> Option<&[f32]> {
-        tensor.as_slice()
-    }
-}
-
-impl Number for f64 {
-    fn values(tensor: &FlexTensor) -> Option<&[f64]> {
-        tensor.as_slice()
-    }
-}
-
-fn values<T: Number>(tensor: &FlexTensor) -> &[T] {
-    T::values(tensor).expect("a contiguous tensor of this type")
-}
-
-fn tensor<T: Number>(values: Vec<T>, shape: impl Into<Vec<usize>>) -> FlexTensor {
-    FlexTensor::from_data(TensorData::new(values, shape.into()))
 }
 
 /// Sizes of a batch of projected tokens.
@@ -237,7 +211,9 @@ fn forward_in<T: Number>(
     let outs = sizes.split(&mut out, 1).into_iter().flatten();
     let outs: Vec<_> = outs.collect();
     let (pairs, _) = statistics.as_chunks_mut::<2>();
-    let tasks = outs.into_par_iter().zip(pairs.par_chunks_mut(sizes.tokens));
+    let tasks = outs
+        .into_par_iter()
+        .zip(pairs.par_chunks_mut(sizes.tokens.max(1)));
     tasks
         .enumerate()
         .for_each_init(Scratch::default, |scratch, (i, (out, statistics))| {
@@ -255,7 +231,7 @@ fn weights_in<T: Number>(projected: &FlexTensor, settings: &HeadSettings) -> Fle
     let view = sizes.view(values::<T>(projected), sizes.parts);
     let (all, n) = (sizes.batch * sizes.heads, sizes.tokens);
     let mut out = vec![T::zero(); all * n * n];
-    let tasks = out.par_chunks_mut(n * n).enumerate();
+    let tasks = out.par_chunks_mut((n * n).max(1)).enumerate();
     tasks.for_each_init(Scratch::default, |scratch, (i, out)| {
         kernel::weights(sizes.head(&view, i), settings, scratch, out);
     });
