@@ -162,21 +162,24 @@ fn forward_in<T: Number>(
     let tasks = y.par_chunks_mut(ROWS * d).zip(x.par_chunks(ROWS * d));
     let tasks = tasks.zip(statistics.par_chunks_mut(2 * ROWS));
     tasks.for_each(|((y, x), statistics)| {
-        Arch::new().dispatch(|| {
-            let (pairs, _) = statistics.as_chunks_mut::<2>();
-            for ((y, x), pair) in y.chunks_exact_mut(d).zip(x.chunks_exact(d)).zip(pairs) {
-                let mean = match centred {
-                    true => sum(x, x, |x, _| x) * share,
-                    false => T::zero(),
-                };
-                let square = sum(x, x, |x, _| (x - mean) * (x - mean)) * share;
-                let inverse = (square + T::of_f64(EPSILON)).sqrt().recip();
-                *pair = [mean, inverse];
-                for (((y, x), scale), shift) in y.iter_mut().zip(x).zip(scale).zip(shift) {
-                    *y = (*x - mean) * inverse * *scale + *shift;
+        Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                let (pairs, _) = statistics.as_chunks_mut::<2>();
+                for ((y, x), pair) in y.chunks_exact_mut(d).zip(x.chunks_exact(d)).zip(pairs) {
+                    let mean = match centred {
+                        true => sum(x, x, |x, _| x) * share,
+                        false => T::zero(),
+                    };
+                    let square = sum(x, x, |x, _| (x - mean) * (x - mean)) * share;
+                    let inverse = (square + T::of_f64(EPSILON)).sqrt().recip();
+                    *pair = [mean, inverse];
+                    for (((y, x), scale), shift) in y.iter_mut().zip(x).zip(scale).zip(shift) {
+                        *y = (*x - mean) * inverse * *scale + *shift;
+                    }
                 }
-            }
-        });
+            },
+        );
     });
     (
         tensor(y, shape.to_vec()),
@@ -197,30 +200,33 @@ fn backward_in<T: Number>(kept: &Kept, slope: &FlexTensor) -> [FlexTensor; 3] {
         .zip(statistics.par_chunks(2 * ROWS));
     let sums = tasks.map(|(((of_x, x), slope), statistics)| {
         let mut sums = vec![T::zero(); 2 * d];
-        Arch::new().dispatch(|| {
-            let (of_scale, of_shift) = sums.split_at_mut(d);
-            let rows = of_x.chunks_exact_mut(d).zip(x.chunks_exact(d));
-            let rows = rows
-                .zip(slope.chunks_exact(d))
-                .zip(statistics.as_chunks::<2>().0);
-            for (((of_x, x), slope), [mean, inverse]) in rows {
-                // dŷ = dy · scale; of_x holds it for now.
-                for j in 0..d {
-                    of_scale[j] += slope[j] * (x[j] - *mean) * *inverse;
-                    of_shift[j] += slope[j];
-                    of_x[j] = slope[j] * scale[j];
+        Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                let (of_scale, of_shift) = sums.split_at_mut(d);
+                let rows = of_x.chunks_exact_mut(d).zip(x.chunks_exact(d));
+                let rows = rows
+                    .zip(slope.chunks_exact(d))
+                    .zip(statistics.as_chunks::<2>().0);
+                for (((of_x, x), slope), [mean, inverse]) in rows {
+                    // dŷ = dy · scale; of_x holds it for now.
+                    for j in 0..d {
+                        of_scale[j] += slope[j] * (x[j] - *mean) * *inverse;
+                        of_shift[j] += slope[j];
+                        of_x[j] = slope[j] * scale[j];
+                    }
+                    let unit = |x: T| (x - *mean) * *inverse;
+                    let along = sum(of_x, x, |g, x| g * unit(x)) * share;
+                    let level = match kept.centred {
+                        true => sum(of_x, x, |g, _| g) * share,
+                        false => T::zero(),
+                    };
+                    for (g, x) in of_x.iter_mut().zip(x) {
+                        *g = *inverse * (*g - level - unit(*x) * along);
+                    }
                 }
-                let unit = |x: T| (x - *mean) * *inverse;
-                let along = sum(of_x, x, |g, x| g * unit(x)) * share;
-                let level = match kept.centred {
-                    true => sum(of_x, x, |g, _| g) * share,
-                    false => T::zero(),
-                };
-                for (g, x) in of_x.iter_mut().zip(x) {
-                    *g = *inverse * (*g - level - unit(*x) * along);
-                }
-            }
-        });
+            },
+        );
         sums
     });
     let sums: Vec<Vec<T>> = sums.collect();

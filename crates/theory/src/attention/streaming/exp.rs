@@ -148,17 +148,23 @@ pub fn fold_lanes<T: Real>(mut lanes: [T; LANES]) -> T {
 pub fn largest<T: Real>(x: &[T]) -> T {
     let mut lanes = [T::neg_infinity(); LANES];
     let (chunks, rest) = x.as_chunks::<LANES>();
+    let larger = |max: T, x: T| if x > max { x } else { max };
     for chunk in chunks {
         for l in 0..LANES {
-            lanes[l] = if chunk[l] > lanes[l] {
-                chunk[l]
-            } else {
-                lanes[l]
-            };
+            lanes[l] = larger(lanes[l], chunk[l]);
         }
     }
-    let lanes = lanes.iter().chain(rest);
-    lanes.fold(T::neg_infinity(), |max, x| if *x > max { *x } else { max })
+    for (lane, x) in lanes.iter_mut().zip(rest) {
+        *lane = larger(*lane, *x);
+    }
+    let mut half = LANES / 2;
+    while half > 0 {
+        for l in 0..half {
+            lanes[l] = larger(lanes[l], lanes[l + half]);
+        }
+        half /= 2;
+    }
+    lanes[0]
 }
 
 /// Replaces x_i by exp(x_i - shift) in place and returns the sum of the results.
@@ -182,9 +188,15 @@ pub fn exp_shifted<T: Exp>(x: &mut [T], shift: T) -> T {
             lanes[l] += chunk[l];
         }
     }
-    for (l, x) in rest.iter_mut().enumerate() {
-        *x = T::exp_lane(*x - shift);
-        lanes[l] += *x;
+    if !rest.is_empty() {
+        // A whole vector costs less than a few elements one by one. exp(-∞) is 0, which changes no sum.
+        let mut last = [T::neg_infinity(); LANES];
+        last[..rest.len()].copy_from_slice(rest);
+        for l in 0..LANES {
+            last[l] = T::exp_lane(last[l] - shift);
+            lanes[l] += last[l];
+        }
+        rest.copy_from_slice(&last[..rest.len()]);
     }
     fold_lanes(lanes)
 }

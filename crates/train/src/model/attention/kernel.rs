@@ -3,6 +3,9 @@
 //! Queries are taken [`BLOCK`] at a time, against the keys that at least one of them sees; scores exist for
 //! one block only. The backward pass computes them again from the row statistics of the forward pass, so
 //! that memory is O(tokens) per head. Blocks and sums have a fixed order.
+//!
+//! A closure for [`Arch::dispatch`] has `inline(always)`: otherwise it is compiled by itself, for vectors of
+//! four numbers, and the exponentials take twice as long.
 
 use super::HeadSettings;
 use attnlab_core::linalg::{Threads, gemm};
@@ -220,19 +223,22 @@ impl<T: Exp> Scratch<T> {
         copy(head.key, filled(&mut self.key, n * p));
         copy(head.value, filled(&mut self.value, n * p));
         let inverse = filled(&mut self.inverse, n);
-        Arch::new().dispatch(|| {
-            for (i, query) in self.query[..n * p].chunks_exact_mut(p).enumerate() {
-                if settings.normalise_queries {
-                    inverse[i] = (dot(query, query) + T::of_f64(TINY)).sqrt().recip();
-                    scale_row(query, inverse[i]);
+        Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                for (i, query) in self.query[..n * p].chunks_exact_mut(p).enumerate() {
+                    if settings.normalise_queries {
+                        inverse[i] = (dot(query, query) + T::of_f64(TINY)).sqrt().recip();
+                        scale_row(query, inverse[i]);
+                    }
+                    if let Some(rotation) = &settings.rotation {
+                        rotation.turn(i, query, false);
+                        rotation.turn(i, &mut self.key[i * p..(i + 1) * p], false);
+                    }
+                    scale_row(query, scale);
                 }
-                if let Some(rotation) = &settings.rotation {
-                    rotation.turn(i, query, false);
-                    rotation.turn(i, &mut self.key[i * p..(i + 1) * p], false);
-                }
-                scale_row(query, scale);
-            }
-        });
+            },
+        );
     }
 
     /// Computes the scores (query, key) of a block.
@@ -254,24 +260,27 @@ impl<T: Exp> Scratch<T> {
         let p = head.query.ncols();
         let scale = T::of_f64(settings.scale);
         let [of_query, of_key, of_value] = &mut self.gradients;
-        Arch::new().dispatch(|| {
-            for (i, of_query) in of_query.chunks_exact_mut(p).enumerate() {
-                scale_row(of_query, scale);
-                if let Some(rotation) = &settings.rotation {
-                    rotation.turn(i, of_query, true);
-                    rotation.turn(i, &mut of_key[i * p..(i + 1) * p], true);
-                }
-                if settings.normalise_queries {
-                    // y / |y| has the derivative (1 - ŷ ŷᵀ) / |y|.
-                    let (row, inverse) = (head.query.row(i), self.inverse[i]);
-                    let y = row.as_slice().expect("rows of heads are contiguous");
-                    let along = dot(y, of_query) * inverse * inverse;
-                    for (g, y) in of_query.iter_mut().zip(y) {
-                        *g = inverse * (*g - *y * along);
+        Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                for (i, of_query) in of_query.chunks_exact_mut(p).enumerate() {
+                    scale_row(of_query, scale);
+                    if let Some(rotation) = &settings.rotation {
+                        rotation.turn(i, of_query, true);
+                        rotation.turn(i, &mut of_key[i * p..(i + 1) * p], true);
+                    }
+                    if settings.normalise_queries {
+                        // y / |y| has the derivative (1 - ŷ ŷᵀ) / |y|.
+                        let (row, inverse) = (head.query.row(i), self.inverse[i]);
+                        let y = row.as_slice().expect("rows of heads are contiguous");
+                        let along = dot(y, of_query) * inverse * inverse;
+                        for (g, y) in of_query.iter_mut().zip(y) {
+                            *g = inverse * (*g - *y * along);
+                        }
                     }
                 }
-            }
-        });
+            },
+        );
         match gradient {
             HeadGradient::Shared(mut out) => {
                 let (n, p) = out.dim();
@@ -303,19 +312,21 @@ fn softmax_terms<T: Exp>(
     settings: &HeadSettings,
     statistics: &mut [[T; 2]],
 ) {
-    Arch::new().dispatch(|| {
-        for (i, statistics) in statistics.iter_mut().enumerate() {
-            let row = &mut scores[i * keys..(i + 1) * keys];
-            let (seen, hidden) = row.split_at_mut((settings.visible)(start + i, n));
-            hidden.fill(T::zero());
-            let max = largest(seen);
-            let sum = exp_shifted(seen, max);
-            *statistics = match seen.is_empty() {
-                true => [T::zero(); 2],
-                false => [max, sum.recip()],
-            };
-        }
-    });
+    Arch::new().dispatch(
+        #[inline(always)]
+        || {
+            for (i, statistics) in statistics.iter_mut().enumerate() {
+                let row = &mut scores[i * keys..(i + 1) * keys];
+                let seen = hide(row, (settings.visible)(start + i, n));
+                let max = largest(seen);
+                let sum = exp_shifted(seen, max);
+                *statistics = match seen.is_empty() {
+                    true => [T::zero(); 2],
+                    false => [max, sum.recip()],
+                };
+            }
+        },
+    );
 }
 
 /// Replaces the scores S and the derivatives dP of the weights P below them by dS = P (dP - Σ P dP) and P.
@@ -328,22 +339,35 @@ fn slopes_of_scores<T: Exp>(
     statistics: &[[T; 2]],
 ) {
     let (above, below) = scores.split_at_mut(statistics.len() * keys);
-    Arch::new().dispatch(|| {
-        for (i, [max, inverse]) in statistics.iter().enumerate() {
-            let range = i * keys..(i + 1) * keys;
-            let visible = (settings.visible)(start + i, n);
-            let (s, hidden) = above[range.clone()].split_at_mut(visible);
-            hidden.fill(T::zero());
-            let (d, hidden) = below[range].split_at_mut(visible);
-            hidden.fill(T::zero());
-            exp_shifted(s, *max);
-            let mean = dot(s, d) * *inverse;
-            for (s, d) in s.iter_mut().zip(d) {
-                let weight = *s * *inverse;
-                (*s, *d) = (weight * (*d - mean), weight);
+    Arch::new().dispatch(
+        #[inline(always)]
+        || {
+            for (i, [max, inverse]) in statistics.iter().enumerate() {
+                let range = i * keys..(i + 1) * keys;
+                let visible = (settings.visible)(start + i, n);
+                let s = hide(&mut above[range.clone()], visible);
+                let d = &mut below[range];
+                d[visible..].fill(T::zero());
+                exp_shifted(s, *max);
+                let mean = dot(s, d) * *inverse;
+                for (s, d) in s.iter_mut().zip(d) {
+                    let weight = *s * *inverse;
+                    (*s, *d) = (weight * (*d - mean), weight);
+                }
             }
-        }
-    });
+        },
+    );
+}
+
+/// Returns the part of a row whose exponentials are needed, and writes 0 behind it: the `visible` scores, and up
+/// to the end of their last vector -∞, whose exponential is 0 and costs nothing there.
+#[inline(always)]
+fn hide<T: Exp>(row: &mut [T], visible: usize) -> &mut [T] {
+    let whole = visible.next_multiple_of(LANES).min(row.len());
+    let (seen, hidden) = row.split_at_mut(whole);
+    seen[visible..].fill(T::neg_infinity());
+    hidden.fill(T::zero());
+    seen
 }
 
 /// Computes Σ_i a_i b_i in a fixed number of lanes.
