@@ -2,7 +2,7 @@
 //! operations on other devices.
 
 use super::device::ComputeDevice;
-use super::flex::{Number, tensor, values};
+use super::flex::{Number, at_full_width, tensor, values};
 use attnlab_theory::attention::streaming::{LANES, fold_lanes};
 use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::CheckpointStrategy};
 use burn::backend::autodiff::grads::Gradients;
@@ -11,7 +11,6 @@ use burn::backend::flex::FlexTensor;
 use burn::backend::tensor::FloatTensor;
 use burn::backend::{Autodiff, Backend, Dispatch, Flex, TensorMetadata, backend_extension};
 use burn::tensor::{DType, Tensor};
-use pulp::Arch;
 use rayon::prelude::*;
 
 /// ε of both norms, PyTorch's default for LayerNorm.
@@ -162,7 +161,7 @@ fn forward_in<T: Number>(
     let tasks = y.par_chunks_mut(ROWS * d).zip(x.par_chunks(ROWS * d));
     let tasks = tasks.zip(statistics.par_chunks_mut(2 * ROWS));
     tasks.for_each(|((y, x), statistics)| {
-        Arch::new().dispatch(
+        at_full_width(
             #[inline(always)]
             || {
                 let (pairs, _) = statistics.as_chunks_mut::<2>();
@@ -200,7 +199,7 @@ fn backward_in<T: Number>(kept: &Kept, slope: &FlexTensor) -> [FlexTensor; 3] {
         .zip(statistics.par_chunks(2 * ROWS));
     let sums = tasks.map(|(((of_x, x), slope), statistics)| {
         let mut sums = vec![T::zero(); 2 * d];
-        Arch::new().dispatch(
+        at_full_width(
             #[inline(always)]
             || {
                 let (of_scale, of_shift) = sums.split_at_mut(d);
@@ -282,8 +281,14 @@ mod tests {
         let shift = (form < 2).then(|| tracked("shift", [1, d]));
         let x = flat.clone().reshape([batch, n, d]);
         let y = match device.fuses() {
-            true => fused(x, scale.clone(), shift.clone(), form % 2 == 0, device),
-            false => graph(x, scale.clone(), shift.clone(), form % 2 == 0),
+            true => fused(
+                x,
+                scale.clone(),
+                shift.clone(),
+                form.is_multiple_of(2),
+                device,
+            ),
+            false => graph(x, scale.clone(), shift.clone(), form.is_multiple_of(2)),
         };
         let mix = device.tensor(numbers("mix", batch * n * d), [batch, n, d]);
         let mut found = (y.clone() * mix).sum().backward();

@@ -185,7 +185,7 @@ impl Sizes {
 
     /// Returns a part of head `i`, counted through all sequences.
     fn part<'a, T>(&self, view: &ArrayView4<'a, T>, i: usize, part: usize) -> ArrayView2<'a, T> {
-        let sequence = view.clone().index_axis_move(Axis(0), i / self.heads);
+        let sequence = (*view).index_axis_move(Axis(0), i / self.heads);
         sequence.index_axis_move(Axis(0), part * self.heads + i % self.heads)
     }
 

@@ -3,15 +3,12 @@
 //! Queries are taken [`BLOCK`] at a time, against the keys that at least one of them sees; scores exist for
 //! one block only. The backward pass computes them again from the row statistics of the forward pass, so
 //! that memory is O(tokens) per head. Blocks and sums have a fixed order.
-//!
-//! A closure for [`Arch::dispatch`] has `inline(always)`: otherwise it is compiled by itself, for vectors of
-//! four numbers, and the exponentials take twice as long.
 
 use super::HeadSettings;
+use crate::model::flex::at_full_width;
 use attnlab_core::linalg::{Threads, gemm};
 use attnlab_theory::attention::streaming::{Exp, LANES, exp_shifted, fold_lanes, largest};
 use ndarray::{ArrayView2, ArrayViewMut2, Zip};
-use pulp::Arch;
 
 /// Number of queries in a block.
 pub(super) const BLOCK: usize = 32;
@@ -223,7 +220,7 @@ impl<T: Exp> Scratch<T> {
         copy(head.key, filled(&mut self.key, n * p));
         copy(head.value, filled(&mut self.value, n * p));
         let inverse = filled(&mut self.inverse, n);
-        Arch::new().dispatch(
+        at_full_width(
             #[inline(always)]
             || {
                 for (i, query) in self.query[..n * p].chunks_exact_mut(p).enumerate() {
@@ -260,7 +257,7 @@ impl<T: Exp> Scratch<T> {
         let p = head.query.ncols();
         let scale = T::of_f64(settings.scale);
         let [of_query, of_key, of_value] = &mut self.gradients;
-        Arch::new().dispatch(
+        at_full_width(
             #[inline(always)]
             || {
                 for (i, of_query) in of_query.chunks_exact_mut(p).enumerate() {
@@ -312,7 +309,7 @@ fn softmax_terms<T: Exp>(
     settings: &HeadSettings,
     statistics: &mut [[T; 2]],
 ) {
-    Arch::new().dispatch(
+    at_full_width(
         #[inline(always)]
         || {
             for (i, statistics) in statistics.iter_mut().enumerate() {
@@ -339,7 +336,7 @@ fn slopes_of_scores<T: Exp>(
     statistics: &[[T; 2]],
 ) {
     let (above, below) = scores.split_at_mut(statistics.len() * keys);
-    Arch::new().dispatch(
+    at_full_width(
         #[inline(always)]
         || {
             for (i, [max, inverse]) in statistics.iter().enumerate() {

@@ -197,7 +197,8 @@ fn fully_masked_rows_are_zero() {
     for device in [ComputeDevice::cpu(), ComputeDevice::cpu_f64()] {
         for config in forms(1, 4) {
             // The mask (i - 2 keys) leaves a whole block without keys in the second case.
-            let cases: [(usize, fn(usize, usize) -> usize); 2] = [
+            type Case = (usize, fn(usize, usize) -> usize);
+            let cases: [Case; 2] = [
                 (5, |i, _| i.saturating_sub(2)),
                 (40, |i, _| i.saturating_sub(34)),
             ];
