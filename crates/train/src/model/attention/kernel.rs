@@ -356,8 +356,8 @@ fn slopes_of_scores<T: Exp>(
     );
 }
 
-/// Returns the part of a row whose exponentials are needed, and writes 0 behind it: the `visible` scores, and up
-/// to the end of their last vector -∞, whose exponential is 0 and costs nothing there.
+/// Returns the part of a row whose exponentials are needed, and writes 0 behind it: the `visible` scores,
+/// and up to the end of their last vector -∞, whose exponential is 0 and costs nothing there.
 #[inline(always)]
 fn hide<T: Exp>(row: &mut [T], visible: usize) -> &mut [T] {
     let whole = visible.next_multiple_of(LANES).min(row.len());
