@@ -6,6 +6,7 @@
 //! cargo bench --features train-vulkan --bench model -- --backend gpu  # a real card
 //! cargo bench --features train --bench model -- --network aot-mssa-l-base --batch 1
 //! cargo bench --features train --bench model -- --quick               # seconds: does it still run?
+//! cargo bench --features train --bench model -- --reference           # beside attention as a graph
 //! cargo bench --features train --bench model -- --json                # for benches/peers/model.sh
 //! ```
 //!
@@ -35,6 +36,8 @@ struct Size {
     rounds: usize,
     /// Layers, where fewer than the network's are asked for.
     layers: Option<usize>,
+    /// Flag: the same with attention as a graph of primitive operations takes turns.
+    reference: bool,
     json: bool,
 }
 
@@ -52,6 +55,7 @@ impl Size {
             steps: arguments.whole("--steps", 3, 1)?,
             rounds: arguments.whole("--rounds", 5, 1)?,
             layers,
+            reference: arguments.has("--reference"),
             json: arguments.has("--json"),
         })
     }
@@ -89,27 +93,35 @@ fn run(size: &Size) -> Result<()> {
     let streams = Streams::new(1, "bench.model", 0, 0);
     let task = task(&config)?;
     let plan = TrainingPlan::constant(1, size.batch, 1e-4);
-    let model = Model::new(config.clone(), &device, &streams)?;
-    let frozen = model.frozen();
-    let mut trainer = Trainer::new(task.as_ref(), model, &plan, &streams)?;
     let batch = Batch {
         streams: streams.clone(),
         first: 0,
         count: size.batch,
         stage: None,
     };
+    let (task, plan, batch) = (task.as_ref(), &plan, &batch);
     let mut race = Race::new();
-    race.add("forward", || {
-        for _ in 0..size.steps {
-            let loss = task.loss(&frozen, &batch).expect("a fitting network");
-            black_box(loss.try_to_vec_as::<f32>().expect("a working device"));
-        }
-    });
-    race.add("step", || {
-        for _ in 0..size.steps {
-            black_box(trainer.step().expect("a working device"));
-        }
-    });
+    let mut enter = |device: &ComputeDevice, forward, step| -> Result<()> {
+        let model = Model::new(config.clone(), device, &streams)?;
+        let frozen = model.frozen();
+        let mut trainer = Trainer::new(task, model, plan, &streams)?;
+        race.add(forward, move || {
+            for _ in 0..size.steps {
+                let loss = task.loss(&frozen, batch).expect("a fitting network");
+                black_box(loss.try_to_vec_as::<f32>().expect("a working device"));
+            }
+        });
+        race.add(step, move || {
+            for _ in 0..size.steps {
+                black_box(trainer.step().expect("a working device"));
+            }
+        });
+        Ok(())
+    };
+    enter(&device, "forward", "step")?;
+    if size.reference {
+        enter(&device.unfused(), "forward, graph", "step, graph")?;
+    }
     race.run(size.rounds);
     report(size, &config, &race);
     Ok(())
@@ -140,6 +152,15 @@ fn report(size: &Size, config: &ModelConfig, race: &Race) {
     println!("seconds per {} of each, median [least, most]:", size.steps);
     race.print_times();
     race.print_ratio("forward pass's share of a step", "forward", "step", "");
+    if size.reference {
+        race.print_ratio(
+            "forward pass, graph / fused",
+            "forward, graph",
+            "forward",
+            "",
+        );
+        race.print_ratio("step, graph / fused", "step, graph", "step", "");
+    }
     let (_, median, _) = spread(step);
     println!("  steps: {:.2} sequences/s", size.batch as f64 / median);
     if let Some(peak) = peak_memory() {

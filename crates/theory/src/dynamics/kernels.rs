@@ -4,7 +4,7 @@
 //! tokens, then the second, and so on. The last block is padded with zeros. Every sum uses a fixed number
 //! of lanes without fused multiply-add, so that results are the same to the bit on every vector width.
 
-use crate::attention::streaming::{Exp, LANES, exp_shifted, fold_lanes};
+use crate::attention::streaming::{Exp, LANES, exp_shifted, fold_lanes, largest};
 use attnlab_core::linalg::Real;
 use pulp::{Arch, NullaryFnOnce};
 
@@ -152,23 +152,6 @@ fn read<T: Exp>(view: View<T>, v: &[T], u: &mut [T], scratch: &mut Scratch<T>) -
             sum
         }
     }
-}
-
-#[inline(always)]
-fn largest<T: Real>(x: &[T]) -> T {
-    let mut lanes = [T::neg_infinity(); WIDTH];
-    for chunk in x.as_chunks::<WIDTH>().0 {
-        for l in 0..WIDTH {
-            lanes[l] = if chunk[l] > lanes[l] {
-                chunk[l]
-            } else {
-                lanes[l]
-            };
-        }
-    }
-    lanes
-        .into_iter()
-        .fold(T::neg_infinity(), |max, x| if x > max { x } else { max })
 }
 
 /// Weights of the layer in the form that a prompt needs, column by column.

@@ -1,20 +1,12 @@
 //! The forward pass.
 
+use super::attention::Attention;
 use super::config::{AttentionForm, Input, Mlp, Norm, Output, Positions};
+use super::norm;
 use super::parameters::Model;
 use super::record::Recording;
 use attnlab_core::error::{Error, Result};
 use burn::tensor::{Int, Tensor, activation, module};
-
-/// ε of both norms, PyTorch's default for LayerNorm.
-const EPSILON: f64 = 1e-5;
-/// Number added to the squared length of a query, so that the derivative at zero is finite.
-const TINY: f64 = 1e-20;
-/// Score of a masked token. Its weight is exactly 0, in f32 too, and unlike -∞ it gives no NaN when
-/// multiplied by zero.
-const HIDDEN: f64 = -1e9;
-/// Base of the rotations and of the sinusoids.
-pub(super) const ROTARY: f64 = 10_000.0;
 
 impl Model {
     /// Computes the outputs (batch, tokens, outputs) for real vectors (batch, tokens, dim).
@@ -84,9 +76,9 @@ impl Model {
             x = x + places.unsqueeze_dim(0);
         }
         recording.keep("embedding", &x)?;
-        let shared = Shared::new(self, n);
+        let attention = Attention::new(&self.config, &self.device, n);
         for l in 0..self.config.layers {
-            x = self.block(l, x, &shared, recording)?;
+            x = self.block(l, x, &attention, recording)?;
         }
         Ok(x)
     }
@@ -95,13 +87,13 @@ impl Model {
         &self,
         l: usize,
         x: Tensor<3>,
-        shared: &Shared,
+        attention: &Attention,
         recording: &mut Recording,
     ) -> Result<Tensor<3>> {
         let name = |part: &str| format!("blocks.{l}.{part}");
         let normed = self.norm(x.clone(), &name("attention_norm"), self.config.norm);
         recording.keep(&name("normed"), &normed)?;
-        let added = self.attend(l, normed, shared, recording)?;
+        let added = self.attend(l, normed, attention, recording)?;
         recording.keep(&name("attention"), &added)?;
         let mut x = x + added;
         if self.config.has_mlp(l) {
@@ -119,46 +111,17 @@ impl Model {
         &self,
         l: usize,
         x: Tensor<3>,
-        shared: &Shared,
+        attention: &Attention,
         recording: &mut Recording,
     ) -> Result<Tensor<3>> {
         let name = |part: &str| format!("blocks.{l}.{part}");
-        let root = 1.0 / (self.config.head_dim() as f64).sqrt();
-        let (query, key, value, scale) = match self.config.attention {
-            AttentionForm::MssaTied {
-                normalise_queries,
-                scaled,
-                ..
-            }
-            | AttentionForm::Mssa {
-                normalise_queries,
-                scaled,
-            } => {
-                let y = self.split(rows(x, self.parameter(&name("attention.u"))));
-                let query = match normalise_queries {
-                    true => unit_length(y.clone()),
-                    false => y.clone(),
-                };
-                (query, y.clone(), y, if scaled { root } else { 1.0 })
-            }
-            AttentionForm::Mhsa => {
-                let all = self.linear(x, &name("attention.qkv"));
-                let d = self.config.width;
-                let part = |i: usize| self.split(all.clone().narrow(2, i * d, d));
-                (part(0), part(1), part(2), root)
-            }
+        let projected = match self.config.attention {
+            AttentionForm::Mhsa => self.linear(x, &name("attention.qkv")),
+            _ => rows(x, self.parameter(&name("attention.u"))),
         };
-        let (query, key) = (shared.turn(query), shared.turn(key));
-        let mut scores = query.matmul(key.transpose());
-        if scale != 1.0 {
-            scores = scores.mul_scalar(scale);
-        }
-        if let Some(mask) = &shared.mask {
-            scores = scores + mask.clone();
-        }
-        let weights = activation::softmax(scores, 3);
-        recording.keep(&name("weights"), &weights)?;
-        let heads = join(weights.matmul(value));
+        let weights = || attention.weights(projected.clone());
+        recording.keep_computed(&name("weights"), weights)?;
+        let heads = attention.heads(projected);
         recording.keep(&name("heads"), &heads)?;
         Ok(match self.config.attention {
             AttentionForm::MssaTied { eta, .. } => {
@@ -212,69 +175,14 @@ impl Model {
     fn norm(&self, x: Tensor<3>, name: &str, norm: Norm) -> Tensor<3> {
         let centred = match norm {
             Norm::None => return x,
-            Norm::Layer => x.clone() - x.mean_dim(2),
-            Norm::Rms => x,
+            Norm::Layer => true,
+            Norm::Rms => false,
         };
-        let square = centred.clone().square().mean_dim(2);
-        let unit = centred / square.add_scalar(EPSILON).sqrt();
-        let scaled = unit * self.parameter(name).unsqueeze_dim(0);
-        match self.optional(&format!("{name}.bias")) {
-            Some(bias) => scaled + bias.unsqueeze_dim(0),
-            None => scaled,
+        let (scale, shift) = (self.parameter(name), self.optional(&format!("{name}.bias")));
+        match self.device.fuses() {
+            true => norm::fused(x, scale, shift, centred, &self.device),
+            false => norm::graph(x, scale, shift, centred),
         }
-    }
-
-    /// Splits (batch, tokens, d) into heads, (batch, head, tokens, p).
-    fn split(&self, y: Tensor<3>) -> Tensor<4> {
-        let [batch, n, _] = y.dims();
-        let (heads, p) = (self.config.heads, self.config.head_dim());
-        y.reshape([batch, n, heads, p]).swap_dims(1, 2)
-    }
-}
-
-/// Mask and rotations, which all blocks share.
-struct Shared {
-    /// Mask (1, 1, query, key): 0 where the query sees the key.
-    mask: Option<Tensor<4>>,
-    /// cos and sin of the rotations, (1, 1, tokens, p) each.
-    rotation: Option<(Tensor<4>, Tensor<4>)>,
-}
-
-impl Shared {
-    fn new(model: &Model, n: usize) -> Self {
-        let (config, device) = (&model.config, &model.device);
-        let mask = config.causal.then(|| {
-            let hidden = |i: usize| if i % n > i / n { HIDDEN } else { 0.0 };
-            device.tensor((0..n * n).map(hidden).collect(), [1, 1, n, n])
-        });
-        let p = config.head_dim();
-        let rotation = (config.positions == Positions::Rotary).then(|| {
-            // Pair j of p/2 turns by position · base^(-2j/p); the pairs are (j, j + p/2).
-            let angle = |i: usize| {
-                let (position, j) = (i / p, (i % p) % (p / 2));
-                position as f64 * ROTARY.powf(-2.0 * j as f64 / p as f64)
-            };
-            let table = |f: fn(f64) -> f64| {
-                let values = (0..n * p).map(|i| f(angle(i))).collect();
-                device.tensor(values, [1, 1, n, p])
-            };
-            (table(f64::cos), table(f64::sin))
-        });
-        Shared { mask, rotation }
-    }
-
-    /// Rotates queries or keys (batch, head, tokens, p).
-    fn turn(&self, y: Tensor<4>) -> Tensor<4> {
-        let Some((cos, sin)) = &self.rotation else {
-            return y;
-        };
-        let [_, _, _, p] = y.dims();
-        let (low, high) = (
-            y.clone().narrow(3, 0, p / 2),
-            y.clone().narrow(3, p / 2, p / 2),
-        );
-        let turned = Tensor::cat(vec![high.neg(), low], 3);
-        y * cos.clone() + turned * sin.clone()
     }
 }
 
@@ -282,16 +190,4 @@ impl Shared {
 fn rows(x: Tensor<3>, w: Tensor<2>) -> Tensor<3> {
     let ([batch, n, _], [d, out]) = (x.dims(), w.dims());
     x.reshape([batch * n, d]).matmul(w).reshape([batch, n, out])
-}
-
-/// Joins heads (batch, head, tokens, p) to (batch, tokens, d).
-fn join(heads: Tensor<4>) -> Tensor<3> {
-    let [batch, count, n, p] = heads.dims();
-    heads.swap_dims(1, 2).reshape([batch, n, count * p])
-}
-
-/// Scales every row to length 1.
-fn unit_length(y: Tensor<4>) -> Tensor<4> {
-    let square = y.clone().square().sum_dim(3);
-    y / square.add_scalar(TINY).sqrt()
 }

@@ -9,6 +9,8 @@ pub struct ComputeDevice {
     device: Device,
     dtype: DType,
     name: &'static str,
+    /// Flag: attention is one operation, and so is a norm.
+    fuses: bool,
 }
 
 impl ComputeDevice {
@@ -18,6 +20,7 @@ impl ComputeDevice {
             device: Device::flex(),
             dtype: DType::F32,
             name: "cpu",
+            fuses: true,
         }
     }
 
@@ -26,6 +29,15 @@ impl ComputeDevice {
         ComputeDevice {
             dtype: DType::F64,
             ..ComputeDevice::cpu()
+        }
+    }
+
+    /// Returns the device with attention and norms as graphs of primitive operations, as on a GPU: the
+    /// reference of the CPU's fused operations in tests and timings.
+    pub fn unfused(self) -> Self {
+        ComputeDevice {
+            fuses: false,
+            ..self
         }
     }
 
@@ -41,6 +53,7 @@ impl ComputeDevice {
             device: Device::wgpu(burn::tensor::DeviceKind::DefaultDevice),
             dtype: DType::F32,
             name: "gpu",
+            fuses: false,
         })
     }
 
@@ -70,6 +83,11 @@ impl ComputeDevice {
 
     pub(crate) fn is_f64(&self) -> bool {
         self.dtype == DType::F64
+    }
+
+    /// Returns `true` if attention is computed as one operation, and so is a norm.
+    pub(super) fn fuses(&self) -> bool {
+        self.fuses
     }
 
     pub(crate) fn options(&self) -> TensorCreationOptions {

@@ -19,10 +19,13 @@
 //! # Ok::<(), attnlab_core::Error>(())
 //! ```
 
+mod attention;
 mod block;
 mod config;
 mod device;
 mod entropy;
+mod flex;
+mod norm;
 mod parameters;
 mod presets;
 mod record;

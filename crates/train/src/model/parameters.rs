@@ -1,6 +1,6 @@
 //! The named matrices of a network: their shapes, initial values, and the network that holds them.
 
-use super::block::ROTARY;
+use super::attention::ROTARY;
 use super::config::{
     AttentionForm, FirstPositions, Input, Mlp, ModelConfig, Norm, Output, Positions,
 };

@@ -55,11 +55,21 @@ impl Recording {
     }
 
     pub(super) fn keep<const D: usize>(&mut self, name: &str, tensor: &Tensor<D>) -> Result<()> {
+        self.keep_computed(name, || tensor.clone())
+    }
+
+    /// Keeps a tensor that is computed only if it is asked for.
+    pub(super) fn keep_computed<const D: usize>(
+        &mut self,
+        name: &str,
+        tensor: impl FnOnce() -> Tensor<D>,
+    ) -> Result<()> {
         if self.endings.iter().any(|e| name.ends_with(e.as_str())) {
+            let tensor = tensor();
             self.found.push(RecordedActivation {
                 name: name.to_string(),
                 shape: tensor.dims().to_vec(),
-                values: read(tensor)?,
+                values: read(&tensor)?,
             });
         }
         Ok(())

@@ -11,7 +11,7 @@ use attnlab_core::linalg::Real;
 
 /// Number of partial sums in which a slice is added up: two AVX2 registers or one AVX-512 register of
 /// `f32`.
-pub(crate) const LANES: usize = 16;
+pub const LANES: usize = 16;
 
 /// A [`Real`] type with an exp that the compiler can vectorise.
 pub trait Exp: Real {
@@ -118,8 +118,13 @@ fn horner<T: Copy + std::ops::Add<Output = T> + std::ops::Mul<Output = T>, const
 }
 
 /// Adds the lanes pairwise, in a fixed order.
+///
+/// ```
+/// use attnlab_theory::attention::streaming::fold_lanes;
+/// assert_eq!(fold_lanes(std::array::from_fn(|l| l as f64)), 120.0);
+/// ```
 #[inline(always)]
-pub(crate) fn fold_lanes<T: Real>(mut lanes: [T; LANES]) -> T {
+pub fn fold_lanes<T: Real>(mut lanes: [T; LANES]) -> T {
     let mut half = LANES / 2;
     while half > 0 {
         for l in 0..half {
@@ -130,11 +135,51 @@ pub(crate) fn fold_lanes<T: Real>(mut lanes: [T; LANES]) -> T {
     lanes[0]
 }
 
+/// Finds the largest element of a slice; -∞ if it is empty. NaN is passed over.
+///
+/// As [`exp_shifted`] it is inlined into its caller, so that it is compiled for the caller's vector width.
+///
+/// ```
+/// use attnlab_theory::attention::streaming::largest;
+/// assert_eq!(largest(&[1.0, 3.0, 2.0]), 3.0);
+/// assert_eq!(largest::<f32>(&[]), f32::NEG_INFINITY);
+/// ```
+#[inline(always)]
+pub fn largest<T: Real>(x: &[T]) -> T {
+    let mut lanes = [T::neg_infinity(); LANES];
+    let (chunks, rest) = x.as_chunks::<LANES>();
+    let larger = |max: T, x: T| if x > max { x } else { max };
+    for chunk in chunks {
+        for l in 0..LANES {
+            lanes[l] = larger(lanes[l], chunk[l]);
+        }
+    }
+    for (lane, x) in lanes.iter_mut().zip(rest) {
+        *lane = larger(*lane, *x);
+    }
+    let mut half = LANES / 2;
+    while half > 0 {
+        for l in 0..half {
+            lanes[l] = larger(lanes[l], lanes[l + half]);
+        }
+        half /= 2;
+    }
+    lanes[0]
+}
+
 /// Replaces x_i by exp(x_i - shift) in place and returns the sum of the results.
 ///
-/// The function is inlined into its caller, so that it is compiled for the caller's vector width.
+/// The function is inlined into its caller, so that it is compiled for the vector width of a caller inside
+/// [`pulp::Arch::dispatch`].
+///
+/// ```
+/// use attnlab_theory::attention::streaming::exp_shifted;
+/// let mut x = [2.0, 2.0, f64::NEG_INFINITY];
+/// assert_eq!(exp_shifted(&mut x, 2.0), 2.0);
+/// assert_eq!(x, [1.0, 1.0, 0.0]);
+/// ```
 #[inline(always)]
-pub(crate) fn exp_shifted<T: Exp>(x: &mut [T], shift: T) -> T {
+pub fn exp_shifted<T: Exp>(x: &mut [T], shift: T) -> T {
     let mut lanes = [T::zero(); LANES];
     let (chunks, rest) = x.as_chunks_mut::<LANES>();
     for chunk in chunks {
@@ -143,9 +188,15 @@ pub(crate) fn exp_shifted<T: Exp>(x: &mut [T], shift: T) -> T {
             lanes[l] += chunk[l];
         }
     }
-    for (l, x) in rest.iter_mut().enumerate() {
-        *x = T::exp_lane(*x - shift);
-        lanes[l] += *x;
+    if !rest.is_empty() {
+        // A whole vector costs less than a few elements one by one. exp(-∞) is 0, which changes no sum.
+        let mut last = [T::neg_infinity(); LANES];
+        last[..rest.len()].copy_from_slice(rest);
+        for l in 0..LANES {
+            last[l] = T::exp_lane(last[l] - shift);
+            lanes[l] += last[l];
+        }
+        rest.copy_from_slice(&last[..rest.len()]);
     }
     fold_lanes(lanes)
 }

@@ -1,7 +1,7 @@
 //! Element-wise kernels on one tile. Every tile is column-major and contiguous, with keys along the rows
 //! and queries along the columns. Each kernel is compiled for the vector width of the CPU.
 
-use super::exp::{Exp, LANES, exp_shifted, fold_lanes, sum_exp_shifted};
+use super::exp::{Exp, LANES, exp_shifted, fold_lanes, largest, sum_exp_shifted};
 use attnlab_core::linalg::Real;
 use pulp::Arch;
 
@@ -42,23 +42,6 @@ pub(super) fn column_maxima<T: Real>(scores: &[T], rows: usize, maxima: &mut [T]
             *max = largest(column);
         }
     });
-}
-
-#[inline(always)]
-fn largest<T: Real>(x: &[T]) -> T {
-    let mut lanes = [T::neg_infinity(); LANES];
-    let (chunks, rest) = x.as_chunks::<LANES>();
-    for chunk in chunks {
-        for l in 0..LANES {
-            lanes[l] = if chunk[l] > lanes[l] {
-                chunk[l]
-            } else {
-                lanes[l]
-            };
-        }
-    }
-    let lanes = lanes.iter().chain(rest);
-    lanes.fold(T::neg_infinity(), |max, x| if *x > max { *x } else { max })
 }
 
 /// Replaces each column by exp(column - shift) and adds its sum to `sums`.

@@ -24,9 +24,8 @@ mod rules;
 mod step;
 mod tiles;
 
-pub use exp::{Exp, exp_in_place};
-// The training kernels of `dynamics` use the same lanes.
-pub(crate) use exp::{LANES, exp_shifted, fold_lanes};
+// The training kernels of `dynamics` and of `attnlab-train` use the same lanes.
+pub use exp::{Exp, LANES, exp_in_place, exp_shifted, fold_lanes, largest};
 pub use layer::Streamed;
 pub use machine::{Cpu, Machine};
 pub use pass::{Streaming, Tiled};

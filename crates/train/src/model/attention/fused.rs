@@ -1,0 +1,257 @@
+//! The fused operation: attention of all heads as one node of the graph of derivatives, on burn's CPU
+//! backend. Heads of all sequences are computed in parallel; each is computed by one thread.
+
+use super::HeadSettings;
+use super::kernel::{self, Head, HeadGradient, Scratch};
+use crate::model::flex::{Number, tensor, values};
+use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::CheckpointStrategy};
+use burn::backend::autodiff::grads::Gradients;
+use burn::backend::autodiff::ops::{Backward, Ops, OpsKind, unary};
+use burn::backend::flex::FlexTensor;
+use burn::backend::tensor::FloatTensor;
+use burn::backend::{Autodiff, Backend, Dispatch, Flex, TensorMetadata, backend_extension};
+use burn::tensor::{DType, Tensor};
+use ndarray::{ArrayView2, ArrayView4, ArrayViewMut2, ArrayViewMut4, Axis};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// Computes the outputs of the heads side by side (batch, tokens, d).
+pub(super) fn heads(projected: Tensor<3>, settings: &Arc<HeadSettings>) -> Tensor<3> {
+    let projected = projected.into_dispatch();
+    Tensor::from_dispatch(Dispatch::fused_heads(projected, settings.clone()))
+}
+
+/// Computes the weights (batch, head, query, key), without derivatives.
+pub(super) fn weights(projected: Tensor<3>, settings: &Arc<HeadSettings>) -> Tensor<4> {
+    let projected = projected.into_dispatch();
+    Tensor::from_dispatch(Dispatch::head_weights(projected, settings.clone()))
+}
+
+#[backend_extension(Flex, Autodiff)]
+trait FusedAttention: Backend {
+    fn fused_heads(projected: FloatTensor<Self>, settings: Arc<HeadSettings>) -> FloatTensor<Self>;
+
+    fn head_weights(projected: FloatTensor<Self>, settings: Arc<HeadSettings>)
+    -> FloatTensor<Self>;
+}
+
+impl FusedAttention for Flex {
+    fn fused_heads(projected: FlexTensor, settings: Arc<HeadSettings>) -> FlexTensor {
+        forward(&projected.to_contiguous(), &settings).0
+    }
+
+    fn head_weights(projected: FlexTensor, settings: Arc<HeadSettings>) -> FlexTensor {
+        let projected = projected.to_contiguous();
+        match projected.dtype() {
+            DType::F64 => weights_in::<f64>(&projected, &settings),
+            _ => weights_in::<f32>(&projected, &settings),
+        }
+    }
+}
+
+impl<C: CheckpointStrategy> FusedAttention for Autodiff<Flex, C> {
+    fn fused_heads(projected: FloatTensor<Self>, settings: Arc<HeadSettings>) -> FloatTensor<Self> {
+        let (projected, node) = projected.into_parts();
+        let projected = projected.to_contiguous();
+        let (heads, statistics) = forward(&projected, &settings);
+        match FusedStep.prepare::<C>([node]).compute_bound().stateful() {
+            OpsKind::Tracked(prepared) => {
+                let state = Kept {
+                    projected,
+                    statistics,
+                    settings,
+                };
+                prepared.finish(state, heads)
+            }
+            OpsKind::UnTracked(prepared) => prepared.finish(heads),
+        }
+    }
+
+    fn head_weights(
+        projected: FloatTensor<Self>,
+        settings: Arc<HeadSettings>,
+    ) -> FloatTensor<Self> {
+        FloatTensor::<Self>::new(Flex::head_weights(projected.into_primitive(), settings))
+    }
+}
+
+/// The backward pass of the fused operation.
+#[derive(Debug)]
+struct FusedStep;
+
+/// Values of the forward pass that the backward pass needs.
+#[derive(Clone, Debug)]
+struct Kept {
+    projected: FlexTensor,
+    /// Statistics of each query, (batch, head, tokens, 2).
+    statistics: FlexTensor,
+    settings: Arc<HeadSettings>,
+}
+
+impl Backward<Flex, 1> for FusedStep {
+    type State = Kept;
+
+    fn backward(self, ops: Ops<Kept, 1>, gradients: &mut Gradients, _: &mut Checkpointer) {
+        let kept = ops.state;
+        unary::<Flex, _>(ops.parents, ops.node, gradients, |slope| {
+            match kept.projected.dtype() {
+                DType::F64 => backward_in::<f64>(&kept, &slope.to_contiguous()),
+                _ => backward_in::<f32>(&kept, &slope.to_contiguous()),
+            }
+        });
+    }
+}
+
+fn forward(projected: &FlexTensor, settings: &HeadSettings) -> (FlexTensor, FlexTensor) {
+    match projected.dtype() {
+        DType::F64 => forward_in::<f64>(projected, settings),
+        _ => forward_in::<f32>(projected, settings),
+    }
+}
+
+/// Sizes of a batch of projected tokens.
+#[derive(Clone, Copy)]
+struct Sizes {
+    batch: usize,
+    tokens: usize,
+    heads: usize,
+    /// p, dimension of a head.
+    p: usize,
+    /// Number of matrices side by side.
+    parts: usize,
+}
+
+impl Sizes {
+    fn new(projected: &FlexTensor, settings: &HeadSettings) -> Self {
+        let shape = projected.shape();
+        let (heads, parts) = (settings.heads, settings.parts());
+        Sizes {
+            batch: shape[0],
+            tokens: shape[1],
+            heads,
+            p: shape[2] / (parts * heads),
+            parts,
+        }
+    }
+
+    fn width(&self) -> usize {
+        self.heads * self.p
+    }
+
+    /// Views (batch, tokens, parts · d) as (batch, part and head, tokens, p).
+    fn view<'a, T>(&self, values: &'a [T], parts: usize) -> ArrayView4<'a, T> {
+        let shape = (self.batch, self.tokens, parts * self.heads, self.p);
+        let view = ArrayView4::from_shape(shape, values).expect("the tensor has this shape");
+        view.permuted_axes([0, 2, 1, 3])
+    }
+
+    /// Returns the views (tokens, p) of [`Sizes::view`] for writing, one list for each sequence.
+    fn split<'a, T>(&self, values: &'a mut [T], parts: usize) -> Vec<Vec<ArrayViewMut2<'a, T>>> {
+        let shape = (self.batch, self.tokens, parts * self.heads, self.p);
+        let view = ArrayViewMut4::from_shape(shape, values).expect("the tensor has this shape");
+        let mut view = view.permuted_axes([0, 2, 1, 3]);
+        let mut sequences = vec![];
+        for _ in 0..self.batch {
+            let (sequence, rest) = view.split_at(Axis(0), 1);
+            view = rest;
+            let mut sequence = sequence.index_axis_move(Axis(0), 0);
+            let mut views = vec![];
+            for _ in 0..parts * self.heads {
+                let (head, rest) = sequence.split_at(Axis(0), 1);
+                sequence = rest;
+                views.push(head.index_axis_move(Axis(0), 0));
+            }
+            sequences.push(views);
+        }
+        sequences
+    }
+
+    /// Returns the views for the derivatives of each head.
+    fn gradients<'a, T>(&self, values: &'a mut [T]) -> Vec<HeadGradient<'a, T>> {
+        let sequences = self.split(values, self.parts).into_iter();
+        let of_sequence = |mut views: Vec<ArrayViewMut2<'a, T>>| -> Vec<HeadGradient<'a, T>> {
+            if self.parts == 1 {
+                return views.into_iter().map(HeadGradient::Shared).collect();
+            }
+            let values = views.split_off(2 * self.heads);
+            let keys = views.split_off(self.heads);
+            let parts = views.into_iter().zip(keys).zip(values);
+            parts
+                .map(|((q, k), v)| HeadGradient::Separate([q, k, v]))
+                .collect()
+        };
+        sequences.flat_map(of_sequence).collect()
+    }
+
+    /// Returns a part of head `i`, counted through all sequences.
+    fn part<'a, T>(&self, view: &ArrayView4<'a, T>, i: usize, part: usize) -> ArrayView2<'a, T> {
+        let sequence = (*view).index_axis_move(Axis(0), i / self.heads);
+        sequence.index_axis_move(Axis(0), part * self.heads + i % self.heads)
+    }
+
+    fn head<'a, T>(&self, view: &ArrayView4<'a, T>, i: usize) -> Head<'a, T> {
+        let part = |part: usize| self.part(view, i, part.min(self.parts - 1));
+        Head {
+            query: part(0),
+            key: part(1),
+            value: part(2),
+        }
+    }
+}
+
+/// Computes outputs and statistics.
+fn forward_in<T: Number>(
+    projected: &FlexTensor,
+    settings: &HeadSettings,
+) -> (FlexTensor, FlexTensor) {
+    let sizes = Sizes::new(projected, settings);
+    let view = sizes.view(values::<T>(projected), sizes.parts);
+    let mut out = vec![T::zero(); sizes.batch * sizes.tokens * sizes.width()];
+    let mut statistics = vec![T::zero(); 2 * sizes.batch * sizes.heads * sizes.tokens];
+    let outs = sizes.split(&mut out, 1).into_iter().flatten();
+    let outs: Vec<_> = outs.collect();
+    let (pairs, _) = statistics.as_chunks_mut::<2>();
+    let tasks = outs
+        .into_par_iter()
+        .zip(pairs.par_chunks_mut(sizes.tokens.max(1)));
+    tasks
+        .enumerate()
+        .for_each_init(Scratch::default, |scratch, (i, (out, statistics))| {
+            kernel::forward(sizes.head(&view, i), settings, scratch, out, statistics);
+        });
+    let shape = [sizes.batch, sizes.heads, sizes.tokens, 2];
+    (
+        tensor(out, [sizes.batch, sizes.tokens, sizes.width()]),
+        tensor(statistics, shape),
+    )
+}
+
+fn weights_in<T: Number>(projected: &FlexTensor, settings: &HeadSettings) -> FlexTensor {
+    let sizes = Sizes::new(projected, settings);
+    let view = sizes.view(values::<T>(projected), sizes.parts);
+    let (all, n) = (sizes.batch * sizes.heads, sizes.tokens);
+    let mut out = vec![T::zero(); all * n * n];
+    let tasks = out.par_chunks_mut((n * n).max(1)).enumerate();
+    tasks.for_each_init(Scratch::default, |scratch, (i, out)| {
+        kernel::weights(sizes.head(&view, i), settings, scratch, out);
+    });
+    tensor(out, [sizes.batch, sizes.heads, n, n])
+}
+
+/// Computes the derivatives with respect to the projected tokens.
+fn backward_in<T: Number>(kept: &Kept, slope: &FlexTensor) -> FlexTensor {
+    let settings = kept.settings.as_ref();
+    let sizes = Sizes::new(&kept.projected, settings);
+    let view = sizes.view(values::<T>(&kept.projected), sizes.parts);
+    let slopes = sizes.view(values::<T>(slope), 1);
+    let (statistics, _) = values::<T>(&kept.statistics).as_chunks::<2>();
+    let all = sizes.parts * sizes.width();
+    let mut out = vec![T::zero(); sizes.batch * sizes.tokens * all];
+    let tasks = sizes.gradients(&mut out).into_par_iter().enumerate();
+    tasks.for_each_init(Scratch::default, |scratch, (i, gradient)| {
+        let (head, slope) = (sizes.head(&view, i), sizes.part(&slopes, i, 0));
+        let statistics = &statistics[i * sizes.tokens..(i + 1) * sizes.tokens];
+        kernel::backward(head, settings, scratch, slope, statistics, gradient);
+    });
+    tensor(out, [sizes.batch, sizes.tokens, all])
+}
