@@ -3,7 +3,6 @@
 use attnlab_theory::attention::streaming::Exp;
 use burn::backend::flex::FlexTensor;
 use burn::tensor::{Element, TensorData};
-use pulp::Arch;
 
 /// Floating-point type of burn and of the kernels. Networks compute in f32, tests of derivatives in f64.
 pub(super) trait Number: Exp + Element {
@@ -30,12 +29,4 @@ pub(super) fn values<T: Number>(tensor: &FlexTensor) -> &[T] {
 
 pub(super) fn tensor<T: Number>(values: Vec<T>, shape: impl Into<Vec<usize>>) -> FlexTensor {
     FlexTensor::from_data(TensorData::new(values, shape.into()))
-}
-
-/// Runs `work` in vectors of the full width of the CPU. A closure must be written here, with
-/// `inline(always)`: as the argument of a plain `FnOnce` it is itself inlined into code of that width. Given to
-/// [`Arch::dispatch`] directly it is compiled apart, for vectors of four numbers.
-#[inline(always)]
-pub(super) fn at_full_width(work: impl FnOnce()) {
-    Arch::new().dispatch(work);
 }

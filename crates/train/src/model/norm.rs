@@ -2,7 +2,8 @@
 //! operations on other devices.
 
 use super::device::ComputeDevice;
-use super::flex::{Number, at_full_width, tensor, values};
+use super::flex::{Number, tensor, values};
+use attnlab_theory::attention::streaming::at_full_width;
 use attnlab_theory::attention::streaming::{LANES, fold_lanes};
 use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::CheckpointStrategy};
 use burn::backend::autodiff::grads::Gradients;

@@ -2,10 +2,9 @@
 
 use super::{Constructor, GpuPass, Nonlinearity, map};
 use crate::attention::Mask;
-use crate::attention::streaming::{Exp, Problem, TileRule, Streamed, Streaming, Tiled};
+use crate::attention::streaming::{Exp, Problem, TileRule, Streamed, Streaming, Tiled, at_full_width};
 use attnlab_core::linalg::{Threads, gemm};
 use ndarray::{Array2, ArrayViewMut2, ShapeBuilder, s};
-use pulp::Arch;
 use std::ops::Range;
 
 /// Identity φ(x) = x; masked scores count as 0.
@@ -76,7 +75,7 @@ impl<T: Exp> TileRule<T> for Scores<'_, '_, T> {
 
 /// Replaces masked scores, -∞, by 0.
 fn masked_to_zero<T: Exp>(scores: &mut [T]) {
-    Arch::new().dispatch(|| {
+    at_full_width(#[inline(always)] || {
         for s in scores {
             *s = if *s == T::neg_infinity() {
                 T::zero()

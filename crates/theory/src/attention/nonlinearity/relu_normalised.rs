@@ -5,7 +5,7 @@ use crate::attention::streaming::{
     Exp, LANES, Problem, TileRule, Streamed, Streaming, Tiled, fold_lanes,
 };
 use ndarray::ArrayViewMut2;
-use pulp::Arch;
+use crate::attention::streaming::at_full_width;
 use std::ops::Range;
 
 /// Weights max(x_i, 0) / Σ_j max(x_j, 0), all 0 if no score is positive.
@@ -86,7 +86,7 @@ impl<T: Exp> TileRule<T> for PositiveParts<'_, '_, T> {
 
 /// Replaces each score by max(score, 0) and adds each column's sum to `sums`.
 fn relu_columns<T: Exp>(scores: &mut [T], rows: usize, sums: &mut [f64]) {
-    Arch::new().dispatch(|| {
+    at_full_width(#[inline(always)] || {
         for (column, sum) in scores.chunks_exact_mut(rows).zip(sums) {
             let mut lanes = [T::zero(); LANES];
             for chunk in column.chunks_mut(LANES) {

@@ -7,6 +7,7 @@
 use super::layer::Streamed;
 use super::pass::Streaming;
 use super::problem::Problem;
+use super::width::at_full_width;
 use attnlab_core::linalg::Real;
 
 /// Number of partial sums in which a slice is added up: two AVX2 registers or one AVX-512 register of
@@ -170,7 +171,7 @@ pub fn largest<T: Real>(x: &[T]) -> T {
 /// Replaces x_i by exp(x_i - shift) in place and returns the sum of the results.
 ///
 /// The function is inlined into its caller, so that it is compiled for the vector width of a caller inside
-/// [`pulp::Arch::dispatch`].
+/// [`at_full_width`](super::at_full_width).
 ///
 /// ```
 /// use attnlab_theory::attention::streaming::exp_shifted;
@@ -225,17 +226,20 @@ pub(super) fn sum_exp_shifted<T: Exp>(x: &[T], shift: T) -> T {
 /// assert!(x[0] == 1.0 && (x[1] - std::f32::consts::E).abs() < 5e-7 && x[2] == 0.0);
 /// ```
 pub fn exp_in_place<T: Exp>(x: &mut [T]) {
-    pulp::Arch::new().dispatch(|| {
-        let (chunks, rest) = x.as_chunks_mut::<LANES>();
-        for chunk in chunks {
-            for value in chunk {
+    at_full_width(
+        #[inline(always)]
+        || {
+            let (chunks, rest) = x.as_chunks_mut::<LANES>();
+            for chunk in chunks {
+                for value in chunk {
+                    *value = T::exp_lane(*value);
+                }
+            }
+            for value in rest {
                 *value = T::exp_lane(*value);
             }
-        }
-        for value in rest {
-            *value = T::exp_lane(*value);
-        }
-    });
+        },
+    );
 }
 
 #[cfg(test)]

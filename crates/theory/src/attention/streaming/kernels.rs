@@ -2,8 +2,8 @@
 //! and queries along the columns. Each kernel is compiled for the vector width of the CPU.
 
 use super::exp::{Exp, LANES, exp_shifted, fold_lanes, largest, sum_exp_shifted};
+use super::width::at_full_width;
 use attnlab_core::linalg::Real;
-use pulp::Arch;
 
 /// Writes the transpose of `source` (rows, cols) into `target` (cols, rows).
 pub(super) fn transpose<T: Real>(source: &[T], rows: usize, target: &mut [T]) {
@@ -12,45 +12,54 @@ pub(super) fn transpose<T: Real>(source: &[T], rows: usize, target: &mut [T]) {
         return;
     }
     let cols = source.len() / rows;
-    Arch::new().dispatch(|| {
-        let (whole_rows, whole_cols) = (rows - rows % SIDE, cols - cols % SIDE);
-        for i in (0..whole_rows).step_by(SIDE) {
-            for j in (0..whole_cols).step_by(SIDE) {
-                let mut block = [[T::zero(); SIDE]; SIDE];
-                for (b, column) in block.iter_mut().enumerate() {
-                    column.copy_from_slice(&source[i + (j + b) * rows..][..SIDE]);
-                }
-                for a in 0..SIDE {
-                    let row: [T; SIDE] = std::array::from_fn(|b| block[b][a]);
-                    target[j + (i + a) * cols..][..SIDE].copy_from_slice(&row);
+    at_full_width(
+        #[inline(always)]
+        || {
+            let (whole_rows, whole_cols) = (rows - rows % SIDE, cols - cols % SIDE);
+            for i in (0..whole_rows).step_by(SIDE) {
+                for j in (0..whole_cols).step_by(SIDE) {
+                    let mut block = [[T::zero(); SIDE]; SIDE];
+                    for (b, column) in block.iter_mut().enumerate() {
+                        column.copy_from_slice(&source[i + (j + b) * rows..][..SIDE]);
+                    }
+                    for a in 0..SIDE {
+                        let row: [T; SIDE] = std::array::from_fn(|b| block[b][a]);
+                        target[j + (i + a) * cols..][..SIDE].copy_from_slice(&row);
+                    }
                 }
             }
-        }
-        for i in 0..rows {
-            let first = if i < whole_rows { whole_cols } else { 0 };
-            for j in first..cols {
-                target[j + i * cols] = source[i + j * rows];
+            for i in 0..rows {
+                let first = if i < whole_rows { whole_cols } else { 0 };
+                for j in first..cols {
+                    target[j + i * cols] = source[i + j * rows];
+                }
             }
-        }
-    });
+        },
+    );
 }
 
 /// Computes the largest score of every column (-∞ if all are masked).
 pub(super) fn column_maxima<T: Real>(scores: &[T], rows: usize, maxima: &mut [T]) {
-    Arch::new().dispatch(|| {
-        for (column, max) in scores.chunks_exact(rows).zip(maxima) {
-            *max = largest(column);
-        }
-    });
+    at_full_width(
+        #[inline(always)]
+        || {
+            for (column, max) in scores.chunks_exact(rows).zip(maxima) {
+                *max = largest(column);
+            }
+        },
+    );
 }
 
 /// Replaces each column by exp(column - shift) and adds its sum to `sums`.
 pub(super) fn exp_columns<T: Exp>(scores: &mut [T], rows: usize, shift: &[T], sums: &mut [f64]) {
-    Arch::new().dispatch(|| {
-        for (j, column) in scores.chunks_exact_mut(rows).enumerate() {
-            sums[j] += exp_shifted(column, shift[j]).as_f64();
-        }
-    });
+    at_full_width(
+        #[inline(always)]
+        || {
+            for (j, column) in scores.chunks_exact_mut(rows).enumerate() {
+                sums[j] += exp_shifted(column, shift[j]).as_f64();
+            }
+        },
+    );
 }
 
 /// Adds Σ exp(column - shift) to `sums` and leaves the scores unchanged. `maxima` are the columns' own
@@ -62,13 +71,16 @@ pub(super) fn sum_exp_columns<T: Exp>(
     shift: &[T],
     sums: &mut [f64],
 ) {
-    Arch::new().dispatch(|| {
-        for (j, column) in scores.chunks_exact(rows).enumerate() {
-            if maxima[j] - shift[j] > T::ZERO_BELOW {
-                sums[j] += sum_exp_shifted(column, shift[j]).as_f64();
+    at_full_width(
+        #[inline(always)]
+        || {
+            for (j, column) in scores.chunks_exact(rows).enumerate() {
+                if maxima[j] - shift[j] > T::ZERO_BELOW {
+                    sums[j] += sum_exp_shifted(column, shift[j]).as_f64();
+                }
             }
-        }
-    });
+        },
+    );
 }
 
 /// Counts the scores of the column in (low, high], and those above high.
@@ -91,44 +103,56 @@ pub(super) fn count_columns<T: Real>(
     near: &mut [u32],
     above: &mut [u32],
 ) {
-    Arch::new().dispatch(|| {
-        for (j, column) in scores.chunks_exact(rows).enumerate() {
-            (near[j], above[j]) = count_above(column, low[j], high[j]);
-        }
-    });
+    at_full_width(
+        #[inline(always)]
+        || {
+            for (j, column) in scores.chunks_exact(rows).enumerate() {
+                (near[j], above[j]) = count_above(column, low[j], high[j]);
+            }
+        },
+    );
 }
 
 /// Replaces each score by `value` if it is above the `cut` of its column, otherwise by 0.
 pub(super) fn step_columns<T: Real>(scores: &mut [T], rows: usize, cut: &[T], value: T) {
-    Arch::new().dispatch(|| {
-        for (column, cut) in scores.chunks_exact_mut(rows).zip(cut) {
-            for s in column {
-                *s = if *s > *cut { value } else { T::zero() };
+    at_full_width(
+        #[inline(always)]
+        || {
+            for (column, cut) in scores.chunks_exact_mut(rows).zip(cut) {
+                for s in column {
+                    *s = if *s > *cut { value } else { T::zero() };
+                }
             }
-        }
-    });
+        },
+    );
 }
 
 /// Multiplies x by `factor`.
 pub(super) fn scale<T: Real>(x: &mut [T], factor: T) {
-    Arch::new().dispatch(|| x.iter_mut().for_each(|x| *x *= factor));
+    at_full_width(
+        #[inline(always)]
+        || x.iter_mut().for_each(|x| *x *= factor),
+    );
 }
 
 /// Computes Σ_i a_i b_i in f64, in a fixed number of lanes. For `f32` data every product is exact.
 pub(super) fn dot_f64<T: Real>(a: &[T], b: &[f64]) -> f64 {
-    Arch::new().dispatch(|| {
-        let mut lanes = [0.0; LANES];
-        let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
-        for (a, b) in a.iter().zip(b) {
-            for l in 0..LANES {
-                lanes[l] += a[l].as_f64() * b[l];
+    at_full_width(
+        #[inline(always)]
+        || {
+            let mut lanes = [0.0; LANES];
+            let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+            for (a, b) in a.iter().zip(b) {
+                for l in 0..LANES {
+                    lanes[l] += a[l].as_f64() * b[l];
+                }
             }
-        }
-        for (l, (a, b)) in a_rest.iter().zip(b_rest).enumerate() {
-            lanes[l] += a.as_f64() * b;
-        }
-        fold_lanes(lanes)
-    })
+            for (l, (a, b)) in a_rest.iter().zip(b_rest).enumerate() {
+                lanes[l] += a.as_f64() * b;
+            }
+            fold_lanes(lanes)
+        },
+    )
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ mod problem;
 mod rules;
 mod step;
 mod tiles;
+mod width;
 
 // The training kernels of `dynamics` and of `attnlab-train` use the same lanes.
 pub use exp::{Exp, LANES, exp_in_place, exp_shifted, fold_lanes, largest};
@@ -34,3 +35,4 @@ pub use problem::Problem;
 pub use rules::{LogSum, Running, TileRule};
 pub use step::{Doubt, Step, StepState};
 pub use tiles::{Blocks, Tile, for_each_tile};
+pub use width::at_full_width;

@@ -5,9 +5,10 @@
 //! that memory is O(tokens) per head. Blocks and sums have a fixed order.
 
 use super::HeadSettings;
-use crate::model::flex::at_full_width;
 use attnlab_core::linalg::{Threads, gemm};
-use attnlab_theory::attention::streaming::{Exp, LANES, exp_shifted, fold_lanes, largest};
+use attnlab_theory::attention::streaming::{
+    Exp, LANES, at_full_width, exp_shifted, fold_lanes, largest,
+};
 use ndarray::{ArrayView2, ArrayViewMut2, Zip};
 
 /// Number of queries in a block.
