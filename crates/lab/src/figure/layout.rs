@@ -21,6 +21,8 @@ pub const SAMPLE: f64 = 20.0;
 pub const ROW: f64 = 1.45 * TEXT;
 /// Height of a line of the note (pt).
 const NOTE_ROW: f64 = 1.3 * NUMBERS;
+/// Space above the note (pt).
+const NOTE_GAP: f64 = 0.5 * NUMBERS;
 /// Margin around the figure (pt).
 const MARGIN: f64 = 3.0;
 /// Gap between panels, and between entries of the legend (pt).
@@ -159,7 +161,10 @@ pub fn layout(figure: &Figure) -> Result<Layout<'_>> {
     let lowest = lowest + legends.height(row_of(figure.panels.len() - 1));
     let lowest = lowest + legends.place_common(width, lowest + 0.3 * TEXT);
     let note = note(figure, width, lowest);
-    let note_high = note.len() as f64 * NOTE_ROW;
+    let note_high = match note.len() {
+        0 => 0.0,
+        lines => NOTE_GAP + lines as f64 * NOTE_ROW,
+    };
     Ok(Layout {
         size: (width, lowest + note_high + MARGIN),
         panels,
@@ -188,7 +193,7 @@ fn note(figure: &Figure, width: f64, top: f64) -> Vec<(String, (f64, f64))> {
             _ => lines.push(word.to_string()),
         }
     }
-    let baseline = |i: usize| top + NOTE_ROW * (i as f64 + 0.9);
+    let baseline = |i: usize| top + NOTE_GAP + NOTE_ROW * (i as f64 + 0.9);
     let placed = |(i, line)| (line, (MARGIN, baseline(i)));
     lines.into_iter().enumerate().map(placed).collect()
 }

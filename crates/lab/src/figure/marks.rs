@@ -159,7 +159,8 @@ pub fn curve<B: DrawingBackend>(
     }
 }
 
-/// Writes the tag of a series at its last point: at the right of it where there is space, otherwise above.
+/// Writes the tag of a series at its last point: at the right of it where there is space, otherwise above, or
+/// below where that is outside the frame.
 fn tag<B: DrawingBackend>(
     canvas: &mut Canvas<B>,
     placed: &Placed,
@@ -170,6 +171,10 @@ fn tag<B: DrawingBackend>(
     let beside = x + gap + text::width(words, NUMBERS) <= placed.frame.right;
     let (at, anchor) = match beside {
         true => ((x + gap, y + 0.36 * NUMBERS), Anchor::Start),
+        false if y - gap - NUMBERS < placed.frame.top => (
+            (placed.frame.right - GAP, y + gap + 0.75 * NUMBERS),
+            Anchor::End,
+        ),
         false => ((placed.frame.right - GAP, y - gap), Anchor::End),
     };
     canvas.label_over(words, at, NUMBERS, anchor, false, INK_COLOUR)

@@ -311,7 +311,7 @@ fn exponents(rates: &[Rate], slopes: Vec<Point>) -> Result<Panel> {
         ],
         rules: vec![
             Rule::horizontal("", 0.0),
-            Rule::vertical("end of *N*^{−Ω(1)}: *b* = 2 − √2", LARGE_N_CONSTANT).written(),
+            Rule::vertical("end of *N*^{−Ω(1)}: *b* = 2 − √2", LARGE_N_CONSTANT),
         ],
         ..Panel::default()
     })

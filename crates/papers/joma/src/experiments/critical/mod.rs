@@ -192,8 +192,8 @@ impl Experiment for JomaCritical {
                  {minus} and again at *ρ*_{{+}} = {plus:.4}: a critical point. (b): the slope of that line, \
                  *F*/*θ*_{{1}}, the mean residual life at −*ρ*: monotone for log-concave laws, which have no \
                  critical point. (c): distance from the critical point *μ*, |*μ*| = 1, with *ξ* fixed, along \
-                 the flow of Lemma 2; solid with Lemma 1 corrected, dotted as printed, from {away} away; \
-                 dashed: the rates of the corrected Theorem 3.",
+                 the flow of Lemma 2; solid with Lemma 1 corrected, dotted as printed, from {away} away along *μ* (longer or shorter) or \
+                 across it; dashed: the rates of the corrected Theorem 3.",
                 nu = self.flow_nu,
                 minus = self.minus,
                 plus = point.plus,
@@ -276,7 +276,8 @@ impl JomaCritical {
     fn near(&self, cells: &[&[Row]], point: &CriticalPoint) -> Result<Panel> {
         let mut found = panel(
             "near the critical point",
-            Axis::linear("time"),
+            // Space for the names of the curves that do not come back.
+            Axis::linear("time").from_to(-0.03 * self.until, 1.35 * self.until),
             Axis::log("distance from *μ*").from_to(1e-4, 3.0),
         );
         let times = self.times();
@@ -284,7 +285,10 @@ impl JomaCritical {
             for cell in with_word(cells, FIELD.name, field) {
                 for (i, (name, _)) in self.starts().into_iter().enumerate() {
                     let points = points(&times, &cell[0].series(name)?);
-                    let label = format!("{name}, {field}");
+                    let label = match field {
+                        "printed" => format!("{name}, as printed"),
+                        _ => name.to_string(),
+                    };
                     let series = smooth(label, FLOWS + i, points).drawn(stroke);
                     found.series.push(match field {
                         "printed" => series.unlisted().tagged(name),
@@ -293,15 +297,13 @@ impl JomaCritical {
                 }
             }
         }
-        let printed = Series::key("as Lemma 1 is printed", GREY, Stroke::Dotted);
+        let printed = Series::key("as printed", GREY, Stroke::Dotted);
         found.series.push(printed);
         let betas = point.betas();
         for rate in [betas.one + betas.two, betas.one] {
             let law = |t: &f64| Point::at(*t, self.away * (-rate * t).exp());
             let law = times.iter().map(law).collect();
-            found
-                .series
-                .push(Series::predicted("Theorem 3, corrected", GREY, law));
+            found.series.push(Series::predicted("Theorem 3", GREY, law));
         }
         found
             .rules

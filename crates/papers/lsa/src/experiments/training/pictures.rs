@@ -91,10 +91,10 @@ fn distances(prompts: &[&[Row]]) -> Result<Panel> {
         prompts.iter().map(one).collect::<Result<Vec<f64>>>()
     };
     let samples = (0..draws).map(sample).collect::<Result<Vec<_>>>()?;
-    let mut label = "after training".to_string();
-    if let Some(slope) = slope_label(&x, &samples)? {
-        label += &format!(", slope {slope}");
-    }
+    let label = match slope_label(&x, &samples)? {
+        Some(slope) => format!("slope {slope}"),
+        None => "after training".to_string(),
+    };
     let series = Series::bars(label, INK, points).with_interval(INTERVAL);
     found.series.push(series);
     Ok(found)
@@ -220,6 +220,13 @@ fn softmax_at_the_end(settings: &LsaTraining, cells: &[&[Row]]) -> Result<Panel>
     }
     let key = Series::key("on the *B* prompts themselves", GREY, Stroke::Dashed);
     found.series.push(key);
+    // Space for the labels of the rules at the right of the last points.
+    let batches = || found.series.iter().flat_map(|s| &s.points).map(|p| p.x);
+    let (low, high) = (
+        batches().fold(f64::INFINITY, f64::min),
+        batches().fold(0.0, f64::max),
+    );
+    found.x.range = (low < high).then(|| (low / 1.2, 1.1 * high * (high / low).powf(0.3)));
     found.rules = marks(settings)?;
     found.y = from_zero(&found);
     Ok(found)
