@@ -340,6 +340,7 @@ impl Work<'_> {
             Origin::here(command.clone()).note(&folder)?;
         }
         let figures = experiment.figures(&found.rows)?;
+        let figures = folder::with_size(figures, entry, &*experiment)?;
         for path in figure::write_all(&figures, &out.join("plots"))? {
             on(Event::Written(&path))?;
         }

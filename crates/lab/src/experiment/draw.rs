@@ -135,6 +135,29 @@ pub fn curve(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Ser
     }
 }
 
+/// Writes a list of sizes as "120 to 1920", or one size alone.
+///
+/// ```
+/// use attnlab_lab::experiment::draw::span;
+/// assert_eq!(span(&[480, 120, 1920]), "120 to 1920");
+/// assert_eq!(span(&[7, 7]), "7");
+/// ```
+pub fn span<T: Copy + PartialOrd + std::fmt::Display>(values: &[T]) -> String {
+    let Some(first) = values.first().copied() else {
+        return "none".into();
+    };
+    let (low, high) = values.iter().fold((first, first), |(low, high), v| {
+        (
+            if *v < low { *v } else { low },
+            if *v > high { *v } else { high },
+        )
+    });
+    match low == high {
+        true => low.to_string(),
+        false => format!("{low} to {high}"),
+    }
+}
+
 /// Returns points (x, y) without intervals.
 pub fn points(xs: &[f64], ys: &[f64]) -> Vec<Point> {
     xs.iter().zip(ys).map(|(x, y)| Point::at(*x, *y)).collect()

@@ -84,6 +84,12 @@ pub trait Experiment: Identity + Send + Sync {
         0
     }
 
+    /// Describes the sizes of the run in symbols, such as "*N* = 600, *p* = 200, 8 draws", for the line under its
+    /// figures.
+    fn size(&self) -> String {
+        format!("{} trials per cell", self.trials())
+    }
+
     /// Builds the figures from rows alone. It may evaluate closed forms and must not draw random numbers.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Drawing surface in points, over any plotters backend.
 
-use super::style::{CASING, Colour, INK_COLOUR, PAPER};
+use super::style::{CASING, Colour, PAPER};
 use super::text::{self, FAMILY, LINE_PER_EM};
 use attnlab_core::error::{Error, Result};
 use plotters::prelude::DrawingBackend;
@@ -68,14 +68,14 @@ impl<B: DrawingBackend> Canvas<B> {
         self.backend.draw_path(path, &style).map_err(failed)
     }
 
-    /// Draws a dashed polyline; `pattern` is the length of a dash and of a gap (pt).
+    /// Draws a dashed polyline; `pattern` holds the lengths of dashes and gaps in turn (pt).
     ///
     /// # Errors
     /// When the backend fails.
     pub fn dashes(
         &mut self,
         points: &[(f64, f64)],
-        pattern: (f64, f64),
+        pattern: &[f64],
         width: f64,
         colour: Colour,
     ) -> Result<()> {
@@ -158,20 +158,25 @@ impl<B: DrawingBackend> Canvas<B> {
         Ok(())
     }
 
-    /// Writes a label with its middle at `point` over a background of paper, so that it is legible over
-    /// lines.
+    /// Writes a label as [`label`](Canvas::label) does, with an edge of paper, so that it is legible over lines.
     ///
     /// # Errors
     /// When the backend fails.
-    pub fn label_over(&mut self, label: &str, point: (f64, f64), size: f64) -> Result<()> {
-        let baseline = point.1 + 0.36 * size;
+    pub fn label_over(
+        &mut self,
+        label: &str,
+        point: (f64, f64),
+        size: f64,
+        anchor: Anchor,
+        upwards: bool,
+        colour: Colour,
+    ) -> Result<()> {
         for i in 0..8 {
             let (sin, cos) = (std::f64::consts::FRAC_PI_4 * f64::from(i)).sin_cos();
-            let at = (point.0 + CASING * cos, baseline + CASING * sin);
-            self.label(label, at, size, Anchor::Middle, false, PAPER)?;
+            let at = (point.0 + CASING * cos, point.1 + CASING * sin);
+            self.label(label, at, size, anchor, upwards, PAPER)?;
         }
-        let at = (point.0, baseline);
-        self.label(label, at, size, Anchor::Middle, false, INK_COLOUR)
+        self.label(label, point, size, anchor, upwards, colour)
     }
 
     /// Writes one run with the left end of its baseline at `point`. plotters places text by its top:
@@ -209,23 +214,43 @@ impl<B: DrawingBackend> Canvas<B> {
         let style = TextStyle::from(font.transform(transform))
             .color(&colour)
             .pos(Pos::new(HPos::Left, VPos::Top));
+        if self.kind == Kind::Bitmap {
+            return self.glyphs(run, at, em, upwards, &style);
+        }
         let at = self.at(at);
         // SVG drops spaces at the ends of a text, but not non-breaking ones.
         let kept = |part: &str| "\u{a0}".repeat(part.len());
-        let text = match self.kind {
-            Kind::Svg => {
-                let (bare, all) = (run.text.trim_matches(' '), &run.text);
-                let before = all.len() - all.trim_start_matches(' ').len();
-                let after = all.len() - before - bare.len();
-                format!(
-                    "{}{bare}{}",
-                    kept(&all[..before]),
-                    kept(&all[all.len() - after..])
-                )
-            }
-            Kind::Bitmap => run.text.clone(),
-        };
+        let (bare, all) = (run.text.trim_matches(' '), &run.text);
+        let before = all.len() - all.trim_start_matches(' ').len();
+        let after = all.len() - before - bare.len();
+        let text = format!(
+            "{}{bare}{}",
+            kept(&all[..before]),
+            kept(&all[all.len() - after..])
+        );
         self.backend.draw_text(&text, &style, at).map_err(failed)
+    }
+
+    /// Writes a run glyph by glyph. plotters drops the left bearing of a glyph and rounds its place to a
+    /// pixel within the text; both show as uneven spacing.
+    fn glyphs(
+        &mut self,
+        run: &text::Run,
+        point: (f64, f64),
+        em: f64,
+        upwards: bool,
+        style: &TextStyle,
+    ) -> Result<()> {
+        for (origin, c) in text::glyphs(run) {
+            let along = (origin + text::bearing(run.italic, c)) * em;
+            let at = match upwards {
+                true => self.at((point.0, point.1 - along)),
+                false => self.at((point.0 + along, point.1)),
+            };
+            let glyph = c.encode_utf8(&mut [0; 4]).to_string();
+            self.backend.draw_text(&glyph, style, at).map_err(failed)?;
+        }
+        Ok(())
     }
 
     /// Completes the drawing.
@@ -250,10 +275,12 @@ fn failed(e: impl std::fmt::Display) -> Error {
     Error::unwritable("the picture", e)
 }
 
-/// Cuts a polyline into dashes.
-fn split_dashes(points: &[(f64, f64)], (dash, gap): (f64, f64)) -> Vec<Vec<(f64, f64)>> {
+/// Cuts a polyline into dashes, by the lengths of dashes and gaps in turn.
+fn split_dashes(points: &[(f64, f64)], pattern: &[f64]) -> Vec<Vec<(f64, f64)>> {
     let mut dashes = vec![];
-    let (mut on, mut left, mut current) = (true, dash, vec![]);
+    let mut lengths = pattern.iter().copied().cycle();
+    let mut next = || lengths.next().unwrap_or(f64::INFINITY);
+    let (mut on, mut left, mut current) = (true, next(), vec![]);
     for pair in points.windows(2) {
         let ((x0, y0), (x1, y1)) = (pair[0], pair[1]);
         let length = (x1 - x0).hypot(y1 - y0);
@@ -272,7 +299,7 @@ fn split_dashes(points: &[(f64, f64)], (dash, gap): (f64, f64)) -> Vec<Vec<(f64,
                 current = vec![cut];
             }
             on = !on;
-            left = if on { dash } else { gap };
+            left = next();
         }
         left -= length - done;
         if on {
@@ -291,7 +318,7 @@ mod tests {
 
     #[test]
     fn dashes_cover_their_share_and_turn_corners() {
-        let dashes = split_dashes(&[(0.0, 0.0), (10.0, 0.0), (10.0, 10.0)], (3.0, 1.0));
+        let dashes = split_dashes(&[(0.0, 0.0), (10.0, 0.0), (10.0, 10.0)], &[3.0, 1.0]);
         let length = |d: &Vec<(f64, f64)>| -> f64 {
             d.windows(2)
                 .map(|p| (p[1].0 - p[0].0).hypot(p[1].1 - p[0].1))

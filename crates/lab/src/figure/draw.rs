@@ -134,11 +134,17 @@ fn draw<B: DrawingBackend>(canvas: &mut Canvas<B>, laid: &Layout) -> Result<()> 
         for arrows in &placed.panel.arrows {
             marks::arrows(canvas, placed, arrows)?;
         }
+        for rule in &placed.panel.rules {
+            marks::rule_label(canvas, placed, rule)?;
+        }
         axes(canvas, placed)?;
         watermark(canvas, placed)?;
     }
     for entry in &laid.legend {
         legend_entry(canvas, entry)?;
+    }
+    for (line, at) in &laid.note {
+        canvas.label(line, *at, NUMBERS, Anchor::Start, false, RULE)?;
     }
     Ok(())
 }

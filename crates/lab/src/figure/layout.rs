@@ -1,8 +1,12 @@
 //! Layout of a figure on paper, in points.
 
+mod legend;
+
+pub use legend::Entry;
+
 use super::axis::Ruler;
-use super::field::{Arrows, Contour, Heat, Palette, edges};
-use super::model::{Axis, Figure, Marker, Panel, Scale, Series, Stroke, Width};
+use super::field::{Contour, Heat, Palette, edges};
+use super::model::{Axis, Figure, Panel, Scale, Width};
 use super::style::{ASPECT, CM, NUMBERS, TEXT, TICK};
 use super::text;
 use attnlab_core::error::{Error, Result};
@@ -15,6 +19,10 @@ pub const BAR: f64 = 8.0;
 pub const SAMPLE: f64 = 20.0;
 /// Height of a row of the legend (pt).
 pub const ROW: f64 = 1.45 * TEXT;
+/// Height of a line of the note (pt).
+const NOTE_ROW: f64 = 1.3 * NUMBERS;
+/// Space above the note (pt).
+const NOTE_GAP: f64 = 0.5 * NUMBERS;
 /// Margin around the figure (pt).
 const MARGIN: f64 = 3.0;
 /// Gap between panels, and between entries of the legend (pt).
@@ -55,35 +63,16 @@ pub struct Placed<'a> {
     pub y_label: f64,
 }
 
-/// An entry of the legend.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
-    /// Text of the entry.
-    pub label: String,
-    /// Index into the palette of `style`; None for a reference line.
-    pub colour: Option<usize>,
-    /// The line.
-    pub stroke: Stroke,
-    /// The marker.
-    pub marker: Marker,
-    /// Flag: the series has a band.
-    pub band: bool,
-    /// Palette of a hatched sample; None for other entries.
-    pub hatching: Option<Palette>,
-    /// Flag: the sample is an arrow.
-    pub arrow: bool,
-    /// Left end and middle height on the paper.
-    pub at: (f64, f64),
-}
-
 /// A figure with the positions of its panels and its legend.
 pub struct Layout<'a> {
     /// Width and height.
     pub size: (f64, f64),
     /// The panels.
     pub panels: Vec<Placed<'a>>,
-    /// The legend.
+    /// The legend: entries of single panels under these, then the common ones.
     pub legend: Vec<Entry>,
+    /// Lines of the note, each with the left end of its baseline.
+    pub note: Vec<(String, (f64, f64))>,
 }
 
 /// Computes the layout of a figure.
@@ -123,17 +112,21 @@ pub fn layout(figure: &Figure) -> Result<Layout<'_>> {
     let last = widest_bar - right;
     let cell = (width - 2.0 * MARGIN - last - BETWEEN * (columns - 1) as f64) / columns as f64;
     let wide = cell - left - right;
-    let high = ASPECT * wide;
+    let square = figure.panels.iter().any(|panel| panel.square);
+    let high = if square { wide } else { ASPECT * wide };
     let above = 1.6 * TEXT;
     let below = TICK + GAP + NUMBERS + GAP + 1.2 * TEXT;
 
+    let mut legends = legend::Legends::new(figure, cell);
     let row_of = |i: usize| i / columns * columns..(i / columns + 1) * columns;
     let past: Vec<(bool, bool)> = rulers.iter().zip(&figure.panels).map(past_ends).collect();
-    let mut panels = vec![];
+    let (mut panels, mut top) = (vec![], MARGIN + above);
     for (i, ((x, y, bar), panel)) in rulers.into_iter().zip(&figure.panels).enumerate() {
-        let (row, column) = (i / columns, i % columns);
+        let column = i % columns;
+        if i > 0 && column == 0 {
+            top += above + high + below + legends.height(row_of(i - 1)) + 0.6 * TEXT;
+        }
         let frame_left = MARGIN + column as f64 * (cell + BETWEEN) + left;
-        let top = MARGIN + above + row as f64 * (above + high + below + 0.6 * TEXT);
         let frame = Frame {
             left: frame_left,
             top,
@@ -160,13 +153,49 @@ pub fn layout(figure: &Figure) -> Result<Layout<'_>> {
             y_label,
         });
     }
+    for (i, placed) in panels.iter().enumerate() {
+        let under = placed.frame.bottom + below;
+        legends.place_own(i, (placed.frame, placed.frame.left - left), under);
+    }
     let lowest = panels.iter().map(|p| p.frame.bottom).fold(0.0, f64::max) + below;
-    let (legend, legend_high) = legend(figure, width, lowest + 0.3 * TEXT);
+    let lowest = lowest + legends.height(row_of(figure.panels.len() - 1));
+    let lowest = lowest + legends.place_common(width, lowest + 0.3 * TEXT);
+    let note = note(figure, width, lowest);
+    let note_high = match note.len() {
+        0 => 0.0,
+        lines => NOTE_GAP + lines as f64 * NOTE_ROW,
+    };
     Ok(Layout {
-        size: (width, lowest + legend_high + MARGIN),
+        size: (width, lowest + note_high + MARGIN),
         panels,
-        legend,
+        legend: legends.entries(),
+        note,
     })
+}
+
+/// Breaks the notes of the panels, each once, into lines of the figure's width under `top`.
+fn note(figure: &Figure, width: f64, top: f64) -> Vec<(String, (f64, f64))> {
+    let mut notes: Vec<&str> = vec![];
+    for panel in &figure.panels {
+        if !panel.note.is_empty() && !notes.contains(&panel.note.as_str()) {
+            notes.push(&panel.note);
+        }
+    }
+    let mut lines: Vec<String> = vec![];
+    for word in notes.join("; ").split_whitespace() {
+        match lines.last_mut() {
+            Some(line)
+                if text::width(&format!("{line} {word}"), NUMBERS) <= width - 2.0 * MARGIN =>
+            {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_string()),
+        }
+    }
+    let baseline = |i: usize| top + NOTE_GAP + NOTE_ROW * (i as f64 + 0.9);
+    let placed = |(i, line)| (line, (MARGIN, baseline(i)));
+    lines.into_iter().enumerate().map(placed).collect()
 }
 
 /// Returns `true` if every panel of a row has a heat map with the same bar, whose ends do not depend on
@@ -279,117 +308,4 @@ fn heat_ruler(heat: &Heat) -> Result<Ruler> {
         }
     }
     Ruler::new(&axis, heat.cells.iter().flatten().map(|c| c.value))
-}
-
-/// Arranges the entries of the legend in centred rows below the panels; returns them and their height (pt).
-fn legend(figure: &Figure, width: f64, top: f64) -> (Vec<Entry>, f64) {
-    let mut entries: Vec<Entry> = vec![];
-    for panel in &figure.panels {
-        let series = panel.series.iter().map(entry_of);
-        let contours = panel.contours.iter().map(contour_entry);
-        let arrows = panel.arrows.iter().map(arrows_entry);
-        let rules = panel.rules.iter().map(|rule| Entry {
-            stroke: Stroke::Dotted,
-            colour: None,
-            ..plain_entry(&rule.label)
-        });
-        let hatched = |heat: &&Heat| heat.cells.iter().flatten().any(|c| c.hatched);
-        let hatching = panel.heat.iter().filter(hatched).map(|heat| Entry {
-            hatching: Some(heat.palette),
-            ..plain_entry(&heat.hatching)
-        });
-        let all = series
-            .chain(contours)
-            .chain(arrows)
-            .chain(rules)
-            .chain(hatching);
-        for entry in all.filter(|e| !e.label.is_empty()) {
-            match entries.iter_mut().find(|e| e.label == entry.label) {
-                Some(known) => known.band |= entry.band,
-                None => entries.push(entry),
-            }
-        }
-    }
-    if entries.is_empty() {
-        return (entries, 0.0);
-    }
-    // Measured series come first, then the predictions that they are compared with.
-    entries.sort_by_key(|e| e.marker == Marker::None);
-    let wide: Vec<f64> = entries
-        .iter()
-        .map(|e| SAMPLE + GAP + text::width(&e.label, TEXT))
-        .collect();
-    let columns = legend_columns(&wide, width - 2.0 * MARGIN);
-    let total = columns.iter().sum::<f64>() + BETWEEN * (columns.len() - 1) as f64;
-    for (i, entry) in entries.iter_mut().enumerate() {
-        let (row, column) = (i / columns.len(), i % columns.len());
-        let before = columns[..column].iter().sum::<f64>() + BETWEEN * column as f64;
-        entry.at = (
-            (width - total) / 2.0 + before,
-            top + ROW * (row as f64 + 0.5),
-        );
-    }
-    let rows = entries.len().div_ceil(columns.len());
-    (entries, rows as f64 * ROW)
-}
-
-/// Computes the widths of the columns of the legend: as many as fit into the width `room` (pt), with rows
-/// of even length.
-fn legend_columns(wide: &[f64], room: f64) -> Vec<f64> {
-    let of = |columns: usize| -> Vec<f64> {
-        let column = |c: usize| {
-            wide.iter()
-                .skip(c)
-                .step_by(columns)
-                .copied()
-                .fold(0.0, f64::max)
-        };
-        (0..columns).map(column).collect()
-    };
-    let fits =
-        |columns: &usize| of(*columns).iter().sum::<f64>() + BETWEEN * (columns - 1) as f64 <= room;
-    let most = (1..=wide.len()).rev().find(fits).unwrap_or(1);
-    let rows = wide.len().div_ceil(most);
-    let even = wide.len().div_ceil(rows);
-    of(if fits(&even) { even } else { most })
-}
-
-/// Returns an entry of text alone.
-fn plain_entry(label: &str) -> Entry {
-    Entry {
-        label: label.to_string(),
-        colour: None,
-        stroke: Stroke::None,
-        marker: Marker::None,
-        band: false,
-        hatching: None,
-        arrow: false,
-        at: (0.0, 0.0),
-    }
-}
-
-fn entry_of(series: &Series) -> Entry {
-    Entry {
-        colour: Some(series.colour),
-        stroke: series.stroke,
-        marker: series.marker,
-        band: series.band && series.points.iter().any(|p| p.interval.is_some()),
-        ..plain_entry(&series.label)
-    }
-}
-
-fn contour_entry(contour: &Contour) -> Entry {
-    Entry {
-        colour: Some(contour.colour),
-        stroke: contour.stroke,
-        ..plain_entry(&contour.label)
-    }
-}
-
-fn arrows_entry(arrows: &Arrows) -> Entry {
-    Entry {
-        colour: Some(arrows.colour),
-        arrow: true,
-        ..plain_entry(&arrows.label)
-    }
 }

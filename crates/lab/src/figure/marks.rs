@@ -1,12 +1,14 @@
 //! Curves, bands, error bars, markers and reference lines, clipped to their frame.
 
-use super::canvas::Canvas;
+use super::canvas::{Anchor, Canvas};
 use super::clip::{Place, clipped, distance, inside, outside};
 use super::contour::lines;
 use super::field::{Arrows, Contour};
-use super::layout::{Frame, Placed};
+use super::layout::{Frame, GAP, Placed};
 use super::model::{Marker, Rule, Series, Stroke};
-use super::style::{self, CASING, Colour, HAIRLINE, LINE, MARKER, NUMBERS, PAPER, RULE};
+use super::style::{
+    self, CASING, Colour, HAIRLINE, INK_COLOUR, LINE, MARKER, NUMBERS, PAPER, RULE,
+};
 use super::text;
 use attnlab_core::error::Result;
 use plotters::prelude::DrawingBackend;
@@ -39,8 +41,9 @@ pub fn stroke<B: DrawingBackend>(
     match stroke {
         Stroke::None => Ok(()),
         Stroke::Solid => canvas.line(line, width, colour),
-        Stroke::Dashed => canvas.dashes(line, (4.0, 2.2), width, colour),
-        Stroke::Dotted => canvas.dashes(line, (1.2, 1.8), width, colour),
+        Stroke::Dashed => canvas.dashes(line, &[4.0, 2.2], width, colour),
+        Stroke::Dotted => canvas.dashes(line, &[1.2, 1.8], width, colour),
+        Stroke::DashDotted => canvas.dashes(line, &[5.0, 1.8, 1.2, 1.8], width, colour),
     }
 }
 
@@ -143,12 +146,71 @@ pub fn curve<B: DrawingBackend>(
     for line in clipped(&places, placed.frame) {
         cased(canvas, placed, &line, series.stroke, colour)?;
     }
-    for place in places {
-        if inside(place, placed.frame) {
-            marker(canvas, place, series.marker, colour)?;
+    let shown = || places.iter().filter(|p| inside(**p, placed.frame));
+    for place in shown() {
+        if placed.panel.heat.is_some() {
+            grown_marker(canvas, *place, series.marker, PAPER, CASING)?;
         }
+        marker(canvas, *place, series.marker, colour)?;
     }
-    Ok(())
+    match shown().next_back() {
+        Some(last) if !series.tag.is_empty() => tag(canvas, placed, &series.tag, *last),
+        _ => Ok(()),
+    }
+}
+
+/// Writes the tag of a series at its last point: at the right of it where there is space, otherwise above, or
+/// below where that is outside the frame.
+fn tag<B: DrawingBackend>(
+    canvas: &mut Canvas<B>,
+    placed: &Placed,
+    words: &str,
+    (x, y): Place,
+) -> Result<()> {
+    let gap = MARKER + GAP;
+    let beside = x + gap + text::width(words, NUMBERS) <= placed.frame.right;
+    let (at, anchor) = match beside {
+        true => ((x + gap, y + 0.36 * NUMBERS), Anchor::Start),
+        false if y - gap - NUMBERS < placed.frame.top => (
+            (placed.frame.right - GAP, y + gap + 0.75 * NUMBERS),
+            Anchor::End,
+        ),
+        false => ((placed.frame.right - GAP, y - gap), Anchor::End),
+    };
+    canvas.label_over(words, at, NUMBERS, anchor, false, INK_COLOUR)
+}
+
+/// Writes the label of a reference line along it.
+///
+/// # Errors
+/// When the backend fails.
+pub fn rule_label<B: DrawingBackend>(
+    canvas: &mut Canvas<B>,
+    placed: &Placed,
+    rule: &Rule,
+) -> Result<()> {
+    let frame = placed.frame;
+    let (x, y) = position(placed, rule.at, rule.at);
+    let shown = match rule.vertical {
+        true => frame.left <= x && x <= frame.right,
+        false => frame.top <= y && y <= frame.bottom,
+    };
+    if !rule.written || !shown {
+        return Ok(());
+    }
+    let at = match rule.vertical {
+        true => (x + 0.9 * NUMBERS, frame.top + GAP),
+        false if y < (frame.top + frame.bottom) / 2.0 => (frame.right - GAP, y - GAP),
+        false => (frame.right - GAP, y + 0.95 * NUMBERS),
+    };
+    canvas.label_over(
+        &rule.label,
+        at,
+        NUMBERS,
+        Anchor::End,
+        rule.vertical,
+        INK_COLOUR,
+    )
 }
 
 /// Draws a curve. Over a heat map a solid curve has a light edge on both sides, so that it is visible on
@@ -166,8 +228,25 @@ fn cased<B: DrawingBackend>(
     stroke(canvas, line, kind, LINE, colour)
 }
 
-/// Draws the contour lines of a panel, with the labels of their levels where there is space. Labels
-/// interrupt every line, also lines of other contours.
+/// Share of the frame's diagonal that a contour line must extend over to be drawn. Shorter ones are closed
+/// lines around single cells and ends at the border, which on few measured cells are noise.
+const FRAGMENT: f64 = 0.2;
+
+/// Returns `true` if a line extends over less than [`FRAGMENT`] of the diagonal of its frame.
+fn is_fragment(line: &[Place], frame: Frame) -> bool {
+    let span = |of: fn(&Place) -> f64| {
+        let ends = line.iter().map(of);
+        let ends = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| {
+            (l.min(v), h.max(v))
+        });
+        ends.1 - ends.0
+    };
+    let extent = span(|p| p.0).hypot(span(|p| p.1));
+    extent < FRAGMENT * (frame.right - frame.left).hypot(frame.bottom - frame.top)
+}
+
+/// Draws the contour lines of a panel, each with the label of its level where there is space. Labels
+/// interrupt every line, also lines of other contours. Fragments are left out.
 ///
 /// # Errors
 /// When the backend fails.
@@ -175,10 +254,13 @@ pub fn contours<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed) -> R
     let (mut all, mut labels, mut rooms) = (vec![], vec![], vec![]);
     for contour in &placed.panel.contours {
         for (level, words) in &contour.levels {
-            let drawn = on_paper(placed, contour, *level);
-            if let Some((middle, room)) = room_for(words, &drawn, placed.frame, &rooms) {
-                labels.push((words, middle));
-                rooms.push(room);
+            let mut drawn = on_paper(placed, contour, *level);
+            drawn.retain(|line| contour.relief || !is_fragment(line, placed.frame));
+            for line in &drawn {
+                if let Some((middle, room)) = room_for(words, line, placed.frame, &rooms) {
+                    labels.push((words, middle, contour.colour));
+                    rooms.push(room);
+                }
             }
             all.extend(drawn.into_iter().map(|line| (contour, line)));
         }
@@ -197,8 +279,9 @@ pub fn contours<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed) -> R
             }
         }
     }
-    for (words, middle) in labels {
-        canvas.label_over(words, middle, NUMBERS)?;
+    for (words, (x, y), colour) in labels {
+        let (at, colour) = ((x, y + 0.36 * NUMBERS), style::colour(colour));
+        canvas.label_over(words, at, NUMBERS, Anchor::Middle, false, colour)?;
     }
     Ok(())
 }
@@ -228,26 +311,17 @@ fn on_paper(placed: &Placed, contour: &Contour, level: f64) -> Vec<Vec<Place>> {
     inside.collect()
 }
 
-/// Finds a position on the longest line for the label of its level, inside the frame and clear of other
-/// labels.
-fn room_for(
-    words: &str,
-    drawn: &[Vec<Place>],
-    frame: Frame,
-    taken: &[Frame],
-) -> Option<(Place, Frame)> {
-    let length = |line: &[Place]| line.windows(2).map(distance).sum::<f64>();
-    let longest = drawn
-        .iter()
-        .max_by(|a, b| length(a).total_cmp(&length(b)))?;
+/// Finds a position on a line for the label of its level, inside the frame and clear of other labels.
+fn room_for(words: &str, line: &[Place], frame: Frame, taken: &[Frame]) -> Option<(Place, Frame)> {
+    let length: f64 = line.windows(2).map(distance).sum();
     let (wide, high) = (text::width(words, NUMBERS) / 2.0 + 1.5, 0.5 * NUMBERS + 0.5);
-    if words.is_empty() || length(longest) < 3.0 * wide {
+    if words.is_empty() || length < 3.0 * wide {
         return None;
     }
     [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8]
         .into_iter()
         .find_map(|share| {
-            let (x, y) = along(longest, share * length(longest));
+            let (x, y) = along(line, share * length);
             let room = Frame {
                 left: x - wide,
                 top: y - high,
@@ -341,11 +415,22 @@ pub fn arrow<B: DrawingBackend>(
 /// When the backend fails.
 pub fn marker<B: DrawingBackend>(
     canvas: &mut Canvas<B>,
-    (x, y): Place,
+    place: Place,
     marker: Marker,
     colour: Colour,
 ) -> Result<()> {
-    let r = MARKER;
+    grown_marker(canvas, place, marker, colour, 0.0)
+}
+
+/// Draws one marker that is larger by `edge` (pt) on every side.
+fn grown_marker<B: DrawingBackend>(
+    canvas: &mut Canvas<B>,
+    (x, y): Place,
+    marker: Marker,
+    colour: Colour,
+    edge: f64,
+) -> Result<()> {
+    let r = MARKER + edge;
     match marker {
         Marker::None => Ok(()),
         Marker::Circle => canvas.disc((x, y), r, colour),
@@ -356,10 +441,10 @@ pub fn marker<B: DrawingBackend>(
         Marker::Ring => {
             let corner = |i: u32| {
                 let (sin, cos) = (std::f64::consts::TAU * f64::from(i) / 48.0).sin_cos();
-                (x + 1.9 * r * cos, y + 1.9 * r * sin)
+                (x + 1.9 * MARKER * cos, y + 1.9 * MARKER * sin)
             };
             let circle: Vec<Place> = (0..=48).map(corner).collect();
-            canvas.line(&circle, 0.8, colour)
+            canvas.line(&circle, 0.8 + 2.0 * edge, colour)
         }
         Marker::Square => {
             let s = 0.88 * r;
@@ -400,8 +485,9 @@ pub fn marker<B: DrawingBackend>(
         }
         Marker::Cross => {
             let s = 0.9 * r;
-            canvas.line(&[(x - s, y - s), (x + s, y + s)], 0.9, colour)?;
-            canvas.line(&[(x - s, y + s), (x + s, y - s)], 0.9, colour)
+            let width = 0.9 + 2.0 * edge;
+            canvas.line(&[(x - s, y - s), (x + s, y + s)], width, colour)?;
+            canvas.line(&[(x - s, y + s), (x + s, y - s)], width, colour)
         }
     }
 }

@@ -20,6 +20,14 @@ pub struct Figure {
 }
 
 impl Figure {
+    /// Adds a small grey line at the bottom of the figure, for the size of its run.
+    pub fn noted(mut self, words: &str) -> Self {
+        if let Some(panel) = self.panels.first_mut() {
+            panel.note = words.to_string();
+        }
+        self
+    }
+
     /// Writes words across every panel.
     pub fn watermarked(mut self, words: &str) -> Self {
         for panel in &mut self.panels {
@@ -59,6 +67,11 @@ pub struct Panel {
     pub arrows: Vec<Arrows>,
     /// Words across the panel that keep a preliminary picture from being taken for a finished one.
     pub watermark: String,
+    /// A small grey line at the bottom of the figure; different ones of several panels follow each other.
+    pub note: String,
+    /// Flag: the frame is a square, as for a square matrix. All frames of a figure have one size, so that one
+    /// such panel makes all of them squares.
+    pub square: bool,
 }
 
 /// An axis.
@@ -137,8 +150,10 @@ pub enum Scale {
 /// A curve, points, or both, with an optional band or error bars.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// Entry in the legend; series of one label share one entry. Empty: none.
+    /// Name in the table of numbers and entry in the legend; series of one label share one entry. Empty: none.
     pub label: String,
+    /// Flag: the series has no entry in the legend, because its tag or an entry of its stroke says what it is.
+    pub unlisted: bool,
     /// Index into the palette of `style`.
     pub colour: usize,
     /// The line between points.
@@ -152,6 +167,8 @@ pub struct Series {
     pub interval: String,
     /// The points, by x. A point with a y that is not finite interrupts the line.
     pub points: Vec<Point>,
+    /// A few words in the panel at the last point, instead of or beside an entry in the legend; empty: none.
+    pub tag: String,
 }
 
 impl Series {
@@ -160,13 +177,41 @@ impl Series {
     pub fn measured(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Self {
         Series {
             label: label.into(),
+            unlisted: false,
             colour,
             stroke: Stroke::Solid,
             marker: Marker::for_colour(colour),
             band: true,
             interval: String::new(),
             points,
+            tag: String::new(),
         }
+    }
+
+    /// Creates an entry of the legend without points, for the meaning of a stroke that several series share.
+    pub fn key(label: impl Into<String>, colour: usize, stroke: Stroke) -> Self {
+        Series {
+            stroke,
+            ..Series::predicted(label, colour, vec![])
+        }
+    }
+
+    /// Sets the stroke.
+    pub fn drawn(mut self, stroke: Stroke) -> Self {
+        self.stroke = stroke;
+        self
+    }
+
+    /// Takes the series out of the legend; the table of numbers keeps its label.
+    pub fn unlisted(mut self) -> Self {
+        self.unlisted = true;
+        self
+    }
+
+    /// Sets the words at the last point.
+    pub fn tagged(mut self, words: impl Into<String>) -> Self {
+        self.tag = words.into();
+        self
     }
 
     /// Creates a dashed line without markers, for a prediction.
@@ -245,6 +290,8 @@ pub enum Stroke {
     Dashed,
     /// · · ·
     Dotted,
+    /// – · – ·
+    DashDotted,
 }
 
 /// Shape of a marker.
@@ -287,6 +334,8 @@ pub struct Rule {
     pub vertical: bool,
     /// Coordinate of the line.
     pub at: f64,
+    /// Flag: the label is written along the line instead of in the legend.
+    pub written: bool,
 }
 
 impl Rule {
@@ -296,6 +345,7 @@ impl Rule {
             label: label.into(),
             vertical: false,
             at,
+            written: false,
         }
     }
 
@@ -305,6 +355,14 @@ impl Rule {
             label: label.into(),
             vertical: true,
             at,
+            written: false,
         }
+    }
+
+    /// Writes the label along the line instead of in the legend: above a horizontal line in the upper half
+    /// of the panel, below one in the lower half, and from the top down at the right of a vertical line.
+    pub fn written(mut self) -> Self {
+        self.written = true;
+        self
     }
 }

@@ -3,6 +3,10 @@
 //! Markup: `*x*` is italic, `^{..}` raised, `_{..}` lowered. Liberation Sans has the metrics of
 //! Arial and Helvetica, so an SVG looks the same where one of these stands in for it.
 
+mod glyph;
+
+pub use glyph::bearing;
+
 use super::style::SCRIPT;
 use plotters::style::{FontDesc, FontFamily, FontStyle, register_font};
 use std::sync::Once;
@@ -86,10 +90,42 @@ pub fn plain(label: &str) -> String {
         .replace(['*', '}'], "")
 }
 
-/// Measures the width of a run, in em of the label.
+/// Returns the character that is drawn for a combining mark over the one before it.
+fn accent(c: char) -> Option<char> {
+    match c {
+        '\u{302}' => Some('ˆ'),
+        '\u{303}' => Some('˜'),
+        '\u{304}' => Some('¯'),
+        _ => None,
+    }
+}
+
+/// Additional height of the accent of a capital letter, in em: cap height less x-height of the font.
+const ABOVE_CAPITAL: f64 = 0.2;
+
+/// Measures the width of a run without its accents, in em of the label.
 fn run_width(run: &Run) -> f64 {
+    let letters: String = run.text.chars().filter(|c| accent(*c).is_none()).collect();
+    measured(&letters, run.italic) * run.scale
+}
+
+/// Returns the characters of a run with the distances of their origins from the run's, in em of the run.
+pub fn glyphs(run: &Run) -> Vec<(f64, char)> {
+    let mut before = String::new();
+    let place = |c: char| {
+        before.push(c);
+        // The difference of the two holds the kerning.
+        let origin =
+            measured(&before, run.italic) - measured(c.encode_utf8(&mut [0; 4]), run.italic);
+        (origin, c)
+    };
+    run.text.chars().map(place).collect()
+}
+
+/// Measures the advance of characters with kerning, in em.
+fn measured(text: &str, italic: bool) -> f64 {
     register();
-    let style = if run.italic {
+    let style = if italic {
         FontStyle::Italic
     } else {
         FontStyle::Normal
@@ -98,9 +134,9 @@ fn run_width(run: &Run) -> f64 {
     let size = 2000.0;
     let font = FontDesc::new(FontFamily::Name(FAMILY), size, style);
     let width = font
-        .layout_box(&run.text)
+        .layout_box(text)
         .map_or(0, |((x0, _), (x1, _))| x1 - x0);
-    f64::from(width) / size * LINE_PER_EM * run.scale
+    f64::from(width) / size * LINE_PER_EM
 }
 
 /// Measures the width of a label (pt) at the type size `size` (pt).
@@ -108,17 +144,57 @@ pub fn width(label: &str, size: f64) -> f64 {
     runs(label).iter().map(run_width).sum::<f64>() * size
 }
 
-/// Returns the runs of a label with the distances of their left ends from the label's left end (pt).
+/// Returns the runs of a label with the distances of their left ends from the label's left end (pt). An
+/// accent, as in x̃, is a run of its own over its letter.
 pub fn placed(label: &str, size: f64) -> Vec<(f64, Run)> {
-    let mut left = 0.0;
-    runs(label)
-        .into_iter()
-        .map(|run| {
-            let at = left;
-            left += run_width(&run) * size;
-            (at, run)
-        })
-        .collect()
+    let (mut left, mut all) = (0.0, vec![]);
+    for run in runs(label) {
+        let width = run_width(&run) * size;
+        let (letters, accents) = split_accents(&run);
+        let scaled = |em: f64| left + em * run.scale * size;
+        let accents = accents.into_iter().map(|(at, accent)| (scaled(at), accent));
+        all.push((left, letters));
+        all.extend(accents);
+        left += width;
+    }
+    all
+}
+
+/// Splits a run into its letters and its accents, each centred over its letter, with the distances of their
+/// origins from the run's in em of the run.
+fn split_accents(run: &Run) -> (Run, Vec<(f64, Run)>) {
+    let (mut letters, mut marks) = (String::new(), vec![]);
+    for c in run.text.chars() {
+        match accent(c) {
+            Some(mark) => marks.push((letters.chars().count(), mark)),
+            None => letters.push(c),
+        }
+    }
+    let text = |text: String| Run {
+        text,
+        ..run.clone()
+    };
+    let letters = text(letters);
+    if marks.is_empty() {
+        return (letters, vec![]);
+    }
+    let places = glyphs(&letters);
+    let over = |(count, mark): (usize, char)| {
+        let (origin, letter) = places.get(count.checked_sub(1)?).copied()?;
+        let width = |c: char| measured(c.encode_utf8(&mut [0; 4]), run.italic);
+        let raised = if letter.is_uppercase() {
+            ABOVE_CAPITAL
+        } else {
+            0.0
+        };
+        let accent = Run {
+            raise: run.raise + raised * run.scale,
+            ..text(mark.to_string())
+        };
+        Some((origin + (width(letter) - width(mark)) / 2.0, accent))
+    };
+    let accents = marks.into_iter().filter_map(over).collect();
+    (letters, accents)
 }
 
 #[cfg(test)]
@@ -132,6 +208,29 @@ mod tests {
         assert_eq!(texts, ["SNR of 10", "-3", ", ", "δ", "0"]);
         assert!(found[1].raise > 0.0 && found[3].italic && found[4].raise < 0.0);
         assert_eq!(plain("SNR of 10^{-3}, *δ*_{0}"), "SNR of 10^-3, δ_0");
+    }
+
+    #[test]
+    fn an_accent_is_centred_over_its_letter_and_takes_no_room() {
+        let label = "*Px\u{303}*";
+        assert_eq!(width(label, 8.0), width("*Px*", 8.0));
+        let found = placed(label, 8.0);
+        let texts: Vec<&str> = found.iter().map(|(_, run)| run.text.as_str()).collect();
+        assert_eq!(texts, ["Px", "˜"]);
+        let middle = found[1].0 + width("*˜*", 8.0) / 2.0;
+        let expected = width("*P*", 8.0) + width("*x*", 8.0) / 2.0;
+        assert!((middle - expected).abs() < 0.02, "{middle} {expected}");
+        // A mark without a letter is left out.
+        assert_eq!(placed("\u{303}", 8.0).len(), 1);
+    }
+
+    #[test]
+    fn glyphs_follow_each_other_at_their_advances() {
+        let run = &runs("AVn")[0];
+        let found = glyphs(run);
+        assert_eq!(found[0], (0.0, 'A'));
+        // A and V are kerned: V begins before the advance of A, 1366 of 2048.
+        assert!(found[1].0 < 1366.0 / 2048.0 - 0.01, "{found:?}");
     }
 
     #[test]

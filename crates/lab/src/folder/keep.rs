@@ -1,6 +1,6 @@
 //! Runs whose rows, origin and pictures are kept in a folder, with progress on standard error.
 
-use super::command;
+use super::{command, with_size};
 use crate::command::{Bar, Out, RowOptions, note};
 use crate::experiment::{self, Entry, Experiment, RunOptions};
 use crate::figure;
@@ -35,7 +35,10 @@ pub fn keep(
     }
     if rows.shard.is_whole() {
         list(
-            &figure::write_all(&experiment.figures(&found.rows)?, folder)?,
+            &figure::write_all(
+                &with_size(experiment.figures(&found.rows)?, entry, experiment)?,
+                folder,
+            )?,
             out,
         )?;
     } else {

@@ -2,9 +2,11 @@
 
 mod contents;
 mod keep;
+mod size;
 
 pub use contents::Contents;
 pub use keep::{keep, list, note_dropped, note_shard, note_trials};
+pub use size::with_size;
 
 use crate::catalogue::Catalogue;
 use crate::experiment::{Entry, Experiment};
@@ -39,6 +41,8 @@ pub struct RunFolder {
     pub dropped: Vec<String>,
     /// Origins of the rows; more than one if another machine continued the run.
     pub origins: Vec<Origin>,
+    /// Experiment of the run; None for a sweep over a claim.
+    entry: Option<Entry>,
 }
 
 impl RunFolder {
@@ -66,8 +70,13 @@ impl RunFolder {
             };
             origins.push(Origin::unknown(command, &plan.manifest.build));
         }
+        let entry = match plan.claim() {
+            Some(_) => None,
+            None => Some(*catalogue.experiment(&plan.manifest.id)?),
+        };
         Ok(RunFolder {
             path: path.to_path_buf(),
+            entry,
             plan,
             rows: found.rows,
             dropped: found.dropped,
@@ -129,7 +138,7 @@ impl RunFolder {
             figures.extend(sweep::figures(&self.plan, &cells)?);
         }
         for part in self.plan.parts(&self.rows) {
-            figures.extend(figures_of(&part)?);
+            figures.extend(figures_of(&part, self.entry.as_ref())?);
         }
         Ok(figures)
     }
@@ -164,8 +173,11 @@ pub fn no_rows(folder: &Path) -> Error {
 
 /// Builds the figures of one part of a run. A sweep over an experiment's settings has the figures once for
 /// each combination of them.
-fn figures_of(part: &Part) -> Result<Vec<Figure>> {
+fn figures_of(part: &Part, entry: Option<&Entry>) -> Result<Vec<Figure>> {
     let mut figures = part.experiment.figures(&part.rows)?;
+    if let Some(entry) = entry {
+        figures = with_size(figures, entry, part.experiment)?;
+    }
     for figure in figures.iter_mut().filter(|_| !part.label.is_empty()) {
         let plain = |c: char| c.is_alphanumeric() || "=.-_".contains(c);
         let words = part.label.split(|c| !plain(c)).filter(|w| !w.is_empty());
@@ -182,15 +194,10 @@ fn figures_of(part: &Part) -> Result<Vec<Figure>> {
 /// # Errors
 /// When the defaults of the experiment are refused.
 pub fn command(entry: &Entry, experiment: &dyn Experiment, seed: u64) -> Result<String> {
-    let settings = experiment.settings();
     let mut shortest: Option<(usize, String)> = None;
     for (quick, flag) in [(false, ""), (true, " --quick")] {
-        let base = entry.configure(quick, None, &toml::Table::new())?;
-        let base = base.settings();
-        let changed = settings
+        let sets: Vec<String> = size::changed(entry, experiment, quick)?
             .iter()
-            .filter(|(name, value)| base.get(*name) != Some(*value));
-        let sets: Vec<String> = changed
             .map(|(name, value)| format!(" --set {}", quoted(&format!("{name}={value}"))))
             .collect();
         let name = entry.name;

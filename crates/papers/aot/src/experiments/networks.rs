@@ -9,7 +9,7 @@
 
 use attnlab_core::error::{Error, Result};
 use attnlab_core::linalg::qr_q;
-use attnlab_lab::figure::{Axis, GREY, INK, Panel, Point, Rule, Series, Stroke};
+use attnlab_lab::figure::{Axis, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke};
 use attnlab_lab::run::{Row, store};
 use attnlab_theory::measure::{
     coding_rate, labelled_snr, nearest_subspace, stable_rank, unit_tokens,
@@ -167,8 +167,9 @@ pub(super) fn depth_panels(cells: &[(&str, &[Row])]) -> Result<Vec<Panel>> {
             };
             let mut add = |panel: usize, first: f64, of: &dyn Fn(&Row) -> Result<Vec<f64>>| {
                 let points = over_seeds(cell, first, of)?;
-                let line = Series::fitted(&name, colour, points).with_interval("range over seeds");
-                panels[panel].series.push(Series { stroke, ..line });
+                panels[panel]
+                    .series
+                    .push(by_layer(&name, (colour, stroke), points));
                 Ok::<(), Error>(())
             };
             if has_snr {
@@ -189,10 +190,42 @@ pub(super) fn depth_panels(cells: &[(&str, &[Row])]) -> Result<Vec<Panel>> {
             ..Series::predicted("Theorem 1, least factor", INK, ends.to_vec())
         });
     }
+    // Space beside the first and the last layer, which would stand on the frame's edge.
+    for panel in &mut panels {
+        let layers = panel.series.iter().flat_map(|s| &s.points).map(|p| p.x);
+        let ends = layers.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| {
+            (l.min(x), h.max(x))
+        });
+        if ends.1 - ends.0 < FEW_LAYERS as f64 {
+            panel.x.range = Some((ends.0 - 0.3, ends.1 + 0.3)).filter(|(l, _)| l.is_finite());
+        }
+    }
     Ok(panels
         .into_iter()
         .filter(|p| !p.series.is_empty())
         .collect())
+}
+
+/// Largest number of points of a curve whose points are marked one by one.
+const FEW_LAYERS: usize = 8;
+
+/// A curve over layers: with a marker and a bar on each point if these are few, since the line between two of
+/// them is no measurement, otherwise with a band.
+fn by_layer(name: &str, (colour, stroke): (usize, Stroke), points: Vec<Point>) -> Series {
+    let few = points.len() <= FEW_LAYERS;
+    let series = match few {
+        true => Series::measured(name, colour, points),
+        false => Series::fitted(name, colour, points),
+    };
+    Series {
+        stroke,
+        band: !few,
+        marker: match (few, stroke) {
+            (true, Stroke::Dotted) => Marker::Open,
+            _ => series.marker,
+        },
+        ..series.with_interval("range over seeds")
+    }
 }
 
 /// The caption of those panels.

@@ -137,16 +137,21 @@ pub(super) fn average(cell: &[Row], name: &str, x: f64) -> Result<Point> {
 pub(super) fn slope_label(x: &[f64], samples: &[Vec<f64>]) -> Result<Option<String>> {
     let shown = |x: f64| format!("{x:.2}").replace('-', "−");
     match log_log_slope_of_means(x, samples, 0.95) {
-        Ok(e) => Ok(Some(format!(
-            "{} [{}, {}]",
-            shown(e.value),
-            shown(e.low),
-            shown(e.high)
-        ))),
+        Ok(e) => {
+            let [value, low, high] = [e.value, e.low, e.high].map(shown);
+            // An interval that is shorter than the last digit says nothing more.
+            Ok(Some(match low == value && high == value {
+                true => value,
+                false => format!("{value} [{low}, {high}]"),
+            }))
+        }
         Err(Error::Shape { .. } | Error::Invalid { .. }) => Ok(None),
         Err(other) => Err(other),
     }
 }
+
+/// The linear layer and the softmax layer, by their names in rows, with their palette colours.
+pub(super) const LAYERS: [(&str, usize); 2] = [("linear", 5), ("softmax", 3)];
 
 /// The cells at one value of a parameter.
 pub(super) type Group<'a> = (f64, Vec<&'a [Row]>);

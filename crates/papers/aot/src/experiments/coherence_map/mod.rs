@@ -169,6 +169,13 @@ impl Experiment for CoherenceMap {
         all.saturating_mul(8)
     }
 
+    fn size(&self) -> String {
+        format!(
+            "*N* = {}, *K* = {}, *p* = {}, {} draws per cell",
+            self.tokens, self.clusters, self.dim, self.trials
+        )
+    }
+
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         pictures::figures(self, rows)
     }

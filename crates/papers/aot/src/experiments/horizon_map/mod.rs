@@ -8,6 +8,7 @@ use attnlab_core::error::{Result, positive};
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use attnlab_lab::claim::Source;
+use attnlab_lab::experiment::draw::span;
 use attnlab_lab::experiment::{Described, Experiment, settings};
 use attnlab_lab::figure::Figure;
 use attnlab_lab::run::{Row, store};
@@ -118,6 +119,15 @@ impl Experiment for HorizonMap {
         let (n, p) = (cell.get(TOKENS) as u64, cell.get(DIM) as u64);
         // One head in f32 and the state of the pass, a few hundred bytes per token.
         n * (4 * p + 500)
+    }
+
+    fn size(&self) -> String {
+        format!(
+            "*N* = {}, *p* = {}, {} draws per cell",
+            span(&self.tokens),
+            self.dim,
+            self.trials
+        )
     }
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {

@@ -417,6 +417,13 @@ impl Experiment for Icl {
         training_memory(&config, batch, 2 * self.points)
     }
 
+    fn size(&self) -> String {
+        format!(
+            "*d* = {}, width {}, {} steps, {} seeds",
+            self.dim, self.width, self.plan.steps, self.seeds
+        )
+    }
+
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         pictures::figures(self, rows)
     }

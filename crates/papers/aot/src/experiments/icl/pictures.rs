@@ -10,6 +10,7 @@ use attnlab_lab::figure::{
     Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke, Width,
 };
 use attnlab_lab::run::Row;
+use attnlab_train::training::Ramp;
 
 pub fn figures(settings: &Icl, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = cells("icl", rows)?;
@@ -89,11 +90,11 @@ fn compared(cells: &[&[Row]], law: &str, shown: &[String]) -> Result<Vec<Series>
                     0 => (INK, Stroke::Dashed),
                     1 => (GREY, Stroke::Dashed),
                     2 => (INK, Stroke::Dotted),
-                    _ => (GREY, Stroke::Dotted),
+                    _ => (GREY, Stroke::DashDotted),
                 };
-                let line =
-                    Series::predicted(baseline(name), colour, points).with_interval(INTERVAL);
-                series.push(Series { stroke, ..line });
+                // The bands of the networks alone are drawn: those of baselines would hide them.
+                let means = points.iter().map(|p| Point::at(p.x, p.y)).collect();
+                series.push(Series::predicted(baseline(name), colour, means).drawn(stroke));
             }
             continue;
         }
@@ -191,7 +192,7 @@ fn by_examples(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
     }
     let caption = format!(
         "Squared error of the prediction for *x*_{{k+1}} after *k* examples, over its variance, on {} \
-         prompts per seed. Lines: mean over {} training seeds. Bands: over prompts ({}-{} % of the \
+         prompts per seed. Lines: mean over {} training seeds. Bands of the networks: over prompts ({}-{} % of the \
          bootstrapped mean) and seeds (the widest ends). {}; layers: {}.",
         settings.evaluation.prompts,
         settings.seeds,
@@ -208,13 +209,46 @@ fn by_examples(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
     ))
 }
 
+/// Largest number of stages of the curriculum that are marked one by one.
+const MOST_STAGES: usize = 4;
+
+/// Vertical lines where the curriculum adds dimensions, or where its last ones come in if these are many,
+/// and where prompts have reached their length.
+fn stages(settings: &Icl) -> Vec<Rule> {
+    let steps = 0..settings.plan.steps as u64;
+    let rises = |ramp: &Ramp| -> Vec<(u64, usize)> {
+        let every = ramp.every.max(1);
+        let all = steps
+            .clone()
+            .step_by(usize::try_from(every).unwrap_or(usize::MAX));
+        let risen = all.filter(|s| *s > 0 && ramp.at_step(*s) > ramp.at_step(*s - 1));
+        risen.map(|s| (s, ramp.at_step(s))).collect()
+    };
+    let (dims, points) = (
+        rises(&settings.curriculum.dims),
+        rises(&settings.curriculum.points),
+    );
+    let first = if dims.len() > MOST_STAGES {
+        dims.len() - 1
+    } else {
+        0
+    };
+    let named = |(step, size): &(u64, usize), what: &str| {
+        Rule::vertical(format!("{size} {what}"), *step as f64).written()
+    };
+    let dims = dims[first..].iter().map(|stage| named(stage, "dimensions"));
+    let points = points.last().map(|stage| named(stage, "points"));
+    dims.chain(points).collect()
+}
+
 fn losses(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
     let mut panels = vec![];
     for class in &settings.functions {
         let mut panel = Panel {
             title: class.replace('-', " "),
             x: Axis::linear("steps"),
-            y: Axis::log("training loss"),
+            y: Axis::log("squared error in training"),
+            rules: stages(settings),
             ..Panel::default()
         };
         for (model, cell) in networks(cells, class)? {
@@ -232,7 +266,7 @@ fn losses(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
     let caption = format!(
         "Squared error averaged over all prefixes and over {} steps, one line per seed; the \
          curriculum goes from {} to {} dimensions and from {} to {} points, which raises the loss at \
-         first. {}; layers: {}.",
+         first: vertical lines mark its stages. {}; layers: {}.",
         settings.plan.report_every,
         settings.curriculum.dims.from,
         settings.curriculum.dims.to,

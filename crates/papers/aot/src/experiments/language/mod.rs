@@ -354,6 +354,13 @@ impl Experiment for Language {
         tokens + scores + training_memory(&config, batch, self.context)
     }
 
+    fn size(&self) -> String {
+        format!(
+            "{} layers of width {}, {} steps, {} seeds",
+            self.layers, self.width, self.plan.steps, self.seeds
+        )
+    }
+
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         pictures::figures(self, rows)
     }

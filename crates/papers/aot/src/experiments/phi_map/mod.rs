@@ -113,6 +113,13 @@ impl Experiment for PhiMap {
         memory::product(&[8, 2, n, p, k])
     }
 
+    fn size(&self) -> String {
+        format!(
+            "*N* = {}, *K* = {}, {} draws per cell",
+            self.tokens, self.clusters, self.trials
+        )
+    }
+
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         pictures::figures(self, rows)
     }

@@ -165,6 +165,13 @@ impl Experiment for SnrPerLayer {
         memory::product(&[8, 2, n, p, k])
     }
 
+    fn size(&self) -> String {
+        format!(
+            "*N* = {}, *p* = {}; for Figure 4 *N* = {}, *p* = {}; {} draws per cell",
+            self.tokens, self.dim, self.figure4_tokens, self.figure4_dim, self.trials
+        )
+    }
+
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         pictures::figures(self, rows)
     }

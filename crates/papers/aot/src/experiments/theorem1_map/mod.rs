@@ -10,6 +10,7 @@ use attnlab_core::error::{Error, Result};
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use attnlab_lab::claim::Source;
+use attnlab_lab::experiment::draw::span;
 use attnlab_lab::experiment::{Described, Experiment, settings};
 use attnlab_lab::figure::Figure;
 use attnlab_lab::run::{Row, store};
@@ -172,6 +173,15 @@ impl Experiment for Theorem1Map {
             // The scores of one column, and their copy.
             _ => 24 * n,
         }
+    }
+
+    fn size(&self) -> String {
+        format!(
+            "*N* = {} in maps and {} in rates, {} draws per cell",
+            span(&self.tokens),
+            span(&self.rate_tokens),
+            self.trials
+        )
     }
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {

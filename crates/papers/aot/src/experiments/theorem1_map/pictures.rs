@@ -10,7 +10,7 @@ use attnlab_core::error::{Error, Result};
 use attnlab_core::stats::{Estimate, PowerLaw, binomial, mean};
 use attnlab_lab::experiment::plane::{Plane, finer};
 use attnlab_lab::figure::{
-    Axis, Cell, Figure, GREY, INK, Marker, Panel, Point, Rule, Scale, Series, Stroke, Width,
+    Axis, Cell, Figure, INK, Panel, Point, Rule, Scale, Series, Stroke, Width,
 };
 use attnlab_lab::run::Row;
 use attnlab_lab::run::store::by_cell;
@@ -19,6 +19,10 @@ const LEVEL: f64 = 0.95;
 const INTERVAL: &str = "95 % interval (Clopper-Pearson)";
 /// Palette colour of the theorem's statement: vermillion.
 const STATED: usize = 1;
+/// Palette colour of measured points beside curves: blue.
+const MEASURED: usize = 0;
+/// Palette colour of the horizon law beside measured points.
+const LINES: usize = INK;
 /// Palette colour of the horizon law over a map: orange, seen on blue and on yellow.
 const LAW: usize = 4;
 
@@ -222,17 +226,18 @@ fn rates(settings: &Theorem1Map, cells: &[&[Row]]) -> Result<Figure> {
         ..Panel::default()
     };
     let mut slopes = vec![];
-    for (colour, rate) in rates.iter().enumerate() {
-        let fit = rate.fit()?;
-        let e = fit.slope;
+    // Space for the tags at the right of the last points.
+    let sizes = || rates.iter().flat_map(|rate| &rate.tokens).copied();
+    let (low, high) = (
+        sizes().fold(f64::INFINITY, f64::min),
+        sizes().fold(0.0, f64::max),
+    );
+    decay.x.range = Some((low / 1.4, 4.5 * high));
+    for rate in &rates {
+        let e = rate.fit()?.slope;
         let half = 0.5 * (e.high - e.low);
-        let label = format!("*b* = {}: slope {:.3} ± {half:.3}", rate.reach, e.value);
+        let label = format!("*b* = {}, slope {:.3} ± {half:.3}", rate.reach, e.value);
         let label = label.replace('-', "−");
-        let line = rate.tokens.iter().map(|n| {
-            let e = fit.evaluate(*n);
-            Point::between(*n, e.value, e.low, e.high)
-        });
-        let line = Series::fitted("", colour, line.collect()).with_interval("95 % band of the fit");
         let points = rate.tokens.iter().zip(&rate.lambda);
         let points = points
             .map(|(n, e)| Point::between(*n, e.value, e.low, e.high))
@@ -243,13 +248,14 @@ fn rates(settings: &Theorem1Map, cells: &[&[Row]]) -> Result<Figure> {
             .zip(&rate.law)
             .map(|(n, l)| Point::at(*n, *l))
             .collect();
-        decay.series.push(line);
         decay
             .series
-            .push(Series::predicted("horizon law", GREY, law));
-        decay
-            .series
-            .push(Series::bars(label, colour, points).with_interval("95 % interval (Student)"));
+            .push(Series::predicted("horizon law", LINES, law));
+        let measured = Series::bars(label, MEASURED, points)
+            .with_interval("95 % interval (Student)")
+            .unlisted();
+        let tag = format!("*b* = {}", rate.reach);
+        decay.series.push(measured.tagged(tag));
         slopes.push(Point::between(rate.reach, e.value, e.low, e.high));
     }
     let rest = rates.iter().map(|r| r.rest).fold(0.0, f64::max);
@@ -265,9 +271,8 @@ fn rates(settings: &Theorem1Map, cells: &[&[Row]]) -> Result<Figure> {
             "(a) Expected number *Λ* of columns that break the pattern (30) when the signal has grown to \
              *θ* = *b* √(log *N* / *p*) / *δ*, at the edge of the hypotheses (*p* = 64 (√log *N* + 1)², \
              *δ* = √(log *N* / *p*) / 8), *K* = {}, *τ* = {}: {draws} values of the unbiased rare-event \
-             estimator per point, 95 % Student intervals; lines: least squares on log-log axes with 95 % \
-             band; dashed: the horizon law. What the estimator does not count is at most {} anywhere \
-             (closed-form bound). (b) The slopes over *N* = {} with 95 % intervals, which include the \
+             estimator per point, 95 % Student intervals; dashed: the horizon law. What the estimator does not count is at most {} anywhere \
+             (closed-form bound). (b) The slopes of least squares on log-log axes over *N* = {} with 95 % intervals, which include the \
              bend of the curves; dashed: the same by the law; solid: the exponent for \
              *N* → ∞, 3/2 − 1/(2*b*²) − *b*²/8. The claimed *N*^{{−Ω(1)}} is a negative exponent: it holds \
              below *b* = 2 − √2 only, that is for layers with (1 + *ητ*)^{{*l*}} *δ* √*p* < 0.586 √log *N*.",
@@ -294,27 +299,19 @@ fn exponents(rates: &[Rate], slopes: Vec<Point>) -> Result<Panel> {
         .iter()
         .map(|b| Point::at(*b, limit_exponent(*b)))
         .collect();
-    let measured = Series {
-        marker: Marker::Circle,
-        ..Series::bars("measured slope", INK, slopes)
-    };
-    let rule = |label: &str, vertical, at| Rule {
-        label: label.into(),
-        vertical,
-        at,
-    };
+    let measured = Series::bars("measured", MEASURED, slopes);
     Ok(Panel {
         title: "exponent of *N*".into(),
         x: Axis::linear("reach *b* = *θ δ* √(*p* / log *N*)"),
         y: Axis::linear("*d* log *Λ* / *d* log *N*"),
         series: vec![
             Series::fitted("exponent for *N* → ∞", STATED, limit),
-            Series::predicted("horizon law", GREY, by_law),
+            Series::predicted("horizon law", LINES, by_law),
             measured.with_interval("95 % interval (Student)"),
         ],
         rules: vec![
-            rule("", false, 0.0),
-            rule("end of *N*^{−Ω(1)}: *b* = 2 − √2", true, LARGE_N_CONSTANT),
+            Rule::horizontal("", 0.0),
+            Rule::vertical("end of *N*^{−Ω(1)}: *b* = 2 − √2", LARGE_N_CONSTANT),
         ],
         ..Panel::default()
     })

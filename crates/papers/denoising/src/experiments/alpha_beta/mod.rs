@@ -229,6 +229,13 @@ impl Experiment for DenoiseAlphaBeta {
         one.saturating_mul(self.prompts as u64)
     }
 
+    fn size(&self) -> String {
+        format!(
+            "*n* = {}, {} sets of {} prompts",
+            self.ambient, self.trials, self.prompts
+        )
+    }
+
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         pictures::figures(self, rows)
     }

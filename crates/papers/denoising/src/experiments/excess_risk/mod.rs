@@ -213,6 +213,13 @@ impl Experiment for DenoiseExcessRisk {
         Prompts::<f32>::bytes(cell.get(AMBIENT), cell.get(CONTEXT), all, &[attention])
     }
 
+    fn size(&self) -> String {
+        format!(
+            "{} training prompts, {} fresh ones, {} seeds",
+            self.training.train, self.fresh, self.seeds
+        )
+    }
+
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         pictures::figures(self, rows)
     }

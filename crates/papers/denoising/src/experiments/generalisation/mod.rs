@@ -184,6 +184,13 @@ impl Experiment for DenoiseGeneralisation {
         Prompts::<f32>::bytes(self.ambient, 1, all, &LINEAR)
     }
 
+    fn size(&self) -> String {
+        format!(
+            "*n* = {}, {} training prompts, {} fresh ones, {} seeds",
+            self.ambient, self.training.train, self.fresh, self.seeds
+        )
+    }
+
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         pictures::figures(self, rows)
     }

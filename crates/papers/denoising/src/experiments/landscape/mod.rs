@@ -142,6 +142,13 @@ impl Experiment for DenoiseLandscape {
         prompt + losses + 16 * (self.grid as u64).pow(2)
     }
 
+    fn size(&self) -> String {
+        format!(
+            "*L* = {}, {} prompts, {} cells along x",
+            self.context, self.prompts, self.grid
+        )
+    }
+
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         pictures::figures(self, rows)
     }

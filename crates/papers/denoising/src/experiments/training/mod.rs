@@ -171,6 +171,13 @@ impl Experiment for DenoiseTraining {
         Prompts::<f32>::bytes(self.ambient, cell.get(CONTEXT), all, &Attention::ALL)
     }
 
+    fn size(&self) -> String {
+        format!(
+            "*n* = {}, {} training prompts, {} seeds",
+            self.ambient, self.training.train, self.seeds
+        )
+    }
+
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         pictures::figures(self, rows)
     }

@@ -70,6 +70,7 @@ fn losses(settings: &DenoiseTraining, variant: &str, cells: &[&[Row]]) -> Result
                 let label = format!("{} attention, {set}", attention.name());
                 panel.series.push(Series {
                     stroke,
+                    unlisted: set == "test",
                     marker: Marker::None,
                     ..Series::measured(label, colour, mean_and_range(&curves))
                         .with_interval("least to largest of the seeds")
@@ -85,6 +86,9 @@ fn losses(settings: &DenoiseTraining, variant: &str, cells: &[&[Row]]) -> Result
                 stuck.push(format!("{worse} with {name} attention on {}", title(task)));
             }
         }
+        panel
+            .series
+            .push(Series::key("test prompts", GREY, Stroke::Dotted));
         // The first epochs of some seeds rise far above the loss of predicting zero.
         let zero = baseline(cell, "zero")?;
         let low = panel.series.iter().flat_map(|s| &s.points).map(|p| p.y);
@@ -113,7 +117,8 @@ fn losses(settings: &DenoiseTraining, variant: &str, cells: &[&[Row]]) -> Result
             "Loss per component after each epoch, mean and full range over {} seeds, at the settings of \
              {what}: *n* = {}, *L* = {} clean tokens, {} training and {} test prompts, Adam at {} in \
              batches of {}; {data}. Lines across: what predictors that know the task lose on the training \
-             prompts, and attention with the weights that Theorems 3.1 and 3.2 name. {stuck} the median \
+             prompts, and attention with the weights that Theorems 3.1 and 3.2 name. Dotted: the loss on test \
+             prompts. {stuck} the median \
              training loss of its case.",
             cells[0].len(),
             settings.ambient,
@@ -165,17 +170,18 @@ fn baseline(cell: &[Row], name: &str) -> Result<f64> {
 }
 
 fn baselines(cell: &[Row], epochs: f64) -> Result<Vec<Series>> {
+    // Zero is far above the others: its line is named where it is.
     const SHOWN: [(&str, &str, usize, Stroke); 7] = [
         ("zero", "zero", GREY, Stroke::Dashed),
-        ("projection", "projection *Px̃*", 3, Stroke::Dashed),
+        ("projection", "projection *Px̃*", 3, Stroke::DashDotted),
         (
             "shrunk-projection",
             "best multiple of *Px̃*",
             5,
-            Stroke::Dashed,
+            Stroke::DashDotted,
         ),
-        ("code", "“Bayes” in the authors' code", 3, Stroke::Dotted),
-        ("limit", "(A.6), clusters as points", 4, Stroke::Dashed),
+        ("code", "“Bayes” of the authors' code", INK, Stroke::Dotted),
+        ("limit", "(A.6), clusters as points", 4, Stroke::DashDotted),
         (
             "theorem",
             "attention, the theorems' weights",
@@ -191,9 +197,10 @@ fn baselines(cell: &[Row], epochs: f64) -> Result<Vec<Series>> {
         }
         let at = baseline(cell, name)?;
         let points = vec![Point::at(0.0, at), Point::at(epochs, at)];
-        all.push(Series {
-            stroke,
-            ..Series::predicted(label, colour, points)
+        let line = Series::predicted(label, colour, points).drawn(stroke);
+        all.push(match name {
+            "zero" => line.unlisted().tagged("predicting 0"),
+            _ => line,
         });
     }
     Ok(all)
@@ -234,6 +241,7 @@ fn matrix(entries: &[f64], title: String) -> Panel {
     let ticks = [1.0, n as f64];
     Panel {
         title,
+        square: true,
         x: Axis::linear("column").ticks_at(&ticks),
         y: Axis::linear("row").ticks_at(&ticks).downwards(),
         heat: Some(Heat {

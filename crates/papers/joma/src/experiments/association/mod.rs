@@ -265,6 +265,13 @@ impl Experiment for JomaAssociation {
         Ok(data)
     }
 
+    fn size(&self) -> String {
+        format!(
+            "{} sequences, {} steps, {} seeds",
+            self.samples, self.steps, self.seeds
+        )
+    }
+
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         pictures::figures(self, rows)
     }

@@ -148,6 +148,10 @@ impl Experiment for JomaConvergence {
         Ok(data)
     }
 
+    fn size(&self) -> String {
+        format!("{} batches of {} pairs", self.trials, self.draws)
+    }
+
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         let cells = cells(Self::NAME, rows)?;
         let panels = vec![

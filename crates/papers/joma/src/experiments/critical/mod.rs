@@ -49,6 +49,14 @@ impl Described for JomaCritical {
     };
 }
 
+/// Palette colour and stroke of a curve.
+type Look = (usize, Stroke);
+
+/// Palette colour of the Student laws.
+const STUDENT: usize = 2;
+/// First palette colour of the flows.
+const FLOWS: usize = 3;
+
 /// The field of Lemma 2, with Lemma 1 corrected or as printed; the state is (v_1, v_2, ξ).
 struct Field(CriticalPoint, bool);
 
@@ -68,17 +76,28 @@ impl VectorField for Field {
 }
 
 impl JomaCritical {
-    fn laws(&self) -> Result<Vec<(String, Isotropic)>> {
+    /// Label, law and look of each curve of panels (a) and (b). The Student laws share one colour.
+    fn laws(&self) -> Result<Vec<(String, Isotropic, Look)>> {
         let of = |radial| Isotropic::new(radial, self.dim);
         let mut laws = vec![
-            ("Gaussian".to_string(), of(Radial::Gaussian)?),
-            (format!("ball, *n* = {}", self.dim), of(Radial::Ball)?),
+            (
+                "Gaussian".to_string(),
+                of(Radial::Gaussian)?,
+                (0, Stroke::Dotted),
+            ),
+            (
+                format!("ball, *n* = {}", self.dim),
+                of(Radial::Ball)?,
+                (1, Stroke::DashDotted),
+            ),
         ];
         for nu in &self.nu {
-            laws.push((
-                format!("Student, *ν* = {nu}"),
-                of(Radial::Student { nu: *nu })?,
-            ));
+            let stroke = match *nu == self.flow_nu {
+                true => Stroke::Solid,
+                false => Stroke::Dashed,
+            };
+            let law = of(Radial::Student { nu: *nu })?;
+            laws.push((format!("Student, *ν* = {nu}"), law, (STUDENT, stroke)));
         }
         Ok(laws)
     }
@@ -157,6 +176,10 @@ impl Experiment for JomaCritical {
         Ok(data)
     }
 
+    fn size(&self) -> String {
+        format!("*n* = {}, {} points per curve", self.dim, self.points)
+    }
+
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         let cells = cells(Self::NAME, rows)?;
         let point = self.point()?;
@@ -165,12 +188,12 @@ impl Experiment for JomaCritical {
             title: "Critical points of the nonlinear dynamics".into(),
             caption: format!(
                 "ReLU on isotropic inputs. (a): *G*(*y*) = *F*(*θ*_{{1}}^{{−1}}(*y*)), Fig. 9 of the paper; \
-                 dashed: the line through 0 that meets the curve of Student's law with *ν* = {nu} at *ρ*_{{−}} = \
+                 straight: the line through 0 that meets the curve of Student's law with *ν* = {nu} at *ρ*_{{−}} = \
                  {minus} and again at *ρ*_{{+}} = {plus:.4}: a critical point. (b): the slope of that line, \
                  *F*/*θ*_{{1}}, the mean residual life at −*ρ*: monotone for log-concave laws, which have no \
                  critical point. (c): distance from the critical point *μ*, |*μ*| = 1, with *ξ* fixed, along \
-                 the flow of Lemma 2; solid with Lemma 1 corrected, dotted as printed, from {away} away; \
-                 dashed: the rates of the corrected Theorem 3.",
+                 the flow of Lemma 2; solid with Lemma 1 corrected, dotted as printed, from {away} away along *μ* (longer or shorter) or \
+                 across it; dashed: the rates of the corrected Theorem 3.",
                 nu = self.flow_nu,
                 minus = self.minus,
                 plus = point.plus,
@@ -212,15 +235,16 @@ impl JomaCritical {
         let ys: Vec<f64> = (1..self.points)
             .map(|i| i as f64 / self.points as f64)
             .collect();
-        for (colour, (label, law)) in self.laws()?.into_iter().enumerate() {
+        for (label, law, (colour, stroke)) in self.laws()? {
             let g: Vec<f64> = ys.iter().map(|y| critical::g(&law, *y)).collect();
-            found.series.push(smooth(label, colour, points(&ys, &g)));
+            let curve = smooth(label, colour, points(&ys, &g));
+            found.series.push(curve.drawn(stroke));
         }
         let slope = critical::residual_life(&point.law, point.minus);
         let line = vec![Point::at(0.0, 0.0), Point::at(1.0, slope)];
         found
             .series
-            .push(Series::predicted("line through a critical pair", INK, line));
+            .push(Series::fitted("line through a critical pair", INK, line));
         let pair = [point.minus, point.plus].map(|rho| {
             let y = point.law.theta1(point.slopes, rho);
             Point::at(y, slope * y)
@@ -236,12 +260,12 @@ impl JomaCritical {
             Axis::linear("*F*/*θ*_{1}").from_to(0.0, 5.0),
         );
         let at = |i: u32| -6.0 + 10.0 * f64::from(i) / 300.0;
-        for (colour, (label, law)) in self.laws()?.into_iter().enumerate() {
+        for (label, law, (colour, stroke)) in self.laws()? {
             let life = |rho: f64| Point::at(rho, critical::residual_life(&law, rho));
             let all = (0..=300).map(at).map(life);
             // A ball ends at -1: left of that there is no life.
             let all = all.filter(|p| p.y.is_finite()).collect();
-            found.series.push(smooth(label, colour, all));
+            found.series.push(smooth(label, colour, all).drawn(stroke));
         }
         let slope = critical::residual_life(&point.law, point.minus);
         let pair = [point.minus, point.plus].map(|rho| Point::at(rho, slope));
@@ -252,33 +276,38 @@ impl JomaCritical {
     fn near(&self, cells: &[&[Row]], point: &CriticalPoint) -> Result<Panel> {
         let mut found = panel(
             "near the critical point",
-            Axis::linear("time"),
+            // Space for the names of the curves that do not come back.
+            Axis::linear("time").from_to(-0.03 * self.until, 1.35 * self.until),
             Axis::log("distance from *μ*").from_to(1e-4, 3.0),
         );
         let times = self.times();
         for (field, stroke) in [("corrected", Stroke::Solid), ("printed", Stroke::Dotted)] {
             for cell in with_word(cells, FIELD.name, field) {
                 for (i, (name, _)) in self.starts().into_iter().enumerate() {
-                    let series = smooth(
-                        format!("{name}, {field}"),
-                        3 + i,
-                        points(&times, &cell[0].series(name)?),
-                    );
-                    found.series.push(Series { stroke, ..series });
+                    let points = points(&times, &cell[0].series(name)?);
+                    let label = match field {
+                        "printed" => format!("{name}, as printed"),
+                        _ => name.to_string(),
+                    };
+                    let series = smooth(label, FLOWS + i, points).drawn(stroke);
+                    found.series.push(match field {
+                        "printed" => series.unlisted().tagged(name),
+                        _ => series,
+                    });
                 }
             }
         }
+        let printed = Series::key("as printed", GREY, Stroke::Dotted);
+        found.series.push(printed);
         let betas = point.betas();
         for rate in [betas.one + betas.two, betas.one] {
             let law = |t: &f64| Point::at(*t, self.away * (-rate * t).exp());
             let law = times.iter().map(law).collect();
-            found.series.push(Series::predicted(
-                "rates of Theorem 3, corrected",
-                GREY,
-                law,
-            ));
+            found.series.push(Series::predicted("Theorem 3", GREY, law));
         }
-        found.rules.push(Rule::horizontal("", self.away));
+        found
+            .rules
+            .push(Rule::horizontal("start", self.away).written());
         Ok(found)
     }
 }

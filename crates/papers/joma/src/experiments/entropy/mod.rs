@@ -224,6 +224,10 @@ impl Experiment for JomaEntropy {
         Ok(data)
     }
 
+    fn size(&self) -> String {
+        format!("{} batches of {} random *μ*", self.trials, self.draws)
+    }
+
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         let cells = cells(Self::NAME, rows)?;
         let (mut weights, mut entropies, mut shares) = (vec![], vec![], vec![]);

@@ -396,6 +396,15 @@ impl Experiment for JomaLatents {
         Ok(data)
     }
 
+    fn size(&self) -> String {
+        format!(
+            "width {}, {} steps, {} seeds",
+            self.width,
+            self.records.last(),
+            self.seeds
+        )
+    }
+
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         pictures::figures(self, rows)
     }

@@ -329,6 +329,16 @@ impl Experiment for JomaPatterns {
         Ok(data)
     }
 
+    fn size(&self) -> String {
+        format!(
+            "{} patterns, width {}, {} steps, {} seeds",
+            self.patterns,
+            self.width,
+            self.records.last(),
+            self.seeds
+        )
+    }
+
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         pictures::figures(self, rows)
     }

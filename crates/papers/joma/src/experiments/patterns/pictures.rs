@@ -104,6 +104,7 @@ fn response(settings: &JomaPatterns, row: &Row) -> Result<Panel> {
         Axis::whole("query").downwards(),
     );
     let bar = Axis::linear("mean response").from_to(0.0, most.max(1e-9));
+    heat.square = true;
     // Rows of the map are queries.
     heat.heat = Some(Heat::over(&index, &index, bar, |j, i| {
         Cell::of(found[i * n + j])

@@ -303,6 +303,15 @@ impl Experiment for Table1 {
         Ok(data)
     }
 
+    fn size(&self) -> String {
+        format!(
+            "width {}, {} steps, {} seeds",
+            self.width,
+            self.records.last(),
+            self.seeds
+        )
+    }
+
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         pictures::figures(self, rows)
     }

@@ -294,6 +294,13 @@ impl Experiment for JomaText {
         Ok(data)
     }
 
+    fn size(&self) -> String {
+        format!(
+            "width {}, {} steps, {} seeds",
+            self.width, self.steps, self.seeds
+        )
+    }
+
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         pictures::figures(self, rows)
     }

@@ -221,6 +221,13 @@ impl Experiment for JomaTraining {
         Ok(row)
     }
 
+    fn size(&self) -> String {
+        format!(
+            "*K* = {}, {} to {} steps, {} draws",
+            self.classes, self.steps, self.long_steps, self.trials
+        )
+    }
+
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         pictures::figures(self, rows)
     }

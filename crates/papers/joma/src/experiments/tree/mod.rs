@@ -148,6 +148,13 @@ impl Experiment for JomaTree {
         80 * 2 * leaves as u64
     }
 
+    fn size(&self) -> String {
+        format!(
+            "*L* = {}, {} batches of {} trees",
+            self.depth, self.trials, self.draws
+        )
+    }
+
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         let cells = cells(Self::NAME, rows)?;
         let panels = vec![self.heights(&cells)?, self.limit()?];

@@ -177,6 +177,10 @@ impl Experiment for JomaWeights {
         Ok(data)
     }
 
+    fn size(&self) -> String {
+        format!("{} checkpoints", self.checkpoints.len())
+    }
+
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         pictures::figures(self, rows)
     }

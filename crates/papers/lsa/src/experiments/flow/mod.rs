@@ -262,6 +262,13 @@ impl Experiment for LsaFlow {
         found.map_err(|error| named(error, Self::NAME, cell, &settings))
     }
 
+    fn size(&self) -> String {
+        format!(
+            "*d* = {}, *N* = {}, {} prompts, {} draws",
+            self.dim, self.context, self.prompts, self.trials
+        )
+    }
+
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         pictures::figures(self, rows)
     }

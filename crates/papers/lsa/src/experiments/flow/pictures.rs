@@ -1,15 +1,13 @@
 //! The figures of `lsa_flow`, from its rows.
 
-use super::super::common::{INTERVAL, TIME, average, groups, slope_label, times};
+use super::super::common::{INTERVAL, LAYERS, TIME, average, groups, slope_label, times};
 use super::LsaFlow;
 use crate::quantities::{CONDITION, CONTEXT, ETA, EXAMPLES, PART, SHIFT, SHIFTED, SHIFTS};
 use crate::theory::printed_risk;
 use attnlab_core::error::Result;
 use attnlab_lab::experiment::Described;
 use attnlab_lab::experiment::draw::{BAND, band, cells, curve, panel, spread, with_word};
-use attnlab_lab::figure::{
-    Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke, Width,
-};
+use attnlab_lab::figure::{Axis, Figure, GREY, INK, Panel, Point, Rule, Series, Stroke, Width};
 use attnlab_lab::run::Row;
 
 const GAP: &str = "(*L* − min *L*) / start";
@@ -124,7 +122,7 @@ fn test_risk<'a>(settings: &LsaFlow, of_part: &impl Fn(&str) -> Vec<&'a [Row]>) 
              corrected formula; dotted: the formula as printed. (b): *M* = ∞ from the weights at the end of \
              the flow, median and 10-90 % of draws. Slopes: of the means with 95 % interval, in (a) over \
              the excess less its limit for *M* → ∞, in (b) over the last three *N*. (c): risk for random \
-             tasks with *M* = *N*, softmax attention at its best temperature and scale.",
+             tasks with *M* = *N*, softmax attention at its best temperature and scale; dash-dotted: 2 min *L* of linear attention.",
             settings.dim,
             settings.risk_condition,
             settings.noise_var,
@@ -197,7 +195,7 @@ fn against_m(settings: &LsaFlow, cells: &[&[Row]]) -> Result<Panel> {
         if Some(&(n as usize)) == settings.contexts.iter().max()
             && let Some(slope) = slope(&group, EXAMPLES.name, predicted(settings, n, None)?.0)?
         {
-            label += &format!(", slope {slope}");
+            label += &format!(": slope {slope}");
         }
         found.series.push(bars(&label, colour, measured, INTERVAL));
     }
@@ -238,7 +236,7 @@ fn against_n(settings: &LsaFlow, cells: &[&[Row]], limits: &[&[Row]]) -> Result<
     let mut label = "*M* = ∞".to_string();
     let last = limits.len().saturating_sub(3);
     if let Some(slope) = slope(&limits[last..], CONTEXT.name, 0.0)? {
-        label += &format!(", slope {slope}");
+        label += &format!(": slope {slope}");
     }
     found.series.push(bars(&label, INK, measured, BAND));
     for (colour, (m, group)) in three(groups(cells, EXAMPLES.name)?).into_iter().enumerate() {
@@ -250,9 +248,7 @@ fn against_n(settings: &LsaFlow, cells: &[&[Row]], limits: &[&[Row]]) -> Result<
         }
         found.series.push(Series::predicted(CORRECTED, GREY, line));
         let label = format!("*M* = {m}");
-        found
-            .series
-            .push(bars(&label, colour + 3, measured, INTERVAL));
+        found.series.push(bars(&label, colour, measured, INTERVAL));
     }
     Ok(found)
 }
@@ -348,15 +344,13 @@ fn softmax(settings: &LsaFlow, cells: &[&[Row]]) -> Result<Panel> {
             2.0 * settings.risk_training(n as usize)?.minimum(),
         ));
     }
-    found.series.push(Series::predicted("2 min *L*", GREY, law));
-    for (label, colour, marker, points) in [
-        ("linear attention", 0, Marker::Diamond, linear),
-        ("softmax attention", 1, Marker::Down, soft),
-    ] {
-        found.series.push(Series {
-            marker,
-            ..bars(label, colour, points, INTERVAL)
-        });
+    let law = Series::predicted("2 min *L*", INK, law);
+    found.series.push(law.drawn(Stroke::DashDotted));
+    for (name, colour) in LAYERS {
+        let points = if name == "linear" { &linear } else { &soft };
+        let label = format!("{name} attention");
+        let series = bars(&label, colour, points.clone(), INTERVAL);
+        found.series.push(series);
     }
     Ok(found)
 }

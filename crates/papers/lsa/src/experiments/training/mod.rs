@@ -175,6 +175,13 @@ impl Experiment for LsaTraining {
         found.map_err(|error| named(error, Self::NAME, cell, &settings))
     }
 
+    fn size(&self) -> String {
+        format!(
+            "*d* = {}, *N* = {}, {} draws",
+            self.dim, self.context, self.trials
+        )
+    }
+
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         pictures::figures(self, rows)
     }

@@ -1,6 +1,6 @@
 //! The figures of `lsa_training`, from its rows.
 
-use super::super::common::{INTERVAL, TIME, average, groups, slope_label, times};
+use super::super::common::{INTERVAL, LAYERS, TIME, average, groups, slope_label, times};
 use super::LsaTraining;
 use crate::quantities::{CELL_BATCH, CONTEXT, DENSE_SCALE, PART, RELATIVE_SCALE, START};
 use attnlab_core::error::Result;
@@ -91,10 +91,10 @@ fn distances(prompts: &[&[Row]]) -> Result<Panel> {
         prompts.iter().map(one).collect::<Result<Vec<f64>>>()
     };
     let samples = (0..draws).map(sample).collect::<Result<Vec<_>>>()?;
-    let mut label = "after training".to_string();
-    if let Some(slope) = slope_label(&x, &samples)? {
-        label += &format!(", slope {slope}");
-    }
+    let label = match slope_label(&x, &samples)? {
+        Some(slope) => format!("slope {slope}"),
+        None => "after training".to_string(),
+    };
     let series = Series::bars(label, INK, points).with_interval(INTERVAL);
     found.series.push(series);
     Ok(found)
@@ -125,9 +125,6 @@ fn overfit(settings: &LsaTraining, prompts: &[&[Row]]) -> Result<Panel> {
     }
     Ok(found)
 }
-
-/// The linear layer and the softmax layer, by their names in rows.
-const LAYERS: [(&str, usize); 2] = [("linear", 5), ("softmax", 3)];
 
 fn softmax(settings: &LsaTraining, cells: &[&[Row]]) -> Result<Figure> {
     Ok(Figure {
@@ -160,11 +157,21 @@ fn softmax(settings: &LsaTraining, cells: &[&[Row]]) -> Result<Figure> {
 /// The least loss of the linear layer, and that of predicting 0.
 fn marks(settings: &LsaTraining) -> Result<Vec<Rule>> {
     let training = settings.training()?;
-    let rule = |label: &str, at| Rule::horizontal(label, at);
+    let rule = |label: &str, at| Rule::horizontal(label, at).written();
     Ok(vec![
         rule("min *L*, linear", training.minimum()),
         rule("predicting 0", training.loss_of_zero()),
     ])
+}
+
+/// A linear axis from 0, with space above all that the panel holds.
+fn from_zero(panel: &Panel) -> Axis {
+    let points = panel.series.iter().flat_map(|s| &s.points);
+    let ends = points.map(|p| p.interval.map_or(p.y, |(_, high)| high));
+    let high = ends
+        .chain(panel.rules.iter().map(|r| r.at))
+        .fold(0.0, f64::max);
+    panel.y.clone().from_to(0.0, 1.12 * high)
 }
 
 fn softmax_on_the_way(settings: &LsaTraining, cells: &[&[Row]]) -> Result<Panel> {
@@ -179,11 +186,11 @@ fn softmax_on_the_way(settings: &LsaTraining, cells: &[&[Row]]) -> Result<Panel>
     };
     found.title += &format!(", *B* = {}", cell[0].parameter(CELL_BATCH.name)?);
     for (name, colour) in LAYERS {
-        found
-            .series
-            .push(curve(name, colour, band(cell, name, &times)?));
+        let series = curve(name, colour, band(cell, name, &times)?);
+        found.series.push(series.unlisted().tagged(name));
     }
     found.rules = marks(settings)?;
+    found.y = from_zero(&found);
     Ok(found)
 }
 
@@ -194,24 +201,34 @@ fn softmax_at_the_end(settings: &LsaTraining, cells: &[&[Row]]) -> Result<Panel>
         Axis::linear("loss"),
     );
     for (layer, colour) in LAYERS {
-        for (set, label) in [("test", "new prompts"), ("train", "the *B* prompts")] {
+        for set in ["test", "train"] {
             let name = format!("{layer}_{set}");
             let at = |cell: &&[Row]| spread(cell, &name, cell[0].parameter(CELL_BATCH.name)?);
             let points = cells.iter().map(at).collect::<Result<Vec<_>>>()?;
+            let (label, stroke) = match set {
+                "train" => ("the *B* prompts", Stroke::Dashed),
+                _ => ("new prompts", Stroke::Solid),
+            };
             let label = format!("{layer}, {label}");
             let series = Series {
                 band: false,
+                unlisted: set == "train",
                 ..Series::measured(label, colour, points).with_interval(BAND)
             };
-            let stroke = if set == "train" {
-                Stroke::Dashed
-            } else {
-                series.stroke
-            };
-            found.series.push(Series { stroke, ..series });
+            found.series.push(series.drawn(stroke));
         }
     }
+    let key = Series::key("on the *B* prompts themselves", GREY, Stroke::Dashed);
+    found.series.push(key);
+    // Space for the labels of the rules at the right of the last points.
+    let batches = || found.series.iter().flat_map(|s| &s.points).map(|p| p.x);
+    let (low, high) = (
+        batches().fold(f64::INFINITY, f64::min),
+        batches().fold(0.0, f64::max),
+    );
+    found.x.range = (low < high).then(|| (low / 1.2, 1.1 * high * (high / low).powf(0.3)));
     found.rules = marks(settings)?;
+    found.y = from_zero(&found);
     Ok(found)
 }
 

@@ -1,0 +1,313 @@
+//! Legends: entries that belong to one panel stand under it, the others at the bottom of the figure.
+
+use super::super::field::{Arrows, Contour, Heat, Palette};
+use super::super::model::{Figure, Marker, Panel, Series, Stroke};
+use super::super::style::TEXT;
+use super::super::text;
+use super::{BETWEEN, Frame, GAP, MARGIN, ROW, SAMPLE};
+
+/// Largest number of entries of a figure that stand in one common legend wherever they belong.
+const MOST_COMMON: usize = 6;
+
+/// An entry of the legend.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Text of the entry.
+    pub label: String,
+    /// Index into the palette of `style`; None for a reference line.
+    pub colour: Option<usize>,
+    /// The line.
+    pub stroke: Stroke,
+    /// The marker.
+    pub marker: Marker,
+    /// Flag: the series has a band.
+    pub band: bool,
+    /// Palette of a hatched sample; None for other entries.
+    pub hatching: Option<Palette>,
+    /// Flag: the sample is an arrow.
+    pub arrow: bool,
+    /// Left end and middle height on the paper.
+    pub at: (f64, f64),
+}
+
+/// Entries of a figure, arranged by the panel that they belong to.
+pub struct Legends {
+    /// Entries that several panels share, or all where they are few.
+    common: Vec<Entry>,
+    /// Entries of each panel that no other panel has.
+    own: Vec<Vec<Entry>>,
+    /// Width of the space under a panel (pt).
+    cell: f64,
+}
+
+impl Legends {
+    /// Collects the entries of a figure whose panels have the space `cell` (pt) under them. An entry that is
+    /// wider than that is a common one.
+    pub fn new(figure: &Figure, cell: f64) -> Legends {
+        let mut found: Vec<(Entry, Vec<usize>)> = vec![];
+        for (i, panel) in figure.panels.iter().enumerate() {
+            for entry in entries_of(panel).filter(|e| !e.label.is_empty()) {
+                match found.iter_mut().find(|(e, _)| e.label == entry.label) {
+                    Some((known, panels)) => {
+                        known.band |= entry.band;
+                        panels.push(i);
+                    }
+                    None => found.push((entry, vec![i])),
+                }
+            }
+        }
+        let few = figure.panels.len() == 1 || found.len() <= MOST_COMMON;
+        let (mut common, mut own) = (vec![], vec![vec![]; figure.panels.len()]);
+        for (entry, mut panels) in found {
+            panels.dedup();
+            match panels[..] {
+                [only] if !few && wide(&entry) <= cell => own[only].push(entry),
+                _ => common.push(entry),
+            }
+        }
+        // Measured series come first, then the predictions that they are compared with.
+        for entries in own.iter_mut().chain([&mut common]) {
+            entries.sort_by_key(|e| e.marker == Marker::None);
+        }
+        Legends { common, own, cell }
+    }
+
+    /// Returns the height of the legends under these panels (pt).
+    pub fn height(&self, panels: std::ops::Range<usize>) -> f64 {
+        let own = self.own.iter().skip(panels.start).take(panels.len());
+        let rows = own.map(|entries| rows(entries, self.cell));
+        match rows.max() {
+            None | Some(0) => 0.0,
+            Some(rows) => rows as f64 * ROW + 0.3 * TEXT,
+        }
+    }
+
+    /// Places the entries of panel `i` under its frame from `top` down; `cell_left` is the left end of its
+    /// space.
+    pub fn place_own(&mut self, i: usize, (frame, cell_left): (Frame, f64), top: f64) {
+        let entries = &mut self.own[i];
+        let columns = columns(entries, self.cell);
+        let total = total(&columns);
+        // From the left end of the frame, or further left where the entries need the space.
+        let left = frame.left.min(cell_left + self.cell - total);
+        arrange(entries, &columns, (left, top + 0.3 * TEXT));
+    }
+
+    /// Places the common entries in centred rows from `top` down, and returns their height (pt).
+    pub fn place_common(&mut self, width: f64, top: f64) -> f64 {
+        let room = width - 2.0 * MARGIN;
+        let columns = columns(&self.common, room);
+        let left = (width - total(&columns)) / 2.0;
+        arrange(&mut self.common, &columns, (left, top));
+        rows(&self.common, room) as f64 * ROW
+    }
+
+    /// Returns all entries in their places.
+    pub fn entries(self) -> Vec<Entry> {
+        self.own.into_iter().flatten().chain(self.common).collect()
+    }
+}
+
+/// Places entries row by row in columns of these widths; `corner` is the upper left one.
+fn arrange(entries: &mut [Entry], columns: &[f64], (left, top): (f64, f64)) {
+    for (i, entry) in entries.iter_mut().enumerate() {
+        let (row, column) = (i / columns.len(), i % columns.len());
+        let before = columns[..column].iter().sum::<f64>() + BETWEEN * column as f64;
+        entry.at = (left + before, top + ROW * (row as f64 + 0.5));
+    }
+}
+
+fn wide(entry: &Entry) -> f64 {
+    SAMPLE + GAP + text::width(&entry.label, TEXT)
+}
+
+fn columns(entries: &[Entry], room: f64) -> Vec<f64> {
+    let wide: Vec<f64> = entries.iter().map(wide).collect();
+    match wide.is_empty() {
+        true => vec![],
+        false => legend_columns(&wide, room),
+    }
+}
+
+fn total(columns: &[f64]) -> f64 {
+    columns.iter().sum::<f64>() + BETWEEN * columns.len().saturating_sub(1) as f64
+}
+
+fn rows(entries: &[Entry], room: f64) -> usize {
+    entries.len().div_ceil(columns(entries, room).len().max(1))
+}
+
+/// Returns the entries of one panel.
+fn entries_of(panel: &Panel) -> impl Iterator<Item = Entry> {
+    let series = panel.series.iter().filter(|s| !s.unlisted).map(entry_of);
+    let contours = panel.contours.iter().map(contour_entry);
+    let arrows = panel.arrows.iter().map(arrows_entry);
+    let rules = panel.rules.iter().filter(|rule| !rule.written);
+    let rules = rules.map(|rule| Entry {
+        stroke: Stroke::Dotted,
+        colour: None,
+        ..plain_entry(&rule.label)
+    });
+    let hatched = |heat: &&Heat| heat.cells.iter().flatten().any(|c| c.hatched);
+    let hatching = panel.heat.iter().filter(hatched).map(|heat| Entry {
+        hatching: Some(heat.palette),
+        ..plain_entry(&heat.hatching)
+    });
+    series
+        .chain(contours)
+        .chain(arrows)
+        .chain(rules)
+        .chain(hatching)
+}
+
+/// Computes the widths of the columns of the legend: as many as fit into the width `room` (pt), with rows
+/// of even length.
+fn legend_columns(wide: &[f64], room: f64) -> Vec<f64> {
+    let of = |columns: usize| -> Vec<f64> {
+        let column = |c: usize| {
+            wide.iter()
+                .skip(c)
+                .step_by(columns)
+                .copied()
+                .fold(0.0, f64::max)
+        };
+        (0..columns).map(column).collect()
+    };
+    let fits =
+        |columns: &usize| of(*columns).iter().sum::<f64>() + BETWEEN * (columns - 1) as f64 <= room;
+    let most = (1..=wide.len()).rev().find(fits).unwrap_or(1);
+    let rows = wide.len().div_ceil(most);
+    let even = wide.len().div_ceil(rows);
+    of(if fits(&even) { even } else { most })
+}
+
+/// Returns an entry of text alone.
+fn plain_entry(label: &str) -> Entry {
+    Entry {
+        label: label.to_string(),
+        colour: None,
+        stroke: Stroke::None,
+        marker: Marker::None,
+        band: false,
+        hatching: None,
+        arrow: false,
+        at: (0.0, 0.0),
+    }
+}
+
+fn entry_of(series: &Series) -> Entry {
+    Entry {
+        colour: Some(series.colour),
+        stroke: series.stroke,
+        marker: series.marker,
+        band: series.band && series.points.iter().any(|p| p.interval.is_some()),
+        ..plain_entry(&series.label)
+    }
+}
+
+fn contour_entry(contour: &Contour) -> Entry {
+    Entry {
+        colour: Some(contour.colour),
+        stroke: contour.stroke,
+        ..plain_entry(&contour.label)
+    }
+}
+
+fn arrows_entry(arrows: &Arrows) -> Entry {
+    Entry {
+        colour: Some(arrows.colour),
+        arrow: true,
+        ..plain_entry(&arrows.label)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::model::{Axis, Point, Width};
+    use super::super::layout;
+    use super::*;
+
+    fn figure(labels: &[&[&str]]) -> Figure {
+        let points = || vec![Point::at(0.0, 0.0), Point::at(1.0, 1.0)];
+        let panel = |labels: &&[&str]| Panel {
+            x: Axis::linear("x"),
+            y: Axis::linear("y"),
+            series: labels
+                .iter()
+                .map(|l| Series::measured(*l, 0, points()))
+                .collect(),
+            ..Panel::default()
+        };
+        Figure {
+            name: "f".into(),
+            title: String::new(),
+            caption: String::new(),
+            width: Width::Page,
+            columns: labels.len(),
+            panels: labels.iter().map(panel).collect(),
+        }
+    }
+
+    #[test]
+    fn many_entries_stand_under_their_own_panels() {
+        let figure = figure(&[&["a", "b", "c", "both"], &["d", "e", "f", "both"]]);
+        let laid = layout(&figure).unwrap();
+        assert_eq!(laid.legend.len(), 7);
+        let of = |label: &str| laid.legend.iter().find(|e| e.label == label).unwrap().at;
+        let middle = laid.size.0 / 2.0;
+        for (label, left) in [("a", true), ("c", true), ("d", false), ("f", false)] {
+            assert_eq!(of(label).0 < middle, left, "{label}");
+            assert!(of("both").1 > of(label).1, "{label}");
+            assert!(of(label).1 > laid.panels[0].frame.bottom);
+        }
+        assert!(of("both").1 < laid.size.1);
+    }
+
+    #[test]
+    fn few_entries_stand_in_one_legend() {
+        let laid_figure = figure(&[&["a", "b"], &["c"]]);
+        let laid = layout(&laid_figure).unwrap();
+        let heights: Vec<f64> = laid.legend.iter().map(|e| e.at.1).collect();
+        assert!(heights.iter().all(|y| *y == heights[0]), "{heights:?}");
+    }
+
+    #[test]
+    fn an_entry_that_is_too_wide_for_its_panel_is_common() {
+        let long = "a label of many words ".repeat(6);
+        let figure = figure(&[&["a", "b", "c", &long], &["d", "e", "f"]]);
+        let laid = layout(&figure).unwrap();
+        let lowest = laid.legend.iter().map(|e| e.at.1).fold(0.0, f64::max);
+        let found = laid.legend.iter().find(|e| e.label == long).unwrap();
+        assert_eq!(found.at.1, lowest);
+    }
+
+    #[test]
+    fn notes_follow_each_other_and_break_at_the_width() {
+        let mut figure = figure(&[&["a"], &["b"], &["c"]]);
+        figure.panels[1].note = "quick size".into();
+        figure.panels[2].note = "quick size".into();
+        let figure = figure.noted(&"several words ".repeat(20));
+        let laid = layout(&figure).unwrap();
+        assert!(laid.note.len() > 1);
+        let all: Vec<&str> = laid.note.iter().map(|(line, _)| line.as_str()).collect();
+        assert_eq!(all.join(" ").matches("quick size").count(), 1);
+        assert!(laid.note.iter().all(|(_, at)| at.1 < laid.size.1));
+    }
+
+    #[test]
+    fn squares_frames_and_leaves_unlisted_labels_out() {
+        let mut figure = figure(&[&["a"], &["b"]]);
+        figure.panels[0].square = true;
+        let unlisted = Series::measured("c", 0, vec![]).unlisted();
+        figure.panels[1].series.push(unlisted);
+        let rule = super::super::super::model::Rule::vertical("stage 2", 0.5).written();
+        figure.panels[1].rules.push(rule);
+        let laid = layout(&figure).unwrap();
+        for panel in &laid.panels {
+            let frame = panel.frame;
+            let (wide, high) = (frame.right - frame.left, frame.bottom - frame.top);
+            assert!((wide - high).abs() < 1e-9);
+        }
+        assert_eq!(laid.legend.len(), 2);
+    }
+}
