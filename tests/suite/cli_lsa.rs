@@ -53,19 +53,19 @@ fn a_covariance_that_is_none_is_refused_with_what_is_wrong() {
     ] {
         common::refused(&["check", "lsa.limit", "--set", set], message);
     }
-    // What no claim can do in a minute says so.
+    // A flow on so many prompts.
     let flow = [
         "check",
         "lsa.invariant",
         "--set",
         "dim=100",
         "--set",
-        "prompts=1000",
+        "prompts=1000000",
     ];
     common::refused(
         &flow,
-        "prompts = 1000: must be 0 (the population loss), or at most 25 when dim = 100; a gradient of \
-         more prompts takes milliseconds, and a flow needs ten thousands of them",
+        "a check of 10 trials of about 24 days would take 236 days on one core: write smaller parameters, or \
+         fewer trials",
     );
     let minimum = ["check", "lsa.local_minimum", "--set", "dim=200"];
     common::refused(

@@ -175,14 +175,14 @@ pub fn layout(figure: &Figure) -> Result<Layout<'_>> {
 
 /// Breaks the notes of the panels, each once, into lines of the figure's width under `top`.
 fn note(figure: &Figure, width: f64, top: f64) -> Vec<(String, (f64, f64))> {
-    let mut notes: Vec<&str> = vec![];
+    let mut once: Vec<&str> = vec![];
     for panel in &figure.panels {
-        if !panel.note.is_empty() && !notes.contains(&panel.note.as_str()) {
-            notes.push(&panel.note);
+        if !panel.note.is_empty() && !once.contains(&panel.note.as_str()) {
+            once.push(&panel.note);
         }
     }
     let mut lines: Vec<String> = vec![];
-    for word in notes.join("; ").split_whitespace() {
+    for word in once.join("; ").split_whitespace() {
         match lines.last_mut() {
             Some(line)
                 if text::width(&format!("{line} {word}"), NUMBERS) <= width - 2.0 * MARGIN =>

@@ -99,6 +99,17 @@ pub struct RunReport {
     pub dropped: Vec<String>,
 }
 
+impl Cell {
+    /// Refuses a cell whose trial does not fit into memory.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] with the cell.
+    pub fn ensure_memory(&self) -> Result<()> {
+        let work = format!("one trial of the cell ({})", pairs(&self.shown));
+        memory::ensure(&work, self.memory)
+    }
+}
+
 impl Grid<'_> {
     /// Returns the ids of the cells, in canonical order.
     pub fn hashes(&self) -> Vec<u64> {
@@ -120,10 +131,7 @@ impl Grid<'_> {
             }
         }
         let heaviest = self.cells.iter().max_by_key(|cell| cell.memory);
-        heaviest.map_or(Ok(()), |cell| {
-            let work = format!("one trial of the cell ({})", pairs(&cell.shown));
-            memory::ensure(&work, cell.memory)
-        })
+        heaviest.map_or(Ok(()), Cell::ensure_memory)
     }
 
     /// Runs every trial of the shard that is missing in the folder `out`.

@@ -250,13 +250,19 @@ fn claim_cell(
     if sweep.beyond == Beyond::Skip && claim.hypotheses(&params).iter().any(|h| !h.holds) {
         trials = 0;
     }
-    time::ensure(trials, claim.seconds(&params))?;
-    Ok(Cell {
+    let seconds = claim.seconds(&params);
+    let cell = Cell {
         shown: with_axes(params.as_json(), axes),
         trials,
         memory: claim.memory(&params),
         params,
-    })
+    };
+    if let Err(too_long) = time::ensure(trials, seconds) {
+        // Lack of memory is the plainer reason.
+        cell.ensure_memory()?;
+        return Err(too_long);
+    }
+    Ok(cell)
 }
 
 fn of_experiment(sweep: &Sweep, entry: &Entry) -> Result<Plan> {
