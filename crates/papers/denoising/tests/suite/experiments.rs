@@ -21,7 +21,7 @@ fn rows(experiment: &dyn Experiment) -> Vec<Row> {
     let report = experiment::run(experiment, folder.path(), &options, &Silent).unwrap();
     let figures = experiment.figures(&report.rows).unwrap();
     let written = figure::write_all(&figures, folder.path()).unwrap();
-    assert_eq!(written.len(), 3 * figures.len());
+    assert_eq!(written.len(), 4 * figures.len());
     for figure in &figures {
         let words = figure.caption.split(|c: char| !c.is_alphanumeric());
         assert!(

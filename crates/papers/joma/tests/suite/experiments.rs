@@ -22,7 +22,7 @@ fn rows(id: &str, set: &str) -> Vec<Row> {
         experiment::run(&*experiment, folder.path(), &RunOptions::default(), &Silent).unwrap();
     let figures = experiment.figures(&report.rows).unwrap();
     let written = figure::write_all(&figures, folder.path()).unwrap();
-    assert_eq!(written.len(), 3 * figures.len());
+    assert_eq!(written.len(), 4 * figures.len());
     for figure in &figures {
         let mut words = figure.caption.split(|c: char| !c.is_alphanumeric());
         assert!(
