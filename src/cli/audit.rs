@@ -36,7 +36,7 @@ pub struct Args {
     /// Audit a few settings of each claim
     #[arg(long)]
     quick: bool,
-    /// Settings per claim [default: 200, with --quick 4]
+    /// Settings per claim, fewer of one whose checks are long [default: 200, with --quick 4]
     #[arg(long, value_name = "N", value_parser = input::positive, allow_negative_numbers = true)]
     settings: Option<u64>,
     /// Time limit of one check in seconds, of processor time where the system tells it [default: 120]

@@ -1,6 +1,6 @@
 //! Scaled identities of least loss: Denoising, Fig. 6 and Section F.4.
 
-use super::setting::value;
+use super::setting::{PER_SECOND, value};
 use crate::prompts::{Denoising, Dimension, Family, Prompt};
 use crate::quantities::{AMBIENT, CONTEXT, DIM, NOISE_VARIANCE, PROMPTS, RADIUS};
 use crate::scales::ScaleLandscape;
@@ -108,7 +108,7 @@ impl Claim for Minimum {
             false => params.real(CONTEXT),
         };
         let frame = n * (d + 1.0).powi(2);
-        prompts * (frame + EVALUATED * tokens * n) / 7e8
+        prompts * (frame + EVALUATED * tokens * n) / PER_SECOND
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {

@@ -3,6 +3,7 @@
 //! A limit holds query by query, and the squared distance of softmax attention from its limit need not have a
 //! mean over queries: it is counted in units of its own variance, at the queries for which L is asymptotic.
 
+use super::setting::PER_SECOND;
 use crate::prompts::{Denoising, Family};
 use crate::quantities::{AMBIENT, CONTEXT, QUERIES};
 use crate::theory::Prior;
@@ -32,9 +33,6 @@ const LEAST_SHARE: f64 = 0.05;
 
 /// Tasks and queries per task behind that share: a standard deviation of .011 at a share of .05.
 const PILOT: (u64, usize) = (20, 20);
-
-/// Products in a second on one core.
-const PER_SECOND: f64 = 8e8;
 
 /// The context lengths of a rate, each twice the one before.
 pub fn lengths(shortest: usize) -> Vec<usize> {

@@ -15,6 +15,10 @@ pub const IDENTITY: f64 = 1e-9;
 /// Largest n of an identity that costs n² or more in each trial: beyond it a check takes minutes.
 pub const MOST_AMBIENT: u64 = 300;
 
+/// Multiplications in a second on one core, the exponentials and normal numbers among them included: measured at the
+/// default sizes, for [`Claim::seconds`].
+pub const PER_SECOND: f64 = 8e8;
+
 /// A problem whose context is not used.
 pub fn problem(family: Family, ambient: usize, sigma_z2: f64) -> Denoising {
     Denoising {

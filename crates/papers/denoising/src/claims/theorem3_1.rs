@@ -1,7 +1,7 @@
 //! Linear attention on a subspace: Denoising, Theorem 3.1, and its exact law at finite L.
 
 use super::rate::{self, longest};
-use super::setting::value;
+use super::setting::{PER_SECOND, value};
 use crate::prompts::{Denoising, Dimension, Family};
 use crate::quantities::{AMBIENT, CONTEXT, DIM, GAMMA, NOISE_VARIANCE, QUERIES, TOKEN_VARIANCE};
 use crate::theory::{Predictor, linear};
@@ -173,7 +173,7 @@ impl Claim for Theorem31Finite {
     }
 
     fn seconds(&self, params: &Params) -> f64 {
-        (params.real(CONTEXT) + params.real(QUERIES)) * params.real(AMBIENT).powi(2) / 1e9
+        (params.real(CONTEXT) + params.real(QUERIES)) * params.real(AMBIENT).powi(2) / PER_SECOND
     }
 
     fn memory(&self, params: &Params) -> u64 {

@@ -8,7 +8,8 @@ use attnlab_core::format::{number, pairs};
 use attnlab_core::linalg::normal_matrix;
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
-use attnlab_core::stats::{log_log_slope_of_means, mean};
+use attnlab_core::stats::log_log_slope_of_means;
+use attnlab_lab::experiment::draw::{LEVEL, mean_at, numbers};
 use attnlab_lab::figure::Point;
 use attnlab_lab::run::Row;
 use ndarray::Array2;
@@ -121,29 +122,23 @@ pub(super) fn distance(training: &Pretraining, weights: &LsaWeights) -> f64 {
 
 /// Mean with its 95 % interval over the draws.
 pub(super) fn average(cell: &[Row], name: &str, x: f64) -> Result<Point> {
-    let values = cell
-        .iter()
-        .map(|r| r.number(name))
-        .collect::<Result<Vec<_>>>()?;
-    let e = mean(&values, 0.95)?;
-    Ok(Point::between(x, e.value, e.low, e.high))
+    mean_at(x, &numbers(cell, name)?)
 }
 
-/// The slope of the means over the draws with its 95 % interval, for a legend: "−1.00 [−1.02, −0.98]"; None
-/// where the points determine none: fewer than three, or a mean that is not positive.
+/// The slope of the means over the draws with its 95 % interval, for a legend: "−1.00 [−1.02, −0.98]", with up to four
+/// digits where the interval is that short; None where the points determine none: fewer than three, or a mean that is not
+/// positive.
 ///
 /// # Errors
 /// Any other failure of the estimate.
 pub(super) fn slope_label(x: &[f64], samples: &[Vec<f64>]) -> Result<Option<String>> {
-    let shown = |x: f64| format!("{x:.2}").replace('-', "−");
-    match log_log_slope_of_means(x, samples, 0.95) {
+    match log_log_slope_of_means(x, samples, LEVEL) {
         Ok(e) => {
+            let digits = (2..4).find(|d| 0.5 * (e.high - e.low) >= 10_f64.powi(-d));
+            let digits = digits.unwrap_or(4) as usize;
+            let shown = |x: f64| format!("{x:.digits$}").replace('-', "−");
             let [value, low, high] = [e.value, e.low, e.high].map(shown);
-            // An interval that is shorter than the last digit says nothing more.
-            Ok(Some(match low == value && high == value {
-                true => value,
-                false => format!("{value} [{low}, {high}]"),
-            }))
+            Ok(Some(format!("{value} [{low}, {high}]")))
         }
         Err(Error::Shape { .. } | Error::Invalid { .. }) => Ok(None),
         Err(other) => Err(other),

@@ -215,7 +215,7 @@ const MOST_STAGES: usize = 4;
 /// Vertical lines where the curriculum adds dimensions, or where its last ones come in if these are many,
 /// and where prompts have reached their length.
 fn stages(settings: &Icl) -> Vec<Rule> {
-    let steps = 0..settings.plan.steps as u64;
+    let steps = 0..settings.plan.steps;
     let rises = |ramp: &Ramp| -> Vec<(u64, usize)> {
         let every = ramp.every.max(1);
         let all = steps

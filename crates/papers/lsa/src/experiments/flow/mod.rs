@@ -264,8 +264,8 @@ impl Experiment for LsaFlow {
 
     fn size(&self) -> String {
         format!(
-            "*d* = {}, *N* = {}, {} prompts, {} draws",
-            self.dim, self.context, self.prompts, self.trials
+            "*d* = {}, {} prompts, {} draws; *N* = {} where it is not on an axis",
+            self.dim, self.prompts, self.trials, self.context
         )
     }
 
