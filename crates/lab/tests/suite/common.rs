@@ -2,7 +2,7 @@
 
 use attnlab_core::error::{Error, Result};
 use attnlab_core::rng::Streams;
-use attnlab_lab::claim::{Claim, Mutant, Outcome, Params, Promise, Sheet, Side, Witness};
+use attnlab_lab::claim::{Claim, Computed, Mutant, Outcome, Params, Promise, Sheet, Side, Witness};
 use attnlab_lab::toy;
 
 /// A statement with this promise, whose trials the tests draw themselves.
@@ -10,6 +10,10 @@ pub struct Statement {
     pub promise: Promise,
     pub side: Side,
     pub trials: u64,
+    /// Bracket of the failure probability.
+    pub computed: Option<Computed>,
+    /// Flag: a trial sees a part of the statement.
+    pub partial: bool,
 }
 
 impl Claim for Statement {
@@ -36,13 +40,23 @@ impl Claim for Statement {
     fn default_trials(&self, _: &Params) -> u64 {
         self.trials
     }
+
+    fn computed(&self, _: &Params) -> Option<Computed> {
+        self.computed
+    }
+
+    fn partial(&self, _: &Params) -> bool {
+        self.partial
+    }
 }
 
-pub fn statement(promise: Promise, trials: u64) -> Statement {
+pub const fn statement(promise: Promise, trials: u64) -> Statement {
     Statement {
         promise,
         side: Side::Exact,
         trials,
+        computed: None,
+        partial: false,
     }
 }
 

@@ -1,17 +1,13 @@
 //! Evidence of trials: informative, uninformative and failed ones.
 
-use crate::common::{Statement, event, silent, value};
+use crate::common::{Statement, event, silent, statement, value};
 use attnlab_core::error::Error;
 use attnlab_lab::claim::evidence::{LEAST_TRIALS, reach, weigh};
 use attnlab_lab::claim::{Claim, Outcome, Params, Promise, Relation, Side, Verdict, VerdictKind};
 use attnlab_lab::witness;
 
 /// A statement about every trial, with the default number of trials of a claim.
-const ALWAYS: Statement = Statement {
-    promise: Promise::Always,
-    side: Side::Exact,
-    trials: 40,
-};
+const ALWAYS: Statement = statement(Promise::Always, 40);
 
 fn broken() -> Outcome {
     Outcome::failed(&Error::diverged("the flow diverges"))
@@ -68,9 +64,8 @@ fn too_few_informative_trials_decide_nothing() {
 #[test]
 fn a_bound_decides_in_one_direction() {
     let at_most = |side| Statement {
-        promise: Promise::MeanIn(f64::NEG_INFINITY, 1.0),
         side,
-        trials: 40,
+        ..statement(Promise::MeanIn(f64::NEG_INFINITY, 1.0), 40)
     };
     let around = |x: f64| vec![value(x - 0.01), value(x), value(x + 0.01)];
     for (side, low, high) in [

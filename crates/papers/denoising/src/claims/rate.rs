@@ -282,6 +282,7 @@ impl Part {
 mod tests {
     use super::*;
     use attnlab_core::linalg::normal_matrix;
+    use attnlab_core::stats::binomial;
     use attnlab_theory::attention::softmax_attention;
     use ndarray::s;
 
@@ -315,5 +316,51 @@ mod tests {
                 "{length}: {found} {plain}"
             );
         }
+    }
+
+    /// Errors of nested contexts with one effective component whose mean falls like L to the power −1 + `above`: at the
+    /// ends of the band each verdict is given in at most half of α, up to chance: 500 checks each, standard error .007.
+    /// In its middle and well outside the check decides, with the number of trials that [`trials`] gives.
+    #[test]
+    fn the_exponent_is_judged_at_its_level() {
+        const CHECKS: u64 = 500;
+        let drawn = |above: f64, check: u64| -> Vec<Outcome> {
+            let mut rng = Streams::new(14, "denoise_rate", 1, check).part("errors", 0);
+            let blocks = 1 << (DOUBLINGS - 1);
+            let one = |_| {
+                let sums: Array2<f64> = normal_matrix(blocks, 1, &mut rng);
+                let error = |doubling: u32| {
+                    let size = 1_usize << doubling;
+                    let mean2 =
+                        |block: ndarray::ArrayView1<f64>| (block.sum() / size as f64).powi(2);
+                    let sum: f64 = sums
+                        .column(0)
+                        .exact_chunks(size)
+                        .into_iter()
+                        .map(mean2)
+                        .sum();
+                    sum * size as f64 / blocks as f64 * (size as f64).powf(above)
+                };
+                outcome(10, &(0..DOUBLINGS).map(error).collect::<Vec<_>>())
+            };
+            (0..trials(1)).map(one).collect()
+        };
+        let share = |above: f64, kind: VerdictKind| {
+            let given = |check: &u64| {
+                let found = judge(&drawn(above, *check), 0.95).unwrap();
+                found.verdict.kind() == kind
+            };
+            let hits = (0..CHECKS).filter(given).count() as u64;
+            binomial(hits, CHECKS, 1.0 - 2e-6).unwrap()
+        };
+        for above in [-EXPONENT_BAND, EXPONENT_BAND] {
+            for kind in [VerdictKind::Supported, VerdictKind::Refuted] {
+                let share = share(above, kind);
+                println!("{kind:?} at {above}: {share:?}");
+                assert!(share.low <= 0.025, "{kind:?} at {above}: {share:?}");
+            }
+        }
+        assert!(share(0.0, VerdictKind::Supported).high > 0.99);
+        assert!(share(0.3, VerdictKind::Refuted).high > 0.99);
     }
 }

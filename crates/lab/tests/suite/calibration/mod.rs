@@ -4,6 +4,8 @@
 //! A rate p out of n simulations has the standard error √(p(1 − p)/n); each test states its n. A test fails
 //! where a rate is above its bound by more than chance: for one seed in 10⁶ if the rate is at the bound.
 
+mod computed;
+
 use crate::common::{Statement, event, silent, statement, value};
 use attnlab_core::rng::{Generator, Streams};
 use attnlab_core::stats::{binomial, holm};
@@ -187,9 +189,8 @@ fn a_bound_decides_on_its_side_only() {
         (Side::LowerBound, low, VerdictKind::Supported),
     ] {
         let claim = Statement {
-            promise,
             side,
-            trials: 10,
+            ..statement(promise, 10)
         };
         let name = format!("{side:?} of {promise:?}");
         let draw = |mean: f64, run: u64| found(&claim, &values(10, mean, &mut rng(&name, run)));
@@ -318,9 +319,8 @@ fn analytic_p_values_are_those_of_bisection() {
 #[test]
 fn families_of_bounds_keep_their_level() {
     let claim = Statement {
-        promise: Promise::MeanIn(f64::NEG_INFINITY, 0.0),
         side: Side::UpperBound,
-        trials: 20,
+        ..statement(Promise::MeanIn(f64::NEG_INFINITY, 0.0), 20)
     };
     assert_rate("family of bounds", 1.0 - LEVEL, 400, |run| {
         let one = |number| {
@@ -339,9 +339,8 @@ fn families_of_bounds_keep_their_level() {
 fn at_boundary(number: u64, run: u64) -> Found {
     let mut rng = rng("family", 1000 * run + number);
     let bounded = |side, promise| Statement {
-        promise,
         side,
-        trials: 20,
+        ..statement(promise, 20)
     };
     let (claim, outcomes) = match number % 5 {
         0 => (
