@@ -16,6 +16,7 @@ mod cli_refusals;
 mod cli_train;
 mod cli_unroll;
 mod docs;
+mod gallery;
 mod layering;
 mod report;
 mod rows;

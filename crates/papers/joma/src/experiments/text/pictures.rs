@@ -151,21 +151,41 @@ fn entropies(settings: &JomaText, plain: &[&[Row]]) -> Result<Figure> {
     })
 }
 
-/// The top layer under every control, and its drop and rebound.
-fn controls(settings: &JomaText, cells: &[&[Row]]) -> Result<Figure> {
-    let count = settings.control_layers;
-    let top = count - 1;
-    let mut shown: Vec<(&str, &[Row])> = vec![];
+/// The cells of the network that controls are compared with, and those of the controls, with their names.
+fn with_controls<'a>(
+    settings: &'a JomaText,
+    cells: &[&'a [Row]],
+) -> Result<Vec<(&'a str, &'a [Row])>> {
+    let mut shown = vec![];
     let names = settings.controls.iter().map(String::as_str);
     let names = std::iter::once(PLAIN).chain(names.filter(|c| *c != PLAIN && *c != THEOREM_1));
     for name in names {
         for cell in with_word(cells, CONTROL.name, name) {
             let rate = cell[0].parameter(LEARNING_RATE.name)?;
-            if blocks(cell)? == count && rate == settings.rates[0] {
+            if blocks(cell)? == settings.control_layers && rate == settings.rates[0] {
                 shown.push((name, cell));
             }
         }
     }
+    Ok(shown)
+}
+
+/// The name of a control in a legend.
+fn control_label(name: &str) -> &'static str {
+    match name {
+        PLAIN => "as trained",
+        "frozen" => "attention frozen",
+        "linear" => "linear units",
+        "shuffled" => "shuffled text",
+        _ => "blocks start apart",
+    }
+}
+
+/// The top layer under every control, and its drop and rebound.
+fn controls(settings: &JomaText, cells: &[&[Row]]) -> Result<Figure> {
+    let count = settings.control_layers;
+    let top = count - 1;
+    let shown = with_controls(settings, cells)?;
     let mut curves = panel(
         format!("top layer of {count}"),
         Axis::linear("steps"),
@@ -182,13 +202,7 @@ fn controls(settings: &JomaText, cells: &[&[Row]]) -> Result<Figure> {
         Axis::linear("nats"),
     );
     for (i, (name, cell)) in shown.iter().enumerate() {
-        let label = match *name {
-            PLAIN => "as trained",
-            "frozen" => "attention frozen",
-            "linear" => "linear units",
-            "shuffled" => "shuffled text",
-            _ => "blocks start apart",
-        };
+        let label = control_label(name);
         let points = band(settings, cell, &format!("entropy_{top}"))?;
         curves.series.push(curve(label, i, points));
         losses
