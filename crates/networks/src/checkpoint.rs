@@ -1,9 +1,10 @@
 //! Checkpoints: the tensors of a network by name.
 
+use crate::index::{INDEX, ShardIndex};
 use crate::names::fits;
 use crate::tensors::{TensorFile, content, unreadable};
 use attnlab_core::error::{Error, Result};
-use ndarray::Array2;
+use ndarray::{Array2, ArrayD};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -18,8 +19,8 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Opens a safetensors or NumPy file, or a folder whose files of one kind are the shards of a checkpoint. Only
-    /// headers are read.
+    /// Opens a safetensors or NumPy file, or a folder whose files of one kind are the shards of a checkpoint: those
+    /// that `model.safetensors.index.json` names, or all without it. Only headers are read.
     ///
     /// # Errors
     /// A path without such files; a file that is cut short or whose header contradicts itself or the length of the
@@ -30,7 +31,15 @@ impl Checkpoint {
             files: vec![],
             places: BTreeMap::new(),
         };
-        for file in files(path)? {
+        let index = match path.is_dir() {
+            true => ShardIndex::of_folder(path)?,
+            false => None,
+        };
+        let shards = match &index {
+            Some(index) => index.files(),
+            None => files(path)?,
+        };
+        for file in shards {
             let file = TensorFile::open(&file)?;
             for name in file.names() {
                 let number = checkpoint.files.len();
@@ -45,6 +54,12 @@ impl Checkpoint {
                 }
             }
             checkpoint.files.push(file);
+        }
+        if let Some(index) = index {
+            let file = |(name, i): (&String, &usize)| {
+                Some((name.clone(), checkpoint.files.get(*i)?.path()))
+            };
+            index.ensure(&checkpoint.places.iter().filter_map(file).collect())?;
         }
         Ok(checkpoint)
     }
@@ -108,6 +123,15 @@ impl Checkpoint {
     /// its place; a matrix that the memory cannot hold.
     pub fn matrix(&self, name: &str) -> Result<Array2<f64>> {
         self.file(name)?.matrix(name)
+    }
+
+    /// Reads a tensor of any shape in f32: F32 as it is, F16 and BF16 widened, F64 rounded.
+    ///
+    /// # Errors
+    /// When there is no such tensor, or it is not of one of these types; an entry that is not finite in f32, with its
+    /// place; a tensor that the memory cannot hold.
+    pub fn values(&self, name: &str) -> Result<ArrayD<f32>> {
+        self.file(name)?.values(name)
     }
 
     /// Computes the SHA-256 of the stored bytes of a tensor, in hexadecimal.
@@ -179,6 +203,9 @@ fn below(path: &Path) -> Result<Vec<PathBuf>> {
     };
     if !problem.is_empty() {
         return Err(content(path, problem.into()));
+    }
+    if path.join(INDEX).is_file() {
+        return Ok(vec![path.to_path_buf()]);
     }
     let mut names = BTreeSet::new();
     for file in &files {

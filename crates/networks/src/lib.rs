@@ -2,7 +2,8 @@
 //!
 //! - [`Checkpoint`]: the tensors of a network by name, from safetensors files, sharded or not, or from a folder of
 //!   NumPy files;
-//! - [`npy`]: single arrays of NumPy.
+//! - [`npy`]: single arrays of NumPy;
+//! - [`transformer`]: trained networks, run in f32 with records of their parts.
 //!
 //! A header is checked against the length of its file before any number is read, so a file cannot ask for more
 //! memory than five times its bytes: its own, and their numbers in f64.
@@ -17,9 +18,13 @@
 //! ```
 
 mod checkpoint;
+pub mod gguf;
+mod index;
 mod names;
 pub mod npy;
 mod tensors;
+pub mod transformer;
 
 pub use checkpoint::Checkpoint;
 pub use names::{kind, layer, numbers, step};
+pub use transformer::Transformer;

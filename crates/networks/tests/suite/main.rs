@@ -1,5 +1,7 @@
 //! Files of checkpoints: known numbers, shards, and files made by an enemy.
 
+mod parity;
+
 use attnlab_core::error::Error;
 use attnlab_networks::Checkpoint;
 use ndarray::{Array2, array};
