@@ -19,7 +19,7 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Opens a safetensors or NumPy file, or a folder whose files of one kind are the shards of a checkpoint: those
+    /// Opens a safetensors, GGUF or NumPy file, or a folder whose files of one kind are the shards of a checkpoint: those
     /// that `model.safetensors.index.json` names, or all without it. Only headers are read.
     ///
     /// # Errors
@@ -116,7 +116,8 @@ impl Checkpoint {
         self.file(name)?.shape(name)
     }
 
-    /// Reads a matrix of F64, F32, F16 or BF16 (of F64 or F32 from a NumPy file), widened to f64.
+    /// Reads a matrix of F64, F32, F16 or BF16 (of F64 or F32 from a NumPy file, and of quantised types from GGUF),
+    /// widened to f64.
     ///
     /// # Errors
     /// When there is no such tensor, or it is not a matrix of one of these types; an entry that is not finite, with
@@ -125,7 +126,8 @@ impl Checkpoint {
         self.file(name)?.matrix(name)
     }
 
-    /// Reads a tensor of any shape in f32: F32 as it is, F16 and BF16 widened, F64 rounded.
+    /// Reads a tensor of any shape in f32: F32 as it is, F16 and BF16 widened, F64 rounded, quantised types as
+    /// [`gguf`](crate::gguf) says.
     ///
     /// # Errors
     /// When there is no such tensor, or it is not of one of these types; an entry that is not finite in f32, with its
@@ -194,7 +196,7 @@ fn below(path: &Path) -> Result<Vec<PathBuf>> {
     let mut folders = entries(path)?;
     folders.retain(|p| p.is_dir() && files_in(p).is_ok_and(|files| !files.is_empty()));
     let problem = match (files.is_empty(), folders.is_empty()) {
-        (true, true) => "must hold .safetensors or .npy files, or folders with such files",
+        (true, true) => "must hold .safetensors, .gguf or .npy files, or folders with such files",
         (false, false) => {
             "must hold files or folders of checkpoints, not both. Give the folders by name"
         }
@@ -227,24 +229,27 @@ fn files(path: &Path) -> Result<Vec<PathBuf>> {
     }
     let found = files_in(path)?;
     if found.is_empty() {
-        let problem = "must hold .safetensors or .npy files";
+        let problem = "must hold .safetensors, .gguf or .npy files";
         return Err(content(path, problem.into()));
     }
     Ok(found)
 }
 
-/// The files with tensors in a folder: those of safetensors or, without any, those of NumPy.
+/// The files with tensors in a folder: those of safetensors or, without any, of GGUF or, without any, of NumPy.
 fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut all = entries(folder)?;
     all.retain(|p| p.is_file() && TensorFile::is_known(p));
-    let safe = |p: &PathBuf| p.extension().is_some_and(|e| e == "safetensors");
-    if all.iter().any(safe) {
-        all.retain(safe);
+    for kind in ["safetensors", "gguf"] {
+        let of_kind = |p: &PathBuf| p.extension().is_some_and(|e| e == kind);
+        if all.iter().any(of_kind) {
+            all.retain(of_kind);
+        }
     }
     Ok(all)
 }
 
-fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+/// The paths in a folder, sorted.
+pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = vec![];
     for entry in std::fs::read_dir(folder).map_err(|e| unreadable(folder, e))? {
         found.push(entry.map_err(|e| unreadable(folder, e))?.path());

@@ -1,5 +1,6 @@
 //! One file with tensors.
 
+use crate::gguf::Gguf;
 use crate::npy;
 use attnlab_core::error::{Error, Result};
 use attnlab_lab::run::memory;
@@ -21,6 +22,8 @@ pub(crate) enum TensorFile {
         start: u64,
         tensors: BTreeMap<String, TensorInfo>,
     },
+    /// Many tensors, quantised or not, with settings.
+    Gguf(Gguf),
     /// One matrix, whose name is that of the file.
     Npy { path: PathBuf, shape: Vec<usize> },
 }
@@ -35,7 +38,7 @@ impl TensorFile {
     /// Returns `true` if the ending of a file is one of a known kind.
     pub(crate) fn is_known(path: &Path) -> bool {
         path.extension()
-            .is_some_and(|e| e == "safetensors" || e == "npy")
+            .is_some_and(|e| e == "safetensors" || e == "gguf" || e == "npy")
     }
 
     pub(crate) fn open(path: &Path) -> Result<Self> {
@@ -43,6 +46,9 @@ impl TensorFile {
             let shape = npy::shape("the checkpoint", path)?;
             let path = path.to_path_buf();
             return Ok(TensorFile::Npy { path, shape });
+        }
+        if path.extension().is_some_and(|e| e == "gguf") {
+            return Gguf::open(path).map(TensorFile::Gguf);
         }
         let mut file = File::open(path).map_err(|e| unreadable(path, e))?;
         let length = file.metadata().map_err(|e| unreadable(path, e))?.len();
@@ -84,12 +90,14 @@ impl TensorFile {
     pub(crate) fn path(&self) -> &Path {
         match self {
             TensorFile::Safe { path, .. } | TensorFile::Npy { path, .. } => path,
+            TensorFile::Gguf(file) => file.path(),
         }
     }
 
     pub(crate) fn names(&self) -> Vec<String> {
         match self {
             TensorFile::Safe { tensors, .. } => tensors.keys().cloned().collect(),
+            TensorFile::Gguf(file) => file.names().map(String::from).collect(),
             TensorFile::Npy { path, .. } => {
                 let stem = path.file_stem().unwrap_or_default();
                 vec![stem.to_string_lossy().into_owned()]
@@ -100,6 +108,7 @@ impl TensorFile {
     pub(crate) fn shape(&self, name: &str) -> Result<Vec<usize>> {
         Ok(match self {
             TensorFile::Safe { .. } => self.info(name)?.0.shape.clone(),
+            TensorFile::Gguf(file) => file.shape(name)?,
             TensorFile::Npy { shape, .. } => shape.clone(),
         })
     }
@@ -107,8 +116,10 @@ impl TensorFile {
     /// Reads the bytes of a tensor as they are stored; of a NumPy file, the whole of it.
     pub(crate) fn bytes(&self, name: &str) -> Result<Vec<u8>> {
         let path = self.path();
-        if let TensorFile::Npy { .. } = self {
-            return std::fs::read(path).map_err(|e| unreadable(path, e));
+        match self {
+            TensorFile::Npy { .. } => return std::fs::read(path).map_err(|e| unreadable(path, e)),
+            TensorFile::Gguf(file) => return file.bytes(name),
+            TensorFile::Safe { .. } => {}
         }
         let (info, start) = self.info(name)?;
         let (from, to) = info.data_offsets;
@@ -127,13 +138,17 @@ impl TensorFile {
             return npy::matrix(name, path);
         }
         let bad = |problem: String| content(self.path(), format!("{name}: {problem}"));
-        let (info, _) = self.info(name)?;
-        let [rows, columns] = info.shape[..] else {
-            let shape = &info.shape;
+        let shape = self.shape(name)?;
+        let [rows, columns] = shape[..] else {
             return Err(bad(format!("must be a matrix; its shape is {shape:?}")));
         };
         let entries = (rows * columns) as u64;
         memory::ensure(&format!("reading {name}"), entries.saturating_mul(16))?;
+        if let TensorFile::Gguf(file) = self {
+            let values = file.values(name)?.mapv(f64::from);
+            return values.into_dimensionality().map_err(|e| bad(e.to_string()));
+        }
+        let (info, _) = self.info(name)?;
         let values = widened(info.dtype, &self.bytes(name)?).ok_or_else(|| {
             let known = "F64, F32, F16 or BF16";
             bad(format!(
@@ -156,8 +171,12 @@ impl TensorFile {
     /// ends the process. Only a piece of the stored bytes is in memory beside the numbers.
     pub(crate) fn values(&self, name: &str) -> Result<ArrayD<f32>> {
         let bad = |problem: String| content(self.path(), format!("{name}: {problem}"));
-        if let TensorFile::Npy { path, .. } = self {
-            return Ok(npy::matrix(name, path)?.mapv(|x| x as f32).into_dyn());
+        match self {
+            TensorFile::Npy { path, .. } => {
+                return Ok(npy::matrix(name, path)?.mapv(|x| x as f32).into_dyn());
+            }
+            TensorFile::Gguf(file) => return file.values(name),
+            TensorFile::Safe { .. } => {}
         }
         let (info, start) = self.info(name)?;
         let (from, to) = info.data_offsets;
@@ -192,7 +211,7 @@ impl TensorFile {
     fn info(&self, name: &str) -> Result<(&TensorInfo, u64)> {
         let found = match self {
             TensorFile::Safe { tensors, start, .. } => tensors.get(name).map(|t| (t, *start)),
-            TensorFile::Npy { .. } => None,
+            TensorFile::Gguf(_) | TensorFile::Npy { .. } => None,
         };
         found.ok_or_else(|| content(self.path(), format!("it must have a tensor {name}")))
     }
@@ -299,6 +318,6 @@ pub(crate) fn finite(shape: &[usize], values: &[f32]) -> std::result::Result<(),
 }
 
 pub(crate) fn unreadable(path: &Path, e: std::io::Error) -> Error {
-    let advice = "Give a safetensors or NumPy file, or a folder with such files";
+    let advice = "Give a safetensors, GGUF or NumPy file, or a folder with such files";
     Error::io(path, e, advice)
 }

@@ -62,8 +62,11 @@ impl Transformer {
         input: impl Into<TokenInput<'a>>,
         recordings: &Recordings,
     ) -> Result<Recorded> {
+        let input = input.into();
+        self.check(&input)?;
+        recordings.ensure(&self.architecture, input.ids.len(), false)?;
         let mut layers = vec![];
-        let mut recorded = self.forward_each(input, recordings, |layer| {
+        let mut recorded = self.run(&input, recordings, &mut |layer| {
             layers.push(layer);
             Ok(())
         })?;
@@ -72,8 +75,7 @@ impl Transformer {
     }
 
     /// Runs the network as [`Transformer::forward`] does and hands over the records of each block as soon as it is
-    /// done, so that one block's records are in memory at a time; the result has no layers. The memory of all of them
-    /// is nevertheless refused beforehand if it is not there: choose the blocks by [`Recordings::in_layers`].
+    /// done, so that one block's records are in memory at a time; the result has no layers.
     ///
     /// # Errors
     /// As [`Transformer::forward`], and those of `visit`, which end the pass.
@@ -85,9 +87,18 @@ impl Transformer {
     ) -> Result<Recorded> {
         let input = input.into();
         self.check(&input)?;
-        recordings.ensure(&self.architecture, input.ids.len())?;
+        recordings.ensure(&self.architecture, input.ids.len(), true)?;
+        self.run(&input, recordings, &mut visit)
+    }
+
+    fn run(
+        &self,
+        input: &TokenInput,
+        recordings: &Recordings,
+        visit: &mut dyn FnMut(RecordedLayer) -> Result<()>,
+    ) -> Result<Recorded> {
         let mut recorded = Recorded::default();
-        let x = self.hidden_states(&input, recordings, &mut recorded, &mut visit)?;
+        let x = self.hidden_states(input, recordings, &mut recorded, visit)?;
         if recordings.has("logits") {
             let mut logits = Array2::zeros((self.architecture.vocabulary, x.ncols()).f());
             gemm(
@@ -159,7 +170,7 @@ impl Transformer {
     fn forward_last(&self, ids: &[u32], recordings: &Recordings) -> Result<Array2<f32>> {
         let input = ids.into();
         self.check(&input)?;
-        recordings.ensure(&self.architecture, ids.len())?;
+        recordings.ensure(&self.architecture, ids.len(), false)?;
         self.hidden_states(
             &input,
             recordings,

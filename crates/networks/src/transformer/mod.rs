@@ -23,9 +23,12 @@ mod architecture;
 mod attention;
 mod families;
 mod forward;
+#[cfg(test)]
+mod mutants;
 mod parts;
 mod recordings;
 mod settings;
+mod untrained;
 mod weights;
 
 pub use architecture::{
@@ -36,6 +39,8 @@ pub use forward::TokenInput;
 pub use recordings::{Recorded, RecordedLayer, Recordings};
 
 use crate::Checkpoint;
+use crate::checkpoint::entries;
+use crate::gguf::Gguf;
 use crate::tensors::content;
 use attnlab_core::error::{Error, Result};
 use attnlab_lab::run::memory;
@@ -67,21 +72,30 @@ pub struct HeadMatrices<'a> {
 }
 
 impl Transformer {
-    /// Opens a folder with `config.json` and safetensors. All numbers are read into memory as f32.
+    /// Opens a folder with `config.json` and safetensors, a GGUF file, or a folder with one GGUF file. All numbers are
+    /// read into memory as f32.
     ///
     /// # Errors
     /// A missing or malformed file; an unknown family; a setting or a tensor that is unknown, missing or of another
     /// shape than announced, by name; a network that the memory cannot hold.
     pub fn open(path: &Path) -> Result<Self> {
-        let config = path.join("config.json");
-        let mut settings = Settings::open(&config)?;
-        let family = family(&mut settings, "model_type", Format::Json)?;
+        let (from, mut settings, key, format) = match gguf_at(path)? {
+            Some(file) => {
+                let settings = Settings::from_gguf(&Gguf::open(&file)?);
+                (file, settings, "general.architecture", Format::Gguf)
+            }
+            None => {
+                let settings = Settings::open(&path.join("config.json"))?;
+                (path.to_path_buf(), settings, "model_type", Format::Json)
+            }
+        };
+        let family = family(&mut settings, key, format)?;
         let architecture = (family.architecture)(&mut settings)?;
         architecture
             .validate()
-            .map_err(|e| content(&config, e.to_string()))?;
-        settings.finish("")?;
-        let checkpoint = Checkpoint::open(path)?;
+            .map_err(|e| content(settings.path(), e.to_string()))?;
+        settings.finish(&family.prefix())?;
+        let checkpoint = Checkpoint::open(&from)?;
         let needed = architecture.parameters().saturating_mul(4);
         memory::ensure(&format!("reading {}", path.display()), needed)?;
         let weights = Source::new(&checkpoint, &family.names).weights(&architecture, family.qkv)?;
@@ -95,6 +109,15 @@ impl Transformer {
     /// Returns the path that was opened.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Opens the tokenizer that lies with the network.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::open`](crate::Tokenizer::open).
+    #[cfg(feature = "tokenizers")]
+    pub fn tokenizer(&self) -> Result<crate::Tokenizer> {
+        crate::Tokenizer::open(&self.path)
     }
 
     /// Returns sizes and parts.
@@ -140,4 +163,35 @@ fn family(settings: &mut Settings, key: &str, format: Format) -> Result<&'static
         let names: Vec<&str> = known().map(|f| f.name).collect();
         settings.refuse(key, &format!("must be one of {}", names.join(", ")))
     })
+}
+
+/// Finds the GGUF file that a path means: itself, or the only one in a folder without config.json.
+pub(crate) fn gguf_at(path: &Path) -> Result<Option<PathBuf>> {
+    let is_gguf = |path: &Path| path.extension().is_some_and(|e| e == "gguf");
+    if !path.is_dir() {
+        return match is_gguf(path) {
+            true => Ok(Some(path.to_path_buf())),
+            false => {
+                let problem = "must be a GGUF file, or a folder with config.json and safetensors";
+                Err(content(path, problem.into()))
+            }
+        };
+    }
+    if path.join("config.json").exists() {
+        return Ok(None);
+    }
+    let mut files = entries(path)?;
+    files.retain(|file| is_gguf(file));
+    match &files[..] {
+        [] => Ok(None),
+        [file] => Ok(Some(file.clone())),
+        [first, second, ..] => {
+            let problem = format!(
+                "must hold one GGUF file; it has {} and {}. Give one by name",
+                first.display(),
+                second.display()
+            );
+            Err(content(path, problem))
+        }
+    }
 }

@@ -78,6 +78,11 @@ impl Recordings {
             None => a.layers,
             Some(chosen) => chosen.range(..a.layers).count(),
         };
+        self.bytes_of(a, tokens, layers)
+    }
+
+    /// Computes the memory (bytes) of the records of N tokens, those of `layers` blocks among them.
+    fn bytes_of(&self, a: &TransformerArchitecture, tokens: usize, layers: usize) -> u64 {
         let per_layer = self
             .names
             .iter()
@@ -93,14 +98,24 @@ impl Recordings {
         all.saturating_mul(4)
     }
 
-    /// Refuses records, and a pass, that the memory cannot hold.
-    pub(super) fn ensure(&self, a: &TransformerArchitecture, tokens: usize) -> Result<()> {
+    /// Refuses records, and a pass, that the memory cannot hold. With `one_by_one` a block's records are gone before
+    /// those of the next.
+    pub(super) fn ensure(
+        &self,
+        a: &TransformerArchitecture,
+        tokens: usize,
+        one_by_one: bool,
+    ) -> Result<()> {
         let n = tokens as u64;
         let maps = if a.mlp == MlpKind::SwiGlu { 3 } else { 1 };
         let columns = 3 * a.width + 4 * a.heads * a.head_dim + maps * a.hidden;
         let tiles = memory::product(&[rayon::current_num_threads() as u64, TILE as u64, n]);
         let pass = memory::product(&[columns as u64, n]).saturating_add(tiles);
-        let needed = self.bytes(a, tokens).saturating_add(pass.saturating_mul(4));
+        let records = match one_by_one {
+            true => self.bytes_of(a, tokens, 1),
+            false => self.bytes(a, tokens),
+        };
+        let needed = records.saturating_add(pass.saturating_mul(4));
         memory::ensure(
             &format!("a forward pass of {tokens} tokens with its recordings"),
             needed,

@@ -1,5 +1,6 @@
 //! Settings of a network from `config.json` or from the metadata of a GGUF file, each read once and none ignored.
 
+use crate::gguf::{Gguf, GgufValue};
 use crate::tensors::{content, json};
 use attnlab_core::error::{Error, Result};
 use serde_json::{Map, Value};
@@ -11,6 +12,12 @@ const MOST: u64 = 1 << 28;
 
 /// Largest file of settings, in bytes.
 const MOST_SETTINGS: u64 = 16 << 20;
+
+/// Number of tokens in a GGUF file's vocabulary.
+pub(crate) const TOKENS: &str = "tokenizer.ggml.tokens.length";
+
+/// Flag: a GGUF file has a matrix of the output.
+pub(crate) const OWN_OUTPUT: &str = "output.weight";
 
 /// Settings by name. [`Settings::finish`] refuses those that nobody asked for: they may change the computation.
 pub(crate) struct Settings {
@@ -73,6 +80,24 @@ impl Settings {
             _ => return Err(content(path, "must be an object of JSON".into())),
         };
         Ok(Settings::new(path, values))
+    }
+
+    /// Takes over the single values of a GGUF file's metadata, and two facts that its families need:
+    /// [`TOKENS`] and [`OWN_OUTPUT`].
+    pub(crate) fn from_gguf(file: &Gguf) -> Self {
+        let scalar = |(name, value): (&String, &GgufValue)| Some((name.clone(), value.scalar()?));
+        let mut values: Map<String, Value> = file.metadata().iter().filter_map(scalar).collect();
+        if let Some(GgufValue::Texts(tokens)) = file.metadata().get("tokenizer.ggml.tokens") {
+            values.insert(TOKENS.into(), Value::from(tokens.len()));
+        }
+        let own = file.names().any(|name| name == "output.weight");
+        values.insert(OWN_OUTPUT.into(), Value::from(own));
+        Settings::new(file.path(), values)
+    }
+
+    /// Returns the file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     pub(crate) fn new(path: &Path, values: Map<String, Value>) -> Self {

@@ -77,3 +77,63 @@ fn qkv(source: &mut Source<'_>, a: &TransformerArchitecture, layer: usize) -> Re
     let name = format!("h.{layer}.attn.c_attn");
     source.affine(&name, 3 * a.width, a.width, true)
 }
+
+pub(super) const GGUF: Family = Family {
+    name: "gpt2",
+    format: Format::Gguf,
+    architecture: from_gguf,
+    names: Names {
+        tokens: "token_embd.weight",
+        positions: "position_embd.weight",
+        segments: "",
+        embedding_norm: "",
+        attention_norm: "blk.{}.attn_norm",
+        out: "blk.{}.attn_output",
+        mlp_norm: "blk.{}.ffn_norm",
+        up: "blk.{}.ffn_up",
+        gate: "",
+        down: "blk.{}.ffn_down",
+        last_norm: "output_norm",
+        output: "output.weight",
+        prefixes: &[""],
+        // Transposed by the converter.
+        transposed: false,
+        dropped: &[],
+    },
+    qkv: |source, a, layer| {
+        let name = format!("blk.{layer}.attn_qkv");
+        source.affine(&name, 3 * a.width, a.width, true)
+    },
+};
+
+fn from_gguf(s: &mut Settings) -> Result<TransformerArchitecture> {
+    let width = s.whole("gpt2.embedding_length")?;
+    let heads = s.whole("gpt2.attention.head_count")?;
+    s.only("gpt2.attention.head_count_kv", json!(heads))?;
+    let (output, vocabulary) = super::gguf_tokens(s, "gpt2.vocab_size")?;
+    Ok(TransformerArchitecture {
+        family: "gpt2",
+        vocabulary,
+        context: s.whole("gpt2.context_length")?,
+        layers: s.whole("gpt2.block_count")?,
+        width,
+        heads,
+        kv_heads: heads,
+        head_dim: super::head_dim(s, "gpt2.attention.head_count", width, heads)?,
+        hidden: s.whole("gpt2.feed_forward_length")?,
+        norm: NormKind::Layer,
+        epsilon: s.number_or("gpt2.attention.layer_norm_epsilon", 1e-5)?,
+        place: NormPlace::Before,
+        embedding_norm: false,
+        last_norm: true,
+        positions: PositionEncoding::Learned { offset: 0 },
+        segments: 0,
+        parallel: false,
+        mlp: MlpKind::GeluTanh,
+        qkv_bias: true,
+        out_bias: true,
+        mlp_bias: true,
+        output,
+        causal: true,
+    })
+}

@@ -77,3 +77,83 @@ fn qkv(source: &mut Source<'_>, a: &TransformerArchitecture, layer: usize) -> Re
     let names = ["q_proj", "k_proj", "v_proj"].map(|n| format!("layers.{{}}.self_attn.{n}"));
     source.three(a, layer, [&names[0], &names[1], &names[2]])
 }
+
+pub(super) const GGUF: Family = Family {
+    name: "llama",
+    format: Format::Gguf,
+    architecture: from_gguf,
+    names: Names {
+        tokens: "token_embd.weight",
+        positions: "",
+        segments: "",
+        embedding_norm: "",
+        attention_norm: "blk.{}.attn_norm",
+        out: "blk.{}.attn_output",
+        mlp_norm: "blk.{}.ffn_norm",
+        up: "blk.{}.ffn_up",
+        gate: "blk.{}.ffn_gate",
+        down: "blk.{}.ffn_down",
+        last_norm: "output_norm",
+        output: "output.weight",
+        prefixes: &[""],
+        transposed: false,
+        // `rope_freqs.weight` changes the rotations and is refused.
+        dropped: &[],
+    },
+    qkv: |source, a, layer| {
+        let names = ["attn_q", "attn_k", "attn_v"].map(|n| format!("blk.{{}}.{n}"));
+        source.three(a, layer, [&names[0], &names[1], &names[2]])
+    },
+};
+
+/// The converter reorders the rows of queries and keys, so that neighbours are turned and not halves.
+fn from_gguf(s: &mut Settings) -> Result<TransformerArchitecture> {
+    let width = s.whole("llama.embedding_length")?;
+    let heads = s.whole("llama.attention.head_count")?;
+    let (output, vocabulary) = super::gguf_tokens(s, "llama.vocab_size")?;
+    let head_dim = match s.take("llama.attention.key_length") {
+        Some(_) => s.whole("llama.attention.key_length")?,
+        None => super::head_dim(s, "llama.attention.head_count", width, heads)?,
+    };
+    s.only("llama.attention.value_length", json!(head_dim))?;
+    let scaling = match s.text("llama.rope.scaling.type")?.as_deref() {
+        None | Some("none") => RotaryScaling::None,
+        Some("linear") => RotaryScaling::Linear {
+            factor: s.number_or("llama.rope.scaling.factor", 1.0)?,
+        },
+        Some(_) => {
+            let requirement = "must be one of none, linear; others are not supported";
+            return Err(s.refuse("llama.rope.scaling.type", requirement));
+        }
+    };
+    Ok(TransformerArchitecture {
+        family: "llama",
+        vocabulary,
+        context: s.whole("llama.context_length")?,
+        layers: s.whole("llama.block_count")?,
+        width,
+        heads,
+        kv_heads: s.whole_or("llama.attention.head_count_kv", heads)?,
+        head_dim,
+        hidden: s.whole("llama.feed_forward_length")?,
+        norm: NormKind::Rms,
+        epsilon: s.number_or("llama.attention.layer_norm_rms_epsilon", 1e-5)?,
+        place: NormPlace::Before,
+        embedding_norm: false,
+        last_norm: true,
+        positions: PositionEncoding::Rotary {
+            turned: s.whole_or("llama.rope.dimension_count", head_dim)?,
+            base: s.number_or("llama.rope.freq_base", 10_000.0)?,
+            pairs: RotaryPairs::Neighbours,
+            scaling,
+        },
+        segments: 0,
+        parallel: false,
+        mlp: MlpKind::SwiGlu,
+        qkv_bias: false,
+        out_bias: false,
+        mlp_bias: false,
+        output,
+        causal: true,
+    })
+}

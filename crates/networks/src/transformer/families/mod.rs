@@ -9,7 +9,7 @@ mod opt;
 pub(crate) mod rotary;
 
 use super::architecture::{MlpKind, OutputHead, TransformerArchitecture};
-use super::settings::Settings;
+use super::settings::{OWN_OUTPUT, Settings, TOKENS};
 use super::weights::{Affine, Names, Source};
 use attnlab_core::error::Result;
 
@@ -36,12 +36,25 @@ pub(crate) enum Format {
     Gguf,
 }
 
+impl Family {
+    /// Returns the beginning of the names of its settings: GGUF keeps those of the vocabulary and words of the writer
+    /// in the same place.
+    pub(crate) fn prefix(&self) -> String {
+        match self.format {
+            Format::Json => String::new(),
+            Format::Gguf => format!("{}.", self.name),
+        }
+    }
+}
+
 /// All families.
 pub(crate) const FAMILIES: &[&Family] = &[
     &gpt2::JSON,
+    &gpt2::GGUF,
     &gpt_neox::JSON,
     &opt::JSON,
     &llama::JSON,
+    &llama::GGUF,
     &bert::JSON,
 ];
 
@@ -71,4 +84,17 @@ fn nonlinearity(s: &mut Settings, name: &str, default: MlpKind) -> Result<MlpKin
         ("relu", MlpKind::Relu),
     ];
     s.choice(name, default, &choices)
+}
+
+/// Reads the output and the number of tokens of a GGUF file.
+fn gguf_tokens(s: &mut Settings, name: &str) -> Result<(OutputHead, usize)> {
+    let output = match s.flag_or(OWN_OUTPUT, false)? {
+        true => OutputHead::Own,
+        false => OutputHead::Tied,
+    };
+    let tokens = match s.take(TOKENS) {
+        Some(_) => s.whole(TOKENS)?,
+        None => s.whole(name)?,
+    };
+    Ok((output, s.whole_or(name, tokens)?))
 }
