@@ -41,6 +41,12 @@ impl<'a> From<&'a [u32]> for TokenInput<'a> {
     }
 }
 
+impl<'a, const N: usize> From<&'a [u32; N]> for TokenInput<'a> {
+    fn from(ids: &'a [u32; N]) -> Self {
+        ids.as_slice().into()
+    }
+}
+
 impl<'a> From<&'a Vec<u32>> for TokenInput<'a> {
     fn from(ids: &'a Vec<u32>) -> Self {
         ids.as_slice().into()

@@ -11,7 +11,7 @@
 //! use attnlab_networks::transformer::{Recordings, Transformer};
 //! # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/llama");
 //! let network = Transformer::open(folder.as_ref())?;
-//! let pass = network.forward(&vec![1, 5, 3], &Recordings::named(&["weights", "residual"])?)?;
+//! let pass = network.forward(&[1, 5, 3], &Recordings::named(&["weights", "residual"])?)?;
 //! let weights = &pass.layers[0].weights[0];
 //! assert_eq!(weights[[2, 1]], 0.0, "token 1 does not see token 2");
 //! assert!((weights.column(2).sum() - 1.0).abs() < 1e-6);

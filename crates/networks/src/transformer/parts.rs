@@ -29,7 +29,7 @@ pub(super) fn affine(map: &Affine, x: ArrayView2<f32>) -> Array2<f32> {
 
 /// Adds W X + b to Y, or replaces Y = 0 by W X if there is nothing to `add` to.
 pub(super) fn add_affine(map: &Affine, x: ArrayView2<f32>, y: &mut Array2<f32>, add: bool) {
-    if let Some(bias) = map.bias.as_ref().and_then(|b| b.as_slice()) {
+    if let Some(bias) = &map.bias {
         each_token(y, |_, column| {
             for (y, b) in column.iter_mut().zip(bias) {
                 *y += b;
@@ -41,10 +41,7 @@ pub(super) fn add_affine(map: &Affine, x: ArrayView2<f32>, y: &mut Array2<f32>, 
 
 /// Normalises every token in place: LayerNorm or RMSNorm with the variance in f64, then gain and bias.
 pub(super) fn normalise(x: &mut Array2<f32>, norm: &NormWeights, kind: NormKind, epsilon: f64) {
-    let Some(gain) = norm.gain.as_slice() else {
-        return;
-    };
-    let bias = norm.bias.as_ref().and_then(|b| b.as_slice());
+    let (gain, bias) = (&norm.gain[..], norm.bias.as_deref());
     each_token(x, |_, column| {
         at_full_width(
             #[inline(always)]
@@ -135,7 +132,7 @@ fn gelu(x: f32) -> f32 {
 #[inline(always)]
 fn gelu_tanh(x: f32) -> f32 {
     // 2 √(2/π).
-    const SLOPE: f32 = 1.595_769_1;
+    const SLOPE: f32 = 1.595_769;
     x / (1.0 + f32::exp_lane(-SLOPE * (x + 0.044_715 * x * x * x)))
 }
 

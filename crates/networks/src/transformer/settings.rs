@@ -70,6 +70,11 @@ const NEUTRAL: &[&str] = &[
     "num_labels",
     "finetuning_task",
     "is_llama_config",
+    "prefix",
+    "pooler_*",
+    "directionality",
+    "output_past",
+    "use_bfloat16",
 ];
 
 impl Settings {

@@ -34,7 +34,7 @@ impl Transformer {
                 let mut rng = streams.part("block", layer);
                 let mut map = |map: &Affine| Affine {
                     weight: drawn(&map.weight, &mut rng),
-                    bias: map.bias.as_ref().map(|b| b.mapv(|_| 0.0)),
+                    bias: map.bias.as_ref().map(|b| vec![0.0; b.len()]),
                 };
                 Block {
                     qkv: map(&block.qkv),
@@ -71,7 +71,7 @@ fn drawn(like: &Array2<f32>, rng: &mut Generator) -> Array2<f32> {
 
 fn neutral(norm: &NormWeights) -> NormWeights {
     NormWeights {
-        gain: norm.gain.mapv(|_| 1.0),
-        bias: norm.bias.as_ref().map(|b| b.mapv(|_| 0.0)),
+        gain: vec![1.0; norm.gain.len()],
+        bias: norm.bias.as_ref().map(|b| vec![0.0; b.len()]),
     }
 }

@@ -7,21 +7,21 @@ use crate::Checkpoint;
 use crate::names::fits;
 use crate::tensors::content;
 use attnlab_core::error::Result;
-use ndarray::{Array1, Array2, ArrayD, Axis, Ix1, Ix2, concatenate};
+use ndarray::{Array2, ArrayD, Axis, Ix2, concatenate};
 use std::collections::BTreeSet;
 
 /// A map x -> W x + b, W (out, in).
 #[derive(Clone, Debug)]
 pub(crate) struct Affine {
     pub(crate) weight: Array2<f32>,
-    pub(crate) bias: Option<Array1<f32>>,
+    pub(crate) bias: Option<Vec<f32>>,
 }
 
 /// Gain and bias of a normalisation.
 #[derive(Clone, Debug)]
 pub(crate) struct NormWeights {
-    pub(crate) gain: Array1<f32>,
-    pub(crate) bias: Option<Array1<f32>>,
+    pub(crate) gain: Vec<f32>,
+    pub(crate) bias: Option<Vec<f32>>,
 }
 
 /// The numbers of a block.
@@ -223,16 +223,10 @@ impl<'a> Source<'a> {
     fn stacked(&self, parts: &[Affine]) -> Result<Affine> {
         let bad = |e: ndarray::ShapeError| content(self.checkpoint.path(), e.to_string());
         let weights: Vec<_> = parts.iter().map(|p| p.weight.view()).collect();
-        let biases: Option<Vec<_>> = parts
-            .iter()
-            .map(|p| p.bias.as_ref().map(|b| b.view()))
-            .collect();
+        let biases: Option<Vec<_>> = parts.iter().map(|p| p.bias.as_deref()).collect();
         Ok(Affine {
             weight: concatenate(Axis(0), &weights).map_err(bad)?,
-            bias: match biases {
-                Some(biases) => Some(concatenate(Axis(0), &biases).map_err(bad)?),
-                None => None,
-            },
+            bias: biases.map(|biases| biases.concat()),
         })
     }
 
@@ -255,10 +249,9 @@ impl<'a> Source<'a> {
         array.into_dimensionality::<Ix2>().map_err(bad)
     }
 
-    fn vector(&mut self, name: &str, length: usize) -> Result<Array1<f32>> {
+    fn vector(&mut self, name: &str, length: usize) -> Result<Vec<f32>> {
         let array = self.tensor(&format!("{}{name}", self.prefix), &[length])?;
-        let bad = |e: ndarray::ShapeError| content(self.checkpoint.path(), e.to_string());
-        array.into_dimensionality::<Ix1>().map_err(bad)
+        Ok(array.into_iter().collect())
     }
 
     fn tensor(&mut self, name: &str, shape: &[usize]) -> Result<ArrayD<f32>> {

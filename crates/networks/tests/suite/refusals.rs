@@ -312,3 +312,82 @@ proptest! {
         }
     }
 }
+
+/// Rewrites the header of a network's safetensors file, and appends data.
+fn reheader(folder: &Path, change: impl FnOnce(&mut serde_json::Map<String, Value>), more: &[u8]) {
+    let path = folder.join("model.safetensors");
+    let bytes = fs::read(&path).unwrap();
+    let (size, rest) = bytes.split_at(8);
+    let (header, data) = rest.split_at(u64::from_le_bytes(size.try_into().unwrap()) as usize);
+    let mut header: Value = serde_json::from_slice(header).unwrap();
+    change(header.as_object_mut().unwrap());
+    let header = header.to_string().into_bytes();
+    let size = (header.len() as u64).to_le_bytes();
+    fs::write(&path, [&size[..], &header, data, more].concat()).unwrap();
+}
+
+/// Where the data of a file end, by its header.
+fn end(header: &serde_json::Map<String, Value>) -> u64 {
+    let ends = header
+        .values()
+        .filter_map(|t| t["data_offsets"][1].as_u64());
+    ends.max().unwrap()
+}
+
+/// GPT-2's files on the hub: names without the prefix, and the causal masks stored as tensors.
+#[test]
+fn gpt2_is_read_without_its_prefix_and_with_its_masks() {
+    let folder = copy("gpt2");
+    let plain = Transformer::open(folder.path()).unwrap();
+    let change = |header: &mut serde_json::Map<String, Value>| {
+        let end = end(header);
+        for (name, tensor) in std::mem::take(header) {
+            header.insert(name.replace("transformer.", ""), tensor);
+        }
+        let mask = json!({"dtype": "U8", "shape": [1, 1, 2, 2], "data_offsets": [end, end + 4]});
+        header.insert("h.0.attn.bias".into(), mask);
+    };
+    reheader(folder.path(), change, &[1, 0, 1, 1]);
+    let bare = Transformer::open(folder.path()).unwrap();
+    let all = Recordings::all();
+    assert!(plain.forward(&[1, 2, 3], &all).unwrap() == bare.forward(&[1, 2, 3], &all).unwrap());
+}
+
+#[test]
+fn tensors_that_are_missing_unknown_or_of_another_type_are_named() {
+    type Change = fn(&mut serde_json::Map<String, Value>);
+    let rename: Change = |header| {
+        let tensor = header.remove("transformer.ln_f.bias").unwrap();
+        header.insert("transformer.ln_f.offset".into(), tensor);
+    };
+    let whole: Change = |header| header["transformer.wpe.weight"]["dtype"] = json!("I32");
+    let flat: Change = |header| header["transformer.wpe.weight"]["shape"] = json!([1024]);
+    let lora: Change = |header| {
+        let end = end(header);
+        let tensor = json!({"dtype": "F32", "shape": [1], "data_offsets": [end, end + 4]});
+        header.insert("transformer.h.0.attn.c_attn.lora".into(), tensor);
+    };
+    for (change, more, expected) in [
+        (
+            rename,
+            0,
+            "tensor transformer.ln_f.bias: must be there, with shape [32]",
+        ),
+        (
+            whole,
+            0,
+            "transformer.wpe.weight: must have the type F64, F32, F16 or BF16; it is I32",
+        ),
+        (
+            flat,
+            0,
+            "transformer.wpe.weight: must have the shape [32, 32]; it is [1024]",
+        ),
+        (lora, 4, "transformer.h.0.attn.c_attn.lora: must be absent"),
+    ] {
+        let folder = copy("gpt2");
+        reheader(folder.path(), change, &[0; 4][..more]);
+        let message = refusal(folder.path());
+        assert!(message.contains(expected), "{message}");
+    }
+}

@@ -5,7 +5,7 @@ use super::super::settings::Settings;
 use super::super::weights::{Affine, Names, Source};
 use super::{Family, Format};
 use attnlab_core::error::Result;
-use ndarray::{Array1, Axis};
+use ndarray::Axis;
 use serde_json::json;
 
 pub(super) const JSON: Family = Family {
@@ -83,7 +83,7 @@ fn qkv(source: &mut Source<'_>, a: &TransformerArchitecture, layer: usize) -> Re
             (0..a.heads).flat_map(move |head| (0..p).map(move |i| (3 * head + part) * p + i))
         })
         .collect();
-    let bias = |b: Array1<f32>| b.select(Axis(0), &rows);
+    let bias = |b: Vec<f32>| rows.iter().map(|row| b[*row]).collect();
     Ok(Affine {
         weight: stored.weight.select(Axis(0), &rows),
         bias: stored.bias.map(bias),
