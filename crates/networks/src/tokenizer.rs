@@ -53,7 +53,7 @@ impl Tokenizer {
         &self.path
     }
 
-    /// Turns text into ids, with the special tokens that the tokenizer puts around a text (BERT's [CLS] and [SEP]).
+    /// Turns text into ids, with the special tokens that the tokenizer puts around a text (BERT's `[CLS]` and `[SEP]`).
     ///
     /// # Errors
     /// A text that the tokenizer cannot represent.
