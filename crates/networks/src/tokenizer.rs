@@ -4,9 +4,11 @@ use crate::gguf::{Gguf, GgufValue};
 use crate::tensors::{content, json, unreadable};
 use crate::transformer::gguf_at;
 use attnlab_core::error::Result;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 use std::fs::File;
 use std::io::Read;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 /// Largest file of a tokenizer, in bytes; those of 256 000 tokens have some 20 million.
@@ -36,15 +38,16 @@ impl Tokenizer {
     /// A path without a tokenizer; a malformed file; a GGUF vocabulary of an unknown kind.
     pub fn open(path: &Path) -> Result<Self> {
         let (file, description) = describe(path)?;
-        let bad = |e: tokenizers::Error| {
-            content(
-                &file,
-                format!("must be a tokenizer that can be built ({e})"),
-            )
-        };
-        let mut inner = tokenizers::Tokenizer::from_bytes(description).map_err(bad)?;
-        inner.with_truncation(None).map_err(bad)?;
-        inner.with_padding(None);
+        let requirement = "must be a tokenizer that can be built";
+        // The library ends in a panic on some texts that are no JSON.
+        let json = serde_json::from_slice::<IgnoredAny>(&description);
+        json.map_err(|e| content(&file, format!("{requirement} ({e})")))?;
+        let inner = contained(&file, requirement, || {
+            let mut inner = tokenizers::Tokenizer::from_bytes(description)?;
+            inner.with_truncation(None)?;
+            inner.with_padding(None);
+            Ok(inner)
+        })?;
         Ok(Tokenizer { path: file, inner })
     }
 
@@ -70,9 +73,9 @@ impl Tokenizer {
     }
 
     fn ids(&self, text: &str, special: bool) -> Result<Vec<u32>> {
-        let encoded = self.inner.encode_fast(text, special);
-        let encoded =
-            encoded.map_err(|e| content(&self.path, format!("must encode the text ({e})")))?;
+        let encoded = contained(&self.path, "must encode the text", || {
+            self.inner.encode_fast(text, special)
+        })?;
         Ok(encoded.get_ids().to_vec())
     }
 
@@ -81,8 +84,9 @@ impl Tokenizer {
     /// # Errors
     /// Ids whose tokens do not decode to text.
     pub fn decode(&self, ids: &[u32]) -> Result<String> {
-        let decoded = self.inner.decode(ids, true);
-        decoded.map_err(|e| content(&self.path, format!("must decode the ids ({e})")))
+        contained(&self.path, "must decode the ids", || {
+            self.inner.decode(ids, true)
+        })
     }
 
     /// Returns a token as the vocabulary writes it, such as "Ġthe"; None outside the vocabulary.
@@ -99,6 +103,21 @@ impl Tokenizer {
     pub fn vocabulary(&self) -> usize {
         self.inner.get_vocab_size(true)
     }
+}
+
+/// Calls the library of tokenizers and turns its errors, and its panics on files that contradict themselves, into the
+/// refusal of a file.
+fn contained<T>(
+    path: &Path,
+    requirement: &str,
+    work: impl FnOnce() -> tokenizers::Result<T>,
+) -> Result<T> {
+    let problem = match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(Ok(done)) => return Ok(done),
+        Ok(Err(e)) => e.to_string(),
+        Err(_) => "the file contradicts itself".into(),
+    };
+    Err(content(path, format!("{requirement} ({problem})")))
 }
 
 /// Returns the file of a tokenizer and its description in the form of `tokenizer.json`.

@@ -1,7 +1,9 @@
 //! Tokenizers against those of Hugging Face, on the texts of `tests/data/make.py`.
 
 use crate::parity::data;
+use crate::quantised::{changed, changes};
 use attnlab_networks::{Tokenizer, Transformer};
+use proptest::prelude::*;
 use serde_json::Value;
 use std::fs;
 
@@ -80,4 +82,21 @@ fn what_is_no_tokenizer_is_refused() {
     fs::write(folder.path().join("vocab.json"), "{\"a\": 0}").unwrap();
     fs::write(folder.path().join("merges.txt"), "#version: 0.2\na b\n").unwrap();
     assert!(refusal().contains("must be a tokenizer"), "{}", refusal());
+}
+
+proptest! {
+    /// A tokenizer with some bytes changed or cut short is read or refused, and encodes and decodes or refuses.
+    #[test]
+    fn no_bytes_bring_the_reader_of_tokenizers_down(bert in any::<bool>(), changes in changes()) {
+        let file = if bert { "tokenizer-bert" } else { "tokenizer" };
+        let whole = fs::read(data(file).join("tokenizer.json")).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tokenizer.json");
+        fs::write(&path, changed(&whole, 1000, &changes)).unwrap();
+        if let Ok(tokenizer) = Tokenizer::open(&path) {
+            let ids = tokenizer.encode("we'll see 12 tokens<|endoftext|> na\u{ef}ve").unwrap_or_default();
+            let _ = tokenizer.decode(&ids);
+            let _ = tokenizer.decode(&[0, 5, u32::MAX]);
+        }
+    }
 }
