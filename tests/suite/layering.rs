@@ -11,7 +11,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("crates/core", &[]),
     ("crates/theory", &["core"]),
     ("crates/lab", &["core"]),
-    ("crates/networks", &["core", "lab"]),
+    ("crates/networks", &["core", "theory", "lab"]),
     ("crates/gpu", &["core", "theory"]),
     ("crates/train", &["core", "theory", "lab", "gpu"]),
 ];

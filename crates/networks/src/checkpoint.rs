@@ -1,9 +1,10 @@
 //! Checkpoints: the tensors of a network by name.
 
+use crate::index::{INDEX, ShardIndex};
 use crate::names::fits;
 use crate::tensors::{TensorFile, content, unreadable};
 use attnlab_core::error::{Error, Result};
-use ndarray::Array2;
+use ndarray::{Array2, ArrayD};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -18,8 +19,8 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Opens a safetensors or NumPy file, or a folder whose files of one kind are the shards of a checkpoint. Only
-    /// headers are read.
+    /// Opens a safetensors, GGUF or NumPy file, or a folder whose files of one kind are the shards of a checkpoint: those
+    /// that `model.safetensors.index.json` names, or all without it. Only headers are read.
     ///
     /// # Errors
     /// A path without such files; a file that is cut short or whose header contradicts itself or the length of the
@@ -30,7 +31,15 @@ impl Checkpoint {
             files: vec![],
             places: BTreeMap::new(),
         };
-        for file in files(path)? {
+        let index = match path.is_dir() {
+            true => ShardIndex::of_folder(path)?,
+            false => None,
+        };
+        let shards = match &index {
+            Some(index) => index.files(),
+            None => files(path)?,
+        };
+        for file in shards {
             let file = TensorFile::open(&file)?;
             for name in file.names() {
                 let number = checkpoint.files.len();
@@ -45,6 +54,12 @@ impl Checkpoint {
                 }
             }
             checkpoint.files.push(file);
+        }
+        if let Some(index) = index {
+            let file = |(name, i): (&String, &usize)| {
+                Some((name.clone(), checkpoint.files.get(*i)?.path()))
+            };
+            index.ensure(&checkpoint.places.iter().filter_map(file).collect())?;
         }
         Ok(checkpoint)
     }
@@ -101,13 +116,24 @@ impl Checkpoint {
         self.file(name)?.shape(name)
     }
 
-    /// Reads a matrix of F64, F32, F16 or BF16 (of F64 or F32 from a NumPy file), widened to f64.
+    /// Reads a matrix of F64, F32, F16 or BF16 (of F64 or F32 from a NumPy file, and of quantised types from GGUF),
+    /// widened to f64.
     ///
     /// # Errors
     /// When there is no such tensor, or it is not a matrix of one of these types; an entry that is not finite, with
     /// its place; a matrix that the memory cannot hold.
     pub fn matrix(&self, name: &str) -> Result<Array2<f64>> {
         self.file(name)?.matrix(name)
+    }
+
+    /// Reads a tensor of any shape in f32: F32 as it is, F16 and BF16 widened, F64 rounded, quantised types as
+    /// [`gguf`](crate::gguf) says.
+    ///
+    /// # Errors
+    /// When there is no such tensor, or it is not of one of these types; an entry that is not finite in f32, with its
+    /// place; a tensor that the memory cannot hold.
+    pub fn values(&self, name: &str) -> Result<ArrayD<f32>> {
+        self.file(name)?.values(name)
     }
 
     /// Computes the SHA-256 of the stored bytes of a tensor, in hexadecimal.
@@ -170,7 +196,7 @@ fn below(path: &Path) -> Result<Vec<PathBuf>> {
     let mut folders = entries(path)?;
     folders.retain(|p| p.is_dir() && files_in(p).is_ok_and(|files| !files.is_empty()));
     let problem = match (files.is_empty(), folders.is_empty()) {
-        (true, true) => "must hold .safetensors or .npy files, or folders with such files",
+        (true, true) => "must hold .safetensors, .gguf or .npy files, or folders with such files",
         (false, false) => {
             "must hold files or folders of checkpoints, not both. Give the folders by name"
         }
@@ -179,6 +205,9 @@ fn below(path: &Path) -> Result<Vec<PathBuf>> {
     };
     if !problem.is_empty() {
         return Err(content(path, problem.into()));
+    }
+    if path.join(INDEX).is_file() {
+        return Ok(vec![path.to_path_buf()]);
     }
     let mut names = BTreeSet::new();
     for file in &files {
@@ -200,24 +229,27 @@ fn files(path: &Path) -> Result<Vec<PathBuf>> {
     }
     let found = files_in(path)?;
     if found.is_empty() {
-        let problem = "must hold .safetensors or .npy files";
+        let problem = "must hold .safetensors, .gguf or .npy files";
         return Err(content(path, problem.into()));
     }
     Ok(found)
 }
 
-/// The files with tensors in a folder: those of safetensors or, without any, those of NumPy.
+/// The files with tensors in a folder: those of safetensors or, without any, of GGUF or, without any, of NumPy.
 fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut all = entries(folder)?;
     all.retain(|p| p.is_file() && TensorFile::is_known(p));
-    let safe = |p: &PathBuf| p.extension().is_some_and(|e| e == "safetensors");
-    if all.iter().any(safe) {
-        all.retain(safe);
+    for kind in ["safetensors", "gguf"] {
+        let of_kind = |p: &PathBuf| p.extension().is_some_and(|e| e == kind);
+        if all.iter().any(of_kind) {
+            all.retain(of_kind);
+        }
     }
     Ok(all)
 }
 
-fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+/// The paths in a folder, sorted.
+pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = vec![];
     for entry in std::fs::read_dir(folder).map_err(|e| unreadable(folder, e))? {
         found.push(entry.map_err(|e| unreadable(folder, e))?.path());

@@ -1,8 +1,11 @@
 //! Files of networks and of their activations.
 //!
-//! - [`Checkpoint`]: the tensors of a network by name, from safetensors files, sharded or not, or from a folder of
-//!   NumPy files;
-//! - [`npy`]: single arrays of NumPy.
+//! - [`Checkpoint`]: the tensors of a network by name, from safetensors files, sharded or not, from GGUF files, or from
+//!   a folder of NumPy files;
+//! - [`gguf`]: settings and quantised tensors of a GGUF file;
+//! - [`npy`]: single arrays of NumPy;
+//! - [`transformer`]: trained networks, run in f32 with records of their parts;
+//! - [`Tokenizer`]: text into their ids and back (feature `tokenizers`, on by default).
 //!
 //! A header is checked against the length of its file before any number is read, so a file cannot ask for more
 //! memory than five times its bytes: its own, and their numbers in f64.
@@ -17,9 +20,17 @@
 //! ```
 
 mod checkpoint;
+pub mod gguf;
+mod index;
 mod names;
 pub mod npy;
 mod tensors;
+#[cfg(feature = "tokenizers")]
+mod tokenizer;
+pub mod transformer;
 
 pub use checkpoint::Checkpoint;
 pub use names::{kind, layer, numbers, step};
+#[cfg(feature = "tokenizers")]
+pub use tokenizer::Tokenizer;
+pub use transformer::Transformer;

@@ -80,6 +80,7 @@ pub fn step(path: &Path) -> Option<u64> {
     let stem = path.file_name().unwrap_or_default().to_string_lossy();
     let stem = stem
         .trim_end_matches(".safetensors")
+        .trim_end_matches(".gguf")
         .trim_end_matches(".npy");
     let folder = path.parent().and_then(Path::file_name);
     let folder = folder.unwrap_or_default().to_string_lossy();

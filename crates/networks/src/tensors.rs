@@ -1,10 +1,11 @@
 //! One file with tensors.
 
+use crate::gguf::Gguf;
 use crate::npy;
 use attnlab_core::error::{Error, Result};
 use attnlab_lab::run::memory;
 use half::{bf16, f16};
-use ndarray::Array2;
+use ndarray::{Array2, ArrayD, IxDyn};
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -21,6 +22,8 @@ pub(crate) enum TensorFile {
         start: u64,
         tensors: BTreeMap<String, TensorInfo>,
     },
+    /// Many tensors, quantised or not, with settings.
+    Gguf(Gguf),
     /// One matrix, whose name is that of the file.
     Npy { path: PathBuf, shape: Vec<usize> },
 }
@@ -28,11 +31,14 @@ pub(crate) enum TensorFile {
 /// Largest header of a safetensors file, in bytes, as its reference implementation has it.
 const MOST_HEADER: u64 = 100_000_000;
 
+/// Bytes of a tensor that are read at a time; a multiple of every type's size.
+const PIECE: usize = 1 << 20;
+
 impl TensorFile {
     /// Returns `true` if the ending of a file is one of a known kind.
     pub(crate) fn is_known(path: &Path) -> bool {
         path.extension()
-            .is_some_and(|e| e == "safetensors" || e == "npy")
+            .is_some_and(|e| e == "safetensors" || e == "gguf" || e == "npy")
     }
 
     pub(crate) fn open(path: &Path) -> Result<Self> {
@@ -40,6 +46,9 @@ impl TensorFile {
             let shape = npy::shape("the checkpoint", path)?;
             let path = path.to_path_buf();
             return Ok(TensorFile::Npy { path, shape });
+        }
+        if path.extension().is_some_and(|e| e == "gguf") {
+            return Gguf::open(path).map(TensorFile::Gguf);
         }
         let mut file = File::open(path).map_err(|e| unreadable(path, e))?;
         let length = file.metadata().map_err(|e| unreadable(path, e))?.len();
@@ -81,12 +90,14 @@ impl TensorFile {
     pub(crate) fn path(&self) -> &Path {
         match self {
             TensorFile::Safe { path, .. } | TensorFile::Npy { path, .. } => path,
+            TensorFile::Gguf(file) => file.path(),
         }
     }
 
     pub(crate) fn names(&self) -> Vec<String> {
         match self {
             TensorFile::Safe { tensors, .. } => tensors.keys().cloned().collect(),
+            TensorFile::Gguf(file) => file.names().map(String::from).collect(),
             TensorFile::Npy { path, .. } => {
                 let stem = path.file_stem().unwrap_or_default();
                 vec![stem.to_string_lossy().into_owned()]
@@ -97,6 +108,7 @@ impl TensorFile {
     pub(crate) fn shape(&self, name: &str) -> Result<Vec<usize>> {
         Ok(match self {
             TensorFile::Safe { .. } => self.info(name)?.0.shape.clone(),
+            TensorFile::Gguf(file) => file.shape(name)?,
             TensorFile::Npy { shape, .. } => shape.clone(),
         })
     }
@@ -104,8 +116,10 @@ impl TensorFile {
     /// Reads the bytes of a tensor as they are stored; of a NumPy file, the whole of it.
     pub(crate) fn bytes(&self, name: &str) -> Result<Vec<u8>> {
         let path = self.path();
-        if let TensorFile::Npy { .. } = self {
-            return std::fs::read(path).map_err(|e| unreadable(path, e));
+        match self {
+            TensorFile::Npy { .. } => return std::fs::read(path).map_err(|e| unreadable(path, e)),
+            TensorFile::Gguf(file) => return file.bytes(name),
+            TensorFile::Safe { .. } => {}
         }
         let (info, start) = self.info(name)?;
         let (from, to) = info.data_offsets;
@@ -124,13 +138,17 @@ impl TensorFile {
             return npy::matrix(name, path);
         }
         let bad = |problem: String| content(self.path(), format!("{name}: {problem}"));
-        let (info, _) = self.info(name)?;
-        let [rows, columns] = info.shape[..] else {
-            let shape = &info.shape;
+        let shape = self.shape(name)?;
+        let [rows, columns] = shape[..] else {
             return Err(bad(format!("must be a matrix; its shape is {shape:?}")));
         };
         let entries = (rows * columns) as u64;
         memory::ensure(&format!("reading {name}"), entries.saturating_mul(16))?;
+        if let TensorFile::Gguf(file) = self {
+            let values = file.values(name)?.mapv(f64::from);
+            return values.into_dimensionality().map_err(|e| bad(e.to_string()));
+        }
+        let (info, _) = self.info(name)?;
         let values = widened(info.dtype, &self.bytes(name)?).ok_or_else(|| {
             let known = "F64, F32, F16 or BF16";
             bad(format!(
@@ -147,10 +165,53 @@ impl TensorFile {
         Array2::from_shape_vec((rows, columns), values).map_err(|e| bad(e.to_string()))
     }
 
+    /// Reads a tensor of any number of dimensions in f32. F16 and BF16 are widened exactly, F64 is rounded.
+    ///
+    /// A positioned read per tensor rather than a memory map: a map needs `unsafe`, and a file that shrinks under it
+    /// ends the process. Only a piece of the stored bytes is in memory beside the numbers.
+    pub(crate) fn values(&self, name: &str) -> Result<ArrayD<f32>> {
+        let bad = |problem: String| content(self.path(), format!("{name}: {problem}"));
+        match self {
+            TensorFile::Npy { path, .. } => {
+                return Ok(npy::matrix(name, path)?.mapv(|x| x as f32).into_dyn());
+            }
+            TensorFile::Gguf(file) => return file.values(name),
+            TensorFile::Safe { .. } => {}
+        }
+        let (info, start) = self.info(name)?;
+        let (from, to) = info.data_offsets;
+        let entries: usize = info.shape.iter().product();
+        memory::ensure(
+            &format!("reading {name}"),
+            (entries as u64).saturating_mul(4),
+        )?;
+        let mut file = File::open(self.path()).map_err(|e| unreadable(self.path(), e))?;
+        file.seek(SeekFrom::Start(start + from as u64))
+            .map_err(|e| unreadable(self.path(), e))?;
+        let mut values = Vec::with_capacity(entries);
+        let mut piece = vec![0; PIECE.min(to - from)];
+        let mut left = to - from;
+        while left > 0 {
+            let piece = &mut piece[..PIECE.min(left)];
+            file.read_exact(piece)
+                .map_err(|e| unreadable(self.path(), e))?;
+            left -= piece.len();
+            if !narrowed(info.dtype, piece, &mut values) {
+                let known = "F64, F32, F16 or BF16";
+                return Err(bad(format!(
+                    "must have the type {known}; it is {:?}",
+                    info.dtype
+                )));
+            }
+        }
+        finite(&info.shape, &values).map_err(bad)?;
+        ArrayD::from_shape_vec(IxDyn(&info.shape), values).map_err(|e| bad(e.to_string()))
+    }
+
     fn info(&self, name: &str) -> Result<(&TensorInfo, u64)> {
         let found = match self {
             TensorFile::Safe { tensors, start, .. } => tensors.get(name).map(|t| (t, *start)),
-            TensorFile::Npy { .. } => None,
+            TensorFile::Gguf(_) | TensorFile::Npy { .. } => None,
         };
         found.ok_or_else(|| content(self.path(), format!("it must have a tensor {name}")))
     }
@@ -187,6 +248,21 @@ fn widened(kind: Dtype, bytes: &[u8]) -> Option<Vec<f64>> {
     }
 }
 
+/// Reads a file of JSON of limited size.
+pub(crate) fn json(path: &Path, most_bytes: u64) -> Result<serde_json::Value> {
+    let mut text = vec![];
+    let file = File::open(path).map_err(|e| unreadable(path, e))?;
+    let read = file.take(most_bytes + 1).read_to_end(&mut text);
+    read.map_err(|e| unreadable(path, e))?;
+    if text.len() as u64 > most_bytes {
+        return Err(content(
+            path,
+            format!("must have at most {most_bytes} bytes"),
+        ));
+    }
+    serde_json::from_slice(&text).map_err(|e| content(path, format!("must be JSON ({e})")))
+}
+
 pub(crate) fn content(path: &Path, problem: String) -> Error {
     Error::Content {
         path: path.to_path_buf(),
@@ -194,7 +270,54 @@ pub(crate) fn content(path: &Path, problem: String) -> Error {
     }
 }
 
+/// Appends F64, F32, F16 or BF16 as f32; false for other types.
+fn narrowed(kind: Dtype, bytes: &[u8], values: &mut Vec<f32>) -> bool {
+    match kind {
+        Dtype::F64 => values.extend(
+            bytes
+                .as_chunks()
+                .0
+                .iter()
+                .map(|b| f64::from_le_bytes(*b) as f32),
+        ),
+        Dtype::F32 => values.extend(bytes.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b))),
+        Dtype::F16 => values.extend(
+            bytes
+                .as_chunks()
+                .0
+                .iter()
+                .map(|b| f16::from_le_bytes(*b).to_f32()),
+        ),
+        Dtype::BF16 => values.extend(
+            bytes
+                .as_chunks()
+                .0
+                .iter()
+                .map(|b| bf16::from_le_bytes(*b).to_f32()),
+        ),
+        _ => return false,
+    }
+    true
+}
+
+/// Refuses numbers that are not finite, with the place of the first.
+pub(crate) fn finite(shape: &[usize], values: &[f32]) -> std::result::Result<(), String> {
+    let Some(i) = values.iter().position(|x| !x.is_finite()) else {
+        return Ok(());
+    };
+    let mut place = vec![];
+    let mut rest = i;
+    for size in shape.iter().rev() {
+        place.insert(0, rest % size);
+        rest /= size;
+    }
+    Err(format!(
+        "entry {place:?} must be finite in f32; it is {}",
+        values[i]
+    ))
+}
+
 pub(crate) fn unreadable(path: &Path, e: std::io::Error) -> Error {
-    let advice = "Give a safetensors or NumPy file, or a folder with such files";
+    let advice = "Give a safetensors, GGUF or NumPy file, or a folder with such files";
     Error::io(path, e, advice)
 }

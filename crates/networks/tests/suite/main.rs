@@ -1,5 +1,13 @@
 //! Files of checkpoints: known numbers, shards, and files made by an enemy.
 
+mod parity;
+mod quantised;
+#[cfg(feature = "tokenizers")]
+mod real;
+mod refusals;
+#[cfg(feature = "tokenizers")]
+mod texts;
+
 use attnlab_core::error::Error;
 use attnlab_networks::Checkpoint;
 use ndarray::{Array2, array};

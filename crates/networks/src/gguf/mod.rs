@@ -1,0 +1,261 @@
+//! GGUF files: metadata and quantised tensors of llama.cpp and what reads its files.
+//!
+//! A header is read with a bound on its bytes, and every count in it is held against the bytes that are left, so that
+//! nothing is reserved for what the file does not have.
+
+mod blocks;
+mod metadata;
+
+pub use metadata::GgufValue;
+
+use crate::tensors::{content, finite, unreadable};
+use attnlab_core::error::{Error, Result};
+use attnlab_lab::run::memory;
+use blocks::BlockType;
+use metadata::Header;
+use ndarray::{ArrayD, IxDyn};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+/// Largest header, in bytes; vocabularies of 256 000 tokens with their merges take some 20 million.
+const MOST_HEADER: u64 = 256 << 20;
+
+/// Largest number of dimensions of a tensor, as the format has it.
+const MOST_DIMENSIONS: u32 = 4;
+
+/// Bytes of a tensor that are read at a time, about.
+const PIECE: usize = 1 << 20;
+
+/// A GGUF file whose header has been checked against its length.
+#[derive(Clone, Debug)]
+pub struct Gguf {
+    path: PathBuf,
+    metadata: BTreeMap<String, GgufValue>,
+    tensors: BTreeMap<String, Stored>,
+}
+
+/// Place and type of a tensor.
+#[derive(Clone, Debug)]
+struct Stored {
+    kind: BlockType,
+    /// Slowest index first, as in every other format here; the file has the reverse.
+    shape: Vec<usize>,
+    /// First byte in the file.
+    start: u64,
+    bytes: u64,
+}
+
+impl Gguf {
+    /// Opens a file and reads its header.
+    ///
+    /// # Errors
+    /// A file that is no GGUF of version 2 or 3, is cut short, or whose header contradicts itself or its length, with
+    /// the tensor or the setting named.
+    pub fn open(path: &Path) -> Result<Self> {
+        let file = File::open(path).map_err(|e| unreadable(path, e))?;
+        let length = file.metadata().map_err(|e| unreadable(path, e))?.len();
+        let mut header = Header::new(BufReader::new(file), length.min(MOST_HEADER));
+        let read = parse(path, length, &mut header);
+        read.map_err(|problem| content(path, problem))
+    }
+
+    /// Returns the path that was opened.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the settings of the file by name.
+    pub fn metadata(&self) -> &BTreeMap<String, GgufValue> {
+        &self.metadata
+    }
+
+    /// Returns the names of all tensors, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tensors.keys().map(String::as_str)
+    }
+
+    /// Returns the shape of a tensor, slowest index first: (out, in) of a matrix.
+    ///
+    /// # Errors
+    /// When there is no such tensor.
+    pub fn shape(&self, name: &str) -> Result<Vec<usize>> {
+        Ok(self.stored(name)?.shape.clone())
+    }
+
+    /// Reads a tensor of F64, F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q4_K or Q6_K in f32.
+    ///
+    /// # Errors
+    /// When there is no such tensor or its type is another; an entry that is not finite in f32, with its place; a
+    /// tensor that the memory cannot hold.
+    pub fn values(&self, name: &str) -> Result<ArrayD<f32>> {
+        let bad = |problem: String| content(&self.path, format!("{name}: {problem}"));
+        let stored = self.stored(name)?;
+        let entries: usize = stored.shape.iter().product();
+        memory::ensure(
+            &format!("reading {name}"),
+            (entries as u64).saturating_mul(4),
+        )?;
+        let Some(format) = stored.kind.format() else {
+            let known = "F64, F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q4_K or Q6_K";
+            let kind = stored.kind.name();
+            return Err(bad(format!("must have the type {known}; it is {kind}")));
+        };
+        let mut values = Vec::with_capacity(entries);
+        let piece = PIECE / format.bytes * format.bytes;
+        self.pieces(stored, piece, |bytes| (format.widen)(bytes, &mut values))?;
+        finite(&stored.shape, &values).map_err(bad)?;
+        ArrayD::from_shape_vec(IxDyn(&stored.shape), values).map_err(|e| bad(e.to_string()))
+    }
+
+    /// Reads the bytes of a tensor as they are stored.
+    pub(crate) fn bytes(&self, name: &str) -> Result<Vec<u8>> {
+        let stored = self.stored(name)?;
+        memory::ensure(&format!("reading {name}"), stored.bytes)?;
+        let mut all = vec![];
+        self.pieces(stored, PIECE, |bytes| all.extend_from_slice(bytes))?;
+        Ok(all)
+    }
+
+    fn pieces(&self, stored: &Stored, piece: usize, mut work: impl FnMut(&[u8])) -> Result<()> {
+        let unreadable = |e| unreadable(&self.path, e);
+        let mut file = File::open(&self.path).map_err(unreadable)?;
+        file.seek(SeekFrom::Start(stored.start))
+            .map_err(unreadable)?;
+        let mut left = stored.bytes as usize;
+        let mut buffer = vec![0; piece.min(left)];
+        while left > 0 {
+            let part = &mut buffer[..piece.min(left)];
+            file.read_exact(part).map_err(unreadable)?;
+            left -= part.len();
+            work(part);
+        }
+        Ok(())
+    }
+
+    fn stored(&self, name: &str) -> Result<&Stored> {
+        let unknown = || Error::unknown("tensor", name, self.names());
+        self.tensors.get(name).ok_or_else(unknown)
+    }
+}
+
+/// Reads a header; the error is the defect and its place.
+fn parse(
+    path: &Path,
+    length: u64,
+    header: &mut Header<impl Read>,
+) -> std::result::Result<Gguf, String> {
+    if header.bytes()? != *b"GGUF" {
+        return Err("must be a GGUF file; it does not begin with \"GGUF\"".into());
+    }
+    match header.u32()? {
+        2 | 3 => {}
+        version => {
+            return Err(format!(
+                "GGUF version = {version}: must be 2 or 3, little-endian. Convert the file anew"
+            ));
+        }
+    }
+    let (tensors, settings) = (header.u64()?, header.u64()?);
+    // A setting takes 8 bytes for its name and 5 for its value at least, a tensor 24.
+    header.holds(settings, 13, "settings")?;
+    header.holds(tensors, 24, "tensors")?;
+    let mut metadata = BTreeMap::new();
+    for _ in 0..settings {
+        let name = header.text("a name of a setting")?;
+        let value = header.value(&name)?;
+        if metadata.insert(name.clone(), value).is_some() {
+            return Err(format!("{name}: must be there once"));
+        }
+    }
+    let alignment = match metadata.get("general.alignment") {
+        None => 32,
+        Some(GgufValue::Unsigned(n)) if n.is_power_of_two() && *n <= 1 << 20 => *n,
+        Some(_) => return Err("general.alignment: must be a power of 2, at most 2^20".into()),
+    };
+    let mut stored: Vec<(String, Stored)> = vec![];
+    for _ in 0..tensors {
+        let name = header.text("a name of a tensor")?;
+        let entry = tensor(header, alignment).map_err(|problem| format!("{name}: {problem}"))?;
+        stored.push((name, entry));
+    }
+    let start = header.position().next_multiple_of(alignment);
+    let there = length.saturating_sub(start);
+    stored.sort_by_key(|(_, t)| t.start);
+    let mut end = 0;
+    for (name, tensor) in &mut stored {
+        if tensor.start < end {
+            return Err(format!("{name}: must begin after the tensor before it"));
+        }
+        end = tensor.start.saturating_add(tensor.bytes);
+        if end > there {
+            return Err(format!(
+                "{name}: must lie in the file; it ends at byte {end} of {there}: is the file complete?"
+            ));
+        }
+        tensor.start += start;
+    }
+    let count = stored.len();
+    let tensors: BTreeMap<String, Stored> = stored.into_iter().collect();
+    if tensors.len() < count {
+        return Err("names of tensors must differ".into());
+    }
+    Ok(Gguf {
+        path: path.to_path_buf(),
+        metadata,
+        tensors,
+    })
+}
+
+/// Reads the entry of a tensor; its start is counted from the beginning of the data.
+fn tensor(header: &mut Header<impl Read>, alignment: u64) -> std::result::Result<Stored, String> {
+    let dimensions = header.u32()?;
+    if dimensions > MOST_DIMENSIONS {
+        return Err(format!(
+            "must have at most {MOST_DIMENSIONS} dimensions; it has {dimensions}"
+        ));
+    }
+    let mut shape = vec![];
+    for _ in 0..dimensions {
+        shape.push(header.u64()?);
+    }
+    let kind = BlockType::new(header.u32()?);
+    let start = header.u64()?;
+    if !start.is_multiple_of(alignment) {
+        return Err(format!(
+            "must begin at a multiple of {alignment} bytes; it begins at {start}"
+        ));
+    }
+    let entries = shape.iter().try_fold(1_u64, |all, n| all.checked_mul(*n));
+    let entries = entries
+        .ok_or_else(|| format!("must have fewer than 2^64 entries; its shape is {shape:?}"))?;
+    let bytes = match kind.format() {
+        None => 0,
+        Some(format) => {
+            let row = shape.first().copied().unwrap_or(1);
+            if !row.is_multiple_of(format.entries as u64) {
+                return Err(format!(
+                    "must have rows of whole blocks of {} entries for its type {}; they have {row}",
+                    format.entries,
+                    kind.name()
+                ));
+            }
+            // Fewer than the entries for every type but f32, so the product may not fit.
+            (entries / format.entries as u64)
+                .checked_mul(format.bytes as u64)
+                .ok_or("must have fewer than 2^64 bytes")?
+        }
+    };
+    let sizes: Option<Vec<usize>> = shape
+        .iter()
+        .rev()
+        .map(|n| usize::try_from(*n).ok())
+        .collect();
+    Ok(Stored {
+        kind,
+        shape: sizes.ok_or("must fit into the address space")?,
+        start,
+        bytes,
+    })
+}

@@ -1,0 +1,156 @@
+//! Softmax attention of all heads, a tile of queries at a time.
+
+use super::architecture::TransformerArchitecture;
+use attnlab_core::linalg::{Threads, gemm};
+use attnlab_theory::attention::streaming::{at_full_width, exp_shifted, largest};
+use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, ShapeBuilder, s};
+use rayon::prelude::*;
+
+/// Queries of a tile. Causal attention computes on average half a tile of scores in vain.
+pub(super) const TILE: usize = 128;
+
+/// Output of attention: (heads · p, N), and per head (N, N) what was asked for.
+pub(super) struct Attended {
+    pub(super) outputs: Array2<f32>,
+    pub(super) scores: Vec<Array2<f32>>,
+    pub(super) weights: Vec<Array2<f32>>,
+}
+
+/// A head's work on a tile of queries.
+struct Task<'a> {
+    head: usize,
+    /// First query of the tile.
+    start: usize,
+    output: ArrayViewMut2<'a, f32>,
+    scores: Option<ArrayViewMut2<'a, f32>>,
+    weights: Option<ArrayViewMut2<'a, f32>>,
+}
+
+/// Computes attention from (queries; keys; values), each rotated already. Every entry is computed by one thread in
+/// the same order of operations, whatever the number of threads.
+pub(super) fn attend(
+    qkv: &Array2<f32>,
+    a: &TransformerArchitecture,
+    mask: Option<&[bool]>,
+    record_scores: bool,
+    record_weights: bool,
+) -> Attended {
+    let n = qkv.ncols();
+    let square = |wanted: bool, fill: f32| -> Vec<Array2<f32>> {
+        let heads = if wanted { a.heads } else { 0 };
+        (0..heads)
+            .map(|_| Array2::from_elem((n, n).f(), fill))
+            .collect()
+    };
+    let mut attended = Attended {
+        outputs: Array2::zeros((a.heads * a.head_dim, n).f()),
+        scores: square(record_scores, f32::NEG_INFINITY),
+        weights: square(record_weights, 0.0),
+    };
+    let mut tasks: Vec<Task> = vec![];
+    for (tile, mut rest) in attended
+        .outputs
+        .axis_chunks_iter_mut(Axis(1), TILE)
+        .enumerate()
+    {
+        for head in 0..a.heads {
+            let (output, others) = rest.split_at(Axis(0), a.head_dim);
+            rest = others;
+            tasks.push(Task {
+                head,
+                start: tile * TILE,
+                output,
+                scores: None,
+                weights: None,
+            });
+        }
+    }
+    for (head, scores) in attended.scores.iter_mut().enumerate() {
+        for (tile, view) in scores.axis_chunks_iter_mut(Axis(1), TILE).enumerate() {
+            tasks[tile * a.heads + head].scores = Some(view);
+        }
+    }
+    for (head, weights) in attended.weights.iter_mut().enumerate() {
+        for (tile, view) in weights.axis_chunks_iter_mut(Axis(1), TILE).enumerate() {
+            tasks[tile * a.heads + head].weights = Some(view);
+        }
+    }
+    // The long tiles of causal attention first.
+    tasks.reverse();
+    tasks
+        .into_par_iter()
+        .with_max_len(1)
+        .for_each_init(Vec::new, |scratch, task| {
+            work(qkv.view(), a, mask, task, scratch)
+        });
+    attended
+}
+
+fn work(
+    qkv: ArrayView2<f32>,
+    a: &TransformerArchitecture,
+    mask: Option<&[bool]>,
+    mut task: Task<'_>,
+    scratch: &mut Vec<f32>,
+) {
+    let p = a.head_dim;
+    let columns = task.output.ncols();
+    let (start, end) = (task.start, task.start + columns);
+    // Keys that some query of the tile sees.
+    let seen = if a.causal { end } else { qkv.ncols() };
+    let group = task.head / (a.heads / a.kv_heads);
+    let rows = |first: usize| first * p..(first + 1) * p;
+    let queries = qkv.slice(s![rows(task.head), start..end]);
+    let keys = qkv.slice(s![rows(a.heads + group), ..seen]);
+    let values = qkv.slice(s![rows(a.heads + a.kv_heads + group), ..seen]);
+    scratch.resize(seen * columns, 0.0);
+    let Ok(mut tile) = ArrayViewMut2::from_shape((seen, columns).f(), &mut scratch[..]) else {
+        return;
+    };
+    let scale = 1.0 / (p as f32).sqrt();
+    gemm(
+        scale,
+        keys.t(),
+        queries,
+        false,
+        tile.view_mut(),
+        Threads::One,
+    );
+    for (j, mut column) in tile.columns_mut().into_iter().enumerate() {
+        let Some(column) = column.as_slice_mut() else {
+            continue;
+        };
+        let visible = if a.causal { start + j + 1 } else { seen };
+        let (column, hidden) = column.split_at_mut(visible);
+        for (x, attended) in column.iter_mut().zip(mask.unwrap_or_default()) {
+            if !attended {
+                *x = f32::NEG_INFINITY;
+            }
+        }
+        if let Some(scores) = &mut task.scores {
+            for (to, from) in scores.column_mut(j).iter_mut().zip(column.iter()) {
+                *to = *from;
+            }
+        }
+        at_full_width(
+            #[inline(always)]
+            || softmax(column),
+        );
+        hidden.fill(0.0);
+        if let Some(weights) = &mut task.weights {
+            for (to, from) in weights.column_mut(j).iter_mut().zip(column.iter()) {
+                *to = *from;
+            }
+        }
+    }
+    gemm(1.0, values, tile.view(), false, task.output, Threads::One);
+}
+
+#[inline(always)]
+fn softmax(x: &mut [f32]) {
+    let sum = exp_shifted(x, largest(x));
+    let scale = 1.0 / sum;
+    for x in x {
+        *x *= scale;
+    }
+}

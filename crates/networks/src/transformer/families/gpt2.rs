@@ -1,0 +1,139 @@
+//! GPT-2: learned positions, LayerNorm before, GELU by tanh, maps stored (in, out).
+
+use super::super::architecture::*;
+use super::super::settings::Settings;
+use super::super::weights::{Affine, Names, Source};
+use super::{Family, Format};
+use attnlab_core::error::Result;
+use serde_json::json;
+
+pub(super) const JSON: Family = Family {
+    name: "gpt2",
+    format: Format::Json,
+    architecture,
+    names: Names {
+        tokens: "wte.weight",
+        positions: "wpe.weight",
+        segments: "",
+        embedding_norm: "",
+        attention_norm: "h.{}.ln_1",
+        out: "h.{}.attn.c_proj",
+        mlp_norm: "h.{}.ln_2",
+        up: "h.{}.mlp.c_fc",
+        gate: "",
+        down: "h.{}.mlp.c_proj",
+        last_norm: "ln_f",
+        output: "lm_head.weight",
+        prefixes: &["transformer.", ""],
+        transposed: true,
+        // Causal masks.
+        dropped: &["h.*.attn.bias", "h.*.attn.masked_bias"],
+    },
+    qkv,
+};
+
+fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
+    let width = s.whole("n_embd")?;
+    let heads = s.whole("n_head")?;
+    let mlp = super::nonlinearity(s, "activation_function", MlpKind::GeluTanh)?;
+    s.only("scale_attn_weights", json!(true))?;
+    s.only("scale_attn_by_inverse_layer_idx", json!(false))?;
+    s.only("add_cross_attention", json!(false))?;
+    s.only("is_encoder_decoder", json!(false))?;
+    // The same numbers up to rounding.
+    s.take("reorder_and_upcast_attn");
+    let context = s.whole_or("n_positions", 1024)?;
+    // Older files have the context twice.
+    s.only("n_ctx", json!(context))?;
+    Ok(TransformerArchitecture {
+        family: "gpt2",
+        vocabulary: s.whole("vocab_size")?,
+        context,
+        layers: s.whole("n_layer")?,
+        width,
+        heads,
+        kv_heads: heads,
+        head_dim: super::head_dim(s, "n_head", width, heads)?,
+        hidden: s.whole_or("n_inner", 4 * width)?,
+        norm: NormKind::Layer,
+        epsilon: s.number_or("layer_norm_epsilon", 1e-5)?,
+        place: NormPlace::Before,
+        embedding_norm: false,
+        last_norm: true,
+        positions: PositionEncoding::Learned { offset: 0 },
+        segments: 0,
+        parallel: false,
+        mlp,
+        qkv_bias: true,
+        out_bias: true,
+        mlp_bias: true,
+        output: super::output(s, true)?,
+        causal: true,
+    })
+}
+
+/// Queries, keys and values are already one map in this order.
+fn qkv(source: &mut Source<'_>, a: &TransformerArchitecture, layer: usize) -> Result<Affine> {
+    let name = format!("h.{layer}.attn.c_attn");
+    source.affine(&name, 3 * a.width, a.width, true)
+}
+
+pub(super) const GGUF: Family = Family {
+    name: "gpt2",
+    format: Format::Gguf,
+    architecture: from_gguf,
+    names: Names {
+        tokens: "token_embd.weight",
+        positions: "position_embd.weight",
+        segments: "",
+        embedding_norm: "",
+        attention_norm: "blk.{}.attn_norm",
+        out: "blk.{}.attn_output",
+        mlp_norm: "blk.{}.ffn_norm",
+        up: "blk.{}.ffn_up",
+        gate: "",
+        down: "blk.{}.ffn_down",
+        last_norm: "output_norm",
+        output: "output.weight",
+        prefixes: &[""],
+        // Transposed by the converter.
+        transposed: false,
+        dropped: &[],
+    },
+    qkv: |source, a, layer| {
+        let name = format!("blk.{layer}.attn_qkv");
+        source.affine(&name, 3 * a.width, a.width, true)
+    },
+};
+
+fn from_gguf(s: &mut Settings) -> Result<TransformerArchitecture> {
+    let width = s.whole("gpt2.embedding_length")?;
+    let heads = s.whole("gpt2.attention.head_count")?;
+    s.only("gpt2.attention.head_count_kv", json!(heads))?;
+    let (output, vocabulary) = super::gguf_tokens(s, "gpt2.vocab_size")?;
+    Ok(TransformerArchitecture {
+        family: "gpt2",
+        vocabulary,
+        context: s.whole("gpt2.context_length")?,
+        layers: s.whole("gpt2.block_count")?,
+        width,
+        heads,
+        kv_heads: heads,
+        head_dim: super::head_dim(s, "gpt2.attention.head_count", width, heads)?,
+        hidden: s.whole("gpt2.feed_forward_length")?,
+        norm: NormKind::Layer,
+        epsilon: s.number_or("gpt2.attention.layer_norm_epsilon", 1e-5)?,
+        place: NormPlace::Before,
+        embedding_norm: false,
+        last_norm: true,
+        positions: PositionEncoding::Learned { offset: 0 },
+        segments: 0,
+        parallel: false,
+        mlp: MlpKind::GeluTanh,
+        qkv_bias: true,
+        out_bias: true,
+        mlp_bias: true,
+        output,
+        causal: true,
+    })
+}

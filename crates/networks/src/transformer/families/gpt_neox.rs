@@ -1,0 +1,91 @@
+//! GPT-NeoX and Pythia: partly rotated heads, attention and MLP side by side, queries, keys and values interleaved.
+
+use super::super::architecture::*;
+use super::super::settings::Settings;
+use super::super::weights::{Affine, Names, Source};
+use super::{Family, Format};
+use attnlab_core::error::Result;
+use ndarray::Axis;
+use serde_json::json;
+
+pub(super) const JSON: Family = Family {
+    name: "gpt_neox",
+    format: Format::Json,
+    architecture,
+    names: Names {
+        tokens: "embed_in.weight",
+        positions: "",
+        segments: "",
+        embedding_norm: "",
+        attention_norm: "layers.{}.input_layernorm",
+        out: "layers.{}.attention.dense",
+        mlp_norm: "layers.{}.post_attention_layernorm",
+        up: "layers.{}.mlp.dense_h_to_4h",
+        gate: "",
+        down: "layers.{}.mlp.dense_4h_to_h",
+        last_norm: "final_layer_norm",
+        output: "embed_out.weight",
+        prefixes: &["gpt_neox.", ""],
+        transposed: false,
+        // Causal masks and frequencies, which follow from the settings.
+        dropped: &[
+            "layers.*.attention.bias",
+            "layers.*.attention.masked_bias",
+            "layers.*.attention.rotary_emb.inv_freq",
+            "rotary_emb.inv_freq",
+        ],
+    },
+    qkv,
+};
+
+fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
+    let width = s.whole("hidden_size")?;
+    let heads = s.whole("num_attention_heads")?;
+    let head_dim = super::head_dim(s, "num_attention_heads", width, heads)?;
+    s.only("is_encoder_decoder", json!(false))?;
+    s.only("is_decoder", json!(false))?;
+    let bias = s.flag_or("attention_bias", true)?;
+    let share = Some(("rotary_pct", 0.25));
+    Ok(TransformerArchitecture {
+        family: "gpt_neox",
+        vocabulary: s.whole("vocab_size")?,
+        context: s.whole_or("max_position_embeddings", 2048)?,
+        layers: s.whole("num_hidden_layers")?,
+        width,
+        heads,
+        kv_heads: heads,
+        head_dim,
+        hidden: s.whole("intermediate_size")?,
+        norm: NormKind::Layer,
+        epsilon: s.number_or("layer_norm_eps", 1e-5)?,
+        place: NormPlace::Before,
+        embedding_norm: false,
+        last_norm: true,
+        positions: super::rotary::from_json(s, "rotary_emb_base", share, head_dim)?,
+        segments: 0,
+        parallel: s.flag_or("use_parallel_residual", true)?,
+        mlp: super::nonlinearity(s, "hidden_act", MlpKind::Gelu)?,
+        qkv_bias: bias,
+        out_bias: bias,
+        mlp_bias: true,
+        output: super::output(s, false)?,
+        causal: true,
+    })
+}
+
+/// Rows are stored by head: its query, its key, its value, then the next head.
+fn qkv(source: &mut Source<'_>, a: &TransformerArchitecture, layer: usize) -> Result<Affine> {
+    let name = format!("layers.{layer}.attention.query_key_value");
+    let stored = source.affine(&name, 3 * a.width, a.width, a.qkv_bias)?;
+    let p = a.head_dim;
+    let rows: Vec<usize> = (0..3)
+        .flat_map(|part| {
+            (0..a.heads).flat_map(move |head| (0..p).map(move |i| (3 * head + part) * p + i))
+        })
+        .collect();
+    let bias = |b: Vec<f32>| rows.iter().map(|row| b[*row]).collect();
+    Ok(Affine {
+        weight: stored.weight.select(Axis(0), &rows),
+        bias: stored.bias.map(bias),
+    })
+}

@@ -1,0 +1,159 @@
+//! Llama and what is built like it (SmolLM2): rotary positions, RMSNorm before, SwiGLU, grouped queries.
+
+use super::super::architecture::*;
+use super::super::settings::Settings;
+use super::super::weights::{Affine, Names, Source};
+use super::{Family, Format};
+use attnlab_core::error::Result;
+use serde_json::json;
+
+pub(super) const JSON: Family = Family {
+    name: "llama",
+    format: Format::Json,
+    architecture,
+    names: Names {
+        tokens: "embed_tokens.weight",
+        positions: "",
+        segments: "",
+        embedding_norm: "",
+        attention_norm: "layers.{}.input_layernorm",
+        out: "layers.{}.self_attn.o_proj",
+        mlp_norm: "layers.{}.post_attention_layernorm",
+        up: "layers.{}.mlp.up_proj",
+        gate: "layers.{}.mlp.gate_proj",
+        down: "layers.{}.mlp.down_proj",
+        last_norm: "norm",
+        output: "lm_head.weight",
+        prefixes: &["model.", ""],
+        transposed: false,
+        // Frequencies, which follow from the settings.
+        dropped: &[
+            "layers.*.self_attn.rotary_emb.inv_freq",
+            "rotary_emb.inv_freq",
+        ],
+    },
+    qkv,
+};
+
+fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
+    let width = s.whole("hidden_size")?;
+    let heads = s.whole("num_attention_heads")?;
+    s.only("hidden_act", json!("silu"))?;
+    s.only("is_encoder_decoder", json!(false))?;
+    s.only("rope_interleaved", json!(false))?;
+    let head_dim = match s.take("head_dim") {
+        Some(_) => s.whole("head_dim")?,
+        None => super::head_dim(s, "num_attention_heads", width, heads)?,
+    };
+    let attention_bias = s.flag_or("attention_bias", false)?;
+    Ok(TransformerArchitecture {
+        family: "llama",
+        vocabulary: s.whole("vocab_size")?,
+        context: s.whole_or("max_position_embeddings", 2048)?,
+        layers: s.whole("num_hidden_layers")?,
+        width,
+        heads,
+        kv_heads: s.whole_or("num_key_value_heads", heads)?,
+        head_dim,
+        hidden: s.whole("intermediate_size")?,
+        norm: NormKind::Rms,
+        epsilon: s.number_or("rms_norm_eps", 1e-6)?,
+        place: NormPlace::Before,
+        embedding_norm: false,
+        last_norm: true,
+        positions: super::rotary::from_json(s, "rope_theta", None, head_dim)?,
+        segments: 0,
+        parallel: false,
+        mlp: MlpKind::SwiGlu,
+        qkv_bias: attention_bias,
+        out_bias: attention_bias,
+        mlp_bias: s.flag_or("mlp_bias", false)?,
+        output: super::output(s, false)?,
+        causal: true,
+    })
+}
+
+fn qkv(source: &mut Source<'_>, a: &TransformerArchitecture, layer: usize) -> Result<Affine> {
+    let names = ["q_proj", "k_proj", "v_proj"].map(|n| format!("layers.{{}}.self_attn.{n}"));
+    source.three(a, layer, [&names[0], &names[1], &names[2]])
+}
+
+pub(super) const GGUF: Family = Family {
+    name: "llama",
+    format: Format::Gguf,
+    architecture: from_gguf,
+    names: Names {
+        tokens: "token_embd.weight",
+        positions: "",
+        segments: "",
+        embedding_norm: "",
+        attention_norm: "blk.{}.attn_norm",
+        out: "blk.{}.attn_output",
+        mlp_norm: "blk.{}.ffn_norm",
+        up: "blk.{}.ffn_up",
+        gate: "blk.{}.ffn_gate",
+        down: "blk.{}.ffn_down",
+        last_norm: "output_norm",
+        output: "output.weight",
+        prefixes: &[""],
+        transposed: false,
+        // `rope_freqs.weight` changes the rotations and is refused.
+        dropped: &[],
+    },
+    qkv: |source, a, layer| {
+        let names = ["attn_q", "attn_k", "attn_v"].map(|n| format!("blk.{{}}.{n}"));
+        source.three(a, layer, [&names[0], &names[1], &names[2]])
+    },
+};
+
+/// The converter reorders the rows of queries and keys, so that neighbours are turned and not halves.
+fn from_gguf(s: &mut Settings) -> Result<TransformerArchitecture> {
+    let width = s.whole("llama.embedding_length")?;
+    let heads = s.whole("llama.attention.head_count")?;
+    let (output, vocabulary) = super::gguf_tokens(s, "llama.vocab_size")?;
+    let head_dim = match s.take("llama.attention.key_length") {
+        Some(_) => s.whole("llama.attention.key_length")?,
+        None => super::head_dim(s, "llama.attention.head_count", width, heads)?,
+    };
+    s.only("llama.attention.value_length", json!(head_dim))?;
+    let scaling = match s.text("llama.rope.scaling.type")?.as_deref() {
+        None | Some("none") => RotaryScaling::None,
+        Some("linear") => RotaryScaling::Linear {
+            factor: s.number_or("llama.rope.scaling.factor", 1.0)?,
+        },
+        Some(_) => {
+            let requirement = "must be one of none, linear; others are not supported";
+            return Err(s.refuse("llama.rope.scaling.type", requirement));
+        }
+    };
+    Ok(TransformerArchitecture {
+        family: "llama",
+        vocabulary,
+        context: s.whole("llama.context_length")?,
+        layers: s.whole("llama.block_count")?,
+        width,
+        heads,
+        kv_heads: s.whole_or("llama.attention.head_count_kv", heads)?,
+        head_dim,
+        hidden: s.whole("llama.feed_forward_length")?,
+        norm: NormKind::Rms,
+        epsilon: s.number_or("llama.attention.layer_norm_rms_epsilon", 1e-5)?,
+        place: NormPlace::Before,
+        embedding_norm: false,
+        last_norm: true,
+        positions: PositionEncoding::Rotary {
+            turned: s.whole_or("llama.rope.dimension_count", head_dim)?,
+            base: s.number_or("llama.rope.freq_base", 10_000.0)?,
+            pairs: RotaryPairs::Neighbours,
+            scaling,
+        },
+        segments: 0,
+        parallel: false,
+        mlp: MlpKind::SwiGlu,
+        qkv_bias: false,
+        out_bias: false,
+        mlp_bias: false,
+        output,
+        causal: true,
+    })
+}

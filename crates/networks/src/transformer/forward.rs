@@ -1,0 +1,399 @@
+//! The forward pass.
+
+use super::Transformer;
+use super::architecture::{NormPlace, OutputHead, PositionEncoding, TransformerArchitecture};
+use super::attention::{Attended, attend};
+use super::parts::{Rotation, activate, add_affine, affine, each_token, normalise};
+use super::recordings::{Recorded, RecordedLayer, Recordings};
+use super::weights::{Block, NormWeights};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::linalg::{Threads, gemm};
+use attnlab_theory::attention::streaming::{at_full_width, exp_shifted, largest};
+use ndarray::{Array2, ArrayView2, Axis, ShapeBuilder, s};
+use rayon::prelude::*;
+
+/// Input of a forward pass: tokens, and for encoders segments and padding.
+///
+/// ```
+/// use attnlab_networks::transformer::TokenInput;
+/// let ids = [5, 7, 9];
+/// let input = TokenInput { segments: Some(&[0, 0, 1]), ..TokenInput::from(&ids[..]) };
+/// assert_eq!(input.ids.len(), 3);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct TokenInput<'a> {
+    /// Ids of N tokens.
+    pub ids: &'a [u32],
+    /// Segment of every token; None: all 0.
+    pub segments: Option<&'a [u32]>,
+    /// Flags of the tokens that others may attend to, false for padding; None: all. For encoders only: in causal
+    /// networks padding is to be cut off.
+    pub mask: Option<&'a [bool]>,
+}
+
+impl<'a> From<&'a [u32]> for TokenInput<'a> {
+    fn from(ids: &'a [u32]) -> Self {
+        TokenInput {
+            ids,
+            segments: None,
+            mask: None,
+        }
+    }
+}
+
+impl<'a, const N: usize> From<&'a [u32; N]> for TokenInput<'a> {
+    fn from(ids: &'a [u32; N]) -> Self {
+        ids.as_slice().into()
+    }
+}
+
+impl<'a> From<&'a Vec<u32>> for TokenInput<'a> {
+    fn from(ids: &'a Vec<u32>) -> Self {
+        ids.as_slice().into()
+    }
+}
+
+/// Tokens whose logits are computed at a time for losses.
+const LOGIT_TILE: usize = 128;
+
+impl Transformer {
+    /// Runs the network on N tokens and returns what was asked for. The bits do not depend on the number of threads.
+    ///
+    /// # Errors
+    /// No tokens, or more than the context; an id outside the vocabulary; segments or a mask that do not fit; records
+    /// that the memory cannot hold ([`Error::Memory`], before anything is computed); logits of a network without
+    /// them; numbers that leave the range of f32 ([`Error::Diverged`]).
+    pub fn forward<'a>(
+        &self,
+        input: impl Into<TokenInput<'a>>,
+        recordings: &Recordings,
+    ) -> Result<Recorded> {
+        let input = input.into();
+        self.check(&input)?;
+        recordings.ensure(&self.architecture, input.ids.len(), false)?;
+        let mut layers = vec![];
+        let mut recorded = self.run(&input, recordings, &mut |layer| {
+            layers.push(layer);
+            Ok(())
+        })?;
+        recorded.layers = layers;
+        Ok(recorded)
+    }
+
+    /// Runs the network as [`Transformer::forward`] does and hands over the records of each block as soon as it is
+    /// done, so that one block's records are in memory at a time; the result has no layers.
+    ///
+    /// # Errors
+    /// As [`Transformer::forward`], and those of `visit`, which end the pass.
+    pub fn forward_each<'a>(
+        &self,
+        input: impl Into<TokenInput<'a>>,
+        recordings: &Recordings,
+        mut visit: impl FnMut(RecordedLayer) -> Result<()>,
+    ) -> Result<Recorded> {
+        let input = input.into();
+        self.check(&input)?;
+        recordings.ensure(&self.architecture, input.ids.len(), true)?;
+        self.run(&input, recordings, &mut visit)
+    }
+
+    fn run(
+        &self,
+        input: &TokenInput,
+        recordings: &Recordings,
+        visit: &mut dyn FnMut(RecordedLayer) -> Result<()>,
+    ) -> Result<Recorded> {
+        let mut recorded = Recorded::default();
+        let x = self.hidden_states(input, recordings, &mut recorded, visit)?;
+        if recordings.has("logits") {
+            let mut logits = Array2::zeros((self.architecture.vocabulary, x.ncols()).f());
+            gemm(
+                1.0,
+                self.unembedding()?,
+                x.view(),
+                false,
+                logits.view_mut(),
+                Threads::All,
+            );
+            recorded.logits = Some(logits);
+        }
+        if recordings.has("residual") {
+            recorded.last = Some(x);
+        }
+        Ok(recorded)
+    }
+
+    /// Computes the losses (nats) of N tokens: entry t is −log of the probability of token t + 1 after tokens 0 to t,
+    /// N − 1 in all.
+    ///
+    /// # Errors
+    /// As [`Transformer::forward`]; a network that does not predict the next token; fewer than two tokens.
+    pub fn losses(&self, ids: &[u32]) -> Result<Vec<f64>> {
+        if !self.architecture.causal {
+            let allowed = "must be a causal network; this family does not predict the next token";
+            return Err(Error::invalid("network", self.architecture.family, allowed));
+        }
+        if ids.len() < 2 {
+            let allowed = "must be at least 2 tokens; the first has no loss";
+            return Err(Error::invalid(
+                "ids",
+                format!("{} tokens", ids.len()),
+                allowed,
+            ));
+        }
+        let none = Recordings::none();
+        let x = self.forward_last(ids, &none)?;
+        let table = self.unembedding()?;
+        let mut losses = vec![];
+        let predicting = x.slice(s![.., ..ids.len() - 1]);
+        let mut following = ids[1..].iter();
+        for columns in predicting.axis_chunks_iter(Axis(1), LOGIT_TILE) {
+            let mut logits = Array2::zeros((table.nrows(), columns.ncols()).f());
+            gemm(1.0, table, columns, false, logits.view_mut(), Threads::All);
+            let targets: Vec<u32> = following.by_ref().take(columns.ncols()).copied().collect();
+            let mut numbers = logits.as_slice_memory_order_mut().unwrap_or_default();
+            let mut tile = vec![];
+            while !numbers.is_empty() {
+                let (column, rest) = numbers.split_at_mut(table.nrows());
+                tile.push(column);
+                numbers = rest;
+            }
+            losses.par_extend(tile.into_par_iter().zip(targets).map(|(x, target)| {
+                let own = x[target as usize];
+                at_full_width(
+                    #[inline(always)]
+                    || {
+                        let max = largest(x);
+                        f64::from(exp_shifted(x, max)).ln() + f64::from(max) - f64::from(own)
+                    },
+                )
+            }));
+        }
+        Ok(losses)
+    }
+
+    /// Computes the states (d, N) after the last norm, which the logits are made of.
+    fn forward_last(&self, ids: &[u32], recordings: &Recordings) -> Result<Array2<f32>> {
+        let input = ids.into();
+        self.check(&input)?;
+        recordings.ensure(&self.architecture, ids.len(), false)?;
+        self.hidden_states(
+            &input,
+            recordings,
+            &mut Recorded::default(),
+            &mut |_| Ok(()),
+        )
+    }
+
+    fn check(&self, input: &TokenInput) -> Result<()> {
+        let a = &self.architecture;
+        let n = input.ids.len();
+        if n == 0 || n > a.context {
+            let allowed = format!(
+                "must be from 1 to {} tokens, the context of the network",
+                a.context
+            );
+            return Err(Error::invalid("ids", format!("{n} tokens"), allowed));
+        }
+        let beyond = |values: &[u32], most: usize| values.iter().position(|v| *v as usize >= most);
+        if let Some(i) = beyond(input.ids, a.vocabulary) {
+            let allowed = format!(
+                "must be less than the number of different tokens, {}",
+                a.vocabulary
+            );
+            return Err(Error::invalid(format!("ids[{i}]"), input.ids[i], allowed));
+        }
+        if let Some(segments) = input.segments {
+            if segments.len() != n {
+                return Err(Error::shape(
+                    "segments",
+                    segments.len(),
+                    format!("{n}, one per token"),
+                ));
+            }
+            if let Some(i) = beyond(segments, a.segments) {
+                let allowed = format!("must be less than the number of kinds, {}", a.segments);
+                return Err(Error::invalid(
+                    format!("segments[{i}]"),
+                    segments[i],
+                    allowed,
+                ));
+            }
+        }
+        if let Some(mask) = input.mask {
+            if mask.len() != n {
+                return Err(Error::shape(
+                    "mask",
+                    mask.len(),
+                    format!("{n}, one per token"),
+                ));
+            }
+            if a.causal || !mask.contains(&true) {
+                let allowed = "must be absent in causal networks, and true somewhere in others. Cut padding off";
+                return Err(Error::invalid("mask", "given", allowed));
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs embedding, blocks and the last norm.
+    fn hidden_states(
+        &self,
+        input: &TokenInput,
+        recordings: &Recordings,
+        recorded: &mut Recorded,
+        visit: &mut dyn FnMut(RecordedLayer) -> Result<()>,
+    ) -> Result<Array2<f32>> {
+        let a = &self.architecture;
+        let mut x = self.embed(input);
+        if recordings.has("residual") {
+            recorded.embedding = Some(x.clone());
+        }
+        let rotation = match a.positions {
+            PositionEncoding::Rotary {
+                turned,
+                base,
+                pairs,
+                scaling,
+            } => Some(Rotation::new(turned, base, pairs, scaling, x.ncols())),
+            PositionEncoding::Learned { .. } => None,
+        };
+        for (layer, block) in self.weights.blocks.iter().enumerate() {
+            let mut record = RecordedLayer {
+                layer,
+                ..RecordedLayer::default()
+            };
+            run_block(
+                a,
+                block,
+                rotation.as_ref(),
+                input.mask,
+                &mut x,
+                recordings,
+                &mut record,
+            );
+            if !x.iter().all(|x| x.is_finite()) {
+                let message =
+                    format!("the residual stream after block {layer} leaves the range of f32");
+                return Err(Error::diverged(message));
+            }
+            if recordings.has_in("residual", layer) {
+                record.residual = Some(x.clone());
+            }
+            let empty = RecordedLayer {
+                layer,
+                ..RecordedLayer::default()
+            };
+            if record != empty {
+                visit(record)?;
+            }
+        }
+        if let Some(norm) = &self.weights.last_norm {
+            normalise(&mut x, norm, a.norm, a.epsilon);
+        }
+        Ok(x)
+    }
+
+    fn embed(&self, input: &TokenInput) -> Array2<f32> {
+        let a = &self.architecture;
+        let w = &self.weights;
+        let mut x = Array2::zeros((a.width, input.ids.len()).f());
+        each_token(&mut x, |t, column| {
+            let mut add = |table: &Array2<f32>, row: usize| {
+                for (x, y) in column.iter_mut().zip(table.row(row)) {
+                    *x += y;
+                }
+            };
+            add(&w.tokens, input.ids[t] as usize);
+            if let Some(segments) = &w.segments {
+                add(segments, input.segments.map_or(0, |s| s[t] as usize));
+            }
+            if let (Some(table), PositionEncoding::Learned { offset }) = (&w.positions, a.positions)
+            {
+                add(table, t + offset);
+            }
+        });
+        if let Some(norm) = &w.embedding_norm {
+            normalise(&mut x, norm, a.norm, a.epsilon);
+        }
+        x
+    }
+
+    /// The matrix (V, d) that turns states into logits.
+    fn unembedding(&self) -> Result<ArrayView2<'_, f32>> {
+        match (self.architecture.output, &self.weights.output) {
+            (OutputHead::Own, Some(own)) => Ok(own.view()),
+            (OutputHead::Tied, _) => Ok(self.weights.tokens.view()),
+            _ => {
+                let family = self.architecture.family;
+                let message = format!("a network of the family {family} gives no logits");
+                Err(Error::undefined(message))
+            }
+        }
+    }
+}
+
+/// Runs a block on the residual stream x (d, N).
+fn run_block(
+    a: &TransformerArchitecture,
+    block: &Block,
+    rotation: Option<&Rotation>,
+    mask: Option<&[bool]>,
+    x: &mut Array2<f32>,
+    recordings: &Recordings,
+    record: &mut RecordedLayer,
+) {
+    let wanted = |name: &str| recordings.has_in(name, record.layer);
+    let [inputs, scores, weights, outputs, hidden] =
+        ["inputs", "scores", "weights", "outputs", "hidden"].map(wanted);
+    let before = a.place == NormPlace::Before;
+    let norm = |x: &mut Array2<f32>, w: &NormWeights| normalise(x, w, a.norm, a.epsilon);
+    let normed = |x: &Array2<f32>, w: &NormWeights| {
+        let mut y = x.clone();
+        if before {
+            norm(&mut y, w);
+        }
+        y
+    };
+    let y = normed(x, &block.attention_norm);
+    let mut qkv = affine(&block.qkv, y.view());
+    if let Some(rotation) = rotation {
+        rotation.turn(&mut qkv, a);
+    }
+    if inputs {
+        record.inputs = Some(y);
+    }
+    let Attended {
+        outputs: heads,
+        scores,
+        weights,
+    } = attend(&qkv, a, mask, scores, weights);
+    drop(qkv);
+    record.scores = scores;
+    record.weights = weights;
+    // In the parallel form the MLP reads the residual from before attention.
+    let mlp_input = a.parallel.then(|| normed(x, &block.mlp_norm));
+    add_affine(&block.out, heads.view(), x, true);
+    if outputs {
+        let heads = heads.axis_chunks_iter(Axis(0), a.head_dim);
+        record.outputs = heads
+            .map(|head| {
+                let mut own = Array2::zeros(head.raw_dim().f());
+                own.assign(&head);
+                own
+            })
+            .collect();
+    }
+    if !before {
+        norm(x, &block.attention_norm);
+    }
+    let y = mlp_input.unwrap_or_else(|| normed(x, &block.mlp_norm));
+    let h = activate(affine(&block.up, y.view()), a.mlp);
+    add_affine(&block.down, h.view(), x, true);
+    if hidden {
+        record.hidden = Some(h);
+    }
+    if !before {
+        norm(x, &block.mlp_norm);
+    }
+}

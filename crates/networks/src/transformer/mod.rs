@@ -1,0 +1,197 @@
+//! Trained networks of attention and MLP blocks, read from local files and run in f32 with records of their parts.
+//!
+//! A network is a [`TransformerArchitecture`] with numbers. The families GPT-2, GPT-NeoX (Pythia), OPT, Llama (SmolLM2)
+//! and BERT (MiniLM) are read from `config.json` with safetensors, Llama and GPT-2 from GGUF files too. Settings and
+//! tensors that the reader does not know are refused by name, because they may change the computation.
+//!
+//! Tokens are columns: the residual stream is (d, N), and column j of a head's scores and weights (N, N) belongs to the
+//! query of token j.
+//!
+//! ```
+//! use attnlab_networks::transformer::{Recordings, Transformer};
+//! # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/llama");
+//! let network = Transformer::open(folder.as_ref())?;
+//! let pass = network.forward(&[1, 5, 3], &Recordings::named(&["weights", "residual"])?)?;
+//! let weights = &pass.layers[0].weights[0];
+//! assert_eq!(weights[[2, 1]], 0.0, "token 1 does not see token 2");
+//! assert!((weights.column(2).sum() - 1.0).abs() < 1e-6);
+//! assert_eq!(pass.layers[1].residual.as_ref().map(|z| z.dim()), Some((network.architecture().width, 3)));
+//! # Ok::<(), attnlab_core::Error>(())
+//! ```
+
+mod architecture;
+mod attention;
+mod families;
+mod forward;
+#[cfg(test)]
+mod mutants;
+mod parts;
+mod recordings;
+mod settings;
+mod untrained;
+mod weights;
+
+pub use architecture::{
+    MlpKind, NormKind, NormPlace, OutputHead, PositionEncoding, RotaryPairs, RotaryScaling,
+    TransformerArchitecture,
+};
+pub use forward::TokenInput;
+pub use recordings::{Recorded, RecordedLayer, Recordings};
+
+use crate::Checkpoint;
+use crate::checkpoint::entries;
+use crate::gguf::Gguf;
+use crate::tensors::content;
+use attnlab_core::error::{Error, Result};
+use attnlab_lab::run::memory;
+use families::{FAMILIES, Family, Format};
+use ndarray::ArrayView2;
+use settings::Settings;
+use std::path::{Path, PathBuf};
+use weights::{Source, Weights};
+
+/// A network with its numbers in f32.
+#[derive(Clone, Debug)]
+pub struct Transformer {
+    path: PathBuf,
+    architecture: TransformerArchitecture,
+    weights: Weights,
+}
+
+/// Matrices of a head, as views of those of its block. p is the dimension of the head; x is an input of attention.
+#[derive(Clone, Copy, Debug)]
+pub struct HeadMatrices<'a> {
+    /// W_Q (p, d): queries are W_Q x, plus a bias in some families, then rotated in some.
+    pub query: ArrayView2<'a, f32>,
+    /// W_K (p, d), shared by the heads of a group.
+    pub key: ArrayView2<'a, f32>,
+    /// W_V (p, d), shared by the heads of a group.
+    pub value: ArrayView2<'a, f32>,
+    /// W_O (d, p): the head adds W_O · output to the residual stream.
+    pub output: ArrayView2<'a, f32>,
+}
+
+impl Transformer {
+    /// Opens a folder with `config.json` and safetensors, a GGUF file, or a folder with one GGUF file. All numbers are
+    /// read into memory as f32.
+    ///
+    /// # Errors
+    /// A missing or malformed file; an unknown family; a setting or a tensor that is unknown, missing or of another
+    /// shape than announced, by name; a network that the memory cannot hold.
+    pub fn open(path: &Path) -> Result<Self> {
+        let (from, mut settings, key, format) = match gguf_at(path)? {
+            Some(file) => {
+                let settings = Settings::from_gguf(&Gguf::open(&file)?);
+                (file, settings, "general.architecture", Format::Gguf)
+            }
+            None => {
+                let settings = Settings::open(&path.join("config.json"))?;
+                (path.to_path_buf(), settings, "model_type", Format::Json)
+            }
+        };
+        let family = family(&mut settings, key, format)?;
+        let architecture = (family.architecture)(&mut settings)?;
+        architecture
+            .validate()
+            .map_err(|e| content(settings.path(), e.to_string()))?;
+        settings.finish(&family.prefix())?;
+        let checkpoint = Checkpoint::open(&from)?;
+        let needed = architecture.parameters().saturating_mul(4);
+        memory::ensure(&format!("reading {}", path.display()), needed)?;
+        let weights = Source::new(&checkpoint, &family.names).weights(&architecture, family.qkv)?;
+        Ok(Transformer {
+            path: path.to_path_buf(),
+            architecture,
+            weights,
+        })
+    }
+
+    /// Returns the path that was opened.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Opens the tokenizer that lies with the network.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::open`](crate::Tokenizer::open).
+    #[cfg(feature = "tokenizers")]
+    pub fn tokenizer(&self) -> Result<crate::Tokenizer> {
+        crate::Tokenizer::open(&self.path)
+    }
+
+    /// Returns sizes and parts.
+    pub fn architecture(&self) -> &TransformerArchitecture {
+        &self.architecture
+    }
+
+    /// Returns the matrices of a head of a block, both counted from 0.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a block or a head that is not there.
+    pub fn head_matrices(&self, layer: usize, head: usize) -> Result<HeadMatrices<'_>> {
+        let a = &self.architecture;
+        let Some(block) = self.weights.blocks.get(layer) else {
+            let allowed = format!("must be less than the number of blocks, {}", a.layers);
+            return Err(Error::invalid("layer", layer, allowed));
+        };
+        if head >= a.heads {
+            let allowed = format!("must be less than the number of heads, {}", a.heads);
+            return Err(Error::invalid("head", head, allowed));
+        }
+        let p = a.head_dim;
+        let group = head / (a.heads / a.kv_heads);
+        let rows = |first: usize| {
+            let weight = &block.qkv.weight;
+            weight.slice(ndarray::s![first * p..(first + 1) * p, ..])
+        };
+        let columns = head * p..(head + 1) * p;
+        Ok(HeadMatrices {
+            query: rows(head),
+            key: rows(a.heads + group),
+            value: rows(a.heads + a.kv_heads + group),
+            output: block.out.weight.slice(ndarray::s![.., columns]),
+        })
+    }
+}
+
+/// Finds the family that the settings name.
+fn family(settings: &mut Settings, key: &str, format: Format) -> Result<&'static Family> {
+    let known = || FAMILIES.iter().filter(|f| f.format == format);
+    let name = settings.text(key)?.unwrap_or_default();
+    known().find(|f| f.name == name).copied().ok_or_else(|| {
+        let names: Vec<&str> = known().map(|f| f.name).collect();
+        settings.refuse(key, &format!("must be one of {}", names.join(", ")))
+    })
+}
+
+/// Finds the GGUF file that a path means: itself, or the only one in a folder without config.json.
+pub(crate) fn gguf_at(path: &Path) -> Result<Option<PathBuf>> {
+    let is_gguf = |path: &Path| path.extension().is_some_and(|e| e == "gguf");
+    if !path.is_dir() {
+        return match is_gguf(path) {
+            true => Ok(Some(path.to_path_buf())),
+            false => {
+                let problem = "must be a GGUF file, or a folder with config.json and safetensors";
+                Err(content(path, problem.into()))
+            }
+        };
+    }
+    if path.join("config.json").exists() {
+        return Ok(None);
+    }
+    let mut files = entries(path)?;
+    files.retain(|file| is_gguf(file));
+    match &files[..] {
+        [] => Ok(None),
+        [file] => Ok(Some(file.clone())),
+        [first, second, ..] => {
+            let problem = format!(
+                "must hold one GGUF file; it has {} and {}. Give one by name",
+                first.display(),
+                second.display()
+            );
+            Err(content(path, problem))
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Settings of a network from `config.json` or from the metadata of a GGUF file, each read once and none ignored.
+
+use crate::gguf::{Gguf, GgufValue};
+use crate::tensors::{content, json};
+use attnlab_core::error::{Error, Result};
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Largest size of a width, a count of heads, of layers or of tokens; products of two stay far from overflow.
+const MOST: u64 = 1 << 28;
+
+/// Largest file of settings, in bytes.
+const MOST_SETTINGS: u64 = 16 << 20;
+
+/// Number of tokens in a GGUF file's vocabulary.
+pub(crate) const TOKENS: &str = "tokenizer.ggml.tokens.length";
+
+/// Flag: a GGUF file has a matrix of the output.
+pub(crate) const OWN_OUTPUT: &str = "output.weight";
+
+/// Settings by name. [`Settings::finish`] refuses those that nobody asked for: they may change the computation.
+pub(crate) struct Settings {
+    path: PathBuf,
+    values: Map<String, Value>,
+    seen: BTreeSet<String>,
+}
+
+/// Settings that change nothing in a forward pass without dropout: words of the writer, training, generation.
+const NEUTRAL: &[&str] = &[
+    "*dropout",
+    "*_drop",
+    "*_pdrop",
+    "*_dropout_prob",
+    "*_token_id",
+    "_attn_implementation*",
+    "_commit_hash",
+    "_name_or_path",
+    "_num_labels",
+    "architectures",
+    "auto_map",
+    "chunk_size_feed_forward",
+    "classifier_*",
+    "dtype",
+    "gradient_checkpointing",
+    "hidden_dropout*",
+    "id2label",
+    "initializer_range",
+    "initializer_factor",
+    "init_std",
+    "label2id",
+    "layerdrop",
+    "name_or_path",
+    "output_attentions",
+    "output_hidden_states",
+    "pretraining_tp",
+    "problem_type",
+    "return_dict",
+    "return_dict_in_generate",
+    "summary_*",
+    "task_specific_params",
+    "torch_dtype",
+    "torchscript",
+    "transformers_version",
+    "transformers.js_config",
+    "use_cache",
+    "max_length",
+    "min_length",
+    "do_sample",
+    "num_labels",
+    "finetuning_task",
+    "is_llama_config",
+    "prefix",
+    "pooler_*",
+    "directionality",
+    "output_past",
+    "use_bfloat16",
+];
+
+impl Settings {
+    /// Reads a file of settings in JSON.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let values = match json(path, MOST_SETTINGS)? {
+            Value::Object(values) => values,
+            _ => return Err(content(path, "must be an object of JSON".into())),
+        };
+        Ok(Settings::new(path, values))
+    }
+
+    /// Takes over the single values of a GGUF file's metadata, and two facts that its families need:
+    /// [`TOKENS`] and [`OWN_OUTPUT`].
+    pub(crate) fn from_gguf(file: &Gguf) -> Self {
+        let scalar = |(name, value): (&String, &GgufValue)| Some((name.clone(), value.scalar()?));
+        let mut values: Map<String, Value> = file.metadata().iter().filter_map(scalar).collect();
+        if let Some(GgufValue::Texts(tokens)) = file.metadata().get("tokenizer.ggml.tokens") {
+            values.insert(TOKENS.into(), Value::from(tokens.len()));
+        }
+        let own = file.names().any(|name| name == "output.weight");
+        values.insert(OWN_OUTPUT.into(), Value::from(own));
+        Settings::new(file.path(), values)
+    }
+
+    /// Returns the file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn new(path: &Path, values: Map<String, Value>) -> Self {
+        Settings {
+            path: path.to_path_buf(),
+            values,
+            seen: BTreeSet::new(),
+        }
+    }
+
+    /// Builds the refusal of a setting, by STYLE's grammar.
+    pub(crate) fn refuse(&self, name: &str, requirement: &str) -> Error {
+        let value = match self.values.get(name) {
+            Some(value) => shown(value),
+            None => "absent".into(),
+        };
+        content(&self.path, format!("{name} = {value}: {requirement}"))
+    }
+
+    /// Takes a value; null is no value.
+    pub(crate) fn take(&mut self, name: &str) -> Option<Value> {
+        self.seen.insert(name.to_string());
+        self.values.get(name).filter(|v| !v.is_null()).cloned()
+    }
+
+    /// Takes a whole number from 1 to 2^28, if it is there.
+    pub(crate) fn whole_or(&mut self, name: &str, default: usize) -> Result<usize> {
+        match self.take(name) {
+            None => Ok(default),
+            Some(value) => match value.as_u64() {
+                Some(n) if (1..=MOST).contains(&n) => Ok(n as usize),
+                _ => {
+                    let requirement = format!("must be a whole number from 1 to {MOST}");
+                    Err(self.refuse(name, &requirement))
+                }
+            },
+        }
+    }
+
+    /// Takes a whole number that must be there.
+    pub(crate) fn whole(&mut self, name: &str) -> Result<usize> {
+        if self.take(name).is_none() {
+            let requirement =
+                "must be there, a whole number. Take the file from the network's folder";
+            return Err(self.refuse(name, requirement));
+        }
+        self.whole_or(name, 0)
+    }
+
+    /// Takes a finite number > 0, if it is there.
+    pub(crate) fn number_or(&mut self, name: &str, default: f64) -> Result<f64> {
+        match self.take(name) {
+            None => Ok(default),
+            Some(value) => match value.as_f64() {
+                Some(x) if x.is_finite() && x > 0.0 => Ok(x),
+                _ => Err(self.refuse(name, "must be a finite number > 0")),
+            },
+        }
+    }
+
+    /// Takes true or false, if it is there.
+    pub(crate) fn flag_or(&mut self, name: &str, default: bool) -> Result<bool> {
+        match self.take(name) {
+            None => Ok(default),
+            Some(Value::Bool(flag)) => Ok(flag),
+            Some(_) => Err(self.refuse(name, "must be true or false")),
+        }
+    }
+
+    /// Takes a text, if it is there.
+    pub(crate) fn text(&mut self, name: &str) -> Result<Option<String>> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(self.refuse(name, "must be a text")),
+        }
+    }
+
+    /// Takes the name of one of some `choices`, or the default without it.
+    pub(crate) fn choice<T: Copy>(
+        &mut self,
+        name: &str,
+        default: T,
+        choices: &[(&str, T)],
+    ) -> Result<T> {
+        let Some(text) = self.text(name)? else {
+            return Ok(default);
+        };
+        match choices.iter().find(|(known, _)| *known == text) {
+            Some((_, choice)) => Ok(*choice),
+            None => {
+                let known: Vec<&str> = choices.iter().map(|(known, _)| *known).collect();
+                Err(self.refuse(name, &format!("must be one of {}", known.join(", "))))
+            }
+        }
+    }
+
+    /// Refuses every value of a setting but one; it may be absent.
+    pub(crate) fn only(&mut self, name: &str, allowed: Value) -> Result<()> {
+        match self.take(name) {
+            Some(value) if value != allowed => {
+                let requirement = format!("must be {}; others are not supported", shown(&allowed));
+                Err(self.refuse(name, &requirement))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes an object within these settings, whose members are then to be read and finished like these.
+    pub(crate) fn nested(&mut self, name: &str) -> Result<Option<Settings>> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Value::Object(values)) => {
+                let mut inner = Settings::new(&self.path, Map::new());
+                for (key, value) in values {
+                    inner.values.insert(format!("{name}.{key}"), value);
+                }
+                Ok(Some(inner))
+            }
+            Some(_) => Err(self.refuse(name, "must be an object")),
+        }
+    }
+
+    /// Refuses the settings that were not taken and may change the computation. Null and what is neutral pass, and of
+    /// GGUF's metadata all but those of the network, whose names begin with `prefix`.
+    pub(crate) fn finish(self, prefix: &str) -> Result<()> {
+        for (name, value) in &self.values {
+            let neutral = NEUTRAL.iter().any(|p| crate::names::fits(p, name));
+            let ours = name.starts_with(prefix);
+            if ours && !neutral && !value.is_null() && !self.seen.contains(name) {
+                let requirement = "must be absent; this setting is not known for the family and may change the \
+                                   computation. Remove it only if it does not";
+                return Err(self.refuse(name, requirement));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A value as a message shows it, cut to a line.
+fn shown(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("{} ..", &text[..end]),
+        None => text,
+    }
+}

@@ -1,0 +1,77 @@
+//! Networks of the same architecture before any training: the control beside every number of a trained one.
+
+use super::Transformer;
+use super::weights::{Affine, Block, NormWeights, Weights};
+use attnlab_core::rng::{Generator, Streams};
+use ndarray::Array2;
+use rand_distr::{Distribution, StandardNormal};
+use rayon::prelude::*;
+
+/// σ of the entries of matrices before training, as GPT-2, BERT, OPT, Llama and GPT-NeoX are initialised.
+const SIGMA: f32 = 0.02;
+
+impl Transformer {
+    /// Returns a network of the same architecture as it is before training: entries of matrices and tables are
+    /// independent normals of standard deviation 0.02, gains are 1 and biases 0.
+    ///
+    /// ```
+    /// use attnlab_core::rng::Streams;
+    /// use attnlab_networks::Transformer;
+    /// # let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/gpt2");
+    /// let trained = Transformer::open(folder.as_ref())?;
+    /// let control = trained.untrained(&Streams::new(1, "untrained", 0, 0));
+    /// assert_eq!(control.architecture(), trained.architecture());
+    /// # Ok::<(), attnlab_core::Error>(())
+    /// ```
+    pub fn untrained(&self, streams: &Streams) -> Transformer {
+        let w = &self.weights;
+        let table = |name: &str, table: &Array2<f32>| drawn(table, &mut streams.part(name, 0));
+        let blocks: Vec<Block> = (0_u64..)
+            .zip(&w.blocks)
+            .collect::<Vec<_>>()
+            .into_par_iter()
+            .map(|(layer, block)| {
+                let mut rng = streams.part("block", layer);
+                let mut map = |map: &Affine| Affine {
+                    weight: drawn(&map.weight, &mut rng),
+                    bias: map.bias.as_ref().map(|b| vec![0.0; b.len()]),
+                };
+                Block {
+                    qkv: map(&block.qkv),
+                    out: map(&block.out),
+                    up: map(&block.up),
+                    down: map(&block.down),
+                    attention_norm: neutral(&block.attention_norm),
+                    mlp_norm: neutral(&block.mlp_norm),
+                }
+            })
+            .collect();
+        Transformer {
+            path: self.path.clone(),
+            architecture: self.architecture.clone(),
+            weights: Weights {
+                tokens: table("tokens", &w.tokens),
+                positions: w.positions.as_ref().map(|t| table("positions", t)),
+                segments: w.segments.as_ref().map(|t| table("segments", t)),
+                output: w.output.as_ref().map(|t| table("output", t)),
+                embedding_norm: w.embedding_norm.as_ref().map(neutral),
+                last_norm: w.last_norm.as_ref().map(neutral),
+                blocks,
+            },
+        }
+    }
+}
+
+fn drawn(like: &Array2<f32>, rng: &mut Generator) -> Array2<f32> {
+    like.mapv(|_| {
+        let x: f32 = StandardNormal.sample(rng);
+        SIGMA * x
+    })
+}
+
+fn neutral(norm: &NormWeights) -> NormWeights {
+    NormWeights {
+        gain: vec![1.0; norm.gain.len()],
+        bias: norm.bias.as_ref().map(|b| vec![0.0; b.len()]),
+    }
+}

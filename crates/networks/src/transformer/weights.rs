@@ -1,0 +1,287 @@
+//! Numbers of a network, taken from a checkpoint by name and shape.
+
+use super::architecture::{
+    MlpKind, NormKind, OutputHead, PositionEncoding, TransformerArchitecture,
+};
+use crate::Checkpoint;
+use crate::names::fits;
+use crate::tensors::content;
+use attnlab_core::error::Result;
+use ndarray::{Array2, ArrayD, Axis, Ix2, concatenate};
+use std::collections::BTreeSet;
+
+/// A map x -> W x + b, W (out, in).
+#[derive(Clone, Debug)]
+pub(crate) struct Affine {
+    pub(crate) weight: Array2<f32>,
+    pub(crate) bias: Option<Vec<f32>>,
+}
+
+/// Gain and bias of a normalisation.
+#[derive(Clone, Debug)]
+pub(crate) struct NormWeights {
+    pub(crate) gain: Vec<f32>,
+    pub(crate) bias: Option<Vec<f32>>,
+}
+
+/// The numbers of a block.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    pub(crate) attention_norm: NormWeights,
+    /// Rows: queries of all heads, then keys, then values.
+    pub(crate) qkv: Affine,
+    pub(crate) out: Affine,
+    pub(crate) mlp_norm: NormWeights,
+    /// Map into the hidden layer; of SwiGLU the rows of the gate, then those of the other map.
+    pub(crate) up: Affine,
+    pub(crate) down: Affine,
+}
+
+/// The numbers of a network.
+#[derive(Clone, Debug)]
+pub(crate) struct Weights {
+    /// (V, d).
+    pub(crate) tokens: Array2<f32>,
+    /// (context + offset, d).
+    pub(crate) positions: Option<Array2<f32>>,
+    /// (number of segments, d).
+    pub(crate) segments: Option<Array2<f32>>,
+    pub(crate) embedding_norm: Option<NormWeights>,
+    pub(crate) blocks: Vec<Block>,
+    pub(crate) last_norm: Option<NormWeights>,
+    /// (V, d); None if it is the table of the embedding, or absent.
+    pub(crate) output: Option<Array2<f32>>,
+}
+
+/// Names of the tensors of a family; `{}` stands for the block.
+pub(crate) struct Names {
+    /// Table of tokens.
+    pub(crate) tokens: &'static str,
+    /// Table of positions.
+    pub(crate) positions: &'static str,
+    /// Table of segments.
+    pub(crate) segments: &'static str,
+    /// Norm of the embedding, without ".weight".
+    pub(crate) embedding_norm: &'static str,
+    /// Norm of attention in a block.
+    pub(crate) attention_norm: &'static str,
+    /// Map back from the heads.
+    pub(crate) out: &'static str,
+    /// Norm of the MLP in a block.
+    pub(crate) mlp_norm: &'static str,
+    /// Map into the hidden layer.
+    pub(crate) up: &'static str,
+    /// Gate of SwiGLU.
+    pub(crate) gate: &'static str,
+    /// Map out of the hidden layer.
+    pub(crate) down: &'static str,
+    /// Last norm.
+    pub(crate) last_norm: &'static str,
+    /// Matrix of the output; its prefix is never that of the rest.
+    pub(crate) output: &'static str,
+    /// Prefixes of all names but the output's: the first under which the table of tokens is there.
+    pub(crate) prefixes: &'static [&'static str],
+    /// Flag: maps are stored (in, out), as GPT-2's Conv1D has them.
+    pub(crate) transposed: bool,
+    /// Patterns of stored tensors that are no parameters of the forward pass: buffers, heads for other tasks.
+    pub(crate) dropped: &'static [&'static str],
+}
+
+/// Tensors of a checkpoint, each checked against the shape that the settings announce.
+pub(crate) struct Source<'a> {
+    checkpoint: &'a Checkpoint,
+    names: &'a Names,
+    prefix: &'static str,
+    used: BTreeSet<String>,
+}
+
+impl<'a> Source<'a> {
+    pub(crate) fn new(checkpoint: &'a Checkpoint, names: &'a Names) -> Self {
+        let there = |prefix: &&&str| {
+            let table = format!("{prefix}{}", names.tokens);
+            checkpoint.names().any(|name| name == table)
+        };
+        let prefix = names.prefixes.iter().find(there).copied();
+        Source {
+            checkpoint,
+            names,
+            prefix: prefix.unwrap_or_default(),
+            used: BTreeSet::new(),
+        }
+    }
+
+    /// Reads all numbers; `qkv` is the family's way to queries, keys and values of a block.
+    pub(crate) fn weights(
+        mut self,
+        a: &TransformerArchitecture,
+        qkv: fn(&mut Source<'_>, &TransformerArchitecture, usize) -> Result<Affine>,
+    ) -> Result<Weights> {
+        let n = self.names;
+        let d = a.width;
+        let tokens = self.matrix(n.tokens, a.vocabulary, d)?;
+        let positions = match a.positions {
+            PositionEncoding::Learned { offset } => {
+                Some(self.matrix(n.positions, a.context + offset, d)?)
+            }
+            PositionEncoding::Rotary { .. } => None,
+        };
+        let segments = match a.segments {
+            0 => None,
+            kinds => Some(self.matrix(n.segments, kinds, d)?),
+        };
+        let embedding_norm = match a.embedding_norm {
+            true => Some(self.norm(n.embedding_norm, a)?),
+            false => None,
+        };
+        let mut blocks = vec![];
+        for layer in 0..a.layers {
+            let name = |pattern: &str| pattern.replace("{}", &layer.to_string());
+            let mut up = self.affine(&name(n.up), a.hidden, d, a.mlp_bias)?;
+            if a.mlp == MlpKind::SwiGlu {
+                let gate = self.affine(&name(n.gate), a.hidden, d, a.mlp_bias)?;
+                up = self.stacked(&[gate, up])?;
+            }
+            blocks.push(Block {
+                attention_norm: self.norm(&name(n.attention_norm), a)?,
+                qkv: qkv(&mut self, a, layer)?,
+                out: self.affine(&name(n.out), d, a.heads * a.head_dim, a.out_bias)?,
+                mlp_norm: self.norm(&name(n.mlp_norm), a)?,
+                up,
+                down: self.affine(&name(n.down), d, a.hidden, a.mlp_bias)?,
+            });
+        }
+        let last_norm = match a.last_norm {
+            true => Some(self.norm(n.last_norm, a)?),
+            false => None,
+        };
+        let output = match a.output {
+            OutputHead::Own => Some(self.unprefixed(n.output, a.vocabulary, d)?),
+            OutputHead::Tied => {
+                // Some writers store the table twice; then both must be the same.
+                if self.checkpoint.names().any(|name| name == n.output) {
+                    let copy = self.unprefixed(n.output, a.vocabulary, d)?;
+                    if copy != tokens {
+                        let problem = format!(
+                            "{}: must equal {}{}; the settings say that they are tied",
+                            n.output, self.prefix, n.tokens
+                        );
+                        return Err(content(self.checkpoint.path(), problem));
+                    }
+                }
+                None
+            }
+            OutputHead::Absent => None,
+        };
+        self.finish()?;
+        Ok(Weights {
+            tokens,
+            positions,
+            segments,
+            embedding_norm,
+            blocks,
+            last_norm,
+            output,
+        })
+    }
+
+    /// Reads queries, keys and values from three maps, whose names hold `{}` for the block.
+    pub(crate) fn three(
+        &mut self,
+        a: &TransformerArchitecture,
+        layer: usize,
+        names: [&str; 3],
+    ) -> Result<Affine> {
+        let mut parts = vec![];
+        for (name, heads) in names.into_iter().zip([a.heads, a.kv_heads, a.kv_heads]) {
+            let name = name.replace("{}", &layer.to_string());
+            parts.push(self.affine(&name, heads * a.head_dim, a.width, a.qkv_bias)?);
+        }
+        self.stacked(&parts)
+    }
+
+    /// Reads a map (out, in) with its bias: NAME.weight and NAME.bias.
+    pub(crate) fn affine(
+        &mut self,
+        name: &str,
+        out: usize,
+        inner: usize,
+        bias: bool,
+    ) -> Result<Affine> {
+        let weight = format!("{name}.weight");
+        let weight = match self.names.transposed {
+            true => self.matrix(&weight, inner, out)?.reversed_axes(),
+            false => self.matrix(&weight, out, inner)?,
+        };
+        let bias = match bias {
+            true => Some(self.vector(&format!("{name}.bias"), out)?),
+            false => None,
+        };
+        Ok(Affine { weight, bias })
+    }
+
+    /// Stacks the rows of maps with the same input.
+    fn stacked(&self, parts: &[Affine]) -> Result<Affine> {
+        let bad = |e: ndarray::ShapeError| content(self.checkpoint.path(), e.to_string());
+        let weights: Vec<_> = parts.iter().map(|p| p.weight.view()).collect();
+        let biases: Option<Vec<_>> = parts.iter().map(|p| p.bias.as_deref()).collect();
+        Ok(Affine {
+            weight: concatenate(Axis(0), &weights).map_err(bad)?,
+            bias: biases.map(|biases| biases.concat()),
+        })
+    }
+
+    fn norm(&mut self, name: &str, a: &TransformerArchitecture) -> Result<NormWeights> {
+        let gain = self.vector(&format!("{name}.weight"), a.width)?;
+        let bias = match a.norm {
+            NormKind::Layer => Some(self.vector(&format!("{name}.bias"), a.width)?),
+            NormKind::Rms => None,
+        };
+        Ok(NormWeights { gain, bias })
+    }
+
+    fn matrix(&mut self, name: &str, rows: usize, columns: usize) -> Result<Array2<f32>> {
+        self.unprefixed(&format!("{}{name}", self.prefix), rows, columns)
+    }
+
+    fn unprefixed(&mut self, name: &str, rows: usize, columns: usize) -> Result<Array2<f32>> {
+        let array = self.tensor(name, &[rows, columns])?;
+        let bad = |e: ndarray::ShapeError| content(self.checkpoint.path(), e.to_string());
+        array.into_dimensionality::<Ix2>().map_err(bad)
+    }
+
+    fn vector(&mut self, name: &str, length: usize) -> Result<Vec<f32>> {
+        let array = self.tensor(&format!("{}{name}", self.prefix), &[length])?;
+        Ok(array.into_iter().collect())
+    }
+
+    fn tensor(&mut self, name: &str, shape: &[usize]) -> Result<ArrayD<f32>> {
+        let path = self.checkpoint.path();
+        if !self.checkpoint.names().any(|known| known == name) {
+            let problem = format!("tensor {name}: must be there, with shape {shape:?}");
+            return Err(content(path, problem));
+        }
+        let found = self.checkpoint.shape(name)?;
+        if found != shape {
+            let problem = format!("{name}: must have the shape {shape:?}; it is {found:?}");
+            return Err(content(path, problem));
+        }
+        self.used.insert(name.to_string());
+        self.checkpoint.values(name)
+    }
+
+    /// Refuses tensors that were not read and are not known to be without effect.
+    fn finish(self) -> Result<()> {
+        for name in self.checkpoint.names() {
+            let inner = name.strip_prefix(self.prefix).unwrap_or(name);
+            let dropped = self.names.dropped.iter();
+            let mut dropped = dropped.filter(|p| fits(p, inner) || fits(p, name));
+            if !self.used.contains(name) && dropped.next().is_none() {
+                let problem = format!(
+                    "{name}: must be absent; no part of this family reads it, so the computation would be another"
+                );
+                return Err(content(self.checkpoint.path(), problem));
+            }
+        }
+        Ok(())
+    }
+}

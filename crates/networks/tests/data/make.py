@@ -1,0 +1,294 @@
+"""Makes the tiny random checkpoints of this folder and what Hugging Face's own implementations give on them.
+
+    python3 -m venv venv && venv/bin/pip install torch==2.15.0 transformers==5.23.0 gguf==0.19.0
+    venv/bin/python crates/networks/tests/data/make.py crates/networks/tests/data
+
+Per network a folder with config.json and safetensors, and NAME.expected.safetensors beside it: `ids` (as float32), the
+hidden states and attention weights of every layer, and logits where the family has them. The numbers are drawn
+larger than at the start of training, so that every part of a block shows in the result.
+"""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import gguf
+import numpy as np
+import torch
+import transformers as hf
+from safetensors.torch import load_file, save_file
+
+TOKENS = 14
+
+
+def randomise(model, seed):
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, p in model.named_parameters():
+            x = torch.randn(p.shape, generator=generator)
+            if p.ndim == 2:
+                embedding = "embed" in name or "wte" in name or "wpe" in name
+                p.copy_(x * (0.5 if embedding else 1.5 / p.shape[-1] ** 0.5))
+            else:
+                p.copy_((1.0 if name.endswith("weight") else 0.0) + 0.2 * x)
+
+
+def run(model, ids, **inputs):
+    """Named outputs of a network: tokens are rows, as Hugging Face has them."""
+    with torch.inference_mode():
+        out = model(input_ids=torch.tensor([ids]), output_hidden_states=True, output_attentions=True, **inputs)
+    tensors = {"ids": torch.tensor(ids, dtype=torch.float32)}
+    for i, x in enumerate(out.hidden_states):
+        tensors[f"hidden.{i}"] = x[0]
+    for i, x in enumerate(out.attentions):
+        for head in range(x.shape[1]):
+            tensors[f"weights.{i}.{head}"] = x[0, head]
+    if hasattr(out, "logits"):
+        tensors["logits"] = out.logits[0]
+    return {name: x.clone().contiguous() for name, x in tensors.items()}
+
+
+def ids(seed, vocabulary):
+    return np.random.default_rng(seed).integers(0, vocabulary, TOKENS).tolist()
+
+
+def put(folder, name, model, seed, dtype=torch.float32, shard="10MB", config=None, buffers=None):
+    """Writes a network, reads it back in float32 as a user would, and writes what it gives."""
+    randomise(model, seed)
+    path = folder / name
+    shutil.rmtree(path, ignore_errors=True)
+    model.to(dtype).save_pretrained(path, max_shard_size=shard)
+    (path / "generation_config.json").unlink(missing_ok=True)
+    if config:
+        old = json.loads((path / "config.json").read_text())
+        (path / "config.json").write_text(json.dumps(config(old), indent=1) + "\n")
+    if buffers:
+        file = path / "model.safetensors"
+        save_file(load_file(file) | buffers, file, metadata={"format": "pt"})
+    read = type(model).from_pretrained(path, dtype=torch.float32, attn_implementation="eager").eval()
+    expected = run(read, ids(seed, model.config.vocab_size))
+    if name == "bert":
+        kinds = [0] * 6 + [1] * 8
+        mask = [1] * 11 + [0] * 3
+        extra = run(read, ids(seed, model.config.vocab_size), token_type_ids=torch.tensor([kinds]), attention_mask=torch.tensor([mask]))
+        expected |= {f"masked.{k}": x for k, x in extra.items()}
+        expected |= {"segments": torch.tensor(kinds, dtype=torch.float32), "mask": torch.tensor(mask, dtype=torch.float32)}
+    save_file(expected, folder / f"{name}.expected.safetensors")
+
+
+def gpt_neox(parallel, **more):
+    return hf.GPTNeoXForCausalLM(hf.GPTNeoXConfig(
+        vocab_size=64, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=48,
+        max_position_embeddings=32, use_parallel_residual=parallel, **more))
+
+
+def as_pythia(config):
+    """The settings as Pythia's files have them, which were written by earlier versions."""
+    keep = ["architectures", "model_type", "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads",
+            "intermediate_size", "max_position_embeddings", "hidden_act", "layer_norm_eps", "use_cache",
+            "tie_word_embeddings", "use_parallel_residual", "initializer_range", "bos_token_id", "eos_token_id"]
+    old = {key: config[key] for key in keep if key in config}
+    return old | {"rotary_pct": 0.25, "rotary_emb_base": 10000, "torch_dtype": "float16"}
+
+
+def as_llama3(config):
+    old = {k: v for k, v in config.items() if k not in ("rope_parameters", "head_dim")}
+    return old | {"rope_theta": 500000.0, "rope_scaling": {
+        "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 16, "rope_type": "llama3"}}
+
+
+def llama(**more):
+    sizes = dict(vocab_size=64, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+                 intermediate_size=64, max_position_embeddings=32)
+    return hf.LlamaForCausalLM(hf.LlamaConfig(**(sizes | more)))
+
+
+def opt(**more):
+    return hf.OPTForCausalLM(hf.OPTConfig(
+        vocab_size=64, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, ffn_dim=48,
+        max_position_embeddings=32, word_embed_proj_dim=32, **more))
+
+
+def networks(folder):
+    put(folder, "gpt2", hf.GPT2LMHeadModel(hf.GPT2Config(
+        vocab_size=64, n_embd=32, n_layer=2, n_head=4, n_inner=48, n_positions=32)), 1)
+    causal = torch.tril(torch.ones(32, 32, dtype=torch.bool)).view(1, 1, 32, 32)
+    buffers = {}
+    for i in range(2):
+        at = f"gpt_neox.layers.{i}.attention."
+        buffers |= {at + "bias": causal.clone(), at + "masked_bias": torch.tensor(-1e9),
+                    at + "rotary_emb.inv_freq": 1 / 10000 ** (torch.arange(0, 4, 2) / 4)}
+    put(folder, "gpt-neox", gpt_neox(True), 2, torch.float16, config=as_pythia, buffers=buffers)
+    put(folder, "gpt-neox-serial", gpt_neox(False, attention_bias=False), 3, torch.bfloat16)
+    put(folder, "opt", opt(), 4, torch.float16)
+    put(folder, "opt-after", opt(do_layer_norm_before=False), 5, torch.float16)
+    put(folder, "llama", llama(rope_parameters={"rope_theta": 1000.0, "rope_type": "default"}), 6, torch.bfloat16)
+    put(folder, "llama-tied", llama(tie_word_embeddings=True), 7, shard="60KB", config=as_llama3)
+    put(folder, "llama-head-dim", llama(head_dim=6, attention_bias=True, mlp_bias=True), 8, torch.float16)
+    put(folder, "bert", hf.BertModel(hf.BertConfig(
+        vocab_size=64, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=48,
+        max_position_embeddings=32)), 9)
+
+
+TEXTS = [
+    "The attention of a token is a mean of values.",
+    " It's 1234567 tokens,  twice\n\n\tindented; na\u00efve \u00e9t\u00e9 \u4e2d\u6587 \U0001f600!",
+    "we'll see<|endoftext|>the second text",
+    "",
+]
+
+
+def tokenizers(folder):
+    """Byte-level pairs as tokenizer.json, as GPT-2's two files, and word pieces as BERT has them."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers, normalizers
+
+    text = [(folder / "passage.txt").read_text()]
+    pairs = Tokenizer(models.BPE())
+    pairs.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    pairs.decoder = decoders.ByteLevel()
+    pairs.train_from_iterator(text, trainers.BpeTrainer(
+        vocab_size=VOCABULARY, special_tokens=["<|endoftext|>"], show_progress=False,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
+    # Settings that a reader must not obey: they would cut the text.
+    pairs.enable_truncation(8)
+    pairs.enable_padding(length=8, pad_token="<|endoftext|>")
+    (folder / "tokenizer").mkdir(exist_ok=True)
+    pairs.save(str(folder / "tokenizer" / "tokenizer.json"), pretty=False)
+    pairs.no_truncation()
+    pairs.no_padding()
+    (folder / "tokenizer-gpt2").mkdir(exist_ok=True)
+    pairs.model.save(str(folder / "tokenizer-gpt2"))
+    words = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    words.normalizer = normalizers.BertNormalizer()
+    words.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    words.train_from_iterator(text, trainers.WordPieceTrainer(
+        vocab_size=200, special_tokens=["[UNK]", "[CLS]", "[SEP]"], show_progress=False))
+    words.post_processor = processors.BertProcessing(("[SEP]", 2), ("[CLS]", 1))
+    (folder / "tokenizer-bert").mkdir(exist_ok=True)
+    words.save(str(folder / "tokenizer-bert" / "tokenizer.json"), pretty=False)
+    smollm = Tokenizer.from_str(pairs.to_str())
+    smollm.pre_tokenizer = pre_tokenizers.Sequence([
+        pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)])
+    expected = {name: [t.encode(x).ids for x in TEXTS]
+                for name, t in {"pairs": pairs, "words": words, "smollm": smollm}.items()}
+    (folder / "tokenizers.expected.json").write_text(json.dumps(expected | {"texts": TEXTS}) + "\n")
+    return pairs
+
+
+VOCABULARY = 288
+BLOCKS = {"Q8_0": 34, "Q4_0": 18, "Q4_1": 20, "Q4_K": 144, "Q6_K": 210}
+
+
+def quantised(x, kind):
+    kind = gguf.GGMLQuantizationType[kind]
+    data = gguf.quants.quantize(x, kind)
+    return data, kind, gguf.quants.dequantize(data, kind).astype(np.float32)
+
+
+def neighbours(w, heads):
+    """The converter's order of the rows of queries and keys."""
+    return w.reshape(heads, 2, w.shape[0] // heads // 2, -1).swapaxes(1, 2).reshape(w.shape)
+
+
+def halves(w, heads):
+    return w.reshape(heads, w.shape[0] // heads // 2, 2, -1).swapaxes(1, 2).reshape(w.shape)
+
+
+def gguf_llama(folder, pairs):
+    """A quantised Llama with its vocabulary, as llama.cpp's converter lays it out."""
+    model = llama(vocab_size=VOCABULARY, rope_parameters={"rope_theta": 5000.0, "rope_type": "default"},
+                  tie_word_embeddings=True, rms_norm_eps=1e-5).eval()
+    randomise(model, 10)
+    path = folder / "llama.gguf"
+    w = gguf.GGUFWriter(path, "llama")
+    w.add_block_count(2)
+    w.add_context_length(32)
+    w.add_embedding_length(32)
+    w.add_feed_forward_length(64)
+    w.add_head_count(4)
+    w.add_head_count_kv(2)
+    w.add_rope_freq_base(5000.0)
+    w.add_rope_dimension_count(8)
+    w.add_layer_norm_rms_eps(1e-5)
+    w.add_vocab_size(VOCABULARY)
+    vocabulary = sorted(pairs.get_vocab(), key=pairs.get_vocab().get)
+    w.add_tokenizer_model("gpt2")
+    w.add_tokenizer_pre("smollm")
+    w.add_token_list(vocabulary)
+    w.add_token_types([3] + [1] * (VOCABULARY - 1))
+    w.add_token_merges([" ".join(m) for m in json.loads(pairs.to_str())["model"]["merges"]])
+    names = {"model.embed_tokens": ("token_embd", "Q8_0"), "model.norm": ("output_norm", "F32")}
+    parts = {"input_layernorm": ("attn_norm", "F32"), "post_attention_layernorm": ("ffn_norm", "F32"),
+             "self_attn.q_proj": ("attn_q", "Q4_1"), "self_attn.k_proj": ("attn_k", "Q4_0"),
+             "self_attn.v_proj": ("attn_v", "Q8_0"), "self_attn.o_proj": ("attn_output", "F16"),
+             "mlp.gate_proj": ("ffn_gate", "BF16"), "mlp.up_proj": ("ffn_up", "Q4_1"), "mlp.down_proj": ("ffn_down", "Q8_0")}
+    for i in range(2):
+        names |= {f"model.layers.{i}.{a}": (f"blk.{i}.{b}", kind) for a, (b, kind) in parts.items()}
+    state = {}
+    for name, x in model.state_dict().items():
+        if name == "lm_head.weight":
+            continue
+        to, kind = names[name.removesuffix(".weight")]
+        heads = {"attn_q": 4, "attn_k": 2}.get(to.split(".")[-1])
+        x = x.numpy()
+        x = neighbours(x, heads) if heads else x
+        data, kind, read = quantised(x, kind)
+        w.add_tensor(to + ".weight", data, raw_dtype=kind)
+        state[name] = torch.tensor(halves(read, heads) if heads else read)
+    w.write_header_to_file()
+    w.write_kv_data_to_file()
+    w.write_tensors_to_file()
+    w.close()
+    state["lm_head.weight"] = state["model.embed_tokens.weight"]
+    model.load_state_dict(state)
+    model.set_attn_implementation("eager")
+    save_file(run(model, ids(10, VOCABULARY)), folder / "llama-gguf.expected.safetensors")
+
+
+def gguf_types(folder):
+    """A tensor of every type that is read, and metadata of every type of value."""
+    rng = np.random.default_rng(11)
+    w = gguf.GGUFWriter(folder / "types.gguf", "types")
+    for name, kind in [("uint8", 200), ("int8", -100), ("uint16", 60000), ("int16", -30000), ("uint32", 4000000000),
+                       ("int32", -2000000000), ("uint64", 2**40), ("int64", -(2**40)), ("float32", 0.5),
+                       ("float64", 0.1), ("bool", True), ("string", "n\u00e4here")]:
+        getattr(w, f"add_{name}")(f"types.{name}", kind)
+    w.add_array("types.texts", ["a", "b"])
+    w.add_array("types.wholes", [1, -2, 3])
+    w.add_array("types.floats", [0.5, -1.25])
+    w.add_array("types.flags", [True, False])
+    expected = {}
+    for kind in ["F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q4_K", "Q6_K"]:
+        code = gguf.GGMLQuantizationType[kind]
+        if kind in ("Q4_K", "Q6_K"):
+            # Any bytes are blocks; only the scales must be moderate.
+            data = rng.integers(0, 256, (2, BLOCKS[kind]), dtype=np.uint8)
+            scales = rng.normal(0, 0.01, (2, 2)).astype(np.float16).view(np.uint8)
+            if kind == "Q4_K":
+                data[:, :4] = scales
+            else:
+                data[:, -2:] = scales[:, :2]
+            read = gguf.quants.dequantize(data, code).astype(np.float32)
+        else:
+            data, code, read = quantised(rng.normal(size=(2, 256)).astype(np.float32), kind)
+        w.add_tensor(kind, data, raw_dtype=code)
+        expected[kind] = torch.tensor(read)
+    w.write_header_to_file()
+    w.write_kv_data_to_file()
+    w.write_tensors_to_file()
+    w.close()
+    save_file(expected, folder / "types.expected.safetensors")
+
+
+def main():
+    folder = Path(sys.argv[1])
+    torch.set_num_threads(1)
+    networks(folder)
+    gguf_llama(folder, tokenizers(folder))
+    gguf_types(folder)
+
+
+if __name__ == "__main__":
+    main()

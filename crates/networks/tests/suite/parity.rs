@@ -1,0 +1,268 @@
+//! Every family against Hugging Face's own implementation, on the checkpoints that `tests/data/make.py` wrote.
+
+use attnlab_networks::Checkpoint;
+use attnlab_networks::transformer::{Recordings, TokenInput, Transformer};
+use ndarray::{Array2, ArrayView2, Ix2};
+use std::path::PathBuf;
+
+/// Largest distance, relative to the largest entry of the reference. Both sides compute in f32: some 20 roundings of
+/// 6e-8 follow one another in a block of width 32 (two norms, four products, softmax), with gains near 2 in two
+/// blocks; measured are at most 2e-6.
+const TOLERANCE: f32 = 1e-5;
+
+pub fn data(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(name)
+}
+
+fn expected(name: &str) -> Checkpoint {
+    Checkpoint::open(&data(&format!("{name}.expected.safetensors"))).unwrap()
+}
+
+fn ids(from: &Checkpoint, name: &str) -> Vec<u32> {
+    from.values(name)
+        .unwrap()
+        .iter()
+        .map(|x| *x as u32)
+        .collect()
+}
+
+/// Distance from a stored matrix (N, .), tokens as rows, relative to its largest entry.
+fn distance(got: ArrayView2<f32>, from: &Checkpoint, name: &str) -> f32 {
+    let stored = from.values(name).unwrap();
+    let stored: Array2<f32> = stored.into_dimensionality::<Ix2>().unwrap();
+    assert_eq!(got.t().dim(), stored.dim(), "{name}");
+    let largest = stored.iter().fold(0.0_f32, |m, x| m.max(x.abs()));
+    let pairs = got.t().into_iter().zip(&stored);
+    pairs.fold(0.0_f32, |m, (a, b)| m.max((a - b).abs())) / largest
+}
+
+/// Largest distance of all hidden states, weights and logits.
+fn worst(network: &Transformer, name: &str, part: &str, input: TokenInput) -> f32 {
+    let from = expected(name);
+    let a = network.architecture().clone();
+    let mut wanted = vec!["residual", "weights"];
+    if a.causal {
+        wanted.push("logits");
+    }
+    let pass = network
+        .forward(input, &Recordings::named(&wanted).unwrap())
+        .unwrap();
+    let mut worst = 0.0_f32;
+    let mut check = |got: &Array2<f32>, name: &str| {
+        let d = distance(got.view(), &from, &format!("{part}{name}"));
+        assert!(d.is_finite());
+        worst = worst.max(d);
+    };
+    check(pass.embedding.as_ref().unwrap(), "hidden.0");
+    for layer in &pass.layers {
+        for (h, weights) in layer.weights.iter().enumerate() {
+            check(weights, &format!("weights.{}.{h}", layer.layer));
+        }
+        // The last hidden states of Hugging Face are those after the last norm.
+        if layer.layer + 1 < a.layers {
+            check(
+                layer.residual.as_ref().unwrap(),
+                &format!("hidden.{}", layer.layer + 1),
+            );
+        }
+    }
+    check(pass.last.as_ref().unwrap(), &format!("hidden.{}", a.layers));
+    if let Some(logits) = &pass.logits {
+        check(logits, "logits");
+    }
+    worst
+}
+
+fn plain(file: &str) -> f32 {
+    let name = &file.replace('.', "-");
+    let network = Transformer::open(&data(file)).unwrap();
+    let ids = ids(&expected(name), "ids");
+    worst(&network, name, "", ids.as_slice().into())
+}
+
+macro_rules! parity {
+    ($($test:ident $name:literal)*) => {
+        $(#[test]
+        fn $test() {
+            let worst = plain($name);
+            println!("{}: {worst:e}", $name);
+            assert!(worst < TOLERANCE, "{worst:e}");
+        })*
+    };
+}
+
+parity! {
+    gpt2 "gpt2"
+    gpt_neox_as_pythia_is_stored "gpt-neox"
+    gpt_neox_one_after_the_other "gpt-neox-serial"
+    opt "opt"
+    opt_with_the_norm_after "opt-after"
+    llama_with_grouped_queries_in_bfloat16 "llama"
+    llama_tied_in_shards_with_scaled_rotations "llama-tied"
+    llama_with_biases_and_heads_of_another_width "llama-head-dim"
+    llama_quantised_in_gguf "llama.gguf"
+    bert "bert"
+}
+
+#[test]
+fn bert_with_segments_and_padding() {
+    let network = Transformer::open(&data("bert")).unwrap();
+    let from = expected("bert");
+    let ids = ids(&from, "ids");
+    let segments: Vec<u32> = from
+        .values("segments")
+        .unwrap()
+        .iter()
+        .map(|x| *x as u32)
+        .collect();
+    let mask: Vec<bool> = from
+        .values("mask")
+        .unwrap()
+        .iter()
+        .map(|x| *x == 1.0)
+        .collect();
+    let input = TokenInput {
+        ids: &ids,
+        segments: Some(&segments),
+        mask: Some(&mask),
+    };
+    let worst = worst(&network, "bert", "masked.", input);
+    assert!(worst < TOLERANCE, "{worst:e}");
+}
+
+/// The mean loss against the logits of the reference.
+#[test]
+fn losses_are_those_of_the_logits() {
+    let network = Transformer::open(&data("gpt2")).unwrap();
+    let from = expected("gpt2");
+    let ids = ids(&from, "ids");
+    let logits = from
+        .values("logits")
+        .unwrap()
+        .into_dimensionality::<Ix2>()
+        .unwrap();
+    let losses = network.losses(&ids).unwrap();
+    assert_eq!(losses.len(), ids.len() - 1);
+    for (t, loss) in losses.iter().enumerate() {
+        let sum: f64 = logits.row(t).iter().map(|x| f64::from(*x).exp()).sum();
+        let expected = sum.ln() - f64::from(logits[[t, ids[t + 1] as usize]]);
+        assert!((loss - expected).abs() < 1e-5, "{t}: {loss} {expected}");
+    }
+}
+
+/// One thread and several give the same bits, over several tiles of queries.
+#[test]
+fn threads_do_not_change_the_bits() {
+    let folder = tempfile::tempdir().unwrap();
+    for file in ["config.json", "model.safetensors"] {
+        std::fs::copy(data("llama").join(file), folder.path().join(file)).unwrap();
+    }
+    let config = folder.path().join("config.json");
+    let text = std::fs::read_to_string(&config).unwrap();
+    let long = text.replace(
+        "\"max_position_embeddings\": 32",
+        "\"max_position_embeddings\": 500",
+    );
+    assert_ne!(text, long);
+    std::fs::write(&config, long).unwrap();
+    let ids: Vec<u32> = (0..300).map(|i| i * i % 61).collect();
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
+        pool.install(|| {
+            let network = Transformer::open(folder.path()).unwrap();
+            let pass = network.forward(&ids, &Recordings::all()).unwrap();
+            (pass, network.losses(&ids).unwrap())
+        })
+    };
+    let one = run(1);
+    for threads in [2, 3, 7] {
+        assert!(one == run(threads), "{threads} threads");
+    }
+    // What is recorded does not change what is computed.
+    let network = Transformer::open(folder.path()).unwrap();
+    let logits = Recordings::named(&["logits"]).unwrap();
+    assert_eq!(network.forward(&ids, &logits).unwrap().logits, one.0.logits);
+}
+
+#[test]
+fn records_have_the_shapes_and_the_memory_that_were_announced() {
+    let network = Transformer::open(&data("llama")).unwrap();
+    let a = network.architecture();
+    let (n, d, p) = (9, a.width, a.head_dim);
+    let ids: Vec<u32> = (0..n as u32).collect();
+    let all = Recordings::all();
+    let pass = network.forward(&ids, &all).unwrap();
+    let mut numbers = 0;
+    for layer in &pass.layers {
+        assert_eq!(layer.residual.as_ref().unwrap().dim(), (d, n));
+        assert_eq!(layer.inputs.as_ref().unwrap().dim(), (d, n));
+        assert_eq!(layer.hidden.as_ref().unwrap().dim(), (a.hidden, n));
+        for (name, heads, shape) in [
+            ("scores", &layer.scores, (n, n)),
+            ("weights", &layer.weights, (n, n)),
+            ("outputs", &layer.outputs, (p, n)),
+        ] {
+            assert_eq!(heads.len(), a.heads, "{name}");
+            assert!(heads.iter().all(|h| h.dim() == shape), "{name}");
+            numbers += heads.iter().map(|h| h.len()).sum::<usize>();
+        }
+        numbers += 2 * d * n + a.hidden * n;
+        // Outputs are values times weights, and the block adds them through W_O.
+        for (j, column) in layer.weights[1].columns().into_iter().enumerate() {
+            assert!((column.sum() - 1.0).abs() < 1e-6);
+            assert!(column.iter().skip(j + 1).all(|w| *w == 0.0));
+            assert!(
+                layer.scores[1]
+                    .column(j)
+                    .iter()
+                    .skip(j + 1)
+                    .all(|s| *s == f32::NEG_INFINITY)
+            );
+        }
+    }
+    numbers += 2 * d * n + a.vocabulary * n;
+    assert_eq!(all.bytes(a, n), 4 * numbers as u64);
+    let head = network.head_matrices(0, 3).unwrap();
+    let value = head.value.dot(pass.layers[0].inputs.as_ref().unwrap());
+    let output = value.dot(&pass.layers[0].weights[3]);
+    let distance = (&output - &pass.layers[0].outputs[3])
+        .iter()
+        .fold(0.0_f32, |m, x| m.max(x.abs()));
+    assert!(distance < 1e-4, "{distance}");
+    let second = Recordings::named(&["hidden"]).unwrap().in_layers([1]);
+    let pass = network.forward(&ids, &second).unwrap();
+    assert_eq!(pass.layers.iter().map(|l| l.layer).collect::<Vec<_>>(), [1]);
+    assert!(pass.embedding.is_none() && pass.logits.is_none() && pass.last.is_none());
+    assert!(network.head_matrices(2, 0).is_err() && network.head_matrices(0, 4).is_err());
+}
+
+/// A control has the entries that its law promises, and the same ones from the same seed.
+#[test]
+fn an_untrained_network_follows_its_law() {
+    use attnlab_core::rng::Streams;
+    let network = Transformer::open(&data("bert")).unwrap();
+    let draw = |seed| network.untrained(&Streams::new(seed, "untrained", 0, 0));
+    let (one, two) = (draw(1), draw(2));
+    let entries = |n: &Transformer| n.head_matrices(1, 2).unwrap().query.to_owned();
+    assert_eq!(entries(&one), entries(&draw(1)));
+    assert_ne!(entries(&one), entries(&two));
+    assert_ne!(
+        entries(&one),
+        one.head_matrices(0, 2).unwrap().query.to_owned()
+    );
+    let squares: f32 = entries(&one).iter().map(|x| x * x).sum();
+    let rms = (squares / entries(&one).len() as f32).sqrt();
+    // Eight standard errors of 256 draws: 8 / √512 of σ.
+    assert!((rms / 0.02 - 1.0).abs() < 0.35, "{rms}");
+    assert!(
+        one.forward(&vec![1, 2, 3], &Recordings::all().in_layers([0]))
+            .is_err(),
+        "logits"
+    );
+    assert!(one.forward(&vec![1, 2, 3], &Recordings::none()).is_ok());
+}

@@ -1,0 +1,222 @@
+//! GGUF: every type against llama.cpp's own Python reader, and files made by an enemy.
+
+use crate::parity::data;
+use attnlab_networks::gguf::{Gguf, GgufValue};
+use attnlab_networks::{Checkpoint, Transformer};
+use proptest::prelude::*;
+use std::fs;
+
+#[test]
+fn every_type_is_read_as_by_the_reference() {
+    let checkpoint = Checkpoint::open(&data("types.gguf")).unwrap();
+    let expected = Checkpoint::open(&data("types.expected.safetensors")).unwrap();
+    let names: Vec<&str> = expected.names().collect();
+    assert_eq!(names, checkpoint.names().collect::<Vec<_>>());
+    assert_eq!(names.len(), 8);
+    for name in names {
+        assert_eq!(checkpoint.shape(name).unwrap(), [2, 256]);
+        let (got, wanted) = (
+            checkpoint.values(name).unwrap(),
+            expected.values(name).unwrap(),
+        );
+        for (a, b) in got.iter().zip(&wanted) {
+            // The order of two products may differ by a rounding of each.
+            assert!((a - b).abs() <= 3e-7 * b.abs().max(0.1), "{name}: {a} {b}");
+        }
+        let wide = checkpoint.matrix(name).unwrap();
+        assert!(wide.iter().zip(&got).all(|(a, b)| *a == f64::from(*b)));
+        assert_eq!(checkpoint.hash(name).unwrap().len(), 64);
+    }
+}
+
+#[test]
+fn values_of_every_type_are_read() {
+    let file = Gguf::open(&data("types.gguf")).unwrap();
+    let get = |name: &str| file.metadata()[&format!("types.{name}")].clone();
+    assert_eq!(get("uint8"), GgufValue::Unsigned(200));
+    assert_eq!(get("uint16"), GgufValue::Unsigned(60_000));
+    assert_eq!(get("uint32"), GgufValue::Unsigned(4_000_000_000));
+    assert_eq!(get("uint64"), GgufValue::Unsigned(1 << 40));
+    assert_eq!(get("int8"), GgufValue::Signed(-100));
+    assert_eq!(get("int16"), GgufValue::Signed(-30_000));
+    assert_eq!(get("int32"), GgufValue::Signed(-2_000_000_000));
+    assert_eq!(get("int64"), GgufValue::Signed(-(1 << 40)));
+    assert_eq!(get("float32"), GgufValue::Float(0.5));
+    assert_eq!(get("float64"), GgufValue::Float(0.1));
+    assert_eq!(get("bool"), GgufValue::Flag(true));
+    assert_eq!(get("string"), GgufValue::Text("n\u{e4}here".into()));
+    assert_eq!(get("texts"), GgufValue::Texts(vec!["a".into(), "b".into()]));
+    assert_eq!(get("wholes"), GgufValue::Wholes(vec![1, -2, 3]));
+    assert_eq!(get("floats"), GgufValue::Floats(vec![0.5, -1.25]));
+    assert_eq!(get("flags"), GgufValue::Flags(vec![true, false]));
+}
+
+/// A file as the format's description has it, with settings and entries of tensors given as bytes.
+fn file(settings: &[Vec<u8>], tensors: &[Vec<u8>], data: usize) -> Vec<u8> {
+    let mut bytes = b"GGUF".to_vec();
+    bytes.extend(3_u32.to_le_bytes());
+    bytes.extend((tensors.len() as u64).to_le_bytes());
+    bytes.extend((settings.len() as u64).to_le_bytes());
+    bytes.extend(settings.concat());
+    bytes.extend(tensors.concat());
+    bytes.resize(bytes.len().next_multiple_of(32) + data, 0);
+    bytes
+}
+
+fn text(text: &str) -> Vec<u8> {
+    [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat()
+}
+
+fn tensor(name: &str, shape: &[u64], kind: u32, start: u64) -> Vec<u8> {
+    let mut bytes = text(name);
+    bytes.extend((shape.len() as u32).to_le_bytes());
+    shape.iter().for_each(|n| bytes.extend(n.to_le_bytes()));
+    bytes.extend(kind.to_le_bytes());
+    bytes.extend(start.to_le_bytes());
+    bytes
+}
+
+/// A setting: its name, the type of its value, and the value.
+fn setting(name: &str, kind: u32, value: &[u8]) -> Vec<u8> {
+    [&text(name), &kind.to_le_bytes()[..], value].concat()
+}
+
+fn refusal(bytes: &[u8]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.gguf");
+    fs::write(&path, bytes).unwrap();
+    let read = Checkpoint::open(&path).and_then(|c| {
+        let names: Vec<String> = c.names().map(String::from).collect();
+        names.iter().try_for_each(|name| c.values(name).map(|_| ()))
+    });
+    read.expect_err("must be refused").to_string()
+}
+
+#[test]
+fn files_that_lie_are_refused_with_the_wrong_part() {
+    let whole = file(&[], &[tensor("w", &[4, 2], 0, 0)], 32);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("good.gguf");
+    fs::write(&path, &whole).unwrap();
+    assert_eq!(Checkpoint::open(&path).unwrap().shape("w").unwrap(), [2, 4]);
+    assert!(refusal(b"GGUX").contains("begin with"));
+    assert!(refusal(b"GGUF").contains("bytes are left"));
+    assert!(refusal(&whole[..whole.len() - 1]).contains("is the file complete?"));
+    // 2^60 tensors, settings, bytes of a name, entries of an array.
+    let many = |at: usize| {
+        let mut bytes = whole.clone();
+        bytes[at..at + 8].copy_from_slice(&(1_u64 << 60).to_le_bytes());
+        refusal(&bytes)
+    };
+    assert!(many(8).contains("tensors"), "{}", many(8));
+    assert!(many(16).contains("settings"), "{}", many(16));
+    assert!(many(24).contains("a name of a tensor"), "{}", many(24));
+    let huge = [&8_u32.to_le_bytes()[..], &(1_u64 << 60).to_le_bytes()].concat();
+    assert!(refusal(&file(&[setting("a.b", 9, &huge)], &[], 0)).contains("entries of a.b"));
+    let one = |entry: Vec<u8>| refusal(&file(&[], &[entry], 32));
+    // 10^12 numbers in a file of a few, and more than 64 bits count.
+    assert!(
+        one(tensor("w", &[1_000_000, 1_000_000], 0, 0)).starts_with_path("w: must lie in the file")
+    );
+    assert!(one(tensor("w", &[u64::MAX, 2], 0, 0)).starts_with_path("w: must have fewer"));
+    assert!(
+        one(tensor("w", &[1 << 62, 2], 0, 0))
+            .starts_with_path("w: must have fewer than 2^64 bytes")
+    );
+    assert!(one(tensor("w", &[4, 2], 13, 0)).starts_with_path("w: must have the type"));
+    assert!(one(tensor("w", &[4, 2], 999, 0)).contains("number 999"));
+    assert!(one(tensor("w", &[4, 2], 2, 0)).starts_with_path("w: must have rows of whole blocks"));
+    assert!(one(tensor("w", &[1; 5], 0, 0)).starts_with_path("w: must have at most 4"));
+    assert!(one(tensor("w", &[4, 2], 0, 8)).starts_with_path("w: must begin at a multiple"));
+    let overlap = [tensor("a", &[8], 0, 0), tensor("b", &[8], 0, 0)];
+    assert!(refusal(&file(&[], &overlap, 64)).starts_with_path("b: must begin after"));
+    let twice = [tensor("a", &[8], 0, 0), tensor("a", &[8], 0, 32)];
+    assert!(refusal(&file(&[], &twice, 64)).contains("must differ"));
+    assert!(refusal(&file(&[setting("a", 13, &[])], &[], 0)).contains("a: must have a type"));
+    assert!(refusal(&file(&[setting("a", 7, &[3])], &[], 0)).contains("a = 3: must be 0 or 1"));
+    let same = [setting("a", 7, &[1]), setting("a", 7, &[1])];
+    assert!(refusal(&file(&same, &[], 0)).contains("a: must be there once"));
+    let odd = setting("general.alignment", 4, &3_u32.to_le_bytes());
+    assert!(refusal(&file(&[odd], &[], 0)).contains("power of 2"));
+    // Arrays of arrays of arrays ..
+    let deep: Vec<u8> = [&9_u32.to_le_bytes()[..], &1_u64.to_le_bytes()]
+        .concat()
+        .repeat(50_000);
+    assert!(refusal(&file(&[setting("a", 9, &deep)], &[], 0)).contains("nested"));
+    let mut nan = file(&[], &[tensor("w", &[4, 2], 0, 0)], 32);
+    let last = nan.len() - 4;
+    nan[last..].copy_from_slice(&f32::NAN.to_le_bytes());
+    assert!(refusal(&nan).starts_with_path("w: entry [1, 3] must be finite"));
+    let mut old = whole.clone();
+    old[4] = 1;
+    assert!(refusal(&old).contains("GGUF version = 1: must be"));
+}
+
+/// A message after the path of its file.
+trait StartsWithPath {
+    fn starts_with_path(&self, message: &str) -> bool;
+}
+
+impl StartsWithPath for String {
+    fn starts_with_path(&self, message: &str) -> bool {
+        let found = self
+            .split_once(".gguf: ")
+            .is_some_and(|(_, m)| m.starts_with(message));
+        if !found {
+            eprintln!("{self}");
+        }
+        found
+    }
+}
+
+/// Changes of a good file: places and new values of some bytes, and a length to cut it to.
+pub fn changes()
+-> impl Strategy<Value = (Vec<(prop::sample::Index, u8)>, Option<prop::sample::Index>)> {
+    let bytes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4);
+    (
+        bytes,
+        prop::option::weighted(0.2, any::<prop::sample::Index>()),
+    )
+}
+
+/// Applies changes to the first `head` bytes of a file, or anywhere.
+pub fn changed(
+    whole: &[u8],
+    head: usize,
+    changes: &(Vec<(prop::sample::Index, u8)>, Option<prop::sample::Index>),
+) -> Vec<u8> {
+    let mut bytes = whole.to_vec();
+    for (i, (place, to)) in changes.0.iter().enumerate() {
+        // Most of a file is numbers; its header is where the lies are.
+        let among = if i % 2 == 0 { head } else { bytes.len() };
+        let at = place.index(among);
+        bytes[at] = *to;
+    }
+    if let Some(cut) = &changes.1 {
+        bytes.truncate(cut.index(bytes.len()));
+    }
+    bytes
+}
+
+proptest! {
+    /// A network with some bytes changed or cut short is read or refused.
+    #[test]
+    fn no_bytes_bring_the_reader_of_networks_down(changes in changes()) {
+        let whole = fs::read(data("llama.gguf")).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("llama.gguf");
+        fs::write(&path, changed(&whole, 9000, &changes)).unwrap();
+        if let Ok(network) = Transformer::open(&path) {
+            let _ = network.losses(&[1, 2, 3]);
+        }
+        #[cfg(feature = "tokenizers")]
+        let _ = attnlab_networks::Tokenizer::open(&path);
+        fs::write(&path, changed(&fs::read(data("types.gguf")).unwrap(), 1500, &changes)).unwrap();
+        if let Ok(checkpoint) = Checkpoint::open(&path) {
+            for name in checkpoint.names() {
+                let _ = checkpoint.values(name);
+                let _ = checkpoint.hash(name);
+            }
+        }
+    }
+}
