@@ -42,6 +42,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
         command: &command(args),
         checks: &contents.checks,
         mutants: &contents.mutants,
+        tables: &[],
         pictures: &contents.pictures,
         audit: contents.audit()?.as_ref(),
     })?;

@@ -111,6 +111,7 @@ fn page() -> String {
         command: "attnlab report",
         checks: &checks,
         mutants: &mutants,
+        tables: &[],
         pictures: &[picture],
         audit: None,
     })

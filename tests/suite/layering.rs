@@ -38,7 +38,14 @@ const MODULES: &[(&str, &[&str])] = &[
     ),
     (
         "crates/theory",
-        &["markov", "attention", "sample", "measure", "dynamics"],
+        &[
+            "markov",
+            "attention",
+            "sample",
+            "measure",
+            "fit",
+            "dynamics",
+        ],
     ),
     (
         "crates/lab",

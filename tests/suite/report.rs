@@ -56,6 +56,7 @@ fn page(checks: &[Checked]) -> String {
         command,
         checks,
         mutants: &mutants,
+        tables: &[],
         pictures: &[picture],
         audit: None,
     })

@@ -152,6 +152,7 @@ pub fn reproduce(
         command: &command(options),
         checks: &checks,
         mutants: &results,
+        tables: &[],
         pictures: &pictures,
         audit: None,
     })?;

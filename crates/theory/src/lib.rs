@@ -4,6 +4,7 @@
 //!   [streaming](attention::streaming) fast path is tested against them.
 //! - [`sample`]: random laws, such as the [mixture of noisy low-rank Gaussians](sample::Mixture).
 //! - [`measure`]: named quantities, such as the [signal-to-noise ratio](measure::snr()).
+//! - [`fit`]: the mixture that fits given tokens, with a test.
 //! - [`dynamics`]: gradient flows and training of one-layer attention.
 //! - [`markov`]: exact entropy rates of Markov chains.
 //!
@@ -11,6 +12,7 @@
 
 pub mod attention;
 pub mod dynamics;
+pub mod fit;
 pub mod markov;
 pub mod measure;
 pub mod sample;

@@ -66,6 +66,19 @@ pub struct Picture {
     pub origins: Vec<Origin>,
 }
 
+/// A table of a report.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// Heading.
+    pub title: String,
+    /// Sentences under the heading.
+    pub text: Vec<String>,
+    /// Names of the columns.
+    pub header: Vec<String>,
+    /// Cells, row by row.
+    pub rows: Vec<Vec<String>>,
+}
+
 /// Contents of a report.
 pub struct Report<'a> {
     /// Command that writes the same report.
@@ -74,6 +87,8 @@ pub struct Report<'a> {
     pub checks: &'a [Checked],
     /// The mutants, of any of those claims.
     pub mutants: &'a [MutantResult],
+    /// Tables of numbers, before the pictures.
+    pub tables: &'a [Table],
     /// The pictures.
     pub pictures: &'a [Picture],
     /// Checks at random settings.
@@ -98,7 +113,7 @@ impl Report<'_> {
 /// let claim = toy::fair_coin();
 /// let found = check(&*claim, &Default::default(), &Default::default(), &Silent)?;
 /// let checks = [Checked::here(&claim, found)];
-/// let page = html(&Report { command: "attnlab check ..", checks: &checks, mutants: &[], pictures: &[], audit: None })?;
+/// let page = html(&Report { command: "attnlab check ..", checks: &checks, mutants: &[], tables: &[], pictures: &[], audit: None })?;
 /// assert!(page.contains("toy.fair") && page.contains("supported"));
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
@@ -114,6 +129,9 @@ pub fn html(report: &Report) -> Result<String> {
     }
     if let Some(summary) = report.audit {
         audit::section(&mut page, summary);
+    }
+    for table in report.tables {
+        plain_table(&mut page, table);
     }
     if !report.pictures.is_empty() {
         page.push_str("<h2 id=\"figures\">Figures</h2>\n");
@@ -163,6 +181,26 @@ fn head(page: &mut String, report: &Report) {
 
 fn badge(verdict: VerdictKind) -> String {
     format!("<span class=\"verdict {0}\">{0}</span>", verdict.name())
+}
+
+fn plain_table(page: &mut String, table: &Table) {
+    put!(page, "<h2>{}</h2>", escape(&table.title));
+    for text in &table.text {
+        put!(page, "<p>{}</p>", escape(text));
+    }
+    let row = |cells: &[String], tag: &str| -> String {
+        let cell = |text: &String| format!("<{tag}>{}</{tag}>", escape(text));
+        cells.iter().map(cell).collect()
+    };
+    put!(
+        page,
+        "<div class=\"wide\"><table><thead><tr>{}</tr></thead><tbody>",
+        row(&table.header, "th")
+    );
+    for cells in &table.rows {
+        put!(page, "<tr>{}</tr>", row(cells, "td"));
+    }
+    put!(page, "</tbody></table></div>");
 }
 
 fn show(page: &mut String, picture: &Picture) -> Result<()> {

@@ -1,12 +1,17 @@
-//! One horizon from parameters to a report: what `attnlab horizon` prints.
+//! One horizon from parameters, or from given tokens, to a report: what `attnlab horizon` prints.
 
-use attnlab_core::error::{Result, positive};
+use crate::unroll::Data;
+use attnlab_core::error::{Error, Result, positive};
+use attnlab_core::linalg::{orthonormality_defect, product};
 use attnlab_core::rng::Streams;
 use attnlab_lab::run::Progress;
-use attnlab_theory::attention::horizon::{BreakKind, BrokenColumns};
+use attnlab_theory::attention::horizon::{BreakKind, BrokenColumns, Horizon};
+use attnlab_theory::attention::streaming::horizon::weight_of_column;
 use attnlab_theory::attention::streaming::{Cpu, Machine};
+use attnlab_theory::fit::DEFECT;
 use attnlab_theory::measure::{horizon_of_mixture_on, horizon_ticks_on, weight_in_draw};
 use attnlab_theory::sample::Mixture;
+use ndarray::{Array2, Axis};
 use serde::Serialize;
 use std::time::Instant;
 
@@ -21,14 +26,14 @@ pub struct HorizonReport {
     pub counts: Vec<usize>,
     /// p_k of every subspace.
     pub dims: Vec<usize>,
-    /// Noise level δ.
-    pub delta: f64,
+    /// Noise level δ of the law; None for tokens from files.
+    pub delta: Option<f64>,
     /// Step size η.
     pub eta: f64,
     /// Threshold τ.
     pub tau: f64,
-    /// Seed of every stream.
-    pub seed: u64,
+    /// Seed of every stream; None for tokens from files.
+    pub seed: Option<u64>,
     /// θ at which the pattern (30) first breaks; None when it never does.
     pub theta_crit: Option<f64>,
     /// Number of layers l = 0, 1, .. whose update is exactly Theorem 1's; None when all are.
@@ -128,46 +133,140 @@ pub fn horizon_on(
     progress.finish();
     let found = found?;
 
-    let exact_updates = found.exact_updates(eta, tau);
-    let theta = |layer: u64| ((eta * tau).ln_1p() * layer as f64).exp();
-    let witness = match (found.first(), exact_updates) {
-        (Some((head, first)), Some(layer)) => {
-            let at = (first.column, first.row);
-            Some(HorizonWitness {
+    let weight = |head, at, theta| weight_in_draw(mixture, head, at, theta, &streams);
+    let measured = Measured {
+        counts: mixture.counts.clone(),
+        dims: mixture.dims.clone(),
+        source: (Some(mixture.delta), Some(seed)),
+        rates: (eta, tau),
+        started,
+        backend: machine.name(),
+    };
+    measured.report(&found, |place| place, weight)
+}
+
+/// Measures the depth horizon of given tokens, bases and labels, over every column of every head. Clusters may
+/// be in any order; coefficients are U_kᵀZ, rounded to f32 as those of [`horizon`] are.
+///
+/// # Errors
+/// When η or τ is out of range, the bases are not jointly orthonormal, a cluster has no token, or the machine
+/// fails.
+pub fn horizon_of_tokens(
+    machine: &dyn Machine,
+    data: &Data,
+    eta: f64,
+    tau: f64,
+    progress: &dyn Progress,
+) -> Result<HorizonReport> {
+    positive("eta", eta)?;
+    let started = Instant::now();
+    let defect = orthonormality_defect(&data.bases);
+    if defect > DEFECT {
+        let allowed = format!(
+            "must be at most {DEFECT:.0e}; the horizon is defined for jointly orthonormal bases, (7)"
+        );
+        return Err(Error::invalid(
+            "|B'B - I| of the bases",
+            format!("{defect:.1e}"),
+            allowed,
+        ));
+    }
+    let n = data.labels.len();
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by_key(|i| data.labels[*i]);
+    let mut counts = vec![0; data.bases.len()];
+    data.labels.iter().for_each(|k| counts[*k] += 1);
+    if let Some(k) = counts.iter().position(|n| *n == 0) {
+        let allowed =
+            "must be a whole number >= 1; the horizon of a head needs tokens of its cluster";
+        return Err(Error::invalid(format!("tokens with label {k}"), 0, allowed));
+    }
+    let dims: Vec<usize> = data.bases.iter().map(Array2::ncols).collect();
+    let tokens = data.tokens.select(Axis(1), &order);
+    let head = |k: usize| product(data.bases[k].t(), tokens.view()).mapv(|x| x as f32);
+    let own = |k: usize| {
+        let start: usize = counts[..k].iter().sum();
+        start..start + counts[k]
+    };
+    progress.start("horizon", dims.iter().map(|p| machine.ticks(*p, n)).sum());
+    let tick = || progress.advance(1);
+    let heads =
+        (0..dims.len()).map(|k| machine.horizon_of_head(head(k).view(), own(k), tau, &tick));
+    let heads = heads.collect::<Result<_>>();
+    progress.finish();
+    let found = Horizon { heads: heads? };
+    let weight = |k: usize, at, theta| Ok(weight_of_column(head(k).view(), &own(k), at, theta));
+    let measured = Measured {
+        counts: counts.clone(),
+        dims: dims.clone(),
+        source: (None, None),
+        rates: (eta, tau),
+        started,
+        backend: machine.name(),
+    };
+    measured.report(&found, |place| order[place], weight)
+}
+
+/// Facts about a horizon beside its columns.
+struct Measured {
+    counts: Vec<usize>,
+    dims: Vec<usize>,
+    /// δ and seed of a draw.
+    source: (Option<f64>, Option<u64>),
+    /// η and τ.
+    rates: (f64, f64),
+    started: Instant,
+    backend: String,
+}
+
+impl Measured {
+    /// `name` gives the caller's index of a token; `weight` draws the witness's weight again.
+    fn report(
+        self,
+        found: &Horizon,
+        name: impl Fn(usize) -> usize,
+        weight: impl Fn(usize, (usize, usize), f64) -> Result<f64>,
+    ) -> Result<HorizonReport> {
+        let (eta, tau) = self.rates;
+        let exact_updates = found.exact_updates(eta, tau);
+        let theta = |layer: u64| ((eta * tau).ln_1p() * layer as f64).exp();
+        let witness = match (found.first(), exact_updates) {
+            (Some((head, first)), Some(layer)) => Some(HorizonWitness {
                 layer,
                 theta: theta(layer),
                 head,
-                column: first.column,
-                row: first.row,
-                weight: weight_in_draw(mixture, head, at, theta(layer), &streams)?,
+                column: name(first.column),
+                row: name(first.row),
+                weight: weight(head, (first.column, first.row), theta(layer))?,
                 kind: first.kind,
-            })
-        }
-        _ => None,
-    };
-    let broken = (0..=exact_updates.unwrap_or(0) + LAYERS_AFTER).map(|layer| BrokenAtLayer {
-        layer,
-        theta: theta(layer),
-        columns: found.broken(theta(layer)),
-    });
-    let wall_s = started.elapsed().as_secs_f64();
-    let tokens = mixture.tokens() as f64;
-    let flops = tokens * tokens * mixture.dims.iter().sum::<usize>() as f64;
-    Ok(HorizonReport {
-        counts: mixture.counts.clone(),
-        dims: mixture.dims.clone(),
-        delta: mixture.delta,
-        eta,
-        tau,
-        seed,
-        theta_crit: Some(found.theta()).filter(|t| t.is_finite()),
-        exact_updates,
-        witness,
-        broken: broken.collect(),
-        redecided: found.redecided(),
-        backend: machine.name(),
-        wall_s,
-        gflops: flops / wall_s / 1e9,
-        version: env!("CARGO_PKG_VERSION"),
-    })
+            }),
+            _ => None,
+        };
+        let layers = 0..=exact_updates.unwrap_or(0).saturating_add(LAYERS_AFTER);
+        let broken = layers.map(|layer| BrokenAtLayer {
+            layer,
+            theta: theta(layer),
+            columns: found.broken(theta(layer)),
+        });
+        let wall_s = self.started.elapsed().as_secs_f64();
+        let tokens = self.counts.iter().sum::<usize>() as f64;
+        let flops = tokens * tokens * self.dims.iter().sum::<usize>() as f64;
+        Ok(HorizonReport {
+            counts: self.counts,
+            dims: self.dims,
+            delta: self.source.0,
+            eta,
+            tau,
+            seed: self.source.1,
+            theta_crit: Some(found.theta()).filter(|t| t.is_finite()),
+            exact_updates,
+            witness,
+            broken: broken.collect(),
+            redecided: found.redecided(),
+            backend: self.backend,
+            wall_s,
+            gflops: flops / wall_s / 1e9,
+            version: env!("CARGO_PKG_VERSION"),
+        })
+    }
 }

@@ -2,14 +2,16 @@
 //! denoised by unrolled multi-head subspace self-attention; Theorem 1 and its lemmas.
 //!
 //! A room of attnlab: statements in `sheets/`, [`claims`], closed forms ([`theory`], [`formulas`]),
-//! [`experiments`] with their settings, the [`quantities`] they share, and two [`commands`], which
-//! [`horizon::horizon`] and [`unroll::unroll`] offer to Rust.
+//! [`experiments`] with their settings, the [`quantities`] they share, and the [`commands`], which
+//! [`horizon::horizon`], [`inspect::inspect`] and [`unroll::unroll`] offer to Rust.
 
+pub mod arrays;
 pub mod claims;
 pub mod commands;
 pub mod experiments;
 pub mod formulas;
 pub mod horizon;
+pub mod inspect;
 pub mod quantities;
 pub mod rare_event;
 pub mod theory;

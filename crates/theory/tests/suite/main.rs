@@ -1,5 +1,6 @@
 //! Tests of operators, samplers, dynamics and chains.
 
+mod fit;
 mod flow;
 mod markov;
 mod memory;

@@ -19,6 +19,8 @@ mod tau_interval;
 mod theorem1;
 mod theorem1_bounded;
 
+pub(crate) use theorem1::Theorem1;
+
 use attnlab_lab::claim::Claim;
 use lemma2::Event;
 use std::sync::Arc;

@@ -1,36 +1,51 @@
 //! `attnlab horizon`: the depth to which Theorem 1 holds on one draw.
 
-use crate::horizon::{HorizonReport, horizon_on};
+use crate::horizon::{HorizonReport, horizon_of_tokens, horizon_on};
 use crate::theory::Horizon;
 use crate::theory::printed::delta_limit;
+use crate::unroll::Data;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::number;
 use attnlab_gpu::backend::Where;
 use attnlab_lab::command::{Bar, Command, Out, Status, input, note};
 use attnlab_lab::run::memory;
+use attnlab_theory::attention::streaming::Machine;
 use attnlab_theory::sample::Mixture;
 use clap::Args as _;
 use serde::Serialize;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
   attnlab horizon --tokens 2000 --clusters 2 --dim 900
   attnlab horizon --tokens 20000 --clusters 2 --dim 1300 --eta 0.5 --tau 0.55
   attnlab horizon --tokens 200000 --dim 1300 --json      the proof's own regime, under 3 GB
+  attnlab horizon --tokens z.npy --bases u0.npy u1.npy --labels y.npy
 
 While the block pattern (30) lasts, layer l only rescales the in-cluster block by
 theta = (1 + eta tau)^l. One pass over the scores of a draw finds, for every head and column, the
 first theta at which the pattern breaks, and so the exact number of layers for which Eq. (8) holds.
-The law is the distribution of that theta over draws (attnlab show aot.horizon_theta).";
+The law is the distribution of that theta over draws (attnlab show aot.horizon_theta).
+
+Tokens, bases and labels of a draw are files of NumPy: Z (d, N), U_k (d, p_k) with columns that are
+jointly orthonormal, labels (N,) from 0. `attnlab sample --seed S` writes the draw of
+`attnlab horizon --seed S`.";
 
 /// Find the exact depth to which Theorem 1 holds on one draw, beside the predicted law
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 struct Args {
-    /// N, a multiple of K
-    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = input::positive)]
+    /// N, a multiple of K; or a file with Z (d, N), beside --bases and --labels
+    #[arg(long, value_name = "N|FILE", default_value = "20000", value_parser = source)]
     #[arg(allow_negative_numbers = true)]
-    tokens: u64,
+    tokens: Source,
+    /// U_k (d, p_k), one file per subspace
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "labels")]
+    #[arg(conflicts_with_all = ["clusters", "dim", "delta", "seed"])]
+    bases: Vec<PathBuf>,
+    /// Cluster of each token (N,), integers from 0
+    #[arg(long, value_name = "FILE", requires = "bases")]
+    labels: Option<PathBuf>,
     /// K
     #[arg(long, value_name = "K", default_value_t = 2, value_parser = input::positive)]
     #[arg(allow_negative_numbers = true)]
@@ -59,6 +74,23 @@ struct Args {
     /// One JSON object
     #[arg(long)]
     json: bool,
+}
+
+/// Tokens to draw, or a file of them.
+#[derive(Clone, Debug)]
+enum Source {
+    Drawn(u64),
+    File(PathBuf),
+}
+
+/// A number if it is one, otherwise the name of a file.
+fn source(text: &str) -> std::result::Result<Source, String> {
+    let named = text.ends_with(".npy");
+    match (named, input::positive(text)) {
+        (true, _) => Ok(Source::File(text.into())),
+        (false, Ok(n)) => Ok(Source::Drawn(n)),
+        (false, Err(problem)) => Err(problem),
+    }
 }
 
 /// One line of JSON: what was measured, and the law beside it.
@@ -94,8 +126,6 @@ impl Command for HorizonCommand {
 }
 
 fn run(args: &Args, out: &mut Out) -> Result<Status> {
-    let delta = args.delta;
-    let delta = delta.unwrap_or_else(|| delta_limit(args.tokens as f64, args.dim as f64));
     if args.tau > 1.0 {
         return Err(Error::invalid(
             "tau",
@@ -103,42 +133,73 @@ fn run(args: &Args, out: &mut Out) -> Result<Status> {
             "must be a number in (0, 1]",
         ));
     }
-    memory::ensure("the horizon of one draw", bytes(args))?;
-    let (n, k, p) = (
-        args.tokens as usize,
-        args.clusters as usize,
-        args.dim as usize,
-    );
-    let mixture = Mixture::balanced(n, k, p, delta)?;
-    let chosen = args.device.backend.machine()?;
-    if let Some(line) = &chosen.note {
-        note(line);
-    }
-    let (eta, tau, seed) = (args.eta, args.tau, args.seed);
-    let found = horizon_on(&*chosen.machine, &mixture, eta, tau, seed, &Bar::new())?;
-    let law = Horizon::new(n, k, p, delta, args.tau);
-    let predicted = law
-        .ok()
-        .and_then(|law| predict(&law, args.eta, found.theta_crit));
+    let (found, predicted) = match (&args.tokens, &args.labels) {
+        (Source::Drawn(n), None) => drawn(args, *n)?,
+        (Source::File(tokens), Some(labels)) => (of_files(args, tokens, labels)?, None),
+        (Source::File(path), None) => {
+            let allowed = "must come with the bases and labels of its draw. Write --bases FILE .. --labels FILE";
+            return Err(Error::invalid("tokens", path.display(), allowed));
+        }
+        (Source::Drawn(n), Some(_)) => {
+            let allowed = "must be a .npy file; bases and labels are those of a draw in files";
+            return Err(Error::invalid("tokens", n, allowed));
+        }
+    };
     if args.json {
         out.json(&Line {
             found: &found,
             predicted: &predicted,
         })?;
     } else {
-        lines(args, &found, &predicted)
+        lines(&found, &predicted)
             .iter()
             .try_for_each(|l| out.line(l))?;
     }
     Ok(Status::Expected)
 }
 
+/// The horizon of a draw, and its law.
+fn drawn(args: &Args, tokens: u64) -> Result<(HorizonReport, Option<Predicted>)> {
+    let delta = args.delta;
+    let delta = delta.unwrap_or_else(|| delta_limit(tokens as f64, args.dim as f64));
+    memory::ensure(
+        "the horizon of one draw",
+        bytes(tokens, args.clusters, args.dim),
+    )?;
+    let (n, k, p) = (tokens as usize, args.clusters as usize, args.dim as usize);
+    let mixture = Mixture::balanced(n, k, p, delta)?;
+    let machine = machine(args)?;
+    let (eta, tau, seed) = (args.eta, args.tau, args.seed);
+    let found = horizon_on(&*machine, &mixture, eta, tau, seed, &Bar::new())?;
+    let law = Horizon::new(n, k, p, delta, args.tau).ok();
+    let predicted = law.and_then(|law| predict(&law, args.eta, found.theta_crit));
+    Ok((found, predicted))
+}
+
+/// The horizon of tokens in files.
+fn of_files(args: &Args, tokens: &Path, labels: &Path) -> Result<HorizonReport> {
+    let data = Data::read(tokens, &args.bases, labels)?;
+    let largest = data.bases.iter().map(|u| u.ncols()).max().unwrap_or(0);
+    let (n, k) = (data.labels.len() as u64, data.bases.len() as u64);
+    memory::ensure("the horizon of one draw", bytes(n, k, largest as u64))?;
+    let machine = machine(args)?;
+    horizon_of_tokens(&*machine, &data, args.eta, args.tau, &Bar::new())
+}
+
+fn machine(args: &Args) -> Result<Box<dyn Machine>> {
+    let chosen = args.device.backend.machine()?;
+    if let Some(line) = &chosen.note {
+        note(line);
+    }
+    Ok(chosen.machine)
+}
+
 /// One head's coefficients in f32 with the copies of its blocks, and what is kept of every column.
-fn bytes(args: &Args) -> u64 {
+fn bytes(tokens: u64, clusters: u64, dim: u64) -> u64 {
     // Sums at twelve θ, maxima, scratch: some 400 bytes of a column; 24 of bracket in every head.
-    let column = args.dim.saturating_mul(8).saturating_add(400);
-    let column = column.saturating_add(args.clusters.saturating_mul(24));
-    args.tokens.saturating_mul(column)
+    let column = dim.saturating_mul(8).saturating_add(400);
+    let column = column.saturating_add(clusters.saturating_mul(24));
+    tokens.saturating_mul(column)
 }
 
 fn predict(law: &Horizon, eta: f64, seen: Option<f64>) -> Option<Predicted> {
@@ -154,17 +215,30 @@ fn predict(law: &Horizon, eta: f64, seen: Option<f64>) -> Option<Predicted> {
     })
 }
 
-fn lines(args: &Args, found: &HorizonReport, predicted: &Option<Predicted>) -> Vec<String> {
-    let mut lines = vec![format!(
-        "N = {}, K = {}, p = {}, delta = {}, eta = {}, tau = {}, seed {}",
-        args.tokens,
-        args.clusters,
-        args.dim,
-        number(found.delta),
+fn lines(found: &HorizonReport, predicted: &Option<Predicted>) -> Vec<String> {
+    let one_p = found.dims.iter().all(|p| *p == found.dims[0]);
+    let p = match one_p {
+        true => found.dims[0].to_string(),
+        false => format!("{:?}", found.dims),
+    };
+    let mut first = format!(
+        "N = {}, K = {}, p = {p}",
+        found.counts.iter().sum::<usize>(),
+        found.dims.len()
+    );
+    if let Some(delta) = found.delta {
+        first.push_str(&format!(", delta = {}", number(delta)));
+    }
+    first.push_str(&format!(
+        ", eta = {}, tau = {}, {}",
         number(found.eta),
         number(found.tau),
-        found.seed
-    )];
+        match found.seed {
+            Some(seed) => format!("seed {seed}"),
+            None => "tokens from a file".into(),
+        }
+    ));
+    let mut lines = vec![first];
     match (found.theta_crit, &found.witness) {
         (Some(theta), Some(first)) => {
             let updates = first.layer;
@@ -185,6 +259,11 @@ fn lines(args: &Args, found: &HorizonReport, predicted: &Option<Predicted>) -> V
     }
     match predicted {
         Some(law) => lines.extend(law_lines(law)),
+        None if found.seed.is_none() => {
+            lines.push(
+                "  the law    of draws: attnlab horizon --tokens N --dim P --delta DELTA".into(),
+            );
+        }
         None => lines.push("  the law    does not apply here (K = 1, delta = 0 or tau = 1)".into()),
     }
     lines.push(format!(

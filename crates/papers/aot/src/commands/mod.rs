@@ -1,6 +1,9 @@
-//! The commands of this room: `attnlab horizon` and `attnlab unroll`.
+//! The commands of this room: `attnlab horizon`, `attnlab inspect`, `attnlab sample` and `attnlab unroll`.
 
+mod findings;
 mod horizon;
+mod inspect;
+mod sample;
 mod unroll;
 
 use attnlab_core::error::{Error, Result};
@@ -9,7 +12,12 @@ use std::sync::Arc;
 
 /// All commands of this room.
 pub fn all() -> Vec<Arc<dyn Command>> {
-    vec![Arc::new(horizon::HorizonCommand), Arc::new(unroll::Unroll)]
+    vec![
+        Arc::new(horizon::HorizonCommand),
+        Arc::new(inspect::InspectCommand),
+        Arc::new(sample::Sample),
+        Arc::new(unroll::Unroll),
+    ]
 }
 
 /// The options of a command, from arguments that clap has parsed by its description.

@@ -15,6 +15,7 @@ attnlab_lab::experiments! {
     horizon_map::HorizonMap,
     phi_map::PhiMap,
     coherence_map::CoherenceMap,
+    inspect::Inspect,
     icl::Icl needs "train" else ICL,
     language::Language needs "train" else LANGUAGE,
 }

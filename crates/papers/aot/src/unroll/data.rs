@@ -63,7 +63,14 @@ impl Data {
     /// As [`Data::new`]; a file that cannot be read, of another type or shape, or with an entry that is
     /// NaN or infinite (with its place).
     pub fn read(tokens: &Path, bases: &[PathBuf], labels: &Path) -> Result<Data> {
-        let z = npy::matrix("tokens", tokens)?;
+        Data::read_with(npy::matrix("tokens", tokens)?, bases, labels)
+    }
+
+    /// Reads bases and labels for tokens Z (d, N), and checks everything.
+    ///
+    /// # Errors
+    /// As [`Data::read`].
+    pub fn read_with(tokens: Array2<f64>, bases: &[PathBuf], labels: &Path) -> Result<Data> {
         let basis = |(k, path): (usize, &PathBuf)| npy::matrix(&format!("bases[{k}]"), path);
         let bases: Vec<_> = bases.iter().enumerate().map(basis).collect::<Result<_>>()?;
         let label = |(i, value): (usize, i128)| match usize::try_from(value) {
@@ -76,7 +83,7 @@ impl Data {
             .enumerate()
             .map(label)
             .collect::<Result<Vec<usize>>>()?;
-        Data::new(z, bases, labels)
+        Data::new(tokens, bases, labels)
     }
 }
 

@@ -1,12 +1,15 @@
 //! The claims, closed forms and experiments of this room against simulation and independent numbers.
 
 mod claims;
+mod drawn;
 mod horizon;
 #[cfg(feature = "train")]
 mod icl;
+mod inspect;
 #[cfg(feature = "train")]
 mod language;
 mod maps;
+mod sample;
 mod settings;
 mod theory;
 mod unroll;

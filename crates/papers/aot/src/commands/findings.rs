@@ -1,0 +1,247 @@
+//! The findings of `attnlab inspect` in words, from its rows.
+
+use crate::experiments::inspect::ARRAY;
+use attnlab_core::error::Result;
+use attnlab_core::format::significant;
+use attnlab_lab::report::Table;
+use attnlab_lab::run::Row;
+use attnlab_lab::run::store::as_number;
+use serde_json::{Map, Value};
+
+/// Digits of a shown number.
+const DIGITS: usize = 4;
+
+/// Parts of a row: the array as it is, and its controls.
+const PARTS: [(&str, &str); 3] = [
+    ("", "as given"),
+    ("permuted", "coordinates permuted"),
+    ("gaussian", "Gaussian of the same second moments"),
+];
+
+fn part<'a>(row: &'a Row, name: &str) -> Option<&'a Map<String, Value>> {
+    match name {
+        "" => Some(&row.data),
+        name => row.data.get(name).and_then(Value::as_object),
+    }
+}
+
+fn shown(x: f64) -> String {
+    match x.is_nan() {
+        true => "undefined".into(),
+        false if x.is_infinite() => "infinite".into(),
+        false => significant(x, DIGITS),
+    }
+}
+
+fn value(data: &Map<String, Value>, name: &str) -> String {
+    data.get(name).and_then(as_number).map_or("-".into(), shown)
+}
+
+fn list(data: &Map<String, Value>, name: &str) -> String {
+    let all = data.get(name).and_then(Value::as_array);
+    let all = all.map(|v| {
+        v.iter()
+            .filter_map(as_number)
+            .map(shown)
+            .collect::<Vec<_>>()
+    });
+    all.map_or("-".into(), |all| all.join(" "))
+}
+
+fn interval(data: &Map<String, Value>, name: &str) -> String {
+    let [at, low, high] = ["", "_low", "_high"].map(|end| value(data, &format!("{name}{end}")));
+    format!("{at} ({low} to {high})")
+}
+
+fn verdict(data: &Map<String, Value>) -> String {
+    let word = data.get("verdict").and_then(Value::as_str).unwrap_or("-");
+    let p = value(data, "p_value");
+    let reasons = data.get("reasons").and_then(Value::as_array);
+    let reasons = reasons.map(|r| r.iter().filter_map(Value::as_str).collect::<Vec<_>>());
+    let word = match word {
+        "consistent" => "consistent with Definition 1",
+        "not-such-a-mixture" => "not such a mixture",
+        other => other,
+    };
+    match reasons.filter(|r| !r.is_empty()) {
+        Some(reasons) => format!("{word} (p-value {p}): {}", reasons.join("; ")),
+        None => format!("{word} (p-value {p})"),
+    }
+}
+
+/// A hypothesis: name, printed form, margin with its ends, and whether it holds.
+fn hypotheses(row: &Row) -> Vec<[String; 4]> {
+    let all = row.data.get("hypotheses").and_then(Value::as_object);
+    let entry = |(name, h): (&String, &Value)| {
+        let h = h.as_object()?;
+        let printed = h.get("printed").and_then(Value::as_str)?.to_string();
+        let holds = h.get("holds").and_then(Value::as_bool)?;
+        let word = if holds { "holds" } else { "fails" };
+        Some([name.clone(), printed, interval(h, "margin"), word.into()])
+    };
+    all.map_or(vec![], |all| all.iter().filter_map(entry).collect())
+}
+
+/// One array in lines.
+///
+/// # Errors
+/// A row of something else.
+pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
+    let data = &row.data;
+    let mut lines = vec![
+        format!(
+            "{}: N = {}, d = {}",
+            row.word(ARRAY)?,
+            value(data, "tokens"),
+            value(data, "ambient")
+        ),
+        format!(
+            "  fit          K = {}, p = {}, N_k = {}",
+            value(data, "clusters"),
+            list(data, "dims"),
+            list(data, "counts")
+        ),
+        format!(
+            "               delta = {}, scale = {}, {} labels expected wrong",
+            interval(data, "delta"),
+            interval(data, "scale"),
+            value(data, "wrong_labels")
+        ),
+        format!("  mixture      {}", verdict(data)),
+    ];
+    for [name, printed, margin, holds] in hypotheses(row) {
+        lines.push(format!(
+            "  {holds}        {name}: {printed}, margin {margin}"
+        ));
+    }
+    lines.push(format!(
+        "  horizon      theta = {}, {} exact updates; law {} (5, 50, 95 % of draws)",
+        value(data, "theta_crit"),
+        value(data, "exact_updates"),
+        list(data, "law_theta")
+    ));
+    lines.push(format!(
+        "  SNR          {}; law {}",
+        list(data, "snr"),
+        list(data, "snr_law")
+    ));
+    for (name, words) in PARTS {
+        let Some(data) = part(row, name) else {
+            continue;
+        };
+        lines.push(format!(
+            "  {words}: stable rank {}, coding rate {} nats, mean cosine {}",
+            value(data, "stable_rank"),
+            value(data, "coding_rate"),
+            value(data, "mean_cosine")
+        ));
+        if !name.is_empty() {
+            lines.push(format!(
+                "               K = {}, p = {}, {}",
+                value(data, "clusters"),
+                list(data, "dims"),
+                verdict(data)
+            ));
+        }
+    }
+    if let Some(data) = part(row, "labels") {
+        lines.push(format!(
+            "  labels permuted: SNR {}, theta = {}",
+            list(data, "snr"),
+            value(data, "theta_crit")
+        ));
+    }
+    Ok(lines)
+}
+
+/// The tables of the page.
+///
+/// # Errors
+/// Rows of something else.
+pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
+    let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let (mut fits, mut hypothesised, mut measures) = (vec![], vec![], vec![]);
+    for row in rows {
+        let name = row.word(ARRAY)?.to_string();
+        for (inside, shown) in PARTS {
+            let Some(data) = part(row, inside) else {
+                continue;
+            };
+            fits.push(vec![
+                name.clone(),
+                shown.into(),
+                value(data, "clusters"),
+                list(data, "dims"),
+                list(data, "counts"),
+                interval(data, "delta"),
+                interval(data, "scale"),
+                verdict(data),
+            ]);
+            measures.push(vec![
+                name.clone(),
+                shown.into(),
+                value(data, "theta_crit"),
+                value(data, "exact_updates"),
+                list(data, "snr"),
+                list(data, "snr_law"),
+                value(data, "stable_rank"),
+                value(data, "coding_rate"),
+                value(data, "mean_cosine"),
+            ]);
+        }
+        if let Some(data) = part(row, "labels") {
+            let none = || "-".to_string();
+            measures.push(vec![
+                name.clone(),
+                "labels permuted".into(),
+                value(data, "theta_crit"),
+                value(data, "exact_updates"),
+                list(data, "snr"),
+                none(),
+                none(),
+                none(),
+                none(),
+            ]);
+        }
+        for cells in hypotheses(row) {
+            hypothesised.push(std::iter::once(name.clone()).chain(cells).collect());
+        }
+    }
+    Ok(vec![
+        Table {
+            title: "Mixture of Definition 1".into(),
+            text: words(&[
+                "Each array as given and its controls. The test is on tokens that the fit did not see.",
+            ]),
+            header: words(&[
+                "array", "tokens", "K", "p_k", "N_k", "delta", "scale", "verdict",
+            ]),
+            rows: fits,
+        },
+        Table {
+            title: "Hypotheses of Theorem 1".into(),
+            text: words(&[
+                "Signed margins at the fitted values, in the units of the printed form; in brackets at the ends of the \
+                 interval of delta. Negative: the hypothesis fails.",
+            ]),
+            header: words(&["array", "hypothesis", "printed", "margin", ""]),
+            rows: hypothesised,
+        },
+        Table {
+            title: "Horizon, SNR and ranks".into(),
+            text: vec![],
+            header: words(&[
+                "array",
+                "tokens",
+                "theta",
+                "exact updates",
+                "SNR",
+                "law of the SNR",
+                "stable rank",
+                "coding rate",
+                "mean cosine",
+            ]),
+            rows: measures,
+        },
+    ])
+}

@@ -1,0 +1,190 @@
+//! `attnlab inspect`: given tokens against the theory.
+
+use super::findings::{lines, tables};
+use crate::arrays::{TokensAre, list};
+use crate::experiments;
+use crate::experiments::inspect::{Inspect, Scale};
+use attnlab_core::error::{Error, Result};
+use attnlab_lab::command::{Bar, Command, Out, RowOptions, Status, input};
+use attnlab_lab::experiment::{self, Described, Entry, Experiment, RunOptions};
+use attnlab_lab::figure;
+use attnlab_lab::folder;
+use attnlab_lab::report::{self, Origin, Picture, Report};
+use attnlab_lab::run::{Row, export, files, store};
+use clap::Args as _;
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "\
+Examples:
+  attnlab inspect --activations layer*.npy --tokens-are rows
+  attnlab inspect --activations states.safetensors --tokens-are rows --scale fitted --centre
+  attnlab inspect --activations z.npy --tokens-are columns --bases u0.npy u1.npy --labels y.npy
+
+An array is a matrix in a .npy or .safetensors file; a .npy file of three dimensions has one array per
+index of the first. Fits the mixture of Definition 1 (AoT): K by BIC, p_k by the spectrum of each
+cluster, delta with its interval; tests it on the half of the tokens that the fit did not see; and
+puts beside it every hypothesis of Theorem 1 with its margin, the horizon of these very tokens, SNR
+against the law, ranks, and controls: every coordinate permuted over the tokens, a Gaussian of the
+same second moments, labels permuted.
+
+Rows, rows.csv, the figure and inspect.html go to the folder. The same files and seed give the same
+rows; a run that was stopped goes on. docs/inspect.md says what every name means and how often the
+test is right.";
+
+/// Hold activations against the theory: fit of Definition 1, hypotheses of Theorem 1, horizon, controls
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+struct Args {
+    /// Files with tokens, one array per layer
+    #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
+    activations: Vec<PathBuf>,
+    /// Side of the arrays on which the tokens are
+    #[arg(long, value_name = "SIDE")]
+    tokens_are: TokensAre,
+    /// Known bases U_k (d, p_k), one file per subspace, in place of the fit's
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "labels")]
+    bases: Vec<PathBuf>,
+    /// Known labels (N,), integers from 0
+    #[arg(long, value_name = "FILE", requires = "bases")]
+    labels: Option<PathBuf>,
+    /// K [default: found by BIC]
+    #[arg(long, value_name = "K", value_parser = input::positive, conflicts_with = "bases")]
+    #[arg(allow_negative_numbers = true)]
+    clusters: Option<u64>,
+    /// Largest K that is tried
+    #[arg(long, value_name = "K", default_value_t = 16, value_parser = input::positive)]
+    #[arg(allow_negative_numbers = true, conflicts_with_all = ["bases", "clusters"])]
+    most_clusters: u64,
+    /// Scale of the signal
+    #[arg(long, default_value = "as-given")]
+    scale: Scale,
+    /// Subtract the mean token first; Definition 1 has mean 0
+    #[arg(long)]
+    centre: bool,
+    /// Step size of the horizon
+    #[arg(long, default_value_t = 0.5, value_parser = input::positive_number)]
+    #[arg(allow_negative_numbers = true)]
+    eta: f64,
+    /// Threshold of phi
+    #[arg(long, default_value_t = 0.55, value_parser = input::positive_number)]
+    #[arg(allow_negative_numbers = true)]
+    tau: f64,
+    /// Level of the intervals
+    #[arg(long, default_value_t = 0.95, value_parser = input::level)]
+    level: f64,
+    /// Probability with which the test calls a true mixture none
+    #[arg(long, value_name = "LEVEL", default_value_t = 0.01, value_parser = input::level)]
+    test_level: f64,
+    /// Leave out the controls, which take two thirds of the time
+    #[arg(long)]
+    no_controls: bool,
+    /// Seed of the halves and the controls
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole)]
+    #[arg(allow_negative_numbers = true)]
+    seed: u64,
+    /// Folder for rows, pictures and the page
+    #[arg(long, value_name = "DIR", default_value = "runs/inspect")]
+    out: PathBuf,
+    #[command(flatten)]
+    rows: RowOptions,
+    /// One JSON object per array: its row
+    #[arg(long)]
+    json: bool,
+}
+
+/// The command.
+pub(super) struct InspectCommand;
+
+impl Command for InspectCommand {
+    fn describe(&self) -> clap::Command {
+        Args::augment_args(clap::Command::new("inspect"))
+    }
+
+    fn run(&self, matches: &clap::ArgMatches, out: &mut Out) -> Result<Status> {
+        run(&super::parsed::<Args>(matches)?, out)
+    }
+}
+
+fn run(args: &Args, out: &mut Out) -> Result<Status> {
+    let clusters = args.clusters.unwrap_or(0) as usize;
+    let settings = Inspect {
+        arrays: list(&args.activations, args.tokens_are)?,
+        tokens_are: args.tokens_are,
+        bases: args.bases.clone(),
+        labels: args.labels.iter().cloned().collect(),
+        clusters,
+        most_clusters: (args.most_clusters as usize).max(clusters),
+        scale: args.scale,
+        centre: args.centre,
+        controls: !args.no_controls,
+        eta: args.eta,
+        tau: args.tau,
+        level: args.level,
+        test_level: args.test_level,
+    };
+    let entries = experiments::entries();
+    let entry = entries.iter().find(|e: &&Entry| e.id == Inspect::ID);
+    let entry = entry.ok_or_else(|| Error::undefined("this build has no such experiment"))?;
+    let how = RunOptions {
+        seed: args.seed,
+        force: args.rows.force,
+        shard: args.rows.shard,
+    };
+    let found = experiment::run(&settings, &args.out, &how, &Bar::resumable())?;
+    folder::note_trials(&found);
+    let command = folder::command(entry, &settings, args.seed)?;
+    if found.computed > 0 {
+        Origin::here(command.clone()).note(&args.out)?;
+    }
+    if !args.rows.shard.is_whole() {
+        folder::note_shard(args.rows.shard, found.rows.len(), &args.out);
+        return Ok(Status::Expected);
+    }
+    let written = write(&settings, entry, &found.rows, &command, args)?;
+    for row in &found.rows {
+        match args.json {
+            true => out.json(row)?,
+            false => lines(row)?.iter().try_for_each(|line| out.line(line))?,
+        }
+    }
+    if !args.json {
+        folder::list(&written, out)?;
+    }
+    Ok(Status::Expected)
+}
+
+/// Writes figures, table and page, and returns their paths.
+fn write(
+    settings: &Inspect,
+    entry: &Entry,
+    rows: &[Row],
+    command: &str,
+    args: &Args,
+) -> Result<Vec<PathBuf>> {
+    let folder: &Path = &args.out;
+    let advice = "Choose a folder that you may write with --out";
+    let figures = folder::with_size(settings.figures(rows)?, entry, settings)?;
+    let mut written = figure::write_all(&figures, folder)?;
+    let columns = export::columns(rows)?;
+    let table = folder.join("rows.csv");
+    files::replace(&table, |w| export::to_csv(&columns, rows.len(), w))
+        .map_err(|e| Error::io(&table, e, advice))?;
+    let picture = |figure| Picture {
+        figure,
+        seed: args.seed,
+        origins: Origin::read(folder).unwrap_or_default(),
+    };
+    let pictures: Vec<Picture> = figures.into_iter().map(picture).collect();
+    let html = report::html(&Report {
+        command,
+        checks: &[],
+        mutants: &[],
+        tables: &tables(rows)?,
+        pictures: &pictures,
+        audit: None,
+    })?;
+    let page = folder.join("inspect.html");
+    store::replace(&page, &html).map_err(|e| Error::io(&page, e, advice))?;
+    written.extend([table, page]);
+    Ok(written)
+}

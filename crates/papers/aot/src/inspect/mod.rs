@@ -1,0 +1,293 @@
+//! Comparison of given tokens with the theory: the mixture of Definition 1 fitted to them, every hypothesis of
+//! Theorem 1 at the fitted values with its margin, the horizon of these very tokens, SNR, ranks, and controls.
+//!
+//! [`inspect`] takes one array. A reader of checkpoints calls it, or [`inspect_layers`], with the residual
+//! stream of each layer; `attnlab inspect` calls it with arrays from files.
+
+mod controls;
+
+use crate::claims::Theorem1;
+use crate::horizon::horizon_of_tokens;
+use crate::quantities::{CLUSTERS, DELTA, DIM, ETA, TAU, TOKENS};
+use crate::theory::Horizon as Law;
+use crate::unroll::Data;
+use attnlab_core::error::{Error, Result, positive};
+use attnlab_core::rng::Streams;
+use attnlab_core::stats::Estimate;
+use attnlab_lab::claim::{Claim, Hypothesis};
+use attnlab_lab::prelude::Params;
+use attnlab_lab::run::store::{number, series};
+use attnlab_lab::run::{Silent, memory};
+use attnlab_theory::attention::streaming::Cpu;
+use attnlab_theory::fit::{self, Fit, Options, fit, fit_known};
+use attnlab_theory::measure::{coding_rate, snr, stable_rank, unit_tokens};
+use ndarray::{Array2, ArrayView2, Axis};
+use serde_json::{Map, Value, json};
+
+/// Precision ε of the coding rate of unit tokens, as Yu et al. (2020) use it.
+pub const EPSILON: f64 = 0.5;
+
+/// How arrays are inspected.
+#[derive(Clone, Debug)]
+pub struct How {
+    /// η.
+    pub eta: f64,
+    /// τ.
+    pub tau: f64,
+    /// Options of the fit.
+    pub options: Options,
+    /// Flag: the mean token is subtracted first.
+    pub centre: bool,
+    /// Flag: the tokens are divided by the fitted scale before the horizon.
+    pub rescale: bool,
+    /// Flag: controls are measured too.
+    pub controls: bool,
+    /// Bases and labels, if they are known: no fit of them then.
+    pub known: Option<(Vec<Array2<f64>>, Vec<usize>)>,
+}
+
+impl How {
+    /// Refuses parameters out of range.
+    ///
+    /// # Errors
+    /// η not > 0, τ outside (0, 1].
+    pub fn validate(&self) -> Result<()> {
+        positive("eta", self.eta)?;
+        match self.tau > 0.0 && self.tau <= 1.0 {
+            true => Ok(()),
+            false => Err(Error::invalid(
+                "tau",
+                self.tau,
+                "must be a number in (0, 1]",
+            )),
+        }
+    }
+}
+
+/// Returns the peak memory (bytes) of [`inspect`] for N tokens in d dimensions.
+pub fn bytes(ambient: usize, tokens: usize, most_clusters: usize) -> u64 {
+    let (d, n) = (ambient as u64, tokens as u64);
+    // The tokens as given, centred, unit, permuted and redrawn, beside the fit; a head in f32.
+    fit::bytes(ambient, tokens, most_clusters).saturating_add(memory::product(&[8, 5, d, n]))
+}
+
+/// Inspects named arrays, each (d, N), one after the other: the layers of a network, say. `show` receives the
+/// findings of each as soon as they are there.
+///
+/// # Errors
+/// As [`inspect`], with the name of the array; what `show` returns.
+pub fn inspect_layers<N: std::fmt::Display>(
+    layers: impl IntoIterator<Item = Result<(N, Array2<f64>)>>,
+    how: &How,
+    streams: &Streams,
+    show: &mut dyn FnMut(N, Map<String, Value>) -> Result<()>,
+) -> Result<()> {
+    for (i, layer) in layers.into_iter().enumerate() {
+        let (name, tokens) = layer?;
+        let found = inspect(tokens.view(), how, &streams.child("array", i as u64));
+        let found = found.map_err(|e| e.during(format!("array {name}")))?;
+        show(name, found)?;
+    }
+    Ok(())
+}
+
+/// Inspects tokens Z (d, N). The findings are named as `docs/inspect.md` says.
+///
+/// # Errors
+/// Parameters out of range, too little memory, tokens, bases and labels that do not fit together.
+pub fn inspect(
+    tokens: ArrayView2<f64>,
+    how: &How,
+    streams: &Streams,
+) -> Result<Map<String, Value>> {
+    how.validate()?;
+    let (d, n) = tokens.dim();
+    memory::ensure("the fit", bytes(d, n, how.options.most_clusters))?;
+    let centred = controls::centred(tokens, how.centre);
+    let tokens = centred.view();
+    let found = fitted(tokens, how, &streams.child("fit", 0))?;
+    let mut data = measures(tokens, &found)?;
+    let hypotheses: Map<String, Value> = hypotheses(&found, n, how)?
+        .into_iter()
+        .map(|(h, low, high)| {
+            let entry = json!({
+                "printed": h.printed, "holds": h.holds, "margin": number(h.margin),
+                "margin_low": number(low), "margin_high": number(high),
+            });
+            (h.name.to_string(), entry)
+        })
+        .collect();
+    data.insert("hypotheses".into(), hypotheses.into());
+    data.extend(horizon(tokens, &found, &found.labels, how)?);
+    if let Some(law) = law(&found, how) {
+        data.insert("law_theta".into(), series(&law));
+    }
+    if how.controls {
+        let permuted = controls::permuted(tokens, &streams.child("permuted", 0));
+        data.insert("permuted".into(), control(&permuted, how, streams, 1)?);
+        let gaussian = controls::gaussian(tokens, &streams.child("gaussian", 0))?;
+        data.insert("gaussian".into(), control(&gaussian, how, streams, 2)?);
+        let labels = controls::shuffled(&found.labels, &streams.child("labels", 0));
+        let mut other = horizon(tokens, &found, &labels, how)?;
+        other.insert(
+            "snr".into(),
+            series(&signal_to_noise(tokens, &found, &labels)),
+        );
+        data.insert("labels".into(), other.into());
+    }
+    Ok(data)
+}
+
+/// The fit, or that of δ alone where bases and labels are known.
+fn fitted(tokens: ArrayView2<f64>, how: &How, streams: &Streams) -> Result<Fit> {
+    match &how.known {
+        Some((bases, labels)) => fit_known(tokens, bases, labels, &how.options),
+        None => fit(tokens, &how.options, streams, &|| {}),
+    }
+}
+
+/// Fit and measures of a control.
+fn control(tokens: &Array2<f64>, how: &How, streams: &Streams, i: u64) -> Result<Value> {
+    let found = fitted(tokens.view(), how, &streams.child("fit", i))?;
+    let mut data = measures(tokens.view(), &found)?;
+    data.extend(horizon(tokens.view(), &found, &found.labels, how)?);
+    Ok(data.into())
+}
+
+/// The fit in numbers, and the measures of tokens.
+fn measures(tokens: ArrayView2<f64>, found: &Fit) -> Result<Map<String, Value>> {
+    let whole = |xs: &[usize]| Value::from(xs.to_vec());
+    let estimate = |name: &str, e: &Estimate| {
+        [("", e.value), ("_low", e.low), ("_high", e.high)]
+            .map(|(end, x)| (format!("{name}{end}"), number(x)))
+    };
+    let unit = unit_tokens(tokens);
+    let good = &found.goodness;
+    let tests = good.tests.iter().map(|t| {
+        let p = t.p_value.map_or(Value::Null, number);
+        (t.name.to_string(), p)
+    });
+    let named = [
+        ("tokens", found.labels.len().into()),
+        ("ambient", found.ambient.into()),
+        ("rank", found.rank.into()),
+        ("clusters", found.dims.len().into()),
+        ("dims", whole(&found.dims)),
+        ("dims_of_half", whole(&found.dims_of_half)),
+        ("counts", whole(&found.counts)),
+        ("tilt", series(&found.tilt)),
+        ("wrong_labels", number(found.wrong_labels)),
+        (
+            "criterion",
+            series(&found.criteria.iter().map(|c| c.1).collect::<Vec<_>>()),
+        ),
+        ("verdict", json!(good.verdict)),
+        ("reasons", json!(good.reasons)),
+        ("p_value", good.p_value.map_or(Value::Null, number)),
+        ("by_draws", good.by_draws.into()),
+        ("tests", Value::Object(tests.collect())),
+        (
+            "snr",
+            series(&signal_to_noise(tokens, found, &found.labels)),
+        ),
+        ("snr_law", series(&snr_law(found))),
+        ("stable_rank", number(stable_rank(tokens)?)),
+        ("coding_rate", number(coding_rate(unit.view(), EPSILON)?)),
+        ("mean_cosine", number(mean_cosine(unit.view()))),
+    ];
+    let mut data: Map<String, Value> = Map::new();
+    data.extend(estimate("delta", &found.delta));
+    data.extend(estimate("scale", &found.scale));
+    data.extend(named.map(|(name, value)| (name.to_string(), value)));
+    Ok(data)
+}
+
+/// The SNR (6) of every cluster; NaN where nothing is outside the subspaces but rounding.
+fn signal_to_noise(tokens: ArrayView2<f64>, found: &Fit, labels: &[usize]) -> Vec<f64> {
+    match found.delta.value.is_nan() {
+        true => vec![f64::NAN; found.dims.len()],
+        false => snr(tokens, &found.bases, labels),
+    }
+}
+
+/// √(p_k / Σ_{l≠k} p_l) / δ: the SNR (6) of a large cluster of Definition 1.
+fn snr_law(found: &Fit) -> Vec<f64> {
+    let total: usize = found.dims.iter().sum();
+    let law = |p: &usize| (*p as f64 / (total - p) as f64).sqrt() / found.delta.value;
+    found.dims.iter().map(law).collect()
+}
+
+/// The mean of ⟨u_i, u_j⟩ over i ≠ j for unit tokens.
+fn mean_cosine(unit: ArrayView2<f64>) -> f64 {
+    let n = unit.ncols() as f64;
+    let sum = unit.sum_axis(Axis(1));
+    let lengths: f64 = unit.iter().map(|x| x * x).sum();
+    (sum.dot(&sum) - lengths) / (n * (n - 1.0))
+}
+
+/// Every hypothesis of Theorem 1 at the fitted values, with the margins at the ends of δ's interval. The theorem
+/// has one p: the least margin over the smallest and the largest p_k is taken.
+fn hypotheses(found: &Fit, tokens: usize, how: &How) -> Result<Vec<(Hypothesis, f64, f64)>> {
+    let theorem = Theorem1::default();
+    let at = |p: usize, delta: f64| -> Result<Vec<Hypothesis>> {
+        let set = [
+            (TOKENS.name, json!(tokens)),
+            (CLUSTERS.name, json!(found.dims.len())),
+            (DIM.name, json!(p)),
+            (DELTA.name, json!(delta)),
+            (ETA.name, json!(how.eta)),
+            (TAU.name, json!(how.tau)),
+        ];
+        let set = set.map(|(name, value)| (name.to_string(), value));
+        let params = Params::resolve(&theorem.schema(), &set.into_iter().collect())?;
+        Ok(theorem.hypotheses(&params))
+    };
+    let ends = [found.dims.iter().min(), found.dims.iter().max()];
+    let [least, most] = ends.map(|p| p.copied().unwrap_or(1));
+    let worst = |delta: f64| -> Result<Vec<Hypothesis>> {
+        let pairs = at(least, delta)?.into_iter().zip(at(most, delta)?);
+        Ok(pairs
+            .map(|(a, b)| if b.margin < a.margin { b } else { a })
+            .collect())
+    };
+    // A single cluster has no noise in the theorem's sense.
+    let known = |delta: f64| if delta.is_nan() { 0.0 } else { delta };
+    let [value, low, high] = [found.delta.value, found.delta.low, found.delta.high].map(known);
+    let (middle, low, high) = (worst(value)?, worst(low)?, worst(high)?);
+    let ends = low.into_iter().zip(high);
+    let entry = |(h, (a, b)): (Hypothesis, (Hypothesis, Hypothesis))| {
+        (h, a.margin.min(b.margin), a.margin.max(b.margin))
+    };
+    Ok(middle.into_iter().zip(ends).map(entry).collect())
+}
+
+/// The horizon of the tokens with the fitted or known bases.
+fn horizon(
+    tokens: ArrayView2<f64>,
+    found: &Fit,
+    labels: &[usize],
+    how: &How,
+) -> Result<Map<String, Value>> {
+    let scale = if how.rescale { found.scale.value } else { 1.0 };
+    let data = Data::new(&tokens / scale, found.bases.clone(), labels.to_vec())?;
+    let report = horizon_of_tokens(&Cpu, &data, how.eta, how.tau, &Silent)?;
+    let theta = report.theta_crit.unwrap_or(f64::INFINITY);
+    let updates = report.exact_updates.map_or(f64::INFINITY, |u| u as f64);
+    let mut found: Map<String, Value> = Map::new();
+    found.insert("theta_crit".into(), number(theta));
+    found.insert("exact_updates".into(), number(updates));
+    found.insert("witness".into(), json!(report.witness));
+    Ok(found)
+}
+
+/// θ by which 5, 50 and 95 % of draws of the theorem's mixture have broken; None where the clusters differ in
+/// dimension, which the law does not have.
+fn law(found: &Fit, how: &How) -> Option<[f64; 3]> {
+    let (clusters, p) = (found.dims.len(), *found.dims.first()?);
+    let equal = found.dims.iter().all(|q| *q == p);
+    let tokens = found.labels.len() / clusters * clusters;
+    let law = Law::new(tokens, clusters, p, found.delta.value, how.tau);
+    let law = law.ok().filter(|_| equal)?;
+    let theta = |probability| law.theta(probability).ok();
+    Some([theta(0.05)?, theta(0.5)?, theta(0.95)?])
+}

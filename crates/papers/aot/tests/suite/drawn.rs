@@ -1,0 +1,62 @@
+//! A folder with the files of `attnlab sample`, for the tests of the commands that take them.
+
+use attnlab_aot::room;
+use attnlab_aot::unroll::Data;
+use attnlab_lab::catalogue::Catalogue;
+use attnlab_lab::command::Out;
+use attnlab_lab::run::{Row, store};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// Runs a command of the room, as the command line does.
+pub fn command(arguments: &[&str]) -> Result<(), String> {
+    let catalogue = Catalogue::new().with(room());
+    let command = catalogue
+        .commands()
+        .find(|c| c.describe().get_name() == arguments[0])
+        .unwrap();
+    let matches = command.describe().try_get_matches_from(arguments);
+    let matches = matches.map_err(|e| e.to_string())?;
+    let done = command.run(&matches, &mut Out::stdout());
+    done.map(|_| ()).map_err(|e| e.to_string())
+}
+
+/// A folder with the files of `attnlab sample`, and what is written beside.
+pub struct Files(TempDir);
+
+impl Files {
+    pub fn sampled(arguments: &[&str]) -> Files {
+        let files = Files(tempfile::tempdir().unwrap());
+        let out = files.at("");
+        let all = [&["sample", "--out", &out], arguments].concat();
+        command(&all).unwrap();
+        files
+    }
+
+    pub fn small() -> Files {
+        Files::sampled(&[
+            "--tokens", "400", "--dim", "40", "--delta", "0.05", "--seed", "3",
+        ])
+    }
+
+    pub fn at(&self, name: &str) -> String {
+        self.0.path().join(name).to_str().unwrap().to_string()
+    }
+
+    pub fn data(&self) -> Data {
+        let bases: Vec<PathBuf> = (0..)
+            .map(|k| PathBuf::from(self.at(&format!("u{k}.npy"))))
+            .take_while(|path| path.exists())
+            .collect();
+        let (z, y) = (self.at("z.npy"), self.at("y.npy"));
+        Data::read(Path::new(&z), &bases, Path::new(&y)).unwrap()
+    }
+
+    /// Rows of an inspection with these arguments.
+    pub fn inspected(&self, arguments: &[&str]) -> Result<Vec<Row>, String> {
+        let out = self.at("inspected");
+        let all = [&["inspect", "--out", &out, "--force"], arguments].concat();
+        command(&all)?;
+        Ok(store::read(Path::new(&out)).unwrap().rows)
+    }
+}

@@ -1,0 +1,458 @@
+//! Fit of the mixture of noisy low-rank Gaussians (AoT Definition 1, jointly orthonormal bases as in its
+//! Eq. 7) to tokens, and a test that can say "not such a mixture".
+//!
+//! 1. *Support.* The tokens are written in the r dimensions that they span. Definition 1 has noise in the
+//!    subspaces of the other clusters and nowhere else, so that r = Σ p_k.
+//! 2. *Labels.* Half of the tokens, chosen at random, are clustered by their squared correlations
+//!    ([`spectral`]), for every K up to a limit.
+//! 3. *Subspaces.* Labels and jointly orthonormal bases are improved in turn; p_k is the number of eigenvalues
+//!    of cluster k on the signal's side of the middle between the two Marchenko–Pastur bulks ([`model`]). K is
+//!    that of the least BIC.
+//! 4. *Test.* The other half is tested against the fitted mixture ([`goodness`]).
+//! 5. *Estimates.* δ, the scale and the bases are fitted again to all tokens from those labels on.
+//!
+//! The same tokens, options and streams give the same fit; the streams choose the halves. With N tokens in d
+//! dimensions a fit takes O(Nd² + d³) operations per round and cluster, and [`bytes`] of memory. It needs
+//! clusters of about three times as many tokens as dimensions; the result says what it could not decide.
+
+pub mod goodness;
+pub mod model;
+mod report;
+pub mod spectral;
+mod wishart;
+
+pub use report::{Fit, Goodness, Verdict};
+
+use crate::sample::Mixture;
+use attnlab_core::error::{Error, Result};
+use attnlab_core::linalg::{normal_matrix, orthonormality_defect, product, symmetric_eigen};
+use attnlab_core::rng::Streams;
+use attnlab_core::stats::validate_level;
+use model::{FINE, Labelled, Model, ROUGH, alternate, at_bases, counts, subspaces};
+use ndarray::{Array2, ArrayView2, Axis, ShapeBuilder, s};
+use rand::seq::SliceRandom;
+use report::Found;
+
+/// Singular value, relative to the largest, below which a direction is not in the support: files in float32
+/// leave 1e-7.
+const SUPPORT: f64 = 1e-6;
+/// Tokens that the first labels are found from; the others follow the subspaces.
+const LANDMARKS: usize = 1200;
+/// Tokens per dimension that K is found from, at most.
+const ENOUGH: usize = 4;
+/// Numbers of clusters beyond the best one that are tried before the search ends.
+const PATIENCE: usize = 3;
+/// Draws of the fitted mixture that calibrate the test where labels overlap.
+const REPLICATES: u64 = 199;
+/// Expected number of wrong labels among the held-out tokens above which the test is calibrated by draws.
+const OVERLAP: f64 = 0.5;
+/// Largest defect |BᵀB - I| of bases given by the caller: that of float32.
+pub const DEFECT: f64 = 1e-5;
+
+/// Options of [`fit`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options {
+    /// K, if it is known.
+    pub clusters: Option<usize>,
+    /// Largest K that is tried.
+    pub most_clusters: usize,
+    /// Confidence level of the intervals.
+    pub level: f64,
+    /// Level of the test: probability of rejecting a true mixture.
+    pub alpha: f64,
+    /// Flag: the signal's variance must be 1, as Definition 1 prints it. Otherwise it is any number.
+    pub unit_scale: bool,
+}
+
+impl Default for Options {
+    /// Returns: K from 1 to 16, intervals at 95 %, the test at 1 %, any scale.
+    fn default() -> Self {
+        Options {
+            clusters: None,
+            most_clusters: 16,
+            level: 0.95,
+            alpha: 0.01,
+            unit_scale: false,
+        }
+    }
+}
+
+impl Options {
+    /// # Errors
+    /// A level outside (0, 1), or no cluster.
+    fn validate(&self, tokens: usize) -> Result<()> {
+        validate_level(self.level)?;
+        if !(self.alpha > 0.0 && self.alpha < 1.0) {
+            return Err(Error::invalid(
+                "alpha",
+                self.alpha,
+                "must be a number in (0, 1)",
+            ));
+        }
+        for (name, value) in [
+            ("clusters", self.clusters.unwrap_or(1)),
+            ("most-clusters", self.most_clusters),
+        ] {
+            if value == 0 || value > (tokens / 2).max(1) {
+                let allowed = format!(
+                    "must be a whole number from 1 to {}, half the number of tokens",
+                    (tokens / 2).max(1)
+                );
+                return Err(Error::invalid(name, value, allowed));
+            }
+        }
+        Ok(())
+    }
+
+    /// The numbers of clusters to try.
+    fn range(&self) -> std::ops::RangeInclusive<usize> {
+        match self.clusters {
+            Some(k) => k..=k,
+            None => 1..=self.most_clusters,
+        }
+    }
+}
+
+/// Returns the peak memory of [`fit`] in bytes.
+pub fn bytes(ambient: usize, tokens: usize, most_clusters: usize) -> u64 {
+    let (d, n, k) = (ambient as u64, tokens as u64, most_clusters as u64);
+    let rank = d.min(n);
+    let marks = n.min(LANDMARKS as u64);
+    // Tokens in the support, both halves, one cluster with its coordinates; scatters and their eigenvectors.
+    let numbers = [
+        [5, d, n],
+        [2 * k + 10, rank, rank],
+        [4, marks, marks],
+        [1, k, n],
+    ];
+    let product = |xs: [u64; 3]| xs.iter().fold(8_u64, |all, x| all.saturating_mul(*x));
+    numbers
+        .into_iter()
+        .fold(0_u64, |all, xs| all.saturating_add(product(xs)))
+}
+
+/// Returns the largest number of times that [`fit`] calls its `tick`.
+pub fn ticks(options: &Options) -> u64 {
+    options.range().count() as u64 + 2
+}
+
+/// Fits the mixture to tokens Z (d, N) and tests it. `tick` is called at most [`ticks`] times.
+///
+/// # Errors
+/// Tokens that are not finite, all zero or fewer than 4; options out of range; an eigenvalue iteration that
+/// does not converge.
+///
+/// ```
+/// use attnlab_core::rng::Streams;
+/// use attnlab_theory::fit::{Options, Verdict, fit};
+/// use attnlab_theory::sample::Mixture;
+/// let draw = Mixture::balanced(600, 2, 12, 0.1)?.draw(&Streams::new(1, "doc", 0, 0))?;
+/// let found = fit(draw.tokens.view(), &Options::default(), &Streams::new(2, "doc", 0, 0), &|| {})?;
+/// assert_eq!(found.dims, [12, 12]);
+/// assert!((found.delta.value / 0.1 - 1.0).abs() < 0.05);
+/// assert_eq!(found.goodness.verdict, Verdict::Consistent);
+/// # Ok::<(), attnlab_core::Error>(())
+/// ```
+pub fn fit(
+    tokens: ArrayView2<f64>,
+    options: &Options,
+    streams: &Streams,
+    tick: &dyn Fn(),
+) -> Result<Fit> {
+    validate(tokens)?;
+    options.validate(tokens.ncols())?;
+    let support = support(tokens)?;
+    let x = product(support.t(), tokens);
+    let mut order: Vec<usize> = (0..x.ncols()).collect();
+    order.shuffle(&mut streams.part("halves", 0));
+    let (first, second) = order.split_at(order.len() / 2);
+    let (train, held) = (x.select(Axis(1), first), x.select(Axis(1), second));
+    let (best, criteria) = search(train.view(), options, tick)?;
+    let clusters = best.model.dims.len();
+    let (held_labels, wrong) = best.model.assign(held.view());
+    let fitted = counts(&best.labels, clusters);
+    let half = Half {
+        model: &best.model,
+        fitted: &fitted,
+        held: held.view(),
+        labels: &held_labels,
+        wrong,
+    };
+    let (tests, calibrated) = half.tests(streams)?;
+    tick();
+    let mut labels = vec![0; x.ncols()];
+    for (i, k) in first.iter().zip(&best.labels) {
+        labels[*i] = *k;
+    }
+    for (i, k) in second.iter().zip(&held_labels) {
+        labels[*i] = *k;
+    }
+    let whole = refit(x.view(), labels, &best.model)?;
+    tick();
+    Ok(report::fit(Found {
+        support: &support,
+        tokens: x.view(),
+        half: &best.model,
+        whole,
+        criteria,
+        tests,
+        calibrated,
+        options,
+        named: false,
+    }))
+}
+
+/// Fits δ and the scale to tokens Z (d, N) with known bases and labels, and tests the mixture on all of them.
+///
+/// # Errors
+/// As [`fit`]; bases that are not jointly orthonormal; labels without a basis.
+pub fn fit_known(
+    tokens: ArrayView2<f64>,
+    bases: &[Array2<f64>],
+    labels: &[usize],
+    options: &Options,
+) -> Result<Fit> {
+    validate(tokens)?;
+    options.validate(tokens.ncols())?;
+    let defect = orthonormality_defect(bases);
+    if bases.is_empty() || defect > DEFECT {
+        let allowed =
+            format!("must be at most {DEFECT:.0e}; the mixture has jointly orthonormal bases");
+        return Err(Error::invalid(
+            "|B'B - I| of the bases",
+            format!("{defect:.1e}"),
+            allowed,
+        ));
+    }
+    if labels.len() != tokens.ncols() || labels.iter().any(|k| *k >= bases.len()) {
+        let expected = format!("one whole number below {} per token", bases.len());
+        return Err(Error::shape("labels", labels.len(), expected));
+    }
+    let views: Vec<_> = bases.iter().map(|u| u.view()).collect();
+    let joined = ndarray::concatenate(Axis(1), &views)
+        .map_err(|e| Error::shape("bases", e.to_string(), "matrices with d rows each"))?;
+    if joined.nrows() != tokens.nrows() {
+        return Err(Error::shape(
+            "bases",
+            joined.dim(),
+            "as many rows as the tokens",
+        ));
+    }
+    // The subspaces, and whatever the tokens have outside all of them.
+    let rest = &tokens - &product(joined.view(), product(joined.t(), tokens).view());
+    let largest = attnlab_core::linalg::frobenius2(tokens).sqrt();
+    let outside = match attnlab_core::linalg::frobenius2(rest.view()).sqrt() > SUPPORT * largest {
+        true => support_of(rest.view())?,
+        false => Array2::zeros((tokens.nrows(), 0).f()),
+    };
+    let total = joined.ncols();
+    let frame = ndarray::concatenate(Axis(1), &[joined.view(), outside.view()])
+        .map_err(|e| Error::undefined(e.to_string()))?;
+    let x = product(frame.t(), tokens);
+    let rank = frame.ncols();
+    let dims: Vec<usize> = bases.iter().map(Array2::ncols).collect();
+    let known = Model {
+        dims,
+        frame: Array2::from_shape_fn((rank, total), |(i, j)| f64::from(u8::from(i == j))),
+        signal: 0.0,
+        noise: 0.0,
+        freedom: [0.0; 2],
+    };
+    let whole = at_bases(x.view(), labels.to_vec(), known);
+    let empty = counts(labels, bases.len()).contains(&0);
+    let tests = match empty {
+        // A cluster without tokens leaves nothing to test it on.
+        true => goodness::untested(),
+        false => goodness::tests(
+            &whole.model,
+            x.view(),
+            labels,
+            &vec![usize::MAX / 4; bases.len()],
+        )?,
+    };
+    let half = whole.model.clone();
+    Ok(report::fit(Found {
+        support: &frame,
+        tokens: x.view(),
+        half: &half,
+        criteria: vec![(bases.len(), whole.criterion)],
+        tests,
+        calibrated: None,
+        options,
+        named: true,
+        whole,
+    }))
+}
+
+/// The best model over the numbers of clusters, and the criterion of each.
+fn search(
+    train: ArrayView2<f64>,
+    options: &Options,
+    tick: &dyn Fn(),
+) -> Result<(Labelled, Vec<(usize, f64)>)> {
+    let range = options.range();
+    let landmarks = train.ncols().min(LANDMARKS);
+    let embedding = spectral::embedding(train.slice(s![.., ..landmarks]), *range.end())?;
+    // Enough tokens for the spectra of the clusters.
+    let enough = train.ncols().min(landmarks.max(ENOUGH * train.nrows()));
+    let some = train.slice(s![.., ..enough]);
+    let mut best: Option<Labelled> = None;
+    let mut criteria = vec![];
+    for clusters in range {
+        let marks = match clusters {
+            1 => vec![0; landmarks],
+            _ => spectral::labels(embedding.view(), clusters),
+        };
+        let found = from_landmarks(some, marks, clusters)?;
+        tick();
+        let Some(found) = found else { continue };
+        criteria.push((clusters, found.criterion));
+        let better = best.as_ref().is_none_or(|b| found.criterion < b.criterion);
+        if better {
+            best = Some(found);
+        } else if best
+            .as_ref()
+            .is_some_and(|b| clusters >= b.model.dims.len() + PATIENCE)
+        {
+            break;
+        }
+    }
+    let none = || {
+        let allowed = "must leave tokens in every cluster; the tokens do not form so many";
+        Error::invalid("clusters", options.clusters.unwrap_or(1), allowed)
+    };
+    let best = best.ok_or_else(none)?;
+    let (labels, _) = best.model.assign(train);
+    let fine = alternate(train, labels.clone(), best.model.dims.len(), FINE)?;
+    let fine = fine.unwrap_or_else(|| at_bases(train, labels, best.model));
+    Ok((fine, criteria))
+}
+
+/// A rough model of tokens, of which the first ones have labels.
+fn from_landmarks(
+    tokens: ArrayView2<f64>,
+    marks: Vec<usize>,
+    clusters: usize,
+) -> Result<Option<Labelled>> {
+    let landmarks = marks.len();
+    let few = tokens.slice(s![.., ..landmarks]);
+    let start = alternate(few, marks, clusters, ROUGH)?;
+    match start {
+        Some(start) if landmarks < tokens.ncols() => {
+            let (labels, _) = start.model.assign(tokens);
+            alternate(tokens, labels, clusters, ROUGH)
+        }
+        start => Ok(start),
+    }
+}
+
+/// The fit to all tokens, from the labels of the halves on.
+fn refit(tokens: ArrayView2<f64>, labels: Vec<usize>, half: &Model) -> Result<Labelled> {
+    let clusters = half.dims.len();
+    match alternate(tokens, labels.clone(), clusters, FINE)? {
+        Some(found) => Ok(found),
+        None => {
+            let found = subspaces(tokens, &labels, clusters, (Some(half), FINE))?;
+            let model = found.unwrap_or_else(|| half.clone());
+            Ok(at_bases(tokens, labels, model))
+        }
+    }
+}
+
+/// The held-out half beside the model of the other.
+struct Half<'a> {
+    model: &'a Model,
+    fitted: &'a [usize],
+    held: ArrayView2<'a, f64>,
+    labels: &'a [usize],
+    wrong: f64,
+}
+
+impl Half<'_> {
+    /// The tests, and the p-value of the smallest of theirs by draws where labels overlap.
+    fn tests(&self, streams: &Streams) -> Result<(Vec<goodness::Test>, Option<f64>)> {
+        let found = goodness::tests(self.model, self.held, self.labels, self.fitted)?;
+        let Some(seen) = report::smallest(&found) else {
+            return Ok((found, None));
+        };
+        if self.model.dims.len() == 1 || self.wrong <= OVERLAP {
+            return Ok((found, None));
+        }
+        let held = counts(self.labels, self.model.dims.len());
+        let mut as_small = 0;
+        for i in 0..REPLICATES {
+            let drawn = self.draw(&held, &streams.child("replicate", i));
+            let (labels, _) = self.model.assign(drawn.view());
+            let tests = goodness::tests(self.model, drawn.view(), &labels, self.fitted)?;
+            as_small += u64::from(report::smallest(&tests).is_none_or(|p| p <= seen));
+        }
+        let p_value = (1 + as_small) as f64 / (1 + REPLICATES) as f64;
+        Ok((found, Some(p_value)))
+    }
+
+    /// Tokens of the fitted mixture.
+    fn draw(&self, held: &[usize], streams: &Streams) -> Array2<f64> {
+        let rank = self.model.frame.nrows();
+        let mut all = vec![];
+        for (k, n) in held.iter().enumerate() {
+            let e = normal_matrix(rank, *n, &mut streams.part("tokens", k as u64));
+            let own = self.model.frame.slice(s![.., self.model.columns(k)]);
+            let along = product(own, product(own.t(), e.view()).view());
+            let (s, n) = (self.model.signal.sqrt(), self.model.noise.sqrt());
+            all.push(&e * n + &along * (s - n));
+        }
+        let views: Vec<_> = all.iter().map(|x| x.view()).collect();
+        // The parts have the same number of rows.
+        ndarray::concatenate(Axis(1), &views).unwrap_or_default()
+    }
+}
+
+fn validate(tokens: ArrayView2<f64>) -> Result<()> {
+    if tokens.nrows() == 0 || tokens.ncols() < 4 {
+        return Err(Error::shape(
+            "tokens",
+            tokens.dim(),
+            "(d, N) with at least 4 tokens",
+        ));
+    }
+    if let Some(((i, j), x)) = tokens.indexed_iter().find(|(_, x)| !x.is_finite()) {
+        let name = format!("tokens[{i}, {j}]");
+        return Err(Error::invalid(name, x, "must be a finite number"));
+    }
+    if tokens.iter().all(|x| *x == 0.0) {
+        return Err(Error::invalid("tokens", 0, "must not all be zero"));
+    }
+    Ok(())
+}
+
+/// An orthonormal basis (d, r) of the span of tokens (d, N).
+fn support(tokens: ArrayView2<f64>) -> Result<Array2<f64>> {
+    let basis = support_of(tokens)?;
+    match basis.ncols() == tokens.nrows() {
+        // The tokens fill the space: no change of coordinates.
+        true => Ok(Array2::eye(tokens.nrows())),
+        false => Ok(basis),
+    }
+}
+
+fn support_of(tokens: ArrayView2<f64>) -> Result<Array2<f64>> {
+    let (values, vectors) = symmetric_eigen(product(tokens, tokens.t()).view())?;
+    let largest = values.iter().copied().fold(0.0, f64::max);
+    let kept: Vec<usize> = (0..values.len())
+        .filter(|i| values[*i] > SUPPORT * SUPPORT * largest)
+        .collect();
+    Ok(vectors.select(Axis(1), &kept))
+}
+
+impl Fit {
+    /// Returns the law of Definition 1 at the fitted values.
+    pub fn mixture(&self) -> Mixture {
+        Mixture {
+            counts: self.counts.clone(),
+            dims: self.dims.clone(),
+            ambient: self.ambient,
+            delta: self.delta.value,
+            bases: crate::sample::Bases::Orthonormal,
+        }
+    }
+}

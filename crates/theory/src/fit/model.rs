@@ -1,0 +1,386 @@
+//! The model with its subspaces: alternation between labels, dimensions and bases.
+//!
+//! In coordinates of the support of the tokens (r dimensions), a token of cluster k has covariance
+//! s² U_kU_kᵀ + n² (I - U_kU_kᵀ) with jointly orthonormal bases. Given labels, the bases that maximise the
+//! likelihood maximise Σ_k tr(U_kᵀ S_k U_k), S_k the scatter of cluster k; polar factors of [S_1U_1, ..,
+//! S_KU_K] climb it monotonically. Given bases, a token belongs to the cluster of largest likelihood.
+
+use attnlab_core::error::Result;
+use attnlab_core::linalg::{frobenius2, product, symmetric_eigen};
+use ndarray::{Array2, ArrayView2, Axis, concatenate, s};
+
+/// Work on one model.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Rounds of labels and bases at most.
+    rounds: usize,
+    /// Steps towards the best jointly orthonormal bases at most; each shrinks the error by about δ².
+    steps: usize,
+    /// Change of the bases (root mean square of a column) at which the steps end.
+    settled: f64,
+}
+
+/// Effort that tells numbers of clusters apart.
+pub const ROUGH: Effort = Effort {
+    rounds: 6,
+    steps: 4,
+    settled: 1e-4,
+};
+
+/// Effort of the final model: far below the statistical error.
+pub const FINE: Effort = Effort {
+    rounds: 30,
+    steps: 40,
+    settled: 1e-9,
+};
+
+/// Least noise variance relative to the signal's, so that tokens without noise have a likelihood. Tokens are
+/// projected and multiplied in f64, with errors of about 1e-15 in their entries.
+const FLOOR: f64 = 1e-24;
+
+/// A mixture with all its parameters, in the coordinates of the support.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// p_k.
+    pub dims: Vec<usize>,
+    /// [U_1 .. U_K] (r, Σ p_k), orthonormal.
+    pub frame: Array2<f64>,
+    /// s², variance of the signal.
+    pub signal: f64,
+    /// n², variance of the noise.
+    pub noise: f64,
+    /// Degrees of freedom behind `signal` and `noise`.
+    pub freedom: [f64; 2],
+}
+
+/// A model with the labels that it gives to the tokens it was fitted to.
+#[derive(Clone, Debug)]
+pub struct Labelled {
+    /// The model.
+    pub model: Model,
+    /// Cluster of each token.
+    pub labels: Vec<usize>,
+    /// Bayesian information criterion of the labelled tokens; smaller is better.
+    pub criterion: f64,
+}
+
+impl Model {
+    /// Returns the columns of cluster k in the frame.
+    pub fn columns(&self, k: usize) -> std::ops::Range<usize> {
+        let start: usize = self.dims[..k].iter().sum();
+        start..start + self.dims[k]
+    }
+
+    /// Computes the energy of every token in every subspace, (K, N).
+    pub fn energies(&self, tokens: ArrayView2<f64>) -> Array2<f64> {
+        let y = product(self.frame.t(), tokens);
+        let mut energies = Array2::zeros((self.dims.len(), tokens.ncols()));
+        for k in 0..self.dims.len() {
+            let own = y.slice(s![self.columns(k), ..]);
+            energies
+                .row_mut(k)
+                .assign(&own.map_axis(Axis(0), |c| c.dot(&c)));
+        }
+        energies
+    }
+
+    /// Computes the log-likelihood of one token in cluster k, up to what all clusters share.
+    fn score(&self, k: usize, energy: f64) -> f64 {
+        let p = self.dims[k] as f64;
+        0.5 * (energy * (self.noise.recip() - self.signal.recip())
+            - p * (self.signal / self.noise).ln())
+    }
+
+    /// Gives every token the cluster of its largest likelihood, and returns the expected number of wrong
+    /// labels beside them.
+    pub fn assign(&self, tokens: ArrayView2<f64>) -> (Vec<usize>, f64) {
+        let energies = self.energies(tokens);
+        let mut wrong = 0.0;
+        let label = |column: ndarray::ArrayView1<f64>| {
+            let scores: Vec<f64> = (0..self.dims.len())
+                .map(|k| self.score(k, column[k]))
+                .collect();
+            let best = (0..scores.len()).max_by(|a, b| scores[*a].total_cmp(&scores[*b]));
+            let best = best.unwrap_or(0);
+            let others: f64 = (0..scores.len())
+                .filter(|k| *k != best)
+                .map(|k| (scores[k] - scores[best]).exp())
+                .sum();
+            wrong += others / (1.0 + others);
+            best
+        };
+        let labels = energies.columns().into_iter().map(label).collect();
+        (labels, wrong)
+    }
+}
+
+/// Numbers of tokens per cluster.
+pub fn counts(labels: &[usize], clusters: usize) -> Vec<usize> {
+    let mut counts = vec![0; clusters];
+    labels.iter().for_each(|k| counts[*k] += 1);
+    counts
+}
+
+/// The tokens of cluster k.
+pub fn members(tokens: ArrayView2<f64>, labels: &[usize], k: usize) -> Array2<f64> {
+    let own: Vec<usize> = (0..labels.len()).filter(|i| labels[*i] == k).collect();
+    tokens.select(Axis(1), &own)
+}
+
+/// Alternates between labels and subspaces from the given labels on. None where a cluster loses its tokens.
+///
+/// # Errors
+/// If an eigenvalue iteration does not converge.
+pub fn alternate(
+    tokens: ArrayView2<f64>,
+    mut labels: Vec<usize>,
+    clusters: usize,
+    effort: Effort,
+) -> Result<Option<Labelled>> {
+    let mut before: Option<Model> = None;
+    for _ in 0..effort.rounds {
+        let Some(model) = subspaces(tokens, &labels, clusters, (before.as_ref(), effort))? else {
+            return Ok(None);
+        };
+        let (next, _) = model.assign(tokens);
+        let done = next == labels && before.as_ref().is_some_and(|b| b.dims == model.dims);
+        labels = next;
+        before = Some(model);
+        if done || clusters == 1 && before.is_some() {
+            break;
+        }
+    }
+    let Some(model) = subspaces(tokens, &labels, clusters, (before.as_ref(), effort))? else {
+        return Ok(None);
+    };
+    let criterion = criterion(tokens, &model, &labels);
+    Ok(Some(Labelled {
+        model,
+        labels,
+        criterion,
+    }))
+}
+
+/// The subspaces and levels that fit labelled tokens; None where a cluster is empty.
+pub fn subspaces(
+    tokens: ArrayView2<f64>,
+    labels: &[usize],
+    clusters: usize,
+    (before, effort): (Option<&Model>, Effort),
+) -> Result<Option<Model>> {
+    let rank = tokens.nrows();
+    let counts = counts(labels, clusters);
+    if counts.contains(&0) {
+        return Ok(None);
+    }
+    let mut scatters = vec![];
+    let mut spectra = vec![];
+    for (k, count) in counts.iter().enumerate() {
+        let own = members(tokens, labels, k);
+        let scatter = product(own.view(), own.t());
+        let (values, vectors) = symmetric_eigen(scatter.view())?;
+        let mut order: Vec<usize> = (0..rank).collect();
+        order.sort_by(|a, b| values[*b].total_cmp(&values[*a]));
+        let n = *count as f64;
+        let values: Vec<f64> = order.iter().map(|i| (values[*i] / n).max(0.0)).collect();
+        spectra.push((values, vectors.select(Axis(1), &order)));
+        scatters.push(scatter);
+    }
+    let mut dims: Vec<usize> = match before {
+        // From the second round on the levels are known from all clusters together.
+        Some(model) if model.noise > FLOOR * model.signal => (0..clusters)
+            .map(|k| by_levels(&spectra[k].0, counts[k], model, k))
+            .collect(),
+        _ => (0..clusters)
+            .map(|k| by_likelihood(&spectra[k].0, counts[k], clusters))
+            .collect(),
+    };
+    shrink_to(rank, &mut dims, &spectra);
+    let blocks: Vec<_> = (0..clusters)
+        .map(|k| spectra[k].1.slice(s![.., ..dims[k]]))
+        .collect();
+    let mut frame = match concatenate(Axis(1), &blocks) {
+        Ok(frame) => frame,
+        Err(_) => return Ok(None),
+    };
+    let mut model = Model {
+        dims,
+        frame: Array2::zeros((0, 0)),
+        signal: 0.0,
+        noise: 0.0,
+        freedom: [0.0; 2],
+    };
+    if clusters > 1 {
+        frame = polar(frame.view())?;
+        for _ in 0..effort.steps {
+            let mut climbed = Array2::zeros(frame.dim());
+            for (k, scatter) in scatters.iter().enumerate() {
+                let own = model.columns(k);
+                let own = s![.., own];
+                climbed
+                    .slice_mut(own)
+                    .assign(&product(scatter.view(), frame.slice(own)));
+            }
+            let next = polar(climbed.view())?;
+            let change = frobenius2((&next - &frame).view()) / frame.ncols() as f64;
+            frame = next;
+            if change.sqrt() < effort.settled {
+                break;
+            }
+        }
+    }
+    model.frame = frame;
+    let outside = rank - model.frame.ncols();
+    let taken = taken(&model.dims, outside);
+    levels(&mut model, &scatters, &counts, taken);
+    Ok(Some(model))
+}
+
+/// Sets the levels of a model whose bases are known, exactly or by another fit.
+pub fn at_bases(tokens: ArrayView2<f64>, labels: Vec<usize>, mut model: Model) -> Labelled {
+    let clusters = model.dims.len();
+    let scatter = |k: usize| {
+        let own = members(tokens, &labels, k);
+        product(own.view(), own.t())
+    };
+    let scatters: Vec<_> = (0..clusters).map(scatter).collect();
+    levels(&mut model, &scatters, &counts(&labels, clusters), 0.0);
+    let criterion = criterion(tokens, &model, &labels);
+    Labelled {
+        model,
+        labels,
+        criterion,
+    }
+}
+
+/// Sets the variances of signal and noise, unbiased, with their degrees of freedom; `taken` of the noise's went
+/// into the bases.
+///
+/// Bases that are fitted take freedom from the noise alone: tilting U_k towards U_l by a (p_k, p_l) matrix turns U_l back
+/// by its transpose, so each pair takes p_k p_l, and every direction outside all subspaces takes Σ p_k.
+fn levels(model: &mut Model, scatters: &[Array2<f64>], counts: &[usize], taken: f64) {
+    let rank = model.frame.nrows();
+    let (mut inside, mut all, mut free) = (0.0, 0.0, [0.0; 2]);
+    for (k, scatter) in scatters.iter().enumerate() {
+        let own = model.frame.slice(s![.., model.columns(k)]);
+        inside += (&product(scatter.view(), own) * &own).sum();
+        all += scatter.diag().sum();
+        free[0] += (counts[k] * model.dims[k]) as f64;
+        free[1] += (counts[k] * (rank - model.dims[k])) as f64;
+    }
+    free[1] -= taken;
+    model.signal = inside / free[0];
+    model.noise = match free[1] >= 1.0 {
+        true => ((all - inside) / free[1]).max(FLOOR * model.signal),
+        false => FLOOR * model.signal,
+    };
+    model.freedom = [free[0], free[1].max(0.0)];
+}
+
+/// The parameters of the bases: Σ_{k<l} p_k p_l + q Σ p_k with q directions outside all.
+fn taken(dims: &[usize], outside: usize) -> f64 {
+    let total: f64 = dims.iter().map(|p| *p as f64).sum();
+    let squares: f64 = dims.iter().map(|p| (*p as f64).powi(2)).sum();
+    0.5 * (total * total - squares) + outside as f64 * total
+}
+
+/// The dimension p by the two-level likelihood of a spectrum with BIC's penalty p(r - p).
+fn by_likelihood(values: &[f64], count: usize, clusters: usize) -> usize {
+    let rank = values.len();
+    let sum: f64 = values.iter().sum();
+    let n = count as f64;
+    let most = if clusters == 1 {
+        rank
+    } else {
+        (rank - 1).max(1)
+    };
+    // Beyond the number of tokens the spectrum is zero whatever the law.
+    let most = if count > rank {
+        most
+    } else {
+        most.min((4 * count / 5).max(1))
+    };
+    let mut inside = 0.0;
+    let mut best = (f64::INFINITY, 1);
+    for p in 1..=most {
+        inside += values[p - 1];
+        let (signal, rest) = (inside / p as f64, (rank - p) as f64);
+        let noise = match rank - p {
+            0 => signal,
+            _ => ((sum - inside) / rest).max(FLOOR * signal),
+        };
+        let fit = n * (p as f64 * signal.ln() + rest * noise.ln());
+        let criterion = fit + p as f64 * rest * n.ln();
+        if criterion < best.0 {
+            best = (criterion, p);
+        }
+    }
+    best.1
+}
+
+/// The number of eigenvalues on the signal's side of the middle between the two bulks of Marchenko and
+/// Pastur: s²(1 - √(p/N_k))² from below and n²(1 + √((r-p)/N_k))² from above. Where they overlap, by the
+/// likelihood of a single direction.
+fn by_levels(values: &[f64], count: usize, model: &Model, k: usize) -> usize {
+    let (rank, n) = (values.len() as f64, count as f64);
+    let p = model.dims[k] as f64;
+    let low = model.signal * (1.0 - (p / n).sqrt()).max(0.0).powi(2);
+    let high = model.noise * (1.0 + ((rank - p).max(0.0) / n).sqrt()).powi(2);
+    let ratio = model.noise / model.signal;
+    let middle = match low > high {
+        true => (low * high).sqrt(),
+        false => -model.noise * ratio.ln() / (1.0 - ratio).max(f64::EPSILON),
+    };
+    values.iter().take_while(|v| **v > middle).count().max(1)
+}
+
+/// Takes the weakest directions from the clusters until all fit into the support.
+fn shrink_to(rank: usize, dims: &mut [usize], spectra: &[(Vec<f64>, Array2<f64>)]) {
+    while dims.iter().sum::<usize>() > rank {
+        let weakest = |k: &usize| spectra[*k].0[dims[*k] - 1];
+        let shrinkable = (0..dims.len()).filter(|k| dims[*k] > 1);
+        match shrinkable.min_by(|a, b| weakest(a).total_cmp(&weakest(b))) {
+            Some(k) => dims[k] -= 1,
+            None => return,
+        }
+    }
+}
+
+/// The polar factor M (MᵀM)^{-1/2} of a matrix with more rows than columns.
+fn polar(m: ArrayView2<f64>) -> Result<Array2<f64>> {
+    let (values, vectors) = symmetric_eigen(product(m.t(), m).view())?;
+    let largest = values.iter().copied().fold(0.0, f64::max);
+    let scaled = &vectors * &values.mapv(|v| v.max(1e-14 * largest).sqrt().recip());
+    let root = product(scaled.view(), vectors.t());
+    Ok(product(m, root.view()))
+}
+
+/// BIC of labelled tokens: twice the negative log-likelihood, labels with their shares, and the bases' number
+/// of parameters times log N.
+fn criterion(tokens: ArrayView2<f64>, model: &Model, labels: &[usize]) -> f64 {
+    let (rank, n) = (tokens.nrows(), tokens.ncols() as f64);
+    let energies = model.energies(tokens);
+    let inside: f64 = labels
+        .iter()
+        .enumerate()
+        .map(|(i, k)| energies[[*k, i]])
+        .sum();
+    let outside = (frobenius2(tokens) - inside).max(0.0);
+    let counts = counts(labels, model.dims.len());
+    let (mut signals, mut noises, mut shares) = (0.0, 0.0, 0.0);
+    for (p, count) in model.dims.iter().zip(&counts) {
+        signals += (count * p) as f64;
+        noises += (count * (rank - p)) as f64;
+        if *count > 0 {
+            shares += *count as f64 * (*count as f64 / n).ln();
+        }
+    }
+    let signal = inside / signals;
+    let mut twice = signals * (signal.ln() + 1.0);
+    if noises > 0.0 {
+        twice += noises * ((outside / noises).max(FLOOR * signal).ln() + 1.0);
+    }
+    let outside = rank.saturating_sub(model.dims.iter().sum());
+    let parameters = taken(&model.dims, outside) + 2.0 * model.dims.len() as f64;
+    twice - 2.0 * shares + parameters * n.ln()
+}

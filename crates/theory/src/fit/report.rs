@@ -1,0 +1,231 @@
+//! Findings of a fit, with their uncertainty.
+
+use super::Options;
+use super::goodness::{Test, unit_scale};
+use super::model::{Labelled, Model, counts};
+use attnlab_core::linalg::product;
+use attnlab_core::stats::{Estimate, t_quantile};
+use ndarray::{Array2, ArrayView2, s};
+use serde::Serialize;
+
+/// δ² below which tokens have no noise: projections in f64 leave 1e-30.
+const NO_NOISE: f64 = 1e-20;
+
+/// Judgement of tokens as a draw of the mixture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// No test rejects the mixture.
+    Consistent,
+    /// Not such a mixture.
+    NotSuchAMixture,
+    /// The tokens are too few to say.
+    Undecided,
+}
+
+/// Judgement of the fit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Goodness {
+    /// The verdict at `alpha`.
+    pub verdict: Verdict,
+    /// Reasons, one sentence each.
+    pub reasons: Vec<String>,
+    /// The tests.
+    pub tests: Vec<Test>,
+    /// p-value of all tests together: Bonferroni's, or that by draws of the fitted mixture where its clusters
+    /// overlap.
+    pub p_value: Option<f64>,
+    /// Flag: the p-value is by draws.
+    pub by_draws: bool,
+    /// Level of the test.
+    pub alpha: f64,
+}
+
+/// A fitted mixture.
+#[derive(Clone, Debug, Serialize)]
+pub struct Fit {
+    /// d.
+    pub ambient: usize,
+    /// r, number of dimensions that the tokens span.
+    pub rank: usize,
+    /// p_k. Clusters are in descending order of p_k, then of N_k, unless the caller named them.
+    pub dims: Vec<usize>,
+    /// p_k from the half of the tokens that the test did not see: where they differ, p_k is uncertain.
+    pub dims_of_half: Vec<usize>,
+    /// N_k.
+    pub counts: Vec<usize>,
+    /// δ, the ratio of the standard deviations of noise and signal; NaN where nothing is outside the subspaces.
+    pub delta: Estimate,
+    /// Standard deviation of the signal, which Definition 1 sets to 1.
+    pub scale: Estimate,
+    /// Root mean square of the sine of the angle between a fitted and a true direction of U_k.
+    pub tilt: Vec<f64>,
+    /// Expected number of wrong labels.
+    pub wrong_labels: f64,
+    /// BIC of every K that was tried.
+    pub criteria: Vec<(usize, f64)>,
+    /// The test.
+    pub goodness: Goodness,
+    /// U_k (d, p_k).
+    #[serde(skip)]
+    pub bases: Vec<Array2<f64>>,
+    /// Cluster of each token.
+    #[serde(skip)]
+    pub labels: Vec<usize>,
+}
+
+/// The findings of a fit, in the coordinates of the support.
+pub(super) struct Found<'a> {
+    pub support: &'a Array2<f64>,
+    pub tokens: ArrayView2<'a, f64>,
+    pub half: &'a Model,
+    pub whole: Labelled,
+    pub criteria: Vec<(usize, f64)>,
+    pub tests: Vec<Test>,
+    pub calibrated: Option<f64>,
+    pub options: &'a Options,
+    /// Flag: the caller numbered the clusters.
+    pub named: bool,
+}
+
+/// The smallest p-value; None where nothing could be tested.
+pub(super) fn smallest(tests: &[Test]) -> Option<f64> {
+    tests.iter().filter_map(|t| t.p_value).reduce(f64::min)
+}
+
+/// Puts the findings together.
+pub(super) fn fit(found: Found) -> Fit {
+    let model = &found.whole.model;
+    let clusters = model.dims.len();
+    let counted = counts(&found.whole.labels, clusters);
+    let mut order: Vec<usize> = (0..clusters).collect();
+    if !found.named {
+        order.sort_by_key(|k| std::cmp::Reverse((model.dims[*k], counted[*k])));
+    }
+    let mut place = vec![0; clusters];
+    order
+        .iter()
+        .enumerate()
+        .for_each(|(new, old)| place[*old] = new);
+    let pick = |values: &[usize]| order.iter().map(|k| values[*k]).collect::<Vec<_>>();
+    let (_, wrong_labels) = model.assign(found.tokens);
+    let ratio = model.noise / model.signal;
+    let delta = match (model.freedom[1] > 0.0, ratio > NO_NOISE) {
+        (false, _) => Estimate::computed(f64::NAN, 0.0),
+        (true, true) => ratio_estimate(ratio, model.freedom, found.options.level),
+        (true, false) => Estimate::computed(0.0, 0.0),
+    };
+    let scale = ratio_estimate(
+        model.signal,
+        [model.freedom[0], f64::INFINITY],
+        found.options.level,
+    );
+    let basis = |k: &usize| {
+        product(
+            found.support.view(),
+            model.frame.slice(s![.., model.columns(*k)]),
+        )
+    };
+    Fit {
+        ambient: found.support.nrows(),
+        rank: found.support.ncols(),
+        dims: pick(&model.dims),
+        dims_of_half: pick(&found.half.dims),
+        counts: pick(&counted),
+        delta,
+        scale,
+        tilt: order.iter().map(|k| tilt(model, &counted, *k)).collect(),
+        wrong_labels,
+        criteria: found.criteria.clone(),
+        goodness: goodness(&found),
+        bases: order.iter().map(basis).collect(),
+        labels: found.whole.labels.iter().map(|k| place[*k]).collect(),
+    }
+}
+
+/// The square root of a ratio of variances: log-normal interval, exact to the skewness of log χ², which is
+/// below 1 % of the width from 100 degrees of freedom on.
+fn ratio_estimate(ratio: f64, freedom: [f64; 2], level: f64) -> Estimate {
+    let spread = 0.5 * freedom.iter().map(|f| 2.0 / f.max(1.0)).sum::<f64>().sqrt();
+    let least = freedom[0].min(freedom[1]).clamp(1.0, 1e9);
+    // The level has been validated, and the freedom is positive.
+    let quantile = t_quantile(least, 0.5 + 0.5 * level).unwrap_or(f64::INFINITY);
+    let value = ratio.sqrt();
+    Estimate {
+        value,
+        low: value * (-quantile * spread).exp(),
+        high: value * (quantile * spread).exp(),
+        level,
+    }
+}
+
+/// δ² Σ_l p_l/(N_k + N_l), and all of N_k for directions outside all subspaces, as a root.
+fn tilt(model: &Model, counts: &[usize], k: usize) -> f64 {
+    let outside = (model.frame.nrows() - model.frame.ncols()) as f64;
+    let others: f64 = (0..counts.len())
+        .filter(|l| *l != k)
+        .map(|l| model.dims[l] as f64 / (counts[k] + counts[l]).max(1) as f64)
+        .sum();
+    let ratio = model.noise / model.signal;
+    (ratio * (others + outside / counts[k].max(1) as f64))
+        .sqrt()
+        .min(1.0)
+}
+
+fn goodness(found: &Found) -> Goodness {
+    let (model, options) = (found.half, found.options);
+    let (rank, ambient) = (found.support.ncols(), found.support.nrows());
+    let total: usize = model.dims.iter().sum();
+    let mut tests = found.tests.clone();
+    if options.unit_scale {
+        tests.push(Test {
+            name: "signal variance 1",
+            p_value: Some(unit_scale(model)),
+        });
+    }
+    let mut reasons = vec![];
+    if model.dims.len() == 1 && total == ambient {
+        reasons.push(format!(
+            "one cluster of dimension p = d = {ambient}: the tokens have no low-rank structure"
+        ));
+    }
+    if total < rank {
+        reasons.push(format!(
+            "the tokens span {rank} dimensions and the subspaces {total}: Definition 1 has no noise outside them"
+        ));
+    }
+    let seen = smallest(&found.tests);
+    let tested = tests.iter().filter(|t| t.p_value.is_some()).count() as f64;
+    let least = smallest(&tests).unwrap_or(1.0);
+    // Bonferroni over the tests; draws calibrate all of them but that of the scale, which makes two.
+    let p_value = seen.map(|_| match (found.calibrated, options.unit_scale) {
+        (None, _) => tested * least,
+        (Some(p), false) => p,
+        (Some(p), true) => 2.0 * p.min(unit_scale(model)),
+    });
+    let p_value = p_value.map(|p| p.min(1.0));
+    if p_value.is_some_and(|p| p <= options.alpha) {
+        let failing = tests.iter().filter(|t| t.p_value == Some(least));
+        let failing: Vec<&str> = failing.map(|t| t.name).collect();
+        let failing = failing.join(", ");
+        reasons.push(format!("test failed: {failing} (p = {least:.1e})"));
+    }
+    let verdict = match (p_value, reasons.is_empty()) {
+        (None, _) => {
+            reasons =
+                vec!["too few tokens: every cluster needs more than p_k + 8 in each half".into()];
+            Verdict::Undecided
+        }
+        (_, true) => Verdict::Consistent,
+        (_, false) => Verdict::NotSuchAMixture,
+    };
+    let by_draws = found.calibrated.is_some();
+    Goodness {
+        verdict,
+        reasons,
+        tests,
+        p_value,
+        by_draws,
+        alpha: options.alpha,
+    }
+}
