@@ -18,6 +18,17 @@ pub struct Checkpoint {
     places: BTreeMap<String, usize>,
 }
 
+/// Computes SHA-256 in hexadecimal.
+///
+/// ```
+/// // The first test vector of FIPS 180-4.
+/// assert!(attnlab_networks::sha256(b"abc").starts_with("ba7816bf8f01cfea"));
+/// ```
+pub fn sha256(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 impl Checkpoint {
     /// Opens a safetensors, GGUF or NumPy file, or a folder whose files of one kind are the shards of a checkpoint: those
     /// that `model.safetensors.index.json` names, or all without it. Only headers are read.
@@ -141,8 +152,19 @@ impl Checkpoint {
     /// # Errors
     /// When there is no such tensor, or it cannot be read.
     pub fn hash(&self, name: &str) -> Result<String> {
-        let digest = Sha256::digest(self.file(name)?.bytes(name)?);
-        Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+        Ok(sha256(&self.file(name)?.bytes(name)?))
+    }
+
+    /// Computes SHA-256 over the names and the stored bytes of all tensors, in hexadecimal.
+    ///
+    /// # Errors
+    /// When a tensor cannot be read.
+    pub fn digest(&self) -> Result<String> {
+        let mut text = String::new();
+        for name in self.matching(&["*"]) {
+            text.push_str(&format!("{name} {}\n", self.hash(&name)?));
+        }
+        Ok(sha256(text.as_bytes()))
     }
 
     /// Refuses two checkpoints that have equal tensors under all of some names: they are one and the same, whatever

@@ -29,7 +29,7 @@ mod tensors;
 mod tokenizer;
 pub mod transformer;
 
-pub use checkpoint::Checkpoint;
+pub use checkpoint::{Checkpoint, sha256};
 pub use names::{kind, layer, numbers, step};
 #[cfg(feature = "tokenizers")]
 pub use tokenizer::Tokenizer;

@@ -79,22 +79,7 @@ impl Transformer {
     /// A missing or malformed file; an unknown family; a setting or a tensor that is unknown, missing or of another
     /// shape than announced, by name; a network that the memory cannot hold.
     pub fn open(path: &Path) -> Result<Self> {
-        let (from, mut settings, key, format) = match gguf_at(path)? {
-            Some(file) => {
-                let settings = Settings::from_gguf(&Gguf::open(&file)?);
-                (file, settings, "general.architecture", Format::Gguf)
-            }
-            None => {
-                let settings = Settings::open(&path.join("config.json"))?;
-                (path.to_path_buf(), settings, "model_type", Format::Json)
-            }
-        };
-        let family = family(&mut settings, key, format)?;
-        let architecture = (family.architecture)(&mut settings)?;
-        architecture
-            .validate()
-            .map_err(|e| content(settings.path(), e.to_string()))?;
-        settings.finish(&family.prefix())?;
+        let (from, family, architecture) = described(path)?;
         let checkpoint = Checkpoint::open(&from)?;
         let needed = architecture.parameters().saturating_mul(4);
         memory::ensure(&format!("reading {}", path.display()), needed)?;
@@ -153,6 +138,37 @@ impl Transformer {
             output: block.out.weight.slice(ndarray::s![.., columns]),
         })
     }
+}
+
+impl TransformerArchitecture {
+    /// Reads the architecture of a network and none of its numbers.
+    ///
+    /// # Errors
+    /// Those of [`Transformer::open`] that concern settings.
+    pub fn of_network(path: &Path) -> Result<Self> {
+        Ok(described(path)?.2)
+    }
+}
+
+/// Reads the settings of a network: the file or folder of its tensors, its family and its architecture.
+fn described(path: &Path) -> Result<(PathBuf, &'static Family, TransformerArchitecture)> {
+    let (from, mut settings, key, format) = match gguf_at(path)? {
+        Some(file) => {
+            let settings = Settings::from_gguf(&Gguf::open(&file)?);
+            (file, settings, "general.architecture", Format::Gguf)
+        }
+        None => {
+            let settings = Settings::open(&path.join("config.json"))?;
+            (path.to_path_buf(), settings, "model_type", Format::Json)
+        }
+    };
+    let family = family(&mut settings, key, format)?;
+    let architecture = (family.architecture)(&mut settings)?;
+    architecture
+        .validate()
+        .map_err(|e| content(settings.path(), e.to_string()))?;
+    settings.finish(&family.prefix())?;
+    Ok((from, family, architecture))
 }
 
 /// Finds the family that the settings name.

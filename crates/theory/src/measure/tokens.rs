@@ -85,16 +85,17 @@ pub fn labelled_snr(tokens: ArrayView2<f64>, bases: &[Array2<f64>], labels: &[us
 
 /// Returns, for each token of (d, N), the index of the basis in `bases` with the largest projection.
 pub fn nearest_subspace(tokens: ArrayView2<f64>, bases: &[Array2<f64>]) -> Vec<usize> {
-    let energy = |u: &Array2<f64>, token: ndarray::ArrayView1<f64>| {
-        let y = u.t().dot(&token);
-        y.dot(&y)
+    let energies = |u: &Array2<f64>| -> Vec<f64> {
+        let y = product(u.t(), tokens);
+        y.columns().into_iter().map(|y| y.dot(&y)).collect()
     };
-    let nearest = |token: ndarray::ArrayView1<f64>| {
-        let energies = bases.iter().map(|u| energy(u, token));
-        let best = energies.enumerate().max_by(|a, b| a.1.total_cmp(&b.1));
+    let energies: Vec<Vec<f64>> = bases.iter().map(energies).collect();
+    let nearest = |i: usize| {
+        let best = energies.iter().enumerate();
+        let best = best.max_by(|a, b| a.1[i].total_cmp(&b.1[i]));
         best.map_or(0, |(k, _)| k)
     };
-    tokens.columns().into_iter().map(nearest).collect()
+    (0..tokens.ncols()).map(nearest).collect()
 }
 
 fn finite(tokens: ArrayView2<f64>) -> Result<()> {

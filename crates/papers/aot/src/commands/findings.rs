@@ -25,7 +25,7 @@ fn part<'a>(row: &'a Row, name: &str) -> Option<&'a Map<String, Value>> {
     }
 }
 
-fn shown(x: f64) -> String {
+pub(super) fn shown(x: f64) -> String {
     match x.is_nan() {
         true => "undefined".into(),
         false if x.is_infinite() => "infinite".into(),
@@ -33,11 +33,11 @@ fn shown(x: f64) -> String {
     }
 }
 
-fn value(data: &Map<String, Value>, name: &str) -> String {
+pub(super) fn value(data: &Map<String, Value>, name: &str) -> String {
     data.get(name).and_then(as_number).map_or("-".into(), shown)
 }
 
-fn list(data: &Map<String, Value>, name: &str) -> String {
+pub(super) fn list(data: &Map<String, Value>, name: &str) -> String {
     let all = data.get(name).and_then(Value::as_array);
     let all = all.map(|v| {
         v.iter()
@@ -48,12 +48,12 @@ fn list(data: &Map<String, Value>, name: &str) -> String {
     all.map_or("-".into(), |all| all.join(" "))
 }
 
-fn interval(data: &Map<String, Value>, name: &str) -> String {
+pub(super) fn interval(data: &Map<String, Value>, name: &str) -> String {
     let [at, low, high] = ["", "_low", "_high"].map(|end| value(data, &format!("{name}{end}")));
     format!("{at} ({low} to {high})")
 }
 
-fn verdict(data: &Map<String, Value>) -> String {
+pub(super) fn verdict(data: &Map<String, Value>) -> String {
     let word = data.get("verdict").and_then(Value::as_str).unwrap_or("-");
     let p = value(data, "p_value");
     let reasons = data.get("reasons").and_then(Value::as_array);
@@ -70,7 +70,7 @@ fn verdict(data: &Map<String, Value>) -> String {
 }
 
 /// A hypothesis: name, printed form, margin with its ends, and whether it holds.
-fn hypotheses(row: &Row) -> Vec<[String; 4]> {
+pub(super) fn hypotheses(row: &Row) -> Vec<[String; 4]> {
     let all = row.data.get("hypotheses").and_then(Value::as_object);
     let entry = |(name, h): (&String, &Value)| {
         let h = h.as_object()?;

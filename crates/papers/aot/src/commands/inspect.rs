@@ -1,46 +1,76 @@
-//! `attnlab inspect`: given tokens against the theory.
+//! `attnlab inspect`: given tokens, or a network on a text, against the theory.
 
 use super::findings::{lines, tables};
+use super::network_findings;
 use crate::arrays::{TokensAre, list};
 use crate::experiments;
-use crate::experiments::inspect::{Inspect, Scale};
+use crate::experiments::inspect::Inspect;
+use crate::experiments::inspect_network::InspectNetwork;
+use crate::inspect::{Fitting, Scale};
 use attnlab_core::error::{Error, Result};
 use attnlab_lab::command::{Bar, Command, Out, RowOptions, Status, input};
 use attnlab_lab::experiment::{self, Described, Entry, Experiment, RunOptions};
-use attnlab_lab::figure;
+use attnlab_lab::figure::{self, Figure};
 use attnlab_lab::folder;
-use attnlab_lab::report::{self, Origin, Picture, Report};
+use attnlab_lab::report::{self, Origin, Picture, Report, Table};
 use attnlab_lab::run::{Row, export, files, store};
 use clap::Args as _;
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
+  attnlab inspect SmolLM2-135M --text book.txt
+  attnlab inspect SmolLM2-135M --text book.txt --centre --skip 1 --tokens 4096 --window 512
   attnlab inspect --activations layer*.npy --tokens-are rows
   attnlab inspect --activations states.safetensors --tokens-are rows --scale fitted --centre
   attnlab inspect --activations z.npy --tokens-are columns --bases u0.npy u1.npy --labels y.npy
 
-An array is a matrix in a .npy or .safetensors file; a .npy file of three dimensions has one array per
-index of the first. Fits the mixture of Definition 1 (AoT): K by BIC, p_k by the spectrum of each
-cluster, delta with its interval; tests it on the half of the tokens that the fit did not see; and
-puts beside it every hypothesis of Theorem 1 with its margin, the horizon of these very tokens, SNR
-against the law, ranks, and controls: every coordinate permuted over the tokens, a Gaussian of the
-same second moments, labels permuted.
+A network is a folder with config.json and safetensors, or a GGUF file (GPT-2, GPT-NeoX, OPT, Llama,
+BERT), with its tokenizer. An array is a matrix in a .npy or .safetensors file; a .npy file of three
+dimensions has one array per index of the first.
 
-Rows, rows.csv, the figure and inspect.html go to the folder. The same files and seed give the same
+Fits the mixture of Definition 1 (AoT): K by BIC, p_k by the spectrum of each cluster, delta with its
+interval; tests it on the half of the tokens that the fit did not see; and puts beside it every
+hypothesis of Theorem 1 with its margin, the horizon of these very tokens, SNR against the law, ranks,
+and controls: every coordinate permuted over the tokens, a Gaussian of the same second moments, labels
+permuted. For a network: the same of the residual stream after every block, the SNR in the subspaces
+of its own heads before and after the block, entropy and energy of attention, stable ranks of weights;
+controls: the same architecture with random weights, the same tokens in random order.
+
+Rows, rows.csv, the figures and inspect.html go to the folder. The same files and seed give the same
 rows; a run that was stopped goes on. docs/inspect.md says what every name means and how often the
 test is right.";
 
-/// Hold activations against the theory: fit of Definition 1, hypotheses of Theorem 1, horizon, controls
+/// Hold activations, or a network on a text, against the theory: fit of Definition 1, hypotheses of Theorem 1,
+/// horizon, SNR, entropy, ranks, controls
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 struct Args {
+    /// A network: folder with config.json, or GGUF file
+    #[arg(value_name = "NETWORK", required_unless_present = "activations")]
+    #[arg(conflicts_with_all = ["activations", "tokens_are", "bases"], requires = "text")]
+    network: Option<PathBuf>,
+    /// Text (UTF-8) for the network
+    #[arg(long, value_name = "FILE", requires = "network")]
+    text: Option<PathBuf>,
+    /// Tokens of the text, rounded up to whole windows
+    #[arg(long, value_name = "N", default_value_t = 2048, value_parser = input::positive)]
+    #[arg(allow_negative_numbers = true, requires = "network")]
+    tokens: u64,
+    /// Tokens of a forward pass [default: 256, or the context of the network if that is less]
+    #[arg(long, value_name = "N", value_parser = input::positive)]
+    #[arg(allow_negative_numbers = true, requires = "network")]
+    window: Option<u64>,
+    /// Tokens left out at the start of every window
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole)]
+    #[arg(allow_negative_numbers = true, requires = "network")]
+    skip: u64,
     /// Files with tokens, one array per layer
-    #[arg(long, value_name = "FILE", num_args = 1.., required = true)]
+    #[arg(long, value_name = "FILE", num_args = 1..)]
     activations: Vec<PathBuf>,
     /// Side of the arrays on which the tokens are
-    #[arg(long, value_name = "SIDE")]
-    tokens_are: TokensAre,
+    #[arg(long, value_name = "SIDE", required_unless_present = "network")]
+    tokens_are: Option<TokensAre>,
     /// Known bases U_k (d, p_k), one file per subspace, in place of the fit's
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "labels")]
     bases: Vec<PathBuf>,
@@ -55,9 +85,9 @@ struct Args {
     #[arg(long, value_name = "K", default_value_t = 16, value_parser = input::positive)]
     #[arg(allow_negative_numbers = true, conflicts_with_all = ["bases", "clusters"])]
     most_clusters: u64,
-    /// Scale of the signal
-    #[arg(long, default_value = "as-given")]
-    scale: Scale,
+    /// Scale of the signal [default: as-given; for a network: fitted]
+    #[arg(long)]
+    scale: Option<Scale>,
     /// Subtract the mean token first; Definition 1 has mean 0
     #[arg(long)]
     centre: bool,
@@ -106,33 +136,77 @@ impl Command for InspectCommand {
 }
 
 fn run(args: &Args, out: &mut Out) -> Result<Status> {
+    match (&args.network, &args.text, args.tokens_are) {
+        (Some(network), Some(text), _) => {
+            let fitting = fitting(args, Scale::Fitted);
+            let mut settings = InspectNetwork::of_files(network, text, fitting)?;
+            settings.tokens = args.tokens as usize;
+            settings.window = args.window.map_or(settings.window, |n| n as usize);
+            settings.skip = args.skip as usize;
+            settings.controls = !args.no_controls;
+            settings.control_seed = args.seed;
+            let shown = Shown {
+                lines: network_findings::lines,
+                tables: network_findings::tables,
+            };
+            inspected(&settings, &shown, args, out)
+        }
+        (_, _, Some(tokens_are)) => {
+            let settings = Inspect {
+                arrays: list(&args.activations, tokens_are)?,
+                tokens_are,
+                bases: args.bases.clone(),
+                labels: args.labels.iter().cloned().collect(),
+                controls: !args.no_controls,
+                fitting: fitting(args, Scale::AsGiven),
+            };
+            inspected(&settings, &Shown { lines, tables }, args, out)
+        }
+        // Refused by the parser of arguments.
+        _ => Err(Error::undefined("neither a network nor activations")),
+    }
+}
+
+fn fitting(args: &Args, scale: Scale) -> Fitting {
     let clusters = args.clusters.unwrap_or(0) as usize;
-    let settings = Inspect {
-        arrays: list(&args.activations, args.tokens_are)?,
-        tokens_are: args.tokens_are,
-        bases: args.bases.clone(),
-        labels: args.labels.iter().cloned().collect(),
+    Fitting {
         clusters,
         most_clusters: (args.most_clusters as usize).max(clusters),
-        scale: args.scale,
+        scale: args.scale.unwrap_or(scale),
         centre: args.centre,
-        controls: !args.no_controls,
         eta: args.eta,
         tau: args.tau,
         level: args.level,
         test_level: args.test_level,
-    };
+    }
+}
+
+/// How rows of an inspection are shown.
+struct Shown {
+    /// A row in lines.
+    lines: fn(&Row) -> Result<Vec<String>>,
+    /// The tables of the page.
+    tables: fn(&[Row]) -> Result<Vec<Table>>,
+}
+
+/// Computes the rows, writes everything and shows it.
+fn inspected<E: Experiment + Described>(
+    settings: &E,
+    shown: &Shown,
+    args: &Args,
+    out: &mut Out,
+) -> Result<Status> {
     let entries = experiments::entries();
-    let entry = entries.iter().find(|e: &&Entry| e.id == Inspect::ID);
+    let entry = entries.iter().find(|e: &&Entry| e.id == E::ID);
     let entry = entry.ok_or_else(|| Error::undefined("this build has no such experiment"))?;
     let how = RunOptions {
         seed: args.seed,
         force: args.rows.force,
         shard: args.rows.shard,
     };
-    let found = experiment::run(&settings, &args.out, &how, &Bar::resumable())?;
+    let found = experiment::run(settings, &args.out, &how, &Bar::resumable())?;
     folder::note_trials(&found);
-    let command = folder::command(entry, &settings, args.seed)?;
+    let command = folder::command(entry, settings, args.seed)?;
     if found.computed > 0 {
         Origin::here(command.clone()).note(&args.out)?;
     }
@@ -140,11 +214,15 @@ fn run(args: &Args, out: &mut Out) -> Result<Status> {
         folder::note_shard(args.rows.shard, found.rows.len(), &args.out);
         return Ok(Status::Expected);
     }
-    let written = write(&settings, entry, &found.rows, &command, args)?;
+    let figures = folder::with_size(settings.figures(&found.rows)?, entry, settings)?;
+    let tables = (shown.tables)(&found.rows)?;
+    let written = write(figures, &tables, &found.rows, &command, args)?;
     for row in &found.rows {
         match args.json {
             true => out.json(row)?,
-            false => lines(row)?.iter().try_for_each(|line| out.line(line))?,
+            false => (shown.lines)(row)?
+                .iter()
+                .try_for_each(|line| out.line(line))?,
         }
     }
     if !args.json {
@@ -155,15 +233,14 @@ fn run(args: &Args, out: &mut Out) -> Result<Status> {
 
 /// Writes figures, table and page, and returns their paths.
 fn write(
-    settings: &Inspect,
-    entry: &Entry,
+    figures: Vec<Figure>,
+    tables: &[Table],
     rows: &[Row],
     command: &str,
     args: &Args,
 ) -> Result<Vec<PathBuf>> {
     let folder: &Path = &args.out;
     let advice = "Choose a folder that you may write with --out";
-    let figures = folder::with_size(settings.figures(rows)?, entry, settings)?;
     let mut written = figure::write_all(&figures, folder)?;
     let columns = export::columns(rows)?;
     let table = folder.join("rows.csv");
@@ -179,7 +256,7 @@ fn write(
         command,
         checks: &[],
         mutants: &[],
-        tables: &tables(rows)?,
+        tables,
         pictures: &pictures,
         audit: None,
     })?;

@@ -3,6 +3,7 @@
 mod findings;
 mod horizon;
 mod inspect;
+mod network_findings;
 mod sample;
 mod unroll;
 

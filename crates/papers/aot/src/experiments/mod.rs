@@ -16,6 +16,7 @@ attnlab_lab::experiments! {
     phi_map::PhiMap,
     coherence_map::CoherenceMap,
     inspect::Inspect,
+    inspect_network::InspectNetwork,
     icl::Icl needs "train" else ICL,
     language::Language needs "train" else LANGUAGE,
 }

@@ -1,10 +1,14 @@
 //! Comparison of given tokens with the theory: the mixture of Definition 1 fitted to them, every hypothesis of
 //! Theorem 1 at the fitted values with its margin, the horizon of these very tokens, SNR, ranks, and controls.
 //!
-//! [`inspect`] takes one array. A reader of checkpoints calls it, or [`inspect_layers`], with the residual
-//! stream of each layer; `attnlab inspect` calls it with arrays from files.
+//! [`inspect`] takes one array, [`inspect_layers`] one after the other; `attnlab inspect` calls it with arrays from files,
+//! and with the residual stream of a network ([`network`]).
 
 mod controls;
+mod fitting;
+pub mod network;
+
+pub use fitting::{Fitting, Scale};
 
 use crate::claims::Theorem1;
 use crate::horizon::horizon_of_tokens;
@@ -40,10 +44,22 @@ pub struct How {
     pub centre: bool,
     /// Flag: the tokens are divided by the fitted scale before the horizon.
     pub rescale: bool,
-    /// Flag: controls are measured too.
-    pub controls: bool,
+    /// Controls that are measured too.
+    pub controls: Controls,
     /// Bases and labels, if they are known: no fit of them then.
     pub known: Option<(Vec<Array2<f64>>, Vec<usize>)>,
+}
+
+/// Controls of an inspection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Controls {
+    /// None.
+    None,
+    /// SNR and horizon with the labels in random order.
+    Labels,
+    /// Those, and fits of two other arrays: every coordinate permuted over the tokens, and a Gaussian of the same
+    /// second moments. They take two thirds of the time.
+    All,
 }
 
 impl How {
@@ -122,11 +138,13 @@ pub fn inspect(
     if let Some(law) = law(&found, how) {
         data.insert("law_theta".into(), series(&law));
     }
-    if how.controls {
+    if how.controls == Controls::All {
         let permuted = controls::permuted(tokens, &streams.child("permuted", 0));
         data.insert("permuted".into(), control(&permuted, how, streams, 1)?);
         let gaussian = controls::gaussian(tokens, &streams.child("gaussian", 0))?;
         data.insert("gaussian".into(), control(&gaussian, how, streams, 2)?);
+    }
+    if how.controls >= Controls::Labels {
         let labels = controls::shuffled(&found.labels, &streams.child("labels", 0));
         let mut other = horizon(tokens, &found, &labels, how)?;
         other.insert(

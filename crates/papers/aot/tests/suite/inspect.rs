@@ -3,7 +3,7 @@
 use crate::drawn::{Files, command};
 use attnlab_aot::arrays::{TokensAre, list};
 use attnlab_aot::horizon::horizon_of_tokens;
-use attnlab_aot::inspect::{How, inspect, inspect_layers};
+use attnlab_aot::inspect::{Controls, How, inspect, inspect_layers};
 use attnlab_aot::room;
 use attnlab_aot::unroll::write_tokens;
 use attnlab_core::rng::Streams;
@@ -25,7 +25,7 @@ fn how() -> How {
         options: Options::default(),
         centre: false,
         rescale: false,
-        controls: true,
+        controls: Controls::All,
         known: None,
     }
 }
@@ -343,6 +343,9 @@ fn examples_of_the_help_run() {
     ]
     .concat();
     fs::write(files.at("states.safetensors"), safetensors).unwrap();
+    let networks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../networks/tests/data");
+    fs::copy(networks.join("passage.txt"), files.at("book.txt")).unwrap();
+    let llama = networks.join("llama.gguf");
     let mut ran = 0;
     for name in ["sample", "inspect"] {
         let catalogue = Catalogue::new().with(room());
@@ -356,6 +359,10 @@ fn examples_of_the_help_run() {
             let mut arguments: Vec<String> = vec![];
             for word in words.split_whitespace().skip(1) {
                 match word {
+                    // The network of these examples has 32 tokens of context.
+                    "SmolLM2-135M" => arguments.push(llama.to_str().unwrap().into()),
+                    "512" => arguments.push("24".into()),
+                    "4096" => arguments.push("96".into()),
                     "layer*.npy" => arguments.push(files.at("layer1.npy")),
                     "runs/draw/u*.npy" => arguments
                         .extend([files.at("runs/draw/u0.npy"), files.at("runs/draw/u1.npy")]),
@@ -377,5 +384,5 @@ fn examples_of_the_help_run() {
             ran += 1;
         }
     }
-    assert_eq!(ran, 7);
+    assert_eq!(ran, 9);
 }

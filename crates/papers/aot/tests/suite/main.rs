@@ -6,6 +6,7 @@ mod horizon;
 #[cfg(feature = "train")]
 mod icl;
 mod inspect;
+mod inspect_network;
 #[cfg(feature = "train")]
 mod language;
 mod maps;

@@ -4,17 +4,15 @@ mod pictures;
 
 use crate::PAPERS;
 use crate::arrays::{Array, TokensAre};
-use crate::inspect::{How, bytes, inspect};
+use crate::inspect::{Controls, Fitting, bytes, inspect};
 use crate::unroll::Data;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
-use attnlab_core::stats::validate_level;
 use attnlab_lab::claim::Source;
 use attnlab_lab::experiment::{Described, Experiment};
 use attnlab_lab::figure::Figure;
 use attnlab_lab::run::Row;
-use attnlab_theory::fit::Options;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
@@ -31,34 +29,10 @@ pub struct Inspect {
     pub bases: Vec<PathBuf>,
     /// At most one file of known labels.
     pub labels: Vec<PathBuf>,
-    /// K, or 0.
-    pub clusters: usize,
-    /// Largest K that is tried.
-    pub most_clusters: usize,
-    /// Treatment of the scale.
-    pub scale: Scale,
-    /// Flag: the mean token is subtracted.
-    pub centre: bool,
     /// Flag: controls are measured.
     pub controls: bool,
-    /// η.
-    pub eta: f64,
-    /// τ.
-    pub tau: f64,
-    /// Level of the intervals.
-    pub level: f64,
-    /// Level of the test.
-    pub test_level: f64,
-}
-
-/// Treatment of the scale of the tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum Scale {
-    /// The signal has variance 1, as Definition 1 prints it; the test asks for that
-    AsGiven,
-    /// Any scale; tokens are divided by the fitted one before the horizon
-    Fitted,
+    /// Options of the fit, the test and the horizon.
+    pub fitting: Fitting,
 }
 
 impl Described for Inspect {
@@ -77,52 +51,15 @@ pub const ARRAY: &str = "array";
 /// Place of the array in the list.
 pub const PLACE: &str = "place";
 
-impl Inspect {
-    /// The options of an inspection, with bases and labels from their files.
-    ///
-    /// # Errors
-    /// Files that do not fit together.
-    fn how(&self) -> Result<How> {
-        Ok(How {
-            eta: self.eta,
-            tau: self.tau,
-            options: Options {
-                clusters: (self.clusters > 0).then_some(self.clusters),
-                most_clusters: self.clusters.max(self.most_clusters),
-                level: self.level,
-                alpha: self.test_level,
-                unit_scale: self.scale == Scale::AsGiven,
-            },
-            centre: self.centre,
-            rescale: self.scale == Scale::Fitted,
-            controls: self.controls,
-            known: None,
-        })
-    }
-}
-
 impl Experiment for Inspect {
     fn validate(&self) -> Result<()> {
-        self.how()?.validate()?;
-        validate_level(self.level)?;
-        let level = self.test_level;
-        if !(level > 0.0 && level < 1.0) {
-            let allowed = "must be a number in (0, 1), such as 0.01";
-            return Err(Error::invalid("test_level", level, allowed));
-        }
+        self.fitting.validate()?;
         let fits = self.bases.is_empty() == self.labels.is_empty() && self.labels.len() <= 1;
         if !fits {
             let allowed = "must be one file, beside --bases; known bases and labels come together";
             return Err(Error::invalid("labels", self.labels.len(), allowed));
         }
-        match self.most_clusters {
-            0 => Err(Error::invalid(
-                "most_clusters",
-                0,
-                "must be a whole number >= 1",
-            )),
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
     fn ready(&self) -> Result<()> {
@@ -155,13 +92,17 @@ impl Experiment for Inspect {
 
     fn memory(&self, cell: &Params) -> u64 {
         let (d, n) = self.array(cell).map_or((0, 0), |a| a.shape);
-        bytes(d, n, self.clusters.max(self.most_clusters))
+        bytes(d, n, self.fitting.clusters_tried())
     }
 
     /// The findings of [`inspect`], and "hash", SHA-256 of the stored bytes.
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
         let array = self.array(cell)?;
-        let mut how = self.how()?;
+        let controls = match self.controls {
+            true => Controls::All,
+            false => Controls::None,
+        };
+        let mut how = self.fitting.how(controls);
         let mut tokens = array.read(self.tokens_are)?;
         if let [labels] = &self.labels[..] {
             let data = Data::read_with(tokens, &self.bases, labels)?;

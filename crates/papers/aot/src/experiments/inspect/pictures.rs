@@ -59,8 +59,8 @@ pub fn figures(settings: &Inspect, rows: &[Row]) -> Result<Vec<Figure>> {
              in random order over the tokens; Gaussian: the same second moments; both often have one cluster and no *δ*. Labels \
              permuted: the same bases.",
             shown.replace('*', "i").replace('_', " "),
-            100.0 * settings.level,
-            settings.tau,
+            100.0 * settings.fitting.level,
+            settings.fitting.tau,
         ),
         width: Width::Page,
         columns: 3,

@@ -1,0 +1,221 @@
+//! The findings of `attnlab inspect NETWORK` in words, from its rows.
+
+use super::findings::{hypotheses, interval, list, value, verdict};
+use crate::experiments::inspect_network::{PLACE, VARIANT, VARIANTS};
+use attnlab_core::error::Result;
+use attnlab_lab::report::Table;
+use attnlab_lab::run::Row;
+use serde_json::{Map, Value};
+
+fn part<'a>(row: &'a Row, name: &str) -> Option<&'a Map<String, Value>> {
+    row.data.get(name)?.as_object()
+}
+
+/// Words for a place and a variant.
+fn named(row: &Row) -> Result<[String; 2]> {
+    let place = match row.parameter(PLACE).unwrap_or(0.0) {
+        0.0 => "embedding".to_string(),
+        block => format!("block {block}"),
+    };
+    let variant = row.word(VARIANT)?;
+    let words = VARIANTS.iter().find(|(name, _)| *name == variant);
+    Ok([
+        place,
+        words.map_or(variant, |(_, words)| *words).to_string(),
+    ])
+}
+
+/// One place of the trained network in lines; other variants are in the tables.
+///
+/// # Errors
+/// A row of something else.
+pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
+    let data = &row.data;
+    let [place, variant] = named(row)?;
+    if row.word(VARIANT)? != VARIANTS[0].0 {
+        return Ok(vec![]);
+    }
+    let holds = hypotheses(row);
+    let failing: Vec<&str> = holds
+        .iter()
+        .filter(|h| h[3] != "holds")
+        .map(|h| h[0].as_str())
+        .collect();
+    let failing = match failing.is_empty() {
+        true => "none".into(),
+        false => failing.join(", "),
+    };
+    let mut lines = vec![
+        format!(
+            "{place}, {variant}: N = {}, d = {}",
+            value(data, "tokens"),
+            value(data, "ambient")
+        ),
+        format!(
+            "  fit          K = {}, p = {}, delta = {}",
+            value(data, "clusters"),
+            list(data, "dims"),
+            interval(data, "delta")
+        ),
+        format!("  mixture      {}", verdict(data)),
+        format!(
+            "  hypotheses   {} of {} hold; failing: {failing}",
+            holds.iter().filter(|h| h[3] == "holds").count(),
+            holds.len()
+        ),
+        format!(
+            "  horizon      theta = {}; stable rank {}, coding rate {} nats, mean cosine {}",
+            value(data, "theta_crit"),
+            value(data, "stable_rank"),
+            value(data, "coding_rate"),
+            value(data, "mean_cosine")
+        ),
+    ];
+    if let Some(heads) = part(row, "heads") {
+        lines.push(format!(
+            "  heads        SNR {} before the block, {} after it; random subspaces {} and {}",
+            value(heads, "all_before"),
+            value(heads, "all_after"),
+            value(heads, "chance_before"),
+            value(heads, "chance_after")
+        ));
+    }
+    if let Some(attention) = part(row, "attention") {
+        lines.push(format!(
+            "  attention    entropy {} of {} nats, energy {}",
+            interval(attention, "entropy"),
+            value(attention, "ceiling"),
+            interval(attention, "energy")
+        ));
+    }
+    Ok(lines)
+}
+
+/// The tables of the page.
+///
+/// # Errors
+/// Rows of something else.
+pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
+    let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let (mut fits, mut hypothesised, mut measures, mut blocks, mut weights) =
+        (vec![], vec![], vec![], vec![], vec![]);
+    for row in rows {
+        let data = &row.data;
+        let name = named(row)?;
+        let with = |cells: Vec<String>| [name.to_vec(), cells].concat();
+        fits.push(with(vec![
+            value(data, "clusters"),
+            list(data, "dims"),
+            interval(data, "delta"),
+            interval(data, "scale"),
+            verdict(data),
+        ]));
+        measures.push(with(
+            ["theta_crit", "stable_rank", "coding_rate", "mean_cosine"]
+                .map(|name| value(data, name))
+                .into(),
+        ));
+        for cells in hypotheses(row) {
+            hypothesised.push(with(cells.into()));
+        }
+        if let (Some(heads), Some(attention)) = (part(row, "heads"), part(row, "attention")) {
+            blocks.push(with(vec![
+                value(heads, "all_before"),
+                value(heads, "all_after"),
+                format!(
+                    "{}, {}",
+                    value(heads, "chance_before"),
+                    value(heads, "chance_after")
+                ),
+                format!(
+                    "{} ({})",
+                    value(heads, "coherence"),
+                    value(heads, "chance_coherence")
+                ),
+                interval(attention, "entropy"),
+                value(attention, "ceiling"),
+                interval(attention, "energy"),
+            ]));
+        }
+        for (matrix, found) in part(row, "weights").into_iter().flatten() {
+            let Some(found) = found.as_object() else {
+                continue;
+            };
+            let shape = format!("{} x {}", value(found, "rows"), value(found, "columns"));
+            let ranks = ["stable_rank", "permuted"].map(|name| value(found, name));
+            weights.push([vec![name[0].clone(), matrix.clone(), shape], ranks.into()].concat());
+        }
+    }
+    let table = |title: &str, text: &[&str], header: &[&str], rows: Vec<Vec<String>>| Table {
+        title: title.into(),
+        text: words(text),
+        header: words(header),
+        rows,
+    };
+    Ok(vec![
+        table(
+            "Mixture of Definition 1",
+            &[
+                "The residual stream at every place, of the network as given, with random weights, and on the same tokens in \
+                 random order. The test is on tokens that the fit did not see.",
+            ],
+            &["place", "network", "K", "p_k", "delta", "scale", "verdict"],
+            fits,
+        ),
+        table(
+            "Hypotheses of Theorem 1",
+            &[
+                "Signed margins at the fitted values, in the units of the printed form; in brackets at the ends of the \
+                 interval of delta. Negative: the hypothesis fails.",
+            ],
+            &["place", "network", "hypothesis", "printed", "margin", ""],
+            hypothesised,
+        ),
+        table(
+            "Heads and attention",
+            &[
+                "SNR in the subspaces of the heads (rows of the value matrices), tokens labelled by their largest projection \
+                 before the block; the same in random subspaces; coherence, the largest singular value of U_k^T U_l, 0 in \
+                 Theorem 1 (random subspaces in brackets). Entropy and energy of attention in nats, with intervals over \
+                 windows.",
+            ],
+            &[
+                "place",
+                "network",
+                "SNR before",
+                "SNR after",
+                "random subspaces",
+                "coherence",
+                "entropy",
+                "largest",
+                "energy",
+            ],
+            blocks,
+        ),
+        table(
+            "Horizon and ranks",
+            &[],
+            &[
+                "place",
+                "network",
+                "theta",
+                "stable rank",
+                "coding rate",
+                "mean cosine",
+            ],
+            measures,
+        ),
+        table(
+            "Stable rank of weights",
+            &["Beside each matrix the same entries in random order."],
+            &[
+                "place",
+                "matrix",
+                "shape",
+                "stable rank",
+                "entries permuted",
+            ],
+            weights,
+        ),
+    ])
+}
