@@ -45,7 +45,7 @@ use crate::tensors::content;
 use attnlab_core::error::{Error, Result};
 use attnlab_lab::run::memory;
 use families::{FAMILIES, Family, Format};
-use ndarray::ArrayView2;
+use ndarray::{Array2, ArrayView2};
 use settings::Settings;
 use std::path::{Path, PathBuf};
 use weights::{Source, Weights};
@@ -137,6 +137,29 @@ impl Transformer {
             value: rows(a.heads + a.kv_heads + group),
             output: block.out.weight.slice(ndarray::s![.., columns]),
         })
+    }
+
+    /// Computes what a head reads of the residual stream, (p, d): W_V times the linear part of the norm before
+    /// attention, which is its gain and, in LayerNorm, the subtraction of the token's mean. Where the norm comes after
+    /// attention it is W_V.
+    ///
+    /// # Errors
+    /// As [`Transformer::head_matrices`].
+    pub fn value_map(&self, layer: usize, head: usize) -> Result<Array2<f32>> {
+        let mut map = self.head_matrices(layer, head)?.value.to_owned();
+        if self.architecture.place == NormPlace::After {
+            return Ok(map);
+        }
+        let norm = &self.weights.blocks[layer].attention_norm;
+        for mut row in map.rows_mut() {
+            for (x, gain) in row.iter_mut().zip(&norm.gain) {
+                *x *= gain;
+            }
+            if self.architecture.norm == NormKind::Layer {
+                row -= row.mean().unwrap_or(0.0);
+            }
+        }
+        Ok(map)
     }
 }
 

@@ -266,3 +266,34 @@ fn an_untrained_network_follows_its_law() {
     );
     assert!(one.forward(&vec![1, 2, 3], &Recordings::none()).is_ok());
 }
+
+/// Values of tokens are a linear map of the residual stream, divided by the spread of each token, plus one constant:
+/// with RMSNorm (Llama), LayerNorm (GPT-2) and a norm after attention (BERT).
+#[test]
+fn a_value_map_reads_the_residual_stream() {
+    for (name, layer_norm, before) in [
+        ("llama", false, true),
+        ("gpt2", true, true),
+        ("bert", true, false),
+    ] {
+        let network = Transformer::open(&data(name)).unwrap();
+        let pass = network.forward(&[3, 1, 4, 1, 5, 9], &Recordings::all());
+        let pass = pass.unwrap();
+        let stream = pass.layers[0].residual.as_ref().unwrap();
+        let inputs = pass.layers[1].inputs.as_ref().unwrap();
+        let head = network.architecture().heads - 1;
+        let values = network.head_matrices(1, head).unwrap().value.dot(inputs);
+        let mut read = network.value_map(1, head).unwrap().dot(stream);
+        for (mut read, z) in read.columns_mut().into_iter().zip(stream.columns()) {
+            let mean = if layer_norm { z.mean().unwrap() } else { 0.0 };
+            let spread = z.mapv(|x| (x - mean).powi(2)).mean().unwrap().sqrt();
+            read /= if before { spread } else { 1.0 };
+        }
+        let constant = &values - &read;
+        let first = constant.column(0).to_owned();
+        for column in constant.columns() {
+            let off = (&column - &first).mapv(f32::abs);
+            assert!(off.iter().all(|x| *x < 1e-4), "{name}: {off}");
+        }
+    }
+}

@@ -208,7 +208,12 @@ fn goodness(found: &Found) -> Goodness {
         let failing = tests.iter().filter(|t| t.p_value == Some(least));
         let failing: Vec<&str> = failing.map(|t| t.name).collect();
         let failing = failing.join(", ");
-        reasons.push(format!("test failed: {failing} (p = {least:.1e})"));
+        // Tails below the range of f64 are 0.
+        let least = match least < 1e-300 {
+            true => "p < 1e-300".to_string(),
+            false => format!("p = {least:.1e}"),
+        };
+        reasons.push(format!("test failed: {failing} ({least})"));
     }
     let verdict = match (p_value, reasons.is_empty()) {
         (None, _) => {

@@ -55,7 +55,10 @@ pub(super) fn interval(data: &Map<String, Value>, name: &str) -> String {
 
 pub(super) fn verdict(data: &Map<String, Value>) -> String {
     let word = data.get("verdict").and_then(Value::as_str).unwrap_or("-");
-    let p = value(data, "p_value");
+    let p = match data.get("p_value").and_then(as_number) {
+        Some(p) if p < 1e-300 => "below 1e-300".to_string(),
+        _ => value(data, "p_value"),
+    };
     let reasons = data.get("reasons").and_then(Value::as_array);
     let reasons = reasons.map(|r| r.iter().filter_map(Value::as_str).collect::<Vec<_>>());
     let word = match word {

@@ -214,7 +214,8 @@ fn inspected<E: Experiment + Described>(
         folder::note_shard(args.rows.shard, found.rows.len(), &args.out);
         return Ok(Status::Expected);
     }
-    let figures = folder::with_size(settings.figures(&found.rows)?, entry, settings)?;
+    let figures = settings.figures(&found.rows)?.into_iter();
+    let figures = figures.map(|f| f.noted(&settings.size())).collect();
     let tables = (shown.tables)(&found.rows)?;
     let written = write(figures, &tables, &found.rows, &command, args)?;
     for row in &found.rows {

@@ -174,7 +174,7 @@ pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
         table(
             "Heads and attention",
             &[
-                "SNR in the subspaces of the heads (rows of the value matrices), tokens labelled by their largest projection \
+                "SNR in the subspaces of the heads (what their values read), tokens labelled by their largest projection \
                  before the block; the same in random subspaces; coherence, the largest singular value of U_k^T U_l, 0 in \
                  Theorem 1 (random subspaces in brackets). Entropy and energy of attention in nats, with intervals over \
                  windows.",

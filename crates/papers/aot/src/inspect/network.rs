@@ -232,8 +232,8 @@ impl Attention {
     }
 }
 
-/// Orthonormal bases (d, p) of what the heads of a block read: the rows of W_V. Heads that share values share a basis,
-/// which is listed once.
+/// Orthonormal bases (d, p) of what the heads of a block read of the residual stream: the rows of
+/// [`Transformer::value_map`]. Heads that share values share a basis, which is listed once.
 ///
 /// # Errors
 /// A block that is not there; matrices without a basis.
@@ -242,7 +242,7 @@ pub fn head_bases(network: &Transformer, block: usize) -> Result<Vec<Array2<f64>
     (0..a.heads)
         .step_by(a.heads / a.kv_heads)
         .map(|head| {
-            let value = network.head_matrices(block, head)?.value;
+            let value = network.value_map(block, head)?;
             qr_q(value.t().mapv(f64::from).view())
         })
         .collect()

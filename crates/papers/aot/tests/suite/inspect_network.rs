@@ -116,8 +116,8 @@ fn heads_and_weights_are_those_of_the_plain_definitions() {
     let heads = head_findings(&network, &here, &streams).unwrap().unwrap();
     let bases = head_bases(&network, 1).unwrap();
     assert_eq!(bases.len(), network.architecture().kv_heads);
-    let value = network.head_matrices(1, 0).unwrap().value.mapv(f64::from);
-    // The rows of W_V lie in the span of its basis.
+    let value = network.value_map(1, 0).unwrap().mapv(f64::from);
+    // Its rows lie in the span of the basis.
     let rest = &value.t() - &bases[0].dot(&bases[0].t().dot(&value.t()));
     assert!(rest.iter().all(|x| x.abs() < 1e-6));
     let before = here.before.as_ref().unwrap();

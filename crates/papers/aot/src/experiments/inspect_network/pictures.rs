@@ -57,7 +57,7 @@ pub fn figures(settings: &InspectNetwork, rows: &[Row]) -> Result<Vec<Figure>> {
         caption: format!(
             "Place 0: residual stream after the embedding; place *l*: after block *l*. Noise *δ* of the fitted mixture of \
              Definition 1, {percent} % intervals; limit (11): √(log *N* / *p*)/8. Horizon: first factor *θ* at which the \
-             pattern (30) breaks, at *τ* = {}. SNR (6) in the subspaces of a block's heads (rows of its value matrices), \
+             pattern (30) breaks, at *τ* = {}. SNR (6) in the subspaces of a block's heads (what their values read), \
              tokens labelled by their largest projection before the block; dotted: random subspaces of the same sizes; \
              factor: SNR after the block over SNR before it. Entropy and energy (−log of the mean of exp(score)) of \
              attention: means over queries and heads, {percent} % intervals over windows; dotted: the largest entropy. \
@@ -166,7 +166,7 @@ impl Along<'_> {
 
     fn heads(&self) -> Panel {
         let title = "SNR in the heads' subspaces";
-        let mut found = self.compared(title, Axis::log("SNR after the block"), |row| {
+        let mut found = self.compared(title, Axis::linear("SNR after the block"), |row| {
             number(within(row, "heads")?, "all_after").filter(|x| *x > 0.0)
         });
         let chance = self.points(VARIANTS[0].0, |row| {
@@ -180,7 +180,7 @@ impl Along<'_> {
     fn factor(&self) -> Panel {
         let mut found = self.compared(
             "what a block does to it",
-            Axis::log("factor of the SNR"),
+            Axis::linear("factor of the SNR"),
             |row| {
                 let heads = within(row, "heads")?;
                 let factor = number(heads, "all_after")? / number(heads, "all_before")?;
