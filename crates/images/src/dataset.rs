@@ -216,14 +216,20 @@ pub(crate) fn check_classes(labels: &[usize], names: Option<Vec<String>>) -> Res
     let Some(most) = labels.iter().max() else {
         return Err(Error::invalid("images", 0, "must be at least one"));
     };
-    let classes = names.as_ref().map_or(most.saturating_add(1), Vec::len);
+    let classes = names.as_ref().map_or(labels.len(), Vec::len);
     if *most >= classes {
-        let requirement = format!("must be below the number of classes, {classes}");
+        let requirement = match names {
+            Some(_) => format!("must be below the number of classes, {classes}"),
+            None => format!(
+                "must be below the number of images, {classes}; every class must have one. Number the classes from 0"
+            ),
+        };
         return Err(Error::invalid("label", most, requirement));
     }
+    let classes = names.as_ref().map_or(most + 1, Vec::len);
     if classes > labels.len() {
         let requirement = format!(
-            "must be at most the number of images, {}; every class must have one",
+            "must be at most the number of images, {}; every class must have one. Add images",
             labels.len()
         );
         return Err(Error::invalid("classes", classes, requirement));

@@ -1,9 +1,12 @@
 //! Resizing with antialiasing, as Pillow's `Image.resize` does it (`Resample.c`).
 //!
-//! Each output pixel is a weighted mean of input pixels, horizontally first and then vertically. Where the image shrinks
-//! the filter is stretched by the ratio, which is the antialiasing. Levels: weights are rounded to 22 binary places,
-//! sums are whole numbers, and each of the two passes rounds to a level, so that the result is Pillow's to the level.
-//! Real intensities: weights and sums in f64, rounded to f32 after each pass, as in Pillow's mode F.
+//! Each output pixel is a weighted mean of input pixels. Where the image shrinks the filter is stretched by the ratio,
+//! which is the antialiasing. Levels: weights are rounded to 22 binary places, sums are whole numbers, and each of the two
+//! passes rounds to a level, so that the result is Pillow's to the level. Real intensities: weights and sums in f64,
+//! rounded to f32 after each pass, as in Pillow's mode F.
+//!
+//! The horizontal pass is the first, as in Pillow 3 to 12. Pillow 13 takes the other order for images that shrink more in
+//! height than in width; its levels then differ by 1, or by up to 4 where the cubic overshoots.
 
 use super::check_size;
 use crate::image::{Image, Pixels};
