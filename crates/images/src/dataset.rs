@@ -7,7 +7,8 @@ use rayon::prelude::*;
 
 /// Images with a class each. Reading an image must not depend on the images read before.
 pub trait LabelledImages: Send + Sync {
-    /// Returns the names of the classes; label c is the class with name number c. Every class has an image.
+    /// Returns the names of the classes; label c is the class with name number c. Readers refuse a
+    /// class without images; a part of a data set may have one.
     fn class_names(&self) -> &[String];
 
     /// Returns the labels of all images, in their order.

@@ -19,8 +19,9 @@ pub const MAX_PIXELS: u64 = 1 << 26;
 /// Largest length of an image file (bytes): 256 MiB, that of the largest image without compression and some more.
 pub const MAX_FILE_BYTES: u64 = 1 << 28;
 
-/// Largest ratio of decoded bytes to bytes of the file. Deflate, inside PNG, reaches 1032. JPEG spends at least one bit
-/// on every block of 8 × 8: with 4 × 4 subsampled colours 18 bits for 3072 bytes, 1365.
+/// Largest ratio of the pixels of a file, in its own bits per pixel, to the bytes that encode them. Deflate, inside PNG,
+/// reaches 1032. JPEG spends at least one bit on every block of 8 × 8: with 4 × 4 subsampled colours 18 bits for 3072
+/// bytes, 1365.
 pub const MAX_EXPANSION: u64 = 2048;
 
 /// Reads a JPEG or PNG file.
@@ -61,13 +62,15 @@ pub fn decode(bytes: &[u8]) -> Result<Image> {
     reader.limits(limits);
     let decoder = reader.into_decoder().map_err(broken)?;
     let (width, height) = decoder.dimensions();
-    let (pixels, announced) = (u64::from(width) * u64::from(height), decoder.total_bytes());
+    let pixels = u64::from(width) * u64::from(height);
+    let bits = u64::from(decoder.original_color_type().bits_per_pixel());
     let size = format!("{width} x {height}");
     if pixels > MAX_PIXELS {
         let requirement = format!("must have at most {MAX_PIXELS} pixels. Resize the image");
         return Err(Error::invalid("size", size, requirement));
     }
-    if announced > MAX_EXPANSION.saturating_mul(bytes.len() as u64) {
+    // With at most 2^26 pixels and 64 bits for each the product is below 2^32.
+    if pixels * bits / 8 > MAX_EXPANSION.saturating_mul(bytes.len() as u64) {
         let requirement = format!(
             "must be at most {MAX_EXPANSION} times the {} bytes that encode it; no encoder compresses more. Write the \
              image again",
@@ -75,8 +78,19 @@ pub fn decode(bytes: &[u8]) -> Result<Image> {
         );
         return Err(Error::invalid("size", size, requirement));
     }
+    if format == ImageFormat::Jpeg && !ends(bytes) {
+        let requirement = "must be whole (it has no end). Remove it, or write it again";
+        return Err(Error::invalid("image", "broken", requirement));
+    }
     let image = DynamicImage::from_decoder(decoder).map_err(broken)?;
     pixels_of(&image)
+}
+
+/// Returns `true` if a JPEG file has its end (ff d9) after the last start of a scan (ff da). The decoder takes a file that
+/// is cut short, and fills what is missing with grey.
+fn ends(bytes: &[u8]) -> bool {
+    let last = |marker: u8| bytes.windows(2).rposition(|pair| pair == [0xff, marker]);
+    last(0xd9) > last(0xda)
 }
 
 /// Converts to levels, without opacity.

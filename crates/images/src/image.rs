@@ -45,6 +45,11 @@ impl Image {
         Ok(Image { pixels })
     }
 
+    /// Wraps numbers that were made from those of an image, with 1 or 3 channels, no side of 0, and finite.
+    pub(crate) fn from_pixels(pixels: Pixels) -> Self {
+        Image { pixels }
+    }
+
     /// Returns the numbers.
     pub fn pixels(&self) -> &Pixels {
         &self.pixels

@@ -5,6 +5,7 @@
 //! - [`Image`]: pixels (channels, height, width), as levels 0 to 255 or as real intensities;
 //! - [`transforms`]: resizing, cropping, flipping, RandAugment and normalisation, in the arithmetic of Pillow;
 //! - [`patches`]: an image as a matrix whose columns are tokens;
+//! - [`ImageBatches`]: the images of a training in their order, augmented, as patches;
 //! - [`targets`]: smoothed labels and mix-up;
 //! - [`split`]: stratified training, validation and test parts, and the order of images in an epoch;
 //! - [`baselines`]: nearest neighbours and a linear classifier, with exact intervals for their accuracy.
@@ -26,6 +27,7 @@
 //! ```
 
 pub mod baselines;
+mod batches;
 mod dataset;
 mod decode;
 mod files;
@@ -37,6 +39,7 @@ pub mod split;
 pub mod targets;
 pub mod transforms;
 
+pub use batches::{ImageBatch, ImageBatches};
 pub use dataset::{ImageSubset, LabelledImages, StoredImages, flattened};
 pub use decode::{MAX_EXPANSION, MAX_FILE_BYTES, MAX_PIXELS, decode, read};
 pub use image::{Image, Pixels};

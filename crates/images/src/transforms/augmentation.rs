@@ -124,7 +124,7 @@ impl Transform {
             Transform::RandomFlip { probability } => {
                 check_probability(*probability)?;
                 match generator.random::<f64>() < *probability {
-                    true => flip(image),
+                    true => Ok(flip(image)),
                     false => Ok(image.clone()),
                 }
             }

@@ -196,15 +196,17 @@ fn framed<T: Copy + Default>(pixels: ArrayView3<T>, margin: usize) -> Array3<T> 
 }
 
 /// Mirrors left and right.
-///
-/// # Errors
-/// None for an image that exists.
-pub fn flip(image: &Image) -> Result<Image> {
+pub fn flip(image: &Image) -> Image {
     let mirrored = s![.., .., ..;-1];
-    match image.pixels() {
-        Pixels::Bytes(pixels) => Image::from_bytes(pixels.slice(mirrored).to_owned()),
-        Pixels::Floats(pixels) => Image::from_floats(pixels.slice(mirrored).to_owned()),
-    }
+    Image::from_pixels(match image.pixels() {
+        Pixels::Bytes(pixels) => Pixels::Bytes(standard(pixels.slice(mirrored))),
+        Pixels::Floats(pixels) => Pixels::Floats(standard(pixels.slice(mirrored))),
+    })
+}
+
+/// Copies to rows one after the other.
+fn standard<T: Copy>(pixels: ArrayView3<T>) -> Array3<T> {
+    pixels.as_standard_layout().into_owned()
 }
 
 fn fits(rows: usize, columns: usize, height: usize, width: usize) -> Result<()> {

@@ -53,7 +53,7 @@ struct Window<W> {
     weights: Vec<W>,
 }
 
-/// Number of a pixel, and how a weighted mean of such numbers is computed.
+/// Number type of a pixel, with its weighted mean.
 trait Number: Copy + Default {
     type Weight: Copy;
 

@@ -1,15 +1,60 @@
 //! Images against Pillow and scikit-learn, hand-made files, and files made by an enemy.
 
 mod baselines;
+mod batches;
 mod parts;
 mod pillow;
 mod readers;
 mod refusals;
+mod refusals_arrays;
 mod transforms;
 
 use attnlab_core::rng::Streams;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+
+use attnlab_core::error::Error;
+use attnlab_images::open;
+
+/// Message of the refusal of a path, which it must name; every image that can be read is read.
+fn refusal(path: &Path) -> String {
+    let read = open(path).and_then(|opened| {
+        (0..opened.images.count()).try_for_each(|i| opened.images.image(i).map(|_| ()))
+    });
+    let error = read.expect_err("must be refused");
+    assert!(
+        matches!(error, Error::Io { .. } | Error::Content { .. }),
+        "{error:?}"
+    );
+    let text = error.to_string();
+    assert!(text.starts_with(&path.display().to_string()), "{text}");
+    text
+}
+
+/// The same of a file with this name and content.
+fn refused_file(name: &str, bytes: &[u8]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    std::fs::write(&path, bytes).unwrap();
+    refusal(&path)
+}
+
+/// The same of a folder with these files.
+fn refused_folder(files: &[(&str, &[u8])]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, bytes) in files {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+    refusal(folder.path())
+}
+
+fn assert_says(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "'{part}' is missing in: {text}");
+    }
+}
 
 /// Streams of a test.
 fn streams(seed: u64) -> Streams {
