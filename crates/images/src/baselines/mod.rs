@@ -1,0 +1,60 @@
+//! Classifiers that a network must beat, and their accuracy.
+//!
+//! Features are matrices (d, N) whose columns are images, as [`flattened`](crate::flattened) makes them.
+
+mod linear;
+mod neighbours;
+
+pub use linear::{FitSettings, LinearClassifier};
+pub use neighbours::NearestNeighbours;
+
+use attnlab_core::error::{Error, Result};
+use attnlab_core::stats::{Estimate, binomial};
+
+/// Computes the share of predictions that equal their labels, with its exact (Clopper-Pearson) interval at `level`.
+///
+/// # Errors
+/// [`Error::Shape`] for other numbers of predictions than of labels; no labels, more than the exact interval allows, a
+/// level outside (0, 1).
+pub fn top1(predictions: &[usize], labels: &[usize], level: f64) -> Result<Estimate> {
+    if predictions.len() != labels.len() {
+        let expected = format!("({},), one for each label", labels.len());
+        return Err(Error::shape("predictions", [predictions.len()], expected));
+    }
+    let right = predictions.iter().zip(labels).filter(|(p, l)| p == l);
+    binomial(right.count() as u64, labels.len() as u64, level)
+}
+
+/// Refuses features and labels that do not belong together.
+fn check(columns: usize, labels: &[usize], classes: usize) -> Result<()> {
+    if labels.len() != columns || labels.is_empty() {
+        let expected =
+            format!("({columns},), one for each column of the features, and at least one");
+        return Err(Error::shape("labels", [labels.len()], expected));
+    }
+    if let Some(wrong) = labels.iter().find(|label| **label >= classes) {
+        let requirement = format!("must be below the number of classes, {classes}");
+        return Err(Error::invalid("label", wrong, requirement));
+    }
+    Ok(())
+}
+
+/// Refuses features of another length than those of the fit.
+fn check_length(found: (usize, usize), length: usize) -> Result<()> {
+    if found.0 == length {
+        return Ok(());
+    }
+    let expected = format!("({length}, N), as long as those of the training part");
+    Err(Error::shape("features", found, expected))
+}
+
+/// Refuses features that are NaN or infinite.
+fn check_finite(features: ndarray::ArrayView2<f32>) -> Result<()> {
+    match features.indexed_iter().find(|(_, x)| !x.is_finite()) {
+        Some(((i, j), x)) => {
+            let name = format!("feature[{i}, {j}]");
+            Err(Error::invalid(name, x, "must be a finite number"))
+        }
+        None => Ok(()),
+    }
+}

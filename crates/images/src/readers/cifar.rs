@@ -1,0 +1,232 @@
+//! The binary files of CIFAR-10 and CIFAR-100 (Krizhevsky 2009).
+//!
+//! A record is a label (CIFAR-10) or a coarse and a fine label (CIFAR-100), a byte each, and 3 · 32 · 32 levels: planes
+//! of red, green and blue, row by row.
+
+use super::Remarked;
+use crate::dataset::{Numbers, StoredImages};
+use crate::files::{content, entries, in_file, open_file, read_whole, unreadable};
+use attnlab_core::error::Result;
+use ndarray::Array4;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+
+/// Levels of an image.
+const LEVELS: usize = 3 * 32 * 32;
+
+/// The labels that a file has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CifarLabels {
+    /// The 10 classes of CIFAR-10.
+    Ten,
+    /// The 100 classes of CIFAR-100.
+    Fine,
+    /// The 20 classes of CIFAR-100, of 5 fine classes each.
+    Coarse,
+}
+
+impl CifarLabels {
+    /// Numbers of classes of the labels of a record, in their order.
+    fn ranges(self) -> &'static [u8] {
+        match self {
+            CifarLabels::Ten => &[10],
+            CifarLabels::Fine | CifarLabels::Coarse => &[20, 100],
+        }
+    }
+
+    /// Index of the label that is used.
+    fn place(self) -> usize {
+        usize::from(self == CifarLabels::Fine)
+    }
+
+    /// Name of the file with the names of the classes.
+    fn names_file(self) -> &'static str {
+        match self {
+            CifarLabels::Ten => "batches.meta.txt",
+            CifarLabels::Fine => "fine_label_names.txt",
+            CifarLabels::Coarse => "coarse_label_names.txt",
+        }
+    }
+}
+
+/// Reads one or more files, one after the other. The names of classes are taken from `batches.meta.txt`,
+/// `fine_label_names.txt` or `coarse_label_names.txt` beside the first file; without it they are numbers, which a remark
+/// says.
+///
+/// # Errors
+/// A file that cannot be read, or has no whole number of records, or a label out of range (with its record); a class
+/// without images; names of another number than of classes.
+pub fn open(files: &[PathBuf], labels: CifarLabels) -> Result<Remarked<StoredImages>> {
+    let (mut levels, mut found) = (vec![], vec![]);
+    for path in files {
+        records(path, labels, &mut levels, &mut found)?;
+    }
+    let Some(first) = files.first() else {
+        return Err(content(Path::new(""), "files = []: must be at least one"));
+    };
+    let classes = usize::from(labels.ranges()[labels.place()]);
+    let names_path = first.with_file_name(labels.names_file());
+    let mut remarks = vec![];
+    let names = match names_path.is_file() {
+        true => names(&names_path, classes)?,
+        false => {
+            remarks.push(format!("no {}: classes are numbers", labels.names_file()));
+            (0..classes).map(|c| c.to_string()).collect()
+        }
+    };
+    let images = Array4::from_shape_vec((found.len(), 3, 32, 32), levels)
+        .map_err(|e| content(first, e.to_string()))?;
+    let images = StoredImages::new(Numbers::Bytes(images), found, Some(names));
+    let images = images.map_err(|e| in_file(first, e))?;
+    Ok(Remarked { images, remarks })
+}
+
+/// Reads the training part of an unpacked folder: `data_batch_*.bin` of CIFAR-10, or `train.bin` of CIFAR-100 with its
+/// fine labels. The test part is opened as a file, as a remark says.
+///
+/// # Errors
+/// As [`open`]; a folder without these files, or with those of both.
+pub fn open_folder(folder: &Path) -> Result<Remarked<StoredImages>> {
+    let (ten, hundred) = training_files(folder)?;
+    let (files, labels, test) = match (ten.is_empty(), hundred.is_empty()) {
+        (false, true) => (ten, CifarLabels::Ten, "test_batch.bin"),
+        (true, false) => (hundred, CifarLabels::Fine, "test.bin"),
+        _ => {
+            let problem = "files = neither or both of data_batch_1.bin, .. and train.bin: must be those of one data \
+                           set. Give a folder of CIFAR-10 or of CIFAR-100";
+            return Err(content(folder, problem));
+        }
+    };
+    let mut opened = open(&files, labels)?;
+    if folder.join(test).is_file() {
+        opened
+            .remarks
+            .push(format!("training part; the test part is the file {test}"));
+    }
+    Ok(opened)
+}
+
+/// Returns the training files of CIFAR-10 and of CIFAR-100 in a folder.
+pub(crate) fn training_files(folder: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
+    let all = entries(folder)?;
+    let name = |path: &PathBuf| {
+        path.file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
+    };
+    let ten = |path: &&PathBuf| {
+        let name = name(path);
+        name.starts_with("data_batch_") && name.ends_with(".bin")
+    };
+    let hundred = |path: &&PathBuf| name(path) == "train.bin";
+    Ok((
+        all.iter().filter(ten).cloned().collect(),
+        all.iter().filter(hundred).cloned().collect(),
+    ))
+}
+
+/// Returns the labels that a file can have: by its length, and by the ranges of all labels. None if no reading fits, or
+/// more than one.
+pub(crate) fn recognise(path: &Path) -> Result<Option<CifarLabels>> {
+    let mut fitting = vec![];
+    for labels in [CifarLabels::Ten, CifarLabels::Fine] {
+        let (_, length) = open_file(path)?;
+        let record = (labels.ranges().len() + LEVELS) as u64;
+        if length == 0 || !length.is_multiple_of(record) {
+            continue;
+        }
+        let mut wrong = false;
+        each(path, labels, |found, _| {
+            wrong |= out_of_range(found, labels).is_some();
+            !wrong
+        })?;
+        if !wrong {
+            fitting.push(labels);
+        }
+    }
+    match fitting[..] {
+        [only] => Ok(Some(only)),
+        _ => Ok(None),
+    }
+}
+
+fn records(
+    path: &Path,
+    labels: CifarLabels,
+    levels: &mut Vec<u8>,
+    found: &mut Vec<usize>,
+) -> Result<()> {
+    let (_, length) = open_file(path)?;
+    let record = labels.ranges().len() + LEVELS;
+    if length == 0 || !length.is_multiple_of(record as u64) {
+        let problem = format!(
+            "bytes = {length}: must be a multiple of {record}, the length of a record, and not 0. Fetch the file again"
+        );
+        return Err(content(path, problem));
+    }
+    let mut wrong = None;
+    let mut number = 0_u64;
+    each(path, labels, |these, pixels| {
+        wrong = out_of_range(these, labels).map(|(label, range)| (number, label, range));
+        found.push(usize::from(these[labels.place()]));
+        levels.extend(pixels);
+        number += 1;
+        wrong.is_none()
+    })?;
+    match wrong {
+        Some((number, label, range)) => {
+            let problem = format!(
+                "label of record {number} = {label}: must be below {range}. Check that the file is of this data set"
+            );
+            Err(content(path, problem))
+        }
+        None => Ok(()),
+    }
+}
+
+fn out_of_range(found: &[u8], labels: CifarLabels) -> Option<(u8, u8)> {
+    let both = found.iter().zip(labels.ranges());
+    both.map(|(label, range)| (*label, *range))
+        .find(|(label, range)| label >= range)
+}
+
+/// Calls a function on labels and levels of each record until it returns `false`.
+fn each(path: &Path, labels: CifarLabels, mut f: impl FnMut(&[u8], &[u8]) -> bool) -> Result<()> {
+    let (file, length) = open_file(path)?;
+    let mut reader = BufReader::new(file);
+    let count = labels.ranges().len();
+    let mut record = vec![0; count + LEVELS];
+    for _ in 0..length / record.len() as u64 {
+        let read = reader.read_exact(&mut record);
+        read.map_err(|e| unreadable(path, e))?;
+        let (these, pixels) = record.split_at(count);
+        if !f(these, pixels) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Longest file of names (bytes).
+const MAX_NAMES_BYTES: u64 = 1 << 20;
+
+fn names(path: &Path, classes: usize) -> Result<Vec<String>> {
+    let text = String::from_utf8(read_whole(path, MAX_NAMES_BYTES)?);
+    let Ok(text) = text else {
+        return Err(content(
+            path,
+            "names = no UTF-8: must be UTF-8. Fetch the file again",
+        ));
+    };
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let names: Vec<String> = lines.map(String::from).collect();
+    if names.len() != classes {
+        let problem = format!(
+            "names = {}: must be {classes}, one line for each class. Fetch the file again, or remove it",
+            names.len()
+        );
+        return Err(content(path, problem));
+    }
+    Ok(names)
+}
