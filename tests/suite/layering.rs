@@ -12,12 +12,15 @@ const CRATES: &[(&str, &[&str])] = &[
     ("crates/theory", &["core"]),
     ("crates/lab", &["core"]),
     ("crates/networks", &["core", "theory", "lab"]),
+    ("crates/images", &["core"]),
     ("crates/gpu", &["core", "theory"]),
-    ("crates/train", &["core", "theory", "lab", "gpu"]),
+    ("crates/train", &["core", "theory", "lab", "images", "gpu"]),
 ];
 
 /// Crates that a room may depend on.
-const BELOW_ROOMS: &[&str] = &["core", "theory", "lab", "networks", "gpu", "train"];
+const BELOW_ROOMS: &[&str] = &[
+    "core", "theory", "lab", "networks", "images", "gpu", "train",
+];
 
 /// Per crate, its modules from below to above: a module may use those before it and itself. What is not
 /// listed may be used by all modules of the crate and uses none of them.

@@ -2,6 +2,7 @@
 //!
 //! - [`open`]: a data set at a path, whose kind is recognised by its content; [`readers`] has the reader of each kind;
 //! - [`LabelledImages`]: a data set: images, labels, names of the classes;
+//! - [`shapes`]: images drawn from a law, whose shapes are known to the pixel;
 //! - [`Image`]: pixels (channels, height, width), as levels 0 to 255 or as real intensities;
 //! - [`transforms`]: resizing, cropping, flipping, RandAugment and normalisation, in the arithmetic of Pillow;
 //! - [`patches`]: an image as a matrix whose columns are tokens;
@@ -35,6 +36,7 @@ mod image;
 mod open;
 pub mod patches;
 pub mod readers;
+pub mod shapes;
 pub mod split;
 pub mod targets;
 pub mod transforms;

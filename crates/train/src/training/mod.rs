@@ -5,9 +5,10 @@
 //! number s and never from a generator that was used before. A checkpoint therefore holds the
 //! parameters, the state of the optimiser and the number of the step, which determine all later steps.
 //!
-//! [`in_context`] and [`language`] are the two [tasks](TrainingTask).
+//! [`images`], [`in_context`] and [`language`] are the [tasks](TrainingTask).
 
 mod checkpoint;
+pub mod images;
 pub mod in_context;
 pub mod language;
 mod optimiser;

@@ -19,6 +19,7 @@ attnlab_lab::experiments! {
     inspect_network::InspectNetwork,
     icl::Icl needs "train" else ICL,
     language::Language needs "train" else LANGUAGE,
+    vision::Vision needs "train" else VISION,
 }
 
 /// In-context learning as every build lists it.
@@ -49,4 +50,19 @@ const LANGUAGE: Entry = Entry::without(
         place: "Section 4.2, Table 4",
     },
     include_str!("language/settings.toml"),
+);
+
+/// Training on images as every build lists it.
+const VISION: Entry = Entry::without(
+    [
+        "aot.vision",
+        "vision",
+        "Attention-only transformers see images",
+        "train",
+    ],
+    Source {
+        paper: &PAPERS[1],
+        place: "Section 4.1, Tables 1 and 2, Figure 7",
+    },
+    include_str!("vision/settings.toml"),
 );

@@ -1,0 +1,260 @@
+//! The images of `vision`, their parts, and how they enter a network.
+
+use super::Vision;
+use attnlab_core::error::{Error, Result};
+use attnlab_core::rng::Streams;
+use attnlab_images::patches::PatchOrder;
+use attnlab_images::shapes::{DrawnShapes, ShapeLaw};
+use attnlab_images::split::{Partition, stratified};
+use attnlab_images::transforms::{Augmentation, CropLaw, RandAugment, Resampling, Transform};
+use attnlab_images::{Image, LabelledImages, flattened, open};
+use attnlab_train::training::images::ImageView;
+use ndarray::{Array2, Axis};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// Mean and standard deviation to which intensities are normalised: those of a uniform law on [0, 1] are .5 and .29.
+const MEAN: f32 = 0.5;
+const DEVIATION: f32 = 0.25;
+
+/// Law of shapes, as settings write it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShapeSettings {
+    /// Images drawn.
+    pub count: usize,
+    /// Classes.
+    pub classes: usize,
+    /// Side of a square of a shape's area, relative to the image's.
+    pub size: f64,
+    /// Intensity above the background.
+    pub contrast: f64,
+    /// σ of the noise of a pixel.
+    pub noise: f64,
+}
+
+/// Changes of training images.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AugmentationSettings {
+    /// "pad", "resized" or "none".
+    pub crop: String,
+    /// Pixels of the padding.
+    pub margin: usize,
+    /// Probability of a mirror image.
+    pub flip: f64,
+    /// Operations of RandAugment; 0: none.
+    pub operations: usize,
+    /// Magnitude of RandAugment.
+    pub magnitude: u32,
+}
+
+/// Images, with the pixels of their shapes where they are drawn.
+pub(super) enum Images {
+    Drawn(DrawnShapes),
+    Given(Box<dyn LabelledImages>),
+}
+
+impl Images {
+    pub(super) fn all(&self) -> &dyn LabelledImages {
+        match self {
+            Images::Drawn(drawn) => drawn,
+            Images::Given(images) => images.as_ref(),
+        }
+    }
+
+    /// The patches of an image that belong to its shape by at least half.
+    pub(super) fn mask(&self, index: usize, patch: usize) -> Option<Vec<bool>> {
+        let Images::Drawn(drawn) = self else {
+            return None;
+        };
+        let mask = drawn.mask(index)?;
+        let lit = |piece: ndarray::ArrayView2<bool>| {
+            2 * piece.iter().filter(|m| **m).count() >= patch * patch
+        };
+        Some(mask.exact_chunks((patch, patch)).into_iter().map(lit).collect())
+    }
+}
+
+/// Everything that a trial needs of the images; all trials of a run share it.
+pub(super) struct Data {
+    pub(super) images: Images,
+    pub(super) parts: Partition,
+    pub(super) view: ImageView,
+    pub(super) augmentation: Augmentation,
+    /// C.
+    pub(super) channels: usize,
+}
+
+impl Vision {
+    /// Opens or draws the images and splits them, the same for all cells and trials.
+    pub(super) fn data(&self, streams: &Streams) -> Result<Data> {
+        let shared = streams.of_cell(0).of_trial(0).child("images", 0);
+        let images = match self.images.as_str() {
+            "" => Images::Drawn(self.shape_law().draw(self.shapes.count, &shared)?),
+            path => Images::Given(open(Path::new(path))?.images),
+        };
+        let all = images.all();
+        let parts = stratified(all.labels(), all.class_names(), self.validation, self.test, &shared)?;
+        let channels = if self.grey { 1 } else { all.image(0)?.dim().0 };
+        Ok(Data {
+            view: ImageView {
+                transforms: self.plain(channels),
+                patch: self.patch,
+                order: PatchOrder::ChannelsLast,
+            },
+            augmentation: self.changed(channels)?,
+            images,
+            parts,
+            channels,
+        })
+    }
+
+    /// The law of drawn images.
+    pub(super) fn shape_law(&self) -> ShapeLaw {
+        ShapeLaw {
+            side: self.side,
+            classes: self.shapes.classes,
+            size: self.shapes.size,
+            contrast: self.shapes.contrast,
+            noise: self.shapes.noise,
+        }
+    }
+
+    fn colours(&self) -> Vec<Transform> {
+        match self.grey {
+            true => vec![Transform::Grey],
+            false => vec![],
+        }
+    }
+
+    fn to_size(&self) -> [Transform; 2] {
+        [
+            Transform::ResizeShorter {
+                side: self.side,
+                filter: Resampling::Bilinear,
+            },
+            Transform::CentreCrop {
+                height: self.side,
+                width: self.side,
+            },
+        ]
+    }
+
+    fn normalised(channels: usize) -> Transform {
+        Transform::Normalise {
+            means: vec![MEAN; channels],
+            deviations: vec![DEVIATION; channels],
+        }
+    }
+
+    fn plain(&self, channels: usize) -> Augmentation {
+        let mut transforms = self.colours();
+        transforms.extend(self.to_size());
+        transforms.push(Self::normalised(channels));
+        Augmentation { transforms }
+    }
+
+    fn changed(&self, channels: usize) -> Result<Augmentation> {
+        let (a, side) = (&self.augmentation, self.side);
+        let mut transforms = self.colours();
+        match a.crop.as_str() {
+            "none" => transforms.extend(self.to_size()),
+            "pad" => {
+                transforms.extend(self.to_size());
+                transforms.push(Transform::RandomCrop {
+                    height: side,
+                    width: side,
+                    margin: a.margin,
+                });
+            }
+            "resized" => transforms.push(Transform::RandomResizedCrop {
+                height: side,
+                width: side,
+                law: CropLaw::default(),
+                filter: Resampling::Bilinear,
+            }),
+            other => return Err(Error::unknown("crop", other, ["pad", "resized", "none"])),
+        }
+        if a.flip > 0.0 {
+            transforms.push(Transform::RandomFlip {
+                probability: a.flip,
+            });
+        }
+        if a.operations > 0 {
+            transforms.push(Transform::RandAugment(RandAugment {
+                operations: a.operations,
+                magnitude: a.magnitude,
+                fill: 0,
+            }));
+        }
+        transforms.push(Self::normalised(channels));
+        Ok(Augmentation { transforms })
+    }
+
+    /// Refuses augmentations out of range.
+    pub(super) fn check_augmentation(&self) -> Result<()> {
+        let a = &self.augmentation;
+        self.changed(1)?;
+        if !(0.0..=1.0).contains(&a.flip) {
+            let allowed = "must be a number in [0, 1]";
+            return Err(Error::invalid("augmentation.flip", a.flip, allowed));
+        }
+        let settings = RandAugment {
+            operations: a.operations,
+            magnitude: a.magnitude,
+            fill: 0,
+        };
+        settings.validate()
+    }
+}
+
+/// Images as the network sees them.
+pub(super) struct Viewed<'a> {
+    pub(super) data: &'a Data,
+    pub(super) indices: &'a [usize],
+    labels: Vec<usize>,
+}
+
+impl<'a> Viewed<'a> {
+    pub(super) fn new(data: &'a Data, indices: &'a [usize]) -> Self {
+        let labels = data.images.all().labels();
+        Viewed {
+            data,
+            indices,
+            labels: indices.iter().map(|i| labels[*i]).collect(),
+        }
+    }
+
+    /// The numbers of the images as columns (numbers, images), for the baselines.
+    pub(super) fn columns(&self) -> Result<Array2<f32>> {
+        flattened(self)
+    }
+}
+
+impl LabelledImages for Viewed<'_> {
+    fn class_names(&self) -> &[String] {
+        self.data.images.all().class_names()
+    }
+
+    fn labels(&self) -> &[usize] {
+        &self.labels
+    }
+
+    fn image(&self, index: usize) -> Result<Image> {
+        let place = self.indices.get(index).copied().unwrap_or(usize::MAX);
+        let image = self.data.images.all().image(place)?;
+        self.data.view.transforms.apply(&image, &Streams::new(0, "view", 0, 0), 0, 0)
+    }
+}
+
+/// An image in one channel, from 0 to 1, rows from the top: what is drawn beside its heat maps.
+pub(super) fn shown(data: &Data, index: usize) -> Result<Vec<f64>> {
+    let indices = [index];
+    let image = Viewed::new(data, &indices).image(0)?.intensities();
+    let grey = image.mean_axis(Axis(0)).unwrap_or_default();
+    let low = grey.iter().copied().fold(f32::INFINITY, f32::min);
+    let high = grey.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let range = if high > low { high - low } else { 1.0 };
+    Ok(grey.iter().map(|x| f64::from((x - low) / range)).collect())
+}

@@ -1,0 +1,168 @@
+//! Heat maps: what the class token takes of every patch (AoT ICML Fig. 7, 2024 Fig. 8), before and after training.
+//!
+//! The papers choose heads "by manual inspection". Here the criterion is fixed beforehand. Where the shape is known, the
+//! quality of a head is the probability that a patch of the shape has a larger weight than one outside (area under the
+//! ROC curve, ties one half; 1/2 by chance), a mean over images, and the head with the largest one on the validation part
+//! is drawn. Where it is not, the head whose weights have the least entropy is drawn.
+
+use super::MapSettings;
+use super::data::{Data, shown};
+use attnlab_core::error::Result;
+use attnlab_lab::run::store;
+use attnlab_train::model::Model;
+use ndarray::{Array2, ArrayView1};
+use serde_json::{Map, Value, json};
+
+/// The block whose heads are drawn: the last but one, as in the print of 2024.
+fn block(layers: usize) -> usize {
+    layers.saturating_sub(2)
+}
+
+/// Records, for "untrained" and "trained" networks: "WHEN.quality", the quality of every head of every block on images of
+/// the test part (blocks one after the other; of no head where shapes are unknown), and "WHEN.maps.I", the weights of the
+/// drawn block's heads on image I, heads one after the other. "head" is the drawn head, "shown.I" image I in one channel,
+/// and "mask.I" its shape.
+pub(super) fn record(
+    settings: &MapSettings,
+    data: &Data,
+    [untrained, trained]: [&Model; 2],
+    found: &mut Map<String, Value>,
+) -> Result<()> {
+    let (drawn, heads) = (block(trained.config().layers), trained.config().heads);
+    let chosen = chosen(settings, data, trained, drawn)?;
+    found.insert("block".into(), json!(drawn + 1));
+    found.insert("head".into(), json!(chosen));
+    found.insert("heads".into(), json!(heads));
+    let test = &data.parts.test;
+    let judged = spread(test, settings.judged);
+    let shown_images = spread(test, settings.images);
+    for (when, model) in [("untrained", untrained), ("trained", trained)] {
+        if let Some(quality) = qualities(data, model, &judged)? {
+            let all: Vec<f64> = quality.iter().copied().collect();
+            found.insert(format!("{when}.quality"), store::series(&all));
+        }
+        for (i, index) in shown_images.iter().enumerate() {
+            let maps = attention(data, model, *index)?;
+            let all: Vec<f64> = maps[drawn].iter().copied().collect();
+            found.insert(format!("{when}.maps.{i}"), store::series(&all));
+        }
+    }
+    for (i, index) in shown_images.iter().enumerate() {
+        found.insert(format!("shown.{i}"), store::series(&shown(data, *index)?));
+        if let Some(mask) = data.images.mask(*index, data.view.patch) {
+            let mask: Vec<f64> = mask.iter().map(|m| f64::from(u8::from(*m))).collect();
+            found.insert(format!("mask.{i}"), store::series(&mask));
+        }
+    }
+    Ok(())
+}
+
+fn attention(data: &Data, model: &Model, index: usize) -> Result<Vec<Array2<f64>>> {
+    data.view.class_attention(model, data.images.all(), index)
+}
+
+/// At most `count` indices, evenly spread.
+fn spread(indices: &[usize], count: usize) -> Vec<usize> {
+    let count = count.min(indices.len());
+    (0..count).map(|i| indices[i * indices.len() / count]).collect()
+}
+
+/// The head of the drawn block by the criterion above, on the validation part.
+fn chosen(settings: &MapSettings, data: &Data, model: &Model, drawn: usize) -> Result<usize> {
+    let judged = spread(&data.parts.validation, settings.judged);
+    let scores: Vec<f64> = match qualities(data, model, &judged)? {
+        Some(quality) => quality.row(drawn).to_vec(),
+        None => {
+            let mut sums = vec![0.0; model.config().heads];
+            for index in &judged {
+                let maps = attention(data, model, *index)?;
+                for (sum, weights) in sums.iter_mut().zip(maps[drawn].rows()) {
+                    *sum -= entropy(weights);
+                }
+            }
+            sums
+        }
+    };
+    let best = scores.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
+    Ok(best.map_or(0, |(head, _)| head))
+}
+
+/// Entropy (nats) of weights that are scaled to sum 1.
+fn entropy(weights: ArrayView1<f64>) -> f64 {
+    let sum: f64 = weights.sum();
+    let share = |w: &f64| w / sum;
+    weights
+        .iter()
+        .map(share)
+        .filter(|p| *p > 0.0)
+        .map(|p| -p * p.ln())
+        .sum()
+}
+
+/// Mean quality (blocks, heads) over images whose shape has a patch; None where shapes are unknown.
+fn qualities(data: &Data, model: &Model, indices: &[usize]) -> Result<Option<Array2<f64>>> {
+    let config = model.config();
+    let mut sums = Array2::zeros((config.layers, config.heads));
+    let mut counted = 0.0;
+    for index in indices {
+        let Some(mask) = data.images.mask(*index, data.view.patch) else {
+            return Ok(None);
+        };
+        if mask.iter().all(|m| *m) || !mask.contains(&true) {
+            continue;
+        }
+        counted += 1.0;
+        for (block, maps) in attention(data, model, *index)?.iter().enumerate() {
+            for (head, weights) in maps.rows().into_iter().enumerate() {
+                sums[[block, head]] += area_under_curve(weights, &mask);
+            }
+        }
+    }
+    Ok(Some(sums / f64::max(counted, 1.0)))
+}
+
+/// The probability that a weight inside the mask is larger than one outside, ties one half.
+fn area_under_curve(weights: ArrayView1<f64>, mask: &[bool]) -> f64 {
+    let part = |inside: bool| -> Vec<f64> {
+        let pairs = weights.iter().zip(mask);
+        pairs.filter(|(_, m)| **m == inside).map(|(w, _)| *w).collect()
+    };
+    let (inside, outside) = (part(true), part(false));
+    let mut sum = 0.0;
+    for w in &inside {
+        for v in &outside {
+            sum += match w.total_cmp(v) {
+                std::cmp::Ordering::Greater => 1.0,
+                std::cmp::Ordering::Equal => 0.5,
+                std::cmp::Ordering::Less => 0.0,
+            };
+        }
+    }
+    sum / (inside.len() * outside.len()) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    /// sklearn.metrics.roc_auc_score([1, 0, 1, 0, 0], [.4, .1, .2, .2, .3]) is 0.75.
+    #[test]
+    fn the_area_is_that_of_scikit_learn() {
+        let mask = [true, false, true, false, false];
+        let area = area_under_curve(array![0.4, 0.1, 0.2, 0.2, 0.3].view(), &mask);
+        assert!((area - 0.75).abs() < 1e-15);
+    }
+
+    #[test]
+    fn entropy_of_equal_weights_is_the_logarithm_of_their_number() {
+        assert!((entropy(array![0.2, 0.2, 0.2].view()) - 3.0_f64.ln()).abs() < 1e-12);
+        assert_eq!(entropy(array![0.0, 0.7].view()), 0.0);
+    }
+
+    #[test]
+    fn spread_takes_what_there_is() {
+        assert_eq!(spread(&[4, 5, 6, 7], 2), [4, 6]);
+        assert_eq!(spread(&[4, 5], 9), [4, 5]);
+    }
+}

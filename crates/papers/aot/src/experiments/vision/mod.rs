@@ -1,0 +1,390 @@
+//! Training on images: the class of an image from its patches, for the vision networks of the AoT papers. Settings:
+//! `attnlab run vision --show`.
+//!
+//! A cell is a network or a baseline; a trial is a training seed. All share the images and their split.
+
+mod data;
+mod maps;
+mod pictures;
+
+pub use data::{AugmentationSettings, ShapeSettings};
+
+use super::VISION as LISTED;
+use super::networks::{history, training_memory};
+use crate::quantities::*;
+use attnlab_core::error::{self, Error, Result};
+use attnlab_core::params::Params;
+use attnlab_core::rng::Streams;
+use attnlab_images::LabelledImages;
+use attnlab_images::baselines::{FitSettings, LinearClassifier, NearestNeighbours, top1};
+use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::figure::Figure;
+use attnlab_lab::run::{Row, TrialContext, store};
+use attnlab_train::model::{
+    AttentionForm, ComputeDevice, Input, Model, ModelConfig, Output, PRESETS, preset,
+};
+use attnlab_train::training::images::ImageTask;
+use attnlab_train::training::{TrainingPlan, train};
+use data::{Data, Viewed};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Training on images with all its settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Vision {
+    /// Independent trainings of each network.
+    pub seeds: u64,
+    /// `aot-v`, `vit`, .. at the sizes below, rows of the papers, `linear` and `neighbours`.
+    pub networks: Vec<String>,
+    /// Flag: the depth of every network is that at which it has `aot-v`'s number of parameters.
+    pub equal_parameters: bool,
+    /// Folder or file of images; empty: shapes.
+    pub images: String,
+    /// Share of the validation part.
+    pub validation: f64,
+    /// Share of the test part.
+    pub test: f64,
+    /// Side of an image (pixels).
+    pub side: usize,
+    /// Flag: colours become grey.
+    pub grey: bool,
+    /// p, side of a patch (pixels).
+    pub patch: usize,
+    /// Depth of `aot-v`.
+    pub layers: usize,
+    /// Width of the networks without a size of their own.
+    pub width: usize,
+    /// Their heads.
+    pub heads: usize,
+    /// σ of their initial values.
+    pub sigma: f64,
+    /// ε of label smoothing.
+    pub smoothing: f64,
+    /// α of mix-up.
+    pub mix_up: f64,
+    /// k of the nearest neighbours.
+    pub neighbours: usize,
+    /// Ridge of the linear classifier.
+    pub ridge: f64,
+    /// "cpu" or "gpu".
+    pub backend: String,
+    /// Law of drawn images.
+    pub shapes: ShapeSettings,
+    /// Changes of training images.
+    pub augmentation: AugmentationSettings,
+    /// Plan of the training.
+    pub plan: TrainingPlan,
+    /// Heat maps.
+    pub maps: MapSettings,
+}
+
+/// Heat maps of attention.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MapSettings {
+    /// Images whose maps are drawn.
+    pub images: usize,
+    /// Images behind the quality of a head.
+    pub judged: usize,
+}
+
+/// Networks that take the sizes of the settings, and the row of a paper that each is cut from.
+const NETWORKS: [(&str, &str); 4] = [
+    ("aot-v", "aot-v-16m"),
+    ("aot-v-mhsa", "aot-v-16m"),
+    ("vit", "vit-s"),
+    ("crate", "crate-t"),
+];
+/// Baselines.
+const LINEAR: &str = "linear";
+const NEIGHBOURS: &str = "neighbours";
+
+/// Confidence of the intervals over images.
+const LEVEL: f64 = 0.95;
+
+impl Described for Vision {
+    const ID: &'static str = LISTED.id;
+    const NAME: &'static str = LISTED.name;
+    const TITLE: &'static str = LISTED.title;
+    const SOURCE: attnlab_lab::claim::Source = LISTED.source;
+    const TRAINS: bool = true;
+}
+
+fn is_baseline(name: &str) -> bool {
+    [LINEAR, NEIGHBOURS].contains(&name)
+}
+
+impl Vision {
+    /// A network on images of `channels` channels in `classes` classes.
+    fn network(&self, name: &str, channels: usize, classes: usize) -> Result<ModelConfig> {
+        let known = NETWORKS.iter().find(|(n, _)| *n == name);
+        let sized = match known {
+            Some((_, paper)) => {
+                let sized = preset(paper)?.resized(self.layers, self.width, self.heads);
+                ModelConfig {
+                    sigma: self.sigma,
+                    attention: match name {
+                        "aot-v-mhsa" => AttentionForm::Mhsa,
+                        _ => sized.attention,
+                    },
+                    ..sized
+                }
+            }
+            None if rows_of_papers().any(|row| row == name) => preset(name)?,
+            None => return Err(Error::unknown("network", name, names())),
+        };
+        let across = self.side / self.patch.max(1);
+        let config = ModelConfig {
+            input: Input::Patches {
+                dim: channels * self.patch * self.patch,
+            },
+            output: Output::Classes { count: classes },
+            context: across * across,
+            ..sized
+        };
+        if !self.equal_parameters || known.is_none() || name == NETWORKS[0].0 {
+            return Ok(config);
+        }
+        let wanted = self.network(NETWORKS[0].0, channels, classes)?.parameters();
+        let off = |layers: usize| {
+            let config = config.clone().resized(layers, self.width, self.heads);
+            (config.parameters().abs_diff(wanted), layers)
+        };
+        let layers = (1..=self.layers).map(off).min().map_or(1, |(_, l)| l);
+        Ok(config.resized(layers, self.width, self.heads))
+    }
+
+    /// Records top-1 accuracy with its exact interval.
+    fn record_accuracy(
+        &self,
+        part: &str,
+        predictions: &[usize],
+        labels: &[usize],
+        data: &mut Map<String, Value>,
+    ) -> Result<()> {
+        let found = top1(predictions, labels, LEVEL)?;
+        for (end, value) in [
+            ("", found.value),
+            (".low", found.low),
+            (".high", found.high),
+        ] {
+            data.insert(format!("{part}{end}"), store::number(value));
+        }
+        Ok(())
+    }
+
+    fn baseline(&self, name: &str, images: &Data) -> Result<Map<String, Value>> {
+        let training = Viewed::new(images, &images.parts.training);
+        let features = training.columns()?;
+        let classes = training.class_names().len();
+        let (linear, nearest) = match name {
+            LINEAR => {
+                let settings = FitSettings {
+                    // Accuracy does not move below it.
+                    tolerance: 1e-5,
+                    ..FitSettings::with_ridge(self.ridge)
+                };
+                let found =
+                    LinearClassifier::fit(features.view(), training.labels(), classes, settings)?;
+                (Some(found), None)
+            }
+            _ => {
+                let k = self.neighbours;
+                let found = NearestNeighbours::new(features.view(), training.labels(), classes, k)?;
+                (None, Some(found))
+            }
+        };
+        let mut data = Map::new();
+        for (part, indices) in [
+            ("validation", &images.parts.validation),
+            ("test", &images.parts.test),
+        ] {
+            let seen = Viewed::new(images, indices);
+            let columns = seen.columns()?;
+            let predictions = match (&linear, &nearest) {
+                (Some(linear), _) => linear.predict(columns.view())?,
+                (_, Some(nearest)) => nearest.predict(columns.view())?,
+                _ => vec![],
+            };
+            self.record_accuracy(part, &predictions, seen.labels(), &mut data)?;
+        }
+        let parameters = if name == LINEAR { classes * (features.nrows() + 1) } else { 0 };
+        data.insert("parameters".into(), parameters.into());
+        Ok(data)
+    }
+}
+
+/// The rows of the papers that see images.
+fn rows_of_papers() -> impl Iterator<Item = &'static str> {
+    let sees = |name: &&str| preset(name).is_ok_and(|c| matches!(c.input, Input::Patches { .. }));
+    PRESETS.iter().map(|p| p.name).filter(sees)
+}
+
+/// Names of all networks and baselines.
+fn names() -> impl Iterator<Item = &'static str> {
+    let own = NETWORKS.iter().map(|(name, _)| *name);
+    own.chain([LINEAR, NEIGHBOURS]).chain(rows_of_papers())
+}
+
+impl Experiment for Vision {
+    fn validate(&self) -> Result<()> {
+        settings::spread("seeds", self.seeds)?;
+        if self.networks.is_empty() {
+            return Err(Error::invalid("networks", "[]", "must be at least one name"));
+        }
+        self.plan.validate()?;
+        ComputeDevice::parse(&self.backend)?;
+        for (name, value, least) in [
+            ("patch", self.patch, 1),
+            ("side", self.side, 1),
+            ("neighbours", self.neighbours, 1),
+            ("maps.judged", self.maps.judged, 1),
+        ] {
+            error::at_least(name, value, least)?;
+        }
+        if !self.side.is_multiple_of(self.patch) {
+            let allowed = format!("must be a divisor of side = {}", self.side);
+            return Err(Error::invalid("patch", self.patch, allowed));
+        }
+        for (name, share) in [("validation", self.validation), ("test", self.test)] {
+            if !(share > 0.0 && share < 1.0) {
+                return Err(Error::invalid(name, share, "must be a number in (0, 1)"));
+            }
+        }
+        if !(0.0..1.0).contains(&self.smoothing) {
+            let allowed = "must be a number in [0, 1)";
+            return Err(Error::invalid("smoothing", self.smoothing, allowed));
+        }
+        if self.mix_up != 0.0 && !(1e-3..=1e3).contains(&self.mix_up) {
+            let allowed = "must be 0, or a number from 0.001 to 1000";
+            return Err(Error::invalid("mix_up", self.mix_up, allowed));
+        }
+        settings::positive("ridge", &[self.ridge])?;
+        self.check_augmentation()?;
+        if self.images.is_empty() {
+            self.shape_law().validate()?;
+        }
+        let networks = self.networks.iter().filter(|n| !is_baseline(n));
+        networks
+            .into_iter()
+            .try_for_each(|n| self.network(n, 1, 2)?.validate())
+    }
+
+    /// The images can be opened and split.
+    fn ready(&self) -> Result<()> {
+        self.data(&Streams::new(0, Self::NAME, 0, 0)).map(|_| ())
+    }
+
+    fn cells(&self) -> Result<Vec<Params>> {
+        let cell = |name: &String| Params::from_iter([NETWORK.is(name.as_str())]);
+        Ok(self.networks.iter().map(cell).collect())
+    }
+
+    fn trials(&self) -> u64 {
+        self.seeds
+    }
+
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        self.trial_at(cell, streams, &TrialContext::none())
+    }
+
+    /// "parameters" and "layers"; the series "steps", "loss" (in training, smoothed), "norm"; the cross-entropy of the
+    /// validation part at those steps and before the first, "held_out_steps" and "held_out"; top-1 accuracy on the
+    /// validation and the test part, "validation" and "test" with ".low" and ".high" (exact, 95 %); and the heat maps,
+    /// which [`maps`] describes. Of a baseline: "parameters", "validation" and "test".
+    fn trial_at(
+        &self,
+        cell: &Params,
+        streams: &Streams,
+        context: &TrialContext,
+    ) -> Result<Map<String, Value>> {
+        let name = cell.get(NETWORK);
+        let images = self.data(streams)?;
+        if is_baseline(name) {
+            return self.baseline(name, &images);
+        }
+        let all = images.images.all();
+        let device = ComputeDevice::parse(&self.backend)?;
+        let config = self.network(name, images.channels, all.class_names().len())?;
+        let mut data = Map::new();
+        data.insert("parameters".into(), config.parameters().into());
+        data.insert("layers".into(), config.layers.into());
+        let model = Model::new(config, &device, &streams.child("weights", 0))?;
+        let untrained = model.clone();
+        let watched = Viewed::new(&images, &images.parts.validation);
+        let mut held_out = vec![self.watched_loss(&images, &model)?];
+        let training = attnlab_images::ImageSubset::new(all, images.parts.training.clone())?;
+        let task = ImageTask {
+            training: &training,
+            validation: Some(&watched as &dyn LabelledImages),
+            augmentation: images.augmentation.clone(),
+            view: watched_view(&images),
+            smoothing: self.smoothing,
+            mix_up: self.mix_up,
+        };
+        let label = format!("vision {name} {}", streams.name());
+        let found = train(&task, model, &self.plan, streams, &label, context)?;
+        history(&found.history, &mut data);
+        let mut steps = vec![0.0];
+        steps.extend(found.history.steps.iter().map(|s| *s as f64));
+        held_out.extend(&found.history.held_out);
+        data.insert("held_out_steps".into(), store::series(&steps));
+        data.insert("held_out".into(), store::series(&held_out));
+        for (part, indices) in [
+            ("validation", &images.parts.validation),
+            ("test", &images.parts.test),
+        ] {
+            let judged = images.view.judge(&found.model, all, indices)?;
+            let labels: Vec<usize> = indices.iter().map(|i| all.labels()[*i]).collect();
+            self.record_accuracy(part, &judged.predictions, &labels, &mut data)?;
+        }
+        maps::record(&self.maps, &images, [&untrained, &found.model], &mut data)?;
+        Ok(data)
+    }
+
+    fn memory(&self, cell: &Params) -> u64 {
+        let name = cell.get(NETWORK);
+        let drawn = match self.images.is_empty() {
+            true => (self.shapes.count * self.side * self.side) as u64,
+            false => 0,
+        };
+        if is_baseline(name) {
+            // Features of all images in f32 and f64.
+            return 16 * drawn;
+        }
+        // Colour images and a thousand classes at most.
+        let Ok(config) = self.network(name, 3, 1000) else {
+            return drawn;
+        };
+        let batch = self.plan.batch.div_ceil(self.plan.accumulate);
+        2 * drawn + training_memory(&config, batch, config.context + 1)
+    }
+
+    fn size(&self) -> String {
+        format!(
+            "aot-v of {} layers of width {}, {} steps, {} seeds",
+            self.layers, self.width, self.plan.steps, self.seeds
+        )
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        pictures::figures(self, rows)
+    }
+}
+
+/// The view of images that [`Viewed`] has transformed already.
+fn watched_view(images: &Data) -> attnlab_train::training::images::ImageView {
+    attnlab_train::training::images::ImageView {
+        transforms: Default::default(),
+        ..images.view.clone()
+    }
+}
+
+impl Vision {
+    fn watched_loss(&self, images: &Data, model: &Model) -> Result<f64> {
+        let indices = &images.parts.validation;
+        let losses = images.view.judge(model, images.images.all(), indices)?.losses;
+        Ok(losses.iter().sum::<f64>() / losses.len() as f64)
+    }
+}

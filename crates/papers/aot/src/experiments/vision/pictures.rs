@@ -1,0 +1,227 @@
+//! The figures of `vision`, from its rows.
+
+use super::{MapSettings, Vision, is_baseline};
+use crate::experiments::networks::{label, look, over_seeds};
+use crate::quantities::*;
+use attnlab_core::error::Result;
+use attnlab_lab::experiment::draw::{OVER_SEEDS, cells, mean_at};
+use attnlab_lab::figure::{Axis, Cell, Figure, GREY, Heat, Panel, Point, Rule, Series, Stroke, Width};
+use attnlab_lab::run::Row;
+
+/// The figures of these settings, from their rows.
+///
+/// # Errors
+/// When rows are missing or are not of this experiment.
+pub fn figures(settings: &Vision, rows: &[Row]) -> Result<Vec<Figure>> {
+    let cells = cells("vision", rows)?;
+    let named = |cell: &&'_ [Row]| Ok((cell[0].word(NETWORK.name)?.to_string(), *cell));
+    let cells: Vec<(String, &[Row])> = cells.iter().map(named).collect::<Result<_>>()?;
+    let mut figures = vec![accuracy(settings, &cells)?];
+    for (name, cell) in &cells {
+        if !is_baseline(name) && settings.maps.images > 0 {
+            figures.push(maps(&settings.maps, name, &cell[0])?);
+        }
+    }
+    Ok(figures)
+}
+
+fn words(name: &str) -> &str {
+    match name {
+        "aot-v" => "AoT-V",
+        "aot-v-mhsa" => "AoT-V, MHSA",
+        "vit" => "ViT",
+        "crate" => "CRATE",
+        "linear" => "linear",
+        "neighbours" => "nearest neighbours",
+        other => label(other),
+    }
+}
+
+fn colour(name: &str) -> (usize, Stroke) {
+    match name {
+        "aot-v" => (0, Stroke::Solid),
+        "aot-v-mhsa" => (1, Stroke::Solid),
+        "vit" => (3, Stroke::Solid),
+        "crate" => (2, Stroke::Solid),
+        other if is_baseline(other) => (GREY, Stroke::Dashed),
+        other => look(other),
+    }
+}
+
+fn accuracy(settings: &Vision, cells: &[(String, &[Row])]) -> Result<Figure> {
+    let mut loss = Panel {
+        title: "validation loss".into(),
+        x: Axis::linear("steps"),
+        y: Axis::linear("cross-entropy (nats)"),
+        ..Panel::default()
+    };
+    let mut top1 = Panel {
+        title: "top-1 accuracy on the test part".into(),
+        x: Axis {
+            ticks: cells
+                .iter()
+                .enumerate()
+                .map(|(i, (name, _))| (i as f64, words(name).to_string()))
+                .collect(),
+            ..Axis::linear("").from_to(-0.6, cells.len() as f64 - 0.4)
+        },
+        y: Axis::linear("top-1 accuracy"),
+        ..Panel::default()
+    };
+    let mut quality = Panel {
+        title: "heads find the shape".into(),
+        x: Axis::whole("block"),
+        y: Axis::linear("best head's quality"),
+        rules: vec![Rule::horizontal("chance", 0.5)],
+        ..Panel::default()
+    };
+    let mut sizes = vec![];
+    for (i, (name, cell)) in cells.iter().enumerate() {
+        let (colour, stroke) = colour(name);
+        let accuracies: Vec<f64> = cell.iter().map(|r| r.number("test")).collect::<Result<_>>()?;
+        // A baseline has no seed: its interval is over images.
+        let point = match is_baseline(name) {
+            true => {
+                let [value, low, high] = ["test", "test.low", "test.high"].map(|n| cell[0].number(n));
+                Point::between(i as f64, value?, low?, high?)
+            }
+            false => mean_at(i as f64, &accuracies)?,
+        };
+        let shown = Series::measured(words(name), colour, vec![point]);
+        top1.series.push(Series {
+            stroke,
+            ..shown.with_interval(OVER_SEEDS)
+        });
+        if is_baseline(name) {
+            continue;
+        }
+        sizes.push(format!(
+            "{}: {} parameters in {} blocks",
+            words(name),
+            cell[0].number("parameters")?,
+            cell[0].number("layers")?
+        ));
+        let steps = cell[0].series("held_out_steps")?;
+        let points = over_seeds(cell, 0.0, &|row| row.series("held_out"))?;
+        let points = points.into_iter().zip(steps);
+        let points = points.map(|(p, step)| Point { x: step, ..p }).collect();
+        let line = Series::fitted(words(name), colour, points).with_interval("range over seeds");
+        loss.series.push(Series { stroke, ..line });
+        for (when, stroke) in [("trained", stroke), ("untrained", Stroke::Dotted)] {
+            let key = format!("{when}.quality");
+            if !cell[0].data.contains_key(&key) {
+                continue;
+            }
+            let best = |row: &Row| -> Result<Vec<f64>> {
+                let heads = row.number("heads")? as usize;
+                let best = |block: &[f64]| block.iter().copied().fold(0.0, f64::max);
+                Ok(row.series(&key)?.chunks(heads).map(best).collect())
+            };
+            let points = over_seeds(cell, 1.0, &best)?;
+            let named = match when {
+                "trained" => words(name).to_string(),
+                _ => format!("{}, untrained", words(name)),
+            };
+            let line = Series::fitted(named, colour, points).with_interval("range over seeds");
+            quality.series.push(Series { stroke, ..line });
+        }
+    }
+    let mut panels = vec![loss, top1];
+    panels.retain(|p| !p.series.is_empty());
+    let masked = !quality.series.is_empty();
+    if masked {
+        panels.push(quality);
+    }
+    let images = match settings.images.as_str() {
+        "" => format!(
+            "{} drawn images of {} shapes on noise",
+            settings.shapes.count, settings.shapes.classes
+        ),
+        path => format!("Images of {}", path.replace('*', "i").replace('_', " ")),
+    };
+    let heads = match masked {
+        true => {
+            " Quality of a head: probability that it gives a patch of the shape more weight from the class token than one \
+             outside; the best head of each block, mean and range over seeds; dotted: before training."
+        }
+        false => "",
+    };
+    Ok(Figure {
+        name: "vision".into(),
+        title: "Networks of images".into(),
+        caption: format!(
+            "{images}, {}² pixels in patches of {}²; {} % of each class for validation, {} % for the test. Lines and bands: \
+             mean and range over {} training seeds; accuracy: 95 % intervals over seeds, of baselines over images. {}.{heads}",
+            settings.side,
+            settings.patch,
+            100.0 * settings.validation,
+            100.0 * settings.test,
+            settings.seeds,
+            sizes.join("; "),
+        ),
+        width: Width::Page,
+        columns: panels.len(),
+        panels,
+    })
+}
+
+/// An image and maps of it, one row of panels per image.
+fn maps(settings: &MapSettings, name: &str, row: &Row) -> Result<Figure> {
+    let head = row.number("head")? as usize;
+    let heads = row.number("heads")? as usize;
+    let mut panels = vec![];
+    for i in 0..settings.images {
+        let Ok(shown) = row.series(&format!("shown.{i}")) else {
+            break;
+        };
+        panels.push(square(&shown, "image", "intensity"));
+        for (when, title) in [("trained", "chosen head"), ("untrained", "before training")] {
+            let all = row.series(&format!("{when}.maps.{i}"))?;
+            let patches = all.len() / heads;
+            let own = &all[head * patches..(head + 1) * patches];
+            panels.push(square(own, title, "weight"));
+        }
+        let all = row.series(&format!("trained.maps.{i}"))?;
+        let patches = all.len() / heads;
+        let mean = |p: usize| (0..heads).map(|h| all[h * patches + p]).sum::<f64>() / heads as f64;
+        let mean: Vec<f64> = (0..patches).map(mean).collect();
+        panels.push(square(&mean, "mean of all heads", "weight"));
+    }
+    let criterion = match row.data.contains_key("mask.0") {
+        true => "the largest quality on the validation part",
+        false => "the least entropy on the validation part",
+    };
+    Ok(Figure {
+        name: format!("vision_maps_{}", name.replace('-', "_")),
+        title: format!("What the class token of {} attends to", words(name)),
+        caption: format!(
+            "Weights of the class token on the patches of test images, block {} of {}, first seed. Chosen: head {} of {heads}, \
+             by {criterion}; the same head before training; and the mean of all heads.",
+            row.number("block")?,
+            row.number("layers")?,
+            head + 1,
+        ),
+        width: Width::Page,
+        columns: 4,
+        panels,
+    })
+}
+
+/// Numbers of a square image, row by row from the top.
+fn square(values: &[f64], title: &str, unit: &str) -> Panel {
+    let n = (values.len() as f64).sqrt().round() as usize;
+    let indices: Vec<f64> = (1..=n).map(|i| i as f64).collect();
+    let largest = values.iter().copied().fold(0.0, f64::max);
+    let bar = Axis::linear(unit).from_to(0.0, if largest > 0.0 { largest } else { 1.0 });
+    let ticks = [1.0, n as f64];
+    Panel {
+        title: title.into(),
+        square: true,
+        x: Axis::linear("").ticks_at(&ticks),
+        y: Axis::linear("").ticks_at(&ticks).downwards(),
+        heat: Some(Heat::over(&indices, &indices, bar, |column, row| {
+            Cell::of(values[row * n + column])
+        })),
+        ..Panel::default()
+    }
+}
