@@ -71,7 +71,7 @@ impl LinearClassifier {
         positive("tolerance", settings.tolerance)?;
         let problem = Problem::new(features, labels, settings.ridge);
         let mut weights = Array2::zeros((classes, features.nrows() + 1));
-        let mut state = problem.at(&weights);
+        let mut state = problem.evaluate(&weights);
         let mut largest = state.largest();
         for _ in 0..settings.steps {
             if largest <= settings.tolerance {
@@ -178,7 +178,7 @@ impl<'a> Problem<'a> {
         self.labels.len() as f64
     }
 
-    fn at(&self, weights: &Array2<f64>) -> Point {
+    fn evaluate(&self, weights: &Array2<f64>) -> Point {
         let mut probabilities = product(weights.view(), self.x.view());
         let mut value = 0.0;
         for (mut column, label) in probabilities.columns_mut().into_iter().zip(self.labels) {
@@ -285,7 +285,7 @@ impl<'a> Problem<'a> {
         let mut along = 1.0;
         for _ in 0..MAX_HALVINGS {
             let next = weights + &(step * along);
-            let there = self.at(&next);
+            let there = self.evaluate(&next);
             let allowed = state.value + SUFFICIENT * along * slope + ROUNDING * state.value.abs();
             if there.value <= allowed {
                 return Some((next, there));

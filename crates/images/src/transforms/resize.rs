@@ -12,9 +12,11 @@ use super::check_size;
 use crate::image::{Image, Pixels};
 use attnlab_core::error::Result;
 use ndarray::{Array3, ArrayView3};
+use serde::{Deserialize, Serialize};
 
 /// Filter of [`resize`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Resampling {
     /// Triangle of half-width 1.
     Bilinear,
