@@ -61,7 +61,10 @@ pub(crate) fn is_folder(path: &Path) -> Result<bool> {
 pub(crate) fn open_file(path: &Path) -> Result<(File, u64)> {
     let metadata = std::fs::metadata(path).map_err(|e| unreadable(path, e))?;
     if !metadata.is_file() {
-        return Err(content(path, "must be a regular file. Give a file"));
+        return Err(content(
+            path,
+            "kind = pipe, socket or device: must be a regular file. Give a file",
+        ));
     }
     let file = File::open(path).map_err(|e| unreadable(path, e))?;
     Ok((file, metadata.len()))

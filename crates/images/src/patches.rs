@@ -2,9 +2,11 @@
 
 use attnlab_core::error::{Error, Result};
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3};
+use serde::{Deserialize, Serialize};
 
 /// Order of the numbers inside a patch. A network that was trained elsewhere needs the one it was trained with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum PatchOrder {
     /// (channel, row, column): number (c p + y) p + x. It is that of a convolution's kernel, as in ViT, DeiT and timm.
     ChannelsFirst,

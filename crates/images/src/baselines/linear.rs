@@ -71,11 +71,11 @@ impl LinearClassifier {
         positive("tolerance", settings.tolerance)?;
         let problem = Problem::new(features, labels, settings.ridge);
         let mut weights = Array2::zeros((classes, features.nrows() + 1));
-        let mut state = problem.at(&weights);
+        let mut state = problem.evaluate(&weights);
         let mut largest = state.largest();
         for _ in 0..settings.steps {
             if largest <= settings.tolerance {
-                return Ok(LinearClassifier { weights });
+                break;
             }
             let step = problem.newton_step(&state);
             let Some((next, there)) = problem.search(&weights, &state, &step) else {
@@ -85,6 +85,10 @@ impl LinearClassifier {
             largest = state.largest();
         }
         if largest <= settings.tolerance {
+            // A common shift of the intercepts changes nothing; the one without a mean is reported.
+            let mut intercepts = weights.column_mut(features.nrows());
+            let mean = intercepts.sum() / classes as f64;
+            intercepts -= mean;
             return Ok(LinearClassifier { weights });
         }
         Err(Error::not_converged(format!(
@@ -122,7 +126,7 @@ impl LinearClassifier {
         Ok(product(self.weights.view(), extended.view()))
     }
 
-    /// Returns the weights (classes, d + 1); the last column has the intercepts.
+    /// Returns the weights (classes, d + 1); the last column has the intercepts, whose sum is 0.
     pub fn weights(&self) -> ArrayView2<'_, f64> {
         self.weights.view()
     }
@@ -174,7 +178,7 @@ impl<'a> Problem<'a> {
         self.labels.len() as f64
     }
 
-    fn at(&self, weights: &Array2<f64>) -> Point {
+    fn evaluate(&self, weights: &Array2<f64>) -> Point {
         let mut probabilities = product(weights.view(), self.x.view());
         let mut value = 0.0;
         for (mut column, label) in probabilities.columns_mut().into_iter().zip(self.labels) {
@@ -226,16 +230,29 @@ impl<'a> Problem<'a> {
         made
     }
 
-    /// Solves for Newton's step by conjugate gradients, the more accurately the smaller the gradient is.
+    /// Computes the diagonal of the Hessian (classes, d + 1), the scale of each weight: pixels at the border hardly vary,
+    /// those in the middle do. Intercepts of a class without probability left keep a scale above 0.
+    fn diagonal(&self, state: &Point) -> Array2<f64> {
+        let variances = state.probabilities.mapv(|p| p * (1.0 - p));
+        let squares = self.x.mapv(|x| x * x);
+        let mut made = product(variances.view(), squares.t()) / self.count();
+        made += self.ridge;
+        made
+    }
+
+    /// Solves for Newton's step by conjugate gradients, scaled by the diagonal, the more accurately the smaller the gradient
+    /// is.
     fn newton_step(&self, state: &Point) -> Array2<f64> {
+        let diagonal = self.diagonal(state);
         let mut step: Array2<f64> = Array2::zeros(state.gradient.dim());
         let mut residual = -&state.gradient;
-        let mut direction = residual.clone();
-        let mut squares = dot(&residual, &residual);
-        let norm = squares.sqrt();
+        let mut scaled = &residual / &diagonal;
+        let mut direction = scaled.clone();
+        let mut squares = dot(&residual, &scaled);
+        let norm = dot(&residual, &residual).sqrt();
         let enough = norm * norm.sqrt().min(0.1);
         for _ in 0..MAX_GRADIENTS {
-            if squares.sqrt() <= enough {
+            if dot(&residual, &residual).sqrt() <= enough {
                 break;
             }
             let bent = self.hessian(state, &direction);
@@ -246,10 +263,11 @@ impl<'a> Problem<'a> {
             let along = squares / curvature;
             step.scaled_add(along, &direction);
             residual.scaled_add(-along, &bent);
-            let next = dot(&residual, &residual);
+            scaled = &residual / &diagonal;
+            let next = dot(&residual, &scaled);
             let ratio = next / squares;
             Zip::from(&mut direction)
-                .and(&residual)
+                .and(&scaled)
                 .for_each(|d, r| *d = r + ratio * *d);
             squares = next;
         }
@@ -267,7 +285,7 @@ impl<'a> Problem<'a> {
         let mut along = 1.0;
         for _ in 0..MAX_HALVINGS {
             let next = weights + &(step * along);
-            let there = self.at(&next);
+            let there = self.evaluate(&next);
             let allowed = state.value + SUFFICIENT * along * slope + ROUNDING * state.value.abs();
             if there.value <= allowed {
                 return Some((next, there));

@@ -37,7 +37,7 @@ pub fn open(path: &Path) -> Result<StoredImages> {
         })?;
         if lines.position().byte() > MAX_TEXT_BYTES {
             let problem = format!(
-                "text: must have at most {MAX_TEXT_BYTES} bytes. Give a smaller part of it"
+                "bytes = more than {MAX_TEXT_BYTES}: must be at most so many. Give a smaller part of the text"
             );
             return Err(content(path, problem));
         }

@@ -32,7 +32,7 @@ pub fn open(images: &Path, labels: &Path) -> Result<StoredImages> {
                 let name = format!("entry {:?}", ndarray::Dimension::slice(&place));
                 return Err(content(
                     images,
-                    format!("{name} = {x}: must be a finite number"),
+                    format!("{name} = {x}: must be a finite number. Replace it"),
                 ));
             }
             Numbers::Floats(channels_first(&file, values)?)
@@ -214,7 +214,7 @@ fn check_header(path: &Path, reader: &mut BufReader<std::fs::File>) -> Result<()
             (u64::from(u32::from_le_bytes([a, b, c, d])), 12)
         }
         _ => {
-            let problem = "first bytes: must be those of numpy.save. Write the file again";
+            let problem = "first bytes = others: must be those of numpy.save. Write the file again";
             return Err(content(path, problem));
         }
     };

@@ -1,16 +1,19 @@
 //! Chains of transforms.
 
+use super::check_size;
 use super::crop::{CropBox, CropLaw, crop, flip, pad};
-use super::normalise::normalise;
+use super::normalise::{self, normalise};
 use super::randaugment::RandAugment;
 use super::resize::{Resampling, resize};
 use crate::image::Image;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::rng::{Generator, Streams};
 use rand::RngExt;
+use serde::{Deserialize, Serialize};
 
 /// Transform of an image, fixed or random.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "transform", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Transform {
     /// Conversion to one channel.
     Grey,
@@ -76,6 +79,26 @@ pub enum Transform {
 }
 
 impl Transform {
+    /// Refuses settings that fit no image, before any is read.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with the setting and its range.
+    pub fn validate(&self) -> Result<()> {
+        match self {
+            Transform::Grey | Transform::Rgb => Ok(()),
+            Transform::Resize { height, width, .. }
+            | Transform::CentreCrop { height, width }
+            | Transform::RandomCrop { height, width, .. } => check_size(*height, *width),
+            Transform::ResizeShorter { side, .. } => check_size(*side, *side),
+            Transform::RandomResizedCrop {
+                height, width, law, ..
+            } => check_size(*height, *width).and_then(|()| law.validate()),
+            Transform::RandomFlip { probability } => check_probability(*probability),
+            Transform::RandAugment(settings) => settings.validate(),
+            Transform::Normalise { means, deviations } => normalise::validate(means, deviations),
+        }
+    }
+
     /// Applies the transform; a fixed one draws nothing.
     ///
     /// # Errors
@@ -135,13 +158,22 @@ impl Transform {
 }
 
 /// Transforms that are applied one after the other.
-#[derive(Clone, Debug, PartialEq, Default)]
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Augmentation {
     /// The transforms, the first first.
     pub transforms: Vec<Transform>,
 }
 
 impl Augmentation {
+    /// Refuses settings that fit no image, before any is read.
+    ///
+    /// # Errors
+    /// As [`Transform::validate`].
+    pub fn validate(&self) -> Result<()> {
+        self.transforms.iter().try_for_each(Transform::validate)
+    }
+
     /// Returns the usual chain for the training on images of `side` × `side`: crop after padding, flip, normalisation.
     pub fn small_images(side: usize, margin: usize, means: &[f32], deviations: &[f32]) -> Self {
         let crop = Transform::RandomCrop {

@@ -6,6 +6,7 @@ use attnlab_core::error::{Error, Result};
 use attnlab_core::rng::Generator;
 use ndarray::{Array3, ArrayView3, s};
 use rand::RngExt;
+use serde::{Deserialize, Serialize};
 
 /// Rectangle of pixels inside an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +65,8 @@ impl CropBox {
 /// Up to ten times an area, uniform in `scale` times the image's, and a ratio of width to height, log-uniform in `ratio`,
 /// are drawn; the first box that fits gets a uniform place. If none fits the box is the largest centred one whose ratio
 /// is in range.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CropLaw {
     /// Least and largest share of the area, in (0, 1]; (0.08, 1) in the usual recipe.
     pub scale: (f64, f64),

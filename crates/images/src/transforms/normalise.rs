@@ -18,6 +18,16 @@ pub fn normalise(image: &Image, means: &[f32], deviations: &[f32]) -> Result<Ima
             return Err(Error::shape(name, [values.len()], expected));
         }
     }
+    validate(means, deviations)?;
+    let mut values = image.intensities();
+    for (c, mut channel) in values.axis_iter_mut(Axis(0)).enumerate() {
+        channel.mapv_inplace(|x| (x - means[c]) / deviations[c]);
+    }
+    Image::from_floats(values)
+}
+
+/// Refuses means that are not finite and deviations that are not finite numbers > 0.
+pub(super) fn validate(means: &[f32], deviations: &[f32]) -> Result<()> {
     if let Some(mean) = means.iter().find(|mean| !mean.is_finite()) {
         return Err(Error::invalid("mean", mean, "must be a finite number"));
     }
@@ -28,9 +38,5 @@ pub fn normalise(image: &Image, means: &[f32], deviations: &[f32]) -> Result<Ima
             "must be a finite number > 0",
         ));
     }
-    let mut values = image.intensities();
-    for (c, mut channel) in values.axis_iter_mut(Axis(0)).enumerate() {
-        channel.mapv_inplace(|x| (x - means[c]) / deviations[c]);
-    }
-    Image::from_floats(values)
+    Ok(())
 }

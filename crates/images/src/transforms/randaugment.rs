@@ -11,6 +11,7 @@ use crate::image::Image;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::rng::Generator;
 use rand::RngExt;
+use serde::{Deserialize, Serialize};
 
 /// Operation of [`RandAugment`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -116,7 +117,8 @@ impl AugmentOperation {
 }
 
 /// Settings of RandAugment. It is for images of levels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RandAugment {
     /// N, number of operations, one after the other; 2 in torchvision.
     pub operations: usize,

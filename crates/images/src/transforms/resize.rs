@@ -11,10 +11,12 @@
 use super::check_size;
 use crate::image::{Image, Pixels};
 use attnlab_core::error::Result;
-use ndarray::{Array3, ArrayView3, Axis, s};
+use ndarray::{Array3, ArrayView3};
+use serde::{Deserialize, Serialize};
 
 /// Filter of [`resize`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Resampling {
     /// Triangle of half-width 1.
     Bilinear,
@@ -53,39 +55,54 @@ struct Window<W> {
     weights: Vec<W>,
 }
 
-/// Number type of a pixel, with its weighted mean.
+/// Number type of a pixel, with its weighted sums.
 trait Number: Copy + Default {
     type Weight: Copy;
+    type Sum: Copy;
+    const START: Self::Sum;
 
     fn weight(w: f64) -> Self::Weight;
 
-    fn mean(terms: impl Iterator<Item = (Self::Weight, Self)>) -> Self;
+    fn add(sum: Self::Sum, weight: Self::Weight, x: Self) -> Self::Sum;
+
+    fn rounded(sum: Self::Sum) -> Self;
 }
 
+/// The weights of Keys' cubic have absolute values that sum to at most 1.25, so sums are below 1.25 · 255 · 2²² < 2³¹.
 impl Number for u8 {
-    type Weight = i64;
+    type Weight = i32;
+    type Sum = i32;
+    const START: i32 = 1 << (PLACES - 1);
 
     /// Rounds to nearest, halves away from 0.
-    fn weight(w: f64) -> i64 {
-        (w * f64::from(1_u32 << PLACES) + 0.5_f64.copysign(w)) as i64
+    fn weight(w: f64) -> i32 {
+        (w * f64::from(1_u32 << PLACES) + 0.5_f64.copysign(w)) as i32
     }
 
-    fn mean(terms: impl Iterator<Item = (i64, u8)>) -> u8 {
-        let half = 1 << (PLACES - 1);
-        let sum = terms.fold(half, |sum, (weight, level)| sum + weight * i64::from(level));
+    fn add(sum: i32, weight: i32, x: u8) -> i32 {
+        sum.wrapping_add(weight.wrapping_mul(i32::from(x)))
+    }
+
+    fn rounded(sum: i32) -> u8 {
         (sum >> PLACES).clamp(0, 255) as u8
     }
 }
 
 impl Number for f32 {
     type Weight = f64;
+    type Sum = f64;
+    const START: f64 = 0.0;
 
     fn weight(w: f64) -> f64 {
         w
     }
 
-    fn mean(terms: impl Iterator<Item = (f64, f32)>) -> f32 {
-        terms.fold(0.0, |sum, (weight, x)| sum + f64::from(x) * weight) as f32
+    fn add(sum: f64, weight: f64, x: f32) -> f64 {
+        sum + f64::from(x) * weight
+    }
+
+    fn rounded(sum: f64) -> f32 {
+        sum as f32
     }
 }
 
@@ -111,25 +128,46 @@ fn passes<T: Number>(
     width: usize,
     filter: Resampling,
 ) -> Array3<T> {
+    let (_, rows, columns) = pixels.dim();
     let mut made = pixels.to_owned();
-    for (axis, to) in [(2, width), (1, height)] {
-        let from = made.shape()[axis];
-        if from != to {
-            made = pass(made.view(), Axis(axis), &windows::<T>(from, to, filter));
+    if columns != width {
+        made = horizontal(made.view(), &windows::<T>(columns, width, filter));
+    }
+    if rows != height {
+        made = vertical(made.view(), &windows::<T>(rows, height, filter));
+    }
+    made
+}
+
+fn horizontal<T: Number>(pixels: ArrayView3<T>, windows: &[Window<T::Weight>]) -> Array3<T> {
+    let (channels, rows, _) = pixels.dim();
+    let mut made = Array3::default((channels, rows, windows.len()));
+    for (mut to, from) in made.rows_mut().into_iter().zip(pixels.rows()) {
+        let from = from.to_vec();
+        for (to, window) in to.iter_mut().zip(windows) {
+            let terms = window.weights.iter().zip(&from[window.first..]);
+            *to = T::rounded(terms.fold(T::START, |sum, (w, x)| T::add(sum, *w, *x)));
         }
     }
     made
 }
 
-fn pass<T: Number>(pixels: ArrayView3<T>, axis: Axis, windows: &[Window<T::Weight>]) -> Array3<T> {
-    let mut shape = pixels.raw_dim();
-    shape[axis.index()] = windows.len();
-    let mut made = Array3::default(shape);
-    for (to, from) in made.lanes_mut(axis).into_iter().zip(pixels.lanes(axis)) {
-        for (to, window) in to.into_iter().zip(windows) {
-            let places = window.first..window.first + window.weights.len();
-            let levels = from.slice(s![places]);
-            *to = T::mean(window.weights.iter().copied().zip(levels.iter().copied()));
+/// Sums whole rows, so that memory is read in its order.
+fn vertical<T: Number>(pixels: ArrayView3<T>, windows: &[Window<T::Weight>]) -> Array3<T> {
+    let (channels, _, columns) = pixels.dim();
+    let mut made = Array3::default((channels, windows.len(), columns));
+    let mut sums = vec![T::START; columns];
+    for (mut to, from) in made.outer_iter_mut().zip(pixels.outer_iter()) {
+        for (mut to, window) in to.rows_mut().into_iter().zip(windows) {
+            sums.fill(T::START);
+            for (weight, y) in window.weights.iter().zip(window.first..) {
+                for (sum, x) in sums.iter_mut().zip(from.row(y)) {
+                    *sum = T::add(*sum, *weight, *x);
+                }
+            }
+            for (to, sum) in to.iter_mut().zip(&sums) {
+                *to = T::rounded(*sum);
+            }
         }
     }
     made

@@ -297,6 +297,29 @@ fn impossible_settings_are_refused() {
 }
 
 #[test]
+fn chains_are_written_and_read_and_refused_before_any_image() {
+    let chain = photographs();
+    let text = serde_json::to_string(&chain).unwrap();
+    assert!(
+        text.contains("\"transform\":\"random-resized-crop\"") && text.contains("\"magnitude\":9"),
+        "{text}"
+    );
+    assert_eq!(serde_json::from_str::<Augmentation>(&text).unwrap(), chain);
+    let unknown = text.replace("\"operations\"", "\"operation\"");
+    assert!(serde_json::from_str::<Augmentation>(&unknown).is_err());
+    assert!(chain.validate().is_ok());
+    assert!(
+        Augmentation::evaluation(32, 28, &[0.5], &[0.2])
+            .validate()
+            .is_ok()
+    );
+    let wrong = Augmentation::small_images(0, 4, &[0.5], &[0.2]).validate();
+    assert!(wrong.unwrap_err().to_string().starts_with("size = 0 x 0"));
+    let wrong = Augmentation::small_images(8, 4, &[0.5], &[-1.0]).validate();
+    assert!(wrong.unwrap_err().to_string().starts_with("deviation = -1"));
+}
+
+#[test]
 fn translations_by_more_than_the_image_leave_the_fill() {
     let image = picture(3, 4, 6);
     let gone = translate(&image, i32::MAX, i32::MIN, 9).unwrap();
