@@ -51,7 +51,11 @@ impl ShapeLaw {
             return Err(Error::invalid("classes", self.classes, allowed));
         }
         if !(self.size > 0.0 && self.size <= 0.6) {
-            return Err(Error::invalid("size", self.size, "must be a number in (0, 0.6]"));
+            return Err(Error::invalid(
+                "size",
+                self.size,
+                "must be a number in (0, 0.6]",
+            ));
         }
         positive("contrast", self.contrast)?;
         match self.noise >= 0.0 && self.noise.is_finite() {
@@ -183,7 +187,11 @@ mod tests {
         for i in 0..24 {
             let mask = drawn.mask(i).unwrap();
             let area = mask.iter().filter(|m| **m).count() as f64;
-            assert!((area / 3600.0 - 1.0).abs() < 0.02, "{}: {area}", SHAPES[i % 6]);
+            assert!(
+                (area / 3600.0 - 1.0).abs() < 0.02,
+                "{}: {area}",
+                SHAPES[i % 6]
+            );
         }
         assert!(drawn.mask(24).is_none());
     }
@@ -198,8 +206,14 @@ mod tests {
             noise: 0.05,
         };
         let streams = Streams::new(2, "t", 0, 0);
-        let (few, many) = (law.draw(3, &streams).unwrap(), law.draw(9, &streams).unwrap());
-        assert_eq!(few.image(2).unwrap().intensities(), many.image(2).unwrap().intensities());
+        let (few, many) = (
+            law.draw(3, &streams).unwrap(),
+            law.draw(9, &streams).unwrap(),
+        );
+        assert_eq!(
+            few.image(2).unwrap().intensities(),
+            many.image(2).unwrap().intensities()
+        );
         let image = few.image(0).unwrap().intensities();
         let mask = few.mask(0).unwrap();
         let outside: Vec<f64> = image
@@ -225,7 +239,13 @@ mod tests {
             (ShapeLaw { side: 7, ..law }, "side = 7"),
             (ShapeLaw { classes: 7, ..law }, "classes = 7"),
             (ShapeLaw { size: 0.7, ..law }, "size = 0.7"),
-            (ShapeLaw { contrast: 0.0, ..law }, "contrast = 0"),
+            (
+                ShapeLaw {
+                    contrast: 0.0,
+                    ..law
+                },
+                "contrast = 0",
+            ),
             (ShapeLaw { noise: -1.0, ..law }, "noise = -1"),
         ] {
             let refused = law.validate().unwrap_err().to_string();

@@ -64,7 +64,8 @@ impl ImageView {
     fn image(&self, images: &dyn LabelledImages, index: usize) -> Result<Image> {
         let image = images.image(index)?;
         // Nothing is drawn.
-        self.transforms.apply(&image, &Streams::new(0, "view", 0, 0), 0, 0)
+        self.transforms
+            .apply(&image, &Streams::new(0, "view", 0, 0), 0, 0)
     }
 
     /// Writes images as tokens (batch, patches, C p²).
@@ -85,7 +86,11 @@ impl ImageView {
         for (i, rows) in cut.iter().enumerate() {
             if rows.dim() != (n, dim) {
                 let expected = format!("{:?}, as the first image", images[0].dim());
-                return Err(Error::shape(format!("image {i}"), images[i].dim(), expected));
+                return Err(Error::shape(
+                    format!("image {i}"),
+                    images[i].dim(),
+                    expected,
+                ));
             }
             values.extend(rows.iter().map(|x| f64::from(*x)));
         }
@@ -195,7 +200,9 @@ impl ImageTask<'_> {
         let index = index.copied().unwrap_or_default();
         let made = |index: usize, streams: &Streams| {
             let image = self.training.image(index)?;
-            let image = self.augmentation.apply(&image, streams, epoch, index as u64)?;
+            let image = self
+                .augmentation
+                .apply(&image, streams, epoch, index as u64)?;
             let label = self.training.labels()[index];
             Ok::<_, Error>((image, smoothed_label(label, classes, self.smoothing)?))
         };
@@ -227,9 +234,13 @@ impl TrainingTask for ImageTask<'_> {
         let targets = model
             .device()
             .tensor(targets.concat(), [numbers.len(), classes]);
-        let scores = self.view.scores(model, &images, &mut Recording::default())?;
+        let scores = self
+            .view
+            .scores(model, &images, &mut Recording::default())?;
         let log = activation::log_softmax(scores, 1);
-        Ok((log * targets).sum().mul_scalar(-1.0 / numbers.len() as f64))
+        Ok((log * targets)
+            .sum()
+            .mul_scalar(-1.0 / numbers.len() as f64))
     }
 
     fn held_out(&self, model: &Model) -> Result<Option<f64>> {

@@ -2,6 +2,7 @@
 
 mod autodiff;
 mod baselines;
+mod images;
 mod models;
 #[cfg(feature = "gpu")]
 mod models_gpu;

@@ -14,4 +14,6 @@ mod sample;
 mod settings;
 mod theory;
 mod unroll;
+#[cfg(feature = "train")]
+mod vision;
 mod witnesses;

@@ -72,7 +72,12 @@ impl Images {
         let lit = |piece: ndarray::ArrayView2<bool>| {
             2 * piece.iter().filter(|m| **m).count() >= patch * patch
         };
-        Some(mask.exact_chunks((patch, patch)).into_iter().map(lit).collect())
+        Some(
+            mask.exact_chunks((patch, patch))
+                .into_iter()
+                .map(lit)
+                .collect(),
+        )
     }
 }
 
@@ -95,7 +100,13 @@ impl Vision {
             path => Images::Given(open(Path::new(path))?.images),
         };
         let all = images.all();
-        let parts = stratified(all.labels(), all.class_names(), self.validation, self.test, &shared)?;
+        let parts = stratified(
+            all.labels(),
+            all.class_names(),
+            self.validation,
+            self.test,
+            &shared,
+        )?;
         let channels = if self.grey { 1 } else { all.image(0)?.dim().0 };
         Ok(Data {
             view: ImageView {
@@ -244,7 +255,10 @@ impl LabelledImages for Viewed<'_> {
     fn image(&self, index: usize) -> Result<Image> {
         let place = self.indices.get(index).copied().unwrap_or(usize::MAX);
         let image = self.data.images.all().image(place)?;
-        self.data.view.transforms.apply(&image, &Streams::new(0, "view", 0, 0), 0, 0)
+        self.data
+            .view
+            .transforms
+            .apply(&image, &Streams::new(0, "view", 0, 0), 0, 0)
     }
 }
 

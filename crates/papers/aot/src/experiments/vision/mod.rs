@@ -209,7 +209,11 @@ impl Vision {
             };
             self.record_accuracy(part, &predictions, seen.labels(), &mut data)?;
         }
-        let parameters = if name == LINEAR { classes * (features.nrows() + 1) } else { 0 };
+        let parameters = if name == LINEAR {
+            classes * (features.nrows() + 1)
+        } else {
+            0
+        };
         data.insert("parameters".into(), parameters.into());
         Ok(data)
     }
@@ -231,7 +235,11 @@ impl Experiment for Vision {
     fn validate(&self) -> Result<()> {
         settings::spread("seeds", self.seeds)?;
         if self.networks.is_empty() {
-            return Err(Error::invalid("networks", "[]", "must be at least one name"));
+            return Err(Error::invalid(
+                "networks",
+                "[]",
+                "must be at least one name",
+            ));
         }
         self.plan.validate()?;
         ComputeDevice::parse(&self.backend)?;
@@ -384,7 +392,10 @@ fn watched_view(images: &Data) -> attnlab_train::training::images::ImageView {
 impl Vision {
     fn watched_loss(&self, images: &Data, model: &Model) -> Result<f64> {
         let indices = &images.parts.validation;
-        let losses = images.view.judge(model, images.images.all(), indices)?.losses;
+        let losses = images
+            .view
+            .judge(model, images.images.all(), indices)?
+            .losses;
         Ok(losses.iter().sum::<f64>() / losses.len() as f64)
     }
 }

@@ -5,7 +5,9 @@ use crate::experiments::networks::{label, look, over_seeds};
 use crate::quantities::*;
 use attnlab_core::error::Result;
 use attnlab_lab::experiment::draw::{OVER_SEEDS, cells, mean_at};
-use attnlab_lab::figure::{Axis, Cell, Figure, GREY, Heat, Panel, Point, Rule, Series, Stroke, Width};
+use attnlab_lab::figure::{
+    Axis, Cell, Figure, GREY, Heat, Panel, Point, Rule, Series, Stroke, Width,
+};
 use attnlab_lab::run::Row;
 
 /// The figures of these settings, from their rows.
@@ -78,11 +80,15 @@ fn accuracy(settings: &Vision, cells: &[(String, &[Row])]) -> Result<Figure> {
     let mut sizes = vec![];
     for (i, (name, cell)) in cells.iter().enumerate() {
         let (colour, stroke) = colour(name);
-        let accuracies: Vec<f64> = cell.iter().map(|r| r.number("test")).collect::<Result<_>>()?;
+        let accuracies: Vec<f64> = cell
+            .iter()
+            .map(|r| r.number("test"))
+            .collect::<Result<_>>()?;
         // A baseline has no seed: its interval is over images.
         let point = match is_baseline(name) {
             true => {
-                let [value, low, high] = ["test", "test.low", "test.high"].map(|n| cell[0].number(n));
+                let [value, low, high] =
+                    ["test", "test.low", "test.high"].map(|n| cell[0].number(n));
                 Point::between(i as f64, value?, low?, high?)
             }
             false => mean_at(i as f64, &accuracies)?,

@@ -1,0 +1,235 @@
+//! The experiment `vision`: shapes are learnt, parameters are equal, a resumed run, images of the user's, refusals.
+
+use attnlab_aot::experiments::vision::Vision;
+use attnlab_core::error::Result;
+use attnlab_core::rng::Streams;
+use attnlab_images::LabelledImages;
+use attnlab_images::shapes::ShapeLaw;
+use attnlab_lab::catalogue::Catalogue;
+use attnlab_lab::experiment::{self, Described, Experiment, RunOptions, RunReport};
+use attnlab_lab::run::Silent;
+use ndarray::Array1;
+use ndarray_npy::WriteNpyExt;
+use std::fs;
+use std::path::Path;
+
+/// Settings of seconds, which still have every part.
+const TINY: [&str; 15] = [
+    "networks = [\"aot-v\", \"vit\", \"crate\", \"aot-v-mhsa\", \"linear\", \"neighbours\"]",
+    "side = 16",
+    "patch = 4",
+    "layers = 2",
+    "width = 16",
+    "heads = 2",
+    "sigma = 0.25",
+    "shapes.count = 120",
+    "shapes.classes = 2",
+    "plan.steps = 6",
+    "plan.batch = 8",
+    "plan.report_every = 3",
+    "plan.checkpoint_every = 3",
+    "maps.judged = 6",
+    "maps.images = 1",
+];
+
+fn configured(set: &str) -> Result<Box<dyn Experiment>> {
+    let catalogue = Catalogue::new().with(attnlab_aot::room());
+    let entry = catalogue.experiment(Vision::NAME)?;
+    entry.configure(true, None, &set.parse().unwrap())
+}
+
+/// The experiment at the tiny settings, with `more` instead of those of the same name.
+fn tiny(more: &[&str]) -> Result<Box<dyn Experiment>> {
+    let name = |set: &str| set.split(" =").next().unwrap_or_default().to_string();
+    let replaced = |set: &&&str| more.iter().any(|m| name(m) == name(set));
+    let kept = TINY.iter().filter(|set| !replaced(set));
+    let sets: Vec<&str> = kept.chain(more).copied().collect();
+    configured(&sets.join("\n"))
+}
+
+fn complete(vision: &dyn Experiment, out: &Path) -> RunReport {
+    experiment::run(vision, out, &RunOptions::default(), &Silent).unwrap()
+}
+
+/// Every network and baseline has its numbers, every picture is drawn, and networks have nearly equal parameters.
+#[test]
+fn every_network_has_its_numbers_and_pictures() {
+    let folder = tempfile::tempdir().unwrap();
+    // Beside 12 blocks of AoT, those of the others have to be few.
+    let more = [
+        "layers = 12",
+        "plan.steps = 3",
+        "augmentation.operations = 2",
+        "mix_up = 0.2",
+        "smoothing = 0.1",
+    ];
+    let vision = tiny(&more).unwrap();
+    let rows = complete(&*vision, folder.path()).rows;
+    assert_eq!(rows.len(), 6 * 2);
+    let of = |name: &str| {
+        rows.iter()
+            .find(|r| r.word("network").unwrap() == name)
+            .unwrap()
+    };
+    let parameters = |name: &str| of(name).number("parameters").unwrap();
+    for other in ["vit", "crate", "aot-v-mhsa"] {
+        let ratio = parameters(other) / parameters("aot-v");
+        assert!((0.8..1.25).contains(&ratio), "{other}: {ratio}");
+    }
+    for row in &rows {
+        let [low, at, high] = ["test.low", "test", "test.high"].map(|n| row.number(n).unwrap());
+        assert!(low <= at && at <= high && high - low > 0.05);
+    }
+    let trained = of("aot-v");
+    assert_eq!(trained.series("held_out").unwrap().len(), 2);
+    let quality = trained.series("trained.quality").unwrap();
+    assert_eq!(quality.len(), 12 * 2);
+    assert!(quality.iter().all(|q| (0.0..=1.0).contains(q)));
+    assert_eq!(trained.series("trained.maps.0").unwrap().len(), 2 * 16);
+    assert_eq!(trained.series("shown.0").unwrap().len(), 16 * 16);
+    let names: Vec<String> = vision
+        .figures(&rows)
+        .unwrap()
+        .into_iter()
+        .map(|f| f.name)
+        .collect();
+    assert_eq!(names[..2], ["vision", "vision_maps_aot_v"]);
+    assert_eq!(names.len(), 5);
+}
+
+/// Squares and crosses: after some seconds both networks know them, and the loss is far below that of chance.
+#[test]
+fn shapes_are_learnt() {
+    let folder = tempfile::tempdir().unwrap();
+    let more = [
+        "seeds = 1",
+        "networks = [\"aot-v\", \"vit\"]",
+        "width = 32",
+        "heads = 4",
+        "layers = 4",
+        "shapes.count = 800",
+        "shapes.noise = 0.05",
+        "shapes.size = 0.45",
+        "plan.steps = 150",
+        "plan.batch = 32",
+        "plan.report_every = 50",
+        "plan.rate.peak = 5e-3",
+        "smoothing = 0.0",
+    ];
+    let rows = complete(&*tiny(&more).unwrap(), folder.path()).rows;
+    for row in &rows {
+        let accuracy = row.number("test").unwrap();
+        let losses = row.series("held_out").unwrap();
+        let chance = 2.0_f64.ln();
+        assert!(
+            accuracy > 0.75 && losses[losses.len() - 1] < 0.75 * chance,
+            "{accuracy} {losses:?}"
+        );
+    }
+}
+
+/// A run that stops after its first training goes on to the same bytes; augmentation and mix-up are drawn again alike.
+#[test]
+fn a_resumed_run_has_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let [whole, parts] = ["whole", "parts"].map(|name| folder.path().join(name));
+    let more = [
+        "networks = [\"aot-v\"]",
+        "mix_up = 0.4",
+        "augmentation.flip = 0.5",
+        "augmentation.crop = \"resized\"",
+    ];
+    let vision = tiny(&more).unwrap();
+    complete(&*vision, &whole);
+    complete(&*vision, &parts);
+    let rows = |out: &Path| fs::read_to_string(out.join("rows.jsonl")).unwrap();
+    let all = rows(&whole);
+    assert_eq!(rows(&parts), all);
+    let first = all.lines().next().unwrap();
+    fs::write(parts.join("rows.jsonl"), format!("{first}\n")).unwrap();
+    assert_eq!(complete(&*vision, &parts).computed, 1);
+    assert_eq!(rows(&parts), all);
+}
+
+/// Images of the user's, of another size and in colour or grey, without masks.
+#[test]
+fn images_of_ones_own_are_read_resized_and_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let law = ShapeLaw {
+        side: 20,
+        classes: 2,
+        size: 0.4,
+        contrast: 0.5,
+        noise: 0.1,
+    };
+    let drawn = law.draw(40, &Streams::new(3, "t", 0, 0)).unwrap();
+    let mut images = ndarray::Array3::<u8>::zeros((40, 20, 20));
+    for (i, mut to) in images.outer_iter_mut().enumerate() {
+        let image = drawn.image(i).unwrap();
+        to.assign(&image.levels().unwrap().index_axis(ndarray::Axis(0), 0));
+    }
+    let labels: Array1<u8> = drawn.labels().iter().map(|l| *l as u8).collect();
+    let path = |name: &str| folder.path().join(name);
+    images
+        .write_npy(fs::File::create(path("images.npy")).unwrap())
+        .unwrap();
+    labels
+        .write_npy(fs::File::create(path("labels.npy")).unwrap())
+        .unwrap();
+    let images_are = format!("images = {:?}", path("images.npy").display().to_string());
+    let more = [
+        images_are.as_str(),
+        "networks = [\"aot-v\", \"neighbours\"]",
+        "validation = 0.2",
+    ];
+    let vision = tiny(&more).unwrap();
+    let rows = complete(&*vision, &path("out")).rows;
+    assert!(!rows[0].data.contains_key("trained.quality"));
+    assert!(rows[0].data.contains_key("trained.maps.0"));
+    let figures = vision.figures(&rows).unwrap();
+    assert!(figures[1].caption.contains("least entropy"));
+}
+
+#[test]
+fn settings_out_of_range_are_refused_by_name() {
+    for (set, part) in [
+        ("networks = []", "networks = []"),
+        ("networks = [\"vitt\"]", "unknown network 'vitt'"),
+        ("patch = 5", "patch = 5: must be a divisor of side = 16"),
+        ("patch = 0", "patch = 0"),
+        ("heads = 3", "heads = 3"),
+        ("validation = 0.0", "validation = 0"),
+        ("test = 1.0", "test = 1"),
+        ("smoothing = 1.0", "smoothing = 1"),
+        ("mix_up = -1.0", "mix_up = -1"),
+        ("ridge = 0.0", "ridge = 0"),
+        ("augmentation.crop = \"circle\"", "unknown crop 'circle'"),
+        ("augmentation.flip = 2.0", "augmentation.flip = 2"),
+        ("augmentation.magnitude = 31", "magnitude = 31"),
+        ("shapes.classes = 9", "classes = 9"),
+        ("neighbours = 0", "neighbours = 0"),
+    ] {
+        let refused = tiny(&[set])
+            .err()
+            .map(|e| e.to_string())
+            .unwrap_or_default();
+        assert!(refused.contains(part), "{set}: {refused}");
+    }
+    let missing = tiny(&["images = \"no such folder\""]).unwrap();
+    let refused = missing.ready().unwrap_err().to_string();
+    assert!(refused.contains("no such folder"), "{refused}");
+}
+
+/// The settings files of the papers and of the digits can be configured.
+#[test]
+fn settings_files_are_complete() {
+    let catalogue = Catalogue::new().with(attnlab_aot::room());
+    let entry = catalogue.experiment(Vision::NAME).unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+    for (file, networks) in [("vision_papers.toml", 5), ("vision_digits.toml", 4)] {
+        let file = root.join("experiments").join(file);
+        let set = "images = \"x\"\nbackend = \"cpu\"".parse().unwrap();
+        let found = entry.configure(false, Some(&file), &set).unwrap();
+        assert_eq!(found.cells().unwrap().len(), networks);
+    }
+}
