@@ -15,8 +15,8 @@ use crate::quantities::*;
 use attnlab_core::error::{self, Error, Result};
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
-use attnlab_images::LabelledImages;
 use attnlab_images::baselines::{FitSettings, LinearClassifier, NearestNeighbours, top1};
+use attnlab_images::{ImageSubset, LabelledImages};
 use attnlab_lab::experiment::{Described, Experiment, settings};
 use attnlab_lab::figure::Figure;
 use attnlab_lab::run::{Row, TrialContext, store};
@@ -24,7 +24,7 @@ use attnlab_train::model::{
     AttentionForm, ComputeDevice, Input, Model, ModelConfig, Output, PRESETS, preset,
 };
 use attnlab_train::training::images::ImageTask;
-use attnlab_train::training::{TrainingPlan, train};
+use attnlab_train::training::{TrainingPlan, TrainingTask, train};
 use data::{Data, Viewed};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -320,17 +320,20 @@ impl Experiment for Vision {
         data.insert("layers".into(), config.layers.into());
         let model = Model::new(config, &device, &streams.child("weights", 0))?;
         let untrained = model.clone();
-        let watched = Viewed::new(&images, &images.parts.validation);
-        let mut held_out = vec![self.watched_loss(&images, &model)?];
-        let training = attnlab_images::ImageSubset::new(all, images.parts.training.clone())?;
+        let part = |indices: &[usize]| ImageSubset::new(all, indices.to_vec());
+        let (training, watched) = (
+            part(&images.parts.training)?,
+            part(&images.parts.validation)?,
+        );
         let task = ImageTask {
             training: &training,
-            validation: Some(&watched as &dyn LabelledImages),
+            validation: Some(&watched),
             augmentation: images.augmentation.clone(),
-            view: watched_view(&images),
+            view: images.view.clone(),
             smoothing: self.smoothing,
             mix_up: self.mix_up,
         };
+        let mut held_out: Vec<f64> = task.held_out(&model)?.into_iter().collect();
         let label = format!("vision {name} {}", streams.name());
         let found = train(&task, model, &self.plan, streams, &label, context)?;
         history(&found.history, &mut data);
@@ -378,24 +381,5 @@ impl Experiment for Vision {
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         pictures::figures(self, rows)
-    }
-}
-
-/// The view of images that [`Viewed`] has transformed already.
-fn watched_view(images: &Data) -> attnlab_train::training::images::ImageView {
-    attnlab_train::training::images::ImageView {
-        transforms: Default::default(),
-        ..images.view.clone()
-    }
-}
-
-impl Vision {
-    fn watched_loss(&self, images: &Data, model: &Model) -> Result<f64> {
-        let indices = &images.parts.validation;
-        let losses = images
-            .view
-            .judge(model, images.images.all(), indices)?
-            .losses;
-        Ok(losses.iter().sum::<f64>() / losses.len() as f64)
     }
 }
