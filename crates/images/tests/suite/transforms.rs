@@ -1,4 +1,4 @@
-//! Laws of random transforms, their independence of threads, and what they refuse.
+//! Laws of random transforms, their independence of threads, and their refusals.
 
 use crate::streams;
 use attnlab_core::rng::hash;
