@@ -6,11 +6,11 @@
 //! | crate | contents |
 //! |---|---|
 //! | `attnlab-core` | [`error`], [`rng`], [`linalg`], [`special`], [`stats`], [`params`] |
-//! | `attnlab-theory` | [`attention`], [`sample`], [`measure`], [`dynamics`] |
+//! | `attnlab-theory` | [`attention`], [`sample`], [`measure`], [`fit`], [`dynamics`] |
 //! | `attnlab-lab` | [`claim`], [`mod@catalogue`], [`run`], [`experiment`], [`sweep`], [`figure`], [`report`], [`mod@reproduce`] |
 //! | `attnlab-aot`, `-denoising`, `-lsa`, `-joma` | the [rooms](papers) of the papers |
 //! | `attnlab-networks` | [files](networks) of networks and of activations |
-//! | `attnlab-gpu`, `attnlab-train` | passes on a GPU; networks that are trained |
+//! | `attnlab-gpu`, `attnlab-train`, `attnlab-images` | passes on a GPU; networks that are trained; the images they see |
 //!
 //! # A claim, from end to end
 //!
@@ -52,13 +52,15 @@ mod rooms;
 pub use attnlab_core::{Error, Result};
 pub use attnlab_core::{bracket, error, format, linalg, params, quadrature, rng, special, stats};
 pub use attnlab_gpu as gpu;
+#[cfg(feature = "train")]
+pub use attnlab_images as images;
 pub use attnlab_lab::{
     catalogue, claim, command, experiment, figure, folder, formula, glossary, prelude, report,
     reproduce, run, scaffold, sweep, toy,
 };
 pub use attnlab_lab::{experiments, sheet, witness};
 pub use attnlab_networks as networks;
-pub use attnlab_theory::{attention, dynamics, markov, measure, sample};
+pub use attnlab_theory::{attention, dynamics, fit, markov, measure, sample};
 #[cfg(feature = "train")]
 pub use attnlab_train as train;
 pub use rooms::{catalogue, papers};

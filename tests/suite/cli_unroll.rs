@@ -305,7 +305,7 @@ fn what_does_not_fit_is_refused() {
         (
             "y.npy",
             b"0,0,1,1".to_vec(),
-            "@y.npy: no NumPy file (numpy.save makes one): error parsing header: start does not match magic string",
+            "@y.npy: first bytes = others: must be those of numpy.save",
         ),
     ];
     for (name, bytes, message) in cases {

@@ -7,6 +7,7 @@
 //! - [`special`], [`quadrature`]: functions and integrals with known accuracy;
 //! - [`stats`]: exact intervals; an [`Estimate`](stats::Estimate) is point, interval and level;
 //! - [`bracket`]: rigorous enclosures of computed numbers;
+//! - [`npy`]: headers of NumPy files, checked before a parser sees them;
 //! - [`params`]: parameters of claims, with types, symbols, units, ranges and defaults;
 //! - [`format`](mod@format): numbers and tables formatted for people.
 
@@ -14,6 +15,7 @@ pub mod bracket;
 pub mod error;
 pub mod format;
 pub mod linalg;
+pub mod npy;
 pub mod params;
 pub mod quadrature;
 pub mod rng;

@@ -1,6 +1,7 @@
 //! NumPy files in and out.
 
 use attnlab_core::error::{Error, Result};
+use attnlab_core::npy::check_header;
 use attnlab_lab::run::{files, memory};
 use ndarray::{Array1, Array2, ArrayD, Ix1, Ix2};
 use ndarray_npy::npy::header::Header;
@@ -95,6 +96,7 @@ impl<'a> Npy<'a> {
             path: path.to_path_buf(),
             problem,
         };
+        check_header(&mut reader).map_err(problem)?;
         let header = Header::from_reader(&mut reader)
             .map_err(|e| problem(format!("no NumPy file (numpy.save makes one): {e}")))?;
         let start = reader

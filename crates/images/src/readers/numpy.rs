@@ -5,18 +5,12 @@
 use crate::dataset::{Numbers, StoredImages};
 use crate::files::{content, entries, in_file, open_file, unreadable};
 use attnlab_core::error::Result;
+use attnlab_core::npy::check_header;
 use ndarray::{Array4, ArrayD, Axis, Ix4};
 use ndarray_npy::npy::header::Header;
 use ndarray_npy::{ReadNpyExt, ReadableElement};
-use std::io::{BufReader, Read, Seek};
+use std::io::{BufReader, Seek};
 use std::path::{Path, PathBuf};
-
-/// Longest header (bytes); that of a simple array has 118.
-const MAX_HEADER_BYTES: u64 = 1 << 16;
-
-/// Largest number of brackets in a header; that of a simple array has 2. The parser of headers takes time that doubles with
-/// each further bracket (measured: 20 of `[` 6 s, 16 of `{` over 20 s; 4 of either 1 ms).
-const MAX_BRACKETS: usize = 4;
 
 /// Reads images and labels. float32 is kept as it is, in the unit of the file; classes are called by their numbers.
 ///
@@ -128,7 +122,7 @@ impl NpyFile {
     fn open(path: &Path) -> Result<Self> {
         let (file, length) = open_file(path)?;
         let mut reader = BufReader::new(file);
-        check_header(path, &mut reader)?;
+        check_header(&mut reader).map_err(|problem| content(path, problem))?;
         let header = Header::from_reader(&mut reader).map_err(|e| {
             content(
                 path,
@@ -199,38 +193,4 @@ impl NpyFile {
             format!("shape = {:?}: must be {expected}", self.shape),
         )
     }
-}
-
-/// Refuses a header that is not there, longer than [`MAX_HEADER_BYTES`] or with more than [`MAX_BRACKETS`]: the parser of
-/// headers would take memory for the first two and not return from the third. Rewinds the reader.
-fn check_header(path: &Path, reader: &mut BufReader<std::fs::File>) -> Result<()> {
-    let mut head = vec![];
-    let read = reader.take(12 + MAX_HEADER_BYTES).read_to_end(&mut head);
-    read.map_err(|e| unreadable(path, e))?;
-    let (length, start) = match head[..] {
-        [0x93, b'N', b'U', b'M', b'P', b'Y', 1, _, a, b, ..] => {
-            (u64::from(u16::from_le_bytes([a, b])), 10)
-        }
-        [0x93, b'N', b'U', b'M', b'P', b'Y', _, _, a, b, c, d, ..] => {
-            (u64::from(u32::from_le_bytes([a, b, c, d])), 12)
-        }
-        _ => {
-            let problem = "first bytes = others: must be those of numpy.save. Write the file again";
-            return Err(content(path, problem));
-        }
-    };
-    let there = (head.len() - start) as u64;
-    if length > MAX_HEADER_BYTES || length > there {
-        let problem = format!(
-            "header = {length} bytes: must be in the file and at most {MAX_HEADER_BYTES}. Write the file again"
-        );
-        return Err(content(path, problem));
-    }
-    let brackets = |byte: &&u8| matches!(byte, b'(' | b'[' | b'{');
-    let text = head.iter().skip(start).take(length as usize);
-    if text.filter(brackets).count() > MAX_BRACKETS {
-        let problem = "header = nested: must be that of a simple array. Write one array of numbers";
-        return Err(content(path, problem));
-    }
-    reader.rewind().map_err(|e| unreadable(path, e))
 }

@@ -201,6 +201,19 @@ fn files_that_lie_are_refused_with_their_tensor() {
     assert!(refusal(&bytes).contains("JSON"));
 }
 
+/// The library's parser would not return from this header.
+#[test]
+fn a_nested_header_of_numpy_is_refused_at_once() {
+    let folder = folder();
+    let path = folder.path().join("z.npy");
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend(2000_u16.to_le_bytes());
+    bytes.extend([b'['; 2000]);
+    fs::write(&path, bytes).unwrap();
+    let refused = Checkpoint::open(&path).map(|_| ()).unwrap_err().to_string();
+    assert!(refused.contains("nested"), "{refused}");
+}
+
 #[test]
 fn paths_without_tensors_are_refused() {
     let folder = folder();

@@ -1,20 +1,16 @@
 //! Images: the class of an image from its patches.
 
 use super::steps::{Batch, TrainingTask};
-use crate::model::{ComputeDevice, Model, Output, Recording, Tensor, read};
+use crate::model::{ComputeDevice, Model, Output, RecordedActivation, Recording, Tensor, read};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::rng::{Streams, hash};
-use attnlab_images::patches::{PatchOrder, patches};
-use attnlab_images::split::epoch_order;
-use attnlab_images::targets::{mix_up, mix_up_weight, smoothed_label};
+use attnlab_images::patches::PatchOrder;
+use attnlab_images::targets::{mix_up_weight, smoothed_label};
 use attnlab_images::transforms::Augmentation;
-use attnlab_images::{Image, LabelledImages};
+use attnlab_images::{ImageBatch, ImageBatches, LabelledImages};
 use burn::tensor::activation;
-use ndarray::Array2;
-use rand::RngExt;
-use rayon::prelude::*;
+use ndarray::{Array2, Array3, Axis};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 
 /// Images whose scores are computed at a time when a network is judged.
 const JUDGED: usize = 64;
@@ -22,8 +18,8 @@ const JUDGED: usize = 64;
 /// Training on labelled images: the cross-entropy of the class, which the network reads from the class token.
 ///
 /// Every epoch has an order of its own. An image of a step, its augmentation and its partner in mix-up are functions of
-/// the streams and of its number since the start of training, so that threads, parts of a batch, a kill and a resume
-/// change nothing.
+/// the streams and of its number since the start of training ([`ImageBatches`]), so that threads, parts of a batch, a kill
+/// and a resume change nothing.
 pub struct ImageTask<'a> {
     /// Images to train on.
     pub training: &'a dyn LabelledImages,
@@ -60,41 +56,23 @@ pub struct Judged {
 }
 
 impl ImageView {
-    /// Reads and transforms an image.
-    fn image(&self, images: &dyn LabelledImages, index: usize) -> Result<Image> {
-        let image = images.image(index)?;
-        // Nothing is drawn.
-        self.transforms
-            .apply(&image, &Streams::new(0, "view", 0, 0), 0, 0)
+    /// Reads images by their indices as tokens. Nothing is drawn.
+    fn tokens(&self, images: &dyn LabelledImages, indices: &[usize]) -> Result<ImageBatch> {
+        self.batches(images, &self.transforms)
+            .chosen(&Streams::new(0, "view", 0, 0), indices)
     }
 
-    /// Writes images as tokens (batch, patches, C p²).
-    ///
-    /// # Errors
-    /// No image; images of different sizes, or of one that patches do not divide.
-    pub fn tokens(&self, device: &ComputeDevice, images: &[Image]) -> Result<Tensor<3>> {
-        let cut = images.par_iter().map(|image| {
-            let columns = patches(image.intensities().view(), self.patch, self.order)?;
-            Ok(columns.reversed_axes())
-        });
-        let cut: Vec<Array2<f32>> = cut.collect::<Result<_>>()?;
-        let Some(first) = cut.first() else {
-            return Err(Error::invalid("images", 0, "must be a whole number >= 1"));
-        };
-        let (n, dim) = first.dim();
-        let mut values = Vec::with_capacity(images.len() * n * dim);
-        for (i, rows) in cut.iter().enumerate() {
-            if rows.dim() != (n, dim) {
-                let expected = format!("{:?}, as the first image", images[0].dim());
-                return Err(Error::shape(
-                    format!("image {i}"),
-                    images[i].dim(),
-                    expected,
-                ));
-            }
-            values.extend(rows.iter().map(|x| f64::from(*x)));
+    fn batches<'a>(
+        &self,
+        images: &'a dyn LabelledImages,
+        augmentation: &'a Augmentation,
+    ) -> ImageBatches<'a> {
+        ImageBatches {
+            images,
+            augmentation,
+            patch: self.patch,
+            order: self.order,
         }
-        Ok(device.tensor(values, [images.len(), n, dim]))
     }
 
     /// Computes predictions and losses of images, by their indices.
@@ -114,34 +92,17 @@ impl ImageView {
             losses: vec![],
         };
         for part in indices.chunks(JUDGED) {
-            let seen = part.par_iter().map(|i| self.image(images, *i));
-            let seen: Vec<Image> = seen.collect::<Result<_>>()?;
-            let scores = self.scores(&model, &seen, &mut Recording::default())?;
+            let seen = self.tokens(images, part)?;
+            let scores = scores(&model, seen.tokens, &mut Recording::default())?;
             let log = read(&activation::log_softmax(scores, 1))?;
-            for (index, log) in part.iter().zip(log.chunks_exact(classes)) {
+            for (label, log) in seen.labels.into_iter().zip(log.chunks_exact(classes)) {
                 let best = log.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
                 judged.predictions.push(best.map_or(0, |(class, _)| class));
-                let label = images.labels()[*index];
                 let own = log.get(label).ok_or_else(|| too_few(classes, label))?;
                 judged.losses.push(-own);
             }
         }
         Ok(judged)
-    }
-
-    /// Computes the scores (batch, classes).
-    ///
-    /// # Errors
-    /// As [`ImageView::tokens`]; a network that does not take them.
-    pub fn scores(
-        &self,
-        model: &Model,
-        images: &[Image],
-        recording: &mut Recording,
-    ) -> Result<Tensor<2>> {
-        let outputs = model.forward(self.tokens(model.device(), images)?, recording)?;
-        let [batch, _, classes] = outputs.dims();
-        Ok(outputs.reshape([batch, classes]))
     }
 
     /// Computes what the class token takes of every patch: per block a matrix (K, N) of weights, patches in raster
@@ -156,9 +117,9 @@ impl ImageView {
         index: usize,
     ) -> Result<Vec<Array2<f64>>> {
         let mut recording = Recording::keeping([".weights"]);
-        let image = self.image(images, index)?;
-        self.scores(&model.frozen(), &[image], &mut recording)?;
-        let of_block = |found: &crate::model::RecordedActivation| {
+        let image = self.tokens(images, &[index])?;
+        scores(&model.frozen(), image.tokens, &mut recording)?;
+        let of_block = |found: &RecordedActivation| {
             let [_, heads, queries, keys] = found.shape[..] else {
                 let expected = "(batch, heads, queries, keys)";
                 return Err(Error::shape(found.name.as_str(), &found.shape, expected));
@@ -185,62 +146,67 @@ fn too_few(classes: usize, label: usize) -> Error {
     Error::invalid("classes", classes, requirement)
 }
 
+/// Computes the scores (batch, classes) of tokens (batch, patches, C p²).
+///
+/// # Errors
+/// A network that does not take them.
+pub fn scores(model: &Model, tokens: Array3<f32>, recording: &mut Recording) -> Result<Tensor<2>> {
+    let outputs = model.forward(tensor(model.device(), tokens), recording)?;
+    let [batch, _, classes] = outputs.dims();
+    Ok(outputs.reshape([batch, classes]))
+}
+
+fn tensor(device: &ComputeDevice, tokens: Array3<f32>) -> Tensor<3> {
+    let (batch, n, dim) = tokens.dim();
+    device.tensor(
+        tokens.iter().map(|x| f64::from(*x)).collect(),
+        [batch, n, dim],
+    )
+}
+
 impl ImageTask<'_> {
-    /// Makes image number `i` since the start of training, with its target.
-    fn example(
-        &self,
-        i: u64,
-        orders: &BTreeMap<u64, Vec<usize>>,
-        classes: usize,
-        streams: &Streams,
-    ) -> Result<(Image, Vec<f64>)> {
-        let n = self.training.count() as u64;
-        let (epoch, place) = (i / n, (i % n) as usize);
-        let index = orders.get(&epoch).and_then(|order| order.get(place));
-        let index = index.copied().unwrap_or_default();
-        let made = |index: usize, streams: &Streams| {
-            let image = self.training.image(index)?;
-            let image = self
-                .augmentation
-                .apply(&image, streams, epoch, index as u64)?;
-            let label = self.training.labels()[index];
-            Ok::<_, Error>((image, smoothed_label(label, classes, self.smoothing)?))
+    /// Makes the images of a batch, tokens (count, patches, C p²), with their targets (count, classes).
+    fn examples(&self, batch: &Batch, classes: usize) -> Result<(Array3<f32>, Array2<f64>)> {
+        let batches = self.view.batches(self.training, &self.augmentation);
+        let made = |streams: &Streams| {
+            let found = batches.training(streams, batch.first, batch.count)?;
+            let mut targets = Array2::zeros((batch.count, classes));
+            for (mut row, label) in targets.outer_iter_mut().zip(&found.labels) {
+                let target = smoothed_label(*label, classes, self.smoothing)?;
+                row.assign(&ndarray::ArrayView1::from(&target));
+            }
+            Ok::<_, Error>((found.tokens, targets))
         };
-        let (image, target) = made(index, streams)?;
+        let (mut tokens, mut targets) = made(&batch.streams)?;
         if self.mix_up == 0.0 {
-            return Ok((image, target));
+            return Ok((tokens, targets));
         }
-        let mut rng = streams.part("mix-up", i);
-        let weight = mix_up_weight(self.mix_up, &mut rng)?;
-        let partner = rng.random_range(0..n) as usize;
-        let (other, others) = made(partner, &streams.child("partner", i))?;
-        mix_up((&image, &target), (&other, &others), weight)
+        // The partner of an image is that of the same number in a second order. Patches are linear in the image.
+        let (others, other_targets) = made(&batch.streams.child("partner", 0))?;
+        for (place, i) in (batch.first..).take(batch.count).enumerate() {
+            let weight = mix_up_weight(self.mix_up, &mut batch.streams.part("mix-up", i))?;
+            let (here, there) = (weight as f32, (1.0 - weight) as f32);
+            let mut own = tokens.index_axis_mut(Axis(0), place);
+            own.zip_mut_with(&others.index_axis(Axis(0), place), |x, y| {
+                *x = here * *x + there * y
+            });
+            let mut own = targets.row_mut(place);
+            own.zip_mut_with(&other_targets.row(place), |x, y| {
+                *x = weight * *x + (1.0 - weight) * y;
+            });
+        }
+        Ok((tokens, targets))
     }
 }
 
 impl TrainingTask for ImageTask<'_> {
     fn loss(&self, model: &Model, batch: &Batch) -> Result<Tensor<1>> {
-        let (n, classes) = (self.training.count() as u64, classes(model)?);
-        let numbers: Vec<u64> = (batch.first..batch.first + batch.count as u64).collect();
-        let orders: BTreeMap<u64, Vec<usize>> = (batch.first / n
-            ..=(batch.first + batch.count as u64 - 1) / n)
-            .map(|epoch| (epoch, epoch_order(n as usize, &batch.streams, epoch)))
-            .collect();
-        let made = numbers
-            .par_iter()
-            .map(|i| self.example(*i, &orders, classes, &batch.streams));
-        let made: Vec<(Image, Vec<f64>)> = made.collect::<Result<_>>()?;
-        let (images, targets): (Vec<Image>, Vec<Vec<f64>>) = made.into_iter().unzip();
-        let targets = model
-            .device()
-            .tensor(targets.concat(), [numbers.len(), classes]);
-        let scores = self
-            .view
-            .scores(model, &images, &mut Recording::default())?;
-        let log = activation::log_softmax(scores, 1);
-        Ok((log * targets)
-            .sum()
-            .mul_scalar(-1.0 / numbers.len() as f64))
+        let classes = classes(model)?;
+        let (tokens, targets) = self.examples(batch, classes)?;
+        let targets = targets.into_raw_vec_and_offset().0;
+        let targets = model.device().tensor(targets, [batch.count, classes]);
+        let log = activation::log_softmax(scores(model, tokens, &mut Recording::default())?, 1);
+        Ok((log * targets).sum().mul_scalar(-1.0 / batch.count as f64))
     }
 
     fn held_out(&self, model: &Model) -> Result<Option<f64>> {
@@ -259,8 +225,10 @@ impl TrainingTask for ImageTask<'_> {
             "images": self.training.count(),
             "watched": self.validation.map_or(0, LabelledImages::count),
             "labels": format!("{:016x}", hash(&bytes)),
-            "augmentation": format!("{:?}", self.augmentation),
-            "view": format!("{:?}", self.view),
+            "augmentation": self.augmentation,
+            "transforms": self.view.transforms,
+            "patch": self.view.patch,
+            "order": self.view.order,
             "smoothing": self.smoothing,
             "mix_up": self.mix_up,
         })

@@ -1,15 +1,20 @@
-//! Images as a task: tokens, losses and heat maps against plain definitions.
+//! Images as a task: losses and heat maps against plain definitions, mix-up.
 
 use attnlab_core::rng::Streams;
-use attnlab_images::patches::{PatchOrder, from_patches};
+use attnlab_images::ImageBatches;
+use attnlab_images::patches::PatchOrder;
 use attnlab_images::shapes::{DrawnShapes, ShapeLaw};
 use attnlab_images::transforms::{Augmentation, Transform};
-use attnlab_images::{Image, LabelledImages};
-use attnlab_train::model::{Input, Output, read};
-use attnlab_train::training::images::{ImageTask, ImageView};
+use attnlab_train::model::{Input, Output, Tensor};
+
+use attnlab_train::training::images::{ImageTask, ImageView, scores};
 use attnlab_train::training::{Batch, TrainingTask};
 use attnlab_train::{ComputeDevice, Model, ModelConfig, Recording, preset};
-use ndarray::Array2;
+use ndarray::Array3;
+
+fn numbers<const D: usize>(tensor: Tensor<D>) -> Vec<f64> {
+    tensor.try_to_vec_as::<f64>().unwrap()
+}
 
 const SIDE: usize = 16;
 const PATCH: usize = 4;
@@ -73,23 +78,16 @@ fn batch(first: u64, count: usize) -> Batch {
     }
 }
 
-#[test]
-fn tokens_are_the_patches_in_raster_order() {
-    let images = drawn(3);
-    let image = images.image(1).unwrap();
-    let tokens = view()
-        .tokens(&ComputeDevice::cpu_f64(), &[image.clone()])
-        .unwrap();
-    assert_eq!(tokens.dims(), [1, 16, 16]);
-    let values: Vec<f32> = read(&tokens).unwrap().iter().map(|x| *x as f32).collect();
-    let columns = Array2::from_shape_vec((16, 16), values)
-        .unwrap()
-        .reversed_axes();
-    let back = from_patches(columns.view(), SIDE, SIDE, PATCH, PatchOrder::ChannelsLast).unwrap();
-    assert_eq!(back, image.intensities());
-    let other = Image::from_bytes(ndarray::Array3::zeros((1, 8, 8))).unwrap();
-    let refused = view().tokens(&ComputeDevice::cpu_f64(), &[image, other]);
-    assert!(refused.unwrap_err().to_string().contains("image 1"));
+/// Normalised images by their indices.
+fn tokens(images: &DrawnShapes, indices: &[usize]) -> Array3<f32> {
+    let transforms = view().transforms;
+    let batches = ImageBatches {
+        images,
+        augmentation: &transforms,
+        patch: PATCH,
+        order: PatchOrder::ChannelsLast,
+    };
+    batches.chosen(&streams(), indices).unwrap().tokens
 }
 
 /// An epoch has every image once: the mean loss over it is that of judging all of them, and a smoothed one is
@@ -103,7 +101,7 @@ fn the_loss_of_an_epoch_is_that_of_all_images() {
         let judged = view().judge(&model, &images, &all).unwrap();
         let mean = judged.losses.iter().sum::<f64>() / 12.0;
         let task = task(&images, 0.0);
-        let loss = |batch: &Batch| read(&task.loss(&model, batch).unwrap()).unwrap()[0];
+        let loss = |batch: &Batch| numbers(task.loss(&model, batch).unwrap())[0];
         assert!((loss(&batch(12, 12)) - mean).abs() < 1e-6, "{name}");
         // Parts of a batch, whose gradients are added, are the same images.
         let parts = [0, 4, 8].map(|i| loss(&batch(12 + i, 4)));
@@ -114,20 +112,10 @@ fn the_loss_of_an_epoch_is_that_of_all_images() {
                 .map(|x| (x - mean).abs() < 1e-12),
             Some(true)
         );
-        // Of all classes alike: three views of the labels.
         let smoothed = self::task(&images, 0.3);
-        let smoothed = read(&smoothed.loss(&model, &batch(12, 12)).unwrap()).unwrap()[0];
-        let seen: Vec<Image> = all
-            .iter()
-            .map(|i| {
-                let image = images.image(*i).unwrap();
-                view().transforms.apply(&image, &streams(), 0, 0).unwrap()
-            })
-            .collect();
-        let scores = view()
-            .scores(&model, &seen, &mut Recording::default())
-            .unwrap();
-        let scores = read(&scores).unwrap();
+        let smoothed = numbers(smoothed.loss(&model, &batch(12, 12)).unwrap())[0];
+        let scores = scores(&model, tokens(&images, &all), &mut Recording::default()).unwrap();
+        let scores = numbers(scores);
         let uniform: f64 = scores
             .chunks(3)
             .map(|s| {
@@ -152,11 +140,7 @@ fn heat_maps_are_the_weights_of_the_class_token() {
         let maps = view().class_attention(&model, &images, 2).unwrap();
         assert_eq!(maps.len(), 2);
         let mut recording = Recording::keeping(["weights"]);
-        let image = view()
-            .transforms
-            .apply(&images.image(2).unwrap(), &streams(), 0, 0)
-            .unwrap();
-        view().scores(&model, &[image], &mut recording).unwrap();
+        scores(&model, tokens(&images, &[2]), &mut recording).unwrap();
         let last = recording.get("blocks.1.weights").unwrap();
         assert_eq!(last.shape, [1, 2, 17, 17]);
         for head in 0..2 {
@@ -164,5 +148,25 @@ fn heat_maps_are_the_weights_of_the_class_token() {
             assert!((query.iter().sum::<f64>() - 1.0).abs() < 1e-9);
             assert_eq!(maps[1].row(head).to_vec(), query[1..]);
         }
+    }
+}
+
+/// A batch is a function of the numbers of its images, whatever its parts are.
+#[test]
+fn mix_up_is_a_function_of_the_number_of_an_image() {
+    let images = drawn(12);
+    let model = model("vit-s");
+    let mixed = |alpha: f64| ImageTask {
+        mix_up: alpha,
+        ..task(&images, 0.0)
+    };
+    let loss = |task: &ImageTask, batch: Batch| numbers(task.loss(&model, &batch).unwrap())[0];
+    for alpha in [0.2, 1000.0] {
+        let task = mixed(alpha);
+        let whole = loss(&task, batch(4, 6));
+        assert_eq!(whole, loss(&task, batch(4, 6)));
+        let parts = [4, 6, 8].map(|first| loss(&task, batch(first, 2)));
+        assert!((parts.iter().sum::<f64>() / 3.0 - whole).abs() < 1e-6);
+        assert!((whole - loss(&mixed(0.0), batch(4, 6))).abs() > 1e-6);
     }
 }

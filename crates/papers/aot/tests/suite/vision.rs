@@ -97,34 +97,31 @@ fn every_network_has_its_numbers_and_pictures() {
     assert_eq!(names.len(), 5);
 }
 
-/// Squares and crosses: after some seconds both networks know them, and the loss is far below that of chance.
+/// Discs and squares: after some seconds both networks tell most of them apart.
 #[test]
 fn shapes_are_learnt() {
     let folder = tempfile::tempdir().unwrap();
     let more = [
-        "seeds = 1",
         "networks = [\"aot-v\", \"vit\"]",
         "width = 32",
         "heads = 4",
-        "layers = 4",
-        "shapes.count = 800",
+        "sigma = 0.2",
+        "shapes.count = 1600",
         "shapes.noise = 0.05",
         "shapes.size = 0.45",
-        "plan.steps = 150",
+        "plan.steps = 500",
         "plan.batch = 32",
-        "plan.report_every = 50",
+        "plan.report_every = 100",
         "plan.rate.peak = 5e-3",
         "smoothing = 0.0",
     ];
     let rows = complete(&*tiny(&more).unwrap(), folder.path()).rows;
     for row in &rows {
-        let accuracy = row.number("test").unwrap();
+        // 1/2 by chance; an exact interval over 320 images is .11 wide.
+        let low = row.number("test.low").unwrap();
         let losses = row.series("held_out").unwrap();
-        let chance = 2.0_f64.ln();
-        assert!(
-            accuracy > 0.75 && losses[losses.len() - 1] < 0.75 * chance,
-            "{accuracy} {losses:?}"
-        );
+        let last = losses[losses.len() - 1];
+        assert!(low > 0.6 && last < 0.9 * 2.0_f64.ln(), "{low} {losses:?}");
     }
 }
 

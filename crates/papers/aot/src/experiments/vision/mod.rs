@@ -268,7 +268,7 @@ impl Experiment for Vision {
             let allowed = "must be 0, or a number from 0.001 to 1000";
             return Err(Error::invalid("mix_up", self.mix_up, allowed));
         }
-        settings::positive("ridge", &[self.ridge])?;
+        error::positive("ridge", self.ridge)?;
         self.check_augmentation()?;
         if self.images.is_empty() {
             self.shape_law().validate()?;
@@ -318,8 +318,9 @@ impl Experiment for Vision {
         let mut data = Map::new();
         data.insert("parameters".into(), config.parameters().into());
         data.insert("layers".into(), config.layers.into());
-        let model = Model::new(config, &device, &streams.child("weights", 0))?;
-        let untrained = model.clone();
+        let weights = streams.child("weights", 0);
+        let model = Model::new(config.clone(), &device, &weights)?;
+        let untrained = Model::new(config, &device, &weights)?;
         let part = |indices: &[usize]| ImageSubset::new(all, indices.to_vec());
         let (training, watched) = (
             part(&images.parts.training)?,

@@ -16,8 +16,11 @@ use attnlab_lab::run::Row;
 /// When rows are missing or are not of this experiment.
 pub fn figures(settings: &Vision, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = cells("vision", rows)?;
-    let named = |cell: &&'_ [Row]| Ok((cell[0].word(NETWORK.name)?.to_string(), *cell));
-    let cells: Vec<(String, &[Row])> = cells.iter().map(named).collect::<Result<_>>()?;
+    let mut named: Vec<(String, &[Row])> = vec![];
+    for cell in cells {
+        named.push((cell[0].word(NETWORK.name)?.to_string(), cell));
+    }
+    let cells = named;
     let mut figures = vec![accuracy(settings, &cells)?];
     for (name, cell) in &cells {
         if !is_baseline(name) && settings.maps.images > 0 {
