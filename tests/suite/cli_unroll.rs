@@ -305,7 +305,7 @@ fn what_does_not_fit_is_refused() {
         (
             "y.npy",
             b"0,0,1,1".to_vec(),
-            "@y.npy: first bytes = others: must be those of numpy.save",
+            "@y.npy: first bytes = others: must be those of numpy.save. Write the file again",
         ),
     ];
     for (name, bytes, message) in cases {
