@@ -37,7 +37,7 @@ fn words(name: &str) -> &str {
         "vit" => "ViT",
         "crate" => "CRATE",
         "linear" => "linear",
-        "neighbours" => "nearest neighbours",
+        "neighbours" => "k-NN",
         other => label(other),
     }
 }
@@ -70,7 +70,7 @@ fn accuracy(settings: &Vision, cells: &[(String, &[Row])]) -> Result<Figure> {
                 .collect(),
             ..Axis::linear("").from_to(-0.6, cells.len() as f64 - 0.4)
         },
-        y: Axis::linear("top-1 accuracy"),
+        y: Axis::linear("top-1 accuracy").from_to(0.0, 1.02),
         ..Panel::default()
     };
     let mut quality = Panel {
@@ -99,7 +99,7 @@ fn accuracy(settings: &Vision, cells: &[(String, &[Row])]) -> Result<Figure> {
         let shown = Series::measured(words(name), colour, vec![point]);
         top1.series.push(Series {
             stroke,
-            ..shown.with_interval(OVER_SEEDS)
+            ..shown.with_interval(OVER_SEEDS).unlisted()
         });
         if is_baseline(name) {
             continue;
@@ -131,7 +131,8 @@ fn accuracy(settings: &Vision, cells: &[(String, &[Row])]) -> Result<Figure> {
                 "trained" => words(name).to_string(),
                 _ => format!("{}, untrained", words(name)),
             };
-            let line = Series::fitted(named, colour, points).with_interval("range over seeds");
+            // The first block of a network of one has no line.
+            let line = Series::measured(named, colour, points).with_interval("range over seeds");
             quality.series.push(Series { stroke, ..line });
         }
     }
