@@ -4,7 +4,8 @@ use super::{MapSettings, Vision, is_baseline};
 use crate::experiments::networks::{label, look, over_seeds};
 use crate::quantities::*;
 use attnlab_core::error::Result;
-use attnlab_lab::experiment::draw::{OVER_SEEDS, cells, mean_at};
+use attnlab_core::stats::mean;
+use attnlab_lab::experiment::draw::{LEVEL, OVER_SEEDS, cells, mean_at, numbers};
 use attnlab_lab::figure::{
     Axis, Cell, Figure, GREY, Heat, Panel, Point, Rule, Series, Stroke, Width,
 };
@@ -70,7 +71,7 @@ fn accuracy(settings: &Vision, cells: &[(String, &[Row])]) -> Result<Figure> {
                 .collect(),
             ..Axis::linear("").from_to(-0.6, cells.len() as f64 - 0.4)
         },
-        y: Axis::linear("top-1 accuracy").from_to(0.0, 1.02),
+        y: Axis::linear("top-1 accuracy"),
         ..Panel::default()
     };
     let mut quality = Panel {
@@ -83,10 +84,7 @@ fn accuracy(settings: &Vision, cells: &[(String, &[Row])]) -> Result<Figure> {
     let mut sizes = vec![];
     for (i, (name, cell)) in cells.iter().enumerate() {
         let (colour, stroke) = colour(name);
-        let accuracies: Vec<f64> = cell
-            .iter()
-            .map(|r| r.number("test"))
-            .collect::<Result<_>>()?;
+        let accuracies = numbers(cell, "test")?;
         // A baseline has no seed: its interval is over images.
         let point = match is_baseline(name) {
             true => {
@@ -99,16 +97,18 @@ fn accuracy(settings: &Vision, cells: &[(String, &[Row])]) -> Result<Figure> {
         let shown = Series::measured(words(name), colour, vec![point]);
         top1.series.push(Series {
             stroke,
+            band: false,
             ..shown.with_interval(OVER_SEEDS).unlisted()
         });
         if is_baseline(name) {
             continue;
         }
+        let layers = cell[0].number("layers")?;
         sizes.push(format!(
-            "{}: {} parameters in {} blocks",
+            "{}: {} parameters in {layers} {}",
             words(name),
             cell[0].number("parameters")?,
-            cell[0].number("layers")?
+            if layers == 1.0 { "block" } else { "blocks" },
         ));
         let steps = cell[0].series("held_out_steps")?;
         let points = over_seeds(cell, 0.0, &|row| row.series("held_out"))?;
@@ -136,6 +136,12 @@ fn accuracy(settings: &Vision, cells: &[(String, &[Row])]) -> Result<Figure> {
             quality.series.push(Series { stroke, ..line });
         }
     }
+    let ends = top1.series.iter().flat_map(|s| &s.points);
+    let ends = ends.map(|p| p.interval.map_or(p.y, |(low, _)| low));
+    let lowest = ends.fold(1.0, f64::min);
+    // Down to a multiple of a tenth, with room for a marker; intervals of few seeds may reach below 0.
+    let low = ((10.0 * lowest - 0.5).floor() / 10.0).max(0.0);
+    top1.y.range = Some((low, 1.0 + 0.02 * (1.0 - low)));
     let mut panels = vec![loss, top1];
     panels.retain(|p| !p.series.is_empty());
     let masked = !quality.series.is_empty();
@@ -156,12 +162,13 @@ fn accuracy(settings: &Vision, cells: &[(String, &[Row])]) -> Result<Figure> {
         }
         false => "",
     };
+    let differences = differences(cells)?;
     Ok(Figure {
         name: "vision".into(),
         title: "Networks of images".into(),
         caption: format!(
             "{images}, {}² pixels in patches of {}²; {} % of each class for validation, {} % for the test. Lines and bands: \
-             mean and range over {} training seeds; accuracy: 95 % intervals over seeds, of baselines over images. {}.{heads}",
+             mean and range over {} training seeds; accuracy: 95 % intervals over seeds, of baselines over images. {}. {differences}{heads}",
             settings.side,
             settings.patch,
             100.0 * settings.validation,
@@ -172,6 +179,38 @@ fn accuracy(settings: &Vision, cells: &[(String, &[Row])]) -> Result<Figure> {
         width: Width::Page,
         columns: panels.len(),
         panels,
+    })
+}
+
+/// Accuracy of the first network minus that of each other one, seed by seed, with its interval.
+fn differences(cells: &[(String, &[Row])]) -> Result<String> {
+    let mut networks = cells.iter().filter(|(name, _)| !is_baseline(name));
+    let Some((first, own)) = networks.next() else {
+        return Ok(String::new());
+    };
+    let own = numbers(own, "test")?;
+    let mut words_of = vec![];
+    for (other, cell) in networks {
+        let theirs = numbers(cell, "test")?;
+        let pairs: Vec<f64> = own.iter().zip(&theirs).map(|(a, b)| a - b).collect();
+        if pairs.len() > 1 {
+            let found = mean(&pairs, LEVEL)?;
+            words_of.push(format!(
+                "{} minus {}: {:.3} [{:.3}, {:.3}]",
+                words(first),
+                words(other),
+                found.value,
+                found.low,
+                found.high
+            ));
+        }
+    }
+    Ok(match words_of.is_empty() {
+        true => String::new(),
+        false => format!(
+            "Accuracy, paired by seed, 95 % intervals: {}.",
+            words_of.join("; ")
+        ),
     })
 }
 
