@@ -277,8 +277,8 @@ fn a_value_map_reads_the_residual_stream() {
         ("bert", true, false),
     ] {
         let network = Transformer::open(&data(name)).unwrap();
-        let pass = network.forward(&[3, 1, 4, 1, 5, 9], &Recordings::all());
-        let pass = pass.unwrap();
+        let recordings = Recordings::named(&["residual", "inputs"]).unwrap();
+        let pass = network.forward(&[3, 1, 4, 1, 5, 9], &recordings).unwrap();
         let stream = pass.layers[0].residual.as_ref().unwrap();
         let inputs = pass.layers[1].inputs.as_ref().unwrap();
         let head = network.architecture().heads - 1;
