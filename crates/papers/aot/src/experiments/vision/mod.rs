@@ -300,7 +300,9 @@ impl Experiment for Vision {
     /// "parameters" and "layers"; the series "steps", "loss" (in training, smoothed), "norm"; the cross-entropy of the
     /// validation part at those steps and before the first, "held_out_steps" and "held_out"; top-1 accuracy on the
     /// validation and the test part, "validation" and "test" with ".low" and ".high" (exact, 95 %); and the heat maps,
-    /// which [`maps`] describes. Of a baseline: "parameters", "validation" and "test".
+    /// "WHEN.maps.I" (WHEN untrained or trained): weights of the class token on the patches of image "shown.I", for every
+    /// head of block "block"; "head" is the one that is drawn, "WHEN.quality" the quality of all heads of all blocks where
+    /// shapes "mask.I" are known. Of a baseline: "parameters", "validation" and "test".
     fn trial_at(
         &self,
         cell: &Params,
