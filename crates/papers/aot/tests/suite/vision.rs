@@ -84,6 +84,9 @@ fn every_network_has_its_numbers_and_pictures() {
     assert_eq!(trained.series("held_out").unwrap().len(), 2);
     let quality = trained.series("trained.quality").unwrap();
     assert_eq!(quality.len(), 12 * 2);
+    let best = trained.series("trained.best").unwrap();
+    assert_eq!(best.len(), 12);
+    assert!(best.iter().all(|b| quality.contains(b)));
     assert!(quality.iter().all(|q| (0.0..=1.0).contains(q)));
     assert_eq!(trained.series("trained.maps.0").unwrap().len(), 2 * 16);
     assert_eq!(trained.series("shown.0").unwrap().len(), 16 * 16);

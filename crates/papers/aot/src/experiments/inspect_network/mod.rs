@@ -9,7 +9,7 @@ pub use opened::text_of;
 use crate::PAPERS;
 use crate::inspect::network::{CONTROLS, at_place, head_findings, weight_findings};
 use crate::inspect::{Fitting, bytes, inspect};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{self, Error, Result};
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use attnlab_lab::claim::Source;
@@ -105,12 +105,8 @@ pub const VARIANTS: [(&str, &str); 3] = [
 impl Experiment for InspectNetwork {
     fn validate(&self) -> Result<()> {
         self.fitting.validate()?;
-        for (name, value, least) in [("tokens", self.tokens, 8), ("window", self.window, 2)] {
-            if value < least {
-                let allowed = format!("must be a whole number >= {least}");
-                return Err(Error::invalid(name, value, allowed));
-            }
-        }
+        error::at_least("tokens", self.tokens, 1)?;
+        error::at_least("window", self.window, 2)?;
         Ok(())
     }
 

@@ -8,6 +8,7 @@ use attnlab_images::shapes::{DrawnShapes, ShapeLaw};
 use attnlab_images::split::{Partition, stratified};
 use attnlab_images::transforms::{Augmentation, CropLaw, RandAugment, Resampling, Transform};
 use attnlab_images::{Image, LabelledImages, flattened, open};
+use attnlab_lab::run::memory;
 use attnlab_train::training::images::ImageView;
 use ndarray::{Array2, Axis};
 use serde::{Deserialize, Serialize};
@@ -239,6 +240,11 @@ impl<'a> Viewed<'a> {
 
     /// The numbers of the images as columns (numbers, images), for the baselines.
     pub(super) fn columns(&self) -> Result<Array2<f32>> {
+        let (channels, height, width) = self.image(0)?.dim();
+        let numbers = [self.count(), channels, height, width].map(|n| n as u64);
+        // In f32 twice, and in f64 for the linear classifier.
+        let bytes = memory::product(&[&numbers[..], &[16]].concat());
+        memory::ensure("the pixels of all images for a baseline", bytes)?;
         flattened(self)
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! The papers choose heads "by manual inspection". Here the criterion is fixed beforehand. Where the shape is known, the
 //! quality of a head is the probability that a patch of the shape has a larger weight than one outside (area under the
-//! ROC curve, ties one half; 1/2 by chance), a mean over images, and the head with the largest one on the validation part
-//! is drawn. Where it is not, the head whose weights have the least entropy is drawn.
+//! ROC curve, ties one half; 1/2 by chance), a mean over images. Of every block the head with the largest one on the
+//! validation part is reported, with its quality on the test part: a largest one of many would lie above 1/2 by chance. Where it is not, the head whose weights have the least entropy is drawn.
 
 use super::MapSettings;
 use super::data::{Data, shown};
@@ -19,7 +19,8 @@ fn block(layers: usize) -> usize {
 }
 
 /// Records, for "untrained" and "trained" networks: "WHEN.quality", the quality of every head of every block on images of
-/// the test part (blocks one after the other; of no head where shapes are unknown), and "WHEN.maps.I", the weights of the
+/// the test part (blocks one after the other; of no head where shapes are unknown), "WHEN.best", of each block that of the
+/// head which is best on the validation part, and "WHEN.maps.I", the weights of the
 /// drawn block's heads on image I, heads one after the other. "head" is the drawn head, "shown.I" image I in one channel,
 /// and "mask.I" its shape.
 pub(super) fn record(
@@ -35,11 +36,16 @@ pub(super) fn record(
     found.insert("heads".into(), json!(heads));
     let test = &data.parts.test;
     let judged = spread(test, settings.judged);
+    let watched = spread(&data.parts.validation, settings.judged);
     let shown_images = spread(test, settings.images);
     for (when, model) in [("untrained", untrained), ("trained", trained)] {
-        if let Some(quality) = qualities(data, model, &judged)? {
+        let on_validation = qualities(data, model, &watched)?;
+        if let (Some(before), Some(quality)) = (on_validation, qualities(data, model, &judged)?) {
             let all: Vec<f64> = quality.iter().copied().collect();
             found.insert(format!("{when}.quality"), store::series(&all));
+            let blocks = before.outer_iter().zip(quality.outer_iter());
+            let best: Vec<f64> = blocks.map(|(v, q)| q[largest(v)]).collect();
+            found.insert(format!("{when}.best"), store::series(&best));
         }
         for (i, index) in shown_images.iter().enumerate() {
             let maps = attention(data, model, *index)?;
@@ -85,8 +91,13 @@ fn chosen(settings: &MapSettings, data: &Data, model: &Model, drawn: usize) -> R
             sums
         }
     };
-    let best = scores.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
-    Ok(best.map_or(0, |(head, _)| head))
+    Ok(largest(ArrayView1::from(&scores)))
+}
+
+/// Index of the largest number.
+fn largest(values: ArrayView1<f64>) -> usize {
+    let best = values.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
+    best.map_or(0, |(i, _)| i)
 }
 
 /// Entropy (nats) of weights that are scaled to sum 1.

@@ -157,7 +157,6 @@ impl Vision {
 
     /// Records top-1 accuracy with its exact interval.
     fn record_accuracy(
-        &self,
         part: &str,
         predictions: &[usize],
         labels: &[usize],
@@ -180,11 +179,7 @@ impl Vision {
         let classes = training.class_names().len();
         let (linear, nearest) = match name {
             LINEAR => {
-                let settings = FitSettings {
-                    // Accuracy does not move below it.
-                    tolerance: 1e-5,
-                    ..FitSettings::with_ridge(self.ridge)
-                };
+                let settings = FitSettings::with_ridge(self.ridge);
                 let found =
                     LinearClassifier::fit(features.view(), training.labels(), classes, settings)?;
                 (Some(found), None)
@@ -207,7 +202,7 @@ impl Vision {
                 (_, Some(nearest)) => nearest.predict(columns.view())?,
                 _ => vec![],
             };
-            self.record_accuracy(part, &predictions, seen.labels(), &mut data)?;
+            Self::record_accuracy(part, &predictions, seen.labels(), &mut data)?;
         }
         let parameters = if name == LINEAR {
             classes * (features.nrows() + 1)
@@ -301,8 +296,8 @@ impl Experiment for Vision {
     /// validation part at those steps and before the first, "held_out_steps" and "held_out"; top-1 accuracy on the
     /// validation and the test part, "validation" and "test" with ".low" and ".high" (exact, 95 %); and the heat maps,
     /// "WHEN.maps.I" (WHEN untrained or trained): weights of the class token on the patches of image "shown.I", for every
-    /// head of block "block"; "head" is the one that is drawn, "WHEN.quality" the quality of all heads of all blocks where
-    /// shapes "mask.I" are known. Of a baseline: "parameters", "validation" and "test".
+    /// head of block "block"; "head" is the one that is drawn, "WHEN.quality" the quality of all heads of all blocks, and
+    /// "WHEN.best" that of each block's head that is best on the validation part, where shapes "mask.I" are known. Of a baseline: "parameters", "validation" and "test".
     fn trial_at(
         &self,
         cell: &Params,
@@ -351,7 +346,7 @@ impl Experiment for Vision {
         ] {
             let judged = images.view.judge(&found.model, all, indices)?;
             let labels: Vec<usize> = indices.iter().map(|i| all.labels()[*i]).collect();
-            self.record_accuracy(part, &judged.predictions, &labels, &mut data)?;
+            Self::record_accuracy(part, &judged.predictions, &labels, &mut data)?;
         }
         maps::record(&self.maps, &images, [&untrained, &found.model], &mut data)?;
         Ok(data)

@@ -77,7 +77,7 @@ fn accuracy(settings: &Vision, cells: &[(String, &[Row])]) -> Result<Figure> {
     let mut quality = Panel {
         title: "heads find the shape".into(),
         x: Axis::whole("block"),
-        y: Axis::linear("best head's quality"),
+        y: Axis::linear("quality of a head"),
         rules: vec![Rule::horizontal("chance", 0.5)],
         ..Panel::default()
     };
@@ -117,16 +117,11 @@ fn accuracy(settings: &Vision, cells: &[(String, &[Row])]) -> Result<Figure> {
         let line = Series::fitted(words(name), colour, points).with_interval("range over seeds");
         loss.series.push(Series { stroke, ..line });
         for (when, stroke) in [("trained", stroke), ("untrained", Stroke::Dotted)] {
-            let key = format!("{when}.quality");
+            let key = format!("{when}.best");
             if !cell[0].data.contains_key(&key) {
                 continue;
             }
-            let best = |row: &Row| -> Result<Vec<f64>> {
-                let heads = row.number("heads")? as usize;
-                let best = |block: &[f64]| block.iter().copied().fold(0.0, f64::max);
-                Ok(row.series(&key)?.chunks(heads).map(best).collect())
-            };
-            let points = over_seeds(cell, 1.0, &best)?;
+            let points = over_seeds(cell, 1.0, &|row| row.series(&key))?;
             let named = match when {
                 "trained" => words(name).to_string(),
                 _ => format!("{}, untrained", words(name)),
@@ -158,7 +153,8 @@ fn accuracy(settings: &Vision, cells: &[(String, &[Row])]) -> Result<Figure> {
     let heads = match masked {
         true => {
             " Quality of a head: probability that it gives a patch of the shape more weight from the class token than one \
-             outside; the best head of each block, mean and range over seeds; dotted: before training."
+             outside; of each block the head that is best on the validation part, judged on the test part, mean and range \
+             over seeds; dotted: before training."
         }
         false => "",
     };
