@@ -3,6 +3,7 @@
 use crate::index::{INDEX, ShardIndex};
 use crate::names::fits;
 use crate::tensors::{TensorFile, content, unreadable};
+use crate::training;
 use attnlab_core::error::{Error, Result};
 use ndarray::{Array2, ArrayD};
 use sha2::{Digest, Sha256};
@@ -31,7 +32,8 @@ pub fn sha256(bytes: &[u8]) -> String {
 
 impl Checkpoint {
     /// Opens a safetensors, GGUF or NumPy file, or a folder whose files of one kind are the shards of a checkpoint: those
-    /// that `model.safetensors.index.json` names, or all without it. Only headers are read.
+    /// that `model.safetensors.index.json` names, or all without it. Of the checkpoints of a training in this laboratory the
+    /// newest is taken, without the averages of its optimiser. Only headers are read.
     ///
     /// # Errors
     /// A path without such files; a file that is cut short or whose header contradicts itself or the length of the
@@ -46,13 +48,19 @@ impl Checkpoint {
             true => ShardIndex::of_folder(path)?,
             false => None,
         };
-        let shards = match &index {
-            Some(index) => index.files(),
-            None => files(path)?,
+        let trained = training::newest(path)?;
+        let shards = match (&index, &trained) {
+            (Some(index), _) => index.files(),
+            (None, Some(checkpoint)) => vec![checkpoint.tensors.clone()],
+            (None, None) => files(path)?,
         };
         for file in shards {
             let file = TensorFile::open(&file)?;
-            for name in file.names() {
+            let parameter = |name: &&String| {
+                let mut averages = training::AVERAGES.iter();
+                trained.is_none() || !averages.any(|a| name.starts_with(a))
+            };
+            for name in file.names().iter().filter(parameter) {
                 let number = checkpoint.files.len();
                 if let Some(other) = checkpoint.places.insert(name.clone(), number) {
                     let shown = match checkpoint.files.get(other) {

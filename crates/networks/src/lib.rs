@@ -27,6 +27,7 @@ pub mod npy;
 mod tensors;
 #[cfg(feature = "tokenizers")]
 mod tokenizer;
+mod training;
 pub mod transformer;
 
 pub use checkpoint::{Checkpoint, sha256};

@@ -2,6 +2,7 @@
 
 use crate::gguf::{Gguf, GgufValue};
 use crate::tensors::{content, json, unreadable};
+use crate::training::{self, TrainingCheckpoint};
 use crate::transformer::gguf_at;
 use attnlab_core::error::Result;
 use serde::de::IgnoredAny;
@@ -32,7 +33,7 @@ pub struct Tokenizer {
 
 impl Tokenizer {
     /// Opens the tokenizer of a network: `tokenizer.json`, or `vocab.json` with `merges.txt` (GPT-2), in a folder, or
-    /// the vocabulary of a GGUF file. Truncation and padding that the file asks for are left out.
+    /// the vocabulary of a GGUF file; of a network that was trained here on bytes, the bytes. Truncation and padding that the file asks for are left out.
     ///
     /// # Errors
     /// A path without a tokenizer; a malformed file; a GGUF vocabulary of an unknown kind.
@@ -135,6 +136,9 @@ fn describe(path: &Path) -> Result<(PathBuf, Vec<u8>)> {
         let description = gpt2(&vocabulary, &merges)?.to_string().into_bytes();
         return Ok((vocabulary, description));
     }
+    if let Some(checkpoint) = training::newest(path)? {
+        return Ok((checkpoint.state.clone(), of_bytes(&checkpoint)?));
+    }
     match gguf_at(path)? {
         Some(file) => {
             let description = gguf(&Gguf::open(&file)?)?.to_string().into_bytes();
@@ -143,6 +147,43 @@ fn describe(path: &Path) -> Result<(PathBuf, Vec<u8>)> {
         None => {
             let problem = "must hold tokenizer.json, or vocab.json and merges.txt. Copy it from where the network is";
             Err(content(path, problem.into()))
+        }
+    }
+}
+
+/// The tokenizer of a network that was trained on bytes: the token of a byte is its value.
+fn of_bytes(checkpoint: &TrainingCheckpoint) -> Result<Vec<u8>> {
+    let model = checkpoint.configuration()?;
+    let tokens = model.get("input").and_then(|input| input.get("vocabulary"));
+    if tokens.and_then(Value::as_u64) != Some(BYTES as u64) {
+        let problem = "must be of a network with a vocabulary of 256, whose tokens are bytes, or have tokenizer.json beside it";
+        return Err(content(&checkpoint.state, problem.into()));
+    }
+    let pairs = (0..BYTES).map(|byte| (letter(byte as u8).to_string(), json!(byte)));
+    let vocabulary: Map<String, Value> = pairs.collect();
+    let whole = byte_level(
+        vocabulary.into(),
+        json!([]),
+        vec![],
+        json!(null),
+        false,
+        json!(null),
+    );
+    Ok(whole.to_string().into_bytes())
+}
+
+/// Number of different bytes.
+const BYTES: usize = 256;
+
+/// The letter that stands for a byte in vocabularies of GPT-2's kind: itself where it can be printed, and else a letter
+/// from U+0100 on, in the order of the bytes.
+fn letter(byte: u8) -> char {
+    let printed = |b: u8| matches!(b, b'!'..=b'~' | 0xA1..=0xAC | 0xAE..=0xFF);
+    match printed(byte) {
+        true => char::from(byte),
+        false => {
+            let before = (0..byte).filter(|b| !printed(*b)).count() as u32;
+            char::from_u32(0x100 + before).unwrap_or('?')
         }
     }
 }

@@ -41,9 +41,14 @@ impl Checkpoints {
     pub fn in_folder(folder: &Path) -> Result<Self> {
         let advice = "Choose a folder that you may write with --out";
         fs::create_dir_all(folder).map_err(|e| Error::io(folder, e, advice))?;
-        Ok(Checkpoints {
+        Ok(Self::at(folder))
+    }
+
+    /// Refers to this folder, which need not exist.
+    pub fn at(folder: &Path) -> Self {
+        Checkpoints {
             folder: folder.to_path_buf(),
-        })
+        }
     }
 
     /// Returns the path of the folder.

@@ -72,6 +72,22 @@ pub enum PositionEncoding {
         /// Change for long contexts.
         scaling: RotaryScaling,
     },
+    /// None but a causal mask.
+    Absent,
+}
+
+/// Maps from tokens to queries, keys and values, and back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum HeadMaps {
+    /// One each.
+    Separate,
+    /// One to all three and one back: the MSSA that is trained in the papers on attention-only transformers.
+    Shared,
+    /// One map Uᵀ to all three, and ηU back: Eq. (4) of these papers.
+    Tied {
+        /// η, step size.
+        eta: f64,
+    },
 }
 
 /// Nonlinearity of an MLP.
@@ -96,6 +112,26 @@ pub enum OutputHead {
     Own,
     /// None: an encoder whose result is its hidden states.
     Absent,
+}
+
+/// Form of the heads of a block.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HeadForm {
+    /// Maps to queries, keys and values, and back.
+    pub maps: HeadMaps,
+    /// Flag: queries are scaled to length 1.
+    pub unit_queries: bool,
+    /// Flag: scores are divided by √p.
+    pub scaled: bool,
+}
+
+impl HeadForm {
+    /// Multi-head self-attention (Vaswani et al. 2017).
+    pub const MHSA: HeadForm = HeadForm {
+        maps: HeadMaps::Separate,
+        unit_queries: false,
+        scaled: true,
+    };
 }
 
 /// Sizes and parts of a network. Every supported family is such a description with names for its tensors.
@@ -137,6 +173,14 @@ pub struct TransformerArchitecture {
     pub parallel: bool,
     /// Nonlinearity of the MLP.
     pub mlp: MlpKind,
+    /// First block without an MLP, counted from 0; None where every block has one.
+    pub attention_only_from: Option<usize>,
+    /// Form of the heads.
+    pub form: HeadForm,
+    /// Flag: LayerNorm has a bias.
+    pub norm_bias: bool,
+    /// Standard deviation of the entries of matrices before training.
+    pub sigma: f64,
     /// Flag: the maps to queries, keys and values have biases.
     pub qkv_bias: bool,
     /// Flag: the map back from the heads has a bias.
@@ -150,6 +194,11 @@ pub struct TransformerArchitecture {
 }
 
 impl TransformerArchitecture {
+    /// Returns `true` if a block, counted from 0, has an MLP.
+    pub fn has_mlp(&self, block: usize) -> bool {
+        self.attention_only_from.is_none_or(|first| block < first)
+    }
+
     /// Counts the parameters.
     pub fn parameters(&self) -> u64 {
         let p = |sizes: &[usize]| {
@@ -157,19 +206,24 @@ impl TransformerArchitecture {
             memory::product(&sizes)
         };
         let (d, h) = (self.width, self.hidden);
-        let norm = d * (1 + usize::from(self.norm == NormKind::Layer));
+        let norm = d * (1 + usize::from(self.norm_bias));
+        let inner = self.heads * self.head_dim;
+        let heads = match self.form.maps {
+            HeadMaps::Separate => inner + 2 * self.kv_heads * self.head_dim,
+            HeadMaps::Shared | HeadMaps::Tied { .. } => inner,
+        };
+        let back = usize::from(!matches!(self.form.maps, HeadMaps::Tied { .. }));
+        let biases = usize::from(self.qkv_bias) * heads + usize::from(self.out_bias) * d;
+        let attention = p(&[heads, d]) + p(&[back, inner, d]) + (biases + norm) as u64;
         let maps = 2 + usize::from(self.mlp == MlpKind::SwiGlu);
-        let heads = (self.heads + 2 * self.kv_heads) * self.head_dim;
-        let mut block = p(&[heads, d]) + p(&[self.heads * self.head_dim, d]) + p(&[maps, d, h]);
-        block = block.saturating_add((2 * norm) as u64);
-        let biases = usize::from(self.qkv_bias) * heads
-            + usize::from(self.out_bias) * d
-            + usize::from(self.mlp_bias) * ((maps - 1) * h + d);
-        block = block.saturating_add(biases as u64);
-        let mut all = p(&[self.layers]).saturating_mul(block);
+        let biases = usize::from(self.mlp_bias) * ((maps - 1) * h + d);
+        let mlp = p(&[maps, d, h]).saturating_add((biases + norm) as u64);
+        let mut all = p(&[self.layers]).saturating_mul(attention);
+        let with_mlp = self.attention_only_from.unwrap_or(self.layers);
+        all = all.saturating_add(p(&[with_mlp]).saturating_mul(mlp));
         let rows = match self.positions {
             PositionEncoding::Learned { offset } => self.context + offset,
-            PositionEncoding::Rotary { .. } => 0,
+            PositionEncoding::Rotary { .. } | PositionEncoding::Absent => 0,
         };
         let tables = 1 + usize::from(self.output == OutputHead::Own);
         for rows in [tables * self.vocabulary, rows, self.segments] {
@@ -197,6 +251,10 @@ impl TransformerArchitecture {
                 return Err(Error::invalid("turned", turned, allowed));
             }
             attnlab_core::error::positive("base", base)?;
+        }
+        if let Some(first) = self.attention_only_from.filter(|f| *f > self.layers) {
+            let allowed = format!("must be at most layers = {}", self.layers);
+            return Err(Error::invalid("mlp_blocks", first, allowed));
         }
         attnlab_core::error::non_negative("epsilon", self.epsilon)
     }

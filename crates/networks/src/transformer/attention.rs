@@ -9,6 +9,9 @@ use rayon::prelude::*;
 /// Queries of a tile. Causal attention computes on average half a tile of scores in vain.
 pub(super) const TILE: usize = 128;
 
+/// Added to the square of a query's length, as in training, so that zeros stay zeros.
+const LEAST_SQUARE: f64 = 1e-20;
+
 /// Output of attention: (heads · p, N), and per head (N, N) what was asked for.
 pub(super) struct Attended {
     pub(super) outputs: Array2<f32>,
@@ -107,11 +110,15 @@ fn work(
     let Ok(mut tile) = ArrayViewMut2::from_shape((seen, columns).f(), &mut scratch[..]) else {
         return;
     };
-    let scale = 1.0 / (p as f32).sqrt();
+    let scale = match a.form.scaled {
+        true => 1.0 / (p as f32).sqrt(),
+        false => 1.0,
+    };
+    let unit = a.form.unit_queries.then(|| of_unit_length(queries));
     gemm(
         scale,
         keys.t(),
-        queries,
+        unit.as_ref().map_or(queries, |unit| unit.view()),
         false,
         tile.view_mut(),
         Threads::One,
@@ -144,6 +151,17 @@ fn work(
         }
     }
     gemm(1.0, values, tile.view(), false, task.output, Threads::One);
+}
+
+/// Scales every column to length 1; a column of zeros stays.
+fn of_unit_length(queries: ArrayView2<f32>) -> Array2<f32> {
+    let mut unit = queries.to_owned();
+    for mut column in unit.columns_mut() {
+        let square: f64 = column.iter().map(|x| f64::from(*x).powi(2)).sum();
+        let scale = 1.0 / (square + LEAST_SQUARE).sqrt();
+        column.mapv_inplace(|x| (scale * f64::from(x)) as f32);
+    }
+    unit
 }
 
 #[inline(always)]

@@ -256,7 +256,7 @@ impl Transformer {
                 pairs,
                 scaling,
             } => Some(Rotation::new(turned, base, pairs, scaling, x.ncols())),
-            PositionEncoding::Learned { .. } => None,
+            PositionEncoding::Learned { .. } | PositionEncoding::Absent => None,
         };
         for (layer, block) in self.weights.blocks.iter().enumerate() {
             let mut record = RecordedLayer {
@@ -372,7 +372,8 @@ fn run_block(
     record.scores = scores;
     record.weights = weights;
     // In the parallel form the MLP reads the residual from before attention.
-    let mlp_input = a.parallel.then(|| normed(x, &block.mlp_norm));
+    let parallel = block.mlp.as_ref().filter(|_| a.parallel);
+    let mlp_input = parallel.map(|mlp| normed(x, &mlp.norm));
     add_affine(&block.out, heads.view(), x, true);
     if outputs {
         let heads = heads.axis_chunks_iter(Axis(0), a.head_dim);
@@ -387,13 +388,16 @@ fn run_block(
     if !before {
         norm(x, &block.attention_norm);
     }
-    let y = mlp_input.unwrap_or_else(|| normed(x, &block.mlp_norm));
-    let h = activate(affine(&block.up, y.view()), a.mlp);
-    add_affine(&block.down, h.view(), x, true);
+    let Some(mlp) = &block.mlp else {
+        return;
+    };
+    let y = mlp_input.unwrap_or_else(|| normed(x, &mlp.norm));
+    let h = activate(affine(&mlp.up, y.view()), a.mlp);
+    add_affine(&mlp.down, h.view(), x, true);
     if hidden {
         record.hidden = Some(h);
     }
     if !before {
-        norm(x, &block.mlp_norm);
+        norm(x, &mlp.norm);
     }
 }

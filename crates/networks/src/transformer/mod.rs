@@ -32,8 +32,8 @@ mod untrained;
 mod weights;
 
 pub use architecture::{
-    MlpKind, NormKind, NormPlace, OutputHead, PositionEncoding, RotaryPairs, RotaryScaling,
-    TransformerArchitecture,
+    HeadForm, HeadMaps, MlpKind, NormKind, NormPlace, OutputHead, PositionEncoding, RotaryPairs,
+    RotaryScaling, TransformerArchitecture,
 };
 pub use forward::TokenInput;
 pub use recordings::{Recorded, RecordedLayer, Recordings};
@@ -42,8 +42,10 @@ use crate::Checkpoint;
 use crate::checkpoint::entries;
 use crate::gguf::Gguf;
 use crate::tensors::content;
+use crate::training;
 use attnlab_core::error::{Error, Result};
 use attnlab_lab::run::memory;
+use families::attention_only::TRAINING;
 use families::{FAMILIES, Family, Format};
 use ndarray::{Array2, ArrayView2};
 use settings::Settings;
@@ -72,8 +74,9 @@ pub struct HeadMatrices<'a> {
 }
 
 impl Transformer {
-    /// Opens a folder with `config.json` and safetensors, a GGUF file, or a folder with one GGUF file. All numbers are
-    /// read into memory as f32.
+    /// Opens a folder with `config.json` and safetensors, a GGUF file, a folder with one GGUF file, or the checkpoints
+    /// of a language network that `attnlab train` trained, of which the newest is taken. All numbers are read into memory
+    /// as f32.
     ///
     /// # Errors
     /// A missing or malformed file; an unknown family; a setting or a tensor that is unknown, missing or of another
@@ -175,17 +178,24 @@ impl TransformerArchitecture {
 
 /// Reads the settings of a network: the file or folder of its tensors, its family and its architecture.
 fn described(path: &Path) -> Result<(PathBuf, &'static Family, TransformerArchitecture)> {
-    let (from, mut settings, key, format) = match gguf_at(path)? {
+    let (from, mut settings, family) = match gguf_at(path)? {
         Some(file) => {
-            let settings = Settings::from_gguf(&Gguf::open(&file)?);
-            (file, settings, "general.architecture", Format::Gguf)
+            let mut settings = Settings::from_gguf(&Gguf::open(&file)?);
+            let family = family(&mut settings, "general.architecture", Format::Gguf)?;
+            (file, settings, family)
         }
-        None => {
-            let settings = Settings::open(&path.join("config.json"))?;
-            (path.to_path_buf(), settings, "model_type", Format::Json)
-        }
+        None => match training::newest(path)? {
+            Some(checkpoint) => {
+                let settings = Settings::new(&checkpoint.state, checkpoint.configuration()?);
+                (path.to_path_buf(), settings, &TRAINING)
+            }
+            None => {
+                let mut settings = Settings::open(&path.join("config.json"))?;
+                let family = family(&mut settings, "model_type", Format::Json)?;
+                (path.to_path_buf(), settings, family)
+            }
+        },
     };
-    let family = family(&mut settings, key, format)?;
     let architecture = (family.architecture)(&mut settings)?;
     architecture
         .validate()

@@ -1,18 +1,16 @@
 //! Networks of the same architecture before any training: the control beside every number of a trained one.
 
 use super::Transformer;
-use super::weights::{Affine, Block, NormWeights, Weights};
+use super::architecture::HeadMaps;
+use super::weights::{Affine, Block, MlpWeights, NormWeights, Weights, back};
 use attnlab_core::rng::{Generator, Streams};
-use ndarray::Array2;
+use ndarray::{Array2, Axis, s};
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
-/// σ of the entries of matrices before training, as GPT-2, BERT, OPT, Llama and GPT-NeoX are initialised.
-const SIGMA: f32 = 0.02;
-
 impl Transformer {
     /// Returns a network of the same architecture as it is before training: entries of matrices and tables are
-    /// independent normals of standard deviation 0.02, gains are 1 and biases 0.
+    /// independent normals of the family's standard deviation, gains are 1 and biases 0. Maps that are one stay one.
     ///
     /// ```
     /// use attnlab_core::rng::Streams;
@@ -25,7 +23,10 @@ impl Transformer {
     /// ```
     pub fn untrained(&self, streams: &Streams) -> Transformer {
         let w = &self.weights;
-        let table = |name: &str, table: &Array2<f32>| drawn(table, &mut streams.part(name, 0));
+        let a = &self.architecture;
+        let sigma = a.sigma as f32;
+        let table =
+            |name: &str, table: &Array2<f32>| drawn(table, sigma, &mut streams.part(name, 0));
         let blocks: Vec<Block> = (0_u64..)
             .zip(&w.blocks)
             .collect::<Vec<_>>()
@@ -33,16 +34,30 @@ impl Transformer {
             .map(|(layer, block)| {
                 let mut rng = streams.part("block", layer);
                 let mut map = |map: &Affine| Affine {
-                    weight: drawn(&map.weight, &mut rng),
+                    weight: drawn(&map.weight, sigma, &mut rng),
                     bias: map.bias.as_ref().map(|b| vec![0.0; b.len()]),
                 };
+                let mut qkv = map(&block.qkv);
+                if a.form.maps != HeadMaps::Separate {
+                    let rows = a.heads * a.head_dim;
+                    let one = qkv.weight.slice(s![..rows, ..]).to_owned();
+                    for mut part in qkv.weight.axis_chunks_iter_mut(Axis(0), rows) {
+                        part.assign(&one);
+                    }
+                }
+                let out = match a.form.maps {
+                    HeadMaps::Tied { eta } => back(&qkv, a, eta),
+                    HeadMaps::Separate | HeadMaps::Shared => map(&block.out),
+                };
                 Block {
-                    qkv: map(&block.qkv),
-                    out: map(&block.out),
-                    up: map(&block.up),
-                    down: map(&block.down),
+                    qkv,
+                    out,
+                    mlp: block.mlp.as_ref().map(|mlp| MlpWeights {
+                        up: map(&mlp.up),
+                        down: map(&mlp.down),
+                        norm: neutral(&mlp.norm),
+                    }),
                     attention_norm: neutral(&block.attention_norm),
-                    mlp_norm: neutral(&block.mlp_norm),
                 }
             })
             .collect();
@@ -62,10 +77,10 @@ impl Transformer {
     }
 }
 
-fn drawn(like: &Array2<f32>, rng: &mut Generator) -> Array2<f32> {
+fn drawn(like: &Array2<f32>, sigma: f32, rng: &mut Generator) -> Array2<f32> {
     like.mapv(|_| {
         let x: f32 = StandardNormal.sample(rng);
-        SIGMA * x
+        sigma * x
     })
 }
 

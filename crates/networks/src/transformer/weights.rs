@@ -1,13 +1,13 @@
 //! Numbers of a network, taken from a checkpoint by name and shape.
 
 use super::architecture::{
-    MlpKind, NormKind, OutputHead, PositionEncoding, TransformerArchitecture,
+    HeadMaps, MlpKind, OutputHead, PositionEncoding, TransformerArchitecture,
 };
 use crate::Checkpoint;
 use crate::names::fits;
 use crate::tensors::content;
 use attnlab_core::error::Result;
-use ndarray::{Array2, ArrayD, Axis, Ix2, concatenate};
+use ndarray::{Array2, ArrayD, Axis, Ix2, concatenate, s};
 use std::collections::BTreeSet;
 
 /// A map x -> W x + b, W (out, in).
@@ -31,7 +31,14 @@ pub(crate) struct Block {
     /// Rows: queries of all heads, then keys, then values.
     pub(crate) qkv: Affine,
     pub(crate) out: Affine,
-    pub(crate) mlp_norm: NormWeights,
+    /// None in a block of attention only.
+    pub(crate) mlp: Option<MlpWeights>,
+}
+
+/// The numbers of an MLP.
+#[derive(Clone, Debug)]
+pub(crate) struct MlpWeights {
+    pub(crate) norm: NormWeights,
     /// Map into the hidden layer; of SwiGLU the rows of the gate, then those of the other map.
     pub(crate) up: Affine,
     pub(crate) down: Affine,
@@ -51,6 +58,15 @@ pub(crate) struct Weights {
     pub(crate) last_norm: Option<NormWeights>,
     /// (V, d); None if it is the table of the embedding, or absent.
     pub(crate) output: Option<Array2<f32>>,
+}
+
+/// The map ηU back from heads whose map is Uᵀ, the first rows of (queries; keys; values).
+pub(crate) fn back(qkv: &Affine, a: &TransformerArchitecture, eta: f64) -> Affine {
+    let first = qkv.weight.slice(s![..a.heads * a.head_dim, ..]);
+    Affine {
+        weight: first.t().mapv(|u| (eta * f64::from(u)) as f32),
+        bias: None,
+    }
 }
 
 /// Names of the tensors of a family; `{}` stands for the block.
@@ -83,6 +99,8 @@ pub(crate) struct Names {
     pub(crate) prefixes: &'static [&'static str],
     /// Flag: maps are stored (in, out), as GPT-2's Conv1D has them.
     pub(crate) transposed: bool,
+    /// End of the names of matrices and gains: ".weight", or nothing; then vectors are stored as matrices of one row.
+    pub(crate) suffix: &'static str,
     /// Patterns of stored tensors that are no parameters of the forward pass: buffers, heads for other tasks.
     pub(crate) dropped: &'static [&'static str],
 }
@@ -123,7 +141,7 @@ impl<'a> Source<'a> {
             PositionEncoding::Learned { offset } => {
                 Some(self.matrix(n.positions, a.context + offset, d)?)
             }
-            PositionEncoding::Rotary { .. } => None,
+            PositionEncoding::Rotary { .. } | PositionEncoding::Absent => None,
         };
         let segments = match a.segments {
             0 => None,
@@ -136,18 +154,21 @@ impl<'a> Source<'a> {
         let mut blocks = vec![];
         for layer in 0..a.layers {
             let name = |pattern: &str| pattern.replace("{}", &layer.to_string());
-            let mut up = self.affine(&name(n.up), a.hidden, d, a.mlp_bias)?;
-            if a.mlp == MlpKind::SwiGlu {
-                let gate = self.affine(&name(n.gate), a.hidden, d, a.mlp_bias)?;
-                up = self.stacked(&[gate, up])?;
-            }
+            let qkv = qkv(&mut self, a, layer)?;
+            let out = match a.form.maps {
+                HeadMaps::Tied { eta } => back(&qkv, a, eta),
+                HeadMaps::Separate | HeadMaps::Shared => {
+                    self.affine(&name(n.out), a.width, a.heads * a.head_dim, a.out_bias)?
+                }
+            };
             blocks.push(Block {
                 attention_norm: self.norm(&name(n.attention_norm), a)?,
-                qkv: qkv(&mut self, a, layer)?,
-                out: self.affine(&name(n.out), d, a.heads * a.head_dim, a.out_bias)?,
-                mlp_norm: self.norm(&name(n.mlp_norm), a)?,
-                up,
-                down: self.affine(&name(n.down), d, a.hidden, a.mlp_bias)?,
+                qkv,
+                out,
+                mlp: match a.has_mlp(layer) {
+                    true => Some(self.mlp(a, name)?),
+                    false => None,
+                },
             });
         }
         let last_norm = match a.last_norm {
@@ -184,6 +205,37 @@ impl<'a> Source<'a> {
         })
     }
 
+    /// Reads the MLP of a block, whose tensors `name` makes of patterns.
+    fn mlp(
+        &mut self,
+        a: &TransformerArchitecture,
+        name: impl Fn(&str) -> String,
+    ) -> Result<MlpWeights> {
+        let n = self.names;
+        let mut up = self.affine(&name(n.up), a.hidden, a.width, a.mlp_bias)?;
+        if a.mlp == MlpKind::SwiGlu {
+            let gate = self.affine(&name(n.gate), a.hidden, a.width, a.mlp_bias)?;
+            up = self.stacked(&[gate, up])?;
+        }
+        Ok(MlpWeights {
+            norm: self.norm(&name(n.mlp_norm), a)?,
+            up,
+            down: self.affine(&name(n.down), a.width, a.hidden, a.mlp_bias)?,
+        })
+    }
+
+    /// Reads one map that stands for queries, keys and values; its name holds `{}` for the block.
+    pub(crate) fn shared(
+        &mut self,
+        a: &TransformerArchitecture,
+        layer: usize,
+        name: &str,
+    ) -> Result<Affine> {
+        let name = name.replace("{}", &layer.to_string());
+        let one = self.affine(&name, a.heads * a.head_dim, a.width, a.qkv_bias)?;
+        self.stacked(&[one.clone(), one.clone(), one])
+    }
+
     /// Reads queries, keys and values from three maps, whose names hold `{}` for the block.
     pub(crate) fn three(
         &mut self,
@@ -207,7 +259,7 @@ impl<'a> Source<'a> {
         inner: usize,
         bias: bool,
     ) -> Result<Affine> {
-        let weight = format!("{name}.weight");
+        let weight = format!("{name}{}", self.names.suffix);
         let weight = match self.names.transposed {
             true => self.matrix(&weight, inner, out)?.reversed_axes(),
             false => self.matrix(&weight, out, inner)?,
@@ -231,10 +283,10 @@ impl<'a> Source<'a> {
     }
 
     fn norm(&mut self, name: &str, a: &TransformerArchitecture) -> Result<NormWeights> {
-        let gain = self.vector(&format!("{name}.weight"), a.width)?;
-        let bias = match a.norm {
-            NormKind::Layer => Some(self.vector(&format!("{name}.bias"), a.width)?),
-            NormKind::Rms => None,
+        let gain = self.vector(&format!("{name}{}", self.names.suffix), a.width)?;
+        let bias = match a.norm_bias {
+            true => Some(self.vector(&format!("{name}.bias"), a.width)?),
+            false => None,
         };
         Ok(NormWeights { gain, bias })
     }
@@ -250,7 +302,11 @@ impl<'a> Source<'a> {
     }
 
     fn vector(&mut self, name: &str, length: usize) -> Result<Vec<f32>> {
-        let array = self.tensor(&format!("{}{name}", self.prefix), &[length])?;
+        let shape = match self.names.suffix {
+            "" => vec![1, length],
+            _ => vec![length],
+        };
+        let array = self.tensor(&format!("{}{name}", self.prefix), &shape)?;
         Ok(array.into_iter().collect())
     }
 

@@ -109,7 +109,7 @@ fn settings_that_change_the_computation_are_refused_by_name() {
 fn settings_that_announce_what_is_not_there_take_no_memory() {
     for (key, value, tensor) in [
         ("vocab_size", 200_000_000_u64, "embed_tokens.weight"),
-        ("num_hidden_layers", 100, "layers.2.mlp.up_proj.weight"),
+        ("num_hidden_layers", 100, "layers.2.self_attn.q_proj.weight"),
         ("intermediate_size", 60, "layers.0.mlp.up_proj.weight"),
         ("num_hidden_layers", 1, "layers.1"),
     ] {

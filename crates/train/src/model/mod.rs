@@ -19,6 +19,7 @@
 //! # Ok::<(), attnlab_core::Error>(())
 //! ```
 
+mod adapt;
 mod attention;
 mod block;
 mod config;

@@ -213,7 +213,7 @@ impl Model {
         Ok(Self::assemble(config, device, specs, values))
     }
 
-    fn assemble(
+    pub(super) fn assemble(
         config: ModelConfig,
         device: &ComputeDevice,
         specs: Vec<ParameterSpec>,

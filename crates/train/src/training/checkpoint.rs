@@ -4,10 +4,11 @@
 use super::optimiser::{OptimiserSettings, OptimiserState};
 use super::schedule::Stage;
 use super::steps::TrainingHistory;
-use crate::model::{Model, Tensor, read};
+use crate::model::{ComputeDevice, Model, ModelConfig, Parameter, Tensor, read};
 use attnlab_core::error::{Error, Result};
-use attnlab_lab::run::Progress;
+use attnlab_core::rng::{Streams, hash};
 use attnlab_lab::run::checkpoints::{Checkpoints, Restored, content};
+use attnlab_lab::run::{Progress, Silent};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -38,6 +39,16 @@ pub struct CheckpointState {
     pub curriculum: Option<Stage>,
     /// Losses so far.
     pub history: TrainingHistory,
+}
+
+/// Network of a checkpoint.
+pub struct TrainedNetwork {
+    /// The network.
+    pub model: Model,
+    /// Number of steps that it was trained for.
+    pub step: u64,
+    /// Checksum of the file of its tensors.
+    pub checksum: String,
 }
 
 /// Folder of the checkpoints of a training.
@@ -97,6 +108,47 @@ impl Checkpoint {
         Ok(Some((memory, state)))
     }
 
+    /// Reads the network of the newest intact checkpoint in a folder, which need not be one of the same run.
+    ///
+    /// # Errors
+    /// [`Error::Io`] for a folder that cannot be read, [`Error::Content`] for one without a checkpoint of a network.
+    pub fn network(folder: &Path, device: &ComputeDevice) -> Result<TrainedNetwork> {
+        let (found, config) = Self::newest_in(folder)?;
+        let mut model = Model::new(config, device, &Streams::new(0, "checkpoint", 0, 0))?;
+        let file = SafeTensors::deserialize(&found.tensors).map_err(|e| content(&found.path, e))?;
+        let values = model.parameters();
+        let values = values.map(|p| tensor(&found.path, &file, GROUPS[0], &p, device));
+        let values = values.collect::<Result<_>>()?;
+        model.set_values(values);
+        Ok(TrainedNetwork {
+            model,
+            step: found.state.step,
+            checksum: format!("{:016x}", hash(&found.tensors)),
+        })
+    }
+
+    /// Reads the configuration of that network alone.
+    ///
+    /// # Errors
+    /// As [`Checkpoint::network`].
+    pub fn config(folder: &Path) -> Result<ModelConfig> {
+        Self::newest_in(folder).map(|(_, config)| config)
+    }
+
+    fn newest_in(folder: &Path) -> Result<(Restored<CheckpointState>, ModelConfig)> {
+        let none = "there is no checkpoint of a training. Name a folder with files such as \
+                    step-000001000.json and step-000001000.safetensors";
+        if !folder.is_dir() {
+            return Err(content(folder, none));
+        }
+        let checkpoints = Checkpoints::at(folder);
+        let found = checkpoints.restore(|_: &CheckpointState| true, &Silent)?;
+        let found = found.ok_or_else(|| content(folder, none))?;
+        let config = ModelConfig::deserialize(&found.state.settings["model"]);
+        let config = config.map_err(|e| content(&found.path, format!("no network: {e}")))?;
+        Ok((found, config))
+    }
+
     /// Returns the step of the newest checkpoint, for messages.
     pub fn newest(&self) -> Option<u64> {
         self.0.newest()
@@ -114,16 +166,7 @@ fn unpack(
     let file = SafeTensors::deserialize(bytes).map_err(|e| content(path, e))?;
     let (mut values, mut averages) = (vec![], vec![]);
     for p in model.parameters() {
-        let shape = [p.spec.rows, p.spec.columns];
-        let tensor = |group: &str| -> Result<Tensor<2>> {
-            let name = format!("{group}.{}", p.spec.name);
-            let view = file.tensor(&name).map_err(|e| content(path, e))?;
-            let fits = view.shape() == shape.as_slice();
-            let numbers = fits.then(|| numbers(&view)).flatten();
-            let numbers = numbers
-                .ok_or_else(|| content(path, format!("{name} is not of shape {shape:?}")))?;
-            Ok(model.device().tensor(numbers, shape))
-        };
+        let tensor = |group: &str| tensor(path, &file, group, &p, model.device());
         values.push(tensor(GROUPS[0])?);
         if steps > 0 {
             let groups = &GROUPS[1..=optimiser.moments()];
@@ -132,6 +175,24 @@ fn unpack(
     }
     model.set_values(values);
     Ok(OptimiserState { steps, averages })
+}
+
+/// Reads a tensor of a parameter.
+fn tensor(
+    path: &Path,
+    file: &SafeTensors,
+    group: &str,
+    p: &Parameter,
+    device: &ComputeDevice,
+) -> Result<Tensor<2>> {
+    let shape = [p.spec.rows, p.spec.columns];
+    let name = format!("{group}.{}", p.spec.name);
+    let view = file.tensor(&name).map_err(|e| content(path, e))?;
+    let fits = view.shape() == shape.as_slice();
+    let numbers = fits.then(|| numbers(&view)).flatten();
+    let numbers =
+        numbers.ok_or_else(|| content(path, format!("{name} is not of shape {shape:?}")))?;
+    Ok(device.tensor(numbers, shape))
 }
 
 /// Groups of tensors in a file.

@@ -33,6 +33,8 @@ pub struct ImageTask<'a> {
     pub smoothing: f64,
     /// α of mix-up; 0: none.
     pub mix_up: f64,
+    /// Checksum of the network that the training begins with; None for one that was drawn. A resume from another is refused.
+    pub start: Option<String>,
 }
 
 /// Form in which images enter a network.
@@ -231,6 +233,7 @@ impl TrainingTask for ImageTask<'_> {
             "order": self.view.order,
             "smoothing": self.smoothing,
             "mix_up": self.mix_up,
+            "start": self.start,
         })
     }
 }

@@ -15,7 +15,7 @@ mod optimiser;
 mod schedule;
 mod steps;
 
-pub use checkpoint::{Checkpoint, CheckpointState};
+pub use checkpoint::{Checkpoint, CheckpointState, TrainedNetwork};
 pub use optimiser::{OptimiserKind, OptimiserSettings, OptimiserState, clip};
 pub use schedule::{Curriculum, LearningRate, Ramp, Stage};
 pub use steps::{

@@ -66,6 +66,7 @@ fn task<'a>(images: &'a DrawnShapes, smoothing: f64) -> ImageTask<'a> {
         view: view(),
         smoothing,
         mix_up: 0.0,
+        start: None,
     }
 }
 
@@ -169,4 +170,98 @@ fn mix_up_is_a_function_of_the_number_of_an_image() {
         assert!((parts.iter().sum::<f64>() / 3.0 - whole).abs() < 1e-6);
         assert!((whole - loss(&mixed(0.0), batch(4, 6))).abs() > 1e-6);
     }
+}
+
+/// OpenCV 5.0.0, whose kernel is the same: cv2.resize(numpy.array([[1, 2, -1], [0, 3, 5], [4, -2, .5]]), (n, n),
+/// interpolation=cv2.INTER_CUBIC) for n = 5 and 2. Its coefficients are rounded to f32.
+#[test]
+fn positions_at_another_resolution_are_those_of_opencv() {
+    let five = [
+        1.01843212,
+        1.660064078,
+        1.903999686,
+        -0.167586102,
+        -1.91008188,
+        0.091295386,
+        1.343424001,
+        2.747999847,
+        2.251776201,
+        1.546783976,
+        -0.288000941,
+        1.0200001,
+        3.0,
+        4.440001369,
+        5.191999912,
+        2.60294582,
+        1.266816041,
+        0.011998832,
+        1.473383721,
+        2.933936325,
+        5.04294594,
+        1.537311985,
+        -2.479999781,
+        -1.414832855,
+        0.312608084,
+    ];
+    let two = [1.099983215, 1.00680542, 2.087036133, 1.013122559];
+    let grid = [1.0, 2.0, -1.0, 0.0, 3.0, 5.0, 4.0, -2.0, 0.5];
+    let width = 16;
+    let mut model = model_of(3);
+    // Coordinate j of a position is the grid's value, plus j; the class token has -7.
+    let mut table = vec![-7.0; width];
+    for value in grid {
+        table.extend((0..width).map(|j| value + j as f64));
+    }
+    model.set("positions", table).unwrap();
+    for (across, expected) in [(5, &five[..]), (2, &two), (3, &grid)] {
+        let found = model.at_resolution(across).unwrap();
+        assert_eq!(found.config().context, across * across);
+        let table = found.values("positions").unwrap();
+        let mut rows = table.chunks_exact(width);
+        assert_eq!(rows.next().unwrap(), [-7.0; 16]);
+        for (row, value) in rows.zip(expected) {
+            for (j, x) in row.iter().enumerate() {
+                assert!((x - value - j as f64).abs() < 1e-5, "{across}: {x} {value}");
+            }
+        }
+        let name = "blocks.1.attention.out";
+        assert_eq!(found.values(name).unwrap(), model.values(name).unwrap());
+    }
+    assert!(model.at_resolution(0).is_err());
+    let ragged = ModelConfig {
+        context: 8,
+        ..model.config().clone()
+    };
+    let ragged = Model::new(ragged, &ComputeDevice::cpu(), &streams()).unwrap();
+    let refused = ragged.at_resolution(2).err().unwrap().to_string();
+    assert!(refused.contains("square"), "{refused}");
+}
+
+fn model_of(across: usize) -> Model {
+    let config = ModelConfig {
+        context: across * across,
+        ..model("aot-v-16m").config().clone()
+    };
+    Model::new(config, &ComputeDevice::cpu_f64(), &streams()).unwrap()
+}
+
+/// Other classes begin anew, as many keep their map, and nothing else changes.
+#[test]
+fn classes_begin_anew_where_their_number_changes() {
+    let model = model("vit-s");
+    let same = model.with_classes(3, &streams().child("other", 0)).unwrap();
+    for p in model.parameters() {
+        let name = p.spec.name.as_str();
+        assert_eq!(model.values(name).unwrap(), same.values(name).unwrap());
+    }
+    let more = model.with_classes(5, &streams()).unwrap();
+    assert_eq!(more.values("read_out").unwrap().len(), 5 * 16);
+    assert_eq!(
+        more.values("class_token").unwrap(),
+        model.values("class_token").unwrap()
+    );
+    assert!(model.with_classes(0, &streams()).is_err());
+    let images = drawn(6);
+    let judged = view().judge(&more, &images, &[0, 1]).unwrap();
+    assert!(judged.predictions.iter().all(|class| *class < 5));
 }

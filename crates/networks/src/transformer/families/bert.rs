@@ -27,6 +27,7 @@ pub(super) const JSON: Family = Family {
         output: "",
         prefixes: &["bert.", ""],
         transposed: false,
+        suffix: ".weight",
         dropped: &[
             "pooler.*",
             "cls.*",
@@ -70,6 +71,10 @@ fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
         mlp_bias: true,
         output: OutputHead::Absent,
         causal: false,
+        attention_only_from: None,
+        form: HeadForm::MHSA,
+        norm_bias: true,
+        sigma: super::SIGMA,
     })
 }
 

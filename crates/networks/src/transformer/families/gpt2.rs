@@ -26,6 +26,7 @@ pub(super) const JSON: Family = Family {
         output: "lm_head.weight",
         prefixes: &["transformer.", ""],
         transposed: true,
+        suffix: ".weight",
         // Causal masks.
         dropped: &["h.*.attn.bias", "h.*.attn.masked_bias"],
     },
@@ -69,6 +70,10 @@ fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
         mlp_bias: true,
         output: super::output(s, true)?,
         causal: true,
+        attention_only_from: None,
+        form: HeadForm::MHSA,
+        norm_bias: true,
+        sigma: super::SIGMA,
     })
 }
 
@@ -98,6 +103,7 @@ pub(super) const GGUF: Family = Family {
         prefixes: &[""],
         // Transposed by the converter.
         transposed: false,
+        suffix: ".weight",
         dropped: &[],
     },
     qkv: |source, a, layer| {
@@ -135,5 +141,9 @@ fn from_gguf(s: &mut Settings) -> Result<TransformerArchitecture> {
         mlp_bias: true,
         output,
         causal: true,
+        attention_only_from: None,
+        form: HeadForm::MHSA,
+        norm_bias: true,
+        sigma: super::SIGMA,
     })
 }

@@ -27,6 +27,7 @@ pub(super) const JSON: Family = Family {
         output: "embed_out.weight",
         prefixes: &["gpt_neox.", ""],
         transposed: false,
+        suffix: ".weight",
         // Causal masks and frequencies, which follow from the settings.
         dropped: &[
             "layers.*.attention.bias",
@@ -70,6 +71,10 @@ fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
         mlp_bias: true,
         output: super::output(s, false)?,
         causal: true,
+        attention_only_from: None,
+        form: HeadForm::MHSA,
+        norm_bias: true,
+        sigma: super::SIGMA,
     })
 }
 

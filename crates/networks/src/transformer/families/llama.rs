@@ -26,6 +26,7 @@ pub(super) const JSON: Family = Family {
         output: "lm_head.weight",
         prefixes: &["model.", ""],
         transposed: false,
+        suffix: ".weight",
         // Frequencies, which follow from the settings.
         dropped: &[
             "layers.*.self_attn.rotary_emb.inv_freq",
@@ -70,6 +71,10 @@ fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
         mlp_bias: s.flag_or("mlp_bias", false)?,
         output: super::output(s, false)?,
         causal: true,
+        attention_only_from: None,
+        form: HeadForm::MHSA,
+        norm_bias: false,
+        sigma: super::SIGMA,
     })
 }
 
@@ -97,6 +102,7 @@ pub(super) const GGUF: Family = Family {
         output: "output.weight",
         prefixes: &[""],
         transposed: false,
+        suffix: ".weight",
         // `rope_freqs.weight` changes the rotations and is refused.
         dropped: &[],
     },
@@ -155,5 +161,9 @@ fn from_gguf(s: &mut Settings) -> Result<TransformerArchitecture> {
         mlp_bias: false,
         output,
         causal: true,
+        attention_only_from: None,
+        form: HeadForm::MHSA,
+        norm_bias: false,
+        sigma: super::SIGMA,
     })
 }

@@ -1,6 +1,7 @@
 //! Families of networks: how their settings and the names of their tensors are read. A further family is one file here
 //! and one line in [`FAMILIES`].
 
+pub(crate) mod attention_only;
 mod bert;
 mod gpt2;
 mod gpt_neox;
@@ -34,6 +35,8 @@ pub(crate) enum Format {
     Json,
     /// Metadata of a GGUF file.
     Gguf,
+    /// Settings in a checkpoint of a training in this laboratory.
+    Training,
 }
 
 impl Family {
@@ -41,7 +44,7 @@ impl Family {
     /// in the same place.
     pub(crate) fn prefix(&self) -> String {
         match self.format {
-            Format::Json => String::new(),
+            Format::Json | Format::Training => String::new(),
             Format::Gguf => format!("{}.", self.name),
         }
     }
@@ -57,6 +60,9 @@ pub(crate) const FAMILIES: &[&Family] = &[
     &llama::GGUF,
     &bert::JSON,
 ];
+
+/// Standard deviation of the entries of matrices before training, as GPT-2, BERT, OPT, Llama and GPT-NeoX are initialised.
+const SIGMA: f64 = 0.02;
 
 /// Computes the dimension of a head, width / heads.
 fn head_dim(s: &Settings, name: &str, width: usize, heads: usize) -> Result<usize> {

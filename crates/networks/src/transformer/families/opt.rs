@@ -29,6 +29,7 @@ pub(super) const JSON: Family = Family {
         output: "lm_head.weight",
         prefixes: &["model.decoder.", "decoder.", ""],
         transposed: false,
+        suffix: ".weight",
         dropped: &[],
     },
     qkv,
@@ -71,6 +72,10 @@ fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
         mlp_bias: bias,
         output: super::output(s, true)?,
         causal: true,
+        attention_only_from: None,
+        form: HeadForm::MHSA,
+        norm_bias: true,
+        sigma: super::SIGMA,
     })
 }
 

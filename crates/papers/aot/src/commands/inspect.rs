@@ -6,6 +6,7 @@ use crate::arrays::{TokensAre, list};
 use crate::experiments;
 use crate::experiments::inspect::Inspect;
 use crate::experiments::inspect_network::InspectNetwork;
+use crate::experiments::inspect_networks::InspectNetworks;
 use crate::inspect::{Fitting, Scale};
 use attnlab_core::error::{Error, Result};
 use attnlab_lab::command::{Bar, Command, Out, RowOptions, Status, input};
@@ -21,12 +22,13 @@ const EXAMPLES: &str = "\
 Examples:
   attnlab inspect SmolLM2-135M --text book.txt
   attnlab inspect SmolLM2-135M --text book.txt --centre --skip 1 --tokens 4096 --window 512
+  attnlab inspect SmolLM2-135M all-MiniLM-L6-v2 --text book.txt --centre --skip 1
   attnlab inspect --activations layer*.npy --tokens-are rows
   attnlab inspect --activations states.safetensors --tokens-are rows --scale fitted --centre
   attnlab inspect --activations z.npy --tokens-are columns --bases u0.npy u1.npy --labels y.npy
 
 A network is a folder with config.json and safetensors, or a GGUF file (GPT-2, GPT-NeoX, OPT, Llama,
-BERT), with its tokenizer. An array is a matrix in a .npy or .safetensors file; a .npy file of three
+BERT), with its tokenizer, or a folder of checkpoints of attnlab train language. An array is a matrix in a .npy or .safetensors file; a .npy file of three
 dimensions has one array per index of the first.
 
 Fits the mixture of Definition 1 (AoT): K by BIC, p_k by the spectrum of each cluster, delta with its
@@ -46,10 +48,10 @@ test is right.";
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 struct Args {
-    /// A network: folder with config.json, or GGUF file
+    /// Networks: folder with config.json, GGUF file, or folder of checkpoints
     #[arg(value_name = "NETWORK", required_unless_present = "activations")]
     #[arg(conflicts_with_all = ["activations", "tokens_are", "bases"], requires = "text")]
-    network: Option<PathBuf>,
+    network: Vec<PathBuf>,
     /// Text (UTF-8) for the network
     #[arg(long, value_name = "FILE", requires = "network")]
     text: Option<PathBuf>,
@@ -136,20 +138,28 @@ impl Command for InspectCommand {
 }
 
 fn run(args: &Args, out: &mut Out) -> Result<Status> {
-    match (&args.network, &args.text, args.tokens_are) {
-        (Some(network), Some(text), _) => {
-            let fitting = fitting(args, Scale::Fitted);
-            let mut settings = InspectNetwork::of_files(network, text, fitting)?;
-            settings.tokens = args.tokens as usize;
-            settings.window = args.window.map_or(settings.window, |n| n as usize);
-            settings.skip = args.skip as usize;
-            settings.controls = !args.no_controls;
-            settings.control_seed = args.seed;
+    match (&args.network[..], &args.text, args.tokens_are) {
+        ([_, ..], Some(text), _) => {
+            let of_file = |network: &PathBuf| {
+                let fitting = fitting(args, Scale::Fitted);
+                let mut settings = InspectNetwork::of_files(network, text, fitting)?;
+                settings.tokens = args.tokens as usize;
+                settings.window = args.window.map_or(settings.window, |n| n as usize);
+                settings.skip = args.skip as usize;
+                settings.controls = !args.no_controls;
+                settings.control_seed = args.seed;
+                Ok(settings)
+            };
+            let networks = args.network.iter().map(of_file);
+            let networks = networks.collect::<Result<Vec<InspectNetwork>>>()?;
             let shown = Shown {
                 lines: network_findings::lines,
                 tables: network_findings::tables,
             };
-            inspected(&settings, &shown, args, out)
+            match &networks[..] {
+                [one] => inspected(one, &shown, args, out),
+                _ => inspected(&InspectNetworks::of(networks), &shown, args, out),
+            }
         }
         (_, _, Some(tokens_are)) => {
             let settings = Inspect {

@@ -2,6 +2,7 @@
 
 use super::findings::{hypotheses, interval, list, value, verdict};
 use crate::experiments::inspect_network::{PLACE, VARIANT, VARIANTS};
+use crate::experiments::inspect_networks::NAME;
 use attnlab_core::error::Result;
 use attnlab_lab::report::Table;
 use attnlab_lab::run::Row;
@@ -16,6 +17,10 @@ fn named(row: &Row) -> Result<[String; 2]> {
     let place = match row.parameter(PLACE).unwrap_or(0.0) {
         0.0 => "embedding".to_string(),
         block => format!("block {block}"),
+    };
+    let place = match row.word(NAME) {
+        Ok(name) => format!("{name}, {place}"),
+        Err(_) => place,
     };
     let variant = row.word(VARIANT)?;
     let words = VARIANTS.iter().find(|(name, _)| *name == variant);

@@ -207,6 +207,34 @@ fn every_place_and_control_has_a_row_and_everything_is_written() {
     assert_eq!(rows[0].data["tokens"], Value::from(92));
 }
 
+/// Two networks side by side have the numbers that each has alone, and a figure that compares them.
+#[test]
+fn several_networks_are_inspected_in_one_run() {
+    let files = Files::small();
+    let (network, text) = (data("llama.gguf"), data("passage.txt"));
+    let [network, text] = [&network, &text].map(|path| path.to_str().unwrap());
+    let out = files.at("two");
+    let sizes = ["--tokens", "48", "--window", "24", "--no-controls"];
+    let arguments = ["inspect", network, network, "--text", text, "--out", &out];
+    command(&[&arguments[..], &sizes].concat()).unwrap();
+    let rows = store::read(Path::new(&out)).unwrap().rows;
+    inspect(&files, &[&["--text", text][..], &sizes].concat()).unwrap();
+    let alone = store::read(Path::new(&files.at("network"))).unwrap().rows;
+    assert_eq!(rows.len(), 2 * alone.len());
+    for (row, own) in rows.iter().zip(alone.iter().chain(&alone)) {
+        assert_eq!(row.data.get("attention"), own.data.get("attention"));
+        assert_eq!(row.data["delta"], own.data["delta"]);
+    }
+    assert_eq!(rows[0].word("network").unwrap(), "1 llama");
+    for name in ["inspect_networks.png", "inspect_network_2.png"] {
+        assert!(Path::new(&out).join(name).exists(), "{name}");
+    }
+    let page = fs::read_to_string(Path::new(&out).join("inspect.html")).unwrap();
+    assert!(page.contains("2 llama, block 1"));
+    let missing = ["inspect", network, "no such folder", "--text", text];
+    assert!(command(&missing).unwrap_err().contains("no such folder"));
+}
+
 #[test]
 fn bad_input_is_refused_by_name() {
     let files = Files::small();

@@ -10,6 +10,8 @@ mod inspect_network;
 #[cfg(feature = "train")]
 mod language;
 mod maps;
+#[cfg(feature = "train")]
+mod opened;
 mod sample;
 mod settings;
 mod theory;

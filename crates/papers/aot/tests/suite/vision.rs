@@ -190,6 +190,76 @@ fn images_of_ones_own_are_read_resized_and_drawn() {
     assert!(figures[1].caption.contains("least entropy"));
 }
 
+/// Training goes on from another run's networks, seed by seed, at other patches and classes, and a run judges at other
+/// sides; a second start in the same folder is refused, and so are networks of another kind.
+#[test]
+fn training_goes_on_from_the_networks_of_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let [before, after] = ["before", "after"].map(|name| folder.path().join(name));
+    let networks = "networks = [\"aot-v\", \"vit\", \"neighbours\"]";
+    let first = complete(&*tiny(&[networks]).unwrap(), &before).rows;
+    let start = format!("start = {:?}", before.display().to_string());
+    // The same images and sizes: the loss before the first step is the one at which the run before ended.
+    let same = [networks, &start, "width = 32", "other_sides = [8, 24]"];
+    let vision = tiny(&same).unwrap();
+    vision.ready().unwrap();
+    let rows = complete(&*vision, &after).rows;
+    for (row, own) in rows.iter().zip(&first) {
+        assert_eq!((row.trial, &row.params), (own.trial, &own.params));
+        if row.word("network").unwrap() == "neighbours" {
+            continue;
+        }
+        let [begin, end] = [(row, 0), (own, 2)].map(|(r, i)| r.series("held_out").unwrap()[i]);
+        assert_eq!(begin, end);
+        assert_ne!(begin, own.series("held_out").unwrap()[0]);
+        for side in [8, 24] {
+            let at = row.number(&format!("test.{side}")).unwrap();
+            let low = row.number(&format!("test.{side}.low")).unwrap();
+            assert!((0.0..=at).contains(&low) && at <= 1.0);
+        }
+        assert_eq!(row.number("commonest").unwrap(), 0.5);
+    }
+    let figures = vision.figures(&rows).unwrap();
+    assert_eq!(figures[1].name, "vision_resolution");
+    // Other patches in number and other classes, from one folder of checkpoints.
+    let one = fs::read_dir(before.join("checkpoints")).unwrap();
+    let mut folders: Vec<_> = one.map(|f| f.unwrap().path()).collect();
+    folders.sort();
+    for path in &folders {
+        let start = format!("start = {:?}", path.display().to_string());
+        let other = [
+            &start,
+            "networks = [\"aot-v\"]",
+            "side = 24",
+            "shapes.classes = 3",
+        ];
+        let vision = tiny(&other).unwrap();
+        match vision.ready() {
+            Ok(()) => assert_eq!(
+                complete(&*vision, &folder.path().join("other")).rows.len(),
+                2
+            ),
+            Err(refused) => assert!(
+                refused
+                    .to_string()
+                    .contains("must be checkpoints of 'aot-v'")
+            ),
+        }
+        let _ = fs::remove_dir_all(folder.path().join("other"));
+    }
+    for (set, part) in [
+        ("patch = 8", "for patches of 1 x 8 x 8 numbers"),
+        ("seeds = 3", "no checkpoint of a training"),
+    ] {
+        let refused = tiny(&[networks, &start, set]).unwrap().ready();
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains(part), "{refused}");
+    }
+    let missing = tiny(&["start = \"no such folder\""]).unwrap();
+    let refused = missing.ready().unwrap_err().to_string();
+    assert!(refused.contains("no such folder"), "{refused}");
+}
+
 #[test]
 fn settings_out_of_range_are_refused_by_name() {
     for (set, part) in [
@@ -208,6 +278,10 @@ fn settings_out_of_range_are_refused_by_name() {
         ("augmentation.magnitude = 31", "magnitude = 31"),
         ("shapes.classes = 9", "classes = 9"),
         ("neighbours = 0", "neighbours = 0"),
+        (
+            "other_sides = [16, 18]",
+            "other_sides = 18: must be multiples of patch = 4",
+        ),
     ] {
         let refused = tiny(&[set])
             .err()

@@ -110,11 +110,7 @@ impl Vision {
         )?;
         let channels = if self.grey { 1 } else { all.image(0)?.dim().0 };
         Ok(Data {
-            view: ImageView {
-                transforms: self.plain(channels),
-                patch: self.patch,
-                order: PatchOrder::ChannelsLast,
-            },
+            view: self.view(channels, self.side),
             augmentation: self.changed(channels)?,
             images,
             parts,
@@ -140,15 +136,15 @@ impl Vision {
         }
     }
 
-    fn to_size(&self) -> [Transform; 2] {
+    fn to_size(side: usize) -> [Transform; 2] {
         [
             Transform::ResizeShorter {
-                side: self.side,
+                side,
                 filter: Resampling::Bilinear,
             },
             Transform::CentreCrop {
-                height: self.side,
-                width: self.side,
+                height: side,
+                width: side,
             },
         ]
     }
@@ -160,20 +156,25 @@ impl Vision {
         }
     }
 
-    fn plain(&self, channels: usize) -> Augmentation {
+    /// Images of a side as a network sees them, without chance.
+    pub(super) fn view(&self, channels: usize, side: usize) -> ImageView {
         let mut transforms = self.colours();
-        transforms.extend(self.to_size());
+        transforms.extend(Self::to_size(side));
         transforms.push(Self::normalised(channels));
-        Augmentation { transforms }
+        ImageView {
+            transforms: Augmentation { transforms },
+            patch: self.patch,
+            order: PatchOrder::ChannelsLast,
+        }
     }
 
     fn changed(&self, channels: usize) -> Result<Augmentation> {
         let (a, side) = (&self.augmentation, self.side);
         let mut transforms = self.colours();
         match a.crop.as_str() {
-            "none" => transforms.extend(self.to_size()),
+            "none" => transforms.extend(Self::to_size(side)),
             "pad" => {
-                transforms.extend(self.to_size());
+                transforms.extend(Self::to_size(side));
                 transforms.push(Transform::RandomCrop {
                     height: side,
                     width: side,

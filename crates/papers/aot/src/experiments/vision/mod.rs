@@ -6,6 +6,7 @@
 mod data;
 mod maps;
 mod pictures;
+mod start;
 
 pub use data::{AugmentationSettings, ShapeSettings};
 
@@ -21,13 +22,14 @@ use attnlab_lab::experiment::{Described, Experiment, settings};
 use attnlab_lab::figure::Figure;
 use attnlab_lab::run::{Row, TrialContext, store};
 use attnlab_train::model::{
-    AttentionForm, ComputeDevice, Input, Model, ModelConfig, Output, PRESETS, preset,
+    AttentionForm, ComputeDevice, Input, ModelConfig, Output, PRESETS, preset,
 };
 use attnlab_train::training::images::ImageTask;
-use attnlab_train::training::{TrainingPlan, TrainingTask, train};
+use attnlab_train::training::{Checkpoint, TrainingPlan, TrainingTask, train};
 use data::{Data, Viewed};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use start::Start;
 
 /// Training on images with all its settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,12 +43,16 @@ pub struct Vision {
     pub equal_parameters: bool,
     /// Folder or file of images; empty: shapes.
     pub images: String,
+    /// Run folder of trained networks, or a folder of checkpoints, to go on from; empty: networks are drawn.
+    pub start: String,
     /// Share of the validation part.
     pub validation: f64,
     /// Share of the test part.
     pub test: f64,
     /// Side of an image (pixels).
     pub side: usize,
+    /// Sides at which the trained network is judged besides (pixels), its positions interpolated.
+    pub other_sides: Vec<usize>,
     /// Flag: colours become grey.
     pub grey: bool,
     /// p, side of a patch (pixels).
@@ -100,6 +106,16 @@ const NETWORKS: [(&str, &str); 4] = [
 const LINEAR: &str = "linear";
 const NEIGHBOURS: &str = "neighbours";
 
+/// Share of the commonest label: the accuracy of an answer that is always the same.
+fn commonest(labels: &[usize], classes: usize) -> f64 {
+    let mut counts = vec![0_usize; classes];
+    for label in labels {
+        counts[*label] += 1;
+    }
+    let most = counts.into_iter().max().unwrap_or(0);
+    most as f64 / labels.len().max(1) as f64
+}
+
 /// Confidence of the intervals over images.
 const LEVEL: f64 = 0.95;
 
@@ -109,6 +125,10 @@ impl Described for Vision {
     const TITLE: &'static str = LISTED.title;
     const SOURCE: attnlab_lab::claim::Source = LISTED.source;
     const TRAINS: bool = true;
+}
+
+fn cell(name: &str) -> Params {
+    Params::from_iter([NETWORK.is(name)])
 }
 
 fn is_baseline(name: &str) -> bool {
@@ -250,6 +270,12 @@ impl Experiment for Vision {
             let allowed = format!("must be a divisor of side = {}", self.side);
             return Err(Error::invalid("patch", self.patch, allowed));
         }
+        for side in &self.other_sides {
+            if *side == 0 || !side.is_multiple_of(self.patch) {
+                let allowed = format!("must be multiples of patch = {}", self.patch);
+                return Err(Error::invalid("other_sides", side, allowed));
+            }
+        }
         for (name, share) in [("validation", self.validation), ("test", self.test)] {
             if !(share > 0.0 && share < 1.0) {
                 return Err(Error::invalid(name, share, "must be a number in (0, 1)"));
@@ -274,14 +300,14 @@ impl Experiment for Vision {
             .try_for_each(|n| self.network(n, 1, 2)?.validate())
     }
 
-    /// The images can be opened and split.
+    /// The images can be opened and split, and the networks that training begins with fit them.
     fn ready(&self) -> Result<()> {
-        self.data(&Streams::new(0, Self::NAME, 0, 0)).map(|_| ())
+        let data = self.data(&Streams::new(0, Self::NAME, 0, 0))?;
+        self.check_start(data.channels, data.images.all().class_names().len())
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
-        let cell = |name: &String| Params::from_iter([NETWORK.is(name.as_str())]);
-        Ok(self.networks.iter().map(cell).collect())
+        Ok(self.networks.iter().map(|name| cell(name)).collect())
     }
 
     fn trials(&self) -> u64 {
@@ -294,7 +320,8 @@ impl Experiment for Vision {
 
     /// "parameters" and "layers"; the series "steps", "loss" (in training, smoothed), "norm"; the cross-entropy of the
     /// validation part at those steps and before the first, "held_out_steps" and "held_out"; top-1 accuracy on the
-    /// validation and the test part, "validation" and "test" with ".low" and ".high" (exact, 95 %); and the heat maps,
+    /// validation and the test part, "validation" and "test" with ".low" and ".high" (exact, 95 %), the latter also at
+    /// other sides, "test.SIDE"; "commonest", the share of the commonest class in the test part; and the heat maps,
     /// "WHEN.maps.I" (WHEN untrained or trained): weights of the class token on the patches of image "shown.I", for every
     /// head of block "block"; "head" is the one that is drawn, "WHEN.quality" the quality of all heads of all blocks, and
     /// "WHEN.best" that of each block's head that is best on the validation part, where shapes "mask.I" are known. Of a baseline: "parameters", "validation" and "test".
@@ -311,13 +338,13 @@ impl Experiment for Vision {
         }
         let all = images.images.all();
         let device = ComputeDevice::parse(&self.backend)?;
-        let config = self.network(name, images.channels, all.class_names().len())?;
+        let classes = all.class_names().len();
+        let config = self.configuration(name, images.channels, classes, streams)?;
         let mut data = Map::new();
         data.insert("parameters".into(), config.parameters().into());
         data.insert("layers".into(), config.layers.into());
-        let weights = streams.child("weights", 0);
-        let model = Model::new(config.clone(), &device, &weights)?;
-        let untrained = Model::new(config, &device, &weights)?;
+        let Start { model, checksum } = self.before_training(&config, &device, streams)?;
+        let untrained = self.before_training(&config, &device, streams)?.model;
         let part = |indices: &[usize]| ImageSubset::new(all, indices.to_vec());
         let (training, watched) = (
             part(&images.parts.training)?,
@@ -330,6 +357,7 @@ impl Experiment for Vision {
             view: images.view.clone(),
             smoothing: self.smoothing,
             mix_up: self.mix_up,
+            start: checksum,
         };
         let mut held_out: Vec<f64> = task.held_out(&model)?.into_iter().collect();
         let label = format!("vision {name} {}", streams.name());
@@ -348,6 +376,19 @@ impl Experiment for Vision {
             let labels: Vec<usize> = indices.iter().map(|i| all.labels()[*i]).collect();
             Self::record_accuracy(part, &judged.predictions, &labels, &mut data)?;
         }
+        let test = &images.parts.test;
+        let labels: Vec<usize> = test.iter().map(|i| all.labels()[*i]).collect();
+        data.insert(
+            "commonest".into(),
+            store::number(commonest(&labels, classes)),
+        );
+        for side in &self.other_sides {
+            let model = found.model.at_resolution(side / self.patch)?;
+            let view = self.view(images.channels, *side);
+            let judged = view.judge(&model, all, test)?;
+            let name = format!("test.{side}");
+            Self::record_accuracy(&name, &judged.predictions, &labels, &mut data)?;
+        }
         maps::record(&self.maps, &images, [&untrained, &found.model], &mut data)?;
         Ok(data)
     }
@@ -363,11 +404,17 @@ impl Experiment for Vision {
             return 16 * drawn;
         }
         // Colour images and a thousand classes at most.
-        let Ok(config) = self.network(name, 3, 1000) else {
+        let first = Streams::new(0, Self::NAME, cell.cell(), 0);
+        let config = match self.checkpoints(&first) {
+            Some(folder) => Checkpoint::config(&folder),
+            None => self.network(name, 3, 1000),
+        };
+        let Ok(config) = config else {
             return drawn;
         };
         let batch = self.plan.batch.div_ceil(self.plan.accumulate);
-        2 * drawn + training_memory(&config, batch, config.context + 1)
+        let tokens = (self.side / self.patch).pow(2) + config.extra_tokens();
+        2 * drawn + training_memory(&config, batch, tokens)
     }
 
     fn size(&self) -> String {

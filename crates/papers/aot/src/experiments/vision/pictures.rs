@@ -23,6 +23,7 @@ pub fn figures(settings: &Vision, rows: &[Row]) -> Result<Vec<Figure>> {
     }
     let cells = named;
     let mut figures = vec![accuracy(settings, &cells)?];
+    figures.extend(resolution(settings, &cells)?);
     for (name, cell) in &cells {
         if !is_baseline(name) && settings.maps.images > 0 {
             figures.push(maps(&settings.maps, name, &cell[0])?);
@@ -176,6 +177,60 @@ fn accuracy(settings: &Vision, cells: &[(String, &[Row])]) -> Result<Figure> {
         columns: panels.len(),
         panels,
     })
+}
+
+/// Accuracy at other sides than that of the training; None where no other was judged.
+fn resolution(settings: &Vision, cells: &[(String, &[Row])]) -> Result<Option<Figure>> {
+    let mut sides = settings.other_sides.clone();
+    if sides.is_empty() || settings.networks.iter().all(|n| is_baseline(n)) {
+        return Ok(None);
+    }
+    sides.push(settings.side);
+    sides.sort_unstable();
+    sides.dedup();
+    let mut panel = Panel {
+        x: Axis::linear("side of an image (pixels)")
+            .ticks_at(&sides.iter().map(|s| *s as f64).collect::<Vec<_>>()),
+        y: Axis::linear("top-1 accuracy").from_to(0.0, 1.0),
+        ..Panel::default()
+    };
+    for (name, cell) in cells.iter().filter(|(name, _)| !is_baseline(name)) {
+        let (colour, stroke) = colour(name);
+        let points = sides.iter().map(|side| {
+            let at = format!("test.{side}");
+            let own = if *side == settings.side { "test" } else { &at };
+            mean_at(*side as f64, &numbers(cell, own)?)
+        });
+        let line = Series::measured(words(name), colour, points.collect::<Result<_>>()?);
+        let line = line.with_interval(OVER_SEEDS);
+        panel.series.push(Series { stroke, ..line });
+        if panel.rules.is_empty() {
+            let chance = cell[0].number("commonest")?;
+            panel.rules = vec![
+                Rule::horizontal("commonest class", chance),
+                Rule::vertical("in training", settings.side as f64),
+            ];
+        }
+    }
+    Ok(Some(Figure {
+        name: "vision_resolution".into(),
+        title: "Other resolutions than that of the training".into(),
+        caption: format!(
+            "Accuracy on the test part at sides of {} pixels in patches of {}², after training at {}; the grid of positions is \
+             interpolated. Mean and 95 % interval over {} training seeds.",
+            sides
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(", "),
+            settings.patch,
+            settings.side,
+            settings.seeds,
+        ),
+        width: Width::Column,
+        columns: 1,
+        panels: vec![panel],
+    }))
 }
 
 /// Accuracy of the first network minus that of each other one, seed by seed, with its interval.

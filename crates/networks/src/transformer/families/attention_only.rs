@@ -1,0 +1,148 @@
+//! Language networks that this laboratory trains: attention only with one map for queries, keys and values (MSSA) or with
+//! one each, hybrids with an MLP in the first blocks, and GPT-2 and Llama at its sizes.
+
+use super::super::architecture::*;
+use super::super::settings::Settings;
+use super::super::weights::{Affine, Names, Source};
+use super::{Family, Format};
+use attnlab_core::error::Result;
+use serde_json::json;
+
+pub(crate) const TRAINING: Family = Family {
+    name: "attnlab",
+    format: Format::Training,
+    architecture,
+    names: Names {
+        tokens: "tokens",
+        positions: "positions",
+        segments: "",
+        embedding_norm: "",
+        attention_norm: "blocks.{}.attention_norm",
+        out: "blocks.{}.attention.out",
+        mlp_norm: "blocks.{}.mlp_norm",
+        up: "blocks.{}.mlp.in",
+        gate: "blocks.{}.mlp.gate",
+        down: "blocks.{}.mlp.out",
+        last_norm: "final_norm",
+        output: "",
+        prefixes: &["parameters."],
+        transposed: true,
+        suffix: "",
+        dropped: &[],
+    },
+    qkv,
+};
+
+fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
+    let width = s.whole("width")?;
+    let heads = s.whole("heads")?;
+    let layers = s.whole("layers")?;
+    let head_dim = super::head_dim(s, "heads", width, heads)?;
+    let bias = s.flag_or("bias", false)?;
+    // Laws of initial values.
+    s.take("first_positions");
+    let mut input = part(s, "input")?;
+    input.only("input.of", json!("tokens"))?;
+    let vocabulary = input.whole("input.vocabulary")?;
+    input.finish("")?;
+    let mut output = part(s, "output")?;
+    output.only("output.of", json!("tied-tokens"))?;
+    output.finish("")?;
+    let (norm, norm_bias) = match s.text("norm")?.as_deref() {
+        Some("layer") => (NormKind::Layer, bias),
+        Some("rms") => (NormKind::Rms, false),
+        _ => return Err(s.refuse("norm", "must be one of layer, rms")),
+    };
+    let form = form(&mut part(s, "attention")?)?;
+    let (mlp, hidden) = mlp(&mut part(s, "mlp")?)?;
+    let positions = match s.text("positions")?.as_deref() {
+        Some("none") => PositionEncoding::Absent,
+        Some("learned") => PositionEncoding::Learned { offset: 0 },
+        Some("rotary") => PositionEncoding::Rotary {
+            turned: head_dim,
+            base: 10_000.0,
+            pairs: RotaryPairs::Halves,
+            scaling: RotaryScaling::None,
+        },
+        _ => return Err(s.refuse("positions", "must be one of none, learned, rotary")),
+    };
+    let blocks = s.take("mlp_blocks").and_then(|blocks| blocks.as_u64());
+    let with_mlp = match mlp {
+        Some(_) => blocks.map_or(layers, |blocks| blocks as usize),
+        None => 0,
+    };
+    Ok(TransformerArchitecture {
+        family: "attnlab",
+        vocabulary,
+        context: s.whole("context")?,
+        layers,
+        width,
+        heads,
+        kv_heads: heads,
+        head_dim,
+        hidden,
+        norm,
+        epsilon: 1e-5,
+        place: NormPlace::Before,
+        embedding_norm: false,
+        last_norm: true,
+        positions,
+        segments: 0,
+        parallel: false,
+        mlp: mlp.unwrap_or(MlpKind::GeluTanh),
+        qkv_bias: bias && form.maps == HeadMaps::Separate,
+        out_bias: bias && !matches!(form.maps, HeadMaps::Tied { .. }),
+        mlp_bias: bias && mlp == Some(MlpKind::GeluTanh),
+        output: OutputHead::Tied,
+        causal: s.flag_or("causal", true)?,
+        attention_only_from: (with_mlp < layers).then_some(with_mlp),
+        form,
+        norm_bias,
+        sigma: s.number_or("sigma", super::SIGMA)?,
+    })
+}
+
+/// Settings of a part, which must be there.
+fn part(s: &mut Settings, name: &str) -> Result<Settings> {
+    let found = s.nested(name)?;
+    found.ok_or_else(|| s.refuse(name, "must be there, an object"))
+}
+
+fn form(s: &mut Settings) -> Result<HeadForm> {
+    let maps = match s.text("attention.form")?.as_deref() {
+        Some("mhsa") => return Ok(HeadForm::MHSA),
+        Some("mssa") => HeadMaps::Shared,
+        Some("mssa-tied") => HeadMaps::Tied {
+            eta: s.number_or("attention.eta", 1.0)?,
+        },
+        _ => return Err(s.refuse("attention.form", "must be one of mssa, mssa-tied, mhsa")),
+    };
+    Ok(HeadForm {
+        maps,
+        unit_queries: s.flag_or("attention.normalise_queries", false)?,
+        scaled: s.flag_or("attention.scaled", true)?,
+    })
+}
+
+/// Kind and width of the MLP; None without one.
+fn mlp(s: &mut Settings) -> Result<(Option<MlpKind>, usize)> {
+    let kind = match s.text("mlp.form")?.as_deref() {
+        Some("none") => return Ok((None, 0)),
+        Some("gelu") => MlpKind::GeluTanh,
+        Some("swi-glu") => MlpKind::SwiGlu,
+        _ => return Err(s.refuse("mlp.form", "must be one of none, gelu, swi-glu")),
+    };
+    Ok((Some(kind), s.whole("mlp.hidden")?))
+}
+
+fn qkv(source: &mut Source<'_>, a: &TransformerArchitecture, layer: usize) -> Result<Affine> {
+    match a.form.maps {
+        HeadMaps::Separate => {
+            let name = format!("blocks.{layer}.attention.qkv");
+            source.affine(&name, 3 * a.width, a.width, a.qkv_bias)
+        }
+        HeadMaps::Shared | HeadMaps::Tied { .. } => {
+            source.shared(a, layer, "blocks.{}.attention.u")
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Several networks on a text against the theory, side by side: which hypotheses of Theorem 1 hold at which depth, and what
+//! do blocks do to the SNR? `attnlab inspect NETWORK NETWORK .. --text FILE`. Settings: `settings.toml`.
+//!
+//! A cell is one of [`InspectNetwork`] with the name of its network.
+
+mod pictures;
+
+use super::inspect_network::InspectNetwork;
+use crate::PAPERS;
+use attnlab_core::error::{Error, Result};
+use attnlab_core::params::Params;
+use attnlab_core::rng::Streams;
+use attnlab_lab::claim::Source;
+use attnlab_lab::experiment::{Described, Experiment};
+use attnlab_lab::figure::Figure;
+use attnlab_lab::run::Row;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Inspection of several networks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InspectNetworks {
+    /// Names of the networks, each once.
+    pub names: Vec<String>,
+    /// Their inspections.
+    pub networks: Vec<InspectNetwork>,
+}
+
+/// Parameter of the rows: name of the network.
+pub const NAME: &str = "network";
+
+impl InspectNetworks {
+    /// Names networks by their files or folders, or by a number where two have the same name.
+    pub fn of(networks: Vec<InspectNetwork>) -> Self {
+        let stem = |network: &InspectNetwork| {
+            let stem = network.network.file_stem().unwrap_or_default();
+            stem.to_string_lossy().to_string()
+        };
+        let stems: Vec<String> = networks.iter().map(stem).collect();
+        let name = |(i, stem): (usize, &String)| {
+            let once = stems.iter().filter(|other| *other == stem).count() == 1;
+            match once {
+                true => stem.clone(),
+                false => format!("{} {stem}", i + 1),
+            }
+        };
+        InspectNetworks {
+            names: stems.iter().enumerate().map(name).collect(),
+            networks,
+        }
+    }
+
+    fn of_cell(&self, cell: &Params) -> Result<&InspectNetwork> {
+        let cell = cell.as_json();
+        let name = cell.get(NAME).and_then(Value::as_str).unwrap_or_default();
+        let place = self.names.iter().position(|n| n == name);
+        place
+            .and_then(|i| self.networks.get(i))
+            .ok_or_else(|| Error::unknown("network", name, self.names.iter().map(String::as_str)))
+    }
+}
+
+impl Described for InspectNetworks {
+    const ID: &'static str = "aot.inspect_networks";
+    const NAME: &'static str = "inspect_networks";
+    const TITLE: &'static str =
+        "Several networks against the theory: where its hypotheses hold, what blocks do to the SNR";
+    const SOURCE: Source = Source {
+        paper: &PAPERS[1],
+        place: "Definition 1, Theorem 1, Eq. (6)",
+    };
+}
+
+impl Experiment for InspectNetworks {
+    fn validate(&self) -> Result<()> {
+        if self.names.len() != self.networks.len() {
+            let allowed = format!("must be one for each of {} networks", self.networks.len());
+            return Err(Error::invalid("names", format!("{:?}", self.names), allowed));
+        }
+        for (i, name) in self.names.iter().enumerate() {
+            if self.names[..i].contains(name) {
+                return Err(Error::invalid("names", name, "must be there once"));
+            }
+        }
+        self.networks.iter().try_for_each(Experiment::validate)
+    }
+
+    fn ready(&self) -> Result<()> {
+        if self.networks.is_empty() {
+            let allowed = "must be at least one. Write attnlab inspect NETWORK NETWORK --text FILE, which fills it in";
+            return Err(Error::invalid("networks", "[]", allowed));
+        }
+        let ready = |(name, network): (&String, &InspectNetwork)| {
+            network.ready().map_err(|e| e.during(name))
+        };
+        self.names.iter().zip(&self.networks).try_for_each(ready)
+    }
+
+    fn cells(&self) -> Result<Vec<Params>> {
+        let mut cells = vec![];
+        for (name, network) in self.names.iter().zip(&self.networks) {
+            for cell in network.cells()? {
+                let own = [(NAME.to_string(), Value::from(name.as_str()))];
+                let inner = cell.as_json().iter().map(|(k, v)| (k.clone(), v.clone()));
+                cells.push(Params::from_iter(own.into_iter().chain(inner)));
+            }
+        }
+        Ok(cells)
+    }
+
+    fn trials(&self) -> u64 {
+        1
+    }
+
+    fn memory(&self, cell: &Params) -> u64 {
+        self.of_cell(cell).map_or(0, |network| network.memory(cell))
+    }
+
+    /// The findings of [`InspectNetwork`].
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        self.of_cell(cell)?.trial(cell, streams)
+    }
+
+    fn size(&self) -> String {
+        let sizes = self.names.iter().zip(&self.networks);
+        let sizes: Vec<String> = sizes.map(|(name, n)| format!("{name}: {}", n.size())).collect();
+        sizes.join("; ")
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        pictures::figures(self, rows)
+    }
+}

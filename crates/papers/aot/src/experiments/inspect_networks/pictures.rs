@@ -1,0 +1,166 @@
+//! The figures of `inspect_networks`, from its rows: one that compares, and those of every network.
+
+use super::{InspectNetworks, NAME};
+use crate::experiments::inspect_network::{PLACE, VARIANT, VARIANTS};
+use attnlab_core::error::Result;
+use attnlab_lab::experiment::draw::panel;
+use attnlab_lab::experiment::{Described, Experiment};
+use attnlab_lab::figure::{Axis, Cell, Figure, Heat, Panel, Point, Rule, Series, Width};
+use attnlab_lab::run::Row;
+use attnlab_lab::run::store::as_number;
+use serde_json::{Map, Value};
+
+/// The figures of these settings, from their rows.
+///
+/// # Errors
+/// When rows are missing or are not of this experiment.
+pub fn figures(settings: &InspectNetworks, rows: &[Row]) -> Result<Vec<Figure>> {
+    let mut figures = vec![compared(settings, rows)];
+    for (i, (name, network)) in settings.names.iter().zip(&settings.networks).enumerate() {
+        let of_network = |row: &&Row| row.word(NAME).is_ok_and(|n| n == name);
+        let own: Vec<Row> = rows.iter().filter(of_network).cloned().collect();
+        for figure in network.figures(&own)? {
+            figures.push(Figure {
+                name: format!("{}_{}", figure.name, i + 1),
+                title: format!("{}: {}", shown(name), figure.title),
+                ..figure
+            });
+        }
+    }
+    Ok(figures)
+}
+
+/// A name without the marks of the caption's language.
+fn shown(name: &str) -> String {
+    name.replace(['*', '_'], " ")
+}
+
+fn compared(settings: &InspectNetworks, rows: &[Row]) -> Figure {
+    let depth = || Axis::linear("depth *l*/*L*").from_to(0.0, 1.0);
+    let mut factor = panel(
+        "what a block does to the SNR",
+        depth(),
+        Axis::linear("factor of the SNR"),
+    );
+    let mut level = panel(
+        "SNR against chance",
+        depth(),
+        Axis::linear("SNR over random subspaces"),
+    );
+    let mut entropy = panel(
+        "attention entropy",
+        depth(),
+        Axis::linear("entropy over the largest").from_to(0.0, 1.05),
+    );
+    let mut heats = vec![];
+    for (i, (name, network)) in settings.names.iter().zip(&settings.networks).enumerate() {
+        let along = Along {
+            rows: rows.iter().filter(|row| is_trained(row, name)).collect(),
+            last: network.places.saturating_sub(1).max(1) as f64,
+        };
+        let label = shown(name);
+        let heads = |row: &Row, a: &str, b: &str| {
+            let heads = within(row, "heads")?;
+            Some(number(heads, a)? / number(heads, b)?).filter(|x| x.is_finite() && *x > 0.0)
+        };
+        let series = |points| Series::measured(label.clone(), i, points);
+        factor.series.push(series(
+            along.points(|row| heads(row, "all_after", "all_before")),
+        ));
+        level.series.push(series(
+            along.points(|row| heads(row, "all_before", "chance_before")),
+        ));
+        entropy.series.push(series(along.points(|row| {
+            let attention = within(row, "attention")?;
+            Some(number(attention, "entropy")? / number(attention, "ceiling")?)
+        })));
+        heats.push(along.hypotheses(&label));
+        if i == 0 {
+            let smallest = 1.0 + network.fitting.eta * 0.5;
+            factor.rules.push(Rule::horizontal("Theorem 1: at least", smallest));
+            factor.rules.push(Rule::horizontal("", 1.0));
+            level.rules.push(Rule::horizontal("", 1.0));
+        }
+    }
+    let mut panels = vec![factor, level, entropy];
+    for panel in &mut panels {
+        panel.series.retain(|s| !s.points.is_empty());
+    }
+    panels.extend(heats);
+    Figure {
+        name: InspectNetworks::NAME.into(),
+        title: "Real networks against Theorem 1".into(),
+        caption: "Above, block *l* of *L*: SNR (6) of the residual stream in the subspaces that the block's heads read, after it \
+                  over before it; before it over that in random subspaces of the same sizes; entropy of attention over the largest \
+                  possible. Theorem 1 has a factor of 1 + *ητ* with *τ* > 1/2. Below: the hypotheses of Theorem 1 that the fitted \
+                  mixture fulfils at each place (place 0: embedding)."
+            .into(),
+        width: Width::Page,
+        columns: 3,
+        panels,
+    }
+}
+
+fn is_trained(row: &Row, name: &str) -> bool {
+    let variant = row.word(VARIANT).is_ok_and(|v| v == VARIANTS[0].0);
+    variant && row.word(NAME).is_ok_and(|n| n == name)
+}
+
+/// Rows of a trained network.
+struct Along<'a> {
+    rows: Vec<&'a Row>,
+    last: f64,
+}
+
+impl Along<'_> {
+    fn points(&self, value: impl Fn(&Row) -> Option<f64>) -> Vec<Point> {
+        let point = |row: &&Row| {
+            let place = row.parameter(PLACE).ok()?;
+            Some(Point::at(place / self.last, value(row)?))
+        };
+        let mut points: Vec<Point> = self.rows.iter().filter_map(point).collect();
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        points
+    }
+
+    /// The hypotheses that hold, place by place.
+    fn hypotheses(&self, label: &str) -> Panel {
+        let of = |row: &Row| within(row, "hypotheses").cloned().unwrap_or_default();
+        let names: Vec<String> = self
+            .rows
+            .first()
+            .map(|row| of(row).keys().cloned().collect())
+            .unwrap_or_default();
+        let places: Vec<f64> = (0..=self.last as usize).map(|place| place as f64).collect();
+        let heights: Vec<f64> = (0..names.len()).map(|i| i as f64).collect();
+        let holds = |place: f64, name: &str| {
+            let at = |row: &&&Row| row.parameter(PLACE).is_ok_and(|p| p == place);
+            let row = self.rows.iter().find(at)?;
+            of(row).get(name)?.get("holds")?.as_bool()
+        };
+        let bar = Axis::linear("holds").from_to(0.0, 1.0);
+        let ticks = names.iter().enumerate();
+        let ticks = ticks.map(|(i, name)| (i as f64, name.replace(['*', '_'], " ")));
+        Panel {
+            y: Axis {
+                ticks: ticks.collect(),
+                ..Axis::linear("").downwards()
+            },
+            heat: Some(Heat::over(&places, &heights, bar, |i, j| {
+                match holds(places[i], &names[j]) {
+                    Some(holds) => Cell::of(f64::from(u8::from(holds))),
+                    None => Cell::of(f64::NAN),
+                }
+            })),
+            ..panel(format!("hypotheses, {label}"), Axis::whole("place"), Axis::linear(""))
+        }
+    }
+}
+
+fn within<'a>(row: &'a Row, name: &str) -> Option<&'a Map<String, Value>> {
+    row.data.get(name)?.as_object()
+}
+
+fn number(data: &Map<String, Value>, name: &str) -> Option<f64> {
+    data.get(name).and_then(as_number).filter(|x| x.is_finite())
+}

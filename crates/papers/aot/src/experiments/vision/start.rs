@@ -1,0 +1,111 @@
+//! Networks before training: drawn, or those of checkpoints, which are then fine-tuned.
+
+use super::Vision;
+use attnlab_core::error::{Error, Result};
+use attnlab_core::rng::Streams;
+use attnlab_lab::experiment::Described;
+use attnlab_lab::run::store::CHECKPOINTS;
+use attnlab_train::model::{ComputeDevice, Model, ModelConfig, Output};
+use attnlab_train::training::Checkpoint;
+use std::mem::discriminant;
+use std::path::{Path, PathBuf};
+
+/// A network before training.
+pub(super) struct Start {
+    pub(super) model: Model,
+    /// Checksum of the checkpoint.
+    pub(super) checksum: Option<String>,
+}
+
+impl Vision {
+    /// The checkpoints that a trial begins with: in the folder of a run those of the same network and seed, else the folder
+    /// itself. None where networks are drawn.
+    fn checkpoints(&self, streams: &Streams) -> Option<PathBuf> {
+        if self.start.is_empty() {
+            return None;
+        }
+        let given = Path::new(&self.start);
+        let run = given.join(CHECKPOINTS);
+        Some(match run.is_dir() {
+            true => run.join(streams.name()),
+            false => given.to_path_buf(),
+        })
+    }
+
+    /// Configuration of the network of a trial, with the depth and width of its checkpoint where it begins with one.
+    pub(super) fn configuration(
+        &self,
+        name: &str,
+        channels: usize,
+        classes: usize,
+        streams: &Streams,
+    ) -> Result<ModelConfig> {
+        let wanted = self.network(name, channels, classes)?;
+        let Some(folder) = self.checkpoints(streams) else {
+            return Ok(wanted);
+        };
+        let found = Checkpoint::config(&folder)?;
+        let refused = |requirement: String| Error::invalid("start", folder.display(), requirement);
+        let alike = discriminant(&found.attention) == discriminant(&wanted.attention)
+            && discriminant(&found.mlp) == discriminant(&wanted.mlp)
+            && found.norm == wanted.norm;
+        if !alike {
+            let requirement = format!(
+                "must be checkpoints of '{name}'; this network has {:?}, {:?} and {:?}",
+                found.attention, found.mlp, found.norm
+            );
+            return Err(refused(requirement));
+        }
+        if found.input != wanted.input {
+            let requirement = format!(
+                "must be checkpoints for patches of {channels} x {0} x {0} numbers; this network reads {1:?}. Set patch and \
+                 grey as in its training",
+                self.patch, found.input
+            );
+            return Err(refused(requirement));
+        }
+        Ok(ModelConfig {
+            context: wanted.context,
+            output: wanted.output,
+            ..found
+        })
+    }
+
+    /// The network of a trial before training. Of a checkpoint, positions are interpolated to this number of patches, and
+    /// the linear map of classes begins anew if their number is another.
+    pub(super) fn before_training(
+        &self,
+        config: &ModelConfig,
+        device: &ComputeDevice,
+        streams: &Streams,
+    ) -> Result<Start> {
+        let weights = streams.child("weights", 0);
+        let Some(folder) = self.checkpoints(streams) else {
+            return Ok(Start {
+                model: Model::new(config.clone(), device, &weights)?,
+                checksum: None,
+            });
+        };
+        let found = Checkpoint::network(&folder, device)?;
+        let model = found.model.at_resolution(self.side / self.patch)?;
+        let model = match config.output {
+            Output::Classes { count } => model.with_classes(count, &weights)?,
+            _ => model,
+        };
+        Ok(Start {
+            model,
+            checksum: Some(found.checksum),
+        })
+    }
+
+    /// Refuses checkpoints that a trial of these settings cannot begin with.
+    pub(super) fn check_start(&self, channels: usize, classes: usize) -> Result<()> {
+        for name in self.networks.iter().filter(|n| !super::is_baseline(n)) {
+            for seed in 0..self.seeds {
+                let streams = Streams::new(0, Self::NAME, super::cell(name).cell(), seed);
+                self.configuration(name, channels, classes, &streams)?;
+            }
+        }
+        Ok(())
+    }
+}
