@@ -21,11 +21,13 @@
 
 mod architecture;
 mod attention;
+mod cost;
 mod families;
 mod forward;
 #[cfg(test)]
 mod mutants;
 mod parts;
+mod predict;
 mod recordings;
 mod settings;
 mod untrained;
@@ -35,7 +37,9 @@ pub use architecture::{
     MlpKind, NormKind, NormPlace, OutputHead, PositionEncoding, RotaryPairs, RotaryScaling,
     TransformerArchitecture,
 };
+pub use cost::ForwardCost;
 pub use forward::TokenInput;
+pub use predict::{Prefix, log_loss};
 pub use recordings::{Recorded, RecordedLayer, Recordings};
 
 use crate::Checkpoint;

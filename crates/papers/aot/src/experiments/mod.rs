@@ -17,6 +17,7 @@ attnlab_lab::experiments! {
     coherence_map::CoherenceMap,
     inspect::Inspect,
     inspect_network::InspectNetwork,
+    evaluate::Evaluate,
     icl::Icl needs "train" else ICL,
     language::Language needs "train" else LANGUAGE,
     vision::Vision needs "train" else VISION,
