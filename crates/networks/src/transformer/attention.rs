@@ -1,7 +1,8 @@
 //! Softmax attention of all heads, a tile of queries at a time.
 
 use super::architecture::TransformerArchitecture;
-use attnlab_core::linalg::{Threads, gemm};
+use super::parts::multiply;
+use attnlab_core::linalg::Threads;
 use attnlab_theory::attention::streaming::{at_full_width, exp_shifted, largest};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, ShapeBuilder, s};
 use rayon::prelude::*;
@@ -29,16 +30,18 @@ struct Task<'a> {
     weights: Option<ArrayViewMut2<'a, f32>>,
 }
 
-/// Computes attention from (queries; keys; values), each rotated already. Every entry is computed by one thread in
-/// the same order of operations, whatever the number of threads.
+/// Computes attention of the last n of N tokens from their queries (heads · p, n) and from the keys and values of all N
+/// (2 · kv_heads · p, N), each rotated already. Every entry is computed by one thread in the same order of operations,
+/// whatever the number of threads. Scores and weights are recorded for n = N alone.
 pub(super) fn attend(
-    qkv: &Array2<f32>,
+    queries: ArrayView2<f32>,
+    keys_values: ArrayView2<f32>,
     a: &TransformerArchitecture,
     mask: Option<&[bool]>,
     record_scores: bool,
     record_weights: bool,
 ) -> Attended {
-    let n = qkv.ncols();
+    let n = queries.ncols();
     let square = |wanted: bool, fill: f32| -> Vec<Array2<f32>> {
         let heads = if wanted { a.heads } else { 0 };
         (0..heads)
@@ -84,13 +87,14 @@ pub(super) fn attend(
         .into_par_iter()
         .with_max_len(1)
         .for_each_init(Vec::new, |scratch, task| {
-            work(qkv.view(), a, mask, task, scratch)
+            work(queries, keys_values, a, mask, task, scratch)
         });
     attended
 }
 
 fn work(
-    qkv: ArrayView2<f32>,
+    queries: ArrayView2<f32>,
+    keys_values: ArrayView2<f32>,
     a: &TransformerArchitecture,
     mask: Option<&[bool]>,
     mut task: Task<'_>,
@@ -99,13 +103,19 @@ fn work(
     let p = a.head_dim;
     let columns = task.output.ncols();
     let (start, end) = (task.start, task.start + columns);
+    // Tokens before the first query.
+    let past = keys_values.ncols() - queries.ncols();
     // Keys that some query of the tile sees.
-    let seen = if a.causal { end } else { qkv.ncols() };
+    let seen = if a.causal {
+        past + end
+    } else {
+        keys_values.ncols()
+    };
     let group = task.head / (a.heads / a.kv_heads);
     let rows = |first: usize| first * p..(first + 1) * p;
-    let queries = qkv.slice(s![rows(task.head), start..end]);
-    let keys = qkv.slice(s![rows(a.heads + group), ..seen]);
-    let values = qkv.slice(s![rows(a.heads + a.kv_heads + group), ..seen]);
+    let queries = queries.slice(s![rows(task.head), start..end]);
+    let keys = keys_values.slice(s![rows(group), ..seen]);
+    let values = keys_values.slice(s![rows(a.kv_heads + group), ..seen]);
     scratch.resize(seen * columns, 0.0);
     let Ok(mut tile) = ArrayViewMut2::from_shape((seen, columns).f(), &mut scratch[..]) else {
         return;
@@ -115,7 +125,7 @@ fn work(
         false => 1.0,
     };
     let unit = a.form.unit_queries.then(|| of_unit_length(queries));
-    gemm(
+    multiply(
         scale,
         keys.t(),
         unit.as_ref().map_or(queries, |unit| unit.view()),
@@ -127,7 +137,7 @@ fn work(
         let Some(column) = column.as_slice_mut() else {
             continue;
         };
-        let visible = if a.causal { start + j + 1 } else { seen };
+        let visible = if a.causal { past + start + j + 1 } else { seen };
         let (column, hidden) = column.split_at_mut(visible);
         for (x, attended) in column.iter_mut().zip(mask.unwrap_or_default()) {
             if !attended {
@@ -150,7 +160,7 @@ fn work(
             }
         }
     }
-    gemm(1.0, values, tile.view(), false, task.output, Threads::One);
+    multiply(1.0, values, tile.view(), false, task.output, Threads::One);
 }
 
 /// Scales every column to length 1; a column of zeros stays.

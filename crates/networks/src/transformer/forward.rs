@@ -1,16 +1,17 @@
 //! The forward pass.
 
 use super::Transformer;
-use super::architecture::{NormPlace, OutputHead, PositionEncoding, TransformerArchitecture};
+use super::architecture::{
+    HeadMaps, NormPlace, OutputHead, PositionEncoding, TransformerArchitecture,
+};
 use super::attention::{Attended, attend};
-use super::parts::{Rotation, activate, add_affine, affine, each_token, normalise};
+use super::parts::{Rotation, activate, add_affine, affine, each_token, multiply, normalise};
+use super::predict::Prefix;
 use super::recordings::{Recorded, RecordedLayer, Recordings};
 use super::weights::{Block, NormWeights};
 use attnlab_core::error::{Error, Result};
-use attnlab_core::linalg::{Threads, gemm};
-use attnlab_theory::attention::streaming::{at_full_width, exp_shifted, largest};
+use attnlab_core::linalg::Threads;
 use ndarray::{Array2, ArrayView2, Axis, ShapeBuilder, s};
-use rayon::prelude::*;
 
 /// Input of a forward pass: tokens, and for encoders segments and padding.
 ///
@@ -53,9 +54,6 @@ impl<'a> From<&'a Vec<u32>> for TokenInput<'a> {
     }
 }
 
-/// Tokens whose logits are computed at a time for losses.
-const LOGIT_TILE: usize = 128;
-
 impl Transformer {
     /// Runs the network on N tokens and returns what was asked for. The bits do not depend on the number of threads.
     ///
@@ -69,7 +67,7 @@ impl Transformer {
         recordings: &Recordings,
     ) -> Result<Recorded> {
         let input = input.into();
-        self.check(&input)?;
+        self.check(&input, 0)?;
         recordings.ensure(&self.architecture, input.ids.len(), false)?;
         let mut layers = vec![];
         let mut recorded = self.run(&input, recordings, &mut |layer| {
@@ -92,7 +90,7 @@ impl Transformer {
         mut visit: impl FnMut(RecordedLayer) -> Result<()>,
     ) -> Result<Recorded> {
         let input = input.into();
-        self.check(&input)?;
+        self.check(&input, 0)?;
         recordings.ensure(&self.architecture, input.ids.len(), true)?;
         self.run(&input, recordings, &mut visit)
     }
@@ -104,10 +102,11 @@ impl Transformer {
         visit: &mut dyn FnMut(RecordedLayer) -> Result<()>,
     ) -> Result<Recorded> {
         let mut recorded = Recorded::default();
-        let x = self.hidden_states(input, recordings, &mut recorded, visit)?;
+        let past = Past::default();
+        let x = self.hidden_states(input, past, recordings, &mut recorded, visit)?;
         if recordings.has("logits") {
             let mut logits = Array2::zeros((self.architecture.vocabulary, x.ncols()).f());
-            gemm(
+            multiply(
                 1.0,
                 self.unembedding()?,
                 x.view(),
@@ -123,75 +122,13 @@ impl Transformer {
         Ok(recorded)
     }
 
-    /// Computes the losses (nats) of N tokens: entry t is −log of the probability of token t + 1 after tokens 0 to t,
-    /// N − 1 in all.
-    ///
-    /// # Errors
-    /// As [`Transformer::forward`]; a network that does not predict the next token; fewer than two tokens.
-    pub fn losses(&self, ids: &[u32]) -> Result<Vec<f64>> {
-        if !self.architecture.causal {
-            let allowed = "must be a causal network; this family does not predict the next token";
-            return Err(Error::invalid("network", self.architecture.family, allowed));
-        }
-        if ids.len() < 2 {
-            let allowed = "must be at least 2 tokens; the first has no loss";
-            return Err(Error::invalid(
-                "ids",
-                format!("{} tokens", ids.len()),
-                allowed,
-            ));
-        }
-        let none = Recordings::none();
-        let x = self.forward_last(ids, &none)?;
-        let table = self.unembedding()?;
-        let mut losses = vec![];
-        let predicting = x.slice(s![.., ..ids.len() - 1]);
-        let mut following = ids[1..].iter();
-        for columns in predicting.axis_chunks_iter(Axis(1), LOGIT_TILE) {
-            let mut logits = Array2::zeros((table.nrows(), columns.ncols()).f());
-            gemm(1.0, table, columns, false, logits.view_mut(), Threads::All);
-            let targets: Vec<u32> = following.by_ref().take(columns.ncols()).copied().collect();
-            let mut numbers = logits.as_slice_memory_order_mut().unwrap_or_default();
-            let mut tile = vec![];
-            while !numbers.is_empty() {
-                let (column, rest) = numbers.split_at_mut(table.nrows());
-                tile.push(column);
-                numbers = rest;
-            }
-            losses.par_extend(tile.into_par_iter().zip(targets).map(|(x, target)| {
-                let own = x[target as usize];
-                at_full_width(
-                    #[inline(always)]
-                    || {
-                        let max = largest(x);
-                        f64::from(exp_shifted(x, max)).ln() + f64::from(max) - f64::from(own)
-                    },
-                )
-            }));
-        }
-        Ok(losses)
-    }
-
-    /// Computes the states (d, N) after the last norm, which the logits are made of.
-    fn forward_last(&self, ids: &[u32], recordings: &Recordings) -> Result<Array2<f32>> {
-        let input = ids.into();
-        self.check(&input)?;
-        recordings.ensure(&self.architecture, ids.len(), false)?;
-        self.hidden_states(
-            &input,
-            recordings,
-            &mut Recorded::default(),
-            &mut |_| Ok(()),
-        )
-    }
-
-    fn check(&self, input: &TokenInput) -> Result<()> {
+    pub(super) fn check(&self, input: &TokenInput, before: usize) -> Result<()> {
         let a = &self.architecture;
         let n = input.ids.len();
-        if n == 0 || n > a.context {
+        if n == 0 || n + before > a.context {
             let allowed = format!(
                 "must be from 1 to {} tokens, the context of the network",
-                a.context
+                a.context.saturating_sub(before)
             );
             return Err(Error::invalid("ids", format!("{n} tokens"), allowed));
         }
@@ -236,16 +173,18 @@ impl Transformer {
         Ok(())
     }
 
-    /// Runs embedding, blocks and the last norm.
-    fn hidden_states(
+    /// Runs embedding, blocks and the last norm, on tokens that may follow others.
+    pub(super) fn hidden_states(
         &self,
         input: &TokenInput,
+        mut past: Past,
         recordings: &Recordings,
         recorded: &mut Recorded,
         visit: &mut dyn FnMut(RecordedLayer) -> Result<()>,
     ) -> Result<Array2<f32>> {
         let a = &self.architecture;
-        let mut x = self.embed(input);
+        let first = past.before.map_or(0, Prefix::tokens);
+        let mut x = self.embed(input, first);
         if recordings.has("residual") {
             recorded.embedding = Some(x.clone());
         }
@@ -255,7 +194,13 @@ impl Transformer {
                 base,
                 pairs,
                 scaling,
-            } => Some(Rotation::new(turned, base, pairs, scaling, x.ncols())),
+            } => Some(Rotation::new(
+                turned,
+                base,
+                pairs,
+                scaling,
+                first..first + x.ncols(),
+            )),
             PositionEncoding::Learned { .. } | PositionEncoding::Absent => None,
         };
         for (layer, block) in self.weights.blocks.iter().enumerate() {
@@ -263,15 +208,17 @@ impl Transformer {
                 layer,
                 ..RecordedLayer::default()
             };
-            run_block(
+            let how = How {
                 a,
-                block,
-                rotation.as_ref(),
-                input.mask,
-                &mut x,
-                recordings,
-                &mut record,
-            );
+                rotation: rotation.as_ref(),
+                mask: input.mask,
+                before: past.before.map(|prefix| prefix.layer(layer)),
+                keep: past.kept.is_some(),
+            };
+            let keys_values = run_block(&how, block, &mut x, recordings, &mut record);
+            if let Some(kept) = &mut past.kept {
+                kept.extend(keys_values);
+            }
             if !x.iter().all(|x| x.is_finite()) {
                 let message =
                     format!("the residual stream after block {layer} leaves the range of f32");
@@ -294,7 +241,7 @@ impl Transformer {
         Ok(x)
     }
 
-    fn embed(&self, input: &TokenInput) -> Array2<f32> {
+    fn embed(&self, input: &TokenInput, first: usize) -> Array2<f32> {
         let a = &self.architecture;
         let w = &self.weights;
         let mut x = Array2::zeros((a.width, input.ids.len()).f());
@@ -310,7 +257,7 @@ impl Transformer {
             }
             if let (Some(table), PositionEncoding::Learned { offset }) = (&w.positions, a.positions)
             {
-                add(table, t + offset);
+                add(table, first + t + offset);
             }
         });
         if let Some(norm) = &w.embedding_norm {
@@ -320,7 +267,7 @@ impl Transformer {
     }
 
     /// The matrix (V, d) that turns states into logits.
-    fn unembedding(&self) -> Result<ArrayView2<'_, f32>> {
+    pub(super) fn unembedding(&self) -> Result<ArrayView2<'_, f32>> {
         match (self.architecture.output, &self.weights.output) {
             (OutputHead::Own, Some(own)) => Ok(own.view()),
             (OutputHead::Tied, _) => Ok(self.weights.tokens.view()),
@@ -333,16 +280,50 @@ impl Transformer {
     }
 }
 
-/// Runs a block on the residual stream x (d, N).
+/// Keys and values of tokens: those before the input, and where those of the input are kept, per block.
+#[derive(Default)]
+pub(super) struct Past<'a> {
+    pub(super) before: Option<&'a Prefix>,
+    pub(super) kept: Option<&'a mut Vec<Array2<f32>>>,
+}
+
+/// Circumstances of a block's run.
+struct How<'a> {
+    a: &'a TransformerArchitecture,
+    rotation: Option<&'a Rotation>,
+    mask: Option<&'a [bool]>,
+    /// Keys and values of the tokens before.
+    before: Option<ArrayView2<'a, f32>>,
+    /// Flag: keys and values of the tokens are returned.
+    keep: bool,
+}
+
+/// Puts the columns of two matrices side by side, column-major.
+fn side_by_side(left: ArrayView2<f32>, right: ArrayView2<f32>) -> Array2<f32> {
+    let mut both = Array2::zeros((left.nrows(), left.ncols() + right.ncols()).f());
+    both.slice_mut(s![.., ..left.ncols()]).assign(&left);
+    both.slice_mut(s![.., left.ncols()..]).assign(&right);
+    both
+}
+
+/// Puts a matrix under itself twice: queries, keys and values of one map.
+fn three_times(x: ArrayView2<f32>) -> Array2<f32> {
+    let mut all = Array2::zeros((3 * x.nrows(), x.ncols()).f());
+    for mut part in all.axis_chunks_iter_mut(Axis(0), x.nrows()) {
+        part.assign(&x);
+    }
+    all
+}
+
+/// Runs a block on the residual stream x (d, N). Returns the tokens' keys and values (2 · kv_heads · p, N) if asked to.
 fn run_block(
-    a: &TransformerArchitecture,
+    how: &How,
     block: &Block,
-    rotation: Option<&Rotation>,
-    mask: Option<&[bool]>,
     x: &mut Array2<f32>,
     recordings: &Recordings,
     record: &mut RecordedLayer,
-) {
+) -> Option<Array2<f32>> {
+    let a = how.a;
     let wanted = |name: &str| recordings.has_in(name, record.layer);
     let [inputs, scores, weights, outputs, hidden] =
         ["inputs", "scores", "weights", "outputs", "hidden"].map(wanted);
@@ -357,17 +338,24 @@ fn run_block(
     };
     let y = normed(x, &block.attention_norm);
     let mut qkv = affine(&block.qkv, y.view());
-    if let Some(rotation) = rotation {
+    if a.form.maps != HeadMaps::Separate {
+        qkv = three_times(qkv.view());
+    }
+    if let Some(rotation) = how.rotation {
         rotation.turn(&mut qkv, a);
     }
     if inputs {
         record.inputs = Some(y);
     }
+    let (queries, own) = qkv.view().split_at(Axis(0), a.heads * a.head_dim);
+    let joined = how.before.map(|before| side_by_side(before, own));
+    let keys_values = joined.as_ref().map_or(own, |all| all.view());
     let Attended {
         outputs: heads,
         scores,
         weights,
-    } = attend(&qkv, a, mask, scores, weights);
+    } = attend(queries, keys_values, a, how.mask, scores, weights);
+    let kept = how.keep.then(|| side_by_side(own.slice(s![.., ..0]), own));
     drop(qkv);
     record.scores = scores;
     record.weights = weights;
@@ -389,7 +377,7 @@ fn run_block(
         norm(x, &block.attention_norm);
     }
     let Some(mlp) = &block.mlp else {
-        return;
+        return kept;
     };
     let y = mlp_input.unwrap_or_else(|| normed(x, &mlp.norm));
     let h = activate(affine(&mlp.up, y.view()), a.mlp);
@@ -400,4 +388,5 @@ fn run_block(
     if !before {
         norm(x, &mlp.norm);
     }
+    kept
 }

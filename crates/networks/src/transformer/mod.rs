@@ -21,11 +21,13 @@
 
 mod architecture;
 mod attention;
+mod cost;
 mod families;
 mod forward;
 #[cfg(test)]
 mod mutants;
 mod parts;
+mod predict;
 mod recordings;
 mod settings;
 mod untrained;
@@ -35,7 +37,9 @@ pub use architecture::{
     HeadForm, HeadMaps, MlpKind, NormKind, NormPlace, OutputHead, PositionEncoding, RotaryPairs,
     RotaryScaling, TransformerArchitecture,
 };
+pub use cost::ForwardCost;
 pub use forward::TokenInput;
+pub use predict::{Prefix, log_loss};
 pub use recordings::{Recorded, RecordedLayer, Recordings};
 
 use crate::Checkpoint;
@@ -133,11 +137,15 @@ impl Transformer {
             let weight = &block.qkv.weight;
             weight.slice(ndarray::s![first * p..(first + 1) * p, ..])
         };
+        let [keys, values] = match a.form.maps {
+            HeadMaps::Separate => [a.heads, a.heads + a.kv_heads],
+            HeadMaps::Shared | HeadMaps::Tied { .. } => [0, 0],
+        };
         let columns = head * p..(head + 1) * p;
         Ok(HeadMatrices {
             query: rows(head),
-            key: rows(a.heads + group),
-            value: rows(a.heads + a.kv_heads + group),
+            key: rows(keys + group),
+            value: rows(values + group),
             output: block.out.weight.slice(ndarray::s![.., columns]),
         })
     }

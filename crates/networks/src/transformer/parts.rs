@@ -4,8 +4,29 @@ use super::architecture::{MlpKind, NormKind, RotaryPairs, RotaryScaling, Transfo
 use super::weights::{Affine, NormWeights};
 use attnlab_core::linalg::{Threads, gemm};
 use attnlab_theory::attention::streaming::{Exp, LANES, at_full_width, fold_lanes};
-use ndarray::{Array2, ArrayView2, ShapeBuilder};
+use ndarray::{Array2, ArrayView2, ArrayViewMut2, ShapeBuilder};
 use rayon::prelude::*;
+use std::ops::Range;
+
+#[cfg(test)]
+thread_local! {
+    /// Floating-point operations of the products that this thread began, two per multiplication and addition.
+    pub(super) static EXECUTED: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+/// Computes Y = s A B, or Y + s A B with `add`: every product of a forward pass goes through here.
+pub(super) fn multiply(
+    s: f32,
+    a: ArrayView2<f32>,
+    b: ArrayView2<f32>,
+    add: bool,
+    y: ArrayViewMut2<f32>,
+    threads: Threads,
+) {
+    #[cfg(test)]
+    EXECUTED.with(|c| c.set(c.get() + 2 * (a.nrows() * a.ncols() * b.ncols()) as u64));
+    gemm(s, a, b, add, y, threads);
+}
 
 /// Numbers that a task of a parallel loop handles at least: some microseconds of work.
 const LEAST_TASK: usize = 1 << 14;
@@ -36,7 +57,7 @@ pub(super) fn add_affine(map: &Affine, x: ArrayView2<f32>, y: &mut Array2<f32>, 
             }
         });
     }
-    gemm(1.0, map.weight.view(), x, add, y.view_mut(), Threads::All);
+    multiply(1.0, map.weight.view(), x, add, y.view_mut(), Threads::All);
 }
 
 /// Normalises every token in place: LayerNorm or RMSNorm with the variance in f64, then gain and bias.
@@ -145,18 +166,18 @@ pub(super) struct Rotation {
 }
 
 impl Rotation {
-    /// Computes the angles of `tokens` positions in f64.
+    /// Computes the angles of a range of positions in f64.
     pub(super) fn new(
         turned: usize,
         base: f64,
         pairs: RotaryPairs,
         scaling: RotaryScaling,
-        tokens: usize,
+        positions: Range<usize>,
     ) -> Self {
         let frequencies: Vec<f64> = (0..turned / 2)
             .map(|i| scaled(base.powf(-2.0 * i as f64 / turned as f64), scaling))
             .collect();
-        let angles = (0..tokens).flat_map(|t| frequencies.iter().map(move |f| f * t as f64));
+        let angles = positions.flat_map(|t| frequencies.iter().map(move |f| f * t as f64));
         let (sin, cos) = angles
             .map(f64::sin_cos)
             .map(|(s, c)| (s as f32, c as f32))

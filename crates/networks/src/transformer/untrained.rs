@@ -4,13 +4,13 @@ use super::Transformer;
 use super::architecture::HeadMaps;
 use super::weights::{Affine, Block, MlpWeights, NormWeights, Weights, back};
 use attnlab_core::rng::{Generator, Streams};
-use ndarray::{Array2, Axis, s};
+use ndarray::Array2;
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 
 impl Transformer {
     /// Returns a network of the same architecture as it is before training: entries of matrices and tables are
-    /// independent normals of the family's standard deviation, gains are 1 and biases 0. Maps that are one stay one.
+    /// independent normals of the family's standard deviation, gains are 1 and biases 0.
     ///
     /// ```
     /// use attnlab_core::rng::Streams;
@@ -37,16 +37,9 @@ impl Transformer {
                     weight: drawn(&map.weight, sigma, &mut rng),
                     bias: map.bias.as_ref().map(|b| vec![0.0; b.len()]),
                 };
-                let mut qkv = map(&block.qkv);
-                if a.form.maps != HeadMaps::Separate {
-                    let rows = a.heads * a.head_dim;
-                    let one = qkv.weight.slice(s![..rows, ..]).to_owned();
-                    for mut part in qkv.weight.axis_chunks_iter_mut(Axis(0), rows) {
-                        part.assign(&one);
-                    }
-                }
+                let qkv = map(&block.qkv);
                 let out = match a.form.maps {
-                    HeadMaps::Tied { eta } => back(&qkv, a, eta),
+                    HeadMaps::Tied { eta } => back(&qkv, eta),
                     HeadMaps::Separate | HeadMaps::Shared => map(&block.out),
                 };
                 Block {

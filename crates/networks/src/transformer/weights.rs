@@ -7,7 +7,7 @@ use crate::Checkpoint;
 use crate::names::fits;
 use crate::tensors::content;
 use attnlab_core::error::Result;
-use ndarray::{Array2, ArrayD, Axis, Ix2, concatenate, s};
+use ndarray::{Array2, ArrayD, Axis, Ix2, concatenate};
 use std::collections::BTreeSet;
 
 /// A map x -> W x + b, W (out, in).
@@ -28,7 +28,7 @@ pub(crate) struct NormWeights {
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
     pub(crate) attention_norm: NormWeights,
-    /// Rows: queries of all heads, then keys, then values.
+    /// Rows: queries of all heads, then keys, then values; where one map is all three, its own alone.
     pub(crate) qkv: Affine,
     pub(crate) out: Affine,
     /// None in a block of attention only.
@@ -60,11 +60,10 @@ pub(crate) struct Weights {
     pub(crate) output: Option<Array2<f32>>,
 }
 
-/// The map ηU back from heads whose map is Uᵀ, the first rows of (queries; keys; values).
-pub(crate) fn back(qkv: &Affine, a: &TransformerArchitecture, eta: f64) -> Affine {
-    let first = qkv.weight.slice(s![..a.heads * a.head_dim, ..]);
+/// The map ηU back from heads whose map is Uᵀ.
+pub(crate) fn back(shared: &Affine, eta: f64) -> Affine {
     Affine {
-        weight: first.t().mapv(|u| (eta * f64::from(u)) as f32),
+        weight: shared.weight.t().mapv(|u| (eta * f64::from(u)) as f32),
         bias: None,
     }
 }
@@ -156,7 +155,7 @@ impl<'a> Source<'a> {
             let name = |pattern: &str| pattern.replace("{}", &layer.to_string());
             let qkv = qkv(&mut self, a, layer)?;
             let out = match a.form.maps {
-                HeadMaps::Tied { eta } => back(&qkv, a, eta),
+                HeadMaps::Tied { eta } => back(&qkv, eta),
                 HeadMaps::Separate | HeadMaps::Shared => {
                     self.affine(&name(n.out), a.width, a.heads * a.head_dim, a.out_bias)?
                 }
@@ -232,8 +231,7 @@ impl<'a> Source<'a> {
         name: &str,
     ) -> Result<Affine> {
         let name = name.replace("{}", &layer.to_string());
-        let one = self.affine(&name, a.heads * a.head_dim, a.width, a.qkv_bias)?;
-        self.stacked(&[one.clone(), one.clone(), one])
+        self.affine(&name, a.heads * a.head_dim, a.width, a.qkv_bias)
     }
 
     /// Reads queries, keys and values from three maps, whose names hold `{}` for the block.

@@ -297,3 +297,67 @@ fn a_value_map_reads_the_residual_stream() {
         }
     }
 }
+
+/// A sequence cut in two anywhere has the logits of the whole, in every family that predicts; a wrong offset of the
+/// positions or of the mask would be far off.
+#[test]
+fn tokens_after_a_prefix_are_those_of_the_whole_sequence() {
+    for name in [
+        "gpt2",
+        "gpt-neox",
+        "gpt-neox-serial",
+        "opt",
+        "opt-after",
+        "llama",
+        "llama-tied",
+        "llama.gguf",
+    ] {
+        let network = Transformer::open(&data(name)).unwrap();
+        let ids = ids(&expected(&name.replace('.', "-")), "ids");
+        let read = |_: usize, logits: &mut [f32]| logits.to_vec();
+        let whole = network.predict(&ids, 0..ids.len(), read).unwrap();
+        let largest = whole.iter().flatten().fold(0.0_f32, |m, x| m.max(x.abs()));
+        for cut in [0, 1, 5, ids.len() - 1] {
+            let prefix = network.prefix(&ids[..cut]).unwrap();
+            assert_eq!(prefix.tokens(), cut);
+            let rest = &ids[cut..];
+            let after = network
+                .predict_after(&prefix, rest, 0..rest.len(), read)
+                .unwrap();
+            for (t, logits) in after.iter().enumerate() {
+                let pairs = logits.iter().zip(&whole[cut + t]);
+                let worst = pairs.fold(0.0_f32, |m, (a, b)| m.max((a - b).abs()));
+                assert!(worst <= TOLERANCE * largest, "{name} {cut} {t}: {worst}");
+            }
+        }
+        // Positions in the middle are those of the whole.
+        let some = network.predict(&ids, 3..6, read).unwrap();
+        for (t, logits) in some.iter().enumerate() {
+            let pairs = logits.iter().zip(&whole[3 + t]);
+            assert!(pairs.fold(0.0_f32, |m, (a, b)| m.max((a - b).abs())) <= TOLERANCE * largest);
+        }
+    }
+    let llama = Transformer::open(&data("llama")).unwrap();
+    let context = llama.architecture().context;
+    let prefix = llama.prefix(&vec![1; context - 1]).unwrap();
+    let read = |_: usize, _: &mut [f32]| ();
+    let refused = llama
+        .predict_after(&prefix, &[1, 2], 0..2, read)
+        .unwrap_err();
+    assert!(
+        refused.to_string().contains("must be from 1 to 1 tokens"),
+        "{refused}"
+    );
+    let refused = llama.predict(&[1, 2], 0..3, read).unwrap_err();
+    assert!(
+        refused.to_string().contains("within the 2 tokens"),
+        "{refused}"
+    );
+    let bert = Transformer::open(&data("bert")).unwrap();
+    assert!(
+        bert.prefix(&[1])
+            .unwrap_err()
+            .to_string()
+            .contains("causal")
+    );
+}

@@ -3,11 +3,12 @@
 //!
 //! A room of attnlab: statements in `sheets/`, [`claims`], closed forms ([`theory`], [`formulas`]),
 //! [`experiments`] with their settings, the [`quantities`] they share, and the [`commands`], which
-//! [`horizon::horizon`], [`inspect::inspect`] and [`unroll::unroll`] offer to Rust.
+//! [`evaluate`], [`horizon::horizon`], [`inspect::inspect`] and [`unroll::unroll`] offer to Rust.
 
 pub mod arrays;
 pub mod claims;
 pub mod commands;
+pub mod evaluate;
 pub mod experiments;
 pub mod formulas;
 pub mod horizon;

@@ -2,21 +2,16 @@
 
 use super::findings::{lines, tables};
 use super::network_findings;
+use super::results::{Destination, Shown, computed};
 use crate::arrays::{TokensAre, list};
-use crate::experiments;
 use crate::experiments::inspect::Inspect;
 use crate::experiments::inspect_network::InspectNetwork;
 use crate::experiments::inspect_networks::InspectNetworks;
 use crate::inspect::{Fitting, Scale};
 use attnlab_core::error::{Error, Result};
-use attnlab_lab::command::{Bar, Command, Out, RowOptions, Status, input};
-use attnlab_lab::experiment::{self, Described, Entry, Experiment, RunOptions};
-use attnlab_lab::figure::{self, Figure};
-use attnlab_lab::folder;
-use attnlab_lab::report::{self, Origin, Picture, Report, Table};
-use attnlab_lab::run::{Row, export, files, store};
+use attnlab_lab::command::{Command, Out, RowOptions, Status, input};
 use clap::Args as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -137,7 +132,16 @@ impl Command for InspectCommand {
     }
 }
 
+/// Name of the page's file.
+const PAGE: &str = "inspect.html";
+
 fn run(args: &Args, out: &mut Out) -> Result<Status> {
+    let to = Destination {
+        folder: &args.out,
+        rows: args.rows,
+        seed: args.seed,
+        json: args.json,
+    };
     match (&args.network[..], &args.text, args.tokens_are) {
         ([_, ..], Some(text), _) => {
             let of_file = |network: &PathBuf| {
@@ -155,10 +159,11 @@ fn run(args: &Args, out: &mut Out) -> Result<Status> {
             let shown = Shown {
                 lines: network_findings::lines,
                 tables: network_findings::tables,
+                page: PAGE,
             };
             match &networks[..] {
-                [one] => inspected(one, &shown, args, out),
-                _ => inspected(&InspectNetworks::of(networks), &shown, args, out),
+                [one] => computed(one, &shown, &to, out),
+                _ => computed(&InspectNetworks::of(networks), &shown, &to, out),
             }
         }
         (_, _, Some(tokens_are)) => {
@@ -170,7 +175,12 @@ fn run(args: &Args, out: &mut Out) -> Result<Status> {
                 controls: !args.no_controls,
                 fitting: fitting(args, Scale::AsGiven),
             };
-            inspected(&settings, &Shown { lines, tables }, args, out)
+            let shown = Shown {
+                lines,
+                tables,
+                page: PAGE,
+            };
+            computed(&settings, &shown, &to, out)
         }
         // Refused by the parser of arguments.
         _ => Err(Error::undefined("neither a network nor activations")),
@@ -189,90 +199,4 @@ fn fitting(args: &Args, scale: Scale) -> Fitting {
         level: args.level,
         test_level: args.test_level,
     }
-}
-
-/// How rows of an inspection are shown.
-struct Shown {
-    /// A row in lines.
-    lines: fn(&Row) -> Result<Vec<String>>,
-    /// The tables of the page.
-    tables: fn(&[Row]) -> Result<Vec<Table>>,
-}
-
-/// Computes the rows, writes everything and shows it.
-fn inspected<E: Experiment + Described>(
-    settings: &E,
-    shown: &Shown,
-    args: &Args,
-    out: &mut Out,
-) -> Result<Status> {
-    let entries = experiments::entries();
-    let entry = entries.iter().find(|e: &&Entry| e.id == E::ID);
-    let entry = entry.ok_or_else(|| Error::undefined("this build has no such experiment"))?;
-    let how = RunOptions {
-        seed: args.seed,
-        force: args.rows.force,
-        shard: args.rows.shard,
-    };
-    let found = experiment::run(settings, &args.out, &how, &Bar::resumable())?;
-    folder::note_trials(&found);
-    let command = folder::command(entry, settings, args.seed)?;
-    if found.computed > 0 {
-        Origin::here(command.clone()).note(&args.out)?;
-    }
-    if !args.rows.shard.is_whole() {
-        folder::note_shard(args.rows.shard, found.rows.len(), &args.out);
-        return Ok(Status::Expected);
-    }
-    let figures = settings.figures(&found.rows)?.into_iter();
-    let figures = figures.map(|f| f.noted(&settings.size())).collect();
-    let tables = (shown.tables)(&found.rows)?;
-    let written = write(figures, &tables, &found.rows, &command, args)?;
-    for row in &found.rows {
-        match args.json {
-            true => out.json(row)?,
-            false => (shown.lines)(row)?
-                .iter()
-                .try_for_each(|line| out.line(line))?,
-        }
-    }
-    if !args.json {
-        folder::list(&written, out)?;
-    }
-    Ok(Status::Expected)
-}
-
-/// Writes figures, table and page, and returns their paths.
-fn write(
-    figures: Vec<Figure>,
-    tables: &[Table],
-    rows: &[Row],
-    command: &str,
-    args: &Args,
-) -> Result<Vec<PathBuf>> {
-    let folder: &Path = &args.out;
-    let advice = "Choose a folder that you may write with --out";
-    let mut written = figure::write_all(&figures, folder)?;
-    let columns = export::columns(rows)?;
-    let table = folder.join("rows.csv");
-    files::replace(&table, |w| export::to_csv(&columns, rows.len(), w))
-        .map_err(|e| Error::io(&table, e, advice))?;
-    let picture = |figure| Picture {
-        figure,
-        seed: args.seed,
-        origins: Origin::read(folder).unwrap_or_default(),
-    };
-    let pictures: Vec<Picture> = figures.into_iter().map(picture).collect();
-    let html = report::html(&Report {
-        command,
-        checks: &[],
-        mutants: &[],
-        tables,
-        pictures: &pictures,
-        audit: None,
-    })?;
-    let page = folder.join("inspect.html");
-    store::replace(&page, &html).map_err(|e| Error::io(&page, e, advice))?;
-    written.extend([table, page]);
-    Ok(written)
 }

@@ -1,9 +1,12 @@
-//! The commands of this room: `attnlab horizon`, `attnlab inspect`, `attnlab sample` and `attnlab unroll`.
+//! The commands of this room: `attnlab evaluate`, `attnlab horizon`, `attnlab inspect`, `attnlab sample` and `attnlab unroll`.
 
+mod evaluate;
+mod evaluate_findings;
 mod findings;
 mod horizon;
 mod inspect;
 mod network_findings;
+mod results;
 mod sample;
 mod unroll;
 
@@ -14,6 +17,7 @@ use std::sync::Arc;
 /// All commands of this room.
 pub fn all() -> Vec<Arc<dyn Command>> {
     vec![
+        Arc::new(evaluate::EvaluateCommand),
         Arc::new(horizon::HorizonCommand),
         Arc::new(inspect::InspectCommand),
         Arc::new(sample::Sample),

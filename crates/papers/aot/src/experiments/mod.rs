@@ -18,6 +18,7 @@ attnlab_lab::experiments! {
     inspect::Inspect,
     inspect_network::InspectNetwork,
     inspect_networks::InspectNetworks,
+    evaluate::Evaluate,
     icl::Icl needs "train" else ICL,
     language::Language needs "train" else LANGUAGE,
     vision::Vision needs "train" else VISION,

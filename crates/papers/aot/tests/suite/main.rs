@@ -2,6 +2,10 @@
 
 mod claims;
 mod drawn;
+mod evaluate;
+mod evaluate_files;
+#[cfg(feature = "parquet")]
+mod evaluate_parquet;
 mod horizon;
 #[cfg(feature = "train")]
 mod icl;

@@ -43,7 +43,13 @@ fn trained(folder: &Path, more: &str) -> Vec<PathBuf> {
     let entry = catalogue.experiment(Language::NAME).unwrap();
     let set = format!("{TINY}\ntext = {:?}\n{more}", text.display().to_string());
     let found = entry.configure(true, None, &set.parse().unwrap()).unwrap();
-    experiment::run(&*found, &folder.join("run"), &RunOptions::default(), &Silent).unwrap();
+    experiment::run(
+        &*found,
+        &folder.join("run"),
+        &RunOptions::default(),
+        &Silent,
+    )
+    .unwrap();
     let folders = fs::read_dir(folder.join("run/checkpoints")).unwrap();
     folders.map(|f| f.unwrap().path()).collect()
 }
@@ -62,11 +68,17 @@ fn networks_trained_here_are_opened_and_compute_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let folders = trained(folder.path(), "");
     assert_eq!(folders.len(), 8);
-    let ids: Vec<u32> = b"the token att\xc3\xa9\n".iter().map(|b| u32::from(*b)).collect();
+    let ids: Vec<u32> = b"the token att\xc3\xa9\n"
+        .iter()
+        .map(|b| u32::from(*b))
+        .collect();
     let mut forms = vec![];
     for path in &folders {
         let opened = Transformer::open(path).unwrap();
-        forms.push((opened.architecture().form, opened.architecture().attention_only_from));
+        forms.push((
+            opened.architecture().form,
+            opened.architecture().attention_only_from,
+        ));
         let own = training::Checkpoint::network(path, &ComputeDevice::cpu()).unwrap();
         assert_eq!(own.step, 12);
         let stored = own.model.config().parameters() as u64;
@@ -82,7 +94,10 @@ fn networks_trained_here_are_opened_and_compute_the_same() {
             let name = |part: &str| format!("blocks.{l}.{part}");
             let output = recording.get(&name("output")).unwrap().tokens(0).unwrap();
             let residual = layer.residual.as_ref().unwrap();
-            let far = distance(output.iter().copied(), residual.iter().map(|x| f64::from(*x)));
+            let far = distance(
+                output.iter().copied(),
+                residual.iter().map(|x| f64::from(*x)),
+            );
             assert!(far < 1e-4, "{:?} block {l}: {far}", opened.architecture());
             // (head, query, key) there, (key, query) per head here.
             let weights = &recording.get(&name("weights")).unwrap().values;
@@ -96,7 +111,10 @@ fn networks_trained_here_are_opened_and_compute_the_same() {
         }
         let last = recording.get("final").unwrap().tokens(0).unwrap();
         let opened_last = found.last.unwrap();
-        let far = distance(last.iter().copied(), opened_last.iter().map(|x| f64::from(*x)));
+        let far = distance(
+            last.iter().copied(),
+            opened_last.iter().map(|x| f64::from(*x)),
+        );
         assert!(far < 1e-4, "last: {far}");
         // The control has one map where the network has one.
         let control = opened.untrained(&Streams::new(1, "untrained", 0, 0));
@@ -114,7 +132,11 @@ fn networks_trained_here_are_opened_and_compute_the_same() {
     for first in [Some(0), Some(1), None] {
         assert!(forms.iter().any(|(_, from)| *from == first), "{first:?}");
     }
-    assert!(forms.iter().any(|(form, _)| form.unit_queries && !form.scaled));
+    assert!(
+        forms
+            .iter()
+            .any(|(form, _)| form.unit_queries && !form.scaled)
+    );
 }
 
 /// The newest of two checkpoints counts, without the averages of the optimiser; the tokens of a text are its bytes; and
@@ -145,11 +167,17 @@ fn a_network_trained_here_can_be_inspected() {
         ("\"mssa\"", "\"mixed\"", "attention.form = \"mixed\""),
         ("\"context\": 16", "\"contexts\": 16", "context = absent"),
         ("\"model\"", "\"network\"", "settings.model: must be there"),
-        ("\"norm\": \"layer\"", "\"norm\": \"none\"", "norm = \"none\""),
+        (
+            "\"norm\": \"layer\"",
+            "\"norm\": \"none\"",
+            "norm = \"none\"",
+        ),
     ] {
         assert!(written.contains(from), "{from}");
         fs::write(&state, written.replacen(from, to, 1)).unwrap();
-        let refused = TransformerArchitecture::of_network(path).unwrap_err().to_string();
+        let refused = TransformerArchitecture::of_network(path)
+            .unwrap_err()
+            .to_string();
         assert!(refused.contains(part), "{refused}");
     }
     fs::write(&state, &written).unwrap();

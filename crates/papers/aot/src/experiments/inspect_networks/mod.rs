@@ -76,7 +76,11 @@ impl Experiment for InspectNetworks {
     fn validate(&self) -> Result<()> {
         if self.names.len() != self.networks.len() {
             let allowed = format!("must be one for each of {} networks", self.networks.len());
-            return Err(Error::invalid("names", format!("{:?}", self.names), allowed));
+            return Err(Error::invalid(
+                "names",
+                format!("{:?}", self.names),
+                allowed,
+            ));
         }
         for (i, name) in self.names.iter().enumerate() {
             if self.names[..i].contains(name) {
@@ -124,7 +128,9 @@ impl Experiment for InspectNetworks {
 
     fn size(&self) -> String {
         let sizes = self.names.iter().zip(&self.networks);
-        let sizes: Vec<String> = sizes.map(|(name, n)| format!("{name}: {}", n.size())).collect();
+        let sizes: Vec<String> = sizes
+            .map(|(name, n)| format!("{name}: {}", n.size()))
+            .collect();
         sizes.join("; ")
     }
 

@@ -77,7 +77,9 @@ fn compared(settings: &InspectNetworks, rows: &[Row]) -> Figure {
         heats.push(along.hypotheses(&label));
         if i == 0 {
             let smallest = 1.0 + network.fitting.eta * 0.5;
-            factor.rules.push(Rule::horizontal("Theorem 1: at least", smallest));
+            factor
+                .rules
+                .push(Rule::horizontal("Theorem 1: at least", smallest));
             factor.rules.push(Rule::horizontal("", 1.0));
             level.rules.push(Rule::horizontal("", 1.0));
         }
@@ -152,7 +154,11 @@ impl Along<'_> {
                     None => Cell::of(f64::NAN),
                 }
             })),
-            ..panel(format!("hypotheses, {label}"), Axis::whole("place"), Axis::linear(""))
+            ..panel(
+                format!("hypotheses, {label}"),
+                Axis::whole("place"),
+                Axis::linear(""),
+            )
         }
     }
 }

@@ -1,0 +1,173 @@
+//! `attnlab evaluate`: a trained network on benchmarks, in every reading.
+
+use super::evaluate_findings::{lines, tables};
+use super::results::{Destination, Shown, computed};
+use crate::evaluate::{Detokeniser, Task};
+use crate::experiments::evaluate::{Evaluate, Sample};
+use attnlab_core::error::{Error, Result};
+use attnlab_lab::command::{Command, Out, RowOptions, Status, input};
+use clap::Args as _;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  attnlab evaluate SmolLM2-135M --task lambada --data lambada_test.jsonl
+  attnlab evaluate SmolLM2-135M --task lambada --data lambada.txt --limit 500 --sample random
+  attnlab evaluate gpt2 --task cbt --data cbtest_CN_test_2500ex.txt
+  attnlab evaluate gpt2 --task text --data wiki.test.tokens --detokenise off,wikitext
+  attnlab evaluate gpt2 --task text --data ptb.test.txt --window 1024,512 --stride 1024,512,64
+  attnlab evaluate gpt2 --task cost --context 1024 --batch 1
+
+A network is a folder with config.json and safetensors, or a GGUF file (GPT-2, GPT-NeoX, OPT, Llama),
+with its tokenizer. Files are plain text (LAMBADA: a passage per line; CBT: its own format), JSON lines
+or, in a build with the feature parquet, parquet.
+
+The AoT papers print one number per benchmark and not how it is read off, so every common reading is a
+row with its interval: which tokens of a last word, how candidates are scored, which detokeniser, window
+and stride, per token, word or byte. Beside it are chance, the text's own frequencies, the same
+architecture with random weights, and the papers' numbers. --task cost measures operations, memory and
+time of a forward pass.
+
+Rows, rows.csv, the figure and evaluate.html go to the folder. The same files and seed give the same
+rows, except for times; a run that was stopped goes on. docs/evaluate.md defines every reading.";
+
+/// Evaluate a trained network: LAMBADA, CBT, the loss on a text, in every reading; cost of a forward pass
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+struct Args {
+    /// A network: folder with config.json, or GGUF file
+    #[arg(value_name = "NETWORK")]
+    network: PathBuf,
+    /// What it is evaluated on
+    #[arg(long)]
+    task: Task,
+    /// Files of the task, one after another
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    #[arg(required_if_eq_any([("task", "lambada"), ("task", "cbt"), ("task", "text")]))]
+    data: Vec<PathBuf>,
+    /// Changes of the text, each a reading [default: lambada: off,openai; cbt: off,spaces; text: off]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    detokenise: Vec<Detokeniser>,
+    /// Text: tokens of a forward pass [default: 1024, or the context of the network if that is less]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = input::positive)]
+    #[arg(allow_negative_numbers = true)]
+    window: Vec<u64>,
+    /// Text: tokens between the beginnings of two windows [default: the windows]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = input::positive)]
+    #[arg(allow_negative_numbers = true)]
+    stride: Vec<u64>,
+    /// Passages, questions or windows [default: all]
+    #[arg(long, value_name = "N", value_parser = input::positive, allow_negative_numbers = true)]
+    limit: Option<u64>,
+    /// Which of them a limit keeps
+    #[arg(long, default_value = "first")]
+    sample: Sample,
+    /// Leave out the network with random weights, which takes half of the time
+    #[arg(long)]
+    no_controls: bool,
+    /// Cost: tokens of a sequence [default: 1024, or the context of the network if that is less]
+    #[arg(long, value_name = "N", value_parser = input::positive, allow_negative_numbers = true)]
+    context: Option<u64>,
+    /// Cost: sequences of a forward pass
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = input::positive)]
+    #[arg(allow_negative_numbers = true)]
+    batch: u64,
+    /// Cost: measured passes
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = input::positive)]
+    #[arg(allow_negative_numbers = true)]
+    runs: u64,
+    /// Level of the intervals
+    #[arg(long, default_value_t = 0.95, value_parser = input::level)]
+    level: f64,
+    /// Seed of the random weights and of a random sample
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole)]
+    #[arg(allow_negative_numbers = true)]
+    seed: u64,
+    /// Folder for rows, pictures and the page
+    #[arg(long, value_name = "DIR", default_value = "runs/evaluate")]
+    out: PathBuf,
+    #[command(flatten)]
+    rows: RowOptions,
+    /// One JSON object per reading: its row
+    #[arg(long)]
+    json: bool,
+}
+
+/// The command.
+pub(super) struct EvaluateCommand;
+
+impl Command for EvaluateCommand {
+    fn describe(&self) -> clap::Command {
+        Args::augment_args(clap::Command::new("evaluate"))
+    }
+
+    fn run(&self, matches: &clap::ArgMatches, out: &mut Out) -> Result<Status> {
+        run(&super::parsed::<Args>(matches)?, out)
+    }
+}
+
+fn run(args: &Args, out: &mut Out) -> Result<Status> {
+    refuse_idle(args)?;
+    let mut settings = Evaluate::of_files(&args.network, args.task, &args.data)?;
+    let sizes = |given: &[u64]| given.iter().map(|n| *n as usize).collect::<Vec<_>>();
+    if !args.detokenise.is_empty() {
+        settings.detokenise = args.detokenise.clone();
+    }
+    if !args.window.is_empty() {
+        settings.windows = sizes(&args.window);
+        settings.strides = sizes(&args.window);
+    }
+    if !args.stride.is_empty() {
+        settings.strides = sizes(&args.stride);
+    }
+    settings.limit = args.limit.unwrap_or(0) as usize;
+    settings.sample = args.sample;
+    settings.controls &= !args.no_controls;
+    settings.control_seed = args.seed;
+    settings.level = args.level;
+    settings.context = args.context.map_or(settings.context, |n| n as usize);
+    settings.batch = args.batch as usize;
+    settings.runs = args.runs as usize;
+    let shown = Shown {
+        lines,
+        tables,
+        page: "evaluate.html",
+    };
+    let to = Destination {
+        folder: &args.out,
+        rows: args.rows,
+        seed: args.seed,
+        json: args.json,
+    };
+    computed(&settings, &shown, &to, out)
+}
+
+/// Refuses options that the task does not read.
+fn refuse_idle(args: &Args) -> Result<()> {
+    let text = args.task == Task::Text;
+    let cost = args.task == Task::Cost;
+    let idle = [
+        ("window", !args.window.is_empty(), text, "text"),
+        ("stride", !args.stride.is_empty(), text, "text"),
+        ("context", args.context.is_some(), cost, "cost"),
+        ("batch", args.batch != 1, cost, "cost"),
+        ("data", !args.data.is_empty(), !cost, "lambada, cbt or text"),
+        (
+            "detokenise",
+            !args.detokenise.is_empty(),
+            !cost,
+            "lambada, cbt or text",
+        ),
+        ("limit", args.limit.is_some(), !cost, "lambada, cbt or text"),
+    ];
+    match idle
+        .into_iter()
+        .find(|(_, given, read, _)| *given && !*read)
+    {
+        None => Ok(()),
+        Some((name, _, _, tasks)) => {
+            let allowed = format!("must be {tasks} with --{name}. Leave --{name} out");
+            Err(Error::invalid("task", args.task.name(), allowed))
+        }
+    }
+}

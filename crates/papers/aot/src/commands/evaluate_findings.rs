@@ -1,0 +1,242 @@
+//! The findings of `attnlab evaluate` in words, from its rows.
+
+use super::findings::{shown, value};
+use crate::evaluate::Task;
+use crate::evaluate::printed::{BENCHMARKS, COSTS, ZERO_SHOT, comparable};
+use crate::experiments::evaluate::{READING, TASK, VARIANT, VARIANTS, choice, numbered};
+use attnlab_core::error::Result;
+use attnlab_core::format::size;
+use attnlab_lab::report::Table;
+use attnlab_lab::run::Row;
+use attnlab_lab::run::store::as_number;
+use clap::ValueEnum;
+use serde_json::{Map, Value};
+
+/// Words for the network of a row.
+fn variant(row: &Row) -> Result<&'static str> {
+    let own = row.word(VARIANT)?;
+    let words = VARIANTS.iter().find(|(name, _)| *name == own);
+    Ok(words.map_or(VARIANTS[0].1, |(_, words)| *words))
+}
+
+fn task(row: &Row) -> Result<Option<Task>> {
+    Ok(Task::from_str(row.word(TASK)?, false).ok())
+}
+
+fn interval(data: &Map<String, Value>) -> String {
+    let [at, low, high] = ["value", "low", "high"].map(|name| value(data, name));
+    format!("{at} [{low}, {high}]")
+}
+
+/// Entries of an object of numbers.
+fn entries<'a>(row: &'a Row, name: &str) -> Vec<(&'a str, f64)> {
+    let object = row.data.get(name).and_then(Value::as_object);
+    let all = object.into_iter().flatten();
+    all.filter_map(|(name, x)| Some((name.as_str(), as_number(x)?)))
+        .collect()
+}
+
+/// The papers' numbers for a reading, the network of GPT-2 alone: name and value.
+fn printed(row: &Row) -> Result<Vec<(&'static str, f64)>> {
+    let benchmarks = match task(row)? {
+        Some(task) => comparable(task, row.word(READING)?),
+        None => &[],
+    };
+    let gpt2 = ZERO_SHOT.iter().find(|z| z.network.starts_with("GPT-2"));
+    let gpt2 = gpt2
+        .into_iter()
+        .flat_map(|z| benchmarks.iter().map(|i| (BENCHMARKS[*i], z.values[*i])));
+    Ok(gpt2.collect())
+}
+
+/// One reading in lines.
+///
+/// # Errors
+/// A row of something else.
+pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
+    let data = &row.data;
+    let unit = data.get("unit").and_then(Value::as_str).unwrap_or_default();
+    let title = format!(
+        "{} ({}), {}",
+        row.word(READING)?,
+        choice(row),
+        variant(row)?
+    );
+    if task(row)? == Some(Task::Cost) {
+        return Ok(vec![
+            title,
+            format!(
+                "  time         {} seconds, median of the runs [least, most], {} threads",
+                interval(data),
+                value(data, "threads")
+            ),
+            format!(
+                "  operations   {} GFLOP ({} in linear maps with the last token's logits; {} executed), {} GFLOP/s",
+                value(data, "gflop"),
+                value(data, "gflop_maps"),
+                value(data, "gflop_executed"),
+                value(data, "gflop_per_second")
+            ),
+            format!(
+                "  memory       weights {}, activations {} (by formula)",
+                bytes(data, "weight_bytes"),
+                bytes(data, "activation_bytes")
+            ),
+        ]);
+    }
+    let baselines = entries(row, "baselines");
+    let baselines = baselines
+        .iter()
+        .map(|(name, x)| format!("{name} {}", shown(*x)));
+    let perplexity = match data.contains_key("perplexity") {
+        true => format!(", perplexity {}", value(data, "perplexity")),
+        false => String::new(),
+    };
+    let mut lines = vec![
+        format!("{title}: {} {unit}{perplexity}", interval(data)),
+        format!(
+            "  baselines    {}",
+            baselines.collect::<Vec<_>>().join("; ")
+        ),
+    ];
+    let printed: Vec<String> = printed(row)?
+        .iter()
+        .map(|(name, x)| format!("{name} {x}"))
+        .collect();
+    if !printed.is_empty() {
+        lines.push(format!("  in print     GPT-2 Base: {}", printed.join("; ")));
+    }
+    Ok(lines)
+}
+
+fn bytes(data: &Map<String, Value>, name: &str) -> String {
+    let bytes = data.get(name).and_then(Value::as_u64);
+    bytes.map_or("-".into(), size)
+}
+
+/// The tables of the page.
+///
+/// # Errors
+/// Rows of something else.
+pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
+    let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let all: Vec<&Row> = rows.iter().collect();
+    if all.first().map(|row| task(row)).transpose()?.flatten() == Some(Task::Cost) {
+        return costs(&all);
+    }
+    let mut readings = vec![];
+    for (row, (number, _)) in all.iter().zip(numbered(&all)?) {
+        let data = &row.data;
+        let baselines = entries(row, "baselines");
+        let baselines = baselines
+            .iter()
+            .map(|(name, x)| format!("{name}: {}", shown(*x)));
+        let unit = data.get("unit").and_then(Value::as_str).unwrap_or_default();
+        readings.push(vec![
+            number.to_string(),
+            row.word(READING)?.into(),
+            choice(row),
+            variant(row)?.into(),
+            interval(data),
+            unit.into(),
+            value(data, "perplexity"),
+            format!("{} of {}", value(data, "items"), value(data, "items_of")),
+            value(data, "shortened"),
+            baselines.collect::<Vec<_>>().join("; "),
+        ]);
+    }
+    let print = ZERO_SHOT.iter().map(|z| {
+        let cells = [z.network.to_string(), z.table.to_string()];
+        cells
+            .into_iter()
+            .chain(z.values.map(|x| format!("{x:.2}")))
+            .collect()
+    });
+    Ok(vec![
+        Table {
+            title: "Readings".into(),
+            text: words(&[
+                "Accuracies have exact intervals over items; losses Student intervals, over passages or over blocks of one \
+                 window of the text. A ceiling knows the answers: it is computed from the frequencies of the evaluated \
+                 text itself. Shortened items are longer than the context and lack their beginning.",
+            ]),
+            header: words(&[
+                "no.",
+                "reading",
+                "choices",
+                "network",
+                "value",
+                "unit",
+                "perplexity",
+                "items",
+                "shortened",
+                "baselines",
+            ]),
+            rows: readings,
+        },
+        Table {
+            title: "In print".into(),
+            text: words(&[
+                "Zero-shot results of the AoT papers. Detokeniser, window, stride, unit of the losses, split of PTB, scoring \
+                 of candidates, and whether LAMBADA's last word or last token is meant, are not printed.",
+            ]),
+            header: [&["network", "table"][..], &BENCHMARKS]
+                .concat()
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
+            rows: print.collect(),
+        },
+    ])
+}
+
+fn costs(rows: &[&Row]) -> Result<Vec<Table>> {
+    let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let measured = rows.iter().map(|row| {
+        let data = &row.data;
+        vec![
+            choice(row),
+            interval(data),
+            value(data, "gflop"),
+            value(data, "gflop_maps"),
+            value(data, "gflop_executed"),
+            bytes(data, "weight_bytes"),
+            bytes(data, "activation_bytes"),
+        ]
+    });
+    let print = COSTS.iter().map(|c| {
+        let numbers = [c.gflop, c.memory, c.time].map(|x| x.to_string());
+        std::iter::once(c.network.to_string())
+            .chain(numbers)
+            .collect()
+    });
+    Ok(vec![
+        Table {
+            title: "Forward pass".into(),
+            text: words(&[
+                "Time: median of the runs with the least and the largest. Operations by formula, two per multiplication and \
+                 addition: linear maps, attention over the pairs that a query sees, and the logits of every token; linear \
+                 maps with the logits of the last token of each sequence; with attention as it is computed here, in tiles.",
+            ]),
+            header: words(&[
+                "sizes",
+                "seconds",
+                "GFLOP",
+                "GFLOP, maps",
+                "GFLOP, executed",
+                "weights",
+                "activations",
+            ]),
+            rows: measured.collect(),
+        },
+        Table {
+            title: "In print".into(),
+            text: words(&[
+                "AoT 2024, Table 3: 16 sequences of 1024 tokens on a GPU. The printed operations of GPT-2 Base and Medium are \
+                 those of the linear maps and the last token's logits alone, without the products of attention.",
+            ]),
+            header: words(&["network", "GFLOPS", "memory (MiB)", "time (ms)"]),
+            rows: print.collect(),
+        },
+    ])
+}

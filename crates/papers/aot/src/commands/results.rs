@@ -1,0 +1,108 @@
+//! Results of a command that measures files: rows that are kept, the page, the figures, and lines on standard output.
+
+use crate::experiments;
+use attnlab_core::error::{Error, Result};
+use attnlab_lab::command::{Bar, Out, RowOptions, Status};
+use attnlab_lab::experiment::{self, Described, Entry, Experiment, RunOptions};
+use attnlab_lab::figure::{self, Figure};
+use attnlab_lab::folder;
+use attnlab_lab::report::{self, Origin, Picture, Report, Table};
+use attnlab_lab::run::{Row, export, files, store};
+use std::path::{Path, PathBuf};
+
+/// How rows are shown.
+pub(super) struct Shown {
+    /// A row in lines.
+    pub(super) lines: fn(&Row) -> Result<Vec<String>>,
+    /// The tables of the page.
+    pub(super) tables: fn(&[Row]) -> Result<Vec<Table>>,
+    /// Name of the page's file.
+    pub(super) page: &'static str,
+}
+
+/// Where results go.
+pub(super) struct Destination<'a> {
+    pub(super) folder: &'a Path,
+    pub(super) rows: RowOptions,
+    pub(super) seed: u64,
+    /// Flag: standard output has the rows as JSON.
+    pub(super) json: bool,
+}
+
+/// Computes the rows, writes everything and shows it.
+pub(super) fn computed<E: Experiment + Described>(
+    settings: &E,
+    shown: &Shown,
+    to: &Destination,
+    out: &mut Out,
+) -> Result<Status> {
+    let entries = experiments::entries();
+    let entry = entries.iter().find(|e: &&Entry| e.id == E::ID);
+    let entry = entry.ok_or_else(|| Error::undefined("this build has no such experiment"))?;
+    let how = RunOptions {
+        seed: to.seed,
+        force: to.rows.force,
+        shard: to.rows.shard,
+    };
+    let found = experiment::run(settings, to.folder, &how, &Bar::resumable())?;
+    folder::note_trials(&found);
+    let command = folder::command(entry, settings, to.seed)?;
+    if found.computed > 0 {
+        Origin::here(command.clone()).note(to.folder)?;
+    }
+    if !to.rows.shard.is_whole() {
+        folder::note_shard(to.rows.shard, found.rows.len(), to.folder);
+        return Ok(Status::Expected);
+    }
+    let figures = settings.figures(&found.rows)?.into_iter();
+    let figures = figures.map(|f| f.noted(&settings.size())).collect();
+    let tables = (shown.tables)(&found.rows)?;
+    let written = write(figures, &tables, &found.rows, &command, shown.page, to)?;
+    for row in &found.rows {
+        match to.json {
+            true => out.json(row)?,
+            false => (shown.lines)(row)?
+                .iter()
+                .try_for_each(|line| out.line(line))?,
+        }
+    }
+    if !to.json {
+        folder::list(&written, out)?;
+    }
+    Ok(Status::Expected)
+}
+
+/// Writes figures, table and page, and returns their paths.
+fn write(
+    figures: Vec<Figure>,
+    tables: &[Table],
+    rows: &[Row],
+    command: &str,
+    page: &str,
+    to: &Destination,
+) -> Result<Vec<PathBuf>> {
+    let advice = "Choose a folder that you may write with --out";
+    let mut written = figure::write_all(&figures, to.folder)?;
+    let columns = export::columns(rows)?;
+    let table = to.folder.join("rows.csv");
+    files::replace(&table, |w| export::to_csv(&columns, rows.len(), w))
+        .map_err(|e| Error::io(&table, e, advice))?;
+    let picture = |figure| Picture {
+        figure,
+        seed: to.seed,
+        origins: Origin::read(to.folder).unwrap_or_default(),
+    };
+    let pictures: Vec<Picture> = figures.into_iter().map(picture).collect();
+    let html = report::html(&Report {
+        command,
+        checks: &[],
+        mutants: &[],
+        tables,
+        pictures: &pictures,
+        audit: None,
+    })?;
+    let page = to.folder.join(page);
+    store::replace(&page, &html).map_err(|e| Error::io(&page, e, advice))?;
+    written.extend([table, page]);
+    Ok(written)
+}

@@ -1,0 +1,211 @@
+//! Children's Book Test: which of the candidates stood where XXXXX is.
+
+use super::files::{Cloze, Located};
+use super::statistics::{ACCURACY, Found, accuracy};
+use super::{Cut, common};
+use attnlab_core::error::{Error, Result};
+use attnlab_networks::Transformer;
+use attnlab_networks::transformer::log_loss;
+
+/// Names of the readings.
+pub(super) const READINGS: [&str; 3] = [
+    "sum over the candidate",
+    "mean per token of the candidate",
+    "candidate and the rest of the sentence",
+];
+
+/// A question as tokens.
+#[derive(Clone, Debug)]
+pub(super) struct Question {
+    /// Tokens with which all sequences begin; the last of them is read with each candidate.
+    shared: Vec<u32>,
+    candidates: Vec<Candidate>,
+    answer: usize,
+    /// Candidates that occur most often in the passage.
+    frequent: Vec<usize>,
+    pub(super) shortened: bool,
+}
+
+/// Tokens after the shared ones.
+#[derive(Clone, Debug)]
+struct Candidate {
+    /// Those before the candidate that other candidates do not share, and the candidate.
+    own: Vec<u32>,
+    /// The same and the rest of the sentence.
+    full: Vec<u32>,
+    /// Number of tokens of `own` and of `full` before the candidate.
+    start: usize,
+}
+
+impl Question {
+    pub(super) fn new(question: &Located<Cloze>, cut: &Cut) -> Result<Self> {
+        let cloze = &question.value;
+        let apply = |text: &str| cut.detokenise.apply(text).into_owned();
+        let (before, after) = cloze.sides();
+        let before = format!("{} {}", cloze.passage.join(" "), before);
+        let known = cut.tokenizer.encode_plain(apply(&before).trim_end())?;
+        let mut sequences = vec![];
+        for candidate in &cloze.candidates {
+            let own = format!("{}{candidate}", with_space(&before));
+            let full = format!("{own}{after}");
+            let own = cut.tokenizer.encode_plain(apply(&own).trim_end())?;
+            let full = cut.tokenizer.encode_plain(apply(&full).trim_end())?;
+            sequences.push((own, full));
+        }
+        let starts: Vec<usize> = sequences
+            .iter()
+            .map(|(own, _)| common(own, &known))
+            .collect();
+        let least = starts
+            .iter()
+            .zip(&sequences)
+            .map(|(s, (_, full))| *s.min(&common(full, &known)));
+        let shared = least.min().unwrap_or(0);
+        let longest = sequences
+            .iter()
+            .map(|(own, full)| own.len().max(full.len()));
+        let longest = longest.max().unwrap_or(0) - shared;
+        let mut begin = [cut.before, &known[..shared]].concat();
+        let room = (cut.context + 1).saturating_sub(longest);
+        if room <= cut.before.len() || begin.is_empty() {
+            let problem = format!(
+                "must have candidates that fit the context after something; the longest is {longest} tokens with the \
+                 rest of its sentence, and the network's context {}",
+                cut.context
+            );
+            return Err(question.refused(&problem));
+        }
+        let shortened = begin.len() > room;
+        if shortened {
+            begin.drain(cut.before.len()..cut.before.len() + begin.len() - room);
+        }
+        let candidates = sequences
+            .into_iter()
+            .zip(&starts)
+            .map(|((own, full), start)| Candidate {
+                own: own[shared..].to_vec(),
+                full: full[shared..].to_vec(),
+                start: start - shared,
+            });
+        let candidates: Vec<Candidate> = candidates.collect();
+        if candidates.iter().any(|c| c.own.len() <= c.start) {
+            return Err(question.refused("must have candidates that are tokens of their own"));
+        }
+        Ok(Question {
+            shared: begin,
+            candidates,
+            answer: cloze.answer,
+            frequent: cloze.most_frequent(),
+            shortened,
+        })
+    }
+
+    pub(super) fn sequences(&self) -> impl Iterator<Item = &[u32]> {
+        let own = self
+            .candidates
+            .iter()
+            .flat_map(|c| [&c.own[..], &c.full[..]]);
+        std::iter::once(&self.shared[..]).chain(own)
+    }
+
+    /// Tokens of the forward passes: the shared ones once, then those of every candidate.
+    pub(super) fn tokens(&self) -> usize {
+        let each = self
+            .candidates
+            .iter()
+            .map(|c| match c.full.starts_with(&c.own) {
+                true => c.full.len(),
+                false => c.full.len() + c.own.len(),
+            });
+        self.shared.len() + each.sum::<usize>()
+    }
+
+    /// Scores, three per candidate: log-probability of the candidate, number of its tokens, log-probability of the
+    /// candidate and the rest of the sentence.
+    pub(super) fn score(&self, network: &Transformer) -> Result<Vec<f64>> {
+        // The last shared token predicts the first of each candidate.
+        let (&last, before) = self
+            .shared
+            .split_last()
+            .ok_or_else(|| Error::undefined("a question without tokens"))?;
+        let prefix = network.prefix(before)?;
+        let losses = |after: &[u32]| {
+            let ids: Vec<u32> = std::iter::once(last).chain(after.iter().copied()).collect();
+            network.predict_after(&prefix, &ids, 0..after.len(), |t, logits| {
+                log_loss(logits, ids[t + 1])
+            })
+        };
+        let mut scores = vec![];
+        for candidate in &self.candidates {
+            let full = losses(&candidate.full)?;
+            let own = match candidate.full.starts_with(&candidate.own) {
+                true => full[..candidate.own.len()].to_vec(),
+                false => losses(&candidate.own)?,
+            };
+            let own = &own[candidate.start..];
+            scores.push(-own.iter().sum::<f64>());
+            scores.push(own.len() as f64);
+            scores.push(-full[candidate.start.min(full.len())..].iter().sum::<f64>());
+        }
+        Ok(scores)
+    }
+
+    /// The candidate that a score prefers, the first of equal ones.
+    fn chosen(scores: impl Iterator<Item = f64>) -> usize {
+        let mut best = (0, f64::NEG_INFINITY);
+        for (i, score) in scores.enumerate() {
+            if score > best.1 {
+                best = (i, score);
+            }
+        }
+        best.0
+    }
+}
+
+/// The text with one space at its end, unless it is empty.
+fn with_space(text: &str) -> String {
+    match text.trim_end() {
+        "" => String::new(),
+        text => format!("{text} "),
+    }
+}
+
+pub(super) fn reading(
+    name: &str,
+    questions: &[Question],
+    scores: &[Vec<f64>],
+    level: f64,
+) -> Result<Found> {
+    let value: fn(&[f64]) -> f64 = match name {
+        "sum over the candidate" => |s| s[0],
+        "mean per token of the candidate" => |s| s[0] / s[1],
+        "candidate and the rest of the sentence" => |s| s[2],
+        other => return Err(Error::unknown("reading", other, READINGS)),
+    };
+    let right = |(question, scores): (&Question, &Vec<f64>)| {
+        Question::chosen(scores.chunks_exact(3).map(value)) == question.answer
+    };
+    let correct: Vec<bool> = questions.iter().zip(scores).map(right).collect();
+    let n = questions.len() as f64;
+    let chance = questions.iter().map(|q| 1.0 / q.candidates.len() as f64);
+    let frequent = questions
+        .iter()
+        .map(|q| match q.frequent.contains(&q.answer) {
+            true => 1.0 / q.frequent.len() as f64,
+            false => 0.0,
+        });
+    let tokens: usize = questions.iter().map(Question::tokens).sum();
+    Ok(Found {
+        estimate: accuracy(&correct, level)?,
+        unit: ACCURACY,
+        units: questions.len(),
+        baselines: vec![
+            ("a candidate drawn uniformly", chance.sum::<f64>() / n),
+            (
+                "the candidate most frequent in the passage",
+                frequent.sum::<f64>() / n,
+            ),
+        ],
+        counts: vec![("questions", n), ("tokens of the passes", tokens as f64)],
+    })
+}

@@ -1,0 +1,204 @@
+//! Detokenisers: benchmarks store their texts cut into words, which networks have never seen so, and every evaluation
+//! undoes some of it. Each is a reading of its own.
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// Change of a text before it is cut into tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Detokeniser {
+    /// None.
+    Off,
+    /// OpenAI's for its LAMBADA file: “ and ” become ", no space at either end, a line break before
+    /// (openai/gpt-2, issue 131).
+    Openai,
+    /// Spaces that a word tokeniser put before punctuation and contractions are removed; `` and '' become ".
+    Spaces,
+    /// WikiText's: as `Spaces`, and " @-@ ", " @,@ ", " @.@ " become -, comma and full stop; brackets and quotation
+    /// marks close up.
+    Wikitext,
+    /// PTB's: as `Spaces`, and N, which stands for a number, becomes 1.
+    Ptb,
+    /// PTB's, and the tokens of <unk> are not counted, though they are read.
+    PtbWithoutUnk,
+}
+
+/// PTB's word for every rare word.
+const UNKNOWN: &str = "<unk>";
+
+impl Detokeniser {
+    /// Returns the name that the command line and the rows have.
+    pub fn name(self) -> &'static str {
+        match self {
+            Detokeniser::Off => "off",
+            Detokeniser::Openai => "openai",
+            Detokeniser::Spaces => "spaces",
+            Detokeniser::Wikitext => "wikitext",
+            Detokeniser::Ptb => "ptb",
+            Detokeniser::PtbWithoutUnk => "ptb-without-unk",
+        }
+    }
+
+    /// Changes a text.
+    ///
+    /// ```
+    /// use attnlab_aot::evaluate::Detokeniser;
+    /// assert_eq!(Detokeniser::Openai.apply("\u{201c}Go on,\u{201d} he said "), "\n\"Go on,\" he said");
+    /// assert_eq!(Detokeniser::Spaces.apply("`` I do n't know , '' she said ."), "\"I don't know,\" she said.");
+    /// assert_eq!(Detokeniser::Wikitext.apply("a well @-@ known 1 @,@ 500 ( or so )"), "a well-known 1,500 (or so)");
+    /// assert_eq!(Detokeniser::Ptb.apply("it rose N % to $ N million"), "it rose 1% to $1 million");
+    /// ```
+    pub fn apply(self, text: &str) -> Cow<'_, str> {
+        match self {
+            Detokeniser::Off => text.into(),
+            Detokeniser::Openai => {
+                let text = text.replace(['\u{201c}', '\u{201d}'], "\"");
+                format!("\n{}", text.trim()).into()
+            }
+            Detokeniser::Spaces => spaces(text).into(),
+            Detokeniser::Wikitext => {
+                let mut text = text.to_string();
+                for (from, to) in [(" @-@ ", "-"), (" @,@ ", ","), (" @.@ ", ".")] {
+                    text = text.replace(from, to);
+                }
+                let mut text = spaces(&text);
+                for [open, close] in [['(', ')'], ['[', ']'], ['{', '}']] {
+                    text = text.replace(&format!("{open} "), &open.to_string());
+                    text = text.replace(&format!(" {close}"), &close.to_string());
+                }
+                text.into()
+            }
+            Detokeniser::Ptb | Detokeniser::PtbWithoutUnk => spaces(&numbers(text)).into(),
+        }
+    }
+
+    /// Splits a changed text into pieces and says of each whether its tokens count.
+    pub(super) fn pieces(self, text: &str) -> Vec<(&str, bool)> {
+        if self != Detokeniser::PtbWithoutUnk {
+            return vec![(text, true)];
+        }
+        let mut pieces = vec![];
+        let mut rest = text;
+        while let Some(at) = rest.find(UNKNOWN) {
+            // The space before a word belongs to its tokens.
+            let start = at - usize::from(rest[..at].ends_with(' '));
+            let end = at + UNKNOWN.len();
+            pieces.extend([(&rest[..start], true), (&rest[start..end], false)]);
+            rest = &rest[end..];
+        }
+        pieces.push((rest, true));
+        pieces.retain(|(piece, _)| !piece.is_empty());
+        pieces
+    }
+}
+
+/// Replaces the word N by 1.
+fn numbers(text: &str) -> String {
+    let word = |word: &str| match word {
+        "N" => "1".to_string(),
+        word => word.to_string(),
+    };
+    let line = |line: &str| line.split(' ').map(word).collect::<Vec<_>>().join(" ");
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Marks that stand without a space after the word before them.
+const CLOSING: [&str; 8] = [",", ".", ";", ":", "!", "?", "%", "''"];
+
+/// Ends of words that a word tokeniser splits off.
+const ENDINGS: [&str; 7] = ["n't", "'s", "'re", "'ve", "'ll", "'d", "'m"];
+
+/// Undoes a word tokeniser: no space before closing marks and split endings, none after opening quotation marks and
+/// signs of currency. A mark " opens and closes in turn within a line.
+fn spaces(text: &str) -> String {
+    let mut found = String::with_capacity(text.len());
+    for (i, line) in text.split('\n').enumerate() {
+        if i > 0 {
+            found.push('\n');
+        }
+        // Flags: no space before the next word; a quotation is open.
+        let (mut close, mut quoted) = (true, false);
+        // A leading space is one of the text's own.
+        let body = line.trim_start_matches(' ');
+        found.push_str(&line[..line.len() - body.len()]);
+        for word in body.split(' ') {
+            let before = CLOSING.contains(&word) || ENDINGS.contains(&word) || word == "'";
+            let closing_quote = word == "\"" && quoted;
+            if !(close || before || closing_quote) {
+                found.push(' ');
+            }
+            found.push_str(match word {
+                "``" | "''" => "\"",
+                word => word,
+            });
+            let opening_quote = word == "``" || word == "\"" && !quoted;
+            quoted = match word {
+                "``" => true,
+                "''" => false,
+                "\"" => !quoted,
+                _ => quoted,
+            };
+            close = opening_quote || matches!(word, "$" | "#" | "\u{a3}");
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Detokeniser;
+
+    #[test]
+    fn written_examples() {
+        for (detokeniser, from, to) in [
+            (Detokeniser::Off, "a , b\n", "a , b\n"),
+            (
+                Detokeniser::Openai,
+                " \u{201c}Yes ,\u{201d} he said\n",
+                "\n\"Yes ,\" he said",
+            ),
+            (
+                Detokeniser::Spaces,
+                "she 'd gone ; they had n't .",
+                "she'd gone; they hadn't.",
+            ),
+            (
+                Detokeniser::Spaces,
+                "he said \" go \" and \" stay \" twice",
+                "he said \"go\" and \"stay\" twice",
+            ),
+            (Detokeniser::Spaces, " the boys ' books", " the boys' books"),
+            (
+                Detokeniser::Wikitext,
+                " = Title = \n\n the 12 @-@ inch ( 30 @.@ 5 cm ) gun , which cost 1 @,@ 000 \n",
+                " = Title = \n\n the 12-inch (30.5 cm) gun, which cost 1,000 \n",
+            ),
+            (
+                Detokeniser::Ptb,
+                " the <unk> said N N were sold for $ N \n it 's N % more",
+                " the <unk> said 1 1 were sold for $1 \n it's 1% more",
+            ),
+        ] {
+            assert_eq!(detokeniser.apply(from), to, "{detokeniser:?}");
+        }
+    }
+
+    #[test]
+    fn unknown_words_are_pieces_of_their_own() {
+        let ptb = Detokeniser::PtbWithoutUnk;
+        let text = "<unk> and the <unk> rose";
+        let pieces = ptb.pieces(text);
+        let expected = [
+            ("<unk>", false),
+            (" and the", true),
+            (" <unk>", false),
+            (" rose", true),
+        ];
+        assert_eq!(pieces, expected);
+        let whole: String = pieces.iter().map(|(piece, _)| *piece).collect();
+        assert_eq!(whole, text);
+        assert_eq!(Detokeniser::Ptb.pieces(text), [(text, true)]);
+    }
+}

@@ -1,0 +1,358 @@
+//! Files of benchmarks and texts: plain text, JSON lines, parquet (feature `parquet`), and CBT's own format.
+//!
+//! Files are believed after they have been checked: a wrong one is refused with file and line (of parquet: row).
+
+mod questions;
+
+pub use questions::Cloze;
+
+use super::Task;
+use attnlab_core::error::{Error, Result};
+use attnlab_networks::sha256;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Largest file, in bytes.
+const MOST_BYTES: u64 = 4 << 30;
+
+/// Something that was read, with its place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Located<T> {
+    /// What was read.
+    pub value: T,
+    /// The file.
+    pub path: PathBuf,
+    /// Line or row, from 1.
+    pub number: usize,
+    /// "line" or "row".
+    pub kind: &'static str,
+}
+
+impl<T> Located<T> {
+    /// Builds the refusal of this part of the file.
+    pub fn refused(&self, problem: &str) -> Error {
+        content(
+            &self.path,
+            format!("{} {}: {problem}", self.kind, self.number),
+        )
+    }
+
+    fn with<U>(&self, value: U) -> Located<U> {
+        Located {
+            value,
+            path: self.path.clone(),
+            number: self.number,
+            kind: self.kind,
+        }
+    }
+}
+
+/// What the files of a task hold.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Read {
+    /// Passages of LAMBADA.
+    Passages(Vec<Located<String>>),
+    /// Questions of the Children's Book Test.
+    Questions(Vec<Located<Cloze>>),
+    /// One text: the files one after another, of equal files the first alone.
+    Text(String),
+}
+
+/// Reads the files of a task, one after another.
+///
+/// - LAMBADA: one passage per line; JSON lines or parquet with `text`.
+/// - CBT: its own format (20 numbered sentences, a 21st with the question, the answer and the candidates between tabs);
+///   JSON lines or parquet with `sentences`, `question`, `answer` and `options`.
+/// - text: plain text as it is; JSON lines or parquet with `text`, whose records are put one after another, with a line
+///   break between them where a record does not end in one. Of equal files, such as the test splits of WikiText-2 and
+///   WikiText-103, the first is read.
+///
+/// # Errors
+/// A file that cannot be read, or is malformed, with the line or row and what it must be.
+pub fn read<P: AsRef<Path>>(paths: &[P], task: Task) -> Result<Read> {
+    let mut read = match task {
+        Task::Cbt => Read::Questions(vec![]),
+        Task::Lambada => Read::Passages(vec![]),
+        Task::Text | Task::Cost => Read::Text(String::new()),
+    };
+    let mut seen = vec![];
+    for path in paths {
+        let path = path.as_ref();
+        match &mut read {
+            Read::Passages(all) => all.extend(passages(path)?),
+            Read::Questions(all) => all.extend(questions::questions(path)?),
+            Read::Text(all) => {
+                let own = texts(path)?;
+                let hash = sha256(own.as_bytes());
+                if !seen.contains(&hash) {
+                    seen.push(hash);
+                    join(all, &own);
+                }
+            }
+        }
+    }
+    let (empty, what) = match &read {
+        Read::Passages(all) => (all.is_empty(), "passage"),
+        Read::Questions(all) => (all.is_empty(), "question"),
+        Read::Text(text) => (text.trim().is_empty(), "word"),
+    };
+    match (empty, paths.first()) {
+        (true, Some(path)) => {
+            let problem = format!("must have at least one {what}; it is empty");
+            Err(content(path.as_ref(), problem))
+        }
+        _ => Ok(read),
+    }
+}
+
+/// Reads the documents of a file: every record of JSON lines or parquet with `text`, or, in plain text, what lines with
+/// nothing but `<|endoftext|>` separate; of a folder, those of its files in the order of their names.
+///
+/// # Errors
+/// As [`read`]; an empty document.
+pub fn documents(path: &Path) -> Result<Vec<Located<String>>> {
+    if path.is_dir() {
+        let advice = "Give a folder with texts";
+        let entries = fs::read_dir(path).map_err(|e| Error::io(path, e, advice))?;
+        let entries = entries.map(|e| e.map(|e| e.path()));
+        let mut files: Vec<PathBuf> = entries
+            .collect::<std::io::Result<_>>()
+            .map_err(|e| Error::io(path, e, advice))?;
+        files.retain(|file| file.is_file());
+        files.sort();
+        let all: Result<Vec<_>> = files.iter().map(|file| documents(file)).collect();
+        return Ok(all?.concat());
+    }
+    let bytes = bytes(path)?;
+    let found = match Format::of(path, &bytes) {
+        Format::Plain => {
+            let text = utf8(path, bytes)?;
+            let mut found = vec![];
+            let mut own = (1, String::new());
+            for (i, line) in text.split_inclusive('\n').enumerate() {
+                match line.trim_end() == "<|endoftext|>" {
+                    true => found.push(std::mem::replace(&mut own, (i + 2, String::new()))),
+                    false => own.1.push_str(line),
+                }
+            }
+            found.push(own);
+            found.retain(|(_, text)| !text.trim().is_empty());
+            let located = |(number, value)| Located {
+                value,
+                path: path.to_path_buf(),
+                number,
+                kind: "line",
+            };
+            found.into_iter().map(located).collect()
+        }
+        format => of_records(path, bytes, format)?,
+    };
+    if found.is_empty() {
+        return Err(content(
+            path,
+            "must have at least one document; it is empty".into(),
+        ));
+    }
+    Ok(found)
+}
+
+fn passages(path: &Path) -> Result<Vec<Located<String>>> {
+    let bytes = bytes(path)?;
+    match Format::of(path, &bytes) {
+        Format::Plain => {
+            let text = utf8(path, bytes)?;
+            let lines = text.lines().enumerate();
+            let lines = lines.filter(|(_, line)| !line.trim().is_empty());
+            let located = |(i, line): (usize, &str)| Located {
+                value: line.to_string(),
+                path: path.to_path_buf(),
+                number: i + 1,
+                kind: "line",
+            };
+            Ok(lines.map(located).collect())
+        }
+        format => of_records(path, bytes, format),
+    }
+}
+
+fn texts(path: &Path) -> Result<String> {
+    let bytes = bytes(path)?;
+    match Format::of(path, &bytes) {
+        Format::Plain => utf8(path, bytes),
+        format => {
+            let mut all = String::new();
+            for record in records(path, bytes, format)? {
+                // Empty lines are records of their own in WikiText's parquet.
+                join(&mut all, text_of(&record)?);
+            }
+            Ok(all)
+        }
+    }
+}
+
+/// Appends a text, on a line of its own.
+fn join(all: &mut String, text: &str) {
+    if !(all.is_empty() || all.ends_with('\n')) {
+        all.push('\n');
+    }
+    all.push_str(text);
+}
+
+/// The field `text` of every record; an empty one is refused.
+fn of_records(path: &Path, bytes: Vec<u8>, format: Format) -> Result<Vec<Located<String>>> {
+    let one = |record: &Located<Value>| {
+        let text = text_of(record)?;
+        match text.trim().is_empty() {
+            true => Err(record.refused("text: must not be empty. Remove the record")),
+            false => Ok(record.with(text.to_string())),
+        }
+    };
+    records(path, bytes, format)?.iter().map(one).collect()
+}
+
+fn text_of(record: &Located<Value>) -> Result<&str> {
+    let text = record.value.get("text").and_then(Value::as_str);
+    text.ok_or_else(|| record.refused(&needs("text", "a text", &record.value)))
+}
+
+/// The message about a field that is missing or of another kind.
+fn needs(name: &str, kind: &str, record: &Value) -> String {
+    let fields = record
+        .as_object()
+        .map(|o| o.keys().map(String::as_str).collect::<Vec<_>>());
+    let fields = fields.unwrap_or_default().join(", ");
+    format!("{name}: must be there, {kind}; the fields are: {fields}")
+}
+
+/// Form of a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Plain,
+    JsonLines,
+    Parquet,
+}
+
+impl Format {
+    /// The form, by the first bytes or the name.
+    fn of(path: &Path, bytes: &[u8]) -> Format {
+        let extension = path
+            .extension()
+            .and_then(|e| e.to_str())
+            .unwrap_or_default();
+        let first = bytes.iter().find(|b| !b.is_ascii_whitespace());
+        match extension {
+            _ if bytes.starts_with(b"PAR1") => Format::Parquet,
+            "parquet" => Format::Parquet,
+            "json" | "jsonl" | "ndjson" => Format::JsonLines,
+            _ if first == Some(&b'{') => Format::JsonLines,
+            _ => Format::Plain,
+        }
+    }
+}
+
+fn content(path: &Path, problem: String) -> Error {
+    Error::Content {
+        path: path.to_path_buf(),
+        problem,
+    }
+}
+
+fn bytes(path: &Path) -> Result<Vec<u8>> {
+    let advice = "Give a text, JSON lines or a parquet file with --data";
+    let length = fs::metadata(path)
+        .map_err(|e| Error::io(path, e, advice))?
+        .len();
+    if length > MOST_BYTES {
+        let problem =
+            format!("must have at most {MOST_BYTES} bytes; it has {length}. Give a part of it");
+        return Err(content(path, problem));
+    }
+    fs::read(path).map_err(|e| Error::io(path, e, advice))
+}
+
+fn utf8(path: &Path, bytes: Vec<u8>) -> Result<String> {
+    String::from_utf8(bytes).map_err(|e| {
+        let valid = &e.as_bytes()[..e.utf8_error().valid_up_to()];
+        let line = valid.iter().filter(|b| **b == b'\n').count() + 1;
+        content(path, format!("line {line}: must be UTF-8 text"))
+    })
+}
+
+/// The records of a file of JSON lines or parquet.
+fn records(path: &Path, bytes: Vec<u8>, format: Format) -> Result<Vec<Located<Value>>> {
+    if format == Format::Parquet {
+        return rows(path, bytes);
+    }
+    let text = utf8(path, bytes)?;
+    let mut found = vec![];
+    for (i, line) in text.lines().enumerate() {
+        if line.trim().is_empty() {
+            continue;
+        }
+        let place = Located {
+            value: (),
+            path: path.to_path_buf(),
+            number: i + 1,
+            kind: "line",
+        };
+        match serde_json::from_str(line) {
+            Ok(value @ Value::Object(_)) => found.push(place.with(value)),
+            Ok(_) => return Err(place.refused("must be a JSON object, one per line")),
+            Err(e) => {
+                return Err(place.refused(&format!("must be a JSON object, one per line ({e})")));
+            }
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(not(feature = "parquet"))]
+fn rows(path: &Path, _: Vec<u8>) -> Result<Vec<Located<Value>>> {
+    let problem = "is a parquet file, which this build does not read. Build with --features parquet, or write it as JSON \
+                   lines: python -c \"import pandas; pandas.read_parquet('IN').to_json('OUT.jsonl', orient='records', \
+                   lines=True)\"";
+    Err(content(path, problem.into()))
+}
+
+#[cfg(feature = "parquet")]
+fn rows(path: &Path, _: Vec<u8>) -> Result<Vec<Located<Value>>> {
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::Field;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    fn value(field: &Field) -> Value {
+        match field {
+            Field::Str(text) => text.as_str().into(),
+            Field::ListInternal(list) => list.elements().iter().map(value).collect(),
+            _ => Value::Null,
+        }
+    }
+    let read = || -> Result<Vec<Located<Value>>, parquet::errors::ParquetError> {
+        let reader = SerializedFileReader::new(fs::File::open(path)?)?;
+        let mut found = vec![];
+        for (i, row) in reader.get_row_iter(None)?.enumerate() {
+            let row = row?;
+            let fields = row.get_column_iter();
+            found.push(Located {
+                value: fields
+                    .map(|(name, field)| (name.clone(), value(field)))
+                    .collect(),
+                path: path.to_path_buf(),
+                number: i + 1,
+                kind: "row",
+            });
+        }
+        Ok(found)
+    };
+    // The library ends in a panic on some malformed files.
+    let problem = match catch_unwind(AssertUnwindSafe(read)) {
+        Ok(Ok(found)) => return Ok(found),
+        Ok(Err(e)) => e.to_string(),
+        Err(_) => "the file contradicts itself".into(),
+    };
+    let problem = format!(
+        "must be a parquet file that can be read ({problem}). Download it again, or write it as JSON lines"
+    );
+    Err(content(path, problem))
+}

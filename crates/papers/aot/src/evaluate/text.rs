@@ -1,0 +1,184 @@
+//! The loss on a text, by windows of which each predicts the tokens that those before it did not.
+
+use super::Cut;
+use super::statistics::{Found, entropy_of_counts, ratio};
+use attnlab_core::error::{Error, Result};
+use attnlab_networks::Transformer;
+use attnlab_networks::transformer::log_loss;
+
+/// Names of the readings.
+pub(super) const READINGS: [&str; 3] = ["loss per token", "loss per word", "loss per byte"];
+
+/// A text in windows. Window k reads the tokens from k · stride on and predicts those up to the one after its last that
+/// no window before it has predicted. So every token but the first is predicted once (the first too, where the tokenizer
+/// puts special tokens before a text), after at least window − stride + 1 tokens unless the text begins there.
+#[derive(Clone, Debug)]
+pub(super) struct Windows {
+    /// Special tokens with which every window begins.
+    before: Vec<u32>,
+    ids: Vec<u32>,
+    /// Flag per token: its loss counts.
+    counted: Vec<bool>,
+    windows: Vec<Window>,
+    /// Windows that form a unit of the interval: together they predict at least as many tokens as one window has.
+    block: usize,
+    /// Tokens that count, words and bytes of the whole text.
+    sizes: [usize; 3],
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    /// First token that is read.
+    start: usize,
+    /// First and last token that are predicted.
+    first: usize,
+    last: usize,
+}
+
+impl Windows {
+    pub(super) fn new(text: &str, cut: &Cut, window: usize, stride: usize) -> Result<Self> {
+        let special = cut.before.len();
+        if window > cut.context {
+            let allowed = format!(
+                "must be at most the context of the network, {}",
+                cut.context
+            );
+            return Err(Error::invalid("window", window, allowed));
+        }
+        if window < special + 2 {
+            let allowed = format!(
+                "must be at least {}; {special} special tokens begin every window",
+                special + 2
+            );
+            return Err(Error::invalid("window", window, allowed));
+        }
+        let own = window - special;
+        if stride == 0 || stride > own {
+            let allowed = format!(
+                "must be from 1 to {own}, the tokens of the text in a window; beyond, some tokens would not be predicted"
+            );
+            return Err(Error::invalid("stride", stride, allowed));
+        }
+        let changed = cut.detokenise.apply(text);
+        let (mut ids, mut counted) = (vec![], vec![]);
+        for (piece, counts) in cut.detokenise.pieces(&changed) {
+            ids.extend(cut.tokenizer.encode_plain(piece)?);
+            counted.resize(ids.len(), counts);
+        }
+        if ids.len() < 3 {
+            let allowed = "must have at least 3 tokens, so that there is something to predict; give a longer text";
+            return Err(Error::invalid(
+                "data",
+                format!("{} tokens", ids.len()),
+                allowed,
+            ));
+        }
+        let mut windows = vec![];
+        let mut next = usize::from(special == 0);
+        for start in (0..).step_by(stride) {
+            let last = (start + own).min(ids.len() - 1);
+            windows.push(Window {
+                start,
+                first: next,
+                last,
+            });
+            next = last + 1;
+            if next == ids.len() {
+                break;
+            }
+        }
+        let predicted = &counted[windows[0].first..];
+        let counts = predicted.iter().filter(|c| **c).count();
+        Ok(Windows {
+            before: cut.before.to_vec(),
+            sizes: [counts, text.split_whitespace().count(), text.len()],
+            counted,
+            windows,
+            block: own.div_ceil(stride),
+            ids,
+        })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.windows.len()
+    }
+
+    pub(super) fn tokens(&self, window: usize) -> usize {
+        let w = self.windows[window];
+        self.before.len() + w.last - w.start
+    }
+
+    pub(super) fn keep(&mut self, numbers: &[usize]) {
+        self.windows = numbers.iter().map(|i| self.windows[*i]).collect();
+    }
+
+    pub(super) fn sequences(&self) -> impl Iterator<Item = &[u32]> {
+        [&self.before[..], &self.ids[..]].into_iter()
+    }
+
+    /// Scores: loss (sum over the predicted tokens that count) and their number.
+    pub(super) fn score(&self, network: &Transformer, window: usize) -> Result<Vec<f64>> {
+        let Window { start, first, last } = self.windows[window];
+        let special = self.before.len();
+        // The last token is predicted and not read.
+        let ids = [&self.before, &self.ids[start..last]].concat();
+        // Token j is predicted by the one before it, at special + j − 1 − start of the window.
+        let positions = special + first - start - 1..special + last - start;
+        let losses = network.predict(&ids, positions, |t, logits| {
+            log_loss(logits, self.ids[start + t + 1 - special])
+        })?;
+        let counts = &self.counted[first..=last];
+        let own = losses.iter().zip(counts).filter(|(_, counts)| **counts);
+        let sum: f64 = own.clone().map(|(loss, _)| loss).sum();
+        Ok(vec![sum, own.count() as f64])
+    }
+
+    pub(super) fn reading(
+        &self,
+        name: &str,
+        scores: &[Vec<f64>],
+        vocabulary: usize,
+        level: f64,
+    ) -> Result<Found> {
+        let [tokens, words, bytes] = self.sizes.map(|n| n as f64);
+        let (scale, unit) = match name {
+            "loss per token" => (1.0, "nats per token"),
+            "loss per word" => (tokens / words, "nats per word"),
+            "loss per byte" => (tokens / bytes, "nats per byte"),
+            other => return Err(Error::unknown("reading", other, READINGS)),
+        };
+        let sum = |i: usize| -> Vec<f64> {
+            let blocks = scores.chunks(self.block);
+            blocks.map(|b| b.iter().map(|s| s[i]).sum()).collect()
+        };
+        let (sums, counts) = (sum(0), sum(1));
+        let mut estimate = ratio(&sums, &counts, level)?;
+        for x in [&mut estimate.value, &mut estimate.low, &mut estimate.high] {
+            *x *= scale;
+        }
+        let targets = self.windows.iter().flat_map(|w| w.first..=w.last);
+        let targets = targets.filter(|j| self.counted[*j]).map(|j| self.ids[j]);
+        let entropy = entropy_of_counts(targets);
+        Ok(Found {
+            estimate,
+            unit,
+            units: sums.len(),
+            baselines: vec![
+                (
+                    "uniform over the vocabulary",
+                    scale * (vocabulary as f64).ln(),
+                ),
+                (
+                    "ceiling: the text's own frequencies of tokens",
+                    scale * entropy,
+                ),
+            ],
+            counts: vec![
+                ("tokens predicted", counts.iter().sum()),
+                ("tokens of the text", self.ids.len() as f64),
+                ("words of the text", words),
+                ("bytes of the text", bytes),
+            ],
+        })
+    }
+}

@@ -1,0 +1,310 @@
+//! A trained network on LAMBADA, CBT, a text, or a clock: `attnlab evaluate NETWORK --task TASK --data FILE`. Settings:
+//! `settings.toml`.
+//!
+//! A cell is a reading of a network; readings of the same forward passes share them.
+
+mod passes;
+mod pictures;
+
+pub(crate) use pictures::{choice, numbered};
+
+use crate::PAPERS;
+use crate::evaluate::cost::measure;
+use crate::evaluate::{Detokeniser, Passes, Task};
+use attnlab_core::error::{self, Error, Result};
+use attnlab_core::params::Params;
+use attnlab_core::rng::Streams;
+use attnlab_core::stats::validate_level;
+use attnlab_lab::claim::Source;
+use attnlab_lab::experiment::{Described, Experiment};
+use attnlab_lab::figure::Figure;
+use attnlab_lab::run::{Row, TrialContext};
+use attnlab_networks::transformer::TransformerArchitecture;
+use attnlab_networks::{Checkpoint, sha256};
+use clap::ValueEnum;
+use passes::Cache;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Choice of the items that a limit keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sample {
+    /// The first of the files.
+    #[default]
+    First,
+    /// Drawn without replacement, by the seed; they keep the order of the files.
+    Random,
+}
+
+/// Evaluation of a network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Evaluate {
+    /// Folder or GGUF file of the network.
+    pub network: PathBuf,
+    /// SHA-256 of its tensors: rows of a network that has changed since are not taken for its own.
+    pub network_hash: String,
+    /// What it is evaluated on.
+    pub task: Task,
+    /// Files of the task.
+    pub data: Vec<PathBuf>,
+    /// SHA-256 of their bytes.
+    pub data_hash: String,
+    /// Changes of the text before it is cut into tokens.
+    pub detokenise: Vec<Detokeniser>,
+    /// Text: tokens of a forward pass.
+    pub windows: Vec<usize>,
+    /// Text: tokens between the beginnings of two windows; those larger than a window are left out for it.
+    pub strides: Vec<usize>,
+    /// Items (passages, questions, windows) that are evaluated; 0: all.
+    pub limit: usize,
+    /// Choice of the items under a limit.
+    pub sample: Sample,
+    /// Flag: the same architecture with random weights is evaluated too.
+    pub controls: bool,
+    /// Seed of the random weights and of a random sample.
+    pub control_seed: u64,
+    /// Level of the intervals.
+    pub level: f64,
+    /// Cost: tokens of a sequence.
+    pub context: usize,
+    /// Cost: sequences of a forward pass.
+    pub batch: usize,
+    /// Cost: measured passes.
+    pub runs: usize,
+    #[serde(skip)]
+    cache: Cache,
+}
+
+impl Evaluate {
+    /// Returns the evaluation of a network on files, with the hashes of both, the task's own detokenisers, and windows
+    /// of the network's context but at most 1024 tokens.
+    ///
+    /// # Errors
+    /// Files that cannot be read.
+    pub fn of_files(network: &Path, task: Task, data: &[PathBuf]) -> Result<Self> {
+        let architecture = TransformerArchitecture::of_network(network)?;
+        let window = architecture.context.min(1024);
+        Ok(Evaluate {
+            network: network.to_path_buf(),
+            network_hash: Checkpoint::open(network)?.digest()?,
+            task,
+            data: data.to_vec(),
+            data_hash: hash_of(data)?,
+            detokenise: task.detokenisers().to_vec(),
+            windows: vec![window],
+            strides: vec![window],
+            limit: 0,
+            sample: Sample::First,
+            controls: task != Task::Cost,
+            control_seed: 0,
+            level: 0.95,
+            context: window,
+            batch: 1,
+            runs: 5,
+            cache: Cache::default(),
+        })
+    }
+
+    /// Choices of forward passes, each with the parameters of its rows.
+    fn choices(&self) -> Vec<(Vec<(String, Value)>, Passes)> {
+        let mut choices = vec![];
+        for detokenise in &self.detokenise {
+            let named = (DETOKENISE.to_string(), Value::from(detokenise.name()));
+            let passes = |window, stride| Passes {
+                detokenise: *detokenise,
+                window,
+                stride,
+            };
+            if self.task != Task::Text {
+                choices.push((vec![named], passes(0, 0)));
+                continue;
+            }
+            for window in &self.windows {
+                for stride in self.strides.iter().filter(|s| *s <= window) {
+                    let sizes = [(WINDOW, *window), (STRIDE, *stride)];
+                    let sizes = sizes.map(|(name, n)| (name.to_string(), Value::from(n)));
+                    let all = [named.clone()].into_iter().chain(sizes).collect();
+                    choices.push((all, passes(*window, *stride)));
+                }
+            }
+        }
+        choices
+    }
+
+    fn given(&self) -> bool {
+        !self.network.as_os_str().is_empty()
+    }
+}
+
+/// SHA-256 of the bytes of files, one after another.
+fn hash_of(paths: &[PathBuf]) -> Result<String> {
+    let mut hashes = String::new();
+    for path in paths {
+        let advice = "Give a file with --data";
+        let bytes = fs::read(path).map_err(|e| Error::io(path, e, advice))?;
+        hashes.push_str(&sha256(&bytes));
+    }
+    Ok(match paths {
+        [] => String::new(),
+        _ => sha256(hashes.as_bytes()),
+    })
+}
+
+impl Described for Evaluate {
+    const ID: &'static str = "aot.evaluate";
+    const NAME: &'static str = "evaluate";
+    const TITLE: &'static str =
+        "A network on LAMBADA, CBT or a text: every reading of a benchmark as a row";
+    const SOURCE: Source = Source {
+        paper: &PAPERS[1],
+        place: "Table 3; 2024 version, Tables 1 and 3",
+    };
+}
+
+/// Parameters of the rows: the task, its network ("trained" or "untrained"), and the reading.
+pub const TASK: &str = "task";
+/// The network of a row.
+pub const VARIANT: &str = "variant";
+/// The reading of a row.
+pub const READING: &str = "reading";
+/// The detokeniser of a row.
+pub const DETOKENISE: &str = "detokenise";
+/// The window of a row about a text.
+pub const WINDOW: &str = "window";
+/// The stride of a row about a text.
+pub const STRIDE: &str = "stride";
+
+/// Variants of the network: name in the rows, and words of tables and figures.
+pub const VARIANTS: [(&str, &str); 2] = [("trained", "as given"), ("untrained", "random weights")];
+
+impl Experiment for Evaluate {
+    fn validate(&self) -> Result<()> {
+        validate_level(self.level)?;
+        for (name, value) in [
+            ("context", self.context),
+            ("batch", self.batch),
+            ("runs", self.runs),
+        ] {
+            error::at_least(name, value, 1)?;
+        }
+        if self.given() && self.task != Task::Cost && self.choices().is_empty() {
+            let strides = format!("{:?}", self.strides);
+            let allowed = format!(
+                "must have one that is at most a window; the windows are {:?}",
+                self.windows
+            );
+            return Err(Error::invalid("strides", strides, allowed));
+        }
+        Ok(())
+    }
+
+    fn ready(&self) -> Result<()> {
+        if !self.given() {
+            let allowed = "must be a path. Write attnlab evaluate NETWORK --task TASK --data FILE, which fills it in";
+            return Err(Error::invalid("network", "\"\"", allowed));
+        }
+        if self.task != Task::Cost && self.data.is_empty() {
+            let allowed = format!(
+                "must be a file; the task {} reads one. Add --data FILE",
+                self.task.name()
+            );
+            return Err(Error::invalid("data", "[]", allowed));
+        }
+        self.cache.opened(self).map(|_| ())
+    }
+
+    fn cells(&self) -> Result<Vec<Params>> {
+        if !self.given() {
+            return Ok(vec![]);
+        }
+        let cell = |more: &[(String, Value)], variant: &str, reading: &str| {
+            let named = [
+                (TASK, self.task.name()),
+                (VARIANT, variant),
+                (READING, reading),
+            ];
+            let named = named.map(|(name, value)| (name.to_string(), Value::from(value)));
+            named
+                .into_iter()
+                .chain(more.iter().cloned())
+                .collect::<Params>()
+        };
+        if self.task == Task::Cost {
+            let sizes = [("context", self.context), ("batch", self.batch)];
+            let sizes = sizes.map(|(name, n)| (name.to_string(), Value::from(n)));
+            return Ok(vec![cell(&sizes, VARIANTS[0].0, self.task.readings()[0])]);
+        }
+        let mut cells = vec![];
+        for (variant, _) in &VARIANTS[..1 + usize::from(self.controls)] {
+            for (more, _) in self.choices() {
+                cells.extend(self.task.readings().iter().map(|r| cell(&more, variant, r)));
+            }
+        }
+        Ok(cells)
+    }
+
+    fn trials(&self) -> u64 {
+        1
+    }
+
+    fn memory(&self, _: &Params) -> u64 {
+        self.cache.memory(self)
+    }
+
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        self.trial_at(cell, streams, &TrialContext::none())
+    }
+
+    /// The numbers of [`Found::data`](crate::evaluate::Found::data), "items" (how many of how many in "items_of") and
+    /// "shortened" (items whose beginning is left out); for the cost those of [`measure`].
+    fn trial_at(
+        &self,
+        cell: &Params,
+        _: &Streams,
+        context: &TrialContext,
+    ) -> Result<Map<String, Value>> {
+        let opened = self.cache.opened(self)?;
+        if self.task == Task::Cost {
+            return measure(&opened.trained, self.context, self.batch, self.runs);
+        }
+        let cell = cell.as_json();
+        let word = |name: &str| cell.get(name).and_then(Value::as_str).unwrap_or_default();
+        let own = |(more, _): &(Vec<(String, Value)>, Passes)| {
+            more.iter()
+                .all(|(name, value)| cell.get(name) == Some(value))
+        };
+        let (_, passes) = self
+            .choices()
+            .into_iter()
+            .find(own)
+            .ok_or_else(|| Error::undefined("a cell of other settings"))?;
+        let found = self.cache.scores(self, word(VARIANT), passes, context)?;
+        let reading = found
+            .prepared
+            .reading(word(READING), &found.scores, self.level)?;
+        let mut data = reading.data();
+        data.insert("items".into(), found.prepared.len().into());
+        data.insert("items_of".into(), found.of.into());
+        data.insert("shortened".into(), found.prepared.shortened().into());
+        Ok(data)
+    }
+
+    fn size(&self) -> String {
+        match (self.task, self.limit) {
+            (Task::Cost, _) => format!(
+                "{} sequences of {} tokens, {} runs",
+                self.batch, self.context, self.runs
+            ),
+            (_, 0) => "all items".into(),
+            (_, n) => format!("at most {n} items"),
+        }
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        pictures::figures(self, rows)
+    }
+}

@@ -1,0 +1,325 @@
+//! Forward passes of an evaluation: done once for all readings, and kept in the folder of the run while they go on.
+
+use super::{Evaluate, Sample, hash_of};
+use crate::evaluate::files::{self, Read};
+use crate::evaluate::{Passes, Prepared, Task};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::format::significant;
+use attnlab_core::rng::Streams;
+use attnlab_lab::run::{Clock, TrialContext};
+use attnlab_networks::{Checkpoint, Tokenizer, Transformer};
+use rand::seq::index;
+use rayon::prelude::*;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Items between two lines of progress and two writes, per thread.
+const CHUNK: usize = 8;
+
+/// A trial asks for at least this memory (bytes), so that trials run one after another and each has all threads.
+const ALONE: u64 = (1 << 29) + 1;
+
+/// Files, networks and scores that trials share. They follow from the settings, so that they do not count in
+/// comparisons.
+#[derive(Debug, Default)]
+pub struct Cache {
+    opened: Mutex<Option<Arc<Opened>>>,
+    scored: Mutex<Option<(String, Passes, Arc<Scored>)>>,
+}
+
+impl Clone for Cache {
+    fn clone(&self) -> Self {
+        Cache::default()
+    }
+}
+
+impl PartialEq for Cache {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+/// What a run reads.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) trained: Transformer,
+    tokenizer: Option<Tokenizer>,
+    read: Read,
+}
+
+/// Scores of all items.
+pub(super) struct Scored {
+    pub(super) prepared: Prepared,
+    pub(super) scores: Vec<Vec<f64>>,
+    /// Number of items of the files.
+    pub(super) of: usize,
+}
+
+impl std::fmt::Debug for Scored {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} items", self.scores.len())
+    }
+}
+
+impl Cache {
+    /// The files, opened once. A trial waits for another one that opens them.
+    pub(super) fn opened(&self, settings: &Evaluate) -> Result<Arc<Opened>> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = &*opened {
+            return Ok(found.clone());
+        }
+        let found = Arc::new(open(settings)?);
+        *opened = Some(found.clone());
+        Ok(found)
+    }
+
+    /// Bytes of the forward passes of all threads and of the networks.
+    pub(super) fn memory(&self, settings: &Evaluate) -> u64 {
+        let Ok(opened) = self.opened(settings) else {
+            return ALONE;
+        };
+        let a = opened.trained.architecture();
+        let longest = match settings.task {
+            Task::Cost => settings.context,
+            Task::Text => settings.windows.iter().copied().max().unwrap_or(0),
+            Task::Lambada | Task::Cbt => a.context.min(1024),
+        };
+        let threads = rayon::current_num_threads() as u64;
+        let passes = a.activation_bytes(longest).saturating_mul(threads);
+        let control = if settings.controls {
+            4 * a.parameters()
+        } else {
+            0
+        };
+        passes.saturating_add(control).max(ALONE)
+    }
+
+    /// The scores of a network under a choice of passes; the latest are kept, because readings of one choice follow each
+    /// other.
+    pub(super) fn scores(
+        &self,
+        settings: &Evaluate,
+        variant: &str,
+        passes: Passes,
+        context: &TrialContext,
+    ) -> Result<Arc<Scored>> {
+        let mut latest = self.scored.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, of, found)) = &*latest
+            && known == variant
+            && *of == passes
+        {
+            return Ok(found.clone());
+        }
+        let opened = self.opened(settings)?;
+        let found = Arc::new(opened.scored(settings, variant, passes, context)?);
+        *latest = Some((variant.into(), passes, found.clone()));
+        Ok(found)
+    }
+}
+
+fn open(settings: &Evaluate) -> Result<Opened> {
+    let changed = |path: &Path| {
+        Error::Content {
+        path: path.to_path_buf(),
+        problem: "must be what it was when the settings were written; its hash differs. Choose another folder with --out"
+            .into(),
+    }
+    };
+    if hash_of(&settings.data)? != settings.data_hash {
+        let first = settings.data.first();
+        return Err(changed(first.unwrap_or(&PathBuf::new())));
+    }
+    if Checkpoint::open(&settings.network)?.digest()? != settings.network_hash {
+        return Err(changed(&settings.network));
+    }
+    let trained = Transformer::open(&settings.network)?;
+    let a = trained.architecture();
+    if !a.causal {
+        let allowed = "must be a causal network; this family does not predict the next token";
+        return Err(Error::invalid("network", a.family, allowed));
+    }
+    if settings.task == Task::Cost {
+        if settings.context > a.context {
+            let allowed = format!("must be at most the context of the network, {}", a.context);
+            return Err(Error::invalid("context", settings.context, allowed));
+        }
+        return Ok(Opened {
+            trained,
+            tokenizer: None,
+            read: Read::Text(String::new()),
+        });
+    }
+    let read = files::read(&settings.data, settings.task)?;
+    let tokenizer = trained.tokenizer()?;
+    let opened = Opened {
+        trained,
+        tokenizer: Some(tokenizer),
+        read,
+    };
+    // Every choice is refused before the first pass.
+    for (_, passes) in settings.choices() {
+        opened.prepared(settings, passes)?;
+    }
+    Ok(opened)
+}
+
+impl Opened {
+    /// The items under a choice, and their number without a limit.
+    fn prepared(&self, settings: &Evaluate, passes: Passes) -> Result<(Prepared, usize)> {
+        let tokenizer = self.tokenizer.as_ref();
+        let tokenizer = tokenizer.ok_or_else(|| Error::undefined("a task without texts"))?;
+        let mut prepared =
+            Prepared::new(&self.read, tokenizer, self.trained.architecture(), passes)?;
+        let all = prepared.len();
+        if settings.limit > 0 && settings.limit < all {
+            let kept: Vec<usize> = match settings.sample {
+                Sample::First => (0..settings.limit).collect(),
+                Sample::Random => {
+                    let streams = Streams::new(settings.control_seed, "aot.evaluate", 0, 0);
+                    let mut rng = streams.part("sample", 0);
+                    let mut kept = index::sample(&mut rng, all, settings.limit).into_vec();
+                    kept.sort_unstable();
+                    kept
+                }
+            };
+            prepared.keep(&kept);
+        }
+        Ok((prepared, all))
+    }
+
+    fn scored(
+        &self,
+        settings: &Evaluate,
+        variant: &str,
+        passes: Passes,
+        context: &TrialContext,
+    ) -> Result<Scored> {
+        let (prepared, of) = self.prepared(settings, passes)?;
+        let control;
+        let network = match variant {
+            "untrained" => {
+                let streams = Streams::new(settings.control_seed, "aot.evaluate", 0, 0);
+                control = self.trained.untrained(&streams);
+                &control
+            }
+            _ => &self.trained,
+        };
+        let label = match passes.window {
+            0 => format!(
+                "{} ({variant}, {})",
+                settings.task.name(),
+                passes.detokenise.name()
+            ),
+            w => format!(
+                "{} ({variant}, {}, window {w}, stride {})",
+                settings.task.name(),
+                passes.detokenise.name(),
+                passes.stride
+            ),
+        };
+        let n = prepared.len();
+        let tokens: usize = (0..n).map(|i| prepared.tokens(i)).sum();
+        let cost = network.architecture().forward_cost(1);
+        let each = cost.maps as f64 + cost.logits_of_a_token as f64;
+        context.progress.announce(&format!(
+            "{label}: {n} items, {tokens} tokens, about {} TFLOP in linear maps and logits",
+            significant(tokens as f64 * each / 1e12, 2)
+        ));
+        let mut kept = Kept::open(context.folder.as_deref())?;
+        let mut scores = kept.restored(n);
+        let clock = Clock::new(scores.len() as u64);
+        while scores.len() < n {
+            if context.progress.stopped() {
+                return Err(Error::Stopped {
+                    done: scores.len() as u64,
+                    all: n as u64,
+                    what: "items",
+                    kept: true,
+                });
+            }
+            let end = n.min(scores.len() + CHUNK * rayon::current_num_threads());
+            let new: Result<Vec<_>> = (scores.len()..end)
+                .into_par_iter()
+                .map(|i| prepared.score(network, i))
+                .collect();
+            let new = new.map_err(|e| e.during(&label))?;
+            kept.append(&new)?;
+            scores.extend(new);
+            let line = clock.line(&label, scores.len() as u64, n as u64, None);
+            context.progress.line(&line);
+        }
+        Ok(Scored {
+            prepared,
+            scores,
+            of,
+        })
+    }
+}
+
+/// Scores in the folder of a trial, a line of JSON per item.
+struct Kept {
+    file: Option<(PathBuf, File)>,
+    lines: Vec<Vec<f64>>,
+}
+
+impl Kept {
+    const NAME: &'static str = "scores.jsonl";
+
+    fn open(folder: Option<&Path>) -> Result<Kept> {
+        let Some(folder) = folder else {
+            return Ok(Kept {
+                file: None,
+                lines: vec![],
+            });
+        };
+        let advice = "Choose a folder that you may write with --out";
+        fs::create_dir_all(folder).map_err(|e| Error::io(folder, e, advice))?;
+        let path = folder.join(Kept::NAME);
+        let failed = |e| Error::io(&path, e, advice);
+        let text = match path.exists() {
+            true => fs::read_to_string(&path).map_err(failed)?,
+            false => String::new(),
+        };
+        // What follows a torn line is computed again.
+        let (mut lines, mut length) = (vec![], 0);
+        for line in text.split_inclusive('\n') {
+            match serde_json::from_str(line) {
+                Ok(scores) if line.ends_with('\n') => lines.push(scores),
+                _ => break,
+            }
+            length += line.len() as u64;
+        }
+        let file = OpenOptions::new().create(true).append(true).open(&path);
+        let file = file.map_err(failed)?;
+        file.set_len(length).map_err(failed)?;
+        Ok(Kept {
+            file: Some((path, file)),
+            lines,
+        })
+    }
+
+    /// The scores of earlier runs, at most `n`.
+    fn restored(&mut self, n: usize) -> Vec<Vec<f64>> {
+        let mut lines = std::mem::take(&mut self.lines);
+        lines.truncate(n);
+        lines
+    }
+
+    fn append(&mut self, scores: &[Vec<f64>]) -> Result<()> {
+        let Some((path, file)) = &mut self.file else {
+            return Ok(());
+        };
+        let line = |scores: &Vec<f64>| format!("{scores:?}\n");
+        let text: String = scores.iter().map(line).collect();
+        let written = file.write_all(text.as_bytes());
+        written.map_err(|e| {
+            Error::io(
+                path,
+                e,
+                "The scores so far are kept. Give the same command again",
+            )
+        })
+    }
+}

@@ -1,0 +1,282 @@
+//! Files of `attnlab evaluate`, good and bad, and the command.
+
+use crate::drawn::command;
+use crate::evaluate::{Folder, PASSAGES, gguf, llama};
+use attnlab_aot::evaluate::files::{self, Read};
+use attnlab_aot::evaluate::{Detokeniser, Passes, Prepared, Task};
+use attnlab_lab::catalogue::Catalogue;
+use attnlab_lab::run::store;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+#[test]
+fn malformed_files_are_refused_with_their_place() {
+    let folder = Folder::new();
+    let (network, tokenizer) = llama();
+    let refused = |name: &str, text: &[u8], task: Task| {
+        let file = folder.with(name, text);
+        let passes = Passes {
+            detokenise: Detokeniser::Off,
+            window: 16,
+            stride: 16,
+        };
+        let done = files::read(&[&file], task)
+            .and_then(|read| Prepared::new(&read, &tokenizer, network.architecture(), passes));
+        let message = done.err().unwrap_or_else(|| panic!("{name}")).to_string();
+        assert!(
+            message.starts_with(file.to_str().unwrap()) || task == Task::Text,
+            "{message}"
+        );
+        message
+    };
+    let lambada = Task::Lambada;
+    for (name, text, task, part) in [
+        ("empty.txt", &b""[..], lambada, "at least one passage"),
+        ("blank.txt", b"\n \n", lambada, "at least one passage"),
+        (
+            "one.txt",
+            b"two words\n\nsingle\n",
+            lambada,
+            "line 3: must have at least two words",
+        ),
+        (
+            "latin.txt",
+            b"fine here\nna\xefve\n",
+            lambada,
+            "line 2: must be UTF-8",
+        ),
+        (
+            "bad.jsonl",
+            b"{\"text\": \"a b\"}\n{\"text\": 3}\n",
+            lambada,
+            "line 2: text: must be there, a text; the fields are: text",
+        ),
+        (
+            "torn.jsonl",
+            b"{\"text\": \"a b\"}\n{\"text\": \"a",
+            lambada,
+            "line 2: must be a JSON object",
+        ),
+        (
+            "other.jsonl",
+            b"{\"passage\": \"a b\"}",
+            lambada,
+            "the fields are: passage",
+        ),
+        (
+            "void.jsonl",
+            b"{\"text\": \" \"}",
+            lambada,
+            "line 1: text: must not be empty",
+        ),
+        ("list.json", b"[1]", lambada, "must be a JSON object"),
+        ("torn.parquet", b"PAR1abc", lambada, "parquet"),
+        (
+            "long.txt",
+            b"a bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb",
+            lambada,
+            "line 1: must have a last word that fits",
+        ),
+        (
+            "q1.txt",
+            b"1 a b\n3 c d\n",
+            Task::Cbt,
+            "line 2: must begin with 2",
+        ),
+        (
+            "q2.txt",
+            b"1 a b\n",
+            Task::Cbt,
+            "must be followed by their question",
+        ),
+        (
+            "q3.txt",
+            b"1 a XXXXX\tcat\tdog|hen\n",
+            Task::Cbt,
+            "line 1: options: must contain the answer \"cat\"; they are dog, hen",
+        ),
+        (
+            "q4.txt",
+            b"1 a b\tcat\tcat|hen\n",
+            Task::Cbt,
+            "question: must have XXXXX once",
+        ),
+        (
+            "q5.txt",
+            b"1 a XXXXX\tcat\tcat|cat\n",
+            Task::Cbt,
+            "\"cat\" is there twice",
+        ),
+        (
+            "q6.txt",
+            b"1 a XXXXX\tcat\n",
+            Task::Cbt,
+            "an answer and candidates",
+        ),
+        ("q7.txt", b"hello\n", Task::Cbt, "must be a number"),
+        (
+            "q8.txt",
+            b"1 a XXXXX\tcat\tcat\n",
+            Task::Cbt,
+            "at least two words",
+        ),
+        (
+            "q9.txt",
+            b"1 a XXXXX bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb\tcat\tcat|hen\n",
+            Task::Cbt,
+            "line 1: must have candidates that fit",
+        ),
+        (
+            "q.jsonl",
+            b"{\"question\": \"XXXXX\"}",
+            Task::Cbt,
+            "sentences: must be there, a list of texts",
+        ),
+        ("empty2.txt", b" \n", Task::Text, "at least one word"),
+        ("a.txt", b"a", Task::Text, "at least 3 tokens"),
+    ] {
+        let message = refused(name, text, task);
+        assert!(message.contains(part), "{name}: {message}");
+    }
+    let missing = files::read(&[folder.at("none.txt")], Task::Text).unwrap_err();
+    assert!(missing.to_string().contains("--data"));
+}
+
+#[test]
+fn texts_are_joined_and_equal_files_are_read_once() {
+    let folder = Folder::new();
+    let one = folder.with("one.txt", "a b\nc");
+    let two = folder.with("two.txt", "a b\nc");
+    let lines = folder.with(
+        "three.jsonl",
+        "{\"text\": \"d\"}\n{\"text\": \"\"}\n{\"text\": \"e\\n\"}\n{\"text\": \"f\"}",
+    );
+    let read = |files: &[&PathBuf]| files::read(files, Task::Text).unwrap();
+    assert_eq!(read(&[&one, &two]), Read::Text("a b\nc".into()));
+    assert_eq!(read(&[&one, &lines]), Read::Text("a b\nc\nd\ne\nf".into()));
+    let docs = folder.with(
+        "docs.txt",
+        "one\ntwo\n<|endoftext|>\nthree\n<|endoftext|>\n",
+    );
+    let docs = files::documents(&docs).unwrap();
+    let found: Vec<(&str, usize)> = docs.iter().map(|d| (&d.value[..], d.number)).collect();
+    assert_eq!(found, [("one\ntwo\n", 1), ("three\n", 4)]);
+}
+
+#[test]
+fn the_command_writes_everything_and_refuses_by_name() {
+    let folder = Folder::new();
+    let file = folder.at("p.txt");
+    fs::write(&file, PASSAGES.join("\n")).unwrap();
+    let network = gguf();
+    let network = network.to_str().unwrap();
+    let evaluate = |out: &str, more: &[&str]| {
+        let out = folder.at(out);
+        let fixed = ["evaluate", network, "--out", &out];
+        command(&[&fixed[..], more].concat())
+    };
+    evaluate("lambada", &["--task", "lambada", "--data", &file]).unwrap();
+    let out = folder.at("lambada");
+    let found = store::read(Path::new(&out)).unwrap().rows;
+    // Two networks, two detokenisers, six readings.
+    assert_eq!(found.len(), 24);
+    for name in ["rows.csv", "evaluate.html", "evaluate.png"] {
+        assert!(Path::new(&out).join(name).exists(), "{name}");
+    }
+    let page = fs::read_to_string(Path::new(&out).join("evaluate.html")).unwrap();
+    for word in [
+        "GPT-2 Base 124M",
+        "random weights",
+        "ceiling",
+        "last word, no stop words",
+    ] {
+        assert!(page.contains(word), "{word}");
+    }
+    evaluate(
+        "cost",
+        &["--task", "cost", "--context", "24", "--runs", "2"],
+    )
+    .unwrap();
+    let cost = &store::read(Path::new(&folder.at("cost"))).unwrap().rows[0];
+    let number = |name: &str| cost.number(name).unwrap();
+    assert!(number("gflop") <= number("gflop_executed") && number("gflop_maps") < number("gflop"));
+    assert!(number("low") <= number("value") && number("value") <= number("high"));
+    assert_eq!(cost.series("seconds").unwrap().len(), 2);
+    let text = ["--task", "text", "--data", &file];
+    for (arguments, part) in [
+        (&["--task", "lambada"][..], "--data"),
+        (&["--task", "lambada", "--data", "none.txt"], "none.txt"),
+        (&["--task", "lambda", "--data", &file], "lambada"),
+        (&[&text[..], &["--detokenise", "openay"]].concat(), "openai"),
+        (&[&text[..], &["--window", "33"]].concat(), "window = 33"),
+        (
+            &[&text[..], &["--window", "16", "--stride", "17"]].concat(),
+            "strides = [17]",
+        ),
+        (&["--task", "cost", "--context", "33"], "context = 33"),
+        (
+            &["--task", "cost", "--window", "8"],
+            "must be text with --window",
+        ),
+        (
+            &["--task", "lambada", "--data", &file, "--batch", "2"],
+            "must be cost with --batch",
+        ),
+    ] {
+        let refused = evaluate("refused", arguments).unwrap_err();
+        assert!(refused.contains(part), "{arguments:?}: {refused}");
+    }
+    let encoder = gguf().with_file_name("bert");
+    let out = folder.at("bert");
+    let refused = command(&[
+        "evaluate",
+        encoder.to_str().unwrap(),
+        "--out",
+        &out,
+        "--task",
+        "text",
+        "--data",
+        &file,
+        "--window",
+        "8",
+    ]);
+    assert!(refused.unwrap_err().contains("causal"));
+}
+
+/// Every example of the help can be parsed.
+#[test]
+fn the_examples_of_the_help_are_sound() {
+    let catalogue = Catalogue::new().with(attnlab_aot::room());
+    let command = catalogue
+        .commands()
+        .find(|c| c.describe().get_name() == "evaluate")
+        .unwrap();
+    let help = command.describe().render_long_help().to_string();
+    let examples: Vec<&str> = help
+        .lines()
+        .filter_map(|l| l.trim().strip_prefix("attnlab "))
+        .collect();
+    assert_eq!(examples.len(), 6);
+    for example in examples {
+        let parsed = command
+            .describe()
+            .try_get_matches_from(example.split_whitespace());
+        assert!(parsed.is_ok(), "{example}: {:?}", parsed.err());
+    }
+}
+
+/// The passages that are ours, which docs/evaluate.md measures, are read.
+#[test]
+fn our_passages_are_passages() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/passages.txt");
+    let Read::Passages(found) = files::read(&[file], Task::Lambada).unwrap() else {
+        panic!("passages");
+    };
+    assert_eq!(found.len(), 12);
+    // As in LAMBADA, the last word is in the passage before.
+    for passage in found {
+        let text = passage.value.to_lowercase();
+        let (before, last) = text.rsplit_once(' ').unwrap();
+        assert!(before.contains(last), "{last}");
+    }
+}
