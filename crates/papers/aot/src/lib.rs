@@ -8,6 +8,7 @@
 pub mod arrays;
 pub mod claims;
 pub mod commands;
+pub mod corpus;
 pub mod evaluate;
 pub mod experiments;
 pub mod formulas;

@@ -16,7 +16,7 @@ Examples:
   attnlab evaluate gpt2 --task cbt --data cbtest_CN_test_2500ex.txt
   attnlab evaluate gpt2 --task text --data wiki.test.tokens --detokenise off,wikitext
   attnlab evaluate gpt2 --task text --data ptb.test.txt --window 1024,512 --stride 1024,512,64
-  attnlab evaluate gpt2 --task cost --context 1024 --batch 1
+  attnlab evaluate --task cost --context 1024 --batch 1 gpt2
 
 A network is a folder with config.json and safetensors, or a GGUF file (GPT-2, GPT-NeoX, OPT, Llama),
 with its tokenizer. Files are plain text (LAMBADA: a passage per line; CBT: its own format), JSON lines

@@ -280,3 +280,14 @@ fn our_passages_are_passages() {
         assert!(before.contains(last), "{last}");
     }
 }
+
+/// Questions made of the same passages: the omitted word is the last, the candidates are last words of other passages.
+#[test]
+fn our_questions_are_questions() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/questions.txt");
+    let Read::Questions(found) = files::read(&[file], Task::Cbt).unwrap() else {
+        panic!("questions");
+    };
+    assert_eq!(found.len(), 12);
+    assert!(found.iter().all(|q| q.value.candidates.len() == 10));
+}

@@ -1,6 +1,7 @@
 //! The claims, closed forms and experiments of this room against simulation and independent numbers.
 
 mod claims;
+mod corpus;
 mod drawn;
 mod evaluate;
 mod evaluate_files;

@@ -15,8 +15,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Items between two lines of progress and two writes, per thread.
-const CHUNK: usize = 8;
+/// Tokens of the items between two lines of progress and two writes, per thread.
+const CHUNK_TOKENS: usize = 2048;
+
+/// Items that are computed before the scores are written: they may all be in memory at once.
+fn chunk(longest: usize) -> usize {
+    (CHUNK_TOKENS / longest.max(1)).clamp(1, 8) * rayon::current_num_threads()
+}
 
 /// A trial asks for at least this memory (bytes), so that trials run one after another and each has all threads.
 const ALONE: u64 = (1 << 29) + 1;
@@ -75,7 +80,7 @@ impl Cache {
         Ok(found)
     }
 
-    /// Bytes of the forward passes of all threads and of the networks.
+    /// Bytes of the forward passes under way and of the network with random weights.
     pub(super) fn memory(&self, settings: &Evaluate) -> u64 {
         let Ok(opened) = self.opened(settings) else {
             return ALONE;
@@ -86,8 +91,9 @@ impl Cache {
             Task::Text => settings.windows.iter().copied().max().unwrap_or(0),
             Task::Lambada | Task::Cbt => a.context.min(1024),
         };
-        let threads = rayon::current_num_threads() as u64;
-        let passes = a.activation_bytes(longest).saturating_mul(threads);
+        let passes = a
+            .activation_bytes(longest)
+            .saturating_mul(chunk(longest) as u64);
         let control = if settings.controls {
             4 * a.parameters()
         } else {
@@ -221,6 +227,7 @@ impl Opened {
         };
         let n = prepared.len();
         let tokens: usize = (0..n).map(|i| prepared.tokens(i)).sum();
+        let longest = (0..n).map(|i| prepared.tokens(i)).max().unwrap_or(0);
         let cost = network.architecture().forward_cost(1);
         let each = cost.maps as f64 + cost.logits_of_a_token as f64;
         context.progress.announce(&format!(
@@ -239,7 +246,7 @@ impl Opened {
                     kept: true,
                 });
             }
-            let end = n.min(scores.len() + CHUNK * rayon::current_num_threads());
+            let end = n.min(scores.len() + chunk(longest));
             let new: Result<Vec<_>> = (scores.len()..end)
                 .into_par_iter()
                 .map(|i| prepared.score(network, i))
