@@ -5,6 +5,7 @@ use crate::tensors::{content, json, unreadable};
 use crate::training::{self, TrainingCheckpoint};
 use crate::transformer::gguf_at;
 use attnlab_core::error::Result;
+use attnlab_lab::run::files;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 use std::fs::File;
@@ -55,6 +56,19 @@ impl Tokenizer {
     /// Returns the file that was read.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Writes the tokenizer as a `tokenizer.json`; its folder is made where it is missing.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let problem = |e: &dyn std::fmt::Display| content(path, format!("cannot be written: {e}"));
+        let json = self.inner.to_string(false).map_err(|e| problem(&e))?;
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(|e| problem(&e))?;
+        }
+        files::replace(path, |file| file.write_all(json.as_bytes())).map_err(|e| problem(&e))
     }
 
     /// Turns text into ids, with the special tokens that the tokenizer puts around a text (BERT's `[CLS]` and `[SEP]`).

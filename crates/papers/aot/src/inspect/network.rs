@@ -319,7 +319,10 @@ pub fn weight_findings(path: &std::path::Path, block: usize, streams: &Streams) 
     let file = Checkpoint::open(path)?;
     let mut found = Map::new();
     for (i, name) in file.matching(&["*"]).iter().enumerate() {
-        if layer(name) != Some(block as u64) || file.shape(name)?.len() != 2 {
+        let shape = file.shape(name)?;
+        // A vector may be stored as a matrix of one row.
+        let is_matrix = shape.len() == 2 && !shape.contains(&1);
+        if layer(name) != Some(block as u64) || !is_matrix {
             continue;
         }
         let w = file.matrix(name)?;

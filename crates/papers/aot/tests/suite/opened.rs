@@ -1,12 +1,12 @@
 //! Networks that `train language` trained, opened by the readers of real networks: their forward pass is that of the
 //! training, and they can be inspected.
 
-use attnlab_aot::experiments::inspect_network::InspectNetwork;
+use crate::drawn::command;
 use attnlab_aot::experiments::language::Language;
 use attnlab_core::rng::Streams;
 use attnlab_lab::catalogue::Catalogue;
-use attnlab_lab::experiment::{self, Described, Experiment, RunOptions};
-use attnlab_lab::run::Silent;
+use attnlab_lab::experiment::{self, Described, RunOptions};
+use attnlab_lab::run::{Silent, store};
 use attnlab_networks::transformer::{HeadMaps, Recordings, TransformerArchitecture};
 use attnlab_networks::{Checkpoint, Tokenizer, Transformer};
 use attnlab_train::model::{ComputeDevice, Recording};
@@ -33,15 +33,24 @@ evaluation.sequences = 8
 evaluation.activations = 2
 ";
 
-/// Trains on a text; returns the folders of the checkpoints.
+/// Trains on a text of bytes; returns the folders of the checkpoints.
 fn trained(folder: &Path, more: &str) -> Vec<PathBuf> {
     let text = folder.join("text.txt");
     let words = ["the ", "token ", "é ", "attends\n", "to ", "others. "];
     let written: String = (0..3000).map(|i| words[i * i % 7 % 6]).collect();
     fs::write(&text, written).unwrap();
+    trained_on(folder, &text, more)
+}
+
+fn trained_on(folder: &Path, text: &Path, more: &str) -> Vec<PathBuf> {
     let catalogue = Catalogue::new().with(attnlab_aot::room());
     let entry = catalogue.experiment(Language::NAME).unwrap();
-    let set = format!("{TINY}\ntext = {:?}\n{more}", text.display().to_string());
+    // A setting that is given again replaces that of the same name.
+    let name = |line: &str| line.split(" =").next().unwrap_or_default().to_string();
+    let replaced = |line: &str| more.lines().any(|other| name(other) == name(line));
+    let kept: Vec<&str> = TINY.lines().filter(|line| !replaced(line)).collect();
+    let text = text.display().to_string();
+    let set = format!("{}\ntext = {text:?}\n{more}", kept.join("\n"));
     let found = entry.configure(true, None, &set.parse().unwrap()).unwrap();
     experiment::run(
         &*found,
@@ -156,10 +165,21 @@ fn a_network_trained_here_can_be_inspected() {
     assert_eq!(tokenizer.encode(text).unwrap(), bytes);
     assert_eq!(tokenizer.decode(&bytes).unwrap(), text);
     let text = folder.path().join("text.txt");
-    let inspection = InspectNetwork::of_files(path, &text, Default::default()).unwrap();
-    assert_eq!(inspection.places, 3);
-    assert_eq!(inspection.window, 16);
-    inspection.ready().unwrap();
+    let out = folder.path().join("inspected");
+    let [network, text, out] = [path, &text, &out].map(|p| p.to_str().unwrap());
+    let sizes = ["--tokens", "64", "--no-controls", "--most-clusters", "2"];
+    let arguments = ["inspect", network, "--text", text, "--out", out];
+    command(&[&arguments[..], &sizes].concat()).unwrap();
+    let rows = store::read(Path::new(out)).unwrap().rows;
+    assert_eq!(rows.len(), 3);
+    // 256 tokens at most, or the context, which is 16.
+    assert_eq!(rows[0].data["tokens"], 64);
+    let weights = rows[1].data["weights"].as_object().unwrap();
+    let named = |name: &String| name.starts_with("parameters.blocks.*.");
+    assert!(
+        weights.len() == 2 && weights.keys().all(named),
+        "{weights:?}"
+    );
     // Settings that the reader does not know may change the computation.
     let state = path.join("step-000000012.json");
     let written = fs::read_to_string(&state).unwrap();
@@ -183,4 +203,27 @@ fn a_network_trained_here_can_be_inspected() {
     fs::write(&state, &written).unwrap();
     fs::write(path.join("step-000000012.safetensors"), b"cut").unwrap();
     assert!(Transformer::open(path).is_err());
+}
+
+/// A network that was trained with a tokenizer keeps it beside its checkpoints.
+#[test]
+fn a_network_has_the_tokenizer_of_its_training() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../networks/tests/data");
+    let given = data.join("llama.gguf");
+    let tokenizer = Tokenizer::open(&given).unwrap();
+    let documents = folder.path().join("documents.txt");
+    let passage = fs::read_to_string(data.join("passage.txt")).unwrap();
+    fs::write(&documents, [passage.as_str(); 3].join("\n<|endoftext|>\n")).unwrap();
+    let more = format!(
+        "networks = [\"aot-mssa\"]\nheld_out = 0.3\nvocabulary = {}\ntokenizer = {:?}\ncontext = 8\nevaluation.sequences = 2",
+        tokenizer.vocabulary(),
+        given.display().to_string()
+    );
+    let folders = trained_on(folder.path(), &documents, &more);
+    let own = Transformer::open(&folders[0]).unwrap().tokenizer().unwrap();
+    assert_eq!(
+        own.encode(&passage).unwrap(),
+        tokenizer.encode(&passage).unwrap()
+    );
 }

@@ -16,6 +16,7 @@ use attnlab_core::stats;
 use attnlab_lab::experiment::{Described, Experiment, settings};
 use attnlab_lab::figure::Figure;
 use attnlab_lab::run::{Row, TrialContext, store};
+use attnlab_networks::Tokenizer;
 use attnlab_theory::markov::{MarkovChain, contexts};
 use attnlab_theory::sample::markov;
 use attnlab_train::model::{
@@ -307,6 +308,10 @@ impl Experiment for Language {
     ) -> Result<Map<String, Value>> {
         let name = cell.get(NETWORK);
         let Source { text, chain } = self.source(streams)?;
+        if let (Some(folder), false) = (&context.folder, self.tokenizer.is_empty()) {
+            // The network can then be opened with its tokenizer, `inspect` and `evaluate` among others.
+            Tokenizer::open(Path::new(&self.tokenizer))?.write(&folder.join("tokenizer.json"))?;
+        }
         let device = ComputeDevice::parse(&self.backend)?;
         let model = Model::new(self.network(name)?, &device, &streams.child("weights", 0))?;
         let mut data = Map::new();
