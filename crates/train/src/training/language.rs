@@ -1,4 +1,4 @@
-//! Language: the next token of a text, from a file of bytes or of token ids.
+//! Language: the next token of a text, from a file of bytes, of token ids, or from documents cut into tokens.
 
 use super::steps::{Batch, TrainingTask};
 use crate::model::{Model, Recording, Tensor, cross_entropy, read};
@@ -8,10 +8,56 @@ use rand::RngExt;
 use serde_json::{Value, json};
 use std::path::Path;
 
+/// Ids in 16 bits each where all of them fit, as nearly all vocabularies up to GPT-2's do.
+#[derive(Clone, Debug, PartialEq)]
+enum Tokens {
+    Narrow(Vec<u16>),
+    Wide(Vec<u32>),
+}
+
+impl Tokens {
+    fn new(ids: Vec<u32>) -> Self {
+        match ids.iter().all(|id| u16::try_from(*id).is_ok()) {
+            true => Tokens::Narrow(ids.iter().map(|id| *id as u16).collect()),
+            false => Tokens::Wide(ids),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Tokens::Narrow(ids) => ids.len(),
+            Tokens::Wide(ids) => ids.len(),
+        }
+    }
+
+    fn range(&self, range: std::ops::Range<usize>) -> Vec<u32> {
+        match self {
+            Tokens::Narrow(ids) => ids[range].iter().map(|id| u32::from(*id)).collect(),
+            Tokens::Wide(ids) => ids[range].to_vec(),
+        }
+    }
+
+    fn for_each(&self, range: std::ops::Range<usize>, mut visit: impl FnMut(u32)) {
+        match self {
+            Tokens::Narrow(ids) => ids[range].iter().for_each(|id| visit(u32::from(*id))),
+            Tokens::Wide(ids) => ids[range].iter().for_each(|id| visit(*id)),
+        }
+    }
+
+    /// Hash of the ids in the bytes in which they are kept.
+    fn checksum(&self) -> u64 {
+        let bytes: Vec<u8> = match self {
+            Tokens::Narrow(ids) => ids.iter().flat_map(|id| id.to_le_bytes()).collect(),
+            Tokens::Wide(ids) => ids.iter().flat_map(|id| id.to_le_bytes()).collect(),
+        };
+        hash(&bytes)
+    }
+}
+
 /// Text as token ids, cut into a training part and a held-out part.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Text {
-    tokens: Vec<u16>,
+    tokens: Tokens,
     /// Index of the first held-out token.
     cut: usize,
     context: usize,
@@ -60,11 +106,66 @@ impl Text {
     pub fn from_tokens(tokens: Vec<u16>, context: usize, held_out: f64) -> Result<Self> {
         let cut = cut(tokens.len(), context, held_out)?;
         Ok(Text {
-            tokens,
+            tokens: Tokens::Narrow(tokens),
             cut,
             context,
             watched: 0,
         })
+    }
+
+    /// Cuts documents that lie one after another in `ids`, document i from `starts[i]` on, between two of them: the
+    /// first of the held-out part is the first that begins in the last `held_out` of the tokens, or the last document
+    /// if none does. No document is in both parts.
+    ///
+    /// ```
+    /// use attnlab_train::training::language::Text;
+    /// let ids = (0..100_000).map(|i| i % 70_000).collect();
+    /// let text = Text::from_documents(ids, &[0, 500, 93_000], 16, 0.1)?;
+    /// assert_eq!(text.held_out_start(), 93_000);
+    /// # Ok::<(), attnlab_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for fewer than two documents, starts that do not ascend from 0 within the ids, or when either
+    /// part is shorter than a sequence and the token after it.
+    pub fn from_documents(
+        ids: Vec<u32>,
+        starts: &[usize],
+        context: usize,
+        held_out: f64,
+    ) -> Result<Self> {
+        let ascend = starts.first() == Some(&0) && starts.windows(2).all(|w| w[0] < w[1]);
+        if starts.len() < 2 || !ascend || starts[starts.len() - 1] >= ids.len() {
+            let allowed =
+                "must be at least 2, none of them empty; held-out documents are never trained on";
+            return Err(Error::invalid("documents", starts.len(), allowed));
+        }
+        check_held_out(held_out)?;
+        let wanted = ((1.0 - held_out) * ids.len() as f64) as usize;
+        let beyond = starts[1..].iter().copied().find(|start| *start >= wanted);
+        let cut = beyond.unwrap_or(starts[starts.len() - 1]);
+        check_parts(ids.len(), cut, context)?;
+        Ok(Text {
+            tokens: Tokens::new(ids),
+            cut,
+            context,
+            watched: 0,
+        })
+    }
+
+    /// Returns the index of the first held-out token.
+    pub fn held_out_start(&self) -> usize {
+        self.cut
+    }
+
+    /// Returns the number of tokens.
+    pub fn len(&self) -> usize {
+        self.tokens.len()
+    }
+
+    /// Returns `false`: a text has tokens.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Returns the same text with its held-out loss over `sequences` sequences computed during training.
@@ -91,7 +192,10 @@ impl Text {
 
     /// Computes the size of the smallest vocabulary that has all tokens.
     pub fn vocabulary(&self) -> usize {
-        self.tokens.iter().max().map_or(0, |t| usize::from(*t) + 1)
+        let mut needed = 0;
+        let seen = |id: u32| needed = needed.max(id as usize + 1);
+        self.tokens.for_each(0..self.len(), seen);
+        needed
     }
 
     /// Returns `count` sequences of the held-out part, context + 1 tokens each, evenly spread and without
@@ -100,23 +204,24 @@ impl Text {
     ///
     /// # Errors
     /// [`Error::Invalid`] when the held-out part has fewer.
-    pub fn held_out_sequences(&self, count: usize) -> Result<Vec<&[u16]>> {
-        let part = &self.tokens[self.cut..];
-        check_sequences(part.len(), self.context, count)?;
-        let apart = (part.len() - 1) / count;
-        let window = |i: usize| &part[i * apart..=i * apart + self.context];
+    pub fn held_out_sequences(&self, count: usize) -> Result<Vec<Vec<u32>>> {
+        let length = self.len() - self.cut;
+        check_sequences(length, self.context, count)?;
+        let apart = (length - 1) / count;
+        let start = |i: usize| self.cut + i * apart;
+        let window = |i: usize| self.tokens.range(start(i)..start(i) + self.context + 1);
         Ok((0..count).map(window).collect())
     }
 
     /// Draws sequence `i` of the training part, context + 1 tokens.
-    fn window(&self, streams: &Streams, i: u64) -> &[u16] {
+    fn window(&self, streams: &Streams, i: u64) -> Vec<u32> {
         let starts = self.cut - self.context;
         let start = streams.part("window", i).random_range(0..starts);
-        &self.tokens[start..=start + self.context]
+        self.tokens.range(start..start + self.context + 1)
     }
 
     /// Computes the mean cross-entropy (nats per token) over sequences of context + 1 tokens.
-    fn mean_loss(&self, model: &Model, sequences: &[&[u16]]) -> Result<Tensor<1>> {
+    fn mean_loss(&self, model: &Model, sequences: &[Vec<u32>]) -> Result<Tensor<1>> {
         let shape = [sequences.len(), self.context];
         let side = |from: usize| {
             let all = sequences.iter().flat_map(|w| &w[from..from + self.context]);
@@ -135,7 +240,9 @@ impl Text {
     pub fn losses(&self, model: &Model, sequences: usize) -> Result<Vec<f64>> {
         let model = model.frozen();
         let judged = self.held_out_sequences(sequences)?;
-        let one = |window: &&[u16]| Ok(read(&self.mean_loss(&model, &[window])?)?[0]);
+        let one = |window: &Vec<u32>| {
+            Ok(read(&self.mean_loss(&model, std::slice::from_ref(window))?)?[0])
+        };
         judged.iter().map(one).collect()
     }
 
@@ -151,12 +258,11 @@ impl Text {
             return Err(Error::invalid("vocabulary", vocabulary, allowed));
         }
         let mut counts = vec![1.0; vocabulary];
-        for token in &self.tokens[..self.cut] {
-            counts[usize::from(*token)] += 1.0;
-        }
+        self.tokens
+            .for_each(0..self.cut, |id| counts[id as usize] += 1.0);
         let all = (self.cut + vocabulary) as f64;
-        let nats = |token: &u16| -(counts[usize::from(*token)] / all).ln();
-        let one = |w: &&[u16]| w[1..].iter().map(nats).sum::<f64>() / self.context as f64;
+        let nats = |id: &u32| -(counts[*id as usize] / all).ln();
+        let one = |w: &Vec<u32>| w[1..].iter().map(nats).sum::<f64>() / self.context as f64;
         Ok(self
             .held_out_sequences(sequences)?
             .iter()
@@ -185,14 +291,25 @@ impl Text {
 
 /// Computes the index at which the held-out part of a text of `length` tokens begins.
 fn cut(length: usize, context: usize, held_out: f64) -> Result<usize> {
-    if !(held_out > 0.0 && held_out < 1.0) {
-        return Err(Error::invalid(
+    check_held_out(held_out)?;
+    let cut = ((1.0 - held_out) * length as f64) as usize;
+    check_parts(length, cut, context)?;
+    Ok(cut)
+}
+
+fn check_held_out(held_out: f64) -> Result<()> {
+    match held_out > 0.0 && held_out < 1.0 {
+        true => Ok(()),
+        false => Err(Error::invalid(
             "held_out",
             held_out,
             "must be a number in (0, 1)",
-        ));
+        )),
     }
-    let cut = ((1.0 - held_out) * length as f64) as usize;
+}
+
+/// Refuses a cut of a text of `length` tokens with a part that is too short.
+fn check_parts(length: usize, cut: usize, context: usize) -> Result<()> {
     if cut.min(length - cut) < context + 1 {
         let allowed = format!(
             "must be larger; each part needs context + 1 = {} tokens, and the held-out one has {}",
@@ -201,7 +318,7 @@ fn cut(length: usize, context: usize, held_out: f64) -> Result<usize> {
         );
         return Err(Error::invalid("tokens", length, allowed));
     }
-    Ok(cut)
+    Ok(())
 }
 
 /// Refuses 0 sequences, and more than a held-out part of `length` tokens has.
@@ -232,10 +349,9 @@ impl TrainingTask for Text {
     }
 
     fn settings(&self) -> Value {
-        let bytes: Vec<u8> = self.tokens.iter().flat_map(|t| t.to_le_bytes()).collect();
         json!({
             "tokens": self.tokens.len(),
-            "checksum": format!("{:016x}", hash(&bytes)),
+            "checksum": format!("{:016x}", self.tokens.checksum()),
             "cut": self.cut,
             "context": self.context,
             "watched": self.watched,

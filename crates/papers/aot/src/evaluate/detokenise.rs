@@ -21,7 +21,7 @@ pub enum Detokeniser {
     Wikitext,
     /// PTB's: as `Spaces`, and N, which stands for a number, becomes 1.
     Ptb,
-    /// PTB's, and the tokens of <unk> are not counted, though they are read.
+    /// PTB's, and the tokens of `<unk>` are not counted, though they are read.
     PtbWithoutUnk,
 }
 

@@ -168,6 +168,77 @@ fn a_text_of_ones_own() {
     assert_eq!(one.0.figures(&one.1).unwrap().len(), 2);
 }
 
+/// Documents cut by a tokenizer: rows per token and per byte, the same after a resume, and no document in both parts.
+#[test]
+fn documents_with_a_tokenizer() {
+    let folder = tempfile::tempdir().unwrap();
+    let texts = folder.path().join("docs.jsonl");
+    let line = |i: usize| format!("{{\"text\": \"the text of number {i} and its end\"}}\n");
+    std::fs::write(&texts, (0..60).map(line).collect::<String>()).unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let tokenizer = root.join("../../networks/tests/data/llama.gguf");
+    let text = format!("text = {:?}", texts.display().to_string());
+    let cutter = format!("tokenizer = {:?}", tokenizer.display().to_string());
+    let more = [
+        &text[..],
+        &cutter,
+        "held_out = 0.4",
+        "vocabulary = 300",
+        "networks = [\"gpt2\"]",
+    ];
+    let out = folder.path().join("run");
+    let rows = complete(&*tiny(&more), &out).rows;
+    for row in &rows {
+        let number = |name: &str| row.number(name).unwrap();
+        let density = number("tokens_per_byte");
+        assert!(density > 0.2 && density < 1.1, "{density}");
+        assert!((number("final_per_byte") - density * number("final")).abs() < 1e-12);
+        assert!((number("unigram_per_byte") - density * number("unigram")).abs() < 1e-12);
+    }
+    let written = text_of_rows(&out);
+    std::fs::remove_file(out.join("rows.jsonl")).unwrap();
+    complete(&*tiny(&more), &out);
+    assert_eq!(text_of_rows(&out), written);
+    for (set, part) in [
+        ("vocabulary = 100", "vocabulary = 100: must be at least 2"),
+        ("end_of_text = \"</x>\"", "end_of_text = </x>"),
+        ("tokenizer = \"none\"", "none"),
+    ] {
+        let name = set.split(" =").next().unwrap();
+        let kept = more.iter().filter(|m| !m.starts_with(name)).copied();
+        let sets: Vec<&str> = kept.chain([set]).collect();
+        let out = folder.path().join("refused");
+        let refused = experiment::run(&*tiny(&sets), &out, &RunOptions::default(), &Silent);
+        let refused = refused.err().unwrap().to_string();
+        assert!(refused.contains(part), "{refused}");
+    }
+    let alone = configured(&cutter).err().unwrap().to_string();
+    assert!(alone.contains("must be empty without a text"), "{alone}");
+}
+
+/// The cut is between two documents, and wide ids are kept.
+#[test]
+fn no_document_is_in_both_parts() {
+    let ids: Vec<u32> = (0..1000).map(|i| i * 70).collect();
+    let starts = [0, 300, 450, 900, 960];
+    for (held_out, start) in [(0.5, 900), (0.55, 450), (0.1, 900), (0.02, 960)] {
+        let text = Text::from_documents(ids.clone(), &starts, 9, held_out).unwrap();
+        assert_eq!(text.held_out_start(), start, "{held_out}");
+        assert_eq!(text.vocabulary(), 999 * 70 + 1);
+        let sequences = text.held_out_sequences(2).unwrap();
+        assert_eq!(sequences[0], ids[start..start + 10]);
+    }
+    for starts in [&[0][..], &[0, 0], &[0, 1000], &[5, 10]] {
+        let refused = Text::from_documents(ids.clone(), starts, 9, 0.1).unwrap_err();
+        assert!(refused.to_string().contains("documents = "), "{refused}");
+    }
+    // The same ids are one text, narrow or wide, with one checksum in checkpoints.
+    let narrow: Vec<u16> = (0..1000).collect();
+    let plain = Text::from_tokens(narrow, 9, 0.1).unwrap();
+    let packed = Text::from_documents((0..1000).collect(), &[0, 900], 9, 0.1).unwrap();
+    assert_eq!(plain, packed);
+}
+
 /// Held-out sequences: in their part, evenly spread, and no token is predicted twice.
 #[test]
 fn held_out_sequences_do_not_overlap() {

@@ -8,6 +8,7 @@
 
 use super::LANGUAGE as LISTED;
 use super::networks::{history, record_depth, training_memory};
+use crate::corpus::Corpus;
 use crate::quantities::*;
 use attnlab_core::error::{self, Error, Result};
 use attnlab_core::params::Params;
@@ -27,6 +28,7 @@ use attnlab_train::training::{TrainingPlan, train};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 mod pictures;
 
@@ -39,8 +41,15 @@ pub struct Language {
     /// `aot-mssa`, `gpt2`, .. at the sizes below, or a row of the papers, such as `aot-mssa-l-base`, at
     /// its own depth and width.
     pub networks: Vec<String>,
-    /// A file of bytes, or of 16-bit token ids (`.bin`); empty: a Markov chain.
+    /// A file of bytes, or of 16-bit token ids (`.bin`); with a tokenizer, documents; empty: a Markov chain.
     pub text: String,
+    /// A tokenizer (`tokenizer.json`, a folder with it or with `vocab.json` and `merges.txt`, or GGUF) that cuts the
+    /// documents of the text into tokens; empty: none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub tokenizer: String,
+    /// Token between documents; empty: the tokenizer's own.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub end_of_text: String,
     /// Share of the text that is never trained on.
     pub held_out: f64,
     /// Tokens that the networks know, and symbols of the chain.
@@ -67,6 +76,33 @@ pub struct Language {
     pub plan: TrainingPlan,
     /// Measurements on the held-out part.
     pub evaluation: LanguageEvaluation,
+    #[serde(skip)]
+    packed: PackedOnce,
+}
+
+/// Documents cut into tokens, once for all trials. They follow from the settings, so that they do not count in
+/// comparisons.
+#[derive(Debug, Default)]
+struct PackedOnce(Mutex<Option<Arc<Packed>>>);
+
+impl Clone for PackedOnce {
+    fn clone(&self) -> Self {
+        PackedOnce::default()
+    }
+}
+
+impl PartialEq for PackedOnce {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+/// A text of documents.
+#[derive(Debug)]
+struct Packed {
+    text: Arc<Text>,
+    /// Tokens per byte of the held-out documents.
+    density: f64,
 }
 
 /// Measurements on the held-out part.
@@ -98,8 +134,10 @@ const LEVEL: f64 = 0.95;
 
 /// A text, and the chain it was drawn from.
 struct Source {
-    text: Text,
+    text: Arc<Text>,
     chain: Option<MarkovChain>,
+    /// Tokens per byte of the held-out part, where a tokenizer has cut it.
+    density: Option<f64>,
 }
 
 impl Described for Language {
@@ -134,6 +172,14 @@ impl Language {
 
     /// The text of the user, or one drawn from a chain that all cells and trials of a run share.
     fn source(&self, streams: &Streams) -> Result<Source> {
+        if !self.tokenizer.is_empty() {
+            let packed = self.packed()?;
+            return Ok(Source {
+                text: packed.text.clone(),
+                chain: None,
+                density: Some(packed.density),
+            });
+        }
         let (context, held_out) = (self.context, self.held_out);
         let (text, chain) = match self.text.as_str() {
             "" => {
@@ -155,8 +201,49 @@ impl Language {
             );
             return Err(Error::invalid("vocabulary", self.vocabulary, allowed));
         }
+        let text = Arc::new(text.watching(self.evaluation.sequences)?);
+        Ok(Source {
+            text,
+            chain,
+            density: None,
+        })
+    }
+
+    /// The documents, cut into tokens by the first trial that asks.
+    fn packed(&self) -> Result<Arc<Packed>> {
+        let mut known = self.packed.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(packed) = &*known {
+            return Ok(packed.clone());
+        }
+        let corpus = Corpus::read(
+            Path::new(&self.text),
+            Path::new(&self.tokenizer),
+            &self.end_of_text,
+        )?;
+        if corpus.vocabulary > self.vocabulary {
+            let allowed = format!(
+                "must be at least {}, the tokens of {}",
+                corpus.vocabulary, self.tokenizer
+            );
+            return Err(Error::invalid("vocabulary", self.vocabulary, allowed));
+        }
+        let Corpus {
+            ids, starts, bytes, ..
+        } = corpus;
+        let text = Text::from_documents(ids, &starts, self.context, self.held_out)?;
         let text = text.watching(self.evaluation.sequences)?;
-        Ok(Source { text, chain })
+        let cut = text.held_out_start();
+        let held_out = starts
+            .iter()
+            .zip(&bytes)
+            .filter(|(start, _)| **start >= cut);
+        let bytes: u64 = held_out.map(|(_, bytes)| bytes).sum();
+        let packed = Arc::new(Packed {
+            density: (text.len() - cut) as f64 / bytes as f64,
+            text: Arc::new(text),
+        });
+        *known = Some(packed.clone());
+        Ok(packed)
     }
 
     /// Stable rank, coding rate and SNR by depth.
@@ -208,11 +295,13 @@ fn average(values: &[f64]) -> f64 {
 /// Records the loss of the chain's own law on the same sequences, and the network's excess over it.
 fn against_chain(
     chain: &MarkovChain,
-    sequences: &[&[u16]],
+    sequences: &[Vec<u32>],
     losses: &[f64],
     data: &mut Map<String, Value>,
 ) -> Result<()> {
-    let own: Vec<f64> = sequences.iter().map(|w| chain.loss(w)).collect();
+    // Symbols of a chain are below 1024.
+    let narrow = |w: &Vec<u32>| w.iter().map(|id| *id as u16).collect::<Vec<u16>>();
+    let own: Vec<f64> = sequences.iter().map(|w| chain.loss(&narrow(w))).collect();
     let context = sequences.first().map_or(0, |w| w.len() - 1);
     data.insert("entropies".into(), store::series(&chain.entropies()));
     data.insert("least".into(), store::number(chain.least_loss(context)));
@@ -230,6 +319,14 @@ impl Experiment for Language {
                 "[]",
                 "must be at least one name",
             ));
+        }
+        if !self.tokenizer.is_empty() && self.text.is_empty() {
+            let allowed = "must be empty without a text; a Markov chain has symbols of its own. Add --set text=FILE";
+            return Err(Error::invalid("tokenizer", &self.tokenizer, allowed));
+        }
+        if self.tokenizer.is_empty() && !self.end_of_text.is_empty() {
+            let allowed = "must be empty without a tokenizer. Add --set tokenizer=PATH";
+            return Err(Error::invalid("end_of_text", &self.end_of_text, allowed));
         }
         self.plan.validate()?;
         ComputeDevice::parse(&self.backend)?;
@@ -299,7 +396,8 @@ impl Experiment for Language {
     /// and "trained.WHAT". Of a chain: "entropies" (of the next symbol given 0, 1, .. before it), "least"
     /// (the least expected loss on such sequences), the loss of the chain's own law on the same sequences
     /// ("source"), and what "final" is above it ("excess"), each with its interval. Of a file: "unigram",
-    /// the loss of the frequencies of tokens in the training part.
+    /// the loss of the frequencies of tokens in the training part. With a tokenizer: "tokens_per_byte" of the held-out
+    /// documents, end-of-text tokens included, and "final_per_byte" and "unigram_per_byte", nats per byte of their text.
     fn trial_at(
         &self,
         cell: &Params,
@@ -307,7 +405,11 @@ impl Experiment for Language {
         context: &TrialContext,
     ) -> Result<Map<String, Value>> {
         let name = cell.get(NETWORK);
-        let Source { text, chain } = self.source(streams)?;
+        let Source {
+            text,
+            chain,
+            density,
+        } = self.source(streams)?;
         if let (Some(folder), false) = (&context.folder, self.tokenizer.is_empty()) {
             // The network can then be opened with its tokenizer, `inspect` and `evaluate` among others.
             Tokenizer::open(Path::new(&self.tokenizer))?.write(&folder.join("tokenizer.json"))?;
@@ -320,7 +422,7 @@ impl Experiment for Language {
         let sequences = self.evaluation.sequences;
         let mut held_out = vec![average(&text.losses(&model, sequences)?)];
         let label = format!("language {name} {}", streams.name());
-        let found = train(&text, model, &self.plan, streams, &label, context)?;
+        let found = train(&*text, model, &self.plan, streams, &label, context)?;
         history(&found.history, &mut data);
         let mut steps = vec![0.0];
         steps.extend(found.history.steps.iter().map(|s| *s as f64));
@@ -329,6 +431,16 @@ impl Experiment for Language {
         data.insert("held_out".into(), store::series(&held_out));
         let losses = text.losses(&found.model, sequences)?;
         record("final", &losses, &mut data)?;
+        let per_byte = |losses: &[f64]| {
+            losses
+                .iter()
+                .map(|l| l * density.unwrap_or(1.0))
+                .collect::<Vec<_>>()
+        };
+        if let Some(density) = density {
+            data.insert("tokens_per_byte".into(), store::number(density));
+            record("final_per_byte", &per_byte(&losses), &mut data)?;
+        }
         match &chain {
             Some(chain) => against_chain(
                 chain,
@@ -339,6 +451,9 @@ impl Experiment for Language {
             None => {
                 let losses = text.unigram_losses(sequences, self.vocabulary)?;
                 record("unigram", &losses, &mut data)?;
+                if density.is_some() {
+                    record("unigram_per_byte", &per_byte(&losses), &mut data)?;
+                }
             }
         }
         self.depth("trained", &found.model, &text, &mut data)?;
@@ -348,6 +463,8 @@ impl Experiment for Language {
     fn memory(&self, cell: &Params) -> u64 {
         let tokens = match self.text.as_str() {
             "" => 2 * self.tokens as u64,
+            // The text and at most four bytes per byte of it, once for all trials.
+            _ if !self.tokenizer.is_empty() => 0,
             path => std::fs::metadata(path).map_or(0, |m| 3 * m.len()),
         };
         let Ok(config) = self.network(cell.get(NETWORK)) else {
