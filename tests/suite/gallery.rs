@@ -143,6 +143,126 @@ fn table_1_of_joma() {
     assert_says(JOMA, "In layer 0 all eight are below 0");
 }
 
+/// The scores after 100 steps beside those of the paper after 10 000.
+#[test]
+fn table_1_of_joma_beside_the_printed_one() {
+    let fast = table("joma_table1");
+    let pairs = |panel: &str| -> Vec<(f64, f64)> {
+        let trained = series(&fast, panel, "trained").into_iter().map(|m| m.y);
+        let printed = series(&fast, panel, "as printed").into_iter().map(|m| m.y);
+        trained.zip(printed).collect()
+    };
+    let all = |panel: &str, of: fn(&(f64, f64)) -> f64| {
+        let words: Vec<String> = pairs(panel).iter().map(|p| written(of(p), 2)).collect();
+        words.join(", ")
+    };
+    let lower = |panel: &str| {
+        let found = pairs(panel).into_iter().map(|(t, p)| p - t);
+        found.filter(|x| *x > 0.0).collect::<Vec<_>>()
+    };
+    assert_eq!((lower("a").len(), lower("b").len()), (4, 3));
+    let words = format!(
+        "In layer 0 they are {} where the table has {}, in the order of the picture, lower by {} in all four cells; in \
+         layer 1 they are {} where it has {}, lower by {} in three cells and higher in the fourth",
+        all("a", |p| p.0),
+        all("a", |p| p.1),
+        span(lower("a").into_iter(), 2),
+        all("b", |p| p.0),
+        all("b", |p| p.1),
+        span(lower("b").into_iter(), 2),
+    );
+    assert_says(JOMA, &words);
+}
+
+#[test]
+fn further_controls_of_table_1() {
+    let marks = series(&table("joma_table1_controls"), "f", "units of block 1");
+    let list: Vec<String> = marks.iter().map(|m| written(m.y, 2)).collect();
+    let above = count(&marks, |m| m.low > 0.0);
+    let words = format!(
+        "changes at width 128 and 3 seeds by {} in the four cells, with the interval above 0 in {above}",
+        list.join(", ")
+    );
+    assert_says(JOMA, &words);
+}
+
+#[test]
+fn gains_on_noisy_trees() {
+    let marks = table("joma_latents");
+    // Bottom latents, then top latents; ρ = .8, then .95.
+    let gains = [series(&marks, "c", "gain"), series(&marks, "d", "gain")].concat();
+    let words: Vec<String> = gains
+        .iter()
+        .map(|m| {
+            let [y, low, high] = [m.y, m.low, m.high].map(|x| written(x, 3));
+            format!("{y} ({low} to {high})")
+        })
+        .collect();
+    assert_says(
+        JOMA,
+        &format!(
+            "training changes the score of the bottom latents by {} at ρ = .8 and {} at ρ = .95, that of the top ones by {} \
+             and {}",
+            words[0], words[1], words[2], words[3]
+        ),
+    );
+    let above = gains.iter().filter(|m| m.low > 0.0).count();
+    assert_eq!(above, 0, "no interval lies above 0");
+}
+
+/// "3 of 3 (29 to 100 %)".
+fn trainings(mark: &Mark, of: f64) -> String {
+    let percent = |x: f64| format!("{:.0}", 100.0 * x);
+    let (low, high) = (percent(mark.low), percent(mark.high));
+    format!("{:.0} of {of} ({low} to {high} %)", mark.y * of)
+}
+
+#[test]
+fn shares_of_trainings_on_text() {
+    // Layer 1 of 1, layers 1 and 2 of 2.
+    let marks = table("joma_text");
+    let one = series(&marks, "c", "1 at 0.001");
+    let two = series(&marks, "c", "2 at 0.001");
+    assert_says(
+        JOMA,
+        &format!("one layer does so in {}", trainings(&one[0], 3.0)),
+    );
+    assert_says(
+        JOMA,
+        &format!("the lower one shows it in {}", trainings(&two[0], 3.0)),
+    );
+    assert_says(
+        JOMA,
+        &format!("the paper has it, in {}", trainings(&two[1], 3.0)),
+    );
+    let controls = table("joma_text_controls");
+    for (label, words) in [
+        ("attention frozen", "never trained do not, in"),
+        ("linear units", "linear units do as ReLU units do, in"),
+        (
+            "shuffled text",
+            "nothing to attend to but frequencies, does, in",
+        ),
+        ("another rate", "The pattern is there at twice the rate, in"),
+    ] {
+        let share = series(&controls, "d", label);
+        assert_says(JOMA, &format!("{words} {}", trainings(&share[0], 3.0)));
+    }
+    let difference = &series(&controls, "f", "difference")[0];
+    let [y, low, high] = [difference.y, difference.low, difference.high].map(|x| written(x, 2));
+    let words = format!("the rate differs by {y} nats ({low} to {high}, paired by seed)");
+    assert_says(JOMA, &words);
+
+    let places = table("joma_text_positions");
+    let last = |name: &str| series(&places, "a", name).last().unwrap().y;
+    let words = format!(
+        "has {} nats at the last of 35 positions, where uniform attention has {}",
+        written(last("at the least mean"), 2),
+        written(last("uniform attention"), 2)
+    );
+    assert_says(JOMA, &words);
+}
+
 #[test]
 fn entropy_while_a_text_is_learnt() {
     let controls = table("joma_text_controls");
@@ -186,6 +306,8 @@ fn order_of_association() {
         for control in &all[1..3] {
             assert!(control.low < 0.0 && control.high > 0.0, "{label}");
         }
+        // Linear nodes, the third, show what the layer shows.
+        assert!(all[3].low * all[3].high > 0.0 && all[3].y * first.y > 0.0);
         (
             written(first.y, 2),
             written(first.low, 2),
@@ -199,6 +321,38 @@ fn order_of_association() {
     assert_says(JOMA, &words);
     let (value, low, high) = says("label: class");
     assert_says(JOMA, &format!("{value} (from {low} to {high})"));
+    let linear = ["label: parent", "label: class"].map(|label| {
+        let found = &series(&marks, "d", label)[3];
+        written(found.y, 2)
+    });
+    assert_says(
+        JOMA,
+        &format!(
+            "linear nodes show the same order ({}, {})",
+            linear[0], linear[1]
+        ),
+    );
+    // Panel (f): the co-occurrences ascend, H = 4 to 1.
+    for (label, words) in [
+        ("parent", "with the parent as label, where they are"),
+        ("class", "with the class as label they are"),
+    ] {
+        let means = series(&marks, "f", &format!("label: {label}"));
+        let list: Vec<String> = means.iter().rev().map(|m| written(m.y, 2)).collect();
+        assert_says(JOMA, &format!("{words} {} for H = 1 to 4", list.join(", ")));
+    }
+    // Of the bands of panel (a) after a tenth of training only that of H = 1 is apart.
+    let early = |height: u32| {
+        let all = series(&marks, "a", &format!("H = {height}"));
+        let found = all.into_iter().find(|m| m.x == 400.0).unwrap();
+        (found.low, found.high)
+    };
+    for height in 2..5 {
+        assert!(early(1).0 > early(height).1, "H = {height}");
+        for other in 2..5 {
+            assert!(early(height).0 < early(other).1, "{height} {other}");
+        }
+    }
 }
 
 #[test]

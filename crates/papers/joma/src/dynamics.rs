@@ -281,7 +281,8 @@ impl Training {
 
     /// Returns the frequencies x of the tokens: (M_C, n).
     pub fn inputs(&self) -> ArrayView2<'_, f64> {
-        self.inputs.view()
+        // Kept sample by sample.
+        self.inputs.t()
     }
 
     /// The zero state.

@@ -92,3 +92,23 @@ impl ClassTokens {
         .at_temperature(temperature)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_layer_gives_back_the_frequencies_by_token_and_class() {
+        let tokens = ClassTokens {
+            distinct: 3,
+            ..ClassTokens::of_figure_2(true)
+        };
+        let streams = Streams::new(0, "test", 0, 0);
+        let drawn = tokens.draw(&streams).unwrap();
+        let layer = tokens.layer(1.0, &streams).unwrap();
+        assert_eq!(layer.inputs(), drawn);
+        assert_ne!(drawn.nrows(), drawn.ncols());
+        let sums = layer.inputs().sum_axis(ndarray::Axis(0));
+        assert!(sums.iter().all(|sum| (sum - 1.0).abs() < 1e-12));
+    }
+}

@@ -1,5 +1,7 @@
 //! The experiments of this room: a folder each, with code, pictures and `settings.toml`.
 
+mod paired;
+
 attnlab_lab::experiments! {
     training::JomaTraining,
     entropy::JomaEntropy,

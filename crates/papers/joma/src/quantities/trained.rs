@@ -21,14 +21,16 @@ pub const LEARNING_RATE: Quantity<f64> =
 /// Number of blocks of a network.
 pub const BLOCKS: Quantity<usize> = Quantity::whole("layers", "", "blocks of the network");
 /// Changes of a network or its text that a training is compared with.
-pub const CONTROLS: [&str; 6] = ["none", "frozen", "linear", "shuffled", "own", "theorem1"];
+pub const CONTROLS: [&str; 7] = [
+    "none", "frozen", "linear", "shuffled", "own", "rate", "theorem1",
+];
 /// Control of a training on a text.
 pub const CONTROL: Quantity<Word> = Quantity::word(
     "control",
     "",
     "the network itself (none), its queries and keys never trained (frozen), linear hidden units (linear), the \
-     words of the text in random order (shuffled), blocks with starts of their own (own), or one layer of Eq. (1) on \
-     the same text, for which Theorem 1 holds (theorem1)",
+     words of the text in random order (shuffled), blocks with starts of their own (own), another learning rate \
+     (rate), or one layer of Eq. (1) on the same text, for which Theorem 1 holds (theorem1)",
     &CONTROLS,
 );
 /// Labels of a training: the classes, or random ones.

@@ -225,7 +225,8 @@ impl Experiment for JomaAssociation {
     }
 
     /// By height H = 1, 2, ..: the series "logit_H" and "attention_H", mean logit of the tokens of that height and
-    /// their share of the mean attention, at the records. "order", the series of Spearman's correlations over the
+    /// their share of the mean attention, at the records; the number "present_H", the share of the sequences, which all
+    /// hold the query, that hold such a token: a mean over the tokens. "order", the series of Spearman's correlations over the
     /// tokens of the logit's way since the start with −H; "together", of that way with the co-occurrence in the
     /// drawn sequences; not numbers at the start. "loss" at the end.
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
@@ -257,6 +258,8 @@ impl Experiment for JomaAssociation {
             let share = 1.0 / at.len() as f64;
             data.insert(format!("logit_{height}"), sums(&course.logits, share));
             data.insert(format!("attention_{height}"), sums(&course.attention, 1.0));
+            let present = at.iter().map(|l| together[*l]).sum::<f64>() * share;
+            data.insert(format!("present_{height}"), store::number(present));
         }
         let near: Vec<f64> = heights.into_iter().map(|h| -f64::from(h)).collect();
         data.insert("order".into(), store::series(&course.follows(&near)));

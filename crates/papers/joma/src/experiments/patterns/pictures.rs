@@ -75,8 +75,8 @@ pub fn figures(settings: &JomaPatterns, rows: &[Row]) -> Result<Vec<Figure>> {
              whose response to two or more queries is largest, by {} standard errors on either side, for the query's \
              own pattern; the same with the queries permuted; accuracy; share of the query's attention on its pattern, \
              which has {} of the tokens. (b): number of patterns that a unit holds. (c): mean response, by query and \
-             pattern, of the unit that holds most in the first training. {} seeds, bars: {} % intervals over seeds \
-             (Student), {} sequences per response.",
+             pattern, of the unit that holds most in the first training. {} seeds; bands in (a) and bars in (b): {} % \
+             intervals over seeds (Student); {} sequences per response.",
             settings.width,
             settings.hidden,
             settings.patterns,

@@ -7,7 +7,7 @@
 //! authors' 1280 uniform draws.
 
 use crate::PAPERS;
-use crate::alignment::{Correlations, Layers};
+use crate::alignment::{Correlations, Layers, dimension};
 use crate::hierarchy::Hierarchy;
 use crate::network::{
     Adam, Architecture, Batch, Network, Plan, Record, Records, Start, Targets, train,
@@ -25,6 +25,7 @@ use rand::RngExt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+mod controls;
 mod pictures;
 mod printed;
 
@@ -148,6 +149,9 @@ impl Table1 {
             .map(|b| pass.largest(b, sequences))
             .collect();
         layers.score(&units, record);
+        for (b, units) in units.iter().enumerate() {
+            record.push(format!("dimension_{b}"), dimension(units.view()));
+        }
         for (s, (table, units)) in layers.tables.iter().zip(&units).enumerate() {
             let found = Correlations::new(table, units.view());
             record.push(format!("few_{s}"), found.score_of(self.few));
@@ -241,7 +245,8 @@ impl Experiment for Table1 {
 
     /// The series at the recorded steps: "loss", the mean cross-entropy over the classes; "corr_s_b", NCorr of
     /// layer s of the latents (2: the classes) with block b; for b = s also "few_s" (the first units alone),
-    /// "matched_s" (one-to-one) and "permuted_s". And "noise_s"; "constant_s", the number of latents that are left
+    /// "matched_s" (one-to-one) and "permuted_s"; "dimension_b", the effective number of dimensions of the units of block
+    /// b over the classes. And "noise_s"; "constant_s", the number of latents that are left
     /// out because they never vary; "sequences", the number of distinct ones; "floor", the least possible loss.
     ///
     /// Both learning rates see the same hierarchy, start and batches.

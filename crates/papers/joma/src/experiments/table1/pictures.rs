@@ -1,7 +1,9 @@
 //! The figures of `joma_table1`, from its rows.
 
 use super::Table1;
+use super::controls;
 use super::printed::{Printed, TABLE};
+use crate::experiments::paired::{gains, minus};
 use crate::quantities::{CHILDREN, CLASSES, LATENTS_0, LATENTS_1, LEARNING_RATE};
 use attnlab_core::error::Result;
 use attnlab_core::stats;
@@ -23,6 +25,10 @@ pub fn figures(settings: &Table1, rows: &[Row]) -> Result<Vec<Figure>> {
         found.push(levels(settings, &cells, *rate)?);
     }
     found.push(course(settings, &cells)?);
+    found.push(controls::figure(
+        settings,
+        &at_rate(&cells, settings.rates[0])?,
+    )?);
     Ok(found)
 }
 
@@ -38,7 +44,7 @@ fn at_rate<'a>(cells: &[&'a [Row]], rate: f64) -> Result<Vec<&'a [Row]>> {
 }
 
 /// C, N_ch, N_0 and N_1 of a cell.
-fn sizes(cell: &[Row]) -> Result<[usize; 4]> {
+pub fn sizes(cell: &[Row]) -> Result<[usize; 4]> {
     let mut found = [0; 4];
     for (slot, name) in
         found
@@ -57,7 +63,7 @@ fn printed(cell: &[Row]) -> Result<Option<&'static Printed>> {
 }
 
 /// An axis of cells.
-fn places(cells: &[&[Row]]) -> Result<Axis> {
+pub fn places(cells: &[&[Row]]) -> Result<Axis> {
     let mut axis = Axis::linear("*C*, *N*_{ch}, *N*_{0}").from_to(0.4, cells.len() as f64 + 0.6);
     for (i, cell) in cells.iter().enumerate() {
         let [classes, children, n0, _] = sizes(cell)?;
@@ -146,7 +152,7 @@ fn level_panel(cells: &[&[Row]], rate: f64, s: usize) -> Result<Panel> {
 }
 
 /// A rate as a picture shows it: 10^{−4}, 3·10^{−5}.
-fn power(rate: f64) -> String {
+pub fn power(rate: f64) -> String {
     let text = format!("{rate:e}");
     let Some((digits, exponent)) = text.split_once('e') else {
         return text;
@@ -158,19 +164,10 @@ fn power(rate: f64) -> String {
     }
 }
 
-/// Changes of a score by training, by seed.
-fn gains(cell: &[Row], name: &str) -> Result<Vec<f64>> {
-    Ok(minus(&lasts(cell, name)?, &firsts(cell, name)?))
-}
-
 /// Changes of the score of layer s, less those of the score of the permuted latents, by seed.
 fn excess(cell: &[Row], s: usize) -> Result<Vec<f64>> {
     let own = gains(cell, &format!("corr_{s}_{s}"))?;
     Ok(minus(&own, &gains(cell, &format!("permuted_{s}"))?))
-}
-
-fn minus(a: &[f64], b: &[f64]) -> Vec<f64> {
-    a.iter().zip(b).map(|(a, b)| a - b).collect()
 }
 
 /// Counts the cells whose interval of the excess has a property: "1 of 8 cells for s = 0 and 5 of 8 for s = 1".

@@ -4,6 +4,7 @@ use crate::network::{Network, Pass, Record};
 use crate::text::Windows;
 use attnlab_core::error::Result;
 use attnlab_core::rng::Streams;
+use attnlab_lab::run::store;
 use attnlab_theory::measure::stable_rank;
 use ndarray::{Array2, ArrayView2};
 use rand::seq::SliceRandom;
@@ -76,16 +77,20 @@ impl<'a> Looker<'a> {
         record.push("loss", loss);
         for (b, sums) in sums.iter().enumerate() {
             let n = sums.places.len() as f64;
-            record.push(
-                format!("entropy_{b}"),
-                sums.places.iter().sum::<f64>() / (n * sequences),
-            );
+            let entropy = sums.places.iter().sum::<f64>() / (n * sequences);
+            let places: Vec<f64> = sums.places.iter().map(|sum| sum / sequences).collect();
+            if entropy < least(record, b) {
+                record
+                    .0
+                    .insert(format!("least_{b}"), store::series(&places));
+            }
+            record.push(format!("entropy_{b}"), entropy);
             record.push(format!("others_{b}"), sums.others / sums.seeing);
             if step == 0 || step == self.last {
                 let name = if step == 0 { "start" } else { "end" };
-                for sum in &sums.places {
-                    record.push(format!("{name}_{b}"), sum / sequences);
-                }
+                record
+                    .0
+                    .insert(format!("{name}_{b}"), store::series(&places));
             }
             let weight = network.layout().blocks[b]
                 .lower
@@ -108,6 +113,14 @@ impl<'a> Looker<'a> {
         }
         Ok(())
     }
+}
+
+/// The least entropy of block b that is recorded; infinite before the first record.
+fn least(record: &Record, block: usize) -> f64 {
+    let recorded = record.0.get(&format!("entropy_{block}"));
+    let values = recorded.and_then(|list| list.as_array());
+    let numbers = values.into_iter().flatten().filter_map(|x| x.as_f64());
+    numbers.fold(f64::INFINITY, f64::min)
 }
 
 impl Sums {

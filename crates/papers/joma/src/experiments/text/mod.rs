@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::path::Path;
 
+mod controls;
 mod drawn;
 mod invariant;
 mod measure;
@@ -35,8 +36,10 @@ pub struct JomaText {
     pub rates: Vec<f64>,
     /// Controls beside the network itself.
     pub controls: Vec<String>,
-    /// Number of blocks of the controls.
+    /// Number of blocks of the controls, one of `layers`; 0: the first of them.
     pub control_layers: usize,
+    /// Learning rate of the control "rate".
+    pub other_rate: f64,
     /// File or folder of the text; empty: a drawn one.
     pub text: String,
     /// Share of the text that is its validation part, where it has none.
@@ -75,7 +78,7 @@ pub struct JomaText {
     pub window: usize,
     /// Largest norm of a gradient.
     pub clip: f64,
-    /// Flag: the optimiser begins anew every epoch.
+    /// Flag: the optimiser begins anew every epoch, as the authors' does.
     pub reset: bool,
     /// Windows in a batch of validation.
     pub validation_streams: usize,
@@ -89,6 +92,8 @@ pub struct JomaText {
 const PLAIN: &str = "none";
 /// The check of Theorem 1 on the same text.
 const THEOREM_1: &str = "theorem1";
+/// Training at another rate.
+const RATE: &str = "rate";
 
 impl Described for JomaText {
     const ID: &'static str = "joma.text";
@@ -102,6 +107,22 @@ impl Described for JomaText {
 }
 
 impl JomaText {
+    /// The number of blocks of the network that controls are compared with.
+    fn compared(&self) -> usize {
+        match self.control_layers {
+            0 => self.layers[0],
+            layers => layers,
+        }
+    }
+
+    /// The learning rate of a control.
+    fn rate_of(&self, control: &str) -> f64 {
+        match control {
+            RATE => self.other_rate,
+            _ => self.rates[0],
+        }
+    }
+
     fn text(&self, control: &str, streams: &Streams) -> Result<Text> {
         // One text for all cells and seeds, and one shuffle of it.
         let shared = streams.of_cell(0).of_trial(0).child("text", 0);
@@ -142,6 +163,7 @@ impl Experiment for JomaText {
         settings::spread("seeds", self.seeds)?;
         settings::positive("rates", &self.rates)?;
         error::positive("clip", self.clip)?;
+        error::positive("other_rate", self.other_rate)?;
         settings::at_least("layers", &self.layers, 1)?;
         settings::words("control", &self.controls, &CONTROLS)?;
         settings::words(
@@ -155,7 +177,6 @@ impl Experiment for JomaText {
             }
         }
         for (name, value, least) in [
-            ("control_layers", self.control_layers, 1),
             ("least_count", self.least_count, 1),
             ("width", self.width, 2),
             ("every", self.every as usize, 1),
@@ -164,6 +185,20 @@ impl Experiment for JomaText {
             ("validation_streams", self.validation_streams, 1),
         ] {
             error::at_least(name, value, least)?;
+        }
+        // A control without the network that it is compared with says nothing.
+        let compared = self.compared();
+        let trained = self.controls.iter().any(|c| c != PLAIN && c != THEOREM_1);
+        if trained && !self.layers.contains(&compared) {
+            let allowed = format!(
+                "must be one of layers = {:?}, or 0 for the first of them",
+                self.layers
+            );
+            return Err(Error::invalid("control_layers", compared, allowed));
+        }
+        if self.controls.iter().any(|c| c == RATE) && self.other_rate == self.rates[0] {
+            let allowed = "must differ from the first of rates";
+            return Err(Error::invalid("other_rate", self.other_rate, allowed));
         }
         if self.steps < 2 * self.every {
             let allowed = format!("must be at least twice every = {}", self.every);
@@ -201,9 +236,9 @@ impl Experiment for JomaText {
         for control in self.controls.iter().filter(|c| *c != PLAIN) {
             let layers = match control.as_str() {
                 THEOREM_1 => 1,
-                _ => self.control_layers,
+                _ => self.compared(),
             };
-            cells.push(cell(layers, self.rates[0], control));
+            cells.push(cell(layers, self.rate_of(control), control));
         }
         Ok(cells)
     }
@@ -230,7 +265,7 @@ impl Experiment for JomaText {
     /// The series at the recorded steps: "loss" (validation), "training_loss"; of every block b "entropy_b" (mean
     /// over validation windows and positions), "others_b" (of the weights of the words before, without the
     /// word itself), "rank_b" (stable rank of W_1), "moved_b" (of W_1 − W_1(0)) and "permuted_b" (of W_1 with
-    /// its entries permuted); by position, "start_b" and "end_b". "vocabulary", and "epoch", the number of steps
+    /// its entries permuted); by position, "start_b", "least_b" (at the record of least entropy) and "end_b". "vocabulary", and "epoch", the number of steps
     /// in one. For the control "theorem1", the series of that check (`invariant.rs`).
     fn trial_at(
         &self,

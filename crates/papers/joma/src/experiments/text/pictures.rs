@@ -1,14 +1,14 @@
 //! The figures of `joma_text`, from its rows.
 
-use super::{JomaText, PLAIN, THEOREM_1};
+use super::{JomaText, PLAIN, THEOREM_1, controls};
 use crate::quantities::{BLOCKS, CONTROL, LEARNING_RATE};
 use crate::theory::attention_entropy::{VISIBLE, drop_and_rebound};
 use attnlab_core::error::Result;
 use attnlab_core::format::significant;
-use attnlab_core::stats::binomial;
+use attnlab_core::stats::{self, binomial};
 use attnlab_lab::experiment::Described;
-use attnlab_lab::experiment::draw::{self, LEVEL, OVER_SEEDS, cells, mean_at, panel, with_word};
-use attnlab_lab::figure::{Axis, Figure, Panel, Point, Rule, Series, Stroke, Width};
+use attnlab_lab::experiment::draw::{self, LEVEL, OVER_SEEDS, cells, panel, with_word};
+use attnlab_lab::figure::{Axis, Figure, GREY, Panel, Point, Rule, Series, Stroke, Width};
 use attnlab_lab::run::Row;
 
 /// The figures of these settings, from their rows.
@@ -20,30 +20,34 @@ pub fn figures(settings: &JomaText, rows: &[Row]) -> Result<Vec<Figure>> {
     let plain = with_word(&cells, CONTROL.name, PLAIN);
     let mut found = vec![entropies(settings, &plain)?];
     if settings.controls.iter().any(|c| c != THEOREM_1) {
-        found.push(controls(settings, &cells)?);
+        found.push(controls::figure(settings, &cells)?);
     }
     for cell in with_word(&cells, CONTROL.name, THEOREM_1) {
         found.push(invariant(settings, cell)?);
     }
+    found.push(positions(settings, &plain)?);
     found.push(ranks(settings, &plain)?);
     Ok(found)
 }
 
-fn blocks(cell: &[Row]) -> Result<usize> {
+pub(super) fn blocks(cell: &[Row]) -> Result<usize> {
     Ok(cell[0].parameter(BLOCKS.name)? as usize)
 }
 
 /// Mean of a series over the seeds, at the recorded steps.
-fn band(settings: &JomaText, cell: &[Row], name: &str) -> Result<Vec<Point>> {
+pub(super) fn band(settings: &JomaText, cell: &[Row], name: &str) -> Result<Vec<Point>> {
     draw::course(cell, name, &settings.records().places(0.0))
 }
 
-fn curve(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Series {
+pub(super) fn curve(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Series {
     Series::fitted(label, colour, points).with_interval(OVER_SEEDS)
 }
 
+/// Kind of the intervals of shares of trainings.
+const OVER_TRAININGS: &str = "95 % interval, binomial";
+
 /// Entropy of uniform causal attention, ln(n!)/n.
-fn ceiling(window: usize) -> f64 {
+pub(super) fn ceiling(window: usize) -> f64 {
     (1..=window).map(|n| (n as f64).ln()).sum::<f64>() / window as f64
 }
 
@@ -54,7 +58,7 @@ fn least_loss(settings: &JomaText, cell: &[Row]) -> Result<f64> {
 }
 
 /// Drop and rebound of the entropy of block b in every training.
-fn drops_and_rebounds(cell: &[Row], block: usize) -> Result<Vec<(f64, f64)>> {
+pub(super) fn drops_and_rebounds(cell: &[Row], block: usize) -> Result<Vec<(f64, f64)>> {
     let of = |row: &Row| Ok(drop_and_rebound(&row.series(&format!("entropy_{block}"))?));
     cell.iter().map(of).collect()
 }
@@ -63,6 +67,33 @@ fn drops_and_rebounds(cell: &[Row], block: usize) -> Result<Vec<(f64, f64)>> {
 fn visible(pairs: &[(f64, f64)]) -> (u64, u64) {
     let both = |(drop, rebound): &&(f64, f64)| *drop >= VISIBLE && *rebound >= VISIBLE;
     (pairs.iter().filter(both).count() as u64, pairs.len() as u64)
+}
+
+/// A panel of shares of trainings with drop and rebound.
+pub(super) fn share_panel(label: &str) -> Panel {
+    panel(
+        "both at least .1 nats",
+        Axis::linear(label),
+        Axis::linear("share of the trainings").from_to(0.0, 1.05),
+    )
+}
+
+/// Adds the share of the trainings that show both to such a panel, under its tick, and returns it.
+pub(super) fn add_share(
+    panel: &mut Panel,
+    series: (&str, usize),
+    tick: String,
+    pairs: &[(f64, f64)],
+) -> Result<stats::Estimate> {
+    let (both, of) = visible(pairs);
+    let found = binomial(both, of, LEVEL)?;
+    let x = panel.x.ticks.len() as f64 + 1.0;
+    panel.x.ticks.push((x, tick));
+    panel.x.range = Some((0.4, x + 0.6));
+    let point = Point::between(x, found.value, found.low, found.high);
+    let series = Series::bars(series.0, series.1, vec![point]);
+    panel.series.push(series.with_interval(OVER_TRAININGS));
+    Ok(found)
 }
 
 /// The text in a few words.
@@ -83,7 +114,7 @@ fn described(settings: &JomaText) -> String {
     }
 }
 
-fn size(settings: &JomaText) -> String {
+pub(super) fn size(settings: &JomaText) -> String {
     format!(
         "Text: {}; width {}, windows of {} words, dropout {}, {} seeds; bands: {} % intervals over seeds \
          (Student)",
@@ -98,8 +129,9 @@ fn size(settings: &JomaText) -> String {
 
 /// Figs. 6 and 8.
 fn entropies(settings: &JomaText, plain: &[&[Row]]) -> Result<Figure> {
-    let mut panels = vec![];
+    let mut panels: Vec<Panel> = vec![];
     let mut words = vec![];
+    let mut shares = share_panel("layer");
     for cell in plain {
         let count = blocks(cell)?;
         let rate = cell[0].parameter(LEARNING_RATE.name)?;
@@ -124,122 +156,35 @@ fn entropies(settings: &JomaText, plain: &[&[Row]]) -> Result<Figure> {
         ));
         panels.push(found);
         let percent = |x: f64| significant(100.0 * x, 2);
+        let label = format!("{count} at {rate}");
         let mut shown = vec![];
         for block in 0..count {
-            let (both, of) = visible(&drops_and_rebounds(cell, block)?);
-            let e = binomial(both, of, LEVEL)?;
-            let (layer, low, high) = (block + 1, percent(e.low), percent(e.high));
+            let pairs = drops_and_rebounds(cell, block)?;
+            let layer = block + 1;
+            let series = (label.as_str(), panels.len() - 1);
+            let e = add_share(&mut shares, series, format!("{layer} of {count}"), &pairs)?;
+            let (both, of) = visible(&pairs);
+            let (low, high) = (percent(e.low), percent(e.high));
             shown.push(format!(
                 "layer {layer} in {both} of {of} ({low} to {high} %)"
             ));
         }
         words.push(format!("of {count} at {rate}, {}", shown.join(", ")));
     }
+    panels.push(shares);
     Ok(Figure {
         name: JomaText::NAME.into(),
         title: "Entropy of attention while a text is learnt".into(),
         caption: format!(
             "Mean entropy of attention over the validation windows and positions, by layer (1: next to the input); \
-             in the title the least mean validation loss. {}. Drop and rebound, each at least {VISIBLE} nats, by \
-             number of layers and rate: {}.",
+             in the title the least mean validation loss. {}. Last panel: share of the trainings with drop and rebound, \
+             each at least {VISIBLE} nats, with exact 95 % intervals, by number of layers and rate: {}.",
             size(settings),
             words.join("; "),
         ),
         width: Width::Page,
-        columns: panels.len().min(2),
+        columns: panels.len().min(3),
         panels,
-    })
-}
-
-/// The cells of the network that controls are compared with, and those of the controls, with their names.
-fn with_controls<'a>(
-    settings: &'a JomaText,
-    cells: &[&'a [Row]],
-) -> Result<Vec<(&'a str, &'a [Row])>> {
-    let mut shown = vec![];
-    let names = settings.controls.iter().map(String::as_str);
-    let names = std::iter::once(PLAIN).chain(names.filter(|c| *c != PLAIN && *c != THEOREM_1));
-    for name in names {
-        for cell in with_word(cells, CONTROL.name, name) {
-            let rate = cell[0].parameter(LEARNING_RATE.name)?;
-            if blocks(cell)? == settings.control_layers && rate == settings.rates[0] {
-                shown.push((name, cell));
-            }
-        }
-    }
-    Ok(shown)
-}
-
-/// The name of a control in a legend.
-fn control_label(name: &str) -> &'static str {
-    match name {
-        PLAIN => "as trained",
-        "frozen" => "attention frozen",
-        "linear" => "linear units",
-        "shuffled" => "shuffled text",
-        _ => "blocks start apart",
-    }
-}
-
-/// The top layer under every control, and its drop and rebound.
-fn controls(settings: &JomaText, cells: &[&[Row]]) -> Result<Figure> {
-    let count = settings.control_layers;
-    let top = count - 1;
-    let shown = with_controls(settings, cells)?;
-    let mut curves = panel(
-        format!("top layer of {count}"),
-        Axis::linear("steps"),
-        Axis::linear("entropy (nats)").from_to(0.0, 1.08 * ceiling(settings.window)),
-    );
-    let mut losses = panel(
-        "loss",
-        Axis::linear("steps"),
-        Axis::linear("validation loss (nats)"),
-    );
-    let mut bars = panel(
-        "drop and rebound",
-        Axis::linear("").from_to(0.4, shown.len() as f64 + 0.6),
-        Axis::linear("nats"),
-    );
-    for (i, (name, cell)) in shown.iter().enumerate() {
-        let label = control_label(name);
-        let points = band(settings, cell, &format!("entropy_{top}"))?;
-        curves.series.push(curve(label, i, points));
-        losses
-            .series
-            .push(curve(label, i, band(settings, cell, "loss")?));
-        let x = i as f64 + 1.0;
-        bars.x.ticks.push((x, name.to_string()));
-        let pairs = drops_and_rebounds(cell, top)?;
-        let (drops, rebounds): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
-        for (which, (values, name)) in [(drops, "drop"), (rebounds, "rebound")]
-            .into_iter()
-            .enumerate()
-        {
-            let point = mean_at(x + 0.2 * (which as f64 - 0.5), &values)?;
-            let series = Series::bars(name, 5 + which, vec![point]).with_interval(OVER_SEEDS);
-            bars.series.push(series);
-        }
-    }
-    curves.rules.push(Rule::horizontal(
-        "uniform attention",
-        ceiling(settings.window),
-    ));
-    bars.rules.push(Rule::horizontal("", VISIBLE));
-    Ok(Figure {
-        name: format!("{}_controls", JomaText::NAME),
-        title: "Attention entropy against its controls".into(),
-        caption: format!(
-            "Top of {count} layers, rate {}: as trained; with queries and keys as at the start (frozen); with linear \
-             hidden units, for which the paper expects no rebound; on the text with its words in random order, which \
-             has nothing to attend to but frequencies; with blocks that do not start equal (own). Left: entropy; middle: validation \
-             loss; right: drop and rebound, the line at {VISIBLE} nats. {}.",
-            settings.rates[0],
-            size(settings),
-        ),
-        width: Width::Page,
-        columns: 3,
-        panels: vec![curves, losses, bars],
     })
 }
 
@@ -291,6 +236,56 @@ fn invariant(settings: &JomaText, cell: &[Row]) -> Result<Figure> {
     })
 }
 
+/// Entropies by position, of the bottom and the top layer of every network.
+fn positions(settings: &JomaText, plain: &[&[Row]]) -> Result<Figure> {
+    let places: Vec<f64> = (1..=settings.window).map(|n| n as f64).collect();
+    let uniform: Vec<Point> = places.iter().map(|n| Point::at(*n, n.ln())).collect();
+    let mut panels = vec![];
+    for cell in plain {
+        let count = blocks(cell)?;
+        let rate = cell[0].parameter(LEARNING_RATE.name)?;
+        let shown = if count == 1 {
+            vec![0]
+        } else {
+            vec![0, count - 1]
+        };
+        for block in shown {
+            let mut found = panel(
+                format!("layer {} of {count}, *η* = {rate}", block + 1),
+                Axis::linear("position"),
+                Axis::linear("entropy (nats)").from_to(0.0, 1.08 * (settings.window as f64).ln()),
+            );
+            for (name, label, colour) in [
+                ("start", "before training", 1),
+                ("least", "at the least mean", 3),
+                ("end", "at the end", 0),
+            ] {
+                let points = draw::course(cell, &format!("{name}_{block}"), &places)?;
+                found.series.push(curve(label, colour, points));
+            }
+            found.series.push(Series::predicted(
+                "uniform attention",
+                GREY,
+                uniform.clone(),
+            ));
+            panels.push(found);
+        }
+    }
+    Ok(Figure {
+        name: format!("{}_positions", JomaText::NAME),
+        title: "Entropy of attention by position".into(),
+        caption: format!(
+            "Mean entropy of attention over the validation windows against the position of the query, for the bottom and \
+             the top layer: before training, at the record where the mean over the positions is least in that training, \
+             and at the end. Dashed: ln *n*, uniform attention on *n* words. {}.",
+            size(settings),
+        ),
+        width: Width::Page,
+        columns: panels.len().min(3),
+        panels,
+    })
+}
+
 /// Fig. 7: stable ranks of W_1.
 fn ranks(settings: &JomaText, plain: &[&[Row]]) -> Result<Figure> {
     let mut panels: Vec<Panel> = vec![];
@@ -320,12 +315,12 @@ fn ranks(settings: &JomaText, plain: &[&[Row]]) -> Result<Figure> {
                 ("moved", "*W*_{1}(*t*) − *W*_{1}(0)", Stroke::Dotted),
             ] {
                 let points = band(settings, cell, &format!("{name}_{block}"))?;
-                let points = points.into_iter().map(|p| Point::at(p.x, p.y)).collect();
                 // One entry in the legend; the colour is the layer's.
-                let label = if block == 0 { label } else { "" };
-                found.series.push(Series {
-                    stroke,
-                    ..Series::predicted(label, block, points)
+                found.series.push(match block {
+                    0 => curve(label, block, points).drawn(stroke),
+                    _ => curve(format!("{label}, layer {}", block + 1), block, points)
+                        .drawn(stroke)
+                        .unlisted(),
                 });
             }
         }

@@ -132,12 +132,10 @@ fn growth(settings: &JomaTraining, cells: &[&[Row]]) -> Result<Figure> {
                 Axis::linear("*v*_{0}"),
             );
             for l in 0..settings.components {
-                let points = band(&cell[..1], &format!("v0_{l}"), &steps)?;
-                let series = curve(format!("component {l}"), l, points);
-                found.series.push(Series {
-                    interval: String::new(),
-                    ..series
-                });
+                let points = band(cell, &format!("v0_{l}"), &steps)?;
+                found
+                    .series
+                    .push(curve(format!("component {l}"), l, points));
             }
             found.rules.push(Rule::horizontal("", 0.0));
             panels.push(found);
@@ -147,12 +145,12 @@ fn growth(settings: &JomaTraining, cells: &[&[Row]]) -> Result<Figure> {
         name: "joma_training_growth".into(),
         title: "Which weights grow".into(),
         caption: format!(
-            "The run of the first draw with smooth inputs, {} steps (the paper's Fig. 3 ends at {}): *V* = \
-             (*v*_{{0}}, *v*_{{1}}, ..) at the start and at the end, each on a scale of its own, with the row of the query \
-             *m* last, and the first components of *v*_{{0}}. Component 0 goes on growing while the others saturate, \
+            "Smooth inputs, {} steps (the paper's Fig. 3 ends at {}). (a), (b), (d), (e): *V* = (*v*_{{0}}, *v*_{{1}}, ..) of \
+             the first draw at the start and at the end, each on a scale of its own, with the row of the query *m* last. \
+             (c), (f): the first components of *v*_{{0}}, median and {BAND}, {} draws. Component 0 goes on growing while the others saturate, \
              as after Theorem 2; the growth slows down and does not blow up, as the gradient of the cross-entropy is not \
              stationary.",
-            settings.long_steps, settings.steps,
+            settings.long_steps, settings.steps, settings.trials,
         ),
         width: Width::Page,
         columns: 3,

@@ -1,0 +1,161 @@
+//! The figure of the further controls of `joma_table1`: units of other blocks, fewer units, one unit per latent, latents
+//! that never vary, and the effective number of dimensions of the units.
+
+use super::Table1;
+use super::pictures::{places, power, sizes};
+use crate::experiments::paired::gains;
+use attnlab_core::error::Result;
+use attnlab_core::format::significant;
+use attnlab_lab::experiment::Described;
+use attnlab_lab::experiment::draw::{LEVEL, OVER_SEEDS, firsts, lasts, mean_at, numbers, panel};
+use attnlab_lab::figure::{Axis, Figure, Panel, Point, Rule, Series, Width};
+use attnlab_lab::run::Row;
+
+/// The scores of a layer, by name in the rows, with their labels and colours.
+fn scores(settings: &Table1, s: usize) -> Vec<(String, String, usize)> {
+    let mut found = vec![(format!("corr_{s}_{s}"), "own block".to_string(), 0)];
+    for b in (0..settings.blocks).filter(|b| *b != s) {
+        let place = match b > s {
+            true => "a block above",
+            false => "a block below",
+        };
+        // One entry in the legend for all blocks above.
+        let colour = if b > s { 1 } else { 2 };
+        found.push((format!("corr_{s}_{b}"), place.into(), colour));
+    }
+    found.push((
+        format!("few_{s}"),
+        format!("own block, {} units", settings.few),
+        4,
+    ));
+    found.push((format!("matched_{s}"), "one unit per latent".into(), 5));
+    found
+}
+
+/// Numbers of every cell, side by side in groups: by name, label and colour.
+fn grouped(
+    panel: &mut Panel,
+    cells: &[&[Row]],
+    names: &[(String, String, usize)],
+    of: impl Fn(&[Row], &str) -> Result<Vec<f64>>,
+) -> Result<()> {
+    let middle = 0.5 * (names.len() as f64 - 1.0);
+    for (k, (name, label, colour)) in names.iter().enumerate() {
+        let mut points: Vec<Point> = vec![];
+        for (i, cell) in cells.iter().enumerate() {
+            let x = i as f64 + 1.0 + 0.13 * (k as f64 - middle);
+            points.push(mean_at(x, &of(cell, name)?)?);
+        }
+        let series = Series::bars(label, *colour, points).with_interval(OVER_SEEDS);
+        panel.series.push(series);
+    }
+    Ok(())
+}
+
+/// The figure, from the cells of one learning rate.
+///
+/// # Errors
+/// When rows are missing or are not of this experiment.
+pub fn figure(settings: &Table1, cells: &[&[Row]]) -> Result<Figure> {
+    let mut panels = vec![];
+    for s in [0, 1] {
+        let mut found = panel(
+            format!("layer *s* = {s}, trained"),
+            places(cells)?,
+            Axis::linear(format!("score, *s* = {s}")).from_to(0.0, 1.05),
+        );
+        grouped(&mut found, cells, &scores(settings, s), lasts)?;
+        panels.push(found);
+    }
+    panels.push(unused(cells)?);
+    for s in [0, 1] {
+        let mut found = panel(
+            format!("gain, *s* = {s}"),
+            places(cells)?,
+            Axis::linear("trained − untrained"),
+        );
+        grouped(&mut found, cells, &scores(settings, s), gains)?;
+        found.rules.push(Rule::horizontal("", 0.0));
+        panels.push(found);
+    }
+    panels.push(dimensions(cells)?);
+    Ok(Figure {
+        name: format!("{}_controls", Table1::NAME),
+        title: "Table 1: other blocks, fewer units, one unit per latent".into(),
+        caption: caption(settings, cells)?,
+        width: Width::Page,
+        columns: 3,
+        panels,
+    })
+}
+
+/// Shares of the latents that no class uses.
+fn unused(cells: &[&[Row]]) -> Result<Panel> {
+    let mut found = panel(
+        "latents left out",
+        places(cells)?,
+        Axis::linear("share of the latents").from_to(0.0, 0.5),
+    );
+    for s in [0, 1] {
+        let mut points = vec![];
+        for (i, cell) in cells.iter().enumerate() {
+            let [_, _, n0, n1] = sizes(cell)?;
+            let all = [n0, n1][s] as f64;
+            let shares: Vec<f64> = numbers(cell, &format!("constant_{s}"))?
+                .into_iter()
+                .map(|n| n / all)
+                .collect();
+            points.push(mean_at(i as f64 + 0.9 + 0.2 * s as f64, &shares)?);
+        }
+        let label = format!("unused, *s* = {s}");
+        let series = Series::bars(label, 3 + 3 * s, points).with_interval(OVER_SEEDS);
+        found.series.push(series);
+    }
+    Ok(found)
+}
+
+/// Changes of the effective numbers of dimensions of the units of the two blocks.
+fn dimensions(cells: &[&[Row]]) -> Result<Panel> {
+    let mut found = panel(
+        "dimensions of the units",
+        places(cells)?,
+        Axis::linear("trained − untrained"),
+    );
+    let names = [(0, 3), (1, 6)].map(|(b, colour)| {
+        let name = format!("dimension_{b}");
+        (name, format!("units of block {b}"), colour)
+    });
+    grouped(&mut found, cells, &names, gains)?;
+    found.rules.push(Rule::horizontal("", 0.0));
+    Ok(found)
+}
+
+fn caption(settings: &Table1, cells: &[&[Row]]) -> Result<String> {
+    let (mut larger, mut before) = (0, vec![]);
+    for cell in cells {
+        let gain = gains(cell, "dimension_1")?;
+        before.extend(firsts(cell, "dimension_1")?);
+        let found = attnlab_core::stats::mean(&gain, LEVEL)?;
+        larger += usize::from(found.low > 0.0);
+    }
+    let before = attnlab_core::stats::mean(&before, LEVEL)?.value;
+    Ok(format!(
+        "(a), (b): mean over the latents of layer *s* of the largest correlation with the {} units of block *s*; with the \
+         units of the other blocks; with the first {} units of block *s*; and with one unit per latent, no unit for two \
+         (Hungarian method), after {} steps at *η* = {}. (d), (e): the same, trained minus untrained, paired by seed. (c): \
+         share of the latents that are left out because no class, or every class, uses them. (f): change by training of \
+         the effective number of dimensions of the units of a block over the *C* sequences, (Σ*λ*)²/Σ*λ*² of the \
+         eigenvalues of their correlations; the more there are, the larger the largest correlation with any pattern. \
+         Before training block 1 has {}; the interval of its change lies above 0 in {larger} of {} cells. Width {}, {} \
+         seeds; bars: {} % intervals over seeds (Student).",
+        settings.hidden,
+        settings.few,
+        settings.records.last(),
+        power(settings.rates[0]),
+        significant(before, 2),
+        cells.len(),
+        settings.width,
+        settings.seeds,
+        100.0 * LEVEL,
+    ))
+}
