@@ -360,7 +360,9 @@ fn examples_of_the_help_run() {
             for word in words.split_whitespace().skip(1) {
                 match word {
                     // The network of these examples has 32 tokens of context.
-                    "SmolLM2-135M" => arguments.push(llama.to_str().unwrap().into()),
+                    "SmolLM2-135M" | "all-MiniLM-L6-v2" => {
+                        arguments.push(llama.to_str().unwrap().into())
+                    }
                     "512" => arguments.push("24".into()),
                     "4096" => arguments.push("96".into()),
                     "layer*.npy" => arguments.push(files.at("layer1.npy")),
@@ -384,5 +386,5 @@ fn examples_of_the_help_run() {
             ran += 1;
         }
     }
-    assert_eq!(ran, 9);
+    assert_eq!(ran, 10);
 }

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 const TINY: &str = "
 networks = [\"aot-mssa\", \"aot-mhsa\", \"aot-tied\", \"hybrid\", \"full-mlp\", \"gpt2\", \"llama\", \"llama-aot\"]
-seeds = 1
+seeds = 2
 vocabulary = 256
 order = 1
 context = 16
@@ -60,7 +60,11 @@ fn trained_on(folder: &Path, text: &Path, more: &str) -> Vec<PathBuf> {
     )
     .unwrap();
     let folders = fs::read_dir(folder.join("run/checkpoints")).unwrap();
-    folders.map(|f| f.unwrap().path()).collect()
+    let folders = folders.map(|f| f.unwrap().path());
+    // The first seed of each network.
+    folders
+        .filter(|f| f.to_string_lossy().ends_with("-0"))
+        .collect()
 }
 
 /// Largest difference relative to the largest number.

@@ -205,7 +205,7 @@ fn training_goes_on_from_the_networks_of_a_run() {
     vision.ready().unwrap();
     let rows = complete(&*vision, &after).rows;
     for (row, own) in rows.iter().zip(&first) {
-        assert_eq!((row.trial, &row.params), (own.trial, &own.params));
+        assert_eq!((row.trial, &row.cell), (own.trial, &own.cell));
         if row.word("network").unwrap() == "neighbours" {
             continue;
         }

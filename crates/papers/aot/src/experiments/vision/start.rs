@@ -20,7 +20,7 @@ pub(super) struct Start {
 impl Vision {
     /// The checkpoints that a trial begins with: in the folder of a run those of the same network and seed, else the folder
     /// itself. None where networks are drawn.
-    fn checkpoints(&self, streams: &Streams) -> Option<PathBuf> {
+    pub(super) fn checkpoints(&self, streams: &Streams) -> Option<PathBuf> {
         if self.start.is_empty() {
             return None;
         }
