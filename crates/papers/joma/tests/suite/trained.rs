@@ -55,7 +55,7 @@ fn untrained_networks_score_as_elsewhere() {
     ];
     let found = rows(
         "joma_table1",
-        "seeds = 5\nwidth = 1024\nrecords = [0]\nclasses = [20]",
+        "seeds = 5\nwidth = 1024\nrecords = [0]\nclasses = [20]\nchildren = [2, 3]",
     );
     for ((children, n0), expected) in table {
         let cell: Vec<&Row> = found

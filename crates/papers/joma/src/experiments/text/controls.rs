@@ -93,7 +93,7 @@ fn equal_loss(settings: &JomaText, shown: &[(&str, &[Row])], top: usize) -> Resu
     let mut difference = panel(
         "at equal loss, paired",
         Axis::linear("").from_to(0.4, 1.6),
-        Axis::linear("difference of entropies (nats)"),
+        Axis::linear("difference (nats)"),
     );
     let tick = format!("*η* = {} − {}", settings.other_rate, settings.rates[0]);
     difference.x.ticks.push((1.0, tick));
