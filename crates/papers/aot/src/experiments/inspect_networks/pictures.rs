@@ -5,7 +5,7 @@ use crate::experiments::inspect_network::{PLACE, VARIANT, VARIANTS};
 use attnlab_core::error::Result;
 use attnlab_lab::experiment::draw::panel;
 use attnlab_lab::experiment::{Described, Experiment};
-use attnlab_lab::figure::{Axis, Cell, Figure, Heat, Panel, Point, Rule, Series, Width};
+use attnlab_lab::figure::{Axis, Figure, Point, Rule, Series, Width};
 use attnlab_lab::run::Row;
 use attnlab_lab::run::store::as_number;
 use serde_json::{Map, Value};
@@ -52,7 +52,11 @@ fn compared(settings: &InspectNetworks, rows: &[Row]) -> Figure {
         depth(),
         Axis::linear("entropy over the largest").from_to(0.0, 1.05),
     );
-    let mut heats = vec![];
+    let mut holding = panel(
+        "hypotheses of Theorem 1",
+        depth(),
+        Axis::linear("share that holds").from_to(0.0, 1.05),
+    );
     for (i, (name, network)) in settings.names.iter().zip(&settings.networks).enumerate() {
         let along = Along {
             rows: rows.iter().filter(|row| is_trained(row, name)).collect(),
@@ -74,7 +78,9 @@ fn compared(settings: &InspectNetworks, rows: &[Row]) -> Figure {
             let attention = within(row, "attention")?;
             Some(number(attention, "entropy")? / number(attention, "ceiling")?)
         })));
-        heats.push(along.hypotheses(&label));
+        holding
+            .series
+            .push(series(along.points(share_of_hypotheses)));
         if i == 0 {
             let smallest = 1.0 + network.fitting.eta * 0.5;
             factor
@@ -84,23 +90,30 @@ fn compared(settings: &InspectNetworks, rows: &[Row]) -> Figure {
             level.rules.push(Rule::horizontal("", 1.0));
         }
     }
-    let mut panels = vec![factor, level, entropy];
+    let mut panels = vec![factor, level, entropy, holding];
     for panel in &mut panels {
         panel.series.retain(|s| !s.points.is_empty());
     }
-    panels.extend(heats);
     Figure {
         name: InspectNetworks::NAME.into(),
         title: "Real networks against Theorem 1".into(),
-        caption: "Above, block *l* of *L*: SNR (6) of the residual stream in the subspaces that the block's heads read, after it \
+        caption: "Block *l* of *L*: SNR (6) of the residual stream in the subspaces that the block's heads read, after it \
                   over before it; before it over that in random subspaces of the same sizes; entropy of attention over the largest \
-                  possible. Theorem 1 has a factor of 1 + *ητ* with *τ* > 1/2. Below: the hypotheses of Theorem 1 that the fitted \
-                  mixture fulfils at each place (place 0: embedding)."
+                  possible. Theorem 1 has a factor of 1 + *ητ* with *τ* > 1/2. And the share of the \
+                  hypotheses of Theorem 1 that the fitted mixture fulfils (depth 0: embedding)."
             .into(),
         width: Width::Page,
-        columns: 3,
+        columns: 2,
         panels,
     }
+}
+
+/// Share of the hypotheses that hold at the fitted values.
+fn share_of_hypotheses(row: &Row) -> Option<f64> {
+    let all = within(row, "hypotheses")?;
+    let holds = |h: &&Value| h.get("holds").and_then(Value::as_bool) == Some(true);
+    let holding = all.values().filter(holds).count();
+    (!all.is_empty()).then(|| holding as f64 / all.len() as f64)
 }
 
 fn is_trained(row: &Row, name: &str) -> bool {
@@ -123,43 +136,6 @@ impl Along<'_> {
         let mut points: Vec<Point> = self.rows.iter().filter_map(point).collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
         points
-    }
-
-    /// The hypotheses that hold, place by place.
-    fn hypotheses(&self, label: &str) -> Panel {
-        let of = |row: &Row| within(row, "hypotheses").cloned().unwrap_or_default();
-        let names: Vec<String> = self
-            .rows
-            .first()
-            .map(|row| of(row).keys().cloned().collect())
-            .unwrap_or_default();
-        let places: Vec<f64> = (0..=self.last as usize).map(|place| place as f64).collect();
-        let heights: Vec<f64> = (0..names.len()).map(|i| i as f64).collect();
-        let holds = |place: f64, name: &str| {
-            let at = |row: &&&Row| row.parameter(PLACE).is_ok_and(|p| p == place);
-            let row = self.rows.iter().find(at)?;
-            of(row).get(name)?.get("holds")?.as_bool()
-        };
-        let bar = Axis::linear("holds").from_to(0.0, 1.0);
-        let ticks = names.iter().enumerate();
-        let ticks = ticks.map(|(i, name)| (i as f64, name.replace(['*', '_'], " ")));
-        Panel {
-            y: Axis {
-                ticks: ticks.collect(),
-                ..Axis::linear("").downwards()
-            },
-            heat: Some(Heat::over(&places, &heights, bar, |i, j| {
-                match holds(places[i], &names[j]) {
-                    Some(holds) => Cell::of(f64::from(u8::from(holds))),
-                    None => Cell::of(f64::NAN),
-                }
-            })),
-            ..panel(
-                format!("hypotheses, {label}"),
-                Axis::whole("place"),
-                Axis::linear(""),
-            )
-        }
     }
 }
 
