@@ -30,7 +30,8 @@ pub(crate) fn newest(path: &Path) -> Result<Option<TrainingCheckpoint>> {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let step = name.strip_prefix("step-");
         let step = step.and_then(|name| name.strip_suffix(".json"));
-        step.is_some_and(|step| step.parse::<u64>().is_ok())
+        let numbered = step.is_some_and(|step| step.parse::<u64>().is_ok());
+        numbered && file.with_extension("safetensors").is_file()
     };
     // Steps have leading zeros, so names are in their order. The JSON is written last.
     let state = entries(path)?.into_iter().rfind(is_state);

@@ -38,7 +38,7 @@ fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
     let heads = s.whole("heads")?;
     let layers = s.whole("layers")?;
     let head_dim = super::head_dim(s, "heads", width, heads)?;
-    let bias = s.flag_or("bias", false)?;
+    let bias = flag(s, "bias")?;
     // Laws of initial values.
     s.take("first_positions");
     let mut input = part(s, "input")?;
@@ -66,11 +66,13 @@ fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
         },
         _ => return Err(s.refuse("positions", "must be one of none, learned, rotary")),
     };
+    // 0 in a network of attention only.
     let blocks = s.take("mlp_blocks").and_then(|blocks| blocks.as_u64());
-    let with_mlp = match mlp {
-        Some(_) => blocks.map_or(layers, |blocks| blocks as usize),
-        None => 0,
+    let blocks = blocks.filter(|blocks| *blocks <= layers as u64);
+    let Some(blocks) = blocks else {
+        return Err(s.refuse("mlp_blocks", "must be a whole number, at most layers"));
     };
+    let with_mlp = if mlp.is_some() { blocks as usize } else { 0 };
     Ok(TransformerArchitecture {
         family: "attnlab",
         vocabulary,
@@ -94,7 +96,7 @@ fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
         out_bias: bias && !matches!(form.maps, HeadMaps::Tied { .. }),
         mlp_bias: bias && mlp == Some(MlpKind::GeluTanh),
         output: OutputHead::Tied,
-        causal: s.flag_or("causal", true)?,
+        causal: flag(s, "causal")?,
         attention_only_from: (with_mlp < layers).then_some(with_mlp),
         form,
         norm_bias,
@@ -108,19 +110,31 @@ fn part(s: &mut Settings, name: &str) -> Result<Settings> {
     found.ok_or_else(|| s.refuse(name, "must be there, an object"))
 }
 
+/// The settings, refused where they lack one: its default would be a guess at the computation.
+fn there<'a>(s: &'a mut Settings, name: &str) -> Result<&'a mut Settings> {
+    match s.take(name) {
+        Some(_) => Ok(s),
+        None => Err(s.refuse(name, "must be there")),
+    }
+}
+
+fn flag(s: &mut Settings, name: &str) -> Result<bool> {
+    there(s, name)?.flag_or(name, false)
+}
+
 fn form(s: &mut Settings) -> Result<HeadForm> {
     let maps = match s.text("attention.form")?.as_deref() {
         Some("mhsa") => return Ok(HeadForm::MHSA),
         Some("mssa") => HeadMaps::Shared,
         Some("mssa-tied") => HeadMaps::Tied {
-            eta: s.number_or("attention.eta", 1.0)?,
+            eta: there(s, "attention.eta")?.number_or("attention.eta", 1.0)?,
         },
         _ => return Err(s.refuse("attention.form", "must be one of mssa, mssa-tied, mhsa")),
     };
     Ok(HeadForm {
         maps,
-        unit_queries: s.flag_or("attention.normalise_queries", false)?,
-        scaled: s.flag_or("attention.scaled", true)?,
+        unit_queries: flag(s, "attention.normalise_queries")?,
+        scaled: flag(s, "attention.scaled")?,
     })
 }
 

@@ -38,7 +38,7 @@ struct Args {
     /// A network: folder with config.json, or GGUF file
     #[arg(value_name = "NETWORK")]
     network: PathBuf,
-    /// What it is evaluated on
+    /// Task
     #[arg(long)]
     task: Task,
     /// Files of the task, one after another
@@ -59,7 +59,7 @@ struct Args {
     /// Passages, questions or windows [default: all]
     #[arg(long, value_name = "N", value_parser = input::positive, allow_negative_numbers = true)]
     limit: Option<u64>,
-    /// Which of them a limit keeps
+    /// Choice of the items that a limit keeps
     #[arg(long, default_value = "first")]
     sample: Sample,
     /// Leave out the network with random weights, which takes half of the time

@@ -10,7 +10,7 @@ use attnlab_lab::report::{self, Origin, Picture, Report, Table};
 use attnlab_lab::run::{Row, export, files, store};
 use std::path::{Path, PathBuf};
 
-/// How rows are shown.
+/// Form in which rows are shown.
 pub(super) struct Shown {
     /// A row in lines.
     pub(super) lines: fn(&Row) -> Result<Vec<String>>,
@@ -20,7 +20,7 @@ pub(super) struct Shown {
     pub(super) page: &'static str,
 }
 
-/// Where results go.
+/// Destination of the results.
 pub(super) struct Destination<'a> {
     pub(super) folder: &'a Path,
     pub(super) rows: RowOptions,

@@ -46,7 +46,7 @@ use clap::ValueEnum;
 use files::Read;
 use serde::{Deserialize, Serialize};
 
-/// What a network is evaluated on.
+/// Task that a network is evaluated on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Task {

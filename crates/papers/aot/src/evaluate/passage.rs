@@ -149,7 +149,7 @@ impl Passage {
     }
 }
 
-/// Whether no token has a larger logit; and the same where stop words may not be predicted at the `first` token of the
+/// Flag: no token has a larger logit; and the same where stop words may not be predicted at the `first` token of the
 /// word.
 fn greedy(
     logits: &[f32],

@@ -19,7 +19,7 @@ const MOST_BYTES: u64 = 4 << 30;
 /// Something that was read, with its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Located<T> {
-    /// What was read.
+    /// The value that was read.
     pub value: T,
     /// The file.
     pub path: PathBuf,
@@ -48,7 +48,7 @@ impl<T> Located<T> {
     }
 }
 
-/// What the files of a task hold.
+/// Content of the files of a task.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Read {
     /// Passages of LAMBADA.

@@ -47,7 +47,7 @@ pub struct Evaluate {
     pub network: PathBuf,
     /// SHA-256 of its tensors: rows of a network that has changed since are not taken for its own.
     pub network_hash: String,
-    /// What it is evaluated on.
+    /// Task that it is evaluated on.
     pub task: Task,
     /// Files of the task.
     pub data: Vec<PathBuf>,

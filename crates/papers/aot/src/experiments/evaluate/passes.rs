@@ -46,7 +46,7 @@ impl PartialEq for Cache {
     }
 }
 
-/// What a run reads.
+/// Input of a run.
 #[derive(Debug)]
 pub(super) struct Opened {
     pub(super) trained: Transformer,

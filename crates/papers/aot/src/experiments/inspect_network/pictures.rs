@@ -78,11 +78,16 @@ struct Along<'a> {
     last: usize,
 }
 
-fn number(data: &Map<String, Value>, name: &str) -> Option<f64> {
+/// A finite number of a row.
+pub(in crate::experiments) fn number(data: &Map<String, Value>, name: &str) -> Option<f64> {
     data.get(name).and_then(as_number).filter(|x| x.is_finite())
 }
 
-fn within<'a>(row: &'a Row, name: &str) -> Option<&'a Map<String, Value>> {
+/// A part of a row.
+pub(in crate::experiments) fn within<'a>(
+    row: &'a Row,
+    name: &str,
+) -> Option<&'a Map<String, Value>> {
     row.data.get(name)?.as_object()
 }
 

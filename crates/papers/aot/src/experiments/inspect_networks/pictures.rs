@@ -1,14 +1,13 @@
 //! The figures of `inspect_networks`, from its rows: one that compares, and those of every network.
 
 use super::{InspectNetworks, NAME};
-use crate::experiments::inspect_network::{PLACE, VARIANT, VARIANTS};
+use crate::experiments::inspect_network::{PLACE, VARIANT, VARIANTS, number, within};
 use attnlab_core::error::Result;
 use attnlab_lab::experiment::draw::panel;
 use attnlab_lab::experiment::{Described, Experiment};
 use attnlab_lab::figure::{Axis, Figure, Point, Rule, Series, Width};
 use attnlab_lab::run::Row;
-use attnlab_lab::run::store::as_number;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// The figures of these settings, from their rows.
 ///
@@ -82,6 +81,7 @@ fn compared(settings: &InspectNetworks, rows: &[Row]) -> Figure {
             .series
             .push(series(along.points(share_of_hypotheses)));
         if i == 0 {
+            // Theorem 1 has the factor 1 + ητ, with τ > 1/2.
             let smallest = 1.0 + network.fitting.eta * 0.5;
             factor
                 .rules
@@ -137,12 +137,4 @@ impl Along<'_> {
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
         points
     }
-}
-
-fn within<'a>(row: &'a Row, name: &str) -> Option<&'a Map<String, Value>> {
-    row.data.get(name)?.as_object()
-}
-
-fn number(data: &Map<String, Value>, name: &str) -> Option<f64> {
-    data.get(name).and_then(as_number).filter(|x| x.is_finite())
 }

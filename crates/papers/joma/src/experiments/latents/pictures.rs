@@ -105,7 +105,7 @@ fn levels(name: &str, cells: &[&[Row]], others: &[&[Row]], s: usize) -> Result<P
     Ok(found)
 }
 
-/// What training adds to the scores of layer s, paired by seed.
+/// Gain of the scores of layer s by training, paired by seed.
 fn changes(cells: &[&[Row]], others: &[&[Row]], s: usize) -> Result<Panel> {
     let rhos = cells.iter().map(|cell| cell[0].parameter(RHO.name));
     let rhos = rhos.collect::<Result<Vec<f64>>>()?;
