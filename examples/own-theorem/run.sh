@@ -4,13 +4,15 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
-# What the checkout has built and locked is used again.
+# What the checkout has built and locked is used again, so in its profile.
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$here/../../target}
 [ -e "$here/Cargo.lock" ] || cp "$here/../../Cargo.lock" "$here/Cargo.lock"
 
 commands=$(sed -n '/^```sh$/,/^```$/{/^```/d;p}' "$here/README.md")
 # cargo on this package, wherever we are; `set -x` shows each command.
-cargo() { command cargo "$1" --quiet --manifest-path "$here/Cargo.toml" "${@:2}"; }
+cargo() {
+    command cargo "$1" --quiet --config "$here/../../.cargo/config.toml" --manifest-path "$here/Cargo.toml" "${@:2}"
+}
 cp "$here/map.toml" "$out"
 cd "$out"
 (set -x; eval "$commands") | tee printed

@@ -8,7 +8,7 @@
 # Other sizes: sbatch --array=0-63 --cpus-per-task=4 --time=8:00:00 experiments/slurm/array.sh ...
 #
 # Safe to requeue, at any moment: a task that is given again goes on where its rows end, and the
-# merged rows are the same to the bit. ATTNLAB names the program (default: the release build below
+# merged rows are the same to the bit. ATTNLAB names the program (default: the build below
 # the folder from which the job was submitted).
 #
 # Without Slurm the same script runs under any tool that sets the two variables:
@@ -33,5 +33,5 @@ if ((last - ${SLURM_ARRAY_TASK_MIN:-0} + 1 != parts)); then
     exit 2
 fi
 # exec: Slurm's signals reach the program itself.
-exec "${ATTNLAB:-target/release/attnlab}" "$@" \
+exec "${ATTNLAB:-target/debug/attnlab}" "$@" \
     --shard "$part/$parts" --threads "${SLURM_CPUS_PER_TASK:-1}"

@@ -8,4 +8,4 @@
 #SBATCH --open-mode=append
 #SBATCH --output=attnlab-merge-%j.log
 set -euo pipefail
-exec "${ATTNLAB:-target/release/attnlab}" merge "$@"
+exec "${ATTNLAB:-target/debug/attnlab}" merge "$@"

@@ -8,13 +8,22 @@
 # Slurm needs root and Debian's slurm-wlm and munge (apt-get install slurm-wlm munge); nothing of a
 # Slurm that the machine may have is touched: keys, ports, state and logs are in a temporary folder.
 # ATTNLAB names the program. Where Slurm cannot be started, the script says so and uses xargs.
+# No step depends on the speed of the machine: the killed part waits to be killed. ATTNLAB_TEST_SECONDS (600) limits
+# each wait, against a hang.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-ATTNLAB=$(realpath "${ATTNLAB:-target/release/attnlab}")
-export ATTNLAB
+program=$(realpath "${ATTNLAB:-target/debug/attnlab}")
+limit=${ATTNLAB_TEST_SECONDS:-600}
 work=$(mktemp -d /tmp/attnlab-slurm.XXXXXX)
+# Everything that may still run at the end.
 daemons=()
+jobs=()
+group=
 clean() {
+    local limit=20 job pid
+    [ -z "$group" ] || kill -KILL -- "-$group" 2>/dev/null || true
+    [ ${#jobs[@]} = 0 ] || scancel --quiet "${jobs[@]}" || true
+    for job in "${jobs[@]}"; do wait_until gone "$job" || true; done
     for pid in "${daemons[@]}"; do kill "$pid" 2>/dev/null || true; done
     wait
     rm -rf "$work"
@@ -26,7 +35,7 @@ fail() {
     exit 1
 }
 
-# Some seconds of work, so that a task can be killed in its midst.
+# 2400 rows, 600 of each part.
 cat >"$work/map.toml" <<'TOML'
 claim = "aot.theorem1_bounded"
 trials = 200
@@ -39,24 +48,48 @@ c = [0.03, 0.06, 0.125]
 TOML
 cd "$work"
 
-# Waits until a command succeeds, for at most the seconds given first.
+# The program, of which part 1 waits before its row 6 as long as the file `pause` is there (crates/lab/src/run/pause.rs).
+touch pause
+ATTNLAB=$work/attnlab
+cat >"$ATTNLAB" <<SH
+#!/usr/bin/env bash
+if [[ -e "$work/pause" && " \$* " == *" --shard 1/4 "* ]]; then export ATTNLAB_TEST_PAUSE_AFTER_ROWS=5; fi
+exec "$program" "\$@"
+SH
+chmod +x "$ATTNLAB"
+export ATTNLAB
+part_1=rows/rows-1-of-4.jsonl
+
+# Waits until a command succeeds, for at most $limit seconds.
 wait_until() {
-    local left=$(($1 * 10))
-    shift
+    local end=$((SECONDS + limit))
     until "$@"; do
-        ((left-- > 0)) || return 1
+        ((SECONDS < end)) || return 1
         sleep 0.1
     done
 }
-rows_in() { [ -e "$1" ] && [ "$(wc -l <"$1")" -ge "$2" ]; }
+paused() { [ -e "$part_1" ] && [ "$(wc -l <"$part_1")" = 5 ]; }
+# No process writes these rows: a killed one may take a moment to be gone.
+unlocked() { flock --nonblock "$1" true; }
+
+# Sets `port` to one of 5000 from $1 on, on which nothing listens; below those that systems give to connections.
+free_port() {
+    port=$(($1 + RANDOM % 5000))
+    while (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do port=$(($1 + RANDOM % 5000)); done
+}
 
 start_slurm() {
-    local node
-    for program in munged slurmctld slurmd sbatch; do
-        command -v "$program" >/dev/null || { echo "no $program here"; return 1; }
+    # A Slurm that does not start is no failure: xargs follows.
+    local node needed first port ports=() limit=120
+    for needed in munged slurmctld slurmd sbatch; do
+        command -v "$needed" >/dev/null || { echo "no $needed here"; return 1; }
     done
     [ "$(id -u)" = 0 ] || { echo "starting it needs root"; return 1; }
     node=$(hostname -s)
+    for first in 20000 25000; do
+        free_port "$first"
+        ports+=("$port")
+    done
     mkdir -p "$work"/{state,spool}
     dd if=/dev/urandom of="$work/munge.key" bs=1 count=128 status=none
     chmod 400 "$work/munge.key"
@@ -67,8 +100,8 @@ SlurmUser=root
 AuthType=auth/munge
 AuthInfo=socket=$work/munge.socket
 CryptoType=crypto/munge
-SlurmctldPort=16817
-SlurmdPort=16818
+SlurmctldPort=${ports[0]}
+SlurmdPort=${ports[1]}
 StateSaveLocation=$work/state
 SlurmdSpoolDir=$work/spool
 SlurmctldPidFile=$work/slurmctld.pid
@@ -90,12 +123,19 @@ CONF
     munged --foreground --force --socket="$work/munge.socket" --key-file="$work/munge.key" \
         --pid-file="$work/munged.pid" --log-file="$work/munged.log" --seed-file="$work/munge.seed" >>"$work/daemons.log" 2>&1 &
     daemons+=($!)
-    wait_until 10 test -S "$work/munge.socket" || { echo "munged does not start"; return 1; }
+    wait_for_daemons test -S "$work/munge.socket" || { echo "munged does not start"; return 1; }
     slurmctld -D >>"$work/daemons.log" 2>&1 &
     daemons+=($!)
     slurmd -D >>"$work/daemons.log" 2>&1 &
     daemons+=($!)
-    wait_until 30 node_is_up || { echo "the node does not come up"; return 1; }
+    wait_for_daemons node_is_up || { echo "the node does not come up"; return 1; }
+}
+# Waits until a command succeeds, or a daemon has ended.
+wait_for_daemons() { wait_until up_or_dead "$@" && "$@"; }
+up_or_dead() { "$@" || ! alive; }
+alive() {
+    local pid
+    for pid in "${daemons[@]}"; do kill -0 "$pid" 2>/dev/null || return 1; done
 }
 node_is_up() { sinfo -h -o %t 2>/dev/null | grep -q idle; }
 state_of() { squeue -h -o %T -j "$1" 2>/dev/null || true; }
@@ -105,20 +145,22 @@ array() { sbatch --parsable --array=0-3 "$here/array.sh" sweep map.toml --out ro
 under_slurm() {
     local job merge
     job=$(array)
+    jobs+=("$job")
     merge=$(sbatch --parsable --dependency=afterany:"$job" "$here/merge.sh" rows --out merged)
-    wait_until 60 rows_in rows/rows-1-of-4.jsonl 5 || fail "task 1 writes no rows"
-    local before
+    jobs+=("$merge")
+    wait_until paused || fail "task 1 does not write 5 rows"
+    rm pause
     scancel --full --signal=KILL "${job}_1"
-    wait_until 20 killed "${job}_1" || fail "task 1 was not killed"
-    before=$(wc -l <rows/rows-1-of-4.jsonl)
-    [ "$before" -lt 600 ] || fail "task 1 had ended before it was killed"
-    echo "task 1 killed after some $before of 600 rows, now requeued"
+    wait_until killed "${job}_1" || fail "task 1 was not killed"
+    wait_until unlocked "$part_1" || fail "task 1 still runs"
+    paused || fail "task 1 went on before it was killed"
+    echo "task 1 killed after 5 of 600 rows, now requeued"
     scontrol requeue "${job}_1"
     # Slurm holds a requeued task back for two minutes; the test need not wait for that.
-    wait_until 20 pending "${job}_1" || fail "task 1 was not requeued"
+    wait_until pending "${job}_1" || fail "task 1 was not requeued"
     scontrol update JobId="${job}_1" StartTime=now || true
-    wait_until 240 gone "$job" || fail "the array does not end"
-    wait_until 60 gone "$merge" || fail "the merge does not end: $(squeue)"
+    wait_until gone "$job" || fail "the array does not end"
+    wait_until gone "$merge" || fail "the merge does not end: $(squeue)"
     [ -s merged/rows.jsonl ] || fail "nothing was merged"
     grep -h "were there already" attnlab-"$job"_1.log || fail "task 1 did not resume"
 }
@@ -126,15 +168,20 @@ pending() { scontrol show job "$1" | grep -q "JobState=PENDING"; }
 killed() { ! scontrol show job "$1" | grep -q "JobState=RUNNING"; }
 
 under_xargs() {
+    local part
     export here SLURM_ARRAY_TASK_COUNT=4
     local all='seq 0 3 | xargs -P 2 -I{} env SLURM_ARRAY_TASK_ID={} \
         "$here/array.sh" sweep map.toml --out rows'
     # A process group of its own, so that all of it can be killed.
     setsid bash -c "$all" >first.log 2>&1 &
-    local group=$!
-    wait_until 60 rows_in rows/rows-1-of-4.jsonl 5 || fail "part 1 writes no rows"
+    group=$!
+    wait_until paused || fail "part 1 does not write 5 rows"
+    rm pause
     kill -KILL -- "-$group"
     wait "$group" 2>/dev/null || true
+    group=
+    for part in rows/rows-*.jsonl; do wait_until unlocked "$part" || fail "the writer of $part still runs"; done
+    paused || fail "part 1 went on before it was killed"
     echo "killed after $(cat rows/rows-*.jsonl | wc -l) of 2400 rows, now started again"
     bash -c "$all" >second.log 2>&1 || fail "the second start"
     grep -h "were there already" second.log || fail "nothing was resumed"

@@ -49,7 +49,7 @@ Examples:
   attnlab merge runs/snr --out runs/snr-all                ... and all of them together
 
 A run that was stopped goes on where it was: give the same command again. Each experiment is also a
-binary of its own: cargo run --release --bin snr_per_layer";
+binary of its own: cargo run --bin snr_per_layer";
 
 /// Run an experiment: one figure of a paper, its rows and pictures
 #[derive(clap::Args, Debug)]
@@ -105,8 +105,8 @@ pub fn main(catalogue: &Catalogue, name: &str) -> ExitCode {
     };
     let about = format!("{}. Source: {}.", entry.title, entry.source);
     let examples = format!(
-        "Examples:\n  cargo run --release --bin {name} -- --quick\n  \
-         cargo run --release --bin {name} -- --seed 1 --out runs/{name}-1\n\n\
+        "Examples:\n  cargo run --bin {name} -- --quick\n  \
+         cargo run --bin {name} -- --seed 1 --out runs/{name}-1\n\n\
          A run that was stopped goes on where it was: give the same command again."
     );
     let command = Standalone::command()

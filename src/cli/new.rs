@@ -9,7 +9,7 @@ const EXAMPLES: &str = "\
 Examples:
   attnlab new my-theorem                         writes the package my-theorem
   attnlab new my-theorem --path ../attnlab       with a checkout of attnlab instead of the published crate
-  cd my-theorem && cargo run --release -- check 'my_theorem.*' --mutants
+  cd my-theorem && cargo run -- check 'my_theorem.*' --mutants
 
 The package has one claim with two mutants, one experiment, a test and a README. It builds and runs at
 once, and is meant to be changed.";
@@ -37,7 +37,7 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
     let name = &args.name;
     let family = name.replace('-', "_");
     out.line(&format!(
-        "next: cd {name} && cargo run --release -- check '{family}.*' --mutants"
+        "next: cd {name} && cargo run -- check '{family}.*' --mutants"
     ))?;
     Ok(Status::Expected)
 }

@@ -15,7 +15,7 @@ Examples:
   attnlab train language --set text=book.txt --set vocabulary=256 --out runs/book
   attnlab train language --set text=docs.jsonl --set tokenizer=gpt2 --set vocabulary=50304 --out runs/docs
 
-Networks need a build with the feature train: cargo run --release --features train -- train icl --quick.
+Networks need a build with the feature train: cargo run --features train -- train icl --quick.
 A line on standard error shows step, loss, rate and time left. A training that was stopped or killed
 goes on at its last checkpoint and ends with the same bits: give the same command again.";
 

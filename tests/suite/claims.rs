@@ -1,6 +1,6 @@
 //! Every claim in the registry: complete, as expected at its defaults, and able to fail.
 
-use attnlab::claim::{Claim, Domain, Params};
+use attnlab::claim::{Claim, Domain, Params, VerdictKind};
 use attnlab::run::{CheckOptions, Silent, check, mutants};
 use std::collections::HashSet;
 
@@ -50,46 +50,53 @@ fn every_claim_has_a_source_a_statement_and_mutants() {
     });
 }
 
+/// Trials of a claim or mutant here. `attnlab reproduce` judges them with their default budgets, and its exit status
+/// counts; two trials execute everything and cannot contradict what is expected.
+const FEW_TRIALS: u64 = 2;
+
+fn few_trials() -> CheckOptions {
+    CheckOptions {
+        trials: Some(FEW_TRIALS),
+        ..CheckOptions::default()
+    }
+}
+
 #[test]
-fn every_claim_finds_what_we_expect_at_its_defaults() {
+fn few_trials_of_a_claim_do_not_contradict_what_we_expect() {
     each(|claim, id| {
         let params = Params::resolve(&claim.schema(), &Default::default()).unwrap();
+        let expected = claim.sheet().expected;
         assert_eq!(
             claim.expected(&params),
-            claim.sheet().expected,
-            "{id}: card and parameters"
+            expected,
+            "{id}: sheet and parameters"
         );
-        let report = check(
-            claim,
-            &Default::default(),
-            &CheckOptions::default(),
-            &Silent,
-        )
-        .unwrap();
-        assert_eq!(report.verdict, claim.sheet().expected, "{id}: {report:#?}");
         assert!(
             claim.memory(&params) < 1 << 30,
             "{id} needs too much memory at its defaults"
         );
-        println!(
-            "{id}: {:?}, {} trials, {:.2} s",
-            report.verdict, report.trials, report.wall_s
-        );
+        let report = check(claim, &Default::default(), &few_trials(), &Silent).unwrap();
+        assert!(allowed(report.verdict, expected), "{id}: {report:#?}");
     });
 }
 
 #[test]
-fn every_mutant_is_refuted_within_its_default_budget() {
+fn few_trials_of_a_mutant_do_not_support_it() {
     each(|claim, id| {
-        for report in mutants(claim, &CheckOptions::default(), 1, &Silent).unwrap() {
-            let (name, first) = (report.mutant, &report.first);
-            assert!(report.killed(), "{id}, mutant {name} survived: {first:#?}");
-            println!(
-                "{id}, {name}: {} of {}, {:.2} s",
-                first.failures, first.trials, first.wall_s
+        for report in mutants(claim, &few_trials(), 1, &Silent).unwrap() {
+            let first = &report.first;
+            assert!(
+                allowed(first.verdict, first.expected),
+                "{id}, mutant {}: {first:#?}",
+                report.mutant
             );
         }
     });
+}
+
+/// Returns `true` for the expected verdict, and for that of too few trials.
+fn allowed(verdict: VerdictKind, expected: VerdictKind) -> bool {
+    verdict == expected || verdict == VerdictKind::Inconclusive
 }
 
 /// Small settings with every column in sight: the closed forms and the simulation must not

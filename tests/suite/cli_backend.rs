@@ -13,7 +13,7 @@ fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
 
 /// The command where no driver can be found.
 #[cfg(feature = "gpu")]
-fn without_driver(args: &[&str]) -> assert_cmd::Command {
+fn without_driver(args: &[&str]) -> crate::common::Attnlab {
     let mut command = attnlab(args);
     // Two names of the same list, for old and new loaders.
     command.env("VK_ICD_FILENAMES", "/nowhere.json");

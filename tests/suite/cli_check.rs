@@ -1,6 +1,6 @@
 //! `list`, `show`, `check` and `eval` as a user meets them: JSON, exit status, messages.
 
-use crate::common::{attnlab, json_lines, refused};
+use crate::common::{attnlab, ended, json_lines, refused};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
@@ -308,8 +308,11 @@ fn a_closed_pipe_ends_the_command_quietly() {
     stdout.read_line(&mut first).unwrap();
     assert!(first.starts_with("{\"claim\""), "{first}");
     drop(stdout);
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    let output = ended(child);
+    let error = String::from_utf8_lossy(&output.stderr).to_string();
+    // After a minute a slow machine says how far it is.
+    let progress = |line: &str| line.contains(" of 41 steps, about ");
+    assert!(error.lines().all(progress), "{error}");
     // As a program that the signal itself ended; 0 if everything fitted into the pipe before.
     assert!(
         matches!(output.status.code(), Some(141 | 0)),
@@ -369,7 +372,7 @@ fn doctor_reports_what_it_measured() {
     assert_eq!(report["threads"], 1);
     assert_eq!(report["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(report["temporary_folder"]["writable"], true);
-    assert!(report["product_rate"]["f64_gflops"].as_f64().unwrap() > 0.01);
+    assert!(report["product_rate"]["f64_gflops"].as_f64().unwrap() > 0.0);
     assert_eq!(report["exact_intervals_up_to"], 100_000);
 }
 
@@ -445,7 +448,7 @@ proptest! {
         let error = String::from_utf8_lossy(&output.stderr).to_string();
         prop_assert!(matches!(output.status.code(), Some(0..=2)), "{args:?}: {:?} {error}", output.status);
         prop_assert!(!error.contains("panicked"), "{args:?}: {error}");
-        // One message when it refuses, none otherwise.
+        // One message when it refuses, none otherwise: on a slow machine too, since one check has no line of progress.
         prop_assert_eq!(error.lines().count(), usize::from(output.status.code() == Some(2)), "{:?}: {}", args, error);
     }
 }

@@ -1,9 +1,9 @@
 //! `attnlab train`: a training that is really killed, pictures, and what it refuses.
 
-use crate::common::{attnlab, refused};
+use crate::common::{attnlab, kill, refused, wait_until};
+use attnlab::run::pause;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 /// The smallest settings that still have every part.
 const TINY: [&str; 19] = [
@@ -60,37 +60,29 @@ fn a_killed_process_goes_on_to_the_same_bytes() {
     for name in ["icl_examples", "icl_training", "icl_shifted", "icl_depth"] {
         assert!(pictures.contains(&format!("{name}.svg")), "{pictures}");
     }
-    let mut kills = 0;
-    let checkpoints = killed.join("checkpoints");
-    for wanted in [1, 2] {
+    let folders = || {
+        let checkpoints = std::fs::read_dir(killed.join("checkpoints"));
+        let entries = checkpoints.into_iter().flatten();
+        entries.map(|entry| entry.unwrap().path())
+    };
+    // A training writes six checkpoints, at every fourth step, and keeps two. The first process is killed after two of
+    // the first training; the second, which goes on from there, after four more and two of the second training.
+    for (trainings, written) in [(1, 2), (2, 6)] {
         let mut child = Command::new(env!("CARGO_BIN_EXE_attnlab"))
             .args(arguments(&killed, "train", &[]))
             .args(["--threads", "1"])
+            .env(pause::AFTER_CHECKPOINTS, written.to_string())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        // As soon as the next training has a checkpoint, SIGKILL: nothing can be tidied up.
-        let started = Instant::now();
-        loop {
-            let trainings = std::fs::read_dir(&checkpoints).map_or(0, |d| d.count());
-            let ended = child.try_wait().unwrap().is_some();
-            if trainings >= wanted || ended || started.elapsed() > Duration::from_secs(40) {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        if child.try_wait().unwrap().is_none() {
-            child.kill().unwrap();
-            kills += 1;
-        }
-        child.wait().unwrap();
+        wait_until(&mut child, "the checkpoint of step 8", || {
+            let step_8 = |folder: &Path| folder.join("step-000000008.json").exists();
+            folders().count() == trainings && folders().any(|folder| step_8(&folder))
+        });
+        kill(child);
     }
-    assert!(kills > 0, "every run ended before it could be killed");
-    assert!(
-        rows(&killed).len() < rows(&whole).len(),
-        "nothing was left to do"
-    );
+    assert_eq!(rows(&killed).lines().count(), 1, "one training of four");
     complete(&killed, "train", &[]);
     assert_eq!(rows(&killed), rows(&whole));
     // Once more: nothing is left to do.

@@ -1,19 +1,140 @@
-//! Starting the command in tests, and the catalogue.
+//! Processes of tests with a limit against a hang, skipped tests, and the catalogue.
 
-use assert_cmd::Command;
+use assert_cmd::assert::Assert;
 use attnlab::catalogue::Catalogue;
 use attnlab::claim::Claim;
 use attnlab::experiment::Entry;
 use serde_json::Value;
+use std::ffi::OsStr;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::{Child, Output};
 use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
 
-/// The `attnlab` command with these arguments; a minute is far more than any of them needs.
-pub fn attnlab(args: &[&str]) -> Command {
-    let mut command = Command::cargo_bin("attnlab").unwrap();
-    command
-        .args(args)
-        .timeout(std::time::Duration::from_secs(60));
-    command
+/// Returns the longest time that a test waits for a process: a guard against a hang alone, so that no slow or busy
+/// machine reaches it. `ATTNLAB_TEST_SECONDS` sets another than 600 s.
+pub fn limit() -> Duration {
+    let seconds = std::env::var("ATTNLAB_TEST_SECONDS").map_or(600, |text| {
+        text.parse::<u64>()
+            .unwrap_or_else(|_| panic!("ATTNLAB_TEST_SECONDS = {text}: must be a whole number"))
+    });
+    Duration::from_secs(seconds)
+}
+
+/// Runs a command to its end, for [`limit`] at most. Panics if a signal ended it, as the limit does: its output is then
+/// not what it had to say.
+#[track_caller]
+pub fn output_of(command: &mut assert_cmd::Command) -> io::Result<Output> {
+    let (limit, started) = (limit(), Instant::now());
+    let output = command.timeout(limit).output()?;
+    if output.status.code().is_some() {
+        return Ok(output);
+    }
+    let program = Path::new(command.get_program())
+        .file_stem()
+        .unwrap_or_default();
+    let words: Vec<_> = std::iter::once(program)
+        .chain(command.get_args())
+        .map(OsStr::to_string_lossy)
+        .collect();
+    panic!(
+        "killed after {} s: {} ({}; the limit is {} s, ATTNLAB_TEST_SECONDS)",
+        started.elapsed().as_secs(),
+        words.join(" "),
+        output.status,
+        limit.as_secs()
+    )
+}
+
+/// The `attnlab` command, which runs as [`output_of`] says.
+pub struct Attnlab(assert_cmd::Command);
+
+impl Attnlab {
+    /// Adds an argument.
+    pub fn arg(&mut self, arg: impl AsRef<OsStr>) -> &mut Self {
+        self.0.arg(arg);
+        self
+    }
+
+    /// Sets an environment variable.
+    #[cfg(feature = "gpu")]
+    pub fn env(&mut self, name: &str, value: &str) -> &mut Self {
+        self.0.env(name, value);
+        self
+    }
+
+    /// Removes an environment variable.
+    #[cfg(feature = "gpu")]
+    pub fn env_remove(&mut self, name: &str) -> &mut Self {
+        self.0.env_remove(name);
+        self
+    }
+
+    /// Runs the command and returns its output.
+    #[track_caller]
+    pub fn output(&mut self) -> io::Result<Output> {
+        output_of(&mut self.0)
+    }
+
+    /// Runs the command for assertions on its output.
+    #[track_caller]
+    pub fn assert(&mut self) -> Assert {
+        let output = self.output().unwrap();
+        Assert::new(output).append_context("command", format!("{:?}", self.0))
+    }
+}
+
+/// The `attnlab` command with these arguments.
+pub fn attnlab(args: &[&str]) -> Attnlab {
+    let mut command = assert_cmd::Command::cargo_bin("attnlab").unwrap();
+    command.args(args);
+    Attnlab(command)
+}
+
+/// Waits until `ready`, while `child` runs. Panics if the process ends before, or at [`limit`], and leaves no process.
+#[track_caller]
+pub fn wait_until(child: &mut Child, awaited: &str, ready: impl Fn() -> bool) {
+    poll(child, awaited, |child| {
+        let ended = child.try_wait().unwrap();
+        let ready = ready();
+        assert!(ready || ended.is_none(), "{ended:?} before {awaited}");
+        ready
+    });
+}
+
+/// Waits for the end of a process and returns what is left of its output. Panics at [`limit`], after a kill.
+#[track_caller]
+pub fn ended(mut child: Child) -> Output {
+    poll(&mut child, "the end", |child| {
+        child.try_wait().unwrap().is_some()
+    });
+    child.wait_with_output().unwrap()
+}
+
+/// Kills a process with SIGKILL, so that it can tidy up nothing, and asserts that it was running until then.
+#[track_caller]
+pub fn kill(mut child: Child) {
+    child.kill().unwrap();
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), None, "it had ended before the kill");
+}
+
+#[track_caller]
+fn poll(child: &mut Child, awaited: &str, mut ready: impl FnMut(&mut Child) -> bool) {
+    let (limit, started) = (limit(), Instant::now());
+    while !ready(child) {
+        if started.elapsed() > limit {
+            child.kill().unwrap();
+            panic!("{} s without {awaited}", limit.as_secs());
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Says that a test was skipped, and why, also where the test harness captures what `eprintln!` writes.
+pub fn skipped(test: &str, reason: &str) {
+    let _ = writeln!(io::stderr(), "skipped: {test}: {reason}");
 }
 
 /// Standard output, one JSON object per line.

@@ -1,10 +1,15 @@
 //! The generated documentation is that of the catalogue as it stands: the pages of the claims, the list of
-//! discrepancies, and the README's tables of verdicts.
+//! discrepancies, and the README's tables of verdicts. The estimates in those tables are held to a run of
+//! `attnlab reproduce`.
 
 use crate::common::{CATALOGUE, claims};
+use crate::rounding::same;
 use attnlab::claim::{Claim, VerdictKind, docs};
 use attnlab::format;
-use attnlab::run::{CheckOptions, Silent, check};
+use attnlab::report::{Found, restore};
+use attnlab::run::{CheckOptions, Silent, check, store};
+use attnlab::stats::Estimate;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 const ADVICE: &str = "write it anew with ATTNLAB_BLESS=1 cargo test --test suite docs";
@@ -53,27 +58,69 @@ fn generated_pages_are_current() {
     );
 }
 
-/// The README's tables are those of the claims that they name, checked at their defaults.
+/// The README's tables have title, expected verdict and number of mutants of the claims that they name. No check is
+/// run, but to write the tables.
 #[test]
-fn the_readme_has_the_verdicts_of_the_catalogue() {
-    let path = root().join("README.md");
-    let stored = std::fs::read_to_string(&path).unwrap();
-    let current = with_tables(&stored);
+fn the_readme_has_the_claims_of_the_catalogue() {
+    let stored = readme();
     if blessed() {
-        std::fs::write(&path, &current).unwrap();
-    } else {
-        assert!(
-            stored == current,
-            "README.md: a table is not current: {ADVICE}"
-        );
+        let current = with_tables(&stored, &|claim, _| checked(claim));
+        std::fs::write(root().join("README.md"), current).unwrap();
+        return;
     }
-    let rows = current.lines().filter(|l| l.starts_with("| `")).count();
+    let current = with_tables(&stored, &|_, estimate| estimate.to_string());
+    assert!(
+        stored == current,
+        "README.md: a table is not current: {ADVICE}"
+    );
+    let rows = stored.lines().filter(|l| l.starts_with("| `")).count();
     assert!(rows > 30, "{rows}");
 }
 
-/// The text with every table between `<!-- verdicts: ROOM -->` and `<!-- end -->` written anew: the same
-/// claims, their titles, verdicts, estimates and mutants.
-fn with_tables(text: &str) -> String {
+/// Variable with the folder of a run of `attnlab reproduce`.
+const REPRODUCED: &str = "ATTNLAB_REPRODUCED";
+
+/// The README's estimates are, up to rounding, those of a run of `attnlab reproduce` with its default seed.
+#[test]
+#[ignore = "needs a run of every claim: ATTNLAB_REPRODUCED=runs/reproduce"]
+fn the_readme_has_the_estimates_of_a_run() {
+    let folder = std::env::var_os(REPRODUCED);
+    let folder = folder.unwrap_or_else(|| panic!("{REPRODUCED}: must name the folder of a run"));
+    let mut estimates = HashMap::new();
+    for row in store::read(Path::new(&folder)).unwrap().rows {
+        // What cannot be restored, such as an interval without end, is missing below.
+        if let Ok(Found::Claim(found)) = restore(&row, &CATALOGUE) {
+            assert_eq!(found.report.seed, 0, "the tables are those of seed 0");
+            estimates.insert(found.report.claim, three_digits(&found.report.estimate));
+        }
+    }
+    let stored = readme();
+    let of_run = with_tables(&stored, &|claim, printed| {
+        let computed = estimates.get(&claim.sheet().id);
+        let computed = computed.map_or("no estimate", String::as_str);
+        let current = if same(printed, computed) {
+            printed
+        } else {
+            computed
+        };
+        current.to_string()
+    });
+    let pairs = stored.lines().zip(of_run.lines());
+    let stale: Vec<_> = pairs.filter(|(stored, run)| stored != run).collect();
+    assert!(
+        stale.is_empty(),
+        "README.md and {}: {stale:#?}",
+        folder.display()
+    );
+}
+
+fn readme() -> String {
+    std::fs::read_to_string(root().join("README.md")).unwrap()
+}
+
+/// The text with every table between `<!-- verdicts: ROOM -->` and `<!-- end -->` written anew: the same claims, their
+/// titles, verdicts and mutants, and the estimate that is made from the claim and the stored one.
+fn with_tables(text: &str, estimate: &dyn Fn(&dyn Claim, &str) -> String) -> String {
     let mut lines = vec![];
     let mut inside = false;
     for line in text.lines() {
@@ -84,7 +131,9 @@ fn with_tables(text: &str) -> String {
         } else if inside && let Some(id) = line.strip_prefix("| `").and_then(|l| l.split_once('`'))
         {
             let claim = CATALOGUE.claim(id.0).unwrap();
-            lines.push(row(&**claim));
+            // From the right, because a title may contain anything: the mutants, then the estimate.
+            let stored = line.rsplit(" | ").nth(1).unwrap_or_default();
+            lines.push(row(&**claim, &estimate(&**claim, stored)));
             continue;
         }
         lines.push(line.to_string());
@@ -92,27 +141,29 @@ fn with_tables(text: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-fn row(claim: &dyn Claim) -> String {
+/// The row of a claim: the verdict is the expected one, to which `attnlab reproduce` holds the check.
+fn row(claim: &dyn Claim, estimate: &str) -> String {
     let sheet = claim.sheet();
-    let found = check(
-        claim,
-        &Default::default(),
-        &CheckOptions::default(),
-        &Silent,
-    )
-    .unwrap();
-    // A table says what we expect; `tests/suite/claims.rs` holds the verdicts to that.
     let verdict = match sheet.expected {
         VerdictKind::Refuted => "**refuted**",
         other => other.name(),
     };
-    // Three digits: the last ones of a sum differ between machines whose vector units differ.
-    let e = &found.estimate;
-    let three = |x: f64| format::significant(x, 3);
-    let interval = format!("{} [{}, {}]", three(e.value), three(e.low), three(e.high));
     let mutants = claim.mutants().len();
     let (id, title) = (&sheet.id, &sheet.title);
-    format!("| `{id}` | {title} | {verdict} | {interval} | {mutants} of {mutants} refuted |")
+    format!("| `{id}` | {title} | {verdict} | {estimate} | {mutants} of {mutants} refuted |")
+}
+
+/// Checks a claim at its defaults and returns its estimate as tables have it.
+fn checked(claim: &dyn Claim) -> String {
+    let options = CheckOptions::default();
+    let report = check(claim, &Default::default(), &options, &Silent).unwrap();
+    three_digits(&report.estimate)
+}
+
+fn three_digits(estimate: &Estimate) -> String {
+    let [value, low, high] =
+        [estimate.value, estimate.low, estimate.high].map(|x| format::significant(x, 3));
+    format!("{value} [{low}, {high}]")
 }
 
 /// A statement that comes back refuted or vacuous must be explained.

@@ -1,6 +1,7 @@
 //! Tests of the command and of the whole catalogue, in one program.
 
 mod common;
+mod rounding;
 mod sweeps;
 
 mod browser;

@@ -1,19 +1,17 @@
 //! Sweeps give the same rows to the bit whatever the shards, threads, kills and full disks.
 
-use crate::common::CATALOGUE;
-use crate::common::attnlab;
+use crate::common::{CATALOGUE, attnlab, ended, kill, output_of, skipped, wait_until};
 use crate::sweeps::{MAP, files, parse, run, stopping, with_threads};
 use attnlab::experiment::{self, RunOptions};
 use attnlab::rng::Streams;
-use attnlab::run::Silent;
 use attnlab::run::grid::GridOptions;
 use attnlab::run::store::{Shard, read};
+use attnlab::run::{Silent, pause};
 use attnlab::sweep::{self, merge};
 use rand::RngExt;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, Command, Output, Stdio};
 
 #[test]
 fn shards_and_threads_change_nothing() {
@@ -25,33 +23,24 @@ fn shards_and_threads_change_nothing() {
         assert!(whole[0].lines().count() > 100 && whole[1].lines().count() == 12);
         with_threads(2, || run(&text, &at("two"), Shard::WHOLE));
         assert_eq!(whole, files(&at("two")), "1 and 2 threads");
-        for count in [1, 3, 7] {
-            // Half of the shards share a folder, half have their own.
-            let shared = at(&format!("shared{count}"));
-            let mut folders = vec![];
-            for index in 0..count {
-                let out = match index % 2 {
-                    0 => shared.clone(),
-                    _ => at(&format!("own{count}-{index}")),
-                };
-                let shard = Shard { index, count };
-                with_threads(1 + index as usize % 2, || run(&text, &out, shard));
-                folders.push(out);
-            }
-            folders.dedup();
-            let merged = at(&format!("merged{count}"));
-            merge(&folders, &CATALOGUE, &merged, false).unwrap();
-            assert_eq!(whole, files(&merged), "{count} shards");
-            // What was merged is the run itself: nothing is left to do.
-            let again = sweep::run(
-                &parse(&text),
-                &CATALOGUE,
-                &merged,
-                GridOptions::default(),
-                &Silent,
-            );
-            assert_eq!(again.unwrap().computed, 0);
+        // Two of three shards share a folder, one has its own; the folder that is given twice counts once.
+        let folders = ["shared", "own", "shared"].map(at);
+        for (index, out) in (0..).zip(&folders) {
+            let shard = Shard { index, count: 3 };
+            with_threads(1 + index as usize % 2, || run(&text, out, shard));
         }
+        let merged = at("merged");
+        merge(&folders, &CATALOGUE, &merged, false).unwrap();
+        assert_eq!(whole, files(&merged), "3 shards");
+        // What was merged is the run itself: nothing is left to do.
+        let again = sweep::run(
+            &parse(&text),
+            &CATALOGUE,
+            &merged,
+            GridOptions::default(),
+            &Silent,
+        );
+        assert_eq!(again.unwrap().computed, 0);
     }
 }
 
@@ -122,14 +111,25 @@ fn command(folder: &Path, text: &str, out: &str) -> Command {
     command
 }
 
-/// Waits until the rows are `bytes` long, or the process has ended.
-fn wait_for(path: &Path, bytes: u64, child: &mut std::process::Child) {
-    let started = Instant::now();
-    let length = || fs::metadata(path).map_or(0, |m| m.len());
-    while length() < bytes && child.try_wait().unwrap().is_none() {
-        assert!(started.elapsed() < Duration::from_secs(60), "no progress");
-        std::thread::sleep(Duration::from_micros(200));
-    }
+/// Runs a command to its end.
+#[track_caller]
+fn complete(command: Command) -> Output {
+    output_of(&mut assert_cmd::Command::from_std(command)).unwrap()
+}
+
+/// Starts a sweep into the folder `out`, and returns when its file has exactly so many rows. The process then waits for
+/// a signal.
+fn paused(mut command: Command, out: &Path, rows: u64) -> Child {
+    let mut child = command
+        .env(pause::AFTER_ROWS, rows.to_string())
+        .spawn()
+        .unwrap();
+    let written = || {
+        let bytes = fs::read(out.join("rows.jsonl")).unwrap_or_default();
+        bytes.iter().filter(|byte| **byte == b'\n').count() as u64
+    };
+    wait_until(&mut child, &format!("{rows} rows"), || written() == rows);
+    child
 }
 
 #[test]
@@ -139,63 +139,71 @@ fn killed_five_times_at_random_points() {
         run(&text, &folder.path().join("whole"), Shard::WHOLE);
         let whole = files(&folder.path().join("whole"));
         let mut rng = Streams::new(1, "tests.sweep", 0, 0).part(name, 0);
-        let mut points: Vec<f64> = (0..5).map(|_| rng.random_range(0.02..0.9)).collect();
-        points.sort_by(f64::total_cmp);
-        let rows = folder.path().join("killed/rows.jsonl");
-        let mut killed = 0;
-        for point in points {
-            let mut child = command(folder.path(), &text, "killed").spawn().unwrap();
-            wait_for(&rows, (point * whole[0].len() as f64) as u64, &mut child);
-            // SIGKILL: nothing can be tidied up.
-            child.kill().unwrap();
-            killed += usize::from(child.wait().unwrap().code().is_none());
+        let all = whole[0].lines().count() as u64;
+        let mut points: Vec<u64> = (0..5).map(|_| rng.random_range(1..all)).collect();
+        points.sort_unstable();
+        let out = folder.path().join("killed");
+        for rows in points {
+            kill(paused(command(folder.path(), &text, "killed"), &out, rows));
+            assert_eq!(read(&out).unwrap().rows.len() as u64, rows);
         }
-        assert!(killed >= 4, "{killed} of 5 were still running");
-        let last = command(folder.path(), &text, "killed").output().unwrap();
+        let last = complete(command(folder.path(), &text, "killed"));
         let told = String::from_utf8_lossy(&last.stderr).to_string();
         assert!(
             last.status.success() && told.contains("trials were there already"),
             "{told}"
         );
-        assert_eq!(whole, files(&folder.path().join("killed")), "{name}");
+        assert_eq!(whole, files(&out), "{name}");
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn ctrl_c_keeps_the_rows_and_says_how_to_go_on() {
+    use nix::sys::signal::{self, Signal};
+    use nix::unistd::Pid;
     let folder = tempfile::tempdir().unwrap();
     let text = MAP.replace("trials = 12", "trials = 200");
-    let mut child = command(folder.path(), &text, "out").spawn().unwrap();
-    let rows = folder.path().join("out/rows.jsonl");
-    wait_for(&rows, 4000, &mut child);
-    let pid = child.id().to_string();
-    let signalled = Command::new("kill").args(["-INT", &pid]).status().unwrap();
-    assert!(signalled.success());
-    let output = child.wait_with_output().unwrap();
+    let out = folder.path().join("out");
+    let child = paused(command(folder.path(), &text, "out"), &out, 20);
+    let process = Pid::from_raw(i32::try_from(child.id()).unwrap());
+    signal::kill(process, Signal::SIGINT).unwrap();
+    let output = ended(child);
     let told = String::from_utf8_lossy(&output.stderr).to_string();
     assert_eq!(output.status.code(), Some(130), "{told}");
     assert!(told.contains("give the same command again"), "{told}");
-    let kept = read(&folder.path().join("out")).unwrap();
+    let kept = read(&out).unwrap();
     assert!(kept.dropped.is_empty());
+    // Two threads: at most two trials were under way.
+    assert!((20..=22).contains(&kept.rows.len()), "{told}");
     let said = format!("stopped after {} of 2400 trials", kept.rows.len());
     assert!(told.contains(&said), "{said}: {told}");
 }
 
 /// A file system of 64 KiB, gone at the end.
+#[cfg(unix)]
 struct SmallDisk(PathBuf);
 
+#[cfg(unix)]
 impl SmallDisk {
     fn mount(folder: &Path) -> Result<Self, String> {
+        use std::os::unix::fs::MetadataExt;
         fs::create_dir(folder).map_err(|e| e.to_string())?;
         let mut mount = Command::new("mount");
         mount
             .args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"])
             .arg(folder);
-        match mount.output() {
-            Ok(done) if done.status.success() => Ok(SmallDisk(folder.to_path_buf())),
-            Ok(done) => Err(String::from_utf8_lossy(&done.stderr).trim().to_string()),
-            Err(e) => Err(e.to_string()),
+        let done = mount.output().map_err(|e| e.to_string())?;
+        if !done.status.success() {
+            return Err(String::from_utf8_lossy(&done.stderr).trim().to_string());
         }
+        let disk = SmallDisk(folder.to_path_buf());
+        // Every file takes whole pages.
+        let page = fs::metadata(folder).map_err(|e| e.to_string())?.blksize();
+        if page > 16_384 {
+            return Err(format!("pages of {page} bytes"));
+        }
+        Ok(disk)
     }
 
     fn enlarge(&self) {
@@ -205,20 +213,22 @@ impl SmallDisk {
     }
 }
 
+#[cfg(unix)]
 impl Drop for SmallDisk {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg("-l").arg(&self.0).status();
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn a_full_disk_loses_no_finished_row() {
     let folder = tempfile::tempdir().unwrap();
     let disk = match SmallDisk::mount(&folder.path().join("disk")) {
         Ok(disk) => disk,
         Err(reason) => {
-            println!("skipped: a small file system needs root and mount ({reason})");
-            return;
+            let reason = format!("a small file system needs root and mount ({reason})");
+            return skipped("sweep::a_full_disk_loses_no_finished_row", &reason);
         }
     };
     let text = MAP.replace("trials = 12", "trials = 20");
@@ -229,7 +239,7 @@ fn a_full_disk_loses_no_finished_row() {
         "{} bytes would fit",
         whole[0].len()
     );
-    let full = command(folder.path(), &text, "disk/out").output().unwrap();
+    let full = complete(command(folder.path(), &text, "disk/out"));
     let told = String::from_utf8_lossy(&full.stderr).to_string();
     assert_eq!(full.status.code(), Some(2), "{told}");
     let advice = "The rows so far are kept: make room and give the same command again";
@@ -243,11 +253,11 @@ fn a_full_disk_loses_no_finished_row() {
     assert!(kept.dropped.is_empty(), "{:?}", kept.dropped);
     assert!(kept.rows.len() > 40, "{} rows", kept.rows.len());
     // Again without room: nothing is lost.
-    let again = command(folder.path(), &text, "disk/out").output().unwrap();
+    let again = complete(command(folder.path(), &text, "disk/out"));
     assert_eq!(again.status.code(), Some(2));
     assert!(read(&out).unwrap().rows.len() >= kept.rows.len());
     disk.enlarge();
-    let last = command(folder.path(), &text, "disk/out").output().unwrap();
+    let last = complete(command(folder.path(), &text, "disk/out"));
     let told = String::from_utf8_lossy(&last.stderr).to_string();
     assert!(
         last.status.success() && told.contains("trials were there already"),
@@ -260,11 +270,10 @@ fn a_full_disk_loses_no_finished_row() {
 fn two_processes_do_not_write_the_same_rows() {
     let folder = tempfile::tempdir().unwrap();
     let text = MAP.replace("trials = 12", "trials = 2000");
-    let mut first = command(folder.path(), &text, "out").spawn().unwrap();
-    wait_for(&folder.path().join("out/rows.jsonl"), 1, &mut first);
-    let second = command(folder.path(), &text, "out").output().unwrap();
-    first.kill().unwrap();
-    first.wait().unwrap();
+    let out = folder.path().join("out");
+    let first = paused(command(folder.path(), &text, "out"), &out, 1);
+    let second = complete(command(folder.path(), &text, "out"));
+    kill(first);
     assert_eq!(second.status.code(), Some(2));
     let told = String::from_utf8_lossy(&second.stderr).to_string();
     assert!(

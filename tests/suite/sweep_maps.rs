@@ -92,14 +92,14 @@ fn one_axis_makes_curves_and_words_alone_make_nothing() {
 fn panels_beyond_one_figure_make_further_figures() {
     let folder = tempfile::tempdir().unwrap();
     // Equally long axes: the first two span the maps, the third makes the panels.
-    let text = "claim = 'aot.lemma3'\ntrials = 1\n[axes]\ntokens = [20, 22, 24, 26, 28, 30, 32]\n\
-                dim = [8, 9, 10, 11, 12, 13, 14]\ntheta = { from = 1, to = 2, steps = 7 }\n";
+    let text = "claim = 'aot.lemma1'\ntrials = 1\n[axes]\ndim = [8, 9, 10, 11, 12, 13, 14]\n\
+                delta = { from = 1, to = 2, steps = 7 }\nt = { from = 1, to = 2, steps = 7 }\n";
     let (_, figures) = drawn(text, folder.path());
     let panels: Vec<usize> = figures.iter().map(|f| f.panels.len()).collect();
     let names: Vec<&str> = figures.iter().map(|f| f.name.as_str()).collect();
     assert_eq!(
         (&panels[..], &names[..]),
-        (&[6, 1][..], &["aot_lemma3_1", "aot_lemma3_2"][..])
+        (&[6, 1][..], &["aot_lemma1_1", "aot_lemma1_2"][..])
     );
 }
 

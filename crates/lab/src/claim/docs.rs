@@ -37,7 +37,7 @@ pub fn page(claim: &dyn Claim) -> String {
     }
     line(
         &mut page,
-        &format!("```\ncargo run --release -- check {}\n```", sheet.id),
+        &format!("```\ncargo run -- check {}\n```", sheet.id),
     );
     page += &parameters(claim);
     page += &hypotheses(claim);
@@ -80,7 +80,7 @@ pub fn index(claims: &[Arc<dyn Claim>]) -> String {
 pub fn discrepancies(claims: &[Arc<dyn Claim>]) -> String {
     let mut page = String::from(
         "# Discrepancies\n\nStatements that do not hold as printed, or say less than they seem to. Each \
-         has a claim that anyone can run: `cargo run --release -- check ID` shows the witness and the \
+         has a claim that anyone can run: `cargo run -- check ID` shows the witness and the \
          interval.\n",
     );
     for claim in claims {

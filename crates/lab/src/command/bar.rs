@@ -58,12 +58,13 @@ impl Bar {
         if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
             bar.set_style(style);
         }
+        let now = Instant::now();
         Bar {
             bar,
             log: None,
-            begun: Instant::now(),
+            begun: now,
             first: OnceLock::new(),
-            told: Mutex::new(Instant::now()),
+            told: Mutex::new(now),
         }
     }
 
@@ -101,17 +102,44 @@ impl Bar {
         }
     }
 
-    fn line(&self, log: &Log) -> String {
+    /// Returns the line of a log at the time `now`.
+    fn line(&self, log: &Log, now: Instant) -> String {
         let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
-        let seconds = log.started.elapsed().as_secs_f64();
-        let rate = done.saturating_sub(log.resumed) as f64 / seconds;
-        let left = match all.saturating_sub(done) as f64 / rate {
-            // 3e7 s is about a year; a longer time is shown as unknown.
-            left if left < 3e7 => HumanDuration(Duration::from_secs_f64(left)).to_string(),
-            _ => "unknown time".into(),
-        };
+        let rate = rate(done.saturating_sub(log.resumed), log.started, now);
+        let left = time_left(all.saturating_sub(done), rate);
         let (label, cells) = (&log.label, &log.cells);
         format!("{label}: {done} of {all} trials{cells}, {rate:.1}/s, {left} left")
+    }
+
+    /// Returns `true` if a log gets a line about a work of many pieces at the time `now`, and remembers the time. The
+    /// last piece gets none: the results follow it.
+    fn overall_is_due(&self, done: u64, all: u64, now: Instant) -> bool {
+        // A time is a plain value, so that a panic elsewhere leaves it usable.
+        let mut told = self.told.lock().unwrap_or_else(|p| p.into_inner());
+        done < all && due(&mut told, now)
+    }
+}
+
+/// Returns `true` if the last line is a [`PAUSE`] ago at the time `now`, which then becomes its time.
+fn due(told: &mut Instant, now: Instant) -> bool {
+    let due = now.saturating_duration_since(*told) >= PAUSE;
+    if due {
+        *told = now;
+    }
+    due
+}
+
+/// Computes the rate (1/s) of `steps` steps from `started` to `now`.
+fn rate(steps: u64, started: Instant, now: Instant) -> f64 {
+    steps as f64 / now.saturating_duration_since(started).as_secs_f64()
+}
+
+/// Returns the time that `steps` steps take at a rate (1/s).
+fn time_left(steps: u64, rate: f64) -> String {
+    match steps as f64 / rate {
+        // 3e7 s is about a year; a longer time is shown as unknown.
+        seconds if seconds < 3e7 => HumanDuration(Duration::from_secs_f64(seconds)).to_string(),
+        _ => "unknown time".into(),
     }
 }
 
@@ -130,9 +158,9 @@ impl Progress for Bar {
     fn advance(&self, steps: u64) {
         self.bar.inc(steps);
         self.log(|log| {
-            if log.told.elapsed() >= PAUSE {
-                log.told = Instant::now();
-                note(&self.line(log));
+            let now = Instant::now();
+            if due(&mut log.told, now) {
+                note(&self.line(log, now));
             }
         });
     }
@@ -154,22 +182,15 @@ impl Progress for Bar {
     }
 
     fn overall(&self, done: u64, all: u64) {
-        let seconds = self.begun.elapsed().as_secs_f64();
+        let now = Instant::now();
         let first = *self.first.get_or_init(|| done.saturating_sub(1));
         // Pieces of an earlier run took no time in this one and are left out of the rate.
-        let rate = done.saturating_sub(first) as f64 / seconds;
-        let left = match all.saturating_sub(done) as f64 / rate {
-            left if left < 3e7 => HumanDuration(Duration::from_secs_f64(left)).to_string(),
-            _ => "unknown time".into(),
-        };
-        let line = format!("{done} of {all} steps, about {left} left");
+        let rate = rate(done.saturating_sub(first), self.begun, now);
+        let left = time_left(all.saturating_sub(done), rate);
         self.bar.set_prefix(format!("{done}/{all}, {left} left  "));
-        if self.bar.is_hidden() || !std::io::stderr().is_terminal() {
-            let mut told = self.told.lock().unwrap_or_else(|p| p.into_inner());
-            if told.elapsed() >= PAUSE {
-                *told = Instant::now();
-                note(&line);
-            }
+        let in_log = self.bar.is_hidden() || !std::io::stderr().is_terminal();
+        if in_log && self.overall_is_due(done, all, now) {
+            note(&format!("{done} of {all} steps, about {left} left"));
         }
     }
 
@@ -178,8 +199,7 @@ impl Progress for Bar {
             self.bar.set_message(line.to_string());
         }
         self.log(|log| {
-            if log.told.elapsed() >= PAUSE {
-                log.told = Instant::now();
+            if due(&mut log.told, Instant::now()) {
                 note(line);
             }
         });
@@ -213,7 +233,7 @@ mod tests {
         let bar = Bar::new();
         bar.start("aot.lemma1", 100);
         bar.bar.set_position(60);
-        let started = Instant::now() - Duration::from_secs(10);
+        let started = Instant::now();
         let log = Log {
             label: "aot.lemma1".into(),
             started,
@@ -221,8 +241,19 @@ mod tests {
             resumed: 40,
             cells: ", 3 of 5 cells".into(),
         };
-        let line = bar.line(&log);
+        let line = bar.line(&log, started + Duration::from_secs(10));
         let expected = "aot.lemma1: 60 of 100 trials, 3 of 5 cells, 2.0/s, 20 seconds left";
         assert_eq!(line, expected);
+    }
+
+    #[test]
+    fn a_log_has_a_line_a_minute_and_none_at_the_end() {
+        let bar = Bar::new();
+        let due = |done, all, seconds| {
+            bar.overall_is_due(done, all, bar.begun + Duration::from_secs(seconds))
+        };
+        assert!(!due(1, 3, 59) && due(1, 3, 60));
+        assert!(!due(2, 3, 119) && due(2, 3, 120));
+        assert!(!due(3, 3, 600) && !due(1, 1, 600));
     }
 }

@@ -200,7 +200,7 @@ impl Entry {
             Build::Lacks(feature) => {
                 let why = format!(
                     "must be an experiment of this build, which lacks the feature {feature}. Write \
-                     cargo run --release --features {feature} -- run {}",
+                     cargo run --features {feature} -- run {}",
                     self.name
                 );
                 Err(Error::invalid("experiment", self.name, why))

@@ -3,7 +3,7 @@
 //! The JSON is written last and names the checksum of the tensors, so a kill at any moment leaves the
 //! checkpoint before it as the newest whole one. Two are kept.
 
-use super::{Progress, files};
+use super::{Progress, files, pause};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::rng::hash;
 use serde::Serialize;
@@ -11,10 +11,13 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Number of checkpoints kept: the newest, and the one before it in case the newest is damaged.
 const KEPT: usize = 2;
+/// Number of checkpoints that this process has written, or is about to write.
+static WRITTEN: AtomicU64 = AtomicU64::new(0);
 /// Key of the checksum in the JSON.
 const CHECKSUM: &str = "tensors";
 
@@ -66,6 +69,8 @@ impl Checkpoints {
     /// [`Error::Io`] when the disk is full or the folder cannot be written; the checkpoints before are
     /// kept.
     pub fn write(&self, step: u64, tensors: &[u8], state: &impl Serialize) -> Result<()> {
+        let written = WRITTEN.fetch_add(1, Ordering::Relaxed);
+        pause::before_next(pause::AFTER_CHECKPOINTS, written, || false)?;
         let json = self.path(step, "json");
         let mut value = serde_json::to_value(state).map_err(|e| content(&json, e))?;
         value[CHECKSUM] = format!("{:016x}", hash(tensors)).into();

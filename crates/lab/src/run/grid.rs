@@ -5,7 +5,7 @@
 //! threads, shards, kills and resumes change nothing in the merged rows.
 
 use super::store::{CHECKPOINTS, Manifest, Shard, Store};
-use super::{Progress, Row, TrialContext, memory, schedule};
+use super::{Progress, Row, TrialContext, memory, pause, schedule};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::pairs;
 use attnlab_core::params::Params;
@@ -295,6 +295,8 @@ struct Run<'a> {
     /// Number of trials of earlier runs.
     resumed: u64,
     computed: AtomicU64,
+    /// Number of rows that are in the file, or are on their way there.
+    written: AtomicU64,
     /// Number of trials not yet done, by cell.
     left: Vec<AtomicU64>,
     cells_done: AtomicUsize,
@@ -320,6 +322,7 @@ impl<'a> Run<'a> {
             all: 0,
             resumed: 0,
             computed: AtomicU64::new(0),
+            written: AtomicU64::new(store.existing().len() as u64),
             left: vec![],
             cells_done: AtomicUsize::new(0),
             seen: Mutex::new(run_seen(grid, &hashes, store)?),
@@ -399,6 +402,8 @@ impl<'a> Run<'a> {
             self.remember(c, trial, held);
         }
         let row = Row::new(manifest, self.hashes[c], trial, cell.shown.clone(), data);
+        let written = self.written.fetch_add(1, Ordering::Relaxed);
+        pause::before_next(pause::AFTER_ROWS, written, || self.progress.stopped())?;
         self.store.append(&row)?;
         self.computed.fetch_add(1, Ordering::Relaxed);
         self.progress.advance(1);

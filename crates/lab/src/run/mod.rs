@@ -8,6 +8,7 @@ pub mod files;
 pub mod grid;
 pub mod memory;
 pub mod mutants;
+pub mod pause;
 pub mod progress;
 pub mod schedule;
 pub mod store;

@@ -93,7 +93,7 @@ fn the_plain_definition_is_the_papers() {
     assert!(
         z.iter()
             .zip(&p)
-            .all(|(z, p)| ((z - tau).max(0.0) - p).abs() < 1e-15)
+            .all(|(z, p)| ((z - tau).max(0.0) - p).abs() < 1e-14)
     );
     let moved: Vec<f64> = z.iter().map(|z| z + 7.0).collect();
     assert!(

@@ -83,6 +83,15 @@ fn untrained_networks_score_as_elsewhere() {
     assert!(stats::mean(&noise, 0.999).unwrap().covers(expected));
 }
 
+// Trainings run in f32, and rounding, which depends on the vector units, grows along a training. The thresholds below
+// leave room for any seed, of which the spread is given: rounding moves a result by less than another seed does.
+
+/// Largest loss after training above its floor: 0.031 to 0.045 over eight seeds.
+const LARGEST_EXCESS: f64 = 0.1;
+
+/// Least loss before training: 2.99 to 3.44 over eight seeds, about ln 20 for 20 classes.
+const LEAST_UNTRAINED_LOSS: f64 = 2.0;
+
 #[test]
 fn training_learns_the_classes_of_table_1() {
     let found = rows(
@@ -92,7 +101,7 @@ fn training_learns_the_classes_of_table_1() {
     for row in &found {
         let (loss, floor) = (row.series("loss").unwrap(), row.number("floor").unwrap());
         assert!(
-            loss[0] > 2.0 && loss[loss.len() - 1] < floor + 0.1,
+            loss[0] > LEAST_UNTRAINED_LOSS && loss[loss.len() - 1] < floor + LARGEST_EXCESS,
             "{loss:?} {floor}"
         );
         // The classes themselves are no better than noise in an untrained bottom block, and the score is a correlation.
@@ -135,6 +144,16 @@ fn permuted_latents_are_at_the_level_of_noise() {
     }
 }
 
+/// Least drop of the entropy on drawn text: 0.27 to 0.55 nats over six seeds.
+const LEAST_DROP: f64 = 0.13;
+
+/// Least rise of the entropy after its least value: 0.16 to 0.47 nats over six seeds.
+const LEAST_REBOUND: f64 = 0.08;
+
+/// Stable rank of 32 by 32 independent entries: 9.0 with a standard deviation of 0.7 over six seeds, before training
+/// and with entries permuted (8 for large matrices), and five standard deviations to either side.
+const UNSTRUCTURED_RANKS: std::ops::Range<f64> = 5.5..12.5;
+
 /// On shuffled text, where only frequencies can be learnt, there is a drop too, about half as large: frequent words
 /// alone attract attention for a while.
 #[test]
@@ -155,7 +174,8 @@ fn the_entropy_of_one_layer_drops_and_rebounds_on_drawn_text_more_than_on_shuffl
         let shuffled = row.word(CONTROL.name).unwrap() == "shuffled";
         drops[usize::from(shuffled)].push(entropy[0] - least);
         if !shuffled {
-            assert!(entropy[0] - least > 0.2 && end - least > 0.1, "{entropy:?}");
+            let (drop, rebound) = (entropy[0] - least, end - least);
+            assert!(drop > LEAST_DROP && rebound > LEAST_REBOUND, "{entropy:?}");
         }
         // By position: the record of least mean is not above the others.
         let mean = |name: &str| {
@@ -167,13 +187,15 @@ fn the_entropy_of_one_layer_drops_and_rebounds_on_drawn_text_more_than_on_shuffl
         assert!((mean("least_0") - least).abs() < 1e-9);
         assert!((mean("start_0") - entropy[0]).abs() < 1e-9);
         assert!((mean("end_0") - end).abs() < 1e-9);
-        // 32 by 32 with independent entries: 8.
-        let (rank, permuted) = (
-            row.series("rank_0").unwrap(),
-            row.series("permuted_0").unwrap(),
+        let rank = row.series("rank_0").unwrap();
+        let mut unstructured = row.series("permuted_0").unwrap();
+        unstructured.push(rank[0]);
+        assert!(
+            unstructured.iter().all(|r| UNSTRUCTURED_RANKS.contains(r)),
+            "{unstructured:?}"
         );
-        assert!((rank[0] - 8.0).abs() < 2.0 && permuted.iter().all(|p| (p - 8.0).abs() < 2.5));
     }
+    // In each of six seeds the drop is larger on drawn text, by 0.06 to 0.45.
     let [plain, shuffled] = drops.map(|d| d.iter().sum::<f64>() / d.len() as f64);
     assert!(plain > shuffled, "{plain} {shuffled}");
 }

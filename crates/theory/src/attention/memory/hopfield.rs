@@ -29,7 +29,7 @@ impl SphericalHopfield {
     /// // A step of size gamma is linear attention (A.20) with alpha beta = gamma.
     /// let (one, scaled) = (Array2::eye(2), Array2::eye(2) * 0.25);
     /// let layer = linear_attention(context.view(), one.view(), scaled.view(), s.view());
-    /// assert!((model.step(s.view(), 0.25) - layer).iter().all(|x| x.abs() < 1e-15));
+    /// assert!((model.step(s.view(), 0.25) - layer).iter().all(|x| x.abs() < 1e-14));
     /// # Ok::<(), attnlab_core::Error>(())
     /// ```
     pub fn new(context: ArrayView2<f64>, gamma: f64) -> Result<Self> {
