@@ -4,9 +4,13 @@ use attnlab_core::error::Result;
 use attnlab_core::format::{number, table};
 use attnlab_lab::catalogue::Catalogue;
 use attnlab_lab::command::{Bar, Out, Status, input, note};
-use attnlab_lab::reproduce::{Event, Options, reproduce};
+use attnlab_lab::reproduce::{Event, Options, Summary, reproduce};
 use attnlab_lab::run::CheckReport;
 use std::path::PathBuf;
+use std::time::Duration;
+
+/// Number of steps whose time is told at the end.
+const SLOWEST: usize = 5;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -63,6 +67,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
             Ok(())
         }
     })?;
+    note(&times(&summary));
     let (expected, all) = (summary.expected, summary.verdicts);
     out.line(&super::check::tally(expected, all))?;
     Ok(if expected == all {
@@ -70,6 +75,15 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
     } else {
         Status::Unexpected
     })
+}
+
+/// Says how long everything took, and what most of it.
+fn times(summary: &Summary) -> String {
+    let total: Duration = summary.times.iter().map(|(_, time)| *time).sum();
+    let slowest = summary.slowest(SLOWEST).into_iter();
+    let slowest = slowest.map(|(id, time)| format!("{id} {:.1} s", time.as_secs_f64()));
+    let slowest = slowest.collect::<Vec<_>>().join(", ");
+    format!("took {:.0} s; the longest: {slowest}", total.as_secs_f64())
 }
 
 fn line(report: &CheckReport, refuted: usize, mutants: usize) -> String {

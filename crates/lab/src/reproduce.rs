@@ -17,6 +17,7 @@ use attnlab_core::params::Params;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Settings of [`reproduce`].
 #[derive(Clone, Debug)]
@@ -69,15 +70,25 @@ pub enum Event<'a> {
 }
 
 /// Tally of [`reproduce`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// Number of verdicts, those on mutants included.
     pub verdicts: usize,
     /// Number of verdicts that were the expected ones.
     pub expected: usize,
+    /// Wall-clock time of each claim with its mutants and of each experiment, by id.
+    pub times: Vec<(String, Duration)>,
 }
 
 impl Summary {
+    /// Returns the steps that took longest, the longest first.
+    pub fn slowest(&self, count: usize) -> Vec<(&str, Duration)> {
+        let mut times: Vec<_> = self.times.iter().map(|(id, time)| (id.as_str(), *time)).collect();
+        times.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
+        times.truncate(count);
+        times
+    }
+
     fn add(&mut self, as_expected: bool) {
         self.verdicts += 1;
         self.expected += usize::from(as_expected);
@@ -126,7 +137,14 @@ pub fn reproduce(
     };
     work.open(on)?;
     let (mut checks, mut results, mut summary) = (vec![], vec![], Summary::default());
+    let mut pictures = vec![];
+    // One figure before all verdicts: a picture is there within seconds.
+    let mut experiments = experiments.into_iter();
+    for entry in experiments.by_ref().take(1) {
+        pictures.extend(work.draw(entry, &mut summary, on)?);
+    }
     for claim in &claims {
+        let started = Instant::now();
         let checked = work.claim(claim)?;
         summary.add(checked.report.as_expected());
         let own = claim.mutants();
@@ -143,10 +161,10 @@ pub fn reproduce(
             mutants: own.len(),
         })?;
         checks.push(checked);
+        summary.times.push((claim.sheet().id.clone(), started.elapsed()));
     }
-    let mut pictures = vec![];
     for entry in experiments {
-        pictures.extend(work.draw(entry, on)?);
+        pictures.extend(work.draw(entry, &mut summary, on)?);
     }
     let html = report::html(&Report {
         command: &command(options),
@@ -322,8 +340,10 @@ impl Work<'_> {
     fn draw(
         &mut self,
         entry: &Entry,
+        summary: &mut Summary,
         on: &mut dyn FnMut(Event) -> Result<()>,
     ) -> Result<Vec<Picture>> {
+        let started = Instant::now();
         let experiment = entry.configure(true, None, &toml::Table::new())?;
         let (seed, out) = (self.options.seed, &self.options.out);
         let options = RunOptions {
@@ -355,6 +375,7 @@ impl Work<'_> {
             origins: origins.clone(),
         };
         let pictures = figures.into_iter().map(picture).collect();
+        summary.times.push((entry.name.to_string(), started.elapsed()));
         self.step()?;
         Ok(pictures)
     }
