@@ -55,10 +55,7 @@ impl Format {
 
 /// Runs the command.
 pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
-    let default = || {
-        args.folder
-            .join(format!("rows.{}", args.format.extension()))
-    };
+    let default = || args.folder.join(format!("rows.{}", args.format.extension()));
     let path = args.out.clone().unwrap_or_else(default);
     Manifest::of_folder(&args.folder)?;
     files::ensure_free(&path, args.force)?;
@@ -88,7 +85,5 @@ use attnlab_lab::run::export::to_parquet as parquet;
 fn parquet(_columns: &[attnlab_lab::run::export::Column]) -> Result<Vec<u8>> {
     let allowed = "must be csv in this build. Build with --features parquet, or write csv, which \
                    pandas and polars read too";
-    Err(attnlab_core::error::Error::invalid(
-        "format", "parquet", allowed,
-    ))
+    Err(attnlab_core::error::Error::invalid("format", "parquet", allowed))
 }

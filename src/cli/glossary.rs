@@ -31,11 +31,8 @@ const WIDTH: usize = 100;
 pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
     let (mut names, mut words, mut more) = (quantities(catalogue), verdicts(), terms(catalogue));
     if let Some(word) = &args.word {
-        let known: Vec<String> = names
-            .iter()
-            .map(|q| q.name.clone())
-            .chain(words.iter().chain(&more).map(|(w, _)| w.to_string()))
-            .collect();
+        let known: Vec<String> =
+            names.iter().map(|q| q.name.clone()).chain(words.iter().chain(&more).map(|(w, _)| w.to_string())).collect();
         names.retain(|q| q.name == *word || q.aliases.contains(word));
         words.retain(|(w, _)| w == word);
         more.retain(|(w, _)| w == word);
@@ -66,12 +63,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
                     "" => String::new(),
                     unit => format!(" ({unit})"),
                 };
-                vec![
-                    format!("  {name}"),
-                    m.symbol.clone(),
-                    m.rooms.join(", "),
-                    format!("{}{unit}", m.meaning),
-                ]
+                vec![format!("  {name}"), m.symbol.clone(), m.rooms.join(", "), format!("{}{unit}", m.meaning)]
             })
         });
         let rows = table(&rows.collect::<Vec<_>>());

@@ -182,9 +182,7 @@ fn experiments(catalogue: &Catalogue, json: bool, out: &mut Out) -> Result<()> {
 fn formulas(catalogue: &Catalogue, json: bool, out: &mut Out) -> Result<()> {
     let all: Vec<_> = catalogue.formulas().collect();
     if json {
-        return all
-            .iter()
-            .try_for_each(|f| out.json(&json!({ "id": f.id, "source": f.source, "doc": f.doc })));
+        return all.iter().try_for_each(|f| out.json(&json!({ "id": f.id, "source": f.source, "doc": f.doc })));
     }
     for formula in &all {
         out.line(&format!("{}: {}", formula.id, formula.doc))?;
@@ -220,8 +218,6 @@ fn claims(all: &[Arc<dyn Claim>], json: bool, out: &mut Out) -> Result<()> {
     sheets.try_for_each(|sheet| {
         out.line(&format!("{}: {}", sheet.id, sheet.title))?;
         let source = format!("{}. Expected: {}.", sheet.source(), sheet.expected.name());
-        wrapped(&source, 4, 100)
-            .iter()
-            .try_for_each(|l| out.line(l))
+        wrapped(&source, 4, 100).iter().try_for_each(|l| out.line(l))
     })
 }

@@ -159,9 +159,7 @@ fn dispatch(catalogue: &Catalogue, matches: &clap::ArgMatches, out: &mut Out) ->
 /// Returns the claims whose ids begin with `pattern` without its final `*`.
 fn beginning(catalogue: &Catalogue, pattern: &str) -> Result<Vec<Arc<dyn Claim>>> {
     let prefix = pattern.trim_end_matches('*');
-    let found = catalogue
-        .claims()
-        .filter(|c| c.sheet().id.starts_with(prefix));
+    let found = catalogue.claims().filter(|c| c.sheet().id.starts_with(prefix));
     let found: Vec<_> = found.cloned().collect();
     if found.is_empty() {
         let requirement = "must be the beginning of a claim's id. See `attnlab list`";
@@ -206,10 +204,7 @@ fn refusal(error: &clap::Error) -> Option<Error> {
         _ => None,
     };
     let refused = |allowed: String| {
-        let (option, value) = (
-            text(ContextKind::InvalidArg)?,
-            text(ContextKind::InvalidValue)?,
-        );
+        let (option, value) = (text(ContextKind::InvalidArg)?, text(ContextKind::InvalidValue)?);
         Some(Error::invalid(option_name(option), value, allowed))
     };
     match (error.kind(), error.get(ContextKind::ValidValue)) {
@@ -245,13 +240,7 @@ fn start_threads(threads: Option<usize>) -> Result<()> {
         return Ok(());
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-    pool.build_global().map_err(|e| {
-        Error::invalid(
-            "threads",
-            threads,
-            format!("must be a smaller number ({e})"),
-        )
-    })
+    pool.build_global().map_err(|e| Error::invalid("threads", threads, format!("must be a smaller number ({e})")))
 }
 
 #[cfg(test)]
@@ -284,9 +273,7 @@ mod tests {
                 c => word.push(c),
             }
         }
-        let end = words
-            .iter()
-            .position(|w| ["|", ">", "..."].contains(&w.as_str()));
+        let end = words.iter().position(|w| ["|", ">", "..."].contains(&w.as_str()));
         words.truncate(end.unwrap_or(words.len()));
         words
     }
@@ -302,11 +289,7 @@ mod tests {
         let grammar = grammar(&crate::catalogue());
         let mut texts = vec![grammar.get_after_help()];
         texts.extend(grammar.get_subcommands().map(|c| c.get_after_help()));
-        let texts: Vec<String> = texts
-            .into_iter()
-            .flatten()
-            .map(|text| joined(&text.to_string()))
-            .collect();
+        let texts: Vec<String> = texts.into_iter().flatten().map(|text| joined(&text.to_string())).collect();
         let lines = texts.iter().flat_map(|text| text.lines());
         let examples: Vec<&str> = lines.filter(|l| l.starts_with("  attnlab ")).collect();
         assert!(examples.len() > 60, "{}", examples.len());

@@ -56,11 +56,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
         force: args.force,
     };
     let summary = reproduce(catalogue, &options, &Bar::new(), &mut |event| match event {
-        Event::Checked {
-            check,
-            refuted,
-            mutants,
-        } => out.line(&line(&check.report, refuted, mutants)),
+        Event::Checked { check, refuted, mutants } => out.line(&line(&check.report, refuted, mutants)),
         Event::Written(path) => out.line(&path.display().to_string()),
         Event::Note(text) => {
             note(&text);
@@ -70,11 +66,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
     note(&times(&summary));
     let (expected, all) = (summary.expected, summary.verdicts);
     out.line(&super::check::tally(expected, all))?;
-    Ok(if expected == all {
-        Status::Expected
-    } else {
-        Status::Unexpected
-    })
+    Ok(if expected == all { Status::Expected } else { Status::Unexpected })
 }
 
 /// Says how long everything took, and what most of it.
@@ -94,12 +86,7 @@ fn line(report: &CheckReport, refuted: usize, mutants: usize) -> String {
         format!("{} (UNEXPECTED, not {expected})", report.verdict.name())
     };
     let e = &report.estimate;
-    let interval = format!(
-        "{} [{}, {}]",
-        number(e.value),
-        number(e.low),
-        number(e.high)
-    );
+    let interval = format!("{} [{}, {}]", number(e.value), number(e.low), number(e.high));
     let row = vec![
         format!("{:<28}", report.claim),
         format!("{verdict:<13}"),

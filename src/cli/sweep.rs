@@ -90,14 +90,9 @@ fn size(plan: &Plan, folder: &Path) -> String {
     let heaviest = plan.cells.iter().max_by_key(|c| c.memory);
     let heaviest = heaviest
         .filter(|c| c.memory > 0)
-        .map_or(String::new(), |c| {
-            format!(", at most {} of memory a trial", memory::size(c.memory))
-        });
+        .map_or(String::new(), |c| format!(", at most {} of memory a trial", memory::size(c.memory)));
     let (cells, most) = (plan.cells.len(), if plan.stops() { "at most " } else { "" });
-    format!(
-        "{cells} cells, {most}{trials} trials{heaviest}; rows in {}",
-        folder.display()
-    )
+    format!("{cells} cells, {most}{trials} trials{heaviest}; rows in {}", folder.display())
 }
 
 /// Returns a sentence with the number of cells per verdict.
@@ -107,9 +102,5 @@ fn tally(cells: &[CellSummary]) -> String {
         *counts.entry(cell.verdict).or_default() += 1;
     }
     let each = counts.iter().map(|(v, n)| format!("{n} {}", v.name()));
-    format!(
-        "{} cells: {}.",
-        cells.len(),
-        each.collect::<Vec<_>>().join(", ")
-    )
+    format!("{} cells: {}.", cells.len(), each.collect::<Vec<_>>().join(", "))
 }

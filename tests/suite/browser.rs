@@ -20,12 +20,7 @@ fn find_browser() -> Result<PathBuf, String> {
     if let Some(path) = std::env::var_os("CHROMIUM") {
         return Ok(path.into());
     }
-    let names = [
-        "chromium",
-        "chromium-browser",
-        "google-chrome",
-        "google-chrome-stable",
-    ];
+    let names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
     let search = std::env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = std::env::split_paths(&search).collect();
     let browser = names
@@ -60,17 +55,8 @@ fn headless(browser: &Path, profile: &Path, address: &str, more: &[&str]) -> Com
     let mut command = Command::new(browser);
     command
         // No sandbox: CI runs as root, and the page is our own.
-        .args([
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--hide-scrollbars",
-        ])
-        .args([
-            "--disable-dev-shm-usage",
-            "--enable-logging=stderr",
-            "--virtual-time-budget=2000",
-        ])
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"])
+        .args(["--disable-dev-shm-usage", "--enable-logging=stderr", "--virtual-time-budget=2000"])
         .arg(format!("--user-data-dir={}", profile.display()))
         .args(more)
         .arg(address);
@@ -90,10 +76,7 @@ fn show(browser: &Path, profile: &Path, page: &Path, more: &[&str]) -> Output {
 /// Four verdicts on real claims, with numbers of their own.
 fn page() -> String {
     let claim = crate::common::claim("aot.mssa_is_mhsa");
-    let options = CheckOptions {
-        trials: Some(3),
-        ..CheckOptions::default()
-    };
+    let options = CheckOptions { trials: Some(3), ..CheckOptions::default() };
     let first = check(&*claim, &Default::default(), &options, &Silent).unwrap();
     let other = |id: &str, verdict, trials| {
         let mut report = first.clone();
@@ -121,12 +104,7 @@ fn page() -> String {
         hatched: i == j,
         ..Cell::of((i + 2 * j) as f64)
     });
-    let panel = Panel {
-        x: Axis::linear("*x*"),
-        y: Axis::linear("*y*"),
-        heat: Some(heat),
-        ..Panel::default()
-    };
+    let panel = Panel { x: Axis::linear("*x*"), y: Axis::linear("*y*"), heat: Some(heat), ..Panel::default() };
     let picture = Picture {
         figure: Figure {
             name: "map".into(),
@@ -184,24 +162,13 @@ fn the_table_is_sorted_and_filtered_by_clicks() {
         return;
     };
     let folder = tempfile::tempdir().unwrap();
-    let (file, profile) = (
-        folder.path().join("probe.html"),
-        folder.path().join("profile"),
-    );
+    let (file, profile) = (folder.path().join("probe.html"), folder.path().join("profile"));
     std::fs::write(&file, page().replace("</body>", PROBE)).unwrap();
     let output = show(browser, &profile, &file, &["--dump-dom"]);
     let dom = String::from_utf8(output.stdout).unwrap();
-    let found = dom
-        .split_once("<pre id=\"probe\">")
-        .expect("no probe in the page")
-        .1;
+    let found = dom.split_once("<pre id=\"probe\">").expect("no probe in the page").1;
     let found: Value = serde_json::from_str(found.split_once("</pre>").unwrap().0).unwrap();
-    let (one, two, three, four) = (
-        "aot.lemma1",
-        "aot.theorem1",
-        "aot.lemma3",
-        "aot.mssa_is_mhsa",
-    );
+    let (one, two, three, four) = ("aot.lemma1", "aot.theorem1", "aot.lemma3", "aot.mssa_is_mhsa");
     let expected = serde_json::json!([
         [one, two, three, four],
         [four, two, one, three], // 3, 7, 40, 200 trials
@@ -212,14 +179,8 @@ fn the_table_is_sorted_and_filtered_by_clicks() {
         [one, three, four, two],
     ]);
     assert_eq!(found["seen"], expected);
-    assert_eq!(
-        (&found["folded"], &found["open"]),
-        (&false.into(), &true.into())
-    );
-    assert!(
-        found["formula"].as_f64() > Some(20.0) && found["svg"].as_f64() > Some(100.0),
-        "{found}"
-    );
+    assert_eq!((&found["folded"], &found["open"]), (&false.into(), &true.into()));
+    assert!(found["formula"].as_f64() > Some(20.0) && found["svg"].as_f64() > Some(100.0), "{found}");
 }
 
 #[test]
@@ -230,10 +191,7 @@ fn the_report_is_drawn() {
     let folder = tempfile::tempdir().unwrap();
     let profile = folder.path().join("profile");
     let shot = |name: &str, text: &str| -> Vec<u8> {
-        let (file, picture) = (
-            folder.path().join(name),
-            folder.path().join(format!("{name}.png")),
-        );
+        let (file, picture) = (folder.path().join(name), folder.path().join(format!("{name}.png")));
         std::fs::write(&file, text).unwrap();
         let screenshot = format!("--screenshot={}", picture.display());
         let more = [screenshot.as_str(), "--window-size=1200,1600"];
@@ -244,10 +202,5 @@ fn the_report_is_drawn() {
     let blank = shot("blank.html", "<!DOCTYPE html><html><body></body></html>");
     // The size is in bytes 16..24 of a PNG; an empty page of the same size is compressed to almost nothing.
     assert_eq!(&report[16..24], &blank[16..24]);
-    assert!(
-        report.len() > 8 * blank.len(),
-        "{} {}",
-        report.len(),
-        blank.len()
-    );
+    assert!(report.len() > 8 * blank.len(), "{} {}", report.len(), blank.len());
 }

@@ -16,8 +16,7 @@ use std::time::{Duration, Instant};
 /// machine reaches it. `ATTNLAB_TEST_SECONDS` sets another than 600 s.
 pub fn limit() -> Duration {
     let seconds = std::env::var("ATTNLAB_TEST_SECONDS").map_or(600, |text| {
-        text.parse::<u64>()
-            .unwrap_or_else(|_| panic!("ATTNLAB_TEST_SECONDS = {text}: must be a whole number"))
+        text.parse::<u64>().unwrap_or_else(|_| panic!("ATTNLAB_TEST_SECONDS = {text}: must be a whole number"))
     });
     Duration::from_secs(seconds)
 }
@@ -31,13 +30,8 @@ pub fn output_of(command: &mut assert_cmd::Command) -> io::Result<Output> {
     if output.status.code().is_some() {
         return Ok(output);
     }
-    let program = Path::new(command.get_program())
-        .file_stem()
-        .unwrap_or_default();
-    let words: Vec<_> = std::iter::once(program)
-        .chain(command.get_args())
-        .map(OsStr::to_string_lossy)
-        .collect();
+    let program = Path::new(command.get_program()).file_stem().unwrap_or_default();
+    let words: Vec<_> = std::iter::once(program).chain(command.get_args()).map(OsStr::to_string_lossy).collect();
     panic!(
         "killed after {} s: {} ({}; the limit is {} s, ATTNLAB_TEST_SECONDS)",
         started.elapsed().as_secs(),
@@ -106,9 +100,7 @@ pub fn wait_until(child: &mut Child, awaited: &str, ready: impl Fn() -> bool) {
 /// Waits for the end of a process and returns what is left of its output. Panics at [`limit`], after a kill.
 #[track_caller]
 pub fn ended(mut child: Child) -> Output {
-    poll(&mut child, "the end", |child| {
-        child.try_wait().unwrap().is_some()
-    });
+    poll(&mut child, "the end", |child| child.try_wait().unwrap().is_some());
     child.wait_with_output().unwrap()
 }
 

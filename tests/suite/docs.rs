@@ -31,10 +31,7 @@ fn generated_pages_are_current() {
         ("DISCREPANCIES.md".to_string(), docs::discrepancies(&claims)),
     ];
     for claim in &claims {
-        pages.push((
-            format!("claims/{}", docs::file_name(&**claim)),
-            docs::page(&**claim),
-        ));
+        pages.push((format!("claims/{}", docs::file_name(&**claim)), docs::page(&**claim)));
     }
     if blessed() {
         let _ = std::fs::remove_dir_all(folder.join("claims"));
@@ -45,17 +42,10 @@ fn generated_pages_are_current() {
     }
     for (name, text) in &pages {
         let stored = std::fs::read_to_string(folder.join(name)).unwrap_or_default();
-        assert!(
-            stored == *text,
-            "docs/{name} is not what the catalogue says: {ADVICE}"
-        );
+        assert!(stored == *text, "docs/{name} is not what the catalogue says: {ADVICE}");
     }
     let stored = std::fs::read_dir(folder.join("claims")).unwrap().count();
-    assert_eq!(
-        stored,
-        claims.len() + 1,
-        "docs/claims holds pages of claims that are gone"
-    );
+    assert_eq!(stored, claims.len() + 1, "docs/claims holds pages of claims that are gone");
 }
 
 /// The README's tables have title, expected verdict and number of mutants of the claims that they name. No check is
@@ -69,10 +59,7 @@ fn the_readme_has_the_claims_of_the_catalogue() {
         return;
     }
     let current = with_tables(&stored, &|_, estimate| estimate.to_string());
-    assert!(
-        stored == current,
-        "README.md: a table is not current: {ADVICE}"
-    );
+    assert!(stored == current, "README.md: a table is not current: {ADVICE}");
     let rows = stored.lines().filter(|l| l.starts_with("| `")).count();
     assert!(rows > 30, "{rows}");
 }
@@ -98,20 +85,12 @@ fn the_readme_has_the_estimates_of_a_run() {
     let of_run = with_tables(&stored, &|claim, printed| {
         let computed = estimates.get(&claim.sheet().id);
         let computed = computed.map_or("no estimate", String::as_str);
-        let current = if same(printed, computed) {
-            printed
-        } else {
-            computed
-        };
+        let current = if same(printed, computed) { printed } else { computed };
         current.to_string()
     });
     let pairs = stored.lines().zip(of_run.lines());
     let stale: Vec<_> = pairs.filter(|(stored, run)| stored != run).collect();
-    assert!(
-        stale.is_empty(),
-        "README.md and {}: {stale:#?}",
-        folder.display()
-    );
+    assert!(stale.is_empty(), "README.md and {}: {stale:#?}", folder.display());
 }
 
 fn readme() -> String {
@@ -128,8 +107,7 @@ fn with_tables(text: &str, estimate: &dyn Fn(&dyn Claim, &str) -> String) -> Str
             inside = true;
         } else if line == "<!-- end -->" {
             inside = false;
-        } else if inside && let Some(id) = line.strip_prefix("| `").and_then(|l| l.split_once('`'))
-        {
+        } else if inside && let Some(id) = line.strip_prefix("| `").and_then(|l| l.split_once('`')) {
             let claim = CATALOGUE.claim(id.0).unwrap();
             // From the right, because a title may contain anything: the mutants, then the estimate.
             let stored = line.rsplit(" | ").nth(1).unwrap_or_default();
@@ -161,8 +139,7 @@ fn checked(claim: &dyn Claim) -> String {
 }
 
 fn three_digits(estimate: &Estimate) -> String {
-    let [value, low, high] =
-        [estimate.value, estimate.low, estimate.high].map(|x| format::significant(x, 3));
+    let [value, low, high] = [estimate.value, estimate.low, estimate.high].map(|x| format::significant(x, 3));
     format!("{value} [{low}, {high}]")
 }
 

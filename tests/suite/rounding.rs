@@ -94,10 +94,7 @@ fn last_digit(number: &str) -> f64 {
 fn numbers_are_equal_up_to_rounding() {
     for (a, b) in [
         ("holds  margin 2.77556e-17", "holds  margin -0"),
-        (
-            "estimate -0.98763, 95 % [-1.01866, 1]",
-            "estimate -0.987631, 95 % [-1.01865, 0.999999]",
-        ),
+        ("estimate -0.98763, 95 % [-1.01866, 1]", "estimate -0.987631, 95 % [-1.01865, 0.999999]"),
         ("p-value 3.5e-11", "p-value 3.6e-11"),
         ("p-value 8.1e-63", "p-value 0"),
         ("0.32 [0.288, 0.353]", "0.32 [0.289, 0.353]"),

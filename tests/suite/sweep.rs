@@ -33,13 +33,7 @@ fn shards_and_threads_change_nothing() {
         merge(&folders, &CATALOGUE, &merged, false).unwrap();
         assert_eq!(whole, files(&merged), "3 shards");
         // What was merged is the run itself: nothing is left to do.
-        let again = sweep::run(
-            &parse(&text),
-            &CATALOGUE,
-            &merged,
-            GridOptions::default(),
-            &Silent,
-        );
+        let again = sweep::run(&parse(&text), &CATALOGUE, &merged, GridOptions::default(), &Silent);
         assert_eq!(again.unwrap().computed, 0);
     }
 }
@@ -51,10 +45,7 @@ fn an_experiment_is_sharded_and_merged_in_the_same_way() {
     let small = entry.configure(false, None, &set.parse().unwrap()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let run = |name: &str, shard| {
-        let options = RunOptions {
-            shard,
-            ..RunOptions::default()
-        };
+        let options = RunOptions { shard, ..RunOptions::default() };
         let out = folder.path().join(name);
         experiment::run(&*small, &out, &options, &Silent).unwrap();
         out
@@ -68,36 +59,19 @@ fn an_experiment_is_sharded_and_merged_in_the_same_way() {
     // Figures are drawn from the merged folder as from any other.
     let (rows, plots) = (merged.display().to_string(), folder.path().join("plots"));
     let plots = plots.display().to_string();
-    let args = [
-        "figure",
-        "theorem1_horizon",
-        "--rows",
-        &rows,
-        "--out",
-        &plots,
-    ];
+    let args = ["figure", "theorem1_horizon", "--rows", &rows, "--out", &plots];
     assert_eq!(attnlab(&args).output().unwrap().status.code(), Some(0));
 
     // A shard is missing, or is one of another run.
-    let error = merge(&parts[..2], &CATALOGUE, &folder.path().join("no"), false)
-        .unwrap_err()
-        .to_string();
+    let error = merge(&parts[..2], &CATALOGUE, &folder.path().join("no"), false).unwrap_err().to_string();
     assert!(error.contains("4 trials are missing"), "{error}");
     assert!(!folder.path().join("no").exists());
     let other = folder.path().join("other");
-    let seed = RunOptions {
-        seed: 1,
-        ..RunOptions::default()
-    };
+    let seed = RunOptions { seed: 1, ..RunOptions::default() };
     experiment::run(&*small, &other, &seed, &Silent).unwrap();
     let mixed = [parts[0].clone(), other];
-    let error = merge(&mixed, &CATALOGUE, &merged, false)
-        .unwrap_err()
-        .to_string();
-    assert!(
-        error.contains("seed = 0") && error.contains("seed = 1"),
-        "{error}"
-    );
+    let error = merge(&mixed, &CATALOGUE, &merged, false).unwrap_err().to_string();
+    assert!(error.contains("seed = 0") && error.contains("seed = 1"), "{error}");
 }
 
 /// Writes a sweep file and gives the command that runs it.
@@ -120,10 +94,7 @@ fn complete(command: Command) -> Output {
 /// Starts a sweep into the folder `out`, and returns when its file has exactly so many rows. The process then waits for
 /// a signal.
 fn paused(mut command: Command, out: &Path, rows: u64) -> Child {
-    let mut child = command
-        .env(pause::AFTER_ROWS, rows.to_string())
-        .spawn()
-        .unwrap();
+    let mut child = command.env(pause::AFTER_ROWS, rows.to_string()).spawn().unwrap();
     let written = || {
         let bytes = fs::read(out.join("rows.jsonl")).unwrap_or_default();
         bytes.iter().filter(|byte| **byte == b'\n').count() as u64
@@ -149,10 +120,7 @@ fn killed_five_times_at_random_points() {
         }
         let last = complete(command(folder.path(), &text, "killed"));
         let told = String::from_utf8_lossy(&last.stderr).to_string();
-        assert!(
-            last.status.success() && told.contains("trials were there already"),
-            "{told}"
-        );
+        assert!(last.status.success() && told.contains("trials were there already"), "{told}");
         assert_eq!(whole, files(&out), "{name}");
     }
 }
@@ -190,9 +158,7 @@ impl SmallDisk {
         use std::os::unix::fs::MetadataExt;
         fs::create_dir(folder).map_err(|e| e.to_string())?;
         let mut mount = Command::new("mount");
-        mount
-            .args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"])
-            .arg(folder);
+        mount.args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(folder);
         let done = mount.output().map_err(|e| e.to_string())?;
         if !done.status.success() {
             return Err(String::from_utf8_lossy(&done.stderr).trim().to_string());
@@ -234,19 +200,12 @@ fn a_full_disk_loses_no_finished_row() {
     let text = MAP.replace("trials = 12", "trials = 20");
     run(&text, &folder.path().join("whole"), Shard::WHOLE);
     let whole = files(&folder.path().join("whole"));
-    assert!(
-        whole[0].len() > 65_536,
-        "{} bytes would fit",
-        whole[0].len()
-    );
+    assert!(whole[0].len() > 65_536, "{} bytes would fit", whole[0].len());
     let full = complete(command(folder.path(), &text, "disk/out"));
     let told = String::from_utf8_lossy(&full.stderr).to_string();
     assert_eq!(full.status.code(), Some(2), "{told}");
     let advice = "The rows so far are kept: make room and give the same command again";
-    assert!(
-        told.contains(advice) && told.contains("rows.jsonl"),
-        "{told}"
-    );
+    assert!(told.contains(advice) && told.contains("rows.jsonl"), "{told}");
     // Every row that is there is whole, and there are as many as fit.
     let out = folder.path().join("disk/out");
     let kept = read(&out).unwrap();
@@ -259,10 +218,7 @@ fn a_full_disk_loses_no_finished_row() {
     disk.enlarge();
     let last = complete(command(folder.path(), &text, "disk/out"));
     let told = String::from_utf8_lossy(&last.stderr).to_string();
-    assert!(
-        last.status.success() && told.contains("trials were there already"),
-        "{told}"
-    );
+    assert!(last.status.success() && told.contains("trials were there already"), "{told}");
     assert_eq!(whole, files(&out));
 }
 
@@ -276,8 +232,5 @@ fn two_processes_do_not_write_the_same_rows() {
     kill(first);
     assert_eq!(second.status.code(), Some(2));
     let told = String::from_utf8_lossy(&second.stderr).to_string();
-    assert!(
-        told.contains("another process is writing these rows"),
-        "{told}"
-    );
+    assert!(told.contains("another process is writing these rows"), "{told}");
 }

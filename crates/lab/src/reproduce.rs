@@ -42,13 +42,7 @@ impl Options {
 impl Default for Options {
     /// Returns options for all claims and experiments, seed 0, one seed per mutant, into [`Options::FOLDER`].
     fn default() -> Self {
-        Options {
-            out: Options::FOLDER.into(),
-            only: vec![],
-            seed: 0,
-            mutant_seeds: 1,
-            force: false,
-        }
+        Options { out: Options::FOLDER.into(), only: vec![], seed: 0, mutant_seeds: 1, force: false }
     }
 }
 
@@ -126,10 +120,7 @@ pub fn reproduce(
         catalogue,
         options,
         progress,
-        checks: CheckOptions {
-            seed: options.seed,
-            ..CheckOptions::default()
-        },
+        checks: CheckOptions { seed: options.seed, ..CheckOptions::default() },
         store: None,
         manifest: Manifest::new(report::VERDICTS, options.seed, settings(options)),
         steps,
@@ -155,11 +146,7 @@ pub fn reproduce(
             refuted += usize::from(found.refuted == found.seeds);
             results.push(found);
         }
-        on(Event::Checked {
-            check: &checked,
-            refuted,
-            mutants: own.len(),
-        })?;
+        on(Event::Checked { check: &checked, refuted, mutants: own.len() })?;
         checks.push(checked);
         summary.times.push((claim.sheet().id.clone(), started.elapsed()));
     }
@@ -188,9 +175,7 @@ fn select<'a>(catalogue: &'a Catalogue, only: &[String]) -> Result<Selection<'a>
     if only.is_empty() {
         // Training takes minutes even at its quick size, and some measure files of the user: they run only if they
         // are named.
-        let quick = catalogue
-            .experiments()
-            .filter(|e| !e.trains && !e.measures_files());
+        let quick = catalogue.experiments().filter(|e| !e.trains && !e.measures_files());
         return Ok((catalogue.claims().cloned().collect(), quick.collect()));
     }
     for id in only {
@@ -239,12 +224,7 @@ impl Work<'_> {
         self.done += 1;
         self.progress.overall(self.done, self.steps);
         if self.progress.stopped() && self.done < self.steps {
-            return Err(Error::Stopped {
-                done: self.done,
-                all: self.steps,
-                what: "steps",
-                kept: true,
-            });
+            return Err(Error::Stopped { done: self.done, all: self.steps, what: "steps", kept: true });
         }
         Ok(())
     }
@@ -252,12 +232,7 @@ impl Work<'_> {
     /// Corrects the message of a stopped check: the check itself is lost, those before it are kept.
     fn resumable(&self, error: Error) -> Error {
         match error {
-            Error::Stopped { .. } => Error::Stopped {
-                done: self.done,
-                all: self.steps,
-                what: "steps",
-                kept: true,
-            },
+            Error::Stopped { .. } => Error::Stopped { done: self.done, all: self.steps, what: "steps", kept: true },
             error => error,
         }
     }
@@ -265,14 +240,10 @@ impl Work<'_> {
     fn claim(&mut self, claim: &Arc<dyn Claim>) -> Result<Checked> {
         let (set, id) = (Map::new(), &claim.sheet().id);
         let compute = |options: &CheckOptions, progress: &dyn Progress| -> Result<Checked> {
-            Ok(Checked::here(
-                claim,
-                check(&**claim, &set, options, progress)?,
-            ))
+            Ok(Checked::here(claim, check(&**claim, &set, options, progress)?))
         };
-        let found = self.once(&**claim, id, None, &set, &|options, progress| {
-            compute(options, progress).map(Found::Claim)
-        })?;
+        let found =
+            self.once(&**claim, id, None, &set, &|options, progress| compute(options, progress).map(Found::Claim))?;
         match found {
             Found::Claim(checked) => Ok(checked),
             // A row of a mutant under the name of a claim: not of this version.
@@ -288,13 +259,9 @@ impl Work<'_> {
             let found = run::mutant(id, mutant, options, seeds, progress)?;
             Ok(MutantResult::here(mutant, found))
         };
-        let found = self.once(
-            &*mutant.claim,
-            id,
-            Some(mutant.name),
-            &set,
-            &|options, progress| compute(options, progress).map(Found::Mutant),
-        )?;
+        let found = self.once(&*mutant.claim, id, Some(mutant.name), &set, &|options, progress| {
+            compute(options, progress).map(Found::Mutant)
+        })?;
         match found {
             Found::Mutant(found) => Ok(found),
             // A row of a claim under the name of a mutant: not of this version.
@@ -346,11 +313,7 @@ impl Work<'_> {
         let started = Instant::now();
         let experiment = entry.configure(true, None, &toml::Table::new())?;
         let (seed, out) = (self.options.seed, &self.options.out);
-        let options = RunOptions {
-            seed,
-            force: self.options.force,
-            ..RunOptions::default()
-        };
+        let options = RunOptions { seed, force: self.options.force, ..RunOptions::default() };
         let folder = out.join("rows").join(entry.name);
         let found = experiment::run(&*experiment, &folder, &options, self.progress)?;
         for dropped in &found.dropped {
@@ -369,11 +332,7 @@ impl Work<'_> {
         if origins.is_empty() {
             origins.push(Origin::unknown(command, &self.manifest.build));
         }
-        let picture = |figure| Picture {
-            figure,
-            seed,
-            origins: origins.clone(),
-        };
+        let picture = |figure| Picture { figure, seed, origins: origins.clone() };
         let pictures = figures.into_iter().map(picture).collect();
         summary.times.push((entry.name.to_string(), started.elapsed()));
         self.step()?;

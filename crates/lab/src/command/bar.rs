@@ -59,13 +59,7 @@ impl Bar {
             bar.set_style(style);
         }
         let now = Instant::now();
-        Bar {
-            bar,
-            log: None,
-            begun: now,
-            first: OnceLock::new(),
-            told: Mutex::new(now),
-        }
+        Bar { bar, log: None, begun: now, first: OnceLock::new(), told: Mutex::new(now) }
     }
 
     /// Creates a bar that is hidden when results appear on the terminal line by line: they show the
@@ -81,18 +75,9 @@ impl Bar {
     /// Creates a bar for runs that keep their rows, with a line a minute where standard error is no terminal.
     pub fn resumable() -> Self {
         let now = Instant::now();
-        let log = Log {
-            label: String::new(),
-            started: now,
-            told: now,
-            resumed: 0,
-            cells: String::new(),
-        };
+        let log = Log { label: String::new(), started: now, told: now, resumed: 0, cells: String::new() };
         let silent = !std::io::stderr().is_terminal();
-        Bar {
-            log: silent.then(|| Mutex::new(log)),
-            ..Bar::new()
-        }
+        Bar { log: silent.then(|| Mutex::new(log)), ..Bar::new() }
     }
 
     fn log(&self, change: impl FnOnce(&mut Log)) {
@@ -234,13 +219,8 @@ mod tests {
         bar.start("aot.lemma1", 100);
         bar.bar.set_position(60);
         let started = Instant::now();
-        let log = Log {
-            label: "aot.lemma1".into(),
-            started,
-            told: started,
-            resumed: 40,
-            cells: ", 3 of 5 cells".into(),
-        };
+        let log =
+            Log { label: "aot.lemma1".into(), started, told: started, resumed: 40, cells: ", 3 of 5 cells".into() };
         let line = bar.line(&log, started + Duration::from_secs(10));
         let expected = "aot.lemma1: 60 of 100 trials, 3 of 5 cells, 2.0/s, 20 seconds left";
         assert_eq!(line, expected);
@@ -249,9 +229,7 @@ mod tests {
     #[test]
     fn a_log_has_a_line_a_minute_and_none_at_the_end() {
         let bar = Bar::new();
-        let due = |done, all, seconds| {
-            bar.overall_is_due(done, all, bar.begun + Duration::from_secs(seconds))
-        };
+        let due = |done, all, seconds| bar.overall_is_due(done, all, bar.begun + Duration::from_secs(seconds));
         assert!(!due(1, 3, 59) && due(1, 3, 60));
         assert!(!due(2, 3, 119) && due(2, 3, 120));
         assert!(!due(3, 3, 600) && !due(1, 1, 600));

@@ -48,10 +48,7 @@ pub fn run(
     experiment.validate()?;
     experiment.ready()?;
     let manifest = Manifest::new(experiment.name(), options.seed, experiment.settings());
-    let options = GridOptions {
-        shard: options.shard,
-        force: options.force,
-    };
+    let options = GridOptions { shard: options.shard, force: options.force };
     let cells = cells(experiment)?;
     let params: Vec<Params> = cells.iter().map(|cell| cell.params.clone()).collect();
     let grid = Grid {

@@ -23,24 +23,14 @@ pub fn keep(
     folder: &Path,
     out: &mut Out,
 ) -> Result<Vec<Row>> {
-    let how = RunOptions {
-        seed,
-        force: rows.force,
-        shard: rows.shard,
-    };
+    let how = RunOptions { seed, force: rows.force, shard: rows.shard };
     let found = experiment::run(experiment, folder, &how, &Bar::resumable())?;
     note_trials(&found);
     if found.computed > 0 {
         Origin::here(command(entry, experiment, seed)?).note(folder)?;
     }
     if rows.shard.is_whole() {
-        list(
-            &figure::write_all(
-                &with_size(experiment.figures(&found.rows)?, entry, experiment)?,
-                folder,
-            )?,
-            out,
-        )?;
+        list(&figure::write_all(&with_size(experiment.figures(&found.rows)?, entry, experiment)?, folder)?, out)?;
     } else {
         note_shard(rows.shard, found.rows.len(), folder);
     }
@@ -52,9 +42,7 @@ pub fn keep(
 /// # Errors
 /// When they cannot be printed.
 pub fn list(written: &[PathBuf], out: &mut Out) -> Result<()> {
-    written
-        .iter()
-        .try_for_each(|path| out.line(&path.display().to_string()))
+    written.iter().try_for_each(|path| out.line(&path.display().to_string()))
 }
 
 /// Reports the rows that were dropped on standard error.
@@ -69,9 +57,7 @@ pub fn note_trials(report: &RunReport) {
     note_dropped(report);
     if report.resumed > 0 {
         let (old, new) = (report.resumed, report.computed);
-        note(&format!(
-            "{old} trials were there already, {new} computed now"
-        ));
+        note(&format!("{old} trials were there already, {new} computed now"));
     }
 }
 

@@ -74,14 +74,7 @@ impl RunFolder {
             Some(_) => None,
             None => Some(*catalogue.experiment(&plan.manifest.id)?),
         };
-        Ok(RunFolder {
-            path: path.to_path_buf(),
-            entry,
-            plan,
-            rows: found.rows,
-            dropped: found.dropped,
-            origins,
-        })
+        Ok(RunFolder { path: path.to_path_buf(), entry, plan, rows: found.rows, dropped: found.dropped, origins })
     }
 
     /// Compares the rows with those of the whole run.
@@ -107,10 +100,7 @@ impl RunFolder {
                  attnlab figure --partial",
                 missing.absent, missing.wanted
             );
-            return Err(Error::Content {
-                path: self.path.clone(),
-                problem,
-            });
+            return Err(Error::Content { path: self.path.clone(), problem });
         }
         self.draw()
     }
@@ -149,11 +139,7 @@ impl RunFolder {
     /// # Errors
     /// As those.
     pub fn pictures(&self, partial: bool) -> Result<Vec<Picture>> {
-        let picture = |figure| Picture {
-            figure,
-            seed: self.plan.manifest.seed,
-            origins: self.origins.clone(),
-        };
+        let picture = |figure| Picture { figure, seed: self.plan.manifest.seed, origins: self.origins.clone() };
         let figures = match partial {
             true => self.partial_figures()?,
             false => self.figures()?,
@@ -166,8 +152,7 @@ impl RunFolder {
 pub fn no_rows(folder: &Path) -> Error {
     Error::Content {
         path: folder.to_path_buf(),
-        problem: "it holds no rows yet. Give the command that began the run again: it continues"
-            .into(),
+        problem: "it holds no rows yet. Give the command that began the run again: it continues".into(),
     }
 }
 
@@ -202,10 +187,7 @@ pub fn command(entry: &Entry, experiment: &dyn Experiment, seed: u64) -> Result<
             .collect();
         let name = entry.name;
         let text = format!("attnlab run {name}{flag} --seed {seed}{}", sets.concat());
-        if shortest
-            .as_ref()
-            .is_none_or(|(count, _)| sets.len() < *count)
-        {
+        if shortest.as_ref().is_none_or(|(count, _)| sets.len() < *count) {
             shortest = Some((sets.len(), text));
         }
     }

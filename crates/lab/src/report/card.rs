@@ -30,17 +30,9 @@ pub fn claim(page: &mut String, report: &Report, i: usize, checked: &Checked, le
 
 fn statement(page: &mut String, checked: &Checked) {
     let sheet = checked.claim.sheet();
-    put!(
-        page,
-        "<blockquote>{}</blockquote>",
-        mathml(&sheet.statement)
-    );
+    put!(page, "<blockquote>{}</blockquote>", mathml(&sheet.statement));
     if let Some(holds) = &sheet.holds {
-        put!(
-            page,
-            "<p><strong>What holds.</strong> {}</p>",
-            mathml(holds)
-        );
+        put!(page, "<p><strong>What holds.</strong> {}</p>", mathml(holds));
     }
 }
 
@@ -48,24 +40,13 @@ fn hypotheses(page: &mut String, check: &CheckReport) {
     if check.hypotheses.is_empty() {
         return;
     }
-    put!(
-        page,
-        "<table><thead><tr><th>Hypothesis</th><th>As printed</th>"
-    );
+    put!(page, "<table><thead><tr><th>Hypothesis</th><th>As printed</th>");
     put!(page, "<th>Margin</th><th>Holds</th></tr></thead><tbody>");
     for h in &check.hypotheses {
-        let holds = if h.holds {
-            "yes"
-        } else {
-            "<strong>no</strong>"
-        };
+        let holds = if h.holds { "yes" } else { "<strong>no</strong>" };
         let (name, printed) = (escape(h.name), mathml(h.printed));
         put!(page, "<tr><td>{name}</td><td>{printed}</td>");
-        put!(
-            page,
-            "<td class=\"number\">{}</td><td>{holds}</td></tr>",
-            format::number(h.margin)
-        );
+        put!(page, "<td class=\"number\">{}</td><td>{holds}</td></tr>", format::number(h.margin));
     }
     put!(page, "</tbody></table>");
     if check.beyond_hypotheses {
@@ -75,11 +56,7 @@ fn hypotheses(page: &mut String, check: &CheckReport) {
 
 fn evidence(page: &mut String, checked: &Checked, level: &Level) {
     let check = &checked.report;
-    put!(
-        page,
-        "<dl><dt>Parameters</dt><dd>{}</dd>",
-        escape(&format::pairs(&check.parameters))
-    );
+    put!(page, "<dl><dt>Parameters</dt><dd>{}</dd>", escape(&format::pairs(&check.parameters)));
     put!(page, "<dt>Estimate</dt><dd>{}</dd>", estimate(check));
     let level = match level {
         Level::Sampled { raw, adjusted } => {
@@ -96,49 +73,24 @@ fn evidence(page: &mut String, checked: &Checked, level: &Level) {
     if !check.reach.is_empty() {
         put!(page, "<dt>Reach</dt><dd>{}</dd>", escape(&check.reach));
     }
-    put!(
-        page,
-        "<dt>Witness</dt><dd>{}</dd>",
-        escape(&format::pairs(&check.witness))
-    );
-    put!(
-        page,
-        "<dt>Seed, time</dt><dd>{}, {:.2} s</dd>",
-        check.seed,
-        check.wall_s
-    );
+    put!(page, "<dt>Witness</dt><dd>{}</dd>", escape(&format::pairs(&check.witness)));
+    put!(page, "<dt>Seed, time</dt><dd>{}, {:.2} s</dd>", check.seed, check.wall_s);
     made_by(page, &checked.origin);
     put!(page, "</dl>");
 }
 
 fn mutants(page: &mut String, own: &[&MutantResult]) {
-    put!(
-        page,
-        "<table><thead><tr><th>Mutant</th><th>Says</th><th>Verdict</th>"
-    );
+    put!(page, "<table><thead><tr><th>Mutant</th><th>Says</th><th>Verdict</th>");
     put!(page, "<th>Estimate</th><th>Power</th></tr></thead><tbody>");
     for m in own {
         let check = &m.first.report;
         let (name, says) = (escape(&m.name), mathml(&m.says));
-        put!(
-            page,
-            "<tr><td>{name}</td><td>{says}</td><td>{}</td>",
-            badge(check.verdict)
-        );
-        put!(
-            page,
-            "<td>{}</td><td>{}</td></tr>",
-            estimate(check),
-            power(m)
-        );
+        put!(page, "<tr><td>{name}</td><td>{says}</td><td>{}</td>", badge(check.verdict));
+        put!(page, "<td>{}</td><td>{}</td></tr>", estimate(check), power(m));
     }
     put!(page, "</tbody></table>");
     if let Some(m) = own.first() {
-        put!(
-            page,
-            "<p><small>Mutants: <code>{}</code></small></p>",
-            escape(&m.first.origin.command)
-        );
+        put!(page, "<p><small>Mutants: <code>{}</code></small></p>", escape(&m.first.origin.command));
     }
 }
 

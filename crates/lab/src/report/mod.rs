@@ -153,30 +153,12 @@ use put;
 fn head(page: &mut String, report: &Report) {
     let here = Origin::here(report.command.to_string());
     put!(page, "{START}");
-    put!(
-        page,
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
-    );
-    put!(
-        page,
-        "<title>attnlab report</title>\n<style>{STYLE}</style></head>\n<body><main>"
-    );
+    put!(page, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
+    put!(page, "<title>attnlab report</title>\n<style>{STYLE}</style></head>\n<body><main>");
     put!(page, "<h1>attnlab report</h1>\n<dl class=\"run\">");
-    put!(
-        page,
-        "<dt>Command</dt><dd><code>{}</code></dd>",
-        escape(&here.command)
-    );
-    put!(
-        page,
-        "<dt>Version</dt><dd>attnlab {}</dd>",
-        escape(&here.version)
-    );
-    put!(
-        page,
-        "<dt>Machine</dt><dd>{}</dd></dl>",
-        escape(&here.machine)
-    );
+    put!(page, "<dt>Command</dt><dd><code>{}</code></dd>", escape(&here.command));
+    put!(page, "<dt>Version</dt><dd>attnlab {}</dd>", escape(&here.version));
+    put!(page, "<dt>Machine</dt><dd>{}</dd></dl>", escape(&here.machine));
 }
 
 fn badge(verdict: VerdictKind) -> String {
@@ -192,11 +174,7 @@ fn plain_table(page: &mut String, table: &Table) {
         let cell = |text: &String| format!("<{tag}>{}</{tag}>", escape(text));
         cells.iter().map(cell).collect()
     };
-    put!(
-        page,
-        "<div class=\"wide\"><table><thead><tr>{}</tr></thead><tbody>",
-        row(&table.header, "th")
-    );
+    put!(page, "<div class=\"wide\"><table><thead><tr>{}</tr></thead><tbody>", row(&table.header, "th"));
     for cells in &table.rows {
         put!(page, "<tr>{}</tr>", row(cells, "td"));
     }
@@ -209,11 +187,7 @@ fn show(page: &mut String, picture: &Picture) -> Result<()> {
     page.push_str(&figure::svg(figure)?);
     let (title, caption) = (markup(&figure.title), markup(&figure.caption));
     put!(page, "<figcaption><strong>{title}.</strong> {caption}");
-    put!(
-        page,
-        "<dl class=\"made\"><dt>Numbers</dt><dd><code>{}.csv</code></dd>",
-        escape(&figure.name)
-    );
+    put!(page, "<dl class=\"made\"><dt>Numbers</dt><dd><code>{}.csv</code></dd>", escape(&figure.name));
     put!(page, "<dt>Seed</dt><dd>{}</dd>", picture.seed);
     for origin in &picture.origins {
         made_by(page, origin);
@@ -224,16 +198,9 @@ fn show(page: &mut String, picture: &Picture) -> Result<()> {
 
 /// Writes command, version and machine as entries of a list.
 fn made_by(page: &mut String, origin: &Origin) {
-    put!(
-        page,
-        "<dt>Command</dt><dd><code>{}</code></dd>",
-        escape(&origin.command)
-    );
+    put!(page, "<dt>Command</dt><dd><code>{}</code></dd>", escape(&origin.command));
     let (version, machine) = (escape(&origin.version), escape(&origin.machine));
-    put!(
-        page,
-        "<dt>Made by</dt><dd>attnlab {version} on {machine}</dd>"
-    );
+    put!(page, "<dt>Made by</dt><dd>attnlab {version} on {machine}</dd>");
 }
 
 /// Converts a label of a figure (`*x*`, `^{..}`, `_{..}`) to HTML.
@@ -242,11 +209,7 @@ fn markup(label: &str) -> String {
         .iter()
         .map(|run| {
             let text = escape(&run.text);
-            let text = if run.italic {
-                format!("<i>{text}</i>")
-            } else {
-                text
-            };
+            let text = if run.italic { format!("<i>{text}</i>") } else { text };
             match run.raise {
                 up if up > 0.0 => format!("<sup>{text}</sup>"),
                 down if down < 0.0 => format!("<sub>{text}</sub>"),
@@ -258,10 +221,7 @@ fn markup(label: &str) -> String {
 
 /// Escapes text for HTML.
 fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 const STYLE: &str = include_str!("style.css");

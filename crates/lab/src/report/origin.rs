@@ -23,20 +23,12 @@ impl Origin {
 
     /// Returns the origin of a result that `command` makes with this build on this machine.
     pub fn here(command: String) -> Self {
-        Origin {
-            command,
-            version: env!("CARGO_PKG_VERSION").to_string(),
-            machine: machine(),
-        }
+        Origin { command, version: env!("CARGO_PKG_VERSION").to_string(), machine: machine() }
     }
 
     /// Returns the origin of rows whose machine is unknown, such as merged ones.
     pub fn unknown(command: String, build: &str) -> Self {
-        Origin {
-            command,
-            version: build.to_string(),
-            machine: "a machine that was not noted".into(),
-        }
+        Origin { command, version: build.to_string(), machine: "a machine that was not noted".into() }
     }
 
     /// Reads the origins stored in `folder`, each once; none if the file is missing.
@@ -67,10 +59,8 @@ impl Origin {
         }
         all.push(self.clone());
         let path = folder.join(Self::FILE);
-        let text = serde_json::to_string_pretty(&all).map_err(|e| Error::Content {
-            path: path.clone(),
-            problem: format!("cannot be written as JSON ({e})"),
-        })?;
+        let text = serde_json::to_string_pretty(&all)
+            .map_err(|e| Error::Content { path: path.clone(), problem: format!("cannot be written as JSON ({e})") })?;
         let advice = "Choose a folder that you may write with --out";
         crate::run::store::replace(&path, &(text + "\n")).map_err(|e| Error::io(&path, e, advice))
     }

@@ -19,11 +19,10 @@ pub enum Level {
 pub fn levels(checks: &[Checked]) -> Vec<Level> {
     let raw: Vec<Option<f64>> = checks.iter().map(|c| c.report.p_value).collect();
     let mut adjusted = holm(&raw.iter().copied().flatten().collect::<Vec<_>>()).into_iter();
-    let level =
-        |(raw, check): (&Option<f64>, &Checked)| match raw.zip(raw.and_then(|_| adjusted.next())) {
-            Some((raw, adjusted)) => Level::Sampled { raw, adjusted },
-            None => Level::None(why_none(&check.report)),
-        };
+    let level = |(raw, check): (&Option<f64>, &Checked)| match raw.zip(raw.and_then(|_| adjusted.next())) {
+        Some((raw, adjusted)) => Level::Sampled { raw, adjusted },
+        None => Level::None(why_none(&check.report)),
+    };
     raw.iter().zip(checks).map(level).collect()
 }
 
@@ -60,18 +59,9 @@ const HEADINGS: [(&str, &str); 9] = [
     ("Source", "paper and place"),
     ("Verdict", "verdict of the trials and closed forms"),
     ("Estimate", "point and interval"),
-    (
-        "p",
-        "p-value: the least 1 − level at which the trials decide",
-    ),
-    (
-        "p (Holm)",
-        "the same, adjusted for all sampled checks of this table, inconclusive ones too",
-    ),
-    (
-        "Hypotheses",
-        "number of the printed hypotheses that hold at these parameters",
-    ),
+    ("p", "p-value: the least 1 − level at which the trials decide"),
+    ("p (Holm)", "the same, adjusted for all sampled checks of this table, inconclusive ones too"),
+    ("Hypotheses", "number of the printed hypotheses that hold at these parameters"),
     ("Trials", "number of trials"),
     ("Mutants", "false variants refuted"),
 ];
@@ -80,15 +70,9 @@ pub fn verdicts(page: &mut String, report: &Report, levels: &[Level]) {
     put!(page, "<h2 id=\"verdicts-heading\">Verdicts</h2>");
     put!(page, "<p>{}</p>", summary(report, levels));
     filters(page, report.checks);
-    put!(
-        page,
-        "<div class=\"wide\"><table id=\"verdicts\"><thead><tr>"
-    );
+    put!(page, "<div class=\"wide\"><table id=\"verdicts\"><thead><tr>");
     for (heading, title) in HEADINGS {
-        put!(
-            page,
-            "<th scope=\"col\" title=\"{title}\"><button>{heading}</button></th>"
-        );
+        put!(page, "<th scope=\"col\" title=\"{title}\"><button>{heading}</button></th>");
     }
     put!(page, "</tr></thead><tbody>");
     for (i, check) in report.checks.iter().enumerate() {
@@ -98,20 +82,9 @@ pub fn verdicts(page: &mut String, report: &Report, levels: &[Level]) {
 }
 
 fn summary(report: &Report, levels: &[Level]) -> String {
-    let expected = report
-        .checks
-        .iter()
-        .filter(|c| c.report.as_expected())
-        .count();
-    let refuted = report
-        .mutants
-        .iter()
-        .filter(|m| m.refuted == m.seeds)
-        .count();
-    let sampled = levels
-        .iter()
-        .filter(|l| matches!(l, Level::Sampled { .. }))
-        .count();
+    let expected = report.checks.iter().filter(|c| c.report.as_expected()).count();
+    let refuted = report.mutants.iter().filter(|m| m.refuted == m.seeds).count();
+    let sampled = levels.iter().filter(|l| matches!(l, Level::Sampled { .. })).count();
     let stand = |l: &&Level| matches!(l, Level::Sampled { adjusted, .. } if *adjusted <= 0.05);
     format!(
         "{expected} of {} verdicts are the expected ones; {refuted} of {} mutants (false variants that a \
@@ -129,15 +102,8 @@ fn summary(report: &Report, levels: &[Level]) -> String {
 /// Writes a field for words and a button per verdict.
 fn filters(page: &mut String, checks: &[Checked]) {
     put!(page, "<div class=\"filters\" role=\"search\">");
-    put!(
-        page,
-        "<input id=\"filter\" type=\"search\" placeholder=\"filter: words\" aria-label=\"filter by words\">"
-    );
-    put!(
-        page,
-        "<button class=\"chip\" data-verdict=\"\" aria-pressed=\"true\">all {}</button>",
-        checks.len()
-    );
+    put!(page, "<input id=\"filter\" type=\"search\" placeholder=\"filter: words\" aria-label=\"filter by words\">");
+    put!(page, "<button class=\"chip\" data-verdict=\"\" aria-pressed=\"true\">all {}</button>", checks.len());
     for kind in VerdictKind::ALL {
         let count = checks.iter().filter(|c| c.report.verdict == kind).count();
         if count > 0 {
@@ -153,16 +119,8 @@ fn filters(page: &mut String, checks: &[Checked]) {
 
 fn row(page: &mut String, report: &Report, i: usize, checked: &Checked, level: &Level) {
     let check = &checked.report;
-    let mark = if check.as_expected() {
-        ""
-    } else {
-        " class=\"surprise\""
-    };
-    put!(
-        page,
-        "<tr{mark} data-claim=\"{i}\" data-verdict=\"{}\">",
-        check.verdict.name()
-    );
+    let mark = if check.as_expected() { "" } else { " class=\"surprise\"" };
+    put!(page, "<tr{mark} data-claim=\"{i}\" data-verdict=\"{}\">", check.verdict.name());
     put!(
         page,
         "<th scope=\"row\"><a href=\"#claim-{i}\">{}</a><small>{}</small></th>",
@@ -175,12 +133,7 @@ fn row(page: &mut String, report: &Report, i: usize, checked: &Checked, level: &
         false => format!("<small>expected: {}</small>", check.expected.name()),
     };
     put!(page, "<td>{}{surprise}</td>", badge(check.verdict));
-    put!(
-        page,
-        "<td data-value=\"{}\">{}</td>",
-        check.estimate.value,
-        estimate(check)
-    );
+    put!(page, "<td data-value=\"{}\">{}</td>", check.estimate.value, estimate(check));
     let (raw, adjusted, why) = match level {
         Level::Sampled { raw, adjusted } => (Some(*raw), Some(*adjusted), ""),
         Level::None(why) => (None, None, *why),
@@ -188,11 +141,7 @@ fn row(page: &mut String, report: &Report, i: usize, checked: &Checked, level: &
     put!(page, "{}{}", cell(raw, why), cell(adjusted, ""));
     let hold = check.hypotheses.iter().filter(|h| h.holds).count();
     put!(page, "{}", share(hold, check.hypotheses.len()));
-    put!(
-        page,
-        "<td class=\"number\" data-value=\"{0}\">{0}</td>",
-        check.trials
-    );
+    put!(page, "<td class=\"number\" data-value=\"{0}\">{0}</td>", check.trials);
     let mutants: Vec<_> = report.mutants_of(check).collect();
     let refuted = mutants.iter().filter(|m| m.refuted == m.seeds).count();
     put!(page, "{}</tr>", share(refuted, mutants.len()));

@@ -2,9 +2,7 @@
 
 use super::{Progress, memory, schedule, time};
 use crate::claim::evidence::{self, Evidence};
-use crate::claim::{
-    Claim, Hypothesis, Kind, Outcome, Params, Promise, Verdict, VerdictKind, Witness,
-};
+use crate::claim::{Claim, Hypothesis, Kind, Outcome, Params, Promise, Verdict, VerdictKind, Witness};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::rng::Streams;
 use attnlab_core::stats::{Estimate, MAX_TRIALS, validate_level};
@@ -34,13 +32,7 @@ pub struct CheckOptions {
 impl Default for CheckOptions {
     /// Returns seed 0, the claim's default number of trials, level 0.95, inside the hypotheses.
     fn default() -> Self {
-        CheckOptions {
-            seed: 0,
-            trials: None,
-            level: 0.95,
-            beyond_hypotheses: false,
-            drawn_as: None,
-        }
+        CheckOptions { seed: 0, trials: None, level: 0.95, beyond_hypotheses: false, drawn_as: None }
     }
 }
 
@@ -137,9 +129,7 @@ pub fn check(
     let params = Params::resolve(&claim.schema(), set)?;
     memory::ensure("one trial", claim.memory(&params))?;
     claim.validate(&params)?;
-    let trials = options
-        .trials
-        .unwrap_or_else(|| claim.default_trials(&params));
+    let trials = options.trials.unwrap_or_else(|| claim.default_trials(&params));
     if trials == 0 || trials > MAX_TRIALS {
         // Refused before the work begins: beyond this number there is no exact interval.
         let allowed = format!("must be a whole number from 1 to {MAX_TRIALS}");
@@ -217,11 +207,7 @@ pub fn assess(
     let reach = evidence::reach((!by_own_rule).then_some(promise), &weighed);
     let judgement = weighed.judgement;
     let hypotheses = claim.hypotheses(params);
-    let failed: Vec<_> = hypotheses
-        .iter()
-        .filter(|h| !h.holds)
-        .map(|h| h.name)
-        .collect();
+    let failed: Vec<_> = hypotheses.iter().filter(|h| !h.holds).map(|h| h.name).collect();
     let (verdict, expected) = if failed.is_empty() || beyond_hypotheses {
         (judgement.verdict, claim.expected(params))
     } else {
@@ -231,10 +217,7 @@ pub fn assess(
     let kind = verdict.kind();
     let mut witness = seen(verdict, outcomes);
     if let Some(computed) = claim.computed(params) {
-        witness.insert(
-            "computed_failure_probability".into(),
-            json!([computed.failure.low, computed.failure.high]),
-        );
+        witness.insert("computed_failure_probability".into(), json!([computed.failure.low, computed.failure.high]));
         witness.insert("computed_by".into(), computed.how.into());
     }
     Assessment {
@@ -323,10 +306,7 @@ pub fn outcomes(
 fn seen(verdict: Verdict, outcomes: &[Outcome]) -> Witness {
     let seen = || {
         let failing = outcomes.iter().find(|o| o.holds() == Some(false));
-        failing
-            .or(outcomes.first())
-            .map(|o| o.witness().clone())
-            .unwrap_or_default()
+        failing.or(outcomes.first()).map(|o| o.witness().clone()).unwrap_or_default()
     };
     match verdict {
         Verdict::Refuted { witness } => witness,

@@ -31,11 +31,7 @@ pub fn ensure_free(path: &Path, force: bool) -> Result<()> {
 ///
 /// # Errors
 /// As [`ensure_free`], and when the disk is full or the folder cannot be written.
-pub fn write_whole(
-    path: &Path,
-    force: bool,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<()> {
+pub fn write_whole(path: &Path, force: bool, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     ensure_free(path, force)?;
     replace(path, write).map_err(|e| Error::io(path, e, "Nothing was changed"))
 }
@@ -45,10 +41,7 @@ pub fn write_whole(
 ///
 /// # Errors
 /// The error of the system.
-pub fn replace(
-    path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<()> {
+pub fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let temporary = temporary_beside(path);
     let renamed = fill(&temporary, write).and_then(|()| fs::rename(&temporary, path));
     if renamed.is_err() {
@@ -62,9 +55,7 @@ fn fill(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io
     let file = File::create(path)?;
     let mut buffered = BufWriter::new(file);
     write(&mut buffered)?;
-    let file: File = buffered
-        .into_inner()
-        .map_err(io::IntoInnerError::into_error)?;
+    let file: File = buffered.into_inner().map_err(io::IntoInnerError::into_error)?;
     file.sync_all()
 }
 

@@ -31,8 +31,7 @@ pub struct Cell {
 
 /// Function that runs one trial: from the number of the cell, the streams and the trial context to named
 /// numbers and series.
-pub type Trial<'a> =
-    &'a (dyn Fn(usize, &Streams, &TrialContext) -> Result<Map<String, Value>> + Sync);
+pub type Trial<'a> = &'a (dyn Fn(usize, &Streams, &TrialContext) -> Result<Map<String, Value>> + Sync);
 
 /// Function that decides from its data whether a trial held; None for an uninformative trial.
 pub type Holds<'a> = &'a (dyn Fn(&Map<String, Value>) -> Result<Option<bool>> + Sync);
@@ -141,12 +140,7 @@ impl Grid<'_> {
     /// # Errors
     /// As [`Grid::validate`]; a folder with rows of another run, a disk that is full, a trial that
     /// cannot be simulated; [`Error::Stopped`] when the user has asked to stop. Rows so far are kept.
-    pub fn run(
-        &self,
-        out: &Path,
-        options: GridOptions,
-        progress: &dyn Progress,
-    ) -> Result<RunReport> {
+    pub fn run(&self, out: &Path, options: GridOptions, progress: &dyn Progress) -> Result<RunReport> {
         self.validate()?;
         let store = Store::open(out, &self.manifest, options.shard, options.force)?;
         let dropped = store.dropped().to_vec();
@@ -162,12 +156,7 @@ impl Grid<'_> {
         })?;
         let (resumed, computed) = (run.resumed, run.computed.load(Ordering::Relaxed));
         let rows = store.finish(&self.hashes())?;
-        Ok(RunReport {
-            rows,
-            resumed,
-            computed,
-            dropped,
-        })
+        Ok(RunReport { rows, resumed, computed, dropped })
     }
 
     /// Compares rows, in canonical order, with those of the whole run.
@@ -192,10 +181,7 @@ impl Grid<'_> {
             found.absent += absent;
             found.wanted += wanted;
             if rows.len() as u64 > wanted {
-                let problem = format!(
-                    "more trials than its rule asks for ({})",
-                    pairs(&cell.shown)
-                );
+                let problem = format!("more trials than its rule asks for ({})", pairs(&cell.shown));
                 return Err(content(folder, problem));
             }
         }
@@ -266,10 +252,7 @@ impl Stopping<'_> {
 }
 
 fn content(folder: &Path, problem: String) -> Error {
-    Error::Content {
-        path: folder.to_path_buf(),
-        problem,
-    }
+    Error::Content { path: folder.to_path_buf(), problem }
 }
 
 /// State of a cell.
@@ -338,8 +321,7 @@ impl<'a> Run<'a> {
             run.resumed += there;
             let left = own.len() as u64 - there;
             run.left.push(AtomicU64::new(left));
-            run.cells_done
-                .fetch_add(usize::from(left == 0), Ordering::Relaxed);
+            run.cells_done.fetch_add(usize::from(left == 0), Ordering::Relaxed);
             before += cell.trials;
         }
         Ok(run)
@@ -392,10 +374,8 @@ impl<'a> Run<'a> {
         let (grid, cell) = (self.grid, &self.grid.cells[c]);
         let manifest = &grid.manifest;
         let streams = Streams::new(manifest.seed, &manifest.id, self.hashes[c], trial);
-        let context = TrialContext {
-            folder: Some(self.out.join(CHECKPOINTS).join(streams.name())),
-            progress: self.progress,
-        };
+        let context =
+            TrialContext { folder: Some(self.out.join(CHECKPOINTS).join(streams.name())), progress: self.progress };
         let data = (grid.trial)(c, &streams, &context)?;
         if let Some(rule) = &grid.stopping {
             let held = (rule.holds)(&data)?;
@@ -463,20 +443,12 @@ impl<'a> Run<'a> {
 
 impl Default for State {
     fn default() -> Self {
-        State {
-            reach: 0,
-            held: vec![],
-            open: true,
-        }
+        State { reach: 0, held: vec![], open: true }
     }
 }
 
 /// Collects which of the stored trials held.
-fn run_seen(
-    grid: &Grid,
-    hashes: &[u64],
-    store: &Store,
-) -> Result<HashMap<(usize, u64), Option<bool>>> {
+fn run_seen(grid: &Grid, hashes: &[u64], store: &Store) -> Result<HashMap<(usize, u64), Option<bool>>> {
     let mut seen = HashMap::new();
     let Some(rule) = &grid.stopping else {
         return Ok(seen);

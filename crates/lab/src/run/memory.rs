@@ -78,11 +78,7 @@ fn group_folders(text: &str) -> Vec<(PathBuf, &'static GroupFiles)> {
         };
         // A container sees its own group as the root, whatever the path says. With `..` the path leads out of sight.
         let path = path.trim_start_matches('/');
-        let visible = if path.split('/').any(|part| part == "..") {
-            ""
-        } else {
-            path
-        };
+        let visible = if path.split('/').any(|part| part == "..") { "" } else { path };
         let root = Path::new(files.root);
         let inner = Path::new(visible).ancestors();
         folders.extend(inner.map(|path| (root.join(path), files)));
@@ -97,11 +93,8 @@ fn group_room(files: &GroupFiles, read: &dyn Fn(&str) -> Option<String>) -> Opti
     let limits = files.limits.iter().filter_map(|name| number(name));
     let limit = limits.min()?;
     let stat = read("memory.stat").unwrap_or_default();
-    let reclaimable = files
-        .reclaimable
-        .iter()
-        .filter_map(|name| number_after(&stat, name))
-        .fold(0, u64::saturating_add);
+    let reclaimable =
+        files.reclaimable.iter().filter_map(|name| number_after(&stat, name)).fold(0, u64::saturating_add);
     let used = number(files.usage).unwrap_or(0);
     Some(limit.saturating_sub(used.saturating_sub(reclaimable)))
 }
@@ -113,20 +106,17 @@ const THREAD_BYTES: u64 = 68 << 20;
 /// Computes the memory (bytes) that `ulimit -v` and `ulimit -d` leave, from the texts of `/proc/self/limits` and
 /// `/proc/self/status`; None where there is no such limit.
 fn ulimit_room(limits: &str, status: &str, threads: fn() -> usize) -> Option<u64> {
-    [
-        ("Max address space", "VmSize:"),
-        ("Max data size", "VmData:"),
-    ]
-    .into_iter()
-    .filter_map(|(limit, used)| {
-        // The first number is the soft limit, which the kernel enforces; `unlimited` is no number.
-        let limit = number_after(limits, limit)?;
-        // The used size contains the reserve of every thread that has computed a product.
-        let reserved = THREAD_BYTES.saturating_mul(threads() as u64);
-        let used = kib_after(status, used).unwrap_or(0).max(reserved);
-        Some(limit.saturating_sub(used))
-    })
-    .min()
+    [("Max address space", "VmSize:"), ("Max data size", "VmData:")]
+        .into_iter()
+        .filter_map(|(limit, used)| {
+            // The first number is the soft limit, which the kernel enforces; `unlimited` is no number.
+            let limit = number_after(limits, limit)?;
+            // The used size contains the reserve of every thread that has computed a product.
+            let reserved = THREAD_BYTES.saturating_mul(threads() as u64);
+            let used = kib_after(status, used).unwrap_or(0).max(reserved);
+            Some(limit.saturating_sub(used))
+        })
+        .min()
 }
 
 /// Reads the number that follows `name` at the start of a line.
@@ -152,11 +142,7 @@ fn refuse_above(work: &str, needed: u64, available: u64) -> Result<()> {
     if needed <= available {
         return Ok(());
     }
-    Err(Error::Memory {
-        work: work.to_string(),
-        needed: size(needed),
-        available: size(available),
-    })
+    Err(Error::Memory { work: work.to_string(), needed: size(needed), available: size(available) })
 }
 
 /// Computes the product of sizes; on overflow it is [`u64::MAX`], which no memory holds.
@@ -174,10 +160,7 @@ mod tests {
         assert_eq!(product(&[1 << 40, 1 << 40, 2]), u64::MAX);
     }
 
-    const MEMINFO: (&str, &str) = (
-        "/proc/meminfo",
-        "MemTotal:       9000000 kB\nMemAvailable:    8000000 kB\n",
-    );
+    const MEMINFO: (&str, &str) = ("/proc/meminfo", "MemTotal:       9000000 kB\nMemAvailable:    8000000 kB\n");
 
     /// Computes the available memory on a system with these files and two threads.
     fn available_with(files: &[(&str, &str)]) -> Option<u64> {
@@ -241,15 +224,12 @@ mod tests {
     #[test]
     fn version_1_counts_the_totals() {
         let memory = "/sys/fs/cgroup/memory";
-        let [limit, usage, stat] = ["limit_in_bytes", "usage_in_bytes", "stat"]
-            .map(|name| format!("{memory}/slurm/uid_1/memory.{name}"));
+        let [limit, usage, stat] =
+            ["limit_in_bytes", "usage_in_bytes", "stat"].map(|name| format!("{memory}/slurm/uid_1/memory.{name}"));
         let root_limit = format!("{memory}/memory.limit_in_bytes");
         let files = [
             MEMINFO,
-            (
-                "/proc/self/cgroup",
-                "12:cpu,cpuacct:/x\n9:hugetlb,memory:/slurm/uid_1\n1:name=systemd:/x\n0::/x\n",
-            ),
+            ("/proc/self/cgroup", "12:cpu,cpuacct:/x\n9:hugetlb,memory:/slurm/uid_1\n1:name=systemd:/x\n0::/x\n"),
             (limit.as_str(), "2500000000\n"),
             (usage.as_str(), "2000000000\n"),
             (
@@ -279,8 +259,7 @@ mod tests {
     #[test]
     fn ulimit_counts_what_the_threads_reserve() {
         let room = |limits: &str, status: &str| ulimit_room(limits, status, || 2);
-        let header =
-            "Limit                     Soft Limit           Hard Limit           Units     \n";
+        let header = "Limit                     Soft Limit           Hard Limit           Units     \n";
         let unlimited = "Max data size             unlimited            unlimited            bytes     \n\
                          Max address space         unlimited            unlimited            bytes     \n";
         let status = "VmPeak:\t  600000 kB\nVmSize:\t  500000 kB\nVmData:\t  250000 kB\n";
@@ -289,11 +268,7 @@ mod tests {
         assert_eq!(room(&space, status), Some(2_000_000_000 - 512_000_000));
         let fresh = status.replace("500000", "5000");
         assert_eq!(room(&space, &fresh), Some(2_000_000_000 - 2 * THREAD_BYTES));
-        let data = space.replacen(
-            "size             unlimited",
-            "size             900000000",
-            1,
-        );
+        let data = space.replacen("size             unlimited", "size             900000000", 1);
         assert_eq!(room(&data, status), Some(900_000_000 - 256_000_000));
         assert_eq!(room(&data, ""), Some(900_000_000 - 2 * THREAD_BYTES));
         let small = "Max address space 100000000 100000000 bytes";
@@ -308,10 +283,7 @@ mod tests {
             ("/sys/fs/cgroup/memory.max", "many\n"),
             ("/sys/fs/cgroup/memory.high", "-1\n"),
             ("/sys/fs/cgroup/memory/memory.limit_in_bytes", ""),
-            (
-                "/proc/self/limits",
-                "Max address space\nMax data size lots\n",
-            ),
+            ("/proc/self/limits", "Max address space\nMax data size lots\n"),
         ];
         assert_eq!(available_with(&files), Some(8_000_000 * 1024));
         // A limit without a usage is a bound all the same; a cache above the usage, read a moment later, is no error.
@@ -335,9 +307,7 @@ mod tests {
     fn only_what_does_not_fit_is_refused() {
         assert!(refuse_above("a trial", 10, 10).is_ok());
         assert_eq!(
-            refuse_above("a trial", 2_000_000_000, 1_000_000_000)
-                .unwrap_err()
-                .to_string(),
+            refuse_above("a trial", 2_000_000_000, 1_000_000_000).unwrap_err().to_string(),
             "a trial needs 2.0 GB of memory and 1.0 GB is available: write smaller parameters, or \
              use a larger machine"
         );

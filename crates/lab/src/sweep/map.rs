@@ -27,16 +27,10 @@ pub fn figures(plan: &Plan, cells: &[CellSummary]) -> Result<Vec<Figure>> {
     let Some((claim, sweep)) = plan.claim() else {
         return Ok(vec![]);
     };
-    let varying: Vec<Free> = sweep
-        .axes
-        .iter()
-        .filter_map(|(name, axis)| Free::new(name, axis, cells))
-        .collect();
+    let varying: Vec<Free> = sweep.axes.iter().filter_map(|(name, axis)| Free::new(name, axis, cells)).collect();
     let numeric = longest(&varying);
     let others = |used: &[&Free]| -> Vec<&str> {
-        let unused = varying
-            .iter()
-            .filter(|a| used.iter().all(|u| u.name != a.name));
+        let unused = varying.iter().filter(|a| used.iter().all(|u| u.name != a.name));
         unused.map(|a| a.name).collect()
     };
     let story = Story::new(claim, cells);
@@ -87,8 +81,7 @@ impl<'a> Free<'a> {
         let values = self.values.as_deref().unwrap_or_default();
         let unevenness = |place: fn(f64) -> f64| {
             let steps = values.windows(2).map(|w| place(w[1]) - place(w[0]));
-            let (least, most) =
-                steps.fold((f64::INFINITY, 0.0_f64), |(a, b), s| (a.min(s), b.max(s)));
+            let (least, most) = steps.fold((f64::INFINITY, 0.0_f64), |(a, b), s| (a.min(s), b.max(s)));
             most / least
         };
         let log = values[0] > 0.0 && values.len() > 2 && unevenness(f64::ln) < unevenness(|v| v);
@@ -100,10 +93,7 @@ impl<'a> Free<'a> {
     }
 
     fn place(&self, cell: &CellSummary) -> f64 {
-        cell.parameters
-            .get(self.name)
-            .and_then(as_number)
-            .unwrap_or(f64::NAN)
+        cell.parameters.get(self.name).and_then(as_number).unwrap_or(f64::NAN)
     }
 }
 
@@ -143,10 +133,9 @@ fn grouped<'a>(cells: &'a [CellSummary], names: &[&str]) -> Vec<Group<'a>> {
         };
         match groups.iter_mut().find(same) {
             Some(group) => group.cells.push(cell),
-            None => groups.push(Group {
-                title: names.iter().map(one).collect::<Vec<_>>().join(", "),
-                cells: vec![cell],
-            }),
+            None => {
+                groups.push(Group { title: names.iter().map(one).collect::<Vec<_>>().join(", "), cells: vec![cell] })
+            }
         }
     }
     groups
@@ -177,22 +166,14 @@ impl Story {
             (0.0..=1.0).contains(&e.low) && (0.0..=1.0).contains(&e.high)
         });
         let levels = || cells.iter().filter_map(|c| Some(c.estimate?.level));
-        let interval = levels()
-            .find(|l| *l < 1.0)
-            .map(|l| format!("{} % interval", short(100.0 * l)));
+        let interval = levels().find(|l| *l < 1.0).map(|l| format!("{} % interval", short(100.0 * l)));
         // Level 1 marks a bracket by a closed form.
-        let bracket = levels()
-            .any(|l| l == 1.0)
-            .then(|| "bracket by a closed form".to_string());
+        let bracket = levels().any(|l| l == 1.0).then(|| "bracket by a closed form".to_string());
         Story {
             id: &claim.sheet().id,
             title: claim.sheet().title.clone(),
             probability,
-            interval: [interval, bracket]
-                .into_iter()
-                .flatten()
-                .collect::<Vec<_>>()
-                .join(" or "),
+            interval: [interval, bracket].into_iter().flatten().collect::<Vec<_>>().join(" or "),
             trials: match least == most {
                 true => format!("{most}"),
                 false => format!("{least} to {most}"),
@@ -219,11 +200,7 @@ impl Story {
             },
             title: self.title.clone(),
             caption: self.caption(map),
-            width: if panels.len() == 1 {
-                Width::Column
-            } else {
-                Width::Page
-            },
+            width: if panels.len() == 1 { Width::Column } else { Width::Page },
             columns: panels.len().min(3),
             panels: panels.to_vec(),
         };
@@ -259,20 +236,14 @@ fn map(story: &Story, x: &Free, y: &Free, group: &Group) -> Panel {
         let Some((cell, e)) = find(i, j).and_then(|c| Some((c, c.estimate?))) else {
             return Cell::of(f64::NAN);
         };
-        Cell {
-            value: e.value,
-            interval: Some((e.low, e.high)),
-            hatched: cell.verdict == VerdictKind::Inconclusive,
-        }
+        Cell { value: e.value, interval: Some((e.low, e.high)), hatched: cell.verdict == VerdictKind::Inconclusive }
     };
     let (xs, ys) = (x.values.as_deref(), y.values.as_deref());
     let (xs, ys) = (xs.unwrap_or_default(), ys.unwrap_or_default());
     let mut heat = Heat::over(xs, ys, story.quantity(), cell);
     heat.interval = story.interval.clone();
     heat.hatching = "inconclusive".into();
-    let margins = Heat::over(xs, ys, figure::Axis::default(), |i, j| {
-        Cell::of(find(i, j).map_or(f64::NAN, margin))
-    });
+    let margins = Heat::over(xs, ys, figure::Axis::default(), |i, j| Cell::of(find(i, j).map_or(f64::NAN, margin)));
     let border = margins.contour("hypotheses", &[0.0]);
     let mut contours = vec![border.drawn(Stroke::Solid, STATED)];
     contours.retain(crosses);

@@ -14,12 +14,7 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// Folders of different runs, rows that contradict each other, missing trials (how many, and of
 /// which cell first), rows of another run in `out` (and no `force`), files that cannot be read or written.
-pub fn merge(
-    folders: &[PathBuf],
-    catalogue: &Catalogue,
-    out: &Path,
-    force: bool,
-) -> Result<RunReport> {
+pub fn merge(folders: &[PathBuf], catalogue: &Catalogue, out: &Path, force: bool) -> Result<RunReport> {
     let manifest = common_manifest(folders)?;
     let plan = Plan::of_manifest(&manifest, catalogue)?;
     let Rows { rows, dropped } = store::read_all(folders)?;
@@ -29,22 +24,14 @@ pub fn merge(
     plan.with_grid(|grid| grid.ensure_complete(&rows, first))?;
     Store::open(out, &manifest, Shard::WHOLE, force)?.replace(&rows)?;
     write_summary(&plan, &rows, out)?;
-    Ok(RunReport {
-        resumed: rows.len() as u64,
-        rows,
-        computed: 0,
-        dropped,
-    })
+    Ok(RunReport { resumed: rows.len() as u64, rows, computed: 0, dropped })
 }
 
 /// Returns the manifest of the run that all folders share.
 fn common_manifest(folders: &[PathBuf]) -> Result<Manifest> {
     let mut common: Option<Manifest> = None;
     for folder in folders {
-        let content = |problem: String| Error::Content {
-            path: folder.clone(),
-            problem,
-        };
+        let content = |problem: String| Error::Content { path: folder.clone(), problem };
         let own = Manifest::of_folder(folder)?;
         match &common {
             None => common = Some(own),

@@ -133,9 +133,7 @@ impl Sweep {
             None => "fixed".into(),
             Some(Stop { width, every }) => {
                 let rule = Sequence::NAME;
-                format!(
-                    "{rule} confidence sequence, width <= {width}, looked at every {every} trials"
-                )
+                format!("{rule} confidence sequence, width <= {width}, looked at every {every} trials")
             }
         }
     }

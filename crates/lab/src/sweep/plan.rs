@@ -29,10 +29,7 @@ pub struct Plan {
 }
 
 enum Work {
-    Claim {
-        claim: Arc<dyn Claim>,
-        sweep: Box<Sweep>,
-    },
+    Claim { claim: Arc<dyn Claim>, sweep: Box<Sweep> },
     Experiments(Vec<Piece>),
 }
 
@@ -70,10 +67,7 @@ impl Plan {
         plan.map_err(|e| match e {
             // Lack of memory is not an error of the file.
             Error::Memory { .. } => e,
-            e => Error::Content {
-                path: sweep.origin.clone(),
-                problem: e.to_string(),
-            },
+            e => Error::Content { path: sweep.origin.clone(), problem: e.to_string() },
         })
     }
 
@@ -85,20 +79,10 @@ impl Plan {
         if let Some(sweep) = Sweep::of_manifest(manifest)? {
             return Self::new(&sweep, catalogue);
         }
-        let experiment = catalogue
-            .experiment(&manifest.id)?
-            .with_settings(&manifest.settings)?;
+        let experiment = catalogue.experiment(&manifest.id)?.with_settings(&manifest.settings)?;
         let cells = experiment::cells(&*experiment)?;
-        let piece = Piece {
-            experiment,
-            label: String::new(),
-            cells: 0..cells.len(),
-        };
-        Ok(Plan {
-            manifest: manifest.clone(),
-            cells,
-            work: Work::Experiments(vec![piece]),
-        })
+        let piece = Piece { experiment, label: String::new(), cells: 0..cells.len() };
+        Ok(Plan { manifest: manifest.clone(), cells, work: Work::Experiments(vec![piece]) })
     }
 
     /// Plans the run in `folder`.
@@ -145,11 +129,7 @@ impl Plan {
         };
         pieces
             .iter()
-            .map(|piece| Part {
-                experiment: &*piece.experiment,
-                label: &piece.label,
-                rows: part(piece),
-            })
+            .map(|piece| Part { experiment: &*piece.experiment, label: &piece.label, rows: part(piece) })
             .collect()
     }
 
@@ -161,11 +141,8 @@ impl Plan {
         let (manifest, cells) = (self.manifest.clone(), self.cells.clone());
         match &self.work {
             Work::Experiments(pieces) => {
-                let owner: Vec<usize> = pieces
-                    .iter()
-                    .enumerate()
-                    .flat_map(|(i, piece)| piece.cells.clone().map(move |_| i))
-                    .collect();
+                let owner: Vec<usize> =
+                    pieces.iter().enumerate().flat_map(|(i, piece)| piece.cells.clone().map(move |_| i)).collect();
                 then(&Grid {
                     manifest,
                     cells,
@@ -182,11 +159,7 @@ impl Plan {
                     Some(stop) => stop.enough(held, trials, sweep.level),
                     None => Ok(false),
                 };
-                let stopping = sweep.stop.map(|stop| Stopping {
-                    every: stop.every,
-                    holds: &held,
-                    enough: &enough,
-                });
+                let stopping = sweep.stop.map(|stop| Stopping { every: stop.every, holds: &held, enough: &enough });
                 then(&Grid {
                     manifest,
                     cells,
@@ -218,10 +191,7 @@ fn of_claim(sweep: &Sweep, claim: &Arc<dyn Claim>) -> Result<Plan> {
     Ok(Plan {
         manifest: Manifest::new(&claim.sheet().id, sweep.seed, sweep.settings()),
         cells,
-        work: Work::Claim {
-            claim: claim.clone(),
-            sweep: Box::new(sweep.clone()),
-        },
+        work: Work::Claim { claim: claim.clone(), sweep: Box::new(sweep.clone()) },
     })
 }
 
@@ -236,13 +206,10 @@ fn claim_cell(
     claim.validate(&params)?;
     if sweep.stop.is_some() && !claim.counts_events(&params) {
         let id = &claim.sheet().id;
-        let allowed =
-            format!("must be left out; {id} is not judged by the share of trials that hold");
+        let allowed = format!("must be left out; {id} is not judged by the share of trials that hold");
         return Err(Error::invalid("stop", "set", allowed));
     }
-    let mut trials = sweep
-        .trials
-        .unwrap_or_else(|| claim.default_trials(&params));
+    let mut trials = sweep.trials.unwrap_or_else(|| claim.default_trials(&params));
     if trials < 2 && matches!(claim.promise(&params), Promise::MeanIn(..)) {
         let allowed = "must be at least 2; the interval is that of a mean";
         return Err(Error::invalid("trials", trials, allowed));
@@ -251,12 +218,7 @@ fn claim_cell(
         trials = 0;
     }
     let seconds = claim.seconds(&params);
-    let cell = Cell {
-        shown: with_axes(params.as_json(), axes),
-        trials,
-        memory: claim.memory(&params),
-        params,
-    };
+    let cell = Cell { shown: with_axes(params.as_json(), axes), trials, memory: claim.memory(&params), params };
     if let Err(too_long) = time::ensure(trials, seconds) {
         // Lack of memory is the plainer reason.
         cell.ensure_memory()?;
@@ -266,9 +228,7 @@ fn claim_cell(
 }
 
 fn of_experiment(sweep: &Sweep, entry: &Entry) -> Result<Plan> {
-    let defaults = entry
-        .configure(false, None, &toml::Table::new())?
-        .settings();
+    let defaults = entry.configure(false, None, &toml::Table::new())?.settings();
     let names: Vec<&str> = defaults.keys().map(String::as_str).collect();
     let (mut cells, mut pieces) = (vec![], vec![]);
     for (shown, set) in sweep.combinations("setting", &names, defaults.clone())? {
@@ -278,15 +238,8 @@ fn of_experiment(sweep: &Sweep, entry: &Entry) -> Result<Plan> {
         let from = cells.len();
         let scalars = shown.clone().into_iter().filter(|(_, v)| !v.is_array());
         let scalars: Map<String, Value> = scalars.collect();
-        cells.extend(own.into_iter().map(|cell| Cell {
-            shown: with_axes(&cell.shown, scalars.clone()),
-            ..cell
-        }));
-        pieces.push(Piece {
-            experiment,
-            label: pairs(&shown).replace(" = ", "="),
-            cells: from..cells.len(),
-        });
+        cells.extend(own.into_iter().map(|cell| Cell { shown: with_axes(&cell.shown, scalars.clone()), ..cell }));
+        pieces.push(Piece { experiment, label: pairs(&shown).replace(" = ", "="), cells: from..cells.len() });
     }
     Ok(Plan {
         manifest: Manifest::new(entry.name, sweep.seed, sweep.settings()),
@@ -304,10 +257,7 @@ fn configured(
 ) -> Result<Box<dyn Experiment>> {
     let mut settings = toml::Table::new();
     if let Some(trials) = sweep.trials {
-        settings.insert(
-            "trials".into(),
-            toml::Value::try_from(trials).map_err(no_toml)?,
-        );
+        settings.insert("trials".into(), toml::Value::try_from(trials).map_err(no_toml)?);
     }
     for (name, value) in set {
         let value = like(value, defaults.get(name).unwrap_or(&Value::Null));
@@ -325,9 +275,7 @@ fn like(value: &Value, default: &Value) -> Value {
             let first = items.first().unwrap_or(&Value::Null);
             values.iter().map(|v| like(v, first)).collect()
         }
-        (Value::Array(items), alone) => {
-            vec![like(alone, items.first().unwrap_or(&Value::Null))].into()
-        }
+        (Value::Array(items), alone) => vec![like(alone, items.first().unwrap_or(&Value::Null))].into(),
         (Value::Number(is), Value::Number(given)) if is.is_u64() && given.is_f64() => {
             match given.as_f64().and_then(whole) {
                 Some(n) => n.into(),
@@ -394,9 +342,6 @@ fn with_axes(parameters: &Map<String, Value>, axes: Map<String, Value>) -> Map<S
 fn in_cell(shown: &Map<String, Value>, error: Error) -> Error {
     match error {
         Error::Memory { .. } => error,
-        error => Error::Content {
-            path: format!("cell ({})", pairs(shown)).into(),
-            problem: error.to_string(),
-        },
+        error => Error::Content { path: format!("cell ({})", pairs(shown)).into(), problem: error.to_string() },
     }
 }

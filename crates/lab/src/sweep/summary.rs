@@ -67,10 +67,8 @@ pub fn summarise(plan: &Plan, rows: &[Row]) -> Result<Vec<CellSummary>> {
     let Some((claim, sweep)) = plan.claim() else {
         return Ok(vec![]);
     };
-    let of: HashMap<&str, &[Row]> = by_cell(rows)
-        .into_iter()
-        .filter_map(|rows| Some((rows.first()?.cell.as_str(), rows)))
-        .collect();
+    let of: HashMap<&str, &[Row]> =
+        by_cell(rows).into_iter().filter_map(|rows| Some((rows.first()?.cell.as_str(), rows))).collect();
     let one = |cell: &Cell| {
         let name = cell_name(cell.params.cell());
         let rows = of.get(name.as_str()).copied().unwrap_or_default();
@@ -107,17 +105,9 @@ struct Judged {
     seen: bool,
 }
 
-fn judged(
-    claim: &dyn Claim,
-    sweep: &Sweep,
-    params: &Params,
-    outcomes: &[Outcome],
-) -> Result<Judged> {
+fn judged(claim: &dyn Claim, sweep: &Sweep, params: &Params, outcomes: &[Outcome]) -> Result<Judged> {
     let beyond = sweep.beyond == Beyond::Judge;
-    let of = |weighed, seen| Judged {
-        assessment: assess(claim, params, outcomes, weighed, beyond),
-        seen,
-    };
+    let of = |weighed, seen| Judged { assessment: assess(claim, params, outcomes, weighed, beyond), seen };
     if outcomes.is_empty() {
         // A cell outside the hypotheses under `beyond_hypotheses = "skip"`, which has no trials.
         let nothing = evidence::weigh(claim, params, &[], sweep.level)?;
@@ -165,16 +155,9 @@ fn write(path: &Path, text: &str) -> Result<()> {
 
 /// Writes one line per cell: the parameters, then the results.
 fn to_csv(cells: &[CellSummary]) -> Result<String> {
-    let failed = |e: csv::Error| Error::Content {
-        path: PathBuf::from(FILES[1]),
-        problem: e.to_string(),
-    };
+    let failed = |e: csv::Error| Error::Content { path: PathBuf::from(FILES[1]), problem: e.to_string() };
     let mut table = csv::Writer::from_writer(vec![]);
-    let names: Vec<&String> = cells
-        .iter()
-        .take(1)
-        .flat_map(|c| c.parameters.keys())
-        .collect();
+    let names: Vec<&String> = cells.iter().take(1).flat_map(|c| c.parameters.keys()).collect();
     let found = [
         "cell",
         "trials",
@@ -218,8 +201,6 @@ fn to_csv(cells: &[CellSummary]) -> Result<String> {
         let record = names.iter().map(parameter).chain(found);
         table.write_record(record).map_err(failed)?;
     }
-    let bytes = table
-        .into_inner()
-        .map_err(|e| failed(e.into_error().into()))?;
+    let bytes = table.into_inner().map_err(|e| failed(e.into_error().into()))?;
     String::from_utf8(bytes).map_err(|e| Error::unwritable("the summary (CSV)", e))
 }

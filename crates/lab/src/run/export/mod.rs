@@ -78,10 +78,7 @@ pub fn columns(rows: &[Row]) -> Result<Vec<Column>> {
             cells[c].push((i, value));
         }
     }
-    let column = |(name, cells)| Column {
-        name,
-        values: typed(cells, rows.len()),
-    };
+    let column = |(name, cells)| Column { name, values: typed(cells, rows.len()) };
     Ok(names.into_iter().zip(cells).map(column).collect())
 }
 
@@ -112,12 +109,7 @@ fn typed(cells: Vec<(usize, Value)>, rows: usize) -> Values {
         }
         Some(values)
     }
-    let series = |v: &Value| {
-        v.as_array()?
-            .iter()
-            .map(as_number)
-            .collect::<Option<Vec<f64>>>()
-    };
+    let series = |v: &Value| v.as_array()?.iter().map(as_number).collect::<Option<Vec<f64>>>();
     let text = |v: &Value| match v {
         Value::String(text) => Some(text.clone()),
         other => Some(other.to_string()),
@@ -146,37 +138,20 @@ mod tests {
             Row::new(&manifest, 7, trial, Map::new(), data)
         };
         let rows = [
-            row(
-                0,
-                json!({"a": 1, "b": true, "c": [1, 2.5], "d": "x", "e": 1, "n": null}),
-            ),
-            row(
-                1,
-                json!({"a": -0.5, "c": ["nan"], "d": "y", "e": "one", "f": {"g": {"h": 2}}}),
-            ),
+            row(0, json!({"a": 1, "b": true, "c": [1, 2.5], "d": "x", "e": 1, "n": null})),
+            row(1, json!({"a": -0.5, "c": ["nan"], "d": "y", "e": "one", "f": {"g": {"h": 2}}})),
         ];
         let columns = columns(&rows).unwrap();
         let find = |name: &str| columns.iter().find(|c| c.name == name).map(|c| &c.values);
         assert_eq!(find("seed"), Some(&Values::Whole(vec![Some(u64::MAX); 2])));
-        assert_eq!(
-            find("cell"),
-            Some(&Values::Text(vec![Some("0000000000000007".into()); 2]))
-        );
-        assert_eq!(
-            find("data.a"),
-            Some(&Values::Number(vec![Some(1.0), Some(-0.5)]))
-        );
+        assert_eq!(find("cell"), Some(&Values::Text(vec![Some("0000000000000007".into()); 2])));
+        assert_eq!(find("data.a"), Some(&Values::Number(vec![Some(1.0), Some(-0.5)])));
         assert_eq!(find("data.b"), Some(&Values::Flag(vec![Some(true), None])));
-        assert_eq!(
-            find("data.f.g.h"),
-            Some(&Values::Whole(vec![None, Some(2)]))
-        );
+        assert_eq!(find("data.f.g.h"), Some(&Values::Whole(vec![None, Some(2)])));
         let mixed = vec![Some("1".into()), Some("one".into())];
         assert_eq!(find("data.e"), Some(&Values::Text(mixed)));
         assert_eq!(find("data.n"), None);
-        let Some(Values::Series(series)) = find("data.c") else {
-            panic!()
-        };
+        let Some(Values::Series(series)) = find("data.c") else { panic!() };
         assert_eq!(series[0], Some(vec![1.0, 2.5]));
         assert!(series[1].as_ref().unwrap()[0].is_nan());
     }

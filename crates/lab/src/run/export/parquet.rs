@@ -13,13 +13,10 @@ use std::sync::Arc;
 /// When the columns are not of equal length.
 pub fn to_parquet(columns: &[Column]) -> Result<Vec<u8>> {
     let failed = |e: &dyn std::fmt::Display| Error::unwritable("the table (Parquet)", e);
-    let arrays = columns
-        .iter()
-        .map(|c| (c.name.as_str(), array(&c.values), true));
+    let arrays = columns.iter().map(|c| (c.name.as_str(), array(&c.values), true));
     let batch = RecordBatch::try_from_iter_with_nullable(arrays).map_err(|e| failed(&e))?;
     let mut bytes = vec![];
-    let mut writer =
-        ArrowWriter::try_new(&mut bytes, batch.schema(), None).map_err(|e| failed(&e))?;
+    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).map_err(|e| failed(&e))?;
     writer.write(&batch).map_err(|e| failed(&e))?;
     writer.close().map_err(|e| failed(&e))?;
     Ok(bytes)

@@ -30,13 +30,7 @@ impl Manifest {
 
     /// Creates the manifest of a run by this build.
     pub fn new(id: &str, seed: u64, settings: Map<String, Value>) -> Self {
-        Manifest {
-            schema: SCHEMA,
-            id: id.to_string(),
-            seed,
-            settings,
-            build: env!("CARGO_PKG_VERSION").to_string(),
-        }
+        Manifest { schema: SCHEMA, id: id.to_string(), seed, settings, build: env!("CARGO_PKG_VERSION").to_string() }
     }
 
     /// Reads `folder/run.json`; None when there is none.
@@ -66,19 +60,14 @@ impl Manifest {
     pub fn of_folder(folder: &Path) -> Result<Self> {
         Self::read(folder)?.ok_or_else(|| Error::Content {
             path: folder.to_path_buf(),
-            problem: format!(
-                "it has no {}. Give a folder that attnlab sweep, run or merge wrote",
-                Self::FILE
-            ),
+            problem: format!("it has no {}. Give a folder that attnlab sweep, run or merge wrote", Self::FILE),
         })
     }
 
     /// Describes the first difference between two runs; None for the same run.
     pub fn difference(&self, wanted: &Manifest) -> Option<String> {
         let differs = |what: &str, here: &dyn std::fmt::Display, now: &dyn std::fmt::Display| {
-            Some(format!(
-                "rows with {what} = {here}, but this run has {what} = {now}"
-            ))
+            Some(format!("rows with {what} = {here}, but this run has {what} = {now}"))
         };
         if self.id != wanted.id {
             return Some(format!("rows of {}, not of {}", self.id, wanted.id));
@@ -90,14 +79,8 @@ impl Manifest {
             return differs("version", &self.build, &wanted.build);
         }
         let names = self.settings.keys().chain(wanted.settings.keys());
-        let changed = names
-            .into_iter()
-            .find(|n| self.settings.get(*n) != wanted.settings.get(*n))?;
-        let show = |m: &Manifest| {
-            m.settings
-                .get(changed)
-                .map_or("(not set)".into(), Value::to_string)
-        };
+        let changed = names.into_iter().find(|n| self.settings.get(*n) != wanted.settings.get(*n))?;
+        let show = |m: &Manifest| m.settings.get(changed).map_or("(not set)".into(), Value::to_string);
         differs(changed, &show(self), &show(wanted))
     }
 }
@@ -159,10 +142,9 @@ impl std::str::FromStr for Shard {
         let parsed = parts.and_then(|(i, n)| Some((number(i)?, number(n)?)));
         match parsed {
             Some((index, count)) if index < count && count <= MOST => Ok(Shard { index, count }),
-            Some((_, count)) if (1..=MOST).contains(&count) => Err(format!(
-                "must be from 0/{count} to {}/{count}; shards are counted from 0",
-                count - 1
-            )),
+            Some((_, count)) if (1..=MOST).contains(&count) => {
+                Err(format!("must be from 0/{count} to {}/{count}; shards are counted from 0", count - 1))
+            }
             _ => Err(form.into()),
         }
     }

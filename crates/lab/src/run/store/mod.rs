@@ -92,27 +92,15 @@ impl Store {
         let file = file.map_err(|e| Error::io(&path, e, advice))?;
         lock(&file, &path)?;
         let Rows { rows, dropped } = cut_torn_line(&path)?;
-        if let Some(foreign) = rows
-            .iter()
-            .find(|r| r.id != manifest.id || r.seed != manifest.seed)
-        {
+        if let Some(foreign) = rows.iter().find(|r| r.id != manifest.id || r.seed != manifest.seed) {
             let found = format!("rows of {} with seed {}", foreign.id, foreign.seed);
             return Err(refusal(&path, &found));
         }
         let rows = without_repetitions(&path, rows)?;
         let held = rows.iter().map(|r| (r.cell.clone(), r.trial)).collect();
         let length = file.metadata().map_err(|e| Error::io(&path, e, advice))?;
-        let appender = Appender {
-            file,
-            length: length.len(),
-        };
-        Ok(Store {
-            path,
-            appender: Mutex::new(appender),
-            rows,
-            held,
-            dropped,
-        })
+        let appender = Appender { file, length: length.len() };
+        Ok(Store { path, appender: Mutex::new(appender), rows, held, dropped })
     }
 
     /// Returns the rows that were in the folder when the store was opened.
@@ -137,10 +125,7 @@ impl Store {
     pub fn append(&self, row: &Row) -> Result<()> {
         let line = line_of(row)?;
         // A panic of another writer cannot leave the file itself in a bad state.
-        let mut appender = self
-            .appender
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut appender = self.appender.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let written = appender.append(line.as_bytes());
         written.map_err(|e| self.failed(e))
     }
@@ -201,18 +186,11 @@ fn claim_folder(folder: &Path, manifest: &Manifest, force: bool) -> Result<()> {
     let path = folder.join(Manifest::FILE);
     let files = row_files(folder)?;
     // With --force a manifest that cannot be read is no reason to stop.
-    let here = if force {
-        Manifest::read(folder).unwrap_or(None)
-    } else {
-        Manifest::read(folder)?
-    };
+    let here = if force { Manifest::read(folder).unwrap_or(None) } else { Manifest::read(folder)? };
     let problem = match &here {
         Some(here) => here.difference(manifest),
         None if files.is_empty() => None,
-        None => Some(format!(
-            "rows without {}, whose run is unknown",
-            Manifest::FILE
-        )),
+        None => Some(format!("rows without {}, whose run is unknown", Manifest::FILE)),
     };
     match (problem, force) {
         (Some(problem), false) => return Err(refusal(folder, &problem)),
@@ -233,8 +211,7 @@ fn claim_folder(folder: &Path, manifest: &Manifest, force: bool) -> Result<()> {
         (None, _) => {}
     }
     let text = serde_json::to_string_pretty(manifest).map_err(|e| not_json(&path, &e))?;
-    replace(&path, &(text + "\n"))
-        .map_err(|e| Error::io(&path, e, "Choose a folder that you may write with --out"))
+    replace(&path, &(text + "\n")).map_err(|e| Error::io(&path, e, "Choose a folder that you may write with --out"))
 }
 
 fn refusal(path: &Path, found: &str) -> Error {
@@ -253,8 +230,5 @@ fn line_of(row: &Row) -> Result<String> {
 }
 
 fn not_json(path: &Path, e: &serde_json::Error) -> Error {
-    Error::Content {
-        path: path.to_path_buf(),
-        problem: format!("cannot be written as JSON ({e})"),
-    }
+    Error::Content { path: path.to_path_buf(), problem: format!("cannot be written as JSON ({e})") }
 }

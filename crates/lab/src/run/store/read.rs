@@ -37,10 +37,7 @@ pub fn read_all<P: AsRef<Path>>(folders: &[P]) -> Result<Rows> {
             rows.dropped.extend(found.dropped);
         }
     }
-    let names: Vec<_> = folders
-        .iter()
-        .map(|f| f.as_ref().display().to_string())
-        .collect();
+    let names: Vec<_> = folders.iter().map(|f| f.as_ref().display().to_string()).collect();
     rows.rows = without_repetitions(Path::new(&names.join(", ")), rows.rows)?;
     Ok(rows)
 }
@@ -48,15 +45,9 @@ pub fn read_all<P: AsRef<Path>>(folders: &[P]) -> Result<Rows> {
 /// Sorts rows into canonical order: by the place of their cell in `cells`, then by trial. Rows of
 /// other cells are left out.
 pub fn canonical(rows: Vec<Row>, cells: &[u64]) -> Vec<Row> {
-    let place: BTreeMap<String, usize> = cells
-        .iter()
-        .enumerate()
-        .map(|(i, c)| (cell_name(*c), i))
-        .collect();
-    let mut placed: Vec<(usize, Row)> = rows
-        .into_iter()
-        .filter_map(|row| Some((*place.get(&row.cell)?, row)))
-        .collect();
+    let place: BTreeMap<String, usize> = cells.iter().enumerate().map(|(i, c)| (cell_name(*c), i)).collect();
+    let mut placed: Vec<(usize, Row)> =
+        rows.into_iter().filter_map(|row| Some((*place.get(&row.cell)?, row))).collect();
     placed.sort_by_key(|(place, row)| (*place, row.trial));
     placed.into_iter().map(|(_, row)| row).collect()
 }
@@ -91,8 +82,7 @@ pub(super) fn read_file(path: &Path) -> Result<Rows> {
             Ok(row) if line.ends_with(b"\n") => rows.rows.push(row),
             _ if i + 1 == lines.len() => {
                 let note = "was torn (the run was killed while writing it) and is dropped";
-                rows.dropped
-                    .push(format!("{}: line {} {note}", path.display(), i + 1));
+                rows.dropped.push(format!("{}: line {} {note}", path.display(), i + 1));
             }
             Err(e) => {
                 let problem = format!(
@@ -100,10 +90,7 @@ pub(super) fn read_file(path: &Path) -> Result<Rows> {
                      computed again",
                     i + 1
                 );
-                return Err(Error::Content {
-                    path: path.to_path_buf(),
-                    problem,
-                });
+                return Err(Error::Content { path: path.to_path_buf(), problem });
             }
             Ok(_) => {}
         }
@@ -119,13 +106,10 @@ pub(super) fn cut_torn_line(path: &Path) -> Result<Rows> {
     }
     let advice = "The torn last line could not be cut off";
     let bytes = fs::read(path).map_err(|e| Error::io(path, e, advice))?;
-    let before_last = bytes[..bytes.len().saturating_sub(1)]
-        .iter()
-        .rposition(|b| *b == b'\n');
+    let before_last = bytes[..bytes.len().saturating_sub(1)].iter().rposition(|b| *b == b'\n');
     let keep = before_last.map_or(0, |i| i + 1) as u64;
     let file = OpenOptions::new().write(true).open(path);
-    file.and_then(|f| f.set_len(keep))
-        .map_err(|e| Error::io(path, e, advice))?;
+    file.and_then(|f| f.set_len(keep)).map_err(|e| Error::io(path, e, advice))?;
     Ok(found)
 }
 
@@ -141,10 +125,7 @@ pub(super) fn without_repetitions(path: &Path, rows: Vec<Row>) -> Result<Vec<Row
                     "two different rows for cell {}, trial {} of {}: they come from different runs",
                     row.cell, row.trial, row.id
                 );
-                return Err(Error::Content {
-                    path: path.to_path_buf(),
-                    problem,
-                });
+                return Err(Error::Content { path: path.to_path_buf(), problem });
             }
             Some(_) => {}
             None => {

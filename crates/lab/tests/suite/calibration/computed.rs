@@ -20,21 +20,12 @@ const HALF: f64 = 0.5 * (1.0 - LEVEL);
 fn computed(rate: f64, trials: u64, low: f64, high: f64) -> Statement {
     let failure = Bracket::new(low, high);
     let how = "given by the test";
-    Statement {
-        computed: Some(Computed { failure, how }),
-        ..statement(Promise::FailsAtMost(rate), trials)
-    }
+    Statement { computed: Some(Computed { failure, how }), ..statement(Promise::FailsAtMost(rate), trials) }
 }
 
 /// Share of the runs in which a claim whose trials fail with probability `fails` gets a verdict for which `wrong`
 /// holds: at most `bound`.
-fn assert_verdicts(
-    name: &str,
-    claim: &Statement,
-    fails: f64,
-    bound: f64,
-    wrong: impl Fn(VerdictKind) -> bool + Sync,
-) {
+fn assert_verdicts(name: &str, claim: &Statement, fails: f64, bound: f64, wrong: impl Fn(VerdictKind) -> bool + Sync) {
     let name = format!("{name}, {fails} of {} fail", claim.trials);
     assert_rate(&name, bound, RUNS, |run| {
         let drawn = events(claim.trials, fails, &mut rng(&name, run));
@@ -96,10 +87,7 @@ fn trials_uncover_a_wrong_bracket() {
 #[test]
 fn a_part_refutes_at_its_level_and_never_supports() {
     for (n, rate) in [(40, 0.2), (200, 0.1)] {
-        let claim = Statement {
-            partial: true,
-            ..statement(Promise::FailsAtMost(rate), n)
-        };
+        let claim = Statement { partial: true, ..statement(Promise::FailsAtMost(rate), n) };
         for part in [0.0, 0.5 * rate, rate] {
             let refuted = |k| k == VerdictKind::Refuted;
             assert_verdicts("part", &claim, part, HALF, refuted);
@@ -115,14 +103,9 @@ fn a_part_refutes_at_its_level_and_never_supports() {
 /// half of α of the checks, also where no trial fails.
 #[test]
 fn a_part_does_not_overrule_the_whole() {
-    let whole = |rate, low, high| Statement {
-        partial: true,
-        ..computed(rate, 60, low, high)
-    };
-    for (claim, right) in [
-        (whole(0.5, 0.3, 0.4), VerdictKind::Supported),
-        (whole(0.2, 0.3, 0.4), VerdictKind::Refuted),
-    ] {
+    let whole = |rate, low, high| Statement { partial: true, ..computed(rate, 60, low, high) };
+    for (claim, right) in [(whole(0.5, 0.3, 0.4), VerdictKind::Supported), (whole(0.2, 0.3, 0.4), VerdictKind::Refuted)]
+    {
         assert_verdicts("no failure of a part", &claim, 0.0, 0.0, |k| k != right);
         for part in [0.1, 0.4] {
             let overruled = |k| k != right;
@@ -139,10 +122,7 @@ fn stopping_keeps_the_level() {
     const MOST: u64 = 600;
     let rate = 0.1;
     let claim = statement(Promise::FailsAtMost(rate), MOST);
-    let stop = Stop {
-        width: 0.1,
-        every: 20,
-    };
+    let stop = Stop { width: 0.1, every: 20 };
     let params = Params::default();
     let sequence = Sequence::new(LEVEL).unwrap();
     let by_sequence = |held, trials| sequence.interval(held, trials);
@@ -156,9 +136,7 @@ fn stopping_keeps_the_level() {
     assert_rate("stopped cells", 1.0 - LEVEL, 1000, |run| {
         let drawn = events(MOST, rate, &mut rng("stopped", run));
         let enough = |n: &u64| {
-            let held = drawn[..*n as usize]
-                .iter()
-                .filter(|o| o.holds() == Some(true));
+            let held = drawn[..*n as usize].iter().filter(|o| o.holds() == Some(true));
             stop.enough(held.count() as u64, *n, LEVEL).unwrap()
         };
         let n = looks().find(enough).unwrap_or(MOST);

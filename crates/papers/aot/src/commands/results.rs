@@ -39,11 +39,7 @@ pub(super) fn computed<E: Experiment + Described>(
     let entries = experiments::entries();
     let entry = entries.iter().find(|e: &&Entry| e.id == E::ID);
     let entry = entry.ok_or_else(|| Error::undefined("this build has no such experiment"))?;
-    let how = RunOptions {
-        seed: to.seed,
-        force: to.rows.force,
-        shard: to.rows.shard,
-    };
+    let how = RunOptions { seed: to.seed, force: to.rows.force, shard: to.rows.shard };
     let found = experiment::run(settings, to.folder, &how, &Bar::resumable())?;
     folder::note_trials(&found);
     let command = folder::command(entry, settings, to.seed)?;
@@ -61,9 +57,7 @@ pub(super) fn computed<E: Experiment + Described>(
     for row in &found.rows {
         match to.json {
             true => out.json(row)?,
-            false => (shown.lines)(row)?
-                .iter()
-                .try_for_each(|line| out.line(line))?,
+            false => (shown.lines)(row)?.iter().try_for_each(|line| out.line(line))?,
         }
     }
     if !to.json {
@@ -85,22 +79,10 @@ fn write(
     let mut written = figure::write_all(&figures, to.folder)?;
     let columns = export::columns(rows)?;
     let table = to.folder.join("rows.csv");
-    files::replace(&table, |w| export::to_csv(&columns, rows.len(), w))
-        .map_err(|e| Error::io(&table, e, advice))?;
-    let picture = |figure| Picture {
-        figure,
-        seed: to.seed,
-        origins: Origin::read(to.folder).unwrap_or_default(),
-    };
+    files::replace(&table, |w| export::to_csv(&columns, rows.len(), w)).map_err(|e| Error::io(&table, e, advice))?;
+    let picture = |figure| Picture { figure, seed: to.seed, origins: Origin::read(to.folder).unwrap_or_default() };
     let pictures: Vec<Picture> = figures.into_iter().map(picture).collect();
-    let html = report::html(&Report {
-        command,
-        checks: &[],
-        mutants: &[],
-        tables,
-        pictures: &pictures,
-        audit: None,
-    })?;
+    let html = report::html(&Report { command, checks: &[], mutants: &[], tables, pictures: &pictures, audit: None })?;
     let page = to.folder.join(page);
     store::replace(&page, &html).map_err(|e| Error::io(&page, e, advice))?;
     written.extend([table, page]);

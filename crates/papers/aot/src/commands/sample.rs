@@ -135,43 +135,25 @@ fn run(args: &Args, out: &mut Out) -> Result<Status> {
         .chain((0..mixture.clusters()).map(|k| format!("u{k}.npy")))
         .map(|name: String| args.out.join(name))
         .collect();
-    std::fs::create_dir_all(&args.out).map_err(|e| {
-        Error::io(
-            &args.out,
-            e,
-            "Choose a folder that you may write with --out",
-        )
-    })?;
-    names
-        .iter()
-        .try_for_each(|path| files::ensure_free(path, args.force))?;
+    std::fs::create_dir_all(&args.out)
+        .map_err(|e| Error::io(&args.out, e, "Choose a folder that you may write with --out"))?;
+    names.iter().try_for_each(|path| files::ensure_free(path, args.force))?;
     let draw = mixture.draw(&plan.streams)?;
     let text = describe(&plan);
     write(args, &names, &draw, &text)?;
     match args.json {
         true => out.json(&text)?,
-        false => names
-            .iter()
-            .try_for_each(|path| out.line(&path.display().to_string()))?,
+        false => names.iter().try_for_each(|path| out.line(&path.display().to_string()))?,
     }
     Ok(Status::Expected)
 }
 
 fn of_options(args: &Args) -> Result<Plan> {
     if !args.parameters.set.is_empty() || args.parameters.input.is_some() {
-        let allowed =
-            "must come with --claim; without one write --tokens, --clusters, --dim and --delta";
-        return Err(Error::invalid(
-            "set",
-            args.parameters.set.join(" "),
-            allowed,
-        ));
+        let allowed = "must come with --claim; without one write --tokens, --clusters, --dim and --delta";
+        return Err(Error::invalid("set", args.parameters.set.join(" "), allowed));
     }
-    let (n, k, p) = (
-        args.tokens as usize,
-        args.clusters as usize,
-        args.dim as usize,
-    );
+    let (n, k, p) = (args.tokens as usize, args.clusters as usize, args.dim as usize);
     let limit = || delta_limit(args.tokens as f64, args.dim as f64);
     let mut mixture = Mixture::balanced(n, k, p, args.delta.unwrap_or_else(limit))?;
     mixture.bases = match (args.relation, args.coherence) {
@@ -206,9 +188,7 @@ fn of_options(args: &Args) -> Result<Plan> {
 fn of_claim(args: &Args, id: &str) -> Result<Plan> {
     const DRAWING: [&str; 2] = ["aot.theorem1", "aot.theorem1_bounded"];
     let all = claims::all();
-    let claim = all
-        .iter()
-        .find(|c| c.sheet().id == id && DRAWING.contains(&id));
+    let claim = all.iter().find(|c| c.sheet().id == id && DRAWING.contains(&id));
     let claim = claim.ok_or_else(|| {
         let allowed = format!("must be {}, whose trials draw tokens", DRAWING.join(" or "));
         Error::invalid("claim", id, allowed)
@@ -217,11 +197,7 @@ fn of_claim(args: &Args, id: &str) -> Result<Plan> {
     claim.validate(&params)?;
     if params.get(SAMPLED_COLUMNS) > 0 {
         let allowed = "must be 0; a trial that looks at some columns draws only what they need";
-        return Err(Error::invalid(
-            "columns",
-            params.get(SAMPLED_COLUMNS),
-            allowed,
-        ));
+        return Err(Error::invalid("columns", params.get(SAMPLED_COLUMNS), allowed));
     }
     Ok(Plan {
         mixture: mixture(&params)?,
@@ -254,11 +230,8 @@ fn describe(plan: &Plan) -> Value {
 fn write(args: &Args, names: &[PathBuf], draw: &Draw, text: &Value) -> Result<()> {
     npy::write(&names[0], &draw.tokens, args.force)?;
     let labels: Array1<i64> = draw.labels.iter().map(|k| *k as i64).collect();
-    let put =
-        |path: &Path, bytes: &[u8]| files::write_whole(path, args.force, |w| w.write_all(bytes));
-    files::write_whole(&names[1], args.force, |w| {
-        labels.write_npy(w).map_err(std::io::Error::other)
-    })?;
+    let put = |path: &Path, bytes: &[u8]| files::write_whole(path, args.force, |w| w.write_all(bytes));
+    files::write_whole(&names[1], args.force, |w| labels.write_npy(w).map_err(std::io::Error::other))?;
     for (path, basis) in names[3..].iter().zip(&draw.bases) {
         npy::write(path, basis, args.force)?;
     }

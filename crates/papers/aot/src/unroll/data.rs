@@ -37,8 +37,7 @@ impl Data {
         }
         let total: usize = bases.iter().map(|u| u.ncols()).sum();
         if total > d {
-            let allowed =
-                format!("must be at most d = {d} columns in all: they cannot be orthogonal");
+            let allowed = format!("must be at most d = {d} columns in all: they cannot be orthogonal");
             return Err(Error::invalid("columns of the bases", total, allowed));
         }
         if let Some((i, label)) = labels.iter().enumerate().find(|(_, k)| **k >= bases.len()) {
@@ -49,12 +48,7 @@ impl Data {
             return Err(Error::shape("labels", (labels.len(),), expected));
         }
         let warnings = warnings(&bases, &labels);
-        Ok(Data {
-            tokens,
-            bases,
-            labels,
-            warnings,
-        })
+        Ok(Data { tokens, bases, labels, warnings })
     }
 
     /// Reads NumPy files, one per basis, and checks everything.
@@ -78,11 +72,7 @@ impl Data {
             _ => Err(unknown_label(i, value, bases.len())),
         };
         let labels = npy::labels("labels", labels)?;
-        let labels = labels
-            .into_iter()
-            .enumerate()
-            .map(label)
-            .collect::<Result<Vec<usize>>>()?;
+        let labels = labels.into_iter().enumerate().map(label).collect::<Result<Vec<usize>>>()?;
         Data::new(tokens, bases, labels)
     }
 }
@@ -91,10 +81,7 @@ impl Data {
 pub(super) fn unknown_label(token: usize, label: impl std::fmt::Display, clusters: usize) -> Error {
     let allowed = match clusters {
         0 => "must have a basis; there are no bases".to_string(),
-        _ => format!(
-            "must be a whole number from 0 to {}, one per basis",
-            clusters - 1
-        ),
+        _ => format!("must be a whole number from 0 to {}, one per basis", clusters - 1),
     };
     Error::invalid(format!("labels[{token}]"), label, allowed)
 }

@@ -69,8 +69,7 @@ pub fn unroll_with(
 ) -> Result<UnrollReport> {
     match machine {
         Some(machine) => {
-            let step =
-                |z: &Array2<f32>, bases: &[Array2<f32>]| layer.stream_on(machine, z.view(), bases);
+            let step = |z: &Array2<f32>, bases: &[Array2<f32>]| layer.stream_on(machine, z.view(), bases);
             run(data, layer.eta, layers, step, show)
         }
         None => {
@@ -102,18 +101,11 @@ fn run<T: Exp>(
         }
         let wide: Array2<f64> = z.mapv(T::as_f64);
         finite(&wide, l, eta)?;
-        let at_layer = LayerSnr {
-            layer: l,
-            snr: snr(wide.view(), &data.bases, &data.labels),
-            redecided,
-        };
+        let at_layer = LayerSnr { layer: l, snr: snr(wide.view(), &data.bases, &data.labels), redecided };
         show(&at_layer)?;
         found.push(at_layer);
     }
-    Ok(UnrollReport {
-        layers: found,
-        tokens: z.mapv(T::as_f64),
-    })
+    Ok(UnrollReport { layers: found, tokens: z.mapv(T::as_f64) })
 }
 
 fn finite(z: &Array2<f64>, layer: u64, eta: f64) -> Result<()> {
