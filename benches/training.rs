@@ -17,9 +17,10 @@ mod arguments;
 use arguments::{Arguments, or_exit};
 use attnlab::attention::streaming::Exp;
 use attnlab::dynamics::{Attention, Form, Prompts, Recipe, Weights, order, train};
+use attnlab::npy;
 use attnlab::papers::denoising::prompts::{Denoising, Dimension, Family, Prompt};
 use attnlab::rng::Streams;
-use ndarray::{Array2, Array3, s};
+use ndarray::{Array2, Array3, ArrayRef, s};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -144,8 +145,8 @@ impl Case {
     }
 }
 
-fn write<A: ndarray_npy::WriteNpyExt>(path: &Path, array: &A) -> std::io::Result<()> {
-    ndarray_npy::write_npy(path, array).map_err(std::io::Error::other)
+fn write<T: npy::Element, D: ndarray::Dimension>(path: &Path, array: &ArrayRef<T, D>) -> std::io::Result<()> {
+    npy::write(array, std::fs::File::create(path)?)
 }
 
 /// Smallest, median and largest.

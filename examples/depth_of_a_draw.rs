@@ -2,10 +2,12 @@
 //! as NumPy files: `cargo run --example depth_of_a_draw`.
 
 use attnlab::attention::{Mssa, ThresholdedSoftmax};
+use attnlab::ndarray::Array1;
+use attnlab::npy;
 use attnlab::papers::aot::horizon::horizon;
 use attnlab::papers::aot::unroll::{Data, unroll, write_tokens};
 use attnlab::prelude::*;
-use attnlab::run::Silent;
+use attnlab::run::{Silent, files};
 use attnlab::sample::Mixture;
 use std::path::Path;
 
@@ -37,6 +39,6 @@ fn main() -> Result<()> {
     for (k, basis) in data.bases.iter().enumerate() {
         write_tokens(Path::new(&format!("u{k}.npy")), basis, true)?;
     }
-    let labels: Vec<i64> = data.labels.iter().map(|k| *k as i64).collect();
-    ndarray_npy::write_npy("y.npy", &ndarray::Array1::from(labels)).map_err(|e| Error::unwritable("y.npy", e))
+    let labels: Array1<i64> = data.labels.iter().map(|k| *k as i64).collect();
+    files::write_whole(Path::new("y.npy"), true, |w| npy::write(&labels, w))
 }

@@ -152,7 +152,8 @@ fn theorem_1_on_ones_own_data() {
     let draw = draw.draw(&Streams::new(1, "tests.unroll", 0, 0)).unwrap();
     let files = Files::new();
     let put = |name: &str, a: &ndarray::Array2<f64>| {
-        ndarray_npy::write_npy(files.path(name), a).unwrap();
+        let file = std::fs::File::create(files.path(name)).unwrap();
+        attnlab::npy::write(a, file).unwrap();
     };
     put("z.npy", &draw.tokens);
     put("u0.npy", &draw.bases[0]);
@@ -176,8 +177,9 @@ fn files_are_written_whole_and_never_over_others() {
     let lines: Vec<_> = csv.lines().collect();
     assert_eq!(lines[0], "layer,snr_0,snr_1");
     assert_eq!(lines[2], format!("1,{},{}", expected[1][0].unwrap(), expected[1][1].unwrap()));
-    let z: ndarray::Array2<f64> = ndarray_npy::read_npy(files.path("out.npy")).unwrap();
-    assert_eq!(z.dim(), (4, 4));
+    let file = std::fs::File::open(files.path("out.npy")).unwrap();
+    let z = attnlab::npy::read::<f64>(file).unwrap();
+    assert_eq!(z.shape(), &[4, 4]);
     // The last Z goes on where the run stopped.
     std::fs::copy(files.path("out.npy"), files.path("z.npy")).unwrap();
     close(&files.snr(&["--layers", "1"]), &SOFTMAX[1..], 1e-13);

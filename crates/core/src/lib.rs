@@ -1,4 +1,4 @@
-//! Base crate of attnlab: errors, random streams, linear algebra, special functions, statistics, and the
+//! Base crate of attnlab: errors, random streams, linear algebra, special functions, statistics, NumPy files, and the
 //! typed parameters of claims, experiments and closed forms.
 //!
 //! - [`error`]: the kinds of error, each message naming the wrong value and what to write instead;
@@ -7,7 +7,7 @@
 //! - [`special`], [`quadrature`]: functions and integrals with known accuracy;
 //! - [`stats`]: exact intervals; an [`Estimate`](stats::Estimate) is point, interval and level;
 //! - [`bracket`]: rigorous enclosures of computed numbers;
-//! - [`npy`]: headers of NumPy files, checked before a parser sees them;
+//! - [`npy`]: reader and writer of NumPy files;
 //! - [`params`]: parameters of claims, with types, symbols, units, ranges and defaults;
 //! - [`format`](mod@format): numbers and tables formatted for people.
 

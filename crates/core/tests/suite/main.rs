@@ -1,3 +1,4 @@
 //! Tests of the base crate.
 
+mod npy;
 mod statistics;

@@ -1,15 +1,14 @@
 //! NumPy arrays: images (N, H, W) or (N, H, W, C), of uint8 or float32, and labels (N,) of an integer type.
 //!
-//! The reader of crates/networks knows matrices only and stands on the laboratory; this one needs neither.
+//! Header and data are read by [`attnlab_core::npy`].
 
 use crate::dataset::{Numbers, StoredImages};
-use crate::files::{content, entries, in_file, open_file, unreadable};
+use crate::files::{content, entries, in_file, open_file};
 use attnlab_core::error::Result;
-use attnlab_core::npy::check_header;
+use attnlab_core::npy::{Element, Header};
 use ndarray::{Array4, ArrayD, Axis, Ix4};
-use ndarray_npy::npy::header::Header;
-use ndarray_npy::{ReadNpyExt, ReadableElement};
-use std::io::{BufReader, Seek};
+use std::fs::File;
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 /// Reads images and labels. float32 is kept as it is, in the unit of the file; classes are called by their numbers.
@@ -18,9 +17,12 @@ use std::path::{Path, PathBuf};
 /// A file that cannot be read, is no NumPy file, is cut short or longer than its header says; another type or shape;
 /// entries that are not finite; labels that are negative or too many or too few; a class without images.
 pub fn open(images: &Path, labels: &Path) -> Result<StoredImages> {
-    let file = NpyFile::open(images)?;
-    let numbers = match file.kind.as_str() {
-        "u1" => Numbers::Bytes(channels_first(&file, file.read::<u8>()?)?),
+    let mut file = NpyFile::open(images)?;
+    let numbers = match file.header.kind() {
+        "u1" => {
+            let values = file.read::<u8>()?;
+            Numbers::Bytes(channels_first(&file, values)?)
+        }
         "f4" => {
             let values = file.read::<f32>()?;
             if let Some((place, x)) = values.indexed_iter().find(|(_, x)| !x.is_finite()) {
@@ -31,22 +33,8 @@ pub fn open(images: &Path, labels: &Path) -> Result<StoredImages> {
         }
         _ => return Err(file.wrong_type("uint8 or float32", "x.astype('float32')")),
     };
-    let file = NpyFile::open(labels)?;
-    if file.shape.len() != 1 {
-        return Err(file.wrong_shape("(N,), a label for each image"));
-    }
-    let found = match file.kind.as_str() {
-        "i1" => file.labels::<i8>(),
-        "i2" => file.labels::<i16>(),
-        "i4" => file.labels::<i32>(),
-        "i8" => file.labels::<i64>(),
-        "u1" => file.labels::<u8>(),
-        "u2" => file.labels::<u16>(),
-        "u4" => file.labels::<u32>(),
-        "u8" => file.labels::<u64>(),
-        _ => Err(file.wrong_type("an integer type", "y.astype('int64')")),
-    }?;
-    StoredImages::new(numbers, found, None).map_err(|e| in_file(labels, e))
+    let classes = NpyFile::open(labels)?.labels()?;
+    StoredImages::new(numbers, classes, None).map_err(|e| in_file(labels, e))
 }
 
 /// Reads the images at a path with the labels of the only other NumPy file of its folder that has one dimension; or
@@ -64,7 +52,7 @@ pub fn open_beside(path: &Path) -> Result<StoredImages> {
     };
     let (mut images, mut labels) = (vec![], vec![]);
     for file in files(parent)? {
-        match NpyFile::open(&file)?.shape.len() {
+        match NpyFile::open(&file)?.header.shape.len() {
             1 => labels.push(file),
             _ if is_folder || file.file_name() == path.file_name() => images.push(file),
             _ => {}
@@ -93,14 +81,14 @@ pub(crate) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
 
 /// Orders the axes (N, H, W) or (N, H, W, C) as (N, C, H, W), without a copy.
 fn channels_first<T>(file: &NpyFile, values: ArrayD<T>) -> Result<Array4<T>> {
-    let expected =
-        "(N, H, W) or (N, H, W, C) with C of 1 or 3 and no 0. For (N, C, H, W) write x.transpose(0, 2, 3, 1)";
-    let values = match file.shape[..] {
+    let expected = "must be (N, H, W) or (N, H, W, C) with C of 1 or 3 and no 0. For (N, C, H, W) write \
+                    x.transpose(0, 2, 3, 1)";
+    let values = match file.header.shape[..] {
         [_, _, _] => values.insert_axis(Axis(3)),
         [_, _, _, 1 | 3] => values,
         _ => return Err(file.wrong_shape(expected)),
     };
-    if file.shape.contains(&0) {
+    if file.header.shape.contains(&0) {
         return Err(file.wrong_shape(expected));
     }
     let values = values.into_dimensionality::<Ix4>();
@@ -111,59 +99,56 @@ fn channels_first<T>(file: &NpyFile, values: ArrayD<T>) -> Result<Array4<T>> {
 /// A NumPy file whose header has been checked against its length.
 struct NpyFile {
     path: PathBuf,
-    /// Type without byte order: "u1", "f4", ..
-    kind: String,
-    shape: Vec<usize>,
+    header: Header,
+    /// Reader at the first byte of the data.
+    reader: BufReader<File>,
 }
 
 impl NpyFile {
     fn open(path: &Path) -> Result<Self> {
         let (file, length) = open_file(path)?;
         let mut reader = BufReader::new(file);
-        check_header(&mut reader).map_err(|problem| content(path, problem))?;
-        let header = Header::from_reader(&mut reader)
-            .map_err(|e| content(path, format!("header = {e}: must be that of numpy.save. Write the file again")))?;
-        let start = reader.stream_position().map_err(|e| unreadable(path, e))?;
-        let kind = header.type_descriptor.to_string();
-        let kind = kind.trim_matches(['\'', '<', '>', '|', '=']).to_string();
-        let width = kind.get(1..).and_then(|width| width.parse::<u64>().ok());
-        let bytes = header.shape.iter().try_fold(width.unwrap_or(1), |all, n| all.checked_mul(*n as u64));
-        let file = NpyFile { path: path.to_path_buf(), kind, shape: header.shape };
-        let there = length.saturating_sub(start);
-        if width.is_none() {
-            return Err(file.wrong_type("numbers", "x.astype('float32')"));
+        let header = Header::read(&mut reader).map_err(|e| content(path, e.to_string()))?;
+        let there = length.saturating_sub(header.start);
+        let file = NpyFile { path: path.to_path_buf(), header, reader };
+        match file.header.data_bytes() {
+            Some(bytes) if bytes == there => Ok(file),
+            Some(_) => {
+                Err(file.wrong_shape(&format!("must fill the {there} bytes of data in the file. Write the file again")))
+            }
+            None => Err(file.wrong_type("numbers", "x.astype('float32')")),
         }
-        if bytes != Some(there) {
-            let problem = format!(
-                "shape = {:?}: must fill the {there} bytes of data in the file. Write the file again",
-                file.shape
-            );
-            return Err(content(path, problem));
-        }
-        Ok(file)
     }
 
-    fn read<T: ReadableElement>(&self) -> Result<ArrayD<T>> {
-        let (file, _) = open_file(&self.path)?;
-        ArrayD::read_npy(BufReader::new(file))
-            .map_err(|e| content(&self.path, format!("data = broken: must be whole ({e}). Write the file again")))
+    fn read<T: Element>(&mut self) -> Result<ArrayD<T>> {
+        let values = self.header.data(&mut self.reader);
+        values.map_err(|e| content(&self.path, e.to_string()))
     }
 
-    fn labels<T: ReadableElement + Copy + TryInto<usize> + std::fmt::Display>(&self) -> Result<Vec<usize>> {
-        let label = |(i, x): (usize, &T)| {
-            (*x).try_into().map_err(|_| {
-                content(&self.path, format!("label {i} = {x}: must be a whole number >= 0. Number the classes from 0"))
+    fn labels(&mut self) -> Result<Vec<usize>> {
+        if self.header.shape.len() != 1 {
+            return Err(self.wrong_shape("must be (N,), a label for each image"));
+        }
+        let labels = self.header.integers(&mut self.reader);
+        let labels = labels.map_err(|e| content(&self.path, e.to_string()))?;
+        let labels = labels.ok_or_else(|| self.wrong_type("an integer type", "y.astype('int64')"))?;
+        let label = |(i, x): (usize, i128)| {
+            usize::try_from(x).map_err(|_| {
+                let problem = format!("label {i} = {x}: must be a whole number >= 0. Number the classes from 0");
+                content(&self.path, problem)
             })
         };
-        self.read::<T>()?.iter().enumerate().map(label).collect()
+        labels.into_iter().enumerate().map(label).collect()
     }
 
     fn wrong_type(&self, allowed: &str, example: &str) -> attnlab_core::Error {
-        let problem = format!("type = {}: must be {allowed}. Write {example}", self.kind);
+        let kind = self.header.kind();
+        let problem = format!("type = {kind}: must be {allowed}. Write {example}");
         content(&self.path, problem)
     }
 
-    fn wrong_shape(&self, expected: &str) -> attnlab_core::Error {
-        content(&self.path, format!("shape = {:?}: must be {expected}", self.shape))
+    fn wrong_shape(&self, requirement: &str) -> attnlab_core::Error {
+        let shape = &self.header.shape;
+        content(&self.path, format!("shape = {shape:?}: {requirement}"))
     }
 }

@@ -167,7 +167,7 @@ fn files_that_lie_are_refused_with_their_tensor() {
     assert!(refusal(&bytes).contains("JSON"));
 }
 
-/// The library's parser would not return from this header.
+/// A parser that tries alternatives at every bracket would not return from this header.
 #[test]
 fn a_nested_header_of_numpy_is_refused_at_once() {
     let folder = folder();

@@ -1,13 +1,9 @@
 //! Arrays of activations in files: NumPy and safetensors, one array per layer.
 
 use attnlab_core::error::{Error, Result};
-use attnlab_lab::run::memory;
 use attnlab_networks::{Checkpoint, npy};
-use ndarray::{Array2, ArrayD, ArrayView2, Axis, Ix2};
-use ndarray_npy::ReadNpyExt;
+use ndarray::{Array2, Axis};
 use serde::{Deserialize, Serialize};
-use std::fs::File;
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 /// Side of an array on which its tokens are.
@@ -57,15 +53,8 @@ impl Array {
 
     /// One layer of a NumPy file of three dimensions.
     fn slice(&self, layer: usize) -> Result<Array2<f64>> {
-        let shape = npy::shape("activations", &self.path)?;
-        let numbers: Vec<u64> = shape.iter().map(|n| *n as u64).collect();
-        memory::ensure(&format!("reading {}", self.path.display()), memory::product(&numbers).saturating_mul(24))?;
-        let all = read::<f64>(&self.path).or_else(|_| read::<f32>(&self.path).map(|a| a.mapv(f64::from)));
-        let all = all
-            .map_err(|e| content(&self.path, format!("must be float32 or float64: write z.astype('float32') ({e})")))?;
-        let view = all.index_axis(Axis(0), layer.min(all.len_of(Axis(0)).saturating_sub(1)));
-        let matrix: ArrayView2<f64> =
-            view.into_dimensionality::<Ix2>().map_err(|e| content(&self.path, e.to_string()))?;
+        let layers = npy::stack("activations", &self.path)?;
+        let matrix = layers.index_axis(Axis(0), layer.min(layers.len_of(Axis(0)) - 1));
         if let Some(((i, j), x)) = matrix.indexed_iter().find(|(_, x)| !x.is_finite()) {
             let name = format!("activations[{layer}, {i}, {j}]");
             let allowed = format!("must be a finite number, in {}", self.path.display());
@@ -73,11 +62,6 @@ impl Array {
         }
         Ok(matrix.to_owned())
     }
-}
-
-fn read<T: ndarray_npy::ReadableElement>(path: &Path) -> std::result::Result<ArrayD<T>, String> {
-    let file = File::open(path).map_err(|e| e.to_string())?;
-    ArrayD::<T>::read_npy(BufReader::new(file)).map_err(|e| e.to_string())
 }
 
 fn content(path: &Path, problem: String) -> Error {

@@ -14,7 +14,6 @@ use attnlab_networks::npy;
 use attnlab_theory::sample::{Bases, Draw, Mixture};
 use clap::{Args as _, ValueEnum};
 use ndarray::Array1;
-use ndarray_npy::WriteNpyExt;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -231,7 +230,7 @@ fn write(args: &Args, names: &[PathBuf], draw: &Draw, text: &Value) -> Result<()
     npy::write(&names[0], &draw.tokens, args.force)?;
     let labels: Array1<i64> = draw.labels.iter().map(|k| *k as i64).collect();
     let put = |path: &Path, bytes: &[u8]| files::write_whole(path, args.force, |w| w.write_all(bytes));
-    files::write_whole(&names[1], args.force, |w| labels.write_npy(w).map_err(std::io::Error::other))?;
+    files::write_whole(&names[1], args.force, |w| attnlab_core::npy::write(&labels, w))?;
     for (path, basis) in names[3..].iter().zip(&draw.bases) {
         npy::write(path, basis, args.force)?;
     }

@@ -2,6 +2,7 @@
 
 use attnlab_aot::experiments::vision::Vision;
 use attnlab_core::error::Result;
+use attnlab_core::npy;
 use attnlab_core::rng::Streams;
 use attnlab_images::LabelledImages;
 use attnlab_images::shapes::ShapeLaw;
@@ -9,7 +10,6 @@ use attnlab_lab::catalogue::Catalogue;
 use attnlab_lab::experiment::{self, Described, Experiment, RunOptions, RunReport};
 use attnlab_lab::run::Silent;
 use ndarray::Array1;
-use ndarray_npy::WriteNpyExt;
 use std::fs;
 use std::path::Path;
 
@@ -144,8 +144,9 @@ fn images_of_ones_own_are_read_resized_and_drawn() {
     }
     let labels: Array1<u8> = drawn.labels().iter().map(|l| *l as u8).collect();
     let path = |name: &str| folder.path().join(name);
-    images.write_npy(fs::File::create(path("images.npy")).unwrap()).unwrap();
-    labels.write_npy(fs::File::create(path("labels.npy")).unwrap()).unwrap();
+    let create = |name: &str| fs::File::create(path(name)).unwrap();
+    npy::write(&images, create("images.npy")).unwrap();
+    npy::write(&labels, create("labels.npy")).unwrap();
     let images_are = format!("images = {:?}", path("images.npy").display().to_string());
     let more = [images_are.as_str(), "networks = [\"aot-v\", \"neighbours\"]", "validation = 0.2"];
     let vision = tiny(&more).unwrap();
