@@ -57,14 +57,12 @@ fn wait(child: &mut Child, limit: Duration) -> Option<Option<i32>> {
     let started = Instant::now();
     let mut pause = Duration::from_millis(1);
     loop {
-        if let Ok(Some(status)) = child.try_wait() {
+        // Looked at first: also a check that has ended meanwhile took too long.
+        let is_late = started.elapsed() > PATIENCE * limit;
+        if !is_late && let Ok(Some(status)) = child.try_wait() {
             return Some(status.code());
         }
-        let slow = match used(child.id()) {
-            Some(used) => used > limit || started.elapsed() > PATIENCE * limit,
-            None => started.elapsed() > limit,
-        };
-        if slow {
+        if is_late || used(child.id()).unwrap_or_else(|| started.elapsed()) > limit {
             // A process that has just ended cannot be killed, and need not be.
             let _ = child.kill();
             let _ = child.wait();
