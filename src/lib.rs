@@ -6,9 +6,9 @@
 //! | crate | contents |
 //! |---|---|
 //! | `attnlab-core` | [`error`], [`rng`], [`linalg`], [`special`], [`stats`], [`params`] |
-//! | `attnlab-theory` | [`attention`], [`sample`], [`measure`], [`fit`], [`dynamics`] |
-//! | `attnlab-lab` | [`claim`], [`mod@catalogue`], [`run`], [`experiment`], [`sweep`], [`figure`], [`report`], [`mod@reproduce`] |
-//! | `attnlab-aot`, `-denoising`, `-lsa`, `-joma` | the [rooms](papers) of the papers |
+//! | `attnlab-theory` | [`attention`], [`sample`], [`measure`], [`fit`], [`dynamics`], [`particles`] |
+//! | `attnlab-lab` | [`claim`], [`mod@catalogue`], [`run`], [`experiment`], [`sweep`], [`figure`], [`report`], [`mod@compare`], [`mod@reproduce`] |
+//! | `attnlab-aot` and the others in `crates/papers` | the [rooms](papers) of the papers |
 //! | `attnlab-networks` | [files](networks) of networks and of activations |
 //! | `attnlab-gpu`, `attnlab-train`, `attnlab-images` | passes on a GPU; networks that are trained; the images they see |
 //!
@@ -55,21 +55,40 @@ pub use attnlab_gpu as gpu;
 #[cfg(feature = "train")]
 pub use attnlab_images as images;
 pub use attnlab_lab::{
-    catalogue, claim, command, experiment, figure, folder, formula, glossary, prelude, report,
-    reproduce, run, scaffold, sweep, toy,
+    build, catalogue, claim, command, compare, experiment, figure, folder, formula, glossary,
+    prelude, report, reproduce, run, scaffold, sweep, toy,
 };
 pub use attnlab_lab::{experiments, sheet, witness};
 pub use attnlab_networks as networks;
-pub use attnlab_theory::{attention, dynamics, fit, markov, measure, sample};
+pub use attnlab_theory::{attention, dynamics, fit, markov, measure, particles, sample};
 #[cfg(feature = "train")]
 pub use attnlab_train as train;
 pub use rooms::{catalogue, papers};
 
+use attnlab_lab::build::Build;
 use attnlab_lab::catalogue::Catalogue;
 use std::process::ExitCode;
 
 /// Crates that a package with claims of its own needs for random draws, in the versions of attnlab.
 pub use {ndarray, rand, rand_distr};
+
+/// States that this process runs the code of this repository and nothing else. The programs of the repository call
+/// it; in a package with code of its own, rows carry a hash of the executable instead.
+pub fn state_build() {
+    attnlab_lab::build::state(Build {
+        version: env!("CARGO_PKG_VERSION"),
+        code: env!("ATTNLAB_CODE").into(),
+        target: env!("ATTNLAB_TARGET").into(),
+        features: env!("ATTNLAB_FEATURES").into(),
+        commit: env!("ATTNLAB_COMMIT").into(),
+    });
+}
+
+/// Runs the program of an experiment's own binary, with the options of `attnlab run NAME`.
+pub fn experiment_main(name: &str) -> ExitCode {
+    state_build();
+    cli::experiment_main(&catalogue(), name)
+}
 
 /// Runs the `attnlab` command over a catalogue, with the arguments of this process. It is the whole
 /// program of a package with claims of its own. A catalogue that contradicts itself, such as one with a

@@ -20,7 +20,9 @@ macro_rules! rooms {
 
 rooms! {
     aot = attnlab_aot,
+    cluster = attnlab_cluster,
     denoising = attnlab_denoising,
     joma = attnlab_joma,
     lsa = attnlab_lsa,
+    memory = attnlab_memory,
 }

@@ -7,7 +7,9 @@ use attnlab_lab::claim::{Claim, Hypothesis, Params, VerdictKind};
 use attnlab_lab::command::Bar;
 use attnlab_lab::command::{Out, Status};
 use attnlab_lab::command::{Parameters, input};
-use attnlab_lab::run::{CheckOptions, CheckReport, MutantReport, Progress, check, mutants};
+use attnlab_lab::run::{
+    CheckOptions, CheckReport, MutantReport, Progress, UntilDecided, check, mutants,
+};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -20,6 +22,7 @@ Examples:
   attnlab check aot.lemma1 --mutants --mutant-seeds 20     and how often they are: the power
   attnlab check 'aot.*' --json | jq .verdict     every claim whose id begins with aot.
   attnlab check --all
+  attnlab check denoise.a23 --trials 20 --until-decided     20 trials, 40, 80, .. until the interval decides
 
 A verdict is supported, refuted, inconclusive (more trials are needed), out-of-scope (a hypothesis
 fails at these parameters), vacuous (nothing is promised) or failed (computations failed).
@@ -41,6 +44,11 @@ pub struct Args {
     /// Number of trials [default: the claim's own number]
     #[arg(long, value_name = "N", value_parser = input::positive, allow_negative_numbers = true)]
     trials: Option<u64>,
+    /// Go on until the check decides: look after the trials of --trials, twice as many, four times, .. at most N
+    /// (128 times the first); the levels of the looks share the error
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "0")]
+    #[arg(value_parser = input::whole)]
+    until_decided: Option<u64>,
     /// Seed of every random stream
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole)]
     #[arg(allow_negative_numbers = true)]
@@ -89,7 +97,10 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
         trials: args.trials,
         level: args.level,
         beyond_hypotheses: args.beyond_hypotheses,
-        drawn_as: None,
+        until_decided: args.until_decided.map(|most| UntilDecided {
+            most: (most > 0).then_some(most),
+        }),
+        ..CheckOptions::default()
     };
     let bar = Bar::new();
     let mut tally = Tally::default();
@@ -204,6 +215,9 @@ fn block(report: &CheckReport, title: &str, mutant: Option<&MutantReport>) -> Ve
         lines.extend(field("power", &found.power()));
     }
     lines.extend(field("trials", &report.counted()));
+    if let Some(stopping) = &report.stopping {
+        lines.extend(field("stopping", stopping));
+    }
     lines.extend(field("parameters", &pairs(&report.parameters)));
     if !report.witness.is_empty() {
         lines.extend(field("witness", &pairs(&report.witness)));

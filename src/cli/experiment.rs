@@ -1,18 +1,18 @@
 //! `attnlab run` and the experiment binaries, which compute rows and pictures of one experiment, and
 //! `attnlab figure`, which draws the pictures again from stored rows.
 
-use super::{finish, start_threads, usage};
+use super::{NUMERICAL, finish, start_threads, usage};
 use attnlab_core::error::{Error, Result};
 use attnlab_lab::catalogue::Catalogue;
-use attnlab_lab::command::{Out, Parameters, RowOptions, Status, input, note};
+use attnlab_lab::command::{Out, Parameters, RowOptions, Status, input, note, watch_time};
 use attnlab_lab::experiment::Entry;
 use attnlab_lab::figure;
 use attnlab_lab::folder::{self, RunFolder};
-use attnlab_lab::run::Row;
-use attnlab_lab::run::store::{self, Manifest};
+use attnlab_lab::run::store::Manifest;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// Options that every experiment takes.
 #[derive(Clone, Debug, clap::Args)]
@@ -95,6 +95,10 @@ struct Standalone {
     /// Threads to use [default: all]; results do not depend on it
     #[arg(long, value_name = "N", value_parser = input::threads, allow_negative_numbers = true)]
     threads: Option<usize>,
+    /// End after S seconds; the trial under way is named with its settings, and rows so far are kept
+    #[arg(long, value_name = "S", value_parser = input::positive_number)]
+    #[arg(allow_negative_numbers = true)]
+    time_limit: Option<f64>,
 }
 
 /// Runs the program of the binary of the experiment `name`.
@@ -118,10 +122,14 @@ pub fn main(catalogue: &Catalogue, name: &str) -> ExitCode {
         .and_then(|m| Standalone::from_arg_matches(&m));
     attnlab_lab::command::stop_on_signals();
     let status = match parsed {
-        Ok(args) => finish(
-            start_threads(args.threads)
-                .and_then(|()| execute(entry, &args.options, &mut Out::stdout())),
-        ),
+        Ok(args) => {
+            let limit = args.time_limit.map(Duration::try_from_secs_f64);
+            finish(
+                watch_time(limit.and_then(Result::ok), NUMERICAL)
+                    .and_then(|()| start_threads(args.threads))
+                    .and_then(|()| execute(entry, &args.options, &mut Out::stdout())),
+            )
+        }
         Err(error) => usage(&error),
     };
     ExitCode::from(status)
@@ -145,15 +153,6 @@ pub(super) fn execute(entry: &Entry, options: &Options, out: &mut Out) -> Result
     let how = (options.seed, options.rows);
     folder::keep(entry, &*experiment, how, &folder, out)?;
     Ok(Status::Expected)
-}
-
-/// Reads the rows of a folder and warns on standard error about dropped ones.
-pub(super) fn rows_of(folder: &Path) -> Result<Vec<Row>> {
-    let found = store::read(folder)?;
-    for dropped in &found.dropped {
-        note(&format!("warning: {dropped}"));
-    }
-    Ok(found.rows)
 }
 
 /// Runs `attnlab figure`.

@@ -19,6 +19,7 @@ Examples:
   attnlab list experiments          every figure that `attnlab run` makes
   attnlab list formulas             every closed form that `attnlab eval` takes
   attnlab list papers               every paper, as BibTeX
+  attnlab list --subject memories   the claims of the rooms with this subject
   attnlab list 'aot.*'              every claim whose id begins with aot.
   attnlab list aot.mssa_is_mhsa     the same as attnlab show aot.mssa_is_mhsa";
 
@@ -29,6 +30,9 @@ pub struct Args {
     /// `claims`, `experiments`, `formulas`, `papers`, the id of one of them, or `prefix*`
     #[arg(value_name = "WHAT", default_value = "claims")]
     what: String,
+    /// Only what belongs to rooms with this subject, such as "clustering"
+    #[arg(long, value_name = "SUBJECT")]
+    subject: Option<String>,
     /// Print one JSON object per line
     #[arg(long)]
     json: bool,
@@ -52,62 +56,49 @@ pub struct ShowArgs {
     json: bool,
 }
 
-/// Runs `list`.
-pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
-    match args.what.as_str() {
-        "claims" => {
-            let all: Vec<_> = catalogue.claims().cloned().collect();
-            claims(&all, args.json, out)?;
-            if !args.json {
-                out.line(&format!(
-                    "{} claims; also: attnlab list experiments ({}), attnlab list formulas ({}).",
-                    all.len(),
-                    catalogue.experiments().count(),
-                    catalogue.formulas().count()
-                ))?;
-            }
+/// Returns what `attnlab list WHAT --json` prints, one value per line.
+///
+/// # Errors
+/// As the command.
+pub fn listed(catalogue: &Catalogue, what: &str) -> Result<Vec<Value>> {
+    let claim = |c: &Arc<dyn Claim>| claim_json(&**c);
+    Ok(match what {
+        "claims" => catalogue.claims().map(claim).collect(),
+        "formulas" => catalogue.formulas().map(formula_line).collect(),
+        "experiments" => catalogue.experiments().map(experiment_json).collect(),
+        "papers" => {
+            let all = catalogue.rooms().iter().flat_map(|room| room.papers);
+            all.map(|paper| json!(paper)).collect()
         }
-        "formulas" => formulas(catalogue, args.json, out)?,
-        "experiments" => experiments(catalogue, args.json, out)?,
-        "papers" => papers(catalogue, args.json, out)?,
         pattern if pattern.ends_with('*') => {
-            claims(&super::beginning(catalogue, pattern)?, args.json, out)?;
+            let all = super::beginning(catalogue, pattern)?;
+            all.iter().map(claim).collect()
         }
-        id => show_entry(catalogue, id, args.json, out)?,
-    }
-    Ok(Status::Expected)
+        id => vec![shown(catalogue, id)?],
+    })
 }
 
-/// Runs `show`.
-pub fn show(args: &ShowArgs, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
-    show_entry(catalogue, &args.id, args.json, out)?;
-    Ok(Status::Expected)
-}
-
-/// Shows the entry of this id. A claim and a closed form may share an id; then both are shown.
-fn show_entry(catalogue: &Catalogue, id: &str, json: bool, out: &mut Out) -> Result<()> {
+/// Returns what `attnlab show ID --json` prints.
+///
+/// # Errors
+/// An unknown id.
+pub fn shown(catalogue: &Catalogue, id: &str) -> Result<Value> {
     let formula = catalogue.formula(id).ok();
     if let Ok(claim) = catalogue.claim(id) {
-        if json {
-            let mut card = card::claim_json(&**claim);
-            if let Some(formula) = formula {
-                card["formula"] = formula_json(formula);
-            }
-            return out.json(&card);
+        let mut card = card::claim_json(&**claim);
+        if let Some(formula) = formula {
+            card["formula"] = formula_json(formula);
         }
-        let lines = card::claim_lines(&**claim);
-        lines.iter().try_for_each(|l| out.line(l))?;
-        let Some(formula) = formula else {
-            return Ok(());
-        };
-        out.line("\nThe closed form of the same id:\n")?;
-        return show_formula(formula, false, out);
+        return Ok(card);
     }
     if let Some(formula) = formula {
-        return show_formula(formula, json, out);
+        return Ok(formula_json(formula));
     }
     if let Ok(entry) = catalogue.experiment(id) {
-        return show_experiment(entry, json, out);
+        let mut card = experiment_json(entry);
+        let defaults = entry.configure(false, None, &toml::Table::new())?;
+        card["settings"] = Value::Object(defaults.settings());
+        return Ok(card);
     }
     let claims = catalogue.claims().map(|c| c.sheet().id.as_str());
     let formulas = catalogue.formulas().map(|f| f.id);
@@ -115,6 +106,70 @@ fn show_entry(catalogue: &Catalogue, id: &str, json: bool, out: &mut Out) -> Res
     let known: Vec<_> = claims.chain(formulas).chain(experiments).collect();
     Err(Error::unknown("claim, formula or experiment", id, known)
         .listed_by("`attnlab list`, `attnlab list formulas`, `attnlab list experiments`"))
+}
+
+/// Runs `list`.
+pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
+    let about = args
+        .subject
+        .as_ref()
+        .map(|subject| catalogue.about(subject));
+    let about = about.transpose()?;
+    let catalogue = about.as_ref().unwrap_or(catalogue);
+    if args.json {
+        let lines = listed(catalogue, &args.what)?;
+        lines.iter().try_for_each(|line| out.json(line))?;
+        return Ok(Status::Expected);
+    }
+    match args.what.as_str() {
+        "claims" => {
+            let all: Vec<_> = catalogue.claims().cloned().collect();
+            claims(&all, out)?;
+            out.line(&format!(
+                "{} claims; also: attnlab list experiments ({}), attnlab list formulas ({}).",
+                all.len(),
+                catalogue.experiments().count(),
+                catalogue.formulas().count()
+            ))?;
+        }
+        "formulas" => formulas(catalogue, out)?,
+        "experiments" => experiments(catalogue, out)?,
+        "papers" => papers(catalogue, out)?,
+        pattern if pattern.ends_with('*') => {
+            claims(&super::beginning(catalogue, pattern)?, out)?;
+        }
+        id => show_entry(catalogue, id, out)?,
+    }
+    Ok(Status::Expected)
+}
+
+/// Runs `show`.
+pub fn show(args: &ShowArgs, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
+    match args.json {
+        true => out.json(&shown(catalogue, &args.id)?)?,
+        false => show_entry(catalogue, &args.id, out)?,
+    }
+    Ok(Status::Expected)
+}
+
+/// Shows the entry of this id. A claim and a closed form may share an id; then both are shown.
+fn show_entry(catalogue: &Catalogue, id: &str, out: &mut Out) -> Result<()> {
+    let formula = catalogue.formula(id).ok();
+    if let Ok(claim) = catalogue.claim(id) {
+        let lines = card::claim_lines(&**claim);
+        lines.iter().try_for_each(|l| out.line(l))?;
+        let Some(formula) = formula else {
+            return Ok(());
+        };
+        out.line("\nThe closed form of the same id:\n")?;
+        return show_formula(formula, out);
+    }
+    match (formula, catalogue.experiment(id)) {
+        (Some(formula), _) => show_formula(formula, out),
+        (None, Ok(entry)) => show_experiment(entry, out),
+        // The message for an id that is none of the three.
+        (None, Err(_)) => shown(catalogue, id).map(|_| ()),
+    }
 }
 
 fn formula_json(formula: &Formula) -> Value {
@@ -128,10 +183,11 @@ fn formula_json(formula: &Formula) -> Value {
     })
 }
 
-fn show_formula(formula: &Formula, json: bool, out: &mut Out) -> Result<()> {
-    if json {
-        return out.json(&formula_json(formula));
-    }
+fn formula_line(formula: &Formula) -> Value {
+    json!({ "id": formula.id, "source": formula.source, "doc": formula.doc })
+}
+
+fn show_formula(formula: &Formula, out: &mut Out) -> Result<()> {
     let schema = (formula.schema)();
     let defaults = Params::resolve(&schema, &Map::new()).ok();
     out.line(&format!("{}: {}", formula.id, formula.doc))?;
@@ -149,13 +205,7 @@ fn experiment_json(entry: &Entry) -> Value {
     })
 }
 
-fn show_experiment(entry: &Entry, json: bool, out: &mut Out) -> Result<()> {
-    if json {
-        let mut card = experiment_json(entry);
-        let defaults = entry.configure(false, None, &toml::Table::new())?;
-        card["settings"] = Value::Object(defaults.settings());
-        return out.json(&card);
-    }
+fn show_experiment(entry: &Entry, out: &mut Out) -> Result<()> {
     out.line(&format!("{}: {}", entry.id, entry.title))?;
     out.line(&format!("  {}", entry.source))?;
     let name = entry.name;
@@ -167,11 +217,8 @@ fn show_experiment(entry: &Entry, json: bool, out: &mut Out) -> Result<()> {
     out.line(entry.defaults.trim_end())
 }
 
-fn experiments(catalogue: &Catalogue, json: bool, out: &mut Out) -> Result<()> {
+fn experiments(catalogue: &Catalogue, out: &mut Out) -> Result<()> {
     let all: Vec<_> = catalogue.experiments().collect();
-    if json {
-        return all.iter().try_for_each(|e| out.json(&experiment_json(e)));
-    }
     for entry in &all {
         out.line(&format!("{}: {}", entry.name, entry.title))?;
         out.line(&format!("    {}", entry.source))?;
@@ -179,13 +226,8 @@ fn experiments(catalogue: &Catalogue, json: bool, out: &mut Out) -> Result<()> {
     out.line(&format!("{} experiments.", all.len()))
 }
 
-fn formulas(catalogue: &Catalogue, json: bool, out: &mut Out) -> Result<()> {
+fn formulas(catalogue: &Catalogue, out: &mut Out) -> Result<()> {
     let all: Vec<_> = catalogue.formulas().collect();
-    if json {
-        return all
-            .iter()
-            .try_for_each(|f| out.json(&json!({ "id": f.id, "source": f.source, "doc": f.doc })));
-    }
     for formula in &all {
         out.line(&format!("{}: {}", formula.id, formula.doc))?;
         let names: Vec<_> = (formula.schema)().iter().map(|s| s.name).collect();
@@ -195,28 +237,25 @@ fn formulas(catalogue: &Catalogue, json: bool, out: &mut Out) -> Result<()> {
 }
 
 /// Prints every paper as a BibTeX entry.
-fn papers(catalogue: &Catalogue, json: bool, out: &mut Out) -> Result<()> {
+fn papers(catalogue: &Catalogue, out: &mut Out) -> Result<()> {
     let mut all = catalogue.rooms().iter().flat_map(|room| room.papers);
-    all.try_for_each(|paper| match json {
-        true => out.json(paper),
-        false => out.line(&paper.bibtex()),
+    all.try_for_each(|paper| out.line(&paper.bibtex()))
+}
+
+fn claim_json(claim: &dyn Claim) -> Value {
+    let sheet = claim.sheet();
+    json!({
+        "id": sheet.id,
+        "source": sheet.source(),
+        "title": sheet.title,
+        "statement": sheet.statement,
+        "kind": sheet.kind,
+        "expected": sheet.expected,
     })
 }
 
-fn claims(all: &[Arc<dyn Claim>], json: bool, out: &mut Out) -> Result<()> {
+fn claims(all: &[Arc<dyn Claim>], out: &mut Out) -> Result<()> {
     let mut sheets = all.iter().map(|c| c.sheet());
-    if json {
-        return sheets.try_for_each(|sheet| {
-            out.json(&json!({
-                "id": sheet.id,
-                "source": sheet.source(),
-                "title": sheet.title,
-                "statement": sheet.statement,
-                "kind": sheet.kind,
-                "expected": sheet.expected,
-            }))
-        });
-    }
     sheets.try_for_each(|sheet| {
         out.line(&format!("{}: {}", sheet.id, sheet.title))?;
         let source = format!("{}. Expected: {}.", sheet.source(), sheet.expected.name());

@@ -9,6 +9,7 @@ mod audit;
 mod card;
 mod check;
 mod completions;
+mod diff;
 mod doctor;
 mod eval;
 mod experiment;
@@ -17,21 +18,30 @@ mod glossary;
 mod list;
 mod merge;
 mod new;
+mod repair;
 mod report;
 mod reproduce;
 mod sweep;
 mod train;
 
+pub use glossary::glossary_of;
+pub use list::{listed, shown};
+
 use attnlab_core::error::{Error, Result};
 use attnlab_lab::catalogue::Catalogue;
 use attnlab_lab::claim::Claim;
-use attnlab_lab::command::{Out, STOPPED, Status, input, note, pipe_closed, stop_on_signals};
+use attnlab_lab::command::{
+    Out, STOPPED, Status, input, note, pipe_closed, stop_on_signals, unprinted, watch_time,
+};
+use attnlab_lab::run::schedule::no_thread;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::error::Error as _;
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -46,13 +56,14 @@ Examples:
   attnlab run snr_per_layer --quick              one figure of a paper: rows and pictures
   attnlab sweep map.toml                         a map over parameters; --print-schema shows the file
   attnlab report runs                            one HTML file of all verdicts and figures in runs
+  attnlab diff runs/seed0 runs/seed1             verdicts and estimates that differ, with tests
   attnlab new my-theorem                         a package with a claim of your own, which runs at once
   attnlab glossary                               defines parameters, verdict words and terms
   attnlab audit --quick                          every claim at random settings of its own
   attnlab doctor                                 threads, memory, GPUs and speed of this machine
 
 Exit status: 0 every verdict is the expected one, 1 some are not, 2 bad usage or input, 3 a computation
-failed, 130 stopped.";
+failed or met --time-limit, 130 stopped.";
 
 /// Checks the mathematics of attention by simulation: claims of papers, with seeds, exact intervals
 /// and verdicts.
@@ -63,6 +74,10 @@ struct Cli {
     #[arg(long, global = true, value_name = "N", value_parser = input::threads)]
     #[arg(allow_negative_numbers = true)]
     threads: Option<usize>,
+    /// End after S seconds; the trial under way is named with its settings, and rows so far are kept.
+    #[arg(long, global = true, value_name = "S", value_parser = input::positive_number)]
+    #[arg(allow_negative_numbers = true)]
+    time_limit: Option<f64>,
     #[command(subcommand)]
     command: Command,
 }
@@ -81,7 +96,9 @@ enum Command {
     Sweep(sweep::Args),
     Merge(merge::Args),
     Export(export::Args),
+    Repair(repair::Args),
     Report(report::Args),
+    Diff(diff::Args),
     New(new::Args),
     Glossary(glossary::Args),
     Doctor(doctor::Args),
@@ -115,7 +132,17 @@ pub fn run(catalogue: &Catalogue, args: impl IntoIterator<Item = OsString>) -> u
         Err(error) => return usage(&error),
     };
     let threads = matches.get_one::<usize>("threads").copied();
-    finish(start_threads(threads).and_then(|()| dispatch(catalogue, &matches, &mut Out::stdout())))
+    let begun = watch_time(time_limit(&matches), NUMERICAL).and_then(|()| start_threads(threads));
+    finish(begun.and_then(|()| dispatch(catalogue, &matches, &mut Out::stdout())))
+}
+
+/// Returns the time limit of the program; that of `attnlab audit` is one of each check instead.
+fn time_limit(matches: &clap::ArgMatches) -> Option<Duration> {
+    if matches.subcommand_name() == Some("audit") {
+        return None;
+    }
+    let seconds = matches.try_get_one::<f64>("time_limit").ok().flatten();
+    seconds.and_then(|s| Duration::try_from_secs_f64(*s).ok())
 }
 
 /// Builds the grammar of the command line: the built-in subcommands and those of the rooms.
@@ -147,8 +174,10 @@ fn dispatch(catalogue: &Catalogue, matches: &clap::ArgMatches, out: &mut Out) ->
         Command::Figure(args) => experiment::figure(args, catalogue, out),
         Command::Sweep(args) => sweep::run(args, catalogue, out),
         Command::Merge(args) => merge::run(args, catalogue, out),
-        Command::Export(args) => export::run(args, out),
+        Command::Export(args) => export::run(args, catalogue, out),
+        Command::Repair(args) => repair::run(args, catalogue, out),
         Command::Report(args) => report::run(args, catalogue, out),
+        Command::Diff(args) => diff::run(args, catalogue, out),
         Command::New(args) => new::run(args, out),
         Command::Glossary(args) => glossary::run(args, catalogue, out),
         Command::Doctor(args) => doctor::run(args, out),
@@ -194,9 +223,12 @@ fn usage(error: &clap::Error) -> u8 {
     if let Some(refused) = refusal(error) {
         return finish(Err(refused));
     }
-    // A closed standard error is ignored.
-    let _ = error.print();
-    u8::try_from(error.exit_code()).unwrap_or(2)
+    let printed = error.print().and_then(|()| std::io::stdout().flush());
+    match printed {
+        // Help and version are results; a closed standard error is ignored.
+        Err(e) if !error.use_stderr() => finish(Err(unprinted(e))),
+        _ => u8::try_from(error.exit_code()).unwrap_or(2),
+    }
 }
 
 /// Converts clap's refusal of a value to our own error; None for messages of clap that are kept.
@@ -241,17 +273,16 @@ fn not_text(args: impl Iterator<Item = OsString>) -> Error {
 }
 
 fn start_threads(threads: Option<usize>) -> Result<()> {
-    let Some(threads) = threads else {
-        return Ok(());
-    };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-    pool.build_global().map_err(|e| {
-        Error::invalid(
-            "threads",
-            threads,
-            format!("must be a smaller number ({e})"),
-        )
-    })
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0));
+    match pool.build_global() {
+        // Without a source: the threads of this process run already, which matters only if others were asked for.
+        Err(e) if threads.is_some() || e.source().is_some() => {
+            let asked =
+                threads.or_else(|| std::thread::available_parallelism().ok().map(Into::into));
+            Err(no_thread(asked.unwrap_or(1), &e))
+        }
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

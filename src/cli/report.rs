@@ -45,6 +45,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
         tables: &[],
         pictures: &contents.pictures,
         audit: contents.audit()?.as_ref(),
+        catalogue,
     })?;
     let advice = "Choose a file that you may write with --out";
     store::replace(&args.out, &html).map_err(|e| Error::io(&args.out, e, advice))?;
@@ -53,7 +54,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
 }
 
 /// Refuses an existing file that is not a report, so that `--out rows.jsonl` does not destroy the rows.
-fn spare(path: &Path) -> Result<()> {
+pub(super) fn spare(path: &Path) -> Result<()> {
     let Ok(mut file) = std::fs::File::open(path) else {
         // The file does not exist, or writing it will report the error.
         return Ok(());

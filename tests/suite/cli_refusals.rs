@@ -15,6 +15,8 @@ fn every_unknown_name_is_answered_with_names_to_write() {
         let message = format!("{sweep}: {message}");
         crate::common::refused(&["sweep", &sweep, "--out", &out], &message);
     };
+    let subjects = crate::common::CATALOGUE.subjects().join(", ");
+    let subjects = format!("subject = zzz: must be one of {subjects}");
     for (args, message) in [
         (
             &["check", "zzz"][..],
@@ -42,6 +44,7 @@ fn every_unknown_name_is_answered_with_names_to_write() {
             "unknown claim, formula or experiment 'zzz'; see `attnlab list`, `attnlab list \
              formulas`, `attnlab list experiments`",
         ),
+        (&["list", "--subject", "zzz"], &subjects),
         (
             &["reproduce", "--out", &out, "--only", "zzz"],
             "unknown claim or experiment 'zzz'; see `attnlab list` and `attnlab list experiments`",

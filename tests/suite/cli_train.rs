@@ -28,7 +28,7 @@ const TINY: [&str; 19] = [
     "evaluation.longer=7",
 ];
 
-fn arguments(out: &Path, command: &str, more: &[&str]) -> Vec<String> {
+pub(super) fn arguments(out: &Path, command: &str, more: &[&str]) -> Vec<String> {
     let mut args = vec![command.to_string(), "icl".into(), "--quick".into()];
     args.extend(["--out".into(), out.display().to_string()]);
     for set in TINY.iter().chain(more) {

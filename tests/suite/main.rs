@@ -1,8 +1,10 @@
 //! Tests of the command and of the whole catalogue, in one program.
 
+mod command_lines;
 mod common;
 mod sweeps;
 
+mod bombs;
 mod browser;
 mod claims;
 mod cli_audit;
@@ -15,12 +17,17 @@ mod cli_refusals;
 #[cfg(feature = "train")]
 mod cli_train;
 mod cli_unroll;
+mod diff;
 mod docs;
 mod gallery;
+mod hostile;
+mod kills;
 mod layering;
 mod report;
 mod rows;
 mod sweep;
 mod sweep_cells;
 mod sweep_maps;
+mod top_up;
+mod trust;
 mod tutorial;

@@ -8,7 +8,7 @@ use attnlab::rng::Streams;
 use attnlab::run::Silent;
 use attnlab::run::grid::GridOptions;
 use attnlab::run::store::{Shard, read};
-use attnlab::sweep::{self, merge};
+use attnlab::sweep::{self, MergeOptions, merge};
 use rand::RngExt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ fn shards_and_threads_change_nothing() {
             }
             folders.dedup();
             let merged = at(&format!("merged{count}"));
-            merge(&folders, &CATALOGUE, &merged, false).unwrap();
+            merge(&folders, &CATALOGUE, &merged, MergeOptions::default()).unwrap();
             assert_eq!(whole, files(&merged), "{count} shards");
             // What was merged is the run itself: nothing is left to do.
             let again = sweep::run(
@@ -74,7 +74,7 @@ fn an_experiment_is_sharded_and_merged_in_the_same_way() {
     let part = |index| run(&format!("part{index}"), Shard { index, count: 3 });
     let parts: Vec<PathBuf> = (0..3).map(part).collect();
     let merged = folder.path().join("merged");
-    merge(&parts, &CATALOGUE, &merged, false).unwrap();
+    merge(&parts, &CATALOGUE, &merged, MergeOptions::default()).unwrap();
     assert_eq!(whole, fs::read(merged.join("rows.jsonl")).unwrap());
     // Figures are drawn from the merged folder as from any other.
     let (rows, plots) = (merged.display().to_string(), folder.path().join("plots"));
@@ -90,9 +90,15 @@ fn an_experiment_is_sharded_and_merged_in_the_same_way() {
     assert_eq!(attnlab(&args).output().unwrap().status.code(), Some(0));
 
     // A shard is missing, or is one of another run.
-    let error = merge(&parts[..2], &CATALOGUE, &folder.path().join("no"), false)
-        .unwrap_err()
-        .to_string();
+    let error = merge(
+        &parts[..2],
+        &CATALOGUE,
+        &folder.path().join("no"),
+        MergeOptions::default(),
+    )
+    .map(|_| ())
+    .unwrap_err()
+    .to_string();
     assert!(error.contains("4 trials are missing"), "{error}");
     assert!(!folder.path().join("no").exists());
     let other = folder.path().join("other");
@@ -102,7 +108,8 @@ fn an_experiment_is_sharded_and_merged_in_the_same_way() {
     };
     experiment::run(&*small, &other, &seed, &Silent).unwrap();
     let mixed = [parts[0].clone(), other];
-    let error = merge(&mixed, &CATALOGUE, &merged, false)
+    let error = merge(&mixed, &CATALOGUE, &merged, MergeOptions::default())
+        .map(|_| ())
         .unwrap_err()
         .to_string();
     assert!(
@@ -268,7 +275,7 @@ fn two_processes_do_not_write_the_same_rows() {
     assert_eq!(second.status.code(), Some(2));
     let told = String::from_utf8_lossy(&second.stderr).to_string();
     assert!(
-        told.contains("another process is writing these rows"),
+        told.contains("another process is writing into this folder (process "),
         "{told}"
     );
 }

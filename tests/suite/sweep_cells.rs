@@ -8,6 +8,7 @@ use crate::sweeps::{MAP, parse, run, stopping};
 use attnlab::claim::verdict::judge_events;
 use attnlab::claim::{Outcome, Witness};
 use attnlab::experiment::{self, RunOptions};
+use attnlab::folder::RunFolder;
 use attnlab::run::store::Shard;
 use attnlab::run::{CheckOptions, Silent, check};
 use attnlab::stats::{Sequence, binomial};
@@ -182,8 +183,12 @@ fn a_sweep_over_the_settings_of_an_experiment() {
     let found = experiment::run(&*small, own.path(), &RunOptions::default(), &Silent).unwrap();
     assert_eq!(found.rows, rows[4..]);
     // A figure for each of the settings.
-    let plan = Plan::of_folder(folder.path(), &CATALOGUE).unwrap();
-    let parts = plan.parts(&rows);
+    let opened = RunFolder::open(folder.path(), &CATALOGUE).unwrap();
+    let parts: Vec<_> = opened
+        .plan
+        .parts(&opened.stored)
+        .map(Result::unwrap)
+        .collect();
     assert_eq!(parts.len(), 4);
     assert_eq!(parts[3].label, "clusters=4, dim=32, noise=0.2");
     assert_eq!(parts[3].rows, rows[6..]);
@@ -287,7 +292,7 @@ fn bad_files_are_refused_by_name() {
         ),
         (
             &format!("{lemma}[stop]\nevery = 5"),
-            "stop.width = (not set): must be a number in (0, 1); a cell stops once its interval is no wider",
+            "stop.width = (not set): must be a number in (0, 1); a cell stops once its interval is no wider. Or write until = \"decided\"",
         ),
         (
             &format!("{lemma}[stop]\nwidth = 0.1\nrule = \"sprt\""),

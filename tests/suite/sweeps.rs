@@ -2,7 +2,7 @@
 
 use crate::common::CATALOGUE;
 use attnlab::run::Silent;
-use attnlab::run::grid::GridOptions;
+use attnlab::run::grid::{Finished, GridOptions};
 use attnlab::run::store::{Row, Shard};
 use attnlab::sweep::{self, Sweep};
 use std::fs;
@@ -46,6 +46,7 @@ pub fn run(text: &str, out: &Path, shard: Shard) -> Vec<Row> {
         ..GridOptions::default()
     };
     sweep::run(&parse(text), &CATALOGUE, out, options, &Silent)
+        .and_then(Finished::into_report)
         .unwrap()
         .rows
 }

@@ -33,6 +33,8 @@ pub struct Room {
     pub name: &'static str,
     /// Papers whose statements the room checks.
     pub papers: &'static [Paper],
+    /// Subjects of the room, by which `attnlab list --subject` filters.
+    pub subjects: &'static [&'static str],
     /// Claims, in the order in which the papers print them.
     pub claims: Vec<Arc<dyn Claim>>,
     /// Experiments.
@@ -53,6 +55,12 @@ impl Room {
             papers,
             ..Room::default()
         }
+    }
+
+    /// Sets the subjects of the room, in small letters: "clustering", "training dynamics".
+    pub fn subjects(mut self, subjects: &'static [&'static str]) -> Self {
+        self.subjects = subjects;
+        self
     }
 
     /// Adds a claim.
@@ -214,6 +222,39 @@ impl Catalogue {
         unique("experiment", self.experiments().map(|e| e.name))?;
         unique("formula", self.formulas().map(|f| f.id))?;
         unique("room", self.rooms.iter().map(|r| r.name))
+    }
+
+    /// Returns every subject of a room, in alphabetical order.
+    pub fn subjects(&self) -> Vec<&'static str> {
+        let all = self.rooms.iter().flat_map(|room| room.subjects).copied();
+        all.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// Returns the catalogue of the rooms with this subject.
+    ///
+    /// # Errors
+    /// An unknown subject, with all that there are.
+    ///
+    /// ```
+    /// use attnlab_lab::catalogue::{Catalogue, Room};
+    /// use attnlab_lab::toy;
+    /// let room = Room::new("toy", toy::PAPERS).claims(vec![toy::fair_coin()]).subjects(&["coins"]);
+    /// let catalogue = Catalogue::new().with(room).with(Room::new("empty", &[]));
+    /// assert_eq!(catalogue.about("coins")?.rooms().len(), 1);
+    /// assert_eq!(
+    ///     catalogue.about("dice").err().unwrap().to_string(),
+    ///     "subject = dice: must be one of coins"
+    /// );
+    /// # Ok::<(), attnlab_core::Error>(())
+    /// ```
+    pub fn about(&self, subject: &str) -> Result<Catalogue> {
+        let has = |room: &&Room| room.subjects.contains(&subject);
+        let rooms: Vec<Room> = self.rooms.iter().filter(has).cloned().collect();
+        if rooms.is_empty() {
+            let allowed = format!("must be one of {}", self.subjects().join(", "));
+            return Err(Error::invalid("subject", subject, allowed));
+        }
+        Ok(Catalogue { rooms })
     }
 
     /// Returns every claim.

@@ -3,11 +3,13 @@
 //!
 //! - [`claim`]: printed statements, their [sheets](claim::Sheet), outcomes and [verdicts](claim::verdict);
 //! - [`catalogue`]: all claims, experiments and closed forms, with a [`Room`](catalogue::Room) per package;
+//! - [`build`]: which code computes the rows;
 //! - [`run`]: checks, grids, rows that survive a kill; [`experiment`]: figures of papers as cells × trials;
 //! - [`sweep`]: a claim or an experiment over axes; [`formula`]: closed forms with names;
 //! - [`figure`]: draws from stored rows and never samples; [`report`]: verdicts and figures on one page;
 //! - [`audit`]: every claim at random settings inside its domain;
 //! - [`reproduce`]: all checks and figures in one run; [`folder`]: stored runs;
+//! - [`mod@compare`]: two runs side by side, with a test for each difference;
 //! - [`glossary`]: definitions of every quantity, verdict word and term;
 //! - [`scaffold`]: a new package with a theorem of one's own;
 //! - [`command`]: subcommands that a room adds to the command line;
@@ -16,9 +18,11 @@
 //! - [`toy`]: a coin, for examples and tests.
 
 pub mod audit;
+pub mod build;
 pub mod catalogue;
 pub mod claim;
 pub mod command;
+pub mod compare;
 pub mod experiment;
 pub mod figure;
 pub mod folder;

@@ -10,11 +10,12 @@ use crate::experiment::{self, Entry, RunOptions};
 use crate::figure;
 use crate::folder;
 use crate::report::{self, Checked, Found, MutantResult, Origin, Picture, Report};
-use crate::run::store::{self, Manifest, Row, Shard, Store};
+use crate::run::store::{self, Manifest, Opening, Row, Store};
 use crate::run::{self, CheckOptions, Progress, check};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::params::Params;
 use serde_json::{Map, Value};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -29,8 +30,12 @@ pub struct Options {
     pub seed: u64,
     /// Seeds under which each mutant is checked.
     pub mutant_seeds: u64,
-    /// Flag: the rows in the folder are deleted first.
+    /// Number of trials of every claim, relative to its own number. Verdicts of other numbers stay among the rows.
+    pub times: u64,
+    /// Flag: rows of another run in the folder are deleted first.
     pub force: bool,
+    /// Flag: rows of other builds are kept beside those of this one.
+    pub mix_builds: bool,
 }
 
 impl Options {
@@ -46,7 +51,9 @@ impl Default for Options {
             only: vec![],
             seed: 0,
             mutant_seeds: 1,
+            times: 1,
             force: false,
+            mix_builds: false,
         }
     }
 }
@@ -120,6 +127,7 @@ pub fn reproduce(
             ..CheckOptions::default()
         },
         store: None,
+        existing: HashMap::new(),
         manifest: Manifest::new(report::VERDICTS, options.seed, settings(options)),
         steps,
         done: 0,
@@ -155,6 +163,7 @@ pub fn reproduce(
         tables: &[],
         pictures: &pictures,
         audit: None,
+        catalogue,
     })?;
     let path = options.out.join("report.html");
     let advice = "Choose a folder that you may write with --out";
@@ -196,6 +205,8 @@ struct Work<'a> {
     progress: &'a dyn Progress,
     checks: CheckOptions,
     store: Option<Store>,
+    /// Rows that were there at the start, by cell and number.
+    existing: HashMap<(String, u64), Row>,
     manifest: Manifest,
     /// Number of checks and experiments.
     steps: u64,
@@ -205,10 +216,20 @@ struct Work<'a> {
 impl Work<'_> {
     fn open(&mut self, on: &mut dyn FnMut(Event) -> Result<()>) -> Result<()> {
         let (out, force) = (&self.options.out, self.options.force);
-        let store = Store::open(out, &self.manifest, Shard::WHOLE, force)?;
-        for dropped in store.dropped() {
-            on(Event::Note(format!("warning: {dropped}")))?;
+        let opening = Opening {
+            force,
+            mix_builds: self.options.mix_builds,
+            ..Opening::default()
+        };
+        let store = Store::open(out, &self.manifest, &opening)?;
+        for note in store.notes() {
+            on(Event::Note(format!("warning: {note}")))?;
         }
+        let rows = store.existing().rows()?;
+        self.existing = rows
+            .into_iter()
+            .map(|row| ((row.cell.clone(), row.trial), row))
+            .collect();
         self.store = Some(store);
         Ok(())
     }
@@ -246,19 +267,27 @@ impl Work<'_> {
 
     fn claim(&mut self, claim: &Arc<dyn Claim>) -> Result<Checked> {
         let (set, id) = (Map::new(), &claim.sheet().id);
+        if self.options.times != 1 {
+            let params = Params::resolve(&claim.schema(), &set)?;
+            let trials = claim.default_trials(&params);
+            self.checks.trials = Some(trials.saturating_mul(self.options.times));
+        }
+        let number = self.options.times - 1;
         let compute = |options: &CheckOptions, progress: &dyn Progress| -> Result<Checked> {
             Ok(Checked::here(
                 claim,
                 check(&**claim, &set, options, progress)?,
             ))
         };
-        let found = self.once(&**claim, id, None, &set, &|options, progress| {
+        let found = self.once(&**claim, id, None, (&set, number), &|options, progress| {
             compute(options, progress).map(Found::Claim)
-        })?;
-        match found {
+        });
+        let options = self.checks.clone();
+        self.checks.trials = None;
+        match found? {
             Found::Claim(checked) => Ok(checked),
             // A row of a mutant under the name of a claim: not of this version.
-            Found::Mutant(_) => compute(&self.checks, self.progress),
+            Found::Mutant(_) => compute(&options, self.progress),
         }
     }
 
@@ -274,7 +303,7 @@ impl Work<'_> {
             &*mutant.claim,
             id,
             Some(mutant.name),
-            &set,
+            (&set, 0),
             &|options, progress| compute(options, progress).map(Found::Mutant),
         )?;
         match found {
@@ -284,14 +313,14 @@ impl Work<'_> {
         }
     }
 
-    /// Returns the verdict of its row, or computes and stores it. A verdict whose interval is not finite has
+    /// Returns the verdict of its row of this number, or computes and stores it. A verdict whose interval is not finite has
     /// no JSON form, so its row cannot be read and it is computed again.
     fn once(
         &mut self,
         claim: &dyn Claim,
         id: &str,
         mutant: Option<&str>,
-        set: &Map<String, Value>,
+        (set, number): (&Map<String, Value>, u64),
         compute: &dyn Fn(&CheckOptions, &dyn Progress) -> Result<Found>,
     ) -> Result<Found> {
         let params = Params::resolve(&claim.schema(), set)?;
@@ -300,8 +329,7 @@ impl Work<'_> {
         let Some(store) = &self.store else {
             return compute(&self.checks, self.progress);
         };
-        let rows = store.existing();
-        let stored = rows.iter().find(|r| r.cell == store::cell_name(cell));
+        let stored = self.existing.get(&(store::cell_name(cell), number));
         let restored = stored.map(|row| report::restore(row, self.catalogue));
         let found = match restored {
             Some(Ok(found)) => found,
@@ -309,7 +337,7 @@ impl Work<'_> {
                 let found = compute(&self.checks, self.progress).map_err(|e| self.resumable(e))?;
                 if stored.is_none() {
                     let (parameters, data) = report::keep(&found);
-                    store.append(&Row::new(&self.manifest, cell, 0, parameters, data))?;
+                    store.append(&Row::new(&self.manifest, cell, number, parameters, data))?;
                 }
                 found
             }
@@ -326,19 +354,18 @@ impl Work<'_> {
     ) -> Result<Vec<Picture>> {
         let experiment = entry.configure(true, None, &toml::Table::new())?;
         let (seed, out) = (self.options.seed, &self.options.out);
+        let command = folder::command(entry, &*experiment, seed)?;
         let options = RunOptions {
             seed,
             force: self.options.force,
+            mix_builds: self.options.mix_builds,
+            command: Some(&command),
             ..RunOptions::default()
         };
         let folder = out.join("rows").join(entry.name);
         let found = experiment::run(&*experiment, &folder, &options, self.progress)?;
         for dropped in &found.dropped {
             on(Event::Note(format!("warning: {dropped}")))?;
-        }
-        let command = folder::command(entry, &*experiment, seed)?;
-        if found.computed > 0 {
-            Origin::here(command.clone()).note(&folder)?;
         }
         let figures = experiment.figures(&found.rows)?;
         let figures = folder::with_size(figures, entry, &*experiment)?;
@@ -353,6 +380,8 @@ impl Work<'_> {
             figure,
             seed,
             origins: origins.clone(),
+            source: Some(entry.source),
+            claim: None,
         };
         let pictures = figures.into_iter().map(picture).collect();
         self.step()?;
@@ -370,6 +399,9 @@ fn command(options: &Options) -> String {
     let mut command = format!("attnlab reproduce --seed {}", options.seed);
     if options.mutant_seeds != 1 {
         command.push_str(&format!(" --mutant-seeds {}", options.mutant_seeds));
+    }
+    if options.times != 1 {
+        command.push_str(&format!(" --times {}", options.times));
     }
     if options.out != Path::new(Options::FOLDER) {
         let folder = attnlab_core::format::quoted(&options.out.display().to_string());

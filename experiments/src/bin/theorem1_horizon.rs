@@ -16,5 +16,5 @@ fn main() -> ExitCode {
             command.into_iter().chain(rest),
         ));
     }
-    attnlab::cli::experiment_main(&catalogue, "theorem1_horizon")
+    attnlab::experiment_main("theorem1_horizon")
 }

@@ -208,6 +208,12 @@ pub trait Claim: Send + Sync {
         !matches!(self.promise(params), Promise::MeanIn(..))
     }
 
+    /// Returns the identity of the trial's code, for a claim that is made at run time: rows of other code are then
+    /// not taken for its own. A compiled claim has none, because the build tells its code.
+    fn code(&self) -> Option<String> {
+        None
+    }
+
     /// Judges the outcomes. The default uses [`Claim::promise`], [`Claim::computed`] and [`Claim::partial`].
     ///
     /// # Errors

@@ -1,10 +1,13 @@
 //! Progress: bars on a terminal, a line a minute in the log of a long run.
 
 use super::out::note;
-use crate::run::Progress;
+use crate::run::schedule::no_thread;
+use crate::run::time::duration;
+use crate::run::{Progress, checkpoints, files, watch};
+use attnlab_core::error::Result;
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -16,16 +19,111 @@ const PAUSE: Duration = Duration::from_secs(60);
 /// Flag: Ctrl-C was pressed.
 static STOPPED: AtomicBool = AtomicBool::new(false);
 
-/// Makes Ctrl-C (or a batch system's SIGTERM) end long work after the trials under way; a second one ends
-/// it at once.
+/// Number of bars of work under way, which ends by itself when it finds [`STOPPED`].
+static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
+/// Flag: that work keeps what is done.
+static RESUMABLE: AtomicBool = AtomicBool::new(false);
+
+/// Time for trials under way to end.
+const GRACE: Duration = Duration::from_millis(800);
+
+/// Makes Ctrl-C (or a batch system's SIGTERM) end the program within a second. Rows are written one by one and
+/// files in full or not at all, so that nothing which is stored is lost. Only a long trial that writes checkpoints
+/// is given the time to write one; a second Ctrl-C ends that at once too.
 pub fn stop_on_signals() {
     // Fails only where a handler is set already: by this function.
     let _ = ctrlc::set_handler(|| {
-        if STOPPED.swap(true, Ordering::SeqCst) {
-            std::process::exit(i32::from(super::STOPPED));
+        let again = STOPPED.swap(true, Ordering::SeqCst);
+        if again || UNDER_WAY.load(Ordering::SeqCst) == 0 {
+            end();
         }
-        note("stopping after the trials under way; once more stops at once");
+        if checkpoints::under_way() {
+            note("stopping after the step under way, with a checkpoint; once more stops at once");
+            return;
+        }
+        std::thread::spawn(|| {
+            std::thread::sleep(GRACE);
+            if !checkpoints::under_way() {
+                end();
+            }
+        });
     });
+}
+
+/// Time of one trial after which a line says that it is under way.
+const LONG_TRIAL: Duration = Duration::from_secs(300);
+/// Time between two looks at the trials under way.
+const LOOK: Duration = Duration::from_millis(50);
+/// Time for a long trial to write a checkpoint at the time limit.
+const CHECKPOINT: Duration = Duration::from_secs(60);
+
+/// Watches over the program from a thread of its own: names a trial that takes very long and, after `limit`, ends the
+/// program and names the trial that was under way, with its settings. `status` is the exit status then.
+///
+/// # Errors
+/// A limit that cannot be kept, as the system refuses the thread.
+pub fn watch_time(limit: Option<Duration>, status: u8) -> Result<()> {
+    let begun = Instant::now();
+    let watch = move || {
+        let mut told = false;
+        loop {
+            let left = limit.map(|limit| limit.saturating_sub(begun.elapsed()));
+            if left.is_some_and(|left| left.is_zero()) {
+                break;
+            }
+            std::thread::sleep(left.map_or(LOOK * 20, |left| left.min(LOOK * 20)).max(LOOK));
+            if let Some((time, trial)) = watch::longest().filter(|(time, _)| *time > LONG_TRIAL)
+                && !told
+            {
+                told = true;
+                let time = duration(time.as_secs_f64());
+                note(&format!(
+                    "{trial} has been under way for {time}. Ctrl-C ends it; --time-limit S would have"
+                ));
+            }
+        }
+        STOPPED.store(true, Ordering::SeqCst);
+        let stopped = Instant::now();
+        while checkpoints::under_way() && stopped.elapsed() < CHECKPOINT {
+            std::thread::sleep(LOOK);
+        }
+        let seconds = limit.unwrap_or_default().as_secs_f64();
+        let trial = match watch::longest() {
+            Some((time, trial)) => {
+                let time = duration(time.as_secs_f64());
+                format!(" Under way for {time}: {trial}.")
+            }
+            None => String::new(),
+        };
+        let kept = match RESUMABLE.load(Ordering::SeqCst) {
+            true => {
+                " Rows so far are kept: give the same command again with a longer limit, it goes on"
+            }
+            false => " Write smaller parameters, fewer trials, or a longer limit",
+        };
+        note(&format!(
+            "error: the time limit of {seconds} s is over.{trial}{kept}"
+        ));
+        files::abandon();
+        std::process::exit(i32::from(status));
+    };
+    match std::thread::Builder::new().spawn(watch) {
+        Err(e) if limit.is_some() => Err(no_thread(1, &e)),
+        _ => Ok(()),
+    }
+}
+
+/// Ends the program, without its temporary files.
+fn end() -> ! {
+    let kept = match RESUMABLE.load(Ordering::SeqCst) {
+        true => {
+            "stopped. Rows so far are kept: give the same command again, it goes on where it stopped"
+        }
+        false => "stopped",
+    };
+    note(kept);
+    files::abandon();
+    std::process::exit(i32::from(super::STOPPED));
 }
 
 /// A bar on standard error with rate and time left; shows nothing where that is no terminal.
@@ -38,6 +136,8 @@ pub struct Bar {
     begun: Instant,
     first: OnceLock<u64>,
     told: Mutex<Instant>,
+    /// Flag: between start and finish.
+    under_way: AtomicBool,
 }
 
 /// Contents of a line in a log.
@@ -64,6 +164,7 @@ impl Bar {
             begun: Instant::now(),
             first: OnceLock::new(),
             told: Mutex::new(Instant::now()),
+            under_way: AtomicBool::new(false),
         }
     }
 
@@ -117,6 +218,10 @@ impl Bar {
 
 impl Progress for Bar {
     fn start(&self, label: &str, total: u64) {
+        if !self.under_way.swap(true, Ordering::SeqCst) {
+            UNDER_WAY.fetch_add(1, Ordering::SeqCst);
+            RESUMABLE.fetch_or(self.log.is_some(), Ordering::SeqCst);
+        }
         self.bar.set_message(label.to_string());
         self.bar.set_length(total);
         self.bar.reset();
@@ -194,6 +299,9 @@ impl Progress for Bar {
     }
 
     fn finish(&self) {
+        if self.under_way.swap(false, Ordering::SeqCst) {
+            UNDER_WAY.fetch_sub(1, Ordering::SeqCst);
+        }
         self.bar.finish_and_clear();
     }
 }

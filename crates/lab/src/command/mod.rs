@@ -7,9 +7,9 @@ mod bar;
 pub mod input;
 mod out;
 
-pub use bar::{Bar, stop_on_signals};
+pub use bar::{Bar, stop_on_signals, watch_time};
 pub use input::{Parameters, RowOptions};
-pub use out::{Out, note, pipe_closed};
+pub use out::{Out, note, pipe_closed, unprinted};
 
 use attnlab_core::error::Result;
 

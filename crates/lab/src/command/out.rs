@@ -27,9 +27,7 @@ impl Out {
     /// When the line cannot be written.
     pub fn line(&mut self, text: &str) -> Result<()> {
         let written = self.sink.write_all(format!("{text}\n").as_bytes());
-        written
-            .and_then(|()| self.sink.flush())
-            .map_err(|e| Error::io(Path::new(STDOUT), e, "Check the pipe and the disk"))
+        written.and_then(|()| self.sink.flush()).map_err(unprinted)
     }
 
     /// Writes one JSON object on one line. Infinities and NaN, which JSON lacks, become null.
@@ -41,6 +39,11 @@ impl Out {
             serde_json::to_string(value).map_err(|e| Error::unwritable("a result (JSON)", e))?;
         self.line(&text)
     }
+}
+
+/// Returns the error for standard output that cannot be written.
+pub fn unprinted(source: io::Error) -> Error {
+    Error::io(Path::new(STDOUT), source, "Check the pipe and the disk")
 }
 
 /// Writes one line to standard error; a closed standard error is ignored.

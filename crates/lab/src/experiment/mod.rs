@@ -14,7 +14,7 @@ pub mod plane;
 pub mod runner;
 pub mod settings;
 
-pub use runner::{RunOptions, RunReport, cells, run};
+pub use runner::{RunOptions, RunReport, cells, manifest, run};
 pub use settings::{Described, Entry};
 
 use crate::figure::Figure;

@@ -9,7 +9,7 @@ use attnlab_core::format::quoted;
 use attnlab_core::stats::Estimate;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// Name of the run whose rows are verdicts.
@@ -33,6 +33,8 @@ struct Kept {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     uninformative: BTreeMap<String, u64>,
     reach: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stopping: Option<String>,
     beyond_hypotheses: bool,
     wall_s: f64,
     machine: String,
@@ -65,6 +67,17 @@ pub fn row_name(claim: &str, mutant: Option<&str>) -> String {
     format!("{claim}/{}", mutant.unwrap_or_default())
 }
 
+/// Returns the verdicts that are told: of several numbers of trials of one check the largest.
+pub fn latest(rows: &[Row]) -> Vec<&Row> {
+    let mut largest: HashMap<&str, u64> = HashMap::new();
+    for row in rows {
+        let known = largest.entry(&row.cell).or_default();
+        *known = row.trial.max(*known);
+    }
+    let told = |row: &&Row| largest.get(row.cell.as_str()) == Some(&row.trial);
+    rows.iter().filter(told).collect()
+}
+
 /// Converts a verdict to the parameters and data of a row.
 pub fn keep(found: &Found) -> (Map<String, Value>, Map<String, Value>) {
     let (name, checked, seeds, refuted) = match found {
@@ -90,6 +103,7 @@ pub fn keep(found: &Found) -> (Map<String, Value>, Map<String, Value>) {
         informative: report.informative,
         uninformative: report.uninformative.clone(),
         reach: report.reach.clone(),
+        stopping: report.stopping.clone(),
         beyond_hypotheses: report.beyond_hypotheses,
         wall_s: report.wall_s,
         machine: checked.origin.machine.clone(),
@@ -166,9 +180,10 @@ fn restored(claim: &Arc<dyn Claim>, row: &Row, kept: &Kept) -> Result<Checked> {
         informative: kept.informative,
         uninformative: kept.uninformative.clone(),
         reach: kept.reach.clone(),
+        stopping: kept.stopping.clone(),
         seed: row.seed,
         wall_s: kept.wall_s,
-        version: env!("CARGO_PKG_VERSION"),
+        version: row.build.clone(),
     };
     let origin = Origin {
         command: check_command(&**claim, &report),
@@ -187,7 +202,7 @@ impl Checked {
     /// Combines a check of `claim` in this process with its origin.
     pub fn here(claim: &Arc<dyn Claim>, report: CheckReport) -> Self {
         Checked {
-            origin: Origin::here(check_command(&**claim, &report)),
+            origin: Origin::of_verdict(check_command(&**claim, &report)),
             claim: claim.clone(),
             report,
         }
@@ -210,7 +225,7 @@ impl MutantResult {
             first: Checked {
                 report: found.first,
                 claim: mutant.claim.clone(),
-                origin: Origin::here(command),
+                origin: Origin::of_verdict(command),
             },
         }
     }

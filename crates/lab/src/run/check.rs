@@ -1,18 +1,22 @@
 //! Check of one claim at one set of parameters, from hypotheses to verdict.
 
+use super::decide::UntilDecided;
+use super::watch::Watch;
 use super::{Progress, memory, schedule, time};
 use crate::claim::evidence::{self, Evidence};
 use crate::claim::{
     Claim, Hypothesis, Kind, Outcome, Params, Promise, Verdict, VerdictKind, Witness,
 };
 use attnlab_core::error::{Error, Result};
+use attnlab_core::format::pairs;
 use attnlab_core::rng::Streams;
 use attnlab_core::stats::{Estimate, MAX_TRIALS, validate_level};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 /// Options of [`check()`].
@@ -29,6 +33,8 @@ pub struct CheckOptions {
     /// Id whose random streams the trials draw from; the claim's own when None. See
     /// [`Mutant::drawn_as`](crate::claim::Mutant::drawn_as).
     pub drawn_as: Option<&'static str>,
+    /// Rule by which `trials` are only the first look's; None for that number of trials and one look.
+    pub until_decided: Option<UntilDecided>,
 }
 
 impl Default for CheckOptions {
@@ -40,6 +46,7 @@ impl Default for CheckOptions {
             level: 0.95,
             beyond_hypotheses: false,
             drawn_as: None,
+            until_decided: None,
         }
     }
 }
@@ -85,12 +92,15 @@ pub struct CheckReport {
     pub uninformative: BTreeMap<String, u64>,
     /// Smallest deviation that the trials could have seen, in words.
     pub reach: String,
+    /// Rule by which the number of trials was chosen, in words; None for a number fixed beforehand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopping: Option<String>,
     /// Seed of every stream.
     pub seed: u64,
     /// Wall-clock time in seconds.
     pub wall_s: f64,
-    /// Version of attnlab.
-    pub version: &'static str,
+    /// Build of attnlab.
+    pub version: String,
 }
 
 impl CheckReport {
@@ -148,10 +158,16 @@ pub fn check(
     let seconds = claim.seconds(&params);
     time::ensure(trials, seconds)?;
     time::announce(&claim.sheet().id, trials, seconds, progress);
-    let outcomes = outcomes(claim, &params, options, trials, progress)?;
-    let weighed = evidence::weigh(claim, &params, &outcomes, options.level)?;
     let beyond = options.beyond_hypotheses;
-    let found = assess(claim, &params, &outcomes, weighed, beyond);
+    let (outcomes, found, stopping) = match options.until_decided {
+        None => {
+            let outcomes = outcomes(claim, &params, options, trials, progress)?;
+            let weighed = evidence::weigh(claim, &params, &outcomes, options.level)?;
+            let found = assess(claim, &params, &outcomes, weighed, beyond);
+            (outcomes, found, None)
+        }
+        Some(rule) => decided(claim, &params, options, (rule, trials), progress)?,
+    };
     let sheet = claim.sheet();
     Ok(CheckReport {
         claim: sheet.id.clone(),
@@ -160,7 +176,7 @@ pub fn check(
         hypotheses: found.hypotheses,
         beyond_hypotheses: options.beyond_hypotheses,
         kind: sheet.kind,
-        trials,
+        trials: outcomes.len() as u64,
         failures: found.failures,
         estimate: found.estimate,
         verdict: found.verdict,
@@ -172,10 +188,36 @@ pub fn check(
         informative: found.informative,
         uninformative: found.uninformative,
         reach: found.reach,
+        stopping,
         seed: options.seed,
         wall_s: started.elapsed().as_secs_f64(),
-        version: env!("CARGO_PKG_VERSION"),
+        version: crate::build::here().to_string(),
     })
+}
+
+/// Runs trials until they decide, and returns them with the judgement and the rule in words.
+fn decided(
+    claim: &dyn Claim,
+    params: &Params,
+    options: &CheckOptions,
+    (rule, first): (UntilDecided, u64),
+    progress: &dyn Progress,
+) -> Result<(Vec<Outcome>, Assessment, Option<String>)> {
+    let looks = rule.looks(first, options.level)?;
+    let mut outcomes = vec![];
+    for (k, look) in looks.iter().enumerate() {
+        let more = outcomes.len() as u64..look.trials;
+        outcomes.extend(outcomes_of(claim, params, options, more, progress)?);
+        let judge = |outcomes: &[Outcome]| claim.judge(params, outcomes, look.level);
+        let weighed = evidence::weigh_with(claim, params, &outcomes, &judge)?;
+        let found = assess(claim, params, &outcomes, weighed, options.beyond_hypotheses);
+        let last = k + 1 == looks.len();
+        if last || found.verdict != VerdictKind::Inconclusive {
+            let told = UntilDecided::described(&looks, k, options.level);
+            return Ok((outcomes, found, Some(told)));
+        }
+    }
+    Err(Error::undefined("a check without a look"))
 }
 
 /// Judgement together with the hypotheses and the closed form.
@@ -287,14 +329,32 @@ pub fn outcomes(
     trials: u64,
     progress: &dyn Progress,
 ) -> Result<Vec<Outcome>> {
+    outcomes_of(claim, params, options, 0..trials, progress)
+}
+
+/// Runs the trials of these numbers, as [`outcomes`] does.
+fn outcomes_of(
+    claim: &dyn Claim,
+    params: &Params,
+    options: &CheckOptions,
+    numbers: Range<u64>,
+    progress: &dyn Progress,
+) -> Result<Vec<Outcome>> {
     let id = claim.sheet().id.as_str();
+    let (first, trials) = (numbers.start, numbers.end - numbers.start);
     let slots: Vec<OnceLock<Outcome>> = (0..trials).map(|_| OnceLock::new()).collect();
     let drawn_as = options.drawn_as.unwrap_or(id);
     let (cell, bytes) = (params.cell(), claim.memory(params));
     progress.start(id, trials);
     let done_so_far = AtomicU64::new(0);
+    let named = (id.to_string(), params.as_json().clone());
+    let describe = move |_, number| format!("trial {number} of {} ({})", named.0, pairs(&named.1));
+    let mut watch = Watch::new(trials, Arc::new(describe));
+    if time::is_long(trials, claim.seconds(params)) {
+        watch = watch.told();
+    }
     let done = schedule::for_each(
-        &(0..trials).collect::<Vec<u64>>(),
+        &numbers.collect::<Vec<u64>>(),
         |_| bytes,
         |number| {
             if progress.stopped() {
@@ -306,9 +366,9 @@ pub fn outcomes(
                 });
             }
             let streams = Streams::new(options.seed, drawn_as, cell, *number);
-            let outcome = trial(claim, params, &streams)?;
+            let outcome = watch.trial((0, *number), progress, || trial(claim, params, &streams))?;
             // Every trial is done once, so the slot is empty.
-            let _ = slots[*number as usize].set(outcome);
+            let _ = slots[(*number - first) as usize].set(outcome);
             done_so_far.fetch_add(1, Ordering::Relaxed);
             progress.advance(1);
             Ok(())

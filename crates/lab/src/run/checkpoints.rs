@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// Number of checkpoints kept: the newest, and the one before it in case the newest is damaged.
@@ -21,6 +22,32 @@ const CHECKSUM: &str = "tensors";
 /// Folder of checkpoints.
 pub struct Checkpoints {
     folder: PathBuf,
+    /// Present where a trial writes them.
+    _writing: Option<Writing>,
+}
+
+/// Number of folders that trials of this process write checkpoints into.
+static WRITING: AtomicUsize = AtomicUsize::new(0);
+
+/// Returns `true` if a trial that writes checkpoints is under way.
+pub fn under_way() -> bool {
+    WRITING.load(Ordering::SeqCst) > 0
+}
+
+/// One of the folders counted by [`under_way`], until it is dropped.
+struct Writing;
+
+impl Writing {
+    fn begin() -> Self {
+        WRITING.fetch_add(1, Ordering::SeqCst);
+        Writing
+    }
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        WRITING.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 /// A checkpoint as read from its folder.
@@ -41,13 +68,17 @@ impl Checkpoints {
     pub fn in_folder(folder: &Path) -> Result<Self> {
         let advice = "Choose a folder that you may write with --out";
         fs::create_dir_all(folder).map_err(|e| Error::io(folder, e, advice))?;
-        Ok(Self::at(folder))
+        Ok(Checkpoints {
+            _writing: Some(Writing::begin()),
+            ..Self::at(folder)
+        })
     }
 
     /// Refers to this folder, which need not exist.
     pub fn at(folder: &Path) -> Self {
         Checkpoints {
             folder: folder.to_path_buf(),
+            _writing: None,
         }
     }
 

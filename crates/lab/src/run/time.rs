@@ -26,10 +26,15 @@ pub fn ensure(trials: u64, seconds: f64) -> Result<()> {
     })
 }
 
+/// Returns `true` for a check that takes longer than five minutes on one core.
+pub(super) fn is_long(trials: u64, seconds: f64) -> bool {
+    trials as f64 * seconds > LONG
+}
+
 /// Announces a check that takes longer than five minutes on one core.
 pub(super) fn announce(id: &str, trials: u64, seconds: f64, progress: &dyn Progress) {
-    let needed = trials as f64 * seconds;
-    if needed > LONG {
+    if is_long(trials, seconds) {
+        let needed = trials as f64 * seconds;
         let line = format!(
             "{id}: {} take about {} on one core",
             described(trials, seconds),
@@ -39,6 +44,19 @@ pub(super) fn announce(id: &str, trials: u64, seconds: f64, progress: &dyn Progr
     }
 }
 
+/// Tells how long `trials` trials of so many `seconds` each, as the first one has taken, last on some threads; None
+/// if that is not long.
+pub(super) fn forecast(trials: u64, seconds: f64, threads: usize) -> Option<String> {
+    let needed = trials as f64 * seconds / threads.max(1) as f64;
+    (trials > 1 && needed > LONG).then(|| {
+        format!(
+            "the first trial took {}: all {trials} take about {} on {threads} threads",
+            duration(seconds),
+            duration(needed)
+        )
+    })
+}
+
 /// Names the trials of a check and the time of one: `8 trials of about 3 minutes`.
 fn described(trials: u64, seconds: f64) -> String {
     let plural = if trials == 1 { "" } else { "s" };
@@ -46,7 +64,7 @@ fn described(trials: u64, seconds: f64) -> String {
 }
 
 /// Rounds a processor time (s) to its largest unit: `40 s`, `3 minutes`, `5 hours`, `2 days`, `4e5 years`.
-fn duration(seconds: f64) -> String {
+pub(crate) fn duration(seconds: f64) -> String {
     let units = [
         (365.25 * DAY, "year"),
         (DAY, "day"),
@@ -81,6 +99,16 @@ mod tests {
         ] {
             assert_eq!(duration(seconds), text);
         }
+    }
+
+    #[test]
+    fn the_first_trial_forecasts_the_rest() {
+        assert_eq!(forecast(10, 20.0, 1), None);
+        assert_eq!(
+            forecast(100, 180.0, 2).unwrap(),
+            "the first trial took 3 minutes: all 100 take about 2 hours on 2 threads"
+        );
+        assert_eq!(forecast(1, 1e9, 1), None);
     }
 
     #[test]

@@ -10,6 +10,9 @@ use std::collections::BTreeSet;
 /// Largest depth of nesting, so that no text can exhaust the stack.
 const DEEPEST: usize = 100;
 
+/// Longest expression (bytes), so that no sum of many terms can exhaust it either.
+const LONGEST: usize = 4000;
+
 type Function = fn(f64) -> f64;
 type PairFunction = fn(f64, f64) -> f64;
 
@@ -68,6 +71,11 @@ impl Expression {
     /// # Ok::<(), attnlab_core::Error>(())
     /// ```
     pub fn parse(name: &str, text: &str) -> Result<Self> {
+        if text.len() > LONGEST {
+            let shown = format!("an expression of {} bytes", text.len());
+            let allowed = format!("must be at most {LONGEST} bytes long");
+            return Err(Error::invalid(name, shown, allowed));
+        }
         let mut parser = Parser {
             rest: text,
             text,
@@ -375,9 +383,17 @@ mod tests {
             let expected = format!("delta = \"{text}\": must be an expression; {problem}. ");
             assert!(error.starts_with(&expected), "{error}");
         }
-        let deep = "(".repeat(100_000);
+        let deep = "(".repeat(3000);
         let error = Expression::parse("x", &deep).unwrap_err().to_string();
         assert!(error.contains("nested too deeply"));
+        let long = vec!["1"; 100_000].join("+");
+        let error = Expression::parse("x", &long).unwrap_err().to_string();
+        assert!(error.contains("must be at most 4000 bytes"), "{error}");
+        let chain = vec!["1"; 2000].join("-");
+        assert_eq!(
+            Expression::parse("x", &chain).unwrap().value(&|_| None),
+            -1998.0
+        );
     }
 
     proptest! {

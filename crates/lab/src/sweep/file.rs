@@ -2,9 +2,10 @@
 
 use super::axes::{Axis, Range};
 use super::keys::refuse_unknown;
-use super::{Beyond, Expression, Of, Stop, Sweep};
+use super::{Beyond, Expression, Of, Stop, Sweep, Until};
 use crate::run::store::{Manifest, number};
 use attnlab_core::error::{Error, Result};
+use attnlab_core::format::short_lines;
 use attnlab_core::stats::{MAX_TRIALS, Sequence, validate_level};
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -31,13 +32,27 @@ impl Sweep {
             problem,
         };
         let table: toml::Table = text.parse().map_err(|e: toml::de::Error| {
-            content(format!("must be valid TOML: {}", e.to_string().trim()))
+            content(format!(
+                "must be valid TOML: {}",
+                short_lines(&e.to_string())
+            ))
         })?;
-        let sweep = match as_json(toml::Value::Table(table)) {
-            Value::Object(map) => Self::from_object(map),
+        match as_json(toml::Value::Table(table)) {
+            Value::Object(map) => Self::of_json(map, origin),
             _ => Ok(Sweep::default()),
-        };
-        let sweep = sweep.map_err(|e| content(e.to_string()))?;
+        }
+    }
+
+    /// Reads the keys of a sweep file from a JSON object; `origin` is its name, for messages. The axes vary in the
+    /// order in which they stand.
+    ///
+    /// # Errors
+    /// As [`Sweep::read`].
+    pub fn of_json(map: Map<String, Value>, origin: &Path) -> Result<Self> {
+        let sweep = Self::from_object(map).map_err(|e| Error::Content {
+            path: origin.to_path_buf(),
+            problem: e.to_string(),
+        })?;
         Ok(Sweep {
             origin: origin.to_path_buf(),
             ..sweep
@@ -116,7 +131,10 @@ impl Sweep {
         }
         if let Some(stop) = self.stop {
             let rule = Sequence::NAME;
-            let stop = json!({"rule": rule, "width": stop.width, "every": stop.every});
+            let stop = match stop.until {
+                Until::Width(width) => json!({"rule": rule, "width": width, "every": stop.every}),
+                Until::Decided => json!({"rule": rule, "until": DECIDED, "every": stop.every}),
+            };
             settings.insert("stop".into(), stop);
         }
         settings.insert("set".into(), Value::Object(self.set.clone()));
@@ -136,8 +154,21 @@ impl Sweep {
         let Some(Value::Array(pairs)) = settings.remove(AXES) else {
             return Ok(None);
         };
-        let pair = |pair: &Value| Some((pair[0].as_str()?.to_string(), pair[1].clone()));
-        let axes: Map<String, Value> = pairs.iter().filter_map(pair).collect();
+        let mut axes = Map::new();
+        for pair in &pairs {
+            let named = match pair.as_array().map(Vec::as_slice) {
+                Some([Value::String(name), values]) => axes.insert(name.clone(), values.clone()),
+                _ => Some(Value::Null),
+            };
+            if named.is_some() {
+                return Err(Error::Content {
+                    path: Manifest::FILE.into(),
+                    problem: format!(
+                        "{AXES} holds {pair}: must be pairs of a name and its values, each once"
+                    ),
+                });
+            }
+        }
         settings.insert("axes".into(), Value::Object(axes));
         settings.insert("seed".into(), manifest.seed.into());
         let sweep = Self::from_object(settings).map_err(|e| Error::Content {
@@ -274,11 +305,27 @@ fn range(name: &str, given: &Map<String, Value>) -> Result<Range> {
     })
 }
 
+/// Value of `stop.until`.
+const DECIDED: &str = "decided";
+
 fn stop(value: &Value) -> Result<Stop> {
     let given = table("stop", value)?;
     refuse_unknown("stop", given)?;
+    if let Some(until) = given.get("until") {
+        if until != DECIDED {
+            let allowed = format!(
+                "must be \"{DECIDED}\"; for an interval of some width, write width instead"
+            );
+            return Err(Error::invalid("stop.until", until, allowed));
+        }
+        if let Some(width) = given.get("width") {
+            let allowed = "must be left out beside until; a cell stops by the one or by the other";
+            return Err(Error::invalid("stop.width", width, allowed));
+        }
+    }
     let width = given.get("width").unwrap_or(&Value::Null);
-    let allowed = "must be a number in (0, 1); a cell stops once its interval is no wider";
+    let allowed = "must be a number in (0, 1); a cell stops once its interval is no wider. Or write until = \
+                   \"decided\"";
     let invalid = || {
         let shown = if width.is_null() {
             "(not set)".into()
@@ -287,10 +334,13 @@ fn stop(value: &Value) -> Result<Stop> {
         };
         Error::invalid("stop.width", shown, allowed)
     };
-    let width = width
-        .as_f64()
-        .filter(|w| *w > 0.0 && *w < 1.0)
-        .ok_or_else(invalid)?;
+    let until = match given.contains_key("until") {
+        true => Until::Decided,
+        false => {
+            let width = width.as_f64().filter(|w| *w > 0.0 && *w < 1.0);
+            Until::Width(width.ok_or_else(invalid)?)
+        }
+    };
     if let Some(rule) = given.get("rule")
         && rule != Sequence::NAME
     {
@@ -301,7 +351,7 @@ fn stop(value: &Value) -> Result<Stop> {
         .get("every")
         .map(|v| whole("stop.every", v, 1, MAX_TRIALS));
     Ok(Stop {
-        width,
+        until,
         every: every.transpose()?.unwrap_or(10),
     })
 }

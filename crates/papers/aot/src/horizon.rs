@@ -1,6 +1,7 @@
 //! One horizon from parameters, or from given tokens, to a report: what `attnlab horizon` prints.
 
-use crate::unroll::Data;
+use crate::theory;
+use crate::unroll::{Data, Given};
 use attnlab_core::error::{Error, Result, positive};
 use attnlab_core::linalg::{orthonormality_defect, product};
 use attnlab_core::rng::Streams;
@@ -158,9 +159,32 @@ pub fn horizon_of_tokens(
     tau: f64,
     progress: &dyn Progress,
 ) -> Result<HorizonReport> {
+    let given = Given {
+        tokens: data.tokens.view(),
+        bases: &data.bases,
+        labels: Some(&data.labels),
+    };
+    horizon_of_given(machine, given, eta, tau, progress)
+}
+
+/// [`horizon_of_tokens`] on tokens in memory of the caller, which must have labels.
+///
+/// # Errors
+/// As [`horizon_of_tokens`]; tokens without labels.
+pub fn horizon_of_given(
+    machine: &dyn Machine,
+    given: Given,
+    eta: f64,
+    tau: f64,
+    progress: &dyn Progress,
+) -> Result<HorizonReport> {
     positive("eta", eta)?;
     let started = Instant::now();
-    let defect = orthonormality_defect(&data.bases);
+    let Some(labels) = given.labels else {
+        let allowed = "must be set; the horizon of a head needs the tokens of its cluster";
+        return Err(Error::invalid("labels", "(not set)", allowed));
+    };
+    let defect = orthonormality_defect(given.bases);
     if defect > DEFECT {
         let allowed = format!(
             "must be at most {DEFECT:.0e}; the horizon is defined for jointly orthonormal bases, (7)"
@@ -171,19 +195,19 @@ pub fn horizon_of_tokens(
             allowed,
         ));
     }
-    let n = data.labels.len();
+    let n = labels.len();
     let mut order: Vec<usize> = (0..n).collect();
-    order.sort_by_key(|i| data.labels[*i]);
-    let mut counts = vec![0; data.bases.len()];
-    data.labels.iter().for_each(|k| counts[*k] += 1);
+    order.sort_by_key(|i| labels[*i]);
+    let mut counts = vec![0; given.bases.len()];
+    labels.iter().for_each(|k| counts[*k] += 1);
     if let Some(k) = counts.iter().position(|n| *n == 0) {
         let allowed =
             "must be a whole number >= 1; the horizon of a head needs tokens of its cluster";
         return Err(Error::invalid(format!("tokens with label {k}"), 0, allowed));
     }
-    let dims: Vec<usize> = data.bases.iter().map(Array2::ncols).collect();
-    let tokens = data.tokens.select(Axis(1), &order);
-    let head = |k: usize| product(data.bases[k].t(), tokens.view()).mapv(|x| x as f32);
+    let dims: Vec<usize> = given.bases.iter().map(Array2::ncols).collect();
+    let tokens = given.tokens.select(Axis(1), &order);
+    let head = |k: usize| product(given.bases[k].t(), tokens.view()).mapv(|x| x as f32);
     let own = |k: usize| {
         let start: usize = counts[..k].iter().sum();
         start..start + counts[k]
@@ -205,6 +229,46 @@ pub fn horizon_of_tokens(
         backend: machine.name(),
     };
     measured.report(&found, |place| order[place], weight)
+}
+
+/// The law of the first break at the parameters of a draw.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Predicted {
+    /// θ by which 5, 50 and 95 % of draws have broken.
+    pub theta: [f64; 3],
+    /// Exact updates at these θ.
+    pub exact_updates: [u64; 3],
+    /// Share of draws that have broken by the θ seen here: uniform on (0, 1) if the law is right.
+    pub rank: Option<f64>,
+}
+
+impl Predicted {
+    /// Returns the law beside the draw of a report; None where it does not apply (K = 1, δ = 0, τ = 1, or tokens
+    /// from outside).
+    pub fn beside(found: &HorizonReport) -> Option<Predicted> {
+        let (n, k) = (found.counts.iter().sum(), found.counts.len());
+        let law = theory::Horizon::new(n, k, *found.dims.first()?, found.delta?, found.tau).ok()?;
+        let at = |probability| -> Option<(f64, u64)> {
+            let updates = law.exact_updates(found.eta, probability).ok()?;
+            Some((law.theta(probability).ok()?, updates))
+        };
+        let (low, median, high) = (at(0.05)?, at(0.5)?, at(0.95)?);
+        let seen = found.theta_crit;
+        Some(Predicted {
+            theta: [low.0, median.0, high.0],
+            exact_updates: [low.1, median.1, high.1],
+            rank: seen.map(|theta| -(-law.lambda(theta)).exp_m1()),
+        })
+    }
+}
+
+/// Returns the peak memory (bytes) of the horizon of N tokens in K subspaces of at most p dimensions.
+pub fn bytes(tokens: u64, clusters: u64, dim: u64) -> u64 {
+    // One head's coefficients in f32 with the copies of its blocks, and what is kept of every column: sums at twelve
+    // θ, maxima, scratch, some 400 bytes; 24 of bracket in every head.
+    let column = dim.saturating_mul(8).saturating_add(400);
+    let column = column.saturating_add(clusters.saturating_mul(24));
+    tokens.saturating_mul(column)
 }
 
 /// Facts about a horizon beside its columns.

@@ -9,6 +9,7 @@ pub mod arrays;
 pub mod claims;
 pub mod commands;
 pub mod corpus;
+pub mod draws;
 pub mod evaluate;
 pub mod experiments;
 pub mod formulas;
@@ -73,6 +74,7 @@ const TERMS: &[(&str, &str)] = &[
 /// Everything in this room.
 pub fn room() -> Room {
     Room::new("aot", PAPERS)
+        .subjects(&["denoising", "unrolling", "subspaces", "trained networks"])
         .claims(claims::all())
         .experiments(experiments::entries())
         .formulas(formulas::formulas())

@@ -1,9 +1,11 @@
 //! Tests of operators, samplers, dynamics and chains.
 
 mod fit;
+mod fit_centre;
 mod flow;
 mod markov;
 mod memory;
+mod particles;
 mod sampling;
 mod sparsemax;
 mod streaming;

@@ -4,11 +4,13 @@
 use super::{LEVEL, assert_rate, events, found, rng};
 use crate::common::{Statement, statement};
 use attnlab_core::bracket::Bracket;
-use attnlab_core::stats::Sequence;
+use attnlab_core::stats::{Sequence, binomial};
 use attnlab_lab::claim::evidence::weigh_with;
 use attnlab_lab::claim::verdict::judge_events;
 use attnlab_lab::claim::{Computed, Params, Promise, VerdictKind};
-use attnlab_lab::sweep::Stop;
+use attnlab_lab::run::{CheckOptions, Silent, UntilDecided, check};
+use attnlab_lab::sweep::{Stop, Until};
+use attnlab_lab::toy;
 
 /// Simulations of every case: standard error .003 at .025, .004 at .05.
 const RUNS: u64 = 3000;
@@ -140,7 +142,7 @@ fn stopping_keeps_the_level() {
     let rate = 0.1;
     let claim = statement(Promise::FailsAtMost(rate), MOST);
     let stop = Stop {
-        width: 0.1,
+        until: Until::Width(0.1),
         every: 20,
     };
     let params = Params::default();
@@ -159,7 +161,8 @@ fn stopping_keeps_the_level() {
             let held = drawn[..*n as usize]
                 .iter()
                 .filter(|o| o.holds() == Some(true));
-            stop.enough(held.count() as u64, *n, LEVEL).unwrap()
+            stop.enough(Promise::FailsAtMost(rate), held.count() as u64, *n, LEVEL)
+                .unwrap()
         };
         let n = looks().find(enough).unwrap_or(MOST);
         decided(&drawn[..n as usize])
@@ -177,4 +180,43 @@ fn stopping_keeps_the_level() {
     });
     let share = fixed.count() as f64 / 300.0;
     assert!(share > 0.1, "fixed intervals at every look: {share}");
+}
+
+/// A check that goes on until it decides, of a coin at the boundary of its promise: either verdict, at whatever look,
+/// in at most α of the checks. Looks that all have the whole level decide in far more: the test would see it.
+#[test]
+fn going_on_until_decided_keeps_the_level() {
+    const FIRST: u64 = 50;
+    const MOST: u64 = 1600;
+    const CHECKS: u64 = 1000;
+    let coin = toy::fair_coin();
+    let set = serde_json::json!({"heads": 0.55})
+        .as_object()
+        .unwrap()
+        .clone();
+    let decides = |options: &CheckOptions| {
+        let kind = check(&*coin, &set, options, &Silent).unwrap().verdict;
+        assert_ne!(kind, VerdictKind::Failed);
+        kind != VerdictKind::Inconclusive
+    };
+    assert_rate("until decided", 1.0 - LEVEL, CHECKS, |run| {
+        decides(&CheckOptions {
+            seed: run,
+            trials: Some(FIRST),
+            until_decided: Some(UntilDecided { most: Some(MOST) }),
+            ..CheckOptions::default()
+        })
+    });
+    let naive = (0..CHECKS / 4).filter(|run| {
+        let looks = std::iter::successors(Some(FIRST), |n| Some(2 * n).filter(|n| *n <= MOST));
+        looks.into_iter().any(|trials| {
+            decides(&CheckOptions {
+                seed: *run,
+                trials: Some(trials),
+                ..CheckOptions::default()
+            })
+        })
+    });
+    let share = binomial(naive.count() as u64, CHECKS / 4, 1.0 - 2e-6).unwrap();
+    assert!(share.low > 1.0 - LEVEL, "{share:?}");
 }

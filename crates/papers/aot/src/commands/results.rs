@@ -2,12 +2,14 @@
 
 use crate::experiments;
 use attnlab_core::error::{Error, Result};
+use attnlab_lab::catalogue::Catalogue;
 use attnlab_lab::command::{Bar, Out, RowOptions, Status};
 use attnlab_lab::experiment::{self, Described, Entry, Experiment, RunOptions};
 use attnlab_lab::figure::{self, Figure};
 use attnlab_lab::folder;
 use attnlab_lab::report::{self, Origin, Picture, Report, Table};
-use attnlab_lab::run::{Row, export, files, store};
+use attnlab_lab::run::store::{self, Store};
+use attnlab_lab::run::{Row, export, files};
 use std::path::{Path, PathBuf};
 
 /// Form in which rows are shown.
@@ -39,25 +41,26 @@ pub(super) fn computed<E: Experiment + Described>(
     let entries = experiments::entries();
     let entry = entries.iter().find(|e: &&Entry| e.id == E::ID);
     let entry = entry.ok_or_else(|| Error::undefined("this build has no such experiment"))?;
+    let made_by = folder::command(entry, settings, to.seed)?;
     let how = RunOptions {
         seed: to.seed,
         force: to.rows.force,
+        mix_builds: to.rows.mix_builds,
+        top_up: to.rows.top_up,
         shard: to.rows.shard,
+        command: Some(&made_by),
     };
     let found = experiment::run(settings, to.folder, &how, &Bar::resumable())?;
-    folder::note_trials(&found);
-    let command = folder::command(entry, settings, to.seed)?;
-    if found.computed > 0 {
-        Origin::here(command.clone()).note(to.folder)?;
-    }
+    folder::note_trials(&found.dropped, found.resumed, found.computed);
     if !to.rows.shard.is_whole() {
         folder::note_shard(to.rows.shard, found.rows.len(), to.folder);
         return Ok(Status::Expected);
     }
+    let _owner = Store::share(to.folder, &experiment::manifest(settings, to.seed))?;
     let figures = settings.figures(&found.rows)?.into_iter();
     let figures = figures.map(|f| f.noted(&settings.size())).collect();
     let tables = (shown.tables)(&found.rows)?;
-    let written = write(figures, &tables, &found.rows, &command, shown.page, to)?;
+    let written = write(figures, &tables, &found.rows, &made_by, shown.page, to)?;
     for row in &found.rows {
         match to.json {
             true => out.json(row)?,
@@ -91,6 +94,8 @@ fn write(
         figure,
         seed: to.seed,
         origins: Origin::read(to.folder).unwrap_or_default(),
+        source: None,
+        claim: None,
     };
     let pictures: Vec<Picture> = figures.into_iter().map(picture).collect();
     let html = report::html(&Report {
@@ -100,6 +105,7 @@ fn write(
         tables,
         pictures: &pictures,
         audit: None,
+        catalogue: &Catalogue::new(),
     })?;
     let page = to.folder.join(page);
     store::replace(&page, &html).map_err(|e| Error::io(&page, e, advice))?;

@@ -31,24 +31,7 @@ impl Data {
     /// # Errors
     /// When shapes do not fit together, a basis is not orthonormal, or a label has no basis.
     pub fn new(tokens: Array2<f64>, bases: Vec<Array2<f64>>, labels: Vec<usize>) -> Result<Data> {
-        let (d, n) = tokens.dim();
-        for (k, u) in bases.iter().enumerate() {
-            check_basis(&format!("bases[{k}]"), u, d)?;
-        }
-        let total: usize = bases.iter().map(|u| u.ncols()).sum();
-        if total > d {
-            let allowed =
-                format!("must be at most d = {d} columns in all: they cannot be orthogonal");
-            return Err(Error::invalid("columns of the bases", total, allowed));
-        }
-        if let Some((i, label)) = labels.iter().enumerate().find(|(_, k)| **k >= bases.len()) {
-            return Err(unknown_label(i, label, bases.len()));
-        }
-        if labels.len() != n {
-            let expected = format!("({n},), one label per token");
-            return Err(Error::shape("labels", (labels.len(),), expected));
-        }
-        let warnings = warnings(&bases, &labels);
+        let warnings = check(tokens.dim(), &bases, Some(&labels))?;
         Ok(Data {
             tokens,
             bases,
@@ -87,8 +70,39 @@ impl Data {
     }
 }
 
+/// Checks bases and labels beside tokens of shape (d, N), as [`Data::new`] does, without taking them. Returns oddities
+/// that the user should know of, though they are no errors.
+///
+/// # Errors
+/// As [`Data::new`].
+pub fn check(
+    (d, n): (usize, usize),
+    bases: &[Array2<f64>],
+    labels: Option<&[usize]>,
+) -> Result<Vec<String>> {
+    for (k, u) in bases.iter().enumerate() {
+        check_basis(&format!("bases[{k}]"), u, d)?;
+    }
+    let total: usize = bases.iter().map(|u| u.ncols()).sum();
+    if total > d {
+        let allowed = format!("must be at most d = {d} columns in all: they cannot be orthogonal");
+        return Err(Error::invalid("columns of the bases", total, allowed));
+    }
+    let Some(labels) = labels else {
+        return Ok(warnings(bases, None));
+    };
+    if let Some((i, label)) = labels.iter().enumerate().find(|(_, k)| **k >= bases.len()) {
+        return Err(unknown_label(i, label, bases.len()));
+    }
+    if labels.len() != n {
+        let expected = format!("({n},), one label per token");
+        return Err(Error::shape("labels", (labels.len(),), expected));
+    }
+    Ok(warnings(bases, Some(labels)))
+}
+
 /// A label that is none of 0 .. clusters.
-pub(super) fn unknown_label(token: usize, label: impl std::fmt::Display, clusters: usize) -> Error {
+pub fn unknown_label(token: usize, label: impl std::fmt::Display, clusters: usize) -> Error {
     let allowed = match clusters {
         0 => "must have a basis; there are no bases".to_string(),
         _ => format!(
@@ -122,7 +136,7 @@ fn check_basis(name: &str, u: &Array2<f64>, d: usize) -> Result<()> {
     Ok(())
 }
 
-fn warnings(bases: &[Array2<f64>], labels: &[usize]) -> Vec<String> {
+fn warnings(bases: &[Array2<f64>], labels: Option<&[usize]>) -> Vec<String> {
     let mut warnings = vec![];
     let defect = orthonormality_defect(bases);
     if defect > DEFECT {
@@ -132,7 +146,7 @@ fn warnings(bases: &[Array2<f64>], labels: &[usize]) -> Vec<String> {
         ));
     }
     for k in 0..bases.len() {
-        if !labels.contains(&k) {
+        if labels.is_some_and(|labels| !labels.contains(&k)) {
             warnings.push(format!("no token has the label {k}: its SNR is undefined"));
         }
     }

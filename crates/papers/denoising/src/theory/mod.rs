@@ -14,7 +14,6 @@
 //! - [`Tilt`] and [`Asymptotics`]: tilted laws, and how long a context the limits of softmax attention need;
 //! - [`bessel_ratio`] and its companions, stable for every order and argument.
 
-mod bessel;
 pub mod linear;
 pub mod mixture;
 mod predictor;
@@ -23,7 +22,7 @@ pub mod sphere;
 pub mod spherical;
 mod tilt;
 
-pub use bessel::{bessel_ratio, bessel_ratio_complement, ln_sphere_mean};
+pub use attnlab_core::special::{bessel_ratio, bessel_ratio_complement, ln_sphere_mean};
 pub use predictor::Predictor;
 pub use prior::Prior;
 pub use tilt::{Asymptotics, Tilt};

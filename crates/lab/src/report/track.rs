@@ -1,0 +1,305 @@
+//! Rows of a forest plot: estimate, interval and promise on one track, with the verdict as a shape.
+//!
+//! Places along a track are percentages, so that a track takes the width that the page gives it.
+
+use super::{Checked, MutantResult, escape, put};
+use crate::claim::evidence::Estimated;
+use crate::claim::{Params, Promise, VerdictKind};
+use attnlab_core::format::{number, significant};
+use attnlab_core::stats::Estimate;
+use std::fmt::Write;
+
+/// Share of a track's width that stays free beyond its outermost marks.
+const MARGIN: f64 = 0.06;
+
+/// Scale of the estimates of a check, and the range that its statement promises.
+pub struct Track {
+    /// Values at both ends.
+    ends: [f64; 2],
+    /// Range of the estimates that the statement promises; None where the promise is of another kind.
+    promised: Option<[f64; 2]>,
+    /// Flag: the estimate is the share of trials that hold, on a scale from 0 to 1.
+    share: bool,
+    estimate: Estimate,
+    verdict: VerdictKind,
+    words: String,
+}
+
+impl Track {
+    /// Lays out the track of a check.
+    pub fn of(checked: &Checked) -> Self {
+        let report = &checked.report;
+        let (promised, share) = promise(checked);
+        let ends = match share {
+            true => [0.0, 1.0],
+            false => around(&report.estimate, promised),
+        };
+        Track {
+            ends,
+            promised,
+            share,
+            estimate: report.estimate,
+            verdict: report.verdict,
+            words: report.promise.clone(),
+        }
+    }
+
+    /// Returns the distance of the estimate from the edge of the promise in half-widths of its interval, negative
+    /// inside, infinite for a computed estimate. None where the promise is of another kind or nothing was estimated.
+    pub fn distance(&self) -> Option<f64> {
+        let ([low, high], e) = (self.promised?, &self.estimate);
+        let outside = (low - e.value).max(e.value - high);
+        // The interval of a computed value is its rounding error, and no measure of distance.
+        let half = match e.level {
+            level if level >= 1.0 => 0.0,
+            _ => 0.5 * (e.high - e.low),
+        };
+        match outside {
+            x if x.is_nan() || half.is_nan() => None,
+            0.0 => Some(0.0),
+            x => Some(x / half),
+        }
+    }
+
+    /// Says the distance in words.
+    pub fn distance_in_words(&self) -> Option<String> {
+        let far = self.distance()?;
+        let side = if far > 0.0 { "outside" } else { "inside" };
+        Some(match far.abs() {
+            0.0 => "at its edge".to_string(),
+            x if x.is_finite() => {
+                let x = significant(x, 2);
+                format!("{x} half-widths of the interval {side}")
+            }
+            _ => format!("{side}, computed or without spread"),
+        })
+    }
+
+    /// Draws the track; small open ticks mark the estimates of `mutants` that have the same scale.
+    pub fn draw(&self, page: &mut String, mutants: &[&MutantResult]) {
+        let e = &self.estimate;
+        let (value, low, high) = (number(e.value), number(e.low), number(e.high));
+        put!(
+            page,
+            "<svg class=\"track {}\" role=\"img\"><title>{}: {value} [{low}, {high}]; promise: {}</title>",
+            self.verdict.name(),
+            self.verdict.name(),
+            escape(&self.words)
+        );
+        page.push_str("<line class=\"axis\" x2=\"100%\" y1=\"10\" y2=\"10\"/>");
+        self.band(page);
+        for mutant in mutants {
+            let other = Track::of(&mutant.first);
+            let at = other.estimate.value;
+            if other.share && self.share && at.is_finite() {
+                let x = self.percent(at);
+                let _ = write!(
+                    page,
+                    "<line class=\"mutant\" x1=\"{x}\" x2=\"{x}\" y1=\"14\" y2=\"19\"/>"
+                );
+            }
+        }
+        self.estimated(page, 10, shape(self.verdict));
+        self.scale(page);
+        page.push_str("</svg>\n");
+    }
+
+    /// Draws interval and estimate at height `y`.
+    fn estimated(&self, page: &mut String, y: u32, shape: &str) {
+        let e = &self.estimate;
+        if !e.value.is_finite() {
+            return;
+        }
+        let (a, b) = (self.percent(e.low), self.percent(e.high));
+        let _ = write!(
+            page,
+            "<line class=\"interval\" x1=\"{a}\" x2=\"{b}\" y1=\"{y}\" y2=\"{y}\"/>\
+             <svg x=\"{}\" y=\"{y}\" class=\"at\">{shape}</svg>",
+            self.percent(e.value)
+        );
+    }
+
+    /// Writes the values at both ends.
+    fn scale(&self, page: &mut String) {
+        let [a, b] = self.ends.map(|x| significant(x, 3));
+        let _ = write!(
+            page,
+            "<text x=\"{}\" y=\"28\">{a}</text><text x=\"{}\" y=\"28\">{b}</text>",
+            self.percent(self.ends[0]),
+            self.percent(self.ends[1])
+        );
+    }
+
+    fn band(&self, page: &mut String) {
+        let Some(promised) = self.promised else {
+            return;
+        };
+        let last = if self.share { 1.0 } else { f64::INFINITY };
+        let [a, b] = promised.map(|x| self.place(x.min(last)));
+        let _ = write!(
+            page,
+            "<rect class=\"promised\" x=\"{a:.2}%\" width=\"{:.2}%\" y=\"3\" height=\"14\"/>",
+            b - a
+        );
+        for edge in promised.into_iter().filter(|x| x.is_finite()) {
+            let x = self.percent(edge);
+            let _ = write!(
+                page,
+                "<line class=\"edge\" x1=\"{x}\" x2=\"{x}\" y1=\"1\" y2=\"19\"/>"
+            );
+        }
+    }
+
+    /// Returns the place of a value in percent of the width; values beyond an end are placed at the end.
+    fn place(&self, x: f64) -> f64 {
+        let [low, high] = self.ends;
+        let inner = 1.0 - 2.0 * MARGIN;
+        let t = ((x - low) / (high - low)).clamp(-MARGIN, 1.0 + MARGIN);
+        100.0 * (MARGIN + inner * t).clamp(0.0, 1.0)
+    }
+
+    fn percent(&self, x: f64) -> String {
+        format!("{:.2}%", self.place(x))
+    }
+}
+
+/// Returns the range of estimates that the statement promises, and `true` if they are shares of trials that hold.
+fn promise(checked: &Checked) -> (Option<[f64; 2]>, bool) {
+    let claim = &*checked.claim;
+    let Ok(params) = Params::resolve(&claim.schema(), &checked.report.parameters) else {
+        return (None, false);
+    };
+    let promised = match claim.promise(&params) {
+        Promise::MeanIn(low, high) => Some([low, high]),
+        // No promise bounds a share from above: 1 is the end of its scale.
+        Promise::Always => Some([1.0, f64::INFINITY]),
+        Promise::AtLeast(q) if q > 0.0 => Some([q, f64::INFINITY]),
+        Promise::FailsAtMost(e) if e < 1.0 => Some([1.0 - e, f64::INFINITY]),
+        _ => None,
+    };
+    match Estimated::by(claim, &params) {
+        Estimated::Mean => (promised, false),
+        Estimated::Share => (promised, true),
+        Estimated::Other => (None, false),
+    }
+}
+
+/// Returns the ends of a scale that shows estimate, interval and promise.
+fn around(e: &Estimate, promised: Option<[f64; 2]>) -> [f64; 2] {
+    let edges = promised.into_iter().flatten();
+    let all = edges.chain([e.value, e.low, e.high]);
+    let all: Vec<f64> = all.filter(|x| x.is_finite()).collect();
+    let low = all.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if low < high {
+        return [low, high];
+    }
+    // One value, or none.
+    let middle = if low.is_finite() { low } else { 0.0 };
+    let half = if middle == 0.0 {
+        1.0
+    } else {
+        0.5 * middle.abs()
+    };
+    [middle - half, middle + half]
+}
+
+/// Draws two estimates below each other on one scale, each with the shape of its verdict, or a circle without one.
+pub fn two(page: &mut String, estimates: [(Estimate, Option<VerdictKind>); 2]) {
+    let [(a, _), (b, _)] = &estimates;
+    let ends = around(a, Some([b.low, b.high]));
+    page.push_str("<svg class=\"track\" role=\"img\" aria-label=\"A above B\">");
+    for (y, (estimate, verdict)) in [4, 14].into_iter().zip(estimates) {
+        let track = Track {
+            ends,
+            promised: None,
+            share: false,
+            estimate,
+            verdict: verdict.unwrap_or(VerdictKind::Supported),
+            words: String::new(),
+        };
+        let class = verdict.map_or("", VerdictKind::name);
+        let _ = write!(page, "<g class=\"{class}\">");
+        track.estimated(page, y, shape(track.verdict));
+        page.push_str("</g>");
+        if y > 4 {
+            track.scale(page);
+        }
+    }
+    page.push_str("</svg>\n");
+}
+
+/// Returns the shape of a verdict around the origin, within 12 pixels.
+pub fn shape(verdict: VerdictKind) -> &'static str {
+    match verdict {
+        VerdictKind::Supported => "<circle class=\"full\" r=\"4.5\"/>",
+        VerdictKind::Refuted => "<path class=\"full\" d=\"M-5.8 0 0-5.8 5.8 0 0 5.8z\"/>",
+        VerdictKind::Inconclusive => "<path class=\"open\" d=\"M-5 4.2 0-5 5 4.2z\"/>",
+        VerdictKind::OutOfScope => "<circle class=\"open\" r=\"4.2\"/>",
+        VerdictKind::Vacuous => "<path class=\"open\" d=\"M-5-1.6h10v3.2h-10z\"/>",
+        VerdictKind::Failed => "<path class=\"open\" d=\"M-4-4 4 4M-4 4 4-4\"/>",
+    }
+}
+
+/// Returns the word of a verdict beside its shape.
+pub fn badge(verdict: VerdictKind) -> String {
+    format!(
+        "<span class=\"verdict {0}\"><svg class=\"mark\" width=\"12\" height=\"12\" viewBox=\"-6 -6 12 12\" \
+         aria-hidden=\"true\">{1}</svg>{0}</span>",
+        verdict.name(),
+        shape(verdict)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{CheckOptions, Silent, check};
+    use crate::toy;
+
+    fn checked() -> Checked {
+        let claim = toy::fair_coin();
+        let options = CheckOptions::default();
+        let found = check(&*claim, &Default::default(), &options, &Silent).unwrap();
+        Checked::here(&claim, found)
+    }
+
+    #[test]
+    fn distances_are_half_widths_from_the_promise() {
+        let mut checked = checked();
+        let of = |checked: &Checked, value: f64, half: f64| {
+            let mut checked = checked.clone();
+            checked.report.estimate = Estimate {
+                value,
+                low: value - half,
+                high: value + half,
+                level: 0.95,
+            };
+            Track::of(&checked).distance()
+        };
+        // The coin promises a mean in [.45, .55].
+        let close = |found: Option<f64>, expected: f64| (found.unwrap() - expected).abs() < 1e-9;
+        assert!(close(of(&checked, 0.5, 0.01), -5.0));
+        assert!(close(of(&checked, 0.57, 0.01), 2.0));
+        assert_eq!(of(&checked, 0.6, 0.0), Some(f64::INFINITY));
+        assert_eq!(of(&checked, f64::NAN, 0.1), None);
+        checked.report.parameters.insert("unknown".into(), 1.into());
+        assert_eq!(of(&checked, 0.5, 0.1), None);
+    }
+
+    #[test]
+    fn marks_stay_on_the_track() {
+        let mut page = String::new();
+        let mut checked = checked();
+        checked.report.estimate.high = f64::INFINITY;
+        Track::of(&checked).draw(&mut page, &[]);
+        assert!(
+            page.contains("class=\"promised\"") && page.ends_with("</svg>\n"),
+            "{page}"
+        );
+        for percent in page.split('"').filter_map(|w| w.strip_suffix('%')) {
+            let place: f64 = percent.parse().unwrap();
+            assert!((0.0..=100.0).contains(&place), "{page}");
+        }
+    }
+}

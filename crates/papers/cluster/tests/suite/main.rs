@@ -1,0 +1,7 @@
+//! Tests of the room for tokens as particles.
+
+mod audit;
+mod claims;
+mod closed_forms;
+mod experiments;
+mod witnesses;

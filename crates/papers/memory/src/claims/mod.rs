@@ -1,0 +1,23 @@
+//! The claims of this room, one file per statement or family of statements.
+
+mod bounds;
+mod capacity;
+mod energy;
+mod weight;
+
+use attnlab_lab::claim::Claim;
+use std::sync::Arc;
+
+/// All claims, paper by paper.
+pub fn all() -> Vec<Arc<dyn Claim>> {
+    vec![
+        Arc::new(energy::Descent::default()),
+        Arc::new(capacity::Stored::PRINTED),
+        Arc::new(capacity::Stored::BOUNDED),
+        Arc::new(bounds::Retrieval::ONE_UPDATE),
+        Arc::new(bounds::Retrieval::ERROR),
+        Arc::new(bounds::Retrieval::FIXED_POINT),
+        Arc::new(weight::Weight::default()),
+        Arc::new(weight::Threshold::default()),
+    ]
+}

@@ -1,0 +1,55 @@
+//! Closed forms with names, for `attnlab eval`.
+
+use crate::quantities::{BETA, DIM, FAILURE, LAMBDA, RADIUS};
+use crate::theory::ramsauer::Capacity;
+use crate::theory::sphere;
+use attnlab_core::params::Domain;
+use attnlab_lab::formula::Formula;
+
+/// All closed forms of this room.
+pub fn formulas() -> Vec<Formula> {
+    vec![
+        Formula {
+            id: "memory.ramsauer_capacity",
+            doc: "number of patterns that Theorem 3 promises, p^(1/2) c^((d - 1)/4)",
+            source: "Hopfield networks is all you need, Theorem 3",
+            schema: || {
+                vec![
+                    DIM.within(Domain::Whole(2, 1_000_000)).required(),
+                    RADIUS.required(),
+                    BETA.required(),
+                    FAILURE.required(),
+                ]
+            },
+            value: |p| {
+                let found = Capacity::new(p.get(DIM), p.get(RADIUS), p.get(BETA), p.get(FAILURE))?;
+                Ok(found.ln_patterns.exp().into())
+            },
+        },
+        Formula {
+            id: "memory.alpha1",
+            doc: "load (log N)/d at which a pattern on the sphere loses its weight for itself, as d → ∞",
+            source: "The exponential capacity of dense associative memories, spherical patterns; derived in \
+                     attnlab_memory::theory::sphere",
+            schema: || vec![LAMBDA.required()],
+            value: |p| Ok(sphere::threshold(p.get(LAMBDA)).into()),
+        },
+        Formula {
+            id: "memory.others_weight",
+            doc: "mean weight of another pattern on the sphere relative to the own one, E exp(lambda d (u - 1))",
+            source: "derived in attnlab_memory::theory::sphere",
+            schema: || {
+                vec![
+                    DIM.within(Domain::Whole(2, 10_000)).required(),
+                    LAMBDA
+                        .within(crate::quantities::above(0.0, 1000.0))
+                        .required(),
+                ]
+            },
+            value: |p| {
+                let d = p.get(DIM);
+                Ok(sphere::ln_mean(d, p.get(LAMBDA) * d as f64).exp().into())
+            },
+        },
+    ]
+}

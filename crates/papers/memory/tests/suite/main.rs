@@ -1,0 +1,5 @@
+//! Tests of the room for associative memories.
+
+mod claims;
+mod closed_forms;
+mod experiments;

@@ -1,0 +1,388 @@
+"""Claims written in Python.
+
+A claim is a function of a trial with its hypotheses, its promise and its mutants. The library runs it like one of its
+own: seeds, intervals, mutants' power, sweeps that resume and shard, reports.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect as _inspect
+import numbers
+import re
+import textwrap
+from dataclasses import dataclass, field
+from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence
+
+import numpy as np
+
+from . import _attnlab
+
+
+class Outcome(NamedTuple):
+    """Outcome of a trial; `event`, `gap`, `value` and `uninformative` make them."""
+
+    kind: str
+    parts: tuple[Any, ...]
+    witness: dict[str, Any]
+
+
+def event(holds: bool, **witness: Any) -> Outcome:
+    """Returns the outcome of an event that holds or not, with named values that were seen.
+
+    >>> event(True, layer=3).kind
+    'event'
+    """
+    return Outcome("event", (bool(holds),), witness)
+
+
+def gap(lhs: float, rhs: float, tol: float, relation: str = "at-most", **witness: Any) -> Outcome:
+    """Returns the two sides of a bound (lhs <= rhs + tol) or, with relation "equal", of an identity.
+
+    `tol` bounds the rounding error of the computation.
+
+    >>> gap(1.0, 1.0 + 1e-12, 1e-9, "equal").kind
+    'gap'
+    """
+    return Outcome("gap", (float(lhs), float(rhs), float(tol), relation), witness)
+
+
+def value(x: float, **witness: Any) -> Outcome:
+    """Returns a number whose mean the statement predicts.
+
+    >>> value(0.5).kind
+    'value'
+    """
+    return Outcome("value", (float(x),), witness)
+
+
+def uninformative(reason: str, **witness: Any) -> Outcome:
+    """Returns the outcome of a trial that says nothing about the statement, with the reason.
+
+    >>> uninformative("nothing moved").kind
+    'uninformative'
+    """
+    return Outcome("uninformative", (str(reason),), witness)
+
+
+def always() -> tuple[Any, ...]:
+    """Promises that every trial holds.
+
+    >>> always()
+    ('always',)
+    """
+    return ("always",)
+
+
+def at_least(probability: float) -> tuple[Any, ...]:
+    """Promises that a trial holds with at least this probability.
+
+    >>> at_least(0.9)
+    ('at-least', 0.9)
+    """
+    return ("at-least", float(probability))
+
+
+def fails_at_most(probability: float) -> tuple[Any, ...]:
+    """Promises that a trial fails with at most this probability.
+
+    >>> fails_at_most(1e-20)
+    ('fails-at-most', 1e-20)
+    """
+    return ("fails-at-most", float(probability))
+
+
+def mean_in(low: float, high: float) -> tuple[Any, ...]:
+    """Promises that the mean of the values lies in [low, high].
+
+    >>> mean_in(0.45, 0.55)
+    ('mean-in', 0.45, 0.55)
+    """
+    return ("mean-in", float(low), float(high))
+
+
+def real(
+    default: float | None = None,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    low_in: bool = True,
+    high_in: bool = True,
+    symbol: str = "",
+    meaning: str = "a number",
+    unit: str = "",
+) -> dict[str, Any]:
+    """Declares a parameter that is a finite number; the flags say whether the ends belong to the range. Without a
+    default it is required.
+
+    >>> real(0.5, low=0, high=1, low_in=False)["kind"]
+    'number'
+    """
+    return dict(
+        kind="number", default=default, low=low, high=high, low_in=low_in, high_in=high_in, symbol=symbol,
+        meaning=meaning, unit=unit,
+    )
+
+
+def whole(
+    default: int | None = None,
+    *,
+    low: int = 1,
+    high: int | None = None,
+    symbol: str = "",
+    meaning: str = "a whole number",
+    unit: str = "",
+) -> dict[str, Any]:
+    """Declares a parameter that is a whole number from `low` to `high`.
+
+    >>> whole(64, symbol="N", meaning="number of tokens")["low"]
+    1
+    """
+    return dict(kind="whole", default=default, low=low, high=high, symbol=symbol, meaning=meaning, unit=unit)
+
+
+def choice(default: str | None, words: Sequence[str], *, symbol: str = "", meaning: str = "a word") -> dict[str, Any]:
+    """Declares a parameter that is one of some words.
+
+    >>> choice("softmax", ["softmax", "hardmax"])["words"]
+    ['softmax', 'hardmax']
+    """
+    return dict(kind="choice", default=default, words=[*words], symbol=symbol, meaning=meaning)
+
+
+def flag(default: bool, *, symbol: str = "", meaning: str = "a flag") -> dict[str, Any]:
+    """Declares a parameter that is true or false.
+
+    >>> flag(False)["kind"]
+    'flag'
+    """
+    return dict(kind="flag", default=default, symbol=symbol, meaning=meaning)
+
+
+@dataclass(frozen=True)
+class Paper:
+    """Paper of a statement."""
+
+    title: str
+    authors: str = ""
+    year: int = 0
+    key: str = ""
+    venue: str = ""
+    link: str = ""
+
+    def _as_dict(self) -> dict[str, Any]:
+        key = self.key or "-".join(self.title.lower().split()[:4])
+        venue = self.venue or (str(self.year) if self.year else "")
+        return dict(key=key, title=self.title, authors=self.authors, year=self.year, venue=venue, link=self.link)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """False variant of a claim, which the default number of trials must refute.
+
+    It has the trial of the claim, unless `trial` is another, and its promise, unless `promise` is another; `set` are
+    the parameters at which it is judged.
+
+    >>> Mutant("loaded", "$P(H) = 3/5$.", promise=mean_in(0.55, 0.65)).name
+    'loaded'
+    """
+
+    name: str
+    says: str
+    trial: Callable[..., Any] | None = None
+    promise: Any = None
+    set: Mapping[str, Any] = field(default_factory=dict)
+
+
+class _Params(dict):
+    """Parameters of a trial: a dict whose names are attributes too."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"the claim has no parameter {name}; it has {', '.join(self)}") from None
+
+
+def generator(seed: int = 0, claim: str = "", cell: int = 0, trial: int = 0, part: str = "trial") -> np.random.Generator:
+    """Returns the generator of a trial outside a run: part `part` of trial `trial` of `claim` under `seed`.
+
+    Its bits are those of the library's stream of the same key, on every machine and in every version.
+
+    >>> a, b = generator(5, "mine.claim", trial=2), generator(5, "mine.claim", trial=2)
+    >>> bool(a.random() == b.random())
+    True
+    """
+    stream: Any = _attnlab.Stream(seed, claim, cell, trial, part)  # Not of NumPy's own class.
+    return np.random.Generator(stream)
+
+
+def part(rng: np.random.Generator, name: str, index: int = 0) -> np.random.Generator:
+    """Returns another named part of the streams of the same trial, from its beginning.
+
+    Parts are independent, so that they may be drawn in any order, or alone.
+
+    >>> rng = generator(5)
+    >>> bool(part(rng, "basis", 1).random() == part(rng, "basis", 1).random())
+    True
+    """
+    stream: Any = rng.bit_generator
+    return np.random.Generator(stream.part(name, index))
+
+
+def _outcome(found: Any, where: str) -> tuple[Any, ...]:
+    if isinstance(found, Outcome):
+        return (found.kind, *found.parts, found.witness)
+    if isinstance(found, (bool, np.bool_)):
+        return ("event", bool(found), {})
+    if isinstance(found, numbers.Real):
+        return ("value", float(found), {})
+    raise TypeError(
+        f"{where} returned {type(found).__name__}: must be a flag (the event), a number (a value), or attnlab.event(..), "
+        f"gap(..), value(..) or uninformative(..)"
+    )
+
+
+def _wrapped(trial: Callable[..., Any], where: str) -> Callable[[Any, Any], tuple[Any, ...]]:
+    def run(p: Any, rng: Any) -> tuple[Any, ...]:
+        return _outcome(trial(p, rng), where)
+
+    return run
+
+
+def _code(trial: Callable[..., Any]) -> str:
+    """Hash of the function's source, or of its bytecode where there is no source."""
+    try:
+        text = textwrap.dedent(_inspect.getsource(trial))
+        # Without decorators: what they say is not what the rows hold.
+        identity = text[max(text.find("def "), 0) :]
+    except (OSError, TypeError):
+        code = getattr(trial, "__code__", None)
+        identity = repr((code and code.co_code, code and code.co_consts, code and code.co_names))
+    return hashlib.sha256(identity.encode()).hexdigest()[:16]
+
+
+def _param(name: str, given: Any) -> dict[str, Any]:
+    if isinstance(given, Mapping):
+        return {"name": name, **given}
+    if isinstance(given, bool):
+        return {"name": name, **flag(given)}
+    if isinstance(given, numbers.Integral):
+        return {"name": name, **whole(int(given), low=min(1, int(given)))}
+    if isinstance(given, numbers.Real):
+        return {"name": name, **real(float(given))}
+    raise TypeError(f"params[{name!r}]: must be a default, or attnlab.real(..), whole(..), choice(..) or flag(..)")
+
+
+def _hypothesis(entry: Any) -> tuple[str, str, Callable[..., float]]:
+    parts = (entry[0], *entry) if len(entry) == 2 else tuple(entry)
+    name, printed, margin = parts
+    return str(name), str(printed), margin
+
+
+def claim(
+    id: str,
+    *,
+    statement: str,
+    params: Mapping[str, Any] | None = None,
+    hypotheses: Iterable[Any] = (),
+    promise: Any = ("always",),
+    mutants: Iterable[Mutant] = (),
+    trials: int = 40,
+    title: str | None = None,
+    kind: str = "bound",
+    expected: str = "supported",
+    own: bool = True,
+    paper: Paper | None = None,
+    place: str = "this session",
+    tolerance: str | None = None,
+    seconds: float = 0.0,
+    memory: int = 0,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Makes a claim of a function `trial(p, rng)` and adds it to the catalogue of this process, under `id`.
+
+    `p` has the parameters (`p.dim` or `p["dim"]`); `rng` is a NumPy generator made from the trial's stream: the same
+    (seed, id, parameters, trial) gives the same bits. The trial returns a flag (the event of a "with probability"
+    statement), a number (whose mean the statement predicts), or `event`, `gap`, `value`, `uninformative` with named
+    values. It must be a pure function of `p` and `rng`. Trials run one after another.
+
+    `params`: defaults, or `real`, `whole`, `choice`, `flag`. `hypotheses`: (printed form, margin) or (name, printed
+    form, margin), the margin a function of `p`, signed, negative where it fails. `promise`: `always()`,
+    `at_least(q)`, `fails_at_most(eps)`, `mean_in(low, high)`, or a function of `p` that returns one. `mutants`: false
+    variants. `trials`: default number. `seconds` and `memory` (bytes) of a trial let the library refuse what does not
+    fit.
+
+    An exception of a function ends the run and is raised; ArithmeticError and numpy.linalg.LinAlgError make the trial
+    uninformative. Defining the same id again replaces the claim. Rows of a trial with other source are not resumed.
+
+    Raises ValueError where the parts do not fit together.
+
+    >>> @claim(
+    ...     "doc.fair",
+    ...     statement="$P(H) = 1/2$.",
+    ...     params={"heads": real(0.5, low=0, high=1, symbol="p", meaning="probability of heads")},
+    ...     promise=mean_in(0.45, 0.55),
+    ...     mutants=[Mutant("loaded", "$P(H) = 3/5$.", promise=mean_in(0.55, 0.65))],
+    ...     trials=2000,
+    ...     kind="law",
+    ... )
+    ... def fair(p, rng):
+    ...     return float(rng.random() < p.heads)
+    >>> import attnlab
+    >>> attnlab.check("doc.fair").verdict
+    'supported'
+    >>> attnlab.forget("doc.fair")
+    """
+
+    def register(trial: Callable[..., Any]) -> Callable[..., Any]:
+        if not re.fullmatch(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_.]*", id):
+            raise ValueError(f"id = {id}: must be FAMILY.NAME of small letters, digits and _, such as mine.fair")
+        variants = [*mutants]
+        where = f"the trial of {id}"
+        run = _wrapped(trial, where)
+        of_mutant = [
+            dict(
+                name=m.name,
+                says=m.says,
+                trial=run if m.trial is None else _wrapped(m.trial, f"{where}, mutant {m.name},"),
+                promise=promise if m.promise is None else m.promise,
+                set=dict(m.set),
+            )
+            for m in variants
+        ]
+        _attnlab.register(
+            dict(
+                id=id,
+                title=title or (trial.__doc__ or statement).strip().splitlines()[0],
+                statement=statement,
+                kind=kind,
+                expected=expected,
+                own=own,
+                paper=(paper or Paper("Claims written in Python", key="python"))._as_dict(),
+                place=place,
+                tolerance=tolerance,
+                params=[_param(name, given) for name, given in (params or {}).items()],
+                hypotheses=[_hypothesis(entry) for entry in hypotheses],
+                promise=promise,
+                trial=run,
+                mutants=of_mutant,
+                trials=trials,
+                seconds=float(seconds),
+                memory=int(memory),
+                code=_code(trial),
+                parameters=_Params,
+                generator=np.random.Generator,
+            )
+        )
+        trial.claim = id  # type: ignore[attr-defined]
+        return trial
+
+    return register
+
+
+def forget(id: str) -> None:
+    """Removes a claim that was written in Python from the catalogue of this process.
+
+    >>> forget("nothing.of_this_name")
+    """
+    _attnlab.forget(id)
