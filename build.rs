@@ -38,11 +38,7 @@ fn main() {
 /// Returns the commit of the checkout; empty where it is none or has changes.
 fn commit(root: &Path) -> String {
     let git = |arguments: &[&str]| {
-        let done = Command::new("git")
-            .args(arguments)
-            .current_dir(root)
-            .output()
-            .ok()?;
+        let done = Command::new("git").args(arguments).current_dir(root).output().ok()?;
         let text = String::from_utf8(done.stdout).ok()?;
         done.status.success().then(|| text.trim().to_string())
     };
@@ -55,18 +51,8 @@ fn commit(root: &Path) -> String {
         return String::new();
     }
     println!("cargo:rerun-if-changed={head}");
-    match git(&[
-        "status",
-        "--porcelain",
-        "--",
-        "src",
-        "crates",
-        "Cargo.lock",
-        "Cargo.toml",
-    ]) {
-        Some(changes) if changes.is_empty() => {
-            git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or_default()
-        }
+    match git(&["status", "--porcelain", "--", "src", "crates", "Cargo.lock", "Cargo.toml"]) {
+        Some(changes) if changes.is_empty() => git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or_default(),
         _ => String::new(),
     }
 }

@@ -88,10 +88,8 @@ fn main() {
         }
     };
     let (mixture, heads) = size.draw();
-    let resident: Vec<_> = heads
-        .iter()
-        .map(|y| Head::new(&gpu, y.view()).expect("heads that fit on the card"))
-        .collect();
+    let resident: Vec<_> =
+        heads.iter().map(|y| Head::new(&gpu, y.view()).expect("heads that fit on the card")).collect();
     if arguments.has("--json") {
         json(&size, &gpu, &resident);
     } else {
@@ -122,10 +120,7 @@ fn full(size: &Size, gpu: &Gpu, (mixture, heads, resident): (&Mixture, &[Array2<
     let (n, p, k) = (size.tokens, size.dim, size.heads);
     let report = gpu.report();
     println!("N = {n}, p = {p}, K = {k}");
-    println!(
-        "{} ({}, {}, {})",
-        report.name, report.kind, report.interface, report.driver
-    );
+    println!("{} ({}, {}, {})", report.name, report.kind, report.interface, report.driver);
     println!("scores of decisions from products in {}", gpu.products());
     let horizon = |gpu: &Gpu| {
         for (k, y) in heads.iter().enumerate() {
@@ -135,18 +130,13 @@ fn full(size: &Size, gpu: &Gpu, (mixture, heads, resident): (&Mixture, &[Array2<
     };
     // The first head says whether anything computes in half precision.
     let half = resident[0].bare_half_scores().expect("a working device");
-    let single = Gpu::open(&Options {
-        precision: Precision::Single,
-        ..Options::default()
-    });
+    let single = Gpu::open(&Options { precision: Precision::Single, ..Options::default() });
     let single = single.expect("the adapter that was opened before");
     let mut race = Race::new();
     race.add("plain product, N²p", || products(resident, false));
     race.add("plain products, 3N²p", || products(resident, true));
     race.add("softmax layer", || layer(Softmax, resident));
-    race.add("thresholded layer (tau = 0.55)", || {
-        layer(THRESHOLDED, resident)
-    });
+    race.add("thresholded layer (tau = 0.55)", || layer(THRESHOLDED, resident));
     race.add("horizon pass with upload", || horizon(gpu));
     if half {
         race.add("scores in f16, N²p", || {
@@ -173,11 +163,7 @@ fn full(size: &Size, gpu: &Gpu, (mixture, heads, resident): (&Mixture, &[Array2<
     race.print_times();
     let operations = (n as f64).powi(2) * p as f64 * k as f64;
     let rate = |name: &str| {
-        let best = race
-            .seconds(name)
-            .iter()
-            .copied()
-            .fold(f64::INFINITY, f64::min);
+        let best = race.seconds(name).iter().copied().fold(f64::INFINITY, f64::min);
         println!("{name}: {:.0} GFLOP/s at best", operations / best / 1e9);
     };
     rate("plain product, N²p");
@@ -192,18 +178,8 @@ fn full(size: &Size, gpu: &Gpu, (mixture, heads, resident): (&Mixture, &[Array2<
             "horizon pass with upload",
             "goal >= 0.40 of the card's",
         ),
-        (
-            "thresholded layer's share",
-            "plain product, N²p",
-            "thresholded layer (tau = 0.55)",
-            "",
-        ),
-        (
-            "softmax layer's share of the rate of 3N²p",
-            "plain products, 3N²p",
-            "softmax layer",
-            "",
-        ),
+        ("thresholded layer's share", "plain product, N²p", "thresholded layer (tau = 0.55)", ""),
+        ("softmax layer's share of the rate of 3N²p", "plain products, 3N²p", "softmax layer", ""),
     ] {
         race.print_ratio(name, base, contender, goal);
     }
@@ -220,11 +196,6 @@ fn full(size: &Size, gpu: &Gpu, (mixture, heads, resident): (&Mixture, &[Array2<
             "thresholded layer (tau = 0.55)",
             "",
         );
-        race.print_ratio(
-            "horizon faster than the CPU",
-            "horizon pass on the CPU",
-            "horizon pass with upload",
-            "",
-        );
+        race.print_ratio("horizon faster than the CPU", "horizon pass on the CPU", "horizon pass with upload", "");
     }
 }

@@ -41,27 +41,17 @@ fn main() {
         // Two axes of equal length.
         let side = (cells as f64).sqrt().round() as usize;
         write_map(&folder.path().join("map.toml"), side, trials);
-        let (map, whole, shards, merged) =
-            (at("map.toml"), at("whole"), at("shards"), at("merged"));
+        let (map, whole, shards, merged) = (at("map.toml"), at("whole"), at("shards"), at("merged"));
         let mut commands = vec![
             ("sweep", vec!["sweep", &map, "--out", &whole]),
             ("again", vec!["sweep", &map, "--out", &whole]),
-            (
-                "shard 0/2",
-                vec!["sweep", &map, "--out", &shards, "--shard", "0/2"],
-            ),
-            (
-                "shard 1/2",
-                vec!["sweep", &map, "--out", &shards, "--shard", "1/2"],
-            ),
+            ("shard 0/2", vec!["sweep", &map, "--out", &shards, "--shard", "0/2"]),
+            ("shard 1/2", vec!["sweep", &map, "--out", &shards, "--shard", "1/2"]),
             ("merge", vec!["merge", &shards, "--out", &merged]),
             ("export csv", vec!["export", &merged, "--format", "csv"]),
         ];
         if cfg!(feature = "parquet") {
-            commands.push((
-                "export parquet",
-                vec!["export", &merged, "--format", "parquet"],
-            ));
+            commands.push(("export parquet", vec!["export", &merged, "--format", "parquet"]));
         }
         for (name, command) in commands {
             let cost = run(&command);
@@ -74,12 +64,8 @@ fn main() {
                 cost.memory as f64 / 1e6,
             );
         }
-        let rows =
-            |name: &str| fs::read(folder.path().join(name).join("rows.jsonl")).expect("rows");
-        assert!(
-            rows("whole") == rows("merged"),
-            "merged rows are those of one process"
-        );
+        let rows = |name: &str| fs::read(folder.path().join(name).join("rows.jsonl")).expect("rows");
+        assert!(rows("whole") == rows("merged"), "merged rows are those of one process");
     }
 }
 
@@ -95,10 +81,7 @@ fn write_map(path: &Path, side: usize, trials: usize) {
 /// Runs a command of attnlab and watches its memory.
 fn run(arguments: &[&str]) -> Cost {
     let mut command = Command::new(env!("CARGO_BIN_EXE_attnlab"));
-    command
-        .args(arguments)
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped());
+    command.args(arguments).stdout(Stdio::null()).stderr(Stdio::piped());
     let begun = Instant::now();
     let mut child = command.spawn().expect("the command starts");
     let status = format!("/proc/{}/status", child.id());
@@ -109,11 +92,7 @@ fn run(arguments: &[&str]) -> Cost {
     }
     let time = begun.elapsed();
     let output = child.wait_with_output().expect("a child");
-    assert!(
-        output.status.success(),
-        "{arguments:?}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     Cost { time, memory }
 }
 

@@ -75,30 +75,19 @@ fn task(config: &ModelConfig) -> Result<Box<dyn TrainingTask>> {
         Input::Vectors { dim } | Input::Patches { dim } => Box::new(InContextTask {
             functions: Functions::Linear,
             dim,
-            curriculum: Curriculum {
-                dims: Ramp::fixed(dim),
-                points: Ramp::fixed(41),
-            },
+            curriculum: Curriculum { dims: Ramp::fixed(dim), points: Ramp::fixed(41) },
         }),
     })
 }
 
 fn run(size: &Size) -> Result<()> {
     let paper = preset(&size.network)?;
-    let config = ModelConfig {
-        layers: size.layers.unwrap_or(paper.layers),
-        ..paper
-    };
+    let config = ModelConfig { layers: size.layers.unwrap_or(paper.layers), ..paper };
     let device = ComputeDevice::parse(&size.backend)?;
     let streams = Streams::new(1, "bench.model", 0, 0);
     let task = task(&config)?;
     let plan = TrainingPlan::constant(1, size.batch, 1e-4);
-    let batch = Batch {
-        streams: streams.clone(),
-        first: 0,
-        count: size.batch,
-        stage: None,
-    };
+    let batch = Batch { streams: streams.clone(), first: 0, count: size.batch, stage: None };
     let (task, plan, batch) = (task.as_ref(), &plan, &batch);
     let mut race = Race::new();
     let mut enter = |device: &ComputeDevice, forward, step| -> Result<()> {
@@ -153,12 +142,7 @@ fn report(size: &Size, config: &ModelConfig, race: &Race) {
     race.print_times();
     race.print_ratio("forward pass's share of a step", "forward", "step", "");
     if size.reference {
-        race.print_ratio(
-            "forward pass, graph / fused",
-            "forward, graph",
-            "forward",
-            "",
-        );
+        race.print_ratio("forward pass, graph / fused", "forward, graph", "forward", "");
         race.print_ratio("step, graph / fused", "step, graph", "step", "");
     }
     let (_, median, _) = spread(step);

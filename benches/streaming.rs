@@ -49,8 +49,7 @@ impl Size {
             rounds: arguments.whole("--rounds", 9, 3)?,
             plain_tokens: arguments.whole("--plain-tokens", 2048, 256)?,
         };
-        if !size.tokens.is_multiple_of(size.heads) || !size.plain_tokens.is_multiple_of(size.heads)
-        {
+        if !size.tokens.is_multiple_of(size.heads) || !size.plain_tokens.is_multiple_of(size.heads) {
             return Err("--tokens and --plain-tokens: write multiples of --heads".into());
         }
         Ok(size)
@@ -79,18 +78,8 @@ fn bare_products(y: ArrayView2<f32>, all: bool, width: usize) {
         // Columns start..stop of the upper triangle, halving the diagonal block: N²p in all.
         let rows = if all { n } else { (start + columns / 2).max(1) };
         let top = scores.slice_mut(s![..rows, ..columns]);
-        gemm(
-            1.0,
-            y.slice(s![.., ..rows]).t(),
-            panel,
-            false,
-            top,
-            Threads::All,
-        );
-        let (weights, out) = (
-            scores.slice(s![.., ..columns]),
-            out.slice_mut(s![.., ..columns]),
-        );
+        gemm(1.0, y.slice(s![.., ..rows]).t(), panel, false, top, Threads::All);
+        let (weights, out) = (scores.slice(s![.., ..columns]), out.slice_mut(s![.., ..columns]));
         gemm(1e-6, y, weights, false, out, Threads::All);
     }
     black_box(&out);
@@ -100,10 +89,7 @@ fn bare_products(y: ArrayView2<f32>, all: bool, width: usize) {
 /// this and the layer is exponentials, maxima and transposes.
 fn bare_tiles(y: ArrayView2<f32>) {
     let (p, columns) = y.dim();
-    let blocks = Blocks {
-        columns,
-        width: 192.min(columns),
-    };
+    let blocks = Blocks { columns, width: 192.min(columns) };
     let start = |b| Array2::<f32>::zeros((p, blocks.range(b).len()).f());
     let mut states: Vec<_> = (0..blocks.count()).map(start).collect();
     let add = |out: &mut Array2<f32>, keys: Range<usize>, weights: ArrayView2<f32>| {
@@ -126,9 +112,7 @@ fn bare_tiles(y: ArrayView2<f32>) {
 
 /// One layer on all heads. With η = 0 every round sees the same tokens.
 fn layer(phi: impl Into<Phi>, heads: &mut [Array2<f32>]) -> usize {
-    Mssa::new(phi, 0.0)
-        .apply_coefficients(heads)
-        .expect("a valid τ")
+    Mssa::new(phi, 0.0).apply_coefficients(heads).expect("a valid τ")
 }
 
 fn main() {
@@ -162,29 +146,14 @@ fn full_size(size: &Size) {
     let (mixture, heads) = size.draw(n);
     let (mut soft, mut hard) = (heads.clone(), heads.clone());
     let redecided = layer(THRESHOLDED, &mut hard);
-    println!(
-        "N = {n}, p = {p}, K = {k}, f32, {} threads",
-        rayon::current_num_threads()
-    );
+    println!("N = {n}, p = {p}, K = {k}, f32, {} threads", rayon::current_num_threads());
     let width = 512.min(n);
     let mut race = Race::new();
     race.add("softmax layer", || _ = layer(Softmax, &mut soft));
-    race.add("bare products, 3N²p", || {
-        heads
-            .iter()
-            .for_each(|y| bare_products(y.view(), false, width))
-    });
-    race.add("bare tiles, 3N²p", || {
-        heads.iter().for_each(|y| bare_tiles(y.view()))
-    });
-    race.add("thresholded layer (tau = 0.55)", || {
-        _ = layer(THRESHOLDED, &mut hard)
-    });
-    race.add("bare products, 4N²p", || {
-        heads
-            .iter()
-            .for_each(|y| bare_products(y.view(), true, width))
-    });
+    race.add("bare products, 3N²p", || heads.iter().for_each(|y| bare_products(y.view(), false, width)));
+    race.add("bare tiles, 3N²p", || heads.iter().for_each(|y| bare_tiles(y.view())));
+    race.add("thresholded layer (tau = 0.55)", || _ = layer(THRESHOLDED, &mut hard));
+    race.add("bare products, 4N²p", || heads.iter().for_each(|y| bare_products(y.view(), true, width)));
     race.add("horizon pass", || {
         for (k, y) in heads.iter().enumerate() {
             black_box(horizon_of_head(y.view(), mixture.cluster(k), 0.55, || {}).is_ok());
@@ -200,18 +169,8 @@ fn full_size(size: &Size) {
         "softmax layer",
         "goal >= 0.70",
     );
-    race.print_ratio(
-        "softmax layer's share of the rate of bare tiles",
-        "bare tiles, 3N²p",
-        "softmax layer",
-        "",
-    );
-    race.print_ratio(
-        "softmax layer's share of the rate of 4N²p",
-        "bare products, 4N²p",
-        "softmax layer",
-        "",
-    );
+    race.print_ratio("softmax layer's share of the rate of bare tiles", "bare tiles, 3N²p", "softmax layer", "");
+    race.print_ratio("softmax layer's share of the rate of 4N²p", "bare products, 4N²p", "softmax layer", "");
     race.print_ratio(
         "thresholded faster than softmax",
         "softmax layer",
@@ -224,12 +183,7 @@ fn full_size(size: &Size) {
         "thresholded layer (tau = 0.55)",
         "goal <= 1.5",
     );
-    race.print_ratio(
-        "horizon pass against one softmax layer",
-        "horizon pass",
-        "softmax layer",
-        "",
-    );
+    race.print_ratio("horizon pass against one softmax layer", "horizon pass", "softmax layer", "");
     println!("  columns decided again in f64, of {}: {redecided}", n * k);
 }
 
@@ -253,16 +207,6 @@ fn against_plain(size: &Size) {
     race.run(size.rounds);
     println!("softmax against the plain definition, N = {n} (it holds N x N in f64):");
     race.print_times();
-    race.print_ratio(
-        "f64 streaming faster than plain",
-        "plain definition, f64",
-        "streaming, f64",
-        "",
-    );
-    race.print_ratio(
-        "f32 streaming faster than plain",
-        "plain definition, f64",
-        "streaming, f32",
-        "",
-    );
+    race.print_ratio("f64 streaming faster than plain", "plain definition, f64", "streaming, f64", "");
+    race.print_ratio("f32 streaming faster than plain", "plain definition, f64", "streaming, f32", "");
 }

@@ -45,17 +45,11 @@ dim = [64]
 
 fn main() {
     let arguments = Arguments::of_process();
-    let (text, rounds) = if arguments.has("--quick") {
-        (QUICK, 2)
-    } else {
-        (MAP, 25)
-    };
+    let (text, rounds) = if arguments.has("--quick") { (QUICK, 2) } else { (MAP, 25) };
     let sweep = Sweep::parse(text, Path::new("bench")).expect("the sweep above is valid");
     let catalogue = attnlab::catalogue();
     let plan = Plan::new(&sweep, &catalogue).expect("the sweep above can be run");
-    let claim = catalogue
-        .claim("aot.theorem1_bounded")
-        .expect("a claim of ours");
+    let claim = catalogue.claim("aot.theorem1_bounded").expect("a claim of ours");
     let cell = |place| plan.cells.get(place).expect("a cell of the sweep").params;
     let cells: Vec<Params> = (0..plan.cells.len()).map(cell).collect();
     let keys = plan.cells.keys();
@@ -75,26 +69,17 @@ fn main() {
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build();
     let one = one.expect("one thread");
     let mut race = Race::new();
-    race.add("bare, one thread", || {
-        one.install(|| all.iter().for_each(trial))
-    });
+    race.add("bare, one thread", || one.install(|| all.iter().for_each(trial)));
     race.add("sweep, one thread", || one.install(run));
     // The threads of the sweep end with it, and with them what --cpu-time counts.
     if !arguments.has("--cpu-time") {
-        race.add("bare, every thread", || {
-            all.par_iter().with_max_len(1).for_each(trial)
-        });
+        race.add("bare, every thread", || all.par_iter().with_max_len(1).for_each(trial));
         race.add("sweep, every thread", run);
     }
     race.run(rounds);
     race.print_times();
     let goal = "(goal <= 1.03)";
-    race.print_ratio(
-        "sweep / bare, one thread",
-        "sweep, one thread",
-        "bare, one thread",
-        goal,
-    );
+    race.print_ratio("sweep / bare, one thread", "sweep, one thread", "bare, one thread", goal);
     if !arguments.has("--cpu-time") {
         let (a, b) = ("sweep, every thread", "bare, every thread");
         race.print_ratio("sweep / bare, every thread", a, b, goal);

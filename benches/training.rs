@@ -61,39 +61,26 @@ struct Case {
 impl Case {
     fn all(size: &Size) -> Vec<Case> {
         let dim = Dimension::Fixed(8);
-        let clusters = Family::Clusters {
-            weights: vec![0.125; 8],
-            variances: vec![0.02; 8],
-            radius: 1.0,
-        };
+        let clusters = Family::Clusters { weights: vec![0.125; 8], variances: vec![0.02; 8], radius: 1.0 };
         let sphere = Family::Sphere { dim, radius: 1.0 };
         let subspace = Family::Subspace { dim, sigma0_2: 2.0 };
-        [
-            ("subspace", subspace, 1.0, 100.0),
-            ("sphere", sphere, 0.1, 200.0),
-            ("clusters", clusters, 0.1, 200.0),
-        ]
-        .into_iter()
-        .map(|(name, family, sigma_z2, epochs)| {
-            let problem = Denoising {
-                family,
-                ambient: 16,
-                context: 499,
-                sigma_z2,
-            };
-            let streams = Streams::new(0, "bench.training", 0, 0);
-            let draw = |set: &str, count: usize| -> Vec<Prompt> {
-                let one = |i| problem.draw(&streams.child(set, i)).expect("a valid task");
-                (0..count as u64).into_par_iter().map(one).collect()
-            };
-            Case {
-                name,
-                recipe: Recipe::authors((epochs * size.epochs).ceil() as usize),
-                prompts: [draw("train", TRAIN), draw("test", TEST)],
-                problem,
-            }
-        })
-        .collect()
+        [("subspace", subspace, 1.0, 100.0), ("sphere", sphere, 0.1, 200.0), ("clusters", clusters, 0.1, 200.0)]
+            .into_iter()
+            .map(|(name, family, sigma_z2, epochs)| {
+                let problem = Denoising { family, ambient: 16, context: 499, sigma_z2 };
+                let streams = Streams::new(0, "bench.training", 0, 0);
+                let draw = |set: &str, count: usize| -> Vec<Prompt> {
+                    let one = |i| problem.draw(&streams.child(set, i)).expect("a valid task");
+                    (0..count as u64).into_par_iter().map(one).collect()
+                };
+                Case {
+                    name,
+                    recipe: Recipe::authors((epochs * size.epochs).ceil() as usize),
+                    prompts: [draw("train", TRAIN), draw("test", TEST)],
+                    problem,
+                }
+            })
+            .collect()
     }
 
     fn streams(&self, attention: Attention, seed: u64) -> Streams {
@@ -131,10 +118,8 @@ impl Case {
             let mut x = Array3::<f32>::zeros(shape);
             let mut y = Array2::<f32>::zeros((prompts.len(), n));
             for (i, p) in prompts.iter().enumerate() {
-                x.slice_mut(s![i, .., ..-1])
-                    .assign(&p.context.mapv(|x| x as f32));
-                x.slice_mut(s![i, .., -1])
-                    .assign(&p.query.mapv(|x| x as f32));
+                x.slice_mut(s![i, .., ..-1]).assign(&p.context.mapv(|x| x as f32));
+                x.slice_mut(s![i, .., -1]).assign(&p.query.mapv(|x| x as f32));
                 y.row_mut(i).assign(&p.target.mapv(|x| x as f32));
             }
             write(&path(&format!("x_{set}")), &x)?;
@@ -166,11 +151,7 @@ fn write<A: ndarray_npy::WriteNpyExt>(path: &Path, array: &A) -> std::io::Result
 /// Smallest, median and largest.
 fn spread(mut values: Vec<f64>) -> (f64, f64, f64) {
     values.sort_by(f64::total_cmp);
-    (
-        values[0],
-        values[values.len() / 2],
-        values[values.len() - 1],
-    )
+    (values[0], values[values.len() / 2], values[values.len() - 1])
 }
 
 fn times<T: Exp>(cases: &[Case], size: &Size) -> Map<String, Value> {
@@ -200,15 +181,10 @@ fn print<T: Exp>(cases: &[Case], size: &Size) {
         total.iter_mut().zip(&seconds).for_each(|(t, s)| *t += s);
         let (low, median, high) = spread(seconds);
         let loss = value["losses"][0][0].as_f64().unwrap_or(f64::NAN);
-        println!(
-            "  {name:<24} {median:8.3} s  [{low:.3}, {high:.3}]   train loss of seed 0: {loss:.6}"
-        );
+        println!("  {name:<24} {median:8.3} s  [{low:.3}, {high:.3}]   train loss of seed 0: {loss:.6}");
     }
     let (low, median, high) = spread(total);
-    println!(
-        "  {:<24} {median:8.3} s  [{low:.3}, {high:.3}]",
-        "all six cases"
-    );
+    println!("  {:<24} {median:8.3} s  [{low:.3}, {high:.3}]", "all six cases");
 }
 
 fn main() {
@@ -224,10 +200,7 @@ fn main() {
     }
     if size.json {
         let cases = times::<f32>(&cases, &size);
-        println!(
-            "{}",
-            json!({"threads": rayon::current_num_threads(), "cases": cases})
-        );
+        println!("{}", json!({"threads": rayon::current_num_threads(), "cases": cases}));
         return;
     }
     println!("{} threads", rayon::current_num_threads());

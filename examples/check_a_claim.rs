@@ -12,11 +12,7 @@ fn main() -> Result<()> {
     }
 
     // The hypotheses ask for more tokens; we want the verdict all the same.
-    let options = CheckOptions {
-        trials: Some(5),
-        beyond_hypotheses: true,
-        ..CheckOptions::default()
-    };
+    let options = CheckOptions { trials: Some(5), beyond_hypotheses: true, ..CheckOptions::default() };
     let claim = catalogue.claim("aot.theorem1")?;
     let set = Map::from_iter([TOKENS.is(1000), DIM.is(200)]);
     let report = check(&**claim, &set, &options, &Silent)?;
@@ -24,10 +20,7 @@ fn main() -> Result<()> {
     println!("  {} of {} trials failed", report.failures, report.trials);
     println!("  first wrong layer: {}", report.witness["layer"]);
     for hypothesis in report.hypotheses.iter().filter(|h| !h.holds) {
-        println!(
-            "  fails: {} (margin {:.1})",
-            hypothesis.printed, hypothesis.margin
-        );
+        println!("  fails: {} (margin {:.1})", hypothesis.printed, hypothesis.margin);
     }
 
     // Can the check of the corrected form fail? Its false variants must be refuted.

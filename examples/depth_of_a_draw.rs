@@ -19,10 +19,7 @@ fn main() -> Result<()> {
     let report = horizon(&mixture, ETA, TAU, SEED, &Silent)?;
     println!("exact updates: {:?}", report.exact_updates);
     if let Some(first) = &report.witness {
-        println!(
-            "then column {} gives key {} weight {:.3}",
-            first.column, first.row, first.weight
-        );
+        println!("then column {} gives key {} weight {:.3}", first.column, first.row, first.weight);
     }
 
     // The network itself on the same draw, layer by layer.
@@ -41,6 +38,5 @@ fn main() -> Result<()> {
         write_tokens(Path::new(&format!("u{k}.npy")), basis, true)?;
     }
     let labels: Vec<i64> = data.labels.iter().map(|k| *k as i64).collect();
-    ndarray_npy::write_npy("y.npy", &ndarray::Array1::from(labels))
-        .map_err(|e| Error::unwritable("y.npy", e))
+    ndarray_npy::write_npy("y.npy", &ndarray::Array1::from(labels)).map_err(|e| Error::unwritable("y.npy", e))
 }

@@ -55,8 +55,8 @@ pub use attnlab_gpu as gpu;
 #[cfg(feature = "train")]
 pub use attnlab_images as images;
 pub use attnlab_lab::{
-    build, catalogue, claim, command, compare, experiment, figure, folder, formula, glossary,
-    prelude, report, reproduce, run, scaffold, sweep, toy,
+    build, catalogue, claim, command, compare, experiment, figure, folder, formula, glossary, prelude, report,
+    reproduce, run, scaffold, sweep, toy,
 };
 pub use attnlab_lab::{experiments, sheet, witness};
 pub use attnlab_networks as networks;

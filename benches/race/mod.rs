@@ -20,11 +20,7 @@ impl<'a> Race<'a> {
     #[allow(clippy::new_without_default, reason = "a benchmark, no library")]
     pub fn new() -> Self {
         let cpu = std::env::args().any(|a| a == "--cpu-time");
-        Race {
-            now: if cpu { cpu_seconds } else { wall_seconds },
-            contenders: vec![],
-            seconds: vec![],
-        }
+        Race { now: if cpu { cpu_seconds } else { wall_seconds }, contenders: vec![], seconds: vec![] }
     }
 
     /// Adds a contender.
@@ -62,11 +58,7 @@ impl<'a> Race<'a> {
 
     /// Prints time(`a`) / time(`b`), round by round.
     pub fn print_ratio(&self, label: &str, a: &str, b: &str, goal: &str) {
-        let ratios = self
-            .seconds(a)
-            .iter()
-            .zip(self.seconds(b))
-            .map(|(a, b)| a / b);
+        let ratios = self.seconds(a).iter().zip(self.seconds(b)).map(|(a, b)| a / b);
         let (low, median, high) = spread(ratios.collect());
         println!("  {label:<52} {median:6.3}  [{low:.3}, {high:.3}]  {goal}");
     }
@@ -90,9 +82,5 @@ fn cpu_seconds() -> f64 {
 /// Smallest, median and largest.
 pub fn spread(mut values: Vec<f64>) -> (f64, f64, f64) {
     values.sort_by(f64::total_cmp);
-    (
-        values[0],
-        values[values.len() / 2],
-        values[values.len() - 1],
-    )
+    (values[0], values[values.len() / 2], values[values.len() - 1])
 }

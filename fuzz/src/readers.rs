@@ -28,54 +28,23 @@ pub struct Reader {
 
 /// Every reader.
 pub const READERS: &[Reader] = &[
-    Reader {
-        name: "sweep",
-        read: sweep,
-    },
-    Reader {
-        name: "expression",
-        read: expression,
-    },
-    Reader {
-        name: "rows",
-        read: rows,
-    },
-    Reader {
-        name: "manifest",
-        read: manifest,
-    },
-    Reader {
-        name: "numpy",
-        read: numpy,
-    },
-    Reader {
-        name: "safetensors",
-        read: safetensors,
-    },
-    Reader {
-        name: "config",
-        read: config,
-    },
-    Reader {
-        name: "gguf",
-        read: gguf,
-    },
-    Reader {
-        name: "tokenizer",
-        read: tokenizer,
-    },
-    Reader {
-        name: "images",
-        read: images,
-    },
+    Reader { name: "sweep", read: sweep },
+    Reader { name: "expression", read: expression },
+    Reader { name: "rows", read: rows },
+    Reader { name: "manifest", read: manifest },
+    Reader { name: "numpy", read: numpy },
+    Reader { name: "safetensors", read: safetensors },
+    Reader { name: "config", read: config },
+    Reader { name: "gguf", read: gguf },
+    Reader { name: "tokenizer", read: tokenizer },
+    Reader { name: "images", read: images },
 ];
 
 /// File of rows of a run.
 const ROWS: &str = "rows.jsonl";
 
-static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
-    attnlab::catalogue().with(Room::new("toy", toy::PAPERS).claims(vec![toy::fair_coin()]))
-});
+static CATALOGUE: LazyLock<Catalogue> =
+    LazyLock::new(|| attnlab::catalogue().with(Room::new("toy", toy::PAPERS).claims(vec![toy::fair_coin()])));
 
 /// Calls `read` with the path of a file of this name and content, alone in its folder.
 fn with_file(name: &str, data: &[u8], read: impl FnOnce(&Path) -> bool) -> bool {
@@ -116,9 +85,7 @@ pub fn sweep(data: &[u8]) -> bool {
 /// An expression of an axis: parsed, and its value found where every name is 2.
 pub fn expression(data: &[u8]) -> bool {
     let text = String::from_utf8_lossy(data);
-    Expression::parse("x", &text)
-        .map(|expression| expression.value(&|_| Some(2.0)))
-        .is_ok()
+    Expression::parse("x", &text).map(|expression| expression.value(&|_| Some(2.0))).is_ok()
 }
 
 /// A sweep whose rows are read.
@@ -163,9 +130,7 @@ pub fn example_run() -> &'static (Vec<u8>, Vec<u8>) {
 
 fn built(data: &[u8]) -> Vec<u8> {
     let build = build::here().to_string();
-    String::from_utf8_lossy(data)
-        .replace("BUILD", &build)
-        .into_bytes()
+    String::from_utf8_lossy(data).replace("BUILD", &build).into_bytes()
 }
 
 fn read_run(folder: &Path) -> bool {
@@ -202,40 +167,21 @@ pub fn safetensors(data: &[u8]) -> bool {
 /// The `config.json` of a network whose tensors are sound.
 pub fn config(data: &[u8]) -> bool {
     let models: [(&str, &[u8]); 5] = [
-        (
-            "gpt2",
-            include_bytes!("../../crates/networks/tests/data/gpt2/model.safetensors"),
-        ),
-        (
-            "opt",
-            include_bytes!("../../crates/networks/tests/data/opt/model.safetensors"),
-        ),
-        (
-            "gpt_neox",
-            include_bytes!("../../crates/networks/tests/data/gpt-neox/model.safetensors"),
-        ),
-        (
-            "bert",
-            include_bytes!("../../crates/networks/tests/data/bert/model.safetensors"),
-        ),
-        (
-            "llama",
-            include_bytes!("../../crates/networks/tests/data/llama/model.safetensors"),
-        ),
+        ("gpt2", include_bytes!("../../crates/networks/tests/data/gpt2/model.safetensors")),
+        ("opt", include_bytes!("../../crates/networks/tests/data/opt/model.safetensors")),
+        ("gpt_neox", include_bytes!("../../crates/networks/tests/data/gpt-neox/model.safetensors")),
+        ("bert", include_bytes!("../../crates/networks/tests/data/bert/model.safetensors")),
+        ("llama", include_bytes!("../../crates/networks/tests/data/llama/model.safetensors")),
     ];
     let text = String::from_utf8_lossy(data);
-    let own = models
-        .iter()
-        .find(|(kind, _)| text.contains(&format!("\"{kind}\"")));
+    let own = models.iter().find(|(kind, _)| text.contains(&format!("\"{kind}\"")));
     let (_, tensors) = own.unwrap_or(&models[0]);
     with_file("config.json", data, |path| {
         let folder = path.parent().unwrap_or(path);
         write(folder, "model.safetensors", tensors);
         let network = Transformer::open(folder);
         let ids: &[u32] = &[1, 2, 3];
-        network
-            .and_then(|network| network.forward(ids, &Recordings::none()))
-            .is_ok()
+        network.and_then(|network| network.forward(ids, &Recordings::none())).is_ok()
     })
 }
 
@@ -282,8 +228,8 @@ pub fn images(data: &[u8]) -> bool {
     let name = kinds[usize::from(*first) % kinds.len()];
     let labels: [u8; 10] = [0, 0, 8, 1, 0, 0, 0, 2, 0, 1];
     let zipped: [u8; 30] = [
-        31, 139, 8, 0, 0, 0, 0, 0, 2, 255, 99, 96, 224, 96, 100, 96, 96, 96, 98, 96, 4, 0, 143,
-        156, 155, 226, 10, 0, 0, 0,
+        31, 139, 8, 0, 0, 0, 0, 0, 2, 255, 99, 96, 224, 96, 100, 96, 96, 96, 98, 96, 4, 0, 143, 156, 155, 226, 10, 0,
+        0, 0,
     ];
     let array = include_bytes!("../corpus/numpy/i64");
     with_file("placeholder", &[], |path| {

@@ -14,8 +14,8 @@ use attnlab_theory::attention::{Mask, Mssa, Phi};
 use attnlab_theory::sample::Mixture;
 use ndarray::{Array1, Array2, ArrayView2, Ix2, RawArrayView};
 use numpy::{
-    IntoPyArray, PyArray1, PyArray2, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1,
-    PyUntypedArray, PyUntypedArrayMethods,
+    IntoPyArray, PyArray1, PyArray2, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyUntypedArray,
+    PyUntypedArrayMethods,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -76,10 +76,7 @@ fn type_error(name: &str, array: &Bound<'_, PyUntypedArray>, allowed: &str, writ
     crate::convert::exception(Error::invalid(format!("type of {name}"), found, allowed))
 }
 
-fn untyped<'a, 'py>(
-    name: &str,
-    value: &'a Bound<'py, PyAny>,
-) -> PyResult<&'a Bound<'py, PyUntypedArray>> {
+fn untyped<'a, 'py>(name: &str, value: &'a Bound<'py, PyAny>) -> PyResult<&'a Bound<'py, PyUntypedArray>> {
     value.cast::<PyUntypedArray>().map_err(|_| {
         let kind = value.get_type().to_string();
         let allowed = "must be a NumPy array. Write numpy.asarray(..)";
@@ -95,13 +92,10 @@ pub fn matrix(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Matrix> {
         return Err(shape_error(name, array, expected));
     }
     let found = match (value.cast::<PyArray2<f64>>(), value.cast::<PyArray2<f32>>()) {
-        (Ok(array), _) if array.is_aligned() => Matrix::Lent(Lent {
-            view: array.as_raw_array(),
-            _array: array.clone().unbind(),
-        }),
-        (_, Ok(array)) if array.is_aligned() => {
-            Matrix::Own(array.readonly().as_array().mapv(f64::from))
+        (Ok(array), _) if array.is_aligned() => {
+            Matrix::Lent(Lent { view: array.as_raw_array(), _array: array.clone().unbind() })
         }
+        (_, Ok(array)) if array.is_aligned() => Matrix::Own(array.readonly().as_array().mapv(f64::from)),
         _ => {
             return Err(type_error(
                 name,
@@ -118,27 +112,17 @@ pub fn matrix(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Matrix> {
     });
     match wrong {
         None => Ok(found),
-        Some(((i, j), x)) => Err(Error::invalid(
-            format!("{name}[{i}, {j}]"),
-            x,
-            "must be a finite number",
-        ))
-        .raised(),
+        Some(((i, j), x)) => Err(Error::invalid(format!("{name}[{i}, {j}]"), x, "must be a finite number")).raised(),
     }
 }
 
 /// Reads bases, one matrix each; they are copied, which takes d Σ p_k numbers.
 fn bases(value: &Bound<'_, PyAny>) -> PyResult<Vec<Array2<f64>>> {
-    let list = value.try_iter().map_err(|_| {
-        refused(
-            "bases",
-            value,
-            "must be a list of NumPy arrays, one (d, p) per subspace",
-        )
-    })?;
-    let basis = |(k, u): (usize, PyResult<Bound<'_, PyAny>>)| {
-        matrix(&format!("bases[{k}]"), &u?).map(|u| u.view().to_owned())
-    };
+    let list = value
+        .try_iter()
+        .map_err(|_| refused("bases", value, "must be a list of NumPy arrays, one (d, p) per subspace"))?;
+    let basis =
+        |(k, u): (usize, PyResult<Bound<'_, PyAny>>)| matrix(&format!("bases[{k}]"), &u?).map(|u| u.view().to_owned());
     list.enumerate().map(basis).collect()
 }
 
@@ -149,12 +133,7 @@ fn labels(value: &Bound<'_, PyAny>, clusters: usize) -> PyResult<Vec<usize>> {
         return Err(shape_error("labels", array, "(N,), one label per token"));
     }
     if !matches!(array.dtype().kind(), b'i' | b'u') {
-        return Err(type_error(
-            "labels",
-            array,
-            "int64, or another of integers,",
-            "labels.astype('int64')",
-        ));
+        return Err(type_error("labels", array, "int64, or another of integers,", "labels.astype('int64')"));
     }
     let wide = value.call_method1("astype", ("int64",))?;
     let wide: PyReadonlyArray1<i64> = wide.extract()?;
@@ -188,20 +167,11 @@ impl Taken {
         let bases = self::bases(bases)?;
         let labels = optional(labels, |y| self::labels(y, bases.len()))?;
         let warnings = check(tokens.view().dim(), &bases, labels.as_deref()).raised()?;
-        Ok(Taken {
-            tokens,
-            bases,
-            labels,
-            warnings,
-        })
+        Ok(Taken { tokens, bases, labels, warnings })
     }
 
     fn given(&self) -> Given<'_> {
-        Given {
-            tokens: self.tokens.view(),
-            bases: &self.bases,
-            labels: self.labels.as_deref(),
-        }
+        Given { tokens: self.tokens.view(), bases: &self.bases, labels: self.labels.as_deref() }
     }
 }
 
@@ -222,12 +192,7 @@ pub fn unroll<'py>(
     normalise_queries: bool,
     precision: &str,
     report: Option<&Bound<'py, PyAny>>,
-) -> PyResult<(
-    Option<Bound<'py, PyArray2<f64>>>,
-    Bound<'py, PyArray1<i64>>,
-    Bound<'py, PyArray2<f64>>,
-    Vec<String>,
-)> {
+) -> PyResult<(Option<Bound<'py, PyArray2<f64>>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray2<f64>>, Vec<String>)> {
     let layers = whole("layers", layers, 1)?;
     let layer = Mssa {
         phi: Phi::parse(phi, number("tau", tau)?).raised()?,
@@ -252,37 +217,17 @@ pub fn unroll<'py>(
         unroll_given(taken.given(), &layer, layers, machine, &mut |row| {
             meter.advance(u64::from(row.layer > 0));
             match meter.stopped() {
-                true => Err(Error::Stopped {
-                    done: row.layer,
-                    all: layers,
-                    what: "layers",
-                    kept: false,
-                }),
+                true => Err(Error::Stopped { done: row.layer, all: layers, what: "layers", kept: false }),
                 false => Ok(()),
             }
         })
     })?;
     let clusters = found.layers.first().map_or(0, |row| row.snr.len());
     let all = found.layers.len();
-    let snr: Vec<f64> = found
-        .layers
-        .iter()
-        .flat_map(|row| row.snr.clone())
-        .collect();
-    let snr = Array2::from_shape_vec((all, clusters), snr)
-        .map_err(|e| Error::undefined(e.to_string()))
-        .raised()?;
-    let again: Array1<i64> = found
-        .layers
-        .iter()
-        .map(|row| row.redecided as i64)
-        .collect();
-    Ok((
-        (clusters > 0).then(|| snr.into_pyarray(py)),
-        again.into_pyarray(py),
-        found.tokens.into_pyarray(py),
-        warnings,
-    ))
+    let snr: Vec<f64> = found.layers.iter().flat_map(|row| row.snr.clone()).collect();
+    let snr = Array2::from_shape_vec((all, clusters), snr).map_err(|e| Error::undefined(e.to_string())).raised()?;
+    let again: Array1<i64> = found.layers.iter().map(|row| row.redecided as i64).collect();
+    Ok(((clusters > 0).then(|| snr.into_pyarray(py)), again.into_pyarray(py), found.tokens.into_pyarray(py), warnings))
 }
 
 pub fn positive(name: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
@@ -303,8 +248,7 @@ pub fn threshold(tau: &Bound<'_, PyAny>) -> PyResult<f64> {
 /// The report as a dict, with the law beside it.
 fn shown(py: Python<'_>, found: &HorizonReport) -> PyResult<Py<PyAny>> {
     let dict = serialised(py, found)?;
-    dict.bind(py)
-        .set_item("predicted", serialised(py, &Predicted::beside(found))?)?;
+    dict.bind(py).set_item("predicted", serialised(py, &Predicted::beside(found))?)?;
     Ok(dict)
 }
 
@@ -323,17 +267,15 @@ pub fn horizon_of_draw(
     seed: &Bound<'_, PyAny>,
     report: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Py<PyAny>> {
-    let [n, k, p] = [("tokens", tokens), ("clusters", clusters), ("dim", dim)]
-        .map(|(name, value)| whole(name, value, 1));
+    let [n, k, p] =
+        [("tokens", tokens), ("clusters", clusters), ("dim", dim)].map(|(name, value)| whole(name, value, 1));
     let (n, k, p, seed) = (n?, k?, p?, whole("seed", seed, 0)?);
     let delta = optional(delta, |x| number("delta", x))?;
     let delta = delta.unwrap_or_else(|| delta_limit(n as f64, p as f64));
     let (eta, tau) = (positive("eta", eta)?, threshold(tau)?);
     memory::ensure("the horizon of one draw", bytes(n, k, p)).raised()?;
     let mixture = Mixture::balanced(n as usize, k as usize, p as usize, delta).raised()?;
-    let found = background::run(py, report, move |meter| {
-        horizon_on(&Cpu, &mixture, eta, tau, seed, meter)
-    })?;
+    let found = background::run(py, report, move |meter| horizon_on(&Cpu, &mixture, eta, tau, seed, meter))?;
     shown(py, &found)
 }
 
@@ -354,9 +296,7 @@ pub fn horizon_of_tokens(
     let largest = taken.bases.iter().map(Array2::ncols).max().unwrap_or(0);
     let (n, k) = (taken.tokens.view().ncols() as u64, taken.bases.len() as u64);
     memory::ensure("the horizon of one draw", bytes(n, k, largest as u64)).raised()?;
-    let found = background::run(py, report, move |meter| {
-        horizon_of_given(&Cpu, taken.given(), eta, tau, meter)
-    })?;
+    let found = background::run(py, report, move |meter| horizon_of_given(&Cpu, taken.given(), eta, tau, meter))?;
     shown(py, &found)
 }
 
@@ -371,12 +311,7 @@ pub fn sample<'py>(
     set: &Bound<'py, PyDict>,
     seed: &Bound<'py, PyAny>,
     trial: &Bound<'py, PyAny>,
-) -> PyResult<(
-    Bound<'py, PyArray2<f64>>,
-    Bound<'py, PyList>,
-    Bound<'py, PyArray1<i64>>,
-    Py<PyAny>,
-)> {
+) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyList>, Bound<'py, PyArray1<i64>>, Py<PyAny>)> {
     let (seed, trial) = (whole("seed", seed, 0)?, whole("trial", trial, 0)?);
     let planned = match claim {
         Some(id) => Planned::of_claim(id, &crate::convert::map_of(set)?, seed, trial).raised()?,
@@ -390,12 +325,7 @@ pub fn sample<'py>(
     let bases = PyList::new(py, bases.collect::<Vec<_>>())?;
     let labels: Array1<i64> = draw.labels.iter().map(|k| *k as i64).collect();
     let origin = crate::convert::to_python(py, &planned.describe(), false)?;
-    Ok((
-        draw.tokens.into_pyarray(py),
-        bases,
-        labels.into_pyarray(py),
-        origin,
-    ))
+    Ok((draw.tokens.into_pyarray(py), bases, labels.into_pyarray(py), origin))
 }
 
 fn options_of(given: &Bound<'_, PyDict>) -> PyResult<Options> {
@@ -412,11 +342,7 @@ fn options_of(given: &Bound<'_, PyDict>) -> PyResult<Options> {
             "independent" => Relation::Independent,
             "coherent" => Relation::Coherent,
             _ => {
-                return Err(refused(
-                    "relation",
-                    &word,
-                    "must be orthonormal, independent or coherent",
-                ));
+                return Err(refused("relation", &word, "must be orthonormal, independent or coherent"));
             }
         },
     };

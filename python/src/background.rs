@@ -65,11 +65,7 @@ impl Meter {
         }
         let label = locked(&self.label).clone();
         let (done, total) = (&self.done, &self.total);
-        let counts = (
-            label,
-            done.load(Ordering::Relaxed),
-            total.load(Ordering::Relaxed),
-        );
+        let counts = (label, done.load(Ordering::Relaxed), total.load(Ordering::Relaxed));
         report.call_method1("update", counts)?;
         Ok(())
     }

@@ -58,10 +58,7 @@ impl Checked {
 
 /// Runs `work` where the trials of a claim run: on all threads, or one after the other for a claim written in Python,
 /// whose functions hold the interpreter.
-pub fn in_order<T: Send>(
-    claim: Option<&dyn Claim>,
-    work: impl FnOnce() -> Result<T> + Send,
-) -> Result<T> {
+pub fn in_order<T: Send>(claim: Option<&dyn Claim>, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     if claim.is_none_or(|claim| claim.code().is_none()) {
         return work();
     }
@@ -110,20 +107,15 @@ pub fn check_claim(
         trials: optional(trials, |n| whole("trials", n, 1))?,
         level: number("level", level)?,
         beyond_hypotheses,
-        until_decided: optional(until_decided, |n| whole("until_decided", n, 0))?.map(|most| {
-            UntilDecided {
-                most: (most > 0).then_some(most),
-            }
-        }),
+        until_decided: optional(until_decided, |n| whole("until_decided", n, 0))?
+            .map(|most| UntilDecided { most: (most > 0).then_some(most) }),
         ..CheckOptions::default()
     };
     let seeds = match mutants {
         true => Some(whole("mutant_seeds", mutant_seeds, 1)?),
         false => None,
     };
-    run(py, report, move |meter| {
-        checked(&claim, &set, &options, seeds, meter)
-    })
+    run(py, report, move |meter| checked(&claim, &set, &options, seeds, meter))
 }
 
 fn checked(
@@ -138,19 +130,13 @@ fn checked(
         let mut mutants = vec![];
         if let Some(seeds) = seeds {
             // A mutant must be refuted by the default number of trials, not by the user's.
-            let options = CheckOptions {
-                trials: None,
-                ..options.clone()
-            };
+            let options = CheckOptions { trials: None, ..options.clone() };
             for own in claim.mutants() {
                 let found = mutant(&claim.sheet().id, &own, &options, seeds, progress)?;
                 mutants.push(MutantResult::here(&own, found));
             }
         }
-        Ok(Checked {
-            found: report::Checked::here(claim, found),
-            mutants,
-        })
+        Ok(Checked { found: report::Checked::here(claim, found), mutants })
     })
 }
 
@@ -173,9 +159,7 @@ pub fn write_report(
         };
         checks.extend(contents.checks.clone());
         mutants.extend(contents.mutants.clone());
-        let named = folders
-            .iter()
-            .map(|folder| format!(" {}", quoted(&folder.display().to_string())));
+        let named = folders.iter().map(|folder| format!(" {}", quoted(&folder.display().to_string())));
         let html = report::html(&Report {
             command: &format!("attnlab report{}", named.collect::<String>()),
             checks: &checks,

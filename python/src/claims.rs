@@ -126,10 +126,7 @@ impl PythonClaim {
     fn outcome(&self, py: Python<'_>, params: &Params, streams: &Streams) -> PyResult<Outcome> {
         let stream = Bound::new(py, Stream::open(py, streams, "trial", 0)?)?;
         let rng = self.body.generator.bind(py).call1((stream,))?;
-        let found = self
-            .trial
-            .bind(py)
-            .call1((self.parameters(py, params)?, rng))?;
+        let found = self.trial.bind(py).call1((self.parameters(py, params)?, rng))?;
         outcome_of(&found)
     }
 }
@@ -140,10 +137,7 @@ impl Claim for PythonClaim {
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        Python::attach(|py| {
-            self.outcome(py, params, streams)
-                .map_err(|e| raised(py, self.id(), e))
-        })
+        Python::attach(|py| self.outcome(py, params, streams).map_err(|e| raised(py, self.id(), e)))
     }
 
     fn mutants(&self) -> Vec<Mutant> {
@@ -238,10 +232,7 @@ fn outcome_of(value: &Bound<'_, PyAny>) -> PyResult<Outcome> {
     let real = |i: usize| -> PyResult<f64> { parts.get_item(i)?.extract() };
     let witness = witness_of(&parts.get_item(parts.len() - 1)?)?;
     Ok(match word.as_str() {
-        "event" => Outcome::Event {
-            holds: parts.get_item(1)?.extract()?,
-            witness,
-        },
+        "event" => Outcome::Event { holds: parts.get_item(1)?.extract()?, witness },
         "gap" => Outcome::Gap {
             lhs: real(1)?,
             rhs: real(2)?,
@@ -256,10 +247,7 @@ fn outcome_of(value: &Bound<'_, PyAny>) -> PyResult<Outcome> {
             },
             witness,
         },
-        "value" => Outcome::Value {
-            value: real(1)?,
-            witness,
-        },
+        "value" => Outcome::Value { value: real(1)?, witness },
         _ => Outcome::uninformative(parts.get_item(1)?.to_string(), witness),
     })
 }
@@ -325,9 +313,7 @@ pub fn of_spec(spec: &Bound<'_, PyDict>) -> PyResult<Arc<dyn Claim>> {
         hypotheses.push((kept(&name), kept(&printed), Arc::new(margin)));
     }
     let params = get("params")?.try_iter()?;
-    let schema = params
-        .map(|spec| spec_of(&spec?))
-        .collect::<PyResult<_>>()?;
+    let schema = params.map(|spec| spec_of(&spec?)).collect::<PyResult<_>>()?;
     let body = Body {
         sheet: Box::leak(Box::new(sheet)),
         schema,
@@ -361,9 +347,7 @@ fn told(value: &Bound<'_, PyAny>) -> PyResult<Told> {
 }
 
 fn paper_of(value: &Bound<'_, PyAny>) -> PyResult<&'static Paper> {
-    let text = |name: &str| -> PyResult<&'static str> {
-        Ok(kept(&value.get_item(name)?.extract::<String>()?))
-    };
+    let text = |name: &str| -> PyResult<&'static str> { Ok(kept(&value.get_item(name)?.extract::<String>()?)) };
     static ALL: Mutex<Vec<&'static Paper>> = Mutex::new(vec![]);
     let paper = Paper {
         key: text("key")?,
@@ -406,10 +390,8 @@ fn verdict_of(text: &str) -> PyResult<VerdictKind> {
 fn spec_of(value: &Bound<'_, PyAny>) -> PyResult<Spec> {
     let entry = map_of(value.cast()?)?;
     let text = |name: &str| kept(entry.get(name).and_then(Value::as_str).unwrap_or_default());
-    let real =
-        |name: &str, default: f64| entry.get(name).and_then(Value::as_f64).unwrap_or(default);
-    let whole =
-        |name: &str, default: u64| entry.get(name).and_then(Value::as_u64).unwrap_or(default);
+    let real = |name: &str, default: f64| entry.get(name).and_then(Value::as_f64).unwrap_or(default);
+    let whole = |name: &str, default: u64| entry.get(name).and_then(Value::as_u64).unwrap_or(default);
     let flag = |name: &str| entry.get(name).and_then(Value::as_bool).unwrap_or(false);
     let domain = match text("kind") {
         "whole" => Domain::Whole(whole("low", 1), whole("high", u64::MAX)),

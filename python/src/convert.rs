@@ -66,11 +66,7 @@ fn float(py: Python<'_>, x: f64) -> Py<PyAny> {
 }
 
 /// Converts a JSON object to a dict.
-pub fn object<'py>(
-    py: Python<'py>,
-    map: &Map<String, Value>,
-    words: bool,
-) -> PyResult<Bound<'py, PyDict>> {
+pub fn object<'py>(py: Python<'py>, map: &Map<String, Value>, words: bool) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (name, value) in map {
         dict.set_item(name, to_python(py, value, words)?)?;
@@ -115,9 +111,7 @@ pub fn from_python(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         return map_of(dict).map(Value::Object);
     }
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
-        let items = value
-            .try_iter()?
-            .map(|item| item.and_then(|item| from_python(name, &item)));
+        let items = value.try_iter()?.map(|item| item.and_then(|item| from_python(name, &item)));
         return items.collect::<PyResult<Vec<_>>>().map(Value::Array);
     }
     if value.hasattr("tolist")? {

@@ -29,11 +29,7 @@ pub fn inspect_tokens(
     let seed = whole("seed", seed, 0)?;
     let fitting = fitting(options)?;
     fitting.validate().raised()?;
-    let controls = if controls {
-        Controls::All
-    } else {
-        Controls::None
-    };
+    let controls = if controls { Controls::All } else { Controls::None };
     let mut how = fitting.how(controls);
     let bases = bases.filter(|u| !u.is_none());
     let tokens = match bases {
@@ -53,14 +49,10 @@ pub fn inspect_tokens(
         None => matrix("tokens", z)?,
     };
     // The streams of `attnlab inspect` on one file of this name.
-    let cell = [
-        ("array".to_string(), Value::from(name)),
-        ("place".to_string(), Value::from(0)),
-    ];
+    let cell = [("array".to_string(), Value::from(name)), ("place".to_string(), Value::from(0))];
     let cell: Params = cell.into_iter().collect();
     let streams = Streams::new(seed, "inspect", cell.cell(), 0);
-    let found: Map<String, Value> =
-        background::run(py, report, move |_| inspect(tokens.view(), &how, &streams))?;
+    let found: Map<String, Value> = background::run(py, report, move |_| inspect(tokens.view(), &how, &streams))?;
     Ok(object(py, &found, true)?.into_any().unbind())
 }
 
@@ -69,8 +61,7 @@ fn fitting(given: &Bound<'_, PyDict>) -> PyResult<Fitting> {
     let real = |name| number(name, &need(name)?);
     let scale = need("scale")?;
     Ok(Fitting {
-        clusters: optional(Some(&need("clusters")?), |v| whole("clusters", v, 1))?.unwrap_or(0)
-            as usize,
+        clusters: optional(Some(&need("clusters")?), |v| whole("clusters", v, 1))?.unwrap_or(0) as usize,
         most_clusters: whole("most_clusters", &need("most_clusters")?, 1)? as usize,
         scale: match scale.to_string().as_str() {
             "as-given" => Scale::AsGiven,

@@ -79,10 +79,7 @@ pub fn forget(id: &str) {
 #[pyo3(name = "entries")]
 pub fn list(py: Python<'_>, what: &str) -> PyResult<Vec<Py<PyAny>>> {
     let found = cli::listed(&catalogue(), what).raised()?;
-    found
-        .iter()
-        .map(|entry| to_python(py, entry, false))
-        .collect()
+    found.iter().map(|entry| to_python(py, entry, false)).collect()
 }
 
 /// Shows the card of a claim, formula or experiment.
@@ -102,17 +99,8 @@ pub fn glossary(py: Python<'_>, word: Option<&str>) -> PyResult<Py<PyAny>> {
 #[pyfunction]
 pub fn evaluate(py: Python<'_>, name: &str, set: &Bound<'_, PyDict>) -> PyResult<Py<PyAny>> {
     let set = map_of(set)?;
-    let found = catalogue()
-        .formula(name)
-        .raised()?
-        .evaluate(&set)
-        .raised()?;
-    let vector = |items: &Vec<Value>| {
-        items
-            .iter()
-            .map(Value::as_f64)
-            .collect::<Option<Vec<f64>>>()
-    };
+    let found = catalogue().formula(name).raised()?.evaluate(&set).raised()?;
+    let vector = |items: &Vec<Value>| items.iter().map(Value::as_f64).collect::<Option<Vec<f64>>>();
     match &found.value {
         Value::Array(items) => match vector(items) {
             Some(numbers) => Ok(numbers.into_pyarray(py).into_any().unbind()),

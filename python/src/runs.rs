@@ -21,8 +21,7 @@ type Counts = (u64, u64, Vec<String>);
 
 fn shard_of(text: &str) -> PyResult<Shard> {
     let read: std::result::Result<Shard, String> = text.parse();
-    read.map_err(|allowed| Error::invalid("shard", text, allowed))
-        .raised()
+    read.map_err(|allowed| Error::invalid("shard", text, allowed)).raised()
 }
 
 /// Runs a sweep: `of` is the path of a sweep file or a dict with its keys.
@@ -49,13 +48,7 @@ pub fn run_sweep(
     let shard = shard_of(shard)?;
     run(py, report, move |meter| {
         let plan = Plan::new(&sweep, &all)?;
-        let options = GridOptions {
-            shard,
-            force,
-            mix_builds,
-            top_up,
-            command: Some(&command),
-        };
+        let options = GridOptions { shard, force, mix_builds, top_up, command: Some(&command) };
         let claim = plan.claim().map(|(claim, _)| claim);
         let found = in_order(claim, || {
             let found = plan.with_grid(|grid| grid.run(&out, options, meter))?;
@@ -70,13 +63,7 @@ pub fn run_sweep(
 
 /// Merges the folders of the shards of one run into one folder.
 #[pyfunction]
-pub fn merge(
-    py: Python<'_>,
-    folders: Vec<PathBuf>,
-    out: PathBuf,
-    force: bool,
-    mix_builds: bool,
-) -> PyResult<Counts> {
+pub fn merge(py: Python<'_>, folders: Vec<PathBuf>, out: PathBuf, force: bool, mix_builds: bool) -> PyResult<Counts> {
     let all = catalogue();
     run(py, None, move |_| {
         let options = MergeOptions { force, mix_builds };
@@ -108,18 +95,10 @@ pub fn run_experiment(
     let out = out.unwrap_or_else(|| Path::new("runs").join(entry.name));
     let place = out.clone();
     let counts = run(py, report, move |meter| {
-        let set =
-            toml::Table::try_from(&set).map_err(|e| Error::unwritable("a setting (TOML)", e))?;
+        let set = toml::Table::try_from(&set).map_err(|e| Error::unwritable("a setting (TOML)", e))?;
         let experiment = entry.configure(quick, None, &set)?;
         let command = folder::command(&entry, &*experiment, seed)?;
-        let how = RunOptions {
-            seed,
-            force,
-            mix_builds: false,
-            top_up,
-            shard,
-            command: Some(&command),
-        };
+        let how = RunOptions { seed, force, mix_builds: false, top_up, shard, command: Some(&command) };
         let found = experiment::run(&*experiment, &out, &how, meter)?;
         if shard.is_whole() {
             let _owner = Store::share(&out, &experiment::manifest(&*experiment, seed))?;
@@ -149,19 +128,10 @@ pub fn read_rows<'py>(py: Python<'py>, folder: PathBuf) -> PyResult<Bound<'py, P
     Ok(result)
 }
 
-fn column_of<'py>(
-    py: Python<'py>,
-    values: Values,
-) -> PyResult<(&'static str, Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+fn column_of<'py>(py: Python<'py>, values: Values) -> PyResult<(&'static str, Bound<'py, PyAny>, Bound<'py, PyAny>)> {
     fn split<T: Clone>(values: Vec<Option<T>>, none: T) -> (Vec<T>, Vec<bool>) {
         let missing = values.iter().map(Option::is_none).collect();
-        (
-            values
-                .into_iter()
-                .map(|v| v.unwrap_or_else(|| none.clone()))
-                .collect(),
-            missing,
-        )
+        (values.into_iter().map(|v| v.unwrap_or_else(|| none.clone())).collect(), missing)
     }
     let (kind, all, missing) = match values {
         Values::Whole(values) => {
@@ -184,11 +154,7 @@ fn column_of<'py>(
         Values::Series(values) => {
             let missing = values.iter().map(Option::is_none).collect();
             let arrays = values.into_iter().map(|v| v.map(|v| v.into_pyarray(py)));
-            (
-                "series",
-                PyList::new(py, arrays.collect::<Vec<_>>())?.into_any(),
-                missing,
-            )
+            ("series", PyList::new(py, arrays.collect::<Vec<_>>())?.into_any(), missing)
         }
         Values::Text(values) => {
             let missing = values.iter().map(Option::is_none).collect();
@@ -213,9 +179,7 @@ pub fn read_cells(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<Py<PyAny>>> {
 #[pyfunction]
 pub fn read_run(py: Python<'_>, folder: PathBuf) -> PyResult<Py<PyAny>> {
     let manifest = attnlab_lab::run::store::Manifest::of_folder(&folder).raised()?;
-    let json = serde_json::to_value(manifest)
-        .map_err(|e| Error::undefined(e.to_string()))
-        .raised()?;
+    let json = serde_json::to_value(manifest).map_err(|e| Error::undefined(e.to_string())).raised()?;
     to_python(py, &json, false)
 }
 
@@ -239,18 +203,8 @@ pub fn figures_of(
 }
 
 fn drawn(figure: &Figure) -> Result<(String, String, String, String, String)> {
-    let (name, title, caption) = (
-        figure.name.clone(),
-        figure.title.clone(),
-        figure.caption.clone(),
-    );
-    Ok((
-        name,
-        title,
-        caption,
-        figure::svg(figure)?,
-        figure::to_csv(figure)?,
-    ))
+    let (name, title, caption) = (figure.name.clone(), figure.title.clone(), figure.caption.clone());
+    Ok((name, title, caption, figure::svg(figure)?, figure::to_csv(figure)?))
 }
 
 /// Prints every key of a sweep file with its meaning.

@@ -93,15 +93,7 @@ impl Stream {
     /// Streams of a trial outside a run: the part `name` of trial `trial` of `claim` in the cell of `params`.
     #[new]
     #[pyo3(signature = (seed=0, claim="", cell=0, trial=0, part="trial", index=0))]
-    fn new(
-        py: Python<'_>,
-        seed: u64,
-        claim: &str,
-        cell: u64,
-        trial: u64,
-        part: &str,
-        index: u64,
-    ) -> PyResult<Self> {
+    fn new(py: Python<'_>, seed: u64, claim: &str, cell: u64, trial: u64, part: &str, index: u64) -> PyResult<Self> {
         Stream::open(py, &Streams::new(seed, claim, cell, trial), part, index)
     }
 

@@ -74,11 +74,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
     std::fs::create_dir_all(&args.out).map_err(|e| Error::io(&args.out, e, advice))?;
     store::replace(&path, &summary.markdown(&command)).map_err(|e| Error::io(&path, e, advice))?;
     for surprise in summary.surprises.iter().filter(|s| s.stands()) {
-        out.line(&format!(
-            "{}: {}",
-            surprise.finding.name(),
-            surprise.command
-        ))?;
+        out.line(&format!("{}: {}", surprise.finding.name(), surprise.command))?;
     }
     out.line(&path.display().to_string())?;
     out.line(&summary.sentence())?;

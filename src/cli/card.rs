@@ -94,11 +94,7 @@ pub fn claim_lines(claim: &dyn Claim) -> Vec<String> {
         lines.extend(hypotheses(claim, p));
     }
     lines.extend(parameter_lines(&schema, defaults.as_ref()));
-    let rows: Vec<_> = claim
-        .mutants()
-        .iter()
-        .map(|m| vec![format!("    {}", m.name), m.says().to_string()])
-        .collect();
+    let rows: Vec<_> = claim.mutants().iter().map(|m| vec![format!("    {}", m.name), m.says().to_string()]).collect();
     if !rows.is_empty() {
         lines.push("\n  mutants (false variants, which must be refuted)".into());
         lines.extend(format::table(&rows));
@@ -141,12 +137,7 @@ pub fn parameter_lines(schema: &Schema, defaults: Option<&Params>) -> Vec<String
                 value => format!("{formula} = {}", format::value(&value)),
             },
         };
-        vec![
-            format!("    {}", spec.name),
-            default,
-            spec.doc(),
-            format!("({})", spec.domain.allowed()),
-        ]
+        vec![format!("    {}", spec.name), default, spec.doc(), format!("({})", spec.domain.allowed())]
     };
     let rows: Vec<_> = schema.iter().map(row).collect();
     let mut lines = format::table(&rows);

@@ -7,9 +7,7 @@ use attnlab_lab::claim::{Claim, Hypothesis, Params, VerdictKind};
 use attnlab_lab::command::Bar;
 use attnlab_lab::command::{Out, Status};
 use attnlab_lab::command::{Parameters, input};
-use attnlab_lab::run::{
-    CheckOptions, CheckReport, MutantReport, Progress, UntilDecided, check, mutants,
-};
+use attnlab_lab::run::{CheckOptions, CheckReport, MutantReport, Progress, UntilDecided, check, mutants};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -97,9 +95,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
         trials: args.trials,
         level: args.level,
         beyond_hypotheses: args.beyond_hypotheses,
-        until_decided: args.until_decided.map(|most| UntilDecided {
-            most: (most > 0).then_some(most),
-        }),
+        until_decided: args.until_decided.map(|most| UntilDecided { most: (most > 0).then_some(most) }),
         ..CheckOptions::default()
     };
     let bar = Bar::new();
@@ -110,10 +106,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
         tally.add(&report);
         if args.mutants {
             // A mutant must be refuted by the default number of trials, not by the user's.
-            let options = CheckOptions {
-                trials: None,
-                ..options.clone()
-            };
+            let options = CheckOptions { trials: None, ..options.clone() };
             for found in mutants(&**claim, &options, args.mutant_seeds, &bar)? {
                 show(&found.first, None, Some(&found), args.json, out)?;
                 tally.add(&found.first);
@@ -145,11 +138,7 @@ fn select(catalogue: &Catalogue, ids: &[String], all: bool) -> Result<Vec<Arc<dy
 
 /// Collects the settings of each claim and validates all of them before the first check. A claim named in
 /// full must take every parameter that is set; of many claims, each uses those that it takes.
-fn settings(
-    claims: &[Arc<dyn Claim>],
-    set: &Map<String, Value>,
-    strict: bool,
-) -> Result<Vec<Map<String, Value>>> {
+fn settings(claims: &[Arc<dyn Claim>], set: &Map<String, Value>, strict: bool) -> Result<Vec<Map<String, Value>>> {
     let schemas: Vec<_> = claims.iter().map(|c| c.schema()).collect();
     let known = |name: &&String| schemas.iter().flatten().any(|s| s.answers_to(name));
     if let Some(unknown) = set.keys().find(|name| !known(name)) {
@@ -183,9 +172,7 @@ fn show(
             refuted: mutant.map(|m| m.refuted),
         });
     }
-    let title = claim
-        .map(|c| c.sheet().title.as_str())
-        .or(mutant.map(|m| m.says));
+    let title = claim.map(|c| c.sheet().title.as_str()).or(mutant.map(|m| m.says));
     for line in block(report, title.unwrap_or_default(), mutant) {
         out.line(&line)?;
     }
@@ -223,11 +210,7 @@ fn block(report: &CheckReport, title: &str, mutant: Option<&MutantReport>) -> Ve
         lines.extend(field("witness", &pairs(&report.witness)));
     }
     lines.extend(hypotheses(&report.hypotheses));
-    lines.push(format!(
-        "  seed {}, {} s",
-        report.seed,
-        number((report.wall_s * 100.0).round() / 100.0)
-    ));
+    lines.push(format!("  seed {}, {} s", report.seed, number((report.wall_s * 100.0).round() / 100.0)));
     lines.push(String::new());
     lines
 }
@@ -241,10 +224,7 @@ fn estimate(report: &CheckReport) -> String {
     let (value, low, high) = (number(e.value), number(e.low), number(e.high));
     let interval = match e.level {
         1.0 => format!("{value}, computed to lie in [{low}, {high}]"),
-        level => format!(
-            "{value}, {} % interval [{low}, {high}]",
-            number(100.0 * level)
-        ),
+        level => format!("{value}, {} % interval [{low}, {high}]", number(100.0 * level)),
     };
     match report.p_value {
         Some(p) => format!("{interval}, p-value {}", number(rounded(p))),
@@ -272,10 +252,7 @@ fn verdict(report: &CheckReport) -> String {
     if report.as_expected() {
         text.push_str(" (as expected)");
     } else {
-        text.push_str(&format!(
-            " (UNEXPECTED: {} was expected)",
-            report.expected.name()
-        ));
+        text.push_str(&format!(" (UNEXPECTED: {} was expected)", report.expected.name()));
     }
     if report.beyond_hypotheses && report.hypotheses.iter().any(|h| !h.holds) {
         text.push_str(", judged beyond its hypotheses");
@@ -287,9 +264,7 @@ fn hypotheses(all: &[Hypothesis]) -> Vec<String> {
     let row = |h: &Hypothesis| {
         let holds = if h.holds { "holds" } else { "FAILS" };
         let margin = format!("margin {}", number(h.margin));
-        [&format!("    {}", h.name), h.printed, holds, &margin]
-            .map(String::from)
-            .to_vec()
+        [&format!("    {}", h.name), h.printed, holds, &margin].map(String::from).to_vec()
     };
     let mut lines = table(&all.iter().map(row).collect::<Vec<_>>());
     if !lines.is_empty() {

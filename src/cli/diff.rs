@@ -54,16 +54,12 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
     if let Some(path) = &args.out {
         super::report::spare(path)?;
     }
-    let (a, b) = (
-        Side::read(&args.a, catalogue)?,
-        Side::read(&args.b, catalogue)?,
-    );
+    let (a, b) = (Side::read(&args.a, catalogue)?, Side::read(&args.b, catalogue)?);
     a.notes.iter().chain(&b.notes).for_each(|text| note(text));
     let found = compare(a, b, args.level)?;
     if let Some(path) = &args.out {
         let advice = "Choose a file that you may write with --out";
-        store::replace(path, &html(&found, &command(args)))
-            .map_err(|e| Error::io(path, e, advice))?;
+        store::replace(path, &html(&found, &command(args))).map_err(|e| Error::io(path, e, advice))?;
         note(&format!("written: {}", path.display()));
     }
     if args.json {
@@ -107,11 +103,7 @@ fn entry(pair: &Pair) -> Vec<String> {
         "" => String::new(),
         settings => format!(" (settings differ: {settings})"),
     };
-    let cell = pair
-        .a
-        .as_ref()
-        .or(pair.b.as_ref())
-        .is_some_and(|i| !i.single);
+    let cell = pair.a.as_ref().or(pair.b.as_ref()).is_some_and(|i| !i.single);
     let parameters = match cell {
         true => format!(" ({})", attnlab_core::format::pairs(&pair.parameters)),
         false => String::new(),
@@ -140,12 +132,7 @@ fn shown(item: &Item) -> String {
     }
     if let Some(e) = &item.estimate {
         parts.push(match e.low < e.high {
-            true => format!(
-                "{} [{}, {}]",
-                number(e.value),
-                number(e.low),
-                number(e.high)
-            ),
+            true => format!("{} [{}, {}]", number(e.value), number(e.low), number(e.high)),
             false => number(e.value),
         });
     }

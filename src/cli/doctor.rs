@@ -78,20 +78,12 @@ fn examine() -> Report {
         threads: rayon::current_num_threads(),
         threads_available: std::thread::available_parallelism().map_or(1, usize::from),
         vector_units: vector_units(),
-        linear_algebra: if cfg!(feature = "lapack") {
-            "BLAS/LAPACK (feature lapack)"
-        } else {
-            "faer (pure Rust)"
-        },
+        linear_algebra: if cfg!(feature = "lapack") { "BLAS/LAPACK (feature lapack)" } else { "faer (pure Rust)" },
         gpu: backend::report(),
         memory_available: memory::available(),
         current_folder: folder(Path::new(".")),
         temporary_folder: folder(&std::env::temp_dir()),
-        product_rate: Rate {
-            size,
-            f64_gflops: gflops::<f64>(size),
-            f32_gflops: gflops::<f32>(size),
-        },
+        product_rate: Rate { size, f64_gflops: gflops::<f64>(size), f32_gflops: gflops::<f32>(size) },
         exact_intervals_up_to: MAX_TRIALS,
     }
 }
@@ -105,21 +97,13 @@ fn vector_units() -> Vec<&'static str> {
         ("fma", is_x86_feature_detected!("fma")),
         ("avx512f", is_x86_feature_detected!("avx512f")),
     ];
-    units
-        .iter()
-        .filter(|(_, has)| *has)
-        .map(|(name, _)| *name)
-        .collect()
+    units.iter().filter(|(_, has)| *has).map(|(name, _)| *name).collect()
 }
 
 #[cfg(not(target_arch = "x86_64"))]
 fn vector_units() -> Vec<&'static str> {
     // NEON is a part of 64-bit ARM; other architectures are not examined.
-    if cfg!(target_arch = "aarch64") {
-        vec!["neon"]
-    } else {
-        vec![]
-    }
+    if cfg!(target_arch = "aarch64") { vec!["neon"] } else { vec![] }
 }
 
 /// Tests whether a folder is writable by making a file in it.
@@ -128,10 +112,7 @@ fn folder(path: &Path) -> Folder {
     let writable = std::fs::write(&probe, b"probe").is_ok();
     // Fails where the file could not be made, so that there is nothing to remove.
     let _ = std::fs::remove_file(&probe);
-    Folder {
-        path: path.canonicalize().unwrap_or_else(|_| path.to_path_buf()),
-        writable,
-    }
+    Folder { path: path.canonicalize().unwrap_or_else(|_| path.to_path_buf()), writable }
 }
 
 /// Measures the best rate (GFLOP/s) of the matrix products that fit into half a second.
@@ -143,14 +124,7 @@ fn gflops<T: Real>(size: usize) -> f64 {
     let mut best = f64::INFINITY;
     while started.elapsed() < Duration::from_millis(500) {
         let one = Instant::now();
-        gemm(
-            T::one(),
-            a.view(),
-            a.view(),
-            false,
-            c.view_mut(),
-            Threads::All,
-        );
+        gemm(T::one(), a.view(), a.view(), false, c.view_mut(), Threads::All);
         best = best.min(one.elapsed().as_secs_f64());
     }
     2.0 * (size as f64).powi(3) / best / 1e9
@@ -158,36 +132,17 @@ fn gflops<T: Real>(size: usize) -> f64 {
 
 fn lines(report: &Report) -> Vec<String> {
     let folder = |f: &Folder| {
-        let state = if f.writable {
-            "writable"
-        } else {
-            "NOT WRITABLE"
-        };
+        let state = if f.writable { "writable" } else { "NOT WRITABLE" };
         format!("{}, {state}", f.path.display())
     };
-    let optimised = if report.optimised {
-        "release build"
-    } else {
-        "debug build, use --release for timings"
-    };
+    let optimised = if report.optimised { "release build" } else { "debug build, use --release for timings" };
     let rate = &report.product_rate;
     let mut rows = vec![
-        (
-            "version",
-            format!("attnlab {}, {optimised}", report.version),
-        ),
-        (
-            "threads",
-            format!("{} of {}", report.threads, report.threads_available),
-        ),
+        ("version", format!("attnlab {}, {optimised}", report.version)),
+        ("threads", format!("{} of {}", report.threads, report.threads_available)),
         ("vector units", report.vector_units.join(", ")),
         ("linear algebra", report.linear_algebra.to_string()),
-        (
-            "memory",
-            report.memory_available.map_or("unknown".into(), |b| {
-                format!("{} available", memory::size(b))
-            }),
-        ),
+        ("memory", report.memory_available.map_or("unknown".into(), |b| format!("{} available", memory::size(b)))),
         ("current folder", folder(&report.current_folder)),
         ("temporary folder", folder(&report.temporary_folder)),
         (
@@ -199,10 +154,7 @@ fn lines(report: &Report) -> Vec<String> {
                 n = rate.size
             ),
         ),
-        (
-            "exact intervals",
-            format!("up to {} trials", report.exact_intervals_up_to),
-        ),
+        ("exact intervals", format!("up to {} trials", report.exact_intervals_up_to)),
     ];
     rows.splice(4..4, report.gpu.lines.iter().cloned());
     let row = |(name, text): (&str, String)| vec![name.to_string(), text];

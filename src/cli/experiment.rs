@@ -113,13 +113,8 @@ pub fn main(catalogue: &Catalogue, name: &str) -> ExitCode {
          cargo run --release --bin {name} -- --seed 1 --out runs/{name}-1\n\n\
          A run that was stopped goes on where it was: give the same command again."
     );
-    let command = Standalone::command()
-        .name(entry.name)
-        .about(about)
-        .after_help(examples);
-    let parsed = command
-        .try_get_matches()
-        .and_then(|m| Standalone::from_arg_matches(&m));
+    let command = Standalone::command().name(entry.name).about(about).after_help(examples);
+    let parsed = command.try_get_matches().and_then(|m| Standalone::from_arg_matches(&m));
     attnlab_lab::command::stop_on_signals();
     let status = match parsed {
         Ok(args) => {
@@ -188,10 +183,6 @@ fn settings(parameters: &Parameters) -> Result<toml::Table> {
     let set = parameters.collect()?;
     toml::Table::try_from(&set).map_err(|e| {
         let shown = serde_json::Value::Object(set.clone());
-        Error::invalid(
-            "set",
-            shown,
-            format!("must be values that TOML has too ({e})"),
-        )
+        Error::invalid("set", shown, format!("must be values that TOML has too ({e})"))
     })
 }

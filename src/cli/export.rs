@@ -67,10 +67,7 @@ impl Format {
 
 /// Runs the command.
 pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
-    let default = || {
-        args.folder
-            .join(format!("rows.{}", args.format.extension()))
-    };
+    let default = || args.folder.join(format!("rows.{}", args.format.extension()));
     let path = args.out.clone().unwrap_or_else(default);
     args.format.ensure_built()?;
     Manifest::of_folder(&args.folder)?;
@@ -109,8 +106,7 @@ fn ensure_no_rows(path: &Path) -> Result<()> {
     match kept && path.exists() {
         true => Err(Error::Content {
             path: path.to_path_buf(),
-            problem: "it belongs to a run and is left as it is. Choose another file with --out"
-                .into(),
+            problem: "it belongs to a run and is left as it is. Choose another file with --out".into(),
         }),
         false => Ok(()),
     }

@@ -54,11 +54,8 @@ pub fn glossary_of(catalogue: &Catalogue, word: Option<&str>) -> Result<Value> {
 fn entries(catalogue: &Catalogue, word: Option<&str>) -> Result<Entries> {
     let (mut names, mut words, mut more) = (quantities(catalogue), verdicts(), terms(catalogue));
     if let Some(word) = word {
-        let known: Vec<String> = names
-            .iter()
-            .map(|q| q.name.clone())
-            .chain(words.iter().chain(&more).map(|(w, _)| w.to_string()))
-            .collect();
+        let known: Vec<String> =
+            names.iter().map(|q| q.name.clone()).chain(words.iter().chain(&more).map(|(w, _)| w.to_string())).collect();
         names.retain(|q| q.name == word || q.aliases.iter().any(|a| a == word));
         words.retain(|(w, _)| *w == word);
         more.retain(|(w, _)| *w == word);
@@ -87,12 +84,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
                     "" => String::new(),
                     unit => format!(" ({unit})"),
                 };
-                vec![
-                    format!("  {name}"),
-                    m.symbol.clone(),
-                    m.rooms.join(", "),
-                    format!("{}{unit}", m.meaning),
-                ]
+                vec![format!("  {name}"), m.symbol.clone(), m.rooms.join(", "), format!("{}{unit}", m.meaning)]
             })
         });
         let rows = table(&rows.collect::<Vec<_>>());

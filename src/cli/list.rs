@@ -110,10 +110,7 @@ pub fn shown(catalogue: &Catalogue, id: &str) -> Result<Value> {
 
 /// Runs `list`.
 pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
-    let about = args
-        .subject
-        .as_ref()
-        .map(|subject| catalogue.about(subject));
+    let about = args.subject.as_ref().map(|subject| catalogue.about(subject));
     let about = about.transpose()?;
     let catalogue = about.as_ref().unwrap_or(catalogue);
     if args.json {
@@ -259,8 +256,6 @@ fn claims(all: &[Arc<dyn Claim>], out: &mut Out) -> Result<()> {
     sheets.try_for_each(|sheet| {
         out.line(&format!("{}: {}", sheet.id, sheet.title))?;
         let source = format!("{}. Expected: {}.", sheet.source(), sheet.expected.name());
-        wrapped(&source, 4, 100)
-            .iter()
-            .try_for_each(|l| out.line(l))
+        wrapped(&source, 4, 100).iter().try_for_each(|l| out.line(l))
     })
 }

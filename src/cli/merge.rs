@@ -37,10 +37,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
-    let options = MergeOptions {
-        force: args.force,
-        mix_builds: args.mix_builds,
-    };
+    let options = MergeOptions { force: args.force, mix_builds: args.mix_builds };
     let (plan, merged) = sweep::merge_rows(&args.folders, catalogue, &args.out, options)?;
     attnlab_lab::folder::note_dropped(&merged.dropped);
     sweep_cli::finish(&plan, &merged, &args.out, out)?;

@@ -30,9 +30,7 @@ pub use list::{listed, shown};
 use attnlab_core::error::{Error, Result};
 use attnlab_lab::catalogue::Catalogue;
 use attnlab_lab::claim::Claim;
-use attnlab_lab::command::{
-    Out, STOPPED, Status, input, note, pipe_closed, stop_on_signals, unprinted, watch_time,
-};
+use attnlab_lab::command::{Out, STOPPED, Status, input, note, pipe_closed, stop_on_signals, unprinted, watch_time};
 use attnlab_lab::run::schedule::no_thread;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -188,9 +186,7 @@ fn dispatch(catalogue: &Catalogue, matches: &clap::ArgMatches, out: &mut Out) ->
 /// Returns the claims whose ids begin with `pattern` without its final `*`.
 fn beginning(catalogue: &Catalogue, pattern: &str) -> Result<Vec<Arc<dyn Claim>>> {
     let prefix = pattern.trim_end_matches('*');
-    let found = catalogue
-        .claims()
-        .filter(|c| c.sheet().id.starts_with(prefix));
+    let found = catalogue.claims().filter(|c| c.sheet().id.starts_with(prefix));
     let found: Vec<_> = found.cloned().collect();
     if found.is_empty() {
         let requirement = "must be the beginning of a claim's id. See `attnlab list`";
@@ -238,10 +234,7 @@ fn refusal(error: &clap::Error) -> Option<Error> {
         _ => None,
     };
     let refused = |allowed: String| {
-        let (option, value) = (
-            text(ContextKind::InvalidArg)?,
-            text(ContextKind::InvalidValue)?,
-        );
+        let (option, value) = (text(ContextKind::InvalidArg)?, text(ContextKind::InvalidValue)?);
         Some(Error::invalid(option_name(option), value, allowed))
     };
     match (error.kind(), error.get(ContextKind::ValidValue)) {
@@ -277,8 +270,7 @@ fn start_threads(threads: Option<usize>) -> Result<()> {
     match pool.build_global() {
         // Without a source: the threads of this process run already, which matters only if others were asked for.
         Err(e) if threads.is_some() || e.source().is_some() => {
-            let asked =
-                threads.or_else(|| std::thread::available_parallelism().ok().map(Into::into));
+            let asked = threads.or_else(|| std::thread::available_parallelism().ok().map(Into::into));
             Err(no_thread(asked.unwrap_or(1), &e))
         }
         _ => Ok(()),
@@ -315,9 +307,7 @@ mod tests {
                 c => word.push(c),
             }
         }
-        let end = words
-            .iter()
-            .position(|w| ["|", ">", "..."].contains(&w.as_str()));
+        let end = words.iter().position(|w| ["|", ">", "..."].contains(&w.as_str()));
         words.truncate(end.unwrap_or(words.len()));
         words
     }
@@ -333,11 +323,7 @@ mod tests {
         let grammar = grammar(&crate::catalogue());
         let mut texts = vec![grammar.get_after_help()];
         texts.extend(grammar.get_subcommands().map(|c| c.get_after_help()));
-        let texts: Vec<String> = texts
-            .into_iter()
-            .flatten()
-            .map(|text| joined(&text.to_string()))
-            .collect();
+        let texts: Vec<String> = texts.into_iter().flatten().map(|text| joined(&text.to_string())).collect();
         let lines = texts.iter().flat_map(|text| text.lines());
         let examples: Vec<&str> = lines.filter(|l| l.starts_with("  attnlab ")).collect();
         assert!(examples.len() > 60, "{}", examples.len());

@@ -36,8 +36,6 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
     attnlab_lab::folder::list(&files, out)?;
     let name = &args.name;
     let family = name.replace('-', "_");
-    out.line(&format!(
-        "next: cd {name} && cargo run --release -- check '{family}.*' --mutants"
-    ))?;
+    out.line(&format!("next: cd {name} && cargo run --release -- check '{family}.*' --mutants"))?;
     Ok(Status::Expected)
 }

@@ -40,23 +40,14 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
         out.line(&format!("{}: left by a killed process", path.display()))?;
     }
     let (wrong, left) = (found.faults.len(), found.leftovers.len());
-    out.line(&format!(
-        "{} rows are right, {wrong} lines are wrong.",
-        found.kept
-    ))?;
+    out.line(&format!("{} rows are right, {wrong} lines are wrong.", found.kept))?;
     if found.is_clean() {
         return Ok(Status::Expected);
     }
     let aside = args.folder.join(Repair::ASIDE);
-    let what = format!(
-        "{wrong} lines to {}, and delete {left} leftovers",
-        aside.display()
-    );
+    let what = format!("{wrong} lines to {}, and delete {left} leftovers", aside.display());
     if args.apply {
-        note(&format!(
-            "moved {}",
-            what.replace("and delete", "and deleted")
-        ));
+        note(&format!("moved {}", what.replace("and delete", "and deleted")));
         return Ok(Status::Expected);
     }
     note(&format!("--apply would move {what}"));

@@ -64,8 +64,7 @@ pub(super) fn spare(path: &Path) -> Result<()> {
         Ok(()) if start == *report::START.as_bytes() => Ok(()),
         _ => Err(Error::Content {
             path: path.to_path_buf(),
-            problem: "it is not a report and is left as it is. Choose another file with --out"
-                .into(),
+            problem: "it is not a report and is left as it is. Choose another file with --out".into(),
         }),
     }
 }

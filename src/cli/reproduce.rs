@@ -68,11 +68,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
         mix_builds: args.mix_builds,
     };
     let summary = reproduce(catalogue, &options, &Bar::new(), &mut |event| match event {
-        Event::Checked {
-            check,
-            refuted,
-            mutants,
-        } => out.line(&line(&check.report, refuted, mutants)),
+        Event::Checked { check, refuted, mutants } => out.line(&line(&check.report, refuted, mutants)),
         Event::Written(path) => out.line(&path.display().to_string()),
         Event::Note(text) => {
             note(&text);
@@ -84,11 +80,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
     if args.open {
         show(&args.out.join("report.html"));
     }
-    Ok(if expected == all {
-        Status::Expected
-    } else {
-        Status::Unexpected
-    })
+    Ok(if expected == all { Status::Expected } else { Status::Unexpected })
 }
 
 /// Programs of the systems that open a file as a click would, with their first arguments.
@@ -106,17 +98,12 @@ fn show(path: &Path) {
         let mut program = Command::new(opener[0]);
         // The output of the command has its results and nothing else.
         program.args(&opener[1..]).arg(path);
-        program
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
+        program.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         program.spawn().is_ok_and(starts)
     });
     if !opened {
         let path = path.display();
-        note(&format!(
-            "note: no program here opens {path}. Open it in a browser"
-        ));
+        note(&format!("note: no program here opens {path}. Open it in a browser"));
     }
 }
 
@@ -144,12 +131,7 @@ fn line(report: &CheckReport, refuted: usize, mutants: usize) -> String {
         format!("{} (UNEXPECTED, not {expected})", report.verdict.name())
     };
     let e = &report.estimate;
-    let interval = format!(
-        "{} [{}, {}]",
-        number(e.value),
-        number(e.low),
-        number(e.high)
-    );
+    let interval = format!("{} [{}, {}]", number(e.value), number(e.low), number(e.high));
     let row = vec![
         format!("{:<28}", report.claim),
         format!("{verdict:<13}"),

@@ -57,10 +57,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
     note(&size(&plan, &folder)?);
     let words = [file, &folder].map(|path| quoted(&path.display().to_string()));
     let command = format!("attnlab sweep {} --out {}", words[0], words[1]);
-    let options = GridOptions {
-        command: Some(&command),
-        ..args.rows.grid()
-    };
+    let options = GridOptions { command: Some(&command), ..args.rows.grid() };
     let found = plan.with_grid(|grid| grid.run(&folder, options, &Bar::resumable()))?;
     note_trials(&found.dropped, found.resumed, found.computed);
     if args.rows.shard.is_whole() {
@@ -90,14 +87,9 @@ fn size(plan: &Plan, folder: &Path) -> Result<String> {
     let heaviest = plan.cells.heaviest()?;
     let heaviest = heaviest
         .filter(|c| c.memory > 0)
-        .map_or(String::new(), |c| {
-            format!(", at most {} of memory a trial", memory::size(c.memory))
-        });
+        .map_or(String::new(), |c| format!(", at most {} of memory a trial", memory::size(c.memory)));
     let (cells, most) = (plan.cells.len(), if plan.stops() { "at most " } else { "" });
-    Ok(format!(
-        "{cells} cells, {most}{trials} trials{heaviest}; rows in {}",
-        folder.display()
-    ))
+    Ok(format!("{cells} cells, {most}{trials} trials{heaviest}; rows in {}", folder.display()))
 }
 
 /// Returns a sentence with the number of cells per verdict.
@@ -107,9 +99,5 @@ fn tally(cells: &[CellMark]) -> String {
         *counts.entry(cell.verdict).or_default() += 1;
     }
     let each = counts.iter().map(|(v, n)| format!("{n} {}", v.name()));
-    format!(
-        "{} cells: {}.",
-        cells.len(),
-        each.collect::<Vec<_>>().join(", ")
-    )
+    format!("{} cells: {}.", cells.len(), each.collect::<Vec<_>>().join(", "))
 }

@@ -44,12 +44,7 @@ fn run(arguments: &[&str]) -> Seen {
     };
     let time = begun.elapsed();
     let error = String::from_utf8_lossy(&said.join().unwrap()).into_owned();
-    Seen {
-        code,
-        error,
-        time,
-        memory,
-    }
+    Seen { code, error, time, memory }
 }
 
 /// The most memory (bytes) that a process has held, 0 where the system does not say.
@@ -73,11 +68,7 @@ fn defused(arguments: &[&str], words: &str) {
     let short: Vec<&str> = arguments.iter().map(|a| &a[..a.len().min(60)]).collect();
     assert_eq!(seen.code, Some(2), "{short:?}: {error}");
     assert!(error.contains(words), "{short:?}: {error}");
-    assert!(
-        error.len() < 3000,
-        "{short:?}: a message of {} bytes",
-        error.len()
-    );
+    assert!(error.len() < 3000, "{short:?}: a message of {} bytes", error.len());
     assert!(seen.time < TIME, "{short:?}: {:?}", seen.time);
     assert!(seen.memory < MEMORY, "{short:?}: {} bytes", seen.memory);
 }
@@ -102,27 +93,12 @@ fn arrays_that_announce_more_than_they_hold() {
         ")".repeat(30_000)
     );
     let huge = "{'descr': '<f8', 'fortran_order': False, 'shape': (16384, 32768), }\n";
-    let overflowing =
-        "{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296), }\n";
-    for (header, words) in [
-        (nested.as_str(), "z.npy"),
-        (huge, "z.npy"),
-        (overflowing, "z.npy"),
-    ] {
+    let overflowing = "{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296), }\n";
+    for (header, words) in [(nested.as_str(), "z.npy"), (huge, "z.npy"), (overflowing, "z.npy")] {
         numpy(&z, header);
         for arguments in [
-            &[
-                "unroll", "--tokens", &name, "--bases", &name, "--labels", &name,
-            ][..],
-            &[
-                "inspect",
-                "--activations",
-                &name,
-                "--tokens-are",
-                "columns",
-                "--out",
-                &out,
-            ],
+            &["unroll", "--tokens", &name, "--bases", &name, "--labels", &name][..],
+            &["inspect", "--activations", &name, "--tokens-are", "columns", "--out", &out],
         ] {
             defused(arguments, words);
         }
@@ -136,23 +112,15 @@ fn sweep_files_that_ask_for_depth_or_length() {
     let map = folder.path().join("map.toml").display().to_string();
     let out = folder.path().join("out").display().to_string();
     let terms = format!("delta = \"0.1{}\"", " + 1".repeat(100_000));
-    let brackets = format!(
-        "delta = \"{}1{}\"",
-        "(".repeat(100_000),
-        ")".repeat(100_000)
-    );
+    let brackets = format!("delta = \"{}1{}\"", "(".repeat(100_000), ")".repeat(100_000));
     let signs = format!("delta = \"{}1\"", "-".repeat(100_000));
     let powers = format!("delta = \"2{}\"", "^2".repeat(100_000));
     let lists = format!("tokens = {}1{}", "[".repeat(100_000), "]".repeat(100_000));
-    let chain: String = (0..30_000)
-        .map(|i| format!("a{i} = \"a{} + 1\"\n", i + 1))
-        .chain(["a30000 = [1]\n".to_string()])
-        .collect();
+    let chain: String =
+        (0..30_000).map(|i| format!("a{i} = \"a{} + 1\"\n", i + 1)).chain(["a30000 = [1]\n".to_string()]).collect();
     let cells = "tokens = { from = 10, to = 1e9, steps = 100000 }\ndim = { from = 1, to = 1e9, steps = 100000 }";
     let steps = "delta = { from = 0, to = 1, steps = 18446744073709551615 }";
-    for axes in [
-        &terms, &brackets, &signs, &powers, &lists, &chain, cells, steps,
-    ] {
+    for axes in [&terms, &brackets, &signs, &powers, &lists, &chain, cells, steps] {
         let text = format!("claim = 'aot.theorem1_bounded'\n[axes]\n{axes}\n");
         fs::write(&map, text).unwrap();
         defused(&["sweep", &map, "--out", &out], "map.toml");
@@ -282,17 +250,9 @@ fn a_full_disk_is_an_error_of_every_verb() {
         &["eval", "aot.min_tokens"],
         &["glossary"],
     ] {
-        let full = fs::OpenOptions::new()
-            .write(true)
-            .open("/dev/full")
-            .unwrap();
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_attnlab"));
-        let status = command
-            .args(arguments)
-            .stdout(full)
-            .stderr(Stdio::null())
-            .status()
-            .unwrap();
+        let status = command.args(arguments).stdout(full).stderr(Stdio::null()).status().unwrap();
         assert_eq!(status.code(), Some(2), "{arguments:?}");
     }
 }
@@ -308,10 +268,7 @@ fn limits_of_the_system_are_met() {
         let error = String::from_utf8_lossy(&output.stderr);
         match output.status.code() {
             Some(0) => {}
-            Some(2) => assert!(
-                error.contains("memory") || error.contains("threads"),
-                "{error}"
-            ),
+            Some(2) => assert!(error.contains("memory") || error.contains("threads"), "{error}"),
             other => panic!("{kib} KiB: {other:?}: {error}"),
         }
     }

@@ -16,33 +16,17 @@ fn browser() -> Option<PathBuf> {
     if let Some(path) = std::env::var_os("CHROMIUM") {
         return Some(path.into());
     }
-    let names = [
-        "chromium",
-        "chromium-browser",
-        "google-chrome",
-        "google-chrome-stable",
-    ];
+    let names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
     let folders: Vec<PathBuf> = std::env::split_paths(&std::env::var_os("PATH")?).collect();
-    let all = names
-        .iter()
-        .flat_map(|n| folders.iter().map(move |f| f.join(n)));
+    let all = names.iter().flat_map(|n| folders.iter().map(move |f| f.join(n)));
     all.into_iter().find(|path| path.is_file())
 }
 
 fn headless(browser: &Path, profile: &Path, page: &Path, more: &[String]) -> Output {
     // No sandbox: CI runs as root, and the page is our own.
     let output = Command::new(browser)
-        .args([
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--hide-scrollbars",
-        ])
-        .args([
-            "--disable-dev-shm-usage",
-            "--enable-logging=stderr",
-            "--virtual-time-budget=2000",
-        ])
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"])
+        .args(["--disable-dev-shm-usage", "--enable-logging=stderr", "--virtual-time-budget=2000"])
         .arg(format!("--user-data-dir={}", profile.display()))
         .args(more)
         .arg(format!("file://{}", page.display()))
@@ -50,10 +34,7 @@ fn headless(browser: &Path, profile: &Path, page: &Path, more: &[String]) -> Out
         .unwrap();
     let log = String::from_utf8_lossy(&output.stderr).to_string();
     assert!(output.status.success(), "{log}");
-    assert!(
-        !log.contains("Uncaught") && !log.contains("CONSOLE"),
-        "{log}"
-    );
+    assert!(!log.contains("Uncaught") && !log.contains("CONSOLE"), "{log}");
     output
 }
 
@@ -63,10 +44,7 @@ const WIDTHS: [u32; 3] = [360, 768, 1400];
 /// Four verdicts on real claims, with numbers of their own.
 fn page() -> String {
     let claim = crate::common::claim("aot.mssa_is_mhsa");
-    let options = CheckOptions {
-        trials: Some(3),
-        ..CheckOptions::default()
-    };
+    let options = CheckOptions { trials: Some(3), ..CheckOptions::default() };
     let first = check(&*claim, &Default::default(), &options, &Silent).unwrap();
     let other = |id: &str, verdict, value: f64| {
         let mut report = first.clone();
@@ -76,12 +54,7 @@ fn page() -> String {
         let params = Params::resolve(&claim.schema(), &Default::default()).unwrap();
         report.parameters = params.as_json().clone();
         (report.verdict, report.expected) = (verdict, verdict);
-        report.estimate = Estimate {
-            value,
-            low: value - 0.1,
-            high: value,
-            level: 0.95,
-        };
+        report.estimate = Estimate { value, low: value - 0.1, high: value, level: 0.95 };
         Checked::here(&claim, report)
     };
     let checks = [
@@ -102,20 +75,10 @@ fn page() -> String {
         hatched: i == j,
         ..Cell::of((i + 2 * j) as f64)
     });
-    let axes = || Panel {
-        x: Axis::linear("*x*"),
-        y: Axis::linear("*y*"),
-        ..Panel::default()
-    };
-    let map = Panel {
-        heat: Some(heat),
-        ..axes()
-    };
+    let axes = || Panel { x: Axis::linear("*x*"), y: Axis::linear("*y*"), ..Panel::default() };
+    let map = Panel { heat: Some(heat), ..axes() };
     let points = vec![Point::at(0.0, 1.0), Point::at(1.0, 2.0)];
-    let line = Panel {
-        series: vec![Series::measured("s", 0, points)],
-        ..axes()
-    };
+    let line = Panel { series: vec![Series::measured("s", 0, points)], ..axes() };
     let picture = |name: &str, width, panel, place| Picture {
         figure: Figure {
             name: name.into(),
@@ -127,10 +90,7 @@ fn page() -> String {
         },
         seed: 0,
         origins: vec![Origin::here(format!("attnlab run {name}"))],
-        source: Some(Source {
-            paper: checks[1].claim.sheet().paper,
-            place,
-        }),
+        source: Some(Source { paper: checks[1].claim.sheet().paper, place }),
         claim: None,
     };
     html(&Report {
@@ -138,10 +98,7 @@ fn page() -> String {
         checks: &checks,
         mutants: &mutants,
         tables: &[],
-        pictures: &[
-            picture("map", Width::Page, map, "Theorem 1"),
-            picture("line", Width::Column, line, "Figure 40"),
-        ],
+        pictures: &[picture("map", Width::Page, map, "Theorem 1"), picture("line", Width::Column, line, "Figure 40")],
         audit: None,
         catalogue: &crate::common::CATALOGUE,
     })
@@ -212,9 +169,7 @@ fn probed(browser: &Path, width: u32, more: &[String]) -> Value {
     options.extend(["--dump-dom".into(), "--window-size=1500,1000".into()]);
     let output = headless(browser, &path("profile"), &path("window.html"), &options);
     let dom = String::from_utf8(output.stdout).unwrap();
-    let (_, found) = dom
-        .split_once("<pre id=\"probe\">")
-        .expect("no probe in the page");
+    let (_, found) = dom.split_once("<pre id=\"probe\">").expect("no probe in the page");
     serde_json::from_str(found.split_once("</pre>").unwrap().0).unwrap()
 }
 
@@ -224,12 +179,7 @@ fn the_report_is_explored_at_three_widths() {
         eprintln!("skipped: no chromium here (apt install chromium, or set CHROMIUM)");
         return;
     };
-    let (one, two, three, four) = (
-        "aot.lemma1",
-        "aot.theorem1",
-        "aot.lemma3",
-        "aot.mssa_is_mhsa",
-    );
+    let (one, two, three, four) = ("aot.lemma1", "aot.theorem1", "aot.lemma3", "aot.mssa_is_mhsa");
     for width in WIDTHS {
         let found = probed(&browser, width, &[]);
         let expected = json!([
@@ -250,18 +200,12 @@ fn the_report_is_explored_at_three_widths() {
         assert_eq!(found["unfolded"], true);
         // Nothing is wider than the window, folded or not, and the bar sticks to its top.
         assert_eq!(found["inner"], width);
-        assert_eq!(
-            (&found["closed"], &found["open"]),
-            (&json!(width), &json!(width))
-        );
+        assert_eq!((&found["closed"], &found["open"]), (&json!(width), &json!(width)));
         assert_eq!(found["bar"], 0, "{width}");
         assert_eq!(found["broken"], json!([]));
         assert_eq!(found["to"], json!(["figure-map"]));
         assert_eq!(found["back"], json!(["aot.theorem1"]));
-        assert!(
-            found["formula"].as_f64() > Some(20.0) && found["svg"].as_f64() > Some(100.0),
-            "{found}"
-        );
+        assert!(found["formula"].as_f64() > Some(20.0) && found["svg"].as_f64() > Some(100.0), "{found}");
     }
 }
 
@@ -295,15 +239,9 @@ fn the_report_is_drawn() {
     let folder = tempfile::tempdir().unwrap();
     let profile = folder.path().join("profile");
     let shot = |name: &str, text: &str| -> Vec<u8> {
-        let (file, picture) = (
-            folder.path().join(name),
-            folder.path().join(format!("{name}.png")),
-        );
+        let (file, picture) = (folder.path().join(name), folder.path().join(format!("{name}.png")));
         std::fs::write(&file, text).unwrap();
-        let more = [
-            format!("--screenshot={}", picture.display()),
-            "--window-size=1200,1600".into(),
-        ];
+        let more = [format!("--screenshot={}", picture.display()), "--window-size=1200,1600".into()];
         headless(&browser, &profile, &file, &more);
         std::fs::read(picture).unwrap()
     };
@@ -311,10 +249,5 @@ fn the_report_is_drawn() {
     let blank = shot("blank.html", "<!DOCTYPE html><html><body></body></html>");
     // The size is in bytes 16..24 of a PNG; an empty page of that size is compressed to almost nothing.
     assert_eq!(&report[16..24], [0, 0, 4, 176, 0, 0, 6, 64]);
-    assert!(
-        report.len() > 8 * blank.len(),
-        "{} {}",
-        report.len(),
-        blank.len()
-    );
+    assert!(report.len() > 8 * blank.len(), "{} {}", report.len(), blank.len());
 }

@@ -5,16 +5,7 @@ use std::fs;
 
 fn audit(folder: &std::path::Path, more: &[&str]) -> std::process::Output {
     let out = folder.to_str().unwrap();
-    let first = [
-        "audit",
-        "--only",
-        "aot.lemma1",
-        "notes.attention_cost_exact",
-        "--settings",
-        "3",
-        "--out",
-        out,
-    ];
+    let first = ["audit", "--only", "aot.lemma1", "notes.attention_cost_exact", "--settings", "3", "--out", out];
     attnlab(&[&first[..], more].concat()).output().unwrap()
 }
 
@@ -36,18 +27,9 @@ fn an_audit_is_resumed_and_sharded_to_the_byte() {
     let parts = parts.to_str().unwrap();
     let report = folder.path().join("report.html");
     let report = report.to_str().unwrap();
-    assert!(
-        attnlab(&["report", parts, "--out", report])
-            .output()
-            .unwrap()
-            .status
-            .success()
-    );
+    assert!(attnlab(&["report", parts, "--out", report]).output().unwrap().status.success());
     let html = fs::read_to_string(report).unwrap();
-    assert!(
-        html.contains("<h2 id=\"audit\">")
-            && html.contains("2 claims at 6 random settings (3 each)")
-    );
+    assert!(html.contains("<h2 id=\"audit\">") && html.contains("2 claims at 6 random settings (3 each)"));
     let page = audit(folder.path(), &["--rows", parts]);
     assert!(String::from_utf8_lossy(&page.stdout).contains("2 claims at 6 random settings"));
     let page = |folder: &std::path::Path| fs::read_to_string(folder.join("audit.md")).unwrap();
@@ -60,9 +42,6 @@ fn a_check_that_takes_too_long_is_a_surprise() {
     let output = audit(folder.path(), &["--time-limit", "1e-9"]);
     assert_eq!(output.status.code(), Some(1));
     let text = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        text.contains("slow: attnlab check aot.lemma1 --set"),
-        "{text}"
-    );
+    assert!(text.contains("slow: attnlab check aot.lemma1 --set"), "{text}");
     assert!(text.contains("6 of 6 surprises stand"), "{text}");
 }

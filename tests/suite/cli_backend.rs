@@ -3,9 +3,7 @@
 use crate::common::{attnlab, json_lines, refused};
 use serde_json::Value;
 
-const HORIZON: [&str; 9] = [
-    "horizon", "--tokens", "700", "--dim", "60", "--delta", "0.05", "--seed", "3",
-];
+const HORIZON: [&str; 9] = ["horizon", "--tokens", "700", "--dim", "60", "--delta", "0.05", "--seed", "3"];
 
 fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&HORIZON[..], more].concat()
@@ -54,10 +52,7 @@ fn a_build_without_gpu_says_how_to_build_with_it() {
     let cpu = &json_lines(&with(&["--backend", "cpu", "--json"]))[0];
     assert_eq!(answer(&line), answer(cpu));
     let gpu = &json_lines(&["doctor", "--json"])[0]["gpu"];
-    assert_eq!(
-        gpu,
-        &serde_json::json!({"built_in": false, "adapters": [], "auto": "cpu", "products": null})
-    );
+    assert_eq!(gpu, &serde_json::json!({"built_in": false, "adapters": [], "auto": "cpu", "products": null}));
 }
 
 #[cfg(feature = "gpu")]
@@ -70,9 +65,7 @@ fn without_a_driver_auto_takes_the_cpu_and_gpu_is_refused() {
     let line: Value = serde_json::from_slice(&auto.stdout).unwrap();
     assert_eq!(line["backend"], "cpu");
 
-    let gpu = without_driver(&with(&["--backend", "gpu"]))
-        .output()
-        .unwrap();
+    let gpu = without_driver(&with(&["--backend", "gpu"])).output().unwrap();
     assert_eq!(gpu.status.code(), Some(2));
     assert!(gpu.stdout.is_empty());
     assert_eq!(
@@ -82,20 +75,14 @@ fn without_a_driver_auto_takes_the_cpu_and_gpu_is_refused() {
     );
     let doctor = without_driver(&["doctor", "--json"]).output().unwrap();
     let report: Value = serde_json::from_slice(&doctor.stdout).unwrap();
-    assert_eq!(
-        report["gpu"],
-        serde_json::json!({"built_in": true, "adapters": [], "auto": "cpu", "products": null})
-    );
+    assert_eq!(report["gpu"], serde_json::json!({"built_in": true, "adapters": [], "auto": "cpu", "products": null}));
 }
 
 #[cfg(feature = "gpu")]
 #[test]
 fn an_adapter_that_is_not_there_is_named() {
     let mut command = attnlab(&with(&["--backend", "gpu"]));
-    let output = command
-        .env("WGPU_ADAPTER_NAME", "Voodoo 2")
-        .output()
-        .unwrap();
+    let output = command.env("WGPU_ADAPTER_NAME", "Voodoo 2").output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let text = String::from_utf8_lossy(&output.stderr).to_string();
     // Drivers may have said something of their own before.
@@ -139,8 +126,7 @@ fn the_gpu_has_no_f64() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
     let write = |name: &str, descr: &str, shape: &str, data: &[u8]| {
-        let header =
-            format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
+        let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
         let mut file = b"\x93NUMPY\x01\x00".to_vec();
         file.extend(u16::try_from(header.len()).unwrap().to_le_bytes());
         file.extend(header.as_bytes());
@@ -154,16 +140,9 @@ fn the_gpu_has_no_f64() {
     let (z, u, y) = (path("z.npy"), path("u.npy"), path("y.npy"));
     let files = ["unroll", "--tokens", &z, "--bases", &u, "--labels", &y];
     let args = [&files[..], &["--backend", "gpu", "--precision", "f64"]].concat();
-    refused(
-        &args,
-        "precision = f64: must be f32; a GPU computes in f32. Write --precision f32 or --backend cpu",
-    );
+    refused(&args, "precision = f64: must be f32; a GPU computes in f32. Write --precision f32 or --backend cpu");
     // Without a word about precision `auto` stays with f64, hence with the CPU, and says nothing.
     let auto = attnlab(&files).output().unwrap();
-    assert!(
-        auto.status.success(),
-        "{}",
-        String::from_utf8_lossy(&auto.stderr)
-    );
+    assert!(auto.status.success(), "{}", String::from_utf8_lossy(&auto.stderr));
     assert!(!String::from_utf8_lossy(&auto.stderr).contains("computing"));
 }

@@ -10,12 +10,7 @@ use std::process::{Command, Stdio};
 const ID: &str = "aot.mssa_is_mhsa";
 
 fn keys(object: &Value) -> Vec<&str> {
-    object
-        .as_object()
-        .unwrap()
-        .keys()
-        .map(String::as_str)
-        .collect()
+    object.as_object().unwrap().keys().map(String::as_str).collect()
 }
 
 #[test]
@@ -38,16 +33,9 @@ fn check_json_has_the_documented_keys_in_order() {
         "version",
     ];
     let found = keys(&lines[0]);
-    let common: Vec<_> = found
-        .iter()
-        .filter(|k| documented.contains(k))
-        .copied()
-        .collect();
+    let common: Vec<_> = found.iter().filter(|k| documented.contains(k)).copied().collect();
     assert_eq!(common, documented);
-    assert_eq!(
-        keys(&lines[0]["estimate"]),
-        ["value", "low", "high", "level"]
-    );
+    assert_eq!(keys(&lines[0]["estimate"]), ["value", "low", "high", "level"]);
     assert_eq!(lines[0]["verdict"], "supported");
     assert_eq!(lines[0]["kind"], "identity");
     assert_eq!(lines[0]["trials"], 8);
@@ -72,9 +60,7 @@ fn exit_status_says_whether_verdicts_are_as_expected() {
     attnlab(&["check", "aot.horizon_law", "--trials", "3"])
         .assert()
         .code(1)
-        .stdout(predicates::str::contains(
-            "inconclusive (UNEXPECTED: supported was expected)",
-        ));
+        .stdout(predicates::str::contains("inconclusive (UNEXPECTED: supported was expected)"));
     attnlab(&["check", "aot.nonsense"]).assert().code(2);
     attnlab(&["--help"]).assert().code(0);
     attnlab(&["--version"]).assert().code(0);
@@ -84,16 +70,7 @@ fn exit_status_says_whether_verdicts_are_as_expected() {
 #[test]
 fn results_do_not_depend_on_threads() {
     let run = |threads: &str| {
-        let args = [
-            "check",
-            ID,
-            "--json",
-            "--mutants",
-            "--threads",
-            threads,
-            "--set",
-            "tokens=90",
-        ];
+        let args = ["check", ID, "--json", "--mutants", "--threads", threads, "--set", "tokens=90"];
         let mut lines = json_lines(&args);
         for line in &mut lines {
             line["wall_s"] = Value::Null;
@@ -142,92 +119,33 @@ fn messages_say_what_to_write_instead() {
     let check = |rest: &[&'static str], message: &str| {
         refused(&[&["check", ID][..], rest].concat(), message);
     };
-    check(
-        &["--set", "tokens=2.5"],
-        "tokens = 2.5: must be a whole number from 1 to 1000",
-    );
-    check(
-        &["--set", "tokens=-3"],
-        "tokens = -3: must be a whole number from 1 to 1000",
-    );
-    check(
-        &["--set", "tokens=many"],
-        "tokens = \"many\": must be a whole number from 1 to 1000",
-    );
-    check(
-        &["--set", "delta=-1"],
-        "delta = -1: must be a finite number >= 0",
-    );
-    check(
-        &["--set", "delta=NaN"],
-        "delta = \"NaN\": must be a finite number >= 0",
-    );
-    check(
-        &["--set", "tau=1.5"],
-        "tau = 1.5: must be a number in (0, 1]",
-    );
-    check(
-        &["--set", "clusters=7"],
-        "tokens = 60: must be a positive multiple of clusters = 7",
-    );
-    check(
-        &["--set", "token=5"],
-        "unknown parameter 'token'; did you mean tokens?",
-    );
-    check(
-        &["--set", "tokens"],
-        "set = tokens: must be NAME=VALUE, such as --set tokens=2000",
-    );
-    check(
-        &["--trials", "0"],
-        "trials = 0: must be a whole number >= 1",
-    );
-    check(
-        &["--trials", "-5"],
-        "trials = -5: must be a whole number >= 1",
-    );
-    check(
-        &["--trials", "1e9"],
-        "trials = 1000000000: must be a whole number from 1 to 100000",
-    );
-    check(
-        &["--level", "2"],
-        "level = 2: must be a number in (0, 1), such as 0.95",
-    );
-    check(
-        &["--level", "NaN"],
-        "level = NaN: must be a number in (0, 1), such as 0.95",
-    );
-    check(
-        &["--threads", "0"],
-        "threads = 0: must be a whole number from 1 to 1024",
-    );
-    refused(
-        &["check", "aot.mssa_is_mhs"],
-        "unknown claim 'aot.mssa_is_mhs'; did you mean aot.mssa_is_mhsa?",
-    );
-    refused(
-        &["check", "nothing.*"],
-        "ID = nothing.*: must be the beginning of a claim's id. See `attnlab list`",
-    );
+    check(&["--set", "tokens=2.5"], "tokens = 2.5: must be a whole number from 1 to 1000");
+    check(&["--set", "tokens=-3"], "tokens = -3: must be a whole number from 1 to 1000");
+    check(&["--set", "tokens=many"], "tokens = \"many\": must be a whole number from 1 to 1000");
+    check(&["--set", "delta=-1"], "delta = -1: must be a finite number >= 0");
+    check(&["--set", "delta=NaN"], "delta = \"NaN\": must be a finite number >= 0");
+    check(&["--set", "tau=1.5"], "tau = 1.5: must be a number in (0, 1]");
+    check(&["--set", "clusters=7"], "tokens = 60: must be a positive multiple of clusters = 7");
+    check(&["--set", "token=5"], "unknown parameter 'token'; did you mean tokens?");
+    check(&["--set", "tokens"], "set = tokens: must be NAME=VALUE, such as --set tokens=2000");
+    check(&["--trials", "0"], "trials = 0: must be a whole number >= 1");
+    check(&["--trials", "-5"], "trials = -5: must be a whole number >= 1");
+    check(&["--trials", "1e9"], "trials = 1000000000: must be a whole number from 1 to 100000");
+    check(&["--level", "2"], "level = 2: must be a number in (0, 1), such as 0.95");
+    check(&["--level", "NaN"], "level = NaN: must be a number in (0, 1), such as 0.95");
+    check(&["--threads", "0"], "threads = 0: must be a whole number from 1 to 1024");
+    refused(&["check", "aot.mssa_is_mhs"], "unknown claim 'aot.mssa_is_mhs'; did you mean aot.mssa_is_mhsa?");
+    refused(&["check", "nothing.*"], "ID = nothing.*: must be the beginning of a claim's id. See `attnlab list`");
 }
 
 #[test]
 fn what_does_not_fit_into_memory_is_refused_up_front() {
     for (set, expected) in [
-        (
-            "tokens=1e12",
-            "error: one trial needs 2.4 PB of memory and ",
-        ),
-        (
-            "tokens=1e19",
-            "error: tokens = 10000000000000000000: must be smaller; ",
-        ),
+        ("tokens=1e12", "error: one trial needs 2.4 PB of memory and "),
+        ("tokens=1e19", "error: tokens = 10000000000000000000: must be smaller; "),
         ("dim=1e12", "error: tokens = 200000: must be smaller; "),
     ] {
-        let output = attnlab(&["check", "aot.theorem1", "--set", set])
-            .output()
-            .unwrap();
+        let output = attnlab(&["check", "aot.theorem1", "--set", set]).output().unwrap();
         let error = String::from_utf8_lossy(&output.stderr).to_string();
         assert_eq!(output.status.code(), Some(2), "{set}: {error}");
         assert!(error.starts_with(expected), "{error}");
@@ -240,37 +158,22 @@ fn list_and_show_agree_with_check() {
     assert!(claims.iter().any(|c| c["id"] == ID));
     for claim in &claims {
         for key in ["id", "source", "title", "statement", "kind", "expected"] {
-            assert!(
-                claim[key].as_str().is_some_and(|s| !s.is_empty()),
-                "{claim}"
-            );
+            assert!(claim[key].as_str().is_some_and(|s| !s.is_empty()), "{claim}");
         }
     }
     let card = &json_lines(&["show", ID, "--json"])[0];
     assert_eq!(card, &json_lines(&["list", ID, "--json"])[0]);
     let parameters: Vec<_> = card["parameters"].as_array().unwrap().iter().collect();
     let checked = &json_lines(&["check", ID, "--json", "--trials", "1"])[0]["parameters"];
-    let names: Vec<_> = parameters
-        .iter()
-        .map(|p| p["name"].as_str().unwrap())
-        .collect();
+    let names: Vec<_> = parameters.iter().map(|p| p["name"].as_str().unwrap()).collect();
     assert_eq!(names, keys(checked));
     for parameter in parameters {
-        assert_eq!(
-            parameter["default"],
-            checked[parameter["name"].as_str().unwrap()]
-        );
+        assert_eq!(parameter["default"], checked[parameter["name"].as_str().unwrap()]);
     }
     assert_eq!(card["mutants"][0]["name"], "scaled");
     let text = attnlab(&["show", ID]).output().unwrap().stdout;
     let text = String::from_utf8(text).unwrap();
-    for word in [
-        "statement as printed",
-        "parameters",
-        "mutants",
-        "expected verdict",
-        "tokens",
-    ] {
+    for word in ["statement as printed", "parameters", "mutants", "expected verdict", "tokens"] {
         assert!(text.contains(word), "no '{word}' in {text}");
     }
     attnlab(&["show", "aot.mssa"]).assert().code(2);
@@ -283,10 +186,7 @@ fn eval_gives_all_digits_and_says_where_from() {
     // (11) holds from N = 177 515 on at K = 2: mpmath.findroot, 30 digits.
     assert_eq!(found["value"], 177_515);
     assert_eq!(found["parameters"], json!({ "clusters": 2 }));
-    refused(
-        &["eval", "aot.min_token"],
-        "unknown formula 'aot.min_token'; did you mean aot.min_tokens?",
-    );
+    refused(&["eval", "aot.min_token"], "unknown formula 'aot.min_token'; did you mean aot.min_tokens?");
     for formula in json_lines(&["list", "formulas", "--json"]) {
         let id = formula["id"].as_str().unwrap();
         assert_eq!(json_lines(&["show", id, "--json"])[0]["id"], id);
@@ -311,55 +211,29 @@ fn a_closed_pipe_ends_the_command_quietly() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     // As a program that the signal itself ended; 0 if everything fitted into the pipe before.
-    assert!(
-        matches!(output.status.code(), Some(141 | 0)),
-        "{:?}",
-        output.status
-    );
+    assert!(matches!(output.status.code(), Some(141 | 0)), "{:?}", output.status);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_an_error_not_a_panic() {
-    let full = std::fs::OpenOptions::new()
-        .write(true)
-        .open("/dev/full")
-        .unwrap();
-    let output = Command::new(assert_cmd::cargo::cargo_bin("attnlab"))
-        .args(["list"])
-        .stdout(full)
-        .output()
-        .unwrap();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = Command::new(assert_cmd::cargo::cargo_bin("attnlab")).args(["list"]).stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let error = String::from_utf8_lossy(&output.stderr).to_string();
-    assert!(
-        error.starts_with("error: standard output: No space left"),
-        "{error}"
-    );
+    assert!(error.starts_with("error: standard output: No space left"), "{error}");
 }
 
 #[test]
 fn help_has_examples_and_completions_are_there() {
     let help = attnlab(&["--help"]).output().unwrap().stdout;
     let help = String::from_utf8(help).unwrap();
-    for word in [
-        "check",
-        "unroll",
-        "eval",
-        "doctor",
-        "Examples:",
-        "Exit status",
-    ] {
+    for word in ["check", "unroll", "eval", "doctor", "Examples:", "Exit status"] {
         assert!(help.contains(word), "no '{word}' in {help}");
     }
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = attnlab(&["completions", shell]).output().unwrap().stdout;
-        assert!(
-            String::from_utf8(script)
-                .unwrap()
-                .contains("beyond-hypotheses"),
-            "{shell}"
-        );
+        assert!(String::from_utf8(script).unwrap().contains("beyond-hypotheses"), "{shell}");
     }
 }
 
@@ -393,12 +267,8 @@ fn any_value() -> impl Strategy<Value = String> {
 fn known() -> Vec<(&'static str, String, Vec<String>)> {
     let names = |schema: attnlab::params::Schema| schema.iter().map(|s| s.name.into()).collect();
     let claims = crate::common::claims();
-    let claims = claims
-        .iter()
-        .map(|c| ("check", c.sheet().id.to_string(), names(c.schema())));
-    let formulas = crate::common::CATALOGUE
-        .formulas()
-        .map(|f| ("eval", f.id.to_string(), names((f.schema)())));
+    let claims = claims.iter().map(|c| ("check", c.sheet().id.to_string(), names(c.schema())));
+    let formulas = crate::common::CATALOGUE.formulas().map(|f| ("eval", f.id.to_string(), names((f.schema)())));
     claims.chain(formulas).collect()
 }
 
@@ -411,11 +281,7 @@ fn arguments() -> impl Strategy<Value = Vec<String>> {
         }
         for (index, value) in settings {
             let unknown = "unknown".to_string();
-            let name = if names.is_empty() {
-                &unknown
-            } else {
-                index.get(&names)
-            };
+            let name = if names.is_empty() { &unknown } else { index.get(&names) };
             // All columns of 180 000 tokens are minutes of honest work.
             if name == "columns" && value.parse() == Ok(0.0) {
                 continue;

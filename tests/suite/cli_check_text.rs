@@ -9,17 +9,7 @@ const TEXTS: &[(&str, &[&str])] = &[
     ("always", &["aot.mssa_is_mhsa"]),
     ("counter-example", &["denoise.prop3_bessel"]),
     ("probability", &["aot.lemma1"]),
-    (
-        "computed",
-        &[
-            "aot.theorem1",
-            "--set",
-            "tokens=400",
-            "--set",
-            "dim=100",
-            "--beyond-hypotheses",
-        ],
-    ),
+    ("computed", &["aot.theorem1", "--set", "tokens=400", "--set", "dim=100", "--beyond-hypotheses"]),
     ("mean", &["lsa.rate_n"]),
     ("limit", &["denoise.softmax_any_beta"]),
     ("distribution", &["aot.horizon_law", "--trials", "200"]),
@@ -75,22 +65,12 @@ fn the_text_of_a_check() {
 fn nothing_is_left_out() {
     for (name, _) in TEXTS {
         let text = std::fs::read_to_string(file(name)).unwrap();
-        let blocks: Vec<&str> = text
-            .split("\n\n")
-            .filter(|b| b.contains("  promise"))
-            .collect();
+        let blocks: Vec<&str> = text.split("\n\n").filter(|b| b.contains("  promise")).collect();
         assert!(blocks.len() >= 2, "{name}");
         for block in blocks {
             let has = |field: &str| block.contains(&format!("\n  {field} "));
-            assert!(
-                has("promise") && has("estimate") && has("trials"),
-                "{name}: {block}"
-            );
-            assert_eq!(
-                has("power"),
-                block.contains(" / mutant "),
-                "{name}: {block}"
-            );
+            assert!(has("promise") && has("estimate") && has("trials"), "{name}: {block}");
+            assert_eq!(has("power"), block.contains(" / mutant "), "{name}: {block}");
             assert!(has("reach"), "{name}: {block}");
         }
     }

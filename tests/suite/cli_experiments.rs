@@ -8,13 +8,7 @@ use std::path::Path;
 fn small_run(out: &Path, rest: &[&str]) -> std::process::Output {
     let out = out.display().to_string();
     let mut args = vec!["run", "snr_per_layer", "--quick", "--out", &out];
-    let sizes = [
-        "trials=2",
-        "layers=3",
-        "tokens=60",
-        "dim=20",
-        "figure4_tokens=60",
-    ];
+    let sizes = ["trials=2", "layers=3", "tokens=60", "dim=20", "figure4_tokens=60"];
     args.extend(sizes.iter().flat_map(|s| ["--set", s]));
     attnlab(&[&args[..], rest].concat()).output().unwrap()
 }
@@ -24,17 +18,9 @@ fn rows_and_pictures_and_the_pictures_again() {
     let folder = tempfile::tempdir().unwrap();
     let (rows, plots) = (folder.path().join("rows"), folder.path().join("plots"));
     let first = small_run(&rows, &[]);
-    assert_eq!(
-        first.status.code(),
-        Some(0),
-        "{}",
-        String::from_utf8_lossy(&first.stderr)
-    );
+    assert_eq!(first.status.code(), Some(0), "{}", String::from_utf8_lossy(&first.stderr));
     let paths = String::from_utf8(first.stdout).unwrap();
-    assert!(
-        paths.lines().count() >= 3 && paths.lines().all(|p| Path::new(p).is_file()),
-        "{paths}"
-    );
+    assert!(paths.lines().count() >= 3 && paths.lines().all(|p| Path::new(p).is_file()), "{paths}");
     // The same command again computes nothing and gives the same.
     let again = small_run(&rows, &[]);
     assert!(String::from_utf8_lossy(&again.stderr).contains("0 computed now"));
@@ -51,10 +37,7 @@ fn rows_and_pictures_and_the_pictures_again() {
     let pictures = paths.lines().filter(|path| !path.ends_with(".pdf"));
     for path in pictures {
         let name = Path::new(path).file_name().unwrap();
-        assert_eq!(
-            std::fs::read(path).unwrap(),
-            std::fs::read(plots.join(name)).unwrap()
-        );
+        assert_eq!(std::fs::read(path).unwrap(), std::fs::read(plots.join(name)).unwrap());
     }
 }
 
@@ -63,19 +46,13 @@ fn a_wrong_setting_is_named_with_what_to_write_instead() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("rows");
     for (set, message) in [
-        (
-            "layers=-1",
-            "layers = -1: must be a whole number >= 0, such as 14",
-        ),
+        ("layers=-1", "layers = -1: must be a whole number >= 0, such as 14"),
         (
             "noise=[0.1, \"x\"]",
             "noise = [0.1, \"x\"]: must be a list whose entries are like those of \
              [0.03125, 0.0625, 0.125, 0.25]",
         ),
-        (
-            "eta=fast",
-            "eta = \"fast\": must be a TOML float, such as 0.5",
-        ),
+        ("eta=fast", "eta = \"fast\": must be a TOML float, such as 0.5"),
         ("layer=3", "unknown setting 'layer'; did you mean layers?"),
     ] {
         let path = out.display().to_string();
@@ -90,20 +67,7 @@ fn a_wrong_setting_is_named_with_what_to_write_instead() {
 
 #[test]
 fn horizon_of_one_draw() {
-    let args = |threads| {
-        [
-            "horizon",
-            "--tokens",
-            "1000",
-            "--dim",
-            "200",
-            "--json",
-            "--seed",
-            "3",
-            "--threads",
-            threads,
-        ]
-    };
+    let args = |threads| ["horizon", "--tokens", "1000", "--dim", "200", "--json", "--seed", "3", "--threads", threads];
     let mut one = json_lines(&args("1")).remove(0);
     let mut two = json_lines(&args("2")).remove(0);
     for report in [&mut one, &mut two] {
@@ -120,27 +84,18 @@ fn horizon_of_one_draw() {
     assert_eq!(one["witness"]["layer"].as_u64(), Some(updates));
     assert!(one["witness"]["weight"].as_f64().unwrap() > 0.55);
     for (bad, message) in [
-        (
-            ["--tokens", "1001"],
-            "tokens = 1001: must be a positive multiple of clusters = 2",
-        ),
+        (["--tokens", "1001"], "tokens = 1001: must be a positive multiple of clusters = 2"),
         (["--tokens", "0"], "tokens = 0: must be a whole number >= 1"),
         (["--tau", "1.5"], "tau = 1.5: must be a number in (0, 1]"),
         (["--eta", "0"], "eta = 0: must be a finite number > 0"),
-        (
-            ["--delta", "-1"],
-            "delta = -1: must be a finite number >= 0",
-        ),
+        (["--delta", "-1"], "delta = -1: must be a finite number >= 0"),
         (["--delta", "NaN"], "delta = NaN: must be a finite number"),
     ] {
         crate::common::refused(&["horizon", bad[0], bad[1]], message);
     }
     let output = attnlab(&["horizon", "--tokens", "1e12"]).output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        error.starts_with("error: the horizon of one draw needs "),
-        "{error}"
-    );
+    assert!(error.starts_with("error: the horizon of one draw needs "), "{error}");
 }
 
 #[test]
@@ -152,23 +107,11 @@ fn reproduce_goes_on_where_it_was_and_overwrites_nothing() {
         attnlab(&[&only[..], rest].concat()).output().unwrap()
     };
     let first = run(&[]);
-    assert_eq!(
-        first.status.code(),
-        Some(0),
-        "{}",
-        String::from_utf8_lossy(&first.stderr)
-    );
+    assert_eq!(first.status.code(), Some(0), "{}", String::from_utf8_lossy(&first.stderr));
     let text = String::from_utf8(first.stdout).unwrap();
-    assert!(
-        text.contains("4 of 4 mutants refuted") && text.contains("report.html"),
-        "{text}"
-    );
+    assert!(text.contains("4 of 4 mutants refuted") && text.contains("report.html"), "{text}");
     let report = folder.path().join("all/report.html");
-    assert!(
-        std::fs::read_to_string(&report)
-            .unwrap()
-            .contains("aot.mssa_is_mhsa")
-    );
+    assert!(std::fs::read_to_string(&report).unwrap().contains("aot.mssa_is_mhsa"));
     let rows = folder.path().join("all/rows.jsonl");
     let whole = std::fs::read_to_string(&rows).unwrap();
     assert_eq!(whole.lines().count(), 5);
@@ -180,10 +123,7 @@ fn reproduce_goes_on_where_it_was_and_overwrites_nothing() {
     assert!(String::from_utf8_lossy(&second.stderr).contains("torn"));
     let again = std::fs::read_to_string(&rows).unwrap();
     assert_eq!(again.lines().count(), 5);
-    assert_eq!(
-        again.lines().take(4).collect::<Vec<_>>(),
-        whole.lines().take(4).collect::<Vec<_>>()
-    );
+    assert_eq!(again.lines().take(4).collect::<Vec<_>>(), whole.lines().take(4).collect::<Vec<_>>());
     assert_eq!(String::from_utf8(second.stdout).unwrap(), text);
     // Another seed is another run.
     let other = run(&["--seed", "1"]);

@@ -87,10 +87,7 @@ fn a_killed_process_goes_on_to_the_same_bytes() {
         child.wait().unwrap();
     }
     assert!(kills > 0, "every run ended before it could be killed");
-    assert!(
-        rows(&killed).len() < rows(&whole).len(),
-        "nothing was left to do"
-    );
+    assert!(rows(&killed).len() < rows(&whole).len(), "nothing was left to do");
     complete(&killed, "train", &[]);
     assert_eq!(rows(&killed), rows(&whole));
     // Once more: nothing is left to do.
@@ -103,15 +100,8 @@ fn a_killed_process_goes_on_to_the_same_bytes() {
 fn figures_need_no_text() {
     let folder = tempfile::tempdir().unwrap();
     let (text, out) = (folder.path().join("one.txt"), folder.path().join("runs"));
-    std::fs::write(
-        &text,
-        "to be or not to be, that is the question. ".repeat(60),
-    )
-    .unwrap();
-    let (out, text_is) = (
-        out.display().to_string(),
-        format!("text={}", text.display()),
-    );
+    std::fs::write(&text, "to be or not to be, that is the question. ".repeat(60)).unwrap();
+    let (out, text_is) = (out.display().to_string(), format!("text={}", text.display()));
     let mut args = vec!["train", "language", "--quick", "--out", &out];
     let sizes = [
         "networks=[\"llama-aot\"]",
@@ -148,21 +138,9 @@ fn a_refused_training_writes_nothing() {
     let out = folder.path().join("run");
     let path = out.display().to_string();
     for (experiment, set, message) in [
-        (
-            "icl",
-            "heads=3",
-            "heads = 3: must be a divisor of width = 64",
-        ),
-        (
-            "icl",
-            "models=[\"aot-msa\"]",
-            "unknown model 'aot-msa'; did you mean aot-mhsa, aot-mssa, aot-tied?",
-        ),
-        (
-            "language",
-            "networks=[]",
-            "networks = []: must be at least one name",
-        ),
+        ("icl", "heads=3", "heads = 3: must be a divisor of width = 64"),
+        ("icl", "models=[\"aot-msa\"]", "unknown model 'aot-msa'; did you mean aot-mhsa, aot-mssa, aot-tied?"),
+        ("language", "networks=[]", "networks = []: must be at least one name"),
     ] {
         let args = ["train", experiment, "--quick", "--out", &path, "--set", set];
         refused(&args, message);

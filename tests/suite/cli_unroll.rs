@@ -9,9 +9,7 @@ const TOKENS_F4_FORTRAN: &[u8] = b"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortr
 const LABELS_I4: &[u8] = b"\x93NUMPY\x01\x00v\x00{'descr': '<i4', 'fortran_order': False, 'shape': (4,), }                                                            \n\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00";
 
 /// The same Z, row by row.
-const Z: [f64; 16] = [
-    2.0, 1.5, 0.25, -0.5, 0.5, -1.0, 0.125, 0.25, 0.25, 0.125, 1.75, -2.0, -0.125, 0.25, 0.5, 1.25,
-];
+const Z: [f64; 16] = [2.0, 1.5, 0.25, -0.5, 0.5, -1.0, 0.125, 0.25, 0.25, 0.125, 1.75, -2.0, -0.125, 0.25, 0.5, 1.25];
 const U0: [f64; 8] = [1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
 const U1: [f64; 8] = [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0];
 
@@ -87,10 +85,7 @@ impl Files {
     fn refused(&self, rest: &[&str], message: &str) {
         let args = self.args(rest);
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
-        refused(
-            &args,
-            &message.replace('@', &format!("{}/", self.0.path().display())),
-        );
+        refused(&args, &message.replace('@', &format!("{}/", self.0.path().display())));
     }
 }
 
@@ -125,11 +120,7 @@ fn snr_per_layer_is_numpys() {
     let causal = ["--layers", "2", "--mask", "causal", "--normalise-queries"];
     close(&files.snr(&causal), &CAUSAL, 1e-13);
     // Single precision keeps about seven digits.
-    close(
-        &files.snr(&["--layers", "2", "--precision", "f32"]),
-        &SOFTMAX,
-        1e-5,
-    );
+    close(&files.snr(&["--layers", "2", "--precision", "f32"]), &SOFTMAX, 1e-5);
 }
 
 #[test]
@@ -166,18 +157,8 @@ fn theorem_1_on_ones_own_data() {
     put("z.npy", &draw.tokens);
     put("u0.npy", &draw.bases[0]);
     put("u1.npy", &draw.bases[1]);
-    files.put(
-        "y.npy",
-        &i8_labels(&draw.labels.iter().map(|k| *k as i64).collect::<Vec<_>>()),
-    );
-    let rows = files.snr(&[
-        "--layers",
-        "3",
-        "--phi",
-        "thresholded-softmax",
-        "--tau",
-        "0.6",
-    ]);
+    files.put("y.npy", &i8_labels(&draw.labels.iter().map(|k| *k as i64).collect::<Vec<_>>()));
+    let rows = files.snr(&["--layers", "3", "--phi", "thresholded-softmax", "--tau", "0.6"]);
     for layers in rows.windows(2) {
         for (before, after) in layers[0].iter().zip(&layers[1]) {
             let ratio = after.unwrap() / before.unwrap();
@@ -189,42 +170,22 @@ fn theorem_1_on_ones_own_data() {
 #[test]
 fn files_are_written_whole_and_never_over_others() {
     let files = Files::new();
-    let all = [
-        "--layers",
-        "1",
-        "--csv",
-        "@rows.csv",
-        "--save-tokens",
-        "@out.npy",
-    ];
+    let all = ["--layers", "1", "--csv", "@rows.csv", "--save-tokens", "@out.npy"];
     let expected = files.snr(&all);
     let csv = std::fs::read_to_string(files.path("rows.csv")).unwrap();
     let lines: Vec<_> = csv.lines().collect();
     assert_eq!(lines[0], "layer,snr_0,snr_1");
-    assert_eq!(
-        lines[2],
-        format!("1,{},{}", expected[1][0].unwrap(), expected[1][1].unwrap())
-    );
+    assert_eq!(lines[2], format!("1,{},{}", expected[1][0].unwrap(), expected[1][1].unwrap()));
     let z: ndarray::Array2<f64> = ndarray_npy::read_npy(files.path("out.npy")).unwrap();
     assert_eq!(z.dim(), (4, 4));
     // The last Z goes on where the run stopped.
     std::fs::copy(files.path("out.npy"), files.path("z.npy")).unwrap();
     close(&files.snr(&["--layers", "1"]), &SOFTMAX[1..], 1e-13);
-    files.refused(
-        &all,
-        "@rows.csv: entity already exists. Write --force to replace it, or another name",
-    );
+    files.refused(&all, "@rows.csv: entity already exists. Write --force to replace it, or another name");
     files.put("rows.csv", b"old");
     files.snr(&[&all[..], &["--force"]].concat());
-    assert!(
-        std::fs::read_to_string(files.path("rows.csv"))
-            .unwrap()
-            .starts_with("layer,")
-    );
-    files.refused(
-        &["--csv", "@missing/rows.csv"],
-        "@missing: entity not found. Create this folder first",
-    );
+    assert!(std::fs::read_to_string(files.path("rows.csv")).unwrap().starts_with("layer,"));
+    files.refused(&["--csv", "@missing/rows.csv"], "@missing: entity not found. Create this folder first");
 }
 
 #[test]
@@ -232,12 +193,7 @@ fn what_does_not_fit_is_refused() {
     let cases: [(&str, Vec<u8>, &str); 13] = [
         (
             "z.npy",
-            npy(
-                "<f8",
-                false,
-                "(4, 4)",
-                &f8(&Z.map(|x| if x == 1.25 { f64::NAN } else { x })),
-            ),
+            npy("<f8", false, "(4, 4)", &f8(&Z.map(|x| if x == 1.25 { f64::NAN } else { x }))),
             "tokens[3, 3] = NaN: must be a finite number, in @z.npy",
         ),
         (
@@ -272,31 +228,12 @@ fn what_does_not_fit_is_refused() {
         ),
         (
             "u1.npy",
-            npy(
-                "<f8",
-                false,
-                "(4, 4)",
-                &f8(&[
-                    1., 0., 0., 0., 0., 1., 0., 0., 0., 0., 1., 0., 0., 0., 0., 1.,
-                ]),
-            ),
+            npy("<f8", false, "(4, 4)", &f8(&[1., 0., 0., 0., 0., 1., 0., 0., 0., 0., 1., 0., 0., 0., 0., 1.])),
             "columns of the bases = 6: must be at most d = 4 columns in all: they cannot be orthogonal",
         ),
-        (
-            "y.npy",
-            i8_labels(&[0, 0, 1]),
-            "labels has shape (3,), expected (4,), one label per token",
-        ),
-        (
-            "y.npy",
-            i8_labels(&[0, 0, 2, 1]),
-            "labels[2] = 2: must be a whole number from 0 to 1, one per basis",
-        ),
-        (
-            "y.npy",
-            i8_labels(&[0, -1, 1, 1]),
-            "labels[1] = -1: must be a whole number from 0 to 1, one per basis",
-        ),
+        ("y.npy", i8_labels(&[0, 0, 1]), "labels has shape (3,), expected (4,), one label per token"),
+        ("y.npy", i8_labels(&[0, 0, 2, 1]), "labels[2] = 2: must be a whole number from 0 to 1, one per basis"),
+        ("y.npy", i8_labels(&[0, -1, 1, 1]), "labels[1] = -1: must be a whole number from 0 to 1, one per basis"),
         (
             "y.npy",
             npy("<f8", false, "(4,)", &f8(&[0.0, 0.0, 1.0, 1.0])),
@@ -314,20 +251,12 @@ fn what_does_not_fit_is_refused() {
         files.refused(&[], message);
     }
     let files = Files::new();
-    files.refused(
-        &["--layers", "0"],
-        "layers = 0: must be a whole number >= 1",
-    );
+    files.refused(&["--layers", "0"], "layers = 0: must be a whole number >= 1");
     files.refused(&["--eta", "-1"], "eta = -1: must be a finite number > 0");
-    files.refused(
-        &["--tau", "1.5", "--phi", "thresholded-softmax"],
-        "tau = 1.5: must be a number in (0, 1]",
-    );
+    files.refused(&["--tau", "1.5", "--phi", "thresholded-softmax"], "tau = 1.5: must be a number in (0, 1]");
     std::fs::remove_file(files.path("z.npy")).unwrap();
     let args = files.args(&[]);
-    attnlab(&args.iter().map(String::as_str).collect::<Vec<_>>())
-        .assert()
-        .code(2);
+    attnlab(&args.iter().map(String::as_str).collect::<Vec<_>>()).assert().code(2);
 }
 
 #[test]
@@ -338,29 +267,16 @@ fn what_is_odd_is_said_and_what_explodes_is_stopped() {
     files.put("u1.npy", &npy("<f8", false, "(4, 2)", &f8(&tilted)));
     files.put("y.npy", &i8_labels(&[0, 0, 0, 0]));
     let args = files.args(&["--json", "--layers", "1"]);
-    let output = attnlab(&args.iter().map(String::as_str).collect::<Vec<_>>())
-        .output()
-        .unwrap();
+    let output = attnlab(&args.iter().map(String::as_str).collect::<Vec<_>>()).output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr).to_string();
     assert_eq!(output.status.code(), Some(0));
-    assert!(
-        error.contains("warning: the bases are not orthogonal to each other"),
-        "{error}"
-    );
-    assert!(
-        error.contains("warning: no token has the label 1"),
-        "{error}"
-    );
+    assert!(error.contains("warning: the bases are not orthogonal to each other"), "{error}");
+    assert!(error.contains("warning: no token has the label 1"), "{error}");
     assert!(String::from_utf8_lossy(&output.stdout).contains("null"));
     // Linear attention grows like Z^3 per layer.
     let args = Files::args(&files, &["--phi", "linear", "--layers", "30"]);
-    let output = attnlab(&args.iter().map(String::as_str).collect::<Vec<_>>())
-        .output()
-        .unwrap();
+    let output = attnlab(&args.iter().map(String::as_str).collect::<Vec<_>>()).output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr).to_string();
     assert_eq!(output.status.code(), Some(3));
-    assert!(
-        error.contains("error: the tokens are no longer finite after layer"),
-        "{error}"
-    );
+    assert!(error.contains("error: the tokens are no longer finite after layer"), "{error}");
 }

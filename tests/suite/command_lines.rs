@@ -98,16 +98,10 @@ fn verbs() -> Vec<Verb> {
                 let line = line.strip_prefix("-h, ").unwrap_or(line);
                 let mut words = line.split_whitespace();
                 let option = words.next().filter(|word| word.starts_with("--"))?;
-                let value = words
-                    .next()
-                    .is_some_and(|word| word.starts_with(['<', '[']));
+                let value = words.next().is_some_and(|word| word.starts_with(['<', '[']));
                 Some((option.to_string(), value))
             });
-            Verb {
-                name: name.to_string(),
-                options: options.collect(),
-                arguments: text.contains("Arguments:"),
-            }
+            Verb { name: name.to_string(), options: options.collect(), arguments: text.contains("Arguments:") }
         })
         .collect()
 }

@@ -10,9 +10,7 @@ use std::sync::{Arc, LazyLock};
 /// The `attnlab` command with these arguments; a minute is far more than any of them needs.
 pub fn attnlab(args: &[&str]) -> Command {
     let mut command = Command::cargo_bin("attnlab").unwrap();
-    command
-        .args(args)
-        .timeout(std::time::Duration::from_secs(60));
+    command.args(args).timeout(std::time::Duration::from_secs(60));
     command
 }
 

@@ -7,11 +7,7 @@ use std::path::Path;
 fn run(args: &[&str]) -> (Option<i32>, String, String) {
     let output = attnlab(args).output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (
-        output.status.code(),
-        text(&output.stdout),
-        text(&output.stderr),
-    )
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
 }
 
 fn saved(folder: &Path, name: &str, args: &[&str]) -> String {
@@ -26,14 +22,7 @@ fn saved(folder: &Path, name: &str, args: &[&str]) -> String {
 fn verdicts_in_files_are_compared() {
     let folder = tempfile::tempdir().unwrap();
     let check = |name: &str, seed: &str, more: &[&str]| {
-        let mut args = vec![
-            "check",
-            "aot.tau_interval",
-            "aot.lemma1",
-            "--json",
-            "--seed",
-            seed,
-        ];
+        let mut args = vec!["check", "aot.tau_interval", "aot.lemma1", "--json", "--seed", seed];
         args.extend(more);
         saved(folder.path(), name, &args)
     };
@@ -45,10 +34,7 @@ fn verdicts_in_files_are_compared() {
     let other = check("other", "1", &[]);
     let (status, text, _) = run(&["diff", &a, &other]);
     assert_eq!(status, Some(0), "{text}");
-    assert!(
-        text.contains("2 compared; verdict changed: 0; estimate changed: 0."),
-        "{text}"
-    );
+    assert!(text.contains("2 compared; verdict changed: 0; estimate changed: 0."), "{text}");
 
     // A verdict that changes is found, named, and gives exit status 1.
     let changed = std::fs::read_to_string(&a).unwrap();
@@ -59,10 +45,7 @@ fn verdicts_in_files_are_compared() {
     let page = folder.path().join("diff.html").display().to_string();
     let (status, text, _) = run(&["diff", &a, &edited, "--out", &page]);
     assert_eq!(status, Some(1), "{text}");
-    assert!(
-        text.contains("verdict changed: 1") && text.contains("supported"),
-        "{text}"
-    );
+    assert!(text.contains("verdict changed: 1") && text.contains("supported"), "{text}");
     let html = std::fs::read_to_string(&page).unwrap();
     assert!(html.starts_with(attnlab::report::START) && html.contains("Verdict changed: 1"));
 
@@ -74,10 +57,7 @@ fn verdicts_in_files_are_compared() {
     let one = saved(folder.path(), "one", &["check", "aot.lemma1", "--json"]);
     let (status, text, _) = run(&["diff", &one, &a]);
     assert_eq!(status, Some(0), "{text}");
-    assert!(
-        text.contains("only in B: 1") && text.contains("aot.tau_interval"),
-        "{text}"
-    );
+    assert!(text.contains("only in B: 1") && text.contains("aot.tau_interval"), "{text}");
 }
 
 #[test]
@@ -93,10 +73,7 @@ fn folders_of_runs_are_compared() {
         assert_eq!(status, Some(0), "{error}");
         out
     };
-    let (a, again) = (
-        made("a", "0", "noise=[0.1,0.2]"),
-        made("again", "0", "noise=[0.1,0.2]"),
-    );
+    let (a, again) = (made("a", "0", "noise=[0.1,0.2]"), made("again", "0", "noise=[0.1,0.2]"));
     let (status, text, _) = run(&["diff", &a, &again]);
     assert_eq!(status, Some(0), "{text}");
     assert!(text.contains("Equal to the byte"), "{text}");
@@ -107,21 +84,10 @@ fn folders_of_runs_are_compared() {
     assert_eq!(found["equal_to_the_byte"], false);
     let items = found["items"].as_array().unwrap();
     assert!(items.len() >= 4, "{text}");
-    assert!(items.iter().all(|i| {
-        i["name"]
-            .as_str()
-            .unwrap()
-            .starts_with("theorem1_horizon: ")
-    }));
+    assert!(items.iter().all(|i| { i["name"].as_str().unwrap().starts_with("theorem1_horizon: ") }));
 
     let verdicts = path("verdicts");
-    let tau = [
-        "reproduce",
-        "--only",
-        "aot.tau_interval",
-        "--out",
-        &verdicts,
-    ];
+    let tau = ["reproduce", "--only", "aot.tau_interval", "--out", &verdicts];
     assert_eq!(run(&tau).0, Some(0));
     let (status, text, _) = run(&["diff", &verdicts, &verdicts]);
     assert_eq!(status, Some(0), "{text}");
@@ -142,17 +108,11 @@ fn bad_input_is_refused_with_advice() {
     std::fs::write(&bad, "{\"claim\": \"aot.lemma1\"}\n").unwrap();
     std::fs::create_dir(&empty).unwrap();
     for (args, says) in [
-        (
-            vec!["diff", &bad, &bad],
-            "line 1: must be a verdict as JSON",
-        ),
+        (vec!["diff", &bad, &bad], "line 1: must be a verdict as JSON"),
         (vec!["diff", &empty, &bad], "no run.json there or below"),
         (vec!["diff", "/nowhere", &bad], "Give a folder of runs"),
         (vec!["diff", &bad, &bad, "--level", "2"], "level = 2"),
-        (
-            vec!["diff", &bad, &bad, "--out", &bad],
-            "it is not a report",
-        ),
+        (vec!["diff", &bad, &bad, "--out", &bad], "it is not a report"),
     ] {
         let (status, _, error) = run(&args);
         assert_eq!(status, Some(2), "{args:?}: {error}");
@@ -165,14 +125,7 @@ fn bad_input_is_refused_with_advice() {
 fn a_report_that_cannot_be_opened_is_noted() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("runs").display().to_string();
-    let mut command = attnlab(&[
-        "reproduce",
-        "--only",
-        "aot.tau_interval",
-        "--open",
-        "--out",
-        &out,
-    ]);
+    let mut command = attnlab(&["reproduce", "--only", "aot.tau_interval", "--open", "--out", &out]);
     let output = command.env("PATH", folder.path()).output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(0), "{error}");

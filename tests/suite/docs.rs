@@ -26,10 +26,7 @@ fn generated_pages_are_current() {
         ("DISCREPANCIES.md".to_string(), docs::discrepancies(&claims)),
     ];
     for claim in &claims {
-        pages.push((
-            format!("claims/{}", docs::file_name(&**claim)),
-            docs::page(&**claim),
-        ));
+        pages.push((format!("claims/{}", docs::file_name(&**claim)), docs::page(&**claim)));
     }
     if blessed() {
         let _ = std::fs::remove_dir_all(folder.join("claims"));
@@ -40,17 +37,10 @@ fn generated_pages_are_current() {
     }
     for (name, text) in &pages {
         let stored = std::fs::read_to_string(folder.join(name)).unwrap_or_default();
-        assert!(
-            stored == *text,
-            "docs/{name} is not what the catalogue says: {ADVICE}"
-        );
+        assert!(stored == *text, "docs/{name} is not what the catalogue says: {ADVICE}");
     }
     let stored = std::fs::read_dir(folder.join("claims")).unwrap().count();
-    assert_eq!(
-        stored,
-        claims.len() + 1,
-        "docs/claims holds pages of claims that are gone"
-    );
+    assert_eq!(stored, claims.len() + 1, "docs/claims holds pages of claims that are gone");
 }
 
 /// The README's tables are those of the claims that they name, checked at their defaults.
@@ -62,10 +52,7 @@ fn the_readme_has_the_verdicts_of_the_catalogue() {
     if blessed() {
         std::fs::write(&path, &current).unwrap();
     } else {
-        assert!(
-            stored == current,
-            "README.md: a table is not current: {ADVICE}"
-        );
+        assert!(stored == current, "README.md: a table is not current: {ADVICE}");
     }
     let rows = current.lines().filter(|l| l.starts_with("| `")).count();
     assert!(rows > 30, "{rows}");
@@ -81,8 +68,7 @@ fn with_tables(text: &str) -> String {
             inside = true;
         } else if line == "<!-- end -->" {
             inside = false;
-        } else if inside && let Some(id) = line.strip_prefix("| `").and_then(|l| l.split_once('`'))
-        {
+        } else if inside && let Some(id) = line.strip_prefix("| `").and_then(|l| l.split_once('`')) {
             let claim = CATALOGUE.claim(id.0).unwrap();
             lines.push(row(&**claim));
             continue;
@@ -94,13 +80,7 @@ fn with_tables(text: &str) -> String {
 
 fn row(claim: &dyn Claim) -> String {
     let sheet = claim.sheet();
-    let found = check(
-        claim,
-        &Default::default(),
-        &CheckOptions::default(),
-        &Silent,
-    )
-    .unwrap();
+    let found = check(claim, &Default::default(), &CheckOptions::default(), &Silent).unwrap();
     // A table says what we expect; `tests/suite/claims.rs` holds the verdicts to that.
     let verdict = match sheet.expected {
         VerdictKind::Refuted => "**refuted**",

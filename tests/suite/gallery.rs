@@ -22,12 +22,7 @@ fn table(name: &str) -> Vec<Mark> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("plots/{name}.csv"));
     let mut table = csv::Reader::from_path(path).unwrap();
     assert_eq!(
-        table
-            .headers()
-            .unwrap()
-            .iter()
-            .collect::<Vec<_>>()
-            .join(" "),
+        table.headers().unwrap().iter().collect::<Vec<_>>().join(" "),
         "panel title series x_name x y_name y value_name value low high interval"
     );
     let mark = |record: csv::Result<csv::StringRecord>| {
@@ -46,9 +41,7 @@ fn table(name: &str) -> Vec<Mark> {
 
 /// The marks of one series of one panel; at least one.
 fn series(table: &[Mark], panel: &str, series: &str) -> Vec<Mark> {
-    let found = table
-        .iter()
-        .filter(|m| m.panel == panel && m.series == series);
+    let found = table.iter().filter(|m| m.panel == panel && m.series == series);
     let found: Vec<Mark> = found.cloned().collect();
     assert!(!found.is_empty(), "panel {panel} has no series {series:?}");
     found
@@ -63,17 +56,13 @@ fn written(x: f64, digits: usize) -> String {
 
 /// The least and the largest of some numbers: ".061 to .080".
 fn span(values: impl Iterator<Item = f64>, digits: usize) -> String {
-    let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| {
-        (l.min(x), h.max(x))
-    });
+    let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
     format!("{} to {}", written(low, digits), written(high, digits))
 }
 
 /// Number in words, as the pages write it.
 fn count(marks: &[Mark], holds: impl Fn(&Mark) -> bool) -> &'static str {
-    let words = [
-        "none", "one", "two", "three", "four", "five", "six", "seven", "eight",
-    ];
+    let words = ["none", "one", "two", "three", "four", "five", "six", "seven", "eight"];
     words[marks.iter().filter(|m| holds(m)).count()]
 }
 
@@ -104,41 +93,23 @@ fn table_1_of_joma() {
     let gain = series(&fast, "c", "gain");
     let lost = span(gain.iter().map(|m| -m.y), 3);
     let cells = count(&gain, below);
-    assert_says(
-        JOMA,
-        &format!("by {lost}; the interval is below 0 in {cells} of four cells"),
-    );
+    assert_says(JOMA, &format!("by {lost}; the interval is below 0 in {cells} of four cells"));
 
     let gain = series(&fast, "d", "gain");
     let gained = span(gain.iter().map(|m| m.y), 3);
     assert_eq!(count(&gain, above), "four");
-    assert_says(
-        JOMA,
-        &format!("adds {gained} at η = 10⁻⁴, with the interval above 0 in all four cells"),
-    );
+    assert_says(JOMA, &format!("adds {gained} at η = 10⁻⁴, with the interval above 0 in all four cells"));
     let gain = series(&slow, "d", "gain");
     let gained = span(gain.iter().map(|m| m.y), 3);
     let cells = count(&gain, above);
-    assert_says(
-        JOMA,
-        &format!("at 10⁻⁵ by {gained}, above 0 in {cells} of four"),
-    );
+    assert_says(JOMA, &format!("at 10⁻⁵ by {gained}, above 0 in {cells} of four"));
 
     let permuted = series(&fast, "d", "gain of permuted latents");
     let gained = span(permuted.iter().map(|m| m.y), 3);
     assert_says(JOMA, &format!("gain {gained} in layer 1 (η = 10⁻⁴)"));
-    let difference = |panel| {
-        [
-            series(&fast, panel, "difference"),
-            series(&slow, panel, "difference"),
-        ]
-        .concat()
-    };
+    let difference = |panel| [series(&fast, panel, "difference"), series(&slow, panel, "difference")].concat();
     let cells = count(&difference("d"), above);
-    assert_says(
-        JOMA,
-        &format!("above 0 in {cells} of the eight cases of layer 1"),
-    );
+    assert_says(JOMA, &format!("above 0 in {cells} of the eight cases of layer 1"));
     assert_eq!(count(&difference("c"), below), "eight");
     assert_says(JOMA, "In layer 0 all eight are below 0");
 }
@@ -223,26 +194,14 @@ fn shares_of_trainings_on_text() {
     let marks = table("joma_text");
     let one = series(&marks, "c", "1 at 0.001");
     let two = series(&marks, "c", "2 at 0.001");
-    assert_says(
-        JOMA,
-        &format!("one layer does so in {}", trainings(&one[0], 3.0)),
-    );
-    assert_says(
-        JOMA,
-        &format!("the lower one shows it in {}", trainings(&two[0], 3.0)),
-    );
-    assert_says(
-        JOMA,
-        &format!("the paper has it, in {}", trainings(&two[1], 3.0)),
-    );
+    assert_says(JOMA, &format!("one layer does so in {}", trainings(&one[0], 3.0)));
+    assert_says(JOMA, &format!("the lower one shows it in {}", trainings(&two[0], 3.0)));
+    assert_says(JOMA, &format!("the paper has it, in {}", trainings(&two[1], 3.0)));
     let controls = table("joma_text_controls");
     for (label, words) in [
         ("attention frozen", "never trained do not, in"),
         ("linear units", "linear units do as ReLU units do, in"),
-        (
-            "shuffled text",
-            "nothing to attend to but frequencies, does, in",
-        ),
+        ("shuffled text", "nothing to attend to but frequencies, does, in"),
         ("another rate", "The pattern is there at twice the rate, in"),
     ] {
         let share = series(&controls, "d", label);
@@ -274,15 +233,9 @@ fn entropy_while_a_text_is_learnt() {
     let least = 0.1;
     for what in ["drop", "rebound"] {
         assert!(at(what, 1.0) > least && at(what, 3.0) > least, "{what}");
-        assert!(
-            at(what, 2.0) < least,
-            "{what} without training of queries and keys"
-        );
+        assert!(at(what, 2.0) < least, "{what} without training of queries and keys");
         let share = at(what, 4.0) / at(what, 1.0);
-        assert!(
-            (0.35..0.65).contains(&share),
-            "about half of the {what}: {share}"
-        );
+        assert!((0.35..0.65).contains(&share), "about half of the {what}: {share}");
     }
 
     let theorem = table("joma_text_theorem1");
@@ -290,11 +243,7 @@ fn entropy_while_a_text_is_learnt() {
     let whole = drift("step size η");
     assert_eq!(format!("{whole:.3}"), "0.001", "a thousandth");
     assert!((drift("η/2") / whole - 0.5).abs() < 0.05, "half of that");
-    assert_eq!(
-        format!("{:.1}", drift("control: .55 Σv²")),
-        "0.1",
-        "a tenth"
-    );
+    assert_eq!(format!("{:.1}", drift("control: .55 Σv²")), "0.1", "a tenth");
 }
 
 #[test]
@@ -308,16 +257,10 @@ fn order_of_association() {
         }
         // Linear nodes, the third, show what the layer shows.
         assert!(all[3].low * all[3].high > 0.0 && all[3].y * first.y > 0.0);
-        (
-            written(first.y, 2),
-            written(first.low, 2),
-            written(first.high, 2),
-        )
+        (written(first.y, 2), written(first.low, 2), written(first.high, 2))
     };
     let (value, low, high) = says("label: parent");
-    let words = format!(
-        "rank correlation {value} after a tenth of it, with a 95 % interval from {low} to {high}"
-    );
+    let words = format!("rank correlation {value} after a tenth of it, with a 95 % interval from {low} to {high}");
     assert_says(JOMA, &words);
     let (value, low, high) = says("label: class");
     assert_says(JOMA, &format!("{value} (from {low} to {high})"));
@@ -325,18 +268,11 @@ fn order_of_association() {
         let found = &series(&marks, "d", label)[3];
         written(found.y, 2)
     });
-    assert_says(
-        JOMA,
-        &format!(
-            "linear nodes show the same order ({}, {})",
-            linear[0], linear[1]
-        ),
-    );
+    assert_says(JOMA, &format!("linear nodes show the same order ({}, {})", linear[0], linear[1]));
     // Panel (f): the co-occurrences ascend, H = 4 to 1.
-    for (label, words) in [
-        ("parent", "with the parent as label, where they are"),
-        ("class", "with the class as label they are"),
-    ] {
+    for (label, words) in
+        [("parent", "with the parent as label, where they are"), ("class", "with the class as label they are")]
+    {
         let means = series(&marks, "f", &format!("label: {label}"));
         let list: Vec<String> = means.iter().rev().map(|m| written(m.y, 2)).collect();
         assert_says(JOMA, &format!("{words} {} for H = 1 to 4", list.join(", ")));
@@ -366,9 +302,6 @@ fn pattern_superposition() {
     assert_eq!((before, format!("{after:.1}").as_str()), (0.0, "0.5"));
     let (before, after) = ends("the same, queries permuted");
     assert_eq!(before, 0.0);
-    let words = format!(
-        "with the queries permuted {} of them do, and none before training",
-        written(after, 2)
-    );
+    let words = format!("with the queries permuted {} of them do, and none before training", written(after, 2));
     assert_says(JOMA, &words);
 }

@@ -40,21 +40,11 @@ const PIECES: [&str; 24] = [
 ];
 
 /// Whole numbers at which counts of bytes tend to overflow.
-const NUMBERS: [u64; 7] = [
-    0,
-    1,
-    0x7fff_ffff,
-    0xffff_ffff,
-    1 << 40,
-    i64::MAX as u64,
-    u64::MAX,
-];
+const NUMBERS: [u64; 7] = [0, 1, 0x7fff_ffff, 0xffff_ffff, 1 << 40, i64::MAX as u64, u64::MAX];
 
 /// Files of the corpus of a reader, in the order of their names.
 fn corpus(reader: &Reader) -> Vec<(String, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("fuzz/corpus")
-        .join(reader.name);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(reader.name);
     let mut files: Vec<_> = fs::read_dir(&folder)
         .unwrap_or_else(|e| panic!("{}: {e}", folder.display()))
         .map(|entry| {
@@ -87,10 +77,7 @@ fn changed(seed: &[u8], other: &[u8], rng: &mut Generator) -> Vec<u8> {
                 // A number of the text becomes another one.
                 let digits = |b: &u8| b.is_ascii_digit();
                 let first = data[at..].iter().position(digits).map_or(at, |i| at + i);
-                let last = data[first..]
-                    .iter()
-                    .position(|b| !digits(b))
-                    .map_or(data.len(), |i| first + i);
+                let last = data[first..].iter().position(|b| !digits(b)).map_or(data.len(), |i| first + i);
                 let piece = PIECES[rng.random_range(0..11)];
                 drop(data.splice(first..last, piece.bytes()));
             }
@@ -102,9 +89,7 @@ fn changed(seed: &[u8], other: &[u8], rng: &mut Generator) -> Vec<u8> {
             }
             7 => {
                 // A digit becomes another one.
-                let places: Vec<usize> = (0..data.len())
-                    .filter(|&i| data[i].is_ascii_digit())
-                    .collect();
+                let places: Vec<usize> = (0..data.len()).filter(|&i| data[i].is_ascii_digit()).collect();
                 if let Some(&place) = places.choose(rng) {
                     data[place] = rng.random_range(b'0'..=b'9');
                 }
@@ -154,32 +139,16 @@ fn changed_files_are_read_or_refused() {
             let one = Instant::now();
             let found = std::panic::catch_unwind(|| (reader.read)(&data));
             let quick = one.elapsed() < Duration::from_secs(5);
-            let Ok(found) = found
-                .map_err(|_| ())
-                .and_then(|found| if quick { Ok(found) } else { Err(()) })
-            else {
-                let kept =
-                    std::env::temp_dir().join(format!("attnlab-hostile-{}-{number}", reader.name));
+            let Ok(found) = found.map_err(|_| ()).and_then(|found| if quick { Ok(found) } else { Err(()) }) else {
+                let kept = std::env::temp_dir().join(format!("attnlab-hostile-{}-{number}", reader.name));
                 fs::write(&kept, &data).unwrap();
-                panic!(
-                    "{}: panics or takes over 5 s on {}",
-                    reader.name,
-                    kept.display()
-                );
+                panic!("{}: panics or takes over 5 s on {}", reader.name, kept.display());
             };
             understood += u64::from(found);
         }
-        println!(
-            "{}: {understood} of {replays} understood, {:.1?}",
-            reader.name,
-            began.elapsed()
-        );
+        println!("{}: {understood} of {replays} understood, {:.1?}", reader.name, began.elapsed());
         // Changes that are always refused would test the first check alone.
-        assert!(
-            understood * 200 > replays,
-            "{}: {understood} of {replays}",
-            reader.name
-        );
+        assert!(understood * 200 > replays, "{}: {understood} of {replays}", reader.name);
     }
 }
 
@@ -190,9 +159,7 @@ fn corpora_of_runs_are_current() {
     let build = attnlab::build::here().to_string();
     let (manifest, rows) = readers::example_run();
     for (name, made) in [("manifest/sweep", manifest), ("rows/sweep", rows)] {
-        let made = String::from_utf8(made.clone())
-            .unwrap()
-            .replace(&build, "BUILD");
+        let made = String::from_utf8(made.clone()).unwrap().replace(&build, "BUILD");
         let path = folder.join(name);
         if std::env::var_os("ATTNLAB_BLESS").is_some() {
             fs::write(&path, &made).unwrap();

@@ -34,20 +34,12 @@ fn victims(folder: &Path) -> Vec<Victim> {
         out: out.to_string(),
     };
     let sweep = at("map.toml");
-    #[cfg_attr(
-        not(feature = "train"),
-        expect(unused_mut, reason = "trainings are pushed")
-    )]
+    #[cfg_attr(not(feature = "train"), expect(unused_mut, reason = "trainings are pushed"))]
     let mut victims = vec![
         victim(
             &["sweep", &sweep, "--out", &at("swept")],
             &at("swept"),
-            &[
-                "rows.jsonl",
-                "cells.jsonl",
-                "cells.csv",
-                "aot_theorem1_bounded.svg",
-            ],
+            &["rows.jsonl", "cells.jsonl", "cells.csv", "aot_theorem1_bounded.svg"],
         ),
         victim(
             &[
@@ -73,27 +65,9 @@ fn victims(folder: &Path) -> Vec<Victim> {
             &at("run"),
             &["rows.jsonl", "snr_per_layer.svg"],
         ),
-        victim(
-            &[
-                "reproduce",
-                "--only",
-                "aot.mssa_is_mhsa",
-                "--out",
-                &at("all"),
-            ],
-            &at("all"),
-            &["rows.jsonl"],
-        ),
-        victim(
-            &["check", "aot.theorem1_bounded", "aot.lemma1", "--json"],
-            &at("none"),
-            &[],
-        ),
-        victim(
-            &["merge", &at("shards"), "--out", &at("merged")],
-            &at("merged"),
-            &["rows.jsonl", "cells.jsonl"],
-        ),
+        victim(&["reproduce", "--only", "aot.mssa_is_mhsa", "--out", &at("all")], &at("all"), &["rows.jsonl"]),
+        victim(&["check", "aot.theorem1_bounded", "aot.lemma1", "--json"], &at("none"), &[]),
+        victim(&["merge", &at("shards"), "--out", &at("merged")], &at("merged"), &["rows.jsonl", "cells.jsonl"]),
     ];
     #[cfg(feature = "train")]
     {
@@ -137,22 +111,13 @@ fn without_time(line: &[u8]) -> Vec<u8> {
 fn completed(victim: &Victim) -> Vec<Vec<u8>> {
     let output = command(&victim.arguments).output().unwrap();
     assert!(output.status.success(), "{:?}", victim.arguments);
-    let lines = |bytes: &[u8]| -> Vec<Vec<u8>> {
-        bytes
-            .split(|byte| *byte == b'\n')
-            .map(without_time)
-            .collect()
-    };
+    let lines = |bytes: &[u8]| -> Vec<Vec<u8>> { bytes.split(|byte| *byte == b'\n').map(without_time).collect() };
     if victim.files.is_empty() {
         return lines(&output.stdout);
     }
     let read = |name: &String| fs::read(Path::new(&victim.out).join(name)).unwrap();
     match victim.arguments[0].as_str() {
-        "reproduce" => victim
-            .files
-            .iter()
-            .flat_map(|name| lines(&read(name)))
-            .collect(),
+        "reproduce" => victim.files.iter().flat_map(|name| lines(&read(name))).collect(),
         _ => victim.files.iter().map(read).collect(),
     }
 }

@@ -18,39 +18,13 @@ const CRATES: &[(&str, &[&str])] = &[
 ];
 
 /// Crates that a room may depend on.
-const BELOW_ROOMS: &[&str] = &[
-    "core", "theory", "lab", "networks", "images", "gpu", "train",
-];
+const BELOW_ROOMS: &[&str] = &["core", "theory", "lab", "networks", "images", "gpu", "train"];
 
 /// Per crate, its modules from below to above: a module may use those before it and itself. What is not
 /// listed may be used by all modules of the crate and uses none of them.
 const MODULES: &[(&str, &[&str])] = &[
-    (
-        "crates/core",
-        &[
-            "error",
-            "special",
-            "rng",
-            "bracket",
-            "quadrature",
-            "params",
-            "linalg",
-            "stats",
-            "format",
-        ],
-    ),
-    (
-        "crates/theory",
-        &[
-            "markov",
-            "attention",
-            "sample",
-            "measure",
-            "fit",
-            "dynamics",
-            "particles",
-        ],
-    ),
+    ("crates/core", &["error", "special", "rng", "bracket", "quadrature", "params", "linalg", "stats", "format"]),
+    ("crates/theory", &["markov", "attention", "sample", "measure", "fit", "dynamics", "particles"]),
     (
         "crates/lab",
         &[
@@ -138,11 +112,7 @@ fn generators_are_made_in_one_place() {
             continue;
         }
         let code = code_of(&fs::read_to_string(&path).unwrap());
-        assert!(
-            !makes_generators(&code),
-            "{}: generators are made in rng.rs",
-            path.display()
-        );
+        assert!(!makes_generators(&code), "{}: generators are made in rng.rs", path.display());
     }
 }
 
@@ -184,10 +154,7 @@ fn a_violation_is_noticed() {
     assert!(named_papers("let joma_like = 1;").is_empty());
     let manifest = "[dependencies]\nattnlab-core.workspace = true\nattnlab-joma.workspace = true\n\
                     [dev-dependencies]\nattnlab-aot.workspace = true\n";
-    assert_eq!(
-        crates_of(manifest),
-        BTreeSet::from(["core".into(), "joma".into()])
-    );
+    assert_eq!(crates_of(manifest), BTreeSet::from(["core".into(), "joma".into()]));
 }
 
 /// The folders of the rooms.
@@ -207,16 +174,12 @@ fn manifest_violations(folder: &Path, allowed: &[&str]) -> Vec<String> {
     let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
     let used = crates_of(&manifest);
     let wrong = used.iter().filter(|name| !allowed.contains(&name.as_str()));
-    wrong
-        .map(|name| format!("{} may not depend on attnlab-{name}", folder.display()))
-        .collect()
+    wrong.map(|name| format!("{} may not depend on attnlab-{name}", folder.display())).collect()
 }
 
 /// The crates of this repository under `[dependencies]`.
 fn crates_of(manifest: &str) -> BTreeSet<String> {
-    let start = manifest
-        .find("[dependencies]")
-        .map_or(manifest.len(), |i| i + 1);
+    let start = manifest.find("[dependencies]").map_or(manifest.len(), |i| i + 1);
     let rest = &manifest[start..];
     let section = &rest[..rest.find("\n[").unwrap_or(rest.len())];
     let name = |line: &str| {
@@ -229,10 +192,7 @@ fn crates_of(manifest: &str) -> BTreeSet<String> {
 /// Every `.rs` file of the repository's own crates.
 fn all_sources() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders = CRATES
-        .iter()
-        .map(|(folder, _)| root.join(folder))
-        .chain(rooms());
+    let folders = CRATES.iter().map(|(folder, _)| root.join(folder)).chain(rooms());
     let mut all: Vec<_> = folders.flat_map(|f| sources(&f.join("src"))).collect();
     all.extend(sources(&root.join("src")));
     all
@@ -258,10 +218,7 @@ fn sources(place: &Path) -> Vec<PathBuf> {
 
 /// Uses of modules that stand above the file's own, given by its path below `src`.
 fn module_violations(file: &Path, code: &str, order: &[&str]) -> Vec<String> {
-    let parts: Vec<_> = file
-        .iter()
-        .map(|p| p.to_string_lossy().to_string())
-        .collect();
+    let parts: Vec<_> = file.iter().map(|p| p.to_string_lossy().to_string()).collect();
     let own = parts[0].trim_end_matches(".rs").to_string();
     // The root only names its modules.
     if own == "lib" || own == "main" {
@@ -280,24 +237,18 @@ fn module_violations(file: &Path, code: &str, order: &[&str]) -> Vec<String> {
 }
 
 fn draws(code: &str) -> bool {
-    ["rand::", "rand_distr::", "rand_chacha::"]
-        .iter()
-        .any(|d| code.contains(d))
+    ["rand::", "rand_distr::", "rand_chacha::"].iter().any(|d| code.contains(d))
 }
 
 fn makes_generators(code: &str) -> bool {
-    ["seed_from_u64", "from_seed", "from_rng", "rand::rng("]
-        .iter()
-        .any(|m| code.contains(m))
+    ["seed_from_u64", "from_seed", "from_rng", "rand::rng("].iter().any(|m| code.contains(m))
 }
 
 /// The code without its `const .. EXAMPLES: &str = "..";`.
 fn without_examples(code: &str) -> String {
     let mut rest = code.to_string();
     while let Some(start) = rest.find("EXAMPLES: &str = \"") {
-        let end = rest[start..]
-            .find("\";")
-            .map_or(rest.len(), |i| start + i + 2);
+        let end = rest[start..].find("\";").map_or(rest.len(), |i| start + i + 2);
         rest.replace_range(start..end, "");
     }
     rest
@@ -315,17 +266,12 @@ fn named_papers(code: &str) -> Vec<String> {
     });
     let prefixes: BTreeSet<String> = families.chain(crates).collect();
     // Control groups have files such as memory.max: what follows a family's name is an id's, or a pattern's `*`.
-    let ids: BTreeSet<String> = crate::common::claims()
-        .iter()
-        .map(|c| c.sheet().id.clone())
-        .collect();
+    let ids: BTreeSet<String> = crate::common::claims().iter().map(|c| c.sheet().id.clone()).collect();
     let named = |p: &String| {
         code.match_indices(p.as_str()).any(|(at, _)| {
             let before = code[..at].chars().next_back();
             let after = &code[at + p.len()..];
-            let word = after
-                .split(|c: char| !c.is_alphanumeric() && c != '_')
-                .next();
+            let word = after.split(|c: char| !c.is_alphanumeric() && c != '_').next();
             let word = word.unwrap_or_default();
             let whole = !p.ends_with('.') || word.is_empty() || ids.contains(&format!("{p}{word}"));
             // A variable named `notes` has methods; a claim's name stands in a text, before a word.

@@ -10,11 +10,7 @@ use serde_json::{Map, json};
 
 fn checked() -> Checked {
     let claim = crate::common::claim("aot.mssa_is_mhsa");
-    let options = CheckOptions {
-        trials: Some(8),
-        seed: 9,
-        ..CheckOptions::default()
-    };
+    let options = CheckOptions { trials: Some(8), seed: 9, ..CheckOptions::default() };
     let found = check(&*claim, &Default::default(), &options, &Silent).unwrap();
     Checked::here(&claim, found)
 }
@@ -31,11 +27,7 @@ fn page(checks: &[Checked]) -> String {
     let panel = Panel {
         x: Axis::linear("x"),
         y: Axis::linear("y"),
-        series: vec![Series::measured(
-            "s",
-            0,
-            vec![Point::at(0.0, 1.0), Point::at(1.0, 2.0)],
-        )],
+        series: vec![Series::measured("s", 0, vec![Point::at(0.0, 1.0), Point::at(1.0, 2.0)])],
         ..Panel::default()
     };
     let figure = Figure {
@@ -51,10 +43,7 @@ fn page(checks: &[Checked]) -> String {
         figure,
         seed: 11,
         origins: vec![Origin::here("attnlab run line --seed 11".into())],
-        source: Some(Source {
-            paper: checks[0].claim.sheet().paper,
-            place: "Section 2.1, Eqs. (2), (5)",
-        }),
+        source: Some(Source { paper: checks[0].claim.sheet().paper, place: "Section 2.1, Eqs. (2), (5)" }),
         claim: None,
     };
     html(&Report {
@@ -131,12 +120,7 @@ fn a_surprise_is_marked() {
 fn verdicts_survive_their_rows() {
     let claim = crate::common::claim("aot.lemma1");
     let set = json!({"tokens": 120, "dim": 30});
-    let options = CheckOptions {
-        trials: Some(5),
-        seed: 2,
-        beyond_hypotheses: true,
-        ..CheckOptions::default()
-    };
+    let options = CheckOptions { trials: Some(5), seed: 2, beyond_hypotheses: true, ..CheckOptions::default() };
     let set = match claim.schema().iter().any(|s| s.name == "tokens") {
         true => set.as_object().unwrap().clone(),
         false => Map::new(),
@@ -152,41 +136,23 @@ fn verdicts_survive_their_rows() {
     let before = Found::Claim(Checked::here(&claim, report));
     let after = again(&before);
     assert_eq!(json!(before.report()), json!(after.report()));
-    let Found::Claim(checked) = &after else {
-        panic!("a verdict of another kind")
-    };
+    let Found::Claim(checked) = &after else { panic!("a verdict of another kind") };
     let command = &checked.origin.command;
-    assert!(
-        command.starts_with("attnlab check aot.lemma1 --seed 2"),
-        "{command}"
-    );
-    assert!(
-        command.ends_with("--trials 5 --beyond-hypotheses"),
-        "{command}"
-    );
+    assert!(command.starts_with("attnlab check aot.lemma1 --seed 2"), "{command}");
+    assert!(command.ends_with("--trials 5 --beyond-hypotheses"), "{command}");
 
-    let options = CheckOptions {
-        seed: 2,
-        ..CheckOptions::default()
-    };
+    let options = CheckOptions { seed: 2, ..CheckOptions::default() };
     let claim = crate::common::claim("aot.mssa_is_mhsa");
-    let (own, found) = (
-        claim.mutants(),
-        mutants(&*claim, &options, 2, &Silent).unwrap(),
-    );
+    let (own, found) = (claim.mutants(), mutants(&*claim, &options, 2, &Silent).unwrap());
     let before = MutantResult::here(&own[0], found.into_iter().next().unwrap());
     let after = again(&Found::Mutant(before.clone()));
-    let Found::Mutant(after) = after else {
-        panic!("a verdict of another kind")
-    };
+    let Found::Mutant(after) = after else { panic!("a verdict of another kind") };
     assert_eq!((after.seeds, after.refuted), (2, 2));
     assert_eq!((after.name, after.says), (before.name, before.says));
     assert_eq!(after.first.origin, before.first.origin);
 
     let mut foreign = Row::new(&manifest, 1, 0, Map::new(), Map::new());
-    foreign
-        .parameters
-        .insert("claim".into(), "aot.lemma9/".into());
+    foreign.parameters.insert("claim".into(), "aot.lemma9/".into());
     let error = restore(&foreign, &CATALOGUE).err().unwrap().to_string();
     assert!(error.contains("aot.lemma9"), "{error}");
 }
@@ -199,15 +165,7 @@ fn the_command_gathers_what_lies_in_folders() {
     let (runs, file) = (path("runs"), path("report.html"));
     let (checks, drawn) = (path("runs/checks"), path("runs/deep/horizon"));
     let run = |args: &[&str]| crate::common::attnlab(args).output().unwrap();
-    let tau = [
-        "reproduce",
-        "--only",
-        "aot.tau_interval",
-        "--seed",
-        "4",
-        "--out",
-        &checks,
-    ];
+    let tau = ["reproduce", "--only", "aot.tau_interval", "--seed", "4", "--out", &checks];
     assert_eq!(run(&tau).status.code(), Some(0));
     let small = ["trials=2", "tokens=[40,80]", "dim=16", "noise=[0.1,0.2]"];
     let mut map = vec!["run", "theorem1_horizon", "--out", &drawn];

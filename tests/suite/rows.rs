@@ -23,19 +23,12 @@ fn small(id: &str) -> Box<dyn Experiment> {
 }
 
 fn run(experiment: &dyn Experiment, out: &Path, seed: u64) -> attnlab::Result<Vec<Row>> {
-    let options = RunOptions {
-        seed,
-        ..RunOptions::default()
-    };
+    let options = RunOptions { seed, ..RunOptions::default() };
     experiment::run(experiment, out, &options, &Silent).map(|report| report.rows)
 }
 
 fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
-    rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .unwrap()
-        .install(work)
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
 }
 
 #[test]
@@ -63,20 +56,13 @@ fn rows_do_not_depend_on_threads_kills_or_order() {
 }
 
 fn manifest() -> Manifest {
-    Manifest::new(
-        "demo",
-        1,
-        json!({ "trials": 4 }).as_object().cloned().unwrap(),
-    )
+    Manifest::new("demo", 1, json!({ "trials": 4 }).as_object().cloned().unwrap())
 }
 
 fn demo_rows(numbers: &[f64]) -> Vec<Row> {
     let data = |x: &f64| {
         let x = attnlab::run::store::number(*x);
-        json!({ "x": x, "text": "å\n{\"" })
-            .as_object()
-            .cloned()
-            .unwrap()
+        json!({ "x": x, "text": "å\n{\"" }).as_object().cloned().unwrap()
     };
     let row = |(t, x): (usize, &f64)| Row::new(&manifest(), 7, t as u64, Map::new(), data(x));
     numbers.iter().enumerate().map(row).collect()
@@ -128,36 +114,19 @@ fn rows_of_another_run_are_refused_and_kept() {
     let before = fs::read(folder.path().join("rows.jsonl")).unwrap();
 
     let seed = run(&*experiment, folder.path(), 1).unwrap_err().to_string();
-    assert!(
-        seed.contains("seed = 0") && seed.contains("seed = 1"),
-        "{seed}"
-    );
+    assert!(seed.contains("seed = 0") && seed.contains("seed = 1"), "{seed}");
     assert!(seed.contains("--force") && seed.contains("--out"), "{seed}");
-    let other = run(&*small("snr_per_layer"), folder.path(), 0)
-        .unwrap_err()
-        .to_string();
-    assert!(
-        other.contains("rows of theorem1_horizon, not of snr_per_layer"),
-        "{other}"
-    );
+    let other = run(&*small("snr_per_layer"), folder.path(), 0).unwrap_err().to_string();
+    assert!(other.contains("rows of theorem1_horizon, not of snr_per_layer"), "{other}");
     let entry = crate::common::experiment("theorem1_horizon");
-    let set = "trials = 2\ntokens = [40, 80]\ndim = 17\nnoise = [0.1, 0.2]"
-        .parse()
-        .unwrap();
+    let set = "trials = 2\ntokens = [40, 80]\ndim = 17\nnoise = [0.1, 0.2]".parse().unwrap();
     let changed = entry.configure(false, None, &set).unwrap();
     let settings = run(&*changed, folder.path(), 0).unwrap_err().to_string();
-    assert!(
-        settings.contains("dim = 16") && settings.contains("dim = 17"),
-        "{settings}"
-    );
+    assert!(settings.contains("dim = 16") && settings.contains("dim = 17"), "{settings}");
     assert_eq!(before, fs::read(folder.path().join("rows.jsonl")).unwrap());
 
     // --force replaces them.
-    let options = RunOptions {
-        seed: 1,
-        force: true,
-        ..RunOptions::default()
-    };
+    let options = RunOptions { seed: 1, force: true, ..RunOptions::default() };
     let report = experiment::run(&*experiment, folder.path(), &options, &Silent).unwrap();
     assert!(report.resumed == 0 && report.rows.iter().all(|r| r.seed == 1));
     assert_eq!(read(folder.path()).unwrap().rows, report.rows);
@@ -173,10 +142,7 @@ fn damaged_files_and_unusable_folders_are_named() {
     let damaged = text.replacen("\"trial\":1", "\"trial\":one", 1);
     fs::write(&path, &damaged).unwrap();
     let error = run(&*experiment, folder.path(), 0).unwrap_err().to_string();
-    assert!(
-        error.contains("rows.jsonl") && error.contains("line 2"),
-        "{error}"
-    );
+    assert!(error.contains("rows.jsonl") && error.contains("line 2"), "{error}");
     assert_eq!(fs::read_to_string(&path).unwrap(), damaged);
 
     // Two rows for one trial that differ come from different runs.
@@ -188,15 +154,9 @@ fn damaged_files_and_unusable_folders_are_named() {
 
     // A file where the folder should be.
     let error = run(&*experiment, &path, 0).unwrap_err().to_string();
-    assert!(
-        error.contains("rows.jsonl") && error.contains("--out"),
-        "{error}"
-    );
+    assert!(error.contains("rows.jsonl") && error.contains("--out"), "{error}");
     let error = figure::write_all(&[], &path).unwrap_err().to_string();
-    assert!(
-        error.contains("rows.jsonl") && error.contains("--out"),
-        "{error}"
-    );
+    assert!(error.contains("rows.jsonl") && error.contains("--out"), "{error}");
 }
 
 #[test]
@@ -207,15 +167,9 @@ fn settings_are_checked_by_name_type_and_range() {
         Err(error) => error.to_string(),
     };
     let unknown = refused("token = 100");
-    assert!(
-        unknown.contains("unknown setting 'token'") && unknown.contains("tokens"),
-        "{unknown}"
-    );
+    assert!(unknown.contains("unknown setting 'token'") && unknown.contains("tokens"), "{unknown}");
     let kind = refused("tokens = \"many\"");
-    assert!(
-        kind.contains("tokens = \"many\"") && kind.contains("integer"),
-        "{kind}"
-    );
+    assert!(kind.contains("tokens = \"many\"") && kind.contains("integer"), "{kind}");
     for (set, name) in [
         ("eta = 0", "eta = 0"),
         ("tau = 1.5", "tau = 1.5"),
@@ -243,9 +197,7 @@ fn settings_are_checked_by_name_type_and_range() {
     assert!(error.err().unwrap().to_string().contains("mine.toml"));
     fs::write(&path, "tokens = 100\n[quick]\ntokens = 20").unwrap();
     for (quick, tokens) in [(false, 100), (true, 20)] {
-        let own = entry
-            .configure(quick, Some(&path), &toml::Table::new())
-            .unwrap();
+        let own = entry.configure(quick, Some(&path), &toml::Table::new()).unwrap();
         assert_eq!(own.settings()["tokens"], tokens);
     }
 }
@@ -265,24 +217,14 @@ fn pictures_and_tables_say_what_the_rows_say() {
             well_formed(&svg);
             for panel in &figure.panels {
                 let words = [&panel.x.label, &panel.y.label, &panel.title];
-                for word in words
-                    .into_iter()
-                    .flat_map(|label| label.split(['*', '^', '_', '{', '}']))
-                {
-                    assert!(
-                        svg.contains(&word.trim().replace('<', "&lt;")),
-                        "{id}: no '{word}'"
-                    );
+                for word in words.into_iter().flat_map(|label| label.split(['*', '^', '_', '{', '}'])) {
+                    assert!(svg.contains(&word.trim().replace('<', "&lt;")), "{id}: no '{word}'");
                 }
             }
             let mut table = csv::Reader::from_path(path("csv")).unwrap();
             let lines: Vec<csv::StringRecord> = table.records().map(Result::unwrap).collect();
-            let points: Vec<Point> = figure
-                .panels
-                .iter()
-                .flat_map(|p| &p.series)
-                .flat_map(|s| s.points.clone())
-                .collect();
+            let points: Vec<Point> =
+                figure.panels.iter().flat_map(|p| &p.series).flat_map(|s| s.points.clone()).collect();
             let drawn = lines.iter().filter(|l| &l[4] != "NaN" && &l[6] != "NaN");
             assert!(drawn.count() >= points.iter().filter(|p| p.y.is_finite()).count());
         }
@@ -292,17 +234,12 @@ fn pictures_and_tables_say_what_the_rows_say() {
     let folder = tempfile::tempdir().unwrap();
     let rows = run(&*experiment, folder.path(), 0).unwrap();
     let cell: Vec<&Row> = rows.iter().filter(|r| r.cell == rows[0].cell).collect();
-    let mut snr: Vec<f64> = cell
-        .iter()
-        .flat_map(|r| [1, 2].map(|k| r.series(&format!("thresholded-softmax.{k}")).unwrap()[0]))
-        .collect();
+    let mut snr: Vec<f64> =
+        cell.iter().flat_map(|r| [1, 2].map(|k| r.series(&format!("thresholded-softmax.{k}")).unwrap()[0])).collect();
     snr.sort_by(f64::total_cmp);
     let median = (snr[2] + snr[3]) / 2.0;
     let table = figure::to_csv(&experiment.figures(&rows).unwrap()[0]).unwrap();
-    assert!(
-        table.contains(&format!(",{median},")),
-        "{median} is not in\n{table}"
-    );
+    assert!(table.contains(&format!(",{median},")), "{median} is not in\n{table}");
 }
 
 #[test]
@@ -310,13 +247,7 @@ fn figures_of_incomplete_or_foreign_rows() {
     let experiment = small("theorem1_horizon");
     let folder = tempfile::tempdir().unwrap();
     let mut rows = run(&*experiment, folder.path(), 0).unwrap();
-    assert!(
-        experiment
-            .figures(&[])
-            .unwrap_err()
-            .to_string()
-            .contains("run the experiment first")
-    );
+    assert!(experiment.figures(&[]).unwrap_err().to_string().contains("run the experiment first"));
     rows[0].data.insert("theta".into(), Value::Null);
     let error = experiment.figures(&rows).unwrap_err().to_string();
     assert!(error.contains("'theta'"), "{error}");
@@ -326,15 +257,8 @@ fn figures_of_incomplete_or_foreign_rows() {
 fn a_heat_map_with_a_hole_is_drawn() {
     let values = [[0.1, 0.5], [f64::NAN, 1.0]];
     let bar = Axis::linear("share *p* < 1");
-    let heat = Heat::over(&[1.0, 10.0], &[0.0, 1.0], bar, |i, j| {
-        Cell::of(values[j][i])
-    });
-    let panel = Panel {
-        x: Axis::log("*N*"),
-        y: Axis::linear("noise"),
-        heat: Some(heat),
-        ..Panel::default()
-    };
+    let heat = Heat::over(&[1.0, 10.0], &[0.0, 1.0], bar, |i, j| Cell::of(values[j][i]));
+    let panel = Panel { x: Axis::log("*N*"), y: Axis::linear("noise"), heat: Some(heat), ..Panel::default() };
     let figure = Figure {
         name: "heat".into(),
         title: "A & B".into(),
@@ -358,9 +282,7 @@ fn a_heat_map_with_a_hole_is_drawn() {
         }],
         ..figure
     };
-    let error = figure::write_all(&[nothing], folder.path())
-        .unwrap_err()
-        .to_string();
+    let error = figure::write_all(&[nothing], folder.path()).unwrap_err().to_string();
     assert!(error.contains("axis 'y'"), "{error}");
 }
 
@@ -372,21 +294,12 @@ fn well_formed(xml: &str) {
     while let Some(start) = rest.find('<') {
         let text = &rest[..start];
         let entities = ["&amp;", "&lt;", "&gt;", "&quot;", "&apos;"];
-        let stray = text
-            .match_indices('&')
-            .any(|(i, _)| !entities.iter().any(|e| text[i..].starts_with(e)));
+        let stray = text.match_indices('&').any(|(i, _)| !entities.iter().any(|e| text[i..].starts_with(e)));
         assert!(!stray && !text.contains('>'), "stray sign in '{text}'");
         let end = start + rest[start..].find('>').expect("an unclosed tag");
         let tag = &rest[start + 1..end];
-        assert!(
-            !tag.contains('<') && tag.matches('"').count().is_multiple_of(2),
-            "<{tag}>"
-        );
-        let name = tag
-            .trim_start_matches('/')
-            .split([' ', '/', '\n'])
-            .next()
-            .unwrap();
+        assert!(!tag.contains('<') && tag.matches('"').count().is_multiple_of(2), "<{tag}>");
+        let name = tag.trim_start_matches('/').split([' ', '/', '\n']).next().unwrap();
         if tag.starts_with('/') {
             assert_eq!(open.pop(), Some(name));
         } else if !tag.ends_with('/') {

@@ -43,13 +43,7 @@ fn shards_and_threads_change_nothing() {
             merge(&folders, &CATALOGUE, &merged, MergeOptions::default()).unwrap();
             assert_eq!(whole, files(&merged), "{count} shards");
             // What was merged is the run itself: nothing is left to do.
-            let again = sweep::run(
-                &parse(&text),
-                &CATALOGUE,
-                &merged,
-                GridOptions::default(),
-                &Silent,
-            );
+            let again = sweep::run(&parse(&text), &CATALOGUE, &merged, GridOptions::default(), &Silent);
             assert_eq!(again.unwrap().computed, 0);
         }
     }
@@ -62,10 +56,7 @@ fn an_experiment_is_sharded_and_merged_in_the_same_way() {
     let small = entry.configure(false, None, &set.parse().unwrap()).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let run = |name: &str, shard| {
-        let options = RunOptions {
-            shard,
-            ..RunOptions::default()
-        };
+        let options = RunOptions { shard, ..RunOptions::default() };
         let out = folder.path().join(name);
         experiment::run(&*small, &out, &options, &Silent).unwrap();
         out
@@ -79,43 +70,22 @@ fn an_experiment_is_sharded_and_merged_in_the_same_way() {
     // Figures are drawn from the merged folder as from any other.
     let (rows, plots) = (merged.display().to_string(), folder.path().join("plots"));
     let plots = plots.display().to_string();
-    let args = [
-        "figure",
-        "theorem1_horizon",
-        "--rows",
-        &rows,
-        "--out",
-        &plots,
-    ];
+    let args = ["figure", "theorem1_horizon", "--rows", &rows, "--out", &plots];
     assert_eq!(attnlab(&args).output().unwrap().status.code(), Some(0));
 
     // A shard is missing, or is one of another run.
-    let error = merge(
-        &parts[..2],
-        &CATALOGUE,
-        &folder.path().join("no"),
-        MergeOptions::default(),
-    )
-    .map(|_| ())
-    .unwrap_err()
-    .to_string();
-    assert!(error.contains("4 trials are missing"), "{error}");
-    assert!(!folder.path().join("no").exists());
-    let other = folder.path().join("other");
-    let seed = RunOptions {
-        seed: 1,
-        ..RunOptions::default()
-    };
-    experiment::run(&*small, &other, &seed, &Silent).unwrap();
-    let mixed = [parts[0].clone(), other];
-    let error = merge(&mixed, &CATALOGUE, &merged, MergeOptions::default())
+    let error = merge(&parts[..2], &CATALOGUE, &folder.path().join("no"), MergeOptions::default())
         .map(|_| ())
         .unwrap_err()
         .to_string();
-    assert!(
-        error.contains("seed = 0") && error.contains("seed = 1"),
-        "{error}"
-    );
+    assert!(error.contains("4 trials are missing"), "{error}");
+    assert!(!folder.path().join("no").exists());
+    let other = folder.path().join("other");
+    let seed = RunOptions { seed: 1, ..RunOptions::default() };
+    experiment::run(&*small, &other, &seed, &Silent).unwrap();
+    let mixed = [parts[0].clone(), other];
+    let error = merge(&mixed, &CATALOGUE, &merged, MergeOptions::default()).map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("seed = 0") && error.contains("seed = 1"), "{error}");
 }
 
 /// Writes a sweep file and gives the command that runs it.
@@ -160,10 +130,7 @@ fn killed_five_times_at_random_points() {
         assert!(killed >= 4, "{killed} of 5 were still running");
         let last = command(folder.path(), &text, "killed").output().unwrap();
         let told = String::from_utf8_lossy(&last.stderr).to_string();
-        assert!(
-            last.status.success() && told.contains("trials were there already"),
-            "{told}"
-        );
+        assert!(last.status.success() && told.contains("trials were there already"), "{told}");
         assert_eq!(whole, files(&folder.path().join("killed")), "{name}");
     }
 }
@@ -195,9 +162,7 @@ impl SmallDisk {
     fn mount(folder: &Path) -> Result<Self, String> {
         fs::create_dir(folder).map_err(|e| e.to_string())?;
         let mut mount = Command::new("mount");
-        mount
-            .args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"])
-            .arg(folder);
+        mount.args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(folder);
         match mount.output() {
             Ok(done) if done.status.success() => Ok(SmallDisk(folder.to_path_buf())),
             Ok(done) => Err(String::from_utf8_lossy(&done.stderr).trim().to_string()),
@@ -231,19 +196,12 @@ fn a_full_disk_loses_no_finished_row() {
     let text = MAP.replace("trials = 12", "trials = 20");
     run(&text, &folder.path().join("whole"), Shard::WHOLE);
     let whole = files(&folder.path().join("whole"));
-    assert!(
-        whole[0].len() > 65_536,
-        "{} bytes would fit",
-        whole[0].len()
-    );
+    assert!(whole[0].len() > 65_536, "{} bytes would fit", whole[0].len());
     let full = command(folder.path(), &text, "disk/out").output().unwrap();
     let told = String::from_utf8_lossy(&full.stderr).to_string();
     assert_eq!(full.status.code(), Some(2), "{told}");
     let advice = "The rows so far are kept: make room and give the same command again";
-    assert!(
-        told.contains(advice) && told.contains("rows.jsonl"),
-        "{told}"
-    );
+    assert!(told.contains(advice) && told.contains("rows.jsonl"), "{told}");
     // Every row that is there is whole, and there are as many as fit.
     let out = folder.path().join("disk/out");
     let kept = read(&out).unwrap();
@@ -256,10 +214,7 @@ fn a_full_disk_loses_no_finished_row() {
     disk.enlarge();
     let last = command(folder.path(), &text, "disk/out").output().unwrap();
     let told = String::from_utf8_lossy(&last.stderr).to_string();
-    assert!(
-        last.status.success() && told.contains("trials were there already"),
-        "{told}"
-    );
+    assert!(last.status.success() && told.contains("trials were there already"), "{told}");
     assert_eq!(whole, files(&out));
 }
 
@@ -274,8 +229,5 @@ fn two_processes_do_not_write_the_same_rows() {
     first.wait().unwrap();
     assert_eq!(second.status.code(), Some(2));
     let told = String::from_utf8_lossy(&second.stderr).to_string();
-    assert!(
-        told.contains("another process is writing into this folder (process "),
-        "{told}"
-    );
+    assert!(told.contains("another process is writing into this folder (process "), "{told}");
 }

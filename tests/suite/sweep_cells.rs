@@ -25,11 +25,7 @@ fn a_sweep_repeats_what_check_does() {
     let mut set = cell["parameters"].as_object().unwrap().clone();
     assert_eq!(set.remove("c"), Some(0.125.into()), "helpers are shown");
     let claim = crate::common::claim("aot.theorem1_bounded");
-    let options = CheckOptions {
-        seed: 5,
-        trials: Some(12),
-        ..CheckOptions::default()
-    };
+    let options = CheckOptions { seed: 5, trials: Some(12), ..CheckOptions::default() };
     let report = serde_json::to_value(check(&*claim, &set, &options, &Silent).unwrap()).unwrap();
     for name in [
         "claim",
@@ -62,28 +58,19 @@ fn cells_stop_by_their_own_trials_and_say_so() {
         };
         let n = cell.len();
         assert!(n % 4 == 0 && (n == 40 || !wide(n)), "{n}");
-        assert!(
-            (4..n).step_by(4).all(wide),
-            "it could have stopped before {n}"
-        );
+        assert!((4..n).step_by(4).all(wide), "it could have stopped before {n}");
         assert!(cell.iter().all(|r| {
             let budget = r.data["budget"].as_str().unwrap();
             budget.starts_with("beta-binomial confidence sequence, width <= 0.45")
         }));
         lengths.push(n);
     }
-    assert!(
-        lengths.iter().any(|n| *n > 8) && lengths.len() == 12,
-        "{lengths:?}"
-    );
+    assert!(lengths.iter().any(|n| *n > 8) && lengths.len() == 12, "{lengths:?}");
     // The summary's interval is the sequence's, which is wider than a fixed number's.
     let text = fs::read_to_string(folder.path().join("cells.jsonl")).unwrap();
     for line in text.lines() {
         let cell: serde_json::Value = serde_json::from_str(line).unwrap();
-        let (n, failures) = (
-            cell["trials"].as_u64().unwrap(),
-            cell["failures"].as_u64().unwrap(),
-        );
+        let (n, failures) = (cell["trials"].as_u64().unwrap(), cell["failures"].as_u64().unwrap());
         if cell["estimate"]["level"] == 1.0 {
             // A closed form decides there.
             continue;
@@ -102,16 +89,12 @@ fn cells_stop_by_their_own_trials_and_say_so() {
 #[test]
 fn claims_that_count_events_judge_by_the_count() {
     let events = |failures: usize| -> Vec<Outcome> {
-        let event = |i| Outcome::Event {
-            holds: i >= failures,
-            witness: Witness::new(),
-        };
+        let event = |i| Outcome::Event { holds: i >= failures, witness: Witness::new() };
         (0..40).map(event).collect()
     };
     let mut counted = 0;
     for claim in crate::common::claims() {
-        let params =
-            attnlab::params::Params::resolve(&claim.schema(), &Default::default()).unwrap();
+        let params = attnlab::params::Params::resolve(&claim.schema(), &Default::default()).unwrap();
         if !claim.counts_events(&params) {
             continue;
         }
@@ -120,12 +103,7 @@ fn claims_that_count_events_judge_by_the_count() {
             let outcomes = events(failures);
             let interval = |held, trials| binomial(held, trials, 0.95);
             let ours = judge_events(&*claim, &params, &outcomes, &interval).unwrap();
-            assert_eq!(
-                ours,
-                claim.judge(&params, &outcomes, 0.95).unwrap(),
-                "{}",
-                claim.sheet().id
-            );
+            assert_eq!(ours, claim.judge(&params, &outcomes, 0.95).unwrap(), "{}", claim.sheet().id);
         }
     }
     assert!(counted >= 10);
@@ -152,10 +130,7 @@ fn cells_outside_the_hypotheses_are_marked_judged_or_skipped() {
     assert!(out(&mark) > 0 && out(&mark) < 12 && out(&judge) == 0);
     assert!(mark.iter().chain(&judge).all(|c| c.1 == 3));
     assert!(skip.iter().zip(&mark).all(|(s, m)| s.0 == m.0));
-    assert!(
-        skip.iter()
-            .all(|s| s.1 == if s.0 == "out-of-scope" { 0 } else { 3 })
-    );
+    assert!(skip.iter().all(|s| s.1 == if s.0 == "out-of-scope" { 0 } else { 3 }));
 }
 
 #[test]
@@ -184,11 +159,7 @@ fn a_sweep_over_the_settings_of_an_experiment() {
     assert_eq!(found.rows, rows[4..]);
     // A figure for each of the settings.
     let opened = RunFolder::open(folder.path(), &CATALOGUE).unwrap();
-    let parts: Vec<_> = opened
-        .plan
-        .parts(&opened.stored)
-        .map(Result::unwrap)
-        .collect();
+    let parts: Vec<_> = opened.plan.parts(&opened.stored).map(Result::unwrap).collect();
     assert_eq!(parts.len(), 4);
     assert_eq!(parts[3].label, "clusters=4, dim=32, noise=0.2");
     assert_eq!(parts[3].rows, rows[6..]);
@@ -202,46 +173,19 @@ fn bad_files_are_refused_by_name() {
     let out = folder.path().join("out").display().to_string();
     let lemma = "claim = \"aot.lemma1\"\n";
     for (text, message) in [
-        (
-            "trials = 3",
-            "claim = (not set): must be set unless experiment is. Write claim = \"ID\", see `attnlab list`",
-        ),
-        (
-            "claim = \"aot.lemma\"",
-            "unknown claim 'aot.lemma'; did you mean aot.lemma1, aot.lemma2_12, aot.lemma2_13?",
-        ),
-        (
-            "experiment = \"snr\"",
-            "unknown experiment 'snr'; did you mean snr_per_layer?",
-        ),
+        ("trials = 3", "claim = (not set): must be set unless experiment is. Write claim = \"ID\", see `attnlab list`"),
+        ("claim = \"aot.lemma\"", "unknown claim 'aot.lemma'; did you mean aot.lemma1, aot.lemma2_12, aot.lemma2_13?"),
+        ("experiment = \"snr\"", "unknown experiment 'snr'; did you mean snr_per_layer?"),
         (
             "claim = \"a\"\nexperiment = \"b\"",
             "experiment = set beside claim: must be left out; a sweep has a claim or an experiment, not both",
         ),
-        (
-            &format!("{lemma}trial = 3"),
-            "unknown key 'trial'; did you mean trials?",
-        ),
-        (
-            &format!("{lemma}trials = 0"),
-            "trials = 0: must be a whole number from 1 to 100000",
-        ),
-        (
-            &format!("{lemma}trials = \"ten\""),
-            "trials = \"ten\": must be a whole number from 1 to 100000",
-        ),
-        (
-            &format!("{lemma}level = 1.5"),
-            "level = 1.5: must be a number in (0, 1), such as 0.95",
-        ),
-        (
-            &format!("{lemma}seed = -1"),
-            "seed = -1: must be a whole number >= 0",
-        ),
-        (
-            &format!("{lemma}beyond_hypotheses = true"),
-            "beyond_hypotheses = true: must be a text in quotes",
-        ),
+        (&format!("{lemma}trial = 3"), "unknown key 'trial'; did you mean trials?"),
+        (&format!("{lemma}trials = 0"), "trials = 0: must be a whole number from 1 to 100000"),
+        (&format!("{lemma}trials = \"ten\""), "trials = \"ten\": must be a whole number from 1 to 100000"),
+        (&format!("{lemma}level = 1.5"), "level = 1.5: must be a number in (0, 1), such as 0.95"),
+        (&format!("{lemma}seed = -1"), "seed = -1: must be a whole number >= 0"),
+        (&format!("{lemma}beyond_hypotheses = true"), "beyond_hypotheses = true: must be a text in quotes"),
         (
             &format!("{lemma}beyond_hypotheses = \"go\""),
             "beyond_hypotheses = \"go\": must be \"mark\", \"judge\" or \"skip\"",
@@ -250,10 +194,7 @@ fn bad_files_are_refused_by_name() {
             &format!("{lemma}[axes]\ndim = []"),
             "axes.dim = []: must be a list such as [200, 1000], a range such as { from = 40, to = 160, steps = 3 }, or an expression such as \"2 * dim\"",
         ),
-        (
-            &format!("{lemma}[axes]\ndimm = [1, 2]"),
-            "unknown parameter 'dimm'; did you mean dim?",
-        ),
+        (&format!("{lemma}[axes]\ndimm = [1, 2]"), "unknown parameter 'dimm'; did you mean dim?"),
         (
             &format!("{lemma}[axes]\ndim = {{ from = 1, to = 4, stops = 2 }}"),
             "unknown key 'stops'; did you mean steps?",
@@ -294,10 +235,7 @@ fn bad_files_are_refused_by_name() {
             &format!("{lemma}[stop]\nevery = 5"),
             "stop.width = (not set): must be a number in (0, 1); a cell stops once its interval is no wider. Or write until = \"decided\"",
         ),
-        (
-            &format!("{lemma}[stop]\nwidth = 0.1\nrule = \"sprt\""),
-            "stop.rule = \"sprt\": must be \"beta-binomial\"",
-        ),
+        (&format!("{lemma}[stop]\nwidth = 0.1\nrule = \"sprt\""), "stop.rule = \"sprt\": must be \"beta-binomial\""),
         (
             "claim = \"aot.horizon_law\"\n[stop]\nwidth = 0.1",
             "cell (): stop = set: must be left out; aot.horizon_law is not judged by the share of trials that hold",
@@ -306,36 +244,21 @@ fn bad_files_are_refused_by_name() {
             "experiment = \"theorem1_horizon\"\n[stop]\nwidth = 0.1",
             "stop = {\"width\":0.1}: must be left out; it is for claims, and an experiment has no verdict",
         ),
-        (
-            "experiment = \"theorem1_horizon\"\n[axes]\ndims = [3]",
-            "unknown setting 'dims'; did you mean dim?",
-        ),
+        ("experiment = \"theorem1_horizon\"\n[axes]\ndims = [3]", "unknown setting 'dims'; did you mean dim?"),
         (
             "claim = \"aot.theorem1_bounded\"\n[axes]\ntokens = [100, 101]",
             "cell (tokens = 101): tokens = 101: must be a positive multiple of clusters = 2",
         ),
     ] {
         fs::write(&file, text).unwrap();
-        refused(
-            &["sweep", &path, "--out", &out],
-            &format!("{path}: {message}"),
-        );
+        refused(&["sweep", &path, "--out", &out], &format!("{path}: {message}"));
     }
-    assert!(
-        !Path::new(&out).exists(),
-        "nothing is written for a file that is refused"
-    );
+    assert!(!Path::new(&out).exists(), "nothing is written for a file that is refused");
     fs::write(&file, "claim = = 3").unwrap();
     let output = attnlab(&["sweep", &path]).output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        error.starts_with(&format!("error: {path}: must be valid TOML: ")),
-        "{error}"
-    );
-    refused(
-        &["sweep", &path, "--shard", "4/4"],
-        "shard = 4/4: must be from 0/4 to 3/4; shards are counted from 0",
-    );
+    assert!(error.starts_with(&format!("error: {path}: must be valid TOML: ")), "{error}");
+    refused(&["sweep", &path, "--shard", "4/4"], "shard = 4/4: must be from 0/4 to 3/4; shards are counted from 0");
     refused(
         &["sweep", "/nowhere.toml"],
         "/nowhere.toml: No such file or directory (os error 2). Write the name of a sweep file",
@@ -346,23 +269,14 @@ fn bad_files_are_refused_by_name() {
 fn work_that_cannot_fit_is_refused_before_it_begins() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("large.toml");
-    fs::write(
-        &file,
-        "claim = \"aot.softmax_rate\"\n[axes]\ntokens = [300, 300000000]",
-    )
-    .unwrap();
+    fs::write(&file, "claim = \"aot.softmax_rate\"\n[axes]\ntokens = [300, 300000000]").unwrap();
     let (path, out) = (file.display().to_string(), folder.path().join("out"));
     let out_text = out.display().to_string();
-    let output = attnlab(&["sweep", &path, "--out", &out_text])
-        .output()
-        .unwrap();
+    let output = attnlab(&["sweep", &path, "--out", &out_text]).output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2));
     let expected = "error: one trial of the cell (tokens = 300000000, ";
-    assert!(
-        error.contains(expected) && error.contains("of memory and"),
-        "{error}"
-    );
+    assert!(error.contains(expected) && error.contains("of memory and"), "{error}");
     assert!(!out.exists());
 }
 
@@ -381,10 +295,7 @@ fn the_schema_is_true() {
     assert_eq!(Sweep { origin, ..again }, sweep);
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/sweeps.md");
     let page = fs::read_to_string(page).unwrap();
-    assert!(
-        page.contains(schema().trim_end()),
-        "docs/sweeps.md shows another schema"
-    );
+    assert!(page.contains(schema().trim_end()), "docs/sweeps.md shows another schema");
     for key in sweep::KEYS {
         assert!(printed.contains(key.example), "{}", key.name);
     }
@@ -395,11 +306,7 @@ fn tables_for_other_programs() {
     let folder = tempfile::tempdir().unwrap();
     let rows = run(MAP, folder.path(), Shard::WHOLE);
     let path = folder.path().display().to_string();
-    let export = |args: &[&str]| {
-        attnlab(&[&["export", &path], args].concat())
-            .output()
-            .unwrap()
-    };
+    let export = |args: &[&str]| attnlab(&[&["export", &path], args].concat()).output().unwrap();
     assert_eq!(export(&[]).status.code(), Some(0));
     let file = folder.path().join("rows.csv");
     let mut table = csv::Reader::from_path(&file).unwrap();

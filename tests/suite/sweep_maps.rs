@@ -36,10 +36,7 @@ fn a_map_shows_every_cell_as_the_summary_has_it() {
     assert_eq!(titles, ["clusters = 1", "clusters = 2"]);
     let mut seen = 0;
     for (panel, k) in figure.panels.iter().zip([1, 2]) {
-        assert_eq!(
-            (panel.x.label.as_str(), panel.y.label.as_str()),
-            ("*tokens*", "*dim*")
-        );
+        assert_eq!((panel.x.label.as_str(), panel.y.label.as_str()), ("*tokens*", "*dim*"));
         assert_eq!(panel.y.scale, Scale::Log, "16, 32, 64");
         let heat = panel.heat.as_ref().unwrap();
         for cell in cells.iter().filter(|cell| cell.parameters["clusters"] == k) {
@@ -47,21 +44,13 @@ fn a_map_shows_every_cell_as_the_summary_has_it() {
             let i = heat.x.iter().position(|x| *x == at("tokens")).unwrap();
             let j = heat.y.iter().position(|y| *y == at("dim")).unwrap();
             let (shown, e) = (heat.cells[j][i], cell.estimate.unwrap());
-            assert_eq!(
-                (shown.value, shown.interval),
-                (e.value, Some((e.low, e.high)))
-            );
+            assert_eq!((shown.value, shown.interval), (e.value, Some((e.low, e.high))));
             assert_eq!(shown.hatched, cell.verdict == VerdictKind::Inconclusive);
             let marked = |label: &str| {
                 let of = panel.series.iter().filter(|s| s.label == label);
-                of.flat_map(|s| &s.points)
-                    .any(|p| (p.x, p.y) == (at("tokens"), at("dim")))
+                of.flat_map(|s| &s.points).any(|p| (p.x, p.y) == (at("tokens"), at("dim")))
             };
-            for verdict in [
-                VerdictKind::Refuted,
-                VerdictKind::Supported,
-                VerdictKind::Vacuous,
-            ] {
+            for verdict in [VerdictKind::Refuted, VerdictKind::Supported, VerdictKind::Vacuous] {
                 assert_eq!(marked(verdict.name()), cell.verdict == verdict);
             }
             seen += 1;
@@ -69,10 +58,7 @@ fn a_map_shows_every_cell_as_the_summary_has_it() {
     }
     assert_eq!(seen, cells.len());
     let count = |verdict| cells.iter().filter(|c| c.verdict == verdict).count();
-    assert_eq!(
-        [VerdictKind::Supported, VerdictKind::Refuted].map(count),
-        [6, 6]
-    );
+    assert_eq!([VerdictKind::Supported, VerdictKind::Refuted].map(count), [6, 6]);
 }
 
 #[test]
@@ -99,10 +85,7 @@ fn panels_beyond_one_figure_make_further_figures() {
     let (_, figures) = drawn(text, folder.path());
     let panels: Vec<usize> = figures.iter().map(|f| f.panels.len()).collect();
     let names: Vec<&str> = figures.iter().map(|f| f.name.as_str()).collect();
-    assert_eq!(
-        (&panels[..], &names[..]),
-        (&[6, 1][..], &["aot_lemma3_1", "aot_lemma3_2"][..])
-    );
+    assert_eq!((&panels[..], &names[..]), (&[6, 1][..], &["aot_lemma3_1", "aot_lemma3_2"][..]));
 }
 
 #[test]
@@ -115,9 +98,7 @@ fn the_command_draws_the_map_and_draws_it_again() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("aot_theorem1_bounded.png"), "{text}");
     let id = "aot.theorem1_bounded";
-    attnlab(&["figure", id, "--rows", &rows, "--out", &again])
-        .assert()
-        .success();
+    attnlab(&["figure", id, "--rows", &rows, "--out", &again]).assert().success();
     let read = |folder: &str| fs::read(Path::new(folder).join("aot_theorem1_bounded.svg")).unwrap();
     assert_eq!(read(&rows), read(&again));
     refused(
@@ -125,11 +106,7 @@ fn the_command_draws_the_map_and_draws_it_again() {
         &format!("{rows}: it holds rows of aot.theorem1_bounded, not of aot.lemma1"),
     );
     let page = path("page.html");
-    attnlab(&["report", &rows, "--out", &page])
-        .assert()
-        .success();
+    attnlab(&["report", &rows, "--out", &page]).assert().success();
     let page = fs::read_to_string(page).unwrap();
-    assert!(
-        page.contains("<figure id=\"aot_theorem1_bounded\">") && page.contains("attnlab sweep")
-    );
+    assert!(page.contains("<figure id=\"aot_theorem1_bounded\">") && page.contains("attnlab sweep"));
 }

@@ -25,9 +25,7 @@ layers = 6
 /// The same with cells that may stop.
 pub fn stopping() -> String {
     let trials = MAP.replace("trials = 12", "trials = 40\nbeyond_hypotheses = \"judge\"");
-    let trials = trials
-        .replace("theorem1_bounded", "theorem1")
-        .replace("layers = 6", "layers = 7");
+    let trials = trials.replace("theorem1_bounded", "theorem1").replace("layers = 6", "layers = 7");
     trials + "[stop]\nwidth = 0.45\nevery = 4\n"
 }
 
@@ -41,18 +39,11 @@ pub fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) ->
 }
 
 pub fn run(text: &str, out: &Path, shard: Shard) -> Vec<Row> {
-    let options = GridOptions {
-        shard,
-        ..GridOptions::default()
-    };
-    sweep::run(&parse(text), &CATALOGUE, out, options, &Silent)
-        .and_then(Finished::into_report)
-        .unwrap()
-        .rows
+    let options = GridOptions { shard, ..GridOptions::default() };
+    sweep::run(&parse(text), &CATALOGUE, out, options, &Silent).and_then(Finished::into_report).unwrap().rows
 }
 
 /// Reads a finished folder: rows and both summaries.
 pub fn files(folder: &Path) -> [String; 3] {
-    ["rows.jsonl", "cells.jsonl", "cells.csv"]
-        .map(|name| fs::read_to_string(folder.join(name)).unwrap())
+    ["rows.jsonl", "cells.jsonl", "cells.csv"].map(|name| fs::read_to_string(folder.join(name)).unwrap())
 }

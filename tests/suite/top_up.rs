@@ -12,10 +12,7 @@ use std::path::Path;
 
 /// Runs the sweep into the folder on top of what is there.
 fn topped_up(text: &str, out: &Path) -> Result<Finished> {
-    let options = GridOptions {
-        top_up: true,
-        ..GridOptions::default()
-    };
+    let options = GridOptions { top_up: true, ..GridOptions::default() };
     sweep::run(&parse(text), &CATALOGUE, out, options, &Silent)
 }
 
@@ -26,10 +23,7 @@ fn with_trials(text: &str, trials: u64) -> String {
 
 /// The same rules, and cells that stop once they are decided.
 fn decided() -> String {
-    let (map, _) = stopping()
-        .split_once("[stop]")
-        .map(|(a, b)| (a.to_string(), b.to_string()))
-        .unwrap();
+    let (map, _) = stopping().split_once("[stop]").map(|(a, b)| (a.to_string(), b.to_string())).unwrap();
     map + "[stop]\nuntil = \"decided\"\nevery = 4\n"
 }
 
@@ -49,13 +43,7 @@ fn a_topped_up_run_is_the_larger_run() {
         assert!(more.computed > 0);
         assert_eq!(files(&grown), files(&whole));
         // It is that run now: the flag is no longer needed.
-        let again = sweep::run(
-            &parse(&with_trials(&text, 18)),
-            &CATALOGUE,
-            &grown,
-            GridOptions::default(),
-            &Silent,
-        );
+        let again = sweep::run(&parse(&with_trials(&text, 18)), &CATALOGUE, &grown, GridOptions::default(), &Silent);
         assert_eq!(again.unwrap().computed, 0);
     }
 }
@@ -69,14 +57,8 @@ fn what_is_no_larger_run_is_refused() {
     let before = (Manifest::of_folder(&out).unwrap(), files(&out));
     let error = |text: &str, out: &Path| topped_up(text, out).unwrap_err().to_string();
     let fewer = error(&with_trials(MAP, 4), &out);
-    assert!(
-        fewer.contains("rows.jsonl") && fewer.contains("trial"),
-        "{fewer}"
-    );
-    let other = error(
-        &with_trials(MAP, 8).replace("layers = 6", "layers = 5"),
-        &out,
-    );
+    assert!(fewer.contains("rows.jsonl") && fewer.contains("trial"), "{fewer}");
+    let other = error(&with_trials(MAP, 8).replace("layers = 6", "layers = 5"), &out);
     assert!(other.contains("--force"), "{other}");
     assert_eq!(before, (Manifest::of_folder(&out).unwrap(), files(&out)));
 
@@ -86,32 +68,16 @@ fn what_is_no_larger_run_is_refused() {
     assert!(shards.contains("attnlab merge"), "{shards}");
 
     // Without the flag the message names it.
-    let plain = sweep::run(
-        &parse(&with_trials(MAP, 8)),
-        &CATALOGUE,
-        &out,
-        GridOptions::default(),
-        &Silent,
-    );
+    let plain = sweep::run(&parse(&with_trials(MAP, 8)), &CATALOGUE, &out, GridOptions::default(), &Silent);
     let plain = plain.unwrap_err().to_string();
-    assert!(
-        plain.contains("trials = 6") && plain.contains("write --top-up"),
-        "{plain}"
-    );
+    assert!(plain.contains("trials = 6") && plain.contains("write --top-up"), "{plain}");
 }
 
 #[test]
 fn experiments_and_sweeps_are_topped_up_by_the_command() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run").display().to_string();
-    let small = [
-        "tokens=40",
-        "dim=12",
-        "layers=3",
-        "figure4_tokens=20",
-        "figure4_clusters=2",
-        "figure4_dim=6",
-    ];
+    let small = ["tokens=40", "dim=12", "layers=3", "figure4_tokens=20", "figure4_clusters=2", "figure4_dim=6"];
     let run = |trials: &str, more: &[&str]| {
         let mut words = vec!["run", "snr_per_layer", "--out", &out, "--set", trials];
         for setting in small {
@@ -119,10 +85,7 @@ fn experiments_and_sweeps_are_topped_up_by_the_command() {
         }
         words.extend(more);
         let output = attnlab(&words).output().unwrap();
-        (
-            output.status.code(),
-            String::from_utf8(output.stderr).unwrap(),
-        )
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
     assert_eq!(run("trials=2", &[]).0, Some(0));
     let (status, error) = run("trials=3", &[]);
@@ -141,11 +104,7 @@ fn reproduce_keeps_verdicts_of_fewer_trials() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("all").display().to_string();
     let reproduce = |more: &[&str]| {
-        let words = [
-            &["reproduce", "--only", "aot.mssa_is_mhsa", "--out", &out],
-            more,
-        ]
-        .concat();
+        let words = [&["reproduce", "--only", "aot.mssa_is_mhsa", "--out", &out], more].concat();
         attnlab(&words).assert().success();
         fs::read_to_string(Path::new(&out).join("rows.jsonl")).unwrap()
     };
@@ -156,13 +115,9 @@ fn reproduce_keeps_verdicts_of_fewer_trials() {
     assert_eq!(reproduce(&["--times", "3"]), thrice);
     assert_eq!(reproduce(&[]), thrice);
     let page = folder.path().join("page.html").display().to_string();
-    attnlab(&["report", &out, "--out", &page])
-        .assert()
-        .success();
+    attnlab(&["report", &out, "--out", &page]).assert().success();
     let html = fs::read_to_string(&page).unwrap();
-    let trials = json_lines(&["check", "aot.mssa_is_mhsa", "--json"])[0]["trials"]
-        .as_u64()
-        .unwrap();
+    let trials = json_lines(&["check", "aot.mssa_is_mhsa", "--json"])[0]["trials"].as_u64().unwrap();
     assert!(html.contains(&format!("--trials {}", 3 * trials)));
 }
 
@@ -181,13 +136,7 @@ fn a_check_goes_on_until_it_decides() {
     let same = &json_lines(&["check", "denoise.a23", "--trials", &trials, "--json"])[0];
     assert_eq!(until["estimate"]["value"], same["estimate"]["value"]);
     refused(
-        &[
-            "check",
-            "aot.lemma1",
-            "--trials",
-            "50",
-            "--until-decided=20",
-        ],
+        &["check", "aot.lemma1", "--trials", "50", "--until-decided=20"],
         "until-decided = 20: must be a whole number from 50, the trials of the first look, to 100000",
     );
 }

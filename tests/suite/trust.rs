@@ -46,75 +46,33 @@ type Edit = fn(&str) -> String;
 
 /// What the message about the edit says after "line 2 ", or in its place.
 const EDITS: &[(&str, &str, Edit)] = &[
-    (
-        "another claim",
-        "is of aot.lemma1, not of aot.theorem1_bounded",
-        |t| {
-            second(
-                t,
-                "\"id\":\"aot.theorem1_bounded\"",
-                "\"id\":\"aot.lemma1\"",
-            )
-        },
-    ),
-    ("another seed", "has seed = 6, not 5", |t| {
-        second(t, "\"seed\":5", "\"seed\":6")
+    ("another claim", "is of aot.lemma1, not of aot.theorem1_bounded", |t| {
+        second(t, "\"id\":\"aot.theorem1_bounded\"", "\"id\":\"aot.lemma1\"")
     }),
-    ("another schema", "has schema 2, not 1", |t| {
-        second(t, "\"schema\":1", "\"schema\":2")
+    ("another seed", "has seed = 6, not 5", |t| second(t, "\"seed\":5", "\"seed\":6")),
+    ("another schema", "has schema 2, not 1", |t| second(t, "\"schema\":1", "\"schema\":2")),
+    ("another build", "was computed by the build 0.0.1, not by", |t| {
+        let line = t.lines().nth(1).unwrap();
+        let build = line.rsplit("\"build\":").next().unwrap();
+        second(t, build, "\"0.0.1\"}")
     }),
-    (
-        "another build",
-        "was computed by the build 0.0.1, not by",
-        |t| {
-            let line = t.lines().nth(1).unwrap();
-            let build = line.rsplit("\"build\":").next().unwrap();
-            second(t, build, "\"0.0.1\"}")
-        },
-    ),
-    (
-        "another cell",
-        "is of the cell 00000000000000ff, which the run lacks",
-        |t| {
-            let line = t.lines().nth(1).unwrap();
-            let cell = line.split("\"cell\":\"").nth(1).unwrap()[..16].to_string();
-            second(t, &cell, "00000000000000ff")
-        },
-    ),
-    (
-        "no cell",
-        "has cell = \"x\", which is no 16 hexadecimal digits",
-        |t| {
-            let line = t.lines().nth(1).unwrap();
-            let cell = line.split("\"cell\":\"").nth(1).unwrap()[..16].to_string();
-            second(t, &cell, "x")
-        },
-    ),
-    (
-        "other parameters",
-        "has other parameters than the cell",
-        |t| second(t, "\"tokens\":40", "\"tokens\":400"),
-    ),
-    (
-        "a trial too many",
-        "has trial = 3, but the cell has 3 trials",
-        |t| second(t, "\"trial\":1", "\"trial\":3"),
-    ),
-    (
-        "a missing field",
-        "is not a row of this version (missing field `seed`",
-        |t| second(t, "\"seed\":5,", ""),
-    ),
-    (
-        "a stray field",
-        "is not a row of this version (unknown field `sed`",
-        |t| second(t, "\"seed\":5", "\"seed\":5,\"sed\":5"),
-    ),
-    (
-        "no JSON",
-        "is not a row of this version (expected value",
-        |t| second(t, "{\"schema\"", "}{\"schema\""),
-    ),
+    ("another cell", "is of the cell 00000000000000ff, which the run lacks", |t| {
+        let line = t.lines().nth(1).unwrap();
+        let cell = line.split("\"cell\":\"").nth(1).unwrap()[..16].to_string();
+        second(t, &cell, "00000000000000ff")
+    }),
+    ("no cell", "has cell = \"x\", which is no 16 hexadecimal digits", |t| {
+        let line = t.lines().nth(1).unwrap();
+        let cell = line.split("\"cell\":\"").nth(1).unwrap()[..16].to_string();
+        second(t, &cell, "x")
+    }),
+    ("other parameters", "has other parameters than the cell", |t| second(t, "\"tokens\":40", "\"tokens\":400")),
+    ("a trial too many", "has trial = 3, but the cell has 3 trials", |t| second(t, "\"trial\":1", "\"trial\":3")),
+    ("a missing field", "is not a row of this version (missing field `seed`", |t| second(t, "\"seed\":5,", "")),
+    ("a stray field", "is not a row of this version (unknown field `sed`", |t| {
+        second(t, "\"seed\":5", "\"seed\":5,\"sed\":5")
+    }),
+    ("no JSON", "is not a row of this version (expected value", |t| second(t, "{\"schema\"", "}{\"schema\"")),
 ];
 
 /// Replaces a text in the second line.
@@ -140,24 +98,12 @@ fn every_reader_names_the_line_that_is_not_of_the_run() {
             &["merge", &out, "--out", &at("merged")],
             &["export", &out, "--out", &at("table.csv")],
             &["report", &out, "--out", &at("report.html")],
-            &[
-                "figure",
-                "aot.theorem1_bounded",
-                "--rows",
-                &out,
-                "--out",
-                &at("plots"),
-            ],
+            &["figure", "aot.theorem1_bounded", "--rows", &out, "--out", &at("plots")],
         ];
         for reader in readers {
             let output = done(reader);
             let told = told(&output);
-            assert_eq!(
-                output.status.code(),
-                Some(2),
-                "{what}, {}: {told}",
-                reader[0]
-            );
+            assert_eq!(output.status.code(), Some(2), "{what}, {}: {told}", reader[0]);
             let line = format!("rows.jsonl: line 2 {message}");
             assert!(told.contains(&line), "{what}, {}: {told}", reader[0]);
             assert!(told.contains("attnlab repair"), "{told}");
@@ -171,11 +117,7 @@ fn every_reader_names_the_line_that_is_not_of_the_run() {
         let found = done(&["repair", &out]);
         assert_eq!(found.status.code(), Some(1));
         assert!(told(&found).contains(&format!("line 2 {message}")));
-        assert!(
-            told(&found).contains("11 rows are right, 1 lines are wrong"),
-            "{}",
-            told(&found)
-        );
+        assert!(told(&found).contains("11 rows are right, 1 lines are wrong"), "{}", told(&found));
         assert_eq!(fs::read_to_string(&rows).unwrap(), edit(&whole));
         assert!(done(&["repair", &out, "--apply"]).status.success());
         assert!(done(&["sweep", &file, "--out", &out]).status.success());
@@ -200,16 +142,9 @@ fn two_rows_for_one_trial_are_both_named() {
     fs::write(&rows, format!("{whole}{other}\n")).unwrap();
     let output = done(&["export", &out]);
     assert!(told(&output).contains("line 1 and "), "{}", told(&output));
-    assert!(
-        told(&output).contains("rows.jsonl, line 13"),
-        "{}",
-        told(&output)
-    );
+    assert!(told(&output).contains("rows.jsonl, line 13"), "{}", told(&output));
     let found = told(&done(&["repair", &out, "--apply"]));
-    assert!(
-        found.contains("11 rows are right, 2 lines are wrong"),
-        "{found}"
-    );
+    assert!(found.contains("11 rows are right, 2 lines are wrong"), "{found}");
     // The same row twice is the same row.
     fs::write(&rows, format!("{whole}{first}\n")).unwrap();
     assert!(done(&["export", &out, "--force"]).status.success());
@@ -229,14 +164,8 @@ fn a_manifest_that_was_changed_is_refused() {
             assert!(told(&output).contains(message), "{}", told(&output));
         }
     };
-    refused(
-        whole.replacen("\"seed\": 5", "\"seed\": 6", 1),
-        "has seed = 5, not 6",
-    );
-    refused(
-        whole.replacen("aot.theorem1_bounded", "aot.lemma1", 1),
-        "rows of aot.lemma",
-    );
+    refused(whole.replacen("\"seed\": 5", "\"seed\": 6", 1), "has seed = 5, not 6");
+    refused(whole.replacen("aot.theorem1_bounded", "aot.lemma1", 1), "rows of aot.lemma");
     // An axis that cannot be read is not left out.
     let object: serde_json::Value = serde_json::from_str(&whole).unwrap();
     let mut broken = object.clone();
@@ -254,10 +183,7 @@ fn other_builds_are_refused_unless_asked_for_and_then_named() {
     let out = swept(folder.path(), "map", SWEEP, &["--shard", "0/2"]);
     let own = build_of(&out);
     // The version, a hash of the code, and the system.
-    assert!(
-        own.starts_with(&format!("{}+", env!("CARGO_PKG_VERSION"))),
-        "{own}"
-    );
+    assert!(own.starts_with(&format!("{}+", env!("CARGO_PKG_VERSION"))), "{own}");
     assert!(own.contains("-"), "{own}");
     for file in ["run.json", "rows-0-of-2.jsonl"] {
         let path = Path::new(&out).join(file);
@@ -275,17 +201,10 @@ fn other_builds_are_refused_unless_asked_for_and_then_named() {
     let merged = folder.path().join("merged").display().to_string();
     assert!(done(&["merge", &out, "--out", &merged]).status.success());
     let manifest = fs::read_to_string(Path::new(&merged).join("run.json")).unwrap();
-    assert!(
-        manifest.contains("0.1.9+abc") && manifest.contains(&own),
-        "{manifest}"
-    );
+    assert!(manifest.contains("0.1.9+abc") && manifest.contains(&own), "{manifest}");
     let page = folder.path().join("report.html").display().to_string();
     let report = done(&["report", &merged, "--out", &page]);
-    assert!(
-        told(&report).contains("several builds: 0.1.9+abc, "),
-        "{}",
-        told(&report)
-    );
+    assert!(told(&report).contains("several builds: 0.1.9+abc, "), "{}", told(&report));
 
     // Shards of two builds in folders of their own.
     let one = swept(folder.path(), "one", SWEEP, &["--shard", "0/2"]);
@@ -299,11 +218,7 @@ fn other_builds_are_refused_unless_asked_for_and_then_named() {
     let merge = ["merge", &one, &two, "--out", &both];
     assert!(told(&done(&merge)).contains("--mix-builds"));
     assert!(!Path::new(&both).exists());
-    assert!(
-        done(&[&merge[..], &["--mix-builds"]].concat())
-            .status
-            .success()
-    );
+    assert!(done(&[&merge[..], &["--mix-builds"]].concat()).status.success());
 }
 
 fn build_of(folder: &str) -> String {
@@ -325,11 +240,7 @@ fn origins_are_noted_at_the_start_and_survive_a_merge() {
     }
     running.kill().unwrap();
     running.wait().unwrap();
-    assert!(
-        fs::read_to_string(&made_by)
-            .unwrap()
-            .contains("attnlab sweep ")
-    );
+    assert!(fs::read_to_string(&made_by).unwrap().contains("attnlab sweep "));
 
     let text = SWEEP.replace("seed = 5", "seed = 7");
     let at = |name: &str, shard: &str, threads: &str| {
@@ -338,28 +249,16 @@ fn origins_are_noted_at_the_start_and_survive_a_merge() {
     };
     let (one, two) = (at("one", "0/2", "1"), at("two", "1/2", "2"));
     let merged = folder.path().join("merged").display().to_string();
-    assert!(
-        done(&["merge", &one, &two, "--out", &merged])
-            .status
-            .success()
-    );
+    assert!(done(&["merge", &one, &two, "--out", &merged]).status.success());
     let origins = fs::read_to_string(Path::new(&merged).join("made-by.json")).unwrap();
-    assert!(
-        origins.contains("1 thread,") && origins.contains("2 threads,"),
-        "{origins}"
-    );
+    assert!(origins.contains("1 thread,") && origins.contains("2 threads,"), "{origins}");
     assert!(origins.contains(&build_of(&merged)), "{origins}");
 }
 
 fn sweep(file: &Path, out: &Path, more: &[&str]) -> Child {
     let silent = || Stdio::null();
     let mut command = bin();
-    command
-        .arg("sweep")
-        .arg(file)
-        .arg("--out")
-        .arg(out)
-        .args(more);
+    command.arg("sweep").arg(file).arg("--out").arg(out).args(more);
     command.stdout(silent()).stderr(silent()).spawn().unwrap()
 }
 
@@ -376,10 +275,7 @@ fn two_processes_on_one_folder_lose_nothing() {
     fs::write(at("b.toml"), text.replace("seed = 5", "seed = 6")).unwrap();
     let path = |name: &str| at(name).display().to_string();
     let truth = |name: &str| -> Vec<u8> {
-        let (file, out) = (
-            path(&format!("{name}.toml")),
-            path(&format!("whole-{name}")),
-        );
+        let (file, out) = (path(&format!("{name}.toml")), path(&format!("whole-{name}")));
         assert!(done(&["sweep", &file, "--out", &out]).status.success());
         fs::read(Path::new(&out).join("rows.jsonl")).unwrap()
     };
@@ -388,9 +284,7 @@ fn two_processes_on_one_folder_lose_nothing() {
     let experiment = |out: &str| -> Vec<String> {
         let small = ["trials=2", "tokens=40", "dim=12", "layers=3"];
         let fourth = ["figure4_tokens=20", "figure4_clusters=2", "figure4_dim=6"];
-        let mut line: Vec<String> = ["run", "snr_per_layer", "--seed", "7", "--out", out]
-            .map(String::from)
-            .to_vec();
+        let mut line: Vec<String> = ["run", "snr_per_layer", "--seed", "7", "--out", out].map(String::from).to_vec();
         for setting in small.iter().chain(&fourth) {
             line.extend(["--set".to_string(), setting.to_string()]);
         }
@@ -404,12 +298,7 @@ fn two_processes_on_one_folder_lose_nothing() {
     let third = experiment(&out);
     let run: Vec<&str> = third.iter().map(String::as_str).collect();
     let forced_run: Vec<&str> = run.iter().copied().chain(["--force"]).collect();
-    let (a, b, table, page) = (
-        path("a.toml"),
-        path("b.toml"),
-        path("t.csv"),
-        path("r.html"),
-    );
+    let (a, b, table, page) = (path("a.toml"), path("b.toml"), path("t.csv"), path("r.html"));
     let merged = path("merged");
     let commands: Vec<Vec<&str>> = vec![
         vec!["sweep", &a, "--out", &out],
@@ -442,22 +331,14 @@ fn two_processes_on_one_folder_lose_nothing() {
         std::thread::sleep(std::time::Duration::from_millis(rng.random_range(0..60)));
         let mut two = start(&second);
         let statuses = [one.wait().unwrap().code(), two.wait().unwrap().code()];
-        assert!(
-            statuses.iter().all(|s| matches!(s, Some(0 | 2))),
-            "{first:?} {second:?}"
-        );
+        assert!(statuses.iter().all(|s| matches!(s, Some(0 | 2))), "{first:?} {second:?}");
         // A sweep that says it is done has all rows of its run, unless the other command was forced to delete them.
         for (status, arguments) in statuses.iter().zip([&first, &second]) {
-            let forced = [&first, &second]
-                .iter()
-                .any(|c| c.contains(&"--force") && matches!(c[0], "sweep" | "run"));
+            let forced = [&first, &second].iter().any(|c| c.contains(&"--force") && matches!(c[0], "sweep" | "run"));
             let whole = matches!(arguments[0], "sweep" | "run") && !arguments.contains(&"--shard");
             if *status == Some(0) && whole && !forced {
                 let rows = fs::read(Path::new(&out).join("rows.jsonl")).unwrap();
-                assert!(
-                    truths.iter().any(|(_, truth)| *truth == rows),
-                    "{first:?} {second:?}"
-                );
+                assert!(truths.iter().any(|(_, truth)| *truth == rows), "{first:?} {second:?}");
             }
         }
         // Whatever is there is of the run that the manifest names.
@@ -470,10 +351,7 @@ fn check_folder(out: &Path, truths: &[(&str, Vec<u8>)]) {
     let Ok(manifest) = fs::read_to_string(out.join("run.json")) else {
         return;
     };
-    let (_, truth) = truths
-        .iter()
-        .find(|(seed, _)| manifest.contains(&format!("\"seed\": {seed}")))
-        .unwrap();
+    let (_, truth) = truths.iter().find(|(seed, _)| manifest.contains(&format!("\"seed\": {seed}"))).unwrap();
     let truth = String::from_utf8_lossy(truth);
     let known: std::collections::HashSet<&str> = truth.lines().collect();
     for entry in fs::read_dir(out).unwrap() {

@@ -14,23 +14,14 @@ pub struct Bracket {
 
 impl Bracket {
     /// Probability of an impossible event, [0, 0].
-    pub const NEVER: Bracket = Bracket {
-        low: 0.0,
-        high: 0.0,
-    };
+    pub const NEVER: Bracket = Bracket { low: 0.0, high: 0.0 };
     /// Probability of a certain event, [1, 1].
-    pub const SURELY: Bracket = Bracket {
-        low: 1.0,
-        high: 1.0,
-    };
+    pub const SURELY: Bracket = Bracket { low: 1.0, high: 1.0 };
 
     /// Builds the interval from `low` to `high`, both clipped to [0, 1].
     pub fn new(low: f64, high: f64) -> Self {
         let high = high.clamp(0.0, 1.0);
-        Bracket {
-            low: low.clamp(0.0, high),
-            high,
-        }
+        Bracket { low: low.clamp(0.0, high), high }
     }
 
     /// Bounds the probability $1 - (1 - f)^n$ that at least one of n = `count` independent events, each

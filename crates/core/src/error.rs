@@ -78,9 +78,7 @@ pub enum Error {
         available: String,
     },
     /// Work that would take more time than anybody waits, refused before it begins.
-    #[error(
-        "a check of {work} would take {needed} on one core: write smaller parameters, or fewer trials"
-    )]
+    #[error("a check of {work} would take {needed} on one core: write smaller parameters, or fewer trials")]
     Time {
         /// The work that was asked for.
         work: String,
@@ -129,54 +127,29 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
     /// Builds [`Error::Invalid`]: `name` and `value` of the parameter, and the requirement `allowed`.
-    pub fn invalid(
-        name: impl Into<String>,
-        value: impl std::fmt::Display,
-        allowed: impl Into<String>,
-    ) -> Self {
+    pub fn invalid(name: impl Into<String>, value: impl std::fmt::Display, allowed: impl Into<String>) -> Self {
         let value = match value.to_string() {
             // An empty value is shown as "", so that the message still shows a value.
             empty if empty.is_empty() => "\"\"".to_string(),
             value => value,
         };
-        Error::Invalid {
-            name: name.into(),
-            value,
-            allowed: allowed.into(),
-        }
+        Error::Invalid { name: name.into(), value, allowed: allowed.into() }
     }
 
     /// Builds [`Error::Shape`]: name of the array, shape `found`, and the shape `expected`.
-    pub fn shape(
-        name: impl Into<String>,
-        found: impl std::fmt::Debug,
-        expected: impl Into<String>,
-    ) -> Self {
-        Error::Shape {
-            name: name.into(),
-            found: format!("{found:?}"),
-            expected: expected.into(),
-        }
+    pub fn shape(name: impl Into<String>, found: impl std::fmt::Debug, expected: impl Into<String>) -> Self {
+        Error::Shape { name: name.into(), found: format!("{found:?}"), expected: expected.into() }
     }
 
     /// Builds [`Error::Unknown`]; its message suggests the nearest of the `known` names.
-    pub fn unknown<'a>(
-        what: &'static str,
-        name: &str,
-        known: impl IntoIterator<Item = &'a str>,
-    ) -> Self {
+    pub fn unknown<'a>(what: &'static str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         let mut names: Vec<String> = vec![];
         for known in known {
             if !names.iter().any(|n| n == known) {
                 names.push(known.to_string());
             }
         }
-        Error::Unknown {
-            what,
-            name: name.to_string(),
-            known: names,
-            see: "",
-        }
+        Error::Unknown { what, name: name.to_string(), known: names, see: "" }
     }
 
     /// Adds the `place` where the known names are listed to [`Error::Unknown`]. The message refers to it
@@ -211,22 +184,13 @@ impl Error {
     /// Builds [`Error::Unwritable`]: `what` names result and format, `problem` is the error of the
     /// writer.
     pub fn unwritable(what: &'static str, problem: impl std::fmt::Display) -> Self {
-        Error::Unwritable {
-            what,
-            problem: problem.to_string(),
-        }
+        Error::Unwritable { what, problem: problem.to_string() }
     }
 
     /// Returns `true` for a failed computation, as opposed to a wrong input or file. The command exits
     /// with status 3 on such an error.
     pub fn is_numerical(&self) -> bool {
-        matches!(
-            self,
-            Error::Diverged(_)
-                | Error::NotConverged(_)
-                | Error::Undefined(_)
-                | Error::Contradiction(_)
-        )
+        matches!(self, Error::Diverged(_) | Error::NotConverged(_) | Error::Undefined(_) | Error::Contradiction(_))
     }
 
     /// Prefixes the message of a numerical error with the work during which it arose. Other errors are
@@ -250,11 +214,7 @@ impl Error {
 
     /// Builds [`Error::Io`]: an input/output error at `path`, with advice on how to continue.
     pub fn io(path: &Path, source: std::io::Error, advice: impl Into<String>) -> Self {
-        Error::Io {
-            path: path.to_path_buf(),
-            source,
-            advice: advice.into(),
-        }
+        Error::Io { path: path.to_path_buf(), source, advice: advice.into() }
     }
 }
 
@@ -296,9 +256,7 @@ pub fn non_negative(name: &str, value: f64) -> Result<()> {
 fn go_on(kept: bool) -> &'static str {
     match kept {
         true => "What is done is kept: give the same command again, it goes on where it stopped",
-        false => {
-            "Nothing is kept: write --trials N for a shorter check, or sweep it to keep its rows"
-        }
+        false => "Nothing is kept: write --trials N for a shorter check, or sweep it to keep its rows",
     }
 }
 
@@ -322,11 +280,7 @@ fn suggest(name: &str, known: &[String], see: &str) -> String {
         [only] => format!("; write {only}"),
         few if few.len() <= FEW => format!("; write one of {}", few.join(", ")),
         many if see.is_empty() => {
-            format!(
-                "; there are {}, such as {}",
-                many.len(),
-                many[..3].join(", ")
-            )
+            format!("; there are {}, such as {}", many.len(), many[..3].join(", "))
         }
         _ => format!("; see {see}"),
     }
@@ -346,11 +300,7 @@ fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<Stri
         .filter(|(distance, k)| *distance <= name.len().max(k.len()) / 2)
         .collect();
     scored.sort();
-    scored
-        .into_iter()
-        .take(3)
-        .map(|(_, k)| k.to_string())
-        .collect()
+    scored.into_iter().take(3).map(|(_, k)| k.to_string()).collect()
 }
 
 /// Computes the Levenshtein distance with the two-row recursion.
@@ -377,53 +327,28 @@ mod tests {
     fn messages_say_what_to_write_instead() {
         let e = Error::invalid("delta", -1.0, "must be >= 0");
         assert_eq!(e.to_string(), "delta = -1: must be >= 0");
-        let e = Error::unknown(
-            "claim",
-            "aot.theorm1",
-            ["aot.theorem1", "aot.lemma1", "joma.x"],
-        );
-        assert_eq!(
-            e.to_string(),
-            "unknown claim 'aot.theorm1'; did you mean aot.theorem1, aot.lemma1?"
-        );
+        let e = Error::unknown("claim", "aot.theorm1", ["aot.theorem1", "aot.lemma1", "joma.x"]);
+        assert_eq!(e.to_string(), "unknown claim 'aot.theorm1'; did you mean aot.theorem1, aot.lemma1?");
     }
 
     #[test]
     fn every_unknown_name_is_answered_with_names_to_write() {
-        let names = |count| {
-            (0..count)
-                .map(|i| format!("name{i:03}"))
-                .collect::<Vec<_>>()
-        };
+        let names = |count| (0..count).map(|i| format!("name{i:03}")).collect::<Vec<_>>();
         let text = |known: &[String]| {
             let known = known.iter().map(String::as_str);
-            Error::unknown("backend", "x", known)
-                .listed_by("`attnlab list`")
-                .to_string()
+            Error::unknown("backend", "x", known).listed_by("`attnlab list`").to_string()
         };
         assert_eq!(text(&[]), "unknown backend 'x'");
         assert_eq!(text(&names(1)), "unknown backend 'x'; write name000");
-        assert_eq!(
-            text(&names(3)),
-            "unknown backend 'x'; write one of name000, name001, name002"
-        );
+        assert_eq!(text(&names(3)), "unknown backend 'x'; write one of name000, name001, name002");
         assert!(text(&names(FEW)).ends_with("name028, name029"));
-        assert_eq!(
-            text(&names(FEW + 1)),
-            "unknown backend 'x'; see `attnlab list`"
-        );
+        assert_eq!(text(&names(FEW + 1)), "unknown backend 'x'; see `attnlab list`");
         let many = names(FEW + 1);
         let many = Error::unknown("parameter", "x", many.iter().map(String::as_str));
-        assert_eq!(
-            many.to_string(),
-            "unknown parameter 'x'; there are 31, such as name000, name001, name002"
-        );
+        assert_eq!(many.to_string(), "unknown parameter 'x'; there are 31, such as name000, name001, name002");
         // Of many claims that share a parameter, its name is said once.
         let twice = Error::unknown("parameter", "token", ["tokens", "tokens"]);
-        assert_eq!(
-            twice.to_string(),
-            "unknown parameter 'token'; did you mean tokens?"
-        );
+        assert_eq!(twice.to_string(), "unknown parameter 'token'; did you mean tokens?");
         assert_eq!(
             Error::invalid("trials", "", "must be a whole number >= 1").to_string(),
             "trials = \"\": must be a whole number >= 1"

@@ -27,11 +27,7 @@ pub fn significant(x: f64, digits: usize) -> String {
 }
 
 fn trimmed(text: &str) -> &str {
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.')
-    } else {
-        text
-    }
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
 }
 
 /// Formats a JSON value: numbers shortened, text without quotes, long arrays cut.
@@ -42,11 +38,7 @@ pub fn value(value: &Value) -> String {
         Value::Array(items) => {
             // The first entries show the kind of array; the JSON output has all of them.
             let shown: Vec<_> = items.iter().take(8).map(self::value).collect();
-            let rest = if items.len() > shown.len() {
-                ", .."
-            } else {
-                ""
-            };
+            let rest = if items.len() > shown.len() { ", .." } else { "" };
             format!("[{}{rest}]", shown.join(", "))
         }
         other => other.to_string(),
@@ -86,14 +78,7 @@ pub fn short_lines(text: &str) -> String {
 
 /// Formats a number of bytes in decimal units: "3.2 GB".
 pub fn size(bytes: u64) -> String {
-    let units = [
-        (1e18, "EB"),
-        (1e15, "PB"),
-        (1e12, "TB"),
-        (1e9, "GB"),
-        (1e6, "MB"),
-        (1e3, "kB"),
-    ];
+    let units = [(1e18, "EB"), (1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
     let bytes = bytes as f64;
     match units.iter().find(|(unit, _)| bytes >= *unit) {
         Some((unit, name)) => format!("{:.1} {name}", bytes / unit),

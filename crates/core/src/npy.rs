@@ -25,18 +25,11 @@ const MAX_BRACKETS: usize = 4;
 /// ```
 pub fn check_header(reader: &mut (impl Read + Seek)) -> Result<(), String> {
     let mut head = vec![];
-    let read = reader
-        .by_ref()
-        .take(12 + MAX_HEADER_BYTES)
-        .read_to_end(&mut head);
+    let read = reader.by_ref().take(12 + MAX_HEADER_BYTES).read_to_end(&mut head);
     read.map_err(|e| e.to_string())?;
     let (length, start) = match head[..] {
-        [0x93, b'N', b'U', b'M', b'P', b'Y', 1, _, a, b, ..] => {
-            (u64::from(u16::from_le_bytes([a, b])), 10)
-        }
-        [0x93, b'N', b'U', b'M', b'P', b'Y', _, _, a, b, c, d, ..] => {
-            (u64::from(u32::from_le_bytes([a, b, c, d])), 12)
-        }
+        [0x93, b'N', b'U', b'M', b'P', b'Y', 1, _, a, b, ..] => (u64::from(u16::from_le_bytes([a, b])), 10),
+        [0x93, b'N', b'U', b'M', b'P', b'Y', _, _, a, b, c, d, ..] => (u64::from(u32::from_le_bytes([a, b, c, d])), 12),
         _ => {
             let problem = "first bytes = others: must be those of numpy.save. Write the file again";
             return Err(problem.into());

@@ -24,12 +24,8 @@ const KRONROD: [f64; 8] = [
     0.209_482_141_084_727_82,
 ];
 /// Weights of the Gauss rule, for nodes 1, 3, 5 and 7.
-const GAUSS: [f64; 4] = [
-    0.129_484_966_168_869_7,
-    0.279_705_391_489_276_64,
-    0.381_830_050_505_118_9,
-    0.417_959_183_673_469_4,
-];
+const GAUSS: [f64; 4] =
+    [0.129_484_966_168_869_7, 0.279_705_391_489_276_64, 0.381_830_050_505_118_9, 0.417_959_183_673_469_4];
 
 /// Integrates over one panel: the Kronrod value and its distance from the Gauss value.
 fn panel(f: &impl Fn(f64) -> f64, a: f64, b: f64) -> (f64, f64) {

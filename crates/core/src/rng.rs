@@ -75,10 +75,7 @@ impl Streams {
     pub fn name(&self) -> String {
         let word = |i: usize| {
             let bytes = &self.key[8 * i..8 * (i + 1)];
-            bytes
-                .iter()
-                .rev()
-                .fold(0_u64, |w, b| (w << 8) | u64::from(*b))
+            bytes.iter().rev().fold(0_u64, |w, b| (w << 8) | u64::from(*b))
         };
         format!("{:016x}-{}", word(2), word(3))
     }

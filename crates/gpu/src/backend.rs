@@ -48,10 +48,7 @@ pub struct Chosen {
 
 impl Chosen {
     fn cpu(note: Option<String>) -> Self {
-        Chosen {
-            machine: Box::new(Cpu),
-            note,
-        }
+        Chosen { machine: Box::new(Cpu), note }
     }
 }
 
@@ -100,10 +97,7 @@ mod build {
     use attnlab_theory::attention::streaming::Machine;
 
     fn chosen(gpu: Gpu) -> Chosen {
-        Chosen {
-            note: Some(format!("computing on {}", gpu.name())),
-            machine: Box::new(gpu),
-        }
+        Chosen { note: Some(format!("computing on {}", gpu.name())), machine: Box::new(gpu) }
     }
 
     pub fn gpu(single: bool) -> Result<Chosen> {
@@ -111,25 +105,18 @@ mod build {
             true => Precision::Single,
             false => Precision::Auto,
         };
-        let options = Options {
-            precision,
-            ..Options::default()
-        };
+        let options = Options { precision, ..Options::default() };
         Gpu::open(&options).map(chosen)
     }
 
     pub fn auto() -> Chosen {
-        let hardware = Options {
-            hardware_only: true,
-            ..Options::default()
-        };
+        let hardware = Options { hardware_only: true, ..Options::default() };
         let all = adapters();
         let why = match all.first() {
             None => "no GPU found".into(),
-            Some(only) if only.software() => format!(
-                "the only GPU is a software renderer, {} (--backend gpu uses it)",
-                only.name
-            ),
+            Some(only) if only.software() => {
+                format!("the only GPU is a software renderer, {} (--backend gpu uses it)", only.name)
+            }
             Some(_) => match Gpu::open(&hardware) {
                 Ok(gpu) => return chosen(gpu),
                 Err(error) => error.to_string(),
@@ -158,13 +145,7 @@ mod build {
         lines.extend(products.as_ref().map(text));
         lines.push(("--backend auto", format!("uses {auto}")));
         let adapters = all.iter().map(|a| serde_json::json!(a)).collect();
-        GpuReport {
-            built_in: true,
-            adapters,
-            auto,
-            products,
-            lines,
-        }
+        GpuReport { built_in: true, adapters, auto, products, lines }
     }
 
     fn of_adapter(a: &AdapterReport) -> [(&'static str, String); 3] {
@@ -175,10 +156,7 @@ mod build {
         };
         let [least, most] = a.subgroup_sizes;
         [
-            (
-                "gpu",
-                format!("{} ({}, {}, {})", a.name, a.kind, a.interface, a.driver),
-            ),
+            ("gpu", format!("{} ({}, {}, {})", a.name, a.kind, a.interface, a.driver)),
             (
                 "  limits",
                 format!(
@@ -220,13 +198,7 @@ mod build {
 
     pub fn report() -> GpuReport {
         let text = "not built in: cargo build --release --features gpu".to_string();
-        GpuReport {
-            built_in: false,
-            adapters: vec![],
-            auto: "cpu".into(),
-            products: None,
-            lines: vec![("gpu", text)],
-        }
+        GpuReport { built_in: false, adapters: vec![], auto: "cpu".into(), products: None, lines: vec![("gpu", text)] }
     }
 }
 

@@ -132,20 +132,12 @@ impl Plan {
     /// Returns the range of blocks in each buffer.
     fn buffers(&self) -> impl Iterator<Item = Range<usize>> + use<> {
         let (per, blocks) = (self.per_buffer, self.blocks);
-        (0..blocks)
-            .step_by(per)
-            .map(move |b| b..(b + per).min(blocks))
+        (0..blocks).step_by(per).map(move |b| b..(b + per).min(blocks))
     }
 
     /// Returns the parameters that all calls of this head share.
     pub fn params(&self) -> Params {
-        Params {
-            depth: self.depth,
-            side: self.side,
-            tokens: self.tokens,
-            padded: self.padded(),
-            ..Params::default()
-        }
+        Params { depth: self.depth, side: self.side, tokens: self.tokens, padded: self.padded(), ..Params::default() }
     }
 
     /// Allocates buffers for (p, N) numbers.
@@ -154,9 +146,7 @@ impl Plan {
     /// If GPU memory is too small or the device fails.
     pub fn empty(&self, gpu: &Gpu, label: &str) -> Result<Vec<wgpu::Buffer>> {
         let bytes = |blocks: Range<usize>| blocks.len() * self.depth * BLOCK * 4;
-        self.buffers()
-            .map(|blocks| gpu.buffer(label, bytes(blocks)))
-            .collect()
+        self.buffers().map(|blocks| gpu.buffer(label, bytes(blocks))).collect()
     }
 
     /// Copies the columns of `y` (p, N) to the GPU.
@@ -186,10 +176,7 @@ impl Plan {
             let buffer = gpu.buffer(label, blocks.len() * bytes)?;
             for from in blocks.clone().step_by(SOME) {
                 let mut packed = vec![T::zeroed(); SOME.min(blocks.end - from) * block];
-                packed
-                    .par_chunks_exact_mut(block)
-                    .enumerate()
-                    .for_each(|(b, to)| pack((from + b) * BLOCK, to));
+                packed.par_chunks_exact_mut(block).enumerate().for_each(|(b, to)| pack((from + b) * BLOCK, to));
                 gpu.write(&buffer, (from - blocks.start) * bytes, &packed)?;
             }
             buffers.push(buffer);
@@ -209,10 +196,7 @@ impl Plan {
             let tokens = blocks.start * BLOCK..(blocks.end * BLOCK).min(self.tokens);
             let mut part = y.slice_mut(ndarray::s![.., tokens]);
             let chunks: Vec<_> = part.axis_chunks_iter_mut(Axis(1), BLOCK).collect();
-            chunks
-                .into_par_iter()
-                .zip(packed.par_chunks_exact(block))
-                .for_each(|(to, from)| unpack(from, to));
+            chunks.into_par_iter().zip(packed.par_chunks_exact(block)).for_each(|(to, from)| unpack(from, to));
         }
         Ok(y)
     }
@@ -272,13 +256,7 @@ impl Scores {
         Self::with(gpu, plan, &tokens.buffers, units, tokens.back)
     }
 
-    fn with(
-        gpu: &Gpu,
-        plan: Plan,
-        tokens: &[wgpu::Buffer],
-        units: Option<(usize, u32)>,
-        back: f32,
-    ) -> Result<Self> {
+    fn with(gpu: &Gpu, plan: Plan, tokens: &[wgpu::Buffer], units: Option<(usize, u32)>, back: f32) -> Result<Self> {
         use Access::{Read, Write};
         let access = [Read, Read, Write];
         let (kernel, tiles) = match units {
@@ -305,11 +283,7 @@ impl Scores {
         let plan = self.plan;
         let ((buffer_a, a), (buffer_b, b)) = (plan.place(i), plan.place(j));
         let group = self.groups.entry((buffer_a, buffer_b)).or_insert_with(|| {
-            let buffers = [
-                &self.tokens[buffer_a],
-                &self.tokens[buffer_b],
-                &self.scratch,
-            ];
+            let buffers = [&self.tokens[buffer_a], &self.tokens[buffer_b], &self.scratch];
             work.bind(&self.kernel, &buffers)
         });
         let (rows, cols) = (plan.blocks_of(i).len(), plan.blocks_of(j).len());
@@ -318,14 +292,7 @@ impl Scores {
             (false, true) => (plan.cells() / 4, flags::SYMMETRIC),
             (false, false) => (0, 0),
         };
-        let params = Params {
-            a,
-            b,
-            d,
-            flags,
-            value: self.back,
-            ..plan.params()
-        };
+        let params = Params { a, b, d, flags, value: self.back, ..plan.params() };
         let cost = plan.cost(rows, cols) / if i == j { 2.0 } else { 1.0 };
         let size = [cols * self.tiles, rows * self.tiles, 1];
         work.call(&self.kernel, group, &params, size, cost);
@@ -343,10 +310,7 @@ mod tests {
                 let Ok(plan) = Plan::within(limit, p, n) else {
                     // 60 bytes are kept of every token, 512 of every padded coefficient of a block.
                     let state = n.next_multiple_of(BLOCK) * 4 * PART;
-                    assert!(
-                        state > limit || p.next_multiple_of(16) * 512 > limit,
-                        "{limit} {p} {n}"
-                    );
+                    assert!(state > limit || p.next_multiple_of(16) * 512 > limit, "{limit} {p} {n}");
                     continue;
                 };
                 assert!(plan.depth >= p && plan.padded() >= n);
@@ -361,10 +325,7 @@ mod tests {
                 assert_eq!(pairs.last(), Some(&(last, last)));
                 let (buffer, at) = plan.place(last);
                 let end = at * 16 + plan.blocks_of(last).len() * plan.depth * BLOCK * 4;
-                let sizes: Vec<_> = plan
-                    .buffers()
-                    .map(|b| b.len() * plan.depth * BLOCK * 4)
-                    .collect();
+                let sizes: Vec<_> = plan.buffers().map(|b| b.len() * plan.depth * BLOCK * 4).collect();
                 assert!(end <= sizes[buffer], "{plan:?}");
             }
         }

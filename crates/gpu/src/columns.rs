@@ -84,9 +84,7 @@ impl<'a, 'h, 'p> Columns<'a, 'h, 'p> {
         let mut state = vec![0_u32; KEPT * padded];
         state[..2 * padded].fill(LOWEST.to_bits());
         let doubts = if by_entry { DOUBTS } else { 1 };
-        let doubts = doubts
-            .min((gpu.largest_binding() as usize / 8).saturating_sub(1))
-            .max(1);
+        let doubts = doubts.min((gpu.largest_binding() as usize / 8).saturating_sub(1)).max(1);
         Ok(Columns {
             head,
             causal: layer.mask == Mask::Causal,
@@ -202,10 +200,7 @@ impl<'a, 'h, 'p> Columns<'a, 'h, 'p> {
     pub(super) fn entrywise(&self, weight: &str, sums: bool) -> Result<Vec<wgpu::Buffer>> {
         match sums {
             false => self.weighted(&[Entry::Entrywise("weigh", weight)]),
-            true => self.weighted(&[
-                Entry::Entrywise("weigh_and_sum", weight),
-                Entry::Shared("total"),
-            ]),
+            true => self.weighted(&[Entry::Entrywise("weigh_and_sum", weight), Entry::Shared("total")]),
         }
     }
 
@@ -217,11 +212,7 @@ impl<'a, 'h, 'p> Columns<'a, 'h, 'p> {
 
     /// Computes `value` times the sum of the keys whose score is certainly above the cut of their column.
     /// `edge` holds each column's cut and the half-width of the doubtful interval around it.
-    pub(super) fn stepped(
-        &self,
-        value: f64,
-        edge: impl Fn(usize) -> (f64, f64),
-    ) -> Result<Vec<wgpu::Buffer>> {
+    pub(super) fn stepped(&self, value: f64, edge: impl Fn(usize) -> (f64, f64)) -> Result<Vec<wgpu::Buffer>> {
         let (gpu, plan) = (self.head.gpu, self.head.plan);
         let output = plan.empty(gpu, "output")?;
         let padded = plan.padded();
@@ -243,12 +234,7 @@ impl<'a, 'h, 'p> Columns<'a, 'h, 'p> {
         let all: Vec<u32> = self.head.gpu.read(&self.state, 0, KEPT * padded)?;
         let row = |q: usize| &all[q * padded..][..plan.tokens];
         let number = |q: usize| row(q).iter().map(|x| f32::from_bits(*x)).collect();
-        Ok(Kept {
-            largest: number(0),
-            second: number(1),
-            key: row(2).to_vec(),
-            sums: number(3),
-        })
+        Ok(Kept { largest: number(0), second: number(1), key: row(2).to_vec(), sums: number(3) })
     }
 
     /// Reads the doubtful decisions by query and key; `None` if there was not room for all of them.
@@ -296,11 +282,7 @@ impl<'a> Update<'a> {
         let plan = columns.head.plan;
         // Tiles of 64 coefficients are used if those of 128 would leave more than a tenth empty.
         let filled = |rows: usize| plan.depth.next_multiple_of(rows);
-        let rows = if 10 * filled(128) > 11 * filled(64) {
-            64
-        } else {
-            128
-        };
+        let rows = if 10 * filled(128) > 11 * filled(64) { 64 } else { 128 };
         let name = format!("update {rows} {sparse}");
         let access = [Read, Read, Write, Read, Read];
         let text = || update(rows, sparse);
@@ -310,11 +292,7 @@ impl<'a> Update<'a> {
             rows,
             keys: &columns.head.buffers,
             output,
-            others: [
-                weights.clone(),
-                columns.factor.clone(),
-                columns.marked.clone(),
-            ],
+            others: [weights.clone(), columns.factor.clone(), columns.marked.clone()],
             groups: HashMap::new(),
         })
     }
@@ -328,21 +306,8 @@ impl<'a> Update<'a> {
             work.bind(&self.kernel, &[keys, weights, output, factor, marked])
         });
         let (rows, cols) = (plan.blocks_of(keys).len(), plan.blocks_of(queries));
-        let params = Params {
-            a,
-            b: weights / 4,
-            c,
-            d: cols.start * BLOCK / 4,
-            rows,
-            ..plan.params()
-        };
+        let params = Params { a, b: weights / 4, c, d: cols.start * BLOCK / 4, rows, ..plan.params() };
         let size = [plan.depth.div_ceil(self.rows), cols.len(), 1];
-        work.call(
-            &self.kernel,
-            group,
-            &params,
-            size,
-            plan.cost(rows, cols.len()),
-        );
+        work.call(&self.kernel, group, &params, size, plan.cost(rows, cols.len()));
     }
 }

@@ -57,9 +57,7 @@ impl AdapterReport {
                 wgpu::DeviceType::Other => "other",
             },
             interface: info.backend.to_string(),
-            driver: format!("{} {}", info.driver, info.driver_info)
-                .trim()
-                .to_string(),
+            driver: format!("{} {}", info.driver, info.driver_info).trim().to_string(),
             name: info.name,
             largest_binding: limits.max_storage_buffer_binding_size,
             largest_buffer: limits.max_buffer_size,
@@ -286,17 +284,15 @@ fn experiments(wanted: bool) -> wgpu::ExperimentalFeatures {
 }
 
 /// Features that the kernel of matrix units needs.
-const UNITS: wgpu::Features =
-    wgpu::Features::SHADER_F16.union(wgpu::Features::EXPERIMENTAL_COOPERATIVE_MATRIX);
+const UNITS: wgpu::Features = wgpu::Features::SHADER_F16.union(wgpu::Features::EXPERIMENTAL_COOPERATIVE_MATRIX);
 
 /// Returns the largest matrix units that multiply f16 and add in f32.
 fn matrix_units(adapter: &wgpu::Adapter) -> Option<Unit> {
     use wgpu::CooperativeScalarType::{F16, F32};
     let info = adapter.get_info();
     let all = adapter.cooperative_matrix_properties();
-    let squares = all.iter().filter(|m| {
-        (m.ab_type, m.cr_type) == (F16, F32) && m.m_size == m.n_size && m.n_size == m.k_size
-    });
+    let squares =
+        all.iter().filter(|m| (m.ab_type, m.cr_type) == (F16, F32) && m.m_size == m.n_size && m.n_size == m.k_size);
     let size = squares.map(|m| m.m_size as usize).max()?;
     adapter.features().contains(UNITS).then_some(Unit::Matrix {
         size,

@@ -15,12 +15,7 @@ const LOWEST: f32 = -3.4e38;
 
 /// Runs one pass over all scores of a head, on matrix units if they may be used. `tick` is called for
 /// every pair of squares.
-pub(super) fn pass(
-    gpu: &Gpu,
-    task: &Pass,
-    unit: Option<Unit>,
-    tick: &(dyn Fn() + Sync),
-) -> Result<Seen> {
+pub(super) fn pass(gpu: &Gpu, task: &Pass, unit: Option<Unit>, tick: &(dyn Fn() + Sync)) -> Result<Seen> {
     use Access::{Read, Write};
     let (dim, tokens) = task.y.dim();
     let plan = Plan::new(gpu, dim, tokens)?;

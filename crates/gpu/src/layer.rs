@@ -92,13 +92,7 @@ impl<'a> Head<'a> {
             ));
         }
         let plan = Plan::new(gpu, y.nrows(), y.ncols())?;
-        Ok(Head {
-            gpu,
-            buffers: plan.upload(gpu, own.view())?,
-            plan,
-            y: own,
-            half: OnceLock::new(),
-        })
+        Ok(Head { gpu, buffers: plan.upload(gpu, own.view())?, plan, y: own, half: OnceLock::new() })
     }
 
     /// Returns the coefficients in half precision, if the GPU computes with it.
@@ -137,19 +131,10 @@ impl<'a> Head<'a> {
     }
 
     /// Computes [`attend`](Self::attend) with scores in half precision, or in f32.
-    fn attend_with<'h>(
-        &'h self,
-        layer: &Mssa,
-        pass: &GpuPass,
-        half: Option<&Halved>,
-    ) -> Result<Attended<'a, 'h>> {
+    fn attend_with<'h>(&'h self, layer: &Mssa, pass: &GpuPass, half: Option<&Halved>) -> Result<Attended<'a, 'h>> {
         let problem = Problem::tied(self.y.view(), layer.mask, layer.normalise_queries);
         let gamma = half.map_or(gamma(self.plan.dim, UNIT), |half| half.gamma);
-        let error = Errors {
-            problem: &problem,
-            gamma,
-            sums: self.sum_error(),
-        };
+        let error = Errors { problem: &problem, gamma, sums: self.sum_error() };
         let by_entry = matches!(pass, GpuPass::ScoreAbove { .. });
         let columns = Columns::new(self, layer, &problem, by_entry, half)?;
         let (output, rest) = match *pass {
@@ -158,18 +143,14 @@ impl<'a> Head<'a> {
                 let sums = columns.kept()?.sums;
                 (Some(output), Rest::Divide(sums))
             }
-            GpuPass::Entrywise {
-                ref weight,
-                normalise: true,
-            } => {
+            GpuPass::Entrywise { ref weight, normalise: true } => {
                 let output = columns.entrywise(weight, true)?;
                 let sums = columns.kept()?.sums;
                 (Some(output), Rest::Divide(sums))
             }
-            GpuPass::Entrywise {
-                ref weight,
-                normalise: false,
-            } => (Some(columns.entrywise(weight, false)?), Rest::Nothing),
+            GpuPass::Entrywise { ref weight, normalise: false } => {
+                (Some(columns.entrywise(weight, false)?), Rest::Nothing)
+            }
             GpuPass::ScoreAbove { cut, value } => {
                 let edge = |j| (cut, error.of_score(j) + 2.0 * UNIT * cut.abs());
                 let output = columns.stepped(value, edge)?;
@@ -180,10 +161,9 @@ impl<'a> Head<'a> {
                 (Some(output), rest)
             }
             // A softmax weight never exceeds 1.
-            GpuPass::WeightAbove { cut, .. } if cut >= 1.0 => (
-                None,
-                Rest::Gather(vec![None; self.plan.tokens], 0.0, vec![]),
-            ),
+            GpuPass::WeightAbove { cut, .. } if cut >= 1.0 => {
+                (None, Rest::Gather(vec![None; self.plan.tokens], 0.0, vec![]))
+            }
             GpuPass::WeightAbove { cut, value } if cut >= SINGLE => {
                 columns.only_stats()?;
                 (None, columns.kept()?.above(cut, value, &error))
@@ -207,12 +187,7 @@ impl<'a> Head<'a> {
                 (None, columns.kept()?.largest(&error))
             }
         };
-        Ok(Attended {
-            head: self,
-            layer: layer.clone(),
-            output,
-            rest,
-        })
+        Ok(Attended { head: self, layer: layer.clone(), output, rest })
     }
 
     /// Runs only the products of a pass, to measure their rate: the scores, N²p floating-point
@@ -234,8 +209,7 @@ impl<'a> Head<'a> {
     /// If the device fails.
     pub fn bare_half_scores(&self) -> Result<bool> {
         let half = self.half()?;
-        half.map(|half| self.sweep_blocks(Some(half), None))
-            .transpose()?;
+        half.map(|half| self.sweep_blocks(Some(half), None)).transpose()?;
         Ok(half.is_some())
     }
 

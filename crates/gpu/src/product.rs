@@ -67,9 +67,7 @@ right[tid + 256u] = n3;
     for half in 0..2 {
         for (lane, name) in ["x", "y", "z", "w"].iter().enumerate() {
             for group in 0..2 {
-                let rows: Vec<_> = (0..4)
-                    .map(|r| format!("c{}{half}.{name}", 4 * group + r))
-                    .collect();
+                let rows: Vec<_> = (0..4).map(|r| format!("c{}{half}.{name}", 4 * group + r)).collect();
                 let _ = writeln!(
                     text,
                     "    s[mirror + ({}u + tx * 4u + {lane}u) * 32u + {}u + ty] = vec4f({});",
@@ -145,11 +143,7 @@ if (brings_keys) {
         2 * stride,
         3 * stride
     );
-    let skip = if sparse {
-        "if (marked[(k / 128u) * p.side + wid.y] == 0u) { k += 128u; continue; }\n"
-    } else {
-        ""
-    };
+    let skip = if sparse { "if (marked[(k / 128u) * p.side + wid.y] == 0u) { k += 128u; continue; }\n" } else { "" };
     if sparse {
         // A slice loaded ahead may belong to a skipped block, so each slice is loaded where it is used.
         text += &walk_plain("p.rows * 128u", skip, load, &store, groups);
@@ -194,10 +188,7 @@ var<workgroup> right: array<vec4f, {}>;
 fn sums(groups: usize) -> String {
     let mut text = String::new();
     for row in 0..4 * groups {
-        let _ = writeln!(
-            text,
-            "    var c{row}0 = vec4f();\n    var c{row}1 = vec4f();"
-        );
+        let _ = writeln!(text, "    var c{row}0 = vec4f();\n    var c{row}1 = vec4f();");
     }
     for n in 0..THREADS / 64 {
         let _ = writeln!(text, "    var n{n} = vec4f();");
@@ -253,26 +244,15 @@ fn multiply(groups: usize) -> String {
     for step in 0..UNROLLED {
         text += "{\n";
         for group in 0..groups {
-            let _ = writeln!(
-                text,
-                "let a{group} = left[(i + {step}u) * {stride}u + {}u + ty];",
-                16 * group
-            );
+            let _ = writeln!(text, "let a{group} = left[(i + {step}u) * {stride}u + {}u + ty];", 16 * group);
         }
         for half in 0..2 {
-            let _ = writeln!(
-                text,
-                "let b{half} = right[(i + {step}u) * 32u + {}u + tx];",
-                16 * half
-            );
+            let _ = writeln!(text, "let b{half} = right[(i + {step}u) * 32u + {}u + tx];", 16 * half);
         }
         for row in 0..4 * groups {
             let (group, lane) = (row / 4, ["x", "y", "z", "w"][row % 4]);
             for half in 0..2 {
-                let _ = writeln!(
-                    text,
-                    "c{row}{half} = fma(vec4f(a{group}.{lane}), b{half}, c{row}{half});"
-                );
+                let _ = writeln!(text, "c{row}{half} = fma(vec4f(a{group}.{lane}), b{half}, c{row}{half});");
             }
         }
         text += "}\n";

@@ -86,12 +86,7 @@ impl Halved {
                 (plan.upload(gpu, rounded.view())?, 1.0)
             }
         };
-        Ok(Some(Halved {
-            unit,
-            buffers,
-            back,
-            gamma: bound(rho, plan.depth),
-        }))
+        Ok(Some(Halved { unit, buffers, back, gamma: bound(rho, plan.depth) }))
     }
 }
 
@@ -122,23 +117,12 @@ fn rounding(y: ArrayView2<f32>, scale: f32) -> f64 {
         let (x, half) = (f64::from(*x) * f64::from(scale), f16::from_f32(x * scale));
         let error = (x - f64::from(half.to_f32())).abs();
         // Hardware may read a subnormal as 0.
-        let error = if half.is_normal() {
-            error
-        } else {
-            error.max(x.abs())
-        };
+        let error = if half.is_normal() { error } else { error.max(x.abs()) };
         [error * error, x * x]
     };
     let of_token = |token: ndarray::ArrayView1<f32>| {
-        let [error, length] = token
-            .iter()
-            .map(lost)
-            .fold([0.0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
-        if length > 0.0 {
-            (error / length).sqrt()
-        } else {
-            0.0
-        }
+        let [error, length] = token.iter().map(lost).fold([0.0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
+        if length > 0.0 { (error / length).sqrt() } else { 0.0 }
     };
     let tokens: Vec<_> = y.axis_iter(Axis(1)).collect();
     let all = tokens.into_par_iter().map(of_token);
@@ -207,10 +191,7 @@ fn main(@builtin(workgroup_id) wid: vec3u) {{
         );
     }
     for (i, j) in cells() {
-        let _ = writeln!(
-            text,
-            "        c{i}{j} = coopMultiplyAdd(l{i}, r{j}, c{i}{j});"
-        );
+        let _ = writeln!(text, "        c{i}{j} = coopMultiplyAdd(l{i}, r{j}, c{i}{j});");
     }
     let _ = write!(
         text,
@@ -303,9 +284,7 @@ fn first_wrong(
             let exact = dot(i, j);
             let bound = gamma * (dot(i, i) * dot(j, j)).sqrt();
             if (f64::from(found) - exact).abs() > bound || found.is_nan() {
-                return Some(format!(
-                    "the product of tokens {i} and {j} came out as {found} instead of {exact:.6}"
-                ));
+                return Some(format!("the product of tokens {i} and {j} came out as {found} instead of {exact:.6}"));
             }
         }
     }
@@ -324,8 +303,7 @@ mod tests {
         use wgpu::naga::{front::wgsl, valid};
         for (size, lanes) in [(8, 8), (8, 32), (16, 32), (16, 64)] {
             let text = with_common(&super::scores(size, lanes));
-            let module =
-                wgsl::parse_str(&text).unwrap_or_else(|e| panic!("{}", e.emit_to_string(&text)));
+            let module = wgsl::parse_str(&text).unwrap_or_else(|e| panic!("{}", e.emit_to_string(&text)));
             let flags = valid::ValidationFlags::all();
             let mut validator = valid::Validator::new(flags, valid::Capabilities::all());
             if let Err(e) = validator.validate(&module) {
@@ -359,10 +337,7 @@ mod tests {
         let allowed = 2.0 * rho + rho * rho;
         // Roundings of 50 coefficients cancel to about a seventh, of which the worst pair is some multiple:
         // far below a twentieth, nothing would have been rounded.
-        assert!(
-            worst <= allowed && worst > allowed / 20.0,
-            "{worst} {allowed}"
-        );
+        assert!(worst <= allowed && worst > allowed / 20.0, "{worst} {allowed}");
     }
 
     #[test]
@@ -402,11 +377,7 @@ mod tests {
             };
             for k in 0..depth {
                 for t in 0..BLOCK {
-                    let wanted = if k < 20 {
-                        f16::from_f32(y[[k, t]]).to_f32()
-                    } else {
-                        0.0
-                    };
+                    let wanted = if k < 20 { f16::from_f32(y[[k, t]]).to_f32() } else { 0.0 };
                     assert_eq!(at(k, t), wanted);
                 }
             }
@@ -423,18 +394,11 @@ mod tests {
         let right: Vec<f32> = scores.iter().copied().collect();
         let found = |scores: &[f32]| first_wrong(&plan, y.view(), (0, 0), scores, 1e-3);
         assert_eq!(found(&right), None);
-        for (at, value) in [
-            (0, f32::NAN),
-            (5 * 128 + 3, 0.0),
-            (127 * 128 + 127, -right[127 * 128 + 127]),
-        ] {
+        for (at, value) in [(0, f32::NAN), (5 * 128 + 3, 0.0), (127 * 128 + 127, -right[127 * 128 + 127])] {
             let mut wrong = right.clone();
             wrong[at] = value;
             let text = found(&wrong).expect("a wrong score");
-            assert!(
-                text.contains(&format!("tokens {} and {}", at / 128, at % 128)),
-                "{text}"
-            );
+            assert!(text.contains(&format!("tokens {} and {}", at / 128, at % 128)), "{text}");
         }
         let mut shifted = right.clone();
         shifted.rotate_right(1);

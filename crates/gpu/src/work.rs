@@ -105,19 +105,13 @@ impl Gpu {
             return Ok(kernel.clone());
         }
         let source = with_common(&text());
-        let module = self
-            .device
-            .create_shader_module(wgpu::ShaderModuleDescriptor {
-                label: Some(name),
-                source: wgpu::ShaderSource::Wgsl(source.into()),
-            });
-        let entries: Vec<_> = std::iter::once(entry_of(0, None))
-            .chain((1..).zip(access).map(|(b, a)| entry_of(b, Some(*a))))
-            .collect();
-        let layout = wgpu::BindGroupLayoutDescriptor {
-            label: Some(&key),
-            entries: &entries,
-        };
+        let module = self.device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some(name),
+            source: wgpu::ShaderSource::Wgsl(source.into()),
+        });
+        let entries: Vec<_> =
+            std::iter::once(entry_of(0, None)).chain((1..).zip(access).map(|(b, a)| entry_of(b, Some(*a)))).collect();
+        let layout = wgpu::BindGroupLayoutDescriptor { label: Some(&key), entries: &entries };
         let layout = self.device.create_bind_group_layout(&layout);
         let whole = wgpu::PipelineLayoutDescriptor {
             label: Some(&key),
@@ -149,9 +143,7 @@ impl Gpu {
         let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some(label),
             size: bytes as u64,
-            usage: wgpu::BufferUsages::STORAGE
-                | wgpu::BufferUsages::COPY_SRC
-                | wgpu::BufferUsages::COPY_DST,
+            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
             mapped_at_creation: false,
         });
         self.check()?;
@@ -166,16 +158,10 @@ impl Gpu {
     }
 
     /// Copies numbers to the GPU, a portion at a time.
-    pub(super) fn write<T: bytemuck::Pod>(
-        &self,
-        buffer: &wgpu::Buffer,
-        offset: usize,
-        data: &[T],
-    ) -> Result<()> {
+    pub(super) fn write<T: bytemuck::Pod>(&self, buffer: &wgpu::Buffer, offset: usize, data: &[T]) -> Result<()> {
         let bytes: &[u8] = bytemuck::cast_slice(data);
         for (i, part) in bytes.chunks(TRAVEL).enumerate() {
-            self.queue
-                .write_buffer(buffer, (offset + i * TRAVEL) as u64, part);
+            self.queue.write_buffer(buffer, (offset + i * TRAVEL) as u64, part);
             self.queue.submit([]);
             if bytes.len() > TRAVEL {
                 self.wait(None)?;
@@ -185,12 +171,7 @@ impl Gpu {
     }
 
     /// Copies numbers from the GPU, a portion at a time.
-    pub(super) fn read<T: bytemuck::Pod>(
-        &self,
-        buffer: &wgpu::Buffer,
-        offset: usize,
-        count: usize,
-    ) -> Result<Vec<T>> {
+    pub(super) fn read<T: bytemuck::Pod>(&self, buffer: &wgpu::Buffer, offset: usize, count: usize) -> Result<Vec<T>> {
         let bytes = count * size_of::<T>();
         let staging = self.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("to the host"),
@@ -208,9 +189,7 @@ impl Gpu {
             // An error shows in get_mapped_range.
             slice.map_async(wgpu::MapMode::Read, |_| {});
             self.wait(Some(index))?;
-            let view = slice
-                .get_mapped_range()
-                .map_err(|e| Error::Gpu(format!("{}: {e}", self.report().name)))?;
+            let view = slice.get_mapped_range().map_err(|e| Error::Gpu(format!("{}: {e}", self.report().name)))?;
             all.extend(bytemuck::pod_collect_to_vec::<u8, T>(&view));
             drop(view);
             staging.unmap();
@@ -221,30 +200,18 @@ impl Gpu {
 
     /// Waits for a submission, or for all of them.
     fn wait(&self, index: Option<wgpu::SubmissionIndex>) -> Result<()> {
-        let wait = wgpu::PollType::Wait {
-            submission_index: index,
-            timeout: None,
-        };
+        let wait = wgpu::PollType::Wait { submission_index: index, timeout: None };
         let done = self.device.poll(wait);
         self.check()?;
-        done.map(|_| ())
-            .map_err(|e| Error::Gpu(format!("{}: {e}", self.report().name)))
+        done.map(|_| ()).map_err(|e| Error::Gpu(format!("{}: {e}", self.report().name)))
     }
 }
 
 /// Joins common.wgsl and `text`; the directives of `text` (`enable ..;`) come first, as WGSL requires.
 pub(super) fn with_common(text: &str) -> String {
     let directive = |line: &&str| line.starts_with("enable ");
-    let directives: String = text
-        .lines()
-        .take_while(directive)
-        .map(|l| format!("{l}\n"))
-        .collect();
-    format!(
-        "{directives}{}\n{}",
-        include_str!("common.wgsl"),
-        &text[directives.len()..]
-    )
+    let directives: String = text.lines().take_while(directive).map(|l| format!("{l}\n")).collect();
+    format!("{directives}{}\n{}", include_str!("common.wgsl"), &text[directives.len()..])
 }
 
 fn entry_of(binding: u32, access: Option<Access>) -> wgpu::BindGroupLayoutEntry {
@@ -330,18 +297,14 @@ impl<'a> Work<'a> {
                 size: std::num::NonZeroU64::new(64),
             }),
         };
-        let others = (1..).zip(buffers).map(|(binding, b)| wgpu::BindGroupEntry {
-            binding,
-            resource: b.as_entire_binding(),
-        });
+        let others =
+            (1..).zip(buffers).map(|(binding, b)| wgpu::BindGroupEntry { binding, resource: b.as_entire_binding() });
         let entries: Vec<_> = std::iter::once(uniforms).chain(others).collect();
-        self.gpu
-            .device
-            .create_bind_group(&wgpu::BindGroupDescriptor {
-                label: None,
-                layout: &kernel.layout,
-                entries: &entries,
-            })
+        self.gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: None,
+            layout: &kernel.layout,
+            entries: &entries,
+        })
     }
 
     /// Queues a call of `size` workgroups that takes about `cost` floating-point operations.
@@ -358,11 +321,7 @@ impl<'a> Work<'a> {
         let words = params.words();
         let words: &[u8] = bytemuck::cast_slice(&words);
         self.bytes[from..from + words.len()].copy_from_slice(words);
-        self.calls.push(Call {
-            kernel: kernel.clone(),
-            group: group.clone(),
-            size,
-        });
+        self.calls.push(Call { kernel: kernel.clone(), group: group.clone(), size });
         self.cost += cost;
     }
 

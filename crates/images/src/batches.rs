@@ -75,30 +75,18 @@ impl ImageBatches<'_> {
         let mut batch = Array3::zeros((made.len(), tokens, length));
         for ((mut to, from), (_, index)) in batch.axis_iter_mut(Axis(0)).zip(&made).zip(places) {
             if from.dim() != first.dim() {
-                let expected = format!(
-                    "{:?}, as the first. End the transforms with a size",
-                    first.dim()
-                );
-                return Err(Error::shape(
-                    format!("patches of image {index}"),
-                    from.dim(),
-                    expected,
-                ));
+                let expected = format!("{:?}, as the first. End the transforms with a size", first.dim());
+                return Err(Error::shape(format!("patches of image {index}"), from.dim(), expected));
             }
             to.assign(&from.t());
         }
         let labels = places.iter().map(|(_, index)| self.images.labels()[*index]);
-        Ok(ImageBatch {
-            tokens: batch,
-            labels: labels.collect(),
-        })
+        Ok(ImageBatch { tokens: batch, labels: labels.collect() })
     }
 
     fn tokens(&self, streams: &Streams, epoch: u64, index: usize) -> Result<Array2<f32>> {
         let image = self.images.image(index)?;
-        let image = self
-            .augmentation
-            .apply(&image, streams, epoch, index as u64)?;
+        let image = self.augmentation.apply(&image, streams, epoch, index as u64)?;
         patches(image.intensities().view(), self.patch, self.order)
     }
 }

@@ -48,11 +48,7 @@ impl StoredImages {
     /// # Errors
     /// Another number of labels than of images, none of them, a side of 0, channels other than 1 or 3, a class without
     /// images, a label without a name.
-    pub fn from_bytes(
-        images: Array4<u8>,
-        labels: Vec<usize>,
-        class_names: Option<Vec<String>>,
-    ) -> Result<Self> {
+    pub fn from_bytes(images: Array4<u8>, labels: Vec<usize>, class_names: Option<Vec<String>>) -> Result<Self> {
         Self::new(Numbers::Bytes(images), labels, class_names)
     }
 
@@ -60,11 +56,7 @@ impl StoredImages {
     ///
     /// # Errors
     /// As [`StoredImages::from_bytes`]; a number that is not finite.
-    pub fn from_floats(
-        images: Array4<f32>,
-        labels: Vec<usize>,
-        class_names: Option<Vec<String>>,
-    ) -> Result<Self> {
+    pub fn from_floats(images: Array4<f32>, labels: Vec<usize>, class_names: Option<Vec<String>>) -> Result<Self> {
         let wrong = images.indexed_iter().find(|(_, x)| !x.is_finite());
         if let Some(((i, c, y, x), value)) = wrong {
             let name = format!("pixel[{c}, {y}, {x}] of image {i}");
@@ -73,11 +65,7 @@ impl StoredImages {
         Self::new(Numbers::Floats(images), labels, class_names)
     }
 
-    pub(crate) fn new(
-        numbers: Numbers,
-        labels: Vec<usize>,
-        class_names: Option<Vec<String>>,
-    ) -> Result<Self> {
+    pub(crate) fn new(numbers: Numbers, labels: Vec<usize>, class_names: Option<Vec<String>>) -> Result<Self> {
         let (count, channels, height, width) = match &numbers {
             Numbers::Bytes(images) => images.dim(),
             Numbers::Floats(images) => images.dim(),
@@ -94,11 +82,7 @@ impl StoredImages {
             return Err(Error::invalid("labels", labels.len(), requirement));
         }
         let class_names = check_classes(&labels, class_names)?;
-        Ok(StoredImages {
-            numbers,
-            labels,
-            class_names,
-        })
+        Ok(StoredImages { numbers, labels, class_names })
     }
 
     /// Returns (channels, height, width) of every image.
@@ -123,12 +107,8 @@ impl LabelledImages for StoredImages {
     fn image(&self, index: usize) -> Result<Image> {
         check_index(index, self.labels.len())?;
         match &self.numbers {
-            Numbers::Bytes(images) => {
-                Image::from_bytes(images.slice(s![index, .., .., ..]).to_owned())
-            }
-            Numbers::Floats(images) => {
-                Image::from_floats(images.slice(s![index, .., .., ..]).to_owned())
-            }
+            Numbers::Bytes(images) => Image::from_bytes(images.slice(s![index, .., .., ..]).to_owned()),
+            Numbers::Floats(images) => Image::from_floats(images.slice(s![index, .., .., ..]).to_owned()),
         }
     }
 }
@@ -154,11 +134,7 @@ impl<'a> ImageSubset<'a> {
             Ok(all.labels()[*i])
         };
         let labels = indices.iter().map(label).collect::<Result<_>>()?;
-        Ok(ImageSubset {
-            all,
-            indices,
-            labels,
-        })
+        Ok(ImageSubset { all, indices, labels })
     }
 }
 
@@ -185,20 +161,17 @@ pub fn flattened(images: &dyn LabelledImages) -> Result<Array2<f32>> {
     let first = images.image(0)?.dim();
     let length = first.0 * first.1 * first.2;
     let mut rows = Array2::zeros((images.count(), length));
-    rows.axis_iter_mut(Axis(0))
-        .into_par_iter()
-        .enumerate()
-        .try_for_each(|(i, mut row)| {
-            let image = images.image(i)?;
-            if image.dim() != first {
-                let expected = format!("{first:?}, as image 0. Resize the images");
-                return Err(Error::shape(format!("image {i}"), image.dim(), expected));
-            }
-            for (to, from) in row.iter_mut().zip(image.intensities()) {
-                *to = from;
-            }
-            Ok(())
-        })?;
+    rows.axis_iter_mut(Axis(0)).into_par_iter().enumerate().try_for_each(|(i, mut row)| {
+        let image = images.image(i)?;
+        if image.dim() != first {
+            let expected = format!("{first:?}, as image 0. Resize the images");
+            return Err(Error::shape(format!("image {i}"), image.dim(), expected));
+        }
+        for (to, from) in row.iter_mut().zip(image.intensities()) {
+            *to = from;
+        }
+        Ok(())
+    })?;
     Ok(rows.reversed_axes())
 }
 
@@ -229,10 +202,8 @@ pub(crate) fn check_classes(labels: &[usize], names: Option<Vec<String>>) -> Res
     }
     let classes = names.as_ref().map_or(most + 1, Vec::len);
     if classes > labels.len() {
-        let requirement = format!(
-            "must be at most the number of images, {}; every class must have one. Add images",
-            labels.len()
-        );
+        let requirement =
+            format!("must be at most the number of images, {}; every class must have one. Add images", labels.len());
         return Err(Error::invalid("classes", classes, requirement));
     }
     let mut counts = vec![0_usize; classes];

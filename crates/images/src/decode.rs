@@ -48,8 +48,7 @@ pub fn decode(bytes: &[u8]) -> Result<Image> {
         Ok(format @ (ImageFormat::Jpeg | ImageFormat::Png)) => format,
         _ => {
             let first: Vec<String> = bytes.iter().take(4).map(|b| format!("{b:02x}")).collect();
-            let requirement =
-                "must be those of JPEG (ff d8 ff) or PNG (89 50 4e 47). Convert the image";
+            let requirement = "must be those of JPEG (ff d8 ff) or PNG (89 50 4e 47). Convert the image";
             return Err(Error::invalid("first bytes", first.join(" "), requirement));
         }
     };
@@ -114,8 +113,7 @@ fn pixels_of(image: &DynamicImage) -> Result<Image> {
         }
         other => {
             let found = format!("{:?}", other.color());
-            let requirement =
-                "must be grey or RGB of 8 or 16 bits, with or without alpha. Convert the image";
+            let requirement = "must be grey or RGB of 8 or 16 bits, with or without alpha. Convert the image";
             return Err(Error::invalid("colour type", found, requirement));
         }
     };

@@ -11,10 +11,7 @@ const MAX_DEFLATE_RATIO: u64 = 1032;
 
 /// Builds [`Error::Content`].
 pub(crate) fn content(path: &Path, problem: impl Into<String>) -> Error {
-    Error::Content {
-        path: path.to_path_buf(),
-        problem: problem.into(),
-    }
+    Error::Content { path: path.to_path_buf(), problem: problem.into() }
 }
 
 /// Moves an error about a value into the file that has it.
@@ -61,10 +58,7 @@ pub(crate) fn is_folder(path: &Path) -> Result<bool> {
 pub(crate) fn open_file(path: &Path) -> Result<(File, u64)> {
     let metadata = std::fs::metadata(path).map_err(|e| unreadable(path, e))?;
     if !metadata.is_file() {
-        return Err(content(
-            path,
-            "kind = pipe, socket or device: must be a regular file. Give a file",
-        ));
+        return Err(content(path, "kind = pipe, socket or device: must be a regular file. Give a file"));
     }
     let file = File::open(path).map_err(|e| unreadable(path, e))?;
     Ok((file, metadata.len()))
@@ -100,17 +94,10 @@ impl Source {
         let there = read_up_to(&mut both, &mut head).map_err(|e| unreadable(path, e))?;
         let whole = std::io::Cursor::new(head).take(there as u64).chain(both);
         let (reader, bound): (Box<dyn Read>, u64) = match head == [0x1f, 0x8b] {
-            true => (
-                Box::new(MultiGzDecoder::new(whole)),
-                length.saturating_mul(MAX_DEFLATE_RATIO),
-            ),
+            true => (Box::new(MultiGzDecoder::new(whole)), length.saturating_mul(MAX_DEFLATE_RATIO)),
             false => (Box::new(whole), length),
         };
-        Ok(Source {
-            reader,
-            path: path.to_path_buf(),
-            bound,
-        })
+        Ok(Source { reader, path: path.to_path_buf(), bound })
     }
 
     /// Reads at most `count` bytes: fewer at the end of the file.

@@ -130,19 +130,13 @@ pub(crate) fn grey(rgb: ArrayView3<u8>) -> Array3<u8> {
         // The weights sum to 65536, so the quotient is at most 255.
         ((sum + 0x8000) >> 16) as u8
     };
-    Zip::from(channel(0))
-        .and(channel(1))
-        .and(channel(2))
-        .map_collect(level)
-        .insert_axis(Axis(0))
+    Zip::from(channel(0)).and(channel(1)).and(channel(2)).map_collect(level).insert_axis(Axis(0))
 }
 
 fn thrice<T: Copy>(grey: &Array3<T>) -> Array3<T> {
     let plane = grey.index_axis(Axis(0), 0);
     let (_, height, width) = grey.dim();
-    plane
-        .broadcast((3, height, width))
-        .map_or_else(|| grey.clone(), |three| three.to_owned())
+    plane.broadcast((3, height, width)).map_or_else(|| grey.clone(), |three| three.to_owned())
 }
 
 fn check_shape((channels, height, width): (usize, usize, usize)) -> Result<()> {

@@ -73,11 +73,7 @@ pub fn open(path: &Path) -> Result<OpenedImages> {
     }
 }
 
-fn opened<T: LabelledImages + 'static>(
-    path: &Path,
-    kind: DatasetKind,
-    read: Remarked<T>,
-) -> OpenedImages {
+fn opened<T: LabelledImages + 'static>(path: &Path, kind: DatasetKind, read: Remarked<T>) -> OpenedImages {
     let mut description = format!(
         "{}: {}, {} images in {} classes",
         path.display(),
@@ -88,11 +84,7 @@ fn opened<T: LabelledImages + 'static>(
     for remark in &read.remarks {
         description += &format!("; {remark}");
     }
-    OpenedImages {
-        kind,
-        images: Box::new(read.images),
-        description,
-    }
+    OpenedImages { kind, images: Box::new(read.images), description }
 }
 
 fn plain<T>(images: T) -> Remarked<T> {
@@ -113,24 +105,13 @@ fn open_file(path: &Path) -> Result<OpenedImages> {
     let head = Source::open(path)?.head(HEAD_BYTES)?;
     if let Some(dimensions) = idx::dimensions(&head) {
         return match dimensions {
-            3 => Ok(opened(
-                path,
-                DatasetKind::Idx,
-                plain(idx::open_beside(path)?),
-            )),
+            3 => Ok(opened(path, DatasetKind::Idx, plain(idx::open_beside(path)?))),
             1 => refused("idx file of labels", "Give the file of images beside it"),
-            _ => refused(
-                "idx file that is not of 3 dimensions",
-                "Give images (N, H, W)",
-            ),
+            _ => refused("idx file that is not of 3 dimensions", "Give images (N, H, W)"),
         };
     }
     if head.starts_with(b"\x93NUMPY") {
-        return Ok(opened(
-            path,
-            DatasetKind::Numpy,
-            plain(numpy::open_beside(path)?),
-        ));
+        return Ok(opened(path, DatasetKind::Numpy, plain(numpy::open_beside(path)?)));
     }
     if head.starts_with(b"PK\x03\x04") {
         let advice = "Unpack it; of an .npz give the folder with its arrays";
@@ -138,25 +119,15 @@ fn open_file(path: &Path) -> Result<OpenedImages> {
     }
     if head.get(257..262) == Some(b"ustar") {
         if is_gzip(path)? {
-            return refused(
-                "tar archive in gzip",
-                "Decompress it; images cannot be read from its middle",
-            );
+            return refused("tar archive in gzip", "Decompress it; images cannot be read from its middle");
         }
         return Ok(opened(path, DatasetKind::Shards, TarShards::open(path)?));
     }
     if image::guess_format(&head).is_ok() {
-        return refused(
-            "one image",
-            "Give the folder with a folder of images for each class",
-        );
+        return refused("one image", "Give the folder with a folder of images for each class");
     }
     if digits::is_like(&head) {
-        return Ok(opened(
-            path,
-            DatasetKind::Digits,
-            plain(digits::open(path)?),
-        ));
+        return Ok(opened(path, DatasetKind::Digits, plain(digits::open(path)?)));
     }
     match cifar::recognise(path)? {
         Some(labels) => {
@@ -164,11 +135,7 @@ fn open_file(path: &Path) -> Result<OpenedImages> {
                 CifarLabels::Ten => DatasetKind::Cifar10,
                 _ => DatasetKind::Cifar100,
             };
-            Ok(opened(
-                path,
-                kind,
-                cifar::open(&[path.to_path_buf()], labels)?,
-            ))
+            Ok(opened(path, kind, cifar::open(&[path.to_path_buf()], labels)?))
         }
         None => refused("unknown", KNOWN),
     }
@@ -190,11 +157,7 @@ fn is_gzip(path: &Path) -> Result<bool> {
 
 fn open_folder(path: &Path) -> Result<OpenedImages> {
     if mnist_json::digits_folder(path).is_some() {
-        return Ok(opened(
-            path,
-            DatasetKind::MnistJson,
-            plain(mnist_json::open(path)?),
-        ));
+        return Ok(opened(path, DatasetKind::MnistJson, plain(mnist_json::open(path)?)));
     }
     let (ten, hundred) = cifar::training_files(path)?;
     if !ten.is_empty() || !hundred.is_empty() {
@@ -208,11 +171,7 @@ fn open_folder(path: &Path) -> Result<OpenedImages> {
         return Ok(opened(path, DatasetKind::Shards, TarShards::open(path)?));
     }
     if !numpy::files(path)?.is_empty() {
-        return Ok(opened(
-            path,
-            DatasetKind::Numpy,
-            plain(numpy::open_beside(path)?),
-        ));
+        return Ok(opened(path, DatasetKind::Numpy, plain(numpy::open_beside(path)?)));
     }
     if !idx::image_files(path)?.is_empty() {
         return Ok(opened(path, DatasetKind::Idx, idx::open_folder(path)?));

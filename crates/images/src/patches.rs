@@ -61,13 +61,10 @@ pub fn from_patches(
         return Err(Error::shape("tokens", (length, count), expected));
     }
     let channels = length / (p * p);
-    Ok(Array3::from_shape_fn(
-        (channels, height, width),
-        |(c, y, x)| {
-            let row = order.place(channels, p, (c, y % p, x % p));
-            tokens[(row, (y / p) * across + x / p)]
-        },
-    ))
+    Ok(Array3::from_shape_fn((channels, height, width), |(c, y, x)| {
+        let row = order.place(channels, p, (c, y % p, x % p));
+        tokens[(row, (y / p) * across + x / p)]
+    }))
 }
 
 fn check(p: usize, height: usize, width: usize) -> Result<()> {
@@ -75,8 +72,6 @@ fn check(p: usize, height: usize, width: usize) -> Result<()> {
     if divides(height) && divides(width) {
         return Ok(());
     }
-    let requirement = format!(
-        "must divide both sides of the image, {height} x {width}. Resize or crop the image"
-    );
+    let requirement = format!("must divide both sides of the image, {height} x {width}. Resize or crop the image");
     Err(Error::invalid("patch", p, requirement))
 }

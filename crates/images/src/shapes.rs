@@ -51,11 +51,7 @@ impl ShapeLaw {
             return Err(Error::invalid("classes", self.classes, allowed));
         }
         if !(self.size > 0.0 && self.size <= 0.6) {
-            return Err(Error::invalid(
-                "size",
-                self.size,
-                "must be a number in (0, 0.6]",
-            ));
+            return Err(Error::invalid("size", self.size, "must be a number in (0, 0.6]"));
         }
         positive("contrast", self.contrast)?;
         match self.noise >= 0.0 && self.noise.is_finite() {
@@ -176,76 +172,38 @@ mod tests {
 
     #[test]
     fn shapes_have_one_area_and_stay_inside() {
-        let law = ShapeLaw {
-            side: 200,
-            classes: 6,
-            size: 0.3,
-            contrast: 0.5,
-            noise: 0.0,
-        };
+        let law = ShapeLaw { side: 200, classes: 6, size: 0.3, contrast: 0.5, noise: 0.0 };
         let drawn = law.draw(24, &Streams::new(1, "t", 0, 0)).unwrap();
         for i in 0..24 {
             let mask = drawn.mask(i).unwrap();
             let area = mask.iter().filter(|m| **m).count() as f64;
-            assert!(
-                (area / 3600.0 - 1.0).abs() < 0.02,
-                "{}: {area}",
-                SHAPES[i % 6]
-            );
+            assert!((area / 3600.0 - 1.0).abs() < 0.02, "{}: {area}", SHAPES[i % 6]);
         }
         assert!(drawn.mask(24).is_none());
     }
 
     #[test]
     fn noise_has_its_standard_deviation_and_an_image_is_a_function_of_its_number() {
-        let law = ShapeLaw {
-            side: 64,
-            classes: 3,
-            size: 0.2,
-            contrast: 0.2,
-            noise: 0.05,
-        };
+        let law = ShapeLaw { side: 64, classes: 3, size: 0.2, contrast: 0.2, noise: 0.05 };
         let streams = Streams::new(2, "t", 0, 0);
-        let (few, many) = (
-            law.draw(3, &streams).unwrap(),
-            law.draw(9, &streams).unwrap(),
-        );
-        assert_eq!(
-            few.image(2).unwrap().intensities(),
-            many.image(2).unwrap().intensities()
-        );
+        let (few, many) = (law.draw(3, &streams).unwrap(), law.draw(9, &streams).unwrap());
+        assert_eq!(few.image(2).unwrap().intensities(), many.image(2).unwrap().intensities());
         let image = few.image(0).unwrap().intensities();
         let mask = few.mask(0).unwrap();
-        let outside: Vec<f64> = image
-            .iter()
-            .zip(mask)
-            .filter(|(_, m)| !**m)
-            .map(|(x, _)| f64::from(*x) - BACKGROUND)
-            .collect();
+        let outside: Vec<f64> =
+            image.iter().zip(mask).filter(|(_, m)| !**m).map(|(x, _)| f64::from(*x) - BACKGROUND).collect();
         let square = outside.iter().map(|x| x * x).sum::<f64>() / outside.len() as f64;
         assert!((square.sqrt() / 0.05 - 1.0).abs() < 0.05, "{square}");
     }
 
     #[test]
     fn laws_out_of_range_are_refused() {
-        let law = ShapeLaw {
-            side: 28,
-            classes: 4,
-            size: 0.3,
-            contrast: 0.3,
-            noise: 0.1,
-        };
+        let law = ShapeLaw { side: 28, classes: 4, size: 0.3, contrast: 0.3, noise: 0.1 };
         for (law, part) in [
             (ShapeLaw { side: 7, ..law }, "side = 7"),
             (ShapeLaw { classes: 7, ..law }, "classes = 7"),
             (ShapeLaw { size: 0.7, ..law }, "size = 0.7"),
-            (
-                ShapeLaw {
-                    contrast: 0.0,
-                    ..law
-                },
-                "contrast = 0",
-            ),
+            (ShapeLaw { contrast: 0.0, ..law }, "contrast = 0"),
             (ShapeLaw { noise: -1.0, ..law }, "noise = -1"),
         ] {
             let refused = law.validate().unwrap_err().to_string();

@@ -36,28 +36,19 @@ pub fn stratified(
     }
     if validation + test >= 1.0 {
         let requirement = "must be below 1; the training part gets the rest";
-        return Err(Error::invalid(
-            "validation + test",
-            validation + test,
-            requirement,
-        ));
+        return Err(Error::invalid("validation + test", validation + test, requirement));
     }
     let mut classes = vec![vec![]; class_names.len()];
     for (i, label) in labels.iter().enumerate() {
         match classes.get_mut(*label) {
             Some(class) => class.push(i),
             None => {
-                let requirement =
-                    format!("must be below the number of classes, {}", class_names.len());
+                let requirement = format!("must be below the number of classes, {}", class_names.len());
                 return Err(Error::invalid("label", label, requirement));
             }
         }
     }
-    let mut parts = Partition {
-        training: vec![],
-        validation: vec![],
-        test: vec![],
-    };
+    let mut parts = Partition { training: vec![], validation: vec![], test: vec![] };
     for (c, mut class) in classes.into_iter().enumerate() {
         let count = |share: f64| (share * class.len() as f64).round_ties_even() as usize;
         let (held, tested) = (count(validation), count(test));

@@ -16,11 +16,7 @@ pub fn smoothed_label(label: usize, classes: usize, smoothing: f64) -> Result<Ve
         return Err(Error::invalid("label", label, requirement));
     }
     if !(0.0..=1.0).contains(&smoothing) {
-        return Err(Error::invalid(
-            "smoothing",
-            smoothing,
-            "must be a number in [0, 1]",
-        ));
+        return Err(Error::invalid("smoothing", smoothing, "must be a number in [0, 1]"));
     }
     let mut target = vec![smoothing / classes as f64; classes];
     target[label] += 1.0 - smoothing;
@@ -41,11 +37,7 @@ pub fn mix_up_weight(alpha: f64, generator: &mut Generator) -> Result<f64> {
     };
     match law {
         Some(law) => Ok(law.sample(generator)),
-        None => Err(Error::invalid(
-            "alpha",
-            alpha,
-            "must be 0, or a number from 0.001 to 1000",
-        )),
+        None => Err(Error::invalid("alpha", alpha, "must be 0, or a number from 0.001 to 1000")),
     }
 }
 
@@ -53,23 +45,12 @@ pub fn mix_up_weight(alpha: f64, generator: &mut Generator) -> Result<f64> {
 ///
 /// # Errors
 /// [`Error::Invalid`] for λ outside [0, 1]; [`Error::Shape`] for images or targets of different sizes.
-pub fn mix_up(
-    first: (&Image, &[f64]),
-    second: (&Image, &[f64]),
-    weight: f64,
-) -> Result<(Image, Vec<f64>)> {
+pub fn mix_up(first: (&Image, &[f64]), second: (&Image, &[f64]), weight: f64) -> Result<(Image, Vec<f64>)> {
     if !(0.0..=1.0).contains(&weight) {
-        return Err(Error::invalid(
-            "weight",
-            weight,
-            "must be a number in [0, 1]",
-        ));
+        return Err(Error::invalid("weight", weight, "must be a number in [0, 1]"));
     }
     if first.0.dim() != second.0.dim() {
-        let expected = format!(
-            "{:?}, as the first image. Crop or resize before",
-            first.0.dim()
-        );
+        let expected = format!("{:?}, as the first image. Crop or resize before", first.0.dim());
         return Err(Error::shape("second image", second.0.dim(), expected));
     }
     if first.1.len() != second.1.len() {

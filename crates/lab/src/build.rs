@@ -47,15 +47,11 @@ pub fn state(build: Build) {
 /// Returns the build of this process: the one that was stated, otherwise the hash of its executable.
 pub fn here() -> &'static Build {
     static OF_EXECUTABLE: OnceLock<Build> = OnceLock::new();
-    STATED
-        .get()
-        .unwrap_or_else(|| OF_EXECUTABLE.get_or_init(of_executable))
+    STATED.get().unwrap_or_else(|| OF_EXECUTABLE.get_or_init(of_executable))
 }
 
 fn of_executable() -> Build {
-    let hash = std::env::current_exe()
-        .and_then(File::open)
-        .and_then(hash_of);
+    let hash = std::env::current_exe().and_then(File::open).and_then(hash_of);
     Build {
         version: env!("CARGO_PKG_VERSION"),
         // A system that hides the executable leaves the version alone to tell builds apart.

@@ -50,11 +50,7 @@ pub struct Room {
 impl Room {
     /// Creates an empty room.
     pub fn new(name: &'static str, papers: &'static [Paper]) -> Self {
-        Room {
-            name,
-            papers,
-            ..Room::default()
-        }
+        Room { name, papers, ..Room::default() }
     }
 
     /// Sets the subjects of the room, in small letters: "clustering", "training dynamics".
@@ -126,20 +122,14 @@ impl Room {
 /// Refuses a claim whose sheet, mutants and parameters do not fit together.
 fn fits(claim: &dyn Claim) -> Result<()> {
     let sheet = claim.sheet();
-    let wrong = |problem: String| Error::Content {
-        path: format!("sheets/{}.md", sheet.id).into(),
-        problem,
-    };
+    let wrong = |problem: String| Error::Content { path: format!("sheets/{}.md", sheet.id).into(), problem };
     let schema = claim.schema();
     unique_names(&sheet.id, &schema)?;
     let mutants = claim.mutants();
     unique("mutant", mutants.iter().map(|m| m.name))?;
     for mutant in &mutants {
         if mutant.says().is_empty() {
-            let problem = format!(
-                "## Mutants must have a line \"- `{}`: sentence\"",
-                mutant.name
-            );
+            let problem = format!("## Mutants must have a line \"- `{}`: sentence\"", mutant.name);
             return Err(wrong(problem));
         }
         let set = mutant.set.iter().map(|(n, v)| (n.to_string(), v.clone()));
@@ -147,22 +137,15 @@ fn fits(claim: &dyn Claim) -> Result<()> {
     }
     let named = |name: &String| mutants.iter().any(|m| m.name == name);
     if let Some((stray, _)) = sheet.mutants.iter().find(|(name, _)| !named(name)) {
-        return Err(wrong(format!(
-            "## Mutants has `{stray}`, which is not a mutant of the claim"
-        )));
+        return Err(wrong(format!("## Mutants has `{stray}`, which is not a mutant of the claim")));
     }
     let params = Params::resolve(&schema, &Map::new());
     params.map_or(Ok(()), |params| claim.validate(&params))
 }
 
 fn unique_names(id: &str, schema: &Schema) -> Result<()> {
-    let names = schema
-        .iter()
-        .flat_map(|s| s.aliases.iter().chain([&s.name]));
-    unique("parameter", names.copied()).map_err(|e| Error::Content {
-        path: id.into(),
-        problem: e.to_string(),
-    })
+    let names = schema.iter().flat_map(|s| s.aliases.iter().chain([&s.name]));
+    unique("parameter", names.copied()).map_err(|e| Error::Content { path: id.into(), problem: e.to_string() })
 }
 
 fn unique<'a>(what: &'static str, names: impl Iterator<Item = &'a str>) -> Result<()> {
@@ -213,10 +196,7 @@ impl Catalogue {
     /// # Errors
     /// An id, or the name of a room or command, in two rooms.
     pub fn distinct(&self) -> Result<()> {
-        let commands: Vec<String> = self
-            .commands()
-            .map(|c| c.describe().get_name().to_string())
-            .collect();
+        let commands: Vec<String> = self.commands().map(|c| c.describe().get_name().to_string()).collect();
         unique("command", commands.iter().map(String::as_str))?;
         unique("claim", self.claims().map(|c| c.sheet().id.as_str()))?;
         unique("experiment", self.experiments().map(|e| e.name))?;
@@ -294,8 +274,7 @@ impl Catalogue {
     /// An unknown id, with the nearest known ones.
     pub fn experiment(&self, id: &str) -> Result<&Entry> {
         let known = || self.experiments().map(|e| e.name);
-        let unknown =
-            || Error::unknown("experiment", id, known()).listed_by("`attnlab list experiments`");
+        let unknown = || Error::unknown("experiment", id, known()).listed_by("`attnlab list experiments`");
         let found = self.experiments().find(|e| e.answers_to(id));
         found.ok_or_else(unknown)
     }
@@ -306,8 +285,7 @@ impl Catalogue {
     /// An unknown id, with the nearest known ones.
     pub fn formula(&self, id: &str) -> Result<&Formula> {
         let known = || self.formulas().map(|f| f.id);
-        let unknown =
-            || Error::unknown("formula", id, known()).listed_by("`attnlab list formulas`");
+        let unknown = || Error::unknown("formula", id, known()).listed_by("`attnlab list formulas`");
         let found = self.formulas().find(|f| f.id == id);
         found.ok_or_else(unknown)
     }

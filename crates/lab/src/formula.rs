@@ -62,12 +62,7 @@ impl Formula {
             let message = format!("{} has no finite value at these parameters", self.id);
             return Err(Error::undefined(message));
         }
-        Ok(Evaluation {
-            formula: self.id,
-            parameters: params.as_json().clone(),
-            value,
-            source: self.source,
-        })
+        Ok(Evaluation { formula: self.id, parameters: params.as_json().clone(), value, source: self.source })
     }
 }
 

@@ -9,31 +9,16 @@ use std::collections::BTreeMap;
 /// Terms of the laboratory that are not verdict words; a room adds its own with
 /// [`Room::terms`](crate::catalogue::Room::terms).
 pub const TERMS: [(&str, &str); 16] = [
-    (
-        "claim",
-        "a printed statement, or a corrected form of one, that a simulation can support or refute",
-    ),
-    (
-        "trial",
-        "one independent simulation: a pure function of seed, claim, parameters and trial index",
-    ),
+    ("claim", "a printed statement, or a corrected form of one, that a simulation can support or refute"),
+    ("trial", "one independent simulation: a pure function of seed, claim, parameters and trial index"),
     (
         "mutant",
         "a false variant of a claim: the same trial with other constants. It must come back refuted, or \
          the check could not fail",
     ),
-    (
-        "power",
-        "the share of seeds under which a check refutes a mutant",
-    ),
-    (
-        "witness",
-        "the named values of a trial that show why a statement fails (or what was seen where it holds)",
-    ),
-    (
-        "hypothesis",
-        "an assumption of a statement, evaluated at the parameters of a check",
-    ),
+    ("power", "the share of seeds under which a check refutes a mutant"),
+    ("witness", "the named values of a trial that show why a statement fails (or what was seen where it holds)"),
+    ("hypothesis", "an assumption of a statement, evaluated at the parameters of a check"),
     (
         "margin",
         "the signed distance of a hypothesis to its boundary, in the units of its printed form; negative \
@@ -54,31 +39,16 @@ pub const TERMS: [(&str, &str); 16] = [
         "of a trial: it says nothing about the statement, since nothing moved, there is no critical point, \
          or a computation failed. It is counted and shown, and never for or against the statement",
     ),
-    (
-        "reach",
-        "the smallest deviation from the statement that the trials of a check could have seen",
-    ),
+    ("reach", "the smallest deviation from the statement that the trials of a check could have seen"),
     (
         "tolerance",
         "the rounding error, by an error budget, or the band, for a stated reason, within which a check \
          judges",
     ),
-    (
-        "audit",
-        "checks of every claim at settings drawn at random inside its domain",
-    ),
-    (
-        "bracket",
-        "an interval that contains a computed number with certainty; nothing in it is random",
-    ),
-    (
-        "anytime-valid",
-        "of an interval: it stays right whatever rule stopped the trials",
-    ),
-    (
-        "cell",
-        "one combination of parameters of a sweep or an experiment",
-    ),
+    ("audit", "checks of every claim at settings drawn at random inside its domain"),
+    ("bracket", "an interval that contains a computed number with certainty; nothing in it is random"),
+    ("anytime-valid", "of an interval: it stays right whatever rule stopped the trials"),
+    ("cell", "one combination of parameters of a sweep or an experiment"),
 ];
 
 /// Name of a quantity with all of its meanings.
@@ -139,8 +109,7 @@ fn add(entry: &mut QuantityEntry, spec: &Spec, room: &str) {
         }
     }
     let same = |m: &&mut Meaning| {
-        (m.symbol.as_str(), m.meaning.as_str(), m.unit.as_str())
-            == (spec.symbol, spec.meaning, spec.unit)
+        (m.symbol.as_str(), m.meaning.as_str(), m.unit.as_str()) == (spec.symbol, spec.meaning, spec.unit)
     };
     match entry.meanings.iter_mut().find(same) {
         Some(known) if known.rooms.iter().any(|r| r == room) => {}

@@ -122,10 +122,7 @@ pub fn reproduce(
         catalogue,
         options,
         progress,
-        checks: CheckOptions {
-            seed: options.seed,
-            ..CheckOptions::default()
-        },
+        checks: CheckOptions { seed: options.seed, ..CheckOptions::default() },
         store: None,
         existing: HashMap::new(),
         manifest: Manifest::new(report::VERDICTS, options.seed, settings(options)),
@@ -145,11 +142,7 @@ pub fn reproduce(
             refuted += usize::from(found.refuted == found.seeds);
             results.push(found);
         }
-        on(Event::Checked {
-            check: &checked,
-            refuted,
-            mutants: own.len(),
-        })?;
+        on(Event::Checked { check: &checked, refuted, mutants: own.len() })?;
         checks.push(checked);
     }
     let mut pictures = vec![];
@@ -179,9 +172,7 @@ fn select<'a>(catalogue: &'a Catalogue, only: &[String]) -> Result<Selection<'a>
     if only.is_empty() {
         // Training takes minutes even at its quick size, and some measure files of the user: they run only if they
         // are named.
-        let quick = catalogue
-            .experiments()
-            .filter(|e| !e.trains && !e.measures_files());
+        let quick = catalogue.experiments().filter(|e| !e.trains && !e.measures_files());
         return Ok((catalogue.claims().cloned().collect(), quick.collect()));
     }
     for id in only {
@@ -216,20 +207,13 @@ struct Work<'a> {
 impl Work<'_> {
     fn open(&mut self, on: &mut dyn FnMut(Event) -> Result<()>) -> Result<()> {
         let (out, force) = (&self.options.out, self.options.force);
-        let opening = Opening {
-            force,
-            mix_builds: self.options.mix_builds,
-            ..Opening::default()
-        };
+        let opening = Opening { force, mix_builds: self.options.mix_builds, ..Opening::default() };
         let store = Store::open(out, &self.manifest, &opening)?;
         for note in store.notes() {
             on(Event::Note(format!("warning: {note}")))?;
         }
         let rows = store.existing().rows()?;
-        self.existing = rows
-            .into_iter()
-            .map(|row| ((row.cell.clone(), row.trial), row))
-            .collect();
+        self.existing = rows.into_iter().map(|row| ((row.cell.clone(), row.trial), row)).collect();
         self.store = Some(store);
         Ok(())
     }
@@ -242,12 +226,7 @@ impl Work<'_> {
         self.done += 1;
         self.progress.overall(self.done, self.steps);
         if self.progress.stopped() && self.done < self.steps {
-            return Err(Error::Stopped {
-                done: self.done,
-                all: self.steps,
-                what: "steps",
-                kept: true,
-            });
+            return Err(Error::Stopped { done: self.done, all: self.steps, what: "steps", kept: true });
         }
         Ok(())
     }
@@ -255,12 +234,7 @@ impl Work<'_> {
     /// Corrects the message of a stopped check: the check itself is lost, those before it are kept.
     fn resumable(&self, error: Error) -> Error {
         match error {
-            Error::Stopped { .. } => Error::Stopped {
-                done: self.done,
-                all: self.steps,
-                what: "steps",
-                kept: true,
-            },
+            Error::Stopped { .. } => Error::Stopped { done: self.done, all: self.steps, what: "steps", kept: true },
             error => error,
         }
     }
@@ -274,10 +248,7 @@ impl Work<'_> {
         }
         let number = self.options.times - 1;
         let compute = |options: &CheckOptions, progress: &dyn Progress| -> Result<Checked> {
-            Ok(Checked::here(
-                claim,
-                check(&**claim, &set, options, progress)?,
-            ))
+            Ok(Checked::here(claim, check(&**claim, &set, options, progress)?))
         };
         let found = self.once(&**claim, id, None, (&set, number), &|options, progress| {
             compute(options, progress).map(Found::Claim)
@@ -299,13 +270,9 @@ impl Work<'_> {
             let found = run::mutant(id, mutant, options, seeds, progress)?;
             Ok(MutantResult::here(mutant, found))
         };
-        let found = self.once(
-            &*mutant.claim,
-            id,
-            Some(mutant.name),
-            (&set, 0),
-            &|options, progress| compute(options, progress).map(Found::Mutant),
-        )?;
+        let found = self.once(&*mutant.claim, id, Some(mutant.name), (&set, 0), &|options, progress| {
+            compute(options, progress).map(Found::Mutant)
+        })?;
         match found {
             Found::Mutant(found) => Ok(found),
             // A row of a claim under the name of a mutant: not of this version.
@@ -347,11 +314,7 @@ impl Work<'_> {
     }
 
     /// Runs one experiment at its quick size, with its rows in a folder of their own, and draws it.
-    fn draw(
-        &mut self,
-        entry: &Entry,
-        on: &mut dyn FnMut(Event) -> Result<()>,
-    ) -> Result<Vec<Picture>> {
+    fn draw(&mut self, entry: &Entry, on: &mut dyn FnMut(Event) -> Result<()>) -> Result<Vec<Picture>> {
         let experiment = entry.configure(true, None, &toml::Table::new())?;
         let (seed, out) = (self.options.seed, &self.options.out);
         let command = folder::command(entry, &*experiment, seed)?;
@@ -376,13 +339,8 @@ impl Work<'_> {
         if origins.is_empty() {
             origins.push(Origin::unknown(command, &self.manifest.build));
         }
-        let picture = |figure| Picture {
-            figure,
-            seed,
-            origins: origins.clone(),
-            source: Some(entry.source),
-            claim: None,
-        };
+        let picture =
+            |figure| Picture { figure, seed, origins: origins.clone(), source: Some(entry.source), claim: None };
         let pictures = figures.into_iter().map(picture).collect();
         self.step()?;
         Ok(pictures)

@@ -32,11 +32,7 @@ impl Dependency {
 }
 
 /// Minor version of the published dependency.
-const MINOR_VERSION: &str = concat!(
-    env!("CARGO_PKG_VERSION_MAJOR"),
-    ".",
-    env!("CARGO_PKG_VERSION_MINOR")
-);
+const MINOR_VERSION: &str = concat!(env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"));
 
 /// Name of the package in the templates.
 const TEMPLATE: &str = "my-theorem";
@@ -47,36 +43,15 @@ const DEPENDENCY: &str = "@ATTNLAB@";
 /// Files of the package with their templates.
 const FILES: &[(&str, &str)] = &[
     // The manifest has another name, because cargo does not publish subfolders with a Cargo.toml.
-    (
-        "Cargo.toml",
-        include_str!("../templates/package/Cargo.toml.in"),
-    ),
-    (
-        ".gitignore",
-        include_str!("../templates/package/gitignore.in"),
-    ),
+    ("Cargo.toml", include_str!("../templates/package/Cargo.toml.in")),
+    (".gitignore", include_str!("../templates/package/gitignore.in")),
     ("README.md", include_str!("../templates/package/README.md")),
     ("map.toml", include_str!("../templates/package/map.toml")),
-    (
-        "sheets/my_theorem.entropy_gap.md",
-        include_str!("../templates/package/sheets/my_theorem.entropy_gap.md"),
-    ),
-    (
-        "src/main.rs",
-        include_str!("../templates/package/src/main.rs"),
-    ),
-    (
-        "src/lib.rs",
-        include_str!("../templates/package/src/lib.rs"),
-    ),
-    (
-        "src/theorem.rs",
-        include_str!("../templates/package/src/theorem.rs"),
-    ),
-    (
-        "src/experiments/mod.rs",
-        include_str!("../templates/package/src/experiments/mod.rs"),
-    ),
+    ("sheets/my_theorem.entropy_gap.md", include_str!("../templates/package/sheets/my_theorem.entropy_gap.md")),
+    ("src/main.rs", include_str!("../templates/package/src/main.rs")),
+    ("src/lib.rs", include_str!("../templates/package/src/lib.rs")),
+    ("src/theorem.rs", include_str!("../templates/package/src/theorem.rs")),
+    ("src/experiments/mod.rs", include_str!("../templates/package/src/experiments/mod.rs")),
     (
         "src/experiments/gap_over_sigma/mod.rs",
         include_str!("../templates/package/src/experiments/gap_over_sigma/mod.rs"),
@@ -85,10 +60,7 @@ const FILES: &[(&str, &str)] = &[
         "src/experiments/gap_over_sigma/settings.toml",
         include_str!("../templates/package/src/experiments/gap_over_sigma/settings.toml"),
     ),
-    (
-        "tests/room.rs",
-        include_str!("../templates/package/tests/room.rs"),
-    ),
+    ("tests/room.rs", include_str!("../templates/package/tests/room.rs")),
 ];
 
 /// Writes the package `name` into the new folder `into`/`name` and returns the paths of its files. The ids
@@ -116,11 +88,7 @@ pub fn scaffold(name: &str, dependency: &Dependency, into: &Path) -> Result<Vec<
     };
     if target.symlink_metadata().is_ok() {
         let exists = io::Error::from(io::ErrorKind::AlreadyExists);
-        return Err(Error::io(
-            &target,
-            exists,
-            "It is left as it is: choose another name",
-        ));
+        return Err(Error::io(&target, exists, "It is left as it is: choose another name"));
     }
     let advice = "Nothing is left behind: choose a folder that you may write";
     let temporary = files::temporary_beside(&target);
@@ -132,10 +100,7 @@ pub fn scaffold(name: &str, dependency: &Dependency, into: &Path) -> Result<Vec<
         let _ = fs::remove_dir_all(&temporary);
     }
     written?;
-    Ok(FILES
-        .iter()
-        .map(|(path, _)| target.join(renamed(path, name)))
-        .collect())
+    Ok(FILES.iter().map(|(path, _)| target.join(renamed(path, name))).collect())
 }
 
 /// Writes the files of the package into a new folder.
@@ -155,8 +120,7 @@ fn fill(folder: &Path, name: &str, dependency: &str) -> io::Result<()> {
 /// Replaces the name of the package in the text or the path of a template.
 fn renamed(text: &str, name: &str) -> String {
     let library = |name: &str| name.replace('-', "_");
-    text.replace(TEMPLATE, name)
-        .replace(&library(TEMPLATE), &library(name))
+    text.replace(TEMPLATE, name).replace(&library(TEMPLATE), &library(name))
 }
 
 /// Largest length of a package's name, that of crates.io.
@@ -252,22 +216,17 @@ fn validate(name: &str) -> Result<()> {
 /// Returns the absolute path of a checkout of attnlab.
 fn checkout(folder: &Path) -> Result<String> {
     let refused = |why: &str| {
-        let requirement =
-            format!("must be a checkout of attnlab; {why}. Write the folder of its Cargo.toml");
+        let requirement = format!("must be a checkout of attnlab; {why}. Write the folder of its Cargo.toml");
         Error::invalid("path", folder.display(), requirement)
     };
     let manifest = fs::read_to_string(folder.join("Cargo.toml"));
     let manifest = manifest.map_err(|e| refused(&format!("its Cargo.toml: {e}")))?;
-    let manifest: toml::Table = manifest
-        .parse()
-        .map_err(|_| refused("its Cargo.toml is not a manifest"))?;
+    let manifest: toml::Table = manifest.parse().map_err(|_| refused("its Cargo.toml is not a manifest"))?;
     let package = manifest.get("package").and_then(|p| p.get("name"));
     if package.and_then(toml::Value::as_str) != Some("attnlab") {
         return Err(refused("its Cargo.toml is that of another package"));
     }
     let folder = fs::canonicalize(folder).map_err(|e| refused(&e.to_string()))?;
-    let text = folder
-        .to_str()
-        .ok_or_else(|| refused("its path is not UTF-8"))?;
+    let text = folder.to_str().ok_or_else(|| refused("its path is not UTF-8"))?;
     Ok(text.to_string())
 }

@@ -30,9 +30,7 @@ pub struct SheetTest {
 impl SheetTest {
     /// A test of the sheets of `room`.
     pub fn new(room: Room) -> Self {
-        SheetTest {
-            catalogue: Catalogue::new().with(room),
-        }
+        SheetTest { catalogue: Catalogue::new().with(room) }
     }
 
     /// Requires every phrase in the sections Witness, Range and Holds of a sheet. A phrase is a number as
@@ -55,11 +53,7 @@ impl SheetTest {
     /// # Panics
     /// When the room has no such claim, `set` is no object, or the check returns an error.
     pub fn check(&self, id: &str, set: Value, trials: Option<u64>) -> CheckReport {
-        let options = CheckOptions {
-            trials,
-            beyond_hypotheses: true,
-            ..CheckOptions::default()
-        };
+        let options = CheckOptions { trials, beyond_hypotheses: true, ..CheckOptions::default() };
         let report = check(&**self.claim(id), &object(set), &options, &Silent);
         report.unwrap_or_else(|error| panic!("check {id}: {error}"))
     }
@@ -256,9 +250,7 @@ mod tests {
     fn paths_lead_into_the_witness() {
         let test = coin();
         let mut report = test.check("toy.fair", Value::Object(Map::new()), Some(20));
-        report
-            .witness
-            .insert("draws".into(), serde_json::json!([{"L": 3}]));
+        report.witness.insert("draws".into(), serde_json::json!([{"L": 3}]));
         assert_eq!(number(&report.witness, "draws/0/L"), 3.0);
         assert_eq!(setting(&report, "heads"), 0.5);
     }

@@ -9,17 +9,10 @@ use rand::RngExt;
 use std::sync::Arc;
 
 /// Paper of the toy claim.
-pub static PAPERS: &[Paper] = &[Paper {
-    key: "toy",
-    title: "On coins",
-    authors: "A. Toss",
-    venue: "",
-    year: 2026,
-    link: "",
-}];
+pub static PAPERS: &[Paper] =
+    &[Paper { key: "toy", title: "On coins", authors: "A. Toss", venue: "", year: 2026, link: "" }];
 
-const HEADS: Quantity<f64> =
-    Quantity::real("heads", "p", "probability of heads").within(Domain::OPEN_UNIT);
+const HEADS: Quantity<f64> = Quantity::real("heads", "p", "probability of heads").within(Domain::OPEN_UNIT);
 
 struct FairCoin {
     /// Printed probability of heads.
@@ -47,10 +40,7 @@ impl Claim for FairCoin {
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let mut rng = streams.part("toss", 0);
         let heads = rng.random_bool(params.get(HEADS));
-        Ok(Outcome::Value {
-            value: f64::from(u8::from(heads)),
-            witness: witness! { "heads" => heads },
-        })
+        Ok(Outcome::Value { value: f64::from(u8::from(heads)), witness: witness! { "heads" => heads } })
     }
 
     fn default_trials(&self, _: &Params) -> u64 {

@@ -39,11 +39,7 @@ impl Checkpoint {
     /// A path without such files; a file that is cut short or whose header contradicts itself or the length of the
     /// file; a tensor that two files have.
     pub fn open(path: &Path) -> Result<Self> {
-        let mut checkpoint = Checkpoint {
-            path: path.to_path_buf(),
-            files: vec![],
-            places: BTreeMap::new(),
-        };
+        let mut checkpoint = Checkpoint { path: path.to_path_buf(), files: vec![], places: BTreeMap::new() };
         let index = match path.is_dir() {
             true => ShardIndex::of_folder(path)?,
             false => None,
@@ -67,17 +63,14 @@ impl Checkpoint {
                         Some(other) => other.path().display().to_string(),
                         None => "the same file".into(),
                     };
-                    let problem =
-                        format!("the tensor {name} must be in one file; {shown} has it too");
+                    let problem = format!("the tensor {name} must be in one file; {shown} has it too");
                     return Err(content(file.path(), problem));
                 }
             }
             checkpoint.files.push(file);
         }
         if let Some(index) = index {
-            let file = |(name, i): (&String, &usize)| {
-                Some((name.clone(), checkpoint.files.get(*i)?.path()))
-            };
+            let file = |(name, i): (&String, &usize)| Some((name.clone(), checkpoint.files.get(*i)?.path()));
             index.ensure(&checkpoint.places.iter().filter_map(file).collect())?;
         }
         Ok(checkpoint)
@@ -188,10 +181,7 @@ impl Checkpoint {
             for group in groups {
                 let mut by_hash: BTreeMap<String, Vec<&Checkpoint>> = BTreeMap::new();
                 for checkpoint in group {
-                    by_hash
-                        .entry(checkpoint.hash(name)?)
-                        .or_default()
-                        .push(checkpoint);
+                    by_hash.entry(checkpoint.hash(name)?).or_default().push(checkpoint);
                 }
                 split.extend(by_hash.into_values().filter(|equal| equal.len() > 1));
             }
@@ -227,9 +217,7 @@ fn below(path: &Path) -> Result<Vec<PathBuf>> {
     folders.retain(|p| p.is_dir() && files_in(p).is_ok_and(|files| !files.is_empty()));
     let problem = match (files.is_empty(), folders.is_empty()) {
         (true, true) => "must hold .safetensors, .gguf or .npy files, or folders with such files",
-        (false, false) => {
-            "must hold files or folders of checkpoints, not both. Give the folders by name"
-        }
+        (false, false) => "must hold files or folders of checkpoints, not both. Give the folders by name",
         (true, false) => return Ok(folders),
         (false, true) => "",
     };

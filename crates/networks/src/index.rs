@@ -40,15 +40,13 @@ impl ShardIndex {
             let plain = Path::new(file).file_name().is_some_and(|name| name == file);
             let shard = folder.join(file);
             if !plain || !file.ends_with(".safetensors") {
-                let problem = format!(
-                    "weight_map.{tensor} = {file:?}: must be the name of a safetensors file in this folder"
-                );
+                let problem =
+                    format!("weight_map.{tensor} = {file:?}: must be the name of a safetensors file in this folder");
                 return Err(content(&path, problem));
             }
             if !shard.is_file() {
-                let problem = format!(
-                    "weight_map.{tensor} = {file:?}: must be a file that exists. Copy the missing shard"
-                );
+                let problem =
+                    format!("weight_map.{tensor} = {file:?}: must be a file that exists. Copy the missing shard");
                 return Err(content(&path, problem));
             }
             shards.insert(tensor, shard);
@@ -74,21 +72,14 @@ impl ShardIndex {
         for (tensor, shard) in &self.shards {
             let problem = match places.get(tensor) {
                 Some(found) if found == shard => continue,
-                Some(found) => format!(
-                    "weight_map.{tensor}: must be the file that has it, {}",
-                    found.display()
-                ),
-                None => format!(
-                    "weight_map.{tensor}: must be in {}; it is not",
-                    shard.display()
-                ),
+                Some(found) => format!("weight_map.{tensor}: must be the file that has it, {}", found.display()),
+                None => format!("weight_map.{tensor}: must be in {}; it is not", shard.display()),
             };
             return Err(content(&self.path, problem));
         }
         match places.keys().find(|t| !self.shards.contains_key(*t)) {
             Some(tensor) => {
-                let problem =
-                    format!("weight_map.{tensor}: must be there; a shard has this tensor");
+                let problem = format!("weight_map.{tensor}: must be there; a shard has this tensor");
                 Err(content(&self.path, problem))
             }
             None => Ok(()),

@@ -29,9 +29,7 @@ pub(crate) fn fits(pattern: &str, name: &str) -> bool {
 /// assert_eq!(attnlab_networks::numbers("gpt_neox.layers.11.mlp"), [11]);
 /// ```
 pub fn numbers(name: &str) -> Vec<u64> {
-    name.split(|c: char| !c.is_ascii_digit())
-        .filter_map(|digits| digits.parse().ok())
-        .collect()
+    name.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
 }
 
 /// Returns the layer of a tensor: the first part of its name, between dots, that is a whole number. None without one.
@@ -78,10 +76,7 @@ const STEPS: [&str; 5] = ["step", "checkpoint", "ckpt", "iter", "epoch"];
 /// ```
 pub fn step(path: &Path) -> Option<u64> {
     let stem = path.file_name().unwrap_or_default().to_string_lossy();
-    let stem = stem
-        .trim_end_matches(".safetensors")
-        .trim_end_matches(".gguf")
-        .trim_end_matches(".npy");
+    let stem = stem.trim_end_matches(".safetensors").trim_end_matches(".gguf").trim_end_matches(".npy");
     let folder = path.parent().and_then(Path::file_name);
     let folder = folder.unwrap_or_default().to_string_lossy();
     step_in(stem).or_else(|| step_in(&folder))
@@ -92,9 +87,7 @@ fn step_in(name: &str) -> Option<u64> {
     for word in STEPS {
         if let Some(at) = lower.find(word) {
             let rest = lower[at + word.len()..].trim_start_matches(['-', '_', '=']);
-            let digits = rest
-                .find(|c: char| !c.is_ascii_digit())
-                .unwrap_or(rest.len());
+            let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
             if let Ok(step) = rest[..digits].parse() {
                 return Some(step);
             }

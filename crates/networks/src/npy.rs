@@ -22,9 +22,7 @@ pub fn matrix(name: &str, path: &Path) -> Result<Array2<f64>> {
         "f4" => file.read::<f32>()?.mapv(f64::from),
         _ => return Err(file.wrong_type("float32 or float64", "z.astype('float64')")),
     };
-    let values: Array2<f64> = values
-        .into_dimensionality::<Ix2>()
-        .map_err(|e| file.problem(e.to_string()))?;
+    let values: Array2<f64> = values.into_dimensionality::<Ix2>().map_err(|e| file.problem(e.to_string()))?;
     if let Some(((i, j), x)) = values.indexed_iter().find(|(_, x)| !x.is_finite()) {
         return Err(Error::invalid(
             format!("{name}[{i}, {j}]"),
@@ -60,9 +58,7 @@ pub fn labels(name: &str, path: &Path) -> Result<Vec<i128>> {
 /// When the file exists and `force` is not given, or cannot be written.
 pub fn write(path: &Path, values: &Array2<f64>, force: bool) -> Result<()> {
     let standard = values.as_standard_layout();
-    files::write_whole(path, force, |w| {
-        standard.write_npy(w).map_err(std::io::Error::other)
-    })
+    files::write_whole(path, force, |w| standard.write_npy(w).map_err(std::io::Error::other))
 }
 
 /// Returns the shape of the array in a file, from its header alone.
@@ -87,36 +83,18 @@ impl<'a> Npy<'a> {
     fn open(name: &'a str, path: &'a Path) -> Result<Self> {
         let advice = || format!("Write the name of a NumPy file for {name}");
         let file = File::open(path).map_err(|e| Error::io(path, e, advice()))?;
-        let length = file
-            .metadata()
-            .map_err(|e| Error::io(path, e, advice()))?
-            .len();
+        let length = file.metadata().map_err(|e| Error::io(path, e, advice()))?.len();
         let mut reader = BufReader::new(file);
-        let problem = |problem: String| Error::Content {
-            path: path.to_path_buf(),
-            problem,
-        };
+        let problem = |problem: String| Error::Content { path: path.to_path_buf(), problem };
         check_header(&mut reader).map_err(problem)?;
         let header = Header::from_reader(&mut reader)
             .map_err(|e| problem(format!("no NumPy file (numpy.save makes one): {e}")))?;
-        let start = reader
-            .stream_position()
-            .map_err(|e| Error::io(path, e, advice()))?;
+        let start = reader.stream_position().map_err(|e| Error::io(path, e, advice()))?;
         let descriptor = header.type_descriptor.to_string();
-        let kind = descriptor
-            .trim_matches(['\'', '<', '>', '|', '='])
-            .to_string();
-        let file = Npy {
-            name,
-            path,
-            kind,
-            shape: header.shape.clone(),
-        };
+        let kind = descriptor.trim_matches(['\'', '<', '>', '|', '=']).to_string();
+        let file = Npy { name, path, kind, shape: header.shape.clone() };
         let width = file.kind.get(1..).and_then(|w| w.parse::<u64>().ok());
-        let bytes = header
-            .shape
-            .iter()
-            .try_fold(width.unwrap_or(1), |all, n| all.checked_mul(*n as u64));
+        let bytes = header.shape.iter().try_fold(width.unwrap_or(1), |all, n| all.checked_mul(*n as u64));
         let there = length.saturating_sub(start);
         if width.is_some() && bytes != Some(there) {
             let shape = Shape(&header.shape);
@@ -126,10 +104,7 @@ impl<'a> Npy<'a> {
             )));
         }
         // The file's bytes, widened to f64, and one copy.
-        memory::ensure(
-            &format!("reading {}", path.display()),
-            there.saturating_mul(4),
-        )?;
+        memory::ensure(&format!("reading {}", path.display()), there.saturating_mul(4))?;
         Ok(file)
     }
 
@@ -146,31 +121,21 @@ impl<'a> Npy<'a> {
     }
 
     fn read<T: ReadableElement>(&self) -> Result<ArrayD<T>> {
-        let file =
-            File::open(self.path).map_err(|e| Error::io(self.path, e, "Is it still there?"))?;
+        let file = File::open(self.path).map_err(|e| Error::io(self.path, e, "Is it still there?"))?;
         ArrayD::read_npy(BufReader::new(file)).map_err(|e| self.problem(e.to_string()))
     }
 
     fn integers<T: ReadableElement + Into<i128>>(&self) -> Result<Vec<i128>> {
-        let values: Array1<T> = self
-            .read()?
-            .into_dimensionality::<Ix1>()
-            .map_err(|e| self.problem(e.to_string()))?;
+        let values: Array1<T> = self.read()?.into_dimensionality::<Ix1>().map_err(|e| self.problem(e.to_string()))?;
         Ok(values.into_iter().map(Into::into).collect())
     }
 
     fn problem(&self, problem: String) -> Error {
-        Error::Content {
-            path: self.path.to_path_buf(),
-            problem,
-        }
+        Error::Content { path: self.path.to_path_buf(), problem }
     }
 
     fn wrong_type(&self, allowed: &str, example: &str) -> Error {
-        self.problem(format!(
-            "{} has the NumPy type {}, expected {allowed}: write {example}",
-            self.name, self.kind
-        ))
+        self.problem(format!("{} has the NumPy type {}, expected {allowed}: write {example}", self.name, self.kind))
     }
 }
 

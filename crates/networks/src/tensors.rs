@@ -37,8 +37,7 @@ const PIECE: usize = 1 << 20;
 impl TensorFile {
     /// Returns `true` if the ending of a file is one of a known kind.
     pub(crate) fn is_known(path: &Path) -> bool {
-        path.extension()
-            .is_some_and(|e| e == "safetensors" || e == "gguf" || e == "npy")
+        path.extension().is_some_and(|e| e == "safetensors" || e == "gguf" || e == "npy")
     }
 
     pub(crate) fn open(path: &Path) -> Result<Self> {
@@ -55,12 +54,9 @@ impl TensorFile {
         let bad = |problem: String| content(path, problem);
         let mut size = [0; 8];
         if length < 8 {
-            return Err(bad(format!(
-                "must be a safetensors file; it has {length} bytes"
-            )));
+            return Err(bad(format!("must be a safetensors file; it has {length} bytes")));
         }
-        file.read_exact(&mut size)
-            .map_err(|e| unreadable(path, e))?;
+        file.read_exact(&mut size).map_err(|e| unreadable(path, e))?;
         let header = u64::from_le_bytes(size);
         if header > MOST_HEADER.min(length - 8) {
             return Err(bad(format!(
@@ -69,8 +65,7 @@ impl TensorFile {
             )));
         }
         let mut text = vec![0; header as usize];
-        file.read_exact(&mut text)
-            .map_err(|e| unreadable(path, e))?;
+        file.read_exact(&mut text).map_err(|e| unreadable(path, e))?;
         let tensors = parse(&text).map_err(bad)?;
         let end = tensors.values().map(|t| t.data_offsets.1 as u64).max();
         let there = length - 8 - header;
@@ -80,11 +75,7 @@ impl TensorFile {
                 end.unwrap_or(0)
             )));
         }
-        Ok(TensorFile::Safe {
-            path: path.to_path_buf(),
-            start: 8 + header,
-            tensors,
-        })
+        Ok(TensorFile::Safe { path: path.to_path_buf(), start: 8 + header, tensors })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -125,11 +116,9 @@ impl TensorFile {
         let (from, to) = info.data_offsets;
         memory::ensure(&format!("reading {name}"), (to - from) as u64)?;
         let mut file = File::open(path).map_err(|e| unreadable(path, e))?;
-        file.seek(SeekFrom::Start(start + from as u64))
-            .map_err(|e| unreadable(path, e))?;
+        file.seek(SeekFrom::Start(start + from as u64)).map_err(|e| unreadable(path, e))?;
         let mut bytes = vec![0; to - from];
-        file.read_exact(&mut bytes)
-            .map_err(|e| unreadable(path, e))?;
+        file.read_exact(&mut bytes).map_err(|e| unreadable(path, e))?;
         Ok(bytes)
     }
 
@@ -151,16 +140,11 @@ impl TensorFile {
         let (info, _) = self.info(name)?;
         let values = widened(info.dtype, &self.bytes(name)?).ok_or_else(|| {
             let known = "F64, F32, F16 or BF16";
-            bad(format!(
-                "must have the type {known}; it is {:?}",
-                info.dtype
-            ))
+            bad(format!("must have the type {known}; it is {:?}", info.dtype))
         })?;
         if let Some(i) = values.iter().position(|x| !x.is_finite()) {
             let (place, value) = ([i / columns, i % columns], values[i]);
-            return Err(bad(format!(
-                "entry {place:?} must be finite; it is {value}"
-            )));
+            return Err(bad(format!("entry {place:?} must be finite; it is {value}")));
         }
         Array2::from_shape_vec((rows, columns), values).map_err(|e| bad(e.to_string()))
     }
@@ -181,27 +165,19 @@ impl TensorFile {
         let (info, start) = self.info(name)?;
         let (from, to) = info.data_offsets;
         let entries: usize = info.shape.iter().product();
-        memory::ensure(
-            &format!("reading {name}"),
-            (entries as u64).saturating_mul(4),
-        )?;
+        memory::ensure(&format!("reading {name}"), (entries as u64).saturating_mul(4))?;
         let mut file = File::open(self.path()).map_err(|e| unreadable(self.path(), e))?;
-        file.seek(SeekFrom::Start(start + from as u64))
-            .map_err(|e| unreadable(self.path(), e))?;
+        file.seek(SeekFrom::Start(start + from as u64)).map_err(|e| unreadable(self.path(), e))?;
         let mut values = Vec::with_capacity(entries);
         let mut piece = vec![0; PIECE.min(to - from)];
         let mut left = to - from;
         while left > 0 {
             let piece = &mut piece[..PIECE.min(left)];
-            file.read_exact(piece)
-                .map_err(|e| unreadable(self.path(), e))?;
+            file.read_exact(piece).map_err(|e| unreadable(self.path(), e))?;
             left -= piece.len();
             if !narrowed(info.dtype, piece, &mut values) {
                 let known = "F64, F32, F16 or BF16";
-                return Err(bad(format!(
-                    "must have the type {known}; it is {:?}",
-                    info.dtype
-                )));
+                return Err(bad(format!("must have the type {known}; it is {:?}", info.dtype)));
             }
         }
         finite(&info.shape, &values).map_err(bad)?;
@@ -229,8 +205,7 @@ fn parse(text: &[u8]) -> std::result::Result<BTreeMap<String, TensorInfo>, Strin
         tensors.push((name, info));
     }
     tensors.sort_by_key(|(_, info)| info.data_offsets);
-    Metadata::new(None, tensors.clone())
-        .map_err(|e| format!("its header contradicts itself: {e}"))?;
+    Metadata::new(None, tensors.clone()).map_err(|e| format!("its header contradicts itself: {e}"))?;
     Ok(tensors.into_iter().collect())
 }
 
@@ -255,46 +230,22 @@ pub(crate) fn json(path: &Path, most_bytes: u64) -> Result<serde_json::Value> {
     let read = file.take(most_bytes + 1).read_to_end(&mut text);
     read.map_err(|e| unreadable(path, e))?;
     if text.len() as u64 > most_bytes {
-        return Err(content(
-            path,
-            format!("must have at most {most_bytes} bytes"),
-        ));
+        return Err(content(path, format!("must have at most {most_bytes} bytes")));
     }
     serde_json::from_slice(&text).map_err(|e| content(path, format!("must be JSON ({e})")))
 }
 
 pub(crate) fn content(path: &Path, problem: String) -> Error {
-    Error::Content {
-        path: path.to_path_buf(),
-        problem,
-    }
+    Error::Content { path: path.to_path_buf(), problem }
 }
 
 /// Appends F64, F32, F16 or BF16 as f32; false for other types.
 fn narrowed(kind: Dtype, bytes: &[u8], values: &mut Vec<f32>) -> bool {
     match kind {
-        Dtype::F64 => values.extend(
-            bytes
-                .as_chunks()
-                .0
-                .iter()
-                .map(|b| f64::from_le_bytes(*b) as f32),
-        ),
+        Dtype::F64 => values.extend(bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b) as f32)),
         Dtype::F32 => values.extend(bytes.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b))),
-        Dtype::F16 => values.extend(
-            bytes
-                .as_chunks()
-                .0
-                .iter()
-                .map(|b| f16::from_le_bytes(*b).to_f32()),
-        ),
-        Dtype::BF16 => values.extend(
-            bytes
-                .as_chunks()
-                .0
-                .iter()
-                .map(|b| bf16::from_le_bytes(*b).to_f32()),
-        ),
+        Dtype::F16 => values.extend(bytes.as_chunks().0.iter().map(|b| f16::from_le_bytes(*b).to_f32())),
+        Dtype::BF16 => values.extend(bytes.as_chunks().0.iter().map(|b| bf16::from_le_bytes(*b).to_f32())),
         _ => return false,
     }
     true
@@ -311,10 +262,7 @@ pub(crate) fn finite(shape: &[usize], values: &[f32]) -> std::result::Result<(),
         place.insert(0, rest % size);
         rest /= size;
     }
-    Err(format!(
-        "entry {place:?} must be finite in f32; it is {}",
-        values[i]
-    ))
+    Err(format!("entry {place:?} must be finite in f32; it is {}", values[i]))
 }
 
 pub(crate) fn unreadable(path: &Path, e: std::io::Error) -> Error {

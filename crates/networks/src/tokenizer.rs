@@ -90,9 +90,7 @@ impl Tokenizer {
     }
 
     fn ids(&self, text: &str, special: bool) -> Result<Vec<u32>> {
-        let encoded = contained(&self.path, "must encode the text", || {
-            self.inner.encode_fast(text, special)
-        })?;
+        let encoded = contained(&self.path, "must encode the text", || self.inner.encode_fast(text, special))?;
         Ok(encoded.get_ids().to_vec())
     }
 
@@ -101,9 +99,7 @@ impl Tokenizer {
     /// # Errors
     /// Ids whose tokens do not decode to text.
     pub fn decode(&self, ids: &[u32]) -> Result<String> {
-        contained(&self.path, "must decode the ids", || {
-            self.inner.decode(ids, true)
-        })
+        contained(&self.path, "must decode the ids", || self.inner.decode(ids, true))
     }
 
     /// Returns a token as the vocabulary writes it, such as "Ġthe"; None outside the vocabulary.
@@ -124,11 +120,7 @@ impl Tokenizer {
 
 /// Calls the library of tokenizers and turns its errors, and its panics on files that contradict themselves, into the
 /// refusal of a file.
-fn contained<T>(
-    path: &Path,
-    requirement: &str,
-    work: impl FnOnce() -> tokenizers::Result<T>,
-) -> Result<T> {
+fn contained<T>(path: &Path, requirement: &str, work: impl FnOnce() -> tokenizers::Result<T>) -> Result<T> {
     let problem = match quietly(work) {
         Ok(Ok(done)) => return Ok(done),
         Ok(Err(e)) => e.to_string(),
@@ -192,19 +184,13 @@ fn of_bytes(checkpoint: &TrainingCheckpoint) -> Result<Vec<u8>> {
     let model = checkpoint.configuration()?;
     let tokens = model.get("input").and_then(|input| input.get("vocabulary"));
     if tokens.and_then(Value::as_u64) != Some(BYTES as u64) {
-        let problem = "must be of a network with a vocabulary of 256, whose tokens are bytes, or have tokenizer.json beside it";
+        let problem =
+            "must be of a network with a vocabulary of 256, whose tokens are bytes, or have tokenizer.json beside it";
         return Err(content(&checkpoint.state, problem.into()));
     }
     let pairs = (0..BYTES).map(|byte| (letter(byte as u8).to_string(), json!(byte)));
     let vocabulary: Map<String, Value> = pairs.collect();
-    let whole = byte_level(
-        vocabulary.into(),
-        json!([]),
-        vec![],
-        json!(null),
-        false,
-        json!(null),
-    );
+    let whole = byte_level(vocabulary.into(), json!([]), vec![], json!(null), false, json!(null));
     Ok(whole.to_string().into_bytes())
 }
 
@@ -230,10 +216,7 @@ fn bytes(path: &Path) -> Result<Vec<u8>> {
     let read = file.take(MOST_BYTES + 1).read_to_end(&mut bytes);
     read.map_err(|e| unreadable(path, e))?;
     match bytes.len() as u64 > MOST_BYTES {
-        true => Err(content(
-            path,
-            format!("must have at most {MOST_BYTES} bytes"),
-        )),
+        true => Err(content(path, format!("must have at most {MOST_BYTES} bytes"))),
         false => Ok(bytes),
     }
 }
@@ -242,24 +225,15 @@ fn bytes(path: &Path) -> Result<Vec<u8>> {
 fn gpt2(vocabulary: &Path, merges: &Path) -> Result<Value> {
     let vocabulary = json(vocabulary, MOST_BYTES)?;
     let text = bytes(merges)?;
-    let text =
-        String::from_utf8(text).map_err(|e| content(merges, format!("must be UTF-8 ({e})")))?;
+    let text = String::from_utf8(text).map_err(|e| content(merges, format!("must be UTF-8 ({e})")))?;
     let lines = text.lines().enumerate();
     // The first line names the version.
-    let lines =
-        lines.filter(|(i, line)| !(line.is_empty() || *i == 0 && line.starts_with("#version")));
+    let lines = lines.filter(|(i, line)| !(line.is_empty() || *i == 0 && line.starts_with("#version")));
     let merges: Vec<&str> = lines.map(|(_, line)| line).collect();
     let special = vocabulary.get("<|endoftext|>").cloned();
     let special = special.map(|id| added(&id, "<|endoftext|>", true));
     let special: Vec<Value> = special.into_iter().collect();
-    Ok(byte_level(
-        vocabulary,
-        json!(merges),
-        special,
-        json!(null),
-        false,
-        json!(null),
-    ))
+    Ok(byte_level(vocabulary, json!(merges), special, json!(null), false, json!(null)))
 }
 
 /// Kinds of tokens in `tokenizer.ggml.token_type`: control and user-defined, which are matched before all others.
@@ -310,9 +284,7 @@ fn gguf(file: &Gguf) -> Result<Value> {
     let mut vocabulary = Map::new();
     for (id, token) in tokens.iter().enumerate() {
         if vocabulary.insert(token.clone(), json!(id)).is_some() {
-            return Err(bad(&format!(
-                "tokens[{id}] = {token:?}: must be there once"
-            )));
+            return Err(bad(&format!("tokens[{id}] = {token:?}: must be there once")));
         }
     }
     let mut special = vec![];
@@ -333,28 +305,17 @@ fn gguf(file: &Gguf) -> Result<Value> {
                 _ => None,
             };
             let Some((id, token)) = bos else {
-                return Err(bad(
-                    "bos_token_id: must be the id of a token; add_bos_token asks for it",
-                ));
+                return Err(bad("bos_token_id: must be the id of a token; add_bos_token asks for it"));
             };
-            let (first, text) = (
-                json!({"SpecialToken": {"id": token, "type_id": 0}}),
-                json!({"Sequence": {"id": "A", "type_id": 0}}),
-            );
+            let (first, text) =
+                (json!({"SpecialToken": {"id": token, "type_id": 0}}), json!({"Sequence": {"id": "A", "type_id": 0}}));
             let other = json!({"Sequence": {"id": "B", "type_id": 1}});
             let known = json!({token.as_str(): {"id": token, "ids": [id], "tokens": [token]}});
             json!({"type": "TemplateProcessing", "single": [first, text], "pair": [first, text, other], "special_tokens": known})
         }
         _ => json!(null),
     };
-    Ok(byte_level(
-        Value::Object(vocabulary),
-        json!(merges),
-        special,
-        split,
-        ignore_merges,
-        post,
-    ))
+    Ok(byte_level(Value::Object(vocabulary), json!(merges), special, split, ignore_merges, post))
 }
 
 fn added(id: &Value, token: &str, special: bool) -> Value {

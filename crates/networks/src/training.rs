@@ -35,10 +35,7 @@ pub(crate) fn newest(path: &Path) -> Result<Option<TrainingCheckpoint>> {
     };
     // Steps have leading zeros, so names are in their order. The JSON is written last.
     let state = entries(path)?.into_iter().rfind(is_state);
-    Ok(state.map(|state| TrainingCheckpoint {
-        tensors: state.with_extension("safetensors"),
-        state,
-    }))
+    Ok(state.map(|state| TrainingCheckpoint { tensors: state.with_extension("safetensors"), state }))
 }
 
 impl TrainingCheckpoint {

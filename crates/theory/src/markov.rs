@@ -51,11 +51,7 @@ impl MarkovChain {
             // A NaN is in no range, and its sum is not near 1.
             if !(row.iter().all(|p| (0.0..=1.0).contains(p)) && (sum - 1.0).abs() < SUM) {
                 let allowed = "must be probabilities that sum to 1";
-                return Err(Error::invalid(
-                    format!("row {s}"),
-                    format!("{row:?}"),
-                    allowed,
-                ));
+                return Err(Error::invalid(format!("row {s}"), format!("{row:?}"), allowed));
             }
         }
         let stationary = stationary(vocabulary, &rows, contexts)?;
@@ -76,17 +72,10 @@ impl MarkovChain {
             joints.push(joint.clone());
         }
         joints.reverse();
-        let mut conditionals: Vec<Vec<f64>> = joints[..order]
-            .iter()
-            .map(|joint| normalised(joint, vocabulary))
-            .collect();
+        let mut conditionals: Vec<Vec<f64>> =
+            joints[..order].iter().map(|joint| normalised(joint, vocabulary)).collect();
         conditionals.push(rows);
-        Ok(MarkovChain {
-            vocabulary,
-            order,
-            joints,
-            conditionals,
-        })
+        Ok(MarkovChain { vocabulary, order, joints, conditionals })
     }
 
     /// Returns the number V of symbols.
@@ -112,9 +101,7 @@ impl MarkovChain {
     /// If a symbol is not below V.
     pub fn next(&self, past: &[u16]) -> &[f64] {
         let known = past.len().min(self.order);
-        let context = past[past.len() - known..]
-            .iter()
-            .fold(0, |s, x| s * self.vocabulary + usize::from(*x));
+        let context = past[past.len() - known..].iter().fold(0, |s, x| s * self.vocabulary + usize::from(*x));
         let from = context * self.vocabulary;
         &self.conditionals[known][from..from + self.vocabulary]
     }
@@ -126,10 +113,7 @@ impl MarkovChain {
         tables
             .map(|(joint, law)| {
                 let terms = joint.iter().zip(law);
-                -terms
-                    .filter(|(p, _)| **p > 0.0)
-                    .map(|(p, q)| p * q.ln())
-                    .sum::<f64>()
+                -terms.filter(|(p, _)| **p > 0.0).map(|(p, q)| p * q.ln()).sum::<f64>()
             })
             .collect()
     }
@@ -225,10 +209,7 @@ fn stationary(vocabulary: usize, rows: &[f64], n: usize) -> Result<Vec<f64>> {
             row[m] /= out;
             let share = row[m];
             if share > 0.0 {
-                row[..m]
-                    .iter_mut()
-                    .zip(last)
-                    .for_each(|(x, y)| *x += share * y);
+                row[..m].iter_mut().zip(last).for_each(|(x, y)| *x += share * y);
             }
         }
     }

@@ -34,9 +34,8 @@ mod tests {
 
     #[test]
     fn the_expected_support_is_that_of_small_cases() {
-        let support = |tokens: usize, scale: f64| {
-            expected_support(&Params::from_iter([TOKENS.is(tokens), SCALE.is(scale)]))
-        };
+        let support =
+            |tokens: usize, scale: f64| expected_support(&Params::from_iter([TOKENS.is(tokens), SCALE.is(scale)]));
         // One score; two, of which the second counts unless P = 0; so many that nothing is cut off.
         assert_eq!(support(1, 0.3), 1.0);
         assert!((support(2, 0.5) - (2.0 - (-2.0_f64).exp())).abs() < 1e-15);

@@ -21,14 +21,7 @@ pub static PAPERS: &[Paper] = &[
         year: 2016,
         link: "https://arxiv.org/abs/1602.02068",
     },
-    Paper {
-        key: "notes",
-        title: "Notes on the support of sparsemax",
-        authors: "",
-        venue: "",
-        year: 2026,
-        link: "",
-    },
+    Paper { key: "notes", title: "Notes on the support of sparsemax", authors: "", venue: "", year: 2026, link: "" },
 ];
 
 /// Everything in this package.
@@ -38,8 +31,5 @@ pub fn room() -> Room {
         .claim(support::Support::PRINTED)
         .formulas(formulas::all())
         .experiments(experiments::entries())
-        .terms(&[(
-            "support",
-            "the entries of a column of attention whose weight is not 0",
-        )])
+        .terms(&[("support", "the entries of a column of attention whose weight is not 0")])
 }

@@ -21,10 +21,7 @@ pub struct Projection {
 impl Projection {
     /// The claim as it is printed.
     pub fn printed() -> Self {
-        Projection {
-            phi: Sparsemax.into(),
-            factor: 1.0,
-        }
+        Projection { phi: Sparsemax.into(), factor: 1.0 }
     }
 }
 

@@ -11,6 +11,5 @@ pub const SCALE: Quantity<f64> =
     Quantity::real("scale", "β", "mean of the exponential scores").within(Domain::POSITIVE);
 
 /// σ.
-pub const SPREAD: Quantity<f64> = Quantity::real("spread", "σ", "spread of the normal scores")
-    .unit("standard deviation")
-    .within(Domain::POSITIVE);
+pub const SPREAD: Quantity<f64> =
+    Quantity::real("spread", "σ", "spread of the normal scores").unit("standard deviation").within(Domain::POSITIVE);

@@ -25,10 +25,7 @@ pub struct Support {
 
 impl Support {
     /// The claim as it is printed.
-    pub const PRINTED: Support = Support {
-        factor: 1.0,
-        shift: 0.0,
-    };
+    pub const PRINTED: Support = Support { factor: 1.0, shift: 0.0 };
 }
 
 /// Draws the scores of one trial and returns the size of the support of sparsemax on them.
@@ -57,10 +54,7 @@ impl Claim for Support {
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let support = support(params, streams);
-        Ok(Outcome::Value {
-            value: support as f64,
-            witness: witness! { "support" => support },
-        })
+        Ok(Outcome::Value { value: support as f64, witness: witness! { "support" => support } })
     }
 
     fn default_trials(&self, params: &Params) -> u64 {
@@ -73,9 +67,6 @@ impl Claim for Support {
 
     fn mutants(&self) -> Vec<Mutant> {
         let says = |factor, shift| Support { factor, shift };
-        vec![
-            Mutant::new("without_one", says(1.0, -1.0)),
-            Mutant::new("near", says(1.04, 0.0)),
-        ]
+        vec![Mutant::new("without_one", says(1.0, -1.0)), Mutant::new("near", says(1.04, 0.0))]
     }
 }

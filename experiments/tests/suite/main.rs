@@ -9,16 +9,7 @@ fn a_binary_takes_the_options_of_attnlab_run() {
         String::from_utf8(output.stdout).unwrap()
     };
     let binary = help(&mut assert_cmd::Command::cargo_bin("snr_per_layer").unwrap());
-    for option in [
-        "--config",
-        "--set",
-        "--quick",
-        "--out",
-        "--seed",
-        "--force",
-        "--show",
-        "--threads",
-    ] {
+    for option in ["--config", "--set", "--quick", "--out", "--seed", "--force", "--show", "--threads"] {
         assert!(binary.contains(option), "{option}");
     }
     assert!(binary.contains("Examples:"));

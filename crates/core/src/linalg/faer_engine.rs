@@ -59,11 +59,7 @@ pub fn gemm<T: Real>(
     mut c: ArrayViewMut2<T>,
     threads: Threads,
 ) {
-    let accumulate = if accumulate {
-        Accum::Add
-    } else {
-        Accum::Replace
-    };
+    let accumulate = if accumulate { Accum::Add } else { Accum::Replace };
     let par = match threads {
         Threads::One => Par::Seq,
         Threads::All => Par::rayon(0),
@@ -79,11 +75,7 @@ pub fn gemm<T: Real>(
 /// If A has more columns than rows, or a rank below p.
 pub fn qr_q<T: Real>(a: ArrayView2<T>) -> Result<Array2<T>> {
     if a.ncols() > a.nrows() {
-        return Err(Error::shape(
-            "matrix",
-            a.dim(),
-            "at least as many rows as columns",
-        ));
+        return Err(Error::shape("matrix", a.dim(), "at least as many rows as columns"));
     }
     on_one_thread();
     let qr = view(&a).qr();
@@ -92,9 +84,7 @@ pub fn qr_q<T: Real>(a: ArrayView2<T>) -> Result<Array2<T>> {
     for (j, mut column) in q.columns_mut().into_iter().enumerate() {
         let diagonal = r[(j, j)];
         if diagonal == T::zero() {
-            return Err(Error::undefined(format!(
-                "column {j} depends on the columns before it"
-            )));
+            return Err(Error::undefined(format!("column {j} depends on the columns before it")));
         }
         if diagonal < T::zero() {
             column.mapv_inplace(|x| -x);
@@ -110,8 +100,7 @@ pub fn qr_q<T: Real>(a: ArrayView2<T>) -> Result<Array2<T>> {
 pub fn singular_values<T: Real>(a: ArrayView2<T>) -> Result<Array1<T>> {
     on_one_thread();
     let values = view(&a).singular_values();
-    let values = values
-        .map_err(|_| Error::not_converged("the singular value decomposition did not converge"))?;
+    let values = values.map_err(|_| Error::not_converged("the singular value decomposition did not converge"))?;
     Ok(values.into())
 }
 
@@ -142,12 +131,7 @@ mod tests {
     fn views_follow_any_strides() {
         let a = Array2::from_shape_fn((6, 8), |(i, j)| (10 * i + j) as f64);
         let b = Array2::from_shape_fn((8, 6).f(), |(i, j)| (i as f64) - 2.0 * (j as f64));
-        let views = [
-            a.view(),
-            a.slice(s![..;2, 1..7]),
-            a.slice(s![..;-1, ..;-2]),
-            b.t(),
-        ];
+        let views = [a.view(), a.slice(s![..;2, 1..7]), a.slice(s![..;-1, ..;-2]), b.t()];
         for left in &views {
             let right = left.t();
             let mut c = Array2::zeros((left.nrows(), left.nrows()));
@@ -155,14 +139,7 @@ mod tests {
             assert_eq!(c, left.dot(&right));
             // A strided, reversed destination too.
             let mut wide = Array2::zeros((2 * left.nrows(), left.nrows()));
-            gemm(
-                2.0,
-                left.view(),
-                right,
-                false,
-                wide.slice_mut(s![..;-2, ..]),
-                Threads::All,
-            );
+            gemm(2.0, left.view(), right, false, wide.slice_mut(s![..;-2, ..]), Threads::All);
             let mut expected = left.dot(&right) * 2.0;
             expected.invert_axis(ndarray::Axis(0));
             assert_eq!(wide.slice(s![1..;2, ..]), expected);

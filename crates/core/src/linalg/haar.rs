@@ -29,11 +29,7 @@ pub fn normal_matrix(d: usize, p: usize, rng: &mut Generator) -> Array2<f64> {
 /// ```
 pub fn haar_basis(d: usize, p: usize, rng: &mut Generator) -> Result<Array2<f64>> {
     if p == 0 || p > d {
-        return Err(Error::invalid(
-            "dim",
-            p,
-            format!("must be a whole number from 1 to ambient = {d}"),
-        ));
+        return Err(Error::invalid("dim", p, format!("must be a whole number from 1 to ambient = {d}")));
     }
     qr_q(normal_matrix(d, p, rng).view())
 }
@@ -42,11 +38,7 @@ pub fn haar_basis(d: usize, p: usize, rng: &mut Generator) -> Result<Array2<f64>
 ///
 /// # Errors
 /// If the dimensions add up to more than d.
-pub fn orthonormal_bases(
-    d: usize,
-    dims: &[usize],
-    rng: &mut Generator,
-) -> Result<Vec<Array2<f64>>> {
+pub fn orthonormal_bases(d: usize, dims: &[usize], rng: &mut Generator) -> Result<Vec<Array2<f64>>> {
     let total: usize = dims.iter().sum();
     if total > d {
         let allowed = format!("must be at least {total}, the sum of the subspace dimensions");
@@ -68,25 +60,14 @@ pub fn coherent_bases(
     rng: &mut Generator,
 ) -> Result<Vec<Array2<f64>>> {
     if !(0.0..1.0).contains(&coherence) {
-        return Err(Error::invalid(
-            "coherence",
-            coherence,
-            "must be a number in [0, 1)",
-        ));
+        return Err(Error::invalid("coherence", coherence, "must be a number in [0, 1)"));
     }
     let blocks = orthonormal_bases(d, &vec![p; clusters + 1], rng).map_err(|_| {
         let need = (clusters + 1) * p;
-        Error::invalid(
-            "ambient",
-            d,
-            format!("must be at least {need}; coherent bases need (clusters + 1) dim"),
-        )
+        Error::invalid("ambient", d, format!("must be at least {need}; coherent bases need (clusters + 1) dim"))
     })?;
     let (shared, own) = (coherence.sqrt(), (1.0 - coherence).sqrt());
-    Ok(blocks[1..]
-        .iter()
-        .map(|q| &blocks[0] * shared + q * own)
-        .collect())
+    Ok(blocks[1..].iter().map(|q| &blocks[0] * shared + q * own).collect())
 }
 
 fn split<T: Real>(joint: &Array2<T>, dims: &[usize]) -> Vec<Array2<T>> {

@@ -34,18 +34,12 @@ pub fn gemm<T: Real>(
 /// If A has more columns than rows, or linearly dependent columns, or LAPACK fails.
 pub fn qr_q<T: Real>(a: ArrayView2<T>) -> Result<Array2<T>> {
     if a.ncols() > a.nrows() {
-        return Err(Error::shape(
-            "matrix",
-            a.dim(),
-            "at least as many rows as columns",
-        ));
+        return Err(Error::shape("matrix", a.dim(), "at least as many rows as columns"));
     }
     let (mut q, r) = a.to_owned().qr().map_err(failed)?;
     for (j, mut column) in q.columns_mut().into_iter().enumerate() {
         if r[[j, j]] == T::zero() {
-            return Err(Error::undefined(format!(
-                "column {j} depends on the columns before it"
-            )));
+            return Err(Error::undefined(format!("column {j} depends on the columns before it")));
         }
         if r[[j, j]] < T::zero() {
             column.mapv_inplace(|x| -x);
@@ -89,11 +83,7 @@ mod tests {
     const TOL: f64 = 1e-12;
 
     fn normal(d: usize, p: usize, index: u64) -> Array2<f64> {
-        normal_matrix(
-            d,
-            p,
-            &mut Streams::new(1, "tests.lapack", 0, 0).part("matrix", index),
-        )
+        normal_matrix(d, p, &mut Streams::new(1, "tests.lapack", 0, 0).part("matrix", index))
     }
 
     fn close(a: &Array2<f64>, b: &Array2<f64>) -> bool {
@@ -125,25 +115,14 @@ mod tests {
     fn decompositions_agree() {
         let a = normal(40, 30, 2);
         // With a positive diagonal of R the factor Q is unique, so the engines must agree on it.
-        assert!(close(
-            &faer::qr_q(a.view()).unwrap(),
-            &qr_q(a.view()).unwrap()
-        ));
-        let (ours, theirs) = (
-            faer::singular_values(a.view()).unwrap(),
-            singular_values(a.view()).unwrap(),
-        );
+        assert!(close(&faer::qr_q(a.view()).unwrap(), &qr_q(a.view()).unwrap()));
+        let (ours, theirs) = (faer::singular_values(a.view()).unwrap(), singular_values(a.view()).unwrap());
         assert!(ours.iter().zip(&theirs).all(|(x, y)| (x - y).abs() < TOL));
         let symmetric = a.t().dot(&a);
         let (values, vectors) = faer::symmetric_eigen(symmetric.view()).unwrap();
         let (other, _) = symmetric_eigen(symmetric.view()).unwrap();
         // Eigenvalues reach 130 here: the tolerance is relative to the largest.
-        assert!(
-            values
-                .iter()
-                .zip(&other)
-                .all(|(x, y)| (x - y).abs() < 200.0 * TOL)
-        );
+        assert!(values.iter().zip(&other).all(|(x, y)| (x - y).abs() < 200.0 * TOL));
         let back = vectors.dot(&Array2::from_diag(&values)).dot(&vectors.t());
         assert!((back - symmetric).iter().all(|x| x.abs() < 200.0 * TOL));
     }

@@ -19,9 +19,7 @@ use faer_engine as engine;
 use lapack_engine as engine;
 
 pub use engine::{ENGINE, gemm, qr_q, singular_values, symmetric_eigen};
-pub use haar::{
-    coherent_bases, haar_basis, normal_matrix, orthonormal_bases, orthonormality_defect,
-};
+pub use haar::{coherent_bases, haar_basis, normal_matrix, orthonormal_bases, orthonormality_defect};
 pub use scalar::Real;
 
 use ndarray::{Array2, ArrayView2, ShapeBuilder};

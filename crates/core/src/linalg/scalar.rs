@@ -21,10 +21,7 @@ mod faer_traits_bound {
     #[cfg(not(feature = "lapack"))]
     pub trait Bound: faer::traits::RealField {}
     #[cfg(feature = "lapack")]
-    pub trait Bound:
-        faer::traits::RealField + ndarray_linalg::Scalar<Real = Self> + ndarray_linalg::Lapack
-    {
-    }
+    pub trait Bound: faer::traits::RealField + ndarray_linalg::Scalar<Real = Self> + ndarray_linalg::Lapack {}
     impl Bound for f32 {}
     impl Bound for f64 {}
 }

@@ -33,73 +33,36 @@ pub enum Domain {
 
 impl Domain {
     /// Any finite number.
-    pub const FINITE: Domain = Domain::Number {
-        low: f64::NEG_INFINITY,
-        low_in: false,
-        high: f64::INFINITY,
-        high_in: false,
-    };
+    pub const FINITE: Domain =
+        Domain::Number { low: f64::NEG_INFINITY, low_in: false, high: f64::INFINITY, high_in: false };
     /// Any number ≥ 0.
-    pub const NON_NEGATIVE: Domain = Domain::Number {
-        low: 0.0,
-        low_in: true,
-        high: f64::INFINITY,
-        high_in: false,
-    };
+    pub const NON_NEGATIVE: Domain = Domain::Number { low: 0.0, low_in: true, high: f64::INFINITY, high_in: false };
     /// Any number > 0.
-    pub const POSITIVE: Domain = Domain::Number {
-        low: 0.0,
-        low_in: false,
-        high: f64::INFINITY,
-        high_in: false,
-    };
+    pub const POSITIVE: Domain = Domain::Number { low: 0.0, low_in: false, high: f64::INFINITY, high_in: false };
     /// A number in the open interval (0, 1).
-    pub const OPEN_UNIT: Domain = Domain::Number {
-        low: 0.0,
-        low_in: false,
-        high: 1.0,
-        high_in: false,
-    };
+    pub const OPEN_UNIT: Domain = Domain::Number { low: 0.0, low_in: false, high: 1.0, high_in: false };
     /// A number in the half-open interval (0, 1].
-    pub const LEFT_OPEN_UNIT: Domain = Domain::Number {
-        low: 0.0,
-        low_in: false,
-        high: 1.0,
-        high_in: true,
-    };
+    pub const LEFT_OPEN_UNIT: Domain = Domain::Number { low: 0.0, low_in: false, high: 1.0, high_in: true };
 
     /// Describes the range in words for an error message and for `--help`.
     pub fn allowed(&self) -> String {
         match *self {
             Domain::Whole(low, u64::MAX) => format!("a whole number >= {low}"),
             Domain::Whole(low, high) => format!("a whole number from {low} to {high}"),
-            Domain::Number { low, high, .. } if low.is_infinite() && high.is_infinite() => {
-                "a finite number".into()
-            }
-            Domain::Number {
-                low, low_in, high, ..
-            } if high.is_infinite() => {
+            Domain::Number { low, high, .. } if low.is_infinite() && high.is_infinite() => "a finite number".into(),
+            Domain::Number { low, low_in, high, .. } if high.is_infinite() => {
                 format!("a finite number {} {low}", if low_in { ">=" } else { ">" })
             }
-            Domain::Number {
-                low,
-                low_in,
-                high,
-                high_in,
-            } => {
-                let (open, close) = (
-                    if low_in { '[' } else { '(' },
-                    if high_in { ']' } else { ')' },
-                );
+            Domain::Number { low, low_in, high, high_in } => {
+                let (open, close) = (if low_in { '[' } else { '(' }, if high_in { ']' } else { ')' });
                 format!("a number in {open}{low}, {high}{close}")
             }
             Domain::Choice(words) => format!("one of {}", words.join(", ")),
             Domain::Flag => "true or false".into(),
             Domain::Vector(entry) => format!("an array such as [1, 2], each {}", entry.allowed()),
-            Domain::Matrix(entry) => format!(
-                "rows of equal length such as [[1, 0], [0, 1]], each entry {}",
-                entry.allowed()
-            ),
+            Domain::Matrix(entry) => {
+                format!("rows of equal length such as [[1, 0], [0, 1]], each entry {}", entry.allowed())
+            }
         }
     }
 
@@ -109,17 +72,11 @@ impl Domain {
             (Domain::Number { .. }, Value::Number(number)) => number.as_f64().into(),
             // Whole numbers may be written as 1e5.
             (Domain::Whole(..), Value::Number(number)) => match number.as_f64() {
-                Some(x) if number.is_f64() && x.fract() == 0.0 && (0.0..WHOLE_END).contains(&x) => {
-                    (x as u64).into()
-                }
+                Some(x) if number.is_f64() && x.fract() == 0.0 && (0.0..WHOLE_END).contains(&x) => (x as u64).into(),
                 _ => value,
             },
             (Domain::Vector(entry) | Domain::Matrix(entry), Value::Array(items)) => {
-                let inner = if matches!(self, Domain::Matrix(_)) {
-                    &Domain::Vector(entry)
-                } else {
-                    entry
-                };
+                let inner = if matches!(self, Domain::Matrix(_)) { &Domain::Vector(entry) } else { entry };
                 items.iter().map(|v| inner.canonical(v.clone())).collect()
             }
             _ => value,
@@ -129,28 +86,19 @@ impl Domain {
     pub(super) fn contains(&self, value: &Value) -> bool {
         match *self {
             Domain::Whole(low, high) => value.as_u64().is_some_and(|n| (low..=high).contains(&n)),
-            Domain::Number {
-                low,
-                low_in,
-                high,
-                high_in,
-            } => value.as_f64().is_some_and(|x| {
-                x.is_finite()
-                    && (x > low || (low_in && x == low))
-                    && (x < high || (high_in && x == high))
+            Domain::Number { low, low_in, high, high_in } => value.as_f64().is_some_and(|x| {
+                x.is_finite() && (x > low || (low_in && x == low)) && (x < high || (high_in && x == high))
             }),
             Domain::Choice(words) => value.as_str().is_some_and(|s| words.contains(&s)),
             Domain::Flag => value.is_boolean(),
-            Domain::Vector(entry) => value
-                .as_array()
-                .is_some_and(|v| !v.is_empty() && v.iter().all(|x| entry.contains(x))),
+            Domain::Vector(entry) => {
+                value.as_array().is_some_and(|v| !v.is_empty() && v.iter().all(|x| entry.contains(x)))
+            }
             Domain::Matrix(entry) => {
                 let row = Domain::Vector(entry);
                 value.as_array().is_some_and(|rows| {
                     let width = |r: &Value| r.as_array().map_or(0, Vec::len);
-                    rows.iter()
-                        .all(|r| row.contains(r) && width(r) == width(&rows[0]))
-                        && !rows.is_empty()
+                    rows.iter().all(|r| row.contains(r) && width(r) == width(&rows[0])) && !rows.is_empty()
                 })
             }
         }

@@ -62,9 +62,7 @@ impl Spec {
     pub fn default_value(&self, defaults: Option<&Params>) -> Value {
         match &self.default {
             Fallback::Fixed(value) => value.clone(),
-            _ => defaults
-                .and_then(|p| p.as_json().get(self.name).cloned())
-                .unwrap_or(Value::Null),
+            _ => defaults.and_then(|p| p.as_json().get(self.name).cloned()).unwrap_or(Value::Null),
         }
     }
 
@@ -94,10 +92,7 @@ impl Params {
                 return Err(Error::unknown("parameter", name, known));
             };
             if spec.name != name && set.contains_key(spec.name) {
-                let why = format!(
-                    "must be set once; it is another name of {}. Write one of the two",
-                    spec.name
-                );
+                let why = format!("must be set once; it is another name of {}. Write one of the two", spec.name);
                 return Err(Error::invalid(name, &set[name.as_str()], why));
             }
         }
@@ -105,16 +100,12 @@ impl Params {
             let names = std::iter::once(&spec.name).chain(spec.aliases);
             names.into_iter().find_map(|name| set.get(*name))
         };
-        let missing =
-            |spec: &&Spec| matches!(spec.default, Fallback::Required) && given(spec).is_none();
+        let missing = |spec: &&Spec| matches!(spec.default, Fallback::Required) && given(spec).is_none();
         let missing: Vec<&Spec> = schema.iter().filter(missing).collect();
         if !missing.is_empty() {
             return Err(Error::Missing {
                 names: missing.iter().map(|s| s.name.to_string()).collect(),
-                set: missing
-                    .iter()
-                    .map(|s| format!("--set {}=<{}>", s.name, s.domain.allowed()))
-                    .collect(),
+                set: missing.iter().map(|s| format!("--set {}=<{}>", s.name, s.domain.allowed())).collect(),
             });
         }
         let mut params = Params::default();
@@ -131,11 +122,7 @@ impl Params {
             };
             let canonical = spec.domain.canonical(value.clone());
             if !spec.domain.contains(&canonical) {
-                return Err(Error::invalid(
-                    spec.name,
-                    value,
-                    format!("must be {}", spec.domain.allowed()),
-                ));
+                return Err(Error::invalid(spec.name, value, format!("must be {}", spec.domain.allowed())));
             }
             params.0.insert(spec.name.to_string(), canonical);
         }
@@ -171,9 +158,7 @@ impl Params {
     /// If the schema declares no such number. That is a defect of the claim, found by the registry test
     /// that runs every claim once.
     pub fn f64(&self, name: &str) -> f64 {
-        self.value(name)
-            .as_f64()
-            .unwrap_or_else(|| undeclared(name))
+        self.value(name).as_f64().unwrap_or_else(|| undeclared(name))
     }
 
     /// Returns the whole number of this name.
@@ -181,9 +166,7 @@ impl Params {
     /// # Panics
     /// As [`Params::f64`].
     pub fn usize(&self, name: &str) -> usize {
-        self.value(name)
-            .as_u64()
-            .unwrap_or_else(|| undeclared(name)) as usize
+        self.value(name).as_u64().unwrap_or_else(|| undeclared(name)) as usize
     }
 
     /// Returns the word of this name.
@@ -191,9 +174,7 @@ impl Params {
     /// # Panics
     /// As [`Params::f64`].
     pub fn text(&self, name: &str) -> &str {
-        self.value(name)
-            .as_str()
-            .unwrap_or_else(|| undeclared(name))
+        self.value(name).as_str().unwrap_or_else(|| undeclared(name))
     }
 
     /// Returns the flag of this name.
@@ -201,9 +182,7 @@ impl Params {
     /// # Panics
     /// As [`Params::f64`].
     pub fn flag(&self, name: &str) -> bool {
-        self.value(name)
-            .as_bool()
-            .unwrap_or_else(|| undeclared(name))
+        self.value(name).as_bool().unwrap_or_else(|| undeclared(name))
     }
 
     /// Returns the vector of this name.
@@ -225,8 +204,7 @@ impl Params {
         });
         let rows = rows.unwrap_or_else(|| undeclared(name));
         let width = rows.first().map_or(0, Vec::len);
-        Array2::from_shape_vec((rows.len(), width), rows.concat())
-            .unwrap_or_else(|_| undeclared(name))
+        Array2::from_shape_vec((rows.len(), width), rows.concat()).unwrap_or_else(|_| undeclared(name))
     }
 
     /// Returns the parameters as a JSON object, in the order of the schema.
@@ -282,23 +260,14 @@ mod tests {
         let x = resolve(matrix, json!([[1, -2, 3], [4, 5, 6]])).unwrap();
         assert_eq!(x.matrix("x").dim(), (2, 3));
         assert_eq!(x.matrix("x")[[0, 1]], -2.0);
-        for bad in [
-            json!([]),
-            json!([1, -1]),
-            json!(1),
-            json!([[1]]),
-            json!(["a"]),
-        ] {
+        for bad in [json!([]), json!([1, -1]), json!(1), json!([[1]]), json!(["a"])] {
             assert!(resolve(vector, bad).is_err());
         }
         for bad in [json!([]), json!([[]]), json!([[1], [1, 2]]), json!([1, 2])] {
             assert!(resolve(matrix, bad).is_err());
         }
         let message = resolve(vector, json!([1, -1])).unwrap_err().to_string();
-        assert_eq!(
-            message,
-            "x = [1,-1]: must be an array such as [1, 2], each a finite number >= 0"
-        );
+        assert_eq!(message, "x = [1,-1]: must be an array such as [1, 2], each a finite number >= 0");
     }
 
     #[test]
@@ -307,10 +276,7 @@ mod tests {
         assert_eq!(cell(json!(1)), cell(json!(1.0)));
         assert_ne!(cell(json!(1)), cell(json!(1.5)));
         let vector = Domain::Vector(&Domain::FINITE);
-        assert_eq!(
-            resolve(vector, json!([1, 2])).unwrap().cell(),
-            resolve(vector, json!([1.0, 2.0])).unwrap().cell()
-        );
+        assert_eq!(resolve(vector, json!([1, 2])).unwrap().cell(), resolve(vector, json!([1.0, 2.0])).unwrap().cell());
         assert!(resolve(Domain::Whole(1, 9), json!(2.5)).is_err());
         let whole = resolve(Domain::Whole(1, 2000), json!(2e3)).unwrap();
         assert_eq!(whole.as_json()["x"], json!(2000));

@@ -105,11 +105,7 @@ impl Kind for Array2<f64> {
     type Value<'a> = Array2<f64>;
 
     fn read(value: &Value) -> Option<Array2<f64>> {
-        let rows: Vec<Vec<f64>> = value
-            .as_array()?
-            .iter()
-            .map(Vec::read)
-            .collect::<Option<_>>()?;
+        let rows: Vec<Vec<f64>> = value.as_array()?.iter().map(Vec::read).collect::<Option<_>>()?;
         let width = rows.first().map_or(0, Vec::len);
         Array2::from_shape_vec((rows.len(), width), rows.concat()).ok()
     }
@@ -173,21 +169,8 @@ impl Quantity<Array2<f64>> {
 }
 
 impl<T> Quantity<T> {
-    const fn new(
-        name: &'static str,
-        symbol: &'static str,
-        meaning: &'static str,
-        domain: Domain,
-    ) -> Self {
-        Quantity {
-            name,
-            symbol,
-            meaning,
-            unit: "",
-            domain,
-            aliases: &[],
-            kind: PhantomData,
-        }
+    const fn new(name: &'static str, symbol: &'static str, meaning: &'static str, domain: Domain) -> Self {
+        Quantity { name, symbol, meaning, unit: "", domain, aliases: &[], kind: PhantomData }
     }
 
     /// Sets another range, for all claims or for one.

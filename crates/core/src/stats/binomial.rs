@@ -30,30 +30,13 @@ pub fn binomial(successes: u64, trials: u64, level: f64) -> Result<Estimate> {
         return Err(Error::invalid("trials", trials, allowed));
     }
     if successes > trials {
-        return Err(Error::invalid(
-            "successes",
-            successes,
-            format!("must be at most trials = {trials}"),
-        ));
+        return Err(Error::invalid("successes", successes, format!("must be at most trials = {trials}")));
     }
     let tail = (1.0 - level) / 2.0;
     let (s, n) = (successes as f64, trials as f64);
-    let low = if successes == 0 {
-        0.0
-    } else {
-        beta_quantile(s, n - s + 1.0, tail)?
-    };
-    let high = if successes == trials {
-        1.0
-    } else {
-        beta_quantile(s + 1.0, n - s, 1.0 - tail)?
-    };
-    Ok(Estimate {
-        value: s / n,
-        low,
-        high,
-        level,
-    })
+    let low = if successes == 0 { 0.0 } else { beta_quantile(s, n - s + 1.0, tail)? };
+    let high = if successes == trials { 1.0 } else { beta_quantile(s + 1.0, n - s, 1.0 - tail)? };
+    Ok(Estimate { value: s / n, low, high, level })
 }
 
 /// Computes the least number of trials n for which n successes give an interval above `q` at `level`:
@@ -79,19 +62,13 @@ pub fn trials_for_lower_bound(q: f64, level: f64) -> Option<u64> {
 /// ```
 pub fn binomial_cdf(k: u64, n: u64, p: f64) -> Result<f64> {
     if n > MAX_TRIALS {
-        return Err(Error::invalid(
-            "trials",
-            n,
-            format!("must be at most {MAX_TRIALS}"),
-        ));
+        return Err(Error::invalid("trials", n, format!("must be at most {MAX_TRIALS}")));
     }
-    let law = Binomial::new(p, n)
-        .map_err(|e| Error::undefined(format!("Binomial({p}, {n}) has no tail: {e}")))?;
+    let law = Binomial::new(p, n).map_err(|e| Error::undefined(format!("Binomial({p}, {n}) has no tail: {e}")))?;
     Ok(law.cdf(k))
 }
 
 fn beta_quantile(a: f64, b: f64, p: f64) -> Result<f64> {
-    let beta = Beta::new(a, b)
-        .map_err(|e| Error::undefined(format!("Beta({a}, {b}) has no quantile: {e}")))?;
+    let beta = Beta::new(a, b).map_err(|e| Error::undefined(format!("Beta({a}, {b}) has no quantile: {e}")))?;
     Ok(beta.inverse_cdf(p))
 }

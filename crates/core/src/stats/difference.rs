@@ -60,11 +60,7 @@ impl SampleMean {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
         let squares = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>();
-        let sample = SampleMean {
-            mean,
-            error: (squares / (n - 1.0) / n).sqrt(),
-            count: values.len() as u64,
-        };
+        let sample = SampleMean { mean, error: (squares / (n - 1.0) / n).sqrt(), count: values.len() as u64 };
         sample.enough()?;
         Ok(sample)
     }
@@ -138,10 +134,7 @@ mod tests {
     #[test]
     fn samples_that_cannot_be_tested_are_refused() {
         for (successes, trials) in [([0, 0], [0, 4]), ([5, 0], [4, 4]), ([0, 0], [4, 100_001])] {
-            assert!(
-                fisher(successes, trials).is_err(),
-                "{successes:?} {trials:?}"
-            );
+            assert!(fisher(successes, trials).is_err(), "{successes:?} {trials:?}");
         }
         assert!(SampleMean::of(&[1.0]).is_err() && SampleMean::of(&[]).is_err());
         let wild = SampleMean::of(&[f64::INFINITY, 1.0]).unwrap();

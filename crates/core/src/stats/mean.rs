@@ -18,22 +18,13 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 pub fn mean(values: &[f64], level: f64) -> Result<Estimate> {
     validate_level(level)?;
     if values.len() < 2 {
-        return Err(Error::invalid(
-            "trials",
-            values.len(),
-            "must be at least 2 for an interval of a mean",
-        ));
+        return Err(Error::invalid("trials", values.len(), "must be at least 2 for an interval of a mean"));
     }
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
     let half = t_quantile(n - 1.0, 0.5 + level / 2.0)? * (variance / n).sqrt();
-    Ok(Estimate {
-        value: mean,
-        low: mean - half,
-        high: mean + half,
-        level,
-    })
+    Ok(Estimate { value: mean, low: mean - half, high: mean + half, level })
 }
 
 /// Computes the p-quantile of Student's t distribution with `freedom` degrees of freedom.

@@ -29,8 +29,7 @@ pub fn median(values: &[f64], level: f64) -> Result<Estimate> {
     validate_level(level)?;
     let n = values.len();
     if !(2..=MOST).contains(&n) {
-        let allowed =
-            format!("must be a whole number from 2 to {MOST} for an exact interval of a median");
+        let allowed = format!("must be a whole number from 2 to {MOST} for an exact interval of a median");
         return Err(Error::invalid("trials", n, allowed));
     }
     let mut sorted = values.to_vec();
@@ -46,10 +45,5 @@ pub fn median(values: &[f64], level: f64) -> Result<Estimate> {
         (covered, r) = (1.0 - 2.0 * tail, k);
         term *= (n - k) as f64 / (k + 1) as f64;
     }
-    Ok(Estimate {
-        value: quantile(values, 0.5),
-        low: sorted[r],
-        high: sorted[n - 1 - r],
-        level: covered,
-    })
+    Ok(Estimate { value: quantile(values, 0.5), low: sorted[r], high: sorted[n - 1 - r], level: covered })
 }

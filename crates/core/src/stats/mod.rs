@@ -39,12 +39,7 @@ pub struct Estimate {
 impl Estimate {
     /// Wraps a value that was computed with a known error bound rather than estimated from samples.
     pub fn computed(value: f64, error: f64) -> Self {
-        Estimate {
-            value,
-            low: value - error,
-            high: value + error,
-            level: 1.0,
-        }
+        Estimate { value, low: value - error, high: value + error, level: 1.0 }
     }
 
     /// Returns `true` if `x` lies in the interval.
@@ -61,9 +56,5 @@ pub fn validate_level(level: f64) -> crate::Result<()> {
     if level > 0.0 && level < 1.0 {
         return Ok(());
     }
-    Err(crate::Error::invalid(
-        "level",
-        level,
-        "must be a number in (0, 1), such as 0.95",
-    ))
+    Err(crate::Error::invalid("level", level, "must be a number in (0, 1), such as 0.95"))
 }

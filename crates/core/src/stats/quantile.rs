@@ -15,10 +15,7 @@ use crate::error::{Error, Result};
 /// ```
 pub fn quantile(values: &[f64], p: f64) -> f64 {
     let mut sorted = values.to_vec();
-    sorted.sort_by(|a, b| {
-        a.partial_cmp(b)
-            .unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
-    });
+    sorted.sort_by(|a, b| a.partial_cmp(b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan())));
     let Some(last) = sorted.len().checked_sub(1) else {
         return f64::NAN;
     };
@@ -52,11 +49,7 @@ pub fn quantile_interval(values: &[f64], p: f64, level: f64) -> Result<Estimate>
     }
     let n = values.len() as u64;
     if n == 0 || n > MAX_TRIALS {
-        return Err(Error::invalid(
-            "trials",
-            n,
-            format!("must be a whole number from 1 to {MAX_TRIALS}"),
-        ));
+        return Err(Error::invalid("trials", n, format!("must be a whole number from 1 to {MAX_TRIALS}")));
     }
     let tail = (1.0 - level) / 2.0;
     // x_(i) exceeds the quantile with the probability that fewer than i values lie below the quantile.
@@ -67,10 +60,7 @@ pub fn quantile_interval(values: &[f64], p: f64, level: f64) -> Result<Estimate>
         upper = upper.or((above >= 1.0 - tail).then_some(i));
     }
     let mut sorted = values.to_vec();
-    sorted.sort_by(|a, b| {
-        a.partial_cmp(b)
-            .unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
-    });
+    sorted.sort_by(|a, b| a.partial_cmp(b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan())));
     let order = |i: u64| sorted[i as usize - 1];
     Ok(Estimate {
         value: quantile(values, p),

@@ -54,12 +54,7 @@ impl PowerLaw {
         let t = t_quantile(n - 2.0, 0.5 + level / 2.0)?;
         let half = (t * (variance / n).sqrt(), t * (variance / sxx).sqrt());
         Ok(PowerLaw {
-            slope: Estimate {
-                value: slope,
-                low: slope - half.1,
-                high: slope + half.1,
-                level,
-            },
+            slope: Estimate { value: slope, low: slope - half.1, high: slope + half.1, level },
             centre: (mean_x, mean_y),
             half,
         })
@@ -80,12 +75,7 @@ impl PowerLaw {
         let far = x.ln() - self.centre.0;
         let value = self.centre.1 + self.slope.value * far;
         let half = self.half.0.hypot(self.half.1 * far);
-        Estimate {
-            value: value.exp(),
-            low: (value - half).exp(),
-            high: (value + half).exp(),
-            level: self.slope.level,
-        }
+        Estimate { value: value.exp(), low: (value - half).exp(), high: (value + half).exp(), level: self.slope.level }
     }
 }
 
@@ -124,17 +114,11 @@ pub fn log_log_slope_of_means(x: &[f64], samples: &[Vec<f64>], level: f64) -> Re
         return Err(Error::shape("repetition", bad.len(), expected));
     }
     let n = samples.len() as f64;
-    let sum: Vec<f64> = (0..x.len())
-        .map(|j| samples.iter().map(|row| row[j]).sum())
-        .collect();
+    let sum: Vec<f64> = (0..x.len()).map(|j| samples.iter().map(|row| row[j]).sum()).collect();
     let slope = |means: Vec<f64>| log_log_slope(x, &means, level).map(|e| e.value);
     let all = slope(sum.iter().map(|s| s / n).collect())?;
     let without = |row: &Vec<f64>| {
-        let means = sum
-            .iter()
-            .zip(row)
-            .map(|(s, y)| (s - y) / (n - 1.0))
-            .collect();
+        let means = sum.iter().zip(row).map(|(s, y)| (s - y) / (n - 1.0)).collect();
         Ok(n * all - (n - 1.0) * slope(means)?)
     };
     let pseudo: Vec<f64> = samples.iter().map(without).collect::<Result<_>>()?;

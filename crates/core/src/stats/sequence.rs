@@ -71,21 +71,12 @@ impl Sequence {
         let (s, n) = (successes as f64, trials as f64);
         let value = s / n;
         // C_n is the set of q at which the log-likelihood exceeds this bound.
-        let least =
-            ln_beta(MIXING + s, MIXING + n - s) - ln_beta(MIXING, MIXING) + (1.0 - self.level).ln();
+        let least = ln_beta(MIXING + s, MIXING + n - s) - ln_beta(MIXING, MIXING) + (1.0 - self.level).ln();
         let inside = |q: f64| ln_likelihood(q, s, n) > least;
         Ok(Estimate {
             value,
-            low: if successes == 0 {
-                0.0
-            } else {
-                edge(0.0, value, inside)
-            },
-            high: if successes == trials {
-                1.0
-            } else {
-                edge(1.0, value, inside)
-            },
+            low: if successes == 0 { 0.0 } else { edge(0.0, value, inside) },
+            high: if successes == trials { 1.0 } else { edge(1.0, value, inside) },
             level: self.level,
         })
     }

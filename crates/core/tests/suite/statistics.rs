@@ -3,8 +3,7 @@
 
 use attnlab_core::rng::Streams;
 use attnlab_core::stats::{
-    PowerLaw, Sequence, binomial, holm, log_log_slope, mean, quantile_interval,
-    trials_for_lower_bound,
+    PowerLaw, Sequence, binomial, holm, log_log_slope, mean, quantile_interval, trials_for_lower_bound,
 };
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
@@ -112,10 +111,7 @@ fn intervals_of_the_confidence_sequence() {
         (300, 1000, 0.248_983_388_549_399_4, 0.354_562_347_382_293_1),
     ] {
         let e = sequence.interval(s, n).unwrap();
-        assert!(
-            (e.low - low).abs() < 1e-11 && (e.high - high).abs() < 1e-11,
-            "{e:?}"
-        );
+        assert!((e.low - low).abs() < 1e-11 && (e.high - high).abs() < 1e-11, "{e:?}");
         // By symmetry.
         let mirrored = sequence.interval(n - s, n).unwrap();
         assert!((mirrored.low + e.high - 1.0).abs() < 1e-11);
@@ -185,19 +181,13 @@ fn exact_intervals_at_the_ends_and_beyond_their_range() {
     assert_eq!(binomial(20, 20, 0.95).unwrap().high, 1.0);
     // scipy.stats.binomtest(49876, 100000).proportion_ci(.95, 'exact')
     let large = binomial(49_876, 100_000, 0.95).unwrap();
-    assert!(
-        (large.low - 0.4956561079872105).abs() < 1e-9
-            && (large.high - 0.5018639639441216).abs() < 1e-9
-    );
+    assert!((large.low - 0.4956561079872105).abs() < 1e-9 && (large.high - 0.5018639639441216).abs() < 1e-9);
     assert_eq!(
         binomial(1, 100_001, 0.95).unwrap_err().to_string(),
         "trials = 100001: must be a whole number from 1 to 100000; beyond that the incomplete beta function \
          behind exact binomial intervals is not accurate"
     );
-    assert_eq!(
-        binomial(1, 10, 2.0).unwrap_err().to_string(),
-        "level = 2: must be a number in (0, 1), such as 0.95"
-    );
+    assert_eq!(binomial(1, 10, 2.0).unwrap_err().to_string(), "level = 2: must be a number in (0, 1), such as 0.95");
     // 0.9^36 = 0.0225 < 0.025 < 0.9^35.
     assert_eq!(trials_for_lower_bound(0.9, 0.95), Some(36));
     assert!(binomial(36, 36, 0.95).unwrap().low >= 0.9);

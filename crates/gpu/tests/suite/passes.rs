@@ -36,27 +36,17 @@ pub(super) fn gpu() -> Option<&'static Gpu> {
     GPU.get_or_init(|| open(&SINGLE)).as_ref()
 }
 
-const SINGLE: Options = Options {
-    hardware_only: false,
-    largest_binding: None,
-    precision: Precision::Single,
-};
+const SINGLE: Options = Options { hardware_only: false, largest_binding: None, precision: Precision::Single };
 
 /// Bindings so small that tokens, output and scores are split.
 fn narrow(bytes: u64) -> Option<Gpu> {
-    open(&Options {
-        largest_binding: Some(bytes),
-        ..SINGLE
-    })
+    open(&Options { largest_binding: Some(bytes), ..SINGLE })
 }
 
 /// Scores in half precision: on matrix units where there are any, else in f32 from rounded numbers.
 fn half() -> Option<&'static Gpu> {
     static GPU: OnceLock<Option<Gpu>> = OnceLock::new();
-    let options = Options {
-        precision: Precision::Half,
-        ..SINGLE
-    };
+    let options = Options { precision: Precision::Half, ..SINGLE };
     GPU.get_or_init(|| open(&options)).as_ref()
 }
 
@@ -76,23 +66,14 @@ fn phis() -> [Phi; 10] {
 }
 
 fn layer(phi: impl Into<Phi>, mask: Mask, normalise_queries: bool) -> Mssa {
-    Mssa {
-        phi: phi.into(),
-        eta: 0.5,
-        mask,
-        normalise_queries,
-    }
+    Mssa { phi: phi.into(), eta: 0.5, mask, normalise_queries }
 }
 
 /// Every φ, plain and causal; and with normalised queries under some φ of each kind.
 fn layers() -> Vec<Mssa> {
     let mut all: Vec<_> = phis().map(|phi| layer(phi, Mask::None, false)).into();
     all.extend(phis().map(|phi| layer(phi, Mask::Causal, false)));
-    for phi in [
-        Phi::from(Softmax),
-        Linear.into(),
-        HardThreshold { tau: 0.8 }.into(),
-    ] {
+    for phi in [Phi::from(Softmax), Linear.into(), HardThreshold { tau: 0.8 }.into()] {
         all.push(layer(phi.clone(), Mask::None, true));
         all.push(layer(phi, Mask::Causal, true));
     }
@@ -131,11 +112,7 @@ fn assert_plain(gpu: &Gpu, layer: &Mssa, y: &Array2<f32>, at: &str) {
     let plain = product(wide.view(), layer.weights(wide.view()).view());
     let gap = largest(&(&found.output.mapv(f64::from) - &plain));
     let bound = bound(layer, wide.view());
-    assert!(
-        gap <= bound,
-        "{at}: {layer:?} {:?}: {gap} > {bound}",
-        y.dim()
-    );
+    assert!(gap <= bound, "{at}: {layer:?} {:?}: {gap} > {bound}", y.dim());
 }
 
 #[test]
@@ -143,13 +120,7 @@ fn every_layer_agrees_with_the_plain_definition() {
     let Some(gpu) = gpu() else { return };
     // One token; less than a block; ragged blocks and coefficients; several squares; tiles of 64 and
     // of 128 coefficients and one more.
-    for (p, n, length) in [
-        (1, 1, 1.0),
-        (3, 129, 3.0),
-        (65, 300, 3.0),
-        (128, 257, 0.5),
-        (130, 600, 3.0),
-    ] {
+    for (p, n, length) in [(1, 1, 1.0), (3, 129, 3.0), (65, 300, 3.0), (128, 257, 0.5), (130, 600, 3.0)] {
         let y = tokens(p, n, length, 2);
         for layer in layers() {
             assert_plain(gpu, &layer, &y, "whole");
@@ -212,27 +183,15 @@ fn decides_as_the_cpu(gpu: &Gpu, coarse: bool) {
         }
         for mask in [Mask::None, Mask::Causal] {
             let layer = layer(phi.clone(), mask, false);
-            let (here, there) = (
-                layer.stream_head(y.view()).unwrap(),
-                gpu.stream_head(&layer, y.view()).unwrap(),
-            );
-            for (j, (a, b)) in here
-                .output
-                .columns()
-                .into_iter()
-                .zip(there.output.columns())
-                .enumerate()
-            {
+            let (here, there) = (layer.stream_head(y.view()).unwrap(), gpu.stream_head(&layer, y.view()).unwrap());
+            for (j, (a, b)) in here.output.columns().into_iter().zip(there.output.columns()).enumerate() {
                 let gap = (&a - &b).iter().fold(0.0_f32, |m, x| m.max(x.abs()));
                 let size = a.iter().fold(0.0_f32, |m, x| m.max(x.abs()));
                 // Sums of several entries may be added in another order; an entry more or less shows.
                 assert!(gap <= 5e-4 * size, "{layer:?} column {j}: {gap} of {size}");
             }
             if coarse && phi == (ThresholdedSoftmax { tau: 0.55 }).into() {
-                assert!(
-                    there.redecided > 0 && there.redecided <= 900 / 64,
-                    "{there:?}"
-                );
+                assert!(there.redecided > 0 && there.redecided <= 900 / 64, "{there:?}");
             }
             if phi == Hardmax.into() {
                 // With the causal mask token 7 does not see its copies.
@@ -276,10 +235,7 @@ fn the_ambient_layer_runs_on_the_gpu() {
         let there = layer.stream_on(gpu, z.view(), &narrow).unwrap().output;
         let here = layer.stream(z.view(), &narrow).unwrap().output;
         let gap = largest(&(&there - &here).mapv(f64::from));
-        assert!(
-            gap < 1e-4 * largest(&here.mapv(f64::from)),
-            "{phi:?}: {gap}"
-        );
+        assert!(gap < 1e-4 * largest(&here.mapv(f64::from)), "{phi:?}: {gap}");
     }
 }
 
@@ -376,10 +332,7 @@ fn same_first(here: &HeadHorizon, there: &HeadHorizon, at: &str) {
 fn bounds_overlap(here: &HeadHorizon, there: &HeadHorizon, at: &str) {
     for (j, (a, b)) in here.theta.iter().zip(&there.theta).enumerate() {
         let slack = 1e-12 * a.low.min(b.low).min(1e6);
-        assert!(
-            a.low <= b.high + slack && b.low <= a.high + slack,
-            "{at}, column {j}: {a:?} {b:?}"
-        );
+        assert!(a.low <= b.high + slack && b.low <= a.high + slack, "{at}, column {j}: {a:?} {b:?}");
     }
 }
 
@@ -389,10 +342,7 @@ fn same_head(here: &HeadHorizon, there: &HeadHorizon, at: &str) {
     bounds_overlap(here, there, at);
     for (j, (a, b)) in here.theta.iter().zip(&there.theta).enumerate() {
         if a.high.is_finite() && b.high.is_finite() && a.value < 5.0 {
-            assert!(
-                (a.value / b.value - 1.0).abs() < 1e-4,
-                "{at}, {j}: {a:?} {b:?}"
-            );
+            assert!((a.value / b.value - 1.0).abs() < 1e-4, "{at}, {j}: {a:?} {b:?}");
         }
     }
 }
@@ -478,9 +428,6 @@ fn two_runs_give_the_same_bits() {
     }
     let m = mixture(&[500, 600], &[70, 70], noise(0.25, 1100, 70));
     let head = m.head::<f32>(0, &Streams::new(13, "tests.gpu", 0, 0));
-    let run = |gpu: &Gpu| {
-        gpu.horizon_of_head(head.view(), m.cluster(0), 0.55, &|| {})
-            .unwrap()
-    };
+    let run = |gpu: &Gpu| gpu.horizon_of_head(head.view(), m.cluster(0), 0.55, &|| {}).unwrap();
     assert!(run(one) == run(one) && run(one) == run(&two));
 }

@@ -52,10 +52,7 @@ impl Nonlinearity for SquaredRelu {
     }
 
     fn gpu(&self) -> Option<GpuPass> {
-        Some(GpuPass::Entrywise {
-            weight: self.weight.into(),
-            normalise: true,
-        })
+        Some(GpuPass::Entrywise { weight: self.weight.into(), normalise: true })
     }
 }
 
@@ -87,10 +84,7 @@ fn a_weight_in_wgsl_is_all_that_an_entrywise_one_needs() {
     let Some(gpu) = gpu() else { return };
     let y = tokens(21, 500);
     for mask in [Mask::None, Mask::Causal] {
-        let layer = Mssa {
-            mask,
-            ..Mssa::new(SQUARE, 0.5)
-        };
+        let layer = Mssa { mask, ..Mssa::new(SQUARE, 0.5) };
         let there = gpu.stream_head(&layer, y.view()).unwrap().output;
         // Column by column in f64.
         let here = layer.stream_head(y.view()).unwrap().output;
@@ -107,9 +101,7 @@ fn wgsl_that_does_not_compile_is_an_error() {
     let Some(gpu) = super::passes::open(&attnlab_gpu::Options::default()) else {
         return;
     };
-    let wrong = SquaredRelu {
-        weight: "fn weight(score: f32) -> f32 { return scoree; }",
-    };
+    let wrong = SquaredRelu { weight: "fn weight(score: f32) -> f32 { return scoree; }" };
     let refused = gpu.stream_head(&Mssa::new(wrong, 0.5), tokens(3, 20).view());
     let text = refused.unwrap_err().to_string();
     assert!(text.contains("scoree"), "{text}");

@@ -25,11 +25,7 @@ pub struct FitSettings {
 impl FitSettings {
     /// Returns the settings with this ridge, a tolerance of 1e-8 and at most 100 steps.
     pub fn with_ridge(ridge: f64) -> Self {
-        FitSettings {
-            ridge,
-            tolerance: 1e-8,
-            steps: 100,
-        }
+        FitSettings { ridge, tolerance: 1e-8, steps: 100 }
     }
 }
 
@@ -59,12 +55,7 @@ impl LinearClassifier {
     /// [`Error::Shape`] for other numbers of labels than of columns; [`Error::Invalid`] for features that are not finite,
     /// a label that is not below `classes`, or settings out of range; [`Error::NotConverged`] when the gradient stays
     /// above the tolerance.
-    pub fn fit(
-        features: ArrayView2<f32>,
-        labels: &[usize],
-        classes: usize,
-        settings: FitSettings,
-    ) -> Result<Self> {
+    pub fn fit(features: ArrayView2<f32>, labels: &[usize], classes: usize, settings: FitSettings) -> Result<Self> {
         check(features.ncols(), labels, classes)?;
         check_finite(features)?;
         positive("ridge", settings.ridge)?;
@@ -136,9 +127,7 @@ impl LinearClassifier {
 fn extended(features: ArrayView2<f32>) -> Array2<f64> {
     let (d, n) = features.dim();
     let mut values = Array2::ones((d + 1, n));
-    values
-        .slice_mut(s![..d, ..])
-        .assign(&features.mapv(f64::from));
+    values.slice_mut(s![..d, ..]).assign(&features.mapv(f64::from));
     values
 }
 
@@ -159,19 +148,13 @@ struct Point {
 
 impl Point {
     fn largest(&self) -> f64 {
-        self.gradient
-            .iter()
-            .fold(0.0, |most: f64, x| most.max(x.abs()))
+        self.gradient.iter().fold(0.0, |most: f64, x| most.max(x.abs()))
     }
 }
 
 impl<'a> Problem<'a> {
     fn new(features: ArrayView2<f32>, labels: &'a [usize], ridge: f64) -> Self {
-        Problem {
-            x: extended(features),
-            labels,
-            ridge,
-        }
+        Problem { x: extended(features), labels, ridge }
     }
 
     fn count(&self) -> f64 {
@@ -182,9 +165,7 @@ impl<'a> Problem<'a> {
         let mut probabilities = product(weights.view(), self.x.view());
         let mut value = 0.0;
         for (mut column, label) in probabilities.columns_mut().into_iter().zip(self.labels) {
-            let most = column
-                .iter()
-                .fold(f64::NEG_INFINITY, |most, x| most.max(*x));
+            let most = column.iter().fold(f64::NEG_INFINITY, |most, x| most.max(*x));
             value -= column[*label] - most;
             column.mapv_inplace(|x| (x - most).exp());
             let sum = column.sum();
@@ -197,11 +178,7 @@ impl<'a> Problem<'a> {
         }
         let mut gradient = product(residuals.view(), self.x.t()) / self.count();
         let squares = self.add_ridge(&mut gradient, weights);
-        Point {
-            value: value / self.count() + 0.5 * self.ridge * squares,
-            gradient,
-            probabilities,
-        }
+        Point { value: value / self.count() + 0.5 * self.ridge * squares, gradient, probabilities }
     }
 
     /// Adds λ W to a gradient, without intercepts; returns ‖W‖².
@@ -217,12 +194,7 @@ impl<'a> Problem<'a> {
         let mut moved = product(direction.view(), self.x.view());
         moved *= &state.probabilities;
         let means: Array1<f64> = moved.sum_axis(Axis(0));
-        for ((mut column, p), mean) in moved
-            .columns_mut()
-            .into_iter()
-            .zip(state.probabilities.columns())
-            .zip(&means)
-        {
+        for ((mut column, p), mean) in moved.columns_mut().into_iter().zip(state.probabilities.columns()).zip(&means) {
             column.scaled_add(-mean, &p);
         }
         let mut made = product(moved.view(), self.x.t()) / self.count();
@@ -266,21 +238,14 @@ impl<'a> Problem<'a> {
             scaled = &residual / &diagonal;
             let next = dot(&residual, &scaled);
             let ratio = next / squares;
-            Zip::from(&mut direction)
-                .and(&scaled)
-                .for_each(|d, r| *d = r + ratio * *d);
+            Zip::from(&mut direction).and(&scaled).for_each(|d, r| *d = r + ratio * *d);
             squares = next;
         }
         step
     }
 
     /// Halves a step until the objective falls by enough; None if it never does.
-    fn search(
-        &self,
-        weights: &Array2<f64>,
-        state: &Point,
-        step: &Array2<f64>,
-    ) -> Option<(Array2<f64>, Point)> {
+    fn search(&self, weights: &Array2<f64>, state: &Point, step: &Array2<f64>) -> Option<(Array2<f64>, Point)> {
         let slope = dot(&state.gradient, step);
         let mut along = 1.0;
         for _ in 0..MAX_HALVINGS {

@@ -28,8 +28,7 @@ pub fn top1(predictions: &[usize], labels: &[usize], level: f64) -> Result<Estim
 /// Refuses features and labels that do not belong together.
 fn check(columns: usize, labels: &[usize], classes: usize) -> Result<()> {
     if labels.len() != columns || labels.is_empty() {
-        let expected =
-            format!("({columns},), one for each column of the features, and at least one");
+        let expected = format!("({columns},), one for each column of the features, and at least one");
         return Err(Error::shape("labels", [labels.len()], expected));
     }
     if let Some(wrong) = labels.iter().find(|label| **label >= classes) {

@@ -26,19 +26,11 @@ impl NearestNeighbours {
     /// # Errors
     /// [`Error::Shape`] for other numbers of labels than of columns; [`Error::Invalid`] for features that are not finite,
     /// a label that is not below `classes`, or k outside 1 to N.
-    pub fn new(
-        features: ArrayView2<f32>,
-        labels: &[usize],
-        classes: usize,
-        k: usize,
-    ) -> Result<Self> {
+    pub fn new(features: ArrayView2<f32>, labels: &[usize], classes: usize, k: usize) -> Result<Self> {
         check(features.ncols(), labels, classes)?;
         check_finite(features)?;
         if !(1..=labels.len()).contains(&k) {
-            let requirement = format!(
-                "must be from 1 to the number of training images, {}",
-                labels.len()
-            );
+            let requirement = format!("must be from 1 to the number of training images, {}", labels.len());
             return Err(Error::invalid("k", k, requirement));
         }
         Ok(NearestNeighbours {
@@ -63,11 +55,9 @@ impl NearestNeighbours {
 
     fn vote(&self, query: ArrayView1<f32>) -> usize {
         let distance = |(i, row): (usize, ArrayView1<f32>)| (squared_distance(row, query), i);
-        let mut nearest: Vec<(f64, usize)> =
-            self.rows.outer_iter().enumerate().map(distance).collect();
+        let mut nearest: Vec<(f64, usize)> = self.rows.outer_iter().enumerate().map(distance).collect();
         if self.k < nearest.len() {
-            let order =
-                |a: &(f64, usize), b: &(f64, usize)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+            let order = |a: &(f64, usize), b: &(f64, usize)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
             nearest.select_nth_unstable_by(self.k - 1, order);
         }
         let mut votes = vec![0; self.classes];

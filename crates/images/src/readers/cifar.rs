@@ -74,8 +74,7 @@ pub fn open(files: &[PathBuf], labels: CifarLabels) -> Result<Remarked<StoredIma
             (0..classes).map(|c| c.to_string()).collect()
         }
     };
-    let images = Array4::from_shape_vec((found.len(), 3, 32, 32), levels)
-        .map_err(|e| content(first, e.to_string()))?;
+    let images = Array4::from_shape_vec((found.len(), 3, 32, 32), levels).map_err(|e| content(first, e.to_string()))?;
     let images = StoredImages::new(Numbers::Bytes(images), found, Some(names));
     let images = images.map_err(|e| in_file(first, e))?;
     Ok(Remarked { images, remarks })
@@ -99,9 +98,7 @@ pub fn open_folder(folder: &Path) -> Result<Remarked<StoredImages>> {
     };
     let mut opened = open(&files, labels)?;
     if folder.join(test).is_file() {
-        opened
-            .remarks
-            .push(format!("training part; the test part is the file {test}"));
+        opened.remarks.push(format!("training part; the test part is the file {test}"));
     }
     Ok(opened)
 }
@@ -109,21 +106,13 @@ pub fn open_folder(folder: &Path) -> Result<Remarked<StoredImages>> {
 /// Returns the training files of CIFAR-10 and of CIFAR-100 in a folder.
 pub(crate) fn training_files(folder: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     let all = entries(folder)?;
-    let name = |path: &PathBuf| {
-        path.file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned()
-    };
+    let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let ten = |path: &&PathBuf| {
         let name = name(path);
         name.starts_with("data_batch_") && name.ends_with(".bin")
     };
     let hundred = |path: &&PathBuf| name(path) == "train.bin";
-    Ok((
-        all.iter().filter(ten).cloned().collect(),
-        all.iter().filter(hundred).cloned().collect(),
-    ))
+    Ok((all.iter().filter(ten).cloned().collect(), all.iter().filter(hundred).cloned().collect()))
 }
 
 /// Returns the labels that a file can have: by its length, and by the ranges of all labels. None if no reading fits, or
@@ -151,12 +140,7 @@ pub(crate) fn recognise(path: &Path) -> Result<Option<CifarLabels>> {
     }
 }
 
-fn records(
-    path: &Path,
-    labels: CifarLabels,
-    levels: &mut Vec<u8>,
-    found: &mut Vec<usize>,
-) -> Result<()> {
+fn records(path: &Path, labels: CifarLabels, levels: &mut Vec<u8>, found: &mut Vec<usize>) -> Result<()> {
     let (_, length) = open_file(path)?;
     let record = labels.ranges().len() + LEVELS;
     if length == 0 || !length.is_multiple_of(record as u64) {
@@ -187,8 +171,7 @@ fn records(
 
 fn out_of_range(found: &[u8], labels: CifarLabels) -> Option<(u8, u8)> {
     let both = found.iter().zip(labels.ranges());
-    both.map(|(label, range)| (*label, *range))
-        .find(|(label, range)| label >= range)
+    both.map(|(label, range)| (*label, *range)).find(|(label, range)| label >= range)
 }
 
 /// Calls a function on labels and levels of each record until it returns `false`.
@@ -214,10 +197,7 @@ const MAX_NAMES_BYTES: u64 = 1 << 20;
 fn names(path: &Path, classes: usize) -> Result<Vec<String>> {
     let text = String::from_utf8(read_whole(path, MAX_NAMES_BYTES)?);
     let Ok(text) = text else {
-        return Err(content(
-            path,
-            "names = no UTF-8: must be UTF-8. Fetch the file again",
-        ));
+        return Err(content(path, "names = no UTF-8: must be UTF-8. Fetch the file again"));
     };
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let names: Vec<String> = lines.map(String::from).collect();

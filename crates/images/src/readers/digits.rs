@@ -22,23 +22,16 @@ const LEVELS: usize = 64;
 /// the line); a class without images; more than 64 MiB of text.
 pub fn open(path: &Path) -> Result<StoredImages> {
     let text = Source::open(path)?.limited(MAX_TEXT_BYTES + 1);
-    let mut lines = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .from_reader(text);
+    let mut lines = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text);
     let (mut intensities, mut labels) = (vec![], vec![]);
     let mut record = csv::ByteRecord::new();
     loop {
         let more = lines.read_byte_record(&mut record).map_err(|e| {
-            content(
-                path,
-                format!("text = broken: must be lines of numbers ({e}). Fetch the file again"),
-            )
+            content(path, format!("text = broken: must be lines of numbers ({e}). Fetch the file again"))
         })?;
         if lines.position().byte() > MAX_TEXT_BYTES {
-            let problem = format!(
-                "bytes = more than {MAX_TEXT_BYTES}: must be at most so many. Give a smaller part of the text"
-            );
+            let problem =
+                format!("bytes = more than {MAX_TEXT_BYTES}: must be at most so many. Give a smaller part of the text");
             return Err(content(path, problem));
         }
         if !more {
@@ -80,8 +73,6 @@ pub fn open(path: &Path) -> Result<StoredImages> {
 pub(crate) fn is_like(head: &[u8]) -> bool {
     let mut lines = head.split(|byte| *byte == b'\n');
     let line = lines.next().unwrap_or_default().trim_ascii();
-    let plain = line
-        .iter()
-        .all(|byte| byte.is_ascii_digit() || *byte == b',');
+    let plain = line.iter().all(|byte| byte.is_ascii_digit() || *byte == b',');
     plain && line.iter().filter(|byte| **byte == b',').count() == LEVELS
 }

@@ -63,17 +63,12 @@ impl ImageFolder {
                            folder of its own";
             return Err(content(root, problem));
         }
-        let class_names =
-            check_classes(&labels, Some(class_names)).map_err(|e| in_file(root, e))?;
+        let class_names = check_classes(&labels, Some(class_names)).map_err(|e| in_file(root, e))?;
         let remarks = match skipped {
             0 => vec![],
             count => vec![format!("{count} other files skipped")],
         };
-        let images = ImageFolder {
-            class_names,
-            files,
-            labels,
-        };
+        let images = ImageFolder { class_names, files, labels };
         Ok(Remarked { images, remarks })
     }
 
@@ -107,7 +102,5 @@ pub(crate) fn hidden(path: &Path) -> bool {
 /// Returns `true` for a name with the extension of an image.
 pub(crate) fn is_image(path: &Path) -> bool {
     let extension = path.extension().unwrap_or_default();
-    ["jpg", "jpeg", "png"]
-        .iter()
-        .any(|known| extension.eq_ignore_ascii_case(known))
+    ["jpg", "jpeg", "png"].iter().any(|known| extension.eq_ignore_ascii_case(known))
 }

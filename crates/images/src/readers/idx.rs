@@ -49,29 +49,18 @@ pub fn open_beside(images: &Path) -> Result<StoredImages> {
 /// As [`open`]; other files.
 pub fn open_folder(folder: &Path) -> Result<Remarked<StoredImages>> {
     let mut files = image_files(folder)?;
-    let name = |path: &Path| {
-        path.file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned()
-    };
+    let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut remarks = vec![];
     if let [first, second] = &files[..] {
         // By name: "t10k" and "test" come before "train".
         let test = ["t10k", "test"].iter().any(|t| name(first).starts_with(t));
         if test && name(second).starts_with("train") {
-            remarks.push(format!(
-                "training part; the test part is the file {}",
-                name(first)
-            ));
+            remarks.push(format!("training part; the test part is the file {}", name(first)));
             files.remove(0);
         }
     }
     match &files[..] {
-        [images] => Ok(Remarked {
-            images: open_beside(images)?,
-            remarks,
-        }),
+        [images] => Ok(Remarked { images: open_beside(images)?, remarks }),
         all => {
             let problem = format!(
                 "idx files of images = {}: must be one, or those of a training and a test part. Give a file",
@@ -108,9 +97,7 @@ pub(crate) fn dimensions(head: &[u8]) -> Option<u8> {
 
 fn labels_of(images: &Path) -> Option<PathBuf> {
     let name = images.file_name()?.to_str()?;
-    let other = name
-        .replacen("images", "labels", 1)
-        .replacen("idx3", "idx1", 1);
+    let other = name.replacen("images", "labels", 1).replacen("idx3", "idx1", 1);
     (other != name).then(|| images.with_file_name(other))
 }
 
@@ -128,10 +115,7 @@ fn array(path: &Path, dimensions: u8) -> Result<(Vec<usize>, Vec<u8>)> {
     }
     let header = source.exactly("sizes", 4 * u64::from(dimensions))?;
     let (words, _) = header.as_chunks::<4>();
-    let sizes: Vec<u64> = words
-        .iter()
-        .map(|w| u64::from(u32::from_be_bytes(*w)))
-        .collect();
+    let sizes: Vec<u64> = words.iter().map(|w| u64::from(u32::from_be_bytes(*w))).collect();
     let shape: Vec<String> = sizes.iter().map(u64::to_string).collect();
     let count = sizes.iter().try_fold(1_u64, |all, n| all.checked_mul(*n));
     let name = format!("data of shape ({})", shape.join(", "));

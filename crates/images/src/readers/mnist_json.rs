@@ -32,19 +32,13 @@ pub fn open(folder: &Path) -> Result<StoredImages> {
         let path = folder.join(format!("{digit}.json"));
         let (file, _) = open_file(&path)?;
         let read = serde_json::from_reader(BufReader::new(file));
-        let File {
-            data: Levels(found),
-        } = read.map_err(|e| {
-            let problem = format!(
-                "JSON = {e}: must be {{\"data\": [..]}} of levels over 255. Fetch the file again"
-            );
+        let File { data: Levels(found) } = read.map_err(|e| {
+            let problem = format!("JSON = {e}: must be {{\"data\": [..]}} of levels over 255. Fetch the file again");
             content(&path, problem)
         })?;
         if found.is_empty() || !found.len().is_multiple_of(LEVELS) {
-            let problem = format!(
-                "numbers = {}: must be a multiple of {LEVELS} and not 0. Fetch the file again",
-                found.len()
-            );
+            let problem =
+                format!("numbers = {}: must be a multiple of {LEVELS} and not 0. Fetch the file again", found.len());
             return Err(content(&path, problem));
         }
         labels.extend(std::iter::repeat_n(digit, found.len() / LEVELS));
@@ -57,14 +51,8 @@ pub fn open(folder: &Path) -> Result<StoredImages> {
 
 /// Returns the folder with `0.json` of the package at a path.
 pub(crate) fn digits_folder(folder: &Path) -> Option<PathBuf> {
-    let candidates = [
-        folder.join("src").join("digits"),
-        folder.join("digits"),
-        folder.to_path_buf(),
-    ];
-    candidates
-        .into_iter()
-        .find(|candidate| candidate.join("0.json").is_file())
+    let candidates = [folder.join("src").join("digits"), folder.join("digits"), folder.to_path_buf()];
+    candidates.into_iter().find(|candidate| candidate.join("0.json").is_file())
 }
 
 #[derive(serde::Deserialize)]

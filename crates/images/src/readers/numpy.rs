@@ -25,10 +25,7 @@ pub fn open(images: &Path, labels: &Path) -> Result<StoredImages> {
             let values = file.read::<f32>()?;
             if let Some((place, x)) = values.indexed_iter().find(|(_, x)| !x.is_finite()) {
                 let name = format!("entry {:?}", ndarray::Dimension::slice(&place));
-                return Err(content(
-                    images,
-                    format!("{name} = {x}: must be a finite number. Replace it"),
-                ));
+                return Err(content(images, format!("{name} = {x}: must be a finite number. Replace it")));
             }
             Numbers::Floats(channels_first(&file, values)?)
         }
@@ -96,7 +93,8 @@ pub(crate) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
 
 /// Orders the axes (N, H, W) or (N, H, W, C) as (N, C, H, W), without a copy.
 fn channels_first<T>(file: &NpyFile, values: ArrayD<T>) -> Result<Array4<T>> {
-    let expected = "(N, H, W) or (N, H, W, C) with C of 1 or 3 and no 0. For (N, C, H, W) write x.transpose(0, 2, 3, 1)";
+    let expected =
+        "(N, H, W) or (N, H, W, C) with C of 1 or 3 and no 0. For (N, C, H, W) write x.transpose(0, 2, 3, 1)";
     let values = match file.shape[..] {
         [_, _, _] => values.insert_axis(Axis(3)),
         [_, _, _, 1 | 3] => values,
@@ -123,25 +121,14 @@ impl NpyFile {
         let (file, length) = open_file(path)?;
         let mut reader = BufReader::new(file);
         check_header(&mut reader).map_err(|problem| content(path, problem))?;
-        let header = Header::from_reader(&mut reader).map_err(|e| {
-            content(
-                path,
-                format!("header = {e}: must be that of numpy.save. Write the file again"),
-            )
-        })?;
+        let header = Header::from_reader(&mut reader)
+            .map_err(|e| content(path, format!("header = {e}: must be that of numpy.save. Write the file again")))?;
         let start = reader.stream_position().map_err(|e| unreadable(path, e))?;
         let kind = header.type_descriptor.to_string();
         let kind = kind.trim_matches(['\'', '<', '>', '|', '=']).to_string();
         let width = kind.get(1..).and_then(|width| width.parse::<u64>().ok());
-        let bytes = header
-            .shape
-            .iter()
-            .try_fold(width.unwrap_or(1), |all, n| all.checked_mul(*n as u64));
-        let file = NpyFile {
-            path: path.to_path_buf(),
-            kind,
-            shape: header.shape,
-        };
+        let bytes = header.shape.iter().try_fold(width.unwrap_or(1), |all, n| all.checked_mul(*n as u64));
+        let file = NpyFile { path: path.to_path_buf(), kind, shape: header.shape };
         let there = length.saturating_sub(start);
         if width.is_none() {
             return Err(file.wrong_type("numbers", "x.astype('float32')"));
@@ -158,25 +145,14 @@ impl NpyFile {
 
     fn read<T: ReadableElement>(&self) -> Result<ArrayD<T>> {
         let (file, _) = open_file(&self.path)?;
-        ArrayD::read_npy(BufReader::new(file)).map_err(|e| {
-            content(
-                &self.path,
-                format!("data = broken: must be whole ({e}). Write the file again"),
-            )
-        })
+        ArrayD::read_npy(BufReader::new(file))
+            .map_err(|e| content(&self.path, format!("data = broken: must be whole ({e}). Write the file again")))
     }
 
-    fn labels<T: ReadableElement + Copy + TryInto<usize> + std::fmt::Display>(
-        &self,
-    ) -> Result<Vec<usize>> {
+    fn labels<T: ReadableElement + Copy + TryInto<usize> + std::fmt::Display>(&self) -> Result<Vec<usize>> {
         let label = |(i, x): (usize, &T)| {
             (*x).try_into().map_err(|_| {
-                content(
-                    &self.path,
-                    format!(
-                        "label {i} = {x}: must be a whole number >= 0. Number the classes from 0"
-                    ),
-                )
+                content(&self.path, format!("label {i} = {x}: must be a whole number >= 0. Number the classes from 0"))
             })
         };
         self.read::<T>()?.iter().enumerate().map(label).collect()
@@ -188,9 +164,6 @@ impl NpyFile {
     }
 
     fn wrong_shape(&self, expected: &str) -> attnlab_core::Error {
-        content(
-            &self.path,
-            format!("shape = {:?}: must be {expected}", self.shape),
-        )
+        content(&self.path, format!("shape = {:?}: must be {expected}", self.shape))
     }
 }

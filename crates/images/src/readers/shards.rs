@@ -68,12 +68,7 @@ impl TarShards {
             0 => vec![],
             count => vec![format!("{count} other entries skipped")],
         };
-        let images = TarShards {
-            shards,
-            places,
-            labels,
-            class_names,
-        };
+        let images = TarShards { shards, places, labels, class_names };
         Ok(Remarked { images, remarks })
     }
 }
@@ -93,9 +88,8 @@ impl LabelledImages for TarShards {
         let path = &self.shards[place.shard];
         let (mut file, _) = open_file(path)?;
         let mut bytes = vec![];
-        let read = file
-            .seek(SeekFrom::Start(place.start))
-            .and_then(|_| file.take(place.length).read_to_end(&mut bytes));
+        let read =
+            file.seek(SeekFrom::Start(place.start)).and_then(|_| file.take(place.length).read_to_end(&mut bytes));
         read.map_err(|e| unreadable(path, e))?;
         decode(&bytes).map_err(|e| in_entry(path, &place.name, e))
     }
@@ -104,29 +98,16 @@ impl LabelledImages for TarShards {
 /// Returns the `.tar` files of a folder.
 pub(crate) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut all = entries(folder)?;
-    all.retain(|path| {
-        path.extension()
-            .is_some_and(|e| e.eq_ignore_ascii_case("tar"))
-    });
+    all.retain(|path| path.extension().is_some_and(|e| e.eq_ignore_ascii_case("tar")));
     Ok(all)
 }
 
 /// Lists the images of a shard; returns the number of entries that were skipped. Memory is at most that of the headers.
-fn index(
-    number: usize,
-    path: &Path,
-    places: &mut Vec<Place>,
-    labels: &mut Vec<usize>,
-) -> Result<usize> {
+fn index(number: usize, path: &Path, places: &mut Vec<Place>, labels: &mut Vec<usize>) -> Result<usize> {
     let (file, length) = open_file(path)?;
     let mut archive = tar::Archive::new(BufReader::new(file));
     let broken = |e: std::io::Error| {
-        content(
-            path,
-            format!(
-                "archive = broken: must be a tar file ({e}). Fetch it again, or decompress it first"
-            ),
-        )
+        content(path, format!("archive = broken: must be a tar file ({e}). Fetch it again, or decompress it first"))
     };
     let mut samples: BTreeMap<Vec<u8>, Sample> = BTreeMap::new();
     let mut order = vec![];
@@ -142,8 +123,7 @@ fn index(
                 "size = {size} bytes: must end within the {length} bytes of the file. Fetch it again"
             )));
         }
-        let Some((key, part)) = part(&bytes).filter(|_| entry.header().entry_type().is_file())
-        else {
+        let Some((key, part)) = part(&bytes).filter(|_| entry.header().entry_type().is_file()) else {
             skipped += usize::from(!entry.header().entry_type().is_dir());
             continue;
         };
@@ -158,42 +138,29 @@ fn index(
                         "size = {size} bytes: must be at most {MAX_FILE_BYTES}. Write a smaller image"
                     )));
                 }
-                let place = Place {
-                    shard: number,
-                    name: name.clone(),
-                    start,
-                    length: size,
-                };
+                let place = Place { shard: number, name: name.clone(), start, length: size };
                 sample.image.replace(place).is_some()
             }
             Part::Class => {
                 let mut text = String::new();
-                let read = (&mut entry)
-                    .take(MAX_CLASS_BYTES + 1)
-                    .read_to_string(&mut text);
+                let read = (&mut entry).take(MAX_CLASS_BYTES + 1).read_to_string(&mut text);
                 let class = read.ok().and_then(|_| text.trim().parse().ok());
                 let Some(class) = class else {
                     return Err(problem(
-                        "class = no number: must be a whole number >= 0. Number the classes from 0"
-                            .into(),
+                        "class = no number: must be a whole number >= 0. Number the classes from 0".into(),
                     ));
                 };
                 sample.label.replace(class).is_some()
             }
         };
         if twice {
-            return Err(problem(
-                "key = given twice: must have one image and one class. Rename one of them".into(),
-            ));
+            return Err(problem("key = given twice: must have one image and one class. Rename one of them".into()));
         }
     }
     for key in order {
         let shown = String::from_utf8_lossy(&key).into_owned();
         match samples.remove(&key) {
-            Some(Sample {
-                image: Some(place),
-                label: Some(label),
-            }) => {
+            Some(Sample { image: Some(place), label: Some(label) }) => {
                 places.push(place);
                 labels.push(label);
             }
@@ -207,8 +174,7 @@ fn index(
 }
 
 fn missing(path: &Path, key: &str, what: &str, extensions: &str) -> Error {
-    let problem =
-        format!("entry '{key}': {what} = none: must have one. Add an entry with {extensions}");
+    let problem = format!("entry '{key}': {what} = none: must have one. Add an entry with {extensions}");
     content(path, problem)
 }
 

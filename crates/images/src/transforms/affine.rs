@@ -63,9 +63,7 @@ fn transform(image: &Image, matrix: [f64; 6], fill: u8) -> Result<Image> {
     let mut made = Array3::from_elem(pixels.dim(), fill);
     let mut copy = |to: (usize, usize), from: (i64, i64)| {
         let row = usize::try_from(from.0).ok().filter(|row| *row < rows);
-        let column = usize::try_from(from.1)
-            .ok()
-            .filter(|column| *column < columns);
+        let column = usize::try_from(from.1).ok().filter(|column| *column < columns);
         if let (Some(row), Some(column)) = (row, column) {
             for channel in 0..channels {
                 made[(channel, to.0, to.1)] = pixels[(channel, row, column)];
@@ -118,9 +116,5 @@ fn finite(name: &str, value: f64) -> Result<()> {
     if value.abs() <= MAX_SLOPE {
         return Ok(());
     }
-    Err(Error::invalid(
-        name,
-        value,
-        "must be a number from -1e6 to 1e6",
-    ))
+    Err(Error::invalid(name, value, "must be a number from -1e6 to 1e6"))
 }

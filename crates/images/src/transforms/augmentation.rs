@@ -90,9 +90,9 @@ impl Transform {
             | Transform::CentreCrop { height, width }
             | Transform::RandomCrop { height, width, .. } => check_size(*height, *width),
             Transform::ResizeShorter { side, .. } => check_size(*side, *side),
-            Transform::RandomResizedCrop {
-                height, width, law, ..
-            } => check_size(*height, *width).and_then(|()| law.validate()),
+            Transform::RandomResizedCrop { height, width, law, .. } => {
+                check_size(*height, *width).and_then(|()| law.validate())
+            }
             Transform::RandomFlip { probability } => check_probability(*probability),
             Transform::RandAugment(settings) => settings.validate(),
             Transform::Normalise { means, deviations } => normalise::validate(means, deviations),
@@ -108,39 +108,23 @@ impl Transform {
         match self {
             Transform::Grey => Ok(image.to_grey()),
             Transform::Rgb => Ok(image.to_rgb()),
-            Transform::Resize {
-                height,
-                width,
-                filter,
-            } => resize(image, *height, *width, *filter),
+            Transform::Resize { height, width, filter } => resize(image, *height, *width, *filter),
             Transform::ResizeShorter { side, filter } => {
                 let shorter = rows.min(columns) as u128;
                 let scaled = |long: usize| match long as u128 == shorter {
                     true => *side,
-                    false => usize::try_from(*side as u128 * long as u128 / shorter)
-                        .unwrap_or(usize::MAX),
+                    false => usize::try_from(*side as u128 * long as u128 / shorter).unwrap_or(usize::MAX),
                 };
                 resize(image, scaled(rows), scaled(columns), *filter)
             }
-            Transform::CentreCrop { height, width } => {
-                crop(image, CropBox::centred(rows, columns, *height, *width)?)
-            }
-            Transform::RandomCrop {
-                height,
-                width,
-                margin,
-            } => {
+            Transform::CentreCrop { height, width } => crop(image, CropBox::centred(rows, columns, *height, *width)?),
+            Transform::RandomCrop { height, width, margin } => {
                 let padded = pad(image, *margin)?;
                 let (_, rows, columns) = padded.dim();
                 let place = CropBox::uniform(rows, columns, *height, *width, generator)?;
                 crop(&padded, place)
             }
-            Transform::RandomResizedCrop {
-                height,
-                width,
-                law,
-                filter,
-            } => {
+            Transform::RandomResizedCrop { height, width, law, filter } => {
                 let part = crop(image, law.draw(rows, columns, generator)?)?;
                 resize(&part, *height, *width, *filter)
             }
@@ -176,25 +160,14 @@ impl Augmentation {
 
     /// Returns the usual chain for the training on images of `side` × `side`: crop after padding, flip, normalisation.
     pub fn small_images(side: usize, margin: usize, means: &[f32], deviations: &[f32]) -> Self {
-        let crop = Transform::RandomCrop {
-            height: side,
-            width: side,
-            margin,
-        };
+        let crop = Transform::RandomCrop { height: side, width: side, margin };
         let flip = Transform::RandomFlip { probability: 0.5 };
-        Augmentation {
-            transforms: vec![crop, flip, normalisation(means, deviations)],
-        }
+        Augmentation { transforms: vec![crop, flip, normalisation(means, deviations)] }
     }
 
     /// Returns the usual chain for the training on photographs: random resized crop to `side` × `side`, flip,
     /// RandAugment, normalisation.
-    pub fn photographs(
-        side: usize,
-        augment: RandAugment,
-        means: &[f32],
-        deviations: &[f32],
-    ) -> Self {
+    pub fn photographs(side: usize, augment: RandAugment, means: &[f32], deviations: &[f32]) -> Self {
         let crop = Transform::RandomResizedCrop {
             height: side,
             width: side,
@@ -203,24 +176,14 @@ impl Augmentation {
         };
         let flip = Transform::RandomFlip { probability: 0.5 };
         let augment = Transform::RandAugment(augment);
-        Augmentation {
-            transforms: vec![crop, flip, augment, normalisation(means, deviations)],
-        }
+        Augmentation { transforms: vec![crop, flip, augment, normalisation(means, deviations)] }
     }
 
     /// Returns the usual chain for evaluation: the shorter side to `resized`, the middle `side` × `side`, normalisation.
     pub fn evaluation(resized: usize, side: usize, means: &[f32], deviations: &[f32]) -> Self {
-        let shorter = Transform::ResizeShorter {
-            side: resized,
-            filter: Resampling::Bilinear,
-        };
-        let centre = Transform::CentreCrop {
-            height: side,
-            width: side,
-        };
-        Augmentation {
-            transforms: vec![shorter, centre, normalisation(means, deviations)],
-        }
+        let shorter = Transform::ResizeShorter { side: resized, filter: Resampling::Bilinear };
+        let centre = Transform::CentreCrop { height: side, width: side };
+        Augmentation { transforms: vec![shorter, centre, normalisation(means, deviations)] }
     }
 
     /// Applies the chain to image number `index` in an epoch. What is drawn depends on `streams`, `epoch`, `index` and the
@@ -240,19 +203,12 @@ impl Augmentation {
 }
 
 fn normalisation(means: &[f32], deviations: &[f32]) -> Transform {
-    Transform::Normalise {
-        means: means.to_vec(),
-        deviations: deviations.to_vec(),
-    }
+    Transform::Normalise { means: means.to_vec(), deviations: deviations.to_vec() }
 }
 
 fn check_probability(probability: f64) -> Result<()> {
     if (0.0..=1.0).contains(&probability) {
         return Ok(());
     }
-    Err(Error::invalid(
-        "probability",
-        probability,
-        "must be a number in [0, 1]",
-    ))
+    Err(Error::invalid("probability", probability, "must be a number in [0, 1]"))
 }

@@ -29,14 +29,8 @@ impl CropBox {
     /// [`Error::Invalid`] for a box that is larger than the image (torchvision pads it), or of no pixels.
     pub fn centred(rows: usize, columns: usize, height: usize, width: usize) -> Result<Self> {
         fits(rows, columns, height, width)?;
-        let middle =
-            |all: usize, part: usize| ((all - part) as f64 / 2.0).round_ties_even() as usize;
-        Ok(CropBox {
-            top: middle(rows, height),
-            left: middle(columns, width),
-            height,
-            width,
-        })
+        let middle = |all: usize, part: usize| ((all - part) as f64 / 2.0).round_ties_even() as usize;
+        Ok(CropBox { top: middle(rows, height), left: middle(columns, width), height, width })
     }
 
     /// Draws a box uniformly among those of a size inside an image of `rows` × `columns`.
@@ -76,10 +70,7 @@ pub struct CropLaw {
 
 impl Default for CropLaw {
     fn default() -> Self {
-        CropLaw {
-            scale: (0.08, 1.0),
-            ratio: (3.0 / 4.0, 4.0 / 3.0),
-        }
+        CropLaw { scale: (0.08, 1.0), ratio: (3.0 / 4.0, 4.0 / 3.0) }
     }
 }
 
@@ -97,11 +88,7 @@ impl CropLaw {
                 return Ok(());
             }
             let requirement = format!("must be two numbers in (0, {most}], the smaller first");
-            Err(Error::invalid(
-                name,
-                format!("({low}, {high})"),
-                requirement,
-            ))
+            Err(Error::invalid(name, format!("({low}, {high})"), requirement))
         };
         range("scale", self.scale, 1.0)?;
         range("ratio", self.ratio, f64::MAX)
@@ -127,26 +114,15 @@ impl CropLaw {
         }
         let found = columns as f64 / rows as f64;
         let (height, width) = if found < self.ratio.0 {
-            (
-                (columns as f64 / self.ratio.0).round_ties_even() as usize,
-                columns,
-            )
+            ((columns as f64 / self.ratio.0).round_ties_even() as usize, columns)
         } else if found > self.ratio.1 {
-            (
-                rows,
-                (rows as f64 * self.ratio.1).round_ties_even() as usize,
-            )
+            (rows, (rows as f64 * self.ratio.1).round_ties_even() as usize)
         } else {
             (rows, columns)
         };
         let (height, width) = (height.clamp(1, rows), width.clamp(1, columns));
         // Cut off, not rounded: here torchvision divides whole numbers.
-        Ok(CropBox {
-            top: (rows - height) / 2,
-            left: (columns - width) / 2,
-            height,
-            width,
-        })
+        Ok(CropBox { top: (rows - height) / 2, left: (columns - width) / 2, height, width })
     }
 }
 
@@ -156,18 +132,8 @@ impl CropLaw {
 /// [`Error::Invalid`] for a box that is not inside the image, or without pixels.
 pub fn crop(image: &Image, place: CropBox) -> Result<Image> {
     let (_, rows, columns) = image.dim();
-    let CropBox {
-        top,
-        left,
-        height,
-        width,
-    } = place;
-    fits(
-        rows.saturating_sub(top),
-        columns.saturating_sub(left),
-        height,
-        width,
-    )?;
+    let CropBox { top, left, height, width } = place;
+    fits(rows.saturating_sub(top), columns.saturating_sub(left), height, width)?;
     let part = s![.., top..top + height, left..left + width];
     match image.pixels() {
         Pixels::Bytes(pixels) => Image::from_bytes(pixels.slice(part).to_owned()),
@@ -215,12 +181,7 @@ fn fits(rows: usize, columns: usize, height: usize, width: usize) -> Result<()> 
     if (1..=rows).contains(&height) && (1..=columns).contains(&width) {
         return Ok(());
     }
-    let requirement = format!(
-        "must be from 1 x 1 to {rows} x {columns}, inside the image. Resize or pad the image before"
-    );
-    Err(Error::invalid(
-        "crop",
-        format!("{height} x {width}"),
-        requirement,
-    ))
+    let requirement =
+        format!("must be from 1 x 1 to {rows} x {columns}, inside the image. Resize or pad the image before");
+    Err(Error::invalid("crop", format!("{height} x {width}"), requirement))
 }

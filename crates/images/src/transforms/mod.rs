@@ -31,9 +31,5 @@ fn check_size(height: usize, width: usize) -> Result<()> {
         return Ok(());
     }
     let requirement = format!("must have from 1 to {MAX_PIXELS} pixels");
-    Err(Error::invalid(
-        "size",
-        format!("{height} x {width}"),
-        requirement,
-    ))
+    Err(Error::invalid("size", format!("{height} x {width}"), requirement))
 }

@@ -32,11 +32,7 @@ pub(super) fn validate(means: &[f32], deviations: &[f32]) -> Result<()> {
         return Err(Error::invalid("mean", mean, "must be a finite number"));
     }
     if let Some(wrong) = deviations.iter().find(|d| !(**d > 0.0 && d.is_finite())) {
-        return Err(Error::invalid(
-            "deviation",
-            wrong,
-            "must be a finite number > 0",
-        ));
+        return Err(Error::invalid("deviation", wrong, "must be a finite number > 0"));
     }
     Ok(())
 }

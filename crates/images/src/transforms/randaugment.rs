@@ -68,18 +68,7 @@ impl AugmentOperation {
     /// Returns `true` if the effect has two directions, of which one is drawn.
     pub fn is_signed(self) -> bool {
         use AugmentOperation::*;
-        matches!(
-            self,
-            ShearX
-                | ShearY
-                | TranslateX
-                | TranslateY
-                | Rotate
-                | Brightness
-                | Colour
-                | Contrast
-                | Sharpness
-        )
+        matches!(self, ShearX | ShearY | TranslateX | TranslateY | Rotate | Brightness | Colour | Contrast | Sharpness)
     }
 
     /// Applies the operation with a magnitude from 0 to [`RandAugment::MOST`], in the other direction if `negative`.

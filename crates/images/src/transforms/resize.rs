@@ -122,12 +122,7 @@ pub fn resize(image: &Image, height: usize, width: usize, filter: Resampling) ->
 }
 
 /// Resizes horizontally and then vertically, each if the size changes.
-fn passes<T: Number>(
-    pixels: ArrayView3<T>,
-    height: usize,
-    width: usize,
-    filter: Resampling,
-) -> Array3<T> {
+fn passes<T: Number>(pixels: ArrayView3<T>, height: usize, width: usize, filter: Resampling) -> Array3<T> {
     let (_, rows, columns) = pixels.dim();
     let mut made = pixels.to_owned();
     if columns != width {

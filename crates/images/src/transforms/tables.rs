@@ -47,11 +47,7 @@ pub fn equalise(image: &Image) -> Result<Image> {
 /// [`Error::Invalid`] for real intensities, or more than 8 bits.
 pub fn posterise(image: &Image, bits: u32) -> Result<Image> {
     if bits > 8 {
-        return Err(Error::invalid(
-            "bits",
-            bits,
-            "must be a whole number from 0 to 8",
-        ));
+        return Err(Error::invalid("bits", bits, "must be a whole number from 0 to 8"));
     }
     let mask = (0xff00_u32 >> bits) as u8;
     by_channel(image, |_| std::array::from_fn(|level| level as u8 & mask))

@@ -29,18 +29,12 @@ impl Digits {
         let images = open(&data("digits.csv.gz")).unwrap().images;
         let features = flattened(images.as_ref()).unwrap();
         let part = |test: bool| {
-            let indices: Vec<usize> = (0..images.count())
-                .filter(|i| (i % 3 == 2) == test)
-                .collect();
+            let indices: Vec<usize> = (0..images.count()).filter(|i| (i % 3 == 2) == test).collect();
             let labels = indices.iter().map(|i| images.labels()[*i]).collect();
             (features.select(Axis(1), &indices), labels)
         };
         let text = std::fs::read_to_string(data("baselines.json")).unwrap();
-        Digits {
-            training: part(false),
-            test: part(true),
-            expected: serde_json::from_str(&text).unwrap(),
-        }
+        Digits { training: part(false), test: part(true), expected: serde_json::from_str(&text).unwrap() }
     }
 }
 
@@ -55,11 +49,7 @@ fn neighbours_predict_what_scikit_learn_predicts() {
     for k in [1, 3, 4, 10] {
         let model = NearestNeighbours::new(features.view(), labels, 10, k).unwrap();
         let found = model.predict(digits.test.0.view()).unwrap();
-        assert_eq!(
-            text(&found),
-            digits.expected["neighbours"][k.to_string()],
-            "k = {k}"
-        );
+        assert_eq!(text(&found), digits.expected["neighbours"][k.to_string()], "k = {k}");
     }
 }
 
@@ -68,15 +58,11 @@ fn neighbours_predict_what_scikit_learn_predicts() {
 #[test]
 fn accuracy_has_its_exact_interval() {
     let digits = Digits::read();
-    let model =
-        NearestNeighbours::new(digits.training.0.view(), &digits.training.1, 10, 1).unwrap();
+    let model = NearestNeighbours::new(digits.training.0.view(), &digits.training.1, 10, 1).unwrap();
     let found = model.predict(digits.test.0.view()).unwrap();
     let accuracy = top1(&found, &digits.test.1, 0.95).unwrap();
     assert_eq!(accuracy.value, 586.0 / 599.0);
-    assert!(
-        (accuracy.low - LOW).abs() < 1e-12 && (accuracy.high - HIGH).abs() < 1e-12,
-        "{accuracy:?}"
-    );
+    assert!((accuracy.low - LOW).abs() < 1e-12 && (accuracy.high - HIGH).abs() < 1e-12, "{accuracy:?}");
     assert!(top1(&found, &digits.test.1[1..], 0.95).is_err());
     assert!(top1(&[], &[], 0.95).is_err());
 }
@@ -91,51 +77,25 @@ fn the_linear_classifier_has_the_minimum_of_scikit_learn() {
     for ridge in ["0.01", "0.0001"] {
         let expected = &digits.expected["linear"][ridge];
         let ridge: f64 = ridge.parse().unwrap();
-        let settings = FitSettings {
-            tolerance: TOLERANCE,
-            ..FitSettings::with_ridge(ridge)
-        };
+        let settings = FitSettings { tolerance: TOLERANCE, ..FitSettings::with_ridge(ridge) };
         let model = LinearClassifier::fit(features.view(), labels, 10, settings).unwrap();
         let weights = model.weights();
         let numbers = |name: &str| -> Vec<f64> {
-            expected[name]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|x| x.as_f64().unwrap())
-                .collect()
+            expected[name].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
         };
         let mut found = weights.row(3).slice(ndarray::s![..64]).to_vec();
         found.extend(weights.column(64));
         let expected_weights = [numbers("class_3"), numbers("intercepts")].concat();
         let pairs = found.iter().zip(&expected_weights);
         let worst = pairs.map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
-        assert!(
-            worst < WEIGHT_MARGIN,
-            "ridge {ridge}: weights differ by {worst:e}"
-        );
-        let mut objective = 0.5
-            * ridge
-            * weights
-                .slice(ndarray::s![.., ..64])
-                .iter()
-                .map(|x| x * x)
-                .sum::<f64>();
-        for (scores, label) in model
-            .scores(features.view())
-            .unwrap()
-            .columns()
-            .into_iter()
-            .zip(labels)
-        {
+        assert!(worst < WEIGHT_MARGIN, "ridge {ridge}: weights differ by {worst:e}");
+        let mut objective = 0.5 * ridge * weights.slice(ndarray::s![.., ..64]).iter().map(|x| x * x).sum::<f64>();
+        for (scores, label) in model.scores(features.view()).unwrap().columns().into_iter().zip(labels) {
             let sum: f64 = scores.iter().map(|score| score.exp()).sum();
             objective += (sum.ln() - scores[*label]) / labels.len() as f64;
         }
         let difference = (objective - expected["objective"].as_f64().unwrap()).abs();
-        assert!(
-            difference < OBJECTIVE_MARGIN,
-            "ridge {ridge}: objectives differ by {difference:e}"
-        );
+        assert!(difference < OBJECTIVE_MARGIN, "ridge {ridge}: objectives differ by {difference:e}");
         let found = model.predict(digits.test.0.view()).unwrap();
         assert_eq!(text(&found), expected["predicted"]);
         println!("ridge {ridge}: weights differ by {worst:e}, objectives by {difference:e}");
@@ -151,10 +111,7 @@ fn ties_are_broken_by_the_stated_rule() {
         model.predict(array![[x]].view()).unwrap()[0]
     };
     // Equal distances: the smaller index. Equal votes: the smallest label.
-    assert_eq!(
-        (predict(1, 0.0), predict(2, 0.0), predict(3, 2.9)),
-        (1, 0, 0)
-    );
+    assert_eq!((predict(1, 0.0), predict(2, 0.0), predict(3, 2.9)), (1, 0, 0));
     // Two of the three are at distance 2 of 1: index 0 is taken before index 2.
     assert_eq!(predict(2, 1.0), 0);
     // Distances in f64: 1 + 2^-20 and 1 have squares that f32 cannot tell apart at 2^12.
@@ -168,17 +125,12 @@ fn predictions_do_not_depend_on_threads() {
     let digits = Digits::read();
     let fit = || {
         let (features, labels) = &digits.training;
-        let linear =
-            LinearClassifier::fit(features.view(), labels, 10, FitSettings::with_ridge(1e-2))
-                .unwrap();
+        let linear = LinearClassifier::fit(features.view(), labels, 10, FitSettings::with_ridge(1e-2)).unwrap();
         let near = NearestNeighbours::new(features.view(), labels, 10, 3).unwrap();
         (linear, near.predict(digits.test.0.view()).unwrap())
     };
     let of_pool = |threads| {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .unwrap();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(fit)
     };
     assert_eq!(of_pool(1), of_pool(3));
@@ -187,28 +139,17 @@ fn predictions_do_not_depend_on_threads() {
 #[test]
 fn a_fit_that_stops_early_is_an_error() {
     let digits = Digits::read();
-    let settings = FitSettings {
-        steps: 2,
-        ..FitSettings::with_ridge(1e-4)
-    };
-    let error = LinearClassifier::fit(digits.training.0.view(), &digits.training.1, 10, settings)
-        .unwrap_err();
+    let settings = FitSettings { steps: 2, ..FitSettings::with_ridge(1e-4) };
+    let error = LinearClassifier::fit(digits.training.0.view(), &digits.training.1, 10, settings).unwrap_err();
     assert!(matches!(error, Error::NotConverged(_)));
     let text = error.to_string();
-    assert!(
-        text.starts_with("largest entry of the gradient = ") && text.contains("after 2 steps"),
-        "{text}"
-    );
+    assert!(text.starts_with("largest entry of the gradient = ") && text.contains("after 2 steps"), "{text}");
 }
 
 #[test]
 fn wrong_features_and_settings_are_refused() {
     let features = array![[0.0_f32, 1.0], [2.0, 3.0]];
-    let near = |labels: &[usize], k| {
-        NearestNeighbours::new(features.view(), labels, 2, k)
-            .unwrap_err()
-            .to_string()
-    };
+    let near = |labels: &[usize], k| NearestNeighbours::new(features.view(), labels, 2, k).unwrap_err().to_string();
     assert!(near(&[0, 1], 0).starts_with("k = 0: must be from 1"));
     assert!(near(&[0, 1], 3).starts_with("k = 3"));
     assert!(near(&[0], 1).contains("(2,), one for each column"));
@@ -216,16 +157,9 @@ fn wrong_features_and_settings_are_refused() {
     let nan = array![[f32::NAN]];
     assert!(NearestNeighbours::new(nan.view(), &[0], 1, 1).is_err());
     let model = NearestNeighbours::new(features.view(), &[0, 1], 2, 1).unwrap();
-    assert!(
-        model
-            .predict(nan.view())
-            .unwrap_err()
-            .to_string()
-            .contains("(2, N)")
-    );
+    assert!(model.predict(nan.view()).unwrap_err().to_string().contains("(2, N)"));
     assert!(model.predict(array![[f32::NAN], [0.0]].view()).is_err());
-    let fit =
-        |ridge| LinearClassifier::fit(features.view(), &[0, 1], 2, FitSettings::with_ridge(ridge));
+    let fit = |ridge| LinearClassifier::fit(features.view(), &[0, 1], 2, FitSettings::with_ridge(ridge));
     assert!(fit(0.0).is_err() && fit(f64::NAN).is_err());
     let model = fit(0.1).unwrap();
     assert_eq!(model.predict(features.view()).unwrap(), [0, 1]);

@@ -16,12 +16,8 @@ fn images() -> StoredImages {
 fn batches_are_slices_of_one_sequence() {
     let images = images();
     let augmentation = Augmentation::small_images(8, 2, &[0.5; 3], &[0.25; 3]);
-    let batches = ImageBatches {
-        images: &images,
-        augmentation: &augmentation,
-        patch: 4,
-        order: PatchOrder::ChannelsLast,
-    };
+    let batches =
+        ImageBatches { images: &images, augmentation: &augmentation, patch: 4, order: PatchOrder::ChannelsLast };
     let whole = batches.training(&streams(1), 0, 25).unwrap();
     assert_eq!(whole.tokens.dim(), (25, 4, 48));
     // Two epochs are 20 sequences, in each of which every image is seen once.
@@ -30,13 +26,8 @@ fn batches_are_slices_of_one_sequence() {
         assert_eq!(labels.iter().sum::<usize>(), 5);
     }
     for threads in [1, 3] {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .unwrap();
-        let part = pool
-            .install(|| batches.training(&streams(1), 7, 6))
-            .unwrap();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let part = pool.install(|| batches.training(&streams(1), 7, 6)).unwrap();
         assert_eq!(part.labels, whole.labels[7..13]);
         assert_eq!(part.tokens, whole.tokens.slice(s![7..13, .., ..]));
     }
@@ -48,33 +39,14 @@ fn batches_are_slices_of_one_sequence() {
 fn chosen_images_are_their_patches() {
     let images = images();
     let none = Augmentation::default();
-    let batches = ImageBatches {
-        images: &images,
-        augmentation: &none,
-        patch: 2,
-        order: PatchOrder::ChannelsFirst,
-    };
+    let batches = ImageBatches { images: &images, augmentation: &none, patch: 2, order: PatchOrder::ChannelsFirst };
     let batch = batches.chosen(&streams(1), &[9, 0]).unwrap();
     assert_eq!(batch.labels, [1, 0]);
     let image = images.image(9).unwrap();
     let expected = patches(image.intensities().view(), 2, PatchOrder::ChannelsFirst).unwrap();
     assert_eq!(batch.tokens.slice(s![0, .., ..]), expected.t());
-    assert!(
-        batches
-            .chosen(&streams(1), &[10])
-            .unwrap_err()
-            .to_string()
-            .starts_with("index = 10")
-    );
+    assert!(batches.chosen(&streams(1), &[10]).unwrap_err().to_string().starts_with("index = 10"));
     assert!(batches.chosen(&streams(1), &[]).is_err());
-    let odd = ImageBatches {
-        patch: 3,
-        ..batches
-    };
-    assert!(
-        odd.chosen(&streams(1), &[0])
-            .unwrap_err()
-            .to_string()
-            .starts_with("patch = 3")
-    );
+    let odd = ImageBatches { patch: 3, ..batches };
+    assert!(odd.chosen(&streams(1), &[0]).unwrap_err().to_string().starts_with("patch = 3"));
 }

@@ -18,14 +18,10 @@ use attnlab_images::open;
 
 /// Message of the refusal of a path, which it must name; every image that can be read is read.
 fn refusal(path: &Path) -> String {
-    let read = open(path).and_then(|opened| {
-        (0..opened.images.count()).try_for_each(|i| opened.images.image(i).map(|_| ()))
-    });
+    let read =
+        open(path).and_then(|opened| (0..opened.images.count()).try_for_each(|i| opened.images.image(i).map(|_| ())));
     let error = read.expect_err("must be refused");
-    assert!(
-        matches!(error, Error::Io { .. } | Error::Content { .. }),
-        "{error:?}"
-    );
+    assert!(matches!(error, Error::Io { .. } | Error::Content { .. }), "{error:?}");
     let text = error.to_string();
     assert!(text.starts_with(&path.display().to_string()), "{text}");
     text
@@ -63,9 +59,7 @@ fn streams(seed: u64) -> Streams {
 
 /// Path of a file in `tests/data`.
 fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/data")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {

@@ -10,9 +10,7 @@ use proptest::prelude::*;
 
 /// Image whose entry (c, y, x) is 100 c + 10 y + x.
 fn numbered(channels: usize, height: usize, width: usize) -> Array3<f32> {
-    Array3::from_shape_fn((channels, height, width), |(c, y, x)| {
-        (100 * c + 10 * y + x) as f32
-    })
+    Array3::from_shape_fn((channels, height, width), |(c, y, x)| (100 * c + 10 * y + x) as f32)
 }
 
 #[test]
@@ -21,14 +19,10 @@ fn patches_are_columns_in_raster_order() {
     let first = patches(image.view(), 2, PatchOrder::ChannelsFirst).unwrap();
     assert_eq!(first.dim(), (12, 6));
     // Patch 4: lower row, second of three.
-    let expected = [
-        22.0, 23.0, 32.0, 33.0, 122.0, 123.0, 132.0, 133.0, 222.0, 223.0, 232.0, 233.0,
-    ];
+    let expected = [22.0, 23.0, 32.0, 33.0, 122.0, 123.0, 132.0, 133.0, 222.0, 223.0, 232.0, 233.0];
     assert_eq!(first.column(4).to_vec(), expected);
     let last = patches(image.view(), 2, PatchOrder::ChannelsLast).unwrap();
-    let expected = [
-        22.0, 122.0, 222.0, 23.0, 123.0, 223.0, 32.0, 132.0, 232.0, 33.0, 133.0, 233.0,
-    ];
+    let expected = [22.0, 122.0, 222.0, 23.0, 123.0, 223.0, 32.0, 132.0, 232.0, 33.0, 133.0, 233.0];
     assert_eq!(last.column(4).to_vec(), expected);
 }
 
@@ -36,27 +30,13 @@ fn patches_are_columns_in_raster_order() {
 fn patches_that_do_not_fit_are_refused() {
     let image = numbered(1, 4, 6);
     for p in [0, 3, 4, 5] {
-        let error = patches(image.view(), p, PatchOrder::ChannelsFirst)
-            .unwrap_err()
-            .to_string();
-        assert!(
-            error.starts_with(&format!("patch = {p}: must divide both sides")),
-            "{error}"
-        );
+        let error = patches(image.view(), p, PatchOrder::ChannelsFirst).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("patch = {p}: must divide both sides")), "{error}");
     }
     let tokens = patches(image.view(), 2, PatchOrder::ChannelsFirst).unwrap();
     assert!(from_patches(tokens.view(), 4, 4, 2, PatchOrder::ChannelsFirst).is_err());
     assert!(from_patches(tokens.view(), 4, 6, 1, PatchOrder::ChannelsFirst).is_err());
-    assert!(
-        from_patches(
-            tokens.slice(ndarray::s![..3, ..]),
-            4,
-            6,
-            2,
-            PatchOrder::ChannelsFirst
-        )
-        .is_err()
-    );
+    assert!(from_patches(tokens.slice(ndarray::s![..3, ..]), 4, 6, 2, PatchOrder::ChannelsFirst).is_err());
 }
 
 #[test]
@@ -67,18 +47,8 @@ fn smoothed_labels_are_those_of_pytorch() {
         assert!((found - expected).abs() < 1e-15);
     }
     assert_eq!(smoothed_label(0, 2, 0.0).unwrap(), [1.0, 0.0]);
-    assert!(
-        smoothed_label(2, 2, 0.1)
-            .unwrap_err()
-            .to_string()
-            .starts_with("label = 2")
-    );
-    assert!(
-        smoothed_label(0, 2, 1.1)
-            .unwrap_err()
-            .to_string()
-            .starts_with("smoothing = 1.1")
-    );
+    assert!(smoothed_label(2, 2, 0.1).unwrap_err().to_string().starts_with("label = 2"));
+    assert!(smoothed_label(0, 2, 1.1).unwrap_err().to_string().starts_with("smoothing = 1.1"));
     assert!(smoothed_label(0, 0, 0.1).is_err());
 }
 
@@ -93,20 +63,11 @@ fn weights_of_mix_up_have_their_law() {
         assert!(weights.iter().all(|w| (0.0..=1.0).contains(w)));
         let (n, variance) = (draws as f64, 0.25 / (2.0 * alpha + 1.0));
         let mean = weights.iter().sum::<f64>() / n;
-        assert!(
-            (mean - 0.5).abs() < 5.0 * (variance / n).sqrt(),
-            "{alpha}: {mean}"
-        );
+        assert!((mean - 0.5).abs() < 5.0 * (variance / n).sqrt(), "{alpha}: {mean}");
         let found = weights.iter().map(|w| (w - 0.5).powi(2)).sum::<f64>() / n;
-        assert!(
-            (found - variance).abs() < 5.0 * 0.25 / n.sqrt(),
-            "{alpha}: {found}"
-        );
+        assert!((found - variance).abs() < 5.0 * 0.25 / n.sqrt(), "{alpha}: {found}");
     }
-    assert_eq!(
-        mix_up_weight(0.0, &mut streams(4).part("mix", 0)).unwrap(),
-        1.0
-    );
+    assert_eq!(mix_up_weight(0.0, &mut streams(4).part("mix", 0)).unwrap(), 1.0);
     for alpha in [-1.0, 1e-4, f64::NAN, f64::INFINITY] {
         assert!(mix_up_weight(alpha, &mut streams(4).part("mix", 0)).is_err());
     }
@@ -136,14 +97,8 @@ fn splits_are_stratified_and_pinned_by_their_seed() {
     assert_eq!(counts(&labels, &parts.test, 2).unwrap(), [20, 5]);
     assert_eq!(counts(&labels, &parts.validation, 2).unwrap(), [8, 2]);
     assert_eq!(counts(&labels, &parts.training, 2).unwrap(), [52, 13]);
-    assert_eq!(
-        stratified(&labels, &names(2), 0.1, 0.25, &streams(1)).unwrap(),
-        parts
-    );
-    assert_ne!(
-        stratified(&labels, &names(2), 0.1, 0.25, &streams(2)).unwrap(),
-        parts
-    );
+    assert_eq!(stratified(&labels, &names(2), 0.1, 0.25, &streams(1)).unwrap(), parts);
+    assert_ne!(stratified(&labels, &names(2), 0.1, 0.25, &streams(2)).unwrap(), parts);
     // The draw of a class does not depend on the others.
     let first: Vec<usize> = (0..100).filter(|i| labels[*i] == 0).collect();
     let alone = stratified(&vec![0; first.len()], &names(1), 0.1, 0.25, &streams(1)).unwrap();
@@ -156,15 +111,9 @@ fn splits_are_stratified_and_pinned_by_their_seed() {
 #[test]
 fn splits_that_leave_a_part_empty_are_refused() {
     let labels = [0, 0, 0, 0, 0, 0, 1, 1];
-    let text = |validation, test| {
-        stratified(&labels, &names(2), validation, test, &streams(1))
-            .unwrap_err()
-            .to_string()
-    };
-    assert!(
-        text(0.2, 0.2)
-            .starts_with("images of class 'class 1' = 2: must be enough for one in every part")
-    );
+    let text =
+        |validation, test| stratified(&labels, &names(2), validation, test, &streams(1)).unwrap_err().to_string();
+    assert!(text(0.2, 0.2).starts_with("images of class 'class 1' = 2: must be enough for one in every part"));
     assert!(text(0.0, 0.9).contains("test 2"));
     assert!(text(0.5, 0.5).starts_with("validation + test = 1"));
     assert!(text(-0.1, 0.5).starts_with("validation = -0.1"));
@@ -190,17 +139,13 @@ fn the_order_of_an_epoch_is_a_permutation_of_its_own() {
 fn data_sets_in_memory_check_what_they_are_given() {
     let images = |shape| Array4::<u8>::zeros(shape);
     let text = |shape, labels: &[usize], names: Option<Vec<String>>| {
-        StoredImages::from_bytes(images(shape), labels.to_vec(), names)
-            .unwrap_err()
-            .to_string()
+        StoredImages::from_bytes(images(shape), labels.to_vec(), names).unwrap_err().to_string()
     };
     assert!(text((2, 2, 1, 1), &[0, 1], None).contains("1 or 3 channels"));
     assert!(text((2, 1, 1, 1), &[0], None).starts_with("labels = 1: must be as many"));
     assert!(text((0, 1, 1, 1), &[], None).starts_with("images = 0"));
     assert!(text((2, 1, 1, 1), &[0, 2], Some(names(2))).starts_with("label = 2"));
-    assert!(
-        text((2, 1, 1, 1), &[0, usize::MAX], None).contains("number of images, 2; every class")
-    );
+    assert!(text((2, 1, 1, 1), &[0, usize::MAX], None).contains("number of images, 2; every class"));
     let nan = StoredImages::from_floats(Array4::from_elem((1, 1, 1, 1), f32::NAN), vec![0], None);
     assert!(nan.unwrap_err().to_string().contains("of image 0 = NaN"));
     let good = StoredImages::from_bytes(images((2, 1, 2, 2)), vec![1, 0], None).unwrap();

@@ -1,8 +1,6 @@
 //! Transforms and decoders against `pillow.bin.gz`, made by `make_pillow.py`.
 
-use attnlab_images::transforms::{
-    AugmentOperation, Resampling, auto_contrast, equalise, resize, rotate,
-};
+use attnlab_images::transforms::{AugmentOperation, Resampling, auto_contrast, equalise, resize, rotate};
 use attnlab_images::{Image, Pixels, decode};
 use ndarray::Array3;
 use std::collections::BTreeMap;
@@ -26,9 +24,7 @@ impl Records {
     fn read() -> Self {
         let file = std::fs::File::open(crate::data("pillow.bin.gz")).unwrap();
         let mut bytes = vec![];
-        flate2::read::GzDecoder::new(file)
-            .read_to_end(&mut bytes)
-            .unwrap();
+        flate2::read::GzDecoder::new(file).read_to_end(&mut bytes).unwrap();
         let mut rest = &bytes[..];
         let mut take = |count: usize| {
             let (taken, after) = rest.split_at(count.min(rest.len()));
@@ -37,14 +33,9 @@ impl Records {
         };
         let mut records = BTreeMap::new();
         while let &[a, b] = take(2) {
-            let name =
-                String::from_utf8(take(usize::from(u16::from_le_bytes([a, b]))).to_vec()).unwrap();
+            let name = String::from_utf8(take(usize::from(u16::from_le_bytes([a, b]))).to_vec()).unwrap();
             let kind = take(1)[0];
-            let sizes = take(12)
-                .as_chunks::<4>()
-                .0
-                .iter()
-                .map(|n| u32::from_le_bytes(*n) as usize);
+            let sizes = take(12).as_chunks::<4>().0.iter().map(|n| u32::from_le_bytes(*n) as usize);
             let shape: [usize; 3] = sizes.collect::<Vec<_>>().try_into().unwrap();
             let count: usize = shape.iter().product();
             let record = match kind {
@@ -54,11 +45,7 @@ impl Records {
                     Record::Image(Image::from_bytes(levels).unwrap())
                 }
                 _ => {
-                    let values = take(4 * count)
-                        .as_chunks::<4>()
-                        .0
-                        .iter()
-                        .map(|x| f32::from_le_bytes(*x));
+                    let values = take(4 * count).as_chunks::<4>().0.iter().map(|x| f32::from_le_bytes(*x));
                     let values = Array3::from_shape_vec(shape, values.collect()).unwrap();
                     Record::Image(Image::from_floats(values).unwrap())
                 }
@@ -111,8 +98,7 @@ fn every_operation_gives_the_levels_of_pillow() {
             for magnitude in magnitudes {
                 for negative in [false, true] {
                     let made = operation.apply(image, *magnitude, negative, FILL).unwrap();
-                    let (operation_name, sign) =
-                        (name(operation), if negative { "-" } else { "+" });
+                    let (operation_name, sign) = (name(operation), if negative { "-" } else { "+" });
                     let expected = match operation {
                         AugmentOperation::Identity => source.to_string(),
                         AugmentOperation::AutoContrast | AugmentOperation::Equalise => {
@@ -152,21 +138,14 @@ fn rotations_by_any_angle_give_the_levels_of_pillow() {
     let records = Records::read();
     for angle in ["45", "77.7", "-123", "180.5"] {
         let made = rotate(records.image("small"), angle.parse().unwrap(), FILL).unwrap();
-        assert_eq!(
-            &made,
-            records.image(&format!("small rotate {angle}")),
-            "{angle}"
-        );
+        assert_eq!(&made, records.image(&format!("small rotate {angle}")), "{angle}");
     }
 }
 
 #[test]
 fn grey_is_that_of_pillow() {
     let records = Records::read();
-    assert_eq!(
-        &records.image("small").to_grey(),
-        records.image("small to grey")
-    );
+    assert_eq!(&records.image("small").to_grey(), records.image("small to grey"));
 }
 
 /// Levels are equal. Real intensities too: both sum in f64 in the same order.
@@ -176,8 +155,7 @@ fn resized_images_are_those_of_pillow() {
     let mut compared = 0;
     for (name, record) in &records.0 {
         let words: Vec<&str> = name.split(' ').collect();
-        let ([source, filter, height, width], Record::Image(expected)) = (&words[..], record)
-        else {
+        let ([source, filter, height, width], Record::Image(expected)) = (&words[..], record) else {
             continue;
         };
         let filter = match *filter {
@@ -207,11 +185,7 @@ fn decoded_files_are_those_of_pillow() {
         worst.insert(name, difference(&found, expected));
     }
     for (name, difference) in &worst {
-        let allowed = if name.ends_with(".jpg") {
-            JPEG_LEVELS
-        } else {
-            0
-        };
+        let allowed = if name.ends_with(".jpg") { JPEG_LEVELS } else { 0 };
         assert!(*difference <= allowed, "{name}: {worst:?}");
     }
     assert_eq!(worst.len(), 11, "{worst:?}");

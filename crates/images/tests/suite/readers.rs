@@ -2,9 +2,7 @@
 
 use crate::{data, gzip, idx, npy, npy_header, png, tar};
 use attnlab_images::readers::{cifar, idx as idx_files, mnist_json};
-use attnlab_images::{
-    DatasetKind, ImageSubset, LabelledImages, OpenedImages, Pixels, flattened, open,
-};
+use attnlab_images::{DatasetKind, ImageSubset, LabelledImages, OpenedImages, Pixels, flattened, open};
 use std::fs;
 use std::path::Path;
 
@@ -12,10 +10,7 @@ fn opened(path: &Path, kind: DatasetKind) -> OpenedImages {
     let opened = open(path).unwrap();
     assert_eq!(opened.kind, kind);
     let text = &opened.description;
-    assert!(
-        text.starts_with(&path.display().to_string()) && text.contains(kind.name()),
-        "{text}"
-    );
+    assert!(text.starts_with(&path.display().to_string()) && text.contains(kind.name()), "{text}");
     opened
 }
 
@@ -46,11 +41,7 @@ fn the_digits_of_scikit_learn_are_read() {
 #[test]
 fn a_folder_of_classes_is_sorted_and_other_files_are_counted() {
     let folder = tempfile::tempdir().unwrap();
-    for (class, file, level) in [
-        ("dog", "b.PNG", 3),
-        ("cat", "z.png", 2),
-        ("cat", "a.png", 1),
-    ] {
+    for (class, file, level) in [("dog", "b.PNG", 3), ("cat", "z.png", 2), ("cat", "a.png", 1)] {
         let at = folder.path().join(class);
         fs::create_dir_all(&at).unwrap();
         fs::write(at.join(file), png(2, 3, level)).unwrap();
@@ -58,26 +49,13 @@ fn a_folder_of_classes_is_sorted_and_other_files_are_counted() {
     fs::write(folder.path().join("cat/notes.txt"), "no image").unwrap();
     fs::write(folder.path().join("README"), "no class").unwrap();
     let opened = opened(folder.path(), DatasetKind::Folder);
-    assert!(
-        opened
-            .description
-            .ends_with("3 images in 2 classes; 2 other files skipped")
-    );
+    assert!(opened.description.ends_with("3 images in 2 classes; 2 other files skipped"));
     let images = opened.images;
     assert_eq!(images.class_names(), ["cat", "dog"]);
     assert_eq!(images.labels(), [0, 0, 1]);
-    assert_eq!(
-        [0, 1, 2].map(|i| first_level(images.as_ref(), i)),
-        [1, 2, 3]
-    );
+    assert_eq!([0, 1, 2].map(|i| first_level(images.as_ref(), i)), [1, 2, 3]);
     assert_eq!(images.image(0).unwrap().dim(), (1, 2, 3));
-    assert!(
-        images
-            .image(3)
-            .unwrap_err()
-            .to_string()
-            .contains("index = 3")
-    );
+    assert!(images.image(3).unwrap_err().to_string().contains("index = 3"));
 }
 
 /// Names of files need not be UTF-8, as those of classes must.
@@ -117,21 +95,13 @@ fn cifar_is_recognised_and_named() {
     let names: Vec<String> = (0..10).map(|c| format!("class {c}")).collect();
     fs::write(at("batches.meta.txt"), names.join("\n") + "\n\n").unwrap();
     let all = opened(folder.path(), DatasetKind::Cifar10);
-    assert!(
-        all.description
-            .ends_with("training part; the test part is the file test_batch.bin")
-    );
+    assert!(all.description.ends_with("training part; the test part is the file test_batch.bin"));
     assert_eq!(all.images.count(), 20);
     assert_eq!(all.images.class_names()[3], "class 3");
     let image = all.images.image(13).unwrap();
     assert_eq!(image.dim(), (3, 32, 32));
     assert_eq!(image.levels().unwrap()[(1, 0, 1)], 3);
-    assert_eq!(
-        opened(&at("test_batch.bin"), DatasetKind::Cifar10)
-            .images
-            .count(),
-        10
-    );
+    assert_eq!(opened(&at("test_batch.bin"), DatasetKind::Cifar10).images.count(), 10);
 }
 
 #[test]
@@ -141,10 +111,7 @@ fn cifar_100_has_fine_and_coarse_labels() {
     fs::write(&path, cifar_records(&[20, 100])).unwrap();
     let fine = opened(folder.path(), DatasetKind::Cifar100);
     assert_eq!(fine.images.labels()[57], 57);
-    assert!(
-        fine.description
-            .contains("no fine_label_names.txt: classes are numbers")
-    );
+    assert!(fine.description.contains("no fine_label_names.txt: classes are numbers"));
     assert_eq!(opened(&path, DatasetKind::Cifar100).images.count(), 100);
     let coarse = cifar::open(&[path], cifar::CifarLabels::Coarse).unwrap();
     assert_eq!(coarse.images.labels()[57], 17);
@@ -162,42 +129,23 @@ fn idx_files_are_read_plain_and_in_gzip() {
         fs::write(at(&format!("{part}-labels-idx1-ubyte.gz")), gzip(&labels)).unwrap();
     }
     let all = opened(folder.path(), DatasetKind::Idx);
-    assert!(
-        all.description
-            .ends_with("training part; the test part is the file t10k-images-idx3-ubyte.gz")
-    );
+    assert!(all.description.ends_with("training part; the test part is the file t10k-images-idx3-ubyte.gz"));
     assert_eq!(all.images.labels(), [1, 0]);
     let second = all.images.image(1).unwrap();
-    assert_eq!(
-        second.levels().unwrap().iter().copied().collect::<Vec<_>>(),
-        [6, 7, 8, 9, 10, 11]
-    );
+    assert_eq!(second.levels().unwrap().iter().copied().collect::<Vec<_>>(), [6, 7, 8, 9, 10, 11]);
     assert_eq!(second.dim(), (1, 2, 3));
     fs::write(at("a"), &images).unwrap();
     fs::write(at("b"), &labels).unwrap();
-    assert_eq!(
-        idx_files::open(&at("a"), &at("b")).unwrap().dim(),
-        (1, 2, 3)
-    );
+    assert_eq!(idx_files::open(&at("a"), &at("b")).unwrap().dim(), (1, 2, 3));
 }
 
 #[test]
 fn arrays_of_numpy_are_read_with_their_labels() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    let values: Vec<u8> = (0..24)
-        .flat_map(|i| (i as f32 / 2.0).to_le_bytes())
-        .collect();
-    fs::write(
-        at("x.npy"),
-        npy(&npy_header("<f4", "(2, 2, 2, 3)"), &values),
-    )
-    .unwrap();
-    fs::write(
-        at("y.npy"),
-        npy(&npy_header("<i4", "(2,)"), &[0, 0, 0, 0, 1, 0, 0, 0]),
-    )
-    .unwrap();
+    let values: Vec<u8> = (0..24).flat_map(|i| (i as f32 / 2.0).to_le_bytes()).collect();
+    fs::write(at("x.npy"), npy(&npy_header("<f4", "(2, 2, 2, 3)"), &values)).unwrap();
+    fs::write(at("y.npy"), npy(&npy_header("<i4", "(2,)"), &[0, 0, 0, 0, 1, 0, 0, 0])).unwrap();
     for path in [folder.path().to_path_buf(), at("x.npy")] {
         let images = opened(&path, DatasetKind::Numpy).images;
         let image = images.image(1).unwrap();
@@ -211,10 +159,7 @@ fn arrays_of_numpy_are_read_with_their_labels() {
     fs::write(at("x.npy"), npy(&header, &[1, 2, 3, 4])).unwrap();
     let images = opened(folder.path(), DatasetKind::Numpy).images;
     let second = images.image(1).unwrap();
-    assert_eq!(
-        second.levels().unwrap().iter().copied().collect::<Vec<_>>(),
-        [2, 4]
-    );
+    assert_eq!(second.levels().unwrap().iter().copied().collect::<Vec<_>>(), [2, 4]);
 }
 
 #[test]
@@ -223,26 +168,14 @@ fn tar_shards_are_read_entry_by_entry() {
     let (a, b, c) = (png(1, 1, 10), png(1, 1, 20), png(1, 1, 30));
     let long = format!("{}/y.png", "folder".repeat(30));
     let long_class = long.replace(".png", ".cls");
-    let first = tar(&[
-        ("x/1.cls", b"1"),
-        ("x/1.png", &a),
-        ("x/1.json", b"{}"),
-        ("x/2.png", &b),
-        ("x/2.cls", b"0\n"),
-    ]);
+    let first = tar(&[("x/1.cls", b"1"), ("x/1.png", &a), ("x/1.json", b"{}"), ("x/2.png", &b), ("x/2.cls", b"0\n")]);
     let second = tar(&[(&long, &c), (&long_class, b" 1 ")]);
     fs::write(folder.path().join("0.tar"), first).unwrap();
     fs::write(folder.path().join("1.tar"), second).unwrap();
     let all = opened(folder.path(), DatasetKind::Shards);
-    assert!(
-        all.description
-            .ends_with("3 images in 2 classes; 1 other entries skipped")
-    );
+    assert!(all.description.ends_with("3 images in 2 classes; 1 other entries skipped"));
     assert_eq!(all.images.labels(), [1, 0, 1]);
-    assert_eq!(
-        [0, 1, 2].map(|i| first_level(all.images.as_ref(), i)),
-        [10, 20, 30]
-    );
+    assert_eq!([0, 1, 2].map(|i| first_level(all.images.as_ref(), i)), [10, 20, 30]);
     let one = opened(&folder.path().join("0.tar"), DatasetKind::Shards);
     assert_eq!(one.images.count(), 2);
 }
@@ -281,8 +214,5 @@ fn the_published_npm_package_is_read_where_it_is() {
     };
     let images = opened(Path::new(&path), DatasetKind::MnistJson).images;
     assert_eq!(images.count(), 10_000);
-    assert_eq!(
-        images.labels().iter().filter(|label| **label == 0).count(),
-        1001
-    );
+    assert_eq!(images.labels().iter().filter(|label| **label == 0).count(), 1001);
 }

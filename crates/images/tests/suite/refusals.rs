@@ -1,31 +1,17 @@
 //! Files that lie, are cut short or are something else: a message that names them, no panic, no memory.
 
-use crate::{
-    assert_says, gzip, idx, npy, npy_header, png, refusal, refused_file, refused_folder, tar,
-};
+use crate::{assert_says, gzip, idx, npy, npy_header, png, refusal, refused_file, refused_folder, tar};
 use attnlab_images::{LabelledImages, decode, open, readers};
 use proptest::prelude::*;
 use std::fs;
 
 #[test]
 fn what_is_no_data_set_is_refused_with_the_list_of_kinds() {
-    assert_says(
-        &refused_file("x", b""),
-        &["content = unknown", "tar shards"],
-    );
+    assert_says(&refused_file("x", b""), &["content = unknown", "tar shards"]);
     assert_says(&refused_file("x", b"hello"), &["content = unknown"]);
-    assert_says(
-        &refused_file("x.png", &png(1, 1, 0)),
-        &["one image", "folder"],
-    );
-    assert_says(
-        &refused_file("x.npz", b"PK\x03\x04...."),
-        &["zip archive", "Unpack"],
-    );
-    assert_says(
-        &refused_folder(&[("x.txt", b"hello")]),
-        &["content = unknown"],
-    );
+    assert_says(&refused_file("x.png", &png(1, 1, 0)), &["one image", "folder"]);
+    assert_says(&refused_file("x.npz", b"PK\x03\x04...."), &["zip archive", "Unpack"]);
+    assert_says(&refused_folder(&[("x.txt", b"hello")]), &["content = unknown"]);
     let folder = tempfile::tempdir().unwrap();
     assert_says(&refusal(&folder.path().join("none")), &["Give the path"]);
     assert_says(&refusal(folder.path()), &["content = unknown"]);
@@ -37,10 +23,7 @@ fn folders_of_images_are_refused_with_the_wrong_part() {
     let empty = refused_folder(&[("cat/a.png", &image), ("dog/.keep", b"")]);
     assert_says(&empty, &["dog: images = 0: must be at least one"]);
     let deep = refused_folder(&[("cat/sub/a.png", &image)]);
-    assert_says(
-        &deep,
-        &["cat/sub: content = a folder", "Open the folder above"],
-    );
+    assert_says(&deep, &["cat/sub: content = a folder", "Open the folder above"]);
     let broken = refused_folder(&[("cat/a.png", &image[..image.len() / 2])]);
     assert_says(&broken, &["cat/a.png: image = broken"]);
     let other = refused_folder(&[("cat/a.jpg", b"GIF89a")]);
@@ -57,10 +40,7 @@ fn links_and_names_do_not_confuse_the_reader() {
     fs::write(class.join("a.png"), png(1, 1, 0)).unwrap();
     // A link to itself, and one to the folder above.
     symlink("loop.png", class.join("loop.png")).unwrap();
-    assert_says(
-        &refusal(folder.path()),
-        &["cat/loop.png", "no link to itself"],
-    );
+    assert_says(&refusal(folder.path()), &["cat/loop.png", "no link to itself"]);
     fs::remove_file(class.join("loop.png")).unwrap();
     symlink("..", class.join("up")).unwrap();
     assert_says(&refusal(folder.path()), &["cat/up: content = a folder"]);
@@ -69,10 +49,7 @@ fn links_and_names_do_not_confuse_the_reader() {
     #[cfg(target_os = "linux")]
     {
         fs::create_dir(folder.path().join(std::ffi::OsStr::from_bytes(b"\xff"))).unwrap();
-        assert_says(
-            &refusal(folder.path()),
-            &["name of the class = no UTF-8", "Rename"],
-        );
+        assert_says(&refusal(folder.path()), &["name of the class = no UTF-8", "Rename"]);
     }
 }
 
@@ -92,11 +69,7 @@ fn crc(bytes: &[u8]) -> u32 {
     for byte in bytes {
         sum ^= u32::from(*byte);
         for _ in 0..8 {
-            sum = if sum & 1 == 1 {
-                (sum >> 1) ^ 0xedb8_8320
-            } else {
-                sum >> 1
-            };
+            sum = if sum & 1 == 1 { (sum >> 1) ^ 0xedb8_8320 } else { sum >> 1 };
         }
     }
     !sum
@@ -104,22 +77,12 @@ fn crc(bytes: &[u8]) -> u32 {
 
 #[test]
 fn image_bombs_are_refused_before_they_are_decoded() {
-    let too_many = decode(&announced_png(1 << 16, 1 << 16))
-        .unwrap_err()
-        .to_string();
+    let too_many = decode(&announced_png(1 << 16, 1 << 16)).unwrap_err().to_string();
     assert_says(&too_many, &["size = 65536 x 65536: must have at most"]);
     let too_dense = decode(&announced_png(8000, 8000)).unwrap_err().to_string();
-    assert_says(
-        &too_dense,
-        &["size = 8000 x 8000: must be at most 2048 times"],
-    );
-    let huge = decode(&announced_png(u32::MAX, u32::MAX))
-        .unwrap_err()
-        .to_string();
-    assert!(
-        huge.contains("size = ") || huge.contains("image = broken"),
-        "{huge}"
-    );
+    assert_says(&too_dense, &["size = 8000 x 8000: must be at most 2048 times"]);
+    let huge = decode(&announced_png(u32::MAX, u32::MAX)).unwrap_err().to_string();
+    assert!(huge.contains("size = ") || huge.contains("image = broken"), "{huge}");
     // What is there is read, however well it is compressed.
     assert!(decode(&png(4000, 4000, 255)).is_ok());
 }
@@ -129,9 +92,7 @@ fn image_bombs_are_refused_before_they_are_decoded() {
 fn a_jpeg_that_is_cut_short_is_refused() {
     let image = image::RgbImage::from_fn(40, 30, |x, y| image::Rgb([x as u8 * 6, y as u8 * 8, 90]));
     let mut bytes = std::io::Cursor::new(vec![]);
-    image
-        .write_to(&mut bytes, image::ImageFormat::Jpeg)
-        .unwrap();
+    image.write_to(&mut bytes, image::ImageFormat::Jpeg).unwrap();
     let bytes = bytes.into_inner();
     assert_eq!(decode(&bytes).unwrap().dim(), (3, 30, 40));
     for end in [bytes.len() - 1, bytes.len() - 100, bytes.len() / 2, 100, 3] {
@@ -144,10 +105,7 @@ fn a_jpeg_that_is_cut_short_is_refused() {
 fn tar_files_that_lie_are_refused_with_the_entry() {
     let image = png(1, 1, 0);
     let refused = |entries: &[(&str, &[u8])]| refused_file("x.tar", &tar(entries));
-    assert_says(
-        &refused(&[("1.png", &image)]),
-        &["entry '1': class = none", ".cls"],
-    );
+    assert_says(&refused(&[("1.png", &image)]), &["entry '1': class = none", ".cls"]);
     assert_says(&refused(&[("1.cls", b"0")]), &["entry '1': image = none"]);
     let twice = refused(&[("1.png", &image), ("1.jpg", &image), ("1.cls", b"0")]);
     assert_says(&twice, &["entry '1.jpg': key = given twice"]);
@@ -156,10 +114,7 @@ fn tar_files_that_lie_are_refused_with_the_entry() {
         assert_says(&text, &["entry '1.cls': class = no number"]);
     }
     let gap = refused(&[("1.png", &image), ("1.cls", b"1000000000000")]);
-    assert_says(
-        &gap,
-        &["label = 1000000000000: must be below the number of images, 1"],
-    );
+    assert_says(&gap, &["label = 1000000000000: must be below the number of images, 1"]);
     assert_says(&refused(&[("1.txt", b"hello")]), &["images = 0"]);
     let broken = refused(&[("1.png", &image[..20]), ("1.cls", b"0")]);
     assert_says(&broken, &["entry '1.png': image = broken"]);
@@ -167,21 +122,10 @@ fn tar_files_that_lie_are_refused_with_the_entry() {
     let mut bytes = tar(&[("1.png", &image), ("1.cls", b"0")]);
     assert_says(&refused_file("x.tar", &bytes[..700]), &["x.tar"]);
     bytes[124..136].copy_from_slice(b"77777777777\0");
-    let sum: u32 = bytes[..148]
-        .iter()
-        .chain(&[b' '; 8])
-        .chain(&bytes[156..512])
-        .map(|b| u32::from(*b))
-        .sum();
+    let sum: u32 = bytes[..148].iter().chain(&[b' '; 8]).chain(&bytes[156..512]).map(|b| u32::from(*b)).sum();
     bytes[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
-    assert_says(
-        &refused_file("x.tar", &bytes),
-        &["entry '1.png': size = 8589934591 bytes: must end within"],
-    );
-    assert_says(
-        &refused_file("x.tgz", &gzip(&tar(&[("1.png", &image)]))),
-        &["tar archive in gzip"],
-    );
+    assert_says(&refused_file("x.tar", &bytes), &["entry '1.png': size = 8589934591 bytes: must end within"]);
+    assert_says(&refused_file("x.tgz", &gzip(&tar(&[("1.png", &image)]))), &["tar archive in gzip"]);
 }
 
 #[cfg(unix)]

@@ -4,9 +4,8 @@ use crate::streams;
 use attnlab_core::rng::hash;
 use attnlab_images::Image;
 use attnlab_images::transforms::{
-    AugmentOperation, Augmentation, CropBox, CropLaw, RandAugment, Resampling, Transform,
-    brightness, crop, flip, normalise, pad, posterise, resize, rotate, shear_x, solarise,
-    translate,
+    AugmentOperation, Augmentation, CropBox, CropLaw, RandAugment, Resampling, Transform, brightness, crop, flip,
+    normalise, pad, posterise, resize, rotate, shear_x, solarise, translate,
 };
 use ndarray::Array3;
 use proptest::prelude::*;
@@ -19,21 +18,13 @@ fn picture(channels: usize, height: usize, width: usize) -> Image {
 }
 
 fn photographs() -> Augmentation {
-    let augment = RandAugment {
-        operations: 2,
-        magnitude: 9,
-        fill: 0,
-    };
+    let augment = RandAugment { operations: 2, magnitude: 9, fill: 0 };
     Augmentation::photographs(24, augment, &[0.5; 3], &[0.25; 3])
 }
 
 /// Checksum of the bits of an image.
 fn checksum(image: &Image) -> u64 {
-    let bytes: Vec<u8> = image
-        .intensities()
-        .iter()
-        .flat_map(|x| x.to_le_bytes())
-        .collect();
+    let bytes: Vec<u8> = image.intensities().iter().flat_map(|x| x.to_le_bytes()).collect();
     hash(&bytes)
 }
 
@@ -44,26 +35,15 @@ fn an_augmented_image_depends_on_seed_epoch_and_index_alone() {
     let made = |i: u64| chain.apply(&image, &streams(5), 3, i).unwrap();
     let forwards: Vec<Image> = (0..64).map(made).collect();
     for threads in [1, 3] {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .unwrap();
-        let backwards: Vec<Image> = pool.install(|| {
-            (0..64_u32)
-                .into_par_iter()
-                .rev()
-                .map(|i| made(u64::from(i)))
-                .collect()
-        });
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let backwards: Vec<Image> =
+            pool.install(|| (0..64_u32).into_par_iter().rev().map(|i| made(u64::from(i))).collect());
         assert!(backwards.iter().rev().eq(&forwards));
     }
     // Another seed, epoch or index gives another image.
     let others = [(6, 3, 0), (5, 4, 0), (5, 3, 1)];
     for (seed, epoch, index) in others {
-        assert_ne!(
-            chain.apply(&image, &streams(seed), epoch, index).unwrap(),
-            forwards[0]
-        );
+        assert_ne!(chain.apply(&image, &streams(seed), epoch, index).unwrap(), forwards[0]);
     }
 }
 
@@ -86,23 +66,12 @@ fn rand_augment_draws_its_operations_uniformly() {
         .iter()
         .flat_map(|operation| [false, true].map(|negative| (*operation, negative)))
         .filter(|(operation, negative)| operation.is_signed() || !negative)
-        .map(|(operation, negative)| {
-            (
-                operation.apply(&image, 20, negative, 0).unwrap(),
-                operation,
-                negative,
-            )
-        })
+        .map(|(operation, negative)| (operation.apply(&image, 20, negative, 0).unwrap(), operation, negative))
         .collect();
     assert_eq!(all.len(), 23);
-    let distinct: std::collections::BTreeSet<u64> =
-        all.iter().map(|(image, ..)| checksum(image)).collect();
+    let distinct: std::collections::BTreeSet<u64> = all.iter().map(|(image, ..)| checksum(image)).collect();
     // Auto-contrast and equalise leave this picture as it is: like the identity.
-    let settings = RandAugment {
-        operations: 1,
-        magnitude: 20,
-        fill: 0,
-    };
+    let settings = RandAugment { operations: 1, magnitude: 20, fill: 0 };
     let mut counts = std::collections::BTreeMap::new();
     for i in 0..2800 {
         let mut generator = streams(1).part("draw", i);
@@ -111,22 +80,11 @@ fn rand_augment_draws_its_operations_uniformly() {
     }
     for (made, operation, negative) in &all {
         let same: Vec<_> = all.iter().filter(|(other, ..)| other == made).collect();
-        let probability: f64 = same
-            .iter()
-            .map(|(_, operation, _)| {
-                if operation.is_signed() {
-                    1.0 / 28.0
-                } else {
-                    1.0 / 14.0
-                }
-            })
-            .sum();
+        let probability: f64 =
+            same.iter().map(|(_, operation, _)| if operation.is_signed() { 1.0 / 28.0 } else { 1.0 / 14.0 }).sum();
         let (mean, found) = (2800.0 * probability, f64::from(counts[&checksum(made)]));
         let deviation = (mean * (1.0 - probability)).sqrt();
-        assert!(
-            (found - mean).abs() < 5.0 * deviation,
-            "{operation:?} {negative}: {found} of {mean}"
-        );
+        assert!((found - mean).abs() < 5.0 * deviation, "{operation:?} {negative}: {found} of {mean}");
     }
     assert!(counts.keys().all(|sum| distinct.contains(sum)));
 }
@@ -135,43 +93,22 @@ fn rand_augment_draws_its_operations_uniformly() {
 /// ratio of 1 every box fits, so the mean share is 0.54 with a deviation of 0.92/√12.
 #[test]
 fn random_resized_crops_follow_their_law() {
-    let law = CropLaw {
-        ratio: (1.0, 1.0),
-        ..CropLaw::default()
-    };
+    let law = CropLaw { ratio: (1.0, 1.0), ..CropLaw::default() };
     let draws = 4000;
     let boxes = (0..draws).map(|i| law.draw(500, 500, &mut streams(2).part("box", i)).unwrap());
     let boxes: Vec<CropBox> = boxes.collect();
-    assert!(
-        boxes
-            .iter()
-            .all(|b| b.height == b.width && b.top + b.height <= 500 && b.left + b.width <= 500)
-    );
-    let shares = boxes
-        .iter()
-        .map(|b| (b.height * b.width) as f64 / 250_000.0);
+    assert!(boxes.iter().all(|b| b.height == b.width && b.top + b.height <= 500 && b.left + b.width <= 500));
+    let shares = boxes.iter().map(|b| (b.height * b.width) as f64 / 250_000.0);
     let mean = shares.sum::<f64>() / draws as f64;
     let deviation = 0.92 / 12.0_f64.sqrt() / (draws as f64).sqrt();
     // Rounding to whole pixels moves the mean by less than 1e-4.
     assert!((mean - 0.54).abs() < 4.0 * deviation + 1e-4, "{mean}");
     // No ratio in range fits a strip: the largest centred box.
-    let strip = CropLaw::default()
-        .draw(10, 1000, &mut streams(2).part("box", 0))
-        .unwrap();
-    let centred = CropBox {
-        top: 0,
-        left: 493,
-        height: 10,
-        width: 13,
-    };
+    let strip = CropLaw::default().draw(10, 1000, &mut streams(2).part("box", 0)).unwrap();
+    let centred = CropBox { top: 0, left: 493, height: 10, width: 13 };
     assert_eq!(strip, centred);
-    let column = CropLaw::default()
-        .draw(1000, 10, &mut streams(2).part("box", 0))
-        .unwrap();
-    assert_eq!(
-        (column.top, column.left, column.height, column.width),
-        (493, 0, 13, 10)
-    );
+    let column = CropLaw::default().draw(1000, 10, &mut streams(2).part("box", 0)).unwrap();
+    assert_eq!((column.top, column.left, column.height, column.width), (493, 0, 13, 10));
 }
 
 #[test]
@@ -180,24 +117,13 @@ fn crops_pad_and_centre_as_stated() {
     let padded = pad(&image, 2).unwrap();
     assert_eq!(padded.dim(), (1, 9, 12));
     assert_eq!(padded.levels().unwrap()[(0, 1, 5)], 0);
-    let back = CropBox {
-        top: 2,
-        left: 2,
-        height: 5,
-        width: 8,
-    };
+    let back = CropBox { top: 2, left: 2, height: 5, width: 8 };
     assert_eq!(crop(&padded, back).unwrap(), image);
     // torchvision: int(round((5 - 2) / 2)) is 2, int(round((8 - 3) / 2)) is 2.
     let centre = CropBox::centred(5, 8, 2, 3).unwrap();
     assert_eq!((centre.top, centre.left), (2, 2));
-    assert_eq!(
-        flip(&image).levels().unwrap()[(0, 3, 0)],
-        image.levels().unwrap()[(0, 3, 7)]
-    );
-    let shorter = Transform::ResizeShorter {
-        side: 3,
-        filter: Resampling::Bilinear,
-    };
+    assert_eq!(flip(&image).levels().unwrap()[(0, 3, 0)], image.levels().unwrap()[(0, 3, 7)]);
+    let shorter = Transform::ResizeShorter { side: 3, filter: Resampling::Bilinear };
     let made = shorter.apply(&image, &mut streams(1).part("x", 0)).unwrap();
     assert_eq!(made.dim(), (1, 3, 4));
 }
@@ -207,12 +133,7 @@ fn flips_have_their_probability() {
     let image = picture(1, 1, 2);
     let flipped = |probability: f64| {
         let transform = Transform::RandomFlip { probability };
-        let is_other = |i: &u64| {
-            transform
-                .apply(&image, &mut streams(3).part("flip", *i))
-                .unwrap()
-                != image
-        };
+        let is_other = |i: &u64| transform.apply(&image, &mut streams(3).part("flip", *i)).unwrap() != image;
         (0..1000).filter(is_other).count()
     };
     assert_eq!((flipped(0.0), flipped(1.0)), (0, 1000));
@@ -222,8 +143,7 @@ fn flips_have_their_probability() {
 
 #[test]
 fn normalisation_is_of_intensities_in_the_unit_interval() {
-    let image =
-        Image::from_bytes(Array3::from_shape_fn((3, 1, 1), |(c, ..)| [0, 51, 255][c])).unwrap();
+    let image = Image::from_bytes(Array3::from_shape_fn((3, 1, 1), |(c, ..)| [0, 51, 255][c])).unwrap();
     let made = normalise(&image, &[0.5, 0.2, 0.0], &[0.25, 1.0, 2.0]).unwrap();
     let values: Vec<f32> = made.intensities().iter().copied().collect();
     assert_eq!(values, [-2.0, 0.0, 0.5]);
@@ -233,17 +153,10 @@ fn normalisation_is_of_intensities_in_the_unit_interval() {
 fn impossible_settings_are_refused() {
     let image = picture(3, 4, 6);
     let text = |result: attnlab_core::Result<Image>| result.unwrap_err().to_string();
-    assert!(
-        text(resize(&image, 0, 3, Resampling::Bicubic))
-            .starts_with("size = 0 x 3: must have from 1")
-    );
-    assert!(
-        text(resize(&image, 1 << 20, 1 << 20, Resampling::Bicubic)).starts_with("size = 1048576 x")
-    );
+    assert!(text(resize(&image, 0, 3, Resampling::Bicubic)).starts_with("size = 0 x 3: must have from 1"));
+    assert!(text(resize(&image, 1 << 20, 1 << 20, Resampling::Bicubic)).starts_with("size = 1048576 x"));
     // Between the passes the image is 4 x 2^25.
-    assert!(
-        text(resize(&image, 1, 1 << 25, Resampling::Bicubic)).starts_with("size = 4 x 33554432")
-    );
+    assert!(text(resize(&image, 1, 1 << 25, Resampling::Bicubic)).starts_with("size = 4 x 33554432"));
     assert!(text(pad(&image, usize::MAX)).starts_with("size = "));
     assert!(text(posterise(&image, 9)).starts_with("bits = 9: must be"));
     assert!(text(solarise(&image, f64::NAN)).starts_with("threshold = NaN"));
@@ -253,40 +166,20 @@ fn impossible_settings_are_refused() {
     assert!(text(normalise(&image, &[0.0], &[1.0])).contains("(3,), one for each channel"));
     assert!(text(normalise(&image, &[0.0; 3], &[1.0, 0.0, 1.0])).starts_with("deviation = 0"));
     assert!(text(normalise(&image, &[f32::NAN; 3], &[1.0; 3])).starts_with("mean = NaN"));
-    let outside = CropBox {
-        top: 1,
-        left: 0,
-        height: 4,
-        width: 6,
-    };
+    let outside = CropBox { top: 1, left: 0, height: 4, width: 6 };
     assert!(text(crop(&image, outside)).starts_with("crop = 4 x 6: must be from 1 x 1 to 3 x 6"));
     assert!(CropBox::centred(4, 6, 5, 6).is_err());
-    for (scale, ratio) in [
-        ((0.0, 1.0), (1.0, 1.0)),
-        ((0.5, 0.1), (1.0, 1.0)),
-        ((0.1, 1.1), (1.0, 1.0)),
-        ((0.1, 1.0), (2.0, 1.0)),
-    ] {
+    for (scale, ratio) in
+        [((0.0, 1.0), (1.0, 1.0)), ((0.5, 0.1), (1.0, 1.0)), ((0.1, 1.1), (1.0, 1.0)), ((0.1, 1.0), (2.0, 1.0))]
+    {
         assert!(CropLaw { scale, ratio }.validate().is_err());
     }
-    let most = RandAugment {
-        operations: 1,
-        magnitude: 31,
-        fill: 0,
-    };
-    assert!(
-        most.validate()
-            .unwrap_err()
-            .to_string()
-            .starts_with("magnitude = 31")
-    );
+    let most = RandAugment { operations: 1, magnitude: 31, fill: 0 };
+    assert!(most.validate().unwrap_err().to_string().starts_with("magnitude = 31"));
     let real = normalise(&image, &[0.0; 3], &[1.0; 3]).unwrap();
     for operation in AugmentOperation::ALL {
         let message = text(operation.apply(&real, 9, false, 0));
-        assert!(
-            message.starts_with("pixels = real intensities: must be levels"),
-            "{message}"
-        );
+        assert!(message.starts_with("pixels = real intensities: must be levels"), "{message}");
     }
     let flip = Transform::RandomFlip { probability: 1.5 };
     assert!(flip.apply(&image, &mut streams(1).part("x", 0)).is_err());
@@ -300,19 +193,12 @@ fn impossible_settings_are_refused() {
 fn chains_are_written_and_read_and_refused_before_any_image() {
     let chain = photographs();
     let text = serde_json::to_string(&chain).unwrap();
-    assert!(
-        text.contains("\"transform\":\"random-resized-crop\"") && text.contains("\"magnitude\":9"),
-        "{text}"
-    );
+    assert!(text.contains("\"transform\":\"random-resized-crop\"") && text.contains("\"magnitude\":9"), "{text}");
     assert_eq!(serde_json::from_str::<Augmentation>(&text).unwrap(), chain);
     let unknown = text.replace("\"operations\"", "\"operation\"");
     assert!(serde_json::from_str::<Augmentation>(&unknown).is_err());
     assert!(chain.validate().is_ok());
-    assert!(
-        Augmentation::evaluation(32, 28, &[0.5], &[0.2])
-            .validate()
-            .is_ok()
-    );
+    assert!(Augmentation::evaluation(32, 28, &[0.5], &[0.2]).validate().is_ok());
     let wrong = Augmentation::small_images(0, 4, &[0.5], &[0.2]).validate();
     assert!(wrong.unwrap_err().to_string().starts_with("size = 0 x 0"));
     let wrong = Augmentation::small_images(8, 4, &[0.5], &[-1.0]).validate();

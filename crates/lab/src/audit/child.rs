@@ -23,13 +23,7 @@ pub enum Ended {
 ///
 /// # Errors
 /// When the program cannot be started.
-pub fn check(
-    program: &Path,
-    id: &str,
-    set: &Map<String, Value>,
-    seed: u64,
-    limit: Duration,
-) -> Result<Ended> {
+pub fn check(program: &Path, id: &str, set: &Map<String, Value>, seed: u64, limit: Duration) -> Result<Ended> {
     let mut command = Command::new(program);
     command.args(["check", id, "--json", "--threads", "1", "--seed"]);
     command.arg(seed.to_string());
@@ -37,12 +31,8 @@ pub fn check(
         command.arg("--set").arg(format!("{name}={value}"));
     }
     command.stdin(Stdio::null());
-    let child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn();
-    let mut child =
-        child.map_err(|e| Error::io(program, e, "Give the program of attnlab itself"))?;
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut child = child.map_err(|e| Error::io(program, e, "Give the program of attnlab itself"))?;
     let (stdout, stderr) = (reader(child.stdout.take()), reader(child.stderr.take()));
     let ended = wait(&mut child, limit);
     let (stdout, stderr) = (joined(stdout), joined(stderr));
@@ -125,9 +115,5 @@ fn last_line(text: &str) -> String {
 fn panic_line(text: &str) -> String {
     let mut lines = text.lines().skip_while(|l| !l.contains("panicked at"));
     let (place, message) = (lines.next(), lines.next());
-    [place, message]
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>()
-        .join(" ")
+    [place, message].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }

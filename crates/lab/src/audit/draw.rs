@@ -68,9 +68,7 @@ pub fn setting(claim: &dyn Claim, seed: u64, index: u64) -> Result<Map<String, V
         }
     }
     let found = outside.or(shortest.map(|(_, set)| set));
-    found.ok_or_else(|| {
-        refused.unwrap_or_else(|| Error::undefined("no setting was found that fits into memory"))
-    })
+    found.ok_or_else(|| refused.unwrap_or_else(|| Error::undefined("no setting was found that fits into memory")))
 }
 
 /// Place of a setting relative to the hypotheses.
@@ -130,12 +128,7 @@ fn word(spec: &Spec, index: u64) -> Option<&'static str> {
 fn value(domain: &Domain, default: &Value, rng: &mut impl Rng) -> Value {
     match *domain {
         Domain::Whole(low, high) => whole(low, high, default.as_u64(), rng).into(),
-        Domain::Number {
-            low,
-            low_in,
-            high,
-            high_in,
-        } => {
+        Domain::Number { low, low_in, high, high_in } => {
             let ends = [low_in.then_some(low), high_in.then_some(high)];
             number((low, high), ends, default.as_f64(), rng).into()
         }
@@ -172,17 +165,8 @@ fn whole(low: u64, high: u64, default: Option<u64>, rng: &mut impl Rng) -> u64 {
 }
 
 /// Draws a number: an end that belongs to the range, close to an end, or log-uniform around the default.
-fn number(
-    (low, high): (f64, f64),
-    ends: [Option<f64>; 2],
-    default: Option<f64>,
-    rng: &mut impl Rng,
-) -> f64 {
-    let ends: Vec<f64> = ends
-        .into_iter()
-        .flatten()
-        .filter(|x| x.is_finite())
-        .collect();
+fn number((low, high): (f64, f64), ends: [Option<f64>; 2], default: Option<f64>, rng: &mut impl Rng) -> f64 {
+    let ends: Vec<f64> = ends.into_iter().flatten().filter(|x| x.is_finite()).collect();
     let kind = rng.random_range(0..8);
     if kind == 0 && !ends.is_empty() {
         return ends[rng.random_range(0..ends.len())];
@@ -266,15 +250,11 @@ mod tests {
     #[test]
     fn corners_and_bulk_are_both_drawn() {
         let mut rng = Streams::new(0, "corners", 0, 0).part("x", 0);
-        let draws: Vec<u64> = (0..400)
-            .map(|_| whole(1, 1000, Some(64), &mut rng))
-            .collect();
+        let draws: Vec<u64> = (0..400).map(|_| whole(1, 1000, Some(64), &mut rng)).collect();
         assert!(draws.contains(&1) && draws.contains(&2));
         assert!(draws.iter().any(|n| (8..64).contains(n)) && draws.iter().any(|n| *n > 64));
         let ends = [Some(0.0), None];
-        let draws: Vec<f64> = (0..400)
-            .map(|_| number((0.0, 1.0), ends, Some(0.5), &mut rng))
-            .collect();
+        let draws: Vec<f64> = (0..400).map(|_| number((0.0, 1.0), ends, Some(0.5), &mut rng)).collect();
         assert!(draws.contains(&0.0) && draws.iter().all(|x| (0.0..1.0).contains(x)));
         assert!(draws.iter().any(|x| *x > 0.99) && draws.iter().any(|x| *x > 0.0 && *x < 0.01));
     }

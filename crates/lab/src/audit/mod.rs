@@ -160,15 +160,9 @@ impl Finding {
 /// assert!(!summary.surprises.is_empty());
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
-pub fn audit(
-    catalogue: &Catalogue,
-    options: &Options,
-    progress: &dyn Progress,
-) -> Result<RunReport> {
+pub fn audit(catalogue: &Catalogue, options: &Options, progress: &dyn Progress) -> Result<RunReport> {
     let claims = select(catalogue, &options.only)?;
-    let numbers = claims
-        .iter()
-        .map(|claim| draw::affordable(&**claim, options.seed, options.settings));
+    let numbers = claims.iter().map(|claim| draw::affordable(&**claim, options.seed, options.settings));
     let numbers: Vec<u64> = numbers.collect();
     // One setting of every claim after the other, so that an audit that is stopped has seen all claims.
     let pairs = (0..options.settings).flat_map(|index| {
@@ -179,17 +173,11 @@ pub fn audit(
     let pairs: Vec<(&dyn Claim, u64)> = pairs.collect();
     let grid = Grid {
         manifest: Manifest::new(ID, options.seed, described(options)),
-        cells: Cells::listed(
-            pairs
-                .iter()
-                .map(|(claim, index)| cell(*claim, *index))
-                .collect(),
-        )?,
+        cells: Cells::listed(pairs.iter().map(|(claim, index)| cell(*claim, *index)).collect())?,
         trial: &|c, _, _, _| check_setting(pairs[c].0, options, pairs[c].1),
         stopping: None,
     };
-    grid.run(&options.out, options.grid, progress)?
-        .into_report()
+    grid.run(&options.out, options.grid, progress)?.into_report()
 }
 
 impl Default for Options {
@@ -219,41 +207,23 @@ fn cell(claim: &dyn Claim, index: u64) -> Cell {
     let id = Value::from(claim.sheet().id.as_str());
     let named = [(CLAIM.to_string(), id), (SETTING.to_string(), index.into())];
     let shown: Map<String, Value> = named.into_iter().collect();
-    Cell {
-        params: Params::from_iter(shown.clone()),
-        shown,
-        trials: 1,
-        memory: 0,
-    }
+    Cell { params: Params::from_iter(shown.clone()), shown, trials: 1, memory: 0 }
 }
 
 /// The options that the rows depend on; more settings per claim add rows and change none.
 fn described(options: &Options) -> Map<String, Value> {
-    let named = [
-        ("limit_s", json!(options.limit.as_secs_f64())),
-        ("only", json!(options.only)),
-    ];
-    named
-        .map(|(name, value)| (name.to_string(), value))
-        .into_iter()
-        .collect()
+    let named = [("limit_s", json!(options.limit.as_secs_f64())), ("only", json!(options.only))];
+    named.map(|(name, value)| (name.to_string(), value)).into_iter().collect()
 }
 
 /// Returns the command that makes the rows of an audit with so many settings per claim.
 pub fn command(manifest: &Manifest, settings: u64) -> String {
-    let mut command = format!(
-        "attnlab audit --seed {} --settings {settings}",
-        manifest.seed
-    );
+    let mut command = format!("attnlab audit --seed {} --settings {settings}", manifest.seed);
     if let Some(limit) = manifest.settings.get("limit_s").and_then(Value::as_f64) {
         command.push_str(&format!(" --time-limit {limit}"));
     }
     let only = manifest.settings.get("only").and_then(Value::as_array);
-    let only: Vec<&str> = only
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
+    let only: Vec<&str> = only.into_iter().flatten().filter_map(Value::as_str).collect();
     if !only.is_empty() {
         command.push_str(&format!(" --only {}", only.join(" ")));
     }
@@ -274,10 +244,7 @@ fn check_setting(claim: &dyn Claim, options: &Options, index: u64) -> Result<Map
     };
     Ok(match ended {
         Ended::Limit => {
-            let message = format!(
-                "more than {} s of processor time",
-                options.limit.as_secs_f64()
-            );
+            let message = format!("more than {} s of processor time", options.limit.as_secs_f64());
             data(Finding::Slow, set, message)
         }
         Ended::Crash(message) => data(Finding::Crashed, set, message),
@@ -289,10 +256,7 @@ fn check_setting(claim: &dyn Claim, options: &Options, index: u64) -> Result<Map
 
 /// Runs a check in this process.
 fn here(claim: &dyn Claim, set: &Map<String, Value>, seed: u64) -> Result<Ended> {
-    let options = CheckOptions {
-        seed,
-        ..CheckOptions::default()
-    };
+    let options = CheckOptions { seed, ..CheckOptions::default() };
     match check(claim, set, &options, &Silent) {
         Ok(report) => match serde_json::to_value(report) {
             Ok(Value::Object(report)) => Ok(Ended::Verdict(report)),
@@ -307,20 +271,10 @@ fn here(claim: &dyn Claim, set: &Map<String, Value>, seed: u64) -> Result<Ended>
 }
 
 /// Entries of a verdict that a row keeps.
-const KEPT: [&str; 7] = [
-    "verdict",
-    "expected",
-    "p_value",
-    "trials",
-    "informative",
-    "failures",
-    "estimate",
-];
+const KEPT: [&str; 7] = ["verdict", "expected", "p_value", "trials", "informative", "failures", "estimate"];
 
 fn of_report(set: Map<String, Value>, report: Map<String, Value>) -> Map<String, Value> {
-    let kind = |name: &str| -> Option<VerdictKind> {
-        serde_json::from_value(report.get(name)?.clone()).ok()
-    };
+    let kind = |name: &str| -> Option<VerdictKind> { serde_json::from_value(report.get(name)?.clone()).ok() };
     let finding = match kind("verdict").zip(kind("expected")) {
         Some((verdict, expected)) => Finding::from_verdict(verdict, expected),
         None => Finding::Crashed,

@@ -96,11 +96,7 @@ impl Summary {
             let claim = row.word(CLAIM)?.to_string();
             summary.settings += 1;
             summary.all.add(finding);
-            summary
-                .claims
-                .entry(claim.clone())
-                .or_default()
-                .add(finding);
+            summary.claims.entry(claim.clone()).or_default().add(finding);
             summary.seeds.insert(row.seed);
             let p_value = row.data.get("p_value").and_then(Value::as_f64);
             let supported = row.data.get("expected").and_then(Value::as_str) == Some("supported");
@@ -115,9 +111,7 @@ impl Summary {
             }
             if surprises(finding) {
                 places.push(place);
-                summary
-                    .surprises
-                    .push(surprise(row, claim, finding, p_value));
+                summary.surprises.push(surprise(row, claim, finding, p_value));
             }
         }
         let adjusted = holm(&levels);
@@ -164,11 +158,7 @@ impl Summary {
 
     /// Writes the summary as a page in Markdown; `command` makes its rows.
     pub fn markdown(&self, command: &str) -> String {
-        let mut page = format!(
-            "# Audit of {} claims\n\n{}\n\n",
-            self.claims.len(),
-            self.sentence()
-        );
+        let mut page = format!("# Audit of {} claims\n\n{}\n\n", self.claims.len(), self.sentence());
         let _ = writeln!(page, "{}\n\nCommand: `{command}`\n", self.alarm_sentence());
         let _ = writeln!(page, "## Findings\n");
         for finding in self.findings() {
@@ -191,11 +181,7 @@ impl Summary {
                 (Some(p), Some(adjusted)) => format!(", p-value {p:.2e}, by Holm {adjusted:.2e}"),
                 _ => String::new(),
             };
-            let allowed = if s.stands() {
-                ""
-            } else {
-                " (within the level's allowance)"
-            };
+            let allowed = if s.stands() { "" } else { " (within the level's allowance)" };
             let _ = writeln!(page, "- {}{allowed}{p}: `{}`", s.finding.name(), s.command);
             if !s.message.is_empty() {
                 let _ = writeln!(page, "  {}", s.message);
@@ -235,10 +221,7 @@ impl Summary {
 
 fn surprises(finding: Finding) -> bool {
     use Finding::{Crashed, FalseAlarm, Missed, Other, Refused, Slow};
-    matches!(
-        finding,
-        FalseAlarm | Missed | Other | Refused | Crashed | Slow
-    )
+    matches!(finding, FalseAlarm | Missed | Other | Refused | Crashed | Slow)
 }
 
 fn finding(row: &Row) -> Option<Finding> {
@@ -260,12 +243,5 @@ fn surprise(row: &Row, claim: String, finding: Finding, p_value: Option<f64>) ->
     let _ = write!(command, " --seed {seed}");
     let message = row.data.get("message").and_then(Value::as_str);
     let seen = || attnlab_core::format::pairs(object("witness").unwrap_or(&empty));
-    Surprise {
-        claim,
-        finding,
-        command,
-        message: message.map_or_else(seen, String::from),
-        p_value,
-        adjusted: None,
-    }
+    Surprise { claim, finding, command, message: message.map_or_else(seen, String::from), p_value, adjusted: None }
 }

@@ -20,40 +20,19 @@ pub fn page(claim: &dyn Claim) -> String {
         line(&mut page, "A statement of our own:");
     }
     quote(&mut page, &sheet.statement);
-    line(
-        &mut page,
-        &format!(
-            "Expected verdict at the defaults: **{}**.",
-            sheet.expected.name()
-        ),
-    );
-    for (heading, text) in [
-        ("Judged within", &sheet.tolerance),
-        ("What holds", &sheet.holds),
-    ] {
+    line(&mut page, &format!("Expected verdict at the defaults: **{}**.", sheet.expected.name()));
+    for (heading, text) in [("Judged within", &sheet.tolerance), ("What holds", &sheet.holds)] {
         if let Some(text) = text {
             paragraphs(&mut page, heading, text);
         }
     }
-    line(
-        &mut page,
-        &format!("```\ncargo run --release -- check {}\n```", sheet.id),
-    );
+    line(&mut page, &format!("```\ncargo run --release -- check {}\n```", sheet.id));
     page += &parameters(claim);
     page += &hypotheses(claim);
-    page +=
-        "## Mutants\n\nFalse variants that must come back refuted within the default budget:\n\n";
+    page += "## Mutants\n\nFalse variants that must come back refuted within the default budget:\n\n";
     for mutant in claim.mutants() {
-        let set: String = mutant
-            .set
-            .iter()
-            .map(|(k, v)| format!(" `{k}={v}`"))
-            .collect();
-        let at = if set.is_empty() {
-            set
-        } else {
-            format!(", at{set}")
-        };
+        let set: String = mutant.set.iter().map(|(k, v)| format!(" `{k}={v}`")).collect();
+        let at = if set.is_empty() { set } else { format!(", at{set}") };
         _ = writeln!(page, "- `{}`: {}{at}", mutant.name, mutant.says());
     }
     page
@@ -61,17 +40,12 @@ pub fn page(claim: &dyn Claim) -> String {
 
 /// Returns the table of contents of the claim pages.
 pub fn index(claims: &[Arc<dyn Claim>]) -> String {
-    let mut page =
-        String::from("# Claims\n\n| claim | source | expected | title |\n|---|---|---|---|\n");
+    let mut page = String::from("# Claims\n\n| claim | source | expected | title |\n|---|---|---|---|\n");
     for claim in claims {
         let sheet = claim.sheet();
         let (id, name) = (&sheet.id, file_name(&**claim));
         let (expected, title) = (sheet.expected.name(), &sheet.title);
-        _ = writeln!(
-            page,
-            "| [`{id}`]({name}) | {} | {expected} | {title} |",
-            sheet.source()
-        );
+        _ = writeln!(page, "| [`{id}`]({name}) | {} | {expected} | {title} |", sheet.source());
     }
     page
 }
@@ -95,11 +69,7 @@ pub fn discrepancies(claims: &[Arc<dyn Claim>]) -> String {
             line(&mut page, &format!("*Class:* {}.", class.name()));
         }
         paragraphs(&mut page, "The print", print);
-        for (heading, text) in [
-            ("Witness", &sheet.witness),
-            ("Range", &sheet.range),
-            ("What holds", &sheet.holds),
-        ] {
+        for (heading, text) in [("Witness", &sheet.witness), ("Range", &sheet.range), ("What holds", &sheet.holds)] {
             if let Some(text) = text {
                 paragraphs(&mut page, heading, text);
             }
@@ -125,9 +95,7 @@ fn parameters(claim: &dyn Claim) -> String {
     if schema.is_empty() {
         return String::new();
     }
-    let mut table = String::from(
-        "## Parameters\n\n| name | meaning | allowed | default |\n|---|---|---|---|\n",
-    );
+    let mut table = String::from("## Parameters\n\n| name | meaning | allowed | default |\n|---|---|---|---|\n");
     for spec in schema {
         let default = match &spec.default {
             Fallback::Fixed(value) => value.to_string(),
@@ -135,12 +103,7 @@ fn parameters(claim: &dyn Claim) -> String {
             Fallback::Required => "must be set".into(),
         };
         let allowed = spec.domain.allowed();
-        _ = writeln!(
-            table,
-            "| `{}` | {} | {allowed} | `{default}` |",
-            spec.name,
-            spec.doc()
-        );
+        _ = writeln!(table, "| `{}` | {} | {allowed} | `{default}` |", spec.name, spec.doc());
     }
     table + "\n"
 }
@@ -153,9 +116,7 @@ fn hypotheses(claim: &dyn Claim) -> String {
     if hypotheses.is_empty() {
         return String::new();
     }
-    let mut table = String::from(
-        "## Hypotheses\n\n| name | as printed | margin at the defaults |\n|---|---|---|\n",
-    );
+    let mut table = String::from("## Hypotheses\n\n| name | as printed | margin at the defaults |\n|---|---|---|\n");
     for h in hypotheses {
         _ = writeln!(table, "| {} | {} | {:.4} |", h.name, h.printed, h.margin);
     }

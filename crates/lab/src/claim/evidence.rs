@@ -56,12 +56,7 @@ pub struct Evidence {
 ///
 /// # Errors
 /// As [`Claim::judge`], numerical failures aside, which give the verdict failed.
-pub fn weigh(
-    claim: &dyn Claim,
-    params: &Params,
-    outcomes: &[Outcome],
-    level: f64,
-) -> Result<Evidence> {
+pub fn weigh(claim: &dyn Claim, params: &Params, outcomes: &[Outcome], level: f64) -> Result<Evidence> {
     let judge = |outcomes: &[Outcome]| claim.judge(params, outcomes, level);
     let mut evidence = weigh_with(claim, params, outcomes, &judge)?;
     if evidence.informative > 0 {
@@ -85,20 +80,14 @@ pub fn weigh_with(
     let informative = informative(outcomes);
     let (mut reasons, mut broken) = (BTreeMap::new(), None);
     for outcome in outcomes {
-        if let Outcome::Uninformative {
-            reason, numerical, ..
-        } = outcome
-        {
+        if let Outcome::Uninformative { reason, numerical, .. } = outcome {
             *reasons.entry(reason.clone()).or_insert(0) += 1;
             broken = broken.or(numerical.then(|| reason.clone()));
         }
     }
     let trials = informative.len() as u64;
     let mut judgement = match judge_some(&informative, judge) {
-        Err(e) if e.is_numerical() => Judgement {
-            verdict: Verdict::Failed { why: e.to_string() },
-            ..undecided()
-        },
+        Err(e) if e.is_numerical() => Judgement { verdict: Verdict::Failed { why: e.to_string() }, ..undecided() },
         // One value has no interval.
         Err(_) if trials < 2 && outcomes.len() >= 2 => undecided(),
         found => found?,
@@ -106,11 +95,7 @@ pub fn weigh_with(
     let least = claim.least_trials(params);
     let sampled = judgement.estimate.level < 1.0;
     let promised = claim.promise(params);
-    if sampled
-        && trials < least
-        && matches!(judgement.verdict, Verdict::Supported)
-        && promised == Promise::Always
-    {
+    if sampled && trials < least && matches!(judgement.verdict, Verdict::Supported) && promised == Promise::Always {
         let trials_needed = Some(least);
         judgement.verdict = Verdict::Inconclusive { trials_needed };
     }
@@ -124,12 +109,7 @@ pub fn weigh_with(
     if let Some(why) = broken.filter(|_| open && trials < least) {
         judgement.verdict = Verdict::Failed { why };
     }
-    Ok(Evidence {
-        judgement,
-        informative: trials,
-        uninformative: reasons,
-        p_value: None,
-    })
+    Ok(Evidence { judgement, informative: trials, uninformative: reasons, p_value: None })
 }
 
 /// Returns the informative outcomes, in their order.
@@ -138,10 +118,7 @@ fn informative(outcomes: &[Outcome]) -> Vec<Outcome> {
     informative.cloned().collect()
 }
 
-fn judge_some(
-    outcomes: &[Outcome],
-    judge: &dyn Fn(&[Outcome]) -> Result<Judgement>,
-) -> Result<Judgement> {
+fn judge_some(outcomes: &[Outcome], judge: &dyn Fn(&[Outcome]) -> Result<Judgement>) -> Result<Judgement> {
     match outcomes {
         [] => Ok(undecided()),
         some => judge(some),
@@ -151,15 +128,8 @@ fn judge_some(
 /// Returns the judgement of no informative trial.
 fn undecided() -> Judgement {
     Judgement {
-        verdict: Verdict::Inconclusive {
-            trials_needed: None,
-        },
-        estimate: Estimate {
-            value: f64::NAN,
-            low: f64::NAN,
-            high: f64::NAN,
-            level: 0.0,
-        },
+        verdict: Verdict::Inconclusive { trials_needed: None },
+        estimate: Estimate { value: f64::NAN, low: f64::NAN, high: f64::NAN, level: 0.0 },
         failures: 0,
     }
 }
@@ -234,16 +204,7 @@ fn least_alpha(decides: impl Fn(f64) -> Result<bool>, now: bool, start: f64) -> 
 /// Says what the check could have seen, in one sentence; empty for a verdict that rests on no trial. The promise is
 /// None for a claim that is judged by another estimate than a share or a mean.
 pub fn reach(promise: Option<Promise>, evidence: &Evidence) -> String {
-    let Evidence {
-        judgement:
-            Judgement {
-                verdict,
-                estimate: e,
-                failures,
-            },
-        informative,
-        ..
-    } = evidence;
+    let Evidence { judgement: Judgement { verdict, estimate: e, failures }, informative, .. } = evidence;
     let percent = |share: f64| format!("{} %", number(rounded(100.0 * share)));
     let level = percent(e.level);
     match (verdict.kind(), promise) {
@@ -251,19 +212,17 @@ pub fn reach(promise: Option<Promise>, evidence: &Evidence) -> String {
         (VerdictKind::Supported | VerdictKind::Refuted, _) if e.level >= 1.0 => {
             "computed: no number of trials enters".into()
         }
-        (_, Some(Promise::MeanIn(..))) => format!(
-            "the mean is known to within {} ({level})",
-            number(rounded(0.5 * (e.high - e.low)))
-        ),
+        (_, Some(Promise::MeanIn(..))) => {
+            format!("the mean is known to within {} ({level})", number(rounded(0.5 * (e.high - e.low))))
+        }
         (_, None) => format!(
             "the estimate is known to within {} ({level})",
             // An end may be cut off at that of the range.
             number(rounded((e.high - e.value).max(e.value - e.low)))
         ),
-        (_, Some(Promise::Always)) if *failures == 0 => format!(
-            "no counter-example in {informative} draws: at most {} fail ({level})",
-            percent(1.0 - e.low)
-        ),
+        (_, Some(Promise::Always)) if *failures == 0 => {
+            format!("no counter-example in {informative} draws: at most {} fail ({level})", percent(1.0 - e.low))
+        }
         (_, Some(Promise::Always)) => format!(
             "{failures} of {informative} draws are counter-examples: {} to {} of all draws ({level})",
             percent(1.0 - e.high),

@@ -41,12 +41,7 @@ pub struct Hypothesis {
 impl Hypothesis {
     /// Creates a hypothesis that holds when `margin` ≥ 0.
     pub fn new(name: &'static str, printed: &'static str, margin: f64) -> Self {
-        Hypothesis {
-            name,
-            printed,
-            margin,
-            holds: margin >= 0.0,
-        }
+        Hypothesis { name, printed, margin, holds: margin >= 0.0 }
     }
 }
 
@@ -79,12 +74,7 @@ pub struct Mutant {
 impl Mutant {
     /// Creates a mutant that is judged at the claim's default parameters.
     pub fn new(name: &'static str, variant: impl Claim + 'static) -> Self {
-        Mutant {
-            name,
-            drawn_as: &variant.sheet().id,
-            claim: Arc::new(variant),
-            set: vec![],
-        }
+        Mutant { name, drawn_as: &variant.sheet().id, claim: Arc::new(variant), set: vec![] }
     }
 
     /// Sets the id whose random streams the trials draw from, so that a mutant that a printed claim and its
@@ -162,8 +152,7 @@ pub trait Claim: Send + Sync {
     /// Returns the expected verdict at these parameters, inside the hypotheses: that of the closed form where
     /// it decides, otherwise that of the sheet.
     fn expected(&self, params: &Params) -> VerdictKind {
-        verdict::foreseen(self.promise(params), self.computed(params))
-            .unwrap_or(self.sheet().expected)
+        verdict::foreseen(self.promise(params), self.computed(params)).unwrap_or(self.sheet().expected)
     }
 
     /// Returns the default number of trials: enough for the expected verdict.
@@ -229,12 +218,7 @@ pub trait Claim: Send + Sync {
     ///
     /// # Errors
     /// When a distribution function cannot be evaluated.
-    fn least_alpha(
-        &self,
-        params: &Params,
-        judgement: &Judgement,
-        trials: u64,
-    ) -> Result<Option<f64>> {
+    fn least_alpha(&self, params: &Params, judgement: &Judgement, trials: u64) -> Result<Option<f64>> {
         verdict::least_alpha(self.promise(params), judgement, trials)
     }
 }

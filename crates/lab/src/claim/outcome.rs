@@ -64,20 +64,12 @@ pub enum Outcome {
 impl Outcome {
     /// Creates the outcome of a trial without information about the statement.
     pub fn uninformative(reason: impl Into<String>, witness: Witness) -> Self {
-        Outcome::Uninformative {
-            reason: reason.into(),
-            numerical: false,
-            witness,
-        }
+        Outcome::Uninformative { reason: reason.into(), numerical: false, witness }
     }
 
     /// Creates the outcome of a trial whose computation failed.
     pub fn failed(error: &Error) -> Self {
-        Outcome::Uninformative {
-            reason: error.to_string(),
-            numerical: true,
-            witness: Witness::new(),
-        }
+        Outcome::Uninformative { reason: error.to_string(), numerical: true, witness: Witness::new() }
     }
 
     /// Returns `true` unless the trial is [uninformative](Outcome::Uninformative).
@@ -88,14 +80,7 @@ impl Outcome {
     /// Returns the distance by which a gap is over its line, lhs − rhs − tol or |lhs − rhs| − tol; > 0 where
     /// it fails, infinite where a side is NaN. None for other outcomes.
     pub fn excess(&self) -> Option<f64> {
-        let Outcome::Gap {
-            lhs,
-            rhs,
-            tol,
-            relation,
-            ..
-        } = self
-        else {
+        let Outcome::Gap { lhs, rhs, tol, relation, .. } = self else {
             return None;
         };
         let apart = match relation {
@@ -103,11 +88,7 @@ impl Outcome {
             Relation::AtMost => lhs - rhs,
         };
         let excess = apart - tol;
-        Some(if excess.is_nan() {
-            f64::INFINITY
-        } else {
-            excess
-        })
+        Some(if excess.is_nan() { f64::INFINITY } else { excess })
     }
 
     /// Returns `Some(true)` if the trial agrees with the statement; None for a value, which is judged by
@@ -115,13 +96,7 @@ impl Outcome {
     pub fn holds(&self) -> Option<bool> {
         match self {
             Outcome::Event { holds, .. } => Some(*holds),
-            Outcome::Gap {
-                lhs,
-                rhs,
-                tol,
-                relation,
-                ..
-            } => Some(match relation {
+            Outcome::Gap { lhs, rhs, tol, relation, .. } => Some(match relation {
                 // Written so that NaN on any side fails.
                 Relation::Equal => (lhs - rhs).abs() <= *tol,
                 Relation::AtMost => *lhs <= rhs + tol,

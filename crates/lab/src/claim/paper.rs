@@ -37,12 +37,7 @@ impl Paper {
             year => year.to_string(),
         };
         let (note, url) = (self.venue.to_string(), self.link.to_string());
-        for (field, value) in [
-            ("author", authors),
-            ("year", year),
-            ("note", note),
-            ("url", url),
-        ] {
+        for (field, value) in [("author", authors), ("year", year), ("note", note), ("url", url)] {
             if !value.is_empty() {
                 entry.push_str(&format!(",\n  {field} = {{{value}}}"));
             }

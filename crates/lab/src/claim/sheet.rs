@@ -156,9 +156,7 @@ impl Sheet {
         let needed = |name: &str| field(name).ok_or_else(|| wrong(format!("- {name}: is missing")));
         let section = |name: &str| {
             let found = raw.sections.iter().find(|(n, _)| n == name);
-            found
-                .map(|(_, text)| text.clone())
-                .filter(|t| !t.is_empty())
+            found.map(|(_, text)| text.clone()).filter(|t| !t.is_empty())
         };
         for (name, _) in &raw.fields {
             known("field", name, &FIELDS).map_err(|e| wrong(e.to_string()))?;
@@ -200,8 +198,7 @@ impl Sheet {
             Some("yes") => true,
             Some(other) => return Err(wrong(format!("own = {other}: must be yes or no"))),
         };
-        let statement =
-            section("Statement").ok_or_else(|| wrong("## Statement is missing".into()))?;
+        let statement = section("Statement").ok_or_else(|| wrong("## Statement is missing".into()))?;
         let mutants = match raw.sections.iter().find(|(n, _)| n == "Mutants") {
             Some((_, text)) => mutants(text).map_err(wrong)?,
             None => vec![],
@@ -244,15 +241,7 @@ impl Sheet {
 }
 
 const FIELDS: [&str; 6] = ["paper", "place", "kind", "expected", "class", "own"];
-const SECTIONS: [&str; 7] = [
-    "Statement",
-    "Tolerance",
-    "Print",
-    "Witness",
-    "Range",
-    "Holds",
-    "Mutants",
-];
+const SECTIONS: [&str; 7] = ["Statement", "Tolerance", "Print", "Witness", "Range", "Holds", "Mutants"];
 
 /// A sheet before its words are understood.
 struct Raw {
@@ -264,10 +253,7 @@ struct Raw {
 
 impl Raw {
     fn wrong(id: &str, problem: String) -> Error {
-        Error::Content {
-            path: Path::new("sheets").join(format!("{id}.md")),
-            problem,
-        }
+        Error::Content { path: Path::new("sheets").join(format!("{id}.md")), problem }
     }
 
     fn read(text: &str) -> Result<Raw> {
@@ -278,12 +264,8 @@ impl Raw {
             let problem = "the first line must be \"# paper.name: title\"".to_string();
             return Err(Self::wrong("?", problem));
         };
-        let mut raw = Raw {
-            id: id.trim().to_string(),
-            title: title.trim().to_string(),
-            fields: vec![],
-            sections: vec![],
-        };
+        let mut raw =
+            Raw { id: id.trim().to_string(), title: title.trim().to_string(), fields: vec![], sections: vec![] };
         for line in lines {
             if let Some(name) = line.strip_prefix("## ") {
                 raw.sections.push((name.trim().to_string(), String::new()));
@@ -351,10 +333,7 @@ fn known(what: &'static str, name: &str, all: &[&'static str]) -> Result<()> {
 /// On first use, when the file is not a sheet; the message names the file and the line. The test that a
 /// package runs over its [`Room`](crate::catalogue::Room) finds it.
 #[macro_export]
-#[allow(
-    clippy::crate_in_macro_def,
-    reason = "the papers of the calling package"
-)]
+#[allow(clippy::crate_in_macro_def, reason = "the papers of the calling package")]
 macro_rules! sheet {
     ($id:literal) => {{
         static SHEET: std::sync::LazyLock<$crate::claim::Sheet> = std::sync::LazyLock::new(|| {
@@ -373,14 +352,8 @@ macro_rules! sheet {
 mod tests {
     use super::*;
 
-    static PAPERS: &[Paper] = &[Paper {
-        key: "toy",
-        title: "On coins",
-        authors: "A. Toss",
-        venue: "2026",
-        year: 2026,
-        link: "",
-    }];
+    static PAPERS: &[Paper] =
+        &[Paper { key: "toy", title: "On coins", authors: "A. Toss", venue: "2026", year: 2026, link: "" }];
 
     const TEXT: &str = "\
 # toy.fair: A coin is fair
@@ -412,10 +385,7 @@ $P(H) = p$.
     #[test]
     fn paragraphs_are_joined_and_lists_kept() {
         let sheet = Sheet::parse(TEXT, PAPERS).unwrap();
-        assert_eq!(
-            sheet.statement,
-            "Each side of a coin shows half of the time.\nA second paragraph."
-        );
+        assert_eq!(sheet.statement, "Each side of a coin shows half of the time.\nA second paragraph.");
         assert_eq!(sheet.mutant("loaded"), "$P(H)$ is $3/5$.");
         assert_eq!(sheet.mutants.len(), 2);
         assert_eq!(sheet.source(), "On coins (2026), Eq. (1)");
@@ -425,29 +395,13 @@ $P(H) = p$.
     #[test]
     fn what_is_wrong_is_named() {
         for (from, to, says) in [
-            (
-                "- paper: toy",
-                "- paper: toi",
-                "unknown paper 'toi'; did you mean toy?",
-            ),
+            ("- paper: toy", "- paper: toi", "unknown paper 'toi'; did you mean toy?"),
             ("- kind: law", "- kind: lore", "unknown kind 'lore'"),
             ("- kind: law\n", "", "- kind: is missing"),
-            (
-                "## Statement",
-                "## Statements",
-                "unknown section 'Statements'",
-            ),
+            ("## Statement", "## Statements", "unknown section 'Statements'"),
             ("# toy.fair: A", "toy.fair A", "the first line must be"),
-            (
-                "- `edge`: it",
-                "- edge: it",
-                "must be \"- `name`: sentence\"",
-            ),
-            (
-                "expected: refuted",
-                "expected: false",
-                "unknown verdict 'false'",
-            ),
+            ("- `edge`: it", "- edge: it", "must be \"- `name`: sentence\""),
+            ("expected: refuted", "expected: false", "unknown verdict 'false'"),
         ] {
             let error = Sheet::parse(&TEXT.replace(from, to), PAPERS).unwrap_err();
             assert!(error.to_string().contains(says), "{error}");

@@ -2,9 +2,7 @@
 
 use super::{Computed, Outcome, Promise, Witness};
 use attnlab_core::error::Result;
-use attnlab_core::stats::{
-    Estimate, binomial, binomial_cdf, mean, t_quantile, t_tail, trials_for_lower_bound,
-};
+use attnlab_core::stats::{Estimate, binomial, binomial_cdf, mean, t_quantile, t_tail, trials_for_lower_bound};
 use serde::{Deserialize, Serialize};
 
 /// A verdict without its evidence.
@@ -308,16 +306,8 @@ fn worst<'a>(failing: impl Iterator<Item = &'a Outcome>) -> Witness {
 
 fn judge_always(outcomes: &[Outcome], interval: Interval) -> Result<Judgement> {
     let (failures, estimate, witness) = tally(outcomes, interval)?;
-    let verdict = if failures > 0 {
-        Verdict::Refuted { witness }
-    } else {
-        Verdict::Supported
-    };
-    Ok(Judgement {
-        verdict,
-        estimate,
-        failures,
-    })
+    let verdict = if failures > 0 { Verdict::Refuted { witness } } else { Verdict::Supported };
+    Ok(Judgement { verdict, estimate, failures })
 }
 
 fn judge_rate(
@@ -328,13 +318,7 @@ fn judge_rate(
     interval: Interval,
 ) -> Result<Judgement> {
     let (failures, seen, mut witness) = tally(outcomes, interval)?;
-    let with = |verdict, estimate| {
-        Ok(Judgement {
-            verdict,
-            estimate,
-            failures,
-        })
-    };
+    let with = |verdict, estimate| Ok(Judgement { verdict, estimate, failures });
     if rate >= 1.0 {
         let why = format!("it promises a probability of at least {:.3}", 1.0 - rate);
         return with(Verdict::Vacuous { why }, seen);
@@ -392,24 +376,16 @@ pub fn judge_estimate(low: f64, high: f64, estimate: Estimate, trials: usize) ->
     let verdict = if estimate.low >= low && estimate.high <= high {
         Verdict::Supported
     } else if estimate.low > high || estimate.high < low {
-        Verdict::Refuted {
-            witness: crate::witness! { "mean" => estimate.value },
-        }
+        Verdict::Refuted { witness: crate::witness! { "mean" => estimate.value } }
     } else {
         // The half-width must fit between the estimate and the nearer boundary.
-        let room = (estimate.value - low)
-            .abs()
-            .min((high - estimate.value).abs());
+        let room = (estimate.value - low).abs().min((high - estimate.value).abs());
         let half = (estimate.high - estimate.low) / 2.0;
         let needed = (trials as f64 * (half / room).powi(2)).ceil();
         let trials_needed = needed.is_finite().then_some(needed as u64);
         Verdict::Inconclusive { trials_needed }
     };
-    Judgement {
-        verdict,
-        estimate,
-        failures: 0,
-    }
+    Judgement { verdict, estimate, failures: 0 }
 }
 
 #[cfg(test)]

@@ -77,9 +77,7 @@ pub fn watch_time(limit: Option<Duration>, status: u8) -> Result<()> {
             {
                 told = true;
                 let time = duration(time.as_secs_f64());
-                note(&format!(
-                    "{trial} has been under way for {time}. Ctrl-C ends it; --time-limit S would have"
-                ));
+                note(&format!("{trial} has been under way for {time}. Ctrl-C ends it; --time-limit S would have"));
             }
         }
         STOPPED.store(true, Ordering::SeqCst);
@@ -96,14 +94,10 @@ pub fn watch_time(limit: Option<Duration>, status: u8) -> Result<()> {
             None => String::new(),
         };
         let kept = match RESUMABLE.load(Ordering::SeqCst) {
-            true => {
-                " Rows so far are kept: give the same command again with a longer limit, it goes on"
-            }
+            true => " Rows so far are kept: give the same command again with a longer limit, it goes on",
             false => " Write smaller parameters, fewer trials, or a longer limit",
         };
-        note(&format!(
-            "error: the time limit of {seconds} s is over.{trial}{kept}"
-        ));
+        note(&format!("error: the time limit of {seconds} s is over.{trial}{kept}"));
         files::abandon();
         std::process::exit(i32::from(status));
     };
@@ -116,9 +110,7 @@ pub fn watch_time(limit: Option<Duration>, status: u8) -> Result<()> {
 /// Ends the program, without its temporary files.
 fn end() -> ! {
     let kept = match RESUMABLE.load(Ordering::SeqCst) {
-        true => {
-            "stopped. Rows so far are kept: give the same command again, it goes on where it stopped"
-        }
+        true => "stopped. Rows so far are kept: give the same command again, it goes on where it stopped",
         false => "stopped",
     };
     note(kept);
@@ -181,18 +173,9 @@ impl Bar {
     /// Creates a bar for runs that keep their rows, with a line a minute where standard error is no terminal.
     pub fn resumable() -> Self {
         let now = Instant::now();
-        let log = Log {
-            label: String::new(),
-            started: now,
-            told: now,
-            resumed: 0,
-            cells: String::new(),
-        };
+        let log = Log { label: String::new(), started: now, told: now, resumed: 0, cells: String::new() };
         let silent = !std::io::stderr().is_terminal();
-        Bar {
-            log: silent.then(|| Mutex::new(log)),
-            ..Bar::new()
-        }
+        Bar { log: silent.then(|| Mutex::new(log)), ..Bar::new() }
     }
 
     fn log(&self, change: impl FnOnce(&mut Log)) {
@@ -322,13 +305,8 @@ mod tests {
         bar.start("aot.lemma1", 100);
         bar.bar.set_position(60);
         let started = Instant::now() - Duration::from_secs(10);
-        let log = Log {
-            label: "aot.lemma1".into(),
-            started,
-            told: started,
-            resumed: 40,
-            cells: ", 3 of 5 cells".into(),
-        };
+        let log =
+            Log { label: "aot.lemma1".into(), started, told: started, resumed: 40, cells: ", 3 of 5 cells".into() };
         let line = bar.line(&log);
         let expected = "aot.lemma1: 60 of 100 trials, 3 of 5 cells, 2.0/s, 20 seconds left";
         assert_eq!(line, expected);

@@ -44,12 +44,7 @@ impl Parameters {
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub struct RowOptions {
     /// Run one part of the trials only, I from 0 to N-1
-    #[arg(
-        long,
-        value_name = "I/N",
-        default_value = "0/1",
-        hide_default_value = true
-    )]
+    #[arg(long, value_name = "I/N", default_value = "0/1", hide_default_value = true)]
     #[arg(value_parser = shard)]
     pub shard: Shard,
     /// Delete the rows of another run that the folder holds
@@ -77,17 +72,13 @@ impl RowOptions {
 }
 
 fn read_object(path: &Path) -> Result<Map<String, Value>> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|e| Error::io(path, e, "Write the name of a JSON file"))?;
+    let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e, "Write the name of a JSON file"))?;
     let problem = match serde_json::from_str(&text) {
         Ok(Value::Object(object)) => return Ok(object),
         Ok(_) => "must be one JSON object, such as {\"tokens\": 2000}".to_string(),
         Err(e) => format!("must be valid JSON ({e})"),
     };
-    Err(Error::Content {
-        path: path.to_path_buf(),
-        problem,
-    })
+    Err(Error::Content { path: path.to_path_buf(), problem })
 }
 
 /// Parses `name=value`: the value as JSON where it is JSON, as text where it is a word without quotes.
@@ -104,11 +95,7 @@ fn parse_setting(setting: &str) -> Result<(String, Value)> {
         Ok(value) => value,
         // An array, an object or a quoted text that cannot be parsed is not meant as a word.
         Err(e) if text.starts_with(['[', '{', '"']) => {
-            return Err(Error::invalid(
-                name,
-                text,
-                format!("must be valid JSON ({e})"),
-            ));
+            return Err(Error::invalid(name, text, format!("must be valid JSON ({e})")));
         }
         Err(_) => Value::String(text.to_string()),
     };
@@ -205,10 +192,7 @@ mod tests {
 
     #[test]
     fn a_name_is_set_once() {
-        let set = |set: &[&str]| Parameters {
-            set: set.iter().map(ToString::to_string).collect(),
-            input: None,
-        };
+        let set = |set: &[&str]| Parameters { set: set.iter().map(ToString::to_string).collect(), input: None };
         assert_eq!(set(&["a=1", "b=2"]).collect().unwrap().len(), 2);
         let error = set(&["a=1", "a=2"]).collect().unwrap_err().to_string();
         assert_eq!(error, "a = 2: must be set once; it is already set to 1");

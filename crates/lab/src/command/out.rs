@@ -16,9 +16,7 @@ pub struct Out {
 impl Out {
     /// Opens standard output.
     pub fn stdout() -> Self {
-        Out {
-            sink: Box::new(io::stdout()),
-        }
+        Out { sink: Box::new(io::stdout()) }
     }
 
     /// Writes one line and flushes it, so that the reader of a pipe sees each result as it comes.
@@ -35,8 +33,7 @@ impl Out {
     /// # Errors
     /// When the value has no JSON form, or the line cannot be written.
     pub fn json(&mut self, value: &impl Serialize) -> Result<()> {
-        let text =
-            serde_json::to_string(value).map_err(|e| Error::unwritable("a result (JSON)", e))?;
+        let text = serde_json::to_string(value).map_err(|e| Error::unwritable("a result (JSON)", e))?;
         self.line(&text)
     }
 }

@@ -71,11 +71,7 @@ impl Item {
     /// Returns mean, error and number of values for a test of means.
     pub(super) fn sample(&self) -> Option<SampleMean> {
         match (self.measure, self.estimate) {
-            (Measure::Mean { error, trials }, Some(e)) => Some(SampleMean {
-                mean: e.value,
-                error,
-                count: trials,
-            }),
+            (Measure::Mean { error, trials }, Some(e)) => Some(SampleMean { mean: e.value, error, count: trials }),
             _ => None,
         }
     }
@@ -115,19 +111,13 @@ impl Judged<'_> {
         let held = self.informative.saturating_sub(self.failures);
         let share = held as f64 / self.informative as f64;
         let half = 0.5 * (e.high - e.low);
-        let centred =
-            (0.5 * (e.high + e.low) - e.value).abs() <= OFF_CENTRE * (half + e.value.abs());
+        let centred = (0.5 * (e.high + e.low) - e.value).abs() <= OFF_CENTRE * (half + e.value.abs());
         let quantile = || t_quantile(self.informative as f64 - 1.0, 0.5 + e.level / 2.0);
         match self.estimated(catalogue) {
-            Estimated::Share if e.value == share => Measure::Share {
-                held,
-                trials: self.informative,
-            },
-            Estimated::Mean if centred && half.is_finite() && self.informative >= 2 => quantile()
-                .map_or(Measure::Interval, |t| Measure::Mean {
-                    error: half / t,
-                    trials: self.informative,
-                }),
+            Estimated::Share if e.value == share => Measure::Share { held, trials: self.informative },
+            Estimated::Mean if centred && half.is_finite() && self.informative >= 2 => {
+                quantile().map_or(Measure::Interval, |t| Measure::Mean { error: half / t, trials: self.informative })
+            }
             _ => Measure::Interval,
         }
     }
@@ -145,10 +135,7 @@ impl Judged<'_> {
 pub(super) fn settings(a: &Map<String, Value>, b: &Map<String, Value>) -> String {
     let names: BTreeMap<&String, ()> = a.keys().chain(b.keys()).map(|name| (name, ())).collect();
     let shown = |value: Option<&Value>| value.map_or("(not set)".to_string(), format::value);
-    let differ = names
-        .into_keys()
-        .filter(|name| a.get(*name) != b.get(*name));
-    let texts =
-        differ.map(|name| format!("{name}: {}, {}", shown(a.get(name)), shown(b.get(name))));
+    let differ = names.into_keys().filter(|name| a.get(*name) != b.get(*name));
+    let texts = differ.map(|name| format!("{name}: {}, {}", shown(a.get(name)), shown(b.get(name))));
     texts.collect::<Vec<_>>().join("; ")
 }

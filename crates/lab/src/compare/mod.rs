@@ -42,14 +42,8 @@ pub enum Change {
 
 impl Change {
     /// All kinds, the most important first.
-    pub const ALL: [Change; 6] = [
-        Change::Verdict,
-        Change::Estimate,
-        Change::Untested,
-        Change::OnlyA,
-        Change::OnlyB,
-        Change::Same,
-    ];
+    pub const ALL: [Change; 6] =
+        [Change::Verdict, Change::Estimate, Change::Untested, Change::OnlyA, Change::OnlyB, Change::Same];
 
     /// Returns the heading of the items of this kind.
     pub fn heading(self) -> &'static str {
@@ -155,10 +149,8 @@ pub fn compare(mut a: Side, mut b: Side, level: f64) -> Result<Comparison> {
     let equal_to_the_byte = a.is_equal_to(&b);
     let mut items = pair(std::mem::take(&mut a.items), std::mem::take(&mut b.items));
     if !items.iter().any(|p| p.a.is_some() && p.b.is_some()) {
-        let requirement = format!(
-            "must hold a claim or an experiment that {} holds too. Give two runs of the same claims",
-            a.path
-        );
+        let requirement =
+            format!("must hold a claim or an experiment that {} holds too. Give two runs of the same claims", a.path);
         return Err(Error::invalid("B", b.path, requirement));
     }
     for pair in &mut items {
@@ -167,10 +159,7 @@ pub fn compare(mut a: Side, mut b: Side, level: f64) -> Result<Comparison> {
             _ => None,
         };
     }
-    let raw: Vec<f64> = items
-        .iter()
-        .filter_map(|p| p.test.map(|t| t.p_value))
-        .collect();
+    let raw: Vec<f64> = items.iter().filter_map(|p| p.test.map(|t| t.p_value)).collect();
     let mut adjusted = holm(&raw).into_iter();
     for pair in &mut items {
         if let Some(test) = &mut pair.test {
@@ -179,14 +168,7 @@ pub fn compare(mut a: Side, mut b: Side, level: f64) -> Result<Comparison> {
         pair.change = change(pair, level);
     }
     items.sort_by_key(|pair| pair.change);
-    Ok(Comparison {
-        a,
-        b,
-        level,
-        tests: raw.len(),
-        equal_to_the_byte,
-        items,
-    })
+    Ok(Comparison { a, b, level, tests: raw.len(), equal_to_the_byte, items })
 }
 
 fn change(pair: &Pair, level: f64) -> Change {
@@ -201,12 +183,10 @@ fn change(pair: &Pair, level: f64) -> Change {
     match pair.test {
         Some(test) if test.adjusted <= level => Change::Estimate,
         Some(_) => Change::Same,
-        None if a.measure == Measure::Computed && b.measure == Measure::Computed => {
-            match a.is_apart_from(b) {
-                true => Change::Estimate,
-                false => Change::Same,
-            }
-        }
+        None if a.measure == Measure::Computed && b.measure == Measure::Computed => match a.is_apart_from(b) {
+            true => Change::Estimate,
+            false => Change::Same,
+        },
         None if a.is_equal_to(b) => Change::Same,
         None => Change::Untested,
     }
@@ -252,22 +232,12 @@ fn single(items: &[Item]) -> BTreeSet<String> {
 
 fn joined(a: Option<Item>, b: Option<Item>) -> Pair {
     let shown = a.as_ref().or(b.as_ref());
-    let (name, parameters) = shown.map_or_else(Default::default, |item| {
-        (item.name.clone(), item.parameters.clone())
-    });
+    let (name, parameters) = shown.map_or_else(Default::default, |item| (item.name.clone(), item.parameters.clone()));
     let settings = match (&a, &b) {
         (Some(a), Some(b)) => item::settings(&a.parameters, &b.parameters),
         _ => String::new(),
     };
-    Pair {
-        name,
-        parameters,
-        settings,
-        change: Change::Same,
-        a,
-        b,
-        test: None,
-    }
+    Pair { name, parameters, settings, change: Change::Same, a, b, test: None }
 }
 
 #[cfg(test)]

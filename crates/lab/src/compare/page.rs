@@ -17,27 +17,14 @@ pub fn html(comparison: &Comparison, command: &str) -> String {
     put!(page, "<dl>");
     side(&mut page, "A", &comparison.a);
     side(&mut page, "B", &comparison.b);
-    put!(
-        page,
-        "</dl><p><strong>{}</strong></p>",
-        escape(&comparison.sentence())
-    );
+    put!(page, "</dl><p><strong>{}</strong></p>", escape(&comparison.sentence()));
     put!(page, "<p>{}</p>", escape(&comparison.method()));
     for change in Change::ALL {
-        let of_kind: Vec<&Pair> = comparison
-            .items
-            .iter()
-            .filter(|p| p.change == change)
-            .collect();
+        let of_kind: Vec<&Pair> = comparison.items.iter().filter(|p| p.change == change).collect();
         if of_kind.is_empty() {
             continue;
         }
-        put!(
-            page,
-            "<h2>{}: {}</h2><div class=\"claims\">",
-            capital(change.heading()),
-            of_kind.len()
-        );
+        put!(page, "<h2>{}: {}</h2><div class=\"claims\">", capital(change.heading()), of_kind.len());
         for pair in of_kind.iter().take(MAX_ROWS) {
             row(&mut page, pair);
         }
@@ -104,12 +91,7 @@ fn row(page: &mut String, pair: &Pair) {
 fn shown(item: &Item) -> String {
     let verdict = item.verdict.map(badge).unwrap_or_default();
     match &item.estimate {
-        Some(e) if e.low < e.high => format!(
-            "{verdict} {} [{}, {}]",
-            number(e.value),
-            number(e.low),
-            number(e.high)
-        ),
+        Some(e) if e.low < e.high => format!("{verdict} {} [{}, {}]", number(e.value), number(e.low), number(e.high)),
         Some(e) => format!("{verdict} {}", number(e.value)),
         None => verdict,
     }

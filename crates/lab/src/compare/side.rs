@@ -50,10 +50,7 @@ impl Side {
     /// # Errors
     /// A path that cannot be read, a folder without a run, a line that is no verdict, rows that are not of their run.
     pub fn read(path: &Path, catalogue: &Catalogue) -> Result<Side> {
-        let mut side = Side {
-            path: path.display().to_string(),
-            ..Side::default()
-        };
+        let mut side = Side { path: path.display().to_string(), ..Side::default() };
         let advice = "Give a folder of runs, or a file that `attnlab check --json` wrote";
         let found = std::fs::metadata(path).map_err(|e| Error::io(path, e, advice))?;
         if found.is_dir() {
@@ -78,8 +75,7 @@ impl Side {
             return Ok(());
         }
         if !has_rows(folder)? {
-            self.notes
-                .push(format!("warning: left out: {}", no_rows(folder)));
+            self.notes.push(format!("warning: left out: {}", no_rows(folder)));
             return Ok(());
         }
         self.seeds.insert(manifest.seed);
@@ -117,8 +113,7 @@ impl Side {
     /// Adds the verdicts of a run of `attnlab reproduce`.
     fn verdicts(&mut self, folder: &Path, catalogue: &Catalogue) -> Result<()> {
         let found = store::read(folder)?;
-        self.notes
-            .extend(found.dropped.iter().map(|d| format!("warning: {d}")));
+        self.notes.extend(found.dropped.iter().map(|d| format!("warning: {d}")));
         let mut digest = vec![];
         for row in latest(&found.rows) {
             let mut data = row.data.clone();
@@ -218,8 +213,7 @@ impl Side {
             }
             let not_one = |e| wrong(format!("must be a verdict as JSON ({e})"));
             let mut fields: Map<String, Value> = serde_json::from_slice(&line).map_err(not_one)?;
-            let saved: Saved =
-                serde_json::from_value(Value::Object(fields.clone())).map_err(not_one)?;
+            let saved: Saved = serde_json::from_value(Value::Object(fields.clone())).map_err(not_one)?;
             fields.retain(|name, _| !["wall_s", "version"].contains(&name.as_str()));
             digest.push(rng::hash(Value::Object(fields).to_string().as_bytes()));
             self.seeds.insert(saved.seed);
@@ -283,22 +277,14 @@ fn number_of(name: &str, value: &Value) -> Option<(String, f64)> {
 
 /// Summarises the values of the trials of one cell.
 fn summarised(values: &[f64]) -> (Estimate, Measure) {
-    let single = |value: f64| Estimate {
-        value,
-        low: value,
-        high: value,
-        level: LEVEL,
-    };
+    let single = |value: f64| Estimate { value, low: value, high: value, level: LEVEL };
     match (mean(values, LEVEL), SampleMean::of(values)) {
         (Ok(estimate), Ok(sample)) if estimate.value.is_finite() => {
             let (error, trials) = (sample.error, sample.count);
             (estimate, Measure::Mean { error, trials })
         }
         (Ok(estimate), _) => (single(estimate.value), Measure::Single),
-        _ => (
-            single(values.first().copied().unwrap_or(f64::NAN)),
-            Measure::Single,
-        ),
+        _ => (single(values.first().copied().unwrap_or(f64::NAN)), Measure::Single),
     }
 }
 

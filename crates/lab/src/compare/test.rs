@@ -42,28 +42,15 @@ pub struct Test {
 /// Tests the difference of two estimates; None where nothing can be tested.
 pub(super) fn difference(a: &Item, b: &Item) -> Option<Test> {
     let (method, p_value) = match (a.measure, b.measure) {
-        (
-            Measure::Share { held, trials },
-            Measure::Share {
-                held: other,
-                trials: others,
-            },
-        ) => (
-            Method::Fisher,
-            fisher([held, other], [trials, others]).ok()?,
-        ),
-        (Measure::Mean { .. }, Measure::Mean { .. }) => {
-            (Method::Welch, welch(a.sample()?, b.sample()?).ok()?)
+        (Measure::Share { held, trials }, Measure::Share { held: other, trials: others }) => {
+            (Method::Fisher, fisher([held, other], [trials, others]).ok()?)
         }
+        (Measure::Mean { .. }, Measure::Mean { .. }) => (Method::Welch, welch(a.sample()?, b.sample()?).ok()?),
         (Measure::Single, _) | (_, Measure::Single) => return None,
         (Measure::Computed, Measure::Computed) => return None,
         _ => (Method::Normal, normal(&a.estimate?, &b.estimate?)?),
     };
-    Some(Test {
-        method,
-        p_value,
-        adjusted: p_value,
-    })
+    Some(Test { method, p_value, adjusted: p_value })
 }
 
 /// Computes the p-value of a difference by the normal law, with standard errors from the widths of the intervals; a

@@ -25,11 +25,7 @@ fn valued(name: &str, value: f64, measure: Measure) -> Item {
             value,
             low: value - 0.1,
             high: value + 0.1,
-            level: if measure == Measure::Computed {
-                1.0
-            } else {
-                0.95
-            },
+            level: if measure == Measure::Computed { 1.0 } else { 0.95 },
         }),
         measure,
         ..share(name, 1, 1, VerdictKind::Supported)
@@ -37,11 +33,7 @@ fn valued(name: &str, value: f64, measure: Measure) -> Item {
 }
 
 fn side(items: Vec<Item>) -> Side {
-    Side {
-        path: "runs".into(),
-        items,
-        ..Side::default()
-    }
+    Side { path: "runs".into(), items, ..Side::default() }
 }
 
 fn changes(a: Vec<Item>, b: Vec<Item>) -> Vec<(String, Change)> {
@@ -107,20 +99,10 @@ fn many_comparisons_are_adjusted_for() {
             .collect()
     };
     let found = compare(side(pairs(18)), side(pairs(11)), 0.05).unwrap();
-    let test = found
-        .items
-        .iter()
-        .find(|p| p.name == "c3")
-        .unwrap()
-        .test
-        .unwrap();
+    let test = found.items.iter().find(|p| p.name == "c3").unwrap().test.unwrap();
     assert!((test.p_value - 0.030_950_305).abs() < 1e-8, "{test:?}");
     assert!(test.adjusted > 0.6 && !found.changed(), "{test:?}");
-    assert!(
-        compare(side(pairs(18)), side(pairs(1)), 0.05)
-            .unwrap()
-            .changed()
-    );
+    assert!(compare(side(pairs(18)), side(pairs(1)), 0.05).unwrap().changed());
 }
 
 #[test]
@@ -133,15 +115,9 @@ fn other_settings_are_compared_where_each_side_has_one() {
     assert_eq!(found.items[0].settings, "tokens: 10, 20");
     let found = changes(vec![at(10), at(30)], vec![at(20), at(30)]);
     assert_eq!(found.len(), 2, "{found:?}");
-    let cell = |tokens| Item {
-        single: false,
-        ..at(tokens)
-    };
+    let cell = |tokens| Item { single: false, ..at(tokens) };
     let error = compare(side(vec![cell(10)]), side(vec![cell(20)]), 0.05).unwrap_err();
-    assert!(
-        error.to_string().starts_with("B = runs: must hold"),
-        "{error}"
-    );
+    assert!(error.to_string().starts_with("B = runs: must hold"), "{error}");
 }
 
 #[test]
@@ -150,10 +126,7 @@ fn files_of_verdicts_are_read() {
     let catalogue = Catalogue::new().with(room);
     let folder = tempfile::tempdir().unwrap();
     let saved = |name: &str, seed: u64| {
-        let options = CheckOptions {
-            seed,
-            ..CheckOptions::default()
-        };
+        let options = CheckOptions { seed, ..CheckOptions::default() };
         let claim = toy::fair_coin();
         let found = check(&*claim, &Map::new(), &options, &Silent).unwrap();
         let path = folder.path().join(name);
@@ -161,25 +134,15 @@ fn files_of_verdicts_are_read() {
         Side::read(&path, &catalogue).unwrap()
     };
     let [first, again, other] = [("a", 1), ("b", 1), ("c", 2)].map(|(n, s)| saved(n, s));
-    assert!(matches!(
-        first.items[0].measure,
-        Measure::Mean { trials: 2000, .. }
-    ));
+    assert!(matches!(first.items[0].measure, Measure::Mean { trials: 2000, .. }));
     let found = compare(first.clone(), again, 0.05).unwrap();
     assert!(found.equal_to_the_byte && !found.changed());
-    assert!(
-        found.sentence().starts_with("Equal to the byte"),
-        "{}",
-        found.sentence()
-    );
+    assert!(found.sentence().starts_with("Equal to the byte"), "{}", found.sentence());
     let found = compare(first, other, 0.05).unwrap();
     assert!(!found.equal_to_the_byte && !found.changed());
     assert_eq!(found.tests, 1);
     let page = html(&found, "attnlab diff a c");
-    assert!(
-        page.contains("toy.fair") && page.contains("Welch"),
-        "{page}"
-    );
+    assert!(page.contains("toy.fair") && page.contains("Welch"), "{page}");
 
     let refused = |name: &str, text: &str| {
         let path = folder.path().join(name);
@@ -193,10 +156,7 @@ fn files_of_verdicts_are_read() {
         ("\u{1}", "line 1"),
     ] {
         let error = refused("bad", text);
-        assert!(
-            error.contains(says) && error.contains("check --json"),
-            "{error}"
-        );
+        assert!(error.contains(says) && error.contains("check --json"), "{error}");
     }
     assert!(Side::read(Path::new("/nowhere/at/all"), &catalogue).is_err());
     assert!(Side::read(folder.path(), &catalogue).is_err());

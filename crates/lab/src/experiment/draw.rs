@@ -39,10 +39,7 @@ pub fn with_word<'a>(cells: &[&'a [Row]], name: &str, is: &str) -> Vec<&'a [Row]
 /// # Errors
 /// When a row has no such series.
 pub fn band(cell: &[Row], name: &str, xs: &[f64]) -> Result<Vec<Point>> {
-    let all = cell
-        .iter()
-        .map(|r| r.series(name))
-        .collect::<Result<Vec<_>>>()?;
+    let all = cell.iter().map(|r| r.series(name)).collect::<Result<Vec<_>>>()?;
     let at = |(i, x): (usize, &f64)| {
         let values: Vec<f64> = all.iter().filter_map(|s| s.get(i).copied()).collect();
         let q = |p| quantile(&values, p);
@@ -60,10 +57,7 @@ pub fn band(cell: &[Row], name: &str, xs: &[f64]) -> Result<Vec<Point>> {
 /// # Errors
 /// When a row has no such number.
 pub fn spread(cell: &[Row], name: &str, x: f64) -> Result<Point> {
-    let values = cell
-        .iter()
-        .map(|r| r.number(name))
-        .collect::<Result<Vec<_>>>()?;
+    let values = cell.iter().map(|r| r.number(name)).collect::<Result<Vec<_>>>()?;
     let q = |p| quantile(&values, p);
     Ok(Point::between(x, q(0.5), q(0.1), q(0.9)))
 }
@@ -87,10 +81,7 @@ pub fn mean_at(x: f64, values: &[f64]) -> Result<Point> {
 /// # Errors
 /// When a row has no such series.
 pub fn course(cell: &[Row], name: &str, xs: &[f64]) -> Result<Vec<Point>> {
-    let all = cell
-        .iter()
-        .map(|r| r.series(name))
-        .collect::<Result<Vec<_>>>()?;
+    let all = cell.iter().map(|r| r.series(name)).collect::<Result<Vec<_>>>()?;
     let mut points = vec![];
     for (i, x) in xs.iter().enumerate() {
         let values: Vec<f64> = all.iter().filter_map(|s| s.get(i).copied()).collect();
@@ -129,10 +120,7 @@ pub fn lasts(cell: &[Row], name: &str) -> Result<Vec<f64>> {
 
 /// Returns a curve over many points, with its band and without markers.
 pub fn curve(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Series {
-    Series {
-        marker: Marker::None,
-        ..Series::measured(label, colour, points).with_interval(BAND)
-    }
+    Series { marker: Marker::None, ..Series::measured(label, colour, points).with_interval(BAND) }
 }
 
 /// Writes a list of sizes as "120 to 1920", or one size alone.
@@ -146,12 +134,9 @@ pub fn span<T: Copy + PartialOrd + std::fmt::Display>(values: &[T]) -> String {
     let Some(first) = values.first().copied() else {
         return "none".into();
     };
-    let (low, high) = values.iter().fold((first, first), |(low, high), v| {
-        (
-            if *v < low { *v } else { low },
-            if *v > high { *v } else { high },
-        )
-    });
+    let (low, high) = values
+        .iter()
+        .fold((first, first), |(low, high), v| (if *v < low { *v } else { low }, if *v > high { *v } else { high }));
     match low == high {
         true => low.to_string(),
         false => format!("{low} to {high}"),
@@ -165,10 +150,5 @@ pub fn points(xs: &[f64], ys: &[f64]) -> Vec<Point> {
 
 /// Returns an empty panel.
 pub fn panel(title: impl Into<String>, x: Axis, y: Axis) -> Panel {
-    Panel {
-        title: title.into(),
-        x,
-        y,
-        ..Panel::default()
-    }
+    Panel { title: title.into(), x, y, ..Panel::default() }
 }

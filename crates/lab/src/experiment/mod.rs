@@ -70,12 +70,7 @@ pub trait Experiment: Identity + Send + Sync {
     ///
     /// # Errors
     /// As [`Experiment::trial`].
-    fn trial_at(
-        &self,
-        cell: &Params,
-        streams: &Streams,
-        _context: &TrialContext,
-    ) -> Result<Map<String, Value>> {
+    fn trial_at(&self, cell: &Params, streams: &Streams, _context: &TrialContext) -> Result<Map<String, Value>> {
         self.trial(cell, streams)
     }
 

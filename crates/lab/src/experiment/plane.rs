@@ -21,11 +21,7 @@ impl<'a> Plane<'a> {
     pub fn arrange(cells: &[&'a [Row]], x: &str, y: &str) -> Result<Self> {
         let place = |rows: &&'a [Row]| Ok((rows[0].parameter(x)?, rows[0].parameter(y)?, *rows));
         let cells: Vec<_> = cells.iter().map(place).collect::<Result<_>>()?;
-        Ok(Plane {
-            x: ascending(cells.iter().map(|c| c.0)),
-            y: ascending(cells.iter().map(|c| c.1)),
-            cells,
-        })
+        Ok(Plane { x: ascending(cells.iter().map(|c| c.0)), y: ascending(cells.iter().map(|c| c.1)), cells })
     }
 
     /// Builds the heat map of `cell`; a combination without rows stays blank.

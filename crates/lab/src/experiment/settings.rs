@@ -92,16 +92,7 @@ impl Entry {
         source: Source,
         defaults: &'static str,
     ) -> Self {
-        Entry {
-            id,
-            name,
-            title,
-            source,
-            trains: true,
-            defaults,
-            aliases: &[],
-            build: Build::Lacks(feature),
-        }
+        Entry { id, name, title, source, trains: true, defaults, aliases: &[], build: Build::Lacks(feature) }
     }
 
     /// Returns `true` if `name` is the id or the name of the experiment.
@@ -131,12 +122,7 @@ impl Entry {
     /// A file that cannot be read or is not TOML, an unknown setting (with the nearest names), a
     /// value of the wrong type or out of range.
     ///
-    pub fn configure(
-        &self,
-        quick: bool,
-        config: Option<&Path>,
-        set: &Table,
-    ) -> Result<Box<dyn Experiment>> {
+    pub fn configure(&self, quick: bool, config: Option<&Path>, set: &Table) -> Result<Box<dyn Experiment>> {
         let defaults_path = PathBuf::from(format!("settings of {}", self.name));
         let mut table = parse(self.defaults, &defaults_path)?;
         let quick_sizes = table.remove(QUICK);
@@ -146,8 +132,7 @@ impl Entry {
         let set = &self.renamed(set)?;
         let mut origin = defaults_path;
         if let Some(path) = config {
-            let text = std::fs::read_to_string(path)
-                .map_err(|e| Error::io(path, e, "Give a TOML file to --config"))?;
+            let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e, "Give a TOML file to --config"))?;
             let mut own = self.renamed(&parse(&text, path)?)?;
             let own_quick = own.remove(QUICK);
             overlay(&mut table, &own)?;
@@ -166,15 +151,10 @@ impl Entry {
     ///
     /// # Errors
     /// When they are not settings of this experiment and version.
-    pub fn with_settings(
-        &self,
-        settings: &serde_json::Map<String, serde_json::Value>,
-    ) -> Result<Box<dyn Experiment>> {
+    pub fn with_settings(&self, settings: &serde_json::Map<String, serde_json::Value>) -> Result<Box<dyn Experiment>> {
         let origin = PathBuf::from(crate::run::store::Manifest::FILE);
-        let table = Table::try_from(settings).map_err(|e| Error::Content {
-            path: origin.clone(),
-            problem: e.to_string(),
-        })?;
+        let table =
+            Table::try_from(settings).map_err(|e| Error::Content { path: origin.clone(), problem: e.to_string() })?;
         self.finish(table, &origin)
     }
 
@@ -185,9 +165,7 @@ impl Entry {
             let alias = self.aliases.iter().find(|(other, _)| other == name);
             let setting = alias.map_or(name.as_str(), |(_, setting)| setting);
             if setting != name && written.contains_key(setting) {
-                let why = format!(
-                    "must be set once; it is another name of {setting}. Write one of the two"
-                );
+                let why = format!("must be set once; it is another name of {setting}. Write one of the two");
                 return Err(Error::invalid(name, value, why));
             }
             table.insert(setting.to_string(), value.clone());
@@ -214,11 +192,10 @@ impl Entry {
             within_reach(name, value)?;
         }
         let experiment = self.build(table.clone())?.map_err(|e| {
-            self.wrong_setting(&table)
-                .unwrap_or_else(|| Error::Content {
-                    path: origin.to_path_buf(),
-                    problem: e.to_string().trim().replace('\n', "; "),
-                })
+            self.wrong_setting(&table).unwrap_or_else(|| Error::Content {
+                path: origin.to_path_buf(),
+                problem: e.to_string().trim().replace('\n', "; "),
+            })
         })?;
         experiment.validate()?;
         Ok(experiment)
@@ -261,8 +238,7 @@ fn overlay(table: &mut Table, over: &Table) -> Result<()> {
 
 /// Replaces settings of an inner table; `prefix` is its path in the user's file.
 fn overlay_table(table: &mut Table, over: &Table, prefix: &str) -> Result<()> {
-    over.iter()
-        .try_for_each(|(name, value)| replace(table, prefix, name, value))
+    over.iter().try_for_each(|(name, value)| replace(table, prefix, name, value))
 }
 
 /// Replaces one setting; `sphere.dim` is `dim` in the table `sphere`.
@@ -285,16 +261,10 @@ fn replace(table: &mut Table, prefix: &str, name: &str, value: &Value) -> Result
     }
     match (table.get_mut(name), value) {
         // A table replaces a table entry by entry.
-        (Some(Value::Table(was)), Value::Table(given)) => {
-            overlay_table(was, given, &format!("{shown}."))?
-        }
+        (Some(Value::Table(was)), Value::Table(given)) => overlay_table(was, given, &format!("{shown}."))?,
         // 1 is accepted for 1.0, and 1e5 for 100000.
-        (Some(slot @ Value::Float(_)), Value::Integer(whole)) => {
-            *slot = Value::Float(*whole as f64)
-        }
-        (Some(slot @ Value::Integer(_)), Value::Float(x)) if is_exact_whole(*x) => {
-            *slot = Value::Integer(*x as i64)
-        }
+        (Some(slot @ Value::Float(_)), Value::Integer(whole)) => *slot = Value::Float(*whole as f64),
+        (Some(slot @ Value::Integer(_)), Value::Float(x)) if is_exact_whole(*x) => *slot = Value::Integer(*x as i64),
         (Some(slot), given) if slot.same_type(given) => *slot = given.clone(),
         (Some(slot), given) => {
             let allowed = format!("must be a TOML {}, such as {slot}", slot.type_str());
@@ -307,8 +277,7 @@ fn replace(table: &mut Table, prefix: &str, name: &str, value: &Value) -> Result
 
 /// Refuses `quick` as a setting: it is the table of quick sizes.
 fn no_quick_sizes(value: &Value) -> Error {
-    let allowed =
-        "must not be set; it is the table of small sizes in a settings file. Write --quick";
+    let allowed = "must not be set; it is the table of small sizes in a settings file. Write --quick";
     Error::invalid(QUICK, value, allowed)
 }
 
@@ -374,19 +343,11 @@ pub fn network(layers: usize, eta: f64) -> Result<()> {
 /// Names the entry.
 pub fn positive(name: &str, values: &[f64]) -> Result<()> {
     if values.is_empty() {
-        return Err(Error::invalid(
-            name,
-            "[]",
-            "must be at least one number > 0",
-        ));
+        return Err(Error::invalid(name, "[]", "must be at least one number > 0"));
     }
     match values.iter().position(|x| !(*x > 0.0 && x.is_finite())) {
         None => Ok(()),
-        Some(i) => Err(Error::invalid(
-            format!("{name}[{i}]"),
-            values[i],
-            "must be a finite number > 0",
-        )),
+        Some(i) => Err(Error::invalid(format!("{name}[{i}]"), values[i], "must be a finite number > 0")),
     }
 }
 
@@ -430,11 +391,7 @@ pub fn some<T>(name: &str, values: &[T]) -> Result<()> {
 /// Names the list or the entry.
 pub fn at_least(name: &str, values: &[usize], least: usize) -> Result<()> {
     if let Some(i) = values.iter().position(|x| *x == 0) {
-        return Err(Error::invalid(
-            format!("{name}[{i}]"),
-            0,
-            "must be a whole number >= 1",
-        ));
+        return Err(Error::invalid(format!("{name}[{i}]"), 0, "must be a whole number >= 1"));
     }
     let mut different = values.to_vec();
     different.sort_unstable();

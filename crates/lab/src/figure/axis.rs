@@ -41,14 +41,7 @@ impl Ruler {
             let label = text::plain(&axis.label);
             return Err(Error::invalid(label, format!("[{low}, {high}]"), allowed));
         }
-        let mut ruler = Ruler {
-            scale: axis.scale,
-            low,
-            high,
-            reversed: axis.reversed,
-            major: vec![],
-            minor: vec![],
-        };
+        let mut ruler = Ruler { scale: axis.scale, low, high, reversed: axis.reversed, major: vec![], minor: vec![] };
         (ruler.major, ruler.minor) = if !axis.ticks.is_empty() {
             ruler.thinned(&axis.ticks)
         } else if log {
@@ -62,9 +55,7 @@ impl Ruler {
     /// Splits given ticks, ascending, into numbered and small ones: numbered are those at a distance to the
     /// one before, and the last.
     fn thinned(&self, ticks: &[(f64, String)]) -> (Vec<(f64, String)>, Vec<f64>) {
-        let shown = ticks
-            .iter()
-            .filter(|(v, _)| (self.low..=self.high).contains(v));
+        let shown = ticks.iter().filter(|(v, _)| (self.low..=self.high).contains(v));
         let (mut major, mut minor): (Vec<(f64, String)>, _) = (vec![], vec![]);
         let apart = |a: f64, b: f64| (self.place(a) - self.place(b)).abs() >= LEAST_GAP;
         let last = shown.clone().next_back().map(|(v, _)| *v);
@@ -100,55 +91,30 @@ impl Ruler {
 fn padded(axis: &Axis, data: impl Iterator<Item = f64>) -> Result<(f64, f64)> {
     let log = axis.scale == Scale::Log;
     let shown = data.filter(|x| x.is_finite() && (!log || *x > 0.0));
-    let (low, high) = shown.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| {
-        (l.min(x), h.max(x))
-    });
+    let (low, high) = shown.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
     if low > high {
-        let what = if log {
-            "no positive number"
-        } else {
-            "no finite number"
-        };
+        let what = if log { "no positive number" } else { "no finite number" };
         let label = text::plain(&axis.label);
-        return Err(Error::undefined(format!(
-            "nothing to draw on the axis '{label}': {what}"
-        )));
+        return Err(Error::undefined(format!("nothing to draw on the axis '{label}': {what}")));
     }
-    let (a, b) = if log {
-        (low.ln(), high.ln())
-    } else {
-        (low, high)
-    };
+    let (a, b) = if log { (low.ln(), high.ln()) } else { (low, high) };
     // A single value still needs an axis around it.
-    let room = if b > a {
-        PADDING * (b - a)
-    } else {
-        f64::max(0.5, 0.1 * a.abs())
-    };
+    let room = if b > a { PADDING * (b - a) } else { f64::max(0.5, 0.1 * a.abs()) };
     let ends = (a - room, b + room);
-    Ok(if log {
-        (ends.0.exp(), ends.1.exp())
-    } else {
-        ends
-    })
+    Ok(if log { (ends.0.exp(), ends.1.exp()) } else { ends })
 }
 
 /// Returns the multiples of `step` in [low, high], with a tolerance for rounding.
 fn multiples(low: f64, high: f64, step: f64) -> impl Iterator<Item = f64> {
     let slack = 1e-9 * (high - low) / step;
-    let (from, to) = (
-        (low / step - slack).ceil() as i64,
-        (high / step + slack).floor() as i64,
-    );
+    let (from, to) = ((low / step - slack).ceil() as i64, (high / step + slack).floor() as i64);
     (from..=to).map(move |i| i as f64 * step)
 }
 
 fn linear_ticks(low: f64, high: f64, whole: bool) -> (Vec<(f64, String)>, Vec<f64>) {
     let rough = (high - low) / MOST_TICKS;
     let power = 10_f64.powf(rough.log10().floor());
-    let digit = [1.0, 2.0, 5.0, 10.0]
-        .into_iter()
-        .find(|d| d * power >= rough * (1.0 - 1e-9));
+    let digit = [1.0, 2.0, 5.0, 10.0].into_iter().find(|d| d * power >= rough * (1.0 - 1e-9));
     let digit = digit.unwrap_or(10.0);
     let mut step = digit * power;
     let mut small = step / if digit == 2.0 { 4.0 } else { 5.0 };
@@ -159,9 +125,7 @@ fn linear_ticks(low: f64, high: f64, whole: bool) -> (Vec<(f64, String)>, Vec<f6
     let write = decimal_writer(low.abs().max(high.abs()), step);
     let major: Vec<_> = multiples(low, high, step).map(|v| (v, write(v))).collect();
     let numbered = |v: f64| major.iter().any(|(m, _)| (m - v).abs() < 0.1 * small);
-    let minor = multiples(low, high, small)
-        .filter(|v| !numbered(*v))
-        .collect();
+    let minor = multiples(low, high, small).filter(|v| !numbered(*v)).collect();
     (major, minor)
 }
 
@@ -169,11 +133,7 @@ fn linear_ticks(low: f64, high: f64, whole: bool) -> (Vec<(f64, String)>, Vec<f6
 fn decimal_writer(largest: f64, step: f64) -> impl Fn(f64) -> String {
     let exponent = largest.log10().floor() as i32;
     let scientific = !(-3..5).contains(&exponent);
-    let unit = if scientific {
-        10_f64.powi(exponent)
-    } else {
-        1.0
-    };
+    let unit = if scientific { 10_f64.powi(exponent) } else { 1.0 };
     let decimals = (-(step / unit).log10().floor()).max(0.0) as usize;
     move |v| {
         // A rounding error around zero is written as 0, without a sign.
@@ -219,9 +179,7 @@ fn log_ticks(low: f64, high: f64) -> (Vec<(f64, String)>, Vec<f64>) {
     let major = major.map(|(d, e, v)| (*v, tidy(*d, *e))).collect();
     // With tens of decades the small ticks would run into each other.
     let small = |d: i32| every == 1 || d == 1;
-    let minor = all
-        .iter()
-        .filter(|(d, e, _)| !numbered(*d, *e) && small(*d));
+    let minor = all.iter().filter(|(d, e, _)| !numbered(*d, *e) && small(*d));
     (major, minor.map(|(_, _, v)| *v).collect())
 }
 
@@ -236,23 +194,11 @@ mod tests {
 
     #[test]
     fn ticks_are_the_numbers_that_a_person_would_choose() {
-        assert_eq!(
-            labels(Axis::linear("x"), &[0.0, 1.0]),
-            ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]
-        );
+        assert_eq!(labels(Axis::linear("x"), &[0.0, 1.0]), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
         assert_eq!(labels(Axis::whole("l"), &[0.0, 3.0]), ["0", "1", "2", "3"]);
-        assert_eq!(
-            labels(Axis::whole("l"), &[0.0, 14.0]),
-            ["0", "2", "4", "6", "8", "10", "12", "14"]
-        );
-        assert_eq!(
-            labels(Axis::log("y"), &[0.02, 300.0]),
-            ["10^{−1}", "10^{0}", "10^{1}", "10^{2}"]
-        );
-        assert_eq!(
-            labels(Axis::log("y"), &[0.03, 0.25]),
-            ["0.05", "0.1", "0.2"]
-        );
+        assert_eq!(labels(Axis::whole("l"), &[0.0, 14.0]), ["0", "2", "4", "6", "8", "10", "12", "14"]);
+        assert_eq!(labels(Axis::log("y"), &[0.02, 300.0]), ["10^{−1}", "10^{0}", "10^{1}", "10^{2}"]);
+        assert_eq!(labels(Axis::log("y"), &[0.03, 0.25]), ["0.05", "0.1", "0.2"]);
         assert_eq!(labels(Axis::linear("y"), &[-1e-6, 1e-6])[0], "−1.0×10^{−6}");
     }
 
@@ -276,9 +222,6 @@ mod tests {
     #[test]
     fn what_cannot_be_drawn_is_refused() {
         let error = Ruler::new(&Axis::log("*SNR*"), [0.0, -1.0].into_iter()).unwrap_err();
-        assert!(
-            error.to_string().contains("axis 'SNR': no positive number"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("axis 'SNR': no positive number"), "{error}");
     }
 }

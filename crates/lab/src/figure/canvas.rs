@@ -41,18 +41,11 @@ impl<B: DrawingBackend> Canvas<B> {
     /// Creates a canvas over `backend` with `unit` backend units per point.
     pub fn new(backend: B, kind: Kind, unit: f64) -> Self {
         text::register();
-        Canvas {
-            backend,
-            kind,
-            unit,
-        }
+        Canvas { backend, kind, unit }
     }
 
     fn at(&self, (x, y): (f64, f64)) -> (i32, i32) {
-        (
-            (x * self.unit).round() as i32,
-            (y * self.unit).round() as i32,
-        )
+        ((x * self.unit).round() as i32, (y * self.unit).round() as i32)
     }
 
     /// Draws a polyline of this `width` (pt).
@@ -72,13 +65,7 @@ impl<B: DrawingBackend> Canvas<B> {
     ///
     /// # Errors
     /// When the backend fails.
-    pub fn dashes(
-        &mut self,
-        points: &[(f64, f64)],
-        pattern: &[f64],
-        width: f64,
-        colour: Colour,
-    ) -> Result<()> {
+    pub fn dashes(&mut self, points: &[(f64, f64)], pattern: &[f64], width: f64, colour: Colour) -> Result<()> {
         for dash in split_dashes(points, pattern) {
             self.line(&dash, width, colour)?;
         }
@@ -91,10 +78,7 @@ impl<B: DrawingBackend> Canvas<B> {
     /// When the backend fails.
     pub fn fill(&mut self, points: &[(f64, f64)], colour: Colour, opacity: f64) -> Result<()> {
         let path: Vec<_> = points.iter().map(|p| self.at(*p)).collect();
-        let style = ShapeStyle {
-            filled: true,
-            ..self.style(colour, opacity, 1.0)
-        };
+        let style = ShapeStyle { filled: true, ..self.style(colour, opacity, 1.0) };
         self.backend.fill_polygon(path, &style).map_err(failed)
     }
 
@@ -104,10 +88,7 @@ impl<B: DrawingBackend> Canvas<B> {
     /// When the backend fails.
     pub fn rectangle(&mut self, a: (f64, f64), b: (f64, f64), colour: Colour) -> Result<()> {
         let (a, b) = (self.at(a), self.at(b));
-        let style = ShapeStyle {
-            filled: true,
-            ..self.style(colour, 1.0, 1.0)
-        };
+        let style = ShapeStyle { filled: true, ..self.style(colour, 1.0, 1.0) };
         self.backend.draw_rect(a, b, &style, true).map_err(failed)
     }
 
@@ -117,14 +98,9 @@ impl<B: DrawingBackend> Canvas<B> {
     /// When the backend fails.
     pub fn disc(&mut self, centre: (f64, f64), radius: f64, colour: Colour) -> Result<()> {
         let centre = self.at(centre);
-        let style = ShapeStyle {
-            filled: true,
-            ..self.style(colour, 1.0, 1.0)
-        };
+        let style = ShapeStyle { filled: true, ..self.style(colour, 1.0, 1.0) };
         let radius = (radius * self.unit).round() as u32;
-        self.backend
-            .draw_circle(centre, radius, &style, true)
-            .map_err(failed)
+        self.backend.draw_circle(centre, radius, &style, true).map_err(failed)
     }
 
     /// Writes a label with its baseline at `point`; `upwards` rotates it by 90° to read from below.
@@ -148,11 +124,7 @@ impl<B: DrawingBackend> Canvas<B> {
         };
         for (left, run) in text::placed(label, size) {
             let (along, above) = (start + left, run.raise * size);
-            let at = if upwards {
-                (point.0 - above, point.1 - along)
-            } else {
-                (point.0 + along, point.1 - above)
-            };
+            let at = if upwards { (point.0 - above, point.1 - along) } else { (point.0 + along, point.1 - above) };
             self.run(&run, at, size * run.scale, upwards, colour)?;
         }
         Ok(())
@@ -182,14 +154,7 @@ impl<B: DrawingBackend> Canvas<B> {
     /// Writes one run with the left end of its baseline at `point`. plotters places text by its top:
     /// 0.76 em above the baseline in SVG, half the line height in bitmaps (see its ab_glyph backend). Both
     /// are corrected here so that the two agree.
-    fn run(
-        &mut self,
-        run: &text::Run,
-        point: (f64, f64),
-        em: f64,
-        upwards: bool,
-        colour: Colour,
-    ) -> Result<()> {
+    fn run(&mut self, run: &text::Run, point: (f64, f64), em: f64, upwards: bool, colour: Colour) -> Result<()> {
         let (size, top) = match self.kind {
             // plotters' SVG backend divides the size by 1.24.
             Kind::Svg => (em * 1.24, 0.76 * em),
@@ -199,21 +164,11 @@ impl<B: DrawingBackend> Canvas<B> {
             true => (point.0 - top, point.1),
             false => (point.0, point.1 - top),
         };
-        let style = if run.italic {
-            FontStyle::Italic
-        } else {
-            FontStyle::Normal
-        };
-        let transform = if upwards {
-            FontTransform::Rotate270
-        } else {
-            FontTransform::None
-        };
+        let style = if run.italic { FontStyle::Italic } else { FontStyle::Normal };
+        let transform = if upwards { FontTransform::Rotate270 } else { FontTransform::None };
         let colour = RGBColor(colour.0, colour.1, colour.2);
         let font = FontDesc::new(FontFamily::Name(FAMILY), size * self.unit, style);
-        let style = TextStyle::from(font.transform(transform))
-            .color(&colour)
-            .pos(Pos::new(HPos::Left, VPos::Top));
+        let style = TextStyle::from(font.transform(transform)).color(&colour).pos(Pos::new(HPos::Left, VPos::Top));
         if self.kind == Kind::Bitmap {
             return self.glyphs(run, at, em, upwards, &style);
         }
@@ -223,24 +178,13 @@ impl<B: DrawingBackend> Canvas<B> {
         let (bare, all) = (run.text.trim_matches(' '), &run.text);
         let before = all.len() - all.trim_start_matches(' ').len();
         let after = all.len() - before - bare.len();
-        let text = format!(
-            "{}{bare}{}",
-            kept(&all[..before]),
-            kept(&all[all.len() - after..])
-        );
+        let text = format!("{}{bare}{}", kept(&all[..before]), kept(&all[all.len() - after..]));
         self.backend.draw_text(&text, &style, at).map_err(failed)
     }
 
     /// Writes a run glyph by glyph. plotters drops the left bearing of a glyph and rounds its place to a
     /// pixel within the text; both show as uneven spacing.
-    fn glyphs(
-        &mut self,
-        run: &text::Run,
-        point: (f64, f64),
-        em: f64,
-        upwards: bool,
-        style: &TextStyle,
-    ) -> Result<()> {
+    fn glyphs(&mut self, run: &text::Run, point: (f64, f64), em: f64, upwards: bool, style: &TextStyle) -> Result<()> {
         for (origin, c) in text::glyphs(run) {
             let along = (origin + text::bearing(run.italic, c)) * em;
             let at = match upwards {
@@ -263,11 +207,7 @@ impl<B: DrawingBackend> Canvas<B> {
 
     fn style(&self, (r, g, b): Colour, opacity: f64, width: f64) -> ShapeStyle {
         let width = (width * self.unit).round().max(1.0) as u32;
-        ShapeStyle {
-            color: RGBColor(r, g, b).mix(opacity),
-            filled: false,
-            stroke_width: width,
-        }
+        ShapeStyle { color: RGBColor(r, g, b).mix(opacity), filled: false, stroke_width: width }
     }
 }
 
@@ -319,11 +259,8 @@ mod tests {
     #[test]
     fn dashes_cover_their_share_and_turn_corners() {
         let dashes = split_dashes(&[(0.0, 0.0), (10.0, 0.0), (10.0, 10.0)], &[3.0, 1.0]);
-        let length = |d: &Vec<(f64, f64)>| -> f64 {
-            d.windows(2)
-                .map(|p| (p[1].0 - p[0].0).hypot(p[1].1 - p[0].1))
-                .sum()
-        };
+        let length =
+            |d: &Vec<(f64, f64)>| -> f64 { d.windows(2).map(|p| (p[1].0 - p[0].0).hypot(p[1].1 - p[0].1)).sum() };
         assert_eq!(dashes.len(), 5);
         assert!(dashes.iter().all(|d| (length(d) - 3.0).abs() < 1e-12));
         assert_eq!(dashes[2], vec![(8.0, 0.0), (10.0, 0.0), (10.0, 1.0)]);

@@ -14,10 +14,7 @@ pub fn distance(pair: &[Place]) -> f64 {
 pub fn inside((x, y): Place, frame: Frame) -> bool {
     // Markers on the frame are drawn whole; those outside are left out.
     let slack = 0.01;
-    x >= frame.left - slack
-        && x <= frame.right + slack
-        && y >= frame.top - slack
-        && y <= frame.bottom + slack
+    x >= frame.left - slack && x <= frame.right + slack && y >= frame.top - slack && y <= frame.bottom + slack
 }
 
 /// Returns the parts of a polyline inside the frame; points that are not finite interrupt it.
@@ -47,12 +44,7 @@ fn clip(a: Place, b: Place, frame: Frame) -> Option<(Place, Place)> {
         return None;
     }
     let (mut from, mut to) = (0.0_f64, 1.0_f64);
-    let edges = [
-        (-dx, a.0 - frame.left),
-        (dx, frame.right - a.0),
-        (-dy, a.1 - frame.top),
-        (dy, frame.bottom - a.1),
-    ];
+    let edges = [(-dx, a.0 - frame.left), (dx, frame.right - a.0), (-dy, a.1 - frame.top), (dy, frame.bottom - a.1)];
     for (p, q) in edges {
         if p == 0.0 {
             if q < -0.01 {
@@ -93,44 +85,18 @@ pub fn outside(line: &[Place], room: Frame) -> Vec<Vec<Place>> {
 mod tests {
     use super::*;
 
-    const FRAME: Frame = Frame {
-        left: 0.0,
-        top: 0.0,
-        right: 10.0,
-        bottom: 10.0,
-    };
+    const FRAME: Frame = Frame { left: 0.0, top: 0.0, right: 10.0, bottom: 10.0 };
 
     #[test]
     fn lines_are_cut_at_the_frame() {
-        let lines = clipped(
-            &[
-                (-5.0, 5.0),
-                (5.0, 5.0),
-                (5.0, 20.0),
-                (8.0, 20.0),
-                (8.0, 5.0),
-            ],
-            FRAME,
-        );
-        let expected = vec![
-            vec![(0.0, 5.0), (5.0, 5.0), (5.0, 10.0)],
-            vec![(8.0, 10.0), (8.0, 5.0)],
-        ];
+        let lines = clipped(&[(-5.0, 5.0), (5.0, 5.0), (5.0, 20.0), (8.0, 20.0), (8.0, 5.0)], FRAME);
+        let expected = vec![vec![(0.0, 5.0), (5.0, 5.0), (5.0, 10.0)], vec![(8.0, 10.0), (8.0, 5.0)]];
         assert_eq!(lines, expected);
     }
 
     #[test]
     fn what_has_no_place_interrupts_a_line() {
-        let lines = clipped(
-            &[
-                (1.0, 1.0),
-                (2.0, 2.0),
-                (3.0, f64::NAN),
-                (4.0, 4.0),
-                (5.0, 5.0),
-            ],
-            FRAME,
-        );
+        let lines = clipped(&[(1.0, 1.0), (2.0, 2.0), (3.0, f64::NAN), (4.0, 4.0), (5.0, 5.0)], FRAME);
         assert_eq!(lines.len(), 2);
     }
 }

@@ -43,21 +43,11 @@ pub fn lines(x: &[f64], y: &[f64], values: &[Vec<f64>], level: f64) -> Vec<Vec<P
 /// Returns the segments of a line in one square of the grid: none, one, or two in a saddle.
 fn square(values: &[Vec<f64>], row: usize, column: usize, level: f64) -> Vec<(Edge, Edge)> {
     // Corners counter-clockwise from the lower left, and the edge from each to the next.
-    let corners = [
-        values[row][column],
-        values[row][column + 1],
-        values[row + 1][column + 1],
-        values[row + 1][column],
-    ];
+    let corners = [values[row][column], values[row][column + 1], values[row + 1][column + 1], values[row + 1][column]];
     if corners.iter().any(|v| v.is_nan()) {
         return vec![];
     }
-    let edges: [Edge; 4] = [
-        (0, row, column),
-        (1, row, column + 1),
-        (0, row + 1, column),
-        (1, row, column),
-    ];
+    let edges: [Edge; 4] = [(0, row, column), (1, row, column + 1), (0, row + 1, column), (1, row, column)];
     let above = corners.map(|v| v >= level);
     let crossed: Vec<usize> = (0..4).filter(|i| above[*i] != above[(i + 1) % 4]).collect();
     match crossed[..] {
@@ -129,15 +119,8 @@ mod tests {
         let found = lines(&axis, &axis, &values, 0.25);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].first(), found[0].last());
-        assert!(
-            found[0]
-                .iter()
-                .all(|(x, y)| (x.hypot(*y) - 0.5).abs() < 7e-4)
-        );
-        let length: f64 = found[0]
-            .windows(2)
-            .map(|p| (p[1].0 - p[0].0).hypot(p[1].1 - p[0].1))
-            .sum();
+        assert!(found[0].iter().all(|(x, y)| (x.hypot(*y) - 0.5).abs() < 7e-4));
+        let length: f64 = found[0].windows(2).map(|p| (p[1].0 - p[0].0).hypot(p[1].1 - p[0].1)).sum();
         assert!((length - std::f64::consts::PI).abs() < 5e-3, "{length}");
     }
 
@@ -146,11 +129,7 @@ mod tests {
         let (axis, values) = grid(7, |x, y| x + 2.0 * y);
         let found = lines(&axis, &axis, &values, 0.3);
         assert_eq!(found.len(), 1);
-        assert!(
-            found[0]
-                .iter()
-                .all(|(x, y)| (x + 2.0 * y - 0.3).abs() < 1e-12)
-        );
+        assert!(found[0].iter().all(|(x, y)| (x + 2.0 * y - 0.3).abs() < 1e-12));
         let on_border = |p: &Place| p.0.abs() == 1.0 || p.1.abs() == 1.0;
         assert!(on_border(&found[0][0]) && on_border(found[0].last().unwrap()));
     }
@@ -168,10 +147,7 @@ mod tests {
         let missing = vec![vec![f64::NAN, 0.0], vec![0.0, 1.0]];
         assert!(lines(&unit, &unit, &missing, 0.5).is_empty());
         let infinite = vec![vec![f64::NEG_INFINITY, 0.0], vec![f64::NEG_INFINITY, 0.0]];
-        assert_eq!(
-            lines(&unit, &unit, &infinite, -1.0),
-            [[(1.0, 0.0), (1.0, 1.0)]]
-        );
+        assert_eq!(lines(&unit, &unit, &infinite, -1.0), [[(1.0, 0.0), (1.0, 1.0)]]);
         assert!(lines(&[], &[], &[], 0.5).is_empty());
         assert!(lines(&unit, &unit, &saddle, 7.0).is_empty());
     }

@@ -6,20 +6,8 @@ use attnlab_core::error::{Error, Result};
 use csv::Writer;
 
 /// Columns of the table.
-const HEADER: [&str; 12] = [
-    "panel",
-    "title",
-    "series",
-    "x_name",
-    "x",
-    "y_name",
-    "y",
-    "value_name",
-    "value",
-    "low",
-    "high",
-    "interval",
-];
+const HEADER: [&str; 12] =
+    ["panel", "title", "series", "x_name", "x", "y_name", "y", "value_name", "value", "low", "high", "interval"];
 
 /// Writes the table as CSV text, with one column per axis. A cell of a heat map is a line with the middle of
 /// the cell in `x` and `y` and its number in `value`, which is empty for curves. `low` and `high` are the ends
@@ -54,23 +42,18 @@ fn coordinate(axis: &Axis, value: f64) -> String {
 
 /// The three columns of an interval.
 fn ends(interval: Option<(f64, f64)>, kind: &str) -> [String; 3] {
-    interval.map_or_else(Default::default, |(low, high)| {
-        [low.to_string(), high.to_string(), kind.to_string()]
-    })
+    interval.map_or_else(Default::default, |(low, high)| [low.to_string(), high.to_string(), kind.to_string()])
 }
 
 fn records(index: usize, panel: &Panel) -> Vec<Record> {
     let letter = char::from(b'a' + (index % 26) as u8).to_string();
-    let [title, x_name, y_name] =
-        [&panel.title, &panel.x.label, &panel.y.label].map(|text| plain(text));
+    let [title, x_name, y_name] = [&panel.title, &panel.x.label, &panel.y.label].map(|text| plain(text));
     let record = |series: &str, at: [String; 2], value: [String; 2], ends: [String; 3]| {
         let ([x, y], [value_name, value], [low, high, interval]) = (at, value, ends);
         let named = [&letter, &title, &plain(series), &x_name].map(String::clone);
         let [letter, title, series, x_name] = named;
         let y_name = y_name.clone();
-        [
-            letter, title, series, x_name, x, y_name, y, value_name, value, low, high, interval,
-        ]
+        [letter, title, series, x_name, x, y_name, y, value_name, value, low, high, interval]
     };
     let mut all = vec![];
     for series in &panel.series {
@@ -85,12 +68,7 @@ fn records(index: usize, panel: &Panel) -> Vec<Record> {
             true => [rule.at.to_string(), String::new()],
             false => [String::new(), rule.at.to_string()],
         };
-        all.push(record(
-            &rule.label,
-            at,
-            Default::default(),
-            Default::default(),
-        ));
+        all.push(record(&rule.label, at, Default::default(), Default::default()));
     }
     if let Some(heat) = &panel.heat {
         let bar = plain(&heat.bar.label);

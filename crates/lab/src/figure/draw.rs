@@ -27,11 +27,7 @@ pub fn svg(figure: &Figure) -> Result<String> {
     let laid = layout(figure)?;
     let size = units(laid.size, SVG_UNIT);
     let mut text = String::new();
-    let mut canvas = Canvas::new(
-        SVGBackend::with_string(&mut text, size),
-        Kind::Svg,
-        SVG_UNIT,
-    );
+    let mut canvas = Canvas::new(SVGBackend::with_string(&mut text, size), Kind::Svg, SVG_UNIT);
     draw(&mut canvas, &laid)?;
     canvas.finish()?;
     Ok(with_header(&text, figure, laid.size, size))
@@ -53,8 +49,7 @@ pub fn png(figure: &Figure, path: &Path) -> Result<()> {
     let beside = path.with_extension(format!("{}.png", std::process::id()));
     let advice = "Choose a folder that you may write with --out";
     let written = write_averaged(&buffer, (width, height), &beside);
-    let renamed = written
-        .and_then(|()| std::fs::rename(&beside, path).map_err(|e| Error::io(path, e, advice)));
+    let renamed = written.and_then(|()| std::fs::rename(&beside, path).map_err(|e| Error::io(path, e, advice)));
     if renamed.is_err() {
         // Best effort: the first error is the one that is returned.
         let _ = std::fs::remove_file(&beside);
@@ -63,10 +58,7 @@ pub fn png(figure: &Figure, path: &Path) -> Result<()> {
 }
 
 fn units((width, height): (f64, f64), unit: f64) -> (u32, u32) {
-    (
-        (width * unit).round() as u32,
-        (height * unit).round() as u32,
-    )
+    ((width * unit).round() as u32, (height * unit).round() as u32)
 }
 
 /// Averages squares of the large bitmap into pixels of the file.
@@ -99,15 +91,8 @@ fn write_averaged(buffer: &[u8], (width, height): (u32, u32), path: &Path) -> Re
 /// Adds the size on paper, a white background and a description for screen readers to an SVG.
 fn with_header(text: &str, figure: &Figure, size: (f64, f64), units: (u32, u32)) -> String {
     let body = text.find('>').map_or("", |end| &text[end + 1..]);
-    let escape = |s: &str| {
-        s.replace('&', "&amp;")
-            .replace('<', "&lt;")
-            .replace('>', "&gt;")
-    };
-    let (title, caption) = (
-        escape(&text::plain(&figure.title)),
-        escape(&text::plain(&figure.caption)),
-    );
+    let escape = |s: &str| s.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let (title, caption) = (escape(&text::plain(&figure.title)), escape(&text::plain(&figure.caption)));
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"{:.2}pt\" height=\"{:.2}pt\" \
          viewBox=\"0 0 {} {}\">\n<title>{title}</title>\n<desc>{caption}</desc>\n\
@@ -151,40 +136,18 @@ fn draw<B: DrawingBackend>(canvas: &mut Canvas<B>, laid: &Layout) -> Result<()> 
 
 /// Draws frame, ticks, numbers, labels and title.
 fn axes<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed) -> Result<()> {
-    let Frame {
-        left,
-        top,
-        right,
-        bottom,
-    } = placed.frame;
-    let corners = [
-        (left, top),
-        (right, top),
-        (right, bottom),
-        (left, bottom),
-        (left, top),
-    ];
+    let Frame { left, top, right, bottom } = placed.frame;
+    let corners = [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)];
     canvas.line(&corners, HAIRLINE, INK_COLOUR)?;
     for (value, number) in &placed.x.major {
         let x = left + placed.x.place(*value) * (right - left);
         canvas.line(&[(x, bottom), (x, bottom + TICK)], HAIRLINE, INK_COLOUR)?;
         let baseline = bottom + TICK + GAP + 0.75 * NUMBERS;
-        canvas.label(
-            number,
-            (x, baseline),
-            NUMBERS,
-            Anchor::Middle,
-            false,
-            INK_COLOUR,
-        )?;
+        canvas.label(number, (x, baseline), NUMBERS, Anchor::Middle, false, INK_COLOUR)?;
     }
     for value in &placed.x.minor {
         let x = left + placed.x.place(*value) * (right - left);
-        canvas.line(
-            &[(x, bottom), (x, bottom + 0.6 * TICK)],
-            HAIRLINE,
-            INK_COLOUR,
-        )?;
+        canvas.line(&[(x, bottom), (x, bottom + 0.6 * TICK)], HAIRLINE, INK_COLOUR)?;
     }
     for (value, number) in &placed.y.major {
         let y = bottom - placed.y.place(*value) * (bottom - top);
@@ -198,35 +161,14 @@ fn axes<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed) -> Result<()
     }
     let below = bottom + TICK + GAP + NUMBERS + GAP + 0.8 * TEXT;
     let (middle_x, middle_y) = ((left + right) / 2.0, (top + bottom) / 2.0);
-    canvas.label(
-        &placed.panel.x.label,
-        (middle_x, below),
-        TEXT,
-        Anchor::Middle,
-        false,
-        INK_COLOUR,
-    )?;
+    canvas.label(&placed.panel.x.label, (middle_x, below), TEXT, Anchor::Middle, false, INK_COLOUR)?;
     let beside = (left - placed.y_label - 0.1 * TEXT, middle_y);
-    canvas.label(
-        &placed.panel.y.label,
-        beside,
-        TEXT,
-        Anchor::Middle,
-        true,
-        INK_COLOUR,
-    )?;
+    canvas.label(&placed.panel.y.label, beside, TEXT, Anchor::Middle, true, INK_COLOUR)?;
     let title = match placed.letter.as_str() {
         "" => placed.panel.title.clone(),
         letter => format!("({letter})  {}", placed.panel.title),
     };
-    canvas.label(
-        &title,
-        (left, top - 0.55 * TEXT),
-        TEXT,
-        Anchor::Start,
-        false,
-        INK_COLOUR,
-    )
+    canvas.label(&title, (left, top - 0.55 * TEXT), TEXT, Anchor::Start, false, INK_COLOUR)
 }
 
 /// Draws the watermark across the middle of the panel, as large as fits.
@@ -236,10 +178,7 @@ fn watermark<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed) -> Resu
         return Ok(());
     }
     let frame = &placed.frame;
-    let at = (
-        (frame.left + frame.right) / 2.0,
-        (frame.top + frame.bottom) / 2.0,
-    );
+    let at = ((frame.left + frame.right) / 2.0, (frame.top + frame.bottom) / 2.0);
     // The letters of the font are a little more than half as wide as high.
     let room = 0.9 * (frame.right - frame.left) / (0.55 * words.chars().count() as f64);
     canvas.label(words, at, room.min(2.0 * TEXT), Anchor::Middle, false, RULE)
@@ -260,11 +199,7 @@ fn legend_entry<B: DrawingBackend>(canvas: &mut Canvas<B>, entry: &Entry) -> Res
     if entry.arrow {
         marks::arrow(canvas, (x, y), (x + SAMPLE, y), colour)?;
     }
-    let width = if entry.colour.is_some() {
-        LINE
-    } else {
-        0.8 * LINE
-    };
+    let width = if entry.colour.is_some() { LINE } else { 0.8 * LINE };
     let line = [(x, y), (x + SAMPLE, y)];
     match entry.stroke {
         Stroke::None => {}

@@ -37,11 +37,7 @@ pub struct Cell {
 impl Cell {
     /// Returns a cell that is not hatched and has no interval.
     pub fn of(value: f64) -> Self {
-        Cell {
-            value,
-            interval: None,
-            hatched: false,
-        }
+        Cell { value, interval: None, hatched: false }
     }
 }
 
@@ -63,20 +59,9 @@ impl Heat {
     /// let heat = Heat::over(&[1.0, 2.0], &[0.5], Axis::linear("P"), |i, _| Cell::of(i as f64));
     /// assert_eq!(heat.cells[0][1].value, 1.0);
     /// ```
-    pub fn over(
-        x: &[f64],
-        y: &[f64],
-        bar: Axis,
-        mut cell: impl FnMut(usize, usize) -> Cell,
-    ) -> Self {
+    pub fn over(x: &[f64], y: &[f64], bar: Axis, mut cell: impl FnMut(usize, usize) -> Cell) -> Self {
         let mut row = |j| (0..x.len()).map(|i| cell(i, j)).collect();
-        Heat {
-            x: x.to_vec(),
-            y: y.to_vec(),
-            cells: (0..y.len()).map(&mut row).collect(),
-            bar,
-            ..Heat::default()
-        }
+        Heat { x: x.to_vec(), y: y.to_vec(), cells: (0..y.len()).map(&mut row).collect(), bar, ..Heat::default() }
     }
 
     /// Returns the contour lines of the cells' numbers, taken at their middles.
@@ -215,11 +200,7 @@ mod tests {
         assert_eq!(edges(&[1.0, 2.0, 4.0], Scale::Linear), [0.5, 1.5, 3.0, 5.0]);
         let log = edges(&[1.0, 100.0], Scale::Log);
         let expected = [0.1, 10.0, 1000.0];
-        assert!(
-            log.iter()
-                .zip(expected)
-                .all(|(a, b)| (a / b - 1.0).abs() < 1e-12)
-        );
+        assert!(log.iter().zip(expected).all(|(a, b)| (a / b - 1.0).abs() < 1e-12));
         assert_eq!(edges(&[3.0], Scale::Linear), [2.5, 3.5]);
         assert!(edges(&[], Scale::Log).is_empty());
     }

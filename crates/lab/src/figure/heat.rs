@@ -24,12 +24,7 @@ pub fn map<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, heat: &He
     let Some(bar) = &placed.bar else {
         return Ok(());
     };
-    let Frame {
-        left,
-        top,
-        right,
-        bottom,
-    } = placed.frame;
+    let Frame { left, top, right, bottom } = placed.frame;
     let x = |v: &f64| left + placed.x.place(*v).clamp(0.0, 1.0) * (right - left);
     let y = |v: &f64| bottom - placed.y.place(*v).clamp(0.0, 1.0) * (bottom - top);
     let columns: Vec<f64> = edges(&heat.x, placed.panel.x.scale).iter().map(x).collect();
@@ -79,11 +74,7 @@ pub fn swatch<B: DrawingBackend>(
 
 /// Returns the colour of lines over `colour`.
 fn over(colour: Colour) -> Colour {
-    if style::light(colour) {
-        INK_COLOUR
-    } else {
-        PAPER
-    }
+    if style::light(colour) { INK_COLOUR } else { PAPER }
 }
 
 /// Returns the colour of a value; None for a value outside the domain of the bar's scale.
@@ -127,15 +118,8 @@ fn hatch<B: DrawingBackend>(
 }
 
 /// Draws the colour bar beside the frame. An end is pointed if the map holds values beyond it.
-fn colour_bar<B: DrawingBackend>(
-    canvas: &mut Canvas<B>,
-    placed: &Placed,
-    heat: &Heat,
-    bar: &Ruler,
-) -> Result<()> {
-    let Frame {
-        top, right, bottom, ..
-    } = placed.frame;
+fn colour_bar<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, heat: &Heat, bar: &Ruler) -> Result<()> {
+    let Frame { top, right, bottom, .. } = placed.frame;
     let (left, right) = (right + 2.0 * GAP, right + 2.0 * GAP + BAR);
     let (below, above) = placed.beyond;
     let high = if above { top + BEYOND } else { top };
@@ -152,20 +136,12 @@ fn colour_bar<B: DrawingBackend>(
     let middle = (left + right) / 2.0;
     let mut outline = vec![(left, low), (left, high)];
     if above {
-        canvas.fill(
-            &[(left, high), (middle, top), (right, high)],
-            at(bar, heat.palette, 1.0),
-            1.0,
-        )?;
+        canvas.fill(&[(left, high), (middle, top), (right, high)], at(bar, heat.palette, 1.0), 1.0)?;
         outline.push((middle, top));
     }
     outline.extend([(right, high), (right, low)]);
     if below {
-        canvas.fill(
-            &[(left, low), (middle, bottom), (right, low)],
-            at(bar, heat.palette, 0.0),
-            1.0,
-        )?;
+        canvas.fill(&[(left, low), (middle, bottom), (right, low)], at(bar, heat.palette, 0.0), 1.0)?;
         outline.push((middle, bottom));
     }
     outline.push((left, low));

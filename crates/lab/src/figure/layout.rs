@@ -81,26 +81,17 @@ pub struct Layout<'a> {
 /// When a panel has nothing to draw.
 pub fn layout(figure: &Figure) -> Result<Layout<'_>> {
     if figure.panels.is_empty() {
-        return Err(Error::undefined(format!(
-            "figure {} has no panels",
-            figure.name
-        )));
+        return Err(Error::undefined(format!("figure {} has no panels", figure.name)));
     }
     let width = match figure.width {
         Width::Column => 8.5 * CM,
         Width::Page => 17.5 * CM,
     };
     let columns = figure.columns.clamp(1, figure.panels.len());
-    let rulers = figure
-        .panels
-        .iter()
-        .map(rulers)
-        .collect::<Result<Vec<_>>>()?;
+    let rulers = figure.panels.iter().map(rulers).collect::<Result<Vec<_>>>()?;
     // One pair of margins for all panels, so that frames line up.
     let numbers = rulers.iter().flat_map(|(_, y, _)| &y.major);
-    let numbers = numbers
-        .map(|(_, n)| text::width(n, NUMBERS))
-        .fold(0.0, f64::max);
+    let numbers = numbers.map(|(_, n)| text::width(n, NUMBERS)).fold(0.0, f64::max);
     // A rotated label may carry a subscript, which reaches towards the numbers.
     let y_label = TICK + GAP + numbers + 1.6 * GAP;
     let left = y_label + TEXT;
@@ -127,12 +118,7 @@ pub fn layout(figure: &Figure) -> Result<Layout<'_>> {
             top += above + high + below + legends.height(row_of(i - 1)) + 0.6 * TEXT;
         }
         let frame_left = MARGIN + column as f64 * (cell + BETWEEN) + left;
-        let frame = Frame {
-            left: frame_left,
-            top,
-            right: frame_left + wide,
-            bottom: top + high,
-        };
+        let frame = Frame { left: frame_left, top, right: frame_left + wide, bottom: top + high };
         let letter = match figure.panels.len() {
             1 => String::new(),
             _ => char::from(b'a' + (i % 26) as u8).to_string(),
@@ -165,12 +151,7 @@ pub fn layout(figure: &Figure) -> Result<Layout<'_>> {
         0 => 0.0,
         lines => NOTE_GAP + lines as f64 * NOTE_ROW,
     };
-    Ok(Layout {
-        size: (width, lowest + note_high + MARGIN),
-        panels,
-        legend: legends.entries(),
-        note,
-    })
+    Ok(Layout { size: (width, lowest + note_high + MARGIN), panels, legend: legends.entries(), note })
 }
 
 /// Breaks the notes of the panels, each once, into lines of the figure's width under `top`.
@@ -184,9 +165,7 @@ fn note(figure: &Figure, width: f64, top: f64) -> Vec<(String, (f64, f64))> {
     let mut lines: Vec<String> = vec![];
     for word in once.join("; ").split_whitespace() {
         match lines.last_mut() {
-            Some(line)
-                if text::width(&format!("{line} {word}"), NUMBERS) <= width - 2.0 * MARGIN =>
-            {
+            Some(line) if text::width(&format!("{line} {word}"), NUMBERS) <= width - 2.0 * MARGIN => {
                 line.push(' ');
                 line.push_str(word);
             }
@@ -217,32 +196,19 @@ fn past_ends(((_, _, bar), panel): (&(Ruler, Ruler, Option<Ruler>), &Panel)) -> 
     let places = || heat.cells.iter().flatten().map(|c| bar.place(c.value));
     // A hundred-thousandth is rounding, not a value beyond the end.
     let slack = 1e-5;
-    (
-        places().any(|t| t < -slack),
-        places().any(|t| t > 1.0 + slack),
-    )
+    (places().any(|t| t < -slack), places().any(|t| t > 1.0 + slack))
 }
 
 fn bar_width(bar: &Option<Ruler>) -> f64 {
     let Some(bar) = bar else { return GAP };
-    let numbers = bar
-        .major
-        .iter()
-        .map(|(_, n)| text::width(n, NUMBERS))
-        .fold(0.0, f64::max);
+    let numbers = bar.major.iter().map(|(_, n)| text::width(n, NUMBERS)).fold(0.0, f64::max);
     2.0 * GAP + BAR + TICK + GAP + numbers + GAP + TEXT
 }
 
 /// Computes the axes of a panel over all of its contents.
 fn rulers(panel: &Panel) -> Result<(Ruler, Ruler, Option<Ruler>)> {
     let points = || panel.series.iter().flat_map(|s| &s.points);
-    let rules = |vertical: bool| {
-        panel
-            .rules
-            .iter()
-            .filter(move |r| r.vertical == vertical)
-            .map(|r| r.at)
-    };
+    let rules = |vertical: bool| panel.rules.iter().filter(move |r| r.vertical == vertical).map(|r| r.at);
     let mut x_axis = panel.x.clone();
     let mut y_axis = panel.y.clone();
     if let Some(heat) = &panel.heat {
@@ -275,15 +241,8 @@ fn grid_fits<T>((x, y): (&[f64], &[f64]), values: &[Vec<T>], panel: &Panel) -> R
         return Ok(());
     }
     let found = (values.len(), values.first().map_or(0, Vec::len));
-    let what = format!(
-        "values over the plane of panel '{}'",
-        text::plain(&panel.title)
-    );
-    Err(Error::shape(
-        what,
-        found,
-        format!("({}, {})", y.len(), x.len()),
-    ))
+    let what = format!("values over the plane of panel '{}'", text::plain(&panel.title));
+    Err(Error::shape(what, found, format!("({}, {})", y.len(), x.len())))
 }
 
 fn fits(heat: &Heat, panel: &Panel) -> Result<()> {
@@ -300,9 +259,7 @@ fn heat_ruler(heat: &Heat) -> Result<Ruler> {
         let log = axis.scale == Scale::Log;
         let shown = heat.cells.iter().flatten().map(|c| c.value);
         let shown = shown.filter(|v| v.is_finite() && (!log || *v > 0.0));
-        let ends = shown.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| {
-            (l.min(v), h.max(v))
-        });
+        let ends = shown.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
         if ends.0 < ends.1 {
             axis.range = Some(ends);
         }

@@ -6,25 +6,15 @@ use super::contour::lines;
 use super::field::{Arrows, Contour};
 use super::layout::{Frame, GAP, Placed};
 use super::model::{Marker, Rule, Series, Stroke};
-use super::style::{
-    self, CASING, Colour, HAIRLINE, INK_COLOUR, LINE, MARKER, NUMBERS, PAPER, RULE,
-};
+use super::style::{self, CASING, Colour, HAIRLINE, INK_COLOUR, LINE, MARKER, NUMBERS, PAPER, RULE};
 use super::text;
 use attnlab_core::error::Result;
 use plotters::prelude::DrawingBackend;
 
 /// Computes the position of a point on the paper; not finite if an axis cannot show it.
 fn position(placed: &Placed, x: f64, y: f64) -> Place {
-    let Frame {
-        left,
-        top,
-        right,
-        bottom,
-    } = placed.frame;
-    (
-        left + placed.x.place(x) * (right - left),
-        bottom - placed.y.place(y) * (bottom - top),
-    )
+    let Frame { left, top, right, bottom } = placed.frame;
+    (left + placed.x.place(x) * (right - left), bottom - placed.y.place(y) * (bottom - top))
 }
 
 /// Draws a line in one of the strokes.
@@ -52,23 +42,10 @@ pub fn stroke<B: DrawingBackend>(
 /// # Errors
 /// When the backend fails.
 pub fn rule<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, rule: &Rule) -> Result<()> {
-    let Frame {
-        left,
-        top,
-        right,
-        bottom,
-    } = placed.frame;
+    let Frame { left, top, right, bottom } = placed.frame;
     let (x, y) = position(placed, rule.at, rule.at);
-    let inside = if rule.vertical {
-        left <= x && x <= right
-    } else {
-        top <= y && y <= bottom
-    };
-    let line = if rule.vertical {
-        [(x, bottom), (x, top)]
-    } else {
-        [(left, y), (right, y)]
-    };
+    let inside = if rule.vertical { left <= x && x <= right } else { top <= y && y <= bottom };
+    let line = if rule.vertical { [(x, bottom), (x, top)] } else { [(left, y), (right, y)] };
     match inside {
         true => stroke(canvas, &line, Stroke::Dotted, 0.8 * LINE, RULE),
         false => Ok(()),
@@ -79,17 +56,8 @@ pub fn rule<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, rule: &R
 ///
 /// # Errors
 /// When the backend fails.
-pub fn band<B: DrawingBackend>(
-    canvas: &mut Canvas<B>,
-    placed: &Placed,
-    series: &Series,
-) -> Result<()> {
-    let Frame {
-        left,
-        top,
-        right,
-        bottom,
-    } = placed.frame;
+pub fn band<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, series: &Series) -> Result<()> {
+    let Frame { left, top, right, bottom } = placed.frame;
     let colour = style::colour(series.colour);
     let mut upper: Vec<Place> = vec![];
     let mut lower: Vec<Place> = vec![];
@@ -132,17 +100,9 @@ pub fn band<B: DrawingBackend>(
 ///
 /// # Errors
 /// When the backend fails.
-pub fn curve<B: DrawingBackend>(
-    canvas: &mut Canvas<B>,
-    placed: &Placed,
-    series: &Series,
-) -> Result<()> {
+pub fn curve<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, series: &Series) -> Result<()> {
     let colour = style::colour(series.colour);
-    let places: Vec<Place> = series
-        .points
-        .iter()
-        .map(|p| position(placed, p.x, p.y))
-        .collect();
+    let places: Vec<Place> = series.points.iter().map(|p| position(placed, p.x, p.y)).collect();
     for line in clipped(&places, placed.frame) {
         cased(canvas, placed, &line, series.stroke, colour)?;
     }
@@ -161,20 +121,14 @@ pub fn curve<B: DrawingBackend>(
 
 /// Writes the tag of a series at its last point: at the right of it where there is space, otherwise above, or
 /// below where that is outside the frame.
-fn tag<B: DrawingBackend>(
-    canvas: &mut Canvas<B>,
-    placed: &Placed,
-    words: &str,
-    (x, y): Place,
-) -> Result<()> {
+fn tag<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, words: &str, (x, y): Place) -> Result<()> {
     let gap = MARKER + GAP;
     let beside = x + gap + text::width(words, NUMBERS) <= placed.frame.right;
     let (at, anchor) = match beside {
         true => ((x + gap, y + 0.36 * NUMBERS), Anchor::Start),
-        false if y - gap - NUMBERS < placed.frame.top => (
-            (placed.frame.right - GAP, y + gap + 0.75 * NUMBERS),
-            Anchor::End,
-        ),
+        false if y - gap - NUMBERS < placed.frame.top => {
+            ((placed.frame.right - GAP, y + gap + 0.75 * NUMBERS), Anchor::End)
+        }
         false => ((placed.frame.right - GAP, y - gap), Anchor::End),
     };
     canvas.label_over(words, at, NUMBERS, anchor, false, INK_COLOUR)
@@ -184,11 +138,7 @@ fn tag<B: DrawingBackend>(
 ///
 /// # Errors
 /// When the backend fails.
-pub fn rule_label<B: DrawingBackend>(
-    canvas: &mut Canvas<B>,
-    placed: &Placed,
-    rule: &Rule,
-) -> Result<()> {
+pub fn rule_label<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, rule: &Rule) -> Result<()> {
     let frame = placed.frame;
     let (x, y) = position(placed, rule.at, rule.at);
     let shown = match rule.vertical {
@@ -203,14 +153,7 @@ pub fn rule_label<B: DrawingBackend>(
         false if y < (frame.top + frame.bottom) / 2.0 => (frame.right - GAP, y - GAP),
         false => (frame.right - GAP, y + 0.95 * NUMBERS),
     };
-    canvas.label_over(
-        &rule.label,
-        at,
-        NUMBERS,
-        Anchor::End,
-        rule.vertical,
-        INK_COLOUR,
-    )
+    canvas.label_over(&rule.label, at, NUMBERS, Anchor::End, rule.vertical, INK_COLOUR)
 }
 
 /// Draws a curve. Over a heat map a solid curve has a light edge on both sides, so that it is visible on
@@ -236,9 +179,7 @@ const FRAGMENT: f64 = 0.2;
 fn is_fragment(line: &[Place], frame: Frame) -> bool {
     let span = |of: fn(&Place) -> f64| {
         let ends = line.iter().map(of);
-        let ends = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| {
-            (l.min(v), h.max(v))
-        });
+        let ends = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
         ends.1 - ends.0
     };
     let extent = span(|p| p.0).hypot(span(|p| p.1));
@@ -289,16 +230,8 @@ pub fn contours<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed) -> R
 /// Computes the lines of one level on the paper, within the frame.
 fn on_paper(placed: &Placed, contour: &Contour, level: f64) -> Vec<Vec<Place>> {
     // Marching squares on the paper itself, so that lines are straight between nodes there.
-    let x: Vec<f64> = contour
-        .x
-        .iter()
-        .map(|x| position(placed, *x, 1.0).0)
-        .collect();
-    let y: Vec<f64> = contour
-        .y
-        .iter()
-        .map(|y| position(placed, 1.0, *y).1)
-        .collect();
+    let x: Vec<f64> = contour.x.iter().map(|x| position(placed, *x, 1.0).0).collect();
+    let y: Vec<f64> = contour.y.iter().map(|y| position(placed, 1.0, *y).1).collect();
     let (field, level) = match contour.logarithmic {
         true => {
             let logs = |row: &Vec<f64>| row.iter().map(|v| v.ln()).collect();
@@ -318,28 +251,16 @@ fn room_for(words: &str, line: &[Place], frame: Frame, taken: &[Frame]) -> Optio
     if words.is_empty() || length < 3.0 * wide {
         return None;
     }
-    [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8]
-        .into_iter()
-        .find_map(|share| {
-            let (x, y) = along(line, share * length);
-            let room = Frame {
-                left: x - wide,
-                top: y - high,
-                right: x + wide,
-                bottom: y + high,
-            };
-            let within = room.left > frame.left
-                && room.right < frame.right
-                && room.top > frame.top
-                && room.bottom < frame.bottom;
-            let apart = |other: &Frame| {
-                room.right < other.left
-                    || other.right < room.left
-                    || room.bottom < other.top
-                    || other.bottom < room.top
-            };
-            (within && taken.iter().all(apart)).then_some(((x, y), room))
-        })
+    [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8].into_iter().find_map(|share| {
+        let (x, y) = along(line, share * length);
+        let room = Frame { left: x - wide, top: y - high, right: x + wide, bottom: y + high };
+        let within =
+            room.left > frame.left && room.right < frame.right && room.top > frame.top && room.bottom < frame.bottom;
+        let apart = |other: &Frame| {
+            room.right < other.left || other.right < room.left || room.bottom < other.top || other.bottom < room.top
+        };
+        (within && taken.iter().all(apart)).then_some(((x, y), room))
+    })
 }
 
 /// Returns the point of a line at this distance from its start.
@@ -360,16 +281,9 @@ fn along(line: &[Place], mut far: f64) -> Place {
 ///
 /// # Errors
 /// When the backend fails.
-pub fn arrows<B: DrawingBackend>(
-    canvas: &mut Canvas<B>,
-    placed: &Placed,
-    arrows: &Arrows,
-) -> Result<()> {
+pub fn arrows<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, arrows: &Arrows) -> Result<()> {
     for (from, to) in &arrows.shafts {
-        let ends = (
-            position(placed, from.0, from.1),
-            position(placed, to.0, to.1),
-        );
+        let ends = (position(placed, from.0, from.1), position(placed, to.0, to.1));
         if inside(ends.0, placed.frame) && inside(ends.1, placed.frame) {
             arrow(canvas, ends.0, ends.1, style::colour(arrows.colour))?;
         }
@@ -381,12 +295,7 @@ pub fn arrows<B: DrawingBackend>(
 ///
 /// # Errors
 /// When the backend fails.
-pub fn arrow<B: DrawingBackend>(
-    canvas: &mut Canvas<B>,
-    from: Place,
-    to: Place,
-    colour: Colour,
-) -> Result<()> {
+pub fn arrow<B: DrawingBackend>(canvas: &mut Canvas<B>, from: Place, to: Place, colour: Colour) -> Result<()> {
     let length = distance(&[from, to]);
     if length == 0.0 || !length.is_finite() {
         return Ok(());
@@ -397,28 +306,14 @@ pub fn arrow<B: DrawingBackend>(
     let back = |far: f64, aside: f64| (to.0 - far * x - aside * y, to.1 - far * y + aside * x);
     canvas.line(&[from, back(0.8 * head, 0.0)], 0.75 * LINE, colour)?;
     let wing = 0.36 * head;
-    canvas.fill(
-        &[
-            to,
-            back(head, wing),
-            back(0.8 * head, 0.0),
-            back(head, -wing),
-        ],
-        colour,
-        1.0,
-    )
+    canvas.fill(&[to, back(head, wing), back(0.8 * head, 0.0), back(head, -wing)], colour, 1.0)
 }
 
 /// Draws one marker.
 ///
 /// # Errors
 /// When the backend fails.
-pub fn marker<B: DrawingBackend>(
-    canvas: &mut Canvas<B>,
-    place: Place,
-    marker: Marker,
-    colour: Colour,
-) -> Result<()> {
+pub fn marker<B: DrawingBackend>(canvas: &mut Canvas<B>, place: Place, marker: Marker, colour: Colour) -> Result<()> {
     grown_marker(canvas, place, marker, colour, 0.0)
 }
 
@@ -448,40 +343,16 @@ fn grown_marker<B: DrawingBackend>(
         }
         Marker::Square => {
             let s = 0.88 * r;
-            canvas.fill(
-                &[
-                    (x - s, y - s),
-                    (x + s, y - s),
-                    (x + s, y + s),
-                    (x - s, y + s),
-                ],
-                colour,
-                1.0,
-            )
+            canvas.fill(&[(x - s, y - s), (x + s, y - s), (x + s, y + s), (x - s, y + s)], colour, 1.0)
         }
         Marker::Diamond => {
             let s = 1.3 * r;
-            canvas.fill(
-                &[(x, y - s), (x + s, y), (x, y + s), (x - s, y)],
-                colour,
-                1.0,
-            )
+            canvas.fill(&[(x, y - s), (x + s, y), (x, y + s), (x - s, y)], colour, 1.0)
         }
         Marker::Triangle | Marker::Down => {
-            let (s, up) = (
-                1.2 * r,
-                if marker == Marker::Triangle {
-                    -1.0
-                } else {
-                    1.0
-                },
-            );
+            let (s, up) = (1.2 * r, if marker == Marker::Triangle { -1.0 } else { 1.0 });
             let base = y - 0.6 * up * s;
-            canvas.fill(
-                &[(x, y + up * s), (x + s, base), (x - s, base)],
-                colour,
-                1.0,
-            )
+            canvas.fill(&[(x, y + up * s), (x + s, base), (x - s, base)], colour, 1.0)
         }
         Marker::Cross => {
             let s = 0.9 * r;

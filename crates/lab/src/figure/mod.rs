@@ -49,8 +49,7 @@ pub fn write_all(figures: &[Figure], dir: &Path) -> Result<Vec<PathBuf>> {
             (path("csv"), to_csv(figure)?.into_bytes()),
         ];
         for (path, bytes) in files {
-            files::replace(&path, |file| file.write_all(&bytes))
-                .map_err(|e| Error::io(&path, e, advice))?;
+            files::replace(&path, |file| file.write_all(&bytes)).map_err(|e| Error::io(&path, e, advice))?;
             written.push(path);
         }
         let path = path("png");

@@ -94,28 +94,17 @@ pub struct Axis {
 impl Axis {
     /// Creates a linear axis over the data.
     pub fn linear(label: impl Into<String>) -> Self {
-        Axis {
-            label: label.into(),
-            ..Axis::default()
-        }
+        Axis { label: label.into(), ..Axis::default() }
     }
 
     /// Creates a logarithmic axis over the data.
     pub fn log(label: impl Into<String>) -> Self {
-        Axis {
-            label: label.into(),
-            scale: Scale::Log,
-            ..Axis::default()
-        }
+        Axis { label: label.into(), scale: Scale::Log, ..Axis::default() }
     }
 
     /// Creates a linear axis of whole numbers.
     pub fn whole(label: impl Into<String>) -> Self {
-        Axis {
-            label: label.into(),
-            whole: true,
-            ..Axis::default()
-        }
+        Axis { label: label.into(), whole: true, ..Axis::default() }
     }
 
     /// Reverses the axis: it runs from the high end to the low one.
@@ -190,10 +179,7 @@ impl Series {
 
     /// Creates an entry of the legend without points, for the meaning of a stroke that several series share.
     pub fn key(label: impl Into<String>, colour: usize, stroke: Stroke) -> Self {
-        Series {
-            stroke,
-            ..Series::predicted(label, colour, vec![])
-        }
+        Series { stroke, ..Series::predicted(label, colour, vec![]) }
     }
 
     /// Sets the stroke.
@@ -216,29 +202,17 @@ impl Series {
 
     /// Creates a dashed line without markers, for a prediction.
     pub fn predicted(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Self {
-        Series {
-            stroke: Stroke::Dashed,
-            marker: Marker::None,
-            band: false,
-            ..Series::measured(label, colour, points)
-        }
+        Series { stroke: Stroke::Dashed, marker: Marker::None, band: false, ..Series::measured(label, colour, points) }
     }
 
     /// Creates a line with its band and without markers, for a fit.
     pub fn fitted(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Self {
-        Series {
-            marker: Marker::None,
-            ..Series::measured(label, colour, points)
-        }
+        Series { marker: Marker::None, ..Series::measured(label, colour, points) }
     }
 
     /// Creates points with error bars and no line between them.
     pub fn bars(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Self {
-        Series {
-            stroke: Stroke::None,
-            band: false,
-            ..Series::measured(label, colour, points)
-        }
+        Series { stroke: Stroke::None, band: false, ..Series::measured(label, colour, points) }
     }
 
     /// Sets the kind of the intervals.
@@ -262,20 +236,12 @@ pub struct Point {
 impl Point {
     /// Creates a point without interval.
     pub fn at(x: f64, y: f64) -> Self {
-        Point {
-            x,
-            y,
-            interval: None,
-        }
+        Point { x, y, interval: None }
     }
 
     /// Creates a point with its interval.
     pub fn between(x: f64, y: f64, low: f64, high: f64) -> Self {
-        Point {
-            x,
-            y,
-            interval: Some((low, high)),
-        }
+        Point { x, y, interval: Some((low, high)) }
     }
 }
 
@@ -341,22 +307,12 @@ pub struct Rule {
 impl Rule {
     /// Returns a horizontal line at y = `at`.
     pub fn horizontal(label: impl Into<String>, at: f64) -> Self {
-        Rule {
-            label: label.into(),
-            vertical: false,
-            at,
-            written: false,
-        }
+        Rule { label: label.into(), vertical: false, at, written: false }
     }
 
     /// Returns a vertical line at x = `at`.
     pub fn vertical(label: impl Into<String>, at: f64) -> Self {
-        Rule {
-            label: label.into(),
-            vertical: true,
-            at,
-            written: false,
-        }
+        Rule { label: label.into(), vertical: true, at, written: false }
     }
 
     /// Writes the label along the line instead of in the legend: above a horizontal line in the upper half

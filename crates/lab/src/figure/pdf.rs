@@ -26,10 +26,7 @@ pub fn pdf_of_svg(svg: &str) -> Result<Vec<u8>> {
     for font in text::FONTS {
         fonts.load_font_data(font.to_vec());
     }
-    let options = Options {
-        fontdb: Arc::new(fonts),
-        ..Options::default()
-    };
+    let options = Options { fontdb: Arc::new(fonts), ..Options::default() };
     let tree = Tree::from_str(svg, &options).map_err(|e| failed(&e))?;
     let page = svg2pdf::PageOptions { dpi: options.dpi };
     let conversion = svg2pdf::ConversionOptions::default();

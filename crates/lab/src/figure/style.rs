@@ -80,15 +80,8 @@ const CIVIDIS: [Colour; 9] = [
 
 /// Blue to orange through white, for differences: the hues of `COLOURS`, darkened towards the ends in even
 /// steps of lightness. Colour-blind readers can distinguish the signs.
-const DIVERGING: [Colour; 7] = [
-    (0, 62, 112),
-    (24, 119, 180),
-    (140, 188, 222),
-    (247, 247, 245),
-    (240, 178, 128),
-    (205, 96, 16),
-    (122, 46, 0),
-];
+const DIVERGING: [Colour; 7] =
+    [(0, 62, 112), (24, 119, 180), (140, 188, 222), (247, 247, 245), (240, 178, 128), (205, 96, 16), (122, 46, 0)];
 
 /// Returns the colour of a sequential heat map at `t` in 0..=1.
 pub fn heat(t: f64) -> Colour {

@@ -28,10 +28,7 @@ pub const FONTS: [&[u8]; 2] = [
 pub fn register() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        for (style, font) in [FontStyle::Normal, FontStyle::Italic]
-            .into_iter()
-            .zip(FONTS)
-        {
+        for (style, font) in [FontStyle::Normal, FontStyle::Italic].into_iter().zip(FONTS) {
             // A bundled file that cannot be parsed would fail every picture and the tests with it.
             let _ = register_font(FAMILY, style, font);
         }
@@ -59,12 +56,7 @@ pub fn runs(label: &str) -> Vec<Run> {
         let scale = if raise == 0.0 { 1.0 } else { SCRIPT };
         match runs.last_mut() {
             Some(run) if run.italic == italic && run.raise == raise => run.text.push(c),
-            _ => runs.push(Run {
-                text: c.into(),
-                italic,
-                scale,
-                raise,
-            }),
+            _ => runs.push(Run { text: c.into(), italic, scale, raise }),
         }
     };
     let mut rest = label.chars().peekable();
@@ -84,10 +76,7 @@ pub fn runs(label: &str) -> Vec<Run> {
 
 /// Returns the label without markup: `*SNR*_{0}` becomes "SNR_0".
 pub fn plain(label: &str) -> String {
-    label
-        .replace("^{", "^")
-        .replace("_{", "_")
-        .replace(['*', '}'], "")
+    label.replace("^{", "^").replace("_{", "_").replace(['*', '}'], "")
 }
 
 /// Returns the character that is drawn for a combining mark over the one before it.
@@ -115,8 +104,7 @@ pub fn glyphs(run: &Run) -> Vec<(f64, char)> {
     let place = |c: char| {
         before.push(c);
         // The difference of the two holds the kerning.
-        let origin =
-            measured(&before, run.italic) - measured(c.encode_utf8(&mut [0; 4]), run.italic);
+        let origin = measured(&before, run.italic) - measured(c.encode_utf8(&mut [0; 4]), run.italic);
         (origin, c)
     };
     run.text.chars().map(place).collect()
@@ -125,17 +113,11 @@ pub fn glyphs(run: &Run) -> Vec<(f64, char)> {
 /// Measures the advance of characters with kerning, in em.
 fn measured(text: &str, italic: bool) -> f64 {
     register();
-    let style = if italic {
-        FontStyle::Italic
-    } else {
-        FontStyle::Normal
-    };
+    let style = if italic { FontStyle::Italic } else { FontStyle::Normal };
     // Measured large, because plotters rounds to whole pixels.
     let size = 2000.0;
     let font = FontDesc::new(FontFamily::Name(FAMILY), size, style);
-    let width = font
-        .layout_box(text)
-        .map_or(0, |((x0, _), (x1, _))| x1 - x0);
+    let width = font.layout_box(text).map_or(0, |((x0, _), (x1, _))| x1 - x0);
     f64::from(width) / size * LINE_PER_EM
 }
 
@@ -170,10 +152,7 @@ fn split_accents(run: &Run) -> (Run, Vec<(f64, Run)>) {
             None => letters.push(c),
         }
     }
-    let text = |text: String| Run {
-        text,
-        ..run.clone()
-    };
+    let text = |text: String| Run { text, ..run.clone() };
     let letters = text(letters);
     if marks.is_empty() {
         return (letters, vec![]);
@@ -182,15 +161,8 @@ fn split_accents(run: &Run) -> (Run, Vec<(f64, Run)>) {
     let over = |(count, mark): (usize, char)| {
         let (origin, letter) = places.get(count.checked_sub(1)?).copied()?;
         let width = |c: char| measured(c.encode_utf8(&mut [0; 4]), run.italic);
-        let raised = if letter.is_uppercase() {
-            ABOVE_CAPITAL
-        } else {
-            0.0
-        };
-        let accent = Run {
-            raise: run.raise + raised * run.scale,
-            ..text(mark.to_string())
-        };
+        let raised = if letter.is_uppercase() { ABOVE_CAPITAL } else { 0.0 };
+        let accent = Run { raise: run.raise + raised * run.scale, ..text(mark.to_string()) };
         Some((origin + (width(letter) - width(mark)) / 2.0, accent))
     };
     let accents = marks.into_iter().filter_map(over).collect();
@@ -237,10 +209,6 @@ mod tests {
     fn widths_are_those_of_the_font_file() {
         // Advance widths in LiberationSans-Regular.ttf by fontTools: A 1366, n 1139, of 2048.
         let expected = (1366.0 + 1139.0) / 2048.0 * 8.0;
-        assert!(
-            (width("An", 8.0) - expected).abs() < 0.02,
-            "{} {expected}",
-            width("An", 8.0)
-        );
+        assert!((width("An", 8.0) - expected).abs() < 0.02, "{} {expected}", width("An", 8.0));
     }
 }

@@ -34,11 +34,7 @@ impl Contents {
     /// # Errors
     /// A folder without a run at or below it, a run of no experiment or claim of this catalogue, rows
     /// that cannot be drawn.
-    pub fn of_folders(
-        folders: &[PathBuf],
-        catalogue: &Catalogue,
-        partial: bool,
-    ) -> Result<Contents> {
+    pub fn of_folders(folders: &[PathBuf], catalogue: &Catalogue, partial: bool) -> Result<Contents> {
         let mut runs: Vec<(PathBuf, Manifest)> = vec![];
         for folder in folders {
             for (path, manifest) in runs_below(folder)? {
@@ -65,13 +61,7 @@ impl Contents {
         }
     }
 
-    fn add(
-        &mut self,
-        folder: &Path,
-        manifest: &Manifest,
-        catalogue: &Catalogue,
-        partial: bool,
-    ) -> Result<()> {
+    fn add(&mut self, folder: &Path, manifest: &Manifest, catalogue: &Catalogue, partial: bool) -> Result<()> {
         if manifest.id == VERDICTS {
             return self.verdicts(folder, catalogue);
         }
@@ -168,8 +158,6 @@ fn search(folder: &Path, deepest: usize, runs: &mut Vec<(PathBuf, Manifest)>) ->
     below.sort();
     match deepest {
         0 => Ok(()),
-        _ => below
-            .iter()
-            .try_for_each(|path| search(path, deepest - 1, runs)),
+        _ => below.iter().try_for_each(|path| search(path, deepest - 1, runs)),
     }
 }

@@ -34,13 +34,7 @@ pub fn keep(
     note_trials(&found.dropped, found.resumed, found.computed);
     if rows.shard.is_whole() {
         let _owner = Store::share(folder, &experiment::manifest(experiment, seed))?;
-        list(
-            &figure::write_all(
-                &with_size(experiment.figures(&found.rows)?, entry, experiment)?,
-                folder,
-            )?,
-            out,
-        )?;
+        list(&figure::write_all(&with_size(experiment.figures(&found.rows)?, entry, experiment)?, folder)?, out)?;
     } else {
         note_shard(rows.shard, found.rows.len(), folder);
     }
@@ -52,9 +46,7 @@ pub fn keep(
 /// # Errors
 /// When they cannot be printed.
 pub fn list(written: &[PathBuf], out: &mut Out) -> Result<()> {
-    written
-        .iter()
-        .try_for_each(|path| out.line(&path.display().to_string()))
+    written.iter().try_for_each(|path| out.line(&path.display().to_string()))
 }
 
 /// Reports on standard error what was dropped or left out.
@@ -68,9 +60,7 @@ pub fn note_dropped(dropped: &[String]) {
 pub fn note_trials(dropped: &[String], resumed: u64, computed: u64) {
     note_dropped(dropped);
     if resumed > 0 {
-        note(&format!(
-            "{resumed} trials were there already, {computed} computed now"
-        ));
+        note(&format!("{resumed} trials were there already, {computed} computed now"));
     }
 }
 

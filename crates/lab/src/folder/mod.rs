@@ -55,10 +55,7 @@ impl RunFolder {
     /// row yet.
     pub fn open(path: &Path, catalogue: &Catalogue) -> Result<Self> {
         let plan = Plan::of_folder(path, catalogue)?;
-        let frame = Frame {
-            manifest: &plan.manifest,
-            cells: Some(plan.cells.table().clone()),
-        };
+        let frame = Frame { manifest: &plan.manifest, cells: Some(plan.cells.table().clone()) };
         let stored = Stored::scan(row_files(path)?, &frame)?;
         if stored.is_empty() {
             return Err(no_rows(path));
@@ -81,14 +78,7 @@ impl RunFolder {
             Some(_) => None,
             None => Some(*catalogue.experiment(&plan.manifest.id)?),
         };
-        Ok(RunFolder {
-            path: path.to_path_buf(),
-            entry,
-            plan,
-            dropped: stored.dropped(),
-            stored,
-            origins,
-        })
+        Ok(RunFolder { path: path.to_path_buf(), entry, plan, dropped: stored.dropped(), stored, origins })
     }
 
     /// Compares the rows with those of the whole run.
@@ -96,8 +86,7 @@ impl RunFolder {
     /// # Errors
     /// When the rows are not of the run's plan.
     pub fn missing(&self) -> Result<Missing> {
-        self.plan
-            .with_grid(|grid| grid.missing(&self.stored, &self.path))
+        self.plan.with_grid(|grid| grid.missing(&self.stored, &self.path))
     }
 
     /// Builds every figure of the run: the maps of a sweep over a claim, or the figures of each experiment.
@@ -113,10 +102,7 @@ impl RunFolder {
                  attnlab figure --partial",
                 missing.absent, missing.wanted
             );
-            return Err(Error::Content {
-                path: self.path.clone(),
-                problem,
-            });
+            return Err(Error::Content { path: self.path.clone(), problem });
         }
         self.draw()
     }
@@ -160,10 +146,7 @@ impl RunFolder {
     /// As those.
     pub fn pictures(&self, partial: bool) -> Result<Vec<Picture>> {
         let sheet = self.plan.claim().map(|(claim, _)| claim.sheet());
-        let of_claim = sheet.map(|sheet| Source {
-            paper: sheet.paper,
-            place: &sheet.place,
-        });
+        let of_claim = sheet.map(|sheet| Source { paper: sheet.paper, place: &sheet.place });
         let picture = |figure| Picture {
             figure,
             seed: self.plan.manifest.seed,
@@ -200,10 +183,7 @@ pub fn rows(folder: &Path, catalogue: &Catalogue) -> Result<Stored> {
         return Err(no_rows(folder));
     }
     let plan = plan_of(&manifest, catalogue)?;
-    let frame = Frame {
-        manifest: &manifest,
-        cells: plan.map(|plan| plan.cells.table().clone()),
-    };
+    let frame = Frame { manifest: &manifest, cells: plan.map(|plan| plan.cells.table().clone()) };
     Stored::scan(row_files(folder)?, &frame)
 }
 
@@ -214,10 +194,7 @@ pub fn rows(folder: &Path, catalogue: &Catalogue) -> Result<Stored> {
 pub fn repair(folder: &Path, catalogue: &Catalogue, apply: bool) -> Result<Repair> {
     let manifest = Manifest::of_folder(folder)?;
     let plan = plan_of(&manifest, catalogue)?;
-    let frame = Frame {
-        manifest: &manifest,
-        cells: plan.map(|plan| plan.cells.table().clone()),
-    };
+    let frame = Frame { manifest: &manifest, cells: plan.map(|plan| plan.cells.table().clone()) };
     match apply {
         true => Repair::apply(folder, &frame),
         false => Repair::find(folder, &frame),
@@ -237,8 +214,7 @@ pub fn has_rows(folder: &Path) -> Result<bool> {
 pub fn no_rows(folder: &Path) -> Error {
     Error::Content {
         path: folder.to_path_buf(),
-        problem: "it holds no rows yet. Give the command that began the run again: it continues"
-            .into(),
+        problem: "it holds no rows yet. Give the command that began the run again: it continues".into(),
     }
 }
 
@@ -273,10 +249,7 @@ pub fn command(entry: &Entry, experiment: &dyn Experiment, seed: u64) -> Result<
             .collect();
         let name = entry.name;
         let text = format!("attnlab run {name}{flag} --seed {seed}{}", sets.concat());
-        if shortest
-            .as_ref()
-            .is_none_or(|(count, _)| sets.len() < *count)
-        {
+        if shortest.as_ref().is_none_or(|(count, _)| sets.len() < *count) {
             shortest = Some((sets.len(), text));
         }
     }

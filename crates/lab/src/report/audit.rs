@@ -7,12 +7,7 @@ use std::fmt::Write;
 /// Writes the summary of an audit: counts of findings by claim, and every surprise with its command.
 pub fn section(page: &mut String, summary: &Summary) {
     put!(page, "<h2 id=\"audit\">Audit at random settings</h2>");
-    put!(
-        page,
-        "<p>{} {}</p>",
-        escape(&summary.sentence()),
-        escape(&summary.alarm_sentence())
-    );
+    put!(page, "<p>{} {}</p>", escape(&summary.sentence()), escape(&summary.alarm_sentence()));
     let used = summary.findings();
     put!(
         page,
@@ -20,12 +15,7 @@ pub fn section(page: &mut String, summary: &Summary) {
          <th scope=\"col\" class=\"number\">settings</th>"
     );
     for finding in &used {
-        put!(
-            page,
-            "<th scope=\"col\" class=\"number\" title=\"{}\">{}</th>",
-            finding.definition(),
-            finding.name()
-        );
+        put!(page, "<th scope=\"col\" class=\"number\" title=\"{}\">{}</th>", finding.definition(), finding.name());
     }
     put!(page, "</tr></thead><tbody>");
     for (claim, count) in &summary.claims {

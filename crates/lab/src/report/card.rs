@@ -46,10 +46,7 @@ fn head(page: &mut String, attributes: &str, checked: &Checked, own: &[&MutantRe
     let verdict = check.verdict.name();
     let (surprise, expected) = match check.as_expected() {
         true => ("", String::new()),
-        false => (
-            " surprise",
-            format!(" <small>expected: {}</small>", check.expected.name()),
-        ),
+        false => (" surprise", format!(" <small>expected: {}</small>", check.expected.name())),
     };
     put!(
         page,
@@ -62,11 +59,7 @@ fn head(page: &mut String, attributes: &str, checked: &Checked, own: &[&MutantRe
         mathml(&sheet.title)
     );
     track.draw(page, own);
-    put!(
-        page,
-        "<span class=\"estimate\">{}</span></summary>",
-        estimate(check)
-    );
+    put!(page, "<span class=\"estimate\">{}</span></summary>", estimate(check));
 }
 
 /// Returns the place of a verdict in an order by verdict: surprises first, then as the words are listed.
@@ -88,11 +81,7 @@ fn statement(page: &mut String, checked: &Checked) {
         escape(&checked.report.source)
     );
     if let Some(holds) = &sheet.holds {
-        put!(
-            page,
-            "<p><strong>What holds.</strong> {}</p>",
-            mathml(holds)
-        );
+        put!(page, "<p><strong>What holds.</strong> {}</p>", mathml(holds));
     }
 }
 
@@ -100,11 +89,7 @@ fn statement(page: &mut String, checked: &Checked) {
 fn beside(page: &mut String, report: &Report, links: &Links, i: usize) {
     let link = |f: usize| {
         let name = &report.pictures[f].figure.name;
-        format!(
-            "<a href=\"#{}\">{}</a>",
-            escape(links.figure(f)),
-            escape(name)
-        )
+        format!("<a href=\"#{}\">{}</a>", escape(links.figure(f)), escape(name))
     };
     let paper = report.checks[i].claim.sheet().paper;
     let figures: Vec<String> = links.figures_of(i).map(link).collect();
@@ -117,10 +102,7 @@ fn beside(page: &mut String, report: &Report, links: &Links, i: usize) {
             _ => format!("all {all} of the paper"),
         };
         let separator = if entry.is_empty() { "" } else { "; " };
-        entry.push_str(&format!(
-            "{separator}<a href=\"#figures-{}\">{words}</a>",
-            escape(paper.key)
-        ));
+        entry.push_str(&format!("{separator}<a href=\"#figures-{}\">{words}</a>", escape(paper.key)));
     }
     if !entry.is_empty() {
         put!(page, "<dt>Figures</dt><dd>{entry}</dd>");
@@ -131,24 +113,13 @@ fn hypotheses(page: &mut String, check: &CheckReport) {
     if check.hypotheses.is_empty() {
         return;
     }
-    put!(
-        page,
-        "<div class=\"wide\"><table><thead><tr><th>Hypothesis</th><th>As printed</th>"
-    );
+    put!(page, "<div class=\"wide\"><table><thead><tr><th>Hypothesis</th><th>As printed</th>");
     put!(page, "<th>Margin</th><th>Holds</th></tr></thead><tbody>");
     for h in &check.hypotheses {
-        let holds = if h.holds {
-            "yes"
-        } else {
-            "<strong>no</strong>"
-        };
+        let holds = if h.holds { "yes" } else { "<strong>no</strong>" };
         let (name, printed) = (escape(h.name), mathml(h.printed));
         put!(page, "<tr><td>{name}</td><td>{printed}</td>");
-        put!(
-            page,
-            "<td class=\"number\">{}</td><td>{holds}</td></tr>",
-            format::number(h.margin)
-        );
+        put!(page, "<td class=\"number\">{}</td><td>{holds}</td></tr>", format::number(h.margin));
     }
     put!(page, "</tbody></table></div>");
     if check.beyond_hypotheses {
@@ -158,11 +129,7 @@ fn hypotheses(page: &mut String, check: &CheckReport) {
 
 fn evidence(page: &mut String, checked: &Checked, level: &Level) {
     let check = &checked.report;
-    put!(
-        page,
-        "<dt>Parameters</dt><dd>{}</dd>",
-        escape(&format::pairs(&check.parameters))
-    );
+    put!(page, "<dt>Parameters</dt><dd>{}</dd>", escape(&format::pairs(&check.parameters)));
     put!(page, "<dt>Promise</dt><dd>{}</dd>", escape(&check.promise));
     put!(page, "<dt>Estimate</dt><dd>{}</dd>", estimate(check));
     if let Some(far) = Track::of(checked).distance_in_words() {
@@ -186,18 +153,9 @@ fn evidence(page: &mut String, checked: &Checked, level: &Level) {
         put!(page, "<dt>Reach</dt><dd>{}</dd>", escape(&check.reach));
     }
     if !check.witness.is_empty() {
-        put!(
-            page,
-            "<dt>Witness</dt><dd>{}</dd>",
-            escape(&format::pairs(&check.witness))
-        );
+        put!(page, "<dt>Witness</dt><dd>{}</dd>", escape(&format::pairs(&check.witness)));
     }
-    put!(
-        page,
-        "<dt>Seed, time</dt><dd>{}, {:.2} s</dd>",
-        check.seed,
-        check.wall_s
-    );
+    put!(page, "<dt>Seed, time</dt><dd>{}, {:.2} s</dd>", check.seed, check.wall_s);
     made_by(page, &checked.origin);
 }
 

@@ -33,21 +33,14 @@ impl<'a> Cell<'a> {
     fn of(line: &'a str) -> Option<Self> {
         let mut rest = line.trim_end().strip_prefix("<rect")?;
         let mut value = |name: &str| -> Option<&'a str> {
-            let (value, after) = rest
-                .strip_prefix(' ')?
-                .strip_prefix(name)?
-                .strip_prefix("=\"")?
-                .split_once('"')?;
+            let (value, after) = rest.strip_prefix(' ')?.strip_prefix(name)?.strip_prefix("=\"")?.split_once('"')?;
             rest = after;
             Some(value)
         };
         let [x, y] = [value("x")?, value("y")?];
         let [width, height] = [value("width")?, value("height")?];
         let fill = value("fill")?;
-        (rest == " stroke=\"none\"/>").then(|| Cell {
-            fill,
-            outline: format!("M{x} {y}h{width}v{height}h-{width}z"),
-        })
+        (rest == " stroke=\"none\"/>").then(|| Cell { fill, outline: format!("M{x} {y}h{width}v{height}h-{width}z") })
     }
 }
 
@@ -78,21 +71,14 @@ mod tests {
     #[test]
     fn cells_of_one_colour_are_one_path() {
         let cell = |x: usize, fill: &str| {
-            format!(
-                "<rect x=\"{x}\" y=\"7\" width=\"2\" height=\"3\" fill=\"{fill}\" stroke=\"none\"/>\n"
-            )
+            format!("<rect x=\"{x}\" y=\"7\" width=\"2\" height=\"3\" fill=\"{fill}\" stroke=\"none\"/>\n")
         };
         let few: String = (0..5).map(|x| cell(x, "#000000")).collect();
         assert_eq!(joined(&few), few);
         let other = "<rect x=\"1\" y=\"2\" width=\"3\" height=\"4\" fill=\"#112233\" stroke=\"#000000\"/>\n";
-        let many: String = (0..100)
-            .map(|x| cell(x, ["#AA0000", "#00BB00"][x % 2]))
-            .collect();
+        let many: String = (0..100).map(|x| cell(x, ["#AA0000", "#00BB00"][x % 2])).collect();
         let found = joined(&format!("{other}{many}{other}"));
-        assert!(
-            found.starts_with(other) && found.ends_with(other),
-            "{found}"
-        );
+        assert!(found.starts_with(other) && found.ends_with(other), "{found}");
         assert_eq!(found.matches("<path").count(), 2);
         assert_eq!(found.matches("h2v3h-2z").count(), 100);
         assert!(found.contains("<path fill=\"#AA0000\" d=\"M0 7h2v3h-2zM2 7h2v3h-2z"));

@@ -14,15 +14,8 @@ const SCRIPT: &str = concat!("<script>", include_str!("explore.js"), "</script>\
 /// Writes everything up to the contents of the page.
 pub fn open(page: &mut String, title: &str) {
     put!(page, "{START}");
-    put!(
-        page,
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
-    );
-    put!(
-        page,
-        "<title>{}</title>\n<style>{TRACK}{STYLE}</style></head>\n<body>",
-        escape(title)
-    );
+    put!(page, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
+    put!(page, "<title>{}</title>\n<style>{TRACK}{STYLE}</style></head>\n<body>", escape(title));
 }
 
 /// Writes the script and the end of the page.
@@ -65,11 +58,7 @@ pub fn bar(page: &mut String, report: &Report, sections: &[Section]) {
          <option value=\"verdict\">by verdict</option><option value=\"name\">by name</option>\
          <option value=\"distance\">by distance from the promise</option></select>"
     );
-    put!(
-        page,
-        "<button class=\"chip\" data-verdict=\"\" aria-pressed=\"true\">all {}</button>",
-        report.checks.len()
-    );
+    put!(page, "<button class=\"chip\" data-verdict=\"\" aria-pressed=\"true\">all {}</button>", report.checks.len());
     for kind in VerdictKind::ALL {
         let of_kind = |c: &&super::Checked| c.report.verdict == kind;
         let count = report.checks.iter().filter(of_kind).count();
@@ -94,12 +83,7 @@ fn choice(page: &mut String, sections: &[Section]) {
     );
     for section in sections {
         let paper = section.paper();
-        put!(
-            page,
-            "<option value=\"paper-{}\">{}</option>",
-            escape(paper.key),
-            escape(&paper.cite())
-        );
+        put!(page, "<option value=\"paper-{}\">{}</option>", escape(paper.key), escape(&paper.cite()));
     }
     put!(page, "</optgroup><optgroup label=\"Subjects\">");
     for subject in subjects(sections) {
@@ -137,10 +121,7 @@ pub fn origin(page: &mut String, verdicts: &[(String, usize)], command: &str) {
     let mut entry = |name: &str, text: String| {
         put!(page, "<dt>{name}</dt><dd>{text}</dd>");
     };
-    entry(
-        "Command",
-        format!("<code class=\"command\">{}</code>", escape(&here.command)),
-    );
+    entry("Command", format!("<code class=\"command\">{}</code>", escape(&here.command)));
     entry("Version", format!("attnlab {}", escape(&build.to_string())));
     entry("Commit", known(&build.commit));
     entry(
@@ -193,8 +174,7 @@ fn today() -> String {
 fn date(days: u64) -> [u64; 3] {
     let shifted = days + 719_468;
     let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month + 2) / 5 + 1;
@@ -209,12 +189,8 @@ mod tests {
 
     #[test]
     fn dates_are_those_of_the_calendar() {
-        for (days, expected) in [
-            (0, [1970, 1, 1]),
-            (59, [1970, 3, 1]),
-            (11_016, [2000, 2, 29]),
-            (20_819, [2027, 1, 1]),
-        ] {
+        for (days, expected) in [(0, [1970, 1, 1]), (59, [1970, 3, 1]), (11_016, [2000, 2, 29]), (20_819, [2027, 1, 1])]
+        {
             assert_eq!(date(days), expected);
         }
     }

@@ -18,11 +18,10 @@ pub enum Level {
 pub fn levels(checks: &[Checked]) -> Vec<Level> {
     let raw: Vec<Option<f64>> = checks.iter().map(|c| c.report.p_value).collect();
     let mut adjusted = holm(&raw.iter().copied().flatten().collect::<Vec<_>>()).into_iter();
-    let level =
-        |(raw, check): (&Option<f64>, &Checked)| match raw.zip(raw.and_then(|_| adjusted.next())) {
-            Some((raw, adjusted)) => Level::Sampled { raw, adjusted },
-            None => Level::None(why_none(&check.report)),
-        };
+    let level = |(raw, check): (&Option<f64>, &Checked)| match raw.zip(raw.and_then(|_| adjusted.next())) {
+        Some((raw, adjusted)) => Level::Sampled { raw, adjusted },
+        None => Level::None(why_none(&check.report)),
+    };
     raw.iter().zip(checks).map(level).collect()
 }
 

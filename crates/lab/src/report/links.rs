@@ -16,10 +16,7 @@ impl Links {
     /// Finds the links of a report.
     pub fn of(report: &Report) -> Self {
         let claims = report.checks.iter().map(|c| c.report.claim.clone());
-        let figures = report
-            .pictures
-            .iter()
-            .map(|p| format!("figure-{}", p.figure.name));
+        let figures = report.pictures.iter().map(|p| format!("figure-{}", p.figure.name));
         let mut pairs = vec![];
         for (f, picture) in report.pictures.iter().enumerate() {
             for (c, checked) in report.checks.iter().enumerate() {
@@ -28,11 +25,7 @@ impl Links {
                 }
             }
         }
-        Links {
-            claims: distinct(claims),
-            figures: distinct(figures),
-            pairs,
-        }
+        Links { claims: distinct(claims), figures: distinct(figures), pairs }
     }
 
     /// Returns the anchor of a claim: its id, with a number if the page has it several times.
@@ -79,9 +72,9 @@ fn belongs(picture: &Picture, checked: &Checked) -> bool {
         return *id == checked.report.claim;
     }
     let sheet = checked.claim.sheet();
-    picture.source.is_some_and(|source| {
-        source.paper == sheet.paper && !items(source.place).is_disjoint(&items(&sheet.place))
-    })
+    picture
+        .source
+        .is_some_and(|source| source.paper == sheet.paper && !items(source.place).is_disjoint(&items(&sheet.place)))
 }
 
 /// Words that name the items of a paper, in the singular, and what they are written as.
@@ -131,15 +124,9 @@ mod tests {
     #[test]
     fn numbered_items_are_found() {
         let of = |place: &str| items(place).into_iter().collect::<Vec<_>>();
-        assert_eq!(
-            of("Theorem 4, Eqs. (6), (7) and (88)"),
-            ["equation 6", "equation 7", "equation 88", "theorem 4"]
-        );
+        assert_eq!(of("Theorem 4, Eqs. (6), (7) and (88)"), ["equation 6", "equation 7", "equation 88", "theorem 4"]);
         assert_eq!(of("Fig. 6 and Section F.4"), ["figure 6", "section F.4"]);
-        assert_eq!(
-            of("Theorem 1 (3), after 40 pages"),
-            ["theorem 1", "theorem 3"]
-        );
+        assert_eq!(of("Theorem 1 (3), after 40 pages"), ["theorem 1", "theorem 3"]);
         assert_eq!(of("first theorem, initial weights"), ["first theorem"]);
         assert!(items("").is_empty());
     }

@@ -48,9 +48,7 @@ struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     fn new(tex: &'a str) -> Self {
-        Parser {
-            rest: tex.chars().peekable(),
-        }
+        Parser { rest: tex.chars().peekable() }
     }
 
     /// Converts everything up to the closing brace or the end.
@@ -150,9 +148,7 @@ impl<'a> Parser<'a> {
             }
             "sqrt" => format!("<msqrt>{}</msqrt>", argument()),
             "text" | "mathrm" | "operatorname" | "textbf" | "mbox" => self.words(),
-            "mathbb" | "mathbf" | "mathcal" | "boldsymbol" | "bm" | "mathsf" => {
-                self.alphabet(&name)
-            }
+            "mathbb" | "mathbf" | "mathcal" | "boldsymbol" | "bm" | "mathsf" => self.alphabet(&name),
             "hat" | "widehat" => format!("<mover>{}<mo>^</mo></mover>", argument()),
             "tilde" | "widetilde" => format!("<mover>{}<mo>~</mo></mover>", argument()),
             "bar" | "overline" => format!("<mover>{}<mo>¯</mo></mover>", argument()),
@@ -195,11 +191,7 @@ impl<'a> Parser<'a> {
     fn words(&mut self) -> String {
         let words = self.raw();
         let tag = if words.contains(' ') { "mtext" } else { "mi" };
-        let upright = if tag == "mi" {
-            " mathvariant=\"normal\""
-        } else {
-            ""
-        };
+        let upright = if tag == "mi" { " mathvariant=\"normal\"" } else { "" };
         format!("<{tag}{upright}>{}</{tag}>", escape(&words))
     }
 
@@ -280,23 +272,14 @@ mod tests {
     #[test]
     fn formulas_of_the_papers_become_mathml() {
         let cases = [
-            (
-                "$a_i^2$",
-                "<math><msubsup><mi>a</mi><mi>i</mi><mn>2</mn></msubsup></math>",
-            ),
+            ("$a_i^2$", "<math><msubsup><mi>a</mi><mi>i</mi><mn>2</mn></msubsup></math>"),
             (
                 "$\\sqrt{\\log N}/\\sqrt p$",
                 "<math><msqrt><mrow><mi>log</mi><mspace width=\"0.15em\"/><mi>N</mi></mrow></msqrt>\
                  <mo>/</mo><msqrt><mi>p</mi></msqrt></math>",
             ),
-            (
-                "$x < 1.5$.",
-                "<math><mi>x</mi><mo>&lt;</mo><mn>1.5</mn></math>.",
-            ),
-            (
-                "$\\unheard{x}$",
-                "<math><mtext>\\unheard</mtext><mrow><mi>x</mi></mrow></math>",
-            ),
+            ("$x < 1.5$.", "<math><mi>x</mi><mo>&lt;</mo><mn>1.5</mn></math>."),
+            ("$\\unheard{x}$", "<math><mtext>\\unheard</mtext><mrow><mi>x</mi></mrow></math>"),
             ("no formula & no harm", "no formula &amp; no harm"),
             ("`eps` < 1 and `", "<code>eps</code> &lt; 1 and `"),
         ];
@@ -307,22 +290,9 @@ mod tests {
 
     #[test]
     fn broken_tex_gives_well_formed_output() {
-        for tex in [
-            "$a^$",
-            "${$",
-            "$}$",
-            "$\\frac{1}$",
-            "$\\",
-            "$\\left.$",
-            "$_{a}$",
-            "$a'$",
-        ] {
+        for tex in ["$a^$", "${$", "$}$", "$\\frac{1}$", "$\\", "$\\left.$", "$_{a}$", "$a'$"] {
             let html = mathml(tex);
-            assert_eq!(
-                html.matches('<').count(),
-                html.matches('>').count(),
-                "{tex}: {html}"
-            );
+            assert_eq!(html.matches('<').count(), html.matches('>').count(), "{tex}: {html}");
         }
     }
 }

@@ -211,11 +211,7 @@ fn plain_table(page: &mut String, table: &Table) {
         let cell = |text: &String| format!("<{tag}>{}</{tag}>", escape(text));
         cells.iter().map(cell).collect()
     };
-    put!(
-        page,
-        "<div class=\"wide\"><table><thead><tr>{}</tr></thead><tbody>",
-        row(&table.header, "th")
-    );
+    put!(page, "<div class=\"wide\"><table><thead><tr>{}</tr></thead><tbody>", row(&table.header, "th"));
     for cells in &table.rows {
         put!(page, "<tr>{}</tr>", row(cells, "td"));
     }
@@ -224,16 +220,9 @@ fn plain_table(page: &mut String, table: &Table) {
 
 /// Writes command, version and machine as entries of a list.
 fn made_by(page: &mut String, origin: &Origin) {
-    put!(
-        page,
-        "<dt>Command</dt><dd><code class=\"command\">{}</code></dd>",
-        escape(&origin.command)
-    );
+    put!(page, "<dt>Command</dt><dd><code class=\"command\">{}</code></dd>", escape(&origin.command));
     let (version, machine) = (escape(&origin.version), escape(&origin.machine));
-    put!(
-        page,
-        "<dt>Made by</dt><dd>attnlab {version} on {machine}</dd>"
-    );
+    put!(page, "<dt>Made by</dt><dd>attnlab {version} on {machine}</dd>");
 }
 
 /// Converts a label of a figure (`*x*`, `^{..}`, `_{..}`) to HTML.
@@ -242,11 +231,7 @@ fn markup(label: &str) -> String {
         .iter()
         .map(|run| {
             let text = escape(&run.text);
-            let text = if run.italic {
-                format!("<i>{text}</i>")
-            } else {
-                text
-            };
+            let text = if run.italic { format!("<i>{text}</i>") } else { text };
             match run.raise {
                 up if up > 0.0 => format!("<sup>{text}</sup>"),
                 down if down < 0.0 => format!("<sub>{text}</sub>"),
@@ -258,10 +243,7 @@ fn markup(label: &str) -> String {
 
 /// Escapes text for HTML.
 pub(crate) fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 const TRACK: &str = include_str!("track.css");

@@ -11,10 +11,7 @@ use std::fmt::Write;
 const MAX_CSV_BYTES: usize = 32 << 10;
 
 /// Attributes of every mark and label of a figure, which are defaults or stand once in the style of the page.
-const REPEATED: [&str; 2] = [
-    " opacity=\"1\"",
-    " font-family=\"Liberation Sans, Arial, Helvetica, sans-serif\"",
-];
+const REPEATED: [&str; 2] = [" opacity=\"1\"", " font-family=\"Liberation Sans, Arial, Helvetica, sans-serif\""];
 
 /// Writes the figure at place `f` of the report.
 ///
@@ -38,9 +35,7 @@ pub fn show(page: &mut String, report: &Report, links: &Links, f: usize) -> Resu
         places.join(" ")
     );
     page.push_str("<div class=\"wide\">");
-    let svg = REPEATED
-        .iter()
-        .fold(figure::svg(figure)?, |svg, same| svg.replace(same, ""));
+    let svg = REPEATED.iter().fold(figure::svg(figure)?, |svg, same| svg.replace(same, ""));
     page.push_str(&cells::joined(&svg));
     page.push_str("</div>");
     let (title, caption) = (markup(&figure.title), markup(&figure.caption));
@@ -80,10 +75,7 @@ fn numbers(page: &mut String, figure: &Figure) -> Result<()> {
     let (name, table) = (escape(&figure.name), figure::to_csv(figure)?);
     let size = format::size(table.len() as u64);
     if table.len() > MAX_CSV_BYTES {
-        put!(
-            page,
-            "<p class=\"numbers\">Numbers: <code>{name}.csv</code> ({size}), beside the pictures.</p>"
-        );
+        put!(page, "<p class=\"numbers\">Numbers: <code>{name}.csv</code> ({size}), beside the pictures.</p>");
         return Ok(());
     }
     put!(

@@ -82,12 +82,7 @@ pub fn latest(rows: &[Row]) -> Vec<&Row> {
 pub fn keep(found: &Found) -> (Map<String, Value>, Map<String, Value>) {
     let (name, checked, seeds, refuted) = match found {
         Found::Claim(c) => (row_name(&c.report.claim, None), c, 1, 0),
-        Found::Mutant(m) => (
-            row_name(&m.claim, Some(&m.name)),
-            &m.first,
-            m.seeds,
-            m.refuted,
-        ),
+        Found::Mutant(m) => (row_name(&m.claim, Some(&m.name)), &m.first, m.seeds, m.refuted),
     };
     let report = &checked.report;
     let kept = Kept {
@@ -125,14 +120,9 @@ pub fn keep(found: &Found) -> (Map<String, Value>, Map<String, Value>) {
 /// # Errors
 /// When the row does not hold a verdict, is of another version, or names an unknown claim.
 pub fn restore(row: &Row, catalogue: &Catalogue) -> Result<Found> {
-    let problem = |problem: String| Error::Content {
-        path: format!("row of {} (cell {})", row.id, row.cell).into(),
-        problem,
-    };
-    let (id, mutant) = row
-        .word(NAME)?
-        .split_once('/')
-        .ok_or_else(|| problem("it names no claim".into()))?;
+    let problem =
+        |problem: String| Error::Content { path: format!("row of {} (cell {})", row.id, row.cell).into(), problem };
+    let (id, mutant) = row.word(NAME)?.split_once('/').ok_or_else(|| problem("it names no claim".into()))?;
     let claim = catalogue.claim(id)?;
     let kept = serde_json::from_value(Value::Object(row.data.clone()));
     let kept: Kept = kept.map_err(|e| problem(format!("not a verdict of this version ({e})")))?;
@@ -185,48 +175,30 @@ fn restored(claim: &Arc<dyn Claim>, row: &Row, kept: &Kept) -> Result<Checked> {
         wall_s: kept.wall_s,
         version: row.build.clone(),
     };
-    let origin = Origin {
-        command: check_command(&**claim, &report),
-        version: row.build.clone(),
-        machine: kept.machine.clone(),
-    };
+    let origin =
+        Origin { command: check_command(&**claim, &report), version: row.build.clone(), machine: kept.machine.clone() };
     let claim = claim.clone();
-    Ok(Checked {
-        report,
-        claim,
-        origin,
-    })
+    Ok(Checked { report, claim, origin })
 }
 
 impl Checked {
     /// Combines a check of `claim` in this process with its origin.
     pub fn here(claim: &Arc<dyn Claim>, report: CheckReport) -> Self {
-        Checked {
-            origin: Origin::of_verdict(check_command(&**claim, &report)),
-            claim: claim.clone(),
-            report,
-        }
+        Checked { origin: Origin::of_verdict(check_command(&**claim, &report)), claim: claim.clone(), report }
     }
 }
 
 impl MutantResult {
     /// Combines the check of a mutant in this process with its origin.
     pub fn here(mutant: &Mutant, found: crate::run::MutantReport) -> Self {
-        let command = format!(
-            "attnlab check {} --mutants --seed {}",
-            found.claim, found.first.seed
-        );
+        let command = format!("attnlab check {} --mutants --seed {}", found.claim, found.first.seed);
         MutantResult {
             claim: found.claim,
             name: mutant.name.to_string(),
             says: mutant.says().to_string(),
             seeds: found.seeds,
             refuted: found.refuted,
-            first: Checked {
-                report: found.first,
-                claim: mutant.claim.clone(),
-                origin: Origin::of_verdict(command),
-            },
+            first: Checked { report: found.first, claim: mutant.claim.clone(), origin: Origin::of_verdict(command) },
         }
     }
 }

@@ -103,10 +103,8 @@ pub fn contents(page: &mut String, report: &Report, sections: &[Section]) {
         );
     }
     put!(page, "</ul>");
-    let links: Vec<String> = subjects(sections)
-        .iter()
-        .map(|s| format!("<a href=\"#{}\">{}</a>", anchor(s), escape(s)))
-        .collect();
+    let links: Vec<String> =
+        subjects(sections).iter().map(|s| format!("<a href=\"#{}\">{}</a>", anchor(s), escape(s))).collect();
     if !links.is_empty() {
         put!(page, "<p>Subjects: {}</p>", links.join(", "));
     }
@@ -131,23 +129,14 @@ fn plural(count: usize) -> &'static str {
 ///
 /// # Errors
 /// When a figure cannot be drawn.
-pub fn papers(
-    page: &mut String,
-    report: &Report,
-    links: &Links,
-    sections: &[Section],
-    levels: &[Level],
-) -> Result<()> {
+pub fn papers(page: &mut String, report: &Report, links: &Links, sections: &[Section], levels: &[Level]) -> Result<()> {
     for section in sections {
         paper(page, report, links, section, levels)?;
     }
     let other = |f: &usize| report.pictures[*f].source.is_none();
     let others: Vec<usize> = (0..report.pictures.len()).filter(other).collect();
     if !others.is_empty() {
-        put!(
-            page,
-            "<section class=\"paper\"><h2 id=\"figures\">Figures</h2>"
-        );
+        put!(page, "<section class=\"paper\"><h2 id=\"figures\">Figures</h2>");
         for f in others {
             picture::show(page, report, links, f)?;
         }
@@ -156,13 +145,7 @@ pub fn papers(
     Ok(())
 }
 
-fn paper(
-    page: &mut String,
-    report: &Report,
-    links: &Links,
-    section: &Section,
-    levels: &[Level],
-) -> Result<()> {
+fn paper(page: &mut String, report: &Report, links: &Links, section: &Section, levels: &[Level]) -> Result<()> {
     let (paper, key) = (section.paper, escape(section.paper.key));
     put!(
         page,
@@ -206,12 +189,7 @@ pub fn index(page: &mut String, report: &Report, links: &Links, sections: &[Sect
     }
     put!(page, "<section id=\"subjects\"><h2>Subjects</h2>");
     for subject in all {
-        put!(
-            page,
-            "<section id=\"{}\"><h3>{}</h3>",
-            anchor(subject),
-            escape(subject)
-        );
+        put!(page, "<section id=\"{}\"><h3>{}</h3>", anchor(subject), escape(subject));
         for section in sections.iter().filter(|s| s.subjects.contains(&subject)) {
             let claims = section.claims.iter().map(|i| {
                 let (id, anchor) = (&report.checks[*i].report.claim, escape(links.claim(*i)));

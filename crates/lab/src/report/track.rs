@@ -93,10 +93,7 @@ impl Track {
             let at = other.estimate.value;
             if other.share && self.share && at.is_finite() {
                 let x = self.percent(at);
-                let _ = write!(
-                    page,
-                    "<line class=\"mutant\" x1=\"{x}\" x2=\"{x}\" y1=\"14\" y2=\"19\"/>"
-                );
+                let _ = write!(page, "<line class=\"mutant\" x1=\"{x}\" x2=\"{x}\" y1=\"14\" y2=\"19\"/>");
             }
         }
         self.estimated(page, 10, shape(self.verdict));
@@ -136,17 +133,10 @@ impl Track {
         };
         let last = if self.share { 1.0 } else { f64::INFINITY };
         let [a, b] = promised.map(|x| self.place(x.min(last)));
-        let _ = write!(
-            page,
-            "<rect class=\"promised\" x=\"{a:.2}%\" width=\"{:.2}%\" y=\"3\" height=\"14\"/>",
-            b - a
-        );
+        let _ = write!(page, "<rect class=\"promised\" x=\"{a:.2}%\" width=\"{:.2}%\" y=\"3\" height=\"14\"/>", b - a);
         for edge in promised.into_iter().filter(|x| x.is_finite()) {
             let x = self.percent(edge);
-            let _ = write!(
-                page,
-                "<line class=\"edge\" x1=\"{x}\" x2=\"{x}\" y1=\"1\" y2=\"19\"/>"
-            );
+            let _ = write!(page, "<line class=\"edge\" x1=\"{x}\" x2=\"{x}\" y1=\"1\" y2=\"19\"/>");
         }
     }
 
@@ -196,11 +186,7 @@ fn around(e: &Estimate, promised: Option<[f64; 2]>) -> [f64; 2] {
     }
     // One value, or none.
     let middle = if low.is_finite() { low } else { 0.0 };
-    let half = if middle == 0.0 {
-        1.0
-    } else {
-        0.5 * middle.abs()
-    };
+    let half = if middle == 0.0 { 1.0 } else { 0.5 * middle.abs() };
     [middle - half, middle + half]
 }
 
@@ -269,12 +255,7 @@ mod tests {
         let mut checked = checked();
         let of = |checked: &Checked, value: f64, half: f64| {
             let mut checked = checked.clone();
-            checked.report.estimate = Estimate {
-                value,
-                low: value - half,
-                high: value + half,
-                level: 0.95,
-            };
+            checked.report.estimate = Estimate { value, low: value - half, high: value + half, level: 0.95 };
             Track::of(&checked).distance()
         };
         // The coin promises a mean in [.45, .55].
@@ -293,10 +274,7 @@ mod tests {
         let mut checked = checked();
         checked.report.estimate.high = f64::INFINITY;
         Track::of(&checked).draw(&mut page, &[]);
-        assert!(
-            page.contains("class=\"promised\"") && page.ends_with("</svg>\n"),
-            "{page}"
-        );
+        assert!(page.contains("class=\"promised\"") && page.ends_with("</svg>\n"), "{page}");
         for percent in page.split('"').filter_map(|w| w.strip_suffix('%')) {
             let place: f64 = percent.parse().unwrap();
             assert!((0.0..=100.0).contains(&place), "{page}");

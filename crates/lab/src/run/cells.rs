@@ -67,10 +67,7 @@ impl Cells {
     pub fn listed(cells: Vec<Cell>) -> Result<Cells> {
         let keys = cells.iter().map(Cell::key).collect();
         match CellTable::new(keys) {
-            Ok(table) => Ok(Cells {
-                table: Arc::new(table),
-                source: Source::Listed(Arc::new(cells)),
-            }),
+            Ok(table) => Ok(Cells { table: Arc::new(table), source: Source::Listed(Arc::new(cells)) }),
             Err(place) => Err(twice(&cells[place])),
         }
     }
@@ -81,10 +78,7 @@ impl Cells {
     /// A cell that occurs twice.
     pub fn made(keys: Vec<CellKey>, make: Make) -> Result<Cells> {
         match CellTable::new(keys) {
-            Ok(table) => Ok(Cells {
-                table: Arc::new(table),
-                source: Source::Made(make),
-            }),
+            Ok(table) => Ok(Cells { table: Arc::new(table), source: Source::Made(make) }),
             Err(place) => Err(twice(&make(place)?)),
         }
     }

@@ -4,9 +4,7 @@ use super::decide::UntilDecided;
 use super::watch::Watch;
 use super::{Progress, memory, schedule, time};
 use crate::claim::evidence::{self, Evidence};
-use crate::claim::{
-    Claim, Hypothesis, Kind, Outcome, Params, Promise, Verdict, VerdictKind, Witness,
-};
+use crate::claim::{Claim, Hypothesis, Kind, Outcome, Params, Promise, Verdict, VerdictKind, Witness};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::pairs;
 use attnlab_core::rng::Streams;
@@ -147,9 +145,7 @@ pub fn check(
     let params = Params::resolve(&claim.schema(), set)?;
     memory::ensure("one trial", claim.memory(&params))?;
     claim.validate(&params)?;
-    let trials = options
-        .trials
-        .unwrap_or_else(|| claim.default_trials(&params));
+    let trials = options.trials.unwrap_or_else(|| claim.default_trials(&params));
     if trials == 0 || trials > MAX_TRIALS {
         // Refused before the work begins: beyond this number there is no exact interval.
         let allowed = format!("must be a whole number from 1 to {MAX_TRIALS}");
@@ -259,11 +255,7 @@ pub fn assess(
     let reach = evidence::reach((!by_own_rule).then_some(promise), &weighed);
     let judgement = weighed.judgement;
     let hypotheses = claim.hypotheses(params);
-    let failed: Vec<_> = hypotheses
-        .iter()
-        .filter(|h| !h.holds)
-        .map(|h| h.name)
-        .collect();
+    let failed: Vec<_> = hypotheses.iter().filter(|h| !h.holds).map(|h| h.name).collect();
     let (verdict, expected) = if failed.is_empty() || beyond_hypotheses {
         (judgement.verdict, claim.expected(params))
     } else {
@@ -273,10 +265,7 @@ pub fn assess(
     let kind = verdict.kind();
     let mut witness = seen(verdict, outcomes);
     if let Some(computed) = claim.computed(params) {
-        witness.insert(
-            "computed_failure_probability".into(),
-            json!([computed.failure.low, computed.failure.high]),
-        );
+        witness.insert("computed_failure_probability".into(), json!([computed.failure.low, computed.failure.high]));
         witness.insert("computed_by".into(), computed.how.into());
     }
     Assessment {
@@ -383,10 +372,7 @@ fn outcomes_of(
 fn seen(verdict: Verdict, outcomes: &[Outcome]) -> Witness {
     let seen = || {
         let failing = outcomes.iter().find(|o| o.holds() == Some(false));
-        failing
-            .or(outcomes.first())
-            .map(|o| o.witness().clone())
-            .unwrap_or_default()
+        failing.or(outcomes.first()).map(|o| o.witness().clone()).unwrap_or_default()
     };
     match verdict {
         Verdict::Refuted { witness } => witness,

@@ -68,18 +68,12 @@ impl Checkpoints {
     pub fn in_folder(folder: &Path) -> Result<Self> {
         let advice = "Choose a folder that you may write with --out";
         fs::create_dir_all(folder).map_err(|e| Error::io(folder, e, advice))?;
-        Ok(Checkpoints {
-            _writing: Some(Writing::begin()),
-            ..Self::at(folder)
-        })
+        Ok(Checkpoints { _writing: Some(Writing::begin()), ..Self::at(folder) })
     }
 
     /// Refers to this folder, which need not exist.
     pub fn at(folder: &Path) -> Self {
-        Checkpoints {
-            folder: folder.to_path_buf(),
-            _writing: None,
-        }
+        Checkpoints { folder: folder.to_path_buf(), _writing: None }
     }
 
     /// Returns the path of the folder.
@@ -103,10 +97,8 @@ impl Checkpoints {
         let text = serde_json::to_string_pretty(&value).map_err(|e| content(&json, e))?;
         for (extension, bytes) in [("safetensors", tensors), ("json", text.as_bytes())] {
             let path = self.path(step, extension);
-            let advice =
-                "The checkpoint before it is kept: make room and give the same command again";
-            files::replace(&path, |file| file.write_all(bytes))
-                .map_err(|e| Error::io(&path, e, advice))?;
+            let advice = "The checkpoint before it is kept: make room and give the same command again";
+            files::replace(&path, |file| file.write_all(bytes)).map_err(|e| Error::io(&path, e, advice))?;
         }
         for step in self.steps()?.into_iter().rev().skip(KEPT) {
             for extension in ["json", "safetensors"] {
@@ -146,11 +138,7 @@ impl Checkpoints {
                 progress.line(&damaged(&path));
                 continue;
             }
-            return Ok(Some(Restored {
-                path,
-                tensors,
-                state,
-            }));
+            return Ok(Some(Restored { path, tensors, state }));
         }
         Ok(None)
     }
@@ -160,8 +148,7 @@ impl Checkpoints {
     /// # Errors
     /// [`Error::Io`] when it cannot be removed.
     pub fn clear(self) -> Result<()> {
-        fs::remove_dir_all(&self.folder)
-            .map_err(|e| Error::io(&self.folder, e, "Delete it by hand"))
+        fs::remove_dir_all(&self.folder).map_err(|e| Error::io(&self.folder, e, "Delete it by hand"))
     }
 
     /// Returns the step of the newest checkpoint, for messages.
@@ -176,9 +163,7 @@ impl Checkpoints {
         for entry in fs::read_dir(&self.folder).map_err(unreadable)? {
             let name = entry.map_err(unreadable)?.file_name();
             let name = name.to_string_lossy().to_string();
-            let number = name
-                .strip_prefix("step-")
-                .and_then(|n| n.strip_suffix(".json"));
+            let number = name.strip_prefix("step-").and_then(|n| n.strip_suffix(".json"));
             steps.extend(number.and_then(|n| n.parse::<u64>().ok()));
         }
         steps.sort_unstable();
@@ -196,10 +181,7 @@ fn parsed<S: DeserializeOwned>(text: &[u8]) -> Option<(String, S)> {
 
 /// Returns an error about the content of a checkpoint.
 pub fn content(path: &Path, problem: impl std::fmt::Display) -> Error {
-    Error::Content {
-        path: path.to_path_buf(),
-        problem: problem.to_string(),
-    }
+    Error::Content { path: path.to_path_buf(), problem: problem.to_string() }
 }
 
 /// Returns a message for the user about a checkpoint that is skipped.
@@ -217,10 +199,7 @@ pub struct Clock {
 impl Clock {
     /// Starts the clock at a step, which is not 0 after a resume.
     pub fn new(from: u64) -> Self {
-        Clock {
-            started: Instant::now(),
-            from,
-        }
+        Clock { started: Instant::now(), from }
     }
 
     /// Returns the line of progress at a step.
@@ -229,9 +208,7 @@ impl Clock {
         let left = Duration::from_secs_f64(((steps - step) as f64 / rate).min(1e9)).as_secs();
         let loss = loss.map_or(String::new(), |l| format!(", loss {l:.4}"));
         let (hours, minutes, seconds) = (left / 3600, left / 60 % 60, left % 60);
-        format!(
-            "{label}: step {step} of {steps}{loss}, {rate:.2} steps/s, {hours}:{minutes:02}:{seconds:02} left"
-        )
+        format!("{label}: step {step} of {steps}{loss}, {rate:.2} steps/s, {hours}:{minutes:02}:{seconds:02} left")
     }
 }
 
@@ -245,16 +222,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let kept = Checkpoints::in_folder(folder.path()).unwrap();
         for step in 1..=4_u64 {
-            kept.write(step, &[step as u8; 3], &serde_json::json!({ "step": step }))
-                .unwrap();
+            kept.write(step, &[step as u8; 3], &serde_json::json!({ "step": step })).unwrap();
         }
         assert_eq!(kept.newest(), Some(4));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2 * KEPT);
         let read = || kept.restore::<Value>(|_| true, &Silent).unwrap().unwrap();
-        assert_eq!(
-            (read().state["step"].as_u64(), read().tensors),
-            (Some(4), vec![4; 3])
-        );
+        assert_eq!((read().state["step"].as_u64(), read().tensors), (Some(4), vec![4; 3]));
         fs::write(kept.path(4, "safetensors"), [4, 4]).unwrap();
         assert_eq!(read().tensors, vec![3; 3]);
         fs::write(kept.path(3, "json"), "{").unwrap();
@@ -265,8 +238,7 @@ mod tests {
     fn a_checkpoint_of_another_run_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let kept = Checkpoints::in_folder(folder.path()).unwrap();
-        kept.write(1, &[], &serde_json::json!({ "step": 1 }))
-            .unwrap();
+        kept.write(1, &[], &serde_json::json!({ "step": 1 })).unwrap();
         assert!(kept.restore::<Value>(|_| false, &Silent).is_err());
     }
 }

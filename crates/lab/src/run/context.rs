@@ -15,9 +15,6 @@ pub struct TrialContext<'a> {
 impl TrialContext<'static> {
     /// Returns a context without checkpoints and without progress.
     pub fn none() -> Self {
-        TrialContext {
-            folder: None,
-            progress: &Silent,
-        }
+        TrialContext { folder: None, progress: &Silent }
     }
 }

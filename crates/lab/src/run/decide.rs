@@ -51,9 +51,8 @@ impl UntilDecided {
             None => first.saturating_mul(Self::TIMES).min(MAX_TRIALS),
             Some(most) if (first..=MAX_TRIALS).contains(&most) => most,
             Some(most) => {
-                let allowed = format!(
-                    "must be a whole number from {first}, the trials of the first look, to {MAX_TRIALS}"
-                );
+                let allowed =
+                    format!("must be a whole number from {first}, the trials of the first look, to {MAX_TRIALS}");
                 return Err(Error::invalid("until-decided", most, allowed));
             }
         };
@@ -61,10 +60,7 @@ impl UntilDecided {
         let mut trials = first;
         loop {
             let k = looks.len() as f64 + 1.0;
-            looks.push(Look {
-                trials,
-                level: 1.0 - (1.0 - level) / (k * (k + 1.0)),
-            });
+            looks.push(Look { trials, level: 1.0 - (1.0 - level) / (k * (k + 1.0)) });
             if trials == most {
                 return Ok(looks);
             }
@@ -74,10 +70,7 @@ impl UntilDecided {
 
     /// Says in words when the check looked, and at what level it decided.
     pub(super) fn described(looks: &[Look], last: usize, level: f64) -> String {
-        let numbers: Vec<String> = looks[..=last]
-            .iter()
-            .map(|l| l.trials.to_string())
-            .collect();
+        let numbers: Vec<String> = looks[..=last].iter().map(|l| l.trials.to_string()).collect();
         let most = looks.last().map_or(0, |l| l.trials);
         let alpha = attnlab_core::format::number(rounded(1.0 - level));
         format!(

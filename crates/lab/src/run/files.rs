@@ -48,11 +48,7 @@ pub fn ensure_free(path: &Path, force: bool) -> Result<()> {
 ///
 /// # Errors
 /// As [`ensure_free`], and when the disk is full or the folder cannot be written.
-pub fn write_whole(
-    path: &Path,
-    force: bool,
-    write: impl FnOnce(&mut Sink) -> io::Result<()>,
-) -> Result<()> {
+pub fn write_whole(path: &Path, force: bool, write: impl FnOnce(&mut Sink) -> io::Result<()>) -> Result<()> {
     ensure_free(path, force)?;
     replace(path, write).map_err(|e| Error::io(path, e, "Nothing was changed"))
 }
@@ -79,12 +75,8 @@ pub fn replace(path: &Path, write: impl FnOnce(&mut Sink) -> io::Result<()>) -> 
 ///
 /// # Errors
 /// Those of `write`, and the error of the system.
-pub fn write_together(
-    paths: [&Path; 2],
-    write: impl FnOnce([&mut Sink; 2]) -> Result<()>,
-) -> Result<()> {
-    let advice =
-        "Make room, or choose a folder that you may write, and give the same command again";
+pub fn write_together(paths: [&Path; 2], write: impl FnOnce([&mut Sink; 2]) -> Result<()>) -> Result<()> {
+    let advice = "Make room, or choose a folder that you may write, and give the same command again";
     let system = |path: &Path, e| Error::io(path, e, advice);
     let mut failed = None;
     let outer = replace(paths[0], |first| {
@@ -109,9 +101,7 @@ fn fill(path: &Path, write: impl FnOnce(&mut Sink) -> io::Result<()>) -> io::Res
     let file = File::create(path)?;
     let mut buffered = BufWriter::new(file);
     write(&mut buffered)?;
-    let file: File = buffered
-        .into_inner()
-        .map_err(io::IntoInnerError::into_error)?;
+    let file: File = buffered.into_inner().map_err(io::IntoInnerError::into_error)?;
     file.sync_all()
 }
 
@@ -134,9 +124,7 @@ pub(crate) fn temporary_beside(path: &Path) -> PathBuf {
 /// Returns `true` if a file is one of the temporary files of [`replace`], which a kill leaves behind.
 pub(crate) fn is_temporary(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let inner = name
-        .strip_prefix('.')
-        .and_then(|name| name.strip_suffix(".part"));
+    let inner = name.strip_prefix('.').and_then(|name| name.strip_suffix(".part"));
     let number = inner.and_then(|name| name.rsplit_once('.'));
     number.is_some_and(|(name, number)| {
         let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());

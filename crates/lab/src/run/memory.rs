@@ -45,10 +45,9 @@ fn group_room(proc: &Path, root: &Path) -> Option<u64> {
         };
         let (base, names) = match controllers {
             "" => (root.to_path_buf(), ["memory.max", "memory.current"]),
-            list if list.split(',').any(|name| name == "memory") => (
-                root.join("memory"),
-                ["memory.limit_in_bytes", "memory.usage_in_bytes"],
-            ),
+            list if list.split(',').any(|name| name == "memory") => {
+                (root.join("memory"), ["memory.limit_in_bytes", "memory.usage_in_bytes"])
+            }
             _ => continue,
         };
         rooms.extend(rooms_upwards(&base, path, names));
@@ -66,9 +65,7 @@ fn rooms_upwards(base: &Path, path: &str, names: [&str; 2]) -> Vec<u64> {
         return vec![];
     }
     let folders = inner.ancestors().map(|part| base.join(part));
-    folders
-        .filter_map(|folder| room_at(&folder, names))
-        .collect()
+    folders.filter_map(|folder| room_at(&folder, names)).collect()
 }
 
 fn room_at(folder: &Path, [limit, used]: [&str; 2]) -> Option<u64> {
@@ -96,10 +93,7 @@ fn address_room(proc: &Path) -> Option<u64> {
     let room = |limit: Option<u64>, used: &str| -> Option<u64> {
         Some(limit?.saturating_sub(kib_of(&status, used).unwrap_or(0) + threads))
     };
-    let rooms = [
-        room(soft("Max address space"), "VmSize:"),
-        room(soft("Max data size"), "VmData:"),
-    ];
+    let rooms = [room(soft("Max address space"), "VmSize:"), room(soft("Max data size"), "VmData:")];
     rooms.into_iter().flatten().min()
 }
 
@@ -109,9 +103,7 @@ fn slurm_room(proc: &Path, variable: &dyn Fn(&str) -> Option<String>) -> Option<
     let number = |name: &str| -> Option<u64> { variable(name)?.trim().parse().ok() };
     let each = || number("SLURM_MEM_PER_CPU")?.checked_mul(number("SLURM_CPUS_ON_NODE")?);
     // In megabytes; 0 is the whole node.
-    let limit = number("SLURM_MEM_PER_NODE")
-        .or_else(each)
-        .filter(|mb| *mb > 0)?;
+    let limit = number("SLURM_MEM_PER_NODE").or_else(each).filter(|mb| *mb > 0)?;
     let held = kib_of(&proc.join("self/status"), "VmRSS:").unwrap_or(0);
     Some(limit.saturating_mul(1 << 20).saturating_sub(held))
 }
@@ -129,11 +121,7 @@ fn refuse_above(work: &str, needed: u64, available: u64) -> Result<()> {
     if needed <= available {
         return Ok(());
     }
-    Err(Error::Memory {
-        work: work.to_string(),
-        needed: size(needed),
-        available: size(available),
-    })
+    Err(Error::Memory { work: work.to_string(), needed: size(needed), available: size(available) })
 }
 
 /// Computes the product of sizes; on overflow it is [`u64::MAX`], which no memory holds.
@@ -163,14 +151,8 @@ mod tests {
         let none = |_: &str| None;
         let now = || left(&proc, &cgroup, &none);
         assert_eq!(now(), None);
-        write(
-            &proc.join("meminfo"),
-            "MemTotal: 9 kB\nMemAvailable:  8000000 kB\n",
-        );
-        write(
-            &proc.join("self/status"),
-            "VmSize:\t 1000 kB\nVmData: 500 kB\nVmRSS: 100 kB\n",
-        );
+        write(&proc.join("meminfo"), "MemTotal: 9 kB\nMemAvailable:  8000000 kB\n");
+        write(&proc.join("self/status"), "VmSize:\t 1000 kB\nVmData: 500 kB\nVmRSS: 100 kB\n");
         assert_eq!(now(), Some(8_000_000 * 1024));
         // Version 2: the group itself has no limit, the one around it has.
         write(&proc.join("self/cgroup"), "0::/job_7/step\n");
@@ -180,22 +162,10 @@ mod tests {
         write(&cgroup.join("job_7/memory.current"), "1000000000\n");
         assert_eq!(now(), Some(3_000_000_000));
         // Version 1, among other controllers.
-        write(
-            &proc.join("self/cgroup"),
-            "4:cpu:/x\n9:hugetlb,memory:/slurm/uid_1\n",
-        );
-        write(
-            &cgroup.join("memory/slurm/memory.limit_in_bytes"),
-            "2500000000\n",
-        );
-        write(
-            &cgroup.join("memory/slurm/memory.usage_in_bytes"),
-            "500000000\n",
-        );
-        write(
-            &cgroup.join("memory/memory.limit_in_bytes"),
-            "9223372036854771712\n",
-        );
+        write(&proc.join("self/cgroup"), "4:cpu:/x\n9:hugetlb,memory:/slurm/uid_1\n");
+        write(&cgroup.join("memory/slurm/memory.limit_in_bytes"), "2500000000\n");
+        write(&cgroup.join("memory/slurm/memory.usage_in_bytes"), "500000000\n");
+        write(&cgroup.join("memory/memory.limit_in_bytes"), "9223372036854771712\n");
         write(&cgroup.join("memory/memory.usage_in_bytes"), "1\n");
         assert_eq!(now(), Some(2_000_000_000));
         // A container whose group is the root that it sees.
@@ -227,9 +197,7 @@ mod tests {
     fn only_what_does_not_fit_is_refused() {
         assert!(refuse_above("a trial", 10, 10).is_ok());
         assert_eq!(
-            refuse_above("a trial", 2_000_000_000, 1_000_000_000)
-                .unwrap_err()
-                .to_string(),
+            refuse_above("a trial", 2_000_000_000, 1_000_000_000).unwrap_err().to_string(),
             "a trial needs 2.0 GB of memory and 1.0 GB is available: write smaller parameters, or \
              use a larger machine"
         );

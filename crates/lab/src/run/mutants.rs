@@ -27,10 +27,7 @@ impl MutantReport {
     /// Says under how many seeds it was refuted, with the interval of the power of the check.
     pub fn power(&self) -> String {
         let plural = if self.seeds == 1 { "" } else { "s" };
-        let counted = format!(
-            "refuted under {} of {} seed{plural}",
-            self.refuted, self.seeds
-        );
+        let counted = format!("refuted under {} of {} seed{plural}", self.refuted, self.seeds);
         match binomial(self.refuted, self.seeds, 0.95) {
             Ok(e) => format!("{counted}, 95 % interval [{:.3}, {:.3}]", e.low, e.high),
             Err(_) => counted,

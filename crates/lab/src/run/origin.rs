@@ -38,20 +38,12 @@ impl Origin {
     /// Returns the origin of a verdict that `command` makes here, as its row can keep it: without the commit, which
     /// is no part of a build's identity.
     pub fn of_verdict(command: String) -> Self {
-        Origin {
-            command,
-            version: crate::build::here().to_string(),
-            machine: machine(),
-        }
+        Origin { command, version: crate::build::here().to_string(), machine: machine() }
     }
 
     /// Returns the origin of rows whose machine is unknown, such as merged ones.
     pub fn unknown(command: String, build: &str) -> Self {
-        Origin {
-            command,
-            version: build.to_string(),
-            machine: "a machine that was not noted".into(),
-        }
+        Origin { command, version: build.to_string(), machine: "a machine that was not noted".into() }
     }
 
     /// Reads the origins stored in `folder`, those of shards too, each once; none if there is no such file.
@@ -106,10 +98,8 @@ impl Origin {
             return Ok(());
         }
         all.push(self.clone());
-        let text = serde_json::to_string_pretty(&all).map_err(|e| Error::Content {
-            path: path.clone(),
-            problem: format!("cannot be written as JSON ({e})"),
-        })?;
+        let text = serde_json::to_string_pretty(&all)
+            .map_err(|e| Error::Content { path: path.clone(), problem: format!("cannot be written as JSON ({e})") })?;
         let advice = "Choose a folder that you may write with --out";
         super::store::replace(&path, &(text + "\n")).map_err(|e| Error::io(&path, e, advice))
     }

@@ -35,15 +35,8 @@ impl Split {
 
     fn at_most(threads: usize, trials: usize) -> Split {
         let threads = threads.max(1);
-        let workers = if trials >= threads {
-            threads
-        } else {
-            1 << trials.max(1).ilog2()
-        };
-        Split {
-            workers,
-            inner: threads / workers,
-        }
+        let workers = if trials >= threads { threads } else { 1 << trials.max(1).ilog2() };
+        Split { workers, inner: threads / workers }
     }
 }
 
@@ -52,11 +45,7 @@ impl Split {
 ///
 /// # Errors
 /// The error of `one`; of several, that of the earliest piece.
-pub fn for_each<T: Sync>(
-    work: &[T],
-    bytes: impl Fn(&T) -> u64,
-    one: impl Fn(&T) -> Result<()> + Sync,
-) -> Result<()> {
+pub fn for_each<T: Sync>(work: &[T], bytes: impl Fn(&T) -> u64, one: impl Fn(&T) -> Result<()> + Sync) -> Result<()> {
     let threads = rayon::current_num_threads();
     // Half of what is free: other programs, and what a trial's estimate leaves out, need some.
     let room = TOGETHER.min(memory::available().map_or(TOGETHER, |free| free / 2));
@@ -72,11 +61,7 @@ pub fn for_each<T: Sync>(
     Ok(())
 }
 
-fn side_by_side<T: Sync>(
-    pieces: &[&T],
-    split: Split,
-    one: &(impl Fn(&T) -> Result<()> + Sync),
-) -> Result<()> {
+fn side_by_side<T: Sync>(pieces: &[&T], split: Split, one: &(impl Fn(&T) -> Result<()> + Sync)) -> Result<()> {
     if split.workers == 1 {
         return pieces.iter().try_for_each(|piece| one(piece));
     }
@@ -96,9 +81,7 @@ fn side_by_side<T: Sync>(
             }
         }
     };
-    let pools = (0..split.workers)
-        .map(|_| pool(split.inner))
-        .collect::<Result<Vec<_>>>()?;
+    let pools = (0..split.workers).map(|_| pool(split.inner)).collect::<Result<Vec<_>>>()?;
     std::thread::scope(|scope| {
         for pool in &pools {
             let begun = std::thread::Builder::new().spawn_scoped(scope, || pool.install(work_off));
@@ -120,8 +103,7 @@ fn pool(threads: usize) -> Result<rayon::ThreadPool> {
 
 /// Returns the error for threads that the system refuses to start.
 pub fn no_thread(threads: usize, problem: &impl std::fmt::Display) -> Error {
-    let allowed =
-        format!("must be a smaller number ({problem}). A limit on processes counts threads too");
+    let allowed = format!("must be a smaller number ({problem}). A limit on processes counts threads too");
     Error::invalid("threads", threads, allowed)
 }
 

@@ -20,10 +20,7 @@ pub fn ensure(trials: u64, seconds: f64) -> Result<()> {
     if trials == 0 || needed <= MOST {
         return Ok(());
     }
-    Err(Error::Time {
-        work: described(trials, seconds),
-        needed: duration(needed),
-    })
+    Err(Error::Time { work: described(trials, seconds), needed: duration(needed) })
 }
 
 /// Returns `true` for a check that takes longer than five minutes on one core.
@@ -35,11 +32,7 @@ pub(super) fn is_long(trials: u64, seconds: f64) -> bool {
 pub(super) fn announce(id: &str, trials: u64, seconds: f64, progress: &dyn Progress) {
     if is_long(trials, seconds) {
         let needed = trials as f64 * seconds;
-        let line = format!(
-            "{id}: {} take about {} on one core",
-            described(trials, seconds),
-            duration(needed)
-        );
+        let line = format!("{id}: {} take about {} on one core", described(trials, seconds), duration(needed));
         progress.announce(&line);
     }
 }
@@ -65,12 +58,7 @@ fn described(trials: u64, seconds: f64) -> String {
 
 /// Rounds a processor time (s) to its largest unit: `40 s`, `3 minutes`, `5 hours`, `2 days`, `4e5 years`.
 pub(crate) fn duration(seconds: f64) -> String {
-    let units = [
-        (365.25 * DAY, "year"),
-        (DAY, "day"),
-        (3600.0, "hour"),
-        (60.0, "minute"),
-    ];
+    let units = [(365.25 * DAY, "year"), (DAY, "day"), (3600.0, "hour"), (60.0, "minute")];
     // Two of a unit at least, so that rounding changes little.
     match units.iter().find(|(length, _)| seconds >= 2.0 * length) {
         Some((length, name)) if seconds / length >= 1e4 => {

@@ -46,11 +46,7 @@ impl Drop for Guard {
 impl Watch {
     /// Begins to watch a run of so many trials.
     pub fn new(trials: u64, describe: Describe) -> Self {
-        Watch {
-            describe,
-            trials,
-            told: AtomicBool::new(false),
-        }
+        Watch { describe, trials, told: AtomicBool::new(false) }
     }
 
     /// Marks the time of all trials as announced.
@@ -60,20 +56,10 @@ impl Watch {
     }
 
     /// Runs a trial under the watch. After the first one, the time of all is announced if it is long.
-    pub fn trial<T>(
-        &self,
-        (place, trial): (usize, u64),
-        progress: &dyn Progress,
-        run: impl FnOnce() -> T,
-    ) -> T {
+    pub fn trial<T>(&self, (place, trial): (usize, u64), progress: &dyn Progress, run: impl FnOnce() -> T) -> T {
         let begun = Instant::now();
         let ticket = NEXT.fetch_add(1, Ordering::Relaxed);
-        let entry = UnderWay {
-            since: begun,
-            place,
-            trial,
-            describe: self.describe.clone(),
-        };
+        let entry = UnderWay { since: begun, place, trial, describe: self.describe.clone() };
         under_way().insert(ticket, entry);
         let guard = Guard(ticket);
         let done = run();
@@ -93,12 +79,7 @@ pub fn longest() -> Option<(Duration, String)> {
     let (since, place, trial, describe) = {
         let all = under_way();
         let first = all.values().next()?;
-        (
-            first.since,
-            first.place,
-            first.trial,
-            first.describe.clone(),
-        )
+        (first.since, first.place, first.trial, first.describe.clone())
     };
     Some((since.elapsed(), describe(place, trial)))
 }

@@ -55,8 +55,7 @@ impl Range {
                 _ if self.log => self.from * (self.to / self.from).powf(share),
                 _ => self.from + (self.to - self.from) * share,
             };
-            self.multiple_of
-                .map_or(x, |m| (x / m as f64).round() * m as f64)
+            self.multiple_of.map_or(x, |m| (x / m as f64).round() * m as f64)
         };
         (0..self.steps).map(at).collect()
     }
@@ -103,10 +102,7 @@ impl Product {
         let length = each.fold(1, usize::saturating_mul);
         if length > MAX_CELLS {
             let allowed = format!("must be at most {MAX_CELLS} cells. Write shorter axes");
-            let counts: Vec<String> = axes
-                .iter()
-                .map(|(n, a)| format!("{n}: {}", a.len()))
-                .collect();
+            let counts: Vec<String> = axes.iter().map(|(n, a)| format!("{n}: {}", a.len())).collect();
             return Err(Error::invalid("axes", counts.join(", "), allowed));
         }
         let mut period = length;
@@ -117,18 +113,9 @@ impl Product {
                 Axis::Computed(_) => vec![],
             };
             period /= values.len().max(1);
-            Values {
-                name: name.clone(),
-                values,
-                period,
-            }
+            Values { name: name.clone(), values, period }
         };
-        Ok(Product {
-            axes: axes.iter().map(values).collect(),
-            computed,
-            fixed: fixed.clone(),
-            length,
-        })
+        Ok(Product { axes: axes.iter().map(values).collect(), computed, fixed: fixed.clone(), length })
     }
 
     /// Returns the number of combinations.
@@ -195,12 +182,7 @@ impl Axis {
     }
 }
 
-fn evaluate(
-    name: &str,
-    expression: &Expression,
-    cell: &Map<String, Value>,
-    fixed: &Map<String, Value>,
-) -> Result<f64> {
+fn evaluate(name: &str, expression: &Expression, cell: &Map<String, Value>, fixed: &Map<String, Value>) -> Result<f64> {
     let of = |name: &str| as_number(cell.get(name).or(fixed.get(name))?);
     let shown = || format!("\"{}\"", expression.text());
     if let Some(word) = expression.names().into_iter().find(|n| of(n).is_none()) {
@@ -212,20 +194,13 @@ fn evaluate(
     if value.is_finite() {
         return Ok(value);
     }
-    let with: Vec<String> = expression
-        .names()
-        .into_iter()
-        .filter_map(|n| Some(format!("{n} = {}", of(n)?)))
-        .collect();
+    let with: Vec<String> = expression.names().into_iter().filter_map(|n| Some(format!("{n} = {}", of(n)?))).collect();
     let allowed = format!("must be finite; it is {value} at {}", with.join(", "));
     Err(Error::invalid(name, shown(), allowed))
 }
 
 /// Sorts the expressions so that each follows the ones that it uses.
-fn order_of_expressions<'a>(
-    axes: &'a Axes,
-    fixed: &Map<String, Value>,
-) -> Result<Vec<(&'a str, &'a Expression)>> {
+fn order_of_expressions<'a>(axes: &'a Axes, fixed: &Map<String, Value>) -> Result<Vec<(&'a str, &'a Expression)>> {
     let computed = |name: &str| {
         axes.iter().find_map(|(n, axis)| match axis {
             Axis::Computed(e) if n == name => Some((n.as_str(), e)),
@@ -243,9 +218,8 @@ fn order_of_expressions<'a>(
             let problem = Error::unknown("name", unknown, names).to_string();
             let shown = format!("\"{}\"", expression.text());
             let stop = if problem.ends_with('?') { "" } else { "." };
-            let allowed = format!(
-                "must use known names; {problem}{stop} An expression may use other axes and what is set"
-            );
+            let allowed =
+                format!("must use known names; {problem}{stop} An expression may use other axes and what is set");
             return Err(Error::invalid(name, shown, allowed));
         }
     }
@@ -320,13 +294,7 @@ mod tests {
 
     #[test]
     fn ranges_hold_both_ends() {
-        let range = |from, to, steps, log, multiple_of| Range {
-            from,
-            to,
-            steps,
-            log,
-            multiple_of,
-        };
+        let range = |from, to, steps, log, multiple_of| Range { from, to, steps, log, multiple_of };
         assert_eq!(range(1.0, 3.0, 3, false, None).values(), [1.0, 2.0, 3.0]);
         // numpy.geomspace(100, 1000, 4): 100, 215.44, 464.16, 1000
         let log = range(100.0, 1000.0, 4, true, None).values();
@@ -337,11 +305,7 @@ mod tests {
 
     #[test]
     fn expressions_may_stand_in_any_order() {
-        let axes = [
-            computed("b", "a * clusters"),
-            computed("a", "x + 1"),
-            list("x", &[1.0, 2.0]),
-        ];
+        let axes = [computed("b", "a * clusters"), computed("a", "x + 1"), list("x", &[1.0, 2.0])];
         let cells = combinations(&axes, &fixed()).unwrap();
         assert_eq!(
             Value::from(cells.into_iter().map(Value::from).collect::<Vec<_>>()),
@@ -351,19 +315,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_computed_is_named() {
-        let axes = [
-            computed("a", "b + 1"),
-            computed("b", "2 * c"),
-            computed("c", "a"),
-        ];
-        assert_eq!(
-            refused(&axes),
-            "a = \"b + 1\": must not depend on itself: a -> b -> c -> a"
-        );
-        assert_eq!(
-            refused(&[computed("a", "a")]),
-            "a = \"a\": must not depend on itself: a -> a"
-        );
+        let axes = [computed("a", "b + 1"), computed("b", "2 * c"), computed("c", "a")];
+        assert_eq!(refused(&axes), "a = \"b + 1\": must not depend on itself: a -> b -> c -> a");
+        assert_eq!(refused(&[computed("a", "a")]), "a = \"a\": must not depend on itself: a -> a");
         let axes = [list("tokens", &[10.0]), computed("delta", "log(token)")];
         assert_eq!(
             refused(&axes),
@@ -376,16 +330,10 @@ mod tests {
             "delta = \"2 * phi\": must be computed from numbers; phi = \"softmax\" is not a number"
         );
         let axes = [list("x", &[1.0, 0.0]), computed("y", "1 / x")];
-        assert_eq!(
-            refused(&axes),
-            "y = \"1 / x\": must be finite; it is inf at x = 0"
-        );
+        assert_eq!(refused(&axes), "y = \"1 / x\": must be finite; it is inf at x = 0");
         let long: Vec<f64> = (0..1001).map(f64::from).collect();
         let error = refused(&[list("x", &long), list("y", &long)]);
-        assert!(
-            error.contains("x: 1001, y: 1001") && error.contains("1000000"),
-            "{error}"
-        );
+        assert!(error.contains("x: 1001, y: 1001") && error.contains("1000000"), "{error}");
     }
 
     proptest! {

@@ -76,20 +76,13 @@ impl Expression {
             let allowed = format!("must be at most {LONGEST} bytes long");
             return Err(Error::invalid(name, shown, allowed));
         }
-        let mut parser = Parser {
-            rest: text,
-            text,
-            depth: 0,
-        };
+        let mut parser = Parser { rest: text, text, depth: 0 };
         let read = parser.sum().and_then(|root| match parser.peek() {
             None => Ok(root),
             Some(_) => Err(parser.expected("an operator, or the end")),
         });
         match read {
-            Ok(root) => Ok(Expression {
-                text: text.to_string(),
-                root,
-            }),
+            Ok(root) => Ok(Expression { text: text.to_string(), root }),
             Err(problem) => {
                 let allowed = format!("must be an expression; {problem}. It may have {SYNTAX}");
                 Err(Error::invalid(name, format!("\"{text}\""), allowed))
@@ -175,10 +168,7 @@ impl Parser<'_> {
 
     fn expected(&mut self, what: &str) -> String {
         let found = self.peek().map_or("the end".into(), |c| format!("'{c}'"));
-        let at = self.text[..self.text.len() - self.rest.len()]
-            .chars()
-            .count()
-            + 1;
+        let at = self.text[..self.text.len() - self.rest.len()].chars().count() + 1;
         format!("expected {what} at character {at}, found {found}")
     }
 
@@ -210,11 +200,7 @@ impl Parser<'_> {
             minus ^= sign == '-';
         }
         let power = self.power()?;
-        Ok(if minus {
-            Node::Negative(Box::new(power))
-        } else {
-            power
-        })
+        Ok(if minus { Node::Negative(Box::new(power)) } else { power })
     }
 
     /// Parses a power, which associates to the right: 2^3^2 is 2^(3^2).
@@ -254,9 +240,7 @@ impl Parser<'_> {
         let bytes = self.rest.as_bytes();
         let digits = |from: usize| {
             let more = bytes[from..].iter();
-            from + more
-                .take_while(|b| b.is_ascii_digit() || **b == b'.')
-                .count()
+            from + more.take_while(|b| b.is_ascii_digit() || **b == b'.').count()
         };
         let mut end = digits(0);
         // An exponent needs digits: `2e3` has one, `2e` has none.
@@ -345,39 +329,21 @@ mod tests {
         ] {
             let found = value(text);
             let close = (found - expected).abs() <= 1e-15 * expected.abs();
-            assert!(
-                close || expected.is_nan() && found.is_nan(),
-                "{text} = {found}"
-            );
+            assert!(close || expected.is_nan() && found.is_nan(), "{text} = {found}");
         }
     }
 
     #[test]
     fn errors_say_what_was_expected_and_where() {
         for (text, problem) in [
-            (
-                "",
-                "expected a number, a name or '(' at character 1, found the end",
-            ),
-            (
-                "1 +",
-                "expected a number, a name or '(' at character 4, found the end",
-            ),
+            ("", "expected a number, a name or '(' at character 1, found the end"),
+            ("1 +", "expected a number, a name or '(' at character 4, found the end"),
             ("(1 + 2", "expected ')' at character 7, found the end"),
-            (
-                "1 2",
-                "expected an operator, or the end at character 3, found '2'",
-            ),
-            (
-                "max(1)",
-                "expected ',' and a second argument at character 6, found ')'",
-            ),
+            ("1 2", "expected an operator, or the end at character 3, found '2'"),
+            ("max(1)", "expected ',' and a second argument at character 6, found ')'"),
             ("sqr(2)", "unknown function 'sqr'"),
             ("1.2.3", "expected a number at character 1, found '1'"),
-            (
-                "δ §",
-                "expected an operator, or the end at character 3, found '§'",
-            ),
+            ("δ §", "expected an operator, or the end at character 3, found '§'"),
         ] {
             let error = Expression::parse("delta", text).unwrap_err().to_string();
             let expected = format!("delta = \"{text}\": must be an expression; {problem}. ");
@@ -390,10 +356,7 @@ mod tests {
         let error = Expression::parse("x", &long).unwrap_err().to_string();
         assert!(error.contains("must be at most 4000 bytes"), "{error}");
         let chain = vec!["1"; 2000].join("-");
-        assert_eq!(
-            Expression::parse("x", &chain).unwrap().value(&|_| None),
-            -1998.0
-        );
+        assert_eq!(Expression::parse("x", &chain).unwrap().value(&|_| None), -1998.0);
     }
 
     proptest! {

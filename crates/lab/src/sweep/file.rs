@@ -17,8 +17,7 @@ impl Sweep {
     /// A file that cannot be read or is not TOML; an unknown key, with the nearest known ones; a value
     /// that is not allowed. Every message begins with the name of the file.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|e| Error::io(path, e, "Write the name of a sweep file"))?;
+        let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e, "Write the name of a sweep file"))?;
         Self::parse(&text, path)
     }
 
@@ -27,16 +26,10 @@ impl Sweep {
     /// # Errors
     /// As [`Sweep::read`].
     pub fn parse(text: &str, origin: &Path) -> Result<Self> {
-        let content = |problem: String| Error::Content {
-            path: origin.to_path_buf(),
-            problem,
-        };
-        let table: toml::Table = text.parse().map_err(|e: toml::de::Error| {
-            content(format!(
-                "must be valid TOML: {}",
-                short_lines(&e.to_string())
-            ))
-        })?;
+        let content = |problem: String| Error::Content { path: origin.to_path_buf(), problem };
+        let table: toml::Table = text
+            .parse()
+            .map_err(|e: toml::de::Error| content(format!("must be valid TOML: {}", short_lines(&e.to_string()))))?;
         match as_json(toml::Value::Table(table)) {
             Value::Object(map) => Self::of_json(map, origin),
             _ => Ok(Sweep::default()),
@@ -49,14 +42,9 @@ impl Sweep {
     /// # Errors
     /// As [`Sweep::read`].
     pub fn of_json(map: Map<String, Value>, origin: &Path) -> Result<Self> {
-        let sweep = Self::from_object(map).map_err(|e| Error::Content {
-            path: origin.to_path_buf(),
-            problem: e.to_string(),
-        })?;
-        Ok(Sweep {
-            origin: origin.to_path_buf(),
-            ..sweep
-        })
+        let sweep = Self::from_object(map)
+            .map_err(|e| Error::Content { path: origin.to_path_buf(), problem: e.to_string() })?;
+        Ok(Sweep { origin: origin.to_path_buf(), ..sweep })
     }
 
     fn from_object(mut map: Map<String, Value>) -> Result<Self> {
@@ -69,16 +57,14 @@ impl Sweep {
                 return Err(Error::invalid("experiment", "set beside claim", allowed));
             }
             (None, None) => {
-                let allowed =
-                    "must be set unless experiment is. Write claim = \"ID\", see `attnlab list`";
+                let allowed = "must be set unless experiment is. Write claim = \"ID\", see `attnlab list`";
                 return Err(Error::invalid("claim", "(not set)", allowed));
             }
         };
         if let Of::Experiment(_) = of {
             let own = ["level", "beyond_hypotheses", "stop"];
             if let Some(name) = own.into_iter().find(|n| map.contains_key(*n)) {
-                let allowed =
-                    "must be left out; it is for claims, and an experiment has no verdict";
+                let allowed = "must be left out; it is for claims, and an experiment has no verdict";
                 return Err(Error::invalid(name, &map[name], allowed));
             }
         }
@@ -163,18 +149,14 @@ impl Sweep {
             if named.is_some() {
                 return Err(Error::Content {
                     path: Manifest::FILE.into(),
-                    problem: format!(
-                        "{AXES} holds {pair}: must be pairs of a name and its values, each once"
-                    ),
+                    problem: format!("{AXES} holds {pair}: must be pairs of a name and its values, each once"),
                 });
             }
         }
         settings.insert("axes".into(), Value::Object(axes));
         settings.insert("seed".into(), manifest.seed.into());
-        let sweep = Self::from_object(settings).map_err(|e| Error::Content {
-            path: Manifest::FILE.into(),
-            problem: e.to_string(),
-        })?;
+        let sweep = Self::from_object(settings)
+            .map_err(|e| Error::Content { path: Manifest::FILE.into(), problem: e.to_string() })?;
         Ok(Some(sweep))
     }
 }
@@ -252,13 +234,7 @@ fn range(name: &str, given: &Map<String, Value>) -> Result<Range> {
     refuse_unknown("axes.dim", given)?;
     let of = |key: &str| format!("{name}.{key}");
     let need = |key: &str| {
-        let missing = || {
-            Error::invalid(
-                of(key),
-                "(not set)",
-                "must be set; a range has from, to and steps",
-            )
-        };
+        let missing = || Error::invalid(of(key), "(not set)", "must be set; a range has from, to and steps");
         given.get(key).ok_or_else(missing)
     };
     let end = |key: &str| -> Result<f64> {
@@ -269,40 +245,22 @@ fn range(name: &str, given: &Map<String, Value>) -> Result<Range> {
     let most = super::axes::MAX_CELLS as u64;
     let (from, to) = (end("from")?, end("to")?);
     let steps = whole(&of("steps"), need("steps")?, 2, most)?;
-    let log = match given
-        .get("scale")
-        .map(|v| word(&of("scale"), v))
-        .transpose()?
-    {
+    let log = match given.get("scale").map(|v| word(&of("scale"), v)).transpose()? {
         None => false,
         Some(scale) if scale == "linear" => false,
         Some(scale) if scale == "log" => true,
         Some(scale) => {
             let shown = format!("\"{scale}\"");
-            return Err(Error::invalid(
-                of("scale"),
-                shown,
-                "must be \"linear\" or \"log\"",
-            ));
+            return Err(Error::invalid(of("scale"), shown, "must be \"linear\" or \"log\""));
         }
     };
     if log && !(from > 0.0 && to > 0.0) {
-        let (key, value) = if from > 0.0 {
-            ("to", to)
-        } else {
-            ("from", from)
-        };
+        let (key, value) = if from > 0.0 { ("to", to) } else { ("from", from) };
         return Err(Error::invalid(of(key), value, "must be > 0 on a log scale"));
     }
     let multiple_of = given.get("multiple_of");
     let multiple_of = multiple_of.map(|v| whole(&of("multiple_of"), v, 1, u64::MAX));
-    Ok(Range {
-        from,
-        to,
-        steps,
-        log,
-        multiple_of: multiple_of.transpose()?,
-    })
+    Ok(Range { from, to, steps, log, multiple_of: multiple_of.transpose()? })
 }
 
 /// Value of `stop.until`.
@@ -313,9 +271,7 @@ fn stop(value: &Value) -> Result<Stop> {
     refuse_unknown("stop", given)?;
     if let Some(until) = given.get("until") {
         if until != DECIDED {
-            let allowed = format!(
-                "must be \"{DECIDED}\"; for an interval of some width, write width instead"
-            );
+            let allowed = format!("must be \"{DECIDED}\"; for an interval of some width, write width instead");
             return Err(Error::invalid("stop.until", until, allowed));
         }
         if let Some(width) = given.get("width") {
@@ -327,11 +283,7 @@ fn stop(value: &Value) -> Result<Stop> {
     let allowed = "must be a number in (0, 1); a cell stops once its interval is no wider. Or write until = \
                    \"decided\"";
     let invalid = || {
-        let shown = if width.is_null() {
-            "(not set)".into()
-        } else {
-            width.to_string()
-        };
+        let shown = if width.is_null() { "(not set)".into() } else { width.to_string() };
         Error::invalid("stop.width", shown, allowed)
     };
     let until = match given.contains_key("until") {
@@ -347,24 +299,16 @@ fn stop(value: &Value) -> Result<Stop> {
         let allowed = format!("must be \"{}\"", Sequence::NAME);
         return Err(Error::invalid("stop.rule", rule, allowed));
     }
-    let every = given
-        .get("every")
-        .map(|v| whole("stop.every", v, 1, MAX_TRIALS));
-    Ok(Stop {
-        until,
-        every: every.transpose()?.unwrap_or(10),
-    })
+    let every = given.get("every").map(|v| whole("stop.every", v, 1, MAX_TRIALS));
+    Ok(Stop { until, every: every.transpose()?.unwrap_or(10) })
 }
 
 fn beyond(value: &Value) -> Result<Beyond> {
     let name = word("beyond_hypotheses", value)?;
-    Beyond::ALL
-        .into_iter()
-        .find(|b| b.name() == name)
-        .ok_or_else(|| {
-            let allowed = "must be \"mark\", \"judge\" or \"skip\"";
-            Error::invalid("beyond_hypotheses", value, allowed)
-        })
+    Beyond::ALL.into_iter().find(|b| b.name() == name).ok_or_else(|| {
+        let allowed = "must be \"mark\", \"judge\" or \"skip\"";
+        Error::invalid("beyond_hypotheses", value, allowed)
+    })
 }
 
 fn level(value: &Value) -> Result<f64> {
@@ -381,15 +325,12 @@ fn word(name: &str, value: &Value) -> Result<String> {
 
 fn table<'a>(name: &str, value: &'a Value) -> Result<&'a Map<String, Value>> {
     let allowed = || format!("must be a table. Write [{name}] on a line of its own");
-    value
-        .as_object()
-        .ok_or_else(|| Error::invalid(name, value, allowed()))
+    value.as_object().ok_or_else(|| Error::invalid(name, value, allowed()))
 }
 
 /// Reads a whole number from `low` to `high`; 1e5 is accepted.
 fn whole(name: &str, value: &Value, low: u64, high: u64) -> Result<u64> {
-    let from_float =
-        |x: f64| (x.fract() == 0.0 && (0.0..2_f64.powi(64)).contains(&x)).then_some(x as u64);
+    let from_float = |x: f64| (x.fract() == 0.0 && (0.0..2_f64.powi(64)).contains(&x)).then_some(x as u64);
     let number = value.as_u64().or_else(|| from_float(value.as_f64()?));
     number.filter(|n| (low..=high).contains(n)).ok_or_else(|| {
         let allowed = match high {

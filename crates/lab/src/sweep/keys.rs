@@ -18,31 +18,12 @@ pub struct Key {
     pub doc: &'static str,
 }
 
-const fn key(
-    table: &'static str,
-    name: &'static str,
-    example: &'static str,
-    doc: &'static str,
-) -> Key {
-    Key {
-        table,
-        name,
-        example,
-        instead: false,
-        doc,
-    }
+const fn key(table: &'static str, name: &'static str, example: &'static str, doc: &'static str) -> Key {
+    Key { table, name, example, instead: false, doc }
 }
 
-const fn instead(
-    table: &'static str,
-    name: &'static str,
-    example: &'static str,
-    doc: &'static str,
-) -> Key {
-    Key {
-        instead: true,
-        ..key(table, name, example, doc)
-    }
+const fn instead(table: &'static str, name: &'static str, example: &'static str, doc: &'static str) -> Key {
+    Key { instead: true, ..key(table, name, example, doc) }
 }
 
 /// Placeholder for the name of a parameter, or of an axis that only expressions use.
@@ -70,18 +51,8 @@ pub const KEYS: &[Key] = &[
         "Trials per cell, 1 to 100000. Without it: the claim's own number for the cell's \
          parameters, or the experiment's. Under [stop] it is the most that a cell may take.",
     ),
-    key(
-        "",
-        "seed",
-        "seed = 5",
-        "Seed of every random stream, a whole number; default 0.",
-    ),
-    key(
-        "",
-        "level",
-        "level = 0.95",
-        "Confidence level of each cell's interval, in (0, 1); default 0.95. Claims only.",
-    ),
+    key("", "seed", "seed = 5", "Seed of every random stream, a whole number; default 0."),
+    key("", "level", "level = 0.95", "Confidence level of each cell's interval, in (0, 1); default 0.95. Claims only."),
     key(
         "",
         "beyond_hypotheses",
@@ -97,12 +68,7 @@ pub const KEYS: &[Key] = &[
         "Every combination of the axes is a cell; the last axis varies fastest. A list of values \
          (for a setting of an experiment that is itself a list, each value alone or as a list).",
     ),
-    key(
-        "axes",
-        ANY,
-        "c = [0.03, 0.125, 0.5]",
-        "An axis may also be a name that only expressions use.",
-    ),
+    key("axes", ANY, "c = [0.03, 0.125, 0.5]", "An axis may also be a name that only expressions use."),
     key(
         "axes",
         ANY,
@@ -117,18 +83,8 @@ pub const KEYS: &[Key] = &[
         "from = 40",
         "A range: the first number. On one line: dim = { from = 40, to = 160, steps = 3 }.",
     ),
-    key(
-        "axes.dim",
-        "to",
-        "to = 160",
-        "The last number, included in the values.",
-    ),
-    key(
-        "axes.dim",
-        "steps",
-        "steps = 3",
-        "Number of values, at least 2.",
-    ),
+    key("axes.dim", "to", "to = 160", "The last number, included in the values."),
+    key("axes.dim", "steps", "steps = 3", "Number of values, at least 2."),
     key(
         "axes.dim",
         "scale",
@@ -164,12 +120,7 @@ pub const KEYS: &[Key] = &[
         "Or: lets a cell stop once that interval lies on one side of what is promised, so that the cell is \
          supported or refuted; a promise about every trial can only be refuted early.",
     ),
-    key(
-        "stop",
-        "every",
-        "every = 10",
-        "A cell may stop after this many trials and after every multiple; default 10.",
-    ),
+    key("stop", "every", "every = 10", "A cell may stop after this many trials and after every multiple; default 10."),
     key(
         "stop",
         "rule",

@@ -51,11 +51,8 @@ pub fn figures(plan: &Plan, cells: &[CellMark]) -> Result<Vec<Figure>> {
     let axes = (0..product.axes()).filter_map(|axis| Free::new(product, axis));
     let varying: Vec<Free> = axes.collect();
     let numeric = longest(&varying);
-    let others: Vec<usize> = varying
-        .iter()
-        .map(|free| free.axis)
-        .filter(|axis| numeric.iter().all(|used| used.axis != *axis))
-        .collect();
+    let others: Vec<usize> =
+        varying.iter().map(|free| free.axis).filter(|axis| numeric.iter().all(|used| used.axis != *axis)).collect();
     let story = Story::new(claim, cells);
     let mut left_out = vec![];
     let (panels, groups) = match numeric[..] {
@@ -99,11 +96,7 @@ impl<'a> Free<'a> {
             all.sort_by(|a, b| a.0.total_cmp(&b.0));
             all
         });
-        (values.len() > 1).then_some(Free {
-            axis,
-            name: product.name(axis),
-            values: numbers,
-        })
+        (values.len() > 1).then_some(Free { axis, name: product.name(axis), values: numbers })
     }
 
     /// Leaves at most `most` values, with even steps between them, and says so.
@@ -113,11 +106,7 @@ impl<'a> Free<'a> {
         if let (Some(values), 2..) = (&mut thinned.values, step) {
             *values = values.iter().copied().step_by(step).collect();
             let rest = self.length() - values.len();
-            left_out.push(format!(
-                "{rest} of the {} values of {}",
-                self.length(),
-                self.name
-            ));
+            left_out.push(format!("{rest} of the {} values of {}", self.length(), self.name));
         }
         thinned
     }
@@ -145,8 +134,7 @@ impl<'a> Free<'a> {
         let values = self.numbers();
         let unevenness = |place: fn(f64) -> f64| {
             let steps = values.windows(2).map(|w| place(w[1]) - place(w[0]));
-            let (least, most) =
-                steps.fold((f64::INFINITY, 0.0_f64), |(a, b), s| (a.min(s), b.max(s)));
+            let (least, most) = steps.fold((f64::INFINITY, 0.0_f64), |(a, b), s| (a.min(s), b.max(s)));
             most / least
         };
         let positive = values.first().is_some_and(|v| *v > 0.0);
@@ -188,10 +176,7 @@ fn grouped(
 ) -> (Vec<Group>, usize) {
     let lengths = others.iter().map(|axis| product.values(*axis).len());
     let size = drawn.iter().map(|free| free.length()).product();
-    let ranks: Vec<Vec<Option<usize>>> = drawn
-        .iter()
-        .map(|free| free.ranks(product.values(free.axis).len()))
-        .collect();
+    let ranks: Vec<Vec<Option<usize>>> = drawn.iter().map(|free| free.ranks(product.values(free.axis).len())).collect();
     let all: usize = lengths.clone().product();
     // Places among the groups, in the order in which the cells name them.
     let mut place = vec![None; all];
@@ -208,10 +193,7 @@ fn grouped(
                 return most;
             }
             let of = |axis: &usize| titled(product, *axis, number);
-            groups.push(Group {
-                title: others.iter().map(of).collect::<Vec<_>>().join(", "),
-                cells: vec![None; size],
-            });
+            groups.push(Group { title: others.iter().map(of).collect::<Vec<_>>().join(", "), cells: vec![None; size] });
             groups.len() - 1
         });
         let at = drawn.iter().zip(&ranks).try_fold(0, |at, (free, ranks)| {
@@ -228,9 +210,7 @@ fn grouped(
 /// Writes the value of an axis as `tokens = 600`.
 fn titled(product: &Product, axis: usize, number: usize) -> String {
     let name = product.name(axis);
-    let value = product
-        .place(axis, number)
-        .map(|i| &product.values(axis)[i]);
+    let value = product.place(axis, number).map(|i| &product.values(axis)[i]);
     match value {
         Some(Value::String(word)) => format!("{name} = {word}"),
         Some(value) => match as_number(value) {
@@ -266,22 +246,14 @@ impl Story {
             (0.0..=1.0).contains(&e.low) && (0.0..=1.0).contains(&e.high)
         });
         let levels = || cells.iter().filter_map(|c| Some(c.estimate?.level));
-        let interval = levels()
-            .find(|l| *l < 1.0)
-            .map(|l| format!("{} % interval", short(100.0 * l)));
+        let interval = levels().find(|l| *l < 1.0).map(|l| format!("{} % interval", short(100.0 * l)));
         // Level 1 marks a bracket by a closed form.
-        let bracket = levels()
-            .any(|l| l == 1.0)
-            .then(|| "bracket by a closed form".to_string());
+        let bracket = levels().any(|l| l == 1.0).then(|| "bracket by a closed form".to_string());
         Story {
             id: &claim.sheet().id,
             title: claim.sheet().title.clone(),
             probability,
-            interval: [interval, bracket]
-                .into_iter()
-                .flatten()
-                .collect::<Vec<_>>()
-                .join(" or "),
+            interval: [interval, bracket].into_iter().flatten().collect::<Vec<_>>().join(" or "),
             trials: match least == most {
                 true => format!("{most}"),
                 false => format!("{least} to {most}"),
@@ -309,11 +281,7 @@ impl Story {
             },
             title: self.title.clone(),
             caption: self.caption(map, left_out),
-            width: if panels.len() == 1 {
-                Width::Column
-            } else {
-                Width::Page
-            },
+            width: if panels.len() == 1 { Width::Column } else { Width::Page },
             columns: panels.len().min(3),
             panels: panels.to_vec(),
         };
@@ -336,9 +304,7 @@ impl Story {
             Some(cells) if is_dense(cells) => {
                 "Dashed, dotted and dash-dotted: the borders of refuted, supported and vacuous cells;"
             }
-            _ => {
-                "Crosses: refuted; circles: supported; triangles: vacuous, for nothing is promised;"
-            }
+            _ => "Crosses: refuted; circles: supported; triangles: vacuous, for nothing is promised;",
         };
         match map {
             Some(_) => format!(
@@ -347,10 +313,7 @@ impl Story {
                  Each interval holds for its own cell.{rest}",
                 self.interval
             ),
-            None => format!(
-                "{start} Bands: {}, each for its own cell.{rest}",
-                self.interval
-            ),
+            None => format!("{start} Bands: {}, each for its own cell.{rest}", self.interval),
         }
     }
 }
@@ -361,19 +324,14 @@ fn map(story: &Story, x: &Free, y: &Free, group: &Group) -> Panel {
         let Some((cell, e)) = find(i, j).and_then(|c| Some((c, c.estimate?))) else {
             return Cell::of(f64::NAN);
         };
-        Cell {
-            value: e.value,
-            interval: Some((e.low, e.high)),
-            hatched: cell.verdict == VerdictKind::Inconclusive,
-        }
+        Cell { value: e.value, interval: Some((e.low, e.high)), hatched: cell.verdict == VerdictKind::Inconclusive }
     };
     let (xs, ys) = (x.numbers(), y.numbers());
     let mut heat = Heat::over(&xs, &ys, story.quantity(), cell);
     heat.interval = story.interval.clone();
     heat.hatching = "inconclusive".into();
-    let margins = Heat::over(&xs, &ys, figure::Axis::default(), |i, j| {
-        Cell::of(find(i, j).map_or(f64::NAN, |cell| cell.margin))
-    });
+    let margins =
+        Heat::over(&xs, &ys, figure::Axis::default(), |i, j| Cell::of(find(i, j).map_or(f64::NAN, |cell| cell.margin)));
     let border = margins.contour("hypotheses", &[0.0]);
     let mut contours = vec![border.drawn(Stroke::Solid, STATED)];
     contours.retain(crosses);
@@ -414,8 +372,7 @@ fn marked(x: &Free, y: &Free, group: &Group, verdict: VerdictKind) -> Vec<Point>
     let (xs, ys) = (x.numbers(), y.numbers());
     let cells = group.cells.iter().enumerate();
     let of = cells.filter(|(_, cell)| cell.is_some_and(|c| c.verdict == verdict));
-    of.map(|(at, _)| Point::at(xs[at / ys.len()], ys[at % ys.len()]))
-        .collect()
+    of.map(|(at, _)| Point::at(xs[at / ys.len()], ys[at % ys.len()])).collect()
 }
 
 /// Returns `true` if the contour has a line to draw.

@@ -49,44 +49,24 @@ pub fn merge_rows(
 ) -> Result<(Plan, Finished)> {
     let paths: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
     let Some(manifest) = common_manifest(&paths, options.mix_builds)? else {
-        return Err(Error::invalid(
-            "DIR",
-            "(none)",
-            "must be at least one folder of rows",
-        ));
+        return Err(Error::invalid("DIR", "(none)", "must be at least one folder of rows"));
     };
     let mut plan = Plan::of_manifest(&manifest, catalogue)?;
     // The rows are of the builds that computed them, not of this one.
     plan.manifest = manifest;
     let cells = Some(plan.cells.table().clone());
-    let frame = Frame {
-        manifest: &plan.manifest,
-        cells: cells.clone(),
-    };
+    let frame = Frame { manifest: &plan.manifest, cells: cells.clone() };
     let found = Stored::scan(all_row_files(&paths)?, &frame)?;
     plan.with_grid(|grid| grid.ensure_complete(&found, paths[0]))?;
     let mut origins = vec![];
     for folder in &paths {
         origins.extend(Origin::read(folder)?);
     }
-    let opening = Opening {
-        force: options.force,
-        mix_builds: options.mix_builds,
-        cells,
-        ..Opening::default()
-    };
+    let opening = Opening { force: options.force, mix_builds: options.mix_builds, cells, ..Opening::default() };
     let store = Store::open(out, &plan.manifest, &opening)?;
     let stored = store.replace(&found)?;
     for origin in origins {
         origin.note(out, Shard::WHOLE)?;
     }
-    Ok((
-        plan,
-        Finished {
-            resumed: stored.len() as u64,
-            stored,
-            computed: 0,
-            dropped: found.dropped(),
-        },
-    ))
+    Ok((plan, Finished { resumed: stored.len() as u64, stored, computed: 0, dropped: found.dropped() }))
 }

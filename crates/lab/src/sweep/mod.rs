@@ -167,11 +167,7 @@ impl Sweep {
 ///
 /// # Errors
 /// As [`write_summary`]; maps that cannot be drawn or written.
-pub fn write_results(
-    plan: &Plan,
-    stored: &Stored,
-    folder: &Path,
-) -> Result<(Vec<CellMark>, Vec<PathBuf>)> {
+pub fn write_results(plan: &Plan, stored: &Stored, folder: &Path) -> Result<(Vec<CellMark>, Vec<PathBuf>)> {
     let cells = write_summary(plan, stored, folder)?;
     if cells.is_empty() {
         return Ok((cells, vec![]));

@@ -18,13 +18,7 @@ pub fn data_of(outcome: &Outcome) -> Map<String, Value> {
         Outcome::Event { .. } => {
             put("kind", "event".into());
         }
-        Outcome::Gap {
-            lhs,
-            rhs,
-            tol,
-            relation,
-            ..
-        } => {
+        Outcome::Gap { lhs, rhs, tol, relation, .. } => {
             put("kind", "gap".into());
             put("lhs", number(*lhs));
             put("rhs", number(*rhs));
@@ -35,9 +29,7 @@ pub fn data_of(outcome: &Outcome) -> Map<String, Value> {
             put("kind", "value".into());
             put("value", number(*value));
         }
-        Outcome::Uninformative {
-            reason, numerical, ..
-        } => {
+        Outcome::Uninformative { reason, numerical, .. } => {
             put("kind", UNINFORMATIVE.into());
             put("reason", reason.clone().into());
             put("numerical", (*numerical).into());
@@ -65,10 +57,7 @@ fn read(data: &Map<String, Value>) -> Option<Outcome> {
     let witness: Witness = data.get("witness")?.as_object()?.clone();
     let float = |name: &str| as_number(data.get(name)?);
     Some(match data.get("kind")?.as_str()? {
-        "event" => Outcome::Event {
-            holds: data.get("holds")?.as_bool()?,
-            witness,
-        },
+        "event" => Outcome::Event { holds: data.get("holds")?.as_bool()?, witness },
         "gap" => Outcome::Gap {
             lhs: float("lhs")?,
             rhs: float("rhs")?,
@@ -76,10 +65,7 @@ fn read(data: &Map<String, Value>) -> Option<Outcome> {
             relation: serde_json::from_value::<Relation>(data.get("relation")?.clone()).ok()?,
             witness,
         },
-        "value" => Outcome::Value {
-            value: float("value")?,
-            witness,
-        },
+        "value" => Outcome::Value { value: float("value")?, witness },
         UNINFORMATIVE => Outcome::Uninformative {
             reason: data.get("reason")?.as_str()?.to_string(),
             numerical: data.get("numerical")?.as_bool()?,
@@ -99,8 +85,7 @@ pub fn held(data: &Map<String, Value>) -> Result<Option<bool>> {
     }
     let holds = data.get("holds").and_then(Value::as_bool);
     holds.map(Some).ok_or_else(|| {
-        let problem =
-            "the trials of this claim do not hold or fail. Write the sweep without [stop]";
+        let problem = "the trials of this claim do not hold or fail. Write the sweep without [stop]";
         Error::undefined(problem)
     })
 }
@@ -113,21 +98,9 @@ mod tests {
     #[test]
     fn outcomes_come_back_to_the_bit() {
         let witness = crate::witness! { "layer" => 3, "weight" => 0.1 + 0.2 };
-        let gap = |lhs, relation| Outcome::Gap {
-            lhs,
-            rhs: 1.0 / 3.0,
-            tol: 1e-300,
-            relation,
-            witness: witness.clone(),
-        };
-        let event = |holds| Outcome::Event {
-            holds,
-            witness: Witness::new(),
-        };
-        let value = Outcome::Value {
-            value: f64::INFINITY,
-            witness: witness.clone(),
-        };
+        let gap = |lhs, relation| Outcome::Gap { lhs, rhs: 1.0 / 3.0, tol: 1e-300, relation, witness: witness.clone() };
+        let event = |holds| Outcome::Event { holds, witness: Witness::new() };
+        let value = Outcome::Value { value: f64::INFINITY, witness: witness.clone() };
         let all = [
             event(true),
             event(false),

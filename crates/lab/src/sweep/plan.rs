@@ -69,10 +69,7 @@ impl Plan {
         plan.map_err(|e| match e {
             // Lack of memory is not an error of the file.
             Error::Memory { .. } => e,
-            e => Error::Content {
-                path: sweep.origin.clone(),
-                problem: e.to_string(),
-            },
+            e => Error::Content { path: sweep.origin.clone(), problem: e.to_string() },
         })
     }
 
@@ -86,29 +83,17 @@ impl Plan {
             if let Some(found) = manifest.difference(&plan.manifest) {
                 return Err(Error::Content {
                     path: Manifest::FILE.into(),
-                    problem: format!(
-                        "it describes {found}: it was changed by hand or written by another version"
-                    ),
+                    problem: format!("it describes {found}: it was changed by hand or written by another version"),
                 });
             }
             // The builds are those of its rows.
             plan.manifest = manifest.clone();
             return Ok(plan);
         }
-        let experiment = catalogue
-            .experiment(&manifest.id)?
-            .with_settings(&manifest.settings)?;
+        let experiment = catalogue.experiment(&manifest.id)?.with_settings(&manifest.settings)?;
         let cells = Cells::listed(experiment::cells(&*experiment)?)?;
-        let piece = Piece {
-            experiment,
-            label: String::new(),
-            cells: 0..cells.len(),
-        };
-        Ok(Plan {
-            manifest: manifest.clone(),
-            cells,
-            work: Work::Experiments(vec![piece]),
-        })
+        let piece = Piece { experiment, label: String::new(), cells: 0..cells.len() };
+        Ok(Plan { manifest: manifest.clone(), cells, work: Work::Experiments(vec![piece]) })
     }
 
     /// Plans the run in `folder`.
@@ -174,11 +159,8 @@ impl Plan {
         let (manifest, cells) = (self.manifest.clone(), self.cells.clone());
         match &self.work {
             Work::Experiments(pieces) => {
-                let owner: Vec<usize> = pieces
-                    .iter()
-                    .enumerate()
-                    .flat_map(|(i, piece)| piece.cells.clone().map(move |_| i))
-                    .collect();
+                let owner: Vec<usize> =
+                    pieces.iter().enumerate().flat_map(|(i, piece)| piece.cells.clone().map(move |_| i)).collect();
                 then(&Grid {
                     manifest,
                     cells,
@@ -210,11 +192,7 @@ impl Plan {
                     }
                     None => Ok(false),
                 };
-                let stopping = sweep.stop.map(|stop| Stopping {
-                    every: stop.every,
-                    holds: &held,
-                    enough: &enough,
-                });
+                let stopping = sweep.stop.map(|stop| Stopping { every: stop.every, holds: &held, enough: &enough });
                 then(&Grid {
                     manifest,
                     cells,
@@ -254,8 +232,7 @@ fn of_claim(sweep: &Sweep, claim: &Arc<dyn Claim>) -> Result<Plan> {
     });
     let make = made.clone();
     Ok(Plan {
-        manifest: Manifest::new(&claim.sheet().id, sweep.seed, sweep.settings())
-            .with_code(claim.code()),
+        manifest: Manifest::new(&claim.sheet().id, sweep.seed, sweep.settings()).with_code(claim.code()),
         cells: Cells::made(made.keys()?, Arc::new(move |place| make.cell(place)))?,
         work: Work::Claim(made),
     })
@@ -297,8 +274,7 @@ impl ClaimCells {
     fn made(&self, axes: Map<String, Value>, set: &Map<String, Value>) -> Result<Cell> {
         let (sweep, claim) = (&self.sweep, &*self.claim);
         let params = Params::resolve(&self.schema, set)?;
-        let skipped =
-            sweep.beyond == Beyond::Skip && claim.hypotheses(&params).iter().any(|h| !h.holds);
+        let skipped = sweep.beyond == Beyond::Skip && claim.hypotheses(&params).iter().any(|h| !h.holds);
         Ok(Cell {
             shown: with_axes(params.as_json(), axes),
             trials: match (skipped, sweep.trials) {
@@ -316,8 +292,7 @@ impl ClaimCells {
         let (sweep, claim, params) = (&self.sweep, &*self.claim, &cell.params);
         if sweep.stop.is_some() && !claim.counts_events(params) {
             let id = &claim.sheet().id;
-            let allowed =
-                format!("must be left out; {id} is not judged by the share of trials that hold");
+            let allowed = format!("must be left out; {id} is not judged by the share of trials that hold");
             return Err(Error::invalid("stop", "set", allowed));
         }
         let trials = sweep.trials.unwrap_or_else(|| claim.default_trials(params));
@@ -335,9 +310,7 @@ impl ClaimCells {
 }
 
 fn of_experiment(sweep: &Sweep, entry: &Entry) -> Result<Plan> {
-    let defaults = entry
-        .configure(false, None, &toml::Table::new())?
-        .settings();
+    let defaults = entry.configure(false, None, &toml::Table::new())?.settings();
     let names: Vec<&str> = defaults.keys().map(String::as_str).collect();
     let (mut cells, mut pieces) = (vec![], vec![]);
     let combinations = sweep.combinations("setting", &names, defaults.clone())?;
@@ -349,15 +322,8 @@ fn of_experiment(sweep: &Sweep, entry: &Entry) -> Result<Plan> {
         let from = cells.len();
         let scalars = shown.clone().into_iter().filter(|(_, v)| !v.is_array());
         let scalars: Map<String, Value> = scalars.collect();
-        cells.extend(own.into_iter().map(|cell| Cell {
-            shown: with_axes(&cell.shown, scalars.clone()),
-            ..cell
-        }));
-        pieces.push(Piece {
-            experiment,
-            label: pairs(&shown).replace(" = ", "="),
-            cells: from..cells.len(),
-        });
+        cells.extend(own.into_iter().map(|cell| Cell { shown: with_axes(&cell.shown, scalars.clone()), ..cell }));
+        pieces.push(Piece { experiment, label: pairs(&shown).replace(" = ", "="), cells: from..cells.len() });
     }
     Ok(Plan {
         manifest: Manifest::new(entry.name, sweep.seed, sweep.settings()),
@@ -375,10 +341,7 @@ fn configured(
 ) -> Result<Box<dyn Experiment>> {
     let mut settings = toml::Table::new();
     if let Some(trials) = sweep.trials {
-        settings.insert(
-            "trials".into(),
-            toml::Value::try_from(trials).map_err(no_toml)?,
-        );
+        settings.insert("trials".into(), toml::Value::try_from(trials).map_err(no_toml)?);
     }
     for (name, value) in set {
         let value = like(value, defaults.get(name).unwrap_or(&Value::Null));
@@ -396,9 +359,7 @@ fn like(value: &Value, default: &Value) -> Value {
             let first = items.first().unwrap_or(&Value::Null);
             values.iter().map(|v| like(v, first)).collect()
         }
-        (Value::Array(items), alone) => {
-            vec![like(alone, items.first().unwrap_or(&Value::Null))].into()
-        }
+        (Value::Array(items), alone) => vec![like(alone, items.first().unwrap_or(&Value::Null))].into(),
         (Value::Number(is), Value::Number(given)) if is.is_u64() && given.is_f64() => {
             match given.as_f64().and_then(whole) {
                 Some(n) => n.into(),
@@ -435,12 +396,7 @@ impl Combinations {
 
 impl Sweep {
     /// Combines the axes. A name that is not `known` must be used by an expression.
-    fn combinations(
-        &self,
-        what: &'static str,
-        known: &[&str],
-        defaults: Map<String, Value>,
-    ) -> Result<Combinations> {
+    fn combinations(&self, what: &'static str, known: &[&str], defaults: Map<String, Value>) -> Result<Combinations> {
         let used: BTreeSet<&str> = self
             .axes
             .iter()
@@ -478,9 +434,6 @@ fn with_axes(parameters: &Map<String, Value>, axes: Map<String, Value>) -> Map<S
 fn in_cell(shown: &Map<String, Value>, error: Error) -> Error {
     match error {
         Error::Memory { .. } => error,
-        error => Error::Content {
-            path: format!("cell ({})", pairs(shown)).into(),
-            problem: error.to_string(),
-        },
+        error => Error::Content { path: format!("cell ({})", pairs(shown)).into(), problem: error.to_string() },
     }
 }

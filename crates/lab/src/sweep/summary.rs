@@ -107,11 +107,7 @@ const BLOCK: usize = 1 << 12;
 ///
 /// # Errors
 /// Rows that cannot be read, are not of this sweep, or are too few for an interval; those of `one`.
-pub fn for_each_summary(
-    plan: &Plan,
-    stored: &Stored,
-    mut one: impl FnMut(CellSummary) -> Result<()>,
-) -> Result<()> {
+pub fn for_each_summary(plan: &Plan, stored: &Stored, mut one: impl FnMut(CellSummary) -> Result<()>) -> Result<()> {
     let Some((claim, sweep)) = plan.claim() else {
         return Ok(());
     };
@@ -122,21 +118,13 @@ pub fn for_each_summary(
         if block.len() < BLOCK && place + 1 < cells {
             return Ok(());
         }
-        let judged: Vec<Result<CellSummary>> = block
-            .par_drain(..)
-            .map(|(place, rows)| summary(plan, claim, sweep, place, &rows))
-            .collect();
+        let judged: Vec<Result<CellSummary>> =
+            block.par_drain(..).map(|(place, rows)| summary(plan, claim, sweep, place, &rows)).collect();
         judged.into_iter().try_for_each(|found| one(found?))
     })
 }
 
-fn summary(
-    plan: &Plan,
-    claim: &dyn Claim,
-    sweep: &Sweep,
-    place: usize,
-    rows: &[Row],
-) -> Result<CellSummary> {
+fn summary(plan: &Plan, claim: &dyn Claim, sweep: &Sweep, place: usize, rows: &[Row]) -> Result<CellSummary> {
     let cell = plan.cells.get(place)?;
     let outcomes = rows.iter().map(outcome_of).collect::<Result<Vec<_>>>()?;
     let found = judged(claim, sweep, &cell.params, &outcomes)?;
@@ -169,17 +157,9 @@ struct Judged {
     seen: bool,
 }
 
-fn judged(
-    claim: &dyn Claim,
-    sweep: &Sweep,
-    params: &Params,
-    outcomes: &[Outcome],
-) -> Result<Judged> {
+fn judged(claim: &dyn Claim, sweep: &Sweep, params: &Params, outcomes: &[Outcome]) -> Result<Judged> {
     let beyond = sweep.beyond == Beyond::Judge;
-    let of = |weighed, seen| Judged {
-        assessment: assess(claim, params, outcomes, weighed, beyond),
-        seen,
-    };
+    let of = |weighed, seen| Judged { assessment: assess(claim, params, outcomes, weighed, beyond), seen };
     if outcomes.is_empty() {
         // A cell outside the hypotheses under `beyond_hypotheses = "skip"`, which has no trials.
         let nothing = evidence::weigh(claim, params, &[], sweep.level)?;
@@ -219,14 +199,8 @@ pub fn write_summary(plan: &Plan, stored: &Stored, folder: &Path) -> Result<Vec<
         for_each_summary(plan, stored, |cell| {
             serde_json::to_writer(&mut *json, &cell).map_err(|e| failed(FILES[0], e.into()))?;
             json.write_all(b"\n").map_err(|e| failed(FILES[0], e))?;
-            let written = if marks.is_empty() {
-                table.write_record(header(&cell))
-            } else {
-                Ok(())
-            };
-            written
-                .and_then(|()| table.write_record(record(&cell)))
-                .map_err(|e| failed(FILES[1], e.into()))?;
+            let written = if marks.is_empty() { table.write_record(header(&cell)) } else { Ok(()) };
+            written.and_then(|()| table.write_record(record(&cell))).map_err(|e| failed(FILES[1], e.into()))?;
             marks.push(cell.mark());
             Ok(())
         })?;
@@ -283,9 +257,5 @@ fn record(cell: &CellSummary) -> Vec<String> {
         cell.informative.to_string(),
         cell.p_value.map_or(String::new(), |p| p.to_string()),
     ];
-    cell.parameters
-        .values()
-        .map(parameter)
-        .chain(found)
-        .collect()
+    cell.parameters.values().map(parameter).chain(found).collect()
 }

@@ -51,27 +51,15 @@ impl Claim for Statement {
 }
 
 pub const fn statement(promise: Promise, trials: u64) -> Statement {
-    Statement {
-        promise,
-        side: Side::Exact,
-        trials,
-        computed: None,
-        partial: false,
-    }
+    Statement { promise, side: Side::Exact, trials, computed: None, partial: false }
 }
 
 pub fn event(holds: bool) -> Outcome {
-    Outcome::Event {
-        holds,
-        witness: Witness::new(),
-    }
+    Outcome::Event { holds, witness: Witness::new() }
 }
 
 pub fn value(value: f64) -> Outcome {
-    Outcome::Value {
-        value,
-        witness: Witness::new(),
-    }
+    Outcome::Value { value, witness: Witness::new() }
 }
 
 pub fn silent() -> Outcome {

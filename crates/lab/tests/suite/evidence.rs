@@ -29,10 +29,7 @@ fn uninformative_trials_are_counted_and_never_for_or_against() {
     assert_eq!(evidence.judgement, alone.judgement);
     // 1 - .025^(1/20)
     let text = reach(Some(Promise::Always), &evidence);
-    assert_eq!(
-        text,
-        "no counter-example in 20 draws: at most 17 % fail (95 %)"
-    );
+    assert_eq!(text, "no counter-example in 20 draws: at most 17 % fail (95 %)");
 }
 
 #[test]
@@ -46,40 +43,20 @@ fn too_few_informative_trials_decide_nothing() {
     outcomes.push(event(true));
     assert_eq!(verdict(&ALWAYS, &outcomes), VerdictKind::Supported);
     // One counter-example is enough.
-    assert_eq!(
-        verdict(&ALWAYS, &[event(false), broken()]),
-        VerdictKind::Refuted
-    );
+    assert_eq!(verdict(&ALWAYS, &[event(false), broken()]), VerdictKind::Refuted);
     assert_eq!(verdict(&ALWAYS, &[silent()]), VerdictKind::Inconclusive);
-    let mean = Statement {
-        promise: Promise::MeanIn(0.0, 1.0),
-        ..ALWAYS
-    };
-    assert_eq!(
-        verdict(&mean, &[value(0.5), silent()]),
-        VerdictKind::Inconclusive
-    );
+    let mean = Statement { promise: Promise::MeanIn(0.0, 1.0), ..ALWAYS };
+    assert_eq!(verdict(&mean, &[value(0.5), silent()]), VerdictKind::Inconclusive);
 }
 
 #[test]
 fn a_bound_decides_in_one_direction() {
-    let at_most = |side| Statement {
-        side,
-        ..statement(Promise::MeanIn(f64::NEG_INFINITY, 1.0), 40)
-    };
+    let at_most = |side| Statement { side, ..statement(Promise::MeanIn(f64::NEG_INFINITY, 1.0), 40) };
     let around = |x: f64| vec![value(x - 0.01), value(x), value(x + 0.01)];
     for (side, low, high) in [
         (Side::Exact, VerdictKind::Supported, VerdictKind::Refuted),
-        (
-            Side::UpperBound,
-            VerdictKind::Supported,
-            VerdictKind::Inconclusive,
-        ),
-        (
-            Side::LowerBound,
-            VerdictKind::Inconclusive,
-            VerdictKind::Refuted,
-        ),
+        (Side::UpperBound, VerdictKind::Supported, VerdictKind::Inconclusive),
+        (Side::LowerBound, VerdictKind::Inconclusive, VerdictKind::Refuted),
     ] {
         assert_eq!(verdict(&at_most(side), &around(0.5)), low, "{side:?}");
         assert_eq!(verdict(&at_most(side), &around(2.0)), high, "{side:?}");
@@ -95,11 +72,7 @@ fn the_witness_is_the_worst_one() {
         relation: Relation::AtMost,
         witness: witness! { "name" => name },
     };
-    let outcomes = [
-        gap(1.6, "a hair over"),
-        gap(4.0, "far over"),
-        gap(0.0, "holds"),
-    ];
+    let outcomes = [gap(1.6, "a hair over"), gap(4.0, "far over"), gap(0.0, "holds")];
     let evidence = weigh(&ALWAYS, &Params::default(), &outcomes, 0.95).unwrap();
     let Verdict::Refuted { witness } = evidence.judgement.verdict else {
         panic!("it is refuted");
@@ -111,19 +84,11 @@ fn the_witness_is_the_worst_one() {
 /// By bisection and in closed form: binomial tails for shares, Student's for means.
 #[test]
 fn p_values_are_the_least_levels_at_which_the_trials_decide() {
-    let share = Statement {
-        promise: Promise::AtLeast(0.5),
-        ..ALWAYS
-    };
-    let mean = Statement {
-        promise: Promise::MeanIn(-1.0, 1.0),
-        ..ALWAYS
-    };
+    let share = Statement { promise: Promise::AtLeast(0.5), ..ALWAYS };
+    let mean = Statement { promise: Promise::MeanIn(-1.0, 1.0), ..ALWAYS };
     let mut held_30 = vec![event(true); 30];
     held_30.extend(vec![event(false); 12]);
-    let values: Vec<Outcome> = (0..40)
-        .map(|i| value(0.7 + 0.05 * f64::from(i % 7)))
-        .collect();
+    let values: Vec<Outcome> = (0..40).map(|i| value(0.7 + 0.05 * f64::from(i % 7))).collect();
     for (claim, outcomes) in [(&share, held_30), (&mean, values)] {
         let found = weigh(claim, &Params::default(), &outcomes, 0.95).unwrap();
         let p = found.p_value.unwrap();

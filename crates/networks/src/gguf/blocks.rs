@@ -24,9 +24,9 @@ impl BlockType {
     /// Returns the name of the type, or its number.
     pub(super) fn name(self) -> String {
         const NAMES: [&str; 31] = [
-            "F32", "F16", "Q4_0", "Q4_1", "", "", "Q5_0", "Q5_1", "Q8_0", "Q8_1", "Q2_K", "Q3_K",
-            "Q4_K", "Q5_K", "Q6_K", "Q8_K", "IQ2_XXS", "IQ2_XS", "IQ3_XXS", "IQ1_S", "IQ4_NL",
-            "IQ3_S", "IQ2_S", "IQ4_XS", "I8", "I16", "I32", "I64", "F64", "IQ1_M", "BF16",
+            "F32", "F16", "Q4_0", "Q4_1", "", "", "Q5_0", "Q5_1", "Q8_0", "Q8_1", "Q2_K", "Q3_K", "Q4_K", "Q5_K",
+            "Q6_K", "Q8_K", "IQ2_XXS", "IQ2_XS", "IQ3_XXS", "IQ1_S", "IQ4_NL", "IQ3_S", "IQ2_S", "IQ4_XS", "I8", "I16",
+            "I32", "I64", "F64", "IQ1_M", "BF16",
         ];
         match NAMES.get(self.0 as usize) {
             Some(name) if !name.is_empty() => (*name).into(),
@@ -36,40 +36,24 @@ impl BlockType {
 
     /// Returns the layout of a type that can be read.
     pub(super) fn format(self) -> Option<BlockFormat> {
-        let format = |entries, bytes, widen| {
-            Some(BlockFormat {
-                entries,
-                bytes,
-                widen,
-            })
-        };
+        let format = |entries, bytes, widen| Some(BlockFormat { entries, bytes, widen });
         match self.0 {
             0 => format(1, 4, |b, to| each(b, to, |b| [f32::from_le_bytes(*b)])),
-            1 => format(1, 2, |b, to| {
-                each(b, to, |b| [f16::from_le_bytes(*b).to_f32()])
-            }),
+            1 => format(1, 2, |b, to| each(b, to, |b| [f16::from_le_bytes(*b).to_f32()])),
             2 => format(32, 18, |b, to| each(b, to, q4_0)),
             3 => format(32, 20, |b, to| each(b, to, q4_1)),
             8 => format(32, 34, |b, to| each(b, to, q8_0)),
             12 => format(256, 144, |b, to| each(b, to, q4_k)),
             14 => format(256, 210, |b, to| each(b, to, q6_k)),
-            28 => format(1, 8, |b, to| {
-                each(b, to, |b| [f64::from_le_bytes(*b) as f32])
-            }),
-            30 => format(1, 2, |b, to| {
-                each(b, to, |b| [bf16::from_le_bytes(*b).to_f32()])
-            }),
+            28 => format(1, 8, |b, to| each(b, to, |b| [f64::from_le_bytes(*b) as f32])),
+            30 => format(1, 2, |b, to| each(b, to, |b| [bf16::from_le_bytes(*b).to_f32()])),
             _ => None,
         }
     }
 }
 
 /// Appends the numbers of blocks of B bytes and N numbers each.
-fn each<const B: usize, const N: usize>(
-    bytes: &[u8],
-    to: &mut Vec<f32>,
-    widen: impl Fn(&[u8; B]) -> [f32; N],
-) {
+fn each<const B: usize, const N: usize>(bytes: &[u8], to: &mut Vec<f32>, widen: impl Fn(&[u8; B]) -> [f32; N]) {
     for block in bytes.as_chunks::<B>().0 {
         to.extend(widen(block));
     }
@@ -113,10 +97,9 @@ fn q4_k(block: &[u8; 144]) -> [f32; 256] {
     let parts: [(f32, f32); 8] = std::array::from_fn(|i| {
         let (s, m) = match i < 4 {
             true => (packed[i] & 63, packed[i + 4] & 63),
-            false => (
-                (packed[i + 4] & 15) | ((packed[i - 4] >> 6) << 4),
-                (packed[i + 4] >> 4) | ((packed[i] >> 6) << 4),
-            ),
+            false => {
+                ((packed[i + 4] & 15) | ((packed[i - 4] >> 6) << 4), (packed[i + 4] >> 4) | ((packed[i] >> 6) << 4))
+            }
         };
         (d * f32::from(s), e * f32::from(m))
     });

@@ -56,11 +56,7 @@ type Parsed<T> = std::result::Result<T, String>;
 
 impl<R: Read> Header<R> {
     pub(super) fn new(from: R, end: u64) -> Self {
-        Header {
-            from,
-            position: 0,
-            end,
-        }
+        Header { from, position: 0, end }
     }
 
     pub(super) fn position(&self) -> u64 {
@@ -73,17 +69,13 @@ impl<R: Read> Header<R> {
         if count.saturating_mul(least) <= left {
             return Ok(());
         }
-        Err(format!(
-            "must be a whole GGUF file; its header announces {count} {things}, and {left} bytes are left"
-        ))
+        Err(format!("must be a whole GGUF file; its header announces {count} {things}, and {left} bytes are left"))
     }
 
     pub(super) fn bytes<const N: usize>(&mut self) -> Parsed<[u8; N]> {
         self.holds(1, N as u64, "more values")?;
         let mut bytes = [0; N];
-        self.from
-            .read_exact(&mut bytes)
-            .map_err(|e| e.to_string())?;
+        self.from.read_exact(&mut bytes).map_err(|e| e.to_string())?;
         self.position += N as u64;
         Ok(bytes)
     }
@@ -100,12 +92,9 @@ impl<R: Read> Header<R> {
         let length = self.u64()?;
         self.holds(length, 1, &format!("bytes for {what}"))?;
         let mut bytes = vec![0; length as usize];
-        self.from
-            .read_exact(&mut bytes)
-            .map_err(|e| e.to_string())?;
+        self.from.read_exact(&mut bytes).map_err(|e| e.to_string())?;
         self.position += length;
-        Ok(String::from_utf8(bytes)
-            .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
+        Ok(String::from_utf8(bytes).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
     }
 
     pub(super) fn value(&mut self, name: &str) -> Parsed<GgufValue> {
@@ -150,9 +139,7 @@ impl<R: Read> Header<R> {
             10 => i64::try_from(self.u64()?).map_err(|e| format!("{name}: {e}"))?,
             11 => i64::from_le_bytes(self.bytes()?),
             _ => {
-                return Err(format!(
-                    "{name}: must have a type from 0 to 12; it is {kind}"
-                ));
+                return Err(format!("{name}: must have a type from 0 to 12; it is {kind}"));
             }
         })
     }
@@ -170,9 +157,7 @@ impl<R: Read> Header<R> {
             8 | 10..=12 => 8,
             9 => 12,
             _ => {
-                return Err(format!(
-                    "{name}: must have a type from 0 to 12; it is {kind}"
-                ));
+                return Err(format!("{name}: must have a type from 0 to 12; it is {kind}"));
             }
         };
         self.holds(count, least, &format!("entries of {name}"))?;
@@ -189,10 +174,7 @@ impl<R: Read> Header<R> {
             }
             7 => GgufValue::Flags(all.map(|_| self.flag(name)).collect::<Parsed<_>>()?),
             8 => GgufValue::Texts(all.map(|_| self.text(name)).collect::<Parsed<_>>()?),
-            9 => GgufValue::Nested(
-                all.map(|_| self.array(name, depth + 1))
-                    .collect::<Parsed<_>>()?,
-            ),
+            9 => GgufValue::Nested(all.map(|_| self.array(name, depth + 1)).collect::<Parsed<_>>()?),
             _ => GgufValue::Wholes(all.map(|_| self.whole(name, kind)).collect::<Parsed<_>>()?),
         })
     }

@@ -93,10 +93,7 @@ impl Gguf {
         let bad = |problem: String| content(&self.path, format!("{name}: {problem}"));
         let stored = self.stored(name)?;
         let entries: usize = stored.shape.iter().product();
-        memory::ensure(
-            &format!("reading {name}"),
-            (entries as u64).saturating_mul(4),
-        )?;
+        memory::ensure(&format!("reading {name}"), (entries as u64).saturating_mul(4))?;
         let Some(format) = stored.kind.format() else {
             let known = "F64, F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q4_K or Q6_K";
             let kind = stored.kind.name();
@@ -121,8 +118,7 @@ impl Gguf {
     fn pieces(&self, stored: &Stored, piece: usize, mut work: impl FnMut(&[u8])) -> Result<()> {
         let unreadable = |e| unreadable(&self.path, e);
         let mut file = File::open(&self.path).map_err(unreadable)?;
-        file.seek(SeekFrom::Start(stored.start))
-            .map_err(unreadable)?;
+        file.seek(SeekFrom::Start(stored.start)).map_err(unreadable)?;
         let mut left = stored.bytes as usize;
         let mut buffer = vec![0; piece.min(left)];
         while left > 0 {
@@ -141,20 +137,14 @@ impl Gguf {
 }
 
 /// Reads a header; the error is the defect and its place.
-fn parse(
-    path: &Path,
-    length: u64,
-    header: &mut Header<impl Read>,
-) -> std::result::Result<Gguf, String> {
+fn parse(path: &Path, length: u64, header: &mut Header<impl Read>) -> std::result::Result<Gguf, String> {
     if header.bytes()? != *b"GGUF" {
         return Err("must be a GGUF file; it does not begin with \"GGUF\"".into());
     }
     match header.u32()? {
         2 | 3 => {}
         version => {
-            return Err(format!(
-                "GGUF version = {version}: must be 2 or 3, little-endian. Convert the file anew"
-            ));
+            return Err(format!("GGUF version = {version}: must be 2 or 3, little-endian. Convert the file anew"));
         }
     }
     let (tensors, settings) = (header.u64()?, header.u64()?);
@@ -201,20 +191,14 @@ fn parse(
     if tensors.len() < count {
         return Err("names of tensors must differ".into());
     }
-    Ok(Gguf {
-        path: path.to_path_buf(),
-        metadata,
-        tensors,
-    })
+    Ok(Gguf { path: path.to_path_buf(), metadata, tensors })
 }
 
 /// Reads the entry of a tensor; its start is counted from the beginning of the data.
 fn tensor(header: &mut Header<impl Read>, alignment: u64) -> std::result::Result<Stored, String> {
     let dimensions = header.u32()?;
     if dimensions > MOST_DIMENSIONS {
-        return Err(format!(
-            "must have at most {MOST_DIMENSIONS} dimensions; it has {dimensions}"
-        ));
+        return Err(format!("must have at most {MOST_DIMENSIONS} dimensions; it has {dimensions}"));
     }
     let mut shape = vec![];
     for _ in 0..dimensions {
@@ -223,13 +207,10 @@ fn tensor(header: &mut Header<impl Read>, alignment: u64) -> std::result::Result
     let kind = BlockType::new(header.u32()?);
     let start = header.u64()?;
     if !start.is_multiple_of(alignment) {
-        return Err(format!(
-            "must begin at a multiple of {alignment} bytes; it begins at {start}"
-        ));
+        return Err(format!("must begin at a multiple of {alignment} bytes; it begins at {start}"));
     }
     let entries = shape.iter().try_fold(1_u64, |all, n| all.checked_mul(*n));
-    let entries = entries
-        .ok_or_else(|| format!("must have fewer than 2^64 entries; its shape is {shape:?}"))?;
+    let entries = entries.ok_or_else(|| format!("must have fewer than 2^64 entries; its shape is {shape:?}"))?;
     let bytes = match kind.format() {
         None => 0,
         Some(format) => {
@@ -247,15 +228,6 @@ fn tensor(header: &mut Header<impl Read>, alignment: u64) -> std::result::Result
                 .ok_or("must have fewer than 2^64 bytes")?
         }
     };
-    let sizes: Option<Vec<usize>> = shape
-        .iter()
-        .rev()
-        .map(|n| usize::try_from(*n).ok())
-        .collect();
-    Ok(Stored {
-        kind,
-        shape: sizes.ok_or("must fit into the address space")?,
-        start,
-        bytes,
-    })
+    let sizes: Option<Vec<usize>> = shape.iter().rev().map(|n| usize::try_from(*n).ok()).collect();
+    Ok(Stored { kind, shape: sizes.ok_or("must fit into the address space")?, start, bytes })
 }

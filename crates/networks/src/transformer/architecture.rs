@@ -127,11 +127,7 @@ pub struct HeadForm {
 
 impl HeadForm {
     /// Multi-head self-attention (Vaswani et al. 2017).
-    pub const MHSA: HeadForm = HeadForm {
-        maps: HeadMaps::Separate,
-        unit_queries: false,
-        scaled: true,
-    };
+    pub const MHSA: HeadForm = HeadForm { maps: HeadMaps::Separate, unit_queries: false, scaled: true };
 }
 
 /// Sizes and parts of a network. Every supported family is such a description with names for its tensors.
@@ -244,10 +240,7 @@ impl TransformerArchitecture {
         }
         if let PositionEncoding::Rotary { turned, base, .. } = self.positions {
             if !turned.is_multiple_of(2) || turned > self.head_dim || turned == 0 {
-                let allowed = format!(
-                    "must be even, and from 2 to head_dim = {}; rotations turn pairs",
-                    self.head_dim
-                );
+                let allowed = format!("must be even, and from 2 to head_dim = {}; rotations turn pairs", self.head_dim);
                 return Err(Error::invalid("turned", turned, allowed));
             }
             attnlab_core::error::positive("base", base)?;

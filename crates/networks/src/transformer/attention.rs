@@ -44,9 +44,7 @@ pub(super) fn attend(
     let n = queries.ncols();
     let square = |wanted: bool, fill: f32| -> Vec<Array2<f32>> {
         let heads = if wanted { a.heads } else { 0 };
-        (0..heads)
-            .map(|_| Array2::from_elem((n, n).f(), fill))
-            .collect()
+        (0..heads).map(|_| Array2::from_elem((n, n).f(), fill)).collect()
     };
     let mut attended = Attended {
         outputs: Array2::zeros((a.heads * a.head_dim, n).f()),
@@ -54,21 +52,11 @@ pub(super) fn attend(
         weights: square(record_weights, 0.0),
     };
     let mut tasks: Vec<Task> = vec![];
-    for (tile, mut rest) in attended
-        .outputs
-        .axis_chunks_iter_mut(Axis(1), TILE)
-        .enumerate()
-    {
+    for (tile, mut rest) in attended.outputs.axis_chunks_iter_mut(Axis(1), TILE).enumerate() {
         for head in 0..a.heads {
             let (output, others) = rest.split_at(Axis(0), a.head_dim);
             rest = others;
-            tasks.push(Task {
-                head,
-                start: tile * TILE,
-                output,
-                scores: None,
-                weights: None,
-            });
+            tasks.push(Task { head, start: tile * TILE, output, scores: None, weights: None });
         }
     }
     for (head, scores) in attended.scores.iter_mut().enumerate() {
@@ -86,9 +74,7 @@ pub(super) fn attend(
     tasks
         .into_par_iter()
         .with_max_len(1)
-        .for_each_init(Vec::new, |scratch, task| {
-            work(queries, keys_values, a, mask, task, scratch)
-        });
+        .for_each_init(Vec::new, |scratch, task| work(queries, keys_values, a, mask, task, scratch));
     attended
 }
 
@@ -106,11 +92,7 @@ fn work(
     // Tokens before the first query.
     let past = keys_values.ncols() - queries.ncols();
     // Keys that some query of the tile sees.
-    let seen = if a.causal {
-        past + end
-    } else {
-        keys_values.ncols()
-    };
+    let seen = if a.causal { past + end } else { keys_values.ncols() };
     let group = task.head / (a.heads / a.kv_heads);
     let rows = |first: usize| first * p..(first + 1) * p;
     let queries = queries.slice(s![rows(task.head), start..end]);
@@ -125,14 +107,7 @@ fn work(
         false => 1.0,
     };
     let unit = a.form.unit_queries.then(|| of_unit_length(queries));
-    multiply(
-        scale,
-        keys.t(),
-        unit.as_ref().map_or(queries, |unit| unit.view()),
-        false,
-        tile.view_mut(),
-        Threads::One,
-    );
+    multiply(scale, keys.t(), unit.as_ref().map_or(queries, |unit| unit.view()), false, tile.view_mut(), Threads::One);
     for (j, mut column) in tile.columns_mut().into_iter().enumerate() {
         let Some(column) = column.as_slice_mut() else {
             continue;

@@ -72,10 +72,7 @@ impl TransformerArchitecture {
         let attention = 2 * self.width + 2 * heads + 2 * self.kv_heads * self.head_dim;
         let layers_of_mlp = if self.mlp == MlpKind::SwiGlu { 3 } else { 1 };
         let mlp = 3 * self.width + heads + layers_of_mlp * self.hidden;
-        let logits = product(&[
-            self.vocabulary as u64,
-            tokens.min(super::predict::LOGIT_TILE) as u64,
-        ]);
+        let logits = product(&[self.vocabulary as u64, tokens.min(super::predict::LOGIT_TILE) as u64]);
         let states = product(&[attention.max(mlp) as u64, tokens as u64]);
         product(&[4, states.saturating_add(logits)])
     }
@@ -88,17 +85,12 @@ mod tests {
     use std::path::PathBuf;
 
     fn data(name: &str) -> PathBuf {
-        PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-            .join("tests/data")
-            .join(name)
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
     }
 
     /// Counts the products that a pass executes, on threads of its own.
     fn executed(work: impl Fn() + Sync) -> u64 {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(2)
-            .build()
-            .unwrap();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         let count = || -> u64 { pool.broadcast(|_| EXECUTED.get()).iter().sum() };
         let before = count();
         pool.install(&work);
@@ -116,8 +108,7 @@ mod tests {
             let found = executed(|| drop(network.losses(&ids).unwrap()));
             // The last token predicts nothing and is left out.
             let less = a.forward_cost(n - 1);
-            let expected =
-                less.maps + less.attention_executed + (n as u64 - 1) * less.logits_of_a_token;
+            let expected = less.maps + less.attention_executed + (n as u64 - 1) * less.logits_of_a_token;
             assert_eq!(found, expected, "{name}");
             assert!(cost.maps > less.maps && cost.attention <= cost.attention_executed);
         }

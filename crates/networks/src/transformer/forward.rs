@@ -1,9 +1,7 @@
 //! The forward pass.
 
 use super::Transformer;
-use super::architecture::{
-    HeadMaps, NormPlace, OutputHead, PositionEncoding, TransformerArchitecture,
-};
+use super::architecture::{HeadMaps, NormPlace, OutputHead, PositionEncoding, TransformerArchitecture};
 use super::attention::{Attended, attend};
 use super::parts::{Rotation, activate, add_affine, affine, each_token, multiply, normalise};
 use super::predict::Prefix;
@@ -34,11 +32,7 @@ pub struct TokenInput<'a> {
 
 impl<'a> From<&'a [u32]> for TokenInput<'a> {
     fn from(ids: &'a [u32]) -> Self {
-        TokenInput {
-            ids,
-            segments: None,
-            mask: None,
-        }
+        TokenInput { ids, segments: None, mask: None }
     }
 }
 
@@ -61,11 +55,7 @@ impl Transformer {
     /// No tokens, or more than the context; an id outside the vocabulary; segments or a mask that do not fit; records
     /// that the memory cannot hold ([`Error::Memory`], before anything is computed); logits of a network without
     /// them; numbers that leave the range of f32 ([`Error::Diverged`]).
-    pub fn forward<'a>(
-        &self,
-        input: impl Into<TokenInput<'a>>,
-        recordings: &Recordings,
-    ) -> Result<Recorded> {
+    pub fn forward<'a>(&self, input: impl Into<TokenInput<'a>>, recordings: &Recordings) -> Result<Recorded> {
         let input = input.into();
         self.check(&input, 0)?;
         recordings.ensure(&self.architecture, input.ids.len(), false)?;
@@ -106,14 +96,7 @@ impl Transformer {
         let x = self.hidden_states(input, past, recordings, &mut recorded, visit)?;
         if recordings.has("logits") {
             let mut logits = Array2::zeros((self.architecture.vocabulary, x.ncols()).f());
-            multiply(
-                1.0,
-                self.unembedding()?,
-                x.view(),
-                false,
-                logits.view_mut(),
-                Threads::All,
-            );
+            multiply(1.0, self.unembedding()?, x.view(), false, logits.view_mut(), Threads::All);
             recorded.logits = Some(logits);
         }
         if recordings.has("residual") {
@@ -126,44 +109,27 @@ impl Transformer {
         let a = &self.architecture;
         let n = input.ids.len();
         if n == 0 || n + before > a.context {
-            let allowed = format!(
-                "must be from 1 to {} tokens, the context of the network",
-                a.context.saturating_sub(before)
-            );
+            let allowed =
+                format!("must be from 1 to {} tokens, the context of the network", a.context.saturating_sub(before));
             return Err(Error::invalid("ids", format!("{n} tokens"), allowed));
         }
         let beyond = |values: &[u32], most: usize| values.iter().position(|v| *v as usize >= most);
         if let Some(i) = beyond(input.ids, a.vocabulary) {
-            let allowed = format!(
-                "must be less than the number of different tokens, {}",
-                a.vocabulary
-            );
+            let allowed = format!("must be less than the number of different tokens, {}", a.vocabulary);
             return Err(Error::invalid(format!("ids[{i}]"), input.ids[i], allowed));
         }
         if let Some(segments) = input.segments {
             if segments.len() != n {
-                return Err(Error::shape(
-                    "segments",
-                    segments.len(),
-                    format!("{n}, one per token"),
-                ));
+                return Err(Error::shape("segments", segments.len(), format!("{n}, one per token")));
             }
             if let Some(i) = beyond(segments, a.segments) {
                 let allowed = format!("must be less than the number of kinds, {}", a.segments);
-                return Err(Error::invalid(
-                    format!("segments[{i}]"),
-                    segments[i],
-                    allowed,
-                ));
+                return Err(Error::invalid(format!("segments[{i}]"), segments[i], allowed));
             }
         }
         if let Some(mask) = input.mask {
             if mask.len() != n {
-                return Err(Error::shape(
-                    "mask",
-                    mask.len(),
-                    format!("{n}, one per token"),
-                ));
+                return Err(Error::shape("mask", mask.len(), format!("{n}, one per token")));
             }
             if a.causal || !mask.contains(&true) {
                 let allowed = "must be absent in causal networks, and true somewhere in others. Cut padding off";
@@ -189,25 +155,13 @@ impl Transformer {
             recorded.embedding = Some(x.clone());
         }
         let rotation = match a.positions {
-            PositionEncoding::Rotary {
-                turned,
-                base,
-                pairs,
-                scaling,
-            } => Some(Rotation::new(
-                turned,
-                base,
-                pairs,
-                scaling,
-                first..first + x.ncols(),
-            )),
+            PositionEncoding::Rotary { turned, base, pairs, scaling } => {
+                Some(Rotation::new(turned, base, pairs, scaling, first..first + x.ncols()))
+            }
             PositionEncoding::Learned { .. } | PositionEncoding::Absent => None,
         };
         for (layer, block) in self.weights.blocks.iter().enumerate() {
-            let mut record = RecordedLayer {
-                layer,
-                ..RecordedLayer::default()
-            };
+            let mut record = RecordedLayer { layer, ..RecordedLayer::default() };
             let how = How {
                 a,
                 rotation: rotation.as_ref(),
@@ -220,17 +174,13 @@ impl Transformer {
                 kept.extend(keys_values);
             }
             if !x.iter().all(|x| x.is_finite()) {
-                let message =
-                    format!("the residual stream after block {layer} leaves the range of f32");
+                let message = format!("the residual stream after block {layer} leaves the range of f32");
                 return Err(Error::diverged(message));
             }
             if recordings.has_in("residual", layer) {
                 record.residual = Some(x.clone());
             }
-            let empty = RecordedLayer {
-                layer,
-                ..RecordedLayer::default()
-            };
+            let empty = RecordedLayer { layer, ..RecordedLayer::default() };
             if record != empty {
                 visit(record)?;
             }
@@ -255,8 +205,7 @@ impl Transformer {
             if let Some(segments) = &w.segments {
                 add(segments, input.segments.map_or(0, |s| s[t] as usize));
             }
-            if let (Some(table), PositionEncoding::Learned { offset }) = (&w.positions, a.positions)
-            {
+            if let (Some(table), PositionEncoding::Learned { offset }) = (&w.positions, a.positions) {
                 add(table, first + t + offset);
             }
         });
@@ -325,8 +274,7 @@ fn run_block(
 ) -> Option<Array2<f32>> {
     let a = how.a;
     let wanted = |name: &str| recordings.has_in(name, record.layer);
-    let [inputs, scores, weights, outputs, hidden] =
-        ["inputs", "scores", "weights", "outputs", "hidden"].map(wanted);
+    let [inputs, scores, weights, outputs, hidden] = ["inputs", "scores", "weights", "outputs", "hidden"].map(wanted);
     let before = a.place == NormPlace::Before;
     let norm = |x: &mut Array2<f32>, w: &NormWeights| normalise(x, w, a.norm, a.epsilon);
     let normed = |x: &Array2<f32>, w: &NormWeights| {
@@ -350,11 +298,7 @@ fn run_block(
     let (queries, own) = qkv.view().split_at(Axis(0), a.heads * a.head_dim);
     let joined = how.before.map(|before| side_by_side(before, own));
     let keys_values = joined.as_ref().map_or(own, |all| all.view());
-    let Attended {
-        outputs: heads,
-        scores,
-        weights,
-    } = attend(queries, keys_values, a, how.mask, scores, weights);
+    let Attended { outputs: heads, scores, weights } = attend(queries, keys_values, a, how.mask, scores, weights);
     let kept = how.keep.then(|| side_by_side(own.slice(s![.., ..0]), own));
     drop(qkv);
     record.scores = scores;

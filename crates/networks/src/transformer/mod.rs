@@ -34,8 +34,8 @@ mod untrained;
 mod weights;
 
 pub use architecture::{
-    HeadForm, HeadMaps, MlpKind, NormKind, NormPlace, OutputHead, PositionEncoding, RotaryPairs,
-    RotaryScaling, TransformerArchitecture,
+    HeadForm, HeadMaps, MlpKind, NormKind, NormPlace, OutputHead, PositionEncoding, RotaryPairs, RotaryScaling,
+    TransformerArchitecture,
 };
 pub use cost::ForwardCost;
 pub use forward::TokenInput;
@@ -91,11 +91,7 @@ impl Transformer {
         let needed = architecture.parameters().saturating_mul(4);
         memory::ensure(&format!("reading {}", path.display()), needed)?;
         let weights = Source::new(&checkpoint, &family.names).weights(&architecture, family.qkv)?;
-        Ok(Transformer {
-            path: path.to_path_buf(),
-            architecture,
-            weights,
-        })
+        Ok(Transformer { path: path.to_path_buf(), architecture, weights })
     }
 
     /// Returns the path that was opened.
@@ -205,9 +201,7 @@ fn described(path: &Path) -> Result<(PathBuf, &'static Family, TransformerArchit
         },
     };
     let architecture = (family.architecture)(&mut settings)?;
-    architecture
-        .validate()
-        .map_err(|e| content(settings.path(), e.to_string()))?;
+    architecture.validate().map_err(|e| content(settings.path(), e.to_string()))?;
     settings.finish(&family.prefix())?;
     Ok((from, family, architecture))
 }

@@ -15,36 +15,18 @@ fn distance(file: &str, reference: &str, mutate: impl FnOnce(&mut Transformer)) 
     let mut network = Transformer::open(&data.join(file)).unwrap();
     mutate(&mut network);
     let from = Checkpoint::open(&data.join(format!("{reference}.expected.safetensors"))).unwrap();
-    let ids: Vec<u32> = from
-        .values("ids")
-        .unwrap()
-        .iter()
-        .map(|x| *x as u32)
-        .collect();
+    let ids: Vec<u32> = from.values("ids").unwrap().iter().map(|x| *x as u32).collect();
     let wanted = Recordings::named(&["residual"]).unwrap();
     let got = network.forward(&ids, &wanted).unwrap().last.unwrap();
     let name = format!("hidden.{}", network.architecture.layers);
-    let stored = from
-        .values(&name)
-        .unwrap()
-        .into_dimensionality::<Ix2>()
-        .unwrap();
+    let stored = from.values(&name).unwrap().into_dimensionality::<Ix2>().unwrap();
     let largest = stored.iter().fold(0.0_f32, |m, x| m.max(x.abs()));
     let pairs = got.t().into_iter().zip(&stored);
     pairs.fold(0.0_f32, |m, (a, b)| m.max((a - b).abs())) / largest
 }
 
-fn rotary(
-    network: &mut Transformer,
-    change: impl Fn(&mut usize, &mut f64, &mut RotaryPairs, &mut RotaryScaling),
-) {
-    if let PositionEncoding::Rotary {
-        turned,
-        base,
-        pairs,
-        scaling,
-    } = &mut network.architecture.positions
-    {
+fn rotary(network: &mut Transformer, change: impl Fn(&mut usize, &mut f64, &mut RotaryPairs, &mut RotaryScaling)) {
+    if let PositionEncoding::Rotary { turned, base, pairs, scaling } = &mut network.architecture.positions {
         change(turned, base, pairs, scaling);
     }
 }
@@ -60,12 +42,8 @@ fn every_wrong_choice_is_far_from_the_reference() {
         ("neighbours turned", "gpt-neox", |n| {
             rotary(n, |_, _, pairs, _| *pairs = RotaryPairs::Neighbours);
         }),
-        ("one after the other", "gpt-neox", |n| {
-            n.architecture.parallel = false
-        }),
-        ("side by side", "gpt-neox-serial", |n| {
-            n.architecture.parallel = true
-        }),
+        ("one after the other", "gpt-neox", |n| n.architecture.parallel = false),
+        ("side by side", "gpt-neox-serial", |n| n.architecture.parallel = true),
         ("heads not taken apart", "gpt-neox", |n| {
             let (p, heads) = (n.architecture.head_dim, n.architecture.heads);
             // Row r of (queries; keys; values) back to its place by heads.
@@ -81,37 +59,23 @@ fn every_wrong_choice_is_far_from_the_reference() {
                 block.qkv.bias = bias.map(|b| rows.iter().map(|row| b[*row]).collect());
             }
         }),
-        ("GELU by tanh in place of ReLU", "opt", |n| {
-            n.architecture.mlp = MlpKind::GeluTanh
-        }),
+        ("GELU by tanh in place of ReLU", "opt", |n| n.architecture.mlp = MlpKind::GeluTanh),
         ("positions from row 0", "opt", |n| {
             n.architecture.positions = PositionEncoding::Learned { offset: 0 };
         }),
-        ("the norm before", "opt-after", |n| {
-            n.architecture.place = NormPlace::Before
-        }),
-        ("the norm after", "opt", |n| {
-            n.architecture.place = NormPlace::After
-        }),
-        ("another base", "llama", |n| {
-            rotary(n, |_, base, _, _| *base = 10_000.0)
-        }),
+        ("the norm before", "opt-after", |n| n.architecture.place = NormPlace::Before),
+        ("the norm after", "opt", |n| n.architecture.place = NormPlace::After),
+        ("another base", "llama", |n| rotary(n, |_, base, _, _| *base = 10_000.0)),
         ("no scaling", "llama-tied", |n| {
             rotary(n, |_, _, _, scaling| *scaling = RotaryScaling::None);
         }),
-        ("LayerNorm's mean", "llama", |n| {
-            n.architecture.norm = NormKind::Layer
-        }),
-        ("every query with the first keys", "llama", |n| {
-            n.architecture.kv_heads = 1
-        }),
+        ("LayerNorm's mean", "llama", |n| n.architecture.norm = NormKind::Layer),
+        ("every query with the first keys", "llama", |n| n.architecture.kv_heads = 1),
         ("halves turned", "llama.gguf", |n| {
             rotary(n, |_, _, pairs, _| *pairs = RotaryPairs::Halves);
         }),
         ("a causal mask", "bert", |n| n.architecture.causal = true),
-        ("no norm of the embedding", "bert", |n| {
-            n.weights.embedding_norm = None
-        }),
+        ("no norm of the embedding", "bert", |n| n.weights.embedding_norm = None),
         ("no segments", "bert", |n| n.weights.segments = None),
         ("maps not transposed", "gpt2", |n| {
             for block in &mut n.weights.blocks {
@@ -130,11 +94,7 @@ fn every_wrong_choice_is_far_from_the_reference() {
 /// GELU by tanh differs from the exact one by at most 5e-4, far above rounding all the same.
 #[test]
 fn the_two_forms_of_gelu_are_told_apart() {
-    for (file, wrong) in [
-        ("gpt2", MlpKind::Gelu),
-        ("gpt-neox", MlpKind::GeluTanh),
-        ("bert", MlpKind::GeluTanh),
-    ] {
+    for (file, wrong) in [("gpt2", MlpKind::Gelu), ("gpt-neox", MlpKind::GeluTanh), ("bert", MlpKind::GeluTanh)] {
         let got = distance(file, file, |n| n.architecture.mlp = wrong);
         assert!(got > 5e-5, "{file}: {got:e}");
     }

@@ -72,13 +72,7 @@ pub(super) fn normalise(x: &mut Array2<f32>, norm: &NormWeights, kind: NormKind,
 }
 
 #[inline(always)]
-fn normalise_token(
-    x: &mut [f32],
-    gain: &[f32],
-    bias: Option<&[f32]>,
-    kind: NormKind,
-    epsilon: f64,
-) {
+fn normalise_token(x: &mut [f32], gain: &[f32], bias: Option<&[f32]>, kind: NormKind, epsilon: f64) {
     let d = x.len() as f64;
     let mean = match kind {
         NormKind::Layer => sum(x, |x| x) / d,
@@ -174,20 +168,11 @@ impl Rotation {
         scaling: RotaryScaling,
         positions: Range<usize>,
     ) -> Self {
-        let frequencies: Vec<f64> = (0..turned / 2)
-            .map(|i| scaled(base.powf(-2.0 * i as f64 / turned as f64), scaling))
-            .collect();
+        let frequencies: Vec<f64> =
+            (0..turned / 2).map(|i| scaled(base.powf(-2.0 * i as f64 / turned as f64), scaling)).collect();
         let angles = positions.flat_map(|t| frequencies.iter().map(move |f| f * t as f64));
-        let (sin, cos) = angles
-            .map(f64::sin_cos)
-            .map(|(s, c)| (s as f32, c as f32))
-            .unzip();
-        Rotation {
-            turned,
-            pairs,
-            cos,
-            sin,
-        }
+        let (sin, cos) = angles.map(f64::sin_cos).map(|(s, c)| (s as f32, c as f32)).unzip();
+        Rotation { turned, pairs, cos, sin }
     }
 
     /// Turns queries and keys in the columns of (queries; keys; values).
@@ -202,8 +187,7 @@ impl Rotation {
                     RotaryPairs::Halves => {
                         let (x, y) = head.split_at_mut(half);
                         for i in 0..half {
-                            (x[i], y[i]) =
-                                (x[i] * cos[i] - y[i] * sin[i], y[i] * cos[i] + x[i] * sin[i]);
+                            (x[i], y[i]) = (x[i] * cos[i] - y[i] * sin[i], y[i] * cos[i] + x[i] * sin[i]);
                         }
                     }
                     RotaryPairs::Neighbours => {
@@ -223,12 +207,7 @@ fn scaled(frequency: f64, scaling: RotaryScaling) -> f64 {
     match scaling {
         RotaryScaling::None => frequency,
         RotaryScaling::Linear { factor } => frequency / factor,
-        RotaryScaling::Llama3 {
-            factor,
-            low,
-            high,
-            original_context,
-        } => {
+        RotaryScaling::Llama3 { factor, low, high, original_context } => {
             let turns = original_context * frequency / std::f64::consts::TAU;
             let share = ((turns - low) / (high - low)).clamp(0.0, 1.0);
             (1.0 - share) * frequency / factor + share * frequency

@@ -64,15 +64,9 @@ impl Transformer {
         self.ensure_predicts()?;
         if ids.len() < 2 {
             let allowed = "must be at least 2 tokens; the first has no loss";
-            return Err(Error::invalid(
-                "ids",
-                format!("{} tokens", ids.len()),
-                allowed,
-            ));
+            return Err(Error::invalid("ids", format!("{} tokens", ids.len()), allowed));
         }
-        self.predict(ids, 0..ids.len() - 1, |t, logits| {
-            log_loss(logits, ids[t + 1])
-        })
+        self.predict(ids, 0..ids.len() - 1, |t, logits| log_loss(logits, ids[t + 1]))
     }
 
     /// Calls `read` with t and the logits (V) of the token after tokens 0 to t, for every t of `positions`, and returns
@@ -109,16 +103,10 @@ impl Transformer {
         let a = self.architecture();
         if ids.is_empty() {
             let none = Array2::zeros((2 * a.kv_heads * a.head_dim, 0).f());
-            return Ok(Prefix {
-                layers: vec![none; a.layers],
-                tokens: 0,
-            });
+            return Ok(Prefix { layers: vec![none; a.layers], tokens: 0 });
         }
         let mut layers = vec![];
-        let past = Past {
-            before: None,
-            kept: Some(&mut layers),
-        };
+        let past = Past { before: None, kept: Some(&mut layers) };
         self.states(&ids.into(), past)?;
         let tokens = ids.len();
         Ok(Prefix { layers, tokens })
@@ -152,11 +140,7 @@ impl Transformer {
         self.ensure_predicts()?;
         if positions.end > ids.len() {
             let allowed = format!("must be within the {} tokens", ids.len());
-            return Err(Error::invalid(
-                "positions",
-                format!("{positions:?}"),
-                allowed,
-            ));
+            return Err(Error::invalid("positions", format!("{positions:?}"), allowed));
         }
         let past = Past { before, kept: None };
         // No token sees those after it: they would be computed in vain.
@@ -164,10 +148,7 @@ impl Transformer {
         let table = self.unembedding()?;
         let mut read_all = vec![];
         let mut first = positions.start;
-        for columns in x
-            .slice(s![.., positions])
-            .axis_chunks_iter(Axis(1), LOGIT_TILE)
-        {
+        for columns in x.slice(s![.., positions]).axis_chunks_iter(Axis(1), LOGIT_TILE) {
             let mut logits = Array2::zeros((table.nrows(), columns.ncols()).f());
             multiply(1.0, table, columns, false, logits.view_mut(), Threads::All);
             let mut numbers = logits.as_slice_memory_order_mut().unwrap_or_default();
@@ -189,13 +170,7 @@ impl Transformer {
         self.check(input, tokens)?;
         let none = Recordings::none();
         none.ensure(self.architecture(), tokens + input.ids.len(), false)?;
-        self.hidden_states(
-            input,
-            past,
-            &none,
-            &mut Recorded::default(),
-            &mut |_| Ok(()),
-        )
+        self.hidden_states(input, past, &none, &mut Recorded::default(), &mut |_| Ok(()))
     }
 
     fn ensure_predicts(&self) -> Result<()> {

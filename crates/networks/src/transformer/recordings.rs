@@ -23,9 +23,7 @@ impl Recordings {
     /// - `outputs`: values times weights, per head (p, N);
     /// - `hidden`: the MLP's hidden layer after its nonlinearity (h, N);
     /// - `logits`: scores of tokens (V, N).
-    pub const NAMES: [&'static str; 7] = [
-        "residual", "inputs", "scores", "weights", "outputs", "hidden", "logits",
-    ];
+    pub const NAMES: [&'static str; 7] = ["residual", "inputs", "scores", "weights", "outputs", "hidden", "logits"];
 
     /// Returns the choice of nothing.
     pub fn none() -> Self {
@@ -34,10 +32,7 @@ impl Recordings {
 
     /// Returns the choice of everything, in all layers.
     pub fn all() -> Self {
-        Recordings {
-            names: Recordings::NAMES.into_iter().collect(),
-            layers: None,
-        }
+        Recordings { names: Recordings::NAMES.into_iter().collect(), layers: None }
     }
 
     /// Returns a choice by name, in all layers.
@@ -49,9 +44,7 @@ impl Recordings {
         for name in names {
             let name = name.as_ref();
             let known = Recordings::NAMES.into_iter().find(|known| *known == name);
-            chosen
-                .names
-                .insert(known.ok_or_else(|| Error::unknown("recording", name, Recordings::NAMES))?);
+            chosen.names.insert(known.ok_or_else(|| Error::unknown("recording", name, Recordings::NAMES))?);
         }
         Ok(chosen)
     }
@@ -83,11 +76,8 @@ impl Recordings {
 
     /// Computes the memory (bytes) of the records of N tokens, those of `layers` blocks among them.
     fn bytes_of(&self, a: &TransformerArchitecture, tokens: usize, layers: usize) -> u64 {
-        let per_layer = self
-            .names
-            .iter()
-            .map(|name| numbers_in_layer(name, a, tokens))
-            .fold(0_u64, u64::saturating_add);
+        let per_layer =
+            self.names.iter().map(|name| numbers_in_layer(name, a, tokens)).fold(0_u64, u64::saturating_add);
         let mut all = memory::product(&[per_layer, layers as u64]);
         if self.has("residual") {
             all = all.saturating_add(memory::product(&[2, a.width as u64, tokens as u64]));
@@ -100,12 +90,7 @@ impl Recordings {
 
     /// Refuses records, and a pass, that the memory cannot hold. With `one_by_one` a block's records are gone before
     /// those of the next.
-    pub(super) fn ensure(
-        &self,
-        a: &TransformerArchitecture,
-        tokens: usize,
-        one_by_one: bool,
-    ) -> Result<()> {
+    pub(super) fn ensure(&self, a: &TransformerArchitecture, tokens: usize, one_by_one: bool) -> Result<()> {
         let n = tokens as u64;
         let maps = if a.mlp == MlpKind::SwiGlu { 3 } else { 1 };
         let columns = 3 * a.width + 4 * a.heads * a.head_dim + maps * a.hidden;
@@ -116,15 +101,9 @@ impl Recordings {
             false => self.bytes(a, tokens),
         };
         let needed = records.saturating_add(pass.saturating_mul(4));
-        memory::ensure(
-            &format!("a forward pass of {tokens} tokens with its recordings"),
-            needed,
-        )?;
+        memory::ensure(&format!("a forward pass of {tokens} tokens with its recordings"), needed)?;
         if self.has("logits") && a.output == OutputHead::Absent {
-            let allowed = format!(
-                "must be absent; a network of the family {} gives none",
-                a.family
-            );
+            let allowed = format!("must be absent; a network of the family {} gives none", a.family);
             return Err(Error::invalid("recordings", "logits", allowed));
         }
         match self.layers.as_ref().and_then(BTreeSet::last) {

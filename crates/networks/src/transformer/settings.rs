@@ -106,11 +106,7 @@ impl Settings {
     }
 
     pub(crate) fn new(path: &Path, values: Map<String, Value>) -> Self {
-        Settings {
-            path: path.to_path_buf(),
-            values,
-            seen: BTreeSet::new(),
-        }
+        Settings { path: path.to_path_buf(), values, seen: BTreeSet::new() }
     }
 
     /// Builds the refusal of a setting, by STYLE's grammar.
@@ -145,8 +141,7 @@ impl Settings {
     /// Takes a whole number that must be there.
     pub(crate) fn whole(&mut self, name: &str) -> Result<usize> {
         if self.take(name).is_none() {
-            let requirement =
-                "must be there, a whole number. Take the file from the network's folder";
+            let requirement = "must be there, a whole number. Take the file from the network's folder";
             return Err(self.refuse(name, requirement));
         }
         self.whole_or(name, 0)
@@ -182,12 +177,7 @@ impl Settings {
     }
 
     /// Takes the name of one of some `choices`, or the default without it.
-    pub(crate) fn choice<T: Copy>(
-        &mut self,
-        name: &str,
-        default: T,
-        choices: &[(&str, T)],
-    ) -> Result<T> {
+    pub(crate) fn choice<T: Copy>(&mut self, name: &str, default: T, choices: &[(&str, T)]) -> Result<T> {
         let Some(text) = self.text(name)? else {
             return Ok(default);
         };

@@ -25,8 +25,7 @@ impl Transformer {
         let w = &self.weights;
         let a = &self.architecture;
         let sigma = a.sigma as f32;
-        let table =
-            |name: &str, table: &Array2<f32>| drawn(table, sigma, &mut streams.part(name, 0));
+        let table = |name: &str, table: &Array2<f32>| drawn(table, sigma, &mut streams.part(name, 0));
         let blocks: Vec<Block> = (0_u64..)
             .zip(&w.blocks)
             .collect::<Vec<_>>()
@@ -78,8 +77,5 @@ fn drawn(like: &Array2<f32>, sigma: f32, rng: &mut Generator) -> Array2<f32> {
 }
 
 fn neutral(norm: &NormWeights) -> NormWeights {
-    NormWeights {
-        gain: vec![1.0; norm.gain.len()],
-        bias: norm.bias.as_ref().map(|b| vec![0.0; b.len()]),
-    }
+    NormWeights { gain: vec![1.0; norm.gain.len()], bias: norm.bias.as_ref().map(|b| vec![0.0; b.len()]) }
 }

@@ -1,8 +1,6 @@
 //! Numbers of a network, taken from a checkpoint by name and shape.
 
-use super::architecture::{
-    HeadMaps, MlpKind, OutputHead, PositionEncoding, TransformerArchitecture,
-};
+use super::architecture::{HeadMaps, MlpKind, OutputHead, PositionEncoding, TransformerArchitecture};
 use crate::Checkpoint;
 use crate::names::fits;
 use crate::tensors::content;
@@ -62,10 +60,7 @@ pub(crate) struct Weights {
 
 /// The map ηU back from heads whose map is Uᵀ.
 pub(crate) fn back(shared: &Affine, eta: f64) -> Affine {
-    Affine {
-        weight: shared.weight.t().mapv(|u| (eta * f64::from(u)) as f32),
-        bias: None,
-    }
+    Affine { weight: shared.weight.t().mapv(|u| (eta * f64::from(u)) as f32), bias: None }
 }
 
 /// Names of the tensors of a family; `{}` stands for the block.
@@ -119,12 +114,7 @@ impl<'a> Source<'a> {
             checkpoint.names().any(|name| name == table)
         };
         let prefix = names.prefixes.iter().find(there).copied();
-        Source {
-            checkpoint,
-            names,
-            prefix: prefix.unwrap_or_default(),
-            used: BTreeSet::new(),
-        }
+        Source { checkpoint, names, prefix: prefix.unwrap_or_default(), used: BTreeSet::new() }
     }
 
     /// Reads all numbers; `qkv` is the family's way to queries, keys and values of a block.
@@ -137,9 +127,7 @@ impl<'a> Source<'a> {
         let d = a.width;
         let tokens = self.matrix(n.tokens, a.vocabulary, d)?;
         let positions = match a.positions {
-            PositionEncoding::Learned { offset } => {
-                Some(self.matrix(n.positions, a.context + offset, d)?)
-            }
+            PositionEncoding::Learned { offset } => Some(self.matrix(n.positions, a.context + offset, d)?),
             PositionEncoding::Rotary { .. } | PositionEncoding::Absent => None,
         };
         let segments = match a.segments {
@@ -193,23 +181,11 @@ impl<'a> Source<'a> {
             OutputHead::Absent => None,
         };
         self.finish()?;
-        Ok(Weights {
-            tokens,
-            positions,
-            segments,
-            embedding_norm,
-            blocks,
-            last_norm,
-            output,
-        })
+        Ok(Weights { tokens, positions, segments, embedding_norm, blocks, last_norm, output })
     }
 
     /// Reads the MLP of a block, whose tensors `name` makes of patterns.
-    fn mlp(
-        &mut self,
-        a: &TransformerArchitecture,
-        name: impl Fn(&str) -> String,
-    ) -> Result<MlpWeights> {
+    fn mlp(&mut self, a: &TransformerArchitecture, name: impl Fn(&str) -> String) -> Result<MlpWeights> {
         let n = self.names;
         let mut up = self.affine(&name(n.up), a.hidden, a.width, a.mlp_bias)?;
         if a.mlp == MlpKind::SwiGlu {
@@ -224,23 +200,13 @@ impl<'a> Source<'a> {
     }
 
     /// Reads one map that stands for queries, keys and values; its name holds `{}` for the block.
-    pub(crate) fn shared(
-        &mut self,
-        a: &TransformerArchitecture,
-        layer: usize,
-        name: &str,
-    ) -> Result<Affine> {
+    pub(crate) fn shared(&mut self, a: &TransformerArchitecture, layer: usize, name: &str) -> Result<Affine> {
         let name = name.replace("{}", &layer.to_string());
         self.affine(&name, a.heads * a.head_dim, a.width, a.qkv_bias)
     }
 
     /// Reads queries, keys and values from three maps, whose names hold `{}` for the block.
-    pub(crate) fn three(
-        &mut self,
-        a: &TransformerArchitecture,
-        layer: usize,
-        names: [&str; 3],
-    ) -> Result<Affine> {
+    pub(crate) fn three(&mut self, a: &TransformerArchitecture, layer: usize, names: [&str; 3]) -> Result<Affine> {
         let mut parts = vec![];
         for (name, heads) in names.into_iter().zip([a.heads, a.kv_heads, a.kv_heads]) {
             let name = name.replace("{}", &layer.to_string());
@@ -250,13 +216,7 @@ impl<'a> Source<'a> {
     }
 
     /// Reads a map (out, in) with its bias: NAME.weight and NAME.bias.
-    pub(crate) fn affine(
-        &mut self,
-        name: &str,
-        out: usize,
-        inner: usize,
-        bias: bool,
-    ) -> Result<Affine> {
+    pub(crate) fn affine(&mut self, name: &str, out: usize, inner: usize, bias: bool) -> Result<Affine> {
         let weight = format!("{name}{}", self.names.suffix);
         let weight = match self.names.transposed {
             true => self.matrix(&weight, inner, out)?.reversed_axes(),
@@ -274,10 +234,7 @@ impl<'a> Source<'a> {
         let bad = |e: ndarray::ShapeError| content(self.checkpoint.path(), e.to_string());
         let weights: Vec<_> = parts.iter().map(|p| p.weight.view()).collect();
         let biases: Option<Vec<_>> = parts.iter().map(|p| p.bias.as_deref()).collect();
-        Ok(Affine {
-            weight: concatenate(Axis(0), &weights).map_err(bad)?,
-            bias: biases.map(|biases| biases.concat()),
-        })
+        Ok(Affine { weight: concatenate(Axis(0), &weights).map_err(bad)?, bias: biases.map(|biases| biases.concat()) })
     }
 
     fn norm(&mut self, name: &str, a: &TransformerArchitecture) -> Result<NormWeights> {

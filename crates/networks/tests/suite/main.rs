@@ -60,24 +60,12 @@ fn numbers_of_every_type_are_widened_exactly() {
     let expected = array![[1.5, -2.0], [0.0, 0.25]];
     let f16 = [0x00, 0x3e, 0x00, 0xc0, 0x00, 0x00, 0x00, 0x34];
     let bf16 = [0xc0, 0x3f, 0x00, 0xc0, 0x00, 0x00, 0x80, 0x3e];
-    let f32: Vec<u8> = expected
-        .iter()
-        .flat_map(|x| (*x as f32).to_le_bytes())
-        .collect();
-    let f64: Vec<u8> = expected
-        .iter()
-        .flat_map(|x: &f64| x.to_le_bytes())
-        .collect();
-    for (kind, data) in [
-        ("F16", &f16[..]),
-        ("BF16", &bf16),
-        ("F32", &f32),
-        ("F64", &f64),
-    ] {
+    let f32: Vec<u8> = expected.iter().flat_map(|x| (*x as f32).to_le_bytes()).collect();
+    let f64: Vec<u8> = expected.iter().flat_map(|x: &f64| x.to_le_bytes()).collect();
+    for (kind, data) in [("F16", &f16[..]), ("BF16", &bf16), ("F32", &f32), ("F64", &f64)] {
         let folder = folder();
         let path = folder.path().join("model.safetensors");
-        let header =
-            json!({"__metadata__": {"format": "pt"}, "w": tensor(kind, &[2, 2], 0, data.len())});
+        let header = json!({"__metadata__": {"format": "pt"}, "w": tensor(kind, &[2, 2], 0, data.len())});
         fs::write(&path, file(&header, data)).unwrap();
         let checkpoint = Checkpoint::open(&path).unwrap();
         assert_eq!(checkpoint.names().collect::<Vec<_>>(), ["w"]);
@@ -92,52 +80,33 @@ fn a_folder_of_shards_is_one_checkpoint_and_a_folder_of_folders_is_several() {
         let at = folder.path().join(format!("step{step}"));
         fs::create_dir(&at).unwrap();
         let w = Array2::from_elem((2, 3), value);
-        put(
-            &at.join("model-00001-of-00002.safetensors"),
-            "layers.0.fc1.weight",
-            &w,
-        );
-        put(
-            &at.join("model-00002-of-00002.safetensors"),
-            "layers.10.fc1.weight",
-            &w,
-        );
+        put(&at.join("model-00001-of-00002.safetensors"), "layers.0.fc1.weight", &w);
+        put(&at.join("model-00002-of-00002.safetensors"), "layers.10.fc1.weight", &w);
         // What lies beside it is none of our business.
         fs::write(at.join("config.json"), "{}").unwrap();
     }
     let all = Checkpoint::open_all(&[folder.path().to_path_buf()]).unwrap();
-    let steps: Vec<Option<u64>> = all
-        .iter()
-        .map(|c| attnlab_networks::step(c.path()))
-        .collect();
+    let steps: Vec<Option<u64>> = all.iter().map(|c| attnlab_networks::step(c.path())).collect();
     assert_eq!(steps, [Some(0), Some(20), Some(1000)]);
     let names = all[0].matching(&["*.fc1.weight"]);
     assert_eq!(names, ["layers.0.fc1.weight", "layers.10.fc1.weight"]);
     assert_eq!(all[1].matrix(&names[1]).unwrap()[[1, 2]], 2.0);
     assert!(Checkpoint::ensure_distinct(&all, &names).is_ok());
-    assert!(matches!(
-        all[0].matrix("layers.1"),
-        Err(Error::Unknown { .. })
-    ));
+    assert!(matches!(all[0].matrix("layers.1"), Err(Error::Unknown { .. })));
 }
 
 /// The hash is that of `python3 -c "import hashlib, struct; print(hashlib.sha256(struct.pack('<4f', 1, 1, 1, 1)).hexdigest())"`.
 #[test]
 fn two_steps_with_equal_tensors_are_refused() {
     let folder = folder();
-    let paths: Vec<PathBuf> = [1, 2, 3]
-        .map(|step| folder.path().join(format!("step{step}.safetensors")))
-        .to_vec();
+    let paths: Vec<PathBuf> = [1, 2, 3].map(|step| folder.path().join(format!("step{step}.safetensors"))).to_vec();
     for (path, value) in paths.iter().zip([1.0, 5.0, 1.0]) {
         put(path, "w", &Array2::from_elem((2, 2), value));
     }
     let all = Checkpoint::open_all(&paths).unwrap();
     let error = Checkpoint::ensure_distinct(&all, &["w".into()]);
     let error = error.unwrap_err().to_string();
-    assert!(
-        error.contains("step3") && error.contains("step1"),
-        "{error}"
-    );
+    assert!(error.contains("step3") && error.contains("step1"), "{error}");
     assert!(Checkpoint::ensure_distinct(&all[..2], &["w".into()]).is_ok());
     assert_eq!(all[0].hash("w").unwrap(), ONES);
 }
@@ -161,10 +130,7 @@ fn arrays_of_numpy_are_tensors_by_the_names_of_their_files() {
     let path = folder.path().join("layers.3.fc1.weight.npy");
     attnlab_networks::npy::write(&path, &w, false).unwrap();
     let checkpoint = Checkpoint::open(folder.path()).unwrap();
-    assert_eq!(
-        checkpoint.names().collect::<Vec<_>>(),
-        ["layers.3.fc1.weight"]
-    );
+    assert_eq!(checkpoint.names().collect::<Vec<_>>(), ["layers.3.fc1.weight"]);
     assert_eq!(checkpoint.matrix("layers.3.fc1.weight").unwrap(), w);
 }
 

@@ -11,9 +11,7 @@ use std::path::PathBuf;
 const TOLERANCE: f32 = 1e-5;
 
 pub fn data(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/data")
-        .join(name)
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
 fn expected(name: &str) -> Checkpoint {
@@ -21,11 +19,7 @@ fn expected(name: &str) -> Checkpoint {
 }
 
 fn ids(from: &Checkpoint, name: &str) -> Vec<u32> {
-    from.values(name)
-        .unwrap()
-        .iter()
-        .map(|x| *x as u32)
-        .collect()
+    from.values(name).unwrap().iter().map(|x| *x as u32).collect()
 }
 
 /// Distance from a stored matrix (N, .), tokens as rows, relative to its largest entry.
@@ -46,9 +40,7 @@ fn worst(network: &Transformer, name: &str, part: &str, input: TokenInput) -> f3
     if a.causal {
         wanted.push("logits");
     }
-    let pass = network
-        .forward(input, &Recordings::named(&wanted).unwrap())
-        .unwrap();
+    let pass = network.forward(input, &Recordings::named(&wanted).unwrap()).unwrap();
     let mut worst = 0.0_f32;
     let mut check = |got: &Array2<f32>, name: &str| {
         let d = distance(got.view(), &from, &format!("{part}{name}"));
@@ -62,10 +54,7 @@ fn worst(network: &Transformer, name: &str, part: &str, input: TokenInput) -> f3
         }
         // The last hidden states of Hugging Face are those after the last norm.
         if layer.layer + 1 < a.layers {
-            check(
-                layer.residual.as_ref().unwrap(),
-                &format!("hidden.{}", layer.layer + 1),
-            );
+            check(layer.residual.as_ref().unwrap(), &format!("hidden.{}", layer.layer + 1));
         }
     }
     check(pass.last.as_ref().unwrap(), &format!("hidden.{}", a.layers));
@@ -111,23 +100,9 @@ fn bert_with_segments_and_padding() {
     let network = Transformer::open(&data("bert")).unwrap();
     let from = expected("bert");
     let ids = ids(&from, "ids");
-    let segments: Vec<u32> = from
-        .values("segments")
-        .unwrap()
-        .iter()
-        .map(|x| *x as u32)
-        .collect();
-    let mask: Vec<bool> = from
-        .values("mask")
-        .unwrap()
-        .iter()
-        .map(|x| *x == 1.0)
-        .collect();
-    let input = TokenInput {
-        ids: &ids,
-        segments: Some(&segments),
-        mask: Some(&mask),
-    };
+    let segments: Vec<u32> = from.values("segments").unwrap().iter().map(|x| *x as u32).collect();
+    let mask: Vec<bool> = from.values("mask").unwrap().iter().map(|x| *x == 1.0).collect();
+    let input = TokenInput { ids: &ids, segments: Some(&segments), mask: Some(&mask) };
     let worst = worst(&network, "bert", "masked.", input);
     assert!(worst < TOLERANCE, "{worst:e}");
 }
@@ -138,11 +113,7 @@ fn losses_are_those_of_the_logits() {
     let network = Transformer::open(&data("gpt2")).unwrap();
     let from = expected("gpt2");
     let ids = ids(&from, "ids");
-    let logits = from
-        .values("logits")
-        .unwrap()
-        .into_dimensionality::<Ix2>()
-        .unwrap();
+    let logits = from.values("logits").unwrap().into_dimensionality::<Ix2>().unwrap();
     let losses = network.losses(&ids).unwrap();
     assert_eq!(losses.len(), ids.len() - 1);
     for (t, loss) in losses.iter().enumerate() {
@@ -161,18 +132,12 @@ fn threads_do_not_change_the_bits() {
     }
     let config = folder.path().join("config.json");
     let text = std::fs::read_to_string(&config).unwrap();
-    let long = text.replace(
-        "\"max_position_embeddings\": 32",
-        "\"max_position_embeddings\": 500",
-    );
+    let long = text.replace("\"max_position_embeddings\": 32", "\"max_position_embeddings\": 500");
     assert_ne!(text, long);
     std::fs::write(&config, long).unwrap();
     let ids: Vec<u32> = (0..300).map(|i| i * i % 61).collect();
     let run = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .unwrap();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
             let network = Transformer::open(folder.path()).unwrap();
             let pass = network.forward(&ids, &Recordings::all()).unwrap();
@@ -216,13 +181,7 @@ fn records_have_the_shapes_and_the_memory_that_were_announced() {
         for (j, column) in layer.weights[1].columns().into_iter().enumerate() {
             assert!((column.sum() - 1.0).abs() < 1e-6);
             assert!(column.iter().skip(j + 1).all(|w| *w == 0.0));
-            assert!(
-                layer.scores[1]
-                    .column(j)
-                    .iter()
-                    .skip(j + 1)
-                    .all(|s| *s == f32::NEG_INFINITY)
-            );
+            assert!(layer.scores[1].column(j).iter().skip(j + 1).all(|s| *s == f32::NEG_INFINITY));
         }
     }
     numbers += 2 * d * n + a.vocabulary * n;
@@ -230,9 +189,7 @@ fn records_have_the_shapes_and_the_memory_that_were_announced() {
     let head = network.head_matrices(0, 3).unwrap();
     let value = head.value.dot(pass.layers[0].inputs.as_ref().unwrap());
     let output = value.dot(&pass.layers[0].weights[3]);
-    let distance = (&output - &pass.layers[0].outputs[3])
-        .iter()
-        .fold(0.0_f32, |m, x| m.max(x.abs()));
+    let distance = (&output - &pass.layers[0].outputs[3]).iter().fold(0.0_f32, |m, x| m.max(x.abs()));
     assert!(distance < 1e-4, "{distance}");
     let second = Recordings::named(&["hidden"]).unwrap().in_layers([1]);
     let pass = network.forward(&ids, &second).unwrap();
@@ -251,19 +208,12 @@ fn an_untrained_network_follows_its_law() {
     let entries = |n: &Transformer| n.head_matrices(1, 2).unwrap().query.to_owned();
     assert_eq!(entries(&one), entries(&draw(1)));
     assert_ne!(entries(&one), entries(&two));
-    assert_ne!(
-        entries(&one),
-        one.head_matrices(0, 2).unwrap().query.to_owned()
-    );
+    assert_ne!(entries(&one), one.head_matrices(0, 2).unwrap().query.to_owned());
     let squares: f32 = entries(&one).iter().map(|x| x * x).sum();
     let rms = (squares / entries(&one).len() as f32).sqrt();
     // Eight standard errors of 256 draws: 8 / √512 of σ.
     assert!((rms / 0.02 - 1.0).abs() < 0.35, "{rms}");
-    assert!(
-        one.forward(&vec![1, 2, 3], &Recordings::all().in_layers([0]))
-            .is_err(),
-        "logits"
-    );
+    assert!(one.forward(&vec![1, 2, 3], &Recordings::all().in_layers([0])).is_err(), "logits");
     assert!(one.forward(&vec![1, 2, 3], &Recordings::none()).is_ok());
 }
 
@@ -271,11 +221,7 @@ fn an_untrained_network_follows_its_law() {
 /// with RMSNorm (Llama), LayerNorm (GPT-2) and a norm after attention (BERT).
 #[test]
 fn a_value_map_reads_the_residual_stream() {
-    for (name, layer_norm, before) in [
-        ("llama", false, true),
-        ("gpt2", true, true),
-        ("bert", true, false),
-    ] {
+    for (name, layer_norm, before) in [("llama", false, true), ("gpt2", true, true), ("bert", true, false)] {
         let network = Transformer::open(&data(name)).unwrap();
         let recordings = Recordings::named(&["residual", "inputs"]).unwrap();
         let pass = network.forward(&[3, 1, 4, 1, 5, 9], &recordings).unwrap();
@@ -302,16 +248,7 @@ fn a_value_map_reads_the_residual_stream() {
 /// positions or of the mask would be far off.
 #[test]
 fn tokens_after_a_prefix_are_those_of_the_whole_sequence() {
-    for name in [
-        "gpt2",
-        "gpt-neox",
-        "gpt-neox-serial",
-        "opt",
-        "opt-after",
-        "llama",
-        "llama-tied",
-        "llama.gguf",
-    ] {
+    for name in ["gpt2", "gpt-neox", "gpt-neox-serial", "opt", "opt-after", "llama", "llama-tied", "llama.gguf"] {
         let network = Transformer::open(&data(name)).unwrap();
         let ids = ids(&expected(&name.replace('.', "-")), "ids");
         let read = |_: usize, logits: &mut [f32]| logits.to_vec();
@@ -321,9 +258,7 @@ fn tokens_after_a_prefix_are_those_of_the_whole_sequence() {
             let prefix = network.prefix(&ids[..cut]).unwrap();
             assert_eq!(prefix.tokens(), cut);
             let rest = &ids[cut..];
-            let after = network
-                .predict_after(&prefix, rest, 0..rest.len(), read)
-                .unwrap();
+            let after = network.predict_after(&prefix, rest, 0..rest.len(), read).unwrap();
             for (t, logits) in after.iter().enumerate() {
                 let pairs = logits.iter().zip(&whole[cut + t]);
                 let worst = pairs.fold(0.0_f32, |m, (a, b)| m.max((a - b).abs()));
@@ -341,23 +276,10 @@ fn tokens_after_a_prefix_are_those_of_the_whole_sequence() {
     let context = llama.architecture().context;
     let prefix = llama.prefix(&vec![1; context - 1]).unwrap();
     let read = |_: usize, _: &mut [f32]| ();
-    let refused = llama
-        .predict_after(&prefix, &[1, 2], 0..2, read)
-        .unwrap_err();
-    assert!(
-        refused.to_string().contains("must be from 1 to 1 tokens"),
-        "{refused}"
-    );
+    let refused = llama.predict_after(&prefix, &[1, 2], 0..2, read).unwrap_err();
+    assert!(refused.to_string().contains("must be from 1 to 1 tokens"), "{refused}");
     let refused = llama.predict(&[1, 2], 0..3, read).unwrap_err();
-    assert!(
-        refused.to_string().contains("within the 2 tokens"),
-        "{refused}"
-    );
+    assert!(refused.to_string().contains("within the 2 tokens"), "{refused}");
     let bert = Transformer::open(&data("bert")).unwrap();
-    assert!(
-        bert.prefix(&[1])
-            .unwrap_err()
-            .to_string()
-            .contains("causal")
-    );
+    assert!(bert.prefix(&[1]).unwrap_err().to_string().contains("causal"));
 }

@@ -15,10 +15,7 @@ fn every_type_is_read_as_by_the_reference() {
     assert_eq!(names.len(), 8);
     for name in names {
         assert_eq!(checkpoint.shape(name).unwrap(), [2, 256]);
-        let (got, wanted) = (
-            checkpoint.values(name).unwrap(),
-            expected.values(name).unwrap(),
-        );
+        let (got, wanted) = (checkpoint.values(name).unwrap(), expected.values(name).unwrap());
         for (a, b) in got.iter().zip(&wanted) {
             // The order of two products may differ by a rounding of each.
             assert!((a - b).abs() <= 3e-7 * b.abs().max(0.1), "{name}: {a} {b}");
@@ -115,14 +112,9 @@ fn files_that_lie_are_refused_with_the_wrong_part() {
     assert!(refusal(&file(&[setting("a.b", 9, &huge)], &[], 0)).contains("entries of a.b"));
     let one = |entry: Vec<u8>| refusal(&file(&[], &[entry], 32));
     // 10^12 numbers in a file of a few, and more than 64 bits count.
-    assert!(
-        one(tensor("w", &[1_000_000, 1_000_000], 0, 0)).starts_with_path("w: must lie in the file")
-    );
+    assert!(one(tensor("w", &[1_000_000, 1_000_000], 0, 0)).starts_with_path("w: must lie in the file"));
     assert!(one(tensor("w", &[u64::MAX, 2], 0, 0)).starts_with_path("w: must have fewer"));
-    assert!(
-        one(tensor("w", &[1 << 62, 2], 0, 0))
-            .starts_with_path("w: must have fewer than 2^64 bytes")
-    );
+    assert!(one(tensor("w", &[1 << 62, 2], 0, 0)).starts_with_path("w: must have fewer than 2^64 bytes"));
     assert!(one(tensor("w", &[4, 2], 13, 0)).starts_with_path("w: must have the type"));
     assert!(one(tensor("w", &[4, 2], 999, 0)).contains("number 999"));
     assert!(one(tensor("w", &[4, 2], 2, 0)).starts_with_path("w: must have rows of whole blocks"));
@@ -139,9 +131,7 @@ fn files_that_lie_are_refused_with_the_wrong_part() {
     let odd = setting("general.alignment", 4, &3_u32.to_le_bytes());
     assert!(refusal(&file(&[odd], &[], 0)).contains("power of 2"));
     // Arrays of arrays of arrays ..
-    let deep: Vec<u8> = [&9_u32.to_le_bytes()[..], &1_u64.to_le_bytes()]
-        .concat()
-        .repeat(50_000);
+    let deep: Vec<u8> = [&9_u32.to_le_bytes()[..], &1_u64.to_le_bytes()].concat().repeat(50_000);
     assert!(refusal(&file(&[setting("a", 9, &deep)], &[], 0)).contains("nested"));
     let mut nan = file(&[], &[tensor("w", &[4, 2], 0, 0)], 32);
     let last = nan.len() - 4;
@@ -159,9 +149,7 @@ trait StartsWithPath {
 
 impl StartsWithPath for String {
     fn starts_with_path(&self, message: &str) -> bool {
-        let found = self
-            .split_once(".gguf: ")
-            .is_some_and(|(_, m)| m.starts_with(message));
+        let found = self.split_once(".gguf: ").is_some_and(|(_, m)| m.starts_with(message));
         if !found {
             eprintln!("{self}");
         }
@@ -170,13 +158,9 @@ impl StartsWithPath for String {
 }
 
 /// Changes of a good file: places and new values of some bytes, and a length to cut it to.
-pub fn changes()
--> impl Strategy<Value = (Vec<(prop::sample::Index, u8)>, Option<prop::sample::Index>)> {
+pub fn changes() -> impl Strategy<Value = (Vec<(prop::sample::Index, u8)>, Option<prop::sample::Index>)> {
     let bytes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4);
-    (
-        bytes,
-        prop::option::weighted(0.2, any::<prop::sample::Index>()),
-    )
+    (bytes, prop::option::weighted(0.2, any::<prop::sample::Index>()))
 }
 
 /// Applies changes to the first `head` bytes of a file, or anywhere.

@@ -21,9 +21,7 @@ fn ids(network: &Transformer, most: usize) -> Vec<u32> {
 fn real(variable: &str, package: &str) -> Option<PathBuf> {
     let path = std::env::var_os(variable).map(PathBuf::from);
     if path.is_none() {
-        println!(
-            "{variable} is not set: nothing is compared. It is the path of what {package} holds"
-        );
+        println!("{variable} is not set: nothing is compared. It is the path of what {package} holds");
     }
     path
 }
@@ -69,11 +67,7 @@ fn real_minilm_has_the_states_of_the_reference() {
         let found = x.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
         assert!((found / norm - 1.0).abs() < 1e-5, "{layer}: {found} {norm}");
         for (i, expected) in token.into_iter().enumerate() {
-            assert!(
-                (f64::from(x[[i, 7]]) - expected).abs() < 1e-5,
-                "{layer}: {}",
-                x[[i, 7]]
-            );
+            assert!((f64::from(x[[i, 7]]) - expected).abs() < 1e-5, "{layer}: {}", x[[i, 7]]);
         }
     }
     for (i, expected) in [0.595_298, 0.002_049, 0.000_555].into_iter().enumerate() {

@@ -29,13 +29,7 @@ fn edit(path: &Path, change: impl FnOnce(&mut Value)) {
 
 fn refusal(folder: &Path) -> String {
     let error = Transformer::open(folder).expect_err("must be refused");
-    assert!(
-        matches!(
-            error,
-            Error::Content { .. } | Error::Io { .. } | Error::Memory { .. }
-        ),
-        "{error:?}"
-    );
+    assert!(matches!(error, Error::Content { .. } | Error::Io { .. } | Error::Memory { .. }), "{error:?}");
     error.to_string()
 }
 
@@ -63,36 +57,18 @@ fn settings_that_change_the_computation_are_refused_by_name() {
         ("llama", "num_local_experts", json!(8)),
         ("llama", "hidden_act", json!("gelu")),
         ("llama", "num_key_value_heads", json!(3)),
-        (
-            "llama",
-            "rope_scaling",
-            json!({"type": "dynamic", "factor": 2.0}),
-        ),
-        (
-            "llama",
-            "rope_scaling",
-            json!({"rope_type": "yarn", "factor": 2.0}),
-        ),
-        (
-            "llama",
-            "rope_scaling",
-            json!({"rope_type": "linear", "factor": 2.0, "attention_factor": 1.0}),
-        ),
+        ("llama", "rope_scaling", json!({"type": "dynamic", "factor": 2.0})),
+        ("llama", "rope_scaling", json!({"rope_type": "yarn", "factor": 2.0})),
+        ("llama", "rope_scaling", json!({"rope_type": "linear", "factor": 2.0, "attention_factor": 1.0})),
         ("llama", "rope_interleaved", json!(true)),
         ("bert", "position_embedding_type", json!("relative_key")),
         ("bert", "is_decoder", json!(true)),
     ] {
         let folder = copy(network);
-        edit(&folder.path().join("config.json"), |c| {
-            c[key] = value.clone()
-        });
+        edit(&folder.path().join("config.json"), |c| c[key] = value.clone());
         let message = refusal(folder.path());
-        let named =
-            message.contains(key) || message.contains("kv_heads") || message.contains("turned");
-        assert!(
-            named && message.contains("must"),
-            "{key} = {value}: {message}"
-        );
+        let named = message.contains(key) || message.contains("kv_heads") || message.contains("turned");
+        assert!(named && message.contains("must"), "{key} = {value}: {message}");
     }
     let folder = copy("llama");
     edit(&folder.path().join("config.json"), |c| {
@@ -114,23 +90,14 @@ fn settings_that_announce_what_is_not_there_take_no_memory() {
         ("num_hidden_layers", 1, "layers.1"),
     ] {
         let folder = copy("llama");
-        edit(&folder.path().join("config.json"), |c| {
-            c[key] = json!(value)
-        });
+        edit(&folder.path().join("config.json"), |c| c[key] = json!(value));
         let message = refusal(folder.path());
-        assert!(
-            message.contains(tensor) || message.contains("needs"),
-            "{key}: {message}"
-        );
+        assert!(message.contains(tensor) || message.contains("needs"), "{key}: {message}");
     }
     // A tied network with an output of its own.
     let folder = copy("llama");
-    edit(&folder.path().join("config.json"), |c| {
-        c["tie_word_embeddings"] = json!(true)
-    });
-    assert!(
-        refusal(folder.path()).contains("lm_head.weight: must equal model.embed_tokens.weight")
-    );
+    edit(&folder.path().join("config.json"), |c| c["tie_word_embeddings"] = json!(true));
+    assert!(refusal(folder.path()).contains("lm_head.weight: must equal model.embed_tokens.weight"));
 }
 
 #[test]
@@ -142,57 +109,31 @@ fn an_index_is_respected_and_may_not_lie() {
         refusal(folder.path())
     };
     let tensor = "model.norm.weight";
-    let right: Value =
-        serde_json::from_slice(&fs::read(data("llama-tied").join(name)).unwrap()).unwrap();
-    let shards = [
-        "model-00001-of-00002.safetensors",
-        "model-00002-of-00002.safetensors",
-    ];
-    let other = shards
-        .iter()
-        .find(|s| right["weight_map"][tensor] != **s)
-        .unwrap();
+    let right: Value = serde_json::from_slice(&fs::read(data("llama-tied").join(name)).unwrap()).unwrap();
+    let shards = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"];
+    let other = shards.iter().find(|s| right["weight_map"][tensor] != **s).unwrap();
     for (file, expected) in [
         (json!(name), "must be the name of a safetensors file"),
-        (
-            json!("../x.safetensors"),
-            "must be the name of a safetensors file",
-        ),
-        (
-            json!("/etc/passwd"),
-            "must be the name of a safetensors file",
-        ),
+        (json!("../x.safetensors"), "must be the name of a safetensors file"),
+        (json!("/etc/passwd"), "must be the name of a safetensors file"),
         (json!(3), "must be the name of a safetensors file"),
-        (
-            json!("model-00003.safetensors"),
-            "must be a file that exists",
-        ),
+        (json!("model-00003.safetensors"), "must be a file that exists"),
         (json!(other), "must be the file that has it"),
     ] {
         let message = with(&|map| map[tensor] = file.clone());
-        assert!(
-            message.contains(expected) && message.contains(tensor),
-            "{file}: {message}"
-        );
+        assert!(message.contains(expected) && message.contains(tensor), "{file}: {message}");
     }
     let removed = with(&|map| {
         map.as_object_mut().unwrap().remove(tensor);
     });
-    assert!(
-        removed.contains(tensor) && removed.contains("must be there"),
-        "{removed}"
-    );
+    assert!(removed.contains(tensor) && removed.contains("must be there"), "{removed}");
     let added = with(&|map| map["more"] = json!(shards[0]));
     assert!(added.contains("weight_map.more: must be in"), "{added}");
     assert!(with(&|map| *map = json!({})).contains("at least one tensor"));
     assert!(with(&|map| *map = json!(7)).contains("weight_map: must be there"));
     // A file that the index does not name is no part of the network.
     let folder = copy("llama-tied");
-    fs::copy(
-        data("llama/model.safetensors"),
-        folder.path().join("other.safetensors"),
-    )
-    .unwrap();
+    fs::copy(data("llama/model.safetensors"), folder.path().join("other.safetensors")).unwrap();
     assert!(Transformer::open(folder.path()).is_ok());
     fs::remove_file(folder.path().join(shards[1])).unwrap();
     assert!(refusal(folder.path()).contains("must be a file that exists"));
@@ -200,21 +141,13 @@ fn an_index_is_respected_and_may_not_lie() {
 
 #[test]
 fn inputs_out_of_range_are_refused() {
-    let (llama, bert) = ["llama", "bert"]
-        .map(|n| Transformer::open(&data(n)).unwrap())
-        .into();
+    let (llama, bert) = ["llama", "bert"].map(|n| Transformer::open(&data(n)).unwrap()).into();
     let none = Recordings::none();
-    let refused = |network: &Transformer, input: TokenInput| {
-        network.forward(input, &none).unwrap_err().to_string()
-    };
+    let refused = |network: &Transformer, input: TokenInput| network.forward(input, &none).unwrap_err().to_string();
     assert!(refused(&llama, (&[][..]).into()).contains("0 tokens: must be from 1 to 32"));
     assert!(refused(&llama, (&[1; 33][..]).into()).contains("33 tokens"));
     assert!(refused(&llama, (&[1, 64][..]).into()).contains("ids[1] = 64: must be less"));
-    let with = |segments, mask| TokenInput {
-        ids: &[1, 2],
-        segments,
-        mask,
-    };
+    let with = |segments, mask| TokenInput { ids: &[1, 2], segments, mask };
     assert!(refused(&llama, with(Some(&[0, 0]), None)).contains("segments[0]"));
     assert!(refused(&bert, with(Some(&[0]), None)).contains("segments"));
     assert!(refused(&bert, with(Some(&[0, 2]), None)).contains("segments[1] = 2"));
@@ -224,42 +157,16 @@ fn inputs_out_of_range_are_refused() {
     let logits = Recordings::named(&["logits"]).unwrap();
     let error = bert.forward(&vec![1], &logits).unwrap_err().to_string();
     assert!(error.contains("recordings = logits"), "{error}");
-    assert!(
-        bert.losses(&[1, 2])
-            .unwrap_err()
-            .to_string()
-            .contains("network = bert")
-    );
-    assert!(
-        llama
-            .losses(&[1])
-            .unwrap_err()
-            .to_string()
-            .contains("at least 2")
-    );
-    assert!(
-        Recordings::named(&["weight"])
-            .unwrap_err()
-            .to_string()
-            .contains("weights")
-    );
+    assert!(bert.losses(&[1, 2]).unwrap_err().to_string().contains("network = bert"));
+    assert!(llama.losses(&[1]).unwrap_err().to_string().contains("at least 2"));
+    assert!(Recordings::named(&["weight"]).unwrap_err().to_string().contains("weights"));
     let beyond = Recordings::all().in_layers([2]);
-    assert!(
-        llama
-            .forward(&vec![1], &beyond)
-            .unwrap_err()
-            .to_string()
-            .contains("layer = 2")
-    );
+    assert!(llama.forward(&vec![1], &beyond).unwrap_err().to_string().contains("layer = 2"));
     // 10^5 tokens' weights are refused before anything is computed.
     let folder = copy("llama");
-    edit(&folder.path().join("config.json"), |c| {
-        c["max_position_embeddings"] = json!(10_000_000)
-    });
+    edit(&folder.path().join("config.json"), |c| c["max_position_embeddings"] = json!(10_000_000));
     let long = Transformer::open(folder.path()).unwrap();
-    let error = long
-        .forward(&vec![1; 1_000_000], &Recordings::all())
-        .unwrap_err();
+    let error = long.forward(&vec![1; 1_000_000], &Recordings::all()).unwrap_err();
     assert!(matches!(error, Error::Memory { .. }), "{error}");
 }
 
@@ -280,9 +187,7 @@ fn paths_without_a_network_are_refused() {
 #[test]
 fn a_pass_that_leaves_the_range_of_f32_is_an_error() {
     let folder = copy("llama");
-    edit(&folder.path().join("config.json"), |c| {
-        c["rms_norm_eps"] = json!(1e-300)
-    });
+    edit(&folder.path().join("config.json"), |c| c["rms_norm_eps"] = json!(1e-300));
     let path = folder.path().join("model.safetensors");
     let mut bytes = fs::read(&path).unwrap();
     let header = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
@@ -292,9 +197,7 @@ fn a_pass_that_leaves_the_range_of_f32_is_an_error() {
     }
     fs::write(&path, bytes).unwrap();
     let network = Transformer::open(folder.path()).unwrap();
-    let error = network
-        .forward(&vec![1, 2], &Recordings::none())
-        .unwrap_err();
+    let error = network.forward(&vec![1, 2], &Recordings::none()).unwrap_err();
     assert!(matches!(error, Error::Diverged(_)), "{error}");
 }
 
@@ -328,9 +231,7 @@ fn reheader(folder: &Path, change: impl FnOnce(&mut serde_json::Map<String, Valu
 
 /// Where the data of a file end, by its header.
 fn end(header: &serde_json::Map<String, Value>) -> u64 {
-    let ends = header
-        .values()
-        .filter_map(|t| t["data_offsets"][1].as_u64());
+    let ends = header.values().filter_map(|t| t["data_offsets"][1].as_u64());
     ends.max().unwrap()
 }
 
@@ -368,21 +269,9 @@ fn tensors_that_are_missing_unknown_or_of_another_type_are_named() {
         header.insert("transformer.h.0.attn.c_attn.lora".into(), tensor);
     };
     for (change, more, expected) in [
-        (
-            rename,
-            0,
-            "tensor transformer.ln_f.bias: must be there, with shape [32]",
-        ),
-        (
-            whole,
-            0,
-            "transformer.wpe.weight: must have the type F64, F32, F16 or BF16; it is I32",
-        ),
-        (
-            flat,
-            0,
-            "transformer.wpe.weight: must have the shape [32, 32]; it is [1024]",
-        ),
+        (rename, 0, "tensor transformer.ln_f.bias: must be there, with shape [32]"),
+        (whole, 0, "transformer.wpe.weight: must have the type F64, F32, F16 or BF16; it is I32"),
+        (flat, 0, "transformer.wpe.weight: must have the shape [32, 32]; it is [1024]"),
         (lora, 4, "transformer.h.0.attn.c_attn.lora: must be absent"),
     ] {
         let folder = copy("gpt2");

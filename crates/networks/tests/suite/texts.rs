@@ -14,12 +14,7 @@ fn expected() -> Value {
 
 fn compare(tokenizer: &Tokenizer, kind: &str) {
     let expected = expected();
-    for (text, ids) in expected["texts"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .zip(expected[kind].as_array().unwrap())
-    {
+    for (text, ids) in expected["texts"].as_array().unwrap().iter().zip(expected[kind].as_array().unwrap()) {
         let ids: Vec<u32> = serde_json::from_value(ids.clone()).unwrap();
         let text = text.as_str().unwrap();
         assert_eq!(tokenizer.encode(text).unwrap(), ids, "{kind}: {text:?}");
@@ -48,15 +43,8 @@ fn texts_come_back() {
     assert_eq!(tokenizer.token(id).as_deref(), Some("\u{120}t"));
     assert_eq!(tokenizer.token(1_000_000), None);
     let words = Tokenizer::open(&data("tokenizer-bert")).unwrap();
-    let (all, plain) = (
-        words.encode("tokens").unwrap(),
-        words.encode_plain("tokens").unwrap(),
-    );
-    assert_eq!(
-        all[1..all.len() - 1],
-        plain[..],
-        "[CLS] and [SEP] around it"
-    );
+    let (all, plain) = (words.encode("tokens").unwrap(), words.encode_plain("tokens").unwrap());
+    assert_eq!(all[1..all.len() - 1], plain[..], "[CLS] and [SEP] around it");
 }
 
 #[test]
@@ -65,13 +53,7 @@ fn what_is_no_tokenizer_is_refused() {
     let refusal = || Tokenizer::open(folder.path()).unwrap_err().to_string();
     assert!(refusal().contains("must hold tokenizer.json"));
     let whole = fs::read(data("tokenizer/tokenizer.json")).unwrap();
-    for bytes in [
-        &b""[..],
-        b"{}",
-        b"[1, 2]",
-        &whole[..whole.len() / 2],
-        b"\xff\xfe",
-    ] {
+    for bytes in [&b""[..], b"{}", b"[1, 2]", &whole[..whole.len() / 2], b"\xff\xfe"] {
         fs::write(folder.path().join("tokenizer.json"), bytes).unwrap();
         assert!(refusal().contains("tokenizer"), "{}", refusal());
     }

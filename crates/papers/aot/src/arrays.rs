@@ -59,22 +59,13 @@ impl Array {
     fn slice(&self, layer: usize) -> Result<Array2<f64>> {
         let shape = npy::shape("activations", &self.path)?;
         let numbers: Vec<u64> = shape.iter().map(|n| *n as u64).collect();
-        memory::ensure(
-            &format!("reading {}", self.path.display()),
-            memory::product(&numbers).saturating_mul(24),
-        )?;
-        let all =
-            read::<f64>(&self.path).or_else(|_| read::<f32>(&self.path).map(|a| a.mapv(f64::from)));
-        let all = all.map_err(|e| {
-            content(
-                &self.path,
-                format!("must be float32 or float64: write z.astype('float32') ({e})"),
-            )
-        })?;
+        memory::ensure(&format!("reading {}", self.path.display()), memory::product(&numbers).saturating_mul(24))?;
+        let all = read::<f64>(&self.path).or_else(|_| read::<f32>(&self.path).map(|a| a.mapv(f64::from)));
+        let all = all
+            .map_err(|e| content(&self.path, format!("must be float32 or float64: write z.astype('float32') ({e})")))?;
         let view = all.index_axis(Axis(0), layer.min(all.len_of(Axis(0)).saturating_sub(1)));
-        let matrix: ArrayView2<f64> = view
-            .into_dimensionality::<Ix2>()
-            .map_err(|e| content(&self.path, e.to_string()))?;
+        let matrix: ArrayView2<f64> =
+            view.into_dimensionality::<Ix2>().map_err(|e| content(&self.path, e.to_string()))?;
         if let Some(((i, j), x)) = matrix.indexed_iter().find(|(_, x)| !x.is_finite()) {
             let name = format!("activations[{layer}, {i}, {j}]");
             let allowed = format!("must be a finite number, in {}", self.path.display());
@@ -90,10 +81,7 @@ fn read<T: ndarray_npy::ReadableElement>(path: &Path) -> std::result::Result<Arr
 }
 
 fn content(path: &Path, problem: String) -> Error {
-    Error::Content {
-        path: path.to_path_buf(),
-        problem,
-    }
+    Error::Content { path: path.to_path_buf(), problem }
 }
 
 /// Lists the arrays of some files, in their order: those of a safetensors file by their names, those of a NumPy file
@@ -139,8 +127,7 @@ pub fn list(paths: &[PathBuf], orientation: TokensAre) -> Result<Vec<Array>> {
                     (0..layers).try_for_each(|l| add(Some(l), sides(rows, columns)))?;
                 }
                 _ => {
-                    let expected =
-                        "a matrix of tokens, or in a NumPy file (layers, N, d) or (layers, d, N)";
+                    let expected = "a matrix of tokens, or in a NumPy file (layers, N, d) or (layers, d, N)";
                     return Err(Error::shape(&tensor, &shape, expected));
                 }
             }
@@ -152,11 +139,7 @@ pub fn list(paths: &[PathBuf], orientation: TokensAre) -> Result<Vec<Array>> {
     }
     match found.is_empty() {
         false => Ok(found),
-        true => Err(Error::invalid(
-            "activations",
-            "[]",
-            "must hold at least one array",
-        )),
+        true => Err(Error::invalid("activations", "[]", "must hold at least one array")),
     }
 }
 
@@ -167,12 +150,7 @@ fn name(all: &[Array], i: usize) -> String {
     let same_stem = |a: &&Array| a.path.file_stem() == array.path.file_stem();
     let alone = all.iter().filter(same_stem).all(|a| a.path == array.path);
     let mut name = match alone {
-        true => array
-            .path
-            .file_stem()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned(),
+        true => array.path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         false => array.path.with_extension("").display().to_string(),
     };
     let other = |a: &Array| a.path == array.path && a.tensor != array.tensor;

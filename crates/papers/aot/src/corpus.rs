@@ -52,10 +52,7 @@ impl Corpus {
             name => cutter.id(name),
         };
         let end = end.ok_or_else(|| {
-            let allowed = format!(
-                "must be a token of {}; it ends every document",
-                cutter.path().display()
-            );
+            let allowed = format!("must be a token of {}; it ends every document", cutter.path().display());
             let given = match end_of_text {
                 "" => END_OF_TEXT.join(", "),
                 name => name.to_string(),
@@ -67,17 +64,9 @@ impl Corpus {
         // No token is shorter than a byte.
         let work = format!("cutting {} into tokens", text.display());
         memory::ensure(&work, memory::product(&[4, all + documents.len() as u64]))?;
-        let mut corpus = Corpus {
-            ids: vec![],
-            starts: vec![],
-            bytes: vec![],
-            vocabulary: cutter.vocabulary(),
-        };
+        let mut corpus = Corpus { ids: vec![], starts: vec![], bytes: vec![], vocabulary: cutter.vocabulary() };
         for chunk in documents.chunks(CHUNK) {
-            let cut: Result<Vec<Vec<u32>>> = chunk
-                .par_iter()
-                .map(|d| cutter.encode_plain(&d.value))
-                .collect();
+            let cut: Result<Vec<Vec<u32>>> = chunk.par_iter().map(|d| cutter.encode_plain(&d.value)).collect();
             for (document, ids) in chunk.iter().zip(cut?) {
                 corpus.starts.push(corpus.ids.len());
                 corpus.bytes.push(document.value.len() as u64);

@@ -82,11 +82,7 @@ impl Planned {
     /// # Errors
     /// Options out of range, or that do not fit together.
     pub fn of_options(options: &Options, seed: u64) -> Result<Planned> {
-        let (n, k, p) = (
-            options.tokens as usize,
-            options.clusters as usize,
-            options.dim as usize,
-        );
+        let (n, k, p) = (options.tokens as usize, options.clusters as usize, options.dim as usize);
         let limit = || delta_limit(options.tokens as f64, options.dim as f64);
         let mut mixture = Mixture::balanced(n, k, p, options.delta.unwrap_or_else(limit))?;
         mixture.bases = match (options.relation, options.coherence) {
@@ -125,9 +121,7 @@ impl Planned {
     pub fn of_claim(id: &str, set: &Map<String, Value>, seed: u64, trial: u64) -> Result<Planned> {
         const DRAWING: [&str; 2] = ["aot.theorem1", "aot.theorem1_bounded"];
         let all = claims::all();
-        let claim = all
-            .iter()
-            .find(|c| c.sheet().id == id && DRAWING.contains(&id));
+        let claim = all.iter().find(|c| c.sheet().id == id && DRAWING.contains(&id));
         let claim = claim.ok_or_else(|| {
             let allowed = format!("must be {}, whose trials draw tokens", DRAWING.join(" or "));
             Error::invalid("claim", id, allowed)
@@ -136,11 +130,7 @@ impl Planned {
         claim.validate(&params)?;
         if params.get(SAMPLED_COLUMNS) > 0 {
             let allowed = "must be 0; a trial that looks at some columns draws only what they need";
-            return Err(Error::invalid(
-                "columns",
-                params.get(SAMPLED_COLUMNS),
-                allowed,
-            ));
+            return Err(Error::invalid("columns", params.get(SAMPLED_COLUMNS), allowed));
         }
         Ok(Planned {
             mixture: mixture(&params)?,

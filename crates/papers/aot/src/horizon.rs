@@ -102,13 +102,7 @@ pub struct BrokenAtLayer {
 /// assert!(witness.weight > 0.55);
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
-pub fn horizon(
-    mixture: &Mixture,
-    eta: f64,
-    tau: f64,
-    seed: u64,
-    progress: &dyn Progress,
-) -> Result<HorizonReport> {
+pub fn horizon(mixture: &Mixture, eta: f64, tau: f64, seed: u64, progress: &dyn Progress) -> Result<HorizonReport> {
     horizon_on(&Cpu, mixture, eta, tau, seed, progress)
 }
 
@@ -159,11 +153,7 @@ pub fn horizon_of_tokens(
     tau: f64,
     progress: &dyn Progress,
 ) -> Result<HorizonReport> {
-    let given = Given {
-        tokens: data.tokens.view(),
-        bases: &data.bases,
-        labels: Some(&data.labels),
-    };
+    let given = Given { tokens: data.tokens.view(), bases: &data.bases, labels: Some(&data.labels) };
     horizon_of_given(machine, given, eta, tau, progress)
 }
 
@@ -186,14 +176,9 @@ pub fn horizon_of_given(
     };
     let defect = orthonormality_defect(given.bases);
     if defect > DEFECT {
-        let allowed = format!(
-            "must be at most {DEFECT:.0e}; the horizon is defined for jointly orthonormal bases, (7)"
-        );
-        return Err(Error::invalid(
-            "|B'B - I| of the bases",
-            format!("{defect:.1e}"),
-            allowed,
-        ));
+        let allowed =
+            format!("must be at most {DEFECT:.0e}; the horizon is defined for jointly orthonormal bases, (7)");
+        return Err(Error::invalid("|B'B - I| of the bases", format!("{defect:.1e}"), allowed));
     }
     let n = labels.len();
     let mut order: Vec<usize> = (0..n).collect();
@@ -201,8 +186,7 @@ pub fn horizon_of_given(
     let mut counts = vec![0; given.bases.len()];
     labels.iter().for_each(|k| counts[*k] += 1);
     if let Some(k) = counts.iter().position(|n| *n == 0) {
-        let allowed =
-            "must be a whole number >= 1; the horizon of a head needs tokens of its cluster";
+        let allowed = "must be a whole number >= 1; the horizon of a head needs tokens of its cluster";
         return Err(Error::invalid(format!("tokens with label {k}"), 0, allowed));
     }
     let dims: Vec<usize> = given.bases.iter().map(Array2::ncols).collect();
@@ -214,8 +198,7 @@ pub fn horizon_of_given(
     };
     progress.start("horizon", dims.iter().map(|p| machine.ticks(*p, n)).sum());
     let tick = || progress.advance(1);
-    let heads =
-        (0..dims.len()).map(|k| machine.horizon_of_head(head(k).view(), own(k), tau, &tick));
+    let heads = (0..dims.len()).map(|k| machine.horizon_of_head(head(k).view(), own(k), tau, &tick));
     let heads = heads.collect::<Result<_>>();
     progress.finish();
     let found = Horizon { heads: heads? };
@@ -307,11 +290,8 @@ impl Measured {
             _ => None,
         };
         let layers = 0..=exact_updates.unwrap_or(0).saturating_add(LAYERS_AFTER);
-        let broken = layers.map(|layer| BrokenAtLayer {
-            layer,
-            theta: theta(layer),
-            columns: found.broken(theta(layer)),
-        });
+        let broken =
+            layers.map(|layer| BrokenAtLayer { layer, theta: theta(layer), columns: found.broken(theta(layer)) });
         let wall_s = self.started.elapsed().as_secs_f64();
         let tokens = self.counts.iter().sum::<usize>() as f64;
         let flops = tokens * tokens * self.dims.iter().sum::<usize>() as f64;

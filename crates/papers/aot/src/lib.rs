@@ -60,10 +60,7 @@ const TERMS: &[(&str, &str)] = &[
         "of a column outside a cluster: it gives one token of that cluster more than τ of its attention, and \
          is amplified like signal from then on",
     ),
-    (
-        "reach",
-        "b = θδ√(p / log N), the scale on which horizons of different sizes agree",
-    ),
+    ("reach", "b = θδ√(p / log N), the scale on which horizons of different sizes agree"),
     (
         "decided again",
         "of a column: its decision lies within the rounding bound of the fast pass and was computed again in \

@@ -124,13 +124,7 @@ impl RareBreaks {
         };
         // A smooth function with one maximum: a grid of a tenth of χ_p's spread finds it.
         let grid = (1..=400).map(|i| p.sqrt() * (1.0 + 0.07 * f64::from(i) / p.sqrt()));
-        let best = grid.fold(p.sqrt(), |best, r| {
-            if ln_frequency(r) > ln_frequency(best) {
-                r
-            } else {
-                best
-            }
-        });
+        let best = grid.fold(p.sqrt(), |best, r| if ln_frequency(r) > ln_frequency(best) { r } else { best });
         best * best / p
     }
 
@@ -141,8 +135,7 @@ impl RareBreaks {
     fn validate(&self, theta: f64) -> Result<()> {
         let k = self.clusters;
         if k < 2 {
-            let allowed =
-                "must be a whole number >= 2: with one cluster there are no noise columns";
+            let allowed = "must be a whole number >= 2: with one cluster there are no noise columns";
             return Err(Error::invalid("clusters", k, allowed));
         }
         if self.tokens == 0 || !self.tokens.is_multiple_of(k) {
@@ -153,25 +146,13 @@ impl RareBreaks {
             return Err(Error::invalid("dim", 0, "must be a whole number >= 1"));
         }
         if !(self.delta > 0.0 && self.delta.is_finite()) {
-            return Err(Error::invalid(
-                "delta",
-                self.delta,
-                "must be a finite number > 0",
-            ));
+            return Err(Error::invalid("delta", self.delta, "must be a finite number > 0"));
         }
         if !(self.tau > 0.0 && self.tau < 1.0) {
-            return Err(Error::invalid(
-                "tau",
-                self.tau,
-                "must be a number in (0, 1)",
-            ));
+            return Err(Error::invalid("tau", self.tau, "must be a number in (0, 1)"));
         }
         if !(theta > 0.0 && theta.is_finite()) {
-            return Err(Error::invalid(
-                "theta",
-                theta,
-                "must be a finite number > 0",
-            ));
+            return Err(Error::invalid("theta", theta, "must be a finite number > 0"));
         }
         Ok(())
     }

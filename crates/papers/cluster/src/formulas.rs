@@ -1,8 +1,7 @@
 //! Closed forms with names, for `attnlab eval`.
 
 use crate::quantities::{
-    ANGLE, BETA, DELTA, DIM, GAMMA, MASS_I, MASS_J, MODE, MODEL, RESCALED, RHO, TIME, TOKENS,
-    closed,
+    ANGLE, BETA, DELTA, DIM, GAMMA, MASS_I, MASS_J, MODE, MODEL, RESCALED, RHO, TIME, TOKENS, closed,
 };
 use crate::theory::equiangular::Equiangular;
 use crate::theory::long_context::LongContext;
@@ -48,9 +47,7 @@ pub fn formulas() -> Vec<Formula> {
                 all.push(RESCALED.required());
                 all
             },
-            value: |p| {
-                Ok(pair::angle(p.get(ANGLE), p.get(MASS_I), p.get(MASS_J), p.get(RESCALED)).into())
-            },
+            value: |p| Ok(pair::angle(p.get(ANGLE), p.get(MASS_I), p.get(MASS_J), p.get(RESCALED)).into()),
         },
         Formula {
             id: "cluster.pair_duration",
@@ -69,22 +66,12 @@ pub fn formulas() -> Vec<Formula> {
             schema: || {
                 vec![
                     TOKENS.within(Domain::Whole(2, 1 << 53)).required(),
-                    RHO.within(Domain::Number {
-                        low: 0.0,
-                        low_in: true,
-                        high: 1.0,
-                        high_in: false,
-                    })
-                    .required(),
+                    RHO.within(Domain::Number { low: 0.0, low_in: true, high: 1.0, high_in: false }).required(),
                     GAMMA.required(),
                 ]
             },
             value: |p| {
-                let at = LongContext {
-                    n: p.real(TOKENS),
-                    rho: p.get(RHO),
-                    gamma: p.get(GAMMA),
-                };
+                let at = LongContext { n: p.real(TOKENS), rho: p.get(RHO), gamma: p.get(GAMMA) };
                 Ok(at.cosine().into())
             },
         },
@@ -110,12 +97,7 @@ pub fn formulas() -> Vec<Formula> {
             id: "cluster.renyi_centres",
             doc: "mean number of strong Renyi centres of an infinite sequence of uniform tokens",
             source: "Clustering in causal attention masking, Lemma C.1",
-            schema: || {
-                vec![
-                    DIM.within(Domain::Whole(2, 100_000)).required(),
-                    DELTA.required(),
-                ]
-            },
+            schema: || vec![DIM.within(Domain::Whole(2, 100_000)).required(), DELTA.required()],
             value: |p| Ok((1.0 / caps::share(p.get(DIM), p.get(DELTA))).into()),
         },
     ]
@@ -135,12 +117,7 @@ fn two_masses() -> Schema {
 }
 
 fn on_circle() -> Schema {
-    let positive = Domain::Number {
-        low: 0.0,
-        low_in: false,
-        high: 1e8,
-        high_in: true,
-    };
+    let positive = Domain::Number { low: 0.0, low_in: false, high: 1e8, high_in: true };
     vec![BETA.within(positive).required(), MODEL.or("sa")]
 }
 
@@ -149,9 +126,5 @@ fn model(p: &Params) -> Result<Normalisation> {
 }
 
 fn law(p: &Params) -> Result<Equiangular> {
-    Ok(Equiangular {
-        model: model(p)?,
-        n: p.get(TOKENS),
-        beta: p.get(BETA),
-    })
+    Ok(Equiangular { model: model(p)?, n: p.get(TOKENS), beta: p.get(BETA) })
 }

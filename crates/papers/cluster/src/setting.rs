@@ -62,9 +62,7 @@ pub fn deficits(tokens: ArrayView2<f64>) -> Result<Vec<f64>> {
 /// Largest 1 − cos of a pair in a state of n tokens; NaN where a token is zero.
 pub fn widest(state: &[f64], n: usize) -> f64 {
     let d = state.len() / n;
-    let lengths: Vec<f64> = (0..n)
-        .map(|i| (0..d).map(|c| state[c * n + i].powi(2)).sum::<f64>().sqrt())
-        .collect();
+    let lengths: Vec<f64> = (0..n).map(|i| (0..d).map(|c| state[c * n + i].powi(2)).sum::<f64>().sqrt()).collect();
     let mut most = 0.0_f64;
     for i in 0..n {
         for j in 0..i {
@@ -99,10 +97,7 @@ impl Settled {
         if self.reached.is_none() && self.speed > self.slow {
             return Outcome::uninformative("still on a plateau at t", seen);
         }
-        Outcome::Event {
-            holds: self.reached.is_some(),
-            witness: seen,
-        }
+        Outcome::Event { holds: self.reached.is_some(), witness: seen }
     }
 }
 
@@ -111,32 +106,18 @@ impl Settled {
 ///
 /// # Errors
 /// As [`Flow::watched`].
-pub fn settled(
-    field: &dyn VectorField,
-    start: &[f64],
-    end: f64,
-    slow: f64,
-    event: Level,
-) -> Result<Settled> {
+pub fn settled(field: &dyn VectorField, start: &[f64], end: f64, slow: f64, event: Level) -> Result<Settled> {
     let (mut state, mut now) = (start.to_vec(), 0.0);
     loop {
         let until = (3.0_f64 * now).clamp(1.0_f64.min(end), end);
-        let path =
-            flow()
-                .within(1e-9)
-                .watched(field, &state, &[until - now], Watch::until(event))?;
+        let path = flow().within(1e-9).watched(field, &state, &[until - now], Watch::until(event))?;
         state = path.end().to_vec();
         let mut rates = vec![0.0; state.len()];
         field.rate(&state, &mut rates);
         let speed = rates.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
         let reached = path.event.as_ref().map(|(t, _)| now + t);
         if reached.is_some() || speed <= slow || until >= end {
-            return Ok(Settled {
-                reached,
-                state,
-                speed,
-                slow,
-            });
+            return Ok(Settled { reached, state, speed, slow });
         }
         now = until;
     }

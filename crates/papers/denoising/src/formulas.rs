@@ -1,9 +1,8 @@
 //! Closed forms of in-context denoising. All `sigma..2` are variances, losses are sums over components.
 
 use crate::quantities::{
-    AMBIENT, ARGUMENT, AXIS_VARIANCES, CLUSTER_VARIANCE, CONCENTRATIONS, CONTEXT, DIM, GAMMA,
-    MEANS, MOST_DIM, NOISE_VARIANCE, NORM, ORDER, QUERY, RADIUS, TOKEN_VARIANCE, VARIANCES, WEIGHT,
-    WEIGHTS,
+    AMBIENT, ARGUMENT, AXIS_VARIANCES, CLUSTER_VARIANCE, CONCENTRATIONS, CONTEXT, DIM, GAMMA, MEANS, MOST_DIM,
+    NOISE_VARIANCE, NORM, ORDER, QUERY, RADIUS, TOKEN_VARIANCE, VARIANCES, WEIGHT, WEIGHTS,
 };
 use crate::theory::mixture::{Clusters, Weight, two_cluster_mmse};
 use crate::theory::spherical::SphericalClusters;
@@ -19,10 +18,7 @@ const LINEAR: &str = "Denoising Theorem 3.1, Eq. (3), derived in attnlab_denoisi
 
 /// All closed forms of this room.
 pub fn formulas() -> Vec<Formula> {
-    [linear_formulas(), sphere_formulas(), cluster_formulas()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [linear_formulas(), sphere_formulas(), cluster_formulas()].into_iter().flatten().collect()
 }
 
 fn linear_formulas() -> Vec<Formula> {
@@ -81,11 +77,7 @@ fn linear_formulas() -> Vec<Formula> {
             doc: "loss of linear attention on a Gaussian with these variances, at finite L",
             source: LINEAR,
             schema: || {
-                let all = vec![
-                    AXIS_VARIANCES.required(),
-                    context(),
-                    NOISE_VARIANCE.required(),
-                ];
+                let all = vec![AXIS_VARIANCES.required(), context(), NOISE_VARIANCE.required()];
                 with_gamma(all, |p| {
                     let variances = p.get(AXIS_VARIANCES);
                     linear::best_gamma(&variances, p.real(CONTEXT), p.get(NOISE_VARIANCE))
@@ -132,9 +124,7 @@ fn sphere_formulas() -> Vec<Formula> {
             source: "Denoising Proposition 3, Eq. (A.4) as printed",
             schema: sphere_and_noise,
             value: |p| {
-                with_sphere(p, |d, r, s| {
-                    sphere::loss_of(d, r, s, |norm| sphere::shrinkage_printed(d, r, s, norm))
-                })
+                with_sphere(p, |d, r, s| sphere::loss_of(d, r, s, |norm| sphere::shrinkage_printed(d, r, s, norm)))
             },
         },
         Formula {
@@ -158,9 +148,7 @@ fn sphere_formulas() -> Vec<Formula> {
             schema: || with_gamma(sphere_and_context(), best_sphere_gamma),
             value: |p| {
                 let (context, gamma) = (p.real(CONTEXT), p.get(GAMMA));
-                with_sphere(p, |d, r, s| {
-                    sphere::linear_attention_mse(d, context, r, s, gamma)
-                })
+                with_sphere(p, |d, r, s| sphere::linear_attention_mse(d, context, r, s, gamma))
             },
         },
     ]
@@ -243,20 +231,11 @@ fn subspace_dim() -> Spec {
 }
 
 fn subspace() -> Schema {
-    vec![
-        subspace_dim(),
-        TOKEN_VARIANCE.required(),
-        NOISE_VARIANCE.required(),
-    ]
+    vec![subspace_dim(), TOKEN_VARIANCE.required(), NOISE_VARIANCE.required()]
 }
 
 fn subspace_and_context() -> Schema {
-    vec![
-        subspace_dim(),
-        context(),
-        TOKEN_VARIANCE.required(),
-        NOISE_VARIANCE.required(),
-    ]
+    vec![subspace_dim(), context(), TOKEN_VARIANCE.required(), NOISE_VARIANCE.required()]
 }
 
 fn sphere_dim() -> Spec {
@@ -270,31 +249,15 @@ fn sphere_and_noise() -> Schema {
 }
 
 fn sphere_and_norm() -> Schema {
-    vec![
-        sphere_dim(),
-        RADIUS.required(),
-        NOISE_VARIANCE.required(),
-        NORM.required(),
-    ]
+    vec![sphere_dim(), RADIUS.required(), NOISE_VARIANCE.required(), NORM.required()]
 }
 
 fn sphere_and_context() -> Schema {
-    vec![
-        sphere_dim(),
-        context(),
-        RADIUS.required(),
-        NOISE_VARIANCE.required(),
-    ]
+    vec![sphere_dim(), context(), RADIUS.required(), NOISE_VARIANCE.required()]
 }
 
 fn clusters_and_query() -> Schema {
-    vec![
-        MEANS.required(),
-        WEIGHTS.required(),
-        VARIANCES.required(),
-        NOISE_VARIANCE.required(),
-        QUERY.required(),
-    ]
+    vec![MEANS.required(), WEIGHTS.required(), VARIANCES.required(), NOISE_VARIANCE.required(), QUERY.required()]
 }
 
 /// The same with γ, by default the best one.
@@ -330,11 +293,8 @@ fn with_sphere(p: &Params, f: impl Fn(usize, f64, f64) -> f64) -> Result<Value> 
 }
 
 fn mixture(p: &Params, weight: Weight) -> Result<Value> {
-    let clusters = Clusters {
-        means: p.get(MEANS).reversed_axes(),
-        weights: p.get(WEIGHTS),
-        variances: p.get(VARIANCES),
-    };
+    let clusters =
+        Clusters { means: p.get(MEANS).reversed_axes(), weights: p.get(WEIGHTS), variances: p.get(VARIANCES) };
     let x = Array1::from(p.get(QUERY));
     let mean = clusters.posterior_mean(x.view(), p.get(NOISE_VARIANCE), weight)?;
     if mean.iter().any(|m| !m.is_finite()) {

@@ -112,12 +112,7 @@ impl ScaleLandscape {
             target += x.dot(x);
         }
         let n = self.prompts.len() as f64;
-        Ok(Moments {
-            beta,
-            square: square / n,
-            cross: cross / n,
-            target: target / n,
-        })
+        Ok(Moments { beta, square: square / n, cross: cross / n, target: target / n })
     }
 
     /// The loss of every prompt at (α, β), summed over components: for paired comparisons.
@@ -173,11 +168,7 @@ impl ScaleLandscape {
             }
         }
         let (loss, moments) = at(0.5 * (a + b))?;
-        Ok(ScaleMinimum {
-            alpha: moments.best_alpha(),
-            beta: moments.beta,
-            loss,
-        })
+        Ok(ScaleMinimum { alpha: moments.best_alpha(), beta: moments.beta, loss })
     }
 
     /// $v_\beta$ of one prompt.

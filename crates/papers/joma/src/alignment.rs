@@ -34,9 +34,7 @@ impl Correlations {
     /// ```
     pub fn new<T: Real>(latents: &[Vec<bool>], units: ArrayView2<T>) -> Self {
         let varying: Vec<&Vec<bool>> = latents.iter().filter(|row| varies(row)).collect();
-        let mut a = Array2::from_shape_fn((varying.len(), units.ncols()), |(i, n)| {
-            f64::from(u8::from(varying[i][n]))
-        });
+        let mut a = Array2::from_shape_fn((varying.len(), units.ncols()), |(i, n)| f64::from(u8::from(varying[i][n])));
         let mut u = units.mapv(|x| x.as_f64());
         for rows in [&mut a, &mut u] {
             for mut row in rows.axis_iter_mut(Axis(0)) {
@@ -46,10 +44,7 @@ impl Correlations {
                 row.mapv_inplace(|x| x / norm);
             }
         }
-        Correlations {
-            matrix: product(a.view(), u.t()),
-            constant: latents.len() - varying.len(),
-        }
+        Correlations { matrix: product(a.view(), u.t()), constant: latents.len() - varying.len() }
     }
 
     /// Computes NCorr: per latent the largest signed correlation over the units, averaged over the latents.
@@ -59,11 +54,7 @@ impl Correlations {
 
     /// Computes the score with the first `units` units alone: a maximum over fewer is smaller by chance alone.
     pub fn score_of(&self, units: usize) -> f64 {
-        let best = |row: ndarray::ArrayView1<f64>| {
-            row.iter()
-                .take(units)
-                .fold(f64::NEG_INFINITY, |m, x| m.max(*x))
-        };
+        let best = |row: ndarray::ArrayView1<f64>| row.iter().take(units).fold(f64::NEG_INFINITY, |m, x| m.max(*x));
         mean(self.matrix.rows().into_iter().map(best))
     }
 
@@ -75,12 +66,7 @@ impl Correlations {
             return f64::NAN;
         }
         let pairs = assignment(&self.matrix);
-        mean(
-            pairs
-                .into_iter()
-                .enumerate()
-                .map(|(i, k)| self.matrix[[i, k]]),
-        )
+        mean(pairs.into_iter().enumerate().map(|(i, k)| self.matrix[[i, k]]))
     }
 }
 
@@ -172,18 +158,13 @@ pub fn dimension<T: Real>(units: ArrayView2<T>) -> f64 {
 /// Draws the score of `units` independent normal units: the chance level of the largest of so many correlations.
 pub fn noise_score(latents: &[Vec<bool>], units: usize, rng: &mut Generator) -> f64 {
     let samples = latents.first().map_or(0, Vec::len);
-    let noise: Array2<f64> =
-        Array2::from_shape_simple_fn((units, samples), || StandardNormal.sample(rng));
+    let noise: Array2<f64> = Array2::from_shape_simple_fn((units, samples), || StandardNormal.sample(rng));
     Correlations::new(latents, noise.view()).score()
 }
 
 /// Draws the score after a permutation of the samples of the latents: true units, latents without relation to
 /// them.
-pub fn permuted_score<T: Real>(
-    latents: &[Vec<bool>],
-    units: ArrayView2<T>,
-    rng: &mut Generator,
-) -> f64 {
+pub fn permuted_score<T: Real>(latents: &[Vec<bool>], units: ArrayView2<T>, rng: &mut Generator) -> f64 {
     let samples = latents.first().map_or(0, Vec::len);
     let mut order: Vec<usize> = (0..samples).collect();
     order.shuffle(rng);
@@ -212,9 +193,7 @@ impl Layers {
                 let found = Correlations::new(table, units.view());
                 record.push(format!("corr_{s}_{b}"), found.score());
                 if s == b {
-                    let permuted = self.mean("permutation", s, |rng| {
-                        permuted_score(table, units.view(), rng)
-                    });
+                    let permuted = self.mean("permutation", s, |rng| permuted_score(table, units.view(), rng));
                     record.push(format!("permuted_{s}"), permuted);
                 }
             }
@@ -233,10 +212,7 @@ impl Layers {
     }
 
     fn mean(&self, name: &'static str, layer: usize, score: impl Fn(&mut Generator) -> f64) -> f64 {
-        mean(
-            (0..self.draws)
-                .map(|i| score(&mut self.streams.child(name, i).part("layer", layer as u64))),
-        )
+        mean((0..self.draws).map(|i| score(&mut self.streams.child(name, i).part("layer", layer as u64))))
     }
 }
 
@@ -262,8 +238,7 @@ mod tests {
     #[test]
     fn independent_units_span_nearly_all_dimensions() {
         let mut rng = Streams::new(0, "test", 0, 0).part("units", 0);
-        let units: Array2<f64> =
-            Array2::from_shape_simple_fn((400, 20), || StandardNormal.sample(&mut rng));
+        let units: Array2<f64> = Array2::from_shape_simple_fn((400, 20), || StandardNormal.sample(&mut rng));
         let expected = 400.0 / (1.0 + 399.0 / 19.0);
         assert!((dimension(units.view()) - expected).abs() < 0.5);
         let copies = Array2::from_shape_fn((7, 20), |(i, n)| units[[0, n]] * (i + 1) as f64);
@@ -291,24 +266,12 @@ mod tests {
     /// Largest of 400 correlations over the 20 sequences: .6255 with standard deviation .0592 per latent, by integration.
     #[test]
     fn noise_has_the_level_of_the_integral() {
-        let latents: Vec<Vec<bool>> = (0..20)
-            .map(|i| (0..20).map(|n| n % 5 == i % 5).collect())
-            .collect();
-        let scores: Vec<f64> = (0..20)
-            .map(|i| {
-                noise_score(
-                    &latents,
-                    400,
-                    &mut Streams::new(0, "test", 0, i).part("noise", 0),
-                )
-            })
-            .collect();
+        let latents: Vec<Vec<bool>> = (0..20).map(|i| (0..20).map(|n| n % 5 == i % 5).collect()).collect();
+        let scores: Vec<f64> =
+            (0..20).map(|i| noise_score(&latents, 400, &mut Streams::new(0, "test", 0, i).part("noise", 0))).collect();
         let mean = scores.iter().sum::<f64>() / 20.0;
         // Five of the latents are different: 100 independent ones in all, .0592/10.
         let expected = crate::theory::chance::largest_correlation(400, 20).unwrap();
-        assert!(
-            (mean - expected).abs() < 3.0 * 0.0592 / 10.0,
-            "{mean} {expected}"
-        );
+        assert!((mean - expected).abs() < 3.0 * 0.0592 / 10.0, "{mean} {expected}");
     }
 }

@@ -155,38 +155,22 @@ impl Training {
             };
             if let Some(bad) = x.iter().find(|x| !(**x >= least && x.is_finite())) {
                 let name = format!("input frequency of sample {i}");
-                return Err(Error::invalid(
-                    name,
-                    bad,
-                    "must be a finite number, >= 0 for softmax",
-                ));
+                return Err(Error::invalid(name, bad, "must be a finite number, >= 0 for softmax"));
             }
             if attention == Attention::Softmax && x.sum() == 0.0 {
                 let name = format!("input frequencies of sample {i}");
-                return Err(Error::invalid(
-                    name,
-                    "all 0",
-                    "must hold at least one token",
-                ));
+                return Err(Error::invalid(name, "all 0", "must hold at least one token"));
             }
         }
         if probabilities.len() != samples || samples == 0 || tokens == 0 {
             let expected = format!("one per sample, {samples} of them, at least one");
-            return Err(Error::shape(
-                "probabilities",
-                [probabilities.len()],
-                expected,
-            ));
+            return Err(Error::shape("probabilities", [probabilities.len()], expected));
         }
         let sum: f64 = probabilities.iter().sum();
         let negative = probabilities.iter().any(|p| *p < 0.0);
         if negative || sum.is_nan() || (sum - 1.0).abs() > SUM {
             let allowed = format!("must be numbers >= 0 that sum to 1, not to {sum}");
-            return Err(Error::invalid(
-                "probabilities",
-                format!("{probabilities:?}"),
-                allowed,
-            ));
+            return Err(Error::invalid("probabilities", format!("{probabilities:?}"), allowed));
         }
         match &gradient {
             Backpropagated::Stationary(g) if g.dim() != (nodes, samples) => {
@@ -268,9 +252,7 @@ impl Training {
 
     /// Returns `true` if φ has no kink.
     pub fn smooth(&self) -> bool {
-        self.activation
-            .slopes()
-            .is_none_or(|(minus, plus)| minus == plus)
+        self.activation.slopes().is_none_or(|(minus, plus)| minus == plus)
     }
 
     /// The steps of a flow that a trial can afford: 2000, which smooth flows never need, and fewer for large layers.
@@ -327,8 +309,7 @@ impl Training {
     /// The scores b of sample i, (M_C,).
     pub fn scores(&self, state: &[f64], i: usize) -> Array1<f64> {
         let z = self.logits(state);
-        self.attention
-            .scores(z, self.inputs.row(i), self.temperature)
+        self.attention.scores(z, self.inputs.row(i), self.temperature)
     }
 
     /// The mean scores b̄ = E b, (M_C,).

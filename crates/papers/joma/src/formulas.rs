@@ -1,15 +1,12 @@
 //! Closed forms of JoMA with names. None has defaults: a closed form is asked at parameters that one means.
 
 use crate::quantities::{
-    ANCESTOR_HEIGHT, ARGUMENT, BIAS, CENTRE, CENTRES, CHILD_ZERO, CHILD_ZERO_M,
-    CLASS_PROBABILITIES, COLUMNS, COORDINATE_LAW, DELTA, DEPTH, DIM, GAP, LAW, LENGTH, LEVEL,
-    MINUS, MIXTURE, MU_J, MU_K, NU, PLACE, POINTS, POSITIONS, RHO, ROWS, SHARE, SLOPES, TARGET,
-    TARGET_VECTOR, TIME, UNITS, WEIGHT,
+    ANCESTOR_HEIGHT, ARGUMENT, BIAS, CENTRE, CENTRES, CHILD_ZERO, CHILD_ZERO_M, CLASS_PROBABILITIES, COLUMNS,
+    COORDINATE_LAW, DELTA, DEPTH, DIM, GAP, LAW, LENGTH, LEVEL, MINUS, MIXTURE, MU_J, MU_K, NU, PLACE, POINTS,
+    POSITIONS, RHO, ROWS, SHARE, SLOPES, TARGET, TARGET_VECTOR, TIME, UNITS, WEIGHT,
 };
 use crate::theory::marginal::{Marginal, Plane};
-use crate::theory::{
-    Betas, CriticalPoint, attention_entropy, chance, convergence, critical, linear, tree,
-};
+use crate::theory::{Betas, CriticalPoint, attention_entropy, chance, convergence, critical, linear, tree};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::params::{Params, Schema};
 use attnlab_lab::formula::Formula;
@@ -34,13 +31,7 @@ fn entry(
     schema: fn() -> Schema,
     value: fn(&Params) -> Result<Value>,
 ) -> Formula {
-    Formula {
-        id,
-        doc,
-        source,
-        schema,
-        value,
-    }
+    Formula { id, doc, source, schema, value }
 }
 
 fn linear_layer() -> Vec<Formula> {
@@ -120,13 +111,9 @@ fn isotropic_inputs() -> Vec<Formula> {
             lemma2_schema,
             |p| lemma2(p, false),
         ),
-        entry(
-            "joma.lemma2_printed",
-            "the same as printed",
-            "JoMA Lemma 2, Eqs. (42), (43)",
-            lemma2_schema,
-            |p| lemma2(p, true),
-        ),
+        entry("joma.lemma2_printed", "the same as printed", "JoMA Lemma 2, Eqs. (42), (43)", lemma2_schema, |p| {
+            lemma2(p, true)
+        }),
     ]
 }
 
@@ -146,11 +133,7 @@ fn critical_points() -> Vec<Formula> {
             "joma.betas",
             "[beta_1, beta_2] of Theorem 3 at the critical point with this rho_- and |mu|, a_+ = 1",
             "JoMA Eq. (5) for the layer's field, Lemma 1 corrected",
-            || {
-                critical_schema(vec![
-                    LENGTH.meaning("length of the critical point").required(),
-                ])
-            },
+            || critical_schema(vec![LENGTH.meaning("length of the critical point").required()]),
             |p| Ok(both(critical_point(p, p.get(LENGTH))?.betas())),
         ),
         entry(
@@ -164,11 +147,7 @@ fn critical_points() -> Vec<Formula> {
             "joma.joint_eigenvalues",
             "eigenvalues of the field of (v, xi): in their plane with mu, across mu, along the ray",
             "JoMA Theorem 3 with xi free: -(c_+ - c_-)(1 + rho_-^2)(a_- p(rho_-) - a_+ p(rho_+))/|mu|, -beta_1, 0",
-            || {
-                critical_schema(vec![
-                    LENGTH.meaning("length of the critical point").required(),
-                ])
-            },
+            || critical_schema(vec![LENGTH.meaning("length of the critical point").required()]),
             |p| {
                 let point = critical_point(p, p.get(LENGTH))?;
                 Ok(vec![-point.joint_rate(), -point.betas().one, 0.0].into())
@@ -217,9 +196,7 @@ fn with_attention() -> Vec<Formula> {
             || vec![MU_J.required(), MU_K.required(), TIME.required()],
             |p| {
                 let t = p.get(TIME);
-                let rest = |mu: f64| {
-                    convergence::remainder((-convergence::log_inverse_gap(mu, t)).exp(), mu)
-                };
+                let rest = |mu: f64| convergence::remainder((-convergence::log_inverse_gap(mu, t)).exp(), mu);
                 Ok((rest(p.get(MU_K)) - rest(p.get(MU_J))).into())
             },
         ),
@@ -235,13 +212,7 @@ fn with_attention() -> Vec<Formula> {
             "[supremum of the remainder, the mu at which delta -> 0 attains it], rounded up",
             "JoMA Eq. (88), which prints sqrt(pi/2) + 1",
             Vec::new,
-            |_| {
-                Ok(vec![
-                    convergence::LARGEST_REMAINDER,
-                    convergence::LARGEST_REMAINDER_AT,
-                ]
-                .into())
-            },
+            |_| Ok(vec![convergence::LARGEST_REMAINDER, convergence::LARGEST_REMAINDER_AT].into()),
         ),
         entry(
             "joma.lemma6",
@@ -295,22 +266,14 @@ fn trees() -> Vec<Formula> {
                     RHO.required(),
                     DEPTH.required(),
                     CLASS_PROBABILITIES.required(),
-                    CHILD_ZERO
-                        .meaning("law of the child of the root above token l")
-                        .required(),
+                    CHILD_ZERO.meaning("law of the child of the root above token l").required(),
                     CHILD_ZERO_M.required(),
                 ]
             },
             |p| {
                 let (depth, classes) = (p.get(DEPTH) as u32, p.get(CLASS_PROBABILITIES));
                 let (l, m) = (p.get(CHILD_ZERO), p.get(CHILD_ZERO_M));
-                given(tree::class_cooccurrence(
-                    p.get(RHO),
-                    depth,
-                    &classes,
-                    &l,
-                    &m,
-                )?)
+                given(tree::class_cooccurrence(p.get(RHO), depth, &classes, &l, &m)?)
             },
         ),
     ]
@@ -347,8 +310,7 @@ fn with_law(others: Schema) -> Schema {
     let mut all = vec![
         COORDINATE_LAW.required(),
         NU.or(3.0),
-        DIM.meaning("dimension of the ball; the other laws are the same in all")
-            .or(3),
+        DIM.meaning("dimension of the ball; the other laws are the same in all").or(3),
     ];
     all.extend(others);
     all
@@ -366,40 +328,21 @@ fn coordinate(p: &Params) -> Result<Marginal> {
 fn slopes(p: &Params) -> Result<(f64, f64)> {
     match p.get(SLOPES)[..] {
         [minus, plus] => Ok((minus, plus)),
-        ref other => Err(Error::shape(
-            SLOPES.name,
-            [other.len()],
-            "two numbers, c_- and c_+",
-        )),
+        ref other => Err(Error::shape(SLOPES.name, [other.len()], "two numbers, c_- and c_+")),
     }
 }
 
 fn lemma1_schema() -> Schema {
-    with_law(vec![
-        SLOPES.required(),
-        WEIGHT.required(),
-        CENTRE.required(),
-        BIAS.required(),
-    ])
+    with_law(vec![SLOPES.required(), WEIGHT.required(), CENTRE.required(), BIAS.required()])
 }
 
 fn lemma1(p: &Params, printed: bool) -> Result<Value> {
-    let at = Plane {
-        v: p.get(WEIGHT),
-        mean: p.get(CENTRE),
-        xi: p.get(BIAS),
-    };
+    let at = Plane { v: p.get(WEIGHT), mean: p.get(CENTRE), xi: p.get(BIAS) };
     Ok(coordinate(p)?.lemma1(slopes(p)?, &at, printed)?.into())
 }
 
 fn lemma2_schema() -> Schema {
-    with_law(vec![
-        SLOPES.required(),
-        WEIGHT.required(),
-        BIAS.required(),
-        CENTRES.required(),
-        MIXTURE.required(),
-    ])
+    with_law(vec![SLOPES.required(), WEIGHT.required(), BIAS.required(), CENTRES.required(), MIXTURE.required()])
 }
 
 /// The sum over components of a_j times Lemma 1's right sides.
@@ -412,11 +355,7 @@ fn lemma2(p: &Params, printed: bool) -> Result<Value> {
     }
     let mut sum = vec![0.0; centres.ncols() + 1];
     for (centre, a) in centres.rows().into_iter().zip(&a) {
-        let at = Plane {
-            v: p.get(WEIGHT),
-            mean: centre.to_vec(),
-            xi: p.get(BIAS),
-        };
+        let at = Plane { v: p.get(WEIGHT), mean: centre.to_vec(), xi: p.get(BIAS) };
         let found = law.lemma1(slopes, &at, printed)?;
         for (sum, x) in sum.iter_mut().zip(found) {
             *sum += a * x;
@@ -429,8 +368,7 @@ fn critical_schema(others: Schema) -> Schema {
     let mut all = vec![
         LAW.required(),
         NU.or(3.0),
-        DIM.meaning("dimension of the ball; the other laws are the same in all")
-            .or(3),
+        DIM.meaning("dimension of the ball; the other laws are the same in all").or(3),
         SLOPES.required(),
         MINUS.required(),
     ];
@@ -483,8 +421,7 @@ fn cooccurrence(p: &Params, closed_form: Cooccurrence) -> Result<Value> {
 /// A probability given that token m appears.
 fn given(found: f64) -> Result<Value> {
     if found.is_nan() {
-        let message =
-            "token m never appears, P[y_m = 1] = 0: there is no probability given that it does";
+        let message = "token m never appears, P[y_m = 1] = 0: there is no probability given that it does";
         return Err(Error::undefined(message));
     }
     Ok(found.into())

@@ -32,19 +32,12 @@ impl Hierarchy {
     /// assert!(drawn.tokens(0).len() <= 8);
     /// # Ok::<(), attnlab_core::Error>(())
     /// ```
-    pub fn draw(
-        tokens: usize,
-        sizes: [usize; 3],
-        children: usize,
-        rng: &mut impl Rng,
-    ) -> Result<Self> {
+    pub fn draw(tokens: usize, sizes: [usize; 3], children: usize, rng: &mut impl Rng) -> Result<Self> {
         let mut below = tokens;
         let mut layers = [const { vec![] }; 3];
         for (layer, size) in layers.iter_mut().zip(sizes) {
             if sets(below, children) < size as f64 {
-                let allowed = format!(
-                    "must be such that {size} different sets of {children} out of {below} exist"
-                );
+                let allowed = format!("must be such that {size} different sets of {children} out of {below} exist");
                 return Err(Error::invalid("children", children, allowed));
             }
             let mut seen = BTreeSet::new();
@@ -87,9 +80,7 @@ impl Hierarchy {
 
     /// Returns for every latent of layer `s` in which classes it is active: (latent, class).
     pub fn table(&self, s: usize) -> Vec<Vec<bool>> {
-        let active: Vec<Vec<usize>> = (0..self.classes())
-            .map(|class| self.active(s, class))
-            .collect();
+        let active: Vec<Vec<usize>> = (0..self.classes()).map(|class| self.active(s, class)).collect();
         let row = |latent| active.iter().map(|on| on.contains(&latent)).collect();
         (0..self.latents(s)).map(row).collect()
     }
@@ -160,10 +151,7 @@ mod tests {
                 *sum += none as f64 / table.len() as f64 / 200.0;
             }
         }
-        assert!(
-            (unused[0] - 0.09).abs() < 0.03 && (unused[1] - 0.25).abs() < 0.03,
-            "{unused:?}"
-        );
+        assert!((unused[0] - 0.09).abs() < 0.03 && (unused[1] - 0.25).abs() < 0.03, "{unused:?}");
     }
 
     #[test]

@@ -11,18 +11,12 @@ use crate::theory::marginal::Marginal;
 use attnlab_core::params::{Domain, Quantity, Word};
 use ndarray::Array2;
 
-const PROBABILITY: Domain = Domain::Number {
-    low: 0.0,
-    low_in: true,
-    high: 1.0,
-    high_in: true,
-};
+const PROBABILITY: Domain = Domain::Number { low: 0.0, low_in: true, high: 1.0, high_in: true };
 
 // The layer, Eqs. (1) and (2).
 
 /// Number of contextual tokens, $M_C$.
-pub const TOKENS: Quantity<usize> =
-    Quantity::whole("tokens", "M_C", "contextual tokens").within(Domain::Whole(1, 200));
+pub const TOKENS: Quantity<usize> = Quantity::whole("tokens", "M_C", "contextual tokens").within(Domain::Whole(1, 200));
 /// Number of nodes, K.
 pub const NODES: Quantity<usize> =
     Quantity::whole("nodes", "K", "nodes of the MLP layer").within(Domain::Whole(1, 100));
@@ -30,12 +24,7 @@ pub const NODES: Quantity<usize> =
 pub const SAMPLES: Quantity<usize> =
     Quantity::whole("samples", "", "samples with the query m").within(Domain::Whole(1, 1000));
 /// Activation φ, by name.
-pub const ACTIVATION: Quantity<Word> = Quantity::word(
-    "activation",
-    "φ",
-    "activation of the layer",
-    &Activation::NAMES,
-);
+pub const ACTIVATION: Quantity<Word> = Quantity::word("activation", "φ", "activation of the layer", &Activation::NAMES);
 
 // Theorem 1.
 
@@ -57,50 +46,26 @@ pub const DATA: Quantity<Word> = Quantity::word(
     &["exact", "random"],
 );
 /// Inner product of any two contextual embeddings.
-pub const COHERENCE: Quantity<f64> = Quantity::real(
-    "coherence",
-    "",
-    "inner product of any two contextual embeddings; the hypothesis is 0",
-)
-.within(Domain::Number {
-    low: 0.0,
-    low_in: true,
-    high: 1.0,
-    high_in: false,
-});
+pub const COHERENCE: Quantity<f64> =
+    Quantity::real("coherence", "", "inner product of any two contextual embeddings; the hypothesis is 0")
+        .within(Domain::Number { low: 0.0, low_in: true, high: 1.0, high_in: false });
 /// Inner product of the query with every contextual embedding.
 pub const QUERY_OVERLAP: Quantity<f64> = Quantity::real(
     "query_overlap",
     "",
     "inner product of the query with every contextual embedding; the hypothesis is 0",
 )
-.within(Domain::Number {
-    low: -1.0,
-    low_in: false,
-    high: 1.0,
-    high_in: false,
-});
+.within(Domain::Number { low: -1.0, low_in: false, high: 1.0, high_in: false });
 /// Step size η of gradient descent.
-pub const STEP: Quantity<f64> = Quantity::real(
-    "step",
-    "η",
-    "step size of gradient descent; 0, the hypothesis, means the flow itself",
-)
-.unit("time of the flow")
-.within(Domain::NON_NEGATIVE);
+pub const STEP: Quantity<f64> =
+    Quantity::real("step", "η", "step size of gradient descent; 0, the hypothesis, means the flow itself")
+        .unit("time of the flow")
+        .within(Domain::NON_NEGATIVE);
 /// End of training.
-pub const UNTIL: Quantity<f64> = Quantity::real(
-    "until",
-    "",
-    "end of training; in shorter times the weights hardly move",
-)
-.unit("time of the flow")
-.within(Domain::Number {
-    low: 0.05,
-    low_in: true,
-    high: 1e6,
-    high_in: true,
-});
+pub const UNTIL: Quantity<f64> =
+    Quantity::real("until", "", "end of training; in shorter times the weights hardly move")
+        .unit("time of the flow")
+        .within(Domain::Number { low: 0.05, low_in: true, high: 1e6, high_in: true });
 
 // Theorem 2's remark on softmax attention, and footnote 1.
 
@@ -133,13 +98,8 @@ pub const INPUT_KIND: Quantity<Word> = Quantity::word(
 pub const EMBEDDINGS: Quantity<usize> =
     Quantity::whole("tokens", "M", "embedding vectors").within(Domain::Whole(2, 5000));
 /// Largest inner product ε of two embeddings.
-pub const EPSILON: Quantity<f64> =
-    Quantity::real("epsilon", "ε", "largest |inner product| allowed").within(Domain::Number {
-        low: 0.02,
-        low_in: true,
-        high: 1.0,
-        high_in: false,
-    });
+pub const EPSILON: Quantity<f64> = Quantity::real("epsilon", "ε", "largest |inner product| allowed")
+    .within(Domain::Number { low: 0.02, low_in: true, high: 1.0, high_in: false });
 
 // Fig. 2.
 
@@ -172,57 +132,33 @@ pub const INPUT_DIM: Quantity<usize> =
 pub const DRAWN_INPUTS: Quantity<usize> =
     Quantity::whole("samples", "", "inputs drawn per trial").within(Domain::Whole(100, 1_000_000));
 /// Length |v| of a weight.
-pub const LENGTH: Quantity<f64> =
-    Quantity::real("length", "|v|", "length of the weight").within(Domain::Number {
-        low: 0.01,
-        low_in: true,
-        high: 100.0,
-        high_in: true,
-    });
+pub const LENGTH: Quantity<f64> = Quantity::real("length", "|v|", "length of the weight").within(Domain::Number {
+    low: 0.01,
+    low_in: true,
+    high: 100.0,
+    high_in: true,
+});
 /// Law of the inputs around either centre.
-pub const LAW: Quantity<Word> = Quantity::word(
-    "law",
-    "",
-    "law of the inputs around either centre",
-    &["student", "gaussian", "ball"],
-);
+pub const LAW: Quantity<Word> =
+    Quantity::word("law", "", "law of the inputs around either centre", &["student", "gaussian", "ball"]);
 /// Largest ν of a Student law.
 pub const MOST_NU: Quantity<f64> = Quantity::real(
     "nu",
     "ν",
     "most degrees of freedom of the inputs' Student laws, which are drawn uniformly from 1.1 on",
 )
-.within(Domain::Number {
-    low: 1.1,
-    low_in: true,
-    high: 100.0,
-    high_in: true,
-});
+.within(Domain::Number { low: 1.1, low_in: true, high: 100.0, high_in: true });
 
 // Eq. (6), Theorem 4 and Fig. 4.
 
 /// Number of components of μ, M.
-pub const TARGETS: Quantity<usize> =
-    Quantity::whole("tokens", "M", "components of μ").within(Domain::Whole(2, 1000));
+pub const TARGETS: Quantity<usize> = Quantity::whole("tokens", "M", "components of μ").within(Domain::Whole(2, 1000));
 /// Lower end of the law of the components of μ.
-pub const LOW: Quantity<f64> = Quantity::real(
-    "low",
-    "",
-    "lower end of the uniform law of the components of μ",
-)
-.within(Domain::POSITIVE);
+pub const LOW: Quantity<f64> =
+    Quantity::real("low", "", "lower end of the uniform law of the components of μ").within(Domain::POSITIVE);
 /// Upper end of the law of the components of μ: $e^{\mathrm{high}^2/2}$ must fit into an f64, and its square.
-pub const HIGH: Quantity<f64> = Quantity::real(
-    "high",
-    "",
-    "upper end of the uniform law of the components of μ",
-)
-.within(Domain::Number {
-    low: 0.0,
-    low_in: false,
-    high: 20.0,
-    high_in: true,
-});
+pub const HIGH: Quantity<f64> = Quantity::real("high", "", "upper end of the uniform law of the components of μ")
+    .within(Domain::Number { low: 0.0, low_in: false, high: 20.0, high_in: true });
 /// Target $\mu_j$ of the one component of a pair.
 pub const MU_J: Quantity<f64> = Quantity::real("mu_j", "μ_j", "target of component j");
 /// Target $\mu_k$ of the other component of a pair.
@@ -231,12 +167,9 @@ pub const MU_K: Quantity<f64> = Quantity::real("mu_k", "μ_k", "target of compon
 // Pattern superposition, Section E.4.
 
 /// Number of contextual tokens of a weight that holds two patterns, $M_C$.
-pub const PATTERN_TOKENS: Quantity<usize> = Quantity::whole(
-    "tokens",
-    "M_C",
-    "contextual tokens, a third each for pattern 1, pattern 2 and neither",
-)
-.within(Domain::Whole(3, 300));
+pub const PATTERN_TOKENS: Quantity<usize> =
+    Quantity::whole("tokens", "M_C", "contextual tokens, a third each for pattern 1, pattern 2 and neither")
+        .within(Domain::Whole(3, 300));
 
 // Latent trees, Theorem 5.
 
@@ -244,37 +177,27 @@ pub const PATTERN_TOKENS: Quantity<usize> = Quantity::whole(
 const MOST_DEPTH: u64 = 1 << 20;
 /// Depth L of the tokens.
 pub const DEPTH: Quantity<usize> =
-    Quantity::whole("depth", "L", "depth of the tokens under the class label")
-        .within(Domain::Whole(1, MOST_DEPTH));
+    Quantity::whole("depth", "L", "depth of the tokens under the class label").within(Domain::Whole(1, MOST_DEPTH));
 /// Height H of the common latent ancestor.
-pub const ANCESTOR_HEIGHT: Quantity<usize> = Quantity::whole(
-    "ancestor_depth",
-    "H",
-    "height of the common latent ancestor above the two tokens",
-)
-.within(Domain::Whole(0, MOST_DEPTH));
+pub const ANCESTOR_HEIGHT: Quantity<usize> =
+    Quantity::whole("ancestor_depth", "H", "height of the common latent ancestor above the two tokens")
+        .within(Domain::Whole(0, MOST_DEPTH));
 /// Number of children of every latent variable.
 pub const BRANCHES: Quantity<usize> =
-    Quantity::whole("branches", "", "children of every latent variable")
-        .within(Domain::Whole(2, 4));
+    Quantity::whole("branches", "", "children of every latent variable").within(Domain::Whole(2, 4));
 /// Number of classes, D.
 pub const CLASSES: Quantity<usize> =
     Quantity::whole("classes", "D", "number of classes").within(Domain::Whole(1, 1000));
 /// Correlation ρ along every edge.
-pub const RHO: Quantity<f64> =
-    Quantity::real("rho", "ρ", "correlation along every edge").within(Domain::Number {
-        low: -1.0,
-        low_in: true,
-        high: 1.0,
-        high_in: true,
-    });
+pub const RHO: Quantity<f64> = Quantity::real("rho", "ρ", "correlation along every edge").within(Domain::Number {
+    low: -1.0,
+    low_in: true,
+    high: 1.0,
+    high_in: true,
+});
 /// Probability $\mathbb P\[y_0 = k\]$ of every class k.
-pub const CLASS_PROBABILITIES: Quantity<Vec<f64>> = Quantity::vector(
-    "class_probabilities",
-    "P[y_0 = k]",
-    "probability of every class k",
-    &PROBABILITY,
-);
+pub const CLASS_PROBABILITIES: Quantity<Vec<f64>> =
+    Quantity::vector("class_probabilities", "P[y_0 = k]", "probability of every class k", &PROBABILITY);
 /// Probability $\mathbb P\[y = 0 \mid y_0 = k\]$ of the child of the root, for every class k.
 pub const CHILD_ZERO: Quantity<Vec<f64>> = Quantity::vector(
     "child_zero_given_class",
@@ -286,49 +209,32 @@ pub const CHILD_ZERO: Quantity<Vec<f64>> = Quantity::vector(
 // Closed forms.
 
 /// Gradient $\Delta_l$ of Theorem 2.
-pub const DELTA: Quantity<Vec<f64>> = Quantity::vector(
-    "gradient",
-    "Delta_l = E[g x_l]",
-    "constant by Assumption 1",
-    &Domain::FINITE,
-);
+pub const DELTA: Quantity<Vec<f64>> =
+    Quantity::vector("gradient", "Delta_l = E[g x_l]", "constant by Assumption 1", &Domain::FINITE);
 /// Time of the gradient flow.
-pub const TIME: Quantity<f64> =
-    Quantity::real("t", "t", "time of the gradient flow").within(Domain::NON_NEGATIVE);
+pub const TIME: Quantity<f64> = Quantity::real("t", "t", "time of the gradient flow").within(Domain::NON_NEGATIVE);
 /// Target μ of one component; every finite one has a time.
 pub const TARGET: Quantity<f64> = Quantity::real("mu", "μ", "target of the component");
 /// Share r = v/μ.
-pub const SHARE: Quantity<f64> = Quantity::real(
-    "r",
-    "r = v / mu",
-    "share of its target that the component has reached",
-)
-.within(Domain::Number {
-    low: 0.0,
-    low_in: true,
-    high: 1.0,
-    high_in: false,
-});
+pub const SHARE: Quantity<f64> =
+    Quantity::real("r", "r = v / mu", "share of its target that the component has reached").within(Domain::Number {
+        low: 0.0,
+        low_in: true,
+        high: 1.0,
+        high_in: false,
+    });
 
 /// Law of one coordinate of the inputs.
-pub const COORDINATE_LAW: Quantity<Word> = Quantity::word(
-    "law",
-    "p_n",
-    "law of one coordinate of the inputs",
-    &Marginal::NAMES,
-);
+pub const COORDINATE_LAW: Quantity<Word> =
+    Quantity::word("law", "p_n", "law of one coordinate of the inputs", &Marginal::NAMES);
 /// Degrees of freedom of one Student law.
-pub const NU: Quantity<f64> = Quantity::real(
-    "nu",
-    "ν",
-    "degrees of freedom of Student's law; the other laws have none",
-)
-.within(Domain::Number {
-    low: 1.0,
-    low_in: false,
-    high: 1000.0,
-    high_in: true,
-});
+pub const NU: Quantity<f64> =
+    Quantity::real("nu", "ν", "degrees of freedom of Student's law; the other laws have none").within(Domain::Number {
+        low: 1.0,
+        low_in: false,
+        high: 1000.0,
+        high_in: true,
+    });
 /// Slopes (c_-, c_+) of a homogeneous activation.
 pub const SLOPES: Quantity<Vec<f64>> = Quantity::vector(
     "slopes",
@@ -337,71 +243,36 @@ pub const SLOPES: Quantity<Vec<f64>> = Quantity::vector(
     &Domain::FINITE,
 );
 /// Place ρ = r/|v| of a hyperplane.
-pub const PLACE: Quantity<f64> = Quantity::real(
-    "rho",
-    "ρ = r/|v|",
-    "distance of the centre from the hyperplane, in lengths of the weight",
-);
+pub const PLACE: Quantity<f64> =
+    Quantity::real("rho", "ρ = r/|v|", "distance of the centre from the hyperplane, in lengths of the weight");
 /// Argument of G.
-pub const LEVEL: Quantity<f64> =
-    Quantity::real("y", "y = θ_1(ρ)", "argument of G, between the slopes");
+pub const LEVEL: Quantity<f64> = Quantity::real("y", "y = θ_1(ρ)", "argument of G, between the slopes");
 /// Weight v of a node.
-pub const WEIGHT: Quantity<Vec<f64>> =
-    Quantity::vector("weight", "v", "weight of the node", &Domain::FINITE);
+pub const WEIGHT: Quantity<Vec<f64>> = Quantity::vector("weight", "v", "weight of the node", &Domain::FINITE);
 /// Mean x̄ of the inputs.
-pub const CENTRE: Quantity<Vec<f64>> =
-    Quantity::vector("mean", "x", "mean of the inputs", &Domain::FINITE);
+pub const CENTRE: Quantity<Vec<f64>> = Quantity::vector("mean", "x", "mean of the inputs", &Domain::FINITE);
 /// Means x̄_j of the components of a mixture.
-pub const CENTRES: Quantity<Array2<f64>> = Quantity::matrix(
-    "means",
-    "x_j",
-    "means of the components of a mixture, one per row",
-    &Domain::FINITE,
-);
+pub const CENTRES: Quantity<Array2<f64>> =
+    Quantity::matrix("means", "x_j", "means of the components of a mixture, one per row", &Domain::FINITE);
 /// Weights a_j of the components of a mixture.
-pub const MIXTURE: Quantity<Vec<f64>> = Quantity::vector(
-    "a",
-    "a_j = E[g] P[c = j]",
-    "weight of every component",
-    &Domain::FINITE,
-);
+pub const MIXTURE: Quantity<Vec<f64>> =
+    Quantity::vector("a", "a_j = E[g] P[c = j]", "weight of every component", &Domain::FINITE);
 /// Bias ξ of a node.
 pub const BIAS: Quantity<f64> = Quantity::real("xi", "ξ", "bias of the node");
 /// Position ρ_- of the negative component at a critical point.
-pub const MINUS: Quantity<f64> = Quantity::real(
-    "rho_minus",
-    "ρ_-",
-    "position of the negative component at the critical point",
-)
-.within(Domain::Number {
-    low: -1e3,
-    low_in: true,
-    high: 1e3,
-    high_in: true,
-});
+pub const MINUS: Quantity<f64> =
+    Quantity::real("rho_minus", "ρ_-", "position of the negative component at the critical point")
+        .within(Domain::Number { low: -1e3, low_in: true, high: 1e3, high_in: true });
 /// Gap δ = 1 - v/μ.
-pub const GAP: Quantity<f64> = Quantity::real(
-    "delta",
-    "δ = 1 - v/μ",
-    "gap of the component, 0 for the limit",
-)
-.within(PROBABILITY);
+pub const GAP: Quantity<f64> =
+    Quantity::real("delta", "δ = 1 - v/μ", "gap of the component, 0 for the limit").within(PROBABILITY);
 /// Argument y of the functions of Lemmas 6 and 7.
-pub const ARGUMENT: Quantity<f64> = Quantity::real("y", "y", "argument").within(Domain::Number {
-    low: 0.0,
-    low_in: true,
-    high: 1e6,
-    high_in: true,
-});
+pub const ARGUMENT: Quantity<f64> =
+    Quantity::real("y", "y", "argument").within(Domain::Number { low: 0.0, low_in: true, high: 1e6, high_in: true });
 /// Targets μ of Eq. (6), all that one attention entropy depends on.
-pub const TARGET_VECTOR: Quantity<Vec<f64>> =
-    Quantity::vector("mu", "μ", "targets of the components", &TARGET_DOMAIN);
-const TARGET_DOMAIN: Domain = Domain::Number {
-    low: -LARGEST_TARGET,
-    low_in: true,
-    high: LARGEST_TARGET,
-    high_in: true,
-};
+pub const TARGET_VECTOR: Quantity<Vec<f64>> = Quantity::vector("mu", "μ", "targets of the components", &TARGET_DOMAIN);
+const TARGET_DOMAIN: Domain =
+    Domain::Number { low: -LARGEST_TARGET, low_in: true, high: LARGEST_TARGET, high_in: true };
 /// Law of the child of the root above token m.
 pub const CHILD_ZERO_M: Quantity<Vec<f64>> = Quantity::vector(
     "child_zero_given_class_m",
@@ -414,15 +285,12 @@ pub const CHILD_ZERO_M: Quantity<Vec<f64>> = Quantity::vector(
 
 /// Number of units among which the best is chosen.
 pub const UNITS: Quantity<usize> =
-    Quantity::whole("units", "", "units among which the best is chosen")
-        .within(Domain::Whole(1, 1_000_000_000));
+    Quantity::whole("units", "", "units among which the best is chosen").within(Domain::Whole(1, 1_000_000_000));
 /// Number of points of a correlation.
 pub const POINTS: Quantity<usize> =
-    Quantity::whole("points", "n", "points over which correlations are taken")
-        .within(Domain::Whole(3, 100_000));
+    Quantity::whole("points", "n", "points over which correlations are taken").within(Domain::Whole(3, 100_000));
 /// Rows of a matrix.
-pub const ROWS: Quantity<usize> =
-    Quantity::whole("rows", "m", "rows of the matrix").within(Domain::Whole(1, 1 << 32));
+pub const ROWS: Quantity<usize> = Quantity::whole("rows", "m", "rows of the matrix").within(Domain::Whole(1, 1 << 32));
 /// Columns of a matrix.
 pub const COLUMNS: Quantity<usize> =
     Quantity::whole("columns", "n", "columns of the matrix").within(Domain::Whole(1, 1 << 32));
@@ -433,12 +301,8 @@ pub const POSITIONS: Quantity<usize> =
 // Cells of the experiments.
 
 /// Settings of Figs. 2 and 4: those of the authors' code, or those that the paper's text names.
-pub const SETTING: Quantity<Word> = Quantity::word(
-    "setting",
-    "",
-    "settings of the authors' code or of the paper's text",
-    &["code", "text"],
-);
+pub const SETTING: Quantity<Word> =
+    Quantity::word("setting", "", "settings of the authors' code or of the paper's text", &["code", "text"]);
 /// Token frequencies of the classes in the two columns of Fig. 2.
 pub const FREQUENCIES: Quantity<Word> = Quantity::word(
     "data",
@@ -447,16 +311,8 @@ pub const FREQUENCIES: Quantity<Word> = Quantity::word(
     &["smooth", "random"],
 );
 /// Part of the experiment on convergence: a chosen pair of components, or random ones.
-pub const PART: Quantity<Word> = Quantity::word(
-    "part",
-    "",
-    "a chosen pair of components, or random ones",
-    &["pair", "random"],
-);
+pub const PART: Quantity<Word> =
+    Quantity::word("part", "", "a chosen pair of components, or random ones", &["pair", "random"]);
 /// Field of the flows near a critical point.
-pub const FIELD: Quantity<Word> = Quantity::word(
-    "field",
-    "",
-    "field of Lemma 2: with Lemma 1 corrected, or as printed",
-    &["corrected", "printed"],
-);
+pub const FIELD: Quantity<Word> =
+    Quantity::word("field", "", "field of Lemma 2: with Lemma 1 corrected, or as printed", &["corrected", "printed"]);

@@ -8,11 +8,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// Pairs of file names that are training and validation part of a text.
-const PARTS: [[&str; 2]; 3] = [
-    ["wiki.train.tokens", "wiki.valid.tokens"],
-    ["train.txt", "valid.txt"],
-    ["train.txt", "validation.txt"],
-];
+const PARTS: [[&str; 2]; 3] =
+    [["wiki.train.tokens", "wiki.valid.tokens"], ["train.txt", "valid.txt"], ["train.txt", "validation.txt"]];
 
 /// Word of every word that is too rare.
 const UNKNOWN: &str = "<unk>";
@@ -43,11 +40,7 @@ impl Text {
         for [train, valid] in PARTS {
             let (train, valid) = (path.join(train), path.join(valid));
             if train.is_file() && valid.is_file() {
-                return Ok(Self::of_words(
-                    &words(&file(&train)?),
-                    &words(&file(&valid)?),
-                    least,
-                ));
+                return Ok(Self::of_words(&words(&file(&train)?), &words(&file(&valid)?), least));
             }
         }
         let unreadable = |e| Error::io(path, e, "Check its permissions");
@@ -63,10 +56,7 @@ impl Text {
             let problem = "must hold wiki.train.tokens and wiki.valid.tokens, train.txt and valid.txt, or .txt \
                            files"
                 .into();
-            return Err(Error::Content {
-                path: path.to_path_buf(),
-                problem,
-            });
+            return Err(Error::Content { path: path.to_path_buf(), problem });
         }
         let texts = files.iter().map(|f| file(f)).collect::<Result<Vec<_>>>()?;
         Ok(Self::split(&texts.join("\n"), least, held_out))
@@ -97,11 +87,7 @@ impl Text {
             let number = |w: &String| numbers.get(w.as_str()).copied().unwrap_or(0);
             list.iter().map(number).collect()
         };
-        Text {
-            train: number(train),
-            valid: number(valid),
-            vocabulary: numbers.len(),
-        }
+        Text { train: number(train), valid: number(valid), vocabulary: numbers.len() }
     }
 
     /// Returns the text with the words of each part in random order: the same words, and nothing to predict but
@@ -130,13 +116,8 @@ impl Text {
 }
 
 fn file(path: &Path) -> Result<String> {
-    std::fs::read_to_string(path).map_err(|e| {
-        Error::io(
-            path,
-            e,
-            "Give a file of text in UTF-8, or a folder of such files",
-        )
-    })
+    std::fs::read_to_string(path)
+        .map_err(|e| Error::io(path, e, "Give a file of text in UTF-8, or a folder of such files"))
 }
 
 /// Part of a text, cut into parallel streams of equal length and these into windows. A batch is one window of every
@@ -163,18 +144,9 @@ impl<'a> Windows<'a> {
                 "must be text of at least {needed} words, {} windows of {window} and the words after them",
                 streams.max(1)
             );
-            return Err(Error::invalid(
-                format!("{part} part"),
-                format!("{} words", words.len()),
-                allowed,
-            ));
+            return Err(Error::invalid(format!("{part} part"), format!("{} words", words.len()), allowed));
         }
-        Ok(Windows {
-            words,
-            streams,
-            window,
-            length,
-        })
+        Ok(Windows { words, streams, window, length })
     }
 
     /// Returns the number of batches in the text.
@@ -253,25 +225,13 @@ mod tests {
     fn folders_are_read_by_their_names() {
         let folder = tempfile::tempdir().unwrap();
         let read = || Text::read(folder.path(), 1, 0.5);
-        assert!(
-            read()
-                .unwrap_err()
-                .to_string()
-                .contains("wiki.train.tokens")
-        );
+        assert!(read().unwrap_err().to_string().contains("wiki.train.tokens"));
         std::fs::write(folder.path().join("b.txt"), "c d").unwrap();
         std::fs::write(folder.path().join("a.txt"), "a b").unwrap();
         assert_eq!(read().unwrap().train, [1, 2]);
         std::fs::write(folder.path().join("wiki.train.tokens"), "x y x").unwrap();
         std::fs::write(folder.path().join("wiki.valid.tokens"), "y z").unwrap();
-        assert_eq!(
-            read().unwrap(),
-            Text {
-                train: vec![1, 2, 1],
-                valid: vec![2, 0],
-                vocabulary: 3
-            }
-        );
+        assert_eq!(read().unwrap(), Text { train: vec![1, 2, 1], valid: vec![2, 0], vocabulary: 3 });
         std::fs::write(folder.path().join("wiki.train.tokens"), [0xff, 0xfe]).unwrap();
         assert!(read().is_err());
     }

@@ -24,12 +24,7 @@ pub struct ClassTokens {
 impl ClassTokens {
     /// The setting of the authors' code: 10 distinct tokens, 10 common ones, 20 classes.
     pub fn of_figure_2(smooth: bool) -> Self {
-        ClassTokens {
-            distinct: 10,
-            common: 10,
-            classes: 20,
-            width2: smooth.then_some(30.0),
-        }
+        ClassTokens { distinct: 10, common: 10, classes: 20, width2: smooth.then_some(30.0) }
     }
 
     /// The frequencies x (M_C, K), of sum 1 per class.
@@ -99,10 +94,7 @@ mod tests {
 
     #[test]
     fn the_layer_gives_back_the_frequencies_by_token_and_class() {
-        let tokens = ClassTokens {
-            distinct: 3,
-            ..ClassTokens::of_figure_2(true)
-        };
+        let tokens = ClassTokens { distinct: 3, ..ClassTokens::of_figure_2(true) };
         let streams = Streams::new(0, "test", 0, 0);
         let drawn = tokens.draw(&streams).unwrap();
         let layer = tokens.layer(1.0, &streams).unwrap();

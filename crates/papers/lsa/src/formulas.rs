@@ -1,8 +1,6 @@
 //! Closed forms of linear self-attention.
 
-use crate::quantities::{
-    CONTEXT, COVARIANCE, COVARIANCE_FACTOR, EXAMPLES, FORMULA_TRAINING_NOISE, TASK, TEST_NOISE,
-};
+use crate::quantities::{CONTEXT, COVARIANCE, COVARIANCE_FACTOR, EXAMPLES, FORMULA_TRAINING_NOISE, TASK, TEST_NOISE};
 use crate::theory::{Covariance, LabelMoments, Pretraining, Risk, Target, printed_risk, risk};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::params::{Params, Schema, Spec};
@@ -24,10 +22,7 @@ pub fn formulas() -> Vec<Formula> {
             value: |p| {
                 let inverse = training(p)?.gamma_inverse();
                 let rows = inverse.rows().into_iter();
-                Ok(rows
-                    .map(|row| json!(row.to_vec()))
-                    .collect::<Vec<_>>()
-                    .into())
+                Ok(rows.map(|row| json!(row.to_vec())).collect::<Vec<_>>().into())
             },
         },
         Formula {
@@ -37,12 +32,7 @@ pub fn formulas() -> Vec<Formula> {
             schema: || schema(vec![EXAMPLES.required(), TASK.required(), test_noise()]),
             value: |p| {
                 let (training, moments) = linear(p)?;
-                let found = risk(
-                    &training,
-                    training.covariance(),
-                    &moments,
-                    Some(p.get(EXAMPLES)),
-                );
+                let found = risk(&training, training.covariance(), &moments, Some(p.get(EXAMPLES)));
                 Ok(found.total().into())
             },
         },
@@ -54,12 +44,7 @@ pub fn formulas() -> Vec<Formula> {
             value: |p| {
                 let (training, moments) = linear(p)?;
                 let examples = Some(p.get(EXAMPLES));
-                Ok(parts(risk(
-                    &training,
-                    training.covariance(),
-                    &moments,
-                    examples,
-                )))
+                Ok(parts(risk(&training, training.covariance(), &moments, examples)))
             },
         },
         Formula {
@@ -69,9 +54,7 @@ pub fn formulas() -> Vec<Formula> {
             schema: || schema(vec![EXAMPLES.required(), TASK.required(), test_noise()]),
             value: |p| {
                 let (training, moments) = linear(p)?;
-                Ok(printed_risk(&training, &moments, p.get(EXAMPLES))
-                    .total()
-                    .into())
+                Ok(printed_risk(&training, &moments, p.get(EXAMPLES)).total().into())
             },
         },
         Formula {
@@ -98,11 +81,7 @@ pub fn formulas() -> Vec<Formula> {
 
 /// The parameters Λ, N and noise in training, which every formula takes, and `more`.
 fn schema(more: Vec<Spec>) -> Schema {
-    let mut schema = vec![
-        COVARIANCE.required(),
-        CONTEXT.required(),
-        FORMULA_TRAINING_NOISE.or(0.0),
-    ];
+    let mut schema = vec![COVARIANCE.required(), CONTEXT.required(), FORMULA_TRAINING_NOISE.or(0.0)];
     schema.extend(more);
     schema
 }
@@ -129,9 +108,7 @@ fn linear(p: &Params) -> Result<(Pretraining, LabelMoments)> {
     let training = training(p)?;
     let moments = target(p, &training)?.moments(training.covariance(), p.get(TEST_NOISE));
     let finite = moments.products.iter().all(|x| x.is_finite());
-    finite
-        .then_some((training, moments))
-        .ok_or_else(|| Error::undefined("the moments of this task overflow"))
+    finite.then_some((training, moments)).ok_or_else(|| Error::undefined("the moments of this task overflow"))
 }
 
 fn parts(found: Risk) -> Value {

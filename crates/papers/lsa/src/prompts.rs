@@ -92,11 +92,7 @@ impl RegressionPrompts {
             && query.dim() != self.covariance.dim()
         {
             let expected = format!("{} rows, as the examples' has", self.covariance.dim());
-            return Err(Error::shape(
-                "covariance of the query",
-                query.dim(),
-                expected,
-            ));
+            return Err(Error::shape("covariance of the query", query.dim(), expected));
         }
         let mut numbers = vec![("noise_var", self.noise_var)];
         match &self.task {
@@ -113,9 +109,7 @@ impl RegressionPrompts {
     pub fn draw(&self, rng: &mut Generator) -> RegressionPrompt {
         let d = self.covariance.dim();
         let target = match &self.task {
-            PromptTask::Random { scale } => Target::Linear {
-                task: normals(d, rng) * *scale,
-            },
+            PromptTask::Random { scale } => Target::Linear { task: normals(d, rng) * *scale },
             PromptTask::Fixed(target) => target.clone(),
         };
         let mut all = inputs(&self.covariance, self.examples + 1, rng);
@@ -125,11 +119,7 @@ impl RegressionPrompts {
             all.column_mut(self.examples).assign(&own.column(0));
         }
         let noise = normals(self.examples + 1, rng) * self.noise_var.sqrt();
-        let labels: Array1<f64> = all
-            .axis_iter(Axis(1))
-            .zip(&noise)
-            .map(|(x, e)| target.value(x) + e)
-            .collect();
+        let labels: Array1<f64> = all.axis_iter(Axis(1)).zip(&noise).map(|(x, e)| target.value(x) + e).collect();
         RegressionPrompt {
             inputs: all.slice(s![.., ..self.examples]).to_owned(),
             labels: labels.slice(s![..self.examples]).to_owned(),
@@ -140,22 +130,12 @@ impl RegressionPrompts {
 
     /// Draws the labelled examples (d+1, M) of one prompt with a fixed target, the labels in the last row, and
     /// `count` queries (d, count).
-    pub fn draw_queries(
-        &self,
-        target: &Target,
-        count: usize,
-        rng: &mut Generator,
-    ) -> (Array2<f64>, Array2<f64>) {
+    pub fn draw_queries(&self, target: &Target, count: usize, rng: &mut Generator) -> (Array2<f64>, Array2<f64>) {
         let (d, m) = (self.covariance.dim(), self.examples);
         let x = inputs(&self.covariance, m, rng);
         let noise = normals(m, rng) * self.noise_var.sqrt();
         let mut examples = Array2::zeros((d + 1, m));
-        for ((column, x), e) in examples
-            .columns_mut()
-            .into_iter()
-            .zip(x.columns())
-            .zip(&noise)
-        {
+        for ((column, x), e) in examples.columns_mut().into_iter().zip(x.columns()).zip(&noise) {
             let (mut input, mut label) = column.split_at(Axis(0), d);
             input.assign(&x);
             label[0] = target.value(x) + e;

@@ -41,9 +41,7 @@ pub fn formulas() -> Vec<Formula> {
             schema: || {
                 vec![
                     DIM.within(Domain::Whole(2, 10_000)).required(),
-                    LAMBDA
-                        .within(crate::quantities::above(0.0, 1000.0))
-                        .required(),
+                    LAMBDA.within(crate::quantities::above(0.0, 1000.0)).required(),
                 ]
             },
             value: |p| {

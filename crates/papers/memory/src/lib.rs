@@ -39,10 +39,7 @@ const TERMS: &[(&str, &str)] = &[
         "stored pattern",
         "a pattern x_i around which lies a sphere S_i, disjoint from the others', with a single fixed point x_i* to which all its points converge",
     ),
-    (
-        "separation Δ_i",
-        "the least of ⟨x_i, x_i⟩ - ⟨x_i, x_j⟩ over the other patterns x_j",
-    ),
+    ("separation Δ_i", "the least of ⟨x_i, x_i⟩ - ⟨x_i, x_j⟩ over the other patterns x_j"),
 ];
 
 /// Everything in this room.

@@ -63,23 +63,13 @@ impl Mhsa {
         let mut next = tokens.to_owned();
         let mut start = 0;
         for k in 0..self.w_q.len() {
-            let (q, keys) = (
-                product(self.w_q[k].view(), tokens),
-                product(self.w_k[k].view(), tokens),
-            );
+            let (q, keys) = (product(self.w_q[k].view(), tokens), product(self.w_k[k].view(), tokens));
             let mut scores = product(keys.t(), q.view()) * self.scale;
             apply_masked(&*self.phi, self.mask, scores.view_mut());
             let head = product(product(self.w_v[k].view(), tokens).view(), scores.view());
             let stop = start + self.w_v[k].nrows();
             let w_o = self.w_o.slice(s![.., start..stop]);
-            gemm(
-                self.eta,
-                w_o,
-                head.view(),
-                true,
-                next.view_mut(),
-                Threads::All,
-            );
+            gemm(self.eta, w_o, head.view(), true, next.view_mut(), Threads::All);
             start = stop;
         }
         Ok(next)
@@ -94,11 +84,7 @@ impl Mhsa {
             }
         }
         for k in 0..self.w_q.len() {
-            for (name, w) in [
-                ("w_q", &self.w_q[k]),
-                ("w_k", &self.w_k[k]),
-                ("w_v", &self.w_v[k]),
-            ] {
+            for (name, w) in [("w_q", &self.w_q[k]), ("w_k", &self.w_k[k]), ("w_v", &self.w_v[k])] {
                 if w.ncols() != ambient {
                     let expected = format!("(p, d) with d = {ambient} as the tokens have");
                     return Err(Error::shape(format!("{name}[{k}]"), w.dim(), expected));
@@ -106,11 +92,7 @@ impl Mhsa {
             }
             if self.w_k[k].nrows() != self.w_q[k].nrows() {
                 let expected = format!("the shape of w_q[{k}], {:?}", self.w_q[k].dim());
-                return Err(Error::shape(
-                    format!("w_k[{k}]"),
-                    self.w_k[k].dim(),
-                    expected,
-                ));
+                return Err(Error::shape(format!("w_k[{k}]"), self.w_k[k].dim(), expected));
             }
         }
         let stacked: usize = self.w_v.iter().map(|w| w.nrows()).sum();

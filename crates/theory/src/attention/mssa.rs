@@ -43,12 +43,7 @@ pub struct Mssa {
 impl Mssa {
     /// Makes the unmasked layer of AoT Eq. (3).
     pub fn new(phi: impl Into<Phi>, eta: f64) -> Self {
-        Mssa {
-            phi: phi.into(),
-            eta,
-            mask: Mask::None,
-            normalise_queries: false,
-        }
+        Mssa { phi: phi.into(), eta, mask: Mask::None, normalise_queries: false }
     }
 
     /// Computes the next Z (d, N) from `tokens` (d, N) and `bases[k]` (d, p_k) by the plain definition,
@@ -66,14 +61,7 @@ impl Mssa {
             }
             let y = product(u.t(), tokens);
             let update = product(y.view(), self.weights(y.view()).view());
-            gemm(
-                self.eta,
-                u.view(),
-                update.view(),
-                true,
-                next.view_mut(),
-                Threads::All,
-            );
+            gemm(self.eta, u.view(), update.view(), true, next.view_mut(), Threads::All);
         }
         Ok(next)
     }
@@ -81,11 +69,7 @@ impl Mssa {
     /// Computes φ(Mask(Yᵀ P(Y))) (N, N) from the coefficients Y = U_kᵀZ (p, N) of one head. Column j
     /// holds the weights with which token j attends to all tokens.
     pub fn weights(&self, y: ArrayView2<f64>) -> Array2<f64> {
-        let queries = if self.normalise_queries {
-            unit_columns(y)
-        } else {
-            y.to_owned()
-        };
+        let queries = if self.normalise_queries { unit_columns(y) } else { y.to_owned() };
         let mut scores = product(y.t(), queries.view());
         apply_masked(&*self.phi, self.mask, scores.view_mut());
         scores

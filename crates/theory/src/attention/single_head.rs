@@ -38,11 +38,7 @@ impl SingleHead {
     pub fn apply(&self, tokens: ArrayView2<f64>) -> Result<Array2<f64>> {
         self.phi.validate()?;
         if !(self.rho > 0.0 && self.rho.is_finite()) {
-            return Err(Error::invalid(
-                "rho",
-                self.rho,
-                "must be a finite number > 0",
-            ));
+            return Err(Error::invalid("rho", self.rho, "must be a finite number > 0"));
         }
         let size = tokens.nrows();
         for (name, w) in [("w_pv", &self.w_pv), ("w_kq", &self.w_kq)] {

@@ -22,8 +22,7 @@ pub use descent::descend;
 use attnlab_core::error::{Error, Result};
 use diffsol::error::DiffsolError;
 use diffsol::{
-    NalgebraLU, NalgebraMat, NalgebraVec, OdeBuilder, OdeEquations, OdeSolverMethod,
-    OdeSolverStopReason, VectorCommon,
+    NalgebraLU, NalgebraMat, NalgebraVec, OdeBuilder, OdeEquations, OdeSolverMethod, OdeSolverStopReason, VectorCommon,
 };
 use std::cell::Cell;
 
@@ -80,23 +79,14 @@ impl Method {
     /// Names of the methods, in the order of [`Method::ALL`].
     pub const NAMES: [&'static str; 4] = ["tsit45", "bdf", "esdirk34", "chebyshev"];
     /// All methods.
-    pub const ALL: [Method; 4] = [
-        Method::Tsit45,
-        Method::Bdf,
-        Method::Esdirk34,
-        Method::Chebyshev,
-    ];
+    pub const ALL: [Method; 4] = [Method::Tsit45, Method::Bdf, Method::Esdirk34, Method::Chebyshev];
 
     /// Returns the method for a stiff gradient flow in `dim` coordinates: [`Method::Bdf`] as long as its
     /// dim × dim matrix and the dim derivatives that fill it cost less than the stages of
     /// [`Method::Chebyshev`], whose order is lower.
     pub fn stiff(dim: usize) -> Method {
         // 30 × 30 weights of linear attention: 8 MB, and some seconds for a thousand steps.
-        if dim <= 1000 {
-            Method::Bdf
-        } else {
-            Method::Chebyshev
-        }
+        if dim <= 1000 { Method::Bdf } else { Method::Chebyshev }
     }
 
     /// Returns the method with this name.
@@ -105,9 +95,7 @@ impl Method {
     /// [`Error::Unknown`] for an unknown name.
     pub fn parse(name: &str) -> Result<Method> {
         let place = Self::NAMES.iter().position(|n| *n == name);
-        place
-            .map(|i| Self::ALL[i])
-            .ok_or_else(|| Error::unknown("method", name, Self::NAMES))
+        place.map(|i| Self::ALL[i]).ok_or_else(|| Error::unknown("method", name, Self::NAMES))
     }
 }
 
@@ -206,18 +194,12 @@ pub struct Watch<'a> {
 impl<'a> Watch<'a> {
     /// Makes a watch that only observes the steps.
     pub fn steps(step: &'a mut dyn FnMut(f64, &[f64])) -> Self {
-        Watch {
-            step: Some(step),
-            ..Watch::default()
-        }
+        Watch { step: Some(step), ..Watch::default() }
     }
 
     /// Makes a watch that only stops at a change of sign of `event`.
     pub fn until(event: &'a dyn Fn(&[f64]) -> f64) -> Self {
-        Watch {
-            event: Some(event),
-            ..Watch::default()
-        }
+        Watch { event: Some(event), ..Watch::default() }
     }
 }
 
@@ -230,11 +212,7 @@ struct Watching<'a> {
 
 impl<'a> Watching<'a> {
     fn new(watch: Watch<'a>) -> Self {
-        Watching {
-            watch,
-            drifts: vec![],
-            started: false,
-        }
+        Watching { watch, drifts: vec![], started: false }
     }
 
     /// Observes a state; returns `false` if it is not finite.
@@ -245,11 +223,7 @@ impl<'a> Watching<'a> {
         if let Some(conserved) = self.watch.conserved {
             let values = conserved(x);
             if !self.started {
-                let still = |start: &f64| Drift {
-                    start: *start,
-                    largest: 0.0,
-                    at: t,
-                };
+                let still = |start: &f64| Drift { start: *start, largest: 0.0, at: t };
                 self.drifts = values.iter().map(still).collect();
             }
             for (drift, value) in self.drifts.iter_mut().zip(&values) {
@@ -297,13 +271,7 @@ impl Flow {
     /// # Errors
     /// If times are not positive and ascending, the start has the wrong length, tolerances are out of
     /// range, or the flow diverges or needs more than `most_steps` steps.
-    pub fn watched(
-        &self,
-        field: &dyn VectorField,
-        start: &[f64],
-        times: &[f64],
-        watch: Watch,
-    ) -> Result<Path> {
+    pub fn watched(&self, field: &dyn VectorField, start: &[f64], times: &[f64], watch: Watch) -> Result<Path> {
         self.validate(field, start, times)?;
         if self.method == Method::Chebyshev {
             return chebyshev::run(self, field, start, times, watch);
@@ -324,33 +292,21 @@ impl Flow {
                     field.derivative(x, v, out);
                 },
             )
-            .root(
-                |x, _, _, out| out[0] = event.map_or(1.0, |event| event(x)),
-                1,
-            )
+            .root(|x, _, _, out| out[0] = event.map_or(1.0, |event| event(x)), 1)
             .init(|_, _, x| x.copy_from_slice(start), start.len())
             .build()
             .map_err(failed)?;
         // diffsol counts every Newton iteration that asks for a new Jacobian, over the whole run, and gives up
         // at 50. A long stiff flow has some in a hundred steps.
         problem.ode_options.max_nonlinear_solver_failures = self.most_steps;
-        let drive = Drive {
-            times,
-            watching: Watching::new(watch),
-            most_steps: self.most_steps,
-        };
+        let drive = Drive { times, watching: Watching::new(watch), most_steps: self.most_steps };
         type Lu = NalgebraLU<f64>;
         let path = match self.method {
             Method::Tsit45 => drive.run(problem.tsit45().map_err(failed)?),
             Method::Bdf => drive.run(problem.bdf::<Lu>().map_err(failed)?),
-            Method::Esdirk34 | Method::Chebyshev => {
-                drive.run(problem.esdirk34::<Lu>().map_err(failed)?)
-            }
+            Method::Esdirk34 | Method::Chebyshev => drive.run(problem.esdirk34::<Lu>().map_err(failed)?),
         }?;
-        Ok(Path {
-            evaluations: calls.get(),
-            ..path
-        })
+        Ok(Path { evaluations: calls.get(), ..path })
     }
 
     fn validate(&self, field: &dyn VectorField, start: &[f64], times: &[f64]) -> Result<()> {
@@ -364,11 +320,7 @@ impl Flow {
             return Err(Error::shape("start of the flow", start.len(), expected));
         }
         if let Some(bad) = start.iter().find(|x| !x.is_finite()) {
-            return Err(Error::invalid(
-                "start of the flow",
-                bad,
-                "must be finite numbers",
-            ));
+            return Err(Error::invalid("start of the flow", bad, "must be finite numbers"));
         }
         validate_times(times)
     }

@@ -16,21 +16,13 @@ const PIECE: usize = 400_000;
 ///
 /// # Errors
 /// If shapes do not fit, or the prompts were not drawn for this attention.
-pub fn outputs<T: Exp>(
-    attention: Attention,
-    prompts: &Prompts<T>,
-    weights: &Weights<T>,
-) -> Result<Array2<T>> {
+pub fn outputs<T: Exp>(attention: Attention, prompts: &Prompts<T>, weights: &Weights<T>) -> Result<Array2<T>> {
     prompts.check(attention)?;
     weights.validate(prompts.ambient())?;
     Ok(predictions(attention, prompts, weights))
 }
 
-fn predictions<T: Exp>(
-    attention: Attention,
-    prompts: &Prompts<T>,
-    weights: &Weights<T>,
-) -> Array2<T> {
+fn predictions<T: Exp>(attention: Attention, prompts: &Prompts<T>, weights: &Weights<T>) -> Array2<T> {
     let n = prompts.ambient();
     let v = product(weights.kq.view(), prompts.queries.view());
     let mut u = Array2::zeros(v.raw_dim().f());
@@ -48,9 +40,7 @@ fn predictions<T: Exp>(
             all.enumerate().for_each(|column| one(column, &mut scratch));
         } else {
             let all = v.par_chunks_exact(n).zip(u.par_chunks_exact_mut(n));
-            all.enumerate()
-                .with_min_len(piece)
-                .for_each_init(scratch, |scratch, column| one(column, scratch));
+            all.enumerate().with_min_len(piece).for_each_init(scratch, |scratch, column| one(column, scratch));
         }
     }
     product(weights.pv.view(), u.view())
@@ -61,11 +51,7 @@ fn predictions<T: Exp>(
 ///
 /// # Errors
 /// As [`outputs`].
-pub fn loss<T: Exp>(
-    attention: Attention,
-    prompts: &Prompts<T>,
-    weights: &Weights<T>,
-) -> Result<f64> {
+pub fn loss<T: Exp>(attention: Attention, prompts: &Prompts<T>, weights: &Weights<T>) -> Result<f64> {
     let found = outputs(attention, prompts, weights)?;
     Ok(mean_square(&found, &prompts.targets))
 }
@@ -133,10 +119,7 @@ pub fn gradient_of<T: Exp>(
     let [mut u, mut r, mut d] = [(); 3].map(|()| Array2::zeros((n, count).f()));
     let scale = T::of_f64(2.0 / (n * count) as f64);
     let transposed = |w: ArrayView2<T>| w.iter().copied().collect::<Vec<T>>();
-    let values = Values {
-        pv: transposed(weights.pv.t()),
-        pv_t: transposed(weights.pv.view()),
-    };
+    let values = Values { pv: transposed(weights.pv.t()), pv_t: transposed(weights.pv.view()) };
     let piece = piece(prompts, attention);
     let one = |(b, share): (usize, Share<T>), scratch: &mut Scratch<T>| {
         let view = prompts.view(attention, which[b]);
@@ -150,16 +133,12 @@ pub fn gradient_of<T: Exp>(
         all.for_each(|share| one(share, &mut scratch));
     } else {
         let all = shares.into_par_iter().enumerate();
-        all.with_min_len(piece)
-            .for_each_init(scratch, |scratch, share| one(share, scratch));
+        all.with_min_len(piece).for_each_init(scratch, |scratch, share| one(share, scratch));
     }
     // |r|² carries the factor scale²: the loss is |x̂ - x|²/(nB).
     let sum: f64 = r.t().iter().map(|x| x.as_f64().powi(2)).sum();
     let loss = sum / scale.as_f64().powi(2) / (n * count) as f64;
-    let slope = Weights {
-        kq: product(d.view(), queries.t()),
-        pv: product(r.view(), u.t()),
-    };
+    let slope = Weights { kq: product(d.view(), queries.t()), pv: product(r.view(), u.t()) };
     (loss, slope)
 }
 
@@ -168,19 +147,14 @@ fn piece<T: Exp>(prompts: &Prompts<T>, attention: Attention) -> usize {
     PIECE.div_ceil(prompts.work(attention))
 }
 
-fn shares<'a, T: Exp>(
-    v: &'a Array2<T>,
-    targets: &'a Array2<T>,
-    found: [&'a mut Array2<T>; 3],
-) -> Vec<Share<'a, T>> {
+fn shares<'a, T: Exp>(v: &'a Array2<T>, targets: &'a Array2<T>, found: [&'a mut Array2<T>; 3]) -> Vec<Share<'a, T>> {
     let n = v.nrows();
     let [u, r, d] = found.map(|a| a.as_slice_memory_order_mut().unwrap_or_default());
     let given = [v, targets].map(|a| a.as_slice_memory_order().unwrap_or_default());
     let given = given[0].chunks_exact(n).zip(given[1].chunks_exact(n));
     let found = u.chunks_exact_mut(n).zip(r.chunks_exact_mut(n));
     let all = given.zip(found).zip(d.chunks_exact_mut(n));
-    all.map(|(((v, target), (u, r)), d)| Share { v, target, u, r, d })
-        .collect()
+    all.map(|(((v, target), (u, r)), d)| Share { v, target, u, r, d }).collect()
 }
 
 fn gathered<T: Exp>(all: ArrayView2<T>, which: &[usize]) -> Array2<T> {

@@ -196,12 +196,7 @@ impl<T: Exp> NullaryFnOnce for Forward<'_, T> {
 
 /// Runs the forward pass: computes u from v.
 pub(super) fn forward<T: Exp>(view: View<T>, v: &[T], u: &mut [T], scratch: &mut Scratch<T>) {
-    Arch::new().dispatch(Forward {
-        view,
-        v,
-        u,
-        scratch,
-    });
+    Arch::new().dispatch(Forward { view, v, u, scratch });
 }
 
 /// Forward and backward pass; a type for the same reason as [`Forward`].
@@ -218,13 +213,7 @@ impl<T: Exp> NullaryFnOnce for ForwardBack<'_, T> {
 
     #[inline(always)]
     fn call(self) {
-        let ForwardBack {
-            view,
-            values,
-            scale,
-            share,
-            scratch,
-        } = self;
+        let ForwardBack { view, values, scale, share, scratch } = self;
         pass(view, values, scale, share, scratch);
     }
 }
@@ -237,23 +226,11 @@ pub(super) fn forward_back<T: Exp>(
     share: Share<T>,
     scratch: &mut Scratch<T>,
 ) {
-    Arch::new().dispatch(ForwardBack {
-        view,
-        values,
-        scale,
-        share,
-        scratch,
-    });
+    Arch::new().dispatch(ForwardBack { view, values, scale, share, scratch });
 }
 
 #[inline(always)]
-fn pass<T: Exp>(
-    view: View<T>,
-    values: &Values<T>,
-    scale: T,
-    share: Share<T>,
-    scratch: &mut Scratch<T>,
-) {
+fn pass<T: Exp>(view: View<T>, values: &Values<T>, scale: T, share: Share<T>, scratch: &mut Scratch<T>) {
     let Share { v, target, u, r, d } = share;
     let sum = read(view, v, u, scratch);
     times(&values.pv, u, r);

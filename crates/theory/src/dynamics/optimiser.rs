@@ -86,11 +86,7 @@ impl Recipe {
         positive("decay", self.decay)?;
         for share in &self.milestones {
             if !(0.0..=1.0).contains(share) {
-                return Err(Error::invalid(
-                    "milestones",
-                    share,
-                    "must be shares in [0, 1]",
-                ));
+                return Err(Error::invalid("milestones", share, "must be shares in [0, 1]"));
             }
         }
         Ok(())
@@ -121,12 +117,7 @@ pub(super) struct State<T> {
 
 impl<T: Real> State<T> {
     pub(super) fn new(optimiser: Optimiser, parameters: usize) -> Self {
-        State {
-            optimiser,
-            steps: 0,
-            first: vec![T::zero(); parameters],
-            second: vec![T::zero(); parameters],
-        }
+        State { optimiser, steps: 0, first: vec![T::zero(); parameters], second: vec![T::zero(); parameters] }
     }
 
     /// Takes one step: updates `x` by its derivatives.
@@ -135,9 +126,7 @@ impl<T: Real> State<T> {
         match self.optimiser {
             Optimiser::GradientDescent => {
                 let rate = T::of_f64(rate);
-                x.iter_mut()
-                    .zip(derivatives)
-                    .for_each(|(x, d)| *x -= rate * *d);
+                x.iter_mut().zip(derivatives).for_each(|(x, d)| *x -= rate * *d);
             }
             Optimiser::Adam => self.adam(rate, x, derivatives),
         }
@@ -189,10 +178,7 @@ mod tests {
     fn rates_fall_at_the_authors_epochs() {
         // int(.29 * 100) is 28 in Python, because .29 * 100 is 28.999999999999996: a millionth of an
         // epoch is added here, so that 29 % of 100 epochs are 29.
-        let recipe = Recipe {
-            milestones: vec![0.29],
-            ..Recipe::authors(100)
-        };
+        let recipe = Recipe { milestones: vec![0.29], ..Recipe::authors(100) };
         let rates = [28, 29].map(|e| recipe.rate_at(e));
         assert_eq!(rates[0], 0.01);
         assert!((rates[1] - 0.001).abs() < 1e-18);

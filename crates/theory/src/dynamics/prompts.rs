@@ -121,24 +121,15 @@ impl<T: Real> Prompts<T> {
                 pack_tokens(prompt.context.view(), tokens);
             }
             for (to, from) in [(query, &prompt.query), (target, &prompt.target)] {
-                to.iter_mut()
-                    .zip(from)
-                    .for_each(|(to, x)| *to = T::of_f64(*x));
+                to.iter_mut().zip(from).for_each(|(to, x)| *to = T::of_f64(*x));
             }
             Ok(noted)
         };
         let notes: Result<Vec<N>> = slots.enumerate().map(pack).collect();
         let columns = |data: Vec<T>| {
-            Array2::from_shape_vec((n, count).f(), data)
-                .map_err(|e| Error::undefined(format!("prompts: {e}")))
+            Array2::from_shape_vec((n, count).f(), data).map_err(|e| Error::undefined(format!("prompts: {e}")))
         };
-        let prompts = Prompts {
-            moments,
-            tokens,
-            context,
-            queries: columns(queries)?,
-            targets: columns(targets)?,
-        };
+        let prompts = Prompts { moments, tokens, context, queries: columns(queries)?, targets: columns(targets)? };
         Ok((prompts, notes?))
     }
 
@@ -233,14 +224,7 @@ fn second_moment<T: Real>(context: ArrayView2<f64>, moment: &mut [T]) {
     let mut sum = Array2::zeros((n, n).f());
     let scale = 1.0 / tokens as f64;
     // One thread, because prompts are drawn in parallel.
-    gemm(
-        scale,
-        context,
-        context.t(),
-        false,
-        sum.view_mut(),
-        Threads::One,
-    );
+    gemm(scale, context, context.t(), false, sum.view_mut(), Threads::One);
     for ((i, j), x) in sum.indexed_iter() {
         moment[i + n * j] = T::of_f64(*x);
     }

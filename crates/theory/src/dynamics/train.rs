@@ -126,20 +126,8 @@ struct Losses<'a, T> {
 }
 
 impl<'a, T: Exp> Losses<'a, T> {
-    fn new(
-        attention: Attention,
-        train: &'a Prompts<T>,
-        test: &'a Prompts<T>,
-        recipe: &'a Recipe,
-    ) -> Self {
-        Losses {
-            attention,
-            sets: [train, test],
-            recipe,
-            found: [vec![], vec![]],
-            steps: 0,
-            last: None,
-        }
+    fn new(attention: Attention, train: &'a Prompts<T>, test: &'a Prompts<T>, recipe: &'a Recipe) -> Self {
+        Losses { attention, sets: [train, test], recipe, found: [vec![], vec![]], steps: 0, last: None }
     }
 
     /// Computes and checks the losses on all prompts.
@@ -187,10 +175,6 @@ impl<'a, T: Exp> Losses<'a, T> {
                 self.steps, self.recipe.rate, self.recipe.epochs
             )));
         }
-        Ok(History {
-            train,
-            test,
-            weights,
-        })
+        Ok(History { train, test, weights })
     }
 }

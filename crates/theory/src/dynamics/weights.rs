@@ -54,10 +54,7 @@ impl<T: Real> Weights<T> {
             w.diag_mut().fill(T::of_f64(c));
             w
         };
-        Weights {
-            kq: scaled(beta),
-            pv: scaled(alpha),
-        }
+        Weights { kq: scaled(beta), pv: scaled(alpha) }
     }
 
     /// Draws initial weights with independent entries, uniform on $\pm 1/\sqrt n$, as the authors do. For
@@ -85,10 +82,7 @@ impl<T: Real> Weights<T> {
                     w.mapv_inplace(|_: T| T::of_f64(entry()));
                     w
                 };
-                Weights {
-                    kq: matrix(),
-                    pv: matrix(),
-                }
+                Weights { kq: matrix(), pv: matrix() }
             }
         }
     }
@@ -146,9 +140,9 @@ impl<T: Real> Weights<T> {
     pub(super) fn derivatives(&self, form: Form) -> Vec<T> {
         match form {
             Form::Full => self.parameters(form),
-            Form::ScaledIdentity => [&self.kq, &self.pv]
-                .map(|w| w.diag().iter().fold(T::zero(), |sum, x| sum + *x))
-                .to_vec(),
+            Form::ScaledIdentity => {
+                [&self.kq, &self.pv].map(|w| w.diag().iter().fold(T::zero(), |sum, x| sum + *x)).to_vec()
+            }
         }
     }
 }

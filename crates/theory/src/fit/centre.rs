@@ -16,14 +16,8 @@ pub(super) struct Start<'a> {
 /// Takes the mean of all tokens away if `centre`.
 pub(super) fn start(tokens: ArrayView2<'_, f64>, centre: bool) -> Start<'_> {
     match tokens.mean_axis(Axis(1)).filter(|_| centre) {
-        Some(mean) => Start {
-            tokens: (&tokens - &mean.view().insert_axis(Axis(1))).into(),
-            mean: Some(mean),
-        },
-        None => Start {
-            tokens: tokens.into(),
-            mean: None,
-        },
+        Some(mean) => Start { tokens: (&tokens - &mean.view().insert_axis(Axis(1))).into(), mean: Some(mean) },
+        None => Start { tokens: tokens.into(), mean: None },
     }
 }
 

@@ -109,10 +109,7 @@ impl Cluster {
 
 /// Tests without p-values, of tokens that are too few.
 pub fn untested() -> Vec<Test> {
-    let unknown = |name| Test {
-        name,
-        p_value: None,
-    };
+    let unknown = |name| Test { name, p_value: None };
     TESTS.map(unknown).to_vec()
 }
 
@@ -179,17 +176,13 @@ fn whole_frame(model: &Model) -> Result<Array2<f64>> {
 }
 
 fn signal_isotropic(found: &[Cluster]) -> f64 {
-    let parts = found
-        .iter()
-        .map(|c| sphericity(c.signal, c.signal_square, c.p, c.n));
+    let parts = found.iter().map(|c| sphericity(c.signal, c.signal_square, c.p, c.n));
     let (x, f) = parts.fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
     chi2_tail(f, x)
 }
 
 fn noise_isotropic(found: &[Cluster]) -> f64 {
-    let parts = found
-        .iter()
-        .map(|c| sphericity(c.noise, c.noise_square, c.others(), c.n - c.p));
+    let parts = found.iter().map(|c| sphericity(c.noise, c.noise_square, c.others(), c.n - c.p));
     let (x, f) = parts.fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
     chi2_tail(f, x)
 }
@@ -208,10 +201,7 @@ fn lengths<'a>(clusters: impl Iterator<Item = (&'a Vec<f64>, f64)>) -> f64 {
 fn one_variance(groups: &[(f64, f64)]) -> f64 {
     let freedom: f64 = groups.iter().map(|g| g.1).sum();
     let pooled = groups.iter().map(|g| g.0).sum::<f64>() / freedom;
-    let statistic: f64 = groups
-        .iter()
-        .map(|(energy, f)| -f * (energy / f / pooled).ln())
-        .sum();
+    let statistic: f64 = groups.iter().map(|(energy, f)| -f * (energy / f / pooled).ln()).sum();
     let inverse: f64 = groups.iter().map(|g| g.1.recip()).sum::<f64>() - freedom.recip();
     let others = groups.len() as f64 - 1.0;
     let factor = 1.0 + inverse / (3.0 * others.max(1.0));
@@ -231,10 +221,7 @@ fn one_signal_variance(found: &[Cluster], model: &Model, fitted: &[usize]) -> f6
                 .sum();
             let tilt = ratio * (tilt + outside / fitted[k] as f64);
             let cluster = &found[k];
-            (
-                cluster.signal / (1.0 - (1.0 - ratio) * tilt),
-                cluster.n * cluster.p,
-            )
+            (cluster.signal / (1.0 - (1.0 - ratio) * tilt), cluster.n * cluster.p)
         })
         .collect();
     one_variance(&groups)
@@ -252,11 +239,7 @@ fn orthonormal(found: &[Cluster], model: &Model) -> f64 {
                 let columns = model.columns(to);
                 let before = model.columns(from);
                 // The noise of cluster `from` lacks the rows of its own subspace.
-                let shift = if before.start < columns.start {
-                    before.len()
-                } else {
-                    0
-                };
+                let shift = if before.start < columns.start { before.len() } else { 0 };
                 let rows = columns.start - shift..columns.end - shift;
                 found[from].coefficients.slice(s![rows, ..]).to_owned()
             };

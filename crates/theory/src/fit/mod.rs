@@ -71,14 +71,7 @@ pub struct Options {
 impl Default for Options {
     /// Returns: K from 1 to 16, intervals at 95 %, the test at 1 %, any scale.
     fn default() -> Self {
-        Options {
-            clusters: None,
-            most_clusters: 16,
-            level: 0.95,
-            alpha: 0.01,
-            unit_scale: false,
-            centre: false,
-        }
+        Options { clusters: None, most_clusters: 16, level: 0.95, alpha: 0.01, unit_scale: false, centre: false }
     }
 }
 
@@ -88,21 +81,12 @@ impl Options {
     fn validate(&self, tokens: usize) -> Result<()> {
         validate_level(self.level)?;
         if !(self.alpha > 0.0 && self.alpha < 1.0) {
-            return Err(Error::invalid(
-                "alpha",
-                self.alpha,
-                "must be a number in (0, 1)",
-            ));
+            return Err(Error::invalid("alpha", self.alpha, "must be a number in (0, 1)"));
         }
-        for (name, value) in [
-            ("clusters", self.clusters.unwrap_or(1)),
-            ("most-clusters", self.most_clusters),
-        ] {
+        for (name, value) in [("clusters", self.clusters.unwrap_or(1)), ("most-clusters", self.most_clusters)] {
             if value == 0 || value > (tokens / 2).max(1) {
-                let allowed = format!(
-                    "must be a whole number from 1 to {}, half the number of tokens",
-                    (tokens / 2).max(1)
-                );
+                let allowed =
+                    format!("must be a whole number from 1 to {}, half the number of tokens", (tokens / 2).max(1));
                 return Err(Error::invalid(name, value, allowed));
             }
         }
@@ -124,16 +108,9 @@ pub fn bytes(ambient: usize, tokens: usize, most_clusters: usize) -> u64 {
     let rank = d.min(n);
     let marks = n.min(LANDMARKS as u64);
     // Tokens in the support, both halves, one cluster with its coordinates; scatters and their eigenvectors.
-    let numbers = [
-        [5, d, n],
-        [2 * k + 10, rank, rank],
-        [4, marks, marks],
-        [1, k, n],
-    ];
+    let numbers = [[5, d, n], [2 * k + 10, rank, rank], [4, marks, marks], [1, k, n]];
     let product = |xs: [u64; 3]| xs.iter().fold(8_u64, |all, x| all.saturating_mul(*x));
-    numbers
-        .into_iter()
-        .fold(0_u64, |all, xs| all.saturating_add(product(xs)))
+    numbers.into_iter().fold(0_u64, |all, xs| all.saturating_add(product(xs)))
 }
 
 /// Returns the largest number of times that [`fit`] calls its `tick`.
@@ -158,12 +135,7 @@ pub fn ticks(options: &Options) -> u64 {
 /// assert_eq!(found.goodness.verdict, Verdict::Consistent);
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
-pub fn fit(
-    tokens: ArrayView2<f64>,
-    options: &Options,
-    streams: &Streams,
-    tick: &dyn Fn(),
-) -> Result<Fit> {
+pub fn fit(tokens: ArrayView2<f64>, options: &Options, streams: &Streams, tick: &dyn Fn()) -> Result<Fit> {
     validate(tokens)?;
     options.validate(tokens.ncols())?;
     let start = start(tokens, options.centre);
@@ -219,25 +191,15 @@ pub fn fit(
 ///
 /// # Errors
 /// As [`fit`]; bases that are not jointly orthonormal; labels without a basis.
-pub fn fit_known(
-    tokens: ArrayView2<f64>,
-    bases: &[Array2<f64>],
-    labels: &[usize],
-    options: &Options,
-) -> Result<Fit> {
+pub fn fit_known(tokens: ArrayView2<f64>, bases: &[Array2<f64>], labels: &[usize], options: &Options) -> Result<Fit> {
     validate(tokens)?;
     options.validate(tokens.ncols())?;
     let start = start(tokens, options.centre);
     let tokens = start.tokens.view();
     let defect = orthonormality_defect(bases);
     if bases.is_empty() || defect > DEFECT {
-        let allowed =
-            format!("must be at most {DEFECT:.0e}; the mixture has jointly orthonormal bases");
-        return Err(Error::invalid(
-            "|B'B - I| of the bases",
-            format!("{defect:.1e}"),
-            allowed,
-        ));
+        let allowed = format!("must be at most {DEFECT:.0e}; the mixture has jointly orthonormal bases");
+        return Err(Error::invalid("|B'B - I| of the bases", format!("{defect:.1e}"), allowed));
     }
     if labels.len() != tokens.ncols() || labels.iter().any(|k| *k >= bases.len()) {
         let expected = format!("one whole number below {} per token", bases.len());
@@ -247,11 +209,7 @@ pub fn fit_known(
     let joined = ndarray::concatenate(Axis(1), &views)
         .map_err(|e| Error::shape("bases", e.to_string(), "matrices with d rows each"))?;
     if joined.nrows() != tokens.nrows() {
-        return Err(Error::shape(
-            "bases",
-            joined.dim(),
-            "as many rows as the tokens",
-        ));
+        return Err(Error::shape("bases", joined.dim(), "as many rows as the tokens"));
     }
     // The subspaces, and whatever the tokens have outside all of them.
     let rest = &tokens - &product(joined.view(), product(joined.t(), tokens).view());
@@ -261,8 +219,8 @@ pub fn fit_known(
         false => Array2::zeros((tokens.nrows(), 0).f()),
     };
     let total = joined.ncols();
-    let frame = ndarray::concatenate(Axis(1), &[joined.view(), outside.view()])
-        .map_err(|e| Error::undefined(e.to_string()))?;
+    let frame =
+        ndarray::concatenate(Axis(1), &[joined.view(), outside.view()]).map_err(|e| Error::undefined(e.to_string()))?;
     let mut x = product(frame.t(), tokens);
     let rank = frame.ncols();
     let dims: Vec<usize> = bases.iter().map(Array2::ncols).collect();
@@ -288,13 +246,7 @@ pub fn fit_known(
     let tests = match empty {
         // A cluster without tokens leaves nothing to test it on.
         true => goodness::untested(),
-        false => goodness::tests(
-            &whole.model,
-            x.view(),
-            labels,
-            &vec![usize::MAX / 4; bases.len()],
-            options.centre,
-        )?,
+        false => goodness::tests(&whole.model, x.view(), labels, &vec![usize::MAX / 4; bases.len()], options.centre)?,
     };
     let half = whole.model.clone();
     Ok(report::fit(Found {
@@ -312,11 +264,7 @@ pub fn fit_known(
 }
 
 /// The best model over the numbers of clusters, and the criterion of each.
-fn search(
-    train: ArrayView2<f64>,
-    options: &Options,
-    tick: &dyn Fn(),
-) -> Result<(Labelled, Vec<(usize, f64)>)> {
+fn search(train: ArrayView2<f64>, options: &Options, tick: &dyn Fn()) -> Result<(Labelled, Vec<(usize, f64)>)> {
     let range = options.range();
     let landmarks = train.ncols().min(LANDMARKS);
     let embedding = spectral::embedding(train.slice(s![.., ..landmarks]), *range.end())?;
@@ -337,10 +285,7 @@ fn search(
         let better = best.as_ref().is_none_or(|b| found.criterion < b.criterion);
         if better {
             best = Some(found);
-        } else if best
-            .as_ref()
-            .is_some_and(|b| clusters >= b.model.dims.len() + PATIENCE)
-        {
+        } else if best.as_ref().is_some_and(|b| clusters >= b.model.dims.len() + PATIENCE) {
             break;
         }
     }
@@ -356,11 +301,7 @@ fn search(
 }
 
 /// A rough model of tokens, of which the first ones have labels.
-fn from_landmarks(
-    tokens: ArrayView2<f64>,
-    marks: Vec<usize>,
-    clusters: usize,
-) -> Result<Option<Labelled>> {
+fn from_landmarks(tokens: ArrayView2<f64>, marks: Vec<usize>, clusters: usize) -> Result<Option<Labelled>> {
     let landmarks = marks.len();
     let few = tokens.slice(s![.., ..landmarks]);
     let start = alternate(few, marks, clusters, ROUGH)?;
@@ -412,8 +353,7 @@ impl Half<'_> {
         for i in 0..REPLICATES {
             let drawn = self.draw(&held, &streams.child("replicate", i));
             let (labels, _) = self.model.assign(drawn.view());
-            let tests =
-                goodness::tests(self.model, drawn.view(), &labels, self.fitted, self.centre)?;
+            let tests = goodness::tests(self.model, drawn.view(), &labels, self.fitted, self.centre)?;
             as_small += u64::from(report::smallest(&tests).is_none_or(|p| p <= seen));
         }
         let p_value = (1 + as_small) as f64 / (1 + REPLICATES) as f64;
@@ -439,11 +379,7 @@ impl Half<'_> {
 
 fn validate(tokens: ArrayView2<f64>) -> Result<()> {
     if tokens.nrows() == 0 || tokens.ncols() < 4 {
-        return Err(Error::shape(
-            "tokens",
-            tokens.dim(),
-            "(d, N) with at least 4 tokens",
-        ));
+        return Err(Error::shape("tokens", tokens.dim(), "(d, N) with at least 4 tokens"));
     }
     if let Some(((i, j), x)) = tokens.indexed_iter().find(|(_, x)| !x.is_finite()) {
         let name = format!("tokens[{i}, {j}]");
@@ -468,9 +404,7 @@ fn support(tokens: ArrayView2<f64>) -> Result<Array2<f64>> {
 fn support_of(tokens: ArrayView2<f64>) -> Result<Array2<f64>> {
     let (values, vectors) = symmetric_eigen(product(tokens, tokens.t()).view())?;
     let largest = values.iter().copied().fold(0.0, f64::max);
-    let kept: Vec<usize> = (0..values.len())
-        .filter(|i| values[*i] > SUPPORT * SUPPORT * largest)
-        .collect();
+    let kept: Vec<usize> = (0..values.len()).filter(|i| values[*i] > SUPPORT * SUPPORT * largest).collect();
     Ok(vectors.select(Axis(1), &kept))
 }
 

@@ -21,18 +21,10 @@ pub struct Effort {
 }
 
 /// Effort that tells numbers of clusters apart.
-pub const ROUGH: Effort = Effort {
-    rounds: 6,
-    steps: 4,
-    settled: 1e-4,
-};
+pub const ROUGH: Effort = Effort { rounds: 6, steps: 4, settled: 1e-4 };
 
 /// Effort of the final model: far below the statistical error.
-pub const FINE: Effort = Effort {
-    rounds: 30,
-    steps: 40,
-    settled: 1e-9,
-};
+pub const FINE: Effort = Effort { rounds: 30, steps: 40, settled: 1e-9 };
 
 /// Least noise variance relative to the signal's, so that tokens without noise have a likelihood. Tokens are
 /// projected and multiplied in f64, with errors of about 1e-15 in their entries.
@@ -94,9 +86,7 @@ impl Model {
         let mut energies = Array2::zeros((self.dims.len(), tokens.ncols()));
         for k in 0..self.dims.len() {
             let own = y.slice(s![self.columns(k), ..]);
-            energies
-                .row_mut(k)
-                .assign(&own.map_axis(Axis(0), |c| c.dot(&c)));
+            energies.row_mut(k).assign(&own.map_axis(Axis(0), |c| c.dot(&c)));
         }
         energies
     }
@@ -113,12 +103,7 @@ impl Model {
             for i in self.columns(k) {
                 let row = y.row(i);
                 let all = row.sum();
-                let own: f64 = row
-                    .iter()
-                    .zip(labels)
-                    .filter(|(_, l)| **l == k)
-                    .map(|(x, _)| x)
-                    .sum();
+                let own: f64 = row.iter().zip(labels).filter(|(_, l)| **l == k).map(|(x, _)| x).sum();
                 let count = labels.iter().filter(|l| **l == k).count() as f64;
                 let weight = ratio * count + (n - count);
                 along[i] = (ratio * own + (all - own)) / weight;
@@ -133,8 +118,7 @@ impl Model {
     /// Computes the log-likelihood of one token in cluster k, up to what all clusters share.
     fn score(&self, k: usize, energy: f64) -> f64 {
         let p = self.dims[k] as f64;
-        0.5 * (energy * (self.noise.recip() - self.signal.recip())
-            - p * (self.signal / self.noise).ln())
+        0.5 * (energy * (self.noise.recip() - self.signal.recip()) - p * (self.signal / self.noise).ln())
     }
 
     /// Gives every token the cluster of its largest likelihood, and returns the expected number of wrong
@@ -143,15 +127,10 @@ impl Model {
         let energies = self.energies(tokens);
         let mut wrong = 0.0;
         let label = |column: ndarray::ArrayView1<f64>| {
-            let scores: Vec<f64> = (0..self.dims.len())
-                .map(|k| self.score(k, column[k]))
-                .collect();
+            let scores: Vec<f64> = (0..self.dims.len()).map(|k| self.score(k, column[k])).collect();
             let best = (0..scores.len()).max_by(|a, b| scores[*a].total_cmp(&scores[*b]));
             let best = best.unwrap_or(0);
-            let others: f64 = (0..scores.len())
-                .filter(|k| *k != best)
-                .map(|k| (scores[k] - scores[best]).exp())
-                .sum();
+            let others: f64 = (0..scores.len()).filter(|k| *k != best).map(|k| (scores[k] - scores[best]).exp()).sum();
             wrong += others / (1.0 + others);
             best
         };
@@ -200,11 +179,7 @@ pub fn alternate(
         return Ok(None);
     };
     let criterion = criterion(tokens, &model, &labels);
-    Ok(Some(Labelled {
-        model,
-        labels,
-        criterion,
-    }))
+    Ok(Some(Labelled { model, labels, criterion }))
 }
 
 /// The subspaces and levels that fit labelled tokens; None where a cluster is empty.
@@ -234,28 +209,18 @@ pub fn subspaces(
     }
     let mut dims: Vec<usize> = match before {
         // From the second round on the levels are known from all clusters together.
-        Some(model) if model.noise > FLOOR * model.signal => (0..clusters)
-            .map(|k| by_levels(&spectra[k].0, counts[k], model, k))
-            .collect(),
-        _ => (0..clusters)
-            .map(|k| by_likelihood(&spectra[k].0, counts[k], clusters))
-            .collect(),
+        Some(model) if model.noise > FLOOR * model.signal => {
+            (0..clusters).map(|k| by_levels(&spectra[k].0, counts[k], model, k)).collect()
+        }
+        _ => (0..clusters).map(|k| by_likelihood(&spectra[k].0, counts[k], clusters)).collect(),
     };
     shrink_to(rank, &mut dims, &spectra);
-    let blocks: Vec<_> = (0..clusters)
-        .map(|k| spectra[k].1.slice(s![.., ..dims[k]]))
-        .collect();
+    let blocks: Vec<_> = (0..clusters).map(|k| spectra[k].1.slice(s![.., ..dims[k]])).collect();
     let mut frame = match concatenate(Axis(1), &blocks) {
         Ok(frame) => frame,
         Err(_) => return Ok(None),
     };
-    let mut model = Model {
-        dims,
-        frame: Array2::zeros((0, 0)),
-        signal: 0.0,
-        noise: 0.0,
-        freedom: [0.0; 2],
-    };
+    let mut model = Model { dims, frame: Array2::zeros((0, 0)), signal: 0.0, noise: 0.0, freedom: [0.0; 2] };
     if clusters > 1 {
         frame = polar(frame.view())?;
         for _ in 0..effort.steps {
@@ -263,9 +228,7 @@ pub fn subspaces(
             for (k, scatter) in scatters.iter().enumerate() {
                 let own = model.columns(k);
                 let own = s![.., own];
-                climbed
-                    .slice_mut(own)
-                    .assign(&product(scatter.view(), frame.slice(own)));
+                climbed.slice_mut(own).assign(&product(scatter.view(), frame.slice(own)));
             }
             let next = polar(climbed.view())?;
             let change = frobenius2((&next - &frame).view()) / frame.ncols() as f64;
@@ -292,11 +255,7 @@ pub fn at_bases(tokens: ArrayView2<f64>, labels: Vec<usize>, mut model: Model) -
     let scatters: Vec<_> = (0..clusters).map(scatter).collect();
     levels(&mut model, &scatters, &counts(&labels, clusters), 0.0);
     let criterion = criterion(tokens, &model, &labels);
-    Labelled {
-        model,
-        labels,
-        criterion,
-    }
+    Labelled { model, labels, criterion }
 }
 
 /// Sets the variances of signal and noise, unbiased, with their degrees of freedom; `taken` of the noise's went
@@ -335,17 +294,9 @@ fn by_likelihood(values: &[f64], count: usize, clusters: usize) -> usize {
     let rank = values.len();
     let sum: f64 = values.iter().sum();
     let n = count as f64;
-    let most = if clusters == 1 {
-        rank
-    } else {
-        (rank - 1).max(1)
-    };
+    let most = if clusters == 1 { rank } else { (rank - 1).max(1) };
     // Beyond the number of tokens the spectrum is zero whatever the law.
-    let most = if count > rank {
-        most
-    } else {
-        most.min((4 * count / 5).max(1))
-    };
+    let most = if count > rank { most } else { most.min((4 * count / 5).max(1)) };
     let mut inside = 0.0;
     let mut best = (f64::INFINITY, 1);
     for p in 1..=most {
@@ -406,11 +357,7 @@ fn polar(m: ArrayView2<f64>) -> Result<Array2<f64>> {
 fn criterion(tokens: ArrayView2<f64>, model: &Model, labels: &[usize]) -> f64 {
     let (rank, n) = (tokens.nrows(), tokens.ncols() as f64);
     let energies = model.energies(tokens);
-    let inside: f64 = labels
-        .iter()
-        .enumerate()
-        .map(|(i, k)| energies[[*k, i]])
-        .sum();
+    let inside: f64 = labels.iter().enumerate().map(|(i, k)| energies[[*k, i]]).sum();
     let all = frobenius2(tokens);
     let counts = counts(labels, model.dims.len());
     let (mut signals, mut noises, mut shares) = (0.0, 0.0, 0.0);

@@ -105,10 +105,7 @@ pub(super) fn fit(found: Found) -> Fit {
         order.sort_by_key(|k| std::cmp::Reverse((model.dims[*k], counted[*k])));
     }
     let mut place = vec![0; clusters];
-    order
-        .iter()
-        .enumerate()
-        .for_each(|(new, old)| place[*old] = new);
+    order.iter().enumerate().for_each(|(new, old)| place[*old] = new);
     let pick = |values: &[usize]| order.iter().map(|k| values[*k]).collect::<Vec<_>>();
     let (_, wrong_labels) = model.assign(found.tokens);
     let ratio = model.noise / model.signal;
@@ -117,17 +114,8 @@ pub(super) fn fit(found: Found) -> Fit {
         (true, true) => ratio_estimate(ratio, model.freedom, found.options.level),
         (true, false) => Estimate::computed(0.0, 0.0),
     };
-    let scale = ratio_estimate(
-        model.signal,
-        [model.freedom[0], f64::INFINITY],
-        found.options.level,
-    );
-    let basis = |k: &usize| {
-        product(
-            found.support.view(),
-            model.frame.slice(s![.., model.columns(*k)]),
-        )
-    };
+    let scale = ratio_estimate(model.signal, [model.freedom[0], f64::INFINITY], found.options.level);
+    let basis = |k: &usize| product(found.support.view(), model.frame.slice(s![.., model.columns(*k)]));
     Fit {
         ambient: found.support.nrows(),
         rank: found.support.ncols(),
@@ -154,12 +142,7 @@ fn ratio_estimate(ratio: f64, freedom: [f64; 2], level: f64) -> Estimate {
     // The level has been validated, and the freedom is positive.
     let quantile = t_quantile(least, 0.5 + 0.5 * level).unwrap_or(f64::INFINITY);
     let value = ratio.sqrt();
-    Estimate {
-        value,
-        low: value * (-quantile * spread).exp(),
-        high: value * (quantile * spread).exp(),
-        level,
-    }
+    Estimate { value, low: value * (-quantile * spread).exp(), high: value * (quantile * spread).exp(), level }
 }
 
 /// δ² Σ_l p_l/(N_k + N_l), and all of N_k for directions outside all subspaces, as a root.
@@ -170,9 +153,7 @@ fn tilt(model: &Model, counts: &[usize], k: usize) -> f64 {
         .map(|l| model.dims[l] as f64 / (counts[k] + counts[l]).max(1) as f64)
         .sum();
     let ratio = model.noise / model.signal;
-    (ratio * (others + outside / counts[k].max(1) as f64))
-        .sqrt()
-        .min(1.0)
+    (ratio * (others + outside / counts[k].max(1) as f64)).sqrt().min(1.0)
 }
 
 fn goodness(found: &Found) -> Goodness {
@@ -181,16 +162,11 @@ fn goodness(found: &Found) -> Goodness {
     let total: usize = model.dims.iter().sum();
     let mut tests = found.tests.clone();
     if options.unit_scale {
-        tests.push(Test {
-            name: "signal variance 1",
-            p_value: Some(unit_scale(model)),
-        });
+        tests.push(Test { name: "signal variance 1", p_value: Some(unit_scale(model)) });
     }
     let mut reasons = vec![];
     if model.dims.len() == 1 && total == ambient {
-        reasons.push(format!(
-            "one cluster of dimension p = d = {ambient}: the tokens have no low-rank structure"
-        ));
+        reasons.push(format!("one cluster of dimension p = d = {ambient}: the tokens have no low-rank structure"));
     }
     if total < rank {
         reasons.push(format!(
@@ -220,20 +196,12 @@ fn goodness(found: &Found) -> Goodness {
     }
     let verdict = match (p_value, reasons.is_empty()) {
         (None, _) => {
-            reasons =
-                vec!["too few tokens: every cluster needs more than p_k + 8 in each half".into()];
+            reasons = vec!["too few tokens: every cluster needs more than p_k + 8 in each half".into()];
             Verdict::Undecided
         }
         (_, true) => Verdict::Consistent,
         (_, false) => Verdict::NotSuchAMixture,
     };
     let by_draws = found.calibrated.is_some();
-    Goodness {
-        verdict,
-        reasons,
-        tests,
-        p_value,
-        by_draws,
-        alpha: options.alpha,
-    }
+    Goodness { verdict, reasons, tests, p_value, by_draws, alpha: options.alpha }
 }

@@ -42,11 +42,7 @@ pub fn labels(embedding: ArrayView2<f64>, clusters: usize) -> Vec<usize> {
     let mut centres = points.select(Axis(1), &pivots(rows, clusters));
     let mut labels = vec![0; points.ncols()];
     for _ in 0..LLOYD {
-        let next: Vec<usize> = points
-            .columns()
-            .into_iter()
-            .map(|point| nearest(point, centres.view()))
-            .collect();
+        let next: Vec<usize> = points.columns().into_iter().map(|point| nearest(point, centres.view())).collect();
         let done = next == labels;
         labels = next;
         if done {
@@ -88,11 +84,7 @@ fn pivots(rows: ArrayView2<f64>, clusters: usize) -> Vec<usize> {
 }
 
 fn nearest(point: ArrayView1<f64>, centres: ArrayView2<f64>) -> usize {
-    let along: Vec<f64> = centres
-        .columns()
-        .into_iter()
-        .map(|c| c.dot(&point))
-        .collect();
+    let along: Vec<f64> = centres.columns().into_iter().map(|c| c.dot(&point)).collect();
     let best = (0..along.len()).max_by(|a, b| along[*a].total_cmp(&along[*b]));
     best.unwrap_or(0)
 }

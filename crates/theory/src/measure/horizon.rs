@@ -29,12 +29,7 @@ use std::ops::Range;
 /// assert!(horizon.exact_updates(0.5, 0.55).unwrap() < 8);
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
-pub fn horizon_of_mixture(
-    mixture: &Mixture,
-    tau: f64,
-    streams: &Streams,
-    tick: impl Fn() + Sync,
-) -> Result<Horizon> {
+pub fn horizon_of_mixture(mixture: &Mixture, tau: f64, streams: &Streams, tick: impl Fn() + Sync) -> Result<Horizon> {
     horizon_of_mixture_on(&Cpu, mixture, tau, streams, &tick)
 }
 
@@ -134,10 +129,7 @@ fn drawn<'a>(
 fn checked_head(mixture: &Mixture, head: usize, columns: &[usize]) -> Result<Range<usize>> {
     require_orthonormal(mixture)?;
     if head >= mixture.clusters() {
-        let allowed = format!(
-            "must be a whole number below clusters = {}",
-            mixture.clusters()
-        );
+        let allowed = format!("must be a whole number below clusters = {}", mixture.clusters());
         return Err(Error::invalid("head", head, allowed));
     }
     if let Some(j) = columns.iter().find(|j| **j >= mixture.tokens()) {
@@ -153,9 +145,5 @@ fn require_orthonormal(mixture: &Mixture) -> Result<()> {
         return Ok(());
     }
     let allowed = "must be Orthonormal; the horizon is defined for jointly orthonormal bases";
-    Err(Error::invalid(
-        "bases",
-        format!("{:?}", mixture.bases),
-        allowed,
-    ))
+    Err(Error::invalid("bases", format!("{:?}", mixture.bases), allowed))
 }

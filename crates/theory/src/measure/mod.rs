@@ -8,8 +8,7 @@ mod weights;
 
 pub use entropy::softmax_entropy;
 pub use horizon::{
-    horizon_of_mixture, horizon_of_mixture_on, horizon_ticks, horizon_ticks_on, sampled_columns,
-    weight_in_draw,
+    horizon_of_mixture, horizon_of_mixture_on, horizon_ticks, horizon_ticks_on, sampled_columns, weight_in_draw,
 };
 pub use snr::{snr, snr_of_heads};
 pub use tokens::{coding_rate, labelled_snr, nearest_subspace, stable_rank, unit_tokens};

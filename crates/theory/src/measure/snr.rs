@@ -32,12 +32,7 @@ pub fn snr(tokens: ArrayView2<f64>, bases: &[Array2<f64>], labels: &[usize]) -> 
 pub fn snr_of_heads(energy: &[Vec<f64>]) -> Vec<f64> {
     let clusters = energy.first().map_or(0, Vec::len);
     let one = |s: usize| {
-        let noise: f64 = energy
-            .iter()
-            .enumerate()
-            .filter(|(k, _)| *k != s)
-            .map(|(_, e)| e[s])
-            .sum();
+        let noise: f64 = energy.iter().enumerate().filter(|(k, _)| *k != s).map(|(_, e)| e[s]).sum();
         (energy[s][s] / noise).sqrt()
     };
     (0..clusters).map(one).collect()

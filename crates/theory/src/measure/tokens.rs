@@ -44,16 +44,9 @@ pub fn coding_rate(tokens: ArrayView2<f64>, epsilon: f64) -> Result<f64> {
     let (d, n) = tokens.dim();
     let scale = d as f64 / (n as f64 * epsilon * epsilon);
     // ZZᵀ and ZᵀZ have the same eigenvalues up to zeros, which add nothing.
-    let gram = if d <= n {
-        product(tokens, tokens.t())
-    } else {
-        product(tokens.t(), tokens)
-    };
+    let gram = if d <= n { product(tokens, tokens.t()) } else { product(tokens.t(), tokens) };
     let (values, _) = symmetric_eigen(gram.view())?;
-    Ok(values
-        .iter()
-        .map(|v| 0.5 * (scale * v.max(0.0)).ln_1p())
-        .sum())
+    Ok(values.iter().map(|v| 0.5 * (scale * v.max(0.0)).ln_1p()).sum())
 }
 
 /// Scales tokens (d, N) to length 1; zero tokens stay zero.

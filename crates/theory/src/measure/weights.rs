@@ -47,12 +47,7 @@ pub fn spectrum(weights: ArrayView2<f64>) -> Result<Spectrum> {
     let squares: Vec<f64> = squares.iter().map(|s| s.max(0.0)).collect();
     let sum: f64 = squares.iter().sum();
     let largest = squares.iter().copied().fold(0.0, f64::max);
-    let entropy: f64 = squares
-        .iter()
-        .map(|s| s / sum)
-        .filter(|p| *p > 0.0)
-        .map(|p| -p * p.ln())
-        .sum();
+    let entropy: f64 = squares.iter().map(|s| s / sum).filter(|p| *p > 0.0).map(|p| -p * p.ln()).sum();
     Ok(Spectrum {
         frobenius: sum.sqrt(),
         largest: largest.sqrt(),

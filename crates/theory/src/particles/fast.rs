@@ -59,11 +59,8 @@ pub(super) fn velocity(law: &Particles, tokens: &[f64], n: usize, out: &mut [f64
         );
         found
     };
-    let found: Vec<Vec<f64>> = if n * n <= SERIAL {
-        (0..tasks).map(task).collect()
-    } else {
-        (0..tasks).into_par_iter().map(task).collect()
-    };
+    let found: Vec<Vec<f64>> =
+        if n * n <= SERIAL { (0..tasks).map(task).collect() } else { (0..tasks).into_par_iter().map(task).collect() };
     for (t, found) in found.iter().enumerate() {
         for (r, token) in found.chunks_exact(d).enumerate() {
             for (c, x) in token.iter().enumerate() {
@@ -98,14 +95,7 @@ impl<'a> Pass<'a> {
             }
         };
         let masses = law.masses.as_ref().map_or(vec![], |m| m.to_vec());
-        Pass {
-            law,
-            n,
-            d,
-            keys,
-            queries,
-            masses,
-        }
+        Pass { law, n, d, keys, queries, masses }
     }
 
     /// Velocities of the tokens `rows`, token by token.
@@ -212,11 +202,7 @@ impl<'a> Pass<'a> {
                 weights[own - start] = 0.0;
             }
             for (c, sum) in sums.iter_mut().enumerate() {
-                add_products(
-                    &weights[..length],
-                    &self.keys[c * self.n + start..][..length],
-                    sum,
-                );
+                add_products(&weights[..length], &self.keys[c * self.n + start..][..length], sum);
             }
         }
         fold_lanes(total)

@@ -46,9 +46,7 @@ impl Normalisation {
     /// [`Error::Unknown`] for an unknown name.
     pub fn parse(name: &str) -> Result<Self> {
         let place = Self::NAMES.iter().position(|n| *n == name);
-        place
-            .map(|i| Self::ALL[i])
-            .ok_or_else(|| Error::unknown("model", name, Self::NAMES))
+        place.map(|i| Self::ALL[i]).ok_or_else(|| Error::unknown("model", name, Self::NAMES))
     }
 }
 
@@ -131,29 +129,17 @@ impl Particles {
             return Err(Error::invalid("beta", self.beta, "must be a finite number"));
         }
         if n == 0 || d == 0 {
-            return Err(Error::shape(
-                "tokens",
-                (d, n),
-                "at least one token and one dimension",
-            ));
+            return Err(Error::shape("tokens", (d, n), "at least one token and one dimension"));
         }
         if let Some(masses) = &self.masses {
             if masses.len() != n {
-                return Err(Error::shape(
-                    "masses",
-                    masses.len(),
-                    format!("{n}, one per token"),
-                ));
+                return Err(Error::shape("masses", masses.len(), format!("{n}, one per token")));
             }
             let total = masses.sum();
             let bad = masses.iter().find(|m| !(**m >= 0.0 && m.is_finite()));
             if bad.is_some() || total.is_nan() || total <= 0.0 {
                 let value = bad.copied().unwrap_or(total);
-                return Err(Error::invalid(
-                    "masses",
-                    value,
-                    "must be >= 0 with a positive sum",
-                ));
+                return Err(Error::invalid("masses", value, "must be >= 0 with a positive sum"));
             }
             if self.mask == Mask::Causal && masses[0] == 0.0 {
                 let why = "must be positive for the first token, which attends to itself alone";
@@ -187,9 +173,7 @@ impl Particles {
             Some(b) => b.t().dot(&directions.column(i)),
             None => directions.column(i).to_owned(),
         };
-        let scores: Vec<f64> = (0..seen)
-            .map(|j| self.beta * query.dot(&directions.column(j)))
-            .collect();
+        let scores: Vec<f64> = (0..seen).map(|j| self.beta * query.dot(&directions.column(j))).collect();
         // Only tokens with a mass count, so that the weights of a row are never all 0.
         let counts = |(j, s): (usize, &f64)| (self.mass(j) > 0.0).then_some(*s);
         let massive = scores.iter().enumerate().filter_map(counts);
@@ -201,11 +185,7 @@ impl Particles {
         let mut weights = Array1::zeros(n);
         for (j, s) in scores.iter().enumerate() {
             let mass = self.mass(j);
-            weights[j] = if mass > 0.0 {
-                mass * (s - shift).exp()
-            } else {
-                0.0
-            };
+            weights[j] = if mass > 0.0 { mass * (s - shift).exp() } else { 0.0 };
         }
         let total: f64 = match self.normalisation {
             Normalisation::Softmax => weights.sum(),
@@ -233,8 +213,7 @@ impl Particles {
             if let Some(value) = &self.value {
                 attention = value.dot(&attention);
             }
-            out.column_mut(i)
-                .assign(&self.moved(directions.column(i), attention));
+            out.column_mut(i).assign(&self.moved(directions.column(i), attention));
         }
         Ok(out)
     }
@@ -269,8 +248,7 @@ impl Particles {
         nonzero(&tokens, n)?;
         let mut out = vec![0.0; n * d];
         fast::velocity(self, &tokens, n, &mut out);
-        Array2::from_shape_vec((d, n), out)
-            .map_err(|e| Error::undefined(format!("velocities of {n} tokens: {e}")))
+        Array2::from_shape_vec((d, n), out).map_err(|e| Error::undefined(format!("velocities of {n} tokens: {e}")))
     }
 
     /// Makes the flow of n tokens in d dimensions. Its coordinates are those of tokens (d, n) row by row, as
@@ -280,11 +258,7 @@ impl Particles {
     /// As [`validate`](Self::validate).
     pub fn flow(&self, n: usize, d: usize) -> Result<ParticleFlow> {
         self.validate(n, d)?;
-        Ok(ParticleFlow {
-            law: self.clone(),
-            n,
-            d,
-        })
+        Ok(ParticleFlow { law: self.clone(), n, d })
     }
 }
 
@@ -342,11 +316,7 @@ fn nonzero(tokens: &[f64], n: usize) -> Result<()> {
     let lengths = fast::lengths(tokens, n);
     match lengths.iter().position(|l| !(*l > 0.0 && l.is_finite())) {
         None => Ok(()),
-        Some(i) => Err(Error::invalid(
-            "token",
-            i,
-            "must have a finite, positive length",
-        )),
+        Some(i) => Err(Error::invalid("token", i, "must have a finite, positive length")),
     }
 }
 

@@ -134,12 +134,7 @@ impl InContext {
                 y + deviation * z
             });
         }
-        Regression {
-            inputs,
-            labels,
-            answers,
-            weights,
-        }
+        Regression { inputs, labels, answers, weights }
     }
 
     fn reshape(&self, inputs: &mut Array2<f64>, streams: &Streams) {

@@ -19,9 +19,7 @@ pub fn check_concentration(concentration: f64) -> Result<()> {
     if concentration >= LEAST_CONCENTRATION && concentration.is_finite() {
         return Ok(());
     }
-    let allowed = format!(
-        "must be a finite number >= {LEAST_CONCENTRATION}; below, transitions round to zero"
-    );
+    let allowed = format!("must be a finite number >= {LEAST_CONCENTRATION}; below, transitions round to zero");
     Err(Error::invalid("concentration", concentration, allowed))
 }
 
@@ -42,16 +40,11 @@ pub fn check_concentration(concentration: f64) -> Result<()> {
 /// assert!(text.len() == 1000 && text.iter().all(|x| *x < 8));
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
-pub fn dirichlet(
-    vocabulary: usize,
-    order: usize,
-    concentration: f64,
-    streams: &Streams,
-) -> Result<MarkovChain> {
+pub fn dirichlet(vocabulary: usize, order: usize, concentration: f64, streams: &Streams) -> Result<MarkovChain> {
     check_concentration(concentration)?;
     let mut rows = Vec::with_capacity(contexts(vocabulary, order)? * vocabulary);
-    let gamma = Gamma::new(concentration, 1.0)
-        .map_err(|e| Error::invalid("concentration", concentration, e.to_string()))?;
+    let gamma =
+        Gamma::new(concentration, 1.0).map_err(|e| Error::invalid("concentration", concentration, e.to_string()))?;
     let mut rng = streams.part("transitions", 0);
     for _ in 0..contexts(vocabulary, order)? {
         let row: Vec<f64> = (0..vocabulary).map(|_| gamma.sample(&mut rng)).collect();
@@ -67,10 +60,7 @@ pub fn draw(chain: &MarkovChain, length: usize, streams: &Streams) -> Vec<u16> {
     let mut text: Vec<u16> = Vec::with_capacity(length);
     for t in 0..length {
         // With fewer than k symbols so far, the next one is drawn from its stationary law given those.
-        let next = chosen(
-            chain.next(&text[t.saturating_sub(chain.order())..]),
-            &mut rng,
-        );
+        let next = chosen(chain.next(&text[t.saturating_sub(chain.order())..]), &mut rng);
         text.push(next);
     }
     text

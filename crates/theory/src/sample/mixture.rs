@@ -10,8 +10,7 @@
 
 use attnlab_core::error::{Error, Result};
 use attnlab_core::linalg::{
-    Real, Threads, coherent_bases, gemm, haar_basis, normal_matrix, orthonormal_bases, product,
-    qr_q,
+    Real, Threads, coherent_bases, gemm, haar_basis, normal_matrix, orthonormal_bases, product, qr_q,
 };
 use attnlab_core::rng::{Generator, Streams};
 use ndarray::parallel::prelude::*;
@@ -82,11 +81,8 @@ impl Mixture {
         // K p numbers per token, and K p x K p numbers for the bases, must at least be addressable.
         let ambient = clusters.checked_mul(dim);
         let bytes = ambient.and_then(|d| d.checked_mul(tokens.max(d))?.checked_mul(8));
-        let Some(ambient) = ambient.filter(|_| bytes.is_some_and(|b| b <= isize::MAX as usize))
-        else {
-            let allowed = format!(
-                "must be smaller; tokens * clusters * dim with dim = {dim} does not fit into memory"
-            );
+        let Some(ambient) = ambient.filter(|_| bytes.is_some_and(|b| b <= isize::MAX as usize)) else {
+            let allowed = format!("must be smaller; tokens * clusters * dim with dim = {dim} does not fit into memory");
             return Err(Error::invalid("tokens", tokens, allowed));
         };
         let mixture = Mixture {
@@ -106,29 +102,17 @@ impl Mixture {
     /// [`Error::Invalid`] or [`Error::Shape`] with the parameter, its value and the requirement.
     pub fn validate(&self) -> Result<()> {
         if !(self.delta >= 0.0 && self.delta.is_finite()) {
-            return Err(Error::invalid(
-                "delta",
-                self.delta,
-                "must be a finite number >= 0",
-            ));
+            return Err(Error::invalid("delta", self.delta, "must be a finite number >= 0"));
         }
         if self.counts.is_empty() || self.counts.len() != self.dims.len() {
             let expected = format!("one count per subspace ({})", self.dims.len());
             return Err(Error::shape("counts", self.counts.len(), expected));
         }
         if let Some(k) = self.counts.iter().position(|n| *n == 0) {
-            return Err(Error::invalid(
-                format!("counts[{k}]"),
-                0,
-                "must be a whole number >= 1",
-            ));
+            return Err(Error::invalid(format!("counts[{k}]"), 0, "must be a whole number >= 1"));
         }
         if let Some(k) = self.dims.iter().position(|p| *p == 0) {
-            let name = if self.dims.iter().all(|p| *p == 0) {
-                "dim".into()
-            } else {
-                format!("dims[{k}]")
-            };
+            let name = if self.dims.iter().all(|p| *p == 0) { "dim".into() } else { format!("dims[{k}]") };
             return Err(Error::invalid(name, 0, "must be a whole number >= 1"));
         }
         let (total, largest) = (self.dims.iter().sum(), self.dims.iter().max().copied());
@@ -144,11 +128,7 @@ impl Mixture {
         if let Bases::Coherent(_) = self.bases
             && self.dims.iter().any(|p| *p != self.dims[0])
         {
-            return Err(Error::shape(
-                "dims",
-                &self.dims,
-                "equal dimensions for coherent bases",
-            ));
+            return Err(Error::shape("dims", &self.dims, "equal dimensions for coherent bases"));
         }
         Ok(())
     }
@@ -192,12 +172,7 @@ impl Mixture {
     ///
     /// # Errors
     /// If the columns are linearly dependent, which has probability 0.
-    pub fn head_around(
-        &self,
-        k: usize,
-        columns: &[usize],
-        streams: &Streams,
-    ) -> Result<Array2<f64>> {
+    pub fn head_around(&self, k: usize, columns: &[usize], streams: &Streams) -> Result<Array2<f64>> {
         let (p, q) = (self.dims[k], columns.len());
         if q >= p {
             return Ok(self.head(k, streams));
@@ -217,13 +192,10 @@ impl Mixture {
     /// elsewhere, from the streams named `part`.
     fn normals<T: Real>(&self, k: usize, rows: usize, part: &str, streams: &Streams) -> Array2<T> {
         let mut y = Array2::<T>::zeros((rows, self.tokens()).f());
-        y.axis_chunks_iter_mut(Axis(1), Self::BLOCK)
-            .into_par_iter()
-            .enumerate()
-            .for_each(|(block, columns)| {
-                let rng = block_rng(streams, part, k, block);
-                self.fill_block(k, block, columns, rng);
-            });
+        y.axis_chunks_iter_mut(Axis(1), Self::BLOCK).into_par_iter().enumerate().for_each(|(block, columns)| {
+            let rng = block_rng(streams, part, k, block);
+            self.fill_block(k, block, columns, rng);
+        });
         y
     }
 
@@ -241,13 +213,7 @@ impl Mixture {
         y
     }
 
-    fn fill_block<T: Real>(
-        &self,
-        k: usize,
-        block: usize,
-        mut columns: ArrayViewMut2<T>,
-        mut rng: Generator,
-    ) {
+    fn fill_block<T: Real>(&self, k: usize, block: usize, mut columns: ArrayViewMut2<T>, mut rng: Generator) {
         let own = self.cluster(k);
         for (j, mut column) in columns.columns_mut().into_iter().enumerate() {
             let signal = own.contains(&(block * Self::BLOCK + j));
@@ -269,14 +235,10 @@ impl Mixture {
         match self.bases {
             Bases::Orthonormal => orthonormal_bases(self.ambient, &self.dims, &mut rng),
             Bases::Independent => {
-                let one = |(k, p): (usize, &usize)| {
-                    haar_basis(self.ambient, *p, &mut streams.part("bases", k as u64))
-                };
+                let one = |(k, p): (usize, &usize)| haar_basis(self.ambient, *p, &mut streams.part("bases", k as u64));
                 self.dims.iter().enumerate().map(one).collect()
             }
-            Bases::Coherent(c) => {
-                coherent_bases(self.ambient, self.dims[0], self.clusters(), c, &mut rng)
-            }
+            Bases::Coherent(c) => coherent_bases(self.ambient, self.dims[0], self.clusters(), c, &mut rng),
         }
     }
 
@@ -289,20 +251,9 @@ impl Mixture {
         let mut tokens = Array2::zeros((self.ambient, self.tokens()).f());
         for (k, basis) in bases.iter().enumerate() {
             let y = self.head::<f64>(k, streams);
-            gemm(
-                1.0,
-                basis.view(),
-                y.view(),
-                k > 0,
-                tokens.view_mut(),
-                Threads::All,
-            );
+            gemm(1.0, basis.view(), y.view(), k > 0, tokens.view_mut(), Threads::All);
         }
-        Ok(Draw {
-            tokens,
-            bases,
-            labels: self.labels(),
-        })
+        Ok(Draw { tokens, bases, labels: self.labels() })
     }
 }
 

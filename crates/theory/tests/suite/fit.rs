@@ -9,12 +9,7 @@ use ndarray::{Array1, Array2, Axis};
 use proptest::prelude::*;
 
 pub fn streams(name: &str, trial: u64) -> Streams {
-    Streams::new(
-        16,
-        "tests.fit",
-        attnlab_core::rng::hash(name.as_bytes()),
-        trial,
-    )
+    Streams::new(16, "tests.fit", attnlab_core::rng::hash(name.as_bytes()), trial)
 }
 
 fn fitted(tokens: &Array2<f64>) -> Fit {
@@ -64,25 +59,14 @@ fn draws_of_definition_1_are_recovered() {
         let name = format!("{mixture:?}: {:?}", found.goodness);
         assert_eq!(found.dims, ordered(mixture), "{name}");
         assert_eq!(found.rank, mixture.dims.iter().sum::<usize>());
-        assert!(
-            (found.delta.value / mixture.delta - 1.0).abs() < 0.05,
-            "{name} {:?}",
-            found.delta
-        );
-        assert!(
-            (found.scale.value - 1.0).abs() < 0.05,
-            "{name} {:?}",
-            found.scale
-        );
+        assert!((found.delta.value / mixture.delta - 1.0).abs() < 0.05, "{name} {:?}", found.delta);
+        assert!((found.scale.value - 1.0).abs() < 0.05, "{name} {:?}", found.scale);
         assert!(same_partition(&found.labels, &draw.labels), "{name}");
         assert!(found.goodness.p_value.unwrap() > 1e-4, "{name}");
         covered += u64::from(found.delta.covers(mixture.delta));
         all += 1;
     }
-    assert!(
-        binomial(covered, all, 0.99).unwrap().high > 0.95,
-        "{covered} of {all}"
-    );
+    assert!(binomial(covered, all, 0.99).unwrap().high > 0.95, "{covered} of {all}");
 }
 
 /// Recovery, level and power, printed with intervals: the numbers of docs/inspect.md.
@@ -99,9 +83,7 @@ fn table_of_the_grid() {
     for (i, mixture) in grid().iter().enumerate() {
         let (mut exact, mut close, mut covered, mut rejected, mut five) = (0, 0, 0, 0, 0);
         for trial in 0..trials {
-            let draw = mixture
-                .draw(&streams("table", 1000 * i as u64 + trial))
-                .unwrap();
+            let draw = mixture.draw(&streams("table", 1000 * i as u64 + trial)).unwrap();
             let halves = streams("table halves", 1000 * i as u64 + trial);
             let found = fit(draw.tokens.view(), &Options::default(), &halves, &|| {}).unwrap();
             for test in &found.goodness.tests {
@@ -116,19 +98,10 @@ fn table_of_the_grid() {
             rejected += u64::from(found.goodness.verdict != Verdict::Consistent);
             five += u64::from(found.goodness.p_value.is_none_or(|p| p <= 0.05));
             if found.goodness.verdict != Verdict::Consistent {
-                println!(
-                    "  {:?} {:?}",
-                    found.goodness.reasons, found.goodness.by_draws
-                );
+                println!("  {:?} {:?}", found.goodness.reasons, found.goodness.by_draws);
             }
         }
-        let Mixture {
-            counts,
-            dims,
-            ambient,
-            delta,
-            ..
-        } = mixture;
+        let Mixture { counts, dims, ambient, delta, .. } = mixture;
         println!(
             "N_k {counts:?} p_k {dims:?} d {ambient} delta {delta}: {}, {}, {}, {}, {}",
             shown("K and p", exact, trials),
@@ -141,17 +114,9 @@ fn table_of_the_grid() {
         small += five;
         all += trials;
     }
-    println!(
-        "all: {}, {}",
-        shown("rejected", alarms, all),
-        shown("p<=.05", small, all)
-    );
+    println!("all: {}, {}", shown("rejected", alarms, all), shown("p<=.05", small, all));
     for (name, [n, five, half]) in by_test {
-        println!(
-            "{}, {}",
-            shown(&format!("{name}: p <= .05"), five, n),
-            shown("p <= .005", half, n)
-        );
+        println!("{}, {}", shown(&format!("{name}: p <= .05"), five, n), shown("p <= .005", half, n));
     }
     for (name, draw) in [
         ("isotropic", isotropic as fn(u64) -> Array2<f64>),
@@ -159,8 +124,7 @@ fn table_of_the_grid() {
         ("coherent", coherent),
         ("heavy", heavy),
     ] {
-        let rejected =
-            (0..trials).filter(|t| fitted(&draw(*t)).goodness.verdict == Verdict::NotSuchAMixture);
+        let rejected = (0..trials).filter(|t| fitted(&draw(*t)).goodness.verdict == Verdict::NotSuchAMixture);
         println!("{}", shown(name, rejected.count() as u64, trials));
     }
 }
@@ -168,9 +132,7 @@ fn table_of_the_grid() {
 fn same_partition(a: &[usize], b: &[usize]) -> bool {
     let mut names = std::collections::HashMap::new();
     let mut back = std::collections::HashMap::new();
-    a.iter()
-        .zip(b)
-        .all(|(a, b)| *names.entry(a).or_insert(b) == b && *back.entry(b).or_insert(a) == a)
+    a.iter().zip(b).all(|(a, b)| *names.entry(a).or_insert(b) == b && *back.entry(b).or_insert(a) == a)
 }
 
 fn isotropic(trial: u64) -> Array2<f64> {
@@ -188,18 +150,13 @@ fn decaying(trial: u64) -> Array2<f64> {
 
 /// Bases that are not orthogonal to each other.
 fn coherent(trial: u64) -> Array2<f64> {
-    let mixture = Mixture {
-        bases: Bases::Coherent(0.3),
-        ..mixture(&[300, 300], &[16, 16], 16, 0.1)
-    };
+    let mixture = Mixture { bases: Bases::Coherent(0.3), ..mixture(&[300, 300], &[16, 16], 16, 0.1) };
     mixture.draw(&streams("coherent", trial)).unwrap().tokens
 }
 
 /// Tokens of different lengths: coefficients with a common random factor.
 fn heavy(trial: u64) -> Array2<f64> {
-    let Draw { mut tokens, .. } = mixture(&[300, 300], &[16, 16], 0, 0.1)
-        .draw(&streams("heavy", trial))
-        .unwrap();
+    let Draw { mut tokens, .. } = mixture(&[300, 300], &[16, 16], 0, 0.1).draw(&streams("heavy", trial)).unwrap();
     let factors = normal_matrix(1, 600, &mut streams("heavy", trial).part("factors", 0));
     for (mut token, g) in tokens.columns_mut().into_iter().zip(factors.row(0)) {
         token *= (0.3 * g).exp();
@@ -227,28 +184,13 @@ fn what_is_no_such_mixture_is_told() {
 #[test]
 fn the_test_keeps_its_level() {
     const DRAWS: u64 = 75;
-    let laws = [
-        mixture(&[150, 150], &[10, 10], 2, 0.1),
-        mixture(&[120, 180, 100], &[6, 8, 10], 0, 0.2),
-    ];
+    let laws = [mixture(&[150, 150], &[10, 10], 2, 0.1), mixture(&[120, 180, 100], &[6, 8, 10], 0, 0.2)];
     let mut alarms = 0;
     for (i, law) in laws.iter().enumerate() {
         for trial in 0..DRAWS {
-            let draw = law
-                .draw(&streams("level", 1000 * i as u64 + trial))
-                .unwrap();
-            let options = Options {
-                clusters: Some(law.clusters()),
-                alpha: 0.05,
-                ..Options::default()
-            };
-            let found = fit(
-                draw.tokens.view(),
-                &options,
-                &streams("level halves", trial),
-                &|| {},
-            )
-            .unwrap();
+            let draw = law.draw(&streams("level", 1000 * i as u64 + trial)).unwrap();
+            let options = Options { clusters: Some(law.clusters()), alpha: 0.05, ..Options::default() };
+            let found = fit(draw.tokens.view(), &options, &streams("level halves", trial), &|| {}).unwrap();
             alarms += u64::from(found.goodness.verdict != Verdict::Consistent);
         }
     }
@@ -260,26 +202,11 @@ fn the_test_keeps_its_level() {
 /// Edges of Definition 1: no noise, and a single cluster.
 #[test]
 fn edges_of_the_law() {
-    let found = fitted(
-        &mixture(&[100, 100], &[6, 9], 3, 0.0)
-            .draw(&streams("edge", 0))
-            .unwrap()
-            .tokens,
-    );
+    let found = fitted(&mixture(&[100, 100], &[6, 9], 3, 0.0).draw(&streams("edge", 0)).unwrap().tokens);
     assert_eq!((found.dims, found.delta.value), (vec![9, 6], 0.0));
-    let single = fitted(
-        &mixture(&[200], &[6], 4, 0.1)
-            .draw(&streams("edge", 1))
-            .unwrap()
-            .tokens,
-    );
+    let single = fitted(&mixture(&[200], &[6], 4, 0.1).draw(&streams("edge", 1)).unwrap().tokens);
     assert_eq!((single.dims, single.rank), (vec![6], 6));
-    assert_eq!(
-        single.goodness.verdict,
-        Verdict::Consistent,
-        "{:?}",
-        single.goodness
-    );
+    assert_eq!(single.goodness.verdict, Verdict::Consistent, "{:?}", single.goodness);
 }
 
 /// Noise in all of space is none of Definition 1, which has it in the other subspaces alone.
@@ -291,28 +218,15 @@ fn noise_outside_the_subspaces_is_noticed() {
     let found = fitted(&tokens);
     assert_eq!(found.dims, [8, 8]);
     assert_eq!(found.goodness.verdict, Verdict::NotSuchAMixture);
-    assert!(
-        found.goodness.reasons[0].contains("no noise outside"),
-        "{:?}",
-        found.goodness
-    );
+    assert!(found.goodness.reasons[0].contains("no noise outside"), "{:?}", found.goodness);
 }
 
 #[test]
 fn the_scale_is_tested_on_request() {
     let law = mixture(&[200, 200], &[8, 8], 0, 0.1);
     let tokens = 2.0 * law.draw(&streams("scale", 0)).unwrap().tokens;
-    let unit = Options {
-        unit_scale: true,
-        ..Options::default()
-    };
-    let free = fit(
-        tokens.view(),
-        &Options::default(),
-        &streams("scale", 1),
-        &|| {},
-    )
-    .unwrap();
+    let unit = Options { unit_scale: true, ..Options::default() };
+    let free = fit(tokens.view(), &Options::default(), &streams("scale", 1), &|| {}).unwrap();
     let strict = fit(tokens.view(), &unit, &streams("scale", 1), &|| {}).unwrap();
     assert!((free.scale.value - 2.0).abs() < 0.1 && free.delta == strict.delta);
     assert_eq!(free.goodness.verdict, Verdict::Consistent);
@@ -324,49 +238,18 @@ fn the_scale_is_tested_on_request() {
 fn known_bases_and_labels_are_taken_as_they_are() {
     let law = mixture(&[80, 120], &[10, 6], 2, 0.1);
     let draw = law.draw(&streams("known", 0)).unwrap();
-    let found = fit_known(
-        draw.tokens.view(),
-        &draw.bases,
-        &draw.labels,
-        &Options::default(),
-    )
-    .unwrap();
+    let found = fit_known(draw.tokens.view(), &draw.bases, &draw.labels, &Options::default()).unwrap();
     assert_eq!((&found.dims, &found.counts), (&law.dims, &law.counts));
     assert_eq!(found.labels, draw.labels);
-    assert!(
-        found.delta.low < 0.1 && 0.1 < found.delta.high,
-        "{:?}",
-        found.delta
-    );
-    assert_eq!(
-        found.goodness.verdict,
-        Verdict::Consistent,
-        "{:?}",
-        found.goodness
-    );
+    assert!(found.delta.low < 0.1 && 0.1 < found.delta.high, "{:?}", found.delta);
+    assert_eq!(found.goodness.verdict, Verdict::Consistent, "{:?}", found.goodness);
     // Labels of other tokens are no labels of these.
     let shuffled: Vec<usize> = (0..200).map(|i| i % 2).collect();
-    let wrong = fit_known(
-        draw.tokens.view(),
-        &draw.bases,
-        &shuffled,
-        &Options::default(),
-    )
-    .unwrap();
+    let wrong = fit_known(draw.tokens.view(), &draw.bases, &shuffled, &Options::default()).unwrap();
     assert_eq!(wrong.goodness.verdict, Verdict::NotSuchAMixture);
-    let bad = fit_known(
-        draw.tokens.view(),
-        &[2.0 * &draw.bases[0]],
-        &draw.labels,
-        &Options::default(),
-    );
+    let bad = fit_known(draw.tokens.view(), &[2.0 * &draw.bases[0]], &draw.labels, &Options::default());
     assert!(bad.unwrap_err().to_string().contains("jointly orthonormal"));
-    let bad = fit_known(
-        draw.tokens.view(),
-        &draw.bases,
-        &[3; 200],
-        &Options::default(),
-    );
+    let bad = fit_known(draw.tokens.view(), &draw.bases, &[3; 200], &Options::default());
     assert!(bad.is_err());
 }
 
@@ -380,29 +263,14 @@ fn bad_input_is_refused() {
     let normal = || normal_matrix(4, 40, &mut streams("bad", 0).part("tokens", 0));
     let mut nan = normal();
     nan[[2, 7]] = f64::NAN;
-    assert_eq!(
-        refused(nan, plain),
-        "tokens[2, 7] = NaN: must be a finite number"
-    );
+    assert_eq!(refused(nan, plain), "tokens[2, 7] = NaN: must be a finite number");
     assert!(refused(Array2::zeros((4, 40)), plain).contains("must not all be zero"));
     assert!(refused(Array2::zeros((4, 3)), plain).contains("at least 4 tokens"));
     for options in [
-        Options {
-            clusters: Some(0),
-            ..plain
-        },
-        Options {
-            most_clusters: 21,
-            ..plain
-        },
-        Options {
-            alpha: 0.0,
-            ..plain
-        },
-        Options {
-            level: 1.0,
-            ..plain
-        },
+        Options { clusters: Some(0), ..plain },
+        Options { most_clusters: 21, ..plain },
+        Options { alpha: 0.0, ..plain },
+        Options { level: 1.0, ..plain },
     ] {
         assert!(refused(normal(), options).contains("must be"));
     }

@@ -32,28 +32,14 @@ impl VectorField for Explodes {
 fn every_method_follows_the_exponential() {
     let times = [0.1, 0.5, 1.0, 2.0];
     for method in Method::ALL {
-        let path = Flow::new(method)
-            .run(&Linear(vec![-1.0, 0.5]), &[1.0, 2.0], &times)
-            .unwrap();
+        let path = Flow::new(method).run(&Linear(vec![-1.0, 0.5]), &[1.0, 2.0], &times).unwrap();
         assert_eq!(path.times, times);
         // The errors of a thousand steps add up; Chebyshev steps are of order 2, and more of them.
-        let allowed = if method == Method::Chebyshev {
-            1e-6
-        } else {
-            1e-7
-        };
+        let allowed = if method == Method::Chebyshev { 1e-6 } else { 1e-7 };
         for (t, x) in times.iter().zip(&path.states) {
             // The standard library's exp is correct to one rounding.
-            assert!(
-                (x[0] - (-t).exp()).abs() < allowed,
-                "{method:?} at {t}: {}",
-                x[0]
-            );
-            assert!(
-                (x[1] - 2.0 * (0.5 * t).exp()).abs() < allowed,
-                "{method:?} at {t}: {}",
-                x[1]
-            );
+            assert!((x[0] - (-t).exp()).abs() < allowed, "{method:?} at {t}: {}", x[0]);
+            assert!((x[1] - 2.0 * (0.5 * t).exp()).abs() < allowed, "{method:?} at {t}: {}", x[1]);
         }
         assert!(path.steps > 3 && path.evaluations > path.steps && path.event.is_none());
     }
@@ -74,47 +60,29 @@ fn tighter_tolerances_are_more_accurate() {
 fn implicit_methods_take_stiffness_in_their_stride() {
     let stiff = Linear(vec![-1.0, -1e8]);
     for method in [Method::Bdf, Method::Esdirk34] {
-        let path = Flow::new(method)
-            .within(1e-7)
-            .run(&stiff, &[1.0, 1.0], &[10.0])
-            .unwrap();
+        let path = Flow::new(method).within(1e-7).run(&stiff, &[1.0, 1.0], &[10.0]).unwrap();
         assert!((path.end()[0] - (-10.0_f64).exp()).abs() < 1e-7);
         assert!(path.steps < 2000, "{method:?}: {} steps", path.steps);
     }
     let mut explicit = Flow::new(Method::Tsit45);
     explicit.most_steps = 1000;
-    let message = explicit
-        .run(&stiff, &[1.0, 1.0], &[10.0])
-        .unwrap_err()
-        .to_string();
-    assert!(
-        message.contains("after 1000 steps: choose an implicit method"),
-        "{message}"
-    );
+    let message = explicit.run(&stiff, &[1.0, 1.0], &[10.0]).unwrap_err().to_string();
+    assert!(message.contains("after 1000 steps: choose an implicit method"), "{message}");
 }
 
 /// A gradient flow of a thousand coordinates with rates from 1 to 1e6, the use case of Chebyshev steps.
 /// The pair Tsit45 would need 1e6/3 steps of seven evaluations each.
 #[test]
 fn chebyshev_steps_take_large_stiff_gradient_flows() {
-    let rates: Vec<f64> = (0..1000)
-        .map(|i| -(10_f64.powf(f64::from(i) * 6.0 / 999.0)))
-        .collect();
+    let rates: Vec<f64> = (0..1000).map(|i| -(10_f64.powf(f64::from(i) * 6.0 / 999.0))).collect();
     let flow = Flow::new(Method::Chebyshev).within(1e-8);
-    let path = flow
-        .run(&Linear(rates.clone()), &vec![1.0; 1000], &[0.5, 1.0])
-        .unwrap();
+    let path = flow.run(&Linear(rates.clone()), &vec![1.0; 1000], &[0.5, 1.0]).unwrap();
     for (t, x) in path.times.iter().zip(&path.states) {
         for (x, rate) in x.iter().zip(&rates) {
             assert!((x - (rate * t).exp()).abs() < 1e-6, "{rate} at {t}: {x}");
         }
     }
-    assert!(
-        path.evaluations < 100_000,
-        "{} {}",
-        path.steps,
-        path.evaluations
-    );
+    assert!(path.evaluations < 100_000, "{} {}", path.steps, path.evaluations);
     assert_eq!(Method::stiff(1000), Method::Bdf);
     assert_eq!(Method::stiff(40_401), Method::Chebyshev);
 }
@@ -124,9 +92,7 @@ fn chebyshev_steps_take_large_stiff_gradient_flows() {
 fn chebyshev_errors_fall_with_the_tolerance() {
     let error = |rtol| {
         let flow = Flow::new(Method::Chebyshev).within(rtol);
-        let path = flow
-            .run(&Linear(vec![-1.0, -100.0]), &[1.0, 1.0], &[3.0])
-            .unwrap();
+        let path = flow.run(&Linear(vec![-1.0, -100.0]), &[1.0, 1.0], &[3.0]).unwrap();
         (path.states[0][0] - (-3.0_f64).exp()).abs()
     };
     let (loose, tight) = (error(1e-5), error(1e-8));
@@ -139,20 +105,11 @@ fn an_event_stops_the_flow() {
         let half = |x: &[f64]| x[0] - 0.5;
         let mut seen = 0;
         let mut count = |_: f64, _: &[f64]| seen += 1;
-        let watch = Watch {
-            event: Some(&half),
-            conserved: None,
-            step: Some(&mut count),
-        };
+        let watch = Watch { event: Some(&half), conserved: None, step: Some(&mut count) };
         let flow = Flow::new(method);
-        let path = flow
-            .watched(&Linear(vec![-1.0]), &[1.0], &[0.3, 5.0], watch)
-            .unwrap();
+        let path = flow.watched(&Linear(vec![-1.0]), &[1.0], &[0.3, 5.0], watch).unwrap();
         let (t, x) = path.event.clone().unwrap();
-        assert!(
-            (t - 2_f64.ln()).abs() < 1e-7 && (x[0] - 0.5).abs() < 1e-7,
-            "{method:?}: {t}"
-        );
+        assert!((t - 2_f64.ln()).abs() < 1e-7 && (x[0] - 0.5).abs() < 1e-7, "{method:?}: {t}");
         assert_eq!(path.times, [0.3]);
         assert_eq!(path.end(), x);
         // The start and every step.
@@ -162,14 +119,7 @@ fn an_event_stops_the_flow() {
 
 #[test]
 fn gradient_descent_is_a_geometric_sequence() {
-    let path = descend(
-        &Linear(vec![-1.0]),
-        &[1.0],
-        0.1,
-        &[0.5, 1.0],
-        Watch::default(),
-    )
-    .unwrap();
+    let path = descend(&Linear(vec![-1.0]), &[1.0], 0.1, &[0.5, 1.0], Watch::default()).unwrap();
     assert_eq!(path.steps, 10);
     assert!((path.states[0][0] - 0.9_f64.powi(5)).abs() < 1e-15);
     assert!((path.end()[0] - 0.9_f64.powi(10)).abs() < 1e-15);
@@ -193,26 +143,14 @@ fn quantities_are_followed_and_events_seen() {
         }
     }
     let radius = |x: &[f64]| vec![x[0] * x[0] + x[1] * x[1], x[0]];
-    let watch = |event| Watch {
-        event,
-        conserved: Some(&radius),
-        step: None,
-    };
+    let watch = |event| Watch { event, conserved: Some(&radius), step: None };
     for method in Method::ALL {
-        let path = Flow::new(method)
-            .watched(&Turn, &[1.0, 0.0], &[3.0, 6.0], watch(None))
-            .unwrap();
+        let path = Flow::new(method).watched(&Turn, &[1.0, 0.0], &[3.0, 6.0], watch(None)).unwrap();
         assert_eq!(path.drifts.len(), 2);
         assert_eq!(path.drifts[0].start, 1.0);
-        assert!(
-            path.drifts[0].largest < 1e-6,
-            "{method:?}: {:?}",
-            path.drifts
-        );
+        assert!(path.drifts[0].largest < 1e-6, "{method:?}: {:?}", path.drifts);
         // x itself goes from 1 to -1, at t = π, up to the spacing of the steps.
-        assert!(
-            (path.drifts[1].largest - 2.0).abs() < 1e-2 && (path.drifts[1].at - 3.1).abs() < 0.2
-        );
+        assert!((path.drifts[1].largest - 2.0).abs() < 1e-2 && (path.drifts[1].at - 3.1).abs() < 0.2);
     }
     let path = descend(&Turn, &[1.0, 0.0], 0.01, &[1.0], watch(None)).unwrap();
     let expected = 1.0001_f64.powi(100) - 1.0;
@@ -220,14 +158,7 @@ fn quantities_are_followed_and_events_seen() {
     assert!((path.drifts[0].at - 1.0).abs() < 1e-12);
     // x crosses 0 near π/2, seen at the next step.
     let crossing = |x: &[f64]| x[0];
-    let path = descend(
-        &Turn,
-        &[1.0, 0.0],
-        0.01,
-        &[1.0, 5.0],
-        watch(Some(&crossing)),
-    )
-    .unwrap();
+    let path = descend(&Turn, &[1.0, 0.0], 0.01, &[1.0, 5.0], watch(Some(&crossing))).unwrap();
     let (t, x) = path.event.clone().unwrap();
     assert!((t - 1.58).abs() < 0.011 && x[0] <= 0.0, "{t}");
     assert_eq!((path.times.as_slice(), path.end()), (&[1.0][..], &x[..]));
@@ -245,16 +176,8 @@ fn what_cannot_be_integrated_is_an_error() {
     assert!(flow.within(0.0).run(&decay, &[1.0], &[1.0]).is_err());
     assert!(flow.within(2.0).run(&decay, &[1.0], &[1.0]).is_err());
     for method in Method::ALL {
-        assert!(
-            Flow::new(method).run(&Explodes, &[1.0], &[2.0]).is_err(),
-            "{method:?}"
-        );
+        assert!(Flow::new(method).run(&Explodes, &[1.0], &[2.0]).is_err(), "{method:?}");
     }
-    assert!(
-        Method::parse("bdff")
-            .unwrap_err()
-            .to_string()
-            .contains("bdf")
-    );
+    assert!(Method::parse("bdff").unwrap_err().to_string().contains("bdf"));
     assert_eq!(Method::parse("esdirk34").unwrap(), Method::Esdirk34);
 }

@@ -29,28 +29,17 @@ fn close(found: &[f64], expected: &[f64]) {
 fn laws_and_entropies_are_numpy_s() {
     let rows = vec![0.9, 0.1, 0.3, 0.7, 0.5, 0.5, 0.2, 0.8];
     let chain = MarkovChain::new(2, 2, rows).unwrap();
-    let law = [
-        0.4761904761904768,
-        0.09523809523809518,
-        0.0952380952380951,
-        0.3333333333333328,
-    ];
+    let law = [0.4761904761904768, 0.09523809523809518, 0.0952380952380951, 0.3333333333333328];
     close(&chain.stationary(), &law);
     let entropies = [0.6829081047004715, 0.4844804903768829, 0.4457937935195938];
     close(&chain.entropies(), &entropies);
     // Of two predictions, the first sees one symbol and the second two.
-    close(
-        &[chain.least_loss(2)],
-        &[(entropies[1] + entropies[2]) / 2.0],
-    );
+    close(&[chain.least_loss(2)], &[(entropies[1] + entropies[2]) / 2.0]);
     let rows = vec![0.5, 0.25, 0.25, 0.1, 0.8, 0.1, 0.3, 0.3, 0.4];
     let chain = MarkovChain::new(3, 1, rows).unwrap();
     let law = [0.230769230769231, 0.5769230769230766, 0.19230769230769226];
     close(&chain.stationary(), &law);
-    close(
-        &chain.entropies(),
-        &[0.9727696382494828, 0.8180116306353186],
-    );
+    close(&chain.entropies(), &[0.9727696382494828, 0.8180116306353186]);
 }
 
 /// Computed by hand: a chain that changes its symbol with probability a or b has the law (b, a) / (a +
@@ -73,11 +62,7 @@ fn a_drawn_text_costs_its_entropy_rate() {
         let windows: Vec<&[u16]> = text.windows(101).step_by(100).collect();
         let losses: Vec<f64> = windows.iter().map(|w| chain.loss(w)).collect();
         let found = stats::mean(&losses, 0.999).unwrap();
-        assert!(
-            found.covers(chain.least_loss(100)),
-            "{found:?} {}",
-            chain.least_loss(100)
-        );
+        assert!(found.covers(chain.least_loss(100)), "{found:?} {}", chain.least_loss(100));
         let other = dirichlet(vocabulary, order, 0.3, &streams.child("other", 0)).unwrap();
         let losses: Vec<f64> = windows.iter().map(|w| other.loss(w)).collect();
         assert!(stats::mean(&losses, 0.999).unwrap().low > found.high + 0.5);
@@ -97,14 +82,8 @@ fn what_is_no_chain_is_named() {
         chain.unwrap_err().to_string()
     };
     for (found, expected) in [
-        (
-            message(2, 0, &[]),
-            "order = 0: must be 1 or 2, or more with few symbols; it is the length of the context",
-        ),
-        (
-            message(1, 1, &[1.0]),
-            "vocabulary = 1: must be at least 2; a single symbol has entropy 0",
-        ),
+        (message(2, 0, &[]), "order = 0: must be 1 or 2, or more with few symbols; it is the length of the context"),
+        (message(1, 1, &[1.0]), "vocabulary = 1: must be at least 2; a single symbol has entropy 0"),
         (
             message(33, 2, &[]),
             "vocabulary = 33: must be such that vocabulary^order is at most 1024 (order is 2); the \
@@ -115,18 +94,9 @@ fn what_is_no_chain_is_named() {
             "vocabulary = 2: must be such that vocabulary^order is at most 1024 (order is \
              18446744073709551615); the exact entropies need every context",
         ),
-        (
-            message(2, 1, &[0.5, 0.5]),
-            "rows has shape [2], expected 2 rows of 2",
-        ),
-        (
-            message(2, 1, &[0.5, 0.5, 0.7, 0.2]),
-            "row 1 = [0.7, 0.2]: must be probabilities that sum to 1",
-        ),
-        (
-            message(2, 1, &[0.5, 0.5, f64::NAN, 0.2]),
-            "row 1 = [NaN, 0.2]: must be probabilities that sum to 1",
-        ),
+        (message(2, 1, &[0.5, 0.5]), "rows has shape [2], expected 2 rows of 2"),
+        (message(2, 1, &[0.5, 0.5, 0.7, 0.2]), "row 1 = [0.7, 0.2]: must be probabilities that sum to 1"),
+        (message(2, 1, &[0.5, 0.5, f64::NAN, 0.2]), "row 1 = [NaN, 0.2]: must be probabilities that sum to 1"),
         (
             message(2, 1, &[1.0, 0.0, 0.0, 1.0]),
             "rows = without a path from context 1 to an earlier one: must be such that context 0 is \

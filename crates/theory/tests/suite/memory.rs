@@ -84,34 +84,10 @@ fn five_tokens() -> Array2<f64> {
 fn minima_agree_with_scipy() {
     // (beta, [s1, s2, energy, largest weight, 1 / sum of squares, least curvature])
     let cold = [
-        [
-            0.05328016674927985,
-            -1.1487084280858944,
-            -0.6447538861880932,
-            1.8562370409128688,
-            0.5591547413941961,
-        ],
-        [
-            1.1767343218605917,
-            0.03979352106265223,
-            -0.6059286942318665,
-            1.0977323745494836,
-            0.5918511287472106,
-        ],
-        [
-            0.7411907893817387,
-            0.9169401313734126,
-            -0.6056163278332966,
-            1.0940274472498648,
-            0.5933382116905731,
-        ],
-        [
-            -0.9596173309142016,
-            0.720047660568383,
-            -0.6000326947804658,
-            1.0004586485700726,
-            0.8301626087445054,
-        ],
+        [0.05328016674927985, -1.1487084280858944, -0.6447538861880932, 1.8562370409128688, 0.5591547413941961],
+        [1.1767343218605917, 0.03979352106265223, -0.6059286942318665, 1.0977323745494836, 0.5918511287472106],
+        [0.7411907893817387, 0.9169401313734126, -0.6056163278332966, 1.0940274472498648, 0.5933382116905731],
+        [-0.9596173309142016, 0.720047660568383, -0.6000326947804658, 1.0004586485700726, 0.8301626087445054],
     ];
     let memory = DenseMemory::new(five_tokens().view(), 1.2, 7.0).unwrap();
     let on_grid = memory.minima_on_grid(40).unwrap();
@@ -120,10 +96,7 @@ fn minima_agree_with_scipy() {
     for found in [&on_grid, &from_starts] {
         assert_eq!(found.minima.len(), cold.len());
         for (m, [x, y, energy, shared, curvature]) in found.minima.iter().zip(cold) {
-            assert!(
-                (m.state[0] - x).abs() < 1e-9 && (m.state[1] - y).abs() < 1e-9,
-                "{m:?}"
-            );
+            assert!((m.state[0] - x).abs() < 1e-9 && (m.state[1] - y).abs() < 1e-9, "{m:?}");
             assert!((m.energy - energy).abs() < 1e-13);
             assert!((m.shared_by - shared).abs() < 1e-8 && (m.curvature - curvature).abs() < 1e-8);
         }
@@ -206,33 +179,15 @@ fn the_jacobian_is_the_derivative_and_memories_come_from_weights() {
         let slope = (at(1e-5) - at(-1e-5)) / 2e-5;
         assert!(norm(&(slope - jacobian.column(i))) < 1e-8);
     }
-    assert_eq!(
-        symmetry::asymmetry(Array2::<f64>::zeros((3, 3)).view()),
-        0.0
-    );
-    assert_eq!(
-        symmetry::asymmetry(array![[0.0, 1.0], [-1.0, 0.0]].view()),
-        2.0
-    );
+    assert_eq!(symmetry::asymmetry(Array2::<f64>::zeros((3, 3)).view()), 0.0);
+    assert_eq!(symmetry::asymmetry(array![[0.0, 1.0], [-1.0, 0.0]].view()), 2.0);
     let scaled = &m.t() * -0.3;
-    let memory = symmetry::memory(x.view(), m.view(), scaled.view(), 1e-12)
-        .unwrap()
-        .unwrap();
+    let memory = symmetry::memory(x.view(), m.view(), scaled.view(), 1e-12).unwrap().unwrap();
     let layer = softmax_attention(x.view(), m.view(), scaled.view(), s.view());
-    assert!(
-        norm(&(memory.attend(s.view()) - layer)) < 1e-14 && (memory.beta() + 0.3).abs() < 1e-14
-    );
+    assert!(norm(&(memory.attend(s.view()) - layer)) < 1e-14 && (memory.beta() + 0.3).abs() < 1e-14);
     let zero = Array2::zeros((4, 4));
-    assert!(
-        symmetry::memory(x.view(), m.view(), zero.view(), 1e-12)
-            .unwrap()
-            .is_none()
-    );
-    assert!(
-        symmetry::memory(x.view(), zero.view(), m.view(), 1e-12)
-            .unwrap()
-            .is_none()
-    );
+    assert!(symmetry::memory(x.view(), m.view(), zero.view(), 1e-12).unwrap().is_none());
+    assert!(symmetry::memory(x.view(), zero.view(), m.view(), 1e-12).unwrap().is_none());
 }
 
 #[test]
@@ -255,15 +210,9 @@ fn the_hopfield_energy_is_definite_where_its_least_curvature_is_positive() {
 #[test]
 fn bad_input_names_what_is_wrong() {
     let tokens = five_tokens();
-    let refused = |context: &Array2<f64>, alpha, beta| {
-        DenseMemory::new(context.view(), alpha, beta)
-            .unwrap_err()
-            .to_string()
-    };
-    assert_eq!(
-        refused(&Array2::zeros((2, 0)), 1.0, 1.0),
-        "L = 0: must be a whole number >= 1"
-    );
+    let refused =
+        |context: &Array2<f64>, alpha, beta| DenseMemory::new(context.view(), alpha, beta).unwrap_err().to_string();
+    assert_eq!(refused(&Array2::zeros((2, 0)), 1.0, 1.0), "L = 0: must be a whole number >= 1");
     assert!(refused(&Array2::zeros((0, 2)), 1.0, 1.0).starts_with("context has shape (0, 2)"));
     assert!(refused(&array![[1.0, f64::NAN]], 1.0, 1.0).starts_with("context = NaN"));
     for bad in [0.0, f64::NAN, f64::INFINITY] {
@@ -275,37 +224,20 @@ fn bad_input_names_what_is_wrong() {
     assert!(message(Array2::zeros((3, 1))).starts_with("state has shape 3"));
     assert!(message(array![[f64::NAN], [0.0]]).starts_with("state = NaN"));
     assert!(memory.descend(array![1.0].view(), 1.0, 3).is_err());
-    assert!(
-        memory
-            .descend(array![1.0, 2.0].view(), f64::NAN, 3)
-            .is_err()
-    );
-    assert!(
-        memory
-            .grid(1)
-            .unwrap_err()
-            .to_string()
-            .starts_with("side = 1")
-    );
+    assert!(memory.descend(array![1.0, 2.0].view(), f64::NAN, 3).is_err());
+    assert!(memory.grid(1).unwrap_err().to_string().starts_with("side = 1"));
     let mirrored = DenseMemory::new(tokens.view(), -1.0, -2.0).unwrap();
     let message = mirrored.minima_on_grid(9).unwrap_err().to_string();
     assert!(message.starts_with("alpha = -1"), "{message}");
     let high = DenseMemory::new(Array2::ones((3, 2)).view(), 1.0, 1.0).unwrap();
-    assert!(
-        high.minima_on_grid(9)
-            .unwrap_err()
-            .to_string()
-            .contains("two dimensions")
-    );
+    assert!(high.minima_on_grid(9).unwrap_err().to_string().contains("two dimensions"));
     // Overflow is an error, not an endless loop.
     let huge = DenseMemory::new(array![[1e200, -1e200]].view(), 1.0, 1.0).unwrap();
     assert!(huge.minima_from(array![[1e200]].view()).is_err());
     assert!(SphericalHopfield::new(tokens.view(), 0.0).is_err());
     let (one, wide) = (Array2::eye(2), Array2::eye(3));
     let test = |pv: &Array2<f64>, kq: &Array2<f64>, s: Array1<f64>| {
-        symmetry::test(tokens.view(), pv.view(), kq.view(), s.view())
-            .unwrap_err()
-            .to_string()
+        symmetry::test(tokens.view(), pv.view(), kq.view(), s.view()).unwrap_err().to_string()
     };
     assert!(test(&wide, &one, array![0.0, 0.0]).starts_with("W_PV has shape (3, 3)"));
     assert!(test(&one, &(&one * f64::NAN), array![0.0, 0.0]).starts_with("W_KQ = NaN"));

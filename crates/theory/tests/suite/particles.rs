@@ -4,9 +4,7 @@ use attnlab_core::linalg::normal_matrix;
 use attnlab_core::rng::Streams;
 use attnlab_theory::attention::{Mask, Mssa, Softmax};
 use attnlab_theory::dynamics::flow::{Flow, Method};
-use attnlab_theory::particles::{
-    LayerNorm, Normalisation, Particles, cosines, directions, of_state, to_state,
-};
+use attnlab_theory::particles::{LayerNorm, Normalisation, Particles, cosines, directions, of_state, to_state};
 use ndarray::{Array1, Array2, array};
 use std::time::Instant;
 
@@ -25,16 +23,10 @@ fn laws(beta: f64, d: usize, n: usize) -> Vec<Particles> {
     for normalisation in Normalisation::ALL {
         for mask in [Mask::None, Mask::Causal] {
             for layer_norm in [LayerNorm::Post, LayerNorm::Pre] {
-                let law = Particles::new(beta, normalisation)
-                    .masked(mask)
-                    .normalised(layer_norm);
+                let law = Particles::new(beta, normalisation).masked(mask).normalised(layer_norm);
                 all.push(law.clone());
                 all.push(law.clone().weighted(masses.clone()));
-                all.push(Particles {
-                    query_key: Some(matrix("qk")),
-                    value: Some(matrix("v")),
-                    ..law
-                });
+                all.push(Particles { query_key: Some(matrix("qk")), value: Some(matrix("v")), ..law });
             }
         }
     }
@@ -44,32 +36,17 @@ fn laws(beta: f64, d: usize, n: usize) -> Vec<Particles> {
 #[test]
 fn the_fast_path_is_the_definition() {
     // Sizes around the blocks of 512 and 16, and of 32 rows.
-    for (d, n) in [
-        (1, 1),
-        (1, 5),
-        (2, 16),
-        (3, 33),
-        (3, 513),
-        (8, 200),
-        (40, 30),
-    ] {
+    for (d, n) in [(1, 1), (1, 5), (2, 16), (3, 33), (3, 513), (8, 200), (40, 30)] {
         let x = tokens(d, n, 1) * 1.7;
         for beta in [0.0, 0.7, -2.0, 30.0] {
             for law in laws(beta, d, n) {
                 let plain = law.velocity_plain(x.view()).unwrap();
                 let fast = law.velocity(x.view()).unwrap();
                 // A projection may cancel all of the attention.
-                let free = law
-                    .clone()
-                    .normalised(LayerNorm::Pre)
-                    .velocity_plain(x.view())
-                    .unwrap();
+                let free = law.clone().normalised(LayerNorm::Pre).velocity_plain(x.view()).unwrap();
                 let scale = free.iter().fold(1.0_f64, |m, v| m.max(v.abs()));
                 let gap = (&plain - &fast).iter().fold(0.0_f64, |m, v| m.max(v.abs()));
-                assert!(
-                    gap <= 2e-13 * scale,
-                    "{d} {n} {beta} {law:?}: {gap} of {scale}"
-                );
+                assert!(gap <= 2e-13 * scale, "{d} {n} {beta} {law:?}: {gap} of {scale}");
             }
         }
     }
@@ -84,10 +61,7 @@ fn deep_scores_do_not_underflow() {
     let plain = law.velocity_plain(x.view()).unwrap();
     let fast = law.velocity(x.view()).unwrap();
     assert!(plain.iter().all(|v| v.is_finite()) && plain[[1, 1]] > 0.5);
-    assert!(
-        (&plain - &fast).iter().all(|v| v.abs() < 1e-12),
-        "{plain} {fast}"
-    );
+    assert!((&plain - &fast).iter().all(|v| v.abs() < 1e-12), "{plain} {fast}");
 }
 
 #[test]
@@ -96,10 +70,7 @@ fn bits_do_not_depend_on_the_number_of_threads() {
     let state = tokens(d, n, 2);
     for law in laws(4.0, d, n) {
         let on = |threads: usize| {
-            let pool = rayon::ThreadPoolBuilder::new()
-                .num_threads(threads)
-                .build()
-                .unwrap();
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| law.velocity(state.view()).unwrap())
         };
         let one = on(1);
@@ -114,13 +85,8 @@ fn bits_do_not_depend_on_the_number_of_threads() {
 fn attention_is_that_of_the_streaming_layer() {
     let x = tokens(5, 300, 3);
     for (mask, beta) in [(Mask::None, 2.0_f64), (Mask::Causal, 9.0)] {
-        let law = Particles::new(beta, Normalisation::Softmax)
-            .masked(mask)
-            .normalised(LayerNorm::Pre);
-        let layer = Mssa {
-            mask,
-            ..Mssa::new(Softmax, 1.0)
-        };
+        let law = Particles::new(beta, Normalisation::Softmax).masked(mask).normalised(LayerNorm::Pre);
+        let layer = Mssa { mask, ..Mssa::new(Softmax, 1.0) };
         let scaled = &x * beta.sqrt();
         let output = layer.stream_head(scaled.view()).unwrap().output / beta.sqrt();
         let found = law.velocity(x.view()).unwrap();
@@ -136,10 +102,7 @@ fn slow_velocities_keep_their_digits() {
     let law = Particles::new(beta, Normalisation::Softmax);
     let weight = (beta * (angle.cos() - 1.0)).exp();
     let expected = weight / (1.0 + weight) * angle.sin();
-    for found in [
-        law.velocity(x.view()).unwrap(),
-        law.velocity_plain(x.view()).unwrap(),
-    ] {
+    for found in [law.velocity(x.view()).unwrap(), law.velocity_plain(x.view()).unwrap()] {
         assert!((found[[1, 0]] / expected - 1.0).abs() < 1e-12, "{found}");
     }
 }
@@ -148,38 +111,20 @@ fn slow_velocities_keep_their_digits() {
 #[test]
 fn short_times() {
     let x = tokens(3, 6, 7);
-    let flow = Particles::new(1.0, Normalisation::Softmax)
-        .flow(6, 3)
-        .unwrap();
+    let flow = Particles::new(1.0, Normalisation::Softmax).flow(6, 3).unwrap();
     for rtol in [1e-7, 1e-9, 1e-10] {
         for t in [1e-9, 1e-5, 1e-4, 1e-3, 0.03, 0.1] {
-            let path = Flow::new(Method::Tsit45)
-                .within(rtol)
-                .run(&flow, &to_state(x.view()), &[t])
-                .unwrap();
+            let path = Flow::new(Method::Tsit45).within(rtol).run(&flow, &to_state(x.view()), &[t]).unwrap();
             let velocity = flow_velocity(&x);
-            for (end, (start, v)) in path
-                .end()
-                .iter()
-                .zip(to_state(x.view()).iter().zip(&velocity))
-            {
-                assert!(
-                    (end - start - t * v).abs() <= 3.0 * t * t + 1e-12,
-                    "{rtol} {t}: {:?}",
-                    path.end()
-                );
+            for (end, (start, v)) in path.end().iter().zip(to_state(x.view()).iter().zip(&velocity)) {
+                assert!((end - start - t * v).abs() <= 3.0 * t * t + 1e-12, "{rtol} {t}: {:?}", path.end());
             }
         }
     }
 }
 
 fn flow_velocity(x: &Array2<f64>) -> Vec<f64> {
-    to_state(
-        Particles::new(1.0, Normalisation::Softmax)
-            .velocity(x.view())
-            .unwrap()
-            .view(),
-    )
+    to_state(Particles::new(1.0, Normalisation::Softmax).velocity(x.view()).unwrap().view())
 }
 
 /// Two tokens of equal mass on a circle at β = 0: θ' = −sin θ, so tan(θ/2) falls like e^{−t}.
@@ -187,22 +132,14 @@ fn flow_velocity(x: &Array2<f64>) -> Vec<f64> {
 fn two_tokens_follow_their_closed_form() {
     let (start, t) = (2.0_f64, 1.5_f64);
     let x = array![[1.0, start.cos()], [0.0, start.sin()]];
-    let flow = Particles::new(0.0, Normalisation::Softmax)
-        .flow(2, 2)
-        .unwrap();
-    let path = Flow::new(Method::Tsit45)
-        .run(&flow, &to_state(x.view()), &[t])
-        .unwrap();
+    let flow = Particles::new(0.0, Normalisation::Softmax).flow(2, 2).unwrap();
+    let path = Flow::new(Method::Tsit45).run(&flow, &to_state(x.view()), &[t]).unwrap();
     let end = of_state(path.end(), 2).unwrap();
     let cosine = cosines(end.view()).unwrap()[[0, 1]];
     let expected = 2.0 * ((0.5 * start).tan() * (-t).exp()).atan();
     assert!((cosine.acos() - expected).abs() < 1e-9, "{}", cosine.acos());
     // Post-LN conserves lengths; the first of causal tokens rests.
-    assert!(
-        end.columns()
-            .into_iter()
-            .all(|c| (c.dot(&c) - 1.0).abs() < 1e-9)
-    );
+    assert!(end.columns().into_iter().all(|c| (c.dot(&c) - 1.0).abs() < 1e-9));
     let causal = Particles::new(1.0, Normalisation::Softmax).masked(Mask::Causal);
     let velocity = causal.velocity(x.view()).unwrap();
     assert!(velocity.column(0).iter().all(|v| v.abs() < 1e-15));
@@ -216,21 +153,9 @@ fn laws_that_do_not_fit_are_refused() {
         (law(array![1.0, 1.0]), "masses"),
         (law(array![1.0, -1.0, 2.0]), "masses = -1"),
         (law(array![0.0, 0.0, 0.0]), "masses = 0"),
-        (
-            law(array![0.0, 1.0, 1.0]).masked(Mask::Causal),
-            "masses = 0",
-        ),
-        (
-            Particles::new(f64::NAN, Normalisation::Uniform),
-            "beta = NaN",
-        ),
-        (
-            Particles {
-                value: Some(Array2::eye(3)),
-                ..Particles::new(1.0, Normalisation::Uniform)
-            },
-            "value",
-        ),
+        (law(array![0.0, 1.0, 1.0]).masked(Mask::Causal), "masses = 0"),
+        (Particles::new(f64::NAN, Normalisation::Uniform), "beta = NaN"),
+        (Particles { value: Some(Array2::eye(3)), ..Particles::new(1.0, Normalisation::Uniform) }, "value"),
     ] {
         let message = law.velocity(x.view()).unwrap_err().to_string();
         assert!(message.contains(says), "{message}");
@@ -239,12 +164,7 @@ fn laws_that_do_not_fit_are_refused() {
     let mut zero = x;
     zero.column_mut(1).fill(0.0);
     let law = Particles::new(1.0, Normalisation::Softmax);
-    assert!(
-        law.velocity(zero.view())
-            .unwrap_err()
-            .to_string()
-            .contains("token = 1")
-    );
+    assert!(law.velocity(zero.view()).unwrap_err().to_string().contains("token = 1"));
 }
 
 /// The flow of ten thousand tokens takes steps (no dim × dim matrix is stored), and its velocity costs what its
@@ -268,15 +188,8 @@ fn ten_thousand_tokens() {
     println!("velocity {whole:.3} s, its two products through blocks {products:.3} s");
     let flow = law.flow(n, d).unwrap();
     let start = Instant::now();
-    let path = Flow::new(Method::Tsit45)
-        .within(1e-6)
-        .run(&flow, &to_state(x.view()), &[1.0])
-        .unwrap();
-    println!(
-        "{} steps to t = 1 in {:.1} s",
-        path.steps,
-        start.elapsed().as_secs_f64()
-    );
+    let path = Flow::new(Method::Tsit45).within(1e-6).run(&flow, &to_state(x.view()), &[1.0]).unwrap();
+    println!("{} steps to t = 1 in {:.1} s", path.steps, start.elapsed().as_secs_f64());
 }
 
 /// S = XᵀX and X S in blocks of 512 columns through the library's products, without exponentials.
@@ -289,14 +202,7 @@ fn bare_products(x: &Array2<f64>) {
         let mut scores = Array2::<f64>::zeros((n, block.ncols()).f());
         gemm(1.0, x.t(), block, false, scores.view_mut(), Threads::All);
         let mut sums = Array2::<f64>::zeros((d, block.ncols()).f());
-        gemm(
-            1.0,
-            x.view(),
-            scores.view(),
-            false,
-            sums.view_mut(),
-            Threads::All,
-        );
+        gemm(1.0, x.view(), scores.view(), false, sums.view_mut(), Threads::All);
         std::hint::black_box(&sums);
     }
 }

@@ -20,10 +20,7 @@ fn streams(trial: u64) -> Streams {
 fn streams_are_pinned() {
     assert_eq!(hash(b""), 0xf52a_15e9_a9b5_e89b);
     let mut rng = Streams::new(5, "aot.theorem1", 7, 11).part("coefficients", 3);
-    assert_eq!(
-        [rng.next_u64(), rng.next_u64()],
-        [7936771283234058521, 11512713994227718329]
-    );
+    assert_eq!([rng.next_u64(), rng.next_u64()], [7936771283234058521, 11512713994227718329]);
 }
 
 #[test]
@@ -32,12 +29,7 @@ fn draws_are_pinned() {
     let y = mixture.head::<f64>(1, &streams(0));
     assert_eq!(
         [y[[0, 0]], y[[2, 255]], y[[0, 256]], y[[2, 599]]],
-        [
-            0.08245334122403201,
-            0.7946547981094986,
-            0.7326921051240367,
-            -0.8932452434456417
-        ]
+        [0.08245334122403201, 0.7946547981094986, 0.7326921051240367, -0.8932452434456417]
     );
     let z = mixture.draw(&streams(0)).unwrap().tokens;
     // Products and QR round differently on other vector widths and engines: not to the last bit.
@@ -69,10 +61,7 @@ fn haar_second_moment_is_exact() {
         let positive = Array2::<f64>::zeros((d, p)).mapv(|_| entry());
         attnlab_core::linalg::qr_q(positive.view()).unwrap()
     });
-    assert!(
-        !uniform.covers(exact),
-        "a basis that is not Haar passes: {uniform:?}"
-    );
+    assert!(!uniform.covers(exact), "a basis that is not Haar passes: {uniform:?}");
 }
 
 /// Haar means that V U has the law of U for any fixed rotation V. E[U_11²] = 1/d holds for any
@@ -113,13 +102,8 @@ fn coherence_is_what_was_asked_for() {
 
 #[test]
 fn unequal_clusters_have_their_own_sizes_and_scales() {
-    let mixture = Mixture {
-        counts: vec![3000, 500, 1],
-        dims: vec![2, 7, 4],
-        ambient: 20,
-        delta: 0.1,
-        bases: Bases::Orthonormal,
-    };
+    let mixture =
+        Mixture { counts: vec![3000, 500, 1], dims: vec![2, 7, 4], ambient: 20, delta: 0.1, bases: Bases::Orthonormal };
     let draw = mixture.draw(&streams(3)).unwrap();
     assert_eq!(draw.tokens.dim(), (20, 3501));
     assert_eq!(draw.labels.iter().filter(|l| **l == 1).count(), 500);
@@ -127,10 +111,7 @@ fn unequal_clusters_have_their_own_sizes_and_scales() {
     for k in 0..3 {
         let y = mixture.head::<f64>(k, &streams(3));
         let back = product(draw.bases[k].t(), draw.tokens.view());
-        assert!(
-            (&y - &back).iter().all(|x| x.abs() < 1e-12),
-            "head {k} is not U_k' Z"
-        );
+        assert!((&y - &back).iter().all(|x| x.abs() < 1e-12), "head {k} is not U_k' Z");
         let energy = energy_by_cluster(y.view(), &draw.labels, 3);
         for (s, e) in energy.iter().enumerate() {
             let freedom = (mixture.dims[k] * mixture.counts[s]) as f64;
@@ -138,10 +119,7 @@ fn unequal_clusters_have_their_own_sizes_and_scales() {
             // A chi-squared mean has relative spread sqrt(2 / freedom): eight of them, and no less
             // than what four degrees of freedom need.
             let ratio = e / (scale * freedom);
-            assert!(
-                (ratio - 1.0).abs() < 8.0 * (2.0 / freedom).sqrt(),
-                "{k} {s} {ratio}"
-            );
+            assert!((ratio - 1.0).abs() < 8.0 * (2.0 / freedom).sqrt(), "{k} {s} {ratio}");
         }
     }
 }
@@ -151,63 +129,38 @@ fn snr_from_heads_equals_snr_from_tokens() {
     let mixture = Mixture::balanced(90, 3, 5, 0.3).unwrap();
     let draw = mixture.draw(&streams(4)).unwrap();
     let ambient = snr(draw.tokens.view(), &draw.bases, &draw.labels);
-    let energy: Vec<_> = (0..3)
-        .map(|k| energy_by_cluster(mixture.head::<f64>(k, &streams(4)).view(), &draw.labels, 3))
-        .collect();
+    let energy: Vec<_> =
+        (0..3).map(|k| energy_by_cluster(mixture.head::<f64>(k, &streams(4)).view(), &draw.labels, 3)).collect();
     for (a, b) in ambient.iter().zip(snr_of_heads(&energy)) {
         assert!((a / b - 1.0).abs() < 1e-12, "{a} {b}");
     }
     // SNR_0 = 1 / (delta sqrt(K - 1)) up to the spread of the norms.
     let predicted = 1.0 / (0.3 * 2.0_f64.sqrt());
-    assert!(
-        ambient.iter().all(|x| (x / predicted - 1.0).abs() < 0.25),
-        "{ambient:?}"
-    );
+    assert!(ambient.iter().all(|x| (x / predicted - 1.0).abs() < 0.25), "{ambient:?}");
 }
 
 #[test]
 fn a_draw_does_not_depend_on_threads_and_f32_is_its_rounding() {
     let mixture = Mixture::balanced(1000, 2, 6, 0.2).unwrap();
     let with = |threads| {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .unwrap();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| mixture.draw(&streams(5)).unwrap().tokens)
     };
     assert_eq!(with(1), with(3));
-    let (double, single) = (
-        mixture.head::<f64>(0, &streams(5)),
-        mixture.head::<f32>(0, &streams(5)),
-    );
+    let (double, single) = (mixture.head::<f64>(0, &streams(5)), mixture.head::<f32>(0, &streams(5)));
     assert_eq!(double.mapv(|x| x as f32), single);
 }
 
 #[test]
 fn zero_noise_and_bad_parameters() {
-    let clean = Mixture::balanced(20, 2, 3, 0.0)
-        .unwrap()
-        .draw(&streams(6))
-        .unwrap();
+    let clean = Mixture::balanced(20, 2, 3, 0.0).unwrap().draw(&streams(6)).unwrap();
     let top = product(clean.bases[1].t(), clean.tokens.slice(s![.., ..10]));
     assert!(top.iter().all(|x| x.abs() < 1e-13));
     let message = |m: attnlab_core::Result<Mixture>| m.unwrap_err().to_string();
-    assert_eq!(
-        message(Mixture::balanced(21, 2, 3, 0.1)),
-        "tokens = 21: must be a positive multiple of clusters = 2"
-    );
-    assert_eq!(
-        message(Mixture::balanced(20, 2, 3, -0.1)),
-        "delta = -0.1: must be a finite number >= 0"
-    );
-    assert_eq!(
-        message(Mixture::balanced(20, 2, 3, f64::NAN)),
-        "delta = NaN: must be a finite number >= 0"
-    );
-    assert_eq!(
-        message(Mixture::balanced(20, 2, 0, 0.1)),
-        "dim = 0: must be a whole number >= 1"
-    );
+    assert_eq!(message(Mixture::balanced(21, 2, 3, 0.1)), "tokens = 21: must be a positive multiple of clusters = 2");
+    assert_eq!(message(Mixture::balanced(20, 2, 3, -0.1)), "delta = -0.1: must be a finite number >= 0");
+    assert_eq!(message(Mixture::balanced(20, 2, 3, f64::NAN)), "delta = NaN: must be a finite number >= 0");
+    assert_eq!(message(Mixture::balanced(20, 2, 0, 0.1)), "dim = 0: must be a whole number >= 1");
     let mut small = Mixture::balanced(20, 2, 3, 0.1).unwrap();
     small.ambient = 5;
     assert_eq!(
@@ -221,11 +174,7 @@ fn zero_noise_and_bad_parameters() {
 #[test]
 fn bases_do_not_depend_on_threads() {
     for (ambient, dim) in [(90, 30), (400, 30), (700, 64)] {
-        let mixture = Mixture {
-            ambient,
-            bases: Bases::Independent,
-            ..Mixture::balanced(20, 2, dim, 0.1).unwrap()
-        };
+        let mixture = Mixture { ambient, bases: Bases::Independent, ..Mixture::balanced(20, 2, dim, 0.1).unwrap() };
         let with = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
             let streams = Streams::new(3, "tests.sampling", 0, 0);

@@ -5,9 +5,7 @@ use attnlab_core::Result;
 use attnlab_core::linalg::{normal_matrix, orthonormal_bases};
 use attnlab_core::rng::Streams;
 use attnlab_theory::attention::streaming::{Cpu, Machine};
-use attnlab_theory::attention::{
-    Constructor, Mask, Mhsa, Mssa, Nonlinearity, Phi, SingleHead, Softmax, unroll,
-};
+use attnlab_theory::attention::{Constructor, Mask, Mhsa, Mssa, Nonlinearity, Phi, SingleHead, Softmax, unroll};
 use ndarray::{Array2, array};
 
 /// Sparsemax: max(x_i - τ, 0) with τ such that the weights sum to 1.
@@ -54,12 +52,7 @@ fn layers() -> Vec<Mssa> {
     let mut all = vec![];
     for mask in [Mask::None, Mask::Causal] {
         for normalise_queries in [false, true] {
-            all.push(Mssa {
-                phi: Sparsemax.into(),
-                eta: 0.5,
-                mask,
-                normalise_queries,
-            });
+            all.push(Mssa { phi: Sparsemax.into(), eta: 0.5, mask, normalise_queries });
         }
     }
     all
@@ -68,13 +61,7 @@ fn layers() -> Vec<Mssa> {
 #[test]
 fn the_plain_definition_is_the_papers() {
     // Section 2.2: in two dimensions, sparsemax_1((t, 0)) is 1 above t = 1, (t + 1)/2 on [-1, 1], else 0.
-    for (t, expected) in [
-        (2.0, 1.0),
-        (1.0, 1.0),
-        (0.5, 0.75),
-        (-0.25, 0.375),
-        (-3.0, 0.0),
-    ] {
+    for (t, expected) in [(2.0, 1.0), (1.0, 1.0), (0.5, 0.75), (-0.25, 0.375), (-3.0, 0.0)] {
         assert_eq!(weights(&[t, 0.0]), [expected, 1.0 - expected]);
     }
     // Proposition 2: 1/K at 0; the largest alone once it leads by 1; ties share.
@@ -90,18 +77,9 @@ fn the_plain_definition_is_the_papers() {
     assert!((p.iter().sum::<f64>() - 1.0).abs() < 1e-14);
     let on = p.iter().position(|p| *p > 0.0).unwrap();
     let tau = z[on] - p[on];
-    assert!(
-        z.iter()
-            .zip(&p)
-            .all(|(z, p)| ((z - tau).max(0.0) - p).abs() < 1e-15)
-    );
+    assert!(z.iter().zip(&p).all(|(z, p)| ((z - tau).max(0.0) - p).abs() < 1e-15));
     let moved: Vec<f64> = z.iter().map(|z| z + 7.0).collect();
-    assert!(
-        weights(&moved)
-            .iter()
-            .zip(&p)
-            .all(|(a, b)| (a - b).abs() < 1e-14)
-    );
+    assert!(weights(&moved).iter().zip(&p).all(|(a, b)| (a - b).abs() < 1e-14));
 }
 
 /// Every column goes through the plain definition: equal to rounding, in f32 too.
@@ -114,23 +92,14 @@ fn layers_stream_it_column_by_column() {
         let plain = layer.apply(z.view(), &bases).unwrap();
         let fast = layer.stream(z.view(), &bases).unwrap();
         assert_eq!(fast.redecided, 0);
-        assert!(
-            largest(&(&fast.output - &plain)) < 1e-13 * largest(&plain),
-            "{layer:?}"
-        );
+        assert!(largest(&(&fast.output - &plain)) < 1e-13 * largest(&plain), "{layer:?}");
         let narrow: Vec<_> = bases.iter().map(|u| u.mapv(|x| x as f32)).collect();
-        let single = layer
-            .stream_on(&Cpu, z.mapv(|x| x as f32).view(), &narrow)
-            .unwrap();
+        let single = layer.stream_on(&Cpu, z.mapv(|x| x as f32).view(), &narrow).unwrap();
         // A weight moves with its score, which errs by some roundings of 14 terms of size 4.
         let gap = largest(&(&single.output.mapv(f64::from) - &plain));
         assert!(gap < 1e-4 * largest(&plain), "{layer:?}: {gap}");
     }
-    let separate = Mhsa {
-        scale: 0.5,
-        mask: Mask::Causal,
-        ..Mhsa::tied(&bases, Sparsemax, 0.5).unwrap()
-    };
+    let separate = Mhsa { scale: 0.5, mask: Mask::Causal, ..Mhsa::tied(&bases, Sparsemax, 0.5).unwrap() };
     let plain = separate.apply(z.view()).unwrap();
     let fast = separate.stream(z.view()).unwrap().output;
     assert!(largest(&(&fast - &plain)) < 1e-13 * largest(&plain));
@@ -150,16 +119,8 @@ fn a_network_and_a_single_head_take_it() {
     }
     assert!(largest(&(&last - &by_hand)) < 1e-12 * largest(&last));
     // E^T E / 2 has the columns (2, 1) and (1, 1/2), with weights (1, 0) and (3/4, 1/4).
-    let head = SingleHead {
-        w_pv: Array2::eye(1),
-        w_kq: Array2::eye(1),
-        phi: Sparsemax.into(),
-        rho: 2.0,
-    };
-    assert_eq!(
-        head.apply(array![[2.0, 1.0]].view()).unwrap(),
-        array![[4.0, 2.75]]
-    );
+    let head = SingleHead { w_pv: Array2::eye(1), w_kq: Array2::eye(1), phi: Sparsemax.into(), rho: 2.0 };
+    assert_eq!(head.apply(array![[2.0, 1.0]].view()).unwrap(), array![[4.0, 2.75]]);
 }
 
 #[test]
@@ -167,18 +128,14 @@ fn threads_do_not_change_it() {
     let y = tokens(8, 250, 3.0, 7).mapv(|x| x as f32);
     let run = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        pool.unwrap()
-            .install(|| Cpu.stream_head(&layers()[0], y.view()).unwrap())
+        pool.unwrap().install(|| Cpu.stream_head(&layers()[0], y.view()).unwrap())
     };
     assert!(run(1) == run(2) && run(1) == run(3));
 }
 
 #[test]
 fn a_list_of_names_can_hold_it() -> Result<()> {
-    let own = Constructor {
-        name: "sparsemax",
-        with_tau: |_| Sparsemax.into(),
-    };
+    let own = Constructor { name: "sparsemax", with_tau: |_| Sparsemax.into() };
     let all: Vec<_> = Phi::builtin().iter().copied().chain([own]).collect();
     assert_eq!(Phi::parse_among(&all, "sparsemax", 0.5)?, Sparsemax.into());
     assert_eq!(Phi::parse_among(&all, "softmax", 0.5)?, Softmax.into());

@@ -5,8 +5,7 @@ use attnlab_core::linalg::{normal_matrix, orthonormal_bases, product, qr_q};
 use attnlab_core::rng::{Generator, Streams};
 use attnlab_theory::attention::mssa::unit_columns;
 use attnlab_theory::attention::{
-    HardThreshold, Hardmax, Linear, Mask, Mhsa, Mssa, Phi, ReluNormalised, Softmax,
-    ThresholdedSoftmax,
+    HardThreshold, Hardmax, Linear, Mask, Mhsa, Mssa, Phi, ReluNormalised, Softmax, ThresholdedSoftmax,
 };
 use ndarray::{Array2, ArrayView2, Axis, ShapeBuilder, s};
 use proptest::prelude::*;
@@ -32,16 +31,9 @@ fn rng(seed: u64) -> Generator {
 /// Every layer for each φ, mask and query normalisation.
 fn layers() -> impl Iterator<Item = Mssa> {
     phis().into_iter().flat_map(|phi| {
-        [Mask::None, Mask::Causal]
-            .into_iter()
-            .flat_map(move |mask| {
-                [false, true].map(|normalise_queries| Mssa {
-                    phi: phi.clone(),
-                    eta: 0.5,
-                    mask,
-                    normalise_queries,
-                })
-            })
+        [Mask::None, Mask::Causal].into_iter().flat_map(move |mask| {
+            [false, true].map(|normalise_queries| Mssa { phi: phi.clone(), eta: 0.5, mask, normalise_queries })
+        })
     })
 }
 
@@ -61,34 +53,20 @@ fn largest(a: &Array2<f64>) -> f64 {
 /// Σ_i |y_i| w_ij bounds the terms that column j sums up; its largest value is the scale against
 /// which rounding is to be judged.
 fn scale(layer: &Mssa, y: ArrayView2<f64>) -> f64 {
-    largest(&product(
-        y.mapv(f64::abs).view(),
-        layer.weights(y).mapv(f64::abs).view(),
-    ))
+    largest(&product(y.mapv(f64::abs).view(), layer.weights(y).mapv(f64::abs).view()))
 }
 
 #[test]
 fn f64_agrees_with_the_plain_definition() {
     // 96 is a whole block, 97 one column more, 250 ragged; (1, 1) the smallest problem of all.
-    for (p, n) in [
-        (1, 1),
-        (1, 70),
-        (3, 2),
-        (7, 64),
-        (5, 65),
-        (20, 150),
-        (200, 97),
-    ] {
+    for (p, n) in [(1, 1), (1, 70), (3, 2), (7, 64), (5, 65), (20, 150), (200, 97)] {
         for length in [0.3, 2.0, 6.0] {
             let y = tokens(p, n, length, 1);
             for layer in layers() {
                 let fast = layer.stream_head(y.view()).unwrap();
                 let gap = largest(&(&fast.output - &plain_head(&layer, y.view())));
                 let bound = 1e-12 * scale(&layer, y.view()).max(1e-300);
-                assert!(
-                    gap <= bound,
-                    "{layer:?} ({p}, {n}) length {length}: {gap} > {bound}"
-                );
+                assert!(gap <= bound, "{layer:?} ({p}, {n}) length {length}: {gap} > {bound}");
             }
         }
     }
@@ -114,10 +92,7 @@ fn f32_agrees_within_its_rounding() {
                     "linear" | "relu-normalised" => u * norms * 8.0 * ((p + n + 16) as f64),
                     _ => u * norms * 80.0,
                 };
-                assert!(
-                    gap <= bound,
-                    "{layer:?} ({p}, {n}) length {length}: {gap} > {bound}"
-                );
+                assert!(gap <= bound, "{layer:?} ({p}, {n}) length {length}: {gap} > {bound}");
             }
         }
     }
@@ -130,15 +105,10 @@ fn one_two_and_three_threads_agree_to_the_bit() {
     let bases = orthonormal_bases(40, &[10, 10, 10], &mut rng(4)).unwrap();
     let ambient = tokens(40, 300, 5.0, 5);
     let run = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .unwrap();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
             let heads: Vec<_> = layers().map(|l| l.stream_head(y.view()).unwrap()).collect();
-            let whole: Vec<_> = layers()
-                .map(|l| l.stream(ambient.view(), &bases).unwrap())
-                .collect();
+            let whole: Vec<_> = layers().map(|l| l.stream(ambient.view(), &bases).unwrap()).collect();
             let mut coefficients = vec![y.clone(), y.slice(s![..8, ..]).to_owned()];
             let redecided = Mssa::new(Softmax, 0.5).apply_coefficients(&mut coefficients);
             (heads, whole, coefficients, redecided.unwrap())
@@ -160,10 +130,7 @@ fn coefficients_equal_the_ambient_form_for_orthonormal_bases() {
         let tol = 1e-12 * largest(&plain);
         assert!(largest(&(&next - &plain)) < tol, "{layer:?} ambient");
         for (u, y) in bases.iter().zip(&heads) {
-            assert!(
-                largest(&(&product(u.t(), next.view()) - y)) < tol,
-                "{layer:?} coefficients"
-            );
+            assert!(largest(&(&product(u.t(), next.view()) - y)) < tol, "{layer:?} coefficients");
         }
         // Two layers deep too: softmax keeps the tokens bounded.
         if layer.phi == Softmax.into() {
@@ -175,17 +142,11 @@ fn coefficients_equal_the_ambient_form_for_orthonormal_bases() {
 #[test]
 fn the_ambient_form_takes_any_bases() {
     let z = tokens(12, 90, 2.0, 8);
-    let bases = [
-        normal_matrix(12, 5, &mut rng(9)) * 0.3,
-        normal_matrix(12, 20, &mut rng(10)) * 0.2,
-    ];
+    let bases = [normal_matrix(12, 5, &mut rng(9)) * 0.3, normal_matrix(12, 20, &mut rng(10)) * 0.2];
     for layer in layers() {
         let fast = layer.stream(z.view(), &bases).unwrap().output;
         let plain = layer.apply(z.view(), &bases).unwrap();
-        assert!(
-            largest(&(&fast - &plain)) < 1e-11 * largest(&plain),
-            "{layer:?}"
-        );
+        assert!(largest(&(&fast - &plain)) < 1e-11 * largest(&plain), "{layer:?}");
     }
     let wrong = Mssa::new(Softmax, 0.5).stream(z.view(), &[Array2::zeros((11, 2))]);
     assert!(wrong.unwrap_err().to_string().contains("bases[0]"));
@@ -216,29 +177,13 @@ fn streaming_mhsa_equals_the_plain_one() {
             assert!(largest(&(&fast - &plain)) < tol, "{phi:?} {mask:?}");
         }
         let bases = orthonormal_bases(10, &[4, 4], &mut rng(19)).unwrap();
-        let tied = Mhsa::tied(&bases, phi.clone(), 0.3)
-            .unwrap()
-            .stream(z.view())
-            .unwrap()
-            .output;
-        let mssa = Mssa::new(phi.clone(), 0.3)
-            .stream(z.view(), &bases)
-            .unwrap()
-            .output;
-        assert!(
-            largest(&(&tied - &mssa)) < 1e-12 * largest(&mssa),
-            "{phi:?} tied"
-        );
+        let tied = Mhsa::tied(&bases, phi.clone(), 0.3).unwrap().stream(z.view()).unwrap().output;
+        let mssa = Mssa::new(phi.clone(), 0.3).stream(z.view(), &bases).unwrap().output;
+        assert!(largest(&(&tied - &mssa)) < 1e-12 * largest(&mssa), "{phi:?} tied");
     }
     let mut wrong = Mhsa::tied(&[Array2::eye(10)], Softmax, 1.0).unwrap();
     wrong.w_o = Array2::zeros((10, 9));
-    assert!(
-        wrong
-            .stream(z.view())
-            .unwrap_err()
-            .to_string()
-            .contains("w_o")
-    );
+    assert!(wrong.stream(z.view()).unwrap_err().to_string().contains("w_o"));
 }
 
 /// Copies of one token have exactly equal scores, whatever the tile.
@@ -263,10 +208,7 @@ fn hardmax_splits_exact_ties_evenly() {
     // Tokens of length zero tie with everything: each attends to the mean.
     let y = Array2::<f32>::zeros((4, 130));
     let flat = Mssa::new(Hardmax, 0.5).stream_head(y.view()).unwrap();
-    assert_eq!(
-        (largest(&flat.output.mapv(f64::from)), flat.redecided),
-        (0.0, 130)
-    );
+    assert_eq!((largest(&flat.output.mapv(f64::from)), flat.redecided), (0.0, 130));
 }
 
 /// Two equal tokens far from the rest share the weight: exactly 1/2 each, which does not exceed 1/2.
@@ -278,19 +220,10 @@ fn a_weight_equal_to_tau_does_not_exceed_it() {
     let check = |tau: f64, twins: f64| {
         let layer = Mssa::new(ThresholdedSoftmax { tau }, 0.5);
         for (fast, redecided) in [
-            layer
-                .stream_head(y.view())
-                .map(|s| (s.output, s.redecided))
-                .unwrap(),
-            layer
-                .stream_head(y.mapv(|x| x as f32).view())
-                .map(|s| (s.output.mapv(f64::from), s.redecided))
-                .unwrap(),
+            layer.stream_head(y.view()).map(|s| (s.output, s.redecided)).unwrap(),
+            layer.stream_head(y.mapv(|x| x as f32).view()).map(|s| (s.output.mapv(f64::from), s.redecided)).unwrap(),
         ] {
-            assert_eq!(
-                fast,
-                plain_head(&layer, y.view()).mapv(|x| f64::from(x as f32))
-            );
+            assert_eq!(fast, plain_head(&layer, y.view()).mapv(|x| f64::from(x as f32)));
             assert_eq!(fast[[7, 7]], twins * 9.0);
             assert_eq!(fast[[3, 3]], f64::from(tau as f32) * 9.0);
             assert!(redecided <= 2, "{redecided} at {tau}");
@@ -310,11 +243,7 @@ fn doubtful_f32_decisions_are_made_again() {
     let weights = Mssa::new(Softmax, 0.5).weights(y.view());
     let mut seen = 0;
     for (low, high) in [(0.5, 0.9), (0.1, 0.3), (0.002, 0.01)] {
-        let inside = weights
-            .iter()
-            .copied()
-            .filter(|w| (low..high).contains(w))
-            .take(5);
+        let inside = weights.iter().copied().filter(|w| (low..high).contains(w)).take(5);
         for w in inside.collect::<Vec<_>>() {
             for tau in [w * (1.0 - 1e-9), w * (1.0 + 1e-9)] {
                 let layer = Mssa::new(ThresholdedSoftmax { tau }, 0.5);
@@ -343,11 +272,7 @@ fn large_scores_do_not_overflow() {
     y32.column_mut(5).mapv_inplace(|x| x * 1e-6);
     let y = y32.mapv(f64::from);
     for layer in layers() {
-        let fast = layer
-            .stream_head(y32.view())
-            .unwrap()
-            .output
-            .mapv(f64::from);
+        let fast = layer.stream_head(y32.view()).unwrap().output.mapv(f64::from);
         assert!(fast.iter().all(|x| x.is_finite()), "{layer:?}");
         let fast = layer.stream_head(y.view()).unwrap().output;
         let gap = largest(&(&fast - &plain_head(&layer, y.view())));
@@ -360,9 +285,7 @@ fn large_scores_do_not_overflow() {
 fn nothing_panics_on_odd_input() {
     for layer in layers() {
         for shape in [(3, 0), (0, 5), (0, 0)] {
-            let head = layer
-                .stream_head(Array2::<f64>::zeros(shape.f()).view())
-                .unwrap();
+            let head = layer.stream_head(Array2::<f64>::zeros(shape.f()).view()).unwrap();
             assert_eq!(head.output.dim(), shape);
         }
         let mut y = tokens(3, 70, 1.0, 23);
@@ -374,10 +297,7 @@ fn nothing_panics_on_odd_input() {
         for view in [y.slice(s![..;2, ..]), y.slice(s![.., ..;-1])] {
             let mut standard = Array2::zeros(view.dim());
             standard.assign(&view);
-            assert_eq!(
-                layer.stream_head(view).unwrap(),
-                layer.stream_head(standard.view()).unwrap()
-            );
+            assert_eq!(layer.stream_head(view).unwrap(), layer.stream_head(standard.view()).unwrap());
         }
     }
 }
@@ -391,11 +311,7 @@ fn many_tokens_need_no_score_matrix() {
     let head = layer.stream_head(y.view()).unwrap();
     assert_eq!(head.output.dim(), (4, 20_000));
     if let (Some(before), Some(after)) = (before, peak_memory()) {
-        assert!(
-            after - before < 200 << 20,
-            "{} MB more",
-            (after - before) >> 20
-        );
+        assert!(after - before < 200 << 20, "{} MB more", (after - before) >> 20);
     }
 }
 

@@ -4,8 +4,7 @@ use attnlab_core::linalg::{haar_basis, normal_matrix, product};
 use attnlab_core::rng::Streams;
 use attnlab_theory::attention::{linear_attention, softmax_attention};
 use attnlab_theory::dynamics::{
-    Attention, Example, Form, History, Optimiser, Prompts, Recipe, Weights, gradient, loss,
-    outputs, train,
+    Attention, Example, Form, History, Optimiser, Prompts, Recipe, Weights, gradient, loss, outputs, train,
 };
 use ndarray::{Array2, Axis};
 use proptest::prelude::*;
@@ -32,11 +31,7 @@ struct Task {
 
 fn task(kind: usize, ambient: usize, context: usize) -> Task {
     let tokens = [Tokens::Subspace, Tokens::Sphere, Tokens::Points][kind];
-    Task {
-        tokens,
-        ambient,
-        context,
-    }
+    Task { tokens, ambient, context }
 }
 
 impl Task {
@@ -93,12 +88,8 @@ fn packed<T: attnlab_core::linalg::Real>(prompts: &[Example]) -> Prompts<T> {
 
 fn random_weights(n: usize, size: f64, seed: u64) -> Weights<f64> {
     let streams = Streams::new(seed, "tests.training.weights", 0, 0);
-    let matrix =
-        |name| normal_matrix(n, n, &mut streams.part(name, 0)) * (size / (n as f64).sqrt());
-    Weights {
-        kq: matrix("kq"),
-        pv: matrix("pv"),
-    }
+    let matrix = |name| normal_matrix(n, n, &mut streams.part(name, 0)) * (size / (n as f64).sqrt());
+    Weights { kq: matrix("kq"), pv: matrix("pv") }
 }
 
 /// The loss by the plain definitions, prompt by prompt.
@@ -116,10 +107,7 @@ fn plain_loss(attention: Attention, prompts: &[Example], w: &Weights<f64>) -> f6
 }
 
 fn moved(w: &Weights<f64>, d: &Weights<f64>, step: f64) -> Weights<f64> {
-    Weights {
-        kq: &w.kq + &(&d.kq * step),
-        pv: &w.pv + &(&d.pv * step),
-    }
+    Weights { kq: &w.kq + &(&d.kq * step), pv: &w.pv + &(&d.pv * step) }
 }
 
 proptest! {
@@ -174,10 +162,7 @@ proptest! {
 fn single_precision_follows_double() {
     let prompts = drawn(&task(1, 8, 100), 30, 3);
     let w = random_weights(8, 2.0, 4);
-    let single = Weights {
-        kq: w.kq.mapv(|x| x as f32),
-        pv: w.pv.mapv(|x| x as f32),
-    };
+    let single = Weights { kq: w.kq.mapv(|x| x as f32), pv: w.pv.mapv(|x| x as f32) };
     for attention in Attention::ALL {
         let which: Vec<usize> = (0..30).collect();
         let (a, slope) = gradient(attention, &packed::<f64>(&prompts), &w, &which).unwrap();
@@ -185,22 +170,13 @@ fn single_precision_follows_double() {
         // Sums of some hundred terms of size 1 in f32.
         assert!((a - b).abs() < 1e-5 * a, "{a} {b}");
         let largest = slope.kq.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
-        let gaps = slope
-            .kq
-            .iter()
-            .zip(&short.kq)
-            .map(|(a, b)| (a - f64::from(*b)).abs());
+        let gaps = slope.kq.iter().zip(&short.kq).map(|(a, b)| (a - f64::from(*b)).abs());
         assert!(gaps.fold(0.0, f64::max) < 1e-5 * largest);
     }
 }
 
 fn recipe(epochs: usize, optimiser: Optimiser, rate: f64) -> Recipe {
-    Recipe {
-        optimiser,
-        rate,
-        batch: None,
-        ..Recipe::authors(epochs)
-    }
+    Recipe { optimiser, rate, batch: None, ..Recipe::authors(epochs) }
 }
 
 /// Full-batch gradient descent with a small rate descends at every step: the loss is smooth.
@@ -231,15 +207,7 @@ fn the_trained_product_is_the_closed_form() {
     let start = Weights::uniform(8, Form::ScaledIdentity, &streams);
     let how = recipe(400, Optimiser::Adam, 0.02);
     let form = Form::ScaledIdentity;
-    let found = train(
-        Attention::Linear,
-        [&set, &set],
-        &start,
-        form,
-        &how,
-        &streams,
-    )
-    .unwrap();
+    let found = train(Attention::Linear, [&set, &set], &start, form, &how, &streams).unwrap();
     let off_diagonal = |w: &Array2<f64>| w.indexed_iter().all(|((i, j), x)| i == j || *x == 0.0);
     assert!(off_diagonal(&found.weights.kq) && off_diagonal(&found.weights.pv));
     let gamma = found.weights.alpha() * found.weights.beta();
@@ -267,15 +235,7 @@ fn small_run(threads: usize) -> History<f32> {
         let set = packed::<f32>(&drawn(&task(1, 16, 499), 160, 9));
         let start = Weights::uniform(16, Form::Full, &streams);
         let how = Recipe::authors(2);
-        train(
-            Attention::Softmax,
-            [&set, &set],
-            &start,
-            Form::Full,
-            &how,
-            &streams,
-        )
-        .unwrap()
+        train(Attention::Softmax, [&set, &set], &start, Form::Full, &how, &streams).unwrap()
     })
 }
 
@@ -301,10 +261,7 @@ fn orders_are_uniform_permutations() {
         assert_eq!(found, [0, 1, 2, 3, 4]);
     }
     // 1000 ± 28.3 (binomial); five standard deviations.
-    assert!(
-        first.iter().all(|f| (1000_i32 - f).abs() < 142),
-        "{first:?}"
-    );
+    assert!(first.iter().all(|f| (1000_i32 - f).abs() < 142), "{first:?}");
     assert!((1..9).any(|e| order(e) != order(0)));
 }
 
@@ -314,14 +271,7 @@ fn bad_input_is_refused_in_words() {
     let set = packed::<f64>(&drawn(&task(0, 6, 30), 20, 1));
     let start = Weights::uniform(6, Form::Full, &streams);
     let run = |how: &Recipe, start: &Weights<f64>| {
-        let found = train(
-            Attention::Linear,
-            [&set, &set],
-            start,
-            Form::Full,
-            how,
-            &streams,
-        );
+        let found = train(Attention::Linear, [&set, &set], start, Form::Full, how, &streams);
         found.unwrap_err().to_string()
     };
     let base = recipe(10, Optimiser::Adam, 0.01);
@@ -331,38 +281,17 @@ fn bad_input_is_refused_in_words() {
         run(&how, &start)
     };
     for (message, expected) in [
-        (
-            with(|r| r.epochs = 0),
-            "epochs = 0: must be a whole number >= 1",
-        ),
-        (
-            with(|r| r.batch = Some(0)),
-            "batch = 0: must be a whole number >= 1",
-        ),
-        (
-            with(|r| r.batch = Some(21)),
-            "batch = 21: must be at most the 20 training prompts",
-        ),
-        (
-            with(|r| r.rate = f64::NAN),
-            "rate = NaN: must be a finite number > 0",
-        ),
-        (
-            with(|r| r.decay = -1.0),
-            "decay = -1: must be a finite number > 0",
-        ),
-        (
-            with(|r| r.milestones = vec![1.5]),
-            "milestones = 1.5: must be shares in [0, 1]",
-        ),
+        (with(|r| r.epochs = 0), "epochs = 0: must be a whole number >= 1"),
+        (with(|r| r.batch = Some(0)), "batch = 0: must be a whole number >= 1"),
+        (with(|r| r.batch = Some(21)), "batch = 21: must be at most the 20 training prompts"),
+        (with(|r| r.rate = f64::NAN), "rate = NaN: must be a finite number > 0"),
+        (with(|r| r.decay = -1.0), "decay = -1: must be a finite number > 0"),
+        (with(|r| r.milestones = vec![1.5]), "milestones = 1.5: must be shares in [0, 1]"),
         (
             run(&base, &Weights::uniform(5, Form::Full, &streams)),
             "W_KQ has shape (5, 5), expected (n, n) = (6, 6), the components of a token",
         ),
-        (
-            run(&base, &Weights::scaled_identity(6, 1.0, f64::INFINITY)),
-            "W_KQ = inf: must be finite numbers only",
-        ),
+        (run(&base, &Weights::scaled_identity(6, 1.0, f64::INFINITY)), "W_KQ = inf: must be finite numbers only"),
     ] {
         assert_eq!(message, expected);
     }
@@ -371,25 +300,12 @@ fn bad_input_is_refused_in_words() {
     let only = |count, kinds: &[Attention]| Prompts::<f64>::draw(count, kinds, draw, |_| Ok(()));
     assert!(only(0, &Attention::ALL).is_err() && only(3, &[]).is_err());
     let (linear, _) = only(3, &[Attention::Linear]).unwrap();
-    let message = loss(Attention::Softmax, &linear, &start)
-        .unwrap_err()
-        .to_string();
-    assert_eq!(
-        message,
-        "attention = softmax: must be one that the prompts were drawn for. Draw them for this one too"
-    );
+    let message = loss(Attention::Softmax, &linear, &start).unwrap_err().to_string();
+    assert_eq!(message, "attention = softmax: must be one that the prompts were drawn for. Draw them for this one too");
     let ragged = |i| Ok(task(0, 6, 30 + i as usize).draw(&streams));
     let found = Prompts::<f64>::draw(2, &Attention::ALL, ragged, |_| Ok(()));
-    assert_eq!(
-        found.unwrap_err().to_string(),
-        "context has shape (6, 31), expected (6, 30), as the first prompt"
-    );
-    assert!(
-        Attention::parse("sofmax")
-            .unwrap_err()
-            .to_string()
-            .contains("did you mean softmax?")
-    );
+    assert_eq!(found.unwrap_err().to_string(), "context has shape (6, 31), expected (6, 30), as the first prompt");
+    assert!(Attention::parse("sofmax").unwrap_err().to_string().contains("did you mean softmax?"));
     assert!(Form::parse("ful").is_err() && Optimiser::parse("sgd").is_err());
 }
 
@@ -402,30 +318,12 @@ fn divergence_is_an_error() {
     let start = Weights::uniform(6, Form::Full, &streams);
     let run = |rate: f64, epochs: usize| {
         let how = recipe(epochs, Optimiser::GradientDescent, rate);
-        train(
-            Attention::Linear,
-            [&set, &set],
-            &start,
-            Form::Full,
-            &how,
-            &streams,
-        )
-        .unwrap_err()
-        .to_string()
+        train(Attention::Linear, [&set, &set], &start, Form::Full, &how, &streams).unwrap_err().to_string()
     };
     let message = run(50.0, 100);
-    assert!(
-        message.starts_with("training diverged: the loss is "),
-        "{message}"
-    );
+    assert!(message.starts_with("training diverged: the loss is "), "{message}");
     assert!(message.contains("the last finite loss was ") && message.contains(" steps"));
-    assert!(
-        message.ends_with("Write a smaller rate than 50"),
-        "{message}"
-    );
+    assert!(message.ends_with("Write a smaller rate than 50"), "{message}");
     let message = run(1000.0, 1);
-    assert!(
-        message.starts_with("training did not converge: after 1 steps"),
-        "{message}"
-    );
+    assert!(message.starts_with("training did not converge: after 1 steps"), "{message}");
 }

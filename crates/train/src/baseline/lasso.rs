@@ -19,12 +19,7 @@ const ROUNDS: usize = 10_000;
 /// let w = lasso(x.view(), array![2.0, 4.0].view(), 0.5, Array1::zeros(1).view());
 /// assert!((w[0] - 2.5).abs() < 1e-9);
 /// ```
-pub fn lasso(
-    x: ArrayView2<f64>,
-    y: ArrayView1<f64>,
-    alpha: f64,
-    start: ArrayView1<f64>,
-) -> Array1<f64> {
+pub fn lasso(x: ArrayView2<f64>, y: ArrayView1<f64>, alpha: f64, start: ArrayView1<f64>) -> Array1<f64> {
     let (d, k) = x.dim();
     let n = k as f64;
     let gram = x.dot(&x.t()) / n;
@@ -60,14 +55,8 @@ fn duality_gap(x: ArrayView2<f64>, y: ArrayView1<f64>, alpha: f64, w: &Array1<f6
     let residual = &y - &x.t().dot(w);
     let slopes = x.dot(&residual) / n;
     let steepest = slopes.iter().fold(0.0, |m: f64, s| m.max(s.abs()));
-    let shrink = if steepest > alpha {
-        alpha / steepest
-    } else {
-        1.0
-    };
-    let primal =
-        residual.dot(&residual) / (2.0 * n) + alpha * w.iter().map(|w| w.abs()).sum::<f64>();
-    let dual =
-        shrink * residual.dot(&y) / n - shrink * shrink * residual.dot(&residual) / (2.0 * n);
+    let shrink = if steepest > alpha { alpha / steepest } else { 1.0 };
+    let primal = residual.dot(&residual) / (2.0 * n) + alpha * w.iter().map(|w| w.abs()).sum::<f64>();
+    let dual = shrink * residual.dot(&y) / n - shrink * shrink * residual.dot(&residual) / (2.0 * n);
     primal - dual
 }

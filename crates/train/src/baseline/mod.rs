@@ -65,9 +65,7 @@ impl RegressionBaseline {
     /// [`Error::Invalid`] with the parameter and its range.
     pub fn validate(&self) -> Result<()> {
         match *self {
-            RegressionBaseline::Ridge { noise_var } => {
-                attnlab_core::error::non_negative("noise_var", noise_var)
-            }
+            RegressionBaseline::Ridge { noise_var } => attnlab_core::error::non_negative("noise_var", noise_var),
             RegressionBaseline::Lasso { alpha } => positive("alpha", alpha),
             RegressionBaseline::Neighbours { count: 0 } => {
                 Err(Error::invalid("count", 0, "must be a whole number >= 1"))
@@ -81,11 +79,7 @@ impl RegressionBaseline {
     ///
     /// # Errors
     /// Parameters out of range, shapes that do not fit, eigenvalues that do not converge (NaN).
-    pub fn predictions(
-        &self,
-        inputs: ArrayView2<f64>,
-        labels: ArrayView1<f64>,
-    ) -> Result<Array1<f64>> {
+    pub fn predictions(&self, inputs: ArrayView2<f64>, labels: ArrayView1<f64>) -> Result<Array1<f64>> {
         self.validate()?;
         if labels.len() != inputs.ncols() {
             let expected = format!("({},), one per column of the inputs", inputs.ncols());
@@ -146,11 +140,7 @@ fn solve(gram: Array2<f64>, right: ArrayView1<f64>, lambda: f64) -> Result<Array
     let floor = n as f64 * f64::EPSILON * largest;
     let mut rotated = vectors.t().dot(&right);
     for (c, value) in rotated.iter_mut().zip(&values) {
-        *c = if *value > floor {
-            *c / (value + lambda)
-        } else {
-            0.0
-        };
+        *c = if *value > floor { *c / (value + lambda) } else { 0.0 };
     }
     Ok(vectors.dot(&rotated))
 }

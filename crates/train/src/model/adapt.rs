@@ -42,19 +42,14 @@ impl Model {
             return Err(Error::invalid("input", input, requirement));
         }
         at_least("across", across, 1)?;
-        let adapted = ModelConfig {
-            context: across * across,
-            ..config.clone()
-        };
+        let adapted = ModelConfig { context: across * across, ..config.clone() };
         if config.positions != Positions::Learned || across == before {
             return self.rebuilt(adapted, |_| Ok(None));
         }
         let width = config.width;
         let table = self.values(POSITIONS)?;
         let (class, grid) = table.split_at(config.extra_tokens() * width);
-        let grid: Tensor<4> = self
-            .device()
-            .tensor(grid.to_vec(), [1, before, before, width]);
+        let grid: Tensor<4> = self.device().tensor(grid.to_vec(), [1, before, before, width]);
         let options = InterpolateOptions::new(InterpolateMode::Bicubic)
             .with_align_corners(false)
             .with_output_size([across, across]);
@@ -75,16 +70,9 @@ impl Model {
         let output = Output::Classes { count };
         if !matches!(config.output, Output::Classes { .. }) {
             let requirement = "must be classes";
-            return Err(Error::invalid(
-                "output",
-                format!("{:?}", config.output),
-                requirement,
-            ));
+            return Err(Error::invalid("output", format!("{:?}", config.output), requirement));
         }
-        let adapted = ModelConfig {
-            output,
-            ..config.clone()
-        };
+        let adapted = ModelConfig { output, ..config.clone() };
         if config.output == output {
             return self.rebuilt(adapted, |_| Ok(None));
         }
@@ -97,11 +85,7 @@ impl Model {
     }
 
     /// The network of `config` with these parameters, but those that `replaced` gives values for.
-    fn rebuilt(
-        &self,
-        config: ModelConfig,
-        replaced: impl Fn(&str) -> Result<Option<Vec<f64>>>,
-    ) -> Result<Model> {
+    fn rebuilt(&self, config: ModelConfig, replaced: impl Fn(&str) -> Result<Option<Vec<f64>>>) -> Result<Model> {
         config.validate()?;
         let specs = config.specs();
         let mut values = Vec::with_capacity(specs.len());

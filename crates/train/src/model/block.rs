@@ -40,10 +40,7 @@ impl Model {
     /// A network that takes no tokens, or too many of them.
     pub fn hidden(&self, tokens: Tensor<2, Int>, recording: &mut Recording) -> Result<Tensor<3>> {
         if !matches!(self.config.input, Input::Tokens { .. }) {
-            let expected = format!(
-                "no tokens: the input of the network is {:?}",
-                self.config.input
-            );
+            let expected = format!("no tokens: the input of the network is {:?}", self.config.input);
             return Err(Error::shape("tokens", tokens.dims(), expected));
         }
         let embedded = module::embedding(self.parameter("tokens"), tokens);
@@ -83,13 +80,7 @@ impl Model {
         Ok(x)
     }
 
-    fn block(
-        &self,
-        l: usize,
-        x: Tensor<3>,
-        attention: &Attention,
-        recording: &mut Recording,
-    ) -> Result<Tensor<3>> {
+    fn block(&self, l: usize, x: Tensor<3>, attention: &Attention, recording: &mut Recording) -> Result<Tensor<3>> {
         let name = |part: &str| format!("blocks.{l}.{part}");
         let normed = self.norm(x.clone(), &name("attention_norm"), self.config.norm);
         recording.keep(&name("normed"), &normed)?;
@@ -107,13 +98,7 @@ impl Model {
     }
 
     /// Computes the update (batch, tokens, width) that attention adds to the tokens.
-    fn attend(
-        &self,
-        l: usize,
-        x: Tensor<3>,
-        attention: &Attention,
-        recording: &mut Recording,
-    ) -> Result<Tensor<3>> {
+    fn attend(&self, l: usize, x: Tensor<3>, attention: &Attention, recording: &mut Recording) -> Result<Tensor<3>> {
         let name = |part: &str| format!("blocks.{l}.{part}");
         let projected = match self.config.attention {
             AttentionForm::Mhsa => self.linear(x, &name("attention.qkv")),

@@ -199,19 +199,10 @@ impl ModelConfig {
         let mlp = match self.mlp {
             Mlp::Gelu { .. } => Mlp::Gelu { hidden: 4 * width },
             // Up to a multiple of 32, as Llama rounds to multiples.
-            Mlp::SwiGlu { .. } => Mlp::SwiGlu {
-                hidden: (8 * width).div_ceil(3).next_multiple_of(32),
-            },
+            Mlp::SwiGlu { .. } => Mlp::SwiGlu { hidden: (8 * width).div_ceil(3).next_multiple_of(32) },
             other => other,
         };
-        ModelConfig {
-            layers,
-            width,
-            heads,
-            mlp,
-            mlp_blocks: (share * layers as f64).round() as usize,
-            ..self
-        }
+        ModelConfig { layers, width, heads, mlp, mlp_blocks: (share * layers as f64).round() as usize, ..self }
     }
 
     /// Returns `true` if block `l` has an MLP.
@@ -279,9 +270,7 @@ impl ModelConfig {
             Mlp::Gelu { hidden: 0 } | Mlp::SwiGlu { hidden: 0 } => {
                 Err(Error::invalid("hidden", 0, "must be a whole number >= 1"))
             }
-            Mlp::Ista { step, lambda } => {
-                positive("step", step).and_then(|()| positive("lambda", lambda))
-            }
+            Mlp::Ista { step, lambda } => positive("step", step).and_then(|()| positive("lambda", lambda)),
             _ => Ok(()),
         }
     }
@@ -296,10 +285,6 @@ impl ModelConfig {
     pub fn parameters_without_positions(&self) -> usize {
         let counted = |s: &&super::ParameterSpec| s.name != "positions";
         let specs = self.specs();
-        specs
-            .iter()
-            .filter(counted)
-            .map(|s| s.rows * s.columns)
-            .sum()
+        specs.iter().filter(counted).map(|s| s.rows * s.columns).sum()
     }
 }

@@ -16,29 +16,18 @@ pub struct ComputeDevice {
 impl ComputeDevice {
     /// Returns the CPU in f32, in which networks are trained.
     pub fn cpu() -> Self {
-        ComputeDevice {
-            device: Device::flex(),
-            dtype: DType::F32,
-            name: "cpu",
-            fuses: true,
-        }
+        ComputeDevice { device: Device::flex(), dtype: DType::F32, name: "cpu", fuses: true }
     }
 
     /// Returns the CPU in f64, for tests of derivatives.
     pub fn cpu_f64() -> Self {
-        ComputeDevice {
-            dtype: DType::F64,
-            ..ComputeDevice::cpu()
-        }
+        ComputeDevice { dtype: DType::F64, ..ComputeDevice::cpu() }
     }
 
     /// Returns the device with attention and norms as graphs of primitive operations, as on a GPU: the
     /// reference of the CPU's fused operations in tests and timings.
     pub fn unfused(self) -> Self {
-        ComputeDevice {
-            fuses: false,
-            ..self
-        }
+        ComputeDevice { fuses: false, ..self }
     }
 
     /// Opens the GPU through wgpu, in f32.
@@ -68,8 +57,7 @@ impl ComputeDevice {
             "gpu" => ComputeDevice::gpu(),
             #[cfg(not(feature = "gpu"))]
             "gpu" => {
-                let allowed =
-                    "must be cpu in this build. For a GPU build with --features train-gpu";
+                let allowed = "must be cpu in this build. For a GPU build with --features train-gpu";
                 Err(Error::invalid("backend", name, allowed))
             }
             _ => Err(Error::unknown("backend", name, ["cpu", "gpu"])),

@@ -14,11 +14,7 @@ const PIECE: usize = 128 << 20;
 ///
 /// # Errors
 /// [`Error::Invalid`] for a network without a table of tokens.
-pub fn cross_entropy(
-    model: &Model,
-    hidden: Tensor<3>,
-    targets: Tensor<2, Int>,
-) -> Result<Tensor<1>> {
+pub fn cross_entropy(model: &Model, hidden: Tensor<3>, targets: Tensor<2, Int>) -> Result<Tensor<1>> {
     let vocabulary = match model.config().input {
         Input::Tokens { vocabulary } => vocabulary,
         other => {
@@ -32,12 +28,7 @@ pub fn cross_entropy(
 }
 
 /// Computes the cross-entropy in pieces of `most` rows.
-pub(super) fn piecewise(
-    model: &Model,
-    hidden: Tensor<3>,
-    targets: Tensor<2, Int>,
-    most: usize,
-) -> Tensor<1> {
+pub(super) fn piecewise(model: &Model, hidden: Tensor<3>, targets: Tensor<2, Int>, most: usize) -> Tensor<1> {
     let [batch, n, d] = hidden.dims();
     let all = batch * n;
     let (hidden, targets) = (hidden.reshape([all, d]), targets.reshape([all, 1]));

@@ -20,12 +20,7 @@ const EPSILON: f64 = 1e-5;
 const ROWS: usize = 64;
 
 /// Computes scale · (x - mean)/σ + shift of every row of x (batch, tokens, d), or without the mean.
-pub(super) fn graph(
-    x: Tensor<3>,
-    scale: Tensor<2>,
-    shift: Option<Tensor<2>>,
-    centred: bool,
-) -> Tensor<3> {
+pub(super) fn graph(x: Tensor<3>, scale: Tensor<2>, shift: Option<Tensor<2>>, centred: bool) -> Tensor<3> {
     let x = match centred {
         true => x.clone() - x.mean_dim(2),
         false => x,
@@ -48,11 +43,7 @@ pub(super) fn fused(
 ) -> Tensor<3> {
     let [_, d] = scale.dims();
     let shift = shift.unwrap_or_else(|| device.tensor(vec![0.0; d], [1, d]));
-    let [x, scale, shift] = [
-        x.into_dispatch(),
-        scale.into_dispatch(),
-        shift.into_dispatch(),
-    ];
+    let [x, scale, shift] = [x.into_dispatch(), scale.into_dispatch(), shift.into_dispatch()];
     Tensor::from_dispatch(Dispatch::fused_norm(x, scale, shift, centred))
 }
 
@@ -67,12 +58,7 @@ trait FusedNorm: Backend {
 }
 
 impl FusedNorm for Flex {
-    fn fused_norm(
-        x: FlexTensor,
-        scale: FlexTensor,
-        shift: FlexTensor,
-        centred: bool,
-    ) -> FlexTensor {
+    fn fused_norm(x: FlexTensor, scale: FlexTensor, shift: FlexTensor, centred: bool) -> FlexTensor {
         let [x, scale, shift] = [x, scale, shift].map(|t| t.to_contiguous());
         forward(&x, &scale, &shift, centred).0
     }
@@ -92,12 +78,7 @@ impl<C: CheckpointStrategy> FusedNorm for Autodiff<Flex, C> {
         let nodes = [of_x, of_scale, of_shift];
         match NormStep.prepare::<C>(nodes).compute_bound().stateful() {
             OpsKind::Tracked(prepared) => {
-                let state = Kept {
-                    x,
-                    scale,
-                    statistics,
-                    centred,
-                };
+                let state = Kept { x, scale, statistics, centred };
                 prepared.finish(state, y)
             }
             OpsKind::UnTracked(prepared) => prepared.finish(y),
@@ -136,12 +117,7 @@ impl Backward<Flex, 3> for NormStep {
     }
 }
 
-fn forward(
-    x: &FlexTensor,
-    scale: &FlexTensor,
-    shift: &FlexTensor,
-    centred: bool,
-) -> (FlexTensor, FlexTensor) {
+fn forward(x: &FlexTensor, scale: &FlexTensor, shift: &FlexTensor, centred: bool) -> (FlexTensor, FlexTensor) {
     match x.dtype() {
         DType::F64 => forward_in::<f64>(x, scale, shift, centred),
         _ => forward_in::<f32>(x, scale, shift, centred),
@@ -181,10 +157,7 @@ fn forward_in<T: Number>(
             },
         );
     });
-    (
-        tensor(y, shape.to_vec()),
-        tensor(statistics, [shape[0], shape[1], 2]),
-    )
+    (tensor(y, shape.to_vec()), tensor(statistics, [shape[0], shape[1], 2]))
 }
 
 /// Computes the derivatives with respect to x, scale and shift.
@@ -195,9 +168,7 @@ fn backward_in<T: Number>(kept: &Kept, slope: &FlexTensor) -> [FlexTensor; 3] {
     let share = T::of_f64(1.0 / d as f64);
     let mut of_x = vec![T::zero(); x.len()];
     let tasks = of_x.par_chunks_mut(ROWS * d).zip(x.par_chunks(ROWS * d));
-    let tasks = tasks
-        .zip(slope.par_chunks(ROWS * d))
-        .zip(statistics.par_chunks(2 * ROWS));
+    let tasks = tasks.zip(slope.par_chunks(ROWS * d)).zip(statistics.par_chunks(2 * ROWS));
     let sums = tasks.map(|(((of_x, x), slope), statistics)| {
         let mut sums = vec![T::zero(); 2 * d];
         at_full_width(
@@ -205,9 +176,7 @@ fn backward_in<T: Number>(kept: &Kept, slope: &FlexTensor) -> [FlexTensor; 3] {
             || {
                 let (of_scale, of_shift) = sums.split_at_mut(d);
                 let rows = of_x.chunks_exact_mut(d).zip(x.chunks_exact(d));
-                let rows = rows
-                    .zip(slope.chunks_exact(d))
-                    .zip(statistics.as_chunks::<2>().0);
+                let rows = rows.zip(slope.chunks_exact(d)).zip(statistics.as_chunks::<2>().0);
                 for (((of_x, x), slope), [mean, inverse]) in rows {
                     // dŷ = dy · scale; of_x holds it for now.
                     for j in 0..d {
@@ -232,17 +201,10 @@ fn backward_in<T: Number>(kept: &Kept, slope: &FlexTensor) -> [FlexTensor; 3] {
     let sums: Vec<Vec<T>> = sums.collect();
     let mut total = vec![T::zero(); 2 * d];
     for sums in sums {
-        total
-            .iter_mut()
-            .zip(sums)
-            .for_each(|(total, sum)| *total += sum);
+        total.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
     }
     let of_shift = total.split_off(d);
-    [
-        tensor(of_x, kept.x.shape().to_vec()),
-        tensor(total, [1, d]),
-        tensor(of_shift, [1, d]),
-    ]
+    [tensor(of_x, kept.x.shape().to_vec()), tensor(total, [1, d]), tensor(of_shift, [1, d])]
 }
 
 /// Computes Σ_i f(a_i, b_i) in a fixed number of lanes.
@@ -282,13 +244,7 @@ mod tests {
         let shift = (form < 2).then(|| tracked("shift", [1, d]));
         let x = flat.clone().reshape([batch, n, d]);
         let y = match device.fuses() {
-            true => fused(
-                x,
-                scale.clone(),
-                shift.clone(),
-                form.is_multiple_of(2),
-                device,
-            ),
+            true => fused(x, scale.clone(), shift.clone(), form.is_multiple_of(2), device),
             false => graph(x, scale.clone(), shift.clone(), form.is_multiple_of(2)),
         };
         let mix = device.tensor(numbers("mix", batch * n * d), [batch, n, d]);
@@ -317,21 +273,14 @@ mod tests {
                     assert_eq!(found.len(), expected.len());
                     let size = expected.iter().fold(1.0, |m: f64, x| m.max(x.abs()));
                     for (a, b) in found.iter().zip(expected) {
-                        assert!(
-                            (a - b).abs() <= rounding * size,
-                            "{sizes:?} {form}: {a} {b}"
-                        );
+                        assert!((a - b).abs() <= rounding * size, "{sizes:?} {form}: {a} {b}");
                     }
                 }
             };
             let expected = results(&device.clone().unfused(), sizes, form);
             close(&results(&device, sizes, form), &expected, ROUNDING);
             if sizes[2] > 2 {
-                close(
-                    &results(&ComputeDevice::cpu(), sizes, form),
-                    &expected,
-                    ROUNDING_F32,
-                );
+                close(&results(&ComputeDevice::cpu(), sizes, form), &expected, ROUNDING_F32);
             }
         }
     }

@@ -1,9 +1,7 @@
 //! The named matrices of a network: their shapes, initial values, and the network that holds them.
 
 use super::attention::ROTARY;
-use super::config::{
-    AttentionForm, FirstPositions, Input, Mlp, ModelConfig, Norm, Output, Positions,
-};
+use super::config::{AttentionForm, FirstPositions, Input, Mlp, ModelConfig, Norm, Output, Positions};
 use super::device::ComputeDevice;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::rng::Streams;
@@ -137,20 +135,8 @@ struct List {
 }
 
 impl List {
-    fn push(
-        &mut self,
-        name: &str,
-        (rows, columns): (usize, usize),
-        first: Initialiser,
-        decays: bool,
-    ) {
-        self.specs.push(ParameterSpec {
-            name: name.to_string(),
-            rows,
-            columns,
-            first,
-            decays,
-        });
+    fn push(&mut self, name: &str, (rows, columns): (usize, usize), first: Initialiser, decays: bool) {
+        self.specs.push(ParameterSpec { name: name.to_string(), rows, columns, first, decays });
     }
 
     fn matrix(&mut self, name: &str, rows: usize, columns: usize, sigma: f64) {
@@ -221,13 +207,7 @@ impl Model {
     ) -> Self {
         let names = specs.iter().map(|s| s.name.clone());
         let index = names.enumerate().map(|(i, name)| (name, i)).collect();
-        let mut model = Model {
-            config,
-            device: device.clone(),
-            specs,
-            values: vec![],
-            index,
-        };
+        let mut model = Model { config, device: device.clone(), specs, values: vec![], index };
         model.set_values(values);
         model
     }

@@ -1,8 +1,6 @@
 //! The papers' networks by name.
 
-use super::config::{
-    AttentionForm, FirstPositions, Input, Mlp, ModelConfig, Norm, Output, Positions,
-};
+use super::config::{AttentionForm, FirstPositions, Input, Mlp, ModelConfig, Norm, Output, Positions};
 use attnlab_core::error::{Error, Result};
 
 /// Network of a paper.
@@ -23,130 +21,64 @@ const POSITIONS: usize = 2 * 101;
 
 /// The networks of the papers, by paper.
 pub static PRESETS: [Preset; 23] = [
-    named(
-        "aot-mssa-l-base",
-        "AoT-MSSA-L Base (102M), ICML Table 4",
-        || mssa_l(24, 1024, 16),
-    ),
-    named(
-        "aot-mssa-l-medium",
-        "AoT-MSSA-L Medium (182M), ICML Table 4",
-        || mssa_l(36, 1280, 20),
-    ),
-    named(
-        "aot-mssa-l-large",
-        "AoT-MSSA-L Large (326M), sizes inferred from the count",
-        || mssa_l(48, 1600, 25),
-    ),
-    named(
-        "aot-mhsa-l-base",
-        "AoT-MHSA-L Base (122M), ICML Table 4",
-        || ModelConfig {
-            attention: AttentionForm::Mhsa,
-            ..mssa_l(24, 896, 14)
-        },
-    ),
-    named(
-        "aot-hybrid-l",
-        "Hybrid (81M), MLP in the first half of the blocks, sizes inferred",
-        || ModelConfig {
-            mlp: Mlp::Gelu { hidden: 3072 },
-            mlp_blocks: 6,
-            ..mssa_l(12, 768, 12)
-        },
-    ),
-    named(
-        "aot-full-mlp-l",
-        "Full MLP (109M), sizes inferred from the count",
-        || ModelConfig {
-            mlp: Mlp::Gelu { hidden: 3072 },
-            mlp_blocks: 12,
-            ..mssa_l(12, 768, 12)
-        },
-    ),
+    named("aot-mssa-l-base", "AoT-MSSA-L Base (102M), ICML Table 4", || mssa_l(24, 1024, 16)),
+    named("aot-mssa-l-medium", "AoT-MSSA-L Medium (182M), ICML Table 4", || mssa_l(36, 1280, 20)),
+    named("aot-mssa-l-large", "AoT-MSSA-L Large (326M), sizes inferred from the count", || mssa_l(48, 1600, 25)),
+    named("aot-mhsa-l-base", "AoT-MHSA-L Base (122M), ICML Table 4", || ModelConfig {
+        attention: AttentionForm::Mhsa,
+        ..mssa_l(24, 896, 14)
+    }),
+    named("aot-hybrid-l", "Hybrid (81M), MLP in the first half of the blocks, sizes inferred", || ModelConfig {
+        mlp: Mlp::Gelu { hidden: 3072 },
+        mlp_blocks: 6,
+        ..mssa_l(12, 768, 12)
+    }),
+    named("aot-full-mlp-l", "Full MLP (109M), sizes inferred from the count", || ModelConfig {
+        mlp: Mlp::Gelu { hidden: 3072 },
+        mlp_blocks: 12,
+        ..mssa_l(12, 768, 12)
+    }),
     named("gpt2-base", "GPT-2 Base (124M)", || ModelConfig {
         attention: AttentionForm::Mhsa,
         mlp: Mlp::Gelu { hidden: 3072 },
         mlp_blocks: 12,
         ..mssa_l(12, 768, 12)
     }),
-    named(
-        "icl-aot-mssa",
-        "AoT-MSSA-L for regression, ICML Table 5",
-        || regression(32),
-    ),
-    named(
-        "icl-aot-mhsa",
-        "AoT-MHSA-L for regression, ICML Table 5",
-        || ModelConfig {
-            attention: AttentionForm::Mhsa,
-            ..regression(32)
-        },
-    ),
-    named(
-        "icl-transformer",
-        "GPT-2 for regression, ICML Table 5",
-        || ModelConfig {
-            attention: AttentionForm::Mhsa,
-            mlp: Mlp::Gelu { hidden: 512 },
-            mlp_blocks: 16,
-            ..regression(16)
-        },
-    ),
-    named(
-        "icl-hybrid",
-        "Hybrid for regression, 2024 Section 4.1.2: 24 layers",
-        || ModelConfig {
-            mlp: Mlp::Gelu { hidden: 512 },
-            mlp_blocks: 12,
-            ..regression(24)
-        },
-    ),
-    named(
-        "icl-full-mlp",
-        "Full MLP for regression, 2024 Section 4.1.2: 16 layers",
-        || ModelConfig {
-            mlp: Mlp::Gelu { hidden: 512 },
-            mlp_blocks: 16,
-            ..regression(16)
-        },
-    ),
-    named(
-        "icl-aot-tied",
-        "AoT with Eq. (4) as printed, one matrix per layer",
-        || ModelConfig {
-            attention: AttentionForm::MssaTied {
-                eta: 1.0,
-                normalise_queries: true,
-                scaled: false,
-            },
-            ..regression(32)
-        },
-    ),
-    named("icl-llama", "Llama for regression, 2024 Figure 7", || {
-        ModelConfig {
-            attention: AttentionForm::Mhsa,
-            mlp: Mlp::SwiGlu { hidden: 352 },
-            mlp_blocks: 16,
-            ..llama(16)
-        }
+    named("icl-aot-mssa", "AoT-MSSA-L for regression, ICML Table 5", || regression(32)),
+    named("icl-aot-mhsa", "AoT-MHSA-L for regression, ICML Table 5", || ModelConfig {
+        attention: AttentionForm::Mhsa,
+        ..regression(32)
     }),
-    named(
-        "icl-llama-aot",
-        "Llama-AoT for regression, 2024 Figure 7",
-        || llama(32),
-    ),
-    named("aot-v-16m", "AoT-MSSA-V (16M), 2024", || {
-        vision(12, 768, 12)
+    named("icl-transformer", "GPT-2 for regression, ICML Table 5", || ModelConfig {
+        attention: AttentionForm::Mhsa,
+        mlp: Mlp::Gelu { hidden: 512 },
+        mlp_blocks: 16,
+        ..regression(16)
     }),
-    named("aot-v-52m", "AoT-MSSA-V (52M), 2024", || {
-        vision(24, 1024, 16)
+    named("icl-hybrid", "Hybrid for regression, 2024 Section 4.1.2: 24 layers", || ModelConfig {
+        mlp: Mlp::Gelu { hidden: 512 },
+        mlp_blocks: 12,
+        ..regression(24)
     }),
-    named(
-        "aot-v-86m",
-        "AoT-MSSA-V (86M), 2024; width inferred from the count",
-        || vision(32, 1152, 16),
-    ),
+    named("icl-full-mlp", "Full MLP for regression, 2024 Section 4.1.2: 16 layers", || ModelConfig {
+        mlp: Mlp::Gelu { hidden: 512 },
+        mlp_blocks: 16,
+        ..regression(16)
+    }),
+    named("icl-aot-tied", "AoT with Eq. (4) as printed, one matrix per layer", || ModelConfig {
+        attention: AttentionForm::MssaTied { eta: 1.0, normalise_queries: true, scaled: false },
+        ..regression(32)
+    }),
+    named("icl-llama", "Llama for regression, 2024 Figure 7", || ModelConfig {
+        attention: AttentionForm::Mhsa,
+        mlp: Mlp::SwiGlu { hidden: 352 },
+        mlp_blocks: 16,
+        ..llama(16)
+    }),
+    named("icl-llama-aot", "Llama-AoT for regression, 2024 Figure 7", || llama(32)),
+    named("aot-v-16m", "AoT-MSSA-V (16M), 2024", || vision(12, 768, 12)),
+    named("aot-v-52m", "AoT-MSSA-V (52M), 2024", || vision(24, 1024, 16)),
+    named("aot-v-86m", "AoT-MSSA-V (86M), 2024; width inferred from the count", || vision(32, 1152, 16)),
     named("crate-t", "CRATE-T (6.09M)", || crate_(12, 384, 6)),
     named("crate-s", "CRATE-S (13.12M)", || crate_(12, 576, 12)),
     named("crate-b", "CRATE-B (22.80M)", || crate_(12, 768, 12)),
@@ -177,17 +109,12 @@ pub fn preset(name: &str) -> Result<ModelConfig> {
 /// nanoGPT's conventions: no biases, LayerNorm before each part and at the end.
 fn mssa_l(layers: usize, width: usize, heads: usize) -> ModelConfig {
     ModelConfig {
-        input: Input::Tokens {
-            vocabulary: VOCABULARY,
-        },
+        input: Input::Tokens { vocabulary: VOCABULARY },
         output: Output::TiedTokens,
         layers,
         width,
         heads,
-        attention: AttentionForm::Mssa {
-            normalise_queries: true,
-            scaled: false,
-        },
+        attention: AttentionForm::Mssa { normalise_queries: true, scaled: false },
         mlp: Mlp::None,
         mlp_blocks: 0,
         norm: Norm::Layer,
@@ -212,12 +139,7 @@ fn regression(layers: usize) -> ModelConfig {
 }
 
 fn llama(layers: usize) -> ModelConfig {
-    ModelConfig {
-        norm: Norm::Rms,
-        positions: Positions::Rotary,
-        bias: false,
-        ..regression(layers)
-    }
+    ModelConfig { norm: Norm::Rms, positions: Positions::Rotary, bias: false, ..regression(layers) }
 }
 
 /// Images of 224² in patches of 16²: 196 tokens and the class token, 1000 classes. No norm inside.
@@ -225,10 +147,7 @@ fn vision(layers: usize, width: usize, heads: usize) -> ModelConfig {
     ModelConfig {
         input: Input::Patches { dim: 768 },
         output: Output::Classes { count: 1000 },
-        attention: AttentionForm::Mssa {
-            normalise_queries: false,
-            scaled: true,
-        },
+        attention: AttentionForm::Mssa { normalise_queries: false, scaled: true },
         norm: Norm::None,
         context: 196,
         causal: false,
@@ -240,10 +159,7 @@ fn vision(layers: usize, width: usize, heads: usize) -> ModelConfig {
 fn crate_(layers: usize, width: usize, heads: usize) -> ModelConfig {
     ModelConfig {
         norm: Norm::Layer,
-        mlp: Mlp::Ista {
-            step: 0.1,
-            lambda: 0.1,
-        },
+        mlp: Mlp::Ista { step: 0.1, lambda: 0.1 },
         mlp_blocks: layers,
         ..vision(layers, width, heads)
     }

@@ -30,10 +30,7 @@ pub struct RecordedActivation {
 impl Recording {
     /// Creates an empty recording that keeps activations whose names end with one of these; `""` keeps all.
     pub fn keeping<'a>(endings: impl IntoIterator<Item = &'a str>) -> Self {
-        Recording {
-            endings: endings.into_iter().map(str::to_string).collect(),
-            found: vec![],
-        }
+        Recording { endings: endings.into_iter().map(str::to_string).collect(), found: vec![] }
     }
 
     /// Returns the activations, in the order of the forward pass.
@@ -48,10 +45,7 @@ impl Recording {
     pub fn get(&self, name: &str) -> Result<&RecordedActivation> {
         let known = || self.found.iter().map(|a| a.name.as_str());
         let unknown = || Error::unknown("activation", name, known());
-        self.found
-            .iter()
-            .find(|a| a.name == name)
-            .ok_or_else(unknown)
+        self.found.iter().find(|a| a.name == name).ok_or_else(unknown)
     }
 
     pub(super) fn keep<const D: usize>(&mut self, name: &str, tensor: &Tensor<D>) -> Result<()> {

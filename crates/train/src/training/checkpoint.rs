@@ -73,12 +73,7 @@ impl Checkpoint {
     /// # Errors
     /// [`Error::Io`] when the disk is full or the folder cannot be written; the checkpoints before are
     /// kept.
-    pub fn write(
-        &self,
-        model: &Model,
-        memory: &OptimiserState,
-        state: &CheckpointState,
-    ) -> Result<()> {
+    pub fn write(&self, model: &Model, memory: &OptimiserState, state: &CheckpointState) -> Result<()> {
         self.0.write(state.step, &pack(model, memory)?, state)
     }
 
@@ -99,11 +94,7 @@ impl Checkpoint {
         let Some(found) = self.0.restore(same, progress)? else {
             return Ok(None);
         };
-        let Restored {
-            path,
-            tensors,
-            state,
-        } = found;
+        let Restored { path, tensors, state } = found;
         let memory = unpack(&path, &tensors, model, optimiser, state.optimiser_steps)?;
         Ok(Some((memory, state)))
     }
@@ -120,11 +111,7 @@ impl Checkpoint {
         let values = values.map(|p| tensor(&found.path, &file, GROUPS[0], &p, device));
         let values = values.collect::<Result<_>>()?;
         model.set_values(values);
-        Ok(TrainedNetwork {
-            model,
-            step: found.state.step,
-            checksum: format!("{:016x}", hash(&found.tensors)),
-        })
+        Ok(TrainedNetwork { model, step: found.state.step, checksum: format!("{:016x}", hash(&found.tensors)) })
     }
 
     /// Reads the configuration of that network alone.
@@ -178,20 +165,13 @@ fn unpack(
 }
 
 /// Reads a tensor of a parameter.
-fn tensor(
-    path: &Path,
-    file: &SafeTensors,
-    group: &str,
-    p: &Parameter,
-    device: &ComputeDevice,
-) -> Result<Tensor<2>> {
+fn tensor(path: &Path, file: &SafeTensors, group: &str, p: &Parameter, device: &ComputeDevice) -> Result<Tensor<2>> {
     let shape = [p.spec.rows, p.spec.columns];
     let name = format!("{group}.{}", p.spec.name);
     let view = file.tensor(&name).map_err(|e| content(path, e))?;
     let fits = view.shape() == shape.as_slice();
     let numbers = fits.then(|| numbers(&view)).flatten();
-    let numbers =
-        numbers.ok_or_else(|| content(path, format!("{name} is not of shape {shape:?}")))?;
+    let numbers = numbers.ok_or_else(|| content(path, format!("{name} is not of shape {shape:?}")))?;
     Ok(device.tensor(numbers, shape))
 }
 
@@ -209,17 +189,13 @@ fn pack(model: &Model, memory: &OptimiserState) -> Result<Vec<u8>> {
             let values = read(tensor)?;
             let bytes: Vec<u8> = match wide {
                 true => values.iter().flat_map(|x| x.to_le_bytes()).collect(),
-                false => values
-                    .iter()
-                    .flat_map(|x| (*x as f32).to_le_bytes())
-                    .collect(),
+                false => values.iter().flat_map(|x| (*x as f32).to_le_bytes()).collect(),
             };
             let dtype = if wide { Dtype::F64 } else { Dtype::F32 };
             entries.push((name, dtype, vec![p.spec.rows, p.spec.columns], bytes));
         }
     }
-    let fail =
-        |e: safetensors::SafeTensorError| Error::unwritable("the checkpoint (safetensors)", e);
+    let fail = |e: safetensors::SafeTensorError| Error::unwritable("the checkpoint (safetensors)", e);
     let views = entries.iter().map(|(name, dtype, shape, bytes)| {
         let view = TensorView::new(*dtype, shape.clone(), bytes).map_err(fail)?;
         Ok((name.as_str(), view))
@@ -233,12 +209,7 @@ fn numbers(view: &TensorView) -> Option<Vec<f64>> {
     match view.dtype() {
         Dtype::F32 => {
             let (words, _) = bytes.as_chunks::<4>();
-            Some(
-                words
-                    .iter()
-                    .map(|w| f64::from(f32::from_le_bytes(*w)))
-                    .collect(),
-            )
+            Some(words.iter().map(|w| f64::from(f32::from_le_bytes(*w))).collect())
         }
         Dtype::F64 => {
             let (words, _) = bytes.as_chunks::<8>();

@@ -60,39 +60,21 @@ pub struct Judged {
 impl ImageView {
     /// Reads images by their indices as tokens. Nothing is drawn.
     fn tokens(&self, images: &dyn LabelledImages, indices: &[usize]) -> Result<ImageBatch> {
-        self.batches(images, &self.transforms)
-            .chosen(&Streams::new(0, "view", 0, 0), indices)
+        self.batches(images, &self.transforms).chosen(&Streams::new(0, "view", 0, 0), indices)
     }
 
-    fn batches<'a>(
-        &self,
-        images: &'a dyn LabelledImages,
-        augmentation: &'a Augmentation,
-    ) -> ImageBatches<'a> {
-        ImageBatches {
-            images,
-            augmentation,
-            patch: self.patch,
-            order: self.order,
-        }
+    fn batches<'a>(&self, images: &'a dyn LabelledImages, augmentation: &'a Augmentation) -> ImageBatches<'a> {
+        ImageBatches { images, augmentation, patch: self.patch, order: self.order }
     }
 
     /// Computes predictions and losses of images, by their indices.
     ///
     /// # Errors
     /// An image that cannot be read; a network that does not fit.
-    pub fn judge(
-        &self,
-        model: &Model,
-        images: &dyn LabelledImages,
-        indices: &[usize],
-    ) -> Result<Judged> {
+    pub fn judge(&self, model: &Model, images: &dyn LabelledImages, indices: &[usize]) -> Result<Judged> {
         let model = model.frozen();
         let classes = classes(&model)?;
-        let mut judged = Judged {
-            predictions: vec![],
-            losses: vec![],
-        };
+        let mut judged = Judged { predictions: vec![], losses: vec![] };
         for part in indices.chunks(JUDGED) {
             let seen = self.tokens(images, part)?;
             let scores = scores(&model, seen.tokens, &mut Recording::default())?;
@@ -160,10 +142,7 @@ pub fn scores(model: &Model, tokens: Array3<f32>, recording: &mut Recording) -> 
 
 fn tensor(device: &ComputeDevice, tokens: Array3<f32>) -> Tensor<3> {
     let (batch, n, dim) = tokens.dim();
-    device.tensor(
-        tokens.iter().map(|x| f64::from(*x)).collect(),
-        [batch, n, dim],
-    )
+    device.tensor(tokens.iter().map(|x| f64::from(*x)).collect(), [batch, n, dim])
 }
 
 impl ImageTask<'_> {
@@ -189,9 +168,7 @@ impl ImageTask<'_> {
             let weight = mix_up_weight(self.mix_up, &mut batch.streams.part("mix-up", i))?;
             let (here, there) = (weight as f32, (1.0 - weight) as f32);
             let mut own = tokens.index_axis_mut(Axis(0), place);
-            own.zip_mut_with(&others.index_axis(Axis(0), place), |x, y| {
-                *x = here * *x + there * y
-            });
+            own.zip_mut_with(&others.index_axis(Axis(0), place), |x, y| *x = here * *x + there * y);
             let mut own = targets.row_mut(place);
             own.zip_mut_with(&other_targets.row(place), |x, y| {
                 *x = weight * *x + (1.0 - weight) * y;

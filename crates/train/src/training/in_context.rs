@@ -22,21 +22,13 @@ pub struct InContextTask {
 
 impl InContextTask {
     fn law(&self, dims: usize, points: usize) -> InContext {
-        InContext {
-            functions: self.functions,
-            dim: self.dim,
-            points,
-            active: dims,
-            shift: Shift::None,
-        }
+        InContext { functions: self.functions, dim: self.dim, points, active: dims, shift: Shift::None }
     }
 }
 
 impl TrainingTask for InContextTask {
     fn loss(&self, model: &Model, batch: &Batch) -> Result<Tensor<1>> {
-        let stage = batch
-            .stage
-            .unwrap_or_else(|| self.curriculum.at_step(u64::MAX));
+        let stage = batch.stage.unwrap_or_else(|| self.curriculum.at_step(u64::MAX));
         let law = self.law(stage.dims, stage.points);
         let prompts: Vec<Regression> = (batch.first..batch.first + batch.count as u64)
             .map(|i| law.draw(&batch.streams.child("prompt", i)))
@@ -90,11 +82,7 @@ fn answers(device: &ComputeDevice, prompts: &[Regression]) -> Tensor<2> {
 ///
 /// # Errors
 /// When there are no prompts, or the network does not take them.
-pub fn predictions(
-    model: &Model,
-    prompts: &[Regression],
-    recording: &mut Recording,
-) -> Result<Tensor<2>> {
+pub fn predictions(model: &Model, prompts: &[Regression], recording: &mut Recording) -> Result<Tensor<2>> {
     let outputs = model.forward(tokens(model.device(), prompts)?, recording)?;
     let [batch, length, _] = outputs.dims();
     let pairs = outputs.narrow(2, 0, 1).reshape([batch, length / 2, 2]);
@@ -126,9 +114,7 @@ pub fn errors(
     let (mut all, model) = (vec![], model.frozen());
     let draw = |i: usize| law.draw(&streams.child("prompt", i as u64));
     for start in (0..prompts).step_by(batch.max(1)) {
-        let drawn: Vec<Regression> = (start..prompts.min(start + batch.max(1)))
-            .map(draw)
-            .collect();
+        let drawn: Vec<Regression> = (start..prompts.min(start + batch.max(1))).map(draw).collect();
         let found = predictions(&model, &drawn, &mut Recording::default())?;
         let off = found - answers(model.device(), &drawn);
         let squares = read(&off.square())?;

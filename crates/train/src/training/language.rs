@@ -74,12 +74,8 @@ impl Text {
     /// [`Error::Io`] for a file that cannot be read; [`Error::Content`] for one that is empty or too short,
     /// or a `.bin` of an odd number of bytes.
     pub fn read(path: &Path, context: usize, held_out: f64) -> Result<Self> {
-        let bytes = std::fs::read(path)
-            .map_err(|e| Error::io(path, e, "Give a text, or token ids in a .bin file"))?;
-        let wrong = |problem: String| Error::Content {
-            path: path.to_path_buf(),
-            problem,
-        };
+        let bytes = std::fs::read(path).map_err(|e| Error::io(path, e, "Give a text, or token ids in a .bin file"))?;
+        let wrong = |problem: String| Error::Content { path: path.to_path_buf(), problem };
         if bytes.is_empty() {
             return Err(wrong("the text is empty".into()));
         }
@@ -105,12 +101,7 @@ impl Text {
     /// [`Error::Invalid`] when either part is shorter than a sequence and the token after it.
     pub fn from_tokens(tokens: Vec<u16>, context: usize, held_out: f64) -> Result<Self> {
         let cut = cut(tokens.len(), context, held_out)?;
-        Ok(Text {
-            tokens: Tokens::Narrow(tokens),
-            cut,
-            context,
-            watched: 0,
-        })
+        Ok(Text { tokens: Tokens::Narrow(tokens), cut, context, watched: 0 })
     }
 
     /// Cuts documents that lie one after another in `ids`, document i from `starts[i]` on, between two of them: the
@@ -128,16 +119,10 @@ impl Text {
     /// # Errors
     /// [`Error::Invalid`] for fewer than two documents, starts that do not ascend from 0 within the ids, or when either
     /// part is shorter than a sequence and the token after it.
-    pub fn from_documents(
-        ids: Vec<u32>,
-        starts: &[usize],
-        context: usize,
-        held_out: f64,
-    ) -> Result<Self> {
+    pub fn from_documents(ids: Vec<u32>, starts: &[usize], context: usize, held_out: f64) -> Result<Self> {
         let ascend = starts.first() == Some(&0) && starts.windows(2).all(|w| w[0] < w[1]);
         if starts.len() < 2 || !ascend || starts[starts.len() - 1] >= ids.len() {
-            let allowed =
-                "must be at least 2, none of them empty; held-out documents are never trained on";
+            let allowed = "must be at least 2, none of them empty; held-out documents are never trained on";
             return Err(Error::invalid("documents", starts.len(), allowed));
         }
         check_held_out(held_out)?;
@@ -145,12 +130,7 @@ impl Text {
         let beyond = starts[1..].iter().copied().find(|start| *start >= wanted);
         let cut = beyond.unwrap_or(starts[starts.len() - 1]);
         check_parts(ids.len(), cut, context)?;
-        Ok(Text {
-            tokens: Tokens::new(ids),
-            cut,
-            context,
-            watched: 0,
-        })
+        Ok(Text { tokens: Tokens::new(ids), cut, context, watched: 0 })
     }
 
     /// Returns the index of the first held-out token.
@@ -174,10 +154,7 @@ impl Text {
     /// [`Error::Invalid`] when the held-out part has fewer.
     pub fn watching(self, sequences: usize) -> Result<Self> {
         check_sequences(self.tokens.len() - self.cut, self.context, sequences)?;
-        Ok(Text {
-            watched: sequences,
-            ..self
-        })
+        Ok(Text { watched: sequences, ..self })
     }
 
     /// Refuses a text of `length` tokens that is too short for [`Text::from_tokens`] or
@@ -225,9 +202,7 @@ impl Text {
         let shape = [sequences.len(), self.context];
         let side = |from: usize| {
             let all = sequences.iter().flat_map(|w| &w[from..from + self.context]);
-            model
-                .device()
-                .token_ids(all.map(|t| i64::from(*t)).collect(), shape)
+            model.device().token_ids(all.map(|t| i64::from(*t)).collect(), shape)
         };
         let hidden = model.hidden(side(0), &mut Recording::default())?;
         cross_entropy(model, hidden, side(1))
@@ -240,9 +215,7 @@ impl Text {
     pub fn losses(&self, model: &Model, sequences: usize) -> Result<Vec<f64>> {
         let model = model.frozen();
         let judged = self.held_out_sequences(sequences)?;
-        let one = |window: &Vec<u32>| {
-            Ok(read(&self.mean_loss(&model, std::slice::from_ref(window))?)?[0])
-        };
+        let one = |window: &Vec<u32>| Ok(read(&self.mean_loss(&model, std::slice::from_ref(window))?)?[0]);
         judged.iter().map(one).collect()
     }
 
@@ -258,28 +231,18 @@ impl Text {
             return Err(Error::invalid("vocabulary", vocabulary, allowed));
         }
         let mut counts = vec![1.0; vocabulary];
-        self.tokens
-            .for_each(0..self.cut, |id| counts[id as usize] += 1.0);
+        self.tokens.for_each(0..self.cut, |id| counts[id as usize] += 1.0);
         let all = (self.cut + vocabulary) as f64;
         let nats = |id: &u32| -(counts[*id as usize] / all).ln();
         let one = |w: &Vec<u32>| w[1..].iter().map(nats).sum::<f64>() / self.context as f64;
-        Ok(self
-            .held_out_sequences(sequences)?
-            .iter()
-            .map(one)
-            .collect())
+        Ok(self.held_out_sequences(sequences)?.iter().map(one).collect())
     }
 
     /// Records the activations of held-out sequences.
     ///
     /// # Errors
     /// As [`Text::losses`].
-    pub fn activations(
-        &self,
-        model: &Model,
-        sequences: usize,
-        recording: &mut Recording,
-    ) -> Result<()> {
+    pub fn activations(&self, model: &Model, sequences: usize, recording: &mut Recording) -> Result<()> {
         let judged = self.held_out_sequences(sequences)?;
         let tokens = judged.iter().flat_map(|w| &w[..self.context]);
         let tokens = tokens.map(|t| i64::from(*t)).collect();
@@ -300,11 +263,7 @@ fn cut(length: usize, context: usize, held_out: f64) -> Result<usize> {
 fn check_held_out(held_out: f64) -> Result<()> {
     match held_out > 0.0 && held_out < 1.0 {
         true => Ok(()),
-        false => Err(Error::invalid(
-            "held_out",
-            held_out,
-            "must be a number in (0, 1)",
-        )),
+        false => Err(Error::invalid("held_out", held_out, "must be a number in (0, 1)")),
     }
 }
 
@@ -327,9 +286,7 @@ fn check_sequences(length: usize, context: usize, sequences: usize) -> Result<()
     if (1..=most).contains(&sequences) {
         return Ok(());
     }
-    let allowed = format!(
-        "must be from 1 to {most}; the held-out part has {length} tokens, in sequences of {context}"
-    );
+    let allowed = format!("must be from 1 to {most}; the held-out part has {length} tokens, in sequences of {context}");
     Err(Error::invalid("sequences", sequences, allowed))
 }
 

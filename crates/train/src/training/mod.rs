@@ -18,6 +18,4 @@ mod steps;
 pub use checkpoint::{Checkpoint, CheckpointState, TrainedNetwork};
 pub use optimiser::{OptimiserKind, OptimiserSettings, OptimiserState, clip};
 pub use schedule::{Curriculum, LearningRate, Ramp, Stage};
-pub use steps::{
-    Batch, StepReport, Trained, Trainer, TrainingHistory, TrainingPlan, TrainingTask, train,
-};
+pub use steps::{Batch, StepReport, Trained, Trainer, TrainingHistory, TrainingPlan, TrainingTask, train};

@@ -37,13 +37,7 @@ pub struct OptimiserSettings {
 impl OptimiserSettings {
     /// Adam with its usual constants: β = (.9, .999), ε = 1e-8.
     pub fn adam() -> Self {
-        OptimiserSettings {
-            kind: OptimiserKind::Adam,
-            beta_1: 0.9,
-            beta_2: 0.999,
-            epsilon: 1e-8,
-            weight_decay: 0.0,
-        }
+        OptimiserSettings { kind: OptimiserKind::Adam, beta_1: 0.9, beta_2: 0.999, epsilon: 1e-8, weight_decay: 0.0 }
     }
 
     /// Refuses constants out of range.
@@ -85,13 +79,7 @@ pub struct OptimiserState {
 
 impl OptimiserState {
     /// Moves the network one step along `gradients`, at rate `rate`.
-    pub fn step(
-        &mut self,
-        optimiser: &OptimiserSettings,
-        rate: f64,
-        model: &mut Model,
-        gradients: Vec<Tensor<2>>,
-    ) {
+    pub fn step(&mut self, optimiser: &OptimiserSettings, rate: f64, model: &mut Model, gradients: Vec<Tensor<2>>) {
         let rules = [true, false].map(|decays| Rule::new(optimiser, decays));
         let before = std::mem::take(&mut self.averages);
         let mut before = before.into_iter();
@@ -120,13 +108,9 @@ impl Rule {
         let [b1, b2, epsilon] = [o.beta_1, o.beta_2, o.epsilon].map(|x| x as f32);
         let decay = if decays { o.weight_decay as f32 } else { 0.0 };
         match o.kind {
-            OptimiserKind::Adam => Rule::Adam(
-                AdamConfig::new()
-                    .with_beta_1(b1)
-                    .with_beta_2(b2)
-                    .with_epsilon(epsilon)
-                    .build(),
-            ),
+            OptimiserKind::Adam => {
+                Rule::Adam(AdamConfig::new().with_beta_1(b1).with_beta_2(b2).with_epsilon(epsilon).build())
+            }
             OptimiserKind::AdamW => Rule::AdamW(
                 AdamWConfig::new()
                     .with_beta_1(b1)
@@ -135,13 +119,9 @@ impl Rule {
                     .with_weight_decay(decay)
                     .build(),
             ),
-            OptimiserKind::Lion => Rule::Lion(
-                LionConfig::new()
-                    .with_beta_1(b1)
-                    .with_beta_2(b2)
-                    .with_weight_decay(decay)
-                    .build(),
-            ),
+            OptimiserKind::Lion => {
+                Rule::Lion(LionConfig::new().with_beta_1(b1).with_beta_2(b2).with_weight_decay(decay).build())
+            }
         }
     }
 
@@ -155,13 +135,7 @@ impl Rule {
     ) -> (Tensor<2>, Vec<Tensor<2>>) {
         let mut averages = averages.into_iter().flatten();
         let first = averages.next();
-        let pair = || {
-            Some(AdaptiveMomentumState::new(
-                steps,
-                first.clone()?,
-                averages.next()?,
-            ))
-        };
+        let pair = || Some(AdaptiveMomentumState::new(steps, first.clone()?, averages.next()?));
         let both = |m: AdaptiveMomentumState<2>| vec![m.moment_1, m.moment_2];
         match self {
             Rule::Adam(rule) => {

@@ -65,12 +65,7 @@ pub struct Ramp {
 impl Ramp {
     /// Returns a ramp that stays at one value.
     pub fn fixed(value: usize) -> Self {
-        Ramp {
-            from: value,
-            to: value,
-            by: 1,
-            every: 1,
-        }
+        Ramp { from: value, to: value, by: 1, every: 1 }
     }
 
     /// Computes the value at a step.
@@ -82,9 +77,7 @@ impl Ramp {
     /// ```
     pub fn at_step(&self, step: u64) -> usize {
         let rises = usize::try_from(step / self.every.max(1)).unwrap_or(usize::MAX);
-        self.from
-            .saturating_add(rises.saturating_mul(self.by))
-            .min(self.to)
+        self.from.saturating_add(rises.saturating_mul(self.by)).min(self.to)
     }
 
     /// Refuses a ramp that does not rise from at least 1.
@@ -97,11 +90,7 @@ impl Ramp {
             return Err(Error::invalid(format!("{name}.from"), self.from, allowed));
         }
         if self.every == 0 {
-            return Err(Error::invalid(
-                format!("{name}.every"),
-                0,
-                "must be a whole number >= 1",
-            ));
+            return Err(Error::invalid(format!("{name}.every"), 0, "must be a whole number >= 1"));
         }
         Ok(())
     }
@@ -129,9 +118,6 @@ pub struct Curriculum {
 impl Curriculum {
     /// Computes the size of the prompts at a step.
     pub fn at_step(&self, step: u64) -> Stage {
-        Stage {
-            dims: self.dims.at_step(step),
-            points: self.points.at_step(step),
-        }
+        Stage { dims: self.dims.at_step(step), points: self.points.at_step(step) }
     }
 }

@@ -41,11 +41,7 @@ impl TrainingPlan {
             batch,
             accumulate: 1,
             optimiser: OptimiserSettings::adam(),
-            rate: LearningRate {
-                peak: rate,
-                last: rate,
-                warmup: 0,
-            },
+            rate: LearningRate { peak: rate, last: rate, warmup: 0 },
             clip: 0.0,
             report_every: steps,
             checkpoint_every: steps,
@@ -181,25 +177,14 @@ pub fn train(
             run.save()?;
         }
         if stopped && step < plan.steps {
-            return Err(Error::Stopped {
-                done: step,
-                all: plan.steps,
-                what: "steps",
-                kept: run.checkpoints.is_some(),
-            });
+            return Err(Error::Stopped { done: step, all: plan.steps, what: "steps", kept: run.checkpoints.is_some() });
         }
         if step.is_multiple_of(plan.report_every) || step == plan.steps {
             let loss = run.state.history.losses.last().copied();
-            context
-                .progress
-                .line(&clock.line(label, step, plan.steps, loss));
+            context.progress.line(&clock.line(label, step, plan.steps, loss));
         }
     }
-    Ok(Trained {
-        model: run.trainer.model,
-        history: run.state.history,
-        resumed,
-    })
+    Ok(Trained { model: run.trainer.model, history: run.state.history, resumed })
 }
 
 /// Trainer without checkpoints that takes one step at a time, for custom loops and timings.
@@ -245,12 +230,7 @@ impl<'a> Trainer<'a> {
     ///
     /// # Errors
     /// As [`TrainingPlan::validate`].
-    pub fn new(
-        task: &'a dyn TrainingTask,
-        model: Model,
-        plan: &'a TrainingPlan,
-        streams: &Streams,
-    ) -> Result<Self> {
+    pub fn new(task: &'a dyn TrainingTask, model: Model, plan: &'a TrainingPlan, streams: &Streams) -> Result<Self> {
         plan.validate()?;
         Ok(Trainer {
             task,
@@ -284,8 +264,7 @@ impl<'a> Trainer<'a> {
         let norm = clip(&mut gradients, most)?;
         if loss.is_finite() && norm.is_finite() {
             let rate = plan.rate.at_step(self.step, plan.steps);
-            self.optimiser
-                .step(&plan.optimiser, rate, &mut self.model, gradients);
+            self.optimiser.step(&plan.optimiser, rate, &mut self.model, gradients);
             self.step += 1;
         }
         Ok(StepReport { loss, norm })
@@ -306,22 +285,15 @@ impl<'a> Trainer<'a> {
             };
             let loss = self.task.loss(&self.model, &batch)?;
             total += read(&loss)?[0] / parts as f64;
-            let loss = if parts > 1 {
-                loss.mul_scalar(1.0 / parts as f64)
-            } else {
-                loss
-            };
+            let loss = if parts > 1 { loss.mul_scalar(1.0 / parts as f64) } else { loss };
             let mut found = loss.backward();
             let own = self.model.parameters().map(|p| {
                 let gradient = p.value.grad_remove(&mut found);
                 // The loss does not depend on this parameter, such as positions beyond a short prompt.
                 gradient.unwrap_or_else(|| p.value.clone().inner().zeros_like())
             });
-            sums = if sums.is_empty() {
-                own.collect()
-            } else {
-                sums.into_iter().zip(own).map(|(a, b)| a + b).collect()
-            };
+            sums =
+                if sums.is_empty() { own.collect() } else { sums.into_iter().zip(own).map(|(a, b)| a + b).collect() };
         }
         Ok((total, sums))
     }
@@ -341,12 +313,7 @@ impl Run<'_> {
         };
         let trainer = &mut self.trainer;
         let optimiser = &trainer.plan.optimiser;
-        let found = checkpoints.restore(
-            &mut trainer.model,
-            optimiser,
-            &self.state.settings,
-            progress,
-        )?;
+        let found = checkpoints.restore(&mut trainer.model, optimiser, &self.state.settings, progress)?;
         if let Some((optimiser, state)) = found {
             (trainer.optimiser, trainer.step) = (optimiser, state.step);
             self.state = state;
@@ -374,24 +341,16 @@ impl Run<'_> {
         self.state.step = self.trainer.step;
         let (trainer, history) = (&self.trainer, &mut self.state.history);
         if history.add(self.state.step, loss, norm, trainer.plan) {
-            history
-                .held_out
-                .extend(trainer.task.held_out(&trainer.model)?);
+            history.held_out.extend(trainer.task.held_out(&trainer.model)?);
         }
         Ok(())
     }
 
     fn not_finite(&self, loss: f64) -> Error {
         let step = self.state.step + 1;
-        let newest = self
-            .checkpoints
-            .as_ref()
-            .and_then(|c| Some((c, c.newest()?)));
+        let newest = self.checkpoints.as_ref().and_then(|c| Some((c, c.newest()?)));
         let kept = match newest {
-            Some((c, step)) => format!(
-                "the last good checkpoint is that of step {step} in {}",
-                c.folder().display()
-            ),
+            Some((c, step)) => format!("the last good checkpoint is that of step {step} in {}", c.folder().display()),
             None => "there is no checkpoint".into(),
         };
         Error::diverged(format!(

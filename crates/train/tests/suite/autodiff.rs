@@ -10,12 +10,7 @@ use ndarray::{Array2, Axis};
 
 /// Small prompts of each family of the paper.
 fn prompts(family: Family) -> Vec<Prompt> {
-    let problem = Denoising {
-        family,
-        ambient: 6,
-        context: 9,
-        sigma_z2: 0.5,
-    };
+    let problem = Denoising { family, ambient: 6, context: 9, sigma_z2: 0.5 };
     let streams = Streams::new(1, "tests.autodiff", 0, 0);
     let draw = |i| problem.draw(&streams.child("prompt", i)).unwrap();
     (0..7).map(draw).collect()
@@ -26,11 +21,7 @@ fn families() -> [Family; 3] {
     [
         Family::Subspace { dim, sigma0_2: 2.0 },
         Family::Sphere { dim, radius: 1.5 },
-        Family::Clusters {
-            weights: vec![0.5, 0.3, 0.2],
-            variances: vec![0.1; 3],
-            radius: 1.0,
-        },
+        Family::Clusters { weights: vec![0.5, 0.3, 0.2], variances: vec![0.1; 3], radius: 1.0 },
     ]
 }
 
@@ -58,9 +49,7 @@ fn loss(attention: Attention, prompts: &[Prompt], kq: &Tensor<2>, pv: &Tensor<2>
                 raised.clone() / raised.sum_dim(0)
             }
         };
-        (pv.clone().matmul(x.matmul(weights)) - target)
-            .square()
-            .sum()
+        (pv.clone().matmul(x.matmul(weights)) - target).square().sum()
     };
     let mut all = prompts.iter().map(one);
     let first = all.next().unwrap();
@@ -72,16 +61,12 @@ fn loss(attention: Attention, prompts: &[Prompt], kq: &Tensor<2>, pv: &Tensor<2>
 fn hand_derived_gradients_are_reverse_mode_s() {
     let streams = Streams::new(2, "tests.autodiff", 0, 0);
     let random = |name| normal_matrix(6, 6, &mut streams.part(name, 0)) * 0.4;
-    let weights = Weights {
-        kq: random("kq"),
-        pv: random("pv"),
-    };
+    let weights = Weights { kq: random("kq"), pv: random("pv") };
     for family in families() {
         let drawn = prompts(family);
         for attention in Attention::ALL {
             let draw = |i: u64| Ok(drawn[i as usize].clone());
-            let (packed, _) =
-                Prompts::<f64>::draw(drawn.len(), &[attention], draw, |_| Ok(())).unwrap();
+            let (packed, _) = Prompts::<f64>::draw(drawn.len(), &[attention], draw, |_| Ok(())).unwrap();
             let which: Vec<usize> = (0..drawn.len()).collect();
             let (value, slope) = gradient(attention, &packed, &weights, &which).unwrap();
             let tracked = |w| tensor(w).autodiff().require_grad();

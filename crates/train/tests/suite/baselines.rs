@@ -7,13 +7,7 @@ use ndarray::{Array1, Array2, array};
 use proptest::prelude::*;
 
 fn law(functions: Functions, dim: usize, points: usize, shift: Shift) -> InContext {
-    InContext {
-        functions,
-        dim,
-        points,
-        active: dim,
-        shift,
-    }
+    InContext { functions, dim, points, active: dim, shift }
 }
 
 fn prompt(law: &InContext, seed: u64) -> Regression {
@@ -25,40 +19,20 @@ fn prompt(law: &InContext, seed: u64) -> Regression {
 /// `X[:,:k] @ np.linalg.solve(X[:,:k].T @ X[:,:k] + .7*np.eye(k), y[:k]) @ X[:,k]`.
 #[test]
 fn least_squares_and_ridge_are_numpy_s() {
-    let x = array![
-        [1.0, 2.0, -1.0, 0.5, 3.0],
-        [0.0, 1.0, 1.0, -2.0, 1.0],
-        [2.0, 0.0, 1.0, 1.0, -1.0]
-    ];
+    let x = array![[1.0, 2.0, -1.0, 0.5, 3.0], [0.0, 1.0, 1.0, -2.0, 1.0], [2.0, 0.0, 1.0, 1.0, -1.0]];
     let y = array![1.0, -2.0, 0.5, 3.0, 0.0];
-    for (baseline, expected) in [
-        (RegressionBaseline::LeastSquares, LEAST_SQUARES),
-        (RegressionBaseline::Ridge { noise_var: 0.7 }, RIDGE),
-    ] {
+    for (baseline, expected) in
+        [(RegressionBaseline::LeastSquares, LEAST_SQUARES), (RegressionBaseline::Ridge { noise_var: 0.7 }, RIDGE)]
+    {
         let found = baseline.predictions(x.view(), y.view()).unwrap();
         for (found, expected) in found.iter().zip(expected) {
-            assert!(
-                (found - expected).abs() < 1e-12,
-                "{baseline:?}: {found} {expected}"
-            );
+            assert!((found - expected).abs() < 1e-12, "{baseline:?}: {found} {expected}");
         }
     }
 }
 
-const LEAST_SQUARES: [f64; 5] = [
-    0.0,
-    0.4,
-    0.9999999999999991,
-    2.2142857142857135,
-    -3.552375152253351,
-];
-const RIDGE: [f64; 5] = [
-    0.0,
-    0.3508771929824561,
-    0.8108108108108109,
-    1.562135469321098,
-    -3.140548454013564,
-];
+const LEAST_SQUARES: [f64; 5] = [0.0, 0.4, 0.9999999999999991, 2.2142857142857135, -3.552375152253351];
+const RIDGE: [f64; 5] = [0.0, 0.3508771929824561, 0.8108108108108109, 1.562135469321098, -3.140548454013564];
 
 #[test]
 fn neighbours_and_averaging_by_hand() {
@@ -66,10 +40,7 @@ fn neighbours_and_averaging_by_hand() {
     let y = array![1.0, 2.0, 30.0, 40.0, 0.0];
     let found = |b: RegressionBaseline| b.predictions(x.view(), y.view()).unwrap().to_vec();
     // Of 0, 1, 5, 6 the nearest three to .4 are 0, 1, 5; while there are fewer, all count.
-    assert_eq!(
-        found(RegressionBaseline::Neighbours { count: 3 }),
-        [0.0, 1.0, 1.5, 11.0, 11.0]
-    );
+    assert_eq!(found(RegressionBaseline::Neighbours { count: 3 }), [0.0, 1.0, 1.5, 11.0, 11.0]);
     // Mean of y x, times x.
     let slope = (0.0 + 2.0 + 150.0 + 240.0) / 4.0;
     assert!((found(RegressionBaseline::Averaging)[4] - slope * 0.4).abs() < 1e-12);
@@ -84,10 +55,7 @@ fn assert_lasso_optimal(x: &Array2<f64>, y: &Array1<f64>, alpha: f64, w: &Array1
     let tolerance = 2e-4 * size;
     for (slope, w) in slopes.iter().zip(w) {
         assert!(slope.abs() <= alpha + tolerance, "{slope} {alpha}");
-        assert!(
-            *w == 0.0 || (slope - alpha * w.signum()).abs() < tolerance,
-            "{slope} {alpha} {w}"
-        );
+        assert!(*w == 0.0 || (slope - alpha * w.signum()).abs() < tolerance, "{slope} {alpha} {w}");
     }
 }
 
@@ -127,10 +95,7 @@ fn least_squares_has_its_closed_form() {
         let (mean, expected) = (sum / n as f64, d.saturating_sub(k) as f64);
         // Squares of products of normals: standard deviation below three times the mean.
         let tolerance = 5.0 * 3.0 * expected / (n as f64).sqrt() + 1e-6;
-        assert!(
-            (mean - expected).abs() < tolerance,
-            "{k}: {mean} {expected}"
-        );
+        assert!((mean - expected).abs() < tolerance, "{k}: {mean} {expected}");
     }
 }
 
@@ -142,15 +107,8 @@ fn bayes_is_best_under_noise() {
         let errors = (0..400).map(|s| b.errors(&prompt(&law, s)).unwrap());
         errors.fold(Array1::zeros(20), |a, e| a + e) / 400.0
     };
-    let [bayes, plain] = [
-        RegressionBaseline::Ridge { noise_var: 1.0 },
-        RegressionBaseline::LeastSquares,
-    ]
-    .map(mean);
-    assert!(
-        bayes.iter().zip(&plain).all(|(b, p)| *b <= 1.02 * p),
-        "{bayes} {plain}"
-    );
+    let [bayes, plain] = [RegressionBaseline::Ridge { noise_var: 1.0 }, RegressionBaseline::LeastSquares].map(mean);
+    assert!(bayes.iter().zip(&plain).all(|(b, p)| *b <= 1.02 * p), "{bayes} {plain}");
     assert!(plain[5] > 2.0 * bayes[5]);
 }
 
@@ -159,11 +117,7 @@ fn shifts_are_what_they_say() {
     let draw = |shift| prompt(&law(Functions::Linear, 4, 50, shift), 3);
     let plain = draw(Shift::None);
     let scaled = draw(Shift::Scale(3.0));
-    assert!(
-        (&scaled.inputs - &(&plain.inputs * 3.0))
-            .iter()
-            .all(|x| x.abs() < 1e-12)
-    );
+    assert!((&scaled.inputs - &(&plain.inputs * 3.0)).iter().all(|x| x.abs() < 1e-12));
     assert_eq!(scaled.weights, plain.weights);
     let noisy = draw(Shift::Noise(0.5));
     assert_eq!(noisy.answers, plain.answers);
@@ -193,13 +147,7 @@ fn sparse_functions_keep_their_coordinates() {
         let kept: Vec<usize> = (0..10).filter(|j| drawn.weights[*j] != 0.0).collect();
         assert_eq!(kept.len(), 3);
         assert!(kept.iter().all(|j| *j < 6), "{kept:?}");
-        assert!(
-            drawn
-                .inputs
-                .slice(ndarray::s![6.., ..])
-                .iter()
-                .all(|x| *x == 0.0)
-        );
+        assert!(drawn.inputs.slice(ndarray::s![6.., ..]).iter().all(|x| *x == 0.0));
     }
 }
 
@@ -215,7 +163,6 @@ fn what_cannot_be_drawn_is_named() {
     assert!(wrong(|l| l.functions = Functions::SparseLinear { nonzero: 11 }).contains("nonzero"));
     assert!(wrong(|l| l.shift = Shift::Scale(-1.0)).contains("scale = -1"));
     assert!(wrong(|l| l.shift = Shift::Noise(f64::NAN)).contains("noise"));
-    let shapes = RegressionBaseline::Averaging
-        .predictions(Array2::zeros((2, 3)).view(), Array1::zeros(4).view());
+    let shapes = RegressionBaseline::Averaging.predictions(Array2::zeros((2, 3)).view(), Array1::zeros(4).view());
     assert!(shapes.unwrap_err().to_string().contains("labels"));
 }

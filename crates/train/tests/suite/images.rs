@@ -24,25 +24,14 @@ fn streams() -> Streams {
 }
 
 fn drawn(count: usize) -> DrawnShapes {
-    let law = ShapeLaw {
-        side: SIDE,
-        classes: 3,
-        size: 0.4,
-        contrast: 0.5,
-        noise: 0.1,
-    };
+    let law = ShapeLaw { side: SIDE, classes: 3, size: 0.4, contrast: 0.5, noise: 0.1 };
     law.draw(count, &streams()).unwrap()
 }
 
 fn view() -> ImageView {
-    let normalise = Transform::Normalise {
-        means: vec![0.5],
-        deviations: vec![0.25],
-    };
+    let normalise = Transform::Normalise { means: vec![0.5], deviations: vec![0.25] };
     ImageView {
-        transforms: Augmentation {
-            transforms: vec![normalise],
-        },
+        transforms: Augmentation { transforms: vec![normalise] },
         patch: PATCH,
         order: PatchOrder::ChannelsLast,
     }
@@ -71,23 +60,13 @@ fn task<'a>(images: &'a DrawnShapes, smoothing: f64) -> ImageTask<'a> {
 }
 
 fn batch(first: u64, count: usize) -> Batch {
-    Batch {
-        streams: streams(),
-        first,
-        count,
-        stage: None,
-    }
+    Batch { streams: streams(), first, count, stage: None }
 }
 
 /// Normalised images by their indices.
 fn tokens(images: &DrawnShapes, indices: &[usize]) -> Array3<f32> {
     let transforms = view().transforms;
-    let batches = ImageBatches {
-        images,
-        augmentation: &transforms,
-        patch: PATCH,
-        order: PatchOrder::ChannelsLast,
-    };
+    let batches = ImageBatches { images, augmentation: &transforms, patch: PATCH, order: PatchOrder::ChannelsLast };
     batches.chosen(&streams(), indices).unwrap().tokens
 }
 
@@ -107,12 +86,7 @@ fn the_loss_of_an_epoch_is_that_of_all_images() {
         // Parts of a batch, whose gradients are added, are the same images.
         let parts = [0, 4, 8].map(|i| loss(&batch(12 + i, 4)));
         assert!((parts.iter().sum::<f64>() / 3.0 - mean).abs() < 1e-6);
-        assert_eq!(
-            task.held_out(&model)
-                .unwrap()
-                .map(|x| (x - mean).abs() < 1e-12),
-            Some(true)
-        );
+        assert_eq!(task.held_out(&model).unwrap().map(|x| (x - mean).abs() < 1e-12), Some(true));
         let smoothed = self::task(&images, 0.3);
         let smoothed = numbers(smoothed.loss(&model, &batch(12, 12)).unwrap())[0];
         let scores = scores(&model, tokens(&images, &all), &mut Recording::default()).unwrap();
@@ -125,10 +99,7 @@ fn the_loss_of_an_epoch_is_that_of_all_images() {
             })
             .sum::<f64>()
             / 12.0;
-        assert!(
-            (smoothed - 0.7 * mean - 0.3 * uniform).abs() < 1e-6,
-            "{name}"
-        );
+        assert!((smoothed - 0.7 * mean - 0.3 * uniform).abs() < 1e-6, "{name}");
     }
 }
 
@@ -157,10 +128,7 @@ fn heat_maps_are_the_weights_of_the_class_token() {
 fn mix_up_is_a_function_of_the_number_of_an_image() {
     let images = drawn(12);
     let model = model("vit-s");
-    let mixed = |alpha: f64| ImageTask {
-        mix_up: alpha,
-        ..task(&images, 0.0)
-    };
+    let mixed = |alpha: f64| ImageTask { mix_up: alpha, ..task(&images, 0.0) };
     let loss = |task: &ImageTask, batch: Batch| numbers(task.loss(&model, &batch).unwrap())[0];
     for alpha in [0.2, 1000.0] {
         let task = mixed(alpha);
@@ -228,20 +196,14 @@ fn positions_at_another_resolution_are_those_of_opencv() {
         assert_eq!(found.values(name).unwrap(), model.values(name).unwrap());
     }
     assert!(model.at_resolution(0).is_err());
-    let ragged = ModelConfig {
-        context: 8,
-        ..model.config().clone()
-    };
+    let ragged = ModelConfig { context: 8, ..model.config().clone() };
     let ragged = Model::new(ragged, &ComputeDevice::cpu(), &streams()).unwrap();
     let refused = ragged.at_resolution(2).err().unwrap().to_string();
     assert!(refused.contains("square"), "{refused}");
 }
 
 fn model_of(across: usize) -> Model {
-    let config = ModelConfig {
-        context: across * across,
-        ..model("aot-v-16m").config().clone()
-    };
+    let config = ModelConfig { context: across * across, ..model("aot-v-16m").config().clone() };
     Model::new(config, &ComputeDevice::cpu_f64(), &streams()).unwrap()
 }
 
@@ -256,10 +218,7 @@ fn classes_begin_anew_where_their_number_changes() {
     }
     let more = model.with_classes(5, &streams()).unwrap();
     assert_eq!(more.values("read_out").unwrap().len(), 5 * 16);
-    assert_eq!(
-        more.values("class_token").unwrap(),
-        model.values("class_token").unwrap()
-    );
+    assert_eq!(more.values("class_token").unwrap(), model.values("class_token").unwrap());
     assert!(model.with_classes(0, &streams()).is_err());
     let images = drawn(6);
     let judged = view().judge(&more, &images, &[0, 1]).unwrap();

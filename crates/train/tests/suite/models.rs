@@ -4,8 +4,8 @@
 use crate::networks::{loss, numbers, small, streams, variants};
 use attnlab_theory::attention::{Mask, Mhsa, Mssa, Softmax};
 use attnlab_train::model::{
-    AttentionForm, ComputeDevice, FirstPositions, Input, Mlp, Model, ModelConfig, Norm, Output,
-    Positions, Recording, Tensor, cross_entropy, preset,
+    AttentionForm, ComputeDevice, FirstPositions, Input, Mlp, Model, ModelConfig, Norm, Output, Positions, Recording,
+    Tensor, cross_entropy, preset,
 };
 use ndarray::{Array2, s};
 
@@ -36,11 +36,7 @@ fn parameter_counts_are_the_papers() {
     ] {
         let found = preset(name).unwrap().parameters() as f64 / million;
         assert!((found - network).abs() < 0.005, "{name}: {found}");
-        assert!(
-            (found + table - printed).abs() < rounding,
-            "{name}: {}",
-            found + table
-        );
+        assert!((found + table - printed).abs() < rounding, "{name}: {}", found + table);
     }
     for (name, printed, rounding) in [
         ("aot-v-16m", 16.0, 0.5),
@@ -54,18 +50,11 @@ fn parameter_counts_are_the_papers() {
         ("vit-s", 22.0, 0.5),
     ] {
         let found = preset(name).unwrap().parameters() as f64 / million;
-        assert!(
-            (found - printed).abs() < rounding,
-            "{name}: {found} {printed}"
-        );
+        assert!((found - printed).abs() < rounding, "{name}: {found} {printed}");
     }
     // Eq. (4) as printed would have 76.7M where the table prints 102M.
     let tied = ModelConfig {
-        attention: AttentionForm::MssaTied {
-            eta: 1.0,
-            normalise_queries: true,
-            scaled: false,
-        },
+        attention: AttentionForm::MssaTied { eta: 1.0, normalise_queries: true, scaled: false },
         ..preset("aot-mssa-l-base").unwrap()
     };
     let found = tied.parameters_without_positions() as f64 / million;
@@ -99,9 +88,7 @@ fn matrix(model: &Model, name: &str) -> Array2<f64> {
 }
 
 fn assert_close(found: &Array2<f64>, expected: &Array2<f64>, what: &str) {
-    let worst = (found - expected)
-        .iter()
-        .fold(0.0, |m: f64, e| m.max(e.abs()));
+    let worst = (found - expected).iter().fold(0.0, |m: f64, e| m.max(e.abs()));
     let size = expected.iter().fold(0.0, |m: f64, e| m.max(e.abs()));
     assert!(worst <= 1e-12 * (1.0 + size), "{what}: {worst:e}");
 }
@@ -110,25 +97,14 @@ fn assert_close(found: &Array2<f64>, expected: &Array2<f64>, what: &str) {
 fn the_tied_form_is_eq_4() {
     for (causal, normalise_queries) in [(true, true), (true, false), (false, false)] {
         let eta = 0.7;
-        let attention = AttentionForm::MssaTied {
-            eta,
-            normalise_queries,
-            scaled: false,
-        };
+        let attention = AttentionForm::MssaTied { eta, normalise_queries, scaled: false };
         let model = bare(attention, causal);
         let z = depths(&model);
         for l in 0..2 {
             let u = matrix(&model, &format!("blocks.{l}.attention.u"));
-            let bases: Vec<_> = (0..2)
-                .map(|k| u.slice(s![.., 4 * k..4 * k + 4]).to_owned())
-                .collect();
+            let bases: Vec<_> = (0..2).map(|k| u.slice(s![.., 4 * k..4 * k + 4]).to_owned()).collect();
             let mask = if causal { Mask::Causal } else { Mask::None };
-            let layer = Mssa {
-                phi: Softmax.into(),
-                eta,
-                mask,
-                normalise_queries,
-            };
+            let layer = Mssa { phi: Softmax.into(), eta, mask, normalise_queries };
             let expected = layer.apply(z[l].view(), &bases).unwrap();
             assert_close(&z[l + 1], &expected, &format!("layer {l}, causal {causal}"));
         }
@@ -138,10 +114,7 @@ fn the_tied_form_is_eq_4() {
 /// MHSA, and trained MSSA as MHSA with one matrix for queries, keys and values.
 #[test]
 fn mhsa_and_trained_mssa_are_eq_5() {
-    let trained = AttentionForm::Mssa {
-        normalise_queries: false,
-        scaled: true,
-    };
+    let trained = AttentionForm::Mssa { normalise_queries: false, scaled: true };
     for attention in [AttentionForm::Mhsa, trained] {
         let model = bare(attention, true);
         let z = depths(&model);
@@ -149,9 +122,7 @@ fn mhsa_and_trained_mssa_are_eq_5() {
             let parts: Vec<Array2<f64>> = match attention {
                 AttentionForm::Mhsa => {
                     let all = matrix(&model, &format!("blocks.{l}.attention.qkv"));
-                    (0..3)
-                        .map(|i| all.slice(s![.., 8 * i..8 * i + 8]).to_owned())
-                        .collect()
+                    (0..3).map(|i| all.slice(s![.., 8 * i..8 * i + 8]).to_owned()).collect()
                 }
                 _ => vec![matrix(&model, &format!("blocks.{l}.attention.u")); 3],
             };
@@ -163,19 +134,13 @@ fn mhsa_and_trained_mssa_are_eq_5() {
                 w_q: heads(&parts[0]),
                 w_k: heads(&parts[1]),
                 w_v: heads(&parts[2]),
-                w_o: matrix(&model, &format!("blocks.{l}.attention.out"))
-                    .t()
-                    .to_owned(),
+                w_o: matrix(&model, &format!("blocks.{l}.attention.out")).t().to_owned(),
                 phi: Softmax.into(),
                 eta: 1.0,
                 scale: 0.5,
                 mask: Mask::Causal,
             };
-            assert_close(
-                &z[l + 1],
-                &layer.apply(z[l].view()).unwrap(),
-                &format!("{attention:?}"),
-            );
+            assert_close(&z[l + 1], &layer.apply(z[l].view()).unwrap(), &format!("{attention:?}"));
         }
     }
 }
@@ -295,10 +260,7 @@ fn cross_entropy_is_its_definition() {
     let hidden = model.hidden(tokens, &mut Recording::default()).unwrap();
     let targets = model.device().token_ids(next.to_vec(), [2, 3]);
     let found = scalar(&cross_entropy(&model, hidden.clone(), targets).unwrap());
-    let logits = model
-        .logits(hidden.reshape([6, 8]))
-        .try_to_vec_as::<f64>()
-        .unwrap();
+    let logits = model.logits(hidden.reshape([6, 8])).try_to_vec_as::<f64>().unwrap();
     let one = |(row, target): (&[f64], &i64)| {
         let sum: f64 = row.iter().map(|x| x.exp()).sum();
         sum.ln() - row[*target as usize]
@@ -333,27 +295,14 @@ fn what_cannot_be_built_is_named() {
     let wrong = |change: fn(&mut ModelConfig)| {
         let mut config = preset("icl-aot-mssa").unwrap();
         change(&mut config);
-        Model::new(config, &ComputeDevice::cpu(), &streams())
-            .err()
-            .unwrap()
-            .to_string()
+        Model::new(config, &ComputeDevice::cpu(), &streams()).err().unwrap().to_string()
     };
     assert!(wrong(|c| c.heads = 3).contains("heads = 3"));
     assert!(wrong(|c| c.layers = 0).contains("layers = 0"));
     assert!(wrong(|c| c.output = Output::TiedTokens).contains("output"));
     assert!(wrong(|c| c.mlp_blocks = 99).contains("mlp_blocks = 99"));
-    assert!(
-        preset("icl-aot-mss")
-            .unwrap_err()
-            .to_string()
-            .contains("did you mean icl-aot-mssa")
-    );
-    assert!(
-        ComputeDevice::parse("tpu")
-            .unwrap_err()
-            .to_string()
-            .contains("backend")
-    );
+    assert!(preset("icl-aot-mss").unwrap_err().to_string().contains("did you mean icl-aot-mssa"));
+    assert!(ComputeDevice::parse("tpu").unwrap_err().to_string().contains("backend"));
     let model = language();
     let x = model.device().tensor(vec![0.0; 6], [1, 2, 3]);
     assert!(model.forward(x, &mut Recording::default()).is_err());

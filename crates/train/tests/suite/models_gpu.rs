@@ -98,16 +98,9 @@ fn training_starts_as_on_the_cpu() {
         let task = InContextTask {
             functions: Functions::Linear,
             dim: 3,
-            curriculum: Curriculum {
-                dims: Ramp::fixed(3),
-                points: Ramp::fixed(4),
-            },
+            curriculum: Curriculum { dims: Ramp::fixed(3), points: Ramp::fixed(4) },
         };
-        let plan = TrainingPlan {
-            report_every: 1,
-            clip: 1.0,
-            ..TrainingPlan::constant(4, 8, 1e-2)
-        };
+        let plan = TrainingPlan { report_every: 1, clip: 1.0, ..TrainingPlan::constant(4, 8, 1e-2) };
         let done = train(&task, model, &plan, &streams(), "", &TrialContext::none()).unwrap();
         done.history.losses
     });

@@ -2,8 +2,7 @@
 
 use attnlab_core::rng::Streams;
 use attnlab_train::model::{
-    AttentionForm, ComputeDevice, Input, Mlp, Model, ModelConfig, Norm, Output, Positions,
-    Recording, Tensor, preset,
+    AttentionForm, ComputeDevice, Input, Mlp, Model, ModelConfig, Norm, Output, Positions, Recording, Tensor, preset,
 };
 use rand::RngExt;
 
@@ -52,34 +51,16 @@ pub fn variants() -> Vec<(&'static str, Model)> {
 /// Every kind of part, in the combinations that the papers train, each with its name.
 pub fn variants_on(device: &ComputeDevice) -> Vec<(&'static str, Model)> {
     fn mssa(normalise_queries: bool, scaled: bool) -> AttentionForm {
-        AttentionForm::Mssa {
-            normalise_queries,
-            scaled,
-        }
+        AttentionForm::Mssa { normalise_queries, scaled }
     }
     let small = |change: fn(&mut ModelConfig)| small_on(device, change);
     vec![
         ("mssa", small(|_| {})),
-        (
-            "mssa, plain queries",
-            small(|c| c.attention = mssa(false, true)),
-        ),
-        (
-            "tied",
-            small(|c| {
-                c.attention = AttentionForm::MssaTied {
-                    eta: 0.5,
-                    normalise_queries: true,
-                    scaled: false,
-                }
-            }),
-        ),
+        ("mssa, plain queries", small(|c| c.attention = mssa(false, true))),
+        ("tied", small(|c| c.attention = AttentionForm::MssaTied { eta: 0.5, normalise_queries: true, scaled: false })),
         ("mhsa", small(|c| c.attention = AttentionForm::Mhsa)),
         ("no norm", small(|c| c.norm = Norm::None)),
-        (
-            "hybrid",
-            small(|c| (c.mlp, c.mlp_blocks) = (Mlp::Gelu { hidden: 6 }, 1)),
-        ),
+        ("hybrid", small(|c| (c.mlp, c.mlp_blocks) = (Mlp::Gelu { hidden: 6 }, 1))),
         (
             "gpt-2",
             small(|c| {
@@ -95,10 +76,7 @@ pub fn variants_on(device: &ComputeDevice) -> Vec<(&'static str, Model)> {
                 (c.mlp, c.mlp_blocks) = (Mlp::SwiGlu { hidden: 6 }, 2);
             }),
         ),
-        (
-            "llama-aot",
-            small(|c| (c.norm, c.positions, c.bias) = (Norm::Rms, Positions::Rotary, false)),
-        ),
+        ("llama-aot", small(|c| (c.norm, c.positions, c.bias) = (Norm::Rms, Positions::Rotary, false))),
         (
             "crate",
             small(|c| {
@@ -106,13 +84,7 @@ pub fn variants_on(device: &ComputeDevice) -> Vec<(&'static str, Model)> {
                 c.output = Output::Classes { count: 2 };
                 c.attention = mssa(false, true);
                 c.causal = false;
-                (c.mlp, c.mlp_blocks) = (
-                    Mlp::Ista {
-                        step: 0.1,
-                        lambda: 0.1,
-                    },
-                    2,
-                );
+                (c.mlp, c.mlp_blocks) = (Mlp::Ista { step: 0.1, lambda: 0.1 }, 2);
             }),
         ),
     ]

@@ -4,26 +4,14 @@ use super::*;
 use attnlab_core::bracket::Bracket;
 
 fn outcomes(held: usize, failed: usize) -> Vec<Outcome> {
-    let event = |holds| Outcome::Event {
-        holds,
-        witness: Witness::new(),
-    };
+    let event = |holds| Outcome::Event { holds, witness: Witness::new() };
     let mut all = vec![event(true); held];
     all.extend(vec![event(false); failed]);
     all
 }
 
-fn verdict(
-    rate: f64,
-    bracket: Option<(f64, f64)>,
-    partial: bool,
-    held: usize,
-    failed: usize,
-) -> VerdictKind {
-    let computed = bracket.map(|(low, high)| Computed {
-        failure: Bracket { low, high },
-        how: "test",
-    });
+fn verdict(rate: f64, bracket: Option<(f64, f64)>, partial: bool, held: usize, failed: usize) -> VerdictKind {
+    let computed = bracket.map(|(low, high)| Computed { failure: Bracket { low, high }, how: "test" });
     let promise = Promise::FailsAtMost(rate);
     let found = judge_with(promise, computed, partial, &outcomes(held, failed), 0.95).unwrap();
     found.verdict.kind()
@@ -64,10 +52,7 @@ fn holding_on_a_part_does_not_support_the_whole() {
 #[test]
 fn the_least_alpha_is_where_the_verdict_flips() {
     let values = |mean: f64| -> Vec<Outcome> {
-        let one = |i: i32| Outcome::Value {
-            value: mean + 0.1 * f64::from(i % 7 - 3),
-            witness: Witness::new(),
-        };
+        let one = |i: i32| Outcome::Value { value: mean + 0.1 * f64::from(i % 7 - 3), witness: Witness::new() };
         (0..30).map(one).collect()
     };
     let cases = [
@@ -84,16 +69,8 @@ fn the_least_alpha_is_where_the_verdict_flips() {
         let alpha = alpha.unwrap().unwrap();
         assert!(alpha > 0.0 && alpha < 0.1, "{promise:?}: {alpha}");
         let kind = |level| at(level).verdict.kind();
-        assert_eq!(
-            kind(1.0 - 1.001 * alpha),
-            found.verdict.kind(),
-            "{promise:?}"
-        );
-        assert_eq!(
-            kind(1.0 - 0.999 * alpha),
-            VerdictKind::Inconclusive,
-            "{promise:?}"
-        );
+        assert_eq!(kind(1.0 - 1.001 * alpha), found.verdict.kind(), "{promise:?}");
+        assert_eq!(kind(1.0 - 0.999 * alpha), VerdictKind::Inconclusive, "{promise:?}");
     }
     let all = judge(Promise::Always, &outcomes(3, 0), 0.95).unwrap();
     assert_eq!(least_alpha(Promise::Always, &all, 3).unwrap(), None);
@@ -101,13 +78,7 @@ fn the_least_alpha_is_where_the_verdict_flips() {
 
 #[test]
 fn a_computed_estimate_says_that_it_is_computed() {
-    let computed = Some(Computed {
-        failure: Bracket {
-            low: 0.0,
-            high: 0.25,
-        },
-        how: "test",
-    });
+    let computed = Some(Computed { failure: Bracket { low: 0.0, high: 0.25 }, how: "test" });
     let found = judge_with(Promise::AtLeast(0.5), computed, true, &outcomes(9, 0), 0.95).unwrap();
     let e = found.estimate;
     assert_eq!((e.low, e.high, e.level), (0.75, 1.0, 1.0));

@@ -143,38 +143,24 @@ fn entries_of(panel: &Panel) -> impl Iterator<Item = Entry> {
     let contours = panel.contours.iter().map(contour_entry);
     let arrows = panel.arrows.iter().map(arrows_entry);
     let rules = panel.rules.iter().filter(|rule| !rule.written);
-    let rules = rules.map(|rule| Entry {
-        stroke: Stroke::Dotted,
-        colour: None,
-        ..plain_entry(&rule.label)
-    });
+    let rules = rules.map(|rule| Entry { stroke: Stroke::Dotted, colour: None, ..plain_entry(&rule.label) });
     let hatched = |heat: &&Heat| heat.cells.iter().flatten().any(|c| c.hatched);
-    let hatching = panel.heat.iter().filter(hatched).map(|heat| Entry {
-        hatching: Some(heat.palette),
-        ..plain_entry(&heat.hatching)
-    });
-    series
-        .chain(contours)
-        .chain(arrows)
-        .chain(rules)
-        .chain(hatching)
+    let hatching = panel
+        .heat
+        .iter()
+        .filter(hatched)
+        .map(|heat| Entry { hatching: Some(heat.palette), ..plain_entry(&heat.hatching) });
+    series.chain(contours).chain(arrows).chain(rules).chain(hatching)
 }
 
 /// Computes the widths of the columns of the legend: as many as fit into the width `room` (pt), with rows
 /// of even length.
 fn legend_columns(wide: &[f64], room: f64) -> Vec<f64> {
     let of = |columns: usize| -> Vec<f64> {
-        let column = |c: usize| {
-            wide.iter()
-                .skip(c)
-                .step_by(columns)
-                .copied()
-                .fold(0.0, f64::max)
-        };
+        let column = |c: usize| wide.iter().skip(c).step_by(columns).copied().fold(0.0, f64::max);
         (0..columns).map(column).collect()
     };
-    let fits =
-        |columns: &usize| of(*columns).iter().sum::<f64>() + BETWEEN * (columns - 1) as f64 <= room;
+    let fits = |columns: &usize| of(*columns).iter().sum::<f64>() + BETWEEN * (columns - 1) as f64 <= room;
     let most = (1..=wide.len()).rev().find(fits).unwrap_or(1);
     let rows = wide.len().div_ceil(most);
     let even = wide.len().div_ceil(rows);
@@ -206,19 +192,11 @@ fn entry_of(series: &Series) -> Entry {
 }
 
 fn contour_entry(contour: &Contour) -> Entry {
-    Entry {
-        colour: Some(contour.colour),
-        stroke: contour.stroke,
-        ..plain_entry(&contour.label)
-    }
+    Entry { colour: Some(contour.colour), stroke: contour.stroke, ..plain_entry(&contour.label) }
 }
 
 fn arrows_entry(arrows: &Arrows) -> Entry {
-    Entry {
-        colour: Some(arrows.colour),
-        arrow: true,
-        ..plain_entry(&arrows.label)
-    }
+    Entry { colour: Some(arrows.colour), arrow: true, ..plain_entry(&arrows.label) }
 }
 
 #[cfg(test)]
@@ -232,10 +210,7 @@ mod tests {
         let panel = |labels: &&[&str]| Panel {
             x: Axis::linear("x"),
             y: Axis::linear("y"),
-            series: labels
-                .iter()
-                .map(|l| Series::measured(*l, 0, points()))
-                .collect(),
+            series: labels.iter().map(|l| Series::measured(*l, 0, points())).collect(),
             ..Panel::default()
         };
         Figure {

@@ -109,12 +109,7 @@ impl Layout {
                     let place = self.names.len();
                     self.names.push(name.clone());
                     self.place.insert(name, place);
-                    self.fits.push(Fits {
-                        whole: true,
-                        number: true,
-                        flag: true,
-                        series: true,
-                    });
+                    self.fits.push(Fits { whole: true, number: true, flag: true, series: true });
                     place
                 }
             };
@@ -160,20 +155,14 @@ impl Layout {
             }
         }
         let named = self.names.iter().cloned().zip(all);
-        Ok(named
-            .map(|(name, values)| Column { name, values })
-            .collect())
+        Ok(named.map(|(name, values)| Column { name, values }).collect())
     }
 
     /// Converts stored rows, some thousands at a time, and calls `one` with the columns and their length.
     ///
     /// # Errors
     /// When the rows cannot be read; those of `one`.
-    pub fn for_each_block(
-        &self,
-        stored: &Stored,
-        mut one: impl FnMut(&[Column], usize) -> Result<()>,
-    ) -> Result<()> {
+    pub fn for_each_block(&self, stored: &Stored, mut one: impl FnMut(&[Column], usize) -> Result<()>) -> Result<()> {
         let mut block: Vec<Row> = vec![];
         let mut left = stored.len();
         stored.for_each(|row| {
@@ -230,37 +219,20 @@ mod tests {
             Row::new(&manifest, 7, trial, Map::new(), data)
         };
         let rows = [
-            row(
-                0,
-                json!({"a": 1, "b": true, "c": [1, 2.5], "d": "x", "e": 1, "n": null}),
-            ),
-            row(
-                1,
-                json!({"a": -0.5, "c": ["nan"], "d": "y", "e": "one", "f": {"g": {"h": 2}}}),
-            ),
+            row(0, json!({"a": 1, "b": true, "c": [1, 2.5], "d": "x", "e": 1, "n": null})),
+            row(1, json!({"a": -0.5, "c": ["nan"], "d": "y", "e": "one", "f": {"g": {"h": 2}}})),
         ];
         let columns = columns(&rows).unwrap();
         let find = |name: &str| columns.iter().find(|c| c.name == name).map(|c| &c.values);
         assert_eq!(find("seed"), Some(&Values::Whole(vec![Some(u64::MAX); 2])));
-        assert_eq!(
-            find("cell"),
-            Some(&Values::Text(vec![Some("0000000000000007".into()); 2]))
-        );
-        assert_eq!(
-            find("data.a"),
-            Some(&Values::Number(vec![Some(1.0), Some(-0.5)]))
-        );
+        assert_eq!(find("cell"), Some(&Values::Text(vec![Some("0000000000000007".into()); 2])));
+        assert_eq!(find("data.a"), Some(&Values::Number(vec![Some(1.0), Some(-0.5)])));
         assert_eq!(find("data.b"), Some(&Values::Flag(vec![Some(true), None])));
-        assert_eq!(
-            find("data.f.g.h"),
-            Some(&Values::Whole(vec![None, Some(2)]))
-        );
+        assert_eq!(find("data.f.g.h"), Some(&Values::Whole(vec![None, Some(2)])));
         let mixed = vec![Some("1".into()), Some("one".into())];
         assert_eq!(find("data.e"), Some(&Values::Text(mixed)));
         assert_eq!(find("data.n"), None);
-        let Some(Values::Series(series)) = find("data.c") else {
-            panic!()
-        };
+        let Some(Values::Series(series)) = find("data.c") else { panic!() };
         assert_eq!(series[0], Some(vec![1.0, 2.5]));
         assert!(series[1].as_ref().unwrap()[0].is_nan());
     }

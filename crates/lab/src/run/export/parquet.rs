@@ -17,8 +17,7 @@ use std::sync::Arc;
 pub fn to_parquet(columns: &[Column]) -> Result<Vec<u8>> {
     let mut bytes = vec![];
     let batch = batch(columns)?;
-    let mut writer =
-        ArrowWriter::try_new(&mut bytes, batch.schema(), None).map_err(|e| failed(&e))?;
+    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).map_err(|e| failed(&e))?;
     writer.write(&batch).map_err(|e| failed(&e))?;
     writer.close().map_err(|e| failed(&e))?;
     Ok(bytes)
@@ -35,19 +34,14 @@ pub fn write_parquet(stored: &Stored, to: &mut Sink) -> Result<()> {
     let layout = Layout::of(stored)?;
     let schema = batch(&layout.columns(&[])?)?.schema();
     let groups = WriterProperties::builder().set_max_row_group_row_count(Some(GROUP));
-    let mut writer =
-        ArrowWriter::try_new(to, schema, Some(groups.build())).map_err(|e| failed(&e))?;
-    layout.for_each_block(stored, |columns, _| {
-        writer.write(&batch(columns)?).map_err(|e| failed(&e))
-    })?;
+    let mut writer = ArrowWriter::try_new(to, schema, Some(groups.build())).map_err(|e| failed(&e))?;
+    layout.for_each_block(stored, |columns, _| writer.write(&batch(columns)?).map_err(|e| failed(&e)))?;
     writer.close().map_err(|e| failed(&e))?;
     Ok(())
 }
 
 fn batch(columns: &[Column]) -> Result<RecordBatch> {
-    let arrays = columns
-        .iter()
-        .map(|c| (c.name.as_str(), array(&c.values), true));
+    let arrays = columns.iter().map(|c| (c.name.as_str(), array(&c.values), true));
     RecordBatch::try_from_iter_with_nullable(arrays).map_err(|e| failed(&e))
 }
 

@@ -157,15 +157,9 @@ impl Grid<'_> {
 
 pub(super) fn too_many(folder: &Path, cell: &Cell) -> Error {
     let cell = pairs(&cell.shown);
-    content(
-        folder,
-        format!("more trials than its rule asks for ({cell})"),
-    )
+    content(folder, format!("more trials than its rule asks for ({cell})"))
 }
 
 pub(super) fn content(folder: &Path, problem: String) -> Error {
-    Error::Content {
-        path: folder.to_path_buf(),
-        problem,
-    }
+    Error::Content { path: folder.to_path_buf(), problem }
 }

@@ -20,8 +20,7 @@ use under_way::Run;
 
 /// Function that runs one trial: from the place of the cell, the cell, the streams and the trial context to named
 /// numbers and series.
-pub type Trial<'a> =
-    &'a (dyn Fn(usize, &Cell, &Streams, &TrialContext) -> Result<Map<String, Value>> + Sync);
+pub type Trial<'a> = &'a (dyn Fn(usize, &Cell, &Streams, &TrialContext) -> Result<Map<String, Value>> + Sync);
 
 /// Function that decides from its data whether a trial held; None for an uninformative trial.
 pub type Holds<'a> = &'a (dyn Fn(&Map<String, Value>) -> Result<Option<bool>> + Sync);
@@ -123,12 +122,7 @@ impl Grid<'_> {
     /// # Errors
     /// As [`Grid::validate`] and [`Store::open`]; a disk that is full, a trial that cannot be simulated;
     /// [`Error::Stopped`] when the user has asked to stop. Rows so far are kept.
-    pub fn run(
-        &self,
-        out: &Path,
-        options: GridOptions,
-        progress: &dyn Progress,
-    ) -> Result<Finished> {
+    pub fn run(&self, out: &Path, options: GridOptions, progress: &dyn Progress) -> Result<Finished> {
         self.validate()?;
         let opening = Opening {
             shard: options.shard,
@@ -155,11 +149,6 @@ impl Grid<'_> {
         let (resumed, computed, wanted) = (run.resumed, run.computed(), run.wanted());
         let stored = store.finish()?;
         self.ensure_own(&stored, &wanted, out)?;
-        Ok(Finished {
-            stored,
-            resumed,
-            computed,
-            dropped,
-        })
+        Ok(Finished { stored, resumed, computed, dropped })
     }
 }

@@ -97,12 +97,7 @@ impl<'a> Run<'a> {
             run.resumed += there_all;
             let left = own - there_all;
             *run.cells_done.get_mut() += usize::from(left == 0);
-            run.states.push(State {
-                first,
-                left: left.into(),
-                open: u64::from(own > 0).into(),
-                ..State::default()
-            });
+            run.states.push(State { first, left: left.into(), open: u64::from(own > 0).into(), ..State::default() });
             first += key.trials;
         }
         run.watch = Watch::new(run.all - run.resumed, describe(grid));
@@ -118,38 +113,31 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         let keys = self.grid.cells.keys();
-        self.store
-            .existing()
-            .for_each_cell(keys.len(), |place, rows| {
-                let most = keys[place].trials;
-                let followed = rule.follow(place, rows, most)?;
-                // Rows of a round that was cut off count when it ends; there are none beyond.
-                let next = match followed.ended {
-                    true => followed.reach,
-                    false => rule.reach(followed.reach, most),
-                };
-                if rows.last().is_some_and(|row| row.trial >= next) {
-                    return Err(super::complete::too_many(
-                        self.out,
-                        &self.grid.cells.get(place)?,
-                    ));
-                }
-                let mut counts = Counts::default();
-                for row in rows {
-                    counts.add((rule.holds)(&row.data)?);
-                }
-                let state = &self.states[place];
-                state.reach.store(followed.reach, Ordering::Relaxed);
-                state.held.store(counts.held, Ordering::Relaxed);
-                state
-                    .informative
-                    .store(counts.informative, Ordering::Relaxed);
-                if followed.ended {
-                    state.open.store(0, Ordering::Relaxed);
-                    self.skip_rest(place, most);
-                }
-                Ok(())
-            })
+        self.store.existing().for_each_cell(keys.len(), |place, rows| {
+            let most = keys[place].trials;
+            let followed = rule.follow(place, rows, most)?;
+            // Rows of a round that was cut off count when it ends; there are none beyond.
+            let next = match followed.ended {
+                true => followed.reach,
+                false => rule.reach(followed.reach, most),
+            };
+            if rows.last().is_some_and(|row| row.trial >= next) {
+                return Err(super::complete::too_many(self.out, &self.grid.cells.get(place)?));
+            }
+            let mut counts = Counts::default();
+            for row in rows {
+                counts.add((rule.holds)(&row.data)?);
+            }
+            let state = &self.states[place];
+            state.reach.store(followed.reach, Ordering::Relaxed);
+            state.held.store(counts.held, Ordering::Relaxed);
+            state.informative.store(counts.informative, Ordering::Relaxed);
+            if followed.ended {
+                state.open.store(0, Ordering::Relaxed);
+                self.skip_rest(place, most);
+            }
+            Ok(())
+        })
     }
 
     /// Returns `true` if the trial is this shard's. Shards divide the trials; with a stopping rule they
@@ -245,9 +233,7 @@ impl<'a> Run<'a> {
     fn run_block(&self, block: &[(usize, u64)]) -> Result<()> {
         let keys = self.grid.cells.keys();
         let bytes = |(place, _): &(usize, u64)| keys[*place].memory;
-        schedule::for_each(block, bytes, |(place, trial)| {
-            self.run_trial(*place, *trial)
-        })
+        schedule::for_each(block, bytes, |(place, trial)| self.run_trial(*place, *trial))
     }
 
     /// Runs one trial and appends its row to the file.
@@ -258,13 +244,10 @@ impl<'a> Run<'a> {
         let (grid, cell) = (self.grid, self.grid.cells.get(place)?);
         let (manifest, hash) = (&grid.manifest, grid.cells.keys()[place].hash);
         let streams = Streams::new(manifest.seed, &manifest.id, hash, trial);
-        let context = TrialContext {
-            folder: Some(self.out.join(CHECKPOINTS).join(streams.name())),
-            progress: self.progress,
-        };
-        let data = self.watch.trial((place, trial), self.progress, || {
-            (grid.trial)(place, &cell, &streams, &context)
-        })?;
+        let context =
+            TrialContext { folder: Some(self.out.join(CHECKPOINTS).join(streams.name())), progress: self.progress };
+        let data =
+            self.watch.trial((place, trial), self.progress, || (grid.trial)(place, &cell, &streams, &context))?;
         let state = &self.states[place];
         if let Some(rule) = &grid.stopping {
             let mut counts = Counts::default();
@@ -273,8 +256,7 @@ impl<'a> Run<'a> {
             let informative = counts.informative;
             state.informative.fetch_add(informative, Ordering::Relaxed);
         }
-        self.store
-            .append(&Row::new(manifest, hash, trial, cell.shown, data))?;
+        self.store.append(&Row::new(manifest, hash, trial, cell.shown, data))?;
         self.computed.fetch_add(1, Ordering::Relaxed);
         self.progress.advance(1);
         if state.left.fetch_sub(1, Ordering::Relaxed) == 1 {
@@ -284,12 +266,7 @@ impl<'a> Run<'a> {
     }
 
     pub(super) fn stopped(&self) -> Error {
-        Error::Stopped {
-            done: self.resumed + self.computed(),
-            all: self.all,
-            what: "trials",
-            kept: true,
-        }
+        Error::Stopped { done: self.resumed + self.computed(), all: self.all, what: "trials", kept: true }
     }
 
     fn cell_done(&self) {
@@ -305,10 +282,8 @@ impl<'a> Run<'a> {
         };
         let most = self.grid.cells.keys()[place].trials;
         let reach = state.reach.load(Ordering::Relaxed);
-        let counts = Counts {
-            held: state.held.load(Ordering::Relaxed),
-            informative: state.informative.load(Ordering::Relaxed),
-        };
+        let counts =
+            Counts { held: state.held.load(Ordering::Relaxed), informative: state.informative.load(Ordering::Relaxed) };
         if reach >= most || rule.ends(place, counts)? {
             state.open.store(0, Ordering::Relaxed);
             self.skip_rest(place, most);

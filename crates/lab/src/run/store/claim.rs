@@ -25,9 +25,7 @@ pub(super) fn claim(folder: &Path, wanted: &Manifest, how: &Opening) -> Result<(
         None => {
             let owner = Owner::share(folder)?;
             match Manifest::read(folder)? {
-                Some(here) if here.difference(wanted).is_none() && here.has_builds_of(wanted) => {
-                    Ok((owner, here))
-                }
+                Some(here) if here.difference(wanted).is_none() && here.has_builds_of(wanted) => Ok((owner, here)),
                 _ => Err(busy(folder)),
             }
         }
@@ -38,8 +36,7 @@ pub(super) fn claim(folder: &Path, wanted: &Manifest, how: &Opening) -> Result<(
 fn settle(folder: &Path, wanted: &Manifest, how: &Opening) -> Result<Manifest> {
     let mut rows = 0;
     for file in row_files(folder)? {
-        let size =
-            std::fs::metadata(&file).map_err(|e| Error::io(&file, e, "Check its permissions"))?;
+        let size = std::fs::metadata(&file).map_err(|e| Error::io(&file, e, "Check its permissions"))?;
         rows += size.len();
     }
     let here = match how.force {
@@ -91,8 +88,7 @@ fn settle(folder: &Path, wanted: &Manifest, how: &Opening) -> Result<Manifest> {
 fn write(folder: &Path, manifest: Manifest) -> Result<Manifest> {
     let path = folder.join(Manifest::FILE);
     let text = serde_json::to_string_pretty(&manifest).map_err(|e| not_json(&path, &e))?;
-    replace(&path, &(text + "\n"))
-        .map_err(|e| Error::io(&path, e, "Choose a folder that you may write with --out"))?;
+    replace(&path, &(text + "\n")).map_err(|e| Error::io(&path, e, "Choose a folder that you may write with --out"))?;
     Ok(manifest)
 }
 
@@ -105,10 +101,7 @@ fn topped_up(folder: &Path, here: &Manifest, wanted: &Manifest, how: &Opening) -
         // The shards of a run divide its trials by their number in the whole run.
         let problem = "it holds a shard's rows, and with more trials shards divide them in another way. Give \
                        attnlab merge, then --top-up with the merged folder";
-        return Err(Error::Content {
-            path: shard.clone(),
-            problem: problem.into(),
-        });
+        return Err(Error::Content { path: shard.clone(), problem: problem.into() });
     }
     if !here.has_builds_of(wanted) && !how.mix_builds {
         let problem = format!(
@@ -117,20 +110,11 @@ fn topped_up(folder: &Path, here: &Manifest, wanted: &Manifest, how: &Opening) -
             here.builds().collect::<Vec<_>>().join(", "),
             wanted.build
         );
-        return Err(Error::Content {
-            path: folder.to_path_buf(),
-            problem,
-        });
+        return Err(Error::Content { path: folder.to_path_buf(), problem });
     }
-    let mut manifest = Manifest {
-        settings: wanted.settings.clone(),
-        ..here.clone()
-    };
+    let mut manifest = Manifest { settings: wanted.settings.clone(), ..here.clone() };
     manifest.add_builds_of(wanted);
-    let frame = Frame {
-        manifest: &manifest,
-        cells: how.cells.clone(),
-    };
+    let frame = Frame { manifest: &manifest, cells: how.cells.clone() };
     Stored::scan(files, &frame)?;
     write(folder, manifest)
 }

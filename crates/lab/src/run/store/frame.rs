@@ -75,10 +75,7 @@ pub struct Frame<'a> {
 impl<'a> Frame<'a> {
     /// Creates the frame of a run whose cells are not known.
     pub fn of(manifest: &'a Manifest) -> Self {
-        Frame {
-            manifest,
-            cells: None,
-        }
+        Frame { manifest, cells: None }
     }
 
     /// Returns the cell of a row, or says why the row is not of this run.
@@ -98,20 +95,11 @@ impl<'a> Frame<'a> {
         }
         if !run.builds().any(|build| build == row.build) {
             let own: Vec<&str> = run.builds().collect();
-            return Err(format!(
-                "was computed by the build {}, not by {}",
-                row.build,
-                own.join(" or ")
-            ));
+            return Err(format!("was computed by the build {}, not by {}", row.build, own.join(" or ")));
         }
-        let hash = u64::from_str_radix(&row.cell, 16)
-            .ok()
-            .filter(|hash| cell_name(*hash) == row.cell);
+        let hash = u64::from_str_radix(&row.cell, 16).ok().filter(|hash| cell_name(*hash) == row.cell);
         let Some(hash) = hash else {
-            return Err(format!(
-                "has cell = \"{}\", which is no 16 hexadecimal digits",
-                row.cell
-            ));
+            return Err(format!("has cell = \"{}\", which is no 16 hexadecimal digits", row.cell));
         };
         let Some(table) = &self.cells else {
             return Ok(hash);
@@ -121,16 +109,10 @@ impl<'a> Frame<'a> {
         };
         let key = &table.keys[place];
         if CellKey::hash_of(&row.parameters) != key.shown {
-            return Err(format!(
-                "has other parameters than the cell {} of the run",
-                row.cell
-            ));
+            return Err(format!("has other parameters than the cell {} of the run", row.cell));
         }
         if row.trial >= key.trials {
-            return Err(format!(
-                "has trial = {}, but the cell has {} trials, counted from 0",
-                row.trial, key.trials
-            ));
+            return Err(format!("has trial = {}, but the cell has {} trials, counted from 0", row.trial, key.trials));
         }
         Ok(hash)
     }

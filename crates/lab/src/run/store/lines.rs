@@ -84,12 +84,7 @@ impl Lines {
             Content::Torn
         };
         let text = self.buffer.strip_suffix(b"\n").unwrap_or(&self.buffer);
-        let line = Line {
-            number: self.number,
-            offset: self.offset,
-            check: attnlab_core::rng::hash(text),
-            content,
-        };
+        let line = Line { number: self.number, offset: self.offset, check: attnlab_core::rng::hash(text), content };
         self.offset += length;
         Ok(Some(line))
     }
@@ -103,10 +98,7 @@ impl Lines {
     fn skip_line(&mut self) -> Result<u64> {
         let mut skipped = 0;
         loop {
-            let block = self
-                .file
-                .fill_buf()
-                .map_err(|e| unreadable(&self.path, e))?;
+            let block = self.file.fill_buf().map_err(|e| unreadable(&self.path, e))?;
             let end = block.iter().position(|b| *b == b'\n').map(|i| i + 1);
             let length = end.unwrap_or(block.len());
             self.file.consume(length);

@@ -61,16 +61,12 @@ impl Manifest {
 
     /// Returns the builds whose rows are of this run.
     pub fn builds(&self) -> impl Iterator<Item = &str> {
-        std::iter::once(&self.build)
-            .chain(&self.mixed)
-            .map(String::as_str)
+        std::iter::once(&self.build).chain(&self.mixed).map(String::as_str)
     }
 
     /// Returns `true` if the manifest names every build of the other.
     pub fn has_builds_of(&self, other: &Manifest) -> bool {
-        other
-            .builds()
-            .all(|build| self.builds().any(|own| own == build))
+        other.builds().all(|build| self.builds().any(|own| own == build))
     }
 
     /// Adds the builds of the other manifest.
@@ -95,10 +91,7 @@ impl Manifest {
         };
         let text = match File::open(&path).and_then(read) {
             Ok(text) if text.len() as u64 > LONGEST => {
-                let problem = format!(
-                    "is longer than {} MB and is no description of a run",
-                    LONGEST >> 20
-                );
+                let problem = format!("is longer than {} MB and is no description of a run", LONGEST >> 20);
                 return Err(Error::Content { path, problem });
             }
             Ok(text) => text,
@@ -121,10 +114,7 @@ impl Manifest {
     pub fn of_folder(folder: &Path) -> Result<Self> {
         Self::read(folder)?.ok_or_else(|| Error::Content {
             path: folder.to_path_buf(),
-            problem: format!(
-                "it has no {}. Give a folder that attnlab sweep, run or merge wrote",
-                Self::FILE
-            ),
+            problem: format!("it has no {}. Give a folder that attnlab sweep, run or merge wrote", Self::FILE),
         })
     }
 
@@ -135,16 +125,13 @@ impl Manifest {
             m.settings.remove(TRIALS);
             m
         };
-        self.settings.get(TRIALS) != wanted.settings.get(TRIALS)
-            && without(self).difference(&without(wanted)).is_none()
+        self.settings.get(TRIALS) != wanted.settings.get(TRIALS) && without(self).difference(&without(wanted)).is_none()
     }
 
     /// Describes the first difference between two runs; None for the same run. Builds are not compared.
     pub fn difference(&self, wanted: &Manifest) -> Option<String> {
         let differs = |what: &str, here: &dyn std::fmt::Display, now: &dyn std::fmt::Display| {
-            Some(format!(
-                "rows with {what} = {here}, but this run has {what} = {now}"
-            ))
+            Some(format!("rows with {what} = {here}, but this run has {what} = {now}"))
         };
         if self.id != wanted.id {
             return Some(format!("rows of {}, not of {}", self.id, wanted.id));
@@ -160,14 +147,8 @@ impl Manifest {
             return differs("code", &show(self), &show(wanted));
         }
         let names = self.settings.keys().chain(wanted.settings.keys());
-        let changed = names
-            .into_iter()
-            .find(|n| self.settings.get(*n) != wanted.settings.get(*n))?;
-        let show = |m: &Manifest| {
-            m.settings
-                .get(changed)
-                .map_or("(not set)".into(), Value::to_string)
-        };
+        let changed = names.into_iter().find(|n| self.settings.get(*n) != wanted.settings.get(*n))?;
+        let show = |m: &Manifest| m.settings.get(changed).map_or("(not set)".into(), Value::to_string);
         differs(changed, &show(self), &show(wanted))
     }
 }
@@ -178,9 +159,7 @@ mod tests {
 
     #[test]
     fn code_made_at_run_time_tells_runs_apart() {
-        let of = |code: Option<&str>| {
-            Manifest::new("mine.claim", 0, Map::new()).with_code(code.map(String::from))
-        };
+        let of = |code: Option<&str>| Manifest::new("mine.claim", 0, Map::new()).with_code(code.map(String::from));
         assert_eq!(of(Some("1f")).difference(&of(Some("1f"))), None);
         assert_eq!(
             of(Some("1f")).difference(&of(Some("2e"))).unwrap(),

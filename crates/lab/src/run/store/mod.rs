@@ -121,22 +121,15 @@ impl Store {
         let file = OpenOptions::new().create(true).append(true).open(&path);
         let file = file.map_err(|e| Error::io(&path, e, advice))?;
         lock(&file, folder)?;
-        let frame = Frame {
-            manifest: &manifest,
-            cells: how.cells.clone(),
-        };
+        let frame = Frame { manifest: &manifest, cells: how.cells.clone() };
         let stored = Stored::scan(vec![path.clone()], &frame)?;
         let mut notes = stored.dropped();
         notes.extend(owner.unprotected(folder));
         if let Some(torn) = stored.torn().first() {
-            file.set_len(torn.offset)
-                .map_err(|e| Error::io(&path, e, "The torn last line could not be cut off"))?;
+            file.set_len(torn.offset).map_err(|e| Error::io(&path, e, "The torn last line could not be cut off"))?;
         }
         let length = file.metadata().map_err(|e| Error::io(&path, e, advice))?;
-        let appender = Appender {
-            file,
-            length: length.len(),
-        };
+        let appender = Appender { file, length: length.len() };
         Ok(Store {
             path,
             appender: Mutex::new(appender),
@@ -158,9 +151,7 @@ impl Store {
             None => Ok(owner),
             Some(found) => Err(Error::Content {
                 path: folder.to_path_buf(),
-                problem: format!(
-                    "another process has written {found}; choose another folder with --out"
-                ),
+                problem: format!("another process has written {found}; choose another folder with --out"),
             }),
         }
     }
@@ -187,10 +178,7 @@ impl Store {
     pub fn append(&self, row: &Row) -> Result<()> {
         let line = line_of(row)?;
         // A panic of another writer cannot leave the file itself in a bad state.
-        let mut appender = self
-            .appender
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut appender = self.appender.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let written = appender.append(line.as_bytes());
         written.map_err(|e| self.failed(e))
     }
@@ -201,10 +189,7 @@ impl Store {
     /// # Errors
     /// As [`Store::open`], and when the file cannot be written.
     pub fn finish(self) -> Result<Stored> {
-        let frame = Frame {
-            manifest: &self.manifest,
-            cells: self.cells.clone(),
-        };
+        let frame = Frame { manifest: &self.manifest, cells: self.cells.clone() };
         let stored = Stored::scan(vec![self.path.clone()], &frame)?;
         match stored.is_canonical(&self.path) {
             true => Ok(stored),
@@ -250,8 +235,5 @@ fn line_of(row: &Row) -> Result<String> {
 }
 
 fn not_json(path: &Path, e: &serde_json::Error) -> Error {
-    Error::Content {
-        path: path.to_path_buf(),
-        problem: format!("cannot be written as JSON ({e})"),
-    }
+    Error::Content { path: path.to_path_buf(), problem: format!("cannot be written as JSON ({e})") }
 }

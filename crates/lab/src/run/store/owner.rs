@@ -40,10 +40,7 @@ impl Owner {
                 Ok(Some(Owner { file, locked: true }))
             }
             Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(_)) => Ok(Some(Owner {
-                file,
-                locked: false,
-            })),
+            Err(TryLockError::Error(_)) => Ok(Some(Owner { file, locked: false })),
         }
     }
 
@@ -63,10 +60,7 @@ impl Owner {
                 }
                 Err(TryLockError::WouldBlock) => return Err(busy(folder)),
                 Err(TryLockError::Error(_)) => {
-                    return Ok(Owner {
-                        file,
-                        locked: false,
-                    });
+                    return Ok(Owner { file, locked: false });
                 }
             }
         }
@@ -117,12 +111,7 @@ pub(super) fn busy(folder: &Path) -> Error {
 
 fn open(folder: &Path) -> Result<File> {
     let path = folder.join(Owner::FILE);
-    let file = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .read(true)
-        .write(true)
-        .open(&path);
+    let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&path);
     file.map_err(|e| Error::io(&path, e, "Choose a folder that you may write with --out"))
 }
 
@@ -143,9 +132,8 @@ fn sign(file: &mut File) -> std::io::Result<()> {
 /// # Errors
 /// A file that cannot be deleted.
 pub(super) fn clear(folder: &Path) -> Result<()> {
-    let deleted = |path: &Path, done: std::io::Result<()>| {
-        done.map_err(|e| Error::io(path, e, "It could not be replaced"))
-    };
+    let deleted =
+        |path: &Path, done: std::io::Result<()>| done.map_err(|e| Error::io(path, e, "It could not be replaced"));
     // The manifest goes last: a folder that is half deleted still says whose rows it holds.
     for file in super::row_files(folder)? {
         deleted(&file, std::fs::remove_file(&file))?;
@@ -171,11 +159,7 @@ mod tests {
         let path = folder.path();
         let alone = Owner::alone(path).unwrap().unwrap();
         assert!(Owner::alone(path).unwrap().is_none());
-        assert!(
-            busy(path)
-                .to_string()
-                .contains(&format!("process {}", std::process::id()))
-        );
+        assert!(busy(path).to_string().contains(&format!("process {}", std::process::id())));
         let first = alone.into_share(path).unwrap();
         let second = Owner::share(path).unwrap();
         assert!(Owner::alone(path).unwrap().is_none());

@@ -33,17 +33,11 @@ pub fn read_all<P: AsRef<Path>>(folders: &[P]) -> Result<Rows> {
     let Some(manifest) = common_manifest(&folders, true)? else {
         return Ok(Rows::default());
     };
-    in_memory(&Stored::scan(
-        all_row_files(&folders)?,
-        &Frame::of(&manifest),
-    )?)
+    in_memory(&Stored::scan(all_row_files(&folders)?, &Frame::of(&manifest))?)
 }
 
 fn in_memory(stored: &Stored) -> Result<Rows> {
-    Ok(Rows {
-        rows: stored.rows()?,
-        dropped: stored.dropped(),
-    })
+    Ok(Rows { rows: stored.rows()?, dropped: stored.dropped() })
 }
 
 /// Returns the manifest of the run that all folders share, with every build; None of no folder.
@@ -60,10 +54,7 @@ pub fn common_manifest(folders: &[&Path], mix: bool) -> Result<Option<Manifest>>
         };
         let content = |found: String| Error::Content {
             path: folder.to_path_buf(),
-            problem: format!(
-                "it is of another run than {}, which holds {found}",
-                folders[0].display()
-            ),
+            problem: format!("it is of another run than {}, which holds {found}", folders[0].display()),
         };
         if let Some(problem) = common.difference(&own) {
             return Err(content(problem));

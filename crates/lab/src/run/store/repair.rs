@@ -42,10 +42,7 @@ impl Repair {
     /// # Errors
     /// A folder or a file that cannot be read.
     pub fn find(folder: &Path, frame: &Frame) -> Result<Repair> {
-        let mut found = Repair {
-            leftovers: leftovers(folder)?,
-            ..Repair::default()
-        };
+        let mut found = Repair { leftovers: leftovers(folder)?, ..Repair::default() };
         // The first row of each trial: hash of its line, file and number.
         let mut first: HashMap<(u64, u64), (u64, PathBuf, u64)> = HashMap::new();
         let mut wrong: HashMap<(PathBuf, u64), String> = HashMap::new();
@@ -72,11 +69,7 @@ impl Repair {
                 };
                 if *check != line.check {
                     let differs = |file: &Path, number: u64| {
-                        let file = file
-                            .file_name()
-                            .unwrap_or_default()
-                            .to_string_lossy()
-                            .into_owned();
+                        let file = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
                         format!("is another row for its trial than line {number} of {file}")
                     };
                     found.kept -= 1;
@@ -91,9 +84,7 @@ impl Repair {
         }
         let fault = |((file, line), why)| Fault { file, line, why };
         found.faults = wrong.into_iter().map(fault).collect();
-        found
-            .faults
-            .sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
+        found.faults.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
         Ok(found)
     }
 
@@ -133,11 +124,7 @@ fn set_aside(folder: &Path, path: &Path, wrong: &[u64]) -> Result<()> {
     let aside = folder.join(Repair::ASIDE);
     let advice = "Nothing was deleted";
     let is_wrong = |number: u64| wrong.binary_search(&number).is_ok();
-    let mut to = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(&aside)
-        .map_err(|e| Error::io(&aside, e, advice))?;
+    let mut to = OpenOptions::new().create(true).append(true).open(&aside).map_err(|e| Error::io(&aside, e, advice))?;
     let mut lines = Lines::open(path)?;
     while let Some(line) = lines.next()? {
         if is_wrong(line.number) {

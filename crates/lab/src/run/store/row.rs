@@ -90,10 +90,7 @@ impl Row {
 
     fn missing(&self, name: &str, what: &str) -> Error {
         Error::Content {
-            path: PathBuf::from(format!(
-                "row of {} (cell {}, trial {})",
-                self.id, self.cell, self.trial
-            )),
+            path: PathBuf::from(format!("row of {} (cell {}, trial {})", self.id, self.cell, self.trial)),
             problem: format!("it must have {what} named '{name}'; was it written by this version?"),
         }
     }

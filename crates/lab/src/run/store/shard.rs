@@ -67,10 +67,9 @@ impl std::str::FromStr for Shard {
         let parsed = parts.and_then(|(i, n)| Some((number(i)?, number(n)?)));
         match parsed {
             Some((index, count)) if index < count && count <= MOST => Ok(Shard { index, count }),
-            Some((_, count)) if (1..=MOST).contains(&count) => Err(format!(
-                "must be from 0/{count} to {}/{count}; shards are counted from 0",
-                count - 1
-            )),
+            Some((_, count)) if (1..=MOST).contains(&count) => {
+                Err(format!("must be from 0/{count} to {}/{count}; shards are counted from 0", count - 1))
+            }
             _ => Err(form.into()),
         }
     }

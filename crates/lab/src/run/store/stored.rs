@@ -67,13 +67,7 @@ impl Stored {
             Some(table) => Cells::Planned(table.clone()),
             None => Cells::Seen(HashMap::new()),
         };
-        let mut found = Stored {
-            files: vec![],
-            entries: vec![],
-            cells,
-            lines: 0,
-            torn: vec![],
-        };
+        let mut found = Stored { files: vec![], entries: vec![], cells, lines: 0, torn: vec![] };
         for path in files {
             found.add(path, frame)?;
         }
@@ -88,18 +82,12 @@ impl Stored {
             let row = match line.content {
                 Content::Row(row) => row,
                 Content::Torn => {
-                    self.torn.push(Torn {
-                        file: path.clone(),
-                        number: line.number,
-                        offset: line.offset,
-                    });
+                    self.torn.push(Torn { file: path.clone(), number: line.number, offset: line.offset });
                     continue;
                 }
                 Content::Broken(why) => return Err(wrong_line(&path, line.number, &why)),
             };
-            let cell = frame
-                .cell(&row)
-                .map_err(|why| wrong_line(&path, line.number, &why))?;
+            let cell = frame.cell(&row).map_err(|why| wrong_line(&path, line.number, &why))?;
             let cell = match &mut self.cells {
                 // The frame has found it there.
                 Cells::Planned(table) => table.place(cell).unwrap_or_default() as u32,
@@ -109,13 +97,7 @@ impl Stored {
                 }
             };
             self.lines += 1;
-            self.entries.push(Entry {
-                cell,
-                file,
-                trial: row.trial,
-                offset: line.offset,
-                check: line.check,
-            });
+            self.entries.push(Entry { cell, file, trial: row.trial, offset: line.offset, check: line.check });
         }
         self.files.push(path);
         Ok(())
@@ -140,11 +122,7 @@ impl Stored {
             if rows.0 != rows.1 {
                 let place = |e: &Entry| -> Result<String> {
                     let path = &self.files[e.file as usize];
-                    Ok(format!(
-                        "{}, line {}",
-                        path.display(),
-                        number_of(path, e.offset)?
-                    ))
+                    Ok(format!("{}, line {}", path.display(), number_of(path, e.offset)?))
                 };
                 return Err(Error::Content {
                     path: self.files[first.file as usize].clone(),
@@ -187,9 +165,7 @@ impl Stored {
     /// Returns `true` if the row of a trial is there; the cell is named by its place.
     pub fn holds_at(&self, place: usize, trial: u64) -> bool {
         let key = (place as u32, trial);
-        let found = self
-            .entries
-            .binary_search_by_key(&key, |e| (e.cell, e.trial));
+        let found = self.entries.binary_search_by_key(&key, |e| (e.cell, e.trial));
         found.is_ok()
     }
 
@@ -207,8 +183,7 @@ impl Stored {
 
     /// Returns messages for the user about torn last lines.
     pub fn dropped(&self) -> Vec<String> {
-        let note =
-            "was torn (the run was killed while writing it, or is writing it now) and is left out";
+        let note = "was torn (the run was killed while writing it, or is writing it now) and is left out";
         let one = |torn: &Torn| format!("{}: line {} {note}", torn.file.display(), torn.number);
         self.torn.iter().map(one).collect()
     }
@@ -245,20 +220,14 @@ impl Stored {
     /// As [`Stored::rows`], and those of `one`.
     pub fn for_each(&self, mut one: impl FnMut(&Row) -> Result<()>) -> Result<()> {
         let mut reader = self.reader();
-        self.entries
-            .iter()
-            .try_for_each(|entry| one(&reader.row(entry)?))
+        self.entries.iter().try_for_each(|entry| one(&reader.row(entry)?))
     }
 
     /// Calls `one` for each of the first `cells` cells, with its rows: none where there are none.
     ///
     /// # Errors
     /// As [`Stored::rows`], and those of `one`.
-    pub fn for_each_cell(
-        &self,
-        cells: usize,
-        mut one: impl FnMut(usize, &[Row]) -> Result<()>,
-    ) -> Result<()> {
+    pub fn for_each_cell(&self, cells: usize, mut one: impl FnMut(usize, &[Row]) -> Result<()>) -> Result<()> {
         let mut reader = self.reader();
         let mut rest = self.entries.as_slice();
         for place in 0..cells {
@@ -287,11 +256,7 @@ impl Stored {
             for entry in &self.entries {
                 let line = reader.line(entry).map_err(io::Error::other)?;
                 to.write_all(line)?;
-                entries.push(Entry {
-                    file: 0,
-                    offset,
-                    ..*entry
-                });
+                entries.push(Entry { file: 0, offset, ..*entry });
                 offset += line.len() as u64;
             }
             Ok(())
@@ -306,10 +271,7 @@ impl Stored {
     }
 
     fn reader(&self) -> Reader<'_> {
-        Reader {
-            stored: self,
-            windows: HashMap::new(),
-        }
+        Reader { stored: self, windows: HashMap::new() }
     }
 }
 
@@ -318,10 +280,7 @@ const REPAIR: &str = "`attnlab repair DIR` shows every such line and can set it 
 
 /// Returns the error for a line that is no row, or a row of another run.
 pub(super) fn wrong_line(path: &Path, number: u64, why: &str) -> Error {
-    Error::Content {
-        path: path.to_path_buf(),
-        problem: format!("line {number} {why}. {REPAIR}"),
-    }
+    Error::Content { path: path.to_path_buf(), problem: format!("line {number} {why}. {REPAIR}") }
 }
 
 /// Counts the lines up to the one that begins at `offset`.
@@ -362,11 +321,7 @@ impl Reader<'_> {
             }
             let file = File::open(path).map_err(|e| unreadable(path, e))?;
             let bytes = vec![];
-            let window = Window {
-                file,
-                start: 0,
-                bytes,
-            };
+            let window = Window { file, start: 0, bytes };
             self.windows.insert(entry.file, window);
         }
         let window = self.windows.get_mut(&entry.file);
@@ -413,16 +368,13 @@ impl Window {
     fn extend(&mut self) -> io::Result<usize> {
         let end = self.start + self.bytes.len() as u64;
         self.file.seek(SeekFrom::Start(end))?;
-        (&mut self.file)
-            .take(AHEAD as u64)
-            .read_to_end(&mut self.bytes)
+        (&mut self.file).take(AHEAD as u64).read_to_end(&mut self.bytes)
     }
 }
 
 fn changed(path: &Path) -> Error {
     Error::Content {
         path: path.to_path_buf(),
-        problem: "it was changed by another process while it was read. Give the command again"
-            .into(),
+        problem: "it was changed by another process while it was read. Give the command again".into(),
     }
 }

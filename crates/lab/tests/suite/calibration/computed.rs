@@ -22,21 +22,12 @@ const HALF: f64 = 0.5 * (1.0 - LEVEL);
 fn computed(rate: f64, trials: u64, low: f64, high: f64) -> Statement {
     let failure = Bracket::new(low, high);
     let how = "given by the test";
-    Statement {
-        computed: Some(Computed { failure, how }),
-        ..statement(Promise::FailsAtMost(rate), trials)
-    }
+    Statement { computed: Some(Computed { failure, how }), ..statement(Promise::FailsAtMost(rate), trials) }
 }
 
 /// Share of the runs in which a claim whose trials fail with probability `fails` gets a verdict for which `wrong`
 /// holds: at most `bound`.
-fn assert_verdicts(
-    name: &str,
-    claim: &Statement,
-    fails: f64,
-    bound: f64,
-    wrong: impl Fn(VerdictKind) -> bool + Sync,
-) {
+fn assert_verdicts(name: &str, claim: &Statement, fails: f64, bound: f64, wrong: impl Fn(VerdictKind) -> bool + Sync) {
     let name = format!("{name}, {fails} of {} fail", claim.trials);
     assert_rate(&name, bound, RUNS, |run| {
         let drawn = events(claim.trials, fails, &mut rng(&name, run));
@@ -98,10 +89,7 @@ fn trials_uncover_a_wrong_bracket() {
 #[test]
 fn a_part_refutes_at_its_level_and_never_supports() {
     for (n, rate) in [(40, 0.2), (200, 0.1)] {
-        let claim = Statement {
-            partial: true,
-            ..statement(Promise::FailsAtMost(rate), n)
-        };
+        let claim = Statement { partial: true, ..statement(Promise::FailsAtMost(rate), n) };
         for part in [0.0, 0.5 * rate, rate] {
             let refuted = |k| k == VerdictKind::Refuted;
             assert_verdicts("part", &claim, part, HALF, refuted);
@@ -117,14 +105,9 @@ fn a_part_refutes_at_its_level_and_never_supports() {
 /// half of α of the checks, also where no trial fails.
 #[test]
 fn a_part_does_not_overrule_the_whole() {
-    let whole = |rate, low, high| Statement {
-        partial: true,
-        ..computed(rate, 60, low, high)
-    };
-    for (claim, right) in [
-        (whole(0.5, 0.3, 0.4), VerdictKind::Supported),
-        (whole(0.2, 0.3, 0.4), VerdictKind::Refuted),
-    ] {
+    let whole = |rate, low, high| Statement { partial: true, ..computed(rate, 60, low, high) };
+    for (claim, right) in [(whole(0.5, 0.3, 0.4), VerdictKind::Supported), (whole(0.2, 0.3, 0.4), VerdictKind::Refuted)]
+    {
         assert_verdicts("no failure of a part", &claim, 0.0, 0.0, |k| k != right);
         for part in [0.1, 0.4] {
             let overruled = |k| k != right;
@@ -141,10 +124,7 @@ fn stopping_keeps_the_level() {
     const MOST: u64 = 600;
     let rate = 0.1;
     let claim = statement(Promise::FailsAtMost(rate), MOST);
-    let stop = Stop {
-        until: Until::Width(0.1),
-        every: 20,
-    };
+    let stop = Stop { until: Until::Width(0.1), every: 20 };
     let params = Params::default();
     let sequence = Sequence::new(LEVEL).unwrap();
     let by_sequence = |held, trials| sequence.interval(held, trials);
@@ -158,11 +138,8 @@ fn stopping_keeps_the_level() {
     assert_rate("stopped cells", 1.0 - LEVEL, 1000, |run| {
         let drawn = events(MOST, rate, &mut rng("stopped", run));
         let enough = |n: &u64| {
-            let held = drawn[..*n as usize]
-                .iter()
-                .filter(|o| o.holds() == Some(true));
-            stop.enough(Promise::FailsAtMost(rate), held.count() as u64, *n, LEVEL)
-                .unwrap()
+            let held = drawn[..*n as usize].iter().filter(|o| o.holds() == Some(true));
+            stop.enough(Promise::FailsAtMost(rate), held.count() as u64, *n, LEVEL).unwrap()
         };
         let n = looks().find(enough).unwrap_or(MOST);
         decided(&drawn[..n as usize])
@@ -190,10 +167,7 @@ fn going_on_until_decided_keeps_the_level() {
     const MOST: u64 = 1600;
     const CHECKS: u64 = 1000;
     let coin = toy::fair_coin();
-    let set = serde_json::json!({"heads": 0.55})
-        .as_object()
-        .unwrap()
-        .clone();
+    let set = serde_json::json!({"heads": 0.55}).as_object().unwrap().clone();
     let decides = |options: &CheckOptions| {
         let kind = check(&*coin, &set, options, &Silent).unwrap().verdict;
         assert_ne!(kind, VerdictKind::Failed);
@@ -209,13 +183,9 @@ fn going_on_until_decided_keeps_the_level() {
     });
     let naive = (0..CHECKS / 4).filter(|run| {
         let looks = std::iter::successors(Some(FIRST), |n| Some(2 * n).filter(|n| *n <= MOST));
-        looks.into_iter().any(|trials| {
-            decides(&CheckOptions {
-                seed: *run,
-                trials: Some(trials),
-                ..CheckOptions::default()
-            })
-        })
+        looks
+            .into_iter()
+            .any(|trials| decides(&CheckOptions { seed: *run, trials: Some(trials), ..CheckOptions::default() }))
     });
     let share = binomial(naive.count() as u64, CHECKS / 4, 1.0 - 2e-6).unwrap();
     assert!(share.low > 1.0 - LEVEL, "{share:?}");

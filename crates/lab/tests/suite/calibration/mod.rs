@@ -33,10 +33,7 @@ impl Found {
 
 fn found(claim: &Statement, outcomes: &[Outcome]) -> Found {
     let evidence = weigh(claim, &Params::default(), outcomes, LEVEL).unwrap();
-    Found {
-        kind: evidence.judgement.verdict.kind(),
-        p_value: evidence.p_value,
-    }
+    Found { kind: evidence.judgement.verdict.kind(), p_value: evidence.p_value }
 }
 
 fn rng(name: &str, run: u64) -> Generator {
@@ -45,9 +42,7 @@ fn rng(name: &str, run: u64) -> Generator {
 
 /// Events that fail with this probability.
 fn events(n: u64, fails: f64, rng: &mut Generator) -> Vec<Outcome> {
-    (0..n)
-        .map(|_| event(rng.random::<f64>() >= fails))
-        .collect()
+    (0..n).map(|_| event(rng.random::<f64>() >= fails)).collect()
 }
 
 /// A normal number, by Box and Muller.
@@ -66,10 +61,7 @@ fn assert_rate(name: &str, bound: f64, runs: u64, wrong: impl Fn(u64) -> bool + 
     let hits = (0..runs).into_par_iter().filter(|run| wrong(*run)).count() as u64;
     let share = binomial(hits, runs, 1.0 - 2e-6).unwrap();
     println!("{name}: {hits} of {runs}, {bound} allowed");
-    assert!(
-        share.low <= bound,
-        "{name}: allowed {bound}, seen {share:?}"
-    );
+    assert!(share.low <= bound, "{name}: allowed {bound}, seen {share:?}");
 }
 
 /// Each decision at the boundary of a promised probability has at most half of α: 4000 simulations each,
@@ -108,9 +100,7 @@ fn means_at_the_boundary() {
     for kind in [VerdictKind::Supported, VerdictKind::Refuted] {
         assert_rate("skewed mean", 0.04, 4000, |run| {
             let mut rng = rng("skewed", run);
-            let drawn = (0..40)
-                .map(|_| value(rng.random::<f64>().powi(2)))
-                .collect::<Vec<_>>();
+            let drawn = (0..40).map(|_| value(rng.random::<f64>().powi(2))).collect::<Vec<_>>();
             found(&claim, &drawn).kind == kind
         });
     }
@@ -178,20 +168,14 @@ fn the_reach_of_a_supported_claim_covers() {
 /// simulations each.
 #[test]
 fn a_bound_decides_on_its_side_only() {
-    let (low, high) = (
-        Promise::MeanIn(0.0, f64::INFINITY),
-        Promise::MeanIn(f64::NEG_INFINITY, 0.0),
-    );
+    let (low, high) = (Promise::MeanIn(0.0, f64::INFINITY), Promise::MeanIn(f64::NEG_INFINITY, 0.0));
     for (side, promise, allowed) in [
         (Side::UpperBound, high, VerdictKind::Supported),
         (Side::UpperBound, low, VerdictKind::Refuted),
         (Side::LowerBound, high, VerdictKind::Refuted),
         (Side::LowerBound, low, VerdictKind::Supported),
     ] {
-        let claim = Statement {
-            side,
-            ..statement(promise, 10)
-        };
+        let claim = Statement { side, ..statement(promise, 10) };
         let name = format!("{side:?} of {promise:?}");
         let draw = |mean: f64, run: u64| found(&claim, &values(10, mean, &mut rng(&name, run)));
         assert_rate(&name, 0.025, 3000, |run| draw(0.0, run).decided());
@@ -203,11 +187,7 @@ fn a_bound_decides_on_its_side_only() {
         }
         // The other direction is decided.
         let mean = if promise == high { -3.0 } else { 3.0 };
-        let mean = if allowed == VerdictKind::Supported {
-            mean
-        } else {
-            -mean
-        };
+        let mean = if allowed == VerdictKind::Supported { mean } else { -mean };
         assert_eq!(draw(mean, 0).kind, allowed, "{name}");
     }
 }
@@ -218,41 +198,17 @@ fn a_bound_decides_on_its_side_only() {
 fn p_values_are_uniform_or_conservative() {
     type Draw = fn(&mut Generator) -> Vec<Outcome>;
     let rules: [(&str, Promise, Draw, bool); 4] = [
-        (
-            "events",
-            Promise::FailsAtMost(0.2),
-            |r| events(40, 0.2, r),
-            false,
-        ),
-        (
-            "rare events",
-            Promise::AtLeast(0.98),
-            |r| events(100, 0.02, r),
-            false,
-        ),
-        (
-            "mean",
-            Promise::MeanIn(-50.0, 1.0),
-            |r| values(10, 1.0, r),
-            true,
-        ),
-        (
-            "mean of a side",
-            Promise::MeanIn(f64::NEG_INFINITY, 1.0),
-            |r| values(10, 1.0, r),
-            true,
-        ),
+        ("events", Promise::FailsAtMost(0.2), |r| events(40, 0.2, r), false),
+        ("rare events", Promise::AtLeast(0.98), |r| events(100, 0.02, r), false),
+        ("mean", Promise::MeanIn(-50.0, 1.0), |r| values(10, 1.0, r), true),
+        ("mean of a side", Promise::MeanIn(f64::NEG_INFINITY, 1.0), |r| values(10, 1.0, r), true),
     ];
     let runs = 2000;
     for (name, promise, draw, exact) in rules {
         let claim = statement(promise, 10);
         let one = |run: u64| found(&claim, &draw(&mut rng(name, run))).p_value;
         let p: Vec<f64> = (0..runs).into_par_iter().filter_map(one).collect();
-        assert_eq!(
-            p.len(),
-            runs as usize,
-            "{name}: every verdict has a p-value"
-        );
+        assert_eq!(p.len(), runs as usize, "{name}: every verdict has a p-value");
         for t in [0.001, 0.01, 0.05, 0.2, 0.5, 0.9] {
             // Bisection finds p to three digits.
             let below = p.iter().filter(|p| **p <= t).count() as u64;
@@ -305,10 +261,7 @@ fn analytic_p_values_are_those_of_bisection() {
             }
         }
         let off = (p / high - 1.0).abs();
-        assert!(
-            off < 1e-6,
-            "{promise:?}, n = {n}, {kind:?}: {p:e} and {high:e}"
-        );
+        assert!(off < 1e-6, "{promise:?}, n = {n}, {kind:?}: {p:e} and {high:e}");
         true
     });
     assert!(compared.count() > 150);
@@ -318,17 +271,9 @@ fn analytic_p_values_are_those_of_bisection() {
 /// standard error 0.011.
 #[test]
 fn families_of_bounds_keep_their_level() {
-    let claim = Statement {
-        side: Side::UpperBound,
-        ..statement(Promise::MeanIn(f64::NEG_INFINITY, 0.0), 20)
-    };
+    let claim = Statement { side: Side::UpperBound, ..statement(Promise::MeanIn(f64::NEG_INFINITY, 0.0), 20) };
     assert_rate("family of bounds", 1.0 - LEVEL, 400, |run| {
-        let one = |number| {
-            found(
-                &claim,
-                &values(20, 0.0, &mut rng("bounds", 1000 * run + number)),
-            )
-        };
+        let one = |number| found(&claim, &values(20, 0.0, &mut rng("bounds", 1000 * run + number)));
         let p: Vec<f64> = (0..100).filter_map(|number| one(number).p_value).collect();
         assert_eq!(p.len(), 100);
         holm(&p).iter().any(|p| *p <= 1.0 - LEVEL)
@@ -338,23 +283,11 @@ fn families_of_bounds_keep_their_level() {
 /// One claim of a family at its boundary, where no verdict is warranted.
 fn at_boundary(number: u64, run: u64) -> Found {
     let mut rng = rng("family", 1000 * run + number);
-    let bounded = |side, promise| Statement {
-        side,
-        ..statement(promise, 20)
-    };
+    let bounded = |side, promise| Statement { side, ..statement(promise, 20) };
     let (claim, outcomes) = match number % 5 {
-        0 => (
-            statement(Promise::FailsAtMost(0.1), 60),
-            events(60, 0.1, &mut rng),
-        ),
-        1 => (
-            statement(Promise::AtLeast(0.6), 40),
-            events(40, 0.4, &mut rng),
-        ),
-        2 => (
-            statement(Promise::MeanIn(0.0, 50.0), 12),
-            values(12, 0.0, &mut rng),
-        ),
+        0 => (statement(Promise::FailsAtMost(0.1), 60), events(60, 0.1, &mut rng)),
+        1 => (statement(Promise::AtLeast(0.6), 40), events(40, 0.4, &mut rng)),
+        2 => (statement(Promise::MeanIn(0.0, 50.0), 12), values(12, 0.0, &mut rng)),
         3 => {
             let high = Promise::MeanIn(f64::NEG_INFINITY, 0.0);
             (bounded(Side::UpperBound, high), values(20, 0.0, &mut rng))
@@ -385,10 +318,7 @@ fn some_unwarranted_verdict_stands_in_at_most_a_share_of_alpha() {
         binomial(alarms, families, 1.0 - 2e-6).unwrap()
     };
     let (all, decided) = (alarms(true), alarms(false));
-    println!(
-        "over all checks {}, over decided ones {}",
-        all.value, decided.value
-    );
+    println!("over all checks {}, over decided ones {}", all.value, decided.value);
     assert!(all.low <= 1.0 - LEVEL, "over all checks: {all:?}");
     assert!(decided.low > 0.2, "over decided checks alone: {decided:?}");
 }

@@ -126,16 +126,10 @@ fn form(s: &mut Settings) -> Result<HeadForm> {
     let maps = match s.text("attention.form")?.as_deref() {
         Some("mhsa") => return Ok(HeadForm::MHSA),
         Some("mssa") => HeadMaps::Shared,
-        Some("mssa-tied") => HeadMaps::Tied {
-            eta: there(s, "attention.eta")?.number_or("attention.eta", 1.0)?,
-        },
+        Some("mssa-tied") => HeadMaps::Tied { eta: there(s, "attention.eta")?.number_or("attention.eta", 1.0)? },
         _ => return Err(s.refuse("attention.form", "must be one of mssa, mssa-tied, mhsa")),
     };
-    Ok(HeadForm {
-        maps,
-        unit_queries: flag(s, "attention.normalise_queries")?,
-        scaled: flag(s, "attention.scaled")?,
-    })
+    Ok(HeadForm { maps, unit_queries: flag(s, "attention.normalise_queries")?, scaled: flag(s, "attention.scaled")? })
 }
 
 /// Kind and width of the MLP; None without one.
@@ -155,8 +149,6 @@ fn qkv(source: &mut Source<'_>, a: &TransformerArchitecture, layer: usize) -> Re
             let name = format!("blocks.{layer}.attention.qkv");
             source.affine(&name, 3 * a.width, a.width, a.qkv_bias)
         }
-        HeadMaps::Shared | HeadMaps::Tied { .. } => {
-            source.shared(a, layer, "blocks.{}.attention.u")
-        }
+        HeadMaps::Shared | HeadMaps::Tied { .. } => source.shared(a, layer, "blocks.{}.attention.u"),
     }
 }

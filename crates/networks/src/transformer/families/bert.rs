@@ -28,12 +28,7 @@ pub(super) const JSON: Family = Family {
         prefixes: &["bert.", ""],
         transposed: false,
         suffix: ".weight",
-        dropped: &[
-            "pooler.*",
-            "cls.*",
-            "classifier.*",
-            "embeddings.position_ids",
-        ],
+        dropped: &["pooler.*", "cls.*", "classifier.*", "embeddings.position_ids"],
     },
     qkv,
 };

@@ -84,13 +84,8 @@ fn qkv(source: &mut Source<'_>, a: &TransformerArchitecture, layer: usize) -> Re
     let stored = source.affine(&name, 3 * a.width, a.width, a.qkv_bias)?;
     let p = a.head_dim;
     let rows: Vec<usize> = (0..3)
-        .flat_map(|part| {
-            (0..a.heads).flat_map(move |head| (0..p).map(move |i| (3 * head + part) * p + i))
-        })
+        .flat_map(|part| (0..a.heads).flat_map(move |head| (0..p).map(move |i| (3 * head + part) * p + i)))
         .collect();
     let bias = |b: Vec<f32>| rows.iter().map(|row| b[*row]).collect();
-    Ok(Affine {
-        weight: stored.weight.select(Axis(0), &rows),
-        bias: stored.bias.map(bias),
-    })
+    Ok(Affine { weight: stored.weight.select(Axis(0), &rows), bias: stored.bias.map(bias) })
 }

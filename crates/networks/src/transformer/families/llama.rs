@@ -28,10 +28,7 @@ pub(super) const JSON: Family = Family {
         transposed: false,
         suffix: ".weight",
         // Frequencies, which follow from the settings.
-        dropped: &[
-            "layers.*.self_attn.rotary_emb.inv_freq",
-            "rotary_emb.inv_freq",
-        ],
+        dropped: &["layers.*.self_attn.rotary_emb.inv_freq", "rotary_emb.inv_freq"],
     },
     qkv,
 };
@@ -124,9 +121,7 @@ fn from_gguf(s: &mut Settings) -> Result<TransformerArchitecture> {
     s.only("llama.attention.value_length", json!(head_dim))?;
     let scaling = match s.text("llama.rope.scaling.type")?.as_deref() {
         None | Some("none") => RotaryScaling::None,
-        Some("linear") => RotaryScaling::Linear {
-            factor: s.number_or("llama.rope.scaling.factor", 1.0)?,
-        },
+        Some("linear") => RotaryScaling::Linear { factor: s.number_or("llama.rope.scaling.factor", 1.0)? },
         Some(_) => {
             let requirement = "must be one of none, linear; others are not supported";
             return Err(s.refuse("llama.rope.scaling.type", requirement));

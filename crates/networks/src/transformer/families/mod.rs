@@ -51,15 +51,8 @@ impl Family {
 }
 
 /// All families.
-pub(crate) const FAMILIES: &[&Family] = &[
-    &gpt2::JSON,
-    &gpt2::GGUF,
-    &gpt_neox::JSON,
-    &opt::JSON,
-    &llama::JSON,
-    &llama::GGUF,
-    &bert::JSON,
-];
+pub(crate) const FAMILIES: &[&Family] =
+    &[&gpt2::JSON, &gpt2::GGUF, &gpt_neox::JSON, &opt::JSON, &llama::JSON, &llama::GGUF, &bert::JSON];
 
 /// Standard deviation of the entries of matrices before training, as GPT-2, BERT, OPT, Llama and GPT-NeoX are initialised.
 const SIGMA: f64 = 0.02;

@@ -35,19 +35,15 @@ pub(super) fn from_json(
         };
         scaling = match kind.as_ref().map(|(kind, of)| (kind.as_str(), *of)) {
             None | Some(("default", _)) => RotaryScaling::None,
-            Some(("linear", _)) => RotaryScaling::Linear {
-                factor: inner.number_or(&key("factor"), 1.0)?,
-            },
+            Some(("linear", _)) => RotaryScaling::Linear { factor: inner.number_or(&key("factor"), 1.0)? },
             Some(("llama3", _)) => RotaryScaling::Llama3 {
                 factor: inner.number_or(&key("factor"), 8.0)?,
                 low: inner.number_or(&key("low_freq_factor"), 1.0)?,
                 high: inner.number_or(&key("high_freq_factor"), 4.0)?,
-                original_context: inner.whole_or(&key("original_max_position_embeddings"), 8192)?
-                    as f64,
+                original_context: inner.whole_or(&key("original_max_position_embeddings"), 8192)? as f64,
             },
             Some((_, of)) => {
-                let requirement =
-                    "must be one of default, linear, llama3; others are not supported";
+                let requirement = "must be one of default, linear, llama3; others are not supported";
                 return Err(inner.refuse(&key(of), requirement));
             }
         };

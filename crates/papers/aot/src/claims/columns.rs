@@ -65,9 +65,7 @@ pub fn memory(params: &Params) -> u64 {
         c => c.min(p),
     };
     let block = (BLOCK_SCORES as u64).max(n).saturating_mul(8);
-    8u64.saturating_mul(n)
-        .saturating_mul(rows)
-        .saturating_add(block)
+    8u64.saturating_mul(n).saturating_mul(rows).saturating_add(block)
 }
 
 /// The tokens whose columns are looked at: in head k those of cluster k, or the others.
@@ -99,8 +97,7 @@ impl Column<'_> {
     /// The scores of the tokens in `rows`, without the column's own token.
     pub fn others(&self, rows: Range<usize>) -> impl Iterator<Item = (usize, f64)> + '_ {
         let index = self.index;
-        rows.map(|i| (i, self.scores[i]))
-            .filter(move |(i, _)| *i != index)
+        rows.map(|i| (i, self.scores[i])).filter(move |(i, _)| *i != index)
     }
 }
 
@@ -142,22 +139,11 @@ pub fn each_column(
         let width = (BLOCK_SCORES / tokens).clamp(1, chosen.len());
         let mut buffer = Array2::<f64>::zeros((tokens, width).f());
         // Trials run side by side; only a product that takes a second by itself is worth splitting.
-        let threads = if tokens * width * y.nrows() > 1 << 30 {
-            Threads::All
-        } else {
-            Threads::One
-        };
+        let threads = if tokens * width * y.nrows() > 1 << 30 { Threads::All } else { Threads::One };
         for block in chosen.chunks(width) {
             let queries = y.select(ndarray::Axis(1), block);
             let mut scores = buffer.slice_mut(s![.., ..block.len()]);
-            gemm(
-                1.0,
-                y.t(),
-                queries.view(),
-                false,
-                scores.view_mut(),
-                threads,
-            );
+            gemm(1.0, y.t(), queries.view(), false, scores.view_mut(), threads);
             for (c, j) in block.iter().enumerate() {
                 let query = queries.column(c);
                 visit(&Column {
@@ -186,9 +172,7 @@ pub fn worst_column(
 ) -> Result<Worst> {
     let mut worst = Worst::default();
     let columns = params.get(COLUMNS);
-    each_column(&mixture(params)?, columns, side, streams, |column| {
-        see(column, &mut worst)
-    })?;
+    each_column(&mixture(params)?, columns, side, streams, |column| see(column, &mut worst))?;
     Ok(worst)
 }
 
@@ -204,12 +188,7 @@ pub struct Worst {
 impl Default for Worst {
     /// The state before any column is seen.
     fn default() -> Self {
-        Worst {
-            value: f64::NEG_INFINITY,
-            head: 0,
-            column: 0,
-            row: 0,
-        }
+        Worst { value: f64::NEG_INFINITY, head: 0, column: 0, row: 0 }
     }
 }
 
@@ -249,10 +228,7 @@ impl Worst {
     pub fn at_most(&self, what: &str, limit: f64) -> Outcome {
         let holds = self.value <= limit;
         if self.value == f64::NEG_INFINITY {
-            return Outcome::Event {
-                holds,
-                witness: witness! { "columns" => 0 },
-            };
+            return Outcome::Event { holds, witness: witness! { "columns" => 0 } };
         }
         Outcome::Event {
             holds,
@@ -294,9 +270,7 @@ mod tests {
             .unwrap();
         }
         // 480 lengths of relative variance 2/p each; 480 000 normals.
-        assert!(
-            (length2 / count / (40.0 * 0.25) - 1.0_f64).abs() < 5.0 * (0.05_f64 / count).sqrt()
-        );
+        assert!((length2 / count / (40.0 * 0.25) - 1.0_f64).abs() < 5.0 * (0.05_f64 / count).sqrt());
         assert!((ratio2 / pairs - 1.0_f64).abs() < 5.0 * (2.0_f64 / pairs).sqrt());
         assert!((cross / pairs).abs() < 5.0 / pairs.sqrt());
     }

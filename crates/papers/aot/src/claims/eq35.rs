@@ -49,11 +49,7 @@ impl Eq35 {
         bases: &[Array2<f64>],
         (eta, tau, layers): (f64, f64, usize),
     ) -> Array2<f64> {
-        let rate = if self.mutant == Some(Wrong::Rate) {
-            1.0 + eta
-        } else {
-            1.0 + eta * tau
-        };
+        let rate = if self.mutant == Some(Wrong::Rate) { 1.0 + eta } else { 1.0 + eta * tau };
         let power = layers + usize::from(self.mutant == Some(Wrong::Layer));
         let factor = match self.mutant {
             Some(Wrong::FirstOrder) => 1.0 + power as f64 * (rate - 1.0),
@@ -71,11 +67,7 @@ impl Eq35 {
 /// Y_k with the columns of its own cluster (or all of them) multiplied by θ.
 fn at_theta(mixture: &Mixture, k: usize, y: &Array2<f64>, theta: f64, all: bool) -> Array2<f64> {
     let mut grown = y.clone();
-    let columns = if all {
-        0..mixture.tokens()
-    } else {
-        mixture.cluster(k)
-    };
+    let columns = if all { 0..mixture.tokens() } else { mixture.cluster(k) };
     grown.slice_mut(s![.., columns]).mapv_inplace(|x| theta * x);
     grown
 }
@@ -106,10 +98,7 @@ impl Claim for Eq35 {
     }
 
     fn seconds(&self, params: &Params) -> f64 {
-        let (n, width) = (
-            params.real(TOKENS),
-            params.real(CLUSTERS) * params.real(DIM),
-        );
+        let (n, width) = (params.real(TOKENS), params.real(CLUSTERS) * params.real(DIM));
         // Orthonormal bases in the ambient space, and layers there.
         let layer = n * width * (2.0 * n + 3.0 * width);
         (2.0 * width.powi(3) + params.real(LAYERS) * layer) / PER_SECOND
@@ -131,9 +120,7 @@ impl Claim for Eq35 {
         let mixture = mixture(params)?;
         let layer = Mssa::new(ThresholdedSoftmax { tau }, eta);
         let draw = mixture.draw(streams)?;
-        let heads: Vec<_> = (0..mixture.clusters())
-            .map(|k| mixture.head::<f64>(k, streams))
-            .collect();
+        let heads: Vec<_> = (0..mixture.clusters()).map(|k| mixture.head::<f64>(k, streams)).collect();
         for l in 0..layers {
             let theta = (1.0 + eta * tau).powi(l as i32);
             for (k, y) in heads.iter().enumerate() {
@@ -144,13 +131,7 @@ impl Claim for Eq35 {
                 }
             }
         }
-        let z = unroll(
-            draw.tokens.view(),
-            &layer,
-            layers,
-            |_| &draw.bases,
-            |_, _| {},
-        )?;
+        let z = unroll(draw.tokens.view(), &layer, layers, |_| &draw.bases, |_, _| {})?;
         let expected = self.closed_form(&mixture, &heads, &draw.bases, (eta, tau, layers));
         let size = |a: &Array2<f64>| a.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
         let (gap, largest) = (size(&(&z - &expected)), size(&expected));
@@ -171,9 +152,7 @@ impl Claim for Eq35 {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let mutant = |wrong| Eq35 {
-            mutant: Some(wrong),
-        };
+        let mutant = |wrong| Eq35 { mutant: Some(wrong) };
         vec![
             Mutant::new("rate", mutant(Wrong::Rate)),
             Mutant::new("layer", mutant(Wrong::Layer)),

@@ -45,10 +45,7 @@ fn squared_errors(points: usize, dim: usize, streams: &Streams) -> Vec<f64> {
         let length = dot(&x, &x).sqrt();
         x.iter_mut().for_each(|x| *x /= length);
         let share = dot(&x, &unknown);
-        unknown
-            .iter_mut()
-            .zip(&x)
-            .for_each(|(w, q)| *w -= share * q);
+        unknown.iter_mut().zip(&x).for_each(|(w, q)| *w -= share * q);
         span.push(x);
     }
     errors
@@ -60,10 +57,7 @@ impl Claim for Eq9 {
     }
 
     fn schema(&self) -> Schema {
-        vec![
-            POINTS.within(Domain::Whole(2, 2000)).or(20),
-            INPUT_DIM.within(Domain::Whole(1, 2000)).or(20),
-        ]
+        vec![POINTS.within(Domain::Whole(2, 2000)).or(20), INPUT_DIM.within(Domain::Whole(1, 2000)).or(20)]
     }
 
     fn expected(&self, params: &Params) -> VerdictKind {

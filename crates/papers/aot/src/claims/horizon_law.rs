@@ -43,33 +43,17 @@ const DEPENDENCE: f64 = 0.4;
 
 impl HorizonLaw {
     fn horizon(params: &Params) -> Result<Horizon> {
-        Horizon::new(
-            params.get(TOKENS),
-            params.get(CLUSTERS),
-            params.get(DIM),
-            params.get(DELTA),
-            params.get(TAU),
-        )
+        Horizon::new(params.get(TOKENS), params.get(CLUSTERS), params.get(DIM), params.get(DELTA), params.get(TAU))
     }
 
     fn lambda(&self, law: &Horizon, theta: f64) -> f64 {
         match self.law {
             Law::Sharp => law.lambda(theta),
             Law::Annealed => law.lambda_annealed(theta),
-            Law::AllColumns => {
-                law.lambda(theta) * law.tokens as f64 * law.clusters as f64 / law.noise_columns()
-            }
+            Law::AllColumns => law.lambda(theta) * law.tokens as f64 * law.clusters as f64 / law.noise_columns(),
             Law::OneColumn => law.lambda(theta) / law.noise_columns(),
-            Law::Variance => Horizon {
-                delta: law.delta.sqrt(),
-                ..*law
-            }
-            .lambda(theta),
-            Law::Odds => Horizon {
-                tau: 1.0 - law.tau,
-                ..*law
-            }
-            .lambda(theta),
+            Law::Variance => Horizon { delta: law.delta.sqrt(), ..*law }.lambda(theta),
+            Law::Odds => Horizon { tau: 1.0 - law.tau, ..*law }.lambda(theta),
         }
     }
 
@@ -83,27 +67,18 @@ impl HorizonLaw {
         let factors = ((high / low).ln() / 3.0_f64.ln()).ceil().max(1.0);
         let count = (KNOTS * factors as usize).min(MOST_KNOTS);
         let step = (high / low).ln() / (count - 1) as f64;
-        let knot = |i: usize| {
-            self.lambda(law, low * (step * i as f64).exp())
-                .ln()
-                .max(-1e3)
-        };
+        let knot = |i: usize| self.lambda(law, low * (step * i as f64).exp()).ln().max(-1e3);
         let knots: Vec<f64> = (0..count).into_par_iter().map(knot).collect();
         let at = |theta: &f64| {
             if !theta.is_finite() {
                 return self.ever(law);
             }
-            let place = if step > 0.0 {
-                (theta / low).ln() / step
-            } else {
-                0.0
-            };
+            let place = if step > 0.0 { (theta / low).ln() / step } else { 0.0 };
             // Lagrange's parabola through the nearest knot and its neighbours.
             let i = (place.round() as usize).clamp(1, count - 2);
             let t = place - i as f64;
-            let ln_lambda = 0.5 * t * (t - 1.0) * knots[i - 1]
-                + (1.0 - t * t) * knots[i]
-                + 0.5 * t * (t + 1.0) * knots[i + 1];
+            let ln_lambda =
+                0.5 * t * (t - 1.0) * knots[i - 1] + (1.0 - t * t) * knots[i] + 0.5 * t * (t + 1.0) * knots[i + 1];
             -(-ln_lambda.exp()).exp_m1()
         };
         thetas.iter().map(at).collect()
@@ -164,14 +139,9 @@ impl Claim for HorizonLaw {
     /// The law counts noise columns that a signal token captures. Where other breaks are frequent
     /// the statement is about something else.
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        let others =
-            Self::horizon(params).map_or(f64::INFINITY, |law| law.other_breaks(1.0).total());
+        let others = Self::horizon(params).map_or(f64::INFINITY, |law| law.other_breaks(1.0).total());
         vec![
-            Hypothesis::new(
-                "captured columns",
-                "expected breaks of other kinds <= 0.01",
-                0.01 - others,
-            ),
+            Hypothesis::new("captured columns", "expected breaks of other kinds <= 0.01", 0.01 - others),
             Hypothesis::new(
                 "independent columns",
                 "0.27 (exp(x^4 / 2p) / N + 1 / (N(K-1))) <= 0.4 tolerance, x^2 = 2 log(N^2 (K-1) / K)",
@@ -221,24 +191,14 @@ impl Claim for HorizonLaw {
         let law = Self::horizon(params)?;
         let mut thetas: Vec<f64> = outcomes.iter().filter_map(value).collect();
         thetas.sort_by(f64::total_cmp);
-        let mut found = judge_distance(
-            self.distance(&law, &thetas),
-            thetas.len(),
-            params.get(TOLERANCE),
-            level,
-        );
+        let mut found = judge_distance(self.distance(&law, &thetas), thetas.len(), params.get(TOLERANCE), level);
         if let Verdict::Refuted { witness } = &mut found.verdict {
             witness.insert("median_theta".into(), thetas[thetas.len() / 2].into());
         }
         Ok(found)
     }
 
-    fn least_alpha(
-        &self,
-        params: &Params,
-        judgement: &Judgement,
-        trials: u64,
-    ) -> Result<Option<f64>> {
+    fn least_alpha(&self, params: &Params, judgement: &Judgement, trials: u64) -> Result<Option<f64>> {
         // The band of judge, solved for α: 2 exp(-2 n (distance - tolerance)²).
         let gap = judgement.estimate.value - params.get(TOLERANCE);
         let alpha = 2.0 * (-2.0 * trials as f64 * gap * gap).exp();
@@ -268,12 +228,8 @@ impl Claim for HorizonLaw {
 fn judge_distance(distance: f64, n: usize, tolerance: f64, level: f64) -> Judgement {
     let ln_tail = (2.0 / (1.0 - level)).ln();
     let band = (ln_tail / (2.0 * n as f64)).sqrt();
-    let estimate = Estimate {
-        value: distance,
-        low: (distance - band).max(0.0),
-        high: (distance + band).min(1.0),
-        level,
-    };
+    let estimate =
+        Estimate { value: distance, low: (distance - band).max(0.0), high: (distance + band).min(1.0), level };
     let verdict = if estimate.low > tolerance {
         let witness = witness! { "distance" => distance, "band" => band };
         Verdict::Refuted { witness }
@@ -284,11 +240,7 @@ fn judge_distance(distance: f64, n: usize, tolerance: f64, level: f64) -> Judgem
         let trials_needed = needed.is_finite().then_some(needed as u64);
         Verdict::Inconclusive { trials_needed }
     };
-    Judgement {
-        verdict,
-        estimate,
-        failures: 0,
-    }
+    Judgement { verdict, estimate, failures: 0 }
 }
 
 /// The error of the Poisson law of the number F of broken columns, in probability.
@@ -335,8 +287,7 @@ mod tests {
         const TOLERANCE: f64 = 0.05;
         let share = |apart: f64, trials: usize, kind: VerdictKind| {
             let given = |check: &u64| {
-                let mut rng =
-                    Streams::new(14, "horizon_law", trials as u64, *check).part("theta", 0);
+                let mut rng = Streams::new(14, "horizon_law", trials as u64, *check).part("theta", 0);
                 let one = |_| (rng.random::<f64>() - apart).max(0.0);
                 let distance = distance_from_uniform(&mut (0..trials).map(one).collect::<Vec<_>>());
                 let found = judge_distance(distance, trials, TOLERANCE, 0.95);

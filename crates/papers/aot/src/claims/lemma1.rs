@@ -22,10 +22,7 @@ pub struct Lemma1 {
 
 impl Default for Lemma1 {
     fn default() -> Self {
-        Lemma1 {
-            width: 1.0,
-            power: 0.5,
-        }
+        Lemma1 { width: 1.0, power: 0.5 }
     }
 }
 
@@ -49,11 +46,7 @@ impl Claim for Lemma1 {
         if (t / delta).is_finite() && (delta * params.real(VECTOR_DIM).sqrt()).is_finite() {
             return Ok(());
         }
-        Err(Error::invalid(
-            VECTOR_DELTA.name,
-            delta,
-            "must be a number for which t/delta and delta sqrt(d) are finite",
-        ))
+        Err(Error::invalid(VECTOR_DELTA.name, delta, "must be a number for which t/delta and delta sqrt(d) are finite"))
     }
 
     fn promise(&self, params: &Params) -> Promise {
@@ -61,11 +54,7 @@ impl Claim for Lemma1 {
     }
 
     fn computed(&self, params: &Params) -> Option<Computed> {
-        let (d, delta, t) = (
-            params.get(VECTOR_DIM),
-            params.get(VECTOR_DELTA),
-            params.get(T),
-        );
+        let (d, delta, t) = (params.get(VECTOR_DIM), params.get(VECTOR_DELTA), params.get(T));
         // The χ tails agree with mpmath to 1e-11, and lose digits like d log d.
         let rounding = 1e-9 + 64.0 * f64::EPSILON * d as f64 * (1.0 + d as f64).ln();
         let exact = lemma1_failure(d, delta, t);
@@ -74,18 +63,12 @@ impl Claim for Lemma1 {
             true => Bracket::NEVER,
             false => Bracket::new(exact, exact).widened(rounding),
         };
-        self.genuine().then_some(Computed {
-            failure,
-            how: "exact: |x|/delta has the chi law with d degrees of freedom",
-        })
+        self.genuine()
+            .then_some(Computed { failure, how: "exact: |x|/delta has the chi law with d degrees of freedom" })
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let (d, delta, t) = (
-            params.get(VECTOR_DIM),
-            params.get(VECTOR_DELTA),
-            params.get(T),
-        );
+        let (d, delta, t) = (params.get(VECTOR_DIM), params.get(VECTOR_DELTA), params.get(T));
         let mut rng = streams.part("vector", 0);
         let square = |_| {
             let g: f64 = StandardNormal.sample(&mut rng);
@@ -110,13 +93,7 @@ impl Claim for Lemma1 {
         let width = 0.25;
         vec![
             Mutant::new("narrow", Lemma1 { width, ..*self }).with(T, 1.5),
-            Mutant::new(
-                "centre",
-                Lemma1 {
-                    power: 1.0,
-                    ..*self
-                },
-            ),
+            Mutant::new("centre", Lemma1 { power: 1.0, ..*self }),
         ]
     }
 }

@@ -55,11 +55,9 @@ impl Joint {
     fn events(&self) -> Vec<Box<dyn ColumnEvent>> {
         match self.part {
             Part::I => vec![Box::new(Lengths::signal()), Box::new(Lengths::noise())],
-            Part::II => vec![
-                Box::new(Products::signal()),
-                Box::new(Products::mixed()),
-                Box::new(Products::noise_corrected()),
-            ],
+            Part::II => {
+                vec![Box::new(Products::signal()), Box::new(Products::mixed()), Box::new(Products::noise_corrected())]
+            }
             Part::IV => vec![Box::new(Weights::signal()), Box::new(Weights::noise())],
         }
     }
@@ -103,10 +101,7 @@ impl Lemma2Event for Joint {
         for (event, worst) in events.iter().zip(&worst) {
             let share = worst.over(event.limit(params));
             holds &= share <= self.factor;
-            witness.insert(
-                format!("share_of_the_bound_{}", event.equation()),
-                share.into(),
-            );
+            witness.insert(format!("share_of_the_bound_{}", event.equation()), share.into());
         }
         Ok(Outcome::Event { holds, witness })
     }

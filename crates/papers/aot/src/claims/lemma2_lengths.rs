@@ -35,19 +35,12 @@ pub struct Lengths {
 impl Lengths {
     /// (12).
     pub fn signal() -> Self {
-        Lengths {
-            equation: Equation::Signal12,
-            factor: 2.0,
-            centre_power: 0.5,
-        }
+        Lengths { equation: Equation::Signal12, factor: 2.0, centre_power: 0.5 }
     }
 
     /// (13).
     pub fn noise() -> Self {
-        Lengths {
-            equation: Equation::Noise13,
-            ..Self::signal()
-        }
+        Lengths { equation: Equation::Noise13, ..Self::signal() }
     }
 
     fn genuine(&self) -> bool {
@@ -120,27 +113,9 @@ impl Lemma2Event for Lengths {
         let (narrow, half, power) = (0.25, 0.5, 1.0);
         let with = |name, lengths| Mutant::new(name, Event(lengths));
         vec![
-            with(
-                "narrow",
-                Lengths {
-                    factor: narrow,
-                    ..*self
-                },
-            ),
-            with(
-                "half",
-                Lengths {
-                    factor: half,
-                    ..*self
-                },
-            ),
-            with(
-                "centre",
-                Lengths {
-                    centre_power: power,
-                    ..*self
-                },
-            ),
+            with("narrow", Lengths { factor: narrow, ..*self }),
+            with("half", Lengths { factor: half, ..*self }),
+            with("centre", Lengths { centre_power: power, ..*self }),
         ]
     }
 }
@@ -164,13 +139,7 @@ impl Lengths {
     }
 
     /// Tokens of one head with their lengths, in the blocks of its draw: `count` of them, or all for 0.
-    fn lengths(
-        &self,
-        mixture: &Mixture,
-        head: usize,
-        count: usize,
-        streams: &Streams,
-    ) -> Vec<(usize, f64)> {
+    fn lengths(&self, mixture: &Mixture, head: usize, count: usize, streams: &Streams) -> Vec<(usize, f64)> {
         let (own, tokens) = (mixture.cluster(head), mixture.tokens());
         let all = match self.equation {
             Equation::Signal12 => own.len(),

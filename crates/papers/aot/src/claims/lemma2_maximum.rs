@@ -32,36 +32,22 @@ pub struct Maximum {
 impl Maximum {
     /// As printed, with probability 1 - 2/N.
     pub fn printed() -> Self {
-        Maximum {
-            corrected: false,
-            factor: 1.0,
-        }
+        Maximum { corrected: false, factor: 1.0 }
     }
 
     /// With probability 1 - 8(K-1)/N.
     pub fn corrected() -> Self {
-        Maximum {
-            corrected: true,
-            factor: 1.0,
-        }
+        Maximum { corrected: true, factor: 1.0 }
     }
 }
 
 impl Lemma2Event for Maximum {
     fn sheet(&self) -> &'static Sheet {
-        if self.corrected {
-            sheet!("aot.lemma2_17_corrected")
-        } else {
-            sheet!("aot.lemma2_17")
-        }
+        if self.corrected { sheet!("aot.lemma2_17_corrected") } else { sheet!("aot.lemma2_17") }
     }
 
     fn fails_at_most(&self, params: &Params) -> f64 {
-        let factor = if self.corrected {
-            8.0 * (params.real(CLUSTERS) - 1.0)
-        } else {
-            2.0
-        };
+        let factor = if self.corrected { 8.0 * (params.real(CLUSTERS) - 1.0) } else { 2.0 };
         factor / params.real(TOKENS)
     }
 
@@ -78,9 +64,7 @@ impl Lemma2Event for Maximum {
                 return; // δ = 0: both sides are 0
             }
             let scores = column.others(column.own.clone());
-            let (row, top) = scores.fold((0, f64::NEG_INFINITY), |best, new| {
-                if new.1 > best.1 { new } else { best }
-            });
+            let (row, top) = scores.fold((0, f64::NEG_INFINITY), |best, new| if new.1 > best.1 { new } else { best });
             worst.record(-top / column.length, column, row);
         })?;
         Ok(worst.at_least("smallest_maximum", self.factor * root_log(params)))

@@ -42,10 +42,7 @@ pub struct Products {
 
 impl Products {
     fn printed(equation: Equation) -> Self {
-        Products {
-            equation,
-            constant: 3.0,
-        }
+        Products { equation, constant: 3.0 }
     }
 
     /// (14).
@@ -94,9 +91,7 @@ impl Lemma2Event for Products {
             Equation::Signal14 => Side::Signal,
             _ => Side::Noise,
         };
-        let worst = worst_column(params, side, streams, |column, worst| {
-            self.record(params, column, worst)
-        })?;
+        let worst = worst_column(params, side, streams, |column, worst| self.record(params, column, worst))?;
         Ok(worst.at_most("largest_ratio", self.limit(params)))
     }
 
@@ -106,20 +101,14 @@ impl Lemma2Event for Products {
             // Where p < 9 log N the lengths are below the bound too, and (16) as printed holds.
             return vec![
                 Mutant::new("constant_1", with(1.0)).with(DIM, 8),
-                Mutant::new("constant_2", with(2.0))
-                    .with(TOKENS, 200)
-                    .with(DIM, 4)
-                    .with(COLUMNS, 0),
+                Mutant::new("constant_2", with(2.0)).with(TOKENS, 200).with(DIM, 4).with(COLUMNS, 0),
             ];
         }
         vec![
             Mutant::new("constant_1", with(1.0)),
             // At N = 200 a pair fails with probability 4e-6, and some pair in about one of twelve
             // trials, where 2e-4 is promised.
-            Mutant::new("constant_2", with(2.0))
-                .with(TOKENS, 200)
-                .with(DIM, 180)
-                .with(COLUMNS, 0),
+            Mutant::new("constant_2", with(2.0)).with(TOKENS, 200).with(DIM, 180).with(COLUMNS, 0),
         ]
     }
 }
@@ -153,9 +142,7 @@ impl ColumnEvent for Products {
             column.others(own).for_each(&mut see);
         } else {
             column.others(0..own.start).for_each(&mut see);
-            column
-                .others(own.end..params.get(TOKENS))
-                .for_each(&mut see);
+            column.others(own.end..params.get(TOKENS)).for_each(&mut see);
         }
         if self.equation == Equation::Noise16 {
             see((column.index, column.length.powi(2)));

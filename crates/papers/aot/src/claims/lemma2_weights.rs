@@ -40,37 +40,24 @@ pub struct Weights {
 impl Weights {
     /// (18).
     pub fn signal() -> Self {
-        Weights {
-            equation: Equation::Signal18,
-            theta: 1.0,
-            averages: None,
-        }
+        Weights { equation: Equation::Signal18, theta: 1.0, averages: None }
     }
 
     /// (19).
     pub fn noise() -> Self {
-        Weights {
-            equation: Equation::Noise19,
-            ..Self::signal()
-        }
+        Weights { equation: Equation::Noise19, ..Self::signal() }
     }
 
     /// Records the largest softmax weight among `rows` without the column's own token, over the limit.
     fn record_rows(&self, column: &Column, rows: Range<usize>, worst: &mut Worst) {
         let scores = column.others(rows.clone());
         let (row, top, count) = scores.fold((0, f64::NEG_INFINITY, 0_usize), |best, (i, x)| {
-            if x > best.1 {
-                (i, x, best.2 + 1)
-            } else {
-                (best.0, best.1, best.2 + 1)
-            }
+            if x > best.1 { (i, x, best.2 + 1) } else { (best.0, best.1, best.2 + 1) }
         });
         if count == 0 {
             return;
         }
-        let terms = column
-            .others(rows)
-            .map(|(_, x)| (self.theta * (x - top)).exp());
+        let terms = column.others(rows).map(|(_, x)| (self.theta * (x - top)).exp());
         let weight = 1.0 / terms.sum::<f64>();
         let limit = self.averages.map_or(0.5, |times| times / count as f64);
         worst.record(0.5 * weight / limit, column, row);
@@ -97,9 +84,7 @@ impl Lemma2Event for Weights {
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let worst = worst_column(params, Side::Noise, streams, |column, worst| {
-            self.record(params, column, worst)
-        })?;
+        let worst = worst_column(params, Side::Noise, streams, |column, worst| self.record(params, column, worst))?;
         let what = match self.averages {
             Some(_) => "largest_weight_over_limit_halved",
             None => "largest_weight",
@@ -114,16 +99,12 @@ impl Lemma2Event for Weights {
         };
         let theta = |theta| Event(Weights { theta, ..*self });
         match self.equation {
-            Equation::Signal18 => vec![
-                Mutant::new("five_averages", times(5.0)),
-                Mutant::new("theta_12", theta(12.0)),
-            ],
+            Equation::Signal18 => vec![Mutant::new("five_averages", times(5.0)), Mutant::new("theta_12", theta(12.0))],
             // Noise scores have standard deviation δ²√p, .01 at the defaults: no key stands out
             // until δ is larger.
-            Equation::Noise19 => vec![
-                Mutant::new("even", times(1.03)),
-                Mutant::new("hundred_averages", times(100.0)).with(DELTA, 0.3),
-            ],
+            Equation::Noise19 => {
+                vec![Mutant::new("even", times(1.03)), Mutant::new("hundred_averages", times(100.0)).with(DELTA, 0.3)]
+            }
         }
     }
 }

@@ -53,18 +53,12 @@ enum Wrong {
 impl Lemma3 {
     /// For the given θ ≥ 1, as printed.
     pub fn printed() -> Self {
-        Lemma3 {
-            bounded: false,
-            wrong: Wrong::None,
-        }
+        Lemma3 { bounded: false, wrong: Wrong::None }
     }
 
     /// For 1 ≤ θ ≤ 3√(log N/p)/(8δ).
     pub fn bounded() -> Self {
-        Lemma3 {
-            bounded: true,
-            wrong: Wrong::None,
-        }
+        Lemma3 { bounded: true, wrong: Wrong::None }
     }
 
     /// Records the distance of a column of M_k(θ) from the pattern: the largest weight that should be at most τ
@@ -99,32 +93,19 @@ impl Lemma3 {
 
 impl Claim for Lemma3 {
     fn sheet(&self) -> &'static Sheet {
-        if self.bounded {
-            sheet!("aot.lemma3_bounded")
-        } else {
-            sheet!("aot.lemma3")
-        }
+        if self.bounded { sheet!("aot.lemma3_bounded") } else { sheet!("aot.lemma3") }
     }
 
     fn schema(&self) -> Schema {
         let mut schema = mixture_schema(DEFAULT_TOKENS, 2, 1300);
         schema.push(TAU.or(0.55));
-        let theta = THETA.within(Domain::Number {
-            low: 1.0,
-            low_in: true,
-            high: f64::INFINITY,
-            high_in: false,
-        });
+        let theta = THETA.within(Domain::Number { low: 1.0, low_in: true, high: f64::INFINITY, high_in: false });
         schema.push(if self.bounded {
             theta
                 .meaning("the largest factor of the signal")
-                .or_from("max(1, 3 sqrt(log(tokens) / dim) / (8 delta))", |p| {
-                    theta_limit(p).clamp(1.0, 1e6)
-                })
+                .or_from("max(1, 3 sqrt(log(tokens) / dim) / (8 delta))", |p| theta_limit(p).clamp(1.0, 1e6))
         } else {
-            theta
-                .meaning("the factor of the signal for which (30) is stated")
-                .or(100.0)
+            theta.meaning("the factor of the signal for which (30) is stated").or(100.0)
         });
         schema.push(COLUMNS.or(8));
         schema
@@ -159,13 +140,7 @@ impl Claim for Lemma3 {
         }
         let (n, k) = (params.get(TOKENS), params.get(CLUSTERS));
         let (delta, tau) = (params.get(DELTA), params.get(TAU));
-        let law = Horizon {
-            tokens: n,
-            clusters: k,
-            dim: params.get(DIM),
-            delta,
-            tau,
-        };
+        let law = Horizon { tokens: n, clusters: k, dim: params.get(DIM), delta, tau };
         let theta = self.theta(params);
         let low = match k < 2 || delta == 0.0 || tau >= 1.0 {
             true => 0.0, // no noise column breaks
@@ -225,10 +200,7 @@ impl Claim for Lemma3 {
     fn mutants(&self) -> Vec<Mutant> {
         let variant = |name, wrong| Mutant::new(name, Lemma3 { wrong, ..*self });
         if self.bounded {
-            return vec![
-                variant("identity", Wrong::Identity),
-                variant("double", Wrong::Double),
-            ];
+            return vec![variant("identity", Wrong::Identity), variant("double", Wrong::Double)];
         }
         // At θ = 1, where the lemma holds.
         vec![

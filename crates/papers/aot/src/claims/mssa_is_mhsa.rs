@@ -47,25 +47,17 @@ struct Layer {
 
 /// One MSSA layer by its definition, (3) and (4): $z_j + \eta \sum_k U_k \sum_i y_i w_{ij}$ with $y = U_k^T z$ and
 /// $w_{\cdot j}$ = φ of the scores $\langle y_i, y_j \rangle$ of column j; with `rows`, φ of those of row i.
-fn by_definition(
-    tokens: &Array2<f64>,
-    bases: &[Array2<f64>],
-    (phi, eta, rows): (&Phi, f64, bool),
-) -> Layer {
+fn by_definition(tokens: &Array2<f64>, bases: &[Array2<f64>], (phi, eta, rows): (&Phi, f64, bool)) -> Layer {
     let (ambient, n) = tokens.dim();
     let mut next = tokens.clone();
     let mut moduli = tokens.mapv(f64::abs);
     let mut score = 0.0_f64;
     for u in bases {
-        let y = Array2::from_shape_fn((u.ncols(), n), |(a, j)| {
-            inner(u.column(a), tokens.column(j))
-        });
+        let y = Array2::from_shape_fn((u.ncols(), n), |(a, j)| inner(u.column(a), tokens.column(j)));
         // U y_i and its moduli, for every key.
         let lifted = Array2::from_shape_fn((ambient, n), |(r, i)| inner(u.row(r), y.column(i)));
         for fixed in 0..n {
-            let mut weights: Vec<f64> = (0..n)
-                .map(|i| inner(y.column(i), y.column(fixed)))
-                .collect();
+            let mut weights: Vec<f64> = (0..n).map(|i| inner(y.column(i), y.column(fixed))).collect();
             score = weights.iter().fold(score, |most, x| most.max(x.abs()));
             phi.apply(&mut weights);
             for (other, weight) in weights.into_iter().enumerate() {
@@ -78,11 +70,7 @@ fn by_definition(
             }
         }
     }
-    Layer {
-        tokens: next,
-        magnitude: moduli.iter().fold(0.0, |most, x| most.max(*x)),
-        score,
-    }
+    Layer { tokens: next, magnitude: moduli.iter().fold(0.0, |most, x| most.max(*x)), score }
 }
 
 fn inner(a: ArrayView1<f64>, b: ArrayView1<f64>) -> f64 {
@@ -96,10 +84,7 @@ impl Claim for MssaIsMhsa {
 
     fn schema(&self) -> Schema {
         vec![
-            TOKENS
-                .meaning("number of tokens")
-                .within(Domain::Whole(1, 1000))
-                .or(60),
+            TOKENS.meaning("number of tokens").within(Domain::Whole(1, 1000)).or(60),
             CLUSTERS.meaning("number of heads").or(3),
             DIM.or(8),
             DELTA.or(0.2),
@@ -147,26 +132,15 @@ impl Claim for MssaIsMhsa {
             Some(Wrong::Rows) | None => (),
         }
         let mhsa = tied.apply(draw.tokens.view())?;
-        let gap = (&mssa.tokens - &mhsa)
-            .iter()
-            .fold(0.0_f64, |m, x| m.max(x.abs()));
+        let gap = (&mssa.tokens - &mhsa).iter().fold(0.0_f64, |m, x| m.max(x.abs()));
         // Sums over d, p and N terms; a score's error changes the logarithm of a weight by as much.
         let terms = (k * p + p + n) as f64;
         let relative = ROUNDINGS * f64::EPSILON * terms * (1.0 + mssa.score);
         let witness = witness! { "largest_difference" => gap, "largest_entry" => mssa.magnitude };
         if !(relative <= MOST_ROUNDING && gap.is_finite()) {
-            return Ok(Outcome::uninformative(
-                "rounding of the scores decides the weights",
-                witness,
-            ));
+            return Ok(Outcome::uninformative("rounding of the scores decides the weights", witness));
         }
-        Ok(Outcome::Gap {
-            lhs: gap,
-            rhs: 0.0,
-            tol: relative * mssa.magnitude,
-            relation: Relation::Equal,
-            witness,
-        })
+        Ok(Outcome::Gap { lhs: gap, rhs: 0.0, tol: relative * mssa.magnitude, relation: Relation::Equal, witness })
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -13,9 +13,7 @@ pub fn mixture_schema(tokens: u64, clusters: u64, dim: u64) -> Schema {
         TOKENS.or(tokens),
         CLUSTERS.or(clusters),
         DIM.or(dim),
-        DELTA.or_from("sqrt(log(tokens) / dim) / 8", |p| {
-            delta_limit(p.real(TOKENS), p.real(DIM))
-        }),
+        DELTA.or_from("sqrt(log(tokens) / dim) / 8", |p| delta_limit(p.real(TOKENS), p.real(DIM))),
     ]
 }
 
@@ -37,12 +35,7 @@ pub fn network_schema(layers: u64) -> Schema {
 /// # Errors
 /// As [`Mixture::balanced`].
 pub fn mixture(params: &Params) -> Result<Mixture> {
-    Mixture::balanced(
-        params.get(TOKENS),
-        params.get(CLUSTERS),
-        params.get(DIM),
-        params.get(DELTA),
-    )
+    Mixture::balanced(params.get(TOKENS), params.get(CLUSTERS), params.get(DIM), params.get(DELTA))
 }
 
 /// Multiplications in a second on one core: large products in f32, with room for slower machines.
@@ -68,11 +61,7 @@ pub fn hypotheses_11(params: &Params) -> Vec<Hypothesis> {
     let slack = 4.0 * f64::EPSILON * limit;
     vec![
         Hypothesis::new("tokens (11)", "N >= 8 pi K^2 log^3 N", n - needed),
-        Hypothesis::new(
-            "delta (11)",
-            "delta <= sqrt(log N / p) / 8",
-            limit + slack - params.get(DELTA),
-        ),
+        Hypothesis::new("delta (11)", "delta <= sqrt(log N / p) / 8", limit + slack - params.get(DELTA)),
     ]
 }
 
@@ -81,16 +70,8 @@ pub fn hypothesis_dim(params: &Params, lemma: Lemma) -> Hypothesis {
     let needed = |factor| least_dim(params.real(TOKENS), factor);
     let p = params.real(DIM);
     match lemma {
-        Lemma::Two => Hypothesis::new(
-            "dim (Lemma 2)",
-            "p >= 16 (sqrt(log N) + 1)^2",
-            p - needed(16.0),
-        ),
-        Lemma::Three => Hypothesis::new(
-            "dim (Lemma 3)",
-            "p >= 64 (sqrt(log N) + 1)^2",
-            p - needed(64.0),
-        ),
+        Lemma::Two => Hypothesis::new("dim (Lemma 2)", "p >= 16 (sqrt(log N) + 1)^2", p - needed(16.0)),
+        Lemma::Three => Hypothesis::new("dim (Lemma 3)", "p >= 64 (sqrt(log N) + 1)^2", p - needed(64.0)),
     }
 }
 
@@ -145,17 +126,11 @@ mod tests {
     fn defaults_lie_on_the_boundary_and_the_rest_is_strict() {
         let names = |set| {
             let all = hypotheses_theorem1(&params(set));
-            all.into_iter()
-                .filter(|h| !h.holds)
-                .map(|h| h.name)
-                .collect::<Vec<_>>()
+            all.into_iter().filter(|h| !h.holds).map(|h| h.name).collect::<Vec<_>>()
         };
         assert_eq!(names(json!({})), ["tokens (11)", "dim (Lemma 3)"]);
         assert_eq!(names(json!({"tokens": 200_000, "dim": 1300})), [""; 0]);
-        assert_eq!(
-            names(json!({"tokens": 200_000, "dim": 1300, "tau": 0.5})),
-            ["tau (29), lower end"]
-        );
+        assert_eq!(names(json!({"tokens": 200_000, "dim": 1300, "tau": 0.5})), ["tau (29), lower end"]);
         assert_eq!(names(json!({"dim": 904})), ["tokens (11)"]);
     }
 }

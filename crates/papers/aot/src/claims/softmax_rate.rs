@@ -111,10 +111,7 @@ impl Claim for SoftmaxRate {
         let (before, after) = (snr_of_heads(&before), snr_of_heads(&after));
         let ratio = |(a, b): (&f64, &f64)| a / b;
         let value = after.iter().zip(&before).map(ratio).sum::<f64>() / clusters as f64;
-        Ok(Outcome::Value {
-            value,
-            witness: witness! { "factor" => value, "law" => self.factor(params) },
-        })
+        Ok(Outcome::Value { value, witness: witness! { "factor" => value, "law" => self.factor(params) } })
     }
 
     /// The mean factor lies within [`BAND`] and twice the first neglected term of the law.
@@ -127,8 +124,7 @@ impl Claim for SoftmaxRate {
     /// Enough for an interval of ±2/5 of the band. One draw spreads by half of √(2/(pK)) of the floor's share:
     /// the mean of T by 1.96 of that over √T.
     fn default_trials(&self, params: &Params) -> u64 {
-        let spread =
-            range(params).floor * (0.5 / (params.real(DIM) * params.real(CLUSTERS))).sqrt();
+        let spread = range(params).floor * (0.5 / (params.real(DIM) * params.real(CLUSTERS))).sqrt();
         let needed = (1.96 * spread / (0.4 * BAND)).powi(2);
         12 + needed.ceil() as u64
     }

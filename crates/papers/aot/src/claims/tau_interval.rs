@@ -24,11 +24,7 @@ pub struct TauInterval {
 
 impl Default for TauInterval {
     fn default() -> Self {
-        TauInterval {
-            factor: 32.0 / 9.0,
-            offset: 0.0,
-            spare: SPARE,
-        }
+        TauInterval { factor: 32.0 / 9.0, offset: 0.0, spare: SPARE }
     }
 }
 
@@ -75,19 +71,9 @@ impl Claim for TauInterval {
     fn mutants(&self) -> Vec<Mutant> {
         let variant = |name, factor, offset| {
             let spare = SPARE;
-            Mutant::new(
-                name,
-                TauInterval {
-                    factor,
-                    offset,
-                    spare,
-                },
-            )
+            Mutant::new(name, TauInterval { factor, offset, spare })
         };
-        let spare = TauInterval {
-            spare: 30.0,
-            ..*self
-        };
+        let spare = TauInterval { spare: 30.0, ..*self };
         vec![
             variant("reciprocal", 9.0 / 32.0, 0.0),
             variant("theorem", 1.0, 0.0),

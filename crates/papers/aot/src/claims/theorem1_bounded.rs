@@ -28,12 +28,8 @@
 //! probability: below the promised one it supports the claim. It can never refute it
 //! ([`Side::UpperBound`]).
 
-use super::setting::{
-    hypotheses_29, mixture, noisy_mixture_schema, seconds_of_scores, takes_seconds,
-};
-use super::theorem1::{
-    NETWORK_TOKENS, computed, foreseen_by_draws, memory, observe, shown_failure,
-};
+use super::setting::{hypotheses_29, mixture, noisy_mixture_schema, seconds_of_scores, takes_seconds};
+use super::theorem1::{NETWORK_TOKENS, computed, foreseen_by_draws, memory, observe, shown_failure};
 use crate::quantities::*;
 use crate::rare_event::RareBreaks;
 use crate::theory::Horizon;
@@ -122,17 +118,8 @@ impl Claim for Theorem1Bounded {
     fn schema(&self) -> Schema {
         // At this η the last θ below the limit at the defaults, 3.89, is 1.253^6 = 3.87.
         let mut schema = noisy_mixture_schema(2000, 2, 900);
-        schema.extend([
-            ETA.or(0.46),
-            TAU.within(Domain::OPEN_UNIT).or(0.55),
-            LAYERS.or(12),
-        ]);
-        let slack = Domain::Number {
-            low: 0.0,
-            low_in: true,
-            high: LARGE_N_CONSTANT,
-            high_in: false,
-        };
+        schema.extend([ETA.or(0.46), TAU.within(Domain::OPEN_UNIT).or(0.55), LAYERS.or(12)]);
+        let slack = Domain::Number { low: 0.0, low_in: true, high: LARGE_N_CONSTANT, high_in: false };
         let all_columns = SAMPLED_COLUMNS.within(Domain::Whole(0, 0));
         schema.extend([
             SLACK.within(slack).or(0.1),
@@ -221,9 +208,7 @@ impl Claim for Theorem1Bounded {
             return 1;
         }
         let failure = shown_failure(params, layers, 0);
-        let needed = trials_to_support(failure, params.get(FAILURE_PROBABILITY), |draws| {
-            takes_seconds(params, draws)
-        });
+        let needed = trials_to_support(failure, params.get(FAILURE_PROBABILITY), |draws| takes_seconds(params, draws));
         match verdict::foreseen(self.promise(params), self.computed(params)) {
             Some(_) => needed.min(GUARDS),
             None => needed,
@@ -232,11 +217,7 @@ impl Claim for Theorem1Bounded {
 
     fn memory(&self, params: &Params) -> u64 {
         // A rare event holds the scores of one column.
-        if direct(params) {
-            memory(params)
-        } else {
-            24 * params.get(TOKENS) as u64
-        }
+        if direct(params) { memory(params) } else { 24 * params.get(TOKENS) as u64 }
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -247,23 +228,15 @@ impl Claim for Theorem1Bounded {
         }
         let law = law(params)?;
         let theta = law.clipped(self.last_theta(params));
-        let breaks = RareBreaks {
-            tokens: law.tokens,
-            clusters: law.clusters,
-            dim: law.dim,
-            delta: law.delta,
-            tau: law.tau,
-        };
+        let breaks =
+            RareBreaks { tokens: law.tokens, clusters: law.clusters, dim: law.dim, delta: law.delta, tau: law.tau };
         let value = breaks.draw(theta, streams)?;
         let rest = law.other_breaks(theta).total();
         let witness = witness! {
             "layers" => layers, "theta" => theta, "expected_broken_columns" => value,
             "bound_on_other_breaks" => rest,
         };
-        Ok(Outcome::Value {
-            value: value + rest,
-            witness,
-        })
+        Ok(Outcome::Value { value: value + rest, witness })
     }
 
     fn mutants(&self) -> Vec<Mutant> {

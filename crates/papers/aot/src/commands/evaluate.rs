@@ -128,17 +128,8 @@ fn run(args: &Args, out: &mut Out) -> Result<Status> {
     settings.context = args.context.map_or(settings.context, |n| n as usize);
     settings.batch = args.batch as usize;
     settings.runs = args.runs as usize;
-    let shown = Shown {
-        lines,
-        tables,
-        page: "evaluate.html",
-    };
-    let to = Destination {
-        folder: &args.out,
-        rows: args.rows,
-        seed: args.seed,
-        json: args.json,
-    };
+    let shown = Shown { lines, tables, page: "evaluate.html" };
+    let to = Destination { folder: &args.out, rows: args.rows, seed: args.seed, json: args.json };
     computed(&settings, &shown, &to, out)
 }
 
@@ -152,18 +143,10 @@ fn refuse_idle(args: &Args) -> Result<()> {
         ("context", args.context.is_some(), cost, "cost"),
         ("batch", args.batch != 1, cost, "cost"),
         ("data", !args.data.is_empty(), !cost, "lambada, cbt or text"),
-        (
-            "detokenise",
-            !args.detokenise.is_empty(),
-            !cost,
-            "lambada, cbt or text",
-        ),
+        ("detokenise", !args.detokenise.is_empty(), !cost, "lambada, cbt or text"),
         ("limit", args.limit.is_some(), !cost, "lambada, cbt or text"),
     ];
-    match idle
-        .into_iter()
-        .find(|(_, given, read, _)| *given && !*read)
-    {
+    match idle.into_iter().find(|(_, given, read, _)| *given && !*read) {
         None => Ok(()),
         Some((name, _, _, tasks)) => {
             let allowed = format!("must be {tasks} with --{name}. Leave --{name} out");

@@ -32,8 +32,7 @@ fn interval(data: &Map<String, Value>) -> String {
 fn entries<'a>(row: &'a Row, name: &str) -> Vec<(&'a str, f64)> {
     let object = row.data.get(name).and_then(Value::as_object);
     let all = object.into_iter().flatten();
-    all.filter_map(|(name, x)| Some((name.as_str(), as_number(x)?)))
-        .collect()
+    all.filter_map(|(name, x)| Some((name.as_str(), as_number(x)?))).collect()
 }
 
 /// The papers' numbers for a reading, the network of GPT-2 alone: name and value.
@@ -43,9 +42,7 @@ fn printed(row: &Row) -> Result<Vec<(&'static str, f64)>> {
         None => &[],
     };
     let gpt2 = ZERO_SHOT.iter().find(|z| z.network.starts_with("GPT-2"));
-    let gpt2 = gpt2
-        .into_iter()
-        .flat_map(|z| benchmarks.iter().map(|i| (BENCHMARKS[*i], z.values[*i])));
+    let gpt2 = gpt2.into_iter().flat_map(|z| benchmarks.iter().map(|i| (BENCHMARKS[*i], z.values[*i])));
     Ok(gpt2.collect())
 }
 
@@ -56,12 +53,7 @@ fn printed(row: &Row) -> Result<Vec<(&'static str, f64)>> {
 pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
     let data = &row.data;
     let unit = data.get("unit").and_then(Value::as_str).unwrap_or_default();
-    let title = format!(
-        "{} ({}), {}",
-        row.word(READING)?,
-        choice(row),
-        variant(row)?
-    );
+    let title = format!("{} ({}), {}", row.word(READING)?, choice(row), variant(row)?);
     if task(row)? == Some(Task::Cost) {
         return Ok(vec![
             title,
@@ -85,24 +77,16 @@ pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
         ]);
     }
     let baselines = entries(row, "baselines");
-    let baselines = baselines
-        .iter()
-        .map(|(name, x)| format!("{name} {}", shown(*x)));
+    let baselines = baselines.iter().map(|(name, x)| format!("{name} {}", shown(*x)));
     let perplexity = match data.contains_key("perplexity") {
         true => format!(", perplexity {}", value(data, "perplexity")),
         false => String::new(),
     };
     let mut lines = vec![
         format!("{title}: {} {unit}{perplexity}", interval(data)),
-        format!(
-            "  baselines    {}",
-            baselines.collect::<Vec<_>>().join("; ")
-        ),
+        format!("  baselines    {}", baselines.collect::<Vec<_>>().join("; ")),
     ];
-    let printed: Vec<String> = printed(row)?
-        .iter()
-        .map(|(name, x)| format!("{name} {x}"))
-        .collect();
+    let printed: Vec<String> = printed(row)?.iter().map(|(name, x)| format!("{name} {x}")).collect();
     if !printed.is_empty() {
         lines.push(format!("  in print     GPT-2 Base: {}", printed.join("; ")));
     }
@@ -128,9 +112,7 @@ pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
     for (row, (number, _)) in all.iter().zip(numbered(&all)?) {
         let data = &row.data;
         let baselines = entries(row, "baselines");
-        let baselines = baselines
-            .iter()
-            .map(|(name, x)| format!("{name}: {}", shown(*x)));
+        let baselines = baselines.iter().map(|(name, x)| format!("{name}: {}", shown(*x)));
         let unit = data.get("unit").and_then(Value::as_str).unwrap_or_default();
         readings.push(vec![
             number.to_string(),
@@ -147,10 +129,7 @@ pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
     }
     let print = ZERO_SHOT.iter().map(|z| {
         let cells = [z.network.to_string(), z.table.to_string()];
-        cells
-            .into_iter()
-            .chain(z.values.map(|x| format!("{x:.2}")))
-            .collect()
+        cells.into_iter().chain(z.values.map(|x| format!("{x:.2}"))).collect()
     });
     Ok(vec![
         Table {
@@ -180,11 +159,7 @@ pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
                 "Zero-shot results of the AoT papers. Detokeniser, window, stride, unit of the losses, split of PTB, scoring \
                  of candidates, and whether LAMBADA's last word or last token is meant, are not printed.",
             ]),
-            header: [&["network", "table"][..], &BENCHMARKS]
-                .concat()
-                .iter()
-                .map(ToString::to_string)
-                .collect(),
+            header: [&["network", "table"][..], &BENCHMARKS].concat().iter().map(ToString::to_string).collect(),
             rows: print.collect(),
         },
     ])
@@ -206,9 +181,7 @@ fn costs(rows: &[&Row]) -> Result<Vec<Table>> {
     });
     let print = COSTS.iter().map(|c| {
         let numbers = [c.gflop, c.memory, c.time].map(|x| x.to_string());
-        std::iter::once(c.network.to_string())
-            .chain(numbers)
-            .collect()
+        std::iter::once(c.network.to_string()).chain(numbers).collect()
     });
     Ok(vec![
         Table {
@@ -218,15 +191,7 @@ fn costs(rows: &[&Row]) -> Result<Vec<Table>> {
                  addition: linear maps, attention over the pairs that a query sees, and the logits of every token; linear \
                  maps with the logits of the last token of each sequence; with attention as it is computed here, in tiles.",
             ]),
-            header: words(&[
-                "sizes",
-                "seconds",
-                "GFLOP",
-                "GFLOP, maps",
-                "GFLOP, executed",
-                "weights",
-                "activations",
-            ]),
+            header: words(&["sizes", "seconds", "GFLOP", "GFLOP, maps", "GFLOP, executed", "weights", "activations"]),
             rows: measured.collect(),
         },
         Table {

@@ -12,11 +12,8 @@ use serde_json::{Map, Value};
 const DIGITS: usize = 4;
 
 /// Parts of a row: the array as it is, and its controls.
-const PARTS: [(&str, &str); 3] = [
-    ("", "as given"),
-    ("permuted", "coordinates permuted"),
-    ("gaussian", "Gaussian of the same second moments"),
-];
+const PARTS: [(&str, &str); 3] =
+    [("", "as given"), ("permuted", "coordinates permuted"), ("gaussian", "Gaussian of the same second moments")];
 
 fn part<'a>(row: &'a Row, name: &str) -> Option<&'a Map<String, Value>> {
     match name {
@@ -39,12 +36,7 @@ pub(super) fn value(data: &Map<String, Value>, name: &str) -> String {
 
 pub(super) fn list(data: &Map<String, Value>, name: &str) -> String {
     let all = data.get(name).and_then(Value::as_array);
-    let all = all.map(|v| {
-        v.iter()
-            .filter_map(as_number)
-            .map(shown)
-            .collect::<Vec<_>>()
-    });
+    let all = all.map(|v| v.iter().filter_map(as_number).map(shown).collect::<Vec<_>>());
     all.map_or("-".into(), |all| all.join(" "))
 }
 
@@ -92,12 +84,7 @@ pub(super) fn hypotheses(row: &Row) -> Vec<[String; 4]> {
 pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
     let data = &row.data;
     let mut lines = vec![
-        format!(
-            "{}: N = {}, d = {}",
-            row.word(ARRAY)?,
-            value(data, "tokens"),
-            value(data, "ambient")
-        ),
+        format!("{}: N = {}, d = {}", row.word(ARRAY)?, value(data, "tokens"), value(data, "ambient")),
         format!(
             "  fit          K = {}, p = {}, N_k = {}",
             value(data, "clusters"),
@@ -113,9 +100,7 @@ pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
         format!("  mixture      {}", verdict(data)),
     ];
     for [name, printed, margin, holds] in hypotheses(row) {
-        lines.push(format!(
-            "  {holds}        {name}: {printed}, margin {margin}"
-        ));
+        lines.push(format!("  {holds}        {name}: {printed}, margin {margin}"));
     }
     lines.push(format!(
         "  horizon      theta = {}, {} exact updates; law {} (5, 50, 95 % of draws)",
@@ -123,11 +108,7 @@ pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
         value(data, "exact_updates"),
         list(data, "law_theta")
     ));
-    lines.push(format!(
-        "  SNR          {}; law {}",
-        list(data, "snr"),
-        list(data, "snr_law")
-    ));
+    lines.push(format!("  SNR          {}; law {}", list(data, "snr"), list(data, "snr_law")));
     for (name, words) in PARTS {
         let Some(data) = part(row, name) else {
             continue;
@@ -148,11 +129,7 @@ pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
         }
     }
     if let Some(data) = part(row, "labels") {
-        lines.push(format!(
-            "  labels permuted: SNR {}, theta = {}",
-            list(data, "snr"),
-            value(data, "theta_crit")
-        ));
+        lines.push(format!("  labels permuted: SNR {}, theta = {}", list(data, "snr"), value(data, "theta_crit")));
     }
     Ok(lines)
 }
@@ -213,12 +190,8 @@ pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
     Ok(vec![
         Table {
             title: "Mixture of Definition 1".into(),
-            text: words(&[
-                "Each array as given and its controls. The test is on tokens that the fit did not see.",
-            ]),
-            header: words(&[
-                "array", "tokens", "K", "p_k", "N_k", "delta", "scale", "verdict",
-            ]),
+            text: words(&["Each array as given and its controls. The test is on tokens that the fit did not see."]),
+            header: words(&["array", "tokens", "K", "p_k", "N_k", "delta", "scale", "verdict"]),
             rows: fits,
         },
         Table {

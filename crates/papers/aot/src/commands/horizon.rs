@@ -115,11 +115,7 @@ impl Command for HorizonCommand {
 
 fn run(args: &Args, out: &mut Out) -> Result<Status> {
     if args.tau > 1.0 {
-        return Err(Error::invalid(
-            "tau",
-            args.tau,
-            "must be a number in (0, 1]",
-        ));
+        return Err(Error::invalid("tau", args.tau, "must be a number in (0, 1]"));
     }
     let (found, predicted) = match (&args.tokens, &args.labels) {
         (Source::Drawn(n), None) => drawn(args, *n)?,
@@ -134,14 +130,9 @@ fn run(args: &Args, out: &mut Out) -> Result<Status> {
         }
     };
     if args.json {
-        out.json(&Line {
-            found: &found,
-            predicted: &predicted,
-        })?;
+        out.json(&Line { found: &found, predicted: &predicted })?;
     } else {
-        lines(&found, &predicted)
-            .iter()
-            .try_for_each(|l| out.line(l))?;
+        lines(&found, &predicted).iter().try_for_each(|l| out.line(l))?;
     }
     Ok(Status::Expected)
 }
@@ -150,10 +141,7 @@ fn run(args: &Args, out: &mut Out) -> Result<Status> {
 fn drawn(args: &Args, tokens: u64) -> Result<(HorizonReport, Option<Predicted>)> {
     let delta = args.delta;
     let delta = delta.unwrap_or_else(|| delta_limit(tokens as f64, args.dim as f64));
-    memory::ensure(
-        "the horizon of one draw",
-        bytes(tokens, args.clusters, args.dim),
-    )?;
+    memory::ensure("the horizon of one draw", bytes(tokens, args.clusters, args.dim))?;
     let (n, k, p) = (tokens as usize, args.clusters as usize, args.dim as usize);
     let mixture = Mixture::balanced(n, k, p, delta)?;
     let machine = machine(args)?;
@@ -187,11 +175,7 @@ fn lines(found: &HorizonReport, predicted: &Option<Predicted>) -> Vec<String> {
         true => found.dims[0].to_string(),
         false => format!("{:?}", found.dims),
     };
-    let mut first = format!(
-        "N = {}, K = {}, p = {p}",
-        found.counts.iter().sum::<usize>(),
-        found.dims.len()
-    );
+    let mut first = format!("N = {}, K = {}, p = {p}", found.counts.iter().sum::<usize>(), found.dims.len());
     if let Some(delta) = found.delta {
         first.push_str(&format!(", delta = {}", number(delta)));
     }
@@ -226,9 +210,7 @@ fn lines(found: &HorizonReport, predicted: &Option<Predicted>) -> Vec<String> {
     match predicted {
         Some(law) => lines.extend(law_lines(law)),
         None if found.seed.is_none() => {
-            lines.push(
-                "  the law    of draws: attnlab horizon --tokens N --dim P --delta DELTA".into(),
-            );
+            lines.push("  the law    of draws: attnlab horizon --tokens N --dim P --delta DELTA".into());
         }
         None => lines.push("  the law    does not apply here (K = 1, delta = 0 or tau = 1)".into()),
     }
@@ -250,9 +232,7 @@ fn law_lines(law: &Predicted) -> Vec<String> {
     )];
     if let Some(rank) = law.rank {
         let percent = number((1000.0 * rank).round() / 10.0);
-        lines.push(format!(
-            "             {percent} % of draws break by the theta of this one"
-        ));
+        lines.push(format!("             {percent} % of draws break by the theta of this one"));
     }
     lines
 }

@@ -136,12 +136,7 @@ impl Command for InspectCommand {
 const PAGE: &str = "inspect.html";
 
 fn run(args: &Args, out: &mut Out) -> Result<Status> {
-    let to = Destination {
-        folder: &args.out,
-        rows: args.rows,
-        seed: args.seed,
-        json: args.json,
-    };
+    let to = Destination { folder: &args.out, rows: args.rows, seed: args.seed, json: args.json };
     match (&args.network[..], &args.text, args.tokens_are) {
         ([_, ..], Some(text), _) => {
             let of_file = |network: &PathBuf| {
@@ -156,11 +151,7 @@ fn run(args: &Args, out: &mut Out) -> Result<Status> {
             };
             let networks = args.network.iter().map(of_file);
             let networks = networks.collect::<Result<Vec<InspectNetwork>>>()?;
-            let shown = Shown {
-                lines: network_findings::lines,
-                tables: network_findings::tables,
-                page: PAGE,
-            };
+            let shown = Shown { lines: network_findings::lines, tables: network_findings::tables, page: PAGE };
             match &networks[..] {
                 [one] => computed(one, &shown, &to, out),
                 _ => computed(&InspectNetworks::of(networks), &shown, &to, out),
@@ -175,11 +166,7 @@ fn run(args: &Args, out: &mut Out) -> Result<Status> {
                 controls: !args.no_controls,
                 fitting: fitting(args, Scale::AsGiven),
             };
-            let shown = Shown {
-                lines,
-                tables,
-                page: PAGE,
-            };
+            let shown = Shown { lines, tables, page: PAGE };
             computed(&settings, &shown, &to, out)
         }
         // Refused by the parser of arguments.

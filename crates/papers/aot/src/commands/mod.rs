@@ -27,10 +27,7 @@ pub fn all() -> Vec<Arc<dyn Command>> {
 
 /// The options of a command, from arguments that clap has parsed by its description.
 fn parsed<A: clap::FromArgMatches>(matches: &clap::ArgMatches) -> Result<A> {
-    A::from_arg_matches(matches).map_err(|e| Error::Content {
-        path: "command line".into(),
-        problem: e.to_string(),
-    })
+    A::from_arg_matches(matches).map_err(|e| Error::Content { path: "command line".into(), problem: e.to_string() })
 }
 
 #[cfg(test)]

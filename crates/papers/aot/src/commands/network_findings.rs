@@ -24,10 +24,7 @@ fn named(row: &Row) -> Result<[String; 2]> {
     };
     let variant = row.word(VARIANT)?;
     let words = VARIANTS.iter().find(|(name, _)| *name == variant);
-    Ok([
-        place,
-        words.map_or(variant, |(_, words)| *words).to_string(),
-    ])
+    Ok([place, words.map_or(variant, |(_, words)| *words).to_string()])
 }
 
 /// One place of the trained network in lines; other variants are in the tables.
@@ -41,21 +38,13 @@ pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
         return Ok(vec![]);
     }
     let holds = hypotheses(row);
-    let failing: Vec<&str> = holds
-        .iter()
-        .filter(|h| h[3] != "holds")
-        .map(|h| h[0].as_str())
-        .collect();
+    let failing: Vec<&str> = holds.iter().filter(|h| h[3] != "holds").map(|h| h[0].as_str()).collect();
     let failing = match failing.is_empty() {
         true => "none".into(),
         false => failing.join(", "),
     };
     let mut lines = vec![
-        format!(
-            "{place}, {variant}: N = {}, d = {}",
-            value(data, "tokens"),
-            value(data, "ambient")
-        ),
+        format!("{place}, {variant}: N = {}, d = {}", value(data, "tokens"), value(data, "ambient")),
         format!(
             "  fit          K = {}, p = {}, delta = {}",
             value(data, "clusters"),
@@ -102,8 +91,7 @@ pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
 /// Rows of something else.
 pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
     let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let (mut fits, mut hypothesised, mut measures, mut blocks, mut weights) =
-        (vec![], vec![], vec![], vec![], vec![]);
+    let (mut fits, mut hypothesised, mut measures, mut blocks, mut weights) = (vec![], vec![], vec![], vec![], vec![]);
     for row in rows {
         let data = &row.data;
         let name = named(row)?;
@@ -116,9 +104,7 @@ pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
             verdict(data),
         ]));
         measures.push(with(
-            ["theta_crit", "stable_rank", "coding_rate", "mean_cosine"]
-                .map(|name| value(data, name))
-                .into(),
+            ["theta_crit", "stable_rank", "coding_rate", "mean_cosine"].map(|name| value(data, name)).into(),
         ));
         for cells in hypotheses(row) {
             hypothesised.push(with(cells.into()));
@@ -127,16 +113,8 @@ pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
             blocks.push(with(vec![
                 value(heads, "all_before"),
                 value(heads, "all_after"),
-                format!(
-                    "{}, {}",
-                    value(heads, "chance_before"),
-                    value(heads, "chance_after")
-                ),
-                format!(
-                    "{} ({})",
-                    value(heads, "coherence"),
-                    value(heads, "chance_coherence")
-                ),
+                format!("{}, {}", value(heads, "chance_before"), value(heads, "chance_after")),
+                format!("{} ({})", value(heads, "coherence"), value(heads, "chance_coherence")),
                 interval(attention, "entropy"),
                 value(attention, "ceiling"),
                 interval(attention, "energy"),
@@ -169,10 +147,8 @@ pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
         ),
         table(
             "Hypotheses of Theorem 1",
-            &[
-                "Signed margins at the fitted values, in the units of the printed form; in brackets at the ends of the \
-                 interval of delta. Negative: the hypothesis fails.",
-            ],
+            &["Signed margins at the fitted values, in the units of the printed form; in brackets at the ends of the \
+                 interval of delta. Negative: the hypothesis fails."],
             &["place", "network", "hypothesis", "printed", "margin", ""],
             hypothesised,
         ),
@@ -200,26 +176,13 @@ pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
         table(
             "Horizon and ranks",
             &[],
-            &[
-                "place",
-                "network",
-                "theta",
-                "stable rank",
-                "coding rate",
-                "mean cosine",
-            ],
+            &["place", "network", "theta", "stable rank", "coding rate", "mean cosine"],
             measures,
         ),
         table(
             "Stable rank of weights",
             &["Beside each matrix the same entries in random order."],
-            &[
-                "place",
-                "matrix",
-                "shape",
-                "stable rank",
-                "entries permuted",
-            ],
+            &["place", "matrix", "shape", "stable rank", "entries permuted"],
             weights,
         ),
     ])

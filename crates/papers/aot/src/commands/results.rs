@@ -64,9 +64,7 @@ pub(super) fn computed<E: Experiment + Described>(
     for row in &found.rows {
         match to.json {
             true => out.json(row)?,
-            false => (shown.lines)(row)?
-                .iter()
-                .try_for_each(|line| out.line(line))?,
+            false => (shown.lines)(row)?.iter().try_for_each(|line| out.line(line))?,
         }
     }
     if !to.json {
@@ -88,8 +86,7 @@ fn write(
     let mut written = figure::write_all(&figures, to.folder)?;
     let columns = export::columns(rows)?;
     let table = to.folder.join("rows.csv");
-    files::replace(&table, |w| export::to_csv(&columns, rows.len(), w))
-        .map_err(|e| Error::io(&table, e, advice))?;
+    files::replace(&table, |w| export::to_csv(&columns, rows.len(), w)).map_err(|e| Error::io(&table, e, advice))?;
     let picture = |figure| Picture {
         figure,
         seed: to.seed,

@@ -106,37 +106,23 @@ fn run(args: &Args, out: &mut Out) -> Result<Status> {
         .chain((0..plan.mixture.clusters()).map(|k| format!("u{k}.npy")))
         .map(|name: String| args.out.join(name))
         .collect();
-    std::fs::create_dir_all(&args.out).map_err(|e| {
-        Error::io(
-            &args.out,
-            e,
-            "Choose a folder that you may write with --out",
-        )
-    })?;
-    names
-        .iter()
-        .try_for_each(|path| files::ensure_free(path, args.force))?;
+    std::fs::create_dir_all(&args.out)
+        .map_err(|e| Error::io(&args.out, e, "Choose a folder that you may write with --out"))?;
+    names.iter().try_for_each(|path| files::ensure_free(path, args.force))?;
     let draw = plan.draw()?;
     let text = plan.describe();
     write(args, &names, &draw, &text)?;
     match args.json {
         true => out.json(&text)?,
-        false => names
-            .iter()
-            .try_for_each(|path| out.line(&path.display().to_string()))?,
+        false => names.iter().try_for_each(|path| out.line(&path.display().to_string()))?,
     }
     Ok(Status::Expected)
 }
 
 fn of_options(args: &Args) -> Result<Planned> {
     if !args.parameters.set.is_empty() || args.parameters.input.is_some() {
-        let allowed =
-            "must come with --claim; without one write --tokens, --clusters, --dim and --delta";
-        return Err(Error::invalid(
-            "set",
-            args.parameters.set.join(" "),
-            allowed,
-        ));
+        let allowed = "must come with --claim; without one write --tokens, --clusters, --dim and --delta";
+        return Err(Error::invalid("set", args.parameters.set.join(" "), allowed));
     }
     let options = Options {
         tokens: args.tokens,
@@ -154,11 +140,8 @@ fn of_options(args: &Args) -> Result<Planned> {
 fn write(args: &Args, names: &[PathBuf], draw: &Draw, text: &Value) -> Result<()> {
     npy::write(&names[0], &draw.tokens, args.force)?;
     let labels: Array1<i64> = draw.labels.iter().map(|k| *k as i64).collect();
-    let put =
-        |path: &Path, bytes: &[u8]| files::write_whole(path, args.force, |w| w.write_all(bytes));
-    files::write_whole(&names[1], args.force, |w| {
-        labels.write_npy(w).map_err(std::io::Error::other)
-    })?;
+    let put = |path: &Path, bytes: &[u8]| files::write_whole(path, args.force, |w| w.write_all(bytes));
+    files::write_whole(&names[1], args.force, |w| labels.write_npy(w).map_err(std::io::Error::other))?;
     for (path, basis) in names[3..].iter().zip(&draw.bases) {
         npy::write(path, basis, args.force)?;
     }

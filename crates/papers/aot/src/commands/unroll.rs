@@ -165,8 +165,7 @@ fn run(args: &Args, out: &mut Out) -> Result<Status> {
 fn precision(args: &Args) -> Result<Precision> {
     match (args.precision, args.device.backend) {
         (Some(Precision::F64), Backend::Gpu | Backend::GpuF32) => {
-            let allowed =
-                "must be f32; a GPU computes in f32. Write --precision f32 or --backend cpu";
+            let allowed = "must be f32; a GPU computes in f32. Write --precision f32 or --backend cpu";
             Err(Error::invalid("precision", "f64", allowed))
         }
         (None, Backend::Gpu | Backend::GpuF32) => Ok(Precision::F32),

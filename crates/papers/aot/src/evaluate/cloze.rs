@@ -8,11 +8,8 @@ use attnlab_networks::Transformer;
 use attnlab_networks::transformer::log_loss;
 
 /// Names of the readings.
-pub(super) const READINGS: [&str; 3] = [
-    "sum over the candidate",
-    "mean per token of the candidate",
-    "candidate and the rest of the sentence",
-];
+pub(super) const READINGS: [&str; 3] =
+    ["sum over the candidate", "mean per token of the candidate", "candidate and the rest of the sentence"];
 
 /// A question as tokens.
 #[derive(Clone, Debug)]
@@ -52,18 +49,10 @@ impl Question {
             let full = cut.tokenizer.encode_plain(apply(&full).trim_end())?;
             sequences.push((own, full));
         }
-        let starts: Vec<usize> = sequences
-            .iter()
-            .map(|(own, _)| common(own, &known))
-            .collect();
-        let least = starts
-            .iter()
-            .zip(&sequences)
-            .map(|(s, (_, full))| *s.min(&common(full, &known)));
+        let starts: Vec<usize> = sequences.iter().map(|(own, _)| common(own, &known)).collect();
+        let least = starts.iter().zip(&sequences).map(|(s, (_, full))| *s.min(&common(full, &known)));
         let shared = least.min().unwrap_or(0);
-        let longest = sequences
-            .iter()
-            .map(|(own, full)| own.len().max(full.len()));
+        let longest = sequences.iter().map(|(own, full)| own.len().max(full.len()));
         let longest = longest.max().unwrap_or(0) - shared;
         let mut begin = [cut.before, &known[..shared]].concat();
         let room = (cut.context + 1).saturating_sub(longest);
@@ -79,44 +68,29 @@ impl Question {
         if shortened {
             begin.drain(cut.before.len()..cut.before.len() + begin.len() - room);
         }
-        let candidates = sequences
-            .into_iter()
-            .zip(&starts)
-            .map(|((own, full), start)| Candidate {
-                own: own[shared..].to_vec(),
-                full: full[shared..].to_vec(),
-                start: start - shared,
-            });
+        let candidates = sequences.into_iter().zip(&starts).map(|((own, full), start)| Candidate {
+            own: own[shared..].to_vec(),
+            full: full[shared..].to_vec(),
+            start: start - shared,
+        });
         let candidates: Vec<Candidate> = candidates.collect();
         if candidates.iter().any(|c| c.own.len() <= c.start) {
             return Err(question.refused("must have candidates that are tokens of their own"));
         }
-        Ok(Question {
-            shared: begin,
-            candidates,
-            answer: cloze.answer,
-            frequent: cloze.most_frequent(),
-            shortened,
-        })
+        Ok(Question { shared: begin, candidates, answer: cloze.answer, frequent: cloze.most_frequent(), shortened })
     }
 
     pub(super) fn sequences(&self) -> impl Iterator<Item = &[u32]> {
-        let own = self
-            .candidates
-            .iter()
-            .flat_map(|c| [&c.own[..], &c.full[..]]);
+        let own = self.candidates.iter().flat_map(|c| [&c.own[..], &c.full[..]]);
         std::iter::once(&self.shared[..]).chain(own)
     }
 
     /// Tokens of the forward passes: the shared ones once, then those of every candidate.
     pub(super) fn tokens(&self) -> usize {
-        let each = self
-            .candidates
-            .iter()
-            .map(|c| match c.full.starts_with(&c.own) {
-                true => c.full.len(),
-                false => c.full.len() + c.own.len(),
-            });
+        let each = self.candidates.iter().map(|c| match c.full.starts_with(&c.own) {
+            true => c.full.len(),
+            false => c.full.len() + c.own.len(),
+        });
         self.shared.len() + each.sum::<usize>()
     }
 
@@ -124,16 +98,11 @@ impl Question {
     /// candidate and the rest of the sentence.
     pub(super) fn score(&self, network: &Transformer) -> Result<Vec<f64>> {
         // The last shared token predicts the first of each candidate.
-        let (&last, before) = self
-            .shared
-            .split_last()
-            .ok_or_else(|| Error::undefined("a question without tokens"))?;
+        let (&last, before) = self.shared.split_last().ok_or_else(|| Error::undefined("a question without tokens"))?;
         let prefix = network.prefix(before)?;
         let losses = |after: &[u32]| {
             let ids: Vec<u32> = std::iter::once(last).chain(after.iter().copied()).collect();
-            network.predict_after(&prefix, &ids, 0..after.len(), |t, logits| {
-                log_loss(logits, ids[t + 1])
-            })
+            network.predict_after(&prefix, &ids, 0..after.len(), |t, logits| log_loss(logits, ids[t + 1]))
         };
         let mut scores = vec![];
         for candidate in &self.candidates {
@@ -170,12 +139,7 @@ fn with_space(text: &str) -> String {
     }
 }
 
-pub(super) fn reading(
-    name: &str,
-    questions: &[Question],
-    scores: &[Vec<f64>],
-    level: f64,
-) -> Result<Found> {
+pub(super) fn reading(name: &str, questions: &[Question], scores: &[Vec<f64>], level: f64) -> Result<Found> {
     let value: fn(&[f64]) -> f64 = match name {
         "sum over the candidate" => |s| s[0],
         "mean per token of the candidate" => |s| s[0] / s[1],
@@ -188,12 +152,10 @@ pub(super) fn reading(
     let correct: Vec<bool> = questions.iter().zip(scores).map(right).collect();
     let n = questions.len() as f64;
     let chance = questions.iter().map(|q| 1.0 / q.candidates.len() as f64);
-    let frequent = questions
-        .iter()
-        .map(|q| match q.frequent.contains(&q.answer) {
-            true => 1.0 / q.frequent.len() as f64,
-            false => 0.0,
-        });
+    let frequent = questions.iter().map(|q| match q.frequent.contains(&q.answer) {
+        true => 1.0 / q.frequent.len() as f64,
+        false => 0.0,
+    });
     let tokens: usize = questions.iter().map(Question::tokens).sum();
     Ok(Found {
         estimate: accuracy(&correct, level)?,
@@ -201,10 +163,7 @@ pub(super) fn reading(
         units: questions.len(),
         baselines: vec![
             ("a candidate drawn uniformly", chance.sum::<f64>() / n),
-            (
-                "the candidate most frequent in the passage",
-                frequent.sum::<f64>() / n,
-            ),
+            ("the candidate most frequent in the passage", frequent.sum::<f64>() / n),
         ],
         counts: vec![("questions", n), ("tokens of the passes", tokens as f64)],
     })

@@ -21,25 +21,17 @@ pub(super) const READINGS: [&str; 1] = ["forward pass"];
 ///
 /// # Errors
 /// A context beyond the network's; no runs; those of [`Transformer::predict`].
-pub fn measure(
-    network: &Transformer,
-    context: usize,
-    batch: usize,
-    runs: usize,
-) -> Result<Map<String, Value>> {
+pub fn measure(network: &Transformer, context: usize, batch: usize, runs: usize) -> Result<Map<String, Value>> {
     let a = network.architecture();
     if context > a.context {
         let allowed = format!("must be at most the context of the network, {}", a.context);
         return Err(Error::invalid("context", context, allowed));
     }
-    let ids: Vec<u32> = (0..context)
-        .map(|i| (i * 7919 % a.vocabulary) as u32)
-        .collect();
+    let ids: Vec<u32> = (0..context).map(|i| (i * 7919 % a.vocabulary) as u32).collect();
     let pass = || -> Result<()> {
         for _ in 0..batch {
             // The largest logit keeps the compiler from leaving the pass out.
-            let top =
-                |_: usize, logits: &mut [f32]| logits.iter().copied().fold(f32::MIN, f32::max);
+            let top = |_: usize, logits: &mut [f32]| logits.iter().copied().fold(f32::MIN, f32::max);
             std::hint::black_box(network.predict(&ids, 0..context, top)?);
         }
         Ok(())
@@ -67,14 +59,8 @@ pub fn measure(
             ("seconds", series(&seconds)),
             ("gflop", giga(all)),
             ("gflop_maps", giga(cost.maps + cost.logits_of_a_token)),
-            (
-                "gflop_executed",
-                giga(cost.maps + cost.attention_executed + logits),
-            ),
-            (
-                "gflop_per_second",
-                number(batch as f64 * all as f64 / 1e9 / median),
-            ),
+            ("gflop_executed", giga(cost.maps + cost.attention_executed + logits)),
+            ("gflop_per_second", number(batch as f64 * all as f64 / 1e9 / median)),
             ("parameters", json!(a.parameters())),
             ("weight_bytes", json!(4 * a.parameters())),
             ("activation_bytes", json!(a.activation_bytes(context))),

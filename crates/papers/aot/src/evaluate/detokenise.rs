@@ -154,21 +154,9 @@ mod tests {
     fn written_examples() {
         for (detokeniser, from, to) in [
             (Detokeniser::Off, "a , b\n", "a , b\n"),
-            (
-                Detokeniser::Openai,
-                " \u{201c}Yes ,\u{201d} he said\n",
-                "\n\"Yes ,\" he said",
-            ),
-            (
-                Detokeniser::Spaces,
-                "she 'd gone ; they had n't .",
-                "she'd gone; they hadn't.",
-            ),
-            (
-                Detokeniser::Spaces,
-                "he said \" go \" and \" stay \" twice",
-                "he said \"go\" and \"stay\" twice",
-            ),
+            (Detokeniser::Openai, " \u{201c}Yes ,\u{201d} he said\n", "\n\"Yes ,\" he said"),
+            (Detokeniser::Spaces, "she 'd gone ; they had n't .", "she'd gone; they hadn't."),
+            (Detokeniser::Spaces, "he said \" go \" and \" stay \" twice", "he said \"go\" and \"stay\" twice"),
             (Detokeniser::Spaces, " the boys ' books", " the boys' books"),
             (
                 Detokeniser::Wikitext,
@@ -190,12 +178,7 @@ mod tests {
         let ptb = Detokeniser::PtbWithoutUnk;
         let text = "<unk> and the <unk> rose";
         let pieces = ptb.pieces(text);
-        let expected = [
-            ("<unk>", false),
-            (" and the", true),
-            (" <unk>", false),
-            (" rose", true),
-        ];
+        let expected = [("<unk>", false), (" and the", true), (" <unk>", false), (" rose", true)];
         assert_eq!(pieces, expected);
         let whole: String = pieces.iter().map(|(piece, _)| *piece).collect();
         assert_eq!(whole, text);

@@ -133,31 +133,19 @@ impl Prepared {
     ///
     /// # Errors
     /// An item that cannot be evaluated, with its file and line; a window that does not fit the context.
-    pub fn new(
-        read: &Read,
-        tokenizer: &Tokenizer,
-        network: &TransformerArchitecture,
-        passes: Passes,
-    ) -> Result<Self> {
+    pub fn new(read: &Read, tokenizer: &Tokenizer, network: &TransformerArchitecture, passes: Passes) -> Result<Self> {
         let before = special_before(tokenizer)?;
-        let cut = Cut {
-            tokenizer,
-            before: &before,
-            context: network.context,
-            detokenise: passes.detokenise,
-        };
+        let cut = Cut { tokenizer, before: &before, context: network.context, detokenise: passes.detokenise };
         let (items, tokens) = match read {
             Read::Passages(all) => {
-                let all: Result<Vec<_>> =
-                    all.iter().map(|p| passage::Passage::new(p, &cut)).collect();
+                let all: Result<Vec<_>> = all.iter().map(|p| passage::Passage::new(p, &cut)).collect();
                 let all = all?;
                 let tokens = all.iter().map(passage::Passage::tokens).collect();
                 let excluded = passage::Excluded::new(tokenizer)?;
                 (Items::Passages(all, excluded), tokens)
             }
             Read::Questions(all) => {
-                let all: Result<Vec<_>> =
-                    all.iter().map(|q| cloze::Question::new(q, &cut)).collect();
+                let all: Result<Vec<_>> = all.iter().map(|q| cloze::Question::new(q, &cut)).collect();
                 let all = all?;
                 let tokens = all.iter().map(cloze::Question::tokens).collect();
                 (Items::Questions(all), tokens)
@@ -168,11 +156,7 @@ impl Prepared {
                 (Items::Windows(windows), tokens)
             }
         };
-        let known = Prepared {
-            items,
-            vocabulary: network.vocabulary,
-            tokens,
-        };
+        let known = Prepared { items, vocabulary: network.vocabulary, tokens };
         match known.beyond_vocabulary() {
             None => Ok(known),
             Some(id) => {
@@ -187,11 +171,7 @@ impl Prepared {
     }
 
     fn beyond_vocabulary(&self) -> Option<u32> {
-        let beyond = |ids: &[u32]| {
-            ids.iter()
-                .copied()
-                .find(|id| *id as usize >= self.vocabulary)
-        };
+        let beyond = |ids: &[u32]| ids.iter().copied().find(|id| *id as usize >= self.vocabulary);
         match &self.items {
             Items::Passages(all, _) => all.iter().find_map(|p| beyond(p.ids())),
             Items::Questions(all) => all.iter().find_map(|q| q.sequences().find_map(beyond)),
@@ -247,9 +227,7 @@ impl Prepared {
             return Err(Error::shape("scores", scores.len(), expected));
         }
         match &self.items {
-            Items::Passages(all, _) => {
-                passage::reading(reading, all, scores, self.vocabulary, level)
-            }
+            Items::Passages(all, _) => passage::reading(reading, all, scores, self.vocabulary, level),
             Items::Questions(all) => cloze::reading(reading, all, scores, level),
             Items::Windows(windows) => windows.reading(reading, scores, self.vocabulary, level),
         }

@@ -21,14 +21,13 @@ pub(super) const READINGS: [&str; 6] = [
 /// Words that are not predicted under "last word, no stop words": English function words, a list of our own after those
 /// that are in use.
 pub const STOP_WORDS: [&str; 96] = [
-    "a", "about", "after", "again", "all", "am", "an", "and", "any", "are", "as", "at", "be",
-    "because", "been", "before", "being", "but", "by", "can", "could", "did", "do", "does", "down",
-    "each", "few", "for", "from", "had", "has", "have", "he", "her", "here", "him", "his", "how",
-    "i", "if", "in", "into", "is", "it", "its", "just", "me", "more", "most", "my", "no", "nor",
-    "not", "now", "of", "off", "on", "once", "only", "or", "other", "our", "out", "over", "own",
-    "same", "she", "should", "so", "some", "such", "than", "that", "the", "their", "them", "then",
-    "there", "these", "they", "this", "those", "through", "to", "too", "under", "until", "up",
-    "very", "was", "we", "were", "what", "will", "with", "you",
+    "a", "about", "after", "again", "all", "am", "an", "and", "any", "are", "as", "at", "be", "because", "been",
+    "before", "being", "but", "by", "can", "could", "did", "do", "does", "down", "each", "few", "for", "from", "had",
+    "has", "have", "he", "her", "here", "him", "his", "how", "i", "if", "in", "into", "is", "it", "its", "just", "me",
+    "more", "most", "my", "no", "nor", "not", "now", "of", "off", "on", "once", "only", "or", "other", "our", "out",
+    "over", "own", "same", "she", "should", "so", "some", "such", "than", "that", "the", "their", "them", "then",
+    "there", "these", "they", "this", "those", "through", "to", "too", "under", "until", "up", "very", "was", "we",
+    "were", "what", "will", "with", "you",
 ];
 
 /// Tokens that are a stop word in themselves.
@@ -68,9 +67,7 @@ impl Passage {
         let bad = |problem: &str| passage.refused(problem);
         let words = text.trim_start();
         let Some(space) = words.rfind(char::is_whitespace) else {
-            return Err(bad(
-                "must have at least two words, the last of which is predicted",
-            ));
+            return Err(bad("must have at least two words, the last of which is predicted"));
         };
         let start = text.len() - words.len() + space;
         let whole = cut.tokenizer.encode_plain(text)?;
@@ -99,12 +96,7 @@ impl Passage {
             ids.drain(cut.before.len()..cut.before.len() + more);
             word -= more;
         }
-        Ok(Passage {
-            ids,
-            word,
-            last_word: words[space..].trim_start().to_lowercase(),
-            shortened,
-        })
+        Ok(Passage { ids, word, last_word: words[space..].trim_start().to_lowercase(), shortened })
     }
 
     pub(super) fn ids(&self) -> &[u32] {
@@ -151,20 +143,8 @@ impl Passage {
 
 /// Flag: no token has a larger logit; and the same where stop words may not be predicted at the `first` token of the
 /// word.
-fn greedy(
-    logits: &[f32],
-    token: u32,
-    own: f32,
-    first: bool,
-    longer: bool,
-    excluded: &Excluded,
-) -> (bool, bool) {
-    let mut above = logits
-        .iter()
-        .enumerate()
-        .filter(|(_, x)| **x > own)
-        .map(|(i, _)| i as u32)
-        .peekable();
+fn greedy(logits: &[f32], token: u32, own: f32, first: bool, longer: bool, excluded: &Excluded) -> (bool, bool) {
+    let mut above = logits.iter().enumerate().filter(|(_, x)| **x > own).map(|(i, _)| i as u32).peekable();
     let plain = above.peek().is_none();
     if !first {
         return (plain, plain);
@@ -184,10 +164,7 @@ pub(super) fn reading(
     let units = passages.len();
     let last = |p: &Passage| p.last_tokens().len() as f64;
     let lasts: Vec<f64> = passages.iter().map(last).collect();
-    let counts = vec![
-        ("passages", units as f64),
-        ("last tokens", lasts.iter().sum()),
-    ];
+    let counts = vec![("passages", units as f64), ("last tokens", lasts.iter().sum())];
     let of_accuracy = |i: usize| {
         let correct: Vec<bool> = scores.iter().map(|s| s[i] > 0.0).collect();
         let most_frequent = match name {
@@ -200,10 +177,7 @@ pub(super) fn reading(
             units,
             baselines: vec![
                 ("one token drawn uniformly", 1.0 / vocabulary as f64),
-                (
-                    "ceiling: the file's own most frequent answer",
-                    most_frequent,
-                ),
+                ("ceiling: the file's own most frequent answer", most_frequent),
             ],
             counts: counts.clone(),
         })
@@ -216,56 +190,25 @@ pub(super) fn reading(
             unit,
             units,
             baselines: vec![
-                (
-                    "uniform over the vocabulary",
-                    scale * (vocabulary as f64).ln(),
-                ),
-                (
-                    "ceiling: the text's own frequencies of tokens",
-                    scale * entropy,
-                ),
+                ("uniform over the vocabulary", scale * (vocabulary as f64).ln()),
+                ("ceiling: the text's own frequencies of tokens", scale * entropy),
             ],
             counts: counts.clone(),
         })
     };
-    let of_last = || {
-        entropy_of_counts(
-            passages
-                .iter()
-                .flat_map(|p| p.last_tokens().iter().copied()),
-        )
-    };
+    let of_last = || entropy_of_counts(passages.iter().flat_map(|p| p.last_tokens().iter().copied()));
     let all_last: f64 = lasts.iter().sum();
     match name {
         "last word" => of_accuracy(2),
         "last token" => of_accuracy(3),
         "last word, no stop words" => of_accuracy(4),
-        "loss per last word" => of_loss(
-            column(1),
-            vec![1.0; units],
-            all_last,
-            of_last(),
-            "nats per word",
-        ),
-        "loss per token of last words" => of_loss(
-            column(1),
-            lasts.clone(),
-            all_last,
-            of_last(),
-            "nats per token",
-        ),
+        "loss per last word" => of_loss(column(1), vec![1.0; units], all_last, of_last(), "nats per word"),
+        "loss per token of last words" => of_loss(column(1), lasts.clone(), all_last, of_last(), "nats per token"),
         "loss per token of passages" => {
             let own = |p: &Passage| p.tokens() as f64;
             let per: Vec<f64> = passages.iter().map(own).collect();
-            let entropy =
-                entropy_of_counts(passages.iter().flat_map(|p| p.ids[1..].iter().copied()));
-            of_loss(
-                column(0),
-                per.clone(),
-                per.iter().sum(),
-                entropy,
-                "nats per token",
-            )
+            let entropy = entropy_of_counts(passages.iter().flat_map(|p| p.ids[1..].iter().copied()));
+            of_loss(column(0), per.clone(), per.iter().sum(), entropy, "nats per token")
         }
         other => Err(Error::unknown("reading", other, READINGS)),
     }
@@ -289,36 +232,13 @@ mod tests {
         let logits = [3.0, 2.0, 1.0, 0.5];
         let excluded = Excluded(HashSet::from([0, 2]));
         let at = |token: u32, first: bool, longer: bool| {
-            greedy(
-                &logits,
-                token,
-                logits[token as usize],
-                first,
-                longer,
-                &excluded,
-            )
+            greedy(&logits, token, logits[token as usize], first, longer, &excluded)
         };
-        assert_eq!(
-            at(0, true, false),
-            (true, false),
-            "a stop word may not be predicted"
-        );
-        assert_eq!(
-            at(0, true, true),
-            (true, true),
-            "the beginning of a longer word may"
-        );
-        assert_eq!(
-            at(1, true, false),
-            (false, true),
-            "only a stop word is above it"
-        );
+        assert_eq!(at(0, true, false), (true, false), "a stop word may not be predicted");
+        assert_eq!(at(0, true, true), (true, true), "the beginning of a longer word may");
+        assert_eq!(at(1, true, false), (false, true), "only a stop word is above it");
         assert_eq!(at(3, true, false), (false, false));
-        assert_eq!(
-            at(1, false, false),
-            (false, false),
-            "later tokens are not filtered"
-        );
+        assert_eq!(at(1, false, false), (false, false), "later tokens are not filtered");
         assert_eq!(at(0, false, false), (true, true));
     }
 

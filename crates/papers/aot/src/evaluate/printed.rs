@@ -15,62 +15,24 @@ pub struct ZeroShot {
 }
 
 /// Names of [`ZeroShot::values`].
-pub const BENCHMARKS: [&str; 6] = [
-    "LAMBADA loss",
-    "PTB loss",
-    "WikiText loss",
-    "LAMBADA accuracy",
-    "CBT-CN accuracy",
-    "CBT-NE accuracy",
-];
+pub const BENCHMARKS: [&str; 6] =
+    ["LAMBADA loss", "PTB loss", "WikiText loss", "LAMBADA accuracy", "CBT-CN accuracy", "CBT-NE accuracy"];
 
 const fn row(network: &'static str, table: &'static str, values: [f64; 6]) -> ZeroShot {
-    ZeroShot {
-        network,
-        table,
-        values,
-    }
+    ZeroShot { network, table, values }
 }
 
 const BOTH: &str = "2024 Table 1, ICML Table 3";
 
 /// Zero-shot results in print. The two tables agree where both have a network; AoT-MSSA is "AoT" in 2024.
 pub const ZERO_SHOT: [ZeroShot; 7] = [
-    row(
-        "AoT-MSSA Base 102M",
-        BOTH,
-        [4.70, 6.03, 4.65, 0.25, 0.80, 0.74],
-    ),
-    row(
-        "AoT-MSSA Medium 182M",
-        BOTH,
-        [4.47, 5.08, 4.22, 0.29, 0.84, 0.77],
-    ),
-    row(
-        "AoT-MSSA Large 326M",
-        "2024 Table 1",
-        [4.26, 4.77, 3.99, 0.34, 0.86, 0.81],
-    ),
-    row(
-        "AoT-MHSA Base 122M",
-        "ICML Table 3",
-        [4.42, 5.52, 4.19, 0.38, 0.86, 0.82],
-    ),
-    row(
-        "Hybrid 81M",
-        "2024 Table 1",
-        [4.84, 5.83, 4.56, 0.25, 0.79, 0.73],
-    ),
-    row(
-        "Full MLP 109M",
-        "2024 Table 1",
-        [4.73, 6.95, 4.70, 0.30, 0.83, 0.77],
-    ),
-    row(
-        "GPT-2 Base 124M",
-        BOTH,
-        [4.32, 5.75, 4.13, 0.40, 0.87, 0.84],
-    ),
+    row("AoT-MSSA Base 102M", BOTH, [4.70, 6.03, 4.65, 0.25, 0.80, 0.74]),
+    row("AoT-MSSA Medium 182M", BOTH, [4.47, 5.08, 4.22, 0.29, 0.84, 0.77]),
+    row("AoT-MSSA Large 326M", "2024 Table 1", [4.26, 4.77, 3.99, 0.34, 0.86, 0.81]),
+    row("AoT-MHSA Base 122M", "ICML Table 3", [4.42, 5.52, 4.19, 0.38, 0.86, 0.82]),
+    row("Hybrid 81M", "2024 Table 1", [4.84, 5.83, 4.56, 0.25, 0.79, 0.73]),
+    row("Full MLP 109M", "2024 Table 1", [4.73, 6.95, 4.70, 0.30, 0.83, 0.77]),
+    row("GPT-2 Base 124M", BOTH, [4.32, 5.75, 4.13, 0.40, 0.87, 0.84]),
 ];
 
 /// Cost of a forward pass of 16 sequences of 1024 tokens: AoT 2024, Table 3.
@@ -96,12 +58,7 @@ pub const COSTS: [PrintedCost; 5] = [
 ];
 
 const fn cost(network: &'static str, [gflop, memory, time]: [f64; 3]) -> PrintedCost {
-    PrintedCost {
-        network,
-        gflop,
-        memory,
-        time,
-    }
+    PrintedCost { network, gflop, memory, time }
 }
 
 /// Returns the benchmarks in print that a reading is to be compared with, as indices of [`BENCHMARKS`].

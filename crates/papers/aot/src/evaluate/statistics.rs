@@ -87,12 +87,7 @@ pub fn ratio(sums: &[f64], counts: &[f64], level: f64) -> Result<Estimate> {
             t_quantile(n - 1.0, 0.5 + level / 2.0)? * error
         }
     };
-    Ok(Estimate {
-        value,
-        low: value - half,
-        high: value + half,
-        level,
-    })
+    Ok(Estimate { value, low: value - half, high: value + half, level })
 }
 
 /// The least loss (nats per token) that one distribution over tokens can have on these tokens, the entropy of their own

@@ -39,17 +39,11 @@ impl Windows {
     pub(super) fn new(text: &str, cut: &Cut, window: usize, stride: usize) -> Result<Self> {
         let special = cut.before.len();
         if window > cut.context {
-            let allowed = format!(
-                "must be at most the context of the network, {}",
-                cut.context
-            );
+            let allowed = format!("must be at most the context of the network, {}", cut.context);
             return Err(Error::invalid("window", window, allowed));
         }
         if window < special + 2 {
-            let allowed = format!(
-                "must be at least {}; {special} special tokens begin every window",
-                special + 2
-            );
+            let allowed = format!("must be at least {}; {special} special tokens begin every window", special + 2);
             return Err(Error::invalid("window", window, allowed));
         }
         let own = window - special;
@@ -67,21 +61,13 @@ impl Windows {
         }
         if ids.len() < 3 {
             let allowed = "must have at least 3 tokens, so that there is something to predict; give a longer text";
-            return Err(Error::invalid(
-                "data",
-                format!("{} tokens", ids.len()),
-                allowed,
-            ));
+            return Err(Error::invalid("data", format!("{} tokens", ids.len()), allowed));
         }
         let mut windows = vec![];
         let mut next = usize::from(special == 0);
         for start in (0..).step_by(stride) {
             let last = (start + own).min(ids.len() - 1);
-            windows.push(Window {
-                start,
-                first: next,
-                last,
-            });
+            windows.push(Window { start, first: next, last });
             next = last + 1;
             if next == ids.len() {
                 break;
@@ -124,22 +110,15 @@ impl Windows {
         let ids = [&self.before, &self.ids[start..last]].concat();
         // Token j is predicted by the one before it, at special + j − 1 − start of the window.
         let positions = special + first - start - 1..special + last - start;
-        let losses = network.predict(&ids, positions, |t, logits| {
-            log_loss(logits, self.ids[start + t + 1 - special])
-        })?;
+        let losses =
+            network.predict(&ids, positions, |t, logits| log_loss(logits, self.ids[start + t + 1 - special]))?;
         let counts = &self.counted[first..=last];
         let own = losses.iter().zip(counts).filter(|(_, counts)| **counts);
         let sum: f64 = own.clone().map(|(loss, _)| loss).sum();
         Ok(vec![sum, own.count() as f64])
     }
 
-    pub(super) fn reading(
-        &self,
-        name: &str,
-        scores: &[Vec<f64>],
-        vocabulary: usize,
-        level: f64,
-    ) -> Result<Found> {
+    pub(super) fn reading(&self, name: &str, scores: &[Vec<f64>], vocabulary: usize, level: f64) -> Result<Found> {
         let [tokens, words, bytes] = self.sizes.map(|n| n as f64);
         let (scale, unit) = match name {
             "loss per token" => (1.0, "nats per token"),
@@ -164,14 +143,8 @@ impl Windows {
             unit,
             units: sums.len(),
             baselines: vec![
-                (
-                    "uniform over the vocabulary",
-                    scale * (vocabulary as f64).ln(),
-                ),
-                (
-                    "ceiling: the text's own frequencies of tokens",
-                    scale * entropy,
-                ),
+                ("uniform over the vocabulary", scale * (vocabulary as f64).ln()),
+                ("ceiling: the text's own frequencies of tokens", scale * entropy),
             ],
             counts: vec![
                 ("tokens predicted", counts.iter().sum()),

@@ -25,11 +25,7 @@ fn secant(excess: impl Fn(f64) -> f64, start: f64) -> Option<f64> {
         let step = (-at / slope).clamp(-0.7, 0.7);
         let (next, then) = (x + step, excess(x + step));
         let seen = (then - at) / step;
-        slope = if seen.is_finite() {
-            seen.clamp(2.0, 60.0)
-        } else {
-            SLOPE
-        };
+        slope = if seen.is_finite() { seen.clamp(2.0, 60.0) } else { SLOPE };
         (x, at) = (next, then);
     }
     None
@@ -54,12 +50,7 @@ pub(super) fn typical_reach(tokens: usize) -> f64 {
 
 /// The curve (p, δ) on which half of the draws keep the pattern (30) up to θ, by the law together with
 /// the signal columns in which another token matches (which bound p from below), for p up to `most`.
-pub(super) fn half_curve(
-    (tokens, clusters): (usize, usize),
-    tau: f64,
-    theta: f64,
-    most: f64,
-) -> Vec<(f64, f64)> {
+pub(super) fn half_curve((tokens, clusters): (usize, usize), tau: f64, theta: f64, most: f64) -> Vec<(f64, f64)> {
     let half = 2.0_f64.ln();
     let matched = |p: usize| self_match_lambda(tokens, clusters, p);
     let Some(least) = (1..=most as usize).find(|p| matched(*p) < half) else {
@@ -67,8 +58,7 @@ pub(super) fn half_curve(
     };
     // Dense where the curve bends upwards from the least p, then a few per decade.
     let bend = (0..5).map(|i| least + (1 << i) - 1);
-    let rest =
-        (1..=6).map(|i| (least as f64 * (most / least as f64).powf(f64::from(i) / 6.0)) as usize);
+    let rest = (1..=6).map(|i| (least as f64 * (most / least as f64).powf(f64::from(i) / 6.0)) as usize);
     let mut dims: Vec<usize> = bend.chain(rest).filter(|p| *p as f64 <= most).collect();
     dims.sort_unstable();
     dims.dedup();
@@ -76,9 +66,7 @@ pub(super) fn half_curve(
         let allowed = half - matched(*p);
         let excess = |u: f64| {
             let law = Horizon::new(tokens, clusters, *p, u.exp(), tau);
-            law.map_or(f64::NAN, |law| {
-                (law.lambda(theta) / allowed).ln().max(-300.0)
-            })
+            law.map_or(f64::NAN, |law| (law.lambda(theta) / allowed).ln().max(-300.0))
         };
         let guess = typical_reach(tokens) / (theta * (*p as f64).sqrt());
         secant(excess, guess.ln()).map(|u| (*p as f64, u.exp()))
@@ -92,11 +80,7 @@ mod tests {
 
     #[test]
     fn the_quick_root_is_that_of_the_law() {
-        for (n, k, p, delta, tau) in [
-            (400, 2, 60, 0.05, 0.55),
-            (960, 8, 100, 0.01, 0.9),
-            (120, 2, 80, 0.12, 0.99),
-        ] {
+        for (n, k, p, delta, tau) in [(400, 2, 60, 0.05, 0.55), (960, 8, 100, 0.01, 0.9), (120, 2, 80, 0.12, 0.99)] {
             let law = Horizon::new(n, k, p, delta, tau).unwrap();
             let guess = typical_reach(n) / (delta * (p as f64).sqrt());
             let (quick, exact) = (median_theta(&law, guess).unwrap(), law.theta(0.5).unwrap());
@@ -111,10 +95,7 @@ mod tests {
         for (p, delta) in &curve[5..] {
             let law = Horizon::new(400, 2, *p as usize, *delta, 0.55).unwrap();
             let expected = law.lambda(1.275) + self_match_lambda(400, 2, *p as usize);
-            assert!(
-                (expected / 2.0_f64.ln()).ln().abs() < 0.01,
-                "{p} {delta} {expected}"
-            );
+            assert!((expected / 2.0_f64.ln()).ln().abs() < 0.01, "{p} {delta} {expected}");
         }
     }
 }

@@ -11,9 +11,7 @@ use attnlab_core::error::{Error, Result};
 use attnlab_core::linalg::qr_q;
 use attnlab_lab::figure::{Axis, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke};
 use attnlab_lab::run::{Row, store};
-use attnlab_theory::measure::{
-    coding_rate, labelled_snr, nearest_subspace, stable_rank, unit_tokens,
-};
+use attnlab_theory::measure::{coding_rate, labelled_snr, nearest_subspace, stable_rank, unit_tokens};
 use attnlab_train::model::{AttentionForm, Mlp, Model, ModelConfig, Recording};
 use attnlab_train::training::TrainingHistory;
 use ndarray::{Array2, Axis as Side, concatenate, s};
@@ -42,19 +40,13 @@ pub(super) fn label(model: &str) -> &str {
 /// Colour and stroke of a network's curves; grey for one that no figure of ours shows.
 pub(super) fn look(model: &str) -> (usize, Stroke) {
     let named = LOOKS.iter().find(|(name, ..)| model.starts_with(name));
-    named.map_or((GREY, Stroke::Solid), |(_, _, colour, stroke)| {
-        (*colour, *stroke)
-    })
+    named.map_or((GREY, Stroke::Solid), |(_, _, colour, stroke)| (*colour, *stroke))
 }
 
 /// The series "steps", "loss" and "norm".
 pub(super) fn history(history: &TrainingHistory, data: &mut Map<String, Value>) {
     let steps: Vec<f64> = history.steps.iter().map(|s| *s as f64).collect();
-    for (name, values) in [
-        ("steps", &steps),
-        ("loss", &history.losses),
-        ("norm", &history.norms),
-    ] {
+    for (name, values) in [("steps", &steps), ("loss", &history.losses), ("norm", &history.norms)] {
         data.insert(name.into(), store::series(values));
     }
 }
@@ -159,17 +151,14 @@ pub(super) fn depth_panels(cells: &[(&str, &[Row])]) -> Result<Vec<Panel>> {
                 let after = row.series(&format!("{when}.snr_after"))?;
                 Ok(after.iter().zip(before(row)?).map(|(a, b)| a / b).collect())
             };
-            let measured =
-                |what: &'static str| move |row: &Row| row.series(&format!("{when}.{what}"));
+            let measured = |what: &'static str| move |row: &Row| row.series(&format!("{when}.{what}"));
             let name = match when {
                 "trained" => network.to_string(),
                 _ => format!("{network}, untrained"),
             };
             let mut add = |panel: usize, first: f64, of: &dyn Fn(&Row) -> Result<Vec<f64>>| {
                 let points = over_seeds(cell, first, of)?;
-                panels[panel]
-                    .series
-                    .push(by_layer(&name, (colour, stroke), points));
+                panels[panel].series.push(by_layer(&name, (colour, stroke), points));
                 Ok::<(), Error>(())
             };
             if has_snr {
@@ -193,17 +182,12 @@ pub(super) fn depth_panels(cells: &[(&str, &[Row])]) -> Result<Vec<Panel>> {
     // Space beside the first and the last layer, which would stand on the frame's edge.
     for panel in &mut panels {
         let layers = panel.series.iter().flat_map(|s| &s.points).map(|p| p.x);
-        let ends = layers.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| {
-            (l.min(x), h.max(x))
-        });
+        let ends = layers.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
         if ends.1 - ends.0 < FEW_LAYERS as f64 {
             panel.x.range = Some((ends.0 - 0.3, ends.1 + 0.3)).filter(|(l, _)| l.is_finite());
         }
     }
-    Ok(panels
-        .into_iter()
-        .filter(|p| !p.series.is_empty())
-        .collect())
+    Ok(panels.into_iter().filter(|p| !p.series.is_empty()).collect())
 }
 
 /// Largest number of points of a curve whose points are marked one by one.
@@ -239,11 +223,7 @@ pub(super) fn depth_caption(precision: f64) -> String {
 }
 
 /// Mean and range over the rows of a series, whose first entry stands at `first`.
-pub(super) fn over_seeds(
-    cell: &[Row],
-    first: f64,
-    of: &dyn Fn(&Row) -> Result<Vec<f64>>,
-) -> Result<Vec<Point>> {
+pub(super) fn over_seeds(cell: &[Row], first: f64, of: &dyn Fn(&Row) -> Result<Vec<f64>>) -> Result<Vec<Point>> {
     let all: Vec<Vec<f64>> = cell.iter().map(of).collect::<Result<_>>()?;
     let length = all.iter().map(Vec::len).min().unwrap_or(0);
     let point = |i: usize| {

@@ -52,11 +52,7 @@ impl Fitting {
             return Err(Error::invalid("test_level", level, allowed));
         }
         match self.most_clusters {
-            0 => Err(Error::invalid(
-                "most_clusters",
-                0,
-                "must be a whole number >= 1",
-            )),
+            0 => Err(Error::invalid("most_clusters", 0, "must be a whole number >= 1")),
             _ => Ok(()),
         }
     }

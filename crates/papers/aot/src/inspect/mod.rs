@@ -69,11 +69,7 @@ impl How {
         positive("eta", self.eta)?;
         match self.tau > 0.0 && self.tau <= 1.0 {
             true => Ok(()),
-            false => Err(Error::invalid(
-                "tau",
-                self.tau,
-                "must be a number in (0, 1]",
-            )),
+            false => Err(Error::invalid("tau", self.tau, "must be a number in (0, 1]")),
         }
     }
 }
@@ -109,11 +105,7 @@ pub fn inspect_layers<N: std::fmt::Display>(
 ///
 /// # Errors
 /// Parameters out of range, too little memory, tokens, bases and labels that do not fit together.
-pub fn inspect(
-    tokens: ArrayView2<f64>,
-    how: &How,
-    streams: &Streams,
-) -> Result<Map<String, Value>> {
+pub fn inspect(tokens: ArrayView2<f64>, how: &How, streams: &Streams) -> Result<Map<String, Value>> {
     how.validate()?;
     let (d, n) = tokens.dim();
     memory::ensure("the fit", bytes(d, n, how.options.most_clusters))?;
@@ -145,10 +137,7 @@ pub fn inspect(
     if how.controls >= Controls::Labels {
         let labels = controls::shuffled(&found.labels, &streams.child("labels", 0));
         let mut other = horizon(tokens, &found, &labels, how)?;
-        other.insert(
-            "snr".into(),
-            series(&signal_to_noise(tokens, &found, &labels)),
-        );
+        other.insert("snr".into(), series(&signal_to_noise(tokens, &found, &labels)));
         data.insert("labels".into(), other.into());
     }
     Ok(data)
@@ -183,8 +172,7 @@ fn control(tokens: &Array2<f64>, how: &How, streams: &Streams, i: u64) -> Result
 fn measures(tokens: ArrayView2<f64>, found: &Fit) -> Result<Map<String, Value>> {
     let whole = |xs: &[usize]| Value::from(xs.to_vec());
     let estimate = |name: &str, e: &Estimate| {
-        [("", e.value), ("_low", e.low), ("_high", e.high)]
-            .map(|(end, x)| (format!("{name}{end}"), number(x)))
+        [("", e.value), ("_low", e.low), ("_high", e.high)].map(|(end, x)| (format!("{name}{end}"), number(x)))
     };
     let unit = unit_tokens(tokens);
     let good = &found.goodness;
@@ -202,19 +190,13 @@ fn measures(tokens: ArrayView2<f64>, found: &Fit) -> Result<Map<String, Value>> 
         ("counts", whole(&found.counts)),
         ("tilt", series(&found.tilt)),
         ("wrong_labels", number(found.wrong_labels)),
-        (
-            "criterion",
-            series(&found.criteria.iter().map(|c| c.1).collect::<Vec<_>>()),
-        ),
+        ("criterion", series(&found.criteria.iter().map(|c| c.1).collect::<Vec<_>>())),
         ("verdict", json!(good.verdict)),
         ("reasons", json!(good.reasons)),
         ("p_value", good.p_value.map_or(Value::Null, number)),
         ("by_draws", good.by_draws.into()),
         ("tests", Value::Object(tests.collect())),
-        (
-            "snr",
-            series(&signal_to_noise(tokens, found, &found.labels)),
-        ),
+        ("snr", series(&signal_to_noise(tokens, found, &found.labels))),
         ("snr_law", series(&snr_law(found))),
         ("stable_rank", number(stable_rank(tokens)?)),
         ("coding_rate", number(coding_rate(unit.view(), EPSILON)?)),
@@ -271,28 +253,20 @@ fn hypotheses(found: &Fit, tokens: usize, how: &How) -> Result<Vec<(Hypothesis, 
     let [least, most] = ends.map(|p| p.copied().unwrap_or(1));
     let worst = |delta: f64| -> Result<Vec<Hypothesis>> {
         let pairs = at(least, delta)?.into_iter().zip(at(most, delta)?);
-        Ok(pairs
-            .map(|(a, b)| if b.margin < a.margin { b } else { a })
-            .collect())
+        Ok(pairs.map(|(a, b)| if b.margin < a.margin { b } else { a }).collect())
     };
     // A single cluster has no noise in the theorem's sense.
     let known = |delta: f64| if delta.is_nan() { 0.0 } else { delta };
     let [value, low, high] = [found.delta.value, found.delta.low, found.delta.high].map(known);
     let (middle, low, high) = (worst(value)?, worst(low)?, worst(high)?);
     let ends = low.into_iter().zip(high);
-    let entry = |(h, (a, b)): (Hypothesis, (Hypothesis, Hypothesis))| {
-        (h, a.margin.min(b.margin), a.margin.max(b.margin))
-    };
+    let entry =
+        |(h, (a, b)): (Hypothesis, (Hypothesis, Hypothesis))| (h, a.margin.min(b.margin), a.margin.max(b.margin));
     Ok(middle.into_iter().zip(ends).map(entry).collect())
 }
 
 /// The horizon of the tokens with the fitted or known bases.
-fn horizon(
-    tokens: ArrayView2<f64>,
-    found: &Fit,
-    labels: &[usize],
-    how: &How,
-) -> Result<Map<String, Value>> {
+fn horizon(tokens: ArrayView2<f64>, found: &Fit, labels: &[usize], how: &How) -> Result<Map<String, Value>> {
     let scale = if how.rescale { found.scale.value } else { 1.0 };
     let data = Data::new(&tokens / scale, found.bases.clone(), labels.to_vec())?;
     let report = horizon_of_tokens(&Cpu, &data, how.eta, how.tau, &Silent)?;

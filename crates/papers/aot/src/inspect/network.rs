@@ -43,10 +43,7 @@ impl Windows {
         let before = (0..=around.len()).find(|i| whole[*i..].starts_with(&plain));
         let (before, after) = around.split_at(before.unwrap_or(0));
         if window > network.context {
-            let allowed = format!(
-                "must be at most the context of the network, {}",
-                network.context
-            );
+            let allowed = format!("must be at most the context of the network, {}", network.context);
             return Err(Error::invalid("window", window, allowed));
         }
         let least = around.len() + skip;
@@ -60,20 +57,12 @@ impl Windows {
         }
         let own = window - around.len();
         let wanted = tokens.div_ceil(window).max(1);
-        let ids: Vec<u32> = plain
-            .chunks_exact(own)
-            .take(wanted)
-            .flat_map(|chunk| [before, chunk, after].concat())
-            .collect();
+        let ids: Vec<u32> =
+            plain.chunks_exact(own).take(wanted).flat_map(|chunk| [before, chunk, after].concat()).collect();
         if ids.is_empty() {
-            let allowed = format!(
-                "must have at least {own} tokens, one window; give a longer text or a smaller --window"
-            );
-            return Err(Error::invalid(
-                "text",
-                format!("{} tokens", plain.len()),
-                allowed,
-            ));
+            let allowed =
+                format!("must have at least {own} tokens, one window; give a longer text or a smaller --window");
+            return Err(Error::invalid("text", format!("{} tokens", plain.len()), allowed));
         }
         Ok(Windows { ids, window, skip })
     }
@@ -92,10 +81,7 @@ impl Windows {
     pub fn shuffled(&self, streams: &Streams) -> Self {
         let order: Vec<usize> = (0..self.ids.len()).collect();
         let order = controls::shuffled(&order, &streams.child("tokens", 0));
-        Windows {
-            ids: order.into_iter().map(|i| self.ids[i]).collect(),
-            ..self.clone()
-        }
+        Windows { ids: order.into_iter().map(|i| self.ids[i]).collect(), ..self.clone() }
     }
 }
 
@@ -130,10 +116,7 @@ pub struct Attention {
 pub fn at_place(network: &Transformer, windows: &Windows, place: usize) -> Result<Place> {
     let block = place.checked_sub(1);
     // The residual stream before a block is that after the block before it, or the embedding.
-    let recorded = block
-        .into_iter()
-        .flat_map(|b| [b.checked_sub(1), Some(b)])
-        .flatten();
+    let recorded = block.into_iter().flat_map(|b| [b.checked_sub(1), Some(b)]).flatten();
     let choice = Recordings::named(&["residual", "scores"])?.in_layers(recorded);
     let (mut befores, mut afters, mut attentions) = (vec![], vec![], vec![]);
     for ids in windows.ids.chunks_exact(windows.window) {
@@ -193,11 +176,7 @@ fn attention(scores: &[Array2<f32>]) -> Vec<[f64; 3]> {
 fn over_windows(windows: &[Vec<[f64; 3]>]) -> Attention {
     let heads = windows.first().map_or(0, Vec::len);
     let table = |i: usize| Array2::from_shape_fn((heads, windows.len()), |(h, w)| windows[w][h][i]);
-    Attention {
-        entropy: table(0),
-        energy: table(1),
-        ceiling: table(2).mean().unwrap_or(0.0),
-    }
+    Attention { entropy: table(0), energy: table(1), ceiling: table(2).mean().unwrap_or(0.0) }
 }
 
 impl Attention {
@@ -211,19 +190,10 @@ impl Attention {
             let per = |axis: usize| table.mean_axis(Axis(axis)).unwrap_or_default().to_vec();
             let over_windows = per(0);
             let found = match over_windows[..] {
-                [one] => Estimate {
-                    value: one,
-                    low: f64::NAN,
-                    high: f64::NAN,
-                    level,
-                },
+                [one] => Estimate { value: one, low: f64::NAN, high: f64::NAN, level },
                 _ => mean(&over_windows, level)?,
             };
-            let ends = [
-                ("", found.value),
-                ("_low", found.low),
-                ("_high", found.high),
-            ];
+            let ends = [("", found.value), ("_low", found.low), ("_high", found.high)];
             data.extend(ends.map(|(end, x)| (format!("{name}{end}"), number(x))));
             data.insert(format!("{name}_by_head"), series(&per(1)));
         }
@@ -254,44 +224,29 @@ pub fn head_bases(network: &Transformer, block: usize) -> Result<Vec<Array2<f64>
 ///
 /// # Errors
 /// Those of [`head_bases`].
-pub fn head_findings(
-    network: &Transformer,
-    place: &Place,
-    streams: &Streams,
-) -> Result<Option<Map<String, Value>>> {
+pub fn head_findings(network: &Transformer, place: &Place, streams: &Streams) -> Result<Option<Map<String, Value>>> {
     let Some((block, before)) = place.place.checked_sub(1).zip(place.before.as_ref()) else {
         return Ok(None);
     };
     let bases = head_bases(network, block)?;
     let labels = nearest_subspace(before.view(), &bases);
     let mut rng = streams.part("random subspaces", 0);
-    let random: Result<Vec<_>> = bases
-        .iter()
-        .map(|u| haar_basis(u.nrows(), u.ncols(), &mut rng))
-        .collect();
+    let random: Result<Vec<_>> = bases.iter().map(|u| haar_basis(u.nrows(), u.ncols(), &mut rng)).collect();
     let random = random?;
     let chance = nearest_subspace(before.view(), &random);
     let total = |bases: &[Array2<f64>], labels: &[usize], z: &Array2<f64>| {
         attnlab_theory::measure::labelled_snr(z.view(), bases, labels)
     };
-    let counts: Vec<usize> = (0..bases.len())
-        .map(|k| labels.iter().filter(|l| **l == k).count())
-        .collect();
+    let counts: Vec<usize> = (0..bases.len()).map(|k| labels.iter().filter(|l| **l == k).count()).collect();
     Ok(Some(Map::from_iter(
         [
             ("counts", json!(counts)),
             ("snr_before", series(&snr(before.view(), &bases, &labels))),
-            (
-                "snr_after",
-                series(&snr(place.residual.view(), &bases, &labels)),
-            ),
+            ("snr_after", series(&snr(place.residual.view(), &bases, &labels))),
             ("all_before", number(total(&bases, &labels, before))),
             ("all_after", number(total(&bases, &labels, &place.residual))),
             ("chance_before", number(total(&random, &chance, before))),
-            (
-                "chance_after",
-                number(total(&random, &chance, &place.residual)),
-            ),
+            ("chance_after", number(total(&random, &chance, &place.residual))),
             ("coherence", number(coherence(&bases)?)),
             ("chance_coherence", number(coherence(&random)?)),
         ]
@@ -328,12 +283,8 @@ pub fn weight_findings(path: &std::path::Path, block: usize, streams: &Streams) 
         let w = file.matrix(name)?;
         let (rows, columns) = w.dim();
         let entries: Vec<f64> = w.iter().copied().collect();
-        let order = controls::shuffled(
-            &(0..entries.len()).collect::<Vec<_>>(),
-            &streams.child("entries", i as u64),
-        );
-        let permuted =
-            Array2::from_shape_fn((rows, columns), |(i, j)| entries[order[i * columns + j]]);
+        let order = controls::shuffled(&(0..entries.len()).collect::<Vec<_>>(), &streams.child("entries", i as u64));
+        let permuted = Array2::from_shape_fn((rows, columns), |(i, j)| entries[order[i * columns + j]]);
         let entry = json!({
             "rows": rows, "columns": columns, "stable_rank": number(spectrum(w.view())?.stable_rank),
             "permuted": number(spectrum(permuted.view())?.stable_rank),

@@ -216,23 +216,14 @@ mod tests {
 
     fn lemma(tokens: usize, clusters: usize, dim: usize, c: f64) -> Lemma2 {
         let delta = c * ((tokens as f64).ln() / dim as f64).sqrt();
-        Lemma2 {
-            tokens,
-            clusters,
-            dim,
-            delta,
-        }
+        Lemma2 { tokens, clusters, dim, delta }
     }
 
     #[test]
     fn the_printed_probability_of_17_starts_to_hold_at_197_775() {
         // mpmath: findroot of N(K-1) Phi(sqrt(log N))^(N/K) = 2/N is N = 197774.61 (K = 2),
         // 607742.5 (K = 3), 1306686.1 (K = 4); even N only at K = 2.
-        for (clusters, fails, holds) in [
-            (2, 197_000, 197_776),
-            (3, 604_998, 607_746),
-            (4, 1_300_000, 1_306_688),
-        ] {
+        for (clusters, fails, holds) in [(2, 197_000, 197_776), (3, 604_998, 607_746), (4, 1_300_000, 1_306_688)] {
             let excess = |n: usize, x: f64| x * n as f64 / 2.0;
             let below = lemma(fails, clusters, 1000, 0.125).largest_score();
             let above = lemma(holds, clusters, 1000, 0.125).largest_score();
@@ -263,9 +254,6 @@ mod tests {
         assert!((half_weight(1.0, 0.7) - 0.5).abs() < 1e-15);
         // mpmath: erfc(log(99999)/(0.4367*sqrt(1+1/99999))/sqrt(2))/2
         let found = half_weight(99_999.0, 0.4367);
-        assert!(
-            (found / 1.805_957_823_390_355e-153 - 1.0).abs() < 1e-11,
-            "{found}"
-        );
+        assert!((found / 1.805_957_823_390_355e-153 - 1.0).abs() < 1e-11, "{found}");
     }
 }

@@ -15,11 +15,7 @@ use std::f64::consts::PI;
 pub fn tau_upper(tokens: usize, dim: usize) -> (f64, f64) {
     let ln_odds = ln_odds(tokens as f64, dim as f64);
     let ln_one_plus = |x: f64| {
-        if x > 0.0 {
-            x + (-x).exp().ln_1p()
-        } else {
-            x.exp().ln_1p()
-        }
+        if x > 0.0 { x + (-x).exp().ln_1p() } else { x.exp().ln_1p() }
     };
     (1.0 / (1.0 + (-ln_odds).exp()), -ln_one_plus(ln_odds))
 }
@@ -81,11 +77,7 @@ pub fn min_tokens(clusters: usize) -> Result<u64> {
     }
     while high - low > 1.0 {
         let middle = (0.5 * (low + high)).floor();
-        if holds(middle) {
-            high = middle
-        } else {
-            low = middle
-        }
+        if holds(middle) { high = middle } else { low = middle }
     }
     Ok(high as u64)
 }

@@ -34,9 +34,7 @@ use attnlab_core::special::ln_chi_density;
 /// assert!((factor - 1.26).abs() < 0.01);
 /// ```
 pub fn first_layer(tokens: usize, clusters: usize, dim: usize, delta: f64, eta: f64) -> f64 {
-    first_layer_with(tokens, clusters, dim, delta, eta, |gain, floor| {
-        (gain, floor)
-    })
+    first_layer_with(tokens, clusters, dim, delta, eta, |gain, floor| (gain, floor))
 }
 
 /// Sizes of what [`first_layer`] leaves out, and of its floor.
@@ -81,8 +79,7 @@ pub fn range(tokens: usize, clusters: usize, dim: usize, delta: f64, eta: f64) -
     let half_dim = 0.5 * dim as f64;
     let own_head = match delta <= 1.0 {
         true => {
-            terms.n * (-half_dim * 2.0_f64.ln()).exp()
-                + terms.noise * (-half_dim * (3.0 - delta * delta).ln()).exp()
+            terms.n * (-half_dim * 2.0_f64.ln()).exp() + terms.noise * (-half_dim * (3.0 - delta * delta).ln()).exp()
         }
         false => f64::INFINITY,
     };
@@ -126,12 +123,7 @@ struct FirstLayer {
 impl FirstLayer {
     fn new(tokens: usize, clusters: usize, dim: usize, delta: f64) -> Self {
         let n = (tokens / clusters) as f64;
-        FirstLayer {
-            n,
-            noise: (tokens as f64 - n - 1.0).max(0.0),
-            dim: dim as f64,
-            delta,
-        }
+        FirstLayer { n, noise: (tokens as f64 - n - 1.0).max(0.0), dim: dim as f64, delta }
     }
 
     /// $W + \delta^2 W_n + w_s$ and F at σ.
@@ -143,10 +135,7 @@ impl FirstLayer {
         let noise = self.noise * (0.5 * d2 * v - v).exp();
         let s = own + cluster + noise;
         let spread = self.n + self.noise * d2 * (2.0 * (d2 - 1.0) * v).exp();
-        (
-            (cluster + d2 * noise + own) / s,
-            self.dim * spread / (s * s),
-        )
+        ((cluster + d2 * noise + own) / s, self.dim * spread / (s * s))
     }
 
     /// Modulus of the first term in the squared noise at σ that the form leaves out.
@@ -160,9 +149,7 @@ impl FirstLayer {
         let (gain, floor) = self.noise(sigma);
         let s = v.exp() + self.n * (0.5 * v).exp() + self.noise * (0.5 * d2 * v).exp();
         // Over both kinds of other keys: m of them with scores of variance v or δ²v and entries of 1 or δ².
-        let over = |term: &dyn Fn(f64) -> f64, signal: f64| {
-            self.n * term(v) + self.noise * signal * term(d2 * v)
-        };
+        let over = |term: &dyn Fn(f64) -> f64, signal: f64| self.n * term(v) + self.noise * signal * term(d2 * v);
         let spread = over(&|v| (2.0 * v).exp() - v.exp(), 1.0) / (s * s);
         let along = over(&|v| 2.0 * (2.0 * v).exp() - v.exp(), d2) / (s * s);
         let across = self.dim * over(&|v| (4.5 * v).exp() - (2.5 * v).exp(), d2) / s.powi(3);

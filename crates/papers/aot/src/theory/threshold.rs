@@ -32,33 +32,18 @@ use attnlab_core::special::{ln_chi_density, ln_normal_density, ln_normal_tail};
 /// assert!(factor < 0.2);
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
-pub fn first_layer(
-    [tokens, clusters, dim]: [usize; 3],
-    delta: f64,
-    eta: f64,
-    tau: f64,
-) -> Result<f64> {
+pub fn first_layer([tokens, clusters, dim]: [usize; 3], delta: f64, eta: f64, tau: f64) -> Result<f64> {
     if clusters < 2 || !tokens.is_multiple_of(clusters.max(1)) || tokens / clusters < 2 {
         let allowed = "must be a multiple of clusters >= 2, at least two tokens in each";
         return Err(Error::invalid("tokens", tokens, allowed));
     }
-    for (name, value) in [
-        ("delta", delta),
-        ("eta", eta),
-        ("tau", tau),
-        ("dim", dim as f64),
-    ] {
+    for (name, value) in [("delta", delta), ("eta", eta), ("tau", tau), ("dim", dim as f64)] {
         if !(value > 0.0 && value.is_finite()) {
             return Err(Error::invalid(name, value, "must be a finite number > 0"));
         }
     }
     let (n, others) = (tokens / clusters, tokens - tokens / clusters);
-    let layer = Layer {
-        delta,
-        rate: eta * tau,
-        tau,
-        dim: dim as f64,
-    };
+    let layer = Layer { delta, rate: eta * tau, tau, dim: dim as f64 };
     let signal = layer.average(1.0, |r| layer.energy(r, n - 1, others));
     let noise = layer.average(delta, |r| layer.energy(r, n, others - 1));
     Ok((signal / noise).sqrt() * delta)

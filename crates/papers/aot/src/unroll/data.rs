@@ -32,12 +32,7 @@ impl Data {
     /// When shapes do not fit together, a basis is not orthonormal, or a label has no basis.
     pub fn new(tokens: Array2<f64>, bases: Vec<Array2<f64>>, labels: Vec<usize>) -> Result<Data> {
         let warnings = check(tokens.dim(), &bases, Some(&labels))?;
-        Ok(Data {
-            tokens,
-            bases,
-            labels,
-            warnings,
-        })
+        Ok(Data { tokens, bases, labels, warnings })
     }
 
     /// Reads NumPy files, one per basis, and checks everything.
@@ -61,11 +56,7 @@ impl Data {
             _ => Err(unknown_label(i, value, bases.len())),
         };
         let labels = npy::labels("labels", labels)?;
-        let labels = labels
-            .into_iter()
-            .enumerate()
-            .map(label)
-            .collect::<Result<Vec<usize>>>()?;
+        let labels = labels.into_iter().enumerate().map(label).collect::<Result<Vec<usize>>>()?;
         Data::new(tokens, bases, labels)
     }
 }
@@ -75,11 +66,7 @@ impl Data {
 ///
 /// # Errors
 /// As [`Data::new`].
-pub fn check(
-    (d, n): (usize, usize),
-    bases: &[Array2<f64>],
-    labels: Option<&[usize]>,
-) -> Result<Vec<String>> {
+pub fn check((d, n): (usize, usize), bases: &[Array2<f64>], labels: Option<&[usize]>) -> Result<Vec<String>> {
     for (k, u) in bases.iter().enumerate() {
         check_basis(&format!("bases[{k}]"), u, d)?;
     }
@@ -105,10 +92,7 @@ pub fn check(
 pub fn unknown_label(token: usize, label: impl std::fmt::Display, clusters: usize) -> Error {
     let allowed = match clusters {
         0 => "must have a basis; there are no bases".to_string(),
-        _ => format!(
-            "must be a whole number from 0 to {}, one per basis",
-            clusters - 1
-        ),
+        _ => format!("must be a whole number from 0 to {}, one per basis", clusters - 1),
     };
     Error::invalid(format!("labels[{token}]"), label, allowed)
 }

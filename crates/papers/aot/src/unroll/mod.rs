@@ -67,11 +67,7 @@ pub fn unroll_with(
     machine: Option<&dyn Machine>,
     show: &mut dyn FnMut(&LayerSnr) -> Result<()>,
 ) -> Result<UnrollReport> {
-    let given = Given {
-        tokens: data.tokens.view(),
-        bases: &data.bases,
-        labels: Some(&data.labels),
-    };
+    let given = Given { tokens: data.tokens.view(), bases: &data.bases, labels: Some(&data.labels) };
     unroll_given(given, layer, layers, machine, show)
 }
 
@@ -145,10 +141,7 @@ fn run<T: Widened>(
     given: Given,
     eta: f64,
     layers: u64,
-    (start, step): (
-        CowArray<'_, T, Ix2>,
-        impl Fn(ArrayView2<T>) -> Result<Streamed<T>>,
-    ),
+    (start, step): (CowArray<'_, T, Ix2>, impl Fn(ArrayView2<T>) -> Result<Streamed<T>>),
     show: &mut dyn FnMut(&LayerSnr) -> Result<()>,
 ) -> Result<UnrollReport> {
     let (d, n) = given.tokens.dim();
@@ -174,10 +167,7 @@ fn run<T: Widened>(
         show(&at_layer)?;
         found.push(at_layer);
     }
-    Ok(UnrollReport {
-        layers: found,
-        tokens: T::last(z),
-    })
+    Ok(UnrollReport { layers: found, tokens: T::last(z) })
 }
 
 fn finite(z: ArrayView2<f64>, layer: u64, eta: f64) -> Result<()> {

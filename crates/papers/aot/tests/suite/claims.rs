@@ -6,10 +6,7 @@ use attnlab_lab::run::{CheckOptions, Silent, check};
 use serde_json::{Map, Value};
 
 fn verdict(claim: &dyn Claim, set: &[(&str, Value)]) -> VerdictKind {
-    let set: Map<String, Value> = set
-        .iter()
-        .map(|(k, v)| (k.to_string(), v.clone()))
-        .collect();
+    let set: Map<String, Value> = set.iter().map(|(k, v)| (k.to_string(), v.clone())).collect();
     let options = CheckOptions::default();
     check(claim, &set, &options, &Silent).unwrap().verdict
 }

@@ -15,10 +15,7 @@ fn data(name: &str) -> PathBuf {
 fn documents_are_packed_one_after_another() {
     let folder = Folder::new();
     let texts = ["the tokens of the text", "an end", "and the weights"];
-    let lines: Vec<String> = texts
-        .iter()
-        .map(|t| serde_json::json!({ "text": t }).to_string())
-        .collect();
+    let lines: Vec<String> = texts.iter().map(|t| serde_json::json!({ "text": t }).to_string()).collect();
     let json = folder.with("d.jsonl", lines.join("\n"));
     let plain = folder.with("d.txt", texts.join("\n<|endoftext|>\n"));
     let many = folder.0.path().join("many");
@@ -45,10 +42,7 @@ fn documents_are_packed_one_after_another() {
     // GPT-2's two files in a folder are a tokenizer too.
     let pairs = Corpus::read(&json, &data("tokenizer-gpt2"), "").unwrap();
     let other = Tokenizer::open(&data("tokenizer-gpt2")).unwrap();
-    assert_eq!(
-        pairs.ids[..pairs.starts[1] - 1],
-        other.encode_plain(texts[0]).unwrap()
-    );
+    assert_eq!(pairs.ids[..pairs.starts[1] - 1], other.encode_plain(texts[0]).unwrap());
 }
 
 #[test]
@@ -58,18 +52,8 @@ fn what_cannot_be_packed_is_refused_by_name() {
     let empty = folder.with("e.txt", "\n");
     let bad = folder.with("b.jsonl", "{\"text\": \"a\"}\n{\"words\": \"b\"}\n");
     for (file, tokenizer, end, part) in [
-        (
-            &text,
-            gguf(),
-            "</end>",
-            "end_of_text = </end>: must be a token of",
-        ),
-        (
-            &text,
-            data("tokenizer-bert"),
-            "",
-            "end_of_text = <|endoftext|>, <|end_of_text|>, </s>",
-        ),
+        (&text, gguf(), "</end>", "end_of_text = </end>: must be a token of"),
+        (&text, data("tokenizer-bert"), "", "end_of_text = <|endoftext|>, <|end_of_text|>, </s>"),
         (&text, data("passage.txt"), "", "passage.txt"),
         (&empty, gguf(), "", "at least one document"),
         (&bad, gguf(), "", "line 2: text: must be there"),

@@ -11,10 +11,7 @@ use tempfile::TempDir;
 /// Runs a command of the room, as the command line does.
 pub fn command(arguments: &[&str]) -> Result<(), String> {
     let catalogue = Catalogue::new().with(room());
-    let command = catalogue
-        .commands()
-        .find(|c| c.describe().get_name() == arguments[0])
-        .unwrap();
+    let command = catalogue.commands().find(|c| c.describe().get_name() == arguments[0]).unwrap();
     let matches = command.describe().try_get_matches_from(arguments);
     let matches = matches.map_err(|e| e.to_string())?;
     let done = command.run(&matches, &mut Out::stdout());
@@ -34,9 +31,7 @@ impl Files {
     }
 
     pub fn small() -> Files {
-        Files::sampled(&[
-            "--tokens", "400", "--dim", "40", "--delta", "0.05", "--seed", "3",
-        ])
+        Files::sampled(&["--tokens", "400", "--dim", "40", "--delta", "0.05", "--seed", "3"])
     }
 
     pub fn at(&self, name: &str) -> String {
@@ -44,10 +39,8 @@ impl Files {
     }
 
     pub fn data(&self) -> Data {
-        let bases: Vec<PathBuf> = (0..)
-            .map(|k| PathBuf::from(self.at(&format!("u{k}.npy"))))
-            .take_while(|path| path.exists())
-            .collect();
+        let bases: Vec<PathBuf> =
+            (0..).map(|k| PathBuf::from(self.at(&format!("u{k}.npy")))).take_while(|path| path.exists()).collect();
         let (z, y) = (self.at("z.npy"), self.at("y.npy"));
         Data::read(Path::new(&z), &bases, Path::new(&y)).unwrap()
     }

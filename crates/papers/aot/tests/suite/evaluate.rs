@@ -56,17 +56,11 @@ fn prepared(path: &Path, task: Task, passes: Passes) -> (Transformer, Prepared) 
 }
 
 fn plain(detokenise: Detokeniser) -> Passes {
-    Passes {
-        detokenise,
-        window: 0,
-        stride: 0,
-    }
+    Passes { detokenise, window: 0, stride: 0 }
 }
 
 fn scores(network: &Transformer, prepared: &Prepared) -> Vec<Vec<f64>> {
-    (0..prepared.len())
-        .map(|i| prepared.score(network, i).unwrap())
-        .collect()
+    (0..prepared.len()).map(|i| prepared.score(network, i).unwrap()).collect()
 }
 
 /// Log-probabilities (V) after every token, by softmax in f64 of the logits of a plain forward pass.
@@ -91,15 +85,10 @@ fn lambada_is_read_as_defined() {
     let (network, items) = prepared(&file, Task::Lambada, plain(Detokeniser::Off));
     let (_, tokenizer) = llama();
     assert_eq!(items.len(), 4);
-    assert_eq!(
-        items.shortened(),
-        1,
-        "the last passage is longer than the context"
-    );
+    assert_eq!(items.shortened(), 1, "the last passage is longer than the context");
     let context = network.architecture().context;
     let found = scores(&network, &items);
-    let (mut words, mut last_words, mut lengths, mut all, mut alls) =
-        (0, vec![], vec![], vec![], vec![]);
+    let (mut words, mut last_words, mut lengths, mut all, mut alls) = (0, vec![], vec![], vec![], vec![]);
     for (text, found) in PASSAGES.iter().zip(&found) {
         let whole = tokenizer.encode_plain(text).unwrap();
         let word = text.rsplit_once(' ').unwrap().1;
@@ -112,10 +101,7 @@ fn lambada_is_read_as_defined() {
         let last = ids.len() - own.len()..ids.len();
         let losses: f64 = (1..ids.len()).map(|t| loss(&t)).sum();
         let last_loss: f64 = last.clone().map(|t| loss(&t)).sum();
-        assert!(
-            close(found[0], losses) && close(found[1], last_loss),
-            "{text}: {found:?} {losses} {last_loss}"
-        );
+        assert!(close(found[0], losses) && close(found[1], last_loss), "{text}: {found:?} {losses} {last_loss}");
         assert_eq!(found[2] > 0.0, last.clone().all(|t| greedy(&t)), "{text}");
         assert_eq!(found[3] > 0.0, greedy(&(ids.len() - 1)), "{text}");
         words += usize::from(found[2] > 0.0);
@@ -127,32 +113,19 @@ fn lambada_is_read_as_defined() {
     let read = |name: &str| items.reading(name, &found, 0.95).unwrap();
     assert_eq!(read("last word").estimate.value, words as f64 / 4.0);
     let n = 4.0;
-    assert!(close(
-        read("loss per last word").estimate.value,
-        last_words.iter().sum::<f64>() / n
-    ));
-    for (name, sums, counts) in [
-        ("loss per token of last words", &last_words, &lengths),
-        ("loss per token of passages", &all, &alls),
-    ] {
+    assert!(close(read("loss per last word").estimate.value, last_words.iter().sum::<f64>() / n));
+    for (name, sums, counts) in
+        [("loss per token of last words", &last_words, &lengths), ("loss per token of passages", &all, &alls)]
+    {
         let expected = ratio(sums, counts, 0.95).unwrap();
         let found = read(name).estimate;
-        assert!(
-            close(found.value, expected.value) && close(found.low, expected.low),
-            "{name}"
-        );
+        assert!(close(found.value, expected.value) && close(found.low, expected.low), "{name}");
     }
     let uniform = read("loss per token of passages").baselines[0].1;
-    assert!(close(
-        uniform,
-        (network.architecture().vocabulary as f64).ln()
-    ));
+    assert!(close(uniform, (network.architecture().vocabulary as f64).ln()));
     let frequent = read("last word").baselines[1].1;
     assert_eq!(frequent, 0.25, "four different answers");
-    let unknown = items
-        .reading("last letter", &found, 0.95)
-        .unwrap_err()
-        .to_string();
+    let unknown = items.reading("last letter", &found, 0.95).unwrap_err().to_string();
     assert!(unknown.contains("did you mean last token"), "{unknown}");
     assert!(STOP_WORDS.contains(&"the"));
 }
@@ -163,20 +136,11 @@ fn what_the_network_predicts_is_right() {
     let (network, tokenizer) = llama();
     let folder = Folder::new();
     let mut right = 0;
-    for begin in [
-        "the oak and",
-        "tea for",
-        "an old",
-        "she was",
-        "of the hill, and",
-        "they sat",
-    ] {
+    for begin in ["the oak and", "tea for", "an old", "she was", "of the hill, and", "they sat"] {
         let ids = tokenizer.encode_plain(&format!("{begin} x")).unwrap();
         let p = log_probabilities(&network, &ids[..ids.len() - 1]);
         let last = p.last().unwrap();
-        let best = (0..last.len())
-            .max_by(|a, b| last[*a].total_cmp(&last[*b]))
-            .unwrap() as u32;
+        let best = (0..last.len()).max_by(|a, b| last[*a].total_cmp(&last[*b])).unwrap() as u32;
         let word = tokenizer.decode(&[ids[ids.len() - 2], best]).unwrap();
         let text = format!("{begin}{word}");
         // Only where the text with that token is cut into tokens as wanted.
@@ -198,16 +162,11 @@ fn what_the_network_predicts_is_right() {
 fn strided_losses_are_those_of_a_pass_per_token() {
     let (network, tokenizer) = llama();
     let folder = Folder::new();
-    let text =
-        "the weights of the tokens, and the tokens of the text; it ends here and not before.";
+    let text = "the weights of the tokens, and the tokens of the text; it ends here and not before.";
     let file = folder.with("t.txt", text);
     let ids = tokenizer.encode_plain(text).unwrap();
     for (window, stride) in [(32, 32), (16, 16), (16, 5), (12, 1), (32, 7)] {
-        let passes = Passes {
-            detokenise: Detokeniser::Off,
-            window,
-            stride,
-        };
+        let passes = Passes { detokenise: Detokeniser::Off, window, stride };
         let (network, items) = prepared(&file, Task::Text, passes);
         let found = scores(&network, &items);
         let mut sum = 0.0;
@@ -215,36 +174,20 @@ fn strided_losses_are_those_of_a_pass_per_token() {
             // The first window that reaches token j, as its prediction.
             let k = (0..).find(|k| k * stride + window >= j).unwrap();
             let start = k * stride;
-            assert!(
-                start == 0 || j - start > window - stride,
-                "context of token {j}"
-            );
+            assert!(start == 0 || j - start > window - stride, "context of token {j}");
             let p = log_probabilities(&network, &ids[start..j]);
             sum -= p[j - start - 1][ids[j] as usize];
         }
         let total: f64 = found.iter().map(|s| s[0]).sum();
         let count: f64 = found.iter().map(|s| s[1]).sum();
-        assert_eq!(
-            count as usize,
-            ids.len() - 1,
-            "every token but the first, once"
-        );
-        assert!(
-            (total - sum).abs() < 1e-3,
-            "{window} {stride}: {total} {sum}"
-        );
+        assert_eq!(count as usize, ids.len() - 1, "every token but the first, once");
+        assert!((total - sum).abs() < 1e-3, "{window} {stride}: {total} {sum}");
         let read = |name: &str| items.reading(name, &found, 0.9).unwrap().estimate.value;
         assert!(close(read("loss per token"), sum / count));
-        assert!(close(
-            read("loss per word"),
-            sum / text.split_whitespace().count() as f64
-        ));
+        assert!(close(read("loss per word"), sum / text.split_whitespace().count() as f64));
         assert!(close(read("loss per byte"), sum / text.len() as f64));
         let units = items.reading("loss per token", &found, 0.9).unwrap().units;
-        assert!(
-            units <= (ids.len() - 2) / window + 1,
-            "blocks of at least a window"
-        );
+        assert!(units <= (ids.len() - 2) / window + 1, "blocks of at least a window");
     }
     let read = files::read(&[&file], Task::Text).unwrap();
     for (window, stride, part) in [
@@ -253,11 +196,7 @@ fn strided_losses_are_those_of_a_pass_per_token() {
         (16, 17, "stride = 17: must be from 1 to 16"),
         (16, 0, "stride = 0: must be from 1 to 16"),
     ] {
-        let passes = Passes {
-            detokenise: Detokeniser::Off,
-            window,
-            stride,
-        };
+        let passes = Passes { detokenise: Detokeniser::Off, window, stride };
         let refused = Prepared::new(&read, &tokenizer, network.architecture(), passes);
         let refused = refused.err().unwrap().to_string();
         assert!(refused.contains(part), "{refused}");
@@ -269,11 +208,7 @@ fn strided_losses_are_those_of_a_pass_per_token() {
 fn unknown_words_of_ptb_do_not_count() {
     let folder = Folder::new();
     let file = folder.with("ptb.txt", "the <unk> sat and the <unk> ran");
-    let passes = |detokenise| Passes {
-        detokenise,
-        window: 32,
-        stride: 32,
-    };
+    let passes = |detokenise| Passes { detokenise, window: 32, stride: 32 };
     let (network, all) = prepared(&file, Task::Text, passes(Detokeniser::Ptb));
     let (_, without) = prepared(&file, Task::Text, passes(Detokeniser::PtbWithoutUnk));
     let (all, without) = (scores(&network, &all), scores(&network, &without));
@@ -283,8 +218,7 @@ fn unknown_words_of_ptb_do_not_count() {
     assert!(without[0][0] < all[0][0]);
 }
 
-const QUESTION: &str =
-    "1 the cat sat .\n2 a dog ran .\n3 the XXXXX ran off .\tdog\t\tcat|dog|hen\n";
+const QUESTION: &str = "1 the cat sat .\n2 a dog ran .\n3 the XXXXX ran off .\tdog\t\tcat|dog|hen\n";
 
 #[test]
 fn cloze_questions_are_scored_as_defined() {
@@ -294,10 +228,7 @@ fn cloze_questions_are_scored_as_defined() {
         "q.jsonl",
         r#"{"sentences": ["the cat sat .", "a dog ran ."], "question": "the XXXXX ran off .", "answer": "dog", "options": ["cat", "dog", "hen"]}"#,
     );
-    let (a, b) = (
-        files::read(&[&file], Task::Cbt).unwrap(),
-        files::read(&[&hub], Task::Cbt).unwrap(),
-    );
+    let (a, b) = (files::read(&[&file], Task::Cbt).unwrap(), files::read(&[&hub], Task::Cbt).unwrap());
     match (&a, &b) {
         (Read::Questions(a), Read::Questions(b)) => {
             assert_eq!(a[0].value, b[0].value, "both forms are the same question");
@@ -312,51 +243,27 @@ fn cloze_questions_are_scored_as_defined() {
     let found = scores(&network, &items);
     assert_eq!(found[0].len(), 9);
     // The longest sequence decides how much of the passage fits.
-    let full = |c: &str| {
-        tokenizer
-            .encode_plain(&format!("the cat sat . a dog ran . the {c} ran off ."))
-            .unwrap()
-    };
-    let longest = ["cat", "dog", "hen"]
-        .map(|c| full(c).len())
-        .into_iter()
-        .max()
-        .unwrap();
+    let full = |c: &str| tokenizer.encode_plain(&format!("the cat sat . a dog ran . the {c} ran off .")).unwrap();
+    let longest = ["cat", "dog", "hen"].map(|c| full(c).len()).into_iter().max().unwrap();
     let drop = longest.saturating_sub(context + 1);
     assert_eq!(items.shortened(), usize::from(drop > 0));
-    let before = tokenizer
-        .encode_plain("the cat sat . a dog ran . the")
-        .unwrap()
-        .len()
-        - drop;
+    let before = tokenizer.encode_plain("the cat sat . a dog ran . the").unwrap().len() - drop;
     let mut expected = vec![];
     for (i, candidate) in ["cat", "dog", "hen"].iter().enumerate() {
         let ids = &full(candidate)[drop..];
-        let own = tokenizer
-            .encode_plain(&format!(" {candidate}"))
-            .unwrap()
-            .len();
+        let own = tokenizer.encode_plain(&format!(" {candidate}")).unwrap().len();
         let p = log_probabilities(&network, &ids[..ids.len() - 1]);
         let sum = |to: usize| (before..to).map(|t| p[t - 1][ids[t] as usize]).sum::<f64>();
         let scores = [sum(before + own), own as f64, sum(ids.len())];
         for (j, expected) in scores.iter().enumerate() {
-            assert!(
-                close(found[0][3 * i + j], *expected),
-                "{candidate} {j}: {found:?} {scores:?}"
-            );
+            assert!(close(found[0][3 * i + j], *expected), "{candidate} {j}: {found:?} {scores:?}");
         }
         expected.push([scores[0], scores[0] / scores[1], scores[2]]);
     }
     for (r, name) in Task::Cbt.readings().iter().enumerate() {
-        let best = (0..3)
-            .max_by(|a, b| expected[*a][r].total_cmp(&expected[*b][r]))
-            .unwrap();
+        let best = (0..3).max_by(|a, b| expected[*a][r].total_cmp(&expected[*b][r])).unwrap();
         let read = items.reading(name, &found, 0.95).unwrap();
-        assert_eq!(
-            read.estimate.value,
-            f64::from(u8::from(best == 1)),
-            "{name}"
-        );
+        assert_eq!(read.estimate.value, f64::from(u8::from(best == 1)), "{name}");
         assert!(close(read.baselines[0].1, 1.0 / 3.0) && read.baselines[1].1 == 0.5);
     }
 }
@@ -369,10 +276,7 @@ fn settings(file: &Path, task: Task) -> Evaluate {
 }
 
 fn rows(settings: &Evaluate, out: &Path, threads: usize) -> String {
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .unwrap();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let run = || experiment::run(settings, out, &RunOptions::default(), &Silent).unwrap();
     pool.install(run);
     fs::read_to_string(out.join("rows.jsonl")).unwrap()
@@ -424,27 +328,13 @@ fn limits_and_samples_choose_items() {
         row["data"][name].as_f64().unwrap()
     };
     let first = rows(&settings, &folder.0.path().join("first"), 1);
-    assert_eq!(
-        (number(&first, "items"), number(&first, "items_of")),
-        (2.0, 4.0)
-    );
+    assert_eq!((number(&first, "items"), number(&first, "items_of")), (2.0, 4.0));
     settings.sample = Sample::Random;
     let losses: Vec<u64> = (0..6)
         .map(|seed| {
             settings.control_seed = seed;
-            number(
-                &rows(
-                    &settings.clone(),
-                    &folder.0.path().join(format!("s{seed}")),
-                    1,
-                ),
-                "value",
-            )
-            .to_bits()
+            number(&rows(&settings.clone(), &folder.0.path().join(format!("s{seed}")), 1), "value").to_bits()
         })
         .collect();
-    assert!(
-        losses.iter().any(|x| *x != losses[0]),
-        "seeds draw different samples"
-    );
+    assert!(losses.iter().any(|x| *x != losses[0]), "seeds draw different samples");
 }

@@ -15,60 +15,28 @@ fn malformed_files_are_refused_with_their_place() {
     let (network, tokenizer) = llama();
     let refused = |name: &str, text: &[u8], task: Task| {
         let file = folder.with(name, text);
-        let passes = Passes {
-            detokenise: Detokeniser::Off,
-            window: 16,
-            stride: 16,
-        };
+        let passes = Passes { detokenise: Detokeniser::Off, window: 16, stride: 16 };
         let done = files::read(&[&file], task)
             .and_then(|read| Prepared::new(&read, &tokenizer, network.architecture(), passes));
         let message = done.err().unwrap_or_else(|| panic!("{name}")).to_string();
-        assert!(
-            message.starts_with(file.to_str().unwrap()) || task == Task::Text,
-            "{message}"
-        );
+        assert!(message.starts_with(file.to_str().unwrap()) || task == Task::Text, "{message}");
         message
     };
     let lambada = Task::Lambada;
     for (name, text, task, part) in [
         ("empty.txt", &b""[..], lambada, "at least one passage"),
         ("blank.txt", b"\n \n", lambada, "at least one passage"),
-        (
-            "one.txt",
-            b"two words\n\nsingle\n",
-            lambada,
-            "line 3: must have at least two words",
-        ),
-        (
-            "latin.txt",
-            b"fine here\nna\xefve\n",
-            lambada,
-            "line 2: must be UTF-8",
-        ),
+        ("one.txt", b"two words\n\nsingle\n", lambada, "line 3: must have at least two words"),
+        ("latin.txt", b"fine here\nna\xefve\n", lambada, "line 2: must be UTF-8"),
         (
             "bad.jsonl",
             b"{\"text\": \"a b\"}\n{\"text\": 3}\n",
             lambada,
             "line 2: text: must be there, a text; the fields are: text",
         ),
-        (
-            "torn.jsonl",
-            b"{\"text\": \"a b\"}\n{\"text\": \"a",
-            lambada,
-            "line 2: must be a JSON object",
-        ),
-        (
-            "other.jsonl",
-            b"{\"passage\": \"a b\"}",
-            lambada,
-            "the fields are: passage",
-        ),
-        (
-            "void.jsonl",
-            b"{\"text\": \" \"}",
-            lambada,
-            "line 1: text: must not be empty",
-        ),
+        ("torn.jsonl", b"{\"text\": \"a b\"}\n{\"text\": \"a", lambada, "line 2: must be a JSON object"),
+        ("other.jsonl", b"{\"passage\": \"a b\"}", lambada, "the fields are: passage"),
+        ("void.jsonl", b"{\"text\": \" \"}", lambada, "line 1: text: must not be empty"),
         ("list.json", b"[1]", lambada, "must be a JSON object"),
         ("torn.parquet", b"PAR1abc", lambada, "parquet"),
         (
@@ -77,61 +45,26 @@ fn malformed_files_are_refused_with_their_place() {
             lambada,
             "line 1: must have a last word that fits",
         ),
-        (
-            "q1.txt",
-            b"1 a b\n3 c d\n",
-            Task::Cbt,
-            "line 2: must begin with 2",
-        ),
-        (
-            "q2.txt",
-            b"1 a b\n",
-            Task::Cbt,
-            "must be followed by their question",
-        ),
+        ("q1.txt", b"1 a b\n3 c d\n", Task::Cbt, "line 2: must begin with 2"),
+        ("q2.txt", b"1 a b\n", Task::Cbt, "must be followed by their question"),
         (
             "q3.txt",
             b"1 a XXXXX\tcat\tdog|hen\n",
             Task::Cbt,
             "line 1: options: must contain the answer \"cat\"; they are dog, hen",
         ),
-        (
-            "q4.txt",
-            b"1 a b\tcat\tcat|hen\n",
-            Task::Cbt,
-            "question: must have XXXXX once",
-        ),
-        (
-            "q5.txt",
-            b"1 a XXXXX\tcat\tcat|cat\n",
-            Task::Cbt,
-            "\"cat\" is there twice",
-        ),
-        (
-            "q6.txt",
-            b"1 a XXXXX\tcat\n",
-            Task::Cbt,
-            "an answer and candidates",
-        ),
+        ("q4.txt", b"1 a b\tcat\tcat|hen\n", Task::Cbt, "question: must have XXXXX once"),
+        ("q5.txt", b"1 a XXXXX\tcat\tcat|cat\n", Task::Cbt, "\"cat\" is there twice"),
+        ("q6.txt", b"1 a XXXXX\tcat\n", Task::Cbt, "an answer and candidates"),
         ("q7.txt", b"hello\n", Task::Cbt, "must be a number"),
-        (
-            "q8.txt",
-            b"1 a XXXXX\tcat\tcat\n",
-            Task::Cbt,
-            "at least two words",
-        ),
+        ("q8.txt", b"1 a XXXXX\tcat\tcat\n", Task::Cbt, "at least two words"),
         (
             "q9.txt",
             b"1 a XXXXX bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb\tcat\tcat|hen\n",
             Task::Cbt,
             "line 1: must have candidates that fit",
         ),
-        (
-            "q.jsonl",
-            b"{\"question\": \"XXXXX\"}",
-            Task::Cbt,
-            "sentences: must be there, a list of texts",
-        ),
+        ("q.jsonl", b"{\"question\": \"XXXXX\"}", Task::Cbt, "sentences: must be there, a list of texts"),
         ("empty2.txt", b" \n", Task::Text, "at least one word"),
         ("a.txt", b"a", Task::Text, "at least 3 tokens"),
     ] {
@@ -147,17 +80,12 @@ fn texts_are_joined_and_equal_files_are_read_once() {
     let folder = Folder::new();
     let one = folder.with("one.txt", "a b\nc");
     let two = folder.with("two.txt", "a b\nc");
-    let lines = folder.with(
-        "three.jsonl",
-        "{\"text\": \"d\"}\n{\"text\": \"\"}\n{\"text\": \"e\\n\"}\n{\"text\": \"f\"}",
-    );
+    let lines =
+        folder.with("three.jsonl", "{\"text\": \"d\"}\n{\"text\": \"\"}\n{\"text\": \"e\\n\"}\n{\"text\": \"f\"}");
     let read = |files: &[&PathBuf]| files::read(files, Task::Text).unwrap();
     assert_eq!(read(&[&one, &two]), Read::Text("a b\nc".into()));
     assert_eq!(read(&[&one, &lines]), Read::Text("a b\nc\nd\ne\nf".into()));
-    let docs = folder.with(
-        "docs.txt",
-        "one\ntwo\n<|endoftext|>\nthree\n<|endoftext|>\n",
-    );
+    let docs = folder.with("docs.txt", "one\ntwo\n<|endoftext|>\nthree\n<|endoftext|>\n");
     let docs = files::documents(&docs).unwrap();
     let found: Vec<(&str, usize)> = docs.iter().map(|d| (&d.value[..], d.number)).collect();
     assert_eq!(found, [("one\ntwo\n", 1), ("three\n", 4)]);
@@ -184,19 +112,10 @@ fn the_command_writes_everything_and_refuses_by_name() {
         assert!(Path::new(&out).join(name).exists(), "{name}");
     }
     let page = fs::read_to_string(Path::new(&out).join("evaluate.html")).unwrap();
-    for word in [
-        "GPT-2 Base 124M",
-        "random weights",
-        "ceiling",
-        "last word, no stop words",
-    ] {
+    for word in ["GPT-2 Base 124M", "random weights", "ceiling", "last word, no stop words"] {
         assert!(page.contains(word), "{word}");
     }
-    evaluate(
-        "cost",
-        &["--task", "cost", "--context", "24", "--runs", "2"],
-    )
-    .unwrap();
+    evaluate("cost", &["--task", "cost", "--context", "24", "--runs", "2"]).unwrap();
     let cost = &store::read(Path::new(&folder.at("cost"))).unwrap().rows[0];
     let number = |name: &str| cost.number(name).unwrap();
     assert!(number("gflop") <= number("gflop_executed") && number("gflop_maps") < number("gflop"));
@@ -209,19 +128,10 @@ fn the_command_writes_everything_and_refuses_by_name() {
         (&["--task", "lambda", "--data", &file], "lambada"),
         (&[&text[..], &["--detokenise", "openay"]].concat(), "openai"),
         (&[&text[..], &["--window", "33"]].concat(), "window = 33"),
-        (
-            &[&text[..], &["--window", "16", "--stride", "17"]].concat(),
-            "strides = [17]",
-        ),
+        (&[&text[..], &["--window", "16", "--stride", "17"]].concat(), "strides = [17]"),
         (&["--task", "cost", "--context", "33"], "context = 33"),
-        (
-            &["--task", "cost", "--window", "8"],
-            "must be text with --window",
-        ),
-        (
-            &["--task", "lambada", "--data", &file, "--batch", "2"],
-            "must be cost with --batch",
-        ),
+        (&["--task", "cost", "--window", "8"], "must be text with --window"),
+        (&["--task", "lambada", "--data", &file, "--batch", "2"], "must be cost with --batch"),
     ] {
         let refused = evaluate("refused", arguments).unwrap_err();
         assert!(refused.contains(part), "{arguments:?}: {refused}");
@@ -247,20 +157,12 @@ fn the_command_writes_everything_and_refuses_by_name() {
 #[test]
 fn the_examples_of_the_help_are_sound() {
     let catalogue = Catalogue::new().with(attnlab_aot::room());
-    let command = catalogue
-        .commands()
-        .find(|c| c.describe().get_name() == "evaluate")
-        .unwrap();
+    let command = catalogue.commands().find(|c| c.describe().get_name() == "evaluate").unwrap();
     let help = command.describe().render_long_help().to_string();
-    let examples: Vec<&str> = help
-        .lines()
-        .filter_map(|l| l.trim().strip_prefix("attnlab "))
-        .collect();
+    let examples: Vec<&str> = help.lines().filter_map(|l| l.trim().strip_prefix("attnlab ")).collect();
     assert_eq!(examples.len(), 6);
     for example in examples {
-        let parsed = command
-            .describe()
-            .try_get_matches_from(example.split_whitespace());
+        let parsed = command.describe().try_get_matches_from(example.split_whitespace());
         assert!(parsed.is_ok(), "{example}: {:?}", parsed.err());
     }
 }

@@ -15,11 +15,7 @@ fn parquet_is_json_lines() {
         path
     };
     let values = Values::Text(PASSAGES.iter().map(|p| Some(p.to_string())).collect());
-    let bytes = to_parquet(&[Column {
-        name: "text".into(),
-        values,
-    }])
-    .unwrap();
+    let bytes = to_parquet(&[Column { name: "text".into(), values }]).unwrap();
     let file = with("p.parquet", &bytes);
     let Read::Passages(found) = files::read(&[&file], Task::Lambada).unwrap() else {
         panic!("passages");
@@ -28,9 +24,7 @@ fn parquet_is_json_lines() {
     assert_eq!(texts, PASSAGES);
     for length in [5, bytes.len() / 2, bytes.len() - 5] {
         let torn = with("torn.parquet", &bytes[..length]);
-        let refused = files::read(&[&torn], Task::Lambada)
-            .unwrap_err()
-            .to_string();
+        let refused = files::read(&[&torn], Task::Lambada).unwrap_err().to_string();
         assert!(refused.contains("must be a parquet file"), "{refused}");
     }
 }

@@ -7,9 +7,7 @@ use attnlab_lab::run::Silent;
 use attnlab_theory::attention::horizon::{BreakKind, HeadHorizon, Horizon, exact_updates, plain};
 use attnlab_theory::attention::streaming::horizon::{horizon_of_columns, horizon_of_head};
 use attnlab_theory::attention::{Mssa, Nonlinearity, ThresholdedSoftmax, unroll};
-use attnlab_theory::measure::{
-    horizon_of_mixture, horizon_ticks, sampled_columns, snr, weight_in_draw,
-};
+use attnlab_theory::measure::{horizon_of_mixture, horizon_ticks, sampled_columns, snr, weight_in_draw};
 use attnlab_theory::sample::{Bases, Mixture};
 use ndarray::{Array2, array};
 use proptest::prelude::*;
@@ -59,23 +57,14 @@ fn assert_definition(y: &Array2<f64>, own: &Range<usize>, tau: f64, head: &HeadH
         for step in 0..40 {
             let t = 1.0 + (end - 1.0) * f64::from(step) / 40.0;
             if t < theta * (1.0 - 1e-9) {
-                assert!(
-                    holds(&column, own, j, tau, t),
-                    "{j} broken at {t} < {theta}"
-                );
+                assert!(holds(&column, own, j, tau, t), "{j} broken at {t} < {theta}");
             }
         }
         if theta == 1.0 {
             assert!(!holds(&column, own, j, tau, 1.0 + 1e-12), "column {j}");
         } else if theta < 50.0 {
-            assert!(
-                holds(&column, own, j, tau, theta * (1.0 - 1e-9)),
-                "{j} before {theta}"
-            );
-            assert!(
-                !holds(&column, own, j, tau, theta * (1.0 + 1e-9)),
-                "{j} after {theta}"
-            );
+            assert!(holds(&column, own, j, tau, theta * (1.0 - 1e-9)), "{j} before {theta}");
+            assert!(!holds(&column, own, j, tau, theta * (1.0 + 1e-9)), "{j} after {theta}");
         }
     }
 }
@@ -104,28 +93,19 @@ fn fast_agrees_with_plain_on_every_column() {
             for (j, (f, s)) in fast.theta.iter().zip(&slow.theta).enumerate() {
                 let t = s.value;
                 let slack = 1e-12 * t;
-                assert!(
-                    f.low <= t + slack && t <= f.high + slack,
-                    "{at}, {j}: {f:?} {t}"
-                );
+                assert!(f.low <= t + slack && t <= f.high + slack, "{at}, {j}: {f:?} {t}");
                 // What the documentation promises of the estimate, by |e_j| θ.
                 let u = t * f64::from(y.column(j).dot(&y.column(j)).sqrt());
                 let error = (f.value / t - 1.0).abs();
                 // Beyond 7.2 nothing is promised of it: the bounds are what counts.
                 let closed = t.is_finite() && f.high.is_finite() && u <= 7.2;
                 let allowed = if u < 5.0 { 1e-3 } else { 2e-3 };
-                assert!(
-                    !closed || error < allowed,
-                    "{at}, {j}: {f:?} {t}, {error:.1e} at u = {u}"
-                );
+                assert!(!closed || error < allowed, "{at}, {j}: {f:?} {t}, {error:.1e} at u = {u}");
                 if closed && error > worst.0 {
                     worst = (error, u);
                 }
             }
-            println!(
-                "{at}: worst error and its u {worst:?}, {} decided again",
-                fast.redecided
-            );
+            println!("{at}: worst error and its u {worst:?}, {} decided again", fast.redecided);
             match (fast.first, slow.first) {
                 (Some(f), Some(s)) => {
                     assert_eq!((f.column, f.row, f.kind), (s.column, s.row, s.kind), "{at}");
@@ -170,11 +150,7 @@ fn the_network_deviates_exactly_at_the_horizon() {
             ratios.fold(0.0, |worst: f64, r| worst.max((r - 1.0 - eta * tau).abs())) < 1e-9
         };
         let first = (0..layers).find(|l| !exact(*l));
-        assert_eq!(
-            first,
-            Some(predicted as usize),
-            "trial {trial}: N = {n}, p = {p}, c = {c}"
-        );
+        assert_eq!(first, Some(predicted as usize), "trial {trial}: N = {n}, p = {p}, c = {c}");
         depths.push(predicted);
     }
     // Not all the same: the check has something to tell apart.
@@ -185,8 +161,7 @@ fn the_network_deviates_exactly_at_the_horizon() {
 
 #[test]
 fn hand_made_heads() {
-    let first =
-        |y: Array2<f64>, own: Range<usize>, tau: f64| plain(y.view(), own, tau).unwrap().first;
+    let first = |y: Array2<f64>, own: Range<usize>, tau: f64| plain(y.view(), own, tau).unwrap().first;
     // a = 3, e = 1: the signal's weight 1/(1 + e^{1 - 3θ}) passes 0.9 at θ = (1 + log 9)/3.
     let b = first(array![[1.0, 3.0]], 1..2, 0.9).unwrap();
     assert!((b.theta - (1.0 + 9.0_f64.ln()) / 3.0).abs() < 1e-14);
@@ -202,10 +177,7 @@ fn hand_made_heads() {
     // a = 3 and 2.9, τ = 0.1: column 0's own weight 1/(1 + e^{-0.3 θ²}) stays, the other's falls below
     // 0.1 later but is above it at θ = 1.
     let b = first(array![[3.0, 2.9]], 0..2, 0.1).unwrap();
-    assert_eq!(
-        (b.theta, b.column, b.row, b.kind),
-        (1.0, 0, 1, BreakKind::Distracted)
-    );
+    assert_eq!((b.theta, b.column, b.row, b.kind), (1.0, 0, 1, BreakKind::Distracted));
     // Two orthogonal tokens: own weights 1 - e^{-100 θ²} and 1 - e^{-25 θ²}, for ever.
     assert!(first(array![[10.0, 0.0], [0.0, 5.0]], 0..2, 0.55).is_none());
     // Without noise nothing ever breaks; all weights of the noise columns are 1/N.
@@ -227,13 +199,7 @@ fn a_signal_column_may_be_distracted_later() {
     let y = array![[1.0, 0.99, 0.3, 0.3], [0.0, 1.5, 0.0, 0.0]];
     let own = 0..2;
     let weight = |theta: f64| {
-        let e = [
-            theta * theta,
-            0.99 * theta * theta,
-            0.3 * theta,
-            0.3 * theta,
-        ]
-        .map(f64::exp);
+        let e = [theta * theta, 0.99 * theta * theta, 0.3 * theta, 0.3 * theta].map(f64::exp);
         e[1] / e.iter().sum::<f64>()
     };
     let tau = 0.335;
@@ -241,19 +207,12 @@ fn a_signal_column_may_be_distracted_later() {
     let (mut a, mut b) = (1.0, 1.5);
     while b - a > 1e-13 {
         let middle = 0.5 * (a + b);
-        if weight(middle) > tau {
-            b = middle
-        } else {
-            a = middle
-        }
+        if weight(middle) > tau { b = middle } else { a = middle }
     }
     let head = plain(y.view(), own.clone(), tau).unwrap();
     let found = head.theta[0].value;
     assert!((found - a).abs() < 1e-10 && found > 1.01, "{found} {a}");
-    let first = plain(y.slice(ndarray::s![.., ..2]), own.clone(), tau)
-        .unwrap()
-        .first
-        .unwrap();
+    let first = plain(y.slice(ndarray::s![.., ..2]), own.clone(), tau).unwrap().first.unwrap();
     assert_eq!((first.theta, first.kind), (1.0, BreakKind::Distracted));
     assert_definition(&y, &own, tau, &head);
 }
@@ -262,17 +221,12 @@ fn a_signal_column_may_be_distracted_later() {
 fn threads_change_nothing() {
     let m = mixture(&[411, 500, 100], &[50, 60, 70], noise(0.25, 1011, 60));
     let run = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .unwrap();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let ticks = AtomicU64::new(0);
         let tick = || {
             ticks.fetch_add(1, Ordering::Relaxed);
         };
-        let horizon = pool
-            .install(|| horizon_of_mixture(&m, 0.55, &streams(0), tick))
-            .unwrap();
+        let horizon = pool.install(|| horizon_of_mixture(&m, 0.55, &streams(0), tick)).unwrap();
         assert_eq!(ticks.into_inner(), horizon_ticks(&m));
         horizon
     };
@@ -286,11 +240,7 @@ fn threads_change_nothing() {
 #[test]
 fn the_known_median_is_reproduced() {
     let m = Mixture::balanced(2000, 2, 900, noise(0.125, 2000, 900)).unwrap();
-    let theta = |trial| {
-        horizon_of_mixture(&m, 0.55, &streams(trial), || {})
-            .unwrap()
-            .theta()
-    };
+    let theta = |trial| horizon_of_mixture(&m, 0.55, &streams(trial), || {}).unwrap().theta();
     let mut thetas: Vec<f64> = (0..11).map(theta).collect();
     thetas.sort_by(f64::total_cmp);
     assert!((thetas[5] - 5.16).abs() < 0.36, "{thetas:?}");
@@ -303,15 +253,10 @@ fn the_known_median_is_reproduced() {
 fn half_the_noise_breaks_at_twice_the_theta() {
     let theta = |c: f64| {
         let m = Mixture::balanced(1000, 2, 200, noise(c, 1000, 200)).unwrap();
-        horizon_of_mixture(&m, 0.55, &streams(3), || {})
-            .unwrap()
-            .theta()
+        horizon_of_mixture(&m, 0.55, &streams(3), || {}).unwrap().theta()
     };
     let (a, b, c) = (theta(0.25), theta(0.125), theta(0.0625));
-    assert!(
-        (b / a - 2.0).abs() < 0.03 && (c / b - 2.0).abs() < 0.01,
-        "{a} {b} {c}"
-    );
+    assert!((b / a - 2.0).abs() < 0.03 && (c / b - 2.0).abs() < 0.01, "{a} {b} {c}");
 }
 
 #[test]
@@ -322,23 +267,16 @@ fn sampled_columns_and_witness_agree_with_the_pass() {
         let first = head.first.unwrap();
         let columns = [first.column, 0, 399, 400, 699];
         let breaks = sampled_columns(&m, k, &columns, 0.55, &streams(1)).unwrap();
-        assert_eq!(
-            breaks[0].map(|b| (b.column, b.row)),
-            Some((first.column, first.row))
-        );
+        assert_eq!(breaks[0].map(|b| (b.column, b.row)), Some((first.column, first.row)));
         assert!((breaks[0].unwrap().theta / first.theta - 1.0).abs() < 1e-12);
         let y = m.head::<f32>(k, &streams(1));
-        assert_eq!(
-            breaks,
-            horizon_of_columns(y.view(), &m.cluster(k), &columns, 0.55)
-        );
+        assert_eq!(breaks, horizon_of_columns(y.view(), &m.cluster(k), &columns, 0.55));
         for (found, j) in breaks.iter().zip(columns) {
             let theta = found.map_or(f64::INFINITY, |b| b.theta);
             let bounds = head.theta[j];
             assert!(bounds.low <= theta * (1.0 + 1e-12) && theta <= bounds.high * (1.0 + 1e-12));
         }
-        let weight =
-            |theta| weight_in_draw(&m, k, (first.column, first.row), theta, &streams(1)).unwrap();
+        let weight = |theta| weight_in_draw(&m, k, (first.column, first.row), theta, &streams(1)).unwrap();
         assert!((weight(first.theta) - 0.55).abs() < 1e-10);
         assert!(weight(first.theta * 1.001) > 0.55 && weight(first.theta * 0.999) < 0.55);
     }
@@ -360,18 +298,8 @@ fn a_report_names_a_witness_that_holds() {
         assert!(at.columns.low <= at.columns.value && at.columns.value <= at.columns.high);
         assert_eq!(at.columns.high > 0, at.layer >= updates, "{at:?}");
     }
-    assert!(
-        serde_json::to_string(&report)
-            .unwrap()
-            .contains("\"kind\":\"captured\"")
-    );
-    for (eta, tau) in [
-        (0.0, 0.55),
-        (f64::NAN, 0.55),
-        (0.5, 0.0),
-        (0.5, 1.5),
-        (0.5, f64::NAN),
-    ] {
+    assert!(serde_json::to_string(&report).unwrap().contains("\"kind\":\"captured\""));
+    for (eta, tau) in [(0.0, 0.55), (f64::NAN, 0.55), (0.5, 0.0), (0.5, 1.5), (0.5, f64::NAN)] {
         assert!(horizon(&m, eta, tau, 3, &Silent).is_err(), "{eta} {tau}");
     }
 }
@@ -380,10 +308,7 @@ fn a_report_names_a_witness_that_holds() {
 fn bad_input_is_refused() {
     let y = Array2::<f32>::ones((3, 600));
     for own in [0..0, 5..601, 600..700] {
-        assert!(
-            horizon_of_head(y.view(), own.clone(), 0.55, || {}).is_err(),
-            "{own:?}"
-        );
+        assert!(horizon_of_head(y.view(), own.clone(), 0.55, || {}).is_err(), "{own:?}");
     }
     for bad in [f32::NAN, f32::INFINITY] {
         for tokens in [20, 600] {
@@ -392,11 +317,7 @@ fn bad_input_is_refused() {
             assert!(horizon_of_head(y.view(), 0..5, 0.55, || {}).is_err());
         }
     }
-    let coherent = Mixture {
-        ambient: 30,
-        bases: Bases::Coherent(0.1),
-        ..mixture(&[10, 10], &[10, 10], 0.1)
-    };
+    let coherent = Mixture { ambient: 30, bases: Bases::Coherent(0.1), ..mixture(&[10, 10], &[10, 10], 0.1) };
     assert!(horizon_of_mixture(&coherent, 0.55, &streams(0), || {}).is_err());
 }
 
@@ -406,14 +327,8 @@ fn updates_at_the_boundary() {
     assert_eq!(exact_updates(1.0 + 1e-9, 0.5, 0.55), Some(1));
     for layers in 1..30 {
         let theta = growth.powi(layers);
-        assert_eq!(
-            exact_updates(theta * (1.0 - 1e-12), 0.5, 0.55),
-            Some(layers as u64)
-        );
-        assert_eq!(
-            exact_updates(theta * (1.0 + 1e-12), 0.5, 0.55),
-            Some(layers as u64 + 1)
-        );
+        assert_eq!(exact_updates(theta * (1.0 - 1e-12), 0.5, 0.55), Some(layers as u64));
+        assert_eq!(exact_updates(theta * (1.0 + 1e-12), 0.5, 0.55), Some(layers as u64 + 1));
     }
     assert_eq!(Horizon::default().exact_updates(0.5, 0.55), None);
 }

@@ -34,19 +34,13 @@ fn the_default_sizes_are_the_papers() {
     ] {
         let paper = preset(list).unwrap();
         assert_eq!(number(&["layers", name]), paper.layers, "{name}");
-        assert_eq!(
-            (number(&["width"]), number(&["heads"])),
-            (paper.width, paper.heads)
-        );
+        assert_eq!((number(&["width"]), number(&["heads"])), (paper.width, paper.heads));
         assert_eq!(2 * number(&["places"]), paper.context);
     }
     assert_eq!(number(&["plan", "steps"]), 50_000);
     assert_eq!(number(&["plan", "batch"]), 64);
     assert_eq!(number(&["evaluation", "prompts"]), 1280);
-    assert_eq!(
-        (number(&["dim"]), number(&["points"]), number(&["nonzero"])),
-        (20, 41, 3)
-    );
+    assert_eq!((number(&["dim"]), number(&["points"]), number(&["nonzero"])), (20, 41, 3));
 }
 
 /// A network without SNR (MHSA), one with, and the baselines: every row has its numbers, and every figure
@@ -61,18 +55,10 @@ fn a_small_run_has_every_row_and_figure() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("rows");
     let report = experiment::run(&*icl, &out, &RunOptions::default(), &Silent).unwrap();
-    assert_eq!(
-        report.rows.len(),
-        6,
-        "two networks and the baselines, two seeds"
-    );
+    assert_eq!(report.rows.len(), 6, "two networks and the baselines, two seeds");
     for row in &report.rows {
         let baselines = row.word("model").unwrap() == "baselines";
-        let curve = if baselines {
-            "noise.bayes.mean"
-        } else {
-            "noise.mean"
-        };
+        let curve = if baselines { "noise.bayes.mean" } else { "noise.mean" };
         assert_eq!(row.series(curve).unwrap().len(), 6);
         assert_eq!(row.data.contains_key("loss"), !baselines);
         let denoises = row.word("model").unwrap() == "aot-mssa";
@@ -80,32 +66,17 @@ fn a_small_run_has_every_row_and_figure() {
     }
     let figures = icl.figures(&report.rows).unwrap();
     let names: Vec<&str> = figures.iter().map(|f| f.name.as_str()).collect();
-    assert_eq!(
-        names,
-        ["icl_examples", "icl_training", "icl_shifted", "icl_depth"]
-    );
+    assert_eq!(names, ["icl_examples", "icl_training", "icl_shifted", "icl_depth"]);
 }
 
 #[test]
 fn wrong_settings_are_named() {
     for (set, message) in [
-        (
-            "models = [\"aot-msa\"]",
-            "unknown model 'aot-msa'; did you mean aot-mhsa, aot-mssa, aot-tied?",
-        ),
+        ("models = [\"aot-msa\"]", "unknown model 'aot-msa'; did you mean aot-mhsa, aot-mssa, aot-tied?"),
         ("heads = 3", "heads = 3: must be a divisor of width = 64"),
-        (
-            "evaluation.longer = 200",
-            "evaluation.longer = 200: must be at most places = 101",
-        ),
-        (
-            "curriculum.points.to = 40",
-            "curriculum.points.to = 40: must be 41, which evaluation has",
-        ),
-        (
-            "seeds = 1",
-            "seeds = 1: must be at least 2; intervals come from their spread",
-        ),
+        ("evaluation.longer = 200", "evaluation.longer = 200: must be at most places = 101"),
+        ("curriculum.points.to = 40", "curriculum.points.to = 40: must be 41, which evaluation has"),
+        ("seeds = 1", "seeds = 1: must be at least 2; intervals come from their spread"),
     ] {
         let error = configured(true, set).err().unwrap();
         assert_eq!(error.to_string(), message);

@@ -19,82 +19,38 @@ use std::fs;
 use std::path::Path;
 
 fn how() -> How {
-    How {
-        eta: 0.5,
-        tau: 0.55,
-        options: Options::default(),
-        rescale: false,
-        controls: Controls::All,
-        known: None,
-    }
+    How { eta: 0.5, tau: 0.55, options: Options::default(), rescale: false, controls: Controls::All, known: None }
 }
 
 #[test]
 fn an_inspection_finds_the_draw_and_writes_everything() {
     let files = Files::small();
     let z = files.at("z.npy");
-    let rows = files
-        .inspected(&["--activations", &z, "--tokens-are", "columns"])
-        .unwrap();
+    let rows = files.inspected(&["--activations", &z, "--tokens-are", "columns"]).unwrap();
     let data = &rows[0].data;
-    assert_eq!(
-        (&data["dims"], &data["counts"]),
-        (&json!([40, 40]), &json!([200, 200]))
-    );
+    assert_eq!((&data["dims"], &data["counts"]), (&json!([40, 40]), &json!([200, 200])));
     assert_eq!(data["verdict"], "consistent");
     assert!((rows[0].number("delta").unwrap() / 0.05 - 1.0).abs() < 0.05);
     // The printed hypotheses of Theorem 1, with the margins of the claim.
     let tokens = &data["hypotheses"]["tokens (11)"];
     let needed = 8.0 * std::f64::consts::PI * 4.0 * 400.0_f64.ln().powi(3);
     assert!((tokens["margin"].as_f64().unwrap() - (400.0 - needed)).abs() < 1e-9);
-    assert_eq!(
-        (
-            &tokens["holds"],
-            data["hypotheses"].as_object().unwrap().len()
-        ),
-        (&json!(false), 5)
-    );
+    assert_eq!((&tokens["holds"], data["hypotheses"].as_object().unwrap().len()), (&json!(false), 5));
     for control in ["permuted", "gaussian"] {
         assert_eq!(data[control]["verdict"], "not-such-a-mixture", "{control}");
     }
     assert_eq!(data["labels"]["theta_crit"], 1.0);
-    for name in [
-        "rows.jsonl",
-        "rows.csv",
-        "inspect.html",
-        "inspect.png",
-        "inspect.csv",
-    ] {
-        assert!(
-            Path::new(&files.at("inspected")).join(name).exists(),
-            "{name}"
-        );
+    for name in ["rows.jsonl", "rows.csv", "inspect.html", "inspect.png", "inspect.csv"] {
+        assert!(Path::new(&files.at("inspected")).join(name).exists(), "{name}");
     }
     let page = fs::read_to_string(Path::new(&files.at("inspected")).join("inspect.html")).unwrap();
-    for word in [
-        "Hypotheses of Theorem 1",
-        "N &gt;= 8 pi K^2 log^3 N",
-        "not such a mixture",
-        "<svg",
-    ] {
+    for word in ["Hypotheses of Theorem 1", "N &gt;= 8 pi K^2 log^3 N", "not such a mixture", "<svg"] {
         assert!(page.contains(word), "{word}");
     }
     // The same again adds no row.
-    let again = [
-        "inspect",
-        "--activations",
-        &z,
-        "--tokens-are",
-        "columns",
-        "--json",
-        "--out",
-        &files.at("inspected"),
-    ];
+    let again = ["inspect", "--activations", &z, "--tokens-are", "columns", "--json", "--out", &files.at("inspected")];
     command(&again).unwrap();
-    assert_eq!(
-        store::read(Path::new(&files.at("inspected"))).unwrap().rows,
-        rows
-    );
+    assert_eq!(store::read(Path::new(&files.at("inspected"))).unwrap().rows, rows);
 }
 
 /// With the bases and labels of the draw, the horizon is that of `horizon`.
@@ -102,38 +58,15 @@ fn an_inspection_finds_the_draw_and_writes_everything() {
 fn known_bases_give_the_horizon_of_the_draw() {
     let files = Files::small();
     let [z, u, v, y] = ["z.npy", "u0.npy", "u1.npy", "y.npy"].map(|name| files.at(name));
-    let known = [
-        "--activations",
-        &z,
-        "--tokens-are",
-        "columns",
-        "--bases",
-        &u,
-        &v,
-        "--labels",
-        &y,
-    ];
+    let known = ["--activations", &z, "--tokens-are", "columns", "--bases", &u, &v, "--labels", &y];
     let rows = files.inspected(&known).unwrap();
     let expected = horizon_of_tokens(&Cpu, &files.data(), 0.5, 0.55, &Silent).unwrap();
-    assert_eq!(
-        rows[0].number("theta_crit").unwrap(),
-        expected.theta_crit.unwrap()
-    );
+    assert_eq!(rows[0].number("theta_crit").unwrap(), expected.theta_crit.unwrap());
     assert_eq!(rows[0].data["verdict"], "consistent");
     let wrong = [&known[..4], &["--bases", &u, &u, "--labels", &y]].concat();
-    assert!(
-        files
-            .inspected(&wrong)
-            .unwrap_err()
-            .contains("jointly orthonormal")
-    );
+    assert!(files.inspected(&wrong).unwrap_err().contains("jointly orthonormal"));
     let few = [&known[..4], &["--bases", &u, "--labels", &y]].concat();
-    assert!(
-        files
-            .inspected(&few)
-            .unwrap_err()
-            .contains("labels[200] = 1")
-    );
+    assert!(files.inspected(&few).unwrap_err().contains("labels[200] = 1"));
 }
 
 /// Rows are tokens, a third axis is layers, the scale and the mean are taken out on request.
@@ -141,60 +74,30 @@ fn known_bases_give_the_horizon_of_the_draw() {
 fn orientation_layers_scale_and_mean() {
     let files = Files::small();
     let z = files.data().tokens;
-    let layers = Array3::from_shape_fn((2, 400, 80), |(l, i, j)| {
-        z[[j, i]] * (1.0 + l as f64) + l as f64
-    });
+    let layers = Array3::from_shape_fn((2, 400, 80), |(l, i, j)| z[[j, i]] * (1.0 + l as f64) + l as f64);
     let path = files.at("layers.npy");
     layers.write_npy(fs::File::create(&path).unwrap()).unwrap();
     let three = list(&[path.clone().into()], TokensAre::Rows).unwrap();
-    assert_eq!(
-        (three[1].name.as_str(), three[1].shape),
-        ("layers[1]", (80, 400))
-    );
-    let plain = [
-        "--activations",
-        path.as_str(),
-        "--tokens-are",
-        "rows",
-        "--no-controls",
-    ];
+    assert_eq!((three[1].name.as_str(), three[1].shape), ("layers[1]", (80, 400)));
+    let plain = ["--activations", path.as_str(), "--tokens-are", "rows", "--no-controls"];
     let rows = files.inspected(&plain).unwrap();
     assert_eq!(rows[0].data["verdict"], "consistent");
     assert_eq!(rows[1].data["verdict"], "not-such-a-mixture");
     assert!(!rows[0].data.contains_key("permuted"));
-    let options = [
-        "--scale",
-        "fitted",
-        "--centre",
-        "--clusters",
-        "2",
-        "--eta",
-        "0.3",
-        "--tau",
-        "0.6",
-    ];
+    let options = ["--scale", "fitted", "--centre", "--clusters", "2", "--eta", "0.3", "--tau", "0.6"];
     let more = ["--level", "0.9", "--test-level", "0.05", "--seed", "7"];
-    let rows = files
-        .inspected(&[&plain[..], &options[..], &more[..]].concat())
-        .unwrap();
+    let rows = files.inspected(&[&plain[..], &options[..], &more[..]].concat()).unwrap();
     assert!((rows[1].number("scale").unwrap() / 2.0 - 1.0).abs() < 0.05);
     assert_eq!(rows[1].data["dims"], json!([40, 40]));
     let [first, second] = [0, 1].map(|i| rows[i].number("theta_crit").unwrap());
     assert!((first / second - 1.0).abs() < 0.2, "{first} {second}");
-    let few = files
-        .inspected(&[&plain[..], &["--most-clusters", "1"]].concat())
-        .unwrap();
+    let few = files.inspected(&[&plain[..], &["--most-clusters", "1"]].concat()).unwrap();
     assert_eq!(few[0].data["clusters"], 1);
 }
 
 #[test]
 fn the_seam_takes_layers_in_memory() {
-    let draw = |trial| {
-        Mixture::balanced(160, 2, 8, 0.1)
-            .unwrap()
-            .draw(&Streams::new(1, "t", 0, trial))
-            .unwrap()
-    };
+    let draw = |trial| Mixture::balanced(160, 2, 8, 0.1).unwrap().draw(&Streams::new(1, "t", 0, trial)).unwrap();
     let layers = (0..2).map(|l| Ok((format!("layer {l}"), draw(l).tokens)));
     let mut seen = vec![];
     let streams = Streams::new(2, "t", 0, 0);
@@ -203,27 +106,11 @@ fn the_seam_takes_layers_in_memory() {
         Ok(())
     };
     inspect_layers(layers, &how(), &streams, &mut show).unwrap();
-    assert_eq!(
-        seen,
-        [
-            ("layer 0".to_string(), json!([8, 8])),
-            ("layer 1".to_string(), json!([8, 8]))
-        ]
-    );
+    assert_eq!(seen, [("layer 0".to_string(), json!([8, 8])), ("layer 1".to_string(), json!([8, 8]))]);
     let bad = How { tau: 1.5, ..how() };
-    assert!(
-        inspect(draw(0).tokens.view(), &bad, &streams)
-            .unwrap_err()
-            .to_string()
-            .contains("tau = 1.5")
-    );
+    assert!(inspect(draw(0).tokens.view(), &bad, &streams).unwrap_err().to_string().contains("tau = 1.5"));
     let nan = Array2::from_elem((4, 9), f64::NAN);
-    assert!(
-        inspect(nan.view(), &how(), &streams)
-            .unwrap_err()
-            .to_string()
-            .contains("tokens[0, 0]")
-    );
+    assert!(inspect(nan.view(), &how(), &streams).unwrap_err().to_string().contains("tokens[0, 0]"));
 }
 
 #[test]
@@ -236,81 +123,25 @@ fn what_cannot_be_inspected_is_refused_by_name() {
     };
     refused(&["--activations", &z], "--tokens-are");
     refused(&["--activations", &z, "--tokens-are", "sides"], "columns");
-    refused(
-        &[
-            "--activations",
-            &files.at("none.npy"),
-            "--tokens-are",
-            "rows",
-        ],
-        "none.npy",
-    );
-    refused(
-        &["--activations", &files.at(""), "--tokens-are", "rows"],
-        "must be a file",
-    );
-    refused(
-        &[
-            "--activations",
-            &z,
-            "--tokens-are",
-            "columns",
-            "--clusters",
-            "500",
-        ],
-        "clusters = 500",
-    );
-    refused(
-        &[
-            "--activations",
-            &z,
-            "--tokens-are",
-            "columns",
-            "--bases",
-            &files.at("u0.npy"),
-        ],
-        "--labels",
-    );
+    refused(&["--activations", &files.at("none.npy"), "--tokens-are", "rows"], "none.npy");
+    refused(&["--activations", &files.at(""), "--tokens-are", "rows"], "must be a file");
+    refused(&["--activations", &z, "--tokens-are", "columns", "--clusters", "500"], "clusters = 500");
+    refused(&["--activations", &z, "--tokens-are", "columns", "--bases", &files.at("u0.npy")], "--labels");
     // Three tokens, because the other side was meant.
     let narrow = files.at("narrow.npy");
     write_tokens(Path::new(&narrow), &Array2::ones((9, 3)), false).unwrap();
-    refused(
-        &["--activations", &narrow, "--tokens-are", "columns"],
-        "is --tokens-are right?",
-    );
+    refused(&["--activations", &narrow, "--tokens-are", "columns"], "is --tokens-are right?");
     let zero = files.at("zero.npy");
     write_tokens(Path::new(&zero), &Array2::zeros((9, 30)), false).unwrap();
-    refused(
-        &["--activations", &zero, "--tokens-are", "columns"],
-        "must not all be zero",
-    );
+    refused(&["--activations", &zero, "--tokens-are", "columns"], "must not all be zero");
     let nan = files.at("nan.npy");
     let entry = |(i, j)| if (i, j) == (2, 5) { f64::NAN } else { 1.0 };
-    write_tokens(
-        Path::new(&nan),
-        &Array2::from_shape_fn((9, 30), entry),
-        false,
-    )
-    .unwrap();
-    refused(
-        &["--activations", &nan, "--tokens-are", "columns"],
-        "[2, 5]",
-    );
+    write_tokens(Path::new(&nan), &Array2::from_shape_fn((9, 30), entry), false).unwrap();
+    refused(&["--activations", &nan, "--tokens-are", "columns"], "[2, 5]");
     fs::write(files.at("cut.npy"), &fs::read(&z).unwrap()[..900]).unwrap();
-    refused(
-        &[
-            "--activations",
-            &files.at("cut.npy"),
-            "--tokens-are",
-            "columns",
-        ],
-        "complete",
-    );
+    refused(&["--activations", &files.at("cut.npy"), "--tokens-are", "columns"], "complete");
     for (arguments, expected) in [
-        (
-            ["--tokens", z.as_str(), "--seed", "1"],
-            "must come with the bases and labels",
-        ),
+        (["--tokens", z.as_str(), "--seed", "1"], "must come with the bases and labels"),
         (["--tokens", "40", "--labels", z.as_str()], "--bases"),
     ] {
         let error = command(&[&["horizon"], &arguments[..]].concat()).unwrap_err();
@@ -324,23 +155,11 @@ fn examples_of_the_help_run() {
     let files = Files::small();
     fs::copy(files.at("z.npy"), files.at("layer0.npy")).unwrap();
     let rows = files.data().tokens.reversed_axes();
-    write_tokens(
-        Path::new(&files.at("layer1.npy")),
-        &rows.as_standard_layout().to_owned(),
-        false,
-    )
-    .unwrap();
+    write_tokens(Path::new(&files.at("layer1.npy")), &rows.as_standard_layout().to_owned(), false).unwrap();
     fs::remove_file(files.at("layer0.npy")).unwrap();
     let data: Vec<u8> = rows.iter().flat_map(|x| x.to_le_bytes()).collect();
-    let header =
-        json!({"states": {"dtype": "F64", "shape": [400, 80], "data_offsets": [0, data.len()]}})
-            .to_string();
-    let safetensors = [
-        &(header.len() as u64).to_le_bytes()[..],
-        header.as_bytes(),
-        &data,
-    ]
-    .concat();
+    let header = json!({"states": {"dtype": "F64", "shape": [400, 80], "data_offsets": [0, data.len()]}}).to_string();
+    let safetensors = [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &data].concat();
     fs::write(files.at("states.safetensors"), safetensors).unwrap();
     let networks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../networks/tests/data");
     fs::copy(networks.join("passage.txt"), files.at("book.txt")).unwrap();
@@ -348,10 +167,7 @@ fn examples_of_the_help_run() {
     let mut ran = 0;
     for name in ["sample", "inspect"] {
         let catalogue = Catalogue::new().with(room());
-        let command_of = catalogue
-            .commands()
-            .find(|c| c.describe().get_name() == name)
-            .unwrap();
+        let command_of = catalogue.commands().find(|c| c.describe().get_name() == name).unwrap();
         let help = command_of.describe().render_long_help().to_string();
         for line in help.lines().filter(|l| l.trim().starts_with("attnlab ")) {
             let words = line.trim().split(" is that of").next().unwrap();
@@ -359,18 +175,14 @@ fn examples_of_the_help_run() {
             for word in words.split_whitespace().skip(1) {
                 match word {
                     // The network of these examples has 32 tokens of context.
-                    "SmolLM2-135M" | "all-MiniLM-L6-v2" => {
-                        arguments.push(llama.to_str().unwrap().into())
-                    }
+                    "SmolLM2-135M" | "all-MiniLM-L6-v2" => arguments.push(llama.to_str().unwrap().into()),
                     "512" => arguments.push("24".into()),
                     "4096" => arguments.push("96".into()),
                     "layer*.npy" => arguments.push(files.at("layer1.npy")),
-                    "runs/draw/u*.npy" => arguments
-                        .extend([files.at("runs/draw/u0.npy"), files.at("runs/draw/u1.npy")]),
-                    word if word.contains('.')
-                        && !word.starts_with(char::is_numeric)
-                        && !word.starts_with("aot.") =>
-                    {
+                    "runs/draw/u*.npy" => {
+                        arguments.extend([files.at("runs/draw/u0.npy"), files.at("runs/draw/u1.npy")])
+                    }
+                    word if word.contains('.') && !word.starts_with(char::is_numeric) && !word.starts_with("aot.") => {
                         arguments.push(files.at(word));
                     }
                     word if word.starts_with("runs/") => arguments.push(files.at(word)),

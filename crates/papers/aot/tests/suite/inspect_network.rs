@@ -5,9 +5,7 @@
 
 use crate::drawn::{Files, command};
 use attnlab_aot::experiments::inspect_network::text_of;
-use attnlab_aot::inspect::network::{
-    Windows, at_place, head_bases, head_findings, weight_findings,
-};
+use attnlab_aot::inspect::network::{Windows, at_place, head_bases, head_findings, weight_findings};
 use attnlab_core::rng::Streams;
 use attnlab_lab::run::store;
 use attnlab_networks::transformer::Recordings;
@@ -19,9 +17,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../networks/tests/data")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../networks/tests/data").join(name)
 }
 
 fn llama() -> Transformer {
@@ -49,10 +45,7 @@ fn windows_cut_the_text_and_shuffling_keeps_the_frequencies() {
     assert_ne!(found.ids(), shuffled.ids());
     assert_eq!(sorted(&found), sorted(&shuffled));
     let context = network.architecture().context;
-    for (sizes, part) in [
-        ([30, context + 1, 0], "at most the context"),
-        ([30, 4, 4], "skip = 4"),
-    ] {
+    for (sizes, part) in [([30, context + 1, 0], "at most the context"), ([30, 4, 4], "skip = 4")] {
         let refused = windows(&network, sizes).unwrap_err();
         assert!(refused.contains(part), "{refused}");
     }
@@ -87,11 +80,7 @@ fn a_place_has_the_stream_and_the_attention_of_the_forward_pass() {
         assert!((attention.ceiling - ceilings).abs() < 1e-12);
         for (head, weights) in layer.weights.iter().enumerate() {
             let entropy = |w: &f32| {
-                if *w > 0.0 {
-                    -f64::from(*w * w.ln())
-                } else {
-                    0.0
-                }
+                if *w > 0.0 { -f64::from(*w * w.ln()) } else { 0.0 }
             };
             let plain: f64 = weights.iter().map(entropy).sum::<f64>() / window as f64;
             assert!((attention.entropy[[head, 1]] - plain).abs() < 1e-4);
@@ -142,11 +131,7 @@ fn heads_and_weights_are_those_of_the_plain_definitions() {
         assert!((found["stable_rank"].as_f64().unwrap() / plain - 1.0).abs() < 1e-8);
     }
     let embedding = at_place(&network, &found, 0).unwrap();
-    assert!(
-        head_findings(&network, &embedding, &streams)
-            .unwrap()
-            .is_none()
-    );
+    assert!(head_findings(&network, &embedding, &streams).unwrap().is_none());
 }
 
 fn inspect(files: &Files, arguments: &[&str]) -> Result<(), String> {
@@ -160,14 +145,7 @@ fn inspect(files: &Files, arguments: &[&str]) -> Result<(), String> {
 fn every_place_and_control_has_a_row_and_everything_is_written() {
     let files = Files::small();
     let text = data("passage.txt");
-    let sizes = [
-        "--text",
-        text.to_str().unwrap(),
-        "--tokens",
-        "96",
-        "--window",
-        "24",
-    ];
+    let sizes = ["--text", text.to_str().unwrap(), "--tokens", "96", "--window", "24"];
     inspect(&files, &sizes).unwrap();
     let out = files.at("network");
     let rows = store::read(Path::new(&out)).unwrap().rows;
@@ -183,12 +161,7 @@ fn every_place_and_control_has_a_row_and_everything_is_written() {
         assert_eq!(row.data.contains_key("attention"), block);
         assert!(row.data.contains_key("labels"));
     }
-    for name in [
-        "rows.csv",
-        "inspect.html",
-        "inspect_network.png",
-        "inspect_network_weights.png",
-    ] {
+    for name in ["rows.csv", "inspect.html", "inspect_network.png", "inspect_network_weights.png"] {
         assert!(Path::new(&out).join(name).exists(), "{name}");
     }
     let page = fs::read_to_string(Path::new(&out).join("inspect.html")).unwrap();
@@ -249,16 +222,10 @@ fn bad_input_is_refused_by_name() {
         (&["--text", &broken][..], "UTF-8"),
         (&["--text", &short, "--window", "24"][..], "one window"),
         (&["--text", "none.txt"][..], "none.txt"),
-        (
-            &["--text", text, "--window", "100000"][..],
-            "window = 100000",
-        ),
+        (&["--text", text, "--window", "100000"][..], "window = 100000"),
         (&["--text", text, "--window", "1"][..], "window = 1"),
         (&["--text", text, "--tau", "3"][..], "tau = 3"),
-        (
-            &["--text", text, "--activations", &z][..],
-            "cannot be used with",
-        ),
+        (&["--text", text, "--activations", &z][..], "cannot be used with"),
         (&[][..], "--text"),
     ] {
         let refused = inspect(&files, arguments).unwrap_err();

@@ -98,22 +98,13 @@ fn a_chain_is_learnt_and_its_entropy_is_the_floor() {
         assert_eq!(row.data["source"], rows[0].data["source"]);
         assert!(held_out[0] > entropies[0], "{held_out:?}");
         let last = held_out[4];
-        assert!(
-            (last - number("final")).abs() < 1e-12,
-            "the end is the last point"
-        );
-        assert!(
-            last < entropies[0] - 0.5 * (entropies[0] - entropies[1]),
-            "{last} {entropies:?}"
-        );
+        assert!((last - number("final")).abs() < 1e-12, "the end is the last point");
+        assert!(last < entropies[0] - 0.5 * (entropies[0] - entropies[1]), "{last} {entropies:?}");
         assert!((number("final") - number("source") - number("excess")).abs() < 1e-12);
         assert!(number("excess.high") > 0.0, "{}", number("excess.high"));
         assert!(number("source.low") < number("least") && number("least") < number("source.high"));
         assert_eq!(list("trained.stable_rank").len(), 2);
-        assert_eq!(
-            row.data.contains_key("trained.snr_after"),
-            row.word(NETWORK.name).unwrap() == "aot-mssa"
-        );
+        assert_eq!(row.data.contains_key("trained.snr_after"), row.word(NETWORK.name).unwrap() == "aot-mssa");
     }
 }
 
@@ -179,13 +170,7 @@ fn documents_with_a_tokenizer() {
     let tokenizer = root.join("../../networks/tests/data/llama.gguf");
     let text = format!("text = {:?}", texts.display().to_string());
     let cutter = format!("tokenizer = {:?}", tokenizer.display().to_string());
-    let more = [
-        &text[..],
-        &cutter,
-        "held_out = 0.4",
-        "vocabulary = 300",
-        "networks = [\"gpt2\"]",
-    ];
+    let more = [&text[..], &cutter, "held_out = 0.4", "vocabulary = 300", "networks = [\"gpt2\"]"];
     let out = folder.path().join("run");
     let rows = complete(&*tiny(&more), &out).rows;
     for row in &rows {
@@ -258,10 +243,7 @@ fn held_out_sequences_do_not_overlap() {
 #[test]
 fn wrong_settings_are_named() {
     for (set, message) in [
-        (
-            "networks = [\"aot-msa\"]",
-            "unknown network 'aot-msa'; did you mean aot-mhsa, aot-mssa, aot-tied?",
-        ),
+        ("networks = [\"aot-msa\"]", "unknown network 'aot-msa'; did you mean aot-mhsa, aot-mssa, aot-tied?"),
         (
             "networks = [\"vit-s\"]",
             "unknown network 'vit-s'; write one of aot-mssa, aot-mhsa, aot-tied, hybrid, full-mlp, gpt2, \
@@ -269,19 +251,13 @@ fn wrong_settings_are_named() {
              aot-hybrid-l, aot-full-mlp-l, gpt2-base",
         ),
         ("networks = []", "networks = []: must be at least one name"),
-        (
-            "order = 0",
-            "order = 0: must be 1 or 2, or more with few symbols; it is the length of the context",
-        ),
+        ("order = 0", "order = 0: must be 1 or 2, or more with few symbols; it is the length of the context"),
         (
             "vocabulary = 64",
             "vocabulary = 64: must be such that vocabulary^order is at most 1024 (order is 2); the exact \
              entropies need every context",
         ),
-        (
-            "concentration = 0.0",
-            "concentration = 0: must be a finite number >= 0.05; below, transitions round to zero",
-        ),
+        ("concentration = 0.0", "concentration = 0: must be a finite number >= 0.05; below, transitions round to zero"),
         (
             "tokens = 600",
             "tokens = 600: must be larger; each part needs context + 1 = 65 tokens, and the held-out one \
@@ -294,10 +270,7 @@ fn wrong_settings_are_named() {
             "sequences = 5000: must be from 1 to 937; the held-out part has 60000 tokens, in sequences of \
              64",
         ),
-        (
-            "seeds = 1",
-            "seeds = 1: must be at least 2; intervals come from their spread",
-        ),
+        ("seeds = 1", "seeds = 1: must be at least 2; intervals come from their spread"),
         ("heads = 3", "heads = 3: must be a divisor of width = 64"),
     ] {
         let error = configured(set).err().unwrap();
@@ -323,9 +296,8 @@ fn wrong_texts_are_named() {
         assert!(!out.exists(), "nothing is written for a refused run");
     };
     let missing = folder.path().join("none.txt").display().to_string();
-    let message = format!(
-        "{missing}: No such file or directory (os error 2). Give a text, or token ids in a .bin file"
-    );
+    let message =
+        format!("{missing}: No such file or directory (os error 2). Give a text, or token ids in a .bin file");
     refused(&missing, 256, &message);
     let empty = write("empty.txt", b"");
     refused(&empty, 256, &format!("{empty}: the text is empty"));
@@ -336,8 +308,7 @@ fn wrong_texts_are_named() {
     );
     refused(&short, 256, &message);
     let odd = write("odd.bin", &[0; 99_999]);
-    let message =
-        format!("{odd}: it has 99999 bytes, an odd number; a .bin file holds 16-bit token ids");
+    let message = format!("{odd}: it has 99999 bytes, an odd number; a .bin file holds 16-bit token ids");
     refused(&odd, 256, &message);
     let book = write("book.txt", &b"plain words. ".repeat(20_000));
     let message = format!(

@@ -33,18 +33,13 @@ fn small(id: &str) -> Box<dyn Experiment> {
              noise = [0.05, 0.2]\nambient = [60, 400]"
         }
     };
-    entry(id)
-        .configure(false, None, &set.parse().unwrap())
-        .unwrap()
+    entry(id).configure(false, None, &set.parse().unwrap()).unwrap()
 }
 
 const MAPS: [&str; 4] = ["theorem1_map", "horizon_map", "phi_map", "coherence_map"];
 
 fn run(experiment: &dyn Experiment, out: &Path, threads: usize) -> Vec<Row> {
-    let options = RunOptions {
-        seed: 5,
-        ..RunOptions::default()
-    };
+    let options = RunOptions { seed: 5, ..RunOptions::default() };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let work = || experiment::run(experiment, out, &options, &Silent);
     pool.unwrap().install(work).unwrap().rows
@@ -77,15 +72,9 @@ fn rows_and_figures_do_not_depend_on_how_they_were_made() {
         let table = text(&figures);
         assert!(table == text(&again), "{id}: figures differ");
         // Every number of the maps is in the table.
-        let heats = figures
-            .iter()
-            .flat_map(|f| &f.panels)
-            .filter_map(|p| p.heat.as_ref());
+        let heats = figures.iter().flat_map(|f| &f.panels).filter_map(|p| p.heat.as_ref());
         for cell in heats.flat_map(cells) {
-            assert!(
-                table.contains(&format!(",{},", cell.value)),
-                "{id}: {cell:?}"
-            );
+            assert!(table.contains(&format!(",{},", cell.value)), "{id}: {cell:?}");
         }
     }
 }
@@ -117,10 +106,7 @@ fn open_cells_are_hatched() {
                         && row.parameter("dim").unwrap() == *dim
                         && row.parameter("delta").unwrap() == *delta
                 };
-                let thetas = rows
-                    .iter()
-                    .filter(of_cell)
-                    .map(|r| r.number("theta").unwrap());
+                let thetas = rows.iter().filter(of_cell).map(|r| r.number("theta").unwrap());
                 let held = thetas.filter(|t| *t > theta).count() as u64;
                 let exact = binomial(held, 6, 0.95).unwrap();
                 let cell = map.cells[j][i];
@@ -177,10 +163,7 @@ fn coherence_ends_the_rate_where_the_law_says() {
     let expected = orthonormal.exact_updates(0.5, 0.5).unwrap() as f64;
     let found: Vec<f64> = map.cells[0].iter().map(|c| c.value).collect();
     assert!((found[0] - expected).abs() <= 1.0, "{found:?} {expected}");
-    assert!(
-        found[0] > found[1] && found[1] > found[2] && found[2] == 0.0,
-        "{found:?}"
-    );
+    assert!(found[0] > found[1] && found[1] > found[2] && found[2] == 0.0, "{found:?}");
 }
 
 /// The gain of the first layer, drawn, against both closed forms.
@@ -199,41 +182,21 @@ fn first_layers_gain_what_the_closed_forms_say() {
             (cell.iter().map(log).sum::<f64>() / 6.0).exp()
         };
         let hard = threshold::first_layer([800, 2, 60], delta, 0.5, 0.55).unwrap();
-        assert!(
-            (seen("hard-threshold") / hard - 1.0).abs() < 0.03,
-            "{delta} {hard}"
-        );
+        assert!((seen("hard-threshold") / hard - 1.0).abs() < 0.03, "{delta} {hard}");
         let soft = softmax::first_layer(800, 2, 60, delta, 0.5);
-        assert!(
-            (seen("softmax") / soft - 1.0).abs() < 0.03,
-            "{delta} {soft}"
-        );
+        assert!((seen("softmax") / soft - 1.0).abs() < 0.03, "{delta} {soft}");
     }
 }
 
 #[test]
 fn a_mean_of_rare_events_is_that_of_its_draws() {
-    let breaks = RareBreaks {
-        tokens: 2000,
-        clusters: 2,
-        dim: 100,
-        delta: 0.03,
-        tau: 0.55,
-    };
+    let breaks = RareBreaks { tokens: 2000, clusters: 2, dim: 100, delta: 0.03, tau: 0.55 };
     let streams = |trial| Streams::new(3, "tests.maps", 0, trial);
-    assert_eq!(
-        breaks.mean(1, 4.0, &streams(0)).unwrap(),
-        breaks.draw(4.0, &streams(0)).unwrap()
-    );
-    let means: Vec<f64> = (0..30)
-        .map(|t| breaks.mean(20, 4.0, &streams(t)).unwrap())
-        .collect();
+    assert_eq!(breaks.mean(1, 4.0, &streams(0)).unwrap(), breaks.draw(4.0, &streams(0)).unwrap());
+    let means: Vec<f64> = (0..30).map(|t| breaks.mean(20, 4.0, &streams(t)).unwrap()).collect();
     let law = Horizon::new(2000, 2, 100, 0.03, 0.55).unwrap().lambda(4.0);
     let seen = mean(&means, 0.999).unwrap();
     // The law is right to 0.8 % (theory::horizon).
-    assert!(
-        seen.low < 1.01 * law && seen.high > 0.99 * law,
-        "{seen:?} {law}"
-    );
+    assert!(seen.low < 1.01 * law && seen.high > 0.99 * law, "{seen:?} {law}");
     assert!(breaks.mean(0, 4.0, &streams(0)).is_err());
 }

@@ -52,19 +52,11 @@ fn trained_on(folder: &Path, text: &Path, more: &str) -> Vec<PathBuf> {
     let text = text.display().to_string();
     let set = format!("{}\ntext = {text:?}\n{more}", kept.join("\n"));
     let found = entry.configure(true, None, &set.parse().unwrap()).unwrap();
-    experiment::run(
-        &*found,
-        &folder.join("run"),
-        &RunOptions::default(),
-        &Silent,
-    )
-    .unwrap();
+    experiment::run(&*found, &folder.join("run"), &RunOptions::default(), &Silent).unwrap();
     let folders = fs::read_dir(folder.join("run/checkpoints")).unwrap();
     let folders = folders.map(|f| f.unwrap().path());
     // The first seed of each network.
-    folders
-        .filter(|f| f.to_string_lossy().ends_with("-0"))
-        .collect()
+    folders.filter(|f| f.to_string_lossy().ends_with("-0")).collect()
 }
 
 /// Largest difference relative to the largest number.
@@ -81,17 +73,11 @@ fn networks_trained_here_are_opened_and_compute_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let folders = trained(folder.path(), "");
     assert_eq!(folders.len(), 8);
-    let ids: Vec<u32> = b"the token att\xc3\xa9\n"
-        .iter()
-        .map(|b| u32::from(*b))
-        .collect();
+    let ids: Vec<u32> = b"the token att\xc3\xa9\n".iter().map(|b| u32::from(*b)).collect();
     let mut forms = vec![];
     for path in &folders {
         let opened = Transformer::open(path).unwrap();
-        forms.push((
-            opened.architecture().form,
-            opened.architecture().attention_only_from,
-        ));
+        forms.push((opened.architecture().form, opened.architecture().attention_only_from));
         let own = training::Checkpoint::network(path, &ComputeDevice::cpu()).unwrap();
         assert_eq!(own.step, 12);
         let stored = own.model.config().parameters() as u64;
@@ -107,10 +93,7 @@ fn networks_trained_here_are_opened_and_compute_the_same() {
             let name = |part: &str| format!("blocks.{l}.{part}");
             let output = recording.get(&name("output")).unwrap().tokens(0).unwrap();
             let residual = layer.residual.as_ref().unwrap();
-            let far = distance(
-                output.iter().copied(),
-                residual.iter().map(|x| f64::from(*x)),
-            );
+            let far = distance(output.iter().copied(), residual.iter().map(|x| f64::from(*x)));
             assert!(far < 1e-4, "{:?} block {l}: {far}", opened.architecture());
             // (head, query, key) there, (key, query) per head here.
             let weights = &recording.get(&name("weights")).unwrap().values;
@@ -124,10 +107,7 @@ fn networks_trained_here_are_opened_and_compute_the_same() {
         }
         let last = recording.get("final").unwrap().tokens(0).unwrap();
         let opened_last = found.last.unwrap();
-        let far = distance(
-            last.iter().copied(),
-            opened_last.iter().map(|x| f64::from(*x)),
-        );
+        let far = distance(last.iter().copied(), opened_last.iter().map(|x| f64::from(*x)));
         assert!(far < 1e-4, "last: {far}");
         // The control has one map where the network has one.
         let control = opened.untrained(&Streams::new(1, "untrained", 0, 0));
@@ -145,11 +125,7 @@ fn networks_trained_here_are_opened_and_compute_the_same() {
     for first in [Some(0), Some(1), None] {
         assert!(forms.iter().any(|(_, from)| *from == first), "{first:?}");
     }
-    assert!(
-        forms
-            .iter()
-            .any(|(form, _)| form.unit_queries && !form.scaled)
-    );
+    assert!(forms.iter().any(|(form, _)| form.unit_queries && !form.scaled));
 }
 
 /// The newest of two checkpoints counts, without the averages of the optimiser; the tokens of a text are its bytes; and
@@ -180,10 +156,7 @@ fn a_network_trained_here_can_be_inspected() {
     assert_eq!(rows[0].data["tokens"], 64);
     let weights = rows[1].data["weights"].as_object().unwrap();
     let named = |name: &String| name.starts_with("parameters.blocks.*.");
-    assert!(
-        weights.len() == 2 && weights.keys().all(named),
-        "{weights:?}"
-    );
+    assert!(weights.len() == 2 && weights.keys().all(named), "{weights:?}");
     // Settings that the reader does not know may change the computation.
     let state = path.join("step-000000012.json");
     let written = fs::read_to_string(&state).unwrap();
@@ -191,17 +164,11 @@ fn a_network_trained_here_can_be_inspected() {
         ("\"mssa\"", "\"mixed\"", "attention.form = \"mixed\""),
         ("\"context\": 16", "\"contexts\": 16", "context = absent"),
         ("\"model\"", "\"network\"", "settings.model: must be there"),
-        (
-            "\"norm\": \"layer\"",
-            "\"norm\": \"none\"",
-            "norm = \"none\"",
-        ),
+        ("\"norm\": \"layer\"", "\"norm\": \"none\"", "norm = \"none\""),
     ] {
         assert!(written.contains(from), "{from}");
         fs::write(&state, written.replacen(from, to, 1)).unwrap();
-        let refused = TransformerArchitecture::of_network(path)
-            .unwrap_err()
-            .to_string();
+        let refused = TransformerArchitecture::of_network(path).unwrap_err().to_string();
         assert!(refused.contains(part), "{refused}");
     }
     fs::write(&state, &written).unwrap();
@@ -226,8 +193,5 @@ fn a_network_has_the_tokenizer_of_its_training() {
     );
     let folders = trained_on(folder.path(), &documents, &more);
     let own = Transformer::open(&folders[0]).unwrap().tokenizer().unwrap();
-    assert_eq!(
-        own.encode(&passage).unwrap(),
-        tokenizer.encode(&passage).unwrap()
-    );
+    assert_eq!(own.encode(&passage).unwrap(), tokenizer.encode(&passage).unwrap());
 }

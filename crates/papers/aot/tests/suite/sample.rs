@@ -35,14 +35,10 @@ fn a_sampled_draw_is_that_of_the_horizon() {
     assert!(theta(expected.theta_crit) > 1.5);
     assert!((theta(found.theta_crit) / theta(expected.theta_crit) - 1.0).abs() < 1e-6);
     let (a, b) = (found.witness.unwrap(), expected.witness.unwrap());
-    assert_eq!(
-        (a.layer, a.head, a.column, a.row),
-        (b.layer, b.head, b.column, b.row)
-    );
+    assert_eq!((a.layer, a.head, a.column, a.row), (b.layer, b.head, b.column, b.row));
     assert!((a.weight - b.weight).abs() < 1e-5);
     assert_eq!((found.seed, found.delta), (None, None));
-    let text: Value =
-        serde_json::from_str(&fs::read_to_string(files.at("draw.json")).unwrap()).unwrap();
+    let text: Value = serde_json::from_str(&fs::read_to_string(files.at("draw.json")).unwrap()).unwrap();
     assert_eq!(text["seed"], 3);
     assert_eq!(text["dims"], json!([40, 40]));
 }
@@ -73,12 +69,7 @@ fn a_witness_is_rechecked_from_its_files() {
     let catalogue = Catalogue::new().with(room());
     let claim = catalogue.claim("aot.theorem1").unwrap();
     let params = json!({"tokens": 400, "dim": 40});
-    let options = CheckOptions {
-        seed: 5,
-        trials: Some(1),
-        beyond_hypotheses: true,
-        ..CheckOptions::default()
-    };
+    let options = CheckOptions { seed: 5, trials: Some(1), beyond_hypotheses: true, ..CheckOptions::default() };
     let report = check(&**claim, params.as_object().unwrap(), &options, &Silent).unwrap();
     let found = horizon_of_tokens(&Cpu, &files.data(), 0.5, 0.55, &Silent).unwrap();
     let theta = report.witness["theta_crit"].as_f64().unwrap();
@@ -88,11 +79,7 @@ fn a_witness_is_rechecked_from_its_files() {
 
 #[test]
 fn every_relation_of_the_bases_is_sampled() {
-    for (relation, c) in [
-        ("orthonormal", None),
-        ("independent", None),
-        ("coherent", Some("0.3")),
-    ] {
+    for (relation, c) in [("orthonormal", None), ("independent", None), ("coherent", Some("0.3"))] {
         let mut arguments = vec!["--tokens", "40", "--dim", "4", "--relation", relation];
         arguments.extend(c.map(|c| ["--coherence", c]).iter().flatten());
         let files = Files::sampled(&arguments);
@@ -106,26 +93,11 @@ fn every_relation_of_the_bases_is_sampled() {
         assert!(error.contains(expected), "{arguments:?}: {error}");
     };
     refused(&[], "--force");
-    refused(
-        &["--force", "--relation", "coherent"],
-        "must come with a coherence",
-    );
-    refused(
-        &["--force", "--coherence", "0.2"],
-        "must come with --relation coherent",
-    );
-    refused(
-        &["--force", "--relation", "coherent", "--coherence", "1"],
-        "must be a number in [0, 1)",
-    );
-    refused(
-        &["--force", "--claim", "aot.lemma1"],
-        "whose trials draw tokens",
-    );
-    refused(
-        &["--force", "--claim", "aot.theorem1", "--set", "columns=9"],
-        "must be 0",
-    );
+    refused(&["--force", "--relation", "coherent"], "must come with a coherence");
+    refused(&["--force", "--coherence", "0.2"], "must come with --relation coherent");
+    refused(&["--force", "--relation", "coherent", "--coherence", "1"], "must be a number in [0, 1)");
+    refused(&["--force", "--claim", "aot.lemma1"], "whose trials draw tokens");
+    refused(&["--force", "--claim", "aot.theorem1", "--set", "columns=9"], "must be 0");
     refused(&["--force", "--set", "tokens=9"], "must come with --claim");
     refused(&["--force", "--ambient", "3"], "ambient = 3");
     refused(&["--force", "--tokens", "1e13"], "memory");

@@ -22,11 +22,7 @@ fn assert_verdicts(rows: &[Row]) {
         let report = check(&**claim, set.as_object().unwrap(), &options, &Silent);
         let report = report.unwrap_or_else(|e| panic!("{id} {set}: {e}"));
         assert_eq!(report.verdict, *verdict, "{id} {set}: {report:?}");
-        assert!(
-            report.as_expected(),
-            "{id} {set}: {:?} was expected",
-            report.expected
-        );
+        assert!(report.as_expected(), "{id} {set}: {:?} was expected", report.expected);
     }
 }
 
@@ -35,28 +31,10 @@ fn assert_verdicts(rows: &[Row]) {
 fn an_upper_bound_does_not_refute() {
     let id = "aot.theorem1_bounded";
     assert_verdicts(&[
-        (
-            id,
-            json!({"tokens": 20_000, "dim": 70}),
-            0,
-            false,
-            Supported,
-        ),
+        (id, json!({"tokens": 20_000, "dim": 70}), 0, false, Supported),
         // Without the hypothesis on p the bound is above the promise.
-        (
-            id,
-            json!({"tokens": 20_000, "dim": 40}),
-            0,
-            false,
-            OutOfScope,
-        ),
-        (
-            id,
-            json!({"tokens": 20_000, "dim": 40}),
-            0,
-            true,
-            Inconclusive,
-        ),
+        (id, json!({"tokens": 20_000, "dim": 40}), 0, false, OutOfScope),
+        (id, json!({"tokens": 20_000, "dim": 40}), 0, true, Inconclusive),
     ]);
 }
 
@@ -67,49 +45,13 @@ fn the_corrected_theorem_has_its_hypotheses() {
     let many = json!({"tokens": 1000, "clusters": 50, "dim": 100, "slack": 0.05, "eta": 0.05, "layers": 1000});
     assert_verdicts(&[
         (id, many, 1, false, OutOfScope),
-        (
-            id,
-            json!({"tokens": 2000, "dim": 44, "tau": 0.99}),
-            20,
-            false,
-            OutOfScope,
-        ),
+        (id, json!({"tokens": 2000, "dim": 44, "tau": 0.99}), 20, false, OutOfScope),
         // Corners of the region: the least p at τ near 1 and near 1/2, many clusters, few tokens, a small α.
-        (
-            id,
-            json!({"tokens": 400, "dim": 58, "tau": 0.99}),
-            0,
-            false,
-            Supported,
-        ),
-        (
-            id,
-            json!({"tokens": 400, "dim": 60, "tau": 0.501, "slack": 0.2}),
-            0,
-            false,
-            Supported,
-        ),
-        (
-            id,
-            json!({"tokens": 400, "clusters": 100, "dim": 60, "slack": 0.25}),
-            0,
-            false,
-            Supported,
-        ),
-        (
-            id,
-            json!({"tokens": 40, "dim": 60, "slack": 0.35}),
-            0,
-            false,
-            Supported,
-        ),
-        (
-            id,
-            json!({"tokens": 200_000, "dim": 100, "slack": 0.15}),
-            0,
-            false,
-            Supported,
-        ),
+        (id, json!({"tokens": 400, "dim": 58, "tau": 0.99}), 0, false, Supported),
+        (id, json!({"tokens": 400, "dim": 60, "tau": 0.501, "slack": 0.2}), 0, false, Supported),
+        (id, json!({"tokens": 400, "clusters": 100, "dim": 60, "slack": 0.25}), 0, false, Supported),
+        (id, json!({"tokens": 40, "dim": 60, "slack": 0.35}), 0, false, Supported),
+        (id, json!({"tokens": 200_000, "dim": 100, "slack": 0.15}), 0, false, Supported),
         (id, json!({"slack": 0.58}), 0, false, Vacuous),
     ]);
 }
@@ -134,13 +76,7 @@ fn the_softmax_rate_has_a_range() {
         (id, json!({"delta": 0.2}), 0, false, OutOfScope),
         (id, json!({"delta": 0.1}), 0, false, Supported),
         (id, json!({"delta": 0.001}), 0, false, Supported),
-        (
-            id,
-            json!({"tokens": 200, "clusters": 2, "dim": 60, "delta": 0.05}),
-            0,
-            false,
-            Supported,
-        ),
+        (id, json!({"tokens": 200, "clusters": 2, "dim": 60, "delta": 0.05}), 0, false, Supported),
         (id, json!({"eta": 5}), 0, false, Supported),
         (id, json!({"dim": 1}), 0, false, OutOfScope),
         (id, json!({"tokens": 2, "clusters": 2}), 0, false, Supported),
@@ -153,41 +89,21 @@ fn theorem_1_stands_where_it_is_true() {
     let id = "aot.theorem1";
     let small = |more: Value| {
         let mut set = json!({"tokens": 400, "dim": 100});
-        set.as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
+        set.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         set
     };
     assert_verdicts(&[
         (id, json!({"layers": 5, "columns": 20}), 1, false, Supported),
         (id, json!({"delta": 0, "columns": 20}), 1, false, Supported),
-        (
-            id,
-            json!({"clusters": 1, "columns": 20}),
-            1,
-            false,
-            Supported,
-        ),
+        (id, json!({"clusters": 1, "columns": 20}), 1, false, Supported),
         (id, json!({"tau": 1}), 1, false, OutOfScope),
         (id, small(json!({"delta": 0})), 0, true, Supported),
-        (
-            id,
-            small(json!({"delta": 0, "layers": 20})),
-            0,
-            true,
-            Supported,
-        ),
+        (id, small(json!({"delta": 0, "layers": 20})), 0, true, Supported),
         (id, small(json!({"clusters": 1})), 0, true, Supported),
         (id, small(json!({"layers": 400})), 0, true, Vacuous),
         (id, small(json!({"layers": 3})), 0, true, Supported),
         (id, small(json!({})), 0, true, Refuted),
-        (
-            id,
-            json!({"tokens": 2, "dim": 1, "layers": 1}),
-            0,
-            true,
-            Vacuous,
-        ),
+        (id, json!({"tokens": 2, "dim": 1, "layers": 1}), 0, true, Vacuous),
         (id, small(json!({"eta": 1e-9})), 0, true, Supported),
         (id, small(json!({"eta": 1e9})), 0, true, Refuted),
     ]);
@@ -204,20 +120,8 @@ fn lemma_3_at_one_theta() {
         (id, json!({"theta": 1e300}), 1, false, Refuted),
         (id, json!({"delta": 0}), 1, false, Supported),
         (id, json!({"clusters": 1}), 1, false, Supported),
-        (
-            "aot.lemma3_bounded",
-            json!({"theta": 4}),
-            1,
-            false,
-            OutOfScope,
-        ),
-        (
-            "aot.lemma3_bounded",
-            json!({"delta": 0}),
-            1,
-            false,
-            Supported,
-        ),
+        ("aot.lemma3_bounded", json!({"theta": 4}), 1, false, OutOfScope),
+        ("aot.lemma3_bounded", json!({"delta": 0}), 1, false, Supported),
     ]);
 }
 
@@ -225,62 +129,20 @@ fn lemma_3_at_one_theta() {
 #[test]
 fn corners() {
     assert_verdicts(&[
-        (
-            "aot.lemma2_i",
-            json!({"tokens": 200, "dim": 180, "columns": 0}),
-            20,
-            true,
-            Supported,
-        ),
-        (
-            "aot.lemma2_iv",
-            json!({"tokens": 200, "dim": 180, "columns": 0}),
-            20,
-            true,
-            Supported,
-        ),
+        ("aot.lemma2_i", json!({"tokens": 200, "dim": 180, "columns": 0}), 20, true, Supported),
+        ("aot.lemma2_iv", json!({"tokens": 200, "dim": 180, "columns": 0}), 20, true, Supported),
         ("aot.lemma2_16", json!({"dim": 8}), 2, true, Supported),
         ("aot.eq35", json!({"layers": 60}), 0, false, OutOfScope),
         ("aot.eq35", json!({"dim": 5}), 0, false, OutOfScope),
         ("aot.eq35", json!({"delta": 0}), 0, false, Supported),
         ("aot.eq35", json!({"clusters": 1}), 0, false, Supported),
-        (
-            "aot.mssa_is_mhsa",
-            json!({"tokens": 1, "dim": 1, "clusters": 1}),
-            0,
-            false,
-            Supported,
-        ),
-        (
-            "aot.mssa_is_mhsa",
-            json!({"delta": 100}),
-            0,
-            false,
-            Supported,
-        ),
+        ("aot.mssa_is_mhsa", json!({"tokens": 1, "dim": 1, "clusters": 1}), 0, false, Supported),
+        ("aot.mssa_is_mhsa", json!({"delta": 100}), 0, false, Supported),
         ("aot.eq9", json!({"points": 40}), 0, false, Supported),
-        (
-            "aot.eq9",
-            json!({"points": 2, "dim": 1}),
-            0,
-            false,
-            Supported,
-        ),
+        ("aot.eq9", json!({"points": 2, "dim": 1}), 0, false, Supported),
         ("aot.lemma1", json!({"dim": 1, "t": 0}), 0, false, Vacuous),
-        (
-            "aot.lemma1",
-            json!({"dim": 1, "delta": 1e-9}),
-            0,
-            false,
-            Supported,
-        ),
-        (
-            "aot.tau_interval",
-            json!({"tokens": 3}),
-            0,
-            false,
-            Supported,
-        ),
+        ("aot.lemma1", json!({"dim": 1, "delta": 1e-9}), 0, false, Supported),
+        ("aot.tau_interval", json!({"tokens": 3}), 0, false, Supported),
     ]);
 }
 
@@ -290,12 +152,7 @@ fn every_value_of_phi_is_an_identity() {
     let claim = catalogue.claim("aot.mssa_is_mhsa").unwrap();
     for phi in attnlab_theory::attention::Phi::NAMES {
         let set = json!({"phi": phi});
-        let report = check(
-            &**claim,
-            set.as_object().unwrap(),
-            &CheckOptions::default(),
-            &Silent,
-        );
+        let report = check(&**claim, set.as_object().unwrap(), &CheckOptions::default(), &Silent);
         assert_eq!(report.unwrap().verdict, Supported, "{phi}");
     }
 }
@@ -306,19 +163,11 @@ fn claims_stand_where_their_mutants_fall() {
     for claim in attnlab_aot::claims::all() {
         for mutant in claim.mutants() {
             let set = mutant.set.iter().map(|(k, v)| (k.to_string(), v.clone()));
-            let options = CheckOptions {
-                trials: Some(2),
-                beyond_hypotheses: true,
-                ..CheckOptions::default()
-            };
+            let options = CheckOptions { trials: Some(2), beyond_hypotheses: true, ..CheckOptions::default() };
             let report = check(&*claim, &set.collect(), &options, &Silent);
             let verdict = report.map(|r| r.verdict);
             let id = &claim.sheet().id;
-            assert!(
-                !matches!(verdict, Ok(Refuted)),
-                "{id}, mutant {}",
-                mutant.name
-            );
+            assert!(!matches!(verdict, Ok(Refuted)), "{id}, mutant {}", mutant.name);
         }
     }
 }

@@ -16,18 +16,9 @@ fn bound(tokens: usize, dim: usize) -> f64 {
 
 /// Λ by simulation of single columns in its exact form.
 fn simulated(law: &Horizon, theta: f64, trials: u64) -> Estimate {
-    let breaks = RareBreaks {
-        tokens: law.tokens,
-        clusters: law.clusters,
-        dim: law.dim,
-        delta: law.delta,
-        tau: law.tau,
-    };
-    let one = |trial| {
-        breaks
-            .draw(theta, &Streams::new(7, "theory", 0, trial))
-            .unwrap()
-    };
+    let breaks =
+        RareBreaks { tokens: law.tokens, clusters: law.clusters, dim: law.dim, delta: law.delta, tau: law.tau };
+    let one = |trial| breaks.draw(theta, &Streams::new(7, "theory", 0, trial)).unwrap();
     mean(&(0..trials).map(one).collect::<Vec<_>>(), 0.999).unwrap()
 }
 
@@ -97,54 +88,28 @@ fn lambda_agrees_with_full_draws() {
         let law = Horizon::new(n, k, p, delta, tau).unwrap();
         let theta = law.theta(0.7).unwrap();
         let mixture = Mixture::balanced(n, k, p, delta).unwrap();
-        let one =
-            |trial| broken_columns(&mixture, theta, tau, &Streams::new(3, "direct", 0, trial));
+        let one = |trial| broken_columns(&mixture, theta, tau, &Streams::new(3, "direct", 0, trial));
         let counts: Vec<f64> = (0..1000).map(one).collect();
         let seen = mean(&counts, 0.999).unwrap();
-        assert!(
-            seen.covers(law.lambda(theta)),
-            "{} {seen:?}",
-            law.lambda(theta)
-        );
+        assert!(seen.covers(law.lambda(theta)), "{} {seen:?}", law.lambda(theta));
         // The Poisson step: no column is broken with probability e^-Λ = .3.
-        let intact: Vec<f64> = counts
-            .iter()
-            .map(|c| f64::from(u8::from(*c == 0.0)))
-            .collect();
+        let intact: Vec<f64> = counts.iter().map(|c| f64::from(u8::from(*c == 0.0))).collect();
         let intact = mean(&intact, 0.999).unwrap();
-        assert!(
-            intact.low - 0.03 < 0.3 && 0.3 < intact.high + 0.03,
-            "{intact:?}"
-        );
+        assert!(intact.low - 0.03 < 0.3 && 0.3 < intact.high + 0.03, "{intact:?}");
     }
 }
 
 #[test]
 fn rare_breaks_refuses_what_it_cannot_draw() {
-    let good = RareBreaks {
-        tokens: 20,
-        clusters: 2,
-        dim: 5,
-        delta: 0.1,
-        tau: 0.5,
-    };
+    let good = RareBreaks { tokens: 20, clusters: 2, dim: 5, delta: 0.1, tau: 0.5 };
     let streams = Streams::new(0, "bad", 0, 0);
     assert!(good.draw(2.0, &streams).is_ok());
     for bad in [
         RareBreaks { tokens: 21, ..good },
-        RareBreaks {
-            clusters: 1,
-            ..good
-        },
-        RareBreaks {
-            clusters: 0,
-            ..good
-        },
+        RareBreaks { clusters: 1, ..good },
+        RareBreaks { clusters: 0, ..good },
         RareBreaks { dim: 0, ..good },
-        RareBreaks {
-            delta: f64::NAN,
-            ..good
-        },
+        RareBreaks { delta: f64::NAN, ..good },
         RareBreaks { tau: 1.0, ..good },
     ] {
         assert!(bad.draw(2.0, &streams).is_err(), "{bad:?}");
@@ -179,13 +144,7 @@ fn self_matches_are_ordered_pairs() {
 #[test]
 fn dimensions_that_the_pattern_needs() {
     let ln2 = std::f64::consts::LN_2;
-    for (n, p) in [
-        (200, 23),
-        (1000, 32),
-        (2000, 35),
-        (10_000, 44),
-        (1_000_000, 70),
-    ] {
+    for (n, p) in [(200, 23), (1000, 32), (2000, 35), (10_000, 44), (1_000_000, 70)] {
         assert!(printed::self_match_lambda(n, 2, p) > ln2, "{n} {p}");
         assert!(printed::self_match_lambda(n, 2, p + 2) < ln2, "{n} {p}");
     }
@@ -217,8 +176,7 @@ fn eval(id: &str, set: Value) -> attnlab_core::Result<Value> {
 #[test]
 fn every_formula_by_name() {
     let horizon = |more: Value| {
-        let mut set =
-            json!({"tokens": 2000, "clusters": 2, "dim": 900, "delta": 0.011_487, "tau": 0.55});
+        let mut set = json!({"tokens": 2000, "clusters": 2, "dim": 900, "delta": 0.011_487, "tau": 0.55});
         for (name, value) in more.as_object().unwrap() {
             set[name] = value.clone();
         }
@@ -232,17 +190,8 @@ fn every_formula_by_name() {
     let set = horizon(json!({"probability": 0.5, "eta": 0.5}));
     assert_eq!(eval("aot.horizon_layers", set).unwrap(), json!(7));
     // K = 2, 3, 4, 8, 100 from mp.findroot(lambda n: n-8*mp.pi*K*K*mp.log(n)**3, 1e5*K*K), rounded up.
-    for (k, n) in [
-        (2, 177_515),
-        (3, 514_452),
-        (4, 1_077_702),
-        (8, 6_142_737),
-        (100, 2_554_341_734_u64),
-    ] {
-        assert_eq!(
-            eval("aot.min_tokens", json!({"clusters": k})).unwrap(),
-            json!(n)
-        );
+    for (k, n) in [(2, 177_515), (3, 514_452), (4, 1_077_702), (8, 6_142_737), (100, 2_554_341_734_u64)] {
+        assert_eq!(eval("aot.min_tokens", json!({"clusters": k})).unwrap(), json!(n));
     }
     // (4/3)(1 - ln 4/ln 2000) = 1.0902
     let delta = bound(2000, 900);
@@ -257,8 +206,7 @@ fn every_formula_by_name() {
     let set = json!({"tokens": 2000, "clusters": 2, "dim": 36});
     let expected = 0.5 * 2000.0 * 999.0 * 6.949_527_597_111_378e-7;
     assert!((number("aot.self_match_lambda", set) / expected - 1.0).abs() < 1e-10);
-    let set =
-        json!({"tokens": 1000, "clusters": 4, "dim": 200, "delta": bound(1000, 200), "eta": 0.5});
+    let set = json!({"tokens": 1000, "clusters": 4, "dim": 200, "delta": bound(1000, 200), "eta": 0.5});
     assert!((number("aot.softmax_first_layer", set) - 1.259).abs() < 0.003);
 }
 
@@ -266,10 +214,7 @@ fn every_formula_by_name() {
 fn eval_refuses_with_advice() {
     let message = |id: &str, set| eval(id, set).unwrap_err().to_string();
     let m = message("aot.horizon_lamda", json!({}));
-    assert!(
-        m.starts_with("unknown formula 'aot.horizon_lamda'; did you mean aot.horizon_lambda"),
-        "{m}"
-    );
+    assert!(m.starts_with("unknown formula 'aot.horizon_lamda'; did you mean aot.horizon_lambda"), "{m}");
     let m = message("aot.min_tokens", json!({}));
     assert!(m.contains("--set clusters="), "{m}");
     assert!(message("aot.min_tokens", json!({"clusters": 0})).contains("clusters = 0"));

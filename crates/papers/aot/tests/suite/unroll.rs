@@ -11,9 +11,7 @@ use ndarray::Array2;
 
 fn data() -> Data {
     let mixture = Mixture::balanced(40, 2, 10, 0.2).unwrap();
-    let draw = mixture
-        .draw(&Streams::new(1, "tests.unroll", 0, 0))
-        .unwrap();
+    let draw = mixture.draw(&Streams::new(1, "tests.unroll", 0, 0)).unwrap();
     Data::new(draw.tokens, draw.bases, draw.labels).unwrap()
 }
 
@@ -24,11 +22,7 @@ fn layers_are_those_of_the_plain_definition() {
     let mut z = data.tokens.clone();
     for (l, found) in report.layers.iter().enumerate() {
         assert_eq!(found.layer, l as u64);
-        for (a, b) in found
-            .snr
-            .iter()
-            .zip(snr(z.view(), &data.bases, &data.labels))
-        {
+        for (a, b) in found.snr.iter().zip(snr(z.view(), &data.bases, &data.labels)) {
             assert!((a / b - 1.0).abs() < 1e-12, "{l}: {a} {b}");
         }
         if l < 2 {
@@ -60,44 +54,20 @@ fn layers_are_shown_as_they_come_and_may_end_the_run() {
 
 #[test]
 fn data_that_do_not_fit_are_refused_by_name() {
-    let Data {
-        tokens,
-        bases,
-        labels,
-        ..
-    } = data();
+    let Data { tokens, bases, labels, .. } = data();
     let refused = |tokens: &Array2<f64>, bases: &[Array2<f64>], labels: &[usize]| {
         let made = Data::new(tokens.clone(), bases.to_vec(), labels.to_vec());
         made.unwrap_err().to_string()
     };
     let message = refused(&tokens, &bases, &labels[1..]);
-    assert_eq!(
-        message,
-        "labels has shape (39,), expected (40,), one label per token"
-    );
+    assert_eq!(message, "labels has shape (39,), expected (40,), one label per token");
     let message = refused(&tokens, &bases[..1], &labels);
-    assert_eq!(
-        message,
-        "labels[20] = 1: must be a whole number from 0 to 0, one per basis"
-    );
+    assert_eq!(message, "labels[20] = 1: must be a whole number from 0 to 0, one per basis");
     let message = refused(&tokens, &[bases[0].clone(), 2.0 * &bases[1]], &labels);
-    assert!(
-        message.starts_with("|U'U - I| of bases[1] = 3.0e0: must be at most 1e-5"),
-        "{message}"
-    );
-    let message = refused(
-        &tokens,
-        &[bases[0].clone(), bases[1].t().to_owned()],
-        &labels,
-    );
-    assert!(
-        message.starts_with("bases[1] has shape (10, 20), expected (d, p) with d = 20"),
-        "{message}"
-    );
+    assert!(message.starts_with("|U'U - I| of bases[1] = 3.0e0: must be at most 1e-5"), "{message}");
+    let message = refused(&tokens, &[bases[0].clone(), bases[1].t().to_owned()], &labels);
+    assert!(message.starts_with("bases[1] has shape (10, 20), expected (d, p) with d = 20"), "{message}");
     let three = [bases[0].clone(), bases[1].clone(), bases[0].clone()];
     let message = refused(&tokens, &three, &labels);
-    assert!(
-        message.starts_with("columns of the bases = 30: must be at most d = 20"),
-        "{message}"
-    );
+    assert!(message.starts_with("columns of the bases = 30: must be at most d = 20"), "{message}");
 }

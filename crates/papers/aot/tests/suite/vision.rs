@@ -56,21 +56,11 @@ fn complete(vision: &dyn Experiment, out: &Path) -> RunReport {
 fn every_network_has_its_numbers_and_pictures() {
     let folder = tempfile::tempdir().unwrap();
     // Beside 12 blocks of AoT, those of the others have to be few.
-    let more = [
-        "layers = 12",
-        "plan.steps = 3",
-        "augmentation.operations = 2",
-        "mix_up = 0.2",
-        "smoothing = 0.1",
-    ];
+    let more = ["layers = 12", "plan.steps = 3", "augmentation.operations = 2", "mix_up = 0.2", "smoothing = 0.1"];
     let vision = tiny(&more).unwrap();
     let rows = complete(&*vision, folder.path()).rows;
     assert_eq!(rows.len(), 6 * 2);
-    let of = |name: &str| {
-        rows.iter()
-            .find(|r| r.word("network").unwrap() == name)
-            .unwrap()
-    };
+    let of = |name: &str| rows.iter().find(|r| r.word("network").unwrap() == name).unwrap();
     let parameters = |name: &str| of(name).number("parameters").unwrap();
     for other in ["vit", "crate", "aot-v-mhsa"] {
         let ratio = parameters(other) / parameters("aot-v");
@@ -90,12 +80,7 @@ fn every_network_has_its_numbers_and_pictures() {
     assert!(quality.iter().all(|q| (0.0..=1.0).contains(q)));
     assert_eq!(trained.series("trained.maps.0").unwrap().len(), 2 * 16);
     assert_eq!(trained.series("shown.0").unwrap().len(), 16 * 16);
-    let names: Vec<String> = vision
-        .figures(&rows)
-        .unwrap()
-        .into_iter()
-        .map(|f| f.name)
-        .collect();
+    let names: Vec<String> = vision.figures(&rows).unwrap().into_iter().map(|f| f.name).collect();
     assert_eq!(names[..2], ["vision", "vision_maps_aot_v"]);
     assert_eq!(names.len(), 5);
 }
@@ -133,12 +118,7 @@ fn shapes_are_learnt() {
 fn a_resumed_run_has_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let [whole, parts] = ["whole", "parts"].map(|name| folder.path().join(name));
-    let more = [
-        "networks = [\"aot-v\"]",
-        "mix_up = 0.4",
-        "augmentation.flip = 0.5",
-        "augmentation.crop = \"resized\"",
-    ];
+    let more = ["networks = [\"aot-v\"]", "mix_up = 0.4", "augmentation.flip = 0.5", "augmentation.crop = \"resized\""];
     let vision = tiny(&more).unwrap();
     complete(&*vision, &whole);
     complete(&*vision, &parts);
@@ -155,13 +135,7 @@ fn a_resumed_run_has_the_same_bytes() {
 #[test]
 fn images_of_ones_own_are_read_resized_and_drawn() {
     let folder = tempfile::tempdir().unwrap();
-    let law = ShapeLaw {
-        side: 20,
-        classes: 2,
-        size: 0.4,
-        contrast: 0.5,
-        noise: 0.1,
-    };
+    let law = ShapeLaw { side: 20, classes: 2, size: 0.4, contrast: 0.5, noise: 0.1 };
     let drawn = law.draw(40, &Streams::new(3, "t", 0, 0)).unwrap();
     let mut images = ndarray::Array3::<u8>::zeros((40, 20, 20));
     for (i, mut to) in images.outer_iter_mut().enumerate() {
@@ -170,18 +144,10 @@ fn images_of_ones_own_are_read_resized_and_drawn() {
     }
     let labels: Array1<u8> = drawn.labels().iter().map(|l| *l as u8).collect();
     let path = |name: &str| folder.path().join(name);
-    images
-        .write_npy(fs::File::create(path("images.npy")).unwrap())
-        .unwrap();
-    labels
-        .write_npy(fs::File::create(path("labels.npy")).unwrap())
-        .unwrap();
+    images.write_npy(fs::File::create(path("images.npy")).unwrap()).unwrap();
+    labels.write_npy(fs::File::create(path("labels.npy")).unwrap()).unwrap();
     let images_are = format!("images = {:?}", path("images.npy").display().to_string());
-    let more = [
-        images_are.as_str(),
-        "networks = [\"aot-v\", \"neighbours\"]",
-        "validation = 0.2",
-    ];
+    let more = [images_are.as_str(), "networks = [\"aot-v\", \"neighbours\"]", "validation = 0.2"];
     let vision = tiny(&more).unwrap();
     let rows = complete(&*vision, &path("out")).rows;
     assert!(!rows[0].data.contains_key("trained.quality"));
@@ -227,30 +193,16 @@ fn training_goes_on_from_the_networks_of_a_run() {
     folders.sort();
     for path in &folders {
         let start = format!("start = {:?}", path.display().to_string());
-        let other = [
-            &start,
-            "networks = [\"aot-v\"]",
-            "side = 24",
-            "shapes.classes = 3",
-        ];
+        let other = [&start, "networks = [\"aot-v\"]", "side = 24", "shapes.classes = 3"];
         let vision = tiny(&other).unwrap();
         match vision.ready() {
-            Ok(()) => assert_eq!(
-                complete(&*vision, &folder.path().join("other")).rows.len(),
-                2
-            ),
-            Err(refused) => assert!(
-                refused
-                    .to_string()
-                    .contains("must be checkpoints of 'aot-v'")
-            ),
+            Ok(()) => assert_eq!(complete(&*vision, &folder.path().join("other")).rows.len(), 2),
+            Err(refused) => assert!(refused.to_string().contains("must be checkpoints of 'aot-v'")),
         }
         let _ = fs::remove_dir_all(folder.path().join("other"));
     }
-    for (set, part) in [
-        ("patch = 8", "for patches of 1 x 8 x 8 numbers"),
-        ("seeds = 3", "no checkpoint of a training"),
-    ] {
+    for (set, part) in [("patch = 8", "for patches of 1 x 8 x 8 numbers"), ("seeds = 3", "no checkpoint of a training")]
+    {
         let refused = tiny(&[networks, &start, set]).unwrap().ready();
         let refused = refused.unwrap_err().to_string();
         assert!(refused.contains(part), "{refused}");
@@ -278,15 +230,9 @@ fn settings_out_of_range_are_refused_by_name() {
         ("augmentation.magnitude = 31", "magnitude = 31"),
         ("shapes.classes = 9", "classes = 9"),
         ("neighbours = 0", "neighbours = 0"),
-        (
-            "other_sides = [16, 18]",
-            "other_sides = 18: must be multiples of patch = 4",
-        ),
+        ("other_sides = [16, 18]", "other_sides = 18: must be multiples of patch = 4"),
     ] {
-        let refused = tiny(&[set])
-            .err()
-            .map(|e| e.to_string())
-            .unwrap_or_default();
+        let refused = tiny(&[set]).err().map(|e| e.to_string()).unwrap_or_default();
         assert!(refused.contains(part), "{set}: {refused}");
     }
     let missing = tiny(&["images = \"no such folder\""]).unwrap();

@@ -16,12 +16,7 @@ fn tokens(report: &CheckReport) -> String {
 
 /// The setting of (17) at the largest δ of (11); neither p nor δ enters beyond the lower end of the bracket.
 fn setting_of_17(tokens: usize, clusters: usize) -> Lemma2 {
-    Lemma2 {
-        tokens,
-        clusters,
-        dim: 1000,
-        delta: 0.125 * ((tokens as f64).ln() / 1000.0).sqrt(),
-    }
+    Lemma2 { tokens, clusters, dim: 1000, delta: 0.125 * ((tokens as f64).ln() / 1000.0).sqrt() }
 }
 
 #[test]
@@ -34,10 +29,7 @@ fn the_constant_2_in_the_proof_of_14() {
         &[
             format!("with 2 (mutant `constant_2`) some pair of N = {n} tokens"),
             format!("in {} of {} draws", first.failures, first.trials),
-            format!(
-                "a failure probability of {:e} is",
-                4.0 * clusters / n.powi(2)
-            ),
+            format!("a failure probability of {:e} is", 4.0 * clusters / n.powi(2)),
         ],
     );
 }
@@ -70,8 +62,7 @@ fn the_lengths_in_16() {
 fn the_failure_probability_of_17() {
     let sheets = sheets();
     let report = sheets.check("aot.lemma2_17", json!({}), None);
-    let [least, promised] =
-        ["failure_probability_at_least", "promised_at_most"].map(|n| number(&report.witness, n));
+    let [least, promised] = ["failure_probability_at_least", "promised_at_most"].map(|n| number(&report.witness, n));
     let clusters = setting(&report, "clusters");
     sheets.assert_printed(
         "aot.lemma2_17",
@@ -100,11 +91,7 @@ fn the_range_of_17() {
             format!("from {} to {} at K = 3", grouped(a3), grouped(b3)),
             format!("from {:.2e} to {:.2e} at K = 4", a4 as f64, b4 as f64),
             format!("fail is {:.0} at N = 2000", columns(2000)),
-            format!(
-                "{:.0} at 10 000 and {:.2} at 50 000",
-                columns(10_000),
-                columns(50_000)
-            ),
+            format!("{:.0} at 10 000 and {:.2} at 50 000", columns(10_000), columns(50_000)),
         ],
     );
     // Above these ends the failure probability itself is below 2/N.
@@ -155,8 +142,7 @@ fn the_first_draw_of_theorem_1_at_the_size_of_its_hypotheses() {
     let report = sheets.check("aot.theorem1", json!({}), Some(1));
     assert!(report.hypotheses.iter().all(|h| h.holds));
     let [clusters, dim, columns] = ["clusters", "dim", "columns"].map(|n| setting(&report, n));
-    let [layer, theta, weight] =
-        ["layer", "theta_crit", "weight"].map(|n| number(&report.witness, n));
+    let [layer, theta, weight] = ["layer", "theta_crit", "weight"].map(|n| number(&report.witness, n));
     sheets.assert_printed(
         "aot.theorem1",
         &[
@@ -178,10 +164,7 @@ fn every_draw_of_theorem_1_breaks() {
     let layers = setting(&report, "layers");
     sheets.assert_printed(
         "aot.theorem1",
-        &[format!(
-            "some column does before layer {layers} in each of {} draws",
-            report.trials
-        )],
+        &[format!("some column does before layer {layers} in each of {} draws", report.trials)],
     );
 }
 
@@ -190,23 +173,15 @@ fn the_network_of_theorem_1_at_2000_tokens() {
     let sheets = sheets();
     let set = json!({"tokens": 2000, "dim": 900});
     let report = sheets.check("aot.theorem1", set, Some(1));
-    let [exact, layer, ratio, claimed, error] = [
-        "exact_updates",
-        "ratio_layer",
-        "ratio",
-        "ratio_claimed",
-        "largest_error_of_exact_ratios",
-    ]
-    .map(|n| number(&report.witness, n));
+    let [exact, layer, ratio, claimed, error] =
+        ["exact_updates", "ratio_layer", "ratio", "ratio_claimed", "largest_error_of_exact_ratios"]
+            .map(|n| number(&report.witness, n));
     let [size, dim] = ["tokens", "dim"].map(|n| setting(&report, n));
     sheets.assert_printed(
         "aot.theorem1",
         &[
             format!("--set tokens={size} --set dim={dim}"),
-            format!(
-                "layers 0 to {} equal 1 + ητ = {claimed} within {error:.0e}",
-                exact - 1.0
-            ),
+            format!("layers 0 to {} equal 1 + ητ = {claimed} within {error:.0e}", exact - 1.0),
             format!("at layer {layer}, which the horizon names, one is {ratio:.2}"),
         ],
     );
@@ -217,17 +192,12 @@ fn the_network_of_theorem_1_at_2000_tokens() {
 fn the_range_of_theorem_1() {
     let edge = 8.0 * (2.0 - 2.0_f64.sqrt());
     let layers = (0..).take_while(|l| 1.275_f64.powi(*l) < edge).count();
-    let words = [
-        "none", "one", "two", "three", "four", "five", "six", "seven",
-    ];
+    let words = ["none", "one", "two", "three", "four", "five", "six", "seven"];
     sheets().assert_printed(
         "aot.theorem1",
         &[
             format!("about {} layers of 1 + ητ = 1.275", words[layers]),
-            format!(
-                "({} tokens at K = 2)",
-                grouped(printed::min_tokens(2).unwrap())
-            ),
+            format!("({} tokens at K = 2)", grouped(printed::min_tokens(2).unwrap())),
         ],
     );
 }
@@ -246,13 +216,8 @@ fn the_range_of_figure_4() {
     assert!(by_11 < 0.4);
     let law = attnlab_aot::theory::softmax::first_layer(600, 3, 120, 0.2, 0.5);
     let report = sheets().check("aot.softmax_rate", json!({"delta": 0.2}), Some(12));
-    sheets().assert_printed(
-        "aot.softmax_rate",
-        &[
-            format!("has {law:.3}"),
-            format!("have {:.3}", report.estimate.value),
-        ],
-    );
+    sheets()
+        .assert_printed("aot.softmax_rate", &[format!("has {law:.3}"), format!("have {:.3}", report.estimate.value)]);
 }
 
 /// At δ = 3 the law of the horizon has a finite θ, found in well under a second.
@@ -264,10 +229,7 @@ fn a_loud_horizon_is_found() {
     at["theta"] = theta.into();
     at.as_object_mut().unwrap().remove("probability");
     let lambda = sheets().formula("aot.horizon_lambda", at);
-    assert!(
-        (lambda / 2.0_f64.ln() - 1.0).abs() < 1e-5,
-        "{theta}: {lambda}"
-    );
+    assert!((lambda / 2.0_f64.ln() - 1.0).abs() < 1e-5, "{theta}: {lambda}");
     // A score of 30θ·g must exceed the self score of 900.
     assert!(theta > 5.0 && theta < 15.0, "{theta}");
 }

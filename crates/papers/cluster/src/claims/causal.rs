@@ -34,14 +34,10 @@ const STATIONARY: f64 = 1e-8;
 fn farthest(state: &[f64], n: usize, first: &[f64]) -> f64 {
     let deficit = |i: usize| {
         let rows = state.chunks_exact(n).map(|row| row[i]);
-        let (dot, square) = rows
-            .zip(first)
-            .fold((0.0, 0.0), |(d, s), (x, f)| (d + x * f, s + x * x));
+        let (dot, square) = rows.zip(first).fold((0.0, 0.0), |(d, s), (x, f)| (d + x * f, s + x * x));
         1.0 - dot / f64::sqrt(square)
     };
-    (0..n)
-        .map(deficit)
-        .fold(0.0, |m: f64, x| if x > m || x.is_nan() { x } else { m })
+    (0..n).map(deficit).fold(0.0, |m: f64, x| if x > m || x.is_nan() { x } else { m })
 }
 
 impl Claim for Causal {
@@ -62,11 +58,7 @@ impl Claim for Causal {
         // Scores are β times a matrix of spectral norm up to 2 or 3.
         let needed = 100.0 * (5.0 * params.get(BETA)).exp();
         let printed = "t → ∞ [here: t >= 100 e^(5 beta)]";
-        vec![Hypothesis::new(
-            "long time",
-            printed,
-            params.get(TIME) / needed - 1.0,
-        )]
+        vec![Hypothesis::new("long time", printed, params.get(TIME) / needed - 1.0)]
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {
@@ -111,9 +103,6 @@ impl Claim for Causal {
 
     fn mutants(&self) -> Vec<Mutant> {
         let variant = |name, variant| Mutant::new(name, Causal { variant });
-        vec![
-            variant("no-mask", Variant::NoMask),
-            variant("stretched", Variant::Stretched),
-        ]
+        vec![variant("no-mask", Variant::NoMask), variant("stretched", Variant::Stretched)]
     }
 }

@@ -30,9 +30,7 @@ enum Form {
 
 impl Concentration {
     /// As printed.
-    pub const PRINTED: Self = Concentration {
-        form: Form::Printed,
-    };
+    pub const PRINTED: Self = Concentration { form: Form::Printed };
     /// At the start.
     pub const START: Self = Concentration { form: Form::Start };
 
@@ -73,30 +71,18 @@ impl Claim for Concentration {
     }
 
     fn schema(&self) -> Schema {
-        let (n, d) = (
-            TOKENS.within(Domain::Whole(2, 64)).or(8),
-            DIM.within(Domain::Whole(2, 2048)).or(128),
-        );
+        let (n, d) = (TOKENS.within(Domain::Whole(2, 64)).or(8), DIM.within(Domain::Whole(2, 2048)).or(128));
         if self.at_start() {
             return vec![n, d];
         }
-        vec![
-            n,
-            d,
-            BETA.within(closed(0.0, 6.0)).or(1.0),
-            TIME.within(above(0.0, 100.0)).or(2.0),
-        ]
+        vec![n, d, BETA.within(closed(0.0, 6.0)).or(1.0), TIME.within(above(0.0, 100.0)).or(2.0)]
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
         let (n, d) = (params.real(TOKENS), params.real(DIM));
         match self.at_start() {
             false => vec![],
-            true => vec![Hypothesis::new(
-                "high dimension",
-                "d^2 > n(n-1)",
-                d * d / (n * (n - 1.0)) - 1.001,
-            )],
+            true => vec![Hypothesis::new("high dimension", "d^2 > n(n-1)", d * d / (n * (n - 1.0)) - 1.001)],
         }
     }
 
@@ -131,11 +117,7 @@ impl Claim for Concentration {
     }
 
     fn seconds(&self, params: &Params) -> f64 {
-        let steps = if self.at_start() {
-            1.0
-        } else {
-            60.0 + 4.0 * params.get(TIME)
-        };
+        let steps = if self.at_start() { 1.0 } else { 60.0 + 4.0 * params.get(TIME) };
         seconds(steps, params.get(TOKENS), params.get(DIM))
     }
 
@@ -145,16 +127,10 @@ impl Claim for Concentration {
         let mut seen = vec![(0.0, farthest(&start, 0.0)?)];
         if !self.at_start() {
             let (beta, end) = (params.get(BETA), params.get(TIME));
-            let law = Equiangular {
-                model: Normalisation::Softmax,
-                n,
-                beta,
-            };
+            let law = Equiangular { model: Normalisation::Softmax, n, beta };
             let times = [0.25 * end, 0.5 * end, end];
             let field = Particles::new(beta, law.model).flow(n, d)?;
-            let path = flow()
-                .within(1e-7)
-                .run(&field, &to_state(start.view()), &times)?;
+            let path = flow().within(1e-7).run(&field, &to_state(start.view()), &times)?;
             for ((state, deficit), t) in path.states.iter().zip(law.deficit(&times)?).zip(times) {
                 seen.push((t, farthest(&of_state(state, n)?, 1.0 - deficit)?));
             }
@@ -172,10 +148,7 @@ impl Claim for Concentration {
         let form = |name, form| Mutant::new(name, Concentration { form });
         match self.at_start() {
             false => vec![form("no-logarithm", Form::NoLogarithm)],
-            true => vec![
-                form("three-halves", Form::ThreeHalves),
-                form("root-two", Form::RootTwo),
-            ],
+            true => vec![form("three-halves", Form::ThreeHalves), form("root-two", Form::RootTwo)],
         }
     }
 }
@@ -241,9 +214,7 @@ impl Claim for Deviation {
     fn default_trials(&self, params: &Params) -> u64 {
         // 4.4 standard errors are to fit into three quarters of the band.
         let needed = (4.4 / (0.75 * BAND)).powi(2);
-        (needed * self.scatter(params).unwrap_or(2.0))
-            .ceil()
-            .max(100.0) as u64
+        (needed * self.scatter(params).unwrap_or(2.0)).ceil().max(100.0) as u64
     }
 
     fn seconds(&self, params: &Params) -> f64 {
@@ -258,44 +229,21 @@ impl Claim for Deviation {
         let start = uniform(d, n, &mut streams.part("tokens", 0))?;
         let start = if d > n { coordinates(&start) } else { start };
         let field = Particles::new(law.beta, law.model).flow(n, start.nrows())?;
-        let path = flow()
-            .within(1e-9)
-            .run(&field, &to_state(start.view()), &[t])?;
+        let path = flow().within(1e-9).run(&field, &to_state(start.view()), &[t])?;
         let gamma = 1.0 - law.deficit(&[t])?[0];
         let gram = cosines(of_state(path.end(), n)?.view())?;
         let squares = gram.indexed_iter().filter(|((i, j), _)| i < j);
         let sum: f64 = squares.map(|(_, g)| (g - gamma).powi(2)).sum();
         let mean = sum / (0.5 * (n * (n - 1)) as f64);
         let value = d as f64 * mean / self.variance(&law, t)?;
-        Ok(Outcome::Value {
-            value,
-            witness: witness! { "mean_squared_deviation" => mean, "gamma" => gamma },
-        })
+        Ok(Outcome::Value { value, witness: witness! { "mean_squared_deviation" => mean, "gamma" => gamma } })
     }
 
     fn mutants(&self) -> Vec<Mutant> {
         vec![
-            Mutant::new(
-                "constant",
-                Deviation {
-                    constant: true,
-                    ..*self
-                },
-            ),
-            Mutant::new(
-                "no-rows",
-                Deviation {
-                    no_rows: true,
-                    ..*self
-                },
-            ),
-            Mutant::new(
-                "third",
-                Deviation {
-                    third: true,
-                    ..*self
-                },
-            ),
+            Mutant::new("constant", Deviation { constant: true, ..*self }),
+            Mutant::new("no-rows", Deviation { no_rows: true, ..*self }),
+            Mutant::new("third", Deviation { third: true, ..*self }),
         ]
     }
 }
@@ -303,11 +251,7 @@ impl Claim for Deviation {
 impl Deviation {
     /// The law of the parameters, and the time at which a trial ends.
     fn law(&self, params: &Params) -> Result<(Equiangular, f64)> {
-        let law = Equiangular {
-            model: model(params)?,
-            n: params.get(TOKENS),
-            beta: params.get(BETA),
-        };
+        let law = Equiangular { model: model(params)?, n: params.get(TOKENS), beta: params.get(BETA) };
         Ok((law, params.get(TIME).min(law.time_to(CLOSED)?)))
     }
 
@@ -328,12 +272,7 @@ impl Deviation {
             return Ok(2.0);
         }
         let modes = [(1.0, all), (n - 1.0, rows), (0.5 * n * (n - 3.0), rest)];
-        let sum = |power: i32| {
-            modes
-                .iter()
-                .map(|(m, g): &(f64, f64)| m * g.powi(power))
-                .sum::<f64>()
-        };
+        let sum = |power: i32| modes.iter().map(|(m, g): &(f64, f64)| m * g.powi(power)).sum::<f64>();
         Ok(2.0 * sum(4) / sum(2).powi(2))
     }
 

@@ -50,9 +50,7 @@ impl Claim for Reduction {
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let (model, n, beta) = (model(params)?, params.get(TOKENS), params.get(BETA));
-        let end = params
-            .get(TIME)
-            .min(Equiangular { model, n, beta }.time_to(CLOSED)?);
+        let end = params.get(TIME).min(Equiangular { model, n, beta }.time_to(CLOSED)?);
         let times = [0.25 * end, 0.5 * end, end];
         let frame = haar_basis(n, n, &mut streams.part("frame", 0))?;
         let field = Particles::new(beta, model).flow(n, n)?;
@@ -88,27 +86,9 @@ impl Claim for Reduction {
 
     fn mutants(&self) -> Vec<Mutant> {
         vec![
-            Mutant::new(
-                "one-more",
-                Reduction {
-                    one_more: true,
-                    ..*self
-                },
-            ),
-            Mutant::new(
-                "hotter",
-                Reduction {
-                    hotter: true,
-                    ..*self
-                },
-            ),
-            Mutant::new(
-                "swapped",
-                Reduction {
-                    swapped: true,
-                    ..*self
-                },
-            ),
+            Mutant::new("one-more", Reduction { one_more: true, ..*self }),
+            Mutant::new("hotter", Reduction { hotter: true, ..*self }),
+            Mutant::new("swapped", Reduction { swapped: true, ..*self }),
         ]
     }
 }

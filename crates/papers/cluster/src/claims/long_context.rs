@@ -13,11 +13,7 @@ const RUN: usize = 300;
 /// The layer of the parameters.
 fn at(params: &Params) -> LongContext {
     let rho = params.get(RHO);
-    LongContext {
-        n: params.real(TOKENS),
-        rho,
-        gamma: params.get(KAPPA) / (1.0 - rho),
-    }
+    LongContext { n: params.real(TOKENS), rho, gamma: params.get(KAPPA) / (1.0 - rho) }
 }
 
 fn parameters(most: u64, n: u64, kappa: f64) -> Schema {
@@ -40,8 +36,7 @@ fn cosine_of_layer(at: &LongContext, streams: &Streams) -> Result<f64> {
     }
     let one = Array2::eye(n + 1);
     let scores = &one * (at.gamma * at.n.ln());
-    let output =
-        |i: usize| softmax_attention(tokens.view(), one.view(), scores.view(), tokens.column(i));
+    let output = |i: usize| softmax_attention(tokens.view(), one.view(), scores.view(), tokens.column(i));
     let (a, b) = (output(0), output(1));
     Ok(a.dot(&b) / (a.dot(&a) * b.dot(&b)).sqrt())
 }
@@ -53,11 +48,7 @@ fn draws(params: &Params) -> u64 {
 
 /// Processor time (s) of a trial: the frame costs n³.
 fn seconds_of(n: usize) -> f64 {
-    if n > RUN {
-        0.0
-    } else {
-        4e-9 * (n as f64).powi(3)
-    }
+    if n > RUN { 0.0 } else { 4e-9 * (n as f64).powi(3) }
 }
 
 /// The exact cosine at finite n.
@@ -93,12 +84,9 @@ impl Claim for Layer {
         let at = at(params);
         let found = cosine_of_layer(&at, streams)?;
         let formula = match self {
-            Layer { one_more: true, .. } => LongContext {
-                n: at.n + 1.0,
-                gamma: at.gamma * at.n.ln() / (at.n + 1.0).ln(),
-                ..at
+            Layer { one_more: true, .. } => {
+                LongContext { n: at.n + 1.0, gamma: at.gamma * at.n.ln() / (at.n + 1.0).ln(), ..at }.cosine()
             }
-            .cosine(),
             // c = −1/(n − 1): the mean of the other tokens.
             Layer { no_self: true, .. } => {
                 let c2 = (at.n - 1.0).powi(-2);
@@ -118,20 +106,8 @@ impl Claim for Layer {
 
     fn mutants(&self) -> Vec<Mutant> {
         vec![
-            Mutant::new(
-                "one-more",
-                Layer {
-                    one_more: true,
-                    ..*self
-                },
-            ),
-            Mutant::new(
-                "no-self",
-                Layer {
-                    no_self: true,
-                    ..*self
-                },
-            ),
+            Mutant::new("one-more", Layer { one_more: true, ..*self }),
+            Mutant::new("no-self", Layer { no_self: true, ..*self }),
         ]
     }
 }
@@ -184,14 +160,8 @@ impl Claim for Limit {
             _ => at.cosine(),
         };
         let limit = match self {
-            Limit { twice: true, .. } => LongContext {
-                gamma: 0.5 * at.gamma,
-                ..at
-            }
-            .limit(),
-            Limit { two: true, .. } if at.regime() == Regime::Critical => {
-                2.0 * at.rho / (1.0 + at.rho)
-            }
+            Limit { twice: true, .. } => LongContext { gamma: 0.5 * at.gamma, ..at }.limit(),
+            Limit { two: true, .. } if at.regime() == Regime::Critical => 2.0 * at.rho / (1.0 + at.rho),
             _ => at.limit(),
         };
         Ok(Outcome::Gap {
@@ -205,14 +175,7 @@ impl Claim for Limit {
 
     fn mutants(&self) -> Vec<Mutant> {
         vec![
-            Mutant::new(
-                "twice",
-                Limit {
-                    twice: true,
-                    ..*self
-                },
-            )
-            .with(KAPPA, 1.6),
+            Mutant::new("twice", Limit { twice: true, ..*self }).with(KAPPA, 1.6),
             Mutant::new("two", Limit { two: true, ..*self }).with(KAPPA, 1.0),
         ]
     }
@@ -249,7 +212,8 @@ impl Claim for Law {
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
         let at = at(params);
-        let printed = "n → ∞ [here: the terms beyond the law are a share of .1 at most, and the distance is above 1e-10]";
+        let printed =
+            "n → ∞ [here: the terms beyond the law are a share of .1 at most, and the distance is above 1e-10]";
         let margin = (1.0 - at.rest() / 0.1).min(at.law() / 1e-10 - 1.0);
         vec![Hypothesis::new("long context", printed, margin)]
     }

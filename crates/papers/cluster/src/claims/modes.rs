@@ -55,16 +55,8 @@ impl Claim for Growth {
         let needed = 4.0 * k + 12.0 * beta.sqrt() + 12.0;
         let rate = modes::rate(Normalisation::Softmax, beta, params.get(MODE));
         vec![
-            Hypothesis::new(
-                "many tokens",
-                "n → ∞ [here: n >= 4k + 12 √beta + 12]",
-                params.real(TOKENS) / needed - 1.0,
-            ),
-            Hypothesis::new(
-                "a rate above rounding",
-                "[here: the rate of SA is above 1e-4]",
-                rate / 1e-4 - 1.0,
-            ),
+            Hypothesis::new("many tokens", "n → ∞ [here: n >= 4k + 12 √beta + 12]", params.real(TOKENS) / needed - 1.0),
+            Hypothesis::new("a rate above rounding", "[here: the rate of SA is above 1e-4]", rate / 1e-4 - 1.0),
         ]
     }
 
@@ -81,23 +73,15 @@ impl Claim for Growth {
         let (n, k) = (params.get(TOKENS), params.get(MODE));
         let phase = TAU * streams.part("phase", 0).random::<f64>();
         let place = |j: usize| TAU * j as f64 / n as f64;
-        let shape: Vec<f64> = (0..n)
-            .map(|j| (k as f64 * place(j) + phase).sin())
-            .collect();
+        let shape: Vec<f64> = (0..n).map(|j| (k as f64 * place(j) + phase).sin()).collect();
         let h = STEP / (1.0 + beta.sqrt() + k as f64);
         let law = Particles::new(beta, model);
         // Angular velocities of tokens at their places plus h times the shape.
         let angular = |h: f64| -> Result<Vec<f64>> {
             let at: Vec<f64> = (0..n).map(|j| place(j) + h * shape[j]).collect();
-            let tokens =
-                Array2::from_shape_fn(
-                    (2, n),
-                    |(c, j)| if c == 0 { at[j].cos() } else { at[j].sin() },
-                );
+            let tokens = Array2::from_shape_fn((2, n), |(c, j)| if c == 0 { at[j].cos() } else { at[j].sin() });
             let v = law.velocity(tokens.view())?;
-            Ok((0..n)
-                .map(|j| v[[1, j]] * at[j].cos() - v[[0, j]] * at[j].sin())
-                .collect())
+            Ok((0..n).map(|j| v[[1, j]] * at[j].cos() - v[[0, j]] * at[j].sin()).collect())
         };
         let (forth, back) = (angular(h)?, angular(-h)?);
         let slope = |j: usize| (forth[j] - back[j]) / (2.0 * h);
@@ -106,9 +90,7 @@ impl Claim for Growth {
         let expected = match self.variant {
             Variant::Genuine => modes::rate(model, beta, k),
             Variant::FirstPower => modes::rate(model, beta, k) / k as f64,
-            Variant::NextOrder => {
-                modes::rate(model, beta, k + 1) * (k as f64 / (k + 1) as f64).powi(2)
-            }
+            Variant::NextOrder => modes::rate(model, beta, k + 1) * (k as f64 / (k + 1) as f64).powi(2),
             Variant::OtherModel => {
                 let other = match model {
                     Normalisation::Softmax => Normalisation::Uniform,
@@ -160,9 +142,7 @@ enum Form {
 
 impl Fastest {
     /// As printed.
-    pub const PRINTED: Self = Fastest {
-        form: Form::Printed,
-    };
+    pub const PRINTED: Self = Fastest { form: Form::Printed };
     /// Sharper.
     pub const SHARP: Self = Fastest { form: Form::Sharp };
 }
@@ -196,8 +176,7 @@ impl Claim for Fastest {
         let beta = params.get(BETA) * SPREAD.powf(draw);
         let mode = modes::fastest(beta) as f64;
         let near = |to: f64, by: f64| (mode - to).abs() < by;
-        let sharp =
-            |over: f64| mode * (mode - 1.0) < 2.0 * beta && 2.0 * beta < mode * (mode + 1.0) + over;
+        let sharp = |over: f64| mode * (mode - 1.0) < 2.0 * beta && 2.0 * beta < mode * (mode + 1.0) + over;
         let holds = match self.form {
             Form::Printed => near((2.0 * beta).sqrt(), 1.0),
             Form::Beta => near(beta.sqrt(), 1.0),
@@ -215,10 +194,7 @@ impl Claim for Fastest {
         let form = |name, form| Mutant::new(name, Fastest { form });
         match self.form {
             Form::Sharp | Form::Quarter => vec![form("quarter", Form::Quarter).with(BETA, 3.0)],
-            _ => vec![
-                form("beta", Form::Beta).with(BETA, 10.0),
-                form("half", Form::Half),
-            ],
+            _ => vec![form("beta", Form::Beta).with(BETA, 10.0), form("half", Form::Half)],
         }
     }
 }

@@ -45,19 +45,12 @@ impl VectorField for Moving {
             Variant::Genuine => {}
             Variant::Repelled => out.iter_mut().for_each(|v| *v = -*v),
             Variant::LessMean => {
-                let mean: Vec<f64> = x
-                    .chunks_exact(self.n)
-                    .map(|row| row.iter().sum::<f64>() / self.n as f64)
-                    .collect();
+                let mean: Vec<f64> =
+                    x.chunks_exact(self.n).map(|row| row.iter().sum::<f64>() / self.n as f64).collect();
                 for i in 0..self.n {
                     let token = |c: usize| x[c * self.n + i];
                     let square: f64 = (0..mean.len()).map(|c| token(c) * token(c)).sum();
-                    let along = mean
-                        .iter()
-                        .enumerate()
-                        .map(|(c, m)| m * token(c))
-                        .sum::<f64>()
-                        / square;
+                    let along = mean.iter().enumerate().map(|(c, m)| m * token(c)).sum::<f64>() / square;
                     for (c, m) in mean.iter().enumerate() {
                         out[c * self.n + i] -= m - along * token(c);
                     }
@@ -94,11 +87,7 @@ impl Claim for OnePoint {
         // Two clusters on opposite sides meet in a time of order e^{2β}, later from a start close to a saddle.
         let needed = 300.0 * (2.0 * params.get(BETA)).exp();
         let printed = "t → ∞ [here: t >= 300 e^(2 beta)]";
-        vec![Hypothesis::new(
-            "long time",
-            printed,
-            params.get(TIME) / needed - 1.0,
-        )]
+        vec![Hypothesis::new("long time", printed, params.get(TIME) / needed - 1.0)]
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {
@@ -119,11 +108,7 @@ impl Claim for OnePoint {
         let (model, n, d) = (model(params)?, params.get(TOKENS), params.get(DIM));
         let beta = params.get(BETA);
         let start = uniform(d, n, &mut streams.part("tokens", 0))?;
-        let field = Moving {
-            flow: Particles::new(beta, model).flow(n, d)?,
-            n,
-            variant: self.variant,
-        };
+        let field = Moving { flow: Particles::new(beta, model).flow(n, d)?, n, variant: self.variant };
         let state = to_state(start.view());
         if widest(&state, n) < 1.0 {
             let reason = "all tokens are within a right angle of each other at the start";
@@ -142,9 +127,6 @@ impl Claim for OnePoint {
 
     fn mutants(&self) -> Vec<Mutant> {
         let variant = |name, variant| Mutant::new(name, OnePoint { variant });
-        vec![
-            variant("repelled", Variant::Repelled),
-            variant("less-mean", Variant::LessMean),
-        ]
+        vec![variant("repelled", Variant::Repelled), variant("less-mean", Variant::LessMean)]
     }
 }

@@ -26,15 +26,9 @@ enum Variant {
 
 impl Rate {
     /// 1 − ρ falls like t^{−2}.
-    pub const PRE_LN: Self = Rate {
-        layer_norm: LayerNorm::Pre,
-        variant: Variant::Genuine,
-    };
+    pub const PRE_LN: Self = Rate { layer_norm: LayerNorm::Pre, variant: Variant::Genuine };
     /// 1 − ρ falls like e^{−2t} (SA) or e^{−2e^β t} (USA).
-    pub const POST_LN: Self = Rate {
-        layer_norm: LayerNorm::Post,
-        variant: Variant::Genuine,
-    };
+    pub const POST_LN: Self = Rate { layer_norm: LayerNorm::Post, variant: Variant::Genuine };
 }
 
 /// Share of the rate by which it may differ: at times 100 and 1000 t_0 the offset of |x| = t + const moves the exponent of
@@ -101,10 +95,7 @@ impl Claim for Rate {
         };
         if found.event.is_none() && close(found.end()) > 0.0 {
             let seen = witness! { "mean_deficit" => spread(found.end()) };
-            return Ok(Outcome::uninformative(
-                "the tokens are still apart at t = 1e12",
-                seen,
-            ));
+            return Ok(Outcome::uninformative("the tokens are still apart at t = 1e12", seen));
         }
         let first = found.event.as_ref().map_or(0.0, |(t, _)| *t);
         let (value, promised, witness) = match self.layer_norm {
@@ -131,11 +122,7 @@ impl Claim for Rate {
         if !value.is_finite() {
             return Ok(not_finite());
         }
-        let promised = if self.variant == Variant::Slower {
-            0.95 * promised
-        } else {
-            promised
-        };
+        let promised = if self.variant == Variant::Slower { 0.95 * promised } else { promised };
         Ok(Outcome::Gap {
             lhs: value,
             rhs: promised,
@@ -147,10 +134,7 @@ impl Claim for Rate {
 
     fn mutants(&self) -> Vec<Mutant> {
         let variant = |name, variant| Mutant::new(name, Rate { variant, ..*self });
-        let mut all = vec![
-            variant("other-side", Variant::OtherSide),
-            variant("slower", Variant::Slower),
-        ];
+        let mut all = vec![variant("other-side", Variant::OtherSide), variant("slower", Variant::Slower)];
         if self.layer_norm == LayerNorm::Post {
             all.push(variant("other-model", Variant::OtherModel));
         }

@@ -45,9 +45,7 @@ impl Centres {
     /// Its printed value at d = 3.
     pub const SPHERE: Self = Centres { form: Form::Sphere };
     /// The value at d = 3.
-    pub const CORRECTED: Self = Centres {
-        form: Form::Corrected,
-    };
+    pub const CORRECTED: Self = Centres { form: Form::Corrected };
 
     fn dim(&self, params: &Params) -> usize {
         match self.form {
@@ -107,10 +105,7 @@ impl Claim for Centres {
         if mean <= 3000.0 {
             return Ok(());
         }
-        let allowed = format!(
-            "must leave 3000 centres at most at d = {}; it leaves {mean:.0}",
-            self.dim(params)
-        );
+        let allowed = format!("must leave 3000 centres at most at d = {}; it leaves {mean:.0}", self.dim(params));
         Err(Error::invalid(DELTA.name, params.get(DELTA), allowed))
     }
 
@@ -137,21 +132,13 @@ impl Claim for Centres {
         let n = (LONG / share).ceil() as usize;
         // One token a column of memory, so that a comparison reads d numbers in a row.
         let tokens = uniform(d, n, &mut streams.part("tokens", 0))?;
-        let flat: Vec<f64> = Array2::from(tokens.t().to_owned())
-            .iter()
-            .copied()
-            .collect();
+        let flat: Vec<f64> = Array2::from(tokens.t().to_owned()).iter().copied().collect();
         let (near, mut centres) = (delta.cos(), vec![]);
         let close = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>() >= near;
         for (i, token) in flat.chunks_exact(d).enumerate() {
             let far = match self.form {
-                Form::NotStrong => centres
-                    .iter()
-                    .all(|c: &usize| !close(&flat[c * d..(c + 1) * d], token)),
-                _ => flat
-                    .chunks_exact(d)
-                    .take(i)
-                    .all(|earlier| !close(earlier, token)),
+                Form::NotStrong => centres.iter().all(|c: &usize| !close(&flat[c * d..(c + 1) * d], token)),
+                _ => flat.chunks_exact(d).take(i).all(|earlier| !close(earlier, token)),
             };
             if far {
                 centres.push(i);
@@ -169,11 +156,9 @@ impl Claim for Centres {
             Form::Circle | Form::Twice => vec![form("twice", Form::Twice)],
             Form::Sphere | Form::TwoSines => vec![form("two-sines", Form::TwoSines)],
             Form::Corrected | Form::Tangent => vec![form("tangent", Form::Tangent)],
-            _ => vec![
-                form("diameter", Form::Diameter),
-                form("not-strong", Form::NotStrong),
-                form("tenth", Form::Tenth),
-            ],
+            _ => {
+                vec![form("diameter", Form::Diameter), form("not-strong", Form::NotStrong), form("tenth", Form::Tenth)]
+            }
         }
     }
 }

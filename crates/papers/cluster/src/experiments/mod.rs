@@ -20,10 +20,7 @@ pub(crate) fn cell(part: &str, values: Vec<(String, Value)>) -> Params {
 
 /// Named data of a trial.
 pub(crate) fn data<const N: usize>(values: [(&str, Value); N]) -> Map<String, Value> {
-    values
-        .into_iter()
-        .map(|(name, value)| (name.to_string(), value))
-        .collect()
+    values.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }
 
 /// Times between `first` and `last`, log-spaced.

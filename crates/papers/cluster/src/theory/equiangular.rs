@@ -135,11 +135,7 @@ impl Equiangular {
         if self.model == Normalisation::Softmax {
             q -= beta * b * b * deficit * self.spread(gamma);
         }
-        [
-            2.0 * p + 2.0 * (n - 1.0) * q,
-            2.0 * p + (n - 2.0) * q,
-            2.0 * p,
-        ]
+        [2.0 * p + 2.0 * (n - 1.0) * q, 2.0 * p + (n - 2.0) * q, 2.0 * p]
     }
 }
 
@@ -219,10 +215,7 @@ mod tests {
                 let h = 1e-6;
                 let slope = (speed(gamma + h) - speed(gamma - h)) / (2.0 * h);
                 let found = law.growth_rates(gamma)[0];
-                assert!(
-                    (found - slope).abs() < 1e-7 * (1.0 + slope.abs()),
-                    "{law:?}: {found} {slope}"
-                );
+                assert!((found - slope).abs() < 1e-7 * (1.0 + slope.abs()), "{law:?}: {found} {slope}");
             }
         }
     }
@@ -230,11 +223,7 @@ mod tests {
     #[test]
     fn times_and_deficits_are_inverse() {
         for model in Normalisation::ALL {
-            let law = Equiangular {
-                model,
-                n: 12,
-                beta: 3.0,
-            };
+            let law = Equiangular { model, n: 12, beta: 3.0 };
             let t = law.time_to(1e-4).unwrap();
             let found = law.deficit(&[t]).unwrap()[0];
             assert!((found / 1e-4 - 1.0).abs() < 1e-8, "{found}");

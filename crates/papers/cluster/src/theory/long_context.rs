@@ -158,19 +158,10 @@ mod tests {
 
     #[test]
     fn the_laws_are_the_leading_orders() {
-        for (rho, gamma, n) in [
-            (0.3, 0.8, 1e14),
-            (0.6, 2.5, 1e13),
-            (0.2, 2.2, 1e12),
-            (0.5, 2.0, 1e5),
-        ] {
+        for (rho, gamma, n) in [(0.3, 0.8, 1e14), (0.6, 2.5, 1e13), (0.2, 2.2, 1e12), (0.5, 2.0, 1e5)] {
             let at = LongContext { n, rho, gamma };
             let ratio = at.distance() / at.law();
-            assert!(
-                (ratio - 1.0).abs() <= at.rest(),
-                "{at:?}: {ratio} {}",
-                at.rest()
-            );
+            assert!((ratio - 1.0).abs() <= at.rest(), "{at:?}: {ratio} {}", at.rest());
         }
     }
 }

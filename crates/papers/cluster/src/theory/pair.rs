@@ -37,8 +37,6 @@ pub fn angle(start: f64, mass_i: f64, mass_j: f64, s: f64) -> f64 {
 pub fn duration(beta: f64, start: f64, end: f64, mass_i: f64, mass_j: f64) -> f64 {
     let weight = |t: f64| (-beta * (t.cos() - start.cos())).exp() / t.sin();
     // The integrand falls by a factor e within 1/(β sin θ) of the start.
-    let width = (1.0 / (beta * start.sin()))
-        .min(0.5 * (start - end))
-        .max((start - end) * 1e-5);
+    let width = (1.0 / (beta * start.sin())).min(0.5 * (start - end)).max((start - end) * 1e-5);
     beta * integrate(weight, end, start, width, 1e-13) / speed(mass_i, mass_j)
 }

@@ -15,20 +15,12 @@ fn no_true_claim_is_refuted() {
     for claim in room().claims {
         let id = claim.sheet().id.clone();
         let folder = tempfile::tempdir().unwrap();
-        let options = Options {
-            out: folder.path().into(),
-            only: vec![id.clone()],
-            settings: SETTINGS,
-            ..Options::default()
-        };
+        let options =
+            Options { out: folder.path().into(), only: vec![id.clone()], settings: SETTINGS, ..Options::default() };
         let rows = audit::audit(&catalogue, &options, &Silent).unwrap().rows;
         let summary = Summary::of_rows(&rows).unwrap();
         println!("{id}: {:?}", summary.all);
-        assert!(
-            summary.surprises.is_empty(),
-            "{id}: {:?}",
-            summary.surprises
-        );
+        assert!(summary.surprises.is_empty(), "{id}: {:?}", summary.surprises);
         let open = summary.all.number(Finding::Inconclusive);
         assert!(open * 20 < summary.settings, "{id}: {open} undecided");
     }

@@ -19,24 +19,15 @@ fn small(id: &str) -> Box<dyn Experiment> {
         "cluster_trajectories" => {
             "trials = 2\ncircle_tokens = 12\nsphere_tokens = 8\ncircle = [4.0]\nsphere = [4.0]\nuntil = 1e3\npoints = 9"
         }
-        "cluster_pair" => {
-            "trials = 2\nbetas = [20.0]\nratios = [1.0, 3.0]\nduration_betas = [20.0, 100.0]"
-        }
-        "cluster_long_context" => {
-            "trials = 2\ncontexts = [50, 200]\ngammas = [0.2, 2.0]\npairs = 20"
-        }
+        "cluster_pair" => "trials = 2\nbetas = [20.0]\nratios = [1.0, 3.0]\nduration_betas = [20.0, 100.0]",
+        "cluster_long_context" => "trials = 2\ncontexts = [50, 200]\ngammas = [0.2, 2.0]\npairs = 20",
         _ => "trials = 2\ntokens = 60\nbetas = [2.0, 8.0]",
     };
-    entry(id)
-        .configure(true, None, &set.parse().unwrap())
-        .unwrap()
+    entry(id).configure(true, None, &set.parse().unwrap()).unwrap()
 }
 
 fn run(experiment: &dyn Experiment, out: &Path, threads: usize) -> Vec<Row> {
-    let options = RunOptions {
-        seed: 5,
-        ..RunOptions::default()
-    };
+    let options = RunOptions { seed: 5, ..RunOptions::default() };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let work = || experiment::run(experiment, out, &options, &Silent);
     pool.unwrap().install(work).unwrap().rows
@@ -44,12 +35,7 @@ fn run(experiment: &dyn Experiment, out: &Path, threads: usize) -> Vec<Row> {
 
 #[test]
 fn rows_and_figures_do_not_depend_on_how_they_were_made() {
-    for id in [
-        "cluster_trajectories",
-        "cluster_pair",
-        "cluster_long_context",
-        "cluster_first",
-    ] {
+    for id in ["cluster_trajectories", "cluster_pair", "cluster_long_context", "cluster_first"] {
         let experiment = small(id);
         let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let first = run(&*experiment, one.path(), 1);
@@ -60,10 +46,7 @@ fn rows_and_figures_do_not_depend_on_how_they_were_made() {
             figures.iter().map(one).collect()
         };
         let figures = experiment.figures(&first).unwrap();
-        assert!(
-            text(&figures) == text(&experiment.figures(&second).unwrap()),
-            "{id}: figures differ"
-        );
+        assert!(text(&figures) == text(&experiment.figures(&second).unwrap()), "{id}: figures differ");
         for panel in figures.iter().flat_map(|f| &f.panels) {
             let points = panel.series.iter().map(|s| s.points.len()).sum::<usize>();
             assert!(points > 1, "{id}: {}", panel.title);
@@ -86,10 +69,7 @@ fn rows_say_what_the_theory_says() {
     for row in run(&*small("cluster_long_context"), folder.path(), 2) {
         let (own, gamma) = (row.number("own").unwrap(), row.parameter("gamma").unwrap());
         // Far below and far above the transition at 1.16.
-        assert!(
-            if gamma < 1.0 { own < 0.2 } else { own > 0.8 },
-            "{gamma}: {own}"
-        );
+        assert!(if gamma < 1.0 { own < 0.2 } else { own > 0.8 }, "{gamma}: {own}");
     }
 }
 
@@ -104,27 +84,11 @@ fn groups_and_arcs_are_counted() {
 #[test]
 fn wrong_settings_are_named() {
     for (id, set, message) in [
-        (
-            "cluster_trajectories",
-            "until = 0.05",
-            "until = 0.05: must be a finite number > 0.1",
-        ),
+        ("cluster_trajectories", "until = 0.05", "until = 0.05: must be a finite number > 0.1"),
         ("cluster_trajectories", "trials = 1", "trials = 1"),
-        (
-            "cluster_pair",
-            "angle = 4.0",
-            "angle = 4: must be a number in (0, π)",
-        ),
-        (
-            "cluster_long_context",
-            "rho = 1.0",
-            "rho = 1: must be a number in (0, 1)",
-        ),
-        (
-            "cluster_first",
-            "share = 1.5",
-            "share = 1.5: must be a number in (0, 1]",
-        ),
+        ("cluster_pair", "angle = 4.0", "angle = 4: must be a number in (0, π)"),
+        ("cluster_long_context", "rho = 1.0", "rho = 1: must be a number in (0, 1)"),
+        ("cluster_first", "share = 1.5", "share = 1.5: must be a number in (0, 1]"),
     ] {
         let error = entry(id).configure(true, None, &set.parse().unwrap()).err();
         let said = error.map_or("accepted".into(), |e| e.to_string());

@@ -20,11 +20,7 @@ fn the_promised_probability() {
         "cluster.theorem6_9",
         &[
             format!("$n = {n}$, $d = {d}$ the promised probability is {promised:.1}"),
-            format!(
-                "{} of {} draws",
-                report.trials - report.failures,
-                report.trials
-            ),
+            format!("{} of {} draws", report.trials - report.failures, report.trials),
         ],
     );
     assert!((6.2e57..6.3e57).contains(&positive), "{positive}");
@@ -42,28 +38,18 @@ fn the_printed_law_of_the_closest_pair() {
                 "$\\beta = {beta}$, $\\theta_0 = {start}$ the angle is halved at s = {:.4};",
                 number(&clock.witness, "s")
             ),
-            format!(
-                "has an angle of {:.3} there",
-                number(&clock.witness, "printed_angle")
-            ),
+            format!("has an angle of {:.3} there", number(&clock.witness, "printed_angle")),
         ],
     );
     assert!((number(&clock.witness, "angle") / start - 0.5).abs() < 1e-6);
     let masses = sheets.check("cluster.pair_masses", json!({}), None);
-    let [beta, start, a, b, s] =
-        ["beta", "angle", "mass_i", "mass_j", "s"].map(|name| setting(&masses, name));
+    let [beta, start, a, b, s] = ["beta", "angle", "mass_i", "mass_j", "s"].map(|name| setting(&masses, name));
     sheets.assert_printed(
         "cluster.pair_masses",
         &[
             format!("$\\beta = {beta}$, $\\theta_0 = {start}$, masses {a} and {b}"),
-            format!(
-                "the angle at s = {s} is {:.3};",
-                number(&masses.witness, "angle")
-            ),
-            format!(
-                "the printed law has {:.3}",
-                number(&masses.witness, "printed_angle")
-            ),
+            format!("the angle at s = {s} is {:.3};", number(&masses.witness, "angle")),
+            format!("the printed law has {:.3}", number(&masses.witness, "printed_angle")),
         ],
     );
     let contact = sheets.check("cluster.pair_contact", json!({}), None);
@@ -86,10 +72,7 @@ fn the_printed_number_of_centres() {
     sheets.assert_printed(
         "cluster.renyi_sphere",
         &[
-            format!(
-                "At δ = {delta} the printed value is {:.2};",
-                1.0 / (3.0 * half)
-            ),
+            format!("At δ = {delta} the printed value is {:.2};", 1.0 / (3.0 * half)),
             format!("the mean number of centres is {}", estimate(&report, 2)),
             // 3 sin²(δ/2) = 1.
             format!("$\\delta > {:.2}$", 2.0 * 3.0_f64.powf(-0.5).asin()),
@@ -101,20 +84,12 @@ fn the_printed_number_of_centres() {
 #[test]
 fn slow_rates_near_the_critical_factor() {
     let exponent = |kappa: f64| {
-        let at = |n: f64| attnlab_cluster::theory::long_context::LongContext {
-            n,
-            rho: 0.5,
-            gamma: kappa / 0.5,
-        };
+        let at = |n: f64| attnlab_cluster::theory::long_context::LongContext { n, rho: 0.5, gamma: kappa / 0.5 };
         (at(1e12).law() / at(1e10).law()).ln() / 100.0_f64.ln()
     };
     let sheets = sheets();
     sheets.assert_printed(
         "cluster.critical_rate",
-        &[format!(
-            "falls like $n^{{{:.1}}}$ and $n^{{{:.1}}}$",
-            exponent(0.9),
-            exponent(1.1)
-        )],
+        &[format!("falls like $n^{{{:.1}}}$ and $n^{{{:.1}}}$", exponent(0.9), exponent(1.1))],
     );
 }

@@ -34,14 +34,8 @@ impl AnyBeta {
 }
 
 fn subspace(params: &Params, context: usize) -> Denoising {
-    let family = Family::Subspace {
-        dim: Dimension::Fixed(params.get(DIM)),
-        sigma0_2: params.get(TOKEN_VARIANCE),
-    };
-    Denoising {
-        context,
-        ..problem(family, params.get(AMBIENT), params.get(NOISE_VARIANCE))
-    }
+    let family = Family::Subspace { dim: Dimension::Fixed(params.get(DIM)), sigma0_2: params.get(TOKEN_VARIANCE) };
+    Denoising { context, ..problem(family, params.get(AMBIENT), params.get(NOISE_VARIANCE)) }
 }
 
 impl Claim for AnyBeta {
@@ -73,11 +67,7 @@ impl Claim for AnyBeta {
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
         let problem = subspace(params, 1);
-        vec![rate::regime(
-            &problem,
-            params.get(BETA),
-            params.get(CONTEXT),
-        )]
+        vec![rate::regime(&problem, params.get(BETA), params.get(CONTEXT))]
     }
 
     fn memory(&self, params: &Params) -> u64 {
@@ -95,12 +85,7 @@ impl Claim for AnyBeta {
         let Some(mut kept) = kept else {
             return Ok(rate::too_short());
         };
-        for (query, mut limit) in kept
-            .queries
-            .columns()
-            .into_iter()
-            .zip(kept.limits.columns_mut())
-        {
+        for (query, mut limit) in kept.queries.columns().into_iter().zip(kept.limits.columns_mut()) {
             limit *= self.factor(beta, beta * limit.dot(&query));
         }
         let errors = rate::softmax_errors(prompt.context.view(), (1.0, beta), &kept);
@@ -120,38 +105,15 @@ impl Claim for AnyBeta {
     }
 
     fn default_trials(&self, params: &Params) -> u64 {
-        rate::softmax_trials(
-            &subspace(params, 1),
-            params.get(BETA),
-            params,
-            params.get(DIM),
-        )
+        rate::softmax_trials(&subspace(params, 1), params.get(BETA), params, params.get(DIM))
     }
 
     fn mutants(&self) -> Vec<Mutant> {
         let right = AnyBeta::default();
         vec![
-            Mutant::new(
-                "expanded",
-                AnyBeta {
-                    expanded: true,
-                    ..right
-                },
-            ),
-            Mutant::new(
-                "without-beta",
-                AnyBeta {
-                    without_beta: true,
-                    ..right
-                },
-            ),
-            Mutant::new(
-                "three-percent",
-                AnyBeta {
-                    three_percent: true,
-                    ..right
-                },
-            ),
+            Mutant::new("expanded", AnyBeta { expanded: true, ..right }),
+            Mutant::new("without-beta", AnyBeta { without_beta: true, ..right }),
+            Mutant::new("three-percent", AnyBeta { three_percent: true, ..right }),
         ]
     }
 }

@@ -1,8 +1,7 @@
 //! Clusters of unequal variance: Denoising, Appendix C.3, as printed and corrected.
 
 use super::setting::{
-    ByDefinition, IDENTITY, MOST_AMBIENT, accurate, clusters_by_definition, problem, relative,
-    same, share,
+    ByDefinition, IDENTITY, MOST_AMBIENT, accurate, clusters_by_definition, problem, relative, same, share,
 };
 use crate::prompts::{Denoising, Family};
 use crate::quantities::{AMBIENT, NOISE_VARIANCE, RADIUS, VARIANCES, WEIGHTS};
@@ -34,21 +33,14 @@ enum Form {
 
 impl UnequalClusters {
     /// As printed.
-    pub const PRINTED: Self = UnequalClusters {
-        form: Form::Printed,
-    };
+    pub const PRINTED: Self = UnequalClusters { form: Form::Printed };
     /// With weights $w_a(\sigma_Z^2 + \sigma_a^2)^{-n/2}$.
-    pub const CORRECTED: Self = UnequalClusters {
-        form: Form::Corrected,
-    };
+    pub const CORRECTED: Self = UnequalClusters { form: Form::Corrected };
 }
 
 fn problem_of(params: &Params) -> Denoising {
-    let family = Family::Clusters {
-        weights: params.get(WEIGHTS),
-        variances: params.get(VARIANCES),
-        radius: params.get(RADIUS),
-    };
+    let family =
+        Family::Clusters { weights: params.get(WEIGHTS), variances: params.get(VARIANCES), radius: params.get(RADIUS) };
     problem(family, params.get(AMBIENT), params.get(NOISE_VARIANCE))
 }
 
@@ -145,18 +137,11 @@ impl Claim for UnequalClusters {
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let s = params.get(NOISE_VARIANCE);
         let (c, query) = draw(params, streams)?;
-        let ByDefinition {
-            mean,
-            others,
-            longest,
-        } = clusters_by_definition(&c, s, query.view());
+        let ByDefinition { mean, others, longest } = clusters_by_definition(&c, s, query.view());
         let found = self.posterior_mean(&c, query.view(), s)?;
         if relative(&found, &mean, longest) <= IDENTITY && !telling(&c, others) {
             let reason = "one cluster has all the weight, or the variances are too close to tell";
-            return Ok(Outcome::uninformative(
-                reason,
-                witness! { "weight_of_the_others" => others },
-            ));
+            return Ok(Outcome::uninformative(reason, witness! { "weight_of_the_others" => others }));
         }
         Ok(same(&found, &mean, longest))
     }
@@ -181,10 +166,7 @@ impl UnequalClusters {
             let mut weights: Vec<f64> = c.weights.iter().zip(&c.variances).map(one).collect();
             let sum: f64 = weights.iter().sum();
             weights.iter_mut().for_each(|w| *w /= sum);
-            let mutant = Clusters {
-                weights,
-                ..c.clone()
-            };
+            let mutant = Clusters { weights, ..c.clone() };
             mutant.posterior_mean(query, s, Weight::Corrected)
         };
         match self.form {

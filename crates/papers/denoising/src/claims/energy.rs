@@ -2,9 +2,7 @@
 
 use super::setting::{derivative, value};
 use crate::prompts::{Denoising, Dimension, Family};
-use crate::quantities::{
-    ALPHA, AMBIENT, BETA, CONTEXT, DIM, NOISE_VARIANCE, QUERIES, RADIUS, RIVAL, STEP,
-};
+use crate::quantities::{ALPHA, AMBIENT, BETA, CONTEXT, DIM, NOISE_VARIANCE, QUERIES, RADIUS, RIVAL, STEP};
 use crate::theory::Prior;
 use attnlab_core::linalg::normal_matrix;
 use attnlab_core::stats::{Estimate, mean};
@@ -83,11 +81,7 @@ impl Claim for OneStep {
         let mut sides = vec![(alpha, s.clone(), layer(s.view(), alpha))];
         let gamma = params.get(STEP) * alpha;
         for _ in 0..STEPS {
-            let stays = if self.variant == Variant::NoResidual {
-                0.0
-            } else {
-                1.0 - gamma / alpha
-            };
+            let stays = if self.variant == Variant::NoResidual { 0.0 } else { 1.0 - gamma / alpha };
             let next = &s * stays + layer(s.view(), gamma);
             sides.push((gamma, s, next.clone()));
             s = next;
@@ -102,10 +96,7 @@ impl Claim for OneStep {
         }
         if rounding.is_nan() || rounding > ROUNDED {
             let reason = "the differences of the energy are lost in rounding";
-            return Ok(Outcome::uninformative(
-                reason,
-                witness! { "relative_rounding_error" => rounding },
-            ));
+            return Ok(Outcome::uninformative(reason, witness! { "relative_rounding_error" => rounding }));
         }
         let sizes: Vec<f64> = sides.iter().map(|(size, ..)| *size).collect();
         Ok(Outcome::Gap {
@@ -132,12 +123,7 @@ impl Claim for OneStep {
 /// Range in which differences of the energy resolve its slope: beyond, states of length α |X| meet steps of
 /// 0.01/(β |X|).
 fn between(low: f64, high: f64) -> Domain {
-    Domain::Number {
-        low,
-        low_in: true,
-        high,
-        high_in: true,
-    }
+    Domain::Number { low, low_in: true, high, high_in: true }
 }
 
 /// A step of gradient descent, with the rounding error of its gradient, summed over components.
@@ -173,12 +159,8 @@ impl OneStep {
         let gradient = Array1::from_iter((0..s.len()).map(slope));
         // The energy is made of these two; the rule takes four values over 1.5 h.
         let length = s.dot(&s).sqrt() + 2.0 * h;
-        let terms =
-            length * length / (2.0 * alpha) + length * longest * (context.ncols() as f64).ln_1p();
-        Descent {
-            step: &s - &(gradient * size),
-            rounding: 3.0 * f64::EPSILON * terms / h * s.len() as f64,
-        }
+        let terms = length * length / (2.0 * alpha) + length * longest * (context.ncols() as f64).ln_1p();
+        Descent { step: &s - &(gradient * size), rounding: 3.0 * f64::EPSILON * terms / h * s.len() as f64 }
     }
 
     /// (7) up to the constant ln(L)/β.
@@ -218,10 +200,7 @@ enum Rival {
 
 fn problem_of(params: &Params) -> Denoising {
     Denoising {
-        family: Family::Sphere {
-            dim: Dimension::Fixed(params.get(DIM)),
-            radius: params.get(RADIUS),
-        },
+        family: Family::Sphere { dim: Dimension::Fixed(params.get(DIM)), radius: params.get(RADIUS) },
         ambient: params.get(AMBIENT),
         context: params.get(CONTEXT),
         sigma_z2: params.get(NOISE_VARIANCE),
@@ -253,16 +232,8 @@ impl Claim for OneStepWins {
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
         let several = params.real(CONTEXT) - 2.0;
         vec![
-            Hypothesis::new(
-                "two tokens",
-                "L >= 2: one token is all three answers",
-                several,
-            ),
-            Hypothesis::new(
-                "a sphere",
-                "d >= 1: of two points most answers are one of them",
-                params.real(DIM) - 1.0,
-            ),
+            Hypothesis::new("two tokens", "L >= 2: one token is all three answers", several),
+            Hypothesis::new("a sphere", "d >= 1: of two points most answers are one of them", params.real(DIM) - 1.0),
         ]
     }
 
@@ -305,10 +276,7 @@ impl Claim for OneStepWins {
             Rival::ByMuch => rival - one - 0.37 * params.get(RADIUS).powi(2),
             _ => rival - one,
         };
-        Ok(value(
-            better,
-            witness! { "loss_of_one_step" => one, "loss_of_the_other" => rival },
-        ))
+        Ok(value(better, witness! { "loss_of_one_step" => one, "loss_of_the_other" => rival }))
     }
 
     /// The mean of the paired differences is positive.
@@ -335,11 +303,7 @@ impl Claim for OneStepWins {
 
     fn mutants(&self) -> Vec<Mutant> {
         let rival = |name, rival| Mutant::new(name, OneStepWins { rival });
-        vec![
-            rival("reversed", Rival::Reversed),
-            rival("bayes", Rival::Bayes),
-            rival("by-much", Rival::ByMuch),
-        ]
+        vec![rival("reversed", Rival::Reversed), rival("bayes", Rival::Bayes), rival("by-much", Rival::ByMuch)]
     }
 }
 

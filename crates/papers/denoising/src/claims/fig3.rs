@@ -31,9 +31,7 @@ enum Form {
 
 impl Valleys {
     /// As the caption of Fig. 3 describes it.
-    pub const PRINTED: Self = Valleys {
-        form: Form::Printed,
-    };
+    pub const PRINTED: Self = Valleys { form: Form::Printed };
     /// Where the energy is convex.
     pub const CONVEX: Self = Valleys { form: Form::Convex };
 
@@ -68,10 +66,7 @@ const STRONGEST: f64 = 1e6;
 
 fn problem_of(params: &Params) -> Denoising {
     Denoising {
-        family: Family::Sphere {
-            dim: Dimension::Fixed(params.get(DIM)),
-            radius: params.get(RADIUS),
-        },
+        family: Family::Sphere { dim: Dimension::Fixed(params.get(DIM)), radius: params.get(RADIUS) },
         ambient: params.get(AMBIENT),
         context: params.get(CONTEXT),
         // Only the context is used.
@@ -110,13 +105,8 @@ impl Claim for Valleys {
         }
         let r = params.get(RADIUS);
         let least = r * r / STRONGEST;
-        let allowed =
-            format!("must be at least {least:e} with R = {r}; minima are not resolved below");
-        Err(Error::invalid(
-            NOISE_VARIANCE.name,
-            params.get(NOISE_VARIANCE),
-            allowed,
-        ))
+        let allowed = format!("must be at least {least:e} with R = {r}; minima are not resolved below");
+        Err(Error::invalid(NOISE_VARIANCE.name, params.get(NOISE_VARIANCE), allowed))
     }
 
     fn memory(&self, params: &Params) -> u64 {
@@ -204,9 +194,7 @@ impl Claim for Valleys {
             ];
         }
         // Two opposite tokens are the extreme case.
-        let opposite = form("tenth-more", Form::TenthMore)
-            .with(DIM, 0)
-            .with(CONTEXT, 2);
+        let opposite = form("tenth-more", Form::TenthMore).with(DIM, 0).with(CONTEXT, 2);
         vec![form("ten-times", Form::TenTimes), opposite]
     }
 }

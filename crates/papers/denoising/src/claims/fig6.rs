@@ -28,15 +28,9 @@ enum Variant {
 
 impl Minimum {
     /// At the L of the caption.
-    pub const PRINTED: Self = Minimum {
-        limit: false,
-        variant: Variant::Printed,
-    };
+    pub const PRINTED: Self = Minimum { limit: false, variant: Variant::Printed };
     /// With contexts without end.
-    pub const LIMIT: Self = Minimum {
-        limit: true,
-        variant: Variant::Printed,
-    };
+    pub const LIMIT: Self = Minimum { limit: true, variant: Variant::Printed };
 }
 
 /// The mean of ln(β_min / β) must lie within this of 0: a shift of 15 %, where it is -.87 at the
@@ -63,10 +57,7 @@ const EVALUATED: f64 = 40.0;
 
 fn problem_of(params: &Params, limit: bool) -> Denoising {
     Denoising {
-        family: Family::Sphere {
-            dim: Dimension::Fixed(params.get(DIM)),
-            radius: params.get(RADIUS),
-        },
+        family: Family::Sphere { dim: Dimension::Fixed(params.get(DIM)), radius: params.get(RADIUS) },
         ambient: params.get(AMBIENT),
         context: if limit { 1 } else { params.get(CONTEXT) },
         sigma_z2: params.get(NOISE_VARIANCE),
@@ -112,11 +103,7 @@ impl Claim for Minimum {
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        let (d, r, s) = (
-            params.get(DIM),
-            params.get(RADIUS),
-            params.get(NOISE_VARIANCE),
-        );
+        let (d, r, s) = (params.get(DIM), params.get(RADIUS), params.get(NOISE_VARIANCE));
         if self.limit {
             let scatter = sphere::minimum_scatter(d, r, s, params.real(PROMPTS));
             return vec![Hypothesis::new(
@@ -150,19 +137,13 @@ impl Claim for Minimum {
         let problem = problem_of(params, self.limit);
         let one = |i| problem.draw(&streams.child("prompt", i));
         let prompts: Result<Vec<Prompt>> = (0..params.get(PROMPTS) as u64).map(one).collect();
-        let landscape = if self.limit {
-            ScaleLandscape::of_limit(prompts?)?
-        } else {
-            ScaleLandscape::new(prompts?)?
-        };
+        let landscape = if self.limit { ScaleLandscape::of_limit(prompts?)? } else { ScaleLandscape::new(prompts?)? };
         let s = params.get(NOISE_VARIANCE);
         let (low, high) = SEARCHED;
         let found = landscape.minimum(low / s, high / s)?;
         let ends = [low, high].map(|b| landscape.moments(b / s).map(|m| m.loss(m.best_alpha())));
         let [Ok(first), Ok(last)] = ends else {
-            return Err(Error::undefined(
-                "the loss is not finite at the ends of the search",
-            ));
+            return Err(Error::undefined("the loss is not finite at the ends of the search"));
         };
         if first.max(last) - found.loss <= FLAT * found.loss {
             let reason = "the loss does not depend on beta";
@@ -190,11 +171,7 @@ impl Claim for Minimum {
             return 12;
         }
         // (1.96 + 2.33) standard errors must fit into two thirds of the band.
-        let (d, r, s) = (
-            params.get(DIM),
-            params.get(RADIUS),
-            params.get(NOISE_VARIANCE),
-        );
+        let (d, r, s) = (params.get(DIM), params.get(RADIUS), params.get(NOISE_VARIANCE));
         let scatter = sphere::minimum_scatter(d, r, s, params.real(PROMPTS));
         let needed = (4.29 * scatter / (BAND * 2.0 / 3.0)).powi(2);
         // Out of scope it may not be a number.
@@ -214,15 +191,7 @@ impl Claim for Minimum {
             ];
         }
         // Where the minimum of a finite context is at the heuristic one within the band.
-        let resolved = |name, v| {
-            variant(name, v)
-                .with(NOISE_VARIANCE, 0.5)
-                .with(PROMPTS, 800)
-                .with(CONTEXT, 200)
-        };
-        vec![
-            resolved("deviation", Variant::Deviation),
-            resolved("double", Variant::Double),
-        ]
+        let resolved = |name, v| variant(name, v).with(NOISE_VARIANCE, 0.5).with(PROMPTS, 800).with(CONTEXT, 200);
+        vec![resolved("deviation", Variant::Deviation), resolved("double", Variant::Double)]
     }
 }

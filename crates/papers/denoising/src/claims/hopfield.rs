@@ -12,14 +12,8 @@ use ndarray::Array2;
 use rand_distr::{ChiSquared, Distribution};
 
 fn of_length(params: &Params, context: usize) -> Denoising {
-    let family = Family::Subspace {
-        dim: Dimension::Fixed(params.get(DIM)),
-        sigma0_2: params.get(TOKEN_VARIANCE),
-    };
-    Denoising {
-        context,
-        ..problem(family, params.get(AMBIENT), params.get(NOISE_VARIANCE))
-    }
+    let family = Family::Subspace { dim: Dimension::Fixed(params.get(DIM)), sigma0_2: params.get(TOKEN_VARIANCE) };
+    Denoising { context, ..problem(family, params.get(AMBIENT), params.get(NOISE_VARIANCE)) }
 }
 
 /// A step of size γ on (A.21) is linear attention (A.20).
@@ -62,9 +56,7 @@ impl Claim for LinearStep {
         let (x, s) = (&prompt.context, &prompt.query);
         let factor = if self.no_half { 2.0 } else { 1.0 };
         let size = match self {
-            LinearStep {
-                unit_step: true, ..
-            } => 1.0,
+            LinearStep { unit_step: true, .. } => 1.0,
             LinearStep { longer: true, .. } => gamma * (1.0 + 1e-8),
             _ => gamma,
         };
@@ -98,27 +90,9 @@ impl Claim for LinearStep {
     fn mutants(&self) -> Vec<Mutant> {
         let right = LinearStep::default();
         vec![
-            Mutant::new(
-                "unit-step",
-                LinearStep {
-                    unit_step: true,
-                    ..right
-                },
-            ),
-            Mutant::new(
-                "no-half",
-                LinearStep {
-                    no_half: true,
-                    ..right
-                },
-            ),
-            Mutant::new(
-                "longer",
-                LinearStep {
-                    longer: true,
-                    ..right
-                },
-            ),
+            Mutant::new("unit-step", LinearStep { unit_step: true, ..right }),
+            Mutant::new("no-half", LinearStep { no_half: true, ..right }),
+            Mutant::new("longer", LinearStep { longer: true, ..right }),
         ]
     }
 }
@@ -159,13 +133,9 @@ enum Form {
 
 impl PositiveDefinite {
     /// As printed.
-    pub const PRINTED: Self = PositiveDefinite {
-        form: Form::Printed,
-    };
+    pub const PRINTED: Self = PositiveDefinite { form: Form::Printed };
     /// With the length that it takes.
-    pub const CORRECTED: Self = PositiveDefinite {
-        form: Form::Threshold,
-    };
+    pub const CORRECTED: Self = PositiveDefinite { form: Form::Threshold };
 
     fn printed(&self) -> bool {
         matches!(self.form, Form::Printed | Form::LessNoise)
@@ -248,23 +218,15 @@ impl Claim for PositiveDefinite {
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let (s0, sz) = (params.get(TOKEN_VARIANCE), params.get(NOISE_VARIANCE));
-        let noise = if self.form == Form::LessNoise {
-            0.4 * sz
-        } else {
-            sz
-        };
+        let noise = if self.form == Form::LessNoise { 0.4 * sz } else { sz };
         let (mut holds, mut seen) = (true, vec![]);
         for (length, definite) in self.lengths(params) {
             let context = context_of(params, length, streams)?;
-            let least =
-                SphericalHopfield::new(context.view(), 1.0 / (s0 + noise))?.least_curvature()?;
+            let least = SphericalHopfield::new(context.view(), 1.0 / (s0 + noise))?.least_curvature()?;
             holds &= (least > 0.0) == definite;
             seen.push(serde_json::json!({ "L": length, "least_curvature": least }));
         }
-        Ok(Outcome::Event {
-            holds,
-            witness: witness! { "energies" => seen },
-        })
+        Ok(Outcome::Event { holds, witness: witness! { "energies" => seen } })
     }
 
     fn mutants(&self) -> Vec<Mutant> {
@@ -296,8 +258,7 @@ impl PositiveDefinite {
         let enough = |d: usize| (whole(linear::definite_but(d, s0, sz, FAILURE)), true);
         let too_few = |d: usize| linear::indefinite_up_to(d, s0, sz).map(|l| (l as usize, false));
         let edge = linear::definite_from(d, s0, sz);
-        let both =
-            |enough, too_few: Option<_>| [Some(enough), too_few].into_iter().flatten().collect();
+        let both = |enough, too_few: Option<_>| [Some(enough), too_few].into_iter().flatten().collect();
         match self.form {
             Form::Printed | Form::LessNoise => vec![(params.get(CONTEXT), true)],
             Form::Threshold => both(enough(d), too_few(d)),

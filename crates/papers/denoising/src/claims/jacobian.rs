@@ -36,10 +36,7 @@ fn draw(params: &Params, streams: &Streams) -> Drawn {
 /// In one dimension every field is a gradient, and one token has no Jacobian. Above the upper ends a check takes
 /// minutes: 24 n layers of n² + n L products in every trial.
 fn schema() -> Schema {
-    vec![
-        AMBIENT.within(Domain::Whole(2, 100)).or(5),
-        CONTEXT.within(Domain::Whole(2, 1000)).or(12),
-    ]
+    vec![AMBIENT.within(Domain::Whole(2, 100)).or(5), CONTEXT.within(Domain::Whole(2, 1000)).or(12)]
 }
 
 fn memory(params: &Params) -> u64 {
@@ -90,10 +87,7 @@ fn numerical_jacobian(
     // Two roundings in each of n entries of n columns.
     let layer = largest(&mut values.iter().copied());
     let error = 2.0 * n as f64 * f64::EPSILON * layer / least_step;
-    Numerical {
-        rounding: error / frobenius2(jacobian.view()).sqrt(),
-        jacobian,
-    }
+    Numerical { rounding: error / frobenius2(jacobian.view()).sqrt(), jacobian }
 }
 
 /// The outcome of a trial whose numerical Jacobian is lost in rounding.
@@ -127,12 +121,7 @@ impl Claim for Jacobian {
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let Drawn {
-            context: x,
-            state,
-            m: w_pv,
-            other: w_kq,
-        } = draw(params, streams);
+        let Drawn { context: x, state, m: w_pv, other: w_kq } = draw(params, streams);
         let found = numerical_jacobian(x.view(), w_pv.view(), w_kq.view(), &state);
         let (numerical, rounding) = (found.jacobian, found.rounding);
         if rounding.is_nan() || rounding > ROUNDED {
@@ -146,11 +135,7 @@ impl Claim for Jacobian {
             let column = g.view().insert_axis(Axis(1));
             spread -= &column.dot(&column.t());
         }
-        let last = if self.transposed {
-            w_kq.t()
-        } else {
-            w_kq.view()
-        };
+        let last = if self.transposed { w_kq.t() } else { w_kq.view() };
         let mut printed = w_pv.dot(&x).dot(&spread).dot(&x.t()).dot(&last);
         if self.larger {
             printed *= 1.0 + 1e-5;
@@ -169,27 +154,9 @@ impl Claim for Jacobian {
     fn mutants(&self) -> Vec<Mutant> {
         let right = Jacobian::default();
         vec![
-            Mutant::new(
-                "diagonal",
-                Jacobian {
-                    diagonal: true,
-                    ..right
-                },
-            ),
-            Mutant::new(
-                "transposed",
-                Jacobian {
-                    transposed: true,
-                    ..right
-                },
-            ),
-            Mutant::new(
-                "larger",
-                Jacobian {
-                    larger: true,
-                    ..right
-                },
-            ),
+            Mutant::new("diagonal", Jacobian { diagonal: true, ..right }),
+            Mutant::new("transposed", Jacobian { transposed: true, ..right }),
+            Mutant::new("larger", Jacobian { larger: true, ..right }),
         ]
     }
 }
@@ -219,13 +186,9 @@ enum Form {
 
 impl Condition {
     /// As printed.
-    pub const PRINTED: Self = Condition {
-        form: Form::Printed,
-    };
+    pub const PRINTED: Self = Condition { form: Form::Printed };
     /// With its transposes where $J = J^T$ has them.
-    pub const CORRECTED: Self = Condition {
-        form: Form::Corrected,
-    };
+    pub const CORRECTED: Self = Condition { form: Form::Corrected };
 
     /// The distance of weights from the condition: 0 where it holds.
     fn defect(&self, found: &Symmetry, pv: ArrayView2<f64>, kq: ArrayView2<f64>) -> f64 {
@@ -255,16 +218,8 @@ fn kinds(m: &Array2<f64>, other: &Array2<f64>) -> Vec<(&'static str, Array2<f64>
         ("W_KQ = W_PV", m.clone(), m.clone()),
         ("unrelated", m.clone(), other.clone()),
         ("both symmetric", even(m), even(other)),
-        (
-            "nearly W_KQ = c W_PV^T",
-            m.clone(),
-            &transposed * 0.6 + other * NEARLY,
-        ),
-        (
-            "symmetric product",
-            m.clone(),
-            transposed.dot(m).dot(&transposed),
-        ),
+        ("nearly W_KQ = c W_PV^T", m.clone(), &transposed * 0.6 + other * NEARLY),
+        ("symmetric product", m.clone(), transposed.dot(m).dot(&transposed)),
     ]
 }
 
@@ -320,10 +275,7 @@ impl Claim for Condition {
                 seen.insert(name.into(), entry.into());
             }
         }
-        Ok(Outcome::Event {
-            holds,
-            witness: seen,
-        })
+        Ok(Outcome::Event { holds, witness: seen })
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -46,9 +46,7 @@ impl Claim for Prop1 {
             return Ok(());
         }
         let k = params.get(CLUSTERS);
-        let allowed = format!(
-            "must be at least {least:e} with K = {k}; the quadrature takes steps of sigma_Z / 40"
-        );
+        let allowed = format!("must be at least {least:e} with K = {k}; the quadrature takes steps of sigma_Z / 40");
         Err(Error::invalid(NOISE_VARIANCE.name, s, allowed))
     }
 
@@ -73,27 +71,16 @@ impl Claim for Prop1 {
         let (mut loss, mut tight, mut bound) = (0.0, 0.0, 0.0);
         for i in 0..=((high - low) / step).ceil() as usize {
             let y = low + step * i as f64;
-            let joint: Vec<f64> = points
-                .iter()
-                .zip(&weights)
-                .map(|(x, w)| w * (-(y - x).powi(2) / (2.0 * s)).exp())
-                .collect();
+            let joint: Vec<f64> =
+                points.iter().zip(&weights).map(|(x, w)| w * (-(y - x).powi(2) / (2.0 * s)).exp()).collect();
             let p: f64 = joint.iter().sum();
             if p == 0.0 {
                 continue;
             }
-            let moment = |g: &dyn Fn(f64) -> f64| -> f64 {
-                joint.iter().zip(&points).map(|(p, x)| p * g(*x)).sum()
-            };
+            let moment = |g: &dyn Fn(f64) -> f64| -> f64 { joint.iter().zip(&points).map(|(p, x)| p * g(*x)).sum() };
             let mean = moment(&|x| x) / p;
-            let most = (0..k)
-                .max_by(|a, b| joint[*a].total_cmp(&joint[*b]))
-                .unwrap_or(0);
-            let best = if self.variant == Variant::Mode {
-                points[most]
-            } else {
-                mean
-            };
+            let most = (0..k).max_by(|a, b| joint[*a].total_cmp(&joint[*b])).unwrap_or(0);
+            let best = if self.variant == Variant::Mode { points[most] } else { mean };
             loss += moment(&|x| (x - f(y)).powi(2));
             tight += moment(&|x| (x - best).powi(2));
             bound += moment(&|x| x * x) - p * mean * mean;
@@ -102,11 +89,7 @@ impl Claim for Prop1 {
         let (loss, tight, mut bound) = (loss * scale, tight * scale, bound * scale);
         if self.variant == Variant::PriorVariance {
             let mean: f64 = points.iter().zip(&weights).map(|(x, w)| w * x).sum();
-            bound = points
-                .iter()
-                .zip(&weights)
-                .map(|(x, w)| w * (x - mean).powi(2))
-                .sum();
+            bound = points.iter().zip(&weights).map(|(x, w)| w * (x - mean).powi(2)).sum();
         }
         if self.variant == Variant::Larger {
             bound *= 1.0 + 1e-6;

@@ -9,10 +9,7 @@ use attnlab_lab::prelude::*;
 use ndarray::{Array1, Array2};
 
 fn subspace(params: &Params) -> Denoising {
-    let family = Family::Subspace {
-        dim: Dimension::Fixed(params.get(DIM)),
-        sigma0_2: params.get(TOKEN_VARIANCE),
-    };
+    let family = Family::Subspace { dim: Dimension::Fixed(params.get(DIM)), sigma0_2: params.get(TOKEN_VARIANCE) };
     problem(family, params.get(AMBIENT), params.get(NOISE_VARIANCE))
 }
 
@@ -59,9 +56,7 @@ impl Claim for Prop2Mean {
         let projected = prompt.prior.project(prompt.query.view());
         let factor = match self {
             Prop2Mean { unshrunk: true, .. } => 1.0,
-            Prop2Mean {
-                exchanged: true, ..
-            } => linear::shrinkage(sz, s0),
+            Prop2Mean { exchanged: true, .. } => linear::shrinkage(sz, s0),
             Prop2Mean { louder: true, .. } => linear::shrinkage(s0, sz * (1.0 + 1e-6)),
             _ => linear::shrinkage(s0, sz),
         };
@@ -72,27 +67,9 @@ impl Claim for Prop2Mean {
     fn mutants(&self) -> Vec<Mutant> {
         let right = Prop2Mean::default();
         vec![
-            Mutant::new(
-                "unshrunk",
-                Prop2Mean {
-                    unshrunk: true,
-                    ..right
-                },
-            ),
-            Mutant::new(
-                "exchanged",
-                Prop2Mean {
-                    exchanged: true,
-                    ..right
-                },
-            ),
-            Mutant::new(
-                "louder",
-                Prop2Mean {
-                    louder: true,
-                    ..right
-                },
-            ),
+            Mutant::new("unshrunk", Prop2Mean { unshrunk: true, ..right }),
+            Mutant::new("exchanged", Prop2Mean { exchanged: true, ..right }),
+            Mutant::new("louder", Prop2Mean { louder: true, ..right }),
         ]
     }
 }
@@ -136,15 +113,9 @@ enum More {
 
 impl Prop2Loss {
     /// The left side that the paper prints, without the factor.
-    pub const PRINTED: Self = Prop2Loss {
-        shrunk: false,
-        more: More::None,
-    };
+    pub const PRINTED: Self = Prop2Loss { shrunk: false, more: More::None };
     /// The left side that its proof computes.
-    pub const CORRECTED: Self = Prop2Loss {
-        shrunk: true,
-        more: More::None,
-    };
+    pub const CORRECTED: Self = Prop2Loss { shrunk: true, more: More::None };
 }
 
 /// Largest distance of the ratio of both sides of (A.2) from 1 at which they agree.
@@ -185,9 +156,8 @@ impl Claim for Prop2Loss {
             return Ok(());
         }
         let (low, high) = (RATIO.start() * s0, RATIO.end() * s0);
-        let allowed = format!(
-            "must lie in [{low:e}, {high:e}] with sigma0_2 = {s0}; beyond, rounding hides one of them"
-        );
+        let allowed =
+            format!("must lie in [{low:e}, {high:e}] with sigma0_2 = {s0}; beyond, rounding hides one of them");
         Err(Error::invalid(NOISE_VARIANCE.name, sz, allowed))
     }
 

@@ -36,17 +36,11 @@ enum Form {
 
 impl Prop3 {
     /// (A.3).
-    pub const INTEGRAL: Self = Prop3 {
-        form: Form::Integral,
-    };
+    pub const INTEGRAL: Self = Prop3 { form: Form::Integral };
     /// (A.4) as printed.
-    pub const PRINTED: Self = Prop3 {
-        form: Form::Printed,
-    };
+    pub const PRINTED: Self = Prop3 { form: Form::Printed };
     /// (A.4) as Appendix C.2 derives it.
-    pub const CORRECTED: Self = Prop3 {
-        form: Form::Corrected,
-    };
+    pub const CORRECTED: Self = Prop3 { form: Form::Corrected };
 
     fn mutant(name: &'static str, form: Form) -> Mutant {
         Mutant::new(name, Prop3 { form })
@@ -54,10 +48,7 @@ impl Prop3 {
 }
 
 fn problem_of(params: &Params) -> Denoising {
-    let family = Family::Sphere {
-        dim: Dimension::Fixed(params.get(DIM)),
-        radius: params.get(RADIUS),
-    };
+    let family = Family::Sphere { dim: Dimension::Fixed(params.get(DIM)), radius: params.get(RADIUS) };
     problem(family, params.get(AMBIENT), params.get(NOISE_VARIANCE))
 }
 
@@ -73,12 +64,7 @@ impl Claim for Prop3 {
     }
 
     fn schema(&self) -> Schema {
-        vec![
-            AMBIENT.within(Domain::Whole(1, MOST_AMBIENT)).or(16),
-            DIM.or(8),
-            RADIUS.or(1.0),
-            NOISE_VARIANCE.or(0.1),
-        ]
+        vec![AMBIENT.within(Domain::Whole(1, MOST_AMBIENT)).or(16), DIM.or(8), RADIUS.or(1.0), NOISE_VARIANCE.or(0.1)]
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
@@ -120,11 +106,7 @@ impl Claim for Prop3 {
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let (d, r, s) = (
-            params.get(DIM),
-            params.get(RADIUS),
-            params.get(NOISE_VARIANCE),
-        );
+        let (d, r, s) = (params.get(DIM), params.get(RADIUS), params.get(NOISE_VARIANCE));
         let prompt = problem_of(params).draw(streams)?;
         let query = &prompt.query;
         let projected = prompt.prior.project(query.view());
@@ -162,17 +144,13 @@ impl Claim for Prop3 {
 
     fn mutants(&self) -> Vec<Mutant> {
         match self.form {
-            Form::Integral | Form::IntegralDeviation | Form::IntegralLouder => vec![
-                Self::mutant("deviation", Form::IntegralDeviation),
-                Self::mutant("louder", Form::IntegralLouder),
-            ],
+            Form::Integral | Form::IntegralDeviation | Form::IntegralLouder => {
+                vec![Self::mutant("deviation", Form::IntegralDeviation), Self::mutant("louder", Form::IntegralLouder)]
+            }
             // Where the printed form holds.
             Form::Printed => {
                 let at_one = |name, form| Self::mutant(name, form).with(NOISE_VARIANCE, 1.0);
-                vec![
-                    at_one("code-orders", Form::CodeOrders),
-                    at_one("lower-orders", Form::LowerOrders),
-                ]
+                vec![at_one("code-orders", Form::CodeOrders), at_one("lower-orders", Form::LowerOrders)]
             }
             _ => vec![
                 Self::mutant("code-orders", Form::CodeOrders),
@@ -190,8 +168,7 @@ const LEAST_TELLING: f64 = 1e-7;
 /// Returns `true` if a projected query of this length tells the two arguments of (A.4) from each other.
 fn telling(params: &Params, norm: f64) -> bool {
     let (r, s) = (params.get(RADIUS), params.get(NOISE_VARIANCE));
-    let complement =
-        |width: f64| bessel_ratio_complement(sphere::order(params.get(DIM)), r * norm / width);
+    let complement = |width: f64| bessel_ratio_complement(sphere::order(params.get(DIM)), r * norm / width);
     (complement(s) - complement(s.sqrt())).abs() >= LEAST_TELLING
 }
 
@@ -204,12 +181,7 @@ const ANGLES: usize = 1000;
 ///
 /// The trapezoidal rule in $\varphi$ with $\theta = \varphi - \sin(2\varphi)/2$: near the ends the
 /// integrand then vanishes like $\varphi^{3d-1}$, so that the error is $O(h^6)$ at worst (d = 2).
-fn integral(
-    prior: &Prior,
-    direction: &Array1<f64>,
-    radius: f64,
-    g: impl Fn(ArrayView1<f64>) -> f64,
-) -> Array1<f64> {
+fn integral(prior: &Prior, direction: &Array1<f64>, radius: f64, g: impl Fn(ArrayView1<f64>) -> f64) -> Array1<f64> {
     let Prior::Sphere { basis, .. } = prior else {
         return Array1::zeros(direction.len());
     };
@@ -241,9 +213,7 @@ fn integral(
 /// least aligned with it, made orthogonal.
 fn across(basis: ndarray::ArrayView2<f64>, e1: &Array1<f64>) -> Array1<f64> {
     let c = basis.t().dot(e1).mapv(f64::abs);
-    let least = (0..c.len())
-        .min_by(|a, b| c[*a].total_cmp(&c[*b]))
-        .unwrap_or(0);
+    let least = (0..c.len()).min_by(|a, b| c[*a].total_cmp(&c[*b])).unwrap_or(0);
     let column = basis.column(least);
     let e2 = &column - &(e1 * column.dot(e1));
     let norm = e2.dot(&e2).sqrt();

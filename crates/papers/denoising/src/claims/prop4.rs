@@ -1,8 +1,6 @@
 //! Clusters of equal variance and norm: Denoising, Proposition 4, (A.5) and (A.6).
 
-use super::setting::{
-    IDENTITY, MOST_AMBIENT, accurate, average, clusters_by_definition, problem, relative, same,
-};
+use super::setting::{IDENTITY, MOST_AMBIENT, accurate, average, clusters_by_definition, problem, relative, same};
 use crate::prompts::{Denoising, Family};
 use crate::quantities::{AMBIENT, CLUSTERS, NOISE_VARIANCE, RADIUS, TOKEN_VARIANCE};
 use crate::theory::Prior;
@@ -43,11 +41,8 @@ type Drawn = (Clusters, Array1<f64>);
 
 fn problem_of(params: &Params, sigma0_2: f64) -> Denoising {
     let k = params.get(CLUSTERS);
-    let family = Family::Clusters {
-        weights: vec![1.0 / k as f64; k],
-        variances: vec![sigma0_2; k],
-        radius: params.get(RADIUS),
-    };
+    let family =
+        Family::Clusters { weights: vec![1.0 / k as f64; k], variances: vec![sigma0_2; k], radius: params.get(RADIUS) };
     problem(family, params.get(AMBIENT), params.get(NOISE_VARIANCE))
 }
 
@@ -87,11 +82,7 @@ impl Claim for Prop4 {
         let (s0, sz) = (params.get(TOKEN_VARIANCE), params.get(NOISE_VARIANCE));
         let (c, query) = clusters(params, s0, self.variant, streams)?;
         let (means, x) = (c.means.view(), query.view());
-        let louder = if self.variant == Variant::Louder {
-            1.0 + 1e-6
-        } else {
-            1.0
-        };
+        let louder = if self.variant == Variant::Louder { 1.0 + 1e-6 } else { 1.0 };
         let mut found = equal_variances(means, &c.weights, s0, sz * louder, x);
         match self.variant {
             Variant::NoResidual => found = found - &query * (s0 / (s0 + sz)),

@@ -36,9 +36,7 @@ const PILOT: (u64, usize) = (20, 20);
 
 /// The context lengths of a rate, each twice the one before.
 pub fn lengths(shortest: usize) -> Vec<usize> {
-    (0..DOUBLINGS)
-        .map(|doubling| shortest << doubling)
-        .collect()
+    (0..DOUBLINGS).map(|doubling| shortest << doubling).collect()
 }
 
 /// The longest of them.
@@ -122,12 +120,7 @@ pub fn asymptotic(
     shortest: usize,
 ) -> Result<Option<Kept>> {
     let (mut kept, mut variances) = (vec![], vec![]);
-    for (i, (query, limit)) in queries
-        .columns()
-        .into_iter()
-        .zip(limits.columns())
-        .enumerate()
-    {
+    for (i, (query, limit)) in queries.columns().into_iter().zip(limits.columns()).enumerate() {
         let found = prior.asymptotics(query, beta, limit)?;
         let long = shortest as f64 >= LONG * found.length;
         if long && found.spread >= RESOLVED && found.variance.is_finite() {
@@ -138,11 +131,7 @@ pub fn asymptotic(
     if kept.is_empty() {
         return Ok(None);
     }
-    Ok(Some(Kept {
-        queries: queries.select(Axis(1), &kept),
-        limits: limits.select(Axis(1), &kept),
-        variances,
-    }))
+    Ok(Some(Kept { queries: queries.select(Axis(1), &kept), limits: limits.select(Axis(1), &kept), variances }))
 }
 
 /// The outcome of a trial without a query in the asymptotic regime.
@@ -201,16 +190,8 @@ pub fn limits(prior: &Prior, beta: f64, queries: &Array2<f64>) -> Result<Array2<
 /// limits at the kept queries, for each of the [`lengths`] whose longest is that of the
 /// context (n, 16 L): over all disjoint contexts of that length in it, in units of the queries' variances. The
 /// exponentials are shared.
-pub fn softmax_errors(
-    context: ArrayView2<f64>,
-    (alpha, beta): (f64, f64),
-    kept: &Kept,
-) -> Vec<f64> {
-    let Kept {
-        queries,
-        limits,
-        variances,
-    } = kept;
+pub fn softmax_errors(context: ArrayView2<f64>, (alpha, beta): (f64, f64), kept: &Kept) -> Vec<f64> {
+    let Kept { queries, limits, variances } = kept;
     let mut errors = vec![0.0; DOUBLINGS as usize];
     let shortest = context.ncols() >> (DOUBLINGS - 1);
     let columns = queries.columns().into_iter().zip(limits.columns());
@@ -222,10 +203,7 @@ pub fn softmax_errors(
                 let distance = &part.weighted * (alpha / part.sum) - limit;
                 *error += share * distance.dot(&distance);
             }
-            parts = parts
-                .chunks_exact(2)
-                .map(|pair| pair[0].with(&pair[1]))
-                .collect();
+            parts = parts.chunks_exact(2).map(|pair| pair[0].with(&pair[1])).collect();
         }
     }
     errors
@@ -240,41 +218,22 @@ struct Part {
 
 impl Part {
     /// The sums over consecutive blocks of `length` tokens.
-    fn of_blocks(
-        context: ArrayView2<f64>,
-        beta: f64,
-        query: ArrayView1<f64>,
-        length: usize,
-    ) -> Vec<Part> {
+    fn of_blocks(context: ArrayView2<f64>, beta: f64, query: ArrayView1<f64>, length: usize) -> Vec<Part> {
         let scores = context.t().dot(&query) * beta;
         let block = |(tokens, scores): (ArrayView2<f64>, ArrayView1<f64>)| {
             let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             let weights = scores.mapv(|v| (v - largest).exp());
-            Part {
-                largest,
-                sum: weights.sum(),
-                weighted: tokens.dot(&weights),
-            }
+            Part { largest, sum: weights.sum(), weighted: tokens.dot(&weights) }
         };
         let tokens = context.axis_chunks_iter(Axis(1), length);
-        tokens
-            .zip(scores.axis_chunks_iter(Axis(0), length))
-            .map(block)
-            .collect()
+        tokens.zip(scores.axis_chunks_iter(Axis(0), length)).map(block).collect()
     }
 
     /// The sums over both.
     fn with(&self, other: &Part) -> Part {
         let largest = self.largest.max(other.largest);
-        let (a, b) = (
-            (self.largest - largest).exp(),
-            (other.largest - largest).exp(),
-        );
-        Part {
-            largest,
-            sum: a * self.sum + b * other.sum,
-            weighted: &self.weighted * a + &other.weighted * b,
-        }
+        let (a, b) = ((self.largest - largest).exp(), (other.largest - largest).exp());
+        Part { largest, sum: a * self.sum + b * other.sum, weighted: &self.weighted * a + &other.weighted * b }
     }
 }
 
@@ -291,13 +250,8 @@ mod tests {
     fn blocks_are_contexts() {
         let streams = Streams::new(3, "denoise_rate", 0, 0);
         let draw = |name, count| normal_matrix(3, count, &mut streams.part(name, 0));
-        let (context, queries, limits) =
-            (draw("context", 96), draw("queries", 2), draw("limits", 2));
-        let kept = Kept {
-            queries,
-            limits,
-            variances: vec![2.0, 0.5],
-        };
+        let (context, queries, limits) = (draw("context", 96), draw("queries", 2), draw("limits", 2));
+        let kept = Kept { queries, limits, variances: vec![2.0, 0.5] };
         let found = softmax_errors(context.view(), (0.9, 4.0), &kept);
         let (w_pv, w_kq) = (Array2::eye(3) * 0.9, Array2::eye(3) * 4.0);
         for (length, found) in lengths(6).into_iter().zip(found) {
@@ -311,10 +265,7 @@ mod tests {
                 }
             }
             let plain = plain.iter().sum::<f64>() / plain.len() as f64;
-            assert!(
-                (found / plain - 1.0).abs() < 1e-12,
-                "{length}: {found} {plain}"
-            );
+            assert!((found / plain - 1.0).abs() < 1e-12, "{length}: {found} {plain}");
         }
     }
 
@@ -331,14 +282,8 @@ mod tests {
                 let sums: Array2<f64> = normal_matrix(blocks, 1, &mut rng);
                 let error = |doubling: u32| {
                     let size = 1_usize << doubling;
-                    let mean2 =
-                        |block: ndarray::ArrayView1<f64>| (block.sum() / size as f64).powi(2);
-                    let sum: f64 = sums
-                        .column(0)
-                        .exact_chunks(size)
-                        .into_iter()
-                        .map(mean2)
-                        .sum();
+                    let mean2 = |block: ndarray::ArrayView1<f64>| (block.sum() / size as f64).powi(2);
+                    let sum: f64 = sums.column(0).exact_chunks(size).into_iter().map(mean2).sum();
                     sum * size as f64 / blocks as f64 * (size as f64).powf(above)
                 };
                 outcome(10, &(0..DOUBLINGS).map(error).collect::<Vec<_>>())

@@ -21,12 +21,7 @@ pub const PER_SECOND: f64 = 8e8;
 
 /// A problem whose context is not used.
 pub fn problem(family: Family, ambient: usize, sigma_z2: f64) -> Denoising {
-    Denoising {
-        family,
-        ambient,
-        context: 1,
-        sigma_z2,
-    }
+    Denoising { family, ambient, context: 1, sigma_z2 }
 }
 
 /// The outcome of an identity between two vectors: their distance relative to the second plus `scale`, the length
@@ -80,10 +75,7 @@ pub fn value(value: f64, witness: Witness) -> Outcome {
 pub fn exponent(at: &[f64], errors: &[f64], rounding: &[f64], witness: Witness) -> Result<Outcome> {
     let lost = |(error, rounding): (&f64, &f64)| *error <= ABOVE_ROUNDING * rounding;
     if errors.iter().zip(rounding).any(lost) {
-        return Ok(Outcome::uninformative(
-            "the remainder is lost in rounding",
-            witness,
-        ));
+        return Ok(Outcome::uninformative("the remainder is lost in rounding", witness));
     }
     Ok(value(log_log_slope(at, errors, 0.95)?.value, witness))
 }
@@ -110,9 +102,9 @@ pub fn accurate(problem: &Denoising, name: &str, variance: f64) -> Result<()> {
     let n = problem.ambient as f64;
     let tokens = match &problem.family {
         Family::Sphere { radius, .. } => radius * radius,
-        Family::Clusters {
-            radius, variances, ..
-        } => radius * radius + n * variances.iter().copied().fold(0.0, f64::max),
+        Family::Clusters { radius, variances, .. } => {
+            radius * radius + n * variances.iter().copied().fold(0.0, f64::max)
+        }
         Family::Subspace { sigma0_2, .. } => n * sigma0_2,
         _ => 0.0,
     };
@@ -140,11 +132,7 @@ pub struct ByDefinition {
 /// $E[X|\tilde x]$ for Gaussian clusters by its definition, the ratio of two integrals over
 /// $\mathbb R^n$ (Appendix A.2). For one cluster the integrand is a product over coordinates, so each
 /// is integrated alone by the trapezoidal rule; no square is completed.
-pub fn clusters_by_definition(
-    clusters: &Clusters,
-    sigma_z2: f64,
-    query: ArrayView1<f64>,
-) -> ByDefinition {
+pub fn clusters_by_definition(clusters: &Clusters, sigma_z2: f64, query: ArrayView1<f64>) -> ByDefinition {
     let (mut logs, mut centres) = (Vec::new(), Vec::new());
     let mut longest: f64 = 0.0;
     for (a, mean) in clusters.means.columns().into_iter().enumerate() {
@@ -163,11 +151,7 @@ pub fn clusters_by_definition(
     let all: f64 = weights.iter().sum();
     let most = weights.iter().position(|w| *w == 1.0).unwrap_or(0);
     let others = weights.iter().enumerate().filter(|(a, _)| *a != most);
-    ByDefinition {
-        mean: average(&logs, &centres),
-        others: others.map(|(_, w)| w).sum::<f64>() / all,
-        longest,
-    }
+    ByDefinition { mean: average(&logs, &centres), others: others.map(|(_, w)| w).sum::<f64>() / all, longest }
 }
 
 /// The mean of vectors with weights given by their logarithms.

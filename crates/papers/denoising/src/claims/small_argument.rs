@@ -39,10 +39,7 @@ pub struct LemmaF1 {
 
 impl Default for LemmaF1 {
     fn default() -> Self {
-        LemmaF1 {
-            order: 2.0,
-            uncentred: false,
-        }
+        LemmaF1 { order: 2.0, uncentred: false }
     }
 }
 
@@ -59,11 +56,7 @@ impl Claim for LemmaF1 {
         let length = params.get(CONTEXT);
         let v = normal_matrix(length, 1, &mut streams.part("v", 0));
         let v = v.column(0);
-        let mean = if self.uncentred {
-            0.0
-        } else {
-            v.sum() / length as f64
-        };
+        let mean = if self.uncentred { 0.0 } else { v.sum() / length as f64 };
         let remainder = |beta: &f64| {
             let mut p = v.mapv(|x| beta * x).to_vec();
             Softmax.apply(&mut p);
@@ -84,27 +77,9 @@ impl Claim for LemmaF1 {
     fn mutants(&self) -> Vec<Mutant> {
         let right = LemmaF1::default();
         vec![
-            Mutant::new(
-                "third",
-                LemmaF1 {
-                    order: 3.0,
-                    ..right
-                },
-            ),
-            Mutant::new(
-                "higher",
-                LemmaF1 {
-                    order: 2.1,
-                    ..right
-                },
-            ),
-            Mutant::new(
-                "uncentred",
-                LemmaF1 {
-                    uncentred: true,
-                    ..right
-                },
-            ),
+            Mutant::new("third", LemmaF1 { order: 3.0, ..right }),
+            Mutant::new("higher", LemmaF1 { order: 2.1, ..right }),
+            Mutant::new("uncentred", LemmaF1 { uncentred: true, ..right }),
         ]
     }
 }
@@ -120,18 +95,12 @@ pub struct PropF2 {
 
 impl Default for PropF2 {
     fn default() -> Self {
-        PropF2 {
-            order: 1.0,
-            uncentred: false,
-        }
+        PropF2 { order: 1.0, uncentred: false }
     }
 }
 
 fn sphere(params: &Params) -> Denoising {
-    let family = Family::Sphere {
-        dim: Dimension::Fixed(params.get(DIM)),
-        radius: 1.0,
-    };
+    let family = Family::Sphere { dim: Dimension::Fixed(params.get(DIM)), radius: 1.0 };
     Denoising {
         context: params.get(CONTEXT),
         // The noise only moves the query, for which the statement holds one by one.
@@ -145,11 +114,7 @@ impl Claim for PropF2 {
     }
 
     fn schema(&self) -> Schema {
-        vec![
-            AMBIENT.within(DIMENSIONS).or(16),
-            DIM.or(8),
-            CONTEXT.within(TOKENS).or(50),
-        ]
+        vec![AMBIENT.within(DIMENSIONS).or(16), DIM.or(8), CONTEXT.within(TOKENS).or(50)]
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
@@ -176,27 +141,9 @@ impl Claim for PropF2 {
     fn mutants(&self) -> Vec<Mutant> {
         let right = PropF2::default();
         vec![
-            Mutant::new(
-                "second",
-                PropF2 {
-                    order: 2.0,
-                    ..right
-                },
-            ),
-            Mutant::new(
-                "higher",
-                PropF2 {
-                    order: 1.1,
-                    ..right
-                },
-            ),
-            Mutant::new(
-                "uncentred",
-                PropF2 {
-                    uncentred: true,
-                    ..right
-                },
-            ),
+            Mutant::new("second", PropF2 { order: 2.0, ..right }),
+            Mutant::new("higher", PropF2 { order: 1.1, ..right }),
+            Mutant::new("uncentred", PropF2 { uncentred: true, ..right }),
         ]
     }
 }
@@ -249,10 +196,7 @@ impl Claim for PropF2Coefficient {
         if self.larger {
             coefficient *= 1.001;
         }
-        let largest = expansion
-            .centred
-            .iter()
-            .fold(0.0, |m: f64, v| m.max(v.abs()));
+        let largest = expansion.centred.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
         let (scale, uncancelled) = expansion.terms();
         if scale <= SAME * uncancelled {
             let reason = "all tokens are equally far from the mean score";
@@ -278,27 +222,9 @@ impl Claim for PropF2Coefficient {
     fn mutants(&self) -> Vec<Mutant> {
         let right = PropF2Coefficient::default();
         vec![
-            Mutant::new(
-                "whole",
-                PropF2Coefficient {
-                    whole: true,
-                    ..right
-                },
-            ),
-            Mutant::new(
-                "larger",
-                PropF2Coefficient {
-                    larger: true,
-                    ..right
-                },
-            ),
-            Mutant::new(
-                "uncentred",
-                PropF2Coefficient {
-                    uncentred: true,
-                    ..right
-                },
-            ),
+            Mutant::new("whole", PropF2Coefficient { whole: true, ..right }),
+            Mutant::new("larger", PropF2Coefficient { larger: true, ..right }),
+            Mutant::new("uncentred", PropF2Coefficient { uncentred: true, ..right }),
         ]
     }
 }

@@ -10,10 +10,7 @@ use ndarray::{ArrayView2, Axis};
 
 fn subspace(params: &Params, context: usize) -> Denoising {
     Denoising {
-        family: Family::Subspace {
-            dim: Dimension::Fixed(params.get(DIM)),
-            sigma0_2: params.get(TOKEN_VARIANCE),
-        },
+        family: Family::Subspace { dim: Dimension::Fixed(params.get(DIM)), sigma0_2: params.get(TOKEN_VARIANCE) },
         ambient: params.get(AMBIENT),
         context,
         sigma_z2: params.get(NOISE_VARIANCE),
@@ -66,12 +63,8 @@ impl Claim for Theorem31 {
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let (s0, sz) = (params.get(TOKEN_VARIANCE), params.get(NOISE_VARIANCE));
         let gamma = match self {
-            Theorem31 {
-                noiseless: true, ..
-            } => 1.0 / s0,
-            Theorem31 {
-                noise_only: true, ..
-            } => 1.0 / sz,
+            Theorem31 { noiseless: true, .. } => 1.0 / s0,
+            Theorem31 { noise_only: true, .. } => 1.0 / sz,
             Theorem31 { louder: true, .. } => 1.05 / (s0 + sz),
             _ => 1.0 / (s0 + sz),
         };
@@ -115,27 +108,9 @@ impl Claim for Theorem31 {
     fn mutants(&self) -> Vec<Mutant> {
         let right = Theorem31::default();
         vec![
-            Mutant::new(
-                "noiseless",
-                Theorem31 {
-                    noiseless: true,
-                    ..right
-                },
-            ),
-            Mutant::new(
-                "noise-only",
-                Theorem31 {
-                    noise_only: true,
-                    ..right
-                },
-            ),
-            Mutant::new(
-                "five-percent",
-                Theorem31 {
-                    louder: true,
-                    ..right
-                },
-            ),
+            Mutant::new("noiseless", Theorem31 { noiseless: true, ..right }),
+            Mutant::new("noise-only", Theorem31 { noise_only: true, ..right }),
+            Mutant::new("five-percent", Theorem31 { louder: true, ..right }),
         ]
     }
 }
@@ -162,9 +137,7 @@ impl Claim for Theorem31Finite {
 
     fn schema(&self) -> Schema {
         let mut all = schema(30, 100);
-        all.push(GAMMA.or_from("1 / (sigma0_2 + sigma_z2)", |p| {
-            1.0 / (p.get(TOKEN_VARIANCE) + p.get(NOISE_VARIANCE))
-        }));
+        all.push(GAMMA.or_from("1 / (sigma0_2 + sigma_z2)", |p| 1.0 / (p.get(TOKEN_VARIANCE) + p.get(NOISE_VARIANCE))));
         all
     }
 
@@ -181,11 +154,7 @@ impl Claim for Theorem31Finite {
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let (s0, sz, gamma) = (
-            params.get(TOKEN_VARIANCE),
-            params.get(NOISE_VARIANCE),
-            params.get(GAMMA),
-        );
+        let (s0, sz, gamma) = (params.get(TOKEN_VARIANCE), params.get(NOISE_VARIANCE), params.get(GAMMA));
         let (d, length) = (params.get(DIM), params.get(CONTEXT));
         let problem = subspace(params, length);
         let prompt = problem.draw(streams)?;
@@ -206,10 +175,7 @@ impl Claim for Theorem31Finite {
             law -= d as f64 * gamma * gamma * (s0 + sz) * s0 * s0 / length as f64;
         }
         let zero = Predictor::Zero.loss(&prompt.prior, length as f64, sz);
-        Ok(value(
-            loss / law,
-            witness! { "mean_loss" => loss, "law" => law, "loss_of_zero" => zero },
-        ))
+        Ok(value(loss / law, witness! { "mean_loss" => loss, "law" => law, "loss_of_zero" => zero }))
     }
 
     fn promise(&self, _params: &Params) -> Promise {
@@ -224,27 +190,9 @@ impl Claim for Theorem31Finite {
     fn mutants(&self) -> Vec<Mutant> {
         let right = Theorem31Finite::default();
         vec![
-            Mutant::new(
-                "limit",
-                Theorem31Finite {
-                    limit: true,
-                    ..right
-                },
-            ),
-            Mutant::new(
-                "off-by-one",
-                Theorem31Finite {
-                    off_by_one: true,
-                    ..right
-                },
-            ),
-            Mutant::new(
-                "three-percent",
-                Theorem31Finite {
-                    shifted: true,
-                    ..right
-                },
-            ),
+            Mutant::new("limit", Theorem31Finite { limit: true, ..right }),
+            Mutant::new("off-by-one", Theorem31Finite { off_by_one: true, ..right }),
+            Mutant::new("three-percent", Theorem31Finite { shifted: true, ..right }),
         ]
     }
 }
@@ -253,11 +201,7 @@ impl Claim for Theorem31Finite {
 /// deviation of the context's second moment, whose trace has the variance 2 d σ_0⁴/L and whose square scatters by
 /// √(4 (1 + 6/L) / d (d + 1)) of its mean, and by the scatter of the queries. A third is added for higher orders.
 fn relative_variance(params: &Params) -> f64 {
-    let (s0, sz, gamma) = (
-        params.get(TOKEN_VARIANCE),
-        params.get(NOISE_VARIANCE),
-        params.get(GAMMA),
-    );
+    let (s0, sz, gamma) = (params.get(TOKEN_VARIANCE), params.get(NOISE_VARIANCE), params.get(GAMMA));
     let (d, length) = (params.real(DIM), params.real(CONTEXT));
     let variances = vec![s0; params.get(DIM)];
     let law = linear::attention_mse(&variances, length, sz, gamma);

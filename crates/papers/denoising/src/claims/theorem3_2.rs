@@ -14,32 +14,12 @@ fn problem_of(params: &Params, law: &str, context: usize) -> Denoising {
     // Unequal weights and, for the clusters, unequal spreads: nothing in the theorem needs symmetry.
     let weights = vec![0.2, 0.3, 0.5];
     let family = match law {
-        "sphere" => Family::Sphere {
-            dim: Dimension::Fixed(params.get(DIM)),
-            radius,
-        },
-        "points" => Family::Clusters {
-            weights,
-            variances: vec![0.0; 3],
-            radius,
-        },
-        "thick" => Family::Clusters {
-            weights,
-            variances: vec![0.1 * radius * radius; 3],
-            radius,
-        },
-        _ => Family::SphericalClusters {
-            weights,
-            concentrations: vec![2.0, 5.0, 20.0],
-            radius,
-        },
+        "sphere" => Family::Sphere { dim: Dimension::Fixed(params.get(DIM)), radius },
+        "points" => Family::Clusters { weights, variances: vec![0.0; 3], radius },
+        "thick" => Family::Clusters { weights, variances: vec![0.1 * radius * radius; 3], radius },
+        _ => Family::SphericalClusters { weights, concentrations: vec![2.0, 5.0, 20.0], radius },
     };
-    Denoising {
-        family,
-        ambient: params.get(AMBIENT),
-        context,
-        sigma_z2: params.get(NOISE_VARIANCE),
-    }
+    Denoising { family, ambient: params.get(AMBIENT), context, sigma_z2: params.get(NOISE_VARIANCE) }
 }
 
 fn optimum(prior: &Prior, queries: &Array2<f64>, sigma_z2: f64) -> Result<Array2<f64>> {
@@ -112,11 +92,7 @@ impl Claim for Theorem32 {
             Variant::Thick => "thick",
             _ => params.get(LAW),
         };
-        let beta = if self.variant == Variant::Deviation {
-            1.0 / s.sqrt()
-        } else {
-            1.0 / s
-        };
+        let beta = if self.variant == Variant::Deviation { 1.0 / s.sqrt() } else { 1.0 / s };
         let alpha = match self.variant {
             Variant::Scaled => 0.9,
             Variant::TwoPercent => 0.98,
@@ -155,12 +131,7 @@ impl Claim for Theorem32 {
             _ => params.get(AMBIENT),
         };
         let problem = problem_of(params, params.get(LAW), 1);
-        rate::softmax_trials(
-            &problem,
-            1.0 / params.get(NOISE_VARIANCE),
-            params,
-            components,
-        )
+        rate::softmax_trials(&problem, 1.0 / params.get(NOISE_VARIANCE), params, components)
     }
 
     fn mutants(&self) -> Vec<Mutant> {
@@ -212,11 +183,7 @@ const RATE_BAND: f64 = 0.06;
 const MOST_VARIANCE: f64 = 10.0;
 
 fn sphere_of(params: &Params) -> (usize, f64, f64) {
-    (
-        params.get(DIM),
-        params.get(RADIUS),
-        params.get(NOISE_VARIANCE),
-    )
+    (params.get(DIM), params.get(RADIUS), params.get(NOISE_VARIANCE))
 }
 
 impl Claim for Theorem32Rate {
@@ -225,14 +192,7 @@ impl Claim for Theorem32Rate {
     }
 
     fn schema(&self) -> Schema {
-        vec![
-            AMBIENT.or(2),
-            DIM.or(1),
-            RADIUS.or(1.0),
-            CONTEXT.or(1000),
-            NOISE_VARIANCE.or(0.5),
-            QUERIES.or(10),
-        ]
+        vec![AMBIENT.or(2), DIM.or(1), RADIUS.or(1.0), CONTEXT.or(1000), NOISE_VARIANCE.or(0.5), QUERIES.or(10)]
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
@@ -276,21 +236,14 @@ impl Claim for Theorem32Rate {
         for (query, best) in queries.columns().into_iter().zip(best.columns()) {
             error2 += across_averaged(&prompt, query, best, s) / queries.ncols() as f64;
         }
-        Ok(value(
-            length as f64 * error2,
-            witness! { "L_times_error2" => length as f64 * error2 },
-        ))
+        Ok(value(length as f64 * error2, witness! { "L_times_error2" => length as f64 * error2 }))
     }
 
     fn promise(&self, params: &Params) -> Promise {
         let (d, r, s) = sphere_of(params);
         let constant = match self {
-            Theorem32Rate {
-                posterior: true, ..
-            } => sphere::mmse(d, r, s),
-            Theorem32Rate {
-                dimension: true, ..
-            } => sphere::softmax_rate(d + 1, r, s),
+            Theorem32Rate { posterior: true, .. } => sphere::mmse(d, r, s),
+            Theorem32Rate { dimension: true, .. } => sphere::softmax_rate(d + 1, r, s),
             Theorem32Rate { tenth: true, .. } => 1.1 * sphere::softmax_rate(d, r, s),
             _ => sphere::softmax_rate(d, r, s),
         };
@@ -316,27 +269,9 @@ impl Claim for Theorem32Rate {
     fn mutants(&self) -> Vec<Mutant> {
         let right = Theorem32Rate::default();
         vec![
-            Mutant::new(
-                "posterior",
-                Theorem32Rate {
-                    posterior: true,
-                    ..right
-                },
-            ),
-            Mutant::new(
-                "dimension",
-                Theorem32Rate {
-                    dimension: true,
-                    ..right
-                },
-            ),
-            Mutant::new(
-                "tenth",
-                Theorem32Rate {
-                    tenth: true,
-                    ..right
-                },
-            ),
+            Mutant::new("posterior", Theorem32Rate { posterior: true, ..right }),
+            Mutant::new("dimension", Theorem32Rate { dimension: true, ..right }),
+            Mutant::new("tenth", Theorem32Rate { tenth: true, ..right }),
         ]
     }
 }

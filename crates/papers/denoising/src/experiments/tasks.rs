@@ -126,10 +126,7 @@ pub struct Task {
 impl Subspace {
     /// The task in dimension `ambient` with `context` clean tokens.
     pub fn task(&self, ambient: usize, context: usize, bases: Bases) -> Task {
-        let family = Family::Subspace {
-            dim: Dimension::Fixed(self.dim),
-            sigma0_2: self.sigma0_2,
-        };
+        let family = Family::Subspace { dim: Dimension::Fixed(self.dim), sigma0_2: self.sigma0_2 };
         Task::new(family, ambient, context, self.sigma_z2, bases)
     }
 }
@@ -137,10 +134,7 @@ impl Subspace {
 impl Sphere {
     /// The task in dimension `ambient` with `context` clean tokens.
     pub fn task(&self, ambient: usize, context: usize) -> Task {
-        let family = Family::Sphere {
-            dim: Dimension::Fixed(self.dim),
-            radius: self.radius,
-        };
+        let family = Family::Sphere { dim: Dimension::Fixed(self.dim), radius: self.radius };
         Task::new(family, ambient, context, self.sigma_z2, Bases::Haar)
     }
 }
@@ -160,12 +154,7 @@ impl ClusterTask {
 
 impl Task {
     fn new(family: Family, ambient: usize, context: usize, sigma_z2: f64, bases: Bases) -> Self {
-        let problem = Denoising {
-            family,
-            ambient,
-            context,
-            sigma_z2,
-        };
+        let problem = Denoising { family, ambient, context, sigma_z2 };
         Task { problem, bases }
     }
 
@@ -174,9 +163,7 @@ impl Task {
     /// # Errors
     /// As [`Denoising::draw`].
     pub fn draw(&self, streams: &Streams) -> Result<Prompt> {
-        let Denoising {
-            family, context, ..
-        } = &self.problem;
+        let Denoising { family, context, .. } = &self.problem;
         let (Bases::QrUniform, Family::Subspace { dim, sigma0_2 }) = (self.bases, family) else {
             return self.problem.draw(streams);
         };
@@ -185,34 +172,18 @@ impl Task {
             return self.problem.draw(streams);
         };
         let mut rng = streams.part("task", 0);
-        let entries = Array2::from_shape_simple_fn((self.problem.ambient, d), || {
-            2.0 * rng.random::<f64>() - 1.0
-        });
-        let prior = Prior::Gaussian {
-            basis: qr_q(entries.view())?,
-            variances: vec![*sigma0_2; d],
-        };
+        let entries = Array2::from_shape_simple_fn((self.problem.ambient, d), || 2.0 * rng.random::<f64>() - 1.0);
+        let prior = Prior::Gaussian { basis: qr_q(entries.view())?, variances: vec![*sigma0_2; d] };
         let context = draw_tokens(&prior, *context, &mut streams.part("context", 0))?;
         let (targets, queries) = self.problem.draw_queries(&prior, 1, streams)?;
-        Ok(Prompt {
-            prior,
-            context,
-            target: targets.column(0).to_owned(),
-            query: queries.column(0).to_owned(),
-        })
+        Ok(Prompt { prior, context, target: targets.column(0).to_owned(), query: queries.column(0).to_owned() })
     }
 
     /// A data set, and the mean loss per component of each of [`Baseline::all`].
     ///
     /// # Errors
     /// As [`Task::draw`].
-    pub fn data(
-        &self,
-        name: &str,
-        count: usize,
-        attention: &[Attention],
-        streams: &Streams,
-    ) -> Result<Data> {
+    pub fn data(&self, name: &str, count: usize, attention: &[Attention], streams: &Streams) -> Result<Data> {
         let baselines = Baseline::all(&self.problem.family);
         let draw = |i| self.draw(&streams.child(name, i));
         let losses = |prompt: &Prompt| -> Result<Vec<f64>> {
@@ -222,21 +193,13 @@ impl Task {
         let (prompts, each) = Prompts::draw(count, attention, draw, losses)?;
         let parts = (count * self.problem.ambient) as f64;
         let mean = |b: usize| each.iter().map(|losses| losses[b]).sum::<f64>() / parts;
-        Ok(Data {
-            prompts,
-            losses: (0..baselines.len()).map(mean).collect(),
-        })
+        Ok(Data { prompts, losses: (0..baselines.len()).map(mean).collect() })
     }
 
     /// The weights that the theorems name: αβ = 1/(σ0² + σZ²) for linear attention on subspaces
     /// (Theorem 3.1), α = 1 and β = 1/σZ² for softmax on spheres and clusters (Theorem 3.2).
     pub fn theorem(&self) -> (Attention, Weights<f32>) {
-        let Denoising {
-            family,
-            ambient,
-            sigma_z2,
-            ..
-        } = &self.problem;
+        let Denoising { family, ambient, sigma_z2, .. } = &self.problem;
         match family {
             Family::Subspace { sigma0_2, .. } => {
                 let beta = 1.0 / (sigma0_2 + sigma_z2);
@@ -280,13 +243,9 @@ pub enum Baseline {
 impl Baseline {
     /// Those of a task, from the least to the most that they know.
     pub fn all(family: &Family) -> Vec<Baseline> {
-        let [zero, projection, shrunk, bayes] = [
-            Predictor::Zero,
-            Predictor::Projection,
-            Predictor::ShrunkProjection,
-            Predictor::Bayes,
-        ]
-        .map(Baseline::Predictor);
+        let [zero, projection, shrunk, bayes] =
+            [Predictor::Zero, Predictor::Projection, Predictor::ShrunkProjection, Predictor::Bayes]
+                .map(Baseline::Predictor);
         match family {
             // The shrunk projection is the posterior mean there.
             Family::Subspace { .. } => vec![zero, projection, bayes],
@@ -311,9 +270,7 @@ impl Baseline {
     fn square(self, prompt: &Prompt, sigma_z2: f64) -> Result<f64> {
         let (query, prior) = (prompt.query.view(), &prompt.prior);
         let found = match (self, prior) {
-            (Baseline::Predictor(p), _) => {
-                p.predict(prior, prompt.context.view(), query, sigma_z2)?
-            }
+            (Baseline::Predictor(p), _) => p.predict(prior, prompt.context.view(), query, sigma_z2)?,
             (Baseline::Code, Prior::Sphere { basis, radius }) => {
                 let c = basis.t().dot(&query);
                 let norm = c.dot(&c).sqrt();
@@ -321,9 +278,7 @@ impl Baseline {
                 let length = radius * bessel_ratio(d - 1.5, radius * norm / sigma_z2);
                 basis.dot(&c) * (length / norm)
             }
-            (Baseline::Limit, Prior::Clusters(c)) => {
-                equal_variances(c.means.view(), &c.weights, 0.0, sigma_z2, query)
-            }
+            (Baseline::Limit, Prior::Clusters(c)) => equal_variances(c.means.view(), &c.weights, 0.0, sigma_z2, query),
             // `all` pairs them with their tasks.
             _ => prompt.query.clone(),
         };

@@ -126,11 +126,7 @@ pub struct Prompt {
 
 impl From<Prompt> for Example {
     fn from(prompt: Prompt) -> Example {
-        Example {
-            context: prompt.context,
-            query: prompt.query,
-            target: prompt.target,
-        }
+        Example { context: prompt.context, query: prompt.query, target: prompt.target }
     }
 }
 
@@ -161,16 +157,10 @@ impl Denoising {
                 self.validate_dim(*dim, 0)?;
                 positive("R", *radius)
             }
-            Family::Clusters {
-                weights: w,
-                variances,
-                radius,
-            } => self.validate_clusters("variances", w, variances, *radius),
-            Family::SphericalClusters {
-                weights: w,
-                concentrations,
-                radius,
-            } => {
+            Family::Clusters { weights: w, variances, radius } => {
+                self.validate_clusters("variances", w, variances, *radius)
+            }
+            Family::SphericalClusters { weights: w, concentrations, radius } => {
                 if self.ambient < 2 {
                     let allowed = "must be at least 2 for clusters on a sphere";
                     return Err(Error::invalid("n", self.ambient, allowed));
@@ -186,16 +176,12 @@ impl Denoising {
             Family::Subspace { dim, .. } => dim.largest(),
             Family::Sphere { dim, .. } => dim.largest().saturating_add(1),
             Family::Anisotropic { variances } => variances.len(),
-            Family::Clusters { weights, .. } | Family::SphericalClusters { weights, .. } => {
-                weights.len()
-            }
+            Family::Clusters { weights, .. } | Family::SphericalClusters { weights, .. } => weights.len(),
         };
         // A frame beside the normals and the factorisation that it comes from; tokens beside their
         // coefficients; targets, noise and queries.
         let times = |few: u64, count: usize| few.saturating_mul(count as u64);
-        let columns = times(4, frame)
-            .saturating_add(times(2, self.context))
-            .saturating_add(times(4, queries));
+        let columns = times(4, frame).saturating_add(times(2, self.context)).saturating_add(times(4, queries));
         columns.saturating_mul(8 * self.ambient as u64)
     }
 
@@ -246,38 +232,27 @@ impl Denoising {
         Ok(match &self.family {
             Family::Subspace { dim, sigma0_2 } => {
                 let d = dimension(*dim);
-                Prior::Gaussian {
-                    basis: haar_basis(n, d, &mut rng)?,
-                    variances: vec![*sigma0_2; d],
-                }
+                Prior::Gaussian { basis: haar_basis(n, d, &mut rng)?, variances: vec![*sigma0_2; d] }
             }
-            Family::Anisotropic { variances } => Prior::Gaussian {
-                basis: haar_basis(n, variances.len(), &mut rng)?,
-                variances: variances.clone(),
-            },
-            Family::Sphere { dim, radius } => Prior::Sphere {
-                basis: haar_basis(n, dimension(*dim) + 1, &mut rng)?,
-                radius: *radius,
-            },
-            Family::Clusters {
-                weights,
-                variances,
-                radius,
-            } => Prior::Clusters(Clusters {
+            Family::Anisotropic { variances } => {
+                Prior::Gaussian { basis: haar_basis(n, variances.len(), &mut rng)?, variances: variances.clone() }
+            }
+            Family::Sphere { dim, radius } => {
+                Prior::Sphere { basis: haar_basis(n, dimension(*dim) + 1, &mut rng)?, radius: *radius }
+            }
+            Family::Clusters { weights, variances, radius } => Prior::Clusters(Clusters {
                 means: directions(n, weights.len(), &mut rng) * *radius,
                 weights: weights.clone(),
                 variances: variances.clone(),
             }),
-            Family::SphericalClusters {
-                weights,
-                concentrations,
-                radius,
-            } => Prior::SphericalClusters(SphericalClusters {
-                means: directions(n, weights.len(), &mut rng),
-                weights: weights.clone(),
-                concentrations: concentrations.clone(),
-                radius: *radius,
-            }),
+            Family::SphericalClusters { weights, concentrations, radius } => {
+                Prior::SphericalClusters(SphericalClusters {
+                    means: directions(n, weights.len(), &mut rng),
+                    weights: weights.clone(),
+                    concentrations: concentrations.clone(),
+                    radius: *radius,
+                })
+            }
         })
     }
 
@@ -289,12 +264,7 @@ impl Denoising {
         let prior = self.draw_prior(streams)?;
         let context = draw_tokens(&prior, self.context, &mut streams.part("context", 0))?;
         let (targets, queries) = self.draw_queries(&prior, 1, streams)?;
-        Ok(Prompt {
-            prior,
-            context,
-            target: targets.column(0).to_owned(),
-            query: queries.column(0).to_owned(),
-        })
+        Ok(Prompt { prior, context, target: targets.column(0).to_owned(), query: queries.column(0).to_owned() })
     }
 
     /// `count` queries of a trial: clean tokens and their corrupted forms, both (n, count). The first
@@ -302,12 +272,7 @@ impl Denoising {
     ///
     /// # Errors
     /// As [`draw_tokens`].
-    pub fn draw_queries(
-        &self,
-        prior: &Prior,
-        count: usize,
-        streams: &Streams,
-    ) -> Result<(Array2<f64>, Array2<f64>)> {
+    pub fn draw_queries(&self, prior: &Prior, count: usize, streams: &Streams) -> Result<(Array2<f64>, Array2<f64>)> {
         let targets = draw_tokens(prior, count, &mut streams.part("query", 0))?;
         let noise = normal_matrix(prior.ambient(), count, &mut streams.part("noise", 0));
         let queries = &targets + noise * self.sigma_z2.sqrt();

@@ -90,8 +90,7 @@ fn von_mises_fisher(
     let b = m / (2.0 * k + (2.0 * k).hypot(m));
     let x0 = (1.0 - b) / (1.0 + b);
     let envelope = k * x0 + m * (4.0 * b / (1.0 + b).powi(2)).ln();
-    let beta = Beta::new(0.5 * m, 0.5 * m)
-        .map_err(|e| Error::undefined(format!("Beta({m}/2, {m}/2): {e}")))?;
+    let beta = Beta::new(0.5 * m, 0.5 * m).map_err(|e| Error::undefined(format!("Beta({m}/2, {m}/2): {e}")))?;
     // 1 - w, the distance to the pole, keeps its digits when w is close to 1.
     let gap = loop {
         let z: f64 = beta.sample(rng);

@@ -51,12 +51,7 @@ impl Clusters {
     }
 
     /// Posterior weights of the clusters given the query.
-    pub(crate) fn responsibilities(
-        &self,
-        query: ArrayView1<f64>,
-        sigma_z2: f64,
-        weight: Weight,
-    ) -> Vec<f64> {
+    pub(crate) fn responsibilities(&self, query: ArrayView1<f64>, sigma_z2: f64, weight: Weight) -> Vec<f64> {
         let half = 0.5 * query.len() as f64;
         let one = |(a, mean): (usize, ArrayView1<f64>)| {
             let (total, own) = (sigma_z2 + self.variances[a], self.variances[a]);
@@ -66,13 +61,7 @@ impl Clusters {
             };
             self.weights[a].ln() + normaliser - 0.5 * distance2(query, mean) / total
         };
-        let mut logs: Vec<f64> = self
-            .means
-            .columns()
-            .into_iter()
-            .enumerate()
-            .map(one)
-            .collect();
+        let mut logs: Vec<f64> = self.means.columns().into_iter().enumerate().map(one).collect();
         softmax(&mut logs);
         logs
     }
@@ -99,12 +88,7 @@ impl Clusters {
     /// assert!((mean[0] - 0.7_f64.tanh()).abs() < 1e-15);
     /// # Ok::<(), attnlab_core::Error>(())
     /// ```
-    pub fn posterior_mean(
-        &self,
-        query: ArrayView1<f64>,
-        sigma_z2: f64,
-        weight: Weight,
-    ) -> Result<Array1<f64>> {
+    pub fn posterior_mean(&self, query: ArrayView1<f64>, sigma_z2: f64, weight: Weight) -> Result<Array1<f64>> {
         self.validate()?;
         positive("sigma_z2", sigma_z2)?;
         check_query(query, self.means.nrows())?;
@@ -133,9 +117,7 @@ impl Clusters {
         self.validate()?;
         let norm2 = query.dot(&query);
         let one = |(a, mean): (usize, ArrayView1<f64>)| {
-            self.weights[a].ln()
-                + beta * mean.dot(&query)
-                + 0.5 * beta * beta * self.variances[a] * norm2
+            self.weights[a].ln() + beta * mean.dot(&query) + 0.5 * beta * beta * self.variances[a] * norm2
         };
         let means = self.means.columns().into_iter().enumerate();
         let mut p: Vec<f64> = means.map(one).collect();
@@ -183,22 +165,13 @@ pub fn two_cluster_mmse(n: usize, radius: f64, weight: f64, sigma0_2: f64, sigma
     // Var(+-R | y) = 4 R^2 p (1 - p); its mean is the integral of w f_+ (1-w) f_- / (w f_+ + (1-w) f_-)
     // times 4 R^2, in units t of sqrt(total).
     let density = |t: f64| {
-        let (up, down) = (
-            (-0.5 * (t - lambda).powi(2)).exp(),
-            (-0.5 * (t + lambda).powi(2)).exp(),
-        );
+        let (up, down) = ((-0.5 * (t - lambda).powi(2)).exp(), (-0.5 * (t + lambda).powi(2)).exp());
         let sum = weight * up + other * down;
-        if sum == 0.0 {
-            0.0
-        } else {
-            weight * up * other * down / sum
-        }
+        if sum == 0.0 { 0.0 } else { weight * up * other * down / sum }
     };
     let reach = lambda + 14.0;
-    let overlap =
-        integrate(density, -reach, reach, 0.5, 1e-13) / (2.0 * std::f64::consts::PI).sqrt();
-    n as f64 * sigma0_2 * sigma_z2 / total
-        + (sigma_z2 / total).powi(2) * 4.0 * radius * radius * overlap
+    let overlap = integrate(density, -reach, reach, 0.5, 1e-13) / (2.0 * std::f64::consts::PI).sqrt();
+    n as f64 * sigma0_2 * sigma_z2 / total + (sigma_z2 / total).powi(2) * 4.0 * radius * radius * overlap
 }
 
 pub(super) fn distance2(a: ArrayView1<f64>, b: ArrayView1<f64>) -> f64 {

@@ -36,15 +36,8 @@ impl Predictor {
         Predictor::Bayes,
     ];
     /// Their names, in the same order.
-    pub const NAMES: [&'static str; 7] = [
-        "zero",
-        "query",
-        "last-token",
-        "context-mean",
-        "projection",
-        "shrunk-projection",
-        "bayes",
-    ];
+    pub const NAMES: [&'static str; 7] =
+        ["zero", "query", "last-token", "context-mean", "projection", "shrunk-projection", "bayes"];
 
     /// The predictor with this name.
     ///
@@ -52,9 +45,7 @@ impl Predictor {
     /// An unknown name, with the nearest known ones.
     pub fn parse(name: &str) -> Result<Self> {
         let found = Self::NAMES.iter().position(|n| *n == name);
-        found
-            .map(|i| Self::ALL[i])
-            .ok_or_else(|| Error::unknown("predictor", name, Self::NAMES))
+        found.map(|i| Self::ALL[i]).ok_or_else(|| Error::unknown("predictor", name, Self::NAMES))
     }
 
     /// The prediction for a prompt: clean tokens (n, L) and the query (n,).

@@ -40,8 +40,7 @@ impl Prior {
         match self {
             Prior::Gaussian { basis, variances } => {
                 if variances.len() != basis.ncols() {
-                    let expected =
-                        format!("one variance per column of the basis ({})", basis.ncols());
+                    let expected = format!("one variance per column of the basis ({})", basis.ncols());
                     return Err(Error::shape("variances", variances.len(), expected));
                 }
                 for (i, v) in variances.iter().enumerate() {
@@ -92,9 +91,7 @@ impl Prior {
             Prior::SphericalClusters(c) => c.radius * c.radius,
             Prior::Clusters(c) => {
                 let n = c.means.nrows() as f64;
-                let one = |(a, mu): (usize, ArrayView1<f64>)| {
-                    c.weights[a] * (mu.dot(&mu) + n * c.variances[a])
-                };
+                let one = |(a, mu): (usize, ArrayView1<f64>)| c.weights[a] * (mu.dot(&mu) + n * c.variances[a]);
                 c.means.columns().into_iter().enumerate().map(one).sum()
             }
         }
@@ -104,9 +101,7 @@ impl Prior {
     /// which fill the space.
     pub fn project(&self, query: ArrayView1<f64>) -> Array1<f64> {
         match self {
-            Prior::Gaussian { basis, .. } | Prior::Sphere { basis, .. } => {
-                basis.dot(&basis.t().dot(&query))
-            }
+            Prior::Gaussian { basis, .. } | Prior::Sphere { basis, .. } => basis.dot(&basis.t().dot(&query)),
             _ => query.to_owned(),
         }
     }
@@ -114,9 +109,7 @@ impl Prior {
     /// [`Prior::project`] for queries in columns (n, M).
     pub fn project_all(&self, queries: ArrayView2<f64>) -> Array2<f64> {
         match self {
-            Prior::Gaussian { basis, .. } | Prior::Sphere { basis, .. } => {
-                basis.dot(&basis.t().dot(&queries))
-            }
+            Prior::Gaussian { basis, .. } | Prior::Sphere { basis, .. } => basis.dot(&basis.t().dot(&queries)),
             _ => queries.to_owned(),
         }
     }
@@ -142,9 +135,7 @@ impl Prior {
             Prior::Gaussian { basis, variances } => {
                 self.validate()?;
                 let mut c = basis.t().dot(&query);
-                c.iter_mut()
-                    .zip(variances)
-                    .for_each(|(c, v)| *c *= linear::shrinkage(*v, sigma_z2));
+                c.iter_mut().zip(variances).for_each(|(c, v)| *c *= linear::shrinkage(*v, sigma_z2));
                 Ok(basis.dot(&c))
             }
             Prior::Sphere { basis, radius } => {
@@ -157,9 +148,7 @@ impl Prior {
                 let length = sphere::shrinkage(basis.ncols() - 1, *radius, sigma_z2, norm);
                 Ok(basis.dot(&c) * (length / norm))
             }
-            Prior::Clusters(clusters) => {
-                clusters.posterior_mean(query, sigma_z2, Weight::Corrected)
-            }
+            Prior::Clusters(clusters) => clusters.posterior_mean(query, sigma_z2, Weight::Corrected),
             Prior::SphericalClusters(clusters) => clusters.posterior_mean(query, sigma_z2),
         }
     }
@@ -206,9 +195,7 @@ impl Prior {
     pub fn bayes_loss(&self, sigma_z2: f64) -> Option<f64> {
         match self {
             Prior::Gaussian { variances, .. } => Some(linear::mmse(variances, sigma_z2)),
-            Prior::Sphere { basis, radius } => {
-                Some(sphere::mmse(basis.ncols() - 1, *radius, sigma_z2))
-            }
+            Prior::Sphere { basis, radius } => Some(sphere::mmse(basis.ncols() - 1, *radius, sigma_z2)),
             _ => None,
         }
     }
@@ -224,11 +211,7 @@ fn orthonormal(basis: &Array2<f64>) -> Result<()> {
     // QR leaves some n rounding errors; a basis written with ten digits is accepted.
     if defect.is_nan() || defect > 1e-9 {
         let allowed = "must be at most 1e-9; the columns must be orthonormal. Take the Q of a QR decomposition";
-        return Err(Error::invalid(
-            "largest entry of |U^T U - I|",
-            defect,
-            allowed,
-        ));
+        return Err(Error::invalid("largest entry of |U^T U - I|", defect, allowed));
     }
     Ok(())
 }

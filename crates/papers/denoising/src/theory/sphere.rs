@@ -38,8 +38,7 @@ pub fn shrinkage_printed(d: usize, radius: f64, sigma_z2: f64, norm: f64) -> f64
 fn radial_mean(d: usize, radius: f64, sigma_z2: f64, g: impl Fn(f64) -> f64) -> f64 {
     let (m, lambda) = (d as f64 + 1.0, radius / sigma_z2.sqrt());
     let density = |t: f64| {
-        let ln =
-            ln_chi_density(m, t) - 0.5 * lambda * lambda + ln_sphere_mean(order(d), lambda * t);
+        let ln = ln_chi_density(m, t) - 0.5 * lambda * lambda + ln_sphere_mean(order(d), lambda * t);
         ln.exp() * g(t)
     };
     // The law of t has a standard deviation below 1 around at most sqrt(lambda^2 + m), and growth
@@ -180,11 +179,7 @@ pub fn minimum_scatter(d: usize, radius: f64, sigma_z2: f64, prompts: f64) -> f6
     let square = mean(&|kappa, r, slope| phi2(kappa, r, slope).powi(2));
     let scatter = own.max(square - curvature * curvature) / prompts;
     // No curvature, or one that only rare queries have, is lost in rounding.
-    if curvature <= f64::EPSILON {
-        f64::INFINITY
-    } else {
-        scatter.sqrt() / curvature
-    }
+    if curvature <= f64::EPSILON { f64::INFINITY } else { scatter.sqrt() / curvature }
 }
 
 /// Share of the tokens that carry the weight of softmax attention at inverse temperature $1/\sigma_Z^2$, for many

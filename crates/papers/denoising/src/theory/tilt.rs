@@ -58,17 +58,12 @@ impl Prior {
             projected.dot(&projected).sqrt()
         };
         let (ln_mass, second) = match self {
-            Prior::Gaussian { variances, .. } => (
-                0.5 * beta * mean.dot(&query),
-                variances.iter().sum::<f64>() + mean.dot(&mean),
-            ),
-            Prior::Sphere { basis, radius } => (
-                ln_sphere_mean(
-                    sphere::order(basis.ncols() - 1),
-                    beta.abs() * radius * norm(),
-                ),
-                radius * radius,
-            ),
+            Prior::Gaussian { variances, .. } => {
+                (0.5 * beta * mean.dot(&query), variances.iter().sum::<f64>() + mean.dot(&mean))
+            }
+            Prior::Sphere { basis, radius } => {
+                (ln_sphere_mean(sphere::order(basis.ncols() - 1), beta.abs() * radius * norm()), radius * radius)
+            }
             Prior::SphericalClusters(c) => (ln_mass(c, query, beta), c.radius * c.radius),
             Prior::Clusters(c) => {
                 let norm2 = query.dot(&query);
@@ -84,11 +79,7 @@ impl Prior {
                 (ln_mass, logs.iter().zip(&seconds).map(|(p, s)| p * s).sum())
             }
         };
-        Ok(Tilt {
-            ln_mass,
-            mean,
-            second,
-        })
+        Ok(Tilt { ln_mass, mean, second })
     }
 
     /// Computes the two leading orders of the error of softmax attention at inverse temperature β relative to
@@ -96,12 +87,7 @@ impl Prior {
     ///
     /// # Errors
     /// As [`Prior::attention_limit`].
-    pub fn asymptotics(
-        &self,
-        query: ArrayView1<f64>,
-        beta: f64,
-        limit: ArrayView1<f64>,
-    ) -> Result<Asymptotics> {
+    pub fn asymptotics(&self, query: ArrayView1<f64>, beta: f64, limit: ArrayView1<f64>) -> Result<Asymptotics> {
         check_query(limit, query.len())?;
         let one = self.tilt(query, beta)?;
         // ln E u^k, and the mean of |X - f|^2 and of |X|^2 under the law tilted k times.
@@ -112,11 +98,7 @@ impl Prior {
             Ok([ln, distance2.max(0.0), tilt.second])
         };
         let ([ln2, two, second], [ln3, three, _]) = (moment(2.0)?, moment(3.0)?);
-        Ok(Asymptotics {
-            variance: ln2.exp() * two,
-            length: (ln3 - ln2).exp() * three / two,
-            spread: two / second,
-        })
+        Ok(Asymptotics { variance: ln2.exp() * two, length: (ln3 - ln2).exp() * three / two, spread: two / second })
     }
 }
 

@@ -8,11 +8,7 @@ use serde_json::{Value, json};
 
 fn configured(id: &str, set: &str) -> Box<dyn Experiment> {
     let set = set.parse().unwrap();
-    catalogue()
-        .experiment(id)
-        .unwrap()
-        .configure(true, None, &set)
-        .unwrap()
+    catalogue().experiment(id).unwrap().configure(true, None, &set).unwrap()
 }
 
 fn rows(experiment: &dyn Experiment) -> Vec<Row> {
@@ -24,11 +20,7 @@ fn rows(experiment: &dyn Experiment) -> Vec<Row> {
     assert_eq!(written.len(), 4 * figures.len());
     for figure in &figures {
         let words = figure.caption.split(|c: char| !c.is_alphanumeric());
-        assert!(
-            words.into_iter().all(|w| w != "NaN" && w != "inf"),
-            "{}",
-            figure.caption
-        );
+        assert!(words.into_iter().all(|w| w != "NaN" && w != "inf"), "{}", figure.caption);
     }
     report.rows
 }
@@ -54,18 +46,13 @@ fn the_landscape_of_figure_3() {
     }
     // The minimum is the lowest cell's neighbour: no cell of the landscape lies below it.
     for row in &rows {
-        let lowest = series(row, "minimum_energy")
-            .into_iter()
-            .fold(f64::INFINITY, f64::min);
+        let lowest = series(row, "minimum_energy").into_iter().fold(f64::INFINITY, f64::min);
         assert!(series(row, "energy").iter().all(|e| *e >= lowest));
     }
     // With little noise the context decides: several minima.
     assert!(series(&rows[1], "minimum_x").len() > 1);
     // The loss of the query itself is n sigma_Z^2 = 20, up to its interval.
-    let (low, high) = (
-        series(printed, "loss_low")[0],
-        series(printed, "loss_high")[0],
-    );
+    let (low, high) = (series(printed, "loss_low")[0], series(printed, "loss_high")[0]);
     assert!(low < 20.0 * 1.1 && high > 20.0 * 0.9);
     // Predicting zero loses R^2 = 1.
     assert!((series(printed, "zero")[0] - 1.0).abs() < 1e-12);
@@ -84,8 +71,7 @@ fn clusters_too() {
 
 #[test]
 fn the_minimum_of_figure_6_is_displaced_at_finite_context_only() {
-    let set =
-        "trials = 2\nprompts = 500\npoints = 12\ncontexts = [60]\nambient = 6\nsphere_dim = 3";
+    let set = "trials = 2\nprompts = 500\npoints = 12\ncontexts = [60]\nambient = 6\nsphere_dim = 3";
     let experiment = configured("denoise_alpha_beta", set);
     let rows = rows(&*experiment);
     assert_eq!(rows.len(), 2 * 2 * 2);
@@ -103,10 +89,7 @@ fn the_minimum_of_figure_6_is_displaced_at_finite_context_only() {
         }
     }
     // Rows of another grid are refused, not drawn wrongly.
-    let other = configured(
-        "denoise_alpha_beta",
-        &set.replace("points = 12", "points = 14"),
-    );
+    let other = configured("denoise_alpha_beta", &set.replace("points = 12", "points = 14"));
     assert!(other.figures(&rows).is_err());
 }
 
@@ -129,41 +112,18 @@ fn bad_parameters_are_refused() {
     must("denoise.theorem3_1", "d", json!(16), "16");
     must("denoise.theorem3_2", "sigma_z2", json!(0), "0");
     must("denoise.prop2_loss", "sigma0_2", json!(-1), "-1");
-    must(
-        "denoise.prop3_bessel",
-        "sigma_z2",
-        json!(1e-9),
-        "0.000000001",
-    );
+    must("denoise.prop3_bessel", "sigma_z2", json!(1e-9), "0.000000001");
     must("denoise.prop4", "R", json!("NaN"), "\"NaN\"");
-    must(
-        "denoise.one_step_wins",
-        "against",
-        json!("nothing"),
-        "\"nothing\"",
-    );
+    must("denoise.one_step_wins", "against", json!("nothing"), "\"nothing\"");
     must("denoise.a25", "L", json!(1), "1");
-    must(
-        "denoise.a23_corrected",
-        "sigma_z2",
-        json!(1e-9),
-        "0.000000001",
-    );
+    must("denoise.a23_corrected", "sigma_z2", json!(1e-9), "0.000000001");
     refused(
         "denoise.clusters",
         json!({ "weights": [0.5, 0.4, 0.2] }),
         "sum of weights = 1.1: must be 1. Divide each weight by their sum",
     );
-    refused(
-        "denoise.clusters",
-        json!({ "variances": [0.1, 0.2] }),
-        "variances has shape 2",
-    );
-    refused(
-        "denoise.theorem3_1_finite",
-        json!({ "n": 1_000_000, "L": 1_000_000 }),
-        "one trial needs",
-    );
+    refused("denoise.clusters", json!({ "variances": [0.1, 0.2] }), "variances has shape 2");
+    refused("denoise.theorem3_1_finite", json!({ "n": 1_000_000, "L": 1_000_000 }), "one trial needs");
 }
 
 /// Bad settings of experiments: the same.
@@ -176,11 +136,7 @@ fn bad_settings_are_refused() {
         let message = found.err().unwrap().to_string();
         assert!(message.starts_with(start), "{id} {set}: {message}");
     };
-    refused(
-        "denoise_landscape",
-        "task = \"square\"",
-        "unknown task 'square'",
-    );
+    refused("denoise_landscape", "task = \"square\"", "unknown task 'square'");
     for (set, start) in [
         ("noise = [0.1, -1.0]", "noise[1] = -1: must be "),
         ("context = 0", "context = 0: must be "),

@@ -33,33 +33,23 @@ fn bessel_ratios_agree_with_mpmath() {
     let rows = table(include_str!("data/bessel.csv"));
     assert!(rows.len() > 90);
     for row in rows {
-        let [nu, x, ratio, complement] = row[..] else {
-            panic!("four numbers a row: {row:?}")
-        };
+        let [nu, x, ratio, complement] = row[..] else { panic!("four numbers a row: {row:?}") };
         let found = bessel_ratio(nu, x);
         assert!((found / ratio - 1.0).abs() < 1e-13, "{nu} {x}: {found}");
         // The complement too is relative, except where the table itself says zero.
         let found = bessel_ratio_complement(nu, x);
-        assert!(
-            (found - complement).abs() <= 1e-11 * complement + 1e-24,
-            "{nu} {x}: {found}"
-        );
+        assert!((found - complement).abs() <= 1e-11 * complement + 1e-24, "{nu} {x}: {found}");
     }
 }
 
 #[test]
 fn means_over_the_sphere_agree_with_mpmath() {
     for row in table(include_str!("data/sphere_mean.csv")) {
-        let [nu, k, ln] = row[..] else {
-            panic!("three numbers a row: {row:?}")
-        };
+        let [nu, k, ln] = row[..] else { panic!("three numbers a row: {row:?}") };
         let found = ln_sphere_mean(nu, k);
         // ln Gamma of arguments up to k carries its own relative rounding.
         let tol = 1e-14 * (1.0 + k).ln().max(1.0) * k.max(ln);
-        assert!(
-            (found - ln).abs() <= tol.max(1e-13 * ln),
-            "{nu} {k}: {found} {ln}"
-        );
+        assert!((found - ln).abs() <= tol.max(1e-13 * ln), "{nu} {k}: {found} {ln}");
     }
 }
 
@@ -103,40 +93,19 @@ proptest! {
 }
 
 fn problem(family: Family, ambient: usize) -> Denoising {
-    Denoising {
-        family,
-        ambient,
-        context: 40,
-        sigma_z2: 0.5,
-    }
+    Denoising { family, ambient, context: 40, sigma_z2: 0.5 }
 }
 
 fn spherical() -> Family {
-    Family::SphericalClusters {
-        weights: vec![0.25, 0.75],
-        concentrations: vec![3.0, 12.0],
-        radius: 1.5,
-    }
+    Family::SphericalClusters { weights: vec![0.25, 0.75], concentrations: vec![3.0, 12.0], radius: 1.5 }
 }
 
 fn families() -> Vec<Family> {
     vec![
-        Family::Subspace {
-            dim: Dimension::Fixed(3),
-            sigma0_2: 2.0,
-        },
-        Family::Anisotropic {
-            variances: vec![0.2, 1.0, 3.0],
-        },
-        Family::Sphere {
-            dim: Dimension::Fixed(2),
-            radius: 1.5,
-        },
-        Family::Clusters {
-            weights: vec![0.2, 0.3, 0.5],
-            variances: vec![0.0, 0.1, 0.4],
-            radius: 1.0,
-        },
+        Family::Subspace { dim: Dimension::Fixed(3), sigma0_2: 2.0 },
+        Family::Anisotropic { variances: vec![0.2, 1.0, 3.0] },
+        Family::Sphere { dim: Dimension::Fixed(2), radius: 1.5 },
+        Family::Clusters { weights: vec![0.2, 0.3, 0.5], variances: vec![0.0, 0.1, 0.4], radius: 1.0 },
         spherical(),
     ]
 }
@@ -164,10 +133,7 @@ fn expected_losses_are_those_of_drawn_prompts() {
             let values: Vec<f64> = (0..3000).map(one).collect();
             // 35 comparisons at 99.99 % each: a false alarm in 300 changes of the streams.
             let seen = mean(&values, 0.9999).unwrap();
-            assert!(
-                seen.covers(expected),
-                "{predictor:?} {prior:?}: {seen:?} {expected}"
-            );
+            assert!(seen.covers(expected), "{predictor:?} {prior:?}: {seen:?} {expected}");
         }
     }
 }
@@ -220,21 +186,12 @@ fn von_mises_fisher_tokens_have_their_mean_and_radius() {
 
 #[test]
 fn samples_are_pinned_and_contexts_nested() {
-    let family = Family::Sphere {
-        dim: Dimension::Drawn { low: 1, high: 3 },
-        radius: 1.0,
-    };
+    let family = Family::Sphere { dim: Dimension::Drawn { low: 1, high: 3 }, radius: 1.0 };
     let short = problem(family, 5);
-    let long = Denoising {
-        context: 100,
-        ..short.clone()
-    };
+    let long = Denoising { context: 100, ..short.clone() };
     let mut dims = std::collections::BTreeSet::new();
     for trial in 0..50 {
-        let (a, b) = (
-            short.draw(&streams(trial)).unwrap(),
-            long.draw(&streams(trial)).unwrap(),
-        );
+        let (a, b) = (short.draw(&streams(trial)).unwrap(), long.draw(&streams(trial)).unwrap());
         assert_eq!(a.query, b.query);
         let gap = &a.context - &b.context.slice(ndarray::s![.., ..40]);
         assert!(gap.iter().all(|x| x.abs() < 1e-14));
@@ -254,49 +211,14 @@ fn eval(id: &str, set: Value) -> Result<Value> {
 #[test]
 fn formulas_have_their_known_values() {
     let known = [
-        (
-            "denoise.linear_gamma",
-            json!({"d": 8, "L": 499, "sigma0_2": 2, "sigma_z2": 1}),
-            0.32743,
-            5e-6,
-        ),
-        (
-            "denoise.linear_mmse",
-            json!({"d": 8, "sigma0_2": 2, "sigma_z2": 1}),
-            16.0 / 3.0,
-            1e-13,
-        ),
+        ("denoise.linear_gamma", json!({"d": 8, "L": 499, "sigma0_2": 2, "sigma_z2": 1}), 0.32743, 5e-6),
+        ("denoise.linear_mmse", json!({"d": 8, "sigma0_2": 2, "sigma_z2": 1}), 16.0 / 3.0, 1e-13),
         // mpmath: besseli(4.5, 13.8) / besseli(3.5, 13.8)
-        (
-            "denoise.sphere_shrinkage",
-            json!({"d": 8, "R": 1, "sigma_z2": 0.1, "norm": 1.38}),
-            0.7435655786009,
-            1e-12,
-        ),
-        (
-            "denoise.sphere_shrinkage_printed",
-            json!({"d": 8, "R": 1, "sigma_z2": 0.1, "norm": 1.38}),
-            0.414,
-            5e-4,
-        ),
-        (
-            "denoise.sphere_mmse",
-            json!({"d": 8, "R": 1, "sigma_z2": 0.1}),
-            0.463883529935509,
-            1e-12,
-        ),
-        (
-            "denoise.softmax_rate",
-            json!({"d": 1, "R": 1, "sigma_z2": 0.1}),
-            0.2824123958,
-            1e-9,
-        ),
-        (
-            "denoise.sphere_linear_gamma",
-            json!({"d": 8, "L": 499, "R": 1, "sigma_z2": 0.1}),
-            4.662,
-            5e-4,
-        ),
+        ("denoise.sphere_shrinkage", json!({"d": 8, "R": 1, "sigma_z2": 0.1, "norm": 1.38}), 0.7435655786009, 1e-12),
+        ("denoise.sphere_shrinkage_printed", json!({"d": 8, "R": 1, "sigma_z2": 0.1, "norm": 1.38}), 0.414, 5e-4),
+        ("denoise.sphere_mmse", json!({"d": 8, "R": 1, "sigma_z2": 0.1}), 0.463883529935509, 1e-12),
+        ("denoise.softmax_rate", json!({"d": 1, "R": 1, "sigma_z2": 0.1}), 0.2824123958, 1e-9),
+        ("denoise.sphere_linear_gamma", json!({"d": 8, "L": 499, "R": 1, "sigma_z2": 0.1}), 4.662, 5e-4),
         (
             "denoise.two_cluster_mmse",
             json!({"n": 1, "R": 1, "weight": 0.5, "sigma0_2": 0, "sigma_z2": 1}),
@@ -309,12 +231,7 @@ fn formulas_have_their_known_values() {
         assert!((found - expected).abs() <= tol, "{id}: {found} {expected}");
     }
     // The law at context lengths 20, 40, 100 and 260 of Fig. 5a, which count the query in.
-    for (d, context, expected) in [
-        (8, 19, 0.226),
-        (8, 39, 0.271),
-        (8, 99, 0.306),
-        (8, 259, 0.322),
-    ] {
+    for (d, context, expected) in [(8, 19, 0.226), (8, 39, 0.271), (8, 99, 0.306), (8, 259, 0.322)] {
         let set = json!({"d": d, "L": context, "sigma0_2": 2, "sigma_z2": 1});
         let gamma = eval("denoise.linear_gamma", set).unwrap().as_f64().unwrap();
         let exact = 1.0 / (3.0 * (1.0 + 9.0 / f64::from(context)));
@@ -325,23 +242,17 @@ fn formulas_have_their_known_values() {
 /// The definition, summed over a grid.
 #[test]
 fn the_mixture_posterior_is_that_of_the_definition() {
-    let clusters = Clusters {
-        means: array![[1.0, -0.5], [0.2, 0.7]],
-        weights: vec![0.3, 0.7],
-        variances: vec![0.1, 0.6],
-    };
+    let clusters =
+        Clusters { means: array![[1.0, -0.5], [0.2, 0.7]], weights: vec![0.3, 0.7], variances: vec![0.1, 0.6] };
     let query = Array1::from(vec![0.4, 0.3]);
-    let found = clusters
-        .posterior_mean(query.view(), 0.5, Weight::Corrected)
-        .unwrap();
+    let found = clusters.posterior_mean(query.view(), 0.5, Weight::Corrected).unwrap();
     let grid = |i: i32| -6.0 + 0.03 * f64::from(i);
     let (mut mass, mut first) = (0.0, Array1::<f64>::zeros(2));
     for x in (0..=400).map(grid) {
         for y in (0..=400).map(grid) {
             let density = |a: usize| {
                 let v = clusters.variances[a];
-                let r2 =
-                    (x - clusters.means[[0, a]]).powi(2) + (y - clusters.means[[1, a]]).powi(2);
+                let r2 = (x - clusters.means[[0, a]]).powi(2) + (y - clusters.means[[1, a]]).powi(2);
                 clusters.weights[a] / (2.0 * std::f64::consts::PI * v) * (-r2 / (2.0 * v)).exp()
             };
             let z2 = (x - query[0]).powi(2) + (y - query[1]).powi(2);
@@ -351,9 +262,7 @@ fn the_mixture_posterior_is_that_of_the_definition() {
         }
     }
     assert!((&found - &(first / mass)).iter().all(|x| x.abs() < 1e-12));
-    let printed = clusters
-        .posterior_mean(query.view(), 0.5, Weight::Printed)
-        .unwrap();
+    let printed = clusters.posterior_mean(query.view(), 0.5, Weight::Printed).unwrap();
     assert!((printed - found).iter().any(|x| x.abs() > 0.02));
 }
 
@@ -361,11 +270,7 @@ fn the_mixture_posterior_is_that_of_the_definition() {
 #[test]
 fn two_clusters_have_their_loss() {
     let axis: Array2<f64> = array![[0.6, -0.6], [0.8, -0.8]];
-    let prior = Prior::Clusters(Clusters {
-        means: axis,
-        weights: vec![0.3, 0.7],
-        variances: vec![0.2, 0.2],
-    });
+    let prior = Prior::Clusters(Clusters { means: axis, weights: vec![0.3, 0.7], variances: vec![0.2, 0.2] });
     let problem = problem(families().remove(0), 2);
     let (x, y) = problem.draw_queries(&prior, 20_000, &streams(3)).unwrap();
     let one = |(x, y): (ndarray::ArrayView1<f64>, ndarray::ArrayView1<f64>)| {
@@ -386,22 +291,11 @@ fn two_clusters_have_their_loss() {
 fn bad_input_names_what_is_wrong() {
     let good = problem(families().remove(0), 5);
     let message = |p: Denoising| p.draw(&streams(0)).unwrap_err().to_string();
-    let with = |family: Family| {
-        message(Denoising {
-            family,
-            ..good.clone()
-        })
-    };
-    let zero = message(Denoising {
-        context: 0,
-        ..good.clone()
-    });
+    let with = |family: Family| message(Denoising { family, ..good.clone() });
+    let zero = message(Denoising { context: 0, ..good.clone() });
     assert_eq!(zero, "L = 0: must be a whole number >= 1");
     for sigma_z2 in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let found = message(Denoising {
-            sigma_z2,
-            ..good.clone()
-        });
+        let found = message(Denoising { sigma_z2, ..good.clone() });
         assert!(found.starts_with("sigma_z2 = "), "{found}");
     }
     for d in [0, 5, 6] {
@@ -412,20 +306,8 @@ fn bad_input_names_what_is_wrong() {
     let dim = Dimension::Drawn { low: 3, high: 2 };
     assert!(with(Family::Sphere { dim, radius: 1.0 }).starts_with("least d = 3"));
     let dim = Dimension::Fixed(2);
-    assert!(
-        with(Family::Sphere {
-            dim,
-            radius: f64::NAN
-        })
-        .starts_with("R = NaN")
-    );
-    let clusters = |weights: Vec<f64>, variances: Vec<f64>| {
-        with(Family::Clusters {
-            weights,
-            variances,
-            radius: 1.0,
-        })
-    };
+    assert!(with(Family::Sphere { dim, radius: f64::NAN }).starts_with("R = NaN"));
+    let clusters = |weights: Vec<f64>, variances: Vec<f64>| with(Family::Clusters { weights, variances, radius: 1.0 });
     assert!(clusters(vec![0.5, 0.4], vec![1.0, 1.0]).starts_with("sum of weights = 0.9"));
     assert!(clusters(vec![1.5, -0.5], vec![1.0, 1.0]).starts_with("weights[1] = -0.5"));
     assert!(clusters(vec![0.5, 0.5], vec![1.0, f64::NAN]).starts_with("variances[1] = NaN"));
@@ -471,21 +353,11 @@ fn printed_forms_hold_where_they_should() {
     assert!(equal.as_expected() && equal.verdict == VerdictKind::Supported);
     for d in [0, 1, 2, 3, 15] {
         let corrected = verdict("denoise.prop3_bessel_corrected", json!({"d": d}));
-        assert_eq!(
-            corrected.verdict,
-            VerdictKind::Supported,
-            "{d} {:?}",
-            corrected.witness
-        );
+        assert_eq!(corrected.verdict, VerdictKind::Supported, "{d} {:?}", corrected.witness);
     }
     for law in ["points", "spherical-clusters"] {
         let found = verdict("denoise.theorem3_2", json!({"law": law}));
-        assert_eq!(
-            found.verdict,
-            VerdictKind::Supported,
-            "{law} {:?}",
-            found.estimate
-        );
+        assert_eq!(found.verdict, VerdictKind::Supported, "{law} {:?}", found.estimate);
     }
     let catalogue = catalogue();
     let claim = catalogue.claim("denoise.theorem3_1").unwrap();

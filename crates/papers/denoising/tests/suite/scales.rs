@@ -14,11 +14,7 @@ fn streams(trial: u64) -> Streams {
 
 fn clusters() -> Denoising {
     Denoising {
-        family: Family::Clusters {
-            weights: vec![0.3, 0.7],
-            variances: vec![0.05, 0.3],
-            radius: 1.0,
-        },
+        family: Family::Clusters { weights: vec![0.3, 0.7], variances: vec![0.05, 0.3], radius: 1.0 },
         ambient: 3,
         context: 60,
         sigma_z2: 0.4,
@@ -29,31 +25,23 @@ fn clusters() -> Denoising {
 #[test]
 fn the_landscape_is_the_loss_of_the_plain_layer() {
     let problem = clusters();
-    let prompts: Vec<_> = (0..50)
-        .map(|i| problem.draw(&streams(i)).unwrap())
-        .collect();
+    let prompts: Vec<_> = (0..50).map(|i| problem.draw(&streams(i)).unwrap()).collect();
     let landscape = ScaleLandscape::new(prompts.clone()).unwrap();
     for (alpha, beta) in [(1.0, 2.5), (-0.4, 1.0), (1.7, -3.0), (0.9, 200.0)] {
         let (w_pv, w_kq) = (Array2::eye(3) * alpha, Array2::eye(3) * beta);
         let loss = |p: &Prompt| {
-            let found =
-                softmax_attention(p.context.view(), w_pv.view(), w_kq.view(), p.query.view());
+            let found = softmax_attention(p.context.view(), w_pv.view(), w_kq.view(), p.query.view());
             (found - &p.target).mapv(|v| v * v).sum()
         };
         let plain = prompts.iter().map(loss).sum::<f64>() / 50.0;
         let found = landscape.moments(beta).unwrap().loss(alpha);
-        assert!(
-            (found / plain - 1.0).abs() < 1e-12,
-            "{alpha} {beta}: {found} {plain}"
-        );
+        assert!((found / plain - 1.0).abs() < 1e-12, "{alpha} {beta}: {found} {plain}");
         let losses = landscape.losses(alpha, beta).unwrap();
         assert!((losses.iter().sum::<f64>() / 50.0 / plain - 1.0).abs() < 1e-12);
     }
     let lowest = landscape.minimum(0.05, 50.0).unwrap();
     for i in 0..400 {
-        let moments = landscape
-            .moments(0.05 * 1000_f64.powf(f64::from(i) / 399.0))
-            .unwrap();
+        let moments = landscape.moments(0.05 * 1000_f64.powf(f64::from(i) / 399.0)).unwrap();
         assert!(moments.loss(moments.best_alpha()) >= lowest.loss - 1e-9);
     }
 }
@@ -62,27 +50,14 @@ fn the_landscape_is_the_loss_of_the_plain_layer() {
 #[test]
 fn attention_tends_to_its_limit() {
     let families = [
-        Family::Subspace {
-            dim: Dimension::Fixed(2),
-            sigma0_2: 0.7,
-        },
-        Family::Sphere {
-            dim: Dimension::Fixed(1),
-            radius: 1.2,
-        },
+        Family::Subspace { dim: Dimension::Fixed(2), sigma0_2: 0.7 },
+        Family::Sphere { dim: Dimension::Fixed(1), radius: 1.2 },
         clusters().family,
-        Family::SphericalClusters {
-            weights: vec![0.4, 0.6],
-            concentrations: vec![2.0, 8.0],
-            radius: 1.0,
-        },
+        Family::SphericalClusters { weights: vec![0.4, 0.6], concentrations: vec![2.0, 8.0], radius: 1.0 },
     ];
     let query = array![0.5, -0.8, 0.3];
     for family in families {
-        let problem = Denoising {
-            family,
-            ..clusters()
-        };
+        let problem = Denoising { family, ..clusters() };
         let prior = problem.draw_prior(&streams(9)).unwrap();
         let tokens = draw_tokens(&prior, 40_000, &mut streams(9).part("tokens", 0)).unwrap();
         for beta in [-1.5, 0.0, 0.8] {
@@ -93,11 +68,7 @@ fn attention_tends_to_its_limit() {
                 let values: Vec<f64> = tokens.columns().into_iter().map(one).collect();
                 // 36 comparisons at 99.99 %.
                 let seen = mean(&values, 0.9999).unwrap();
-                assert!(
-                    seen.covers(0.0),
-                    "{:?} {beta} {i}: {seen:?}",
-                    problem.family
-                );
+                assert!(seen.covers(0.0), "{:?} {beta} {i}: {seen:?}", problem.family);
             }
         }
     }
@@ -109,19 +80,10 @@ fn bad_scales_are_refused() {
     let problem = clusters();
     let landscape = ScaleLandscape::new(vec![problem.draw(&streams(0)).unwrap()]).unwrap();
     assert!(landscape.moments(f64::NAN).is_err());
-    for (low, high) in [
-        (0.0, 1.0),
-        (2.0, 1.0),
-        (1.0, f64::INFINITY),
-        (f64::NAN, 1.0),
-    ] {
+    for (low, high) in [(0.0, 1.0), (2.0, 1.0), (1.0, f64::INFINITY), (f64::NAN, 1.0)] {
         assert!(landscape.minimum(low, high).is_err());
     }
     let prior: Prior = problem.draw_prior(&streams(0)).unwrap();
-    assert!(
-        prior
-            .attention_limit(array![1.0, 2.0, 3.0].view(), f64::NAN)
-            .is_err()
-    );
+    assert!(prior.attention_limit(array![1.0, 2.0, 3.0].view(), f64::NAN).is_err());
     assert!(prior.attention_limit(array![1.0, 2.0].view(), 1.0).is_err());
 }

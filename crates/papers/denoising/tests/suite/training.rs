@@ -26,9 +26,8 @@ fn the_experiment_resumes_to_the_same_rows() {
     let entry = *catalogue().experiment("denoise_training").unwrap();
     let experiment = entry.configure(false, None, &tiny()).unwrap();
     let (whole, cut) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let run = |folder: &std::path::Path| {
-        experiment::run(&*experiment, folder, &RunOptions::default(), &Silent).unwrap()
-    };
+    let run =
+        |folder: &std::path::Path| experiment::run(&*experiment, folder, &RunOptions::default(), &Silent).unwrap();
     let first = run(whole.path());
     assert_eq!(first.computed, 12);
     run(cut.path());
@@ -45,10 +44,7 @@ fn the_experiment_resumes_to_the_same_rows() {
     let zero = |i: usize| first.rows[i].series("baseline.zero").unwrap();
     assert_eq!(zero(0), zero(1));
     assert_ne!(zero(6), zero(7));
-    assert_ne!(
-        first.rows[0].series("linear.train").unwrap(),
-        first.rows[1].series("linear.train").unwrap()
-    );
+    assert_ne!(first.rows[0].series("linear.train").unwrap(), first.rows[1].series("linear.train").unwrap());
     let figures = experiment.figures(&first.rows).unwrap();
     let names: Vec<&str> = figures.iter().map(|f| f.name.as_str()).collect();
     let expected = [
@@ -89,11 +85,7 @@ fn first_losses_are_pinned() {
 }
 
 /// Linear and softmax attention; subspace, sphere, clusters.
-const FIRST: [[f64; 2]; 3] = [
-    [1.4658212, 1.3646702],
-    [0.062656427, 0.062427959],
-    [0.083634369, 0.085827390],
-];
+const FIRST: [[f64; 2]; 3] = [[1.4658212, 1.3646702], [0.062656427, 0.062427959], [0.083634369, 0.085827390]];
 
 #[test]
 fn settings_in_tables_are_laid_over_one_by_one() {
@@ -101,10 +93,7 @@ fn settings_in_tables_are_laid_over_one_by_one() {
     let with = |text: &str| entry.configure(false, None, &text.parse().unwrap());
     let settings = |text: &str| with(text).unwrap().settings();
     let found = settings("sphere = { dim = 4 }\ntraining.batch = 40");
-    assert_eq!(
-        (&found["sphere"]["dim"], &found["sphere"]["radius"]),
-        (&4.into(), &1.0.into())
-    );
+    assert_eq!((&found["sphere"]["dim"], &found["sphere"]["radius"]), (&4.into(), &1.0.into()));
     assert_eq!(found["training"]["batch"], 40);
     // As --set gives it: one name with a dot in it.
     let mut dotted = toml::Table::new();
@@ -112,37 +101,16 @@ fn settings_in_tables_are_laid_over_one_by_one() {
     let found = entry.configure(true, None, &dotted).unwrap().settings();
     assert_eq!(found["sphere"]["sigma_z2"], 1.0);
     for (text, message) in [
-        (
-            "sphere.dims = 4",
-            "unknown setting 'sphere.dims'; did you mean sphere.dim",
-        ),
+        ("sphere.dims = 4", "unknown setting 'sphere.dims'; did you mean sphere.dim"),
         ("sphere = 4", "sphere = 4: must be a TOML table, such as"),
-        (
-            "tasks = [\"sfere\"]",
-            "unknown task 'sfere'; did you mean sphere?",
-        ),
-        (
-            "variants = [\"cod\"]",
-            "unknown variant 'cod'; did you mean code?",
-        ),
+        ("tasks = [\"sfere\"]", "unknown task 'sfere'; did you mean sphere?"),
+        ("variants = [\"cod\"]", "unknown variant 'cod'; did you mean code?"),
         ("variants = []", "variants = []: must be at least one name"),
-        (
-            "seeds = 1",
-            "seeds = 1: must be at least 2; intervals come from their spread",
-        ),
-        (
-            "sphere.dim = 16",
-            "d = 16: must be a whole number >= 0 and < n = 16",
-        ),
+        ("seeds = 1", "seeds = 1: must be at least 2; intervals come from their spread"),
+        ("sphere.dim = 16", "d = 16: must be a whole number >= 0 and < n = 16"),
         ("code.context = 0", "L = 0: must be a whole number >= 1"),
-        (
-            "training.batch = 801",
-            "batch = 801: must be at most train = 800",
-        ),
-        (
-            "clusters.sigma_z2 = 0",
-            "sigma_z2 = 0: must be a finite number > 0",
-        ),
+        ("training.batch = 801", "batch = 801: must be at most train = 800"),
+        ("clusters.sigma_z2 = 0", "sigma_z2 = 0: must be a finite number > 0"),
         ("form = \"half\"", "unknown form of the weights 'half'"),
     ] {
         let found = with(text).err().unwrap().to_string();

@@ -30,8 +30,7 @@ fn in_tex(report: &CheckReport, decimals: usize) -> String {
 fn the_energy_of_linear_attention() {
     let sheets = sheets();
     let paper = sheets.check("denoise.a23", json!({}), None);
-    let [n, d, length, tokens, noise] =
-        ["n", "d", "L", "sigma0_2", "sigma_z2"].map(|name| setting(&paper, name));
+    let [n, d, length, tokens, noise] = ["n", "d", "L", "sigma0_2", "sigma_z2"].map(|name| setting(&paper, name));
     let held = format!("{} of {}", paper.trials - paper.failures, paper.trials);
     let ours = sheets.check("denoise.a23", json!({ "sigma_z2": 0.1 }), None);
     let excess = -number(&ours.witness, "energies/0/least_curvature");
@@ -60,12 +59,7 @@ fn the_jacobian_of_a_softmax_layer() {
         let path = format!("{weights}/asymmetry_of_the_numerical_jacobian");
         number(&report.witness, &path)
     };
-    let defect = |weights: &str| {
-        number(
-            &report.witness,
-            &format!("{weights}/defect_of_the_condition"),
-        )
-    };
+    let defect = |weights: &str| number(&report.witness, &format!("{weights}/defect_of_the_condition"));
     let (transposed, equal) = ("W_KQ = c W_PV^T", "W_KQ = W_PV");
     let [n, length] = ["n", "L"].map(|name| setting(&report, name));
     sheets.assert_printed(
@@ -90,19 +84,10 @@ fn clusters_of_unequal_variance() {
     sheets.assert_printed(
         "denoise.clusters",
         &[
-            format!(
-                "Three clusters in $\\mathbb{{R}}^{}$",
-                setting(&report, "n")
-            ),
-            format!(
-                "variances {a}, {b} and {c}, $\\sigma_Z^2 = {}$",
-                setting(&report, "sigma_z2")
-            ),
+            format!("Three clusters in $\\mathbb{{R}}^{}$", setting(&report, "n")),
+            format!("variances {a}, {b} and {c}, $\\sigma_Z^2 = {}$", setting(&report, "sigma_z2")),
             format!("in {} trials", failures(&report)),
-            format!(
-                "at worst by {:.0} % of",
-                100.0 * number(&report.witness, "relative_gap")
-            ),
+            format!("at worst by {:.0} % of", 100.0 * number(&report.witness, "relative_gap")),
         ],
     );
 }
@@ -124,10 +109,7 @@ fn the_minima_of_figure_3() {
         &[
             format!("{} contexts have a single minimum", failures(&report)),
             format!("shared by all {} tokens", setting(&report, "L")),
-            format!(
-                "At $\\sigma_Z^2 = 0.1$ {several} of {} contexts",
-                little.trials
-            ),
+            format!("At $\\sigma_Z^2 = 0.1$ {several} of {} contexts", little.trials),
             format!("$\\alpha\\beta R^2 = {}$ the only", 1.0 / noise),
             format!("$\\beta = {}$ the landscape", 1.0 / 0.1),
         ],
@@ -175,14 +157,11 @@ fn landscape_loss(panel: &str, series: &str) -> [f64; 3] {
 fn the_minimum_of_figure_6() {
     let sheets = sheets();
     let report = sheets.check("denoise.fig6", json!({}), None);
-    let [n, d, length, noise, prompts] =
-        ["n", "d", "L", "sigma_z2", "prompts"].map(|name| setting(&report, name));
+    let [n, d, length, noise, prompts] = ["n", "d", "L", "sigma_z2", "prompts"].map(|name| setting(&report, name));
     let draws = sheets.draws("denoise.fig6", json!({}), None);
     let span = |name: &str, decimals: usize| {
         let all = draws.iter().map(|draw| number(draw.witness(), name));
-        let (low, high) = all.fold((f64::INFINITY, 0.0_f64), |(low, high), x| {
-            (low.min(x), high.max(x))
-        });
+        let (low, high) = all.fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
         format!("from {low:.decimals$} to {high:.decimals$}")
     };
     sheets.assert_printed(
@@ -192,11 +171,7 @@ fn the_minimum_of_figure_6() {
             format!("over {} draws of {prompts} prompts", report.trials),
             format!("is {}", in_tex(&report, 3)),
             format!("$\\beta_{{\\min}}$ {} and", span("beta_min", 1)),
-            format!(
-                "$\\alpha$ {}, where $1/\\sigma_Z^2 = {}$",
-                span("alpha_min", 2),
-                1.0 / noise
-            ),
+            format!("$\\alpha$ {}, where $1/\\sigma_Z^2 = {}$", span("alpha_min", 2), 1.0 / noise),
         ],
     );
 }
@@ -205,10 +180,7 @@ fn the_minimum_of_figure_6() {
 fn figure_6_with_all_of_its_prompts() {
     let sheets = sheets();
     let report = sheets.check("denoise.fig6", json!({ "prompts": 800 }), None);
-    sheets.assert_printed(
-        "denoise.fig6",
-        &[format!("800 prompts the mean is {}", in_tex(&report, 3))],
-    );
+    sheets.assert_printed("denoise.fig6", &[format!("800 prompts the mean is {}", in_tex(&report, 3))]);
 }
 
 #[test]
@@ -218,10 +190,7 @@ fn the_range_of_figure_6() {
     sheets.assert_printed(
         "denoise.fig6",
         &[
-            format!(
-                "{} at $\\sigma_Z^2 = 0.2$",
-                mean(json!({ "sigma_z2": 0.2 }))
-            ),
+            format!("{} at $\\sigma_Z^2 = 0.2$", mean(json!({ "sigma_z2": 0.2 }))),
             format!("none is seen, {}", mean(json!({ "sigma_z2": 0.5 }))),
             format!("{} at $\\sigma_Z^2 = 1$", mean(json!({ "sigma_z2": 1 }))),
             format!("{} at $n = 2$, $d = 1$", mean(json!({ "n": 2, "d": 1 }))),
@@ -234,10 +203,7 @@ fn the_range_of_figure_6() {
 fn figure_6_with_long_contexts() {
     let sheets = sheets();
     let report = sheets.check("denoise.fig6", json!({ "L": 5000 }), None);
-    sheets.assert_printed(
-        "denoise.fig6",
-        &[format!("the mean is {} at $L = 5000$", in_tex(&report, 2))],
-    );
+    sheets.assert_printed("denoise.fig6", &[format!("the mean is {} at $L = 5000$", in_tex(&report, 2))]);
 }
 
 /// The effective number of tokens, $1/\sum_t g_t^2$, over L for large L: $M(\kappa)^2/M(2\kappa)$ with
@@ -286,26 +252,17 @@ fn the_bessel_functions_of_proposition_3() {
         set["norm"] = json!(norm.parse::<f64>().unwrap());
         sheets.formula(id, set)
     };
-    let [printed, best] = ["denoise.sphere_mse_printed", "denoise.sphere_mmse"]
-        .map(|id| sheets.formula(id, sphere.clone()));
+    let [printed, best] =
+        ["denoise.sphere_mse_printed", "denoise.sphere_mmse"].map(|id| sheets.formula(id, sphere.clone()));
     let more = 100.0 * (printed / best - 1.0);
     sheets.assert_printed(
         "denoise.prop3_bessel",
         &[
             format!("At $d = {d}$, $R = {radius}$, $\\sigma_Z^2 = {noise}$"),
             format!("\\tilde X_\\parallel\\| = {norm}$"),
-            format!(
-                "is {:.3} and",
-                coefficient("denoise.sphere_shrinkage_printed")
-            ),
-            format!(
-                "posterior mean's {:.3};",
-                coefficient("denoise.sphere_shrinkage")
-            ),
-            format!(
-                "loses {:.4} per component of {n}, {more:.0} % more",
-                printed / n
-            ),
+            format!("is {:.3} and", coefficient("denoise.sphere_shrinkage_printed")),
+            format!("posterior mean's {:.3};", coefficient("denoise.sphere_shrinkage")),
+            format!("loses {:.4} per component of {n}, {more:.0} % more", printed / n),
             format!("optimum's {:.4}", best / n),
         ],
     );

@@ -57,10 +57,7 @@ impl Claim for ClassPair {
         let zeros = [zero(), zero()];
         let rho = rng.random_range(0.2..1.0_f64) * if rng.random_bool(0.3) { -1.0 } else { 1.0 };
         // Two regular trees under the root, layer by layer.
-        let mut parents: Vec<Parent> = zeros
-            .iter()
-            .map(|z| Parent::Class { zero: z.clone() })
-            .collect();
+        let mut parents: Vec<Parent> = zeros.iter().map(|z| Parent::Class { zero: z.clone() }).collect();
         let mut layer = 0..2;
         for _ in 1..depth {
             for index in layer.clone() {
@@ -77,9 +74,7 @@ impl Claim for ClassPair {
             _ => rho,
         };
         let said = match self.says {
-            Says::Theorem5 => {
-                cooccurrence(rho, depth as u32, depth as u32 - 1, &classes, &zeros[1])?
-            }
+            Says::Theorem5 => cooccurrence(rho, depth as u32, depth as u32 - 1, &classes, &zeros[1])?,
             Says::Independent => tree.probability(&[(l, true)])?,
             _ => class_cooccurrence(said_rho, depth as u32, &classes, &zeros[0], &zeros[1])?,
         };

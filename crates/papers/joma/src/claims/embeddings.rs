@@ -136,10 +136,7 @@ fn embeddings(tokens: usize, epsilon: f64, streams: &Streams) -> Result<Embeddin
     let (values, axes) = symmetric_eigen(g.view())?;
     // The symmetric root: the nearest to orthonormal.
     let root = product((&axes * &values.mapv(f64::sqrt)).view(), axes.t());
-    Ok(Embeddings {
-        context: root.slice(s![.., ..tokens]).to_owned(),
-        query: root.column(tokens).to_owned(),
-    })
+    Ok(Embeddings { context: root.slice(s![.., ..tokens]).to_owned(), query: root.column(tokens).to_owned() })
 }
 
 impl Claim for EpsilonTerms {
@@ -203,9 +200,6 @@ impl Claim for EpsilonTerms {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        vec![
-            Mutant::new("steeper", EpsilonTerms { order: 1.25 }),
-            Mutant::new("flatter", EpsilonTerms { order: 0.75 }),
-        ]
+        vec![Mutant::new("steeper", EpsilonTerms { order: 1.25 }), Mutant::new("flatter", EpsilonTerms { order: 0.75 })]
     }
 }

@@ -109,15 +109,10 @@ impl Claim for EntropyRebound {
         let (tokens, low, high) = (params.real(TARGETS), params.get(LOW), params.get(HIGH));
         if self.claim == Says::LinearDrops {
             let printed = "one component has the largest |Delta|: high above low";
-            return vec![Hypothesis::new(
-                "distinct",
-                printed,
-                high - low - 1e-3 * high,
-            )];
+            return vec![Hypothesis::new("distinct", printed, high - low - 1e-3 * high)];
         }
         let off = (tokens - LAW.0 as f64).abs() + (low - LAW.1).abs() + (high - LAW.2).abs();
-        let printed =
-            "10 components, uniform on [1, 4], as in Fig. 4: minus the distance from them";
+        let printed = "10 components, uniform on [1, 4], as in Fig. 4: minus the distance from them";
         vec![Hypothesis::new("law of Fig. 4", printed, -off)]
     }
 
@@ -141,16 +136,11 @@ impl Claim for EntropyRebound {
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let (low, high) = (params.get(LOW), params.get(HIGH));
         let mut rng = streams.part("mu", 0);
-        let mut mu: Vec<f64> = (0..params.get(TARGETS))
-            .map(|_| low + (high - low) * rng.random::<f64>())
-            .collect();
+        let mut mu: Vec<f64> = (0..params.get(TARGETS)).map(|_| low + (high - low) * rng.random::<f64>()).collect();
         mu.sort_by(f64::total_cmp);
         if self.claim == Says::LinearDrops && tied(&mu) {
             let witness = witness! { "mu" => mu };
-            return Ok(Outcome::uninformative(
-                "two largest components tie",
-                witness,
-            ));
+            return Ok(Outcome::uninformative("two largest components tie", witness));
         }
         let seen = match self.says {
             Says::Linear | Says::LinearDrops => linear(&mu, 2.0)?,
@@ -172,10 +162,7 @@ impl Claim for EntropyRebound {
     fn mutants(&self) -> Vec<Mutant> {
         let variant = |name, says| Mutant::new(name, EntropyRebound { says, ..*self });
         match self.claim {
-            Says::LinearDrops => vec![
-                variant("rebound", Says::Linear),
-                variant("half", Says::LinearHalf),
-            ],
+            Says::LinearDrops => vec![variant("rebound", Says::Linear), variant("half", Says::LinearHalf)],
             Says::Mostly => vec![
                 variant("almost-all", Says::AlmostAll),
                 variant("no-attention", Says::NoAttention),
@@ -207,11 +194,7 @@ fn nonlinear(mu: &[f64], feedback: Feedback) -> Result<Entropies> {
         &[CONVERGED],
         Watch::steps(&mut look),
     )?;
-    Ok(Entropies {
-        start: (mu.len() as f64).ln(),
-        least,
-        end: entropy(path.end()),
-    })
+    Ok(Entropies { start: (mu.len() as f64).ln(), least, end: entropy(path.end()) })
 }
 
 /// Returns `true` if the two largest of ascending numbers are next to equal.
@@ -229,23 +212,10 @@ fn linear(delta: &[f64], times: f64) -> Result<Entropies> {
     let mut least = f64::INFINITY;
     let mut look = |_: f64, x: &[f64]| least = least.min(entropy(x));
     let event = |v: &[f64]| BLOWN_UP - v.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
-    let watch = Watch {
-        event: Some(&event),
-        step: Some(&mut look),
-        ..Watch::default()
-    };
+    let watch = Watch { event: Some(&event), step: Some(&mut look), ..Watch::default() };
     let until = times * crate::theory::linear::blow_up(delta);
     let flow = Flow::new(Method::Tsit45).within(1e-8);
-    let path = flow.watched(
-        &LinearFlow(delta.to_vec()),
-        &vec![0.0; delta.len()],
-        &[until],
-        watch,
-    )?;
+    let path = flow.watched(&LinearFlow(delta.to_vec()), &vec![0.0; delta.len()], &[until], watch)?;
     let end = entropy(path.end());
-    Ok(Entropies {
-        start: (delta.len() as f64).ln(),
-        least: least.min(end),
-        end,
-    })
+    Ok(Entropies { start: (delta.len() as f64).ln(), least: least.min(end), end })
 }

@@ -25,18 +25,9 @@ const TOLERANCE: f64 = 1e-12;
 
 impl Eq17 {
     /// The claim as printed: the hypothesis summed over nodes.
-    pub const PRINTED: Self = Eq17 {
-        printed: true,
-        per_node: false,
-        mean: 1.0,
-        different: 0.0,
-    };
+    pub const PRINTED: Self = Eq17 { printed: true, per_node: false, mean: 1.0, different: 0.0 };
     /// The claim with the hypothesis for every node.
-    pub const CORRECTED: Self = Eq17 {
-        printed: false,
-        per_node: true,
-        ..Self::PRINTED
-    };
+    pub const CORRECTED: Self = Eq17 { printed: false, per_node: true, ..Self::PRINTED };
 
     /// A layer whose nodes come in pairs of opposite gradients: under a linear activation the hypothesis, summed over
     /// nodes, is 0 = 0. Or all samples alike, which satisfies it for every node.
@@ -117,16 +108,10 @@ impl Claim for Eq17 {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let corrected = Eq17 {
-            printed: self.printed,
-            ..Self::CORRECTED
-        };
+        let corrected = Eq17 { printed: self.printed, ..Self::CORRECTED };
         let variant = |name, claim: Eq17| Mutant::new(name, claim).drawn_as("joma.eq17_corrected");
         let mean = |mean| Eq17 { mean, ..corrected };
-        let different = Eq17 {
-            different: 1e-3,
-            ..corrected
-        };
+        let different = Eq17 { different: 1e-3, ..corrected };
         vec![
             variant("without-mean", mean(0.0)),
             variant("less-mean", mean(0.999_999)),

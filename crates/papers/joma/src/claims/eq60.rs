@@ -1,8 +1,6 @@
 //! Eq. (60): the weight of a node moves along the embeddings of tokens and query.
 
-use super::setting::{
-    MOST_TRAINED, Trained, affordable, equal, normal_state, random_layer, sizes, trained,
-};
+use super::setting::{MOST_TRAINED, Trained, affordable, equal, normal_state, random_layer, sizes, trained};
 use crate::dynamics::{Attention, Embeddings, Training};
 use crate::quantities::{ACTIVATION, NODES, SAMPLES};
 use attnlab_core::linalg::haar_basis;
@@ -85,10 +83,7 @@ impl Claim for Eq60 {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        vec![
-            Mutant::new("without-bias", Eq60 { bias: 0.0 }),
-            Mutant::new("more-bias", Eq60 { bias: 1.000_001 }),
-        ]
+        vec![Mutant::new("without-bias", Eq60 { bias: 0.0 }), Mutant::new("more-bias", Eq60 { bias: 1.000_001 })]
     }
 }
 

@@ -21,10 +21,7 @@ pub struct Eq9 {
 
 impl Default for Eq9 {
     fn default() -> Self {
-        Eq9 {
-            moving: false,
-            factor: 1.0,
-        }
+        Eq9 { moving: false, factor: 1.0 }
     }
 }
 
@@ -74,8 +71,7 @@ impl Claim for Eq9 {
         let mut rate = vec![0.0; training.dim()];
         training.rate(&state, &mut rate);
         let size = rate.iter().fold(0.0_f64, |m, r| m.max(r.abs()));
-        let mut witness =
-            witness! { "attention" => format!("{attention:?}"), "largest_rate" => size };
+        let mut witness = witness! { "attention" => format!("{attention:?}"), "largest_rate" => size };
         if size == 0.0 {
             let reason = "nothing moves: all nodes are dead";
             return Ok(Outcome::uninformative(reason, witness));
@@ -93,14 +89,8 @@ impl Claim for Eq9 {
 
     fn mutants(&self) -> Vec<Mutant> {
         let genuine = Eq9::default();
-        let moving = Eq9 {
-            moving: true,
-            ..genuine
-        };
-        let larger = Eq9 {
-            factor: 1.000_001,
-            ..genuine
-        };
+        let moving = Eq9 { moving: true, ..genuine };
+        let larger = Eq9 { factor: 1.000_001, ..genuine };
         vec![Mutant::new("moving", moving), Mutant::new("larger", larger)]
     }
 }
@@ -122,10 +112,7 @@ impl Eq9 {
         let slope = |i: usize| {
             let h = STEPS.into_iter().find(|h| clear(i, *h))?;
             let f = |j: f64| self.objective(training, &at(i, j * h));
-            Some((
-                i,
-                (8.0 * (f(1.0) - f(-1.0)) - (f(2.0) - f(-2.0))) / (12.0 * h),
-            ))
+            Some((i, (8.0 * (f(1.0) - f(-1.0)) - (f(2.0) - f(-2.0))) / (12.0 * h)))
         };
         chosen.into_iter().filter_map(slope).collect()
     }

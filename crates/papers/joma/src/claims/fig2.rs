@@ -92,11 +92,9 @@ impl Claim for Fig2 {
             _ => -1.0,
         };
         match self.claim {
-            Says::ComponentsCorrected => vec![Hypothesis::new(
-                "smooth inputs",
-                "inputs = smooth: 1, otherwise -1",
-                margin,
-            )],
+            Says::ComponentsCorrected => {
+                vec![Hypothesis::new("smooth inputs", "inputs = smooth: 1, otherwise -1", margin)]
+            }
             _ => vec![],
         }
     }
@@ -158,9 +156,7 @@ impl Claim for Fig2 {
         let holds = match self.says {
             Says::Components => all(&squares, |c| c < HIGH) && all(&norm, |c| c < HIGH),
             Says::SquaresAlone => all(&squares, |c| c >= HIGH),
-            Says::ComponentsCorrected => {
-                all(&squares_end, |c| c >= HIGH) && all(&norm_end, |c| c < HIGH)
-            }
+            Says::ComponentsCorrected => all(&squares_end, |c| c >= HIGH) && all(&norm_end, |c| c < HIGH),
             Says::NormAlone => all(&norm_end, |c| c >= HIGH),
             Says::Quarter => all(&amplitude, |a| a <= 0.25),
             _ => all(&amplitude, |a| a <= 1.0),
@@ -180,12 +176,7 @@ impl Claim for Fig2 {
 }
 
 /// The agreement of ẑ and z at every look at a run, with the entries of b̄ moved on by some tokens.
-fn run(
-    smooth: bool,
-    temperature: f64,
-    moved_on: usize,
-    streams: &Streams,
-) -> Result<Vec<Agreement>> {
+fn run(smooth: bool, temperature: f64, moved_on: usize, streams: &Streams) -> Result<Vec<Agreement>> {
     let training = ClassTokens::of_figure_2(smooth).layer(temperature, streams)?;
     let start = training.normal_start(FIGURE_SCALE, streams);
     let prediction = Prediction::of_code(&training, &start).moved_on(moved_on, &start);

@@ -22,11 +22,7 @@ pub struct Fig3 {
 
 impl Default for Fig3 {
     fn default() -> Self {
-        Fig3 {
-            most: REST,
-            step: None,
-            two_grow: false,
-        }
+        Fig3 { most: REST, step: None, two_grow: false }
     }
 }
 
@@ -84,8 +80,8 @@ impl Claim for Fig3 {
         let change = |l: usize| (looks[1][l] - looks[0][l]) / looks[0][0];
         let changes: Vec<f64> = (0..DRAWN).map(change).collect();
         let resting = if self.two_grow { 2 } else { 1 };
-        let holds = changes[..resting].iter().all(|c| *c >= GROWS)
-            && changes[resting..].iter().all(|c| c.abs() < self.most);
+        let holds =
+            changes[..resting].iter().all(|c| *c >= GROWS) && changes[resting..].iter().all(|c| c.abs() < self.most);
         let witness = witness! {
             "step" => step, "components" => looks[0], "1000_steps_later" => looks[1], "changes" => changes,
         };
@@ -93,22 +89,9 @@ impl Claim for Fig3 {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let early = Fig3 {
-            step: Some(EARLY),
-            ..*self
-        };
-        let two = Fig3 {
-            two_grow: true,
-            ..*self
-        };
-        let nothing = Fig3 {
-            most: 1e-4,
-            ..*self
-        };
-        vec![
-            Mutant::new("early", early),
-            Mutant::new("two-grow", two),
-            Mutant::new("no-change", nothing),
-        ]
+        let early = Fig3 { step: Some(EARLY), ..*self };
+        let two = Fig3 { two_grow: true, ..*self };
+        let nothing = Fig3 { most: 1e-4, ..*self };
+        vec![Mutant::new("early", early), Mutant::new("two-grow", two), Mutant::new("no-change", nothing)]
     }
 }

@@ -27,9 +27,7 @@ enum Says {
 
 impl Default for Footnote1 {
     fn default() -> Self {
-        Footnote1 {
-            says: Says::Printed,
-        }
+        Footnote1 { says: Says::Printed }
     }
 }
 
@@ -107,15 +105,9 @@ impl Claim for Footnote1 {
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let (tokens, samples, kind) = (
-            params.get(TOKENS),
-            params.get(SAMPLES),
-            params.get(INPUT_KIND),
-        );
+        let (tokens, samples, kind) = (params.get(TOKENS), params.get(SAMPLES), params.get(INPUT_KIND));
         let drawn = Sequences::draw(tokens, samples, &mut streams.part("sequences", 0));
-        let average = |of: &dyn Fn(usize) -> f64| -> f64 {
-            (0..samples).map(|i| drawn.probabilities[i] * of(i)).sum()
-        };
+        let average = |of: &dyn Fn(usize) -> f64| -> f64 { (0..samples).map(|i| drawn.probabilities[i] * of(i)).sum() };
         let overall = average(&|i| drawn.gradients[i]);
         let (mut off, mut worst) = (0.0, witness! {});
         for (l, (frequency, mean)) in drawn.by_position(tokens).into_iter().enumerate() {
@@ -162,16 +154,8 @@ mod tests {
     fn only_frequencies_give_a_mean() {
         let mut rng = Streams::new(1, "footnote", 0, 0).part("x", 0);
         let drawn = Sequences::draw(6, 40, &mut rng);
-        let least = drawn
-            .gradients
-            .iter()
-            .copied()
-            .fold(f64::INFINITY, f64::min);
-        let most = drawn
-            .gradients
-            .iter()
-            .copied()
-            .fold(f64::NEG_INFINITY, f64::max);
+        let least = drawn.gradients.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = drawn.gradients.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let found = drawn.by_position(6);
         assert!((found.iter().map(|(p, _)| p).sum::<f64>() - 1.0).abs() < 1e-12);
         assert!(found.iter().all(|(_, mean)| (least..=most).contains(mean)));

@@ -146,10 +146,7 @@ pub struct Marginal {
 
 impl Default for Marginal {
     fn default() -> Self {
-        Marginal {
-            shifted: false,
-            factor: 1.0,
-        }
+        Marginal { shifted: false, factor: 1.0 }
     }
 }
 
@@ -183,17 +180,8 @@ impl Claim for Marginal {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let shifted = Marginal {
-            shifted: true,
-            ..Marginal::default()
-        };
-        let larger = Marginal {
-            factor: 1.000_001,
-            ..Marginal::default()
-        };
-        vec![
-            Mutant::new("next-dimension", shifted),
-            Mutant::new("larger", larger),
-        ]
+        let shifted = Marginal { shifted: true, ..Marginal::default() };
+        let larger = Marginal { factor: 1.000_001, ..Marginal::default() };
+        vec![Mutant::new("next-dimension", shifted), Mutant::new("larger", larger)]
     }
 }

@@ -22,26 +22,14 @@ pub struct Lemma1Monotone {
 
 impl Lemma1Monotone {
     /// The sentence as printed.
-    pub const PRINTED: Self = Lemma1Monotone {
-        printed: true,
-        always_positive: true,
-        divisor: 1.0,
-        lower: 0.0,
-    };
+    pub const PRINTED: Self = Lemma1Monotone { printed: true, always_positive: true, divisor: 1.0, lower: 0.0 };
     /// The sentence with θ_2 ≥ 0, and > 0 where ψ is not constant on the support.
-    pub const CORRECTED: Self = Lemma1Monotone {
-        printed: false,
-        always_positive: false,
-        ..Self::PRINTED
-    };
+    pub const CORRECTED: Self = Lemma1Monotone { printed: false, always_positive: false, ..Self::PRINTED };
 
     /// Judges θ_1 and θ_2 at a < b and at the ends of the line.
     fn seen(self, law: &Isotropic, phi: Activation, a: f64, b: f64) -> Outcome {
         let phi = match phi {
-            Activation::RELU => Activation::TwoSlopes {
-                minus: self.lower,
-                plus: 1.0,
-            },
+            Activation::RELU => Activation::TwoSlopes { minus: self.lower, plus: 1.0 },
             _ => phi,
         };
         let thetas = |r: f64| {
@@ -56,9 +44,7 @@ impl Lemma1Monotone {
         let ends = low.abs() <= rest - self.lower && (1.0 - high).abs() <= rest - self.lower;
         let positive = |r: f64, two: f64| match (phi.slopes(), law.radial()) {
             // By the closed form, whose sign is exact.
-            (Some(slopes), Radial::Ball) if r.abs() >= 1.0 => {
-                !self.always_positive && law.theta2(slopes, r) >= 0.0
-            }
+            (Some(slopes), Radial::Ball) if r.abs() >= 1.0 => !self.always_positive && law.theta2(slopes, r) >= 0.0,
             (Some(slopes), _) => law.theta2(slopes, r) > 0.0,
             _ => two > TOLERANCE,
         };
@@ -90,9 +76,8 @@ impl Claim for Lemma1Monotone {
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        let ends = activation(params).map_or(f64::NAN, |phi| {
-            -f64::max(phi.slope(-1e3).abs(), (phi.slope(1e3) - 1.0).abs())
-        });
+        let ends =
+            activation(params).map_or(f64::NAN, |phi| -f64::max(phi.slope(-1e3).abs(), (phi.slope(1e3) - 1.0).abs()));
         vec![
             moments(params),
             Hypothesis::new(
@@ -124,26 +109,13 @@ impl Claim for Lemma1Monotone {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let corrected = Lemma1Monotone {
-            printed: self.printed,
-            ..Self::CORRECTED
-        };
-        let variant =
-            |name, claim: Self| Mutant::new(name, claim).drawn_as("joma.lemma1_monotone_corrected");
-        let divided = Lemma1Monotone {
-            divisor: 1.001,
-            ..corrected
-        };
-        let leaky = Lemma1Monotone {
-            lower: 1e-3,
-            ..corrected
-        };
+        let corrected = Lemma1Monotone { printed: self.printed, ..Self::CORRECTED };
+        let variant = |name, claim: Self| Mutant::new(name, claim).drawn_as("joma.lemma1_monotone_corrected");
+        let divided = Lemma1Monotone { divisor: 1.001, ..corrected };
+        let leaky = Lemma1Monotone { lower: 1e-3, ..corrected };
         let mut all = vec![variant("divided", divided), variant("lower-end", leaky)];
         if !self.printed {
-            let always = Lemma1Monotone {
-                always_positive: true,
-                ..corrected
-            };
+            let always = Lemma1Monotone { always_positive: true, ..corrected };
             all.push(variant("always-positive", always));
         }
         all

@@ -130,11 +130,7 @@ impl Case {
 }
 
 /// A random case whose true rate is not next to 0, and that rate; None if a hundred cases have none.
-fn informative(
-    params: &Params,
-    phi: Activation,
-    rng: &mut Generator,
-) -> Result<Option<(Case, Vec<f64>)>> {
+fn informative(params: &Params, phi: Activation, rng: &mut Generator) -> Result<Option<(Case, Vec<f64>)>> {
     for _ in 0..100 {
         let case = Case::draw(params.get(INPUT_DIM), params.get(LENGTH), rng)?;
         let truth = Lemma2::CORRECTED.law(&case, phi);
@@ -154,12 +150,7 @@ impl Claim for Lemma2 {
     }
 
     fn schema(&self) -> Schema {
-        vec![
-            INPUT_DIM.or(4),
-            DRAWN_INPUTS.or(20_000),
-            LENGTH.or(2.0),
-            ACTIVATION.or("relu"),
-        ]
+        vec![INPUT_DIM.or(4), DRAWN_INPUTS.or(20_000), LENGTH.or(2.0), ACTIVATION.or("relu")]
     }
 
     fn expected(&self, params: &Params) -> VerdictKind {
@@ -228,13 +219,8 @@ impl Claim for Lemma2 {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let variant = |name, says| {
-            Mutant::new(name, Lemma2 { says, ..*self }).drawn_as("joma.lemma2_corrected")
-        };
-        vec![
-            variant("no-second-term", Says::NoSecond),
-            variant("more-second-term", Says::MoreSecond),
-        ]
+        let variant = |name, says| Mutant::new(name, Lemma2 { says, ..*self }).drawn_as("joma.lemma2_corrected");
+        vec![variant("no-second-term", Says::NoSecond), variant("more-second-term", Says::MoreSecond)]
     }
 }
 

@@ -77,9 +77,7 @@ impl Lemma3 {
         let ends = [a, (-1.0_f64).clamp(a, b), 1.0_f64.clamp(a, b), b];
         let one = |r: f64| thetas(r).0;
         let pieces = ends.windows(2);
-        let integral: f64 = pieces
-            .map(|w| integrate(one, w[0], w[1], 0.5, ACCURACY))
-            .sum();
+        let integral: f64 = pieces.map(|w| integrate(one, w[0], w[1], 0.5, ACCURACY)).sum();
         let witness = witness! { "law" => format!("{:?}", law.radial()), "from" => a, "to" => b };
         equal(f(b) - f(a), integral, TOLERANCE, witness)
     }
@@ -262,12 +260,7 @@ impl Claim for Lemma5 {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let variant = |name, says| {
-            Mutant::new(name, Lemma5 { says, ..*self }).drawn_as("joma.lemma5_corrected")
-        };
-        vec![
-            variant("upper-slope", Factor::Plus),
-            variant("larger", Factor::More),
-        ]
+        let variant = |name, says| Mutant::new(name, Lemma5 { says, ..*self }).drawn_as("joma.lemma5_corrected");
+        vec![variant("upper-slope", Factor::Plus), variant("larger", Factor::More)]
     }
 }

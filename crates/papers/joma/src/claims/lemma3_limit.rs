@@ -18,10 +18,7 @@ pub struct Lemma3Limit {
 
 impl Default for Lemma3Limit {
     fn default() -> Self {
-        Lemma3Limit {
-            limit: 0.0,
-            lower: 0.0,
-        }
+        Lemma3Limit { limit: 0.0, lower: 0.0 }
     }
 }
 
@@ -67,31 +64,19 @@ impl Claim for Lemma3Limit {
         // θ_1 of the ball has kinks in a derivative at ±1.
         let ends = [0.0, kink(1.0), kink(-1.0), END];
         let pieces = ends.windows(2);
-        let integral: f64 = pieces
-            .map(|w| integrate(integrand, w[0], w[1], 0.5, ACCURACY))
-            .sum();
+        let integral: f64 = pieces.map(|w| integrate(integrand, w[0], w[1], 0.5, ACCURACY)).sum();
         let f = law.f(slopes, r);
         let witness = witness! {
             "law" => format!("{:?}", law.radial()), "r" => r, "F" => f, "integral" => integral,
         };
         // F ≥ 0 up to the tolerance follows where F(-∞) = 0, as θ_1 ≥ 0.
-        let limit = if f < -TOLERANCE {
-            f64::NAN
-        } else {
-            f - integral
-        };
+        let limit = if f < -TOLERANCE { f64::NAN } else { f - integral };
         Ok(equal(limit, self.limit, TOLERANCE, witness))
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let shifted = Lemma3Limit {
-            limit: 1e-8,
-            ..*self
-        };
-        let leaky = Lemma3Limit {
-            lower: 1e-12,
-            ..*self
-        };
+        let shifted = Lemma3Limit { limit: 1e-8, ..*self };
+        let leaky = Lemma3Limit { lower: 1e-12, ..*self };
         vec![Mutant::new("shifted", shifted), Mutant::new("leaky", leaky)]
     }
 }

@@ -27,9 +27,7 @@ enum Says {
 
 impl Default for Pair {
     fn default() -> Self {
-        Pair {
-            says: Says::Printed,
-        }
+        Pair { says: Says::Printed }
     }
 }
 
@@ -111,17 +109,12 @@ impl Claim for Pair {
                 off = off.max((said[said.len() - 1] - exact[exact.len() - 1]).abs());
             }
         }
-        let witness =
-            witness! { "rho" => chains.rho, "rho_c" => rho_c, "exact" => exact, "said" => said };
+        let witness = witness! { "rho" => chains.rho, "rho_c" => rho_c, "exact" => exact, "said" => said };
         Ok(equal(off, 0.0, TOLERANCE, witness))
     }
 
     fn mutants(&self) -> Vec<Mutant> {
         let variant = |name, says| Mutant::new(name, Pair { says });
-        vec![
-            variant("exchanged", Says::Exchanged),
-            variant("one-rho", Says::OneRho),
-            variant("more", Says::More),
-        ]
+        vec![variant("exchanged", Says::Exchanged), variant("one-rho", Says::OneRho), variant("more", Says::More)]
     }
 }

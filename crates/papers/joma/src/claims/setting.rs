@@ -29,9 +29,7 @@ pub(super) fn figure_temperature(params: &Params) -> f64 {
 pub(super) fn affordable_tree(params: &Params, most: u64) -> Result<()> {
     let (branches, depth) = (params.get(BRANCHES) as u64, params.get(DEPTH) as u32);
     if branches.pow(depth - 1) > most {
-        let allowed = format!(
-            "must keep branches^(depth - 1) at {most} tokens or fewer with branches = {branches}"
-        );
+        let allowed = format!("must keep branches^(depth - 1) at {most} tokens or fewer with branches = {branches}");
         return Err(Error::invalid(DEPTH.name, depth, allowed));
     }
     Ok(())
@@ -106,11 +104,7 @@ pub(super) fn random_layer(
         let drawn = normal_matrix(nodes, samples, &mut streams.part("gradient", 0));
         Backpropagated::Stationary(drawn.mapv(f64::abs))
     } else {
-        Backpropagated::Stationary(normal_matrix(
-            nodes,
-            samples,
-            &mut streams.part("gradient", 0),
-        ))
+        Backpropagated::Stationary(normal_matrix(nodes, samples, &mut streams.part("gradient", 0)))
     };
     Training::new(
         attention,
@@ -142,29 +136,15 @@ pub(super) struct Trained {
 ///
 /// # Errors
 /// As [`Flow::watched`].
-pub(super) fn trained(
-    field: &dyn VectorField,
-    start: &[f64],
-    until: f64,
-    most_steps: usize,
-) -> Result<Trained> {
-    let flow = Flow {
-        most_steps,
-        ..Flow::new(Method::Tsit45)
-    };
+pub(super) fn trained(field: &dyn VectorField, start: &[f64], until: f64, most_steps: usize) -> Result<Trained> {
+    let flow = Flow { most_steps, ..Flow::new(Method::Tsit45) };
     let (mut last, mut seen) = (start.to_vec(), 0);
     let mut look = |_: f64, x: &[f64]| (last, seen) = (x.to_vec(), seen + 1);
     let path = flow.watched(field, start, &[until], Watch::steps(&mut look));
     match path {
-        Ok(path) => Ok(Trained {
-            end: path.end().to_vec(),
-            steps: path.steps,
-        }),
+        Ok(path) => Ok(Trained { end: path.end().to_vec(), steps: path.steps }),
         // The start is seen too.
-        Err(Error::NotConverged(_)) if seen > most_steps => Ok(Trained {
-            end: last,
-            steps: most_steps,
-        }),
+        Err(Error::NotConverged(_)) if seen > most_steps => Ok(Trained { end: last, steps: most_steps }),
         Err(error) => Err(error),
     }
 }
@@ -180,31 +160,17 @@ pub(super) fn random_law(dim: usize, rng: &mut attnlab_core::rng::Generator) -> 
     let radial = match rng.random_range(0..3) {
         0 => Radial::Gaussian,
         1 => Radial::Ball,
-        _ => Radial::Student {
-            nu: rng.random_range(1.5..6.0),
-        },
+        _ => Radial::Student { nu: rng.random_range(1.5..6.0) },
     };
     Isotropic::new(radial, dim)
 }
 
 /// The outcome of two numbers that should be the same to `tol`.
 pub(super) fn equal(lhs: f64, rhs: f64, tol: f64, witness: Witness) -> Outcome {
-    Outcome::Gap {
-        lhs,
-        rhs,
-        tol,
-        relation: Relation::Equal,
-        witness,
-    }
+    Outcome::Gap { lhs, rhs, tol, relation: Relation::Equal, witness }
 }
 
 /// The outcome of one number that should be at most another, to `tol`.
 pub(super) fn at_most(lhs: f64, rhs: f64, tol: f64, witness: Witness) -> Outcome {
-    Outcome::Gap {
-        lhs,
-        rhs,
-        tol,
-        relation: Relation::AtMost,
-        witness,
-    }
+    Outcome::Gap { lhs, rhs, tol, relation: Relation::AtMost, witness }
 }

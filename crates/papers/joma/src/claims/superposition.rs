@@ -20,17 +20,9 @@ pub struct Superposition {
 
 impl Superposition {
     /// The weight with -ξ, as printed.
-    pub const PRINTED: Self = Superposition {
-        printed: true,
-        sign: -1.0,
-        overlapping: false,
-    };
+    pub const PRINTED: Self = Superposition { printed: true, sign: -1.0, overlapping: false };
     /// The weight with +ξ, as Eq. (60) has it.
-    pub const CORRECTED: Self = Superposition {
-        printed: false,
-        sign: 1.0,
-        overlapping: false,
-    };
+    pub const CORRECTED: Self = Superposition { printed: false, sign: 1.0, overlapping: false };
 }
 
 /// The implicit bias as a share of the least response to a matching context.
@@ -86,22 +78,12 @@ impl Claim for Superposition {
             unrelated.push(w.dot(&(context(2 * third, tokens) + query)));
         }
         let holds = matching.iter().all(|a| *a > 0.0) && unrelated.iter().all(|a| *a < 0.0);
-        Ok(Outcome::Event {
-            holds,
-            witness: witness! { "matching" => matching, "unrelated" => unrelated },
-        })
+        Ok(Outcome::Event { holds, witness: witness! { "matching" => matching, "unrelated" => unrelated } })
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let wrong = Superposition {
-            sign: -1.0,
-            ..*self
-        };
-        let overlapping = Superposition {
-            sign: 1.0,
-            overlapping: true,
-            ..*self
-        };
+        let wrong = Superposition { sign: -1.0, ..*self };
+        let overlapping = Superposition { sign: 1.0, overlapping: true, ..*self };
         vec![
             Mutant::new("wrong-sign", wrong).drawn_as("joma.superposition"),
             Mutant::new("overlapping", overlapping).drawn_as("joma.superposition_corrected"),

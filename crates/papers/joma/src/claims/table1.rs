@@ -35,11 +35,7 @@ impl Gain {
     pub const EXCESS: Self = Self::genuine(Adds::Excess);
 
     const fn genuine(adds: Adds) -> Self {
-        Gain {
-            adds,
-            least: 0.0,
-            share: 0.5,
-        }
+        Gain { adds, least: 0.0, share: 0.5 }
     }
 }
 
@@ -138,20 +134,8 @@ impl Claim for Gain {
 
     fn mutants(&self) -> Vec<Mutant> {
         vec![match self.adds {
-            Adds::Level => Mutant::new(
-                "larger",
-                Gain {
-                    least: 0.15,
-                    ..*self
-                },
-            ),
-            Adds::Excess => Mutant::new(
-                "three-fifths",
-                Gain {
-                    share: 0.6,
-                    ..*self
-                },
-            ),
+            Adds::Level => Mutant::new("larger", Gain { least: 0.15, ..*self }),
+            Adds::Excess => Mutant::new("three-fifths", Gain { share: 0.6, ..*self }),
         }]
     }
 }

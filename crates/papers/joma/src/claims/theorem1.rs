@@ -4,12 +4,8 @@
 //! the share of each assumption. See [`dynamics`](crate::dynamics) for the terms.
 
 use super::lemma1::homogeneous;
-use super::setting::{
-    MOST_TRAINED, activation, affordable, equal, normal_state, random_layer, sizes, with_coherence,
-};
-use crate::dynamics::{
-    Account, Attention, Backpropagated, Cause, Embeddings, Form, Run, Training, account,
-};
+use super::setting::{MOST_TRAINED, activation, affordable, equal, normal_state, random_layer, sizes, with_coherence};
+use crate::dynamics::{Account, Attention, Backpropagated, Cause, Embeddings, Form, Run, Training, account};
 use crate::quantities::{
     ACTIVATION, BACKPROPAGATED, COHERENCE, DATA, NODES, QUERY_OVERLAP, SAMPLES, STEP, TOKENS, UNTIL,
 };
@@ -58,26 +54,15 @@ const MOST_STEPS: f64 = 2e4;
 
 impl Theorem1 {
     const fn derived(attention: Attention) -> Self {
-        Theorem1 {
-            misprint: false,
-            attention,
-            form: Form::DERIVED,
-            broken: Broken::None,
-        }
+        Theorem1 { misprint: false, attention, form: Form::DERIVED, broken: Broken::None }
     }
     /// Part (1), linear attention.
     pub const LINEAR: Self = Self::derived(Attention::Linear);
     /// Part (2), exp attention.
     pub const EXP: Self = Self::derived(Attention::Exp);
     /// Part (3), softmax attention, as the theorem prints it.
-    pub const SOFTMAX: Self = Theorem1 {
-        misprint: true,
-        form: Form {
-            squares: 0.5,
-            mean: 1.0,
-        },
-        ..Self::SOFTMAX_CORRECTED
-    };
+    pub const SOFTMAX: Self =
+        Theorem1 { misprint: true, form: Form { squares: 0.5, mean: 1.0 }, ..Self::SOFTMAX_CORRECTED };
     /// Part (3) as (18) has it.
     pub const SOFTMAX_CORRECTED: Self = Self::derived(Attention::Softmax);
 
@@ -141,20 +126,12 @@ impl Claim for Theorem1 {
         if self.softmax() {
             schema.push(DATA.or("exact"));
         }
-        schema.extend([
-            COHERENCE.or(0.0),
-            QUERY_OVERLAP.or(0.0),
-            STEP.or(0.0),
-            UNTIL.or(4.0),
-        ]);
+        schema.extend([COHERENCE.or(0.0), QUERY_OVERLAP.or(0.0), STEP.or(0.0), UNTIL.or(4.0)]);
         schema
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        if self.softmax()
-            && params.get(DATA) == "exact"
-            && params.get(BACKPROPAGATED) != "stationary"
-        {
+        if self.softmax() && params.get(DATA) == "exact" && params.get(BACKPROPAGATED) != "stationary" {
             let given = params.get(BACKPROPAGATED);
             let allowed = "must be stationary when data = exact; these data give the gradient";
             return Err(Error::invalid(BACKPROPAGATED.name, given, allowed));
@@ -169,12 +146,7 @@ impl Claim for Theorem1 {
             return Err(Error::invalid(STEP.name, step, allowed));
         }
         affordable(params, MOST_TRAINED)?;
-        Embeddings::coherent(
-            params.get(TOKENS),
-            params.get(COHERENCE),
-            params.get(QUERY_OVERLAP),
-        )
-        .map(|_| ())
+        Embeddings::coherent(params.get(TOKENS), params.get(COHERENCE), params.get(QUERY_OVERLAP)).map(|_| ())
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
@@ -189,11 +161,7 @@ impl Claim for Theorem1 {
                 "U_C^T u_m = 0: minus its largest inner product",
                 -params.get(QUERY_OVERLAP).abs(),
             ),
-            Hypothesis::new(
-                "continuous time",
-                "the dynamics of Eqn. 2: minus the step size",
-                -params.get(STEP),
-            ),
+            Hypothesis::new("continuous time", "the dynamics of Eqn. 2: minus the step size", -params.get(STEP)),
         ];
         if self.softmax() {
             all.push(data_of_3(params));
@@ -229,17 +197,8 @@ impl Claim for Theorem1 {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let derived = Theorem1 {
-            form: Form::DERIVED,
-            ..*self
-        };
-        let factor = Theorem1 {
-            form: Form {
-                squares: 0.500_001,
-                mean: 0.5,
-            },
-            ..derived
-        };
+        let derived = Theorem1 { form: Form::DERIVED, ..*self };
+        let factor = Theorem1 { form: Form { squares: 0.500_001, mean: 0.5 }, ..derived };
         let id = self.genuine_id();
         let broken = |name, broken| Mutant::new(name, Theorem1 { broken, ..derived }).drawn_as(id);
         vec![

@@ -101,11 +101,7 @@ impl Claim for Theorem2 {
         let end = linear::blow_up(&delta);
         let flow = Flow::new(Method::Tsit45).within(1e-12);
         if matches!(self.says, Says::Winner | Says::Earlier) {
-            let factor = if self.says == Says::Winner {
-                1.0
-            } else {
-                0.999_99
-            };
+            let factor = if self.says == Says::Winner { 1.0 } else { 0.999_99 };
             return winner(&layer, &flow, &delta, factor * end);
         }
         let path = flow.run(&layer, &layer.zero(), &[SHARE * end])?;
@@ -123,12 +119,7 @@ impl Claim for Theorem2 {
         let off = v.iter().zip(&delta).map(off).fold(0.0, f64::max);
         let all = v.iter().zip(&delta).map(|(v, d)| quantity(*v) / d);
         let (low, high) = ends(&all.collect::<Vec<f64>>());
-        Ok(equal(
-            off,
-            0.0,
-            TOLERANCE,
-            witness! { "least" => low, "largest" => high, "steps" => path.steps },
-        ))
+        Ok(equal(off, 0.0, TOLERANCE, witness! { "least" => low, "largest" => high, "steps" => path.steps }))
     }
 
     fn mutants(&self) -> Vec<Mutant> {
@@ -163,10 +154,7 @@ fn winner(layer: &Training, flow: &Flow, delta: &[f64], said: f64) -> Result<Out
     let path = flow.watched(layer, &layer.zero(), &[2.0 * linear::blow_up(delta)], watch)?;
     let Some((time, state)) = &path.event else {
         let witness = witness! { "largest" => largest(path.end()) };
-        return Ok(Outcome::Event {
-            holds: false,
-            witness,
-        });
+        return Ok(Outcome::Event { holds: false, witness });
     };
     let most = delta.iter().fold(0.0_f64, |m, d| m.max(d.abs()));
     let v = layer.weights(state);
@@ -177,10 +165,5 @@ fn winner(layer: &Training, flow: &Flow, delta: &[f64], said: f64) -> Result<Out
     for (v, d) in others {
         off = off.max((libm::erf(v / SQRT_2) - libm::erf(limit(*d) / SQRT_2)).abs());
     }
-    Ok(equal(
-        off,
-        0.0,
-        BLOW_UP_TOLERANCE,
-        witness! { "time" => time, "said" => said, "v" => v.column(0).to_vec() },
-    ))
+    Ok(equal(off, 0.0, BLOW_UP_TOLERANCE, witness! { "time" => time, "said" => said, "v" => v.column(0).to_vec() }))
 }

@@ -22,10 +22,7 @@ pub struct Theorem2Softmax {
 
 impl Default for Theorem2Softmax {
     fn default() -> Self {
-        Theorem2Softmax {
-            scale: SQRT_2,
-            excess: 0.0,
-        }
+        Theorem2Softmax { scale: SQRT_2, excess: 0.0 }
     }
 }
 
@@ -106,11 +103,7 @@ impl Claim for Theorem2Softmax {
         let margin = |holds: bool| if holds { 0.0 } else { -1.0 };
         let common = params.get(NORMALIZER) == "common" || params.get(SAMPLES) == 1;
         vec![
-            Hypothesis::new(
-                "constant normalization",
-                "A[i] remains constant across samples",
-                margin(common),
-            ),
+            Hypothesis::new("constant normalization", "A[i] remains constant across samples", margin(common)),
             Hypothesis::new(
                 "equal mean attention",
                 "all elements of b_m are the same",
@@ -157,26 +150,12 @@ impl Claim for Theorem2Softmax {
         // The invariant times Δ_l, so that tokens of next to no gradient do not divide by it.
         let off = |l: usize| (quantity(l) / quantity(winner) - delta[l] / delta[winner]).abs();
         let off = (0..tokens).map(off).fold(0.0, f64::max);
-        Ok(equal(
-            off,
-            0.0,
-            TOLERANCE,
-            witness! { "time" => time, "v" => &end[..tokens], "gradient" => delta.to_vec() },
-        ))
+        Ok(equal(off, 0.0, TOLERANCE, witness! { "time" => time, "v" => &end[..tokens], "gradient" => delta.to_vec() }))
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let printed = Theorem2Softmax {
-            scale: 2.0,
-            ..*self
-        };
-        let unequal = Theorem2Softmax {
-            excess: 1e-5,
-            ..*self
-        };
-        vec![
-            Mutant::new("printed-argument", printed),
-            Mutant::new("unequal-mean", unequal),
-        ]
+        let printed = Theorem2Softmax { scale: 2.0, ..*self };
+        let unequal = Theorem2Softmax { excess: 1e-5, ..*self };
+        vec![Mutant::new("printed-argument", printed), Mutant::new("unequal-mean", unequal)]
     }
 }

@@ -35,22 +35,12 @@ const ROUNDING: f64 = 1e-13;
 impl Cooccurrence {
     /// The claim as printed.
     pub fn printed() -> Self {
-        Cooccurrence {
-            printed: true,
-            corrected: false,
-            shift: 0,
-            uniform: false,
-            factor: 1.0,
-        }
+        Cooccurrence { printed: true, corrected: false, shift: 0, uniform: false, factor: 1.0 }
     }
 
     /// The claim with a correlation in place of the probability.
     pub fn corrected() -> Self {
-        Cooccurrence {
-            printed: false,
-            corrected: true,
-            ..Self::printed()
-        }
+        Cooccurrence { printed: false, corrected: true, ..Self::printed() }
     }
 }
 
@@ -84,25 +74,11 @@ impl Claim for Cooccurrence {
         let tree = Tree::regular(classes.clone(), zero.clone(), rho, depth, branches)?;
         let first = tree.len() - branches.pow(depth - 1);
         let exact = tree.cooccurrence(first, first + branches.pow(height - 1))?;
-        let formula = if self.corrected {
-            cooccurrence
-        } else {
-            cooccurrence_printed
-        };
-        let said_classes = if self.uniform {
-            vec![1.0 / classes.len() as f64; classes.len()]
-        } else {
-            classes
-        };
+        let formula = if self.corrected { cooccurrence } else { cooccurrence_printed };
+        let said_classes = if self.uniform { vec![1.0 / classes.len() as f64; classes.len()] } else { classes };
         let said_height = height + self.shift;
         let said_rho = self.factor * rho;
-        let said = formula(
-            said_rho,
-            depth + self.shift,
-            said_height,
-            &said_classes,
-            &zero,
-        )?;
+        let said = formula(said_rho, depth + self.shift, said_height, &said_classes, &zero)?;
         Ok(equal(
             said,
             exact,
@@ -114,29 +90,11 @@ impl Claim for Cooccurrence {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let corrected = Cooccurrence {
-            printed: self.printed,
-            ..Self::corrected()
-        };
-        let equal = Cooccurrence {
-            uniform: true,
-            ..corrected
-        };
-        let less = Cooccurrence {
-            factor: 0.999_999,
-            ..corrected
-        };
-        let next = Cooccurrence {
-            shift: 1,
-            ..corrected
-        };
-        let variant = |name, claim: Cooccurrence| {
-            Mutant::new(name, claim).drawn_as("joma.theorem5_corrected")
-        };
-        vec![
-            variant("next_layer", next),
-            variant("equal_classes", equal),
-            variant("less-correlated", less),
-        ]
+        let corrected = Cooccurrence { printed: self.printed, ..Self::corrected() };
+        let equal = Cooccurrence { uniform: true, ..corrected };
+        let less = Cooccurrence { factor: 0.999_999, ..corrected };
+        let next = Cooccurrence { shift: 1, ..corrected };
+        let variant = |name, claim: Cooccurrence| Mutant::new(name, claim).drawn_as("joma.theorem5_corrected");
+        vec![variant("next_layer", next), variant("equal_classes", equal), variant("less-correlated", less)]
     }
 }

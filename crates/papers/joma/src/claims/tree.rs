@@ -63,18 +63,12 @@ fn p(rho: f64) -> [f64; 2] {
 }
 
 fn apply(a: &Matrix, x: [f64; 2]) -> [f64; 2] {
-    [
-        a[0][0] * x[0] + a[0][1] * x[1],
-        a[1][0] * x[0] + a[1][1] * x[1],
-    ]
+    [a[0][0] * x[0] + a[0][1] * x[1], a[1][0] * x[0] + a[1][1] * x[1]]
 }
 
 /// The largest difference of entries.
 fn off(pairs: impl IntoIterator<Item = (f64, f64)>) -> f64 {
-    pairs
-        .into_iter()
-        .map(|(a, b)| (a - b).abs())
-        .fold(0.0, f64::max)
+    pairs.into_iter().map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
 }
 
 impl Claim for TreeLaw {
@@ -111,10 +105,9 @@ impl Claim for TreeLaw {
     fn mutants(&self) -> Vec<Mutant> {
         let variant = |name, says, id| Mutant::new(name, TreeLaw { says, ..*self }).drawn_as(id);
         match self.claim {
-            Says::Lemma8 => vec![
-                variant("sum", Says::Lemma8Sum, "joma.lemma8"),
-                variant("more", Says::Lemma8More, "joma.lemma8"),
-            ],
+            Says::Lemma8 => {
+                vec![variant("sum", Says::Lemma8Sum, "joma.lemma8"), variant("more", Says::Lemma8More, "joma.lemma8")]
+            }
             Says::Lemma9 => vec![
                 variant("short", Says::Lemma9Short, "joma.lemma9"),
                 variant("more", Says::Lemma9More, "joma.lemma9"),
@@ -148,12 +141,7 @@ impl TreeLaw {
         let vector = apply(&first, p(b)).into_iter().zip(p(product));
         let symmetric = [(first[0][1], first[1][0])];
         let all = entries.chain(ones).chain(vector).chain(symmetric);
-        equal(
-            off(all),
-            0.0,
-            LEMMA8_TOLERANCE,
-            witness! { "rho" => [a, b] },
-        )
+        equal(off(all), 0.0, LEMMA8_TOLERANCE, witness! { "rho" => [a, b] })
     }
 
     fn lemma9(self, chain: &[f64]) -> Result<Outcome> {
@@ -194,11 +182,6 @@ impl TreeLaw {
         let witness = witness! { "L" => depth, "H" => height, "exact" => exact, "said" => said };
         // The expansion runs in powers of Lε.
         let bound = (l * EPSILON).powi(2);
-        Ok(at_most(
-            (exact - said).abs(),
-            bound,
-            LIMIT_ROUNDING,
-            witness,
-        ))
+        Ok(at_most((exact - said).abs(), bound, LIMIT_ROUNDING, witness))
     }
 }

@@ -79,10 +79,8 @@ impl Command for Weights {
     }
 
     fn run(&self, matches: &clap::ArgMatches, out: &mut Out) -> Result<Status> {
-        let args = Args::from_arg_matches(matches).map_err(|e| Error::Content {
-            path: "command line".into(),
-            problem: e.to_string(),
-        })?;
+        let args = Args::from_arg_matches(matches)
+            .map_err(|e| Error::Content { path: "command line".into(), problem: e.to_string() })?;
         run(&args, out)
     }
 }
@@ -120,10 +118,7 @@ fn tensors(args: &Args, first: &Checkpoint) -> Result<Vec<String>> {
     if idle.is_none() && !found.is_empty() {
         return Ok(found);
     }
-    let mut kinds: Vec<String> = matrices(&["*"])
-        .iter()
-        .map(|name| attnlab_networks::kind(name))
-        .collect();
+    let mut kinds: Vec<String> = matrices(&["*"]).iter().map(|name| attnlab_networks::kind(name)).collect();
     kinds.sort();
     kinds.dedup();
     let (all, shown) = (kinds.len(), kinds.len().min(30));
@@ -143,38 +138,19 @@ fn table(rows: &[Row], out: &mut Out) -> Result<()> {
         let [step, rank, chance, permuted, moved, tensor] = cells;
         format!("{step:>9}  {rank:>11}  {chance:>9}  {permuted:>9}  {moved:>9}  {tensor}")
     };
-    let names = [
-        "step",
-        "stable rank",
-        "chance",
-        "permuted",
-        "W - W(0)",
-        "matrix",
-    ];
+    let names = ["step", "stable rank", "chance", "permuted", "W - W(0)", "matrix"];
     out.line(&line(names))?;
     for row in rows {
         let permuted = row.series("permuted")?;
         let mean = permuted.iter().sum::<f64>() / permuted.len() as f64;
-        let shown = [
-            row.parameter("step")?,
-            row.number("stable_rank")?,
-            row.number("chance")?,
-            mean,
-            row.number("moved")?,
-        ]
-        .map(|x| match x.is_nan() {
-            true => "-".into(),
-            false => significant(x, 4),
-        });
+        let shown =
+            [row.parameter("step")?, row.number("stable_rank")?, row.number("chance")?, mean, row.number("moved")?]
+                .map(|x| match x.is_nan() {
+                    true => "-".into(),
+                    false => significant(x, 4),
+                });
         let [step, rank, chance, permuted, moved] = &shown;
-        out.line(&line([
-            step,
-            rank,
-            chance,
-            permuted,
-            moved,
-            row.word("tensor")?,
-        ]))?;
+        out.line(&line([step, rank, chance, permuted, moved, row.word("tensor")?]))?;
     }
     Ok(())
 }

@@ -22,13 +22,7 @@ pub enum Cause {
 
 impl Cause {
     /// All, in the order of the state.
-    pub const ALL: [Cause; 5] = [
-        Cause::Context,
-        Cause::Query,
-        Cause::Correlation,
-        Cause::MeanMoves,
-        Cause::Steps,
-    ];
+    pub const ALL: [Cause; 5] = [Cause::Context, Cause::Query, Cause::Correlation, Cause::MeanMoves, Cause::Steps];
 
     /// The assumption in words.
     pub fn name(self) -> &'static str {
@@ -84,10 +78,7 @@ pub struct Form {
 
 impl Form {
     /// One half each, as (18) has it.
-    pub const DERIVED: Form = Form {
-        squares: 0.5,
-        mean: 0.5,
-    };
+    pub const DERIVED: Form = Form { squares: 0.5, mean: 0.5 };
 }
 
 /// Way of training.
@@ -108,26 +99,13 @@ pub enum Run {
 ///
 /// # Errors
 /// As [`Flow::watched`] and [`descend`].
-pub fn account(
-    training: &Training,
-    start: &[f64],
-    until: f64,
-    most: f64,
-    run: Run,
-    form: Form,
-) -> Result<Account> {
-    let field = Accounted {
-        training,
-        mean: training.mean_scores(start),
-    };
+pub fn account(training: &Training, start: &[f64], until: f64, most: f64, run: Run, form: Form) -> Result<Account> {
+    let field = Accounted { training, mean: training.mean_scores(start) };
     let size = training.dim();
     let first = field.gap(start, form);
     let (mut drift, mut scale, mut moved) = (0.0_f64, 0.0_f64, 0.0_f64);
     // Without the norm, which may cancel the squares.
-    let half_squares = Form {
-        squares: 0.5,
-        mean: 0.0,
-    };
+    let half_squares = Form { squares: 0.5, mean: 0.0 };
     let begin = training.logits(start).to_owned();
     let (first_squares, mut weights_moved) = (field.claimed(start, half_squares), 0.0_f64);
     let (mut last, mut seen) = ((0.0, vec![]), 0);
@@ -145,18 +123,11 @@ pub fn account(
     let mut from = start.to_vec();
     from.resize(field.dim(), 0.0);
     let bound = |x: &[f64]| most - x[..size].iter().fold(0.0_f64, |m, x| m.max(x.abs()));
-    let watch = Watch {
-        event: Some(&bound),
-        step: Some(&mut look),
-        ..Watch::default()
-    };
+    let watch = Watch { event: Some(&bound), step: Some(&mut look), ..Watch::default() };
     let most_steps = training.affordable_steps();
     let path = match run {
         Run::Flow(flow) => {
-            let flow = Flow {
-                most_steps: flow.most_steps.min(most_steps),
-                ..flow
-            };
+            let flow = Flow { most_steps: flow.most_steps.min(most_steps), ..flow };
             flow.watched(&field, &from, &[until], watch)
         }
         Run::Descent(eta) => descend(&field, &from, eta, &[until], watch),
@@ -169,17 +140,11 @@ pub fn account(
     };
     let (time, end) = match path {
         _ if slides => last,
-        Ok(path) => (
-            path.event.as_ref().map_or(until, |(t, _)| *t),
-            path.end().to_vec(),
-        ),
+        Ok(path) => (path.event.as_ref().map_or(until, |(t, _)| *t), path.end().to_vec()),
         Err(error) => return Err(error),
     };
     let (state, terms) = end.split_at(size);
-    let terms: Vec<Array1<f64>> = terms
-        .chunks(training.tokens())
-        .map(|term| Array1::from(term.to_vec()))
-        .collect();
+    let terms: Vec<Array1<f64>> = terms.chunks(training.tokens()).map(|term| Array1::from(term.to_vec())).collect();
     let total = field.gap(state, Form::DERIVED) - field.gap(start, Form::DERIVED);
     let rest = terms.iter().fold(total, |rest, term| rest - term);
     let (steps_term, unexplained) = match run {

@@ -41,13 +41,7 @@ impl<'a> Prediction<'a> {
 
     fn with(training: &'a Training, start: &[f64], mean: Array1<f64>, whole_norm: bool) -> Self {
         let constant = Array1::zeros(training.tokens());
-        Prediction {
-            training,
-            mean,
-            whole_norm,
-            constant,
-        }
-        .with_constant(start)
+        Prediction { training, mean, whole_norm, constant }.with_constant(start)
     }
 
     /// The same prediction with c from this start.
@@ -93,9 +87,7 @@ impl<'a> Prediction<'a> {
 
     /// Total variation between the mean attention and b̄.
     pub fn moved(&self, state: &[f64]) -> f64 {
-        0.5 * (self.training.mean_scores(state) - &self.mean)
-            .mapv(f64::abs)
-            .sum()
+        0.5 * (self.training.mean_scores(state) - &self.mean).mapv(f64::abs).sum()
     }
 }
 

@@ -44,22 +44,10 @@ impl Salient {
         if mu.is_empty() {
             return Err(Error::invalid("mu", "[]", "must hold at least one number"));
         }
-        if let Some((i, bad)) = mu
-            .iter()
-            .enumerate()
-            .find(|(_, m)| **m == 0.0 || !m.is_finite())
-        {
-            return Err(Error::invalid(
-                format!("mu[{i}]"),
-                bad,
-                "must be a finite number, not 0",
-            ));
+        if let Some((i, bad)) = mu.iter().enumerate().find(|(_, m)| **m == 0.0 || !m.is_finite()) {
+            return Err(Error::invalid(format!("mu[{i}]"), bad, "must be a finite number, not 0"));
         }
-        Ok(Salient {
-            mu,
-            temperature: 2.0,
-            feedback: Feedback::Exp,
-        })
+        Ok(Salient { mu, temperature: 2.0, feedback: Feedback::Exp })
     }
 
     /// The same flow with another T or feedback.

@@ -23,13 +23,7 @@ pub struct Adam<T> {
 impl<T: Real> Adam<T> {
     /// Creates the optimiser for this number of parameters.
     pub fn new(rate: f64, decay: f64, parameters: usize) -> Self {
-        Adam {
-            rate,
-            decay,
-            steps: 0,
-            first: vec![T::zero(); parameters],
-            second: vec![T::zero(); parameters],
-        }
+        Adam { rate, decay, steps: 0, first: vec![T::zero(); parameters], second: vec![T::zero(); parameters] }
     }
 
     /// Sets both moments and the count of steps to zero.
@@ -81,10 +75,8 @@ impl<T: Real> Adam<T> {
 
 /// Scales a gradient down to the Euclidean norm `most`, if it is longer, and returns its norm before.
 pub fn clip<T: Real>(gradient: &mut [T], most: f64) -> f64 {
-    let sums: Vec<f64> = gradient
-        .par_chunks(BLOCK)
-        .map(|block| block.iter().map(|g| g.as_f64().powi(2)).sum())
-        .collect();
+    let sums: Vec<f64> =
+        gradient.par_chunks(BLOCK).map(|block| block.iter().map(|g| g.as_f64().powi(2)).sum()).collect();
     let norm = sums.iter().sum::<f64>().sqrt();
     if norm > most {
         let scale = T::of_f64(most / norm);

@@ -44,13 +44,7 @@ impl<T: Real> AttentionPass<T> {
             })
             .collect();
         let masks = dropout.map(|d| weights.iter().map(|w| d.mask(w.dim())).collect::<Vec<_>>());
-        let pass = AttentionPass {
-            query,
-            key,
-            value,
-            weights,
-            masks,
-        };
+        let pass = AttentionPass { query, key, value, weights, masks };
         let mixed: Vec<Array2<T>> = spans
             .par_iter()
             .enumerate()
@@ -107,11 +101,7 @@ impl<T: Real> AttentionPass<T> {
             let blocks: Vec<&Array2<T>> = parts.iter().map(|p| &p[which]).collect();
             gathered(&self.query, spans, &blocks)
         };
-        Derivatives {
-            query: of(0),
-            key: of(1),
-            value: of(2),
-        }
+        Derivatives { query: of(0), key: of(1), value: of(2) }
     }
 }
 
@@ -127,15 +117,10 @@ fn multiply<T: Real>(alpha: T, a: ArrayView2<T>, b: ArrayView2<T>) -> Array2<T> 
 }
 
 /// Puts the columns of every sequence into one matrix of the shape of `like`.
-fn gathered<T: Real, A: std::borrow::Borrow<Array2<T>>>(
-    like: &Array2<T>,
-    spans: &[Span],
-    parts: &[A],
-) -> Array2<T> {
+fn gathered<T: Real, A: std::borrow::Borrow<Array2<T>>>(like: &Array2<T>, spans: &[Span], parts: &[A]) -> Array2<T> {
     let mut all = Array2::zeros(like.dim().f());
     for (span, part) in spans.iter().zip(parts) {
-        all.slice_mut(s![.., span.start..span.end])
-            .assign(part.borrow());
+        all.slice_mut(s![.., span.start..span.end]).assign(part.borrow());
     }
     all
 }

@@ -38,10 +38,8 @@ impl<T: Real> BlockPass<T> {
         linear_units: bool,
         mut dropout: Option<&mut Dropout>,
     ) -> Self {
-        let [query, key, value] =
-            [slots.query, slots.key, slots.value].map(|map| linear::forward(map, flat, x.view()));
-        let (attention, mixed) =
-            AttentionPass::forward(query, key, value, spans, dropout.as_deref_mut());
+        let [query, key, value] = [slots.query, slots.key, slots.value].map(|map| linear::forward(map, flat, x.view()));
+        let (attention, mixed) = AttentionPass::forward(query, key, value, spans, dropout.as_deref_mut());
         let mut update = match slots.projection {
             Some(map) => linear::forward(map, flat, mixed.view()),
             None => mixed.clone(),
@@ -61,23 +59,10 @@ impl<T: Real> BlockPass<T> {
         update += &norm1.output;
         let norm2 = NormPass::forward(slots.norm2, flat, update);
         let masks = match (attention_mask, hidden_mask, upper_mask) {
-            (Some(attention), Some(hidden), Some(upper)) => Some(Masks {
-                attention,
-                hidden,
-                upper,
-            }),
+            (Some(attention), Some(hidden), Some(upper)) => Some(Masks { attention, hidden, upper }),
             _ => None,
         };
-        BlockPass {
-            attention,
-            mixed,
-            norm1,
-            hidden,
-            dropped,
-            linear: linear_units,
-            norm2,
-            masks,
-        }
+        BlockPass { attention, mixed, norm1, hidden, dropped, linear: linear_units, norm2, masks }
     }
 
     /// Returns the states after the block, (d, T).
@@ -135,11 +120,7 @@ impl<T: Real> BlockPass<T> {
         }
         let found = self.attention.backward(spans, update.view());
         let mut dx = sum;
-        for (map, derivative) in [
-            (slots.query, found.query),
-            (slots.key, found.key),
-            (slots.value, found.value),
-        ] {
+        for (map, derivative) in [(slots.query, found.query), (slots.key, found.key), (slots.value, found.value)] {
             linear::backward_into(map, flat, x.view(), derivative.view(), gradient, &mut dx);
         }
         dx

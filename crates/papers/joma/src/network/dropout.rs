@@ -30,13 +30,7 @@ impl Dropout {
         let below = (self.share * 2_f64.powi(32)) as u32;
         let kept = T::of_f64(1.0 / (1.0 - self.share));
         let generator = &mut self.generator;
-        Array2::from_shape_simple_fn(shape.f(), || {
-            if generator.next_u32() < below {
-                T::zero()
-            } else {
-                kept
-            }
-        })
+        Array2::from_shape_simple_fn(shape.f(), || if generator.next_u32() < below { T::zero() } else { kept })
     }
 
     /// Multiplies `x` by a mask, which it returns.

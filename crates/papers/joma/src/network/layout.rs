@@ -45,8 +45,7 @@ impl Slot {
     #[expect(clippy::expect_used, reason = "the slice has rows * columns entries")]
     pub fn of_mut<'a, T>(&self, flat: &'a mut [T]) -> ArrayViewMut2<'a, T> {
         let shape = (self.rows, self.columns).f();
-        ArrayViewMut2::from_shape(shape, self.slice_mut(flat))
-            .expect("a slot has as many entries as its shape")
+        ArrayViewMut2::from_shape(shape, self.slice_mut(flat)).expect("a slot has as many entries as its shape")
     }
 }
 
@@ -120,12 +119,7 @@ impl Layout {
             })
             .collect();
         let readout = next.linear(sizes.outputs, d, true);
-        Layout {
-            embedding,
-            blocks,
-            readout,
-            len: next.0,
-        }
+        Layout { embedding, blocks, readout, len: next.0 }
     }
 
     /// Returns the number of parameters.
@@ -146,24 +140,14 @@ impl Next {
     fn slot(&mut self, rows: usize, columns: usize) -> Slot {
         let start = self.0;
         self.0 += rows * columns;
-        Slot {
-            start,
-            rows,
-            columns,
-        }
+        Slot { start, rows, columns }
     }
 
     fn linear(&mut self, rows: usize, columns: usize, bias: bool) -> LinearSlots {
-        LinearSlots {
-            weight: self.slot(rows, columns),
-            bias: bias.then(|| self.slot(rows, 1)),
-        }
+        LinearSlots { weight: self.slot(rows, columns), bias: bias.then(|| self.slot(rows, 1)) }
     }
 
     fn norm(&mut self, rows: usize) -> NormSlots {
-        NormSlots {
-            gain: self.slot(rows, 1),
-            shift: self.slot(rows, 1),
-        }
+        NormSlots { gain: self.slot(rows, 1), shift: self.slot(rows, 1) }
     }
 }

@@ -74,23 +74,8 @@ pub struct Architecture {
 
 impl Architecture {
     /// Returns the decoder of Table 1: no positions, attention without biases and output projection.
-    pub const fn latents(
-        vocabulary: usize,
-        width: usize,
-        hidden: usize,
-        blocks: usize,
-        outputs: usize,
-    ) -> Self {
-        Architecture {
-            vocabulary,
-            width,
-            hidden,
-            blocks,
-            outputs,
-            projection: false,
-            positions: false,
-            linear: false,
-        }
+    pub const fn latents(vocabulary: usize, width: usize, hidden: usize, blocks: usize, outputs: usize) -> Self {
+        Architecture { vocabulary, width, hidden, blocks, outputs, projection: false, positions: false, linear: false }
     }
 
     /// Returns the language model of Figures 6 and 8, whose hidden layers are as wide as its states.
@@ -130,19 +115,8 @@ impl Architecture {
         let parameters = Layout::of(self).len() as u64;
         let units = (self.width + self.hidden) as u64;
         memory::product(&[4, 4, parameters])
-            .saturating_add(memory::product(&[
-                4,
-                20,
-                columns as u64,
-                self.blocks as u64,
-                units,
-            ]))
-            .saturating_add(memory::product(&[
-                4,
-                3,
-                targets as u64,
-                self.outputs as u64,
-            ]))
+            .saturating_add(memory::product(&[4, 20, columns as u64, self.blocks as u64, units]))
+            .saturating_add(memory::product(&[4, 3, targets as u64, self.outputs as u64]))
     }
 }
 
@@ -194,11 +168,7 @@ impl Batch {
     pub fn push(&mut self, sequence: &[usize], repeats: f64) {
         let start = self.tokens.len();
         self.tokens.extend(sequence);
-        self.spans.push(Span {
-            start,
-            end: self.tokens.len(),
-            repeats,
-        });
+        self.spans.push(Span { start, end: self.tokens.len(), repeats });
     }
 }
 
@@ -229,9 +199,7 @@ impl<T: Real> Pass<T> {
         let hidden = self.hidden(b);
         Array2::from_shape_fn((hidden.nrows(), batch.spans.len()), |(k, n)| {
             let span = batch.spans[n];
-            (span.start..span.end)
-                .map(|t| hidden[[k, t]])
-                .fold(T::neg_infinity(), T::max)
+            (span.start..span.end).map(|t| hidden[[k, t]]).fold(T::neg_infinity(), T::max)
         })
     }
 
@@ -242,9 +210,7 @@ impl<T: Real> Pass<T> {
     }
 
     fn last(&self) -> &Array2<T> {
-        self.blocks
-            .last()
-            .map_or(&self.embedded, |block| block.output())
+        self.blocks.last().map_or(&self.embedded, |block| block.output())
     }
 }
 
@@ -258,11 +224,7 @@ impl<T: Real> Network<T> {
         let layout = Layout::of(&architecture);
         let mut parameters = vec![T::zero(); layout.len()];
         start.fill(&architecture, &layout, &mut parameters, streams);
-        Ok(Network {
-            architecture,
-            layout,
-            parameters,
-        })
+        Ok(Network { architecture, layout, parameters })
     }
 
     /// Returns the sizes.
@@ -305,11 +267,7 @@ impl<T: Real> Network<T> {
             );
             blocks.push(pass);
         }
-        Pass {
-            embedded,
-            mask,
-            blocks,
-        }
+        Pass { embedded, mask, blocks }
     }
 
     /// Computes the weighted cross-entropy of the targets.
@@ -337,33 +295,16 @@ impl<T: Real> Network<T> {
     }
 
     /// Computes the weighted cross-entropy and its gradient, in the order of [`Network::parameters`].
-    pub fn loss_and_gradient(
-        &self,
-        batch: &Batch,
-        targets: &Targets,
-        dropout: Option<&mut Dropout>,
-    ) -> (f64, Vec<T>) {
+    pub fn loss_and_gradient(&self, batch: &Batch, targets: &Targets, dropout: Option<&mut Dropout>) -> (f64, Vec<T>) {
         let pass = self.pass(batch, dropout);
         let mut gradient = vec![T::zero(); self.parameters.len()];
-        let (loss, mut upstream) = targets.backward(
-            self.layout.readout,
-            &self.parameters,
-            pass.last(),
-            &mut gradient,
-        );
+        let (loss, mut upstream) = targets.backward(self.layout.readout, &self.parameters, pass.last(), &mut gradient);
         for (b, slots) in self.layout.blocks.iter().enumerate().rev() {
             let input = match b {
                 0 => &pass.embedded,
                 _ => pass.blocks[b - 1].output(),
             };
-            upstream = pass.blocks[b].backward(
-                slots,
-                &self.parameters,
-                input,
-                &batch.spans,
-                upstream,
-                &mut gradient,
-            );
+            upstream = pass.blocks[b].backward(slots, &self.parameters, input, &batch.spans, upstream, &mut gradient);
         }
         if let Some(mask) = &pass.mask {
             upstream *= mask;
@@ -411,9 +352,5 @@ impl<T: Real> Network<T> {
 pub fn position(i: usize, place: usize, d: usize) -> f64 {
     let k = i / 2;
     let angle = place as f64 * 10_000_f64.powf(-2.0 * k as f64 / d as f64);
-    if i.is_multiple_of(2) {
-        angle.sin()
-    } else {
-        angle.cos()
-    }
+    if i.is_multiple_of(2) { angle.sin() } else { angle.cos() }
 }

@@ -34,28 +34,14 @@ impl<T: Real> NormPass<T> {
         }
         let mut output = &normalised * &slots.gain.of(flat);
         output += &slots.shift.of(flat);
-        NormPass {
-            normalised,
-            inverse,
-            output,
-        }
+        NormPass { normalised, inverse, output }
     }
 
     /// Adds the derivatives by gain and shift to `gradient`, and turns the derivative by the output into that by
     /// the input.
-    pub fn backward(
-        &self,
-        slots: NormSlots,
-        flat: &[T],
-        mut upstream: Array2<T>,
-        gradient: &mut [T],
-    ) -> Array2<T> {
+    pub fn backward(&self, slots: NormSlots, flat: &[T], mut upstream: Array2<T>, gradient: &mut [T]) -> Array2<T> {
         let d = T::of_f64(upstream.nrows() as f64);
-        for (column, normalised) in upstream
-            .columns()
-            .into_iter()
-            .zip(self.normalised.columns())
-        {
+        for (column, normalised) in upstream.columns().into_iter().zip(self.normalised.columns()) {
             let gain = slots.gain.slice_mut(gradient).iter_mut();
             for ((sum, g), x) in gain.zip(column).zip(normalised) {
                 *sum += *g * *x;

@@ -30,11 +30,7 @@ impl Targets {
     /// Asks for the class at every column, with equal weights that sum to 1.
     pub fn every(classes: Vec<usize>) -> Self {
         let n = classes.len();
-        Targets {
-            columns: (0..n).collect(),
-            classes,
-            weights: vec![1.0 / n as f64; n],
-        }
+        Targets { columns: (0..n).collect(), classes, weights: vec![1.0 / n as f64; n] }
     }
 
     /// Chooses the columns that are asked for: (d, number of targets).
@@ -47,22 +43,12 @@ impl Targets {
     }
 
     /// Computes the scores of all classes at every target.
-    pub(super) fn scores<T: Real>(
-        &self,
-        slots: LinearSlots,
-        flat: &[T],
-        states: &Array2<T>,
-    ) -> Array2<T> {
+    pub(super) fn scores<T: Real>(&self, slots: LinearSlots, flat: &[T], states: &Array2<T>) -> Array2<T> {
         linear::forward(slots, flat, self.chosen(states).view())
     }
 
     /// Computes −ln P[class] at every target.
-    pub(super) fn losses<T: Real>(
-        &self,
-        slots: LinearSlots,
-        flat: &[T],
-        states: &Array2<T>,
-    ) -> Vec<f64> {
+    pub(super) fn losses<T: Real>(&self, slots: LinearSlots, flat: &[T], states: &Array2<T>) -> Vec<f64> {
         let mut scores = self.scores(slots, flat, states);
         normalise(&mut scores, &self.classes)
     }

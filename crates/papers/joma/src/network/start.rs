@@ -22,13 +22,7 @@ pub enum Start {
 }
 
 impl Start {
-    pub(super) fn fill<T: Real>(
-        self,
-        sizes: &Architecture,
-        layout: &Layout,
-        flat: &mut [T],
-        streams: &Streams,
-    ) {
+    pub(super) fn fill<T: Real>(self, sizes: &Architecture, layout: &Layout, flat: &mut [T], streams: &Streams) {
         let mut rng = streams.part("embedding", 0);
         match self {
             Start::FanIn => {
@@ -53,13 +47,7 @@ impl Start {
         }
     }
 
-    fn fill_block<T: Real>(
-        self,
-        sizes: &Architecture,
-        slots: &BlockSlots,
-        flat: &mut [T],
-        rng: &mut Generator,
-    ) {
+    fn fill_block<T: Real>(self, sizes: &Architecture, slots: &BlockSlots, flat: &mut [T], rng: &mut Generator) {
         for map in [slots.query, slots.key, slots.value] {
             match self {
                 Start::FanIn => fan_in(map, flat, rng),

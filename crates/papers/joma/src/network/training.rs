@@ -90,11 +90,7 @@ pub fn train(
     batch: Batches,
     look: Look,
 ) -> Result<Record> {
-    let checkpoints = context
-        .folder
-        .as_deref()
-        .map(Checkpoints::in_folder)
-        .transpose()?;
+    let checkpoints = context.folder.as_deref().map(Checkpoints::in_folder).transpose()?;
     let mut state = State {
         format: FORMAT,
         settings: plan.settings.clone(),
@@ -110,8 +106,7 @@ pub fn train(
         if let Some(found) = checkpoints.restore(same, context.progress)? {
             state = found.state;
             recorded = Some(state.step);
-            let [values, first, second] =
-                unpack(&found.path, &found.tensors, network.parameters().len())?;
+            let [values, first, second] = unpack(&found.path, &found.tensors, network.parameters().len())?;
             network.parameters_mut().copy_from_slice(&values);
             adam.restore(state.optimiser_steps, [first, second]);
         }
@@ -125,9 +120,7 @@ pub fn train(
             let loss = sum / count as f64;
             state.record.push("training_loss", loss);
             look(network, step, &mut state.record)?;
-            context
-                .progress
-                .line(&clock.line(&plan.label, step, plan.steps(), Some(loss)));
+            context.progress.line(&clock.line(&plan.label, step, plan.steps(), Some(loss)));
             recorded = Some(step);
         }
         let stopped = context.progress.stopped();
@@ -144,18 +137,9 @@ pub fn train(
             return Ok(state.record);
         }
         if stopped {
-            return Err(Error::Stopped {
-                done: step,
-                all: plan.steps(),
-                what: "steps",
-                kept: checkpoints.is_some(),
-            });
+            return Err(Error::Stopped { done: step, all: plan.steps(), what: "steps", kept: checkpoints.is_some() });
         }
-        if step > 0
-            && plan
-                .reset_every
-                .is_some_and(|every| step.is_multiple_of(every))
-        {
+        if step > 0 && plan.reset_every.is_some_and(|every| step.is_multiple_of(every)) {
             adam.reset();
         }
         let loss = one_step(network, &mut adam, plan, streams, step, batch)?;
@@ -188,16 +172,11 @@ fn one_step(
         let problem = format!("{label}: the loss is {loss} at step {step}. Write a smaller rate");
         return Err(Error::Diverged(problem));
     }
-    let kept: Vec<Vec<f32>> = plan
-        .frozen
-        .iter()
-        .map(|slot| slot.slice(network.parameters()).to_vec())
-        .collect();
+    let kept: Vec<Vec<f32>> = plan.frozen.iter().map(|slot| slot.slice(network.parameters()).to_vec()).collect();
     adam.step(network.parameters_mut(), &gradient);
     // Weight decay must not move them either.
     for (slot, values) in plan.frozen.iter().zip(kept) {
-        slot.slice_mut(network.parameters_mut())
-            .copy_from_slice(&values);
+        slot.slice_mut(network.parameters_mut()).copy_from_slice(&values);
     }
     Ok(loss)
 }
@@ -207,20 +186,14 @@ const TENSORS: [&str; 3] = ["parameters", "first", "second"];
 
 fn pack(network: &Network<f32>, adam: &Adam<f32>) -> Result<Vec<u8>> {
     let (_, [first, second]) = adam.state();
-    let bytes = [network.parameters(), first, second].map(|list| {
-        list.iter()
-            .flat_map(|x| x.to_le_bytes())
-            .collect::<Vec<u8>>()
-    });
-    let fail =
-        |e: safetensors::SafeTensorError| Error::unwritable("the checkpoint (safetensors)", e);
+    let bytes = [network.parameters(), first, second]
+        .map(|list| list.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>());
+    let fail = |e: safetensors::SafeTensorError| Error::unwritable("the checkpoint (safetensors)", e);
     let shape = vec![network.parameters().len()];
-    let views = TENSORS.iter().zip(&bytes).map(|(name, bytes)| {
-        Ok((
-            *name,
-            TensorView::new(Dtype::F32, shape.clone(), bytes).map_err(fail)?,
-        ))
-    });
+    let views = TENSORS
+        .iter()
+        .zip(&bytes)
+        .map(|(name, bytes)| Ok((*name, TensorView::new(Dtype::F32, shape.clone(), bytes).map_err(fail)?)));
     safetensors::serialize(views.collect::<Result<Vec<_>>>()?, None).map_err(fail)
 }
 
@@ -230,15 +203,11 @@ fn unpack(path: &Path, bytes: &[u8], length: usize) -> Result<[Vec<f32>; 3]> {
         let view = file.tensor(name).map_err(|e| content(path, e))?;
         if view.dtype() != Dtype::F32 || view.shape() != [length] {
             let shape = view.shape();
-            let problem =
-                format!("{name}: must be {length} numbers of type F32; its shape is {shape:?}");
+            let problem = format!("{name}: must be {length} numbers of type F32; its shape is {shape:?}");
             return Err(content(path, problem));
         }
         let (words, _) = view.data().as_chunks::<4>();
-        Ok(words
-            .iter()
-            .map(|w| f32::from_le_bytes(*w))
-            .collect::<Vec<f32>>())
+        Ok(words.iter().map(|w| f32::from_le_bytes(*w)).collect::<Vec<f32>>())
     });
     let mut next = || found.next().unwrap_or_else(|| Ok(vec![]));
     Ok([next()?, next()?, next()?])

@@ -25,36 +25,16 @@ pub enum Activation {
 
 impl Activation {
     /// Linear activation, φ(x) = x.
-    pub const LINEAR: Activation = Activation::TwoSlopes {
-        minus: 1.0,
-        plus: 1.0,
-    };
+    pub const LINEAR: Activation = Activation::TwoSlopes { minus: 1.0, plus: 1.0 };
     /// Rectifier, φ(x) = max(x, 0).
-    pub const RELU: Activation = Activation::TwoSlopes {
-        minus: 0.0,
-        plus: 1.0,
-    };
+    pub const RELU: Activation = Activation::TwoSlopes { minus: 0.0, plus: 1.0 };
     /// Names of the activations, in the order of `ALL`.
-    pub const NAMES: [&'static str; 7] = [
-        "linear",
-        "relu",
-        "leaky-relu",
-        "absolute",
-        "tanh",
-        "softplus",
-        "square",
-    ];
+    pub const NAMES: [&'static str; 7] = ["linear", "relu", "leaky-relu", "absolute", "tanh", "softplus", "square"];
     const ALL: [Activation; 7] = [
         Activation::LINEAR,
         Activation::RELU,
-        Activation::TwoSlopes {
-            minus: 0.1,
-            plus: 1.0,
-        },
-        Activation::TwoSlopes {
-            minus: -1.0,
-            plus: 1.0,
-        },
+        Activation::TwoSlopes { minus: 0.1, plus: 1.0 },
+        Activation::TwoSlopes { minus: -1.0, plus: 1.0 },
         Activation::Tanh,
         Activation::Softplus,
         Activation::Square,
@@ -74,9 +54,7 @@ impl Activation {
     /// ```
     pub fn parse(name: &str) -> Result<Activation> {
         let place = Self::NAMES.iter().position(|n| *n == name);
-        place
-            .map(|i| Self::ALL[i])
-            .ok_or_else(|| Error::unknown("activation", name, Self::NAMES))
+        place.map(|i| Self::ALL[i]).ok_or_else(|| Error::unknown("activation", name, Self::NAMES))
     }
 
     /// The value φ(x).

@@ -28,10 +28,7 @@ pub fn drop_and_rebound(series: &[f64]) -> (f64, f64) {
     let Some(place) = place else {
         return (f64::NAN, f64::NAN);
     };
-    let later = series[place..]
-        .iter()
-        .copied()
-        .fold(f64::NEG_INFINITY, f64::max);
+    let later = series[place..].iter().copied().fold(f64::NEG_INFINITY, f64::max);
     (series[0] - series[place], later - series[place])
 }
 
@@ -64,10 +61,7 @@ pub fn dip(mu: &[f64]) -> Result<Dip> {
     if mu.is_empty() {
         return Err(Error::invalid("mu", "[]", "must hold at least one number"));
     }
-    if let Some(bad) = mu
-        .iter()
-        .find(|mu| mu.is_nan() || mu.abs() > LARGEST_TARGET)
-    {
+    if let Some(bad) = mu.iter().find(|mu| mu.is_nan() || mu.abs() > LARGEST_TARGET) {
         let allowed = format!("must be from -{LARGEST_TARGET} to {LARGEST_TARGET}");
         return Err(Error::invalid("mu", bad, allowed));
     }
@@ -79,11 +73,7 @@ pub fn dip(mu: &[f64]) -> Result<Dip> {
     let place = golden(&entropy, (lowest - 1.0).max(0.0), (lowest + 1.0).min(last));
     let squares: Vec<f64> = mu.iter().map(|mu| mu * mu).collect();
     let end = softmax_entropy(&squares);
-    let found = Dip {
-        least: entropy(place),
-        time: time(place),
-        end,
-    };
+    let found = Dip { least: entropy(place), time: time(place), end };
     Ok(found)
 }
 

@@ -24,15 +24,10 @@ use statrs::function::beta::beta_reg;
 /// ```
 pub fn largest_correlation(units: usize, points: usize) -> Result<f64> {
     if units == 0 {
-        return Err(Error::invalid(
-            "units",
-            units,
-            "must be a whole number >= 1",
-        ));
+        return Err(Error::invalid("units", units, "must be a whole number >= 1"));
     }
     if points < 3 {
-        let allowed =
-            "must be a whole number >= 3; centred columns of two points have correlation 1 or -1";
+        let allowed = "must be a whole number >= 3; centred columns of two points have correlation 1 or -1";
         return Err(Error::invalid("points", points, allowed));
     }
     let half = 0.5 * (points as f64 - 2.0);

@@ -53,13 +53,7 @@ pub fn time_to(r: f64, mu: f64) -> f64 {
 fn away_from_pole(r: f64, mu: f64) -> f64 {
     let integrand = |x: f64| (-0.5 * (mu * x).powi(2)).exp() / (1.0 - x);
     // With μ = 0 the end is infinite, and r is less.
-    integrate(
-        integrand,
-        0.0,
-        r.min(BUMP_END / mu),
-        panel_width(mu),
-        ACCURACY,
-    )
+    integrate(integrand, 0.0, r.min(BUMP_END / mu), panel_width(mu), ACCURACY)
 }
 
 /// The width of the first panels: the bump of the integrand has width 1/μ.
@@ -151,11 +145,7 @@ pub fn linear_time(l: f64, mu: f64, z0: f64) -> f64 {
 /// assert!((most - 0.638_172_686_338_951_3).abs() < 1e-14);
 /// ```
 pub fn lemma6(y: f64) -> f64 {
-    if y == 0.0 {
-        0.0
-    } else {
-        -(-y * y).exp_m1() / y
-    }
+    if y == 0.0 { 0.0 } else { -(-y * y).exp_m1() / y }
 }
 
 /// The function G(y) = e^{-y²/2} ∫_0^y e^{x²/2} dx of Lemma 7, for y ≥ 0: √2 times Dawson's integral at y/√2; at most
@@ -204,11 +194,7 @@ mod tests {
             (0.5, 1e300, 1.2533141373155003e-300),
         ];
         for (r, mu, t) in known {
-            assert!(
-                (time_to(r, mu) / t - 1.0).abs() < 1e-12,
-                "{r} {mu}: {}",
-                time_to(r, mu)
-            );
+            assert!((time_to(r, mu) / t - 1.0).abs() < 1e-12, "{r} {mu}: {}", time_to(r, mu));
         }
     }
 
@@ -217,13 +203,8 @@ mod tests {
     fn the_largest_remainder() {
         let at = |mu: f64| remainder(0.0, mu);
         assert!((at(1.8722) - 0.864_325).abs() < 1e-5);
-        let most = (0..4000)
-            .map(|i| at(f64::from(i) * 2e-3))
-            .fold(0.0, f64::max);
-        assert!(
-            most <= LARGEST_REMAINDER && most > LARGEST_REMAINDER - 2e-6,
-            "{most}"
-        );
+        let most = (0..4000).map(|i| at(f64::from(i) * 2e-3)).fold(0.0, f64::max);
+        assert!(most <= LARGEST_REMAINDER && most > LARGEST_REMAINDER - 2e-6, "{most}");
     }
 
     proptest! {

@@ -123,12 +123,7 @@ impl CriticalPoint {
 
     /// The same pair with the components exchanged, a_+ = 1 again: μ then points away from x̄_+, s_μ = -1.
     pub fn exchanged(self) -> Self {
-        CriticalPoint {
-            plus: self.minus,
-            minus: self.plus,
-            weight: 1.0 / self.weight,
-            ..self
-        }
+        CriticalPoint { plus: self.minus, minus: self.plus, weight: 1.0 / self.weight, ..self }
     }
 
     /// The distance s_μ |x̄_+| = ρ_+ - ρ_- of the centres along μ.
@@ -155,14 +150,7 @@ impl CriticalPoint {
         self.assemble(v, length, r, 1.0 / length, 1.0 / (length * length))
     }
 
-    fn assemble(
-        &self,
-        v: &[f64],
-        length: f64,
-        (plus, minus): (f64, f64),
-        first: f64,
-        second: f64,
-    ) -> (Vec<f64>, f64) {
+    fn assemble(&self, v: &[f64], length: f64, (plus, minus): (f64, f64), first: f64, second: f64) -> (Vec<f64>, f64) {
         let (law, c) = (&self.law, self.slopes);
         let one = law.theta1(c, plus);
         let two = law.theta2(c, plus) - self.weight * law.theta2(c, minus);
@@ -176,10 +164,7 @@ impl CriticalPoint {
         let (mu, x, r) = (self.length, self.distance(), self.length * self.plus);
         let one = self.law.theta1(self.slopes, r);
         let slope = (self.slopes.1 - self.slopes.0) * self.law.density(r);
-        Betas {
-            one: x * one / mu.powi(2),
-            two: x * (self.bias() * slope - 2.0 * one) / mu.powi(4),
-        }
+        Betas { one: x * one / mu.powi(2), two: x * (self.bias() * slope - 2.0 * one) / mu.powi(4) }
     }
 
     /// The coefficients of the corrected field:
@@ -190,10 +175,7 @@ impl CriticalPoint {
         let one = self.distance() * self.law.theta1(c, self.plus) / mu;
         let densities = self.weight * self.law.density(self.minus) - self.law.density(self.plus);
         let radial = (c.1 - c.0) * self.minus.powi(2) * densities / mu;
-        Betas {
-            one,
-            two: (radial - one) / mu.powi(2),
-        }
+        Betas { one, two: (radial - one) / mu.powi(2) }
     }
 }
 
@@ -253,11 +235,7 @@ pub fn g(law: &Isotropic, y: f64) -> f64 {
 /// The inverse θ_1^{-1}(y) under ReLU, by bisection; -∞ and ∞ at the ends of (0, 1).
 pub fn theta1_inverse(law: &Isotropic, y: f64) -> f64 {
     if y <= 0.0 || y >= 1.0 {
-        return if y <= 0.0 {
-            f64::NEG_INFINITY
-        } else {
-            f64::INFINITY
-        };
+        return if y <= 0.0 { f64::NEG_INFINITY } else { f64::INFINITY };
     }
     let (mut low, mut high) = (-1.0, 1.0);
     while law.theta1(RELU, low) > y && low > -1e12 {
@@ -309,15 +287,8 @@ mod tests {
                 };
                 let slope = (at(h) - at(-h)) / (2.0 * h);
                 let b = p.betas();
-                let radial = if axis == 0 {
-                    b.two * length * length
-                } else {
-                    0.0
-                };
-                assert!(
-                    (slope + b.one + radial).abs() < 1e-6 * b.one,
-                    "{slope} {b:?}"
-                );
+                let radial = if axis == 0 { b.two * length * length } else { 0.0 };
+                assert!((slope + b.one + radial).abs() < 1e-6 * b.one, "{slope} {b:?}");
             }
         }
         let p = point(1.0);
@@ -334,10 +305,7 @@ mod tests {
         for radial in [Radial::Gaussian, Radial::Ball] {
             let law = Isotropic::new(radial, 3).unwrap();
             for minus in [-0.9, -0.5, -0.1, 0.3] {
-                assert!(
-                    CriticalPoint::relu(law, minus, 1.0).is_err(),
-                    "{law:?} {minus}"
-                );
+                assert!(CriticalPoint::relu(law, minus, 1.0).is_err(), "{law:?} {minus}");
             }
         }
     }

@@ -165,9 +165,7 @@ impl Isotropic {
         match self.radial {
             Radial::Gaussian => self.density(rho),
             Radial::Student { nu } => self.density(rho) * (nu + rho * rho) / (nu - 1.0),
-            Radial::Ball => {
-                self.density(rho) * (1.0 - rho * rho).max(0.0) / (self.dim as f64 + 1.0)
-            }
+            Radial::Ball => self.density(rho) * (1.0 - rho * rho).max(0.0) / (self.dim as f64 + 1.0),
         }
     }
 
@@ -207,9 +205,7 @@ impl Isotropic {
     pub fn polar(&self, phi: Activation, r: f64, s: f64) -> (f64, f64) {
         let n = self.dim;
         if n == 1 {
-            let both = |t: f64, power: i32| {
-                self.joint_density(t.abs()) * t.powi(power) * phi.slope(s * t + r)
-            };
+            let both = |t: f64, power: i32| self.joint_density(t.abs()) * t.powi(power) * phi.slope(s * t + r);
             let at = |power| self.over_line(|t| both(t, power), -r / s);
             return (at(0), at(1));
         }
@@ -226,8 +222,7 @@ impl Isotropic {
             piece(&f, 0.0, kink, TOL) + piece(&f, kink, PI, TOL)
         };
         let over = |power: i32| {
-            let f =
-                |l: f64| surface * self.joint_density(l) * l.powi(n as i32 - 1) * shell(l, power);
+            let f = |l: f64| surface * self.joint_density(l) * l.powi(n as i32 - 1) * shell(l, power);
             // Shells that only touch the kink's plane: the integrand has no derivative there.
             let kink = (r / s).abs();
             let split = |f: &dyn Fn(f64) -> f64| match self.radial {
@@ -298,12 +293,7 @@ mod tests {
     fn laws() -> Vec<Isotropic> {
         let mut laws = vec![];
         for dim in [1, 2, 3, 5, 8] {
-            for radial in [
-                Radial::Gaussian,
-                Radial::Student { nu: 3.0 },
-                Radial::Student { nu: 1.7 },
-                Radial::Ball,
-            ] {
+            for radial in [Radial::Gaussian, Radial::Student { nu: 3.0 }, Radial::Student { nu: 1.7 }, Radial::Ball] {
                 laws.push(Isotropic::new(radial, dim).unwrap());
             }
         }
@@ -326,10 +316,7 @@ mod tests {
         for law in laws() {
             for (rho, s) in [(0.3, 1.0), (-0.8, 2.3), (1.7, 0.4)] {
                 let (one, two) = (law.theta1(RELU, rho), law.theta2(RELU, rho));
-                for (a, b) in [
-                    law.thetas(Activation::RELU, rho * s, s),
-                    law.polar(Activation::RELU, rho * s, s),
-                ] {
+                for (a, b) in [law.thetas(Activation::RELU, rho * s, s), law.polar(Activation::RELU, rho * s, s)] {
                     assert!((a - one).abs() < 1e-9, "{law:?} {rho}: {a} {one}");
                     assert!((b - two).abs() < 1e-8, "{law:?} {rho}: {b} {two}");
                 }
@@ -344,9 +331,6 @@ mod tests {
     #[test]
     fn laws_without_mean_are_refused() {
         let error = Isotropic::new(Radial::Student { nu: 1.0 }, 2).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "nu = 1: must be a finite number > 1; below, theta_2 is infinite"
-        );
+        assert_eq!(error.to_string(), "nu = 1: must be a finite number > 1; below, theta_2 is infinite");
     }
 }

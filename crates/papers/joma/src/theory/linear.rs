@@ -35,10 +35,7 @@ pub fn weights(gradient: &[f64], t: f64) -> Result<Vec<f64>> {
         );
         return Err(Error::invalid("t", t, allowed));
     }
-    Ok(gradient
-        .iter()
-        .map(|delta| SQRT_2 * inverse_erf((2.0 / PI).sqrt() * delta * t))
-        .collect())
+    Ok(gradient.iter().map(|delta| SQRT_2 * inverse_erf((2.0 / PI).sqrt() * delta * t)).collect())
 }
 
 /// The time at which the largest component blows up; infinite for a gradient of zeros.
@@ -58,13 +55,8 @@ pub fn blow_up(gradient: &[f64]) -> f64 {
 pub fn loser_limits(gradient: &[f64]) -> Vec<f64> {
     let largest = gradient.iter().fold(0.0_f64, |m, d| m.max(d.abs()));
     let winner = gradient.iter().position(|d| d.abs() == largest);
-    let others = gradient
-        .iter()
-        .enumerate()
-        .filter(|(l, _)| Some(*l) != winner);
-    others
-        .map(|(_, d)| SQRT_2 * inverse_erf(d / largest))
-        .collect()
+    let others = gradient.iter().enumerate().filter(|(l, _)| Some(*l) != winner);
+    others.map(|(_, d)| SQRT_2 * inverse_erf(d / largest)).collect()
 }
 
 /// The invariant of Eq. (4), the same for every component, as derived: $\operatorname{erf}(v/\sqrt2)/\Delta$.
@@ -81,21 +73,13 @@ pub fn invariant_printed(v: f64, delta: f64) -> f64 {
 /// which Newton's method with libm's erf takes two steps.
 pub fn inverse_erf(y: f64) -> f64 {
     if y == 0.0 || y.abs() >= 1.0 {
-        return if y == 0.0 {
-            y
-        } else {
-            y.signum() * f64::INFINITY
-        };
+        return if y == 0.0 { y } else { y.signum() * f64::INFINITY };
     }
     // In the upper half through 1 - |y|, which is exact there.
     let (target, tail) = (y.abs(), y.abs() > 0.5);
     let mut x = statrs::function::erf::erf_inv(target);
     for _ in 0..2 {
-        let excess = if tail {
-            (1.0 - target) - erfc(x)
-        } else {
-            erf(x) - target
-        };
+        let excess = if tail { (1.0 - target) - erfc(x) } else { erf(x) - target };
         let slope = FRAC_2_SQRT_PI * (-x * x).exp();
         x -= excess / slope;
     }
@@ -153,9 +137,6 @@ mod tests {
     #[test]
     fn times_after_the_blow_up_are_refused() {
         let error = weights(&[2.0], 1.0).unwrap_err().to_string();
-        assert!(
-            error.starts_with("t = 1: must be from 0 to below 0.626657068657"),
-            "{error}"
-        );
+        assert!(error.starts_with("t = 1: must be from 0 to below 0.626657068657"), "{error}");
     }
 }

@@ -66,9 +66,7 @@ impl Marginal {
     pub fn theta2(&self, slopes: Slopes, rho: f64) -> f64 {
         match self {
             Marginal::Of(law) => law.theta2(slopes, rho),
-            Marginal::Laplace => {
-                (slopes.1 - slopes.0) * 0.5 * (1.0 + rho.abs()) * (-rho.abs()).exp()
-            }
+            Marginal::Laplace => (slopes.1 - slopes.0) * 0.5 * (1.0 + rho.abs()) * (-rho.abs()).exp(),
         }
     }
 
@@ -92,10 +90,8 @@ impl Marginal {
     pub fn g(&self, slopes: Slopes, y: f64) -> Result<f64> {
         let share = (y - slopes.0) / (slopes.1 - slopes.0);
         if !(share > 0.0 && share < 1.0) {
-            let allowed = format!(
-                "must be strictly between slopes = {} and {}, the values of theta_1",
-                slopes.0, slopes.1
-            );
+            let allowed =
+                format!("must be strictly between slopes = {} and {}, the values of theta_1", slopes.0, slopes.1);
             return Err(Error::invalid("y", y, allowed));
         }
         let above = |rho: f64| self.theta1((0.0, 1.0), rho);

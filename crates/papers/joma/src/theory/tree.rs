@@ -64,11 +64,7 @@ impl Tree {
                     check_probabilities("child_zero_given_class", zero)?;
                     if zero.len() != classes.len() {
                         let expected = format!("one entry per class, {} of them", classes.len());
-                        return Err(Error::shape(
-                            "child_zero_given_class",
-                            [zero.len()],
-                            expected,
-                        ));
+                        return Err(Error::shape("child_zero_given_class", [zero.len()], expected));
                     }
                 }
                 Parent::Latent { index, rho } => {
@@ -89,19 +85,9 @@ impl Tree {
     ///
     /// # Errors
     /// As [`Tree::new`]; a depth or number of branches of 0, or more than 2^24 variables.
-    pub fn regular(
-        classes: Vec<f64>,
-        zero: Vec<f64>,
-        rho: f64,
-        depth: u32,
-        branches: usize,
-    ) -> Result<Self> {
+    pub fn regular(classes: Vec<f64>, zero: Vec<f64>, rho: f64, depth: u32, branches: usize) -> Result<Self> {
         if depth == 0 {
-            return Err(Error::invalid(
-                "depth",
-                depth,
-                "must be a whole number >= 1",
-            ));
+            return Err(Error::invalid("depth", depth, "must be a whole number >= 1"));
         }
         let leaves = branches.checked_pow(depth - 1);
         if branches == 0 || leaves.is_none_or(|n| n > 1 << 23) {
@@ -208,13 +194,7 @@ impl Tree {
 ///
 /// # Errors
 /// As [`Tree::new`], and a height that is not below the depth.
-pub fn cooccurrence(
-    rho: f64,
-    depth: u32,
-    ancestor_height: u32,
-    classes: &[f64],
-    zero: &[f64],
-) -> Result<f64> {
+pub fn cooccurrence(rho: f64, depth: u32, ancestor_height: u32, classes: &[f64], zero: &[f64]) -> Result<f64> {
     let p = mean_zero(rho, depth, ancestor_height, classes, zero)?;
     Ok(formula(rho, depth, ancestor_height, 2.0 * p - 1.0))
 }
@@ -223,13 +203,7 @@ pub fn cooccurrence(
 ///
 /// # Errors
 /// As [`cooccurrence`].
-pub fn cooccurrence_printed(
-    rho: f64,
-    depth: u32,
-    ancestor_height: u32,
-    classes: &[f64],
-    zero: &[f64],
-) -> Result<f64> {
+pub fn cooccurrence_printed(rho: f64, depth: u32, ancestor_height: u32, classes: &[f64], zero: &[f64]) -> Result<f64> {
     let p = mean_zero(rho, depth, ancestor_height, classes, zero)?;
     Ok(formula(rho, depth, ancestor_height, p))
 }
@@ -248,24 +222,12 @@ pub fn cooccurrence_printed(
 /// assert!((p - 0.5 * (1.0 + 0.25 * 0.6)).abs() < 1e-15);
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
-pub fn class_cooccurrence(
-    rho: f64,
-    depth: u32,
-    classes: &[f64],
-    zero_l: &[f64],
-    zero_m: &[f64],
-) -> Result<f64> {
+pub fn class_cooccurrence(rho: f64, depth: u32, classes: &[f64], zero_l: &[f64], zero_m: &[f64]) -> Result<f64> {
     check_rho(rho)?;
     if depth == 0 {
-        return Err(Error::invalid(
-            "depth",
-            depth,
-            "must be a whole number >= 1",
-        ));
+        return Err(Error::invalid("depth", depth, "must be a whole number >= 1"));
     }
-    let child = |zero: &[f64]| Parent::Class {
-        zero: zero.to_vec(),
-    };
+    let child = |zero: &[f64]| Parent::Class { zero: zero.to_vec() };
     Tree::new(classes.to_vec(), vec![child(zero_l), child(zero_m)])?;
     let chain = rho.powi((depth - 1).min(i32::MAX as u32) as i32);
     let appears = |zero: f64| 0.5 * (1.0 - chain * (2.0 * zero - 1.0));
@@ -291,9 +253,7 @@ fn mean_zero(rho: f64, depth: u32, height: u32, classes: &[f64], zero: &[f64]) -
         let allowed = format!("must be a whole number from 0 to below depth = {depth}");
         return Err(Error::invalid("ancestor_depth", height, allowed));
     }
-    let root = Parent::Class {
-        zero: zero.to_vec(),
-    };
+    let root = Parent::Class { zero: zero.to_vec() };
     Tree::new(classes.to_vec(), vec![root])?.probability(&[(0, false)])
 }
 
@@ -302,11 +262,7 @@ fn check_probabilities(name: &str, values: &[f64]) -> Result<()> {
         None => Ok(()),
         Some(i) => {
             let name = format!("{name}[{i}]");
-            Err(Error::invalid(
-                name,
-                values[i],
-                "must be a probability in [0, 1]",
-            ))
+            Err(Error::invalid(name, values[i], "must be a probability in [0, 1]"))
         }
     }
 }
@@ -339,13 +295,7 @@ mod tests {
                     Parent::Latent { index, rho } if y(i) == y(*index) => 0.5 * (1.0 + rho),
                     Parent::Latent { rho, .. } => 0.5 * (1.0 - rho),
                 };
-                total += class
-                    * tree
-                        .parents()
-                        .iter()
-                        .enumerate()
-                        .map(factor)
-                        .product::<f64>();
+                total += class * tree.parents().iter().enumerate().map(factor).product::<f64>();
             }
         }
         total
@@ -357,29 +307,19 @@ mod tests {
         (
             class,
             prop::collection::vec(
-                (
-                    any::<prop::sample::Index>(),
-                    -1.0..=1.0_f64,
-                    prop::collection::vec(0.0..=1.0_f64, 3),
-                ),
+                (any::<prop::sample::Index>(), -1.0..=1.0_f64, prop::collection::vec(0.0..=1.0_f64, 3)),
                 1..13,
             ),
         )
             .prop_map(|(weights, variables)| {
                 let sum: f64 = weights.iter().sum();
                 let classes: Vec<f64> = weights.iter().map(|w| w / sum).collect();
-                let parent =
-                    |(i, (place, rho, zero)): (usize, &(prop::sample::Index, f64, Vec<f64>))| {
-                        match place.index(i + 1) {
-                            0 => Parent::Class {
-                                zero: zero[..classes.len()].to_vec(),
-                            },
-                            index => Parent::Latent {
-                                index: index - 1,
-                                rho: *rho,
-                            },
-                        }
-                    };
+                let parent = |(i, (place, rho, zero)): (usize, &(prop::sample::Index, f64, Vec<f64>))| match place
+                    .index(i + 1)
+                {
+                    0 => Parent::Class { zero: zero[..classes.len()].to_vec() },
+                    index => Parent::Latent { index: index - 1, rho: *rho },
+                };
                 let parents = variables.iter().enumerate().map(parent).collect();
                 Tree::new(classes, parents).unwrap()
             })
@@ -429,10 +369,7 @@ mod tests {
     #[test]
     fn bad_input_is_named() {
         let refused = |r: Result<f64>| r.unwrap_err().to_string();
-        assert_eq!(
-            refused(cooccurrence(1.5, 2, 1, &[1.0], &[0.5])),
-            "rho = 1.5: must be a number in [-1, 1]"
-        );
+        assert_eq!(refused(cooccurrence(1.5, 2, 1, &[1.0], &[0.5])), "rho = 1.5: must be a number in [-1, 1]");
         assert_eq!(
             refused(cooccurrence(0.5, 2, 2, &[1.0], &[0.5])),
             "ancestor_depth = 2: must be a whole number from 0 to below depth = 2"

@@ -25,11 +25,7 @@ fn cooccurrence_by_enumeration_in_fractions() {
     };
     let one = json!({"rho": -0.5, "depth": 3, "ancestor_depth": 2,
                      "class_probabilities": [1.0], "child_zero_given_class": [2.0 / 3.0]});
-    for (set, exact) in [
-        (three(1), 833.0 / 1058.0),
-        (three(3), 14921.0 / 26450.0),
-        (one, 43.0 / 88.0),
-    ] {
+    for (set, exact) in [(three(1), 833.0 / 1058.0), (three(3), 14921.0 / 26450.0), (one, 43.0 / 88.0)] {
         let found = eval("joma.tree_cooccurrence", set.clone()).unwrap();
         assert!((found.as_f64().unwrap() - exact).abs() < 1e-14, "{found}");
         let printed = eval("joma.tree_cooccurrence_printed", set).unwrap();
@@ -39,18 +35,9 @@ fn cooccurrence_by_enumeration_in_fractions() {
 
 #[test]
 fn every_formula_by_name() {
-    let v = eval(
-        "joma.theorem2",
-        json!({"gradient": [1.0, -0.5, 0.0], "t": 1.2}),
-    )
-    .unwrap();
+    let v = eval("joma.theorem2", json!({"gradient": [1.0, -0.5, 0.0], "t": 1.2})).unwrap();
     // mp.dps = 30; mp.sqrt(2) * mp.erfinv(mp.sqrt(2/mp.pi) * x) for x in (1.2, -.6)
-    for (found, exact) in
-        v.as_array()
-            .unwrap()
-            .iter()
-            .zip([2.0282128690656673, -0.641390099914001, 0.0])
-    {
+    for (found, exact) in v.as_array().unwrap().iter().zip([2.0282128690656673, -0.641390099914001, 0.0]) {
         assert!((found.as_f64().unwrap() - exact).abs() < 1e-13, "{found}");
     }
     let end = eval("joma.blow_up", json!({"gradient": [1.0, -2.0]})).unwrap();
@@ -60,12 +47,7 @@ fn every_formula_by_name() {
     let l = eval("joma.log_inverse_gap", json!({"mu": 2.0, "t": f})).unwrap();
     assert!((l.as_f64().unwrap() - 10.0_f64.ln()).abs() < 1e-12);
     let error = eval("joma.theorem2", json!({"gradient": [1.0], "t": 2.0})).unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .contains("from 0 to below 1.2533141373155"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("from 0 to below 1.2533141373155"), "{error}");
     // A token that never appears has no co-occurrence.
     let set = json!({"rho": 1.0, "depth": 2, "ancestor_depth": 1,
                      "class_probabilities": [1.0], "child_zero_given_class": [1.0]});
@@ -79,9 +61,7 @@ fn every_formula_by_name() {
 fn the_invariant_of_theorem_2() {
     let gradient = [1.0, 0.4, -0.8];
     let v = linear::weights(&gradient, 0.9 * linear::blow_up(&gradient)).unwrap();
-    let values = |of: fn(f64, f64) -> f64| -> Vec<f64> {
-        v.iter().zip(gradient).map(|(v, d)| of(*v, d)).collect()
-    };
+    let values = |of: fn(f64, f64) -> f64| -> Vec<f64> { v.iter().zip(gradient).map(|(v, d)| of(*v, d)).collect() };
     let derived = values(linear::invariant);
     assert!(derived.iter().all(|x| (x / derived[0] - 1.0).abs() < 1e-14));
     let printed = values(linear::invariant_printed);
@@ -106,9 +86,7 @@ fn lopsided() -> Tree {
         latent(0, 0.6),
         latent(0, -0.4),
         latent(1, 0.9),
-        Parent::Class {
-            zero: vec![0.9, 0.1, 0.3],
-        },
+        Parent::Class { zero: vec![0.9, 0.1, 0.3] },
         latent(4, 0.5),
     ];
     Tree::new(vec![0.5, 0.3, 0.2], parents).unwrap()
@@ -119,21 +97,14 @@ fn lopsided() -> Tree {
 #[test]
 fn draws_have_the_exact_frequencies() {
     let (tree, trials) = (lopsided(), 20_000);
-    let draws: Vec<TreeDraw> = (0..trials)
-        .map(|t| TreeDraw::new(&tree, &Streams::new(11, "tree", 0, t)))
-        .collect();
+    let draws: Vec<TreeDraw> = (0..trials).map(|t| TreeDraw::new(&tree, &Streams::new(11, "tree", 0, t))).collect();
     for i in 0..tree.len() {
         for j in 0..i {
             for (a, b) in [(false, false), (false, true), (true, false), (true, true)] {
-                let seen = draws
-                    .iter()
-                    .filter(|d| d.values[i] == a && d.values[j] == b);
+                let seen = draws.iter().filter(|d| d.values[i] == a && d.values[j] == b);
                 let interval = binomial(seen.count() as u64, trials, 1.0 - 1e-6).unwrap();
                 let exact = tree.probability(&[(i, a), (j, b)]).unwrap();
-                assert!(
-                    (interval.low..=interval.high).contains(&exact),
-                    "{i} {j} {a} {b}"
-                );
+                assert!((interval.low..=interval.high).contains(&exact), "{i} {j} {a} {b}");
             }
         }
     }
@@ -148,21 +119,14 @@ fn draws_are_pinned() {
     let draw = |trial| TreeDraw::new(&lopsided(), &Streams::new(5, "tree", 0, trial));
     let bits = |d: &TreeDraw| d.values.iter().map(|y| u8::from(*y)).collect::<Vec<_>>();
     let seen: Vec<_> = (0..3).map(|t| (draw(t).class, bits(&draw(t)))).collect();
-    let pinned: Vec<(usize, Vec<u8>)> = vec![
-        (1, vec![1, 1, 1, 1, 1, 1]),
-        (1, vec![1, 1, 0, 1, 1, 1]),
-        (0, vec![1, 0, 1, 0, 0, 0]),
-    ];
+    let pinned: Vec<(usize, Vec<u8>)> =
+        vec![(1, vec![1, 1, 1, 1, 1, 1]), (1, vec![1, 1, 0, 1, 1, 1]), (0, vec![1, 0, 1, 0, 0, 0])];
     assert_eq!(seen, pinned);
 }
 
 /// Trees with up to twelve tokens: a random leaf gets two or three children, again and again.
 fn grown() -> impl Strategy<Value = Tree> {
-    let growth = (
-        any::<prop::sample::Index>(),
-        2..4_usize,
-        prop::collection::vec(-1.0..=1.0_f64, 3),
-    );
+    let growth = (any::<prop::sample::Index>(), 2..4_usize, prop::collection::vec(-1.0..=1.0_f64, 3));
     let class = prop::collection::vec((0.05..1.0_f64, 0.05..=0.95_f64), 1..4);
     (class, prop::collection::vec(growth, 0..12)).prop_map(|(classes, growths)| {
         let sum: f64 = classes.iter().map(|(w, _)| w).sum();

@@ -12,24 +12,16 @@ fn catalogue() -> Catalogue {
 }
 
 fn rows(id: &str, set: &str) -> Vec<Row> {
-    let experiment: Box<dyn Experiment> = catalogue()
-        .experiment(id)
-        .unwrap()
-        .configure(true, None, &set.parse().unwrap())
-        .unwrap();
+    let experiment: Box<dyn Experiment> =
+        catalogue().experiment(id).unwrap().configure(true, None, &set.parse().unwrap()).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let report =
-        experiment::run(&*experiment, folder.path(), &RunOptions::default(), &Silent).unwrap();
+    let report = experiment::run(&*experiment, folder.path(), &RunOptions::default(), &Silent).unwrap();
     let figures = experiment.figures(&report.rows).unwrap();
     let written = figure::write_all(&figures, folder.path()).unwrap();
     assert_eq!(written.len(), 4 * figures.len());
     for figure in &figures {
         let mut words = figure.caption.split(|c: char| !c.is_alphanumeric());
-        assert!(
-            words.all(|w| w != "NaN" && w != "inf"),
-            "{}",
-            figure.caption
-        );
+        assert!(words.all(|w| w != "NaN" && w != "inf"), "{}", figure.caption);
     }
     report.rows
 }
@@ -39,30 +31,18 @@ fn rows(id: &str, set: &str) -> Vec<Row> {
 #[test]
 fn figure_4_in_the_settings_of_the_code() {
     let rows = rows("joma_entropy", "trials = 2\ndraws = 3");
-    let code = rows
-        .iter()
-        .find(|r| r.word(SETTING.name).unwrap() == "code")
-        .unwrap();
-    let (clock, entropy) = (
-        code.series("clock").unwrap(),
-        code.series("entropy").unwrap(),
-    );
+    let code = rows.iter().find(|r| r.word(SETTING.name).unwrap() == "code").unwrap();
+    let (clock, entropy) = (code.series("clock").unwrap(), code.series("entropy").unwrap());
     let (mut at, mut least) = (0.0, f64::INFINITY);
     for (step, h) in clock.iter().zip(&entropy) {
         if *h < least {
             (at, least) = (*step, *h);
         }
     }
-    assert!(
-        (least - 0.942).abs() < 1e-3 && (at - 669.0).abs() < 12.0,
-        "{least} at {at}"
-    );
+    assert!((least - 0.942).abs() < 1e-3 && (at - 669.0).abs() < 12.0, "{least} at {at}");
     assert!((entropy[entropy.len() - 1] - 1.549).abs() < 2e-3);
     // Eq. (6) itself: the least entropy near t = .47 is .0009, the last that of softmax(μ²), .310.
-    let text = rows
-        .iter()
-        .find(|r| r.word(SETTING.name).unwrap() == "text")
-        .unwrap();
+    let text = rows.iter().find(|r| r.word(SETTING.name).unwrap() == "text").unwrap();
     let entropy = text.series("entropy").unwrap();
     let least = entropy.iter().copied().fold(f64::INFINITY, f64::min);
     assert!((least - 0.0009).abs() < 2e-4, "{least}");
@@ -73,24 +53,14 @@ fn figure_4_in_the_settings_of_the_code() {
 /// .996 and .979 to .988 (smooth), .879 to .994 and .862 to .979 (random); amplitude 7.3 to 7.9, 1.8 to 4.9.
 #[test]
 fn figure_2_in_the_settings_of_the_code() {
-    let rows = rows(
-        "joma_training",
-        "trials = 2\nsteps = 2000\nlong_steps = 2000\nevery = 100",
-    );
-    for row in rows
-        .iter()
-        .filter(|r| r.word(SETTING.name).unwrap() == "code")
-    {
+    let rows = rows("joma_training", "trials = 2\nsteps = 2000\nlong_steps = 2000\nevery = 100");
+    for row in rows.iter().filter(|r| r.word(SETTING.name).unwrap() == "code") {
         let last = |name: &str| *row.series(name).unwrap().last().unwrap();
         let (low, first) = match row.word(FREQUENCIES.name).unwrap() {
             "smooth" => (0.97, 0.95),
             _ => (0.75, 0.7),
         };
-        assert!(
-            last("nc") > low && last("nc1") > first,
-            "{:?}",
-            row.series("nc")
-        );
+        assert!(last("nc") > low && last("nc1") > first, "{:?}", row.series("nc"));
         // What the correlation hides: the amplitude.
         assert!(last("amplitude") > 1.0, "{}", last("amplitude"));
     }
@@ -113,59 +83,23 @@ fn the_other_experiments_draw() {
 #[test]
 fn wrong_settings_are_named() {
     for (id, set, message) in [
-        (
-            "joma_entropy",
-            "mu = [1.0, 0.01]",
-            "mu = 0.01: must be above start = 0.05",
-        ),
-        (
-            "joma_entropy",
-            "low = 5.0",
-            "high = 4: must be from low = 5 to 20",
-        ),
-        (
-            "joma_training",
-            "long_steps = 10",
-            "long_steps = 10: must be at least steps = 1000",
-        ),
-        (
-            "joma_training",
-            "classes = 1",
-            "classes = 1: must be a whole number >= 2",
-        ),
+        ("joma_entropy", "mu = [1.0, 0.01]", "mu = 0.01: must be above start = 0.05"),
+        ("joma_entropy", "low = 5.0", "high = 4: must be from low = 5 to 20"),
+        ("joma_training", "long_steps = 10", "long_steps = 10: must be at least steps = 1000"),
+        ("joma_training", "classes = 1", "classes = 1: must be a whole number >= 2"),
         ("joma_convergence", "gap = 0.0", "gap = 0: must be"),
-        (
-            "joma_convergence",
-            "high = 9.0",
-            "mu = 9: must be at most 8",
-        ),
-        (
-            "joma_critical",
-            "minus = 3.0",
-            "no critical point with rho_- = 3",
-        ),
+        ("joma_convergence", "high = 9.0", "mu = 9: must be at most 8"),
+        ("joma_critical", "minus = 3.0", "no critical point with rho_- = 3"),
         ("joma_critical", "flow_nu = 1.0", "nu = 1: must be"),
-        (
-            "joma_tree",
-            "rho = [1.5]",
-            "rho = 1.5: must be a number in [-1, 1]",
-        ),
+        ("joma_tree", "rho = [1.5]", "rho = 1.5: must be a number in [-1, 1]"),
         (
             "joma_tree",
             "classes = [0.5, 0.4, 0.2]",
             "class_probabilities = [0.5, 0.4, 0.2]: must be probabilities that sum to 1",
         ),
-        (
-            "joma_tree",
-            "depth = 21",
-            "depth = 21: must be a whole number from 2 to 20",
-        ),
+        ("joma_tree", "depth = 21", "depth = 21: must be a whole number from 2 to 20"),
     ] {
-        let configured =
-            catalogue()
-                .experiment(id)
-                .unwrap()
-                .configure(true, None, &set.parse().unwrap());
+        let configured = catalogue().experiment(id).unwrap().configure(true, None, &set.parse().unwrap());
         let error = match configured {
             Ok(_) => panic!("{id} takes {set}"),
             Err(error) => error.to_string(),

@@ -7,15 +7,11 @@ use ndarray::{Array1, Array2, array};
 
 /// Numbers between -1 and 1 that look random: a fixed sequence is enough here.
 fn numbers(count: usize, from: usize) -> Vec<f64> {
-    (from..from + count)
-        .map(|i| ((i * i) as f64 * 0.734 + i as f64).sin())
-        .collect()
+    (from..from + count).map(|i| ((i * i) as f64 * 0.734 + i as f64).sin()).collect()
 }
 
 fn layer(attention: Attention, phi: Activation, gradient: Backpropagated) -> Training {
-    let x = Array2::from_shape_vec((4, 5), numbers(20, 3))
-        .unwrap()
-        .mapv(f64::abs);
+    let x = Array2::from_shape_vec((4, 5), numbers(20, 3)).unwrap().mapv(f64::abs);
     Training::new(attention, phi, 2, x, vec![0.2; 5], gradient).unwrap()
 }
 
@@ -50,11 +46,7 @@ fn training_climbs_its_objective() {
                     layer.objective(&x)
                 };
                 let slope = (at(1e-5) - at(-1e-5)) / 2e-5;
-                assert!(
-                    (slope - rate[i]).abs() < 1e-9,
-                    "{attention:?} {i}: {slope} {}",
-                    rate[i]
-                );
+                assert!((slope - rate[i]).abs() < 1e-9, "{attention:?} {i}: {slope} {}", rate[i]);
             }
         }
     }
@@ -79,9 +71,8 @@ fn coherent_embeddings_have_the_inner_products_asked_for() {
 fn the_terms_account_for_the_drift() {
     for attention in KINDS {
         for phi in [Activation::Tanh, Activation::LINEAR, Activation::Softplus] {
-            let layer = layer(attention, phi, labels())
-                .with_embeddings(Embeddings::coherent(4, 0.3, 0.2).unwrap())
-                .unwrap();
+            let layer =
+                layer(attention, phi, labels()).with_embeddings(Embeddings::coherent(4, 0.3, 0.2).unwrap()).unwrap();
             let start = numbers(layer.dim(), 11);
             let run = Run::Flow(Flow::new(Method::Tsit45).within(1e-12));
             let found = account(&layer, &start, 3.0, 10.0, run, Form::DERIVED).unwrap();
@@ -103,18 +94,13 @@ fn invariants_hold_under_cross_entropy_and_any_activation() {
             let start = numbers(layer.dim(), 5);
             let run = Run::Flow(Flow::new(Method::Tsit45).within(1e-12));
             let found = account(&layer, &start, 3.0, 5.0, run, Form::DERIVED).unwrap();
-            assert!(
-                found.drift < 1e-8 && found.moved > 1e-3,
-                "{attention:?} {phi:?}: {found:?}"
-            );
+            assert!(found.drift < 1e-8 && found.moved > 1e-3, "{attention:?} {phi:?}: {found:?}");
         }
     }
     // Σ_l z_l is conserved under softmax, whatever else is not.
     let layer = layer(Attention::Softmax, Activation::Tanh, labels());
     let start = numbers(layer.dim(), 5);
-    let path = Flow::new(Method::Tsit45)
-        .run(&layer, &start, &[3.0])
-        .unwrap();
+    let path = Flow::new(Method::Tsit45).run(&layer, &start, &[3.0]).unwrap();
     let sum = |x: &[f64]| layer.logits(x).sum();
     assert!((sum(path.end()) - sum(&start)).abs() < 1e-9);
 }
@@ -129,11 +115,7 @@ fn mean_attention_rests_only_where_the_logits_do() {
         layer.rate(&state, &mut rate);
         let h = 1e-5;
         let moved = |s: f64| -> Array1<f64> {
-            let x: Vec<f64> = state
-                .iter()
-                .zip(&rate)
-                .map(|(x, r)| x + s * h * r)
-                .collect();
+            let x: Vec<f64> = state.iter().zip(&rate).map(|(x, r)| x + s * h * r).collect();
             layer.mean_scores(&x)
         };
         let b_rate = (moved(1.0) - moved(-1.0)) / (2.0 * h);
@@ -144,10 +126,7 @@ fn mean_attention_rests_only_where_the_logits_do() {
             let b = layer.scores(&state, i);
             quadratic += p * (z_rate.mapv(|z| z * z).dot(&b) - z_rate.dot(&b).powi(2));
         }
-        assert!(
-            (inner - quadratic).abs() < 1e-9 && quadratic > 0.0,
-            "{inner} {quadratic}"
-        );
+        assert!((inner - quadratic).abs() < 1e-9 && quadratic > 0.0, "{inner} {quadratic}");
     }
 }
 
@@ -155,9 +134,7 @@ fn mean_attention_rests_only_where_the_logits_do() {
 fn bad_input_is_named() {
     let x = array![[1.0, 0.0], [0.0, 1.0]];
     let make = |x: Array2<f64>, p: Vec<f64>, g: Backpropagated| {
-        Training::new(Attention::Softmax, Activation::RELU, 1, x, p, g)
-            .unwrap_err()
-            .to_string()
+        Training::new(Attention::Softmax, Activation::RELU, 1, x, p, g).unwrap_err().to_string()
     };
     let g = || Backpropagated::Stationary(array![[1.0, 1.0]]);
     assert_eq!(
@@ -178,28 +155,15 @@ fn bad_input_is_named() {
         "input frequencies of sample 0 = all 0: must hold at least one token"
     );
     assert_eq!(
-        make(
-            x.clone(),
-            vec![0.5; 2],
-            Backpropagated::CrossEntropy(vec![0, 1])
-        ),
+        make(x.clone(), vec![0.5; 2], Backpropagated::CrossEntropy(vec![0, 1])),
         "label = 1: must be a node, a whole number below 1"
     );
     assert_eq!(
-        make(
-            x.clone(),
-            vec![0.5; 2],
-            Backpropagated::Stationary(array![[1.0]])
-        ),
+        make(x.clone(), vec![0.5; 2], Backpropagated::Stationary(array![[1.0]])),
         "gradient has shape (1, 1), expected (1, 2): node by sample"
     );
     let good = Training::new(Attention::Exp, Activation::RELU, 1, x, vec![0.5; 2], g()).unwrap();
     assert!(good.clone().at_temperature(0.0).is_err());
-    let error = good
-        .with_embeddings(Embeddings::orthonormal(3))
-        .unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "embeddings has shape (4, 3), expected (d, 2) and a query of dimension d"
-    );
+    let error = good.with_embeddings(Embeddings::orthonormal(3)).unwrap_err();
+    assert_eq!(error.to_string(), "embeddings has shape (4, 3), expected (d, 2) and a query of dimension d");
 }

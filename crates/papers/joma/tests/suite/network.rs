@@ -28,10 +28,7 @@ fn patterned(architecture: Architecture) -> Network<f64> {
 fn against(found: (f64, Vec<f64>), [loss, norm, along]: [f64; 3]) {
     let (value, gradient) = found;
     let found_norm = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
-    let dots = gradient
-        .iter()
-        .enumerate()
-        .map(|(i, g)| g * (i as f64).cos());
+    let dots = gradient.iter().enumerate().map(|(i, g)| g * (i as f64).cos());
     let found_along: f64 = dots.sum();
     for (found, expected) in [(value, loss), (found_norm, norm), (found_along, along)] {
         assert!((found - expected).abs() < 1e-10, "{found} {expected}");
@@ -69,19 +66,14 @@ fn by_differences(architecture: Architecture, dropout: f64, seed: u64) -> (f64, 
     let classes = vec![1, 0, 2, 3, 1, 0, 2, 3];
     let targets = Targets::every(classes);
     let streams = Streams::new(seed, "test", 0, 0);
-    let mask =
-        || (dropout > 0.0).then(|| Dropout::new(dropout, streams.part("dropout", 0)).unwrap());
+    let mask = || (dropout > 0.0).then(|| Dropout::new(dropout, streams.part("dropout", 0)).unwrap());
     let (_, gradient) = network.loss_and_gradient(&batch, &targets, mask().as_mut());
-    let direction: Vec<f64> = (0..gradient.len())
-        .map(|i| ((i as f64 + 1.0) * (seed as f64 + 0.37)).sin())
-        .collect();
+    let direction: Vec<f64> = (0..gradient.len()).map(|i| ((i as f64 + 1.0) * (seed as f64 + 0.37)).sin()).collect();
     let h = 1e-5;
     let moved = |sign: f64| {
         let mut other = network.clone();
         let flat = other.parameters_mut();
-        flat.iter_mut()
-            .zip(&direction)
-            .for_each(|(x, v)| *x += sign * h * v);
+        flat.iter_mut().zip(&direction).for_each(|(x, v)| *x += sign * h * v);
         other.loss_and_gradient(&batch, &targets, mask().as_mut()).0
     };
     let slope = (moved(1.0) - moved(-1.0)) / (2.0 * h);
@@ -187,16 +179,11 @@ fn long_gradients_are_shortened_and_short_ones_kept() {
 fn results_do_not_depend_on_threads() {
     let sizes = Architecture::latents(50, 96, 64, 2, 10);
     let network = Network::<f32>::new(sizes, Start::FanIn, &Streams::new(3, "test", 0, 0)).unwrap();
-    let sequences: Vec<Vec<usize>> = (0..10)
-        .map(|i| (0..20).map(|j| (7 * i + 3 * j) % 50).collect())
-        .collect();
+    let sequences: Vec<Vec<usize>> = (0..10).map(|i| (0..20).map(|j| (7 * i + 3 * j) % 50).collect()).collect();
     let batch = Batch::new(&sequences);
     let targets = Targets::last(&batch, &(0..10).collect::<Vec<_>>(), &[0.1; 10]);
     let with = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .unwrap();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| network.loss_and_gradient(&batch, &targets, None))
     };
     assert_eq!(with(1), with(3));

@@ -11,11 +11,7 @@ use serde_json::{Value, json};
 fn run_with(id: &str, set: Value, beyond_hypotheses: bool) -> Result<CheckReport> {
     let catalogue = Catalogue::new().with(room());
     let claim = catalogue.claim(id).unwrap();
-    let options = CheckOptions {
-        trials: Some(8),
-        beyond_hypotheses,
-        ..CheckOptions::default()
-    };
+    let options = CheckOptions { trials: Some(8), beyond_hypotheses, ..CheckOptions::default() };
     check(&**claim, set.as_object().unwrap(), &options, &Silent)
 }
 
@@ -37,11 +33,7 @@ fn a_broken_assumption_is_named() {
             let report = run_with(id, set.clone(), true).unwrap();
             assert_eq!(report.verdict, VerdictKind::Refuted, "{id} {set}");
             assert!(report.as_expected());
-            assert_eq!(
-                report.witness["broken_assumption"],
-                cause.name(),
-                "{id} {set}"
-            );
+            assert_eq!(report.witness["broken_assumption"], cause.name(), "{id} {set}");
         }
         for set in [
             json!({"gradient": "cross-entropy", "activation": "tanh"}),
@@ -55,14 +47,8 @@ fn a_broken_assumption_is_named() {
     let random = json!({"data": "random"});
     let report = run_with("joma.theorem1_softmax_corrected", random, true).unwrap();
     assert_eq!(report.verdict, VerdictKind::Refuted);
-    let shares = [
-        "attention uncorrelated with the gradient at every node",
-        "constant mean attention",
-    ];
-    let sum: f64 = shares
-        .iter()
-        .map(|name| report.witness[&format!("share: {name}")].as_f64().unwrap())
-        .sum();
+    let shares = ["attention uncorrelated with the gradient at every node", "constant mean attention"];
+    let sum: f64 = shares.iter().map(|name| report.witness[&format!("share: {name}")].as_f64().unwrap()).sum();
     assert!((sum - 1.0).abs() < 1e-6, "{:?}", report.witness);
 }
 
@@ -70,11 +56,7 @@ fn a_broken_assumption_is_named() {
 /// own, |x| even for Gaussian inputs, and the linear activation has none.
 #[test]
 fn critical_points_of_all_homogeneous_activations() {
-    for id in [
-        "joma.theorem3_corrected",
-        "joma.theorem3_definite_corrected",
-        "joma.lemma4_corrected",
-    ] {
+    for id in ["joma.theorem3_corrected", "joma.theorem3_definite_corrected", "joma.lemma4_corrected"] {
         for set in [
             json!({"activation": "leaky-relu"}),
             json!({"activation": "absolute"}),
@@ -91,30 +73,18 @@ fn critical_points_of_all_homogeneous_activations() {
 
 #[test]
 fn activations_that_are_not_homogeneous_are_out_of_scope() {
-    for id in [
-        "joma.lemma3",
-        "joma.lemma5",
-        "joma.lemma5_corrected",
-        "joma.lemma2_corrected",
-    ] {
+    for id in ["joma.lemma3", "joma.lemma5", "joma.lemma5_corrected", "joma.lemma2_corrected"] {
         for phi in ["tanh", "softplus", "square"] {
             let report = run_claim(id, json!({ "activation": phi })).unwrap();
             assert_eq!(report.verdict, VerdictKind::OutOfScope, "{id} {phi}");
         }
     }
-    for id in [
-        "joma.theorem3",
-        "joma.theorem3_corrected",
-        "joma.lemma4_corrected",
-    ] {
+    for id in ["joma.theorem3", "joma.theorem3_corrected", "joma.lemma4_corrected"] {
         let report = run_claim(id, json!({"activation": "tanh"})).unwrap();
         assert_eq!(report.verdict, VerdictKind::OutOfScope, "{id}");
         let report = run_claim(id, json!({"law": "gaussian"})).unwrap();
         assert_eq!(report.verdict, VerdictKind::OutOfScope, "{id}");
-        assert_eq!(
-            report.witness["failed_hypotheses"],
-            json!(["critical point"])
-        );
+        assert_eq!(report.witness["failed_hypotheses"], json!(["critical point"]));
     }
 }
 
@@ -128,22 +98,12 @@ fn refused_parameters_are_named() {
     );
     // Six orthonormal embeddings leave room for an overlap of at most 1/√6 with each.
     let message = refused(json!({"query_overlap": 0.5}));
-    assert!(
-        message.starts_with("query_overlap = 0.5: must be a number in (-0.408"),
-        "{message}"
-    );
-    let error = run_claim(
-        "joma.theorem1_softmax",
-        json!({"gradient": "cross-entropy"}),
-    )
-    .unwrap_err();
+    assert!(message.starts_with("query_overlap = 0.5: must be a number in (-0.408"), "{message}");
+    let error = run_claim("joma.theorem1_softmax", json!({"gradient": "cross-entropy"})).unwrap_err();
     assert_eq!(
         error.to_string(),
         "gradient = cross-entropy: must be stationary when data = exact; these data give the gradient"
     );
     let error = run_claim("joma.entropy", json!({"low": 5.0})).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "low = 5: must be a number > 0 and at most high = 4"
-    );
+    assert_eq!(error.to_string(), "low = 5: must be a number > 0 and at most high = 4");
 }

@@ -15,10 +15,7 @@ fn report(id: &str, set: &Value, options: &CheckOptions) -> CheckReport {
 }
 
 fn with_trials(trials: u64) -> CheckOptions {
-    CheckOptions {
-        trials: Some(trials),
-        ..CheckOptions::default()
-    }
+    CheckOptions { trials: Some(trials), ..CheckOptions::default() }
 }
 
 fn assert_verdicts(table: &[(&str, Value, VerdictKind)]) {
@@ -43,24 +40,12 @@ fn identities_under_every_activation() {
         ] {
             let set = json!({ "activation": activation });
             let found = report(id, &set, &with_trials(trials));
-            assert_eq!(
-                found.verdict, Supported,
-                "{id} {activation}: {:?}",
-                found.witness
-            );
+            assert_eq!(found.verdict, Supported, "{id} {activation}: {:?}", found.witness);
         }
     }
-    let found = report(
-        "joma.eq9",
-        &json!({"activation": "relu"}),
-        &with_trials(300),
-    );
+    let found = report("joma.eq9", &json!({"activation": "relu"}), &with_trials(300));
     assert_eq!(found.verdict, Supported);
-    assert_verdicts(&[(
-        "joma.near_orthogonal_terms",
-        json!({"activation": "relu"}),
-        Supported,
-    )]);
+    assert_verdicts(&[("joma.near_orthogonal_terms", json!({"activation": "relu"}), Supported)]);
 }
 
 #[test]
@@ -68,43 +53,15 @@ fn small_layers() {
     assert_verdicts(&[
         ("joma.eq17", json!({"tokens": 1}), Supported),
         ("joma.eq17", json!({"samples": 1}), Supported),
-        (
-            "joma.eq17",
-            json!({"tokens": 2, "samples": 2, "nodes": 1}),
-            Refuted,
-        ),
+        ("joma.eq17", json!({"tokens": 2, "samples": 2, "nodes": 1}), Refuted),
         ("joma.eq17_corrected", json!({"tokens": 1}), Supported),
-        (
-            "joma.eq9",
-            json!({"tokens": 1, "samples": 1, "nodes": 1}),
-            Supported,
-        ),
-        (
-            "joma.eq60",
-            json!({"tokens": 1, "samples": 1, "nodes": 2}),
-            Supported,
-        ),
-        (
-            "joma.theorem1_exp",
-            json!({"tokens": 1, "samples": 1, "nodes": 1}),
-            Supported,
-        ),
-        (
-            "joma.theorem1_softmax_corrected",
-            json!({"tokens": 1}),
-            Supported,
-        ),
-        (
-            "joma.theorem2_corrected",
-            json!({"tokens": 2, "samples": 1}),
-            Supported,
-        ),
+        ("joma.eq9", json!({"tokens": 1, "samples": 1, "nodes": 1}), Supported),
+        ("joma.eq60", json!({"tokens": 1, "samples": 1, "nodes": 2}), Supported),
+        ("joma.theorem1_exp", json!({"tokens": 1, "samples": 1, "nodes": 1}), Supported),
+        ("joma.theorem1_softmax_corrected", json!({"tokens": 1}), Supported),
+        ("joma.theorem2_corrected", json!({"tokens": 2, "samples": 1}), Supported),
         ("joma.near_orthogonal", json!({"tokens": 2}), Supported),
-        (
-            "joma.near_orthogonal",
-            json!({"tokens": 2, "epsilon": 0.9}),
-            Supported,
-        ),
+        ("joma.near_orthogonal", json!({"tokens": 2, "epsilon": 0.9}), Supported),
     ]);
 }
 
@@ -114,57 +71,28 @@ fn theorem_1_out_of_scope() {
     assert_verdicts(&[
         ("joma.theorem1_exp", json!({"coherence": 0.2}), OutOfScope),
         ("joma.theorem1_exp", json!({"step": 0.05}), OutOfScope),
-        (
-            "joma.theorem1_linear",
-            json!({"query_overlap": 0.2}),
-            OutOfScope,
-        ),
-        (
-            "joma.theorem1_softmax_corrected",
-            json!({"data": "random"}),
-            OutOfScope,
-        ),
-        (
-            "joma.theorem1_softmax",
-            json!({"data": "random"}),
-            OutOfScope,
-        ),
-        (
-            "joma.theorem1_softmax_corrected",
-            json!({"activation": "tanh"}),
-            OutOfScope,
-        ),
-        (
-            "joma.theorem1_softmax_corrected",
-            json!({"activation": "relu"}),
-            Supported,
-        ),
+        ("joma.theorem1_linear", json!({"query_overlap": 0.2}), OutOfScope),
+        ("joma.theorem1_softmax_corrected", json!({"data": "random"}), OutOfScope),
+        ("joma.theorem1_softmax", json!({"data": "random"}), OutOfScope),
+        ("joma.theorem1_softmax_corrected", json!({"activation": "tanh"}), OutOfScope),
+        ("joma.theorem1_softmax_corrected", json!({"activation": "relu"}), Supported),
     ]);
 }
 
 /// Trials that see nothing give no support, and a step that takes for ever is refused.
 #[test]
 fn trials_without_information_do_not_support() {
-    let beyond = CheckOptions {
-        beyond_hypotheses: true,
-        ..CheckOptions::default()
-    };
-    for id in [
-        "joma.theorem3",
-        "joma.theorem3_corrected",
-        "joma.lemma4_corrected",
-    ] {
+    let beyond = CheckOptions { beyond_hypotheses: true, ..CheckOptions::default() };
+    for id in ["joma.theorem3", "joma.theorem3_corrected", "joma.lemma4_corrected"] {
         let found = report(id, &json!({"law": "gaussian"}), &beyond);
         assert_eq!(found.verdict, VerdictKind::Inconclusive, "{id}");
         assert_eq!(found.informative, 0, "{id}");
     }
     let catalogue = Catalogue::new().with(room());
     let claim = catalogue.claim("joma.theorem1_exp").unwrap();
-    for set in [
-        json!({"step": 1e-300}),
-        json!({"until": 1e-300}),
-        json!({"tokens": 200, "nodes": 100, "samples": 1000}),
-    ] {
+    for set in
+        [json!({"step": 1e-300}), json!({"until": 1e-300}), json!({"tokens": 200, "nodes": 100, "samples": 1000})]
+    {
         let options = CheckOptions::default();
         let refused = check(&**claim, set.as_object().unwrap(), &options, &Silent);
         let message = refused.unwrap_err().to_string();
@@ -177,48 +105,20 @@ fn trials_without_information_do_not_support() {
 fn fair_renderings() {
     assert_verdicts(&[
         ("joma.lemma4", json!({}), Supported),
-        (
-            "joma.lemma4",
-            json!({"activation": "absolute", "law": "gaussian"}),
-            Supported,
-        ),
-        (
-            "joma.lemma4",
-            json!({"activation": "leaky-relu"}),
-            Supported,
-        ),
+        ("joma.lemma4", json!({"activation": "absolute", "law": "gaussian"}), Supported),
+        ("joma.lemma4", json!({"activation": "leaky-relu"}), Supported),
         ("joma.theorem3_definite", json!({}), Supported),
-        (
-            "joma.theorem3_definite",
-            json!({"activation": "absolute"}),
-            Supported,
-        ),
+        ("joma.theorem3_definite", json!({"activation": "absolute"}), Supported),
         ("joma.entropy", json!({}), Supported),
         ("joma.entropy", json!({"low": 0.5}), OutOfScope),
         ("joma.fig2", json!({}), Supported),
         ("joma.fig2", json!({"setting": "code"}), Supported),
         ("joma.fig2_amplitude", json!({}), Supported),
         ("joma.fig2_amplitude", json!({"setting": "code"}), Refuted),
-        (
-            "joma.fig2_components",
-            json!({"setting": "code"}),
-            Supported,
-        ),
-        (
-            "joma.fig2_components_corrected",
-            json!({"setting": "code"}),
-            Supported,
-        ),
-        (
-            "joma.fig2_components_corrected",
-            json!({"inputs": "both", "setting": "code"}),
-            OutOfScope,
-        ),
-        (
-            "joma.fig2_components_corrected",
-            json!({"inputs": "random"}),
-            OutOfScope,
-        ),
+        ("joma.fig2_components", json!({"setting": "code"}), Supported),
+        ("joma.fig2_components_corrected", json!({"setting": "code"}), Supported),
+        ("joma.fig2_components_corrected", json!({"inputs": "both", "setting": "code"}), OutOfScope),
+        ("joma.fig2_components_corrected", json!({"inputs": "random"}), OutOfScope),
     ]);
 }
 
@@ -226,51 +126,19 @@ fn fair_renderings() {
 fn laws_and_dimensions() {
     let mut table = vec![
         ("joma.lemma2", json!({"length": 1}), Supported),
-        (
-            "joma.lemma2_corrected",
-            json!({"activation": "tanh"}),
-            OutOfScope,
-        ),
-        (
-            "joma.lemma1_corrected",
-            json!({"activation": "square"}),
-            OutOfScope,
-        ),
-        (
-            "joma.lemma1_corrected",
-            json!({"activation": "tanh"}),
-            Supported,
-        ),
+        ("joma.lemma2_corrected", json!({"activation": "tanh"}), OutOfScope),
+        ("joma.lemma1_corrected", json!({"activation": "square"}), OutOfScope),
+        ("joma.lemma1_corrected", json!({"activation": "tanh"}), Supported),
         ("joma.lemma4_existence", json!({"nu": 2.5}), OutOfScope),
         ("joma.lemma4_existence", json!({"nu": 1.9999}), Supported),
-        (
-            "joma.entropy_linear",
-            json!({"low": 1.0, "high": 1.0}),
-            OutOfScope,
-        ),
+        ("joma.entropy_linear", json!({"low": 1.0, "high": 1.0}), OutOfScope),
         ("joma.entropy_linear", json!({"tokens": 2}), Supported),
-        (
-            "joma.entropy_linear",
-            json!({"tokens": 1000, "low": 1e-3, "high": 20.0}),
-            Supported,
-        ),
-        (
-            "joma.theorem5_corrected",
-            json!({"depth": 2, "classes": 1}),
-            Supported,
-        ),
-        (
-            "joma.theorem5_corrected",
-            json!({"depth": 16, "classes": 1000}),
-            Supported,
-        ),
+        ("joma.entropy_linear", json!({"tokens": 1000, "low": 1e-3, "high": 20.0}), Supported),
+        ("joma.theorem5_corrected", json!({"depth": 2, "classes": 1}), Supported),
+        ("joma.theorem5_corrected", json!({"depth": 16, "classes": 1000}), Supported),
     ];
     for dim in [1, 2, 12] {
-        for id in [
-            "joma.lemma1_corrected",
-            "joma.lemma3",
-            "joma.lemma3_monotone_corrected",
-        ] {
+        for id in ["joma.lemma1_corrected", "joma.lemma3", "joma.lemma3_monotone_corrected"] {
             table.push((id, json!({ "dim": dim }), Supported));
         }
         table.push(("joma.lemma5_corrected", json!({ "dim": dim }), Supported));

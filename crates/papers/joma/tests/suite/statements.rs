@@ -11,10 +11,7 @@ use serde_json::{Value, json};
 
 fn verdicts(id: &str, set: &Value, beyond_hypotheses: bool) -> (VerdictKind, VerdictKind) {
     let catalogue = Catalogue::new().with(room());
-    let options = CheckOptions {
-        beyond_hypotheses,
-        ..CheckOptions::default()
-    };
+    let options = CheckOptions { beyond_hypotheses, ..CheckOptions::default() };
     let set = set.as_object().unwrap();
     let found = check(&**catalogue.claim(id).unwrap(), set, &options, &Silent);
     let found = found.unwrap_or_else(|error| panic!("check {id}: {error}"));
@@ -43,21 +40,9 @@ fn remarks_on_linear_layers() {
     assert_verdicts(&[
         ("joma.theorem2_softmax", json!({}), Supported),
         ("joma.theorem2_softmax", json!({"tokens": 2}), Supported),
-        (
-            "joma.theorem2_softmax",
-            json!({"normalizer": "own", "samples": 1}),
-            Supported,
-        ),
-        (
-            "joma.theorem2_softmax",
-            json!({"normalizer": "own"}),
-            OutOfScope,
-        ),
-        (
-            "joma.theorem2_softmax",
-            json!({"mean_attention": "own"}),
-            OutOfScope,
-        ),
+        ("joma.theorem2_softmax", json!({"normalizer": "own", "samples": 1}), Supported),
+        ("joma.theorem2_softmax", json!({"normalizer": "own"}), OutOfScope),
+        ("joma.theorem2_softmax", json!({"mean_attention": "own"}), OutOfScope),
         ("joma.footnote1", json!({"tokens": 1}), Supported),
         ("joma.footnote1", json!({"inputs": "count"}), OutOfScope),
         ("joma.footnote1", json!({"inputs": "presence"}), OutOfScope),
@@ -70,11 +55,7 @@ fn figure_3() {
     assert_verdicts(&[
         ("joma.fig3", json!({}), Supported),
         ("joma.fig3", json!({"setting": "text"}), Refuted),
-        (
-            "joma.fig3",
-            json!({"setting": "text", "judged_at": "late"}),
-            Supported,
-        ),
+        ("joma.fig3", json!({"setting": "text", "judged_at": "late"}), Supported),
     ]);
     let first = sheets().draws("joma.fig3", json!({}), Some(1));
     let at = |name: &str| {
@@ -89,33 +70,13 @@ fn figure_3() {
 fn isotropic_inputs() {
     assert_verdicts(&[
         ("joma.lemma1_monotone", json!({}), Refuted),
-        (
-            "joma.lemma1_monotone",
-            json!({"activation": "softplus"}),
-            Supported,
-        ),
-        (
-            "joma.lemma1_monotone",
-            json!({"activation": "leaky-relu"}),
-            OutOfScope,
-        ),
+        ("joma.lemma1_monotone", json!({"activation": "softplus"}), Supported),
+        ("joma.lemma1_monotone", json!({"activation": "leaky-relu"}), OutOfScope),
         ("joma.lemma1_monotone_corrected", json!({}), Supported),
-        (
-            "joma.lemma1_monotone_corrected",
-            json!({"activation": "tanh"}),
-            OutOfScope,
-        ),
+        ("joma.lemma1_monotone_corrected", json!({"activation": "tanh"}), OutOfScope),
         ("joma.lemma3_limit", json!({}), Supported),
-        (
-            "joma.lemma3_limit",
-            json!({"activation": "leaky-relu"}),
-            OutOfScope,
-        ),
-        (
-            "joma.lemma3_limit",
-            json!({"activation": "absolute"}),
-            OutOfScope,
-        ),
+        ("joma.lemma3_limit", json!({"activation": "leaky-relu"}), OutOfScope),
+        ("joma.lemma3_limit", json!({"activation": "absolute"}), OutOfScope),
     ]);
     let ball = Isotropic::new(Radial::Ball, 4).unwrap();
     assert_eq!(ball.theta2((0.0, 1.0), 1.0), 0.0);
@@ -127,39 +88,18 @@ fn critical_points() {
         ("joma.lemma4_condition", json!({}), Refuted),
         ("joma.lemma4_condition", json!({"dim": 1}), Supported),
         ("joma.lemma4_condition_corrected", json!({}), Supported),
-        (
-            "joma.lemma4_condition_corrected",
-            json!({"activation": "absolute", "law": "ball"}),
-            Supported,
-        ),
+        ("joma.lemma4_condition_corrected", json!({"activation": "absolute", "law": "ball"}), Supported),
         ("joma.lemma4_slope", json!({"dim": 12}), Supported),
         ("joma.lemma4_limits", json!({}), Refuted),
         ("joma.lemma4_limits_corrected", json!({}), Supported),
         ("joma.eq74", json!({}), Supported),
-        (
-            "joma.eq74",
-            json!({"activation": "absolute", "law": "gaussian"}),
-            Supported,
-        ),
+        ("joma.eq74", json!({"activation": "absolute", "law": "gaussian"}), Supported),
         ("joma.theorem3_lambda", json!({}), Supported),
         ("joma.theorem3_stable", json!({}), Supported),
-        (
-            "joma.theorem3_stable",
-            json!({"activation": "leaky-relu"}),
-            Supported,
-        ),
-        (
-            "joma.theorem3_stable",
-            json!({"activation": "absolute"}),
-            Supported,
-        ),
+        ("joma.theorem3_stable", json!({"activation": "leaky-relu"}), Supported),
+        ("joma.theorem3_stable", json!({"activation": "absolute"}), Supported),
     ]);
-    for id in [
-        "joma.eq74",
-        "joma.theorem3_lambda",
-        "joma.theorem3_stable",
-        "joma.theorem3",
-    ] {
+    for id in ["joma.eq74", "joma.theorem3_lambda", "joma.theorem3_stable", "joma.theorem3"] {
         let ball = json!({"activation": "absolute", "law": "ball"});
         assert_eq!(verdicts(id, &ball, false).0, OutOfScope, "{id}");
     }
@@ -173,10 +113,7 @@ fn critical_points() {
     sheets().assert_printed("joma.theorem3_stable", &[joint]);
     let printed = point.betas_printed();
     let rates = [-(printed.one + printed.two), -printed.one];
-    let phrases = [
-        format!("+{:.4}", rates[0]),
-        format!("{:.4} across", rates[1]),
-    ];
+    let phrases = [format!("+{:.4}", rates[0]), format!("{:.4} across", rates[1])];
     sheets().assert_printed("joma.eq74", &phrases);
 }
 
@@ -216,11 +153,7 @@ fn convergence_and_trees() {
         ("joma.eq98", json!({"classes": 1}), Supported),
         ("joma.eq98", json!({"classes": 1000}), Supported),
         ("joma.theorem5_class", json!({"depth": 1}), Supported),
-        (
-            "joma.theorem5_class",
-            json!({"depth": 12, "classes": 30}),
-            Supported,
-        ),
+        ("joma.theorem5_class", json!({"depth": 12, "classes": 30}), Supported),
     ]);
 }
 
@@ -229,16 +162,10 @@ fn convergence_and_trees() {
 #[test]
 fn closed_forms_by_name() {
     let eval = |id: &str, set: Value| sheets().formula(id, set);
-    let best = eval(
-        "joma.largest_correlation",
-        json!({"units": 400, "points": 30}),
-    );
+    let best = eval("joma.largest_correlation", json!({"units": 400, "points": 30}));
     assert!((best - 0.521_642_701_4).abs() < 1e-9, "{best}");
     assert!(chance::largest_correlation(400, 2).is_err());
-    let rank = eval(
-        "joma.stable_rank_chance",
-        json!({"rows": 512, "columns": 128}),
-    );
+    let rank = eval("joma.stable_rank_chance", json!({"rows": 512, "columns": 128}));
     assert!((rank - 512.0 / 9.0).abs() < 1e-10);
     let student = json!({"law": "student", "nu": 3.0, "slopes": [0, 1], "rho": 0.7});
     // scipy.stats.t(3), as in the tests of `theory::isotropic`.

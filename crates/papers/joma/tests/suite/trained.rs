@@ -3,9 +3,7 @@
 use attnlab_core::error::Error;
 use attnlab_core::rng::Streams;
 use attnlab_core::stats;
-use attnlab_joma::network::{
-    Adam, Architecture, Batch, Network, Plan, Record, Records, Start, Targets, train,
-};
+use attnlab_joma::network::{Adam, Architecture, Batch, Network, Plan, Record, Records, Start, Targets, train};
 use attnlab_joma::quantities::{ASSOCIATION, CONTROL, LABELS};
 use attnlab_joma::room;
 use attnlab_joma::theory::chance::largest_correlation;
@@ -33,14 +31,8 @@ fn rows(id: &str, set: &str) -> Vec<Row> {
 
 fn refusal(id: &str, set: &str) -> String {
     let catalogue = Catalogue::new().with(room());
-    let found = catalogue
-        .experiment(id)
-        .unwrap()
-        .configure(true, None, &set.parse().unwrap());
-    found
-        .err()
-        .unwrap_or_else(|| panic!("{set} is not refused"))
-        .to_string()
+    let found = catalogue.experiment(id).unwrap().configure(true, None, &set.parse().unwrap());
+    found.err().unwrap_or_else(|| panic!("{set} is not refused")).to_string()
 }
 
 /// Scores before training of another program, C = 20, d = 1024, 5 seeds: mean and standard deviation by (N_ch, N_0) for
@@ -53,10 +45,7 @@ fn untrained_networks_score_as_elsewhere() {
         ((3, 10), [(0.995, 0.002), (0.563, 0.019)]),
         ((3, 20), [(0.942, 0.025), (0.632, 0.028)]),
     ];
-    let found = rows(
-        "joma_table1",
-        "seeds = 5\nwidth = 1024\nrecords = [0]\nclasses = [20]\nchildren = [2, 3]",
-    );
+    let found = rows("joma_table1", "seeds = 5\nwidth = 1024\nrecords = [0]\nclasses = [20]\nchildren = [2, 3]");
     for ((children, n0), expected) in table {
         let cell: Vec<&Row> = found
             .iter()
@@ -65,17 +54,11 @@ fn untrained_networks_score_as_elsewhere() {
             .collect();
         assert_eq!(cell.len(), 5);
         for (s, (mean, sd)) in expected.into_iter().enumerate() {
-            let own: Vec<f64> = cell
-                .iter()
-                .map(|r| r.series(&format!("corr_{s}_{s}")).unwrap()[0])
-                .collect();
+            let own: Vec<f64> = cell.iter().map(|r| r.series(&format!("corr_{s}_{s}")).unwrap()[0]).collect();
             let average = own.iter().sum::<f64>() / 5.0;
             let variance = own.iter().map(|x| (x - average).powi(2)).sum::<f64>() / 4.0;
             let error = ((variance + sd * sd) / 5.0).sqrt();
-            assert!(
-                (average - mean).abs() < 3.0 * error,
-                "{children} {n0} {s}: {average} {mean} {error}"
-            );
+            assert!((average - mean).abs() < 3.0 * error, "{children} {n0} {s}: {average} {mean} {error}");
         }
     }
     let noise: Vec<f64> = found.iter().map(|r| r.number("noise_0").unwrap()).collect();
@@ -85,30 +68,15 @@ fn untrained_networks_score_as_elsewhere() {
 
 #[test]
 fn training_learns_the_classes_of_table_1() {
-    let found = rows(
-        "joma_table1",
-        "seeds = 2\nwidth = 64\nchildren = [2]\nlatents = [[10, 20]]\nrates = [1e-3]",
-    );
+    let found = rows("joma_table1", "seeds = 2\nwidth = 64\nchildren = [2]\nlatents = [[10, 20]]\nrates = [1e-3]");
     for row in &found {
         let (loss, floor) = (row.series("loss").unwrap(), row.number("floor").unwrap());
-        assert!(
-            loss[0] > 2.0 && loss[loss.len() - 1] < floor + 0.1,
-            "{loss:?} {floor}"
-        );
+        assert!(loss[0] > 2.0 && loss[loss.len() - 1] < floor + 0.1, "{loss:?} {floor}");
         // The classes themselves are no better than noise in an untrained bottom block, and the score is a correlation.
         for name in ["corr_0_0", "corr_1_1", "few_0", "matched_0", "permuted_1"] {
-            assert!(
-                row.series(name)
-                    .unwrap()
-                    .iter()
-                    .all(|x| (-1.0..=1.0).contains(x)),
-                "{name}"
-            );
+            assert!(row.series(name).unwrap().iter().all(|x| (-1.0..=1.0).contains(x)), "{name}");
         }
-        let (all, few) = (
-            row.series("corr_0_0").unwrap(),
-            row.series("few_0").unwrap(),
-        );
+        let (all, few) = (row.series("corr_0_0").unwrap(), row.series("few_0").unwrap());
         assert!(all.iter().zip(&few).all(|(a, b)| b <= a));
         let dimensions = row.series("dimension_1").unwrap();
         assert!(dimensions.iter().all(|d| (1.0..19.0).contains(d)));
@@ -125,10 +93,7 @@ fn permuted_latents_are_at_the_level_of_noise() {
             assert!((0.04..0.08).contains(&noise), "{noise}");
             // Untrained units are correlated among themselves, so the largest of them is smaller.
             let permuted = row.series(&format!("permuted_{s}")).unwrap();
-            assert!(
-                permuted.iter().all(|p| (0.02..0.08).contains(p)),
-                "{permuted:?}"
-            );
+            assert!(permuted.iter().all(|p| (0.02..0.08).contains(p)), "{permuted:?}");
             assert!(row.series(&format!("corr_{s}_{s}")).unwrap()[0] > 0.3);
         }
         assert!(LABELS.name == "labels" && row.word("labels").is_ok());
@@ -145,11 +110,7 @@ fn the_entropy_of_one_layer_drops_and_rebounds_on_drawn_text_more_than_on_shuffl
         let entropy = row.series("entropy_0").unwrap();
         let ceiling: f64 = (1..=35).map(|n| f64::from(n).ln()).sum::<f64>() / 35.0;
         // Untrained attention is nearly uniform.
-        assert!(
-            (entropy[0] - ceiling).abs() < 0.03,
-            "{} {ceiling}",
-            entropy[0]
-        );
+        assert!((entropy[0] - ceiling).abs() < 0.03, "{} {ceiling}", entropy[0]);
         let least = entropy.iter().copied().fold(f64::INFINITY, f64::min);
         let end = entropy[entropy.len() - 1];
         let shuffled = row.word(CONTROL.name).unwrap() == "shuffled";
@@ -168,10 +129,7 @@ fn the_entropy_of_one_layer_drops_and_rebounds_on_drawn_text_more_than_on_shuffl
         assert!((mean("start_0") - entropy[0]).abs() < 1e-9);
         assert!((mean("end_0") - end).abs() < 1e-9);
         // 32 by 32 with independent entries: 8.
-        let (rank, permuted) = (
-            row.series("rank_0").unwrap(),
-            row.series("permuted_0").unwrap(),
-        );
+        let (rank, permuted) = (row.series("rank_0").unwrap(), row.series("permuted_0").unwrap());
         assert!((rank[0] - 8.0).abs() < 2.0 && permuted.iter().all(|p| (p - 8.0).abs() < 2.5));
     }
     let [plain, shuffled] = drops.map(|d| d.iter().sum::<f64>() / d.len() as f64);
@@ -186,9 +144,7 @@ fn controls_follow_the_layers_that_are_trained() {
     assert_eq!(found.len(), 6);
     assert!(found.iter().all(|r| r.parameter("layers").unwrap() == 2.0));
     let of = |control: &str| {
-        let mut own = found
-            .iter()
-            .filter(|r| r.word(CONTROL.name).unwrap() == control);
+        let mut own = found.iter().filter(|r| r.word(CONTROL.name).unwrap() == control);
         own.next().unwrap()
     };
     let start = |control: &str| of(control).series("entropy_1").unwrap()[0];
@@ -213,28 +169,15 @@ fn a_text_of_the_users_is_read_and_a_missing_one_refused() {
     assert!(loss[2] < loss[0]);
     let catalogue = Catalogue::new().with(room());
     let set = "text = '/no/such/place'".parse().unwrap();
-    let experiment = catalogue
-        .experiment("joma_text")
-        .unwrap()
-        .configure(true, None, &set)
-        .unwrap();
-    assert!(
-        experiment
-            .ready()
-            .unwrap_err()
-            .to_string()
-            .contains("/no/such/place")
-    );
+    let experiment = catalogue.experiment("joma_text").unwrap().configure(true, None, &set).unwrap();
+    assert!(experiment.ready().unwrap_err().to_string().contains("/no/such/place"));
 }
 
 #[test]
 fn association_and_patterns_run_with_all_controls() {
     for row in rows("joma_association", "seeds = 2\nsteps = 200\nsamples = 60") {
         let order = row.series("order").unwrap();
-        assert!(
-            order[0].is_nan() && order[1..].iter().all(|r| r.abs() <= 1.0),
-            "{order:?}"
-        );
+        assert!(order[0].is_nan() && order[1..].iter().all(|r| r.abs() <= 1.0), "{order:?}");
         // Near tokens are often there with the query; in a tree with ρ = 0 every token is in half of the sequences.
         let present = [1, 4].map(|h| row.number(&format!("present_{h}")).unwrap());
         match row.word(ASSOCIATION.name).unwrap() {
@@ -245,10 +188,7 @@ fn association_and_patterns_run_with_all_controls() {
     for row in rows("joma_patterns", "seeds = 2\nrecords = [0, 300]") {
         let accuracy = row.series("accuracy").unwrap();
         // Half of the queries do not fit, so a constant answer is right in half of the cases.
-        assert!(
-            accuracy[0] < 0.7 && accuracy[1] > accuracy[0],
-            "{accuracy:?}"
-        );
+        assert!(accuracy[0] < 0.7 && accuracy[1] > accuracy[0], "{accuracy:?}");
     }
 }
 
@@ -295,16 +235,8 @@ fn wrong_settings_are_named() {
         ("joma_text", "controls = [\"frozn\"]", "frozen"),
         ("joma_text", "source = \"topic\"", "topics"),
         ("joma_text", "dropout = 1.0", "dropout"),
-        (
-            "joma_text",
-            "layers = [1]\ncontrol_layers = 2",
-            "control_layers",
-        ),
-        (
-            "joma_text",
-            "controls = [\"rate\"]\nother_rate = 1e-3",
-            "other_rate",
-        ),
+        ("joma_text", "layers = [1]\ncontrol_layers = 2", "control_layers"),
+        ("joma_text", "controls = [\"rate\"]\nother_rate = 1e-3", "other_rate"),
         ("joma_text", "words = 100", "words"),
         ("joma_latents", "latents = [[10, 20]]", "latents"),
         ("joma_latents", "rho = [1.5]", "rho"),
@@ -319,8 +251,7 @@ fn wrong_settings_are_named() {
 /// Gradient descent conserves what the flow conserves up to an error in proportion to its step.
 #[test]
 fn theorem_1_holds_on_the_text_to_the_step_size() {
-    let set =
-        "layers = [1]\ncontrols = [\"theorem1\"]\nsteps = 60\ntheorem1.steps = 400\nseeds = 2";
+    let set = "layers = [1]\ncontrols = [\"theorem1\"]\nsteps = 60\ntheorem1.steps = 400\nseeds = 2";
     let last = |row: &Row, name: &str| *row.series(name).unwrap().last().unwrap();
     let mut found = 0;
     for row in rows("joma_text", set) {
@@ -353,11 +284,7 @@ impl Progress for StopAfter {
 #[test]
 fn a_stopped_training_goes_on_to_the_same_bits() {
     let streams = Streams::new(4, "test", 0, 0);
-    let sizes = Architecture {
-        projection: true,
-        positions: true,
-        ..Architecture::latents(9, 8, 12, 2, 3)
-    };
+    let sizes = Architecture { projection: true, positions: true, ..Architecture::latents(9, 8, 12, 2, 3) };
     let plan = |label: &str| Plan {
         clip: Some(0.5),
         dropout: 0.2,
@@ -383,30 +310,16 @@ fn a_stopped_training_goes_on_to_the_same_bits() {
             record.push("step", step as f64);
             Ok(())
         };
-        let record = train(
-            &mut network,
-            adam,
-            plan,
-            &streams,
-            context,
-            &batch,
-            &mut look,
-        )?;
+        let record = train(&mut network, adam, plan, &streams, context, &batch, &mut look)?;
         Ok((record, network.parameters().to_vec()))
     };
     let whole = go(&plan("a"), &TrialContext::none()).unwrap();
     for stop in [1, 8, 11, 21, 30] {
         let folder = tempfile::tempdir().unwrap();
-        let context = |progress| TrialContext {
-            folder: Some(folder.path().join("kept")),
-            progress,
-        };
+        let context = |progress| TrialContext { folder: Some(folder.path().join("kept")), progress };
         let stopping = StopAfter(AtomicU64::new(stop));
         let stopped = go(&plan("a"), &context(&stopping));
-        assert!(
-            matches!(stopped, Err(Error::Stopped { kept: true, .. })),
-            "{stop}"
-        );
+        assert!(matches!(stopped, Err(Error::Stopped { kept: true, .. })), "{stop}");
         // Other settings do not take it for theirs.
         assert!(go(&plan("b"), &context(&Silent)).is_err());
         let resumed = go(&plan("a"), &context(&Silent)).unwrap();
@@ -418,10 +331,7 @@ fn a_stopped_training_goes_on_to_the_same_bits() {
     }
     // As after a kill, only what was written on the way is there.
     let folder = tempfile::tempdir().unwrap();
-    let context = TrialContext {
-        folder: Some(folder.path().join("kept")),
-        progress: &Silent,
-    };
+    let context = TrialContext { folder: Some(folder.path().join("kept")), progress: &Silent };
     broken.set(true);
     assert!(go(&plan("a"), &context).is_err());
     broken.set(false);

@@ -31,10 +31,7 @@ fn put(path: &Path, diagonals: [[f32; 3]; 2]) {
 
 fn weights(arguments: &[&str]) -> Result<(), String> {
     let catalogue = Catalogue::new().with(room());
-    let command = catalogue
-        .commands()
-        .find(|c| c.describe().get_name() == "weights")
-        .unwrap();
+    let command = catalogue.commands().find(|c| c.describe().get_name() == "weights").unwrap();
     let arguments = std::iter::once("weights").chain(arguments.iter().copied());
     let matches = command.describe().try_get_matches_from(arguments);
     let matches = matches.map_err(|e| e.to_string())?;
@@ -47,25 +44,13 @@ fn stable_ranks_of_diagonal_matrices_are_known() {
     let folder = tempfile::tempdir().unwrap();
     let (all, out) = (folder.path().join("all"), folder.path().join("out"));
     fs::create_dir(&all).unwrap();
-    put(
-        &all.join("step0.safetensors"),
-        [[1.0, 1.0, 1.0], [3.0, 1.0, 1.0]],
-    );
-    put(
-        &all.join("step5.safetensors"),
-        [[3.0, 1.0, 1.0], [3.0, 2.0, 1.0]],
-    );
-    put(
-        &all.join("step10.safetensors"),
-        [[2.0, 1.0, 1.0], [5.0, 0.0, 0.0]],
-    );
+    put(&all.join("step0.safetensors"), [[1.0, 1.0, 1.0], [3.0, 1.0, 1.0]]);
+    put(&all.join("step5.safetensors"), [[3.0, 1.0, 1.0], [3.0, 2.0, 1.0]]);
+    put(&all.join("step10.safetensors"), [[2.0, 1.0, 1.0], [5.0, 0.0, 0.0]]);
     let paths = [all.to_str().unwrap(), "--out", out.to_str().unwrap()];
     weights(&paths).unwrap();
     let rows = store::read(&out).unwrap().rows;
-    let found: Vec<f64> = rows
-        .iter()
-        .map(|r| r.number("stable_rank").unwrap())
-        .collect();
+    let found: Vec<f64> = rows.iter().map(|r| r.number("stable_rank").unwrap()).collect();
     let expected = [3.0, 11.0 / 9.0, 11.0 / 9.0, 14.0 / 9.0, 1.5, 1.0];
     for (found, expected) in found.iter().zip(expected) {
         assert!((found - expected).abs() < 1e-12, "{found} {expected}");
@@ -78,16 +63,8 @@ fn stable_ranks_of_diagonal_matrices_are_known() {
         let moved = row.number("moved").unwrap();
         assert_eq!(moved.is_nan(), row.parameter("step").unwrap() == 0.0);
         // The permuted entries are the same ones: their squares have the same sum.
-        assert!(
-            row.series("permuted")
-                .unwrap()
-                .iter()
-                .all(|r| (1.0..=3.0).contains(r))
-        );
-        assert_eq!(
-            row.word("tensor").unwrap().len(),
-            "layers.0.fc1.weight".len()
-        );
+        assert!(row.series("permuted").unwrap().iter().all(|r| (1.0..=3.0).contains(r)));
+        assert_eq!(row.word("tensor").unwrap().len(), "layers.0.fc1.weight".len());
     }
     // W(5) - W(0) of layer 1 is diag(0, 1, 0).
     assert!((rows[3].number("moved").unwrap() - 1.0).abs() < 1e-12);
@@ -105,50 +82,20 @@ fn what_cannot_be_measured_is_refused_by_name() {
     let out = at("out");
     put(Path::new(&at("a1.safetensors")), [[1.0; 3]; 2]);
     put(Path::new(&at("a2.safetensors")), [[1.0; 3]; 2]);
-    let equal =
-        weights(&[&at("a1.safetensors"), &at("a2.safetensors"), "--out", &out]).unwrap_err();
-    assert!(
-        equal.contains("a2") && equal.contains("must differ from"),
-        "{equal}"
-    );
-    let none = weights(&[
-        &at("a1.safetensors"),
-        "--tensors",
-        "*.up.weight",
-        "--out",
-        &out,
-    ])
-    .unwrap_err();
-    assert!(
-        none.contains("layers.*.fc1.weight") && none.contains("*.up.weight"),
-        "{none}"
-    );
+    let equal = weights(&[&at("a1.safetensors"), &at("a2.safetensors"), "--out", &out]).unwrap_err();
+    assert!(equal.contains("a2") && equal.contains("must differ from"), "{equal}");
+    let none = weights(&[&at("a1.safetensors"), "--tensors", "*.up.weight", "--out", &out]).unwrap_err();
+    assert!(none.contains("layers.*.fc1.weight") && none.contains("*.up.weight"), "{none}");
     let absent = weights(&[&at("b.safetensors"), "--out", &out]).unwrap_err();
     assert!(absent.contains("b.safetensors"), "{absent}");
     assert!(!Path::new(&out).exists());
     // A later checkpoint of another shape.
-    attnlab_networks::npy::write(
-        Path::new(&at("l.0.fc1.weight.npy")),
-        &Array2::ones((2, 2)),
-        false,
-    )
-    .unwrap();
-    let other = weights(&[
-        &at("a1.safetensors"),
-        &at("l.0.fc1.weight.npy"),
-        "--out",
-        &out,
-    ])
-    .unwrap_err();
+    attnlab_networks::npy::write(Path::new(&at("l.0.fc1.weight.npy")), &Array2::ones((2, 2)), false).unwrap();
+    let other = weights(&[&at("a1.safetensors"), &at("l.0.fc1.weight.npy"), "--out", &out]).unwrap_err();
     assert!(other.contains("layers.0.fc1.weight"), "{other}");
     let direct = Catalogue::new().with(room());
     let entry = direct.experiment("joma_weights").unwrap();
     assert!(entry.measures_files());
     let bare = entry.configure(false, None, &Default::default()).unwrap();
-    assert!(
-        bare.ready()
-            .unwrap_err()
-            .to_string()
-            .contains("attnlab weights")
-    );
+    assert!(bare.ready().unwrap_err().to_string().contains("attnlab weights"));
 }

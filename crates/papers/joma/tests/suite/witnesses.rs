@@ -31,10 +31,7 @@ fn the_critical_point_of_theorem_3() {
             format!("+{:.5} and {:.5}", -along(printed), -printed.one),
         ],
     );
-    sheets().assert_printed(
-        "joma.theorem3_definite",
-        &[format!("{:.2}", along(printed))],
-    );
+    sheets().assert_printed("joma.theorem3_definite", &[format!("{:.2}", along(printed))]);
     sheets().assert_printed("joma.lemma4_range", &[format!("{:.1}", point.weight)]);
 }
 
@@ -58,15 +55,8 @@ fn the_threshold_of_theorem_4() {
         "joma.theorem4_threshold",
         &[
             format!("is {:.3};", (-printed).exp()),
-            format!(
-                "= {tenth:.3}$, $|\\Lambda| = {:.2}$",
-                big_lambda(-tenth.ln())
-            ),
-            format!(
-                "= {:.3}$, $|\\Lambda| = {:.2}$",
-                (-10.0 * printed).exp(),
-                big_lambda(10.0 * printed)
-            ),
+            format!("= {tenth:.3}$, $|\\Lambda| = {:.2}$", big_lambda(-tenth.ln())),
+            format!("= {:.3}$, $|\\Lambda| = {:.2}$", (-10.0 * printed).exp(), big_lambda(10.0 * printed)),
             format!("{:.1e}", (-corrected).exp()),
         ],
     );
@@ -81,10 +71,7 @@ fn isotropic_laws() {
     let (r, length) = (0.15, 2.274);
     let exact = normal.theta1(RELU, r / length);
     let printed = normal.theta1(RELU, r) / length;
-    sheets().assert_printed(
-        "joma.lemma1",
-        &[format!("exactly {exact:.4}, printed {printed:.4}")],
-    );
+    sheets().assert_printed("joma.lemma1", &[format!("exactly {exact:.4}, printed {printed:.4}")]);
     let existence = |radial, dim| critical::existence(&Isotropic::new(radial, dim).unwrap());
     sheets().assert_printed(
         "joma.lemma4_existence",
@@ -103,20 +90,14 @@ fn isotropic_laws() {
     assert!((terms[0] / terms[1] - 1.0).abs() < 1e-6);
     sheets().assert_printed(
         "joma.lemma4",
-        &[
-            format!("= {:.3}$", number(&report.witness, "length")),
-            format!("are {:.3}", terms[0]),
-        ],
+        &[format!("= {:.3}$", number(&report.witness, "length")), format!("are {:.3}", terms[0])],
     );
 }
 
 #[test]
 fn trained_layers() {
     let report = sheets().check("joma.theorem2", json!({}), None);
-    let (least, largest) = (
-        number(&report.witness, "least"),
-        number(&report.witness, "largest"),
-    );
+    let (least, largest) = (number(&report.witness, "least"), number(&report.witness, "largest"));
     sheets().assert_printed("joma.theorem2", &[format!("{least:.2} and {largest:.2}")]);
     // The first run, on smooth inputs.
     let first = sheets().draws("joma.fig2_components", json!({}), Some(1));
@@ -143,10 +124,7 @@ fn trained_layers() {
 #[test]
 fn rebounds_of_the_entropy() {
     let report = sheets().check("joma.entropy", json!({}), Some(2000));
-    sheets().assert_printed(
-        "joma.entropy",
-        &[format!("{} of {}", report.failures, report.trials)],
-    );
+    sheets().assert_printed("joma.entropy", &[format!("{} of {}", report.failures, report.trials)]);
     // One component far above the others.
     let mut mu = vec![0.5; 10];
     mu[0] = 4.0;
@@ -169,12 +147,9 @@ fn rebounds_of_the_entropy() {
 #[test]
 fn the_limit_8_of_theorem_5() {
     let report = sheets().check("joma.eq8", json!({}), None);
-    let [depth, height, exact, said] =
-        ["L", "H", "exact", "said"].map(|n| number(&report.witness, n));
-    let terms = [
-        format!("L = {depth}, H = {height} that is {:.2e}", exact - said),
-        format!("{:.2e}", (depth * 1e-4).powi(2)),
-    ];
+    let [depth, height, exact, said] = ["L", "H", "exact", "said"].map(|n| number(&report.witness, n));
+    let terms =
+        [format!("L = {depth}, H = {height} that is {:.2e}", exact - said), format!("{:.2e}", (depth * 1e-4).powi(2))];
     sheets().assert_printed("joma.eq8", &terms);
 }
 
@@ -191,9 +166,6 @@ fn what_training_adds_to_table_1() {
     };
     sheets().assert_printed(
         "joma.table1_gain",
-        &[
-            scores(["untrained", "trained"]),
-            scores(["permuted_untrained", "permuted_trained"]),
-        ],
+        &[scores(["untrained", "trained"]), scores(["permuted_untrained", "permuted_trained"])],
     );
 }

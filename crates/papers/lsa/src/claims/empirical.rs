@@ -18,10 +18,7 @@ pub struct EmpiricalLimit {
 
 impl Default for EmpiricalLimit {
     fn default() -> Self {
-        EmpiricalLimit {
-            slope: -0.5,
-            noiseless: false,
-        }
+        EmpiricalLimit { slope: -0.5, noiseless: false }
     }
 }
 
@@ -32,21 +29,14 @@ const PROMPTS: [usize; 4] = [300, 1000, 3000, 10_000];
 const PER_SQUARE: f64 = 12.0;
 
 /// ‖uB + vcᵀ - Γ⁻¹‖ / ‖Γ⁻¹‖ (Frobenius) at the end of the flow on the loss of `count` prompts.
-fn distance(
-    training: &Pretraining,
-    count: usize,
-    noiseless: bool,
-    streams: &Streams,
-) -> Result<f64> {
+fn distance(training: &Pretraining, count: usize, noiseless: bool, streams: &Streams) -> Result<f64> {
     let d = training.dim();
     let loss = Empirical::draw(training, count, &mut streams.part("prompts", 0))?;
     let axes = training.covariance().axes();
     let start = theorem_start(training, SCALE, streams)?.rotated(axes.t());
     // As long as the population's slowest mode needs to fall to the tolerance of the integrator.
     let until = 25.0 * training.lifetime();
-    let path = Flow::new(Method::Bdf)
-        .within(1e-8)
-        .run(&loss, &start.to_vec(), &[until])?;
+    let path = Flow::new(Method::Bdf).within(1e-8).run(&loss, &start.to_vec(), &[until])?;
     let noise_var = if noiseless { 0.0 } else { training.noise_var() };
     let claimed = Pretraining::new(training.covariance().clone(), training.context(), noise_var)?;
     let target = claimed.gamma_inverse();
@@ -98,11 +88,7 @@ impl Claim for EmpiricalLimit {
             let streams = streams.child("size", i as u64);
             distance(&training, count, self.noiseless, &streams)
         };
-        let distances = PROMPTS
-            .into_iter()
-            .enumerate()
-            .map(of)
-            .collect::<Result<Vec<f64>>>()?;
+        let distances = PROMPTS.into_iter().enumerate().map(of).collect::<Result<Vec<f64>>>()?;
         let sizes = PROMPTS.map(|b| b as f64);
         let slope = log_log_slope(&sizes, &distances, 0.95)?.value;
         Ok(Outcome::Value {
@@ -132,13 +118,7 @@ impl Claim for EmpiricalLimit {
         vec![
             Mutant::new("one-over-b", slope(-1.0)),
             Mutant::new("fourth-root", slope(-0.25)),
-            Mutant::new(
-                "noiseless",
-                EmpiricalLimit {
-                    noiseless: true,
-                    ..*self
-                },
-            ),
+            Mutant::new("noiseless", EmpiricalLimit { noiseless: true, ..*self }),
         ]
     }
 }

@@ -127,20 +127,11 @@ impl Claim for Invariant {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let with = |quantity| Invariant {
-            quantity,
-            ..Invariant::default()
-        };
+        let with = |quantity| Invariant { quantity, ..Invariant::default() };
         vec![
             Mutant::new("sum", with(Conserved::Sum)),
             Mutant::new("without-vectors", with(Conserved::WithoutVectors)),
-            Mutant::new(
-                "descent",
-                Invariant {
-                    eta: Some(0.01),
-                    ..*self
-                },
-            ),
+            Mutant::new("descent", Invariant { eta: Some(0.01), ..*self }),
         ]
     }
 }
@@ -152,19 +143,11 @@ impl Invariant {
         let mut size = 0.0_f64;
         let mut look = |_: f64, x: &[f64]| size = size.max(LsaWeights::of_slice(d, x).norm2());
         let quantity = |x: &[f64]| vec![self.quantity.value(&LsaWeights::of_slice(d, x))];
-        let watch = Watch {
-            event: None,
-            conserved: Some(&quantity),
-            step: Some(&mut look),
-        };
+        let watch = Watch { event: None, conserved: Some(&quantity), step: Some(&mut look) };
         let path = match self.eta {
             None => integrator(d, finer).watched(field, from, &[UNTIL], watch)?,
             Some(eta) => descend(field, from, eta, &[UNTIL], watch)?,
         };
-        Ok(Drift {
-            largest: path.drifts[0].largest,
-            size,
-            steps: path.steps,
-        })
+        Ok(Drift { largest: path.drifts[0].largest, size, steps: path.steps })
     }
 }

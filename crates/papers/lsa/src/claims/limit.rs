@@ -78,11 +78,7 @@ impl End {
 }
 
 /// Runs the flow until uBΓ is I to within `arrived`, or until it must have converged.
-pub(super) fn limit_of_flow(
-    training: &Pretraining,
-    start: &LsaWeights,
-    arrived: f64,
-) -> Result<End> {
+pub(super) fn limit_of_flow(training: &Pretraining, start: &LsaWeights, arrived: f64) -> Result<End> {
     let flow = Reduced::new(training, start)
         .ok_or_else(|| Error::undefined("the reduced flow needs initial weights with v = c = 0"))?;
     let values = training.covariance().values();
@@ -100,11 +96,7 @@ pub(super) fn limit_of_flow(
         Some(_) => arrived,
         None => off(path.end()),
     };
-    Ok(End {
-        weights: flow.weights(path.end()),
-        steps: path.steps,
-        distance,
-    })
+    Ok(End { weights: flow.weights(path.end()), steps: path.steps, distance })
 }
 
 /// Largest entry of AΓ - I, A = uB + vcᵀ, for a Γ with these eigenvalues, in principal axes: 0 if and only
@@ -147,11 +139,7 @@ impl Claim for Limit {
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let training = Pretraining::new(covariance(params, streams)?, params.get(CONTEXT), 0.0)?;
         let start = theorem_start(&training, params.get(SCALE), streams)?;
-        let End {
-            weights: end,
-            steps,
-            ..
-        } = limit_of_flow(&training, &start, ARRIVED)?;
+        let End { weights: end, steps, .. } = limit_of_flow(&training, &start, ARRIVED)?;
         let gamma = self.gamma.values(&training);
         let distance = distance(&end, &gamma);
         let prediction = prediction(&training, &end, &gamma, streams)?;
@@ -175,43 +163,17 @@ impl Claim for Limit {
 
     fn mutants(&self) -> Vec<Mutant> {
         vec![
-            Mutant::new(
-                "no-trace",
-                Limit {
-                    gamma: Gamma::NoTrace,
-                },
-            ),
-            Mutant::new(
-                "infinite-context",
-                Limit {
-                    gamma: Gamma::Infinite,
-                },
-            ),
-            Mutant::new(
-                "query-counted-at-ten-thousand",
-                Limit {
-                    gamma: Gamma::Query,
-                },
-            )
-            .with(CONTEXT, 10_000),
-            Mutant::new(
-                "query-counted",
-                Limit {
-                    gamma: Gamma::Query,
-                },
-            ),
+            Mutant::new("no-trace", Limit { gamma: Gamma::NoTrace }),
+            Mutant::new("infinite-context", Limit { gamma: Gamma::Infinite }),
+            Mutant::new("query-counted-at-ten-thousand", Limit { gamma: Gamma::Query }).with(CONTEXT, 10_000),
+            Mutant::new("query-counted", Limit { gamma: Gamma::Query }),
         ]
     }
 }
 
 /// The trained layer's prediction on a prompt whose labels are any numbers, against xᵀΓ⁻¹b̂ for a Γ with
 /// these eigenvalues; relative to ‖x‖‖Γ⁻¹‖‖b̂‖.
-fn prediction(
-    training: &Pretraining,
-    end: &LsaWeights,
-    gamma: &Array1<f64>,
-    streams: &Streams,
-) -> Result<f64> {
+fn prediction(training: &Pretraining, end: &LsaWeights, gamma: &Array1<f64>, streams: &Streams) -> Result<f64> {
     let d = training.dim();
     // Another number of examples than in training.
     let m = 2 * d + 3;
@@ -219,12 +181,7 @@ fn prediction(
     tokens[[d, m]] = 0.0;
     let axes = training.covariance().axes();
     let (w_pv, w_kq) = end.rotated(axes.t()).matrices();
-    let layer = SingleHead {
-        w_pv,
-        w_kq,
-        phi: Linear.into(),
-        rho: m as f64,
-    };
+    let layer = SingleHead { w_pv, w_kq, phi: Linear.into(), rho: m as f64 };
     let found = layer.predict(tokens.view())?;
     let x = axes.t().dot(&tokens.slice(s![..d, m]));
     let examples = tokens.slice(s![..d, ..m]);

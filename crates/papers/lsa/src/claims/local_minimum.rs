@@ -68,11 +68,7 @@ fn second_derivative(training: &Pretraining, at: &LsaWeights) -> Array2<f64> {
 
 /// Adds a curvature along (v, -c), the direction in which vcᵀ and L do not change.
 fn lifted(mut second: Array2<f64>, point: &LsaWeights) -> Array2<f64> {
-    let along = LsaWeights {
-        v: point.v.clone(),
-        c: -&point.c,
-        ..LsaWeights::zeros(point.dim())
-    };
+    let along = LsaWeights { v: point.v.clone(), c: -&point.c, ..LsaWeights::zeros(point.dim()) };
     let (along, norm) = (Array1::from(along.to_vec()), along.norm2());
     let most = second.diag().iter().copied().fold(0.0, f64::max);
     if norm > 0.0 {
@@ -125,31 +121,19 @@ struct Near {
 
 /// Perturbs `point` by normal weights of standard deviation `spread`, or of a 4^-k of it: the largest at which
 /// every curvature is still half of the least one at the point, so that the start is in the basin.
-fn near(
-    training: &Pretraining,
-    point: &LsaWeights,
-    curvature: f64,
-    spread: f64,
-    streams: &Streams,
-) -> Result<Near> {
+fn near(training: &Pretraining, point: &LsaWeights, curvature: f64, spread: f64, streams: &Streams) -> Result<Near> {
     let d = training.dim();
     for k in 0..MOST_SHRINKS {
         let spread = spread * 0.25_f64.powi(k);
         let noise = dense_start(d, spread, streams).to_vec();
-        let start: Vec<f64> = point
-            .to_vec()
-            .iter()
-            .zip(&noise)
-            .map(|(p, e)| p + e)
-            .collect();
+        let start: Vec<f64> = point.to_vec().iter().zip(&noise).map(|(p, e)| p + e).collect();
         let start = LsaWeights::of_slice(d, &start);
         let there = lifted(second_derivative(training, &start), point);
         if least_eigenvalue(&there)? >= 0.5 * curvature {
             return Ok(Near { start, spread });
         }
     }
-    let problem =
-        format!("no convex neighbourhood was found at a least curvature of {curvature:.1e}");
+    let problem = format!("no convex neighbourhood was found at a least curvature of {curvature:.1e}");
     Err(Error::not_converged(problem))
 }
 
@@ -161,12 +145,7 @@ struct Return {
     returned: bool,
 }
 
-fn returns(
-    training: &Pretraining,
-    point: &LsaWeights,
-    start: &LsaWeights,
-    curvature: f64,
-) -> Result<Return> {
+fn returns(training: &Pretraining, point: &LsaWeights, start: &LsaWeights, curvature: f64) -> Result<Return> {
     let d = training.dim();
     let weights = |x: &[f64]| LsaWeights::of_slice(d, x);
     let enough = training.gradient(start).norm2() * FALL * FALL;
@@ -180,11 +159,7 @@ fn returns(
         pairs.map(|(x, p)| (x - p).powi(2)).sum::<f64>().sqrt()
     };
     let stayed = away(path.end()) <= 2.0 * away(&from);
-    Ok(Return {
-        end: weights(path.end()),
-        steps: path.steps,
-        returned: path.event.is_some() && stayed,
-    })
+    Ok(Return { end: weights(path.end()), steps: path.steps, returned: path.event.is_some() && stayed })
 }
 
 /// The curvature by u at the point, over the one that the even part alone has there, for eigenvalues `values`
@@ -238,14 +213,11 @@ impl Claim for LocalMinimum {
 
     fn validate(&self, params: &Params) -> Result<()> {
         if params.get(DIM) > MOST_DIM {
-            let allowed = format!(
-                "must be at most {MOST_DIM}; the second derivative has (1 + 2 dim + dim²)² entries"
-            );
+            let allowed = format!("must be at most {MOST_DIM}; the second derivative has (1 + 2 dim + dim²)² entries");
             return Err(Error::invalid(DIM.name, params.get(DIM), allowed));
         }
         if params.get(DIM) < 2 {
-            let allowed =
-                "must be at least 2; in one dimension a matrix of rank one is all there is";
+            let allowed = "must be at least 2; in one dimension a matrix of rank one is all there is";
             return Err(Error::invalid(DIM.name, params.get(DIM), allowed));
         }
         validate(params)
@@ -285,10 +257,7 @@ impl Claim for LocalMinimum {
         let zero = training.excess(&LsaWeights::zeros(d));
         if scaled.abs() <= RESOLUTION {
             let seen = witness! { "scaled_curvature" => scaled };
-            return Ok(Outcome::uninformative(
-                "the least curvature is not told from 0",
-                seen,
-            ));
+            return Ok(Outcome::uninformative("the least curvature is not told from 0", seen));
         }
         let mut witness = witness! {
             "scaled_curvature_at_the_point" => scaled,
@@ -296,19 +265,10 @@ impl Claim for LocalMinimum {
             "loss_gap_of_predicting_0" => zero,
         };
         if scaled <= 0.0 {
-            return Ok(Outcome::Event {
-                holds: false,
-                witness,
-            });
+            return Ok(Outcome::Event { holds: false, witness });
         }
         let curvature = least_eigenvalue(&second)?;
-        let near = near(
-            &training,
-            &point,
-            curvature,
-            params.get(PERTURBATION),
-            streams,
-        )?;
+        let near = near(&training, &point, curvature, params.get(PERTURBATION), streams)?;
         let found = returns(&training, &point, &near.start, curvature)?;
         witness.extend(witness! {
             "least_curvature_at_the_point" => curvature,
@@ -318,10 +278,7 @@ impl Claim for LocalMinimum {
             "squared_gradient_at_the_end" => training.gradient(&found.end).norm2(),
             "steps" => found.steps,
         });
-        Ok(Outcome::Event {
-            holds: found.returned,
-            witness,
-        })
+        Ok(Outcome::Event { holds: found.returned, witness })
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {

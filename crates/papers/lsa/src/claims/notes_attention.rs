@@ -29,10 +29,7 @@ enum Sums {
 fn attention(display: &str, keys: &Array2<f64>, queries: &Array2<f64>) -> Array2<f64> {
     // exp⟨k_n, q_n'⟩, and the denominator that the display has in entry (n, n').
     let scores = product(keys.t(), queries.view()).mapv(f64::exp);
-    let (rows, columns) = (
-        scores.sum_axis(ndarray::Axis(1)),
-        scores.sum_axis(ndarray::Axis(0)),
-    );
+    let (rows, columns) = (scores.sum_axis(ndarray::Axis(1)), scores.sum_axis(ndarray::Axis(0)));
     Array2::from_shape_fn(scores.dim(), |(n, m)| {
         let denominator = match display {
             // Σ_l exp⟨x_n, x_l⟩, which is row n.
@@ -70,11 +67,7 @@ impl Claim for AttentionColumns {
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let (n, d, display) = (
-            params.get(TOKENS),
-            params.get(TOKEN_DIM),
-            params.get(DISPLAY),
-        );
+        let (n, d, display) = (params.get(TOKENS), params.get(TOKEN_DIM), params.get(DISPLAY));
         let draw = |name, rows, columns| normal_matrix(rows, columns, &mut streams.part(name, 0));
         let x = draw("tokens", d, n) / (d as f64).sqrt();
         let (keys, queries) = match display {
@@ -83,10 +76,7 @@ impl Claim for AttentionColumns {
                 let mapped = product(draw("u", d, d).view(), x.view());
                 (mapped.clone(), mapped)
             }
-            _ => (
-                product(draw("keys", d, d).view(), x.view()),
-                product(draw("queries", d, d).view(), x.view()),
-            ),
+            _ => (product(draw("keys", d, d).view(), x.view()), product(draw("queries", d, d).view(), x.view())),
         };
         let mut a = attention(display, &keys, &queries);
         if self.form == Sums::WithoutSelf {
@@ -161,15 +151,9 @@ enum Condition {
 
 impl AttentionCost {
     /// As printed.
-    pub const PRINTED: AttentionCost = AttentionCost {
-        condition: Condition::Printed,
-        printed: true,
-    };
+    pub const PRINTED: AttentionCost = AttentionCost { condition: Condition::Printed, printed: true };
     /// With the condition that is necessary and sufficient.
-    pub const EXACT: AttentionCost = AttentionCost {
-        condition: Condition::Exact,
-        printed: false,
-    };
+    pub const EXACT: AttentionCost = AttentionCost { condition: Condition::Exact, printed: false };
 
     /// Upper end of K, not itself allowed.
     fn limit(self, n: f64, d: f64) -> f64 {

@@ -34,15 +34,9 @@ enum Form {
 
 impl Residual {
     /// As printed.
-    pub const PRINTED: Residual = Residual {
-        form: Form::Printed,
-        printed: true,
-    };
+    pub const PRINTED: Residual = Residual { form: Form::Printed, printed: true };
     /// With the arguments in their places.
-    pub const CORRECTED: Residual = Residual {
-        form: Form::Corrected,
-        printed: false,
-    };
+    pub const CORRECTED: Residual = Residual { form: Form::Corrected, printed: false };
 }
 
 /// Each column less its mean, over its standard deviation: the notes' display of LayerNorm, whose variance is
@@ -150,11 +144,7 @@ impl Claim for Residual {
     }
 
     fn schema(&self) -> Schema {
-        vec![
-            TOKENS.within(Domain::Whole(1, 10_000)).or(6),
-            TOKEN_DIM.within(Domain::Whole(2, 4096)).or(8),
-            HEADS.or(2),
-        ]
+        vec![TOKENS.within(Domain::Whole(1, 10_000)).or(6), TOKEN_DIM.within(Domain::Whole(2, 4096)).or(8), HEADS.or(2)]
     }
 
     fn seconds(&self, params: &Params) -> f64 {
@@ -179,11 +169,7 @@ impl Claim for Residual {
         let attended = block.displayed(layer_norm(x.view(), 0).view(), self.form == Form::Rows);
         let y = &x + &attended;
         let normal = layer_norm(y.view(), 0);
-        let argument = if self.form == Form::Printed {
-            &y
-        } else {
-            &normal
-        };
+        let argument = if self.form == Form::Printed { &y } else { &normal };
         let refined = block.mlp(argument.view());
         let off = next - &x - &attended - &refined;
         let norm = |a: &Array2<f64>| a.iter().map(|x| x * x).sum::<f64>().sqrt();
@@ -208,10 +194,8 @@ impl Claim for Residual {
 
     fn mutants(&self) -> Vec<Mutant> {
         let with = |form| Residual { form, ..*self };
-        let far = vec![
-            Mutant::new("normalised", with(Form::Normalised)),
-            Mutant::new("no-residual", with(Form::NoResidual)),
-        ];
+        let far =
+            vec![Mutant::new("normalised", with(Form::Normalised)), Mutant::new("no-residual", with(Form::NoResidual))];
         let near = vec![
             Mutant::new("unbiased", with(Form::Unbiased)).with(TOKEN_DIM, 256),
             Mutant::new("rows", with(Form::Rows)),

@@ -39,9 +39,7 @@ impl PlPrinted {
         // Of the last step, where the first terms in the scale are left.
         let fall = (ratios[SCALES.len() - 2] / ratios[SCALES.len() - 1]).log10();
         if !fall.is_finite() {
-            return Err(Error::undefined(
-                "the gradient underflows at the smallest weights",
-            ));
+            return Err(Error::undefined("the gradient underflows at the smallest weights"));
         }
         Ok(Outcome::Event {
             holds: fall < VANISHING,
@@ -102,10 +100,7 @@ impl Claim for PlPrinted {
 
     fn mutants(&self) -> Vec<Mutant> {
         let power = |power| PlPrinted { power };
-        vec![
-            Mutant::new("two-thirds", power(2.0 / 3.0)),
-            Mutant::new("square-root", power(0.5)),
-        ]
+        vec![Mutant::new("two-thirds", power(2.0 / 3.0)), Mutant::new("square-root", power(0.5))]
     }
 }
 
@@ -149,8 +144,7 @@ fn along_the_flow(
 ) -> Result<Outcome> {
     let flow = Reduced::new(training, start);
     let (Some(flow), Some(derived)) = (flow, training.pl_constant(start)) else {
-        let problem =
-            "the start is no better than predicting 0 in double precision: there is no constant";
+        let problem = "the start is no better than predicting 0 in double precision: there is no constant";
         return Err(Error::undefined(problem));
     };
     let (first, c) = (training.excess(start), constant(derived));
@@ -164,11 +158,7 @@ fn along_the_flow(
         }
     };
     let done = |x: &[f64]| training.excess(&flow.weights(x)) / first - ROUNDING;
-    let watch = Watch {
-        event: Some(&done),
-        step: Some(&mut look),
-        conserved: None,
-    };
+    let watch = Watch { event: Some(&done), step: Some(&mut look), conserved: None };
     let (until, from) = (-ROUNDING.ln() / derived, flow.start());
     let path = from_scale(Method::Bdf, &from).watched(&flow, &from, &[until], watch)?;
     Ok(Outcome::Gap {
@@ -223,9 +213,7 @@ impl Claim for Pl {
     fn mutants(&self) -> Vec<Mutant> {
         let with = |form| Pl { form };
         vec![
-            Mutant::new("threefold", with(Form::Threefold))
-                .with(DIM, 1)
-                .with(CONDITION, 1.0),
+            Mutant::new("threefold", with(Form::Threefold)).with(DIM, 1).with(CONDITION, 1.0),
             Mutant::new("largest-eigenvalues", with(Form::Largest)),
             Mutant::new("square-root", with(Form::Root)),
         ]

@@ -35,9 +35,7 @@ impl Claim for PopulationLoss {
         let mut schema = training_schema(3, 3.0, 3);
         schema.extend([
             SCALE.or(0.4),
-            TRAINING_NOISE
-                .meaning("variance of the label noise")
-                .or(0.3),
+            TRAINING_NOISE.meaning("variance of the label noise").or(0.3),
             PROMPTS.or(10_000),
         ]);
         schema
@@ -56,18 +54,12 @@ impl Claim for PopulationLoss {
     /// closed form: 1 in the mean.
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let noise_var = params.get(TRAINING_NOISE);
-        let training =
-            Pretraining::new(covariance(params, streams)?, params.get(CONTEXT), noise_var)?;
+        let training = Pretraining::new(covariance(params, streams)?, params.get(CONTEXT), noise_var)?;
         let (n, d) = (training.context(), training.dim());
         let weights = dense_start(d, params.get(SCALE), streams);
         let claimed = self.claimed(&training, &weights);
         let (w_pv, w_kq) = weights.rotated(training.covariance().axes().t()).matrices();
-        let layer = SingleHead {
-            w_pv,
-            w_kq,
-            phi: Linear.into(),
-            rho: n as f64,
-        };
+        let layer = SingleHead { w_pv, w_kq, phi: Linear.into(), rho: n as f64 };
         let prompts = RegressionPrompts::of_training(&training);
         let (mut rng, mut sum) = (streams.part("prompts", 0), 0.0);
         for _ in 0..params.get(PROMPTS) {
@@ -97,10 +89,7 @@ impl Claim for PopulationLoss {
 
     fn mutants(&self) -> Vec<Mutant> {
         let with = |form| PopulationLoss { form };
-        vec![
-            Mutant::new("odd-only", with(Form::OddOnly)),
-            Mutant::new("without-query", with(Form::WithoutQuery)),
-        ]
+        vec![Mutant::new("odd-only", with(Form::OddOnly)), Mutant::new("without-query", with(Form::WithoutQuery))]
     }
 }
 

@@ -1,8 +1,6 @@
 //! A shift of the query's law alone.
 
-use super::setting::{
-    PER_SECOND, covariance, normal_task, training_schema, trials_of_ratio, validate,
-};
+use super::setting::{PER_SECOND, covariance, normal_task, training_schema, trials_of_ratio, validate};
 use crate::prompts::{PromptTask, RegressionPrompts};
 use crate::quantities::{CONTEXT, DIM, EXAMPLES, TEST_PROMPTS};
 use crate::theory::{Covariance, Law, Pretraining, Target, risk, risk_at_query};
@@ -28,19 +26,10 @@ enum Form {
 }
 
 impl QueryShift {
-    fn claimed(
-        &self,
-        training: &Pretraining,
-        query: &Covariance,
-        target: &Target,
-        m: usize,
-    ) -> f64 {
+    fn claimed(&self, training: &Pretraining, query: &Covariance, target: &Target, m: usize) -> f64 {
         let moments = |covariance| target.moments(covariance, 0.0);
         let (here, there) = (moments(training.covariance()), moments(query));
-        let law = |covariance, moments| Law {
-            covariance,
-            moments,
-        };
+        let law = |covariance, moments| Law { covariance, moments };
         let examples = law(training.covariance(), &here);
         let query = law(query, &there);
         let found = match self.form {
@@ -64,10 +53,7 @@ impl Claim for QueryShift {
 
     fn schema(&self) -> Schema {
         let mut schema = training_schema(4, 5.0, 20);
-        schema.extend([
-            EXAMPLES.within(Domain::Whole(1, 1_000_000)).or(30),
-            TEST_PROMPTS.or(4000),
-        ]);
+        schema.extend([EXAMPLES.within(Domain::Whole(1, 1_000_000)).or(30), TEST_PROMPTS.or(4000)]);
         schema
     }
 
@@ -107,10 +93,7 @@ impl Claim for QueryShift {
             sum += pairs.map(off).sum::<f64>() / QUERIES as f64;
         }
         let mean = sum / params.real(TEST_PROMPTS);
-        Ok(Outcome::Value {
-            value: mean / claimed,
-            witness: witness! { "mean_square" => mean, "claimed" => claimed },
-        })
+        Ok(Outcome::Value { value: mean / claimed, witness: witness! { "mean_square" => mean, "claimed" => claimed } })
     }
 
     /// 1 within 2 %: twice the half-width of the 95 % interval at the defaults; the mutants are off by

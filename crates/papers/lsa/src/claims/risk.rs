@@ -2,13 +2,9 @@
 //! M and N, and covariate shift.
 
 use super::limit::{ARRIVED, limit_of_flow};
-use super::setting::{
-    PER_SECOND, covariance, normal_task, theorem_start, training_schema, trials_of_ratio, validate,
-};
+use super::setting::{PER_SECOND, covariance, normal_task, theorem_start, training_schema, trials_of_ratio, validate};
 use crate::prompts::{PromptTask, RegressionPrompts};
-use crate::quantities::{
-    CONDITION, CONTEXT, COVARIANCE_FACTOR, DIM, EXAMPLES, TARGET, TEST_NOISE, TEST_PROMPTS,
-};
+use crate::quantities::{CONDITION, CONTEXT, COVARIANCE_FACTOR, DIM, EXAMPLES, TARGET, TEST_NOISE, TEST_PROMPTS};
 use crate::theory::{Covariance, LabelMoments, Link, Pretraining, Target, printed_risk, risk};
 use attnlab_core::linalg::normal_matrix;
 use attnlab_core::stats::log_log_slope;
@@ -62,17 +58,10 @@ struct Trial {
 impl Trial {
     fn new(params: &Params, streams: &Streams) -> Result<Self> {
         let training = Pretraining::new(covariance(params, streams)?, params.get(CONTEXT), 0.0)?;
-        let test = training
-            .covariance()
-            .scaled(params.get(COVARIANCE_FACTOR))?;
+        let test = training.covariance().scaled(params.get(COVARIANCE_FACTOR))?;
         let target = target(params, &test, streams)?;
         let moments = target.moments(&test, params.get(TEST_NOISE));
-        Ok(Trial {
-            training,
-            test,
-            target,
-            moments,
-        })
+        Ok(Trial { training, test, target, moments })
     }
 
     /// a, the best linear predictor at test time.
@@ -158,23 +147,12 @@ enum Form {
 
 impl RiskFormula {
     /// As printed.
-    pub const PRINTED: RiskFormula = RiskFormula {
-        form: Form::Printed,
-        printed: true,
-    };
+    pub const PRINTED: RiskFormula = RiskFormula { form: Form::Printed, printed: true };
     /// Corrected.
-    pub const CORRECTED: RiskFormula = RiskFormula {
-        form: Form::Corrected,
-        printed: false,
-    };
+    pub const CORRECTED: RiskFormula = RiskFormula { form: Form::Corrected, printed: false };
 
     fn excess(&self, trial: &Trial, m: usize) -> f64 {
-        let Trial {
-            training,
-            test,
-            moments,
-            ..
-        } = trial;
+        let Trial { training, test, moments, .. } = trial;
         let corrected = risk(training, test, moments, Some(m));
         match self.form {
             Form::Printed => printed_risk(training, moments, m).excess(),
@@ -185,10 +163,7 @@ impl RiskFormula {
             Form::SecondMoment => {
                 let r = &moments.correlation;
                 let outer = Array2::from_shape_fn((r.len(), r.len()), |(i, j)| r[i] * r[j]);
-                let moments = LabelMoments {
-                    products: &moments.products + &outer,
-                    ..moments.clone()
-                };
+                let moments = LabelMoments { products: &moments.products + &outer, ..moments.clone() };
                 risk(training, test, &moments, Some(m)).excess()
             }
             Form::NoShift => {
@@ -254,10 +229,8 @@ impl Claim for RiskFormula {
 
     fn mutants(&self) -> Vec<Mutant> {
         let with = |form| RiskFormula { form, ..*self };
-        let mut all = vec![
-            Mutant::new("no-variance", with(Form::NoVariance)),
-            Mutant::new("no-bias", with(Form::NoBias)),
-        ];
+        let mut all =
+            vec![Mutant::new("no-variance", with(Form::NoVariance)), Mutant::new("no-bias", with(Form::NoBias))];
         if !self.printed {
             all.extend([
                 Mutant::new("cross-once", with(Form::CrossOnce)),
@@ -281,11 +254,7 @@ fn cross(training: &Pretraining, moments: &LabelMoments) -> f64 {
 /// The hypothesis that nothing is shifted.
 fn no_shift(params: &Params) -> Vec<Hypothesis> {
     let off = (params.get(COVARIANCE_FACTOR) - 1.0).abs();
-    vec![Hypothesis::new(
-        "no shift",
-        "x ~ N(0, Λ) at test time as in training (scale = 1)",
-        0.0 - off,
-    )]
+    vec![Hypothesis::new("no shift", "x ~ N(0, Λ) at test time as in training (scale = 1)", 0.0 - off)]
 }
 
 /// The risk under Λ → cΛ.
@@ -296,9 +265,7 @@ pub struct Shift {
 
 impl Shift {
     /// The derived law.
-    pub const DERIVED: Shift = Shift {
-        form: Form::Corrected,
-    };
+    pub const DERIVED: Shift = Shift { form: Form::Corrected };
 }
 
 impl Claim for Shift {
@@ -319,11 +286,7 @@ impl Claim for Shift {
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        RiskFormula {
-            form: self.form,
-            printed: false,
-        }
-        .trial(params, streams)
+        RiskFormula { form: self.form, printed: false }.trial(params, streams)
     }
 
     fn promise(&self, params: &Params) -> Promise {
@@ -336,18 +299,8 @@ impl Claim for Shift {
 
     fn mutants(&self) -> Vec<Mutant> {
         vec![
-            Mutant::new(
-                "no-shift",
-                Shift {
-                    form: Form::NoShift,
-                },
-            ),
-            Mutant::new(
-                "bias-only",
-                Shift {
-                    form: Form::NoVariance,
-                },
-            ),
+            Mutant::new("no-shift", Shift { form: Form::NoShift }),
+            Mutant::new("bias-only", Shift { form: Form::NoVariance }),
         ]
     }
 }
@@ -374,15 +327,9 @@ pub struct Rate {
 
 impl Rate {
     /// 1/M.
-    pub const IN_M: Rate = Rate {
-        over_n: false,
-        slope: -1.0,
-    };
+    pub const IN_M: Rate = Rate { over_n: false, slope: -1.0 };
     /// 1/N².
-    pub const IN_N: Rate = Rate {
-        over_n: true,
-        slope: -2.0,
-    };
+    pub const IN_N: Rate = Rate { over_n: true, slope: -2.0 };
 
     /// Half-width of the band.
     fn tolerance(self) -> f64 {

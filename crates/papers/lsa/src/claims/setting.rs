@@ -45,11 +45,7 @@ pub(super) fn covariance(params: &Params, streams: &Streams) -> Result<Covarianc
 }
 
 /// The theorem's initial weights with a normal Θ, in the principal axes of Λ.
-pub(super) fn theorem_start(
-    training: &Pretraining,
-    scale: f64,
-    streams: &Streams,
-) -> Result<LsaWeights> {
+pub(super) fn theorem_start(training: &Pretraining, scale: f64, streams: &Streams) -> Result<LsaWeights> {
     let d = training.dim();
     let theta = normal_matrix(d, d, &mut streams.part("theta", 0));
     let start = LsaWeights::theorem(scale, theta.view())?;
@@ -64,7 +60,5 @@ pub(super) fn dense_start(d: usize, scale: f64, streams: &Streams) -> LsaWeights
 
 /// A task of independent normals.
 pub(super) fn normal_task(d: usize, streams: &Streams) -> ndarray::Array1<f64> {
-    normal_matrix(d, 1, &mut streams.part("task", 0))
-        .column(0)
-        .to_owned()
+    normal_matrix(d, 1, &mut streams.part("task", 0)).column(0).to_owned()
 }

@@ -74,10 +74,7 @@ impl Claim for AnyStart {
         let limit = training.limit(start.conserved());
         let values = training.covariance().values().iter();
         let rate = |(l, g): (&f64, &f64)| l * l * g * limit.u * limit.u;
-        let slowest = values
-            .zip(training.gamma())
-            .map(rate)
-            .fold(f64::INFINITY, f64::min);
+        let slowest = values.zip(training.gamma()).map(rate).fold(f64::INFINITY, f64::min);
         let first = training.excess(&start);
         // A start of large weights has a loss beyond that of every saddle.
         let order = first.min(training.excess(&LsaWeights::zeros(training.dim())));
@@ -163,11 +160,7 @@ impl Claim for Plateau {
             let gap = training.excess(&start) * (1.0 - 0.5 * first_gain(&training));
             let until = 10.0 * (1.0 / scale).ln() / rate + 100.0 * training.lifetime();
             let stuck = || Error::not_converged(format!("the flow from scale {scale} stays at 0"));
-            times.push(
-                arrival(&training, &start, gap, until)?
-                    .time
-                    .ok_or_else(stuck)?,
-            );
+            times.push(arrival(&training, &start, gap, until)?.time.ok_or_else(stuck)?);
         }
         // e^time is a power of 1/σ, with the inverse rate as the exponent.
         let inverse: Vec<f64> = SCALES.iter().map(|s| 1.0 / s).collect();
@@ -189,10 +182,7 @@ impl Claim for Plateau {
 
     fn mutants(&self) -> Vec<Mutant> {
         let with = |rate| Plateau { rate };
-        vec![
-            Mutant::new("largest", with(Rate::Largest)),
-            Mutant::new("trace", with(Rate::Trace)),
-        ]
+        vec![Mutant::new("largest", with(Rate::Largest)), Mutant::new("trace", with(Rate::Trace))]
     }
 }
 

@@ -66,10 +66,7 @@ impl Empirical {
             return Ok(plain);
         }
         let moments = FeatureMoments::summed(plain.dim, seen);
-        Ok(Empirical {
-            dim: plain.dim,
-            form: Form::Moments(moments),
-        })
+        Ok(Empirical { dim: plain.dim, form: Form::Moments(moments) })
     }
 
     /// The loss over `count` prompts drawn from the law of `training`.
@@ -78,10 +75,8 @@ impl Empirical {
     /// When `count` is 0.
     pub fn draw(training: &Pretraining, count: usize, rng: &mut Generator) -> Result<Self> {
         let prompts = RegressionPrompts::of_training(training);
-        let drawn: Vec<_> = (0..count)
-            .map(|_| prompts.draw(rng))
-            .map(|prompt| (prompt.tokens(), prompt.answer))
-            .collect();
+        let drawn: Vec<_> =
+            (0..count).map(|_| prompts.draw(rng)).map(|prompt| (prompt.tokens(), prompt.answer)).collect();
         Empirical::new(drawn.iter().map(|(tokens, answer)| (tokens, *answer)))
     }
 
@@ -100,18 +95,11 @@ impl Empirical {
             }
             let query = tokens.slice(s![..rows - 1, columns - 1]).to_owned();
             let gram = tokens.dot(&tokens.t()) / (columns - 1) as f64;
-            seen.push(Seen {
-                gram,
-                query,
-                answer,
-            });
+            seen.push(Seen { gram, query, answer });
         }
         match seen.first() {
             None => Err(Error::invalid("prompts", 0, "must be at least one")),
-            Some(first) => Ok(Empirical {
-                dim: first.query.len(),
-                form: Form::Prompts(seen),
-            }),
+            Some(first) => Ok(Empirical { dim: first.query.len(), form: Form::Prompts(seen) }),
         }
     }
 
@@ -217,11 +205,7 @@ impl FeatureMoments {
             second += &product(columns.view(), columns.t());
         }
         let count = prompts.len() as f64;
-        FeatureMoments {
-            second: second / count,
-            with_answer: with_answer / count,
-            answer_square: square / count,
-        }
+        FeatureMoments { second: second / count, with_answer: with_answer / count, answer_square: square / count }
     }
 
     /// z: the coefficient of G_ij x_k in ŷ.

@@ -15,8 +15,7 @@ impl VectorField for Full<'_> {
     }
 
     fn rate(&self, x: &[f64], out: &mut [f64]) {
-        self.0
-            .gradient_into(&LsaWeights::of_slice(self.0.dim(), x), out);
+        self.0.gradient_into(&LsaWeights::of_slice(self.0.dim(), x), out);
         out.iter_mut().for_each(|o| *o = -*o);
     }
 }
@@ -49,16 +48,9 @@ impl<'a> Reduced<'a> {
             return None;
         }
         let (l, g) = (training.covariance().values(), training.gamma());
-        let off = start
-            .b
-            .indexed_iter()
-            .filter(|((i, j), b)| i != j && **b != 0.0);
+        let off = start.b.indexed_iter().filter(|((i, j), b)| i != j && **b != 0.0);
         let decay = |((i, j), b): ((usize, usize), &f64)| (l[i] * g[i] * l[j], b * b);
-        Some(Reduced {
-            training,
-            start: start.clone(),
-            decays: off.map(decay).collect(),
-        })
+        Some(Reduced { training, start: start.clone(), decays: off.map(decay).collect() })
     }
 
     /// The state at time 0.
@@ -74,11 +66,7 @@ impl<'a> Reduced<'a> {
         let mut weights = self.start.clone();
         weights.u = state[0];
         for ((i, j), b) in weights.b.indexed_iter_mut() {
-            *b = if i == j {
-                state[2 + i]
-            } else {
-                *b * (-l[i] * g[i] * l[j] * state[1]).exp()
-            };
+            *b = if i == j { state[2 + i] } else { *b * (-l[i] * g[i] * l[j] * state[1]).exp() };
         }
         weights
     }
@@ -148,11 +136,7 @@ pub fn from_scale(method: Method, start: &[f64]) -> Flow {
     let largest = start.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
     let flow = Flow::new(method);
     let scale = if largest > 0.0 { largest.min(1.0) } else { 1.0 };
-    Flow {
-        atol: (flow.atol * scale).max(f64::MIN_POSITIVE),
-        most_steps: MOST_STEPS,
-        ..flow
-    }
+    Flow { atol: (flow.atol * scale).max(f64::MIN_POSITIVE), most_steps: MOST_STEPS, ..flow }
 }
 
 /// Time and place at which a flow has come close to the global minimum.
@@ -184,12 +168,7 @@ pub struct Arrival {
 /// assert_eq!(arrival(&training, &LsaWeights::zeros(2), 1e-8, 1e4)?.time, None);
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
-pub fn arrival(
-    training: &Pretraining,
-    start: &LsaWeights,
-    gap: f64,
-    until: f64,
-) -> Result<Arrival> {
+pub fn arrival(training: &Pretraining, start: &LsaWeights, gap: f64, until: f64) -> Result<Arrival> {
     let (reduced, full) = (Reduced::new(training, start), Full(training));
     let weights = |x: &[f64]| match &reduced {
         Some(flow) => flow.weights(x),
@@ -202,9 +181,5 @@ pub fn arrival(
     let arrived = |x: &[f64]| training.excess(&weights(x)) - gap;
     let flow = from_scale(Method::stiff(field.dim()), &from);
     let path = flow.watched(field, &from, &[until], Watch::until(&arrived))?;
-    Ok(Arrival {
-        time: path.event.as_ref().map(|(t, _)| *t),
-        weights: weights(path.end()),
-        steps: path.steps,
-    })
+    Ok(Arrival { time: path.event.as_ref().map(|(t, _)| *t), weights: weights(path.end()), steps: path.steps })
 }

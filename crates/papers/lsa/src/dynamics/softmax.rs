@@ -55,11 +55,7 @@ impl SoftmaxLoss {
             let (rows, columns) = context.dim();
             let mut target = Array1::zeros(rows);
             target[rows - 1] = prompt.answer;
-            Example {
-                query: context.column(columns - 1).to_owned(),
-                context,
-                target,
-            }
+            Example { query: context.column(columns - 1).to_owned(), context, target }
         };
         if prompts.iter().any(|p| p.query.is_empty()) {
             return Err(Error::shape("query", 0, "at least one component"));
@@ -112,9 +108,7 @@ impl VectorField for SoftmaxLoss {
     }
 
     fn rate(&self, x: &[f64], out: &mut [f64]) {
-        let gradient = self
-            .gradient(&LsaWeights::of_slice(self.inputs(), x))
-            .to_vec();
+        let gradient = self.gradient(&LsaWeights::of_slice(self.inputs(), x)).to_vec();
         out.iter_mut().zip(&gradient).for_each(|(o, g)| *o = -g);
     }
 }

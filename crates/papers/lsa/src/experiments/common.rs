@@ -21,10 +21,7 @@ pub(super) const TIME: &str = "time *t*";
 pub(super) type Data = Result<Map<String, Value>>;
 
 pub(super) fn data<const N: usize>(values: [(&str, Value); N]) -> Map<String, Value> {
-    values
-        .into_iter()
-        .map(|(name, value)| (name.to_string(), value))
-        .collect()
+    values.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }
 
 /// Λ with eigenvalues log-spaced from 1 to 1/condition. The axes do not matter: flow and risk
@@ -50,11 +47,7 @@ pub(super) fn times(until: f64, points: usize) -> Vec<f64> {
 /// Refuses what [`times`] cannot make.
 pub(super) fn validate_times(until: f64, points: usize) -> Result<()> {
     if points < 2 {
-        return Err(Error::invalid(
-            "points",
-            points,
-            "must be a whole number >= 2",
-        ));
+        return Err(Error::invalid("points", points, "must be a whole number >= 2"));
     }
     if !(until > FIRST && until.is_finite()) {
         let allowed = format!("must be a finite number > {FIRST}");
@@ -70,16 +63,9 @@ pub(super) fn cell(part: &str, values: impl IntoIterator<Item = (String, Value)>
 
 /// A numerical failure in a cell, with the cell and the settings that its trials have in common; any other
 /// error as it is.
-pub(super) fn named(
-    error: Error,
-    experiment: &str,
-    cell: &Params,
-    settings: &[(&str, f64)],
-) -> Error {
+pub(super) fn named(error: Error, experiment: &str, cell: &Params, settings: &[(&str, f64)]) -> Error {
     let settings = settings.iter();
-    let settings: Vec<String> = settings
-        .map(|(name, x)| format!("{name} = {}", number(*x)))
-        .collect();
+    let settings: Vec<String> = settings.map(|(name, x)| format!("{name} = {}", number(*x))).collect();
     let cell = pairs(cell.as_json());
     error.during(format!("{experiment} ({cell}; {})", settings.join(", ")))
 }
@@ -97,20 +83,13 @@ pub(super) fn validate_condition(name: &str, condition: f64) -> Result<()> {
     if condition >= 1.0 && condition.is_finite() {
         return Ok(());
     }
-    Err(Error::invalid(
-        name,
-        condition,
-        "must be a finite number >= 1",
-    ))
+    Err(Error::invalid(name, condition, "must be a finite number >= 1"))
 }
 
 /// The theorem's initial weights with a normal Θ, in principal axes, whose directions it does not
 /// prefer.
 pub(super) fn start(d: usize, scale: f64, streams: &Streams) -> Result<LsaWeights> {
-    LsaWeights::theorem(
-        scale,
-        normal_matrix(d, d, &mut streams.part("theta", 0)).view(),
-    )
+    LsaWeights::theorem(scale, normal_matrix(d, d, &mut streams.part("theta", 0)).view())
 }
 
 /// ‖uB - Γ⁻¹‖ / ‖Γ⁻¹‖, Frobenius.

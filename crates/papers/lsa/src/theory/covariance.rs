@@ -43,10 +43,7 @@ impl Covariance {
         for ((i, j), x) in matrix.indexed_iter() {
             // What rounding leaves of symmetry in a matrix that someone computed.
             if (x - matrix[[j, i]]).abs() > 1e-12 * largest {
-                let allowed = format!(
-                    "must be a symmetric matrix: [{j}][{i}] is {}",
-                    matrix[[j, i]]
-                );
+                let allowed = format!("must be a symmetric matrix: [{j}][{i}] is {}", matrix[[j, i]]);
                 return Err(Error::invalid(named(i, j), x, allowed));
             }
         }
@@ -56,17 +53,10 @@ impl Covariance {
         if let Some(bad) = values.iter().find(|l| **l <= zero) {
             let allowed = "must be a symmetric matrix with eigenvalues > 0";
             // As many digits as mean something.
-            let value = format!(
-                "an eigenvalue {}",
-                (bad / largest * 1e9).round() * 1e-9 * largest
-            );
+            let value = format!("an eigenvalue {}", (bad / largest * 1e9).round() * 1e-9 * largest);
             return Err(Error::invalid("covariance", value, allowed));
         }
-        Ok(Covariance {
-            matrix,
-            values,
-            axes,
-        })
+        Ok(Covariance { matrix, values, axes })
     }
 
     /// The diagonal matrix with these entries.
@@ -75,26 +65,14 @@ impl Covariance {
     /// No entries, or one that is not positive and finite.
     pub fn diagonal(values: &[f64]) -> Result<Self> {
         if values.is_empty() {
-            return Err(Error::invalid(
-                "covariance",
-                "[]",
-                "must be at least one entry",
-            ));
+            return Err(Error::invalid("covariance", "[]", "must be at least one entry"));
         }
         if let Some(i) = values.iter().position(|l| !(*l > 0.0 && l.is_finite())) {
             let name = format!("covariance[{i}][{i}]");
-            return Err(Error::invalid(
-                name,
-                values[i],
-                "must be a finite number > 0",
-            ));
+            return Err(Error::invalid(name, values[i], "must be a finite number > 0"));
         }
         let values = Array1::from(values.to_vec());
-        Ok(Covariance {
-            matrix: Array2::from_diag(&values),
-            axes: Array2::eye(values.len()),
-            values,
-        })
+        Ok(Covariance { matrix: Array2::from_diag(&values), axes: Array2::eye(values.len()), values })
     }
 
     /// Covariance Q diag(λ) Qᵀ for an orthogonal Q (d, d).
@@ -150,10 +128,6 @@ impl Covariance {
         if !(c > 0.0 && c.is_finite()) {
             return Err(Error::invalid("scale", c, "must be a finite number > 0"));
         }
-        Ok(Covariance {
-            matrix: &self.matrix * c,
-            values: &self.values * c,
-            axes: self.axes.clone(),
-        })
+        Ok(Covariance { matrix: &self.matrix * c, values: &self.values * c, axes: self.axes.clone() })
     }
 }

@@ -79,20 +79,13 @@ struct Slope<'a> {
 
 impl<'a> Slope<'a> {
     fn over(d: usize, flat: &'a mut [f64]) -> Self {
-        assert_eq!(
-            flat.len(),
-            LsaWeights::len_of(d),
-            "weights of dimension {d}"
-        );
+        assert_eq!(flat.len(), LsaWeights::len_of(d), "weights of dimension {d}");
         let (u, rest) = flat.split_at_mut(1);
         let (v, rest) = rest.split_at_mut(d);
         let (c, b) = rest.split_at_mut(d);
         let b = ArrayViewMut1::from(b).into_shape_with_order((d, d));
         Slope {
-            u: &mut u[0],
-            v: v.into(),
-            c: c.into(),
-            b: b.unwrap_or_else(|_| unreachable!("d² entries are d × d")),
+            u: &mut u[0], v: v.into(), c: c.into(), b: b.unwrap_or_else(|_| unreachable!("d² entries are d × d"))
         }
     }
 }
@@ -177,19 +170,7 @@ impl<'a> Even<'a> {
         let m = (&z * t + 2.0 * (l * &sz)) / n;
         let alpha = &bz + &(&w.c * (w.u * tau));
         let lbz = l * &bz;
-        Some(Even {
-            w,
-            l,
-            n,
-            tau,
-            kappa,
-            z,
-            t,
-            alpha,
-            m,
-            sz,
-            lbz,
-        })
+        Some(Even { w, l, n, tau, kappa, z, t, alpha, m, sz, lbz })
     }
 
     /// (τΛ + (2/N)Λ²) v.
@@ -206,9 +187,7 @@ impl<'a> Even<'a> {
     fn norm_s(&self) -> f64 {
         let (b, l) = (&self.w.b, self.l);
         let mut crossed = 0.0;
-        blocks(l.len(), |i, j| {
-            crossed += l[i] * l[j] * b[[i, j]] * b[[j, i]]
-        });
+        blocks(l.len(), |i, j| crossed += l[i] * l[j] * b[[i, j]] * b[[j, i]]);
         0.5 * (self.norm_b() + crossed)
     }
 
@@ -255,10 +234,7 @@ impl<'a> Even<'a> {
         to.c += &(lc * (w.u * w.u * self.kappa));
         let lbl = vz / n;
         for ((mut to, b), li) in to.b.rows_mut().into_iter().zip(w.b.rows()).zip(l) {
-            Zip::from(&mut to)
-                .and(&b)
-                .and(l)
-                .for_each(|to, b, lj| *to += lbl * li * b * lj);
+            Zip::from(&mut to).and(&b).and(l).for_each(|to, b, lj| *to += lbl * li * b * lj);
         }
     }
 
@@ -298,8 +274,7 @@ impl<'a> Even<'a> {
         // ½ Eβ²: (2t z zᵀ + 4 z (ΛSz)ᵀ + 4 ΛSz zᵀ)/N².
         let with_z = &self.lbz * k1 + &self.m + &la / n + (z * (2.0 * t) + &lsz * 4.0) / n2;
         let before_z = &la / n + &lsz * (4.0 / n2);
-        let on_diagonal =
-            self.alpha.dot(z) / n + (self.w.v.dot(z) * t + 2.0 * z.dot(&self.sz)) / n2;
+        let on_diagonal = self.alpha.dot(z) / n + (self.w.v.dot(z) * t + 2.0 * z.dot(&self.sz)) / n2;
         for (i, mut row) in to.b.rows_mut().into_iter().enumerate() {
             row.scaled_add(z[i], &with_z);
             row.scaled_add(before_z[i], z);

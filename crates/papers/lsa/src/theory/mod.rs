@@ -135,12 +135,7 @@ impl Pretraining {
         let n = context as f64;
         let floor = (covariance.trace() + noise_var) / n;
         let gamma = covariance.values().mapv(|l| (1.0 + 1.0 / n) * l + floor);
-        Ok(Pretraining {
-            covariance,
-            context,
-            noise_var,
-            gamma,
-        })
+        Ok(Pretraining { covariance, context, noise_var, gamma })
     }
 
     /// Covariance Λ of the inputs.
@@ -250,9 +245,5 @@ impl Pretraining {
 /// The positive root of $q^2 - Iq = n$ for n ≥ 0, without cancellation where I < 0.
 fn positive_root(conserved: f64, n: f64) -> f64 {
     let root = (conserved * conserved + 4.0 * n).sqrt();
-    if conserved >= 0.0 {
-        0.5 * (conserved + root)
-    } else {
-        2.0 * n / (root - conserved)
-    }
+    if conserved >= 0.0 { 0.5 * (conserved + root) } else { 2.0 * n / (root - conserved) }
 }

@@ -105,9 +105,7 @@ impl Target {
 
     fn task(&self) -> &Array1<f64> {
         match self {
-            Target::Linear { task }
-            | Target::Quadratic { task, .. }
-            | Target::Index { task, .. } => task,
+            Target::Linear { task } | Target::Quadratic { task, .. } | Target::Index { task, .. } => task,
         }
     }
 
@@ -126,11 +124,9 @@ impl Target {
         }
         match self {
             Target::Quadratic { form, .. } => {
-                let good =
-                    form.dim() == (d, d) && form.iter().all(|x| x.is_finite()) && form == form.t();
+                let good = form.dim() == (d, d) && form.iter().all(|x| x.is_finite()) && form == form.t();
                 let expected = format!("a finite symmetric ({d}, {d}) matrix");
-                good.then_some(())
-                    .ok_or_else(|| Error::shape("form", form.dim(), expected))
+                good.then_some(()).ok_or_else(|| Error::shape("form", form.dim(), expected))
             }
             Target::Index { task, .. } if task.iter().all(|x| *x == 0.0) => {
                 let allowed = "must be a task that is not 0, under a nonlinear target";
@@ -178,11 +174,7 @@ impl Target {
         let second = second + l * noise_var;
         let products = second - outer(&correlation);
         let square = square + noise_var;
-        LabelMoments {
-            correlation,
-            products,
-            square,
-        }
+        LabelMoments { correlation, products, square }
     }
 }
 
@@ -256,16 +248,8 @@ fn best_linear(test: &Covariance, moments: &LabelMoments) -> (Array1<f64>, f64) 
 /// assert!((found.best - 0.1).abs() < 1e-14);
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
-pub fn risk(
-    training: &Pretraining,
-    test: &Covariance,
-    moments: &LabelMoments,
-    examples: Option<usize>,
-) -> Risk {
-    let law = Law {
-        covariance: test,
-        moments,
-    };
+pub fn risk(training: &Pretraining, test: &Covariance, moments: &LabelMoments, examples: Option<usize>) -> Risk {
+    let law = Law { covariance: test, moments };
     risk_at_query(training, law, law, examples)
 }
 
@@ -299,22 +283,13 @@ pub struct Law<'a> {
 /// assert!((found.best - 0.1).abs() < 1e-14);
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
-pub fn risk_at_query(
-    training: &Pretraining,
-    examples: Law,
-    query: Law,
-    count: Option<usize>,
-) -> Risk {
+pub fn risk_at_query(training: &Pretraining, examples: Law, query: Law, count: Option<usize>) -> Risk {
     let (a, best) = best_linear(query.covariance, query.moments);
     let (gi, lambda) = (training.gamma_inverse(), query.covariance.matrix());
     let error = gi.dot(&examples.moments.correlation) - &a;
     let inner = times(times(gi.view(), lambda.view()).view(), gi.view());
     let variance = trace(&examples.moments.products, &inner);
-    Risk {
-        best,
-        variance: count.map_or(0.0, |m| variance / m as f64),
-        bias: error.dot(&lambda.dot(&error)),
-    }
+    Risk { best, variance: count.map_or(0.0, |m| variance / m as f64), bias: error.dot(&lambda.dot(&error)) }
 }
 
 /// The risk as the notes print it, with $\Lambda^{-2}\Lambda$ throughout; without shift only.

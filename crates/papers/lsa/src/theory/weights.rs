@@ -20,12 +20,7 @@ pub struct LsaWeights {
 impl LsaWeights {
     /// Weights that are all zero.
     pub fn zeros(d: usize) -> Self {
-        LsaWeights {
-            u: 0.0,
-            v: Array1::zeros(d),
-            c: Array1::zeros(d),
-            b: Array2::zeros((d, d)),
-        }
+        LsaWeights { u: 0.0, v: Array1::zeros(d), c: Array1::zeros(d), b: Array2::zeros((d, d)) }
     }
 
     /// The theorem's initial weights (Zhang, Frei and Bartlett, Assumption 3.3): $u = \sigma$,
@@ -40,11 +35,7 @@ impl LsaWeights {
             let allowed = "must be a matrix with a finite norm > 0";
             return Err(Error::invalid("theta", format!("norm {norm}"), allowed));
         }
-        Ok(LsaWeights {
-            u: scale,
-            b: product * (scale / norm),
-            ..LsaWeights::zeros(theta.nrows())
-        })
+        Ok(LsaWeights { u: scale, b: product * (scale / norm), ..LsaWeights::zeros(theta.nrows()) })
     }
 
     /// Dimension d of the inputs.
@@ -100,19 +91,13 @@ impl LsaWeights {
     ///
     /// # Panics
     /// When the shapes do not fit: a mistake of the caller.
-    pub fn predictions(
-        &self,
-        examples: ArrayView2<f64>,
-        queries: ArrayView2<f64>,
-        rho: f64,
-    ) -> Array1<f64> {
+    pub fn predictions(&self, examples: ArrayView2<f64>, queries: ArrayView2<f64>, rho: f64) -> Array1<f64> {
         let d = self.dim();
         let (x, y) = (examples.slice(s![..d, ..]), examples.row(d));
         // (v, u)ᵀE, then over the examples (v, u)ᵀEEᵀ(B; cᵀ).
         let seen = x.t().dot(&self.v) + &(&y * self.u);
         let over = self.b.t().dot(&x.dot(&seen)) + &(&self.c * y.dot(&seen));
-        let one =
-            |q: ArrayView1<f64>| (over.dot(&q) + self.v.dot(&q) * q.dot(&self.b.dot(&q))) / rho;
+        let one = |q: ArrayView1<f64>| (over.dot(&q) + self.v.dot(&q) * q.dot(&self.b.dot(&q))) / rho;
         queries.columns().into_iter().map(one).collect()
     }
 
@@ -168,21 +153,12 @@ impl LsaWeights {
     /// # Panics
     /// When the length is not that of [`LsaWeights::len_of`]: a mistake of the caller, never of a user.
     pub fn of_slice(d: usize, flat: &[f64]) -> LsaWeights {
-        assert_eq!(
-            flat.len(),
-            LsaWeights::len_of(d),
-            "weights of dimension {d}"
-        );
+        assert_eq!(flat.len(), LsaWeights::len_of(d), "weights of dimension {d}");
         let part = |from: usize| Array1::from(flat[from..from + d].to_vec());
         let mut b = Array2::zeros((d, d));
         for (mut row, from) in b.rows_mut().into_iter().zip(flat[1 + 2 * d..].chunks(d)) {
             row.assign(&ArrayView1::from(from));
         }
-        LsaWeights {
-            u: flat[0],
-            v: part(1),
-            c: part(1 + d),
-            b,
-        }
+        LsaWeights { u: flat[0], v: part(1), c: part(1 + d), b }
     }
 }

@@ -33,16 +33,11 @@ fn small(id: &str) -> Box<dyn Experiment> {
              softmax_prompts = [50, 200]\nsoftmax_test = 200"
         }
     };
-    entry(id)
-        .configure(false, None, &set.parse().unwrap())
-        .unwrap()
+    entry(id).configure(false, None, &set.parse().unwrap()).unwrap()
 }
 
 fn run(experiment: &dyn Experiment, out: &Path, threads: usize) -> Vec<Row> {
-    let options = RunOptions {
-        seed: 5,
-        ..RunOptions::default()
-    };
+    let options = RunOptions { seed: 5, ..RunOptions::default() };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let work = || experiment::run(experiment, out, &options, &Silent);
     pool.unwrap().install(work).unwrap().rows
@@ -89,10 +84,7 @@ fn rows_of_the_flow_say_what_the_theory_says() {
         let distance = row.series("distance").unwrap();
         assert!(*distance.last().unwrap() < 1e-6, "{distance:?}");
         assert!(row.number("drift").unwrap() < 1e-8);
-        let (least, proved) = (
-            row.number("least_pl").unwrap(),
-            row.number("constant").unwrap(),
-        );
+        let (least, proved) = (row.number("least_pl").unwrap(), row.number("constant").unwrap());
         assert!(least >= proved && proved > 0.0, "{least} {proved}");
     }
     let descents = of_part(&rows, "descent");
@@ -104,11 +96,7 @@ fn rows_of_the_flow_say_what_the_theory_says() {
     // In proportion to the step size.
     let ratio = drift(0.3) / drift(0.1);
     assert!((2.0..4.5).contains(&ratio), "{ratio}");
-    assert!(
-        descents
-            .iter()
-            .all(|r| r.number("flow_drift").unwrap() < 1e-8)
-    );
+    assert!(descents.iter().all(|r| r.number("flow_drift").unwrap() < 1e-8));
     // Excess risk at M = ∞ falls like 1/N².
     let limits = of_part(&rows, "limit");
     let excess = |n: f64| {
@@ -129,21 +117,11 @@ fn rows_of_training_say_what_the_theory_says() {
     // The least empirical loss is below the least population loss in the mean over draws, and the
     // population loss there is above it in each; at B = 100 both are off by several per cent.
     let values = [1.0, 3.0_f64.powf(-0.5), 3.0_f64.powi(-1)];
-    let least = Pretraining::new(Covariance::diagonal(&values).unwrap(), 10, 0.0)
-        .unwrap()
-        .minimum();
+    let least = Pretraining::new(Covariance::diagonal(&values).unwrap(), 10, 0.0).unwrap().minimum();
     let prompts = of_part(&rows, "prompts");
-    assert!(
-        prompts
-            .iter()
-            .all(|r| r.number("population").unwrap() > least)
-    );
-    let few = prompts
-        .iter()
-        .filter(|r| r.parameter("B").unwrap() == 100.0);
-    let gap: f64 = few
-        .map(|r| r.number("population").unwrap() - r.number("loss").unwrap())
-        .sum();
+    assert!(prompts.iter().all(|r| r.number("population").unwrap() > least));
+    let few = prompts.iter().filter(|r| r.parameter("B").unwrap() == 100.0);
+    let gap: f64 = few.map(|r| r.number("population").unwrap() - r.number("loss").unwrap()).sum();
     assert!(gap > 0.0, "{gap}");
     for row in of_part(&rows, "softmax") {
         // Trained, both are better than predicting 0 on their prompts, by half of tr Λ / 2; on new ones
@@ -155,10 +133,7 @@ fn rows_of_training_say_what_the_theory_says() {
                 assert!(on_the_way[8] < on_the_way[0], "{layer}: {on_the_way:?}");
             }
             let train = row.number(&format!("{layer}_train")).unwrap();
-            assert!(
-                train < 0.75 * 0.5 * values.iter().sum::<f64>(),
-                "{layer}: {train}"
-            );
+            assert!(train < 0.75 * 0.5 * values.iter().sum::<f64>(), "{layer}: {train}");
         }
         assert!(row.number("steps").unwrap() > 10.0);
     }
@@ -175,72 +150,20 @@ fn rows_of_training_say_what_the_theory_says() {
 fn wrong_settings_are_named() {
     for (id, set, message) in [
         ("lsa_flow", "trials = 1", "trials = 1: must be at least 2"),
-        (
-            "lsa_flow",
-            "dim = 1",
-            "dim = 1: must be a whole number >= 2",
-        ),
-        (
-            "lsa_flow",
-            "conditions = [0.5]",
-            "conditions = 0.5: must be a finite number >= 1",
-        ),
-        (
-            "lsa_flow",
-            "until = 0.05",
-            "until = 0.05: must be a finite number > 0.1",
-        ),
-        (
-            "lsa_flow",
-            "noise_var = -1.0",
-            "noise_var = -1: must be a finite number >= 0",
-        ),
-        (
-            "lsa_flow",
-            "eta = [0.0]",
-            "eta[0] = 0: must be a finite number > 0",
-        ),
-        (
-            "lsa_flow",
-            "shift = []",
-            "shift = []: must be at least one number > 0",
-        ),
-        (
-            "lsa_training",
-            "dim = 13",
-            "dim = 13: must be a whole number from 2 to 12",
-        ),
-        (
-            "lsa_training",
-            "prompts = [5, 6]",
-            "at least 3 different whole numbers",
-        ),
-        (
-            "lsa_training",
-            "arrived = 1.0",
-            "arrived = 1: must be a number in (0, 1)",
-        ),
-        (
-            "lsa_training",
-            "starts = [\"therem\"]",
-            "unknown start 'therem'; did you mean theorem?",
-        ),
-        (
-            "lsa_training",
-            "dense_dim = 200",
-            "dense_dim = 200: must be a whole number from 2 to 20",
-        ),
+        ("lsa_flow", "dim = 1", "dim = 1: must be a whole number >= 2"),
+        ("lsa_flow", "conditions = [0.5]", "conditions = 0.5: must be a finite number >= 1"),
+        ("lsa_flow", "until = 0.05", "until = 0.05: must be a finite number > 0.1"),
+        ("lsa_flow", "noise_var = -1.0", "noise_var = -1: must be a finite number >= 0"),
+        ("lsa_flow", "eta = [0.0]", "eta[0] = 0: must be a finite number > 0"),
+        ("lsa_flow", "shift = []", "shift = []: must be at least one number > 0"),
+        ("lsa_training", "dim = 13", "dim = 13: must be a whole number from 2 to 12"),
+        ("lsa_training", "prompts = [5, 6]", "at least 3 different whole numbers"),
+        ("lsa_training", "arrived = 1.0", "arrived = 1: must be a number in (0, 1)"),
+        ("lsa_training", "starts = [\"therem\"]", "unknown start 'therem'; did you mean theorem?"),
+        ("lsa_training", "dense_dim = 200", "dense_dim = 200: must be a whole number from 2 to 20"),
         ("lsa_training", "softmax_prompts = []", "softmax_prompts"),
-        (
-            "lsa_training",
-            "softmax_test = 0",
-            "softmax_test = 0: must be a whole number >= 1",
-        ),
-        (
-            "lsa_training",
-            "dense_starts = 0",
-            "dense_starts = 0: must be a whole number >= 1",
-        ),
+        ("lsa_training", "softmax_test = 0", "softmax_test = 0: must be a whole number >= 1"),
+        ("lsa_training", "dense_starts = 0", "dense_starts = 0: must be a whole number >= 1"),
     ] {
         let refused = entry(id).configure(false, None, &set.parse().unwrap());
         let error = refused.err().unwrap().to_string();
@@ -277,12 +200,7 @@ fn descent_that_diverges_is_drawn_and_other_failures_are_errors() {
     let error = error.unwrap_err();
     assert!(matches!(error, Error::NotConverged(_)), "{error:?}");
     let text = error.to_string();
-    for named in [
-        "lsa_flow (part = descent, eta = 0.1;",
-        "dim = 3",
-        "context = 12",
-        "scale = 1e30",
-    ] {
+    for named in ["lsa_flow (part = descent, eta = 0.1;", "dim = 3", "context = 12", "scale = 1e30"] {
         assert!(text.contains(named), "{text}");
     }
 }
@@ -296,21 +214,10 @@ fn settings_and_claims_understand_both_names_of_n() {
     let found = configured("N = 17").unwrap().settings();
     assert_eq!(found, configured("context = 17").unwrap().settings());
     assert_eq!(found["context"], 17);
-    let twice = configured("N = 17\ncontext = 17")
-        .err()
-        .unwrap()
-        .to_string();
-    assert_eq!(
-        twice,
-        "N = 17: must be set once; it is another name of context. Write one of the two"
-    );
+    let twice = configured("N = 17\ncontext = 17").err().unwrap().to_string();
+    assert_eq!(twice, "N = 17: must be set once; it is another name of context. Write one of the two");
     let room = attnlab_lsa::room();
-    for schema in room
-        .claims
-        .iter()
-        .map(|c| c.schema())
-        .chain(room.formulas.iter().map(|f| (f.schema)()))
-    {
+    for schema in room.claims.iter().map(|c| c.schema()).chain(room.formulas.iter().map(|f| (f.schema)())) {
         for spec in schema.iter().filter(|s| s.name == "N") {
             assert!(spec.answers_to("context") && spec.symbol == "N");
         }

@@ -13,31 +13,16 @@ fn a_covariance_that_is_none_is_refused_with_what_is_wrong() {
     let catalogue = Catalogue::new().with(attnlab_lsa::room());
     let risk = catalogue.formula("lsa.risk").unwrap();
     for (covariance, message) in [
-        (
-            json!([[1, 2], [0, 1]]),
-            "covariance[0][1] = 2: must be a symmetric matrix: [1][0] is 0",
-        ),
-        (
-            json!([[1, 2], [2, 1]]),
-            "covariance = an eigenvalue -1: must be a symmetric matrix with eigenvalues > 0",
-        ),
-        (
-            json!([[1, 1], [1, 1]]),
-            "covariance = an eigenvalue 0: must be a symmetric matrix with eigenvalues > 0",
-        ),
-        (
-            json!([[1, 2]]),
-            "covariance has shape (1, 2), expected a square matrix",
-        ),
+        (json!([[1, 2], [0, 1]]), "covariance[0][1] = 2: must be a symmetric matrix: [1][0] is 0"),
+        (json!([[1, 2], [2, 1]]), "covariance = an eigenvalue -1: must be a symmetric matrix with eigenvalues > 0"),
+        (json!([[1, 1], [1, 1]]), "covariance = an eigenvalue 0: must be a symmetric matrix with eigenvalues > 0"),
+        (json!([[1, 2]]), "covariance has shape (1, 2), expected a square matrix"),
         (
             json!([[1, null], [2, 1]]),
             "covariance = [[1,null],[2,1]]: must be rows of equal length such as [[1, 0], [0, 1]], each entry \
              a finite number",
         ),
-        (
-            json!([[1]]),
-            "task has shape 2, expected 1 entries, as the covariance has rows",
-        ),
+        (json!([[1]]), "task has shape 2, expected 1 entries, as the covariance has rows"),
     ] {
         let set = json!({"covariance": covariance, "N": 3, "M": 4, "task": [1, 2]});
         let error = risk.evaluate(&object(set)).unwrap_err();
@@ -49,26 +34,10 @@ fn a_covariance_that_is_none_is_refused_with_what_is_wrong() {
 fn parameters_that_do_not_fit_are_refused_with_the_reason() {
     let catalogue = Catalogue::new().with(attnlab_lsa::room());
     for (id, set, message) in [
-        (
-            "lsa.limit",
-            json!({"condition": 0.5}),
-            "condition = 0.5: must be a finite number >= 1",
-        ),
-        (
-            "lsa.limit",
-            json!({"dim": 1}),
-            "condition = 1000: must be 1 when dim = 1",
-        ),
-        (
-            "lsa.limit",
-            json!({"N": 0}),
-            "N = 0: must be a whole number from 1 to 9007199254740992",
-        ),
-        (
-            "lsa.limit",
-            json!({"scale": -1}),
-            "scale = -1: must be a finite number > 0",
-        ),
+        ("lsa.limit", json!({"condition": 0.5}), "condition = 0.5: must be a finite number >= 1"),
+        ("lsa.limit", json!({"dim": 1}), "condition = 1000: must be 1 when dim = 1"),
+        ("lsa.limit", json!({"N": 0}), "N = 0: must be a whole number from 1 to 9007199254740992"),
+        ("lsa.limit", json!({"scale": -1}), "scale = -1: must be a finite number > 0"),
         (
             "lsa.limit",
             json!({"N": 3, "context": 4}),

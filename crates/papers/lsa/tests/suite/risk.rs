@@ -13,17 +13,8 @@ fn moments_of_targets_are_those_of_draws() {
     let covariance = covariance(&[1.0, 0.4], 2);
     let task = array![0.7, -0.5];
     let form = array![[0.3, 0.1], [0.1, -0.4]];
-    let mut targets = vec![
-        Target::Linear { task: task.clone() },
-        Target::Quadratic {
-            task: task.clone(),
-            form,
-        },
-    ];
-    targets.extend(Link::ALL.map(|link| Target::Index {
-        task: task.clone(),
-        link,
-    }));
+    let mut targets = vec![Target::Linear { task: task.clone() }, Target::Quadratic { task: task.clone(), form }];
+    targets.extend(Link::ALL.map(|link| Target::Index { task: task.clone(), link }));
     let (count, noise) = (400_000, 0.3);
     let mut rng = streams(9).part("draws", 0);
     let root = covariance.axes() * &covariance.values().mapv(f64::sqrt);
@@ -48,11 +39,7 @@ fn moments_of_targets_are_those_of_draws() {
             }
         }
         for (i, (sum, square)) in sums.into_iter().enumerate() {
-            assert!(
-                sum.abs() < 5.0 * square.sqrt(),
-                "{target:?}, moment {i}: {}",
-                sum / count as f64
-            );
+            assert!(sum.abs() < 5.0 * square.sqrt(), "{target:?}, moment {i}: {}", sum / count as f64);
         }
     }
 }
@@ -63,10 +50,7 @@ fn shift_of_the_query() {
     let training = Pretraining::new(covariance(&[1.0, 0.5], 5), 4, 0.0).unwrap();
     let query = covariance(&[0.2, 3.0], 6);
     let form = array![[0.3, 0.1], [0.1, -0.4]];
-    let target = Target::Quadratic {
-        task: array![1.0, 0.3],
-        form,
-    };
+    let target = Target::Quadratic { task: array![1.0, 0.3], form };
     let mut prompts = RegressionPrompts {
         covariance: training.covariance().clone(),
         query: None,
@@ -80,16 +64,8 @@ fn shift_of_the_query() {
     let after = prompts.draw(&mut streams(5).part("prompts", 0));
     assert_eq!(before.inputs, after.inputs);
     assert!(before.query != after.query);
-    let (w_pv, w_kq) = training
-        .limit(0.0)
-        .rotated(training.covariance().axes().t())
-        .matrices();
-    let layer = SingleHead {
-        w_pv,
-        w_kq,
-        phi: Linear.into(),
-        rho: 6.0,
-    };
+    let (w_pv, w_kq) = training.limit(0.0).rotated(training.covariance().axes().t()).matrices();
+    let layer = SingleHead { w_pv, w_kq, phi: Linear.into(), rho: 6.0 };
     let mut rng = streams(6).part("prompts", 0);
     let errors: Array1<f64> = (0..60_000)
         .map(|_| {
@@ -100,21 +76,10 @@ fn shift_of_the_query() {
     let (mean, spread) = (errors.mean().unwrap(), errors.std(1.0) / 60_000_f64.sqrt());
     let law = |covariance| target.moments(covariance, 0.1);
     let (m, q) = (law(training.covariance()), law(&query));
-    let of = |covariance, moments| Law {
-        covariance,
-        moments,
-    };
-    let expected = risk_at_query(
-        &training,
-        of(training.covariance(), &m),
-        of(&query, &q),
-        Some(6),
-    );
+    let of = |covariance, moments| Law { covariance, moments };
+    let expected = risk_at_query(&training, of(training.covariance(), &m), of(&query, &q), Some(6));
     let total = expected.total();
-    assert!(
-        (mean - total).abs() < 4.0 * spread,
-        "{mean} ± {spread}, {total}"
-    );
+    assert!((mean - total).abs() < 4.0 * spread, "{mean} ± {spread}, {total}");
     // The error bar tells it from the risk without the shift.
     let without = risk(&training, training.covariance(), &m, Some(6)).total();
     assert!((mean - without).abs() > 20.0 * spread, "{mean} {without}");
@@ -130,10 +95,7 @@ fn shift_of_the_query() {
 #[test]
 fn risk_of_the_operator() {
     let training = Pretraining::new(covariance(&[1.0, 0.5], 5), 4, 0.0).unwrap();
-    let target = Target::Index {
-        task: array![1.0, 0.3],
-        link: Link::Relu,
-    };
+    let target = Target::Index { task: array![1.0, 0.3], link: Link::Relu };
     let test = training.covariance().scaled(1.5).unwrap();
     let m = 6;
     let prompts = RegressionPrompts {
@@ -144,16 +106,9 @@ fn risk_of_the_operator() {
         noise_var: 0.1,
     };
     prompts.validate().unwrap();
-    let limit = training
-        .limit(0.0)
-        .rotated(training.covariance().axes().t());
+    let limit = training.limit(0.0).rotated(training.covariance().axes().t());
     let (w_pv, w_kq) = limit.matrices();
-    let layer = SingleHead {
-        w_pv,
-        w_kq,
-        phi: Linear.into(),
-        rho: m as f64,
-    };
+    let layer = SingleHead { w_pv, w_kq, phi: Linear.into(), rho: m as f64 };
     let mut rng = streams(5).part("prompts", 0);
     let count = 40_000;
     let errors: Array1<f64> = (0..count)
@@ -165,8 +120,5 @@ fn risk_of_the_operator() {
     let mean = errors.mean().unwrap();
     let spread = errors.std(1.0) / (count as f64).sqrt();
     let expected = risk(&training, &test, &target.moments(&test, 0.1), Some(m)).total();
-    assert!(
-        (mean - expected).abs() < 4.0 * spread,
-        "{mean} ± {spread}, {expected}"
-    );
+    assert!((mean - expected).abs() < 4.0 * spread, "{mean} ± {spread}, {expected}");
 }

@@ -18,10 +18,6 @@ pub fn covariance(values: &[f64], seed: u64) -> Covariance {
 
 /// Normal weights of this standard deviation.
 pub fn weights(d: usize, scale: f64, seed: u64) -> LsaWeights {
-    let flat = normal_matrix(
-        1,
-        LsaWeights::len_of(d),
-        &mut streams(seed).part("weights", 0),
-    ) * scale;
+    let flat = normal_matrix(1, LsaWeights::len_of(d), &mut streams(seed).part("weights", 0)) * scale;
     LsaWeights::of_slice(d, &flat.into_raw_vec_and_offset().0)
 }

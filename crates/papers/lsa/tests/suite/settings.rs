@@ -9,11 +9,7 @@ use serde_json::{Value, json};
 fn report(id: &str, set: &Value, seed: u64, trials: Option<u64>) -> CheckReport {
     let catalogue = Catalogue::new().with(attnlab_lsa::room());
     let claim = catalogue.claim(id).unwrap();
-    let options = CheckOptions {
-        seed,
-        trials,
-        ..CheckOptions::default()
-    };
+    let options = CheckOptions { seed, trials, ..CheckOptions::default() };
     let found = check(&**claim, set.as_object().unwrap(), &options, &Silent);
     found.unwrap_or_else(|error| panic!("check {id} {set}: {error}"))
 }
@@ -38,19 +34,11 @@ fn stiff_and_small_flows_have_verdicts() {
         ("lsa.limit", json!({"N": 1}), Supported),
         ("lsa.limit", json!({"N": 1_000_000}), Supported),
         ("lsa.limit", json!({"scale": 1e-20}), Supported),
-        (
-            "lsa.limit",
-            json!({"scale": 1e-300, "dim": 2, "condition": 2}),
-            Supported,
-        ),
+        ("lsa.limit", json!({"scale": 1e-300, "dim": 2, "condition": 2}), Supported),
         ("lsa.limit", json!({"scale": 2}), OutOfScope),
         ("lsa.any_start", json!({"scale": 1e-20}), Supported),
         ("lsa.any_start", json!({"scale": 1000}), Supported),
-        (
-            "lsa.any_start",
-            json!({"dim": 2, "condition": 1000}),
-            Supported,
-        ),
+        ("lsa.any_start", json!({"dim": 2, "condition": 1000}), Supported),
         ("lsa.pl", json!({"dim": 3, "condition": 1000}), Supported),
         ("lsa.pl", json!({"dim": 1, "condition": 1}), Supported),
         ("lsa.pl", json!({"scale": 1e-20}), Supported),
@@ -70,17 +58,9 @@ fn local_minima_where_the_least_curvature_is_small() {
         assert_eq!(found.verdict, Supported, "seed {seed}: {:?}", found.witness);
     }
     assert_verdicts(&[
-        (
-            "lsa.local_minimum",
-            json!({"dim": 2, "condition": 100, "N": 20}),
-            Supported,
-        ),
+        ("lsa.local_minimum", json!({"dim": 2, "condition": 100, "N": 20}), Supported),
         ("lsa.local_minimum", json!({"perturbation": 10}), Supported),
-        (
-            "lsa.local_minimum",
-            json!({"perturbation": 1e-8}),
-            Supported,
-        ),
+        ("lsa.local_minimum", json!({"perturbation": 1e-8}), Supported),
         ("lsa.local_minimum", json!({"N": 1}), Supported),
         ("lsa.local_minimum", json!({"N": 8}), OutOfScope),
         ("lsa.local_minimum", json!({"N": 1000}), OutOfScope),
@@ -94,26 +74,10 @@ fn readings_of_the_print() {
     assert_verdicts(&[
         ("lsa.pl_printed", json!({}), Supported),
         ("lsa.pl_printed", json!({"weights": "anywhere"}), Refuted),
-        (
-            "lsa.pl_printed",
-            json!({"weights": "anywhere", "dim": 1, "condition": 1, "scale": 5}),
-            Refuted,
-        ),
-        (
-            "lsa.risk_printed",
-            json!({"target": "linear", "prompts": 1000}),
-            Refuted,
-        ),
-        (
-            "lsa.risk_printed",
-            json!({"scale": 2, "prompts": 1000}),
-            OutOfScope,
-        ),
-        (
-            "lsa.rate_m",
-            json!({"scale": 2, "prompts": 1000}),
-            OutOfScope,
-        ),
+        ("lsa.pl_printed", json!({"weights": "anywhere", "dim": 1, "condition": 1, "scale": 5}), Refuted),
+        ("lsa.risk_printed", json!({"target": "linear", "prompts": 1000}), Refuted),
+        ("lsa.risk_printed", json!({"scale": 2, "prompts": 1000}), OutOfScope),
+        ("lsa.rate_m", json!({"scale": 2, "prompts": 1000}), OutOfScope),
         ("notes.attention_cost", json!({}), Refuted),
         ("notes.attention_cost", json!({"sizes": "long"}), Supported),
     ]);
@@ -135,17 +99,10 @@ fn every_choice_has_its_verdict() {
     for target in ["linear", "quadratic", "sign", "relu"] {
         table.push(("lsa.risk", json!({ "target": target }), Supported));
     }
-    for (display, verdict) in [
-        ("simple", Refuted),
-        ("one-map", Supported),
-        ("two-maps", Refuted),
-        ("multi-head", Supported),
-    ] {
-        table.push((
-            "notes.attention_columns",
-            json!({ "display": display }),
-            verdict,
-        ));
+    for (display, verdict) in
+        [("simple", Refuted), ("one-map", Supported), ("two-maps", Refuted), ("multi-head", Supported)]
+    {
+        table.push(("notes.attention_columns", json!({ "display": display }), verdict));
     }
     for (tokens, dim, heads) in [(1, 2, 1), (1, 2, 64), (50, 64, 8), (200, 3, 2)] {
         let set = json!({"tokens": tokens, "dim": dim, "heads": heads});
@@ -166,14 +123,8 @@ fn time_is_estimated() {
         ("lsa.query_shift", json!({"M": 1_000_000})),
         ("lsa.population_loss", json!({"N": 1_000_000_000})),
         ("lsa.empirical_limit", json!({"N": 1_000_000})),
-        (
-            "lsa.invariant",
-            json!({"N": 1_000_000_000, "prompts": 1000}),
-        ),
-        (
-            "notes.attention_columns",
-            json!({"tokens": 10_000, "dim": 10_000}),
-        ),
+        ("lsa.invariant", json!({"N": 1_000_000_000, "prompts": 1000})),
+        ("notes.attention_columns", json!({"tokens": 10_000, "dim": 10_000})),
         ("notes.residual", json!({"tokens": 10_000, "dim": 4096})),
     ] {
         let claim = catalogue.claim(id).unwrap();

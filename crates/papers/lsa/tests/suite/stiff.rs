@@ -21,12 +21,7 @@ fn softmax_is_the_operator_s() {
     let prompts = drawn(&training, 40, 4);
     let w = weights(d, 0.7, 4);
     let (w_pv, w_kq) = w.matrices();
-    let layer = SingleHead {
-        w_pv,
-        w_kq,
-        phi: Softmax.into(),
-        rho: 1.0,
-    };
+    let layer = SingleHead { w_pv, w_kq, phi: Softmax.into(), rho: 1.0 };
     let error = |p: &RegressionPrompt| layer.predict(p.tokens().view()).unwrap() - p.answer;
     let sum: f64 = prompts.iter().map(|p| 0.5 * error(p).powi(2)).sum();
     let loss = SoftmaxLoss::new(&prompts).unwrap();
@@ -41,10 +36,7 @@ fn softmax_is_the_operator_s() {
             loss.loss(&LsaWeights::of_slice(d, &x))
         };
         let slope = (at(1e-5) - at(-1e-5)) / 2e-5;
-        assert!(
-            (slope - gradient[i]).abs() < 1e-7 * (1.0 + slope.abs()),
-            "{i}"
-        );
+        assert!((slope - gradient[i]).abs() < 1e-7 * (1.0 + slope.abs()), "{i}");
         assert_eq!(rate[i], -gradient[i]);
     }
 }
@@ -60,18 +52,12 @@ fn softmax_trains() {
     let mut look = |_: f64, x: &[f64]| seen.push(loss.loss(&LsaWeights::of_slice(2, x)));
     let flow = Flow::new(Method::Bdf).within(1e-6);
     let watch = Watch::steps(&mut look);
-    flow.watched(&loss, &start.to_vec(), &[50.0], watch)
-        .unwrap();
+    flow.watched(&loss, &start.to_vec(), &[50.0], watch).unwrap();
     let falls = |w: &[f64]| w[1] <= w[0] * (1.0 + 1e-6);
     assert!(seen.windows(2).all(falls) && seen[seen.len() - 1] < 0.8 * seen[0]);
     let other = Pretraining::new(covariance(&[1.0, 0.5], 1), 9, 0.0).unwrap();
     let mixed = [drawn(&training, 1, 1), drawn(&other, 1, 1)].concat();
-    assert!(
-        SoftmaxLoss::new(&mixed)
-            .unwrap_err()
-            .to_string()
-            .contains("shape")
-    );
+    assert!(SoftmaxLoss::new(&mixed).unwrap_err().to_string().contains("shape"));
     assert!(SoftmaxLoss::new(&[]).is_err());
 }
 

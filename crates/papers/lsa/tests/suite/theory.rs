@@ -30,17 +30,9 @@ fn closed_forms_are_numpy_s() {
     let base = json!({"covariance": covariance, "N": 7});
     let inverse = evaluate("lsa.gamma_inverse", base.clone()).unwrap();
     let expected = [
-        [
-            0.3874652354071384,
-            -0.1388930226097999,
-            -0.029630511490090643,
-        ],
+        [0.3874652354071384, -0.1388930226097999, -0.029630511490090643],
         [-0.13889302260979988, 0.6771034852227745, 0.1444487435141919],
-        [
-            -0.029630511490090647,
-            0.1444487435141919,
-            0.9641490652830277,
-        ],
+        [-0.029630511490090647, 0.1444487435141919, 0.9641490652830277],
     ];
     for (i, row) in expected.iter().enumerate() {
         for (j, e) in row.iter().enumerate() {
@@ -49,10 +41,7 @@ fn closed_forms_are_numpy_s() {
     }
     let near = |id: &str, set: Value, expected: f64| {
         let found = evaluate(id, set).unwrap().as_f64().unwrap();
-        assert!(
-            (found / expected - 1.0).abs() < 1e-13,
-            "{id}: {found} {expected}"
-        );
+        assert!((found / expected - 1.0).abs() < 1e-13, "{id}: {found} {expected}");
     };
     near("lsa.minimum", base.clone(), 0.5988141181450507);
     let test = json!({"covariance": covariance, "N": 7, "M": 11, "task": task, "noise_var": 0.3});
@@ -67,19 +56,11 @@ fn closed_forms_are_numpy_s() {
     near("lsa.risk", noisy(test.clone()), 1.7759726966363443);
     near("lsa.minimum", noisy(base), 0.9987493307564737);
     let parts = evaluate("lsa.risk_parts", test).unwrap();
-    let sum: f64 = parts
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter_map(Value::as_f64)
-        .sum();
+    let sum: f64 = parts.as_array().unwrap().iter().filter_map(Value::as_f64).sum();
     assert!((sum - 1.695850325635074).abs() < 1e-13);
-    for (c, expected) in [
-        (0.5, 1.1376985397355057),
-        (1.0, 0.7939638350125326),
-        (2.0, 0.2712127486142062),
-        (4.0, 32.147710262969426),
-    ] {
+    for (c, expected) in
+        [(0.5, 1.1376985397355057), (1.0, 0.7939638350125326), (2.0, 0.2712127486142062), (4.0, 32.147710262969426)]
+    {
         let set = json!({"covariance": covariance, "N": 7, "task": task, "scale": c});
         near("lsa.shift", set, expected);
     }
@@ -92,27 +73,11 @@ fn bad_input_is_named() {
         assert!(message.contains(words), "{message}");
     };
     let of = |covariance: Value| json!({"covariance": covariance, "N": 3});
-    refused(
-        "lsa.gamma_inverse",
-        of(json!([[1, 2], [0, 1]])),
-        "covariance[0][1] = 2",
-    );
-    refused(
-        "lsa.gamma_inverse",
-        of(json!([[1, 2], [2, 1]])),
-        "an eigenvalue -1",
-    );
-    refused(
-        "lsa.gamma_inverse",
-        of(json!([[1, 1], [1, 1]])),
-        "an eigenvalue",
-    );
+    refused("lsa.gamma_inverse", of(json!([[1, 2], [0, 1]])), "covariance[0][1] = 2");
+    refused("lsa.gamma_inverse", of(json!([[1, 2], [2, 1]])), "an eigenvalue -1");
+    refused("lsa.gamma_inverse", of(json!([[1, 1], [1, 1]])), "an eigenvalue");
     refused("lsa.gamma_inverse", of(json!([[1, 2]])), "a square matrix");
-    refused(
-        "lsa.gamma_inverse",
-        json!({"covariance": [[1]], "N": 0}),
-        "N = 0",
-    );
+    refused("lsa.gamma_inverse", json!({"covariance": [[1]], "N": 0}), "N = 0");
     let task = json!({"covariance": [[1]], "N": 1, "M": 1, "task": [1, 2]});
     refused("lsa.risk", task, "task has shape 2, expected 1 entries");
     let shift = json!({"covariance": [[1]], "N": 1, "scale": 0, "task": [1]});
@@ -208,12 +173,7 @@ fn weights_and_operator_agree() {
     // So many that the loss is kept by its moments (30 features).
     let drawn: Vec<_> = (0..40).map(|_| prompts.draw(&mut rng)).collect();
     let (w_pv, w_kq) = w.matrices();
-    let layer = SingleHead {
-        w_pv,
-        w_kq,
-        phi: Linear.into(),
-        rho: n as f64,
-    };
+    let layer = SingleHead { w_pv, w_kq, phi: Linear.into(), rho: n as f64 };
     let tokens: Vec<_> = drawn.iter().map(|p| (p.tokens(), p.answer)).collect();
     let mut sum = 0.0;
     for (prompt, (tokens, answer)) in drawn.iter().zip(&tokens) {
@@ -248,10 +208,7 @@ fn weights_and_operator_agree() {
             empirical.loss(&LsaWeights::of_slice(d, &x))
         };
         let slope = (at(1e-5) - at(-1e-5)) / 2e-5;
-        assert!(
-            (slope - gradient[i]).abs() < 1e-7 * (1.0 + slope.abs()),
-            "{i}"
-        );
+        assert!((slope - gradient[i]).abs() < 1e-7 * (1.0 + slope.abs()), "{i}");
     }
 }
 
@@ -266,9 +223,7 @@ fn reduced_flow_is_the_full_flow() {
     let full = Flow::new(Method::Tsit45).within(1e-12);
     let full = full.run(&Full(&training), &start.to_vec(), &times).unwrap();
     for method in Method::ALL {
-        let path = Flow::new(method)
-            .run(&reduced, &reduced.start(), &times)
-            .unwrap();
+        let path = Flow::new(method).run(&reduced, &reduced.start(), &times).unwrap();
         for (a, b) in path.states.iter().zip(&full.states) {
             for (a, b) in reduced.weights(a).to_vec().iter().zip(b) {
                 // Dense output is of lower order than the steps.
@@ -314,24 +269,14 @@ fn reduced_derivative_is_exact() {
 #[test]
 fn the_reduced_flow_reaches_the_limit_in_200_dimensions() {
     let d = 200;
-    let values: Vec<f64> = (0..d)
-        .map(|i| 1000_f64.powf(-(i as f64) / (d - 1) as f64))
-        .collect();
+    let values: Vec<f64> = (0..d).map(|i| 1000_f64.powf(-(i as f64) / (d - 1) as f64)).collect();
     let training = Pretraining::new(Covariance::diagonal(&values).unwrap(), 400, 0.0).unwrap();
     let start = LsaWeights::theorem(0.1, Array2::eye(d).view()).unwrap();
     let flow = Reduced::new(&training, &start).unwrap();
     let until = 40.0 * training.lifetime();
-    let path = Flow::new(Method::Bdf)
-        .run(&flow, &flow.start(), &[until])
-        .unwrap();
+    let path = Flow::new(Method::Bdf).run(&flow, &flow.start(), &[until]).unwrap();
     let end = flow.weights(path.end());
     let limit = training.limit(start.conserved());
-    let gap = (end.product() - limit.product())
-        .iter()
-        .fold(0.0_f64, |m, x| m.max(x.abs()));
-    assert!(
-        gap < 1e-6 * limit.product()[[d - 1, d - 1]],
-        "{gap} after {} steps",
-        path.steps
-    );
+    let gap = (end.product() - limit.product()).iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+    assert!(gap < 1e-6 * limit.product()[[d - 1, d - 1]], "{gap} after {} steps", path.steps);
 }

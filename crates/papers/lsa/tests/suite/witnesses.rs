@@ -42,19 +42,12 @@ fn the_risk_with_the_printed_powers() {
 fn the_column_sums_of_the_displays() {
     let sheets = sheets();
     let sums = |display: &str| {
-        let draws = sheets.draws(
-            "notes.attention_columns",
-            json!({ "display": display }),
-            None,
-        );
+        let draws = sheets.draws("notes.attention_columns", json!({ "display": display }), None);
         numbers(draws[0].witness(), "sums")
     };
     let span = |display: &str| {
-        let (low, high) = sums(display)
-            .into_iter()
-            .fold((f64::INFINITY, 0.0_f64), |(low, high), x| {
-                (low.min(x), high.max(x))
-            });
+        let (low, high) =
+            sums(display).into_iter().fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
         format!("{low:.3} to {high:.3}")
     };
     sheets.assert_printed(
@@ -98,12 +91,10 @@ fn costs(n: u64, d: u64, k: u64) -> (u64, u64) {
 fn the_norm_that_the_printed_block_adds() {
     let sheets = sheets();
     let report = sheets.check("notes.residual", json!({}), None);
-    let [added, tokens] = ["norm_of_what_is_added_beside_the_stages", "norm_of_x"]
-        .map(|name| number(&report.witness, name));
+    let [added, tokens] =
+        ["norm_of_what_is_added_beside_the_stages", "norm_of_x"].map(|name| number(&report.witness, name));
     sheets.assert_printed(
         "notes.residual",
-        &[format!(
-            "MHSA and MLP: {added:.1}, where that of the tokens is {tokens:.1}"
-        )],
+        &[format!("MHSA and MLP: {added:.1}, where that of the tokens is {tokens:.1}")],
     );
 }

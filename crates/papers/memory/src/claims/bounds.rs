@@ -75,8 +75,7 @@ impl Claim for Retrieval {
         let nearest = (n.ln() / d).sqrt();
         let heat = params.get(BETA) * params.get(RADIUS).powi(2) * (d - 1.0);
         let least = heat * (1.0 - nearest - 2.0 * self.away(params)) - (2.0 * n).ln();
-        let printed =
-            "sufficiently large separation [here: β M² (1 - √(log N/d) - 2|ξ - x_i|/M) >= log 2N]";
+        let printed = "sufficiently large separation [here: β M² (1 - √(log N/d) - 2|ξ - x_i|/M) >= log 2N]";
         vec![Hypothesis::new("separation", printed, least)]
     }
 
@@ -89,12 +88,7 @@ impl Claim for Retrieval {
         let (d, n, beta) = (params.get(DIM), params.get(PATTERNS), params.get(BETA));
         let length = params.get(RADIUS) * ((d - 1) as f64).sqrt();
         let patterns = uniform(d, n, length, &mut streams.part("patterns", 0))?;
-        let aside = uniform(
-            d,
-            1,
-            length * self.away(params),
-            &mut streams.part("query", 0),
-        )?;
+        let aside = uniform(d, 1, length * self.away(params), &mut streams.part("query", 0))?;
         let own = patterns.column(0);
         let query = &own + &aside.column(0);
         let memory = DenseMemory::new(patterns.view(), 1.0, beta)?;
@@ -102,9 +96,7 @@ impl Claim for Retrieval {
         let fixed = &found.minima[0].state;
         let norm = |x: &ndarray::Array1<f64>| x.dot(x).sqrt();
         let (query_off, fixed_off) = (norm(&(&query - &own)), norm(&(fixed - &own)));
-        let separation = (1..n)
-            .map(|j| own.dot(&own) - own.dot(&patterns.column(j)))
-            .fold(f64::INFINITY, f64::min);
+        let separation = (1..n).map(|j| own.dot(&own) - own.dot(&patterns.column(j))).fold(f64::INFINITY, f64::min);
         let others = (n - 1) as f64;
         let far = query_off.max(fixed_off);
         let weight = (-beta * (separation - 2.0 * far * length)).exp();
@@ -115,18 +107,12 @@ impl Claim for Retrieval {
                 let before = norm(&(&query - fixed));
                 (norm(&(&next - fixed)), self.factor * jacobian * before)
             }
-            Form::Error => (
-                norm(&(&next - &own)),
-                self.factor * 2.0 * others * weight * length,
-            ),
+            Form::Error => (norm(&(&next - &own)), self.factor * 2.0 * others * weight * length),
             Form::FixedPoint => {
                 let near = 1.0 / (2.0 * beta * length);
                 if fixed_off > near {
                     let seen = witness! { "fixed_point_off_by" => fixed_off, "allowed" => near };
-                    return Ok(Outcome::uninformative(
-                        "fixed point farther than 1/(2βM)",
-                        seen,
-                    ));
+                    return Ok(Outcome::uninformative("fixed point farther than 1/(2βM)", seen));
                 }
                 let bound = 2.0 * std::f64::consts::E * others * length;
                 (fixed_off, self.factor * bound * (-beta * separation).exp())
@@ -137,22 +123,14 @@ impl Claim for Retrieval {
         if rhs >= self.factor * 2.0 * length {
             return Ok(Outcome::uninformative("the bound exceeds 2M", seen));
         }
-        Ok(Outcome::Gap {
-            lhs,
-            rhs,
-            tol: ROUNDING * length,
-            relation: Relation::AtMost,
-            witness: seen,
-        })
+        Ok(Outcome::Gap { lhs, rhs, tol: ROUNDING * length, relation: Relation::AtMost, witness: seen })
     }
 
     fn mutants(&self) -> Vec<Mutant> {
         // Two patterns nearly opposite to each other in the plane come close to the bounds.
         let near = |name, factor| {
-            let mutant = Mutant::new(name, Retrieval { factor, ..*self })
-                .with(PATTERNS, 2)
-                .with(DIM, 2)
-                .with(RADIUS, 1.0);
+            let mutant =
+                Mutant::new(name, Retrieval { factor, ..*self }).with(PATTERNS, 2).with(DIM, 2).with(RADIUS, 1.0);
             match self.form {
                 Form::FixedPoint => mutant,
                 _ => mutant.with(AWAY, 0.01),

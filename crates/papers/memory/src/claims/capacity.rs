@@ -25,15 +25,9 @@ const MOST: f64 = 1000.0;
 
 impl Stored {
     /// As printed.
-    pub const PRINTED: Self = Stored {
-        bounded: false,
-        variant: Variant::Genuine,
-    };
+    pub const PRINTED: Self = Stored { bounded: false, variant: Variant::Genuine };
     /// For β M² ≥ 1.
-    pub const BOUNDED: Self = Stored {
-        bounded: true,
-        variant: Variant::Genuine,
-    };
+    pub const BOUNDED: Self = Stored { bounded: true, variant: Variant::Genuine };
 
     /// β M².
     fn heat(&self, params: &Params) -> f64 {
@@ -85,17 +79,9 @@ impl Claim for Stored {
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
         let margin = self.capacity(params).map_or(f64::NAN, |c| c.margin);
-        let mut all = vec![Hypothesis::new(
-            "two patterns",
-            "c >= (2/√p)^{4/(d-1)}",
-            margin,
-        )];
+        let mut all = vec![Hypothesis::new("two patterns", "c >= (2/√p)^{4/(d-1)}", margin)];
         if self.bounded {
-            all.push(Hypothesis::new(
-                "cold",
-                "β M² >= 1",
-                self.heat(params) - 1.0,
-            ));
+            all.push(Hypothesis::new("cold", "β M² >= 1", self.heat(params) - 1.0));
         }
         all
     }
@@ -129,32 +115,17 @@ impl Claim for Stored {
         let heat = self.heat(params);
         let seen = |why: &str| witness! { "patterns" => n, "beta_m2" => heat, "because" => why };
         Ok(match storage(patterns.view(), beta)? {
-            Storage::All => Outcome::Event {
-                holds: true,
-                witness: seen("every pattern has a ball that is contracted"),
-            },
-            Storage::NotAll(why) => Outcome::Event {
-                holds: false,
-                witness: seen(why),
-            },
-            Storage::Unknown => {
-                Outcome::uninformative("storage neither shown nor excluded", seen(""))
+            Storage::All => {
+                Outcome::Event { holds: true, witness: seen("every pattern has a ball that is contracted") }
             }
+            Storage::NotAll(why) => Outcome::Event { holds: false, witness: seen(why) },
+            Storage::Unknown => Outcome::uninformative("storage neither shown nor excluded", seen("")),
         })
     }
 
     fn mutants(&self) -> Vec<Mutant> {
         // On the circle the theorem is within a factor of 5 of what is stored.
-        let many = Stored {
-            variant: Variant::Sixteenfold,
-            ..*self
-        };
-        vec![
-            Mutant::new("sixteenfold", many)
-                .with(DIM, 2)
-                .with(RADIUS, 10.0)
-                .with(BETA, 100.0)
-                .with(FAILURE, 0.5),
-        ]
+        let many = Stored { variant: Variant::Sixteenfold, ..*self };
+        vec![Mutant::new("sixteenfold", many).with(DIM, 2).with(RADIUS, 10.0).with(BETA, 100.0).with(FAILURE, 0.5)]
     }
 }

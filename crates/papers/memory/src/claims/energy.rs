@@ -43,12 +43,7 @@ impl Claim for Descent {
         let (d, n, beta) = (params.get(DIM), params.get(PATTERNS), params.get(BETA));
         let length = params.get(RADIUS) * ((d - 1) as f64).sqrt();
         let patterns = uniform(d, n, length, &mut streams.part("patterns", 0))?;
-        let aside = uniform(
-            d,
-            1,
-            length * params.get(AWAY),
-            &mut streams.part("query", 0),
-        )?;
+        let aside = uniform(d, 1, length * params.get(AWAY), &mut streams.part("query", 0))?;
         let query = &patterns.column(0) + &aside.column(0);
         let memory = DenseMemory::new(patterns.view(), 1.0, beta)?;
         let next = match self.variant {
@@ -73,20 +68,8 @@ impl Claim for Descent {
 
     fn mutants(&self) -> Vec<Mutant> {
         vec![
-            Mutant::new(
-                "six-tenths",
-                Descent {
-                    variant: Variant::SixTenths,
-                },
-            )
-            .with(BETA, 0.01),
-            Mutant::new(
-                "too-long",
-                Descent {
-                    variant: Variant::TooLong,
-                },
-            )
-            .with(BETA, 0.01),
+            Mutant::new("six-tenths", Descent { variant: Variant::SixTenths }).with(BETA, 0.01),
+            Mutant::new("too-long", Descent { variant: Variant::TooLong }).with(BETA, 0.01),
         ]
     }
 }

@@ -101,10 +101,7 @@ impl Claim for Weight {
 
     fn mutants(&self) -> Vec<Mutant> {
         let of = |name, variant| Mutant::new(name, Weight { variant });
-        vec![
-            of("next-dimension", Variant::NextDimension),
-            of("all", Variant::All).with(PATTERNS, 5),
-        ]
+        vec![of("next-dimension", Variant::NextDimension), of("all", Variant::All).with(PATTERNS, 5)]
     }
 }
 

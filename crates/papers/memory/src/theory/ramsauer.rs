@@ -47,13 +47,7 @@ impl Capacity {
         let ln_c = b.ln() - ln_lambert(a + b.ln())?;
         let ln_patterns = 0.5 * p.ln() + 0.25 * dims * ln_c;
         let margin = ln_c - 4.0 / dims * (2.0_f64.ln() - 0.5 * p.ln());
-        Ok(Capacity {
-            a,
-            b,
-            ln_c,
-            ln_patterns,
-            margin,
-        })
+        Ok(Capacity { a, b, ln_c, ln_patterns, margin })
     }
 
     /// The least whole number that the theorem allows, as a number.
@@ -85,11 +79,7 @@ mod tests {
     #[test]
     fn lambert_is_the_inverse() {
         // scipy: lambertw(1) = 0.5671432904097838, lambertw(e) = 1, lambertw(exp(-20)) = 2.0611536e-9.
-        for (s, w) in [
-            (0.0, 0.567_143_290_409_783_8),
-            (1.0, 1.0),
-            (-20.0, 2.061_153_618_190_204e-9),
-        ] {
+        for (s, w) in [(0.0, 0.567_143_290_409_783_8), (1.0, 1.0), (-20.0, 2.061_153_618_190_204e-9)] {
             let found = ln_lambert(s).unwrap().exp();
             assert!((found / w - 1.0).abs() < 1e-12, "{s}: {found}");
         }

@@ -19,9 +19,7 @@
 pub fn ln_mean(d: usize, kappa: f64) -> f64 {
     // Terms (κ²/4)^k / (k! (d/2)_k), all positive: the largest is at k + d/4 ≈ √(κ²/4 + d²/16).
     let (quarter, half) = (0.25 * kappa * kappa, 0.5 * d as f64);
-    let peak = ((quarter + 0.25 * half * half).sqrt() - 0.5 * half)
-        .max(0.0)
-        .floor();
+    let peak = ((quarter + 0.25 * half * half).sqrt() - 0.5 * half).max(0.0).floor();
     let ratio = |k: f64| quarter / ((k + 1.0) * (half + k));
     let mut ln_peak = 0.0;
     let mut k = 0.0;

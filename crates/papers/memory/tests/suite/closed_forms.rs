@@ -8,51 +8,20 @@ use serde_json::{Value, json};
 
 fn assert_near(id: &str, set: Value, expected: f64) {
     let found = SheetTest::new(room()).formula(id, set.clone());
-    assert!(
-        (found / expected - 1.0).abs() < 1e-8,
-        "{id} {set}: {found} {expected}"
-    );
+    assert!((found / expected - 1.0).abs() < 1e-8, "{id} {set}: {found} {expected}");
 }
 
 /// Values of mpmath 1.3 at 30 digits:
 /// `b = 2*K**2*beta/5; c = b/lambertw(exp(a + log(b)))`, `exp(-k)*hyp0f1(d/2, k*k/4)`.
 #[test]
 fn formulas_are_those_of_mpmath() {
-    assert_near(
-        "memory.ramsauer_capacity",
-        json!({ "d": 20, "K": 3, "beta": 1, "p": 0.001 }),
-        7.41297376084647,
-    );
-    assert_near(
-        "memory.ramsauer_capacity",
-        json!({ "d": 75, "K": 1, "beta": 1, "p": 0.001 }),
-        10.9732492390663,
-    );
-    assert_near(
-        "memory.ramsauer_capacity",
-        json!({ "d": 20, "K": 1, "beta": 0.001, "p": 0.1 }),
-        3.11509104767915,
-    );
-    assert_near(
-        "memory.others_weight",
-        json!({ "d": 12, "lambda": 0.5 }),
-        0.00975400333884464,
-    );
-    assert_near(
-        "memory.others_weight",
-        json!({ "d": 2, "lambda": 1 }),
-        0.308508322553671,
-    );
-    assert_near(
-        "memory.others_weight",
-        json!({ "d": 500, "lambda": 1.5 }),
-        3.45545058851441e-171,
-    );
-    assert_near(
-        "memory.alpha1",
-        json!({ "lambda": 0.01 }),
-        0.00995000249966673,
-    );
+    assert_near("memory.ramsauer_capacity", json!({ "d": 20, "K": 3, "beta": 1, "p": 0.001 }), 7.41297376084647);
+    assert_near("memory.ramsauer_capacity", json!({ "d": 75, "K": 1, "beta": 1, "p": 0.001 }), 10.9732492390663);
+    assert_near("memory.ramsauer_capacity", json!({ "d": 20, "K": 1, "beta": 0.001, "p": 0.1 }), 3.11509104767915);
+    assert_near("memory.others_weight", json!({ "d": 12, "lambda": 0.5 }), 0.00975400333884464);
+    assert_near("memory.others_weight", json!({ "d": 2, "lambda": 1 }), 0.308508322553671);
+    assert_near("memory.others_weight", json!({ "d": 500, "lambda": 1.5 }), 3.45545058851441e-171);
+    assert_near("memory.alpha1", json!({ "lambda": 0.01 }), 0.00995000249966673);
     assert_near("memory.alpha1", json!({ "lambda": 0.4 }), 0.325338716644267);
     assert_near("memory.alpha1", json!({ "lambda": 1 }), 0.622571923779907);
     assert_near("memory.alpha1", json!({ "lambda": 20 }), 2.00411581131718);
@@ -61,14 +30,7 @@ fn formulas_are_those_of_mpmath() {
 /// The mean over the sphere, by Simpson's rule in the angle.
 #[test]
 fn the_mean_weight_is_an_integral() {
-    for (d, kappa) in [
-        (2, 0.3),
-        (2, 40.0),
-        (3, 7.0),
-        (12, 6.0),
-        (40, 120.0),
-        (200, 3.0),
-    ] {
+    for (d, kappa) in [(2, 0.3), (2, 40.0), (3, 7.0), (12, 6.0), (40, 120.0), (200, 3.0)] {
         let n = 200_000;
         let h = std::f64::consts::PI / f64::from(n);
         let (mut sum, mut norm) = (0.0, 0.0);
@@ -84,11 +46,7 @@ fn the_mean_weight_is_an_integral() {
             sum += density * (kappa * (cos - 1.0)).exp();
         }
         let found = ln_mean(d as usize, kappa);
-        assert!(
-            (found - (sum / norm).ln()).abs() < 1e-9,
-            "{d} {kappa}: {found} {}",
-            (sum / norm).ln()
-        );
+        assert!((found - (sum / norm).ln()).abs() < 1e-9, "{d} {kappa}: {found} {}", (sum / norm).ln());
         assert!(scatter(d as usize, kappa) > 0.0);
     }
 }

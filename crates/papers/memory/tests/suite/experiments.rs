@@ -13,13 +13,8 @@ fn entry() -> Entry {
 
 fn run(out: &Path, threads: usize) -> Vec<Row> {
     let small = "trials = 3\ndims = [4]\nheats = [0.02, 0.9, 2.0, 8.0]\nmost = 40";
-    let experiment = entry()
-        .configure(true, None, &small.parse().unwrap())
-        .unwrap();
-    let options = RunOptions {
-        seed: 5,
-        ..RunOptions::default()
-    };
+    let experiment = entry().configure(true, None, &small.parse().unwrap()).unwrap();
+    let options = RunOptions { seed: 5, ..RunOptions::default() };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let work = || experiment::run(&*experiment, out, &options, &Silent);
     let rows = pool.unwrap().install(work).unwrap().rows;
@@ -36,10 +31,7 @@ fn contractions_store_one_pattern_and_cold_memories_many() {
     let rows = run(one.path(), 1);
     assert!(rows == run(two.path(), 2));
     for row in &rows {
-        let (beta, stored) = (
-            row.parameter("beta").unwrap(),
-            row.number("stored").unwrap(),
-        );
+        let (beta, stored) = (row.parameter("beta").unwrap(), row.number("stored").unwrap());
         match beta < 1.0 {
             true => assert_eq!((stored, row.number("lost").unwrap()), (1.0, 2.0)),
             false => assert!(stored >= 1.0 || stored.is_nan()),
@@ -54,12 +46,9 @@ fn contractions_store_one_pattern_and_cold_memories_many() {
 
 #[test]
 fn wrong_settings_are_named() {
-    for (set, message) in [
-        ("most = 1", "most = 1"),
-        ("dims = [1]", "dims"),
-        ("heats = [0.0]", "heats"),
-        ("p = 0.0", "p"),
-    ] {
+    for (set, message) in
+        [("most = 1", "most = 1"), ("dims = [1]", "dims"), ("heats = [0.0]", "heats"), ("p = 0.0", "p")]
+    {
         let error = entry().configure(true, None, &set.parse().unwrap()).err();
         let said = error.map_or("accepted".into(), |e| e.to_string());
         assert!(said.contains(message), "{set}: {said}");

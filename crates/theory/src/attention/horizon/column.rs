@@ -45,23 +45,14 @@ impl Term {
     fn inf(self, a: f64, b: f64) -> f64 {
         let ends = self.at(a).min(self.at(b));
         let vertex = -self.r / (2.0 * self.q);
-        if self.q > 0.0 && vertex > a && vertex < b {
-            ends.min(self.at(vertex))
-        } else {
-            ends
-        }
+        if self.q > 0.0 && vertex > a && vertex < b { ends.min(self.at(vertex)) } else { ends }
     }
 }
 
 impl<'a> Column<'a> {
     /// Wraps column `column` of the scores of the head whose cluster is `own`.
     pub(crate) fn new(scores: &'a [f64], own: &'a Range<usize>, column: usize) -> Self {
-        Column {
-            scores,
-            own,
-            column,
-            signal: own.contains(&column),
-        }
+        Column { scores, own, column, signal: own.contains(&column) }
     }
 
     /// Returns the exponent of key i at θ, as q θ² + r θ + c with only one of the three non-zero.
@@ -77,21 +68,13 @@ impl<'a> Column<'a> {
     /// Computes the softmax weight of key `row` at θ.
     pub(crate) fn weight(&self, row: usize, theta: f64) -> f64 {
         let own = self.exponent(row, theta);
-        let inverse: f64 = (0..self.scores.len())
-            .map(|i| (self.exponent(i, theta) - own).exp())
-            .sum();
+        let inverse: f64 = (0..self.scores.len()).map(|i| (self.exponent(i, theta) - own).exp()).sum();
         1.0 / inverse
     }
 
     /// Returns the key with the largest score among `keys`, the first one in case of ties.
     fn top(&self, keys: impl Iterator<Item = usize>) -> Option<usize> {
-        keys.reduce(|best, i| {
-            if self.scores[i] > self.scores[best] {
-                i
-            } else {
-                best
-            }
-        })
+        keys.reduce(|best, i| if self.scores[i] > self.scores[best] { i } else { best })
     }
 
     fn others(&self) -> impl Iterator<Item = usize> + use<'_> {
@@ -100,21 +83,11 @@ impl<'a> Column<'a> {
 
     /// Computes the first break of the pattern at τ in (0, 1]; `None` if the column never breaks.
     pub(crate) fn first_break(&self, tau: f64) -> Option<Break> {
-        if self.signal {
-            self.signal_break(tau)
-        } else {
-            self.noise_break(tau)
-        }
+        if self.signal { self.signal_break(tau) } else { self.noise_break(tau) }
     }
 
     fn at(&self, theta: f64, row: usize, kind: BreakKind) -> Break {
-        Break {
-            theta,
-            column: self.column,
-            row,
-            weight: self.weight(row, theta),
-            kind,
-        }
+        Break { theta, column: self.column, row, weight: self.weight(row, theta), kind }
     }
 
     fn noise_break(&self, tau: f64) -> Option<Break> {
@@ -140,11 +113,8 @@ impl<'a> Column<'a> {
         let inside = self.own.contains(&row);
         let row_slope = if inside { self.scores[row] } else { 0.0 };
         // The keys of C_k depend on θ; the others are summed once, relative to their largest.
-        let (left, right) = if inside {
-            (self.own.start..row, row + 1..self.own.end)
-        } else {
-            (self.own.clone(), 0..0)
-        };
+        let (left, right) =
+            if inside { (self.own.start..row, row + 1..self.own.end) } else { (self.own.clone(), 0..0) };
         let growing = [&self.scores[left], &self.scores[right]];
         let fixed = || self.others().filter(|i| *i != row).map(|i| self.scores[i]);
         let largest = fixed().fold(f64::NEG_INFINITY, f64::max);
@@ -182,18 +152,10 @@ impl<'a> Column<'a> {
     }
 
     fn terms(&self, target: usize) -> Vec<Term> {
-        let (q, r) = if self.own.contains(&target) {
-            (self.scores[target], 0.0)
-        } else {
-            (0.0, self.scores[target])
-        };
+        let (q, r) = if self.own.contains(&target) { (self.scores[target], 0.0) } else { (0.0, self.scores[target]) };
         let term = |i: usize| {
             let s = self.scores[i];
-            if self.own.contains(&i) {
-                Term { q: s - q, r: -r }
-            } else {
-                Term { q: -q, r: s - r }
-            }
+            if self.own.contains(&i) { Term { q: s - q, r: -r } } else { Term { q: -q, r: s - r } }
         };
         (0..self.scores.len()).map(term).collect()
     }
@@ -255,12 +217,7 @@ fn exponential_sums(scores: &[f64], theta: f64, base: f64) -> (f64, f64) {
 
 /// Finds, to rounding, the least θ in [start, end] at which `broken` holds; `clear(a, b)` proves that
 /// there is none in [a, b].
-fn first_where(
-    broken: impl Fn(f64) -> bool,
-    clear: impl Fn(f64, f64) -> bool,
-    start: f64,
-    end: f64,
-) -> Option<f64> {
+fn first_where(broken: impl Fn(f64) -> bool, clear: impl Fn(f64, f64) -> bool, start: f64, end: f64) -> Option<f64> {
     let mut stack = vec![(start, end)];
     while let Some((a, b)) = stack.pop() {
         if clear(a, b) {

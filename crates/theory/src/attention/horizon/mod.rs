@@ -74,11 +74,7 @@ pub struct Bracket {
 impl Bracket {
     /// Makes a bracket from a value known to rounding.
     pub fn exact(theta: f64) -> Self {
-        Bracket {
-            low: theta,
-            value: theta,
-            high: theta,
-        }
+        Bracket { low: theta, value: theta, high: theta }
     }
 }
 
@@ -108,11 +104,7 @@ impl HeadHorizon {
 
 /// Returns the earlier of two breaks of one head; at the same θ, the one with the smaller column.
 pub(crate) fn earlier(a: Break, b: Break) -> Break {
-    if (b.theta, b.column) < (a.theta, a.column) {
-        b
-    } else {
-        a
-    }
+    if (b.theta, b.column) < (a.theta, a.column) { b } else { a }
 }
 
 /// Horizon of a draw: all heads together.
@@ -156,11 +148,7 @@ impl Horizon {
     pub fn broken(&self, theta: f64) -> BrokenColumns {
         let columns = || self.heads.iter().flat_map(|head| &head.theta);
         let count = |of: fn(&Bracket) -> f64| columns().filter(|b| of(b) <= theta).count();
-        BrokenColumns {
-            low: count(|b| b.high),
-            value: count(|b| b.value),
-            high: count(|b| b.low),
-        }
+        BrokenColumns { low: count(|b| b.high), value: count(|b| b.value), high: count(|b| b.low) }
     }
 
     /// Counts the columns that were decided again in f64.
@@ -230,11 +218,7 @@ pub(crate) fn validate(tokens: usize, own: &Range<usize>, tau: f64) -> Result<()
 pub fn plain(y: ArrayView2<f64>, own: Range<usize>, tau: f64) -> Result<HeadHorizon> {
     validate(y.ncols(), &own, tau)?;
     if y.iter().any(|x| !x.is_finite()) {
-        return Err(Error::invalid(
-            "y",
-            "NaN or infinite",
-            "must be finite numbers",
-        ));
+        return Err(Error::invalid("y", "NaN or infinite", "must be finite numbers"));
     }
     let scores = product(y.t(), y);
     let break_of = |(j, column): (usize, ndarray::ArrayView1<f64>)| {

@@ -35,10 +35,7 @@ impl SphericalHopfield {
     pub fn new(context: ArrayView2<f64>, gamma: f64) -> Result<Self> {
         check_context(context)?;
         positive("gamma", gamma)?;
-        Ok(SphericalHopfield {
-            second: context.dot(&context.t()) / context.ncols() as f64,
-            gamma,
-        })
+        Ok(SphericalHopfield { second: context.dot(&context.t()) / context.ncols() as f64, gamma })
     }
 
     /// Computes the energy $\mathcal E(X, s)$ (A.21).

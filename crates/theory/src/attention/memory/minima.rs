@@ -81,8 +81,7 @@ impl DenseMemory {
     pub fn minima_from(&self, starts: ArrayView2<f64>) -> Result<Minima> {
         for (name, value) in [("alpha", self.alpha), ("beta", self.beta)] {
             if value < 0.0 {
-                let allowed =
-                    "must be a number > 0; minima are found where both scales are positive";
+                let allowed = "must be a number > 0; minima are found where both scales are positive";
                 return Err(Error::invalid(name, value, allowed));
             }
         }
@@ -135,15 +134,8 @@ impl DenseMemory {
             (low * self.alpha, high * self.alpha)
         };
         let (x, y) = (ends(0), ends(1));
-        let at =
-            |(low, high): (f64, f64), i: usize| low + (high - low) * i as f64 / (side - 1) as f64;
-        Ok(Array2::from_shape_fn((2, side * side), |(row, i)| {
-            if row == 0 {
-                at(x, i % side)
-            } else {
-                at(y, i / side)
-            }
-        }))
+        let at = |(low, high): (f64, f64), i: usize| low + (high - low) * i as f64 / (side - 1) as f64;
+        Ok(Array2::from_shape_fn((2, side * side), |(row, i)| if row == 0 { at(x, i % side) } else { at(y, i / side) }))
     }
 
     /// Returns the length of the longest token times α, a bound on the length of stationary states.
@@ -227,11 +219,7 @@ impl DenseMemory {
 }
 
 fn distance(a: ArrayView1<f64>, b: ArrayView1<f64>) -> f64 {
-    a.iter()
-        .zip(b)
-        .map(|(x, y)| (x - y).powi(2))
-        .sum::<f64>()
-        .sqrt()
+    a.iter().zip(b).map(|(x, y)| (x - y).powi(2)).sum::<f64>().sqrt()
 }
 
 /// Sorts the minima by energy, lowest first.

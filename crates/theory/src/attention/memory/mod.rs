@@ -60,11 +60,7 @@ impl DenseMemory {
                 return Err(Error::invalid(name, value, allowed));
             }
         }
-        Ok(DenseMemory {
-            context: context.to_owned(),
-            alpha,
-            beta,
-        })
+        Ok(DenseMemory { context: context.to_owned(), alpha, beta })
     }
 
     /// Returns the tokens X (n, L).
@@ -111,8 +107,7 @@ impl DenseMemory {
     /// Computes the Hessian $\nabla_s^2\mathcal E = \frac1\alpha I - \beta X(\mathrm{diag}(g) - gg^T)X^T$
     /// (n, n) with g the weights; the second term holds the covariance of the tokens under g.
     pub fn hessian(&self, s: ArrayView1<f64>) -> Array2<f64> {
-        let mut hessian =
-            symmetry::weighted_covariance(self.context.view(), self.weights(s).view());
+        let mut hessian = symmetry::weighted_covariance(self.context.view(), self.weights(s).view());
         hessian *= -self.beta;
         hessian.diag_mut().mapv_inplace(|x| x + 1.0 / self.alpha);
         hessian
@@ -179,11 +174,7 @@ fn check_context(context: ArrayView2<f64>) -> Result<()> {
         return Err(Error::invalid("L", 0, "must be a whole number >= 1"));
     }
     match context.iter().find(|x| !x.is_finite()) {
-        Some(bad) => Err(Error::invalid(
-            "context",
-            bad,
-            "must be finite numbers only",
-        )),
+        Some(bad) => Err(Error::invalid("context", bad, "must be finite numbers only")),
         None => Ok(()),
     }
 }

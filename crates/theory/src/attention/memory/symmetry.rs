@@ -28,14 +28,7 @@ pub fn weighted_covariance(context: ArrayView2<f64>, g: ArrayView1<f64>) -> Arra
         token *= g.sqrt();
     }
     let mut y = Array2::zeros((context.nrows(), context.nrows()));
-    gemm(
-        1.0,
-        scaled.view(),
-        scaled.t(),
-        false,
-        y.view_mut(),
-        Threads::One,
-    );
+    gemm(1.0, scaled.view(), scaled.t(), false, y.view_mut(), Threads::One);
     y
 }
 
@@ -109,10 +102,7 @@ pub fn test(
     }
     let y = y_of(context, w_kq, s);
     let left = w_pv.dot(&y);
-    Ok(Symmetry {
-        jacobian: asymmetry(left.dot(&w_kq).view()),
-        printed: asymmetry(left.dot(&w_kq.t()).view()),
-    })
+    Ok(Symmetry { jacobian: asymmetry(left.dot(&w_kq).view()), printed: asymmetry(left.dot(&w_kq.t()).view()) })
 }
 
 /// Returns the memory for which the softmax layer with these weights is a step from every state, if the

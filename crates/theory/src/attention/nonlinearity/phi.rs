@@ -101,10 +101,7 @@ impl PartialEq for Phi {
 impl fmt::Display for Phi {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parameters = self.parameters();
-        let texts: Vec<_> = parameters
-            .iter()
-            .map(|(n, x)| format!("{n} = {x}"))
-            .collect();
+        let texts: Vec<_> = parameters.iter().map(|(n, x)| format!("{n} = {x}")).collect();
         match texts.is_empty() {
             true => f.write_str(self.name()),
             false => write!(f, "{} ({})", self.name(), texts.join(", ")),
@@ -129,18 +126,9 @@ mod tests {
     #[test]
     fn refusals_name_the_value_and_the_range() {
         let text = |name, tau| Phi::parse(name, tau).unwrap_err().to_string();
-        assert_eq!(
-            text("softmaxx", 0.5),
-            "unknown phi 'softmaxx'; did you mean softmax?"
-        );
-        assert_eq!(
-            text("thresholded-softmax", 1.5),
-            "tau = 1.5: must be a number in (0, 1]"
-        );
-        assert_eq!(
-            text("hard-threshold", 0.0),
-            "tau = 0: must be a finite number > 0"
-        );
+        assert_eq!(text("softmaxx", 0.5), "unknown phi 'softmaxx'; did you mean softmax?");
+        assert_eq!(text("thresholded-softmax", 1.5), "tau = 1.5: must be a number in (0, 1]");
+        assert_eq!(text("hard-threshold", 0.0), "tau = 0: must be a finite number > 0");
     }
 
     #[test]

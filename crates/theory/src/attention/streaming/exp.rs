@@ -74,13 +74,7 @@ exp!(
     23,
     0.693_359_4, // 355/512: nine bits, so that n times it is exact
     -2.121_944_4e-4,
-    [
-        0.5,
-        0.166_665_78,
-        0.041_666_556,
-        0.008_363_173,
-        0.001_392_617_6
-    ]
+    [0.5, 0.166_665_78, 0.041_666_556, 0.008_363_173, 0.001_392_617_6]
 );
 exp!(
     f64,
@@ -107,10 +101,7 @@ exp!(
 
 /// Evaluates the polynomial Σ_k c_k x^k.
 #[inline(always)]
-fn horner<T: Copy + std::ops::Add<Output = T> + std::ops::Mul<Output = T>, const N: usize>(
-    x: T,
-    c: [T; N],
-) -> T {
+fn horner<T: Copy + std::ops::Add<Output = T> + std::ops::Mul<Output = T>, const N: usize>(x: T, c: [T; N]) -> T {
     let mut value = c[N - 1];
     for k in (0..N - 1).rev() {
         value = value * x + c[k];
@@ -257,9 +248,7 @@ mod tests {
     #[test]
     fn f32_within_two_ulps_of_std_over_the_whole_range() {
         let mut worst = 0.0_f64;
-        let inputs: Vec<f32> = (0..1_000_003)
-            .map(|i| -87.99 + i as f32 * 1.763e-4)
-            .collect();
+        let inputs: Vec<f32> = (0..1_000_003).map(|i| -87.99 + i as f32 * 1.763e-4).collect();
         let mut outputs = inputs.clone();
         exp_in_place(&mut outputs);
         for (&x, &got) in inputs.iter().zip(&outputs) {
@@ -268,11 +257,7 @@ mod tests {
             } else if x < 88.37 {
                 worst = worst.max(ulps_f32(got, x));
             }
-            assert_eq!(
-                got.to_bits(),
-                f32::exp_lane(x).to_bits(),
-                "vector and scalar at {x}"
-            );
+            assert_eq!(got.to_bits(), f32::exp_lane(x).to_bits(), "vector and scalar at {x}");
         }
         assert!(worst < 2.0, "{worst} ulps");
     }
@@ -284,8 +269,7 @@ mod tests {
             // An irrational step, so that the low bits of the argument vary.
             let x = -708.0 + f64::from(i) * 1.417e-3 * std::f64::consts::FRAC_1_SQRT_2 * 1.414;
             if x < 709.0 {
-                worst =
-                    worst.max((f64::exp_lane(x).to_bits() as i64 - x.exp().to_bits() as i64).abs());
+                worst = worst.max((f64::exp_lane(x).to_bits() as i64 - x.exp().to_bits() as i64).abs());
             }
         }
         // std's own error is below one ulp.

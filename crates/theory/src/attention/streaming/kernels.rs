@@ -64,13 +64,7 @@ pub(super) fn exp_columns<T: Exp>(scores: &mut [T], rows: usize, shift: &[T], su
 
 /// Adds Σ exp(column - shift) to `sums` and leaves the scores unchanged. `maxima` are the columns' own
 /// largest scores: if exp of the largest underflows to 0 the column is skipped.
-pub(super) fn sum_exp_columns<T: Exp>(
-    scores: &[T],
-    rows: usize,
-    maxima: &[T],
-    shift: &[T],
-    sums: &mut [f64],
-) {
+pub(super) fn sum_exp_columns<T: Exp>(scores: &[T], rows: usize, maxima: &[T], shift: &[T], sums: &mut [f64]) {
     at_full_width(
         #[inline(always)]
         || {

@@ -23,10 +23,7 @@ pub struct Streamed<T> {
 impl<T> Streamed<T> {
     /// Wraps the output of a continuous φ, which has no decisions to repeat.
     pub fn smooth(output: Array2<T>) -> Self {
-        Streamed {
-            output,
-            redecided: 0,
-        }
+        Streamed { output, redecided: 0 }
     }
 }
 
@@ -102,11 +99,7 @@ impl Mssa {
     /// assert!((&fast.output - &plain).iter().all(|x| x.abs() < 1e-12));
     /// # Ok::<(), attnlab_core::Error>(())
     /// ```
-    pub fn stream<T: Exp>(
-        &self,
-        tokens: ArrayView2<T>,
-        bases: &[Array2<T>],
-    ) -> Result<Streamed<T>> {
+    pub fn stream<T: Exp>(&self, tokens: ArrayView2<T>, bases: &[Array2<T>]) -> Result<Streamed<T>> {
         self.stream_with(tokens, bases, |y| self.stream_head(y))
     }
 
@@ -150,19 +143,9 @@ impl Mssa {
             let head = head(product(u.t(), tokens).view())?;
             redecided += head.redecided;
             let eta = T::of_f64(self.eta);
-            gemm(
-                eta,
-                u.view(),
-                head.output.view(),
-                true,
-                next.view_mut(),
-                Threads::All,
-            );
+            gemm(eta, u.view(), head.output.view(), true, next.view_mut(), Threads::All);
         }
-        Ok(Streamed {
-            output: next,
-            redecided,
-        })
+        Ok(Streamed { output: next, redecided })
     }
 }
 
@@ -195,20 +178,10 @@ impl Mhsa {
             let stop = start + v.nrows();
             let w_o = self.w_o.slice(s![.., start..stop]).mapv(T::of_f64);
             let eta = T::of_f64(self.eta);
-            gemm(
-                eta,
-                w_o.view(),
-                head.output.view(),
-                true,
-                next.view_mut(),
-                Threads::All,
-            );
+            gemm(eta, w_o.view(), head.output.view(), true, next.view_mut(), Threads::All);
             start = stop;
         }
-        Ok(Streamed {
-            output: next,
-            redecided,
-        })
+        Ok(Streamed { output: next, redecided })
     }
 }
 

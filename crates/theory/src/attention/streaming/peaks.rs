@@ -59,13 +59,7 @@ impl<T: Exp> TileRule<T> for Peaks<'_, '_, T> {
         }
     }
 
-    fn absorb(
-        &self,
-        state: &mut PeakState<T>,
-        keys: Range<usize>,
-        scores: &mut [T],
-        _out: ArrayViewMut2<T>,
-    ) {
+    fn absorb(&self, state: &mut PeakState<T>, keys: Range<usize>, scores: &mut [T], _out: ArrayViewMut2<T>) {
         let rows = keys.len();
         match self.pick {
             Pick::Above { .. } => state.running.absorb(scores, rows),
@@ -78,10 +72,7 @@ impl<T: Exp> TileRule<T> for Peaks<'_, '_, T> {
             let cut = self.cut(&state.running, j, state.error[j]);
             let list = &mut state.entries[j];
             list.retain(|(s, _)| s.as_f64() >= cut);
-            let inside = column
-                .iter()
-                .zip(keys.clone())
-                .filter(|(s, _)| s.as_f64() >= cut);
+            let inside = column.iter().zip(keys.clone()).filter(|(s, _)| s.as_f64() >= cut);
             list.extend(inside.map(|(s, i)| (*s, i)));
             if let Pick::Largest = self.pick {
                 // Two entries that are too close already make the column undecided, so a tie of thousands
@@ -97,9 +88,7 @@ impl<T: Exp> TileRule<T> for Peaks<'_, '_, T> {
         let mut undecided = vec![];
         for (j, list) in state.entries.iter().enumerate() {
             let picked = match self.pick {
-                Pick::Above { cut, value } => self
-                    .above(&state, j, cut)
-                    .map(|list| (T::of_f64(value), list)),
+                Pick::Above { cut, value } => self.above(&state, j, cut).map(|list| (T::of_f64(value), list)),
                 Pick::Largest if list.len() == 1 => Some((T::one(), vec![list[0].1])),
                 Pick::Largest => None,
             };
@@ -108,8 +97,7 @@ impl<T: Exp> TileRule<T> for Peaks<'_, '_, T> {
                 continue;
             };
             for i in picked {
-                out.column_mut(j)
-                    .scaled_add(weight, &self.problem.values().column(i));
+                out.column_mut(j).scaled_add(weight, &self.problem.values().column(i));
             }
         }
         undecided
@@ -121,9 +109,7 @@ impl<T: Exp> Peaks<'_, '_, T> {
     fn cut(&self, running: &Running<T>, j: usize, error: f64) -> f64 {
         match self.pick {
             Pick::Largest => running.max[j].as_f64() - 2.0 * error,
-            Pick::Above { cut, .. } => {
-                running.log_sum(j) + cut.ln() - 2.0 * error - 2.0 * self.problem.sum_error()
-            }
+            Pick::Above { cut, .. } => running.log_sum(j) + cut.ln() - 2.0 * error - 2.0 * self.problem.sum_error(),
         }
     }
 

@@ -58,11 +58,7 @@ impl<'a, T: Exp> Problem<'a, T> {
     }
 
     /// Makes the problem with scores `scale` · KᵀQ and values V; K and Q are (p, N), V is (v, N).
-    pub fn separate(
-        [queries, keys, values]: [ArrayView2<'a, T>; 3],
-        mask: Mask,
-        scale: f64,
-    ) -> Self {
+    pub fn separate([queries, keys, values]: [ArrayView2<'a, T>; 3], mask: Mask, scale: f64) -> Self {
         let keys = by_columns(keys);
         let longest_key = lengths(keys.view()).into_iter().fold(0.0, f64::max);
         Problem {
@@ -122,10 +118,7 @@ impl<'a, T: Exp> Problem<'a, T> {
     /// `f32`. The dimension p has little influence: the engine cuts it into its own cache blocks.
     pub fn blocks(&self) -> Blocks {
         let width = self.tokens().div_ceil(48).next_multiple_of(48);
-        Blocks {
-            columns: self.tokens(),
-            width: width.clamp(96, 240),
-        }
+        Blocks { columns: self.tokens(), width: width.clamp(96, 240) }
     }
 
     /// Returns E_j, a bound on the error of every computed score of column j against exact arithmetic on
@@ -145,11 +138,7 @@ impl<'a, T: Exp> Problem<'a, T> {
     /// Returns max_i |k_i||q_j||f_j|: a bound on the scores of column j, to which errors are relative.
     pub fn reach(&self, j: usize) -> f64 {
         let query = self.queries();
-        let query = query
-            .column(j)
-            .iter()
-            .map(|x| x.as_f64().powi(2))
-            .sum::<f64>();
+        let query = query.column(j).iter().map(|x| x.as_f64().powi(2)).sum::<f64>();
         self.longest_key * query.sqrt() * self.factor(j).abs()
     }
 
@@ -158,8 +147,7 @@ impl<'a, T: Exp> Problem<'a, T> {
     /// with one rescaling each.
     pub fn sum_error(&self) -> f64 {
         let blocks = self.blocks();
-        (blocks.width as f64 / 16.0 + 8.0) * T::EPSILON / 2.0
-            + 3.0 * blocks.count() as f64 * f64::EPSILON
+        (blocks.width as f64 / 16.0 + 8.0) * T::EPSILON / 2.0 + 3.0 * blocks.count() as f64 * f64::EPSILON
     }
 
     /// Applies the factors and, on a tile crossed by the diagonal, the mask.
@@ -190,10 +178,7 @@ impl<'a, T: Exp> Problem<'a, T> {
         let mut slots: Vec<_> = out
             .axis_chunks_iter_mut(Axis(1), blocks.width)
             .enumerate()
-            .map(|(b, out)| Slot {
-                state: rule.start(blocks.range(b)),
-                out,
-            })
+            .map(|(b, out)| Slot { state: rule.start(blocks.range(b)), out })
             .collect();
         if self.queries.is_none() {
             self.sweep_tied(rule, &mut slots);
@@ -218,13 +203,7 @@ impl<'a, T: Exp> Problem<'a, T> {
     /// Sweeps tied scores: one product gives the tile and, transposed, its mirror image.
     fn sweep_tied<R: TileRule<T>>(&self, rule: &R, slots: &mut [Slot<T, R::State>]) {
         let visit = |tile: super::Tile<T>, own: &mut Slot<T, R::State>, other: Option<&mut _>| {
-            let super::Tile {
-                rows,
-                cols,
-                scores,
-                scratch,
-                ..
-            } = tile;
+            let super::Tile { rows, cols, scores, scratch, .. } = tile;
             let Some(scores) = scores.into_slice_memory_order() else {
                 return;
             };
@@ -244,46 +223,31 @@ impl<'a, T: Exp> Problem<'a, T> {
     fn sweep_separate<R: TileRule<T>>(&self, rule: &R, slots: &mut [Slot<T, R::State>]) {
         let blocks = self.blocks();
         let (all_keys, all_queries) = (self.keys(), self.queries());
-        slots
-            .par_iter_mut()
-            .enumerate()
-            .with_max_len(1)
-            .for_each(|(b, slot)| {
-                let queries = blocks.range(b);
-                let last = if self.mask == Mask::Causal {
-                    b + 1
-                } else {
-                    blocks.count()
-                };
-                let mut buffer = vec![T::zero(); blocks.width * queries.len()];
-                for keys in (0..last).map(|i| blocks.range(i)) {
-                    let scores = &mut buffer[..keys.len() * queries.len()];
-                    let left = all_keys.slice(s![.., keys.clone()]);
-                    let right = all_queries.slice(s![.., queries.clone()]);
-                    let tile = matrix_mut(scores, keys.len());
-                    gemm(T::one(), left.t(), right, false, tile, Threads::One);
-                    self.show(rule, slot, (keys, queries.clone()), scores);
-                }
-            });
+        slots.par_iter_mut().enumerate().with_max_len(1).for_each(|(b, slot)| {
+            let queries = blocks.range(b);
+            let last = if self.mask == Mask::Causal { b + 1 } else { blocks.count() };
+            let mut buffer = vec![T::zero(); blocks.width * queries.len()];
+            for keys in (0..last).map(|i| blocks.range(i)) {
+                let scores = &mut buffer[..keys.len() * queries.len()];
+                let left = all_keys.slice(s![.., keys.clone()]);
+                let right = all_queries.slice(s![.., queries.clone()]);
+                let tile = matrix_mut(scores, keys.len());
+                gemm(T::one(), left.t(), right, false, tile, Threads::One);
+                self.show(rule, slot, (keys, queries.clone()), scores);
+            }
+        });
     }
 
     /// Returns q_j in f64, multiplied by its factor.
     pub fn query_f64(&self, j: usize) -> Vec<f64> {
         let f = self.factor(j);
-        self.queries()
-            .column(j)
-            .iter()
-            .map(|x| f * x.as_f64())
-            .collect()
+        self.queries().column(j).iter().map(|x| f * x.as_f64()).collect()
     }
 
     /// Computes s_ij of the given data in f64, always in the same order of summation, so that equal keys
     /// have equal scores.
     pub fn score_f64(&self, i: usize, query: &[f64]) -> f64 {
-        self.keys()
-            .column(i)
-            .as_slice()
-            .map_or(f64::NAN, |key| dot_f64(key, query))
+        self.keys().column(i).as_slice().map_or(f64::NAN, |key| dot_f64(key, query))
     }
 
     /// Computes out += V_I W for the keys I and their weights W (|I|, columns of `out`), column-major.
@@ -326,11 +290,7 @@ impl<'a, T: Exp> Problem<'a, T> {
     /// Computes column j of V φ(Mask(S)) in f64.
     fn plain_column(&self, phi: &dyn Nonlinearity, j: usize) -> Vec<f64> {
         let query = self.query_f64(j);
-        let visible = if self.mask == Mask::Causal {
-            j + 1
-        } else {
-            self.tokens()
-        };
+        let visible = if self.mask == Mask::Causal { j + 1 } else { self.tokens() };
         let mut weights: Vec<f64> = (0..visible).map(|i| self.score_f64(i, &query)).collect();
         // As in the plain definition, φ receives the whole column.
         weights.resize(self.tokens(), f64::NEG_INFINITY);

@@ -19,13 +19,7 @@ pub trait TileRule<T>: Sync {
 
     /// Adds the scores of the block against `keys`: column-major, a column per query, masked entries -∞.
     /// The method may overwrite the scores. `out` is the block's part of the output.
-    fn absorb(
-        &self,
-        state: &mut Self::State,
-        keys: Range<usize>,
-        scores: &mut [T],
-        out: ArrayViewMut2<T>,
-    );
+    fn absorb(&self, state: &mut Self::State, keys: Range<usize>, scores: &mut [T], out: ArrayViewMut2<T>);
 
     /// Completes the block's part of the output after the last tile.
     fn finish(&self, state: Self::State, out: ArrayViewMut2<T>) -> Self::Report;
@@ -101,13 +95,7 @@ impl<T: Exp> TileRule<T> for LogSum {
         Running::new(queries.len())
     }
 
-    fn absorb(
-        &self,
-        state: &mut Running<T>,
-        keys: Range<usize>,
-        scores: &mut [T],
-        _out: ArrayViewMut2<T>,
-    ) {
+    fn absorb(&self, state: &mut Running<T>, keys: Range<usize>, scores: &mut [T], _out: ArrayViewMut2<T>) {
         state.absorb(scores, keys.len());
     }
 

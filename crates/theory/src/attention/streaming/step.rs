@@ -54,30 +54,14 @@ impl<T: Exp> TileRule<T> for Step<'_, '_, T> {
         }
     }
 
-    fn absorb(
-        &self,
-        state: &mut StepState,
-        keys: Range<usize>,
-        scores: &mut [T],
-        out: ArrayViewMut2<T>,
-    ) {
+    fn absorb(&self, state: &mut StepState, keys: Range<usize>, scores: &mut [T], out: ArrayViewMut2<T>) {
         let (rows, queries) = (keys.len(), state.queries.clone());
         let edge = |sign: f64| -> Vec<T> {
-            let pairs = self.cut[queries.clone()]
-                .iter()
-                .zip(&self.band[queries.clone()]);
-            pairs
-                .map(|(cut, band)| T::of_f64(cut + sign * band))
-                .collect()
+            let pairs = self.cut[queries.clone()].iter().zip(&self.band[queries.clone()]);
+            pairs.map(|(cut, band)| T::of_f64(cut + sign * band)).collect()
         };
         let (low, high) = (edge(-1.0), edge(1.0));
-        count_columns(
-            scores,
-            rows,
-            (&low, &high),
-            &mut state.near,
-            &mut state.above,
-        );
+        count_columns(scores, rows, (&low, &high), &mut state.near, &mut state.above);
         for (j, column) in scores.chunks_exact_mut(rows).enumerate() {
             if state.near[j] == 0 {
             } else if self.doubt == Doubt::ByColumn {
@@ -87,11 +71,7 @@ impl<T: Exp> TileRule<T> for Step<'_, '_, T> {
                 for (s, i) in column.iter_mut().zip(keys.clone()) {
                     if *s > low[j] && *s <= high[j] {
                         let above = self.problem.score_f64(i, &query) > self.cut[queries.start + j];
-                        *s = if above {
-                            T::infinity()
-                        } else {
-                            T::neg_infinity()
-                        };
+                        *s = if above { T::infinity() } else { T::neg_infinity() };
                         state.resolved += 1;
                     }
                 }
@@ -106,9 +86,6 @@ impl<T: Exp> TileRule<T> for Step<'_, '_, T> {
 
     fn finish(&self, state: StepState, _out: ArrayViewMut2<T>) -> (Vec<usize>, usize) {
         let columns = state.queries.zip(state.undecided);
-        (
-            columns.filter_map(|(j, open)| open.then_some(j)).collect(),
-            state.resolved,
-        )
+        (columns.filter_map(|(j, open)| open.then_some(j)).collect(), state.resolved)
     }
 }

@@ -83,9 +83,7 @@ pub fn for_each_tile<T: Real, S: Send>(
     // The rounds keep blocks apart, so these locks never wait; the compiler requires them.
     let states: Vec<Mutex<&mut S>> = states.iter_mut().map(Mutex::new).collect();
     // One pair of buffers per thread, allocated on first use.
-    let buffers: Vec<_> = (0..rayon::current_num_threads())
-        .map(|_| Mutex::new((Vec::new(), Vec::new())))
-        .collect();
+    let buffers: Vec<_> = (0..rayon::current_num_threads()).map(|_| Mutex::new((Vec::new(), Vec::new()))).collect();
     for round in blocks.rounds() {
         round.par_iter().with_max_len(1).for_each(|&(i, j)| {
             let (rows, cols) = (blocks.range(i), blocks.range(j));
@@ -97,25 +95,11 @@ pub fn for_each_tile<T: Real, S: Send>(
                 scratch.resize(blocks.width * blocks.width, T::zero());
             }
             let shape = (rows.len(), cols.len()).f();
-            let mut scores = ArrayViewMut2::from_shape(shape, &mut scores[..size])
-                .expect("a buffer of exactly this size");
+            let mut scores =
+                ArrayViewMut2::from_shape(shape, &mut scores[..size]).expect("a buffer of exactly this size");
             let (left, right) = (y.slice(s![.., rows.clone()]), y.slice(s![.., cols.clone()]));
-            gemm(
-                T::one(),
-                left.t(),
-                right,
-                false,
-                scores.view_mut(),
-                Threads::One,
-            );
-            let tile = Tile {
-                row_block: i,
-                col_block: j,
-                rows,
-                cols,
-                scores,
-                scratch: &mut scratch[..size],
-            };
+            gemm(T::one(), left.t(), right, false, scores.view_mut(), Threads::One);
+            let tile = Tile { row_block: i, col_block: j, rows, cols, scores, scratch: &mut scratch[..size] };
             let mut row_state = unpoisoned(&states[i]);
             if i == j {
                 visit(tile, &mut row_state, None);

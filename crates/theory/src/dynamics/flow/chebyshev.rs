@@ -40,17 +40,9 @@ impl Coefficients {
         let stage = |j: usize| {
             let tilde = 2.0 * b(j) * w1 / b(j - 1);
             let a = 1.0 - b(j - 1) * t[j - 1];
-            [
-                2.0 * b(j) * w0 / b(j - 1),
-                -b(j) / b(j - 2),
-                tilde,
-                -a * tilde,
-            ]
+            [2.0 * b(j) * w0 / b(j - 1), -b(j) / b(j - 2), tilde, -a * tilde]
         };
-        Coefficients {
-            first: b(1) * w1,
-            stages: (2..=s).map(stage).collect(),
-        }
+        Coefficients { first: b(1) * w1, stages: (2..=s).map(stage).collect() }
     }
 }
 
@@ -157,12 +149,7 @@ impl<'f> Stepper<'f> {
     /// allows.
     fn first_step(&mut self) -> f64 {
         let h = if self.rho > 0.0 { 1.0 / self.rho } else { 1.0 };
-        let shifted: Vec<f64> = self
-            .x
-            .iter()
-            .zip(&self.rate)
-            .map(|(x, r)| x + h * r)
-            .collect();
+        let shifted: Vec<f64> = self.x.iter().zip(&self.rate).map(|(x, r)| x + h * r).collect();
         let mut out = vec![0.0; shifted.len()];
         self.eval(&shifted, &mut out);
         let error = |i: usize| h * (out[i] - self.rate[i]);
@@ -201,9 +188,7 @@ impl<'f> Stepper<'f> {
                 let growth = match self.before {
                     None => 0.8 * power(error),
                     // Predictive step-size controller of the authors.
-                    Some((e, before)) => {
-                        0.8 * (h / before) * power(error) * power(error) / power(e)
-                    }
+                    Some((e, before)) => 0.8 * (h / before) * power(error) * power(error) / power(e),
                 };
                 self.before = Some((error, h));
                 self.h = h * growth.clamp(0.1, 10.0);
@@ -217,11 +202,7 @@ impl<'f> Stepper<'f> {
                 return Ok((from, rejected));
             }
             rejected += 1;
-            let shrink = if error.is_finite() {
-                0.8 * error.powf(-1.0 / 3.0)
-            } else {
-                0.1
-            };
+            let shrink = if error.is_finite() { 0.8 * error.powf(-1.0 / 3.0) } else { 0.1 };
             self.h = h * shrink.max(0.1);
             if self.h < 16.0 * f64::EPSILON * self.t.max(f64::MIN_POSITIVE) {
                 return Err(super::unbounded(self.t));
@@ -238,16 +219,10 @@ impl<'f> Stepper<'f> {
         if self.coefficients.len() <= s {
             self.coefficients.resize_with(s + 1, || None);
         }
-        let with = self.coefficients[s]
-            .take()
-            .unwrap_or_else(|| Coefficients::new(s));
+        let with = self.coefficients[s].take().unwrap_or_else(|| Coefficients::new(s));
         let (x, r) = (&self.x, &self.rate);
         let mut back = x.clone();
-        let mut y: Vec<f64> = x
-            .iter()
-            .zip(r)
-            .map(|(x, r)| x + with.first * h * r)
-            .collect();
+        let mut y: Vec<f64> = x.iter().zip(r).map(|(x, r)| x + with.first * h * r).collect();
         let mut slope = vec![0.0; y.len()];
         for [mu, nu, tilde, gamma] in &with.stages {
             self.field.rate(&y, &mut slope);
@@ -270,10 +245,7 @@ impl Last {
     fn at(&self, to: &Stepper, t: f64) -> Vec<f64> {
         let h = to.t - self.t;
         let u = (t - self.t) / h;
-        let (a, b) = (
-            (1.0 + 2.0 * u) * (1.0 - u).powi(2),
-            u * (1.0 - u).powi(2) * h,
-        );
+        let (a, b) = ((1.0 + 2.0 * u) * (1.0 - u).powi(2), u * (1.0 - u).powi(2) * h);
         let (c, d) = (u * u * (3.0 - 2.0 * u), u * u * (u - 1.0) * h);
         let one = |i: usize| a * self.x[i] + b * self.rate[i] + c * to.x[i] + d * to.rate[i];
         (0..self.x.len()).map(one).collect()
@@ -298,13 +270,7 @@ impl Last {
     }
 }
 
-pub(super) fn run(
-    flow: &Flow,
-    field: &dyn VectorField,
-    start: &[f64],
-    times: &[f64],
-    watch: Watch,
-) -> Result<Path> {
+pub(super) fn run(flow: &Flow, field: &dyn VectorField, start: &[f64], times: &[f64], watch: Watch) -> Result<Path> {
     let until = times[times.len() - 1];
     let event = watch.event;
     let mut watching = Watching::new(watch);
@@ -323,11 +289,7 @@ pub(super) fn run(
         let now = found.as_ref().map_or(stepper.t, |(t, _)| *t);
         while let Some(t) = times.get(reached.len()).filter(|t| **t <= now) {
             reached.push(*t);
-            states.push(if *t == stepper.t {
-                stepper.x.clone()
-            } else {
-                last.at(&stepper, *t)
-            });
+            states.push(if *t == stepper.t { stepper.x.clone() } else { last.at(&stepper, *t) });
         }
         if steps >= flow.most_steps && stepper.t < until {
             return Err(Drive::too_long(stepper.t, until, steps));

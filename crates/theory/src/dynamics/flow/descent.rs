@@ -9,13 +9,7 @@ use attnlab_core::error::{Error, Result};
 ///
 /// # Errors
 /// If the step size is not positive, times or start are invalid, or the iteration diverges.
-pub fn descend(
-    field: &dyn VectorField,
-    start: &[f64],
-    eta: f64,
-    times: &[f64],
-    watch: Watch,
-) -> Result<Path> {
+pub fn descend(field: &dyn VectorField, start: &[f64], eta: f64, times: &[f64], watch: Watch) -> Result<Path> {
     Flow::new(Method::Tsit45).validate(field, start, times)?;
     attnlab_core::error::positive("eta", eta)?;
     let event = watch.event;

@@ -31,8 +31,7 @@ pub(super) fn weights(projected: Tensor<3>, settings: &Arc<HeadSettings>) -> Ten
 trait FusedAttention: Backend {
     fn fused_heads(projected: FloatTensor<Self>, settings: Arc<HeadSettings>) -> FloatTensor<Self>;
 
-    fn head_weights(projected: FloatTensor<Self>, settings: Arc<HeadSettings>)
-    -> FloatTensor<Self>;
+    fn head_weights(projected: FloatTensor<Self>, settings: Arc<HeadSettings>) -> FloatTensor<Self>;
 }
 
 impl FusedAttention for Flex {
@@ -56,21 +55,14 @@ impl<C: CheckpointStrategy> FusedAttention for Autodiff<Flex, C> {
         let (heads, statistics) = forward(&projected, &settings);
         match FusedStep.prepare::<C>([node]).compute_bound().stateful() {
             OpsKind::Tracked(prepared) => {
-                let state = Kept {
-                    projected,
-                    statistics,
-                    settings,
-                };
+                let state = Kept { projected, statistics, settings };
                 prepared.finish(state, heads)
             }
             OpsKind::UnTracked(prepared) => prepared.finish(heads),
         }
     }
 
-    fn head_weights(
-        projected: FloatTensor<Self>,
-        settings: Arc<HeadSettings>,
-    ) -> FloatTensor<Self> {
+    fn head_weights(projected: FloatTensor<Self>, settings: Arc<HeadSettings>) -> FloatTensor<Self> {
         FloatTensor::<Self>::new(Flex::head_weights(projected.into_primitive(), settings))
     }
 }
@@ -93,11 +85,9 @@ impl Backward<Flex, 1> for FusedStep {
 
     fn backward(self, ops: Ops<Kept, 1>, gradients: &mut Gradients, _: &mut Checkpointer) {
         let kept = ops.state;
-        unary::<Flex, _>(ops.parents, ops.node, gradients, |slope| {
-            match kept.projected.dtype() {
-                DType::F64 => backward_in::<f64>(&kept, &slope.to_contiguous()),
-                _ => backward_in::<f32>(&kept, &slope.to_contiguous()),
-            }
+        unary::<Flex, _>(ops.parents, ops.node, gradients, |slope| match kept.projected.dtype() {
+            DType::F64 => backward_in::<f64>(&kept, &slope.to_contiguous()),
+            _ => backward_in::<f32>(&kept, &slope.to_contiguous()),
         });
     }
 }
@@ -125,13 +115,7 @@ impl Sizes {
     fn new(projected: &FlexTensor, settings: &HeadSettings) -> Self {
         let shape = projected.shape();
         let (heads, parts) = (settings.heads, settings.parts());
-        Sizes {
-            batch: shape[0],
-            tokens: shape[1],
-            heads,
-            p: shape[2] / (parts * heads),
-            parts,
-        }
+        Sizes { batch: shape[0], tokens: shape[1], heads, p: shape[2] / (parts * heads), parts }
     }
 
     fn width(&self) -> usize {
@@ -176,9 +160,7 @@ impl Sizes {
             let values = views.split_off(2 * self.heads);
             let keys = views.split_off(self.heads);
             let parts = views.into_iter().zip(keys).zip(values);
-            parts
-                .map(|((q, k), v)| HeadGradient::Separate([q, k, v]))
-                .collect()
+            parts.map(|((q, k), v)| HeadGradient::Separate([q, k, v])).collect()
         };
         sequences.flat_map(of_sequence).collect()
     }
@@ -191,19 +173,12 @@ impl Sizes {
 
     fn head<'a, T>(&self, view: &ArrayView4<'a, T>, i: usize) -> Head<'a, T> {
         let part = |part: usize| self.part(view, i, part.min(self.parts - 1));
-        Head {
-            query: part(0),
-            key: part(1),
-            value: part(2),
-        }
+        Head { query: part(0), key: part(1), value: part(2) }
     }
 }
 
 /// Computes outputs and statistics.
-fn forward_in<T: Number>(
-    projected: &FlexTensor,
-    settings: &HeadSettings,
-) -> (FlexTensor, FlexTensor) {
+fn forward_in<T: Number>(projected: &FlexTensor, settings: &HeadSettings) -> (FlexTensor, FlexTensor) {
     let sizes = Sizes::new(projected, settings);
     let view = sizes.view(values::<T>(projected), sizes.parts);
     let mut out = vec![T::zero(); sizes.batch * sizes.tokens * sizes.width()];
@@ -211,19 +186,12 @@ fn forward_in<T: Number>(
     let outs = sizes.split(&mut out, 1).into_iter().flatten();
     let outs: Vec<_> = outs.collect();
     let (pairs, _) = statistics.as_chunks_mut::<2>();
-    let tasks = outs
-        .into_par_iter()
-        .zip(pairs.par_chunks_mut(sizes.tokens.max(1)));
-    tasks
-        .enumerate()
-        .for_each_init(Scratch::default, |scratch, (i, (out, statistics))| {
-            kernel::forward(sizes.head(&view, i), settings, scratch, out, statistics);
-        });
+    let tasks = outs.into_par_iter().zip(pairs.par_chunks_mut(sizes.tokens.max(1)));
+    tasks.enumerate().for_each_init(Scratch::default, |scratch, (i, (out, statistics))| {
+        kernel::forward(sizes.head(&view, i), settings, scratch, out, statistics);
+    });
     let shape = [sizes.batch, sizes.heads, sizes.tokens, 2];
-    (
-        tensor(out, [sizes.batch, sizes.tokens, sizes.width()]),
-        tensor(statistics, shape),
-    )
+    (tensor(out, [sizes.batch, sizes.tokens, sizes.width()]), tensor(statistics, shape))
 }
 
 fn weights_in<T: Number>(projected: &FlexTensor, settings: &HeadSettings) -> FlexTensor {

@@ -20,12 +20,7 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    pub(super) fn new(
-        settings: &HeadSettings,
-        device: &ComputeDevice,
-        n: usize,
-        config: &ModelConfig,
-    ) -> Self {
+    pub(super) fn new(settings: &HeadSettings, device: &ComputeDevice, n: usize, config: &ModelConfig) -> Self {
         let mask = config.causal.then(|| {
             let hidden = |i: usize| match i % n < (settings.visible)(i / n, n) {
                 true => 0.0,
@@ -55,10 +50,7 @@ impl Tables {
             return y;
         };
         let [_, _, _, p] = y.dims();
-        let (low, high) = (
-            y.clone().narrow(3, 0, p / 2),
-            y.clone().narrow(3, p / 2, p / 2),
-        );
+        let (low, high) = (y.clone().narrow(3, 0, p / 2), y.clone().narrow(3, p / 2, p / 2));
         let turned = Tensor::cat(vec![high.neg(), low], 3);
         y * cos.clone() + turned * sin.clone()
     }
@@ -74,12 +66,7 @@ pub(super) fn weights(projected: Tensor<3>, settings: &HeadSettings, tables: &Ta
     weights_of(query, key, settings, tables)
 }
 
-fn weights_of(
-    query: Tensor<4>,
-    key: Tensor<4>,
-    settings: &HeadSettings,
-    tables: &Tables,
-) -> Tensor<4> {
+fn weights_of(query: Tensor<4>, key: Tensor<4>, settings: &HeadSettings, tables: &Tables) -> Tensor<4> {
     let query = match settings.normalise_queries {
         true => unit_length(query),
         false => query,

@@ -6,9 +6,7 @@
 
 use super::HeadSettings;
 use attnlab_core::linalg::{Threads, gemm};
-use attnlab_theory::attention::streaming::{
-    Exp, LANES, at_full_width, exp_shifted, fold_lanes, largest,
-};
+use attnlab_theory::attention::streaming::{Exp, LANES, at_full_width, exp_shifted, fold_lanes, largest};
 use ndarray::{ArrayView2, ArrayViewMut2, Zip};
 
 /// Number of queries in a block.
@@ -52,10 +50,7 @@ pub(super) struct Scratch<T> {
 }
 
 /// Returns the range of queries of each block and the number of keys that its last query sees.
-fn blocks<T>(
-    head: &Head<T>,
-    settings: &HeadSettings,
-) -> impl Iterator<Item = (usize, usize, usize)> + use<T> {
+fn blocks<T>(head: &Head<T>, settings: &HeadSettings) -> impl Iterator<Item = (usize, usize, usize)> + use<T> {
     let n = head.query.nrows();
     let visible = settings.visible;
     (0..n).step_by(BLOCK).map(move |start| {
@@ -78,25 +73,11 @@ pub(super) fn forward<T: Exp>(
     for (start, end, keys) in blocks(&head, settings) {
         scratch.score(start, end, keys, p);
         let scores = &mut scratch.scores[..(end - start) * keys];
-        softmax_terms(
-            scores,
-            start,
-            n,
-            keys,
-            settings,
-            &mut statistics[start..end],
-        );
+        softmax_terms(scores, start, n, keys, settings, &mut statistics[start..end]);
         let scores = matrix(scores, end - start, keys);
         let values = matrix(&scratch.value[..keys * p], keys, p);
         let mut out = out.slice_mut(ndarray::s![start..end, ..]);
-        gemm(
-            T::one(),
-            scores,
-            values,
-            false,
-            out.view_mut(),
-            Threads::One,
-        );
+        gemm(T::one(), scores, values, false, out.view_mut(), Threads::One);
         for (mut row, [_, inverse]) in out.outer_iter_mut().zip(&statistics[start..end]) {
             row.mapv_inplace(|x| x * *inverse);
         }
@@ -104,12 +85,7 @@ pub(super) fn forward<T: Exp>(
 }
 
 /// Computes the weights (query, key) of a head.
-pub(super) fn weights<T: Exp>(
-    head: Head<T>,
-    settings: &HeadSettings,
-    scratch: &mut Scratch<T>,
-    out: &mut [T],
-) {
+pub(super) fn weights<T: Exp>(head: Head<T>, settings: &HeadSettings, scratch: &mut Scratch<T>, out: &mut [T]) {
     let (n, p) = head.query.dim();
     let mut statistics = [[T::zero(); 2]; BLOCK];
     scratch.pack(&head, settings);
@@ -148,15 +124,7 @@ pub(super) fn backward<T: Exp>(
     }
     for (start, end, keys) in blocks(&head, settings) {
         let count = end - start;
-        let Scratch {
-            query,
-            key,
-            value,
-            scores,
-            rows,
-            gradients: [of_query, of_key, of_value],
-            ..
-        } = scratch;
+        let Scratch { query, key, value, scores, rows, gradients: [of_query, of_key, of_value], .. } = scratch;
         // Q above dO: their products with keys and values are the scores above the derivatives of the
         // weights.
         let rows = filled(rows, 2 * count * p);
@@ -164,21 +132,13 @@ pub(super) fn backward<T: Exp>(
         let slopes = slope.slice(ndarray::s![start..end, ..]);
         copy(slopes, &mut rows[count * p..]);
         let scores = filled(scores, 2 * count * keys);
-        let (key, value) = (
-            matrix(&key[..keys * p], keys, p),
-            matrix(&value[..keys * p], keys, p),
-        );
+        let (key, value) = (matrix(&key[..keys * p], keys, p), matrix(&value[..keys * p], keys, p));
         if joint {
             multiply(matrix(rows, 2 * count, p), key.t(), false, scores);
         } else {
             let (above, below) = scores.split_at_mut(count * keys);
             multiply(matrix(&rows[..count * p], count, p), key.t(), false, above);
-            multiply(
-                matrix(&rows[count * p..], count, p),
-                value.t(),
-                false,
-                below,
-            );
+            multiply(matrix(&rows[count * p..], count, p), value.t(), false, below);
         }
         slopes_of_scores(scores, start, n, keys, settings, &statistics[start..end]);
         let scores = &*scores;
@@ -187,26 +147,11 @@ pub(super) fn backward<T: Exp>(
         multiply(above, key, false, &mut of_query[start * p..end * p]);
         if joint {
             let stacked = matrix(scores, 2 * count, keys);
-            multiply(
-                stacked.t(),
-                matrix(rows, 2 * count, p),
-                true,
-                &mut of_key[..keys * p],
-            );
+            multiply(stacked.t(), matrix(rows, 2 * count, p), true, &mut of_key[..keys * p]);
         } else {
             let (queries, slopes) = rows.split_at(count * p);
-            multiply(
-                above.t(),
-                matrix(queries, count, p),
-                true,
-                &mut of_key[..keys * p],
-            );
-            multiply(
-                below.t(),
-                matrix(slopes, count, p),
-                true,
-                &mut of_value[..keys * p],
-            );
+            multiply(above.t(), matrix(queries, count, p), true, &mut of_key[..keys * p]);
+            multiply(below.t(), matrix(slopes, count, p), true, &mut of_value[..keys * p]);
         }
     }
     scratch.unpack(&head, settings, joint, gradient);
@@ -248,13 +193,7 @@ impl<T: Exp> Scratch<T> {
     }
 
     /// Takes the derivatives back through scale, rotation and unit length, and adds those of one projection.
-    fn unpack(
-        &mut self,
-        head: &Head<T>,
-        settings: &HeadSettings,
-        joint: bool,
-        gradient: HeadGradient<T>,
-    ) {
+    fn unpack(&mut self, head: &Head<T>, settings: &HeadSettings, joint: bool, gradient: HeadGradient<T>) {
         let p = head.query.ncols();
         let scale = T::of_f64(settings.scale);
         let [of_query, of_key, of_value] = &mut self.gradients;

@@ -53,15 +53,8 @@ impl HeadSettings {
     fn new(config: &ModelConfig, tokens: usize) -> Self {
         let root = 1.0 / (config.head_dim() as f64).sqrt();
         let (shared, normalise_queries, scaled) = match config.attention {
-            AttentionForm::MssaTied {
-                normalise_queries,
-                scaled,
-                ..
-            }
-            | AttentionForm::Mssa {
-                normalise_queries,
-                scaled,
-            } => (true, normalise_queries, scaled),
+            AttentionForm::MssaTied { normalise_queries, scaled, .. }
+            | AttentionForm::Mssa { normalise_queries, scaled } => (true, normalise_queries, scaled),
             AttentionForm::Mhsa => (false, false, true),
         };
         let rotary = config.positions == Positions::Rotary;
@@ -70,11 +63,7 @@ impl HeadSettings {
             shared,
             normalise_queries,
             scale: if scaled { root } else { 1.0 },
-            visible: if config.causal {
-                |i, _| i + 1
-            } else {
-                |_, n| n
-            },
+            visible: if config.causal { |i, _| i + 1 } else { |_, n| n },
             rotation: rotary.then(|| Rotation::new(tokens, config.head_dim())),
         }
     }
@@ -93,10 +82,7 @@ impl Rotation {
             position as f64 * ROTARY.powf(-2.0 * j as f64 / p as f64)
         };
         let table = |f: fn(f64) -> f64| (0..tokens * half).map(|i| f(angle(i))).collect();
-        Rotation {
-            cos: table(f64::cos),
-            sin: table(f64::sin),
-        }
+        Rotation { cos: table(f64::cos), sin: table(f64::sin) }
     }
 
     /// Turns a row by the angles of its position, or back.
@@ -118,10 +104,7 @@ impl Attention {
     pub(super) fn new(config: &ModelConfig, device: &ComputeDevice, tokens: usize) -> Self {
         let settings = HeadSettings::new(config, tokens);
         let tables = (!device.fuses()).then(|| Tables::new(&settings, device, tokens, config));
-        Attention {
-            settings: Arc::new(settings),
-            tables,
-        }
+        Attention { settings: Arc::new(settings), tables }
     }
 
     /// Computes the outputs of the heads side by side (batch, tokens, d) from the projected tokens.

@@ -13,10 +13,7 @@ fn forms(heads: usize, p: usize) -> Vec<ModelConfig> {
     let mut all = vec![];
     for normalise_queries in [false, true] {
         for scaled in [false, true] {
-            all.push(AttentionForm::Mssa {
-                normalise_queries,
-                scaled,
-            });
+            all.push(AttentionForm::Mssa { normalise_queries, scaled });
         }
     }
     all.push(AttentionForm::Mhsa);
@@ -42,12 +39,7 @@ fn forms(heads: usize, p: usize) -> Vec<ModelConfig> {
 }
 
 fn label(config: &ModelConfig) -> String {
-    let ModelConfig {
-        attention,
-        causal,
-        positions,
-        ..
-    } = config;
+    let ModelConfig { attention, causal, positions, .. } = config;
     format!("{attention:?}, causal {causal}, positions {positions:?}")
 }
 
@@ -58,11 +50,7 @@ fn numbers(name: &str, count: usize) -> Vec<f64> {
 }
 
 /// Projected tokens for `settings`, tracked for derivatives.
-fn projected(
-    device: &ComputeDevice,
-    settings: &HeadSettings,
-    [batch, n, p]: [usize; 3],
-) -> Tensor<3> {
+fn projected(device: &ComputeDevice, settings: &HeadSettings, [batch, n, p]: [usize; 3]) -> Tensor<3> {
     let shape = [batch, n, settings.parts() * settings.heads * p];
     let y = device.tensor(numbers("y", shape.iter().product()), shape);
     y.autodiff().require_grad()
@@ -105,16 +93,8 @@ const ROUNDING: f64 = 1e-12;
 const ROUNDING_F32: f64 = 1e-4;
 
 /// Tokens and head dimensions: one token, odd heads, a block, one token more, several ragged blocks.
-const SIZES: &[[usize; 3]] = &[
-    [2, 1, 1],
-    [1, 1, 4],
-    [2, 5, 3],
-    [1, 31, 2],
-    [1, 32, 6],
-    [2, 33, 4],
-    [1, 70, 17],
-    [1, 97, 8],
-];
+const SIZES: &[[usize; 3]] =
+    &[[2, 1, 1], [1, 1, 4], [2, 5, 3], [1, 31, 2], [1, 32, 6], [2, 33, 4], [1, 70, 17], [1, 97, 8]];
 
 #[test]
 fn fused_attention_is_the_graph() {
@@ -138,10 +118,7 @@ fn fused_attention_is_the_graph() {
 
 /// Settings under which the first queries see no key, beside those of the networks.
 fn with_masked_rows(config: &ModelConfig, tokens: usize) -> HeadSettings {
-    HeadSettings {
-        visible: |i, _| i.saturating_sub(2),
-        ..HeadSettings::new(config, tokens)
-    }
+    HeadSettings { visible: |i, _| i.saturating_sub(2), ..HeadSettings::new(config, tokens) }
 }
 
 /// Derivatives in a direction and in single entries against central differences: at h = 1e-5 the errors of
@@ -169,12 +146,7 @@ fn derivatives_are_finite_differences() {
                 };
                 let count = gradient.len();
                 let entry = |i: usize| (0..count).map(|j| f64::from(u8::from(i == j))).collect();
-                let directions: [Vec<f64>; 4] = [
-                    numbers("d", count),
-                    entry(0),
-                    entry(count / 2),
-                    entry(count - 1),
-                ];
+                let directions: [Vec<f64>; 4] = [numbers("d", count), entry(0), entry(count / 2), entry(count - 1)];
                 for direction in directions {
                     let slope = gradient.iter().zip(&direction);
                     let slope: f64 = slope.map(|(g, d)| g * d).sum();
@@ -198,15 +170,9 @@ fn fully_masked_rows_are_zero() {
         for config in forms(1, 4) {
             // The mask (i - 2 keys) leaves a whole block without keys in the second case.
             type Case = (usize, fn(usize, usize) -> usize);
-            let cases: [Case; 2] = [
-                (5, |i, _| i.saturating_sub(2)),
-                (40, |i, _| i.saturating_sub(34)),
-            ];
+            let cases: [Case; 2] = [(5, |i, _| i.saturating_sub(2)), (40, |i, _| i.saturating_sub(34))];
             for (n, visible) in cases {
-                let settings = Arc::new(HeadSettings {
-                    visible,
-                    ..HeadSettings::new(&config, n)
-                });
+                let settings = Arc::new(HeadSettings { visible, ..HeadSettings::new(&config, n) });
                 let y = projected(&device, &settings, [2, n, 4]);
                 let out = fused::heads(y.clone(), &settings);
                 let mut found = mixed(out.clone(), &device).backward();

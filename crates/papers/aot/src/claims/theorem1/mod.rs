@@ -25,9 +25,7 @@ mod observed;
 pub(super) use observed::observe;
 pub use observed::{NETWORK_TOKENS, RATIO_TOL};
 
-use super::setting::{
-    hypotheses_theorem1, mixture, mixture_schema, network_schema, seconds_of_scores,
-};
+use super::setting::{hypotheses_theorem1, mixture, mixture_schema, network_schema, seconds_of_scores};
 use crate::quantities::*;
 use crate::theory::Horizon as LawOfBreaks;
 use crate::theory::printed::self_match_lambda;
@@ -109,12 +107,7 @@ impl Claim for Theorem1 {
         let foreseen = verdict::foreseen(self.promise(params), self.computed(params));
         foreseen.unwrap_or_else(|| {
             let (failure, rate) = (seen_failure(params), promised_failure(params));
-            foreseen_by_draws(
-                failure,
-                rate,
-                self.partial(params),
-                self.default_trials(params),
-            )
+            foreseen_by_draws(failure, rate, self.partial(params), self.default_trials(params))
         })
     }
 
@@ -156,28 +149,13 @@ impl Claim for Theorem1 {
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let (eta, tau) = (params.get(ETA), params.get(TAU));
         let factor = self.rate.factor(eta, tau);
-        observe(
-            params,
-            streams,
-            params.get(LAYERS) as u64,
-            factor,
-            network_tells(params),
-        )
+        observe(params, streams, params.get(LAYERS) as u64, factor, network_tells(params))
     }
 
     fn mutants(&self) -> Vec<Mutant> {
         // One layer at a size where the theorem's own rate holds: the rate alone must fail.
-        let small = |name, rate| {
-            Mutant::new(name, Theorem1 { rate })
-                .with(TOKENS, 400)
-                .with(DIM, 80)
-                .with(LAYERS, 1)
-        };
-        vec![
-            small("without_tau", Rate::Unthresholded),
-            small("nearly", Rate::Nearly),
-            small("squared", Rate::Squared),
-        ]
+        let small = |name, rate| Mutant::new(name, Theorem1 { rate }).with(TOKENS, 400).with(DIM, 80).with(LAYERS, 1);
+        vec![small("without_tau", Rate::Unthresholded), small("nearly", Rate::Nearly), small("squared", Rate::Squared)]
     }
 }
 
@@ -200,13 +178,7 @@ fn network_tells(params: &Params) -> bool {
 fn law_of_breaks(params: &Params) -> LawOfBreaks {
     let [tokens, clusters, dim] = [TOKENS, CLUSTERS, DIM].map(|q| params.get(q));
     let (delta, tau) = (params.get(DELTA), params.get(TAU));
-    LawOfBreaks {
-        tokens,
-        clusters,
-        dim,
-        delta,
-        tau,
-    }
+    LawOfBreaks { tokens, clusters, dim, delta, tau }
 }
 
 /// θ of the last of `layers` updates, (1 + ητ)^(layers - 1).
@@ -255,12 +227,7 @@ fn seen_failure(params: &Params) -> f64 {
 
 /// The verdict that this many trials give with probability [`POWER`], where one fails with probability
 /// `failure` and at most `rate` is promised; inconclusive where none has it. `partial` trials never support.
-pub(super) fn foreseen_by_draws(
-    failure: f64,
-    rate: f64,
-    partial: bool,
-    trials: u64,
-) -> VerdictKind {
+pub(super) fn foreseen_by_draws(failure: f64, rate: f64, partial: bool, trials: u64) -> VerdictKind {
     let interval = |failures: u64| binomial(trials - failures, trials, LEVEL).ok();
     let at_most = |failures: u64| binomial_cdf(failures, trials, failure).unwrap_or(0.0);
     let refutes = |f: &u64| interval(*f).is_some_and(|e| e.high < 1.0 - rate);
@@ -280,13 +247,12 @@ pub(super) fn foreseen_by_draws(
 
 /// The `columns` parameter: 0 for all of them.
 pub(super) fn columns_spec() -> Spec {
-    SAMPLED_COLUMNS.or_from("0 (all) up to 20000 tokens, else 300", |p| {
-        if p.real(TOKENS) > 20_000.0 {
-            300.0
-        } else {
-            0.0
-        }
-    })
+    SAMPLED_COLUMNS.or_from(
+        "0 (all) up to 20000 tokens, else 300",
+        |p| {
+            if p.real(TOKENS) > 20_000.0 { 300.0 } else { 0.0 }
+        },
+    )
 }
 
 /// Bytes of one trial: the coefficients of all heads for the network, in f32 and twice while a layer
@@ -296,11 +262,7 @@ pub(super) fn memory(params: &Params) -> u64 {
     if params.get(SAMPLED_COLUMNS) > 0 {
         return 8 * (n * params.get(SAMPLED_COLUMNS).min(p)) as u64 + (100 << 20);
     }
-    let heads = if n <= NETWORK_TOKENS {
-        2 * params.get(CLUSTERS)
-    } else {
-        1
-    };
+    let heads = if n <= NETWORK_TOKENS { 2 * params.get(CLUSTERS) } else { 1 };
     4 * (n * p * heads) as u64
 }
 
@@ -310,8 +272,7 @@ mod tests {
 
     #[test]
     fn what_draws_decide() {
-        let foreseen =
-            |failure, rate, partial, trials| foreseen_by_draws(failure, rate, partial, trials);
+        let foreseen = |failure, rate, partial, trials| foreseen_by_draws(failure, rate, partial, trials);
         assert_eq!(foreseen(0.0, 0.05, false, 72), VerdictKind::Supported);
         assert_eq!(foreseen(0.0, 0.05, true, 72), VerdictKind::Inconclusive);
         assert_eq!(foreseen(0.01, 0.05, false, 72), VerdictKind::Inconclusive);

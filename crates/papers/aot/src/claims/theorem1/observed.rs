@@ -27,13 +27,7 @@ const NETWORK_GROWTH: f64 = 1e9;
 
 /// One draw: does every layer l < `layers` multiply every SNR by `factor`? The horizon decides, and
 /// with `network` the network itself, which must agree with it.
-pub fn observe(
-    params: &Params,
-    streams: &Streams,
-    layers: u64,
-    factor: f64,
-    network: bool,
-) -> Result<Outcome> {
+pub fn observe(params: &Params, streams: &Streams, layers: u64, factor: f64, network: bool) -> Result<Outcome> {
     let (eta, tau) = (params.get(ETA), params.get(TAU));
     let rate = 1.0 + eta * tau;
     let mixture = mixture(params)?;
@@ -44,23 +38,14 @@ pub fn observe(
     let theta_crit = found.as_ref().map_or(f64::INFINITY, |f| f.first.theta);
     let exact = exact_updates(theta_crit, eta, tau).map_or(layers, |n| n.min(layers));
     let mut witness = witness! { "exact_updates" => exact, "columns_seen" => columns_seen(params) };
-    if let Some(Found {
-        head,
-        first: b,
-        weight,
-    }) = found.filter(|_| exact < layers)
-    {
+    if let Some(Found { head, first: b, weight }) = found.filter(|_| exact < layers) {
         witness.extend(witness! {
             "layer" => exact, "head" => head, "column" => b.column, "row" => b.row,
             "weight" => weight, "kind" => b.kind, "theta_crit" => b.theta,
         });
     }
     let mut holds = exact == layers && factor == rate;
-    let run = if network {
-        network_layers(layers.min(exact + 1), rate)
-    } else {
-        0
-    };
+    let run = if network { network_layers(layers.min(exact + 1), rate) } else { 0 };
     if run > 0 {
         let seen = run_network(&mixture, params, streams, run)?;
         if seen.exact != exact.min(run) {
@@ -69,15 +54,9 @@ pub fn observe(
                 seen.exact
             )));
         }
-        let off = seen
-            .ratios
-            .iter()
-            .position(|r| (r / factor - 1.0).abs() > RATIO_TOL);
+        let off = seen.ratios.iter().position(|r| (r / factor - 1.0).abs() > RATIO_TOL);
         holds = off.is_none() && exact == layers;
-        witness.insert(
-            "largest_error_of_exact_ratios".into(),
-            seen.largest_error.into(),
-        );
+        witness.insert("largest_error_of_exact_ratios".into(), seen.largest_error.into());
         if let Some(l) = off {
             witness.insert("ratio_layer".into(), l.into());
             witness.insert("ratio".into(), seen.ratios[l].into());
@@ -115,34 +94,19 @@ fn theta_of_layer(first: &Break, rate: f64) -> f64 {
 }
 
 /// The first break of all columns of all heads.
-fn first_of_all(
-    mixture: &Mixture,
-    tau: f64,
-    rate: f64,
-    streams: &Streams,
-) -> Result<Option<Found>> {
+fn first_of_all(mixture: &Mixture, tau: f64, rate: f64, streams: &Streams) -> Result<Option<Found>> {
     let Some((head, first)) = horizon_of_mixture(mixture, tau, streams, || {})?.first() else {
         return Ok(None);
     };
     let theta = theta_of_layer(&first, rate);
     let weight = weight_in_draw(mixture, head, (first.column, first.row), theta, streams)?;
-    Ok(Some(Found {
-        head,
-        first,
-        weight,
-    }))
+    Ok(Some(Found { head, first, weight }))
 }
 
 /// The first break among `columns` columns of head 0 whose tokens lie outside cluster 0. The columns
 /// are exchangeable, so evenly spaced ones are as good as random ones; what they see of the other
 /// tokens is drawn in their span alone.
-fn first_of_sample(
-    mixture: &Mixture,
-    columns: usize,
-    tau: f64,
-    rate: f64,
-    streams: &Streams,
-) -> Result<Option<Found>> {
+fn first_of_sample(mixture: &Mixture, columns: usize, tau: f64, rate: f64, streams: &Streams) -> Result<Option<Found>> {
     let own = mixture.cluster(0);
     let outside = own.end..mixture.tokens();
     let step = (outside.len() / columns).max(1);
@@ -152,18 +116,11 @@ fn first_of_sample(
     }
     let y = mixture.head_around(0, &chosen, streams)?;
     let breaks = horizon_of_columns(y.view(), &own, &chosen, tau);
-    let first = breaks
-        .into_iter()
-        .flatten()
-        .min_by(|a, b| a.theta.total_cmp(&b.theta));
+    let first = breaks.into_iter().flatten().min_by(|a, b| a.theta.total_cmp(&b.theta));
     Ok(first.map(|first| {
         let at = (first.column, first.row);
         let weight = weight_of_column(y.view(), &own, at, theta_of_layer(&first, rate));
-        Found {
-            head: 0,
-            first,
-            weight,
-        }
+        Found { head: 0, first, weight }
     }))
 }
 
@@ -182,9 +139,7 @@ fn run_network(mixture: &Mixture, params: &Params, streams: &Streams, layers: u6
     let (eta, tau) = (params.get(ETA), params.get(TAU));
     let (rate, labels) = (1.0 + eta * tau, mixture.labels());
     let layer = Mssa::new(ThresholdedSoftmax { tau }, eta);
-    let mut heads: Vec<Array2<f32>> = (0..mixture.clusters())
-        .map(|k| mixture.head(k, streams))
-        .collect();
+    let mut heads: Vec<Array2<f32>> = (0..mixture.clusters()).map(|k| mixture.head(k, streams)).collect();
     let energies = |heads: &[Array2<f32>]| -> Vec<Vec<f64>> {
         let energy = |y: &Array2<f32>| energy_by_cluster(y.view(), &labels, mixture.clusters());
         heads.iter().map(energy).collect()
@@ -201,11 +156,7 @@ fn run_network(mixture: &Mixture, params: &Params, streams: &Streams, layers: u6
     }
     let exact = ratios.iter().take_while(|r| error(r) <= RATIO_TOL).count();
     let largest_error = ratios[..exact].iter().map(error).fold(0.0, f64::max);
-    Ok(Seen {
-        exact: exact as u64,
-        ratios,
-        largest_error,
-    })
+    Ok(Seen { exact: exact as u64, ratios, largest_error })
 }
 
 /// The factor by which the SNR (6) of cluster s grows; where it is infinite before and after, that of the signal.
@@ -227,10 +178,7 @@ mod tests {
 
     #[test]
     fn infinite_ratios_compare_the_signal() {
-        let (before, after) = (
-            [vec![2.0, 0.0], vec![0.0, 8.0]],
-            [vec![8.0, 0.0], vec![0.0, 8.0]],
-        );
+        let (before, after) = ([vec![2.0, 0.0], vec![0.0, 8.0]], [vec![8.0, 0.0], vec![0.0, 8.0]]);
         assert_eq!(snr_ratio(&before, &after, 0), 2.0);
         assert_eq!(snr_ratio(&before, &after, 1), 1.0);
         let noisy = [vec![8.0, 0.0], vec![1.0, 8.0]];

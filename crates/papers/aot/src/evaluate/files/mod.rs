@@ -32,19 +32,11 @@ pub struct Located<T> {
 impl<T> Located<T> {
     /// Builds the refusal of this part of the file.
     pub fn refused(&self, problem: &str) -> Error {
-        content(
-            &self.path,
-            format!("{} {}: {problem}", self.kind, self.number),
-        )
+        content(&self.path, format!("{} {}: {problem}", self.kind, self.number))
     }
 
     fn with<U>(&self, value: U) -> Located<U> {
-        Located {
-            value,
-            path: self.path.clone(),
-            number: self.number,
-            kind: self.kind,
-        }
+        Located { value, path: self.path.clone(), number: self.number, kind: self.kind }
     }
 }
 
@@ -116,9 +108,8 @@ pub fn documents(path: &Path) -> Result<Vec<Located<String>>> {
         let advice = "Give a folder with texts";
         let entries = fs::read_dir(path).map_err(|e| Error::io(path, e, advice))?;
         let entries = entries.map(|e| e.map(|e| e.path()));
-        let mut files: Vec<PathBuf> = entries
-            .collect::<std::io::Result<_>>()
-            .map_err(|e| Error::io(path, e, advice))?;
+        let mut files: Vec<PathBuf> =
+            entries.collect::<std::io::Result<_>>().map_err(|e| Error::io(path, e, advice))?;
         files.retain(|file| file.is_file());
         files.sort();
         let all: Result<Vec<_>> = files.iter().map(|file| documents(file)).collect();
@@ -138,21 +129,13 @@ pub fn documents(path: &Path) -> Result<Vec<Located<String>>> {
             }
             found.push(own);
             found.retain(|(_, text)| !text.trim().is_empty());
-            let located = |(number, value)| Located {
-                value,
-                path: path.to_path_buf(),
-                number,
-                kind: "line",
-            };
+            let located = |(number, value)| Located { value, path: path.to_path_buf(), number, kind: "line" };
             found.into_iter().map(located).collect()
         }
         format => of_records(path, bytes, format)?,
     };
     if found.is_empty() {
-        return Err(content(
-            path,
-            "must have at least one document; it is empty".into(),
-        ));
+        return Err(content(path, "must have at least one document; it is empty".into()));
     }
     Ok(found)
 }
@@ -218,9 +201,7 @@ fn text_of(record: &Located<Value>) -> Result<&str> {
 
 /// The message about a field that is missing or of another kind.
 fn needs(name: &str, kind: &str, record: &Value) -> String {
-    let fields = record
-        .as_object()
-        .map(|o| o.keys().map(String::as_str).collect::<Vec<_>>());
+    let fields = record.as_object().map(|o| o.keys().map(String::as_str).collect::<Vec<_>>());
     let fields = fields.unwrap_or_default().join(", ");
     format!("{name}: must be there, {kind}; the fields are: {fields}")
 }
@@ -236,10 +217,7 @@ enum Format {
 impl Format {
     /// The form, by the first bytes or the name.
     fn of(path: &Path, bytes: &[u8]) -> Format {
-        let extension = path
-            .extension()
-            .and_then(|e| e.to_str())
-            .unwrap_or_default();
+        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
         let first = bytes.iter().find(|b| !b.is_ascii_whitespace());
         match extension {
             _ if bytes.starts_with(b"PAR1") => Format::Parquet,
@@ -252,20 +230,14 @@ impl Format {
 }
 
 fn content(path: &Path, problem: String) -> Error {
-    Error::Content {
-        path: path.to_path_buf(),
-        problem,
-    }
+    Error::Content { path: path.to_path_buf(), problem }
 }
 
 fn bytes(path: &Path) -> Result<Vec<u8>> {
     let advice = "Give a text, JSON lines or a parquet file with --data";
-    let length = fs::metadata(path)
-        .map_err(|e| Error::io(path, e, advice))?
-        .len();
+    let length = fs::metadata(path).map_err(|e| Error::io(path, e, advice))?.len();
     if length > MOST_BYTES {
-        let problem =
-            format!("must have at most {MOST_BYTES} bytes; it has {length}. Give a part of it");
+        let problem = format!("must have at most {MOST_BYTES} bytes; it has {length}. Give a part of it");
         return Err(content(path, problem));
     }
     fs::read(path).map_err(|e| Error::io(path, e, advice))
@@ -290,12 +262,7 @@ fn records(path: &Path, bytes: Vec<u8>, format: Format) -> Result<Vec<Located<Va
         if line.trim().is_empty() {
             continue;
         }
-        let place = Located {
-            value: (),
-            path: path.to_path_buf(),
-            number: i + 1,
-            kind: "line",
-        };
+        let place = Located { value: (), path: path.to_path_buf(), number: i + 1, kind: "line" };
         match serde_json::from_str(line) {
             Ok(value @ Value::Object(_)) => found.push(place.with(value)),
             Ok(_) => return Err(place.refused("must be a JSON object, one per line")),
@@ -335,9 +302,7 @@ fn rows(path: &Path, _: Vec<u8>) -> Result<Vec<Located<Value>>> {
             let row = row?;
             let fields = row.get_column_iter();
             found.push(Located {
-                value: fields
-                    .map(|(name, field)| (name.clone(), value(field)))
-                    .collect(),
+                value: fields.map(|(name, field)| (name.clone(), value(field))).collect(),
                 path: path.to_path_buf(),
                 number: i + 1,
                 kind: "row",
@@ -351,8 +316,7 @@ fn rows(path: &Path, _: Vec<u8>) -> Result<Vec<Located<Value>>> {
         Ok(Err(e)) => e.to_string(),
         Err(_) => "the file contradicts itself".into(),
     };
-    let problem = format!(
-        "must be a parquet file that can be read ({problem}). Download it again, or write it as JSON lines"
-    );
+    let problem =
+        format!("must be a parquet file that can be read ({problem}). Download it again, or write it as JSON lines");
     Err(content(path, problem))
 }

@@ -24,9 +24,7 @@ pub struct Cloze {
 impl Cloze {
     /// Returns the question before and after the omitted word.
     pub fn sides(&self) -> (&str, &str) {
-        self.question
-            .split_once(GAP)
-            .unwrap_or((&self.question, ""))
+        self.question.split_once(GAP).unwrap_or((&self.question, ""))
     }
 
     /// Returns the candidates that occur most often as words of the passage and the question.
@@ -35,11 +33,7 @@ impl Cloze {
             let all = self.passage.iter().chain([&self.question]);
             all.flat_map(|s| s.split_whitespace())
         };
-        let count = |candidate: &String| {
-            words()
-                .filter(|w| w.eq_ignore_ascii_case(candidate))
-                .count()
-        };
+        let count = |candidate: &String| words().filter(|w| w.eq_ignore_ascii_case(candidate)).count();
         let counts: Vec<usize> = self.candidates.iter().map(count).collect();
         let most = counts.iter().copied().max().unwrap_or(0);
         (0..counts.len()).filter(|i| counts[*i] == most).collect()
@@ -63,22 +57,11 @@ fn of_hub(record: &Located<Value>) -> Result<Located<Cloze>> {
     };
     let texts = |name: &str| -> Result<Vec<String>> {
         let list = record.value.get(name).and_then(Value::as_array);
-        let list = list.map(|l| {
-            l.iter()
-                .map(|x| x.as_str().map(str::to_string))
-                .collect::<Option<_>>()
-        });
-        list.flatten()
-            .ok_or_else(|| record.refused(&needs(name, "a list of texts", &record.value)))
+        let list = list.map(|l| l.iter().map(|x| x.as_str().map(str::to_string)).collect::<Option<_>>());
+        list.flatten().ok_or_else(|| record.refused(&needs(name, "a list of texts", &record.value)))
     };
     let question = text("question")?.to_string();
-    checked(
-        record,
-        texts("sentences")?,
-        question,
-        text("answer")?,
-        texts("options")?,
-    )
+    checked(record, texts("sentences")?, question, text("answer")?, texts("options")?)
 }
 
 /// Questions in CBT's own format.
@@ -88,60 +71,35 @@ fn numbered(path: &Path, text: &str) -> Result<Vec<Located<Cloze>>> {
         if line.trim().is_empty() {
             continue;
         }
-        let place = Located {
-            value: (),
-            path: path.to_path_buf(),
-            number: i + 1,
-            kind: "line",
-        };
+        let place = Located { value: (), path: path.to_path_buf(), number: i + 1, kind: "line" };
         let expected = passage.len() + 1;
         let Some((number, sentence)) = line.split_once(' ') else {
             return Err(place.refused("must be a number, a space and a sentence"));
         };
         if number.parse() != Ok(expected) {
-            let problem = format!(
-                "must begin with {expected}, its number within the question; it begins with {number:?}"
-            );
+            let problem =
+                format!("must begin with {expected}, its number within the question; it begins with {number:?}");
             return Err(place.refused(&problem));
         }
         match sentence.contains('\t') {
             false if expected > 20 => {
-                return Err(place.refused(
-                    "must be the question: sentence, answer and candidates between tabs",
-                ));
+                return Err(place.refused("must be the question: sentence, answer and candidates between tabs"));
             }
             false => passage.push(sentence.trim().to_string()),
             true => {
-                let parts: Vec<&str> = sentence
-                    .split('\t')
-                    .map(str::trim)
-                    .filter(|p| !p.is_empty())
-                    .collect();
+                let parts: Vec<&str> = sentence.split('\t').map(str::trim).filter(|p| !p.is_empty()).collect();
                 let [question, answer, candidates] = parts[..] else {
-                    return Err(place
-                        .refused("must have a sentence, an answer and candidates between tabs"));
+                    return Err(place.refused("must have a sentence, an answer and candidates between tabs"));
                 };
                 let candidates = candidates.split('|').map(str::to_string).collect();
                 let passage = std::mem::take(&mut passage);
-                questions.push(checked(
-                    &place,
-                    passage,
-                    question.to_string(),
-                    answer,
-                    candidates,
-                )?);
+                questions.push(checked(&place, passage, question.to_string(), answer, candidates)?);
             }
         }
     }
     match passage.is_empty() {
         true => Ok(questions),
-        false => Err(content(
-            path,
-            format!(
-                "the end: {} sentences must be followed by their question",
-                passage.len()
-            ),
-        )),
+        false => Err(content(path, format!("the end: {} sentences must be followed by their question", passage.len()))),
     }
 }
 
@@ -153,33 +111,17 @@ fn checked<T>(
     candidates: Vec<String>,
 ) -> Result<Located<Cloze>> {
     if question.matches(GAP).count() != 1 {
-        return Err(place.refused(&format!(
-            "question: must have {GAP} once, where the word is left out"
-        )));
+        return Err(place.refused(&format!("question: must have {GAP} once, where the word is left out")));
     }
     if candidates.len() < 2 || candidates.iter().any(|c| c.trim().is_empty()) {
         return Err(place.refused("options: must be at least two words"));
     }
-    if let Some(twice) = candidates
-        .iter()
-        .enumerate()
-        .find_map(|(i, c)| candidates[..i].contains(c).then_some(c))
-    {
-        return Err(place.refused(&format!(
-            "options: must be different; {twice:?} is there twice"
-        )));
+    if let Some(twice) = candidates.iter().enumerate().find_map(|(i, c)| candidates[..i].contains(c).then_some(c)) {
+        return Err(place.refused(&format!("options: must be different; {twice:?} is there twice")));
     }
     let Some(right) = candidates.iter().position(|c| c == answer) else {
-        let problem = format!(
-            "options: must contain the answer {answer:?}; they are {}",
-            candidates.join(", ")
-        );
+        let problem = format!("options: must contain the answer {answer:?}; they are {}", candidates.join(", "));
         return Err(place.refused(&problem));
     };
-    Ok(place.with(Cloze {
-        passage,
-        question,
-        candidates,
-        answer: right,
-    }))
+    Ok(place.with(Cloze { passage, question, candidates, answer: right }))
 }

@@ -56,10 +56,7 @@ impl Described for CoherenceMap {
     const ID: &'static str = "aot.coherence_map";
     const NAME: &'static str = "coherence_map";
     const TITLE: &'static str = "How much coherence of the subspaces Theorem 1 survives";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[0],
-        place: "Definition 1, footnote",
-    };
+    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Definition 1, footnote" };
 }
 
 /// Group of the cells with U_kᵀU_l = cI.
@@ -118,11 +115,7 @@ impl Experiment for CoherenceMap {
         settings::at_least("ambient", &self.ambient, 1)?;
         if let Some(i) = self.ambient.iter().position(|d| *d < self.dim) {
             let allowed = format!("must be at least dim = {}", self.dim);
-            return Err(Error::invalid(
-                format!("ambient[{i}]"),
-                self.ambient[i],
-                allowed,
-            ));
+            return Err(Error::invalid(format!("ambient[{i}]"), self.ambient[i], allowed));
         }
         Horizon::new(self.tokens, self.clusters, self.dim, 1.0, self.tau).map(|_| ())
     }
@@ -170,10 +163,7 @@ impl Experiment for CoherenceMap {
     }
 
     fn size(&self) -> String {
-        format!(
-            "*N* = {}, *K* = {}, *p* = {}, {} draws per cell",
-            self.tokens, self.clusters, self.dim, self.trials
-        )
+        format!("*N* = {}, *K* = {}, *p* = {}, {} draws per cell", self.tokens, self.clusters, self.dim, self.trials)
     }
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
@@ -183,11 +173,7 @@ impl Experiment for CoherenceMap {
 
 fn exact_updates(draw: Draw, layer: &Mssa, cell: &Params) -> Result<(usize, Vec<f64>)> {
     let rate = 1.0 + cell.get(ETA) * cell.get(TAU);
-    let Draw {
-        mut tokens,
-        bases,
-        labels,
-    } = draw;
+    let Draw { mut tokens, bases, labels } = draw;
     let mut before = snr(tokens.view(), &bases, &labels);
     let log = |at: &[f64]| at.iter().map(|x| x.ln()).sum::<f64>() / at.len() as f64;
     let first = log(&before);

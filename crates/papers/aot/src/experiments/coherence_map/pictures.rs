@@ -8,9 +8,7 @@ use crate::theory::Horizon;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::stats::{Estimate, quantile_interval};
 use attnlab_lab::experiment::plane::{Plane, finer};
-use attnlab_lab::figure::{
-    Axis, Cell, Contour, Figure, Panel, Point, Scale, Series, Stroke, Width,
-};
+use attnlab_lab::figure::{Axis, Cell, Contour, Figure, Panel, Point, Scale, Series, Stroke, Width};
 use attnlab_lab::run::Row;
 use attnlab_lab::run::store::by_cell;
 use rayon::prelude::*;
@@ -50,19 +48,11 @@ pub fn figures(settings: &CoherenceMap, rows: &[Row]) -> Result<Vec<Figure>> {
              its signal has grown to *θ*; hatched: the exact 95 % interval of the median is wider than one \
              update. (b) At the least noise, {least} √(log *N* / *p*), also for independent random \
              subspaces of ℝ^{{*d*}}, at *c* = √(*p* / *d*); bars: exact 95 % intervals of the median.",
-            settings.tokens,
-            settings.clusters,
-            settings.dim,
-            settings.eta,
-            settings.tau,
-            settings.layers,
+            settings.tokens, settings.clusters, settings.dim, settings.eta, settings.tau, settings.layers,
         ),
         width: Width::Page,
         columns: 2,
-        panels: vec![
-            map(&law, &coherent)?,
-            curves(settings, &law, least, &coherent, &random)?,
-        ],
+        panels: vec![map(&law, &coherent)?, curves(settings, &law, least, &coherent, &random)?],
     }])
 }
 
@@ -137,11 +127,7 @@ fn map(law: &Law, cells: &[&[Row]]) -> Result<Panel> {
     bar.range = None;
     let mut heat = plane.heat(bar, |rows| {
         let e = median(rows)?;
-        Ok(Cell {
-            value: e.value,
-            interval: Some((e.low, e.high)),
-            hatched: e.high - e.low > 1.0,
-        })
+        Ok(Cell { value: e.value, interval: Some((e.low, e.high)), hatched: e.high - e.low > 1.0 })
     })?;
     heat.interval = INTERVAL.into();
     heat.hatching = "95 % interval of the median is wider than one update".into();
@@ -155,18 +141,10 @@ fn map(law: &Law, cells: &[&[Row]]) -> Result<Panel> {
     for (level, l) in measured.levels.iter_mut().zip(&levels) {
         level.1 = l.to_string();
     }
-    let (x, y) = (
-        finer(&plane.x, Scale::Log, FINE),
-        finer(&plane.y, Scale::Log, FINE),
-    );
+    let (x, y) = (finer(&plane.x, Scale::Log, FINE), finer(&plane.y, Scale::Log, FINE));
     let starts: Vec<f64> = levels.iter().map(|l| l - 1.0).collect();
-    let by_law = Contour::of_field(
-        "horizon law with the noise of coherence",
-        &x,
-        &y,
-        &starts,
-        |c, noise| law.depth(c, noise),
-    );
+    let by_law =
+        Contour::of_field("horizon law with the noise of coherence", &x, &y, &starts, |c, noise| law.depth(c, noise));
     Ok(Panel {
         title: "coherent bases".into(),
         x: Axis::log("coherence *c*"),
@@ -177,13 +155,7 @@ fn map(law: &Law, cells: &[&[Row]]) -> Result<Panel> {
     })
 }
 
-fn curves(
-    settings: &CoherenceMap,
-    law: &Law,
-    least: f64,
-    coherent: &[&[Row]],
-    random: &[&[Row]],
-) -> Result<Panel> {
+fn curves(settings: &CoherenceMap, law: &Law, least: f64, coherent: &[&[Row]], random: &[&[Row]]) -> Result<Panel> {
     let point = |rows: &[Row], x: f64| -> Result<Point> {
         let e = median(rows)?;
         Ok(Point::between(x, e.value, e.low, e.high))
@@ -200,23 +172,15 @@ fn curves(
         haar.push(point(rows, (settings.dim as f64 / d).sqrt())?);
     }
     let xs: Vec<f64> = fixed.iter().chain(&haar).map(|p| p.x).collect();
-    let ends = xs
-        .iter()
-        .fold((f64::INFINITY, 0.0_f64), |(a, b), x| (a.min(*x), b.max(*x)));
+    let ends = xs.iter().fold((f64::INFINITY, 0.0_f64), |(a, b), x| (a.min(*x), b.max(*x)));
     let grid = finer(&[ends.0, ends.1], Scale::Log, 400);
-    let by_law = grid
-        .iter()
-        .map(|c| Point::at(*c, law.depth(*c, least).ceil()));
+    let by_law = grid.iter().map(|c| Point::at(*c, law.depth(*c, least).ceil()));
     Ok(Panel {
         title: "the least noise".into(),
         x: Axis::log("coherence *c*, or √(*p* / *d*)"),
         y: Axis::whole("exact updates (median)"),
         series: vec![
-            Series::predicted(
-                "horizon law with the noise of coherence",
-                LAW,
-                by_law.collect(),
-            ),
+            Series::predicted("horizon law with the noise of coherence", LAW, by_law.collect()),
             Series::bars("*U*_{k}ᵀ*U*_{l} = *c* *I*", 0, fixed).with_interval(INTERVAL),
             Series::bars("independent random subspaces", 1, haar).with_interval(INTERVAL),
         ],

@@ -114,11 +114,7 @@ impl Evaluate {
         let mut choices = vec![];
         for detokenise in &self.detokenise {
             let named = (DETOKENISE.to_string(), Value::from(detokenise.name()));
-            let passes = |window, stride| Passes {
-                detokenise: *detokenise,
-                window,
-                stride,
-            };
+            let passes = |window, stride| Passes { detokenise: *detokenise, window, stride };
             if self.task != Task::Text {
                 choices.push((vec![named], passes(0, 0)));
                 continue;
@@ -157,12 +153,8 @@ fn hash_of(paths: &[PathBuf]) -> Result<String> {
 impl Described for Evaluate {
     const ID: &'static str = "aot.evaluate";
     const NAME: &'static str = "evaluate";
-    const TITLE: &'static str =
-        "A network on LAMBADA, CBT or a text: every reading of a benchmark as a row";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[1],
-        place: "Table 3; 2024 version, Tables 1 and 3",
-    };
+    const TITLE: &'static str = "A network on LAMBADA, CBT or a text: every reading of a benchmark as a row";
+    const SOURCE: Source = Source { paper: &PAPERS[1], place: "Table 3; 2024 version, Tables 1 and 3" };
 }
 
 /// Parameters of the rows: the task, its network ("trained" or "untrained"), and the reading.
@@ -184,19 +176,12 @@ pub const VARIANTS: [(&str, &str); 2] = [("trained", "as given"), ("untrained", 
 impl Experiment for Evaluate {
     fn validate(&self) -> Result<()> {
         validate_level(self.level)?;
-        for (name, value) in [
-            ("context", self.context),
-            ("batch", self.batch),
-            ("runs", self.runs),
-        ] {
+        for (name, value) in [("context", self.context), ("batch", self.batch), ("runs", self.runs)] {
             error::at_least(name, value, 1)?;
         }
         if self.given() && self.task != Task::Cost && self.choices().is_empty() {
             let strides = format!("{:?}", self.strides);
-            let allowed = format!(
-                "must have one that is at most a window; the windows are {:?}",
-                self.windows
-            );
+            let allowed = format!("must have one that is at most a window; the windows are {:?}", self.windows);
             return Err(Error::invalid("strides", strides, allowed));
         }
         Ok(())
@@ -208,10 +193,7 @@ impl Experiment for Evaluate {
             return Err(Error::invalid("network", "\"\"", allowed));
         }
         if self.task != Task::Cost && self.data.is_empty() {
-            let allowed = format!(
-                "must be a file; the task {} reads one. Add --data FILE",
-                self.task.name()
-            );
+            let allowed = format!("must be a file; the task {} reads one. Add --data FILE", self.task.name());
             return Err(Error::invalid("data", "[]", allowed));
         }
         self.cache.opened(self).map(|_| ())
@@ -222,16 +204,9 @@ impl Experiment for Evaluate {
             return Ok(vec![]);
         }
         let cell = |more: &[(String, Value)], variant: &str, reading: &str| {
-            let named = [
-                (TASK, self.task.name()),
-                (VARIANT, variant),
-                (READING, reading),
-            ];
+            let named = [(TASK, self.task.name()), (VARIANT, variant), (READING, reading)];
             let named = named.map(|(name, value)| (name.to_string(), Value::from(value)));
-            named
-                .into_iter()
-                .chain(more.iter().cloned())
-                .collect::<Params>()
+            named.into_iter().chain(more.iter().cloned()).collect::<Params>()
         };
         if self.task == Task::Cost {
             let sizes = [("context", self.context), ("batch", self.batch)];
@@ -261,31 +236,19 @@ impl Experiment for Evaluate {
 
     /// The numbers of [`Found::data`](crate::evaluate::Found::data), "items" (how many of how many in "items_of") and
     /// "shortened" (items whose beginning is left out); for the cost those of [`measure`].
-    fn trial_at(
-        &self,
-        cell: &Params,
-        _: &Streams,
-        context: &TrialContext,
-    ) -> Result<Map<String, Value>> {
+    fn trial_at(&self, cell: &Params, _: &Streams, context: &TrialContext) -> Result<Map<String, Value>> {
         let opened = self.cache.opened(self)?;
         if self.task == Task::Cost {
             return measure(&opened.trained, self.context, self.batch, self.runs);
         }
         let cell = cell.as_json();
         let word = |name: &str| cell.get(name).and_then(Value::as_str).unwrap_or_default();
-        let own = |(more, _): &(Vec<(String, Value)>, Passes)| {
-            more.iter()
-                .all(|(name, value)| cell.get(name) == Some(value))
-        };
-        let (_, passes) = self
-            .choices()
-            .into_iter()
-            .find(own)
-            .ok_or_else(|| Error::undefined("a cell of other settings"))?;
+        let own =
+            |(more, _): &(Vec<(String, Value)>, Passes)| more.iter().all(|(name, value)| cell.get(name) == Some(value));
+        let (_, passes) =
+            self.choices().into_iter().find(own).ok_or_else(|| Error::undefined("a cell of other settings"))?;
         let found = self.cache.scores(self, word(VARIANT), passes, context)?;
-        let reading = found
-            .prepared
-            .reading(word(READING), &found.scores, self.level)?;
+        let reading = found.prepared.reading(word(READING), &found.scores, self.level)?;
         let mut data = reading.data();
         data.insert("items".into(), found.prepared.len().into());
         data.insert("items_of".into(), found.of.into());
@@ -295,10 +258,7 @@ impl Experiment for Evaluate {
 
     fn size(&self) -> String {
         match (self.task, self.limit) {
-            (Task::Cost, _) => format!(
-                "{} sequences of {} tokens, {} runs",
-                self.batch, self.context, self.runs
-            ),
+            (Task::Cost, _) => format!("{} sequences of {} tokens, {} runs", self.batch, self.context, self.runs),
             (_, 0) => "all items".into(),
             (_, n) => format!("at most {n} items"),
         }

@@ -91,14 +91,8 @@ impl Cache {
             Task::Text => settings.windows.iter().copied().max().unwrap_or(0),
             Task::Lambada | Task::Cbt => a.context.min(1024),
         };
-        let passes = a
-            .activation_bytes(longest)
-            .saturating_mul(chunk(longest) as u64);
-        let control = if settings.controls {
-            4 * a.parameters()
-        } else {
-            0
-        };
+        let passes = a.activation_bytes(longest).saturating_mul(chunk(longest) as u64);
+        let control = if settings.controls { 4 * a.parameters() } else { 0 };
         passes.saturating_add(control).max(ALONE)
     }
 
@@ -126,12 +120,11 @@ impl Cache {
 }
 
 fn open(settings: &Evaluate) -> Result<Opened> {
-    let changed = |path: &Path| {
-        Error::Content {
+    let changed = |path: &Path| Error::Content {
         path: path.to_path_buf(),
-        problem: "must be what it was when the settings were written; its hash differs. Choose another folder with --out"
-            .into(),
-    }
+        problem:
+            "must be what it was when the settings were written; its hash differs. Choose another folder with --out"
+                .into(),
     };
     if hash_of(&settings.data)? != settings.data_hash {
         let first = settings.data.first();
@@ -151,19 +144,11 @@ fn open(settings: &Evaluate) -> Result<Opened> {
             let allowed = format!("must be at most the context of the network, {}", a.context);
             return Err(Error::invalid("context", settings.context, allowed));
         }
-        return Ok(Opened {
-            trained,
-            tokenizer: None,
-            read: Read::Text(String::new()),
-        });
+        return Ok(Opened { trained, tokenizer: None, read: Read::Text(String::new()) });
     }
     let read = files::read(&settings.data, settings.task)?;
     let tokenizer = trained.tokenizer()?;
-    let opened = Opened {
-        trained,
-        tokenizer: Some(tokenizer),
-        read,
-    };
+    let opened = Opened { trained, tokenizer: Some(tokenizer), read };
     // Every choice is refused before the first pass.
     for (_, passes) in settings.choices() {
         opened.prepared(settings, passes)?;
@@ -176,8 +161,7 @@ impl Opened {
     fn prepared(&self, settings: &Evaluate, passes: Passes) -> Result<(Prepared, usize)> {
         let tokenizer = self.tokenizer.as_ref();
         let tokenizer = tokenizer.ok_or_else(|| Error::undefined("a task without texts"))?;
-        let mut prepared =
-            Prepared::new(&self.read, tokenizer, self.trained.architecture(), passes)?;
+        let mut prepared = Prepared::new(&self.read, tokenizer, self.trained.architecture(), passes)?;
         let all = prepared.len();
         if settings.limit > 0 && settings.limit < all {
             let kept: Vec<usize> = match settings.sample {
@@ -195,13 +179,7 @@ impl Opened {
         Ok((prepared, all))
     }
 
-    fn scored(
-        &self,
-        settings: &Evaluate,
-        variant: &str,
-        passes: Passes,
-        context: &TrialContext,
-    ) -> Result<Scored> {
+    fn scored(&self, settings: &Evaluate, variant: &str, passes: Passes, context: &TrialContext) -> Result<Scored> {
         let (prepared, of) = self.prepared(settings, passes)?;
         let control;
         let network = match variant {
@@ -213,11 +191,7 @@ impl Opened {
             _ => &self.trained,
         };
         let label = match passes.window {
-            0 => format!(
-                "{} ({variant}, {})",
-                settings.task.name(),
-                passes.detokenise.name()
-            ),
+            0 => format!("{} ({variant}, {})", settings.task.name(), passes.detokenise.name()),
             w => format!(
                 "{} ({variant}, {}, window {w}, stride {})",
                 settings.task.name(),
@@ -239,29 +213,17 @@ impl Opened {
         let clock = Clock::new(scores.len() as u64);
         while scores.len() < n {
             if context.progress.stopped() {
-                return Err(Error::Stopped {
-                    done: scores.len() as u64,
-                    all: n as u64,
-                    what: "items",
-                    kept: true,
-                });
+                return Err(Error::Stopped { done: scores.len() as u64, all: n as u64, what: "items", kept: true });
             }
             let end = n.min(scores.len() + chunk(longest));
-            let new: Result<Vec<_>> = (scores.len()..end)
-                .into_par_iter()
-                .map(|i| prepared.score(network, i))
-                .collect();
+            let new: Result<Vec<_>> = (scores.len()..end).into_par_iter().map(|i| prepared.score(network, i)).collect();
             let new = new.map_err(|e| e.during(&label))?;
             kept.append(&new)?;
             scores.extend(new);
             let line = clock.line(&label, scores.len() as u64, n as u64, None);
             context.progress.line(&line);
         }
-        Ok(Scored {
-            prepared,
-            scores,
-            of,
-        })
+        Ok(Scored { prepared, scores, of })
     }
 }
 
@@ -276,10 +238,7 @@ impl Kept {
 
     fn open(folder: Option<&Path>) -> Result<Kept> {
         let Some(folder) = folder else {
-            return Ok(Kept {
-                file: None,
-                lines: vec![],
-            });
+            return Ok(Kept { file: None, lines: vec![] });
         };
         let advice = "Choose a folder that you may write with --out";
         fs::create_dir_all(folder).map_err(|e| Error::io(folder, e, advice))?;
@@ -301,10 +260,7 @@ impl Kept {
         let file = OpenOptions::new().create(true).append(true).open(&path);
         let file = file.map_err(failed)?;
         file.set_len(length).map_err(failed)?;
-        Ok(Kept {
-            file: Some((path, file)),
-            lines,
-        })
+        Ok(Kept { file: Some((path, file)), lines })
     }
 
     /// The scores of earlier runs, at most `n`.
@@ -321,12 +277,6 @@ impl Kept {
         let line = |scores: &Vec<f64>| format!("{scores:?}\n");
         let text: String = scores.iter().map(line).collect();
         let written = file.write_all(text.as_bytes());
-        written.map_err(|e| {
-            Error::io(
-                path,
-                e,
-                "The scores so far are kept. Give the same command again",
-            )
-        })
+        written.map_err(|e| Error::io(path, e, "The scores so far are kept. Give the same command again"))
     }
 }

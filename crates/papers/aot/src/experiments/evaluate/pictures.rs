@@ -23,13 +23,7 @@ const UNITS: [(&str, &str, &str); 5] = [
 /// A row's choices in words: detokeniser, and window and stride of a text.
 pub(crate) fn choice(row: &Row) -> String {
     let mut parts = vec![];
-    for name in [
-        super::DETOKENISE,
-        super::WINDOW,
-        super::STRIDE,
-        "context",
-        "batch",
-    ] {
+    for name in [super::DETOKENISE, super::WINDOW, super::STRIDE, "context", "batch"] {
         match row.parameters.get(name) {
             Some(Value::String(word)) => parts.push(word.clone()),
             Some(value) => parts.push(format!("{name} {value}")),
@@ -62,10 +56,7 @@ pub(crate) fn numbered(rows: &[&Row]) -> Result<Vec<(usize, String)>> {
 /// # Errors
 /// When rows are missing or are not of this experiment.
 pub(super) fn figures(settings: &Evaluate, rows: &[Row]) -> Result<Vec<Figure>> {
-    let rows: Vec<&Row> = cells(Evaluate::NAME, rows)?
-        .iter()
-        .map(|cell| &cell[0])
-        .collect();
+    let rows: Vec<&Row> = cells(Evaluate::NAME, rows)?.iter().map(|cell| &cell[0]).collect();
     let numbers = numbered(&rows)?;
     let mut panels: Vec<Panel> = vec![];
     for (unit, title, label) in UNITS {
@@ -75,9 +66,7 @@ pub(super) fn figures(settings: &Evaluate, rows: &[Row]) -> Result<Vec<Figure>> 
             .filter(|(row, _)| row.data.get("unit").and_then(Value::as_str) == Some(unit))
             .map(|(row, (number, _))| (*row, *number))
             .collect();
-        let ends = own
-            .iter()
-            .fold((usize::MAX, 0), |(l, h), (_, n)| (l.min(*n), h.max(*n)));
+        let ends = own.iter().fold((usize::MAX, 0), |(l, h), (_, n)| (l.min(*n), h.max(*n)));
         if own.is_empty() {
             continue;
         }
@@ -92,27 +81,21 @@ pub(super) fn figures(settings: &Evaluate, rows: &[Row]) -> Result<Vec<Figure>> 
                     let x = *number as f64 + 0.15 * colour as f64;
                     let value = get("value")?;
                     Some(match (get("low"), get("high")) {
-                        (Some(low), Some(high)) if low.is_finite() => {
-                            Point::between(x, value, low, high)
-                        }
+                        (Some(low), Some(high)) if low.is_finite() => Point::between(x, value, low, high),
                         _ => Point::at(x, value),
                     })
                 })
                 .collect();
             if !points.is_empty() {
-                let series = Series {
-                    stroke: attnlab_lab::figure::Stroke::None,
-                    ..Series::measured(words, colour, points)
-                };
+                let series =
+                    Series { stroke: attnlab_lab::figure::Stroke::None, ..Series::measured(words, colour, points) };
                 found.series.push(series);
             }
         }
         if settings.task == Task::Lambada && unit == "accuracy" {
             let last = &ZERO_SHOT[ZERO_SHOT.len() - 1];
             for i in comparable(settings.task, "last word") {
-                found
-                    .rules
-                    .push(Rule::horizontal("GPT-2 Base in print", last.values[*i]));
+                found.rules.push(Rule::horizontal("GPT-2 Base in print", last.values[*i]));
             }
         }
         panels.push(found);
@@ -120,10 +103,7 @@ pub(super) fn figures(settings: &Evaluate, rows: &[Row]) -> Result<Vec<Figure>> 
     let mut words: Vec<(usize, String)> = numbers;
     words.sort();
     words.dedup();
-    let words: Vec<String> = words
-        .into_iter()
-        .map(|(n, words)| format!("{n}: {words}"))
-        .collect();
+    let words: Vec<String> = words.into_iter().map(|(n, words)| format!("{n}: {words}")).collect();
     let network = settings.network.file_stem().unwrap_or_default();
     let network = network.to_string_lossy().replace(['*', '_'], " ");
     Ok(vec![Figure {

@@ -49,10 +49,7 @@ impl Described for HorizonMap {
     const ID: &'static str = "aot.horizon_map";
     const NAME: &'static str = "horizon_map";
     const TITLE: &'static str = "Depth of Theorem 1 over noise, N, K and τ, measured and predicted";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[0],
-        place: "Theorem 1",
-    };
+    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Theorem 1" };
 }
 
 impl HorizonMap {
@@ -82,9 +79,7 @@ impl Experiment for HorizonMap {
         let (n, k, tau) = (self.base_tokens, self.base_clusters, self.base_tau);
         possible(n, k, tau)?;
         self.tokens.iter().try_for_each(|n| possible(*n, k, tau))?;
-        self.clusters
-            .iter()
-            .try_for_each(|k| possible(n, *k, tau))?;
+        self.clusters.iter().try_for_each(|k| possible(n, *k, tau))?;
         self.tau.iter().try_for_each(|tau| possible(n, k, *tau))
     }
 
@@ -122,12 +117,7 @@ impl Experiment for HorizonMap {
     }
 
     fn size(&self) -> String {
-        format!(
-            "*N* = {}, *p* = {}, {} draws per cell",
-            span(&self.tokens),
-            self.dim,
-            self.trials
-        )
+        format!("*N* = {}, *p* = {}, {} draws per cell", span(&self.tokens), self.dim, self.trials)
     }
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {

@@ -80,22 +80,10 @@ fn slices<'a>(settings: &HorizonMap, cells: &[&'a [Row]]) -> Result<Vec<Slice<'a
     // τ enters the law by its odds; the ticks say τ.
     let odds = |tau: &f64| tau / (1.0 - tau);
     let mut tau_axis = Axis::log("threshold *τ*");
-    tau_axis.ticks = settings
-        .tau
-        .iter()
-        .map(|t| (odds(t), t.to_string()))
-        .collect();
+    tau_axis.ticks = settings.tau.iter().map(|t| (odds(t), t.to_string())).collect();
     let axes = [
-        (
-            TOKENS.name,
-            Axis::log("tokens *N*").ticks_at(&whole(&settings.tokens)),
-            "over *N*",
-        ),
-        (
-            CLUSTERS.name,
-            Axis::log("clusters *K*").ticks_at(&whole(&settings.clusters)),
-            "over *K*",
-        ),
+        (TOKENS.name, Axis::log("tokens *N*").ticks_at(&whole(&settings.tokens)), "over *N*"),
+        (CLUSTERS.name, Axis::log("clusters *K*").ticks_at(&whole(&settings.clusters)), "over *K*"),
         (TAU.name, tau_axis, "over *τ*"),
     ];
     let mut slices = vec![];
@@ -104,12 +92,7 @@ fn slices<'a>(settings: &HorizonMap, cells: &[&'a [Row]]) -> Result<Vec<Slice<'a
         let own: Vec<&[Row]> = cells.iter().copied().filter(is).collect();
         if !own.is_empty() {
             let plane = Plane::arrange(&own, NOISE_LENGTH.name, group)?;
-            slices.push(Slice {
-                plane,
-                group,
-                axis,
-                title: title.into(),
-            });
+            slices.push(Slice { plane, group, axis, title: title.into() });
         }
     }
     Ok(slices)
@@ -149,13 +132,7 @@ fn laws(cells: &[&[Row]]) -> Result<BTreeMap<String, f64>> {
         let row = &rows[0];
         let whole = |name| row.parameter(name).map(|x| x as usize);
         let (n, k, p) = (whole(TOKENS.name)?, whole(CLUSTERS.name)?, whole(DIM.name)?);
-        let law = Horizon::new(
-            n,
-            k,
-            p,
-            row.parameter(DELTA.name)?,
-            row.parameter(TAU.name)?,
-        )?;
+        let law = Horizon::new(n, k, p, row.parameter(DELTA.name)?, row.parameter(TAU.name)?)?;
         let theta = median_theta(&law, typical_reach(n) / row.parameter(NOISE_LENGTH.name)?)?;
         Ok((row.cell.clone(), theta.max(1.0)))
     };
@@ -179,25 +156,15 @@ fn deepest(settings: &HorizonMap, cells: &[&[Row]]) -> Result<f64> {
     Ok(deepest.ceil())
 }
 
-fn depth(
-    settings: &HorizonMap,
-    slice: &Slice,
-    laws: &BTreeMap<String, f64>,
-    deepest: f64,
-) -> Result<Panel> {
+fn depth(settings: &HorizonMap, slice: &Slice, laws: &BTreeMap<String, f64>, deepest: f64) -> Result<Panel> {
     let bar = || Axis::linear(DEPTH).from_to(0.0, deepest);
     let mut heat = slice.heat(bar(), |rows| {
         let e = median(rows)?;
         let [value, low, high] = [e.value, e.low, e.high].map(|t| layers(settings, &rows[0], t));
-        Ok(Cell {
-            interval: Some((low?, high?)),
-            ..Cell::of(value?)
-        })
+        Ok(Cell { interval: Some((low?, high?)), ..Cell::of(value?) })
     })?;
     heat.interval = INTERVAL.into();
-    let by_law = slice.heat(bar(), |rows| {
-        Ok(Cell::of(layers(settings, &rows[0], laws[&rows[0].cell])?))
-    })?;
+    let by_law = slice.heat(bar(), |rows| Ok(Cell::of(layers(settings, &rows[0], laws[&rows[0].cell])?)))?;
     // Every second whole depth: more lines than that hide the cells.
     let levels: Vec<f64> = (1..=deepest as u32 / 2).map(|l| f64::from(2 * l)).collect();
     let measured = heat.contour("measured", &levels).named(|l| l.to_string());
@@ -210,11 +177,7 @@ fn ratio(slice: &Slice, laws: &BTreeMap<String, f64>) -> Result<Panel> {
     let bar = Axis::linear(RATIO).from_to(RATIO_ENDS.0, RATIO_ENDS.1);
     let mut heat = slice.heat(bar, |rows| {
         let (e, law) = (median(rows)?, laws[&rows[0].cell]);
-        Ok(Cell {
-            value: e.value / law,
-            interval: Some((e.low / law, e.high / law)),
-            hatched: !e.covers(law),
-        })
+        Ok(Cell { value: e.value / law, interval: Some((e.low / law, e.high / law)), hatched: !e.covers(law) })
     })?;
     heat.palette = Palette::Diverging(1.0);
     heat.interval = INTERVAL.into();

@@ -24,7 +24,6 @@ pub fn record(
     let draw = |i: u64| law.draw(&streams.child("prompt", i));
     let prompts: Vec<_> = (0..count as u64).map(draw).collect();
     let precision = settings.evaluation.precision;
-    let forward =
-        |recording: &mut Recording| predictions(&model.frozen(), &prompts, recording).map(|_| ());
+    let forward = |recording: &mut Recording| predictions(&model.frozen(), &prompts, recording).map(|_| ());
     record_depth(when, model, count, precision, &forward, data)
 }

@@ -142,29 +142,15 @@ impl IclLayers {
 }
 
 /// Names of the networks, in the order of the figures.
-const MODELS: [&str; 8] = [
-    "transformer",
-    "aot-mssa",
-    "aot-mhsa",
-    "aot-tied",
-    "hybrid",
-    "full-mlp",
-    "llama",
-    "llama-aot",
-];
+const MODELS: [&str; 8] =
+    ["transformer", "aot-mssa", "aot-mhsa", "aot-tied", "hybrid", "full-mlp", "llama", "llama-aot"];
 
 impl Icl {
     fn functions(&self, name: &str) -> Result<Functions> {
         match name {
             "linear" => Ok(Functions::Linear),
-            "sparse-linear" => Ok(Functions::SparseLinear {
-                nonzero: self.nonzero,
-            }),
-            _ => Err(Error::unknown(
-                "functions",
-                name,
-                ["linear", "sparse-linear"],
-            )),
+            "sparse-linear" => Ok(Functions::SparseLinear { nonzero: self.nonzero }),
+            _ => Err(Error::unknown("functions", name, ["linear", "sparse-linear"])),
         }
     }
 
@@ -184,21 +170,13 @@ impl Icl {
     fn first_positions(&self) -> Result<FirstPositions> {
         match self.positions.as_str() {
             "normal" => Ok(FirstPositions::Normal),
-            "sinusoids" => Ok(FirstPositions::Sinusoids {
-                rms: self.positions_rms,
-            }),
+            "sinusoids" => Ok(FirstPositions::Sinusoids { rms: self.positions_rms }),
             other => Err(Error::unknown("positions", other, ["normal", "sinusoids"])),
         }
     }
 
     fn law(&self, functions: Functions, points: usize, shift: Shift) -> InContext {
-        InContext {
-            functions,
-            dim: self.dim,
-            points,
-            active: self.dim,
-            shift,
-        }
+        InContext { functions, dim: self.dim, points, active: self.dim, shift }
     }
 
     /// The laws of evaluation by name: that of training first.
@@ -218,9 +196,7 @@ impl Icl {
         let mut all = vec![
             RegressionBaseline::LeastSquares,
             RegressionBaseline::Averaging,
-            RegressionBaseline::Neighbours {
-                count: self.evaluation.neighbours,
-            },
+            RegressionBaseline::Neighbours { count: self.evaluation.neighbours },
         ];
         let lasso = self.evaluation.lasso.iter();
         all.extend(lasso.map(|alpha| RegressionBaseline::Lasso { alpha: *alpha }));
@@ -228,12 +204,7 @@ impl Icl {
     }
 
     /// One network from its initial values to its errors.
-    fn trained(
-        &self,
-        cell: &Params,
-        streams: &Streams,
-        context: &TrialContext,
-    ) -> Result<Map<String, Value>> {
+    fn trained(&self, cell: &Params, streams: &Streams, context: &TrialContext) -> Result<Map<String, Value>> {
         let (name, class) = (cell.get(MODEL), cell.get(FUNCTIONS));
         let functions = self.functions(class)?;
         let device = ComputeDevice::parse(&self.backend)?;
@@ -243,33 +214,15 @@ impl Icl {
         data.insert("parameters".into(), model.config().parameters().into());
         let prompts = streams.child("evaluation", 0);
         depth::record(self, "untrained", &model, functions, &prompts, &mut data)?;
-        let task = InContextTask {
-            functions,
-            dim: self.dim,
-            curriculum: self.curriculum,
-        };
+        let task = InContextTask { functions, dim: self.dim, curriculum: self.curriculum };
         let label = format!("icl {class} {name} {}", streams.name());
         let found = train(&task, model, &self.plan, streams, &label, context)?;
         history(&found.history, &mut data);
-        depth::record(
-            self,
-            "trained",
-            &found.model,
-            functions,
-            &prompts,
-            &mut data,
-        )?;
+        depth::record(self, "trained", &found.model, functions, &prompts, &mut data)?;
         for (law, what) in self.laws(functions) {
             let (all, at_once) = (self.evaluation.prompts, self.evaluation.batch);
             let squares = errors(&found.model, &what, all, at_once, &prompts)?;
-            bands::record(
-                &law,
-                &squares,
-                self.scale(functions),
-                self.evaluation.resamples,
-                &prompts,
-                &mut data,
-            );
+            bands::record(&law, &squares, self.scale(functions), self.evaluation.resamples, &prompts, &mut data);
         }
         Ok(data)
     }
@@ -284,27 +237,17 @@ impl Icl {
         let prompts = streams.child("evaluation", 0);
         let mut data = Map::new();
         for (law, what) in self.laws(functions) {
-            let drawn: Vec<_> = (0..self.evaluation.prompts as u64)
-                .map(|i| what.draw(&prompts.child("prompt", i)))
-                .collect();
+            let drawn: Vec<_> =
+                (0..self.evaluation.prompts as u64).map(|i| what.draw(&prompts.child("prompt", i))).collect();
             let mut baselines = self.baselines();
             if let Shift::Noise(deviation) = what.shift {
-                baselines.push(RegressionBaseline::Ridge {
-                    noise_var: deviation * deviation,
-                });
+                baselines.push(RegressionBaseline::Ridge { noise_var: deviation * deviation });
             }
             for baseline in baselines {
                 let squares = drawn.iter().map(|p| Ok(baseline.errors(p)?.to_vec()));
                 let squares = squares.collect::<Result<Vec<_>>>()?;
                 let name = format!("{law}.{}", baseline.name());
-                bands::record(
-                    &name,
-                    &squares,
-                    self.scale(functions),
-                    self.evaluation.resamples,
-                    &prompts,
-                    &mut data,
-                );
+                bands::record(&name, &squares, self.scale(functions), self.evaluation.resamples, &prompts, &mut data);
             }
         }
         Ok(data)
@@ -334,9 +277,7 @@ impl Experiment for Icl {
         settings::positive("evaluation.scales", &e.scales)?;
         settings::positive("evaluation.lasso", &e.lasso)?;
         settings::positive("evaluation.precision", &[e.precision])?;
-        self.baselines()
-            .iter()
-            .try_for_each(RegressionBaseline::validate)?;
+        self.baselines().iter().try_for_each(RegressionBaseline::validate)?;
         for (name, ramp, last) in [
             ("curriculum.dims", self.curriculum.dims, self.dim),
             ("curriculum.points", self.curriculum.points, self.points),
@@ -357,21 +298,15 @@ impl Experiment for Icl {
             let laws = self.laws(self.functions(class)?);
             laws.iter().try_for_each(|(_, law)| law.validate())?;
         }
-        self.models
-            .iter()
-            .try_for_each(|m| self.model(m)?.validate())
+        self.models.iter().try_for_each(|m| self.model(m)?.validate())
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
         let mut cells = vec![];
         for class in &self.functions {
             for model in self.models.iter().map(String::as_str).chain([BASELINES]) {
-                let mut cell = vec![
-                    FUNCTIONS.is(class.as_str()),
-                    MODEL.is(model),
-                    INPUT_DIM.is(self.dim),
-                    POINTS.is(self.points),
-                ];
+                let mut cell =
+                    vec![FUNCTIONS.is(class.as_str()), MODEL.is(model), INPUT_DIM.is(self.dim), POINTS.is(self.points)];
                 if model != BASELINES {
                     cell.push(LAYERS.is(self.layers.depth(model)?));
                     cell.push(WIDTH.is(self.width));
@@ -395,12 +330,7 @@ impl Experiment for Icl {
     /// examples; for "untrained" and "trained" the series "WHEN.stable_rank" and "WHEN.coding_rate" by
     /// depth, and for MSSA "WHEN.snr_before" and "WHEN.snr_after" by layer. For the baselines
     /// "LAW.BASELINE.mean" and so on.
-    fn trial_at(
-        &self,
-        cell: &Params,
-        streams: &Streams,
-        context: &TrialContext,
-    ) -> Result<Map<String, Value>> {
+    fn trial_at(&self, cell: &Params, streams: &Streams, context: &TrialContext) -> Result<Map<String, Value>> {
         match cell.get(MODEL) {
             BASELINES => self.baseline_errors(cell, streams),
             _ => self.trained(cell, streams, context),
@@ -418,10 +348,7 @@ impl Experiment for Icl {
     }
 
     fn size(&self) -> String {
-        format!(
-            "*d* = {}, width {}, {} steps, {} seeds",
-            self.dim, self.width, self.plan.steps, self.seeds
-        )
+        format!("*d* = {}, width {}, {} steps, {} seeds", self.dim, self.width, self.plan.steps, self.seeds)
     }
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {

@@ -6,19 +6,13 @@ use crate::experiments::networks::{depth_caption, depth_panels, label, look};
 use crate::quantities::*;
 use attnlab_core::error::Result;
 use attnlab_lab::experiment::draw::cells;
-use attnlab_lab::figure::{
-    Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke, Width,
-};
+use attnlab_lab::figure::{Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke, Width};
 use attnlab_lab::run::Row;
 use attnlab_train::training::Ramp;
 
 pub fn figures(settings: &Icl, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = cells("icl", rows)?;
-    let mut figures = vec![
-        by_examples(settings, &cells)?,
-        losses(settings, &cells)?,
-        shifted(settings, &cells)?,
-    ];
+    let mut figures = vec![by_examples(settings, &cells)?, losses(settings, &cells)?, shifted(settings, &cells)?];
     figures.extend(depth(settings, &cells)?);
     Ok(figures)
 }
@@ -39,16 +33,11 @@ fn baseline(name: &str) -> String {
 
 /// "LAW.mean" over seeds, and the widest ends of the seeds' bands.
 fn curve(cell: &[Row], name: &str) -> Result<Vec<Point>> {
-    let all = |what: &str| -> Result<Vec<Vec<f64>>> {
-        cell.iter()
-            .map(|r| r.series(&format!("{name}.{what}")))
-            .collect()
-    };
+    let all =
+        |what: &str| -> Result<Vec<Vec<f64>>> { cell.iter().map(|r| r.series(&format!("{name}.{what}"))).collect() };
     let (means, lows, highs) = (all("mean")?, all("low")?, all("high")?);
     let points = means.first().map_or(0, Vec::len);
-    let at = |list: &[Vec<f64>], k: usize| -> Vec<f64> {
-        list.iter().filter_map(|s| s.get(k).copied()).collect()
-    };
+    let at = |list: &[Vec<f64>], k: usize| -> Vec<f64> { list.iter().filter_map(|s| s.get(k).copied()).collect() };
     let point = |k: usize| {
         let seeds = at(&means, k);
         let mean = seeds.iter().sum::<f64>() / seeds.len() as f64;
@@ -128,12 +117,7 @@ fn depths(settings: &Icl) -> String {
         let layers = settings.layers.depth(m).unwrap_or(0);
         format!("{} {layers}", label(m))
     };
-    settings
-        .models
-        .iter()
-        .map(of)
-        .collect::<Vec<_>>()
-        .join(", ")
+    settings.models.iter().map(of).collect::<Vec<_>>().join(", ")
 }
 
 /// The name of a law in words.
@@ -156,11 +140,7 @@ fn by_class(name: &str, title: &str, caption: String, panels: Vec<Panel>) -> Fig
         name: name.into(),
         title: title.into(),
         caption,
-        width: if panels.len() > 1 {
-            Width::Page
-        } else {
-            Width::Column
-        },
+        width: if panels.len() > 1 { Width::Page } else { Width::Column },
         columns: 2.min(panels.len()),
         panels,
     }
@@ -173,13 +153,7 @@ fn by_examples(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
         shown.push(format!("{}-nn", settings.evaluation.neighbours));
         if class != "linear" {
             let middle = settings.evaluation.lasso.len() / 2;
-            shown.extend(
-                settings
-                    .evaluation
-                    .lasso
-                    .get(middle)
-                    .map(|a| format!("lasso-{a}")),
-            );
+            shown.extend(settings.evaluation.lasso.get(middle).map(|a| format!("lasso-{a}")));
         }
         let series = compared(&of_class(cells, class), "standard", &shown)?;
         panels.push(Panel {
@@ -201,12 +175,7 @@ fn by_examples(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
         training(settings),
         depths(settings),
     );
-    Ok(by_class(
-        "icl_examples",
-        "Regression in context: error against the number of examples",
-        caption,
-        panels,
-    ))
+    Ok(by_class("icl_examples", "Regression in context: error against the number of examples", caption, panels))
 }
 
 /// Largest number of stages of the curriculum that are marked one by one.
@@ -218,24 +187,14 @@ fn stages(settings: &Icl) -> Vec<Rule> {
     let steps = 0..settings.plan.steps;
     let rises = |ramp: &Ramp| -> Vec<(u64, usize)> {
         let every = ramp.every.max(1);
-        let all = steps
-            .clone()
-            .step_by(usize::try_from(every).unwrap_or(usize::MAX));
+        let all = steps.clone().step_by(usize::try_from(every).unwrap_or(usize::MAX));
         let risen = all.filter(|s| *s > 0 && ramp.at_step(*s) > ramp.at_step(*s - 1));
         risen.map(|s| (s, ramp.at_step(s))).collect()
     };
-    let (dims, points) = (
-        rises(&settings.curriculum.dims),
-        rises(&settings.curriculum.points),
-    );
-    let first = if dims.len() > MOST_STAGES {
-        dims.len() - 1
-    } else {
-        0
-    };
-    let named = |(step, size): &(u64, usize), what: &str| {
-        Rule::vertical(format!("{size} {what}"), *step as f64).written()
-    };
+    let (dims, points) = (rises(&settings.curriculum.dims), rises(&settings.curriculum.points));
+    let first = if dims.len() > MOST_STAGES { dims.len() - 1 } else { 0 };
+    let named =
+        |(step, size): &(u64, usize), what: &str| Rule::vertical(format!("{size} {what}"), *step as f64).written();
     let dims = dims[first..].iter().map(|stage| named(stage, "dimensions"));
     let points = points.last().map(|stage| named(stage, "points"));
     dims.chain(points).collect()
@@ -275,12 +234,7 @@ fn losses(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
         training(settings),
         depths(settings),
     );
-    Ok(by_class(
-        "icl_training",
-        "Regression in context: losses in training",
-        caption,
-        panels,
-    ))
+    Ok(by_class("icl_training", "Regression in context: losses in training", caption, panels))
 }
 
 fn shifted(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
@@ -297,15 +251,9 @@ fn shifted(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
             title: named(law),
             x: Axis::whole("in-context examples *k*"),
             y: Axis::log("squared error / E *f*(*x*)²"),
-            series: compared(&cells, law, &shown)?
-                .into_iter()
-                .map(positive)
-                .collect(),
+            series: compared(&cells, law, &shown)?.into_iter().map(positive).collect(),
             rules: match law.as_str() {
-                "longer" => vec![Rule::vertical(
-                    "longest prompt of training",
-                    settings.points as f64,
-                )],
+                "longer" => vec![Rule::vertical("longest prompt of training", settings.points as f64)],
                 _ => vec![],
             },
             ..Panel::default()

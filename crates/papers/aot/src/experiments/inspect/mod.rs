@@ -38,12 +38,8 @@ pub struct Inspect {
 impl Described for Inspect {
     const ID: &'static str = "aot.inspect";
     const NAME: &'static str = "inspect";
-    const TITLE: &'static str =
-        "Given tokens against the theory: fit of Definition 1, hypotheses, horizon, controls";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[1],
-        place: "Definition 1, Theorem 1",
-    };
+    const TITLE: &'static str = "Given tokens against the theory: fit of Definition 1, hypotheses, horizon, controls";
+    const SOURCE: Source = Source { paper: &PAPERS[1], place: "Definition 1, Theorem 1" };
 }
 
 /// Parameters of the rows.
@@ -77,10 +73,7 @@ impl Experiment for Inspect {
 
     fn cells(&self) -> Result<Vec<Params>> {
         let cell = |(i, array): (usize, &Array)| {
-            let named = [
-                (ARRAY.to_string(), Value::from(array.name.as_str())),
-                (PLACE.to_string(), Value::from(i)),
-            ];
+            let named = [(ARRAY.to_string(), Value::from(array.name.as_str())), (PLACE.to_string(), Value::from(i))];
             Params::from_iter(named)
         };
         Ok(self.arrays.iter().enumerate().map(cell).collect())

@@ -17,10 +17,7 @@ const MOST_CLUSTERS: usize = 6;
 /// # Errors
 /// When rows are missing or are not of this experiment.
 pub fn figures(settings: &Inspect, rows: &[Row]) -> Result<Vec<Figure>> {
-    let mut rows: Vec<&Row> = cells(Inspect::NAME, rows)?
-        .iter()
-        .map(|cell| &cell[0])
-        .collect();
+    let mut rows: Vec<&Row> = cells(Inspect::NAME, rows)?.iter().map(|cell| &cell[0]).collect();
     let place = |row: &Row| row.parameter(PLACE).unwrap_or(0.0);
     rows.sort_by(|a, b| place(a).total_cmp(&place(b)));
     let panels = vec![
@@ -28,18 +25,10 @@ pub fn figures(settings: &Inspect, rows: &[Row]) -> Result<Vec<Figure>> {
         snr(&rows)?,
         horizon(&rows),
         compared(&rows, "stable_rank", "stable rank", "stable rank of *Z*"),
-        compared(
-            &rows,
-            "coding_rate",
-            "coding rate",
-            "*R* of unit tokens (nats)",
-        ),
+        compared(&rows, "coding_rate", "coding rate", "*R* of unit tokens (nats)"),
         compared(&rows, "mean_cosine", "mean cosine", "mean cosine of tokens"),
     ];
-    let names: Vec<&str> = rows
-        .iter()
-        .map(|r| r.word(super::ARRAY))
-        .collect::<Result<_>>()?;
+    let names: Vec<&str> = rows.iter().map(|r| r.word(super::ARRAY)).collect::<Result<_>>()?;
     let shown = match &names[..] {
         [one] => (*one).to_string(),
         [first, .., last] => format!("{first} (0) to {last} ({})", names.len() - 1),
@@ -83,12 +72,7 @@ fn number(row: &Row, inside: &str, name: &str) -> Option<f64> {
 }
 
 fn points(rows: &[&Row], value: impl Fn(&Row) -> Option<Point>) -> Vec<Point> {
-    let point = |(i, row): (usize, &&Row)| {
-        value(row).map(|p| Point {
-            x: i as f64 + p.x,
-            ..p
-        })
-    };
+    let point = |(i, row): (usize, &&Row)| value(row).map(|p| Point { x: i as f64 + p.x, ..p });
     rows.iter().enumerate().filter_map(point).collect()
 }
 
@@ -110,11 +94,7 @@ fn noise(rows: &[&Row]) -> Panel {
         add(&mut found, Series::measured(label, colour, points));
     }
     let limit = points(rows, |row| {
-        let margin = row
-            .data
-            .get("hypotheses")?
-            .get("delta (11)")?
-            .get("margin")?;
+        let margin = row.data.get("hypotheses")?.get("delta (11)")?.get("margin")?;
         let delta = number(row, "", "delta").unwrap_or(0.0);
         Some(Point::at(0.0, delta + as_number(margin)?))
     });
@@ -123,11 +103,7 @@ fn noise(rows: &[&Row]) -> Panel {
 }
 
 /// Parts of a row: the array as it is, and both controls.
-const CONTROLS: [(&str, &str); 3] = [
-    ("", "as given"),
-    ("permuted", "permuted"),
-    ("gaussian", "Gaussian"),
-];
+const CONTROLS: [(&str, &str); 3] = [("", "as given"), ("permuted", "permuted"), ("gaussian", "Gaussian")];
 
 /// Shift of a control along the axis, so that intervals do not cover each other.
 fn shift(colour: usize) -> f64 {
@@ -136,32 +112,16 @@ fn shift(colour: usize) -> f64 {
 
 fn series_of(row: &Row, name: &str, k: usize) -> Option<f64> {
     let list = row.data.get(name).and_then(Value::as_array)?;
-    list.get(k)
-        .and_then(as_number)
-        .filter(|x| x.is_finite() && *x > 0.0)
+    list.get(k).and_then(as_number).filter(|x| x.is_finite() && *x > 0.0)
 }
 
 fn snr(rows: &[&Row]) -> Result<Panel> {
     let mut found = panel("SNR", axis(rows), Axis::log("SNR"));
-    let most = rows
-        .iter()
-        .map(|r| r.series("snr").map_or(0, |s| s.len()))
-        .max()
-        .unwrap_or(0);
+    let most = rows.iter().map(|r| r.series("snr").map_or(0, |s| s.len())).max().unwrap_or(0);
     for k in 0..most.min(MOST_CLUSTERS) {
-        let at = |name: &'static str| {
-            points(rows, move |row| {
-                Some(Point::at(0.0, series_of(row, name, k)?))
-            })
-        };
-        add(
-            &mut found,
-            Series::measured(format!("cluster {k}"), k, at("snr")),
-        );
-        add(
-            &mut found,
-            Series::predicted("law", k, at("snr_law")).unlisted(),
-        );
+        let at = |name: &'static str| points(rows, move |row| Some(Point::at(0.0, series_of(row, name, k)?)));
+        add(&mut found, Series::measured(format!("cluster {k}"), k, at("snr")));
+        add(&mut found, Series::predicted("law", k, at("snr_law")).unlisted());
     }
     if found.series.is_empty() {
         // Tokens without noise have no SNR to draw.
@@ -172,13 +132,8 @@ fn snr(rows: &[&Row]) -> Result<Panel> {
 
 fn horizon(rows: &[&Row]) -> Panel {
     let mut found = panel("horizon", axis(rows), Axis::log("*θ* at the first break"));
-    for (colour, (inside, label)) in [("", "as given"), ("labels", "labels permuted")]
-        .into_iter()
-        .enumerate()
-    {
-        let points = points(rows, |row| {
-            Some(Point::at(shift(colour), number(row, inside, "theta_crit")?))
-        });
+    for (colour, (inside, label)) in [("", "as given"), ("labels", "labels permuted")].into_iter().enumerate() {
+        let points = points(rows, |row| Some(Point::at(shift(colour), number(row, inside, "theta_crit")?)));
         add(&mut found, Series::measured(label, colour, points));
     }
     let law = points(rows, |row| {
@@ -195,9 +150,7 @@ fn horizon(rows: &[&Row]) -> Panel {
 fn compared(rows: &[&Row], name: &str, title: &str, label: &str) -> Panel {
     let mut found = panel(title, axis(rows), Axis::linear(label));
     for (colour, (inside, label)) in CONTROLS.into_iter().enumerate() {
-        let points = points(rows, |row| {
-            Some(Point::at(shift(colour), number(row, inside, name)?))
-        });
+        let points = points(rows, |row| Some(Point::at(shift(colour), number(row, inside, name)?)));
         add(&mut found, Series::measured(label, colour, points));
     }
     found

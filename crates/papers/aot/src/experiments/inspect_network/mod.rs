@@ -83,12 +83,8 @@ impl InspectNetwork {
 impl Described for InspectNetwork {
     const ID: &'static str = "aot.inspect_network";
     const NAME: &'static str = "inspect_network";
-    const TITLE: &'static str =
-        "A network on a text against the theory, layer by layer, with controls";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[1],
-        place: "Definition 1, Theorem 1, Eq. (6)",
-    };
+    const TITLE: &'static str = "A network on a text against the theory, layer by layer, with controls";
+    const SOURCE: Source = Source { paper: &PAPERS[1], place: "Definition 1, Theorem 1, Eq. (6)" };
 }
 
 /// Parameters of the rows.
@@ -97,11 +93,8 @@ pub const VARIANT: &str = "variant";
 pub const PLACE: &str = "place";
 
 /// Variants of network and text: name in the rows, and words of the figures.
-pub const VARIANTS: [(&str, &str); 3] = [
-    ("trained", "as given"),
-    ("untrained", "random weights"),
-    ("shuffled", "tokens shuffled"),
-];
+pub const VARIANTS: [(&str, &str); 3] =
+    [("trained", "as given"), ("untrained", "random weights"), ("shuffled", "tokens shuffled")];
 
 impl Experiment for InspectNetwork {
     fn validate(&self) -> Result<()> {
@@ -114,8 +107,7 @@ impl Experiment for InspectNetwork {
     fn ready(&self) -> Result<()> {
         for (name, path) in [("network", &self.network), ("text", &self.text)] {
             if path.as_os_str().is_empty() {
-                let allowed =
-                    "must be a path. Write attnlab inspect NETWORK --text FILE, which fills it in";
+                let allowed = "must be a path. Write attnlab inspect NETWORK --text FILE, which fills it in";
                 return Err(Error::invalid(name, "\"\"", allowed));
             }
         }
@@ -125,15 +117,9 @@ impl Experiment for InspectNetwork {
     fn cells(&self) -> Result<Vec<Params>> {
         let variants = if self.controls { VARIANTS.len() } else { 1 };
         let cell = |variant: &str, place: usize| {
-            Params::from_iter([
-                (VARIANT.to_string(), Value::from(variant)),
-                (PLACE.to_string(), Value::from(place)),
-            ])
+            Params::from_iter([(VARIANT.to_string(), Value::from(variant)), (PLACE.to_string(), Value::from(place))])
         };
-        Ok(VARIANTS[..variants]
-            .iter()
-            .flat_map(|(name, _)| (0..self.places).map(|place| cell(name, place)))
-            .collect())
+        Ok(VARIANTS[..variants].iter().flat_map(|(name, _)| (0..self.places).map(|place| cell(name, place))).collect())
     }
 
     fn trials(&self) -> u64 {
@@ -157,10 +143,7 @@ impl Experiment for InspectNetwork {
     /// leads there, "attention" of that block and, for the trained network, "weights" of it.
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
         let cell = cell.as_json();
-        let variant = cell
-            .get(VARIANT)
-            .and_then(Value::as_str)
-            .unwrap_or_default();
+        let variant = cell.get(VARIANT).and_then(Value::as_str).unwrap_or_default();
         let place = cell.get(PLACE).and_then(Value::as_u64).unwrap_or(0) as usize;
         let (network, windows) = self.opened.network(self, variant)?;
         let during = |e: Error| e.during(format!("{variant} network, place {place}"));

@@ -35,12 +35,8 @@ impl Cache {
     pub(super) fn network(&self, settings: &InspectNetwork, variant: &str) -> Result<Opened> {
         // A trial waits for another one that opens the files.
         let mut opened = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = |opened: &[(String, Opened)], name: &str| {
-            opened
-                .iter()
-                .find(|(n, _)| n == name)
-                .map(|(_, o)| o.clone())
-        };
+        let known =
+            |opened: &[(String, Opened)], name: &str| opened.iter().find(|(n, _)| n == name).map(|(_, o)| o.clone());
         if let Some(found) = known(&opened, variant) {
             return Ok(found);
         }
@@ -69,12 +65,11 @@ impl Cache {
 }
 
 fn open(settings: &InspectNetwork) -> Result<Opened> {
-    let changed = |path: &Path| {
-        Error::Content {
+    let changed = |path: &Path| Error::Content {
         path: path.to_path_buf(),
-        problem: "must be what it was when the settings were written; its hash differs. Choose another folder with --out"
-            .into(),
-    }
+        problem:
+            "must be what it was when the settings were written; its hash differs. Choose another folder with --out"
+                .into(),
     };
     let text = text_of(&settings.text)?;
     if sha256(text.as_bytes()) != settings.text_hash {
@@ -96,16 +91,10 @@ fn open(settings: &InspectNetwork) -> Result<Opened> {
 /// A file that cannot be read, is larger than 1 GiB or is not UTF-8.
 pub fn text_of(path: &Path) -> Result<String> {
     let advice = "Give a text file with --text";
-    let length = fs::metadata(path)
-        .map_err(|e| Error::io(path, e, advice))?
-        .len();
-    let content = |problem: String| Error::Content {
-        path: path.to_path_buf(),
-        problem,
-    };
+    let length = fs::metadata(path).map_err(|e| Error::io(path, e, advice))?.len();
+    let content = |problem: String| Error::Content { path: path.to_path_buf(), problem };
     if length > MOST_BYTES {
-        let problem =
-            format!("must have at most {MOST_BYTES} bytes; it has {length}. Give a part of it");
+        let problem = format!("must have at most {MOST_BYTES} bytes; it has {length}. Give a part of it");
         return Err(content(problem));
     }
     let bytes = fs::read(path).map_err(|e| Error::io(path, e, advice))?;

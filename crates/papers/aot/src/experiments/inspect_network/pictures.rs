@@ -18,19 +18,10 @@ const MOST_MATRICES: usize = 9;
 /// # Errors
 /// When rows are missing or are not of this experiment.
 pub fn figures(settings: &InspectNetwork, rows: &[Row]) -> Result<Vec<Figure>> {
-    let rows: Vec<&Row> = cells(InspectNetwork::NAME, rows)?
-        .iter()
-        .map(|cell| &cell[0])
-        .collect();
-    let along = Along {
-        rows: &rows,
-        last: settings.places.saturating_sub(1),
-    };
+    let rows: Vec<&Row> = cells(InspectNetwork::NAME, rows)?.iter().map(|cell| &cell[0]).collect();
+    let along = Along { rows: &rows, last: settings.places.saturating_sub(1) };
     let network = settings.network.file_stem().unwrap_or_default();
-    let network = network
-        .to_string_lossy()
-        .replace('*', "i")
-        .replace('_', " ");
+    let network = network.to_string_lossy().replace('*', "i").replace('_', " ");
     let percent = 100.0 * settings.fitting.level;
     let panels = vec![
         along.noise(),
@@ -39,17 +30,10 @@ pub fn figures(settings: &InspectNetwork, rows: &[Row]) -> Result<Vec<Figure>> {
         along.factor(),
         along.attention("entropy", "attention entropy", "entropy (nats)"),
         along.attention("energy", "energy of attention", "energy (nats)"),
-        along.compared("stable rank", Axis::linear("stable rank of *Z*"), |row| {
-            number(&row.data, "stable_rank")
-        }),
-        along.compared(
-            "coding rate",
-            Axis::linear("*R* of unit tokens (nats)"),
-            |row| number(&row.data, "coding_rate"),
-        ),
-        along.compared("mean cosine", Axis::linear("mean cosine"), |row| {
-            number(&row.data, "mean_cosine")
-        }),
+        along.compared("stable rank", Axis::linear("stable rank of *Z*"), |row| number(&row.data, "stable_rank")),
+        along
+            .compared("coding rate", Axis::linear("*R* of unit tokens (nats)"), |row| number(&row.data, "coding_rate")),
+        along.compared("mean cosine", Axis::linear("mean cosine"), |row| number(&row.data, "mean_cosine")),
     ];
     let mut figures = vec![Figure {
         name: InspectNetwork::NAME.into(),
@@ -84,10 +68,7 @@ pub(in crate::experiments) fn number(data: &Map<String, Value>, name: &str) -> O
 }
 
 /// A part of a row.
-pub(in crate::experiments) fn within<'a>(
-    row: &'a Row,
-    name: &str,
-) -> Option<&'a Map<String, Value>> {
+pub(in crate::experiments) fn within<'a>(row: &'a Row, name: &str) -> Option<&'a Map<String, Value>> {
     row.data.get(name)?.as_object()
 }
 
@@ -116,10 +97,7 @@ impl Along<'_> {
         let own = |row: &&&Row| row.word(VARIANT).is_ok_and(|v| v == variant);
         let point = |row: &&Row| {
             let place = row.parameter(PLACE).ok()?;
-            value(row).map(|p| Point {
-                x: place + p.x,
-                ..p
-            })
+            value(row).map(|p| Point { x: place + p.x, ..p })
         };
         let mut points: Vec<Point> = self.rows.iter().filter(own).filter_map(point).collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
@@ -140,17 +118,13 @@ impl Along<'_> {
         let mut found = panel("noise", self.axis(), Axis::linear("*δ*"));
         for (colour, (variant, label)) in VARIANTS.into_iter().enumerate() {
             let points = self.points(variant, |row| {
-                let [at, low, high] =
-                    ["delta", "delta_low", "delta_high"].map(|name| number(&row.data, name));
+                let [at, low, high] = ["delta", "delta_low", "delta_high"].map(|name| number(&row.data, name));
                 Some(Point::between(0.0, at?, low?, high?))
             });
             add(&mut found, Series::measured(label, colour, points));
         }
         let limit = self.points(VARIANTS[0].0, |row| {
-            let margin = number(
-                within(row, "hypotheses")?.get("delta (11)")?.as_object()?,
-                "margin",
-            )?;
+            let margin = number(within(row, "hypotheses")?.get("delta (11)")?.as_object()?, "margin")?;
             let delta = number(&row.data, "delta").unwrap_or(0.0);
             Some(Point::at(0.0, delta + margin))
         });
@@ -183,15 +157,11 @@ impl Along<'_> {
     }
 
     fn factor(&self) -> Panel {
-        let mut found = self.compared(
-            "what a block does to it",
-            Axis::linear("factor of the SNR"),
-            |row| {
-                let heads = within(row, "heads")?;
-                let factor = number(heads, "all_after")? / number(heads, "all_before")?;
-                (factor > 0.0 && factor.is_finite()).then_some(factor)
-            },
-        );
+        let mut found = self.compared("what a block does to it", Axis::linear("factor of the SNR"), |row| {
+            let heads = within(row, "heads")?;
+            let factor = number(heads, "all_after")? / number(heads, "all_before")?;
+            (factor > 0.0 && factor.is_finite()).then_some(factor)
+        });
         let chance = self.points(VARIANTS[0].0, |row| {
             let heads = within(row, "heads")?;
             let factor = number(heads, "chance_after")? / number(heads, "chance_before")?;
@@ -217,12 +187,8 @@ impl Along<'_> {
             add(&mut found, Series::measured(label, colour, points));
         }
         if name == "entropy" {
-            let ceiling = self.points(VARIANTS[0].0, |row| {
-                Some(Point::at(
-                    0.0,
-                    number(within(row, "attention")?, "ceiling")?,
-                ))
-            });
+            let ceiling =
+                self.points(VARIANTS[0].0, |row| Some(Point::at(0.0, number(within(row, "attention")?, "ceiling")?)));
             add(&mut found, dotted("largest", 3, ceiling));
         }
         drawn(found)
@@ -242,15 +208,9 @@ impl Along<'_> {
                     Some(Point::at(0.0, number(matrix, name)?))
                 })
             };
-            let title = kind
-                .trim_end_matches(".weight")
-                .replace('*', "l")
-                .replace('_', " ");
+            let title = kind.trim_end_matches(".weight").replace('*', "l").replace('_', " ");
             let mut found = panel(title, self.axis(), Axis::linear("stable rank"));
-            add(
-                &mut found,
-                Series::measured("weights", 0, value("stable_rank")),
-            );
+            add(&mut found, Series::measured("weights", 0, value("stable_rank")));
             add(&mut found, dotted("entries permuted", 3, value("permuted")));
             drawn(found)
         };

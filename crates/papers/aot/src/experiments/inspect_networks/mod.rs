@@ -45,10 +45,7 @@ impl InspectNetworks {
                 false => format!("{} {stem}", i + 1),
             }
         };
-        InspectNetworks {
-            names: stems.iter().enumerate().map(name).collect(),
-            networks,
-        }
+        InspectNetworks { names: stems.iter().enumerate().map(name).collect(), networks }
     }
 
     fn of_cell(&self, cell: &Params) -> Result<&InspectNetwork> {
@@ -66,21 +63,14 @@ impl Described for InspectNetworks {
     const NAME: &'static str = "inspect_networks";
     const TITLE: &'static str =
         "Several networks against the theory: where its hypotheses hold, what blocks do to the SNR";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[1],
-        place: "Definition 1, Theorem 1, Eq. (6)",
-    };
+    const SOURCE: Source = Source { paper: &PAPERS[1], place: "Definition 1, Theorem 1, Eq. (6)" };
 }
 
 impl Experiment for InspectNetworks {
     fn validate(&self) -> Result<()> {
         if self.names.len() != self.networks.len() {
             let allowed = format!("must be one for each of {} networks", self.networks.len());
-            return Err(Error::invalid(
-                "names",
-                format!("{:?}", self.names),
-                allowed,
-            ));
+            return Err(Error::invalid("names", format!("{:?}", self.names), allowed));
         }
         for (i, name) in self.names.iter().enumerate() {
             if self.names[..i].contains(name) {
@@ -95,9 +85,7 @@ impl Experiment for InspectNetworks {
             let allowed = "must be at least one. Write attnlab inspect NETWORK NETWORK --text FILE, which fills it in";
             return Err(Error::invalid("networks", "[]", allowed));
         }
-        let ready = |(name, network): (&String, &InspectNetwork)| {
-            network.ready().map_err(|e| e.during(name))
-        };
+        let ready = |(name, network): (&String, &InspectNetwork)| network.ready().map_err(|e| e.during(name));
         self.names.iter().zip(&self.networks).try_for_each(ready)
     }
 
@@ -128,9 +116,7 @@ impl Experiment for InspectNetworks {
 
     fn size(&self) -> String {
         let sizes = self.names.iter().zip(&self.networks);
-        let sizes: Vec<String> = sizes
-            .map(|(name, n)| format!("{name}: {}", n.size()))
-            .collect();
+        let sizes: Vec<String> = sizes.map(|(name, n)| format!("{name}: {}", n.size())).collect();
         sizes.join("; ")
     }
 

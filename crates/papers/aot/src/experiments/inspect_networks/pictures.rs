@@ -36,26 +36,10 @@ fn shown(name: &str) -> String {
 
 fn compared(settings: &InspectNetworks, rows: &[Row]) -> Figure {
     let depth = || Axis::linear("depth *l*/*L*").from_to(0.0, 1.0);
-    let mut factor = panel(
-        "what a block does to the SNR",
-        depth(),
-        Axis::linear("factor of the SNR"),
-    );
-    let mut level = panel(
-        "SNR against chance",
-        depth(),
-        Axis::linear("SNR over random subspaces"),
-    );
-    let mut entropy = panel(
-        "attention entropy",
-        depth(),
-        Axis::linear("entropy over the largest").from_to(0.0, 1.05),
-    );
-    let mut holding = panel(
-        "hypotheses of Theorem 1",
-        depth(),
-        Axis::linear("share that holds").from_to(0.0, 1.05),
-    );
+    let mut factor = panel("what a block does to the SNR", depth(), Axis::linear("factor of the SNR"));
+    let mut level = panel("SNR against chance", depth(), Axis::linear("SNR over random subspaces"));
+    let mut entropy = panel("attention entropy", depth(), Axis::linear("entropy over the largest").from_to(0.0, 1.05));
+    let mut holding = panel("hypotheses of Theorem 1", depth(), Axis::linear("share that holds").from_to(0.0, 1.05));
     for (i, (name, network)) in settings.names.iter().zip(&settings.networks).enumerate() {
         let along = Along {
             rows: rows.iter().filter(|row| is_trained(row, name)).collect(),
@@ -67,25 +51,17 @@ fn compared(settings: &InspectNetworks, rows: &[Row]) -> Figure {
             Some(number(heads, a)? / number(heads, b)?).filter(|x| x.is_finite() && *x > 0.0)
         };
         let series = |points| Series::measured(label.clone(), i, points);
-        factor.series.push(series(
-            along.points(|row| heads(row, "all_after", "all_before")),
-        ));
-        level.series.push(series(
-            along.points(|row| heads(row, "all_before", "chance_before")),
-        ));
+        factor.series.push(series(along.points(|row| heads(row, "all_after", "all_before"))));
+        level.series.push(series(along.points(|row| heads(row, "all_before", "chance_before"))));
         entropy.series.push(series(along.points(|row| {
             let attention = within(row, "attention")?;
             Some(number(attention, "entropy")? / number(attention, "ceiling")?)
         })));
-        holding
-            .series
-            .push(series(along.points(share_of_hypotheses)));
+        holding.series.push(series(along.points(share_of_hypotheses)));
         if i == 0 {
             // Theorem 1 has the factor 1 + ητ, with τ > 1/2.
             let smallest = 1.0 + network.fitting.eta * 0.5;
-            factor
-                .rules
-                .push(Rule::horizontal("Theorem 1: at least", smallest));
+            factor.rules.push(Rule::horizontal("Theorem 1: at least", smallest));
             factor.rules.push(Rule::horizontal("", 1.0));
             level.rules.push(Rule::horizontal("", 1.0));
         }

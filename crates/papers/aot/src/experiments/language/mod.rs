@@ -20,9 +20,7 @@ use attnlab_lab::run::{Row, TrialContext, store};
 use attnlab_networks::Tokenizer;
 use attnlab_theory::markov::{MarkovChain, contexts};
 use attnlab_theory::sample::markov;
-use attnlab_train::model::{
-    ComputeDevice, Input, Model, ModelConfig, Output, PRESETS, Recording, preset,
-};
+use attnlab_train::model::{ComputeDevice, Input, Model, ModelConfig, Output, PRESETS, Recording, preset};
 use attnlab_train::training::language::Text;
 use attnlab_train::training::{TrainingPlan, train};
 use serde::{Deserialize, Serialize};
@@ -152,17 +150,14 @@ impl Language {
     /// A network of the papers on this vocabulary and context.
     fn network(&self, name: &str) -> Result<ModelConfig> {
         let sized = match NETWORKS.iter().find(|(n, _)| *n == name) {
-            Some((_, paper)) => ModelConfig {
-                sigma: self.sigma,
-                ..preset(paper)?.resized(self.layers, self.width, self.heads)
-            },
+            Some((_, paper)) => {
+                ModelConfig { sigma: self.sigma, ..preset(paper)?.resized(self.layers, self.width, self.heads) }
+            }
             None if rows_of_papers().any(|row| row == name) => preset(name)?,
             None => return Err(Error::unknown("network", name, known())),
         };
         Ok(ModelConfig {
-            input: Input::Tokens {
-                vocabulary: self.vocabulary,
-            },
+            input: Input::Tokens { vocabulary: self.vocabulary },
             output: Output::TiedTokens,
             context: self.context,
             bias: false,
@@ -174,18 +169,13 @@ impl Language {
     fn source(&self, streams: &Streams) -> Result<Source> {
         if !self.tokenizer.is_empty() {
             let packed = self.packed()?;
-            return Ok(Source {
-                text: packed.text.clone(),
-                chain: None,
-                density: Some(packed.density),
-            });
+            return Ok(Source { text: packed.text.clone(), chain: None, density: Some(packed.density) });
         }
         let (context, held_out) = (self.context, self.held_out);
         let (text, chain) = match self.text.as_str() {
             "" => {
                 let shared = streams.of_cell(0).of_trial(0).child("source", 0);
-                let chain =
-                    markov::dirichlet(self.vocabulary, self.order, self.concentration, &shared)?;
+                let chain = markov::dirichlet(self.vocabulary, self.order, self.concentration, &shared)?;
                 let tokens = markov::draw(&chain, self.tokens, &shared);
                 let text = Text::from_tokens(tokens, context, held_out)?;
                 (text, Some(chain))
@@ -202,11 +192,7 @@ impl Language {
             return Err(Error::invalid("vocabulary", self.vocabulary, allowed));
         }
         let text = Arc::new(text.watching(self.evaluation.sequences)?);
-        Ok(Source {
-            text,
-            chain,
-            density: None,
-        })
+        Ok(Source { text, chain, density: None })
     }
 
     /// The documents, cut into tokens by the first trial that asks.
@@ -215,45 +201,24 @@ impl Language {
         if let Some(packed) = &*known {
             return Ok(packed.clone());
         }
-        let corpus = Corpus::read(
-            Path::new(&self.text),
-            Path::new(&self.tokenizer),
-            &self.end_of_text,
-        )?;
+        let corpus = Corpus::read(Path::new(&self.text), Path::new(&self.tokenizer), &self.end_of_text)?;
         if corpus.vocabulary > self.vocabulary {
-            let allowed = format!(
-                "must be at least {}, the tokens of {}",
-                corpus.vocabulary, self.tokenizer
-            );
+            let allowed = format!("must be at least {}, the tokens of {}", corpus.vocabulary, self.tokenizer);
             return Err(Error::invalid("vocabulary", self.vocabulary, allowed));
         }
-        let Corpus {
-            ids, starts, bytes, ..
-        } = corpus;
+        let Corpus { ids, starts, bytes, .. } = corpus;
         let text = Text::from_documents(ids, &starts, self.context, self.held_out)?;
         let text = text.watching(self.evaluation.sequences)?;
         let cut = text.held_out_start();
-        let held_out = starts
-            .iter()
-            .zip(&bytes)
-            .filter(|(start, _)| **start >= cut);
+        let held_out = starts.iter().zip(&bytes).filter(|(start, _)| **start >= cut);
         let bytes: u64 = held_out.map(|(_, bytes)| bytes).sum();
-        let packed = Arc::new(Packed {
-            density: (text.len() - cut) as f64 / bytes as f64,
-            text: Arc::new(text),
-        });
+        let packed = Arc::new(Packed { density: (text.len() - cut) as f64 / bytes as f64, text: Arc::new(text) });
         *known = Some(packed.clone());
         Ok(packed)
     }
 
     /// Stable rank, coding rate and SNR by depth.
-    fn depth(
-        &self,
-        when: &str,
-        model: &Model,
-        text: &Text,
-        data: &mut Map<String, Value>,
-    ) -> Result<()> {
+    fn depth(&self, when: &str, model: &Model, text: &Text, data: &mut Map<String, Value>) -> Result<()> {
         let e = &self.evaluation;
         let forward = |recording: &mut Recording| text.activations(model, e.activations, recording);
         record_depth(when, model, e.activations, e.precision, &forward, data)
@@ -262,27 +227,19 @@ impl Language {
 
 /// The rows of the papers that learn language.
 fn rows_of_papers() -> impl Iterator<Item = &'static str> {
-    let takes_tokens =
-        |name: &&str| preset(name).is_ok_and(|config| matches!(config.input, Input::Tokens { .. }));
+    let takes_tokens = |name: &&str| preset(name).is_ok_and(|config| matches!(config.input, Input::Tokens { .. }));
     PRESETS.iter().map(|p| p.name).filter(takes_tokens)
 }
 
 /// Names of all networks.
 fn known() -> impl Iterator<Item = &'static str> {
-    NETWORKS
-        .iter()
-        .map(|(name, _)| *name)
-        .chain(rows_of_papers())
+    NETWORKS.iter().map(|(name, _)| *name).chain(rows_of_papers())
 }
 
 /// "NAME", "NAME.low" and "NAME.high": a mean over sequences with its interval.
 fn record(name: &str, values: &[f64], data: &mut Map<String, Value>) -> Result<()> {
     let found = stats::mean(values, LEVEL)?;
-    for (end, value) in [
-        ("", found.value),
-        (".low", found.low),
-        (".high", found.high),
-    ] {
+    for (end, value) in [("", found.value), (".low", found.low), (".high", found.high)] {
         data.insert(format!("{name}{end}"), store::number(value));
     }
     Ok(())
@@ -314,11 +271,7 @@ impl Experiment for Language {
     fn validate(&self) -> Result<()> {
         settings::spread("seeds", self.seeds)?;
         if self.networks.is_empty() {
-            return Err(Error::invalid(
-                "networks",
-                "[]",
-                "must be at least one name",
-            ));
+            return Err(Error::invalid("networks", "[]", "must be at least one name"));
         }
         if !self.tokenizer.is_empty() && self.text.is_empty() {
             let allowed = "must be empty without a text; a Markov chain has symbols of its own. Add --set text=FILE";
@@ -341,11 +294,7 @@ impl Experiment for Language {
         }
         if e.activations > e.sequences {
             let allowed = format!("must be at most evaluation.sequences = {}", e.sequences);
-            return Err(Error::invalid(
-                "evaluation.activations",
-                e.activations,
-                allowed,
-            ));
+            return Err(Error::invalid("evaluation.activations", e.activations, allowed));
         }
         settings::positive("evaluation.precision", &[e.precision])?;
         if self.text.is_empty() {
@@ -353,9 +302,7 @@ impl Experiment for Language {
             markov::check_concentration(self.concentration)?;
             Text::check(self.tokens, self.context, self.held_out, e.sequences)?;
         }
-        self.networks
-            .iter()
-            .try_for_each(|n| self.network(n)?.validate())
+        self.networks.iter().try_for_each(|n| self.network(n)?.validate())
     }
 
     /// The text is there, long enough, and within the vocabulary.
@@ -398,18 +345,9 @@ impl Experiment for Language {
     /// ("source"), and what "final" is above it ("excess"), each with its interval. Of a file: "unigram",
     /// the loss of the frequencies of tokens in the training part. With a tokenizer: "tokens_per_byte" of the held-out
     /// documents, end-of-text tokens included, and "final_per_byte" and "unigram_per_byte", nats per byte of their text.
-    fn trial_at(
-        &self,
-        cell: &Params,
-        streams: &Streams,
-        context: &TrialContext,
-    ) -> Result<Map<String, Value>> {
+    fn trial_at(&self, cell: &Params, streams: &Streams, context: &TrialContext) -> Result<Map<String, Value>> {
         let name = cell.get(NETWORK);
-        let Source {
-            text,
-            chain,
-            density,
-        } = self.source(streams)?;
+        let Source { text, chain, density } = self.source(streams)?;
         if let (Some(folder), false) = (&context.folder, self.tokenizer.is_empty()) {
             // The network can then be opened with its tokenizer, `inspect` and `evaluate` among others.
             Tokenizer::open(Path::new(&self.tokenizer))?.write(&folder.join("tokenizer.json"))?;
@@ -431,23 +369,13 @@ impl Experiment for Language {
         data.insert("held_out".into(), store::series(&held_out));
         let losses = text.losses(&found.model, sequences)?;
         record("final", &losses, &mut data)?;
-        let per_byte = |losses: &[f64]| {
-            losses
-                .iter()
-                .map(|l| l * density.unwrap_or(1.0))
-                .collect::<Vec<_>>()
-        };
+        let per_byte = |losses: &[f64]| losses.iter().map(|l| l * density.unwrap_or(1.0)).collect::<Vec<_>>();
         if let Some(density) = density {
             data.insert("tokens_per_byte".into(), store::number(density));
             record("final_per_byte", &per_byte(&losses), &mut data)?;
         }
         match &chain {
-            Some(chain) => against_chain(
-                chain,
-                &text.held_out_sequences(sequences)?,
-                &losses,
-                &mut data,
-            )?,
+            Some(chain) => against_chain(chain, &text.held_out_sequences(sequences)?, &losses, &mut data)?,
             None => {
                 let losses = text.unigram_losses(sequences, self.vocabulary)?;
                 record("unigram", &losses, &mut data)?;
@@ -477,10 +405,7 @@ impl Experiment for Language {
     }
 
     fn size(&self) -> String {
-        format!(
-            "{} layers of width {}, {} steps, {} seeds",
-            self.layers, self.width, self.plan.steps, self.seeds
-        )
+        format!("{} layers of width {}, {} steps, {} seeds", self.layers, self.width, self.plan.steps, self.seeds)
     }
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {

@@ -34,22 +34,14 @@ fn over_steps(cell: &[Row], what: &dyn Fn(&Row) -> Result<Vec<f64>>) -> Result<V
 /// A horizontal line over all steps.
 fn line(settings: &Language, name: &str, at: f64, (colour, stroke): (usize, Stroke)) -> Series {
     let ends = [0.0, settings.plan.steps as f64].map(|step| Point::at(step, at));
-    Series {
-        stroke,
-        ..Series::predicted(name, colour, ends.to_vec())
-    }
+    Series { stroke, ..Series::predicted(name, colour, ends.to_vec()) }
 }
 
 /// Known values of the text: entropies of a chain, or the loss of bare frequencies.
 fn known(settings: &Language, row: &Row) -> Result<Vec<Series>> {
     if !settings.text.is_empty() {
         let at = row.number("unigram")?;
-        return Ok(vec![line(
-            settings,
-            "frequencies",
-            at,
-            (GREY, Stroke::Dotted),
-        )]);
+        return Ok(vec![line(settings, "frequencies", at, (GREY, Stroke::Dotted))]);
     }
     let entropies = row.series("entropies")?;
     let last = entropies.len().saturating_sub(1);
@@ -58,10 +50,7 @@ fn known(settings: &Language, row: &Row) -> Result<Vec<Series>> {
             _ if seen == last => ("entropy rate".into(), (INK, Stroke::Dashed)),
             0 => ("entropy of a token".into(), (GREY, Stroke::Dotted)),
             1 => ("entropy given the one before".into(), (INK, Stroke::Dotted)),
-            _ => (
-                format!("entropy given {seen} before"),
-                (GREY, Stroke::Dashed),
-            ),
+            _ => (format!("entropy given {seen} before"), (GREY, Stroke::Dashed)),
         };
         line(settings, &name, *at, how)
     };
@@ -115,11 +104,7 @@ fn losses(settings: &Language, cells: &[&[Row]]) -> Result<Figure> {
             text(settings, &cells[0][0])?,
             training(settings, cells)?,
         ),
-        width: if panels.len() > 1 {
-            Width::Page
-        } else {
-            Width::Column
-        },
+        width: if panels.len() > 1 { Width::Page } else { Width::Column },
         columns: panels.len(),
         panels,
     })

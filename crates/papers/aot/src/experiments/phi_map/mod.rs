@@ -47,10 +47,7 @@ impl Described for PhiMap {
     const ID: &'static str = "aot.phi_map";
     const NAME: &'static str = "phi_map";
     const TITLE: &'static str = "SNR gain per layer for three φ, measured and predicted";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[0],
-        place: "Eqs. (3), (6), Figure 4",
-    };
+    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Eqs. (3), (6), Figure 4" };
 }
 
 impl Experiment for PhiMap {
@@ -114,10 +111,7 @@ impl Experiment for PhiMap {
     }
 
     fn size(&self) -> String {
-        format!(
-            "*N* = {}, *K* = {}, {} draws per cell",
-            self.tokens, self.clusters, self.trials
-        )
+        format!("*N* = {}, *K* = {}, {} draws per cell", self.tokens, self.clusters, self.trials)
     }
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {

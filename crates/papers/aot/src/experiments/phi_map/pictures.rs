@@ -34,10 +34,7 @@ pub fn figures(settings: &PhiMap, rows: &[Row]) -> Result<Vec<Figure>> {
     }
     let plane = Plane::arrange(&cells, DIM.name, DELTA.name)?;
     let draws = cells[0].len();
-    Ok(vec![
-        gains(settings, &plane, draws)?,
-        predictions(settings, &plane, draws)?,
-    ])
+    Ok(vec![gains(settings, &plane, draws)?, predictions(settings, &plane, draws)?])
 }
 
 /// The geometric mean over draws of the gain of layer `l` (from 0), with its interval.
@@ -48,12 +45,7 @@ fn gain(rows: &[Row], phi: &str, l: usize) -> Result<Estimate> {
     };
     let logs: Vec<f64> = rows.iter().map(of).collect::<Result<_>>()?;
     let e = mean(&logs, LEVEL)?;
-    Ok(Estimate {
-        value: e.value.exp(),
-        low: e.low.exp(),
-        high: e.high.exp(),
-        ..e
-    })
+    Ok(Estimate { value: e.value.exp(), low: e.low.exp(), high: e.high.exp(), ..e })
 }
 
 /// The first layer's gain by the closed forms; NaN where none applies.
@@ -61,9 +53,7 @@ fn predicted(settings: &PhiMap, phi: &str, p: f64, delta: f64) -> f64 {
     let (n, k, p) = (settings.tokens, settings.clusters, p.round() as usize);
     match phi {
         "softmax" => softmax::first_layer(n, k, p, delta, settings.eta),
-        "hard-threshold" => {
-            threshold::first_layer([n, k, p], delta, settings.eta, settings.tau).unwrap_or(f64::NAN)
-        }
+        "hard-threshold" => threshold::first_layer([n, k, p], delta, settings.eta, settings.tau).unwrap_or(f64::NAN),
         _ => 1.0 + settings.eta * settings.tau,
     }
 }
@@ -84,22 +74,14 @@ fn panel(title: String, heat: Heat, contours: Vec<Contour>) -> Panel {
 }
 
 fn gains(settings: &PhiMap, plane: &Plane, draws: usize) -> Result<Figure> {
-    let (x, y) = (
-        finer(&plane.x, Scale::Log, FINE),
-        finer(&plane.y, Scale::Log, FINE),
-    );
+    let (x, y) = (finer(&plane.x, Scale::Log, FINE), finer(&plane.y, Scale::Log, FINE));
     let rate = 1.0 + settings.eta * settings.tau;
     let mut panels = vec![];
-    let shown = if settings.layers > 1 {
-        vec![1, settings.layers]
-    } else {
-        vec![1]
-    };
+    let shown = if settings.layers > 1 { vec![1, settings.layers] } else { vec![1] };
     for layer in shown {
         for phi in PHI {
-            let bar = Axis::log("SNR after / before")
-                .from_to(GAIN_ENDS.0, GAIN_ENDS.1)
-                .ticks_at(&[0.5, 0.7, 1.0, 1.4, 2.0]);
+            let bar =
+                Axis::log("SNR after / before").from_to(GAIN_ENDS.0, GAIN_ENDS.1).ticks_at(&[0.5, 0.7, 1.0, 1.4, 2.0]);
             // Each φ has its own range of gains.
             let levels: &[f64] = match phi {
                 "hard-threshold" => &[0.2, 1.0, 10.0],
@@ -107,11 +89,7 @@ fn gains(settings: &PhiMap, plane: &Plane, draws: usize) -> Result<Figure> {
             };
             let mut heat = plane.heat(bar, |rows| {
                 let e = gain(rows, phi, layer - 1)?;
-                Ok(Cell {
-                    value: e.value,
-                    interval: Some((e.low, e.high)),
-                    hatched: e.covers(1.0),
-                })
+                Ok(Cell { value: e.value, interval: Some((e.low, e.high)), hatched: e.covers(1.0) })
             })?;
             heat.palette = Palette::Diverging(1.0);
             heat.interval = INTERVAL.into();
@@ -124,20 +102,14 @@ fn gains(settings: &PhiMap, plane: &Plane, draws: usize) -> Result<Figure> {
                 let most = 1.3 * plane.x[plane.x.len() - 1];
                 let curve = half_curve(size, settings.tau, theta, most).into_iter();
                 let curve = curve.map(|(p, delta)| Point::at(p, delta)).collect();
-                series.push(Series {
-                    stroke: Stroke::Dotted,
-                    ..Series::predicted(HALF, INK, curve)
-                });
+                series.push(Series { stroke: Stroke::Dotted, ..Series::predicted(HALF, INK, curve) });
             } else if layer == 1 {
                 let law = |p: f64, delta: f64| predicted(settings, phi, p, delta);
                 let law = Contour::of_field("predicted (closed form)", &x, &y, levels, law);
                 let law = law.drawn(Stroke::Dashed, CLOSED_FORM);
                 contours.push(law.named(|l| l.to_string()));
             }
-            panels.push(Panel {
-                series,
-                ..panel(format!("{}, layer {layer}", name(phi)), heat, contours)
-            });
+            panels.push(Panel { series, ..panel(format!("{}, layer {layer}", name(phi)), heat, contours) });
         }
     }
     Ok(Figure {
@@ -166,11 +138,7 @@ fn predictions(settings: &PhiMap, plane: &Plane, draws: usize) -> Result<Figure>
             let e = gain(rows, phi, 0)?;
             let (p, delta) = (rows[0].parameter(DIM.name)?, rows[0].parameter(DELTA.name)?);
             let law = predicted(settings, phi, p, delta);
-            Ok(Cell {
-                value: e.value / law,
-                interval: Some((e.low / law, e.high / law)),
-                hatched: e.covers(law),
-            })
+            Ok(Cell { value: e.value / law, interval: Some((e.low / law, e.high / law)), hatched: e.covers(law) })
         })?;
         heat.palette = Palette::Diverging(1.0);
         heat.interval = INTERVAL.into();

@@ -56,10 +56,7 @@ impl Described for SnrPerLayer {
     const ID: &'static str = "aot.snr_per_layer";
     const NAME: &'static str = "snr_per_layer";
     const TITLE: &'static str = "SNR per layer against the line of Theorem 1";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[0],
-        place: "Figure 4",
-    };
+    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Figure 4" };
 }
 
 /// The φ of Theorem 1.
@@ -87,11 +84,7 @@ impl SnrPerLayer {
     }
 
     fn others(&self) -> Vec<&str> {
-        self.phi
-            .iter()
-            .map(String::as_str)
-            .filter(|phi| *phi != THEOREM)
-            .collect()
+        self.phi.iter().map(String::as_str).filter(|phi| *phi != THEOREM).collect()
     }
 }
 
@@ -112,11 +105,7 @@ impl Experiment for SnrPerLayer {
         let printed = (self.figure4_tokens, self.figure4_clusters, self.figure4_dim);
         Mixture::balanced(printed.0, printed.1, printed.2, 0.0)?;
         if self.clusters < 2 || self.figure4_clusters < 2 {
-            return Err(Error::invalid(
-                "clusters",
-                1,
-                "must be at least 2: one cluster has no noise",
-            ));
+            return Err(Error::invalid("clusters", 1, "must be at least 2: one cluster has no noise"));
         }
         Ok(())
     }
@@ -133,8 +122,7 @@ impl Experiment for SnrPerLayer {
         });
         let printed = [self.figure4_tokens, self.figure4_clusters, self.figure4_dim];
         let figure4 = self.figure4_delta.iter();
-        let figure4 =
-            figure4.map(|delta| self.cell("figure4", printed, *delta, &[THEOREM, "softmax"]));
+        let figure4 = figure4.map(|delta| self.cell("figure4", printed, *delta, &[THEOREM, "softmax"]));
         Ok(by_noise.chain(figure4).collect())
     }
 
@@ -178,20 +166,11 @@ impl Experiment for SnrPerLayer {
 }
 
 /// SNR at layers 0..=L of every cluster under orthonormal bases, in coefficients: `snr[l][k]`.
-pub(super) fn unroll(
-    mixture: &Mixture,
-    layer: &Mssa,
-    layers: usize,
-    streams: &Streams,
-) -> Result<Vec<Vec<f64>>> {
+pub(super) fn unroll(mixture: &Mixture, layer: &Mssa, layers: usize, streams: &Streams) -> Result<Vec<Vec<f64>>> {
     let (labels, clusters) = (mixture.labels(), mixture.clusters());
-    let mut heads: Vec<_> = (0..clusters)
-        .map(|k| mixture.head::<f64>(k, streams))
-        .collect();
+    let mut heads: Vec<_> = (0..clusters).map(|k| mixture.head::<f64>(k, streams)).collect();
     let snr = |heads: &[Array2<f64>]| {
-        let energy = heads
-            .iter()
-            .map(|y| energy_by_cluster(y.view(), &labels, clusters));
+        let energy = heads.iter().map(|y| energy_by_cluster(y.view(), &labels, clusters));
         snr_of_heads(&energy.collect::<Vec<_>>())
     };
     let mut found = vec![snr(&heads)];

@@ -31,10 +31,7 @@ pub fn figures(settings: &SnrPerLayer, rows: &[Row]) -> Result<Vec<Figure>> {
     }
     if figures.is_empty() {
         let problem = "no rows to draw; run the experiment first".into();
-        return Err(Error::Content {
-            path: "rows of snr_per_layer".into(),
-            problem,
-        });
+        return Err(Error::Content { path: "rows of snr_per_layer".into(), problem });
     }
     Ok(figures)
 }
@@ -42,10 +39,7 @@ pub fn figures(settings: &SnrPerLayer, rows: &[Row]) -> Result<Vec<Figure>> {
 /// The φ of a cell, the theorem's first.
 fn phis(row: &Row) -> Vec<String> {
     let list = row.parameters.get(PHI.name).and_then(|v| v.as_array());
-    list.into_iter()
-        .flatten()
-        .filter_map(|v| v.as_str().map(str::to_string))
-        .collect()
+    list.into_iter().flatten().filter_map(|v| v.as_str().map(str::to_string)).collect()
 }
 
 /// SNR of every draw and cluster: `curves[i][l]`, divided by its own first value if `relative`.
@@ -96,16 +90,8 @@ fn predicted_end(settings: &SnrPerLayer, row: &Row, line: &[Point]) -> Result<Op
 fn by_noise(settings: &SnrPerLayer, cells: &[&[Row]]) -> Result<Figure> {
     let unit = super::noise_unit(settings.tokens, settings.dim);
     let mut panels = [
-        Panel {
-            x: Axis::whole(LAYER),
-            y: Axis::log("SNR"),
-            ..Panel::default()
-        },
-        Panel {
-            x: Axis::whole(LAYER),
-            y: Axis::linear("SNR / SNR at layer 0"),
-            ..Panel::default()
-        },
+        Panel { x: Axis::whole(LAYER), y: Axis::log("SNR"), ..Panel::default() },
+        Panel { x: Axis::whole(LAYER), y: Axis::linear("SNR / SNR at layer 0"), ..Panel::default() },
     ];
     panels[0].title = "logarithmic".into();
     panels[1].title = "linear, from a common start".into();
@@ -119,13 +105,9 @@ fn by_noise(settings: &SnrPerLayer, cells: &[&[Row]]) -> Result<Figure> {
             ends[i].extend(predicted_end(settings, &cell[0], &predicted)?);
             if !relative || colour == 0 {
                 let label = "line of Theorem 1, (1 + *ητ*)^{*l*} SNR_{0}";
-                panels[i]
-                    .series
-                    .push(Series::predicted(label, GREY, predicted));
+                panels[i].series.push(Series::predicted(label, GREY, predicted));
             }
-            panels[i]
-                .series
-                .push(Series::measured(&label, colour, points).with_interval(BAND));
+            panels[i].series.push(Series::measured(&label, colour, points).with_interval(BAND));
         }
     }
     for (panel, ends) in panels.iter_mut().zip(ends) {
@@ -172,15 +154,11 @@ fn by_phi(settings: &SnrPerLayer, cell: &[Row]) -> Result<Figure> {
     ];
     for panel in &mut panels {
         let label = "line of Theorem 1, (1 + *ητ*)^{*l*}";
-        panel
-            .series
-            .push(Series::predicted(label, GREY, line(settings, 1.0)));
+        panel.series.push(Series::predicted(label, GREY, line(settings, 1.0)));
         for (colour, phi) in phis(&cell[0]).iter().enumerate() {
             let points = spread(&curves(cell, phi, true)?);
             let label = phi_name(phi);
-            panel
-                .series
-                .push(Series::measured(label, colour, points).with_interval(BAND));
+            panel.series.push(Series::measured(label, colour, points).with_interval(BAND));
         }
     }
     // On the linear axis the line would leave no room for what it is compared with.
@@ -217,25 +195,17 @@ fn figure4(settings: &SnrPerLayer, cells: &[&[Row]]) -> Result<Figure> {
         for (colour, phi) in phis(&cell[0]).iter().enumerate() {
             let points = spread(&curves(cell, phi, false)?);
             let label = phi_name(phi);
-            panel
-                .series
-                .push(Series::measured(label, colour, points).with_interval(BAND));
+            panel.series.push(Series::measured(label, colour, points).with_interval(BAND));
         }
         // Only as far as the data reach: the line soon leaves every other scale.
         let top = highest(&panel.series);
         let mut theorem = line(settings, panel.series[0].points[0].y);
         theorem.retain(|p| p.y <= 1.3 * top);
         let label = "line of Theorem 1, (1 + *ητ*)^{*l*} SNR_{0}";
-        panel
-            .series
-            .insert(0, Series::predicted(label, GREY, theorem));
+        panel.series.insert(0, Series::predicted(label, GREY, theorem));
         panels.push(panel);
     }
-    let (n, k, p) = (
-        settings.figure4_tokens,
-        settings.figure4_clusters,
-        settings.figure4_dim,
-    );
+    let (n, k, p) = (settings.figure4_tokens, settings.figure4_clusters, settings.figure4_dim);
     Ok(Figure {
         name: "snr_per_layer_figure4".into(),
         title: "SNR per layer at the noise levels of the printed Figure 4".into(),
@@ -255,13 +225,8 @@ fn figure4(settings: &SnrPerLayer, cells: &[&[Row]]) -> Result<Figure> {
 
 /// The highest end of the intervals.
 fn highest(series: &[Series]) -> f64 {
-    let ends = series
-        .iter()
-        .flat_map(|s| &s.points)
-        .filter_map(|p| p.interval);
-    ends.map(|(_, high)| high)
-        .filter(|high| high.is_finite())
-        .fold(0.0, f64::max)
+    let ends = series.iter().flat_map(|s| &s.points).filter_map(|p| p.interval);
+    ends.map(|(_, high)| high).filter(|high| high.is_finite()).fold(0.0, f64::max)
 }
 
 /// A φ as a paper writes it.

@@ -43,10 +43,7 @@ impl Described for Theorem1Horizon {
     const ID: &'static str = "aot.theorem1_horizon";
     const NAME: &'static str = "theorem1_horizon";
     const TITLE: &'static str = "Depth to which Theorem 1 holds, measured against predicted";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[0],
-        place: "Theorem 1",
-    };
+    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Theorem 1" };
 }
 
 impl Experiment for Theorem1Horizon {
@@ -54,11 +51,7 @@ impl Experiment for Theorem1Horizon {
         settings::spread("trials", self.trials)?;
         positive("eta", self.eta)?;
         if self.tokens.is_empty() {
-            return Err(Error::invalid(
-                "tokens",
-                "[]",
-                "must be at least one number of tokens",
-            ));
+            return Err(Error::invalid("tokens", "[]", "must be at least one number of tokens"));
         }
         settings::positive("noise", &self.noise)?;
         for tokens in &self.tokens {
@@ -97,9 +90,7 @@ impl Experiment for Theorem1Horizon {
         let mixture = Mixture::balanced(n, k, cell.get(DIM), cell.get(DELTA))?;
         let (eta, tau) = (cell.get(ETA), cell.get(TAU));
         let found = horizon_of_mixture(&mixture, tau, streams, || {})?;
-        let updates = found
-            .exact_updates(eta, tau)
-            .map_or(f64::INFINITY, |l| l as f64);
+        let updates = found.exact_updates(eta, tau).map_or(f64::INFINITY, |l| l as f64);
         let mut data = Map::new();
         data.insert("theta".into(), store::number(found.theta()));
         data.insert("updates".into(), store::number(updates));
@@ -119,12 +110,7 @@ impl Experiment for Theorem1Horizon {
     }
 
     fn size(&self) -> String {
-        format!(
-            "*N* = {}, *p* = {}, {} draws per cell",
-            span(&self.tokens),
-            self.dim,
-            self.trials
-        )
+        format!("*N* = {}, *p* = {}, {} draws per cell", span(&self.tokens), self.dim, self.trials)
     }
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {

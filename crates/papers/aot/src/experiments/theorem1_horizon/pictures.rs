@@ -30,11 +30,7 @@ impl Cell {
         let whole = |name| row.parameter(name).map(|x| x as usize);
         let (n, k, p) = (whole(TOKENS.name)?, whole(CLUSTERS.name)?, whole(DIM.name)?);
         let law = Horizon::new(n, k, p, row.parameter(DELTA.name)?, settings.tau)?;
-        let of = |name| {
-            rows.iter()
-                .map(|r| r.number(name))
-                .collect::<Result<Vec<f64>>>()
-        };
+        let of = |name| rows.iter().map(|r| r.number(name)).collect::<Result<Vec<f64>>>();
         Ok(Cell {
             tokens: n as f64,
             noise: row.parameter(NOISE.name)?,
@@ -55,25 +51,15 @@ fn spread(x: f64, values: &[f64], factor: f64) -> Point {
 /// Points with error bars instead of a band.
 fn bars(label: &str, colour: usize, points: Vec<Point>) -> Series {
     let series = Series::measured(label, colour, points).with_interval(SPREAD);
-    Series {
-        band: false,
-        stroke: attnlab_lab::figure::Stroke::None,
-        ..series
-    }
+    Series { band: false, stroke: attnlab_lab::figure::Stroke::None, ..series }
 }
 
 pub fn figures(settings: &Theorem1Horizon, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = by_cell(rows);
-    let cells = cells
-        .iter()
-        .map(|c| Cell::from_rows(settings, c))
-        .collect::<Result<Vec<_>>>()?;
+    let cells = cells.iter().map(|c| Cell::from_rows(settings, c)).collect::<Result<Vec<_>>>()?;
     if cells.is_empty() {
         let problem = "no rows to draw; run the experiment first".into();
-        return Err(Error::Content {
-            path: "rows of theorem1_horizon".into(),
-            problem,
-        });
+        return Err(Error::Content { path: "rows of theorem1_horizon".into(), problem });
     }
     let mut theta = Panel {
         title: "where the pattern (30) first breaks".into(),
@@ -81,12 +67,8 @@ pub fn figures(settings: &Theorem1Horizon, rows: &[Row]) -> Result<Vec<Figure>> 
         y: Axis::log(THETA_AXIS),
         ..Panel::default()
     };
-    let mut depth = Panel {
-        title: "depth".into(),
-        x: Axis::log(NOISE_AXIS),
-        y: Axis::whole("exact updates"),
-        ..Panel::default()
-    };
+    let mut depth =
+        Panel { title: "depth".into(), x: Axis::log(NOISE_AXIS), y: Axis::whole("exact updates"), ..Panel::default() };
     let mut ratio = Panel {
         title: "measured against predicted".into(),
         x: Axis::log(NOISE_AXIS),
@@ -101,27 +83,13 @@ pub fn figures(settings: &Theorem1Horizon, rows: &[Row]) -> Result<Vec<Figure>> 
         let aside = |x: f64| x * 1.035_f64.powf(colour as f64 - (sizes.len() - 1) as f64 / 2.0);
         let line = |y: fn(&Cell) -> f64| size.iter().map(|c| Point::at(c.noise, y(c))).collect();
         let at = |c: &Cell| spread(aside(c.noise), &c.theta, 1.0);
-        theta.series.push(Series::predicted(
-            "predicted median (horizon law)",
-            GREY,
-            line(|c| c.law),
-        ));
-        theta
-            .series
-            .push(bars(&label, colour, size.iter().map(at).collect()));
+        theta.series.push(Series::predicted("predicted median (horizon law)", GREY, line(|c| c.law)));
+        theta.series.push(bars(&label, colour, size.iter().map(at).collect()));
         let at = |c: &Cell| spread(aside(c.noise), &c.updates, 1.0);
-        depth.series.push(Series::predicted(
-            "predicted median (horizon law)",
-            GREY,
-            line(|c| c.law_updates),
-        ));
-        depth
-            .series
-            .push(bars(&label, colour, size.iter().map(at).collect()));
+        depth.series.push(Series::predicted("predicted median (horizon law)", GREY, line(|c| c.law_updates)));
+        depth.series.push(bars(&label, colour, size.iter().map(at).collect()));
         let at = |c: &Cell| spread(aside(c.noise), &c.theta, 1.0 / c.law);
-        ratio
-            .series
-            .push(bars(&label, colour, size.iter().map(at).collect()));
+        ratio.series.push(bars(&label, colour, size.iter().map(at).collect()));
     }
     let panels = vec![theta, depth, ratio, by_size(&sizes)];
     let (k, p, draws) = (settings.clusters, settings.dim, cells[0].theta.len());
@@ -159,21 +127,10 @@ fn by_size(sizes: &[&[Cell]]) -> Panel {
         x: Axis::log("tokens *N*"),
         y: Axis::linear("*θ*_{crit} *δ* √(*p* / log *N*)"),
         series: vec![
-            Series::predicted(
-                "predicted median (horizon law)",
-                GREY,
-                sizes.iter().map(law).collect(),
-            ),
-            bars(
-                "measured, all noise levels",
-                INK,
-                sizes.iter().map(pooled).collect(),
-            ),
+            Series::predicted("predicted median (horizon law)", GREY, sizes.iter().map(law).collect()),
+            bars("measured, all noise levels", INK, sizes.iter().map(pooled).collect()),
         ],
-        rules: vec![Rule::horizontal(
-            "limit for large *N*, 2 − √2",
-            LARGE_N_CONSTANT,
-        )],
+        rules: vec![Rule::horizontal("limit for large *N*, 2 − √2", LARGE_N_CONSTANT)],
         ..Panel::default()
     }
 }

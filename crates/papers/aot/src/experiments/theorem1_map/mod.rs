@@ -52,12 +52,8 @@ pub struct Theorem1Map {
 impl Described for Theorem1Map {
     const ID: &'static str = "aot.theorem1_map";
     const NAME: &'static str = "theorem1_map";
-    const TITLE: &'static str =
-        "Where Theorem 1 holds, against where it is stated, and its rate in N";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[0],
-        place: "Theorem 1 and Lemma 3",
-    };
+    const TITLE: &'static str = "Where Theorem 1 holds, against where it is stated, and its rate in N";
+    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Theorem 1 and Lemma 3" };
 }
 
 /// The least p that Lemma 3 allows.
@@ -67,13 +63,7 @@ fn lemma3_dim(tokens: usize) -> f64 {
 
 impl Theorem1Map {
     /// The parameters that all cells share, then those of one.
-    fn cell(
-        &self,
-        group: &str,
-        size: (usize, usize),
-        delta: f64,
-        more: &[(String, Value)],
-    ) -> Params {
+    fn cell(&self, group: &str, size: (usize, usize), delta: f64, more: &[(String, Value)]) -> Params {
         let (tokens, dim) = size;
         let common = [
             GROUP.is(group),
@@ -91,11 +81,7 @@ impl Theorem1Map {
         let dim = lemma3_dim(tokens).ceil() as usize;
         // At the largest noise of (11), √(log N / p) / 8, the reach b = θδ√(p / log N) is θ / 8.
         let delta = delta_limit(tokens as f64, dim as f64);
-        let more = [
-            REACH.is(reach),
-            THETA.is(8.0 * reach),
-            DRAWS.is(self.rate_draws),
-        ];
+        let more = [REACH.is(reach), THETA.is(8.0 * reach), DRAWS.is(self.rate_draws)];
         self.cell("rate", (tokens, dim), delta, &more)
     }
 }
@@ -105,11 +91,7 @@ impl Experiment for Theorem1Map {
         settings::spread("trials", self.trials)?;
         settings::network(self.layers as usize, self.eta)?;
         if self.rate_draws == 0 {
-            return Err(Error::invalid(
-                "rate_draws",
-                0,
-                "must be a whole number >= 1",
-            ));
+            return Err(Error::invalid("rate_draws", 0, "must be a whole number >= 1"));
         }
         settings::positive("delta", &self.delta)?;
         settings::positive("rate_reach", &self.rate_reach)?;
@@ -152,13 +134,7 @@ impl Experiment for Theorem1Map {
             let found = horizon_of_mixture(&mixture, tau, streams, || {})?;
             ("theta", found.theta())
         } else {
-            let breaks = RareBreaks {
-                tokens,
-                clusters,
-                dim,
-                delta,
-                tau,
-            };
+            let breaks = RareBreaks { tokens, clusters, dim, delta, tau };
             let draws = cell.get(DRAWS) as u64;
             ("lambda", breaks.mean(draws, cell.get(THETA), streams)?)
         };

@@ -9,9 +9,7 @@ use crate::theory::printed::{delta_limit, min_tokens};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::stats::{Estimate, PowerLaw, binomial, mean};
 use attnlab_lab::experiment::plane::{Plane, finer};
-use attnlab_lab::figure::{
-    Axis, Cell, Figure, INK, Panel, Point, Rule, Scale, Series, Stroke, Width,
-};
+use attnlab_lab::figure::{Axis, Cell, Figure, INK, Panel, Point, Rule, Scale, Series, Stroke, Width};
 use attnlab_lab::run::Row;
 use attnlab_lab::run::store::by_cell;
 
@@ -96,11 +94,7 @@ fn probability(settings: &Theorem1Map, n: usize, updates: u32, cells: &[&[Row]])
             count += u64::from(row.number("theta")? > theta);
         }
         let e = binomial(count, rows.len() as u64, LEVEL)?;
-        Ok(Cell {
-            value: e.value,
-            interval: Some((e.low, e.high)),
-            hatched: e.covers(0.5),
-        })
+        Ok(Cell { value: e.value, interval: Some((e.low, e.high)), hatched: e.covers(0.5) })
     };
     let mut heat = plane.heat(Axis::linear("probability").from_to(0.0, 1.0), held)?;
     heat.interval = INTERVAL.into();
@@ -113,10 +107,7 @@ fn probability(settings: &Theorem1Map, n: usize, updates: u32, cells: &[&[Row]])
         title,
         x: Axis::log("dimension *p*"),
         y: Axis::log("noise *δ*"),
-        series: vec![
-            stated(settings, n, &plane),
-            predicted(settings, n, theta, &plane),
-        ],
+        series: vec![stated(settings, n, &plane), predicted(settings, n, theta, &plane)],
         contours: vec![heat.contour("half of the draws, measured", &[0.5])],
         heat: Some(heat),
         ..Panel::default()
@@ -131,10 +122,7 @@ fn predicted(settings: &Theorem1Map, n: usize, theta: f64, plane: &Plane) -> Ser
     if let Some(first) = curve.first().copied() {
         curve.insert(0, (first.0, plane.y[0] / 10.0));
     }
-    let points = curve
-        .into_iter()
-        .map(|(p, delta)| Point::at(p, delta))
-        .collect();
+    let points = curve.into_iter().map(|(p, delta)| Point::at(p, delta)).collect();
     Series::predicted("half of the draws, by the horizon law", LAW, points)
 }
 
@@ -152,11 +140,7 @@ fn stated(settings: &Theorem1Map, n: usize, plane: &Plane) -> Series {
     };
     Series {
         stroke: Stroke::Solid,
-        ..Series::predicted(
-            "border of the theorem's hypotheses (those on *N* aside)",
-            STATED,
-            points,
-        )
+        ..Series::predicted("border of the theorem's hypotheses (those on *N* aside)", STATED, points)
     }
 }
 
@@ -172,25 +156,14 @@ struct Rate {
 
 impl Rate {
     fn from_cells(cells: &[&[Row]]) -> Result<Rate> {
-        let mut rate = Rate {
-            reach: cells[0][0].parameter(REACH.name)?,
-            tokens: vec![],
-            lambda: vec![],
-            law: vec![],
-            rest: 0.0,
-        };
+        let mut rate =
+            Rate { reach: cells[0][0].parameter(REACH.name)?, tokens: vec![], lambda: vec![], law: vec![], rest: 0.0 };
         for rows in cells {
             let row = &rows[0];
             let values: Result<Vec<f64>> = rows.iter().map(|r| r.number("lambda")).collect();
             let whole = |name| row.parameter(name).map(|x| x as usize);
             let (n, k, p) = (whole(TOKENS.name)?, whole(CLUSTERS.name)?, whole(DIM.name)?);
-            let law = Horizon::new(
-                n,
-                k,
-                p,
-                row.parameter(DELTA.name)?,
-                row.parameter(TAU.name)?,
-            )?;
+            let law = Horizon::new(n, k, p, row.parameter(DELTA.name)?, row.parameter(TAU.name)?)?;
             let theta = row.parameter(THETA.name)?;
             rate.tokens.push(n as f64);
             rate.lambda.push(mean(&values?, LEVEL)?);
@@ -212,12 +185,8 @@ fn limit_exponent(b: f64) -> f64 {
 }
 
 fn rates(settings: &Theorem1Map, cells: &[&[Row]]) -> Result<Figure> {
-    let same =
-        |a: &&[Row], b: &&[Row]| a[0].parameter(REACH.name).ok() == b[0].parameter(REACH.name).ok();
-    let rates: Vec<Rate> = cells
-        .chunk_by(same)
-        .map(Rate::from_cells)
-        .collect::<Result<_>>()?;
+    let same = |a: &&[Row], b: &&[Row]| a[0].parameter(REACH.name).ok() == b[0].parameter(REACH.name).ok();
+    let rates: Vec<Rate> = cells.chunk_by(same).map(Rate::from_cells).collect::<Result<_>>()?;
     let mut decay = Panel {
         title: "expected number of broken columns".into(),
         x: Axis::log("tokens *N*"),
@@ -228,10 +197,7 @@ fn rates(settings: &Theorem1Map, cells: &[&[Row]]) -> Result<Figure> {
     let mut slopes = vec![];
     // Space for the tags at the right of the last points.
     let sizes = || rates.iter().flat_map(|rate| &rate.tokens).copied();
-    let (low, high) = (
-        sizes().fold(f64::INFINITY, f64::min),
-        sizes().fold(0.0, f64::max),
-    );
+    let (low, high) = (sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max));
     decay.x.range = Some((low / 1.4, 4.5 * high));
     for rate in &rates {
         let e = rate.fit()?.slope;
@@ -239,21 +205,10 @@ fn rates(settings: &Theorem1Map, cells: &[&[Row]]) -> Result<Figure> {
         let label = format!("*b* = {}, slope {:.3} ± {half:.3}", rate.reach, e.value);
         let label = label.replace('-', "−");
         let points = rate.tokens.iter().zip(&rate.lambda);
-        let points = points
-            .map(|(n, e)| Point::between(*n, e.value, e.low, e.high))
-            .collect();
-        let law = rate
-            .tokens
-            .iter()
-            .zip(&rate.law)
-            .map(|(n, l)| Point::at(*n, *l))
-            .collect();
-        decay
-            .series
-            .push(Series::predicted("horizon law", LINES, law));
-        let measured = Series::bars(label, MEASURED, points)
-            .with_interval("95 % interval (Student)")
-            .unlisted();
+        let points = points.map(|(n, e)| Point::between(*n, e.value, e.low, e.high)).collect();
+        let law = rate.tokens.iter().zip(&rate.law).map(|(n, l)| Point::at(*n, *l)).collect();
+        decay.series.push(Series::predicted("horizon law", LINES, law));
+        let measured = Series::bars(label, MEASURED, points).with_interval("95 % interval (Student)").unlisted();
         let tag = format!("*b* = {}", rate.reach);
         decay.series.push(measured.tagged(tag));
         slopes.push(Point::between(rate.reach, e.value, e.low, e.high));
@@ -295,10 +250,7 @@ fn exponents(rates: &[Rate], slopes: Vec<Point>) -> Result<Panel> {
     };
     let by_law: Vec<Point> = rates.iter().map(by_law).collect::<Result<_>>()?;
     let limit = finer(&reach, Scale::Linear, 60);
-    let limit = limit
-        .iter()
-        .map(|b| Point::at(*b, limit_exponent(*b)))
-        .collect();
+    let limit = limit.iter().map(|b| Point::at(*b, limit_exponent(*b))).collect();
     let measured = Series::bars("measured", MEASURED, slopes);
     Ok(Panel {
         title: "exponent of *N*".into(),
@@ -309,10 +261,7 @@ fn exponents(rates: &[Rate], slopes: Vec<Point>) -> Result<Panel> {
             Series::predicted("horizon law", LINES, by_law),
             measured.with_interval("95 % interval (Student)"),
         ],
-        rules: vec![
-            Rule::horizontal("", 0.0),
-            Rule::vertical("end of *N*^{−Ω(1)}: *b* = 2 − √2", LARGE_N_CONSTANT),
-        ],
+        rules: vec![Rule::horizontal("", 0.0), Rule::vertical("end of *N*^{−Ω(1)}: *b* = 2 − √2", LARGE_N_CONSTANT)],
         ..Panel::default()
     })
 }

@@ -70,15 +70,8 @@ impl Images {
             return None;
         };
         let mask = drawn.mask(index)?;
-        let lit = |piece: ndarray::ArrayView2<bool>| {
-            2 * piece.iter().filter(|m| **m).count() >= patch * patch
-        };
-        Some(
-            mask.exact_chunks((patch, patch))
-                .into_iter()
-                .map(lit)
-                .collect(),
-        )
+        let lit = |piece: ndarray::ArrayView2<bool>| 2 * piece.iter().filter(|m| **m).count() >= patch * patch;
+        Some(mask.exact_chunks((patch, patch)).into_iter().map(lit).collect())
     }
 }
 
@@ -101,13 +94,7 @@ impl Vision {
             path => Images::Given(open(Path::new(path))?.images),
         };
         let all = images.all();
-        let parts = stratified(
-            all.labels(),
-            all.class_names(),
-            self.validation,
-            self.test,
-            &shared,
-        )?;
+        let parts = stratified(all.labels(), all.class_names(), self.validation, self.test, &shared)?;
         let channels = if self.grey { 1 } else { all.image(0)?.dim().0 };
         Ok(Data {
             view: self.view(channels, self.side),
@@ -138,22 +125,13 @@ impl Vision {
 
     fn to_size(side: usize) -> [Transform; 2] {
         [
-            Transform::ResizeShorter {
-                side,
-                filter: Resampling::Bilinear,
-            },
-            Transform::CentreCrop {
-                height: side,
-                width: side,
-            },
+            Transform::ResizeShorter { side, filter: Resampling::Bilinear },
+            Transform::CentreCrop { height: side, width: side },
         ]
     }
 
     fn normalised(channels: usize) -> Transform {
-        Transform::Normalise {
-            means: vec![MEAN; channels],
-            deviations: vec![DEVIATION; channels],
-        }
+        Transform::Normalise { means: vec![MEAN; channels], deviations: vec![DEVIATION; channels] }
     }
 
     /// Images of a side as a network sees them, without chance.
@@ -161,11 +139,7 @@ impl Vision {
         let mut transforms = self.colours();
         transforms.extend(Self::to_size(side));
         transforms.push(Self::normalised(channels));
-        ImageView {
-            transforms: Augmentation { transforms },
-            patch: self.patch,
-            order: PatchOrder::ChannelsLast,
-        }
+        ImageView { transforms: Augmentation { transforms }, patch: self.patch, order: PatchOrder::ChannelsLast }
     }
 
     fn changed(&self, channels: usize) -> Result<Augmentation> {
@@ -175,11 +149,7 @@ impl Vision {
             "none" => transforms.extend(Self::to_size(side)),
             "pad" => {
                 transforms.extend(Self::to_size(side));
-                transforms.push(Transform::RandomCrop {
-                    height: side,
-                    width: side,
-                    margin: a.margin,
-                });
+                transforms.push(Transform::RandomCrop { height: side, width: side, margin: a.margin });
             }
             "resized" => transforms.push(Transform::RandomResizedCrop {
                 height: side,
@@ -190,9 +160,7 @@ impl Vision {
             other => return Err(Error::unknown("crop", other, ["pad", "resized", "none"])),
         }
         if a.flip > 0.0 {
-            transforms.push(Transform::RandomFlip {
-                probability: a.flip,
-            });
+            transforms.push(Transform::RandomFlip { probability: a.flip });
         }
         if a.operations > 0 {
             transforms.push(Transform::RandAugment(RandAugment {
@@ -213,11 +181,7 @@ impl Vision {
             let allowed = "must be a number in [0, 1]";
             return Err(Error::invalid("augmentation.flip", a.flip, allowed));
         }
-        let settings = RandAugment {
-            operations: a.operations,
-            magnitude: a.magnitude,
-            fill: 0,
-        };
+        let settings = RandAugment { operations: a.operations, magnitude: a.magnitude, fill: 0 };
         settings.validate()
     }
 }
@@ -232,11 +196,7 @@ pub(super) struct Viewed<'a> {
 impl<'a> Viewed<'a> {
     pub(super) fn new(data: &'a Data, indices: &'a [usize]) -> Self {
         let labels = data.images.all().labels();
-        Viewed {
-            data,
-            indices,
-            labels: indices.iter().map(|i| labels[*i]).collect(),
-        }
+        Viewed { data, indices, labels: indices.iter().map(|i| labels[*i]).collect() }
     }
 
     /// The numbers of the images as columns (numbers, images), for the baselines.
@@ -262,10 +222,7 @@ impl LabelledImages for Viewed<'_> {
     fn image(&self, index: usize) -> Result<Image> {
         let place = self.indices.get(index).copied().unwrap_or(usize::MAX);
         let image = self.data.images.all().image(place)?;
-        self.data
-            .view
-            .transforms
-            .apply(&image, &Streams::new(0, "view", 0, 0), 0, 0)
+        self.data.view.transforms.apply(&image, &Streams::new(0, "view", 0, 0), 0, 0)
     }
 }
 

@@ -70,9 +70,7 @@ fn attention(data: &Data, model: &Model, index: usize) -> Result<Vec<Array2<f64>
 /// At most `count` indices, evenly spread.
 fn spread(indices: &[usize], count: usize) -> Vec<usize> {
     let count = count.min(indices.len());
-    (0..count)
-        .map(|i| indices[i * indices.len() / count])
-        .collect()
+    (0..count).map(|i| indices[i * indices.len() / count]).collect()
 }
 
 /// The head of the drawn block by the criterion above, on the validation part.
@@ -104,12 +102,7 @@ fn largest(values: ArrayView1<f64>) -> usize {
 fn entropy(weights: ArrayView1<f64>) -> f64 {
     let sum: f64 = weights.sum();
     let share = |w: &f64| w / sum;
-    weights
-        .iter()
-        .map(share)
-        .filter(|p| *p > 0.0)
-        .map(|p| -p * p.ln())
-        .sum()
+    weights.iter().map(share).filter(|p| *p > 0.0).map(|p| -p * p.ln()).sum()
 }
 
 /// Mean quality (blocks, heads) over images whose shape has a patch; None where shapes are unknown.
@@ -138,10 +131,7 @@ fn qualities(data: &Data, model: &Model, indices: &[usize]) -> Result<Option<Arr
 fn area_under_curve(weights: ArrayView1<f64>, mask: &[bool]) -> f64 {
     let part = |inside: bool| -> Vec<f64> {
         let pairs = weights.iter().zip(mask);
-        pairs
-            .filter(|(_, m)| **m == inside)
-            .map(|(w, _)| *w)
-            .collect()
+        pairs.filter(|(_, m)| **m == inside).map(|(w, _)| *w).collect()
     };
     let (inside, outside) = (part(true), part(false));
     let mut sum = 0.0;

@@ -21,9 +21,7 @@ use attnlab_images::{ImageSubset, LabelledImages};
 use attnlab_lab::experiment::{Described, Experiment, settings};
 use attnlab_lab::figure::Figure;
 use attnlab_lab::run::{Row, TrialContext, store};
-use attnlab_train::model::{
-    AttentionForm, ComputeDevice, Input, ModelConfig, Output, PRESETS, preset,
-};
+use attnlab_train::model::{AttentionForm, ComputeDevice, Input, ModelConfig, Output, PRESETS, preset};
 use attnlab_train::training::images::ImageTask;
 use attnlab_train::training::{Checkpoint, TrainingPlan, TrainingTask, train};
 use data::{Data, Viewed};
@@ -96,12 +94,8 @@ pub struct MapSettings {
 }
 
 /// Networks that take the sizes of the settings, and the row of a paper that each is cut from.
-const NETWORKS: [(&str, &str); 4] = [
-    ("aot-v", "aot-v-16m"),
-    ("aot-v-mhsa", "aot-v-16m"),
-    ("vit", "vit-s"),
-    ("crate", "crate-t"),
-];
+const NETWORKS: [(&str, &str); 4] =
+    [("aot-v", "aot-v-16m"), ("aot-v-mhsa", "aot-v-16m"), ("vit", "vit-s"), ("crate", "crate-t")];
 /// Baselines.
 const LINEAR: &str = "linear";
 const NEIGHBOURS: &str = "neighbours";
@@ -156,9 +150,7 @@ impl Vision {
         };
         let across = self.side / self.patch.max(1);
         let config = ModelConfig {
-            input: Input::Patches {
-                dim: channels * self.patch * self.patch,
-            },
+            input: Input::Patches { dim: channels * self.patch * self.patch },
             output: Output::Classes { count: classes },
             context: across * across,
             ..sized
@@ -183,11 +175,7 @@ impl Vision {
         data: &mut Map<String, Value>,
     ) -> Result<()> {
         let found = top1(predictions, labels, LEVEL)?;
-        for (end, value) in [
-            ("", found.value),
-            (".low", found.low),
-            (".high", found.high),
-        ] {
+        for (end, value) in [("", found.value), (".low", found.low), (".high", found.high)] {
             data.insert(format!("{part}{end}"), store::number(value));
         }
         Ok(())
@@ -200,8 +188,7 @@ impl Vision {
         let (linear, nearest) = match name {
             LINEAR => {
                 let settings = FitSettings::with_ridge(self.ridge);
-                let found =
-                    LinearClassifier::fit(features.view(), training.labels(), classes, settings)?;
+                let found = LinearClassifier::fit(features.view(), training.labels(), classes, settings)?;
                 (Some(found), None)
             }
             _ => {
@@ -211,10 +198,7 @@ impl Vision {
             }
         };
         let mut data = Map::new();
-        for (part, indices) in [
-            ("validation", &images.parts.validation),
-            ("test", &images.parts.test),
-        ] {
+        for (part, indices) in [("validation", &images.parts.validation), ("test", &images.parts.test)] {
             let seen = Viewed::new(images, indices);
             let columns = seen.columns()?;
             let predictions = match (&linear, &nearest) {
@@ -224,11 +208,7 @@ impl Vision {
             };
             Self::record_accuracy(part, &predictions, seen.labels(), &mut data)?;
         }
-        let parameters = if name == LINEAR {
-            classes * (features.nrows() + 1)
-        } else {
-            0
-        };
+        let parameters = if name == LINEAR { classes * (features.nrows() + 1) } else { 0 };
         data.insert("parameters".into(), parameters.into());
         Ok(data)
     }
@@ -250,11 +230,7 @@ impl Experiment for Vision {
     fn validate(&self) -> Result<()> {
         settings::spread("seeds", self.seeds)?;
         if self.networks.is_empty() {
-            return Err(Error::invalid(
-                "networks",
-                "[]",
-                "must be at least one name",
-            ));
+            return Err(Error::invalid("networks", "[]", "must be at least one name"));
         }
         self.plan.validate()?;
         ComputeDevice::parse(&self.backend)?;
@@ -295,9 +271,7 @@ impl Experiment for Vision {
             self.shape_law().validate()?;
         }
         let networks = self.networks.iter().filter(|n| !is_baseline(n));
-        networks
-            .into_iter()
-            .try_for_each(|n| self.network(n, 1, 2)?.validate())
+        networks.into_iter().try_for_each(|n| self.network(n, 1, 2)?.validate())
     }
 
     /// The images can be opened and split, and the networks that training begins with fit them.
@@ -325,12 +299,7 @@ impl Experiment for Vision {
     /// "WHEN.maps.I" (WHEN untrained or trained): weights of the class token on the patches of image "shown.I", for every
     /// head of block "block"; "head" is the one that is drawn, "WHEN.quality" the quality of all heads of all blocks, and
     /// "WHEN.best" that of each block's head that is best on the validation part, where shapes "mask.I" are known. Of a baseline: "parameters", "validation" and "test".
-    fn trial_at(
-        &self,
-        cell: &Params,
-        streams: &Streams,
-        context: &TrialContext,
-    ) -> Result<Map<String, Value>> {
+    fn trial_at(&self, cell: &Params, streams: &Streams, context: &TrialContext) -> Result<Map<String, Value>> {
         let name = cell.get(NETWORK);
         let images = self.data(streams)?;
         if is_baseline(name) {
@@ -346,10 +315,7 @@ impl Experiment for Vision {
         let Start { model, checksum } = self.before_training(&config, &device, streams)?;
         let untrained = self.before_training(&config, &device, streams)?.model;
         let part = |indices: &[usize]| ImageSubset::new(all, indices.to_vec());
-        let (training, watched) = (
-            part(&images.parts.training)?,
-            part(&images.parts.validation)?,
-        );
+        let (training, watched) = (part(&images.parts.training)?, part(&images.parts.validation)?);
         let task = ImageTask {
             training: &training,
             validation: Some(&watched),
@@ -368,20 +334,14 @@ impl Experiment for Vision {
         held_out.extend(&found.history.held_out);
         data.insert("held_out_steps".into(), store::series(&steps));
         data.insert("held_out".into(), store::series(&held_out));
-        for (part, indices) in [
-            ("validation", &images.parts.validation),
-            ("test", &images.parts.test),
-        ] {
+        for (part, indices) in [("validation", &images.parts.validation), ("test", &images.parts.test)] {
             let judged = images.view.judge(&found.model, all, indices)?;
             let labels: Vec<usize> = indices.iter().map(|i| all.labels()[*i]).collect();
             Self::record_accuracy(part, &judged.predictions, &labels, &mut data)?;
         }
         let test = &images.parts.test;
         let labels: Vec<usize> = test.iter().map(|i| all.labels()[*i]).collect();
-        data.insert(
-            "commonest".into(),
-            store::number(commonest(&labels, classes)),
-        );
+        data.insert("commonest".into(), store::number(commonest(&labels, classes)));
         for side in &self.other_sides {
             let model = found.model.at_resolution(side / self.patch)?;
             let view = self.view(images.channels, *side);

@@ -6,9 +6,7 @@ use crate::quantities::*;
 use attnlab_core::error::Result;
 use attnlab_core::stats::mean;
 use attnlab_lab::experiment::draw::{LEVEL, OVER_SEEDS, cells, mean_at, numbers};
-use attnlab_lab::figure::{
-    Axis, Cell, Figure, GREY, Heat, Panel, Point, Rule, Series, Stroke, Width,
-};
+use attnlab_lab::figure::{Axis, Cell, Figure, GREY, Heat, Panel, Point, Rule, Series, Stroke, Width};
 use attnlab_lab::run::Row;
 
 /// The figures of these settings, from their rows.
@@ -65,11 +63,7 @@ fn accuracy(settings: &Vision, cells: &[(String, &[Row])]) -> Result<Figure> {
     let mut top1 = Panel {
         title: "top-1 accuracy on the test part".into(),
         x: Axis {
-            ticks: cells
-                .iter()
-                .enumerate()
-                .map(|(i, (name, _))| (i as f64, words(name).to_string()))
-                .collect(),
+            ticks: cells.iter().enumerate().map(|(i, (name, _))| (i as f64, words(name).to_string())).collect(),
             ..Axis::linear("").from_to(-0.6, cells.len() as f64 - 0.4)
         },
         y: Axis::linear("top-1 accuracy"),
@@ -89,18 +83,13 @@ fn accuracy(settings: &Vision, cells: &[(String, &[Row])]) -> Result<Figure> {
         // A baseline has no seed: its interval is over images.
         let point = match is_baseline(name) {
             true => {
-                let [value, low, high] =
-                    ["test", "test.low", "test.high"].map(|n| cell[0].number(n));
+                let [value, low, high] = ["test", "test.low", "test.high"].map(|n| cell[0].number(n));
                 Point::between(i as f64, value?, low?, high?)
             }
             false => mean_at(i as f64, &accuracies)?,
         };
         let shown = Series::measured(words(name), colour, vec![point]);
-        top1.series.push(Series {
-            stroke,
-            band: false,
-            ..shown.with_interval(OVER_SEEDS).unlisted()
-        });
+        top1.series.push(Series { stroke, band: false, ..shown.with_interval(OVER_SEEDS).unlisted() });
         if is_baseline(name) {
             continue;
         }
@@ -145,10 +134,7 @@ fn accuracy(settings: &Vision, cells: &[(String, &[Row])]) -> Result<Figure> {
         panels.push(quality);
     }
     let images = match settings.images.as_str() {
-        "" => format!(
-            "{} drawn images of {} shapes on noise",
-            settings.shapes.count, settings.shapes.classes
-        ),
+        "" => format!("{} drawn images of {} shapes on noise", settings.shapes.count, settings.shapes.classes),
         path => format!("Images of {}", path.replace('*', "i").replace('_', " ")),
     };
     let heads = match masked {
@@ -189,8 +175,7 @@ fn resolution(settings: &Vision, cells: &[(String, &[Row])]) -> Result<Option<Fi
     sides.sort_unstable();
     sides.dedup();
     let mut panel = Panel {
-        x: Axis::linear("side of an image (pixels)")
-            .ticks_at(&sides.iter().map(|s| *s as f64).collect::<Vec<_>>()),
+        x: Axis::linear("side of an image (pixels)").ticks_at(&sides.iter().map(|s| *s as f64).collect::<Vec<_>>()),
         y: Axis::linear("top-1 accuracy").from_to(0.0, 1.0),
         ..Panel::default()
     };
@@ -206,10 +191,8 @@ fn resolution(settings: &Vision, cells: &[(String, &[Row])]) -> Result<Option<Fi
         panel.series.push(Series { stroke, ..line });
         if panel.rules.is_empty() {
             let chance = cell[0].number("commonest")?;
-            panel.rules = vec![
-                Rule::horizontal("commonest class", chance),
-                Rule::vertical("in training", settings.side as f64),
-            ];
+            panel.rules =
+                vec![Rule::horizontal("commonest class", chance), Rule::vertical("in training", settings.side as f64)];
         }
     }
     Ok(Some(Figure {
@@ -218,11 +201,7 @@ fn resolution(settings: &Vision, cells: &[(String, &[Row])]) -> Result<Option<Fi
         caption: format!(
             "Accuracy on the test part at sides of {} pixels in patches of {}², after training at {}; the grid of positions is \
              interpolated. Mean and 95 % interval over {} training seeds.",
-            sides
-                .iter()
-                .map(ToString::to_string)
-                .collect::<Vec<_>>()
-                .join(", "),
+            sides.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
             settings.patch,
             settings.side,
             settings.seeds,
@@ -258,10 +237,7 @@ fn differences(cells: &[(String, &[Row])]) -> Result<String> {
     }
     Ok(match words_of.is_empty() {
         true => String::new(),
-        false => format!(
-            "Accuracy, paired by seed, 95 % intervals: {}.",
-            words_of.join("; ")
-        ),
+        false => format!("Accuracy, paired by seed, 95 % intervals: {}.", words_of.join("; ")),
     })
 }
 
@@ -319,9 +295,7 @@ fn square(values: &[f64], title: &str, unit: &str) -> Panel {
         square: true,
         x: Axis::linear("").ticks_at(&ticks),
         y: Axis::linear("").ticks_at(&ticks).downwards(),
-        heat: Some(Heat::over(&indices, &indices, bar, |column, row| {
-            Cell::of(values[row * n + column])
-        })),
+        heat: Some(Heat::over(&indices, &indices, bar, |column, row| Cell::of(values[row * n + column]))),
         ..Panel::default()
     }
 }

@@ -64,11 +64,7 @@ impl Vision {
             );
             return Err(refused(requirement));
         }
-        Ok(ModelConfig {
-            context: wanted.context,
-            output: wanted.output,
-            ..found
-        })
+        Ok(ModelConfig { context: wanted.context, output: wanted.output, ..found })
     }
 
     /// The network of a trial before training. Of a checkpoint, positions are interpolated to this number of patches, and
@@ -81,10 +77,7 @@ impl Vision {
     ) -> Result<Start> {
         let weights = streams.child("weights", 0);
         let Some(folder) = self.checkpoints(streams) else {
-            return Ok(Start {
-                model: Model::new(config.clone(), device, &weights)?,
-                checksum: None,
-            });
+            return Ok(Start { model: Model::new(config.clone(), device, &weights)?, checksum: None });
         };
         let found = Checkpoint::network(&folder, device)?;
         let model = found.model.at_resolution(self.side / self.patch)?;
@@ -92,10 +85,7 @@ impl Vision {
             Output::Classes { count } => model.with_classes(count, &weights)?,
             _ => model,
         };
-        Ok(Start {
-            model,
-            checksum: Some(found.checksum),
-        })
+        Ok(Start { model, checksum: Some(found.checksum) })
     }
 
     /// Refuses checkpoints that a trial of these settings cannot begin with.

@@ -140,11 +140,8 @@ impl Horizon {
             let spread = self.delta * r * (theta * theta + v).sqrt();
             chi_tail(self.dim as f64, r) + n * tail(height / spread)
         };
-        let captured = if height > 0.0 {
-            self.noise_columns() * best_above(self.dim as f64, own)
-        } else {
-            f64::INFINITY
-        };
+        let captured =
+            if height > 0.0 { self.noise_columns() * best_above(self.dim as f64, own) } else { f64::INFINITY };
         let noise_columns = captured + others.own_score + others.noise_scores;
         let bound = 2.0 * noise_columns + signal_columns;
         // NaN where θ overflows: nothing is known.
@@ -175,11 +172,7 @@ impl Horizon {
 
     fn signal_column_bound(&self) -> f64 {
         let (n, others) = (self.per_cluster() as f64, self.tokens as f64 - 1.0);
-        let ln_share = if self.tau >= 0.5 {
-            -self.logit()
-        } else {
-            self.tau.ln()
-        };
+        let ln_share = if self.tau >= 0.5 { -self.logit() } else { self.tau.ln() };
         let l = others.ln() - ln_share;
         let p = self.dim as f64;
         let bound = |r: f64| {
@@ -202,9 +195,7 @@ fn tail(x: f64) -> f64 {
 
 /// The least value of a bound over a grid of r_0 above the bulk of χ_p.
 fn best_above(p: f64, bound: impl Fn(f64) -> f64) -> f64 {
-    grid(p.sqrt(), p.sqrt() + 40.0)
-        .map(bound)
-        .fold(1.0, f64::min)
+    grid(p.sqrt(), p.sqrt() + 40.0).map(bound).fold(1.0, f64::min)
 }
 
 /// Points between two ends: 400 are within a few per cent of the best bound, and any is a bound.

@@ -72,11 +72,7 @@ impl Column {
         // Beyond the x at which c_x passes the mean of S + B, only φ shapes the integrand: ten
         // more standard deviations lose less than 1e-22 of it.
         let s2 = self.s * self.s;
-        let sum = [
-            self.own,
-            (self.n - 1.0).ln() + 0.5 * s2,
-            self.noise.ln() + 0.5 * self.noise_var,
-        ];
+        let sum = [self.own, (self.n - 1.0).ln() + 0.5 * s2, self.noise.ln() + 0.5 * self.noise_var];
         let to = ((self.logit + ln_sum_exp(&sum)) / self.s).max(0.0) + 10.0;
         let ends = (from.max(-10.0), to.min(END));
         let value = integrate(|x| self.integrand(x, &at_most), ends.0, ends.1, 1.0, TOL);
@@ -131,28 +127,16 @@ fn narrow(v: f64, ln_c: f64) -> Moments {
     let mean = (0.5 * v - ln_c).exp();
     // With w - 1 = e^v - 1: var = mean² (w - 1), third = mean³ (w - 1)² (w + 2).
     let w1 = v.exp_m1();
-    Moments {
-        mean,
-        var: mean * mean * w1,
-        third: mean.powi(3) * w1 * w1 * (w1 + 3.0),
-    }
+    Moments { mean, var: mean * mean * w1, third: mean.powi(3) * w1 * w1 * (w1 + 3.0) }
 }
 
 impl Moments {
     fn times(self, n: f64) -> Self {
-        Moments {
-            mean: n * self.mean,
-            var: n * self.var,
-            third: n * self.third,
-        }
+        Moments { mean: n * self.mean, var: n * self.var, third: n * self.third }
     }
 
     fn plus(self, other: Moments) -> Self {
-        Moments {
-            mean: self.mean + other.mean,
-            var: self.var + other.var,
-            third: self.third + other.third,
-        }
+        Moments { mean: self.mean + other.mean, var: self.var + other.var, third: self.third + other.third }
     }
 
     /// $P(T \le z)$ of the shifted lognormal T with these moments; reflected for negative skewness.
@@ -205,24 +189,8 @@ mod tests {
         for skewness in [1e-5, 0.01, 0.5, 3.0, 40.0] {
             // E X^2 and E X^3 from the distribution function, by parts.
             let cdf = |z| shifted_lognormal(z, skewness);
-            let above = |m: i32| {
-                integrate(
-                    |z| f64::from(m) * z.powi(m - 1) * (1.0 - cdf(z)),
-                    0.0,
-                    4e3,
-                    0.5,
-                    1e-9,
-                )
-            };
-            let below = |m: i32| {
-                integrate(
-                    |z| f64::from(m) * z.powi(m - 1) * cdf(-z),
-                    0.0,
-                    60.0,
-                    0.5,
-                    1e-9,
-                )
-            };
+            let above = |m: i32| integrate(|z| f64::from(m) * z.powi(m - 1) * (1.0 - cdf(z)), 0.0, 4e3, 0.5, 1e-9);
+            let below = |m: i32| integrate(|z| f64::from(m) * z.powi(m - 1) * cdf(-z), 0.0, 60.0, 0.5, 1e-9);
             assert!((above(1) - below(1)).abs() < 1e-4, "{skewness}");
             assert!((above(2) + below(2) - 1.0).abs() < 1e-2, "{skewness}");
             if skewness < 5.0 {

@@ -126,8 +126,7 @@ impl Horizon {
     /// When N is not a multiple of K ≥ 2, p is 0, δ is not positive or τ is not in (0, 1).
     pub fn new(tokens: usize, clusters: usize, dim: usize, delta: f64, tau: f64) -> Result<Self> {
         if clusters < 2 {
-            let allowed =
-                "must be a whole number >= 2: with one cluster there are no noise columns";
+            let allowed = "must be a whole number >= 2: with one cluster there are no noise columns";
             return Err(Error::invalid("clusters", clusters, allowed));
         }
         if tokens == 0 || !tokens.is_multiple_of(clusters) {
@@ -144,13 +143,7 @@ impl Horizon {
         if !(tau > 0.0 && tau < 1.0) {
             return Err(Error::invalid("tau", tau, "must be a number in (0, 1)"));
         }
-        Ok(Horizon {
-            tokens,
-            clusters,
-            dim,
-            delta,
-            tau,
-        })
+        Ok(Horizon { tokens, clusters, dim, delta, tau })
     }
 
     /// n = N/K, tokens per cluster.
@@ -230,11 +223,7 @@ impl Horizon {
     /// When `probability` is not in (0, 1), or no θ reaches it.
     pub fn theta(&self, probability: f64) -> Result<f64> {
         if !(probability > 0.0 && probability < 1.0) {
-            return Err(Error::invalid(
-                "probability",
-                probability,
-                "must be a number in (0, 1)",
-            ));
+            return Err(Error::invalid("probability", probability, "must be a number in (0, 1)"));
         }
         let target = -(-probability).ln_1p();
         let excess = |u: f64| (self.lambda(u.exp()) / target).ln().max(-1e3);
@@ -258,10 +247,8 @@ impl Horizon {
         while at_high < 0.0 {
             if high + ln_sigma > LARGEST_S.ln() {
                 let most = self.lambda(high.exp());
-                let allowed = format!(
-                    "below {:.3}: no theta breaks more than {most:.3} columns in the mean",
-                    -(-most).exp_m1()
-                );
+                let allowed =
+                    format!("below {:.3}: no theta breaks more than {most:.3} columns in the mean", -(-most).exp_m1());
                 return Err(Error::invalid("probability", probability, allowed));
             }
             (low, at_low) = (high, at_high);

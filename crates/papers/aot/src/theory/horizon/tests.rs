@@ -55,16 +55,10 @@ fn theta_inverts_lambda_and_scales_with_delta() {
     for probability in [1e-6, 0.01, 0.5, 0.999] {
         let theta = one.theta(probability).unwrap();
         let back = -(-one.lambda(theta)).exp_m1();
-        assert!(
-            (back / probability - 1.0).abs() < 1e-6,
-            "{probability} {back}"
-        );
+        assert!((back / probability - 1.0).abs() < 1e-6, "{probability} {back}");
     }
     // θ enters through θδ, up to the self and noise scores: the audit's 10.42, 5.21, 2.61.
-    let half = Horizon {
-        delta: 0.5 * one.delta,
-        ..one
-    };
+    let half = Horizon { delta: 0.5 * one.delta, ..one };
     let ratio = half.theta(0.5).unwrap() / one.theta(0.5).unwrap();
     assert!((ratio - 2.0).abs() < 0.02, "{ratio}");
 }
@@ -73,12 +67,7 @@ fn theta_inverts_lambda_and_scales_with_delta() {
 #[test]
 fn convergence_to_the_large_n_constant_is_slow() {
     let mut last = f64::INFINITY;
-    for (tokens, expected) in [
-        (1000, 0.694),
-        (10_000, 0.662),
-        (1_000_000, 0.633),
-        (1_000_000_000, 0.616),
-    ] {
+    for (tokens, expected) in [(1000, 0.694), (10_000, 0.662), (1_000_000, 0.633), (1_000_000_000, 0.616)] {
         let law = law(tokens, 2, 1_000_000, 0.55);
         let ln_n = (law.per_cluster() as f64).ln();
         let constant = law.theta(0.5).unwrap() * law.typical_sigma() / ln_n.sqrt();
@@ -103,10 +92,7 @@ fn extreme_parameters_give_numbers() {
     assert!(alone.theta(0.5).unwrap().is_finite());
     for x in [1e-8, 1e-3, 1.0, 1e3, 1e8] {
         let lambda = million.lambda(x);
-        assert!(
-            (0.0..=million.noise_columns() * 1.0001).contains(&lambda),
-            "{x} {lambda}"
-        );
+        assert!((0.0..=million.noise_columns() * 1.0001).contains(&lambda), "{x} {lambda}");
     }
 }
 

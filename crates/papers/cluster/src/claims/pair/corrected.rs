@@ -40,10 +40,7 @@ impl Claim for Path {
         let (a, b, s) = (params.get(MASS_I), params.get(MASS_J), params.get(RESCALED));
         let end = pair::angle(params.get(ANGLE), a, b, s);
         let printed = "beta → ∞ [here: what the limit leaves out moves angles by .002 at most]";
-        vec![
-            Hypothesis::new("large beta", printed, 0.002 - left_out(params, end, s)),
-            room(params),
-        ]
+        vec![Hypothesis::new("large beta", printed, 0.002 - left_out(params, end, s)), room(params)]
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {
@@ -120,10 +117,7 @@ impl Claim for Duration {
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
         let printed = "beta → ∞ [here: its share of the next orders and what the limit leaves out are .2 at most]";
-        vec![
-            Hypothesis::new("large beta", printed, 0.2 - next(params)),
-            room(params),
-        ]
+        vec![Hypothesis::new("large beta", printed, 0.2 - next(params)), room(params)]
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {
@@ -143,10 +137,7 @@ impl Claim for Duration {
         let path = flow().watched(&field, &setting.state, &[10.0], Watch::until(&halved))?;
         let Some((_, state)) = path.event else {
             let seen = witness! { "angle" => angle(path.end(), setting.n) };
-            return Ok(Outcome::Event {
-                holds: false,
-                witness: seen,
-            });
+            return Ok(Outcome::Event { holds: false, witness: seen });
         };
         let found = beta * printed_time(&state);
         let expected = match self.variant {
@@ -183,10 +174,5 @@ fn next(params: &Params) -> f64 {
     let small = 1.0 / (beta * start.sin().powi(2));
     let end = (-beta * ((0.5 * start).cos() - start.cos())).exp() * 4.0;
     let left_out = left_out(params, start, beta);
-    2.0 * start.cos() * small
-        + 8.0 * small.powi(2)
-        + 60.0 * small.powi(3)
-        + 400.0 * small.powi(4)
-        + end
-        + left_out
+    2.0 * start.cos() * small + 8.0 * small.powi(2) + 60.0 * small.powi(3) + 400.0 * small.powi(4) + end + left_out
 }

@@ -115,12 +115,7 @@ pub(crate) fn place(params: &Params, rng: &mut Generator) -> Result<Option<Setti
     let mut masses = Array1::from_elem(n, 0.5 * (a + b));
     (masses[0], masses[1]) = (a, b);
     let total = masses.sum();
-    Ok(Some(Setting {
-        state: with_time(to_state(tokens.view())),
-        masses: masses / total,
-        n,
-        d,
-    }))
+    Ok(Some(Setting { state: with_time(to_state(tokens.view())), masses: masses / total, n, d }))
 }
 
 /// Adds the time 0 to a state of tokens.
@@ -134,20 +129,13 @@ impl Setting {
         let beta = params.get(BETA);
         let law = Particles::new(beta, Normalisation::Softmax).weighted(self.masses.clone());
         let flow = law.flow(self.n, self.d)?;
-        Ok(Rescaled {
-            flow,
-            n: self.n,
-            beta,
-            start: params.get(ANGLE).cos(),
-        })
+        Ok(Rescaled { flow, n: self.n, beta, start: params.get(ANGLE).cos() })
     }
 
     /// Largest distance of another cluster from its place at the start.
     fn moved(&self, state: &[f64]) -> Result<f64> {
-        let (now, then) = (
-            of_state(&state[..self.n * self.d], self.n)?,
-            of_state(&self.state[..self.n * self.d], self.n)?,
-        );
+        let (now, then) =
+            (of_state(&state[..self.n * self.d], self.n)?, of_state(&self.state[..self.n * self.d], self.n)?);
         let apart = (2..self.n).map(|k| {
             let step = &now.column(k) - &then.column(k);
             step.dot(&step).sqrt()
@@ -170,11 +158,7 @@ fn room(params: &Params) -> Hypothesis {
 
 /// The same parameters with masses 1.
 fn equal_masses(params: &Params) -> Params {
-    let mut all: Vec<(String, Value)> = params
-        .as_json()
-        .iter()
-        .map(|(k, v)| (k.clone(), v.clone()))
-        .collect();
+    let mut all: Vec<(String, Value)> = params.as_json().iter().map(|(k, v)| (k.clone(), v.clone())).collect();
     all.push(MASS_I.is(1.0));
     all.push(MASS_J.is(1.0));
     all.into_iter().collect()
@@ -204,9 +188,7 @@ fn the_clusters_keep_their_gap() {
     assert!((angle(&setting.state, setting.n) - 0.8).abs() < 1e-12);
     let tokens = of_state(&setting.state[..12], setting.n).unwrap();
     let gram = tokens.t().dot(&tokens);
-    let close = gram
-        .indexed_iter()
-        .filter(|((i, j), _)| i < j && (*i, *j) != (0, 1));
+    let close = gram.indexed_iter().filter(|((i, j), _)| i < j && (*i, *j) != (0, 1));
     assert!(close.into_iter().all(|(_, g)| *g <= 0.8_f64.cos() - 0.3));
     assert!((setting.masses.sum() - 1.0).abs() < 1e-15);
 }

@@ -30,8 +30,7 @@ impl Claim for Clock {
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        let needed =
-            (1.0 / (2.0 * params.get(RESCALED) * params.get(ANGLE).sin().powi(2))).max(20.0);
+        let needed = (1.0 / (2.0 * params.get(RESCALED) * params.get(ANGLE).sin().powi(2))).max(20.0);
         let printed = "beta → ∞ at fixed s [here: beta >= 20 and 1 / (2 s sin^2 θ_0), and beta (1 - ρ_0), beta g >= 3]";
         let deep = params.get(BETA) * (1.0 - params.get(ANGLE).cos()).min(params.get(GAP));
         let margin = (params.get(BETA) / (1.5 * needed) - 1.0).min(deep / 3.0 - 1.0);
@@ -49,20 +48,13 @@ impl Claim for Clock {
         };
         let field = setting.field(&with_masses)?;
         // The statement compares as long as ρ ≤ 1 − ε; here until the angle is halved.
-        let (start, end, s) = (
-            params.get(ANGLE),
-            0.5 * params.get(ANGLE),
-            params.get(RESCALED),
-        );
+        let (start, end, s) = (params.get(ANGLE), 0.5 * params.get(ANGLE), params.get(RESCALED));
         let unit = self.unit(params);
         let over = |x: &[f64]| (angle(x, setting.n) - end).min(s - unit * printed_time(x));
         // In the unit of the present angle the pair is at half its angle before 1.
         let path = flow().watched(&field, &setting.state, &[10.0], Watch::until(&over))?;
         let at = unit * printed_time(path.end());
-        let (found, printed) = (
-            angle(path.end(), setting.n),
-            pair::angle(start, 1.0, 1.0, at),
-        );
+        let (found, printed) = (angle(path.end(), setting.n), pair::angle(start, 1.0, 1.0, at));
         Ok(Outcome::Gap {
             lhs: found,
             rhs: printed,
@@ -73,11 +65,7 @@ impl Claim for Clock {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        vec![
-            Mutant::new("half", Clock { half: true })
-                .with(BETA, 200.0)
-                .with(RESCALED, 0.5),
-        ]
+        vec![Mutant::new("half", Clock { half: true }).with(BETA, 200.0).with(RESCALED, 0.5)]
     }
 }
 
@@ -120,8 +108,7 @@ impl Claim for Masses {
             Hypothesis::new(
                 "unequal masses",
                 "[here: the laws with and without them differ by .07 radian]",
-                (end - pair::angle(params.get(ANGLE), 1.0, 1.0, params.get(RESCALED))).abs()
-                    - APART,
+                (end - pair::angle(params.get(ANGLE), 1.0, 1.0, params.get(RESCALED))).abs() - APART,
             ),
             Hypothesis::new(
                 "large beta",
@@ -194,10 +181,7 @@ impl Claim for Contact {
     }
 
     fn schema(&self) -> Schema {
-        vec![
-            ANGLE.within(closed(0.1, 3.0)).or(0.8),
-            RESCALED.within(above(0.0, 8.0)).or(5.0),
-        ]
+        vec![ANGLE.within(closed(0.1, 3.0)).or(0.8), RESCALED.within(above(0.0, 8.0)).or(5.0)]
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {
@@ -206,11 +190,7 @@ impl Claim for Contact {
 
     fn trial(&self, params: &Params, _streams: &Streams) -> Result<Outcome> {
         let start = params.get(ANGLE);
-        let s = if self.half {
-            0.5 * params.get(RESCALED)
-        } else {
-            params.get(RESCALED)
-        };
+        let s = if self.half { 0.5 * params.get(RESCALED) } else { params.get(RESCALED) };
         let state = [1.0, start.cos(), 0.0, start.sin()];
         let end = flow().within(1e-12).run(&Printed, &state, &[s])?;
         let x = end.end();

@@ -40,10 +40,7 @@ impl Described for FirstClusters {
     const ID: &'static str = "cluster.first";
     const NAME: &'static str = "cluster_first";
     const TITLE: &'static str = "Number of first clusters on the circle and the fastest mode";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[4],
-        place: "circle",
-    };
+    const SOURCE: Source = Source { paper: &PAPERS[4], place: "circle" };
 }
 
 /// Gap between two clusters in units of 2π/√(2β): tokens closer than it belong together.
@@ -57,11 +54,7 @@ pub fn arcs(mut angles: Vec<f64>, link: f64) -> Vec<(usize, f64)> {
     angles.sort_by(f64::total_cmp);
     let n = angles.len();
     let gap = |i: usize| {
-        if i + 1 < n {
-            angles[i + 1] - angles[i]
-        } else {
-            angles[0] + TAU - angles[n - 1]
-        }
+        if i + 1 < n { angles[i + 1] - angles[i] } else { angles[0] + TAU - angles[n - 1] }
     };
     let Some(cut) = (0..n).find(|i| gap(*i) > link) else {
         return vec![(n, TAU)];
@@ -105,11 +98,7 @@ impl Experiment for FirstClusters {
         settings::positive("tight", &[self.tight])?;
         attnlab_core::error::at_least("tokens", self.tokens, 2)?;
         if !(self.share > 0.0 && self.share <= 1.0) {
-            return Err(Error::invalid(
-                "share",
-                self.share,
-                "must be a number in (0, 1]",
-            ));
+            return Err(Error::invalid("share", self.share, "must be a number in (0, 1]"));
         }
         Ok(())
     }
@@ -144,25 +133,14 @@ impl Experiment for FirstClusters {
             let tokens = of_state(state, n)?;
             let angles = (0..n).map(|i| tokens[[1, i]].atan2(tokens[[0, i]]).rem_euclid(TAU));
             let groups = arcs(angles.collect(), LINK * unit);
-            let tight = groups
-                .iter()
-                .filter(|(_, width)| *width <= self.tight * unit);
+            let tight = groups.iter().filter(|(_, width)| *width <= self.tight * unit);
             // A single token is no cluster.
-            let tight: Vec<usize> = tight
-                .map(|(size, _)| *size)
-                .filter(|size| *size > 1)
-                .collect();
+            let tight: Vec<usize> = tight.map(|(size, _)| *size).filter(|size| *size > 1).collect();
             if tight.iter().sum::<usize>() as f64 >= self.share * n as f64 {
-                return Ok(data([
-                    ("count", store::number(tight.len() as f64)),
-                    ("time", store::number(*t)),
-                ]));
+                return Ok(data([("count", store::number(tight.len() as f64)), ("time", store::number(*t))]));
             }
         }
-        Ok(data([
-            ("count", store::number(f64::NAN)),
-            ("time", store::number(f64::NAN)),
-        ]))
+        Ok(data([("count", store::number(f64::NAN)), ("time", store::number(f64::NAN))]))
     }
 
     fn size(&self) -> String {
@@ -179,15 +157,7 @@ impl Experiment for FirstClusters {
 fn arcs_go_around() {
     let found = arcs(vec![0.1, 6.2, 3.0, 3.05, 3.1], 0.3);
     assert_eq!(found.len(), 2);
-    assert!(
-        found
-            .iter()
-            .any(|(size, width)| *size == 3 && (width - 0.1).abs() < 1e-12)
-    );
-    assert!(
-        found
-            .iter()
-            .any(|(size, width)| *size == 2 && (width - 0.1832).abs() < 1e-3)
-    );
+    assert!(found.iter().any(|(size, width)| *size == 3 && (width - 0.1).abs() < 1e-12));
+    assert!(found.iter().any(|(size, width)| *size == 2 && (width - 0.1832).abs() < 1e-3));
     assert_eq!(arcs(vec![0.0, 2.0, 4.0], 3.0), vec![(3, TAU)]);
 }

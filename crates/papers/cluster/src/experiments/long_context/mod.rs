@@ -43,12 +43,8 @@ pub struct LongContexts {
 impl Described for LongContexts {
     const ID: &'static str = "cluster.long_contexts";
     const NAME: &'static str = "cluster_long_context";
-    const TITLE: &'static str =
-        "Long contexts: the transition of one attention layer at β = γ log n";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[3],
-        place: "the three regimes",
-    };
+    const TITLE: &'static str = "Long contexts: the transition of one attention layer at β = γ log n";
+    const SOURCE: Source = Source { paper: &PAPERS[3], place: "the three regimes" };
 }
 
 /// Factor γ at which a token's weight for itself changes from 0 to 1, for N uniform tokens in d = δ log N dimensions as
@@ -69,11 +65,7 @@ pub fn transition(delta: f64) -> f64 {
     let (mut low, mut high) = (1e-6, 1e3);
     for _ in 0..200 {
         let middle = 0.5 * (low + high);
-        if others(middle) > middle {
-            low = middle
-        } else {
-            high = middle
-        }
+        if others(middle) > middle { low = middle } else { high = middle }
     }
     0.5 * (low + high)
 }
@@ -87,11 +79,7 @@ impl LongContexts {
 impl Experiment for LongContexts {
     fn validate(&self) -> Result<()> {
         settings::spread("trials", self.trials)?;
-        for (name, list) in [
-            ("equiangular", &self.equiangular),
-            ("kappas", &self.kappas),
-            ("gammas", &self.gammas),
-        ] {
+        for (name, list) in [("equiangular", &self.equiangular), ("kappas", &self.kappas), ("gammas", &self.gammas)] {
             settings::some(name, list)?;
             settings::positive(name, list)?;
         }
@@ -100,11 +88,7 @@ impl Experiment for LongContexts {
         positive("delta", self.delta)?;
         attnlab_core::error::at_least("pairs", self.pairs, 1)?;
         if !(self.rho > 0.0 && self.rho < 1.0) {
-            return Err(Error::invalid(
-                "rho",
-                self.rho,
-                "must be a number in (0, 1)",
-            ));
+            return Err(Error::invalid("rho", self.rho, "must be a number in (0, 1)"));
         }
         if let Some(n) = self.equiangular.iter().find(|n| **n < 2.0) {
             return Err(Error::invalid("equiangular", n, "must be numbers >= 2"));
@@ -134,14 +118,10 @@ impl Experiment for LongContexts {
         let tokens = uniform(d, n, &mut streams.part("tokens", 0))?;
         // Scores β⟨x_i, x_j⟩ of √β x, in f32: the layer's own products are the same in f64 to 1e-6.
         let scaled = tokens.mapv(|x| (x * beta.sqrt()) as f32);
-        let output = Mssa::new(Softmax, 1.0)
-            .stream_head(scaled.view())?
-            .output
-            .mapv(f64::from);
+        let output = Mssa::new(Softmax, 1.0).stream_head(scaled.view())?.output.mapv(f64::from);
         let step = (n / self.pairs).max(1);
         let shown: Vec<usize> = (0..n).step_by(step).take(self.pairs).collect();
-        let cosine =
-            |a: ArrayView1<f64>, b: ArrayView1<f64>| a.dot(&b) / (a.dot(&a) * b.dot(&b)).sqrt();
+        let cosine = |a: ArrayView1<f64>, b: ArrayView1<f64>| a.dot(&b) / (a.dot(&a) * b.dot(&b)).sqrt();
         let count = shown.len() as f64;
         let (mut own, mut between, mut input) = (0.0, 0.0, 0.0);
         for i in &shown {
@@ -165,10 +145,7 @@ impl Experiment for LongContexts {
     }
 
     fn size(&self) -> String {
-        format!(
-            "{} draws, means over {} tokens or pairs",
-            self.trials, self.pairs
-        )
+        format!("{} draws, means over {} tokens or pairs", self.trials, self.pairs)
     }
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
@@ -180,11 +157,7 @@ impl Experiment for LongContexts {
 #[test]
 fn the_transition_is_where_both_weights_agree() {
     // At δ = 4: u = .2704 and γ = 4u/(1 − u²), by hand to three digits.
-    assert!(
-        (transition(4.0) - 1.165).abs() < 3e-3,
-        "{}",
-        transition(4.0)
-    );
+    assert!((transition(4.0) - 1.165).abs() < 3e-3, "{}", transition(4.0));
     // In a high dimension the others are orthogonal: γ = 1.
     assert!((transition(1e6) - 1.0).abs() < 1e-3);
 }

@@ -7,9 +7,7 @@ use crate::theory::long_context::LongContext;
 use attnlab_core::error::Result;
 use attnlab_lab::experiment::Described;
 use attnlab_lab::experiment::draw::{BAND, cells, panel, spread};
-use attnlab_lab::figure::{
-    Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke, Width,
-};
+use attnlab_lab::figure::{Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke, Width};
 use attnlab_lab::run::Row;
 
 pub fn figures(settings: &LongContexts, rows: &[Row]) -> Result<Vec<Figure>> {
@@ -17,20 +15,8 @@ pub fn figures(settings: &LongContexts, rows: &[Row]) -> Result<Vec<Figure>> {
     let panels = vec![
         equiangular(settings),
         rates(settings),
-        uniform(
-            settings,
-            &cells,
-            "own",
-            "uniform tokens: own weight",
-            "weight of a token for itself",
-        )?,
-        uniform(
-            settings,
-            &cells,
-            "cosine",
-            "uniform tokens: outputs",
-            "cosine of two outputs",
-        )?,
+        uniform(settings, &cells, "own", "uniform tokens: own weight", "weight of a token for itself")?,
+        uniform(settings, &cells, "cosine", "uniform tokens: outputs", "cosine of two outputs")?,
     ];
     Ok(vec![Figure {
         name: LongContexts::NAME.into(),
@@ -53,10 +39,7 @@ pub fn figures(settings: &LongContexts, rows: &[Row]) -> Result<Vec<Figure>> {
 }
 
 fn smooth(label: String, colour: usize, points: Vec<Point>) -> Series {
-    Series {
-        marker: Marker::None,
-        ..Series::measured(label, colour, points)
-    }
+    Series { marker: Marker::None, ..Series::measured(label, colour, points) }
 }
 
 /// "10^{6}" for a power of ten.
@@ -69,32 +52,15 @@ fn power(n: f64) -> String {
 }
 
 fn equiangular(settings: &LongContexts) -> Panel {
-    let mut panel = panel(
-        "equiangular tokens",
-        Axis::linear("*γ*(1 − *ρ*)"),
-        Axis::linear("cosine of two outputs"),
-    );
+    let mut panel = panel("equiangular tokens", Axis::linear("*γ*(1 − *ρ*)"), Axis::linear("cosine of two outputs"));
     panel.x.range = Some((0.0, 2.0));
     panel.y.range = Some((settings.rho - 0.03, 1.03));
     for (colour, n) in settings.equiangular.iter().enumerate() {
-        let at = |kappa: f64| LongContext {
-            n: *n,
-            rho: settings.rho,
-            gamma: kappa / (1.0 - settings.rho),
-        };
-        let points = (1..=200)
-            .map(|i| 0.01 * f64::from(i))
-            .map(|k| Point::at(k, at(k).cosine()))
-            .collect();
-        panel
-            .series
-            .push(smooth(format!("*n* = {}", power(*n)), colour, points));
+        let at = |kappa: f64| LongContext { n: *n, rho: settings.rho, gamma: kappa / (1.0 - settings.rho) };
+        let points = (1..=200).map(|i| 0.01 * f64::from(i)).map(|k| Point::at(k, at(k).cosine())).collect();
+        panel.series.push(smooth(format!("*n* = {}", power(*n)), colour, points));
     }
-    let critical = LongContext {
-        n: 10.0,
-        rho: settings.rho,
-        gamma: 1.0 / (1.0 - settings.rho),
-    };
+    let critical = LongContext { n: 10.0, rho: settings.rho, gamma: 1.0 / (1.0 - settings.rho) };
     let limit = |from: f64, to: f64, y: f64| {
         let points = vec![Point::at(from, y), Point::at(to, y)];
         Series::predicted("limit", INK, points).drawn(Stroke::Dotted)
@@ -110,42 +76,24 @@ fn equiangular(settings: &LongContexts) -> Panel {
 }
 
 fn rates(settings: &LongContexts) -> Panel {
-    let mut panel = panel(
-        "distance from the limit",
-        Axis::log("*n*"),
-        Axis::log("|cos − limit|"),
-    );
+    let mut panel = panel("distance from the limit", Axis::log("*n*"), Axis::log("|cos − limit|"));
     panel.y.range = Some((1e-9, 1.0));
     for (colour, kappa) in settings.kappas.iter().enumerate() {
-        let at = |n: f64| LongContext {
-            n,
-            rho: settings.rho,
-            gamma: kappa / (1.0 - settings.rho),
-        };
+        let at = |n: f64| LongContext { n, rho: settings.rho, gamma: kappa / (1.0 - settings.rho) };
         let ns = log_times(10.0, 1e9, 81);
         let points = |value: &dyn Fn(LongContext) -> f64| -> Vec<Point> {
             ns.iter().map(|n| Point::at(*n, value(at(*n)))).collect()
         };
         let label = format!("*γ*(1 − *ρ*) = {kappa}");
-        panel
-            .series
-            .push(smooth(label.clone(), colour, points(&|at| at.distance())));
+        panel.series.push(smooth(label.clone(), colour, points(&|at| at.distance())));
         let law = points(&|at| at.law());
-        panel
-            .series
-            .push(Series::predicted(format!("{label}, law"), colour, law).unlisted());
+        panel.series.push(Series::predicted(format!("{label}, law"), colour, law).unlisted());
     }
     panel.series.push(Series::key("law", GREY, Stroke::Dashed));
     panel
 }
 
-fn uniform(
-    settings: &LongContexts,
-    cells: &[&[Row]],
-    name: &str,
-    title: &str,
-    label: &str,
-) -> Result<Panel> {
+fn uniform(settings: &LongContexts, cells: &[&[Row]], name: &str, title: &str, label: &str) -> Result<Panel> {
     let mut panel = panel(title, Axis::linear("*γ*"), Axis::linear(label));
     panel.y.range = Some((-0.03, 1.03));
     for (colour, n) in settings.contexts.iter().enumerate() {
@@ -156,12 +104,8 @@ fn uniform(
             }
         }
         let label = format!("*N* = {n}");
-        panel
-            .series
-            .push(Series::measured(label, colour, points).with_interval(BAND));
+        panel.series.push(Series::measured(label, colour, points).with_interval(BAND));
     }
-    panel
-        .rules
-        .push(Rule::vertical("", transition(settings.delta)));
+    panel.rules.push(Rule::vertical("", transition(settings.delta)));
     Ok(panel)
 }

@@ -50,10 +50,7 @@ impl Described for ClosestPair {
     const ID: &'static str = "cluster.pair";
     const NAME: &'static str = "cluster_pair";
     const TITLE: &'static str = "The merging of the closest pair: path and duration";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[1],
-        place: "Section 5, theorem on the merging of the closest pair",
-    };
+    const SOURCE: Source = Source { paper: &PAPERS[1], place: "Section 5, theorem on the merging of the closest pair" };
 }
 
 /// Rescaled time at which the pair is in contact for the eye: tan(θ/2) has fallen by e^{−2·5} at least.
@@ -83,11 +80,8 @@ impl ClosestPair {
 impl Experiment for ClosestPair {
     fn validate(&self) -> Result<()> {
         settings::spread("trials", self.trials)?;
-        for (name, list) in [
-            ("betas", &self.betas),
-            ("ratios", &self.ratios),
-            ("duration_betas", &self.duration_betas),
-        ] {
+        for (name, list) in [("betas", &self.betas), ("ratios", &self.ratios), ("duration_betas", &self.duration_betas)]
+        {
             settings::some(name, list)?;
             settings::positive(name, list)?;
         }
@@ -98,26 +92,17 @@ impl Experiment for ClosestPair {
         attnlab_core::error::at_least("clusters", self.clusters, 2)?;
         attnlab_core::error::at_least("dim", self.dim, 2)?;
         if !(self.angle > 0.0 && self.angle < std::f64::consts::PI) {
-            return Err(Error::invalid(
-                "angle",
-                self.angle,
-                "must be a number in (0, π)",
-            ));
+            return Err(Error::invalid("angle", self.angle, "must be a number in (0, π)"));
         }
         Ok(())
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
-        let paths = self
-            .betas
-            .iter()
-            .map(|b| self.cell("path", *b, self.masses));
+        let paths = self.betas.iter().map(|b| self.cell("path", *b, self.masses));
         let durations = self.ratios.iter().flat_map(|ratio| {
             // The mean of the two masses is that of the others.
             let masses = [2.0 / (1.0 + ratio), 2.0 * ratio / (1.0 + ratio)];
-            self.duration_betas
-                .iter()
-                .map(move |b| self.cell("duration", *b, masses))
+            self.duration_betas.iter().map(move |b| self.cell("duration", *b, masses))
         });
         Ok(paths.chain(durations).collect())
     }
@@ -130,10 +115,7 @@ impl Experiment for ClosestPair {
     /// until the angle is halved, in units of e^{β(1 − ρ_0)}/β.
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
         let Some(setting) = place(cell, &mut streams.part("clusters", 0))? else {
-            let problem = format!(
-                "{} clusters with a gap of {} found no place",
-                self.clusters, self.gap
-            );
+            let problem = format!("{} clusters with a gap of {} found no place", self.clusters, self.gap);
             return Err(Error::undefined(problem));
         };
         let n = self.clusters;
@@ -147,24 +129,16 @@ impl Experiment for ClosestPair {
             flow().watched(&field, &setting.state, &[CONTACT], Watch::steps(&mut look))?;
             let present: Vec<f64> = states.iter().map(|s| angle(s, n)).collect();
             let start: Vec<f64> = times.iter().map(|t| between(&steps, *t)).collect();
-            return Ok(data([
-                ("angle", store::series(&present)),
-                ("start_angle", store::series(&start)),
-            ]));
+            return Ok(data([("angle", store::series(&present)), ("start_angle", store::series(&start))]));
         }
         let halved = |x: &[f64]| angle(x, n) - 0.5 * self.angle;
         let path = flow().watched(&field, &setting.state, &[10.0], Watch::until(&halved))?;
-        let time = path
-            .event
-            .map_or(f64::NAN, |(_, x)| cell.get(BETA) * printed_time(&x));
+        let time = path.event.map_or(f64::NAN, |(_, x)| cell.get(BETA) * printed_time(&x));
         Ok(data([("time", store::number(time))]))
     }
 
     fn size(&self) -> String {
-        format!(
-            "*K* = {}, *d* = {}, {} draws of the other clusters",
-            self.clusters, self.dim, self.trials
-        )
+        format!("*K* = {}, *d* = {}, {} draws of the other clusters", self.clusters, self.dim, self.trials)
     }
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {

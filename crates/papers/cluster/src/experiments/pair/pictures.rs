@@ -12,10 +12,7 @@ use attnlab_lab::run::Row;
 
 pub fn figures(settings: &ClosestPair, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = cells(ClosestPair::NAME, rows)?;
-    let (paths, durations) = (
-        with_word(&cells, PART.name, "path"),
-        with_word(&cells, PART.name, "duration"),
-    );
+    let (paths, durations) = (with_word(&cells, PART.name, "path"), with_word(&cells, PART.name, "duration"));
     let panels = vec![
         path(settings, &paths, "start_angle", "printed unit of time")?,
         path(settings, &paths, "angle", "unit of the present angle")?,
@@ -46,11 +43,7 @@ pub fn figures(settings: &ClosestPair, rows: &[Row]) -> Result<Vec<Figure>> {
 
 fn path(settings: &ClosestPair, cells: &[&[Row]], name: &str, title: &str) -> Result<Panel> {
     let times = settings.times();
-    let mut panel = panel(
-        title,
-        Axis::linear("rescaled time *s*"),
-        Axis::linear("angle (radian)"),
-    );
+    let mut panel = panel(title, Axis::linear("rescaled time *s*"), Axis::linear("angle (radian)"));
     panel.x.range = Some((0.0, settings.until));
     panel.y.range = Some((0.0, 1.05 * settings.angle));
     for (colour, cell) in cells.iter().enumerate() {
@@ -62,15 +55,10 @@ fn path(settings: &ClosestPair, cells: &[&[Row]], name: &str, title: &str) -> Re
     let [a, b] = settings.masses;
     let law = |a: f64, b: f64| -> Vec<Point> {
         let all = std::iter::once(&0.0).chain(&times);
-        all.map(|s| Point::at(*s, pair::angle(settings.angle, a, b, *s)))
-            .collect()
+        all.map(|s| Point::at(*s, pair::angle(settings.angle, a, b, *s))).collect()
     };
-    panel
-        .series
-        .push(Series::predicted("law with masses", INK, law(a, b)));
-    panel
-        .series
-        .push(Series::predicted("law as printed", GREY, law(1.0, 1.0)).drawn(Stroke::Dotted));
+    panel.series.push(Series::predicted("law with masses", INK, law(a, b)));
+    panel.series.push(Series::predicted("law as printed", GREY, law(1.0, 1.0)).drawn(Stroke::Dotted));
     Ok(panel)
 }
 
@@ -81,10 +69,7 @@ fn duration(settings: &ClosestPair, cells: &[&[Row]]) -> Result<Panel> {
         let colour = place + 3;
         let mut points = vec![];
         for cell in cells {
-            let (a, b) = (
-                cell[0].parameter(MASS_I.name)?,
-                cell[0].parameter(MASS_J.name)?,
-            );
+            let (a, b) = (cell[0].parameter(MASS_I.name)?, cell[0].parameter(MASS_J.name)?);
             if (b / a - ratio).abs() > 1e-9 * ratio {
                 continue;
             }
@@ -93,28 +78,17 @@ fn duration(settings: &ClosestPair, cells: &[&[Row]]) -> Result<Panel> {
             let scaled = |x: f64| x / limit;
             points.push(Point {
                 y: scaled(found.y),
-                interval: found
-                    .interval
-                    .map(|(low, high)| (scaled(low), scaled(high))),
+                interval: found.interval.map(|(low, high)| (scaled(low), scaled(high))),
                 ..found
             });
         }
         let label = format!("mass ratio {ratio}");
-        panel
-            .series
-            .push(Series::bars(label, colour, points).with_interval(BAND));
+        panel.series.push(Series::bars(label, colour, points).with_interval(BAND));
     }
     let exact = smooth(&settings.duration_betas).into_iter().map(|beta| {
         let limit = 0.5 / settings.angle.sin().powi(2);
-        Point::at(
-            beta,
-            pair::duration(beta, settings.angle, 0.5 * settings.angle, 1.0, 1.0) / limit,
-        )
+        Point::at(beta, pair::duration(beta, settings.angle, 0.5 * settings.angle, 1.0, 1.0) / limit)
     });
-    panel.series.push(Series::predicted(
-        "all orders in 1/*β*",
-        INK,
-        exact.collect(),
-    ));
+    panel.series.push(Series::predicted("all orders in 1/*β*", INK, exact.collect()));
     Ok(panel)
 }

@@ -48,10 +48,7 @@ impl Described for Trajectories {
     const ID: &'static str = "cluster.trajectories";
     const NAME: &'static str = "cluster_trajectories";
     const TITLE: &'static str = "Tokens on the circle and the sphere: clusters and plateaus";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[1],
-        place: "Section 5",
-    };
+    const SOURCE: Source = Source { paper: &PAPERS[1], place: "Section 5" };
 }
 
 impl Trajectories {
@@ -97,30 +94,20 @@ impl Experiment for Trajectories {
         settings::some("sphere", &self.sphere)?;
         settings::positive("circle", &self.circle)?;
         settings::positive("sphere", &self.sphere)?;
-        for (name, n) in [
-            ("circle_tokens", self.circle_tokens),
-            ("sphere_tokens", self.sphere_tokens),
-        ] {
+        for (name, n) in [("circle_tokens", self.circle_tokens), ("sphere_tokens", self.sphere_tokens)] {
             attnlab_core::error::at_least(name, n, 2)?;
         }
         attnlab_core::error::at_least("points", self.points, 2)?;
         positive("link", self.link)?;
         if !(self.until > FIRST && self.until.is_finite()) {
-            return Err(Error::invalid(
-                "until",
-                self.until,
-                format!("must be a finite number > {FIRST}"),
-            ));
+            return Err(Error::invalid("until", self.until, format!("must be a finite number > {FIRST}")));
         }
         Ok(())
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
         let of = |part: &'static str, n: usize, betas: &[f64]| -> Vec<Params> {
-            betas
-                .iter()
-                .map(|b| cell(part, vec![BETA.is(*b), TOKENS.is(n)]))
-                .collect()
+            betas.iter().map(|b| cell(part, vec![BETA.is(*b), TOKENS.is(n)])).collect()
         };
         let mut all = of("circle", self.circle_tokens, &self.circle);
         all.extend(of("sphere", self.sphere_tokens, &self.sphere));
@@ -147,10 +134,7 @@ impl Experiment for Trajectories {
             energies.push(energy(&tokens, beta)?);
             angles.extend((0..n).map(|i| tokens[[1, i]].atan2(tokens[[0, i]])));
         }
-        let mut found = data([
-            ("groups", store::series(&counts)),
-            ("energy", store::series(&energies)),
-        ]);
+        let mut found = data([("groups", store::series(&counts)), ("energy", store::series(&energies))]);
         if d == 2 {
             found.insert("angles".into(), store::series(&angles));
         }

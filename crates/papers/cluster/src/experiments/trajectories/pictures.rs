@@ -14,10 +14,7 @@ const TIME: &str = "time *t*";
 
 pub fn figures(settings: &Trajectories, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = cells(Trajectories::NAME, rows)?;
-    let (circle, sphere) = (
-        with_word(&cells, PART.name, "circle"),
-        with_word(&cells, PART.name, "sphere"),
-    );
+    let (circle, sphere) = (with_word(&cells, PART.name, "circle"), with_word(&cells, PART.name, "sphere"));
     let mut panels = vec![];
     if let Some(cell) = circle.get(circle.len() / 2) {
         panels.push(paths(settings, &cell[0])?);
@@ -78,11 +75,7 @@ fn counts(settings: &Trajectories, title: &str, cells: &[&[Row]]) -> Result<Pane
     panel.y = panel.y.ticks_at(&[1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]);
     for cell in cells {
         let label = format!("*β* = {}", cell[0].parameter(BETA.name)?);
-        panel.series.push(curve(
-            label,
-            palette(settings, &cell[0])?,
-            band(cell, "groups", &settings.times())?,
-        ));
+        panel.series.push(curve(label, palette(settings, &cell[0])?, band(cell, "groups", &settings.times())?));
     }
     Ok(panel)
 }
@@ -90,38 +83,22 @@ fn counts(settings: &Trajectories, title: &str, cells: &[&[Row]]) -> Result<Pane
 /// Colour of a β: the same in all panels.
 fn palette(settings: &Trajectories, row: &Row) -> Result<usize> {
     let beta = row.parameter(BETA.name)?;
-    let mut all: Vec<f64> = settings
-        .circle
-        .iter()
-        .chain(&settings.sphere)
-        .copied()
-        .collect();
+    let mut all: Vec<f64> = settings.circle.iter().chain(&settings.sphere).copied().collect();
     all.sort_by(f64::total_cmp);
     all.dedup();
     Ok(all.iter().position(|b| *b == beta).unwrap_or(0))
 }
 
 fn energies(settings: &Trajectories, cells: &[&[Row]]) -> Result<Panel> {
-    let mut panel = panel(
-        "energy on the circle, one draw each",
-        Axis::log(TIME),
-        Axis::linear("energy"),
-    );
+    let mut panel = panel("energy on the circle, one draw each", Axis::log(TIME), Axis::linear("energy"));
     panel.y.range = Some((0.0, 1.05));
     let times = settings.times();
     for cell in cells {
         let label = format!("*β* = {}", cell[0].parameter(BETA.name)?);
         let energy = cell[0].series("energy")?;
-        let points = times
-            .iter()
-            .zip(&energy)
-            .map(|(t, e)| Point::at(*t, *e))
-            .collect();
+        let points = times.iter().zip(&energy).map(|(t, e)| Point::at(*t, *e)).collect();
         let series = Series::measured(label, palette(settings, &cell[0])?, points);
-        panel.series.push(Series {
-            marker: Marker::None,
-            ..series
-        });
+        panel.series.push(Series { marker: Marker::None, ..series });
     }
     Ok(panel)
 }

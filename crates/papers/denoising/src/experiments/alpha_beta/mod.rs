@@ -55,10 +55,7 @@ impl Described for DenoiseAlphaBeta {
     const ID: &'static str = "denoise.alpha_beta";
     const NAME: &'static str = "denoise_alpha_beta";
     const TITLE: &'static str = "Loss landscape of softmax attention with scaled identities";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[0],
-        place: "Figure 6",
-    };
+    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Figure 6" };
 }
 
 /// Contours are drawn on a grid this many times as fine as the cells, so that the narrow valleys at
@@ -71,10 +68,7 @@ const WITHOUT_END: usize = 0;
 impl DenoiseAlphaBeta {
     fn problem(&self, case: &str, context: usize) -> Denoising {
         let family = if case == "sphere" {
-            Family::Sphere {
-                dim: Dimension::Fixed(self.sphere_dim),
-                radius: self.radius,
-            }
+            Family::Sphere { dim: Dimension::Fixed(self.sphere_dim), radius: self.radius }
         } else {
             Family::Clusters {
                 weights: vec![1.0 / self.clusters as f64; self.clusters],
@@ -128,45 +122,25 @@ impl Experiment for DenoiseAlphaBeta {
             let allowed = "must be a whole number >= 1; the limit is drawn in any case";
             return Err(Error::invalid(format!("contexts[{i}]"), 0, allowed));
         }
-        for (name, [low, high]) in [
-            ("beta_range", self.beta_range),
-            ("alpha_range", self.alpha_range),
-        ] {
+        for (name, [low, high]) in [("beta_range", self.beta_range), ("alpha_range", self.alpha_range)] {
             if !(low < high && low.is_finite() && high.is_finite()) {
                 let value = format!("[{low}, {high}]");
-                return Err(Error::invalid(
-                    name,
-                    value,
-                    "must be two finite numbers, the smaller first",
-                ));
+                return Err(Error::invalid(name, value, "must be two finite numbers, the smaller first"));
             }
         }
-        for (name, trained) in [
-            ("trained_sphere", &self.trained_sphere),
-            ("trained_clusters", &self.trained_clusters),
-        ] {
+        for (name, trained) in [("trained_sphere", &self.trained_sphere), ("trained_clusters", &self.trained_clusters)]
+        {
             if let Some(bad) = trained.iter().flatten().find(|x| !x.is_finite()) {
-                return Err(Error::invalid(
-                    name,
-                    bad,
-                    "must be pairs [beta, alpha] of finite numbers",
-                ));
+                return Err(Error::invalid(name, bad, "must be pairs [beta, alpha] of finite numbers"));
             }
         }
-        CASES
-            .iter()
-            .try_for_each(|case| self.problem(case, 1).validate())
+        CASES.iter().try_for_each(|case| self.problem(case, 1).validate())
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
         let lengths = || self.contexts.iter().copied().chain([WITHOUT_END]);
-        let cell = |case: &str, context: usize| {
-            Params::from_iter([CASE.is(case), CONTEXT_OR_LIMIT.is(context)])
-        };
-        Ok(CASES
-            .iter()
-            .flat_map(|case| lengths().map(|l| cell(case, l)).collect::<Vec<_>>())
-            .collect())
+        let cell = |case: &str, context: usize| Params::from_iter([CASE.is(case), CONTEXT_OR_LIMIT.is(context)]);
+        Ok(CASES.iter().flat_map(|case| lengths().map(|l| cell(case, l)).collect::<Vec<_>>()).collect())
     }
 
     fn trials(&self) -> u64 {
@@ -184,27 +158,17 @@ impl Experiment for DenoiseAlphaBeta {
             WITHOUT_END => ScaleLandscape::of_limit(prompts?)?,
             _ => ScaleLandscape::new(prompts?)?,
         };
-        let moments: Result<Vec<_>> = self
-            .betas()
-            .into_iter()
-            .map(|b| landscape.moments(b))
-            .collect();
+        let moments: Result<Vec<_>> = self.betas().into_iter().map(|b| landscape.moments(b)).collect();
         let moments = moments?;
         // The heuristic lies in the middle of two decades.
         let heuristic = 1.0 / self.noise;
         let lowest = landscape.minimum(0.1 * heuristic, 10.0 * heuristic)?;
         let at_heuristic = landscape.losses(1.0, heuristic)?;
         let at_lowest = landscape.losses(lowest.alpha, lowest.beta)?;
-        let more: Vec<f64> = at_heuristic
-            .iter()
-            .zip(&at_lowest)
-            .map(|(h, l)| h - l)
-            .collect();
+        let more: Vec<f64> = at_heuristic.iter().zip(&at_lowest).map(|(h, l)| h - l).collect();
         let (more, at_heuristic) = (mean(&more, 0.95)?, mean(&at_heuristic, 0.95)?);
         let mut data = Map::new();
-        let series = |f: fn(&crate::scales::Moments) -> f64| {
-            store::series(&moments.iter().map(f).collect::<Vec<_>>())
-        };
+        let series = |f: fn(&crate::scales::Moments) -> f64| store::series(&moments.iter().map(f).collect::<Vec<_>>());
         data.insert("square".into(), series(|m| m.square));
         data.insert("cross".into(), series(|m| m.cross));
         for (name, x) in [
@@ -223,17 +187,12 @@ impl Experiment for DenoiseAlphaBeta {
     }
 
     fn memory(&self, cell: &Params) -> u64 {
-        let one = self
-            .problem(cell.get(CASE), cell.get(CONTEXT_OR_LIMIT))
-            .memory(1);
+        let one = self.problem(cell.get(CASE), cell.get(CONTEXT_OR_LIMIT)).memory(1);
         one.saturating_mul(self.prompts as u64)
     }
 
     fn size(&self) -> String {
-        format!(
-            "*n* = {}, {} sets of {} prompts",
-            self.ambient, self.trials, self.prompts
-        )
+        format!("*n* = {}, {} sets of {} prompts", self.ambient, self.trials, self.prompts)
     }
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {

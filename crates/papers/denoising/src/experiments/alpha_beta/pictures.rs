@@ -6,9 +6,7 @@ use crate::scales::Moments;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::significant;
 use attnlab_core::stats::{Estimate, mean};
-use attnlab_lab::figure::{
-    Axis, Cell, Figure, Heat, INK, Marker, Panel, Point, Series, Stroke, Width,
-};
+use attnlab_lab::figure::{Axis, Cell, Figure, Heat, INK, Marker, Panel, Point, Series, Stroke, Width};
 use attnlab_lab::run::Row;
 use attnlab_lab::run::store::by_cell;
 
@@ -28,23 +26,14 @@ struct Sets<'a> {
 pub fn figures(settings: &DenoiseAlphaBeta, rows: &[Row]) -> Result<Vec<Figure>> {
     let groups = by_cell(rows);
     let cells = groups.iter().map(|rows| {
-        Ok(Sets {
-            case: rows[0].word(CASE.name)?,
-            context: rows[0].parameter(CONTEXT_OR_LIMIT.name)? as usize,
-            rows,
-        })
+        Ok(Sets { case: rows[0].word(CASE.name)?, context: rows[0].parameter(CONTEXT_OR_LIMIT.name)? as usize, rows })
     });
     let cells: Vec<Sets> = cells.collect::<Result<_>>()?;
     let of = |case: &str, context: usize| {
-        cells
-            .iter()
-            .find(|c| c.case == case && c.context == context)
-            .ok_or_else(|| Error::Content {
-                path: "rows of denoise_alpha_beta".into(),
-                problem: format!(
-                    "no rows of {case} at context {context}; run the experiment first"
-                ),
-            })
+        cells.iter().find(|c| c.case == case && c.context == context).ok_or_else(|| Error::Content {
+            path: "rows of denoise_alpha_beta".into(),
+            problem: format!("no rows of {case} at context {context}; run the experiment first"),
+        })
     };
     let first = settings.contexts[0];
     let (mut panels, mut notes) = (vec![], vec![]);
@@ -54,10 +43,7 @@ pub fn figures(settings: &DenoiseAlphaBeta, rows: &[Row]) -> Result<Vec<Figure>>
                 WITHOUT_END => vec![WITHOUT_END],
                 _ => settings.contexts.clone(),
             };
-            let others: Vec<&Sets> = lengths
-                .iter()
-                .map(|l| of(case, *l))
-                .collect::<Result<_>>()?;
+            let others: Vec<&Sets> = lengths.iter().map(|l| of(case, *l)).collect::<Result<_>>()?;
             for other in &others {
                 notes.push(note(settings, other)?);
             }
@@ -123,17 +109,9 @@ fn landscape(settings: &DenoiseAlphaBeta, cell: &Sets, others: &[&Sets]) -> Resu
         series.push(minima(other, i)?);
     }
     let heuristic = vec![Point::at(1.0 / settings.noise, 1.0)];
-    series.push(marks(
-        "heuristic, (1 / *σ*_{Z}^{2}, 1)",
-        2,
-        Marker::Diamond,
-        heuristic,
-    ));
+    series.push(marks("heuristic, (1 / *σ*_{Z}^{2}, 1)", 2, Marker::Diamond, heuristic));
     if !trained.is_empty() && cell.context != WITHOUT_END {
-        let points = trained
-            .iter()
-            .map(|[beta, alpha]| Point::at(*beta, *alpha))
-            .collect();
+        let points = trained.iter().map(|[beta, alpha]| Point::at(*beta, *alpha)).collect();
         series.push(marks("trained weights", 1, Marker::Square, points));
     }
     Ok(Panel {
@@ -148,36 +126,20 @@ fn landscape(settings: &DenoiseAlphaBeta, cell: &Sets, others: &[&Sets]) -> Resu
 }
 
 fn marks(label: &str, colour: usize, marker: Marker, points: Vec<Point>) -> Series {
-    Series {
-        stroke: Stroke::None,
-        marker,
-        ..Series::predicted(label, colour, points)
-    }
+    Series { stroke: Stroke::None, marker, ..Series::predicted(label, colour, points) }
 }
 
 /// The means over all sets at every β.
 fn averaged(cell: &Sets, betas: &[f64]) -> Result<Vec<Moments>> {
-    let mut all: Vec<Moments> = betas
-        .iter()
-        .map(|beta| Moments {
-            beta: *beta,
-            square: 0.0,
-            cross: 0.0,
-            target: 0.0,
-        })
-        .collect();
+    let mut all: Vec<Moments> =
+        betas.iter().map(|beta| Moments { beta: *beta, square: 0.0, cross: 0.0, target: 0.0 }).collect();
     let share = 1.0 / cell.rows.len() as f64;
     for row in cell.rows {
-        let (square, cross, target) = (
-            row.series("square")?,
-            row.series("cross")?,
-            row.number("target")?,
-        );
+        let (square, cross, target) = (row.series("square")?, row.series("cross")?, row.number("target")?);
         if square.len() != all.len() || cross.len() != all.len() {
             return Err(Error::Content {
                 path: "rows of denoise_alpha_beta".into(),
-                problem: "the rows have another grid than the settings; run it again with --force"
-                    .into(),
+                problem: "the rows have another grid than the settings; run it again with --force".into(),
             });
         }
         for (i, moments) in all.iter_mut().enumerate() {
@@ -214,19 +176,8 @@ fn note(settings: &DenoiseAlphaBeta, cell: &Sets) -> Result<String> {
     let (beta, alpha) = (over_sets("beta_min")?, over_sets("alpha_min")?);
     let n = settings.ambient as f64;
     let (least, more) = (over_sets("loss_min")?.value / n, over_sets("more")?);
-    let with = |e: Estimate| {
-        format!(
-            "{} ± {}",
-            significant(e.value, 3),
-            significant(0.5 * (e.high - e.low), 2)
-        )
-    };
-    let more = Estimate {
-        value: more.value / n,
-        low: more.low / n,
-        high: more.high / n,
-        ..more
-    };
+    let with = |e: Estimate| format!("{} ± {}", significant(e.value, 3), significant(0.5 * (e.high - e.low), 2));
+    let more = Estimate { value: more.value / n, low: more.low / n, high: more.high / n, ..more };
     Ok(format!(
         "{}: minimum at *β* = {}, *α* = {} (95 % over sets), error {}; the heuristic has {} more.",
         name(cell.case, cell.context),

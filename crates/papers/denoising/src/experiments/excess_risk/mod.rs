@@ -52,10 +52,7 @@ impl Described for DenoiseExcessRisk {
     const ID: &'static str = "denoise.excess_risk";
     const NAME: &'static str = "denoise_excess_risk";
     const TITLE: &'static str = "Excess risk over Bayes of one trained attention layer";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[0],
-        place: "Theorems 3.1 and 3.2; not in the paper",
-    };
+    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Theorems 3.1 and 3.2; not in the paper" };
 }
 
 const TASKS: [&str; 2] = ["subspace", "sphere"];
@@ -87,20 +84,12 @@ impl DenoiseExcessRisk {
         let sigma_z2 = cell.get(NOISE_VARIANCE);
         Ok(match cell.get(TASK) {
             "subspace" => {
-                let own = Subspace {
-                    dim,
-                    sigma_z2,
-                    ..self.subspace.clone()
-                };
+                let own = Subspace { dim, sigma_z2, ..self.subspace.clone() };
                 let task = own.task(n, context, Bases::Haar);
                 (task, Attention::Linear, own.epochs)
             }
             "sphere" => {
-                let own = Sphere {
-                    dim,
-                    sigma_z2,
-                    ..self.sphere.clone()
-                };
+                let own = Sphere { dim, sigma_z2, ..self.sphere.clone() };
                 (own.task(n, context), Attention::Softmax, own.epochs)
             }
             other => return Err(Error::unknown("task", other, TASKS)),
@@ -186,9 +175,7 @@ impl Experiment for DenoiseExcessRisk {
         let excess = |weights: &Weights<f32>| -> Result<f64> {
             let found = outputs(attention, &fresh, weights)?;
             let pairs = found.columns().into_iter().zip(&best);
-            let one = |(x, f): (ndarray::ArrayView1<f32>, &Array1<f64>)| {
-                distance2(x.mapv(f64::from).view(), f.view())
-            };
+            let one = |(x, f): (ndarray::ArrayView1<f32>, &Array1<f64>)| distance2(x.mapv(f64::from).view(), f.view());
             Ok(pairs.map(one).sum::<f64>() / self.fresh as f64)
         };
         let mut data = Map::new();
@@ -214,10 +201,7 @@ impl Experiment for DenoiseExcessRisk {
     }
 
     fn size(&self) -> String {
-        format!(
-            "{} training prompts, {} fresh ones, {} seeds",
-            self.training.train, self.fresh, self.seeds
-        )
+        format!("{} training prompts, {} fresh ones, {} seeds", self.training.train, self.fresh, self.seeds)
     }
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {

@@ -6,9 +6,7 @@ use crate::quantities::cell::{AMBIENT, CONTEXT, DIM, MAP, TASK};
 use crate::theory::{linear, sphere};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::stats::{Estimate, median};
-use attnlab_lab::figure::{
-    Axis, Cell, Contour, Figure, GREY, Heat, Marker, Panel, Point, Series, Stroke, Width,
-};
+use attnlab_lab::figure::{Axis, Cell, Contour, Figure, GREY, Heat, Marker, Panel, Point, Series, Stroke, Width};
 use attnlab_lab::run::Row;
 use attnlab_lab::run::store::by_cell;
 
@@ -33,10 +31,7 @@ struct Spot {
 
 pub fn figures(settings: &DenoiseExcessRisk, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = by_cell(rows);
-    let spots: Vec<Spot> = cells
-        .iter()
-        .map(|cell| spot(settings, cell))
-        .collect::<Result<_>>()?;
+    let spots: Vec<Spot> = cells.iter().map(|cell| spot(settings, cell)).collect::<Result<_>>()?;
     if spots.is_empty() {
         return Err(Error::Content {
             path: "rows of denoise_excess_risk".into(),
@@ -59,17 +54,11 @@ fn spot(settings: &DenoiseExcessRisk, cell: &[Row]) -> Result<Spot> {
         }
         _ => {
             let (d, radius) = (dim as usize, settings.sphere.radius);
-            (
-                sphere::mmse(d, radius, noise),
-                sphere::softmax_rate(d, radius, noise),
-            )
+            (sphere::mmse(d, radius, noise), sphere::softmax_rate(d, radius, noise))
         }
     };
     let relative = |name: &str| -> Result<Estimate> {
-        let values: Vec<f64> = cell
-            .iter()
-            .map(|row| Ok(row.number(name)? / bayes))
-            .collect::<Result<_>>()?;
+        let values: Vec<f64> = cell.iter().map(|row| Ok(row.number(name)? / bayes)).collect::<Result<_>>()?;
         median(&values, LEVEL)
     };
     Ok(Spot {
@@ -100,9 +89,7 @@ fn maps(settings: &DenoiseExcessRisk, spots: &[Spot]) -> Figure {
         let own = || spots.iter().filter(|s| s.task == *task);
         let by_noise: Vec<&Spot> = own().filter(|s| s.group == "context-noise").collect();
         let (x, y) = (Axis::log("context length *L*"), Axis::log("noise *σ*_{Z}²"));
-        panels.push(map(title(task), [x, y], &by_noise, |s| {
-            (s.context, s.noise)
-        }));
+        panels.push(map(title(task), [x, y], &by_noise, |s| (s.context, s.noise)));
         let by_dim: Vec<&Spot> = own().filter(|s| s.group == "dimensions").collect();
         let (x, y) = (Axis::log("dimension *n*"), Axis::linear("*d* / *n*"));
         let at = |s: &Spot| (s.ambient, s.dim / s.ambient);
@@ -160,11 +147,7 @@ fn map(title: &str, [x, y]: [Axis; 2], spots: &[&Spot], at: impl Fn(&Spot) -> (f
         hatching: "the interval reaches both sides of 10 %".into(),
         ..Heat::over(&xs, &ys, Axis::log(EXCESS), cell)
     };
-    let contour = Contour {
-        colour: GREY,
-        logarithmic: true,
-        ..heat.contour("", &[0.03, 0.1, 0.3, 1.0])
-    };
+    let contour = Contour { colour: GREY, logarithmic: true, ..heat.contour("", &[0.03, 0.1, 0.3, 1.0]) };
     let contour = contour.named(|level| format!("{:.0} %", 100.0 * level));
     // On fewer cells a line says less than the colours.
     let enough = xs.len() > 3 && ys.len() > 3;
@@ -199,17 +182,14 @@ fn lines(settings: &DenoiseExcessRisk, spots: &[Spot]) -> Figure {
             ..Panel::default()
         };
         for (colour, noise) in some(&settings.noises).into_iter().enumerate() {
-            let here =
-                |s: &&Spot| s.task == *task && s.group == "context-noise" && s.noise == noise;
+            let here = |s: &&Spot| s.task == *task && s.group == "context-noise" && s.noise == noise;
             let own: Vec<&Spot> = spots.iter().filter(here).collect();
             let at = |s: &&Spot, e: Estimate| Point::between(s.context, e.value, e.low, e.high);
             let trained = own.iter().map(|s| at(s, s.trained)).collect();
             let theorem: Vec<Point> = own.iter().map(|s| at(s, s.theorem)).collect();
             let law = own.iter().map(|s| Point::at(s.context, s.law)).collect();
             let label = format!("trained, *σ*_{{Z}}² = {noise}");
-            panel
-                .series
-                .push(Series::measured(label, colour, trained).with_interval(INTERVAL));
+            panel.series.push(Series::measured(label, colour, trained).with_interval(INTERVAL));
             panel.series.push(Series {
                 stroke: Stroke::None,
                 marker: Marker::Open,

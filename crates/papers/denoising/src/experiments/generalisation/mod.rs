@@ -49,10 +49,7 @@ impl Described for DenoiseGeneralisation {
     const ID: &'static str = "denoise.generalisation";
     const NAME: &'static str = "denoise_generalisation";
     const TITLE: &'static str = "Trained linear attention at other context lengths and dimensions";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[0],
-        place: "Figure 5",
-    };
+    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Figure 5" };
 }
 
 const LINEAR: [Attention; 1] = [Attention::Linear];
@@ -67,17 +64,8 @@ impl DenoiseGeneralisation {
     }
 
     /// Loss on fresh prompts of dimension `dim` with `context` tokens.
-    fn fresh_loss(
-        &self,
-        dim: usize,
-        context: usize,
-        weights: &Weights<f32>,
-        streams: &Streams,
-    ) -> Result<f64> {
-        let other = Subspace {
-            dim,
-            ..self.subspace.clone()
-        };
+    fn fresh_loss(&self, dim: usize, context: usize, weights: &Weights<f32>, streams: &Streams) -> Result<f64> {
+        let other = Subspace { dim, ..self.subspace.clone() };
         let task = other.task(self.ambient, context, self.bases);
         let draw = |i| task.draw(&streams.child("fresh", i));
         let (prompts, _) = Prompts::draw(self.fresh, &LINEAR, draw, |_| Ok(()))?;
@@ -97,19 +85,12 @@ impl Experiment for DenoiseGeneralisation {
             ("tested_dims", &self.tested_dims),
         ] {
             if list.is_empty() {
-                return Err(Error::invalid(
-                    name,
-                    "[]",
-                    "must be at least one whole number",
-                ));
+                return Err(Error::invalid(name, "[]", "must be at least one whole number"));
             }
         }
         self.training.validate(self.subspace.epochs)?;
         let task = |dim: usize, context: usize| {
-            let subspace = Subspace {
-                dim,
-                ..self.subspace.clone()
-            };
+            let subspace = Subspace { dim, ..self.subspace.clone() };
             subspace.task(self.ambient, context, self.bases).problem
         };
         let contexts = self.contexts.iter().chain(&self.tested_contexts);
@@ -130,9 +111,7 @@ impl Experiment for DenoiseGeneralisation {
             ])
         };
         let lengths = self.contexts.iter().map(|l| cell("length", *l));
-        Ok(lengths
-            .chain([cell("dimension", self.trained_context)])
-            .collect())
+        Ok(lengths.chain([cell("dimension", self.trained_context)]).collect())
     }
 
     fn trials(&self) -> u64 {
@@ -145,10 +124,7 @@ impl Experiment for DenoiseGeneralisation {
         let (group, context) = (cell.get(PANEL), cell.get(CONTEXT));
         let task = self.subspace.task(self.ambient, context, self.bases);
         let set = |name, count| task.data(name, count, &LINEAR, streams);
-        let sets = [
-            set("train", self.training.train)?,
-            set("test", self.training.test)?,
-        ];
+        let sets = [set("train", self.training.train)?, set("test", self.training.test)?];
         let start = Weights::uniform(self.ambient, Form::Full, streams);
         let prompts = [&sets[0].prompts, &sets[1].prompts];
         let recipe = self.recipe(group);

@@ -29,10 +29,7 @@ pub fn figures(settings: &DenoiseGeneralisation, rows: &[Row]) -> Result<Vec<Fig
     }
     if figures.is_empty() {
         let problem = "no rows to draw; run the experiment first".into();
-        return Err(Error::Content {
-            path: "rows of denoise_generalisation".into(),
-            problem,
-        });
+        return Err(Error::Content { path: "rows of denoise_generalisation".into(), problem });
     }
     Ok(figures)
 }
@@ -44,11 +41,7 @@ impl DenoiseGeneralisation {
     }
 
     fn gamma(&self, context: f64) -> f64 {
-        best_gamma(
-            &self.variances(self.subspace.dim),
-            context,
-            self.subspace.sigma_z2,
-        )
+        best_gamma(&self.variances(self.subspace.dim), context, self.subspace.sigma_z2)
     }
 
     /// Loss per component of linear attention with αβ = `gamma`.
@@ -88,19 +81,12 @@ fn by_length(settings: &DenoiseGeneralisation, cells: &[&[Row]]) -> Result<Figur
     let mut laws = [vec![], vec![], vec![], vec![]];
     for cell in cells {
         let length = cell[0].parameter(CONTEXT.name)?;
-        product.push(estimate(length, cell, |row| {
-            Ok(row.number("alpha")? * row.number("beta")?)
-        })?);
+        product.push(estimate(length, cell, |row| Ok(row.number("alpha")? * row.number("beta")?))?);
         for (points, name) in losses.iter_mut().zip(["train", "test", "fresh"]) {
             points.push(estimate(length, cell, |row| row.number(name))?);
         }
         let (d, gamma) = (settings.subspace.dim, settings.gamma(length));
-        let values = [
-            gamma,
-            settings.gamma(f64::INFINITY),
-            settings.law(d, length, gamma),
-            settings.bayes(d),
-        ];
+        let values = [gamma, settings.gamma(f64::INFINITY), settings.law(d, length, gamma), settings.bayes(d)];
         for (law, value) in laws.iter_mut().zip(values) {
             law.push(Point::at(length, value));
         }
@@ -109,11 +95,7 @@ fn by_length(settings: &DenoiseGeneralisation, cells: &[&[Row]]) -> Result<Figur
     let exact = "exact optimum of scaled identities at this *L*";
     panels[0].series = vec![
         Series::predicted(exact, 0, gamma),
-        Series::predicted(
-            "1/(*σ*_{0}² + *σ*_{Z}²), the limit of Theorem 3.1",
-            INK,
-            limit,
-        ),
+        Series::predicted("1/(*σ*_{0}² + *σ*_{Z}²), the limit of Theorem 3.1", INK, limit),
         Series::measured("trained, all weights", 0, product).with_interval(INTERVAL),
     ];
     let [train, test, fresh] = losses;
@@ -154,10 +136,7 @@ fn by_length(settings: &DenoiseGeneralisation, cells: &[&[Row]]) -> Result<Figur
 fn stuck(cells: &[&[Row]]) -> Result<usize> {
     let mut stuck = 0;
     for cell in cells {
-        let ends: Vec<f64> = cell
-            .iter()
-            .map(|row| row.number("train"))
-            .collect::<Result<_>>()?;
+        let ends: Vec<f64> = cell.iter().map(|row| row.number("train")).collect::<Result<_>>()?;
         let limit = 1.1 * attnlab_core::stats::quantile(&ends, 0.5);
         stuck += ends.iter().filter(|l| **l > limit).count();
     }
@@ -196,20 +175,14 @@ fn by_dimension(settings: &DenoiseGeneralisation, cell: &[Row]) -> Result<Figure
             points.push(estimate(*d as f64, cell, |row| tested(row, *context, *d))?);
         }
         let label = format!("*L* = {context}");
-        panel
-            .series
-            .push(Series::measured(label, colour, points).with_interval(INTERVAL));
+        panel.series.push(Series::measured(label, colour, points).with_interval(INTERVAL));
         let law = curve(&|d| settings.law(d, *context as f64, gamma));
         let label = "exact law of the scaled identity";
         panel.series.push(Series::predicted(label, colour, law));
     }
     let n = settings.ambient as f64;
     let zero = curve(&|d| d as f64 * settings.subspace.sigma0_2 / n);
-    panel.series.push(Series::predicted(
-        "Bayes",
-        INK,
-        curve(&|d| settings.bayes(d)),
-    ));
+    panel.series.push(Series::predicted("Bayes", INK, curve(&|d| settings.bayes(d))));
     panel.series.push(Series::predicted("zero", GREY, zero));
     Ok(Figure {
         name: "denoise_generalisation_dimension".into(),

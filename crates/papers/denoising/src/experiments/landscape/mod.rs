@@ -54,10 +54,7 @@ impl Described for DenoiseLandscape {
     const ID: &'static str = "denoise.landscape";
     const NAME: &'static str = "denoise_landscape";
     const TITLE: &'static str = "Energy landscape of a context: one step against many";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[0],
-        place: "Figure 3",
-    };
+    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Figure 3" };
 }
 
 const TASKS: [&str; 2] = ["circle", "clusters"];
@@ -65,10 +62,7 @@ const TASKS: [&str; 2] = ["circle", "clusters"];
 impl DenoiseLandscape {
     fn problem(&self, sigma_z2: f64) -> Denoising {
         let family = if self.task == "circle" {
-            Family::Sphere {
-                dim: Dimension::Fixed(1),
-                radius: self.radius,
-            }
+            Family::Sphere { dim: Dimension::Fixed(1), radius: self.radius }
         } else {
             Family::Clusters {
                 weights: vec![1.0 / self.clusters as f64; self.clusters],
@@ -76,12 +70,7 @@ impl DenoiseLandscape {
                 radius: self.radius,
             }
         };
-        Denoising {
-            family,
-            ambient: 2,
-            context: self.context,
-            sigma_z2,
-        }
+        Denoising { family, ambient: 2, context: self.context, sigma_z2 }
     }
 
     fn memory_of(&self, prompt: &Prompt, sigma_z2: f64) -> Result<DenseMemory> {
@@ -95,12 +84,9 @@ impl Experiment for DenoiseLandscape {
             return Err(Error::unknown("task", &self.task, TASKS));
         }
         settings::positive("noise", &self.noise)?;
-        for (name, value) in [
-            ("alpha", self.alpha),
-            ("beta", self.beta),
-            ("gamma", self.gamma),
-            ("radius", self.radius),
-        ] {
+        for (name, value) in
+            [("alpha", self.alpha), ("beta", self.beta), ("gamma", self.gamma), ("radius", self.radius)]
+        {
             positive(name, value)?;
         }
         let least = [
@@ -143,10 +129,7 @@ impl Experiment for DenoiseLandscape {
     }
 
     fn size(&self) -> String {
-        format!(
-            "*L* = {}, {} prompts, {} cells along x",
-            self.context, self.prompts, self.grid
-        )
+        format!("*L* = {}, {} prompts, {} cells along x", self.context, self.prompts, self.grid)
     }
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
@@ -199,10 +182,7 @@ impl DenoiseLandscape {
         data.insert("minimum_y".into(), of(|m| m.state[1]));
         data.insert("minimum_energy".into(), of(|m| m.energy));
         data.insert("minimum_shared_by".into(), of(|m| m.shared_by));
-        data.insert(
-            "minimum_is_token".into(),
-            of(|m| f64::from(u8::from(m.token.is_some()))),
-        );
+        data.insert("minimum_is_token".into(), of(|m| f64::from(u8::from(m.token.is_some()))));
         data.insert("minimum_starts".into(), of(|m| m.starts as f64));
         Ok(data)
     }

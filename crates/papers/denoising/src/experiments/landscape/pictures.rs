@@ -4,8 +4,7 @@ use super::{DenoiseLandscape, axes};
 use crate::quantities::NOISE_VARIANCE;
 use attnlab_core::error::{Error, Result};
 use attnlab_lab::figure::{
-    ASPECT, Arrows, Axis, Cell, Contour, Figure, GREY, Heat, INK, Marker, Panel, Point, Series,
-    Stroke, Width,
+    ASPECT, Arrows, Axis, Cell, Contour, Figure, GREY, Heat, INK, Marker, Panel, Point, Series, Stroke, Width,
 };
 use attnlab_lab::run::Row;
 
@@ -25,30 +24,20 @@ const MINIMUM: usize = 3;
 pub fn figures(settings: &DenoiseLandscape, rows: &[Row]) -> Result<Vec<Figure>> {
     if rows.is_empty() {
         let problem = "no rows to draw; run the experiment first".into();
-        return Err(Error::Content {
-            path: "rows of denoise_landscape".into(),
-            problem,
-        });
+        return Err(Error::Content { path: "rows of denoise_landscape".into(), problem });
     }
     Ok(vec![landscapes(settings, rows)?, losses(settings, rows)?])
 }
 
 /// The points of a series pair NAME_x, NAME_y.
 fn points(row: &Row, name: &str) -> Result<Vec<(f64, f64)>> {
-    let (x, y) = (
-        row.series(&format!("{name}_x"))?,
-        row.series(&format!("{name}_y"))?,
-    );
+    let (x, y) = (row.series(&format!("{name}_x"))?, row.series(&format!("{name}_y"))?);
     Ok(x.into_iter().zip(y).collect())
 }
 
 fn scatter(label: &str, colour: usize, marker: Marker, at: &[(f64, f64)]) -> Series {
     let points = at.iter().map(|(x, y)| Point::at(*x, *y)).collect();
-    Series {
-        stroke: Stroke::None,
-        marker,
-        ..Series::predicted(label, colour, points)
-    }
+    Series { stroke: Stroke::None, marker, ..Series::predicted(label, colour, points) }
 }
 
 fn landscapes(settings: &DenoiseLandscape, rows: &[Row]) -> Result<Figure> {
@@ -61,9 +50,7 @@ fn landscapes(settings: &DenoiseLandscape, rows: &[Row]) -> Result<Figure> {
         let name = format!("*σ*_{{Z}}^{{2}} = {sigma_z2}, *β* = {}", rounded(beta));
         one.title = format!("{name}: one step");
         many.title = format!("{name}: {} steps", settings.steps);
-        let paths: Result<Vec<_>> = (1..=settings.queries)
-            .map(|i| points(row, &format!("path_{i}")))
-            .collect();
+        let paths: Result<Vec<_>> = (1..=settings.queries).map(|i| points(row, &format!("path_{i}"))).collect();
         let paths = paths?;
         let queries = points(row, "query")?;
         one.arrows.push(Arrows {
@@ -75,18 +62,12 @@ fn landscapes(settings: &DenoiseLandscape, rows: &[Row]) -> Result<Figure> {
         one.series.push(bayes);
         for path in &paths {
             let line = path.iter().map(|(x, y)| Point::at(*x, *y)).collect();
-            many.series.push(Series {
-                stroke: Stroke::Solid,
-                ..Series::predicted("repeated steps", PATH, line)
-            });
+            many.series.push(Series { stroke: Stroke::Solid, ..Series::predicted("repeated steps", PATH, line) });
             let last = path[path.len() - 1];
-            many.series
-                .push(scatter("end of the path", PATH, Marker::Square, &[last]));
+            many.series.push(scatter("end of the path", PATH, Marker::Square, &[last]));
         }
         for panel in [&mut one, &mut many] {
-            panel
-                .series
-                .push(scatter(QUERIES, QUERY, Marker::Triangle, &queries));
+            panel.series.push(scatter(QUERIES, QUERY, Marker::Triangle, &queries));
         }
         panels.extend([one, many]);
         notes.push(note(row, sigma_z2)?);
@@ -125,24 +106,17 @@ fn ground(settings: &DenoiseLandscape, row: &Row) -> Result<Panel> {
     if energy.len() != x.len() * y.len() {
         return Err(Error::Content {
             path: "rows of denoise_landscape".into(),
-            problem: "the landscape has another grid than the settings; run it again with --force"
-                .into(),
+            problem: "the landscape has another grid than the settings; run it again with --force".into(),
         });
     }
     let minima = row.series("minimum_energy")?;
-    let lowest = minima
-        .iter()
-        .chain(&energy)
-        .copied()
-        .fold(f64::INFINITY, f64::min);
+    let lowest = minima.iter().chain(&energy).copied().fold(f64::INFINITY, f64::min);
     let highest = energy.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let above = |i: usize, j: usize| energy[j * x.len() + i] - lowest;
     let bar = Axis::linear("energy (7) above its minimum").from_to(0.0, highest - lowest);
     let heat = Heat::over(&x, &y, bar, |i, j| Cell::of(above(i, j)));
     // Denser towards the bottom, where the valleys are: equal steps of the square root.
-    let levels: Vec<f64> = (1..14)
-        .map(|i| (highest - lowest) * (f64::from(i) / 14.0).powi(2))
-        .collect();
+    let levels: Vec<f64> = (1..14).map(|i| (highest - lowest) * (f64::from(i) / 14.0).powi(2)).collect();
     let mut contours = vec![heat.contour("", &levels).as_relief()];
     if settings.task == "circle" {
         let circle = Contour::of_field("", &x, &y, &[settings.radius], f64::hypot);
@@ -150,10 +124,7 @@ fn ground(settings: &DenoiseLandscape, row: &Row) -> Result<Panel> {
     }
     let tokens = points(row, "token")?;
     let minima = points(row, "minimum")?;
-    let series = vec![
-        scatter(TOKENS, TOKEN, Marker::Circle, &tokens),
-        scatter(MINIMA, MINIMUM, Marker::Ring, &minima),
-    ];
+    let series = vec![scatter(TOKENS, TOKEN, Marker::Circle, &tokens), scatter(MINIMA, MINIMUM, Marker::Ring, &minima)];
     Ok(Panel {
         x: Axis::linear("*s*_{1}").from_to(-half / ASPECT, half / ASPECT),
         y: Axis::linear("*s*_{2}").from_to(-half, half),
@@ -187,18 +158,12 @@ fn losses(settings: &DenoiseLandscape, rows: &[Row]) -> Result<Figure> {
     for row in rows {
         let sigma_z2 = row.parameter(NOISE_VARIANCE.name)?;
         let estimate = |name: &str| -> Result<Vec<(f64, f64, f64)>> {
-            let [value, low, high] =
-                ["", "_low", "_high"].map(|end| row.series(&format!("{name}{end}")));
+            let [value, low, high] = ["", "_low", "_high"].map(|end| row.series(&format!("{name}{end}")));
             let ends = low?.into_iter().zip(high?);
-            Ok(value?
-                .into_iter()
-                .zip(ends)
-                .map(|(v, (l, h))| (v, l, h))
-                .collect())
+            Ok(value?.into_iter().zip(ends).map(|(v, (l, h))| (v, l, h)).collect())
         };
         let curve = estimate("loss")?;
-        let at =
-            |(step, (v, l, h)): (usize, &(f64, f64, f64))| Point::between(step as f64, *v, *l, *h);
+        let at = |(step, (v, l, h)): (usize, &(f64, f64, f64))| Point::between(step as f64, *v, *l, *h);
         // The loss of the query itself, n sigma_Z^2, would leave no room for the rest.
         let shown = |(step, _): &(usize, _)| TICKS.contains(step) || *step == settings.steps;
         let after: Vec<Point> = curve.iter().enumerate().filter(shown).map(at).collect();
@@ -216,14 +181,9 @@ fn losses(settings: &DenoiseLandscape, rows: &[Row]) -> Result<Figure> {
         ] {
             let (v, l, h) = estimate(name)?[0];
             let line = ends.iter().map(|x| Point::between(*x, v, l, h)).collect();
-            panel.series.push(Series {
-                stroke,
-                ..Series::fitted(label, colour, line).with_interval(INTERVAL)
-            });
+            panel.series.push(Series { stroke, ..Series::fitted(label, colour, line).with_interval(INTERVAL) });
         }
-        panel.series.push(
-            Series::measured("steps of (8) from the query", QUERY, after).with_interval(INTERVAL),
-        );
+        panel.series.push(Series::measured("steps of (8) from the query", QUERY, after).with_interval(INTERVAL));
         panels.push(panel);
         let (v, l, h) = estimate("last_minus_first")?[0];
         notes.push(format!(

@@ -1,9 +1,7 @@
 //! Denoising, Figure 2: one layer trained on the three tasks, linear and softmax attention.
 
 use crate::PAPERS;
-use crate::experiments::tasks::{
-    Baseline, Bases, ClusterTask, Data, Sphere, Subspace, Task, Training,
-};
+use crate::experiments::tasks::{Baseline, Bases, ClusterTask, Data, Sphere, Subspace, Task, Training};
 use crate::quantities::cell::{AMBIENT, CONTEXT, EPOCHS, TASK, TASKS, VARIANT, VARIANTS};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::params::Params;
@@ -62,10 +60,7 @@ impl Described for DenoiseTraining {
     const ID: &'static str = "denoise.training";
     const NAME: &'static str = "denoise_training";
     const TITLE: &'static str = "One attention layer learns to denoise in context";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[0],
-        place: "Figure 2",
-    };
+    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Figure 2" };
 }
 
 impl DenoiseTraining {
@@ -149,10 +144,7 @@ impl Experiment for DenoiseTraining {
             false => streams.clone(),
         };
         let set = |name, count| task.data(name, count, &Attention::ALL, &source);
-        let sets = [
-            set("train", self.training.train)?,
-            set("test", self.training.test)?,
-        ];
+        let sets = [set("train", self.training.train)?, set("test", self.training.test)?];
         let mut data = baselines(&task, &sets);
         let form = Form::parse(&self.form)?;
         let recipe = self.training.recipe(epochs);
@@ -172,10 +164,7 @@ impl Experiment for DenoiseTraining {
     }
 
     fn size(&self) -> String {
-        format!(
-            "*n* = {}, {} training prompts, {} seeds",
-            self.ambient, self.training.train, self.seeds
-        )
+        format!("*n* = {}, {} training prompts, {} seeds", self.ambient, self.training.train, self.seeds)
     }
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
@@ -195,30 +184,18 @@ fn baselines(task: &Task, sets: &[Data; 2]) -> Map<String, Value> {
     data
 }
 
-fn record(
-    attention: Attention,
-    start: &Weights<f32>,
-    found: &History<f32>,
-    data: &mut Map<String, Value>,
-) {
+fn record(attention: Attention, start: &Weights<f32>, found: &History<f32>, data: &mut Map<String, Value>) {
     let mut put = |what: &str, value: Value| {
         data.insert(format!("{}.{what}", attention.name()), value);
     };
     put("train", store::series(&found.train));
     put("test", store::series(&found.test));
-    for (name, value) in [
-        ("alpha", found.weights.alpha()),
-        ("beta", found.weights.beta()),
-        ("drift", found.drift()),
-    ] {
+    for (name, value) in [("alpha", found.weights.alpha()), ("beta", found.weights.beta()), ("drift", found.drift())] {
         put(name, store::number(value));
     }
-    for (name, matrix) in [
-        ("kq", &found.weights.kq),
-        ("pv", &found.weights.pv),
-        ("start_kq", &start.kq),
-        ("start_pv", &start.pv),
-    ] {
+    for (name, matrix) in
+        [("kq", &found.weights.kq), ("pv", &found.weights.pv), ("start_kq", &start.kq), ("start_pv", &start.pv)]
+    {
         let entries: Vec<f64> = matrix.iter().map(|x| f64::from(*x)).collect();
         put(name, store::series(&entries));
     }

@@ -4,9 +4,7 @@ use super::DenoiseTraining;
 use crate::quantities::cell::{EPOCHS, TASK, VARIANT};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::stats::quantile;
-use attnlab_lab::figure::{
-    Axis, Cell, Figure, GREY, Heat, INK, Marker, Palette, Panel, Point, Series, Stroke, Width,
-};
+use attnlab_lab::figure::{Axis, Cell, Figure, GREY, Heat, INK, Marker, Palette, Panel, Point, Series, Stroke, Width};
 use attnlab_lab::run::Row;
 use attnlab_lab::run::store::by_cell;
 use attnlab_theory::dynamics::Attention;
@@ -27,10 +25,7 @@ pub fn figures(settings: &DenoiseTraining, rows: &[Row]) -> Result<Vec<Figure>> 
     }
     if figures.is_empty() {
         let problem = "no rows to draw; run the experiment first".into();
-        return Err(Error::Content {
-            path: "rows of denoise_training".into(),
-            problem,
-        });
+        return Err(Error::Content { path: "rows of denoise_training".into(), problem });
     }
     Ok(figures)
 }
@@ -77,18 +72,13 @@ fn losses(settings: &DenoiseTraining, variant: &str, cells: &[&[Row]]) -> Result
                 });
             }
             let ends = ends(&series(cell, attention, "train")?);
-            let worse = ends
-                .iter()
-                .filter(|l| **l > STUCK * quantile(&ends, 0.5))
-                .count();
+            let worse = ends.iter().filter(|l| **l > STUCK * quantile(&ends, 0.5)).count();
             if worse > 0 {
                 let name = attention.name();
                 stuck.push(format!("{worse} with {name} attention on {}", title(task)));
             }
         }
-        panel
-            .series
-            .push(Series::key("test prompts", GREY, Stroke::Dotted));
+        panel.series.push(Series::key("test prompts", GREY, Stroke::Dotted));
         // The first epochs of some seeds rise far above the loss of predicting zero.
         let zero = baseline(cell, "zero")?;
         let low = panel.series.iter().flat_map(|s| &s.points).map(|p| p.y);
@@ -104,11 +94,7 @@ fn losses(settings: &DenoiseTraining, variant: &str, cells: &[&[Row]]) -> Result
     };
     let stuck = match stuck.as_slice() {
         [] => format!("No run ends more than {:.0} % above", (STUCK - 1.0) * 100.0),
-        runs => format!(
-            "More than {:.0} % above ended: {}; that is,",
-            (STUCK - 1.0) * 100.0,
-            runs.join(", ")
-        ),
+        runs => format!("More than {:.0} % above ended: {}; that is,", (STUCK - 1.0) * 100.0, runs.join(", ")),
     };
     Ok(Figure {
         name: format!("denoise_training_{variant}"),
@@ -174,20 +160,10 @@ fn baselines(cell: &[Row], epochs: f64) -> Result<Vec<Series>> {
     const SHOWN: [(&str, &str, usize, Stroke); 7] = [
         ("zero", "zero", GREY, Stroke::Dashed),
         ("projection", "projection *Px̃*", 3, Stroke::DashDotted),
-        (
-            "shrunk-projection",
-            "best multiple of *Px̃*",
-            5,
-            Stroke::DashDotted,
-        ),
+        ("shrunk-projection", "best multiple of *Px̃*", 5, Stroke::DashDotted),
         ("code", "“Bayes” of the authors' code", INK, Stroke::Dotted),
         ("limit", "(A.6), clusters as points", 4, Stroke::DashDotted),
-        (
-            "theorem",
-            "attention, the theorems' weights",
-            2,
-            Stroke::Dashed,
-        ),
+        ("theorem", "attention, the theorems' weights", 2, Stroke::Dashed),
         ("bayes", "Bayes", INK, Stroke::Dashed),
     ];
     let mut all = vec![];
@@ -246,9 +222,7 @@ fn matrix(entries: &[f64], title: String) -> Panel {
         y: Axis::linear("row").ticks_at(&ticks).downwards(),
         heat: Some(Heat {
             palette: Palette::Diverging(0.0),
-            ..Heat::over(&indices, &indices, bar, |column, row| {
-                Cell::of(entries[row * n + column])
-            })
+            ..Heat::over(&indices, &indices, bar, |column, row| Cell::of(entries[row * n + column]))
         }),
         ..Panel::default()
     }

@@ -21,17 +21,9 @@ pub struct Condition {
 
 impl Condition {
     /// The condition as printed: (56) for any v.
-    pub const PRINTED: Self = Condition {
-        printed: true,
-        tilt: 1.0,
-        moved: 0.0,
-    };
+    pub const PRINTED: Self = Condition { printed: true, tilt: 1.0, moved: 0.0 };
     /// The condition for v along x̄_+ - x̄_-.
-    pub const CORRECTED: Self = Condition {
-        printed: false,
-        tilt: 0.0,
-        moved: 0.0,
-    };
+    pub const CORRECTED: Self = Condition { printed: false, tilt: 0.0, moved: 0.0 };
 
     /// The largest rate at a (v, ξ) for which r takes both values of the pair, relative to one of its terms.
     fn residual(self, point: &CriticalPoint, drawn: &Drawn, printed: bool, moved: f64) -> f64 {
@@ -55,10 +47,7 @@ impl Condition {
         let one = point.law.theta1(point.slopes, point.plus).abs();
         let term = one * size.abs() / if printed { point.length } else { 1.0 };
         // ξ̇ and v̇ - ξ̇ x̄_-: the terms of x̄_- cancel with that of ξ̇.
-        let rest = rate
-            .iter()
-            .zip(&drawn.centre)
-            .map(|(rate, x)| rate - bias * x);
+        let rest = rate.iter().zip(&drawn.centre).map(|(rate, x)| rate - bias * x);
         let largest = rest.fold(0.0_f64, |m, x| m.max(x.abs()));
         largest.max(bias.abs() * size.abs()) / term
     }
@@ -86,19 +75,9 @@ impl Drawn {
         let along = dot(&other, &direction);
         let across = match dim {
             1 => vec![0.0],
-            _ => unit(
-                other
-                    .iter()
-                    .zip(&direction)
-                    .map(|(o, e)| o - along * e)
-                    .collect(),
-            ),
+            _ => unit(other.iter().zip(&direction).map(|(o, e)| o - along * e).collect()),
         };
-        Drawn {
-            direction,
-            across,
-            centre: normal(),
-        }
+        Drawn { direction, across, centre: normal() }
     }
 }
 
@@ -144,8 +123,7 @@ impl Claim for Condition {
         let fields = [true, false];
         let at_rest = fields.map(|printed| self.residual(&point, &drawn, printed, self.moved));
         let broken = fields.map(|printed| self.residual(&point, &drawn, printed, BROKEN.0));
-        let holds = at_rest.iter().all(|rate| *rate <= TOLERANCE)
-            && broken.iter().all(|rate| *rate >= BROKEN.1);
+        let holds = at_rest.iter().all(|rate| *rate <= TOLERANCE) && broken.iter().all(|rate| *rate >= BROKEN.1);
         let witness = witness! {
             "r" => [point.plus, point.minus], "weight" => point.weight, "length" => point.length,
             "rate" => at_rest, "rate_without_56" => broken,
@@ -154,21 +132,10 @@ impl Claim for Condition {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let corrected = Condition {
-            printed: self.printed,
-            ..Self::CORRECTED
-        };
-        let tilted = Condition {
-            tilt: 1e-4,
-            ..corrected
-        };
-        let nearly = Condition {
-            moved: 1e-7,
-            ..corrected
-        };
-        let variant = |name, claim: Self| {
-            Mutant::new(name, claim).drawn_as("joma.lemma4_condition_corrected")
-        };
+        let corrected = Condition { printed: self.printed, ..Self::CORRECTED };
+        let tilted = Condition { tilt: 1e-4, ..corrected };
+        let nearly = Condition { moved: 1e-7, ..corrected };
+        let variant = |name, claim: Self| Mutant::new(name, claim).drawn_as("joma.lemma4_condition_corrected");
         vec![variant("tilted", tilted), variant("nearly", nearly)]
     }
 }

@@ -20,16 +20,9 @@ pub struct Convex {
 
 impl Convex {
     /// Convex for every isotropic law, as printed.
-    pub const PRINTED: Self = Convex {
-        printed: true,
-        growth: 1.0,
-        dim: None,
-    };
+    pub const PRINTED: Self = Convex { printed: true, growth: 1.0, dim: None };
     /// Convex in three dimensions or more.
-    pub const CORRECTED: Self = Convex {
-        printed: false,
-        ..Self::PRINTED
-    };
+    pub const CORRECTED: Self = Convex { printed: false, ..Self::PRINTED };
 }
 
 /// Least distance of the three points, in units of the law, and their range above 0, where θ_1 is 1/2.
@@ -127,21 +120,10 @@ impl Claim for Convex {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let corrected = Convex {
-            printed: self.printed,
-            dim: Some(3),
-            ..Self::CORRECTED
-        };
-        let plane = Convex {
-            dim: Some(2),
-            ..corrected
-        };
-        let steeper = Convex {
-            growth: 1.25,
-            ..corrected
-        };
-        let variant =
-            |name, claim: Self| Mutant::new(name, claim).drawn_as("joma.e4_convex_corrected");
+        let corrected = Convex { printed: self.printed, dim: Some(3), ..Self::CORRECTED };
+        let plane = Convex { dim: Some(2), ..corrected };
+        let steeper = Convex { growth: 1.25, ..corrected };
+        let variant = |name, claim: Self| Mutant::new(name, claim).drawn_as("joma.e4_convex_corrected");
         vec![variant("plane", plane), variant("steeper", steeper)]
     }
 }

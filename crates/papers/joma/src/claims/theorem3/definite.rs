@@ -26,23 +26,14 @@ enum Says {
 
 impl Definite {
     /// The necessary condition for C(μ) by (73) and (74).
-    pub const PRINTED: AtCritical<Self> = AtCritical(Definite {
-        printed: true,
-        says: Says::Necessary,
-    });
+    pub const PRINTED: AtCritical<Self> = AtCritical(Definite { printed: true, says: Says::Necessary });
     /// C(μ) of the corrected field.
-    pub const CORRECTED: AtCritical<Self> = AtCritical(Definite {
-        printed: false,
-        says: Says::Corrected,
-    });
+    pub const CORRECTED: AtCritical<Self> = AtCritical(Definite { printed: false, says: Says::Corrected });
 
     /// The rates across and along μ, the eigenvalues of C(μ), at a point with s_μ = 1.
     fn rates(self, point: CriticalPoint) -> [f64; 2] {
         // The printed field has its critical point with these r at |μ| = 1.
-        let at_one = CriticalPoint {
-            length: 1.0,
-            ..point
-        };
+        let at_one = CriticalPoint { length: 1.0, ..point };
         let (betas, length) = match self.says {
             Says::Necessary => (at_one.exchanged().betas_printed(), 1.0),
             Says::Sufficient => (at_one.betas_printed(), 1.0),
@@ -78,14 +69,8 @@ impl Statement for Definite {
     fn variants(self) -> (Vec<(&'static str, Self)>, &'static str) {
         let variant = |name, says| vec![(name, Definite { says, ..self })];
         match self.printed {
-            true => (
-                variant("sufficient", Says::Sufficient),
-                "joma.theorem3_definite",
-            ),
-            false => (
-                variant("shifted", Says::Shifted),
-                "joma.theorem3_definite_corrected",
-            ),
+            true => (variant("sufficient", Says::Sufficient), "joma.theorem3_definite"),
+            false => (variant("shifted", Says::Shifted), "joma.theorem3_definite_corrected"),
         }
     }
 }

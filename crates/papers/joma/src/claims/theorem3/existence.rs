@@ -43,10 +43,7 @@ impl Claim for Existence {
         // (58) says that a line through θ_1 = 1/2, ρ_- = 0, meets G again.
         let Some(point) = upper::pair(&law, 0.0) else {
             let witness = witness! { "law" => format!("{:?}", law.radial()) };
-            return Ok(Outcome::Event {
-                holds: false,
-                witness,
-            });
+            return Ok(Outcome::Event { holds: false, witness });
         };
         let plus = self.distance * point.plus;
         let life = |rho: f64| critical::residual_life(&law, rho);

@@ -18,10 +18,7 @@ pub struct Lambda {
 
 impl Lambda {
     /// |λ| ≤ 10 γ/|μ|.
-    pub const PRINTED: AtCritical<Self> = AtCritical(Lambda {
-        second: 1.0,
-        slope: SLOPE,
-    });
+    pub const PRINTED: AtCritical<Self> = AtCritical(Lambda { second: 1.0, slope: SLOPE });
 }
 
 /// Distances γ from μ, relative to |μ|, at which |λ| is read.
@@ -68,19 +65,11 @@ impl Statement for Lambda {
         let witness = witness! {
             "gamma" => GAMMAS, "lambda" => largest, "rates" => rates, "r" => field.r,
         };
-        Ok(at_most(
-            steepest,
-            self.slope,
-            TOLERANCE / GAMMAS[1],
-            witness,
-        ))
+        Ok(at_most(steepest, self.slope, TOLERANCE / GAMMAS[1], witness))
     }
 
     fn variants(self) -> (Vec<(&'static str, Self)>, &'static str) {
-        let less = Lambda {
-            second: 0.98,
-            ..self
-        };
+        let less = Lambda { second: 0.98, ..self };
         let smaller = Lambda { slope: 1.0, ..self };
         let all = vec![("less-second-term", less), ("smaller", smaller)];
         (all, "joma.theorem3_lambda")

@@ -26,17 +26,9 @@ enum Upper {
 
 impl Limits {
     /// The limits as printed.
-    pub const PRINTED: Self = Limits {
-        printed: true,
-        upper: Upper::Infinite,
-        lower: 0.0,
-    };
+    pub const PRINTED: Self = Limits { printed: true, upper: Upper::Infinite, lower: 0.0 };
     /// The limits with the radius of the support at y → 1.
-    pub const CORRECTED: Self = Limits {
-        printed: false,
-        upper: Upper::Radius(1.0),
-        lower: 0.0,
-    };
+    pub const CORRECTED: Self = Limits { printed: false, upper: Upper::Radius(1.0), lower: 0.0 };
 }
 
 const RELU: (f64, f64) = (0.0, 1.0);
@@ -85,27 +77,14 @@ impl Claim for Limits {
         let witness = witness! {
             "law" => format!("{:?}", law.radial()), "x" => x, "G" => g, "F_far_below" => f, "r_theta_1" => one,
         };
-        Ok(Outcome::Event {
-            holds: upper && lower,
-            witness,
-        })
+        Ok(Outcome::Event { holds: upper && lower, witness })
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let corrected = Limits {
-            printed: self.printed,
-            ..Self::CORRECTED
-        };
-        let wider = Limits {
-            upper: Upper::Radius(1.0001),
-            ..corrected
-        };
-        let positive = Limits {
-            lower: 0.01,
-            ..corrected
-        };
-        let variant =
-            |name, claim: Self| Mutant::new(name, claim).drawn_as("joma.lemma4_limits_corrected");
+        let corrected = Limits { printed: self.printed, ..Self::CORRECTED };
+        let wider = Limits { upper: Upper::Radius(1.0001), ..corrected };
+        let positive = Limits { lower: 0.01, ..corrected };
+        let variant = |name, claim: Self| Mutant::new(name, claim).drawn_as("joma.lemma4_limits_corrected");
         vec![variant("wider", wider), variant("positive", positive)]
     }
 }

@@ -17,10 +17,7 @@ pub struct Linearised {
 
 impl Linearised {
     /// (72) to (74).
-    pub const PRINTED: AtCritical<Self> = AtCritical(Linearised {
-        second: 1.0,
-        sign_twice: false,
-    });
+    pub const PRINTED: AtCritical<Self> = AtCritical(Linearised { second: 1.0, sign_twice: false });
 }
 
 /// Step of the five-point differences, relative to |μ|.
@@ -51,14 +48,8 @@ impl Statement for Linearised {
     }
 
     fn variants(self) -> (Vec<(&'static str, Self)>, &'static str) {
-        let more = Linearised {
-            second: 1.0002,
-            ..self
-        };
-        let twice = Linearised {
-            sign_twice: true,
-            ..self
-        };
+        let more = Linearised { second: 1.0002, ..self };
+        let twice = Linearised { sign_twice: true, ..self };
         let all = vec![("more-second-term", more), ("sign-twice", twice)];
         (all, "joma.eq74")
     }
@@ -82,20 +73,11 @@ impl Linearised {
         };
         let found = [column(0), column(1)];
         let [one, two] = field.betas(slopes);
-        let sign = if self.sign_twice {
-            field.distance.signum()
-        } else {
-            1.0
-        };
+        let sign = if self.sign_twice { field.distance.signum() } else { 1.0 };
         let said = [one + self.second * two * field.length.powi(2), one].map(|rate| sign * rate);
         let scale = said[0].abs().max(said[1].abs());
         // Across (72) has no other entries.
-        let errors = [
-            found[0][0] - said[0],
-            found[1][1] - said[1],
-            found[0][1],
-            found[1][0],
-        ];
+        let errors = [found[0][0] - said[0], found[1][1] - said[1], found[0][1], found[1][0]];
         let off = errors.iter().fold(0.0_f64, |m, e| m.max(e.abs())) / scale;
         (off, [found[0][0], found[1][1]], said)
     }

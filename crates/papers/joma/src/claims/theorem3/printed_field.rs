@@ -81,17 +81,12 @@ impl Printed {
         let one = self.law.theta1(slopes, self.r[0]);
         let slope = (slopes.1 - slopes.0) * self.law.density(self.r[0]);
         let (x, square) = (self.distance, self.length.powi(2));
-        [
-            x / square * one,
-            x / square.powi(2) * (self.r[1] * slope - 2.0 * one),
-        ]
+        [x / square * one, x / square.powi(2) * (self.r[1] * slope - 2.0 * one)]
     }
 }
 
 /// The hypothesis of Theorem 3 on the law: Gaussian and Student densities are smooth, the ball's jumps to 0.
-pub(super) fn smooth_density(
-    params: &attnlab_lab::prelude::Params,
-) -> attnlab_lab::prelude::Hypothesis {
+pub(super) fn smooth_density(params: &attnlab_lab::prelude::Params) -> attnlab_lab::prelude::Hypothesis {
     let ball = params.get(crate::quantities::LAW) == "ball";
     attnlab_lab::prelude::Hypothesis::new(
         "smooth density",

@@ -16,17 +16,9 @@ pub struct Range {
 
 impl Range {
     /// The range for all critical points, as printed.
-    pub const PRINTED: Self = Range {
-        printed: true,
-        upper_half: false,
-        most: 2.0,
-    };
+    pub const PRINTED: Self = Range { printed: true, upper_half: false, most: 2.0 };
     /// The range for pairs with ρ_- ≥ 0.
-    pub const CORRECTED: Self = Range {
-        printed: false,
-        upper_half: true,
-        most: 2.0,
-    };
+    pub const CORRECTED: Self = Range { printed: false, upper_half: true, most: 2.0 };
 }
 
 impl Claim for Range {
@@ -86,11 +78,7 @@ impl Claim for Range {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let narrow = Range {
-            upper_half: true,
-            most: 1.2,
-            ..*self
-        };
+        let narrow = Range { upper_half: true, most: 1.2, ..*self };
         vec![Mutant::new("narrow", narrow).drawn_as("joma.lemma4_range_corrected")]
     }
 }

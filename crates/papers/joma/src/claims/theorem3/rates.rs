@@ -33,15 +33,9 @@ enum Betas {
 
 impl Rates {
     /// Eqs. (5), (72) to (74) as printed.
-    pub const PRINTED: AtCritical<Self> = AtCritical(Rates {
-        printed: true,
-        betas: Betas::Printed,
-    });
+    pub const PRINTED: AtCritical<Self> = AtCritical(Rates { printed: true, betas: Betas::Printed });
     /// Eq. (5) with the β of the corrected field.
-    pub const CORRECTED: AtCritical<Self> = AtCritical(Rates {
-        printed: false,
-        betas: Betas::Corrected,
-    });
+    pub const CORRECTED: AtCritical<Self> = AtCritical(Rates { printed: false, betas: Betas::Corrected });
 }
 
 /// The two-component field by its definition, under any φ, with x̄_+ along the first of two axes; the state
@@ -139,10 +133,7 @@ impl Statement for Rates {
 
     fn variants(self) -> (Vec<(&'static str, Self)>, &'static str) {
         let with = |betas| Rates { betas, ..self };
-        let variants = vec![
-            ("isotropic", with(Betas::FirstAlone)),
-            ("more-second-term", with(Betas::MoreSecond)),
-        ];
+        let variants = vec![("isotropic", with(Betas::FirstAlone)), ("more-second-term", with(Betas::MoreSecond))];
         (variants, "joma.theorem3_corrected")
     }
 }

@@ -18,17 +18,9 @@ pub struct Signs {
 
 impl Signs {
     /// r_- < 0 < r_+.
-    pub const PRINTED: Self = Signs {
-        printed: true,
-        at_zero: true,
-        shift: 0.0,
-    };
+    pub const PRINTED: Self = Signs { printed: true, at_zero: true, shift: 0.0 };
     /// ρ_- < ρ* < ρ_+.
-    pub const CORRECTED: Self = Signs {
-        printed: false,
-        at_zero: false,
-        shift: 0.0,
-    };
+    pub const CORRECTED: Self = Signs { printed: false, at_zero: false, shift: 0.0 };
 }
 
 const RELU: (f64, f64) = (0.0, 1.0);
@@ -79,27 +71,14 @@ impl Claim for Signs {
         let witness = witness! {
             "nu" => nu, "rho" => [point.minus, point.plus], "weight" => point.weight, "lowest" => place,
         };
-        Ok(Outcome::Event {
-            holds: point.minus < middle && middle < point.plus,
-            witness,
-        })
+        Ok(Outcome::Event { holds: point.minus < middle && middle < point.plus, witness })
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let corrected = Signs {
-            printed: self.printed,
-            ..Self::CORRECTED
-        };
-        let higher = Signs {
-            shift: 0.05,
-            ..corrected
-        };
-        let lower = Signs {
-            shift: -0.05,
-            ..corrected
-        };
-        let variant =
-            |name, claim: Self| Mutant::new(name, claim).drawn_as("joma.e4_signs_corrected");
+        let corrected = Signs { printed: self.printed, ..Self::CORRECTED };
+        let higher = Signs { shift: 0.05, ..corrected };
+        let lower = Signs { shift: -0.05, ..corrected };
+        let variant = |name, claim: Self| Mutant::new(name, claim).drawn_as("joma.e4_signs_corrected");
         vec![variant("higher", higher), variant("lower", lower)]
     }
 }

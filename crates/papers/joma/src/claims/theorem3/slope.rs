@@ -17,10 +17,7 @@ pub struct Slope {
 
 impl Default for Slope {
     fn default() -> Self {
-        Slope {
-            factor: 1.0,
-            by_y: true,
-        }
+        Slope { factor: 1.0, by_y: true }
     }
 }
 
@@ -59,14 +56,8 @@ impl Claim for Slope {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let by_x = Slope {
-            by_y: false,
-            ..*self
-        };
-        let more = Slope {
-            factor: 1.000_01,
-            ..*self
-        };
+        let by_x = Slope { by_y: false, ..*self };
+        let more = Slope { factor: 1.000_01, ..*self };
         vec![Mutant::new("by-x", by_x), Mutant::new("more", more)]
     }
 }

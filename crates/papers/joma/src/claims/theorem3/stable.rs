@@ -17,10 +17,7 @@ pub struct Stable {
 
 impl Stable {
     /// The eigenvalues 0, -β_1 and -(1 + ρ_-²) D/|μ|.
-    pub const OWN: AtCritical<Self> = AtCritical(Stable {
-        factor: 1.0,
-        fixed: false,
-    });
+    pub const OWN: AtCritical<Self> = AtCritical(Stable { factor: 1.0, fixed: false });
 }
 
 /// Step of the five-point differences, relative to |μ|.
@@ -36,11 +33,7 @@ fn rate(point: &CriticalPoint, phi: Activation, x: [f64; 3]) -> [f64; 3] {
     let (one, two) = point.law.thetas(phi, r, length);
     let (one_m, two_m) = point.law.thetas(phi, x[2], length);
     let along = (two - point.weight * two_m) / length;
-    [
-        one * point.distance() + along * x[0],
-        along * x[1],
-        one - point.weight * one_m,
-    ]
+    [one * point.distance() + along * x[0], along * x[1], one - point.weight * one_m]
 }
 
 impl Statement for Stable {
@@ -89,23 +82,12 @@ impl Statement for Stable {
             "eigenvalues" => [trace, by_across[1], determinant / trace], "said" => [plane, across, 0.0],
             "rho" => [point.minus, point.plus], "length" => point.length,
         };
-        Ok(equal(
-            if negative { off } else { f64::NAN },
-            0.0,
-            TOLERANCE,
-            witness,
-        ))
+        Ok(equal(if negative { off } else { f64::NAN }, 0.0, TOLERANCE, witness))
     }
 
     fn variants(self) -> (Vec<(&'static str, Self)>, &'static str) {
-        let more = Stable {
-            factor: 1.001,
-            ..self
-        };
-        let fixed = Stable {
-            fixed: true,
-            ..self
-        };
+        let more = Stable { factor: 1.001, ..self };
+        let fixed = Stable { fixed: true, ..self };
         let all = vec![("more", more), ("fixed-bias", fixed)];
         (all, "joma.theorem3_stable")
     }

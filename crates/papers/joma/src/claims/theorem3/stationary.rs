@@ -18,15 +18,9 @@ pub struct Stationary {
 
 impl Stationary {
     /// Eq. (54) for the field (42), (43) as printed.
-    pub const PRINTED: AtCritical<Self> = AtCritical(Stationary {
-        printed: true,
-        factor: 1.0,
-    });
+    pub const PRINTED: AtCritical<Self> = AtCritical(Stationary { printed: true, factor: 1.0 });
     /// Eq. (54) at ρ for the layer's field.
-    pub const CORRECTED: AtCritical<Self> = AtCritical(Stationary {
-        printed: false,
-        factor: 1.0,
-    });
+    pub const CORRECTED: AtCritical<Self> = AtCritical(Stationary { printed: false, factor: 1.0 });
 
     /// The function F(r) = θ_2(0) + ∫_0^r θ_1 of Lemma 3, by its definition.
     fn f(self, point: &CriticalPoint, r: f64) -> f64 {
@@ -77,10 +71,7 @@ impl Statement for Stationary {
     fn outcome_at(self, point: CriticalPoint, _params: &Params) -> Result<Outcome> {
         // The printed field has the same pair of r at |μ| = 1.
         let length = if self.printed { 1.0 } else { point.length };
-        let field = Closed {
-            point: CriticalPoint { length, ..point },
-            printed: self.printed,
-        };
+        let field = Closed { point: CriticalPoint { length, ..point }, printed: self.printed };
         // The layer's field attracts; the printed one has saddles, which Newton's method finds.
         let end = match self.printed {
             true => root(&field, [1.03, 0.02, 0.99 * field.point.bias()])?,
@@ -100,10 +91,7 @@ impl Statement for Stationary {
     }
 
     fn variants(self) -> (Vec<(&'static str, Self)>, &'static str) {
-        let more = Stationary {
-            factor: 1.0001,
-            ..self
-        };
+        let more = Stationary { factor: 1.0001, ..self };
         let id = match self.printed {
             true => "joma.lemma4",
             false => "joma.lemma4_corrected",
@@ -166,8 +154,7 @@ fn root(field: &Closed, start: [f64; 3]) -> Result<[f64; 3]> {
 /// The solution of a 3 × 3 system by Cramer's rule.
 fn solve(a: [[f64; 3]; 3], b: [f64; 3]) -> [f64; 3] {
     let det = |m: &[[f64; 3]; 3]| {
-        m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1])
-            - m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0])
+        m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1]) - m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0])
             + m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0])
     };
     let whole = det(&a);

@@ -17,10 +17,7 @@ pub struct Integral {
 
 impl Default for Integral {
     fn default() -> Self {
-        Integral {
-            factor: 1.0,
-            exponent: 1.0,
-        }
+        Integral { factor: 1.0, exponent: 1.0 }
     }
 }
 
@@ -56,14 +53,8 @@ impl Claim for Integral {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let more = Integral {
-            factor: 1.0 + 1e-9,
-            ..*self
-        };
-        let square = Integral {
-            exponent: 2.0,
-            ..*self
-        };
+        let more = Integral { factor: 1.0 + 1e-9, ..*self };
+        let square = Integral { exponent: 2.0, ..*self };
         vec![Mutant::new("more", more), Mutant::new("square", square)]
     }
 }

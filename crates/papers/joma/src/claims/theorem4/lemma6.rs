@@ -13,9 +13,7 @@ pub struct Lemma6 {
 
 impl Default for Lemma6 {
     fn default() -> Self {
-        Lemma6 {
-            bound: FRAC_1_SQRT_2,
-        }
+        Lemma6 { bound: FRAC_1_SQRT_2 }
     }
 }
 

@@ -94,10 +94,6 @@ impl Claim for Theorem4Linear {
 
     fn mutants(&self) -> Vec<Mutant> {
         let with = |name, rate| Mutant::new(name, Theorem4Linear { rate });
-        vec![
-            with("exp", Rate::Exp),
-            with("without-start", Rate::WithoutStart),
-            with("more-start", Rate::MoreStart),
-        ]
+        vec![with("exp", Rate::Exp), with("without-start", Rate::WithoutStart), with("more-start", Rate::MoreStart)]
     }
 }

@@ -17,10 +17,7 @@ pub struct MeanValue {
 
 impl Default for MeanValue {
     fn default() -> Self {
-        MeanValue {
-            place: 1.0,
-            within: 1.0,
-        }
+        MeanValue { place: 1.0, within: 1.0 }
     }
 }
 
@@ -62,10 +59,7 @@ impl Claim for MeanValue {
         let place = root(|x| zeta(r, x) - mean, 0.0, self.within * mu);
         let witness = witness! { "r" => r, "mu" => mu, "mean_of_zeta" => mean, "at" => place };
         let Some(place) = place else {
-            return Ok(Outcome::Event {
-                holds: false,
-                witness,
-            });
+            return Ok(Outcome::Event { holds: false, witness });
         };
         let first = (-0.5 * mu * mu).exp() * -(-r).ln_1p();
         let said = first + zeta(r, self.place * place) * lemma7(mu);
@@ -73,14 +67,8 @@ impl Claim for MeanValue {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let half = MeanValue {
-            within: 0.5,
-            ..*self
-        };
-        let farther = MeanValue {
-            place: 1.000_001,
-            ..*self
-        };
+        let half = MeanValue { within: 0.5, ..*self };
+        let farther = MeanValue { place: 1.000_001, ..*self };
         vec![Mutant::new("half", half), Mutant::new("farther", farther)]
     }
 }

@@ -133,10 +133,7 @@ impl Moment {
 fn near_the_supremum(streams: &Streams) -> Drawn {
     let mut rng = streams.part("supremum", 0);
     let mut next_to = |mu: f64| mu * (1.0 + 1e-4 * rng.random::<f64>());
-    Drawn {
-        mu: [next_to(1e-3), next_to(LARGEST_REMAINDER_AT)],
-        gap: 40.0,
-    }
+    Drawn { mu: [next_to(1e-3), next_to(LARGEST_REMAINDER_AT)], gap: 40.0 }
 }
 
 /// Distance within which the supremum is attained there: [`near_the_supremum`] leaves 1e-6, the constant is rounded up

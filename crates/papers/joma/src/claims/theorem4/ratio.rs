@@ -17,17 +17,9 @@ pub struct Ratio {
 
 impl Ratio {
     /// Eq. (7) with |λ| ≤ √(2π) + 2, as printed.
-    pub const PRINTED: Self = Ratio {
-        printed: true,
-        bound: PRINTED_LAMBDA,
-        exponent: 0.5,
-    };
+    pub const PRINTED: Self = Ratio { printed: true, bound: PRINTED_LAMBDA, exponent: 0.5 };
     /// Eq. (7) with |λ| ≤ .8643.
-    pub const SHARP: Self = Ratio {
-        printed: false,
-        bound: LARGEST_REMAINDER,
-        exponent: 0.5,
-    };
+    pub const SHARP: Self = Ratio { printed: false, bound: LARGEST_REMAINDER, exponent: 0.5 };
 }
 
 impl Claim for Ratio {
@@ -60,22 +52,12 @@ impl Claim for Ratio {
 
     fn mutants(&self) -> Vec<Mutant> {
         let variant = |name, bound, exponent| {
-            let variant = Ratio {
-                bound,
-                exponent,
-                ..*self
-            };
+            let variant = Ratio { bound, exponent, ..*self };
             Mutant::new(name, variant)
         };
         match self.printed {
-            true => vec![
-                variant("too-sharp", 0.6, 0.5),
-                variant("larger-exponent", PRINTED_LAMBDA, 0.55),
-            ],
-            false => vec![
-                variant("too-sharp", 0.8643, 0.5),
-                variant("not-attained", 0.864_35, 0.5),
-            ],
+            true => vec![variant("too-sharp", 0.6, 0.5), variant("larger-exponent", PRINTED_LAMBDA, 0.55)],
+            false => vec![variant("too-sharp", 0.8643, 0.5), variant("not-attained", 0.864_35, 0.5)],
         }
     }
 }

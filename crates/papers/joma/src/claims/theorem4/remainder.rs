@@ -26,23 +26,11 @@ enum Form {
 
 impl Remainder {
     /// Eq. (88) as printed.
-    pub const PRINTED: Self = Remainder {
-        claim: Form::Printed,
-        exponent: -0.5,
-        bound: PRINTED,
-    };
+    pub const PRINTED: Self = Remainder { claim: Form::Printed, exponent: -0.5, bound: PRINTED };
     /// Eq. (88) with the supremum.
-    pub const SHARP: Self = Remainder {
-        claim: Form::Sharp,
-        exponent: -0.5,
-        bound: LARGEST_REMAINDER,
-    };
+    pub const SHARP: Self = Remainder { claim: Form::Sharp, exponent: -0.5, bound: LARGEST_REMAINDER };
     /// The text after (88), with e^{-μ²}.
-    pub const TEXT: Self = Remainder {
-        claim: Form::Text,
-        exponent: -1.0,
-        bound: PRINTED,
-    };
+    pub const TEXT: Self = Remainder { claim: Form::Text, exponent: -1.0, bound: PRINTED };
 }
 
 impl Claim for Remainder {
@@ -71,11 +59,7 @@ impl Claim for Remainder {
 
     fn mutants(&self) -> Vec<Mutant> {
         let variant = |name, bound| {
-            let variant = Remainder {
-                exponent: -0.5,
-                bound,
-                ..*self
-            };
+            let variant = Remainder { exponent: -0.5, bound, ..*self };
             Mutant::new(name, variant).drawn_as("joma.eq88_sharp")
         };
         match self.claim {

@@ -17,15 +17,9 @@ pub struct Threshold {
 
 impl Threshold {
     /// The threshold with p = -1, as printed.
-    pub const PRINTED: Self = Threshold {
-        printed: true,
-        exponent: -1.0,
-    };
+    pub const PRINTED: Self = Threshold { printed: true, exponent: -1.0 };
     /// The threshold with p = 1/2, as (7) asks for.
-    pub const CORRECTED: Self = Threshold {
-        printed: false,
-        exponent: 0.5,
-    };
+    pub const CORRECTED: Self = Threshold { printed: false, exponent: 0.5 };
 }
 
 impl Claim for Threshold {
@@ -48,10 +42,7 @@ impl Claim for Threshold {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let quarter = Threshold {
-            exponent: 0.25,
-            ..*self
-        };
+        let quarter = Threshold { exponent: 0.25, ..*self };
         vec![Mutant::new("quarter", quarter).drawn_as("joma.theorem4_threshold_corrected")]
     }
 }

@@ -39,9 +39,6 @@ impl Claim for Time {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        vec![
-            Mutant::new("no-attention", Time { factor: 0.0 }),
-            Mutant::new("less-attention", Time { factor: 0.9999 }),
-        ]
+        vec![Mutant::new("no-attention", Time { factor: 0.0 }), Mutant::new("less-attention", Time { factor: 0.9999 })]
     }
 }

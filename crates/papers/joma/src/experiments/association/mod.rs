@@ -60,12 +60,8 @@ pub struct JomaAssociation {
 impl Described for JomaAssociation {
     const ID: &'static str = "joma.association";
     const NAME: &'static str = "joma_association";
-    const TITLE: &'static str =
-        "The order in which attention finds the tokens of a latent tree, against co-occurrence";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[0],
-        place: "Figure 5, Appendix A",
-    };
+    const TITLE: &'static str = "The order in which attention finds the tokens of a latent tree, against co-occurrence";
+    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Figure 5, Appendix A" };
 }
 
 /// Draws in a row without the query before the tree is given up.
@@ -136,9 +132,7 @@ impl JomaAssociation {
     }
 
     fn records(&self) -> Vec<f64> {
-        (0..=self.steps / self.every)
-            .map(|i| (i * self.every) as f64)
-            .collect()
+        (0..=self.steps / self.every).map(|i| (i * self.every) as f64).collect()
     }
 }
 
@@ -151,41 +145,25 @@ impl Experiment for JomaAssociation {
             return Err(Error::invalid("early", self.early, "must be in (0, 1]"));
         }
         if !(2..=8).contains(&self.depth) {
-            return Err(Error::invalid(
-                "depth",
-                self.depth,
-                "must be a whole number from 2 to 8",
-            ));
+            return Err(Error::invalid("depth", self.depth, "must be a whole number from 2 to 8"));
         }
-        for (name, list, known) in [
-            ("target", &self.targets, LABELS_OF.as_slice()),
-            ("control", &self.controls, ASSOCIATIONS.as_slice()),
-        ] {
+        for (name, list, known) in
+            [("target", &self.targets, LABELS_OF.as_slice()), ("control", &self.controls, ASSOCIATIONS.as_slice())]
+        {
             settings::some(&format!("{name}s"), list)?;
             settings::words(name, list, known)?;
         }
         if (self.classes.iter().sum::<f64>() - 1.0).abs() > 1e-9 {
             let allowed = "must be probabilities that sum to 1";
-            return Err(Error::invalid(
-                "classes",
-                format!("{:?}", self.classes),
-                allowed,
-            ));
+            return Err(Error::invalid("classes", format!("{:?}", self.classes), allowed));
         }
         settings::with_word("controls", &self.controls, ASSOCIATIONS[0])?;
         if self.zero.len() != self.classes.len() {
-            let allowed = format!(
-                "must hold one number for each of the {} classes",
-                self.classes.len()
-            );
+            let allowed = format!("must hold one number for each of the {} classes", self.classes.len());
             return Err(Error::invalid("zero", format!("{:?}", self.zero), allowed));
         }
         if self.attention().is_none() {
-            return Err(Error::unknown(
-                "attention",
-                &self.attention,
-                ["softmax", "exp", "linear"],
-            ));
+            return Err(Error::unknown("attention", &self.attention, ["softmax", "exp", "linear"]));
         }
         for (name, value, least) in [("samples", self.samples, 2), ("every", self.every, 1)] {
             error::at_least(name, value, least)?;
@@ -201,10 +179,7 @@ impl Experiment for JomaAssociation {
         let mut cells = vec![];
         for target in &self.targets {
             for control in &self.controls {
-                let cell = [
-                    LABEL_OF.is(target.as_str()),
-                    ASSOCIATION.is(control.as_str()),
-                ];
+                let cell = [LABEL_OF.is(target.as_str()), ASSOCIATION.is(control.as_str())];
                 cells.push(cell.into_iter().collect());
             }
         }
@@ -217,11 +192,7 @@ impl Experiment for JomaAssociation {
 
     fn memory(&self, _cell: &Params) -> u64 {
         memory::product(&[8, 6, self.others() as u64, self.samples as u64])
-            + memory::product(&[
-                8,
-                self.others() as u64,
-                (self.steps / self.every.max(1)) as u64,
-            ])
+            + memory::product(&[8, self.others() as u64, (self.steps / self.every.max(1)) as u64])
     }
 
     /// By height H = 1, 2, ..: the series "logit_H" and "attention_H", mean logit of the tokens of that height and
@@ -236,12 +207,7 @@ impl Experiment for JomaAssociation {
             _ => self.rho,
         };
         let drawn = self.draw(&self.tree(rho)?, target, streams)?;
-        let together: Vec<f64> = drawn
-            .inputs
-            .mean_axis(Axis(1))
-            .into_iter()
-            .flatten()
-            .collect();
+        let together: Vec<f64> = drawn.inputs.mean_axis(Axis(1)).into_iter().flatten().collect();
         let course = self.train(drawn, target, control, streams)?;
         let mut heights: Vec<u32> = (0..self.others()).map(Self::height).collect();
         if control == "permuted" {
@@ -269,10 +235,7 @@ impl Experiment for JomaAssociation {
     }
 
     fn size(&self) -> String {
-        format!(
-            "{} sequences, {} steps, {} seeds",
-            self.samples, self.steps, self.seeds
-        )
+        format!("{} sequences, {} steps, {} seeds", self.samples, self.steps, self.seeds)
     }
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
@@ -307,13 +270,7 @@ impl Course {
 
 impl JomaAssociation {
     /// Trains a layer on the sequences.
-    fn train(
-        &self,
-        drawn: Sequences,
-        target: &str,
-        control: &str,
-        streams: &Streams,
-    ) -> Result<Course> {
+    fn train(&self, drawn: Sequences, target: &str, control: &str, streams: &Streams) -> Result<Course> {
         let classes = match target {
             "parent" => 2,
             _ => self.classes.len(),
@@ -335,11 +292,8 @@ impl JomaAssociation {
         for bias in start.chunks_mut(self.others() + 1).take(classes) {
             bias[self.others()] = bias[self.others()].abs();
         }
-        let mut course = Course {
-            logits: vec![vec![]; self.others()],
-            attention: vec![vec![]; self.others()],
-            loss: f64::NAN,
-        };
+        let mut course =
+            Course { logits: vec![vec![]; self.others()], attention: vec![vec![]; self.others()], loss: f64::NAN };
         let mut look = |t: f64, x: &[f64]| {
             if ((t / self.eta).round() as usize).is_multiple_of(self.every) {
                 let (z, mean) = (layer.logits(x), layer.mean_scores(x));

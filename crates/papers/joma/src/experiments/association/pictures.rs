@@ -5,9 +5,7 @@ use crate::quantities::{ASSOCIATION, LABEL_OF};
 use crate::theory::tree::cooccurrence;
 use attnlab_core::error::Result;
 use attnlab_lab::experiment::Described;
-use attnlab_lab::experiment::draw::{
-    BAND, LEVEL, OVER_SEEDS, band, cells, curve, mean_at, numbers, panel, with_word,
-};
+use attnlab_lab::experiment::draw::{BAND, LEVEL, OVER_SEEDS, band, cells, curve, mean_at, numbers, panel, with_word};
 use attnlab_lab::figure::{Axis, Figure, GREY, INK, Panel, Point, Rule, Series, Width};
 use attnlab_lab::run::Row;
 
@@ -52,11 +50,8 @@ fn by_height(settings: &JomaAssociation, target: &str, cell: &[Row]) -> Result<P
         "parent" => "parent latent",
         _ => "class",
     };
-    let mut found = panel(
-        format!("label: {label}"),
-        Axis::linear("steps"),
-        Axis::linear("logit *z*, mean of the tokens"),
-    );
+    let mut found =
+        panel(format!("label: {label}"), Axis::linear("steps"), Axis::linear("logit *z*, mean of the tokens"));
     for height in 1..settings.depth {
         let points = band(cell, &format!("logit_{height}"), &settings.records())?;
         let name = format!("*H* = {height}");
@@ -67,11 +62,8 @@ fn by_height(settings: &JomaAssociation, target: &str, cell: &[Row]) -> Result<P
 
 /// Rank correlation of logits with nearness along training.
 fn orders(settings: &JomaAssociation, cells: &[&[Row]]) -> Result<Panel> {
-    let mut found = panel(
-        "logits against nearness",
-        Axis::linear("steps"),
-        Axis::linear("rank correlation").from_to(-1.05, 1.05),
-    );
+    let mut found =
+        panel("logits against nearness", Axis::linear("steps"), Axis::linear("rank correlation").from_to(-1.05, 1.05));
     for (place, target) in settings.targets.iter().enumerate() {
         let of_target = with_word(cells, LABEL_OF.name, target);
         for cell in with_word(&of_target, ASSOCIATION.name, PLAIN) {
@@ -132,11 +124,8 @@ fn theorem_5(settings: &JomaAssociation, height: u32) -> Result<f64> {
 
 /// Co-occurrences in the drawn sequences against the height, beside Theorem 5.
 fn present(settings: &JomaAssociation, cells: &[&[Row]]) -> Result<Panel> {
-    let mut found = panel(
-        "co-occurrence",
-        Axis::whole("height *H*"),
-        Axis::linear("P[token | query]").from_to(0.0, 1.05),
-    );
+    let mut found =
+        panel("co-occurrence", Axis::whole("height *H*"), Axis::linear("P[token | query]").from_to(0.0, 1.05));
     let law = (1..settings.depth).map(|h| Ok(Point::at(f64::from(h), theorem_5(settings, h)?)));
     let law = law.collect::<Result<Vec<_>>>()?;
     found.series.push(Series::predicted("Theorem 5", GREY, law));
@@ -154,11 +143,7 @@ fn present(settings: &JomaAssociation, cells: &[&[Row]]) -> Result<Panel> {
             }
         }
     }
-    for ((points, label), colour) in drawn
-        .into_iter()
-        .zip(["drawn sequences", "drawn, *ρ* = 0"])
-        .zip([INK, 5])
-    {
+    for ((points, label), colour) in drawn.into_iter().zip(["drawn sequences", "drawn, *ρ* = 0"]).zip([INK, 5]) {
         let series = Series::bars(label, colour, points).with_interval(OVER_SEEDS);
         found.series.push(series);
     }

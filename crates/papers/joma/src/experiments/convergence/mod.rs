@@ -11,9 +11,7 @@ use attnlab_core::rng::Streams;
 use attnlab_lab::claim::Source;
 use attnlab_lab::experiment::draw::{cells, panel, points, with_word};
 use attnlab_lab::experiment::{Described, Experiment, settings};
-use attnlab_lab::figure::{
-    Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke, Width,
-};
+use attnlab_lab::figure::{Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke, Width};
 use attnlab_lab::run::{Row, store};
 use attnlab_theory::dynamics::flow::{Flow, Method, Watch};
 use rand::RngExt;
@@ -41,10 +39,7 @@ impl Described for JomaConvergence {
     const ID: &'static str = "joma.convergence";
     const NAME: &'static str = "joma_convergence";
     const TITLE: &'static str = "Convergence of salient and other components, against Theorem 4";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[0],
-        place: "Theorem 4, Eqs. (6), (7), (88)",
-    };
+    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Theorem 4, Eqs. (6), (7), (88)" };
 }
 
 /// √(2π) + 2, the printed bound on |λ_jk|.
@@ -63,11 +58,7 @@ fn run(mu: [f64; 2], gap: f64) -> Result<(Vec<f64>, Vec<f64>)> {
         }
     };
     let event = |x: &[f64]| gap - x[1];
-    let watch = Watch {
-        event: Some(&event),
-        step: Some(&mut look),
-        ..Watch::default()
-    };
+    let watch = Watch { event: Some(&event), step: Some(&mut look), ..Watch::default() };
     let path = Flow::new(Method::Tsit45).watched(&flow, &[0.0; 2], &[1.01 * gap], watch)?;
     let end = path.end();
     j.push(end[0]);
@@ -85,18 +76,8 @@ impl Experiment for JomaConvergence {
         error::positive("gap", self.gap)?;
         error::positive("high", self.high)?;
         settings::positive("pairs", &self.pairs.concat())?;
-        if let Some(bad) = self
-            .pairs
-            .concat()
-            .iter()
-            .chain([&self.high])
-            .find(|m| **m > 8.0)
-        {
-            return Err(Error::invalid(
-                "mu",
-                bad,
-                "must be at most 8; rates are exp(mu^2 / 2)",
-            ));
+        if let Some(bad) = self.pairs.concat().iter().chain([&self.high]).find(|m| **m > 8.0) {
+            return Err(Error::invalid("mu", bad, "must be at most 8; rates are exp(mu^2 / 2)"));
         }
         if self.draws == 0 {
             return Err(Error::invalid("draws", 0, "must be a whole number >= 1"));
@@ -181,11 +162,7 @@ impl Experiment for JomaConvergence {
 
 impl JomaConvergence {
     fn ratios(&self, cells: &[&[Row]]) -> Result<Panel> {
-        let mut found = panel(
-            "ratio of convergence",
-            Axis::log("ln(1/*δ*_{k})"),
-            Axis::log("1 + *Λ*"),
-        );
+        let mut found = panel("ratio of convergence", Axis::log("ln(1/*δ*_{k})"), Axis::log("1 + *Λ*"));
         for (colour, cell) in cells.iter().enumerate() {
             let row = &cell[0];
             let (mu_j, mu_k) = (row.parameter(MU_J.name)?, row.parameter(MU_K.name)?);
@@ -193,25 +170,13 @@ impl JomaConvergence {
             let ratio = |(j, k): (&f64, &f64)| j / k * half(mu_k) / half(mu_j);
             let ratios: Vec<f64> = j.iter().zip(&k).map(ratio).collect();
             // From the smallest gaps on, in which all components are alike, the curve is flat.
-            let shown: Vec<Point> = points(&k, &ratios)
-                .into_iter()
-                .filter(|p| p.x >= 0.05)
-                .collect();
+            let shown: Vec<Point> = points(&k, &ratios).into_iter().filter(|p| p.x >= 0.05).collect();
             let label = format!("*μ*_{{j}} = {mu_j}, *μ*_{{k}} = {mu_k}");
             let rest = remainder(0.0, mu_k) - remainder(0.0, mu_j);
             let law = |p: &Point| Point::at(p.x, 1.0 + rest * half(mu_k) / p.x);
-            let near: Vec<Point> = shown
-                .iter()
-                .map(law)
-                .filter(|p| p.x >= 2.0 && p.y > 0.0)
-                .collect();
-            found.series.push(Series {
-                marker: Marker::None,
-                ..Series::measured(label, colour, shown)
-            });
-            found
-                .series
-                .push(Series::predicted("remainders at *δ* = 0", GREY, near));
+            let near: Vec<Point> = shown.iter().map(law).filter(|p| p.x >= 2.0 && p.y > 0.0).collect();
+            found.series.push(Series { marker: Marker::None, ..Series::measured(label, colour, shown) });
+            found.series.push(Series::predicted("remainders at *δ* = 0", GREY, near));
         }
         found.rules.push(Rule::horizontal("", 1.0));
         Ok(found)
@@ -219,52 +184,27 @@ impl JomaConvergence {
 }
 
 fn lambdas(cells: &[&[Row]]) -> Result<Panel> {
-    let mut found = panel(
-        "random pairs",
-        Axis::log("ln(1/*δ*_{k})"),
-        Axis::log("|*λ*_{jk}|").from_to(1e-4, 10.0),
-    );
+    let mut found = panel("random pairs", Axis::log("ln(1/*δ*_{k})"), Axis::log("|*λ*_{jk}|").from_to(1e-4, 10.0));
     let mut all = vec![];
     for row in cells.iter().flat_map(|cell| cell.iter()) {
         let (gaps, lambdas) = (row.series("gap")?, row.series("lambda")?);
-        all.extend(
-            gaps.iter()
-                .zip(&lambdas)
-                .map(|(g, l)| Point::at(*g, l.abs())),
-        );
+        all.extend(gaps.iter().zip(&lambdas).map(|(g, l)| Point::at(*g, l.abs())));
     }
     all.sort_by(|a, b| a.x.total_cmp(&b.x));
-    found.series.push(Series {
-        stroke: Stroke::None,
-        marker: Marker::Circle,
-        ..Series::measured("", 0, all)
-    });
-    found.rules.extend([
-        Rule::horizontal("", LARGEST_REMAINDER),
-        Rule::horizontal("", printed()),
-    ]);
+    found.series.push(Series { stroke: Stroke::None, marker: Marker::Circle, ..Series::measured("", 0, all) });
+    found.rules.extend([Rule::horizontal("", LARGEST_REMAINDER), Rule::horizontal("", printed())]);
     Ok(found)
 }
 
 fn remainders(high: f64) -> Panel {
-    let mut found = panel(
-        "remainder of (88)",
-        Axis::linear("*μ*"),
-        Axis::linear("*ρ*(0, *μ*)").from_to(0.0, 2.5),
-    );
+    let mut found = panel("remainder of (88)", Axis::linear("*μ*"), Axis::linear("*ρ*(0, *μ*)").from_to(0.0, 2.5));
     let most = high.max(4.0);
     let at = |i: u32| {
         let mu = most * f64::from(i) / 200.0;
         Point::at(mu, remainder(0.0, mu))
     };
     let all = (0..=200).map(at).collect();
-    found.series.push(Series {
-        marker: Marker::None,
-        ..Series::measured("", INK, all)
-    });
-    found.rules.extend([
-        Rule::horizontal("", LARGEST_REMAINDER),
-        Rule::horizontal("", (0.5 * PI).sqrt() + 1.0),
-    ]);
+    found.series.push(Series { marker: Marker::None, ..Series::measured("", INK, all) });
+    found.rules.extend([Rule::horizontal("", LARGEST_REMAINDER), Rule::horizontal("", (0.5 * PI).sqrt() + 1.0)]);
     found
 }

@@ -10,9 +10,7 @@ use attnlab_core::rng::Streams;
 use attnlab_lab::claim::Source;
 use attnlab_lab::experiment::draw::{cells, panel, points, with_word};
 use attnlab_lab::experiment::{Described, Experiment, settings};
-use attnlab_lab::figure::{
-    Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke, Width,
-};
+use attnlab_lab::figure::{Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke, Width};
 use attnlab_lab::run::{Row, store};
 use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch};
 use serde::{Deserialize, Serialize};
@@ -41,12 +39,8 @@ pub struct JomaCritical {
 impl Described for JomaCritical {
     const ID: &'static str = "joma.critical";
     const NAME: &'static str = "joma_critical";
-    const TITLE: &'static str =
-        "Critical points of the nonlinear dynamics: G(y) and what is near one";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[0],
-        place: "Figure 9, Lemma 4, Theorem 3",
-    };
+    const TITLE: &'static str = "Critical points of the nonlinear dynamics: G(y) and what is near one";
+    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Figure 9, Lemma 4, Theorem 3" };
 }
 
 /// Palette colour and stroke of a curve.
@@ -80,16 +74,8 @@ impl JomaCritical {
     fn laws(&self) -> Result<Vec<(String, Isotropic, Look)>> {
         let of = |radial| Isotropic::new(radial, self.dim);
         let mut laws = vec![
-            (
-                "Gaussian".to_string(),
-                of(Radial::Gaussian)?,
-                (0, Stroke::Dotted),
-            ),
-            (
-                format!("ball, *n* = {}", self.dim),
-                of(Radial::Ball)?,
-                (1, Stroke::DashDotted),
-            ),
+            ("Gaussian".to_string(), of(Radial::Gaussian)?, (0, Stroke::Dotted)),
+            (format!("ball, *n* = {}", self.dim), of(Radial::Ball)?, (1, Stroke::DashDotted)),
         ];
         for nu in &self.nu {
             let stroke = match *nu == self.flow_nu {
@@ -110,17 +96,11 @@ impl JomaCritical {
     /// The starts of the flows: along μ, to either side, and across it.
     fn starts(&self) -> [(&'static str, [f64; 2]); 3] {
         let a = self.away;
-        [
-            ("longer", [1.0 + a, 0.0]),
-            ("shorter", [1.0 - a, 0.0]),
-            ("across", [1.0, a]),
-        ]
+        [("longer", [1.0 + a, 0.0]), ("shorter", [1.0 - a, 0.0]), ("across", [1.0, a])]
     }
 
     fn times(&self) -> Vec<f64> {
-        (1..=100)
-            .map(|i| self.until * f64::from(i) / 100.0)
-            .collect()
+        (1..=100).map(|i| self.until * f64::from(i) / 100.0).collect()
     }
 }
 
@@ -129,18 +109,10 @@ impl Experiment for JomaCritical {
         settings::at_least("dim", &[self.dim], 1)?;
         error::positive("until", self.until)?;
         if self.points < 10 {
-            return Err(Error::invalid(
-                "points",
-                self.points,
-                "must be a whole number >= 10",
-            ));
+            return Err(Error::invalid("points", self.points, "must be a whole number >= 10"));
         }
         if !(self.away > 0.0 && self.away < 1.0) {
-            return Err(Error::invalid(
-                "away",
-                self.away,
-                "must be a number in (0, 1)",
-            ));
+            return Err(Error::invalid("away", self.away, "must be a number in (0, 1)"));
         }
         self.laws()?;
         self.point().map(|_| ())
@@ -201,11 +173,7 @@ impl Experiment for JomaCritical {
             ),
             width: Width::Page,
             columns: 3,
-            panels: vec![
-                self.curves(&point)?,
-                self.lives(&point)?,
-                self.near(&cells, &point)?,
-            ],
+            panels: vec![self.curves(&point)?, self.lives(&point)?, self.near(&cells, &point)?],
         }])
     }
 }
@@ -227,14 +195,8 @@ impl VectorField for Fixed {
 
 impl JomaCritical {
     fn curves(&self, point: &CriticalPoint) -> Result<Panel> {
-        let mut found = panel(
-            "*G*(*y*)",
-            Axis::linear("*y*").from_to(0.0, 1.0),
-            Axis::linear("*G*").from_to(0.0, 3.0),
-        );
-        let ys: Vec<f64> = (1..self.points)
-            .map(|i| i as f64 / self.points as f64)
-            .collect();
+        let mut found = panel("*G*(*y*)", Axis::linear("*y*").from_to(0.0, 1.0), Axis::linear("*G*").from_to(0.0, 3.0));
+        let ys: Vec<f64> = (1..self.points).map(|i| i as f64 / self.points as f64).collect();
         for (label, law, (colour, stroke)) in self.laws()? {
             let g: Vec<f64> = ys.iter().map(|y| critical::g(&law, *y)).collect();
             let curve = smooth(label, colour, points(&ys, &g));
@@ -242,9 +204,7 @@ impl JomaCritical {
         }
         let slope = critical::residual_life(&point.law, point.minus);
         let line = vec![Point::at(0.0, 0.0), Point::at(1.0, slope)];
-        found
-            .series
-            .push(Series::fitted("line through a critical pair", INK, line));
+        found.series.push(Series::fitted("line through a critical pair", INK, line));
         let pair = [point.minus, point.plus].map(|rho| {
             let y = point.law.theta1(point.slopes, rho);
             Point::at(y, slope * y)
@@ -305,24 +265,15 @@ impl JomaCritical {
             let law = times.iter().map(law).collect();
             found.series.push(Series::predicted("Theorem 3", GREY, law));
         }
-        found
-            .rules
-            .push(Rule::horizontal("start", self.away).written());
+        found.rules.push(Rule::horizontal("start", self.away).written());
         Ok(found)
     }
 }
 
 fn smooth(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Series {
-    Series {
-        marker: Marker::None,
-        ..Series::measured(label, colour, points)
-    }
+    Series { marker: Marker::None, ..Series::measured(label, colour, points) }
 }
 
 fn marks(label: &str, points: Vec<Point>) -> Series {
-    Series {
-        stroke: Stroke::None,
-        marker: Marker::Ring,
-        ..Series::measured(label, INK, points)
-    }
+    Series { stroke: Stroke::None, marker: Marker::Ring, ..Series::measured(label, INK, points) }
 }

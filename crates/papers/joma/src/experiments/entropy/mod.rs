@@ -11,9 +11,7 @@ use attnlab_core::rng::Streams;
 use attnlab_lab::claim::Source;
 use attnlab_lab::experiment::draw::{cells, curve, panel, points, with_word};
 use attnlab_lab::experiment::{Described, Experiment, settings};
-use attnlab_lab::figure::{
-    Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke, Width,
-};
+use attnlab_lab::figure::{Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke, Width};
 use attnlab_lab::run::{Row, store};
 use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch, descend};
 use attnlab_theory::measure::softmax_entropy;
@@ -53,12 +51,8 @@ const CONVERGED: f64 = 12.0;
 impl Described for JomaEntropy {
     const ID: &'static str = "joma.entropy";
     const NAME: &'static str = "joma_entropy";
-    const TITLE: &'static str =
-        "Nonlinear dynamics with attention: salient first, drop and rebound";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[0],
-        place: "Figure 4, Eq. (6)",
-    };
+    const TITLE: &'static str = "Nonlinear dynamics with attention: salient first, drop and rebound";
+    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Figure 4, Eq. (6)" };
 }
 
 /// One run: its clock, entropies, and weights at some moments.
@@ -86,19 +80,12 @@ impl JomaEntropy {
         let path = integrator.watched(&flow, &from, &shown, Watch::steps(&mut look))?;
         let shown = path.times.iter().zip(&path.states);
         let shown = shown.map(|(t, x)| (*t, flow.weights(x))).collect();
-        Ok(Run {
-            clock,
-            entropy,
-            shown,
-        })
+        Ok(Run { clock, entropy, shown })
     }
 
     /// Gradient descent as in the code: e^{v²/T} over its sum, from a small weight.
     fn code(&self, mu: &[f64]) -> Result<Run> {
-        let field = Direct {
-            mu: mu.to_vec(),
-            temperature: self.temperature,
-        };
+        let field = Direct { mu: mu.to_vec(), temperature: self.temperature };
         let (mut clock, mut entropy, mut shown) = (vec![], vec![], vec![]);
         let until = self.steps as f64 * self.eta;
         let moment = |i: usize| (self.steps as f64 * 20.0_f64.powf(i as f64 / 5.0 - 1.0)) as usize;
@@ -113,11 +100,7 @@ impl JomaEntropy {
         };
         let from = vec![self.start; mu.len()];
         descend(&field, &from, self.eta, &[until], Watch::steps(&mut look))?;
-        Ok(Run {
-            clock,
-            entropy,
-            shown,
-        })
+        Ok(Run { clock, entropy, shown })
     }
 }
 
@@ -152,17 +135,10 @@ impl Experiment for JomaEntropy {
     fn validate(&self) -> Result<()> {
         settings::spread("trials", self.trials)?;
         settings::positive("mu", &self.mu)?;
-        settings::positive(
-            "eta, start, temperature",
-            &[self.eta, self.start, self.temperature],
-        )?;
+        settings::positive("eta, start, temperature", &[self.eta, self.start, self.temperature])?;
         error::positive("low", self.low)?;
         if self.mu.len() < 2 {
-            return Err(Error::invalid(
-                "mu",
-                format!("{:?}", self.mu),
-                "must hold at least two targets",
-            ));
+            return Err(Error::invalid("mu", format!("{:?}", self.mu), "must hold at least two targets"));
         }
         if let Some(bad) = self.mu.iter().find(|m| **m > 20.0 || **m <= self.start) {
             let allowed = format!("must be above start = {} and at most 20", self.start);
@@ -197,8 +173,7 @@ impl Experiment for JomaEntropy {
         let mut data = Map::new();
         // The curve needs no more points than it has bends.
         let every = given.clock.len().div_ceil(600);
-        let thin =
-            |xs: &[f64]| store::series(&xs.iter().copied().step_by(every).collect::<Vec<_>>());
+        let thin = |xs: &[f64]| store::series(&xs.iter().copied().step_by(every).collect::<Vec<_>>());
         data.insert("clock".into(), thin(&given.clock));
         data.insert("entropy".into(), thin(&given.entropy));
         data.insert("steps".into(), (given.clock.len() - 1).into());
@@ -210,9 +185,8 @@ impl Experiment for JomaEntropy {
         let mut rng = streams.part("mu", 0);
         let (mut drops, mut rebounds) = (vec![], vec![]);
         for _ in 0..self.draws {
-            let mut mu: Vec<f64> = (0..self.mu.len())
-                .map(|_| self.low + (self.high - self.low) * rng.random::<f64>())
-                .collect();
+            let mut mu: Vec<f64> =
+                (0..self.mu.len()).map(|_| self.low + (self.high - self.low) * rng.random::<f64>()).collect();
             mu.sort_by(f64::total_cmp);
             let entropy = run(&mu)?.entropy;
             let least = entropy.iter().copied().fold(f64::INFINITY, f64::min);
@@ -238,9 +212,8 @@ impl Experiment for JomaEntropy {
                 shares.push(distribution(cell)?);
             }
         }
-        let panels: Vec<Panel> = (0..weights.len())
-            .flat_map(|i| [weights[i].clone(), entropies[i].clone(), shares[i].clone()])
-            .collect();
+        let panels: Vec<Panel> =
+            (0..weights.len()).flat_map(|i| [weights[i].clone(), entropies[i].clone(), shares[i].clone()]).collect();
         Ok(vec![Figure {
             name: Self::NAME.into(),
             title: "Salient components first; attention drops and rebounds".into(),
@@ -279,15 +252,10 @@ impl JomaEntropy {
                 "text" => format!("*t* = {}", attnlab_core::format::significant(*moment, 2)),
                 _ => format!("step {moment}"),
             };
-            found.series.push(Series {
-                label,
-                ..Series::measured("", i, points(&index, &v))
-            });
+            found.series.push(Series { label, ..Series::measured("", i, points(&index, &v)) });
         }
         let target = points(&index, &self.mu);
-        found
-            .series
-            .push(Series::predicted("target *μ*", INK, target));
+        found.series.push(Series::predicted("target *μ*", INK, target));
         Ok(found)
     }
 }
@@ -295,17 +263,11 @@ impl JomaEntropy {
 fn entropy_panel(setting: &str, row: &Row) -> Result<Panel> {
     let (clock, entropy) = (row.series("clock")?, row.series("entropy")?);
     let (title, x) = match setting {
-        "text" => (
-            "entropy of attention",
-            Axis::linear("time *t*").from_to(0.0, 1.5),
-        ),
+        "text" => ("entropy of attention", Axis::linear("time *t*").from_to(0.0, 1.5)),
         _ => ("entropy of attention", Axis::linear("steps")),
     };
     let mut found = panel(title, x, Axis::linear("entropy (nats)").from_to(0.0, 2.4));
-    found.series.push(Series {
-        interval: String::new(),
-        ..curve("", INK, points(&clock, &entropy))
-    });
+    found.series.push(Series { interval: String::new(), ..curve("", INK, points(&clock, &entropy)) });
     Ok(found)
 }
 
@@ -324,11 +286,7 @@ fn distribution(cell: &[Row]) -> Result<Panel> {
         Axis::log("rebound at least (nats)"),
         Axis::linear("share of *μ*").from_to(0.0, 1.04),
     );
-    found.series.push(Series {
-        marker: Marker::None,
-        stroke: Stroke::Solid,
-        ..Series::predicted("", GREY, steps)
-    });
+    found.series.push(Series { marker: Marker::None, stroke: Stroke::Solid, ..Series::predicted("", GREY, steps) });
     found.rules.push(Rule::vertical("", VISIBLE));
     Ok(found)
 }

@@ -3,9 +3,7 @@
 
 use crate::PAPERS;
 use crate::alignment::Layers;
-use crate::network::{
-    Adam, Architecture, Batch, Network, Plan, Record, Records, Start, Targets, train,
-};
+use crate::network::{Adam, Architecture, Batch, Network, Plan, Record, Records, Start, Targets, train};
 use crate::quantities::{CLASSES, LABEL_WORDS, LABELS, LATENTS_0, LATENTS_1, LEARNING_RATE, RHO};
 use crate::theory::tree::{Parent, Tree};
 use crate::tree::TreeDraw;
@@ -74,12 +72,8 @@ const CHUNK: usize = 250;
 impl Described for JomaLatents {
     const ID: &'static str = "joma.latents";
     const NAME: &'static str = "joma_latents";
-    const TITLE: &'static str =
-        "Latents of noisy trees against hidden units, on held-out sequences";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[0],
-        place: "Table 1, Definition 2",
-    };
+    const TITLE: &'static str = "Latents of noisy trees against hidden units, on held-out sequences";
+    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Table 1, Definition 2" };
 }
 
 /// A drawn tree with its sequences.
@@ -107,30 +101,13 @@ impl<'a> NoisyTree<'a> {
         let (top, bottom) = (cell.get(LATENTS_1), cell.get(LATENTS_0));
         let (classes, rho) = (cell.get(CLASSES), cell.get(RHO));
         // Top latents that are on in every class.
-        let on: Vec<Vec<usize>> = (0..classes)
-            .map(|_| sample(&mut rng, top, settings.children).into_vec())
-            .collect();
-        let zero = |latent: usize| -> Vec<f64> {
-            on.iter()
-                .map(|on| f64::from(u8::from(!on.contains(&latent))))
-                .collect()
-        };
-        let mut parents: Vec<Parent> = (0..top)
-            .map(|latent| Parent::Class { zero: zero(latent) })
-            .collect();
-        parents.extend((0..bottom).map(|i| Parent::Latent {
-            index: i % top,
-            rho,
-        }));
-        parents.extend((0..settings.leaves).map(|i| Parent::Latent {
-            index: top + i % bottom,
-            rho,
-        }));
-        Ok(NoisyTree {
-            settings,
-            tree: Tree::new(vec![1.0 / classes as f64; classes], parents)?,
-            sizes: [top, bottom],
-        })
+        let on: Vec<Vec<usize>> = (0..classes).map(|_| sample(&mut rng, top, settings.children).into_vec()).collect();
+        let zero =
+            |latent: usize| -> Vec<f64> { on.iter().map(|on| f64::from(u8::from(!on.contains(&latent)))).collect() };
+        let mut parents: Vec<Parent> = (0..top).map(|latent| Parent::Class { zero: zero(latent) }).collect();
+        parents.extend((0..bottom).map(|i| Parent::Latent { index: i % top, rho }));
+        parents.extend((0..settings.leaves).map(|i| Parent::Latent { index: top + i % bottom, rho }));
+        Ok(NoisyTree { settings, tree: Tree::new(vec![1.0 / classes as f64; classes], parents)?, sizes: [top, bottom] })
     }
 
     /// Draws `count` sequences.
@@ -168,10 +145,7 @@ impl<'a> NoisyTree<'a> {
             drawn.classes.push(found.class);
             let (upper, lower) = found.values[..top + bottom].split_at(top);
             for (table, values) in drawn.tables.iter_mut().zip([lower, upper]) {
-                table
-                    .iter_mut()
-                    .zip(values)
-                    .for_each(|(row, on)| row.push(*on));
+                table.iter_mut().zip(values).for_each(|(row, on)| row.push(*on));
             }
         }
         Ok(drawn)
@@ -180,13 +154,7 @@ impl<'a> NoisyTree<'a> {
 
 impl JomaLatents {
     fn architecture(&self, classes: usize) -> Architecture {
-        Architecture::latents(
-            self.leaves + 1,
-            self.width,
-            self.hidden,
-            self.blocks,
-            classes,
-        )
+        Architecture::latents(self.leaves + 1, self.width, self.hidden, self.blocks, classes)
     }
 
     /// The cell without rate and labels, whose streams they share.
@@ -222,9 +190,7 @@ impl JomaLatents {
                 right += f64::from(u8::from(best)) / count as f64;
             }
             for (b, units) in units.iter_mut().enumerate() {
-                units
-                    .slice_mut(s![.., from..to])
-                    .assign(&pass.largest(b, &part));
+                units.slice_mut(s![.., from..to]).assign(&pass.largest(b, &part));
             }
         }
         (units, loss, right)
@@ -249,11 +215,7 @@ impl Experiment for JomaLatents {
         }
         settings::words("labels", &self.labels, &LABEL_WORDS)?;
         settings::with_word("labels", &self.labels, LABEL_WORDS[0])?;
-        settings::words(
-            "order",
-            std::slice::from_ref(&self.order),
-            &["random", "ascending"],
-        )?;
+        settings::words("order", std::slice::from_ref(&self.order), &["random", "ascending"])?;
         self.records.validate()?;
         error::non_negative("decay", self.decay)?;
         for (name, value, least) in [
@@ -274,20 +236,12 @@ impl Experiment for JomaLatents {
                 return Err(Error::invalid("children", self.children, allowed));
             }
             if bottom < top || self.leaves < *bottom {
-                let allowed = format!(
-                    "must be pairs [N_0, N_1] with N_1 <= N_0 <= leaves = {}, as in a tree",
-                    self.leaves
-                );
-                return Err(Error::invalid(
-                    "latents",
-                    format!("[{bottom}, {top}]"),
-                    allowed,
-                ));
+                let allowed =
+                    format!("must be pairs [N_0, N_1] with N_1 <= N_0 <= leaves = {}, as in a tree", self.leaves);
+                return Err(Error::invalid("latents", format!("[{bottom}, {top}]"), allowed));
             }
         }
-        self.classes
-            .iter()
-            .try_for_each(|c| self.architecture(*c).validate())
+        self.classes.iter().try_for_each(|c| self.architecture(*c).validate())
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
@@ -332,12 +286,7 @@ impl Experiment for JomaLatents {
     /// The series at the recorded steps, on held-out sequences: "loss", "accuracy"; "corr_s_b", NCorr of layer s of
     /// the latents (0: bottom) with block b, and "permuted_s" for b = s. "noise_s"; "constant_s", the number of
     /// latents that never vary; "redrawn", the share of draws that were too long.
-    fn trial_at(
-        &self,
-        cell: &Params,
-        streams: &Streams,
-        context: &TrialContext,
-    ) -> Result<Map<String, Value>> {
+    fn trial_at(&self, cell: &Params, streams: &Streams, context: &TrialContext) -> Result<Map<String, Value>> {
         let streams = streams.of_cell(Self::data_cell(cell));
         let classes = cell.get(CLASSES);
         let source = NoisyTree::new(self, cell, &streams)?;
@@ -351,20 +300,14 @@ impl Experiment for JomaLatents {
             Value::Object(Identity::settings(self)),
             format!("{} rate {rate:e} {labels} {}", Self::NAME, streams.name()),
         );
-        let layers = Layers {
-            tables: held.tables.to_vec(),
-            draws: self.draws,
-            streams: streams.clone(),
-        };
+        let layers = Layers { tables: held.tables.to_vec(), draws: self.draws, streams: streams.clone() };
         let batch = |step: u64| {
             let streams = streams.child("batch", step);
             let drawn = source.draw(self.batch, &streams)?;
             let mut asked = drawn.classes;
             if labels == "random" {
                 let mut rng = streams.part("labels", 0);
-                asked
-                    .iter_mut()
-                    .for_each(|class| *class = rng.random_range(0..classes));
+                asked.iter_mut().for_each(|class| *class = rng.random_range(0..classes));
             }
             let weights = vec![1.0 / self.batch as f64; self.batch];
             let targets = Targets::last(&drawn.batch, &asked, &weights);
@@ -377,32 +320,16 @@ impl Experiment for JomaLatents {
             layers.score(&units, record);
             Ok(())
         };
-        let mut record = train(
-            &mut network,
-            adam,
-            &plan,
-            &streams,
-            context,
-            &batch,
-            &mut look,
-        )?;
+        let mut record = train(&mut network, adam, &plan, &streams, context, &batch, &mut look)?;
         layers.chance(2, self.hidden, &mut record);
         let mut data = record.0;
         let redrawn = held.redrawn as f64;
-        data.insert(
-            "redrawn".into(),
-            store::number(redrawn / (redrawn + self.held_out as f64)),
-        );
+        data.insert("redrawn".into(), store::number(redrawn / (redrawn + self.held_out as f64)));
         Ok(data)
     }
 
     fn size(&self) -> String {
-        format!(
-            "width {}, {} steps, {} seeds",
-            self.width,
-            self.records.last(),
-            self.seeds
-        )
+        format!("width {}, {} steps, {} seeds", self.width, self.records.last(), self.seeds)
     }
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {

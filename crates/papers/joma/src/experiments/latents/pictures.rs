@@ -6,9 +6,7 @@ use crate::quantities::{CLASSES, LABELS, LATENTS_0, LATENTS_1, LEARNING_RATE, RH
 use attnlab_core::error::Result;
 use attnlab_core::stats;
 use attnlab_lab::experiment::Described;
-use attnlab_lab::experiment::draw::{
-    LEVEL, OVER_SEEDS, cells, firsts, lasts, mean_at, numbers, panel, with_word,
-};
+use attnlab_lab::experiment::draw::{LEVEL, OVER_SEEDS, cells, firsts, lasts, mean_at, numbers, panel, with_word};
 use attnlab_lab::figure::{Axis, Figure, GREY, Panel, Point, Rule, Series, Width};
 use attnlab_lab::run::Row;
 
@@ -48,9 +46,7 @@ pub fn figures(settings: &JomaLatents, rows: &[Row]) -> Result<Vec<Figure>> {
     let random = groups(&with_word(&all, LABELS.name, "random"))?;
     let mut panels = vec![];
     for (group, (name, cells)) in groups(&real)?.into_iter().enumerate() {
-        let others = random
-            .get(group)
-            .map_or(&[][..], |(_, cells)| cells.as_slice());
+        let others = random.get(group).map_or(&[][..], |(_, cells)| cells.as_slice());
         for s in [0, 1] {
             panels.push(levels(&name, &cells, others, s)?);
         }
@@ -88,18 +84,10 @@ fn levels(name: &str, cells: &[&[Row]], others: &[&[Row]], s: usize) -> Result<P
         let rho = cell[0].parameter(RHO.name)?;
         lists[2].push(mean_at(rho, &lasts(cell, &own)?)?);
     }
-    let labels = [
-        "trained",
-        "untrained",
-        "trained on random labels",
-        "latents permuted",
-        "noise units",
-    ];
+    let labels = ["trained", "untrained", "trained on random labels", "latents permuted", "noise units"];
     for ((points, label), colour) in lists.into_iter().zip(labels).zip([0, 1, 2, 3, GREY]) {
         if !points.is_empty() {
-            found
-                .series
-                .push(Series::measured(label, colour, points).with_interval(OVER_SEEDS));
+            found.series.push(Series::measured(label, colour, points).with_interval(OVER_SEEDS));
         }
     }
     Ok(found)
@@ -113,11 +101,7 @@ fn changes(cells: &[&[Row]], others: &[&[Row]], s: usize) -> Result<Panel> {
     let mut x = Axis::linear("*ρ*").from_to(0.4, rhos.len() as f64 + 0.6);
     let ticks = rhos.iter().enumerate();
     x.ticks = ticks.map(|(i, rho)| (places(i), rho.to_string())).collect();
-    let mut found = panel(
-        format!("gain, {}", LAYERS[s]),
-        x,
-        Axis::linear("trained − untrained"),
-    );
+    let mut found = panel(format!("gain, {}", LAYERS[s]), x, Axis::linear("trained − untrained"));
     let own = format!("corr_{s}_{s}");
     let mut lists: [Vec<Point>; 3] = Default::default();
     for (i, cell) in cells.iter().enumerate() {
@@ -128,16 +112,10 @@ fn changes(cells: &[&[Row]], others: &[&[Row]], s: usize) -> Result<Panel> {
     for (i, cell) in others.iter().enumerate() {
         lists[1].push(mean_at(places(i), &gains(cell, &own)?)?);
     }
-    let labels = [
-        "gain",
-        "gain with random labels",
-        "gain of permuted latents",
-    ];
+    let labels = ["gain", "gain with random labels", "gain of permuted latents"];
     for ((points, label), colour) in lists.into_iter().zip(labels).zip([0, 2, 3]) {
         if !points.is_empty() {
-            found
-                .series
-                .push(Series::bars(label, colour, points).with_interval(OVER_SEEDS));
+            found.series.push(Series::bars(label, colour, points).with_interval(OVER_SEEDS));
         }
     }
     found.rules.push(Rule::horizontal("", 0.0));

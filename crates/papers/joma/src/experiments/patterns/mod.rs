@@ -7,9 +7,7 @@
 //! standard errors on either side; it superposes if it holds two.
 
 use crate::PAPERS;
-use crate::network::{
-    Adam, Architecture, Batch, Network, Pass, Plan, Record, Records, Start, Targets, train,
-};
+use crate::network::{Adam, Architecture, Batch, Network, Pass, Plan, Record, Records, Start, Targets, train};
 use attnlab_core::error::{self, Error, Result};
 use attnlab_core::params::Params;
 use attnlab_core::rng::{Generator, Streams};
@@ -63,10 +61,7 @@ impl Described for JomaPatterns {
     const ID: &'static str = "joma.patterns";
     const NAME: &'static str = "joma_patterns";
     const TITLE: &'static str = "Hidden units that hold several patterns, against chance";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[0],
-        place: "Figure 10, Appendix E.4",
-    };
+    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Figure 10, Appendix E.4" };
 }
 
 /// Mean responses of all units: (unit, query, pattern), and their standard errors.
@@ -88,10 +83,7 @@ impl Responses {
     fn set(&mut self, query: usize, pattern: usize, pass: &Pass<f32>, batch: &Batch) {
         let (n, hidden) = (batch.spans.len() as f64, pass.hidden(0));
         for unit in 0..hidden.nrows() {
-            let values = batch
-                .spans
-                .iter()
-                .map(|span| f64::from(hidden[[unit, span.end - 1]]));
+            let values = batch.spans.iter().map(|span| f64::from(hidden[[unit, span.end - 1]]));
             let (sum, squares) = values.fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
             self.mean[[unit, query, pattern]] = sum / n;
             let variance = (squares - sum * sum / n).max(0.0) / (n - 1.0);
@@ -127,11 +119,7 @@ impl JomaPatterns {
 
     /// The class of a query with a pattern; the last one says that they do not fit.
     fn class(&self, query: usize, pattern: usize) -> usize {
-        if query == pattern {
-            pattern % self.classes
-        } else {
-            self.classes
-        }
+        if query == pattern { pattern % self.classes } else { self.classes }
     }
 
     /// Draws a sequence; tokens are numbered pattern by pattern, then those of none, then the queries.
@@ -139,10 +127,8 @@ impl JomaPatterns {
         let first_other = self.patterns * self.pattern_tokens;
         let own = sample(rng, self.pattern_tokens, self.shown).into_iter();
         let others = sample(rng, self.others, self.noise).into_iter();
-        let mut tokens: Vec<usize> = own
-            .map(|t| pattern * self.pattern_tokens + t)
-            .chain(others.map(|t| first_other + t))
-            .collect();
+        let mut tokens: Vec<usize> =
+            own.map(|t| pattern * self.pattern_tokens + t).chain(others.map(|t| first_other + t)).collect();
         tokens.shuffle(rng);
         tokens.push(first_other + self.others + query);
         tokens
@@ -166,22 +152,16 @@ impl JomaPatterns {
     fn measure(&self, network: &Network<f32>, streams: &Streams) -> Measured {
         let shape = (self.hidden, self.patterns, self.patterns);
         let mut found = Measured {
-            responses: Responses {
-                mean: Array3::zeros(shape),
-                error: Array3::zeros(shape),
-            },
+            responses: Responses { mean: Array3::zeros(shape), error: Array3::zeros(shape) },
             mass: 0.0,
             accuracy: 0.0,
         };
         let n = self.draws as f64;
         for query in 0..self.patterns {
             for pattern in 0..self.patterns {
-                let mut rng = streams
-                    .child("responses", query as u64)
-                    .part("pattern", pattern as u64);
-                let sequences: Vec<Vec<usize>> = (0..self.draws)
-                    .map(|_| self.sequence(query, pattern, &mut rng))
-                    .collect();
+                let mut rng = streams.child("responses", query as u64).part("pattern", pattern as u64);
+                let sequences: Vec<Vec<usize>> =
+                    (0..self.draws).map(|_| self.sequence(query, pattern, &mut rng)).collect();
                 let batch = Batch::new(&sequences);
                 let pass = network.pass(&batch, None);
                 found.responses.set(query, pattern, &pass, &batch);
@@ -211,9 +191,7 @@ impl JomaPatterns {
         let of = |(weights, sequence): (ArrayView2<f32>, &Vec<usize>)| {
             let last = weights.column(sequence.len() - 1);
             let own = sequence.iter().zip(last);
-            own.filter(|(t, _)| tokens.contains(t))
-                .map(|(_, a)| f64::from(*a))
-                .sum::<f64>()
+            own.filter(|(t, _)| tokens.contains(t)).map(|(_, a)| f64::from(*a)).sum::<f64>()
         };
         pass.attention(0).zip(sequences).map(of).sum()
     }
@@ -270,12 +248,7 @@ impl Experiment for JomaPatterns {
     /// pattern); "tokens", the share of these tokens in a sequence. At the end "held" and "held_permuted", the number of
     /// patterns that every unit holds, "held_start" before training, and "response", R of the unit that holds most, query
     /// by query.
-    fn trial_at(
-        &self,
-        _cell: &Params,
-        streams: &Streams,
-        context: &TrialContext,
-    ) -> Result<Map<String, Value>> {
+    fn trial_at(&self, _cell: &Params, streams: &Streams, context: &TrialContext) -> Result<Map<String, Value>> {
         let mut network = Network::<f32>::new(self.architecture(), Start::FanIn, streams)?;
         let adam = Adam::new(self.rate, 0.0, network.parameters().len());
         let last = self.records.last();
@@ -286,11 +259,7 @@ impl Experiment for JomaPatterns {
         );
         let batch = |step: u64| Ok(self.batch(&mut streams.part("batch", step)));
         let mut look = |network: &Network<f32>, step: u64, record: &mut Record| {
-            let Measured {
-                responses: found,
-                mass,
-                accuracy,
-            } = self.measure(network, streams);
+            let Measured { responses: found, mass, accuracy } = self.measure(network, streams);
             let held = found.held(self.margin, |i| i);
             let permuted = found.held(self.margin, |i| (i + 1) % self.patterns);
             record.push("accuracy", accuracy);
@@ -301,28 +270,16 @@ impl Experiment for JomaPatterns {
                 record.0.insert("held_start".into(), store::series(&held));
             }
             if step == last {
-                let most = (0..self.hidden)
-                    .max_by(|a, b| held[*a].total_cmp(&held[*b]))
-                    .unwrap_or(0);
+                let most = (0..self.hidden).max_by(|a, b| held[*a].total_cmp(&held[*b])).unwrap_or(0);
                 let best: Array2<f64> = found.mean.index_axis(ndarray::Axis(0), most).to_owned();
                 let flat: Vec<f64> = best.iter().copied().collect();
                 record.0.insert("response".into(), store::series(&flat));
                 record.0.insert("held".into(), store::series(&held));
-                record
-                    .0
-                    .insert("held_permuted".into(), store::series(&permuted));
+                record.0.insert("held_permuted".into(), store::series(&permuted));
             }
             Ok(())
         };
-        let record = train(
-            &mut network,
-            adam,
-            &plan,
-            streams,
-            context,
-            &batch,
-            &mut look,
-        )?;
+        let record = train(&mut network, adam, &plan, streams, context, &batch, &mut look)?;
         let mut data = record.0;
         let tokens = self.shown as f64 / (self.shown + self.noise + 1) as f64;
         data.insert("tokens".into(), store::number(tokens));
@@ -330,13 +287,7 @@ impl Experiment for JomaPatterns {
     }
 
     fn size(&self) -> String {
-        format!(
-            "{} patterns, width {}, {} steps, {} seeds",
-            self.patterns,
-            self.width,
-            self.records.last(),
-            self.seeds
-        )
+        format!("{} patterns, width {}, {} steps, {} seeds", self.patterns, self.width, self.records.last(), self.seeds)
     }
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
@@ -357,10 +308,7 @@ mod tests {
         }
         // Unit 1 answers query 0 with its pattern, within the error.
         mean[[1, 0, 0]] = 0.5;
-        let found = Responses {
-            mean,
-            error: Array3::from_elem((2, 3, 3), 0.1),
-        };
+        let found = Responses { mean, error: Array3::from_elem((2, 3, 3), 0.1) };
         assert_eq!(found.held(3.0, |i| i), [2.0, 0.0]);
         assert_eq!(superposed(&found.held(3.0, |i| i)), 0.5);
         // Query 2 stands for query 0 once.

@@ -9,20 +9,12 @@ use attnlab_lab::run::Row;
 
 /// Share of units by the number of patterns that they hold.
 fn histogram(settings: &JomaPatterns, rows: &[Row], name: &str, shift: f64) -> Result<Vec<Point>> {
-    let all = rows
-        .iter()
-        .map(|row| row.series(name))
-        .collect::<Result<Vec<_>>>()?;
-    let most = all
-        .iter()
-        .flatten()
-        .fold(2.0_f64, |m, x| m.max(*x))
-        .min(settings.patterns as f64);
+    let all = rows.iter().map(|row| row.series(name)).collect::<Result<Vec<_>>>()?;
+    let most = all.iter().flatten().fold(2.0_f64, |m, x| m.max(*x)).min(settings.patterns as f64);
     (0..=most as usize)
         .map(|count| {
-            let share = |held: &Vec<f64>| {
-                held.iter().filter(|n| **n == count as f64).count() as f64 / held.len() as f64
-            };
+            let share =
+                |held: &Vec<f64>| held.iter().filter(|n| **n == count as f64).count() as f64 / held.len() as f64;
             let shares: Vec<f64> = all.iter().map(share).collect();
             mean_at(count as f64 + shift, &shares)
         })
@@ -36,11 +28,7 @@ fn histogram(settings: &JomaPatterns, rows: &[Row], name: &str, shift: f64) -> R
 pub fn figures(settings: &JomaPatterns, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = cells(JomaPatterns::NAME, rows)?;
     let rows = cells[0];
-    let mut shares = panel(
-        "while training",
-        Axis::log("steps + 1"),
-        Axis::linear("share").from_to(0.0, 1.0),
-    );
+    let mut shares = panel("while training", Axis::log("steps + 1"), Axis::linear("share").from_to(0.0, 1.0));
     for (name, label, colour) in [
         ("superposed", "units with two patterns or more", 0),
         ("permuted", "the same, queries permuted", 3),
@@ -48,24 +36,17 @@ pub fn figures(settings: &JomaPatterns, rows: &[Row]) -> Result<Vec<Figure>> {
         ("mass", "attention on the pattern", 2),
     ] {
         let points = draw::course(rows, name, &settings.records.places(1.0))?;
-        shares
-            .series
-            .push(Series::measured(label, colour, points).with_interval(OVER_SEEDS));
+        shares.series.push(Series::measured(label, colour, points).with_interval(OVER_SEEDS));
     }
-    let mut counts = panel(
-        "patterns per unit",
-        Axis::whole("patterns held"),
-        Axis::linear("share of units").from_to(0.0, 1.0),
-    );
+    let mut counts =
+        panel("patterns per unit", Axis::whole("patterns held"), Axis::linear("share of units").from_to(0.0, 1.0));
     for (name, label, colour, shift) in [
         ("held", "trained", 0, -0.12),
         ("held_permuted", "trained, queries permuted", 3, 0.0),
         ("held_start", "before training", 1, 0.12),
     ] {
         let points = histogram(settings, rows, name, shift)?;
-        counts
-            .series
-            .push(Series::bars(label, colour, points).with_interval(OVER_SEEDS));
+        counts.series.push(Series::bars(label, colour, points).with_interval(OVER_SEEDS));
     }
     Ok(vec![Figure {
         name: JomaPatterns::NAME.into(),
@@ -98,16 +79,10 @@ fn response(settings: &JomaPatterns, row: &Row) -> Result<Panel> {
     let found = row.series("response")?;
     let most = found.iter().fold(0.0_f64, |m, x| m.max(*x));
     let index: Vec<f64> = (1..=n).map(|i| i as f64).collect();
-    let mut heat = panel(
-        "one unit",
-        Axis::whole("pattern"),
-        Axis::whole("query").downwards(),
-    );
+    let mut heat = panel("one unit", Axis::whole("pattern"), Axis::whole("query").downwards());
     let bar = Axis::linear("mean response").from_to(0.0, most.max(1e-9));
     heat.square = true;
     // Rows of the map are queries.
-    heat.heat = Some(Heat::over(&index, &index, bar, |j, i| {
-        Cell::of(found[i * n + j])
-    }));
+    heat.heat = Some(Heat::over(&index, &index, bar, |j, i| Cell::of(found[i * n + j])));
     Ok(heat)
 }

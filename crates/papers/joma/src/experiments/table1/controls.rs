@@ -23,11 +23,7 @@ fn scores(settings: &Table1, s: usize) -> Vec<(String, String, usize)> {
         let colour = if b > s { 1 } else { 2 };
         found.push((format!("corr_{s}_{b}"), place.into(), colour));
     }
-    found.push((
-        format!("few_{s}"),
-        format!("own block, {} units", settings.few),
-        4,
-    ));
+    found.push((format!("few_{s}"), format!("own block, {} units", settings.few), 4));
     found.push((format!("matched_{s}"), "one unit per latent".into(), 5));
     found
 }
@@ -69,11 +65,7 @@ pub fn figure(settings: &Table1, cells: &[&[Row]]) -> Result<Figure> {
     }
     panels.push(unused(cells)?);
     for s in [0, 1] {
-        let mut found = panel(
-            format!("gain, *s* = {s}"),
-            places(cells)?,
-            Axis::linear("trained − untrained"),
-        );
+        let mut found = panel(format!("gain, *s* = {s}"), places(cells)?, Axis::linear("trained − untrained"));
         grouped(&mut found, cells, &scores(settings, s), gains)?;
         found.rules.push(Rule::horizontal("", 0.0));
         panels.push(found);
@@ -91,20 +83,13 @@ pub fn figure(settings: &Table1, cells: &[&[Row]]) -> Result<Figure> {
 
 /// Shares of the latents that no class uses.
 fn unused(cells: &[&[Row]]) -> Result<Panel> {
-    let mut found = panel(
-        "latents left out",
-        places(cells)?,
-        Axis::linear("share of the latents").from_to(0.0, 0.5),
-    );
+    let mut found = panel("latents left out", places(cells)?, Axis::linear("share of the latents").from_to(0.0, 0.5));
     for s in [0, 1] {
         let mut points = vec![];
         for (i, cell) in cells.iter().enumerate() {
             let [_, _, n0, n1] = sizes(cell)?;
             let all = [n0, n1][s] as f64;
-            let shares: Vec<f64> = numbers(cell, &format!("constant_{s}"))?
-                .into_iter()
-                .map(|n| n / all)
-                .collect();
+            let shares: Vec<f64> = numbers(cell, &format!("constant_{s}"))?.into_iter().map(|n| n / all).collect();
             points.push(mean_at(i as f64 + 0.9 + 0.2 * s as f64, &shares)?);
         }
         let label = format!("unused, *s* = {s}");
@@ -116,11 +101,7 @@ fn unused(cells: &[&[Row]]) -> Result<Panel> {
 
 /// Changes of the effective numbers of dimensions of the units of the two blocks.
 fn dimensions(cells: &[&[Row]]) -> Result<Panel> {
-    let mut found = panel(
-        "dimensions of the units",
-        places(cells)?,
-        Axis::linear("trained − untrained"),
-    );
+    let mut found = panel("dimensions of the units", places(cells)?, Axis::linear("trained − untrained"));
     let names = [(0, 3), (1, 6)].map(|(b, colour)| {
         let name = format!("dimension_{b}");
         (name, format!("units of block {b}"), colour)

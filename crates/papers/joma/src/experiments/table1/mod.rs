@@ -9,9 +9,7 @@
 use crate::PAPERS;
 use crate::alignment::{Correlations, Layers, dimension};
 use crate::hierarchy::Hierarchy;
-use crate::network::{
-    Adam, Architecture, Batch, Network, Plan, Record, Records, Start, Targets, train,
-};
+use crate::network::{Adam, Architecture, Batch, Network, Plan, Record, Records, Start, Targets, train};
 use crate::quantities::{CHILDREN, CLASSES, LATENTS_0, LATENTS_1, LEARNING_RATE};
 use attnlab_core::error::{self, Error, Result};
 use attnlab_core::params::Params;
@@ -68,23 +66,13 @@ pub struct Table1 {
 impl Described for Table1 {
     const ID: &'static str = "joma.table1";
     const NAME: &'static str = "joma_table1";
-    const TITLE: &'static str =
-        "Latents against hidden units: Table 1 with untrained, noise and permuted controls";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[0],
-        place: "Table 1, Section 5",
-    };
+    const TITLE: &'static str = "Latents against hidden units: Table 1 with untrained, noise and permuted controls";
+    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Table 1, Section 5" };
 }
 
 impl Table1 {
     fn architecture(&self, classes: usize) -> Architecture {
-        Architecture::latents(
-            self.vocabulary,
-            self.width,
-            self.hidden,
-            self.blocks,
-            classes,
-        )
+        Architecture::latents(self.vocabulary, self.width, self.hidden, self.blocks, classes)
     }
 
     /// Tokens that are not padding.
@@ -135,19 +123,10 @@ impl Table1 {
     }
 
     /// Adds to a record what the network has after so many steps.
-    fn look(
-        &self,
-        network: &Network<f32>,
-        sequences: &Batch,
-        targets: &Targets,
-        layers: &Layers,
-        record: &mut Record,
-    ) {
+    fn look(&self, network: &Network<f32>, sequences: &Batch, targets: &Targets, layers: &Layers, record: &mut Record) {
         let pass = network.pass(sequences, None);
         record.push("loss", network.loss_of(&pass, targets));
-        let units: Vec<Array2<f32>> = (0..self.blocks)
-            .map(|b| pass.largest(b, sequences))
-            .collect();
+        let units: Vec<Array2<f32>> = (0..self.blocks).map(|b| pass.largest(b, sequences)).collect();
         layers.score(&units, record);
         for (b, units) in units.iter().enumerate() {
             record.push(format!("dimension_{b}"), dimension(units.view()));
@@ -189,14 +168,10 @@ impl Experiment for Table1 {
             self.architecture(*classes).validate()?;
         }
         for children in &self.children {
-            let longest = children
-                .checked_pow(3)
-                .unwrap_or(usize::MAX)
-                .min(self.usable());
+            let longest = children.checked_pow(3).unwrap_or(usize::MAX).min(self.usable());
             if longest > self.length {
-                let allowed = format!(
-                    "must be at least {longest}, the most tokens of a class when children = {children}"
-                );
+                let allowed =
+                    format!("must be at least {longest}, the most tokens of a class when children = {children}");
                 return Err(Error::invalid("length", self.length, allowed));
             }
             // A draw refuses what is impossible.
@@ -235,8 +210,7 @@ impl Experiment for Table1 {
     fn memory(&self, cell: &Params) -> u64 {
         let classes = cell.get(CLASSES);
         let longest = self.length.min(cell.get(CHILDREN).saturating_pow(3)) + 1;
-        self.architecture(classes)
-            .memory(classes * longest, classes)
+        self.architecture(classes).memory(classes * longest, classes)
     }
 
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
@@ -250,12 +224,7 @@ impl Experiment for Table1 {
     /// out because they never vary; "sequences", the number of distinct ones; "floor", the least possible loss.
     ///
     /// Both learning rates see the same hierarchy, start and batches.
-    fn trial_at(
-        &self,
-        cell: &Params,
-        streams: &Streams,
-        context: &TrialContext,
-    ) -> Result<Map<String, Value>> {
+    fn trial_at(&self, cell: &Params, streams: &Streams, context: &TrialContext) -> Result<Map<String, Value>> {
         let streams = streams.of_cell(Self::data_cell(cell));
         let sizes = Self::sizes(cell);
         let classes = sizes[2];
@@ -269,11 +238,8 @@ impl Experiment for Table1 {
         let rate = cell.get(LEARNING_RATE);
         let adam = Adam::new(rate, self.decay, network.parameters().len());
         // The two layers of latents, and the classes.
-        let layers = Layers {
-            tables: (0..3).map(|s| drawn.table(s)).collect(),
-            draws: self.draws,
-            streams: streams.clone(),
-        };
+        let layers =
+            Layers { tables: (0..3).map(|s| drawn.table(s)).collect(), draws: self.draws, streams: streams.clone() };
         let plan = Plan::new(
             &self.records,
             Value::Object(Identity::settings(self)),
@@ -281,25 +247,14 @@ impl Experiment for Table1 {
         );
         let batch = |step: u64| {
             let weights = self.shares(classes, step, &streams);
-            let targets = Targets {
-                weights,
-                ..all.clone()
-            };
+            let targets = Targets { weights, ..all.clone() };
             Ok((sequences.clone(), targets))
         };
         let mut look = |network: &Network<f32>, _: u64, record: &mut Record| {
             self.look(network, &sequences, &all, &layers, record);
             Ok(())
         };
-        let mut record = train(
-            &mut network,
-            adam,
-            &plan,
-            &streams,
-            context,
-            &batch,
-            &mut look,
-        )?;
+        let mut record = train(&mut network, adam, &plan, &streams, context, &batch, &mut look)?;
         layers.chance(2, self.hidden, &mut record);
         let mut data = record.0;
         let counts = drawn.multiplicities();
@@ -309,12 +264,7 @@ impl Experiment for Table1 {
     }
 
     fn size(&self) -> String {
-        format!(
-            "width {}, {} steps, {} seeds",
-            self.width,
-            self.records.last(),
-            self.seeds
-        )
+        format!("width {}, {} steps, {} seeds", self.width, self.records.last(), self.seeds)
     }
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {

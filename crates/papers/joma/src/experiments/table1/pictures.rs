@@ -8,9 +8,7 @@ use crate::quantities::{CHILDREN, CLASSES, LATENTS_0, LATENTS_1, LEARNING_RATE};
 use attnlab_core::error::Result;
 use attnlab_core::stats;
 use attnlab_lab::experiment::Described;
-use attnlab_lab::experiment::draw::{
-    self, LEVEL, OVER_SEEDS, cells, firsts, lasts, mean_at, numbers, panel,
-};
+use attnlab_lab::experiment::draw::{self, LEVEL, OVER_SEEDS, cells, firsts, lasts, mean_at, numbers, panel};
 use attnlab_lab::figure::{Axis, Figure, GREY, INK, Panel, Point, Rule, Series, Stroke, Width};
 use attnlab_lab::run::Row;
 
@@ -25,10 +23,7 @@ pub fn figures(settings: &Table1, rows: &[Row]) -> Result<Vec<Figure>> {
         found.push(levels(settings, &cells, *rate)?);
     }
     found.push(course(settings, &cells)?);
-    found.push(controls::figure(
-        settings,
-        &at_rate(&cells, settings.rates[0])?,
-    )?);
+    found.push(controls::figure(settings, &at_rate(&cells, settings.rates[0])?)?);
     Ok(found)
 }
 
@@ -46,11 +41,7 @@ fn at_rate<'a>(cells: &[&'a [Row]], rate: f64) -> Result<Vec<&'a [Row]>> {
 /// C, N_ch, N_0 and N_1 of a cell.
 pub fn sizes(cell: &[Row]) -> Result<[usize; 4]> {
     let mut found = [0; 4];
-    for (slot, name) in
-        found
-            .iter_mut()
-            .zip([CLASSES.name, CHILDREN.name, LATENTS_0.name, LATENTS_1.name])
-    {
+    for (slot, name) in found.iter_mut().zip([CLASSES.name, CHILDREN.name, LATENTS_0.name, LATENTS_1.name]) {
         *slot = cell[0].parameter(name)? as usize;
     }
     Ok(found)
@@ -67,8 +58,7 @@ pub fn places(cells: &[&[Row]]) -> Result<Axis> {
     let mut axis = Axis::linear("*C*, *N*_{ch}, *N*_{0}").from_to(0.4, cells.len() as f64 + 0.6);
     for (i, cell) in cells.iter().enumerate() {
         let [classes, children, n0, _] = sizes(cell)?;
-        axis.ticks
-            .push((i as f64 + 1.0, format!("{classes},{children},{n0}")));
+        axis.ticks.push((i as f64 + 1.0, format!("{classes},{children},{n0}")));
     }
     Ok(axis)
 }
@@ -132,13 +122,7 @@ fn level_panel(cells: &[&[Row]], rate: f64, s: usize) -> Result<Panel> {
             lists[4].push(Point::between(x, mean, mean - sd, mean + sd));
         }
     }
-    let labels = [
-        "trained",
-        "untrained",
-        "latents permuted",
-        "noise units",
-        "as printed",
-    ];
+    let labels = ["trained", "untrained", "latents permuted", "noise units", "as printed"];
     let colours = [0, 1, 3, GREY, INK];
     for ((points, label), colour) in lists.into_iter().zip(labels).zip(colours) {
         let kind = match label {
@@ -180,17 +164,12 @@ fn counted(cells: &[&[Row]], has: impl Fn(&stats::Estimate) -> bool) -> Result<S
     }
     let all = cells.len();
     let [bottom, top] = found;
-    Ok(format!(
-        "{bottom} of {all} cells for *s* = 0 and {top} of {all} for *s* = 1"
-    ))
+    Ok(format!("{bottom} of {all} cells for *s* = 0 and {top} of {all} for *s* = 1"))
 }
 
 fn gain_panel(cells: &[&[Row]], rate: f64, s: usize) -> Result<Panel> {
-    let mut found = panel(
-        format!("gain, *s* = {s}, *η* = {}", power(rate)),
-        places(cells)?,
-        Axis::linear("trained − untrained"),
-    );
+    let mut found =
+        panel(format!("gain, *s* = {s}, *η* = {}", power(rate)), places(cells)?, Axis::linear("trained − untrained"));
     let mut lists: [Vec<Point>; 3] = Default::default();
     for (i, cell) in cells.iter().enumerate() {
         let x = i as f64 + 1.0;
@@ -215,30 +194,16 @@ fn course(settings: &Table1, cells: &[&[Row]]) -> Result<Figure> {
     let rate = settings.rates[0];
     let cells = at_rate(cells, rate)?;
     let mut panels = vec![
-        panel(
-            "loss",
-            Axis::log("steps + 1"),
-            Axis::log("cross-entropy (nats)"),
-        ),
-        panel(
-            "latents of layer 0",
-            Axis::log("steps + 1"),
-            Axis::linear("NCorr_{0}"),
-        ),
-        panel(
-            "latents of layer 1",
-            Axis::log("steps + 1"),
-            Axis::linear("NCorr_{1}"),
-        ),
+        panel("loss", Axis::log("steps + 1"), Axis::log("cross-entropy (nats)")),
+        panel("latents of layer 0", Axis::log("steps + 1"), Axis::linear("NCorr_{0}")),
+        panel("latents of layer 1", Axis::log("steps + 1"), Axis::linear("NCorr_{1}")),
     ];
     for (i, cell) in cells.iter().enumerate() {
         let [classes, children, n0, _] = sizes(cell)?;
         let label = format!("*C* = {classes}, *N*_{{ch}} = {children}, *N*_{{0}} = {n0}");
         for (panel, name) in panels.iter_mut().zip(["loss", "corr_0_0", "corr_1_1"]) {
             let points = draw::course(cell, name, &steps)?;
-            panel
-                .series
-                .push(Series::measured(&label, i, points).with_interval(OVER_SEEDS));
+            panel.series.push(Series::measured(&label, i, points).with_interval(OVER_SEEDS));
         }
         let floor = stats::mean(&numbers(cell, "floor")?, LEVEL)?.value;
         if floor > 0.0 {

@@ -8,18 +8,8 @@ pub struct Printed {
     pub score: [(f64, f64); 2],
 }
 
-const fn row(
-    classes: usize,
-    children: usize,
-    latents: [usize; 2],
-    score: [(f64, f64); 2],
-) -> Printed {
-    Printed {
-        classes,
-        children,
-        latents,
-        score,
-    }
+const fn row(classes: usize, children: usize, latents: [usize; 2], score: [(f64, f64); 2]) -> Printed {
+    Printed { classes, children, latents, score }
 }
 
 /// The rows.

@@ -1,8 +1,6 @@
 //! The figure of the controls of `joma_text`, from its rows.
 
-use super::pictures::{
-    add_share, band, blocks, ceiling, curve, drops_and_rebounds, share_panel, size,
-};
+use super::pictures::{add_share, band, blocks, ceiling, curve, drops_and_rebounds, share_panel, size};
 use super::{JomaText, PLAIN, RATE, THEOREM_1};
 use crate::quantities::{CONTROL, LEARNING_RATE};
 use crate::theory::attention_entropy::VISIBLE;
@@ -13,10 +11,7 @@ use attnlab_lab::figure::{Axis, Figure, Panel, Point, Rule, Series, Width};
 use attnlab_lab::run::Row;
 
 /// The cells of the network that controls are compared with, and those of the controls, with their names.
-fn with_controls<'a>(
-    settings: &'a JomaText,
-    cells: &[&'a [Row]],
-) -> Result<Vec<(&'a str, &'a [Row])>> {
+fn with_controls<'a>(settings: &'a JomaText, cells: &[&'a [Row]]) -> Result<Vec<(&'a str, &'a [Row])>> {
     let mut shown = vec![];
     let names = settings.controls.iter().map(String::as_str);
     let names = std::iter::once(PLAIN).chain(names.filter(|c| *c != PLAIN && *c != THEOREM_1));
@@ -62,11 +57,7 @@ fn equal_loss(settings: &JomaText, shown: &[(&str, &[Row])], top: usize) -> Resu
         return Ok(vec![]);
     };
     let name = format!("entropy_{top}");
-    let mut against = panel(
-        "at equal loss",
-        Axis::linear("validation loss (nats)"),
-        Axis::linear("entropy (nats)"),
-    );
+    let mut against = panel("at equal loss", Axis::linear("validation loss (nats)"), Axis::linear("entropy (nats)"));
     // Other units, words or blocks make another loss; another rate only another way to it.
     for i in [plain, other] {
         let (control, cell) = shown[i];
@@ -90,11 +81,8 @@ fn equal_loss(settings: &JomaText, shown: &[(&str, &[Row])], top: usize) -> Resu
             differences.push(at_loss(pair, &name, loss)? - at_loss(row, &name, loss)?);
         }
     }
-    let mut difference = panel(
-        "at equal loss, paired",
-        Axis::linear("").from_to(0.4, 1.6),
-        Axis::linear("difference (nats)"),
-    );
+    let mut difference =
+        panel("at equal loss, paired", Axis::linear("").from_to(0.4, 1.6), Axis::linear("difference (nats)"));
     let tick = format!("*η* = {} − {}", settings.other_rate, settings.rates[0]);
     difference.x.ticks.push((1.0, tick));
     let point = mean_at(1.0, &differences)?;
@@ -117,42 +105,27 @@ pub fn figure(settings: &JomaText, cells: &[&[Row]]) -> Result<Figure> {
         Axis::linear("steps"),
         Axis::linear("entropy (nats)").from_to(0.0, 1.08 * ceiling(settings.window)),
     );
-    let mut losses = panel(
-        "loss",
-        Axis::linear("steps"),
-        Axis::linear("validation loss (nats)"),
-    );
+    let mut losses = panel("loss", Axis::linear("steps"), Axis::linear("validation loss (nats)"));
     let mut shares = share_panel("");
-    let mut bars = panel(
-        "drop and rebound",
-        Axis::linear("").from_to(0.4, shown.len() as f64 + 0.6),
-        Axis::linear("nats"),
-    );
+    let mut bars =
+        panel("drop and rebound", Axis::linear("").from_to(0.4, shown.len() as f64 + 0.6), Axis::linear("nats"));
     for (i, (name, cell)) in shown.iter().enumerate() {
         let label = control_label(name);
         let points = band(settings, cell, &format!("entropy_{top}"))?;
         curves.series.push(curve(label, i, points));
-        losses
-            .series
-            .push(curve(label, i, band(settings, cell, "loss")?));
+        losses.series.push(curve(label, i, band(settings, cell, "loss")?));
         let x = i as f64 + 1.0;
         bars.x.ticks.push((x, name.to_string()));
         let pairs = drops_and_rebounds(cell, top)?;
         add_share(&mut shares, (label, i), name.to_string(), &pairs)?;
         let (drops, rebounds): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
-        for (which, (values, name)) in [(drops, "drop"), (rebounds, "rebound")]
-            .into_iter()
-            .enumerate()
-        {
+        for (which, (values, name)) in [(drops, "drop"), (rebounds, "rebound")].into_iter().enumerate() {
             let point = mean_at(x + 0.2 * (which as f64 - 0.5), &values)?;
             let series = Series::bars(name, 5 + which, vec![point]).with_interval(OVER_SEEDS);
             bars.series.push(series);
         }
     }
-    curves.rules.push(Rule::horizontal(
-        "uniform attention",
-        ceiling(settings.window),
-    ));
+    curves.rules.push(Rule::horizontal("uniform attention", ceiling(settings.window)));
     bars.rules.push(Rule::horizontal("", VISIBLE));
     let mut panels = vec![curves, losses, bars, shares];
     panels.extend(equal_loss(settings, &shown, top)?);

@@ -66,11 +66,7 @@ pub fn text(settings: &JomaText, streams: &Streams) -> Result<Text> {
         _ => topics(settings, streams)?,
     };
     let train = ((1.0 - settings.held_out) * all.len() as f64).round() as usize;
-    Ok(Text {
-        train: all[..train].to_vec(),
-        valid: all[train..].to_vec(),
-        vocabulary: settings.vocabulary,
-    })
+    Ok(Text { train: all[..train].to_vec(), valid: all[train..].to_vec(), vocabulary: settings.vocabulary })
 }
 
 /// Documents one after the other, each with a topic k and independent words: word i has a probability in proportion
@@ -108,17 +104,11 @@ fn documents(settings: &JomaText, streams: &Streams) -> Result<Vec<u32>> {
     let mut parents: Vec<Parent> = vec![];
     for _ in 0..settings.latents {
         // P[y = 0 | class].
-        let zero = (0..settings.topics)
-            .map(|_| f64::from(u8::from(rng.random::<f64>() >= settings.active)));
-        parents.push(Parent::Class {
-            zero: zero.collect(),
-        });
+        let zero = (0..settings.topics).map(|_| f64::from(u8::from(rng.random::<f64>() >= settings.active)));
+        parents.push(Parent::Class { zero: zero.collect() });
     }
     for word in 0..settings.vocabulary {
-        parents.push(Parent::Latent {
-            index: word % settings.latents,
-            rho: settings.rho,
-        });
+        parents.push(Parent::Latent { index: word % settings.latents, rho: settings.rho });
     }
     let tree = Tree::new(vec![1.0 / settings.topics as f64; settings.topics], parents)?;
     let mut text = Vec::with_capacity(settings.words);
@@ -127,10 +117,7 @@ fn documents(settings: &JomaText, streams: &Streams) -> Result<Vec<u32>> {
         let streams = streams.child("document", document);
         document += 1;
         let values = TreeDraw::new(&tree, &streams).values;
-        let on = values[settings.latents..]
-            .iter()
-            .enumerate()
-            .filter(|(_, on)| **on);
+        let on = values[settings.latents..].iter().enumerate().filter(|(_, on)| **on);
         let mut words: Vec<u32> = on.map(|(word, _)| word as u32).collect();
         words.shuffle(&mut streams.part("order", 0));
         text.extend(words);

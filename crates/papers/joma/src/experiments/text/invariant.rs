@@ -57,9 +57,7 @@ impl Invariant {
 
     /// The steps that are recorded.
     pub fn records(&self) -> Vec<f64> {
-        (0..=self.steps / self.every)
-            .map(|i| (i * self.every) as f64)
-            .collect()
+        (0..=self.steps / self.every).map(|i| (i * self.every) as f64).collect()
     }
 }
 
@@ -92,8 +90,7 @@ impl Occurrences {
         let query = query.first().copied().unwrap_or(0) as u32;
         let others = train.iter().copied().filter(|w| *w != query);
         let words = frequent(others, size, sizes.words);
-        let places =
-            (settings.window..train.len().saturating_sub(1)).filter(|t| train[*t] == query);
+        let places = (settings.window..train.len().saturating_sub(1)).filter(|t| train[*t] == query);
         let mut places: Vec<usize> = places.collect();
         let after = places.iter().map(|t| train[t + 1]);
         let classes = frequent(after, size, sizes.classes);

@@ -31,24 +31,10 @@ struct Sums {
 
 impl<'a> Looker<'a> {
     /// Creates the measurements of a training of `last` steps on `batches` batches of the validation part.
-    pub fn new(
-        network: &Network<f32>,
-        validation: Windows<'a>,
-        batches: u64,
-        last: u64,
-        streams: &Streams,
-    ) -> Self {
+    pub fn new(network: &Network<f32>, validation: Windows<'a>, batches: u64, last: u64, streams: &Streams) -> Self {
         let blocks = &network.layout().blocks;
-        let start = blocks
-            .iter()
-            .map(|b| b.lower.weight.of(network.parameters()).to_owned());
-        Looker {
-            validation,
-            batches,
-            last,
-            start: start.collect(),
-            streams: streams.clone(),
-        }
+        let start = blocks.iter().map(|b| b.lower.weight.of(network.parameters()).to_owned());
+        Looker { validation, batches, last, start: start.collect(), streams: streams.clone() }
     }
 
     /// Adds the measurements of a step to the record.
@@ -57,13 +43,7 @@ impl<'a> Looker<'a> {
     /// When a singular value decomposition does not converge.
     pub fn look(&self, network: &Network<f32>, step: u64, record: &mut Record) -> Result<()> {
         let blocks = self.start.len();
-        let mut sums: Vec<Sums> = (0..blocks)
-            .map(|_| Sums {
-                places: vec![],
-                others: 0.0,
-                seeing: 0.0,
-            })
-            .collect();
+        let mut sums: Vec<Sums> = (0..blocks).map(|_| Sums { places: vec![], others: 0.0, seeing: 0.0 }).collect();
         let (mut loss, mut sequences) = (0.0, 0.0);
         for number in 0..self.batches {
             let (batch, targets) = self.validation.batch(number);
@@ -80,35 +60,22 @@ impl<'a> Looker<'a> {
             let entropy = sums.places.iter().sum::<f64>() / (n * sequences);
             let places: Vec<f64> = sums.places.iter().map(|sum| sum / sequences).collect();
             if entropy < least(record, b) {
-                record
-                    .0
-                    .insert(format!("least_{b}"), store::series(&places));
+                record.0.insert(format!("least_{b}"), store::series(&places));
             }
             record.push(format!("entropy_{b}"), entropy);
             record.push(format!("others_{b}"), sums.others / sums.seeing);
             if step == 0 || step == self.last {
                 let name = if step == 0 { "start" } else { "end" };
-                record
-                    .0
-                    .insert(format!("{name}_{b}"), store::series(&places));
+                record.0.insert(format!("{name}_{b}"), store::series(&places));
             }
-            let weight = network.layout().blocks[b]
-                .lower
-                .weight
-                .of(network.parameters());
+            let weight = network.layout().blocks[b].lower.weight.of(network.parameters());
             record.push(format!("rank_{b}"), rank(weight)?);
             // Not a number at the start, where nothing has moved.
             let moved = &weight - &self.start[b];
             record.push(format!("moved_{b}"), rank(moved.view())?);
             let mut entries: Vec<f32> = weight.iter().copied().collect();
-            entries.shuffle(
-                &mut self
-                    .streams
-                    .child("permutation", b as u64)
-                    .part("step", step),
-            );
-            let permuted =
-                Array2::from_shape_fn(weight.dim(), |(i, j)| entries[i * weight.ncols() + j]);
+            entries.shuffle(&mut self.streams.child("permutation", b as u64).part("step", step));
+            let permuted = Array2::from_shape_fn(weight.dim(), |(i, j)| entries[i * weight.ncols() + j]);
             record.push(format!("permuted_{b}"), rank(permuted.view())?);
         }
         Ok(())
@@ -126,8 +93,7 @@ fn least(record: &Record, block: usize) -> f64 {
 impl Sums {
     fn add(&mut self, pass: &Pass<f32>, block: usize) {
         for weights in pass.attention(block) {
-            self.places
-                .resize(self.places.len().max(weights.ncols()), 0.0);
+            self.places.resize(self.places.len().max(weights.ncols()), 0.0);
             for (j, column) in weights.columns().into_iter().enumerate() {
                 let seen: Vec<f64> = column.iter().take(j + 1).map(|a| f64::from(*a)).collect();
                 self.places[j] += entropy(seen.iter().copied());

@@ -2,9 +2,7 @@
 //! text, with the controls that the figures lack. Settings: `settings.toml`.
 
 use crate::PAPERS;
-use crate::network::{
-    Adam, Architecture, Layout, Network, Plan, Record, Records, Slot, Start, train,
-};
+use crate::network::{Adam, Architecture, Layout, Network, Plan, Record, Records, Slot, Start, train};
 use crate::quantities::{BLOCKS, CONTROL, CONTROLS, LEARNING_RATE};
 use crate::text::Text;
 use attnlab_core::error::{self, Error, Result};
@@ -98,12 +96,8 @@ const RATE: &str = "rate";
 impl Described for JomaText {
     const ID: &'static str = "joma.text";
     const NAME: &'static str = "joma_text";
-    const TITLE: &'static str =
-        "Training on a text: entropy of attention and stable rank by layer, with controls";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[0],
-        place: "Figures 6, 7 and 8",
-    };
+    const TITLE: &'static str = "Training on a text: entropy of attention and stable rank by layer, with controls";
+    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Figures 6, 7 and 8" };
 }
 
 impl JomaText {
@@ -149,8 +143,7 @@ impl JomaText {
             return vec![];
         }
         let maps = layout.blocks.iter().flat_map(|b| [b.query, b.key]);
-        maps.flat_map(|map| std::iter::once(map.weight).chain(map.bias))
-            .collect()
+        maps.flat_map(|map| std::iter::once(map.weight).chain(map.bias)).collect()
     }
 
     fn records(&self) -> Records {
@@ -166,11 +159,7 @@ impl Experiment for JomaText {
         error::positive("other_rate", self.other_rate)?;
         settings::at_least("layers", &self.layers, 1)?;
         settings::words("control", &self.controls, &CONTROLS)?;
-        settings::words(
-            "source",
-            std::slice::from_ref(&self.source),
-            &drawn::SOURCES,
-        )?;
+        settings::words("source", std::slice::from_ref(&self.source), &drawn::SOURCES)?;
         for (name, share) in [("dropout", self.dropout), ("held_out", self.held_out)] {
             if !(0.0..1.0).contains(&share) {
                 return Err(Error::invalid(name, share, "must be in [0, 1)"));
@@ -190,10 +179,7 @@ impl Experiment for JomaText {
         let compared = self.compared();
         let trained = self.controls.iter().any(|c| c != PLAIN && c != THEOREM_1);
         if trained && !self.layers.contains(&compared) {
-            let allowed = format!(
-                "must be one of layers = {:?}, or 0 for the first of them",
-                self.layers
-            );
+            let allowed = format!("must be one of layers = {:?}, or 0 for the first of them", self.layers);
             return Err(Error::invalid("control_layers", compared, allowed));
         }
         if self.controls.iter().any(|c| c == RATE) && self.other_rate == self.rates[0] {
@@ -223,11 +209,7 @@ impl Experiment for JomaText {
 
     fn cells(&self) -> Result<Vec<Params>> {
         let cell = |blocks: usize, rate: f64, control: &str| {
-            Params::from_iter([
-                BLOCKS.is(blocks),
-                LEARNING_RATE.is(rate),
-                CONTROL.is(control),
-            ])
+            Params::from_iter([BLOCKS.is(blocks), LEARNING_RATE.is(rate), CONTROL.is(control)])
         };
         let mut cells = vec![];
         for rate in &self.rates {
@@ -267,12 +249,7 @@ impl Experiment for JomaText {
     /// word itself), "rank_b" (stable rank of W_1), "moved_b" (of W_1 − W_1(0)) and "permuted_b" (of W_1 with
     /// its entries permuted); by position, "start_b", "least_b" (at the record of least entropy) and "end_b". "vocabulary", and "epoch", the number of steps
     /// in one. For the control "theorem1", the series of that check (`invariant.rs`).
-    fn trial_at(
-        &self,
-        cell: &Params,
-        streams: &Streams,
-        context: &TrialContext,
-    ) -> Result<Map<String, Value>> {
+    fn trial_at(&self, cell: &Params, streams: &Streams, context: &TrialContext) -> Result<Map<String, Value>> {
         let control = cell.get(CONTROL);
         let text = self.text(control, streams)?;
         if control == THEOREM_1 {
@@ -281,9 +258,7 @@ impl Experiment for JomaText {
         let training = text.training(self.streams, self.window)?;
         let validation = text.validation(self.validation_streams, self.window)?;
         let sizes = self.network(cell, text.vocabulary);
-        let start = Start::Library {
-            equal_blocks: control != "own",
-        };
+        let start = Start::Library { equal_blocks: control != "own" };
         // All controls and rates of one depth have the same start.
         let same = Params::from_iter([BLOCKS.is(cell.get(BLOCKS))]);
         let streams = streams.of_cell(same.cell());
@@ -292,12 +267,7 @@ impl Experiment for JomaText {
         let adam = Adam::new(rate, 0.0, network.parameters().len());
         let records = self.records();
         let settings = Value::Object(Identity::settings(self));
-        let label = format!(
-            "{} layers {} rate {rate:e} {control} {}",
-            Self::NAME,
-            sizes.blocks,
-            streams.name()
-        );
+        let label = format!("{} layers {} rate {rate:e} {control} {}", Self::NAME, sizes.blocks, streams.name());
         let plan = Plan {
             clip: Some(self.clip),
             dropout: self.dropout,
@@ -310,19 +280,9 @@ impl Experiment for JomaText {
             most => most.min(validation.batches()),
         };
         let looker = measure::Looker::new(&network, validation, batches, records.last(), &streams);
-        let mut look = |network: &Network<f32>, step: u64, record: &mut Record| {
-            looker.look(network, step, record)
-        };
+        let mut look = |network: &Network<f32>, step: u64, record: &mut Record| looker.look(network, step, record);
         let batch = |step: u64| Ok(training.batch(step));
-        let record = train(
-            &mut network,
-            adam,
-            &plan,
-            &streams,
-            context,
-            &batch,
-            &mut look,
-        )?;
+        let record = train(&mut network, adam, &plan, &streams, context, &batch, &mut look)?;
         let mut data = record.0;
         data.insert("vocabulary".into(), text.vocabulary.into());
         data.insert("epoch".into(), store::number(training.batches() as f64));
@@ -330,10 +290,7 @@ impl Experiment for JomaText {
     }
 
     fn size(&self) -> String {
-        format!(
-            "width {}, {} steps, {} seeds",
-            self.width, self.steps, self.seeds
-        )
+        format!("width {}, {} steps, {} seeds", self.width, self.steps, self.seeds)
     }
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
@@ -347,9 +304,5 @@ fn file_sizes(path: &Path) -> u64 {
     let Ok(entries) = std::fs::read_dir(path) else {
         return own;
     };
-    entries
-        .flatten()
-        .filter_map(|e| e.metadata().ok())
-        .map(|m| m.len())
-        .sum()
+    entries.flatten().filter_map(|e| e.metadata().ok()).map(|m| m.len()).sum()
 }

@@ -71,11 +71,7 @@ fn visible(pairs: &[(f64, f64)]) -> (u64, u64) {
 
 /// A panel of shares of trainings with drop and rebound.
 pub(super) fn share_panel(label: &str) -> Panel {
-    panel(
-        "both at least .1 nats",
-        Axis::linear(label),
-        Axis::linear("share of the trainings").from_to(0.0, 1.05),
-    )
+    panel("both at least .1 nats", Axis::linear(label), Axis::linear("share of the trainings").from_to(0.0, 1.05))
 }
 
 /// Adds the share of the trainings that show both to such a panel, under its tick, and returns it.
@@ -146,14 +142,9 @@ fn entropies(settings: &JomaText, plain: &[&[Row]]) -> Result<Figure> {
         );
         for block in 0..count {
             let points = band(settings, cell, &format!("entropy_{block}"))?;
-            found
-                .series
-                .push(curve(format!("layer {}", block + 1), block, points));
+            found.series.push(curve(format!("layer {}", block + 1), block, points));
         }
-        found.rules.push(Rule::horizontal(
-            "uniform attention",
-            ceiling(settings.window),
-        ));
+        found.rules.push(Rule::horizontal("uniform attention", ceiling(settings.window)));
         panels.push(found);
         let percent = |x: f64| significant(100.0 * x, 2);
         let label = format!("{count} at {rate}");
@@ -165,9 +156,7 @@ fn entropies(settings: &JomaText, plain: &[&[Row]]) -> Result<Figure> {
             let e = add_share(&mut shares, series, format!("{layer} of {count}"), &pairs)?;
             let (both, of) = visible(&pairs);
             let (low, high) = (percent(e.low), percent(e.high));
-            shown.push(format!(
-                "layer {layer} in {both} of {of} ({low} to {high} %)"
-            ));
+            shown.push(format!("layer {layer} in {both} of {of} ({low} to {high} %)"));
         }
         words.push(format!("of {count} at {rate}, {}", shown.join(", ")));
     }
@@ -192,11 +181,7 @@ fn entropies(settings: &JomaText, plain: &[&[Row]]) -> Result<Figure> {
 fn invariant(settings: &JomaText, cell: &[Row]) -> Result<Figure> {
     let sizes = &settings.theorem1;
     let steps = sizes.records();
-    let mut drifts = panel(
-        "drift of *z* − ½Σ*v*²",
-        Axis::linear("steps"),
-        Axis::log("relative to the change of *z*"),
-    );
+    let mut drifts = panel("drift of *z* − ½Σ*v*²", Axis::linear("steps"), Axis::log("relative to the change of *z*"));
     for (name, label, colour) in [
         ("drift", "step size *η*", 0),
         ("drift_half", "*η*/2", 2),
@@ -207,11 +192,7 @@ fn invariant(settings: &JomaText, cell: &[Row]) -> Result<Figure> {
         let points = draw::band(cell, name, &steps)?.split_off(1);
         drifts.series.push(draw::curve(label, colour, points));
     }
-    let mut entropy = panel(
-        "its attention",
-        Axis::linear("steps"),
-        Axis::linear("entropy (nats)"),
-    );
+    let mut entropy = panel("its attention", Axis::linear("steps"), Axis::linear("entropy (nats)"));
     let points = draw::band(cell, "entropy", &steps)?;
     entropy.series.push(draw::curve("", 0, points));
     Ok(Figure {
@@ -244,30 +225,20 @@ fn positions(settings: &JomaText, plain: &[&[Row]]) -> Result<Figure> {
     for cell in plain {
         let count = blocks(cell)?;
         let rate = cell[0].parameter(LEARNING_RATE.name)?;
-        let shown = if count == 1 {
-            vec![0]
-        } else {
-            vec![0, count - 1]
-        };
+        let shown = if count == 1 { vec![0] } else { vec![0, count - 1] };
         for block in shown {
             let mut found = panel(
                 format!("layer {} of {count}, *η* = {rate}", block + 1),
                 Axis::linear("position"),
                 Axis::linear("entropy (nats)").from_to(0.0, 1.08 * (settings.window as f64).ln()),
             );
-            for (name, label, colour) in [
-                ("start", "before training", 1),
-                ("least", "at the least mean", 3),
-                ("end", "at the end", 0),
-            ] {
+            for (name, label, colour) in
+                [("start", "before training", 1), ("least", "at the least mean", 3), ("end", "at the end", 0)]
+            {
                 let points = draw::course(cell, &format!("{name}_{block}"), &places)?;
                 found.series.push(curve(label, colour, points));
             }
-            found.series.push(Series::predicted(
-                "uniform attention",
-                GREY,
-                uniform.clone(),
-            ));
+            found.series.push(Series::predicted("uniform attention", GREY, uniform.clone()));
             panels.push(found);
         }
     }
@@ -296,20 +267,13 @@ fn ranks(settings: &JomaText, plain: &[&[Row]]) -> Result<Figure> {
         let count = blocks(cell)?;
         let rate = cell[0].parameter(LEARNING_RATE.name)?;
         let mut found = panel(
-            format!(
-                "{count} {}, *η* = {rate}",
-                if count == 1 { "layer" } else { "layers" }
-            ),
+            format!("{count} {}, *η* = {rate}", if count == 1 { "layer" } else { "layers" }),
             Axis::linear("steps"),
             Axis::linear("stable rank of *W*_{1}").from_to(0.0, 1.5 * chance),
         );
         for block in 0..count {
             let label = format!("layer {}", block + 1);
-            found.series.push(curve(
-                label,
-                block,
-                band(settings, cell, &format!("rank_{block}"))?,
-            ));
+            found.series.push(curve(label, block, band(settings, cell, &format!("rank_{block}"))?));
             for (name, label, stroke) in [
                 ("permuted", "entries permuted", Stroke::Dashed),
                 ("moved", "*W*_{1}(*t*) − *W*_{1}(0)", Stroke::Dotted),
@@ -318,15 +282,11 @@ fn ranks(settings: &JomaText, plain: &[&[Row]]) -> Result<Figure> {
                 // One entry in the legend; the colour is the layer's.
                 found.series.push(match block {
                     0 => curve(label, block, points).drawn(stroke),
-                    _ => curve(format!("{label}, layer {}", block + 1), block, points)
-                        .drawn(stroke)
-                        .unlisted(),
+                    _ => curve(format!("{label}, layer {}", block + 1), block, points).drawn(stroke).unlisted(),
                 });
             }
         }
-        found
-            .rules
-            .push(Rule::horizontal("independent entries", chance));
+        found.rules.push(Rule::horizontal("independent entries", chance));
         panels.push(found);
     }
     Ok(Figure {

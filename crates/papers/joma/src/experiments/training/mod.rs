@@ -56,11 +56,9 @@ const SETTINGS: [&str; 2] = ["code", "text"];
 impl Described for JomaTraining {
     const ID: &'static str = "joma.training";
     const NAME: &'static str = "joma_training";
-    const TITLE: &'static str = "Softmax attention under cross-entropy: Theorem 1's prediction of the logits, growing weights";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[0],
-        place: "Figures 2 and 3, Theorems 1, 2",
-    };
+    const TITLE: &'static str =
+        "Softmax attention under cross-entropy: Theorem 1's prediction of the logits, growing weights";
+    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Figures 2 and 3, Theorems 1, 2" };
 }
 
 impl JomaTraining {
@@ -70,9 +68,7 @@ impl JomaTraining {
 
     /// The steps at which the run is recorded.
     fn recorded(&self) -> Vec<f64> {
-        (0..=self.long_steps / self.every)
-            .map(|i| (i * self.every) as f64)
-            .collect()
+        (0..=self.long_steps / self.every).map(|i| (i * self.every) as f64).collect()
     }
 
     fn tokens_of(&self, data: &str) -> ClassTokens {
@@ -96,12 +92,9 @@ impl JomaTraining {
 impl Experiment for JomaTraining {
     fn validate(&self) -> Result<()> {
         settings::spread("trials", self.trials)?;
-        for (name, value) in [
-            ("width2", self.width2),
-            ("scale", self.scale),
-            ("temperature", self.temperature),
-            ("eta", self.eta),
-        ] {
+        for (name, value) in
+            [("width2", self.width2), ("scale", self.scale), ("temperature", self.temperature), ("eta", self.eta)]
+        {
             error::positive(name, value)?;
         }
         for (name, value, least) in [
@@ -123,9 +116,7 @@ impl Experiment for JomaTraining {
         }
         if self.long_steps < self.steps || self.steps < 2 * self.every {
             let (steps, every) = (self.steps, self.every);
-            let allowed = format!(
-                "must be at least steps = {steps}, and steps at least twice every = {every}"
-            );
+            let allowed = format!("must be at least steps = {steps}, and steps at least twice every = {every}");
             return Err(Error::invalid("long_steps", self.long_steps, allowed));
         }
         Ok(())
@@ -157,9 +148,7 @@ impl Experiment for JomaTraining {
     /// "share_NAME" of the drift at the end.
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
         let (setting, data) = (cell.get(SETTING), cell.get(FREQUENCIES));
-        let training = self
-            .tokens_of(data)
-            .layer(self.temperature_of(setting), streams)?;
+        let training = self.tokens_of(data).layer(self.temperature_of(setting), streams)?;
         let start = training.normal_start(self.scale, streams);
         let prediction = match setting {
             "code" => Prediction::of_code(&training, &start),
@@ -172,42 +161,23 @@ impl Experiment for JomaTraining {
             }
             let v = training.weights(x);
             let found = prediction.agreement(x);
-            let values = [
-                found.whole,
-                found.squares,
-                found.norm,
-                found.amplitude,
-                prediction.moved(x),
-            ];
+            let values = [found.whole, found.squares, found.norm, found.amplitude, prediction.moved(x)];
             let components = (0..self.components).map(|l| v[[l, 0]]);
             for (list, value) in series.iter_mut().zip(values.into_iter().chain(components)) {
                 list.push(value);
             }
         };
         let until = self.long_steps as f64 * self.eta;
-        let path = descend(
-            &training,
-            &start,
-            self.eta,
-            &[until],
-            Watch::steps(&mut look),
-        )?;
+        let path = descend(&training, &start, self.eta, &[until], Watch::steps(&mut look))?;
         let names = ["nc", "nc1", "nc2", "amplitude", "moved"].map(String::from);
         let components = (0..self.components).map(|l| format!("v0_{l}"));
-        let mut row: Map<String, Value> = names
-            .into_iter()
-            .chain(components)
-            .zip(&series)
-            .map(|(name, list)| (name, store::series(list)))
-            .collect();
+        let mut row: Map<String, Value> =
+            names.into_iter().chain(components).zip(&series).map(|(name, list)| (name, store::series(list))).collect();
         let flat = |x: &[f64]| {
             let (v, query) = (training.weights(x), training.biases(x));
             store::series(&v.iter().chain(&query).copied().collect::<Vec<_>>())
         };
-        row.insert(
-            "x".into(),
-            store::series(&training.inputs().iter().copied().collect::<Vec<_>>()),
-        );
+        row.insert("x".into(), store::series(&training.inputs().iter().copied().collect::<Vec<_>>()));
         row.insert("v_start".into(), flat(&start));
         row.insert("v_end".into(), flat(path.end()));
         let short = self.steps as f64 * self.eta;
@@ -222,10 +192,7 @@ impl Experiment for JomaTraining {
     }
 
     fn size(&self) -> String {
-        format!(
-            "*K* = {}, {} to {} steps, {} draws",
-            self.classes, self.steps, self.long_steps, self.trials
-        )
+        format!("*K* = {}, {} to {} steps, {} draws", self.classes, self.steps, self.long_steps, self.trials)
     }
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {

@@ -16,20 +16,12 @@ use attnlab_lab::run::Row;
 /// When rows are missing or are not of this experiment.
 pub fn figures(settings: &JomaTraining, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = cells(JomaTraining::NAME, rows)?;
-    Ok(vec![
-        prediction(settings, &cells)?,
-        growth(settings, &cells)?,
-        drift(settings, &cells)?,
-    ])
+    Ok(vec![prediction(settings, &cells)?, growth(settings, &cells)?, drift(settings, &cells)?])
 }
 
 /// The cells in these settings and with these token frequencies.
 fn of_setting<'a>(cells: &[&'a [Row]], setting: &str, data: &str) -> Vec<&'a [Row]> {
-    with_word(
-        &with_word(cells, SETTING.name, setting),
-        FREQUENCIES.name,
-        data,
-    )
+    with_word(&with_word(cells, SETTING.name, setting), FREQUENCIES.name, data)
 }
 
 fn words(setting: &str, data: &str) -> String {
@@ -56,11 +48,7 @@ fn prediction(settings: &JomaTraining, cells: &[&[Row]]) -> Result<Figure> {
         for cell in of_setting(cells, SETTINGS[0], data) {
             let title = format!("token frequencies *X*, {data}");
             let mut found = panel(title, Axis::whole("class"), token_axis(settings, false));
-            found.heat = Some(heat(
-                settings,
-                &cell[0].series("x")?,
-                Axis::linear("*x*_{l}"),
-            ));
+            found.heat = Some(heat(settings, &cell[0].series("x")?, Axis::linear("*x*_{l}")));
             panels.push(found);
         }
     }
@@ -72,17 +60,12 @@ fn prediction(settings: &JomaTraining, cells: &[&[Row]]) -> Result<Figure> {
                     Axis::linear("steps"),
                     Axis::linear("correlation with *z*").from_to(-0.55, 1.05),
                 );
-                for (colour, (name, label)) in [
-                    ("nc", "*ẑ*"),
-                    ("nc1", "*ẑ*_{1}, the squares"),
-                    ("nc2", "*ẑ*_{2}, the norm"),
-                ]
-                .into_iter()
-                .enumerate()
+                for (colour, (name, label)) in
+                    [("nc", "*ẑ*"), ("nc1", "*ẑ*_{1}, the squares"), ("nc2", "*ẑ*_{2}, the norm")]
+                        .into_iter()
+                        .enumerate()
                 {
-                    found
-                        .series
-                        .push(curve(label, colour, band(cell, name, &steps)?));
+                    found.series.push(curve(label, colour, band(cell, name, &steps)?));
                 }
                 found.rules.push(Rule::horizontal("", 1.0));
                 panels.push(found);
@@ -99,12 +82,7 @@ fn prediction(settings: &JomaTraining, cells: &[&[Row]]) -> Result<Figure> {
              (c), (d): the authors' code, *T* = {}, the norm with the part along the query, mean attention at *z* = 0. \
              (e), (f): as the paper has it, *T* = 1, Σ‖*v*_{{k}}‖². Smooth inputs: a bump of distinct tokens that moves with the class; \
              random: all frequencies uniform.",
-            settings.classes,
-            settings.distinct,
-            settings.common,
-            settings.eta,
-            settings.trials,
-            settings.temperature,
+            settings.classes, settings.distinct, settings.common, settings.eta, settings.trials, settings.temperature,
         ),
         width: Width::Page,
         columns: 2,
@@ -133,9 +111,7 @@ fn growth(settings: &JomaTraining, cells: &[&[Row]]) -> Result<Figure> {
             );
             for l in 0..settings.components {
                 let points = band(cell, &format!("v0_{l}"), &steps)?;
-                found
-                    .series
-                    .push(curve(format!("component {l}"), l, points));
+                found.series.push(curve(format!("component {l}"), l, points));
             }
             found.rules.push(Rule::horizontal("", 0.0));
             panels.push(found);
@@ -163,9 +139,7 @@ fn token_axis(settings: &JomaTraining, query: bool) -> Axis {
     let tokens = settings.tokens();
     let mut axis = Axis::whole("token *l*").downwards();
     let every = tokens.div_ceil(4).max(1);
-    let numbered = (0..tokens)
-        .step_by(every)
-        .map(|l| (l as f64, l.to_string()));
+    let numbered = (0..tokens).step_by(every).map(|l| (l as f64, l.to_string()));
     axis.ticks = numbered.collect();
     if query {
         axis.ticks.push((tokens as f64, "*m*".into()));
@@ -184,31 +158,18 @@ fn heat(settings: &JomaTraining, values: &[f64], bar: Axis) -> Heat {
 /// The heat map of numbers of both signs, on a scale that is symmetric about 0.
 fn diverging(settings: &JomaTraining, values: &[f64], bar: Axis) -> Heat {
     let most = values.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
-    Heat {
-        palette: Palette::Diverging(0.0),
-        ..heat(settings, values, bar.from_to(-most, most))
-    }
+    Heat { palette: Palette::Diverging(0.0), ..heat(settings, values, bar.from_to(-most, most)) }
 }
 
 /// The amplitude of the error, and the shares of the assumptions in it.
 fn drift(settings: &JomaTraining, cells: &[&[Row]]) -> Result<Figure> {
     let steps = settings.recorded();
-    let mut off = panel(
-        "amplitude",
-        Axis::linear("steps"),
-        Axis::log("|*z* − *ẑ*| / |*z*|").from_to(0.01, 100.0),
-    );
-    let mut moved = panel(
-        "mean attention",
-        Axis::linear("steps"),
-        Axis::linear("shift of the mean attention").from_to(0.0, 1.0),
-    );
+    let mut off = panel("amplitude", Axis::linear("steps"), Axis::log("|*z* − *ẑ*| / |*z*|").from_to(0.01, 100.0));
+    let mut moved =
+        panel("mean attention", Axis::linear("steps"), Axis::linear("shift of the mean attention").from_to(0.0, 1.0));
     let causes = [Cause::Correlation, Cause::MeanMoves, Cause::Steps];
-    let mut shares = panel(
-        "shares of the drift",
-        Axis::linear("").from_to(0.4, 4.6),
-        Axis::linear("share").from_to(0.0, 1.0),
-    );
+    let mut shares =
+        panel("shares of the drift", Axis::linear("").from_to(0.4, 4.6), Axis::linear("share").from_to(0.0, 1.0));
     let mut place = 0.0;
     for setting in SETTINGS {
         for data in DATA {
@@ -216,16 +177,10 @@ fn drift(settings: &JomaTraining, cells: &[&[Row]]) -> Result<Figure> {
                 let colour = place as usize;
                 place += 1.0;
                 let label = words(setting, data);
-                off.series
-                    .push(curve(&label, colour, band(cell, "amplitude", &steps)?));
-                moved
-                    .series
-                    .push(curve(&label, colour, band(cell, "moved", &steps)?));
+                off.series.push(curve(&label, colour, band(cell, "amplitude", &steps)?));
+                moved.series.push(curve(&label, colour, band(cell, "moved", &steps)?));
                 let word = if setting == "code" { "code" } else { "paper" };
-                shares
-                    .x
-                    .ticks
-                    .push((place, format!("{word} {}", &data[..1])));
+                shares.x.ticks.push((place, format!("{word} {}", &data[..1])));
                 for (i, cause) in causes.iter().enumerate() {
                     let x = place + 0.15 * (i as f64 - 1.0);
                     let point = spread(cell, &format!("share_{cause:?}"), x)?;
@@ -236,11 +191,7 @@ fn drift(settings: &JomaTraining, cells: &[&[Row]]) -> Result<Figure> {
         }
     }
     shares.x.label = "inputs smooth (s), random (r)".into();
-    let last: Vec<f64> = off
-        .series
-        .iter()
-        .filter_map(|s| s.points.last().map(|p| p.y))
-        .collect();
+    let last: Vec<f64> = off.series.iter().filter_map(|s| s.points.last().map(|p| p.y)).collect();
     Ok(Figure {
         name: "joma_training_drift".into(),
         title: "What the correlation hides: amplitude, and the assumption that fails".into(),

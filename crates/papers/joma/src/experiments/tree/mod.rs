@@ -44,12 +44,8 @@ pub struct JomaTree {
 impl Described for JomaTree {
     const ID: &'static str = "joma.tree";
     const NAME: &'static str = "joma_tree";
-    const TITLE: &'static str =
-        "Co-occurrence of tokens against the depth of their common ancestor";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[0],
-        place: "Theorem 5, Eq. (8)",
-    };
+    const TITLE: &'static str = "Co-occurrence of tokens against the depth of their common ancestor";
+    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Theorem 5, Eq. (8)" };
 }
 
 /// Trees beyond this many variables are not drawn.
@@ -58,13 +54,7 @@ const MOST: usize = 1 << 20;
 impl JomaTree {
     fn tree(&self, rho: f64) -> Result<Tree> {
         let depth = self.depth as u32; // at most 20, as validated
-        Tree::regular(
-            self.classes.clone(),
-            self.zero.clone(),
-            rho,
-            depth,
-            self.branches,
-        )
+        Tree::regular(self.classes.clone(), self.zero.clone(), rho, depth, self.branches)
     }
 }
 
@@ -149,10 +139,7 @@ impl Experiment for JomaTree {
     }
 
     fn size(&self) -> String {
-        format!(
-            "*L* = {}, {} batches of {} trees",
-            self.depth, self.trials, self.draws
-        )
+        format!("*L* = {}, {} batches of {} trees", self.depth, self.trials, self.draws)
     }
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
@@ -213,13 +200,10 @@ impl JomaTree {
                 printed.push(Point::at(x, print));
             }
             let bars = Series::bars(format!("*ρ* = {rho}").replace('-', "−"), colour, measured);
+            found.series.push(Series::predicted("Theorem 5, corrected", colour, law));
             found
                 .series
-                .push(Series::predicted("Theorem 5, corrected", colour, law));
-            found.series.push(Series {
-                stroke: Stroke::Dotted,
-                ..Series::predicted("Theorem 5, as printed", colour, printed)
-            });
+                .push(Series { stroke: Stroke::Dotted, ..Series::predicted("Theorem 5, as printed", colour, printed) });
             found.series.push(bars.with_interval("95 % interval"));
         }
         Ok(found)
@@ -238,16 +222,10 @@ impl JomaTree {
                 Ok(Point::at(f64::from(height) / f64::from(depth), p))
             };
             let exact = (0..depth).map(at).collect::<Result<_>>()?;
-            found.series.push(Series::measured(
-                format!("*ε* = {epsilon}"),
-                3 + colour,
-                exact,
-            ));
+            found.series.push(Series::measured(format!("*ε* = {epsilon}"), 3 + colour, exact));
         }
         let line = vec![Point::at(0.0, 1.0), Point::at(1.0, 0.0)];
-        found
-            .series
-            .push(Series::predicted("1 − *H*/*L*", GREY, line));
+        found.series.push(Series::predicted("1 − *H*/*L*", GREY, line));
         Ok(found)
     }
 }

@@ -37,12 +37,8 @@ pub struct JomaWeights {
 impl Described for JomaWeights {
     const ID: &'static str = "joma.weights";
     const NAME: &'static str = "joma_weights";
-    const TITLE: &'static str =
-        "Stable rank of the weights of a network along its checkpoints, against chance";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[0],
-        place: "Figure 7",
-    };
+    const TITLE: &'static str = "Stable rank of the weights of a network along its checkpoints, against chance";
+    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Figure 7" };
 }
 
 /// Parameters of the rows.
@@ -72,13 +68,9 @@ impl Experiment for JomaWeights {
     }
 
     fn ready(&self) -> Result<()> {
-        for (name, empty) in [
-            ("checkpoints", self.checkpoints.is_empty()),
-            ("tensors", self.tensors.is_empty()),
-        ] {
+        for (name, empty) in [("checkpoints", self.checkpoints.is_empty()), ("tensors", self.tensors.is_empty())] {
             if empty {
-                let allowed =
-                    "must hold at least one entry. Write attnlab weights FOLDER, which fills it in";
+                let allowed = "must hold at least one entry. Write attnlab weights FOLDER, which fills it in";
                 return Err(Error::invalid(name, "[]", allowed));
             }
         }
@@ -90,8 +82,7 @@ impl Experiment for JomaWeights {
                 let same = first.map_or(Ok(shape.clone()), |c: &Checkpoint| c.shape(tensor))?;
                 if shape.len() != 2 || shape.contains(&0) || shape != same {
                     let name = format!("{tensor} of {}", path.display());
-                    let expected =
-                        format!("a matrix of the shape of the first checkpoint, {same:?}");
+                    let expected = format!("a matrix of the shape of the first checkpoint, {same:?}");
                     return Err(Error::shape(&name, shape, expected));
                 }
             }
@@ -131,8 +122,7 @@ impl Experiment for JomaWeights {
         let least = sizes.iter().copied().min().unwrap_or(0);
         // The stored bytes, W, W(0) and two more for their difference or a permutation; the Gram matrix and its
         // eigenvectors.
-        memory::product(&[8, 5, memory::product(&sizes)])
-            .saturating_add(memory::product(&[8, 4, least, least]))
+        memory::product(&[8, 5, memory::product(&sizes)]).saturating_add(memory::product(&[8, 4, least, least]))
     }
 
     /// "rows" and "columns"; "frobenius", "largest", "stable_rank" and "entropy_rank" of W; "permuted", the stable
@@ -166,10 +156,8 @@ impl Experiment for JomaWeights {
             ("moved_norm", moved.frobenius / start_norm),
             ("chance", chance::stable_rank(rows, columns)),
         ];
-        let mut data: Map<String, Value> = numbers
-            .into_iter()
-            .map(|(name, x)| (name.to_string(), store::number(x)))
-            .collect();
+        let mut data: Map<String, Value> =
+            numbers.into_iter().map(|(name, x)| (name.to_string(), store::number(x))).collect();
         data.insert("permuted".into(), store::series(&permuted));
         data.insert("rows".into(), rows.into());
         data.insert("columns".into(), columns.into());

@@ -27,11 +27,7 @@ impl Layer<'_> {
 
     /// Drop of the stable rank since the first checkpoint and its rise after the minimum, relative to the first.
     fn drop_and_rebound(&self) -> Result<(f64, f64)> {
-        let ranks: Vec<f64> = self
-            .rows
-            .iter()
-            .map(|row| row.number("stable_rank"))
-            .collect::<Result<_>>()?;
+        let ranks: Vec<f64> = self.rows.iter().map(|row| row.number("stable_rank")).collect::<Result<_>>()?;
         let (drop, rebound) = drop_and_rebound(&ranks);
         Ok((drop / ranks[0], rebound / ranks[0]))
     }
@@ -61,10 +57,7 @@ pub fn figures(settings: &JomaWeights, rows: &[Row]) -> Result<Vec<Figure>> {
         let layers = &mut kinds[at].1;
         match layers.iter_mut().find(|l| l.number == number) {
             Some(layer) => layer.rows.push(&cell[0]),
-            None => layers.push(Layer {
-                number,
-                rows: vec![&cell[0]],
-            }),
+            None => layers.push(Layer { number, rows: vec![&cell[0]] }),
         }
     }
     let one = kinds.len() == 1;
@@ -83,9 +76,7 @@ pub fn figures(settings: &JomaWeights, rows: &[Row]) -> Result<Vec<Figure>> {
 /// Some of the layers, from the bottom one to the top one at equal distances.
 fn chosen<'a, 'b>(layers: &'a [Layer<'b>]) -> Vec<&'a Layer<'b>> {
     let (n, last) = (layers.len().min(MOST_CURVES), layers.len() - 1);
-    (0..n)
-        .map(|i| &layers[if n > 1 { i * last / (n - 1) } else { 0 }])
-        .collect()
+    (0..n).map(|i| &layers[if n > 1 { i * last / (n - 1) } else { 0 }]).collect()
 }
 
 fn figure(settings: &JomaWeights, name: String, kind: &str, layers: &[Layer]) -> Result<Figure> {
@@ -98,20 +89,13 @@ fn figure(settings: &JomaWeights, name: String, kind: &str, layers: &[Layer]) ->
     };
     let mut panels = vec![];
     if steps > 1 {
-        for (name, title) in [
-            ("stable_rank", "stable rank"),
-            ("moved", "stable rank of *W* − *W*(0)"),
-        ] {
+        for (name, title) in [("stable_rank", "stable rank"), ("moved", "stable rank of *W* − *W*(0)")] {
             let mut found = panel(title, Axis::log(axis), Axis::linear("stable rank"));
             for (colour, layer) in chosen(layers).into_iter().enumerate() {
                 let label = format!("layer {}", layer.number);
-                found
-                    .series
-                    .push(Series::measured(label, colour, layer.points(name)?));
+                found.series.push(Series::measured(label, colour, layer.points(name)?));
             }
-            found
-                .rules
-                .push(Rule::horizontal("independent entries", chance));
+            found.rules.push(Rule::horizontal("independent entries", chance));
             panels.push(found);
         }
     }
@@ -128,20 +112,12 @@ fn figure(settings: &JomaWeights, name: String, kind: &str, layers: &[Layer]) ->
              variance, *mn*/(√*m* + √*n*)² = {}. Entries permuted: mean and {} % interval (Student) over {} \
              permutations.{ending}",
             steps,
-            if steps == 1 {
-                "checkpoint"
-            } else {
-                "checkpoints"
-            },
+            if steps == 1 { "checkpoint" } else { "checkpoints" },
             attnlab_core::format::significant(chance, 4),
             100.0 * LEVEL,
             settings.draws,
         ),
-        width: if steps > 1 {
-            Width::Page
-        } else {
-            Width::Column
-        },
+        width: if steps > 1 { Width::Page } else { Width::Column },
         columns: panels.len(),
         panels,
     })
@@ -149,11 +125,7 @@ fn figure(settings: &JomaWeights, name: String, kind: &str, layers: &[Layer]) ->
 
 /// The first and the last checkpoint by layer, with the permuted entries of the last.
 fn by_layer(layers: &[Layer], chance: f64) -> Result<attnlab_lab::figure::Panel> {
-    let mut found = panel(
-        "by layer",
-        Axis::whole("layer"),
-        Axis::linear("stable rank"),
-    );
+    let mut found = panel("by layer", Axis::whole("layer"), Axis::linear("stable rank"));
     let (mut start, mut end, mut permuted) = (vec![], vec![], vec![]);
     for layer in layers {
         let x = layer.number as f64;
@@ -168,26 +140,11 @@ fn by_layer(layers: &[Layer], chance: f64) -> Result<attnlab_lab::figure::Panel>
     }
     let several = layers[0].rows.len() > 1;
     if several {
-        found
-            .series
-            .push(Series::measured("first checkpoint", 6, start));
+        found.series.push(Series::measured("first checkpoint", 6, start));
     }
-    found.series.push(Series::measured(
-        if several {
-            "last checkpoint"
-        } else {
-            "checkpoint"
-        },
-        INK,
-        end,
-    ));
-    found.series.push(Series {
-        stroke: Stroke::Dashed,
-        ..Series::measured("entries permuted", GREY, permuted)
-    });
-    found
-        .rules
-        .push(Rule::horizontal("independent entries", chance));
+    found.series.push(Series::measured(if several { "last checkpoint" } else { "checkpoint" }, INK, end));
+    found.series.push(Series { stroke: Stroke::Dashed, ..Series::measured("entries permuted", GREY, permuted) });
+    found.rules.push(Rule::horizontal("independent entries", chance));
     Ok(found)
 }
 
@@ -210,8 +167,6 @@ fn rebounds(settings: &JomaWeights, layers: &[Layer]) -> Result<String> {
         count(&rebounding),
         count(&rebounding[n - third..]),
         count(&rebounding[..third]),
-        (0..third)
-            .filter(|i| dropping[*i] && !rebounding[*i])
-            .count(),
+        (0..third).filter(|i| dropping[*i] && !rebounding[*i]).count(),
     ))
 }

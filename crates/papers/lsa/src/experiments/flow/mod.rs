@@ -36,10 +36,7 @@ impl Test {
     fn predicted(&self, infinite: bool) -> Risk {
         let moments = |covariance| self.target.moments(covariance, self.noise_var);
         let (examples, query) = (moments(&self.examples), moments(&self.query));
-        let law = |covariance, moments| Law {
-            covariance,
-            moments,
-        };
+        let law = |covariance, moments| Law { covariance, moments };
         risk_at_query(
             &self.training,
             law(&self.examples, &examples),
@@ -102,10 +99,7 @@ impl Described for LsaFlow {
     const ID: &'static str = "lsa.flow";
     const NAME: &'static str = "lsa_flow";
     const TITLE: &'static str = "Linear self-attention: flow, limit, risk in N and M, shifts";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[0],
-        place: "both theorems (Zhang, Frei and Bartlett)",
-    };
+    const SOURCE: Source = Source { paper: &PAPERS[0], place: "both theorems (Zhang, Frei and Bartlett)" };
     const ALIASES: &'static [(&'static str, &'static str)] = &[(CONTEXT.name, "context")];
 }
 
@@ -132,9 +126,7 @@ impl LsaFlow {
             training,
             examples,
             query,
-            target: Target::Linear {
-                task: Array1::from_elem(self.dim, size),
-            },
+            target: Target::Linear { task: Array1::from_elem(self.dim, size) },
             count,
             noise_var: self.noise_var,
         })
@@ -152,11 +144,7 @@ impl Experiment for LsaFlow {
     fn validate(&self) -> Result<()> {
         settings::spread("trials", self.trials)?;
         if self.dim < 2 {
-            return Err(Error::invalid(
-                "dim",
-                self.dim,
-                "must be a whole number >= 2",
-            ));
+            return Err(Error::invalid("dim", self.dim, "must be a whole number >= 2"));
         }
         validate_times(self.until, self.points)?;
         validate_counts(&[
@@ -173,11 +161,7 @@ impl Experiment for LsaFlow {
             let list: Vec<f64> = list.iter().map(|n| *n as f64).collect();
             settings::positive(name, &list)?;
         }
-        for (name, list) in [
-            ("conditions", &self.conditions),
-            ("eta", &self.eta),
-            ("shift", &self.shift),
-        ] {
+        for (name, list) in [("conditions", &self.conditions), ("eta", &self.eta), ("shift", &self.shift)] {
             settings::positive(name, list)?;
         }
         error::positive("scale", self.scale)?;

@@ -42,18 +42,9 @@ pub fn flow(settings: &LsaFlow, condition: f64, streams: &Streams) -> Data {
         }
     };
     let conserved = |x: &[f64]| vec![flow.weights(x).conserved()];
-    let watch = Watch {
-        event: None,
-        conserved: Some(&conserved),
-        step: Some(&mut look),
-    };
+    let watch = Watch { event: None, conserved: Some(&conserved), step: Some(&mut look) };
     let integrator = Flow::new(Method::Bdf);
-    let path = integrator.watched(
-        &flow,
-        &flow.start(),
-        &times(settings.until, settings.points),
-        watch,
-    )?;
+    let path = integrator.watched(&flow, &flow.start(), &times(settings.until, settings.points), watch)?;
     let weights: Vec<LsaWeights> = path.states.iter().map(|x| flow.weights(x)).collect();
     let gaps: Vec<f64> = weights.iter().map(|w| training.excess(w) / first).collect();
     let distances: Vec<f64> = weights.iter().map(|w| distance(&training, w)).collect();
@@ -84,10 +75,7 @@ pub fn descent(settings: &LsaFlow, eta: f64, streams: &Streams) -> Data {
         store::series(&path.states.iter().map(gap).collect::<Vec<_>>())
     };
     let conserved = |x: &[f64]| vec![LsaWeights::of_slice(d, x).conserved()];
-    let watch = || Watch {
-        conserved: Some(&conserved),
-        ..Watch::default()
-    };
+    let watch = || Watch { conserved: Some(&conserved), ..Watch::default() };
     // A step size that is too large leaves every bound, the only numerical failure that `descend` has: it is
     // drawn as divergence. A failure of the flow below is an error.
     let (descended, drift, steps) = match descend(&field, &from, eta, &times, watch()) {
@@ -105,10 +93,7 @@ pub fn descent(settings: &LsaFlow, eta: f64, streams: &Streams) -> Data {
         ("drift", store::number(drift)),
         ("steps", steps.into()),
         ("flow_gap", gaps(&flow)),
-        (
-            "flow_drift",
-            store::number(relative_drift(&training, &flow)),
-        ),
+        ("flow_drift", store::number(relative_drift(&training, &flow))),
         ("flow_steps", flow.steps.into()),
     ]))
 }
@@ -126,10 +111,7 @@ pub fn limit(settings: &LsaFlow, n: usize, streams: &Streams) -> Data {
     let correlation = test.target.moments(&test.examples, 0.0).correlation;
     let error = weights.product().t().dot(&correlation) - &correlation / lambda;
     let excess = error.dot(&(&error * lambda));
-    Ok(data([
-        ("excess", store::number(excess)),
-        ("distance", store::number(distance(&training, &weights))),
-    ]))
+    Ok(data([("excess", store::number(excess)), ("distance", store::number(distance(&training, &weights)))]))
 }
 
 /// "excess" risk over the best linear predictor, averaged over test prompts; the query is averaged
@@ -169,15 +151,10 @@ pub fn softmax(settings: &LsaFlow, n: usize, streams: &Streams) -> Data {
     let prompts = RegressionPrompts::of_training(&training);
     let draw = |name: &str| -> Vec<RegressionPrompt> {
         let mut rng = streams.part(name, 0);
-        (0..settings.softmax_prompts)
-            .map(|_| prompts.draw(&mut rng))
-            .collect()
+        (0..settings.softmax_prompts).map(|_| prompts.draw(&mut rng)).collect()
     };
     let predict = |prompts: &[RegressionPrompt], beta: f64| -> Vec<f64> {
-        prompts
-            .iter()
-            .map(|p| softmax_read(p, &training, beta))
-            .collect()
+        prompts.iter().map(|p| softmax_read(p, &training, beta)).collect()
     };
     let (fit, test) = (draw("fit"), draw("test"));
     let (mut best, mut found) = (f64::INFINITY, (0.0, 0.0));
@@ -194,10 +171,7 @@ pub fn softmax(settings: &LsaFlow, n: usize, streams: &Streams) -> Data {
     let linear: Vec<f64> = test.iter().map(|p| linear_read(p, &training)).collect();
     Ok(data([
         ("linear", store::number(mean_square(&linear, &test, 1.0))),
-        (
-            "softmax",
-            store::number(mean_square(&predict(&test, beta), &test, alpha)),
-        ),
+        ("softmax", store::number(mean_square(&predict(&test, beta), &test, alpha))),
         ("alpha", store::number(alpha)),
         ("beta", store::number(beta)),
     ]))

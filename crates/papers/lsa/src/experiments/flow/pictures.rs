@@ -29,27 +29,18 @@ fn bars(label: &str, colour: usize, points: Vec<Point>, interval: &str) -> Serie
 fn flow(settings: &LsaFlow, flows: &[&[Row]], descents: &[&[Row]]) -> Result<Figure> {
     let mut gap = panel("loss along the flow", Axis::log(TIME), Axis::log(GAP));
     let distance_label = "‖*uB* − *Γ*^{−1}‖ / ‖*Γ*^{−1}‖";
-    let mut distance = panel(
-        "distance to the limit",
-        Axis::log(TIME),
-        Axis::log(distance_label),
-    );
+    let mut distance = panel("distance to the limit", Axis::log(TIME), Axis::log(distance_label));
     // Below, rounding and the tolerance of the integrator.
     gap.y.range = Some((1e-20, 3.0));
     distance.y.range = Some((1e-11, 3.0));
     let times = times(settings.until, settings.points);
     for (colour, cell) in flows.iter().enumerate() {
         let label = format!("condition number {}", cell[0].parameter(CONDITION.name)?);
-        gap.series
-            .push(curve(&label, colour, band(cell, "gap", &times)?));
+        gap.series.push(curve(&label, colour, band(cell, "gap", &times)?));
         let points = band(cell, "distance", &times)?;
         distance.series.push(curve(&label, colour, points));
     }
-    let mut steps = panel(
-        "gradient descent beside the flow",
-        Axis::log("time *t* = steps × *η*"),
-        Axis::log(GAP),
-    );
+    let mut steps = panel("gradient descent beside the flow", Axis::log("time *t* = steps × *η*"), Axis::log(GAP));
     let mut drift = panel(
         "drift of |*v*|² + *u*² − ‖*B*‖² − |*c*|²",
         Axis::log("step size *η*"),
@@ -71,21 +62,11 @@ fn flow(settings: &LsaFlow, flows: &[&[Row]], descents: &[&[Row]]) -> Result<Fig
         steps.series.push(Series::predicted("flow", INK, points));
     }
     if let Some(first) = of_descent.first().copied() {
-        let line = of_descent
-            .iter()
-            .map(|p| Point::at(p.x, first.y * p.x / first.x));
-        drift.series.push(Series::predicted(
-            "in proportion to *η*",
-            GREY,
-            line.collect(),
-        ));
+        let line = of_descent.iter().map(|p| Point::at(p.x, first.y * p.x / first.x));
+        drift.series.push(Series::predicted("in proportion to *η*", GREY, line.collect()));
     }
-    drift
-        .series
-        .push(bars("gradient descent", GREY, of_descent, BAND));
-    drift
-        .series
-        .push(bars("flow, integrated", INK, of_flow, BAND));
+    drift.series.push(bars("gradient descent", GREY, of_descent, BAND));
+    drift.series.push(bars("flow, integrated", INK, of_flow, BAND));
     Ok(Figure {
         name: "lsa_flow".into(),
         title: "Gradient flow of linear self-attention and its limit".into(),
@@ -94,11 +75,7 @@ fn flow(settings: &LsaFlow, flows: &[&[Row]], descents: &[&[Row]]) -> Result<Fig
              *σ* = {}: median and 10-90 % over {} draws of *Θ*. (a), (b): by the condition number of *Λ*. \
              (c), (d): gradient descent at condition number {}; a flow conserves the quantity in (d) \
              exactly, and its integrator to what is shown.",
-            settings.dim,
-            settings.context,
-            settings.scale,
-            settings.trials,
-            settings.descent_condition,
+            settings.dim, settings.context, settings.scale, settings.trials, settings.descent_condition,
         ),
         width: Width::Page,
         columns: 2,
@@ -123,11 +100,7 @@ fn test_risk<'a>(settings: &LsaFlow, of_part: &impl Fn(&str) -> Vec<&'a [Row]>) 
              the flow, median and 10-90 % of draws. Slopes: of the means with 95 % interval, in (a) over \
              the excess less its limit for *M* → ∞, in (b) over the last three *N*. (c): risk for random \
              tasks with *M* = *N*, softmax attention at its best temperature and scale; dash-dotted: 2 min *L* of linear attention.",
-            settings.dim,
-            settings.risk_condition,
-            settings.noise_var,
-            settings.trials,
-            settings.prompts,
+            settings.dim, settings.risk_condition, settings.noise_var, settings.trials, settings.prompts,
         ),
         width: Width::Page,
         columns: 3,
@@ -169,19 +142,12 @@ fn three<T>(groups: Vec<T>) -> Vec<T> {
     let last = groups.len().saturating_sub(1);
     let keep = [0, last / 2, last];
     let indexed = groups.into_iter().enumerate();
-    indexed
-        .filter(|(i, _)| keep.contains(i))
-        .map(|(_, g)| g)
-        .collect()
+    indexed.filter(|(i, _)| keep.contains(i)).map(|(_, g)| g).collect()
 }
 
 fn against_m(settings: &LsaFlow, cells: &[&[Row]]) -> Result<Panel> {
     let title = "against the test context";
-    let mut found = panel(
-        title,
-        Axis::log("test examples *M*"),
-        Axis::log("excess risk"),
-    );
+    let mut found = panel(title, Axis::log("test examples *M*"), Axis::log("excess risk"));
     for (colour, (n, group)) in three(groups(cells, CONTEXT.name)?).into_iter().enumerate() {
         let (mut measured, mut line) = (vec![], vec![]);
         for cell in &group {
@@ -204,11 +170,7 @@ fn against_m(settings: &LsaFlow, cells: &[&[Row]]) -> Result<Panel> {
 
 fn against_n(settings: &LsaFlow, cells: &[&[Row]], limits: &[&[Row]]) -> Result<Panel> {
     let title = "against the training context";
-    let mut found = panel(
-        title,
-        Axis::log("training examples *N*"),
-        Axis::log("excess risk"),
-    );
+    let mut found = panel(title, Axis::log("training examples *N*"), Axis::log("excess risk"));
     let (mut measured, mut corrected, mut printed) = (vec![], vec![], vec![]);
     for cell in limits {
         let n = cell[0].parameter(CONTEXT.name)?;
@@ -217,22 +179,12 @@ fn against_n(settings: &LsaFlow, cells: &[&[Row]], limits: &[&[Row]]) -> Result<
         corrected.push(Point::at(n, right));
         printed.push(Point::at(n, wrong));
     }
-    found.series.push(Series {
-        stroke: Stroke::Dotted,
-        ..Series::predicted(PRINTED, GREY, printed)
-    });
+    found.series.push(Series { stroke: Stroke::Dotted, ..Series::predicted(PRINTED, GREY, printed) });
     if let Some(last) = corrected.last().copied() {
-        let slope = corrected
-            .iter()
-            .map(|p| Point::at(p.x, last.y * (last.x / p.x).powi(2)));
-        found.series.push(Series {
-            stroke: Stroke::Solid,
-            ..Series::predicted("slope −2", GREY, slope.collect())
-        });
+        let slope = corrected.iter().map(|p| Point::at(p.x, last.y * (last.x / p.x).powi(2)));
+        found.series.push(Series { stroke: Stroke::Solid, ..Series::predicted("slope −2", GREY, slope.collect()) });
     }
-    found
-        .series
-        .push(Series::predicted(CORRECTED, GREY, corrected));
+    found.series.push(Series::predicted(CORRECTED, GREY, corrected));
     let mut label = "*M* = ∞".to_string();
     let last = limits.len().saturating_sub(3);
     if let Some(slope) = slope(&limits[last..], CONTEXT.name, 0.0)? {
@@ -257,11 +209,7 @@ fn against_n(settings: &LsaFlow, cells: &[&[Row]], limits: &[&[Row]]) -> Result<
 fn shifts(settings: &LsaFlow, cells: &[&[Row]]) -> Result<Figure> {
     let panels = SHIFTS.map(|what| {
         let is = |cell: &&&[Row]| cell[0].word(SHIFTED.name).is_ok_and(|w| w == what);
-        shift(
-            settings,
-            what,
-            &cells.iter().copied().filter(|c| is(&c)).collect::<Vec<_>>(),
-        )
+        shift(settings, what, &cells.iter().copied().filter(|c| is(&c)).collect::<Vec<_>>())
     });
     Ok(Figure {
         name: "lsa_shift".into(),
@@ -329,20 +277,13 @@ fn shift(settings: &LsaFlow, what: &str, cells: &[&[Row]]) -> Result<Panel> {
 
 fn softmax(settings: &LsaFlow, cells: &[&[Row]]) -> Result<Panel> {
     let title = "beside softmax attention";
-    let mut found = panel(
-        title,
-        Axis::log("*N* = *M*"),
-        Axis::log("risk, random tasks"),
-    );
+    let mut found = panel(title, Axis::log("*N* = *M*"), Axis::log("risk, random tasks"));
     let (mut linear, mut soft, mut law) = (vec![], vec![], vec![]);
     for cell in cells {
         let n = cell[0].parameter(CONTEXT.name)?;
         linear.push(average(cell, "linear", n)?);
         soft.push(average(cell, "softmax", n)?);
-        law.push(Point::at(
-            n,
-            2.0 * settings.risk_training(n as usize)?.minimum(),
-        ));
+        law.push(Point::at(n, 2.0 * settings.risk_training(n as usize)?.minimum()));
     }
     let law = Series::predicted("2 min *L*", INK, law);
     found.series.push(law.drawn(Stroke::DashDotted));

@@ -2,9 +2,7 @@
 
 use super::common::{cell, covariance, named, validate_condition, validate_counts, validate_times};
 use crate::PAPERS;
-use crate::quantities::{
-    CELL_BATCH, CONTEXT, DENSE_SCALE, PART, PARTS, RELATIVE_SCALE, START, STARTS,
-};
+use crate::quantities::{CELL_BATCH, CONTEXT, DENSE_SCALE, PART, PARTS, RELATIVE_SCALE, START, STARTS};
 use crate::theory::Pretraining;
 use attnlab_core::error;
 use attnlab_core::error::{Error, Result};
@@ -66,12 +64,8 @@ pub struct LsaTraining {
 impl Described for LsaTraining {
     const ID: &'static str = "lsa.training";
     const NAME: &'static str = "lsa_training";
-    const TITLE: &'static str =
-        "Linear self-attention trained on B prompts, and from other initial weights";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[0],
-        place: "first theorem (Zhang, Frei and Bartlett)",
-    };
+    const TITLE: &'static str = "Linear self-attention trained on B prompts, and from other initial weights";
+    const SOURCE: Source = Source { paper: &PAPERS[0], place: "first theorem (Zhang, Frei and Bartlett)" };
     const ALIASES: &'static [(&'static str, &'static str)] = &[(CONTEXT.name, "context")];
 }
 
@@ -87,11 +81,7 @@ impl Experiment for LsaTraining {
         settings::spread("trials", self.trials)?;
         // The moments of the empirical loss grow like d^6, and take 300 MB there.
         if !(2..=12).contains(&self.dim) {
-            return Err(Error::invalid(
-                "dim",
-                self.dim,
-                "must be a whole number from 2 to 12",
-            ));
+            return Err(Error::invalid("dim", self.dim, "must be a whole number from 2 to 12"));
         }
         // Flows from dense weights meet rates of order (tr Λ)², and each cell has some hundred of them.
         if !(2..=20).contains(&self.dense_dim) {
@@ -117,11 +107,7 @@ impl Experiment for LsaTraining {
             return Err(Error::unknown("start", name, STARTS));
         }
         if !(self.arrived > 0.0 && self.arrived < 1.0) {
-            return Err(Error::invalid(
-                "arrived",
-                self.arrived,
-                "must be a number in (0, 1)",
-            ));
+            return Err(Error::invalid("arrived", self.arrived, "must be a number in (0, 1)"));
         }
         Ok(())
     }
@@ -176,10 +162,7 @@ impl Experiment for LsaTraining {
     }
 
     fn size(&self) -> String {
-        format!(
-            "*d* = {}, *N* = {}, {} draws",
-            self.dim, self.context, self.trials
-        )
+        format!("*d* = {}, *N* = {}, {} draws", self.dim, self.context, self.trials)
     }
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {

@@ -25,9 +25,7 @@ fn trained(
     let from = theorem_start(d, settings.scale, streams)?.to_vec();
     let times = times(settings.until, settings.points);
     // The loss of finitely many prompts is an estimate: no digits are lost.
-    let path = Flow::new(Method::Bdf)
-        .within(1e-8)
-        .run(field, &from, &times)?;
+    let path = Flow::new(Method::Bdf).within(1e-8).run(field, &from, &times)?;
     let zero = training.excess(&LsaWeights::zeros(d));
     let gap = |x: &Vec<f64>| training.excess(&LsaWeights::of_slice(d, x)) / zero;
     let gaps: Vec<f64> = path.states.iter().map(gap).collect();
@@ -80,19 +78,13 @@ pub fn softmax(settings: &LsaTraining, count: usize, streams: &Streams) -> Data 
     let times = times(settings.until, settings.points);
     // A thousandth of the spread of the losses over draws, with room.
     let flow = Flow::new(Method::Bdf).within(1e-6);
-    let (by_soft, by_linear) = (
-        flow.run(&soft, &from, &times)?,
-        flow.run(&linear, &from, &times)?,
-    );
+    let (by_soft, by_linear) = (flow.run(&soft, &from, &times)?, flow.run(&linear, &from, &times)?);
     let weights = |x: &Vec<f64>| LsaWeights::of_slice(d, x);
     let over = |path: &Path, loss: &dyn Fn(&LsaWeights) -> f64| {
         let all: Vec<f64> = path.states.iter().map(|x| loss(&weights(x))).collect();
         store::series(&all)
     };
-    let (soft_end, linear_end) = (
-        LsaWeights::of_slice(d, by_soft.end()),
-        LsaWeights::of_slice(d, by_linear.end()),
-    );
+    let (soft_end, linear_end) = (LsaWeights::of_slice(d, by_soft.end()), LsaWeights::of_slice(d, by_linear.end()));
     let beta = soft_end.b.diag().dot(training.covariance().values()) / d as f64;
     Ok(data([
         ("softmax", over(&by_soft, &|w| soft_test.loss(w))),
@@ -159,9 +151,5 @@ pub fn dense(settings: &LsaTraining, n: usize, scale: f64, streams: &Streams) ->
         stuck += usize::from(gap >= 1e-4 && training.gradient(&end).norm2() < 1e-8 * zero);
         gaps.push(gap);
     }
-    Ok(data([
-        ("reached", reached.into()),
-        ("stuck", stuck.into()),
-        ("gaps", store::series(&gaps)),
-    ]))
+    Ok(data([("reached", reached.into()), ("stuck", stuck.into()), ("gaps", store::series(&gaps))]))
 }

@@ -31,34 +31,21 @@ fn training(settings: &LsaTraining, population: &[&[Row]], prompts: &[&[Row]]) -
              population loss on the way, median and 10-90 % over {} draws. (b): distance to *Γ*^{{−1}} at \
              the end, mean with 95 % interval; slope of the means over the *B* shown, and a line of \
              slope −1/2 through the last. (c): loss at the end on the prompts and in the population.",
-            settings.dim,
-            settings.condition,
-            settings.context,
-            settings.scale,
-            settings.noise_var,
-            settings.trials,
+            settings.dim, settings.condition, settings.context, settings.scale, settings.noise_var, settings.trials,
         ),
         width: Width::Page,
         columns: 3,
-        panels: vec![
-            losses(settings, population, prompts)?,
-            distances(prompts)?,
-            overfit(settings, prompts)?,
-        ],
+        panels: vec![losses(settings, population, prompts)?, distances(prompts)?, overfit(settings, prompts)?],
     })
 }
 
 fn losses(settings: &LsaTraining, population: &[&[Row]], prompts: &[&[Row]]) -> Result<Panel> {
-    let mut found = panel(
-        "population loss on the way",
-        Axis::log(TIME),
-        Axis::log("(*L* − min *L*) / gap of weights 0"),
-    );
+    let mut found =
+        panel("population loss on the way", Axis::log(TIME), Axis::log("(*L* − min *L*) / gap of weights 0"));
     // Below, the population's own flow alone.
     found.y.range = Some((1e-6, 10.0));
     let times = times(settings.until, settings.points);
-    let gap =
-        |label: &str, colour, cell: &[Row]| Ok(curve(label, colour, band(cell, "gap", &times)?));
+    let gap = |label: &str, colour, cell: &[Row]| Ok(curve(label, colour, band(cell, "gap", &times)?));
     for (colour, cell) in prompts.iter().enumerate() {
         let label = format!("*B* = {}", cell[0].parameter(CELL_BATCH.name)?);
         found.series.push(gap(&label, colour, cell)?);
@@ -80,9 +67,7 @@ fn distances(prompts: &[&[Row]]) -> Result<Panel> {
     if let Some(last) = points.last().copied() {
         let line = |p: &Point| Point::at(p.x, last.y * (last.x / p.x).sqrt());
         let line = points.iter().map(line).collect();
-        found
-            .series
-            .push(Series::predicted("slope −1/2", GREY, line));
+        found.series.push(Series::predicted("slope −1/2", GREY, line));
     }
     let x: Vec<f64> = points.iter().map(|p| p.x).collect();
     let draws = prompts.iter().map(|c| c.len()).min().unwrap_or(0);
@@ -101,26 +86,14 @@ fn distances(prompts: &[&[Row]]) -> Result<Panel> {
 }
 
 fn overfit(settings: &LsaTraining, prompts: &[&[Row]]) -> Result<Panel> {
-    let mut found = panel(
-        "loss after training",
-        Axis::log("prompts *B*"),
-        Axis::log("loss"),
-    );
+    let mut found = panel("loss after training", Axis::log("prompts *B*"), Axis::log("loss"));
     let of = |name: &'static str| {
         let at = |cell: &&[Row]| spread(cell, name, cell[0].parameter(CELL_BATCH.name)?);
         prompts.iter().map(at).collect::<Result<Vec<_>>>()
     };
-    found
-        .rules
-        .push(Rule::horizontal("min *L*", settings.training()?.minimum()));
-    for (label, colour, name) in [
-        ("on the *B* prompts", 4, "loss"),
-        ("in the population", 5, "population"),
-    ] {
-        let series = Series {
-            band: false,
-            ..Series::measured(label, colour, of(name)?).with_interval(BAND)
-        };
+    found.rules.push(Rule::horizontal("min *L*", settings.training()?.minimum()));
+    for (label, colour, name) in [("on the *B* prompts", 4, "loss"), ("in the population", 5, "population")] {
+        let series = Series { band: false, ..Series::measured(label, colour, of(name)?).with_interval(BAND) };
         found.series.push(series);
     }
     Ok(found)
@@ -147,10 +120,7 @@ fn softmax(settings: &LsaTraining, cells: &[&[Row]]) -> Result<Figure> {
         ),
         width: Width::Page,
         columns: 2,
-        panels: vec![
-            softmax_on_the_way(settings, cells)?,
-            softmax_at_the_end(settings, cells)?,
-        ],
+        panels: vec![softmax_on_the_way(settings, cells)?, softmax_at_the_end(settings, cells)?],
     })
 }
 
@@ -158,28 +128,19 @@ fn softmax(settings: &LsaTraining, cells: &[&[Row]]) -> Result<Figure> {
 fn marks(settings: &LsaTraining) -> Result<Vec<Rule>> {
     let training = settings.training()?;
     let rule = |label: &str, at| Rule::horizontal(label, at).written();
-    Ok(vec![
-        rule("min *L*, linear", training.minimum()),
-        rule("predicting 0", training.loss_of_zero()),
-    ])
+    Ok(vec![rule("min *L*, linear", training.minimum()), rule("predicting 0", training.loss_of_zero())])
 }
 
 /// A linear axis from 0, with space above all that the panel holds.
 fn from_zero(panel: &Panel) -> Axis {
     let points = panel.series.iter().flat_map(|s| &s.points);
     let ends = points.map(|p| p.interval.map_or(p.y, |(_, high)| high));
-    let high = ends
-        .chain(panel.rules.iter().map(|r| r.at))
-        .fold(0.0, f64::max);
+    let high = ends.chain(panel.rules.iter().map(|r| r.at)).fold(0.0, f64::max);
     panel.y.clone().from_to(0.0, 1.12 * high)
 }
 
 fn softmax_on_the_way(settings: &LsaTraining, cells: &[&[Row]]) -> Result<Panel> {
-    let mut found = panel(
-        "loss on new prompts on the way",
-        Axis::log(TIME),
-        Axis::linear("loss"),
-    );
+    let mut found = panel("loss on new prompts on the way", Axis::log(TIME), Axis::linear("loss"));
     let times = times(settings.until, settings.points);
     let Some(cell) = cells.last() else {
         return Ok(found);
@@ -195,11 +156,7 @@ fn softmax_on_the_way(settings: &LsaTraining, cells: &[&[Row]]) -> Result<Panel>
 }
 
 fn softmax_at_the_end(settings: &LsaTraining, cells: &[&[Row]]) -> Result<Panel> {
-    let mut found = panel(
-        "loss after training",
-        Axis::log("prompts *B*"),
-        Axis::linear("loss"),
-    );
+    let mut found = panel("loss after training", Axis::log("prompts *B*"), Axis::linear("loss"));
     for (layer, colour) in LAYERS {
         for set in ["test", "train"] {
             let name = format!("{layer}_{set}");
@@ -222,10 +179,7 @@ fn softmax_at_the_end(settings: &LsaTraining, cells: &[&[Row]]) -> Result<Panel>
     found.series.push(key);
     // Space for the labels of the rules at the right of the last points.
     let batches = || found.series.iter().flat_map(|s| &s.points).map(|p| p.x);
-    let (low, high) = (
-        batches().fold(f64::INFINITY, f64::min),
-        batches().fold(0.0, f64::max),
-    );
+    let (low, high) = (batches().fold(f64::INFINITY, f64::min), batches().fold(0.0, f64::max));
     found.x.range = (low < high).then(|| (low / 1.2, 1.1 * high * (high / low).powf(0.3)));
     found.rules = marks(settings)?;
     found.y = from_zero(&found);
@@ -259,27 +213,17 @@ fn starts(settings: &LsaTraining, with: &[&[Row]], dense: &[&[Row]]) -> Result<F
 }
 
 fn times_to_arrive(settings: &LsaTraining, cells: &[&[Row]]) -> Result<Panel> {
-    let mut found = panel(
-        "with *v* = *c* = 0",
-        Axis::log("*σ* / largest that the theorem allows"),
-        Axis::linear("time to arrive"),
-    );
+    let mut found =
+        panel("with *v* = *c* = 0", Axis::log("*σ* / largest that the theorem allows"), Axis::linear("time to arrive"));
     let training = settings.training()?;
-    for (colour, (kind, label)) in [
-        ("theorem", "*B* = *ΘΘ*^{T}"),
-        ("normal", "*B* = *Θ*"),
-        ("mirrored", "*B* = −*ΘΘ*^{T}"),
-    ]
-    .into_iter()
-    .enumerate()
+    for (colour, (kind, label)) in
+        [("theorem", "*B* = *ΘΘ*^{T}"), ("normal", "*B* = *Θ*"), ("mirrored", "*B* = −*ΘΘ*^{T}")]
+            .into_iter()
+            .enumerate()
     {
         let is = |cell: &&&[Row]| cell[0].word(START.name).is_ok_and(|k| k == kind);
         let at = |cell: &&[Row]| spread(cell, "time", cell[0].parameter(RELATIVE_SCALE.name)?);
-        let points = cells
-            .iter()
-            .filter(is)
-            .map(at)
-            .collect::<Result<Vec<_>>>()?;
+        let points = cells.iter().filter(is).map(at).collect::<Result<Vec<_>>>()?;
         if let (0, Some(first)) = (colour, points.first().copied()) {
             let squares = training.covariance().values().mapv(|l| l * l);
             let rate = squares.dot(&squares).sqrt();
@@ -321,24 +265,15 @@ fn shares(settings: &LsaTraining, cells: &[&[Row]]) -> Result<Panel> {
     for (colour, (scale, group)) in groups(cells, DENSE_SCALE.name)?.into_iter().enumerate() {
         let mut points = vec![];
         for cell in group {
-            let reached = cell
-                .iter()
-                .map(|r| r.number("reached"))
-                .sum::<Result<f64>>()?;
+            let reached = cell.iter().map(|r| r.number("reached")).sum::<Result<f64>>()?;
             let all = (settings.dense_starts * cell.len()) as u64;
             let e = binomial(reached as u64, all, 0.95)?;
-            points.push(Point::between(
-                cell[0].parameter(CONTEXT.name)?,
-                e.value,
-                e.low,
-                e.high,
-            ));
+            points.push(Point::between(cell[0].parameter(CONTEXT.name)?, e.value, e.low, e.high));
         }
         let label = format!("standard deviation {scale}");
-        found.series.push(Series {
-            band: false,
-            ..Series::measured(label, colour + 3, points).with_interval(INTERVAL)
-        });
+        found
+            .series
+            .push(Series { band: false, ..Series::measured(label, colour + 3, points).with_interval(INTERVAL) });
     }
     Ok(found)
 }

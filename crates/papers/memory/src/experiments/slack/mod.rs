@@ -36,10 +36,7 @@ impl Described for Slack {
     const ID: &'static str = "memory.slack";
     const NAME: &'static str = "memory_slack";
     const TITLE: &'static str = "Patterns that Theorem 3 promises and patterns that are stored";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[0],
-        place: "Theorem 3",
-    };
+    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Theorem 3" };
 }
 
 /// Ratio of successive numbers of patterns that are tried.
@@ -122,8 +119,5 @@ impl Experiment for Slack {
 fn numbers_rise_slowly() {
     let all = numbers(100);
     assert_eq!(all[..6], [2, 3, 4, 5, 6, 7]);
-    assert!(
-        all.windows(2)
-            .all(|w| w[0] < w[1] && w[1] as f64 <= 1.5 * w[0] as f64)
-    );
+    assert!(all.windows(2).all(|w| w[0] < w[1] && w[1] as f64 <= 1.5 * w[0] as f64));
 }

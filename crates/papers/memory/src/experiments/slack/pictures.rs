@@ -15,11 +15,7 @@ const BAND: &str = "10-90 % of the draws";
 
 pub fn figures(settings: &Slack, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = cells(Slack::NAME, rows)?;
-    let panels = settings
-        .dims
-        .iter()
-        .map(|d| of_dimension(settings, &cells, *d))
-        .collect::<Result<Vec<_>>>()?;
+    let panels = settings.dims.iter().map(|d| of_dimension(settings, &cells, *d)).collect::<Result<Vec<_>>>()?;
     Ok(vec![Figure {
         name: Slack::NAME.into(),
         title: Slack::TITLE.into(),
@@ -38,11 +34,7 @@ pub fn figures(settings: &Slack, rows: &[Row]) -> Result<Vec<Figure>> {
 }
 
 fn of_dimension(settings: &Slack, cells: &[&[Row]], d: usize) -> Result<Panel> {
-    let mut panel = panel(
-        format!("*d* = {d}"),
-        Axis::log("*βM*²"),
-        Axis::log("number of patterns"),
-    );
+    let mut panel = panel(format!("*d* = {d}"), Axis::log("*βM*²"), Axis::log("number of patterns"));
     panel.y.range = Some((0.7, settings.most as f64 * 1.3));
     let mut stored = vec![];
     for cell in cells {
@@ -50,31 +42,22 @@ fn of_dimension(settings: &Slack, cells: &[&[Row]], d: usize) -> Result<Panel> {
             stored.extend(median(cell)?);
         }
     }
-    panel
-        .series
-        .push(Series::bars("stored", 0, stored).with_interval(BAND));
+    panel.series.push(Series::bars("stored", 0, stored).with_interval(BAND));
     let low = settings.heats.iter().copied().fold(f64::INFINITY, f64::min);
     let high = settings.heats.iter().copied().fold(0.0, f64::max);
-    let heats: Vec<f64> = (0..=200)
-        .map(|i| low * (high / low).powf(f64::from(i) / 200.0))
-        .collect();
+    let heats: Vec<f64> = (0..=200).map(|i| low * (high / low).powf(f64::from(i) / 200.0)).collect();
     // On the unit sphere K = 1/√(d − 1).
     let k = 1.0 / ((d - 1) as f64).sqrt();
     let promised = heats.iter().filter_map(|beta| {
         let found = Capacity::new(d, k, *beta, settings.p).ok()?;
         Some(Point::at(*beta, found.patterns()))
     });
-    panel.series.push(Series {
-        marker: Marker::None,
-        ..Series::measured("promised", 1, promised.collect())
-    });
+    panel.series.push(Series { marker: Marker::None, ..Series::measured("promised", 1, promised.collect()) });
     let balanced = heats
         .iter()
         .map(|beta| Point::at(*beta, 1.0 + (-ln_mean(d, *beta)).exp()))
         .filter(|p| p.y <= settings.most as f64 * 1.3);
-    panel
-        .series
-        .push(Series::predicted("1/*m*", INK, balanced.collect()).drawn(Stroke::Dashed));
+    panel.series.push(Series::predicted("1/*m*", INK, balanced.collect()).drawn(Stroke::Dashed));
     panel.rules.push(Rule::vertical("", 1.0));
     Ok(panel)
 }
@@ -89,10 +72,5 @@ fn median(cell: &[Row]) -> Result<Option<Point>> {
     found.retain(|n| n.is_finite());
     found.sort_by(f64::total_cmp);
     let at = |q: f64| found[((found.len() - 1) as f64 * q).round() as usize];
-    Ok(Some(Point::between(
-        cell[0].parameter(BETA.name)?,
-        at(0.5),
-        at(0.1),
-        at(0.9),
-    )))
+    Ok(Some(Point::between(cell[0].parameter(BETA.name)?, at(0.5), at(0.1), at(0.9))))
 }

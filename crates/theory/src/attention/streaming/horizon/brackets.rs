@@ -49,18 +49,10 @@ pub(super) struct Context {
     pub longest_noise: f64,
 }
 
-const NEVER: Bracket = Bracket {
-    low: f64::INFINITY,
-    value: f64::INFINITY,
-    high: f64::INFINITY,
-};
+const NEVER: Bracket = Bracket { low: f64::INFINITY, value: f64::INFINITY, high: f64::INFINITY };
 /// Bracket without information. Its estimate is the lower end, so that such columns count as broken
 /// early.
-const UNKNOWN: Bracket = Bracket {
-    low: 1.0,
-    value: 1.0,
-    high: f64::INFINITY,
-};
+const UNKNOWN: Bracket = Bracket { low: 1.0, value: 1.0, high: f64::INFINITY };
 
 impl Context {
     /// Bounds a token of C_k of length `length`: it never breaks, or must be decided in f64. A token
@@ -71,24 +63,14 @@ impl Context {
         let error = self.gamma * length * self.longest_signal.max(self.longest_noise);
         let top = f64::from(tokens.top[j]) + error;
         let other = f64::from(tokens.other[j]) + error;
-        let inverse = 1.0
-            + (self.signals - 1) as f64 * (top - own).exp()
-            + self.noises as f64 * (other - own).exp();
+        let inverse = 1.0 + (self.signals - 1) as f64 * (top - own).exp() + self.noises as f64 * (other - own).exp();
         // The relative 1e-6 covers the rounding of this formula and of the lengths.
-        if inverse * self.tau.max(1.0 - self.tau) < 1.0 - 1e-6 {
-            NEVER
-        } else {
-            UNKNOWN
-        }
+        if inverse * self.tau.max(1.0 - self.tau) < 1.0 - 1e-6 { NEVER } else { UNKNOWN }
     }
 
     /// Bounds a noise column of length 0: all its scores are 0 and all its weights 1/N at every θ.
     pub fn zero_column(&self) -> Bracket {
-        if 1.0 / (self.signals + self.noises) as f64 > self.tau {
-            Bracket::exact(1.0)
-        } else {
-            NEVER
-        }
+        if 1.0 / (self.signals + self.noises) as f64 > self.tau { Bracket::exact(1.0) } else { NEVER }
     }
 
     /// Bounds a noise column of positive length.
@@ -165,11 +147,7 @@ impl<'a> Noise<'a> {
 
     /// Bounds the error of F at node g (node 0 is exact).
     fn node_error(&self, g: usize) -> f64 {
-        if g == 0 {
-            0.0
-        } else {
-            g as f64 * self.node * self.signal_error + self.context.sums
-        }
+        if g == 0 { 0.0 } else { g as f64 * self.node * self.signal_error + self.context.sums }
     }
 
     /// Computes F = θ s + log(1 + R) from log R and the given error of s.
@@ -181,10 +159,7 @@ impl<'a> Noise<'a> {
     /// chords. NaN (log 0 - log 0) means no bound.
     fn continued(&self, a: usize, b: usize, theta: f64) -> f64 {
         let steps = (theta / self.node - b as f64) / (b as f64 - a as f64);
-        let (far, near) = (
-            self.f[a] + self.node_error(a),
-            self.f[b] - self.node_error(b),
-        );
+        let (far, near) = (self.f[a] + self.node_error(a), self.f[b] - self.node_error(b));
         let [low, high, _] = &self.r;
         let log_r = low[b] + steps * (low[b] - high[a]);
         let f = near + steps * (near - far);
@@ -194,10 +169,7 @@ impl<'a> Noise<'a> {
     /// Computes an upper bound of F at θ in cell c: the lower of the chords.
     fn chord(&self, c: usize, theta: f64) -> f64 {
         let at = theta / self.node - c as f64;
-        let (a, b) = (
-            self.f[c] + self.node_error(c),
-            self.f[c + 1] + self.node_error(c + 1),
-        );
+        let (a, b) = (self.f[c] + self.node_error(c), self.f[c + 1] + self.node_error(c + 1));
         let high = &self.r[1];
         let log_r = high[c] + at * (high[c + 1] - high[c]);
         (a + at * (b - a)).min(self.with_log_r(theta, log_r, self.signal_error))
@@ -329,20 +301,12 @@ impl<'a> Noise<'a> {
             (ratio / top).max(1.0)
         };
         if !self.usable || self.top <= self.signal_error {
-            return Bracket {
-                low: floor,
-                value: floor,
-                high: f64::INFINITY,
-            };
+            return Bracket { low: floor, value: floor, high: f64::INFINITY };
         }
         let low = self.root(Side::Below).max(floor);
         let value = self.root(Side::Near).max(low);
         let high = self.root(Side::Above).max(low);
-        Bracket {
-            low,
-            value: value.min(high),
-            high,
-        }
+        Bracket { low, value: value.min(high), high }
     }
 
     /// Extends the bounds to noise keys that get more than τ: e^{largest noise score} > τ (e^F + B).
@@ -357,19 +321,12 @@ impl<'a> Noise<'a> {
         }
         // .. or if e^F + B is too large; F is convex and rises before θ = 1 already.
         let g = self.cell(1.0);
-        let rising =
-            g > 0 && self.f[g] - self.f[g - 1] > self.node_error(g) + self.node_error(g - 1);
-        let least = log_add(
-            self.log_sum(1.0, Side::Below),
-            self.log_b - self.noise_error,
-        );
+        let rising = g > 0 && self.f[g] - self.f[g - 1] > self.node_error(g) + self.node_error(g - 1);
+        let least = log_add(self.log_sum(1.0, Side::Below), self.log_b - self.noise_error);
         if rising && need < least {
             return signal;
         }
-        let most = log_add(
-            self.log_sum(1.0, Side::Above),
-            self.log_b + self.noise_error,
-        );
+        let most = log_add(self.log_sum(1.0, Side::Above), self.log_b + self.noise_error);
         if self.other - self.noise_error - self.context.tau.ln() > most {
             return Bracket::exact(1.0);
         }

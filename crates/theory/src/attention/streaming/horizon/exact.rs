@@ -57,11 +57,7 @@ fn in_memory<T: Real>(y: ArrayView2<T>) -> Blockwise<impl Fn(usize) -> Array2<f6
         let end = ((b + 1) * WIDTH).min(y.ncols());
         y.slice(s![.., b * WIDTH..end]).mapv(T::as_f64)
     };
-    Blockwise {
-        tokens: y.ncols(),
-        width: WIDTH,
-        block,
-    }
+    Blockwise { tokens: y.ncols(), width: WIDTH, block }
 }
 
 impl<F: Fn(usize) -> Array2<f64> + Sync> Blockwise<F> {
@@ -69,20 +65,14 @@ impl<F: Fn(usize) -> Array2<f64> + Sync> Blockwise<F> {
     ///
     /// # Panics
     /// If a column is not one of the tokens, or τ is not in (0, 1].
-    pub fn first_breaks(
-        &self,
-        own: &Range<usize>,
-        columns: &[usize],
-        tau: f64,
-    ) -> Vec<Option<Break>> {
+    pub fn first_breaks(&self, own: &Range<usize>, columns: &[usize], tau: f64) -> Vec<Option<Break>> {
         assert!(tau > 0.0 && tau <= 1.0, "tau = {tau}");
         let at_once = (SCORE_BYTES / (8 * self.tokens)).max(1);
         let batch = |columns: &[usize]| {
             let scores = self.scores(columns);
             let rows: Vec<_> = scores.rows().into_iter().zip(columns).collect();
-            let first = |(row, j): (ndarray::ArrayView1<f64>, &usize)| {
-                Column::new(&row.to_vec(), own, *j).first_break(tau)
-            };
+            let first =
+                |(row, j): (ndarray::ArrayView1<f64>, &usize)| Column::new(&row.to_vec(), own, *j).first_break(tau);
             rows.into_par_iter().map(first).collect::<Vec<_>>()
         };
         columns.chunks(at_once).flat_map(batch).collect()
@@ -99,25 +89,15 @@ impl<F: Fn(usize) -> Array2<f64> + Sync> Blockwise<F> {
 
     /// Computes the scores (m, N) of m columns with all tokens, accumulated in f64.
     fn scores(&self, columns: &[usize]) -> Array2<f64> {
-        let queries: Vec<_> = columns
-            .par_iter()
-            .map(|j| {
-                (self.block)(j / self.width)
-                    .column(j % self.width)
-                    .to_owned()
-            })
-            .collect();
+        let queries: Vec<_> =
+            columns.par_iter().map(|j| (self.block)(j / self.width).column(j % self.width).to_owned()).collect();
         let views: Vec<_> = queries.iter().map(|q| q.view()).collect();
         let queries = ndarray::stack(Axis(0), &views).expect("columns of equal length");
         let mut scores = Array2::zeros((columns.len(), self.tokens).f());
-        scores
-            .axis_chunks_iter_mut(Axis(1), self.width)
-            .into_par_iter()
-            .enumerate()
-            .for_each(|(b, scores)| {
-                let keys = (self.block)(b);
-                product_into(queries.view(), keys.view(), scores);
-            });
+        scores.axis_chunks_iter_mut(Axis(1), self.width).into_par_iter().enumerate().for_each(|(b, scores)| {
+            let keys = (self.block)(b);
+            product_into(queries.view(), keys.view(), scores);
+        });
         scores
     }
 }

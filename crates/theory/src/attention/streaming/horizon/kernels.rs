@@ -63,13 +63,7 @@ fn exp2<S: Simd>(simd: S, x: S::f32s) -> S::f32s {
 
 /// Computes x, x², .., x^J with x = 2^(scale v + shift) lane by lane, and adds them to `sums`.
 #[inline(always)]
-fn add_powers<S: Simd>(
-    simd: S,
-    v: S::f32s,
-    scale: S::f32s,
-    shift: S::f32s,
-    sums: &mut [S::f32s; NODES],
-) {
+fn add_powers<S: Simd>(simd: S, v: S::f32s, scale: S::f32s, shift: S::f32s, sums: &mut [S::f32s; NODES]) {
     let x = exp2(simd, simd.mul_add_e_f32s(v, scale, shift));
     let mut power = x;
     sums[0] = simd.add_f32s(sums[0], x);

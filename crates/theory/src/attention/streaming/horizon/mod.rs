@@ -64,12 +64,7 @@ const COARSE_SHARE: usize = 1024;
 /// assert!(head.theta[first.column].low == first.theta && first.column >= 1000);
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
-pub fn horizon_of_head(
-    y: ArrayView2<f32>,
-    own: Range<usize>,
-    tau: f64,
-    tick: impl Fn() + Sync,
-) -> Result<HeadHorizon> {
+pub fn horizon_of_head(y: ArrayView2<f32>, own: Range<usize>, tau: f64, tick: impl Fn() + Sync) -> Result<HeadHorizon> {
     let all = ticks(y.ncols());
     let small = || (0..all).for_each(|_| tick());
     horizon_with(y, own, tau, small, |pass, _| Ok(pass.on_the_cpu(&tick)))
@@ -113,27 +108,14 @@ pub fn ticks(tokens: usize) -> u64 {
 /// Computes the length of every column, in f64.
 fn lengths(y: ArrayView2<f32>) -> Result<Vec<f64>> {
     let columns = y.columns();
-    let length = |column: ndarray::ArrayView1<f32>| {
-        column
-            .iter()
-            .map(|x| f64::from(*x).powi(2))
-            .sum::<f64>()
-            .sqrt()
-    };
+    let length = |column: ndarray::ArrayView1<f32>| column.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
     let mut lengths = vec![0.0; y.ncols()];
     let columns: Vec<_> = columns.into_iter().collect();
-    columns
-        .into_par_iter()
-        .map(length)
-        .collect_into_vec(&mut lengths);
+    columns.into_par_iter().map(length).collect_into_vec(&mut lengths);
     if lengths.iter().all(|l| l.is_finite()) {
         return Ok(lengths);
     }
-    Err(Error::invalid(
-        "y",
-        "NaN or infinite",
-        "must be finite numbers",
-    ))
+    Err(Error::invalid("y", "NaN or infinite", "must be finite numbers"))
 }
 
 /// Input of the pass over all scores of one head.
@@ -169,12 +151,7 @@ impl<'a> Pass<'a> {
             noise.then(|| Grid::new(lengths[j], own.len()))
         };
         let grids = (0..y.ncols()).map(grid).collect();
-        Ok(Pass {
-            y,
-            own,
-            lengths,
-            grids,
-        })
+        Ok(Pass { y, own, lengths, grids })
     }
 
     /// Returns the initial state of the tokens in `range`.
@@ -184,13 +161,8 @@ impl<'a> Pass<'a> {
 
     /// Runs the pass on all cores of the CPU.
     fn on_the_cpu(&self, tick: impl Fn() + Sync) -> Seen {
-        let blocks = Blocks {
-            columns: self.y.ncols(),
-            width: WIDTH,
-        };
-        let mut states: Vec<_> = (0..blocks.count())
-            .map(|b| self.unseen(blocks.range(b)))
-            .collect();
+        let blocks = Blocks { columns: self.y.ncols(), width: WIDTH };
+        let mut states: Vec<_> = (0..blocks.count()).map(|b| self.unseen(blocks.range(b))).collect();
         let visit = |tile: Tile<f32>, rows: &mut Tokens, cols: Option<&mut Tokens>| {
             visit(tile, &self.own, rows, cols);
         };
@@ -274,15 +246,8 @@ fn visit(mut tile: Tile<f32>, own: &Range<usize>, rows: &mut Tokens, cols: Optio
 fn segments(range: &Range<usize>, own: &Range<usize>) -> Vec<(Range<usize>, bool)> {
     let cut = |x: usize| x.clamp(range.start, range.end) - range.start;
     let (start, end) = (cut(own.start), cut(own.end));
-    let parts = [
-        (0..start, false),
-        (start..end, true),
-        (end..range.len(), false),
-    ];
-    parts
-        .into_iter()
-        .filter(|(part, _)| !part.is_empty())
-        .collect()
+    let parts = [(0..start, false), (start..end, true), (end..range.len(), false)];
+    parts.into_iter().filter(|(part, _)| !part.is_empty()).collect()
 }
 
 /// Counts the columns that may be the first to break.
@@ -297,14 +262,7 @@ fn settle(y: ArrayView2<f32>, own: Range<usize>, tau: f64, theta: Vec<Bracket>) 
     let open = |b: &Bracket| b.low == 1.0 && b.high == f64::INFINITY;
     let open: Vec<_> = (0..theta.len()).filter(|j| open(&theta[*j])).collect();
     let least_high = theta.iter().map(|b| b.high).fold(f64::INFINITY, f64::min);
-    let mut settling = Settling {
-        y,
-        own,
-        tau,
-        decided: vec![false; theta.len()],
-        theta,
-        first: None,
-    };
+    let mut settling = Settling { y, own, tau, decided: vec![false; theta.len()], theta, first: None };
     settling.decide(&open[..open.len().min(settling.theta.len() / OPEN_SHARE)]);
 
     // The others follow in the order of their lower bounds, until none can come before the first break.
@@ -316,21 +274,11 @@ fn settle(y: ArrayView2<f32>, own: Range<usize>, tau: f64, theta: Vec<Bracket>) 
     queue.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let mut rest = &queue[..];
     loop {
-        let may_be_first = |(low, j): &&(f64, usize)| {
-            settling
-                .first
-                .is_none_or(|b| (*low, *j) < (b.theta, b.column))
-        };
+        let may_be_first = |(low, j): &&(f64, usize)| settling.first.is_none_or(|b| (*low, *j) < (b.theta, b.column));
         // All columns below the least upper bound are decided together; if that bound is weak, a few at a
         // time.
-        let likely = rest
-            .iter()
-            .take_while(|(low, _)| *low <= least_high)
-            .count();
-        let batch = rest
-            .iter()
-            .take(likely.clamp(4, BATCH))
-            .take_while(may_be_first);
+        let likely = rest.iter().take_while(|(low, _)| *low <= least_high).count();
+        let batch = rest.iter().take(likely.clamp(4, BATCH)).take_while(may_be_first);
         let batch: Vec<_> = batch.map(|(_, j)| *j).collect();
         if batch.is_empty() {
             break;

@@ -45,20 +45,13 @@ impl Grid {
     /// steps, so that at least eight nodes lie beyond θ = 1.
     pub fn new(sigma: f64, keys: usize) -> Self {
         let spacing = SPACING.max(sigma / 4.0);
-        Grid {
-            sigma,
-            step: spacing / sigma,
-            centre: (2.0 * (keys as f64).ln()).sqrt(),
-        }
+        Grid { sigma, step: spacing / sigma, centre: (2.0 * (keys as f64).ln()).sqrt() }
     }
 
     /// Returns the two f32 factors of the kernels.
     fn factors(&self) -> (f32, f32) {
         let spacing = self.step * self.sigma * std::f64::consts::LOG2_E;
-        (
-            (spacing / self.sigma) as f32,
-            (-spacing * self.centre) as f32,
-        )
+        ((spacing / self.sigma) as f32, (-spacing * self.centre) as f32)
     }
 
     /// Computes log Σ_i e^{θ s_i} at node g from the sum that the pass kept.
@@ -79,9 +72,7 @@ impl Tokens {
     /// Makes the initial state of the tokens in `range`.
     pub(super) fn new(range: Range<usize>, grids: &[Option<Grid>]) -> Self {
         let n = range.len();
-        let factors = grids[range]
-            .iter()
-            .map(|g| g.map_or((0.0, 0.0), |g| g.factors()));
+        let factors = grids[range].iter().map(|g| g.map_or((0.0, 0.0), |g| g.factors()));
         let (scale, shift) = factors.unzip();
         Tokens {
             top: vec![f32::NEG_INFINITY; n],
