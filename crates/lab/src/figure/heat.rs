@@ -6,8 +6,6 @@ use super::field::{Heat, Palette, edges};
 use super::layout::{BAR, Frame, GAP, Placed};
 use super::style::{self, Colour, HAIRLINE, HATCH, INK_COLOUR, NUMBERS, PAPER, TEXT, TICK};
 use super::text;
-use attnlab_core::error::Result;
-use plotters::prelude::DrawingBackend;
 
 type Place = (f64, f64);
 
@@ -17,12 +15,9 @@ const OVERLAP: f64 = 0.4;
 const BEYOND: f64 = 0.75 * BAR;
 
 /// Draws cells and their hatching, and the colour bar where the panel has one.
-///
-/// # Errors
-/// When the backend fails.
-pub fn map<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, heat: &Heat) -> Result<()> {
+pub fn map(canvas: &mut Canvas, placed: &Placed, heat: &Heat) {
     let Some(bar) = &placed.bar else {
-        return Ok(());
+        return;
     };
     let Frame { left, top, right, bottom } = placed.frame;
     let x = |v: &f64| left + placed.x.place(*v).clamp(0.0, 1.0) * (right - left);
@@ -39,7 +34,7 @@ pub fn map<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, heat: &He
             let (x0, x1) = (xs[0].min(xs[1]), xs[0].max(xs[1]));
             let (y0, y1) = (ys[0].min(ys[1]), ys[0].max(ys[1]));
             let corner = (x0, (y0 - OVERLAP).max(top));
-            canvas.rectangle(corner, ((x1 + OVERLAP).min(right), y1), colour)?;
+            canvas.rectangle(corner, ((x1 + OVERLAP).min(right), y1), colour);
             if cell.hatched {
                 hatched.push(((x0, y0), (x1, y1), colour));
             }
@@ -47,28 +42,20 @@ pub fn map<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, heat: &He
     }
     // Hatching is drawn after all cells, which overlap.
     for (corner, opposite, colour) in hatched {
-        hatch(canvas, (corner, opposite), over(colour))?;
+        hatch(canvas, (corner, opposite), over(colour));
     }
     if placed.bar_drawn {
-        colour_bar(canvas, placed, heat, bar)?;
+        colour_bar(canvas, placed, heat, bar);
     }
-    Ok(())
 }
 
 /// Draws a sample of a heat map's hatching for the legend.
-///
-/// # Errors
-/// When the backend fails.
-pub fn swatch<B: DrawingBackend>(
-    canvas: &mut Canvas<B>,
-    (corner, opposite): (Place, Place),
-    palette: Palette,
-) -> Result<()> {
+pub fn swatch(canvas: &mut Canvas, (corner, opposite): (Place, Place), palette: Palette) {
     let colour = match palette {
         Palette::Sequential => style::heat(0.5),
         Palette::Diverging(_) => style::diverging(0.6),
     };
-    canvas.rectangle(corner, opposite, colour)?;
+    canvas.rectangle(corner, opposite, colour);
     hatch(canvas, (corner, opposite), over(colour))
 }
 
@@ -99,11 +86,7 @@ fn at(bar: &Ruler, palette: Palette, t: f64) -> Colour {
 }
 
 /// Draws diagonal lines over a rectangle; the lines of neighbouring rectangles meet.
-fn hatch<B: DrawingBackend>(
-    canvas: &mut Canvas<B>,
-    ((x0, y0), (x1, y1)): (Place, Place),
-    colour: Colour,
-) -> Result<()> {
+fn hatch(canvas: &mut Canvas, ((x0, y0), (x1, y1)): (Place, Place), colour: Colour) {
     // The lines x + y = i HATCH√2.
     let step = HATCH * std::f64::consts::SQRT_2;
     let (from, to) = ((x0 + y0) / step, (x1 + y1) / step);
@@ -111,14 +94,13 @@ fn hatch<B: DrawingBackend>(
         let sum = i as f64 * step;
         let (a, b) = ((sum - y1).max(x0), (sum - y0).min(x1));
         if a < b {
-            canvas.line(&[(a, sum - a), (b, sum - b)], HAIRLINE, colour)?;
+            canvas.line(&[(a, sum - a), (b, sum - b)], HAIRLINE, colour);
         }
     }
-    Ok(())
 }
 
 /// Draws the colour bar beside the frame. An end is pointed if the map holds values beyond it.
-fn colour_bar<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, heat: &Heat, bar: &Ruler) -> Result<()> {
+fn colour_bar(canvas: &mut Canvas, placed: &Placed, heat: &Heat, bar: &Ruler) {
     let Frame { top, right, bottom, .. } = placed.frame;
     let (left, right) = (right + 2.0 * GAP, right + 2.0 * GAP + BAR);
     let (below, above) = placed.beyond;
@@ -131,32 +113,32 @@ fn colour_bar<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, heat: 
         let t = |i: usize| i as f64 / steps as f64;
         let colour = at(bar, heat.palette, t(i) + 0.5 / steps as f64);
         let up = (height(t(i + 1)) - OVERLAP).max(high);
-        canvas.rectangle((left, up), (right, height(t(i))), colour)?;
+        canvas.rectangle((left, up), (right, height(t(i))), colour);
     }
     let middle = (left + right) / 2.0;
     let mut outline = vec![(left, low), (left, high)];
     if above {
-        canvas.fill(&[(left, high), (middle, top), (right, high)], at(bar, heat.palette, 1.0), 1.0)?;
+        canvas.fill(&[(left, high), (middle, top), (right, high)], at(bar, heat.palette, 1.0), 1.0);
         outline.push((middle, top));
     }
     outline.extend([(right, high), (right, low)]);
     if below {
-        canvas.fill(&[(left, low), (middle, bottom), (right, low)], at(bar, heat.palette, 0.0), 1.0)?;
+        canvas.fill(&[(left, low), (middle, bottom), (right, low)], at(bar, heat.palette, 0.0), 1.0);
         outline.push((middle, bottom));
     }
     outline.push((left, low));
-    canvas.line(&outline, HAIRLINE, INK_COLOUR)?;
+    canvas.line(&outline, HAIRLINE, INK_COLOUR);
     let mut widest = 0.0_f64;
     for (value, number) in &bar.major {
         let y = height(bar.place(*value));
-        canvas.line(&[(right, y), (right + TICK, y)], HAIRLINE, INK_COLOUR)?;
+        canvas.line(&[(right, y), (right + TICK, y)], HAIRLINE, INK_COLOUR);
         let at = (right + TICK + GAP, y + 0.36 * NUMBERS);
-        canvas.label(number, at, NUMBERS, Anchor::Start, false, INK_COLOUR)?;
+        canvas.label(number, at, NUMBERS, Anchor::Start, false, INK_COLOUR);
         widest = widest.max(text::width(number, NUMBERS));
     }
     for value in &bar.minor {
         let y = height(bar.place(*value));
-        canvas.line(&[(right, y), (right + 0.6 * TICK, y)], HAIRLINE, INK_COLOUR)?;
+        canvas.line(&[(right, y), (right + 0.6 * TICK, y)], HAIRLINE, INK_COLOUR);
     }
     let beside = right + TICK + GAP + widest + GAP + 0.8 * TEXT;
     let at = (beside, (top + placed.frame.bottom) / 2.0);

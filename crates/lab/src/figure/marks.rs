@@ -8,8 +8,6 @@ use super::layout::{Frame, GAP, Placed};
 use super::model::{Marker, Rule, Series, Stroke};
 use super::style::{self, CASING, Colour, HAIRLINE, INK_COLOUR, LINE, MARKER, NUMBERS, PAPER, RULE};
 use super::text;
-use attnlab_core::error::Result;
-use plotters::prelude::DrawingBackend;
 
 /// Computes the position of a point on the paper; not finite if an axis cannot show it.
 fn position(placed: &Placed, x: f64, y: f64) -> Place {
@@ -18,18 +16,9 @@ fn position(placed: &Placed, x: f64, y: f64) -> Place {
 }
 
 /// Draws a line in one of the strokes.
-///
-/// # Errors
-/// When the backend fails.
-pub fn stroke<B: DrawingBackend>(
-    canvas: &mut Canvas<B>,
-    line: &[Place],
-    stroke: Stroke,
-    width: f64,
-    colour: Colour,
-) -> Result<()> {
+pub fn stroke(canvas: &mut Canvas, line: &[Place], stroke: Stroke, width: f64, colour: Colour) {
     match stroke {
-        Stroke::None => Ok(()),
+        Stroke::None => {}
         Stroke::Solid => canvas.line(line, width, colour),
         Stroke::Dashed => canvas.dashes(line, &[4.0, 2.2], width, colour),
         Stroke::Dotted => canvas.dashes(line, &[1.2, 1.8], width, colour),
@@ -38,25 +27,19 @@ pub fn stroke<B: DrawingBackend>(
 }
 
 /// Draws a reference line.
-///
-/// # Errors
-/// When the backend fails.
-pub fn rule<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, rule: &Rule) -> Result<()> {
+pub fn rule(canvas: &mut Canvas, placed: &Placed, rule: &Rule) {
     let Frame { left, top, right, bottom } = placed.frame;
     let (x, y) = position(placed, rule.at, rule.at);
     let inside = if rule.vertical { left <= x && x <= right } else { top <= y && y <= bottom };
     let line = if rule.vertical { [(x, bottom), (x, top)] } else { [(left, y), (right, y)] };
     match inside {
         true => stroke(canvas, &line, Stroke::Dotted, 0.8 * LINE, RULE),
-        false => Ok(()),
+        false => {}
     }
 }
 
 /// Draws the intervals of a series, as a band or as error bars.
-///
-/// # Errors
-/// When the backend fails.
-pub fn band<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, series: &Series) -> Result<()> {
+pub fn band(canvas: &mut Canvas, placed: &Placed, series: &Series) {
     let Frame { left, top, right, bottom } = placed.frame;
     let colour = style::colour(series.colour);
     let mut upper: Vec<Place> = vec![];
@@ -78,50 +61,46 @@ pub fn band<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, series: 
                 lower.push((x, down));
             }
             Some((x, up, down)) => {
-                canvas.line(&[(x, up), (x, down)], 1.6 * HAIRLINE, colour)?;
+                canvas.line(&[(x, up), (x, down)], 1.6 * HAIRLINE, colour);
                 for end in [up, down] {
-                    canvas.line(&[(x - 1.5, end), (x + 1.5, end)], 1.6 * HAIRLINE, colour)?;
+                    canvas.line(&[(x - 1.5, end), (x + 1.5, end)], 1.6 * HAIRLINE, colour);
                 }
             }
             None => {
                 if upper.len() > 1 {
                     let outline: Vec<_> = upper.iter().chain(lower.iter().rev()).copied().collect();
-                    canvas.fill(&outline, colour, style::BAND)?;
+                    canvas.fill(&outline, colour, style::BAND);
                 }
                 upper.clear();
                 lower.clear();
             }
         }
     }
-    Ok(())
 }
 
 /// Draws the line and the markers of a series.
-///
-/// # Errors
-/// When the backend fails.
-pub fn curve<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, series: &Series) -> Result<()> {
+pub fn curve(canvas: &mut Canvas, placed: &Placed, series: &Series) {
     let colour = style::colour(series.colour);
     let places: Vec<Place> = series.points.iter().map(|p| position(placed, p.x, p.y)).collect();
     for line in clipped(&places, placed.frame) {
-        cased(canvas, placed, &line, series.stroke, colour)?;
+        cased(canvas, placed, &line, series.stroke, colour);
     }
     let shown = || places.iter().filter(|p| inside(**p, placed.frame));
     for place in shown() {
         if placed.panel.heat.is_some() {
-            grown_marker(canvas, *place, series.marker, PAPER, CASING)?;
+            grown_marker(canvas, *place, series.marker, PAPER, CASING);
         }
-        marker(canvas, *place, series.marker, colour)?;
+        marker(canvas, *place, series.marker, colour);
     }
     match shown().next_back() {
         Some(last) if !series.tag.is_empty() => tag(canvas, placed, &series.tag, *last),
-        _ => Ok(()),
+        _ => {}
     }
 }
 
 /// Writes the tag of a series at its last point: at the right of it where there is space, otherwise above, or
 /// below where that is outside the frame.
-fn tag<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, words: &str, (x, y): Place) -> Result<()> {
+fn tag(canvas: &mut Canvas, placed: &Placed, words: &str, (x, y): Place) {
     let gap = MARKER + GAP;
     let beside = x + gap + text::width(words, NUMBERS) <= placed.frame.right;
     let (at, anchor) = match beside {
@@ -135,10 +114,7 @@ fn tag<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, words: &str, 
 }
 
 /// Writes the label of a reference line along it.
-///
-/// # Errors
-/// When the backend fails.
-pub fn rule_label<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, rule: &Rule) -> Result<()> {
+pub fn rule_label(canvas: &mut Canvas, placed: &Placed, rule: &Rule) {
     let frame = placed.frame;
     let (x, y) = position(placed, rule.at, rule.at);
     let shown = match rule.vertical {
@@ -146,7 +122,7 @@ pub fn rule_label<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, ru
         false => frame.top <= y && y <= frame.bottom,
     };
     if !rule.written || !shown {
-        return Ok(());
+        return;
     }
     let at = match rule.vertical {
         true => (x + 0.9 * NUMBERS, frame.top + GAP),
@@ -158,15 +134,9 @@ pub fn rule_label<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, ru
 
 /// Draws a curve. Over a heat map a solid curve has a light edge on both sides, so that it is visible on
 /// every colour.
-fn cased<B: DrawingBackend>(
-    canvas: &mut Canvas<B>,
-    placed: &Placed,
-    line: &[Place],
-    kind: Stroke,
-    colour: Colour,
-) -> Result<()> {
+fn cased(canvas: &mut Canvas, placed: &Placed, line: &[Place], kind: Stroke, colour: Colour) {
     if placed.panel.heat.is_some() && kind == Stroke::Solid {
-        stroke(canvas, line, kind, LINE + 2.0 * CASING, PAPER)?;
+        stroke(canvas, line, kind, LINE + 2.0 * CASING, PAPER);
     }
     stroke(canvas, line, kind, LINE, colour)
 }
@@ -188,10 +158,7 @@ fn is_fragment(line: &[Place], frame: Frame) -> bool {
 
 /// Draws the contour lines of a panel, each with the label of its level where there is space. Labels
 /// interrupt every line, also lines of other contours. Fragments are left out.
-///
-/// # Errors
-/// When the backend fails.
-pub fn contours<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed) -> Result<()> {
+pub fn contours(canvas: &mut Canvas, placed: &Placed) {
     let (mut all, mut labels, mut rooms) = (vec![], vec![], vec![]);
     for contour in &placed.panel.contours {
         for (level, words) in &contour.levels {
@@ -214,17 +181,16 @@ pub fn contours<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed) -> R
         for part in parts {
             let colour = style::colour(contour.colour);
             if contour.relief {
-                stroke(canvas, &part, contour.stroke, HAIRLINE, PAPER)?;
+                stroke(canvas, &part, contour.stroke, HAIRLINE, PAPER);
             } else {
-                cased(canvas, placed, &part, contour.stroke, colour)?;
+                cased(canvas, placed, &part, contour.stroke, colour);
             }
         }
     }
     for (words, (x, y), colour) in labels {
         let (at, colour) = ((x, y + 0.36 * NUMBERS), style::colour(colour));
-        canvas.label_over(words, at, NUMBERS, Anchor::Middle, false, colour)?;
+        canvas.label_over(words, at, NUMBERS, Anchor::Middle, false, colour);
     }
-    Ok(())
 }
 
 /// Computes the lines of one level on the paper, within the frame.
@@ -278,59 +244,43 @@ fn along(line: &[Place], mut far: f64) -> Place {
 }
 
 /// Draws arrows of one kind.
-///
-/// # Errors
-/// When the backend fails.
-pub fn arrows<B: DrawingBackend>(canvas: &mut Canvas<B>, placed: &Placed, arrows: &Arrows) -> Result<()> {
+pub fn arrows(canvas: &mut Canvas, placed: &Placed, arrows: &Arrows) {
     for (from, to) in &arrows.shafts {
         let ends = (position(placed, from.0, from.1), position(placed, to.0, to.1));
         if inside(ends.0, placed.frame) && inside(ends.1, placed.frame) {
-            arrow(canvas, ends.0, ends.1, style::colour(arrows.colour))?;
+            arrow(canvas, ends.0, ends.1, style::colour(arrows.colour));
         }
     }
-    Ok(())
 }
 
 /// Draws one arrow between two points on the paper.
-///
-/// # Errors
-/// When the backend fails.
-pub fn arrow<B: DrawingBackend>(canvas: &mut Canvas<B>, from: Place, to: Place, colour: Colour) -> Result<()> {
+pub fn arrow(canvas: &mut Canvas, from: Place, to: Place, colour: Colour) {
     let length = distance(&[from, to]);
     if length == 0.0 || !length.is_finite() {
-        return Ok(());
+        return;
     }
     // Half of a short arrow is its head.
     let head = f64::min(4.2, 0.5 * length);
     let (x, y) = ((to.0 - from.0) / length, (to.1 - from.1) / length);
     let back = |far: f64, aside: f64| (to.0 - far * x - aside * y, to.1 - far * y + aside * x);
-    canvas.line(&[from, back(0.8 * head, 0.0)], 0.75 * LINE, colour)?;
+    canvas.line(&[from, back(0.8 * head, 0.0)], 0.75 * LINE, colour);
     let wing = 0.36 * head;
     canvas.fill(&[to, back(head, wing), back(0.8 * head, 0.0), back(head, -wing)], colour, 1.0)
 }
 
 /// Draws one marker.
-///
-/// # Errors
-/// When the backend fails.
-pub fn marker<B: DrawingBackend>(canvas: &mut Canvas<B>, place: Place, marker: Marker, colour: Colour) -> Result<()> {
+pub fn marker(canvas: &mut Canvas, place: Place, marker: Marker, colour: Colour) {
     grown_marker(canvas, place, marker, colour, 0.0)
 }
 
 /// Draws one marker that is larger by `edge` (pt) on every side.
-fn grown_marker<B: DrawingBackend>(
-    canvas: &mut Canvas<B>,
-    (x, y): Place,
-    marker: Marker,
-    colour: Colour,
-    edge: f64,
-) -> Result<()> {
+fn grown_marker(canvas: &mut Canvas, (x, y): Place, marker: Marker, colour: Colour, edge: f64) {
     let r = MARKER + edge;
     match marker {
-        Marker::None => Ok(()),
+        Marker::None => {}
         Marker::Circle => canvas.disc((x, y), r, colour),
         Marker::Open => {
-            canvas.disc((x, y), 1.1 * r, colour)?;
+            canvas.disc((x, y), 1.1 * r, colour);
             canvas.disc((x, y), 0.6 * r, (255, 255, 255))
         }
         Marker::Ring => {
@@ -357,7 +307,7 @@ fn grown_marker<B: DrawingBackend>(
         Marker::Cross => {
             let s = 0.9 * r;
             let width = 0.9 + 2.0 * edge;
-            canvas.line(&[(x - s, y - s), (x + s, y + s)], width, colour)?;
+            canvas.line(&[(x - s, y - s), (x + s, y + s)], width, colour);
             canvas.line(&[(x - s, y + s), (x + s, y - s)], width, colour)
         }
     }

@@ -19,7 +19,7 @@ mod style;
 mod text;
 
 pub use csv::to_csv;
-pub use draw::{png, svg};
+pub use draw::{png_of_svg, svg};
 pub use field::{Arrows, Cell, Contour, Heat, Palette};
 pub use model::{Axis, Figure, Marker, Panel, Point, Rule, Scale, Series, Stroke, Width};
 pub use pdf::{pdf, pdf_of_svg};
@@ -46,15 +46,13 @@ pub fn write_all(figures: &[Figure], dir: &Path) -> Result<Vec<PathBuf>> {
         let files = [
             (path("svg"), drawn.as_bytes().to_vec()),
             (path("pdf"), pdf_of_svg(&drawn)?),
+            (path("png"), png_of_svg(&drawn)?),
             (path("csv"), to_csv(figure)?.into_bytes()),
         ];
         for (path, bytes) in files {
             files::replace(&path, |file| file.write_all(&bytes)).map_err(|e| Error::io(&path, e, advice))?;
             written.push(path);
         }
-        let path = path("png");
-        png(figure, &path)?;
-        written.push(path);
     }
     Ok(written)
 }

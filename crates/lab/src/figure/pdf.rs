@@ -4,8 +4,8 @@ use super::draw::svg;
 use super::model::Figure;
 use super::text;
 use attnlab_core::error::{Error, Result};
-use std::sync::Arc;
-use svg2pdf::usvg::{Options, Tree, fontdb};
+use resvg::usvg::{Options, Tree, fontdb};
+use std::sync::{Arc, LazyLock};
 
 /// Draws the figure as a PDF at its size on paper. Lines stay lines, and labels stay text, in the bundled font. The
 /// picture is the same each time; entries of the file's dictionaries may stand in another order.
@@ -21,16 +21,23 @@ pub fn pdf(figure: &Figure) -> Result<Vec<u8>> {
 /// # Errors
 /// When the text is no SVG.
 pub fn pdf_of_svg(svg: &str) -> Result<Vec<u8>> {
-    let failed = |e: &dyn std::fmt::Display| Error::unwritable("a figure (PDF)", e.to_string());
-    let mut fonts = fontdb::Database::new();
-    for font in text::FONTS {
-        fonts.load_font_data(font.to_vec());
-    }
-    let options = Options { fontdb: Arc::new(fonts), ..Options::default() };
-    let tree = Tree::from_str(svg, &options).map_err(|e| failed(&e))?;
-    let page = svg2pdf::PageOptions { dpi: options.dpi };
     let conversion = svg2pdf::ConversionOptions::default();
-    svg2pdf::to_pdf(&tree, conversion, page).map_err(|e| failed(&e))
+    let page = svg2pdf::PageOptions { dpi: Options::default().dpi };
+    svg2pdf::to_pdf(&tree(svg)?, conversion, page).map_err(|e| Error::unwritable("a figure (PDF)", e))
+}
+
+/// Reads the SVG of a figure, with the bundled font.
+///
+/// # Errors
+/// When the text is no SVG.
+pub fn tree(svg: &str) -> Result<Tree> {
+    static FONTS: LazyLock<Arc<fontdb::Database>> = LazyLock::new(|| {
+        let mut fonts = fontdb::Database::new();
+        text::FONTS.iter().for_each(|font| fonts.load_font_data(font.to_vec()));
+        Arc::new(fonts)
+    });
+    let options = Options { fontdb: Arc::clone(&FONTS), ..Options::default() };
+    Tree::from_str(svg, &options).map_err(|e| Error::unwritable("a figure", e))
 }
 
 #[cfg(test)]

@@ -3,37 +3,15 @@
 //! Markup: `*x*` is italic, `^{..}` raised, `_{..}` lowered. Liberation Sans has the metrics of
 //! Arial and Helvetica, so an SVG looks the same where one of these stands in for it.
 
-mod glyph;
-
-pub use glyph::bearing;
-
 use super::style::SCRIPT;
-use plotters::style::{FontDesc, FontFamily, FontStyle, register_font};
-use std::sync::Once;
-
-/// Font family as an SVG names it; plotters finds the bundled font under the same name.
-pub const FAMILY: &str = "Liberation Sans, Arial, Helvetica, sans-serif";
-
-/// Height of a line relative to the em in the bundled font, (ascent + descent) / units per em =
-/// (1854 + 434) / 2048. ab_glyph takes it as the size of type where SVG takes the em.
-pub const LINE_PER_EM: f64 = 2288.0 / 2048.0;
+use std::sync::LazyLock;
+use ttf_parser::{Face, GlyphId};
 
 /// The bundled font: upright and italic.
 pub const FONTS: [&[u8]; 2] = [
     include_bytes!("../../assets/fonts/LiberationSans-Regular.ttf"),
     include_bytes!("../../assets/fonts/LiberationSans-Italic.ttf"),
 ];
-
-/// Registers the bundled font with plotters, once.
-pub fn register() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        for (style, font) in [FontStyle::Normal, FontStyle::Italic].into_iter().zip(FONTS) {
-            // A bundled file that cannot be parsed would fail every picture and the tests with it.
-            let _ = register_font(FAMILY, style, font);
-        }
-    });
-}
 
 /// A run of characters of one style.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,13 +90,17 @@ pub fn glyphs(run: &Run) -> Vec<(f64, char)> {
 
 /// Measures the advance of characters with kerning, in em.
 fn measured(text: &str, italic: bool) -> f64 {
-    register();
-    let style = if italic { FontStyle::Italic } else { FontStyle::Normal };
-    // Measured large, because plotters rounds to whole pixels.
-    let size = 2000.0;
-    let font = FontDesc::new(FontFamily::Name(FAMILY), size, style);
-    let width = font.layout_box(text).map_or(0, |((x0, _), (x1, _))| x1 - x0);
-    f64::from(width) / size * LINE_PER_EM
+    // A bundled file that cannot be parsed fails the tests of this file.
+    static FACES: LazyLock<[Option<Face>; 2]> = LazyLock::new(|| FONTS.map(|font| Face::parse(font, 0).ok()));
+    let Some(face) = &FACES[usize::from(italic)] else { return 0.0 };
+    let glyphs: Vec<GlyphId> = text.chars().map(|c| face.glyph_index(c).unwrap_or_default()).collect();
+    let advances = glyphs.iter().filter_map(|glyph| face.glyph_hor_advance(*glyph)).map(i32::from);
+    let kerning = |pair: &[GlyphId]| {
+        let tables = face.tables().kern.into_iter().flat_map(|kern| kern.subtables).filter(|table| table.horizontal);
+        tables.filter_map(|table| table.glyphs_kerning(pair[0], pair[1])).map(i32::from).sum::<i32>()
+    };
+    let units = advances.sum::<i32>() + glyphs.windows(2).map(kerning).sum::<i32>();
+    f64::from(units) / f64::from(face.units_per_em())
 }
 
 /// Measures the width of a label (pt) at the type size `size` (pt).
