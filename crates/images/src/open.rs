@@ -98,8 +98,8 @@ fn plain<T>(images: T) -> Remarked<T> {
 const HEAD_BYTES: usize = 512;
 
 fn open_file(path: &Path) -> Result<OpenedImages> {
-    let refused = |found: &str, advice: &str| {
-        let problem = format!("content = {found}: must be a data set of labelled images. {advice}");
+    let refused = |kind: &str, advice: &str| {
+        let problem = format!("content = {kind}: must be a data set of labelled images. {advice}");
         Err(content(path, problem))
     };
     // The first bytes as they are tell gzip, whose content is looked at next.

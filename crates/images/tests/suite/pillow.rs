@@ -187,10 +187,10 @@ fn decoded_files_are_those_of_pillow() {
         let (Some(name), Record::File(bytes)) = (name.strip_prefix("file "), record) else {
             continue;
         };
-        let found = decode(bytes).unwrap();
-        assert!(matches!(found.pixels(), Pixels::Bytes(_)));
+        let image = decode(bytes).unwrap();
+        assert!(matches!(image.pixels(), Pixels::Bytes(_)));
         let expected = records.image(&format!("decoded {name}"));
-        worst.insert(name, difference(&found, expected));
+        worst.insert(name, difference(&image, expected));
     }
     for (name, difference) in &worst {
         let allowed = if name.ends_with(".jpg") { JPEG_LEVELS } else { 0 };
