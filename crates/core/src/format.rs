@@ -56,8 +56,8 @@ pub fn quoted(word: &str) -> String {
 
 /// Formats a map as `a = 1, b = 2`.
 pub fn pairs(map: &Map<String, Value>) -> String {
-    let one = |(name, v): (&String, &Value)| format!("{name} = {}", value(v));
-    map.iter().map(one).collect::<Vec<_>>().join(", ")
+    let pair = |(name, v): (&String, &Value)| format!("{name} = {}", value(v));
+    map.iter().map(pair).collect::<Vec<_>>().join(", ")
 }
 
 /// Formats a number of bytes in decimal units: "3.2 GB".

@@ -84,16 +84,16 @@ mod tests {
     fn smooth_and_sharp_integrands() {
         let normal = |x: f64| (-0.5 * x * x).exp();
         let exact = (2.0 * std::f64::consts::PI).sqrt();
-        let found = integrate(normal, -12.0, 12.0, 0.5, 1e-10);
-        assert!((found / exact - 1.0).abs() < 1e-13);
+        let integral = integrate(normal, -12.0, 12.0, 0.5, 1e-10);
+        assert!((integral / exact - 1.0).abs() < 1e-13);
         // A step of width 1e-4 at an irrational place: int_{-1}^1 sigmoid((x - c)/w) = 1 - c.
         let (c, w) = (1.0 / std::f64::consts::E, 1e-4);
         let step = |x: f64| 1.0 / (1.0 + (-(x - c) / w).exp());
-        let found = integrate(step, -1.0, 1.0, 0.5, 1e-10);
-        assert!((found - (1.0 - c)).abs() < 1e-9, "{found}");
+        let integral = integrate(step, -1.0, 1.0, 0.5, 1e-10);
+        assert!((integral - (1.0 - c)).abs() < 1e-9, "{integral}");
         assert_eq!(integrate(normal, 1.0, 1.0, 0.5, 1e-10), 0.0);
         // Exact for polynomials of degree 22 in one panel.
-        let found = integrate(|x| x.powi(22), 0.0, 1.0, 2.0, 1e-3);
-        assert!((found - 1.0 / 23.0).abs() < 1e-15);
+        let integral = integrate(|x| x.powi(22), 0.0, 1.0, 2.0, 1e-3);
+        assert!((integral - 1.0 / 23.0).abs() < 1e-15);
     }
 }

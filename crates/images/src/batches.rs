@@ -39,18 +39,18 @@ impl ImageBatches<'_> {
     /// An image that cannot be read, transformed or cut into patches; [`Error::Shape`] for results of different sizes;
     /// [`Error::Invalid`] for a data set without images, or count = 0.
     pub fn training(&self, streams: &Streams, first: u64, count: usize) -> Result<ImageBatch> {
-        let all = self.images.count() as u64;
-        if all == 0 || count == 0 {
+        let images = self.images.count() as u64;
+        if images == 0 || count == 0 {
             return Err(Error::invalid("images", 0, "must be at least one"));
         }
         let sequences = first..first.saturating_add(count as u64);
         let mut order = (u64::MAX, vec![]);
         let place = |i: u64| {
-            let epoch = i / all;
+            let epoch = i / images;
             if order.0 != epoch {
                 order = (epoch, epoch_order(self.images.count(), streams, epoch));
             }
-            (epoch, order.1[(i % all) as usize])
+            (epoch, order.1[(i % images) as usize])
         };
         let places: Vec<(u64, usize)> = sequences.map(place).collect();
         self.batch(streams, &places)

@@ -115,7 +115,7 @@ impl LabelledImages for StoredImages {
 
 /// Part of a data set, such as its training part.
 pub struct ImageSubset<'a> {
-    all: &'a dyn LabelledImages,
+    images: &'a dyn LabelledImages,
     indices: Vec<usize>,
     labels: Vec<usize>,
 }
@@ -125,22 +125,22 @@ impl<'a> ImageSubset<'a> {
     ///
     /// # Errors
     /// [`Error::Invalid`] for no index, or one out of range.
-    pub fn new(all: &'a dyn LabelledImages, indices: Vec<usize>) -> Result<Self> {
+    pub fn new(images: &'a dyn LabelledImages, indices: Vec<usize>) -> Result<Self> {
         if indices.is_empty() {
             return Err(Error::invalid("indices", "[]", "must be at least one"));
         }
         let label = |i: &usize| {
-            check_index(*i, all.count())?;
-            Ok(all.labels()[*i])
+            check_index(*i, images.count())?;
+            Ok(images.labels()[*i])
         };
         let labels = indices.iter().map(label).collect::<Result<_>>()?;
-        Ok(ImageSubset { all, indices, labels })
+        Ok(ImageSubset { images, indices, labels })
     }
 }
 
 impl LabelledImages for ImageSubset<'_> {
     fn class_names(&self) -> &[String] {
-        self.all.class_names()
+        self.images.class_names()
     }
 
     fn labels(&self) -> &[usize] {
@@ -149,7 +149,7 @@ impl LabelledImages for ImageSubset<'_> {
 
     fn image(&self, index: usize) -> Result<Image> {
         check_index(index, self.indices.len())?;
-        self.all.image(self.indices[index])
+        self.images.image(self.indices[index])
     }
 }
 

@@ -8,10 +8,11 @@
 use crate::files::{content, in_file, read_whole};
 use crate::image::Image;
 use attnlab_core::error::{Error, Result};
-use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits};
 use ndarray::Array3;
 use std::io::Cursor;
 use std::path::Path;
+use zune_jpeg::JpegDecoder;
+use zune_jpeg::zune_core::{bytestream::ZCursor, colorspace::ColorSpace, options::DecoderOptions};
 
 /// Largest number of pixels of an image: 8192 × 8192. Decoding takes at most 16 bytes of memory for each, 1 GiB.
 pub const MAX_PIXELS: u64 = 1 << 26;
@@ -40,36 +41,89 @@ pub fn read(path: &Path) -> Result<Image> {
 /// [`Error::Invalid`] for another format, broken data, more than [`MAX_PIXELS`] pixels, or an announced size of more than
 /// [`MAX_EXPANSION`] times the bytes that are there; nothing is allocated for it.
 pub fn decode(bytes: &[u8]) -> Result<Image> {
-    let broken = |e: image::ImageError| {
-        let requirement = format!("must be whole ({e}). Remove it, or write it again");
-        Error::invalid("image", "broken", requirement)
+    if bytes.starts_with(JPEG) {
+        return decode_jpeg(bytes);
+    }
+    if bytes.starts_with(PNG) {
+        return decode_png(bytes);
+    }
+    let first: Vec<String> = bytes.iter().take(4).map(|b| format!("{b:02x}")).collect();
+    let requirement = "must be those of JPEG (ff d8 ff) or PNG (89 50 4e 47). Convert the image";
+    Err(Error::invalid("first bytes", first.join(" "), requirement))
+}
+
+/// First bytes of a JPEG file.
+const JPEG: &[u8] = &[0xff, 0xd8, 0xff];
+
+/// First bytes of a PNG file.
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
+
+/// Returns `true` for the first bytes of one image in a common format, also one that [`decode`] refuses.
+pub(crate) fn is_image(head: &[u8]) -> bool {
+    let formats: [&[u8]; 9] = [JPEG, PNG, b"GIF87a", b"GIF89a", b"MM\0*", b"II*\0", b"BM", b"P5", b"P6"];
+    formats.iter().any(|first| head.starts_with(first)) || head.get(8..12) == Some(b"WEBP")
+}
+
+fn decode_jpeg(bytes: &[u8]) -> Result<Image> {
+    let broken = |e| not_whole(format!("Format error decoding Jpeg: {e}"));
+    // The size is limited below.
+    let options = DecoderOptions::default().set_max_width(usize::MAX).set_max_height(usize::MAX);
+    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
+    decoder.decode_headers().map_err(broken)?;
+    let (width, height) = decoder.dimensions().unwrap_or_default();
+    let colours = match decoder.input_colorspace() {
+        Some(ColorSpace::Luma) => ColorSpace::Luma,
+        _ => ColorSpace::RGB,
     };
-    let format = match image::guess_format(bytes) {
-        Ok(format @ (ImageFormat::Jpeg | ImageFormat::Png)) => format,
-        _ => {
-            let first: Vec<String> = bytes.iter().take(4).map(|b| format!("{b:02x}")).collect();
-            let requirement = "must be those of JPEG (ff d8 ff) or PNG (89 50 4e 47). Convert the image";
-            return Err(Error::invalid("first bytes", first.join(" "), requirement));
-        }
+    let channels = colours.num_components();
+    check_size(width as u64, height as u64, 8 * channels, bytes)?;
+    if !ends(bytes) {
+        return Err(not_whole("it has no end"));
+    }
+    decoder.set_options(options.jpeg_set_out_colorspace(colours));
+    planes(decoder.decode().map_err(broken)?, height, width, channels)
+}
+
+fn decode_png(bytes: &[u8]) -> Result<Image> {
+    let broken = |e| match e {
+        png::DecodingError::Format(_) => not_whole(format!("Format error decoding Png: {e}")),
+        _ => not_whole(e),
     };
-    let mut limits = Limits::default();
-    limits.max_image_width = u32::try_from(MAX_PIXELS).ok();
-    limits.max_image_height = limits.max_image_width;
-    // Beside the pixels a decoder holds its own rows or coefficients (2 bytes, up to 4 channels).
-    limits.max_alloc = Some(16 * MAX_PIXELS);
-    let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
-    reader.limits(limits);
-    let decoder = reader.into_decoder().map_err(broken)?;
-    let (width, height) = decoder.dimensions();
-    let pixels = u64::from(width) * u64::from(height);
-    let bits = u64::from(decoder.original_color_type().bits_per_pixel());
-    let size = format!("{width} x {height}");
+    // Beside the pixels the decoder holds its own rows and chunks.
+    let limits = png::Limits { bytes: 16 * MAX_PIXELS as usize };
+    let mut decoder = png::Decoder::new_with_limits(Cursor::new(bytes), limits);
+    decoder.set_transformations(png::Transformations::EXPAND);
+    let header = decoder.read_header_info().map_err(broken)?;
+    let (width, height) = header.size();
+    check_size(width.into(), height.into(), header.bits_per_pixel(), bytes)?;
+    let mut reader = decoder.read_info().map_err(broken)?;
+    let mut levels = vec![0; reader.output_buffer_size().unwrap_or_default()];
+    let frame = reader.next_frame(&mut levels).map_err(broken)?;
+    if frame.bit_depth == png::BitDepth::Sixteen {
+        let narrow = |v: &[u8; 2]| ((u32::from(u16::from_be_bytes(*v)) + 128) / 257) as u8;
+        levels = levels.as_chunks().0.iter().map(narrow).collect();
+    }
+    let mut channels = frame.color_type.samples();
+    if matches!(frame.color_type, png::ColorType::GrayscaleAlpha | png::ColorType::Rgba) {
+        channels -= 1;
+        levels = over_white(&levels, channels);
+    }
+    planes(levels, height as usize, width as usize, channels)
+}
+
+fn not_whole(reason: impl std::fmt::Display) -> Error {
+    Error::invalid("image", "broken", format!("must be whole ({reason}). Remove it, or write it again"))
+}
+
+/// Refuses a size that is too large, by itself or for the bytes that encode it in so many bits for each pixel.
+fn check_size(width: u64, height: u64, bits: usize, bytes: &[u8]) -> Result<()> {
+    let (pixels, size) = (width * height, format!("{width} x {height}"));
     if pixels > MAX_PIXELS {
         let requirement = format!("must have at most {MAX_PIXELS} pixels. Resize the image");
         return Err(Error::invalid("size", size, requirement));
     }
-    // With at most 2^26 pixels and 64 bits for each the product is below 2^32.
-    if pixels * bits / 8 > MAX_EXPANSION.saturating_mul(bytes.len() as u64) {
+    // With at most 2^26 pixels and 64 bits for each the product is at most 2^32.
+    if pixels * bits as u64 / 8 > MAX_EXPANSION.saturating_mul(bytes.len() as u64) {
         let requirement = format!(
             "must be at most {MAX_EXPANSION} times the {} bytes that encode it; no encoder compresses more. Write the \
              image again",
@@ -77,12 +131,7 @@ pub fn decode(bytes: &[u8]) -> Result<Image> {
         );
         return Err(Error::invalid("size", size, requirement));
     }
-    if format == ImageFormat::Jpeg && !ends(bytes) {
-        let requirement = "must be whole (it has no end). Remove it, or write it again";
-        return Err(Error::invalid("image", "broken", requirement));
-    }
-    let image = DynamicImage::from_decoder(decoder).map_err(broken)?;
-    pixels_of(&image)
+    Ok(())
 }
 
 /// Returns `true` if a JPEG file has its end (ff d9) after the last start of a scan (ff da). The decoder takes a file that
@@ -90,35 +139,6 @@ pub fn decode(bytes: &[u8]) -> Result<Image> {
 fn ends(bytes: &[u8]) -> bool {
     let last = |marker: u8| bytes.windows(2).rposition(|pair| pair == [0xff, marker]);
     last(0xd9) > last(0xda)
-}
-
-/// Converts to levels, without opacity.
-fn pixels_of(image: &DynamicImage) -> Result<Image> {
-    let (height, width) = (image.height() as usize, image.width() as usize);
-    let wide = |v: u16| ((u32::from(v) + 128) / 257) as u8;
-    let levels: Vec<u8> = match image {
-        DynamicImage::ImageLuma8(image) => return planes(image.as_raw(), height, width, 1),
-        DynamicImage::ImageRgb8(image) => return planes(image.as_raw(), height, width, 3),
-        DynamicImage::ImageLumaA8(image) => over_white(image.as_raw(), 1),
-        DynamicImage::ImageRgba8(image) => over_white(image.as_raw(), 3),
-        DynamicImage::ImageLuma16(image) => image.as_raw().iter().map(|v| wide(*v)).collect(),
-        DynamicImage::ImageRgb16(image) => image.as_raw().iter().map(|v| wide(*v)).collect(),
-        DynamicImage::ImageLumaA16(image) => {
-            let levels: Vec<u8> = image.as_raw().iter().map(|v| wide(*v)).collect();
-            over_white(&levels, 1)
-        }
-        DynamicImage::ImageRgba16(image) => {
-            let levels: Vec<u8> = image.as_raw().iter().map(|v| wide(*v)).collect();
-            over_white(&levels, 3)
-        }
-        other => {
-            let found = format!("{:?}", other.color());
-            let requirement = "must be grey or RGB of 8 or 16 bits, with or without alpha. Convert the image";
-            return Err(Error::invalid("colour type", found, requirement));
-        }
-    };
-    let channels = levels.len() / (height * width).max(1);
-    planes(&levels, height, width, channels)
 }
 
 /// Lays pixels of `channels` colours and an opacity over white.
@@ -136,13 +156,11 @@ fn over_white(levels: &[u8], channels: usize) -> Vec<u8> {
 }
 
 /// Makes an image of pixels whose channels lie side by side.
-fn planes(levels: &[u8], height: usize, width: usize, channels: usize) -> Result<Image> {
-    let pixel = |(c, y, x): (usize, usize, usize)| levels[(y * width + x) * channels + c];
-    if levels.len() != channels * height * width {
-        let shape = [height, width, channels];
-        return Err(Error::shape("image", shape, "as many pixels as announced"));
-    }
-    Image::from_bytes(Array3::from_shape_fn((channels, height, width), pixel))
+fn planes(levels: Vec<u8>, height: usize, width: usize, channels: usize) -> Result<Image> {
+    let shape = [height, width, channels];
+    let levels = Array3::from_shape_vec(shape, levels)
+        .map_err(|_| Error::shape("image", shape, "as many pixels as announced"))?;
+    Image::from_bytes(levels.permuted_axes([2, 0, 1]))
 }
 
 /// Names an entry of an archive in an error.

@@ -34,12 +34,12 @@ pub(crate) fn unreadable(path: &Path, source: std::io::Error) -> Error {
 
 /// Returns the paths in a folder, sorted by name.
 pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut found = vec![];
+    let mut paths = vec![];
     for entry in std::fs::read_dir(folder).map_err(|e| unreadable(folder, e))? {
-        found.push(entry.map_err(|e| unreadable(folder, e))?.path());
+        paths.push(entry.map_err(|e| unreadable(folder, e))?.path());
     }
-    found.sort();
-    Ok(found)
+    paths.sort();
+    Ok(paths)
 }
 
 /// Returns `true` for a folder; links are followed.
@@ -90,9 +90,9 @@ impl Source {
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let (file, length) = open_file(path)?;
         let mut head = [0; 2];
-        let mut both = BufReader::new(file);
-        let there = read_up_to(&mut both, &mut head).map_err(|e| unreadable(path, e))?;
-        let whole = std::io::Cursor::new(head).take(there as u64).chain(both);
+        let mut file = BufReader::new(file);
+        let read = read_up_to(&mut file, &mut head).map_err(|e| unreadable(path, e))?;
+        let whole = std::io::Cursor::new(head).take(read as u64).chain(file);
         let (reader, bound): (Box<dyn Read>, u64) = match head == [0x1f, 0x8b] {
             true => (Box::new(MultiGzDecoder::new(whole)), length.saturating_mul(MAX_DEFLATE_RATIO)),
             false => (Box::new(whole), length),

@@ -1,6 +1,7 @@
 //! Opening of a data set whose kind is recognised by its content.
 
 use crate::dataset::LabelledImages;
+use crate::decode::is_image;
 use crate::files::{Source, content, entries, is_folder};
 use crate::readers::{
     Remarked,
@@ -97,8 +98,8 @@ fn plain<T>(images: T) -> Remarked<T> {
 const HEAD_BYTES: usize = 512;
 
 fn open_file(path: &Path) -> Result<OpenedImages> {
-    let refused = |found: &str, advice: &str| {
-        let problem = format!("content = {found}: must be a data set of labelled images. {advice}");
+    let refused = |kind: &str, advice: &str| {
+        let problem = format!("content = {kind}: must be a data set of labelled images. {advice}");
         Err(content(path, problem))
     };
     // The first bytes as they are tell gzip, whose content is looked at next.
@@ -123,7 +124,7 @@ fn open_file(path: &Path) -> Result<OpenedImages> {
         }
         return Ok(opened(path, DatasetKind::Shards, TarShards::open(path)?));
     }
-    if image::guess_format(&head).is_ok() {
+    if is_image(&head) {
         return refused("one image", "Give the folder with a folder of images for each class");
     }
     if digits::is_like(&head) {

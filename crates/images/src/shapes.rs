@@ -86,7 +86,7 @@ impl ShapeLaw {
         let masks = pixels.axis_iter_mut(Axis(0)).into_par_iter().enumerate();
         let masks = masks.map(|(i, mut image)| {
             let streams = streams.child("shape", i as u64);
-            self.one(i % self.classes, image.index_axis_mut(Axis(0), 0), &streams)
+            self.draw_image(i % self.classes, image.index_axis_mut(Axis(0), 0), &streams)
         });
         let masks = masks.collect();
         let labels = (0..count).map(|i| i % self.classes).collect();
@@ -95,7 +95,7 @@ impl ShapeLaw {
         Ok(DrawnShapes { images, masks })
     }
 
-    fn one(&self, class: usize, mut image: ArrayViewMut2<u8>, streams: &Streams) -> Array2<bool> {
+    fn draw_image(&self, class: usize, mut image: ArrayViewMut2<u8>, streams: &Streams) -> Array2<bool> {
         let mut place = streams.part("place", 0);
         let side = self.side as f64;
         let half = 0.5 * self.size * side;
@@ -104,7 +104,7 @@ impl ShapeLaw {
         let mut coordinate = || reach + (side - 2.0 * reach) * place.random::<f64>();
         let (x, y) = (coordinate(), coordinate());
         let mask = Array2::from_shape_fn((self.side, self.side), |(i, j)| {
-            let along = |at: usize, centre: f64| (at as f64 + 0.5 - centre) / half;
+            let along = |pixel: usize, centre: f64| (pixel as f64 + 0.5 - centre) / half;
             inside(class, along(j, x), along(i, y))
         });
         let mut noise = streams.part("noise", 0);

@@ -11,8 +11,8 @@ use std::time::Instant;
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().collect();
     let value = |name: &str| -> Option<&str> {
-        let at = arguments.iter().position(|a| a == name)?;
-        arguments.get(at + 1).map(String::as_str)
+        let place = arguments.iter().position(|a| a == name)?;
+        arguments.get(place + 1).map(String::as_str)
     };
     let Some((network, text)) = value("--network").zip(value("--text")) else {
         // `cargo test --benches` runs it without arguments.
@@ -34,9 +34,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         losses = model.losses(&ids)?;
         seconds.push(start.elapsed().as_secs_f64());
     }
-    let all = Recordings::all();
+    let recordings = Recordings::all();
     let start = Instant::now();
-    let pass = model.forward(&ids, &all)?;
+    let pass = model.forward(&ids, &recordings)?;
     let recorded = start.elapsed().as_secs_f64();
     let line = serde_json::json!({
         "peer": "attnlab",
@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "seconds": seconds[1..],
         "opened": opened,
         "recorded_seconds": recorded,
-        "recorded_bytes": all.bytes(model.architecture(), ids.len()),
+        "recorded_bytes": recordings.bytes(model.architecture(), ids.len()),
         "recorded_layers": pass.layers.len(),
     });
     println!("{line}");

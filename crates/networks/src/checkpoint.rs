@@ -83,22 +83,22 @@ impl Checkpoint {
     /// # Errors
     /// As [`Checkpoint::open`]; a path that is given twice; a folder that holds files and folders of checkpoints.
     pub fn open_all(paths: &[PathBuf]) -> Result<Vec<Self>> {
-        let mut all: Vec<PathBuf> = vec![];
+        let mut places: Vec<PathBuf> = vec![];
         for path in paths {
             for path in below(path)? {
-                if all.contains(&path) {
+                if places.contains(&path) {
                     return Err(content(&path, "must be given once".into()));
                 }
-                all.push(path);
+                places.push(path);
             }
         }
-        let mut steps: Vec<u64> = all.iter().filter_map(|p| crate::step(p)).collect();
+        let mut steps: Vec<u64> = places.iter().filter_map(|p| crate::step(p)).collect();
         steps.sort_unstable();
         steps.dedup();
-        if steps.len() == all.len() {
-            all.sort_by_key(|p| crate::step(p));
+        if steps.len() == places.len() {
+            places.sort_by_key(|p| crate::step(p));
         }
-        all.iter().map(|path| Checkpoint::open(path)).collect()
+        places.iter().map(|path| Checkpoint::open(path)).collect()
     }
 
     /// Returns the path that was opened.
@@ -245,33 +245,33 @@ fn files(path: &Path) -> Result<Vec<PathBuf>> {
         // A path that does not exist is refused when it is opened.
         return Ok(vec![path.to_path_buf()]);
     }
-    let found = files_in(path)?;
-    if found.is_empty() {
+    let files = files_in(path)?;
+    if files.is_empty() {
         let problem = "must hold .safetensors, .gguf or .npy files";
         return Err(content(path, problem.into()));
     }
-    Ok(found)
+    Ok(files)
 }
 
 /// The files with tensors in a folder: those of safetensors or, without any, of GGUF or, without any, of NumPy.
 fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut all = entries(folder)?;
-    all.retain(|p| p.is_file() && TensorFile::is_known(p));
+    let mut files = entries(folder)?;
+    files.retain(|p| p.is_file() && TensorFile::is_known(p));
     for kind in ["safetensors", "gguf"] {
         let of_kind = |p: &PathBuf| p.extension().is_some_and(|e| e == kind);
-        if all.iter().any(of_kind) {
-            all.retain(of_kind);
+        if files.iter().any(of_kind) {
+            files.retain(of_kind);
         }
     }
-    Ok(all)
+    Ok(files)
 }
 
 /// The paths in a folder, sorted.
 pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut found = vec![];
+    let mut paths = vec![];
     for entry in std::fs::read_dir(folder).map_err(|e| unreadable(folder, e))? {
-        found.push(entry.map_err(|e| unreadable(folder, e))?.path());
+        paths.push(entry.map_err(|e| unreadable(folder, e))?.path());
     }
-    found.sort();
-    Ok(found)
+    paths.sort();
+    Ok(paths)
 }

@@ -71,8 +71,8 @@ impl ShardIndex {
     pub(crate) fn ensure(&self, places: &BTreeMap<String, &Path>) -> Result<()> {
         for (tensor, shard) in &self.shards {
             let problem = match places.get(tensor) {
-                Some(found) if found == shard => continue,
-                Some(found) => format!("weight_map.{tensor}: must be the file that has it, {}", found.display()),
+                Some(file) if file == shard => continue,
+                Some(file) => format!("weight_map.{tensor}: must be the file that has it, {}", file.display()),
                 None => format!("weight_map.{tensor}: must be in {}; it is not", shard.display()),
             };
             return Err(content(&self.path, problem));

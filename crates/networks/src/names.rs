@@ -16,7 +16,7 @@ pub(crate) fn fits(pattern: &str, name: &str) -> bool {
     };
     for part in parts {
         match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
+            Some(start) => rest = &rest[start + part.len()..],
             None => return false,
         }
     }
@@ -49,10 +49,10 @@ pub fn layer(name: &str) -> Option<u64> {
 /// assert_eq!(attnlab_networks::kind("layers.7.fc1.weight"), "layers.*.fc1.weight");
 /// ```
 pub fn kind(name: &str) -> String {
-    let mut seen = false;
+    let mut replaced = false;
     let part = |part: &str| -> String {
-        if !seen && part.parse::<u64>().is_ok() {
-            seen = true;
+        if !replaced && part.parse::<u64>().is_ok() {
+            replaced = true;
             return "*".into();
         }
         part.into()
@@ -85,8 +85,8 @@ pub fn step(path: &Path) -> Option<u64> {
 fn step_in(name: &str) -> Option<u64> {
     let lower = name.to_ascii_lowercase();
     for word in STEPS {
-        if let Some(at) = lower.find(word) {
-            let rest = lower[at + word.len()..].trim_start_matches(['-', '_', '=']);
+        if let Some(start) = lower.find(word) {
+            let rest = lower[start + word.len()..].trim_start_matches(['-', '_', '=']);
             let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
             if let Ok(step) = rest[..digits].parse() {
                 return Some(step);

@@ -185,11 +185,11 @@ impl TensorFile {
     }
 
     fn info(&self, name: &str) -> Result<(&TensorInfo, u64)> {
-        let found = match self {
+        let entry = match self {
             TensorFile::Safe { tensors, start, .. } => tensors.get(name).map(|t| (t, *start)),
             TensorFile::Gguf(_) | TensorFile::Npy { .. } => None,
         };
-        found.ok_or_else(|| content(self.path(), format!("it must have a tensor {name}")))
+        entry.ok_or_else(|| content(self.path(), format!("it must have a tensor {name}")))
     }
 }
 

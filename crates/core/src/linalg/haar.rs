@@ -75,9 +75,9 @@ fn split<T: Real>(joint: &Array2<T>, dims: &[usize]) -> Vec<Array2<T>> {
     let part = |p: &usize| {
         let block = joint.slice(s![.., start..start + p]);
         start += p;
-        let mut own = Array2::zeros(block.raw_dim().f());
-        own.assign(&block);
-        own
+        let mut copy = Array2::zeros(block.raw_dim().f());
+        copy.assign(&block);
+        copy
     };
     dims.iter().map(part).collect()
 }

@@ -199,8 +199,8 @@ impl Params {
     /// As [`Params::f64`].
     pub fn matrix(&self, name: &str) -> Array2<f64> {
         let rows = self.value(name).as_array().map(|rows| {
-            let all: Option<Vec<_>> = rows.iter().map(numbers).collect();
-            all.unwrap_or_else(|| undeclared(name))
+            let parsed: Option<Vec<_>> = rows.iter().map(numbers).collect();
+            parsed.unwrap_or_else(|| undeclared(name))
         });
         let rows = rows.unwrap_or_else(|| undeclared(name));
         let width = rows.first().map_or(0, Vec::len);

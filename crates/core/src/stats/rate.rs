@@ -66,9 +66,9 @@ impl PowerLaw {
     /// use attnlab_core::stats::PowerLaw;
     /// let law = PowerLaw::fit(&[1.0, 2.0, 4.0, 8.0], &[3.0, 5.0, 13.0, 24.0], 0.95)?;
     /// // numpy.polyfit and the textbook standard error with scipy.stats.t.ppf(.975, 2), at log 4.
-    /// let at = law.evaluate(4.0);
-    /// assert!((at.value.ln() - 2.47245515073127).abs() < 1e-12);
-    /// assert!((at.high.ln() - at.value.ln() - 0.30541710243346987).abs() < 1e-8);
+    /// let fitted = law.evaluate(4.0);
+    /// assert!((fitted.value.ln() - 2.47245515073127).abs() < 1e-12);
+    /// assert!((fitted.high.ln() - fitted.value.ln() - 0.30541710243346987).abs() < 1e-8);
     /// # Ok::<(), attnlab_core::Error>(())
     /// ```
     pub fn evaluate(&self, x: f64) -> Estimate {
@@ -82,8 +82,8 @@ impl PowerLaw {
 /// Returns the logarithms of the points, after checking lengths and values.
 fn logs(x: &[f64], y: &[f64]) -> Result<(Vec<f64>, Vec<f64>)> {
     if x.len() != y.len() || x.len() < 3 {
-        let (found, expected) = ((x.len(), y.len()), "two lists of equal length >= 3");
-        return Err(Error::shape("points of a rate", found, expected));
+        let (lengths, expected) = ((x.len(), y.len()), "two lists of equal length >= 3");
+        return Err(Error::shape("points of a rate", lengths, expected));
     }
     if let Some(bad) = x.iter().chain(y).find(|v| !(**v > 0.0 && v.is_finite())) {
         let allowed = "must be positive finite numbers only";
@@ -116,10 +116,10 @@ pub fn log_log_slope_of_means(x: &[f64], samples: &[Vec<f64>], level: f64) -> Re
     let n = samples.len() as f64;
     let sum: Vec<f64> = (0..x.len()).map(|j| samples.iter().map(|row| row[j]).sum()).collect();
     let slope = |means: Vec<f64>| log_log_slope(x, &means, level).map(|e| e.value);
-    let all = slope(sum.iter().map(|s| s / n).collect())?;
+    let whole = slope(sum.iter().map(|s| s / n).collect())?;
     let without = |row: &Vec<f64>| {
         let means = sum.iter().zip(row).map(|(s, y)| (s - y) / (n - 1.0)).collect();
-        Ok(n * all - (n - 1.0) * slope(means)?)
+        Ok(n * whole - (n - 1.0) * slope(means)?)
     };
     let pseudo: Vec<f64> = samples.iter().map(without).collect::<Result<_>>()?;
     // The mean of the pseudo-values is the estimate without its bias of order 1/n.

@@ -52,7 +52,7 @@ fn mean_and_slope_intervals_cover() {
 /// Counts, among `runs` of up to `most` trials that hold with probability `q`, those in which the
 /// interval at some n excludes `q`: the error rate of an observer who looks at every n and stops at will.
 fn ever_wrong(q: f64, runs: u64, most: u64, covers: impl Fn(u64, u64) -> bool) -> u64 {
-    let one = |t: &u64| {
+    let wrong = |t: &u64| {
         let mut rng = rng("optional stopping", *t + (q * 1e4) as u64 * runs);
         let mut held = 0;
         (1..=most).any(|n| {
@@ -60,7 +60,7 @@ fn ever_wrong(q: f64, runs: u64, most: u64, covers: impl Fn(u64, u64) -> bool) -
             !covers(held, n)
         })
     };
-    (0..runs).filter(one).count() as u64
+    (0..runs).filter(wrong).count() as u64
 }
 
 /// The confidence sequence keeps its error rate under optional stopping; the interval of a fixed number
@@ -158,13 +158,13 @@ fn bands_of_fits_and_intervals_of_quantiles_cover() {
 fn holm_controls_the_family_wise_error() {
     let (runs, alpha) = (4000, 0.1);
     let false_alarm = |adjust: &dyn Fn(&[f64]) -> Vec<f64>| {
-        let one = |t: &u64| {
+        let alarm = |t: &u64| {
             let mut rng = rng("holm", *t);
             let mut p: Vec<f64> = (0..5).map(|_| rng.random()).collect();
             p.push(p[0]);
             adjust(&p).iter().any(|p| *p <= alpha)
         };
-        let alarms = (0..runs).filter(one).count() as u64;
+        let alarms = (0..runs).filter(alarm).count() as u64;
         binomial(alarms, runs, 1.0 - 2e-6).unwrap()
     };
     assert!(false_alarm(&holm).low <= alpha);

@@ -39,12 +39,12 @@ fn check(columns: usize, labels: &[usize], classes: usize) -> Result<()> {
 }
 
 /// Refuses features of another length than those of the fit.
-fn check_length(found: (usize, usize), length: usize) -> Result<()> {
-    if found.0 == length {
+fn check_length(dim: (usize, usize), length: usize) -> Result<()> {
+    if dim.0 == length {
         return Ok(());
     }
     let expected = format!("({length}, N), as long as those of the training part");
-    Err(Error::shape("features", found, expected))
+    Err(Error::shape("features", dim, expected))
 }
 
 /// Refuses features that are NaN or infinite.

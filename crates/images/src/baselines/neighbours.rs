@@ -49,8 +49,7 @@ impl NearestNeighbours {
         check_length(features.dim(), self.rows.ncols())?;
         check_finite(features)?;
         let rows = features.t().as_standard_layout().into_owned();
-        let all = rows.outer_iter().into_par_iter();
-        Ok(all.map(|row| self.vote(row)).collect())
+        Ok(rows.outer_iter().into_par_iter().map(|row| self.vote(row)).collect())
     }
 
     fn vote(&self, query: ArrayView1<f32>) -> usize {

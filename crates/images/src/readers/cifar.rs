@@ -57,9 +57,9 @@ impl CifarLabels {
 /// A file that cannot be read, or has no whole number of records, or a label out of range (with its record); a class
 /// without images; names of another number than of classes.
 pub fn open(files: &[PathBuf], labels: CifarLabels) -> Result<Remarked<StoredImages>> {
-    let (mut levels, mut found) = (vec![], vec![]);
+    let (mut levels, mut targets) = (vec![], vec![]);
     for path in files {
-        records(path, labels, &mut levels, &mut found)?;
+        records(path, labels, &mut levels, &mut targets)?;
     }
     let Some(first) = files.first() else {
         return Err(content(Path::new(""), "files = []: must be at least one"));
@@ -74,8 +74,9 @@ pub fn open(files: &[PathBuf], labels: CifarLabels) -> Result<Remarked<StoredIma
             (0..classes).map(|c| c.to_string()).collect()
         }
     };
-    let images = Array4::from_shape_vec((found.len(), 3, 32, 32), levels).map_err(|e| content(first, e.to_string()))?;
-    let images = StoredImages::new(Numbers::Bytes(images), found, Some(names));
+    let images =
+        Array4::from_shape_vec((targets.len(), 3, 32, 32), levels).map_err(|e| content(first, e.to_string()))?;
+    let images = StoredImages::new(Numbers::Bytes(images), targets, Some(names));
     let images = images.map_err(|e| in_file(first, e))?;
     Ok(Remarked { images, remarks })
 }
@@ -105,14 +106,14 @@ pub fn open_folder(folder: &Path) -> Result<Remarked<StoredImages>> {
 
 /// Returns the training files of CIFAR-10 and of CIFAR-100 in a folder.
 pub(crate) fn training_files(folder: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
-    let all = entries(folder)?;
+    let files = entries(folder)?;
     let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let ten = |path: &&PathBuf| {
         let name = name(path);
         name.starts_with("data_batch_") && name.ends_with(".bin")
     };
     let hundred = |path: &&PathBuf| name(path) == "train.bin";
-    Ok((all.iter().filter(ten).cloned().collect(), all.iter().filter(hundred).cloned().collect()))
+    Ok((files.iter().filter(ten).cloned().collect(), files.iter().filter(hundred).cloned().collect()))
 }
 
 /// Returns the labels that a file can have: by its length, and by the ranges of all labels. None if no reading fits, or
@@ -126,8 +127,8 @@ pub(crate) fn recognise(path: &Path) -> Result<Option<CifarLabels>> {
             continue;
         }
         let mut wrong = false;
-        each(path, labels, |found, _| {
-            wrong |= out_of_range(found, labels).is_some();
+        each(path, labels, |bytes, _| {
+            wrong |= out_of_range(bytes, labels).is_some();
             !wrong
         })?;
         if !wrong {
@@ -140,7 +141,7 @@ pub(crate) fn recognise(path: &Path) -> Result<Option<CifarLabels>> {
     }
 }
 
-fn records(path: &Path, labels: CifarLabels, levels: &mut Vec<u8>, found: &mut Vec<usize>) -> Result<()> {
+fn records(path: &Path, labels: CifarLabels, levels: &mut Vec<u8>, classes: &mut Vec<usize>) -> Result<()> {
     let (_, length) = open_file(path)?;
     let record = labels.ranges().len() + LEVELS;
     if length == 0 || !length.is_multiple_of(record as u64) {
@@ -151,9 +152,9 @@ fn records(path: &Path, labels: CifarLabels, levels: &mut Vec<u8>, found: &mut V
     }
     let mut wrong = None;
     let mut number = 0_u64;
-    each(path, labels, |these, pixels| {
-        wrong = out_of_range(these, labels).map(|(label, range)| (number, label, range));
-        found.push(usize::from(these[labels.place()]));
+    each(path, labels, |bytes, pixels| {
+        wrong = out_of_range(bytes, labels).map(|(label, range)| (number, label, range));
+        classes.push(usize::from(bytes[labels.place()]));
         levels.extend(pixels);
         number += 1;
         wrong.is_none()
@@ -169,9 +170,9 @@ fn records(path: &Path, labels: CifarLabels, levels: &mut Vec<u8>, found: &mut V
     }
 }
 
-fn out_of_range(found: &[u8], labels: CifarLabels) -> Option<(u8, u8)> {
-    let both = found.iter().zip(labels.ranges());
-    both.map(|(label, range)| (*label, *range)).find(|(label, range)| label >= range)
+fn out_of_range(bytes: &[u8], labels: CifarLabels) -> Option<(u8, u8)> {
+    let pairs = bytes.iter().zip(labels.ranges());
+    pairs.map(|(label, range)| (*label, *range)).find(|(label, range)| label >= range)
 }
 
 /// Calls a function on labels and levels of each record until it returns `false`.

@@ -21,9 +21,9 @@ pub fn open(images: &Path, labels: &Path) -> Result<StoredImages> {
     };
     let levels = Array4::from_shape_vec((count, 1, height, width), levels);
     let levels = levels.map_err(|e| content(images, e.to_string()))?;
-    let (_, found) = array(labels, 1)?;
-    let found = found.into_iter().map(usize::from).collect();
-    let read = StoredImages::new(Numbers::Bytes(levels), found, None);
+    let (_, classes) = array(labels, 1)?;
+    let classes = classes.into_iter().map(usize::from).collect();
+    let read = StoredImages::new(Numbers::Bytes(levels), classes, None);
     read.map_err(|e| in_file(labels, e))
 }
 
@@ -61,10 +61,10 @@ pub fn open_folder(folder: &Path) -> Result<Remarked<StoredImages>> {
     }
     match &files[..] {
         [images] => Ok(Remarked { images: open_beside(images)?, remarks }),
-        all => {
+        several => {
             let problem = format!(
                 "idx files of images = {}: must be one, or those of a training and a test part. Give a file",
-                all.len()
+                several.len()
             );
             Err(content(folder, problem))
         }
@@ -73,13 +73,13 @@ pub fn open_folder(folder: &Path) -> Result<Remarked<StoredImages>> {
 
 /// Returns the idx files of images in a folder.
 pub(crate) fn image_files(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut found = vec![];
+    let mut paths = vec![];
     for path in entries(folder)? {
         if !is_folder(&path)? && dimensions(&head(&path)?) == Some(3) {
-            found.push(path);
+            paths.push(path);
         }
     }
-    Ok(found)
+    Ok(paths)
 }
 
 /// Returns the first bytes of a file, decompressed if it is in gzip; none of broken gzip.
@@ -117,7 +117,7 @@ fn array(path: &Path, dimensions: u8) -> Result<(Vec<usize>, Vec<u8>)> {
     let (words, _) = header.as_chunks::<4>();
     let sizes: Vec<u64> = words.iter().map(|w| u64::from(u32::from_be_bytes(*w))).collect();
     let shape: Vec<String> = sizes.iter().map(u64::to_string).collect();
-    let count = sizes.iter().try_fold(1_u64, |all, n| all.checked_mul(*n));
+    let count = sizes.iter().try_fold(1_u64, |product, n| product.checked_mul(*n));
     let name = format!("data of shape ({})", shape.join(", "));
     let data = source.exactly(&name, count.unwrap_or(u64::MAX))?;
     source.end()?;

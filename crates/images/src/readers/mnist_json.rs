@@ -32,17 +32,17 @@ pub fn open(folder: &Path) -> Result<StoredImages> {
         let path = folder.join(format!("{digit}.json"));
         let (file, _) = open_file(&path)?;
         let read = serde_json::from_reader(BufReader::new(file));
-        let File { data: Levels(found) } = read.map_err(|e| {
+        let File { data: Levels(numbers) } = read.map_err(|e| {
             let problem = format!("JSON = {e}: must be {{\"data\": [..]}} of levels over 255. Fetch the file again");
             content(&path, problem)
         })?;
-        if found.is_empty() || !found.len().is_multiple_of(LEVELS) {
+        if numbers.is_empty() || !numbers.len().is_multiple_of(LEVELS) {
             let problem =
-                format!("numbers = {}: must be a multiple of {LEVELS} and not 0. Fetch the file again", found.len());
+                format!("numbers = {}: must be a multiple of {LEVELS} and not 0. Fetch the file again", numbers.len());
             return Err(content(&path, problem));
         }
-        labels.extend(std::iter::repeat_n(digit, found.len() / LEVELS));
-        levels.extend(found);
+        labels.extend(std::iter::repeat_n(digit, numbers.len() / LEVELS));
+        levels.extend(numbers);
     }
     let images = Array4::from_shape_vec((labels.len(), 1, 28, 28), levels);
     let images = images.map_err(|e| content(&folder, e.to_string()))?;

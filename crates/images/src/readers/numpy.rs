@@ -74,9 +74,9 @@ pub fn open_beside(path: &Path) -> Result<StoredImages> {
 
 /// Returns the NumPy files of a folder, by their extension.
 pub(crate) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut all = entries(folder)?;
-    all.retain(|path| path.extension().is_some_and(|e| e == "npy"));
-    Ok(all)
+    let mut files = entries(folder)?;
+    files.retain(|path| path.extension().is_some_and(|e| e == "npy"));
+    Ok(files)
 }
 
 /// Orders the axes (N, H, W) or (N, H, W, C) as (N, C, H, W), without a copy.

@@ -97,9 +97,9 @@ impl LabelledImages for TarShards {
 
 /// Returns the `.tar` files of a folder.
 pub(crate) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut all = entries(folder)?;
-    all.retain(|path| path.extension().is_some_and(|e| e.eq_ignore_ascii_case("tar")));
-    Ok(all)
+    let mut shards = entries(folder)?;
+    shards.retain(|path| path.extension().is_some_and(|e| e.eq_ignore_ascii_case("tar")));
+    Ok(shards)
 }
 
 /// Lists the images of a shard; returns the number of entries that were skipped. Memory is at most that of the headers.
@@ -186,7 +186,7 @@ enum Part {
 
 /// Splits the path of an entry into key and kind; None for other extensions.
 fn part(path: &[u8]) -> Option<(&[u8], Part)> {
-    let name = path.iter().rposition(|b| *b == b'/').map_or(0, |at| at + 1);
+    let name = path.iter().rposition(|b| *b == b'/').map_or(0, |slash| slash + 1);
     let dot = name + path.get(name..)?.iter().position(|b| *b == b'.')?;
     let (key, extension) = (path.get(..dot)?, path.get(dot + 1..)?);
     let is = |known: &str| extension.eq_ignore_ascii_case(known.as_bytes());

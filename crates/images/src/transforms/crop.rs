@@ -29,7 +29,7 @@ impl CropBox {
     /// [`Error::Invalid`] for a box that is larger than the image (torchvision pads it), or of no pixels.
     pub fn centred(rows: usize, columns: usize, height: usize, width: usize) -> Result<Self> {
         fits(rows, columns, height, width)?;
-        let middle = |all: usize, part: usize| ((all - part) as f64 / 2.0).round_ties_even() as usize;
+        let middle = |side: usize, part: usize| ((side - part) as f64 / 2.0).round_ties_even() as usize;
         Ok(CropBox { top: middle(rows, height), left: middle(columns, width), height, width })
     }
 
@@ -112,10 +112,10 @@ impl CropLaw {
                 return CropBox::uniform(rows, columns, height, width, generator);
             }
         }
-        let found = columns as f64 / rows as f64;
-        let (height, width) = if found < self.ratio.0 {
+        let ratio = columns as f64 / rows as f64;
+        let (height, width) = if ratio < self.ratio.0 {
             ((columns as f64 / self.ratio.0).round_ties_even() as usize, columns)
-        } else if found > self.ratio.1 {
+        } else if ratio > self.ratio.1 {
             (rows, (rows as f64 * self.ratio.1).round_ties_even() as usize)
         } else {
             (rows, columns)

@@ -48,8 +48,8 @@ fn neighbours_predict_what_scikit_learn_predicts() {
     let (features, labels) = &digits.training;
     for k in [1, 3, 4, 10] {
         let model = NearestNeighbours::new(features.view(), labels, 10, k).unwrap();
-        let found = model.predict(digits.test.0.view()).unwrap();
-        assert_eq!(text(&found), digits.expected["neighbours"][k.to_string()], "k = {k}");
+        let predicted = model.predict(digits.test.0.view()).unwrap();
+        assert_eq!(text(&predicted), digits.expected["neighbours"][k.to_string()], "k = {k}");
     }
 }
 
@@ -59,11 +59,11 @@ fn neighbours_predict_what_scikit_learn_predicts() {
 fn accuracy_has_its_exact_interval() {
     let digits = Digits::read();
     let model = NearestNeighbours::new(digits.training.0.view(), &digits.training.1, 10, 1).unwrap();
-    let found = model.predict(digits.test.0.view()).unwrap();
-    let accuracy = top1(&found, &digits.test.1, 0.95).unwrap();
+    let predicted = model.predict(digits.test.0.view()).unwrap();
+    let accuracy = top1(&predicted, &digits.test.1, 0.95).unwrap();
     assert_eq!(accuracy.value, 586.0 / 599.0);
     assert!((accuracy.low - LOW).abs() < 1e-12 && (accuracy.high - HIGH).abs() < 1e-12, "{accuracy:?}");
-    assert!(top1(&found, &digits.test.1[1..], 0.95).is_err());
+    assert!(top1(&predicted, &digits.test.1[1..], 0.95).is_err());
     assert!(top1(&[], &[], 0.95).is_err());
 }
 
@@ -83,10 +83,10 @@ fn the_linear_classifier_has_the_minimum_of_scikit_learn() {
         let numbers = |name: &str| -> Vec<f64> {
             expected[name].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
         };
-        let mut found = weights.row(3).slice(ndarray::s![..64]).to_vec();
-        found.extend(weights.column(64));
+        let mut fitted = weights.row(3).slice(ndarray::s![..64]).to_vec();
+        fitted.extend(weights.column(64));
         let expected_weights = [numbers("class_3"), numbers("intercepts")].concat();
-        let pairs = found.iter().zip(&expected_weights);
+        let pairs = fitted.iter().zip(&expected_weights);
         let worst = pairs.map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
         assert!(worst < WEIGHT_MARGIN, "ridge {ridge}: weights differ by {worst:e}");
         let mut objective = 0.5 * ridge * weights.slice(ndarray::s![.., ..64]).iter().map(|x| x * x).sum::<f64>();
@@ -96,8 +96,8 @@ fn the_linear_classifier_has_the_minimum_of_scikit_learn() {
         }
         let difference = (objective - expected["objective"].as_f64().unwrap()).abs();
         assert!(difference < OBJECTIVE_MARGIN, "ridge {ridge}: objectives differ by {difference:e}");
-        let found = model.predict(digits.test.0.view()).unwrap();
-        assert_eq!(text(&found), expected["predicted"]);
+        let predicted = model.predict(digits.test.0.view()).unwrap();
+        assert_eq!(text(&predicted), expected["predicted"]);
         println!("ridge {ridge}: weights differ by {worst:e}, objectives by {difference:e}");
     }
 }

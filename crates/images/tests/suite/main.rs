@@ -70,10 +70,11 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 /// Grey PNG of `height` × `width` whose pixels have this level.
 fn png(height: u32, width: u32, level: u8) -> Vec<u8> {
-    let image = image::GrayImage::from_pixel(width, height, image::Luma([level]));
-    let mut bytes = std::io::Cursor::new(vec![]);
-    image.write_to(&mut bytes, image::ImageFormat::Png).unwrap();
-    bytes.into_inner()
+    let mut bytes = vec![];
+    let mut writer = png::Encoder::new(&mut bytes, width, height).write_header().unwrap();
+    writer.write_image_data(&vec![level; (height * width) as usize]).unwrap();
+    writer.finish().unwrap();
+    bytes
 }
 
 /// idx file with these sizes in its header.

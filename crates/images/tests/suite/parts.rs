@@ -43,8 +43,8 @@ fn patches_that_do_not_fit_are_refused() {
 fn smoothed_labels_are_those_of_pytorch() {
     // torch: (1 - 0.1) * onehot + 0.1 / 4.
     let target = smoothed_label(2, 4, 0.1).unwrap();
-    for (found, expected) in target.iter().zip([0.025, 0.025, 0.925, 0.025]) {
-        assert!((found - expected).abs() < 1e-15);
+    for (share, expected) in target.iter().zip([0.025, 0.025, 0.925, 0.025]) {
+        assert!((share - expected).abs() < 1e-15);
     }
     assert_eq!(smoothed_label(0, 2, 0.0).unwrap(), [1.0, 0.0]);
     assert!(smoothed_label(2, 2, 0.1).unwrap_err().to_string().starts_with("label = 2"));
@@ -64,8 +64,8 @@ fn weights_of_mix_up_have_their_law() {
         let (n, variance) = (draws as f64, 0.25 / (2.0 * alpha + 1.0));
         let mean = weights.iter().sum::<f64>() / n;
         assert!((mean - 0.5).abs() < 5.0 * (variance / n).sqrt(), "{alpha}: {mean}");
-        let found = weights.iter().map(|w| (w - 0.5).powi(2)).sum::<f64>() / n;
-        assert!((found - variance).abs() < 5.0 * 0.25 / n.sqrt(), "{alpha}: {found}");
+        let estimate = weights.iter().map(|w| (w - 0.5).powi(2)).sum::<f64>() / n;
+        assert!((estimate - variance).abs() < 5.0 * 0.25 / n.sqrt(), "{alpha}: {estimate}");
     }
     assert_eq!(mix_up_weight(0.0, &mut streams(4).part("mix", 0)).unwrap(), 1.0);
     for alpha in [-1.0, 1e-4, f64::NAN, f64::INFINITY] {
@@ -179,9 +179,9 @@ proptest! {
         seed in any::<u64>(),
     ) {
         if let Ok(parts) = stratified(&labels, &names(3), validation, test, &streams(seed)) {
-            let mut all = [parts.training.clone(), parts.validation.clone(), parts.test.clone()].concat();
-            all.sort_unstable();
-            prop_assert!(all.into_iter().eq(0..labels.len()));
+            let mut indices = [parts.training.clone(), parts.validation.clone(), parts.test.clone()].concat();
+            indices.sort_unstable();
+            prop_assert!(indices.into_iter().eq(0..labels.len()));
             for part in [&parts.training, &parts.validation, &parts.test] {
                 prop_assert!(counts(&labels, part, 3).unwrap().iter().all(|count| *count > 0));
             }

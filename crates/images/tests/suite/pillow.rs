@@ -18,10 +18,10 @@ enum Record {
     Image(Image),
 }
 
-struct Records(BTreeMap<String, Record>);
+pub(crate) struct Records(BTreeMap<String, Record>);
 
 impl Records {
-    fn read() -> Self {
+    pub(crate) fn read() -> Self {
         let file = std::fs::File::open(crate::data("pillow.bin.gz")).unwrap();
         let mut bytes = vec![];
         flate2::read::GzDecoder::new(file).read_to_end(&mut bytes).unwrap();
@@ -53,6 +53,14 @@ impl Records {
             records.insert(name, record);
         }
         Records(records)
+    }
+
+    /// Bytes of a file that Pillow wrote.
+    pub(crate) fn file(&self, name: &str) -> &[u8] {
+        match self.0.get(&format!("file {name}")) {
+            Some(Record::File(bytes)) => bytes,
+            _ => panic!("no file {name}"),
+        }
     }
 
     fn image(&self, name: &str) -> &Image {
@@ -179,10 +187,10 @@ fn decoded_files_are_those_of_pillow() {
         let (Some(name), Record::File(bytes)) = (name.strip_prefix("file "), record) else {
             continue;
         };
-        let found = decode(bytes).unwrap();
-        assert!(matches!(found.pixels(), Pixels::Bytes(_)));
+        let image = decode(bytes).unwrap();
+        assert!(matches!(image.pixels(), Pixels::Bytes(_)));
         let expected = records.image(&format!("decoded {name}"));
-        worst.insert(name, difference(&found, expected));
+        worst.insert(name, difference(&image, expected));
     }
     for (name, difference) in &worst {
         let allowed = if name.ends_with(".jpg") { JPEG_LEVELS } else { 0 };

@@ -42,9 +42,9 @@ fn the_digits_of_scikit_learn_are_read() {
 fn a_folder_of_classes_is_sorted_and_other_files_are_counted() {
     let folder = tempfile::tempdir().unwrap();
     for (class, file, level) in [("dog", "b.PNG", 3), ("cat", "z.png", 2), ("cat", "a.png", 1)] {
-        let at = folder.path().join(class);
-        fs::create_dir_all(&at).unwrap();
-        fs::write(at.join(file), png(2, 3, level)).unwrap();
+        let class = folder.path().join(class);
+        fs::create_dir_all(&class).unwrap();
+        fs::write(class.join(file), png(2, 3, level)).unwrap();
     }
     fs::write(folder.path().join("cat/notes.txt"), "no image").unwrap();
     fs::write(folder.path().join("README"), "no class").unwrap();
@@ -88,20 +88,20 @@ fn cifar_records(ranges: &[usize]) -> Vec<u8> {
 #[test]
 fn cifar_is_recognised_and_named() {
     let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
+    let file = |name: &str| folder.path().join(name);
     for name in ["data_batch_1.bin", "data_batch_2.bin", "test_batch.bin"] {
-        fs::write(at(name), cifar_records(&[10])).unwrap();
+        fs::write(file(name), cifar_records(&[10])).unwrap();
     }
     let names: Vec<String> = (0..10).map(|c| format!("class {c}")).collect();
-    fs::write(at("batches.meta.txt"), names.join("\n") + "\n\n").unwrap();
-    let all = opened(folder.path(), DatasetKind::Cifar10);
-    assert!(all.description.ends_with("training part; the test part is the file test_batch.bin"));
-    assert_eq!(all.images.count(), 20);
-    assert_eq!(all.images.class_names()[3], "class 3");
-    let image = all.images.image(13).unwrap();
+    fs::write(file("batches.meta.txt"), names.join("\n") + "\n\n").unwrap();
+    let training = opened(folder.path(), DatasetKind::Cifar10);
+    assert!(training.description.ends_with("training part; the test part is the file test_batch.bin"));
+    assert_eq!(training.images.count(), 20);
+    assert_eq!(training.images.class_names()[3], "class 3");
+    let image = training.images.image(13).unwrap();
     assert_eq!(image.dim(), (3, 32, 32));
     assert_eq!(image.levels().unwrap()[(1, 0, 1)], 3);
-    assert_eq!(opened(&at("test_batch.bin"), DatasetKind::Cifar10).images.count(), 10);
+    assert_eq!(opened(&file("test_batch.bin"), DatasetKind::Cifar10).images.count(), 10);
 }
 
 #[test]
@@ -121,32 +121,32 @@ fn cifar_100_has_fine_and_coarse_labels() {
 #[test]
 fn idx_files_are_read_plain_and_in_gzip() {
     let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
+    let file = |name: &str| folder.path().join(name);
     let images = idx(&[2, 2, 3], &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
     let labels = idx(&[2], &[1, 0]);
     for part in ["train", "t10k"] {
-        fs::write(at(&format!("{part}-images-idx3-ubyte.gz")), gzip(&images)).unwrap();
-        fs::write(at(&format!("{part}-labels-idx1-ubyte.gz")), gzip(&labels)).unwrap();
+        fs::write(file(&format!("{part}-images-idx3-ubyte.gz")), gzip(&images)).unwrap();
+        fs::write(file(&format!("{part}-labels-idx1-ubyte.gz")), gzip(&labels)).unwrap();
     }
-    let all = opened(folder.path(), DatasetKind::Idx);
-    assert!(all.description.ends_with("training part; the test part is the file t10k-images-idx3-ubyte.gz"));
-    assert_eq!(all.images.labels(), [1, 0]);
-    let second = all.images.image(1).unwrap();
+    let training = opened(folder.path(), DatasetKind::Idx);
+    assert!(training.description.ends_with("training part; the test part is the file t10k-images-idx3-ubyte.gz"));
+    assert_eq!(training.images.labels(), [1, 0]);
+    let second = training.images.image(1).unwrap();
     assert_eq!(second.levels().unwrap().iter().copied().collect::<Vec<_>>(), [6, 7, 8, 9, 10, 11]);
     assert_eq!(second.dim(), (1, 2, 3));
-    fs::write(at("a"), &images).unwrap();
-    fs::write(at("b"), &labels).unwrap();
-    assert_eq!(idx_files::open(&at("a"), &at("b")).unwrap().dim(), (1, 2, 3));
+    fs::write(file("a"), &images).unwrap();
+    fs::write(file("b"), &labels).unwrap();
+    assert_eq!(idx_files::open(&file("a"), &file("b")).unwrap().dim(), (1, 2, 3));
 }
 
 #[test]
 fn arrays_of_numpy_are_read_with_their_labels() {
     let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
+    let file = |name: &str| folder.path().join(name);
     let values: Vec<u8> = (0..24).flat_map(|i| (i as f32 / 2.0).to_le_bytes()).collect();
-    fs::write(at("x.npy"), npy(&npy_header("<f4", "(2, 2, 2, 3)"), &values)).unwrap();
-    fs::write(at("y.npy"), npy(&npy_header("<i4", "(2,)"), &[0, 0, 0, 0, 1, 0, 0, 0])).unwrap();
-    for path in [folder.path().to_path_buf(), at("x.npy")] {
+    fs::write(file("x.npy"), npy(&npy_header("<f4", "(2, 2, 2, 3)"), &values)).unwrap();
+    fs::write(file("y.npy"), npy(&npy_header("<i4", "(2,)"), &[0, 0, 0, 0, 1, 0, 0, 0])).unwrap();
+    for path in [folder.path().to_path_buf(), file("x.npy")] {
         let images = opened(&path, DatasetKind::Numpy).images;
         let image = images.image(1).unwrap();
         assert_eq!(image.dim(), (3, 2, 2));
@@ -156,7 +156,7 @@ fn arrays_of_numpy_are_read_with_their_labels() {
     }
     // Fortran order: the first index varies fastest.
     let header = npy_header("|u1", "(2, 1, 2)").replace("False", "True");
-    fs::write(at("x.npy"), npy(&header, &[1, 2, 3, 4])).unwrap();
+    fs::write(file("x.npy"), npy(&header, &[1, 2, 3, 4])).unwrap();
     let images = opened(folder.path(), DatasetKind::Numpy).images;
     let second = images.image(1).unwrap();
     assert_eq!(second.levels().unwrap().iter().copied().collect::<Vec<_>>(), [2, 4]);
@@ -172,12 +172,12 @@ fn tar_shards_are_read_entry_by_entry() {
     let second = tar(&[(&long, &c), (&long_class, b" 1 ")]);
     fs::write(folder.path().join("0.tar"), first).unwrap();
     fs::write(folder.path().join("1.tar"), second).unwrap();
-    let all = opened(folder.path(), DatasetKind::Shards);
-    assert!(all.description.ends_with("3 images in 2 classes; 1 other entries skipped"));
-    assert_eq!(all.images.labels(), [1, 0, 1]);
-    assert_eq!([0, 1, 2].map(|i| first_level(all.images.as_ref(), i)), [10, 20, 30]);
-    let one = opened(&folder.path().join("0.tar"), DatasetKind::Shards);
-    assert_eq!(one.images.count(), 2);
+    let shards = opened(folder.path(), DatasetKind::Shards);
+    assert!(shards.description.ends_with("3 images in 2 classes; 1 other entries skipped"));
+    assert_eq!(shards.images.labels(), [1, 0, 1]);
+    assert_eq!([0, 1, 2].map(|i| first_level(shards.images.as_ref(), i)), [10, 20, 30]);
+    let shard = opened(&folder.path().join("0.tar"), DatasetKind::Shards);
+    assert_eq!(shard.images.count(), 2);
 }
 
 #[test]

@@ -76,10 +76,10 @@ fn cifar_files_that_lie_are_refused() {
     assert_says(&refused_folder(&[("data_batch_1.bin", &wrong)]), &["label of record 1 = 10: must be below 10"]);
     assert_says(&refused_folder(&[("data_batch_1.bin", &record(1))]), &["classes = 10: must be at most"]);
     assert_says(&refused_file("x.bin", &wrong), &["content = unknown"]);
-    let all: Vec<u8> = (0..10).flat_map(record).collect();
-    let names = refused_folder(&[("data_batch_1.bin", &all), ("batches.meta.txt", b"cat\ndog")]);
+    let records: Vec<u8> = (0..10).flat_map(record).collect();
+    let names = refused_folder(&[("data_batch_1.bin", &records), ("batches.meta.txt", b"cat\ndog")]);
     assert_says(&names, &["batches.meta.txt: names = 2: must be 10"]);
-    let both = refused_folder(&[("data_batch_1.bin", &all), ("train.bin", &all)]);
+    let both = refused_folder(&[("data_batch_1.bin", &records), ("train.bin", &records)]);
     assert_says(&both, &["files = neither or both"]);
 }
 
@@ -103,6 +103,6 @@ fn digits_and_json_that_lie_are_refused() {
     assert_says(&json("{\"data\": []}"), &["numbers = 0"]);
     assert_says(&json("{\"data\": [0,"), &["JSON = "]);
     assert_says(&json(&"[".repeat(100_000)), &["JSON = "]);
-    let one = format!("{{\"data\": [{}0]}}", "0,".repeat(783));
-    assert_says(&json(&one), &["1.json", "Give the path"]);
+    let image = format!("{{\"data\": [{}0]}}", "0,".repeat(783));
+    assert_says(&json(&image), &["1.json", "Give the path"]);
 }

@@ -62,14 +62,14 @@ fn augmented_images_stay_the_same_across_versions() {
 fn rand_augment_draws_its_operations_uniformly() {
     let image = picture(3, 20, 24);
     // At magnitude 20 every operation and sign gives another image here.
-    let all: Vec<(Image, AugmentOperation, bool)> = AugmentOperation::ALL
+    let outcomes: Vec<(Image, AugmentOperation, bool)> = AugmentOperation::ALL
         .iter()
         .flat_map(|operation| [false, true].map(|negative| (*operation, negative)))
         .filter(|(operation, negative)| operation.is_signed() || !negative)
         .map(|(operation, negative)| (operation.apply(&image, 20, negative, 0).unwrap(), operation, negative))
         .collect();
-    assert_eq!(all.len(), 23);
-    let distinct: std::collections::BTreeSet<u64> = all.iter().map(|(image, ..)| checksum(image)).collect();
+    assert_eq!(outcomes.len(), 23);
+    let distinct: std::collections::BTreeSet<u64> = outcomes.iter().map(|(image, ..)| checksum(image)).collect();
     // Auto-contrast and equalise leave this picture as it is: like the identity.
     let settings = RandAugment { operations: 1, magnitude: 20, fill: 0 };
     let mut counts = std::collections::BTreeMap::new();
@@ -78,13 +78,13 @@ fn rand_augment_draws_its_operations_uniformly() {
         let made = settings.apply(&image, &mut generator).unwrap();
         *counts.entry(checksum(&made)).or_insert(0) += 1;
     }
-    for (made, operation, negative) in &all {
-        let same: Vec<_> = all.iter().filter(|(other, ..)| other == made).collect();
+    for (made, operation, negative) in &outcomes {
+        let same: Vec<_> = outcomes.iter().filter(|(other, ..)| other == made).collect();
         let probability: f64 =
             same.iter().map(|(_, operation, _)| if operation.is_signed() { 1.0 / 28.0 } else { 1.0 / 14.0 }).sum();
-        let (mean, found) = (2800.0 * probability, f64::from(counts[&checksum(made)]));
+        let (mean, count) = (2800.0 * probability, f64::from(counts[&checksum(made)]));
         let deviation = (mean * (1.0 - probability)).sqrt();
-        assert!((found - mean).abs() < 5.0 * deviation, "{operation:?} {negative}: {found} of {mean}");
+        assert!((count - mean).abs() < 5.0 * deviation, "{operation:?} {negative}: {count} of {mean}");
     }
     assert!(counts.keys().all(|sum| distinct.contains(sum)));
 }

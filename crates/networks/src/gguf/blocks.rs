@@ -60,8 +60,8 @@ fn each<const B: usize, const N: usize>(bytes: &[u8], to: &mut Vec<f32>, widen: 
 }
 
 /// Reads the f16 at a place of a block.
-fn scale(block: &[u8], at: usize) -> f32 {
-    f16::from_le_bytes([block[at], block[at + 1]]).to_f32()
+fn scale(block: &[u8], start: usize) -> f32 {
+    f16::from_le_bytes([block[start], block[start + 1]]).to_f32()
 }
 
 /// d (q - 8), q of 4 bits: low halves first.

@@ -162,20 +162,20 @@ impl<R: Read> Header<R> {
         };
         self.holds(count, least, &format!("entries of {name}"))?;
         // Grows with what is read: a count alone reserves nothing.
-        let all = 0..count;
+        let entries = 0..count;
         Ok(match kind {
             6 => {
                 let read = |_| Ok(f32::from_le_bytes(self.bytes()?).into());
-                GgufValue::Floats(all.map(read).collect::<Parsed<_>>()?)
+                GgufValue::Floats(entries.map(read).collect::<Parsed<_>>()?)
             }
             12 => {
                 let read = |_| Ok(f64::from_le_bytes(self.bytes()?));
-                GgufValue::Floats(all.map(read).collect::<Parsed<_>>()?)
+                GgufValue::Floats(entries.map(read).collect::<Parsed<_>>()?)
             }
-            7 => GgufValue::Flags(all.map(|_| self.flag(name)).collect::<Parsed<_>>()?),
-            8 => GgufValue::Texts(all.map(|_| self.text(name)).collect::<Parsed<_>>()?),
-            9 => GgufValue::Nested(all.map(|_| self.array(name, depth + 1)).collect::<Parsed<_>>()?),
-            _ => GgufValue::Wholes(all.map(|_| self.whole(name, kind)).collect::<Parsed<_>>()?),
+            7 => GgufValue::Flags(entries.map(|_| self.flag(name)).collect::<Parsed<_>>()?),
+            8 => GgufValue::Texts(entries.map(|_| self.text(name)).collect::<Parsed<_>>()?),
+            9 => GgufValue::Nested(entries.map(|_| self.array(name, depth + 1)).collect::<Parsed<_>>()?),
+            _ => GgufValue::Wholes(entries.map(|_| self.whole(name, kind)).collect::<Parsed<_>>()?),
         })
     }
 }

@@ -110,9 +110,9 @@ impl Gguf {
     pub(crate) fn bytes(&self, name: &str) -> Result<Vec<u8>> {
         let stored = self.stored(name)?;
         memory::ensure(&format!("reading {name}"), stored.bytes)?;
-        let mut all = vec![];
-        self.pieces(stored, PIECE, |bytes| all.extend_from_slice(bytes))?;
-        Ok(all)
+        let mut data = vec![];
+        self.pieces(stored, PIECE, |bytes| data.extend_from_slice(bytes))?;
+        Ok(data)
     }
 
     fn pieces(&self, stored: &Stored, piece: usize, mut work: impl FnMut(&[u8])) -> Result<()> {
@@ -209,7 +209,7 @@ fn tensor(header: &mut Header<impl Read>, alignment: u64) -> std::result::Result
     if !start.is_multiple_of(alignment) {
         return Err(format!("must begin at a multiple of {alignment} bytes; it begins at {start}"));
     }
-    let entries = shape.iter().try_fold(1_u64, |all, n| all.checked_mul(*n));
+    let entries = shape.iter().try_fold(1_u64, |product, n| product.checked_mul(*n));
     let entries = entries.ok_or_else(|| format!("must have fewer than 2^64 entries; its shape is {shape:?}"))?;
     let bytes = match kind.format() {
         None => 0,

@@ -214,19 +214,19 @@ impl TransformerArchitecture {
         let maps = 2 + usize::from(self.mlp == MlpKind::SwiGlu);
         let biases = usize::from(self.mlp_bias) * ((maps - 1) * h + d);
         let mlp = p(&[maps, d, h]).saturating_add((biases + norm) as u64);
-        let mut all = p(&[self.layers]).saturating_mul(attention);
+        let mut parameters = p(&[self.layers]).saturating_mul(attention);
         let with_mlp = self.attention_only_from.unwrap_or(self.layers);
-        all = all.saturating_add(p(&[with_mlp]).saturating_mul(mlp));
+        parameters = parameters.saturating_add(p(&[with_mlp]).saturating_mul(mlp));
         let rows = match self.positions {
             PositionEncoding::Learned { offset } => self.context + offset,
             PositionEncoding::Rotary { .. } | PositionEncoding::Absent => 0,
         };
         let tables = 1 + usize::from(self.output == OutputHead::Own);
         for rows in [tables * self.vocabulary, rows, self.segments] {
-            all = all.saturating_add(p(&[rows, d]));
+            parameters = parameters.saturating_add(p(&[rows, d]));
         }
         let norms = usize::from(self.embedding_norm) + usize::from(self.last_norm);
-        all.saturating_add((norms * norm) as u64)
+        parameters.saturating_add((norms * norm) as u64)
     }
 
     /// Refuses sizes that contradict each other; the names are those of the fields.

@@ -105,11 +105,11 @@ mod tests {
             let n = a.context.min(300);
             let ids: Vec<u32> = (0..n as u32).map(|i| i % a.vocabulary as u32).collect();
             let cost = a.forward_cost(n);
-            let found = executed(|| drop(network.losses(&ids).unwrap()));
+            let operations = executed(|| drop(network.losses(&ids).unwrap()));
             // The last token predicts nothing and is left out.
             let less = a.forward_cost(n - 1);
             let expected = less.maps + less.attention_executed + (n as u64 - 1) * less.logits_of_a_token;
-            assert_eq!(found, expected, "{name}");
+            assert_eq!(operations, expected, "{name}");
             assert!(cost.maps > less.maps && cost.attention <= cost.attention_executed);
         }
     }
@@ -132,10 +132,10 @@ mod tests {
                 ..small.clone()
             };
             let cost = a.forward_cost(1024);
-            let found = 16.0 * (cost.maps + cost.logits_of_a_token) as f64 / 1e9;
-            assert!((found - printed).abs() < 1.0, "{found} {printed}");
-            let all = 16.0 * (cost.maps + cost.attention) as f64 / 1e9;
-            assert!(all > printed + 100.0, "{all}");
+            let linear = 16.0 * (cost.maps + cost.logits_of_a_token) as f64 / 1e9;
+            assert!((linear - printed).abs() < 1.0, "{linear} {printed}");
+            let with_attention = 16.0 * (cost.maps + cost.attention) as f64 / 1e9;
+            assert!(with_attention > printed + 100.0, "{with_attention}");
         }
     }
 }

@@ -257,11 +257,11 @@ fn side_by_side(left: ArrayView2<f32>, right: ArrayView2<f32>) -> Array2<f32> {
 
 /// Puts a matrix under itself twice: queries, keys and values of one map.
 fn three_times(x: ArrayView2<f32>) -> Array2<f32> {
-    let mut all = Array2::zeros((3 * x.nrows(), x.ncols()).f());
-    for mut part in all.axis_chunks_iter_mut(Axis(0), x.nrows()) {
+    let mut stacked = Array2::zeros((3 * x.nrows(), x.ncols()).f());
+    for mut part in stacked.axis_chunks_iter_mut(Axis(0), x.nrows()) {
         part.assign(&x);
     }
-    all
+    stacked
 }
 
 /// Runs a block on the residual stream x (d, N). Returns the tokens' keys and values (2 · kv_heads · p, N) if asked to.
@@ -295,11 +295,11 @@ fn run_block(
     if inputs {
         record.inputs = Some(y);
     }
-    let (queries, own) = qkv.view().split_at(Axis(0), a.heads * a.head_dim);
-    let joined = how.before.map(|before| side_by_side(before, own));
-    let keys_values = joined.as_ref().map_or(own, |all| all.view());
+    let (queries, new) = qkv.view().split_at(Axis(0), a.heads * a.head_dim);
+    let joined = how.before.map(|before| side_by_side(before, new));
+    let keys_values = joined.as_ref().map_or(new, |joined| joined.view());
     let Attended { outputs: heads, scores, weights } = attend(queries, keys_values, a, how.mask, scores, weights);
-    let kept = how.keep.then(|| side_by_side(own.slice(s![.., ..0]), own));
+    let kept = how.keep.then(|| side_by_side(new.slice(s![.., ..0]), new));
     drop(qkv);
     record.scores = scores;
     record.weights = weights;
@@ -311,9 +311,9 @@ fn run_block(
         let heads = heads.axis_chunks_iter(Axis(0), a.head_dim);
         record.outputs = heads
             .map(|head| {
-                let mut own = Array2::zeros(head.raw_dim().f());
-                own.assign(&head);
-                own
+                let mut copy = Array2::zeros(head.raw_dim().f());
+                copy.assign(&head);
+                copy
             })
             .collect();
     }

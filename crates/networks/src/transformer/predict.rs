@@ -44,12 +44,12 @@ impl Prefix {
 /// # Panics
 /// For a token that is not below V.
 pub fn log_loss(logits: &mut [f32], token: u32) -> f64 {
-    let own = logits[token as usize];
+    let logit = logits[token as usize];
     at_full_width(
         #[inline(always)]
         || {
             let max = largest(logits);
-            f64::from(exp_shifted(logits, max)).ln() + f64::from(max) - f64::from(own)
+            f64::from(exp_shifted(logits, max)).ln() + f64::from(max) - f64::from(logit)
         },
     )
 }

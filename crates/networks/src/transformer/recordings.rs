@@ -78,14 +78,14 @@ impl Recordings {
     fn bytes_of(&self, a: &TransformerArchitecture, tokens: usize, layers: usize) -> u64 {
         let per_layer =
             self.names.iter().map(|name| numbers_in_layer(name, a, tokens)).fold(0_u64, u64::saturating_add);
-        let mut all = memory::product(&[per_layer, layers as u64]);
+        let mut numbers = memory::product(&[per_layer, layers as u64]);
         if self.has("residual") {
-            all = all.saturating_add(memory::product(&[2, a.width as u64, tokens as u64]));
+            numbers = numbers.saturating_add(memory::product(&[2, a.width as u64, tokens as u64]));
         }
         if self.has("logits") {
-            all = all.saturating_add(memory::product(&[a.vocabulary as u64, tokens as u64]));
+            numbers = numbers.saturating_add(memory::product(&[a.vocabulary as u64, tokens as u64]));
         }
-        all.saturating_mul(4)
+        numbers.saturating_mul(4)
     }
 
     /// Refuses records, and a pass, that the memory cannot hold. With `one_by_one` a block's records are gone before

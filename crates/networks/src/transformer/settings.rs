@@ -95,8 +95,8 @@ impl Settings {
         if let Some(GgufValue::Texts(tokens)) = file.metadata().get("tokenizer.ggml.tokens") {
             values.insert(TOKENS.into(), Value::from(tokens.len()));
         }
-        let own = file.names().any(|name| name == "output.weight");
-        values.insert(OWN_OUTPUT.into(), Value::from(own));
+        let own_output = file.names().any(|name| name == "output.weight");
+        values.insert(OWN_OUTPUT.into(), Value::from(own_output));
         Settings::new(file.path(), values)
     }
 

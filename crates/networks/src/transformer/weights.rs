@@ -271,9 +271,9 @@ impl<'a> Source<'a> {
             let problem = format!("tensor {name}: must be there, with shape {shape:?}");
             return Err(content(path, problem));
         }
-        let found = self.checkpoint.shape(name)?;
-        if found != shape {
-            let problem = format!("{name}: must have the shape {shape:?}; it is {found:?}");
+        let stored = self.checkpoint.shape(name)?;
+        if stored != shape {
+            let problem = format!("{name}: must have the shape {shape:?}; it is {stored:?}");
             return Err(content(path, problem));
         }
         self.used.insert(name.to_string());

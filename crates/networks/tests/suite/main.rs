@@ -77,22 +77,22 @@ fn numbers_of_every_type_are_widened_exactly() {
 fn a_folder_of_shards_is_one_checkpoint_and_a_folder_of_folders_is_several() {
     let folder = folder();
     for (step, value) in [(1000, 3.0), (20, 2.0), (0, 1.0)] {
-        let at = folder.path().join(format!("step{step}"));
-        fs::create_dir(&at).unwrap();
+        let checkpoint = folder.path().join(format!("step{step}"));
+        fs::create_dir(&checkpoint).unwrap();
         let w = Array2::from_elem((2, 3), value);
-        put(&at.join("model-00001-of-00002.safetensors"), "layers.0.fc1.weight", &w);
-        put(&at.join("model-00002-of-00002.safetensors"), "layers.10.fc1.weight", &w);
+        put(&checkpoint.join("model-00001-of-00002.safetensors"), "layers.0.fc1.weight", &w);
+        put(&checkpoint.join("model-00002-of-00002.safetensors"), "layers.10.fc1.weight", &w);
         // What lies beside it is none of our business.
-        fs::write(at.join("config.json"), "{}").unwrap();
+        fs::write(checkpoint.join("config.json"), "{}").unwrap();
     }
-    let all = Checkpoint::open_all(&[folder.path().to_path_buf()]).unwrap();
-    let steps: Vec<Option<u64>> = all.iter().map(|c| attnlab_networks::step(c.path())).collect();
+    let checkpoints = Checkpoint::open_all(&[folder.path().to_path_buf()]).unwrap();
+    let steps: Vec<Option<u64>> = checkpoints.iter().map(|c| attnlab_networks::step(c.path())).collect();
     assert_eq!(steps, [Some(0), Some(20), Some(1000)]);
-    let names = all[0].matching(&["*.fc1.weight"]);
+    let names = checkpoints[0].matching(&["*.fc1.weight"]);
     assert_eq!(names, ["layers.0.fc1.weight", "layers.10.fc1.weight"]);
-    assert_eq!(all[1].matrix(&names[1]).unwrap()[[1, 2]], 2.0);
-    assert!(Checkpoint::ensure_distinct(&all, &names).is_ok());
-    assert!(matches!(all[0].matrix("layers.1"), Err(Error::Unknown { .. })));
+    assert_eq!(checkpoints[1].matrix(&names[1]).unwrap()[[1, 2]], 2.0);
+    assert!(Checkpoint::ensure_distinct(&checkpoints, &names).is_ok());
+    assert!(matches!(checkpoints[0].matrix("layers.1"), Err(Error::Unknown { .. })));
 }
 
 /// The hash is that of `python3 -c "import hashlib, struct; print(hashlib.sha256(struct.pack('<4f', 1, 1, 1, 1)).hexdigest())"`.
@@ -103,12 +103,12 @@ fn two_steps_with_equal_tensors_are_refused() {
     for (path, value) in paths.iter().zip([1.0, 5.0, 1.0]) {
         put(path, "w", &Array2::from_elem((2, 2), value));
     }
-    let all = Checkpoint::open_all(&paths).unwrap();
-    let error = Checkpoint::ensure_distinct(&all, &["w".into()]);
+    let checkpoints = Checkpoint::open_all(&paths).unwrap();
+    let error = Checkpoint::ensure_distinct(&checkpoints, &["w".into()]);
     let error = error.unwrap_err().to_string();
     assert!(error.contains("step3") && error.contains("step1"), "{error}");
-    assert!(Checkpoint::ensure_distinct(&all[..2], &["w".into()]).is_ok());
-    assert_eq!(all[0].hash("w").unwrap(), ONES);
+    assert!(Checkpoint::ensure_distinct(&checkpoints[..2], &["w".into()]).is_ok());
+    assert_eq!(checkpoints[0].hash("w").unwrap(), ONES);
 }
 
 const ONES: &str = "f6bb1294da2f78cd935b01c7656280df5eaa0439e9d97bc03775825a41a508e4";

@@ -144,14 +144,14 @@ fn threads_do_not_change_the_bits() {
             (pass, network.losses(&ids).unwrap())
         })
     };
-    let one = run(1);
+    let serial = run(1);
     for threads in [2, 3, 7] {
-        assert!(one == run(threads), "{threads} threads");
+        assert!(serial == run(threads), "{threads} threads");
     }
     // What is recorded does not change what is computed.
     let network = Transformer::open(folder.path()).unwrap();
     let logits = Recordings::named(&["logits"]).unwrap();
-    assert_eq!(network.forward(&ids, &logits).unwrap().logits, one.0.logits);
+    assert_eq!(network.forward(&ids, &logits).unwrap().logits, serial.0.logits);
 }
 
 #[test]
@@ -160,8 +160,8 @@ fn records_have_the_shapes_and_the_memory_that_were_announced() {
     let a = network.architecture();
     let (n, d, p) = (9, a.width, a.head_dim);
     let ids: Vec<u32> = (0..n as u32).collect();
-    let all = Recordings::all();
-    let pass = network.forward(&ids, &all).unwrap();
+    let recordings = Recordings::all();
+    let pass = network.forward(&ids, &recordings).unwrap();
     let mut numbers = 0;
     for layer in &pass.layers {
         assert_eq!(layer.residual.as_ref().unwrap().dim(), (d, n));
@@ -185,7 +185,7 @@ fn records_have_the_shapes_and_the_memory_that_were_announced() {
         }
     }
     numbers += 2 * d * n + a.vocabulary * n;
-    assert_eq!(all.bytes(a, n), 4 * numbers as u64);
+    assert_eq!(recordings.bytes(a, n), 4 * numbers as u64);
     let head = network.head_matrices(0, 3).unwrap();
     let value = head.value.dot(pass.layers[0].inputs.as_ref().unwrap());
     let output = value.dot(&pass.layers[0].weights[3]);
@@ -204,17 +204,17 @@ fn an_untrained_network_follows_its_law() {
     use attnlab_core::rng::Streams;
     let network = Transformer::open(&data("bert")).unwrap();
     let draw = |seed| network.untrained(&Streams::new(seed, "untrained", 0, 0));
-    let (one, two) = (draw(1), draw(2));
+    let (first, second) = (draw(1), draw(2));
     let entries = |n: &Transformer| n.head_matrices(1, 2).unwrap().query.to_owned();
-    assert_eq!(entries(&one), entries(&draw(1)));
-    assert_ne!(entries(&one), entries(&two));
-    assert_ne!(entries(&one), one.head_matrices(0, 2).unwrap().query.to_owned());
-    let squares: f32 = entries(&one).iter().map(|x| x * x).sum();
-    let rms = (squares / entries(&one).len() as f32).sqrt();
+    assert_eq!(entries(&first), entries(&draw(1)));
+    assert_ne!(entries(&first), entries(&second));
+    assert_ne!(entries(&first), first.head_matrices(0, 2).unwrap().query.to_owned());
+    let squares: f32 = entries(&first).iter().map(|x| x * x).sum();
+    let rms = (squares / entries(&first).len() as f32).sqrt();
     // Eight standard errors of 256 draws: 8 / √512 of σ.
     assert!((rms / 0.02 - 1.0).abs() < 0.35, "{rms}");
-    assert!(one.forward(&vec![1, 2, 3], &Recordings::all().in_layers([0])).is_err(), "logits");
-    assert!(one.forward(&vec![1, 2, 3], &Recordings::none()).is_ok());
+    assert!(first.forward(&vec![1, 2, 3], &Recordings::all().in_layers([0])).is_err(), "logits");
+    assert!(first.forward(&vec![1, 2, 3], &Recordings::none()).is_ok());
 }
 
 /// Values of tokens are a linear map of the residual stream, divided by the spread of each token, plus one constant:

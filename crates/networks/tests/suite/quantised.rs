@@ -100,9 +100,9 @@ fn files_that_lie_are_refused_with_the_wrong_part() {
     assert!(refusal(b"GGUF").contains("bytes are left"));
     assert!(refusal(&whole[..whole.len() - 1]).contains("is the file complete?"));
     // 2^60 tensors, settings, bytes of a name, entries of an array.
-    let many = |at: usize| {
+    let many = |start: usize| {
         let mut bytes = whole.clone();
-        bytes[at..at + 8].copy_from_slice(&(1_u64 << 60).to_le_bytes());
+        bytes[start..start + 8].copy_from_slice(&(1_u64 << 60).to_le_bytes());
         refusal(&bytes)
     };
     assert!(many(8).contains("tensors"), "{}", many(8));
@@ -110,16 +110,16 @@ fn files_that_lie_are_refused_with_the_wrong_part() {
     assert!(many(24).contains("a name of a tensor"), "{}", many(24));
     let huge = [&8_u32.to_le_bytes()[..], &(1_u64 << 60).to_le_bytes()].concat();
     assert!(refusal(&file(&[setting("a.b", 9, &huge)], &[], 0)).contains("entries of a.b"));
-    let one = |entry: Vec<u8>| refusal(&file(&[], &[entry], 32));
+    let refused = |entry: Vec<u8>| refusal(&file(&[], &[entry], 32));
     // 10^12 numbers in a file of a few, and more than 64 bits count.
-    assert!(one(tensor("w", &[1_000_000, 1_000_000], 0, 0)).starts_with_path("w: must lie in the file"));
-    assert!(one(tensor("w", &[u64::MAX, 2], 0, 0)).starts_with_path("w: must have fewer"));
-    assert!(one(tensor("w", &[1 << 62, 2], 0, 0)).starts_with_path("w: must have fewer than 2^64 bytes"));
-    assert!(one(tensor("w", &[4, 2], 13, 0)).starts_with_path("w: must have the type"));
-    assert!(one(tensor("w", &[4, 2], 999, 0)).contains("number 999"));
-    assert!(one(tensor("w", &[4, 2], 2, 0)).starts_with_path("w: must have rows of whole blocks"));
-    assert!(one(tensor("w", &[1; 5], 0, 0)).starts_with_path("w: must have at most 4"));
-    assert!(one(tensor("w", &[4, 2], 0, 8)).starts_with_path("w: must begin at a multiple"));
+    assert!(refused(tensor("w", &[1_000_000, 1_000_000], 0, 0)).starts_with_path("w: must lie in the file"));
+    assert!(refused(tensor("w", &[u64::MAX, 2], 0, 0)).starts_with_path("w: must have fewer"));
+    assert!(refused(tensor("w", &[1 << 62, 2], 0, 0)).starts_with_path("w: must have fewer than 2^64 bytes"));
+    assert!(refused(tensor("w", &[4, 2], 13, 0)).starts_with_path("w: must have the type"));
+    assert!(refused(tensor("w", &[4, 2], 999, 0)).contains("number 999"));
+    assert!(refused(tensor("w", &[4, 2], 2, 0)).starts_with_path("w: must have rows of whole blocks"));
+    assert!(refused(tensor("w", &[1; 5], 0, 0)).starts_with_path("w: must have at most 4"));
+    assert!(refused(tensor("w", &[4, 2], 0, 8)).starts_with_path("w: must begin at a multiple"));
     let overlap = [tensor("a", &[8], 0, 0), tensor("b", &[8], 0, 0)];
     assert!(refusal(&file(&[], &overlap, 64)).starts_with_path("b: must begin after"));
     let twice = [tensor("a", &[8], 0, 0), tensor("a", &[8], 0, 32)];
@@ -149,11 +149,11 @@ trait StartsWithPath {
 
 impl StartsWithPath for String {
     fn starts_with_path(&self, message: &str) -> bool {
-        let found = self.split_once(".gguf: ").is_some_and(|(_, m)| m.starts_with(message));
-        if !found {
+        let begins = self.split_once(".gguf: ").is_some_and(|(_, m)| m.starts_with(message));
+        if !begins {
             eprintln!("{self}");
         }
-        found
+        begins
     }
 }
 

@@ -64,8 +64,8 @@ fn real_minilm_has_the_states_of_the_reference() {
         (6, 65.288_947, [0.091_287, -0.112_563, -0.114_756]),
     ] {
         let x = pass.layers[layer - 1].residual.as_ref().unwrap();
-        let found = x.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
-        assert!((found / norm - 1.0).abs() < 1e-5, "{layer}: {found} {norm}");
+        let computed = x.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
+        assert!((computed / norm - 1.0).abs() < 1e-5, "{layer}: {computed} {norm}");
         for (i, expected) in token.into_iter().enumerate() {
             assert!((f64::from(x[[i, 7]]) - expected).abs() < 1e-5, "{layer}: {}", x[[i, 7]]);
         }

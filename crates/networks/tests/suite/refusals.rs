@@ -250,8 +250,8 @@ fn gpt2_is_read_without_its_prefix_and_with_its_masks() {
     };
     reheader(folder.path(), change, &[1, 0, 1, 1]);
     let bare = Transformer::open(folder.path()).unwrap();
-    let all = Recordings::all();
-    assert!(plain.forward(&[1, 2, 3], &all).unwrap() == bare.forward(&[1, 2, 3], &all).unwrap());
+    let recordings = Recordings::all();
+    assert!(plain.forward(&[1, 2, 3], &recordings).unwrap() == bare.forward(&[1, 2, 3], &recordings).unwrap());
 }
 
 #[test]

@@ -43,8 +43,8 @@ fn texts_come_back() {
     assert_eq!(tokenizer.token(id).as_deref(), Some("\u{120}t"));
     assert_eq!(tokenizer.token(1_000_000), None);
     let words = Tokenizer::open(&data("tokenizer-bert")).unwrap();
-    let (all, plain) = (words.encode("tokens").unwrap(), words.encode_plain("tokens").unwrap());
-    assert_eq!(all[1..all.len() - 1], plain[..], "[CLS] and [SEP] around it");
+    let (ids, plain) = (words.encode("tokens").unwrap(), words.encode_plain("tokens").unwrap());
+    assert_eq!(ids[1..ids.len() - 1], plain[..], "[CLS] and [SEP] around it");
 }
 
 #[test]
