@@ -1,4 +1,4 @@
-//! Numbers printed in sheets, held to the numbers that the program computes: for the tests of a package.
+//! Numbers and verdicts in sheets, held to those that the program computes: for the tests of a package.
 //!
 //! ```should_panic
 //! use attnlab_lab::catalogue::Room;
@@ -15,11 +15,15 @@
 //! ```
 
 use crate::catalogue::{Catalogue, Room};
-use crate::claim::{Claim, Outcome, Params, Sheet, Witness};
+use crate::claim::{CheckedAt, Claim, Outcome, Params, Sheet, Witness};
 use crate::run::check::outcomes;
-use crate::run::{CheckOptions, CheckReport, MutantReport, Silent, check, mutant};
-use serde_json::{Map, Value};
-use std::sync::Arc;
+use crate::run::{CheckOptions, CheckReport, MutantReport, Silent, check, mutant, mutants};
+use serde_json::{Map, Value, json};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+/// Largest number of claims that are checked at the same time. Their trials share all cores anyway.
+const MAX_CLAIMS_AT_ONCE: usize = 4;
 
 /// The sheets, claims and closed forms of one room, for tests: every method panics where production code
 /// would return an error.
@@ -45,6 +49,29 @@ impl SheetTest {
             let found = contains_whole(&text, &normalised(phrase));
             assert!(found, "sheets/{id}.md: {phrase} is not in\n{text}");
         }
+    }
+
+    /// Checks every claim at the settings in the section [Checked at](CheckedAt) of its sheet, several claims at a time.
+    ///
+    /// # Panics
+    /// Names every line that its check contradicts.
+    pub fn assert_checked(&self) {
+        assert_each(self.catalogue.claims(), |claim| {
+            claim.sheet().checked.iter().filter_map(|setting| contradiction(claim, setting)).collect()
+        });
+    }
+
+    /// Requires that every mutant of every claim is refuted under each of `seeds` seeds, several claims at a time.
+    ///
+    /// # Panics
+    /// Names every mutant that is not refuted.
+    pub fn assert_mutants_fall(&self, seeds: u64) {
+        assert_each(self.catalogue.claims(), |claim| {
+            let reports = mutants(claim, &CheckOptions::default(), seeds, &Silent);
+            let reports = reports.unwrap_or_else(|error| panic!("mutants of {}: {error}", claim.sheet().id));
+            let standing = reports.iter().filter(|report| !report.killed());
+            standing.map(|report| format!("{}, mutant {}: {:?}", report.claim, report.mutant, report.first)).collect()
+        });
     }
 
     /// Checks a claim under seed 0, beyond its hypotheses too; `set` is a JSON object, and `trials` None
@@ -99,6 +126,59 @@ impl SheetTest {
     fn claim(&self, id: &str) -> &Arc<dyn Claim> {
         let found = self.catalogue.claim(id);
         found.unwrap_or_else(|error| panic!("{error}"))
+    }
+}
+
+/// Requires that `problems` finds none in any claim. The settings of one claim are checked one after another, so that
+/// no more large trials run at the same time than there are claims.
+fn assert_each<'a>(
+    claims: impl Iterator<Item = &'a Arc<dyn Claim>> + Send,
+    problems: impl Fn(&dyn Claim) -> Vec<String> + Sync,
+) {
+    let (claims, found) = (Mutex::new(claims), Mutex::new(vec![]));
+    let next = || claims.lock().unwrap().next();
+    let work_off = || {
+        while let Some(claim) = next() {
+            let problems = problems(&**claim);
+            found.lock().unwrap().extend(problems);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, |cores| cores.get().min(MAX_CLAIMS_AT_ONCE)) {
+            scope.spawn(work_off);
+        }
+    });
+    let found = found.into_inner().unwrap();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// Checks a claim at one setting, and says what the report has instead of what the sheet says.
+fn contradiction(claim: &dyn Claim, setting: &CheckedAt) -> Option<String> {
+    let &CheckedAt { seed, trials, beyond_hypotheses, verdict, expected, .. } = setting;
+    let place = || format!("sheets/{}.md: {}: {}", claim.sheet().id, setting.line, json!(setting.set));
+    let options = CheckOptions { seed, trials, beyond_hypotheses, ..CheckOptions::default() };
+    let report = match check(claim, &setting.set, &options, &Silent) {
+        Ok(report) => report,
+        Err(error) => return Some(format!("{}: {error}", place())),
+    };
+    let written = json!(report);
+    let agrees = (report.verdict, report.expected) == (verdict, expected)
+        && setting.entries.iter().all(|(entries, tolerance)| contains(&written, entries, *tolerance));
+    (!agrees).then(|| format!("{}, seed {seed}: {report:?}", place()))
+}
+
+/// Decides whether every entry of `part` is in `whole`, numbers to within `tolerance`.
+fn contains(whole: &Value, part: &Value, tolerance: f64) -> bool {
+    match (whole, part) {
+        (Value::Object(whole), Value::Object(part)) => {
+            let contained = |(name, part)| whole.get(name).is_some_and(|whole| contains(whole, part, tolerance));
+            part.iter().all(contained)
+        }
+        (Value::Number(whole), Value::Number(part)) => match (whole.as_f64(), part.as_f64()) {
+            (Some(whole), Some(part)) => (whole - part).abs() <= tolerance,
+            _ => false,
+        },
+        _ => whole == part,
     }
 }
 
@@ -244,6 +324,29 @@ mod tests {
     fn coin() -> SheetTest {
         let room = Room::new("toy", crate::toy::PAPERS);
         SheetTest::new(room.claims(vec![crate::toy::fair_coin()]))
+    }
+
+    #[test]
+    fn the_settings_of_a_sheet_are_checked_and_its_mutants_fall() {
+        coin().assert_checked();
+        coin().assert_mutants_fall(1);
+    }
+
+    #[test]
+    fn a_setting_that_the_check_contradicts_is_named() {
+        let claim = crate::toy::fair_coin();
+        let checked = &claim.sheet().checked;
+        assert!(checked.iter().all(|setting| contradiction(&*claim, setting).is_none()));
+        let with = |change: &dyn Fn(&mut CheckedAt)| {
+            let mut setting = checked[0].clone();
+            change(&mut setting);
+            contradiction(&*claim, &setting).unwrap()
+        };
+        let named = format!("sheets/toy.fair.md: {}", checked[0].line);
+        assert!(with(&|setting| setting.verdict = crate::claim::VerdictKind::Vacuous).starts_with(&named));
+        assert!(with(&|setting| setting.expected = crate::claim::VerdictKind::Vacuous).starts_with(&named));
+        assert!(with(&|setting| setting.entries = vec![(json!({"trials": 0}), 0.5)]).starts_with(&named));
+        assert!(with(&|setting| setting.set = object(json!({"heds": 1}))).contains("did you mean heads?"));
     }
 
     #[test]
