@@ -303,6 +303,7 @@ fn cut_after(phrase: &str, after: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::claim::VerdictKind::Vacuous;
 
     #[test]
     fn numbers_are_found_whole() {
@@ -343,8 +344,8 @@ mod tests {
             contradiction(&*claim, &setting).unwrap()
         };
         let named = format!("sheets/toy.fair.md: {}", checked[0].line);
-        assert!(with(&|setting| setting.verdict = crate::claim::VerdictKind::Vacuous).starts_with(&named));
-        assert!(with(&|setting| setting.expected = crate::claim::VerdictKind::Vacuous).starts_with(&named));
+        assert!(with(&|setting| setting.verdict = Vacuous).starts_with(&named));
+        assert!(with(&|setting| setting.expected = Vacuous).starts_with(&named));
         assert!(with(&|setting| setting.entries = vec![(json!({"trials": 0}), 0.5)]).starts_with(&named));
         assert!(with(&|setting| setting.set = object(json!({"heds": 1}))).contains("did you mean heads?"));
     }

@@ -1,22 +1,22 @@
-//! Section "Checked at" of a sheet: settings with the verdict there, to which
-//! [`SheetTest::assert_checked`](crate::sheet_test::SheetTest::assert_checked) holds the check.
-//!
-//! ```text
-//! - `{ tokens = 400, delta = 0 }`: supported. Without noise the statement holds.
-//! - `{ dim = 40 }`, beyond its hypotheses, 20 trials, seed 3: inconclusive
-//! - each of `{ dim = [1, 2], law = ["ball", "gaussian"] }`, seeds 5 to 8: supported
-//! - `{ dim = 1 }`, beyond its hypotheses, expected supported: refuted; `witness.theta = 0.69` ± 0.01
-//! ```
-//!
-//! A line has the parameters that are set (after "each of" every array is a list of values, of which each is set with
-//! each of the others), options in any order, the verdict, entries of the report as `check --json` prints it, and words.
-//! Unless the line says another, the verdict is also the one that the claim expects there.
+//! Section "Checked at" of a sheet.
 
 use super::VerdictKind;
 use attnlab_core::error::Error;
 use serde_json::{Map, Value};
 
-/// One setting of the section "Checked at", and what the check must find there.
+/// One setting of the section "Checked at" of a sheet, and what the check must find there.
+///
+/// ```text
+/// - `{ tokens = 400, delta = 0 }`: supported. Without noise the statement holds.
+/// - `{ dim = 40 }`, beyond its hypotheses, 20 trials, seed 3: inconclusive
+/// - each of `{ dim = [1, 2], law = ["ball", "gaussian"] }`, seeds 5 to 8: supported
+/// - `{ dim = 1 }`, beyond its hypotheses, expected supported: refuted; `witness.theta = 0.69` ± 0.01
+/// ```
+///
+/// A line has the parameters that are set (after "each of" every array is a list of values, of which each is set with
+/// each of the others), options in any order, the verdict, entries of the report as `check --json` prints it, and words.
+/// Unless the line says another, the verdict is also the one that the claim expects there.
+/// [`SheetTest::assert_checked`](crate::sheet_test::SheetTest::assert_checked) holds the check to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckedAt {
     /// Line of the sheet.

@@ -34,13 +34,6 @@ fn the_constant_2_in_the_proof_of_14() {
     );
 }
 
-/// `aot.lemma2_15` has no number of its own: (15) holds in the reading that its sheet states.
-#[test]
-fn the_reading_of_15_is_supported() {
-    let report = sheets().check("aot.lemma2_15", json!({}), None);
-    assert!(report.as_expected() && report.failures == 0);
-}
-
 #[test]
 fn the_lengths_in_16() {
     let sheets = sheets();
