@@ -6,12 +6,12 @@
 //! use attnlab_lab::toy;
 //! use serde_json::json;
 //!
-//! let test = SheetTest::new(Room::new("toy", toy::PAPERS).claims(vec![toy::fair_coin()]));
-//! let report = test.check("toy.fair", json!({ "heads": 0.6 }), Some(400));
+//! let claim = SheetTest::new(Room::new("toy", toy::PAPERS).claims(vec![toy::fair_coin()])).claim("toy.fair");
+//! let report = claim.check(json!({ "heads": 0.6 }), Some(400));
 //! let phrases = [format!("at p = {}", setting(&report, "heads"))];
 //! // Panics here, since the sheet of the coin prints no numbers:
 //! // "sheets/toy.fair.md: at p = 0.6 is not in".
-//! test.assert_printed("toy.fair", &phrases);
+//! claim.assert_printed(&phrases);
 //! ```
 
 use crate::catalogue::{Catalogue, Room};
@@ -37,18 +37,13 @@ impl SheetTest {
         SheetTest { catalogue: Catalogue::new().with(room) }
     }
 
-    /// Requires every phrase in the sections Witness, Range and Holds of a sheet. A phrase is a number as
-    /// the sheet writes it, best with the words beside it. In the sheet `.5` equals `0.5` and `−` equals
-    /// `-`; a number must be found whole: `0.81` is not found in `0.815`, in `10.81` or in `0.81e3`.
+    /// Returns the claim with this id.
     ///
     /// # Panics
-    /// When the room has no such claim, or a phrase is not in its sheet.
-    pub fn assert_printed(&self, id: &str, phrases: &[String]) {
-        let text = numeric_sections(self.claim(id).sheet());
-        for phrase in phrases {
-            let found = contains_whole(&text, &normalised(phrase));
-            assert!(found, "sheets/{id}.md: {phrase} is not in\n{text}");
-        }
+    /// When the room has none.
+    pub fn claim(&self, id: &str) -> ClaimTest {
+        let claim = self.catalogue.claim(id);
+        ClaimTest(claim.unwrap_or_else(|error| panic!("{error}")).clone())
     }
 
     /// Checks every claim at the settings in the section [Checked at](CheckedAt) of its sheet, several claims at a time.
@@ -74,44 +69,6 @@ impl SheetTest {
         });
     }
 
-    /// Checks a claim under seed 0, beyond its hypotheses too; `set` is a JSON object, and `trials` None
-    /// stands for the claim's own number.
-    ///
-    /// # Panics
-    /// When the room has no such claim, `set` is no object, or the check returns an error.
-    pub fn check(&self, id: &str, set: Value, trials: Option<u64>) -> CheckReport {
-        let options = CheckOptions { trials, beyond_hypotheses: true, ..CheckOptions::default() };
-        let report = check(&**self.claim(id), &object(set), &options, &Silent);
-        report.unwrap_or_else(|error| panic!("check {id}: {error}"))
-    }
-
-    /// Returns the outcomes of the draws behind [`check`](SheetTest::check), the first draw first.
-    ///
-    /// # Panics
-    /// As [`check`](SheetTest::check).
-    pub fn draws(&self, id: &str, set: Value, trials: Option<u64>) -> Vec<Outcome> {
-        let claim = &**self.claim(id);
-        let params = Params::resolve(&claim.schema(), &object(set));
-        let drawn = params.and_then(|params| {
-            claim.validate(&params)?;
-            let trials = trials.unwrap_or_else(|| claim.default_trials(&params));
-            outcomes(claim, &params, &CheckOptions::default(), trials, &Silent)
-        });
-        drawn.unwrap_or_else(|error| panic!("check {id}: {error}"))
-    }
-
-    /// Checks a mutant of a claim under seed 0, at its own parameters and number of trials.
-    ///
-    /// # Panics
-    /// When the room has no such claim, the claim no such mutant, or the check returns an error.
-    pub fn check_mutant(&self, id: &str, name: &str) -> MutantReport {
-        let mutants = self.claim(id).mutants();
-        let named = mutants.iter().find(|m| m.name == name);
-        let named = named.unwrap_or_else(|| panic!("{id} has no mutant {name}"));
-        let report = mutant(id, named, &CheckOptions::default(), 1, &Silent);
-        report.unwrap_or_else(|error| panic!("mutant {name} of {id}: {error}"))
-    }
-
     /// Evaluates a closed form that is one number; `set` is a JSON object.
     ///
     /// # Panics
@@ -122,10 +79,66 @@ impl SheetTest {
         let found = found.unwrap_or_else(|error| panic!("eval {id}: {error}"));
         real(&found.value, id)
     }
+}
 
-    fn claim(&self, id: &str) -> &Arc<dyn Claim> {
-        let found = self.catalogue.claim(id);
-        found.unwrap_or_else(|error| panic!("{error}"))
+/// A claim with its sheet, for tests: every method panics where production code would return an error.
+pub struct ClaimTest(Arc<dyn Claim>);
+
+impl ClaimTest {
+    fn id(&self) -> &'static str {
+        &self.0.sheet().id
+    }
+
+    /// Requires every phrase in the sections Witness, Range and Holds of the sheet. A phrase is a number as
+    /// the sheet writes it, best with the words beside it. In the sheet `.5` equals `0.5` and `−` equals
+    /// `-`; a number must be found whole: `0.81` is not found in `0.815`, in `10.81` or in `0.81e3`.
+    ///
+    /// # Panics
+    /// When a phrase is not in the sheet.
+    pub fn assert_printed(&self, phrases: &[String]) {
+        let text = numeric_sections(self.0.sheet());
+        for phrase in phrases {
+            let found = contains_whole(&text, &normalised(phrase));
+            assert!(found, "sheets/{}.md: {phrase} is not in\n{text}", self.id());
+        }
+    }
+
+    /// Checks the claim under seed 0, beyond its hypotheses too; `set` is a JSON object, and `trials` None
+    /// stands for the claim's own number.
+    ///
+    /// # Panics
+    /// When `set` is no object, or the check returns an error.
+    pub fn check(&self, set: Value, trials: Option<u64>) -> CheckReport {
+        let options = CheckOptions { trials, beyond_hypotheses: true, ..CheckOptions::default() };
+        let report = check(&*self.0, &object(set), &options, &Silent);
+        report.unwrap_or_else(|error| panic!("check {}: {error}", self.id()))
+    }
+
+    /// Returns the outcomes of the draws behind [`check`](ClaimTest::check), the first draw first.
+    ///
+    /// # Panics
+    /// As [`check`](ClaimTest::check).
+    pub fn draws(&self, set: Value, trials: Option<u64>) -> Vec<Outcome> {
+        let claim = &*self.0;
+        let params = Params::resolve(&claim.schema(), &object(set));
+        let drawn = params.and_then(|params| {
+            claim.validate(&params)?;
+            let trials = trials.unwrap_or_else(|| claim.default_trials(&params));
+            outcomes(claim, &params, &CheckOptions::default(), trials, &Silent)
+        });
+        drawn.unwrap_or_else(|error| panic!("check {}: {error}", self.id()))
+    }
+
+    /// Checks a mutant of the claim under seed 0, at its own parameters and number of trials.
+    ///
+    /// # Panics
+    /// When the claim has no such mutant, or the check returns an error.
+    pub fn check_mutant(&self, name: &str) -> MutantReport {
+        let (id, mutants) = (self.id(), self.0.mutants());
+        let named = mutants.iter().find(|m| m.name == name);
+        let named = named.unwrap_or_else(|| panic!("{id} has no mutant {name}"));
+        let report = mutant(id, named, &CheckOptions::default(), 1, &Silent);
+        report.unwrap_or_else(|error| panic!("mutant {name} of {id}: {error}"))
     }
 }
 
@@ -352,8 +365,7 @@ mod tests {
 
     #[test]
     fn paths_lead_into_the_witness() {
-        let test = coin();
-        let mut report = test.check("toy.fair", Value::Object(Map::new()), Some(20));
+        let mut report = coin().claim("toy.fair").check(Value::Object(Map::new()), Some(20));
         report.witness.insert("draws".into(), serde_json::json!([{"L": 3}]));
         assert_eq!(number(&report.witness, "draws/0/L"), 3.0);
         assert_eq!(setting(&report, "heads"), 0.5);
@@ -362,7 +374,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "sheets/toy.fair.md: 0.7 is not in")]
     fn a_number_that_is_not_printed_is_named() {
-        let test = coin();
-        test.assert_printed("toy.fair", &["0.7".to_string()]);
+        coin().claim("toy.fair").assert_printed(&["0.7".to_string()]);
     }
 }

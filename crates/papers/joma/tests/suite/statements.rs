@@ -3,22 +3,26 @@
 use attnlab_joma::room;
 use attnlab_joma::theory::{CriticalPoint, Isotropic, Radial, Shell, chance};
 use attnlab_lab::catalogue::Catalogue;
-use attnlab_lab::sheet_test::{SheetTest, number, numbers};
+use attnlab_lab::sheet_test::{ClaimTest, SheetTest, number, numbers};
 use serde_json::{Value, json};
 
 fn sheets() -> SheetTest {
     SheetTest::new(room())
 }
 
+fn claim(id: &str) -> ClaimTest {
+    sheets().claim(id)
+}
+
 #[test]
 fn the_components_of_figure_3() {
-    let first = sheets().draws("joma.fig3", json!({}), Some(1));
+    let first = claim("joma.fig3").draws(json!({}), Some(1));
     let at = |name: &str| {
         let all = numbers(first[0].witness(), name);
         let shown: Vec<String> = all.iter().map(|v| format!("{v:.2}")).collect();
         format!("{}, {}, {} and {}", shown[0], shown[1], shown[2], shown[3])
     };
-    sheets().assert_printed("joma.fig3", &[at("components"), at("1000_steps_later")]);
+    claim("joma.fig3").assert_printed(&[at("components"), at("1000_steps_later")]);
 }
 
 #[test]
@@ -29,18 +33,18 @@ fn the_theta_2_of_a_ball_at_its_edge() {
 
 #[test]
 fn critical_points() {
-    let seen = sheets().draws("joma.lemma4_condition", json!({}), Some(1));
+    let seen = claim("joma.lemma4_condition").draws(json!({}), Some(1));
     let rate = numbers(seen[0].witness(), "rate")[0];
-    sheets().assert_printed("joma.lemma4_condition", &[format!("rates of {rate:.1}")]);
+    claim("joma.lemma4_condition").assert_printed(&[format!("rates of {rate:.1}")]);
     let law = Isotropic::new(Radial::Student { nu: 3.0 }, 3).unwrap();
     let point = CriticalPoint::relu(law, -3.0, 1.0).unwrap();
     let across = point.betas().one;
     let joint = format!("{:.3}, {:.3}", -point.joint_rate(), -across);
-    sheets().assert_printed("joma.theorem3_stable", &[joint]);
+    claim("joma.theorem3_stable").assert_printed(&[joint]);
     let printed = point.betas_printed();
     let rates = [-(printed.one + printed.two), -printed.one];
     let phrases = [format!("+{:.4}", rates[0]), format!("{:.4} across", rates[1])];
-    sheets().assert_printed("joma.eq74", &phrases);
+    claim("joma.eq74").assert_printed(&phrases);
 }
 
 #[test]
@@ -57,7 +61,7 @@ fn convexity_of_g() {
         let law = Isotropic::new(Radial::Student { nu }, 1).unwrap();
         let point = CriticalPoint::relu(law, minus, 1.0).unwrap();
         let plus = format!("{:.3}", point.plus);
-        sheets().assert_printed("joma.e4_signs", &[plus]);
+        claim("joma.e4_signs").assert_printed(&[plus]);
     }
 }
 
@@ -112,7 +116,7 @@ fn the_rate_at_a_critical_point() {
         json!({"law": "student", "nu": 3.0, "slopes": [0, 1], "rho_minus": -3.0, "length": 1.0}),
     );
     assert!((eigenvalues[0] + 5.594).abs() < 1e-3 && (eigenvalues[1] + 3.832).abs() < 1e-3);
-    let report = sheets().check("joma.theorem3_stable", json!({}), Some(1));
+    let report = claim("joma.theorem3_stable").check(json!({}), Some(1));
     let seen = number(&report.witness, "eigenvalues/2");
     assert!(seen.abs() < 1e-4, "{seen}");
 }
