@@ -92,7 +92,12 @@ fn settings(line: &str) -> Result<Vec<CheckedAt>, String> {
     }
     let sets = if every { combinations(&set) } else { vec![set] };
     let of_set = |set: Map<String, Value>| seeds.clone().map(move |seed| (set.clone(), seed));
-    Ok(sets.into_iter().flat_map(of_set).map(|(set, seed)| CheckedAt { set, seed, ..setting.clone() }).collect())
+    let settings = sets.into_iter().flat_map(of_set).map(|(set, seed)| CheckedAt { set, seed, ..setting.clone() });
+    let settings: Vec<CheckedAt> = settings.collect();
+    match settings.is_empty() {
+        true => Err("must have a value in every array, and the first seed first".to_string()),
+        false => Ok(settings),
+    }
 }
 
 /// Reads an entry "`path.of.keys = value`" of the report, or one with its tolerance, "`path.of.keys = 1.5` ± 0.1".
@@ -161,6 +166,8 @@ mod tests {
             ("- `{ a = 1, a = 2 }`: supported", "duplicate key"),
             ("- `{}`: holds", "unknown verdict 'holds'"),
             ("- `{}`, 3 tosses: supported", "unknown option '3 tosses'"),
+            ("- `{}`, seeds 5 to 4: supported", "the first seed first"),
+            ("- each of `{ a = [] }`: supported", "must have a value in every array"),
             ("- `{}`, few trials: supported", "few trials = few: must be a whole number"),
             ("- `{}`: supported; failures = 2", "must be \"`name = value`\" or"),
             ("- `{}`: supported; `failures = 2` ± some", "must be \"`name = value`\" or"),
