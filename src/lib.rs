@@ -56,7 +56,7 @@ pub use attnlab_gpu as gpu;
 pub use attnlab_images as images;
 pub use attnlab_lab::{
     catalogue, claim, command, experiment, figure, folder, formula, glossary, prelude, report, reproduce, run,
-    scaffold, sweep, toy,
+    scaffold, sheet_test, sweep, toy,
 };
 pub use attnlab_lab::{experiments, sheet, witness};
 pub use attnlab_networks as networks;

@@ -1,4 +1,4 @@
-//! Numbers printed in sheets, held to the numbers that the program computes: for the tests of a package.
+//! Numbers and verdicts in sheets, held to those that the program computes: for the tests of a package.
 //!
 //! ```should_panic
 //! use attnlab_lab::catalogue::Room;
@@ -6,20 +6,24 @@
 //! use attnlab_lab::toy;
 //! use serde_json::json;
 //!
-//! let test = SheetTest::new(Room::new("toy", toy::PAPERS).claims(vec![toy::fair_coin()]));
-//! let report = test.check("toy.fair", json!({ "heads": 0.6 }), Some(400));
+//! let claim = SheetTest::new(Room::new("toy", toy::PAPERS).claims(vec![toy::fair_coin()])).claim("toy.fair");
+//! let report = claim.check(json!({ "heads": 0.6 }), Some(400));
 //! let phrases = [format!("at p = {}", setting(&report, "heads"))];
 //! // Panics here, since the sheet of the coin prints no numbers:
 //! // "sheets/toy.fair.md: at p = 0.6 is not in".
-//! test.assert_printed("toy.fair", &phrases);
+//! claim.assert_printed(&phrases);
 //! ```
 
 use crate::catalogue::{Catalogue, Room};
-use crate::claim::{Claim, Outcome, Params, Sheet, Witness};
+use crate::claim::{CheckedAt, Claim, Outcome, Params, Sheet, Witness};
 use crate::run::check::outcomes;
-use crate::run::{CheckOptions, CheckReport, MutantReport, Silent, check, mutant};
-use serde_json::{Map, Value};
-use std::sync::Arc;
+use crate::run::{CheckOptions, CheckReport, MutantReport, Silent, check, mutant, mutants};
+use serde_json::{Map, Value, json};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+/// Largest number of claims that are checked at the same time. Their trials share all cores anyway.
+const MAX_CLAIMS_AT_ONCE: usize = 4;
 
 /// The sheets, claims and closed forms of one room, for tests: every method panics where production code
 /// would return an error.
@@ -33,56 +37,36 @@ impl SheetTest {
         SheetTest { catalogue: Catalogue::new().with(room) }
     }
 
-    /// Requires every phrase in the sections Witness, Range and Holds of a sheet. A phrase is a number as
-    /// the sheet writes it, best with the words beside it. In the sheet `.5` equals `0.5` and `−` equals
-    /// `-`; a number must be found whole: `0.81` is not found in `0.815`, in `10.81` or in `0.81e3`.
+    /// Returns the claim with this id.
     ///
     /// # Panics
-    /// When the room has no such claim, or a phrase is not in its sheet.
-    pub fn assert_printed(&self, id: &str, phrases: &[String]) {
-        let text = numeric_sections(self.claim(id).sheet());
-        for phrase in phrases {
-            let found = contains_whole(&text, &normalised(phrase));
-            assert!(found, "sheets/{id}.md: {phrase} is not in\n{text}");
-        }
+    /// When the room has none.
+    pub fn claim(&self, id: &str) -> ClaimTest {
+        let claim = self.catalogue.claim(id);
+        ClaimTest(claim.unwrap_or_else(|error| panic!("{error}")).clone())
     }
 
-    /// Checks a claim under seed 0, beyond its hypotheses too; `set` is a JSON object, and `trials` None
-    /// stands for the claim's own number.
+    /// Checks every claim at the settings in the section [Checked at](CheckedAt) of its sheet, several claims at a time.
     ///
     /// # Panics
-    /// When the room has no such claim, `set` is no object, or the check returns an error.
-    pub fn check(&self, id: &str, set: Value, trials: Option<u64>) -> CheckReport {
-        let options = CheckOptions { trials, beyond_hypotheses: true, ..CheckOptions::default() };
-        let report = check(&**self.claim(id), &object(set), &options, &Silent);
-        report.unwrap_or_else(|error| panic!("check {id}: {error}"))
-    }
-
-    /// Returns the outcomes of the draws behind [`check`](SheetTest::check), the first draw first.
-    ///
-    /// # Panics
-    /// As [`check`](SheetTest::check).
-    pub fn draws(&self, id: &str, set: Value, trials: Option<u64>) -> Vec<Outcome> {
-        let claim = &**self.claim(id);
-        let params = Params::resolve(&claim.schema(), &object(set));
-        let drawn = params.and_then(|params| {
-            claim.validate(&params)?;
-            let trials = trials.unwrap_or_else(|| claim.default_trials(&params));
-            outcomes(claim, &params, &CheckOptions::default(), trials, &Silent)
+    /// Names every line that its check contradicts.
+    pub fn assert_checked(&self) {
+        assert_each(self.catalogue.claims(), |claim| {
+            claim.sheet().checked.iter().filter_map(|setting| contradiction(claim, setting)).collect()
         });
-        drawn.unwrap_or_else(|error| panic!("check {id}: {error}"))
     }
 
-    /// Checks a mutant of a claim under seed 0, at its own parameters and number of trials.
+    /// Requires that every mutant of every claim is refuted under each of `seeds` seeds, several claims at a time.
     ///
     /// # Panics
-    /// When the room has no such claim, the claim no such mutant, or the check returns an error.
-    pub fn check_mutant(&self, id: &str, name: &str) -> MutantReport {
-        let mutants = self.claim(id).mutants();
-        let named = mutants.iter().find(|m| m.name == name);
-        let named = named.unwrap_or_else(|| panic!("{id} has no mutant {name}"));
-        let report = mutant(id, named, &CheckOptions::default(), 1, &Silent);
-        report.unwrap_or_else(|error| panic!("mutant {name} of {id}: {error}"))
+    /// Names every mutant that is not refuted.
+    pub fn assert_mutants_fall(&self, seeds: u64) {
+        assert_each(self.catalogue.claims(), |claim| {
+            let reports = mutants(claim, &CheckOptions::default(), seeds, &Silent);
+            let reports = reports.unwrap_or_else(|error| panic!("mutants of {}: {error}", claim.sheet().id));
+            let standing = reports.iter().filter(|report| !report.killed());
+            standing.map(|report| format!("{}, mutant {}: {:?}", report.claim, report.mutant, report.first)).collect()
+        });
     }
 
     /// Evaluates a closed form that is one number; `set` is a JSON object.
@@ -95,10 +79,119 @@ impl SheetTest {
         let found = found.unwrap_or_else(|error| panic!("eval {id}: {error}"));
         real(&found.value, id)
     }
+}
 
-    fn claim(&self, id: &str) -> &Arc<dyn Claim> {
-        let found = self.catalogue.claim(id);
-        found.unwrap_or_else(|error| panic!("{error}"))
+/// A claim with its sheet, for tests: every method panics where production code would return an error.
+pub struct ClaimTest(Arc<dyn Claim>);
+
+impl ClaimTest {
+    fn id(&self) -> &'static str {
+        &self.0.sheet().id
+    }
+
+    /// Requires every phrase in the sections Witness, Range and Holds of the sheet. A phrase is a number as
+    /// the sheet writes it, best with the words beside it. In the sheet `.5` equals `0.5` and `−` equals
+    /// `-`; a number must be found whole: `0.81` is not found in `0.815`, in `10.81` or in `0.81e3`.
+    ///
+    /// # Panics
+    /// When a phrase is not in the sheet.
+    pub fn assert_printed(&self, phrases: &[String]) {
+        let text = numeric_sections(self.0.sheet());
+        for phrase in phrases {
+            let found = contains_whole(&text, &normalised(phrase));
+            assert!(found, "sheets/{}.md: {phrase} is not in\n{text}", self.id());
+        }
+    }
+
+    /// Checks the claim under seed 0, beyond its hypotheses too; `set` is a JSON object, and `trials` None
+    /// stands for the claim's own number.
+    ///
+    /// # Panics
+    /// When `set` is no object, or the check returns an error.
+    pub fn check(&self, set: Value, trials: Option<u64>) -> CheckReport {
+        let options = CheckOptions { trials, beyond_hypotheses: true, ..CheckOptions::default() };
+        let report = check(&*self.0, &object(set), &options, &Silent);
+        report.unwrap_or_else(|error| panic!("check {}: {error}", self.id()))
+    }
+
+    /// Returns the outcomes of the draws behind [`check`](ClaimTest::check), the first draw first.
+    ///
+    /// # Panics
+    /// As [`check`](ClaimTest::check).
+    pub fn draws(&self, set: Value, trials: Option<u64>) -> Vec<Outcome> {
+        let claim = &*self.0;
+        let params = Params::resolve(&claim.schema(), &object(set));
+        let drawn = params.and_then(|params| {
+            claim.validate(&params)?;
+            let trials = trials.unwrap_or_else(|| claim.default_trials(&params));
+            outcomes(claim, &params, &CheckOptions::default(), trials, &Silent)
+        });
+        drawn.unwrap_or_else(|error| panic!("check {}: {error}", self.id()))
+    }
+
+    /// Checks a mutant of the claim under seed 0, at its own parameters and number of trials.
+    ///
+    /// # Panics
+    /// When the claim has no such mutant, or the check returns an error.
+    pub fn check_mutant(&self, name: &str) -> MutantReport {
+        let (id, mutants) = (self.id(), self.0.mutants());
+        let named = mutants.iter().find(|m| m.name == name);
+        let named = named.unwrap_or_else(|| panic!("{id} has no mutant {name}"));
+        let report = mutant(id, named, &CheckOptions::default(), 1, &Silent);
+        report.unwrap_or_else(|error| panic!("mutant {name} of {id}: {error}"))
+    }
+}
+
+/// Requires that `problems` finds none in any claim. The settings of one claim are checked one after another, so that
+/// no more large trials run at the same time than there are claims.
+fn assert_each<'a>(
+    claims: impl Iterator<Item = &'a Arc<dyn Claim>> + Send,
+    problems: impl Fn(&dyn Claim) -> Vec<String> + Sync,
+) {
+    let (claims, found) = (Mutex::new(claims), Mutex::new(vec![]));
+    let next = || claims.lock().unwrap().next();
+    let work_off = || {
+        while let Some(claim) = next() {
+            let problems = problems(&**claim);
+            found.lock().unwrap().extend(problems);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, |cores| cores.get().min(MAX_CLAIMS_AT_ONCE)) {
+            scope.spawn(work_off);
+        }
+    });
+    let found = found.into_inner().unwrap();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// Checks a claim at one setting, and says what the report has instead of what the sheet says.
+fn contradiction(claim: &dyn Claim, setting: &CheckedAt) -> Option<String> {
+    let &CheckedAt { seed, trials, beyond_hypotheses, verdict, expected, .. } = setting;
+    let place = || format!("sheets/{}.md: {}: {}", claim.sheet().id, setting.line, json!(setting.set));
+    let options = CheckOptions { seed, trials, beyond_hypotheses, ..CheckOptions::default() };
+    let report = match check(claim, &setting.set, &options, &Silent) {
+        Ok(report) => report,
+        Err(error) => return Some(format!("{}: {error}", place())),
+    };
+    let written = json!(report);
+    let agrees = (report.verdict, report.expected) == (verdict, expected)
+        && setting.entries.iter().all(|(entries, tolerance)| contains(&written, entries, *tolerance));
+    (!agrees).then(|| format!("{}, seed {seed}: {report:?}", place()))
+}
+
+/// Decides whether every entry of `part` is in `whole`, numbers to within `tolerance`.
+fn contains(whole: &Value, part: &Value, tolerance: f64) -> bool {
+    match (whole, part) {
+        (Value::Object(whole), Value::Object(part)) => {
+            let contained = |(name, part)| whole.get(name).is_some_and(|whole| contains(whole, part, tolerance));
+            part.iter().all(contained)
+        }
+        (Value::Number(whole), Value::Number(part)) => match (whole.as_f64(), part.as_f64()) {
+            (Some(whole), Some(part)) => (whole - part).abs() <= tolerance,
+            _ => false,
+        },
+        _ => whole == part,
     }
 }
 
@@ -223,6 +316,7 @@ fn cut_after(phrase: &str, after: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::claim::VerdictKind::Vacuous;
 
     #[test]
     fn numbers_are_found_whole() {
@@ -247,9 +341,31 @@ mod tests {
     }
 
     #[test]
+    fn the_settings_of_a_sheet_are_checked_and_its_mutants_fall() {
+        coin().assert_checked();
+        coin().assert_mutants_fall(1);
+    }
+
+    #[test]
+    fn a_setting_that_the_check_contradicts_is_named() {
+        let claim = crate::toy::fair_coin();
+        let checked = &claim.sheet().checked;
+        assert!(checked.iter().all(|setting| contradiction(&*claim, setting).is_none()));
+        let with = |change: &dyn Fn(&mut CheckedAt)| {
+            let mut setting = checked[0].clone();
+            change(&mut setting);
+            contradiction(&*claim, &setting).unwrap()
+        };
+        let named = format!("sheets/toy.fair.md: {}", checked[0].line);
+        assert!(with(&|setting| setting.verdict = Vacuous).starts_with(&named));
+        assert!(with(&|setting| setting.expected = Vacuous).starts_with(&named));
+        assert!(with(&|setting| setting.entries = vec![(json!({"trials": 0}), 0.5)]).starts_with(&named));
+        assert!(with(&|setting| setting.set = object(json!({"heds": 1}))).contains("did you mean heads?"));
+    }
+
+    #[test]
     fn paths_lead_into_the_witness() {
-        let test = coin();
-        let mut report = test.check("toy.fair", Value::Object(Map::new()), Some(20));
+        let mut report = coin().claim("toy.fair").check(Value::Object(Map::new()), Some(20));
         report.witness.insert("draws".into(), serde_json::json!([{"L": 3}]));
         assert_eq!(number(&report.witness, "draws/0/L"), 3.0);
         assert_eq!(setting(&report, "heads"), 0.5);
@@ -258,7 +374,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "sheets/toy.fair.md: 0.7 is not in")]
     fn a_number_that_is_not_printed_is_named() {
-        let test = coin();
-        test.assert_printed("toy.fair", &["0.7".to_string()]);
+        coin().claim("toy.fair").assert_printed(&["0.7".to_string()]);
     }
 }

@@ -1,7 +1,8 @@
 //! The room is complete, its claims hold, its mutants are refuted, and layers take its nonlinearity.
 
 use attnlab::attention::Mssa;
-use attnlab::run::{CheckOptions, Silent, check, mutants};
+use attnlab::run::{CheckOptions, Silent, check};
+use attnlab::sheet_test::SheetTest;
 use ndarray::array;
 use own_theorem::room;
 use own_theorem::sparsemax::Sparsemax;
@@ -16,14 +17,13 @@ fn sheets_claims_and_experiments_fit_together() {
 
 #[test]
 fn every_claim_is_as_expected_and_its_mutants_are_refuted() {
-    let options = CheckOptions::default();
     for claim in &room().claims {
-        let report = check(&**claim, &Default::default(), &options, &Silent).unwrap();
+        let report = check(&**claim, &Default::default(), &CheckOptions::default(), &Silent).unwrap();
         assert!(report.as_expected(), "{report:#?}");
-        for found in mutants(&**claim, &options, SEEDS, &Silent).unwrap() {
-            assert!(found.killed(), "{}: {found:#?}", found.mutant);
-        }
     }
+    let sheets = SheetTest::new(room());
+    sheets.assert_checked();
+    sheets.assert_mutants_fall(SEEDS);
 }
 
 /// A layer computes it on the streaming path, though it brings no pass over tiles of its own.

@@ -5,6 +5,7 @@
 //! [`Verdict`] that always comes with an interval. Each claim ships with [mutants](Mutant): false
 //! variants that the check must refute, as evidence that the check can fail.
 
+mod checked;
 pub mod docs;
 pub mod evidence;
 mod outcome;
@@ -14,6 +15,7 @@ pub mod verdict;
 
 pub use attnlab_core::bracket::Bracket;
 pub use attnlab_core::params::{self, Domain, Params, Quantity, Schema, Spec, Word};
+pub use checked::CheckedAt;
 pub use outcome::{Outcome, Promise, Relation, Side, Witness};
 pub use paper::Paper;
 pub use sheet::{Discrepancy, Kind, Sheet, Source};

@@ -20,7 +20,8 @@
 //! A claim that fails as printed also has the sections "Print" (what the print gets wrong), "Witness"
 //! (numbers that the check prints), "Range" (parameters at which it fails), and the entry `class`. The
 //! section "Holds" gives the corrected statement; it may occur without the others. The section "Tolerance"
-//! gives the error budget of the tolerance, or the reason of the band, within which the check judges.
+//! gives the error budget of the tolerance, or the reason of the band, within which the check judges. The section
+//! "Checked at" gives [settings](super::CheckedAt) with the verdict there.
 
 use super::{Paper, VerdictKind};
 use attnlab_core::error::{Error, Result};
@@ -123,6 +124,8 @@ pub struct Sheet {
     pub witness: Option<String>,
     /// Parameters at which the statement fails, and at which it holds.
     pub range: Option<String>,
+    /// Settings with the verdict there.
+    pub checked: Vec<super::CheckedAt>,
     /// Reason of the tolerance or band within which it is judged.
     pub tolerance: Option<String>,
     /// Name and sentence of every mutant.
@@ -187,18 +190,14 @@ impl Sheet {
                 return Err(wrong(Error::unknown("kind", other, known).to_string()));
             }
         };
-        let expected = needed("expected")?;
-        let verdict = VerdictKind::ALL.into_iter().find(|v| v.name() == expected);
-        let verdict = verdict.ok_or_else(|| {
-            let known = VerdictKind::ALL.iter().map(|v| v.name());
-            wrong(Error::unknown("verdict", expected, known).to_string())
-        })?;
+        let expected = VerdictKind::named(needed("expected")?).map_err(|e| wrong(e.to_string()))?;
         let own = match field("own") {
             None | Some("no") => false,
             Some("yes") => true,
             Some(other) => return Err(wrong(format!("own = {other}: must be yes or no"))),
         };
         let statement = section("Statement").ok_or_else(|| wrong("## Statement is missing".into()))?;
+        let checked = section("Checked at").unwrap_or_default();
         let mutants = match raw.sections.iter().find(|(n, _)| n == "Mutants") {
             Some((_, text)) => mutants(text).map_err(wrong)?,
             None => vec![],
@@ -211,11 +210,12 @@ impl Sheet {
             witness: section("Witness"),
             range: section("Range"),
             tolerance: section("Tolerance"),
+            checked: super::CheckedAt::read(&checked).map_err(wrong)?,
             id: raw.id,
             title: raw.title,
             paper,
             kind,
-            expected: verdict,
+            expected,
             own,
             statement,
             mutants,
@@ -241,7 +241,7 @@ impl Sheet {
 }
 
 const FIELDS: [&str; 6] = ["paper", "place", "kind", "expected", "class", "own"];
-const SECTIONS: [&str; 7] = ["Statement", "Tolerance", "Print", "Witness", "Range", "Holds", "Mutants"];
+const SECTIONS: [&str; 8] = ["Statement", "Tolerance", "Print", "Witness", "Range", "Holds", "Checked at", "Mutants"];
 
 /// A sheet before its words are understood.
 struct Raw {
@@ -270,7 +270,7 @@ impl Raw {
             if let Some(name) = line.strip_prefix("## ") {
                 raw.sections.push((name.trim().to_string(), String::new()));
             } else if let Some((name, text)) = raw.sections.last_mut() {
-                add(text, line, name == "Mutants");
+                add(text, line, name == "Mutants" || name == "Checked at");
             } else if let Some(field) = line.strip_prefix("- ") {
                 let Some((name, value)) = field.split_once(": ") else {
                     let problem = format!("{line}: must be \"- name: value\"");
@@ -375,6 +375,12 @@ A second paragraph.
 
 $P(H) = p$.
 
+## Checked at
+
+- each of `{ heads = [0.5,
+  0.52] }`: supported
+- `{ heads = 0.6 }`: refuted
+
 ## Mutants
 
 - `loaded`: $P(H)$ is
@@ -385,6 +391,7 @@ $P(H) = p$.
     #[test]
     fn paragraphs_are_joined_and_lists_kept() {
         let sheet = Sheet::parse(TEXT, PAPERS).unwrap();
+        assert_eq!(sheet.checked.len(), 3);
         assert_eq!(sheet.statement, "Each side of a coin shows half of the time.\nA second paragraph.");
         assert_eq!(sheet.mutant("loaded"), "$P(H)$ is $3/5$.");
         assert_eq!(sheet.mutants.len(), 2);
@@ -398,6 +405,7 @@ $P(H) = p$.
             ("- paper: toy", "- paper: toi", "unknown paper 'toi'; did you mean toy?"),
             ("- kind: law", "- kind: lore", "unknown kind 'lore'"),
             ("- kind: law\n", "", "- kind: is missing"),
+            ("0.6 }`: refuted", "0.6 }`: no", "sheets/toy.fair.md: - `{ heads = 0.6 }`: no: unknown verdict 'no'"),
             ("## Statement", "## Statements", "unknown section 'Statements'"),
             ("# toy.fair: A", "toy.fair A", "the first line must be"),
             ("- `edge`: it", "- edge: it", "must be \"- `name`: sentence\""),

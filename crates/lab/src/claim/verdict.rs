@@ -1,7 +1,7 @@
 //! From outcomes to verdicts. Monte Carlo never verifies: it supports, refutes or is inconclusive.
 
 use super::{Computed, Outcome, Promise, Witness};
-use attnlab_core::error::Result;
+use attnlab_core::error::{Error, Result};
 use attnlab_core::stats::{Estimate, binomial, binomial_cdf, mean, t_quantile, t_tail, trials_for_lower_bound};
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +33,15 @@ impl VerdictKind {
         VerdictKind::Vacuous,
         VerdictKind::Failed,
     ];
+
+    /// Returns the verdict of this [name](VerdictKind::name).
+    ///
+    /// # Errors
+    /// An unknown name, with the nearest known ones.
+    pub fn named(name: &str) -> Result<VerdictKind> {
+        let unknown = || Error::unknown("verdict", name, Self::ALL.iter().map(|v| v.name()));
+        Self::ALL.into_iter().find(|v| v.name() == name).ok_or_else(unknown)
+    }
 
     /// Returns the definition, for the glossary.
     pub fn definition(self) -> &'static str {

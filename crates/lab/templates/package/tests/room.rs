@@ -1,6 +1,7 @@
 //! The room is complete, its claims hold, and its mutants are refuted.
 
-use attnlab::run::{CheckOptions, Silent, check, mutants};
+use attnlab::run::{CheckOptions, Silent, check};
+use attnlab::sheet_test::SheetTest;
 use my_theorem::room;
 
 /// Seeds under which every mutant must be refuted.
@@ -13,12 +14,11 @@ fn sheets_claims_and_experiments_fit_together() {
 
 #[test]
 fn every_claim_is_as_expected_and_its_mutants_are_refuted() {
-    let options = CheckOptions::default();
     for claim in &room().claims {
-        let report = check(&**claim, &Default::default(), &options, &Silent).unwrap();
+        let report = check(&**claim, &Default::default(), &CheckOptions::default(), &Silent).unwrap();
         assert!(report.as_expected(), "{report:#?}");
-        for found in mutants(&**claim, &options, SEEDS, &Silent).unwrap() {
-            assert!(found.killed(), "{}: {found:#?}", found.mutant);
-        }
     }
+    let sheets = SheetTest::new(room());
+    sheets.assert_checked();
+    sheets.assert_mutants_fall(SEEDS);
 }

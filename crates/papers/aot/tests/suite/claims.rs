@@ -1,38 +1,43 @@
-//! The claims on the closed forms: their verdicts, and those of their mutants.
+//! Claims away from their defaults, and their mutants.
 
 use attnlab_lab::catalogue::Catalogue;
-use attnlab_lab::claim::{Claim, VerdictKind};
+use attnlab_lab::claim::VerdictKind::{Refuted, Supported};
 use attnlab_lab::run::{CheckOptions, Silent, check};
-use serde_json::{Map, Value};
+use attnlab_lab::sheet_test::SheetTest;
+use serde_json::json;
 
-fn verdict(claim: &dyn Claim, set: &[(&str, Value)]) -> VerdictKind {
-    let set: Map<String, Value> = set.iter().map(|(k, v)| (k.to_string(), v.clone())).collect();
-    let options = CheckOptions::default();
-    check(claim, &set, &options, &Silent).unwrap().verdict
+#[test]
+fn every_verdict_is_that_of_the_sheet() {
+    SheetTest::new(attnlab_aot::room()).assert_checked();
 }
 
-/// Supported, and every mutant refuted, within the default budget.
-fn stands(id: &str) {
+#[test]
+fn every_mutant_falls_within_its_default_budget() {
+    SheetTest::new(attnlab_aot::room()).assert_mutants_fall(1);
+}
+
+#[test]
+fn every_value_of_phi_is_an_identity() {
     let catalogue = Catalogue::new().with(attnlab_aot::room());
-    let claim = catalogue.claim(id).unwrap();
-    assert_eq!(verdict(&**claim, &[]), VerdictKind::Supported, "{id}");
-    for mutant in claim.mutants() {
-        let found = verdict(&*mutant.claim, &mutant.set);
-        assert_eq!(found, VerdictKind::Refuted, "{id}, mutant {}", mutant.name);
+    let claim = catalogue.claim("aot.mssa_is_mhsa").unwrap();
+    for phi in attnlab_theory::attention::Phi::NAMES {
+        let set = json!({"phi": phi});
+        let report = check(&**claim, set.as_object().unwrap(), &CheckOptions::default(), &Silent);
+        assert_eq!(report.unwrap().verdict, Supported, "{phi}");
     }
 }
 
+/// No mutant is judged where its claim is refuted, so that a refuted mutant says something about the variant.
 #[test]
-fn tau_interval() {
-    stands("aot.tau_interval");
-}
-
-#[test]
-fn softmax_rate() {
-    stands("aot.softmax_rate");
-}
-
-#[test]
-fn horizon_law() {
-    stands("aot.horizon_law");
+fn claims_stand_where_their_mutants_fall() {
+    for claim in attnlab_aot::claims::all() {
+        for mutant in claim.mutants() {
+            let set = mutant.set.iter().map(|(k, v)| (k.to_string(), v.clone()));
+            let options = CheckOptions { trials: Some(2), beyond_hypotheses: true, ..CheckOptions::default() };
+            let report = check(&*claim, &set.collect(), &options, &Silent);
+            let verdict = report.map(|r| r.verdict);
+            let id = &claim.sheet().id;
+            assert!(!matches!(verdict, Ok(Refuted)), "{id}, mutant {}", mutant.name);
+        }
+    }
 }

@@ -18,7 +18,6 @@ mod maps;
 #[cfg(feature = "train")]
 mod opened;
 mod sample;
-mod settings;
 mod theory;
 mod unroll;
 #[cfg(feature = "train")]

@@ -3,11 +3,15 @@
 use attnlab_aot::room;
 use attnlab_aot::theory::{Lemma2, printed, tails};
 use attnlab_lab::run::CheckReport;
-use attnlab_lab::sheet_test::{SheetTest, grouped, number, setting};
+use attnlab_lab::sheet_test::{ClaimTest, SheetTest, grouped, number, setting};
 use serde_json::json;
 
 fn sheets() -> SheetTest {
     SheetTest::new(room())
+}
+
+fn claim(id: &str) -> ClaimTest {
+    sheets().claim(id)
 }
 
 fn tokens(report: &CheckReport) -> String {
@@ -21,62 +25,46 @@ fn setting_of_17(tokens: usize, clusters: usize) -> Lemma2 {
 
 #[test]
 fn the_constant_2_in_the_proof_of_14() {
-    let sheets = sheets();
-    let first = sheets.check_mutant("aot.lemma2_14", "constant_2").first;
+    let claim = claim("aot.lemma2_14");
+    let first = claim.check_mutant("constant_2").first;
     let (n, clusters) = (setting(&first, "tokens"), setting(&first, "clusters"));
-    sheets.assert_printed(
-        "aot.lemma2_14",
-        &[
-            format!("with 2 (mutant `constant_2`) some pair of N = {n} tokens"),
-            format!("in {} of {} draws", first.failures, first.trials),
-            format!("a failure probability of {:e} is", 4.0 * clusters / n.powi(2)),
-        ],
-    );
-}
-
-/// `aot.lemma2_15` has no number of its own: (15) holds in the reading that its sheet states.
-#[test]
-fn the_reading_of_15_is_supported() {
-    let report = sheets().check("aot.lemma2_15", json!({}), None);
-    assert!(report.as_expected() && report.failures == 0);
+    claim.assert_printed(&[
+        format!("with 2 (mutant `constant_2`) some pair of N = {n} tokens"),
+        format!("in {} of {} draws", first.failures, first.trials),
+        format!("a failure probability of {:e} is", 4.0 * clusters / n.powi(2)),
+    ]);
 }
 
 #[test]
 fn the_lengths_in_16() {
-    let sheets = sheets();
-    let report = sheets.check("aot.lemma2_16", json!({}), None);
+    let claim = claim("aot.lemma2_16");
+    let report = claim.check(json!({}), None);
     let [largest, limit] = ["largest_ratio", "limit"].map(|n| number(&report.witness, n));
     // Every draw fails, so in each the largest length is above the limit.
     assert_eq!(report.failures, report.trials);
-    sheets.assert_printed(
-        "aot.lemma2_16",
-        &[
-            format!("is {largest:.1} in the first draw"),
-            format!("= {limit:.1}$ in each of {} draws", report.trials),
-            format!("\\sqrt p = {:.1}$", setting(&report, "dim").sqrt()),
-        ],
-    );
+    claim.assert_printed(&[
+        format!("is {largest:.1} in the first draw"),
+        format!("= {limit:.1}$ in each of {} draws", report.trials),
+        format!("\\sqrt p = {:.1}$", setting(&report, "dim").sqrt()),
+    ]);
 }
 
 #[test]
 fn the_failure_probability_of_17() {
-    let sheets = sheets();
-    let report = sheets.check("aot.lemma2_17", json!({}), None);
+    let claim = claim("aot.lemma2_17");
+    let report = claim.check(json!({}), None);
     let [least, promised] = ["failure_probability_at_least", "promised_at_most"].map(|n| number(&report.witness, n));
     let clusters = setting(&report, "clusters");
-    sheets.assert_printed(
-        "aot.lemma2_17",
-        &[
-            format!("at N = {}, K = {clusters}", tokens(&report)),
-            format!("at least {least:.2e}, computed"),
-            format!("; {promised:.2e} is promised"),
-        ],
-    );
+    claim.assert_printed(&[
+        format!("at N = {}, K = {clusters}", tokens(&report)),
+        format!("at least {least:.2e}, computed"),
+        format!("; {promised:.2e} is promised"),
+    ]);
 }
 
 #[test]
 fn the_range_of_17() {
-    let sheets = sheets();
+    let claim = claim("aot.lemma2_17");
     let range = |clusters: usize| {
         let first = printed::min_tokens(clusters).unwrap();
         let share = |n: f64| n * tails::max_score_failures(n.floor() as usize, clusters) / 2.0;
@@ -84,16 +72,13 @@ fn the_range_of_17() {
     };
     let [(a2, b2), (a3, b3), (a4, b4)] = [2, 3, 4].map(range);
     let columns = |n| tails::max_score_failures(n, 2);
-    sheets.assert_printed(
-        "aot.lemma2_17",
-        &[
-            format!("from {} to {} at K = 2", grouped(a2), grouped(b2)),
-            format!("from {} to {} at K = 3", grouped(a3), grouped(b3)),
-            format!("from {:.2e} to {:.2e} at K = 4", a4 as f64, b4 as f64),
-            format!("fail is {:.0} at N = 2000", columns(2000)),
-            format!("{:.0} at 10 000 and {:.2} at 50 000", columns(10_000), columns(50_000)),
-        ],
-    );
+    claim.assert_printed(&[
+        format!("from {} to {} at K = 2", grouped(a2), grouped(b2)),
+        format!("from {} to {} at K = 3", grouped(a3), grouped(b3)),
+        format!("from {:.2e} to {:.2e} at K = 4", a4 as f64, b4 as f64),
+        format!("fail is {:.0} at N = 2000", columns(2000)),
+        format!("{:.0} at 10 000 and {:.2} at 50 000", columns(10_000), columns(50_000)),
+    ]);
     // Above these ends the failure probability itself is below 2/N.
     for (clusters, last) in [(2, b2), (3, b3), (4, b4)] {
         let n = (last as usize).next_multiple_of(clusters);
@@ -117,19 +102,16 @@ fn crossing(f: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> u64 {
 
 #[test]
 fn the_weight_of_a_noise_column_in_lemma_3() {
-    let sheets = sheets();
-    let report = sheets.check("aot.lemma3", json!({}), None);
+    let claim = claim("aot.lemma3");
+    let report = claim.check(json!({}), None);
     let tau = setting(&report, "tau");
     let weight = format!("{:.3}", number(&report.witness, "largest_weight_over_tau"));
-    sheets.assert_printed(
-        "aot.lemma3",
-        &[
-            format!("at θ = {} a noise column", setting(&report, "theta")),
-            format!("weight of {weight} τ, that is 1 to the digits printed, where τ = {tau} is"),
-            format!("\\approx {:.3}\\sqrt", 2.0 - 2.0_f64.sqrt()),
-        ],
-    );
-    for draw in sheets.draws("aot.lemma3", json!({}), None) {
+    claim.assert_printed(&[
+        format!("at θ = {} a noise column", setting(&report, "theta")),
+        format!("weight of {weight} τ, that is 1 to the digits printed, where τ = {tau} is"),
+        format!("\\approx {:.3}\\sqrt", 2.0 - 2.0_f64.sqrt()),
+    ]);
+    for draw in claim.draws(json!({}), None) {
         let found = number(draw.witness(), "largest_weight_over_tau");
         assert_eq!([found, 1.0 / tau].map(|w| format!("{w:.3}")), [&*weight; 2]);
     }
@@ -138,34 +120,28 @@ fn the_weight_of_a_noise_column_in_lemma_3() {
 /// The first of the three draws, which takes 9 s; the default check, of three, takes 28 s.
 #[test]
 fn the_first_draw_of_theorem_1_at_the_size_of_its_hypotheses() {
-    let sheets = sheets();
-    let report = sheets.check("aot.theorem1", json!({}), Some(1));
+    let claim = claim("aot.theorem1");
+    let report = claim.check(json!({}), Some(1));
     assert!(report.hypotheses.iter().all(|h| h.holds));
     let [clusters, dim, columns] = ["clusters", "dim", "columns"].map(|n| setting(&report, n));
     let [layer, theta, weight] = ["layer", "theta_crit", "weight"].map(|n| number(&report.witness, n));
-    sheets.assert_printed(
-        "aot.theorem1",
-        &[
-            format!("at N = {}, K = {clusters}, p = {dim}", tokens(&report)),
-            format!("one of the {columns} sampled columns of the first draw"),
-            format!("at layer {layer} ($\\theta_{{crit}}$ = {theta:.2}, weight {weight:.2} where"),
-            format!("τ = {} is allowed", setting(&report, "tau")),
-        ],
-    );
+    claim.assert_printed(&[
+        format!("at N = {}, K = {clusters}, p = {dim}", tokens(&report)),
+        format!("one of the {columns} sampled columns of the first draw"),
+        format!("at layer {layer} ($\\theta_{{crit}}$ = {theta:.2}, weight {weight:.2} where"),
+        format!("τ = {} is allowed", setting(&report, "tau")),
+    ]);
 }
 
 /// "Some column does before layer 12 in each of 3 draws" with 20 columns a draw in place of 300. The
 /// draws are others than those of the default check, and take 2 s in place of 28 s.
 #[test]
 fn every_draw_of_theorem_1_breaks() {
-    let sheets = sheets();
-    let report = sheets.check("aot.theorem1", json!({ "columns": 20 }), Some(3));
+    let claim = claim("aot.theorem1");
+    let report = claim.check(json!({ "columns": 20 }), Some(3));
     assert_eq!(report.failures, 3);
     let layers = setting(&report, "layers");
-    sheets.assert_printed(
-        "aot.theorem1",
-        &[format!("some column does before layer {layers} in each of {} draws", report.trials)],
-    );
+    claim.assert_printed(&[format!("some column does before layer {layers} in each of {} draws", report.trials)]);
 }
 
 /// Largest error of a ratio that is exact: an entry in f32 is rounded by 6e-8 of itself in each layer, and the norms
@@ -174,23 +150,20 @@ const ROUNDING: f64 = 1e-7;
 
 #[test]
 fn the_network_of_theorem_1_at_2000_tokens() {
-    let sheets = sheets();
+    let claim = claim("aot.theorem1");
     let set = json!({"tokens": 2000, "dim": 900});
-    let report = sheets.check("aot.theorem1", set, Some(1));
+    let report = claim.check(set, Some(1));
     let [exact, layer, ratio, claimed, error] =
         ["exact_updates", "ratio_layer", "ratio", "ratio_claimed", "largest_error_of_exact_ratios"]
             .map(|n| number(&report.witness, n));
     let [size, dim] = ["tokens", "dim"].map(|n| setting(&report, n));
     // The digits of the error depend on the machine: the sheet prints a bound.
     assert!(error < ROUNDING, "{error}");
-    sheets.assert_printed(
-        "aot.theorem1",
-        &[
-            format!("--set tokens={size} --set dim={dim}"),
-            format!("layers 0 to {} equal 1 + ητ = {claimed} within {ROUNDING:e}", exact - 1.0),
-            format!("at layer {layer}, which the horizon names, one is {ratio:.2}"),
-        ],
-    );
+    claim.assert_printed(&[
+        format!("--set tokens={size} --set dim={dim}"),
+        format!("layers 0 to {} equal 1 + ητ = {claimed} within {ROUNDING:e}", exact - 1.0),
+        format!("at layer {layer}, which the horizon names, one is {ratio:.2}"),
+    ]);
 }
 
 /// The layers l with (1 + ητ)^l δ√p < (2 - √2)√log N at the largest δ of (11), for large N.
@@ -199,13 +172,10 @@ fn the_range_of_theorem_1() {
     let edge = 8.0 * (2.0 - 2.0_f64.sqrt());
     let layers = (0..).take_while(|l| 1.275_f64.powi(*l) < edge).count();
     let words = ["none", "one", "two", "three", "four", "five", "six", "seven"];
-    sheets().assert_printed(
-        "aot.theorem1",
-        &[
-            format!("about {} layers of 1 + ητ = 1.275", words[layers]),
-            format!("({} tokens at K = 2)", grouped(printed::min_tokens(2).unwrap())),
-        ],
-    );
+    claim("aot.theorem1").assert_printed(&[
+        format!("about {} layers of 1 + ητ = 1.275", words[layers]),
+        format!("({} tokens at K = 2)", grouped(printed::min_tokens(2).unwrap())),
+    ]);
 }
 
 /// (11) implies N ≥ 16K⁴, which the proof of Lemma 2 (iv) uses, up to K = 132 only.
@@ -221,9 +191,8 @@ fn the_range_of_figure_4() {
     let by_11 = 1.0 / (64.0 * 0.2_f64.powi(2));
     assert!(by_11 < 0.4);
     let law = attnlab_aot::theory::softmax::first_layer(600, 3, 120, 0.2, 0.5);
-    let report = sheets().check("aot.softmax_rate", json!({"delta": 0.2}), Some(12));
-    sheets()
-        .assert_printed("aot.softmax_rate", &[format!("has {law:.3}"), format!("have {:.3}", report.estimate.value)]);
+    let report = claim("aot.softmax_rate").check(json!({"delta": 0.2}), Some(12));
+    claim("aot.softmax_rate").assert_printed(&[format!("has {law:.3}"), format!("have {:.3}", report.estimate.value)]);
 }
 
 /// At δ = 3 the law of the horizon has a finite θ, found in well under a second.

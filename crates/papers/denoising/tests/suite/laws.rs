@@ -12,8 +12,6 @@ use attnlab_denoising::theory::spherical::SphericalClusters;
 use attnlab_denoising::theory::{
     Predictor, Prior, bessel_ratio, bessel_ratio_complement, linear, ln_sphere_mean, sphere,
 };
-use attnlab_lab::claim::VerdictKind;
-use attnlab_lab::run::{CheckOptions, Silent, check};
 use ndarray::{Array1, Array2, array};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -336,31 +334,4 @@ fn bad_input_names_what_is_wrong() {
     ] {
         assert!(posterior(bad.clone()).is_err(), "{bad}");
     }
-}
-
-/// Where a printed form happens to be right, the verdict says so.
-#[test]
-fn printed_forms_hold_where_they_should() {
-    let verdict = |id: &str, set: Value| {
-        let catalogue = catalogue();
-        let claim = catalogue.claim(id).unwrap();
-        let set = set.as_object().cloned().unwrap();
-        check(&**claim, &set, &CheckOptions::default(), &Silent).unwrap()
-    };
-    let unit = verdict("denoise.prop3_bessel", json!({"sigma_z2": 1.0, "d": 2}));
-    assert!(unit.as_expected() && unit.verdict == VerdictKind::Supported);
-    let equal = verdict("denoise.clusters", json!({"variances": [0.2, 0.2, 0.2]}));
-    assert!(equal.as_expected() && equal.verdict == VerdictKind::Supported);
-    for d in [0, 1, 2, 3, 15] {
-        let corrected = verdict("denoise.prop3_bessel_corrected", json!({"d": d}));
-        assert_eq!(corrected.verdict, VerdictKind::Supported, "{d} {:?}", corrected.witness);
-    }
-    for law in ["points", "spherical-clusters"] {
-        let found = verdict("denoise.theorem3_2", json!({"law": law}));
-        assert_eq!(found.verdict, VerdictKind::Supported, "{law} {:?}", found.estimate);
-    }
-    let catalogue = catalogue();
-    let claim = catalogue.claim("denoise.theorem3_1").unwrap();
-    let set = json!({"d": 16}).as_object().cloned().unwrap();
-    assert!(check(&**claim, &set, &CheckOptions::default(), &Silent).is_err());
 }

@@ -3,12 +3,16 @@
 use attnlab_denoising::room;
 use attnlab_denoising::theory::{linear, ln_sphere_mean, sphere};
 use attnlab_lab::run::CheckReport;
-use attnlab_lab::sheet_test::{SheetTest, estimate, grouped, number, setting};
+use attnlab_lab::sheet_test::{ClaimTest, SheetTest, estimate, grouped, number, setting};
 use serde_json::{Value, json};
 use std::path::Path;
 
 fn sheets() -> SheetTest {
     SheetTest::new(room())
+}
+
+fn claim(id: &str) -> ClaimTest {
+    sheets().claim(id)
 }
 
 /// "F of T", F trials of T that did not hold.
@@ -28,23 +32,20 @@ fn in_tex(report: &CheckReport, decimals: usize) -> String {
 
 #[test]
 fn the_energy_of_linear_attention() {
-    let sheets = sheets();
-    let paper = sheets.check("denoise.a23", json!({}), None);
+    let claim = claim("denoise.a23");
+    let paper = claim.check(json!({}), None);
     let [n, d, length, tokens, noise] = ["n", "d", "L", "sigma0_2", "sigma_z2"].map(|name| setting(&paper, name));
     let held = format!("{} of {}", paper.trials - paper.failures, paper.trials);
-    let ours = sheets.check("denoise.a23", json!({ "sigma_z2": 0.1 }), None);
+    let ours = claim.check(json!({ "sigma_z2": 0.1 }), None);
     let excess = -number(&ours.witness, "energies/0/least_curvature");
     let needed = |noise: f64| linear::definite_but(d as usize, tokens, noise, 0.1);
-    sheets.assert_printed(
-        "denoise.a23",
-        &[
-            format!("$n = {n}$, $d = {d}$, $L = {length}$, $\\sigma_0^2 = {tokens}$, $\\sigma_Z^2 = {noise}$"),
-            format!("definite in {held} draws"),
-            format!("in {} draws, by {excess:.2} in the first", failures(&ours)),
-            format!("at every $d$: {:.0} at", needed(noise)),
-            format!("it is {}", grouped(round_to(needed(0.1), 100.0) as u64)),
-        ],
-    );
+    claim.assert_printed(&[
+        format!("$n = {n}$, $d = {d}$, $L = {length}$, $\\sigma_0^2 = {tokens}$, $\\sigma_Z^2 = {noise}$"),
+        format!("definite in {held} draws"),
+        format!("in {} draws, by {excess:.2} in the first", failures(&ours)),
+        format!("at every $d$: {:.0} at", needed(noise)),
+        format!("it is {}", grouped(round_to(needed(0.1), 100.0) as u64)),
+    ]);
 }
 
 fn round_to(x: f64, unit: f64) -> f64 {
@@ -60,8 +61,8 @@ const ROUNDING: f64 = 1e-13;
 
 #[test]
 fn the_jacobian_of_a_softmax_layer() {
-    let sheets = sheets();
-    let report = sheets.check("denoise.a25", json!({}), None);
+    let claim = claim("denoise.a25");
+    let report = claim.check(json!({}), None);
     let asymmetry = |weights: &str| {
         let path = format!("{weights}/asymmetry_of_the_numerical_jacobian");
         number(&report.witness, &path)
@@ -71,58 +72,49 @@ fn the_jacobian_of_a_softmax_layer() {
     let [n, length] = ["n", "L"].map(|name| setting(&report, name));
     // The digits of these errors depend on the machine: the sheet prints bounds.
     assert!(asymmetry(transposed) < TRUNCATION && defect(equal) < ROUNDING);
-    sheets.assert_printed(
-        "denoise.a25",
-        &[
-            format!("($n = {n}$, $L = {length}$, first trial)"),
-            format!("is symmetric to {TRUNCATION:e},"),
-            format!("by a share of {:.2}. $W_{{KQ}}", defect(transposed)),
-            format!("holds to {ROUNDING:e}, and"),
-            format!("by a share of {:.2}. Both", asymmetry(equal)),
-            format!("in {} trials", failures(&report)),
-        ],
-    );
+    claim.assert_printed(&[
+        format!("($n = {n}$, $L = {length}$, first trial)"),
+        format!("is symmetric to {TRUNCATION:e},"),
+        format!("by a share of {:.2}. $W_{{KQ}}", defect(transposed)),
+        format!("holds to {ROUNDING:e}, and"),
+        format!("by a share of {:.2}. Both", asymmetry(equal)),
+        format!("in {} trials", failures(&report)),
+    ]);
 }
 
 #[test]
 fn clusters_of_unequal_variance() {
-    let sheets = sheets();
-    let report = sheets.check("denoise.clusters", json!({}), None);
+    let claim = claim("denoise.clusters");
+    let report = claim.check(json!({}), None);
     let variances = report.parameters["variances"].as_array().unwrap();
     let [a, b, c] = [0, 1, 2].map(|i| &variances[i]);
-    sheets.assert_printed(
-        "denoise.clusters",
-        &[
-            format!("Three clusters in $\\mathbb{{R}}^{}$", setting(&report, "n")),
-            format!("variances {a}, {b} and {c}, $\\sigma_Z^2 = {}$", setting(&report, "sigma_z2")),
-            format!("in {} trials", failures(&report)),
-            format!("at worst by {:.0} % of", 100.0 * number(&report.witness, "relative_gap")),
-        ],
-    );
+    claim.assert_printed(&[
+        format!("Three clusters in $\\mathbb{{R}}^{}$", setting(&report, "n")),
+        format!("variances {a}, {b} and {c}, $\\sigma_Z^2 = {}$", setting(&report, "sigma_z2")),
+        format!("in {} trials", failures(&report)),
+        format!("at worst by {:.0} % of", 100.0 * number(&report.witness, "relative_gap")),
+    ]);
 }
 
 #[test]
 fn the_minima_of_figure_3() {
-    let sheets = sheets();
-    let report = sheets.check("denoise.fig3", json!({}), None);
-    for draw in sheets.draws("denoise.fig3", json!({}), None) {
+    let claim = claim("denoise.fig3");
+    let report = claim.check(json!({}), None);
+    for draw in claim.draws(json!({}), None) {
         let [minima, shared] = ["minima", "shared_by"].map(|n| number(draw.witness(), n));
         // The effective number of tokens, as a whole number that of all of them.
         assert_eq!((minima, shared.round()), (1.0, setting(&report, "L")));
     }
-    let little = sheets.check("denoise.fig3", json!({ "sigma_z2": 0.1 }), None);
+    let little = claim.check(json!({ "sigma_z2": 0.1 }), None);
     let several = little.trials - little.failures;
     let noise = setting(&report, "sigma_z2");
-    sheets.assert_printed(
-        "denoise.fig3",
-        &[
-            format!("{} contexts have a single minimum", failures(&report)),
-            format!("shared by all {} tokens", setting(&report, "L")),
-            format!("At $\\sigma_Z^2 = 0.1$ {several} of {} contexts", little.trials),
-            format!("$\\alpha\\beta R^2 = {}$ the only", 1.0 / noise),
-            format!("$\\beta = {}$ the landscape", 1.0 / 0.1),
-        ],
-    );
+    claim.assert_printed(&[
+        format!("{} contexts have a single minimum", failures(&report)),
+        format!("shared by all {} tokens", setting(&report, "L")),
+        format!("At $\\sigma_Z^2 = 0.1$ {several} of {} contexts", little.trials),
+        format!("$\\alpha\\beta R^2 = {}$ the only", 1.0 / noise),
+        format!("$\\beta = {}$ the landscape", 1.0 / 0.1),
+    ]);
 }
 
 /// The losses are those of the committed rows of `denoise_landscape_loss`, over the prompts of its settings.
@@ -135,14 +127,11 @@ fn the_losses_of_figure_3() {
     let [zero, ..] = landscape_loss("a", "predicting zero");
     let [value, low, high] = one_step("a");
     let [little, ..] = one_step("b");
-    sheets().assert_printed(
-        "denoise.fig3",
-        &[
-            format!("Over {} prompts", grouped(prompts as u64)),
-            format!("loses {value:.3} [{low:.3}, {high:.3}], where predicting zero loses {zero}"),
-            format!("one step loses {little:.3}"),
-        ],
-    );
+    claim("denoise.fig3").assert_printed(&[
+        format!("Over {} prompts", grouped(prompts as u64)),
+        format!("loses {value:.3} [{low:.3}, {high:.3}], where predicting zero loses {zero}"),
+        format!("one step loses {little:.3}"),
+    ]);
 }
 
 /// Mean loss of a predictor after one step with its interval, from the figure's committed rows.
@@ -164,55 +153,49 @@ fn landscape_loss(panel: &str, series: &str) -> [f64; 3] {
 
 #[test]
 fn the_minimum_of_figure_6() {
-    let sheets = sheets();
-    let report = sheets.check("denoise.fig6", json!({}), None);
+    let claim = claim("denoise.fig6");
+    let report = claim.check(json!({}), None);
     let [n, d, length, noise, prompts] = ["n", "d", "L", "sigma_z2", "prompts"].map(|name| setting(&report, name));
-    let draws = sheets.draws("denoise.fig6", json!({}), None);
+    let draws = claim.draws(json!({}), None);
     let span = |name: &str, decimals: usize| {
         let all = draws.iter().map(|draw| number(draw.witness(), name));
         let (low, high) = all.fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
         format!("from {low:.decimals$} to {high:.decimals$}")
     };
-    sheets.assert_printed(
-        "denoise.fig6",
-        &[
-            format!("($n = {n}$, $d = {d}$, $\\sigma_Z^2 = {noise}$, $L = {length}$)"),
-            format!("over {} draws of {prompts} prompts", report.trials),
-            format!("is {}", in_tex(&report, 3)),
-            format!("$\\beta_{{\\min}}$ {} and", span("beta_min", 1)),
-            format!("$\\alpha$ {}, where $1/\\sigma_Z^2 = {}$", span("alpha_min", 2), 1.0 / noise),
-        ],
-    );
+    claim.assert_printed(&[
+        format!("($n = {n}$, $d = {d}$, $\\sigma_Z^2 = {noise}$, $L = {length}$)"),
+        format!("over {} draws of {prompts} prompts", report.trials),
+        format!("is {}", in_tex(&report, 3)),
+        format!("$\\beta_{{\\min}}$ {} and", span("beta_min", 1)),
+        format!("$\\alpha$ {}, where $1/\\sigma_Z^2 = {}$", span("alpha_min", 2), 1.0 / noise),
+    ]);
 }
 
 #[test]
 fn figure_6_with_all_of_its_prompts() {
-    let sheets = sheets();
-    let report = sheets.check("denoise.fig6", json!({ "prompts": 800 }), None);
-    sheets.assert_printed("denoise.fig6", &[format!("800 prompts the mean is {}", in_tex(&report, 3))]);
+    let claim = claim("denoise.fig6");
+    let report = claim.check(json!({ "prompts": 800 }), None);
+    claim.assert_printed(&[format!("800 prompts the mean is {}", in_tex(&report, 3))]);
 }
 
 #[test]
 fn the_range_of_figure_6() {
-    let sheets = sheets();
-    let mean = |set: Value| in_tex(&sheets.check("denoise.fig6", set, None), 2);
-    sheets.assert_printed(
-        "denoise.fig6",
-        &[
-            format!("{} at $\\sigma_Z^2 = 0.2$", mean(json!({ "sigma_z2": 0.2 }))),
-            format!("none is seen, {}", mean(json!({ "sigma_z2": 0.5 }))),
-            format!("{} at $\\sigma_Z^2 = 1$", mean(json!({ "sigma_z2": 1 }))),
-            format!("{} at $n = 2$, $d = 1$", mean(json!({ "n": 2, "d": 1 }))),
-        ],
-    );
+    let claim = claim("denoise.fig6");
+    let mean = |set: Value| in_tex(&claim.check(set, None), 2);
+    claim.assert_printed(&[
+        format!("{} at $\\sigma_Z^2 = 0.2$", mean(json!({ "sigma_z2": 0.2 }))),
+        format!("none is seen, {}", mean(json!({ "sigma_z2": 0.5 }))),
+        format!("{} at $\\sigma_Z^2 = 1$", mean(json!({ "sigma_z2": 1 }))),
+        format!("{} at $n = 2$, $d = 1$", mean(json!({ "n": 2, "d": 1 }))),
+    ]);
 }
 
 /// 9 s, the longest test of this file.
 #[test]
 fn figure_6_with_long_contexts() {
-    let sheets = sheets();
-    let report = sheets.check("denoise.fig6", json!({ "L": 5000 }), None);
-    sheets.assert_printed("denoise.fig6", &[format!("the mean is {} at $L = 5000$", in_tex(&report, 2))]);
+    let claim = claim("denoise.fig6");
+    let report = claim.check(json!({ "L": 5000 }), None);
+    claim.assert_printed(&[format!("the mean is {} at $L = 5000$", in_tex(&report, 2))]);
 }
 
 /// The effective number of tokens, $1/\sum_t g_t^2$, over L for large L: $M(\kappa)^2/M(2\kappa)$ with
@@ -225,7 +208,7 @@ fn the_effective_number_of_tokens_of_figure_6() {
     let share = (2.0 * ln_mean(beta * norm) - ln_mean(2.0 * beta * norm)).exp();
     let of_figure = "for large $L$ at the setting of the figure and a query of norm";
     let phrase = format!("({:.1} % {of_figure} {norm:.2})", 100.0 * share);
-    sheets().assert_printed("denoise.fig6", &[phrase]);
+    claim("denoise.fig6").assert_printed(&[phrase]);
 }
 
 /// $\mathbb E\|\tilde x_\parallel\|^2 = R^2 + (d + 1)\sigma_Z^2$.
@@ -235,51 +218,45 @@ fn mean_square_norm(d: usize, radius: f64, noise: f64) -> f64 {
 
 #[test]
 fn the_loss_on_a_subspace() {
-    let sheets = sheets();
-    let report = sheets.check("denoise.prop2_loss", json!({}), None);
+    let claim = claim("denoise.prop2_loss");
+    let report = claim.check(json!({}), None);
     let [d, tokens, noise] = ["d", "sigma0_2", "sigma_z2"].map(|name| setting(&report, name));
     let set = json!({ "d": d as u64, "sigma0_2": tokens, "sigma_z2": noise });
-    let printed = sheets.formula("denoise.linear_mmse", set);
-    sheets.assert_printed(
-        "denoise.prop2_loss",
-        &[
-            format!("$d = {d}$, $\\sigma_0^2 = {tokens}$, $\\sigma_Z^2 = {noise}$"),
-            format!("is {} times the printed {printed:.2}", estimate(&report, 3)),
-        ],
-    );
+    let printed = sheets().formula("denoise.linear_mmse", set);
+    claim.assert_printed(&[
+        format!("$d = {d}$, $\\sigma_0^2 = {tokens}$, $\\sigma_Z^2 = {noise}$"),
+        format!("is {} times the printed {printed:.2}", estimate(&report, 3)),
+    ]);
 }
 
 #[test]
 fn the_bessel_functions_of_proposition_3() {
-    let sheets = sheets();
-    let report = sheets.check("denoise.prop3_bessel", json!({}), None);
+    let claim = claim("denoise.prop3_bessel");
+    let report = claim.check(json!({}), None);
     let [n, d, radius, noise] = ["n", "d", "R", "sigma_z2"].map(|name| setting(&report, name));
     let sphere = json!({ "d": d as u64, "R": radius, "sigma_z2": noise });
     let norm = format!("{:.2}", mean_square_norm(d as usize, radius, noise).sqrt());
     let coefficient = |id: &str| {
         let mut set = sphere.clone();
         set["norm"] = json!(norm.parse::<f64>().unwrap());
-        sheets.formula(id, set)
+        sheets().formula(id, set)
     };
     let [printed, best] =
-        ["denoise.sphere_mse_printed", "denoise.sphere_mmse"].map(|id| sheets.formula(id, sphere.clone()));
+        ["denoise.sphere_mse_printed", "denoise.sphere_mmse"].map(|id| sheets().formula(id, sphere.clone()));
     let more = 100.0 * (printed / best - 1.0);
-    sheets.assert_printed(
-        "denoise.prop3_bessel",
-        &[
-            format!("At $d = {d}$, $R = {radius}$, $\\sigma_Z^2 = {noise}$"),
-            format!("\\tilde X_\\parallel\\| = {norm}$"),
-            format!("is {:.3} and", coefficient("denoise.sphere_shrinkage_printed")),
-            format!("posterior mean's {:.3};", coefficient("denoise.sphere_shrinkage")),
-            format!("loses {:.4} per component of {n}, {more:.0} % more", printed / n),
-            format!("optimum's {:.4}", best / n),
-        ],
-    );
+    claim.assert_printed(&[
+        format!("At $d = {d}$, $R = {radius}$, $\\sigma_Z^2 = {noise}$"),
+        format!("\\tilde X_\\parallel\\| = {norm}$"),
+        format!("is {:.3} and", coefficient("denoise.sphere_shrinkage_printed")),
+        format!("posterior mean's {:.3};", coefficient("denoise.sphere_shrinkage")),
+        format!("loses {:.4} per component of {n}, {more:.0} % more", printed / n),
+        format!("optimum's {:.4}", best / n),
+    ]);
 }
 
 /// "Refuted in every draw" of `denoise.prop3_integral`: its one number is the dimension $d - 1$.
 #[test]
 fn the_sphere_of_one_dimension_less() {
-    let mutant = sheets().check_mutant("denoise.prop3_bessel_corrected", "lower-orders");
+    let mutant = claim("denoise.prop3_bessel_corrected").check_mutant("lower-orders");
     assert!(mutant.killed() && mutant.first.failures == mutant.first.trials);
 }

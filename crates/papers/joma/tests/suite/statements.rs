@@ -1,134 +1,54 @@
-//! Printed statements beside the theorems: each at a setting where it holds and at one where it does not, or is out of
-//! scope.
+//! Printed statements beside the theorems: numbers in their sheets, and closed forms by name.
 
 use attnlab_joma::room;
 use attnlab_joma::theory::{CriticalPoint, Isotropic, Radial, Shell, chance};
 use attnlab_lab::catalogue::Catalogue;
-use attnlab_lab::claim::VerdictKind::{self, OutOfScope, Refuted, Supported};
-use attnlab_lab::run::{CheckOptions, Silent, check};
-use attnlab_lab::sheet_test::{SheetTest, number, numbers};
+use attnlab_lab::sheet_test::{ClaimTest, SheetTest, number, numbers};
 use serde_json::{Value, json};
-
-fn verdicts(id: &str, set: &Value, beyond_hypotheses: bool) -> (VerdictKind, VerdictKind) {
-    let catalogue = Catalogue::new().with(room());
-    let options = CheckOptions { beyond_hypotheses, ..CheckOptions::default() };
-    let set = set.as_object().unwrap();
-    let found = check(&**catalogue.claim(id).unwrap(), set, &options, &Silent);
-    let found = found.unwrap_or_else(|error| panic!("check {id}: {error}"));
-    (found.verdict, found.expected)
-}
-
-fn assert_verdicts(table: &[(&str, Value, VerdictKind)]) {
-    for (id, set, expected) in table {
-        let (verdict, foreseen) = verdicts(id, set, false);
-        assert_eq!(verdict, *expected, "check {id} {set}");
-        assert_eq!(foreseen, *expected, "check {id} {set}");
-        if verdict == OutOfScope {
-            // Without the hypothesis it fails, unless the hypothesis says more than is needed.
-            let (beyond, _) = verdicts(id, set, true);
-            assert_eq!(beyond, Refuted, "check {id} {set} --beyond-hypotheses");
-        }
-    }
-}
 
 fn sheets() -> SheetTest {
     SheetTest::new(room())
 }
 
-#[test]
-fn remarks_on_linear_layers() {
-    assert_verdicts(&[
-        ("joma.theorem2_softmax", json!({}), Supported),
-        ("joma.theorem2_softmax", json!({"tokens": 2}), Supported),
-        ("joma.theorem2_softmax", json!({"normalizer": "own", "samples": 1}), Supported),
-        ("joma.theorem2_softmax", json!({"normalizer": "own"}), OutOfScope),
-        ("joma.theorem2_softmax", json!({"mean_attention": "own"}), OutOfScope),
-        ("joma.footnote1", json!({"tokens": 1}), Supported),
-        ("joma.footnote1", json!({"inputs": "count"}), OutOfScope),
-        ("joma.footnote1", json!({"inputs": "presence"}), OutOfScope),
-    ]);
+fn claim(id: &str) -> ClaimTest {
+    sheets().claim(id)
 }
 
-/// Fig. 3 in both settings, where it ends and late.
 #[test]
-fn figure_3() {
-    assert_verdicts(&[
-        ("joma.fig3", json!({}), Supported),
-        ("joma.fig3", json!({"setting": "text"}), Refuted),
-        ("joma.fig3", json!({"setting": "text", "judged_at": "late"}), Supported),
-    ]);
-    let first = sheets().draws("joma.fig3", json!({}), Some(1));
+fn the_components_of_figure_3() {
+    let first = claim("joma.fig3").draws(json!({}), Some(1));
     let at = |name: &str| {
         let all = numbers(first[0].witness(), name);
         let shown: Vec<String> = all.iter().map(|v| format!("{v:.2}")).collect();
         format!("{}, {}, {} and {}", shown[0], shown[1], shown[2], shown[3])
     };
-    sheets().assert_printed("joma.fig3", &[at("components"), at("1000_steps_later")]);
+    claim("joma.fig3").assert_printed(&[at("components"), at("1000_steps_later")]);
 }
 
 #[test]
-fn isotropic_inputs() {
-    assert_verdicts(&[
-        ("joma.lemma1_monotone", json!({}), Refuted),
-        ("joma.lemma1_monotone", json!({"activation": "softplus"}), Supported),
-        ("joma.lemma1_monotone", json!({"activation": "leaky-relu"}), OutOfScope),
-        ("joma.lemma1_monotone_corrected", json!({}), Supported),
-        ("joma.lemma1_monotone_corrected", json!({"activation": "tanh"}), OutOfScope),
-        ("joma.lemma3_limit", json!({}), Supported),
-        ("joma.lemma3_limit", json!({"activation": "leaky-relu"}), OutOfScope),
-        ("joma.lemma3_limit", json!({"activation": "absolute"}), OutOfScope),
-    ]);
+fn the_theta_2_of_a_ball_at_its_edge() {
     let ball = Isotropic::new(Radial::Ball, 4).unwrap();
     assert_eq!(ball.theta2((0.0, 1.0), 1.0), 0.0);
 }
 
 #[test]
 fn critical_points() {
-    assert_verdicts(&[
-        ("joma.lemma4_condition", json!({}), Refuted),
-        ("joma.lemma4_condition", json!({"dim": 1}), Supported),
-        ("joma.lemma4_condition_corrected", json!({}), Supported),
-        ("joma.lemma4_condition_corrected", json!({"activation": "absolute", "law": "ball"}), Supported),
-        ("joma.lemma4_slope", json!({"dim": 12}), Supported),
-        ("joma.lemma4_limits", json!({}), Refuted),
-        ("joma.lemma4_limits_corrected", json!({}), Supported),
-        ("joma.eq74", json!({}), Supported),
-        ("joma.eq74", json!({"activation": "absolute", "law": "gaussian"}), Supported),
-        ("joma.theorem3_lambda", json!({}), Supported),
-        ("joma.theorem3_stable", json!({}), Supported),
-        ("joma.theorem3_stable", json!({"activation": "leaky-relu"}), Supported),
-        ("joma.theorem3_stable", json!({"activation": "absolute"}), Supported),
-    ]);
-    for id in ["joma.eq74", "joma.theorem3_lambda", "joma.theorem3_stable", "joma.theorem3"] {
-        let ball = json!({"activation": "absolute", "law": "ball"});
-        assert_eq!(verdicts(id, &ball, false).0, OutOfScope, "{id}");
-    }
-    let seen = sheets().draws("joma.lemma4_condition", json!({}), Some(1));
+    let seen = claim("joma.lemma4_condition").draws(json!({}), Some(1));
     let rate = numbers(seen[0].witness(), "rate")[0];
-    sheets().assert_printed("joma.lemma4_condition", &[format!("rates of {rate:.1}")]);
+    claim("joma.lemma4_condition").assert_printed(&[format!("rates of {rate:.1}")]);
     let law = Isotropic::new(Radial::Student { nu: 3.0 }, 3).unwrap();
     let point = CriticalPoint::relu(law, -3.0, 1.0).unwrap();
     let across = point.betas().one;
     let joint = format!("{:.3}, {:.3}", -point.joint_rate(), -across);
-    sheets().assert_printed("joma.theorem3_stable", &[joint]);
+    claim("joma.theorem3_stable").assert_printed(&[joint]);
     let printed = point.betas_printed();
     let rates = [-(printed.one + printed.two), -printed.one];
     let phrases = [format!("+{:.4}", rates[0]), format!("{:.4} across", rates[1])];
-    sheets().assert_printed("joma.eq74", &phrases);
+    claim("joma.eq74").assert_printed(&phrases);
 }
 
-/// One and two dimensions have laws with two modes; from three on p_n falls.
 #[test]
 fn convexity_of_g() {
-    assert_verdicts(&[
-        ("joma.e4_convex", json!({}), Refuted),
-        ("joma.e4_convex", json!({"dim": 1}), Refuted),
-        ("joma.e4_convex", json!({"dim": 3}), Supported),
-        ("joma.e4_convex_corrected", json!({"dim": 12}), Supported),
-        ("joma.e4_convex_corrected", json!({"dim": 2}), OutOfScope),
-        ("joma.e4_signs", json!({}), Refuted),
-        ("joma.e4_signs_corrected", json!({}), Supported),
-    ]);
     // The witness: G less the line through two of its points changes sign twice between them.
     let ring = Shell::new(2, 2.0, 0.4).unwrap();
     let place = |x: f64| (ring.theta1(x), ring.f(x));
@@ -141,20 +61,8 @@ fn convexity_of_g() {
         let law = Isotropic::new(Radial::Student { nu }, 1).unwrap();
         let point = CriticalPoint::relu(law, minus, 1.0).unwrap();
         let plus = format!("{:.3}", point.plus);
-        sheets().assert_printed("joma.e4_signs", &[plus]);
+        claim("joma.e4_signs").assert_printed(&[plus]);
     }
-}
-
-#[test]
-fn convergence_and_trees() {
-    assert_verdicts(&[
-        ("joma.eq86", json!({}), Supported),
-        ("joma.eq87", json!({}), Supported),
-        ("joma.eq98", json!({"classes": 1}), Supported),
-        ("joma.eq98", json!({"classes": 1000}), Supported),
-        ("joma.theorem5_class", json!({"depth": 1}), Supported),
-        ("joma.theorem5_class", json!({"depth": 12, "classes": 30}), Supported),
-    ]);
 }
 
 /// The closed forms of the chance levels and of Fig. 4, by name; the dip of the authors' μ by their own formula is that of
@@ -208,7 +116,7 @@ fn the_rate_at_a_critical_point() {
         json!({"law": "student", "nu": 3.0, "slopes": [0, 1], "rho_minus": -3.0, "length": 1.0}),
     );
     assert!((eigenvalues[0] + 5.594).abs() < 1e-3 && (eigenvalues[1] + 3.832).abs() < 1e-3);
-    let report = sheets().check("joma.theorem3_stable", json!({}), Some(1));
+    let report = claim("joma.theorem3_stable").check(json!({}), Some(1));
     let seen = number(&report.witness, "eigenvalues/2");
     assert!(seen.abs() < 1e-4, "{seen}");
 }

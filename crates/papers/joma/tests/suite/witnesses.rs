@@ -4,15 +4,15 @@ use attnlab_joma::dynamics::Salient;
 use attnlab_joma::room;
 use attnlab_joma::theory::convergence::{lambda, log_inverse_gap, remainder};
 use attnlab_joma::theory::{CriticalPoint, Isotropic, Radial, critical};
-use attnlab_lab::sheet_test::{SheetTest, estimate, number, numbers};
+use attnlab_lab::sheet_test::{ClaimTest, SheetTest, estimate, number, numbers};
 use attnlab_theory::dynamics::flow::{Flow, Method, Watch};
 use attnlab_theory::measure::softmax_entropy;
 use serde_json::json;
 
 const RELU: (f64, f64) = (0.0, 1.0);
 
-fn sheets() -> SheetTest {
-    SheetTest::new(room())
+fn claim(id: &str) -> ClaimTest {
+    SheetTest::new(room()).claim(id)
 }
 
 #[test]
@@ -21,18 +21,15 @@ fn the_critical_point_of_theorem_3() {
     let point = CriticalPoint::relu(law, -3.0, 1.0).unwrap();
     let (true_rates, printed) = (point.betas(), point.betas_printed());
     let along = |b: attnlab_joma::theory::Betas| b.one + b.two;
-    sheets().assert_printed(
-        "joma.theorem3",
-        &[
-            format!("{:.6}", point.plus),
-            format!("{:.4}", point.weight),
-            format!("{:.5} along", -along(true_rates)),
-            format!("{:.5} across", -true_rates.one),
-            format!("+{:.5} and {:.5}", -along(printed), -printed.one),
-        ],
-    );
-    sheets().assert_printed("joma.theorem3_definite", &[format!("{:.2}", along(printed))]);
-    sheets().assert_printed("joma.lemma4_range", &[format!("{:.1}", point.weight)]);
+    claim("joma.theorem3").assert_printed(&[
+        format!("{:.6}", point.plus),
+        format!("{:.4}", point.weight),
+        format!("{:.5} along", -along(true_rates)),
+        format!("{:.5} across", -true_rates.one),
+        format!("+{:.5} and {:.5}", -along(printed), -printed.one),
+    ]);
+    claim("joma.theorem3_definite").assert_printed(&[format!("{:.2}", along(printed))]);
+    claim("joma.lemma4_range").assert_printed(&[format!("{:.1}", point.weight)]);
 }
 
 #[test]
@@ -51,18 +48,15 @@ fn the_threshold_of_theorem_4() {
         lambda(1.0, 2.0, low).abs()
     };
     let tenth = 0.1 * (-printed).exp();
-    sheets().assert_printed(
-        "joma.theorem4_threshold",
-        &[
-            format!("is {:.3};", (-printed).exp()),
-            format!("= {tenth:.3}$, $|\\Lambda| = {:.2}$", big_lambda(-tenth.ln())),
-            format!("= {:.3}$, $|\\Lambda| = {:.2}$", (-10.0 * printed).exp(), big_lambda(10.0 * printed)),
-            format!("{:.1e}", (-corrected).exp()),
-        ],
-    );
+    claim("joma.theorem4_threshold").assert_printed(&[
+        format!("is {:.3};", (-printed).exp()),
+        format!("= {tenth:.3}$, $|\\Lambda| = {:.2}$", big_lambda(-tenth.ln())),
+        format!("= {:.3}$, $|\\Lambda| = {:.2}$", (-10.0 * printed).exp(), big_lambda(10.0 * printed)),
+        format!("{:.1e}", (-corrected).exp()),
+    ]);
     // F - e^{-μ²} ln(1/δ) at μ = 2, δ = 1e-8.
     let off = remainder(1e-8, 2.0) + ((-2.0_f64).exp() - (-4.0_f64).exp()) * 1e8_f64.ln();
-    sheets().assert_printed("joma.eq88_text", &[format!("{off:.3}")]);
+    claim("joma.eq88_text").assert_printed(&[format!("{off:.3}")]);
 }
 
 #[test]
@@ -71,60 +65,52 @@ fn isotropic_laws() {
     let (r, length) = (0.15, 2.274);
     let exact = normal.theta1(RELU, r / length);
     let printed = normal.theta1(RELU, r) / length;
-    sheets().assert_printed("joma.lemma1", &[format!("exactly {exact:.4}, printed {printed:.4}")]);
+    claim("joma.lemma1").assert_printed(&[format!("exactly {exact:.4}, printed {printed:.4}")]);
     let existence = |radial, dim| critical::existence(&Isotropic::new(radial, dim).unwrap());
-    sheets().assert_printed(
-        "joma.lemma4_existence",
-        &[
-            format!("Gaussian {:.3}", existence(Radial::Gaussian, 1)),
-            format!("ball {:.3}", existence(Radial::Ball, 1)),
-            // ln 2 times the density 1/4.
-            format!("logistic {:.3}", 0.25 * 2.0_f64.ln()),
-        ],
-    );
+    claim("joma.lemma4_existence").assert_printed(&[
+        format!("Gaussian {:.3}", existence(Radial::Gaussian, 1)),
+        format!("ball {:.3}", existence(Radial::Ball, 1)),
+        // ln 2 times the density 1/4.
+        format!("logistic {:.3}", 0.25 * 2.0_f64.ln()),
+    ]);
     assert!((existence(Radial::Student { nu: 2.0 }, 3) - 0.25).abs() < 1e-12);
-    let report = sheets().check("joma.lemma2", json!({}), None);
-    sheets().assert_printed("joma.lemma2", &[estimate(&report, 3)]);
-    let report = sheets().check("joma.lemma4", json!({}), None);
+    let report = claim("joma.lemma2").check(json!({}), None);
+    claim("joma.lemma2").assert_printed(&[estimate(&report, 3)]);
+    let report = claim("joma.lemma4").check(json!({}), None);
     let terms = numbers(&report.witness, "terms");
     assert!((terms[0] / terms[1] - 1.0).abs() < 1e-6);
-    sheets().assert_printed(
-        "joma.lemma4",
-        &[format!("= {:.3}$", number(&report.witness, "length")), format!("are {:.3}", terms[0])],
-    );
+    claim("joma.lemma4")
+        .assert_printed(&[format!("= {:.3}$", number(&report.witness, "length")), format!("are {:.3}", terms[0])]);
 }
 
 #[test]
 fn trained_layers() {
-    let report = sheets().check("joma.theorem2", json!({}), None);
+    let report = claim("joma.theorem2").check(json!({}), None);
     let (least, largest) = (number(&report.witness, "least"), number(&report.witness, "largest"));
-    sheets().assert_printed("joma.theorem2", &[format!("{least:.2} and {largest:.2}")]);
+    claim("joma.theorem2").assert_printed(&[format!("{least:.2} and {largest:.2}")]);
     // The first run, on smooth inputs.
-    let first = sheets().draws("joma.fig2_components", json!({}), Some(1));
+    let first = claim("joma.fig2_components").draws(json!({}), Some(1));
     let seen = |name: &str| number(first[0].witness(), &format!("{name}/0"));
-    sheets().assert_printed(
-        "joma.fig2_components",
-        &[
-            format!("{:.3} for $\\hat z_m$", seen("least_correlation")),
-            format!("{:.3} for $\\hat z_{{m1}}$", seen("least_of_squares")),
-            format!("{:.3} for $\\hat z_{{m2}}$", seen("least_of_norm")),
-            format!("{:.3} at step 2000", seen("of_squares")),
-            format!("has {:.3}", seen("correlation_at_the_end")),
-        ],
-    );
+    claim("joma.fig2_components").assert_printed(&[
+        format!("{:.3} for $\\hat z_m$", seen("least_correlation")),
+        format!("{:.3} for $\\hat z_{{m1}}$", seen("least_of_squares")),
+        format!("{:.3} for $\\hat z_{{m2}}$", seen("least_of_norm")),
+        format!("{:.3} at step 2000", seen("of_squares")),
+        format!("has {:.3}", seen("correlation_at_the_end")),
+    ]);
     for setting in ["text", "code"] {
         let drawn = json!({ "setting": setting });
-        let drawn = sheets().draws("joma.fig2_amplitude", drawn, Some(1));
+        let drawn = claim("joma.fig2_amplitude").draws(drawn, Some(1));
         let off = numbers(drawn[0].witness(), "relative_distance");
         let off = format!("{:.2} and {:.2}", off[0], off[1]);
-        sheets().assert_printed("joma.fig2_amplitude", &[off]);
+        claim("joma.fig2_amplitude").assert_printed(&[off]);
     }
 }
 
 #[test]
 fn rebounds_of_the_entropy() {
-    let report = sheets().check("joma.entropy", json!({}), Some(2000));
-    sheets().assert_printed("joma.entropy", &[format!("{} of {}", report.failures, report.trials)]);
+    let report = claim("joma.entropy").check(json!({}), Some(2000));
+    claim("joma.entropy").assert_printed(&[format!("{} of {}", report.failures, report.trials)]);
     // One component far above the others.
     let mut mu = vec![0.5; 10];
     mu[0] = 4.0;
@@ -140,17 +126,17 @@ fn rebounds_of_the_entropy() {
     let rebound = entropy(path.unwrap().end()) - least;
     assert!(rebound < 1e-5, "{rebound}");
     // Targets below 1.
-    let report = sheets().check("joma.entropy", json!({"low": 0.5, "high": 0.99}), Some(5));
+    let report = claim("joma.entropy").check(json!({"low": 0.5, "high": 0.99}), Some(5));
     assert!(number(&report.witness, "drop") < 0.03 && report.failures == 5);
 }
 
 #[test]
 fn the_limit_8_of_theorem_5() {
-    let report = sheets().check("joma.eq8", json!({}), None);
+    let report = claim("joma.eq8").check(json!({}), None);
     let [depth, height, exact, said] = ["L", "H", "exact", "said"].map(|n| number(&report.witness, n));
     let terms =
         [format!("L = {depth}, H = {height} that is {:.2e}", exact - said), format!("{:.2e}", (depth * 1e-4).powi(2))];
-    sheets().assert_printed("joma.eq8", &terms);
+    claim("joma.eq8").assert_printed(&terms);
 }
 
 /// Largest difference between a number in a sheet that comes from trainings in f32 and the number here: three units of
@@ -159,7 +145,7 @@ const TRAINED: f64 = 3e-3;
 
 /// Requires a phrase in a sheet, and that its numbers are the computed ones to within [`TRAINED`].
 fn assert_trained(id: &str, phrase: &str, computed: &[f64]) {
-    sheets().assert_printed(id, &[phrase.to_string()]);
+    claim(id).assert_printed(&[phrase.to_string()]);
     let words = phrase.split([' ', '[', ']', ',']);
     let printed: Vec<f64> = words.filter_map(|word| word.parse().ok()).collect();
     assert_eq!(printed.len(), computed.len(), "{id}: {phrase}");
@@ -172,10 +158,10 @@ fn what_training_adds_to_table_1() {
     for (id, phrase) in
         [("joma.table1_gain", "0.090 [0.052, 0.128]"), ("joma.table1_excess", "-0.056 [-0.083, -0.029]")]
     {
-        let e = sheets().check(id, json!({}), None).estimate;
+        let e = claim(id).check(json!({}), None).estimate;
         assert_trained(id, phrase, &[e.value, e.low, e.high]);
     }
-    let first = sheets().draws("joma.table1_gain", json!({}), Some(1));
+    let first = claim("joma.table1_gain").draws(json!({}), Some(1));
     let score = |name: &str| number(first[0].witness(), name);
     for (phrase, names) in [
         ("from 0.663 to 0.714", ["untrained", "trained"]),

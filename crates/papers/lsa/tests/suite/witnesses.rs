@@ -1,18 +1,18 @@
 //! Numbers in the sheets, held to what the program computes.
 
-use attnlab_lab::sheet_test::{SheetTest, estimate, grouped, number, numbers, setting};
+use attnlab_lab::sheet_test::{ClaimTest, SheetTest, estimate, grouped, number, numbers, setting};
 use attnlab_lsa::room;
 use serde_json::json;
 
-fn sheets() -> SheetTest {
-    SheetTest::new(room())
+fn claim(id: &str) -> ClaimTest {
+    SheetTest::new(room()).claim(id)
 }
 
 /// "The gradient vanishes" at weights 0, and the ratio "falls a hundredfold for each tenfold step".
 #[test]
 fn the_ratio_on_the_way_to_weights_0() {
-    let sheets = sheets();
-    for draw in sheets.draws("lsa.pl_printed", json!({ "weights": "anywhere" }), None) {
+    let claim = claim("lsa.pl_printed");
+    for draw in claim.draws(json!({ "weights": "anywhere" }), None) {
         assert_eq!(number(draw.witness(), "ratio_at_weights_0"), 0.0);
         let ratios = numbers(draw.witness(), "ratio_at_scales_shrinking_tenfold");
         for pair in ratios.windows(2) {
@@ -25,24 +25,21 @@ fn the_ratio_on_the_way_to_weights_0() {
 
 #[test]
 fn the_risk_with_the_printed_powers() {
-    let sheets = sheets();
-    let report = sheets.check("lsa.risk_printed", json!({}), None);
+    let claim = claim("lsa.risk_printed");
+    let report = claim.check(json!({}), None);
     let [dim, context, examples] = ["dim", "N", "M"].map(|name| setting(&report, name));
     let target = report.parameters["target"].as_str().unwrap();
-    sheets.assert_printed(
-        "lsa.risk_printed",
-        &[
-            format!("At d = {dim}, N = {context}, M = {examples} with a {target} target"),
-            format!("is {} of the printed one", estimate(&report, 3)),
-        ],
-    );
+    claim.assert_printed(&[
+        format!("At d = {dim}, N = {context}, M = {examples} with a {target} target"),
+        format!("is {} of the printed one", estimate(&report, 3)),
+    ]);
 }
 
 #[test]
 fn the_column_sums_of_the_displays() {
-    let sheets = sheets();
+    let claim = claim("notes.attention_columns");
     let sums = |display: &str| {
-        let draws = sheets.draws("notes.attention_columns", json!({ "display": display }), None);
+        let draws = claim.draws(json!({ "display": display }), None);
         numbers(draws[0].witness(), "sums")
     };
     let span = |display: &str| {
@@ -50,14 +47,11 @@ fn the_column_sums_of_the_displays() {
             sums(display).into_iter().fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
         format!("{low:.3} to {high:.3}")
     };
-    sheets.assert_printed(
-        "notes.attention_columns",
-        &[
-            format!("from {};", span("simple")),
-            format!("display=two-maps` they are {},", span("two-maps")),
-            "with `one-map` and `multi-head` they are 1".to_string(),
-        ],
-    );
+    claim.assert_printed(&[
+        format!("from {};", span("simple")),
+        format!("display=two-maps` they are {},", span("two-maps")),
+        "with `one-map` and `multi-head` they are 1".to_string(),
+    ]);
     for display in ["one-map", "multi-head"] {
         assert!(sums(display).iter().all(|sum| (sum - 1.0).abs() < 1e-14));
     }
@@ -65,21 +59,18 @@ fn the_column_sums_of_the_displays() {
 
 #[test]
 fn the_cost_of_learned_similarity() {
-    let sheets = sheets();
-    let report = sheets.check("notes.attention_cost", json!({}), None);
+    let claim = claim("notes.attention_cost");
+    let report = claim.check(json!({}), None);
     let [n, d, k, with, without] =
         ["N", "D", "K", "with_U", "without_U"].map(|name| number(&report.witness, name) as u64);
     assert_eq!((costs(n, d, k), k < d.div_ceil(2)), ((with, without), true));
     let (small, small_without) = costs(10, 100, 45);
-    sheets.assert_printed(
-        "notes.attention_cost",
-        &[
-            format!("N = {n}, D = {d}, K = {k} < D/2"),
-            format!("{} multiplications with the map", grouped(with)),
-            format!("and {} without", grouped(without)),
-            format!("they are {} and {}", grouped(small), grouped(small_without)),
-        ],
-    );
+    claim.assert_printed(&[
+        format!("N = {n}, D = {d}, K = {k} < D/2"),
+        format!("{} multiplications with the map", grouped(with)),
+        format!("and {} without", grouped(without)),
+        format!("they are {} and {}", grouped(small), grouped(small_without)),
+    ]);
 }
 
 /// Multiplications with and without the map to K dimensions: NKD + N²K and N²D.
@@ -89,12 +80,9 @@ fn costs(n: u64, d: u64, k: u64) -> (u64, u64) {
 
 #[test]
 fn the_norm_that_the_printed_block_adds() {
-    let sheets = sheets();
-    let report = sheets.check("notes.residual", json!({}), None);
+    let claim = claim("notes.residual");
+    let report = claim.check(json!({}), None);
     let [added, tokens] =
         ["norm_of_what_is_added_beside_the_stages", "norm_of_x"].map(|name| number(&report.witness, name));
-    sheets.assert_printed(
-        "notes.residual",
-        &[format!("MHSA and MLP: {added:.1}, where that of the tokens is {tokens:.1}")],
-    );
+    claim.assert_printed(&[format!("MHSA and MLP: {added:.1}, where that of the tokens is {tokens:.1}")]);
 }
