@@ -254,3 +254,31 @@ pub fn points(xs: &[f64], ys: &[f64]) -> Vec<Point> {
 pub fn panel(title: impl Into<String>, x: Axis, y: Axis) -> Panel {
     Panel::new(title, x, y)
 }
+
+/// Returns a curve over many points, with its band over the seeds and without markers.
+pub fn curve_over_seeds(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Series {
+    Series::fitted(label, colour, points).with_interval(OVER_SEEDS)
+}
+
+/// Returns points with error bars over the seeds.
+pub fn bars_over_seeds(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Series {
+    Series::bars(label, colour, points).with_interval(OVER_SEEDS)
+}
+
+/// Returns an axis of things that have names, at 1, 2, ..; [`side_by_side`] has their points.
+pub fn named(label: impl Into<String>, names: impl IntoIterator<Item = String>) -> Axis {
+    let ticks: Vec<(f64, String)> = (1..).map(f64::from).zip(names).collect();
+    Axis::linear(label).from_to(0.4, ticks.len() as f64 + 0.6).ticks_named(ticks)
+}
+
+/// Returns a point per cell at 1, 2, .. moved by `shift`, so that several series of the same cells lie beside each other.
+///
+/// # Errors
+/// The first error of `y`.
+pub fn side_by_side<Y: Into<Measured>>(
+    cells: &[&[Row]],
+    shift: f64,
+    y: impl Fn(&[Row]) -> Result<Y>,
+) -> Result<Vec<Point>> {
+    cells.iter().enumerate().map(|(i, cell)| Ok(Point::at(i as f64 + 1.0 + shift, y(cell)?))).collect()
+}
