@@ -71,15 +71,7 @@ pub type Group<'a> = (f64, Vec<&'a [Row]>);
 /// # Errors
 /// When a row has no such number.
 pub fn groups<'a>(cells: &[&'a [Row]], name: impl AsRef<str>) -> Result<Vec<Group<'a>>> {
-    let mut groups: Vec<Group> = vec![];
-    for cell in cells {
-        let value = cell[0].parameter(name.as_ref())?;
-        match groups.iter_mut().find(|(v, _)| *v == value) {
-            Some((_, group)) => group.push(cell),
-            None => groups.push((value, vec![cell])),
-        }
-    }
-    Ok(groups)
+    grouped(cells.iter().copied(), |cell| cell[0].parameter(name.as_ref()))
 }
 
 /// Returns a point per cell: its parameter `x`, and a number or an estimate of its rows.
@@ -282,3 +274,25 @@ pub fn side_by_side<Y: Into<Measured>>(
 ) -> Result<Vec<Point>> {
     cells.iter().enumerate().map(|(i, cell)| Ok(Point::at(i as f64 + 1.0 + shift, y(cell)?))).collect()
 }
+
+/// Groups items by a key, in the order of the items.
+///
+/// # Errors
+/// The first error of `key`.
+pub fn grouped<T, K: PartialEq>(
+    items: impl IntoIterator<Item = T>,
+    key: impl Fn(&T) -> Result<K>,
+) -> Result<Vec<(K, Vec<T>)>> {
+    let mut groups: Vec<(K, Vec<T>)> = vec![];
+    for item in items {
+        let key = key(&item)?;
+        match groups.iter_mut().find(|(k, _)| *k == key) {
+            Some((_, group)) => group.push(item),
+            None => groups.push((key, vec![item])),
+        }
+    }
+    Ok(groups)
+}
+
+/// [`LEVEL`] in per cent, for captions.
+pub const PERCENT: f64 = 100.0 * LEVEL;

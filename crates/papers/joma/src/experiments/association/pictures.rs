@@ -6,7 +6,7 @@ use crate::theory::tree::cooccurrence;
 use attnlab_core::error::Result;
 use attnlab_lab::experiment::Described;
 use attnlab_lab::experiment::draw::{
-    BAND, LEVEL, band, bars_over_seeds, cells, curve, lists, mean_at, named, numbers, with_word,
+    BAND, PERCENT, band, bars_over_seeds, cells, curve, lists, mean_at, named, numbers, with_word,
 };
 use attnlab_lab::figure::{Axis, Figure, GREY, INK, Panel, Point, Rule, Series};
 use attnlab_lab::run::Row;
@@ -150,24 +150,18 @@ fn predicted(settings: &JomaAssociation, cells: &[&[Row]]) -> Result<Panel> {
 }
 
 fn caption(settings: &JomaAssociation) -> String {
+    let JomaAssociation { attention, samples, depth, rho, early, seeds, .. } = settings;
     format!(
-        "One layer of Eq. (1), {} attention with free logits, ReLU nodes, gradient descent on the cross-entropy over {} \
-         sequences that hold the query, a leaf of a binary tree with *L* = {} and *ρ* = {}. (a), (b): mean logit of the tokens whose \
-         common ancestor with the query has height *H*; median and {}. (c), (d): Spearman correlation, over the tokens, of \
-         the way of a logit since the start with −*H*; the paper expects a positive one early. (c): along training; (d): \
-         after {} of it, {} % intervals over {} seeds, for the layer itself, with heights permuted over the tokens, \
-         in a tree with *ρ* = 0, and with linear nodes. (e): share of the sequences that hold a token of height *H*, in a \
-         tree with *ρ* = {} and with *ρ* = 0 (bars as in (d), over seeds and labels), and Theorem 5's co-occurrence. (f): \
+        "One layer of Eq. (1), {attention} attention with free logits, ReLU nodes, gradient descent on the \
+         cross-entropy over {samples} sequences that hold the query, a leaf of a binary tree with *L* = {depth} and \
+         *ρ* = {rho}. (a), (b): mean logit of the tokens whose common ancestor with the query has height *H*; median \
+         and {}. (c), (d): Spearman correlation, over the tokens, of the way of a logit since the start with −*H*; \
+         the paper expects a positive one early. (c): along training; (d): after {early} of it, {PERCENT} % \
+         intervals over {seeds} seeds, for the layer itself, with heights permuted over the tokens, in a tree with \
+         *ρ* = 0, and with linear nodes. (e): share of the sequences that hold a token of height *H*, in a tree with \
+         *ρ* = {rho} and with *ρ* = 0 (bars as in (d), over seeds and labels), and Theorem 5's co-occurrence. (f): \
          mean logit as in (d) against Theorem 5's co-occurrence: from left to right *H* = {} to 1.",
-        settings.attention,
-        settings.samples,
-        settings.depth,
-        settings.rho,
         BAND,
-        settings.early,
-        100.0 * LEVEL,
-        settings.seeds,
-        settings.rho,
         settings.depth - 1,
     )
 }

@@ -157,13 +157,13 @@ impl Experiment for JomaCritical {
         let point = self.point()?;
         let panels = vec![self.curves(&point)?, self.lives(&point)?, self.near(&cells, &point)?];
         Ok(vec![Figure::page(Self::NAME, "Critical points of the nonlinear dynamics", 3, panels).captioned(format!(
-            "ReLU on isotropic inputs. (a): *G*(*y*) = *F*(*θ*_{{1}}^{{−1}}(*y*)), Fig. 9 of the paper; \
-             straight: the line through 0 that meets the curve of Student's law with *ν* = {nu} at *ρ*_{{−}} = \
-             {minus} and again at *ρ*_{{+}} = {plus:.4}: a critical point. (b): the slope of that line, \
-             *F*/*θ*_{{1}}, the mean residual life at −*ρ*: monotone for log-concave laws, which have no \
-             critical point. (c): distance from the critical point *μ*, |*μ*| = 1, with *ξ* fixed, along \
-             the flow of Lemma 2; solid with Lemma 1 corrected, dotted as printed, from {away} away along *μ* (longer or shorter) or \
-             across it; dashed: the rates of the corrected Theorem 3.",
+            "ReLU on isotropic inputs. (a): *G*(*y*) = *F*(*θ*_{{1}}^{{−1}}(*y*)), Fig. 9 of the paper; straight: \
+             the line through 0 that meets the curve of Student's law with *ν* = {nu} at *ρ*_{{−}} = {minus} and \
+             again at *ρ*_{{+}} = {plus:.4}: a critical point. (b): the slope of that line, *F*/*θ*_{{1}}, the mean \
+             residual life at −*ρ*: monotone for log-concave laws, which have no critical point. (c): distance from \
+             the critical point *μ*, |*μ*| = 1, with *ξ* fixed, along the flow of Lemma 2; solid with Lemma 1 \
+             corrected, dotted as printed, from {away} away along *μ* (longer or shorter) or across it; dashed: the \
+             rates of the corrected Theorem 3.",
             nu = self.flow_nu,
             minus = self.minus,
             plus = point.plus,

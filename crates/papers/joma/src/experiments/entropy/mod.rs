@@ -212,18 +212,14 @@ impl Experiment for JomaEntropy {
             }
         }
         let title = "Salient components first; attention drops and rebounds";
+        let Self { eta, temperature, start, low, high, .. } = self;
         Ok(vec![Figure::page(Self::NAME, title, 3, panels).captioned(format!(
             "Above: Eq. (6) from 0 by an adaptive method, entropy of softmax(*v*²). Below: the authors' \
-             code, gradient descent with *η* = {}, *T* = {}, the update divided by the sum of the \
-             exponentials, from {}, entropy of softmax(*v*²/*T*). (a), (d): *v* at some moments, the \
+             code, gradient descent with *η* = {eta}, *T* = {temperature}, the update divided by the sum of the \
+             exponentials, from {start}, entropy of softmax(*v*²/*T*). (a), (d): *v* at some moments, the \
              target *μ* dashed. (b), (e): entropy of attention. (c), (f): rebound for {} random *μ*, \
-             uniform on [{}, {}]^{{{}}}; dotted: {VISIBLE} nats.",
-            self.eta,
-            self.temperature,
-            self.start,
+             uniform on [{low}, {high}]^{{{}}}; dotted: {VISIBLE} nats.",
             self.draws * self.trials as usize,
-            self.low,
-            self.high,
             self.mu.len(),
         ))])
     }

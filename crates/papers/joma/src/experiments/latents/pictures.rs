@@ -1,13 +1,13 @@
 //! The figures of `joma_latents`, from its rows.
 
 use super::JomaLatents;
-use crate::experiments::paired::gains;
+use crate::experiments::paired::{count, gains};
 use crate::quantities::{CLASSES, LABELS, LATENTS_0, LATENTS_1, LEARNING_RATE, RHO};
 use attnlab_core::error::Result;
-use attnlab_core::stats;
 use attnlab_lab::experiment::Described;
 use attnlab_lab::experiment::draw::{
-    LEVEL, OVER_SEEDS, bars_over_seeds, cells, firsts, lasts, named, numbers, over, side_by_side, student, with_word,
+    OVER_SEEDS, PERCENT, bars_over_seeds, cells, firsts, grouped, lasts, named, numbers, over, side_by_side, student,
+    with_word,
 };
 use attnlab_lab::figure::{Axis, Figure, GREY, Panel, Rule, Series};
 use attnlab_lab::run::Row;
@@ -17,22 +17,16 @@ type Group<'a> = (String, Vec<&'a [Row]>);
 
 /// Groups the cells.
 fn groups<'a>(cells: &[&'a [Row]]) -> Result<Vec<Group<'a>>> {
-    let mut groups: Vec<Group> = vec![];
-    for cell in cells {
+    grouped(cells.iter().copied(), |cell| {
         let number = |name: &str| cell[0].parameter(name);
-        let name = format!(
+        Ok(format!(
             "*D* = {}, *N*_{{0}}, *N*_{{1}} = {}, {}, *η* = {}",
             number(CLASSES.name)?,
             number(LATENTS_0.name)?,
             number(LATENTS_1.name)?,
             number(LEARNING_RATE.name)?
-        );
-        match groups.iter_mut().find(|(n, _)| *n == name) {
-            Some((_, list)) => list.push(cell),
-            None => groups.push((name, vec![cell])),
-        }
-    }
-    Ok(groups)
+        ))
+    })
 }
 
 /// Words for a layer of the latents.
@@ -86,27 +80,17 @@ fn changes(cells: &[&[Row]], others: &[&[Row]], s: usize) -> Result<Panel> {
 }
 
 fn caption(settings: &JomaLatents, real: &[&[Row]]) -> Result<String> {
-    let mut above = [0; 2];
-    for cell in real {
-        for (s, count) in above.iter_mut().enumerate() {
-            let gain = stats::mean(&gains(cell, &format!("corr_{s}_{s}"))?, LEVEL)?;
-            *count += usize::from(gain.low > 0.0);
-        }
-    }
-    let [bottom, top] = above;
+    let above = |s: usize| count(real, |cell| gains(cell, &format!("corr_{s}_{s}")), |gain| gain.low > 0.0);
+    let (bottom, top) = (above(0)?, above(1)?);
+    let JomaLatents { hidden, held_out, batch, width, seeds, .. } = settings;
     Ok(format!(
-        "NCorr of the latents of each layer with the {} units of its block, on {} sequences that were not trained \
-         on, after {} steps of {} fresh sequences; the same before training, after training on labels without \
-         relation to the sequences, with the latents permuted, and for normal noise. Gain: trained minus untrained, \
-         paired by seed; its interval lies above 0 in {bottom} of {all} cells for the bottom latents and in {top} of \
-         {all} for the top ones. Width {}, {} seeds; bands and bars: {} % intervals over seeds (Student).",
-        settings.hidden,
-        settings.held_out,
+        "NCorr of the latents of each layer with the {hidden} units of its block, on {held_out} sequences that were \
+         not trained on, after {} steps of {batch} fresh sequences; the same before training, after training on \
+         labels without relation to the sequences, with the latents permuted, and for normal noise. Gain: trained \
+         minus untrained, paired by seed; its interval lies above 0 in {bottom} of {all} cells for the bottom \
+         latents and in {top} of {all} for the top ones. Width {width}, {seeds} seeds; bands and bars: {PERCENT} % \
+         intervals over seeds (Student).",
         settings.records.last(),
-        settings.batch,
-        settings.width,
-        settings.seeds,
-        100.0 * LEVEL,
         all = real.len(),
     ))
 }

@@ -3,7 +3,7 @@
 use super::JomaPatterns;
 use attnlab_core::error::Result;
 use attnlab_lab::experiment::Described;
-use attnlab_lab::experiment::draw::{LEVEL, OVER_SEEDS, bars_over_seeds, cells, course, lists, mean_at};
+use attnlab_lab::experiment::draw::{OVER_SEEDS, PERCENT, bars_over_seeds, cells, course, lists, mean_at};
 use attnlab_lab::figure::{Axis, Cell, Figure, GREY, Heat, Panel, Point, Series};
 use attnlab_lab::run::Row;
 
@@ -48,21 +48,15 @@ pub fn figures(settings: &JomaPatterns, rows: &[Row]) -> Result<Vec<Figure>> {
         .with(bars_over_seeds("before training", 1, histogram(settings, rows, "held_start", 0.12)?));
     let title = "Pattern superposition in a trained network";
     let panels = vec![shares, counts, response(settings, &rows[0])?];
+    let JomaPatterns { width, hidden, patterns, margin, seeds, draws, .. } = settings;
     Ok(vec![Figure::page(JomaPatterns::NAME, title, 3, panels).captioned(format!(
-        "A block of width {} with {} hidden units learns which of {} patterns fits its query. (a): share of units \
-         whose response to two or more queries is largest, by {} standard errors on either side, for the query's \
-         own pattern; the same with the queries permuted; accuracy; share of the query's attention on its pattern, \
-         which has {} of the tokens. (b): number of patterns that a unit holds. (c): mean response, by query and \
-         pattern, of the unit that holds most in the first training. {} seeds; bands in (a) and bars in (b): {} % \
-         intervals over seeds (Student); {} sequences per response.",
-        settings.width,
-        settings.hidden,
-        settings.patterns,
-        settings.margin,
+        "A block of width {width} with {hidden} hidden units learns which of {patterns} patterns fits its query. \
+         (a): share of units whose response to two or more queries is largest, by {margin} standard errors on either \
+         side, for the query's own pattern; the same with the queries permuted; accuracy; share of the query's \
+         attention on its pattern, which has {} of the tokens. (b): number of patterns that a unit holds. (c): mean \
+         response, by query and pattern, of the unit that holds most in the first training. {seeds} seeds; bands in \
+         (a) and bars in (b): {PERCENT} % intervals over seeds (Student); {draws} sequences per response.",
         attnlab_core::format::significant(rows[0].number("tokens")?, 2),
-        settings.seeds,
-        100.0 * LEVEL,
-        settings.draws,
     ))])
 }
 

@@ -3,11 +3,13 @@
 
 use super::Table1;
 use super::pictures::{places, power, sizes};
-use crate::experiments::paired::gains;
+use crate::experiments::paired::{count, gains};
 use attnlab_core::error::Result;
 use attnlab_core::format::significant;
 use attnlab_lab::experiment::Described;
-use attnlab_lab::experiment::draw::{LEVEL, bars_over_seeds, firsts, lasts, mean_at, numbers, side_by_side, student};
+use attnlab_lab::experiment::draw::{
+    LEVEL, PERCENT, bars_over_seeds, firsts, lasts, mean_at, numbers, side_by_side, student,
+};
 use attnlab_lab::figure::{Axis, Figure, Panel, Point, Rule};
 use attnlab_lab::run::Row;
 
@@ -84,31 +86,22 @@ fn unused(cells: &[&[Row]]) -> Result<Panel> {
 }
 
 fn caption(settings: &Table1, cells: &[&[Row]]) -> Result<String> {
-    let (mut larger, mut before) = (0, vec![]);
-    for cell in cells {
-        let gain = gains(cell, "dimension_1")?;
-        before.extend(firsts(cell, "dimension_1")?);
-        let found = attnlab_core::stats::mean(&gain, LEVEL)?;
-        larger += usize::from(found.low > 0.0);
-    }
+    let larger = count(cells, |cell| gains(cell, "dimension_1"), |gain| gain.low > 0.0)?;
+    let before = cells.iter().map(|cell| firsts(cell, "dimension_1")).collect::<Result<Vec<_>>>()?.concat();
     let before = attnlab_core::stats::mean(&before, LEVEL)?.value;
+    let Table1 { hidden, few, width, seeds, .. } = settings;
     Ok(format!(
-        "(a), (b): mean over the latents of layer *s* of the largest correlation with the {} units of block *s*; with the \
-         units of the other blocks; with the first {} units of block *s*; and with one unit per latent, no unit for two \
-         (Hungarian method), after {} steps at *η* = {}. (d), (e): the same, trained minus untrained, paired by seed. (c): \
-         share of the latents that are left out because no class, or every class, uses them. (f): change by training of \
-         the effective number of dimensions of the units of a block over the *C* sequences, (Σ*λ*)²/Σ*λ*² of the \
-         eigenvalues of their correlations; the more there are, the larger the largest correlation with any pattern. \
-         Before training block 1 has {}; the interval of its change lies above 0 in {larger} of {} cells. Width {}, {} \
-         seeds; bars: {} % intervals over seeds (Student).",
-        settings.hidden,
-        settings.few,
+        "(a), (b): mean over the latents of layer *s* of the largest correlation with the {hidden} units of block \
+         *s*; with the units of the other blocks; with the first {few} units of block *s*; and with one unit per \
+         latent, no unit for two (Hungarian method), after {} steps at *η* = {}. (d), (e): the same, trained minus \
+         untrained, paired by seed. (c): share of the latents that are left out because no class, or every class, \
+         uses them. (f): change by training of the effective number of dimensions of the units of a block over the \
+         *C* sequences, (Σ*λ*)²/Σ*λ*² of the eigenvalues of their correlations; the more there are, the larger the \
+         largest correlation with any pattern. Before training block 1 has {}; the interval of its change lies above \
+         0 in {larger} of {} cells. Width {width}, {seeds} seeds; bars: {PERCENT} % intervals over seeds (Student).",
         settings.records.last(),
         power(settings.rates[0]),
         significant(before, 2),
         cells.len(),
-        settings.width,
-        settings.seeds,
-        100.0 * LEVEL,
     ))
 }

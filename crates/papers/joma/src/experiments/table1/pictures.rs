@@ -3,13 +3,14 @@
 use super::Table1;
 use super::controls;
 use super::printed::{Printed, TABLE};
-use crate::experiments::paired::{gains, minus};
+use crate::experiments::paired::{count, gains, minus};
 use crate::quantities::{CHILDREN, CLASSES, LATENTS_0, LATENTS_1, LEARNING_RATE};
 use attnlab_core::error::Result;
-use attnlab_core::stats;
+use attnlab_core::stats::{self, Estimate};
 use attnlab_lab::experiment::Described;
 use attnlab_lab::experiment::draw::{
-    self, LEVEL, OVER_SEEDS, bars_over_seeds, cells, firsts, lasts, named, numbers, side_by_side, student, with_number,
+    self, LEVEL, OVER_SEEDS, PERCENT, bars_over_seeds, cells, firsts, lasts, named, numbers, side_by_side, student,
+    with_number,
 };
 use attnlab_lab::figure::{Axis, Figure, GREY, INK, Panel, Point, Rule, Series, Stroke};
 use attnlab_lab::run::Row;
@@ -64,20 +65,18 @@ fn levels(settings: &Table1, cells: &[&[Row]], rate: f64) -> Result<Figure> {
         false => format!("{}_rate_{rate:e}", Table1::NAME),
     };
     let title = "Latents against hidden units: what training adds";
+    let Table1 { hidden, width, seeds, .. } = settings;
     Ok(Figure::page(name, title, 2, panels).captioned(format!(
-        "Above: NCorr_{{s}}, per latent of layer *s* the largest of its correlations with the {} units of block \
-         *s*, averaged over the latents, after {} steps at learning rate *η*; the same for the network before \
-         training; for the trained units with the latents permuted over the classes; for normal noise in place \
-         of units; and as printed (bars: standard deviation over 5 seeds). Below: trained minus untrained, \
-         paired by seed, for the latents and for the permuted ones. Width {}, {} seeds; bars: {} % intervals over seeds (Student). The training data are \
-         at most *C* different sequences, which are the test data too. If training aligns units with these \
-         latents, it adds more to their score than to that of permuted ones. The interval of the difference lies above 0 \
-         in {}, and below 0 in {}; a score near 1 before training cannot rise.",
-        settings.hidden,
+        "Above: NCorr_{{s}}, per latent of layer *s* the largest of its correlations with the {hidden} units of \
+         block *s*, averaged over the latents, after {} steps at learning rate *η*; the same for the network before \
+         training; for the trained units with the latents permuted over the classes; for normal noise in place of \
+         units; and as printed (bars: standard deviation over 5 seeds). Below: trained minus untrained, paired by \
+         seed, for the latents and for the permuted ones. Width {width}, {seeds} seeds; bars: {PERCENT} % intervals \
+         over seeds (Student). The training data are at most *C* different sequences, which are the test data too. \
+         If training aligns units with these latents, it adds more to their score than to that of permuted ones. The \
+         interval of the difference lies above 0 in {}, and below 0 in {}; a score near 1 before training cannot \
+         rise.",
         settings.records.last(),
-        settings.width,
-        settings.seeds,
-        100.0 * LEVEL,
         counted(cells, |e| e.low > 0.0)?,
         counted(cells, |e| e.high < 0.0)?,
     )))
@@ -124,16 +123,10 @@ fn excess(cell: &[Row], s: usize) -> Result<Vec<f64>> {
 }
 
 /// Counts the cells whose interval of the excess has a property: "1 of 8 cells for s = 0 and 5 of 8 for s = 1".
-fn counted(cells: &[&[Row]], has: impl Fn(&stats::Estimate) -> bool) -> Result<String> {
-    let mut found = [0; 2];
-    for cell in cells {
-        for (s, count) in found.iter_mut().enumerate() {
-            *count += usize::from(has(&stats::mean(&excess(cell, s)?, LEVEL)?));
-        }
-    }
+fn counted(cells: &[&[Row]], has: impl Fn(&Estimate) -> bool) -> Result<String> {
+    let [bottom, top] = [0, 1].map(|s| count(cells, |cell| excess(cell, s), &has));
     let all = cells.len();
-    let [bottom, top] = found;
-    Ok(format!("{bottom} of {all} cells for *s* = 0 and {top} of {all} for *s* = 1"))
+    Ok(format!("{} of {all} cells for *s* = 0 and {} of {all} for *s* = 1", bottom?, top?))
 }
 
 fn gain_panel(cells: &[&[Row]], rate: f64, s: usize) -> Result<Panel> {
@@ -172,13 +165,11 @@ fn course(settings: &Table1, cells: &[&[Row]]) -> Result<Figure> {
             .curves(cells, |i, cell| curve(i, cell, &format!("corr_{s}_{s}")))
     };
     let name = format!("{}_training", Table1::NAME);
+    let Table1 { width, seeds, .. } = settings;
     Ok(Figure::page(name, "Table 1 while training", 3, vec![loss, scores(0)?, scores(1)?]).captioned(format!(
-        "Loss over all classes and NCorr of the two layers against steps, learning rate {}, width {}, {} \
-         seeds; bands: {} % intervals over seeds (Student). Dotted: the least loss possible, where classes with \
-         equal tokens cannot be told apart.",
+        "Loss over all classes and NCorr of the two layers against steps, learning rate {}, width {width}, {seeds} \
+         seeds; bands: {PERCENT} % intervals over seeds (Student). Dotted: the least loss possible, where classes \
+         with equal tokens cannot be told apart.",
         power(rate),
-        settings.width,
-        settings.seeds,
-        100.0 * LEVEL,
     )))
 }

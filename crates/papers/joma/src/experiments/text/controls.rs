@@ -7,7 +7,9 @@ use crate::theory::attention_entropy::VISIBLE;
 use attnlab_core::error::Result;
 use attnlab_core::stats::binomial;
 use attnlab_lab::experiment::Described;
-use attnlab_lab::experiment::draw::{LEVEL, bars_over_seeds, course, curve_over_seeds, mean_at, named, with_word};
+use attnlab_lab::experiment::draw::{
+    LEVEL, PERCENT, bars_over_seeds, course, curve_over_seeds, mean_at, named, with_word,
+};
 use attnlab_lab::figure::{Axis, Figure, Panel, Point, Rule, Series};
 use attnlab_lab::run::Row;
 
@@ -121,15 +123,15 @@ pub fn figure(settings: &JomaText, cells: &[&[Row]]) -> Result<Figure> {
     panels.extend(equal_loss(settings, &shown, top)?);
     let (name, title) = (format!("{}_controls", JomaText::NAME), "Attention entropy against its controls");
     Ok(Figure::page(name, title, 3, panels).captioned(format!(
-            "Top of {count} layers, rate {}: as trained; with queries and keys as at the start (frozen); with linear \
+        "Top of {count} layers, rate {}: as trained; with queries and keys as at the start (frozen); with linear \
              hidden units, for which the paper expects no rebound; on the text with its words in random order, which \
-             has nothing to attend to but frequencies; with blocks that do not start equal (own); at the rate {} (rate). (a): \
-             entropy; (b): validation loss; (c): drop and rebound, the line at {VISIBLE} nats; (d): share of the \
-             trainings with both, with exact {} % intervals; (e): entropy against validation loss, means over the \
-             seeds at every record from the third on; (f): difference of the entropies at the least loss that both rates reach, paired by seed. {}.",
-            settings.rates[0],
-            settings.other_rate,
-            100.0 * LEVEL,
-            size(settings),
+             has nothing to attend to but frequencies; with blocks that do not start equal (own); at the rate {} \
+             (rate). (a): entropy; (b): validation loss; (c): drop and rebound, the line at {VISIBLE} nats; (d): \
+             share of the trainings with both, with exact {PERCENT} % intervals; (e): entropy against validation \
+             loss, means over the seeds at every record from the third on; (f): difference of the entropies at the \
+             least loss that both rates reach, paired by seed. {}.",
+        settings.rates[0],
+        settings.other_rate,
+        size(settings),
     )))
 }

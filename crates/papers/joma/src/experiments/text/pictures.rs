@@ -1,5 +1,6 @@
 //! The figures of `joma_text`, from its rows.
 
+use super::invariant::Invariant;
 use super::{JomaText, PLAIN, THEOREM_1, controls};
 use crate::quantities::{BLOCKS, CONTROL, LEARNING_RATE};
 use crate::theory::attention_entropy::{VISIBLE, drop_and_rebound};
@@ -7,7 +8,9 @@ use attnlab_core::error::Result;
 use attnlab_core::format::significant;
 use attnlab_core::stats::{Estimate, binomial};
 use attnlab_lab::experiment::Described;
-use attnlab_lab::experiment::draw::{self, LEVEL, band, cells, course, curve_over_seeds, named, with_word};
+use attnlab_lab::experiment::draw::{
+    BAND, LEVEL, PERCENT, band, cells, course, curve, curve_over_seeds, lists, named, with_word,
+};
 use attnlab_lab::figure::{Axis, Figure, GREY, Panel, Point, Rule, Series, Stroke};
 use attnlab_lab::run::Row;
 
@@ -53,7 +56,7 @@ pub(super) fn entropy_panel(title: impl Into<String>, x: &str, uniform: f64) -> 
 
 /// Drop and rebound of the entropy of block b in every training.
 pub(super) fn drops_and_rebounds(cell: &[Row], block: usize) -> Result<Vec<(f64, f64)>> {
-    Ok(draw::lists(cell, &format!("entropy_{block}"))?.iter().map(|entropy| drop_and_rebound(entropy)).collect())
+    Ok(lists(cell, &format!("entropy_{block}"))?.iter().map(|entropy| drop_and_rebound(entropy)).collect())
 }
 
 /// Counts the trainings that show both, and all.
@@ -95,15 +98,11 @@ fn described(settings: &JomaText) -> String {
 }
 
 pub(super) fn size(settings: &JomaText) -> String {
+    let JomaText { width, window, dropout, seeds, .. } = settings;
     format!(
-        "Text: {}; width {}, windows of {} words, dropout {}, {} seeds; bands: {} % intervals over seeds \
-         (Student)",
+        "Text: {}; width {width}, windows of {window} words, dropout {dropout}, {seeds} seeds; bands: {PERCENT} % \
+         intervals over seeds (Student)",
         described(settings),
-        settings.width,
-        settings.window,
-        settings.dropout,
-        settings.seeds,
-        100.0 * LEVEL,
     )
 }
 
@@ -146,7 +145,7 @@ fn entropies(settings: &JomaText, plain: &[&[Row]]) -> Result<Figure> {
 
 /// Theorem 1's invariant on the same text, and the entropy of that attention.
 fn invariant(settings: &JomaText, cell: &[Row]) -> Result<Figure> {
-    let sizes = &settings.theorem1;
+    let JomaText { theorem1: sizes @ Invariant { eta, classes, .. }, seeds, .. } = settings;
     let steps = sizes.records();
     let y = Axis::log("relative to the change of *z*");
     let drifts = Panel::new("drift of *z* − ½Σ*v*²", Axis::linear("steps"), y).curves(
@@ -157,23 +156,19 @@ fn invariant(settings: &JomaText, cell: &[Row]) -> Result<Figure> {
             ("drift_softmax", "control: softmax", 1),
         ],
         // Nothing has moved at the start.
-        |_, (name, label, colour)| Ok(draw::curve(label, colour, band(cell, name, &steps)?.split_off(1))),
+        |_, (name, label, colour)| Ok(curve(label, colour, band(cell, name, &steps)?.split_off(1))),
     )?;
-    let entropy = draw::curve("", 0, band(cell, "entropy", &steps)?);
+    let entropy = curve("", 0, band(cell, "entropy", &steps)?);
     let entropy = Panel::new("its attention", Axis::linear("steps"), Axis::linear("entropy (nats)")).with(entropy);
     let name = format!("{}_theorem1", JomaText::NAME);
     Ok(Figure::page(name, "Theorem 1 on the text", 2, vec![drifts, entropy]).captioned(format!(
-        "One layer of Eq. (1), exp attention with free logits, ReLU nodes, gradient descent with *η* = {} on the \
-         cross-entropy of the word after the most frequent one ({} classes), from the words before {} of its \
+        "One layer of Eq. (1), exp attention with free logits, ReLU nodes, gradient descent with *η* = {eta} on the \
+         cross-entropy of the word after the most frequent one ({classes} classes), from the words before {} of its \
          occurrences. (a): largest change since the start of *z* − ½Σ*v*², relative to the largest change of *z*: \
          Theorem 1 has 0 for the flow, so what is left must halve with the step size, and does not for another factor \
-         or for softmax attention. (b): entropy of the attention. Text: {}; {} seeds; median and {}.",
-        sizes.eta,
-        sizes.classes,
+         or for softmax attention. (b): entropy of the attention. Text: {}; {seeds} seeds; median and {BAND}.",
         cell[0].number("samples")?,
         described(settings),
-        settings.seeds,
-        draw::BAND,
     )))
 }
 

@@ -65,14 +65,14 @@ fn prediction(settings: &JomaTraining, cells: &[&[Row]]) -> Result<Figure> {
         );
     }
     let title = "How well Theorem 1 predicts the direction of the logits";
+    let JomaTraining { classes, distinct, common, eta, trials, temperature, .. } = settings;
     Ok(Figure::page(JomaTraining::NAME, title, 2, panels).captioned(format!(
-        "Softmax attention, linear activation, cross-entropy over {} classes, {} distinct and {} common \
-         tokens, gradient descent with *η* = {}. Centred correlation of the logits with the prediction \
-         (18) and with its two parts; median and 10-90 % over {} draws. (a), (b): the frequencies of the first draw. \
-         (c), (d): the authors' code, *T* = {}, the norm with the part along the query, mean attention at *z* = 0. \
-         (e), (f): as the paper has it, *T* = 1, Σ‖*v*_{{k}}‖². Smooth inputs: a bump of distinct tokens that moves with the class; \
-         random: all frequencies uniform.",
-        settings.classes, settings.distinct, settings.common, settings.eta, settings.trials, settings.temperature,
+        "Softmax attention, linear activation, cross-entropy over {classes} classes, {distinct} distinct and \
+         {common} common tokens, gradient descent with *η* = {eta}. Centred correlation of the logits with the \
+         prediction (18) and with its two parts; median and 10-90 % over {trials} draws. (a), (b): the frequencies \
+         of the first draw. (c), (d): the authors' code, *T* = {temperature}, the norm with the part along the \
+         query, mean attention at *z* = 0. (e), (f): as the paper has it, *T* = 1, Σ‖*v*_{{k}}‖². Smooth inputs: a \
+         bump of distinct tokens that moves with the class; random: all frequencies uniform."
     )))
 }
 
@@ -95,13 +95,13 @@ fn growth(settings: &JomaTraining, cells: &[&[Row]]) -> Result<Figure> {
                 .ruled(Rule::horizontal("", 0.0)),
         );
     }
+    let JomaTraining { long_steps, steps, trials, .. } = settings;
     Ok(Figure::page("joma_training_growth", "Which weights grow", 3, panels).captioned(format!(
-        "Smooth inputs, {} steps (the paper's Fig. 3 ends at {}). (a), (b), (d), (e): *V* = (*v*_{{0}}, *v*_{{1}}, ..) of \
-         the first draw at the start and at the end, each on a scale of its own, with the row of the query *m* last. \
-         (c), (f): the first components of *v*_{{0}}, median and {BAND}, {} draws. Component 0 goes on growing while the others saturate, \
-         as after Theorem 2; the growth slows down and does not blow up, as the gradient of the cross-entropy is not \
-         stationary.",
-        settings.long_steps, settings.steps, settings.trials,
+        "Smooth inputs, {long_steps} steps (the paper's Fig. 3 ends at {steps}). (a), (b), (d), (e): *V* = \
+         (*v*_{{0}}, *v*_{{1}}, ..) of the first draw at the start and at the end, each on a scale of its own, with \
+         the row of the query *m* last. (c), (f): the first components of *v*_{{0}}, median and {BAND}, {trials} \
+         draws. Component 0 goes on growing while the others saturate, as after Theorem 2; the growth slows down and \
+         does not blow up, as the gradient of the cross-entropy is not stationary."
     )))
 }
 
@@ -151,13 +151,12 @@ fn drift(settings: &JomaTraining, cells: &[&[Row]]) -> Result<Figure> {
     }
     let last: Vec<f64> = off.series.iter().filter_map(|s| s.points.last().map(|p| p.y)).collect();
     let title = "What the correlation hides: amplitude, and the assumption that fails";
+    let JomaTraining { steps, trials, .. } = settings;
     Ok(Figure::page("joma_training_drift", title, 3, vec![off, moved, shares]).captioned(format!(
         "(a): distance of the logits from the prediction (18), relative to the logits; at the end a factor \
          of {} in the median setting. (b): total variation between the mean attention and its start, which \
-         Theorem 1 takes to be constant. (c): shares of the drift of (18) after {} steps that the broken \
-         assumptions add, by integrating their terms. Median and 10-90 % over {} draws.",
+         Theorem 1 takes to be constant. (c): shares of the drift of (18) after {steps} steps that the broken \
+         assumptions add, by integrating their terms. Median and 10-90 % over {trials} draws.",
         attnlab_core::format::significant(quantile(&last, 0.5), 2),
-        settings.steps,
-        settings.trials,
     )))
 }

@@ -145,18 +145,14 @@ impl Experiment for JomaTree {
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         let cells = cells(Self::NAME, rows)?;
         let title = "Co-occurrence against the depth of the common ancestor";
+        let Self { depth, branches, classes, zero, limit_depth, .. } = self;
         Ok(vec![Figure::page(Self::NAME, title, 2, vec![self.heights(&cells)?, self.limit()?]).captioned(format!(
-            "(a): P[*y*_{{l}} = 1 | *y*_{{m}} = 1] in {} drawn trees per *ρ*, {} layers under the class, {} \
-             children each, class probabilities {:?}, P[*y* = 0 | *y*_{{0}}] = {:?}; bars: 95 % \
-             (Clopper-Pearson); dashed: Theorem 5 with *ρ*_{{0}} = 2*p*·*p*_{{0}} − 1; dotted: as \
-             printed. (b): the exact value for *ρ* = *ρ*_{{0}} = 1 − *ε*, *L* = {}, against the limit \
-             1 − *H*/*L* of (8).",
+            "(a): P[*y*_{{l}} = 1 | *y*_{{m}} = 1] in {} drawn trees per *ρ*, {depth} layers under the class, \
+             {branches} children each, class probabilities {classes:?}, P[*y* = 0 | *y*_{{0}}] = {zero:?}; bars: 95 \
+             % (Clopper-Pearson); dashed: Theorem 5 with *ρ*_{{0}} = 2*p*·*p*_{{0}} − 1; dotted: as printed. (b): \
+             the exact value for *ρ* = *ρ*_{{0}} = 1 − *ε*, *L* = {limit_depth}, against the limit 1 − *H*/*L* of \
+             (8).",
             self.draws * self.trials as usize,
-            self.depth,
-            self.branches,
-            self.classes,
-            self.zero,
-            self.limit_depth,
         ))])
     }
 }

@@ -4,7 +4,7 @@ use super::{JomaWeights, STEP, TENSOR};
 use crate::theory::attention_entropy::drop_and_rebound;
 use attnlab_core::error::Result;
 use attnlab_lab::experiment::Described;
-use attnlab_lab::experiment::draw::{LEVEL, cells, mean_at};
+use attnlab_lab::experiment::draw::{PERCENT, cells, grouped, mean_at};
 use attnlab_lab::figure::{Axis, Figure, GREY, INK, Panel, Point, Rule, Series, Stroke, Width};
 use attnlab_lab::run::Row;
 use attnlab_networks::{kind, layer};
@@ -42,38 +42,24 @@ impl Layer<'_> {
 /// When rows are missing or are not of this experiment.
 pub fn figures(settings: &JomaWeights, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = cells(JomaWeights::NAME, rows)?;
-    let mut kinds: Vec<(String, Vec<Layer>)> = vec![];
-    for cell in cells {
-        let tensor = cell[0].word(TENSOR)?;
-        let [rows, columns] = ["rows", "columns"].map(|name| cell[0].number(name));
+    let kinds = grouped(cells, |cell| {
+        let (rows, columns) = (cell[0].number("rows")?, cell[0].number("columns")?);
         // A star would begin italics.
-        let kind = kind(tensor).replace('*', "i");
-        let kind = format!("{kind}, {} by {}", rows?, columns?);
-        let at = match kinds.iter().position(|(name, _)| *name == kind) {
-            Some(at) => at,
-            None => {
-                kinds.push((kind, vec![]));
-                kinds.len() - 1
-            }
-        };
-        let number = layer(tensor).unwrap_or(0);
-        let layers = &mut kinds[at].1;
-        match layers.iter_mut().find(|l| l.number == number) {
-            Some(layer) => layer.rows.push(&cell[0]),
-            None => layers.push(Layer { number, rows: vec![&cell[0]] }),
-        }
-    }
-    let one = kinds.len() == 1;
-    let mut found = vec![];
-    for (i, (kind, mut layers)) in kinds.into_iter().enumerate() {
+        Ok(format!("{}, {rows} by {columns}", kind(cell[0].word(TENSOR)?).replace('*', "i")))
+    })?;
+    let several = kinds.len() > 1;
+    let mut figures = vec![];
+    for (i, (kind, cells)) in kinds.into_iter().enumerate() {
+        let layers = grouped(cells.iter().map(|cell| &cell[0]), |row| Ok(layer(row.word(TENSOR)?).unwrap_or(0)))?;
+        let mut layers: Vec<Layer> = layers.into_iter().map(|(number, rows)| Layer { number, rows }).collect();
         layers.sort_by_key(|layer| layer.number);
-        let name = match one {
-            true => JomaWeights::NAME.to_string(),
-            false => format!("{}_{}", JomaWeights::NAME, i + 1),
+        let name = match several {
+            true => format!("{}_{}", JomaWeights::NAME, i + 1),
+            false => JomaWeights::NAME.to_string(),
         };
-        found.push(figure(settings, name, &kind, &layers)?);
+        figures.push(figure(settings, name, &kind, &layers)?);
     }
-    Ok(found)
+    Ok(figures)
 }
 
 /// Some of the layers, from the bottom one to the top one at equal distances.
@@ -109,15 +95,13 @@ fn figure(settings: &JomaWeights, name: String, kind: &str, layers: &[Layer]) ->
         1 => String::new(),
         _ => rebounds(settings, layers)?,
     };
+    let draws = settings.draws;
     let figure = Figure::page(name, format!("Stable rank of {kind}"), panels.len(), panels).captioned(format!(
-        "‖*W*‖_{{F}}²/*σ*_{{max}}² of the matrices {kind}, of {} {}. Line: independent entries of one \
-         variance, *mn*/(√*m* + √*n*)² = {}. Entries permuted: mean and {} % interval (Student) over {} \
+        "‖*W*‖_{{F}}²/*σ*_{{max}}² of the matrices {kind}, of {steps} {}. Line: independent entries of one \
+         variance, *mn*/(√*m* + √*n*)² = {}. Entries permuted: mean and {PERCENT} % interval (Student) over {draws} \
          permutations.{ending}",
-        steps,
         if steps == 1 { "checkpoint" } else { "checkpoints" },
         attnlab_core::format::significant(chance, 4),
-        100.0 * LEVEL,
-        settings.draws,
     ));
     Ok(Figure { width: if steps > 1 { Width::Page } else { Width::Column }, ..figure })
 }
@@ -157,9 +141,9 @@ fn rebounds(settings: &JomaWeights, layers: &[Layer]) -> Result<String> {
     let count = |list: &[bool]| list.iter().filter(|x| **x).count();
     let n = layers.len();
     Ok(format!(
-        " Drop and rebound, each by at least {} % of the first checkpoint: {} of {n} layers, {} of the top {third} and \
-         {} of the bottom {third}; the paper has it for top layers, and a fall for bottom ones: {} of the bottom {third} \
-         fall without rebound.",
+        " Drop and rebound, each by at least {} % of the first checkpoint: {} of {n} layers, {} of the top {third} \
+         and {} of the bottom {third}; the paper has it for top layers, and a fall for bottom ones: {} of the bottom \
+         {third} fall without rebound.",
         100.0 * settings.visible,
         count(&rebounding),
         count(&rebounding[n - third..]),

@@ -56,12 +56,12 @@ fn flow(settings: &LsaFlow, flows: &[&[Row]], descents: &[&[Row]]) -> Result<Fig
         .with(bars("gradient descent", GREY, of_descent, BAND))
         .with(bars("flow, integrated", INK, over(descents, ETA, |cell| median(cell, "flow_drift"))?, BAND));
     let title = "Gradient flow of linear self-attention and its limit";
+    let LsaFlow { dim, context, scale, trials, descent_condition, .. } = settings;
     Ok(Figure::page("lsa_flow", title, 2, vec![gap, distance, steps, drift]).captioned(format!(
-        "Gradient flow on the population loss from the theorem's initial weights, *d* = {}, *N* = {}, \
-         *σ* = {}: median and 10-90 % over {} draws of *Θ*. (a), (b): by the condition number of *Λ*. \
-         (c), (d): gradient descent at condition number {}; a flow conserves the quantity in (d) \
-         exactly, and its integrator to what is shown.",
-        settings.dim, settings.context, settings.scale, settings.trials, settings.descent_condition,
+        "Gradient flow on the population loss from the theorem's initial weights, *d* = {dim}, *N* = {context}, \
+         *σ* = {scale}: median and 10-90 % over {trials} draws of *Θ*. (a), (b): by the condition number of *Λ*. \
+         (c), (d): gradient descent at condition number {descent_condition}; a flow conserves the quantity in (d) \
+         exactly, and its integrator to what is shown."
     )))
 }
 
@@ -71,15 +71,15 @@ fn test_risk<'a>(settings: &LsaFlow, of_part: &impl Fn(&str) -> Vec<&'a [Row]>) 
         against_n(settings, &of_part("risk"), &of_part("limit"))?,
         softmax(settings, &of_part("softmax"))?,
     ];
+    let LsaFlow { dim, risk_condition, noise_var, trials, prompts, .. } = settings;
     Ok(Figure::page("lsa_risk", "Test risk of trained linear self-attention", 3, panels).captioned(format!(
-        "Excess risk over the best linear predictor after training on prompts of *N* examples, tested \
-         on *M*; *d* = {}, eigenvalues of *Λ* from 1 to 1/{}, task of unit variance, label noise of \
-         variance {} at test. Points: mean over {} × {} prompts with 95 % interval; dashed: the \
-         corrected formula; dotted: the formula as printed. (b): *M* = ∞ from the weights at the end of \
-         the flow, median and 10-90 % of draws. Slopes: of the means with 95 % interval, in (a) over \
-         the excess less its limit for *M* → ∞, in (b) over the last three *N*. (c): risk for random \
-         tasks with *M* = *N*, softmax attention at its best temperature and scale; dash-dotted: 2 min *L* of linear attention.",
-        settings.dim, settings.risk_condition, settings.noise_var, settings.trials, settings.prompts,
+        "Excess risk over the best linear predictor after training on prompts of *N* examples, tested on *M*; *d* = \
+         {dim}, eigenvalues of *Λ* from 1 to 1/{risk_condition}, task of unit variance, label noise of variance \
+         {noise_var} at test. Points: mean over {trials} × {prompts} prompts with 95 % interval; dashed: the \
+         corrected formula; dotted: the formula as printed. (b): *M* = ∞ from the weights at the end of the flow, \
+         median and 10-90 % of draws. Slopes: of the means with 95 % interval, in (a) over the excess less its limit \
+         for *M* → ∞, in (b) over the last three *N*. (c): risk for random tasks with *M* = *N*, softmax attention \
+         at its best temperature and scale; dash-dotted: 2 min *L* of linear attention."
     )))
 }
 
@@ -156,13 +156,13 @@ fn against_n(settings: &LsaFlow, cells: &[&[Row]], limits: &[&[Row]]) -> Result<
 fn shifts(settings: &LsaFlow, cells: &[&[Row]]) -> Result<Figure> {
     let panels = SHIFTS.map(|what| shift(settings, what, &with_word(cells, SHIFTED, what)));
     let panels = panels.into_iter().collect::<Result<_>>()?;
+    let LsaFlow { dim, risk_condition, context, noise_var, trials, prompts, .. } = settings;
     Ok(Figure::page("lsa_shift", "Trained linear self-attention under shifts", 3, panels).captioned(format!(
-        "Excess risk over the best linear predictor, relative to the variance of the noiseless label \
-         at the query, when (a) examples and query, (b) the query alone have covariance *cΛ*, (c) \
-         the variance of the labels is *c* times as large through the task. *d* = {}, eigenvalues of \
-         *Λ* from 1 to 1/{}, *M* = {}, label noise of variance {} at test. Points: mean over {} × {} \
-         prompts with 95 % interval; dashed: the formula.",
-        settings.dim, settings.risk_condition, settings.context, settings.noise_var, settings.trials, settings.prompts,
+        "Excess risk over the best linear predictor, relative to the variance of the noiseless label at the query, \
+         when (a) examples and query, (b) the query alone have covariance *cΛ*, (c) the variance of the labels is \
+         *c* times as large through the task. *d* = {dim}, eigenvalues of *Λ* from 1 to 1/{risk_condition}, *M* = \
+         {context}, label noise of variance {noise_var} at test. Points: mean over {trials} × {prompts} prompts with \
+         95 % interval; dashed: the formula."
     )))
 }
 

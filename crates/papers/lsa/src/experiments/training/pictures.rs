@@ -23,13 +23,13 @@ pub fn figures(settings: &LsaTraining, rows: &[Row]) -> Result<Vec<Figure>> {
 
 fn training(settings: &LsaTraining, population: &[&[Row]], prompts: &[&[Row]]) -> Result<Figure> {
     let panels = vec![losses(settings, population, prompts)?, distances(prompts)?, overfit(settings, prompts)?];
+    let LsaTraining { dim, condition, context, scale, noise_var, trials, .. } = settings;
     Ok(Figure::page("lsa_training", "Linear self-attention trained on B prompts", 3, panels).captioned(format!(
-        "Gradient flow on the loss of *B* prompts from the theorem's initial weights, *d* = {}, \
-         eigenvalues of *Λ* from 1 to 1/{}, *N* = {}, *σ* = {}, label noise of variance {}. (a): the \
-         population loss on the way, median and 10-90 % over {} draws. (b): distance to *Γ*^{{−1}} at \
-         the end, mean with 95 % interval; slope of the means over the *B* shown, and a line of \
-         slope −1/2 through the last. (c): loss at the end on the prompts and in the population.",
-        settings.dim, settings.condition, settings.context, settings.scale, settings.noise_var, settings.trials,
+        "Gradient flow on the loss of *B* prompts from the theorem's initial weights, *d* = {dim}, eigenvalues of \
+         *Λ* from 1 to 1/{condition}, *N* = {context}, *σ* = {scale}, label noise of variance {noise_var}. (a): the \
+         population loss on the way, median and 10-90 % over {trials} draws. (b): distance to *Γ*^{{−1}} at the end, \
+         mean with 95 % interval; slope of the means over the *B* shown, and a line of slope −1/2 through the last. \
+         (c): loss at the end on the prompts and in the population."
     )))
 }
 
@@ -77,20 +77,14 @@ fn overfit(settings: &LsaTraining, prompts: &[&[Row]]) -> Result<Panel> {
 fn softmax(settings: &LsaTraining, cells: &[&[Row]]) -> Result<Figure> {
     let title = "Softmax attention trained on the prompts of the linear one";
     let panels = vec![softmax_on_the_way(settings, cells)?, softmax_at_the_end(settings, cells)?];
+    let LsaTraining { scale, dim, condition, context, noise_var, softmax_test, trials, .. } = settings;
     Ok(Figure::page("lsa_softmax", title, 2, panels).captioned(format!(
-        "Gradient flow of both layers on the same *B* prompts, from the same weights (the theorem's, *σ* = \
-         {}), over the entries of *W*^{{PV}} and *W*^{{KQ}} that the prediction sees; *d* = {}, eigenvalues of \
-         *Λ* from 1 to 1/{}, *N* = {}, label noise of variance {}. Loss ½(*ŷ* − *y*)^{{2}} on {} new prompts: (a) \
-         on the way, at the largest *B*; (b) at the end. Dashed in (b): on the *B* prompts themselves. \
-         Median and 10-90 % over {} draws. The rules are the least loss of the linear layer, and the \
-         loss of predicting 0.",
-        settings.scale,
-        settings.dim,
-        settings.condition,
-        settings.context,
-        settings.noise_var,
-        settings.softmax_test,
-        settings.trials,
+        "Gradient flow of both layers on the same *B* prompts, from the same weights (the theorem's, *σ* = {scale}), \
+         over the entries of *W*^{{PV}} and *W*^{{KQ}} that the prediction sees; *d* = {dim}, eigenvalues of *Λ* \
+         from 1 to 1/{condition}, *N* = {context}, label noise of variance {noise_var}. Loss ½(*ŷ* − *y*)^{{2}} on \
+         {softmax_test} new prompts: (a) on the way, at the largest *B*; (b) at the end. Dashed in (b): on the *B* \
+         prompts themselves. Median and 10-90 % over {trials} draws. The rules are the least loss of the linear \
+         layer, and the loss of predicting 0."
     )))
 }
 
@@ -139,21 +133,15 @@ fn softmax_at_the_end(settings: &LsaTraining, cells: &[&[Row]]) -> Result<Panel>
 fn starts(settings: &LsaTraining, with: &[&[Row]], dense: &[&[Row]]) -> Result<Figure> {
     let title = "From which initial weights linear self-attention reaches the global minimum";
     let panels = vec![times_to_arrive(settings, with)?, shares(settings, dense)?];
+    let LsaTraining { arrived, dim, condition, context, trials, dense_dim, .. } = settings;
     Ok(Figure::page("lsa_starts", title, 2, panels).captioned(format!(
-        "(a): time until *L* − min *L* is {} of its value at weights 0, from *u* = *σ*, *v* = *c* = 0 and \
-         *B* of norm *σ* (*ΘΘ*^{{T}} as in the theorem, normal *Θ*, or −*ΘΘ*^{{T}}), *d* = {}, \
-         eigenvalues of *Λ* from 1 to 1/{}, *N* = {}; median and 10-90 % over {} draws, all of which \
-         arrive unless said; dashed: slope 1/‖*Λ*^{{2}}‖ in ln(1/*σ*). The rule is where the theorem's \
-         condition on *σ* ends. (b): share of {} flows from independent normal weights in all places, v \
-         and c too, that end within 1e-4 of the least loss, *d* = {}, eigenvalues from 1 to 1/3; 95 % \
-         (Clopper-Pearson).",
-        settings.arrived,
-        settings.dim,
-        settings.condition,
-        settings.context,
-        settings.trials,
+        "(a): time until *L* − min *L* is {arrived} of its value at weights 0, from *u* = *σ*, *v* = *c* = 0 and *B* \
+         of norm *σ* (*ΘΘ*^{{T}} as in the theorem, normal *Θ*, or −*ΘΘ*^{{T}}), *d* = {dim}, eigenvalues of *Λ* \
+         from 1 to 1/{condition}, *N* = {context}; median and 10-90 % over {trials} draws, all of which arrive \
+         unless said; dashed: slope 1/‖*Λ*^{{2}}‖ in ln(1/*σ*). The rule is where the theorem's condition on *σ* \
+         ends. (b): share of {} flows from independent normal weights in all places, v and c too, that end within \
+         1e-4 of the least loss, *d* = {dense_dim}, eigenvalues from 1 to 1/3; 95 % (Clopper-Pearson).",
         settings.dense_starts * settings.trials as usize,
-        settings.dense_dim,
     )))
 }
 
