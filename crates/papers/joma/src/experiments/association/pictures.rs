@@ -12,9 +12,6 @@ use attnlab_lab::figure::{Axis, Figure, GREY, INK, Panel, Point, Rule, Series};
 use attnlab_lab::run::Row;
 
 /// The figure of these settings, from their rows.
-///
-/// # Errors
-/// When rows are missing or are not of this experiment.
 pub fn figures(settings: &JomaAssociation, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = cells(JomaAssociation::NAME, rows)?;
     let mut panels = vec![];

@@ -33,9 +33,6 @@ fn groups<'a>(cells: &[&'a [Row]]) -> Result<Vec<Group<'a>>> {
 const LAYERS: [&str; 2] = ["bottom latents", "top latents"];
 
 /// The figures of these settings, from their rows.
-///
-/// # Errors
-/// When rows are missing or are not of this experiment.
 pub fn figures(settings: &JomaLatents, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = cells(JomaLatents::NAME, rows)?;
     let real = with_word(&cells, LABELS, "classes");

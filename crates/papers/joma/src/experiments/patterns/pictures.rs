@@ -22,9 +22,6 @@ fn histogram(settings: &JomaPatterns, rows: &[Row], name: &str, shift: f64) -> R
 }
 
 /// The figure of these settings, from their rows.
-///
-/// # Errors
-/// When rows are missing or are not of this experiment.
 pub fn figures(settings: &JomaPatterns, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = cells(JomaPatterns::NAME, rows)?;
     let rows = cells[0];

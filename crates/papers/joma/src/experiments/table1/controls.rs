@@ -46,9 +46,6 @@ fn grouped(
 }
 
 /// The figure, from the cells of one learning rate.
-///
-/// # Errors
-/// When rows are missing or are not of this experiment.
 pub fn figure(settings: &Table1, cells: &[&[Row]]) -> Result<Figure> {
     let trained = |s: usize| {
         let y = Axis::linear(format!("score, *s* = {s}")).from_to(0.0, 1.05);

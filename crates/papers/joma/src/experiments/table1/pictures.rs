@@ -16,9 +16,6 @@ use attnlab_lab::figure::{Axis, Figure, GREY, INK, Panel, Point, Rule, Series, S
 use attnlab_lab::run::Row;
 
 /// The figures of these settings, from their rows.
-///
-/// # Errors
-/// When rows are missing or are not of this experiment.
 pub fn figures(settings: &Table1, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = cells(Table1::NAME, rows)?;
     let at_rate = |rate: f64| with_number(&cells, LEARNING_RATE, rate);

@@ -89,9 +89,6 @@ fn equal_loss(settings: &JomaText, shown: &[(&str, &[Row])], top: usize) -> Resu
 }
 
 /// The top layer under every control, and its drop and rebound.
-///
-/// # Errors
-/// When rows are missing or are not of this experiment.
 pub fn figure(settings: &JomaText, cells: &[&[Row]]) -> Result<Figure> {
     let count = settings.compared();
     let top = count - 1;

@@ -15,9 +15,6 @@ use attnlab_lab::figure::{Axis, Figure, GREY, Panel, Point, Rule, Series, Stroke
 use attnlab_lab::run::Row;
 
 /// The figures of these settings, from their rows.
-///
-/// # Errors
-/// When rows are missing or are not of this experiment.
 pub fn figures(settings: &JomaText, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = cells(JomaText::NAME, rows)?;
     let plain = with_word(&cells, CONTROL, PLAIN);

@@ -11,9 +11,6 @@ use attnlab_lab::figure::{Axis, Cell, Figure, Heat, Panel, Rule, Series};
 use attnlab_lab::run::Row;
 
 /// The figures of these settings, from their rows.
-///
-/// # Errors
-/// When rows are missing or are not of this experiment.
 pub fn figures(settings: &JomaTraining, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = cells(JomaTraining::NAME, rows)?;
     Ok(vec![prediction(settings, &cells)?, growth(settings, &cells)?, drift(settings, &cells)?])

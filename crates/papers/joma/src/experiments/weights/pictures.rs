@@ -37,9 +37,6 @@ impl Layer<'_> {
 }
 
 /// The figures of these settings, from their rows.
-///
-/// # Errors
-/// When rows are missing or are not of this experiment.
 pub fn figures(settings: &JomaWeights, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = cells(JomaWeights::NAME, rows)?;
     let kinds = grouped(cells, |cell| {

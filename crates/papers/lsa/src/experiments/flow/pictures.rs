@@ -142,12 +142,8 @@ fn against_n(settings: &LsaFlow, cells: &[&[Row]], limits: &[&[Row]]) -> Result<
     for (colour, (m, group)) in three(groups(cells, EXAMPLES)?).into_iter().enumerate() {
         let measured = over(&group, CONTEXT, |cell| mean(cell, "excess"))?;
         let line = law(&measured, |n| Ok(predicted(settings, n, Some(m))?.0))?;
-        panel = panel.with(Series::predicted(CORRECTED, GREY, line)).with(bars(
-            &format!("*M* = {m}"),
-            colour,
-            measured,
-            INTERVAL,
-        ));
+        let label = format!("*M* = {m}");
+        panel = panel.with(Series::predicted(CORRECTED, GREY, line)).with(bars(&label, colour, measured, INTERVAL));
     }
     Ok(panel)
 }
