@@ -49,6 +49,12 @@ impl<T> Clone for Quantity<T> {
 
 impl<T> Copy for Quantity<T> {}
 
+impl<T> AsRef<str> for Quantity<T> {
+    fn as_ref(&self) -> &str {
+        self.name
+    }
+}
+
 /// Type of a quantity that is one of several words.
 pub enum Word {}
 

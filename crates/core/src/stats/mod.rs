@@ -44,6 +44,12 @@ impl Estimate {
     pub fn covers(&self, x: f64) -> bool {
         self.low <= x && x <= self.high
     }
+
+    /// Returns the estimate of an increasing function of the estimated number.
+    pub fn map(self, increasing: impl Fn(f64) -> f64) -> Self {
+        let [value, low, high] = [self.value, self.low, self.high].map(increasing);
+        Estimate { value, low, high, ..self }
+    }
 }
 
 /// Accepts a confidence level in (0, 1).

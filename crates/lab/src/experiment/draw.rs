@@ -1,25 +1,48 @@
-//! Points and panels from the rows of cells, shared by several experiments.
+//! From the rows of cells to the points of a chart, shared by the experiments.
+//!
+//! A chart is a sentence: cells, chosen by [`cells`], [`with_word`], [`with_number`] or [`groups`]; a number of each,
+//! summarised over its rows by [`tenths`], [`student`] or [`extremes`]; and its place, by [`over`] a parameter of the
+//! cells or [`along`] a series.
+//!
+//! ```
+//! use attnlab_lab::experiment::draw::{numbers, over, student};
+//! use attnlab_lab::figure::{Axis, Panel, Series};
+//! use attnlab_lab::run::Row;
+//! # fn panel(cells: &[&[Row]]) -> attnlab_core::error::Result<Panel> {
+//! let risks = over(cells, "examples", |cell| student(&numbers(cell, "risk")?))?;
+//! Ok(Panel::new("risk", Axis::log("examples *M*"), Axis::log("risk")).with(Series::bars("measured", 0, risks)))
+//! # }
+//! ```
 
-use crate::figure::{Axis, Marker, Panel, Point, Series};
+use crate::figure::{Axis, Marker, Measured, Panel, Point, Series};
 use crate::run::Row;
 use crate::run::store::by_cell;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::stats::{self, quantile};
 
-/// Kind of the intervals of [`band`] and [`spread`].
+/// Kind of the intervals of [`tenths`] and [`band`].
 pub const BAND: &str = "10-90 % of draws";
 
-/// Confidence of the intervals of [`mean_at`] and [`course`].
+/// Confidence of the intervals of [`student`] and [`course`].
 pub const LEVEL: f64 = 0.95;
-/// Kind of the intervals of [`mean_at`] and [`course`].
+/// Kind of the intervals of [`student`] and [`course`] where the rows of a cell are seeds.
 pub const OVER_SEEDS: &str = "95 % interval over seeds";
+/// Kind of the intervals of [`extremes`] where the rows of a cell are seeds.
+pub const RANGE: &str = "range over seeds";
 
 /// Splits an experiment's rows into cells.
 ///
 /// # Errors
 /// When there are none.
 pub fn cells<'a>(id: &str, rows: &'a [Row]) -> Result<Vec<&'a [Row]>> {
-    let cells = by_cell(rows);
+    drawable(id, by_cell(rows))
+}
+
+/// Returns the cells of an experiment if there are any.
+///
+/// # Errors
+/// When there are none.
+pub fn drawable<'a>(id: &str, cells: Vec<&'a [Row]>) -> Result<Vec<&'a [Row]>> {
     if cells.is_empty() {
         let problem = "must have rows. Run the experiment first".into();
         let path = format!("rows of {id}").into();
@@ -29,9 +52,81 @@ pub fn cells<'a>(id: &str, rows: &'a [Row]) -> Result<Vec<&'a [Row]>> {
 }
 
 /// Returns the cells whose parameter `name` is the word `is`.
-pub fn with_word<'a>(cells: &[&'a [Row]], name: &str, is: &str) -> Vec<&'a [Row]> {
-    let has = |cell: &&&[Row]| cell[0].word(name).is_ok_and(|w| w == is);
+pub fn with_word<'a>(cells: &[&'a [Row]], name: impl AsRef<str>, is: &str) -> Vec<&'a [Row]> {
+    let has = |cell: &&&[Row]| cell[0].word(name.as_ref()).is_ok_and(|w| w == is);
     cells.iter().filter(has).copied().collect()
+}
+
+/// Returns the cells whose parameter `name` is the number `is`.
+pub fn with_number<'a>(cells: &[&'a [Row]], name: impl AsRef<str>, is: f64) -> Vec<&'a [Row]> {
+    let has = |cell: &&&[Row]| cell[0].parameter(name.as_ref()).is_ok_and(|x| x == is);
+    cells.iter().filter(has).copied().collect()
+}
+
+/// Cells that have one value of a parameter, after that value.
+pub type Group<'a> = (f64, Vec<&'a [Row]>);
+
+/// Groups cells by a parameter, in the order of the cells.
+///
+/// # Errors
+/// When a row has no such number.
+pub fn groups<'a>(cells: &[&'a [Row]], name: impl AsRef<str>) -> Result<Vec<Group<'a>>> {
+    grouped(cells.iter().copied(), |cell| cell[0].parameter(name.as_ref()))
+}
+
+/// Returns a point per cell: its parameter `x`, and a number or an estimate of its rows.
+///
+/// # Errors
+/// When a row lacks the parameter; the first error of `y`.
+pub fn over<Y: Into<Measured>>(
+    cells: &[&[Row]],
+    x: impl AsRef<str>,
+    y: impl Fn(&[Row]) -> Result<Y>,
+) -> Result<Vec<Point>> {
+    cells.iter().map(|cell| Ok(Point::at(cell[0].parameter(x.as_ref())?, y(cell)?))).collect()
+}
+
+/// Returns a point per place of several series, up to the end of the shortest: the abscissa from `xs`, and a summary of
+/// the series' numbers there.
+///
+/// ```
+/// use attnlab_lab::experiment::draw::{along, extremes};
+/// let points = along((1..).map(f64::from), &[vec![1.0, 2.0], vec![3.0, 6.0]], extremes);
+/// assert_eq!((points[1].x, points[1].y, points[1].interval), (2.0, 4.0, Some((2.0, 6.0))));
+/// ```
+pub fn along(
+    xs: impl IntoIterator<Item = f64>,
+    series: &[Vec<f64>],
+    summary: impl Fn(&[f64]) -> Measured,
+) -> Vec<Point> {
+    let places = series.iter().map(Vec::len).min().unwrap_or(0);
+    let numbers = |i: usize| series.iter().map(|s| s[i]).collect::<Vec<f64>>();
+    xs.into_iter().zip(0..places).map(|(x, i)| Point::at(x, summary(&numbers(i)))).collect()
+}
+
+/// Computes the median of numbers with the interval from their 10 % to their 90 % quantile.
+pub fn tenths(values: &[f64]) -> Measured {
+    let q = |p| quantile(values, p);
+    Measured { value: q(0.5), interval: Some((q(0.1), q(0.9))) }
+}
+
+/// Computes the mean of one number per seed with its Student interval; of a single number, the number alone.
+///
+/// # Errors
+/// When there is no number.
+pub fn student(values: &[f64]) -> Result<Measured> {
+    match values {
+        [only] => Ok((*only).into()),
+        _ => stats::mean(values, LEVEL).map(Measured::from),
+    }
+}
+
+/// Computes the mean of numbers with the interval from the least to the largest.
+pub fn extremes(values: &[f64]) -> Measured {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    Measured { value: mean, interval: Some((low, high)) }
 }
 
 /// Computes the median and the 10-90 % interval of a series over the draws, at each of `xs`.
@@ -39,17 +134,14 @@ pub fn with_word<'a>(cells: &[&'a [Row]], name: &str, is: &str) -> Vec<&'a [Row]
 /// # Errors
 /// When a row has no such series.
 pub fn band(cell: &[Row], name: &str, xs: &[f64]) -> Result<Vec<Point>> {
-    let all = cell.iter().map(|r| r.series(name)).collect::<Result<Vec<_>>>()?;
-    let at = |(i, x): (usize, &f64)| {
-        let values: Vec<f64> = all.iter().filter_map(|s| s.get(i).copied()).collect();
-        let q = |p| quantile(&values, p);
-        match all.len() {
-            // A single draw has no spread.
-            1 => Point::at(*x, q(0.5)),
-            _ => Point::between(*x, q(0.5), q(0.1), q(0.9)),
-        }
+    let series = lists(cell, name)?;
+    let summary = |values: &[f64]| match cell.len() {
+        // A single draw has no spread.
+        1 => quantile(values, 0.5).into(),
+        _ => tenths(values),
     };
-    Ok(xs.iter().enumerate().map(at).collect())
+    let numbers = |i: usize| series.iter().filter_map(|s| s.get(i).copied()).collect::<Vec<f64>>();
+    Ok(xs.iter().enumerate().map(|(i, x)| Point::at(*x, summary(&numbers(i)))).collect())
 }
 
 /// Computes the median and the 10-90 % interval of a number over the draws, as a point at `x`.
@@ -57,9 +149,7 @@ pub fn band(cell: &[Row], name: &str, xs: &[f64]) -> Result<Vec<Point>> {
 /// # Errors
 /// When a row has no such number.
 pub fn spread(cell: &[Row], name: &str, x: f64) -> Result<Point> {
-    let values = cell.iter().map(|r| r.number(name)).collect::<Result<Vec<_>>>()?;
-    let q = |p| quantile(&values, p);
-    Ok(Point::between(x, q(0.5), q(0.1), q(0.9)))
+    Ok(Point::at(x, tenths(&numbers(cell, name)?)))
 }
 
 /// Computes the mean of one value per seed with its Student interval, as a point at `x`; of a single value, the value
@@ -68,11 +158,7 @@ pub fn spread(cell: &[Row], name: &str, x: f64) -> Result<Point> {
 /// # Errors
 /// When there is no value.
 pub fn mean_at(x: f64, values: &[f64]) -> Result<Point> {
-    if let [only] = values {
-        return Ok(Point::at(x, *only));
-    }
-    let found = stats::mean(values, LEVEL)?;
-    Ok(Point::between(x, found.value, found.low, found.high))
+    Ok(Point::at(x, student(values)?))
 }
 
 /// Computes the mean of a series over the seeds, with its Student interval, at each of `xs`. Places where a seed has no
@@ -81,15 +167,23 @@ pub fn mean_at(x: f64, values: &[f64]) -> Result<Point> {
 /// # Errors
 /// When a row has no such series.
 pub fn course(cell: &[Row], name: &str, xs: &[f64]) -> Result<Vec<Point>> {
-    let all = cell.iter().map(|r| r.series(name)).collect::<Result<Vec<_>>>()?;
+    let series = lists(cell, name)?;
     let mut points = vec![];
     for (i, x) in xs.iter().enumerate() {
-        let values: Vec<f64> = all.iter().filter_map(|s| s.get(i).copied()).collect();
+        let values: Vec<f64> = series.iter().filter_map(|s| s.get(i).copied()).collect();
         if !values.is_empty() && values.iter().all(|v| v.is_finite()) {
             points.push(mean_at(*x, &values)?);
         }
     }
     Ok(points)
+}
+
+/// Returns a series of every row.
+///
+/// # Errors
+/// When a row has no such series.
+pub fn lists(cell: &[Row], name: &str) -> Result<Vec<Vec<f64>>> {
+    cell.iter().map(|row| row.series(name)).collect()
 }
 
 /// Returns a number of every row.
@@ -150,5 +244,55 @@ pub fn points(xs: &[f64], ys: &[f64]) -> Vec<Point> {
 
 /// Returns an empty panel.
 pub fn panel(title: impl Into<String>, x: Axis, y: Axis) -> Panel {
-    Panel { title: title.into(), x, y, ..Panel::default() }
+    Panel::new(title, x, y)
 }
+
+/// Returns a curve over many points, with its band over the seeds and without markers.
+pub fn curve_over_seeds(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Series {
+    Series::fitted(label, colour, points).with_interval(OVER_SEEDS)
+}
+
+/// Returns points with error bars over the seeds.
+pub fn bars_over_seeds(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Series {
+    Series::bars(label, colour, points).with_interval(OVER_SEEDS)
+}
+
+/// Returns an axis of things that have names, at 1, 2, ..; [`side_by_side`] has their points.
+pub fn named(label: impl Into<String>, names: impl IntoIterator<Item = String>) -> Axis {
+    let ticks: Vec<(f64, String)> = (1..).map(f64::from).zip(names).collect();
+    Axis::linear(label).from_to(0.4, ticks.len() as f64 + 0.6).ticks_named(ticks)
+}
+
+/// Returns a point per cell at 1, 2, .. moved by `shift`, so that several series of the same cells lie beside each other.
+///
+/// # Errors
+/// The first error of `y`.
+pub fn side_by_side<Y: Into<Measured>>(
+    cells: &[&[Row]],
+    shift: f64,
+    y: impl Fn(&[Row]) -> Result<Y>,
+) -> Result<Vec<Point>> {
+    cells.iter().enumerate().map(|(i, cell)| Ok(Point::at(i as f64 + 1.0 + shift, y(cell)?))).collect()
+}
+
+/// Groups items by a key, in the order of the items.
+///
+/// # Errors
+/// The first error of `key`.
+pub fn grouped<T, K: PartialEq>(
+    items: impl IntoIterator<Item = T>,
+    key: impl Fn(&T) -> Result<K>,
+) -> Result<Vec<(K, Vec<T>)>> {
+    let mut groups: Vec<(K, Vec<T>)> = vec![];
+    for item in items {
+        let key = key(&item)?;
+        match groups.iter_mut().find(|(k, _)| *k == key) {
+            Some((_, group)) => group.push(item),
+            None => groups.push((key, vec![item])),
+        }
+    }
+    Ok(groups)
+}
+
+/// [`LEVEL`] in per cent, for captions.
+pub const PERCENT: f64 = 100.0 * LEVEL;

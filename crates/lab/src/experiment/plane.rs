@@ -18,8 +18,8 @@ impl<'a> Plane<'a> {
     ///
     /// # Errors
     /// When a row lacks one of them.
-    pub fn arrange(cells: &[&'a [Row]], x: &str, y: &str) -> Result<Self> {
-        let place = |rows: &&'a [Row]| Ok((rows[0].parameter(x)?, rows[0].parameter(y)?, *rows));
+    pub fn arrange(cells: &[&'a [Row]], x: impl AsRef<str>, y: impl AsRef<str>) -> Result<Self> {
+        let place = |rows: &&'a [Row]| Ok((rows[0].parameter(x.as_ref())?, rows[0].parameter(y.as_ref())?, *rows));
         let cells: Vec<_> = cells.iter().map(place).collect::<Result<_>>()?;
         Ok(Plane { x: ascending(cells.iter().map(|c| c.0)), y: ascending(cells.iter().map(|c| c.1)), cells })
     }

@@ -1,6 +1,6 @@
 //! Contents of a panel over a plane: heat maps, contour lines, arrows.
 
-use super::model::{Axis, Scale, Stroke};
+use super::model::{Axis, Measured, Scale, Stroke};
 
 /// A heat map: one number per cell of a grid. Cells reach half-way to their neighbours on the scale
 /// of the panel's axes, and to the frame.
@@ -35,9 +35,16 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Returns a cell that is not hatched and has no interval.
-    pub fn of(value: f64) -> Self {
-        Cell { value, interval: None, hatched: false }
+    /// Returns a cell that is not hatched, of a number without interval or an estimate with its own.
+    pub fn of(value: impl Into<Measured>) -> Self {
+        let Measured { value, interval } = value.into();
+        Cell { value, interval, hatched: false }
+    }
+
+    /// Hatches the cell or not.
+    pub fn hatched_if(mut self, hatched: bool) -> Self {
+        self.hatched = hatched;
+        self
     }
 }
 
@@ -62,6 +69,18 @@ impl Heat {
     pub fn over(x: &[f64], y: &[f64], bar: Axis, mut cell: impl FnMut(usize, usize) -> Cell) -> Self {
         let mut row = |j| (0..x.len()).map(|i| cell(i, j)).collect();
         Heat { x: x.to_vec(), y: y.to_vec(), cells: (0..y.len()).map(&mut row).collect(), bar, ..Heat::default() }
+    }
+
+    /// Sets the kind of the intervals and the meaning of hatched cells.
+    pub fn explained(mut self, interval: impl Into<String>, hatching: impl Into<String>) -> Self {
+        (self.interval, self.hatching) = (interval.into(), hatching.into());
+        self
+    }
+
+    /// Draws the map in two colours that part at `middle`.
+    pub fn parted_at(mut self, middle: f64) -> Self {
+        self.palette = Palette::Diverging(middle);
+        self
     }
 
     /// Returns the contour lines of the cells' numbers, taken at their middles.

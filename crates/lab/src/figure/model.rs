@@ -1,6 +1,9 @@
-//! Contents of a figure.
+//! Contents of a figure, and the sentences that a chart is made of: `Figure::page("flow", "The flow", 2, panels)`,
+//! `Panel::new("loss", Axis::log("*t*"), Axis::log("*L*")).with(series).ruled(rule)`.
 
-use super::field::{Arrows, Contour, Heat};
+use super::field::{Arrows, Cell, Contour, Heat};
+use attnlab_core::error::Result;
+use attnlab_core::stats::Estimate;
 
 /// A figure: panels in a grid and one legend.
 #[derive(Clone, Debug)]
@@ -20,6 +23,23 @@ pub struct Figure {
 }
 
 impl Figure {
+    /// Creates a figure as wide as one column of a paper, with its panels below each other.
+    pub fn column(name: impl Into<String>, title: impl Into<String>, panels: Vec<Panel>) -> Self {
+        let (name, title, caption) = (name.into(), title.into(), String::new());
+        Figure { name, title, caption, width: Width::Column, columns: 1, panels }
+    }
+
+    /// Creates a figure as wide as a page, with this number of panels beside each other.
+    pub fn page(name: impl Into<String>, title: impl Into<String>, columns: usize, panels: Vec<Panel>) -> Self {
+        Figure { width: Width::Page, columns, ..Figure::column(name, title, panels) }
+    }
+
+    /// Sets the caption.
+    pub fn captioned(mut self, caption: impl Into<String>) -> Self {
+        self.caption = caption.into();
+        self
+    }
+
     /// Adds a small grey line at the bottom of the figure, for the size of its run.
     pub fn noted(mut self, words: &str) -> Self {
         if let Some(panel) = self.panels.first_mut() {
@@ -74,6 +94,91 @@ pub struct Panel {
     pub square: bool,
 }
 
+impl Panel {
+    /// Creates an empty panel.
+    pub fn new(title: impl Into<String>, x: Axis, y: Axis) -> Self {
+        Panel { title: title.into(), x, y, ..Panel::default() }
+    }
+
+    /// Creates the panel of a square matrix that is given row by row from the top, with labels of its columns and rows.
+    pub fn matrix(title: impl Into<String>, [column, row]: [&str; 2], entries: &[f64], bar: Axis) -> Self {
+        let n = (entries.len() as f64).sqrt().round() as usize;
+        let indices: Vec<f64> = (1..=n).map(|i| i as f64).collect();
+        let ends = [1.0, n as f64];
+        let (x, y) = (Axis::linear(column).ticks_at(&ends), Axis::linear(row).ticks_at(&ends).downwards());
+        let heat = Heat::over(&indices, &indices, bar, |i, j| Cell::of(entries[j * n + i]));
+        Panel { square: true, heat: Some(heat), ..Panel::new(title, x, y) }
+    }
+
+    /// Adds a series over those that are there.
+    pub fn with(mut self, series: Series) -> Self {
+        self.series.push(series);
+        self
+    }
+
+    /// Adds several series.
+    pub fn with_each(mut self, series: impl IntoIterator<Item = Series>) -> Self {
+        self.series.extend(series);
+        self
+    }
+
+    /// Adds a series if it has points, so that the legend names nothing that is not drawn.
+    pub fn with_any(self, series: Series) -> Self {
+        let drawn = (!series.points.is_empty()).then_some(series);
+        self.with_each(drawn)
+    }
+
+    /// Adds one series per item (a cell, a group of cells, a name), of its number from 0, which is the usual index of
+    /// its colour, and the item.
+    ///
+    /// ```
+    /// use attnlab_lab::figure::{Axis, Panel, Point, Series};
+    /// let panel = Panel::new("powers", Axis::linear("*x*"), Axis::linear("*y*"))
+    ///     .curves([1, 2], |i, n| {
+    ///         let points = vec![Point::at(0.0, 0.0), Point::at(2.0, 2_f64.powi(n))];
+    ///         Ok(Series::measured(format!("*n* = {n}"), i, points))
+    ///     })?;
+    /// assert_eq!(panel.series[1].points[1].y, 4.0);
+    /// # Ok::<(), attnlab_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The first error of `series`.
+    pub fn curves<T>(
+        mut self,
+        items: impl IntoIterator<Item = T>,
+        mut series: impl FnMut(usize, T) -> Result<Series>,
+    ) -> Result<Self> {
+        for (i, item) in items.into_iter().enumerate() {
+            self.series.push(series(i, item)?);
+        }
+        Ok(self)
+    }
+
+    /// Adds a reference line.
+    pub fn ruled(mut self, rule: Rule) -> Self {
+        self.rules.push(rule);
+        self
+    }
+
+    /// Sets the heat map under the series.
+    pub fn coloured(mut self, heat: Heat) -> Self {
+        self.heat = Some(heat);
+        self
+    }
+
+    /// Adds contour lines.
+    pub fn contoured(mut self, contour: Contour) -> Self {
+        self.contours.push(contour);
+        self
+    }
+
+    /// Returns the points of every series.
+    pub fn points(&self) -> impl Iterator<Item = &Point> + Clone {
+        self.series.iter().flat_map(|series| &series.points)
+    }
+}
+
 /// An axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Axis {
@@ -122,6 +227,12 @@ impl Axis {
     /// Sets the numbered ticks to these ascending values; where they are too close, some become small ticks.
     pub fn ticks_at(mut self, values: &[f64]) -> Self {
         self.ticks = values.iter().map(|v| (*v, v.to_string())).collect();
+        self
+    }
+
+    /// Sets the ticks and their words, by ascending values.
+    pub fn ticks_named(mut self, ticks: impl IntoIterator<Item = (f64, String)>) -> Self {
+        self.ticks = ticks.into_iter().collect();
         self
     }
 }
@@ -182,6 +293,29 @@ impl Series {
         Series { stroke, ..Series::predicted(label, colour, vec![]) }
     }
 
+    /// Creates points of one marker, with error bars where they have intervals and no line between them.
+    pub fn marks(label: impl Into<String>, colour: usize, marker: Marker, points: Vec<Point>) -> Self {
+        Series { marker, ..Series::bars(label, colour, points) }
+    }
+
+    /// Creates a dashed line at a height from the first of `ends` to the last.
+    pub fn across(label: impl Into<String>, colour: usize, ends: [f64; 2], height: impl Into<Measured>) -> Self {
+        let height = height.into();
+        Series::predicted(label, colour, ends.map(|x| Point::at(x, height)).to_vec())
+    }
+
+    /// Sets the marker.
+    pub fn marked(mut self, marker: Marker) -> Self {
+        self.marker = marker;
+        self
+    }
+
+    /// Draws the intervals as error bars, not as a band.
+    pub fn with_bars(mut self) -> Self {
+        self.band = false;
+        self
+    }
+
     /// Sets the stroke.
     pub fn drawn(mut self, stroke: Stroke) -> Self {
         self.stroke = stroke;
@@ -222,6 +356,27 @@ impl Series {
     }
 }
 
+/// A number of a figure, with its interval where it has one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// The number.
+    pub value: f64,
+    /// Interval around it.
+    pub interval: Option<(f64, f64)>,
+}
+
+impl From<f64> for Measured {
+    fn from(value: f64) -> Self {
+        Measured { value, interval: None }
+    }
+}
+
+impl From<Estimate> for Measured {
+    fn from(e: Estimate) -> Self {
+        Measured { value: e.value, interval: Some((e.low, e.high)) }
+    }
+}
+
 /// One point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
@@ -234,14 +389,25 @@ pub struct Point {
 }
 
 impl Point {
-    /// Creates a point without interval.
-    pub fn at(x: f64, y: f64) -> Self {
-        Point { x, y, interval: None }
+    /// Creates a point at a number, which has no interval, or at an [`Estimate`], which has one.
+    pub fn at(x: f64, y: impl Into<Measured>) -> Self {
+        let Measured { value, interval } = y.into();
+        Point { x, y: value, interval }
     }
 
     /// Creates a point with its interval.
     pub fn between(x: f64, y: f64, low: f64, high: f64) -> Self {
         Point { x, y, interval: Some((low, high)) }
+    }
+
+    /// Returns the lower end of the interval; without one, y.
+    pub fn low(&self) -> f64 {
+        self.interval.map_or(self.y, |(low, _)| low)
+    }
+
+    /// Returns the upper end of the interval; without one, y.
+    pub fn high(&self) -> f64 {
+        self.interval.map_or(self.y, |(_, high)| high)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Differences by seed: trained minus untrained, and of two such differences.
 
 use attnlab_core::error::Result;
-use attnlab_lab::experiment::draw::{firsts, lasts};
+use attnlab_core::stats::{self, Estimate};
+use attnlab_lab::experiment::draw::{LEVEL, firsts, lasts};
 use attnlab_lab::run::Row;
 
 /// Subtracts two lists, entry by entry.
@@ -15,4 +16,17 @@ pub fn minus(a: &[f64], b: &[f64]) -> Vec<f64> {
 /// When a row has no such series.
 pub fn gains(cell: &[Row], name: &str) -> Result<Vec<f64>> {
     Ok(minus(&lasts(cell, name)?, &firsts(cell, name)?))
+}
+
+/// Counts the cells where the mean of `values` over the seeds, with its interval, has a property.
+///
+/// # Errors
+/// The first error of `values`, and when a cell has fewer than two.
+pub fn count(
+    cells: &[&[Row]],
+    values: impl Fn(&[Row]) -> Result<Vec<f64>>,
+    has: impl Fn(&Estimate) -> bool,
+) -> Result<usize> {
+    let means = cells.iter().map(|cell| stats::mean(&values(cell)?, LEVEL)).collect::<Result<Vec<_>>>()?;
+    Ok(means.iter().filter(|mean| has(mean)).count())
 }

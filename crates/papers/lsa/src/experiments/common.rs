@@ -9,8 +9,8 @@ use attnlab_core::linalg::normal_matrix;
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use attnlab_core::stats::log_log_slope_of_means;
-use attnlab_lab::experiment::draw::{LEVEL, mean_at, numbers};
-use attnlab_lab::figure::Point;
+use attnlab_lab::experiment::draw::{LEVEL, numbers, student, tenths};
+use attnlab_lab::figure::{Measured, Point};
 use attnlab_lab::run::Row;
 use ndarray::Array2;
 use serde_json::{Map, Value};
@@ -99,19 +99,37 @@ pub(super) fn distance(training: &Pretraining, weights: &LsaWeights) -> f64 {
     norm(&(weights.product() - &target)) / norm(&target)
 }
 
-/// Mean with its 95 % interval over the draws.
-pub(super) fn average(cell: &[Row], name: &str, x: f64) -> Result<Point> {
-    mean_at(x, &numbers(cell, name)?)
+/// Mean of a number over the draws with its 95 % interval.
+pub(super) fn mean(cell: &[Row], name: &str) -> Result<Measured> {
+    student(&numbers(cell, name)?)
 }
 
-/// The slope of the means over the draws with its 95 % interval, for a legend: "−1.00 [−1.02, −0.98]", with up to four
-/// digits where the interval is that short; None where the points determine none: fewer than three, or a mean that is not
-/// positive.
+/// Median of a number over the draws with its 10-90 % interval.
+pub(super) fn median(cell: &[Row], name: &str) -> Result<Measured> {
+    Ok(tenths(&numbers(cell, name)?))
+}
+
+/// A law at the abscissas of points.
+pub(super) fn law(points: &[Point], y: impl Fn(f64) -> Result<f64>) -> Result<Vec<Point>> {
+    points.iter().map(|p| Ok(Point::at(p.x, y(p.x)?))).collect()
+}
+
+/// The slope over a parameter of the means over the draws with its 95 % interval, for a legend: "−1.00 [−1.02, −0.98]",
+/// with up to four digits where the interval is that short; None where the cells determine none: fewer than three, or a
+/// mean that is not positive.
 ///
 /// # Errors
-/// Any other failure of the estimate.
-pub(super) fn slope_label(x: &[f64], samples: &[Vec<f64>]) -> Result<Option<String>> {
-    match log_log_slope_of_means(x, samples, LEVEL) {
+/// When a row lacks a number, and any other failure of the estimate.
+pub(super) fn slope_label(
+    cells: &[&[Row]],
+    parameter: impl AsRef<str>,
+    y: impl Fn(&Row) -> Result<f64>,
+) -> Result<Option<String>> {
+    let x = cells.iter().map(|cell| cell[0].parameter(parameter.as_ref())).collect::<Result<Vec<f64>>>()?;
+    let draws = cells.iter().map(|cell| cell.len()).min().unwrap_or(0);
+    let sample = |i: usize| cells.iter().map(|cell| y(&cell[i])).collect();
+    let samples = (0..draws).map(sample).collect::<Result<Vec<Vec<f64>>>>()?;
+    match log_log_slope_of_means(&x, &samples, LEVEL) {
         Ok(e) => {
             let digits = (2..4).find(|d| 0.5 * (e.high - e.low) >= 10_f64.powi(-d));
             let digits = digits.unwrap_or(4) as usize;
@@ -126,19 +144,3 @@ pub(super) fn slope_label(x: &[f64], samples: &[Vec<f64>]) -> Result<Option<Stri
 
 /// The linear layer and the softmax layer, by their names in rows, with their palette colours.
 pub(super) const LAYERS: [(&str, usize); 2] = [("linear", 5), ("softmax", 3)];
-
-/// The cells at one value of a parameter.
-pub(super) type Group<'a> = (f64, Vec<&'a [Row]>);
-
-/// Cells grouped by a parameter, in their order.
-pub(super) fn groups<'a>(cells: &[&'a [Row]], name: &str) -> Result<Vec<Group<'a>>> {
-    let mut groups: Vec<Group> = vec![];
-    for cell in cells {
-        let value = cell[0].parameter(name)?;
-        match groups.iter_mut().find(|(v, _)| *v == value) {
-            Some((_, group)) => group.push(cell),
-            None => groups.push((value, vec![cell])),
-        }
-    }
-    Ok(groups)
-}

@@ -9,9 +9,9 @@ use attnlab_core::error::{self, Error, Result};
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use attnlab_lab::claim::Source;
-use attnlab_lab::experiment::draw::{cells, panel, points, with_word};
+use attnlab_lab::experiment::draw::{cells, points, with_word};
 use attnlab_lab::experiment::{Described, Experiment, settings};
-use attnlab_lab::figure::{Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke, Width};
+use attnlab_lab::figure::{Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series};
 use attnlab_lab::run::{Row, store};
 use attnlab_theory::dynamics::flow::{Flow, Method, Watch};
 use rand::RngExt;
@@ -136,33 +136,28 @@ impl Experiment for JomaConvergence {
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         let cells = cells(Self::NAME, rows)?;
         let panels = vec![
-            self.ratios(&with_word(&cells, PART.name, "pair"))?,
-            lambdas(&with_word(&cells, PART.name, "random"))?,
+            self.ratios(&with_word(&cells, PART, "pair"))?,
+            lambdas(&with_word(&cells, PART, "random"))?,
             remainders(self.high),
         ];
-        Ok(vec![Figure {
-            name: Self::NAME.into(),
-            title: "Convergence of salient and other components".into(),
-            caption: format!(
-                "Eq. (6) from 0. (a): ratio of ln(1/*δ*_{{j}}) to ln(1/*δ*_{{k}}) over its limit \
-                 e^{{*μ*_{{j}}²/2 − *μ*_{{k}}²/2}}, that is 1 + *Λ* of (7), along the flow; dashed: its \
-                 approach by the remainders at *δ* = 0, (*ρ*_{{k}} − *ρ*_{{j}})e^{{*μ*_{{k}}²/2}}/ln(1/*δ*_{{k}}). \
-                 (b): |*λ*_{{jk}}| of {} random pairs, *μ* uniform up to {}, at random moments; rules: the best \
-                 constant {LARGEST_REMAINDER} and the printed √(2π) + 2. (c): the remainder of (88) at \
-                 *δ* = 0 against its best and its printed bound.",
-                self.draws * self.trials as usize,
-                self.high,
-            ),
-            width: Width::Page,
-            columns: 3,
-            panels,
-        }])
+        let title = "Convergence of salient and other components";
+        Ok(vec![Figure::page(Self::NAME, title, 3, panels).captioned(format!(
+            "Eq. (6) from 0. (a): ratio of ln(1/*δ*_{{j}}) to ln(1/*δ*_{{k}}) over its limit \
+             e^{{*μ*_{{j}}²/2 − *μ*_{{k}}²/2}}, that is 1 + *Λ* of (7), along the flow; dashed: its \
+             approach by the remainders at *δ* = 0, (*ρ*_{{k}} − *ρ*_{{j}})e^{{*μ*_{{k}}²/2}}/ln(1/*δ*_{{k}}). \
+             (b): |*λ*_{{jk}}| of {} random pairs, *μ* uniform up to {}, at random moments; rules: the best \
+             constant {LARGEST_REMAINDER} and the printed √(2π) + 2. (c): the remainder of (88) at \
+             *δ* = 0 against its best and its printed bound.",
+            self.draws * self.trials as usize,
+            self.high,
+        ))])
     }
 }
 
 impl JomaConvergence {
     fn ratios(&self, cells: &[&[Row]]) -> Result<Panel> {
-        let mut found = panel("ratio of convergence", Axis::log("ln(1/*δ*_{k})"), Axis::log("1 + *Λ*"));
+        let mut panel = Panel::new("ratio of convergence", Axis::log("ln(1/*δ*_{k})"), Axis::log("1 + *Λ*"))
+            .ruled(Rule::horizontal("", 1.0));
         for (colour, cell) in cells.iter().enumerate() {
             let row = &cell[0];
             let (mu_j, mu_k) = (row.parameter(MU_J.name)?, row.parameter(MU_K.name)?);
@@ -171,40 +166,39 @@ impl JomaConvergence {
             let ratios: Vec<f64> = j.iter().zip(&k).map(ratio).collect();
             // From the smallest gaps on, in which all components are alike, the curve is flat.
             let shown: Vec<Point> = points(&k, &ratios).into_iter().filter(|p| p.x >= 0.05).collect();
-            let label = format!("*μ*_{{j}} = {mu_j}, *μ*_{{k}} = {mu_k}");
             let rest = remainder(0.0, mu_k) - remainder(0.0, mu_j);
             let law = |p: &Point| Point::at(p.x, 1.0 + rest * half(mu_k) / p.x);
-            let near: Vec<Point> = shown.iter().map(law).filter(|p| p.x >= 2.0 && p.y > 0.0).collect();
-            found.series.push(Series { marker: Marker::None, ..Series::measured(label, colour, shown) });
-            found.series.push(Series::predicted("remainders at *δ* = 0", GREY, near));
+            let near = shown.iter().map(law).filter(|p| p.x >= 2.0 && p.y > 0.0).collect();
+            panel = panel
+                .with(Series::fitted(format!("*μ*_{{j}} = {mu_j}, *μ*_{{k}} = {mu_k}"), colour, shown))
+                .with(Series::predicted("remainders at *δ* = 0", GREY, near));
         }
-        found.rules.push(Rule::horizontal("", 1.0));
-        Ok(found)
+        Ok(panel)
     }
 }
 
 fn lambdas(cells: &[&[Row]]) -> Result<Panel> {
-    let mut found = panel("random pairs", Axis::log("ln(1/*δ*_{k})"), Axis::log("|*λ*_{jk}|").from_to(1e-4, 10.0));
-    let mut all = vec![];
+    let mut pairs = vec![];
     for row in cells.iter().flat_map(|cell| cell.iter()) {
         let (gaps, lambdas) = (row.series("gap")?, row.series("lambda")?);
-        all.extend(gaps.iter().zip(&lambdas).map(|(g, l)| Point::at(*g, l.abs())));
+        pairs.extend(gaps.iter().zip(&lambdas).map(|(g, l)| Point::at(*g, l.abs())));
     }
-    all.sort_by(|a, b| a.x.total_cmp(&b.x));
-    found.series.push(Series { stroke: Stroke::None, marker: Marker::Circle, ..Series::measured("", 0, all) });
-    found.rules.extend([Rule::horizontal("", LARGEST_REMAINDER), Rule::horizontal("", printed())]);
-    Ok(found)
+    pairs.sort_by(|a, b| a.x.total_cmp(&b.x));
+    let y = Axis::log("|*λ*_{jk}|").from_to(1e-4, 10.0);
+    Ok(Panel::new("random pairs", Axis::log("ln(1/*δ*_{k})"), y)
+        .with(Series::marks("", 0, Marker::Circle, pairs))
+        .ruled(Rule::horizontal("", LARGEST_REMAINDER))
+        .ruled(Rule::horizontal("", printed())))
 }
 
 fn remainders(high: f64) -> Panel {
-    let mut found = panel("remainder of (88)", Axis::linear("*μ*"), Axis::linear("*ρ*(0, *μ*)").from_to(0.0, 2.5));
     let most = high.max(4.0);
-    let at = |i: u32| {
+    let point = |i: u32| {
         let mu = most * f64::from(i) / 200.0;
         Point::at(mu, remainder(0.0, mu))
     };
-    let all = (0..=200).map(at).collect();
-    found.series.push(Series { marker: Marker::None, ..Series::measured("", INK, all) });
-    found.rules.extend([Rule::horizontal("", LARGEST_REMAINDER), Rule::horizontal("", (0.5 * PI).sqrt() + 1.0)]);
-    found
+    Panel::new("remainder of (88)", Axis::linear("*μ*"), Axis::linear("*ρ*(0, *μ*)").from_to(0.0, 2.5))
+        .with(Series::fitted("", INK, (0..=200).map(point).collect()))
+        .ruled(Rule::horizontal("", LARGEST_REMAINDER))
+        .ruled(Rule::horizontal("", (0.5 * PI).sqrt() + 1.0))
 }

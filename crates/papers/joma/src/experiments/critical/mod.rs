@@ -8,9 +8,9 @@ use attnlab_core::error::{self, Error, Result};
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use attnlab_lab::claim::Source;
-use attnlab_lab::experiment::draw::{cells, panel, points, with_word};
+use attnlab_lab::experiment::draw::{cells, points, with_word};
 use attnlab_lab::experiment::{Described, Experiment, settings};
-use attnlab_lab::figure::{Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke, Width};
+use attnlab_lab::figure::{Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke};
 use attnlab_lab::run::{Row, store};
 use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch};
 use serde::{Deserialize, Serialize};
@@ -155,26 +155,20 @@ impl Experiment for JomaCritical {
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         let cells = cells(Self::NAME, rows)?;
         let point = self.point()?;
-        Ok(vec![Figure {
-            name: Self::NAME.into(),
-            title: "Critical points of the nonlinear dynamics".into(),
-            caption: format!(
-                "ReLU on isotropic inputs. (a): *G*(*y*) = *F*(*θ*_{{1}}^{{−1}}(*y*)), Fig. 9 of the paper; \
-                 straight: the line through 0 that meets the curve of Student's law with *ν* = {nu} at *ρ*_{{−}} = \
-                 {minus} and again at *ρ*_{{+}} = {plus:.4}: a critical point. (b): the slope of that line, \
-                 *F*/*θ*_{{1}}, the mean residual life at −*ρ*: monotone for log-concave laws, which have no \
-                 critical point. (c): distance from the critical point *μ*, |*μ*| = 1, with *ξ* fixed, along \
-                 the flow of Lemma 2; solid with Lemma 1 corrected, dotted as printed, from {away} away along *μ* (longer or shorter) or \
-                 across it; dashed: the rates of the corrected Theorem 3.",
-                nu = self.flow_nu,
-                minus = self.minus,
-                plus = point.plus,
-                away = self.away,
-            ),
-            width: Width::Page,
-            columns: 3,
-            panels: vec![self.curves(&point)?, self.lives(&point)?, self.near(&cells, &point)?],
-        }])
+        let panels = vec![self.curves(&point)?, self.lives(&point)?, self.near(&cells, &point)?];
+        Ok(vec![Figure::page(Self::NAME, "Critical points of the nonlinear dynamics", 3, panels).captioned(format!(
+            "ReLU on isotropic inputs. (a): *G*(*y*) = *F*(*θ*_{{1}}^{{−1}}(*y*)), Fig. 9 of the paper; straight: \
+             the line through 0 that meets the curve of Student's law with *ν* = {nu} at *ρ*_{{−}} = {minus} and \
+             again at *ρ*_{{+}} = {plus:.4}: a critical point. (b): the slope of that line, *F*/*θ*_{{1}}, the mean \
+             residual life at −*ρ*: monotone for log-concave laws, which have no critical point. (c): distance from \
+             the critical point *μ*, |*μ*| = 1, with *ξ* fixed, along the flow of Lemma 2; solid with Lemma 1 \
+             corrected, dotted as printed, from {away} away along *μ* (longer or shorter) or across it; dashed: the \
+             rates of the corrected Theorem 3.",
+            nu = self.flow_nu,
+            minus = self.minus,
+            plus = point.plus,
+            away = self.away,
+        ))])
     }
 }
 
@@ -195,85 +189,61 @@ impl VectorField for Fixed {
 
 impl JomaCritical {
     fn curves(&self, point: &CriticalPoint) -> Result<Panel> {
-        let mut found = panel("*G*(*y*)", Axis::linear("*y*").from_to(0.0, 1.0), Axis::linear("*G*").from_to(0.0, 3.0));
         let ys: Vec<f64> = (1..self.points).map(|i| i as f64 / self.points as f64).collect();
-        for (label, law, (colour, stroke)) in self.laws()? {
-            let g: Vec<f64> = ys.iter().map(|y| critical::g(&law, *y)).collect();
-            let curve = smooth(label, colour, points(&ys, &g));
-            found.series.push(curve.drawn(stroke));
-        }
         let slope = critical::residual_life(&point.law, point.minus);
         let line = vec![Point::at(0.0, 0.0), Point::at(1.0, slope)];
-        found.series.push(Series::fitted("line through a critical pair", INK, line));
         let pair = [point.minus, point.plus].map(|rho| {
             let y = point.law.theta1(point.slopes, rho);
             Point::at(y, slope * y)
         });
-        found.series.push(marks("critical pair", pair.to_vec()));
-        Ok(found)
+        let (x, y) = (Axis::linear("*y*").from_to(0.0, 1.0), Axis::linear("*G*").from_to(0.0, 3.0));
+        Ok(Panel::new("*G*(*y*)", x, y)
+            .curves(self.laws()?, |_, (label, law, (colour, stroke))| {
+                let g: Vec<f64> = ys.iter().map(|y| critical::g(&law, *y)).collect();
+                Ok(Series::fitted(label, colour, points(&ys, &g)).drawn(stroke))
+            })?
+            .with(Series::fitted("line through a critical pair", INK, line))
+            .with(Series::marks("critical pair", INK, Marker::Ring, pair.to_vec())))
     }
 
     fn lives(&self, point: &CriticalPoint) -> Result<Panel> {
-        let mut found = panel(
-            "mean residual life",
-            Axis::linear("*ρ*").from_to(-6.0, 4.0),
-            Axis::linear("*F*/*θ*_{1}").from_to(0.0, 5.0),
-        );
-        let at = |i: u32| -6.0 + 10.0 * f64::from(i) / 300.0;
-        for (label, law, (colour, stroke)) in self.laws()? {
-            let life = |rho: f64| Point::at(rho, critical::residual_life(&law, rho));
-            let all = (0..=300).map(at).map(life);
-            // A ball ends at -1: left of that there is no life.
-            let all = all.filter(|p| p.y.is_finite()).collect();
-            found.series.push(smooth(label, colour, all).drawn(stroke));
-        }
         let slope = critical::residual_life(&point.law, point.minus);
         let pair = [point.minus, point.plus].map(|rho| Point::at(rho, slope));
-        found.series.push(marks("critical pair", pair.to_vec()));
-        Ok(found)
+        let rho = |i: u32| -6.0 + 10.0 * f64::from(i) / 300.0;
+        let (x, y) = (Axis::linear("*ρ*").from_to(-6.0, 4.0), Axis::linear("*F*/*θ*_{1}").from_to(0.0, 5.0));
+        Ok(Panel::new("mean residual life", x, y)
+            .curves(self.laws()?, |_, (label, law, (colour, stroke))| {
+                let life = |rho: f64| Point::at(rho, critical::residual_life(&law, rho));
+                // A ball ends at -1: left of that there is no life.
+                let lives = (0..=300).map(rho).map(life).filter(|p| p.y.is_finite()).collect();
+                Ok(Series::fitted(label, colour, lives).drawn(stroke))
+            })?
+            .with(Series::marks("critical pair", INK, Marker::Ring, pair.to_vec())))
     }
 
     fn near(&self, cells: &[&[Row]], point: &CriticalPoint) -> Result<Panel> {
-        let mut found = panel(
-            "near the critical point",
-            // Space for the names of the curves that do not come back.
-            Axis::linear("time").from_to(-0.03 * self.until, 1.35 * self.until),
-            Axis::log("distance from *μ*").from_to(1e-4, 3.0),
-        );
         let times = self.times();
-        for (field, stroke) in [("corrected", Stroke::Solid), ("printed", Stroke::Dotted)] {
-            for cell in with_word(cells, FIELD.name, field) {
-                for (i, (name, _)) in self.starts().into_iter().enumerate() {
-                    let points = points(&times, &cell[0].series(name)?);
-                    let label = match field {
-                        "printed" => format!("{name}, as printed"),
-                        _ => name.to_string(),
-                    };
-                    let series = smooth(label, FLOWS + i, points).drawn(stroke);
-                    found.series.push(match field {
-                        "printed" => series.unlisted().tagged(name),
-                        _ => series,
-                    });
-                }
-            }
+        let distances = |cell: &[Row], name: &str| -> Result<_> { Ok(points(&times, &cell[0].series(name)?)) };
+        // Space for the names of the curves that do not come back.
+        let x = Axis::linear("time").from_to(-0.03 * self.until, 1.35 * self.until);
+        let mut panel = Panel::new("near the critical point", x, Axis::log("distance from *μ*").from_to(1e-4, 3.0));
+        for cell in with_word(cells, FIELD, "corrected") {
+            panel = panel
+                .curves(self.starts(), |i, (name, _)| Ok(Series::fitted(name, FLOWS + i, distances(cell, name)?)))?;
         }
-        let printed = Series::key("as printed", GREY, Stroke::Dotted);
-        found.series.push(printed);
+        for cell in with_word(cells, FIELD, "printed") {
+            panel = panel.curves(self.starts(), |i, (name, _)| {
+                let series = Series::fitted(format!("{name}, as printed"), FLOWS + i, distances(cell, name)?);
+                Ok(series.drawn(Stroke::Dotted).unlisted().tagged(name))
+            })?;
+        }
         let betas = point.betas();
-        for rate in [betas.one + betas.two, betas.one] {
-            let law = |t: &f64| Point::at(*t, self.away * (-rate * t).exp());
-            let law = times.iter().map(law).collect();
-            found.series.push(Series::predicted("Theorem 3", GREY, law));
-        }
-        found.rules.push(Rule::horizontal("start", self.away).written());
-        Ok(found)
+        panel
+            .with(Series::key("as printed", GREY, Stroke::Dotted))
+            .ruled(Rule::horizontal("start", self.away).written())
+            .curves([betas.one + betas.two, betas.one], |_, rate| {
+                let law = times.iter().map(|t| Point::at(*t, self.away * (-rate * t).exp())).collect();
+                Ok(Series::predicted("Theorem 3", GREY, law))
+            })
     }
-}
-
-fn smooth(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Series {
-    Series { marker: Marker::None, ..Series::measured(label, colour, points) }
-}
-
-fn marks(label: &str, points: Vec<Point>) -> Series {
-    Series { stroke: Stroke::None, marker: Marker::Ring, ..Series::measured(label, INK, points) }
 }

@@ -9,9 +9,9 @@ use attnlab_core::error::{self, Error, Result};
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use attnlab_lab::claim::Source;
-use attnlab_lab::experiment::draw::{cells, curve, panel, points, with_word};
+use attnlab_lab::experiment::draw::{cells, lists, points, with_word};
 use attnlab_lab::experiment::{Described, Experiment, settings};
-use attnlab_lab::figure::{Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke, Width};
+use attnlab_lab::figure::{Axis, Figure, GREY, INK, Panel, Point, Rule, Series, Stroke};
 use attnlab_lab::run::{Row, store};
 use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch, descend};
 use attnlab_theory::measure::softmax_entropy;
@@ -204,37 +204,24 @@ impl Experiment for JomaEntropy {
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         let cells = cells(Self::NAME, rows)?;
-        let (mut weights, mut entropies, mut shares) = (vec![], vec![], vec![]);
+        let mut panels = vec![];
         for setting in ["text", "code"] {
-            for cell in with_word(&cells, SETTING.name, setting) {
-                weights.push(self.weights(setting, &cell[0])?);
-                entropies.push(entropy_panel(setting, &cell[0])?);
-                shares.push(distribution(cell)?);
+            for cell in with_word(&cells, SETTING, setting) {
+                let row = &cell[0];
+                panels.extend([self.weights(setting, row)?, entropy_panel(setting, row)?, distribution(cell)?]);
             }
         }
-        let panels: Vec<Panel> =
-            (0..weights.len()).flat_map(|i| [weights[i].clone(), entropies[i].clone(), shares[i].clone()]).collect();
-        Ok(vec![Figure {
-            name: Self::NAME.into(),
-            title: "Salient components first; attention drops and rebounds".into(),
-            caption: format!(
-                "Above: Eq. (6) from 0 by an adaptive method, entropy of softmax(*v*²). Below: the authors' \
-                 code, gradient descent with *η* = {}, *T* = {}, the update divided by the sum of the \
-                 exponentials, from {}, entropy of softmax(*v*²/*T*). (a), (d): *v* at some moments, the \
-                 target *μ* dashed. (b), (e): entropy of attention. (c), (f): rebound for {} random *μ*, \
-                 uniform on [{}, {}]^{{{}}}; dotted: {VISIBLE} nats.",
-                self.eta,
-                self.temperature,
-                self.start,
-                self.draws * self.trials as usize,
-                self.low,
-                self.high,
-                self.mu.len(),
-            ),
-            width: Width::Page,
-            columns: 3,
-            panels,
-        }])
+        let title = "Salient components first; attention drops and rebounds";
+        let Self { eta, temperature, start, low, high, .. } = self;
+        Ok(vec![Figure::page(Self::NAME, title, 3, panels).captioned(format!(
+            "Above: Eq. (6) from 0 by an adaptive method, entropy of softmax(*v*²). Below: the authors' \
+             code, gradient descent with *η* = {eta}, *T* = {temperature}, the update divided by the sum of the \
+             exponentials, from {start}, entropy of softmax(*v*²/*T*). (a), (d): *v* at some moments, the \
+             target *μ* dashed. (b), (e): entropy of attention. (c), (f): rebound for {} random *μ*, \
+             uniform on [{low}, {high}]^{{{}}}; dotted: {VISIBLE} nats.",
+            self.draws * self.trials as usize,
+            self.mu.len(),
+        ))])
     }
 }
 
@@ -244,49 +231,38 @@ impl JomaEntropy {
             "text" => "Eq. (6): weights",
             _ => "authors' code: weights",
         };
-        let mut found = panel(title, Axis::whole("component, sorted"), Axis::linear("*v*"));
         let index: Vec<f64> = (1..=self.mu.len()).map(|i| i as f64).collect();
-        for (i, moment) in row.series("shown")?.iter().enumerate() {
-            let v = row.series(&format!("v_{i}"))?;
+        let panel = Panel::new(title, Axis::whole("component, sorted"), Axis::linear("*v*"));
+        let panel = panel.curves(row.series("shown")?, |i, moment| {
             let label = match setting {
-                "text" => format!("*t* = {}", attnlab_core::format::significant(*moment, 2)),
+                "text" => format!("*t* = {}", attnlab_core::format::significant(moment, 2)),
                 _ => format!("step {moment}"),
             };
-            found.series.push(Series { label, ..Series::measured("", i, points(&index, &v)) });
-        }
-        let target = points(&index, &self.mu);
-        found.series.push(Series::predicted("target *μ*", INK, target));
-        Ok(found)
+            Ok(Series::measured(label, i, points(&index, &row.series(&format!("v_{i}"))?)))
+        })?;
+        Ok(panel.with(Series::predicted("target *μ*", INK, points(&index, &self.mu))))
     }
 }
 
 fn entropy_panel(setting: &str, row: &Row) -> Result<Panel> {
-    let (clock, entropy) = (row.series("clock")?, row.series("entropy")?);
-    let (title, x) = match setting {
-        "text" => ("entropy of attention", Axis::linear("time *t*").from_to(0.0, 1.5)),
-        _ => ("entropy of attention", Axis::linear("steps")),
+    let x = match setting {
+        "text" => Axis::linear("time *t*").from_to(0.0, 1.5),
+        _ => Axis::linear("steps"),
     };
-    let mut found = panel(title, x, Axis::linear("entropy (nats)").from_to(0.0, 2.4));
-    found.series.push(Series { interval: String::new(), ..curve("", INK, points(&clock, &entropy)) });
-    Ok(found)
+    let entropy = points(&row.series("clock")?, &row.series("entropy")?);
+    Ok(Panel::new("entropy of attention", x, Axis::linear("entropy (nats)").from_to(0.0, 2.4))
+        .with(Series::fitted("", INK, entropy)))
 }
 
 /// The share of μ whose rebound is at least x.
 fn distribution(cell: &[Row]) -> Result<Panel> {
-    let mut all = vec![];
-    for row in cell {
-        all.extend(row.series("rebound")?);
-    }
-    all.sort_by(f64::total_cmp);
-    let n = all.len() as f64;
-    let at = |(i, x): (usize, &f64)| Point::at(x.max(1e-6), 1.0 - i as f64 / n);
-    let steps: Vec<Point> = all.iter().enumerate().map(at).collect();
-    let mut found = panel(
-        "random *μ*: rebound",
-        Axis::log("rebound at least (nats)"),
-        Axis::linear("share of *μ*").from_to(0.0, 1.04),
-    );
-    found.series.push(Series { marker: Marker::None, stroke: Stroke::Solid, ..Series::predicted("", GREY, steps) });
-    found.rules.push(Rule::vertical("", VISIBLE));
-    Ok(found)
+    let mut rebounds = lists(cell, "rebound")?.concat();
+    rebounds.sort_by(f64::total_cmp);
+    let n = rebounds.len() as f64;
+    let point = |(i, x): (usize, &f64)| Point::at(x.max(1e-6), 1.0 - i as f64 / n);
+    let steps = rebounds.iter().enumerate().map(point).collect();
+    let (x, y) = (Axis::log("rebound at least (nats)"), Axis::linear("share of *μ*").from_to(0.0, 1.04));
+    Ok(Panel::new("random *μ*: rebound", x, y)
+        .with(Series::predicted("", GREY, steps).drawn(Stroke::Solid))
+        .ruled(Rule::vertical("", VISIBLE)))
 }

@@ -1,13 +1,15 @@
 //! The figures of `joma_latents`, from its rows.
 
 use super::JomaLatents;
-use crate::experiments::paired::gains;
+use crate::experiments::paired::{count, gains};
 use crate::quantities::{CLASSES, LABELS, LATENTS_0, LATENTS_1, LEARNING_RATE, RHO};
 use attnlab_core::error::Result;
-use attnlab_core::stats;
 use attnlab_lab::experiment::Described;
-use attnlab_lab::experiment::draw::{LEVEL, OVER_SEEDS, cells, firsts, lasts, mean_at, numbers, panel, with_word};
-use attnlab_lab::figure::{Axis, Figure, GREY, Panel, Point, Rule, Series, Width};
+use attnlab_lab::experiment::draw::{
+    OVER_SEEDS, PERCENT, bars_over_seeds, cells, firsts, grouped, lasts, named, numbers, over, side_by_side, student,
+    with_word,
+};
+use attnlab_lab::figure::{Axis, Figure, GREY, Panel, Rule, Series};
 use attnlab_lab::run::Row;
 
 /// Cells that differ in ρ alone, and the name of the others' values.
@@ -15,135 +17,77 @@ type Group<'a> = (String, Vec<&'a [Row]>);
 
 /// Groups the cells.
 fn groups<'a>(cells: &[&'a [Row]]) -> Result<Vec<Group<'a>>> {
-    let mut found: Vec<Group> = vec![];
-    for cell in cells {
+    grouped(cells.iter().copied(), |cell| {
         let number = |name: &str| cell[0].parameter(name);
-        let name = format!(
+        Ok(format!(
             "*D* = {}, *N*_{{0}}, *N*_{{1}} = {}, {}, *η* = {}",
             number(CLASSES.name)?,
             number(LATENTS_0.name)?,
             number(LATENTS_1.name)?,
             number(LEARNING_RATE.name)?
-        );
-        match found.iter_mut().find(|(n, _)| *n == name) {
-            Some((_, list)) => list.push(cell),
-            None => found.push((name, vec![cell])),
-        }
-    }
-    Ok(found)
+        ))
+    })
 }
 
 /// Words for a layer of the latents.
 const LAYERS: [&str; 2] = ["bottom latents", "top latents"];
 
 /// The figures of these settings, from their rows.
-///
-/// # Errors
-/// When rows are missing or are not of this experiment.
 pub fn figures(settings: &JomaLatents, rows: &[Row]) -> Result<Vec<Figure>> {
-    let all = cells(JomaLatents::NAME, rows)?;
-    let real = with_word(&all, LABELS.name, "classes");
-    let random = groups(&with_word(&all, LABELS.name, "random"))?;
+    let cells = cells(JomaLatents::NAME, rows)?;
+    let real = with_word(&cells, LABELS, "classes");
+    let random = groups(&with_word(&cells, LABELS, "random"))?;
     let mut panels = vec![];
     for (group, (name, cells)) in groups(&real)?.into_iter().enumerate() {
         let others = random.get(group).map_or(&[][..], |(_, cells)| cells.as_slice());
-        for s in [0, 1] {
-            panels.push(levels(&name, &cells, others, s)?);
-        }
-        for s in [0, 1] {
-            panels.push(changes(&cells, others, s)?);
-        }
+        panels.extend([levels(&name, &cells, others, 0)?, levels(&name, &cells, others, 1)?]);
+        panels.extend([changes(&cells, others, 0)?, changes(&cells, others, 1)?]);
     }
-    Ok(vec![Figure {
-        name: JomaLatents::NAME.into(),
-        title: "Latents of noisy trees against hidden units".into(),
-        caption: caption(settings, &real)?,
-        width: Width::Page,
-        columns: 2,
-        panels,
-    }])
+    let figure = Figure::page(JomaLatents::NAME, "Latents of noisy trees against hidden units", 2, panels);
+    Ok(vec![figure.captioned(caption(settings, &real)?)])
 }
 
 /// The scores of layer s.
 fn levels(name: &str, cells: &[&[Row]], others: &[&[Row]], s: usize) -> Result<Panel> {
-    let mut found = panel(
-        format!("{}, {name}", LAYERS[s]),
-        Axis::linear("*ρ*"),
-        Axis::linear(format!("NCorr_{{{s}}}, held out")).from_to(0.0, 1.05),
-    );
-    let own = format!("corr_{s}_{s}");
-    let mut lists: [Vec<Point>; 5] = Default::default();
-    for cell in cells {
-        let rho = cell[0].parameter(RHO.name)?;
-        lists[0].push(mean_at(rho, &lasts(cell, &own)?)?);
-        lists[1].push(mean_at(rho, &firsts(cell, &own)?)?);
-        lists[3].push(mean_at(rho, &lasts(cell, &format!("permuted_{s}"))?)?);
-        lists[4].push(mean_at(rho, &numbers(cell, &format!("noise_{s}"))?)?);
-    }
-    for cell in others {
-        let rho = cell[0].parameter(RHO.name)?;
-        lists[2].push(mean_at(rho, &lasts(cell, &own)?)?);
-    }
-    let labels = ["trained", "untrained", "trained on random labels", "latents permuted", "noise units"];
-    for ((points, label), colour) in lists.into_iter().zip(labels).zip([0, 1, 2, 3, GREY]) {
-        if !points.is_empty() {
-            found.series.push(Series::measured(label, colour, points).with_interval(OVER_SEEDS));
-        }
-    }
-    Ok(found)
+    let measured = |label, colour, points| Series::measured(label, colour, points).with_interval(OVER_SEEDS);
+    let trained = |cell: &[Row]| student(&lasts(cell, &format!("corr_{s}_{s}"))?);
+    let untrained = |cell: &[Row]| student(&firsts(cell, &format!("corr_{s}_{s}"))?);
+    let permuted = |cell: &[Row]| student(&lasts(cell, &format!("permuted_{s}"))?);
+    let noise = |cell: &[Row]| student(&numbers(cell, &format!("noise_{s}"))?);
+    let y = Axis::linear(format!("NCorr_{{{s}}}, held out")).from_to(0.0, 1.05);
+    Ok(Panel::new(format!("{}, {name}", LAYERS[s]), Axis::linear("*ρ*"), y)
+        .with_any(measured("trained", 0, over(cells, RHO, trained)?))
+        .with_any(measured("untrained", 1, over(cells, RHO, untrained)?))
+        .with_any(measured("trained on random labels", 2, over(others, RHO, trained)?))
+        .with_any(measured("latents permuted", 3, over(cells, RHO, permuted)?))
+        .with_any(measured("noise units", GREY, over(cells, RHO, noise)?)))
 }
 
 /// Gain of the scores of layer s by training, paired by seed.
 fn changes(cells: &[&[Row]], others: &[&[Row]], s: usize) -> Result<Panel> {
-    let rhos = cells.iter().map(|cell| cell[0].parameter(RHO.name));
-    let rhos = rhos.collect::<Result<Vec<f64>>>()?;
-    let places = |i: usize| i as f64 + 1.0;
-    let mut x = Axis::linear("*ρ*").from_to(0.4, rhos.len() as f64 + 0.6);
-    let ticks = rhos.iter().enumerate();
-    x.ticks = ticks.map(|(i, rho)| (places(i), rho.to_string())).collect();
-    let mut found = panel(format!("gain, {}", LAYERS[s]), x, Axis::linear("trained − untrained"));
-    let own = format!("corr_{s}_{s}");
-    let mut lists: [Vec<Point>; 3] = Default::default();
-    for (i, cell) in cells.iter().enumerate() {
-        lists[0].push(mean_at(places(i) - 0.16, &gains(cell, &own)?)?);
-        let permuted = gains(cell, &format!("permuted_{s}"))?;
-        lists[2].push(mean_at(places(i) + 0.16, &permuted)?);
-    }
-    for (i, cell) in others.iter().enumerate() {
-        lists[1].push(mean_at(places(i), &gains(cell, &own)?)?);
-    }
-    let labels = ["gain", "gain with random labels", "gain of permuted latents"];
-    for ((points, label), colour) in lists.into_iter().zip(labels).zip([0, 2, 3]) {
-        if !points.is_empty() {
-            found.series.push(Series::bars(label, colour, points).with_interval(OVER_SEEDS));
-        }
-    }
-    found.rules.push(Rule::horizontal("", 0.0));
-    Ok(found)
+    let rhos = cells.iter().map(|cell| Ok(cell[0].parameter(RHO.name)?.to_string()));
+    let x = named("*ρ*", rhos.collect::<Result<Vec<_>>>()?);
+    let gain = |cell: &[Row]| student(&gains(cell, &format!("corr_{s}_{s}"))?);
+    let permuted = |cell: &[Row]| student(&gains(cell, &format!("permuted_{s}"))?);
+    Ok(Panel::new(format!("gain, {}", LAYERS[s]), x, Axis::linear("trained − untrained"))
+        .with_any(bars_over_seeds("gain", 0, side_by_side(cells, -0.16, gain)?))
+        .with_any(bars_over_seeds("gain with random labels", 2, side_by_side(others, 0.0, gain)?))
+        .with_any(bars_over_seeds("gain of permuted latents", 3, side_by_side(cells, 0.16, permuted)?))
+        .ruled(Rule::horizontal("", 0.0)))
 }
 
 fn caption(settings: &JomaLatents, real: &[&[Row]]) -> Result<String> {
-    let mut above = [0; 2];
-    for cell in real {
-        for (s, count) in above.iter_mut().enumerate() {
-            let gain = stats::mean(&gains(cell, &format!("corr_{s}_{s}"))?, LEVEL)?;
-            *count += usize::from(gain.low > 0.0);
-        }
-    }
-    let [bottom, top] = above;
+    let above = |s: usize| count(real, |cell| gains(cell, &format!("corr_{s}_{s}")), |gain| gain.low > 0.0);
+    let (bottom, top) = (above(0)?, above(1)?);
+    let JomaLatents { hidden, held_out, batch, width, seeds, .. } = settings;
     Ok(format!(
-        "NCorr of the latents of each layer with the {} units of its block, on {} sequences that were not trained \
-         on, after {} steps of {} fresh sequences; the same before training, after training on labels without \
-         relation to the sequences, with the latents permuted, and for normal noise. Gain: trained minus untrained, \
-         paired by seed; its interval lies above 0 in {bottom} of {all} cells for the bottom latents and in {top} of \
-         {all} for the top ones. Width {}, {} seeds; bands and bars: {} % intervals over seeds (Student).",
-        settings.hidden,
-        settings.held_out,
+        "NCorr of the latents of each layer with the {hidden} units of its block, on {held_out} sequences that were \
+         not trained on, after {} steps of {batch} fresh sequences; the same before training, after training on \
+         labels without relation to the sequences, with the latents permuted, and for normal noise. Gain: trained \
+         minus untrained, paired by seed; its interval lies above 0 in {bottom} of {all} cells for the bottom \
+         latents and in {top} of {all} for the top ones. Width {width}, {seeds} seeds; bands and bars: {PERCENT} % \
+         intervals over seeds (Student).",
         settings.records.last(),
-        settings.batch,
-        settings.width,
-        settings.seeds,
-        100.0 * LEVEL,
         all = real.len(),
     ))
 }

@@ -3,86 +3,69 @@
 use super::JomaPatterns;
 use attnlab_core::error::Result;
 use attnlab_lab::experiment::Described;
-use attnlab_lab::experiment::draw::{self, LEVEL, OVER_SEEDS, cells, mean_at, panel};
-use attnlab_lab::figure::{Axis, Cell, Figure, GREY, Heat, Panel, Point, Series, Width};
+use attnlab_lab::experiment::draw::{OVER_SEEDS, PERCENT, bars_over_seeds, cells, course, lists, mean_at};
+use attnlab_lab::figure::{Axis, Cell, Figure, GREY, Heat, Panel, Point, Series};
 use attnlab_lab::run::Row;
 
 /// Share of units by the number of patterns that they hold.
 fn histogram(settings: &JomaPatterns, rows: &[Row], name: &str, shift: f64) -> Result<Vec<Point>> {
-    let all = rows.iter().map(|row| row.series(name)).collect::<Result<Vec<_>>>()?;
-    let most = all.iter().flatten().fold(2.0_f64, |m, x| m.max(*x)).min(settings.patterns as f64);
+    let held = lists(rows, name)?;
+    let most = held.iter().flatten().fold(2.0_f64, |m, x| m.max(*x)).min(settings.patterns as f64);
     (0..=most as usize)
         .map(|count| {
             let share =
                 |held: &Vec<f64>| held.iter().filter(|n| **n == count as f64).count() as f64 / held.len() as f64;
-            let shares: Vec<f64> = all.iter().map(share).collect();
+            let shares: Vec<f64> = held.iter().map(share).collect();
             mean_at(count as f64 + shift, &shares)
         })
         .collect()
 }
 
 /// The figure of these settings, from their rows.
-///
-/// # Errors
-/// When rows are missing or are not of this experiment.
 pub fn figures(settings: &JomaPatterns, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = cells(JomaPatterns::NAME, rows)?;
     let rows = cells[0];
-    let mut shares = panel("while training", Axis::log("steps + 1"), Axis::linear("share").from_to(0.0, 1.0));
-    for (name, label, colour) in [
-        ("superposed", "units with two patterns or more", 0),
-        ("permuted", "the same, queries permuted", 3),
-        ("accuracy", "accuracy of the network", GREY),
-        ("mass", "attention on the pattern", 2),
-    ] {
-        let points = draw::course(rows, name, &settings.records.places(1.0))?;
-        shares.series.push(Series::measured(label, colour, points).with_interval(OVER_SEEDS));
-    }
-    let mut counts =
-        panel("patterns per unit", Axis::whole("patterns held"), Axis::linear("share of units").from_to(0.0, 1.0));
-    for (name, label, colour, shift) in [
-        ("held", "trained", 0, -0.12),
-        ("held_permuted", "trained, queries permuted", 3, 0.0),
-        ("held_start", "before training", 1, 0.12),
-    ] {
-        let points = histogram(settings, rows, name, shift)?;
-        counts.series.push(Series::bars(label, colour, points).with_interval(OVER_SEEDS));
-    }
-    Ok(vec![Figure {
-        name: JomaPatterns::NAME.into(),
-        title: "Pattern superposition in a trained network".into(),
-        caption: format!(
-            "A block of width {} with {} hidden units learns which of {} patterns fits its query. (a): share of units \
-             whose response to two or more queries is largest, by {} standard errors on either side, for the query's \
-             own pattern; the same with the queries permuted; accuracy; share of the query's attention on its pattern, \
-             which has {} of the tokens. (b): number of patterns that a unit holds. (c): mean response, by query and \
-             pattern, of the unit that holds most in the first training. {} seeds; bands in (a) and bars in (b): {} % \
-             intervals over seeds (Student); {} sequences per response.",
-            settings.width,
-            settings.hidden,
-            settings.patterns,
-            settings.margin,
-            attnlab_core::format::significant(rows[0].number("tokens")?, 2),
-            settings.seeds,
-            100.0 * LEVEL,
-            settings.draws,
-        ),
-        width: Width::Page,
-        columns: 3,
-        panels: vec![shares, counts, response(settings, &rows[0])?],
-    }])
+    let steps = settings.records.places(1.0);
+    let y = Axis::linear("share").from_to(0.0, 1.0);
+    let shares = Panel::new("while training", Axis::log("steps + 1"), y).curves(
+        [
+            ("superposed", "units with two patterns or more", 0),
+            ("permuted", "the same, queries permuted", 3),
+            ("accuracy", "accuracy of the network", GREY),
+            ("mass", "attention on the pattern", 2),
+        ],
+        |_, (name, label, colour)| {
+            Ok(Series::measured(label, colour, course(rows, name, &steps)?).with_interval(OVER_SEEDS))
+        },
+    )?;
+    let y = Axis::linear("share of units").from_to(0.0, 1.0);
+    let counts = Panel::new("patterns per unit", Axis::whole("patterns held"), y)
+        .with(bars_over_seeds("trained", 0, histogram(settings, rows, "held", -0.12)?))
+        .with(bars_over_seeds("trained, queries permuted", 3, histogram(settings, rows, "held_permuted", 0.0)?))
+        .with(bars_over_seeds("before training", 1, histogram(settings, rows, "held_start", 0.12)?));
+    let title = "Pattern superposition in a trained network";
+    let panels = vec![shares, counts, response(settings, &rows[0])?];
+    let JomaPatterns { width, hidden, patterns, margin, seeds, draws, .. } = settings;
+    Ok(vec![Figure::page(JomaPatterns::NAME, title, 3, panels).captioned(format!(
+        "A block of width {width} with {hidden} hidden units learns which of {patterns} patterns fits its query. \
+         (a): share of units whose response to two or more queries is largest, by {margin} standard errors on either \
+         side, for the query's own pattern; the same with the queries permuted; accuracy; share of the query's \
+         attention on its pattern, which has {} of the tokens. (b): number of patterns that a unit holds. (c): mean \
+         response, by query and pattern, of the unit that holds most in the first training. {seeds} seeds; bands in \
+         (a) and bars in (b): {PERCENT} % intervals over seeds (Student); {draws} sequences per response.",
+        attnlab_core::format::significant(rows[0].number("tokens")?, 2),
+    ))])
 }
 
 /// R of one unit.
 fn response(settings: &JomaPatterns, row: &Row) -> Result<Panel> {
     let n = settings.patterns;
-    let found = row.series("response")?;
-    let most = found.iter().fold(0.0_f64, |m, x| m.max(*x));
+    let response = row.series("response")?;
+    let most = response.iter().fold(0.0_f64, |m, x| m.max(*x));
     let index: Vec<f64> = (1..=n).map(|i| i as f64).collect();
-    let mut heat = panel("one unit", Axis::whole("pattern"), Axis::whole("query").downwards());
     let bar = Axis::linear("mean response").from_to(0.0, most.max(1e-9));
-    heat.square = true;
     // Rows of the map are queries.
-    heat.heat = Some(Heat::over(&index, &index, bar, |j, i| Cell::of(found[i * n + j])));
-    Ok(heat)
+    let heat = Heat::over(&index, &index, bar, |j, i| Cell::of(response[i * n + j]));
+    let panel = Panel::new("one unit", Axis::whole("pattern"), Axis::whole("query").downwards()).coloured(heat);
+    Ok(Panel { square: true, ..panel })
 }

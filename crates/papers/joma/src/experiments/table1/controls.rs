@@ -3,12 +3,14 @@
 
 use super::Table1;
 use super::pictures::{places, power, sizes};
-use crate::experiments::paired::gains;
+use crate::experiments::paired::{count, gains};
 use attnlab_core::error::Result;
 use attnlab_core::format::significant;
 use attnlab_lab::experiment::Described;
-use attnlab_lab::experiment::draw::{LEVEL, OVER_SEEDS, firsts, lasts, mean_at, numbers, panel};
-use attnlab_lab::figure::{Axis, Figure, Panel, Point, Rule, Series, Width};
+use attnlab_lab::experiment::draw::{
+    LEVEL, PERCENT, bars_over_seeds, firsts, lasts, mean_at, numbers, side_by_side, student,
+};
+use attnlab_lab::figure::{Axis, Figure, Panel, Point, Rule};
 use attnlab_lab::run::Row;
 
 /// The scores of a layer, by name in the rows, with their labels and colours.
@@ -30,113 +32,73 @@ fn scores(settings: &Table1, s: usize) -> Vec<(String, String, usize)> {
 
 /// Numbers of every cell, side by side in groups: by name, label and colour.
 fn grouped(
-    panel: &mut Panel,
+    panel: Panel,
     cells: &[&[Row]],
     names: &[(String, String, usize)],
-    of: impl Fn(&[Row], &str) -> Result<Vec<f64>>,
-) -> Result<()> {
+    numbers: impl Fn(&[Row], &str) -> Result<Vec<f64>>,
+) -> Result<Panel> {
     let middle = 0.5 * (names.len() as f64 - 1.0);
-    for (k, (name, label, colour)) in names.iter().enumerate() {
-        let mut points: Vec<Point> = vec![];
-        for (i, cell) in cells.iter().enumerate() {
-            let x = i as f64 + 1.0 + 0.13 * (k as f64 - middle);
-            points.push(mean_at(x, &of(cell, name)?)?);
-        }
-        let series = Series::bars(label, *colour, points).with_interval(OVER_SEEDS);
-        panel.series.push(series);
-    }
-    Ok(())
+    panel.curves(names, |k, (name, label, colour)| {
+        let shift = 0.13 * (k as f64 - middle);
+        let points = side_by_side(cells, shift, |cell| student(&numbers(cell, name)?))?;
+        Ok(bars_over_seeds(label, *colour, points))
+    })
 }
 
 /// The figure, from the cells of one learning rate.
-///
-/// # Errors
-/// When rows are missing or are not of this experiment.
 pub fn figure(settings: &Table1, cells: &[&[Row]]) -> Result<Figure> {
-    let mut panels = vec![];
-    for s in [0, 1] {
-        let mut found = panel(
-            format!("layer *s* = {s}, trained"),
-            places(cells)?,
-            Axis::linear(format!("score, *s* = {s}")).from_to(0.0, 1.05),
-        );
-        grouped(&mut found, cells, &scores(settings, s), lasts)?;
-        panels.push(found);
-    }
-    panels.push(unused(cells)?);
-    for s in [0, 1] {
-        let mut found = panel(format!("gain, *s* = {s}"), places(cells)?, Axis::linear("trained − untrained"));
-        grouped(&mut found, cells, &scores(settings, s), gains)?;
-        found.rules.push(Rule::horizontal("", 0.0));
-        panels.push(found);
-    }
-    panels.push(dimensions(cells)?);
-    Ok(Figure {
-        name: format!("{}_controls", Table1::NAME),
-        title: "Table 1: other blocks, fewer units, one unit per latent".into(),
-        caption: caption(settings, cells)?,
-        width: Width::Page,
-        columns: 3,
-        panels,
-    })
+    let trained = |s: usize| {
+        let y = Axis::linear(format!("score, *s* = {s}")).from_to(0.0, 1.05);
+        let panel = Panel::new(format!("layer *s* = {s}, trained"), places(cells)?, y);
+        grouped(panel, cells, &scores(settings, s), lasts)
+    };
+    let gain = |s: usize| changes(&format!("gain, *s* = {s}"), cells, &scores(settings, s));
+    let dimensions =
+        [(0, 3), (1, 6)].map(|(b, colour)| (format!("dimension_{b}"), format!("units of block {b}"), colour));
+    let dimensions = changes("dimensions of the units", cells, &dimensions)?;
+    let panels = vec![trained(0)?, trained(1)?, unused(cells)?, gain(0)?, gain(1)?, dimensions];
+    let name = format!("{}_controls", Table1::NAME);
+    let title = "Table 1: other blocks, fewer units, one unit per latent";
+    Ok(Figure::page(name, title, 3, panels).captioned(caption(settings, cells)?))
+}
+
+/// Changes by training.
+fn changes(title: &str, cells: &[&[Row]], names: &[(String, String, usize)]) -> Result<Panel> {
+    let panel = Panel::new(title, places(cells)?, Axis::linear("trained − untrained")).ruled(Rule::horizontal("", 0.0));
+    grouped(panel, cells, names, gains)
 }
 
 /// Shares of the latents that no class uses.
 fn unused(cells: &[&[Row]]) -> Result<Panel> {
-    let mut found = panel("latents left out", places(cells)?, Axis::linear("share of the latents").from_to(0.0, 0.5));
-    for s in [0, 1] {
-        let mut points = vec![];
-        for (i, cell) in cells.iter().enumerate() {
-            let [_, _, n0, n1] = sizes(cell)?;
-            let all = [n0, n1][s] as f64;
-            let shares: Vec<f64> = numbers(cell, &format!("constant_{s}"))?.into_iter().map(|n| n / all).collect();
-            points.push(mean_at(i as f64 + 0.9 + 0.2 * s as f64, &shares)?);
-        }
-        let label = format!("unused, *s* = {s}");
-        let series = Series::bars(label, 3 + 3 * s, points).with_interval(OVER_SEEDS);
-        found.series.push(series);
-    }
-    Ok(found)
-}
-
-/// Changes of the effective numbers of dimensions of the units of the two blocks.
-fn dimensions(cells: &[&[Row]]) -> Result<Panel> {
-    let mut found = panel("dimensions of the units", places(cells)?, Axis::linear("trained − untrained"));
-    let names = [(0, 3), (1, 6)].map(|(b, colour)| {
-        let name = format!("dimension_{b}");
-        (name, format!("units of block {b}"), colour)
-    });
-    grouped(&mut found, cells, &names, gains)?;
-    found.rules.push(Rule::horizontal("", 0.0));
-    Ok(found)
+    let y = Axis::linear("share of the latents").from_to(0.0, 0.5);
+    Panel::new("latents left out", places(cells)?, y).curves([0, 1], |_, s| {
+        let point = |(i, cell): (usize, &&[Row])| {
+            let latents = sizes(cell)?[2 + s] as f64;
+            let shares: Vec<f64> = numbers(cell, &format!("constant_{s}"))?.into_iter().map(|n| n / latents).collect();
+            mean_at(i as f64 + 0.9 + 0.2 * s as f64, &shares)
+        };
+        let points = cells.iter().enumerate().map(point).collect::<Result<Vec<Point>>>()?;
+        Ok(bars_over_seeds(format!("unused, *s* = {s}"), 3 + 3 * s, points))
+    })
 }
 
 fn caption(settings: &Table1, cells: &[&[Row]]) -> Result<String> {
-    let (mut larger, mut before) = (0, vec![]);
-    for cell in cells {
-        let gain = gains(cell, "dimension_1")?;
-        before.extend(firsts(cell, "dimension_1")?);
-        let found = attnlab_core::stats::mean(&gain, LEVEL)?;
-        larger += usize::from(found.low > 0.0);
-    }
+    let larger = count(cells, |cell| gains(cell, "dimension_1"), |gain| gain.low > 0.0)?;
+    let before = cells.iter().map(|cell| firsts(cell, "dimension_1")).collect::<Result<Vec<_>>>()?.concat();
     let before = attnlab_core::stats::mean(&before, LEVEL)?.value;
+    let Table1 { hidden, few, width, seeds, .. } = settings;
     Ok(format!(
-        "(a), (b): mean over the latents of layer *s* of the largest correlation with the {} units of block *s*; with the \
-         units of the other blocks; with the first {} units of block *s*; and with one unit per latent, no unit for two \
-         (Hungarian method), after {} steps at *η* = {}. (d), (e): the same, trained minus untrained, paired by seed. (c): \
-         share of the latents that are left out because no class, or every class, uses them. (f): change by training of \
-         the effective number of dimensions of the units of a block over the *C* sequences, (Σ*λ*)²/Σ*λ*² of the \
-         eigenvalues of their correlations; the more there are, the larger the largest correlation with any pattern. \
-         Before training block 1 has {}; the interval of its change lies above 0 in {larger} of {} cells. Width {}, {} \
-         seeds; bars: {} % intervals over seeds (Student).",
-        settings.hidden,
-        settings.few,
+        "(a), (b): mean over the latents of layer *s* of the largest correlation with the {hidden} units of block \
+         *s*; with the units of the other blocks; with the first {few} units of block *s*; and with one unit per \
+         latent, no unit for two (Hungarian method), after {} steps at *η* = {}. (d), (e): the same, trained minus \
+         untrained, paired by seed. (c): share of the latents that are left out because no class, or every class, \
+         uses them. (f): change by training of the effective number of dimensions of the units of a block over the \
+         *C* sequences, (Σ*λ*)²/Σ*λ*² of the eigenvalues of their correlations; the more there are, the larger the \
+         largest correlation with any pattern. Before training block 1 has {}; the interval of its change lies above \
+         0 in {larger} of {} cells. Width {width}, {seeds} seeds; bars: {PERCENT} % intervals over seeds (Student).",
         settings.records.last(),
         power(settings.rates[0]),
         significant(before, 2),
         cells.len(),
-        settings.width,
-        settings.seeds,
-        100.0 * LEVEL,
     ))
 }

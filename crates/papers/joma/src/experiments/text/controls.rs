@@ -1,13 +1,16 @@
 //! The figure of the controls of `joma_text`, from its rows.
 
-use super::pictures::{add_share, band, blocks, ceiling, curve, drops_and_rebounds, share_panel, size};
+use super::pictures::{ceiling, drops_and_rebounds, entropy_panel, network, share_panel, size, visible};
 use super::{JomaText, PLAIN, RATE, THEOREM_1};
-use crate::quantities::{CONTROL, LEARNING_RATE};
+use crate::quantities::CONTROL;
 use crate::theory::attention_entropy::VISIBLE;
 use attnlab_core::error::Result;
+use attnlab_core::stats::binomial;
 use attnlab_lab::experiment::Described;
-use attnlab_lab::experiment::draw::{LEVEL, OVER_SEEDS, mean_at, panel, with_word};
-use attnlab_lab::figure::{Axis, Figure, Panel, Point, Rule, Series, Width};
+use attnlab_lab::experiment::draw::{
+    LEVEL, PERCENT, bars_over_seeds, course, curve_over_seeds, mean_at, named, with_word,
+};
+use attnlab_lab::figure::{Axis, Figure, Panel, Point, Rule, Series};
 use attnlab_lab::run::Row;
 
 /// The cells of the network that controls are compared with, and those of the controls, with their names.
@@ -16,9 +19,8 @@ fn with_controls<'a>(settings: &'a JomaText, cells: &[&'a [Row]]) -> Result<Vec<
     let names = settings.controls.iter().map(String::as_str);
     let names = std::iter::once(PLAIN).chain(names.filter(|c| *c != PLAIN && *c != THEOREM_1));
     for name in names {
-        for cell in with_word(cells, CONTROL.name, name) {
-            let rate = cell[0].parameter(LEARNING_RATE.name)?;
-            if blocks(cell)? == settings.compared() && rate == settings.rate_of(name) {
+        for cell in with_word(cells, CONTROL, name) {
+            if network(cell)? == (settings.compared(), settings.rate_of(name)) {
                 shown.push((name, cell));
             }
         }
@@ -57,18 +59,16 @@ fn equal_loss(settings: &JomaText, shown: &[(&str, &[Row])], top: usize) -> Resu
         return Ok(vec![]);
     };
     let name = format!("entropy_{top}");
-    let mut against = panel("at equal loss", Axis::linear("validation loss (nats)"), Axis::linear("entropy (nats)"));
-    // Other units, words or blocks make another loss; another rate only another way to it.
-    for i in [plain, other] {
-        let (control, cell) = shown[i];
-        let losses = band(settings, cell, "loss")?;
-        let entropies = band(settings, cell, &name)?;
-        // The loss falls by a nat or two until the second record, and little after it.
-        let points = losses.iter().zip(entropies).skip(2);
-        let points = points.map(|(l, e)| Point::at(l.y, e.y)).collect();
-        let label = format!("{} (at equal loss)", control_label(control));
-        against.series.push(Series::bars(label, i, points));
-    }
+    let steps = settings.records().places(0.0);
+    let against = Panel::new("at equal loss", Axis::linear("validation loss (nats)"), Axis::linear("entropy (nats)"))
+        // Other units, words or blocks make another loss; another rate only another way to it.
+        .curves([plain, other], |_, i| {
+            let (control, cell) = shown[i];
+            let (losses, entropies) = (course(cell, "loss", &steps)?, course(cell, &name, &steps)?);
+            // The loss falls by a nat or two until the second record, and little after it.
+            let points = losses.iter().zip(entropies).skip(2).map(|(l, e)| Point::at(l.y, e.y)).collect();
+            Ok(Series::bars(format!("{} (at equal loss)", control_label(control)), i, points))
+        })?;
     let least = |row: &Row| -> Result<f64> {
         let losses = row.series("loss")?;
         Ok(losses.into_iter().fold(f64::INFINITY, f64::min))
@@ -81,71 +81,54 @@ fn equal_loss(settings: &JomaText, shown: &[(&str, &[Row])], top: usize) -> Resu
             differences.push(at_loss(pair, &name, loss)? - at_loss(row, &name, loss)?);
         }
     }
-    let mut difference =
-        panel("at equal loss, paired", Axis::linear("").from_to(0.4, 1.6), Axis::linear("difference (nats)"));
     let tick = format!("*η* = {} − {}", settings.other_rate, settings.rates[0]);
-    difference.x.ticks.push((1.0, tick));
-    let point = mean_at(1.0, &differences)?;
-    let series = Series::bars("difference", other, vec![point]).with_interval(OVER_SEEDS);
-    difference.series.push(series);
-    difference.rules.push(Rule::horizontal("", 0.0));
+    let difference = Panel::new("at equal loss, paired", named("", [tick]), Axis::linear("difference (nats)"))
+        .with(bars_over_seeds("difference", other, vec![mean_at(1.0, &differences)?]))
+        .ruled(Rule::horizontal("", 0.0));
     Ok(vec![against, difference])
 }
 
 /// The top layer under every control, and its drop and rebound.
-///
-/// # Errors
-/// When rows are missing or are not of this experiment.
 pub fn figure(settings: &JomaText, cells: &[&[Row]]) -> Result<Figure> {
     let count = settings.compared();
     let top = count - 1;
     let shown = with_controls(settings, cells)?;
-    let mut curves = panel(
-        format!("top layer of {count}"),
-        Axis::linear("steps"),
-        Axis::linear("entropy (nats)").from_to(0.0, 1.08 * ceiling(settings.window)),
-    );
-    let mut losses = panel("loss", Axis::linear("steps"), Axis::linear("validation loss (nats)"));
-    let mut shares = share_panel("");
+    let steps = settings.records().places(0.0);
+    let uniform = ceiling(settings.window);
+    let curves = |panel: Panel, series: &str| {
+        panel.curves(&shown, |i, (name, cell)| {
+            Ok(curve_over_seeds(control_label(name), i, course(cell, series, &steps)?))
+        })
+    };
+    let entropies = entropy_panel(format!("top layer of {count}"), "steps", uniform);
+    let entropies = curves(entropies, &format!("entropy_{top}"))?.ruled(Rule::horizontal("uniform attention", uniform));
+    let losses = curves(Panel::new("loss", Axis::linear("steps"), Axis::linear("validation loss (nats)")), "loss")?;
     let mut bars =
-        panel("drop and rebound", Axis::linear("").from_to(0.4, shown.len() as f64 + 0.6), Axis::linear("nats"));
+        Panel::new("drop and rebound", named("", shown.iter().map(|(name, _)| name.to_string())), Axis::linear("nats"));
+    let mut shares = vec![];
     for (i, (name, cell)) in shown.iter().enumerate() {
-        let label = control_label(name);
-        let points = band(settings, cell, &format!("entropy_{top}"))?;
-        curves.series.push(curve(label, i, points));
-        losses.series.push(curve(label, i, band(settings, cell, "loss")?));
-        let x = i as f64 + 1.0;
-        bars.x.ticks.push((x, name.to_string()));
         let pairs = drops_and_rebounds(cell, top)?;
-        add_share(&mut shares, (label, i), name.to_string(), &pairs)?;
+        let (both, of) = visible(&pairs);
+        shares.push((name.to_string(), control_label(name).to_string(), i, binomial(both, of, LEVEL)?));
         let (drops, rebounds): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
-        for (which, (values, name)) in [(drops, "drop"), (rebounds, "rebound")].into_iter().enumerate() {
-            let point = mean_at(x + 0.2 * (which as f64 - 0.5), &values)?;
-            let series = Series::bars(name, 5 + which, vec![point]).with_interval(OVER_SEEDS);
-            bars.series.push(series);
-        }
+        bars = bars.curves([(drops, "drop"), (rebounds, "rebound")], |which, (values, name)| {
+            let x = i as f64 + 1.0 + 0.2 * (which as f64 - 0.5);
+            Ok(bars_over_seeds(name, 5 + which, vec![mean_at(x, &values)?]))
+        })?;
     }
-    curves.rules.push(Rule::horizontal("uniform attention", ceiling(settings.window)));
-    bars.rules.push(Rule::horizontal("", VISIBLE));
-    let mut panels = vec![curves, losses, bars, shares];
+    let mut panels = vec![entropies, losses, bars.ruled(Rule::horizontal("", VISIBLE)), share_panel("", shares)];
     panels.extend(equal_loss(settings, &shown, top)?);
-    Ok(Figure {
-        name: format!("{}_controls", JomaText::NAME),
-        title: "Attention entropy against its controls".into(),
-        caption: format!(
-            "Top of {count} layers, rate {}: as trained; with queries and keys as at the start (frozen); with linear \
+    let (name, title) = (format!("{}_controls", JomaText::NAME), "Attention entropy against its controls");
+    Ok(Figure::page(name, title, 3, panels).captioned(format!(
+        "Top of {count} layers, rate {}: as trained; with queries and keys as at the start (frozen); with linear \
              hidden units, for which the paper expects no rebound; on the text with its words in random order, which \
-             has nothing to attend to but frequencies; with blocks that do not start equal (own); at the rate {} (rate). (a): \
-             entropy; (b): validation loss; (c): drop and rebound, the line at {VISIBLE} nats; (d): share of the \
-             trainings with both, with exact {} % intervals; (e): entropy against validation loss, means over the \
-             seeds at every record from the third on; (f): difference of the entropies at the least loss that both rates reach, paired by seed. {}.",
-            settings.rates[0],
-            settings.other_rate,
-            100.0 * LEVEL,
-            size(settings),
-        ),
-        width: Width::Page,
-        columns: 3,
-        panels,
-    })
+             has nothing to attend to but frequencies; with blocks that do not start equal (own); at the rate {} \
+             (rate). (a): entropy; (b): validation loss; (c): drop and rebound, the line at {VISIBLE} nats; (d): \
+             share of the trainings with both, with exact {PERCENT} % intervals; (e): entropy against validation \
+             loss, means over the seeds at every record from the third on; (f): difference of the entropies at the \
+             least loss that both rates reach, paired by seed. {}.",
+        settings.rates[0],
+        settings.other_rate,
+        size(settings),
+    )))
 }

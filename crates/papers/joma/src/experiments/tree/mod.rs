@@ -10,9 +10,9 @@ use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use attnlab_core::stats::binomial;
 use attnlab_lab::claim::Source;
-use attnlab_lab::experiment::draw::{cells, panel};
+use attnlab_lab::experiment::draw::{cells, lists, numbers};
 use attnlab_lab::experiment::{Described, Experiment, settings};
-use attnlab_lab::figure::{Axis, Figure, GREY, Panel, Point, Series, Stroke, Width};
+use attnlab_lab::figure::{Axis, Figure, GREY, Panel, Point, Series, Stroke};
 use attnlab_lab::run::{Row, store};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -144,88 +144,60 @@ impl Experiment for JomaTree {
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         let cells = cells(Self::NAME, rows)?;
-        let panels = vec![self.heights(&cells)?, self.limit()?];
-        Ok(vec![Figure {
-            name: Self::NAME.into(),
-            title: "Co-occurrence against the depth of the common ancestor".into(),
-            caption: format!(
-                "(a): P[*y*_{{l}} = 1 | *y*_{{m}} = 1] in {} drawn trees per *ρ*, {} layers under the class, {} \
-                 children each, class probabilities {:?}, P[*y* = 0 | *y*_{{0}}] = {:?}; bars: 95 % \
-                 (Clopper-Pearson); dashed: Theorem 5 with *ρ*_{{0}} = 2*p*·*p*_{{0}} − 1; dotted: as \
-                 printed. (b): the exact value for *ρ* = *ρ*_{{0}} = 1 − *ε*, *L* = {}, against the limit \
-                 1 − *H*/*L* of (8).",
-                self.draws * self.trials as usize,
-                self.depth,
-                self.branches,
-                self.classes,
-                self.zero,
-                self.limit_depth,
-            ),
-            width: Width::Page,
-            columns: 2,
-            panels,
-        }])
+        let title = "Co-occurrence against the depth of the common ancestor";
+        let Self { depth, branches, classes, zero, limit_depth, .. } = self;
+        Ok(vec![Figure::page(Self::NAME, title, 2, vec![self.heights(&cells)?, self.limit()?]).captioned(format!(
+            "(a): P[*y*_{{l}} = 1 | *y*_{{m}} = 1] in {} drawn trees per *ρ*, {depth} layers under the class, \
+             {branches} children each, class probabilities {classes:?}, P[*y* = 0 | *y*_{{0}}] = {zero:?}; bars: 95 \
+             % (Clopper-Pearson); dashed: Theorem 5 with *ρ*_{{0}} = 2*p*·*p*_{{0}} − 1; dotted: as printed. (b): \
+             the exact value for *ρ* = *ρ*_{{0}} = 1 − *ε*, *L* = {limit_depth}, against the limit 1 − *H*/*L* of \
+             (8).",
+            self.draws * self.trials as usize,
+        ))])
     }
 }
 
 impl JomaTree {
     fn heights(&self, cells: &[&[Row]]) -> Result<Panel> {
-        let mut found = panel(
-            "drawn trees",
-            Axis::whole("height *H* of the common ancestor"),
-            Axis::linear("P[*y*_{l} = 1 | *y*_{m} = 1]"),
-        );
+        let y = Axis::linear("P[*y*_{l} = 1 | *y*_{m} = 1]");
+        let mut panel = Panel::new("drawn trees", Axis::whole("height *H* of the common ancestor"), y);
         let depth = self.depth as u32;
         for (colour, cell) in cells.iter().enumerate() {
             let rho = cell[0].parameter(RHO.name)?;
-            let mut of = 0.0;
-            let mut both = vec![0.0; self.depth - 1];
-            for row in *cell {
-                of += row.number("of")?;
-                for (sum, count) in both.iter_mut().zip(row.series("with")?) {
-                    *sum += count;
-                }
-            }
-            let (mut measured, mut law, mut printed) = (vec![], vec![], vec![]);
-            for (h, count) in both.iter().enumerate() {
-                let (height, x) = (h as u32 + 1, (h + 1) as f64);
-                if of > 0.0 {
-                    let e = binomial(*count as u64, of as u64, 0.95)?;
-                    measured.push(Point::between(x, e.value, e.low, e.high));
+            let alone = numbers(cell, "of")?.iter().sum::<f64>();
+            let with = lists(cell, "with")?;
+            let (mut measured, mut corrected, mut printed) = (vec![], vec![], vec![]);
+            for height in 1..depth {
+                let x = f64::from(height);
+                if alone > 0.0 {
+                    let both = with.iter().filter_map(|counts| counts.get(height as usize - 1)).sum::<f64>();
+                    measured.push(Point::at(x, binomial(both as u64, alone as u64, 0.95)?));
                 }
                 let (classes, zero) = (&self.classes, &self.zero);
-                let corrected = cooccurrence(rho, depth, height, classes, zero)?;
-                law.push(Point::at(x, corrected));
-                let print = cooccurrence_printed(rho, depth, height, classes, zero)?;
-                printed.push(Point::at(x, print));
+                corrected.push(Point::at(x, cooccurrence(rho, depth, height, classes, zero)?));
+                printed.push(Point::at(x, cooccurrence_printed(rho, depth, height, classes, zero)?));
             }
             let bars = Series::bars(format!("*ρ* = {rho}").replace('-', "−"), colour, measured);
-            found.series.push(Series::predicted("Theorem 5, corrected", colour, law));
-            found
-                .series
-                .push(Series { stroke: Stroke::Dotted, ..Series::predicted("Theorem 5, as printed", colour, printed) });
-            found.series.push(bars.with_interval("95 % interval"));
+            panel = panel
+                .with(Series::predicted("Theorem 5, corrected", colour, corrected))
+                .with(Series::predicted("Theorem 5, as printed", colour, printed).drawn(Stroke::Dotted))
+                .with(bars.with_interval("95 % interval"));
         }
-        Ok(found)
+        Ok(panel)
     }
 
     fn limit(&self) -> Result<Panel> {
-        let mut found = panel(
-            "nearly deterministic trees, (8)",
-            Axis::linear("*H*/*L*").from_to(0.0, 1.0),
-            Axis::linear("P[*y*_{l} = 1 | *y*_{m} = 1]").from_to(0.0, 1.02),
-        );
+        let y = Axis::linear("P[*y*_{l} = 1 | *y*_{m} = 1]").from_to(0.0, 1.02);
         let depth = self.limit_depth as u32;
-        for (colour, epsilon) in self.epsilon.iter().enumerate() {
-            let at = |height: u32| -> Result<Point> {
+        let panel = Panel::new("nearly deterministic trees, (8)", Axis::linear("*H*/*L*").from_to(0.0, 1.0), y);
+        let panel = panel.curves(&self.epsilon, |i, epsilon| {
+            let point = |height: u32| {
                 let p = cooccurrence(1.0 - epsilon, depth, height, &[1.0], &[1.0 - 0.5 * epsilon])?;
                 Ok(Point::at(f64::from(height) / f64::from(depth), p))
             };
-            let exact = (0..depth).map(at).collect::<Result<_>>()?;
-            found.series.push(Series::measured(format!("*ε* = {epsilon}"), 3 + colour, exact));
-        }
+            Ok(Series::measured(format!("*ε* = {epsilon}"), 3 + i, (0..depth).map(point).collect::<Result<_>>()?))
+        })?;
         let line = vec![Point::at(0.0, 1.0), Point::at(1.0, 0.0)];
-        found.series.push(Series::predicted("1 − *H*/*L*", GREY, line));
-        Ok(found)
+        Ok(panel.with(Series::predicted("1 − *H*/*L*", GREY, line)))
     }
 }

@@ -4,8 +4,8 @@ use super::{JomaWeights, STEP, TENSOR};
 use crate::theory::attention_entropy::drop_and_rebound;
 use attnlab_core::error::Result;
 use attnlab_lab::experiment::Described;
-use attnlab_lab::experiment::draw::{LEVEL, cells, mean_at, panel};
-use attnlab_lab::figure::{Axis, Figure, GREY, INK, Point, Rule, Series, Stroke, Width};
+use attnlab_lab::experiment::draw::{PERCENT, cells, grouped, mean_at};
+use attnlab_lab::figure::{Axis, Figure, GREY, INK, Panel, Point, Rule, Series, Stroke, Width};
 use attnlab_lab::run::Row;
 use attnlab_networks::{kind, layer};
 
@@ -19,10 +19,13 @@ struct Layer<'a> {
 }
 
 impl Layer<'_> {
+    fn last(&self) -> &Row {
+        self.rows[self.rows.len() - 1]
+    }
+
     fn points(&self, name: &str) -> Result<Vec<Point>> {
         let point = |row: &&Row| Ok(Point::at(row.parameter(STEP)? + 1.0, row.number(name)?));
-        let points: Vec<Point> = self.rows.iter().map(point).collect::<Result<_>>()?;
-        Ok(points.into_iter().filter(|p| p.y.is_finite()).collect())
+        self.rows.iter().map(point).collect()
     }
 
     /// Drop of the stable rank since the first checkpoint and its rise after the minimum, relative to the first.
@@ -34,43 +37,26 @@ impl Layer<'_> {
 }
 
 /// The figures of these settings, from their rows.
-///
-/// # Errors
-/// When rows are missing or are not of this experiment.
 pub fn figures(settings: &JomaWeights, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = cells(JomaWeights::NAME, rows)?;
-    let mut kinds: Vec<(String, Vec<Layer>)> = vec![];
-    for cell in cells {
-        let tensor = cell[0].word(TENSOR)?;
-        let [rows, columns] = ["rows", "columns"].map(|name| cell[0].number(name));
+    let kinds = grouped(cells, |cell| {
+        let (rows, columns) = (cell[0].number("rows")?, cell[0].number("columns")?);
         // A star would begin italics.
-        let kind = kind(tensor).replace('*', "i");
-        let kind = format!("{kind}, {} by {}", rows?, columns?);
-        let at = match kinds.iter().position(|(name, _)| *name == kind) {
-            Some(at) => at,
-            None => {
-                kinds.push((kind, vec![]));
-                kinds.len() - 1
-            }
-        };
-        let number = layer(tensor).unwrap_or(0);
-        let layers = &mut kinds[at].1;
-        match layers.iter_mut().find(|l| l.number == number) {
-            Some(layer) => layer.rows.push(&cell[0]),
-            None => layers.push(Layer { number, rows: vec![&cell[0]] }),
-        }
-    }
-    let one = kinds.len() == 1;
-    let mut found = vec![];
-    for (i, (kind, mut layers)) in kinds.into_iter().enumerate() {
+        Ok(format!("{}, {rows} by {columns}", kind(cell[0].word(TENSOR)?).replace('*', "i")))
+    })?;
+    let several = kinds.len() > 1;
+    let mut figures = vec![];
+    for (i, (kind, cells)) in kinds.into_iter().enumerate() {
+        let layers = grouped(cells.iter().map(|cell| &cell[0]), |row| Ok(layer(row.word(TENSOR)?).unwrap_or(0)))?;
+        let mut layers: Vec<Layer> = layers.into_iter().map(|(number, rows)| Layer { number, rows }).collect();
         layers.sort_by_key(|layer| layer.number);
-        let name = match one {
-            true => JomaWeights::NAME.to_string(),
-            false => format!("{}_{}", JomaWeights::NAME, i + 1),
+        let name = match several {
+            true => format!("{}_{}", JomaWeights::NAME, i + 1),
+            false => JomaWeights::NAME.to_string(),
         };
-        found.push(figure(settings, name, &kind, &layers)?);
+        figures.push(figure(settings, name, &kind, &layers)?);
     }
-    Ok(found)
+    Ok(figures)
 }
 
 /// Some of the layers, from the bottom one to the top one at equal distances.
@@ -87,65 +73,57 @@ fn figure(settings: &JomaWeights, name: String, kind: &str, layers: &[Layer]) ->
         Some(_) => "step + 1",
         None => "number of the checkpoint",
     };
+    let courses = |title: &str, name: &str| {
+        let panel = Panel::new(title, Axis::log(axis), Axis::linear("stable rank")).curves(
+            chosen(layers),
+            |colour, layer| {
+                Ok(Series::measured(format!("layer {}", layer.number), colour, finite(layer.points(name)?)))
+            },
+        )?;
+        Ok(panel.ruled(Rule::horizontal("independent entries", chance)))
+    };
     let mut panels = vec![];
     if steps > 1 {
-        for (name, title) in [("stable_rank", "stable rank"), ("moved", "stable rank of *W* − *W*(0)")] {
-            let mut found = panel(title, Axis::log(axis), Axis::linear("stable rank"));
-            for (colour, layer) in chosen(layers).into_iter().enumerate() {
-                let label = format!("layer {}", layer.number);
-                found.series.push(Series::measured(label, colour, layer.points(name)?));
-            }
-            found.rules.push(Rule::horizontal("independent entries", chance));
-            panels.push(found);
-        }
+        panels.push(courses("stable rank", "stable_rank")?);
+        panels.push(courses("stable rank of *W* − *W*(0)", "moved")?);
     }
     panels.push(by_layer(layers, chance)?);
     let ending = match steps {
         1 => String::new(),
         _ => rebounds(settings, layers)?,
     };
-    Ok(Figure {
-        name,
-        title: format!("Stable rank of {kind}"),
-        caption: format!(
-            "‖*W*‖_{{F}}²/*σ*_{{max}}² of the matrices {kind}, of {} {}. Line: independent entries of one \
-             variance, *mn*/(√*m* + √*n*)² = {}. Entries permuted: mean and {} % interval (Student) over {} \
-             permutations.{ending}",
-            steps,
-            if steps == 1 { "checkpoint" } else { "checkpoints" },
-            attnlab_core::format::significant(chance, 4),
-            100.0 * LEVEL,
-            settings.draws,
-        ),
-        width: if steps > 1 { Width::Page } else { Width::Column },
-        columns: panels.len(),
-        panels,
-    })
+    let draws = settings.draws;
+    let figure = Figure::page(name, format!("Stable rank of {kind}"), panels.len(), panels).captioned(format!(
+        "‖*W*‖_{{F}}²/*σ*_{{max}}² of the matrices {kind}, of {steps} {}. Line: independent entries of one \
+         variance, *mn*/(√*m* + √*n*)² = {}. Entries permuted: mean and {PERCENT} % interval (Student) over {draws} \
+         permutations.{ending}",
+        if steps == 1 { "checkpoint" } else { "checkpoints" },
+        attnlab_core::format::significant(chance, 4),
+    ));
+    Ok(Figure { width: if steps > 1 { Width::Page } else { Width::Column }, ..figure })
+}
+
+/// The points that exist: a matrix of zeros has no stable rank.
+fn finite(mut points: Vec<Point>) -> Vec<Point> {
+    points.retain(|point| point.y.is_finite());
+    points
 }
 
 /// The first and the last checkpoint by layer, with the permuted entries of the last.
-fn by_layer(layers: &[Layer], chance: f64) -> Result<attnlab_lab::figure::Panel> {
-    let mut found = panel("by layer", Axis::whole("layer"), Axis::linear("stable rank"));
-    let (mut start, mut end, mut permuted) = (vec![], vec![], vec![]);
-    for layer in layers {
-        let x = layer.number as f64;
-        let (first, last) = (layer.rows[0], layer.rows[layer.rows.len() - 1]);
-        start.push(Point::at(x, first.number("stable_rank")?));
-        end.push(Point::at(x, last.number("stable_rank")?));
-        permuted.push(mean_at(x, &last.series("permuted")?)?);
-    }
-    for list in [&mut start, &mut end, &mut permuted] {
-        // A matrix of zeros has no stable rank.
-        list.retain(|point: &Point| point.y.is_finite());
-    }
+fn by_layer(layers: &[Layer], chance: f64) -> Result<Panel> {
+    let points = |point: &dyn Fn(&Layer, f64) -> Result<Point>| {
+        let points = layers.iter().map(|layer| point(layer, layer.number as f64));
+        points.collect::<Result<_>>().map(finite)
+    };
+    let start = points(&|layer, x| Ok(Point::at(x, layer.rows[0].number("stable_rank")?)))?;
+    let end = points(&|layer, x| Ok(Point::at(x, layer.last().number("stable_rank")?)))?;
+    let permuted = points(&|layer, x| mean_at(x, &layer.last().series("permuted")?))?;
     let several = layers[0].rows.len() > 1;
-    if several {
-        found.series.push(Series::measured("first checkpoint", 6, start));
-    }
-    found.series.push(Series::measured(if several { "last checkpoint" } else { "checkpoint" }, INK, end));
-    found.series.push(Series { stroke: Stroke::Dashed, ..Series::measured("entries permuted", GREY, permuted) });
-    found.rules.push(Rule::horizontal("independent entries", chance));
-    Ok(found)
+    let panel = Panel::new("by layer", Axis::whole("layer"), Axis::linear("stable rank"))
+        .with_each(several.then(|| Series::measured("first checkpoint", 6, start)))
+        .with(Series::measured(if several { "last checkpoint" } else { "checkpoint" }, INK, end))
+        .with(Series::measured("entries permuted", GREY, permuted).drawn(Stroke::Dashed));
+    Ok(panel.ruled(Rule::horizontal("independent entries", chance)))
 }
 
 /// Describes which layers drop and rebound, and whether the thirds do what the paper says.
@@ -160,9 +138,9 @@ fn rebounds(settings: &JomaWeights, layers: &[Layer]) -> Result<String> {
     let count = |list: &[bool]| list.iter().filter(|x| **x).count();
     let n = layers.len();
     Ok(format!(
-        " Drop and rebound, each by at least {} % of the first checkpoint: {} of {n} layers, {} of the top {third} and \
-         {} of the bottom {third}; the paper has it for top layers, and a fall for bottom ones: {} of the bottom {third} \
-         fall without rebound.",
+        " Drop and rebound, each by at least {} % of the first checkpoint: {} of {n} layers, {} of the top {third} \
+         and {} of the bottom {third}; the paper has it for top layers, and a fall for bottom ones: {} of the bottom \
+         {third} fall without rebound.",
         100.0 * settings.visible,
         count(&rebounding),
         count(&rebounding[n - third..]),

@@ -1,20 +1,20 @@
 //! The figures of `lsa_flow`, from its rows.
 
-use super::super::common::{INTERVAL, LAYERS, TIME, average, groups, slope_label, times};
+use super::super::common::{INTERVAL, LAYERS, TIME, law, mean, median, slope_label, times};
 use super::LsaFlow;
 use crate::quantities::{CONDITION, CONTEXT, ETA, EXAMPLES, PART, SHIFT, SHIFTED, SHIFTS};
 use crate::theory::printed_risk;
 use attnlab_core::error::Result;
 use attnlab_lab::experiment::Described;
-use attnlab_lab::experiment::draw::{BAND, band, cells, curve, panel, spread, with_word};
-use attnlab_lab::figure::{Axis, Figure, GREY, INK, Panel, Point, Rule, Series, Stroke, Width};
+use attnlab_lab::experiment::draw::{BAND, band, cells, curve, groups, over, with_word};
+use attnlab_lab::figure::{Axis, Figure, GREY, INK, Panel, Point, Rule, Series, Stroke};
 use attnlab_lab::run::Row;
 
 const GAP: &str = "(*L* − min *L*) / start";
 
 pub fn figures(settings: &LsaFlow, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = cells(LsaFlow::NAME, rows)?;
-    let part = |name: &str| with_word(&cells, PART.name, name);
+    let part = |name: &str| with_word(&cells, PART, name);
     Ok(vec![
         flow(settings, &part("flow"), &part("descent"))?,
         test_risk(settings, &part)?,
@@ -27,60 +27,42 @@ fn bars(label: &str, colour: usize, points: Vec<Point>, interval: &str) -> Serie
 }
 
 fn flow(settings: &LsaFlow, flows: &[&[Row]], descents: &[&[Row]]) -> Result<Figure> {
-    let mut gap = panel("loss along the flow", Axis::log(TIME), Axis::log(GAP));
-    let distance_label = "‖*uB* − *Γ*^{−1}‖ / ‖*Γ*^{−1}‖";
-    let mut distance = panel("distance to the limit", Axis::log(TIME), Axis::log(distance_label));
+    let flow_times = times(settings.until, settings.points);
+    let by_condition = |title: &str, y: Axis, name: &str| {
+        Panel::new(title, Axis::log(TIME), y).curves(flows, |colour, cell| {
+            let label = format!("condition number {}", cell[0].parameter(CONDITION.name)?);
+            Ok(curve(label, colour, band(cell, name, &flow_times)?))
+        })
+    };
     // Below, rounding and the tolerance of the integrator.
-    gap.y.range = Some((1e-20, 3.0));
-    distance.y.range = Some((1e-11, 3.0));
-    let times = times(settings.until, settings.points);
-    for (colour, cell) in flows.iter().enumerate() {
-        let label = format!("condition number {}", cell[0].parameter(CONDITION.name)?);
-        gap.series.push(curve(&label, colour, band(cell, "gap", &times)?));
-        let points = band(cell, "distance", &times)?;
-        distance.series.push(curve(&label, colour, points));
-    }
-    let mut steps = panel("gradient descent beside the flow", Axis::log("time *t* = steps × *η*"), Axis::log(GAP));
-    let mut drift = panel(
-        "drift of |*v*|² + *u*² − ‖*B*‖² − |*c*|²",
-        Axis::log("step size *η*"),
-        Axis::log("largest relative drift"),
-    );
+    let gap = by_condition("loss along the flow", Axis::log(GAP).from_to(1e-20, 3.0), "gap")?;
+    let y = Axis::log("‖*uB* − *Γ*^{−1}‖ / ‖*Γ*^{−1}‖").from_to(1e-11, 3.0);
+    let distance = by_condition("distance to the limit", y, "distance")?;
     let times = settings.descent_times();
-    let (mut of_descent, mut of_flow) = (vec![], vec![]);
-    for (colour, cell) in descents.iter().enumerate() {
-        let eta = cell[0].parameter(ETA.name)?;
-        let label = format!("gradient descent, *η* = {eta}");
-        let points = band(cell, "gap", &times)?;
-        steps.series.push(curve(&label, colour + 3, points));
-        of_descent.push(spread(cell, "drift", eta)?);
-        of_flow.push(spread(cell, "flow_drift", eta)?);
-    }
-    if let Some(cell) = descents.first() {
-        let points = band(cell, "flow_gap", &times)?;
-        let points = points.iter().map(|p| Point::at(p.x, p.y)).collect();
-        steps.series.push(Series::predicted("flow", INK, points));
-    }
-    if let Some(first) = of_descent.first().copied() {
-        let line = of_descent.iter().map(|p| Point::at(p.x, first.y * p.x / first.x));
-        drift.series.push(Series::predicted("in proportion to *η*", GREY, line.collect()));
-    }
-    drift.series.push(bars("gradient descent", GREY, of_descent, BAND));
-    drift.series.push(bars("flow, integrated", INK, of_flow, BAND));
-    Ok(Figure {
-        name: "lsa_flow".into(),
-        title: "Gradient flow of linear self-attention and its limit".into(),
-        caption: format!(
-            "Gradient flow on the population loss from the theorem's initial weights, *d* = {}, *N* = {}, \
-             *σ* = {}: median and 10-90 % over {} draws of *Θ*. (a), (b): by the condition number of *Λ*. \
-             (c), (d): gradient descent at condition number {}; a flow conserves the quantity in (d) \
-             exactly, and its integrator to what is shown.",
-            settings.dim, settings.context, settings.scale, settings.trials, settings.descent_condition,
-        ),
-        width: Width::Page,
-        columns: 2,
-        panels: vec![gap, distance, steps, drift],
-    })
+    let steps = Panel::new("gradient descent beside the flow", Axis::log("time *t* = steps × *η*"), Axis::log(GAP))
+        .curves(descents, |i, cell| {
+            let label = format!("gradient descent, *η* = {}", cell[0].parameter(ETA.name)?);
+            Ok(curve(label, i + 3, band(cell, "gap", &times)?))
+        })?
+        .curves(descents.first(), |_, cell| {
+            let points = band(cell, "flow_gap", &times)?.iter().map(|p| Point::at(p.x, p.y)).collect();
+            Ok(Series::predicted("flow", INK, points))
+        })?;
+    let of_descent = over(descents, ETA, |cell| median(cell, "drift"))?;
+    let line = law(&of_descent, |eta| Ok(of_descent[0].y * eta / of_descent[0].x))?;
+    let (x, y) = (Axis::log("step size *η*"), Axis::log("largest relative drift"));
+    let drift = Panel::new("drift of |*v*|² + *u*² − ‖*B*‖² − |*c*|²", x, y)
+        .with_any(Series::predicted("in proportion to *η*", GREY, line))
+        .with(bars("gradient descent", GREY, of_descent, BAND))
+        .with(bars("flow, integrated", INK, over(descents, ETA, |cell| median(cell, "flow_drift"))?, BAND));
+    let title = "Gradient flow of linear self-attention and its limit";
+    let LsaFlow { dim, context, scale, trials, descent_condition, .. } = settings;
+    Ok(Figure::page("lsa_flow", title, 2, vec![gap, distance, steps, drift]).captioned(format!(
+        "Gradient flow on the population loss from the theorem's initial weights, *d* = {dim}, *N* = {context}, \
+         *σ* = {scale}: median and 10-90 % over {trials} draws of *Θ*. (a), (b): by the condition number of *Λ*. \
+         (c), (d): gradient descent at condition number {descent_condition}; a flow conserves the quantity in (d) \
+         exactly, and its integrator to what is shown."
+    )))
 }
 
 fn test_risk<'a>(settings: &LsaFlow, of_part: &impl Fn(&str) -> Vec<&'a [Row]>) -> Result<Figure> {
@@ -89,23 +71,16 @@ fn test_risk<'a>(settings: &LsaFlow, of_part: &impl Fn(&str) -> Vec<&'a [Row]>) 
         against_n(settings, &of_part("risk"), &of_part("limit"))?,
         softmax(settings, &of_part("softmax"))?,
     ];
-    Ok(Figure {
-        name: "lsa_risk".into(),
-        title: "Test risk of trained linear self-attention".into(),
-        caption: format!(
-            "Excess risk over the best linear predictor after training on prompts of *N* examples, tested \
-             on *M*; *d* = {}, eigenvalues of *Λ* from 1 to 1/{}, task of unit variance, label noise of \
-             variance {} at test. Points: mean over {} × {} prompts with 95 % interval; dashed: the \
-             corrected formula; dotted: the formula as printed. (b): *M* = ∞ from the weights at the end of \
-             the flow, median and 10-90 % of draws. Slopes: of the means with 95 % interval, in (a) over \
-             the excess less its limit for *M* → ∞, in (b) over the last three *N*. (c): risk for random \
-             tasks with *M* = *N*, softmax attention at its best temperature and scale; dash-dotted: 2 min *L* of linear attention.",
-            settings.dim, settings.risk_condition, settings.noise_var, settings.trials, settings.prompts,
-        ),
-        width: Width::Page,
-        columns: 3,
-        panels,
-    })
+    let LsaFlow { dim, risk_condition, noise_var, trials, prompts, .. } = settings;
+    Ok(Figure::page("lsa_risk", "Test risk of trained linear self-attention", 3, panels).captioned(format!(
+        "Excess risk over the best linear predictor after training on prompts of *N* examples, tested on *M*; *d* = \
+         {dim}, eigenvalues of *Λ* from 1 to 1/{risk_condition}, task of unit variance, label noise of variance \
+         {noise_var} at test. Points: mean over {trials} × {prompts} prompts with 95 % interval; dashed: the \
+         corrected formula; dotted: the formula as printed. (b): *M* = ∞ from the weights at the end of the flow, \
+         median and 10-90 % of draws. Slopes: of the means with 95 % interval, in (a) over the excess less its limit \
+         for *M* → ∞, in (b) over the last three *N*. (c): risk for random tasks with *M* = *N*, softmax attention \
+         at its best temperature and scale; dash-dotted: 2 min *L* of linear attention."
+    )))
 }
 
 /// The corrected and the printed excess risk at N and M; None for M is M → ∞.
@@ -115,23 +90,6 @@ fn predicted(settings: &LsaFlow, n: f64, m: Option<f64>) -> Result<(f64, f64)> {
     let moments = test.target.moments(&test.examples, test.noise_var);
     let printed = printed_risk(&test.training, &moments, count).excess();
     Ok((test.predicted(m.is_none()).excess(), printed))
-}
-
-/// The slope of what the cells show of "excess", less `floor`, over a parameter, with its interval
-/// over the draws; None for fewer than three cells.
-fn slope(cells: &[&[Row]], name: &str, floor: f64) -> Result<Option<String>> {
-    if cells.len() < 3 {
-        return Ok(None);
-    }
-    let x = cells.iter().map(|c| c[0].parameter(name));
-    let x = x.collect::<Result<Vec<f64>>>()?;
-    let draws = cells.iter().map(|c| c.len()).min().unwrap_or(0);
-    let sample = |i: usize| {
-        let one = |c: &&[Row]| Ok(c[i].number("excess")? - floor);
-        cells.iter().map(one).collect::<Result<Vec<f64>>>()
-    };
-    let samples = (0..draws).map(sample).collect::<Result<Vec<_>>>()?;
-    slope_label(&x, &samples)
 }
 
 const CORRECTED: &str = "corrected formula";
@@ -146,91 +104,62 @@ fn three<T>(groups: Vec<T>) -> Vec<T> {
 }
 
 fn against_m(settings: &LsaFlow, cells: &[&[Row]]) -> Result<Panel> {
-    let title = "against the test context";
-    let mut found = panel(title, Axis::log("test examples *M*"), Axis::log("excess risk"));
-    for (colour, (n, group)) in three(groups(cells, CONTEXT.name)?).into_iter().enumerate() {
-        let (mut measured, mut line) = (vec![], vec![]);
-        for cell in &group {
-            let m = cell[0].parameter(EXAMPLES.name)?;
-            measured.push(average(cell, "excess", m)?);
-            line.push(Point::at(m, predicted(settings, n, Some(m))?.0));
-        }
-        found.series.push(Series::predicted(CORRECTED, GREY, line));
+    let mut panel = Panel::new("against the test context", Axis::log("test examples *M*"), Axis::log("excess risk"));
+    for (colour, (n, group)) in three(groups(cells, CONTEXT)?).into_iter().enumerate() {
+        let measured = over(&group, EXAMPLES, |cell| mean(cell, "excess"))?;
+        let line = law(&measured, |m| Ok(predicted(settings, n, Some(m))?.0))?;
         let mut label = format!("*N* = {n}");
         // Of the largest N: of the others the limit for M → ∞ is most of the excess.
-        if Some(&(n as usize)) == settings.contexts.iter().max()
-            && let Some(slope) = slope(&group, EXAMPLES.name, predicted(settings, n, None)?.0)?
-        {
-            label += &format!(": slope {slope}");
+        if Some(&(n as usize)) == settings.contexts.iter().max() {
+            let limit = predicted(settings, n, None)?.0;
+            let slope = slope_label(&group, EXAMPLES, |row| Ok(row.number("excess")? - limit))?;
+            label += &slope.map_or(String::new(), |slope| format!(": slope {slope}"));
         }
-        found.series.push(bars(&label, colour, measured, INTERVAL));
+        panel = panel.with(Series::predicted(CORRECTED, GREY, line)).with(bars(&label, colour, measured, INTERVAL));
     }
-    Ok(found)
+    Ok(panel)
 }
 
 fn against_n(settings: &LsaFlow, cells: &[&[Row]], limits: &[&[Row]]) -> Result<Panel> {
-    let title = "against the training context";
-    let mut found = panel(title, Axis::log("training examples *N*"), Axis::log("excess risk"));
-    let (mut measured, mut corrected, mut printed) = (vec![], vec![], vec![]);
-    for cell in limits {
-        let n = cell[0].parameter(CONTEXT.name)?;
-        measured.push(spread(cell, "excess", n)?);
-        let (right, wrong) = predicted(settings, n, None)?;
-        corrected.push(Point::at(n, right));
-        printed.push(Point::at(n, wrong));
-    }
-    found.series.push(Series { stroke: Stroke::Dotted, ..Series::predicted(PRINTED, GREY, printed) });
-    if let Some(last) = corrected.last().copied() {
-        let slope = corrected.iter().map(|p| Point::at(p.x, last.y * (last.x / p.x).powi(2)));
-        found.series.push(Series { stroke: Stroke::Solid, ..Series::predicted("slope −2", GREY, slope.collect()) });
-    }
-    found.series.push(Series::predicted(CORRECTED, GREY, corrected));
+    let measured = over(limits, CONTEXT, |cell| median(cell, "excess"))?;
+    let corrected = law(&measured, |n| Ok(predicted(settings, n, None)?.0))?;
+    let printed = law(&measured, |n| Ok(predicted(settings, n, None)?.1))?;
+    let slope = law(&corrected, |n| {
+        let last = corrected[corrected.len() - 1];
+        Ok(last.y * (last.x / n).powi(2))
+    })?;
     let mut label = "*M* = ∞".to_string();
-    let last = limits.len().saturating_sub(3);
-    if let Some(slope) = slope(&limits[last..], CONTEXT.name, 0.0)? {
+    let rates = &limits[limits.len().saturating_sub(3)..];
+    if let Some(slope) = slope_label(rates, CONTEXT, |row| row.number("excess"))? {
         label += &format!(": slope {slope}");
     }
-    found.series.push(bars(&label, INK, measured, BAND));
-    for (colour, (m, group)) in three(groups(cells, EXAMPLES.name)?).into_iter().enumerate() {
-        let (mut measured, mut line) = (vec![], vec![]);
-        for cell in group {
-            let n = cell[0].parameter(CONTEXT.name)?;
-            measured.push(average(cell, "excess", n)?);
-            line.push(Point::at(n, predicted(settings, n, Some(m))?.0));
-        }
-        found.series.push(Series::predicted(CORRECTED, GREY, line));
+    let x = Axis::log("training examples *N*");
+    let mut panel = Panel::new("against the training context", x, Axis::log("excess risk"))
+        .with(Series::predicted(PRINTED, GREY, printed).drawn(Stroke::Dotted))
+        .with_any(Series::predicted("slope −2", GREY, slope).drawn(Stroke::Solid))
+        .with(Series::predicted(CORRECTED, GREY, corrected))
+        .with(bars(&label, INK, measured, BAND));
+    for (colour, (m, group)) in three(groups(cells, EXAMPLES)?).into_iter().enumerate() {
+        let measured = over(&group, CONTEXT, |cell| mean(cell, "excess"))?;
+        let line = law(&measured, |n| Ok(predicted(settings, n, Some(m))?.0))?;
         let label = format!("*M* = {m}");
-        found.series.push(bars(&label, colour, measured, INTERVAL));
+        panel = panel.with(Series::predicted(CORRECTED, GREY, line)).with(bars(&label, colour, measured, INTERVAL));
     }
-    Ok(found)
+    Ok(panel)
 }
 
 /// One panel for each kind of shift.
 fn shifts(settings: &LsaFlow, cells: &[&[Row]]) -> Result<Figure> {
-    let panels = SHIFTS.map(|what| {
-        let is = |cell: &&&[Row]| cell[0].word(SHIFTED.name).is_ok_and(|w| w == what);
-        shift(settings, what, &cells.iter().copied().filter(|c| is(&c)).collect::<Vec<_>>())
-    });
-    Ok(Figure {
-        name: "lsa_shift".into(),
-        title: "Trained linear self-attention under shifts".into(),
-        caption: format!(
-            "Excess risk over the best linear predictor, relative to the variance of the noiseless label \
-             at the query, when (a) examples and query, (b) the query alone have covariance *cΛ*, (c) \
-             the variance of the labels is *c* times as large through the task. *d* = {}, eigenvalues of \
-             *Λ* from 1 to 1/{}, *M* = {}, label noise of variance {} at test. Points: mean over {} × {} \
-             prompts with 95 % interval; dashed: the formula.",
-            settings.dim,
-            settings.risk_condition,
-            settings.context,
-            settings.noise_var,
-            settings.trials,
-            settings.prompts,
-        ),
-        width: Width::Page,
-        columns: 3,
-        panels: panels.into_iter().collect::<Result<Vec<_>>>()?,
-    })
+    let panels = SHIFTS.map(|what| shift(settings, what, &with_word(cells, SHIFTED, what)));
+    let panels = panels.into_iter().collect::<Result<_>>()?;
+    let LsaFlow { dim, risk_condition, context, noise_var, trials, prompts, .. } = settings;
+    Ok(Figure::page("lsa_shift", "Trained linear self-attention under shifts", 3, panels).captioned(format!(
+        "Excess risk over the best linear predictor, relative to the variance of the noiseless label at the query, \
+         when (a) examples and query, (b) the query alone have covariance *cΛ*, (c) the variance of the labels is \
+         *c* times as large through the task. *d* = {dim}, eigenvalues of *Λ* from 1 to 1/{risk_condition}, *M* = \
+         {context}, label noise of variance {noise_var} at test. Points: mean over {trials} × {prompts} prompts with \
+         95 % interval; dashed: the formula."
+    )))
 }
 
 fn shift(settings: &LsaFlow, what: &str, cells: &[&[Row]]) -> Result<Panel> {
@@ -239,59 +168,45 @@ fn shift(settings: &LsaFlow, what: &str, cells: &[&[Row]]) -> Result<Panel> {
         "query" => "the query alone",
         _ => "the task",
     };
-    let mut found = panel(title, Axis::log("*c*"), Axis::log("excess risk / signal"));
-    for (colour, (n, group)) in groups(cells, CONTEXT.name)?.into_iter().enumerate() {
+    let mut panel =
+        Panel::new(title, Axis::log("*c*"), Axis::log("excess risk / signal")).ruled(Rule::vertical("", 1.0));
+    for (colour, (n, group)) in groups(cells, CONTEXT)?.into_iter().enumerate() {
         let test = |c: f64| settings.test(n as usize, settings.context, what, c);
-        let scaled = |cell: &&[Row]| {
-            let c = cell[0].parameter(SHIFT.name)?;
-            let (p, signal) = (average(cell, "excess", c)?, test(c)?.signal());
-            let (low, high) = p.interval.unwrap_or((p.y, p.y));
-            Ok(Point::between(c, p.y / signal, low / signal, high / signal))
-        };
-        let measured = group.iter().map(scaled).collect::<Result<Vec<_>>>()?;
-        let (low, high) = match (measured.first(), measured.last()) {
-            (Some(first), Some(last)) => (first.x, last.x),
-            _ => continue,
-        };
-        let line = (0..=60)
-            .map(|i| {
-                let c = low * (high / low).powf(f64::from(i) / 60.0);
-                let test = test(c)?;
-                Ok(Point::at(c, test.predicted(false).excess() / test.signal()))
-            })
-            .collect::<Result<Vec<_>>>()?;
-        found.series.push(Series::predicted("formula", GREY, line));
-        let label = format!("*N* = {n}");
-        found.series.push(bars(&label, colour, measured, INTERVAL));
+        let mut measured = over(&group, SHIFT, |cell| mean(cell, "excess"))?;
+        for p in &mut measured {
+            let signal = test(p.x)?.signal();
+            *p = Point::between(p.x, p.y / signal, p.low() / signal, p.high() / signal);
+        }
+        let (low, high) = (measured[0].x, measured[measured.len() - 1].x);
+        let line = (0..=60).map(|i| {
+            let c = low * (high / low).powf(f64::from(i) / 60.0);
+            let test = test(c)?;
+            Ok(Point::at(c, test.predicted(false).excess() / test.signal()))
+        });
+        panel = panel.with(Series::predicted("formula", GREY, line.collect::<Result<_>>()?)).with(bars(
+            &format!("*N* = {n}"),
+            colour,
+            measured,
+            INTERVAL,
+        ));
     }
-    found.rules.push(Rule::vertical("", 1.0));
     // The other two vary by less than a decade.
     if what != "covariance" {
-        let points = found.series.iter().flat_map(|s| &s.points);
-        let ends = points.map(|p| p.interval.map_or(p.y, |(_, high)| high));
-        let high = ends.fold(0.0_f64, f64::max);
-        found.y = Axis::linear("excess risk / signal").from_to(0.0, 1.05 * high);
+        let high = panel.points().map(Point::high).fold(0.0_f64, f64::max);
+        panel.y = Axis::linear("excess risk / signal").from_to(0.0, 1.05 * high);
     }
-    Ok(found)
+    Ok(panel)
 }
 
 fn softmax(settings: &LsaFlow, cells: &[&[Row]]) -> Result<Panel> {
-    let title = "beside softmax attention";
-    let mut found = panel(title, Axis::log("*N* = *M*"), Axis::log("risk, random tasks"));
-    let (mut linear, mut soft, mut law) = (vec![], vec![], vec![]);
-    for cell in cells {
+    let minima = over(cells, CONTEXT, |cell| {
         let n = cell[0].parameter(CONTEXT.name)?;
-        linear.push(average(cell, "linear", n)?);
-        soft.push(average(cell, "softmax", n)?);
-        law.push(Point::at(n, 2.0 * settings.risk_training(n as usize)?.minimum()));
-    }
-    let law = Series::predicted("2 min *L*", INK, law);
-    found.series.push(law.drawn(Stroke::DashDotted));
-    for (name, colour) in LAYERS {
-        let points = if name == "linear" { &linear } else { &soft };
-        let label = format!("{name} attention");
-        let series = bars(&label, colour, points.clone(), INTERVAL);
-        found.series.push(series);
-    }
-    Ok(found)
+        Ok(2.0 * settings.risk_training(n as usize)?.minimum())
+    })?;
+    Panel::new("beside softmax attention", Axis::log("*N* = *M*"), Axis::log("risk, random tasks"))
+        .with(Series::predicted("2 min *L*", INK, minima).drawn(Stroke::DashDotted))
+        .curves(LAYERS, |_, (name, colour)| {
+            let risk = over(cells, CONTEXT, |cell| mean(cell, name))?;
+            Ok(bars(&format!("{name} attention"), colour, risk, INTERVAL))
+        })
 }
