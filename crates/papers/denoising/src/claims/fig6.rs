@@ -8,29 +8,21 @@ use crate::theory::sphere;
 use attnlab_lab::prelude::*;
 
 /// The minimum of the landscape of case 2 lies at β = 1/σ_Z² up to fluctuations.
-#[derive(Clone, Copy, Debug)]
+#[derive(Serialize, Deserialize)]
 pub struct Minimum {
     /// Flag: the context is without end.
     limit: bool,
-    variant: Variant,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Variant {
-    Printed,
     /// β = 1/σ_Z.
-    Deviation,
-    /// β = 2/σ_Z², as for exponents without their 1/2.
-    Double,
-    /// β = 1.3/σ_Z².
-    ThreeTenths,
+    deviation: bool,
+    /// β σ_Z².
+    scale: f64,
 }
 
 impl Minimum {
     /// At the L of the caption.
-    pub const PRINTED: Self = Minimum { limit: false, variant: Variant::Printed };
+    pub const PRINTED: Self = Minimum { limit: false, deviation: false, scale: 1.0 };
     /// With contexts without end.
-    pub const LIMIT: Self = Minimum { limit: true, variant: Variant::Printed };
+    pub const LIMIT: Self = Minimum { limit: true, ..Self::PRINTED };
 }
 
 /// The mean of ln(β_min / β) must lie within this of 0: a shift of 15 %, where it is -.87 at the
@@ -149,12 +141,7 @@ impl Claim for Minimum {
             let reason = "the loss does not depend on beta";
             return Ok(Outcome::uninformative(reason, Witness::new()));
         }
-        let said = match self.variant {
-            Variant::Printed => 1.0 / s,
-            Variant::Deviation => 1.0 / s.sqrt(),
-            Variant::Double => 2.0 / s,
-            Variant::ThreeTenths => 1.3 / s,
-        };
+        let said = if self.deviation { 1.0 / s.sqrt() } else { self.scale / s };
         Ok(value(
             (found.beta / said).ln(),
             witness! { "beta_min" => found.beta, "alpha_min" => found.alpha, "loss" => found.loss },
@@ -182,16 +169,6 @@ impl Claim for Minimum {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let variant = |name, variant| Mutant::new(name, Minimum { variant, ..*self });
-        if self.limit {
-            return vec![
-                variant("deviation", Variant::Deviation),
-                variant("double", Variant::Double),
-                variant("three-tenths", Variant::ThreeTenths),
-            ];
-        }
-        // Where the minimum of a finite context is at the heuristic one within the band.
-        let resolved = |name, v| variant(name, v).with(NOISE_VARIANCE, 0.5).with(PROMPTS, 800).with(CONTEXT, 200);
-        vec![resolved("deviation", Variant::Deviation), resolved("double", Variant::Double)]
+        variants(self)
     }
 }

@@ -17,14 +17,14 @@ fn of_length(params: &Params, context: usize) -> Denoising {
 }
 
 /// A step of size γ on (A.21) is linear attention (A.20).
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct LinearStep {
-    /// The mutant: step size 1, whatever γ.
+    /// Step size 1, whatever γ.
     unit_step: bool,
-    /// The mutant: the energy without its 1/2.
+    /// The energy without its 1/2.
     no_half: bool,
-    /// The mutant: a step larger by 1e-8.
-    longer: bool,
+    /// Relative excess of the step.
+    longer: f64,
 }
 
 /// Differences of a quadratic are exact: what is left is rounding, 1e-16 of an energy over the step in each of n
@@ -55,11 +55,7 @@ impl Claim for LinearStep {
         let prompt = of_length(params, params.get(CONTEXT)).draw(streams)?;
         let (x, s) = (&prompt.context, &prompt.query);
         let factor = if self.no_half { 2.0 } else { 1.0 };
-        let size = match self {
-            LinearStep { unit_step: true, .. } => 1.0,
-            LinearStep { longer: true, .. } => gamma * (1.0 + 1e-8),
-            _ => gamma,
-        };
+        let size = if self.unit_step { 1.0 } else { gamma * (1.0 + self.longer) };
         // (A.21) term by term, and its central differences, exact for a quadratic at any h.
         let energy = |i: usize, h: f64| {
             let mut at = s.clone();
@@ -88,12 +84,7 @@ impl Claim for LinearStep {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let right = LinearStep::default();
-        vec![
-            Mutant::new("unit-step", LinearStep { unit_step: true, ..right }),
-            Mutant::new("no-half", LinearStep { no_half: true, ..right }),
-            Mutant::new("longer", LinearStep { longer: true, ..right }),
-        ]
+        variants(self)
     }
 }
 
@@ -108,12 +99,13 @@ fn parameters(context: u64, sigma_z2: f64) -> Schema {
 }
 
 /// The energy (A.23) is positive definite for large L: as printed, and with the length that the noise asks for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Serialize, Deserialize)]
 pub struct PositiveDefinite {
     form: Form,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Form {
     /// At L, where that is large for the noise.
     Printed,
@@ -230,17 +222,7 @@ impl Claim for PositiveDefinite {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let form = |name, form| Mutant::new(name, PositiveDefinite { form });
-        if self.printed() {
-            return vec![form("less-noise", Form::LessNoise)];
-        }
-        vec![
-            form("linear", Form::Linear),
-            // With n = 2 d the two thresholds are too close to tell.
-            form("ambient", Form::Ambient).with(AMBIENT, 64),
-            form("four-fifths", Form::FourFifths),
-            form("edge", Form::Edge),
-        ]
+        variants(self)
     }
 }
 

@@ -14,14 +14,14 @@ fn subspace(params: &Params) -> Denoising {
 }
 
 /// (A.1) against the conditional mean of jointly normal vectors in all n dimensions.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Prop2Mean {
-    /// The mutant: P x̃ without the factor.
+    /// P x̃ without the factor.
     unshrunk: bool,
-    /// The mutant: σ_Z²/(σ_0² + σ_Z²), which is the same only when the two are equal.
+    /// σ_Z²/(σ_0² + σ_Z²), which is the same only when the two are equal.
     exchanged: bool,
-    /// The mutant: a noise larger by 1e-6.
-    louder: bool,
+    /// Relative excess of the noise.
+    louder: f64,
 }
 
 impl Claim for Prop2Mean {
@@ -57,20 +57,14 @@ impl Claim for Prop2Mean {
         let factor = match self {
             Prop2Mean { unshrunk: true, .. } => 1.0,
             Prop2Mean { exchanged: true, .. } => linear::shrinkage(sz, s0),
-            Prop2Mean { louder: true, .. } => linear::shrinkage(s0, sz * (1.0 + 1e-6)),
-            _ => linear::shrinkage(s0, sz),
+            _ => linear::shrinkage(s0, sz * (1.0 + self.louder)),
         };
         let mean = conditional_mean(&prompt.prior, sz, &prompt.query)?;
         Ok(same(&(projected * factor), &mean, 0.0))
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let right = Prop2Mean::default();
-        vec![
-            Mutant::new("unshrunk", Prop2Mean { unshrunk: true, ..right }),
-            Mutant::new("exchanged", Prop2Mean { exchanged: true, ..right }),
-            Mutant::new("louder", Prop2Mean { louder: true, ..right }),
-        ]
+        variants(self)
     }
 }
 
@@ -93,29 +87,22 @@ fn conditional_mean(prior: &Prior, sigma_z2: f64, query: &Array1<f64>) -> Result
 }
 
 /// (A.2): the loss of P x̃ as printed, of the shrunk projection as corrected.
-#[derive(Clone, Copy, Debug)]
+#[derive(Serialize, Deserialize)]
 pub struct Prop2Loss {
     shrunk: bool,
-    /// Dimensions added to d on the right side, by the mutants.
-    more: More,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum More {
-    None,
-    /// n in place of d.
-    Ambient,
-    /// d + 1 in place of d.
-    One,
-    /// As printed for a loss that exceeds the right side by half of what that of P x̃ does.
-    Half,
+    /// n in place of d on the right side.
+    ambient: bool,
+    /// Dimensions added to d on the right side.
+    more: usize,
+    /// Share of the excess of the loss of P x̃ over the right side, as printed.
+    share: f64,
 }
 
 impl Prop2Loss {
     /// The left side that the paper prints, without the factor.
-    pub const PRINTED: Self = Prop2Loss { shrunk: false, more: More::None };
+    pub const PRINTED: Self = Prop2Loss { shrunk: false, ambient: false, more: 0, share: 1.0 };
     /// The left side that its proof computes.
-    pub const CORRECTED: Self = Prop2Loss { shrunk: true, more: More::None };
+    pub const CORRECTED: Self = Prop2Loss { shrunk: true, ..Self::PRINTED };
 }
 
 /// Largest distance of the ratio of both sides of (A.2) from 1 at which they agree.
@@ -187,18 +174,13 @@ impl Claim for Prop2Loss {
                 difference += 0.5 * less.dot(&(&without + &with));
             }
         }
-        let (d, n) = (params.get(DIM), params.get(AMBIENT));
-        let printed = match self.more {
-            More::Ambient => linear::mmse(&vec![s0; n], sz),
-            More::One => linear::mmse(&vec![s0; d + 1], sz),
-            _ => linear::mmse(&vec![s0; d], sz),
-        };
+        let d = if self.ambient { params.get(AMBIENT) } else { params.get(DIM) + self.more };
+        let printed = linear::mmse(&vec![s0; d], sz);
         let mean = loss / count as f64;
         let difference = difference / count as f64;
-        let ratio = match (self.shrunk, self.more) {
-            (true, _) => mean / printed,
-            (false, More::Half) => 1.0 + 0.5 * difference / printed,
-            (false, _) => 1.0 + difference / printed,
+        let ratio = match self.shrunk {
+            true => mean / printed,
+            false => 1.0 + self.share * difference / printed,
         };
         Ok(value(
             ratio,
@@ -217,11 +199,7 @@ impl Claim for Prop2Loss {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let more = |name, more| Mutant::new(name, Prop2Loss { more, ..*self });
-        match self.shrunk {
-            true => vec![more("ambient", More::Ambient), more("one-more", More::One)],
-            false => vec![more("half", More::Half).with(NOISE_VARIANCE, 0.01)],
-        }
+        variants(self)
     }
 }
 
