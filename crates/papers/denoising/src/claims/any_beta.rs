@@ -2,8 +2,7 @@
 //! Section 3.1 and Appendix F, where it is said of small arguments only.
 
 use super::rate::{self, longest};
-use super::setting::problem;
-use crate::prompts::{Denoising, Dimension, Family};
+use super::setting::subspace_problem;
 use crate::quantities::{AMBIENT, BETA, CONTEXT, DIM, NOISE_VARIANCE, QUERIES, TOKEN_VARIANCE};
 use attnlab_lab::prelude::*;
 
@@ -30,11 +29,6 @@ impl AnyBeta {
     }
 }
 
-fn subspace(params: &Params, context: usize) -> Denoising {
-    let family = Family::Subspace { dim: Dimension::Fixed(params.get(DIM)), sigma0_2: params.get(TOKEN_VARIANCE) };
-    Denoising { context, ..problem(family, params.get(AMBIENT), params.get(NOISE_VARIANCE)) }
-}
-
 impl Claim for AnyBeta {
     fn sheet(&self) -> &'static Sheet {
         sheet!("denoise.softmax_any_beta")
@@ -55,7 +49,7 @@ impl Claim for AnyBeta {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        subspace(params, 1).validate()
+        subspace_problem(params, 1).validate()
     }
 
     fn seconds(&self, params: &Params) -> f64 {
@@ -63,18 +57,18 @@ impl Claim for AnyBeta {
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        let problem = subspace(params, 1);
+        let problem = subspace_problem(params, 1);
         vec![rate::regime(&problem, params.get(BETA), params.get(CONTEXT))]
     }
 
     fn memory(&self, params: &Params) -> u64 {
-        subspace(params, longest(params.get(CONTEXT))).memory(params.get(QUERIES))
+        subspace_problem(params, longest(params.get(CONTEXT))).memory(params.get(QUERIES))
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let beta = params.get(BETA);
         let shortest = params.get(CONTEXT);
-        let problem = subspace(params, longest(shortest));
+        let problem = subspace_problem(params, longest(shortest));
         let prompt = problem.draw(streams)?;
         let (_, queries) = problem.draw_queries(&prompt.prior, params.get(QUERIES), streams)?;
         let exact = rate::limits(&prompt.prior, beta, &queries)?;
@@ -102,7 +96,7 @@ impl Claim for AnyBeta {
     }
 
     fn default_trials(&self, params: &Params) -> u64 {
-        rate::softmax_trials(&subspace(params, 1), params.get(BETA), params, params.get(DIM))
+        rate::softmax_trials(&subspace_problem(params, 1), params.get(BETA), params, params.get(DIM))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -1,7 +1,6 @@
 //! The energy of dense associative memory: Denoising, Section 4, Eqs. (7) and (8).
 
-use super::setting::{derivative, value};
-use crate::prompts::{Denoising, Dimension, Family};
+use super::setting::{derivative, sphere_problem, value};
 use crate::quantities::{ALPHA, AMBIENT, BETA, CONTEXT, DIM, NOISE_VARIANCE, QUERIES, RADIUS, RIVAL, STEP};
 use crate::theory::Prior;
 use attnlab_core::linalg::normal_matrix;
@@ -173,15 +172,6 @@ pub struct OneStepWins {
     margin: f64,
 }
 
-fn problem_of(params: &Params) -> Denoising {
-    Denoising {
-        family: Family::Sphere { dim: Dimension::Fixed(params.get(DIM)), radius: params.get(RADIUS) },
-        ambient: params.get(AMBIENT),
-        context: params.get(CONTEXT),
-        sigma_z2: params.get(NOISE_VARIANCE),
-    }
-}
-
 impl Claim for OneStepWins {
     fn sheet(&self) -> &'static Sheet {
         sheet!("denoise.one_step_wins")
@@ -201,7 +191,7 @@ impl Claim for OneStepWins {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        problem_of(params).validate()
+        sphere_problem(params, params.get(CONTEXT)).validate()
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
@@ -213,11 +203,11 @@ impl Claim for OneStepWins {
     }
 
     fn memory(&self, params: &Params) -> u64 {
-        problem_of(params).memory(params.get(QUERIES))
+        sphere_problem(params, params.get(CONTEXT)).memory(params.get(QUERIES))
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let (problem, s) = (problem_of(params), params.get(NOISE_VARIANCE));
+        let (problem, s) = (sphere_problem(params, params.get(CONTEXT)), params.get(NOISE_VARIANCE));
         let prompt = problem.draw(streams)?;
         let count = params.get(QUERIES);
         let (targets, queries) = problem.draw_queries(&prompt.prior, count, streams)?;

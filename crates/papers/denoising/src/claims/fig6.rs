@@ -1,7 +1,7 @@
 //! Scaled identities of least loss: Denoising, Fig. 6 and Section F.4.
 
-use super::setting::{PER_SECOND, value};
-use crate::prompts::{Denoising, Dimension, Family, Prompt};
+use super::setting::{PER_SECOND, sphere_problem, value};
+use crate::prompts::{Denoising, Prompt};
 use crate::quantities::{AMBIENT, CONTEXT, DIM, NOISE_VARIANCE, PROMPTS, RADIUS};
 use crate::scales::ScaleLandscape;
 use crate::theory::sphere;
@@ -23,6 +23,10 @@ impl Minimum {
     pub const PRINTED: Self = Minimum { limit: false, deviation: false, scale: 1.0 };
     /// With contexts without end.
     pub const LIMIT: Self = Minimum { limit: true, ..Self::PRINTED };
+
+    fn problem(&self, params: &Params) -> Denoising {
+        sphere_problem(params, if self.limit { 1 } else { params.get(CONTEXT) })
+    }
 }
 
 /// The mean of ln(β_min / β) must lie within this of 0: a shift of 15 %, where it is -.87 at the
@@ -46,15 +50,6 @@ const SEARCHED: (f64, f64) = (0.05, 20.0);
 
 /// β at which a search evaluates the loss.
 const EVALUATED: f64 = 40.0;
-
-fn problem_of(params: &Params, limit: bool) -> Denoising {
-    Denoising {
-        family: Family::Sphere { dim: Dimension::Fixed(params.get(DIM)), radius: params.get(RADIUS) },
-        ambient: params.get(AMBIENT),
-        context: if limit { 1 } else { params.get(CONTEXT) },
-        sigma_z2: params.get(NOISE_VARIANCE),
-    }
-}
 
 impl Claim for Minimum {
     fn sheet(&self) -> &'static Sheet {
@@ -80,7 +75,7 @@ impl Claim for Minimum {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        problem_of(params, self.limit).validate()
+        self.problem(params).validate()
     }
 
     fn seconds(&self, params: &Params) -> f64 {
@@ -121,12 +116,12 @@ impl Claim for Minimum {
     }
 
     fn memory(&self, params: &Params) -> u64 {
-        let one = problem_of(params, self.limit).memory(1);
+        let one = self.problem(params).memory(1);
         one.saturating_mul(params.get(PROMPTS) as u64)
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let problem = problem_of(params, self.limit);
+        let problem = self.problem(params);
         let one = |i| problem.draw(&streams.child("prompt", i));
         let prompts: Result<Vec<Prompt>> = (0..params.get(PROMPTS) as u64).map(one).collect();
         let landscape = if self.limit { ScaleLandscape::of_limit(prompts?)? } else { ScaleLandscape::new(prompts?)? };

@@ -1,7 +1,6 @@
 //! The energy of linear attention: Denoising, Appendix H.1, (A.21) and (A.23).
 
-use super::setting::{MOST_AMBIENT, not_finite, problem};
-use crate::prompts::{Denoising, Dimension, Family};
+use super::setting::{MOST_AMBIENT, not_finite, subspace_problem};
 use crate::quantities::{AMBIENT, CONTEXT, DIM, NOISE_VARIANCE, TOKEN_VARIANCE};
 use crate::theory::{Prior, linear};
 use attnlab_core::linalg::normal_matrix;
@@ -10,11 +9,6 @@ use attnlab_theory::attention::linear_attention;
 use attnlab_theory::attention::memory::SphericalHopfield;
 use ndarray::Array2;
 use rand_distr::{ChiSquared, Distribution};
-
-fn of_length(params: &Params, context: usize) -> Denoising {
-    let family = Family::Subspace { dim: Dimension::Fixed(params.get(DIM)), sigma0_2: params.get(TOKEN_VARIANCE) };
-    Denoising { context, ..problem(family, params.get(AMBIENT), params.get(NOISE_VARIANCE)) }
-}
 
 /// A step of size γ on (A.21) is linear attention (A.20).
 #[derive(Default, Serialize, Deserialize)]
@@ -43,16 +37,16 @@ impl Claim for LinearStep {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        of_length(params, params.get(CONTEXT)).validate()
+        subspace_problem(params, params.get(CONTEXT)).validate()
     }
 
     fn memory(&self, params: &Params) -> u64 {
-        of_length(params, params.get(CONTEXT)).memory(1) + 24 * (params.get(AMBIENT) as u64).pow(2)
+        subspace_problem(params, params.get(CONTEXT)).memory(1) + 24 * (params.get(AMBIENT) as u64).pow(2)
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let gamma = 1.0 / (params.get(TOKEN_VARIANCE) + params.get(NOISE_VARIANCE));
-        let prompt = of_length(params, params.get(CONTEXT)).draw(streams)?;
+        let prompt = subspace_problem(params, params.get(CONTEXT)).draw(streams)?;
         let (x, s) = (&prompt.context, &prompt.query);
         let factor = if self.no_half { 2.0 } else { 1.0 };
         let size = if self.unit_step { 1.0 } else { gamma * (1.0 + self.longer) };
@@ -166,7 +160,7 @@ impl Claim for PositiveDefinite {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        of_length(params, 1).validate()?;
+        subspace_problem(params, 1).validate()?;
         let (s0, sz) = (params.get(TOKEN_VARIANCE), params.get(NOISE_VARIANCE));
         if self.printed() || sz >= LEAST_NOISE * s0 {
             return Ok(());
@@ -176,7 +170,7 @@ impl Claim for PositiveDefinite {
     }
 
     fn memory(&self, params: &Params) -> u64 {
-        of_length(params, MOST_TOKENS).memory(1) + 48 * (params.get(AMBIENT) as u64).pow(2)
+        subspace_problem(params, MOST_TOKENS).memory(1) + 48 * (params.get(AMBIENT) as u64).pow(2)
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
@@ -256,7 +250,7 @@ impl PositiveDefinite {
 /// decomposition $\sum_t X_t X_t^T = \sigma_0^2\, U T T^T U^T$ with T lower triangular, independent standard
 /// normals below the diagonal and $\chi_{L-i+1}$ on it.
 fn context_of(params: &Params, length: usize, streams: &Streams) -> Result<Array2<f64>> {
-    let problem = of_length(params, length);
+    let problem = subspace_problem(params, length);
     if length <= MOST_TOKENS {
         return Ok(problem.draw(streams)?.context);
     }

@@ -1,17 +1,11 @@
 //! Subspaces: Denoising, Proposition 2, (A.1) and (A.2), as printed and corrected.
 
-use super::setting::{MOST_AMBIENT, accurate, problem, same, value};
-use crate::prompts::{Denoising, Dimension, Family};
+use super::setting::{MOST_AMBIENT, accurate, same, subspace_problem, value};
 use crate::quantities::{AMBIENT, DIM, NOISE_VARIANCE, QUERIES, TOKEN_VARIANCE};
 use crate::theory::{Prior, linear};
 use attnlab_core::linalg::symmetric_eigen;
 use attnlab_lab::prelude::*;
 use ndarray::{Array1, Array2};
-
-fn subspace(params: &Params) -> Denoising {
-    let family = Family::Subspace { dim: Dimension::Fixed(params.get(DIM)), sigma0_2: params.get(TOKEN_VARIANCE) };
-    problem(family, params.get(AMBIENT), params.get(NOISE_VARIANCE))
-}
 
 /// (A.1) against the conditional mean of jointly normal vectors in all n dimensions.
 #[derive(Default, Serialize, Deserialize)]
@@ -39,7 +33,7 @@ impl Claim for Prop2Mean {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        let problem = subspace(params);
+        let problem = subspace_problem(params, 1);
         problem.validate()?;
         accurate(&problem, "sigma_z2", problem.sigma_z2)
     }
@@ -47,12 +41,12 @@ impl Claim for Prop2Mean {
     fn memory(&self, params: &Params) -> u64 {
         // The covariance in all n dimensions, and its eigenvectors.
         let n = params.get(AMBIENT) as u64;
-        subspace(params).memory(1) + 8 * 6 * n * n
+        subspace_problem(params, 1).memory(1) + 8 * 6 * n * n
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let (s0, sz) = (params.get(TOKEN_VARIANCE), params.get(NOISE_VARIANCE));
-        let prompt = subspace(params).draw(streams)?;
+        let prompt = subspace_problem(params, 1).draw(streams)?;
         let projected = prompt.prior.project(prompt.query.view());
         let factor = match self {
             Prop2Mean { unshrunk: true, .. } => 1.0,
@@ -137,7 +131,7 @@ impl Claim for Prop2Loss {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        subspace(params).validate()?;
+        subspace_problem(params, 1).validate()?;
         let (s0, sz) = (params.get(TOKEN_VARIANCE), params.get(NOISE_VARIANCE));
         if RATIO.contains(&(sz / s0)) {
             return Ok(());
@@ -149,7 +143,7 @@ impl Claim for Prop2Loss {
     }
 
     fn memory(&self, params: &Params) -> u64 {
-        subspace(params).memory(params.get(QUERIES))
+        subspace_problem(params, 1).memory(params.get(QUERIES))
     }
 
     /// The ratio of both sides. As printed its excess over 1 is σ_Z²/σ_0² however small that is: it is measured
@@ -158,7 +152,7 @@ impl Claim for Prop2Loss {
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let (s0, sz) = (params.get(TOKEN_VARIANCE), params.get(NOISE_VARIANCE));
         let count = params.get(QUERIES);
-        let problem = subspace(params);
+        let problem = subspace_problem(params, 1);
         let prior = problem.draw_prior(streams)?;
         let (targets, queries) = problem.draw_queries(&prior, count, streams)?;
         let taken = linear::shrinkage(sz, s0);

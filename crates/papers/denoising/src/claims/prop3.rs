@@ -1,7 +1,6 @@
 //! Spheres: Denoising, Proposition 3, (A.3) and (A.4), as printed and corrected.
 
-use super::setting::{IDENTITY, MOST_AMBIENT, accurate, average, problem, relative, same, share};
-use crate::prompts::{Denoising, Dimension, Family};
+use super::setting::{IDENTITY, MOST_AMBIENT, accurate, average, relative, same, share, sphere_problem};
 use crate::quantities::{AMBIENT, DIM, NOISE_VARIANCE, RADIUS};
 use crate::theory::{Prior, bessel_ratio, bessel_ratio_complement, sphere};
 use attnlab_lab::prelude::*;
@@ -43,11 +42,6 @@ impl Prop3 {
     pub const CORRECTED: Self = Prop3 { form: Form::Corrected, ..Self::INTEGRAL };
 }
 
-fn problem_of(params: &Params) -> Denoising {
-    let family = Family::Sphere { dim: Dimension::Fixed(params.get(DIM)), radius: params.get(RADIUS) };
-    problem(family, params.get(AMBIENT), params.get(NOISE_VARIANCE))
-}
-
 impl Claim for Prop3 {
     fn sheet(&self) -> &'static Sheet {
         match self.form {
@@ -62,14 +56,14 @@ impl Claim for Prop3 {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        let problem = problem_of(params);
+        let problem = sphere_problem(params, 1);
         problem.validate()?;
         accurate(&problem, "sigma_z2", problem.sigma_z2)
     }
 
     fn memory(&self, params: &Params) -> u64 {
         // The rule holds its points (n,), two per angle.
-        problem_of(params).memory(1) + 16 * ANGLES as u64 * params.get(AMBIENT) as u64
+        sphere_problem(params, 1).memory(1) + 16 * ANGLES as u64 * params.get(AMBIENT) as u64
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
@@ -78,7 +72,7 @@ impl Claim for Prop3 {
         }
         let s = params.get(NOISE_VARIANCE);
         let informative = |streams: &Streams| {
-            let prompt = problem_of(params).draw(streams)?;
+            let prompt = sphere_problem(params, 1).draw(streams)?;
             let projected = prompt.prior.project(prompt.query.view());
             Ok(telling(params, projected.dot(&projected).sqrt()))
         };
@@ -101,7 +95,7 @@ impl Claim for Prop3 {
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let (d, r, s) = (params.get(DIM), params.get(RADIUS), params.get(NOISE_VARIANCE));
-        let prompt = problem_of(params).draw(streams)?;
+        let prompt = sphere_problem(params, 1).draw(streams)?;
         let query = &prompt.query;
         let projected = prompt.prior.project(query.view());
         let norm = projected.dot(&projected).sqrt();

@@ -1,21 +1,11 @@
 //! Linear attention on a subspace: Denoising, Theorem 3.1, and its exact law at finite L.
 
 use super::rate::{self, longest};
-use super::setting::{PER_SECOND, value};
-use crate::prompts::{Denoising, Dimension, Family};
+use super::setting::{PER_SECOND, subspace_problem, value};
 use crate::quantities::{AMBIENT, CONTEXT, DIM, GAMMA, NOISE_VARIANCE, QUERIES, TOKEN_VARIANCE};
 use crate::theory::{Predictor, linear};
 use attnlab_lab::prelude::*;
 use ndarray::{ArrayView2, Axis};
-
-fn subspace(params: &Params, context: usize) -> Denoising {
-    Denoising {
-        family: Family::Subspace { dim: Dimension::Fixed(params.get(DIM)), sigma0_2: params.get(TOKEN_VARIANCE) },
-        ambient: params.get(AMBIENT),
-        context,
-        sigma_z2: params.get(NOISE_VARIANCE),
-    }
-}
 
 fn schema(context: u64, queries: u64) -> Schema {
     vec![
@@ -49,7 +39,7 @@ impl Claim for Theorem31 {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        subspace(params, params.get(CONTEXT)).validate()
+        subspace_problem(params, params.get(CONTEXT)).validate()
     }
 
     fn seconds(&self, params: &Params) -> f64 {
@@ -57,7 +47,7 @@ impl Claim for Theorem31 {
     }
 
     fn memory(&self, params: &Params) -> u64 {
-        subspace(params, longest(params.get(CONTEXT))).memory(params.get(QUERIES))
+        subspace_problem(params, longest(params.get(CONTEXT))).memory(params.get(QUERIES))
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -68,7 +58,7 @@ impl Claim for Theorem31 {
             _ => (1.0 + self.larger) / (s0 + sz),
         };
         let shortest = params.get(CONTEXT);
-        let problem = subspace(params, longest(shortest));
+        let problem = subspace_problem(params, longest(shortest));
         let prompt = problem.draw(streams)?;
         let (_, queries) = problem.draw_queries(&prompt.prior, params.get(QUERIES), streams)?;
         let best = prompt.prior.project_all(queries.view()) * linear::shrinkage(s0, sz);
@@ -136,7 +126,7 @@ impl Claim for Theorem31Finite {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        subspace(params, params.get(CONTEXT)).validate()
+        subspace_problem(params, params.get(CONTEXT)).validate()
     }
 
     fn seconds(&self, params: &Params) -> f64 {
@@ -144,13 +134,13 @@ impl Claim for Theorem31Finite {
     }
 
     fn memory(&self, params: &Params) -> u64 {
-        subspace(params, params.get(CONTEXT)).memory(params.get(QUERIES))
+        subspace_problem(params, params.get(CONTEXT)).memory(params.get(QUERIES))
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let (s0, sz, gamma) = (params.get(TOKEN_VARIANCE), params.get(NOISE_VARIANCE), params.get(GAMMA));
         let (d, length) = (params.get(DIM), params.get(CONTEXT));
-        let problem = subspace(params, length);
+        let problem = subspace_problem(params, length);
         let prompt = problem.draw(streams)?;
         let count = params.get(QUERIES);
         let (targets, queries) = problem.draw_queries(&prompt.prior, count, streams)?;

@@ -47,30 +47,13 @@ pub enum Event {
 }
 
 impl Event {
-    /// The inequalities of a part; none of a single inequality.
-    fn inequalities(self) -> &'static [Event] {
+    /// The inequalities of a part with their numbers; none of a single inequality.
+    fn inequalities(self) -> &'static [(Event, &'static str)] {
         match self {
-            PartI => &[Signal12, Noise13],
-            PartII => &[Signal14, Mixed15, Noise16Corrected],
-            PartIV => &[Signal18, Noise19],
+            PartI => &[(Signal12, "(12)"), (Noise13, "(13)")],
+            PartII => &[(Signal14, "(14)"), (Mixed15, "(15)"), (Noise16Corrected, "(16)")],
+            PartIV => &[(Signal18, "(18)"), (Noise19, "(19)")],
             _ => &[],
-        }
-    }
-
-    /// Number of the equation or part.
-    fn number(self) -> &'static str {
-        match self {
-            PartI => "(i)",
-            Signal12 => "(12)",
-            Noise13 => "(13)",
-            PartII => "(ii)",
-            Signal14 => "(14)",
-            Mixed15 => "(15)",
-            Noise16 | Noise16Corrected => "(16)",
-            Maximum17 | Maximum17Corrected => "(17)",
-            PartIV => "(iv)",
-            Signal18 => "(18)",
-            Noise19 => "(19)",
         }
     }
 
@@ -88,7 +71,7 @@ impl Event {
             Noise19 => lemma.noise_weights(),
             PartI | PartII | PartIV => {
                 let union = |a: Bracket, b: Bracket| Bracket::new(a.low.max(b.low), a.high + b.high);
-                self.inequalities().iter().map(|e| e.bracket(lemma)).fold(Bracket::NEVER, union)
+                self.inequalities().iter().map(|(e, _)| e.bracket(lemma)).fold(Bracket::NEVER, union)
             }
         }
     }
@@ -163,19 +146,19 @@ impl Lemma2Claim {
     }
 
     fn trial_of_part(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let inequalities: Vec<_> = self.event.inequalities().iter().map(|e| Self::printed(*e)).collect();
-        let mut worst = vec![Worst::default(); inequalities.len()];
+        let parts = self.event.inequalities().iter();
+        let mut parts: Vec<_> = parts.map(|(e, number)| (Self::printed(*e), number, Worst::default())).collect();
         let (mixture, count) = (mixture(params)?, params.get(COLUMNS));
         each_column(&mixture, count, Side::Both, streams, |column| {
-            for (inequality, worst) in inequalities.iter().zip(&mut worst) {
+            for (inequality, _, worst) in &mut parts {
                 inequality.record(params, column, worst);
             }
         })?;
         let (mut holds, mut witness) = (true, Witness::new());
-        for (inequality, worst) in inequalities.iter().zip(&worst) {
+        for (inequality, number, worst) in &parts {
             let share = worst.over(inequality.limit(params));
             holds &= share <= self.constant;
-            witness.insert(format!("share_of_the_bound_{}", inequality.event.number()), share.into());
+            witness.insert(format!("share_of_the_bound_{number}"), share.into());
         }
         Ok(Outcome::Event { holds, witness })
     }
