@@ -83,12 +83,11 @@ mod tests {
     use crate::run::{CheckOptions, Silent, mutants};
     use crate::toy::PAPERS;
     use serde::Deserialize;
-    use std::sync::LazyLock;
 
     const TOSSES: Quantity<usize> = Quantity::whole("tosses", "n", "number of tosses");
     const SIDES: Quantity<usize> = Quantity::whole("sides", "s", "number of sides");
 
-    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+    #[derive(PartialEq, Serialize, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     enum Side {
         Heads,
@@ -100,7 +99,7 @@ mod tests {
         share: f64,
         side: Side,
         #[serde(skip, default = "fitting")]
-        sheet: &'static LazyLock<Sheet>,
+        sheet: &'static Sheet,
     }
 
     impl Claim for Coin {
@@ -114,8 +113,7 @@ mod tests {
 
         fn trial(&self, params: &Params, _: &Streams) -> Result<Outcome> {
             let witness = crate::witness! {
-                "share" => self.share, "other" => self.side == Side::OtherSide,
-                "tosses" => params.get(TOSSES),
+                "share" => self.share, "other" => self.side == Side::OtherSide, "tosses" => params.get(TOSSES),
             };
             Ok(Outcome::Event { holds: false, witness })
         }
@@ -125,55 +123,54 @@ mod tests {
         }
     }
 
-    fn sheet(mutants: &str) -> Sheet {
+    /// A coin whose sheet has these mutants.
+    fn coin(mutants: &str) -> Coin {
         let head = "# toy.fair: A coin\n- paper: toy\n- place: Eq. (1)\n- kind: law\n- expected: supported\n";
-        Sheet::parse(&format!("{head}## Statement\n$p$.\n## Mutants\n{mutants}"), PAPERS).unwrap()
+        let sheet = Sheet::parse(&format!("{head}## Statement\n$p$.\n## Mutants\n{mutants}"), PAPERS);
+        Coin { share: 0.5, side: Side::Heads, sheet: Box::leak(Box::new(sheet.unwrap())) }
     }
 
-    fn fitting() -> &'static LazyLock<Sheet> {
-        static SHEET: LazyLock<Sheet> = LazyLock::new(|| {
-            sheet(
-                "- `loaded` {share = 0.6}: $3/5$.\n  > Twenty tosses show it.\n\
-                 - `other` {share = 1, side = \"other-side\"} at {tosses = 30, sides = 3}: it\n  lands.\n\
-                 - `few` at {tosses = 1}: {one} toss.",
-            )
-        });
-        &SHEET
+    fn fitting() -> &'static Sheet {
+        coin(
+            "- `loaded` {share = 0.6}: $3/5$.\n  > Twenty tosses show it.\n\
+              - `other` {share = 1, side = \"other-side\"} at {tosses = 30, sides = 3}: it\n  lands.\n\
+              - `few` at {tosses = 1}: {one} toss.",
+        )
+        .sheet
     }
 
     #[test]
     fn constants_and_parameters_come_from_the_sheet() {
         let coin = Coin { share: 0.5, side: Side::Heads, sheet: fitting() };
-        let found = coin.mutants();
-        assert_eq!(found.iter().map(|m| m.name).collect::<Vec<_>>(), ["loaded", "other", "few"]);
-        assert_eq!(found.iter().map(Mutant::says).collect::<Vec<_>>(), ["$3/5$.", "it lands.", "{one} toss."]);
-        assert_eq!(found[1].set, [("tosses", 30.into()), ("sides", 3.into())]);
+        let variants = coin.mutants();
+        assert_eq!(variants.iter().map(|m| m.name).collect::<Vec<_>>(), ["loaded", "other", "few"]);
+        assert_eq!(variants.iter().map(Mutant::says).collect::<Vec<_>>(), ["$3/5$.", "it lands.", "{one} toss."]);
+        assert_eq!(variants[1].set, [("tosses", 30.into()), ("sides", 3.into())]);
         let reports = mutants(&coin, &CheckOptions::default(), 1, &Silent).unwrap();
-        let seen = reports.iter().map(|report| {
+        let judged = reports.iter().map(|report| {
             let witness = &report.first.witness;
             (witness["share"].as_f64().unwrap(), witness["other"] == true, witness["tosses"].as_u64().unwrap())
         });
-        assert_eq!(seen.collect::<Vec<_>>(), [(0.6, false, 10), (1.0, true, 30), (0.5, false, 1)]);
+        assert_eq!(judged.collect::<Vec<_>>(), [(0.6, false, 10), (1.0, true, 30), (0.5, false, 1)]);
         Room::new("toy", PAPERS).claim(coin).validate().unwrap();
     }
 
     #[test]
     fn wrong_constants_are_named() {
-        static FIELD: LazyLock<Sheet> = LazyLock::new(|| sheet("- `a` {share = 1.0}: it.\n- `b` {shore = 1.0}: it."));
-        static KIND: LazyLock<Sheet> = LazyLock::new(|| sheet("- `a` {share = \"half\"} at {tosses = 3}: it."));
-        static WORD: LazyLock<Sheet> = LazyLock::new(|| sheet("- `a` {side = \"edge\"}: it."));
-        static PARAMETER: LazyLock<Sheet> = LazyLock::new(|| sheet("- `a` at {throws = 3}: it."));
         for (sheet, says) in [
-            (&FIELD, "sheets/toy.fair.md: mutant `b`: unknown field 'shore'; did you mean share?"),
-            (&KIND, "sheets/toy.fair.md: mutant `a`: share = \"half\": invalid type"),
-            (&WORD, "sheets/toy.fair.md: mutant `a`: side = \"edge\": unknown variant"),
-            (&PARAMETER, "unknown parameter 'throws'"),
+            (
+                "- `loaded`: it.\n- `other` {shore = 1.0}: it.",
+                "mutant `other`: unknown field 'shore'; did you mean share?",
+            ),
+            ("- `few` {share = \"half\"} at {tosses = 3}: it.", "mutant `few`: share = \"half\": invalid type"),
+            ("- `few` {side = \"edge\"}: it.", "sheets/toy.fair.md: mutant `few`: side = \"edge\": unknown variant"),
+            ("- `few` at {throws = 3}: it.", "unknown parameter 'throws'"),
         ] {
-            let coin = || Coin { share: 0.5, side: Side::Heads, sheet };
-            let error = Room::new("toy", PAPERS).claim(coin()).validate().unwrap_err().to_string();
-            assert!(error.contains(says), "{error}");
-            let error = mutants(&coin(), &CheckOptions::default(), 1, &Silent).unwrap_err().to_string();
-            assert!(error.contains(says), "{error}");
+            let judged = mutants(&coin(sheet), &CheckOptions::default(), 1, &Silent);
+            let room = Room::new("toy", PAPERS).claim(coin(sheet));
+            for error in [judged.unwrap_err(), room.validate().unwrap_err()] {
+                assert!(error.to_string().contains(says), "{error}");
+            }
         }
     }
 }

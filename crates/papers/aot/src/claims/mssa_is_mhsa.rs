@@ -11,22 +11,16 @@ use attnlab_theory::sample::Bases;
 use ndarray::{Array2, ArrayView1};
 
 /// W_Q^k = W_K^k = W_V^k = U_kᵀ and W_O = [U_1 .. U_K] turn MHSA into MSSA.
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct MssaIsMhsa {
     /// Scores divided by √p, as attention layers usually do.
     scaled: bool,
-    /// Factor of the scores.
-    scale: f64,
+    /// Relative excess of the scores.
+    larger: f64,
     /// φ along the rows of the scores: over the queries of a key.
     rows: bool,
     /// W_V of the next head.
     swapped: bool,
-}
-
-impl Default for MssaIsMhsa {
-    fn default() -> Self {
-        MssaIsMhsa { scaled: false, scale: 1.0, rows: false, swapped: false }
-    }
 }
 
 /// Rounding errors of a sum of m terms that are counted, in units of m ε: its own, that of its terms, and the
@@ -124,7 +118,7 @@ impl Claim for MssaIsMhsa {
         let draw = mixture.draw(streams)?;
         let mssa = by_definition(&draw.tokens, &draw.bases, (&phi, eta, self.rows));
         let mut tied = Mhsa::tied(&draw.bases, phi, eta)?;
-        tied.scale = if self.scaled { 1.0 / (p as f64).sqrt() } else { self.scale };
+        tied.scale = if self.scaled { 1.0 / (p as f64).sqrt() } else { 1.0 + self.larger };
         if self.swapped {
             tied.w_v.rotate_left(1);
         }

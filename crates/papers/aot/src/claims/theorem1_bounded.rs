@@ -46,18 +46,14 @@ const SHARE: f64 = 0.25;
 const ANY_K_SLACK: f64 = 1.5 - std::f64::consts::SQRT_2;
 
 /// Theorem 1 for the layers below the horizon, and its mutants.
-#[derive(Serialize, Deserialize)]
+///
+/// The statement goes up to θ δ√p < (2 - √2 - ε) √log N.
+#[derive(Default, Serialize, Deserialize)]
 pub struct Theorem1Bounded {
-    /// Factor of ε in the constant 2 - √2 - ε of the statement, which goes up to θ δ√p < (2 - √2 - ε) √log N.
-    slack: f64,
+    /// 2 - √2 + ε in place of 2 - √2 - ε: the other side of the horizon.
+    above: bool,
     /// A constant in place of 2 - √2 - ε.
     constant: Option<f64>,
-}
-
-impl Default for Theorem1Bounded {
-    fn default() -> Self {
-        Theorem1Bounded { slack: 1.0, constant: None }
-    }
 }
 
 /// Draws behind a bracket that decides alone: they guard against an error in its derivation.
@@ -218,7 +214,8 @@ impl Claim for Theorem1Bounded {
 impl Theorem1Bounded {
     /// Number of layers l < L with (1+ητ)^l < θ_max.
     fn layers(&self, params: &Params) -> u64 {
-        let constant = self.constant.unwrap_or(LARGE_N_CONSTANT - self.slack * params.get(SLACK));
+        let slack = if self.above { -params.get(SLACK) } else { params.get(SLACK) };
+        let constant = self.constant.unwrap_or(LARGE_N_CONSTANT - slack);
         let theta_max = constant * params.real(TOKENS).ln().sqrt() / (params.get(DELTA) * params.real(DIM).sqrt());
         let rate = 1.0 + params.get(ETA) * params.get(TAU);
         let below = |l: &u64| rate.powf(*l as f64) < theta_max;

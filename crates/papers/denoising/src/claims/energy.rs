@@ -12,7 +12,7 @@ use attnlab_theory::attention::softmax_attention;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 
 /// Steps of descent on (7) are (8) at every size γ, and with γ = α the first is the attention layer (5).
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct OneStep {
     /// Without 1/β before the logarithm.
     no_temperature: bool,
@@ -20,14 +20,8 @@ pub struct OneStep {
     no_half: bool,
     /// (8) without (1 - γ/α) s(t), which the layer does not need.
     no_residual: bool,
-    /// Size of the step in units of γ.
-    step: f64,
-}
-
-impl Default for OneStep {
-    fn default() -> Self {
-        OneStep { no_temperature: false, no_half: false, no_residual: false, step: 1.0 }
-    }
+    /// Relative excess of the step over γ.
+    longer: f64,
 }
 
 /// Largest share by which a step and (8) may differ of the lengths that they are made of. The energy is
@@ -140,7 +134,7 @@ impl OneStep {
         // Scores change by 0.01 over this length.
         let h = 0.01 / (beta * longest).max(0.01);
         let slope = |i| derivative(|h| Array1::from(vec![energy(i, h)]), h)[0];
-        let size = gamma * self.step;
+        let size = gamma * (1.0 + self.longer);
         let gradient = Array1::from_iter((0..s.len()).map(slope));
         // The energy is made of these two; the rule takes four values over 1.5 h.
         let length = s.dot(&s).sqrt() + 2.0 * h;

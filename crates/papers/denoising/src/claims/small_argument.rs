@@ -29,18 +29,12 @@ fn of_order(order: f64) -> Promise {
 }
 
 /// softmax(βv) to second order in β.
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct LemmaF1 {
-    /// Order that the remainder is said to have.
+    /// Excess of the order that the remainder is said to have.
     order: f64,
     /// Without the mean of v.
     uncentred: bool,
-}
-
-impl Default for LemmaF1 {
-    fn default() -> Self {
-        LemmaF1 { order: 2.0, uncentred: false }
-    }
 }
 
 impl Claim for LemmaF1 {
@@ -71,7 +65,7 @@ impl Claim for LemmaF1 {
     }
 
     fn promise(&self, _params: &Params) -> Promise {
-        of_order(self.order)
+        of_order(2.0 + self.order)
     }
 
     fn mutants(&self) -> Vec<Mutant> {
@@ -80,18 +74,12 @@ impl Claim for LemmaF1 {
 }
 
 /// Softmax attention contains linear attention: (A.18).
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct PropF2 {
-    /// Order that the remainder is said to have.
+    /// Excess of the order that the remainder is said to have.
     order: f64,
     /// Without centring the keys.
     uncentred: bool,
-}
-
-impl Default for PropF2 {
-    fn default() -> Self {
-        PropF2 { order: 1.0, uncentred: false }
-    }
 }
 
 fn sphere(params: &Params) -> Denoising {
@@ -130,7 +118,7 @@ impl Claim for PropF2 {
     }
 
     fn promise(&self, _params: &Params) -> Promise {
-        of_order(self.order)
+        of_order(1.0 + self.order)
     }
 
     fn mutants(&self) -> Vec<Mutant> {

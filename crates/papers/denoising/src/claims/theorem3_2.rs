@@ -31,19 +31,14 @@ fn optimum(prior: &Prior, queries: &Array2<f64>, sigma_z2: f64) -> Result<Array2
 }
 
 /// (6) converges to the Bayes optimum for three laws on spheres.
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Theorem32 {
     /// β = 1/σ_Z.
     deviation: bool,
-    alpha: f64,
+    /// α - 1.
+    larger: f64,
     /// Clusters with a variance in all directions: not on a sphere.
     thick: bool,
-}
-
-impl Default for Theorem32 {
-    fn default() -> Self {
-        Theorem32 { deviation: false, alpha: 1.0, thick: false }
-    }
 }
 
 impl Claim for Theorem32 {
@@ -95,7 +90,7 @@ impl Claim for Theorem32 {
         let Some(kept) = kept else {
             return Ok(rate::too_short());
         };
-        let errors = rate::softmax_errors(prompt.context.view(), (self.alpha, beta), &kept);
+        let errors = rate::softmax_errors(prompt.context.view(), (1.0 + self.larger, beta), &kept);
         Ok(rate::outcome(shortest, &errors))
     }
 
