@@ -7,8 +7,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// Returns the mutants of the claim's sheet, in its order: the fields of `claim` overlaid with the constants that
-/// the sheet gives the mutant, judged at the parameters that it gives.
+/// Returns the mutants to which the claim's sheet gives constants or parameters, in its order: the fields of `claim`
+/// overlaid with these constants, judged at these parameters. An entry with neither is made by [`Mutant::new`].
 ///
 /// The fields of `claim` must be finite numbers, words or lists of these. A field that `claim` does not have, or a
 /// value that it does not take, is refused by [`Room::validate`](crate::catalogue::Room::validate) and by the check
@@ -25,7 +25,8 @@ pub fn variants<C: Claim + Serialize + DeserializeOwned + 'static>(claim: &C) ->
         mutant.set = variant.set.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
         mutant
     };
-    claim.sheet().mutants.iter().map(mutant).collect()
+    let differs = |variant: &&Variant| !(variant.constants.is_empty() && variant.set.is_empty());
+    claim.sheet().mutants.iter().filter(differs).map(mutant).collect()
 }
 
 fn overlaid<C: Serialize + DeserializeOwned>(claim: &C, constants: &Map<String, Value>) -> Result<C, String> {
@@ -157,9 +158,11 @@ mod tests {
 
     #[test]
     fn wrong_constants_are_named() {
+        let bare = Room::new("toy", PAPERS).claim(coin("- `few`: it.")).validate().unwrap_err();
+        assert!(bare.to_string().contains("`few`, which is not a mutant of the claim"), "{bare}");
         for (sheet, says) in [
             (
-                "- `loaded`: it.\n- `other` {shore = 1.0}: it.",
+                "- `loaded` {share = 0.6}: it.\n- `other` {shore = 1.0}: it.",
                 "mutant `other`: unknown field 'shore'; did you mean share?",
             ),
             ("- `few` {share = \"half\"} at {tosses = 3}: it.", "mutant `few`: share = \"half\": invalid type"),
