@@ -114,7 +114,7 @@ pub trait Claim: Send + Sync {
     /// When the parameters cannot be simulated.
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome>;
 
-    /// Returns the false variants that the default number of trials must refute: [`variants(self)`](variants) where
+    /// Returns the false variants that the default number of trials must refute: [`variants(self)`](variants()) where
     /// the sheet gives their constants.
     fn mutants(&self) -> Vec<Mutant>;
 

@@ -20,7 +20,7 @@
 //! ```
 //!
 //! A mutant names the fields of the claim's struct in which it differs and, after "at", the parameters at which it
-//! is judged, both as TOML; [`variants`](super::variants) makes the mutants of these. Quoted lines below an entry
+//! is judged, both as TOML; [`variants`](super::variants()) makes the mutants of these. Quoted lines below an entry
 //! give the reason of these numbers and are not printed.
 //!
 //! A claim that fails as printed also has the sections "Print" (what the print gets wrong), "Witness"
