@@ -18,6 +18,7 @@ const BAND: f64 = 0.02;
 const STANDARD_ERRORS: f64 = 6.0;
 
 /// The claim that the mean support is `factor` times E min(n, 1 + Poisson(1/β)), plus `shift`.
+#[derive(Serialize, Deserialize)]
 pub struct Support {
     factor: f64,
     shift: f64,
@@ -66,7 +67,6 @@ impl Claim for Support {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let says = |factor, shift| Support { factor, shift };
-        vec![Mutant::new("without_one", says(1.0, -1.0)), Mutant::new("near", says(1.04, 0.0))]
+        variants(self)
     }
 }

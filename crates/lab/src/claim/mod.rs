@@ -11,6 +11,7 @@ pub mod evidence;
 mod outcome;
 mod paper;
 mod sheet;
+mod variants;
 pub mod verdict;
 
 pub use attnlab_core::bracket::Bracket;
@@ -18,7 +19,8 @@ pub use attnlab_core::params::{self, Domain, Params, Quantity, Schema, Spec, Wor
 pub use checked::CheckedAt;
 pub use outcome::{Outcome, Promise, Relation, Side, Witness};
 pub use paper::Paper;
-pub use sheet::{Discrepancy, Kind, Sheet, Source};
+pub use sheet::{Discrepancy, Kind, Sheet, Source, Variant};
+pub use variants::variants;
 pub use verdict::{Judgement, Verdict, VerdictKind};
 
 use attnlab_core::error::Result;
@@ -114,7 +116,8 @@ pub trait Claim: Send + Sync {
     /// When the parameters cannot be simulated.
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome>;
 
-    /// Returns the false variants that the default number of trials must refute.
+    /// Returns the false variants that the default number of trials must refute: [`variants(self)`](variants()) where
+    /// the sheet gives their constants.
     fn mutants(&self) -> Vec<Mutant>;
 
     /// Returns the parameters that the claim takes.

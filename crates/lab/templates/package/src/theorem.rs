@@ -26,6 +26,7 @@ const BAND: f64 = 2.0;
 const TRIALS_PER_SCORE: u64 = 8;
 
 /// The claim that the mean entropy gap is `share` times σ².
+#[derive(Serialize, Deserialize)]
 pub struct EntropyGap {
     share: f64,
 }
@@ -79,9 +80,6 @@ impl Claim for EntropyGap {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        vec![
-            Mutant::new("twice", EntropyGap { share: 1.0 }),
-            Mutant::new("near", EntropyGap { share: 0.475 }),
-        ]
+        variants(self)
     }
 }

@@ -23,21 +23,16 @@ use attnlab_theory::sample::Mixture;
 use ndarray::{Array2, s};
 
 /// Given (30) for l < L, Z^(L) is Z with the signal multiplied by (1+ητ)^L.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Eq35 {
-    mutant: Option<Wrong>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wrong {
     /// 1 + η in place of 1 + ητ.
-    Rate,
-    /// One layer too many.
-    Layer,
+    without_tau: bool,
+    /// Layers besides those of the network.
+    more_layers: usize,
     /// 1 + lητ, to first order in η.
-    FirstOrder,
+    first_order: bool,
     /// The noise grows too.
-    Noise,
+    noise_grows: bool,
 }
 
 impl Eq35 {
@@ -49,15 +44,12 @@ impl Eq35 {
         bases: &[Array2<f64>],
         (eta, tau, layers): (f64, f64, usize),
     ) -> Array2<f64> {
-        let rate = if self.mutant == Some(Wrong::Rate) { 1.0 + eta } else { 1.0 + eta * tau };
-        let power = layers + usize::from(self.mutant == Some(Wrong::Layer));
-        let factor = match self.mutant {
-            Some(Wrong::FirstOrder) => 1.0 + power as f64 * (rate - 1.0),
-            _ => rate.powi(power as i32),
-        };
+        let rate = if self.without_tau { 1.0 + eta } else { 1.0 + eta * tau };
+        let power = layers + self.more_layers;
+        let factor = if self.first_order { 1.0 + power as f64 * (rate - 1.0) } else { rate.powi(power as i32) };
         let mut z = Array2::zeros((mixture.ambient, mixture.tokens()));
         for (k, (y, u)) in heads.iter().zip(bases).enumerate() {
-            let grown = at_theta(mixture, k, y, factor, self.mutant == Some(Wrong::Noise));
+            let grown = at_theta(mixture, k, y, factor, self.noise_grows);
             z += &product(u.view(), grown.view());
         }
         z
@@ -152,13 +144,7 @@ impl Claim for Eq35 {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let mutant = |wrong| Eq35 { mutant: Some(wrong) };
-        vec![
-            Mutant::new("rate", mutant(Wrong::Rate)),
-            Mutant::new("layer", mutant(Wrong::Layer)),
-            Mutant::new("first-order", mutant(Wrong::FirstOrder)),
-            Mutant::new("noise", mutant(Wrong::Noise)),
-        ]
+        variants(self)
     }
 
     fn memory(&self, params: &Params) -> u64 {

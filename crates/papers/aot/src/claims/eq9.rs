@@ -10,9 +10,9 @@ use attnlab_lab::prelude::*;
 use rand_distr::{Distribution, StandardNormal};
 
 /// (1/N) Σ_{i<N} of the squared errors is their mean over all N prefixes.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Eq9 {
-    /// The mutant: divided by N - 1.
+    /// Divided by N - 1.
     fewer: bool,
 }
 
@@ -85,6 +85,6 @@ impl Claim for Eq9 {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        vec![Mutant::new("fewer", Eq9 { fewer: true }).with(POINTS, 40)]
+        variants(self)
     }
 }

@@ -9,13 +9,14 @@ use attnlab_theory::attention::streaming::horizon::horizon_of_head;
 use rayon::prelude::*;
 
 /// θ_crit of full draws has the distribution function 1 - exp(-Λ).
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct HorizonLaw {
     law: Law,
 }
 
 /// The Λ that is claimed.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Law {
     /// [`Horizon::lambda`].
     #[default]
@@ -211,14 +212,7 @@ impl Claim for HorizonLaw {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let variant = |name, law| Mutant::new(name, HorizonLaw { law });
-        vec![
-            variant("annealed", Law::Annealed).with(TAU, 0.9),
-            variant("all-columns", Law::AllColumns),
-            variant("one-column", Law::OneColumn),
-            variant("variance", Law::Variance),
-            variant("odds", Law::Odds),
-        ]
+        variants(self)
     }
 }
 

@@ -29,36 +29,27 @@ use attnlab_lab::claim::verdict;
 use attnlab_lab::prelude::*;
 
 /// φ(M_k(θ)) = BlkDiag(0, .., τI, .., 0) for every k.
-#[derive(Clone, Copy, Debug)]
+#[derive(Serialize, Deserialize)]
 pub struct Lemma3 {
     /// For all θ from 1 up to the given one, in place of the given one alone.
     bounded: bool,
-    /// The variant of the pattern.
-    wrong: Wrong,
-}
-
-/// Variants of the statement.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Wrong {
-    /// The statement itself.
-    None,
     /// The noise columns keep τ on the diagonal too.
-    Identity,
-    /// The pattern with τ = 5/N, below (29).
-    SmallTau,
-    /// Up to twice the θ.
-    Double,
+    identity: bool,
+    /// The pattern with τ = `tau_averages`/N, in place of the given τ.
+    tau_averages: Option<f64>,
+    /// Factor of the given θ.
+    theta: f64,
 }
 
 impl Lemma3 {
     /// For the given θ ≥ 1, as printed.
     pub fn printed() -> Self {
-        Lemma3 { bounded: false, wrong: Wrong::None }
+        Lemma3 { bounded: false, identity: false, tau_averages: None, theta: 1.0 }
     }
 
     /// For 1 ≤ θ ≤ 3√(log N/p)/(8δ).
     pub fn bounded() -> Self {
-        Lemma3 { bounded: true, wrong: Wrong::None }
+        Lemma3 { bounded: true, ..Self::printed() }
     }
 
     /// Records the distance of a column of M_k(θ) from the pattern: the largest weight that should be at most τ
@@ -77,7 +68,7 @@ impl Lemma3 {
         weights.iter_mut().for_each(|x| *x = (*x - top).exp());
         let sum: f64 = weights.iter().sum();
         for (i, weight) in weights.iter().map(|x| x / sum).enumerate() {
-            let kept = i == column.index && (signal || self.wrong == Wrong::Identity);
+            let kept = i == column.index && (signal || self.identity);
             let excess = if !kept {
                 weight / tau
             } else if weight > tau {
@@ -135,7 +126,7 @@ impl Claim for Lemma3 {
     }
 
     fn computed(&self, params: &Params) -> Option<Computed> {
-        if matches!(self.wrong, Wrong::Identity | Wrong::SmallTau) {
+        if self.identity || self.tau_averages.is_some() {
             return None;
         }
         let (n, k) = (params.get(TOKENS), params.get(CLUSTERS));
@@ -168,10 +159,7 @@ impl Claim for Lemma3 {
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let mixture = mixture(params)?;
         let theta = self.theta(params);
-        let tau = match self.wrong {
-            Wrong::SmallTau => 5.0 / params.real(TOKENS),
-            _ => params.get(TAU),
-        };
+        let tau = self.tau_averages.map_or(params.get(TAU), |averages| averages / params.real(TOKENS));
         let columns = params.get(COLUMNS);
         let mut worst = Worst::default();
         each_column(&mixture, columns, Side::Both, streams, |column| {
@@ -198,25 +186,14 @@ impl Claim for Lemma3 {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let variant = |name, wrong| Mutant::new(name, Lemma3 { wrong, ..*self });
-        if self.bounded {
-            return vec![variant("identity", Wrong::Identity), variant("double", Wrong::Double)];
-        }
-        // At θ = 1, where the lemma holds.
-        vec![
-            variant("identity", Wrong::Identity).with(THETA, 1.0),
-            variant("tau_5_over_N", Wrong::SmallTau).with(THETA, 1.0),
-        ]
+        variants(self)
     }
 }
 
 impl Lemma3 {
     /// The θ at which a trial looks.
     fn theta(&self, params: &Params) -> f64 {
-        match self.wrong {
-            Wrong::Double => 2.0 * params.get(THETA),
-            _ => params.get(THETA),
-        }
+        self.theta * params.get(THETA)
     }
 
     /// The verdict that trials give by the law, where no bound decides.

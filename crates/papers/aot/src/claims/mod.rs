@@ -6,11 +6,6 @@ mod eq9;
 mod horizon_law;
 mod lemma1;
 mod lemma2;
-mod lemma2_joint;
-mod lemma2_lengths;
-mod lemma2_maximum;
-mod lemma2_products;
-mod lemma2_weights;
 mod lemma3;
 mod mssa_is_mhsa;
 pub mod setting;
@@ -22,7 +17,7 @@ mod theorem1_bounded;
 pub(crate) use theorem1::Theorem1;
 
 use attnlab_lab::claim::Claim;
-use lemma2::Event;
+use lemma2::{Event, Lemma2Claim};
 use std::sync::Arc;
 
 /// All claims, in the order in which the papers print them.
@@ -33,19 +28,19 @@ pub fn all() -> Vec<Arc<dyn Claim>> {
         Arc::new(horizon_law::HorizonLaw::default()),
         Arc::new(softmax_rate::SoftmaxRate::default()),
         Arc::new(lemma1::Lemma1::default()),
-        Arc::new(Event(lemma2_joint::Joint::lengths())),
-        Arc::new(Event(lemma2_lengths::Lengths::signal())),
-        Arc::new(Event(lemma2_lengths::Lengths::noise())),
-        Arc::new(Event(lemma2_joint::Joint::products())),
-        Arc::new(Event(lemma2_products::Products::signal())),
-        Arc::new(Event(lemma2_products::Products::mixed())),
-        Arc::new(Event(lemma2_products::Products::noise())),
-        Arc::new(Event(lemma2_products::Products::noise_corrected())),
-        Arc::new(Event(lemma2_maximum::Maximum::printed())),
-        Arc::new(Event(lemma2_maximum::Maximum::corrected())),
-        Arc::new(Event(lemma2_joint::Joint::weights())),
-        Arc::new(Event(lemma2_weights::Weights::signal())),
-        Arc::new(Event(lemma2_weights::Weights::noise())),
+        Arc::new(Lemma2Claim::printed(Event::PartI)),
+        Arc::new(Lemma2Claim::printed(Event::Signal12)),
+        Arc::new(Lemma2Claim::printed(Event::Noise13)),
+        Arc::new(Lemma2Claim::printed(Event::PartII)),
+        Arc::new(Lemma2Claim::printed(Event::Signal14)),
+        Arc::new(Lemma2Claim::printed(Event::Mixed15)),
+        Arc::new(Lemma2Claim::printed(Event::Noise16)),
+        Arc::new(Lemma2Claim::printed(Event::Noise16Corrected)),
+        Arc::new(Lemma2Claim::printed(Event::Maximum17)),
+        Arc::new(Lemma2Claim::printed(Event::Maximum17Corrected)),
+        Arc::new(Lemma2Claim::printed(Event::PartIV)),
+        Arc::new(Lemma2Claim::printed(Event::Signal18)),
+        Arc::new(Lemma2Claim::printed(Event::Noise19)),
         Arc::new(lemma3::Lemma3::printed()),
         Arc::new(lemma3::Lemma3::bounded()),
         Arc::new(tau_interval::TauInterval::default()),

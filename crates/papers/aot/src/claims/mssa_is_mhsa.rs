@@ -11,22 +11,16 @@ use attnlab_theory::sample::Bases;
 use ndarray::{Array2, ArrayView1};
 
 /// W_Q^k = W_K^k = W_V^k = U_kᵀ and W_O = [U_1 .. U_K] turn MHSA into MSSA.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct MssaIsMhsa {
-    mutant: Option<Wrong>,
-}
-
-/// Change that a mutant makes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wrong {
     /// Scores divided by √p, as attention layers usually do.
-    Scaled,
-    /// Scores multiplied by 1 + 1e-6.
-    Nearly,
+    scaled: bool,
+    /// Relative excess of the scores.
+    larger: f64,
     /// φ along the rows of the scores: over the queries of a key.
-    Rows,
+    rows: bool,
     /// W_V of the next head.
-    Swapped,
+    swapped: bool,
 }
 
 /// Rounding errors of a sum of m terms that are counted, in units of m ε: its own, that of its terms, and the
@@ -122,14 +116,11 @@ impl Claim for MssaIsMhsa {
         // The identity is algebra: it must not need orthogonal subspaces.
         mixture.bases = Bases::Independent;
         let draw = mixture.draw(streams)?;
-        let rows = self.mutant == Some(Wrong::Rows);
-        let mssa = by_definition(&draw.tokens, &draw.bases, (&phi, eta, rows));
+        let mssa = by_definition(&draw.tokens, &draw.bases, (&phi, eta, self.rows));
         let mut tied = Mhsa::tied(&draw.bases, phi, eta)?;
-        match self.mutant {
-            Some(Wrong::Scaled) => tied.scale = 1.0 / (p as f64).sqrt(),
-            Some(Wrong::Nearly) => tied.scale = 1.0 + 1e-6,
-            Some(Wrong::Swapped) => tied.w_v.rotate_left(1),
-            Some(Wrong::Rows) | None => (),
+        tied.scale = if self.scaled { 1.0 / (p as f64).sqrt() } else { 1.0 + self.larger };
+        if self.swapped {
+            tied.w_v.rotate_left(1);
         }
         let mhsa = tied.apply(draw.tokens.view())?;
         let gap = (&mssa.tokens - &mhsa).iter().fold(0.0_f64, |m, x| m.max(x.abs()));
@@ -144,15 +135,6 @@ impl Claim for MssaIsMhsa {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let variant = |name, wrong| {
-            let mutant = Some(wrong);
-            Mutant::new(name, MssaIsMhsa { mutant })
-        };
-        vec![
-            variant("scaled", Wrong::Scaled),
-            variant("nearly", Wrong::Nearly),
-            variant("rows", Wrong::Rows),
-            variant("swapped", Wrong::Swapped),
-        ]
+        variants(self)
     }
 }

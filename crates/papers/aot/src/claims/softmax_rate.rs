@@ -9,26 +9,21 @@ use attnlab_theory::attention::{Mssa, Softmax};
 use attnlab_theory::measure::snr::energy_by_cluster;
 use attnlab_theory::measure::snr_of_heads;
 
-/// The factor by which the first layer with φ = softmax multiplies the SNR.
-#[derive(Clone, Copy, Debug, Default)]
+/// The factor by which the first layer with φ = softmax multiplies the SNR, that of [`softmax::first_layer`].
+#[derive(Serialize, Deserialize)]
 pub struct SoftmaxRate {
-    law: Law,
+    /// The factor is 1 + η, as if the noise stayed.
+    linear: bool,
+    /// Share of the growth of the noise along itself.
+    gain: f64,
+    /// Share of the fluctuation of the average over the cluster.
+    floor: f64,
 }
 
-/// The factor that is claimed.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Law {
-    /// The one of [`softmax::first_layer`].
-    #[default]
-    Derived,
-    /// 1 + η, as if the noise stayed.
-    Linear,
-    /// Without the fluctuation of the average over the cluster.
-    NoFloor,
-    /// With half of that fluctuation.
-    HalfFloor,
-    /// Without the growth of the noise along itself.
-    NoGain,
+impl Default for SoftmaxRate {
+    fn default() -> Self {
+        SoftmaxRate { linear: false, gain: 1.0, floor: 1.0 }
+    }
 }
 
 /// Band around the law besides twice the first neglected term: the floor that the tokens of a cluster share
@@ -43,15 +38,10 @@ impl SoftmaxRate {
     fn factor(&self, params: &Params) -> f64 {
         let (n, k, p) = (params.get(TOKENS), params.get(CLUSTERS), params.get(DIM));
         let (delta, eta) = (params.get(DELTA), params.get(ETA));
-        if self.law == Law::Linear {
+        if self.linear {
             return 1.0 + eta;
         }
-        softmax::first_layer_with(n, k, p, delta, eta, |gain, floor| match self.law {
-            Law::NoFloor => (gain, 0.0),
-            Law::HalfFloor => (gain, 0.5 * floor),
-            Law::NoGain => (0.0, floor),
-            _ => (gain, floor),
-        })
+        softmax::first_layer_with(n, k, p, delta, eta, |gain, floor| (self.gain * gain, self.floor * floor))
     }
 }
 
@@ -140,12 +130,6 @@ impl Claim for SoftmaxRate {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let variant = |name, law| Mutant::new(name, SoftmaxRate { law });
-        vec![
-            variant("linear", Law::Linear),
-            variant("no-floor", Law::NoFloor),
-            variant("half-floor", Law::HalfFloor),
-            variant("no-gain", Law::NoGain),
-        ]
+        variants(self)
     }
 }

@@ -13,7 +13,7 @@ const SPARE: f64 = 18.0;
 const CLOSE: f64 = 1e-12;
 
 /// The condition under which (1/2, 1/(1 + N exp(-9p/32))] contains a τ.
-#[derive(Clone, Copy, Debug)]
+#[derive(Serialize, Deserialize)]
 pub struct TauInterval {
     /// The interval is said to be non-empty iff p > `factor` · log N + `offset`.
     factor: f64,
@@ -69,16 +69,6 @@ impl Claim for TauInterval {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let variant = |name, factor, offset| {
-            let spare = SPARE;
-            Mutant::new(name, TauInterval { factor, offset, spare })
-        };
-        let spare = TauInterval { spare: 30.0, ..*self };
-        vec![
-            variant("reciprocal", 9.0 / 32.0, 0.0),
-            variant("theorem", 1.0, 0.0),
-            variant("strict", 32.0 / 9.0, 1.0),
-            Mutant::new("spare", spare),
-        ]
+        variants(self)
     }
 }

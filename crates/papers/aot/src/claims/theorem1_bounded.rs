@@ -46,47 +46,14 @@ const SHARE: f64 = 0.25;
 const ANY_K_SLACK: f64 = 1.5 - std::f64::consts::SQRT_2;
 
 /// Theorem 1 for the layers below the horizon, and its mutants.
-#[derive(Clone, Copy, Debug, Default)]
+///
+/// The statement goes up to θ δ√p < (2 - √2 - ε) √log N.
+#[derive(Default, Serialize, Deserialize)]
 pub struct Theorem1Bounded {
-    depth: Depth,
-}
-
-/// The θ up to which the statement goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Depth {
-    /// θ δ√p < (2 - √2 - ε) √log N.
-    #[default]
-    Below,
-    /// θ δ√p < 0.62 √log N, .034 above the large-N constant and .134 above the default limit.
-    Near,
-    /// θ δ√p < (2 - √2 + ε) √log N: the other side of the horizon.
-    Above,
-    /// θ δ√p < √(2 log N): the freezing point of a single column, which no draw reaches.
-    Freezing,
-    /// Any θ: the theorem as printed.
-    Unbounded,
-}
-
-impl Depth {
-    fn theta_max(self, params: &Params) -> f64 {
-        let root = params.real(TOKENS).ln().sqrt();
-        let constant = match self {
-            Depth::Below => LARGE_N_CONSTANT - params.get(SLACK),
-            Depth::Near => 0.62,
-            Depth::Above => LARGE_N_CONSTANT + params.get(SLACK),
-            Depth::Freezing => std::f64::consts::SQRT_2,
-            Depth::Unbounded => f64::INFINITY,
-        };
-        constant * root / (params.get(DELTA) * params.real(DIM).sqrt())
-    }
-
-    /// Number of layers l < L with (1+ητ)^l < θ_max.
-    fn layers(self, params: &Params) -> u64 {
-        let rate = 1.0 + params.get(ETA) * params.get(TAU);
-        let theta_max = self.theta_max(params);
-        let below = |l: &u64| rate.powf(*l as f64) < theta_max;
-        (0..params.get(LAYERS) as u64).take_while(below).count() as u64
-    }
+    /// 2 - √2 + ε in place of 2 - √2 - ε: the other side of the horizon.
+    above: bool,
+    /// A constant in place of 2 - √2 - ε.
+    constant: Option<f64>,
 }
 
 /// Draws behind a bracket that decides alone: they guard against an error in its derivation.
@@ -167,7 +134,7 @@ impl Claim for Theorem1Bounded {
 
     fn promise(&self, params: &Params) -> Promise {
         let failure = params.get(FAILURE_PROBABILITY);
-        if self.depth.layers(params) == 0 {
+        if self.layers(params) == 0 {
             // Not even the first layer lies below the horizon: nothing is said.
             Promise::AtLeast(0.0)
         } else if direct(params) {
@@ -178,19 +145,19 @@ impl Claim for Theorem1Bounded {
     }
 
     fn side(&self, params: &Params) -> Side {
-        match direct(params) || self.depth.layers(params) == 0 {
+        match direct(params) || self.layers(params) == 0 {
             true => Side::Exact,
             false => Side::UpperBound,
         }
     }
 
     fn computed(&self, params: &Params) -> Option<Computed> {
-        let layers = self.depth.layers(params);
+        let layers = self.layers(params);
         (layers > 0 && direct(params)).then(|| computed(params, layers))
     }
 
     fn expected(&self, params: &Params) -> VerdictKind {
-        if self.depth.layers(params) == 0 {
+        if self.layers(params) == 0 {
             return VerdictKind::Vacuous;
         }
         let foreseen = verdict::foreseen(self.promise(params), self.computed(params));
@@ -202,7 +169,7 @@ impl Claim for Theorem1Bounded {
             // Values spread by less than their mean, which is far below what is promised.
             return 100;
         }
-        let layers = self.depth.layers(params);
+        let layers = self.layers(params);
         if layers == 0 {
             // Nothing is said.
             return 1;
@@ -221,7 +188,7 @@ impl Claim for Theorem1Bounded {
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let layers = self.depth.layers(params);
+        let layers = self.layers(params);
         if direct(params) {
             let rate = 1.0 + params.get(ETA) * params.get(TAU);
             return observe(params, streams, layers, rate, false);
@@ -240,31 +207,31 @@ impl Claim for Theorem1Bounded {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let at = |name, depth| Mutant::new(name, Theorem1Bounded { depth });
-        // Small enough for the whole budget to take seconds; the horizon is law-like there too.
-        let fine = |mutant: Mutant| mutant.with(ETA, 0.05).with(LAYERS, 200);
-        let small = |name, depth| at(name, depth).with(TOKENS, 400).with(DIM, 100);
-        vec![
-            // Small steps, so that the last θ comes close to the limit.
-            fine(at("near", Depth::Near).with(TOKENS, 1000).with(DIM, 200)),
-            fine(small("above", Depth::Above)),
-            small("freezing", Depth::Freezing),
-            small("unbounded", Depth::Unbounded),
-        ]
+        variants(self)
     }
 }
 
 impl Theorem1Bounded {
+    /// Number of layers l < L with (1+ητ)^l < θ_max.
+    fn layers(&self, params: &Params) -> u64 {
+        let slack = if self.above { -params.get(SLACK) } else { params.get(SLACK) };
+        let constant = self.constant.unwrap_or(LARGE_N_CONSTANT - slack);
+        let theta_max = constant * params.real(TOKENS).ln().sqrt() / (params.get(DELTA) * params.real(DIM).sqrt());
+        let rate = 1.0 + params.get(ETA) * params.get(TAU);
+        let below = |l: &u64| rate.powf(*l as f64) < theta_max;
+        (0..params.get(LAYERS) as u64).take_while(below).count() as u64
+    }
+
     /// θ of the last layer that the statement is about.
     fn last_theta(&self, params: &Params) -> f64 {
         let rate = 1.0 + params.get(ETA) * params.get(TAU);
-        rate.powf(self.depth.layers(params).saturating_sub(1) as f64)
+        rate.powf(self.layers(params).saturating_sub(1) as f64)
     }
 
     /// The verdict that trials give, where no bound decides.
     fn expected_of_trials(&self, params: &Params) -> VerdictKind {
         let promised = params.get(FAILURE_PROBABILITY);
-        let layers = self.depth.layers(params);
+        let layers = self.layers(params);
         if direct(params) {
             let failure = shown_failure(params, layers, 0);
             return foreseen_by_draws(failure, promised, false, self.default_trials(params));

@@ -2,40 +2,31 @@
 //! Section 3.1 and Appendix F, where it is said of small arguments only.
 
 use super::rate::{self, longest};
-use super::setting::problem;
-use crate::prompts::{Denoising, Dimension, Family};
+use super::setting::subspace_problem;
 use crate::quantities::{AMBIENT, BETA, CONTEXT, DIM, NOISE_VARIANCE, QUERIES, TOKEN_VARIANCE};
 use attnlab_lab::prelude::*;
 
 /// The limit $\beta\sigma_0^2 P\tilde x$ of softmax attention over Gaussian tokens.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct AnyBeta {
-    /// The mutant: the exponentials expanded to second order in β.
+    /// The exponentials expanded to second order in β.
     expanded: bool,
-    /// The mutant: σ_0² P x̃, whatever β.
+    /// σ_0² P x̃, whatever β.
     without_beta: bool,
-    /// The mutant: the limit times 1.03.
-    three_percent: bool,
+    /// Relative excess of the limit.
+    larger: f64,
 }
 
 impl AnyBeta {
-    /// Factor of the limit in a mutant, at a query where the scores have the variance `spread`.
+    /// Factor of the limit, at a query where the scores have the variance `spread`.
     fn factor(&self, beta: f64, spread: f64) -> f64 {
         if self.expanded {
             // With v = β⟨X, x̃⟩: E[X (1 + v + v²/2)] / E[1 + v + v²/2], where odd moments vanish and
             // E v² = β² σ_0² |P x̃|².
             return 1.0 / (1.0 + 0.5 * spread);
         }
-        if self.without_beta {
-            return 1.0 / beta;
-        }
-        if self.three_percent { 1.03 } else { 1.0 }
+        if self.without_beta { 1.0 / beta } else { 1.0 + self.larger }
     }
-}
-
-fn subspace(params: &Params, context: usize) -> Denoising {
-    let family = Family::Subspace { dim: Dimension::Fixed(params.get(DIM)), sigma0_2: params.get(TOKEN_VARIANCE) };
-    Denoising { context, ..problem(family, params.get(AMBIENT), params.get(NOISE_VARIANCE)) }
 }
 
 impl Claim for AnyBeta {
@@ -58,7 +49,7 @@ impl Claim for AnyBeta {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        subspace(params, 1).validate()
+        subspace_problem(params, 1).validate()
     }
 
     fn seconds(&self, params: &Params) -> f64 {
@@ -66,18 +57,18 @@ impl Claim for AnyBeta {
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        let problem = subspace(params, 1);
+        let problem = subspace_problem(params, 1);
         vec![rate::regime(&problem, params.get(BETA), params.get(CONTEXT))]
     }
 
     fn memory(&self, params: &Params) -> u64 {
-        subspace(params, longest(params.get(CONTEXT))).memory(params.get(QUERIES))
+        subspace_problem(params, longest(params.get(CONTEXT))).memory(params.get(QUERIES))
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let beta = params.get(BETA);
         let shortest = params.get(CONTEXT);
-        let problem = subspace(params, longest(shortest));
+        let problem = subspace_problem(params, longest(shortest));
         let prompt = problem.draw(streams)?;
         let (_, queries) = problem.draw_queries(&prompt.prior, params.get(QUERIES), streams)?;
         let exact = rate::limits(&prompt.prior, beta, &queries)?;
@@ -105,15 +96,10 @@ impl Claim for AnyBeta {
     }
 
     fn default_trials(&self, params: &Params) -> u64 {
-        rate::softmax_trials(&subspace(params, 1), params.get(BETA), params, params.get(DIM))
+        rate::softmax_trials(&subspace_problem(params, 1), params.get(BETA), params, params.get(DIM))
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let right = AnyBeta::default();
-        vec![
-            Mutant::new("expanded", AnyBeta { expanded: true, ..right }),
-            Mutant::new("without-beta", AnyBeta { without_beta: true, ..right }),
-            Mutant::new("three-percent", AnyBeta { three_percent: true, ..right }),
-        ]
+        variants(self)
     }
 }

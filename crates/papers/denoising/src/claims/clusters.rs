@@ -12,12 +12,13 @@ use ndarray::{Array1, ArrayView1};
 use rand::RngExt;
 
 /// The general posterior mean of Appendix C.3 against its definition.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Serialize, Deserialize)]
 pub struct UnequalClusters {
     form: Form,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Form {
     Printed,
     Corrected,
@@ -147,13 +148,7 @@ impl Claim for UnequalClusters {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let form = |form| UnequalClusters { form };
-        vec![
-            Mutant::new("bare", form(Form::Bare)),
-            Mutant::new("inverse", form(Form::Inverse)),
-            Mutant::new("dimension", form(Form::Dimension)),
-            Mutant::new("louder", form(Form::Louder)),
-        ]
+        variants(self)
     }
 }
 

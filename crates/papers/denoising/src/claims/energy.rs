@@ -1,7 +1,6 @@
 //! The energy of dense associative memory: Denoising, Section 4, Eqs. (7) and (8).
 
-use super::setting::{derivative, value};
-use crate::prompts::{Denoising, Dimension, Family};
+use super::setting::{derivative, sphere_problem, value};
 use crate::quantities::{ALPHA, AMBIENT, BETA, CONTEXT, DIM, NOISE_VARIANCE, QUERIES, RADIUS, RIVAL, STEP};
 use crate::theory::Prior;
 use attnlab_core::linalg::normal_matrix;
@@ -13,25 +12,16 @@ use attnlab_theory::attention::softmax_attention;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 
 /// Steps of descent on (7) are (8) at every size γ, and with γ = α the first is the attention layer (5).
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct OneStep {
-    variant: Variant,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Variant {
-    #[default]
-    Printed,
     /// Without 1/β before the logarithm.
-    NoTemperature,
+    no_temperature: bool,
     /// ‖s‖²/α in place of ‖s‖²/(2α).
-    NoHalf,
-    /// Step size γ/2.
-    HalfStep,
+    no_half: bool,
     /// (8) without (1 - γ/α) s(t), which the layer does not need.
-    NoResidual,
-    /// A step longer by 1e-5.
-    Longer,
+    no_residual: bool,
+    /// Relative excess of the step over γ.
+    longer: f64,
 }
 
 /// Largest share by which a step and (8) may differ of the lengths that they are made of. The energy is
@@ -81,7 +71,7 @@ impl Claim for OneStep {
         let mut sides = vec![(alpha, s.clone(), layer(s.view(), alpha))];
         let gamma = params.get(STEP) * alpha;
         for _ in 0..STEPS {
-            let stays = if self.variant == Variant::NoResidual { 0.0 } else { 1.0 - gamma / alpha };
+            let stays = if self.no_residual { 0.0 } else { 1.0 - gamma / alpha };
             let next = &s * stays + layer(s.view(), gamma);
             sides.push((gamma, s, next.clone()));
             s = next;
@@ -109,14 +99,7 @@ impl Claim for OneStep {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let variant = |name, variant| Mutant::new(name, OneStep { variant });
-        vec![
-            variant("no-temperature", Variant::NoTemperature),
-            variant("no-half", Variant::NoHalf),
-            variant("half-step", Variant::HalfStep),
-            variant("no-residual", Variant::NoResidual),
-            variant("longer", Variant::Longer),
-        ]
+        variants(self)
     }
 }
 
@@ -151,11 +134,7 @@ impl OneStep {
         // Scores change by 0.01 over this length.
         let h = 0.01 / (beta * longest).max(0.01);
         let slope = |i| derivative(|h| Array1::from(vec![energy(i, h)]), h)[0];
-        let size = match self.variant {
-            Variant::HalfStep => gamma / 2.0,
-            Variant::Longer => gamma * (1.0 + 1e-5),
-            _ => gamma,
-        };
+        let size = gamma * (1.0 + self.longer);
         let gradient = Array1::from_iter((0..s.len()).map(slope));
         // The energy is made of these two; the rule takes four values over 1.5 h.
         let length = s.dot(&s).sqrt() + 2.0 * h;
@@ -170,41 +149,21 @@ impl OneStep {
         // The mean less 1 keeps its digits where all scores are close.
         let mean = scores.mapv(|v| (v - largest).exp_m1()).sum() / scores.len() as f64;
         let log = largest + mean.ln_1p();
-        let square = s.dot(&s) / alpha;
-        match self.variant {
-            Variant::NoTemperature => square / 2.0 - log,
-            Variant::NoHalf => square - log / beta,
-            _ => square / 2.0 - log / beta,
-        }
+        let half = if self.no_half { 1.0 } else { 0.5 };
+        let beta = if self.no_temperature { 1.0 } else { beta };
+        half * (s.dot(&s) / alpha) - log / beta
     }
 }
 
 /// The loss of one step against that of descent to the end, and of retrieving the nearest token.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct OneStepWins {
-    rival: Rival,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Rival {
-    /// The rival that the parameters name.
-    #[default]
-    Set,
-    /// The mutant: the other way round.
-    Reversed,
-    /// The mutant: the Bayes optimum.
-    Bayes,
-    /// The mutant: better by 0.37 R² at least.
-    ByMuch,
-}
-
-fn problem_of(params: &Params) -> Denoising {
-    Denoising {
-        family: Family::Sphere { dim: Dimension::Fixed(params.get(DIM)), radius: params.get(RADIUS) },
-        ambient: params.get(AMBIENT),
-        context: params.get(CONTEXT),
-        sigma_z2: params.get(NOISE_VARIANCE),
-    }
+    /// The other way round.
+    reversed: bool,
+    /// The rival is the Bayes optimum.
+    bayes: bool,
+    /// Better by this multiple of R² at least.
+    margin: f64,
 }
 
 impl Claim for OneStepWins {
@@ -226,7 +185,7 @@ impl Claim for OneStepWins {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        problem_of(params).validate()
+        sphere_problem(params, params.get(CONTEXT)).validate()
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
@@ -238,11 +197,11 @@ impl Claim for OneStepWins {
     }
 
     fn memory(&self, params: &Params) -> u64 {
-        problem_of(params).memory(params.get(QUERIES))
+        sphere_problem(params, params.get(CONTEXT)).memory(params.get(QUERIES))
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let (problem, s) = (problem_of(params), params.get(NOISE_VARIANCE));
+        let (problem, s) = (sphere_problem(params, params.get(CONTEXT)), params.get(NOISE_VARIANCE));
         let prompt = problem.draw(streams)?;
         let count = params.get(QUERIES);
         let (targets, queries) = problem.draw_queries(&prompt.prior, count, streams)?;
@@ -258,9 +217,9 @@ impl Claim for OneStepWins {
             let (target, projected) = (within.dot(&target), within.dot(&query));
             let loss = |x: &Array1<f64>| (x - &target).mapv(|v| v * v).sum();
             let step = memory.attend(projected.view());
-            let answer = match self.rival {
-                Rival::Bayes => within.dot(&prompt.prior.posterior_mean(query, s)?),
-                _ => rival_of(params, &memory, projected.view())?,
+            let answer = match self.bayes {
+                true => within.dot(&prompt.prior.posterior_mean(query, s)?),
+                false => rival_of(params, &memory, projected.view())?,
             };
             one += loss(&step) / count as f64;
             rival += loss(&answer) / count as f64;
@@ -271,10 +230,9 @@ impl Claim for OneStepWins {
             let reason = "both answers are the same to rounding";
             return Ok(Outcome::uninformative(reason, Witness::new()));
         }
-        let better = match self.rival {
-            Rival::Reversed => one - rival,
-            Rival::ByMuch => rival - one - 0.37 * params.get(RADIUS).powi(2),
-            _ => rival - one,
+        let better = match self.reversed {
+            true => one - rival,
+            false => rival - one - self.margin * params.get(RADIUS).powi(2),
         };
         Ok(value(better, witness! { "loss_of_one_step" => one, "loss_of_the_other" => rival }))
     }
@@ -302,8 +260,7 @@ impl Claim for OneStepWins {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let rival = |name, rival| Mutant::new(name, OneStepWins { rival });
-        vec![rival("reversed", Rival::Reversed), rival("bayes", Rival::Bayes), rival("by-much", Rival::ByMuch)]
+        variants(self)
     }
 }
 

@@ -8,45 +8,27 @@ use attnlab_lab::prelude::*;
 use attnlab_theory::attention::memory::DenseMemory;
 
 /// The number of minima of the energy (7) on contexts from a sphere.
-#[derive(Clone, Copy, Debug)]
+#[derive(PartialEq, Serialize, Deserialize)]
 pub struct Valleys {
-    form: Form,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Form {
-    /// Several, at the caption's parameters.
-    Printed,
-    /// One, where αβR² < 1.
-    Convex,
-    /// The mutant: several, all of them tokens.
-    Tokens,
-    /// The mutant: several, at a tenth of the strength.
-    Tenth,
-    /// The mutant: one, up to αβR² of ten times the parameter.
-    TenTimes,
-    /// The mutant: one, up to αβR² of 1.1 times the parameter.
-    TenthMore,
+    /// Several, at the caption's parameters; otherwise one, where αβR² < 1.
+    figure: bool,
+    /// All of them are tokens.
+    tokens: bool,
+    /// Factor of αβR².
+    strength: f64,
 }
 
 impl Valleys {
     /// As the caption of Fig. 3 describes it.
-    pub const PRINTED: Self = Valleys { form: Form::Printed };
+    pub const PRINTED: Self = Valleys { figure: true, tokens: false, strength: 1.0 };
     /// Where the energy is convex.
-    pub const CONVEX: Self = Valleys { form: Form::Convex };
-
-    fn of_figure(&self) -> bool {
-        matches!(self.form, Form::Printed | Form::Tokens | Form::Tenth)
-    }
+    pub const CONVEX: Self = Valleys { figure: false, ..Self::PRINTED };
 
     /// αβR².
     fn strength(&self, params: &Params) -> f64 {
-        match self.form {
-            Form::Convex => params.get(STRENGTH),
-            Form::TenTimes => 10.0 * params.get(STRENGTH),
-            Form::TenthMore => 1.1 * params.get(STRENGTH),
-            Form::Tenth => 0.1 * params.get(RADIUS).powi(2) / params.get(NOISE_VARIANCE),
-            _ => params.get(RADIUS).powi(2) / params.get(NOISE_VARIANCE),
+        match self.figure {
+            true => self.strength * params.get(RADIUS).powi(2) / params.get(NOISE_VARIANCE),
+            false => self.strength * params.get(STRENGTH),
         }
     }
 }
@@ -76,7 +58,7 @@ fn problem_of(params: &Params) -> Denoising {
 
 impl Claim for Valleys {
     fn sheet(&self) -> &'static Sheet {
-        if self.of_figure() {
+        if self.figure {
             return sheet!("denoise.fig3");
         }
         sheet!("denoise.convex")
@@ -90,7 +72,7 @@ impl Claim for Valleys {
             RADIUS.or(1.0),
             CONTEXT.within(Domain::Whole(1, 5000)).or(20),
         ];
-        if self.of_figure() {
+        if self.figure {
             all.push(NOISE_VARIANCE.or(10.0));
         } else {
             all.push(STRENGTH.or(0.95));
@@ -100,7 +82,7 @@ impl Claim for Valleys {
 
     fn validate(&self, params: &Params) -> Result<()> {
         problem_of(params).validate()?;
-        if !self.of_figure() || self.strength(params) <= STRONGEST {
+        if !self.figure || self.strength(params) <= STRONGEST {
             return Ok(());
         }
         let r = params.get(RADIUS);
@@ -118,7 +100,7 @@ impl Claim for Valleys {
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
         let (strength, dimensions) = (self.strength(params), params.real(DIM) + 1.0);
-        if !self.of_figure() {
+        if !self.figure {
             return vec![];
         }
         if strength < 1.0 {
@@ -137,7 +119,7 @@ impl Claim for Valleys {
     }
 
     fn promise(&self, _params: &Params) -> Promise {
-        match self.of_figure() {
+        match self.figure {
             true => Promise::AtLeast(SOME),
             false => Promise::Always,
         }
@@ -145,12 +127,12 @@ impl Claim for Valleys {
 
     fn default_trials(&self, _params: &Params) -> u64 {
         // None of 100 leaves at most .036 of the contexts, below the share that is promised.
-        if self.of_figure() { 100 } else { 40 }
+        if self.figure { 100 } else { 40 }
     }
 
     /// Refuted only where the energy is convex.
     fn expected(&self, params: &Params) -> VerdictKind {
-        if self.form == Form::Printed && self.strength(params) >= 1.0 {
+        if *self == Self::PRINTED && self.strength(params) >= 1.0 {
             return VerdictKind::Supported;
         }
         self.sheet().expected
@@ -168,10 +150,9 @@ impl Claim for Valleys {
         let found = memory.minima_from(basis.t().dot(&far).view())?;
         let minima = found.minima.len();
         let tokens = found.minima.iter().filter(|m| m.token.is_some()).count();
-        let holds = match self.form {
-            Form::Printed | Form::Tenth => minima > 1,
-            Form::Tokens => minima > 1 && tokens == minima,
-            Form::Convex | Form::TenTimes | Form::TenthMore => minima == 1,
+        let holds = match self.figure {
+            true => minima > 1 && (!self.tokens || tokens == minima),
+            false => minima == 1,
         };
         Ok(Outcome::Event {
             holds,
@@ -185,16 +166,6 @@ impl Claim for Valleys {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let form = |name, form| Mutant::new(name, Valleys { form });
-        if self.of_figure() {
-            // At the noise of the authors' script, where there are valleys.
-            return vec![
-                form("tokens", Form::Tokens).with(NOISE_VARIANCE, 0.1),
-                form("tenth", Form::Tenth).with(NOISE_VARIANCE, 0.1),
-            ];
-        }
-        // Two opposite tokens are the extreme case.
-        let opposite = form("tenth-more", Form::TenthMore).with(DIM, 0).with(CONTEXT, 2);
-        vec![form("ten-times", Form::TenTimes), opposite]
+        variants(self)
     }
 }

@@ -1,36 +1,32 @@
 //! Scaled identities of least loss: Denoising, Fig. 6 and Section F.4.
 
-use super::setting::{PER_SECOND, value};
-use crate::prompts::{Denoising, Dimension, Family, Prompt};
+use super::setting::{PER_SECOND, sphere_problem, value};
+use crate::prompts::{Denoising, Prompt};
 use crate::quantities::{AMBIENT, CONTEXT, DIM, NOISE_VARIANCE, PROMPTS, RADIUS};
 use crate::scales::ScaleLandscape;
 use crate::theory::sphere;
 use attnlab_lab::prelude::*;
 
 /// The minimum of the landscape of case 2 lies at β = 1/σ_Z² up to fluctuations.
-#[derive(Clone, Copy, Debug)]
+#[derive(Serialize, Deserialize)]
 pub struct Minimum {
     /// Flag: the context is without end.
     limit: bool,
-    variant: Variant,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Variant {
-    Printed,
     /// β = 1/σ_Z.
-    Deviation,
-    /// β = 2/σ_Z², as for exponents without their 1/2.
-    Double,
-    /// β = 1.3/σ_Z².
-    ThreeTenths,
+    deviation: bool,
+    /// β σ_Z².
+    scale: f64,
 }
 
 impl Minimum {
     /// At the L of the caption.
-    pub const PRINTED: Self = Minimum { limit: false, variant: Variant::Printed };
+    pub const PRINTED: Self = Minimum { limit: false, deviation: false, scale: 1.0 };
     /// With contexts without end.
-    pub const LIMIT: Self = Minimum { limit: true, variant: Variant::Printed };
+    pub const LIMIT: Self = Minimum { limit: true, ..Self::PRINTED };
+
+    fn problem(&self, params: &Params) -> Denoising {
+        sphere_problem(params, if self.limit { 1 } else { params.get(CONTEXT) })
+    }
 }
 
 /// The mean of ln(β_min / β) must lie within this of 0: a shift of 15 %, where it is -.87 at the
@@ -54,15 +50,6 @@ const SEARCHED: (f64, f64) = (0.05, 20.0);
 
 /// β at which a search evaluates the loss.
 const EVALUATED: f64 = 40.0;
-
-fn problem_of(params: &Params, limit: bool) -> Denoising {
-    Denoising {
-        family: Family::Sphere { dim: Dimension::Fixed(params.get(DIM)), radius: params.get(RADIUS) },
-        ambient: params.get(AMBIENT),
-        context: if limit { 1 } else { params.get(CONTEXT) },
-        sigma_z2: params.get(NOISE_VARIANCE),
-    }
-}
 
 impl Claim for Minimum {
     fn sheet(&self) -> &'static Sheet {
@@ -88,7 +75,7 @@ impl Claim for Minimum {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        problem_of(params, self.limit).validate()
+        self.problem(params).validate()
     }
 
     fn seconds(&self, params: &Params) -> f64 {
@@ -129,12 +116,12 @@ impl Claim for Minimum {
     }
 
     fn memory(&self, params: &Params) -> u64 {
-        let one = problem_of(params, self.limit).memory(1);
+        let one = self.problem(params).memory(1);
         one.saturating_mul(params.get(PROMPTS) as u64)
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let problem = problem_of(params, self.limit);
+        let problem = self.problem(params);
         let one = |i| problem.draw(&streams.child("prompt", i));
         let prompts: Result<Vec<Prompt>> = (0..params.get(PROMPTS) as u64).map(one).collect();
         let landscape = if self.limit { ScaleLandscape::of_limit(prompts?)? } else { ScaleLandscape::new(prompts?)? };
@@ -149,12 +136,7 @@ impl Claim for Minimum {
             let reason = "the loss does not depend on beta";
             return Ok(Outcome::uninformative(reason, Witness::new()));
         }
-        let said = match self.variant {
-            Variant::Printed => 1.0 / s,
-            Variant::Deviation => 1.0 / s.sqrt(),
-            Variant::Double => 2.0 / s,
-            Variant::ThreeTenths => 1.3 / s,
-        };
+        let said = if self.deviation { 1.0 / s.sqrt() } else { self.scale / s };
         Ok(value(
             (found.beta / said).ln(),
             witness! { "beta_min" => found.beta, "alpha_min" => found.alpha, "loss" => found.loss },
@@ -182,16 +164,6 @@ impl Claim for Minimum {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let variant = |name, variant| Mutant::new(name, Minimum { variant, ..*self });
-        if self.limit {
-            return vec![
-                variant("deviation", Variant::Deviation),
-                variant("double", Variant::Double),
-                variant("three-tenths", Variant::ThreeTenths),
-            ];
-        }
-        // Where the minimum of a finite context is at the heuristic one within the band.
-        let resolved = |name, v| variant(name, v).with(NOISE_VARIANCE, 0.5).with(PROMPTS, 800).with(CONTEXT, 200);
-        vec![resolved("deviation", Variant::Deviation), resolved("double", Variant::Double)]
+        variants(self)
     }
 }

@@ -1,7 +1,6 @@
 //! The energy of linear attention: Denoising, Appendix H.1, (A.21) and (A.23).
 
-use super::setting::{MOST_AMBIENT, not_finite, problem};
-use crate::prompts::{Denoising, Dimension, Family};
+use super::setting::{MOST_AMBIENT, not_finite, subspace_problem};
 use crate::quantities::{AMBIENT, CONTEXT, DIM, NOISE_VARIANCE, TOKEN_VARIANCE};
 use crate::theory::{Prior, linear};
 use attnlab_core::linalg::normal_matrix;
@@ -11,20 +10,15 @@ use attnlab_theory::attention::memory::SphericalHopfield;
 use ndarray::Array2;
 use rand_distr::{ChiSquared, Distribution};
 
-fn of_length(params: &Params, context: usize) -> Denoising {
-    let family = Family::Subspace { dim: Dimension::Fixed(params.get(DIM)), sigma0_2: params.get(TOKEN_VARIANCE) };
-    Denoising { context, ..problem(family, params.get(AMBIENT), params.get(NOISE_VARIANCE)) }
-}
-
 /// A step of size γ on (A.21) is linear attention (A.20).
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct LinearStep {
-    /// The mutant: step size 1, whatever γ.
+    /// Step size 1, whatever γ.
     unit_step: bool,
-    /// The mutant: the energy without its 1/2.
+    /// The energy without its 1/2.
     no_half: bool,
-    /// The mutant: a step larger by 1e-8.
-    longer: bool,
+    /// Relative excess of the step.
+    longer: f64,
 }
 
 /// Differences of a quadratic are exact: what is left is rounding, 1e-16 of an energy over the step in each of n
@@ -43,23 +37,19 @@ impl Claim for LinearStep {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        of_length(params, params.get(CONTEXT)).validate()
+        subspace_problem(params, params.get(CONTEXT)).validate()
     }
 
     fn memory(&self, params: &Params) -> u64 {
-        of_length(params, params.get(CONTEXT)).memory(1) + 24 * (params.get(AMBIENT) as u64).pow(2)
+        subspace_problem(params, params.get(CONTEXT)).memory(1) + 24 * (params.get(AMBIENT) as u64).pow(2)
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let gamma = 1.0 / (params.get(TOKEN_VARIANCE) + params.get(NOISE_VARIANCE));
-        let prompt = of_length(params, params.get(CONTEXT)).draw(streams)?;
+        let prompt = subspace_problem(params, params.get(CONTEXT)).draw(streams)?;
         let (x, s) = (&prompt.context, &prompt.query);
         let factor = if self.no_half { 2.0 } else { 1.0 };
-        let size = match self {
-            LinearStep { unit_step: true, .. } => 1.0,
-            LinearStep { longer: true, .. } => gamma * (1.0 + 1e-8),
-            _ => gamma,
-        };
+        let size = if self.unit_step { 1.0 } else { gamma * (1.0 + self.longer) };
         // (A.21) term by term, and its central differences, exact for a quadratic at any h.
         let energy = |i: usize, h: f64| {
             let mut at = s.clone();
@@ -88,12 +78,7 @@ impl Claim for LinearStep {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let right = LinearStep::default();
-        vec![
-            Mutant::new("unit-step", LinearStep { unit_step: true, ..right }),
-            Mutant::new("no-half", LinearStep { no_half: true, ..right }),
-            Mutant::new("longer", LinearStep { longer: true, ..right }),
-        ]
+        variants(self)
     }
 }
 
@@ -108,12 +93,13 @@ fn parameters(context: u64, sigma_z2: f64) -> Schema {
 }
 
 /// The energy (A.23) is positive definite for large L: as printed, and with the length that the noise asks for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Serialize, Deserialize)]
 pub struct PositiveDefinite {
     form: Form,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Form {
     /// At L, where that is large for the noise.
     Printed,
@@ -174,7 +160,7 @@ impl Claim for PositiveDefinite {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        of_length(params, 1).validate()?;
+        subspace_problem(params, 1).validate()?;
         let (s0, sz) = (params.get(TOKEN_VARIANCE), params.get(NOISE_VARIANCE));
         if self.printed() || sz >= LEAST_NOISE * s0 {
             return Ok(());
@@ -184,7 +170,7 @@ impl Claim for PositiveDefinite {
     }
 
     fn memory(&self, params: &Params) -> u64 {
-        of_length(params, MOST_TOKENS).memory(1) + 48 * (params.get(AMBIENT) as u64).pow(2)
+        subspace_problem(params, MOST_TOKENS).memory(1) + 48 * (params.get(AMBIENT) as u64).pow(2)
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
@@ -230,17 +216,7 @@ impl Claim for PositiveDefinite {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let form = |name, form| Mutant::new(name, PositiveDefinite { form });
-        if self.printed() {
-            return vec![form("less-noise", Form::LessNoise)];
-        }
-        vec![
-            form("linear", Form::Linear),
-            // With n = 2 d the two thresholds are too close to tell.
-            form("ambient", Form::Ambient).with(AMBIENT, 64),
-            form("four-fifths", Form::FourFifths),
-            form("edge", Form::Edge),
-        ]
+        variants(self)
     }
 }
 
@@ -274,7 +250,7 @@ impl PositiveDefinite {
 /// decomposition $\sum_t X_t X_t^T = \sigma_0^2\, U T T^T U^T$ with T lower triangular, independent standard
 /// normals below the diagonal and $\chi_{L-i+1}$ on it.
 fn context_of(params: &Params, length: usize, streams: &Streams) -> Result<Array2<f64>> {
-    let problem = of_length(params, length);
+    let problem = subspace_problem(params, length);
     if length <= MOST_TOKENS {
         return Ok(problem.draw(streams)?.context);
     }

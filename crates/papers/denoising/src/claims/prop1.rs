@@ -6,21 +6,14 @@ use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 
 /// (2) for a random law on a few points of the line, with both sides by quadrature.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Prop1 {
-    variant: Variant,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Variant {
-    #[default]
-    Printed,
     /// The bound is the prior variance.
-    PriorVariance,
+    prior_variance: bool,
     /// The bound is met by the most probable point.
-    Mode,
-    /// The bound is larger by 1e-6.
-    Larger,
+    mode: bool,
+    /// Relative excess of the bound.
+    larger: f64,
 }
 
 /// Largest K/σ_Z: a trial then takes some 3e6 exponentials.
@@ -80,20 +73,18 @@ impl Claim for Prop1 {
             let moment = |g: &dyn Fn(f64) -> f64| -> f64 { joint.iter().zip(&points).map(|(p, x)| p * g(*x)).sum() };
             let mean = moment(&|x| x) / p;
             let most = (0..k).max_by(|a, b| joint[*a].total_cmp(&joint[*b])).unwrap_or(0);
-            let best = if self.variant == Variant::Mode { points[most] } else { mean };
+            let best = if self.mode { points[most] } else { mean };
             loss += moment(&|x| (x - f(y)).powi(2));
             tight += moment(&|x| (x - best).powi(2));
             bound += moment(&|x| x * x) - p * mean * mean;
         }
         let scale = step / (2.0 * std::f64::consts::PI * s).sqrt();
         let (loss, tight, mut bound) = (loss * scale, tight * scale, bound * scale);
-        if self.variant == Variant::PriorVariance {
+        if self.prior_variance {
             let mean: f64 = points.iter().zip(&weights).map(|(x, w)| w * x).sum();
             bound = points.iter().zip(&weights).map(|(x, w)| w * (x - mean).powi(2)).sum();
         }
-        if self.variant == Variant::Larger {
-            bound *= 1.0 + 1e-6;
-        }
+        bound *= 1.0 + self.larger;
         Ok(Outcome::Event {
             holds: loss >= bound - ROUNDING && (tight - bound).abs() <= ROUNDING,
             witness: witness! {
@@ -103,11 +94,6 @@ impl Claim for Prop1 {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let variant = |variant| Prop1 { variant };
-        vec![
-            Mutant::new("prior-variance", variant(Variant::PriorVariance)),
-            Mutant::new("mode", variant(Variant::Mode)),
-            Mutant::new("larger", variant(Variant::Larger)),
-        ]
+        variants(self)
     }
 }

@@ -1,27 +1,21 @@
 //! Subspaces: Denoising, Proposition 2, (A.1) and (A.2), as printed and corrected.
 
-use super::setting::{MOST_AMBIENT, accurate, problem, same, value};
-use crate::prompts::{Denoising, Dimension, Family};
+use super::setting::{MOST_AMBIENT, accurate, same, subspace_problem, value};
 use crate::quantities::{AMBIENT, DIM, NOISE_VARIANCE, QUERIES, TOKEN_VARIANCE};
 use crate::theory::{Prior, linear};
 use attnlab_core::linalg::symmetric_eigen;
 use attnlab_lab::prelude::*;
 use ndarray::{Array1, Array2};
 
-fn subspace(params: &Params) -> Denoising {
-    let family = Family::Subspace { dim: Dimension::Fixed(params.get(DIM)), sigma0_2: params.get(TOKEN_VARIANCE) };
-    problem(family, params.get(AMBIENT), params.get(NOISE_VARIANCE))
-}
-
 /// (A.1) against the conditional mean of jointly normal vectors in all n dimensions.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Prop2Mean {
-    /// The mutant: P x̃ without the factor.
+    /// P x̃ without the factor.
     unshrunk: bool,
-    /// The mutant: σ_Z²/(σ_0² + σ_Z²), which is the same only when the two are equal.
+    /// σ_Z²/(σ_0² + σ_Z²), which is the same only when the two are equal.
     exchanged: bool,
-    /// The mutant: a noise larger by 1e-6.
-    louder: bool,
+    /// Relative excess of the noise.
+    louder: f64,
 }
 
 impl Claim for Prop2Mean {
@@ -39,7 +33,7 @@ impl Claim for Prop2Mean {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        let problem = subspace(params);
+        let problem = subspace_problem(params, 1);
         problem.validate()?;
         accurate(&problem, "sigma_z2", problem.sigma_z2)
     }
@@ -47,30 +41,24 @@ impl Claim for Prop2Mean {
     fn memory(&self, params: &Params) -> u64 {
         // The covariance in all n dimensions, and its eigenvectors.
         let n = params.get(AMBIENT) as u64;
-        subspace(params).memory(1) + 8 * 6 * n * n
+        subspace_problem(params, 1).memory(1) + 8 * 6 * n * n
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let (s0, sz) = (params.get(TOKEN_VARIANCE), params.get(NOISE_VARIANCE));
-        let prompt = subspace(params).draw(streams)?;
+        let prompt = subspace_problem(params, 1).draw(streams)?;
         let projected = prompt.prior.project(prompt.query.view());
         let factor = match self {
             Prop2Mean { unshrunk: true, .. } => 1.0,
             Prop2Mean { exchanged: true, .. } => linear::shrinkage(sz, s0),
-            Prop2Mean { louder: true, .. } => linear::shrinkage(s0, sz * (1.0 + 1e-6)),
-            _ => linear::shrinkage(s0, sz),
+            _ => linear::shrinkage(s0, sz * (1.0 + self.louder)),
         };
         let mean = conditional_mean(&prompt.prior, sz, &prompt.query)?;
         Ok(same(&(projected * factor), &mean, 0.0))
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let right = Prop2Mean::default();
-        vec![
-            Mutant::new("unshrunk", Prop2Mean { unshrunk: true, ..right }),
-            Mutant::new("exchanged", Prop2Mean { exchanged: true, ..right }),
-            Mutant::new("louder", Prop2Mean { louder: true, ..right }),
-        ]
+        variants(self)
     }
 }
 
@@ -93,29 +81,22 @@ fn conditional_mean(prior: &Prior, sigma_z2: f64, query: &Array1<f64>) -> Result
 }
 
 /// (A.2): the loss of P x̃ as printed, of the shrunk projection as corrected.
-#[derive(Clone, Copy, Debug)]
+#[derive(Serialize, Deserialize)]
 pub struct Prop2Loss {
     shrunk: bool,
-    /// Dimensions added to d on the right side, by the mutants.
-    more: More,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum More {
-    None,
-    /// n in place of d.
-    Ambient,
-    /// d + 1 in place of d.
-    One,
-    /// As printed for a loss that exceeds the right side by half of what that of P x̃ does.
-    Half,
+    /// n in place of d on the right side.
+    ambient: bool,
+    /// Dimensions added to d on the right side.
+    more: usize,
+    /// Share of the excess of the loss of P x̃ over the right side, as printed.
+    share: f64,
 }
 
 impl Prop2Loss {
     /// The left side that the paper prints, without the factor.
-    pub const PRINTED: Self = Prop2Loss { shrunk: false, more: More::None };
+    pub const PRINTED: Self = Prop2Loss { shrunk: false, ambient: false, more: 0, share: 1.0 };
     /// The left side that its proof computes.
-    pub const CORRECTED: Self = Prop2Loss { shrunk: true, more: More::None };
+    pub const CORRECTED: Self = Prop2Loss { shrunk: true, ..Self::PRINTED };
 }
 
 /// Largest distance of the ratio of both sides of (A.2) from 1 at which they agree.
@@ -150,7 +131,7 @@ impl Claim for Prop2Loss {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        subspace(params).validate()?;
+        subspace_problem(params, 1).validate()?;
         let (s0, sz) = (params.get(TOKEN_VARIANCE), params.get(NOISE_VARIANCE));
         if RATIO.contains(&(sz / s0)) {
             return Ok(());
@@ -162,7 +143,7 @@ impl Claim for Prop2Loss {
     }
 
     fn memory(&self, params: &Params) -> u64 {
-        subspace(params).memory(params.get(QUERIES))
+        subspace_problem(params, 1).memory(params.get(QUERIES))
     }
 
     /// The ratio of both sides. As printed its excess over 1 is σ_Z²/σ_0² however small that is: it is measured
@@ -171,7 +152,7 @@ impl Claim for Prop2Loss {
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let (s0, sz) = (params.get(TOKEN_VARIANCE), params.get(NOISE_VARIANCE));
         let count = params.get(QUERIES);
-        let problem = subspace(params);
+        let problem = subspace_problem(params, 1);
         let prior = problem.draw_prior(streams)?;
         let (targets, queries) = problem.draw_queries(&prior, count, streams)?;
         let taken = linear::shrinkage(sz, s0);
@@ -187,18 +168,13 @@ impl Claim for Prop2Loss {
                 difference += 0.5 * less.dot(&(&without + &with));
             }
         }
-        let (d, n) = (params.get(DIM), params.get(AMBIENT));
-        let printed = match self.more {
-            More::Ambient => linear::mmse(&vec![s0; n], sz),
-            More::One => linear::mmse(&vec![s0; d + 1], sz),
-            _ => linear::mmse(&vec![s0; d], sz),
-        };
+        let d = if self.ambient { params.get(AMBIENT) } else { params.get(DIM) + self.more };
+        let printed = linear::mmse(&vec![s0; d], sz);
         let mean = loss / count as f64;
         let difference = difference / count as f64;
-        let ratio = match (self.shrunk, self.more) {
-            (true, _) => mean / printed,
-            (false, More::Half) => 1.0 + 0.5 * difference / printed,
-            (false, _) => 1.0 + difference / printed,
+        let ratio = match self.shrunk {
+            true => mean / printed,
+            false => 1.0 + self.share * difference / printed,
         };
         Ok(value(
             ratio,
@@ -217,11 +193,7 @@ impl Claim for Prop2Loss {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let more = |name, more| Mutant::new(name, Prop2Loss { more, ..*self });
-        match self.shrunk {
-            true => vec![more("ambient", More::Ambient), more("one-more", More::One)],
-            false => vec![more("half", More::Half).with(NOISE_VARIANCE, 0.01)],
-        }
+        variants(self)
     }
 }
 

@@ -1,7 +1,6 @@
 //! Spheres: Denoising, Proposition 3, (A.3) and (A.4), as printed and corrected.
 
-use super::setting::{IDENTITY, MOST_AMBIENT, accurate, average, problem, relative, same, share};
-use crate::prompts::{Denoising, Dimension, Family};
+use super::setting::{IDENTITY, MOST_AMBIENT, accurate, average, relative, same, share, sphere_problem};
 use crate::quantities::{AMBIENT, DIM, NOISE_VARIANCE, RADIUS};
 use crate::theory::{Prior, bessel_ratio, bessel_ratio_complement, sphere};
 use attnlab_lab::prelude::*;
@@ -9,57 +8,46 @@ use ndarray::{Array1, ArrayView1};
 use std::f64::consts::PI;
 
 /// The posterior mean on a sphere against its definition.
-#[derive(Clone, Copy, Debug)]
+#[derive(Serialize, Deserialize)]
 pub struct Prop3 {
     form: Form,
+    /// σ_Z in the exponent of (A.3).
+    deviation: bool,
+    /// The orders d - 1/2 and d - 3/2 of the authors' baseline.
+    code_orders: bool,
+    /// Both orders one half lower, those of the sphere of dimension d - 1.
+    lower_orders: bool,
+    /// Relative excess of the noise in the formula.
+    louder: f64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Form {
     /// (A.3).
     Integral,
-    /// The mutant of (A.3): σ_Z in the exponent.
-    IntegralDeviation,
     /// (A.4) with σ_Z in the argument.
     Printed,
     /// (A.4) with σ_Z².
     Corrected,
-    /// The mutant: the orders d - 1/2 and d - 3/2 of the authors' baseline.
-    CodeOrders,
-    /// The mutant: both orders one half lower, those of the sphere of dimension d - 1.
-    LowerOrders,
-    /// The mutant: a noise larger by 1e-6.
-    Louder,
-    /// The mutant of (A.3): the same.
-    IntegralLouder,
 }
 
 impl Prop3 {
     /// (A.3).
-    pub const INTEGRAL: Self = Prop3 { form: Form::Integral };
+    pub const INTEGRAL: Self =
+        Prop3 { form: Form::Integral, deviation: false, code_orders: false, lower_orders: false, louder: 0.0 };
     /// (A.4) as printed.
-    pub const PRINTED: Self = Prop3 { form: Form::Printed };
+    pub const PRINTED: Self = Prop3 { form: Form::Printed, ..Self::INTEGRAL };
     /// (A.4) as Appendix C.2 derives it.
-    pub const CORRECTED: Self = Prop3 { form: Form::Corrected };
-
-    fn mutant(name: &'static str, form: Form) -> Mutant {
-        Mutant::new(name, Prop3 { form })
-    }
-}
-
-fn problem_of(params: &Params) -> Denoising {
-    let family = Family::Sphere { dim: Dimension::Fixed(params.get(DIM)), radius: params.get(RADIUS) };
-    problem(family, params.get(AMBIENT), params.get(NOISE_VARIANCE))
+    pub const CORRECTED: Self = Prop3 { form: Form::Corrected, ..Self::INTEGRAL };
 }
 
 impl Claim for Prop3 {
     fn sheet(&self) -> &'static Sheet {
         match self.form {
-            Form::Integral | Form::IntegralDeviation | Form::IntegralLouder => {
-                sheet!("denoise.prop3_integral")
-            }
+            Form::Integral => sheet!("denoise.prop3_integral"),
             Form::Printed => sheet!("denoise.prop3_bessel"),
-            _ => sheet!("denoise.prop3_bessel_corrected"),
+            Form::Corrected => sheet!("denoise.prop3_bessel_corrected"),
         }
     }
 
@@ -68,14 +56,14 @@ impl Claim for Prop3 {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        let problem = problem_of(params);
+        let problem = sphere_problem(params, 1);
         problem.validate()?;
         accurate(&problem, "sigma_z2", problem.sigma_z2)
     }
 
     fn memory(&self, params: &Params) -> u64 {
         // The rule holds its points (n,), two per angle.
-        problem_of(params).memory(1) + 16 * ANGLES as u64 * params.get(AMBIENT) as u64
+        sphere_problem(params, 1).memory(1) + 16 * ANGLES as u64 * params.get(AMBIENT) as u64
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
@@ -84,7 +72,7 @@ impl Claim for Prop3 {
         }
         let s = params.get(NOISE_VARIANCE);
         let informative = |streams: &Streams| {
-            let prompt = problem_of(params).draw(streams)?;
+            let prompt = sphere_problem(params, 1).draw(streams)?;
             let projected = prompt.prior.project(prompt.query.view());
             Ok(telling(params, projected.dot(&projected).sqrt()))
         };
@@ -107,7 +95,7 @@ impl Claim for Prop3 {
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let (d, r, s) = (params.get(DIM), params.get(RADIUS), params.get(NOISE_VARIANCE));
-        let prompt = problem_of(params).draw(streams)?;
+        let prompt = sphere_problem(params, 1).draw(streams)?;
         let query = &prompt.query;
         let projected = prompt.prior.project(query.view());
         let norm = projected.dot(&projected).sqrt();
@@ -117,21 +105,17 @@ impl Claim for Prop3 {
             -distance2 / (2.0 * s)
         };
         let definition = integral(&prompt.prior, &projected, r, full);
+        let noise = s * (1.0 + self.louder);
         let length = match self.form {
-            Form::Integral | Form::IntegralDeviation | Form::IntegralLouder => {
-                let width = match self.form {
-                    Form::Integral => s,
-                    Form::IntegralLouder => s * (1.0 + 1e-6),
-                    _ => s.sqrt(),
-                };
+            Form::Integral => {
+                let width = if self.deviation { s.sqrt() } else { noise };
                 let mean = integral(&prompt.prior, &projected, r, |x| x.dot(&projected) / width);
                 return Ok(same(&mean, &definition, r));
             }
             Form::Printed => sphere::shrinkage_printed(d, r, s, norm),
-            Form::Corrected => sphere::shrinkage(d, r, s, norm),
-            Form::Louder => sphere::shrinkage(d, r, s * (1.0 + 1e-6), norm),
-            Form::CodeOrders => r * bessel_ratio(d as f64 - 1.5, r * norm / s),
-            Form::LowerOrders => r * bessel_ratio(sphere::order(d) - 0.5, r * norm / s),
+            Form::Corrected if self.code_orders => r * bessel_ratio(d as f64 - 1.5, r * norm / s),
+            Form::Corrected if self.lower_orders => r * bessel_ratio(sphere::order(d) - 0.5, r * norm / s),
+            Form::Corrected => sphere::shrinkage(d, r, noise, norm),
         };
         let found = projected * (length / norm);
         let agree = relative(&found, &definition, r) <= IDENTITY;
@@ -143,21 +127,7 @@ impl Claim for Prop3 {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        match self.form {
-            Form::Integral | Form::IntegralDeviation | Form::IntegralLouder => {
-                vec![Self::mutant("deviation", Form::IntegralDeviation), Self::mutant("louder", Form::IntegralLouder)]
-            }
-            // Where the printed form holds.
-            Form::Printed => {
-                let at_one = |name, form| Self::mutant(name, form).with(NOISE_VARIANCE, 1.0);
-                vec![at_one("code-orders", Form::CodeOrders), at_one("lower-orders", Form::LowerOrders)]
-            }
-            _ => vec![
-                Self::mutant("code-orders", Form::CodeOrders),
-                Self::mutant("lower-orders", Form::LowerOrders),
-                Self::mutant("louder", Form::Louder),
-            ],
-        }
+        variants(self)
     }
 }
 

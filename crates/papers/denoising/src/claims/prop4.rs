@@ -8,25 +8,13 @@ use crate::theory::mixture::{Clusters, equal_variances};
 use attnlab_lab::prelude::*;
 use ndarray::Array1;
 
-/// The changes of the mutants of both claims.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Variant {
-    #[default]
-    Printed,
-    /// No residual term.
-    NoResidual,
-    /// Another temperature.
-    Temperature,
-    /// Without the hypothesis of equal norms.
-    UnequalNorms,
-    /// With a noise larger by 1e-6.
-    Louder,
-}
-
-fn clusters(params: &Params, sigma0_2: f64, variant: Variant, streams: &Streams) -> Result<Drawn> {
+/// Clusters, one centre at half the radius where their norms are `unequal`, and a query.
+fn clusters(params: &Params, sigma0_2: f64, unequal: bool, streams: &Streams) -> Result<(Clusters, Array1<f64>)> {
     let problem = problem_of(params, sigma0_2);
     let mut prior = problem.draw_prior(streams)?;
-    if let (Prior::Clusters(c), Variant::UnequalNorms) = (&mut prior, variant) {
+    if let Prior::Clusters(c) = &mut prior
+        && unequal
+    {
         let mut first = c.means.column_mut(0);
         first *= 0.5;
     }
@@ -37,8 +25,6 @@ fn clusters(params: &Params, sigma0_2: f64, variant: Variant, streams: &Streams)
     Ok((clusters, queries.column(0).to_owned()))
 }
 
-type Drawn = (Clusters, Array1<f64>);
-
 fn problem_of(params: &Params, sigma0_2: f64) -> Denoising {
     let k = params.get(CLUSTERS);
     let family =
@@ -47,9 +33,15 @@ fn problem_of(params: &Params, sigma0_2: f64) -> Denoising {
 }
 
 /// (A.5) against the definition of the posterior mean.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Prop4 {
-    variant: Variant,
+    no_residual: bool,
+    /// The attention part at the temperature of (A.6).
+    temperature: bool,
+    /// Without the hypothesis of equal norms.
+    unequal_norms: bool,
+    /// Relative excess of the noise in the formula.
+    louder: f64,
 }
 
 impl Claim for Prop4 {
@@ -80,31 +72,23 @@ impl Claim for Prop4 {
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let (s0, sz) = (params.get(TOKEN_VARIANCE), params.get(NOISE_VARIANCE));
-        let (c, query) = clusters(params, s0, self.variant, streams)?;
+        let (c, query) = clusters(params, s0, self.unequal_norms, streams)?;
         let (means, x) = (c.means.view(), query.view());
-        let louder = if self.variant == Variant::Louder { 1.0 + 1e-6 } else { 1.0 };
-        let mut found = equal_variances(means, &c.weights, s0, sz * louder, x);
-        match self.variant {
-            Variant::NoResidual => found = found - &query * (s0 / (s0 + sz)),
-            Variant::Temperature => {
-                // The attention part of (A.6), with the residual of (A.5).
-                let attention = equal_variances(means, &c.weights, 0.0, sz, x);
-                found = &query * (s0 / (s0 + sz)) + attention * (sz / (s0 + sz));
-            }
-            _ => {}
+        let mut found = equal_variances(means, &c.weights, s0, sz * (1.0 + self.louder), x);
+        if self.no_residual {
+            found = found - &query * (s0 / (s0 + sz));
+        }
+        if self.temperature {
+            // The attention part of (A.6), with the residual of (A.5).
+            let attention = equal_variances(means, &c.weights, 0.0, sz, x);
+            found = &query * (s0 / (s0 + sz)) + attention * (sz / (s0 + sz));
         }
         let definition = clusters_by_definition(&c, sz, x);
         Ok(same(&found, &definition.mean, definition.longest))
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let variant = |variant| Prop4 { variant };
-        vec![
-            Mutant::new("no-residual", variant(Variant::NoResidual)),
-            Mutant::new("temperature", variant(Variant::Temperature)),
-            Mutant::new("unequal-norms", variant(Variant::UnequalNorms)),
-            Mutant::new("louder", variant(Variant::Louder)),
-        ]
+        variants(self)
     }
 }
 
@@ -113,9 +97,14 @@ impl Claim for Prop4 {
 const ORDER_BAND: f64 = 0.01;
 
 /// (A.6): the posterior mean of points, and the limit of (A.5).
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Prop4Limit {
-    variant: Variant,
+    /// σ_Z in place of σ_Z².
+    temperature: bool,
+    /// Without the hypothesis of equal norms.
+    unequal_norms: bool,
+    /// Relative excess of the noise in the formula.
+    louder: f64,
 }
 
 impl Claim for Prop4Limit {
@@ -144,13 +133,9 @@ impl Claim for Prop4Limit {
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let sz = params.get(NOISE_VARIANCE);
-        let (c, query) = clusters(params, 0.0, self.variant, streams)?;
+        let (c, query) = clusters(params, 0.0, self.unequal_norms, streams)?;
         let (means, x) = (c.means.view(), query.view());
-        let width = match self.variant {
-            Variant::Temperature => sz.sqrt(),
-            Variant::Louder => sz * (1.0 + 1e-6),
-            _ => sz,
-        };
+        let width = if self.temperature { sz.sqrt() } else { sz * (1.0 + self.louder) };
         let found = equal_variances(means, &c.weights, 0.0, width, x);
         // By definition: points weighted by the density of the noise that leads from them to x~.
         let mut logs = vec![];
@@ -179,11 +164,6 @@ impl Claim for Prop4Limit {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let variant = |variant| Prop4Limit { variant };
-        vec![
-            Mutant::new("temperature", variant(Variant::Temperature)),
-            Mutant::new("unequal-norms", variant(Variant::UnequalNorms)),
-            Mutant::new("louder", variant(Variant::Louder)),
-        ]
+        variants(self)
     }
 }

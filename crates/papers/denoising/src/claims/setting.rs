@@ -1,7 +1,8 @@
 //! Shared parts of the claims of in-context denoising: problems, outcomes, and the posterior mean by its
 //! definition, computed by brute force and without any of the closed forms that are checked.
 
-use crate::prompts::{Denoising, Family};
+use crate::prompts::{Denoising, Dimension, Family};
+use crate::quantities::{AMBIENT, DIM, NOISE_VARIANCE, RADIUS, TOKEN_VARIANCE};
 use crate::theory::mixture::Clusters;
 use attnlab_core::stats::log_log_slope;
 use attnlab_lab::prelude::*;
@@ -22,6 +23,18 @@ pub const PER_SECOND: f64 = 8e8;
 /// A problem whose context is not used.
 pub fn problem(family: Family, ambient: usize, sigma_z2: f64) -> Denoising {
     Denoising { family, ambient, context: 1, sigma_z2 }
+}
+
+/// Prompts of `context` Gaussian tokens in a subspace.
+pub fn subspace_problem(params: &Params, context: usize) -> Denoising {
+    let family = Family::Subspace { dim: Dimension::Fixed(params.get(DIM)), sigma0_2: params.get(TOKEN_VARIANCE) };
+    Denoising { context, ..problem(family, params.get(AMBIENT), params.get(NOISE_VARIANCE)) }
+}
+
+/// Prompts of `context` tokens on a sphere.
+pub fn sphere_problem(params: &Params, context: usize) -> Denoising {
+    let family = Family::Sphere { dim: Dimension::Fixed(params.get(DIM)), radius: params.get(RADIUS) };
+    Denoising { context, ..problem(family, params.get(AMBIENT), params.get(NOISE_VARIANCE)) }
 }
 
 /// The outcome of an identity between two vectors: their distance relative to the second plus `scale`, the length

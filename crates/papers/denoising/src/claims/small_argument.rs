@@ -29,18 +29,12 @@ fn of_order(order: f64) -> Promise {
 }
 
 /// softmax(βv) to second order in β.
-#[derive(Clone, Copy, Debug)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct LemmaF1 {
-    /// Order that the remainder is said to have.
+    /// Excess of the order that the remainder is said to have.
     order: f64,
-    /// The mutant: without the mean of v.
+    /// Without the mean of v.
     uncentred: bool,
-}
-
-impl Default for LemmaF1 {
-    fn default() -> Self {
-        LemmaF1 { order: 2.0, uncentred: false }
-    }
 }
 
 impl Claim for LemmaF1 {
@@ -71,32 +65,21 @@ impl Claim for LemmaF1 {
     }
 
     fn promise(&self, _params: &Params) -> Promise {
-        of_order(self.order)
+        of_order(2.0 + self.order)
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let right = LemmaF1::default();
-        vec![
-            Mutant::new("third", LemmaF1 { order: 3.0, ..right }),
-            Mutant::new("higher", LemmaF1 { order: 2.1, ..right }),
-            Mutant::new("uncentred", LemmaF1 { uncentred: true, ..right }),
-        ]
+        variants(self)
     }
 }
 
 /// Softmax attention contains linear attention: (A.18).
-#[derive(Clone, Copy, Debug)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct PropF2 {
-    /// Order that the remainder is said to have.
+    /// Excess of the order that the remainder is said to have.
     order: f64,
-    /// The mutant: without centring the keys.
+    /// Without centring the keys.
     uncentred: bool,
-}
-
-impl Default for PropF2 {
-    fn default() -> Self {
-        PropF2 { order: 1.0, uncentred: false }
-    }
 }
 
 fn sphere(params: &Params) -> Denoising {
@@ -135,28 +118,21 @@ impl Claim for PropF2 {
     }
 
     fn promise(&self, _params: &Params) -> Promise {
-        of_order(self.order)
+        of_order(1.0 + self.order)
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let right = PropF2::default();
-        vec![
-            Mutant::new("second", PropF2 { order: 2.0, ..right }),
-            Mutant::new("higher", PropF2 { order: 1.1, ..right }),
-            Mutant::new("uncentred", PropF2 { uncentred: true, ..right }),
-        ]
+        variants(self)
     }
 }
 
 /// The constant of that remainder.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct PropF2Coefficient {
-    /// The mutant: without the factor 1/2.
-    whole: bool,
-    /// The mutant: without subtracting the mean square.
+    /// Without subtracting the mean square.
     uncentred: bool,
-    /// The mutant: larger by a thousandth.
-    larger: bool,
+    /// Relative excess of the coefficient.
+    larger: f64,
 }
 
 /// The largest score at the ε at which the coefficient is read off.
@@ -189,13 +165,7 @@ impl Claim for PropF2Coefficient {
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let expansion = Expansion::draw(params, streams, false)?;
-        let mut coefficient = expansion.coefficient(self.uncentred);
-        if self.whole {
-            coefficient *= 2.0;
-        }
-        if self.larger {
-            coefficient *= 1.001;
-        }
+        let coefficient = expansion.coefficient(self.uncentred) * (1.0 + self.larger);
         let largest = expansion.centred.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
         let (scale, uncancelled) = expansion.terms();
         if scale <= SAME * uncancelled {
@@ -220,12 +190,7 @@ impl Claim for PropF2Coefficient {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let right = PropF2Coefficient::default();
-        vec![
-            Mutant::new("whole", PropF2Coefficient { whole: true, ..right }),
-            Mutant::new("larger", PropF2Coefficient { larger: true, ..right }),
-            Mutant::new("uncentred", PropF2Coefficient { uncentred: true, ..right }),
-        ]
+        variants(self)
     }
 }
 

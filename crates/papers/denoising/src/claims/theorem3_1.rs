@@ -1,21 +1,11 @@
 //! Linear attention on a subspace: Denoising, Theorem 3.1, and its exact law at finite L.
 
 use super::rate::{self, longest};
-use super::setting::{PER_SECOND, value};
-use crate::prompts::{Denoising, Dimension, Family};
+use super::setting::{PER_SECOND, subspace_problem, value};
 use crate::quantities::{AMBIENT, CONTEXT, DIM, GAMMA, NOISE_VARIANCE, QUERIES, TOKEN_VARIANCE};
 use crate::theory::{Predictor, linear};
 use attnlab_lab::prelude::*;
 use ndarray::{ArrayView2, Axis};
-
-fn subspace(params: &Params, context: usize) -> Denoising {
-    Denoising {
-        family: Family::Subspace { dim: Dimension::Fixed(params.get(DIM)), sigma0_2: params.get(TOKEN_VARIANCE) },
-        ambient: params.get(AMBIENT),
-        context,
-        sigma_z2: params.get(NOISE_VARIANCE),
-    }
-}
 
 fn schema(context: u64, queries: u64) -> Schema {
     vec![
@@ -29,14 +19,14 @@ fn schema(context: u64, queries: u64) -> Schema {
 }
 
 /// (4) converges to the Bayes optimum: the squared distance falls like 1/L.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Theorem31 {
-    /// The mutant: αβ = 1/σ_0².
+    /// αβ = 1/σ_0².
     noiseless: bool,
-    /// The mutant: αβ = 1/σ_Z².
+    /// αβ = 1/σ_Z².
     noise_only: bool,
-    /// The mutant: αβ larger by 5 %.
-    louder: bool,
+    /// Relative excess of αβ.
+    larger: f64,
 }
 
 impl Claim for Theorem31 {
@@ -49,7 +39,7 @@ impl Claim for Theorem31 {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        subspace(params, params.get(CONTEXT)).validate()
+        subspace_problem(params, params.get(CONTEXT)).validate()
     }
 
     fn seconds(&self, params: &Params) -> f64 {
@@ -57,7 +47,7 @@ impl Claim for Theorem31 {
     }
 
     fn memory(&self, params: &Params) -> u64 {
-        subspace(params, longest(params.get(CONTEXT))).memory(params.get(QUERIES))
+        subspace_problem(params, longest(params.get(CONTEXT))).memory(params.get(QUERIES))
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -65,11 +55,10 @@ impl Claim for Theorem31 {
         let gamma = match self {
             Theorem31 { noiseless: true, .. } => 1.0 / s0,
             Theorem31 { noise_only: true, .. } => 1.0 / sz,
-            Theorem31 { louder: true, .. } => 1.05 / (s0 + sz),
-            _ => 1.0 / (s0 + sz),
+            _ => (1.0 + self.larger) / (s0 + sz),
         };
         let shortest = params.get(CONTEXT);
-        let problem = subspace(params, longest(shortest));
+        let problem = subspace_problem(params, longest(shortest));
         let prompt = problem.draw(streams)?;
         let (_, queries) = problem.draw_queries(&prompt.prior, params.get(QUERIES), streams)?;
         let best = prompt.prior.project_all(queries.view()) * linear::shrinkage(s0, sz);
@@ -106,24 +95,19 @@ impl Claim for Theorem31 {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let right = Theorem31::default();
-        vec![
-            Mutant::new("noiseless", Theorem31 { noiseless: true, ..right }),
-            Mutant::new("noise-only", Theorem31 { noise_only: true, ..right }),
-            Mutant::new("five-percent", Theorem31 { louder: true, ..right }),
-        ]
+        variants(self)
     }
 }
 
 /// The exact loss of linear attention at finite L, which no paper states: what the limit leaves out.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Theorem31Finite {
-    /// The mutant: the loss in the limit.
+    /// The loss in the limit.
     limit: bool,
-    /// The mutant: d/L in place of (d+1)/L.
+    /// d/L in place of (d+1)/L.
     off_by_one: bool,
-    /// The mutant: a loss larger by 3 %.
-    shifted: bool,
+    /// Relative excess of the loss.
+    larger: f64,
 }
 
 /// Mean loss over law: the interval must lie within this of 1. The default budget resolves half of
@@ -142,7 +126,7 @@ impl Claim for Theorem31Finite {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        subspace(params, params.get(CONTEXT)).validate()
+        subspace_problem(params, params.get(CONTEXT)).validate()
     }
 
     fn seconds(&self, params: &Params) -> f64 {
@@ -150,13 +134,13 @@ impl Claim for Theorem31Finite {
     }
 
     fn memory(&self, params: &Params) -> u64 {
-        subspace(params, params.get(CONTEXT)).memory(params.get(QUERIES))
+        subspace_problem(params, params.get(CONTEXT)).memory(params.get(QUERIES))
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let (s0, sz, gamma) = (params.get(TOKEN_VARIANCE), params.get(NOISE_VARIANCE), params.get(GAMMA));
         let (d, length) = (params.get(DIM), params.get(CONTEXT));
-        let problem = subspace(params, length);
+        let problem = subspace_problem(params, length);
         let prompt = problem.draw(streams)?;
         let count = params.get(QUERIES);
         let (targets, queries) = problem.draw_queries(&prompt.prior, count, streams)?;
@@ -164,13 +148,8 @@ impl Claim for Theorem31Finite {
         let error = second.dot(&queries) - &targets;
         let loss = error.iter().map(|x| x * x).sum::<f64>() / count as f64;
         let variances = vec![s0; d];
-        let mut law = linear::attention_mse(&variances, length as f64, sz, gamma);
-        if self.limit {
-            law = linear::attention_mse(&variances, f64::INFINITY, sz, gamma);
-        }
-        if self.shifted {
-            law *= 1.03;
-        }
+        let tokens = if self.limit { f64::INFINITY } else { length as f64 };
+        let mut law = linear::attention_mse(&variances, tokens, sz, gamma) * (1.0 + self.larger);
         if self.off_by_one {
             law -= d as f64 * gamma * gamma * (s0 + sz) * s0 * s0 / length as f64;
         }
@@ -188,12 +167,7 @@ impl Claim for Theorem31Finite {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let right = Theorem31Finite::default();
-        vec![
-            Mutant::new("limit", Theorem31Finite { limit: true, ..right }),
-            Mutant::new("off-by-one", Theorem31Finite { off_by_one: true, ..right }),
-            Mutant::new("three-percent", Theorem31Finite { shifted: true, ..right }),
-        ]
+        variants(self)
     }
 }
 

@@ -31,23 +31,14 @@ fn optimum(prior: &Prior, queries: &Array2<f64>, sigma_z2: f64) -> Result<Array2
 }
 
 /// (6) converges to the Bayes optimum for three laws on spheres.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Theorem32 {
-    variant: Variant,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Variant {
-    #[default]
-    Printed,
     /// β = 1/σ_Z.
-    Deviation,
-    /// α = 0.9.
-    Scaled,
-    /// α = 0.98.
-    TwoPercent,
+    deviation: bool,
+    /// α - 1.
+    larger: f64,
     /// Clusters with a variance in all directions: not on a sphere.
-    Thick,
+    thick: bool,
 }
 
 impl Claim for Theorem32 {
@@ -88,16 +79,8 @@ impl Claim for Theorem32 {
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let s = params.get(NOISE_VARIANCE);
-        let law = match self.variant {
-            Variant::Thick => "thick",
-            _ => params.get(LAW),
-        };
-        let beta = if self.variant == Variant::Deviation { 1.0 / s.sqrt() } else { 1.0 / s };
-        let alpha = match self.variant {
-            Variant::Scaled => 0.9,
-            Variant::TwoPercent => 0.98,
-            _ => 1.0,
-        };
+        let law = if self.thick { "thick" } else { params.get(LAW) };
+        let beta = if self.deviation { 1.0 / s.sqrt() } else { 1.0 / s };
         let shortest = params.get(CONTEXT);
         let problem = problem_of(params, law, longest(shortest));
         let prompt = problem.draw(streams)?;
@@ -107,7 +90,7 @@ impl Claim for Theorem32 {
         let Some(kept) = kept else {
             return Ok(rate::too_short());
         };
-        let errors = rate::softmax_errors(prompt.context.view(), (alpha, beta), &kept);
+        let errors = rate::softmax_errors(prompt.context.view(), (1.0 + self.larger, beta), &kept);
         Ok(rate::outcome(shortest, &errors))
     }
 
@@ -135,13 +118,7 @@ impl Claim for Theorem32 {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let variant = |variant| Theorem32 { variant };
-        vec![
-            Mutant::new("deviation", variant(Variant::Deviation)),
-            Mutant::new("scaled", variant(Variant::Scaled)),
-            Mutant::new("two-percent", variant(Variant::TwoPercent)),
-            Mutant::new("thick", variant(Variant::Thick)),
-        ]
+        variants(self)
     }
 }
 
@@ -165,14 +142,14 @@ fn across_averaged(prompt: &Prompt, query: ArrayView1<f64>, best: ArrayView1<f64
 }
 
 /// The constant of that rate on a sphere, by the delta method.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Theorem32Rate {
-    /// The mutant: the posterior variance, as if L tokens were L draws from the posterior.
+    /// The posterior variance, as if L tokens were L draws from the posterior.
     posterior: bool,
-    /// The mutant: the constant of a sphere of one dimension more.
-    dimension: bool,
-    /// The mutant: a constant a tenth larger.
-    tenth: bool,
+    /// Dimensions of the sphere besides d.
+    more: usize,
+    /// Relative excess of the constant.
+    larger: f64,
 }
 
 /// Mean of L error² / C: the interval must lie within this of 1. At the default L the next order
@@ -241,11 +218,9 @@ impl Claim for Theorem32Rate {
 
     fn promise(&self, params: &Params) -> Promise {
         let (d, r, s) = sphere_of(params);
-        let constant = match self {
-            Theorem32Rate { posterior: true, .. } => sphere::mmse(d, r, s),
-            Theorem32Rate { dimension: true, .. } => sphere::softmax_rate(d + 1, r, s),
-            Theorem32Rate { tenth: true, .. } => 1.1 * sphere::softmax_rate(d, r, s),
-            _ => sphere::softmax_rate(d, r, s),
+        let constant = match self.posterior {
+            true => sphere::mmse(d, r, s),
+            false => (1.0 + self.larger) * sphere::softmax_rate(d + self.more, r, s),
         };
         Promise::MeanIn((1.0 - RATE_BAND) * constant, (1.0 + RATE_BAND) * constant)
     }
@@ -267,11 +242,6 @@ impl Claim for Theorem32Rate {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let right = Theorem32Rate::default();
-        vec![
-            Mutant::new("posterior", Theorem32Rate { posterior: true, ..right }),
-            Mutant::new("dimension", Theorem32Rate { dimension: true, ..right }),
-            Mutant::new("tenth", Theorem32Rate { tenth: true, ..right }),
-        ]
+        variants(self)
     }
 }
