@@ -8,15 +8,16 @@ use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch, descend};
 
 /// |v|² + u² - ‖B‖² - |c|² is constant along the flow, from any weights.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Invariant {
     quantity: Conserved,
-    /// The mutant: gradient descent with this step size instead of the flow.
+    /// A mutant: gradient descent with this step size instead of the flow.
     eta: Option<f64>,
 }
 
 /// The quantity that is claimed to be constant.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Conserved {
     /// |v|² + u² - ‖B‖² - |c|².
     #[default]
@@ -127,12 +128,7 @@ impl Claim for Invariant {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let with = |quantity| Invariant { quantity, ..Invariant::default() };
-        vec![
-            Mutant::new("sum", with(Conserved::Sum)),
-            Mutant::new("without-vectors", with(Conserved::WithoutVectors)),
-            Mutant::new("descent", Invariant { eta: Some(0.01), ..*self }),
-        ]
+        variants(self)
     }
 }
 

@@ -10,13 +10,14 @@ use attnlab_theory::dynamics::flow::{Method, Watch};
 use ndarray::{Array1, Array2};
 
 /// From weights near u = 0, B = 0, vcᵀ = e₁e₁ᵀ/γ₁ the flow returns there.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct LocalMinimum {
     point: Point,
 }
 
 /// The stationary point near which the flow starts.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Point {
     /// vcᵀ along the axis of the largest eigenvalue.
     #[default]
@@ -286,13 +287,7 @@ impl Claim for LocalMinimum {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let near = |point| LocalMinimum { point };
-        vec![
-            Mutant::new("smallest-axis", near(Point::Last)),
-            Mutant::new("origin", near(Point::Origin)),
-            Mutant::new("twice-the-context", *self).with(CONTEXT, 8),
-            Mutant::new("long-prompts", *self).with(CONTEXT, 1000),
-        ]
+        variants(self)
     }
 }
 

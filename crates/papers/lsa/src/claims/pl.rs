@@ -1,23 +1,18 @@
 //! The Polyak-Łojasiewicz inequality: notes, proof ingredient 2, printed and corrected.
 
+use super::limit::Limit;
 use super::setting::{covariance, dense_start, theorem_start, training_schema, validate};
 use crate::dynamics::{Reduced, from_scale};
-use crate::quantities::{CONDITION, CONTEXT, DIM, SCALE, WEIGHTS};
+use crate::quantities::{CONTEXT, SCALE, WEIGHTS};
 use crate::theory::{LsaWeights, Pretraining};
 use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{Method, Watch};
 
 /// ‖∇L‖² ≥ c (L - min L)² as printed: along the flow, or at random weights.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct PlPrinted {
     /// The power of L - min L.
     power: f64,
-}
-
-impl Default for PlPrinted {
-    fn default() -> Self {
-        PlPrinted { power: 2.0 }
-    }
 }
 
 /// Scales of random weights, over `scale`. An inequality with some c > 0 at all weights leaves a ratio that
@@ -29,6 +24,9 @@ const SCALES: [f64; 6] = [1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5];
 const VANISHING: f64 = 1.0;
 
 impl PlPrinted {
+    /// The square, as printed.
+    pub const PRINTED: Self = PlPrinted { power: 2.0 };
+
     /// At random dense weights of shrinking scale: the exponent with which the ratio of both sides falls.
     fn anywhere(&self, training: &Pretraining, scale: f64, streams: &Streams) -> Result<Outcome> {
         let ratio = |share: &f64| {
@@ -70,7 +68,7 @@ impl Claim for PlPrinted {
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
         match params.get(WEIGHTS) {
-            "flow" => super::limit::Limit::default().hypotheses(params),
+            "flow" => Limit::PRINTED.hypotheses(params),
             _ => vec![],
         }
     }
@@ -99,29 +97,24 @@ impl Claim for PlPrinted {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let power = |power| PlPrinted { power };
-        vec![Mutant::new("two-thirds", power(2.0 / 3.0)), Mutant::new("square-root", power(0.5))]
+        variants(self)
     }
 }
 
 /// ‖∇L‖² ≥ c (L - min L) along the flow, with the derived c.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Pl {
-    form: Form,
+    /// Factor of c. At d = 1 the derivation loses a factor 2.
+    factor: f64,
+    /// Flag of a mutant: c has the largest eigenvalues at the limit in place of the smallest.
+    largest: bool,
+    /// The power of L - min L.
+    power: f64,
 }
 
-/// The inequality that is claimed.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Form {
-    /// The derived constant.
-    #[default]
-    Derived,
-    /// With the largest eigenvalues at the limit in place of the smallest.
-    Largest,
-    /// Three times the derived constant: at d = 1 the derivation loses a factor 2.
-    Threefold,
-    /// The square root of the loss gap.
-    Root,
+impl Pl {
+    /// The derived inequality.
+    pub const DERIVED: Self = Pl { factor: 1.0, largest: false, power: 1.0 };
 }
 
 /// Share of the first loss gap at which the flow is left. There the entries of uBΓ - I are of size 1e-8, and
@@ -191,19 +184,14 @@ impl Claim for Pl {
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        super::limit::Limit::default().hypotheses(params)
+        Limit::PRINTED.hypotheses(params)
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let training = Pretraining::new(covariance(params, streams)?, params.get(CONTEXT), 0.0)?;
         let start = theorem_start(&training, params.get(SCALE), streams)?;
-        let power = if self.form == Form::Root { 0.5 } else { 1.0 };
-        let constant = |derived| match self.form {
-            Form::Largest => largest(&training, &start),
-            Form::Threefold => 3.0 * derived,
-            Form::Derived | Form::Root => derived,
-        };
-        along_the_flow(&training, &start, power, constant)
+        let constant = |derived| if self.largest { largest(&training, &start) } else { self.factor * derived };
+        along_the_flow(&training, &start, self.power, constant)
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {
@@ -211,12 +199,7 @@ impl Claim for Pl {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let with = |form| Pl { form };
-        vec![
-            Mutant::new("threefold", with(Form::Threefold)).with(DIM, 1).with(CONDITION, 1.0),
-            Mutant::new("largest-eigenvalues", with(Form::Largest)),
-            Mutant::new("square-root", with(Form::Root)),
-        ]
+        variants(self)
     }
 }
 

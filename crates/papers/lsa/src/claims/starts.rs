@@ -9,13 +9,14 @@ use attnlab_core::stats::PowerLaw;
 use attnlab_lab::prelude::*;
 
 /// From almost every start with v = c = 0 the flow reaches the global minimum.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct AnyStart {
     start: Start,
 }
 
 /// The starts that are claimed to lead to the global minimum.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Start {
     /// u and B normal, v = c = 0.
     #[default]
@@ -95,23 +96,19 @@ impl Claim for AnyStart {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let from = |start| AnyStart { start };
-        vec![
-            Mutant::new("dense", from(Start::Dense)).with(SCALE, 0.5),
-            Mutant::new("origin", from(Start::Origin)),
-            Mutant::new("saddle", from(Start::Saddle)),
-        ]
+        variants(self)
     }
 }
 
 /// A start of size σ leaves the plateau of the loss after a time ln(1/σ) / ‖Λ²‖_F.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Plateau {
     rate: Rate,
 }
 
 /// The rate at which small weights grow.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Rate {
     /// ‖Λ²‖_F.
     #[default]
@@ -181,8 +178,7 @@ impl Claim for Plateau {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let with = |rate| Plateau { rate };
-        vec![Mutant::new("largest", with(Rate::Largest)), Mutant::new("trace", with(Rate::Trace))]
+        variants(self)
     }
 }
 
