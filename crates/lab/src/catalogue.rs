@@ -91,7 +91,7 @@ impl Room {
     ///
     /// # Errors
     /// A repeated id; a sheet that lacks the sentence of a mutant, or has one of an unknown mutant; a
-    /// repeated parameter; a mutant with a parameter that its claim does not take; an experiment whose
+    /// repeated parameter; a mutant with a constant or a parameter that its claim does not take; an experiment whose
     /// defaults are refused.
     pub fn validate(&self) -> Result<()> {
         unique("claim", self.claims.iter().map(|c| c.sheet().id.as_str()))?;
@@ -114,7 +114,6 @@ impl Room {
 /// Refuses a claim whose sheet, mutants and parameters do not fit together.
 fn fits(claim: &dyn Claim) -> Result<()> {
     let sheet = claim.sheet();
-    let wrong = |problem: String| Error::Content { path: format!("sheets/{}.md", sheet.id).into(), problem };
     let schema = claim.schema();
     unique_names(&sheet.id, &schema)?;
     let mutants = claim.mutants();
@@ -122,14 +121,15 @@ fn fits(claim: &dyn Claim) -> Result<()> {
     for mutant in &mutants {
         if mutant.says().is_empty() {
             let problem = format!("## Mutants must have a line \"- `{}`: sentence\"", mutant.name);
-            return Err(wrong(problem));
+            return Err(sheet.wrong(problem));
         }
         let set = mutant.set.iter().map(|(n, v)| (n.to_string(), v.clone()));
-        Params::resolve(&mutant.claim.schema(), &set.collect())?;
+        let params = Params::resolve(&mutant.claim.schema(), &set.collect())?;
+        mutant.claim.validate(&params)?;
     }
     let named = |name: &String| mutants.iter().any(|m| m.name == name);
-    if let Some((stray, _)) = sheet.mutants.iter().find(|(name, _)| !named(name)) {
-        return Err(wrong(format!("## Mutants has `{stray}`, which is not a mutant of the claim")));
+    if let Some(stray) = sheet.mutants.iter().find(|variant| !named(&variant.name)) {
+        return Err(sheet.wrong(format!("## Mutants has `{}`, which is not a mutant of the claim", stray.name)));
     }
     let params = Params::resolve(&schema, &Map::new());
     params.map_or(Ok(()), |params| claim.validate(&params))

@@ -1,11 +1,12 @@
 //! Toy claim about a coin, for examples and tests.
 
-use crate::claim::{Claim, Mutant, Outcome, Paper, Params, Promise, Quantity, Schema, Sheet};
+use crate::claim::{Claim, Mutant, Outcome, Paper, Params, Promise, Quantity, Schema, Sheet, variants};
 use crate::{sheet, witness};
 use attnlab_core::error::Result;
 use attnlab_core::params::Domain;
 use attnlab_core::rng::Streams;
 use rand::RngExt;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Paper of the toy claim.
@@ -14,6 +15,7 @@ pub static PAPERS: &[Paper] =
 
 const HEADS: Quantity<f64> = Quantity::real("heads", "p", "probability of heads").within(Domain::OPEN_UNIT);
 
+#[derive(Serialize, Deserialize)]
 struct FairCoin {
     /// Printed probability of heads.
     printed: f64,
@@ -48,6 +50,6 @@ impl Claim for FairCoin {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        vec![Mutant::new("loaded", FairCoin { printed: 0.6 })]
+        variants(self)
     }
 }

@@ -10,13 +10,15 @@ pub mod evidence;
 mod outcome;
 mod paper;
 mod sheet;
+mod variants;
 pub mod verdict;
 
 pub use attnlab_core::bracket::Bracket;
 pub use attnlab_core::params::{self, Domain, Params, Quantity, Schema, Spec, Word};
 pub use outcome::{Outcome, Promise, Relation, Side, Witness};
 pub use paper::Paper;
-pub use sheet::{Discrepancy, Kind, Sheet, Source};
+pub use sheet::{Discrepancy, Kind, Sheet, Source, Variant};
+pub use variants::variants;
 pub use verdict::{Judgement, Verdict, VerdictKind};
 
 use attnlab_core::error::Result;
@@ -112,7 +114,8 @@ pub trait Claim: Send + Sync {
     /// When the parameters cannot be simulated.
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome>;
 
-    /// Returns the false variants that the default number of trials must refute.
+    /// Returns the false variants that the default number of trials must refute: [`variants(self)`](variants) where
+    /// the sheet gives their constants.
     fn mutants(&self) -> Vec<Mutant>;
 
     /// Returns the parameters that the claim takes.

@@ -14,8 +14,14 @@
 //!
 //! ## Mutants
 //!
-//! - `loaded`: $P(H) = 3/5$.
+//! - `loaded` {share = 0.6}: $P(H) = 3/5$.
+//! - `few` at {tosses = 20}: $P(H) = 1/2$ already after twenty tosses.
+//!   > At 20 tosses .4 and .6 have a likelihood ratio of 5.
 //! ```
+//!
+//! A mutant names the fields of the claim's struct in which it differs and, after "at", the parameters at which it
+//! is judged, both as TOML; [`variants`](super::variants) makes the mutants of these. Quoted lines below an entry
+//! give the reason of these numbers and are not printed.
 //!
 //! A claim that fails as printed also has the sections "Print" (what the print gets wrong), "Witness"
 //! (numbers that the check prints), "Range" (parameters at which it fails), and the entry `class`. The
@@ -24,7 +30,8 @@
 
 use super::{Paper, VerdictKind};
 use attnlab_core::error::{Error, Result};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::path::Path;
 
 /// Source of a statement: paper and place.
@@ -93,6 +100,19 @@ impl Discrepancy {
     }
 }
 
+/// Mutant as the sheet describes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variant {
+    /// Its name.
+    pub name: String,
+    /// Fields of the claim's struct that differ from the claim.
+    pub constants: Map<String, Value>,
+    /// Parameters at which it is judged.
+    pub set: Map<String, Value>,
+    /// Its sentence.
+    pub says: String,
+}
+
 /// Statement of a claim, its source, and the expected verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sheet {
@@ -125,8 +145,8 @@ pub struct Sheet {
     pub range: Option<String>,
     /// Reason of the tolerance or band within which it is judged.
     pub tolerance: Option<String>,
-    /// Name and sentence of every mutant.
-    pub mutants: Vec<(String, String)>,
+    /// The mutants.
+    pub mutants: Vec<Variant>,
 }
 
 impl Sheet {
@@ -235,8 +255,13 @@ impl Sheet {
     /// Returns the sentence of a mutant; empty where the sheet has none of this name, which
     /// [`Room::validate`](crate::catalogue::Room::validate) refuses.
     pub fn mutant(&self, name: &str) -> &str {
-        let found = self.mutants.iter().find(|(n, _)| n == name);
-        found.map_or("", |(_, says)| says)
+        let named = self.mutants.iter().find(|variant| variant.name == name);
+        named.map_or("", |variant| &variant.says)
+    }
+
+    /// Builds an error in this sheet.
+    pub fn wrong(&self, problem: String) -> Error {
+        Raw::wrong(&self.id, problem)
     }
 }
 
@@ -291,13 +316,16 @@ impl Raw {
 }
 
 /// Adds a line to a section: the lines of a paragraph are joined, an empty line separates paragraphs,
-/// and in lists every entry keeps a line of its own.
+/// and in lists every entry keeps a line of its own and quoted lines are comments.
 fn add(text: &mut String, line: &str, list: bool) {
     let line = line.trim();
     if line.is_empty() {
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
+        return;
+    }
+    if list && line.starts_with('>') {
         return;
     }
     if list && line.starts_with("- ") && !text.is_empty() && !text.ends_with('\n') {
@@ -309,14 +337,27 @@ fn add(text: &mut String, line: &str, list: bool) {
     text.push_str(line);
 }
 
-/// Returns the entries "- `name`: sentence".
-fn mutants(text: &str) -> Result<Vec<(String, String)>, String> {
+/// Returns the entries "- `name` {field = value} at {parameter = value}: sentence"; either table may be missing.
+fn mutants(text: &str) -> Result<Vec<Variant>, String> {
     let entry = |line: &str| {
-        let entry = line.strip_prefix("- `").and_then(|l| l.split_once("`: "));
-        let (name, says) = entry.ok_or(format!("{line}: must be \"- `name`: sentence\""))?;
-        Ok((name.to_string(), says.trim().to_string()))
+        let wrong = || format!("{line}: must be \"- `name`: sentence\" or \"- `name` {{field = value}}: sentence\"");
+        let (name, rest) = line.strip_prefix("- `").and_then(|l| l.split_once('`')).ok_or_else(wrong)?;
+        let (constants, rest) = table(" {", rest)?;
+        let (set, rest) = table(" at {", rest)?;
+        let says = rest.strip_prefix(": ").ok_or_else(wrong)?.trim().to_string();
+        Ok(Variant { name: name.to_string(), constants, set, says })
     };
     text.lines().filter(|l| !l.is_empty()).map(entry).collect()
+}
+
+/// Reads the TOML table at the start of `text`, and returns what follows; an empty table where it is missing.
+fn table<'a>(opening: &str, text: &'a str) -> Result<(Map<String, Value>, &'a str), String> {
+    let Some((entries, rest)) = text.strip_prefix(opening).and_then(|t| t.split_once('}')) else {
+        return Ok((Map::new(), text));
+    };
+    let entries = format!("{{{entries}}}");
+    let value = toml::de::ValueDeserializer::parse(&entries).and_then(Map::deserialize);
+    value.map(|table| (table, rest)).map_err(|e| format!("{entries}: {}", e.message()))
 }
 
 fn known(what: &'static str, name: &str, all: &[&'static str]) -> Result<()> {
@@ -351,6 +392,7 @@ macro_rules! sheet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     static PAPERS: &[Paper] =
         &[Paper { key: "toy", title: "On coins", authors: "A. Toss", venue: "2026", year: 2026, link: "" }];
@@ -379,7 +421,9 @@ $P(H) = p$.
 
 - `loaded`: $P(H)$ is
   $3/5$.
-- `edge`: it stands.
+- `edge` {edges = 1, side = 'heads'} at {tosses = 1, bias = 0.5}: it stands.
+  > In one toss of
+  > a thousand.
 ";
 
     #[test]
@@ -387,7 +431,10 @@ $P(H) = p$.
         let sheet = Sheet::parse(TEXT, PAPERS).unwrap();
         assert_eq!(sheet.statement, "Each side of a coin shows half of the time.\nA second paragraph.");
         assert_eq!(sheet.mutant("loaded"), "$P(H)$ is $3/5$.");
-        assert_eq!(sheet.mutants.len(), 2);
+        let edge = &sheet.mutants[1];
+        assert_eq!((edge.name.as_str(), edge.says.as_str()), ("edge", "it stands."));
+        assert_eq!(Value::Object(edge.constants.clone()), json!({ "edges": 1, "side": "heads" }));
+        assert_eq!(Value::Object(edge.set.clone()).to_string(), r#"{"tosses":1,"bias":0.5}"#);
         assert_eq!(sheet.source(), "On coins (2026), Eq. (1)");
         assert_eq!(sheet.class.map(Discrepancy::name), Some("false as read"));
     }
@@ -400,7 +447,9 @@ $P(H) = p$.
             ("- kind: law\n", "", "- kind: is missing"),
             ("## Statement", "## Statements", "unknown section 'Statements'"),
             ("# toy.fair: A", "toy.fair A", "the first line must be"),
-            ("- `edge`: it", "- edge: it", "must be \"- `name`: sentence\""),
+            ("- `loaded`: $P", "- loaded: $P", "must be \"- `name`: sentence\""),
+            ("- `loaded`: $P", "- `loaded` {share = 1: $P", "must be \"- `name`: sentence\""),
+            ("tosses = 1", "tosses = one", "{tosses = one, bias = 0.5}: "),
             ("expected: refuted", "expected: false", "unknown verdict 'false'"),
         ] {
             let error = Sheet::parse(&TEXT.replace(from, to), PAPERS).unwrap_err();
