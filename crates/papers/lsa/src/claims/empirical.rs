@@ -9,7 +9,7 @@ use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{Flow, Method};
 
 /// The flow on the empirical loss ends at a distance of order B^{-1/2} from Γ_N⁻¹.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub struct EmpiricalLimit {
     slope: f64,
     /// Flag of a mutant: towards Γ without the label noise.

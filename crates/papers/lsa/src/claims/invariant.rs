@@ -8,7 +8,7 @@ use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch, descend};
 
 /// |v|² + u² - ‖B‖² - |c|² is constant along the flow, from any weights.
-#[derive(Clone, Default, Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Invariant {
     quantity: Conserved,
     /// A mutant: gradient descent with this step size instead of the flow.

@@ -11,7 +11,7 @@ use attnlab_theory::dynamics::flow::{Method, Watch};
 use ndarray::{Array1, Array2, s};
 
 /// From the theorem's initial weights gradient flow leads to $\Gamma_N^{-1}$.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub struct Limit {
     /// Factors of Λ/N and of tr(Λ)/N I in Γ.
     own: f64,

@@ -10,7 +10,7 @@ use attnlab_theory::dynamics::flow::{Method, Watch};
 use ndarray::{Array1, Array2};
 
 /// From weights near u = 0, B = 0, vcᵀ = e₁e₁ᵀ/γ₁ the flow returns there.
-#[derive(Clone, Default, Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct LocalMinimum {
     point: Point,
 }

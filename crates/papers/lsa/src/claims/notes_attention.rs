@@ -8,7 +8,7 @@ use ndarray::Array2;
 use rand::RngExt;
 
 /// Every column of A adds up to 1, for A as one of the displays defines it.
-#[derive(Clone, Default, Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct AttentionColumns {
     /// Flag of a mutant: every row does.
     rows: bool,
@@ -112,7 +112,7 @@ impl Claim for AttentionColumns {
 }
 
 /// NKD + N²K < N²D.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub struct AttentionCost {
     /// Flag: it is a variant of the printed statement, not of the corrected one.
     printed: bool,

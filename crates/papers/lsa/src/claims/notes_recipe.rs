@@ -8,7 +8,7 @@ use attnlab_theory::attention::{Mask, Mhsa, Softmax};
 use ndarray::{Array2, ArrayView2, Axis, s};
 
 /// The block adds what its two stages compute to what it was given.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub struct Residual {
     /// Flag: it is a variant of the printed statement, not of the corrected one.
     printed: bool,

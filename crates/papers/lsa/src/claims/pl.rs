@@ -9,7 +9,7 @@ use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{Method, Watch};
 
 /// ‖∇L‖² ≥ c (L - min L)² as printed: along the flow, or at random weights.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub struct PlPrinted {
     /// The power of L - min L.
     power: f64,
@@ -102,7 +102,7 @@ impl Claim for PlPrinted {
 }
 
 /// ‖∇L‖² ≥ c (L - min L) along the flow, with the derived c.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub struct Pl {
     /// Factor of c. At d = 1 the derivation loses a factor 2.
     factor: f64,

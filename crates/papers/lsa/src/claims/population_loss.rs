@@ -9,7 +9,7 @@ use attnlab_theory::attention::{Linear, SingleHead};
 use ndarray::s;
 
 /// L(θ) at dense weights is what the closed form says.
-#[derive(Clone, Default, Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct PopulationLoss {
     /// Flag of a mutant: its odd part alone is the loss.
     odd_only: bool,

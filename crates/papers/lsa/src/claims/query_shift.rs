@@ -8,7 +8,7 @@ use attnlab_lab::prelude::*;
 use ndarray::ArrayView1;
 
 /// The test risk when the query has another covariance than the examples.
-#[derive(Clone, Default, Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct QueryShift {
     /// Flag of a mutant: the query counts as if it had the covariance of the examples.
     query_as_examples: bool,

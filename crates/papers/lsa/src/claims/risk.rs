@@ -119,7 +119,7 @@ impl Trial {
 const QUERIES: usize = 8;
 
 /// The risk formula, without shift or under Λ → cΛ.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub struct RiskFormula {
     /// The statement whose sheet it bears: for a mutant, the one that it belongs to.
     statement: Statement,
@@ -278,7 +278,7 @@ fn first_context(params: &Params) -> usize {
 }
 
 /// The slopes of the excess risk: -1 in M, -2 in N.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub struct Rate {
     /// Over N, of the network that the flow leads to; else over M.
     over_n: bool,

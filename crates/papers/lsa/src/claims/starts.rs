@@ -9,7 +9,7 @@ use attnlab_core::stats::PowerLaw;
 use attnlab_lab::prelude::*;
 
 /// From almost every start with v = c = 0 the flow reaches the global minimum.
-#[derive(Clone, Default, Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct AnyStart {
     start: Start,
 }
@@ -101,7 +101,7 @@ impl Claim for AnyStart {
 }
 
 /// A start of size σ leaves the plateau of the loss after a time ln(1/σ) / ‖Λ²‖_F.
-#[derive(Clone, Default, Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Plateau {
     rate: Rate,
 }
