@@ -32,19 +32,20 @@ pub use stable::Stable;
 pub use stationary::Stationary;
 
 use super::lemma1::homogeneous;
-use super::setting::activation;
+use super::setting::{activation, drawn_as};
 use crate::quantities::{ACTIVATION, DIM, LAW};
 use crate::theory::{CriticalPoint, Isotropic, Radial};
 use attnlab_core::rng::Generator;
 use attnlab_lab::prelude::*;
 use rand::RngExt;
+use serde::de::DeserializeOwned;
 use std::ops;
 
 /// Trials of every claim here: some tenths of a second each.
 const TRIALS: u64 = 12;
 
 /// A statement on every critical point.
-pub trait Statement: Copy + Send + Sync + 'static {
+pub trait Statement: Copy + Send + Sync + Serialize + DeserializeOwned + 'static {
     /// Returns the sheet.
     fn sheet(self) -> &'static Sheet;
 
@@ -59,12 +60,14 @@ pub trait Statement: Copy + Send + Sync + 'static {
         vec![]
     }
 
-    /// Returns the false variants with their names, and the id whose draws they see.
-    fn variants(self) -> (Vec<(&'static str, Self)>, &'static str);
+    /// Returns the id whose draws the mutants see.
+    fn mutants_drawn_as(self) -> &'static str {
+        &self.sheet().id
+    }
 }
 
 /// The claim that a statement holds at random critical points.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Serialize, Deserialize)]
 pub struct AtCritical<S>(S);
 
 impl<S: Statement> Claim for AtCritical<S> {
@@ -94,9 +97,7 @@ impl<S: Statement> Claim for AtCritical<S> {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let (variants, id) = self.0.variants();
-        let one = |(name, variant)| Mutant::new(name, AtCritical(variant)).drawn_as(id);
-        variants.into_iter().map(one).collect()
+        drawn_as(self.0.mutants_drawn_as(), variants(self))
     }
 }
 

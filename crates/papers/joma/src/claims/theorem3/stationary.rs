@@ -8,7 +8,7 @@ use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{Flow, Method, VectorField};
 
 /// The condition Σ_j a_j F = 0 at a stationary point.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub struct Stationary {
     /// Flag: it is the printed claim, on the field (42) as printed, and not that on the layer's field.
     printed: bool,
@@ -88,15 +88,6 @@ impl Statement for Stationary {
             "terms" => [first, second], "end" => end, "length" => length, "r" => r, "rate" => rate,
         };
         Ok(equal((first - second) / first, 0.0, TOLERANCE, witness))
-    }
-
-    fn variants(self) -> (Vec<(&'static str, Self)>, &'static str) {
-        let more = Stationary { factor: 1.0001, ..self };
-        let id = match self.printed {
-            true => "joma.lemma4",
-            false => "joma.lemma4_corrected",
-        };
-        (vec![("more-integral", more)], id)
     }
 }
 

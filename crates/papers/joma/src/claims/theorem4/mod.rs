@@ -6,8 +6,7 @@
 
 mod derivative;
 mod integral;
-mod lemma6;
-mod lemma7;
+mod lemmas;
 mod linear;
 mod mean_value;
 mod ratio;
@@ -17,8 +16,7 @@ mod time;
 
 pub use derivative::Derivative;
 pub use integral::Integral;
-pub use lemma6::Lemma6;
-pub use lemma7::Lemma7;
+pub use lemmas::Bounded;
 pub use linear::Theorem4Linear;
 pub use mean_value::MeanValue;
 pub use ratio::Ratio;
@@ -40,8 +38,6 @@ const TRIALS: u64 = 100;
 const MU: (f64, f64) = (0.3, 3.5);
 /// Range of ln(1/δ_k).
 const GAP: (f64, f64) = (0.2, 30.0);
-/// Range of the arguments of Lemmas 6 and 7.
-const ARGUMENT: (f64, f64) = (0.05, 50.0);
 /// The printed bound on |λ_jk|, √(2π) + 2.
 const PRINTED_LAMBDA: f64 = 4.506_628_274_631;
 /// Relative tolerance of the integrator.
@@ -139,14 +135,6 @@ fn near_the_supremum(streams: &Streams) -> Drawn {
 /// Distance within which the supremum is attained there: [`near_the_supremum`] leaves 1e-6, the constant is rounded up
 /// by at most 1e-6.
 const ATTAINED: f64 = 1e-5;
-
-/// The outcome of a function of one argument that should lie between 0 and `bound`; one that is negative fails.
-fn between_zero_and(bound: f64, function: fn(f64) -> f64, streams: &Streams) -> Outcome {
-    let y = log_uniform(ARGUMENT, &mut generator(streams));
-    let value = function(y);
-    let value = if value < 0.0 { f64::NAN } else { value };
-    at_most(value, bound, 0.0, witness! { "y" => y, "value" => value })
-}
 
 #[cfg(test)]
 mod tests {
