@@ -128,10 +128,7 @@ impl Claim for EntropyRebound {
     }
 
     fn promise(&self, _params: &Params) -> Promise {
-        match self.share < 1.0 {
-            true => Promise::AtLeast(self.share),
-            false => Promise::Always,
-        }
+        if self.share < 1.0 { Promise::AtLeast(self.share) } else { Promise::Always }
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {

@@ -57,10 +57,7 @@ impl Eq17 {
 
 impl Claim for Eq17 {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("joma.eq17"),
-            false => sheet!("joma.eq17_corrected"),
-        }
+        if self.printed { sheet!("joma.eq17") } else { sheet!("joma.eq17_corrected") }
     }
 
     fn schema(&self) -> Schema {

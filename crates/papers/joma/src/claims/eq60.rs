@@ -40,10 +40,7 @@ impl Claim for Eq60 {
 
     fn default_trials(&self, params: &Params) -> u64 {
         // Few nodes and samples are dead together in about half of the trials.
-        match params.get(NODES) * params.get(SAMPLES) < 6 {
-            true => 40,
-            false => 12,
-        }
+        if params.get(NODES) * params.get(SAMPLES) < 6 { 40 } else { 12 }
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {

@@ -46,20 +46,14 @@ impl Claim for Eq9 {
 
     fn default_trials(&self, params: &Params) -> u64 {
         // Few nodes and samples are dead together in about half of the trials.
-        match params.get(NODES) * params.get(SAMPLES) < 6 {
-            true => 40,
-            false => 12,
-        }
+        if params.get(NODES) * params.get(SAMPLES) < 6 { 40 } else { 12 }
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let mut rng = streams.part("attention", 0);
         let kinds = [Attention::Linear, Attention::Exp, Attention::Softmax];
         let attention = kinds[rng.random_range(0..3)];
-        let gradient = match self.moving {
-            true => "cross-entropy",
-            false => "stationary",
-        };
+        let gradient = if self.moving { "cross-entropy" } else { "stationary" };
         let training = random_layer(attention, params, gradient, streams)?;
         let state = normal_state(training.dim(), 1.0, streams);
         let mut rate = vec![0.0; training.dim()];

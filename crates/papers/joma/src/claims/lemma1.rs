@@ -57,10 +57,7 @@ pub(super) fn moments(params: &Params) -> Hypothesis {
 
 impl Claim for Lemma1 {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("joma.lemma1"),
-            false => sheet!("joma.lemma1_corrected"),
-        }
+        if self.printed { sheet!("joma.lemma1") } else { sheet!("joma.lemma1_corrected") }
     }
 
     fn schema(&self) -> Schema {
@@ -134,10 +131,7 @@ impl Claim for Marginal {
         let dim = rng.random_range(2..=MOST_DIM);
         let law = random_law(dim, &mut rng)?;
         let y: f64 = rng.random_range(-0.95..0.95);
-        let other = match self.shifted {
-            true => Isotropic::new(law.radial(), dim + 1)?,
-            false => law,
-        };
+        let other = if self.shifted { Isotropic::new(law.radial(), dim + 1)? } else { law };
         // The Student and the Gaussian marginal are the same in every dimension: the joint density
         // of the next one is not.
         let said = match self.shifted {

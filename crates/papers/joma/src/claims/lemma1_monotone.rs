@@ -65,10 +65,7 @@ const TOLERANCE: f64 = 1e-7;
 
 impl Claim for Lemma1Monotone {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("joma.lemma1_monotone"),
-            false => sheet!("joma.lemma1_monotone_corrected"),
-        }
+        if self.printed { sheet!("joma.lemma1_monotone") } else { sheet!("joma.lemma1_monotone_corrected") }
     }
 
     fn schema(&self) -> Schema {

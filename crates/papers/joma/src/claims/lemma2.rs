@@ -133,10 +133,7 @@ fn informative(params: &Params, phi: Activation, rng: &mut Generator) -> Result<
 
 impl Claim for Lemma2 {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("joma.lemma2"),
-            false => sheet!("joma.lemma2_corrected"),
-        }
+        if self.printed { sheet!("joma.lemma2") } else { sheet!("joma.lemma2_corrected") }
     }
 
     fn schema(&self) -> Schema {

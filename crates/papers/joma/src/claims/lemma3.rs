@@ -111,10 +111,7 @@ impl Claim for Integral {
 
 impl Claim for Monotone {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("joma.lemma3_monotone"),
-            false => sheet!("joma.lemma3_monotone_corrected"),
-        }
+        if self.printed { sheet!("joma.lemma3_monotone") } else { sheet!("joma.lemma3_monotone_corrected") }
     }
 
     fn schema(&self) -> Schema {
@@ -129,10 +126,7 @@ impl Claim for Monotone {
         let c = self.slopes.draw(&mut rng);
         let (first, second) = (law.f(c, a), law.f(c, b));
         let far = [law.f(c, FAR), law.f(c, 2.0 * FAR)];
-        let rises = match self.decreasing {
-            true => first >= second - ROUNDING,
-            false => second >= first - ROUNDING,
-        };
+        let rises = if self.decreasing { first >= second - ROUNDING } else { second >= first - ROUNDING };
         Ok(Outcome::Event {
             holds: rises && far[0] > 0.0 && far[1] > GROWS * far[0],
             witness: witness! {
@@ -172,10 +166,7 @@ impl Lemma5 {
 
 impl Claim for Lemma5 {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("joma.lemma5"),
-            false => sheet!("joma.lemma5_corrected"),
-        }
+        if self.printed { sheet!("joma.lemma5") } else { sheet!("joma.lemma5_corrected") }
     }
 
     fn schema(&self) -> Schema {
@@ -187,10 +178,7 @@ impl Claim for Lemma5 {
     }
 
     fn expected(&self, params: &Params) -> VerdictKind {
-        match self.printed && params.get(ACTIVATION) == "relu" {
-            true => VerdictKind::Supported,
-            false => self.sheet().expected,
-        }
+        if self.printed && params.get(ACTIVATION) == "relu" { VerdictKind::Supported } else { self.sheet().expected }
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {

@@ -33,10 +33,7 @@ const OVERLAP: f64 = 0.1;
 
 impl Claim for Superposition {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("joma.superposition"),
-            false => sheet!("joma.superposition_corrected"),
-        }
+        if self.printed { sheet!("joma.superposition") } else { sheet!("joma.superposition_corrected") }
     }
 
     fn schema(&self) -> Schema {

@@ -107,10 +107,7 @@ impl Claim for Theorem1 {
     }
 
     fn schema(&self) -> Schema {
-        let (phi, gradient) = match self.softmax() {
-            true => ("linear", "stationary"),
-            false => ("relu", "positive"),
-        };
+        let (phi, gradient) = if self.softmax() { ("linear", "stationary") } else { ("relu", "positive") };
         let mut schema = sizes();
         schema.extend([ACTIVATION.or(phi), BACKPROPAGATED.or(gradient)]);
         if self.softmax() {
@@ -169,10 +166,7 @@ impl Claim for Theorem1 {
 
     fn default_trials(&self, params: &Params) -> u64 {
         // Few nodes and samples are dead together in about half of the trials.
-        match params.get(NODES) * params.get(SAMPLES) < 6 {
-            true => 40,
-            false => 12,
-        }
+        if params.get(NODES) * params.get(SAMPLES) < 6 { 40 } else { 12 }
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -188,10 +182,7 @@ impl Claim for Theorem1 {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        match self.softmax() {
-            true => drawn_as("joma.theorem1_softmax_corrected", variants(self)),
-            false => variants(self),
-        }
+        if self.softmax() { drawn_as("joma.theorem1_softmax_corrected", variants(self)) } else { variants(self) }
     }
 }
 

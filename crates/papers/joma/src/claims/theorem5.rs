@@ -42,10 +42,7 @@ impl Cooccurrence {
 
 impl Claim for Cooccurrence {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("joma.theorem5"),
-            false => sheet!("joma.theorem5_corrected"),
-        }
+        if self.printed { sheet!("joma.theorem5") } else { sheet!("joma.theorem5_corrected") }
     }
 
     fn schema(&self) -> Schema {

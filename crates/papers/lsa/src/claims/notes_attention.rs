@@ -138,24 +138,15 @@ impl AttentionCost {
 
 impl Claim for AttentionCost {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("notes.attention_cost"),
-            false => sheet!("notes.attention_cost_exact"),
-        }
+        if self.printed { sheet!("notes.attention_cost") } else { sheet!("notes.attention_cost_exact") }
     }
 
     fn schema(&self) -> Schema {
-        match self.printed {
-            true => vec![SIZES.or("any")],
-            false => vec![],
-        }
+        if self.printed { vec![SIZES.or("any")] } else { vec![] }
     }
 
     fn expected(&self, params: &Params) -> VerdictKind {
-        match self.printed && params.get(SIZES) == "long" {
-            true => VerdictKind::Supported,
-            false => self.sheet().expected,
-        }
+        if self.printed && params.get(SIZES) == "long" { VerdictKind::Supported } else { self.sheet().expected }
     }
 
     /// N and D log-uniform up to 1000, exchanged where N ≥ D is asked for and fails, and the largest K that

@@ -137,10 +137,7 @@ fn rounding(tokens: usize, dim: usize) -> f64 {
 
 impl Claim for Residual {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("notes.residual"),
-            false => sheet!("notes.residual_corrected"),
-        }
+        if self.printed { sheet!("notes.residual") } else { sheet!("notes.residual_corrected") }
     }
 
     fn schema(&self) -> Schema {

@@ -331,10 +331,7 @@ impl Rate {
 
 impl Claim for Rate {
     fn sheet(&self) -> &'static Sheet {
-        match self.over_n {
-            true => sheet!("lsa.rate_n"),
-            false => sheet!("lsa.rate_m"),
-        }
+        if self.over_n { sheet!("lsa.rate_n") } else { sheet!("lsa.rate_m") }
     }
 
     fn schema(&self) -> Schema {
@@ -346,10 +343,7 @@ impl Claim for Rate {
     }
 
     fn seconds(&self, params: &Params) -> f64 {
-        match self.over_n {
-            true => 0.0,
-            false => seconds_of_prompts(params, MOST_EXAMPLES as f64),
-        }
+        if self.over_n { 0.0 } else { seconds_of_prompts(params, MOST_EXAMPLES as f64) }
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {

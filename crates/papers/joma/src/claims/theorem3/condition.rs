@@ -90,10 +90,7 @@ const BROKEN: (f64, f64) = (1e-3, 1e-6);
 
 impl Claim for Condition {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("joma.lemma4_condition"),
-            false => sheet!("joma.lemma4_condition_corrected"),
-        }
+        if self.printed { sheet!("joma.lemma4_condition") } else { sheet!("joma.lemma4_condition_corrected") }
     }
 
     fn schema(&self) -> Schema {

@@ -68,10 +68,7 @@ impl Law {
 
 impl Claim for Convex {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("joma.e4_convex"),
-            false => sheet!("joma.e4_convex_corrected"),
-        }
+        if self.printed { sheet!("joma.e4_convex") } else { sheet!("joma.e4_convex_corrected") }
     }
 
     fn schema(&self) -> Schema {
@@ -90,10 +87,7 @@ impl Claim for Convex {
     }
 
     fn expected(&self, params: &Params) -> VerdictKind {
-        match params.get(DIM) >= 3 {
-            true => VerdictKind::Supported,
-            false => self.sheet().expected,
-        }
+        if params.get(DIM) >= 3 { VerdictKind::Supported } else { self.sheet().expected }
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {

@@ -31,19 +31,13 @@ impl Definite {
             (false, _) => (point.betas(), point.length),
         };
         let along = betas.one + betas.two * length * length;
-        match self.shifted {
-            true => [0.0, along - betas.one],
-            false => [betas.one, along],
-        }
+        if self.shifted { [0.0, along - betas.one] } else { [betas.one, along] }
     }
 }
 
 impl Statement for Definite {
     fn sheet(self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("joma.theorem3_definite"),
-            false => sheet!("joma.theorem3_definite_corrected"),
-        }
+        if self.printed { sheet!("joma.theorem3_definite") } else { sheet!("joma.theorem3_definite_corrected") }
     }
 
     fn outcome_at(self, point: CriticalPoint, _params: &Params) -> Result<Outcome> {

@@ -47,10 +47,7 @@ fn near_one(law: &Isotropic) -> (f64, f64, bool) {
 
 impl Claim for Limits {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("joma.lemma4_limits"),
-            false => sheet!("joma.lemma4_limits_corrected"),
-        }
+        if self.printed { sheet!("joma.lemma4_limits") } else { sheet!("joma.lemma4_limits_corrected") }
     }
 
     fn schema(&self) -> Schema {
@@ -62,10 +59,7 @@ impl Claim for Limits {
         let law = random_law(params.get(DIM), &mut rng)?;
         let (x, g, inside) = near_one(&law);
         let ball = law.radial() == Radial::Ball;
-        let upper = match ball && !self.infinite {
-            true => (g - self.radius).abs() <= TOLERANCE,
-            false => inside && g >= HIGH,
-        };
+        let upper = if ball && !self.infinite { (g - self.radius).abs() <= TOLERANCE } else { inside && g >= HIGH };
         let (f, one) = (law.f(RELU, -FAR), FAR * law.theta1(RELU, -FAR));
         let lower = (f - self.lower).abs() <= SMALL && one.abs() <= SMALL;
         let witness = witness! {

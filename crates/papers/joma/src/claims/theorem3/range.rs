@@ -24,24 +24,15 @@ impl Range {
 
 impl Claim for Range {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("joma.lemma4_range"),
-            false => sheet!("joma.lemma4_range_corrected"),
-        }
+        if self.printed { sheet!("joma.lemma4_range") } else { sheet!("joma.lemma4_range_corrected") }
     }
 
     fn schema(&self) -> Schema {
-        match self.upper_half {
-            true => upper::schema(),
-            false => super::schema(),
-        }
+        if self.upper_half { upper::schema() } else { super::schema() }
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        match self.upper_half {
-            true => upper::hypotheses(params),
-            false => super::hypotheses(params),
-        }
+        if self.upper_half { upper::hypotheses(params) } else { super::hypotheses(params) }
     }
 
     /// Under leaky ReLU the pairs that there are lie close together.

@@ -65,17 +65,11 @@ const TOLERANCE: f64 = 1e-4;
 
 impl Statement for Rates {
     fn sheet(self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("joma.theorem3"),
-            false => sheet!("joma.theorem3_corrected"),
-        }
+        if self.printed { sheet!("joma.theorem3") } else { sheet!("joma.theorem3_corrected") }
     }
 
     fn more_hypotheses(self, params: &Params) -> Vec<Hypothesis> {
-        match self.printed {
-            true => vec![smooth_density(params)],
-            false => vec![],
-        }
+        if self.printed { vec![smooth_density(params)] } else { vec![] }
     }
 
     fn outcome_at(self, point: CriticalPoint, params: &Params) -> Result<Outcome> {

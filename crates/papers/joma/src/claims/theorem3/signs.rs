@@ -52,10 +52,7 @@ fn lowest(law: &Isotropic) -> f64 {
 
 impl Claim for Signs {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("joma.e4_signs"),
-            false => sheet!("joma.e4_signs_corrected"),
-        }
+        if self.printed { sheet!("joma.e4_signs") } else { sheet!("joma.e4_signs_corrected") }
     }
 
     fn trial(&self, _params: &Params, streams: &Streams) -> Result<Outcome> {

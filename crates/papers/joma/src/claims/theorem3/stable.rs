@@ -62,10 +62,7 @@ impl Statement for Stable {
         let scale = [by_v, by_across, by_xi].concat();
         let scale = scale.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
         // The plane of v and ξ: trace and determinant.
-        let trace = match self.fixed {
-            true => by_v[0],
-            false => by_v[0] + by_xi[2],
-        };
+        let trace = if self.fixed { by_v[0] } else { by_v[0] + by_xi[2] };
         let determinant = by_v[0] * by_xi[2] - by_v[2] * by_xi[0];
         let plane = -self.factor * point.joint_rate();
         let across = -point.betas().one;

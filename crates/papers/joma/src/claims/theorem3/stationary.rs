@@ -62,10 +62,7 @@ const AT_REST: f64 = 1e-9;
 
 impl Statement for Stationary {
     fn sheet(self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("joma.lemma4"),
-            false => sheet!("joma.lemma4_corrected"),
-        }
+        if self.printed { sheet!("joma.lemma4") } else { sheet!("joma.lemma4_corrected") }
     }
 
     fn outcome_at(self, point: CriticalPoint, _params: &Params) -> Result<Outcome> {

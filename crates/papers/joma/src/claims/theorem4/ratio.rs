@@ -24,10 +24,7 @@ impl Ratio {
 
 impl Claim for Ratio {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("joma.theorem4"),
-            false => sheet!("joma.theorem4_sharp"),
-        }
+        if self.printed { sheet!("joma.theorem4") } else { sheet!("joma.theorem4_sharp") }
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {

@@ -25,10 +25,7 @@ impl Threshold {
 
 impl Claim for Threshold {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("joma.theorem4_threshold"),
-            false => sheet!("joma.theorem4_threshold_corrected"),
-        }
+        if self.printed { sheet!("joma.theorem4_threshold") } else { sheet!("joma.theorem4_threshold_corrected") }
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {
