@@ -9,21 +9,12 @@ use rand::RngExt;
 /// The probability P[y_l = 1 | y_m = 1] of two tokens under different children of the root.
 #[derive(Default, Serialize, Deserialize)]
 pub struct ClassPair {
-    formula: Formula,
+    /// Flag of a mutant: Theorem 5 at the height of the children of the root, for Σ p_k a_k b_k / Σ p_k b_k.
+    theorem5: bool,
+    /// Flag of a mutant: the tokens do not depend on each other.
+    independent: bool,
     /// Relative change of ρ; a mutant's is near 0.
     change: f64,
-}
-
-#[derive(Clone, Copy, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Formula {
-    /// Σ p_k a_k b_k / Σ p_k b_k.
-    #[default]
-    Own,
-    /// Theorem 5 at the height of the children of the root.
-    Theorem5,
-    /// Tokens that do not depend on each other.
-    Independent,
 }
 
 /// Rounding error of a probability: some hundred roundings of numbers up to 1.
@@ -66,10 +57,10 @@ impl Claim for ClassPair {
         let (l, m) = (layer.start, layer.end - 1);
         let exact = tree.cooccurrence(l, m)?;
         let said_rho = (1.0 + self.change) * rho;
-        let said = match self.formula {
-            Formula::Theorem5 => cooccurrence(rho, depth as u32, depth as u32 - 1, &classes, &zeros[1])?,
-            Formula::Independent => tree.probability(&[(l, true)])?,
-            Formula::Own => class_cooccurrence(said_rho, depth as u32, &classes, &zeros[0], &zeros[1])?,
+        let said = match (self.theorem5, self.independent) {
+            (true, _) => cooccurrence(rho, depth as u32, depth as u32 - 1, &classes, &zeros[1])?,
+            (_, true) => tree.probability(&[(l, true)])?,
+            _ => class_cooccurrence(said_rho, depth as u32, &classes, &zeros[0], &zeros[1])?,
         };
         Ok(equal(
             said,

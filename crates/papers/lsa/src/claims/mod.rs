@@ -31,7 +31,7 @@ pub fn all() -> Vec<Arc<dyn Claim>> {
         Arc::new(starts::Plateau::default()),
         Arc::new(local_minimum::LocalMinimum::default()),
         Arc::new(invariant::Invariant::default()),
-        Arc::new(pl::PlPrinted::PRINTED),
+        Arc::new(pl::Pl::PRINTED),
         Arc::new(pl::Pl::DERIVED),
         Arc::new(risk::RiskFormula::PRINTED),
         Arc::new(risk::RiskFormula::CORRECTED),
