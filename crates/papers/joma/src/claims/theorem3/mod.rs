@@ -1,35 +1,21 @@
 //! Theorem 3 and Lemma 4: critical points of the nonlinear dynamics and what happens near them. A file per
 //! statement; this one holds what they share.
 
-mod condition;
-mod convex;
-mod definite;
-mod existence;
-mod lambda;
-mod limits;
-mod linearised;
+pub mod condition;
+pub mod convex;
+pub mod definite;
+pub mod existence;
+pub mod lambda;
+pub mod limits;
+pub mod linearised;
 mod printed_field;
-mod range;
-mod rates;
-mod signs;
-mod slope;
-mod stable;
-mod stationary;
+pub mod range;
+pub mod rates;
+pub mod signs;
+pub mod slope;
+pub mod stable;
+pub mod stationary;
 mod upper;
-
-pub use condition::Condition;
-pub use convex::Convex;
-pub use definite::Definite;
-pub use existence::Existence;
-pub use lambda::Lambda;
-pub use limits::Limits;
-pub use linearised::Linearised;
-pub use range::Range;
-pub use rates::Rates;
-pub use signs::Signs;
-pub use slope::Slope;
-pub use stable::Stable;
-pub use stationary::Stationary;
 
 use super::lemma1::homogeneous;
 use super::setting::{activation, drawn_as};

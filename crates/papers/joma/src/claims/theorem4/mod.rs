@@ -4,25 +4,15 @@
 //! A trial integrates Eq. (6) itself, in the coordinates of [`Salient`], and reads ln(1/δ) at a random
 //! moment.
 
-mod derivative;
-mod integral;
-mod lemmas;
-mod linear;
-mod mean_value;
-mod ratio;
-mod remainder;
-mod threshold;
-mod time;
-
-pub use derivative::Derivative;
-pub use integral::Integral;
-pub use lemmas::Bounded;
-pub use linear::Theorem4Linear;
-pub use mean_value::MeanValue;
-pub use ratio::Ratio;
-pub use remainder::Remainder;
-pub use threshold::Threshold;
-pub use time::Time;
+pub mod derivative;
+pub mod integral;
+pub mod lemmas;
+pub mod linear;
+pub mod mean_value;
+pub mod ratio;
+pub mod remainder;
+pub mod threshold;
+pub mod time;
 
 use super::setting::at_most;
 use crate::dynamics::Salient;
