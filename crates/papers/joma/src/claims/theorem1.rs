@@ -25,10 +25,11 @@ pub struct Theorem1 {
     /// Factors of the [`Form`].
     squares: f64,
     mean: f64,
-    /// In place of the parameters, by which a mutant breaks an assumption: inner product of contextual embeddings, that of
-    /// the query with each of them, step size.
+    /// Inner product of contextual embeddings, in place of the parameter, by which a mutant breaks an assumption.
     coherence: Option<f64>,
+    /// Inner product of the query with each of them, likewise.
     query: Option<f64>,
+    /// Step size, likewise.
     step: Option<f64>,
     /// Flag of a mutant: random data.
     random: bool,
