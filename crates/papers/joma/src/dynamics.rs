@@ -49,9 +49,10 @@ use attnlab_core::linalg::normal_matrix;
 use attnlab_core::rng::Streams;
 use attnlab_theory::dynamics::flow::VectorField;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
+use serde::{Deserialize, Serialize};
 
 /// The kinds of attention of Section 2.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Attention {
     /// Linear attention, b = z ∘ x / T.
     Linear,

@@ -33,16 +33,15 @@ const DRAWS: u64 = 8;
 const MOST_WORK: f64 = 4e9;
 
 /// The claim that d = 8 ε⁻² ln M dimensions hold M almost orthogonal vectors.
-#[derive(Clone, Copy, Debug)]
+#[derive(Serialize, Deserialize)]
 pub struct NearOrthogonal {
     /// The factor 8.
     factor: f64,
 }
 
-impl Default for NearOrthogonal {
-    fn default() -> Self {
-        NearOrthogonal { factor: 8.0 }
-    }
+impl NearOrthogonal {
+    /// The factor as printed.
+    pub const PRINTED: Self = NearOrthogonal { factor: 8.0 };
 }
 
 impl Claim for NearOrthogonal {
@@ -89,10 +88,7 @@ impl Claim for NearOrthogonal {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        vec![
-            Mutant::new("two-and-a-half", NearOrthogonal { factor: 2.5 }),
-            Mutant::new("one", NearOrthogonal { factor: 1.0 }),
-        ]
+        variants(self)
     }
 
     fn memory(&self, params: &Params) -> u64 {
@@ -102,16 +98,15 @@ impl Claim for NearOrthogonal {
 }
 
 /// The claim that the invariant of Theorem 1 gets additional terms of order ε.
-#[derive(Clone, Copy, Debug)]
+#[derive(Serialize, Deserialize)]
 pub struct EpsilonTerms {
     /// The order claimed.
     order: f64,
 }
 
-impl Default for EpsilonTerms {
-    fn default() -> Self {
-        EpsilonTerms { order: 1.0 }
-    }
+impl EpsilonTerms {
+    /// The order as printed.
+    pub const PRINTED: Self = EpsilonTerms { order: 1.0 };
 }
 
 /// Largest inner products of the embeddings.
@@ -200,6 +195,6 @@ impl Claim for EpsilonTerms {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        vec![Mutant::new("steeper", EpsilonTerms { order: 1.25 }), Mutant::new("flatter", EpsilonTerms { order: 0.75 })]
+        variants(self)
     }
 }

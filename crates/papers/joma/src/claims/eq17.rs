@@ -1,6 +1,6 @@
 //! (17): from the second hypothesis of Theorem 1 (3) to the rate of the logits.
 
-use super::setting::{activation, equal, inputs, normal_state, sizes};
+use super::setting::{activation, drawn_as, equal, inputs, normal_state, sizes};
 use crate::dynamics::{Attention, Backpropagated, Training};
 use crate::quantities::{ACTIVATION, NODES, SAMPLES, TOKENS};
 use attnlab_core::linalg::normal_matrix;
@@ -9,7 +9,7 @@ use attnlab_theory::dynamics::flow::VectorField;
 use ndarray::{Array2, Axis, s};
 
 /// The rate (17) of the logits under its hypothesis for the sum over nodes, as printed, or for every node.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Serialize, Deserialize)]
 pub struct Eq17 {
     /// Flag: it is the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
@@ -57,10 +57,7 @@ impl Eq17 {
 
 impl Claim for Eq17 {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("joma.eq17"),
-            false => sheet!("joma.eq17_corrected"),
-        }
+        if self.printed { sheet!("joma.eq17") } else { sheet!("joma.eq17_corrected") }
     }
 
     fn schema(&self) -> Schema {
@@ -108,14 +105,6 @@ impl Claim for Eq17 {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let corrected = Eq17 { printed: self.printed, ..Self::CORRECTED };
-        let variant = |name, claim: Eq17| Mutant::new(name, claim).drawn_as("joma.eq17_corrected");
-        let mean = |mean| Eq17 { mean, ..corrected };
-        let different = Eq17 { different: 1e-3, ..corrected };
-        vec![
-            variant("without-mean", mean(0.0)),
-            variant("less-mean", mean(0.999_999)),
-            variant("different-samples", different),
-        ]
+        drawn_as("joma.eq17_corrected", variants(self))
     }
 }

@@ -9,16 +9,10 @@ use attnlab_theory::dynamics::flow::VectorField;
 use ndarray::{Array1, s};
 
 /// The weight of a node along training, Eq. (60).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Eq60 {
-    /// Factor of the bias; the mutants: 0, and near 1.
-    bias: f64,
-}
-
-impl Default for Eq60 {
-    fn default() -> Self {
-        Eq60 { bias: 1.0 }
-    }
+    /// Relative change of the bias; a mutant's is not 0.
+    change: f64,
 }
 
 /// Time of training.
@@ -46,10 +40,7 @@ impl Claim for Eq60 {
 
     fn default_trials(&self, params: &Params) -> u64 {
         // Few nodes and samples are dead together in about half of the trials.
-        match params.get(NODES) * params.get(SAMPLES) < 6 {
-            true => 40,
-            false => 12,
-        }
+        if params.get(NODES) * params.get(SAMPLES) < 6 { 40 } else { 12 }
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -68,7 +59,7 @@ impl Claim for Eq60 {
             let found = node(end) - node(&start);
             let Embeddings { context, query } = training.embeddings();
             let mut said = context.dot(&moved.column(k));
-            said.scaled_add(self.bias * bias[k], query);
+            said.scaled_add((1.0 + self.change) * bias[k], query);
             let largest = |a: &Array1<f64>| a.fold(0.0_f64, |m, x| m.max(x.abs()));
             off = off.max(largest(&(&found - &said)));
             change = change.max(largest(&found));
@@ -83,7 +74,7 @@ impl Claim for Eq60 {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        vec![Mutant::new("without-bias", Eq60 { bias: 0.0 }), Mutant::new("more-bias", Eq60 { bias: 1.000_001 })]
+        variants(self)
     }
 }
 

@@ -11,18 +11,12 @@ use rand::RngExt;
 use rand::seq::index::sample;
 
 /// The dynamics (2) as the gradient of the objective (9).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Eq9 {
-    /// The mutant: the gradient g of the cross-entropy, which moves, in (9).
+    /// Flag of a mutant: the gradient g of the cross-entropy, which moves, in (9).
     moving: bool,
-    /// Factor of the objective; the mutant: near 1.
-    factor: f64,
-}
-
-impl Default for Eq9 {
-    fn default() -> Self {
-        Eq9 { moving: false, factor: 1.0 }
-    }
+    /// Relative change of the objective; a mutant's is near 0.
+    change: f64,
 }
 
 /// Most coordinates whose slope a trial takes: all of them at the default sizes.
@@ -52,20 +46,14 @@ impl Claim for Eq9 {
 
     fn default_trials(&self, params: &Params) -> u64 {
         // Few nodes and samples are dead together in about half of the trials.
-        match params.get(NODES) * params.get(SAMPLES) < 6 {
-            true => 40,
-            false => 12,
-        }
+        if params.get(NODES) * params.get(SAMPLES) < 6 { 40 } else { 12 }
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let mut rng = streams.part("attention", 0);
         let kinds = [Attention::Linear, Attention::Exp, Attention::Softmax];
         let attention = kinds[rng.random_range(0..3)];
-        let gradient = match self.moving {
-            true => "cross-entropy",
-            false => "stationary",
-        };
+        let gradient = if self.moving { "cross-entropy" } else { "stationary" };
         let training = random_layer(attention, params, gradient, streams)?;
         let state = normal_state(training.dim(), 1.0, streams);
         let mut rate = vec![0.0; training.dim()];
@@ -88,16 +76,13 @@ impl Claim for Eq9 {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let genuine = Eq9::default();
-        let moving = Eq9 { moving: true, ..genuine };
-        let larger = Eq9 { factor: 1.000_001, ..genuine };
-        vec![Mutant::new("moving", moving), Mutant::new("larger", larger)]
+        variants(self)
     }
 }
 
 impl Eq9 {
     /// The slopes of the objective along some coordinates, those within reach of a kink left out.
-    fn slopes(self, training: &Training, state: &[f64], rng: &mut Generator) -> Vec<(usize, f64)> {
+    fn slopes(&self, training: &Training, state: &[f64], rng: &mut Generator) -> Vec<(usize, f64)> {
         let chosen = sample(rng, state.len(), MOST_COORDINATES.min(state.len()));
         let smooth = training.smooth();
         let at = |i: usize, by: f64| {
@@ -118,9 +103,9 @@ impl Eq9 {
     }
 
     /// The objective (9), E Σ_k g_k h_k.
-    fn objective(self, training: &Training, x: &[f64]) -> f64 {
+    fn objective(&self, training: &Training, x: &[f64]) -> f64 {
         if !self.moving {
-            return self.factor * training.objective(x);
+            return (1.0 + self.change) * training.objective(x);
         }
         let product = training.gradients(x) * training.outputs(x);
         let probabilities = Array1::from(training.probabilities().to_vec());

@@ -10,20 +10,19 @@ use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{Watch, descend};
 
 /// The caption of Fig. 3 on runs with smooth inputs.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Serialize, Deserialize)]
 pub struct Fig3 {
     /// Largest change of components 1 to 3 over 1000 steps that counts as none, relative to component 0.
     most: f64,
-    /// The step at which it is judged, in place of the parameter, for a mutant.
+    /// The step at which it is judged, in place of the parameter; a mutant's is before convergence.
     step: Option<usize>,
     /// Flag of a mutant: component 1 is to grow too.
     two_grow: bool,
 }
 
-impl Default for Fig3 {
-    fn default() -> Self {
-        Fig3 { most: REST, step: None, two_grow: false }
-    }
+impl Fig3 {
+    /// The caption as printed.
+    pub const PRINTED: Self = Fig3 { most: REST, step: None, two_grow: false };
 }
 
 /// Largest change over 1000 steps of a component at rest, relative to component 0: less than a line's width in the figure.
@@ -37,8 +36,6 @@ const DRAWN: usize = 4;
 /// The steps at which it is judged: the end of the authors' run, and a late one.
 const FIGURE: usize = 2000;
 const LATE: usize = 6000;
-/// A step before convergence.
-const EARLY: usize = 1000;
 
 impl Claim for Fig3 {
     fn sheet(&self) -> &'static Sheet {
@@ -89,9 +86,6 @@ impl Claim for Fig3 {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let early = Fig3 { step: Some(EARLY), ..*self };
-        let two = Fig3 { two_grow: true, ..*self };
-        let nothing = Fig3 { most: 1e-4, ..*self };
-        vec![Mutant::new("early", early), Mutant::new("two-grow", two), Mutant::new("no-change", nothing)]
+        variants(self)
     }
 }

@@ -1,41 +1,30 @@
 //! Lemma 1: what a node sees of isotropic inputs.
 
-use super::setting::{activation, equal, random_law};
+use super::setting::{activation, drawn_as, equal, random_law};
 use crate::quantities::{ACTIVATION, DIM};
 use crate::theory::{Activation, Isotropic};
 use attnlab_lab::prelude::*;
 use rand::RngExt;
 
 /// Lemma 1 against an integral in polar coordinates, printed and corrected.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Serialize, Deserialize)]
 pub struct Lemma1 {
-    /// The claim whose sheet it bears: for a mutant, the one that it belongs to.
-    claim: Says,
-    says: Says,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Says {
-    /// θ_1(r)/|v| and θ_2(r)/|v|³ RRᵀv.
-    Printed,
-    /// θ_1(ρ) and θ_2(ρ) RRᵀv/|RRᵀv| with ρ = r/|RRᵀv|, or their general form.
-    Corrected,
-    /// The mutant: without the second term.
-    NoSecond,
-    /// The mutant: the second term larger by a hundred thousandth.
-    MoreSecond,
-    /// The mutant: |v| for |RRᵀv|.
-    WholeWeight,
+    /// Flag: it is the printed claim or a mutant of it, by the sheet that it bears.
+    printed: bool,
+    /// Flag: it says θ_1(r)/|v| and θ_2(r)/|v|³ RRᵀv; otherwise θ_1(ρ) and θ_2(ρ) RRᵀv/|RRᵀv| with ρ = r/|RRᵀv|, or
+    /// their general form.
+    at_r: bool,
+    /// Factor of the second term; a mutant's is not 1.
+    second: f64,
+    /// Flag of a mutant: |v| for |RRᵀv|.
+    whole_weight: bool,
 }
 
 impl Lemma1 {
-    const fn genuine(says: Says) -> Self {
-        Lemma1 { claim: says, says }
-    }
     /// Eq. (23) as printed.
-    pub const PRINTED: Self = Self::genuine(Says::Printed);
+    pub const PRINTED: Self = Lemma1 { printed: true, at_r: true, second: 1.0, whole_weight: false };
     /// Eq. (23) at r/|v|.
-    pub const CORRECTED: Self = Self::genuine(Says::Corrected);
+    pub const CORRECTED: Self = Lemma1 { printed: false, at_r: false, ..Self::PRINTED };
 }
 
 /// Error of E ψ and E tψ by shells and caps: nested quadratures of relative accuracy 1e-12, of which tails as heavy as
@@ -68,10 +57,7 @@ pub(super) fn moments(params: &Params) -> Hypothesis {
 
 impl Claim for Lemma1 {
     fn sheet(&self) -> &'static Sheet {
-        match self.claim {
-            Says::Printed => sheet!("joma.lemma1"),
-            _ => sheet!("joma.lemma1_corrected"),
-        }
+        if self.printed { sheet!("joma.lemma1") } else { sheet!("joma.lemma1_corrected") }
     }
 
     fn schema(&self) -> Schema {
@@ -96,23 +82,19 @@ impl Claim for Lemma1 {
         let r: f64 = rng.random_range(-1.5..1.5);
         // E ψ, and E ψ times the component of x - x̄ along RRᵀv.
         let (one, two) = law.polar(phi, r, s);
-        let corrected = |s: f64| match phi.slopes() {
+        let thetas = |s: f64| match phi.slopes() {
             Some(c) => (law.theta1(c, r / s), law.theta2(c, r / s)),
             None => law.thetas(phi, r, s),
         };
-        let said = match self.says {
-            Says::Printed => {
-                let (first, second) = match phi.slopes() {
-                    Some(c) => (law.theta1(c, r), law.theta2(c, r)),
-                    None => law.thetas(phi, r, 1.0),
-                };
+        let (first, second) = match (self.at_r, self.whole_weight) {
+            (true, _) => {
+                let (first, second) = thetas(1.0);
                 (first / length, second * s / length.powi(3))
             }
-            Says::Corrected => corrected(s),
-            Says::NoSecond => (corrected(s).0, 0.0),
-            Says::MoreSecond => (corrected(s).0, 1.000_01 * corrected(s).1),
-            Says::WholeWeight => corrected(length),
+            (false, true) => thetas(length),
+            (false, false) => thetas(s),
         };
+        let said = (first, self.second * second);
         let off = (said.0 - one).abs().max((said.1 - two).abs());
         Ok(equal(
             off,
@@ -126,28 +108,17 @@ impl Claim for Lemma1 {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let variant = |name, says| Mutant::new(name, Lemma1 { says, ..*self });
-        vec![
-            variant("no-second-term", Says::NoSecond).drawn_as("joma.lemma1_corrected"),
-            variant("more-second-term", Says::MoreSecond).drawn_as("joma.lemma1_corrected"),
-            variant("whole-weight", Says::WholeWeight).drawn_as("joma.lemma1_corrected"),
-        ]
+        drawn_as("joma.lemma1_corrected", variants(self))
     }
 }
 
 /// The density of one coordinate from the joint one, (33) to (36).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Marginal {
-    /// The mutant: the sphere of one more dimension.
+    /// Flag of a mutant: the sphere of one more dimension.
     shifted: bool,
-    /// Factor of the integral; the mutant: near 1.
-    factor: f64,
-}
-
-impl Default for Marginal {
-    fn default() -> Self {
-        Marginal { shifted: false, factor: 1.0 }
-    }
+    /// Relative change of the integral; a mutant's is near 0.
+    change: f64,
 }
 
 impl Claim for Marginal {
@@ -160,10 +131,7 @@ impl Claim for Marginal {
         let dim = rng.random_range(2..=MOST_DIM);
         let law = random_law(dim, &mut rng)?;
         let y: f64 = rng.random_range(-0.95..0.95);
-        let other = match self.shifted {
-            true => Isotropic::new(law.radial(), dim + 1)?,
-            false => law,
-        };
+        let other = if self.shifted { Isotropic::new(law.radial(), dim + 1)? } else { law };
         // The Student and the Gaussian marginal are the same in every dimension: the joint density
         // of the next one is not.
         let said = match self.shifted {
@@ -172,7 +140,7 @@ impl Claim for Marginal {
         };
         let exact = law.density(y);
         Ok(equal(
-            said * self.factor / exact,
+            said * (1.0 + self.change) / exact,
             1.0,
             MARGINAL_TOLERANCE,
             witness! { "n" => dim, "law" => format!("{:?}", law.radial()), "y" => y },
@@ -180,8 +148,6 @@ impl Claim for Marginal {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let shifted = Marginal { shifted: true, ..Marginal::default() };
-        let larger = Marginal { factor: 1.000_001, ..Marginal::default() };
-        vec![Mutant::new("next-dimension", shifted), Mutant::new("larger", larger)]
+        variants(self)
     }
 }

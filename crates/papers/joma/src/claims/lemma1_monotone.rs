@@ -1,14 +1,14 @@
 //! Lemma 1, last sentence: what θ_1 and θ_2 inherit from an increasing ψ.
 
 use super::lemma1::moments;
-use super::setting::{activation, random_law};
+use super::setting::{activation, drawn_as, random_law};
 use crate::quantities::{ACTIVATION, DIM};
 use crate::theory::{Activation, Isotropic, Radial};
 use attnlab_lab::prelude::*;
 use rand::RngExt;
 
 /// The last sentence of Lemma 1, printed and corrected.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Serialize, Deserialize)]
 pub struct Lemma1Monotone {
     /// Flag: the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
@@ -27,7 +27,7 @@ impl Lemma1Monotone {
     pub const CORRECTED: Self = Lemma1Monotone { printed: false, always_positive: false, ..Self::PRINTED };
 
     /// Judges θ_1 and θ_2 at a < b and at the ends of the line.
-    fn seen(self, law: &Isotropic, phi: Activation, a: f64, b: f64) -> Outcome {
+    fn seen(&self, law: &Isotropic, phi: Activation, a: f64, b: f64) -> Outcome {
         let phi = match phi {
             Activation::RELU => Activation::TwoSlopes { minus: self.lower, plus: 1.0 },
             _ => phi,
@@ -65,10 +65,7 @@ const TOLERANCE: f64 = 1e-7;
 
 impl Claim for Lemma1Monotone {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("joma.lemma1_monotone"),
-            false => sheet!("joma.lemma1_monotone_corrected"),
-        }
+        if self.printed { sheet!("joma.lemma1_monotone") } else { sheet!("joma.lemma1_monotone_corrected") }
     }
 
     fn schema(&self) -> Schema {
@@ -109,15 +106,6 @@ impl Claim for Lemma1Monotone {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let corrected = Lemma1Monotone { printed: self.printed, ..Self::CORRECTED };
-        let variant = |name, claim: Self| Mutant::new(name, claim).drawn_as("joma.lemma1_monotone_corrected");
-        let divided = Lemma1Monotone { divisor: 1.001, ..corrected };
-        let leaky = Lemma1Monotone { lower: 1e-3, ..corrected };
-        let mut all = vec![variant("divided", divided), variant("lower-end", leaky)];
-        if !self.printed {
-            let always = Lemma1Monotone { always_positive: true, ..corrected };
-            all.push(variant("always-positive", always));
-        }
-        all
+        drawn_as("joma.lemma1_monotone_corrected", variants(self))
     }
 }

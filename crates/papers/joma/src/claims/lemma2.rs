@@ -4,7 +4,7 @@
 //! rate, $d_1^\top d_2$ has the mean $|d|^2$, d the deviation of the true rate: it sees every direction, and noise
 //! adds nothing to it.
 
-use super::setting::activation;
+use super::setting::{activation, drawn_as};
 use crate::dynamics::{Attention, Backpropagated, Training};
 use crate::quantities::{ACTIVATION, DRAWN_INPUTS, INPUT_DIM, LENGTH};
 use crate::theory::{Activation, Isotropic, Radial};
@@ -16,31 +16,21 @@ use ndarray::{Array1, Array2};
 use rand::RngExt;
 
 /// The rate (42), (43) of a node on a mixture, printed and corrected.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Serialize, Deserialize)]
 pub struct Lemma2 {
-    /// The claim whose sheet it bears: for a mutant, the one that it belongs to.
-    claim: Says,
-    says: Says,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Says {
-    Printed,
-    Corrected,
-    /// The mutant: without the term along the weight.
-    NoSecond,
-    /// The mutant: the term along the weight larger by a fifth.
-    MoreSecond,
+    /// Flag: it is the printed claim or a mutant of it, by the sheet that it bears.
+    printed: bool,
+    /// Flag: Lemma 1 is taken as printed, not corrected.
+    at_r: bool,
+    /// Factor of the term along the weight; a mutant's is not 1.
+    second: f64,
 }
 
 impl Lemma2 {
-    const fn genuine(says: Says) -> Self {
-        Lemma2 { claim: says, says }
-    }
     /// Eqs. (42), (43) as printed.
-    pub const PRINTED: Self = Self::genuine(Says::Printed);
+    pub const PRINTED: Self = Lemma2 { printed: true, at_r: true, second: 1.0 };
     /// Eqs. (42), (43) with Lemma 1 corrected.
-    pub const CORRECTED: Self = Self::genuine(Says::Corrected);
+    pub const CORRECTED: Self = Lemma2 { printed: false, at_r: false, second: 1.0 };
 }
 
 /// Number of components of the mixture.
@@ -143,10 +133,7 @@ fn informative(params: &Params, phi: Activation, rng: &mut Generator) -> Result<
 
 impl Claim for Lemma2 {
     fn sheet(&self) -> &'static Sheet {
-        match self.claim {
-            Says::Printed => sheet!("joma.lemma2"),
-            _ => sheet!("joma.lemma2_corrected"),
-        }
+        if self.printed { sheet!("joma.lemma2") } else { sheet!("joma.lemma2_corrected") }
     }
 
     fn schema(&self) -> Schema {
@@ -155,17 +142,17 @@ impl Claim for Lemma2 {
 
     fn expected(&self, params: &Params) -> VerdictKind {
         // At |v| = 1 print and correction are the same.
-        if self.says == Says::Printed && params.get(LENGTH) == 1.0 {
+        if self.at_r && params.get(LENGTH) == 1.0 {
             return VerdictKind::Supported;
         }
         self.sheet().expected
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        match self.says {
-            Says::Printed => vec![],
+        match self.at_r {
+            true => vec![],
             // The general θ_i depend on |v| too; the corrected statement is that of homogeneous φ.
-            _ => vec![super::lemma1::homogeneous(params)],
+            false => vec![super::lemma1::homogeneous(params)],
         }
     }
 
@@ -219,8 +206,7 @@ impl Claim for Lemma2 {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let variant = |name, says| Mutant::new(name, Lemma2 { says, ..*self }).drawn_as("joma.lemma2_corrected");
-        vec![variant("no-second-term", Says::NoSecond), variant("more-second-term", Says::MoreSecond)]
+        drawn_as("joma.lemma2_corrected", variants(self))
     }
 }
 
@@ -233,18 +219,15 @@ impl Lemma2 {
             let centre = case.centres.column(j);
             let r = case.v.dot(&centre) + case.xi;
             let a = case.gradients[j] * case.shares[j];
-            let (one, two) = match self.says {
-                Says::Printed => case.law.thetas(phi, r, 1.0),
-                _ => case.law.thetas(phi, r, length),
-            };
-            let (one, two) = match self.says {
-                Says::Printed => (one / length, two / length.powi(2)),
-                Says::NoSecond => (one, 0.0),
-                Says::MoreSecond => (one, 1.2 * two),
-                Says::Corrected => (one, two),
+            let (one, two) = match self.at_r {
+                true => {
+                    let (one, two) = case.law.thetas(phi, r, 1.0);
+                    (one / length, two / length.powi(2))
+                }
+                false => case.law.thetas(phi, r, length),
             };
             for ((s, x), v) in said.iter_mut().zip(&centre).zip(&case.v) {
-                *s += a * (one * x + two * v / length);
+                *s += a * (one * x + self.second * two * v / length);
             }
             said[case.v.len()] += a * one;
         }

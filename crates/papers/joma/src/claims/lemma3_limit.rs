@@ -8,18 +8,12 @@ use attnlab_lab::prelude::*;
 use rand::RngExt;
 
 /// The statement F(-∞) = 0, F ≥ 0: F(r) is the integral of θ_1 over (-∞, r].
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Lemma3Limit {
     /// F(-∞); a mutant's is not 0.
     limit: f64,
     /// Slope c_- of ReLU; a mutant's is not 0.
     lower: f64,
-}
-
-impl Default for Lemma3Limit {
-    fn default() -> Self {
-        Lemma3Limit { limit: 0.0, lower: 0.0 }
-    }
 }
 
 /// End of the integral in the logarithm of the distance: e^80, beyond which tails of t^{-1.5} hold 1e-17.
@@ -75,8 +69,6 @@ impl Claim for Lemma3Limit {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let shifted = Lemma3Limit { limit: 1e-8, ..*self };
-        let leaky = Lemma3Limit { lower: 1e-12, ..*self };
-        vec![Mutant::new("shifted", shifted), Mutant::new("leaky", leaky)]
+        variants(self)
     }
 }

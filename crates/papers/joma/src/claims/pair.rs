@@ -8,27 +8,14 @@ use attnlab_lab::prelude::*;
 use rand::RngExt;
 
 /// The matrix (98) of two variables under their common latent ancestor.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Pair {
-    says: Says,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Says {
-    /// (98).
-    Printed,
-    /// The mutant: e1ᵀ and 1eᵀ exchanged.
-    Exchanged,
-    /// The mutant: one correlation for both variables, as Theorem 5 has it.
-    OneRho,
-    /// The mutant: ρ_c larger by a thousand millionth.
-    More,
-}
-
-impl Default for Pair {
-    fn default() -> Self {
-        Pair { says: Says::Printed }
-    }
+    /// Flag of a mutant: e1ᵀ and 1eᵀ exchanged.
+    exchanged: bool,
+    /// Flag of a mutant: one correlation for both variables, as Theorem 5 has it.
+    one_rho: bool,
+    /// Relative change of ρ_c; a mutant's is near 0.
+    change: f64,
 }
 
 /// Largest number of edges from the ancestor to a variable, and from the class to the ancestor.
@@ -90,13 +77,10 @@ impl Claim for Pair {
         let chains = Chains::draw(params.get(CLASSES), &mut rng)?;
         let tree = &chains.tree;
         // ρ_c := 2 P[y_c = 0] - 1.
-        let more = if self.says == Says::More { 1e-9 } else { 0.0 };
-        let rho_c = (1.0 + more) * (2.0 * tree.probability(&[(chains.ancestor, false)])? - 1.0);
-        let [first, second] = match self.says {
-            Says::Exchanged => [chains.rho[1], chains.rho[0]],
-            Says::OneRho => [chains.rho[0], chains.rho[0]],
-            _ => chains.rho,
-        };
+        let rho_c = (1.0 + self.change) * (2.0 * tree.probability(&[(chains.ancestor, false)])? - 1.0);
+        let [rho_1, rho_2] = chains.rho;
+        let first = if self.exchanged { rho_2 } else { rho_1 };
+        let second = if self.exchanged || self.one_rho { rho_1 } else { rho_2 };
         let mut off = 0.0_f64;
         let (mut exact, mut said) = (vec![], vec![]);
         for a in [false, true] {
@@ -114,7 +98,6 @@ impl Claim for Pair {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let variant = |name, says| Mutant::new(name, Pair { says });
-        vec![variant("exchanged", Says::Exchanged), variant("one-rho", Says::OneRho), variant("more", Says::More)]
+        variants(self)
     }
 }

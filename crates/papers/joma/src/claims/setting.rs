@@ -165,6 +165,11 @@ pub(super) fn random_law(dim: usize, rng: &mut attnlab_core::rng::Generator) -> 
     Isotropic::new(radial, dim)
 }
 
+/// Mutants that see the draws of the claim `id`: a printed statement and its corrected form share them.
+pub(super) fn drawn_as(id: &'static str, mutants: Vec<Mutant>) -> Vec<Mutant> {
+    mutants.into_iter().map(|mutant| mutant.drawn_as(id)).collect()
+}
+
 /// The outcome of two numbers that should be the same to `tol`.
 pub(super) fn equal(lhs: f64, rhs: f64, tol: f64, witness: Witness) -> Outcome {
     Outcome::Gap { lhs, rhs, tol, relation: Relation::Equal, witness }

@@ -8,13 +8,13 @@ use ndarray::{Array1, Array2};
 use rand::RngExt;
 
 /// One weight that holds two patterns, each behind its own query.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Serialize, Deserialize)]
 pub struct Superposition {
     /// Flag: it is the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
     /// The sign of ξ in the weight.
     sign: f64,
-    /// A mutant: embeddings that overlap.
+    /// Flag of a mutant: embeddings that overlap.
     overlapping: bool,
 }
 
@@ -33,10 +33,7 @@ const OVERLAP: f64 = 0.1;
 
 impl Claim for Superposition {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("joma.superposition"),
-            false => sheet!("joma.superposition_corrected"),
-        }
+        if self.printed { sheet!("joma.superposition") } else { sheet!("joma.superposition_corrected") }
     }
 
     fn schema(&self) -> Schema {
@@ -82,11 +79,11 @@ impl Claim for Superposition {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let wrong = Superposition { sign: -1.0, ..*self };
-        let overlapping = Superposition { sign: 1.0, overlapping: true, ..*self };
-        vec![
-            Mutant::new("wrong-sign", wrong).drawn_as("joma.superposition"),
-            Mutant::new("overlapping", overlapping).drawn_as("joma.superposition_corrected"),
-        ]
+        // Each sees the draws of the form that has its sign.
+        let drawn = |mutant: Mutant| match mutant.name {
+            "wrong-sign" => mutant.drawn_as("joma.superposition"),
+            _ => mutant.drawn_as("joma.superposition_corrected"),
+        };
+        variants(self).into_iter().map(drawn).collect()
     }
 }

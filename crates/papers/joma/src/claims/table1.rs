@@ -11,7 +11,7 @@ use attnlab_lab::experiment::Experiment;
 use attnlab_lab::prelude::*;
 
 /// Change by training of the score of the latents of a layer.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Serialize, Deserialize)]
 pub struct Gain {
     adds: Adds,
     /// Least mean.
@@ -20,7 +20,7 @@ pub struct Gain {
     share: f64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 enum Adds {
     /// The score of layer 1 after training, less that before.
     Level,
@@ -133,9 +133,6 @@ impl Claim for Gain {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        vec![match self.adds {
-            Adds::Level => Mutant::new("larger", Gain { least: 0.15, ..*self }),
-            Adds::Excess => Mutant::new("three-fifths", Gain { share: 0.6, ..*self }),
-        }]
+        variants(self)
     }
 }

@@ -4,7 +4,9 @@
 //! the share of each assumption. See [`dynamics`](crate::dynamics) for the terms.
 
 use super::lemma1::homogeneous;
-use super::setting::{MOST_TRAINED, activation, affordable, equal, normal_state, random_layer, sizes, with_coherence};
+use super::setting::{
+    MOST_TRAINED, activation, affordable, drawn_as, equal, normal_state, random_layer, sizes, with_coherence,
+};
 use crate::dynamics::{Account, Attention, Backpropagated, Cause, Embeddings, Form, Run, Training, account};
 use crate::quantities::{
     ACTIVATION, BACKPROPAGATED, COHERENCE, DATA, NODES, QUERY_OVERLAP, SAMPLES, STEP, TOKENS, UNTIL,
@@ -15,28 +17,22 @@ use ndarray::Array2;
 use rand::RngExt;
 
 /// The invariant of one kind of attention.
-#[derive(Clone, Copy, Debug)]
+#[derive(Serialize, Deserialize)]
 pub struct Theorem1 {
     /// Flag: it is a printed claim that is refuted or a mutant of it, by the sheet that it bears.
     misprint: bool,
     attention: Attention,
-    form: Form,
-    /// The mutants that break an assumption.
-    broken: Broken,
-}
-
-/// The assumption that a mutant breaks; the others are those of the parameters.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Broken {
-    None,
-    /// Inner product of contextual embeddings.
-    Context(f64),
-    /// Inner product of the query with every contextual embedding.
-    Query(f64),
-    /// Step size.
-    Steps(f64),
-    /// Random data.
-    Data,
+    /// Factors of the [`Form`].
+    squares: f64,
+    mean: f64,
+    /// Inner product of contextual embeddings, in place of the parameter, by which a mutant breaks an assumption.
+    coherence: Option<f64>,
+    /// Inner product of the query with each of them, likewise.
+    query: Option<f64>,
+    /// Step size, likewise.
+    step: Option<f64>,
+    /// Flag of a mutant: random data.
+    random: bool,
 }
 
 /// Largest weight or logit, at which training ends: exp attention blows up in finite time.
@@ -54,40 +50,36 @@ const MOST_STEPS: f64 = 2e4;
 
 impl Theorem1 {
     const fn derived(attention: Attention) -> Self {
-        Theorem1 { misprint: false, attention, form: Form::DERIVED, broken: Broken::None }
+        let Form { squares, mean } = Form::DERIVED;
+        Theorem1 { misprint: false, attention, squares, mean, coherence: None, query: None, step: None, random: false }
     }
     /// Part (1), linear attention.
     pub const LINEAR: Self = Self::derived(Attention::Linear);
     /// Part (2), exp attention.
     pub const EXP: Self = Self::derived(Attention::Exp);
     /// Part (3), softmax attention, as the theorem prints it.
-    pub const SOFTMAX: Self =
-        Theorem1 { misprint: true, form: Form { squares: 0.5, mean: 1.0 }, ..Self::SOFTMAX_CORRECTED };
+    pub const SOFTMAX: Self = Theorem1 { misprint: true, mean: 1.0, ..Self::SOFTMAX_CORRECTED };
     /// Part (3) as (18) has it.
     pub const SOFTMAX_CORRECTED: Self = Self::derived(Attention::Softmax);
 
-    fn softmax(self) -> bool {
+    fn softmax(&self) -> bool {
         self.attention == Attention::Softmax
     }
 
     /// Returns `true` if training is on the data of (3).
-    fn exact(self, params: &Params) -> bool {
-        self.softmax() && self.broken != Broken::Data && params.get(DATA) == "exact"
+    fn exact(&self, params: &Params) -> bool {
+        self.softmax() && !self.random && params.get(DATA) == "exact"
     }
 
     /// The layer and the state at its start.
-    fn layer(self, params: &Params, streams: &Streams) -> Result<(Training, Vec<f64>)> {
+    fn layer(&self, params: &Params, streams: &Streams) -> Result<(Training, Vec<f64>)> {
         let exact = self.exact(params);
         let training = match exact {
             true => exact_layer(params, streams)?,
             false => random_layer(self.attention, params, params.get(BACKPROPAGATED), streams)?,
         };
-        let (mut context, mut query) = (params.get(COHERENCE), params.get(QUERY_OVERLAP));
-        match self.broken {
-            Broken::Context(product) => context = product,
-            Broken::Query(product) => query = product,
-            _ => (),
-        }
+        let context = self.coherence.unwrap_or(params.get(COHERENCE));
+        let query = self.query.unwrap_or(params.get(QUERY_OVERLAP));
         let training = with_coherence(training, context, query)?;
         let start = match exact {
             true => training.zero(),
@@ -97,11 +89,10 @@ impl Theorem1 {
         Ok((training, start))
     }
 
-    fn run(self, params: &Params) -> Run {
-        match (self.broken, params.get(STEP)) {
-            (Broken::Steps(step), _) => Run::Descent(step),
-            (_, 0.0) => Run::Flow(Flow::new(Method::Tsit45).within(INTEGRATOR)),
-            (_, step) => Run::Descent(step),
+    fn run(&self, params: &Params) -> Run {
+        match self.step.unwrap_or(params.get(STEP)) {
+            0.0 => Run::Flow(Flow::new(Method::Tsit45).within(INTEGRATOR)),
+            step => Run::Descent(step),
         }
     }
 }
@@ -117,10 +108,7 @@ impl Claim for Theorem1 {
     }
 
     fn schema(&self) -> Schema {
-        let (phi, gradient) = match self.softmax() {
-            true => ("linear", "stationary"),
-            false => ("relu", "positive"),
-        };
+        let (phi, gradient) = if self.softmax() { ("linear", "stationary") } else { ("relu", "positive") };
         let mut schema = sizes();
         schema.extend([ACTIVATION.or(phi), BACKPROPAGATED.or(gradient)]);
         if self.softmax() {
@@ -179,16 +167,14 @@ impl Claim for Theorem1 {
 
     fn default_trials(&self, params: &Params) -> u64 {
         // Few nodes and samples are dead together in about half of the trials.
-        match params.get(NODES) * params.get(SAMPLES) < 6 {
-            true => 40,
-            false => 12,
-        }
+        if params.get(NODES) * params.get(SAMPLES) < 6 { 40 } else { 12 }
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let (training, start) = self.layer(params, streams)?;
         let (until, run) = (params.get(UNTIL), self.run(params));
-        let found = account(&training, &start, until, MOST, run, self.form)?;
+        let form = Form { squares: self.squares, mean: self.mean };
+        let found = account(&training, &start, until, MOST, run, form)?;
         if found.weights_moved < LEAST_MOVED {
             let reason = "the weights hardly move: dead nodes, or a short time";
             return Ok(Outcome::uninformative(reason, evidence(&found)));
@@ -197,30 +183,7 @@ impl Claim for Theorem1 {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let derived = Theorem1 { form: Form::DERIVED, ..*self };
-        let factor = Theorem1 { form: Form { squares: 0.500_001, mean: 0.5 }, ..derived };
-        let id = self.genuine_id();
-        let broken = |name, broken| Mutant::new(name, Theorem1 { broken, ..derived }).drawn_as(id);
-        vec![
-            Mutant::new("factor", factor).drawn_as(id),
-            broken("coherent", Broken::Context(1e-5)),
-            broken("query", Broken::Query(1e-5)),
-            match self.softmax() {
-                true => broken("random", Broken::Data),
-                false => broken("descent", Broken::Steps(1e-3)),
-            },
-        ]
-    }
-}
-
-impl Theorem1 {
-    /// The id of the derived form, whose draws the mutants see.
-    fn genuine_id(self) -> &'static str {
-        match self.attention {
-            Attention::Linear => "joma.theorem1_linear",
-            Attention::Exp => "joma.theorem1_exp",
-            Attention::Softmax => "joma.theorem1_softmax_corrected",
-        }
+        if self.softmax() { drawn_as("joma.theorem1_softmax_corrected", variants(self)) } else { variants(self) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Theorem 2: a linear activation under exp attention, trained from zero.
 
-use super::setting::{equal, inputs};
+use super::setting::{drawn_as, equal, inputs};
 use crate::dynamics::{Attention, Backpropagated, Training};
 use crate::quantities::{SAMPLES, TOKENS};
 use crate::theory::{Activation, linear};
@@ -10,39 +10,33 @@ use attnlab_theory::dynamics::flow::{Flow, Method, Watch};
 use std::f64::consts::SQRT_2;
 
 /// A statement of Theorem 2 on a trained layer.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Serialize, Deserialize)]
 pub struct Theorem2 {
-    /// The claim whose sheet it bears: for a mutant, the one that it belongs to.
-    claim: Says,
-    says: Says,
+    /// The statement whose sheet it bears: for a mutant, the one that it belongs to.
+    statement: Statement,
+    /// Scale of v in erf(v/scale)/Δ, which is the same for all tokens.
+    scale: f64,
+    /// Flag of a mutant: v/Δ is the same, as without attention.
+    no_attention: bool,
+    /// Relative change of the time to the blow-up; a mutant's is near 0.
+    change: f64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Says {
-    /// erf(v/2)/Δ is the same for all tokens.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+enum Statement {
     Printed,
-    /// erf(v/√2)/Δ is.
     Corrected,
-    /// The mutant: v/Δ is, as without attention.
-    NoAttention,
-    /// The mutant: erf(v/1.415)/Δ is, where √2 = 1.41421.
-    Narrow,
     /// The largest component blows up at √(π/2)/max|Δ|, the others stay finite.
     Winner,
-    /// The mutant: earlier by a hundred thousandth.
-    Earlier,
 }
 
 impl Theorem2 {
-    const fn genuine(says: Says) -> Self {
-        Theorem2 { claim: says, says }
-    }
     /// Eq. (4) as printed.
-    pub const PRINTED: Self = Self::genuine(Says::Printed);
+    pub const PRINTED: Self = Theorem2 { statement: Statement::Printed, scale: 2.0, no_attention: false, change: 0.0 };
     /// Eq. (4) as derived.
-    pub const CORRECTED: Self = Self::genuine(Says::Corrected);
+    pub const CORRECTED: Self = Theorem2 { statement: Statement::Corrected, scale: SQRT_2, ..Self::PRINTED };
     /// The remark: winner takes all, with time and limits.
-    pub const WINNER: Self = Self::genuine(Says::Winner);
+    pub const WINNER: Self = Theorem2 { statement: Statement::Winner, ..Self::CORRECTED };
 }
 
 /// Share of the time to the blow-up, at which the invariant is read.
@@ -58,10 +52,10 @@ const MOST_WORK: usize = 8000;
 
 impl Claim for Theorem2 {
     fn sheet(&self) -> &'static Sheet {
-        match self.claim {
-            Says::Printed => sheet!("joma.theorem2"),
-            Says::Winner => sheet!("joma.theorem2_winner"),
-            _ => sheet!("joma.theorem2_corrected"),
+        match self.statement {
+            Statement::Printed => sheet!("joma.theorem2"),
+            Statement::Corrected => sheet!("joma.theorem2_corrected"),
+            Statement::Winner => sheet!("joma.theorem2_winner"),
         }
     }
 
@@ -100,18 +94,12 @@ impl Claim for Theorem2 {
         )?;
         let end = linear::blow_up(&delta);
         let flow = Flow::new(Method::Tsit45).within(1e-12);
-        if matches!(self.says, Says::Winner | Says::Earlier) {
-            let factor = if self.says == Says::Winner { 1.0 } else { 0.999_99 };
-            return winner(&layer, &flow, &delta, factor * end);
+        if let Statement::Winner = self.statement {
+            return winner(&layer, &flow, &delta, (1.0 + self.change) * end);
         }
         let path = flow.run(&layer, &layer.zero(), &[SHARE * end])?;
         let v = layer.weights(path.end());
-        let quantity = |v: f64| match self.says {
-            Says::Printed => libm::erf(v / 2.0),
-            Says::NoAttention => v,
-            Says::Narrow => libm::erf(v / 1.415),
-            _ => libm::erf(v / SQRT_2),
-        };
+        let quantity = |v: f64| if self.no_attention { v } else { libm::erf(v / self.scale) };
         let winner = largest_place(&delta);
         let top = quantity(v[[winner, 0]]);
         // The invariant times Δ_l, so that tokens of next to no gradient do not divide by it.
@@ -123,13 +111,9 @@ impl Claim for Theorem2 {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let variant = |name, says| Mutant::new(name, Theorem2 { says, ..*self });
-        match self.claim {
-            Says::Winner => vec![variant("earlier", Says::Earlier)],
-            _ => vec![
-                variant("no-attention", Says::NoAttention).drawn_as("joma.theorem2_corrected"),
-                variant("narrow", Says::Narrow).drawn_as("joma.theorem2_corrected"),
-            ],
+        match self.statement {
+            Statement::Winner => variants(self),
+            _ => drawn_as("joma.theorem2_corrected", variants(self)),
         }
     }
 }

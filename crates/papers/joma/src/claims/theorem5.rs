@@ -6,7 +6,7 @@
 //! to (100); from (101) on it writes $(1 + p_{k|0})/2$ for the probability $p_{k|0}$, as if that were a
 //! correlation. See [`tree`](crate::theory::tree).
 
-use super::setting::{affordable_tree, class_law, equal};
+use super::setting::{affordable_tree, class_law, drawn_as, equal};
 use crate::quantities::{BRANCHES, CLASSES, DEPTH};
 use crate::theory::tree::{Tree, cooccurrence, cooccurrence_printed};
 use attnlab_lab::prelude::*;
@@ -16,14 +16,15 @@ use rand::RngExt;
 const MOST_TOKENS: u64 = 1 << 16;
 
 /// The probability P[y_l = 1 | y_m = 1] of two tokens whose common latent ancestor is at height H.
-#[derive(Clone, Copy, Debug)]
+#[derive(Serialize, Deserialize)]
 pub struct Cooccurrence {
     /// Flag: it is the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
+    /// Flag: a correlation stands in place of the probability.
     corrected: bool,
     /// Added to H: a mutant counts the ancestor from the next layer.
     shift: u32,
-    /// A mutant forgets that a class has a probability, and takes all as equally likely.
+    /// Flag: a mutant forgets that a class has a probability, and takes all as equally likely.
     uniform: bool,
     /// Factor of ρ; a mutant's is near 1.
     factor: f64,
@@ -34,22 +35,14 @@ const ROUNDING: f64 = 1e-13;
 
 impl Cooccurrence {
     /// The claim as printed.
-    pub fn printed() -> Self {
-        Cooccurrence { printed: true, corrected: false, shift: 0, uniform: false, factor: 1.0 }
-    }
-
+    pub const PRINTED: Self = Cooccurrence { printed: true, corrected: false, shift: 0, uniform: false, factor: 1.0 };
     /// The claim with a correlation in place of the probability.
-    pub fn corrected() -> Self {
-        Cooccurrence { printed: false, corrected: true, ..Self::printed() }
-    }
+    pub const CORRECTED: Self = Cooccurrence { printed: false, corrected: true, ..Self::PRINTED };
 }
 
 impl Claim for Cooccurrence {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("joma.theorem5"),
-            false => sheet!("joma.theorem5_corrected"),
-        }
+        if self.printed { sheet!("joma.theorem5") } else { sheet!("joma.theorem5_corrected") }
     }
 
     fn schema(&self) -> Schema {
@@ -90,11 +83,6 @@ impl Claim for Cooccurrence {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let corrected = Cooccurrence { printed: self.printed, ..Self::corrected() };
-        let equal = Cooccurrence { uniform: true, ..corrected };
-        let less = Cooccurrence { factor: 0.999_999, ..corrected };
-        let next = Cooccurrence { shift: 1, ..corrected };
-        let variant = |name, claim: Cooccurrence| Mutant::new(name, claim).drawn_as("joma.theorem5_corrected");
-        vec![variant("next_layer", next), variant("equal_classes", equal), variant("less-correlated", less)]
+        drawn_as("joma.theorem5_corrected", variants(self))
     }
 }

@@ -1,52 +1,42 @@
 //! Lemmas 8 and 9 on latent trees, and Eq. (8).
 
-use super::setting::{at_most, equal};
+use super::setting::{at_most, drawn_as, equal};
 use crate::theory::tree::{Parent, Tree, cooccurrence};
 use attnlab_lab::prelude::*;
 use rand::RngExt;
 
 /// A statement on the tree's matrices M(ρ), or the limit (8).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Serialize, Deserialize)]
 pub struct TreeLaw {
-    /// The claim whose sheet it bears: for a mutant, the one that it belongs to.
-    claim: Says,
-    says: Says,
+    /// The statement whose sheet it bears: for a mutant, the one that it belongs to.
+    statement: Statement,
+    /// Flag of a mutant of Lemma 8: ρ_1 + ρ_2 for the product.
+    sum: bool,
+    /// Flag of a mutant of Lemma 9: the product lacks the last edge.
+    short: bool,
+    /// Relative change of the products of Lemmas 8 and 9; a mutant's is near 0.
+    change: f64,
+    /// Share of the term of order ε in (8).
+    next: f64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Says {
-    /// Lemma 8.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+enum Statement {
     Lemma8,
-    /// The mutant: M(ρ_1) M(ρ_2) = M(ρ_1 + ρ_2).
-    Lemma8Sum,
-    /// The mutant: M(ρ_1) M(ρ_2) = M((1 + 1e-12) ρ_1 ρ_2).
-    Lemma8More,
-    /// Lemma 9.
     Lemma9,
-    /// The mutant: without the last edge.
-    Lemma9Short,
-    /// The mutant: the product larger by 1e-9.
-    Lemma9More,
-    /// (8): an error of order ε².
     Limit,
-    /// With the term of order ε.
     LimitCorrected,
-    /// The mutant: with nine tenths of that term.
-    LimitLess,
 }
 
 impl TreeLaw {
-    const fn genuine(says: Says) -> Self {
-        TreeLaw { claim: says, says }
-    }
     /// Lemma 8.
-    pub const LEMMA8: Self = Self::genuine(Says::Lemma8);
+    pub const LEMMA8: Self = TreeLaw { statement: Statement::Lemma8, sum: false, short: false, change: 0.0, next: 0.0 };
     /// Lemma 9.
-    pub const LEMMA9: Self = Self::genuine(Says::Lemma9);
-    /// Eq. (8).
-    pub const LIMIT: Self = Self::genuine(Says::Limit);
+    pub const LEMMA9: Self = TreeLaw { statement: Statement::Lemma9, ..Self::LEMMA8 };
+    /// Eq. (8), with an error of order ε².
+    pub const LIMIT: Self = TreeLaw { statement: Statement::Limit, ..Self::LEMMA8 };
     /// Eq. (8) with its next term.
-    pub const LIMIT_CORRECTED: Self = Self::genuine(Says::LimitCorrected);
+    pub const LIMIT_CORRECTED: Self = TreeLaw { statement: Statement::LimitCorrected, next: 1.0, ..Self::LEMMA8 };
 }
 
 type Matrix = [[f64; 2]; 2];
@@ -73,20 +63,20 @@ fn off(pairs: impl IntoIterator<Item = (f64, f64)>) -> f64 {
 
 impl Claim for TreeLaw {
     fn sheet(&self) -> &'static Sheet {
-        match self.claim {
-            Says::Lemma8 => sheet!("joma.lemma8"),
-            Says::Lemma9 => sheet!("joma.lemma9"),
-            Says::Limit => sheet!("joma.eq8"),
-            _ => sheet!("joma.eq8_corrected"),
+        match self.statement {
+            Statement::Lemma8 => sheet!("joma.lemma8"),
+            Statement::Lemma9 => sheet!("joma.lemma9"),
+            Statement::Limit => sheet!("joma.eq8"),
+            Statement::LimitCorrected => sheet!("joma.eq8_corrected"),
         }
     }
 
     fn trial(&self, _params: &Params, streams: &Streams) -> Result<Outcome> {
         let mut rng = streams.part("tree", 0);
         let mut rho = || 2.0 * rng.random::<f64>() - 1.0;
-        match self.claim {
-            Says::Lemma8 => Ok(self.lemma8(rho(), rho())),
-            Says::Lemma9 => {
+        match self.statement {
+            Statement::Lemma8 => Ok(self.lemma8(rho(), rho())),
+            Statement::Lemma9 => {
                 let length = 2 + (5.5 * (rho() + 1.0)) as usize;
                 self.lemma9(&(0..length).map(|_| rho()).collect::<Vec<f64>>())
             }
@@ -103,16 +93,9 @@ impl Claim for TreeLaw {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let variant = |name, says, id| Mutant::new(name, TreeLaw { says, ..*self }).drawn_as(id);
-        match self.claim {
-            Says::Lemma8 => {
-                vec![variant("sum", Says::Lemma8Sum, "joma.lemma8"), variant("more", Says::Lemma8More, "joma.lemma8")]
-            }
-            Says::Lemma9 => vec![
-                variant("short", Says::Lemma9Short, "joma.lemma9"),
-                variant("more", Says::Lemma9More, "joma.lemma9"),
-            ],
-            _ => vec![variant("less", Says::LimitLess, "joma.eq8_corrected")],
+        match self.statement {
+            Statement::Limit => drawn_as("joma.eq8_corrected", variants(self)),
+            _ => variants(self),
         }
     }
 }
@@ -127,12 +110,8 @@ const EPSILON: f64 = 1e-4;
 const LIMIT_ROUNDING: f64 = 1e-11;
 
 impl TreeLaw {
-    fn lemma8(self, a: f64, b: f64) -> Outcome {
-        let product = match self.says {
-            Says::Lemma8Sum => a + b,
-            Says::Lemma8More => (1.0 + 1e-12) * a * b,
-            _ => a * b,
-        };
+    fn lemma8(&self, a: f64, b: f64) -> Outcome {
+        let product = if self.sum { a + b } else { (1.0 + self.change) * a * b };
         let (first, second) = (m(a), m(b));
         let columns = [0, 1].map(|j| apply(&first, [second[0][j], second[1][j]]));
         let said = m(product);
@@ -144,18 +123,14 @@ impl TreeLaw {
         equal(off(all), 0.0, LEMMA8_TOLERANCE, witness! { "rho" => [a, b] })
     }
 
-    fn lemma9(self, chain: &[f64]) -> Result<Outcome> {
+    fn lemma9(&self, chain: &[f64]) -> Result<Outcome> {
         let length = chain.len();
         let mut parents = vec![Parent::Class { zero: vec![0.3] }];
         let edge = |(index, rho): (usize, &f64)| Parent::Latent { index, rho: *rho };
         parents.extend(chain.iter().enumerate().map(edge));
         let tree = Tree::new(vec![1.0], parents)?;
-        let product = |edges: &[f64]| edges.iter().product::<f64>();
-        let said = m(match self.says {
-            Says::Lemma9Short => product(&chain[..length - 1]),
-            Says::Lemma9More => (1.0 + 1e-9) * product(chain),
-            _ => product(chain),
-        });
+        let edges = if self.short { &chain[..length - 1] } else { chain };
+        let said = m((1.0 + self.change) * edges.iter().product::<f64>());
         let mut pairs = vec![];
         for parent in [false, true] {
             let given = tree.probability(&[(0, parent)])?;
@@ -168,17 +143,12 @@ impl TreeLaw {
         Ok(equal(off(pairs), 0.0, LEMMA9_TOLERANCE, witness))
     }
 
-    fn limit(self, depth: u32, height: u32) -> Result<Outcome> {
+    fn limit(&self, depth: u32, height: u32) -> Result<Outcome> {
         let (l, h) = (f64::from(depth), f64::from(height));
         let zero = [1.0 - 0.5 * EPSILON];
         let exact = cooccurrence(1.0 - EPSILON, depth, height, &[1.0], &zero)?;
         let next = EPSILON * h * (2.0 * h - l) / (2.0 * l);
-        let said = 1.0 - h / l
-            + match self.says {
-                Says::Limit => 0.0,
-                Says::LimitLess => 0.9 * next,
-                _ => next,
-            };
+        let said = 1.0 - h / l + self.next * next;
         let witness = witness! { "L" => depth, "H" => height, "exact" => exact, "said" => said };
         // The expansion runs in powers of Lε.
         let bound = (l * EPSILON).powi(2);

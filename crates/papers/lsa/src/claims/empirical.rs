@@ -9,17 +9,16 @@ use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{Flow, Method};
 
 /// The flow on the empirical loss ends at a distance of order B^{-1/2} from Γ_N⁻¹.
-#[derive(Clone, Copy, Debug)]
+#[derive(Serialize, Deserialize)]
 pub struct EmpiricalLimit {
     slope: f64,
-    /// A mutant: towards Γ without the label noise.
+    /// Flag of a mutant: towards Γ without the label noise.
     noiseless: bool,
 }
 
-impl Default for EmpiricalLimit {
-    fn default() -> Self {
-        EmpiricalLimit { slope: -0.5, noiseless: false }
-    }
+impl EmpiricalLimit {
+    /// The slope of the statement.
+    pub const DERIVED: Self = EmpiricalLimit { slope: -0.5, noiseless: false };
 }
 
 /// Numbers of prompts. From the first on the loss is close enough to its limit for the order to show.
@@ -114,11 +113,6 @@ impl Claim for EmpiricalLimit {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let slope = |slope| EmpiricalLimit { slope, ..*self };
-        vec![
-            Mutant::new("one-over-b", slope(-1.0)),
-            Mutant::new("fourth-root", slope(-0.25)),
-            Mutant::new("noiseless", EmpiricalLimit { noiseless: true, ..*self }),
-        ]
+        variants(self)
     }
 }

@@ -8,33 +8,14 @@ use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch, descend};
 
 /// |v|² + u² - ‖B‖² - |c|² is constant along the flow, from any weights.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Invariant {
-    quantity: Conserved,
-    /// The mutant: gradient descent with this step size instead of the flow.
+    /// Flag of a mutant: u² + ‖B‖² + |v|² + |c|² is.
+    sum: bool,
+    /// Flag of a mutant: u² - ‖B‖² is, which holds from v = c = 0 only.
+    without_vectors: bool,
+    /// A mutant: gradient descent with this step size instead of the flow.
     eta: Option<f64>,
-}
-
-/// The quantity that is claimed to be constant.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Conserved {
-    /// |v|² + u² - ‖B‖² - |c|².
-    #[default]
-    Difference,
-    /// u² - ‖B‖², which holds from v = c = 0 only.
-    WithoutVectors,
-    /// u² + ‖B‖² + |v|² + |c|².
-    Sum,
-}
-
-impl Conserved {
-    fn value(self, w: &LsaWeights) -> f64 {
-        match self {
-            Conserved::Difference => w.conserved(),
-            Conserved::WithoutVectors => w.u * w.u - w.b.iter().map(|x| x * x).sum::<f64>(),
-            Conserved::Sum => w.norm2(),
-        }
-    }
 }
 
 /// Dense weights meet curvatures of order u²(tr Λ)², as the even part of the prediction holds the square of
@@ -127,22 +108,26 @@ impl Claim for Invariant {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let with = |quantity| Invariant { quantity, ..Invariant::default() };
-        vec![
-            Mutant::new("sum", with(Conserved::Sum)),
-            Mutant::new("without-vectors", with(Conserved::WithoutVectors)),
-            Mutant::new("descent", Invariant { eta: Some(0.01), ..*self }),
-        ]
+        variants(self)
     }
 }
 
 impl Invariant {
+    /// The quantity that is claimed to be constant.
+    fn quantity(&self, w: &LsaWeights) -> f64 {
+        match (self.sum, self.without_vectors) {
+            (true, _) => w.norm2(),
+            (_, true) => w.u * w.u - w.b.iter().map(|x| x * x).sum::<f64>(),
+            _ => w.conserved(),
+        }
+    }
+
     /// Measures the drift along training from the weights `from`, of d inputs, at a factor of the integrator's
     /// tolerance.
     fn drift(&self, field: &dyn VectorField, from: &[f64], d: usize, finer: f64) -> Result<Drift> {
         let mut size = 0.0_f64;
         let mut look = |_: f64, x: &[f64]| size = size.max(LsaWeights::of_slice(d, x).norm2());
-        let quantity = |x: &[f64]| vec![self.quantity.value(&LsaWeights::of_slice(d, x))];
+        let quantity = |x: &[f64]| vec![self.quantity(&LsaWeights::of_slice(d, x))];
         let watch = Watch { event: None, conserved: Some(&quantity), step: Some(&mut look) };
         let path = match self.eta {
             None => integrator(d, finer).watched(field, from, &[UNTIL], watch)?,

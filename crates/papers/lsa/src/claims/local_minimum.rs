@@ -10,35 +10,23 @@ use attnlab_theory::dynamics::flow::{Method, Watch};
 use ndarray::{Array1, Array2};
 
 /// From weights near u = 0, B = 0, vcᵀ = e₁e₁ᵀ/γ₁ the flow returns there.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct LocalMinimum {
-    point: Point,
+    /// Flag of a mutant: vcᵀ lies along the axis of the smallest eigenvalue, not of the largest.
+    smallest: bool,
+    /// Flag of a mutant: all weights are 0.
+    origin: bool,
 }
 
-/// The stationary point near which the flow starts.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Point {
-    /// vcᵀ along the axis of the largest eigenvalue.
-    #[default]
-    First,
-    /// vcᵀ along the axis of the smallest.
-    Last,
-    /// All weights 0.
-    Origin,
-}
-
-impl Point {
-    fn weights(self, training: &Pretraining) -> LsaWeights {
+impl LocalMinimum {
+    /// The stationary point near which the flow starts.
+    fn point(&self, training: &Pretraining) -> LsaWeights {
         let values = training.covariance().values();
         let order = |a: &usize, b: &usize| values[*a].total_cmp(&values[*b]);
-        let axes = || 0..training.dim();
-        let axis = match self {
-            Point::First => axes().max_by(order),
-            Point::Last => axes().min_by(order),
-            Point::Origin => None,
-        };
+        let axes = 0..training.dim();
+        let axis = if self.smallest { axes.min_by(order) } else { axes.max_by(order) };
         let mut weights = LsaWeights::zeros(training.dim());
-        if let Some(i) = axis {
+        if let Some(i) = axis.filter(|_| !self.origin) {
             // Balanced: |v|² = |c|², as the flow from small weights leaves them.
             let size = training.gamma()[i].powf(-0.5);
             (weights.v[i], weights.c[i]) = (size, size);
@@ -250,7 +238,7 @@ impl Claim for LocalMinimum {
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let training = Pretraining::new(covariance(params, streams)?, params.get(CONTEXT), 0.0)?;
         let d = training.dim();
-        let point = self.point.weights(&training);
+        let point = self.point(&training);
         let second = lifted(second_derivative(&training, &point), &point);
         let scaled = scaled_curvature(&second)?;
         let there = training.excess(&point);
@@ -286,13 +274,7 @@ impl Claim for LocalMinimum {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let near = |point| LocalMinimum { point };
-        vec![
-            Mutant::new("smallest-axis", near(Point::Last)),
-            Mutant::new("origin", near(Point::Origin)),
-            Mutant::new("twice-the-context", *self).with(CONTEXT, 8),
-            Mutant::new("long-prompts", *self).with(CONTEXT, 1000),
-        ]
+        variants(self)
     }
 }
 

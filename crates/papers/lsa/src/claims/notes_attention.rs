@@ -8,21 +8,12 @@ use ndarray::Array2;
 use rand::RngExt;
 
 /// Every column of A adds up to 1, for A as one of the displays defines it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct AttentionColumns {
-    form: Sums,
-}
-
-/// The sums that are claimed to be 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Sums {
-    /// Of the columns.
-    #[default]
-    Columns,
-    /// Of the rows.
-    Rows,
-    /// Of the columns, each without the token itself in the denominator.
-    WithoutSelf,
+    /// Flag of a mutant: every row does.
+    rows: bool,
+    /// Flag of a mutant: the denominator leaves out the token itself.
+    without_self: bool,
 }
 
 /// A (N, N) of a display. `keys` and `queries` are U_k X and U_q X (K, N).
@@ -79,13 +70,13 @@ impl Claim for AttentionColumns {
             _ => (product(draw("keys", d, d).view(), x.view()), product(draw("queries", d, d).view(), x.view())),
         };
         let mut a = attention(display, &keys, &queries);
-        if self.form == Sums::WithoutSelf {
+        if self.without_self {
             let own = a.diag().to_owned();
             for (mut column, own) in a.columns_mut().into_iter().zip(own) {
                 column /= 1.0 - own;
             }
         }
-        let sums = a.sum_axis(ndarray::Axis(usize::from(self.form == Sums::Rows)));
+        let sums = a.sum_axis(ndarray::Axis(usize::from(self.rows)));
         let off = sums.iter().fold(0.0, |m: f64, s| m.max((s - 1.0).abs()));
         // The statement has two parts: the sums, and that no entry is negative.
         let least = a.iter().copied().fold(f64::INFINITY, f64::min);
@@ -116,78 +107,46 @@ impl Claim for AttentionColumns {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let of = |form| AttentionColumns { form };
-        let rows = || of(Sums::Rows);
-        vec![
-            Mutant::new("without-self", of(Sums::WithoutSelf)).with(DISPLAY, "multi-head"),
-            Mutant::new("rows", rows()).with(DISPLAY, "multi-head"),
-            Mutant::new("rows-of-one-map", rows()).with(DISPLAY, "one-map"),
-        ]
+        variants(self)
     }
 }
 
 /// NKD + N²K < N²D.
-#[derive(Clone, Copy, Debug)]
+#[derive(Serialize, Deserialize)]
 pub struct AttentionCost {
-    condition: Condition,
     /// Flag: it is a variant of the printed statement, not of the corrected one.
     printed: bool,
-}
-
-/// The condition under which that is claimed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Condition {
-    /// K < D/2, as printed.
-    Printed,
-    /// K < ND/(N + D).
-    Exact,
-    /// K < D/2 + 1 or K < ND/(N + D) + 1: one more than the statement allows.
-    OneMore,
-    /// K < D.
-    Loose,
-    /// K < 2ND/(N + D).
-    Double,
+    /// Flag: ND/(N + D) bounds K, which is necessary too, not D/2.
+    exact: bool,
+    /// Factor of the bound, and what is added to it.
+    factor: f64,
+    more: f64,
 }
 
 impl AttentionCost {
-    /// As printed.
-    pub const PRINTED: AttentionCost = AttentionCost { condition: Condition::Printed, printed: true };
-    /// With the condition that is necessary and sufficient.
-    pub const EXACT: AttentionCost = AttentionCost { condition: Condition::Exact, printed: false };
+    /// K < D/2, as printed.
+    pub const PRINTED: Self = AttentionCost { printed: true, exact: false, factor: 1.0, more: 0.0 };
+    /// K < ND/(N + D), the condition that is necessary and sufficient.
+    pub const EXACT: Self = AttentionCost { printed: false, exact: true, ..Self::PRINTED };
 
     /// Upper end of K, not itself allowed.
-    fn limit(self, n: f64, d: f64) -> f64 {
-        match self.condition {
-            Condition::Printed => d / 2.0,
-            Condition::Exact => n * d / (n + d),
-            Condition::OneMore if self.printed => d / 2.0 + 1.0,
-            Condition::OneMore => n * d / (n + d) + 1.0,
-            Condition::Loose => d,
-            Condition::Double => 2.0 * n * d / (n + d),
-        }
+    fn limit(&self, n: f64, d: f64) -> f64 {
+        let bound = if self.exact { n * d / (n + d) } else { d / 2.0 };
+        self.factor * bound + self.more
     }
 }
 
 impl Claim for AttentionCost {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("notes.attention_cost"),
-            false => sheet!("notes.attention_cost_exact"),
-        }
+        if self.printed { sheet!("notes.attention_cost") } else { sheet!("notes.attention_cost_exact") }
     }
 
     fn schema(&self) -> Schema {
-        match self.printed {
-            true => vec![SIZES.or("any")],
-            false => vec![],
-        }
+        if self.printed { vec![SIZES.or("any")] } else { vec![] }
     }
 
     fn expected(&self, params: &Params) -> VerdictKind {
-        match self.printed && params.get(SIZES) == "long" {
-            true => VerdictKind::Supported,
-            false => self.sheet().expected,
-        }
+        if self.printed && params.get(SIZES) == "long" { VerdictKind::Supported } else { self.sheet().expected }
     }
 
     /// N and D log-uniform up to 1000, exchanged where N ≥ D is asked for and fails, and the largest K that
@@ -201,9 +160,9 @@ impl Claim for AttentionCost {
         }
         let k = self.limit(n, d).ceil() - 1.0;
         let (with, without) = (n * k * d + n * n * k, n * n * d);
-        // Whole numbers below 2^53: exact. The exact condition is also necessary.
+        // Whole numbers below 2^53: exact.
         let next = n * (k + 1.0) * d + n * n * (k + 1.0);
-        let necessary = self.condition != Condition::Exact || next >= without;
+        let necessary = !self.exact || next >= without;
         Ok(Outcome::Event {
             holds: with < without && necessary,
             witness: witness! {
@@ -217,19 +176,6 @@ impl Claim for AttentionCost {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let under = |condition| AttentionCost { condition, ..*self };
-        let mutant = |name, condition| {
-            let mutant = Mutant::new(name, under(condition));
-            // Where the printed statement holds.
-            match self.printed {
-                true => mutant.with(SIZES, "long"),
-                false => mutant,
-            }
-        };
-        vec![
-            mutant("one-more", Condition::OneMore),
-            mutant("below-d", Condition::Loose),
-            mutant("double", Condition::Double),
-        ]
+        variants(self)
     }
 }

@@ -8,35 +8,48 @@ use attnlab_theory::attention::{Mask, Mhsa, Softmax};
 use ndarray::{Array2, ArrayView2, Axis, s};
 
 /// The block adds what its two stages compute to what it was given.
-#[derive(Clone, Copy, Debug)]
+#[derive(Serialize, Deserialize)]
 pub struct Residual {
-    form: Form,
     /// Flag: it is a variant of the printed statement, not of the corrected one.
     printed: bool,
+    last: LastLine,
+    /// Number by which the divisor of LayerNorm's variance falls short of D.
+    lost: usize,
+    /// Flag of a mutant: the rows of attention are normalised in place of its columns.
+    rows: bool,
 }
 
-/// The recipe that the block follows.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Form {
-    /// Last line ȳ + MLP(y).
+/// The last line of the recipe.
+#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum LastLine {
+    /// ȳ + MLP(y).
     Printed,
-    /// Last line y + MLP(ȳ).
+    /// y + MLP(ȳ).
     Corrected,
-    /// Last line ȳ + MLP(ȳ).
+    /// ȳ + MLP(ȳ).
     Normalised,
-    /// Last line MLP(ȳ).
+    /// MLP(ȳ).
     NoResidual,
-    /// The corrected last line, and LayerNorm with the variance over D - 1 in place of D.
-    Unbiased,
-    /// The corrected last line, and attention whose rows are normalised in place of its columns.
-    Rows,
 }
 
 impl Residual {
     /// As printed.
-    pub const PRINTED: Residual = Residual { form: Form::Printed, printed: true };
+    pub const PRINTED: Self = Residual { printed: true, last: LastLine::Printed, lost: 0, rows: false };
     /// With the arguments in their places.
-    pub const CORRECTED: Residual = Residual { form: Form::Corrected, printed: false };
+    pub const CORRECTED: Self = Residual { printed: false, last: LastLine::Corrected, ..Self::PRINTED };
+
+    /// The output of a block that follows the recipe.
+    fn output(&self, block: &Block, x: ArrayView2<f64>) -> Result<Array2<f64>> {
+        let y = block.attend(x, layer_norm(x, self.lost).view())?;
+        let normal = layer_norm(y.view(), self.lost);
+        Ok(match self.last {
+            LastLine::Printed => normal + block.mlp(y.view()),
+            LastLine::Corrected => y + block.mlp(normal.view()),
+            LastLine::Normalised => &normal + &block.mlp(normal.view()),
+            LastLine::NoResidual => block.mlp(normal.view()),
+        })
+    }
 }
 
 /// Each column less its mean, over its standard deviation: the notes' display of LayerNorm, whose variance is
@@ -114,19 +127,6 @@ impl Block {
         let hidden = product(self.layers[0].view(), x).mapv(|h| h.max(0.0));
         product(self.layers[1].view(), hidden.view())
     }
-
-    /// The block by the recipe.
-    fn apply(&self, x: ArrayView2<f64>, form: Form) -> Result<Array2<f64>> {
-        let lost = usize::from(form == Form::Unbiased);
-        let y = self.attend(x, layer_norm(x, lost).view())?;
-        let normal = layer_norm(y.view(), lost);
-        Ok(match form {
-            Form::Corrected | Form::Unbiased | Form::Rows => y + self.mlp(normal.view()),
-            Form::Printed => normal + self.mlp(y.view()),
-            Form::Normalised => &normal + &self.mlp(normal.view()),
-            Form::NoResidual => self.mlp(normal.view()),
-        })
-    }
 }
 
 /// Multiple of ε that bounds the rounding of a block relative to the norms of its tokens and stages: sums over
@@ -137,10 +137,7 @@ fn rounding(tokens: usize, dim: usize) -> f64 {
 
 impl Claim for Residual {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("notes.residual"),
-            false => sheet!("notes.residual_corrected"),
-        }
+        if self.printed { sheet!("notes.residual") } else { sheet!("notes.residual_corrected") }
     }
 
     fn schema(&self) -> Schema {
@@ -165,11 +162,11 @@ impl Claim for Residual {
         let block = Block::draw(d, params.get(HEADS), streams);
         // Tokens that are not normalised already: of scale 3 and mean 1.
         let x = normal_matrix(d, n, &mut streams.part("tokens", 0)) * 3.0 + 1.0;
-        let next = block.apply(x.view(), self.form)?;
-        let attended = block.displayed(layer_norm(x.view(), 0).view(), self.form == Form::Rows);
+        let next = self.output(&block, x.view())?;
+        let attended = block.displayed(layer_norm(x.view(), 0).view(), self.rows);
         let y = &x + &attended;
         let normal = layer_norm(y.view(), 0);
-        let argument = if self.form == Form::Printed { &y } else { &normal };
+        let argument = if self.last == LastLine::Printed { &y } else { &normal };
         let refined = block.mlp(argument.view());
         let off = next - &x - &attended - &refined;
         let norm = |a: &Array2<f64>| a.iter().map(|x| x * x).sum::<f64>().sqrt();
@@ -193,16 +190,6 @@ impl Claim for Residual {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let with = |form| Residual { form, ..*self };
-        let far =
-            vec![Mutant::new("normalised", with(Form::Normalised)), Mutant::new("no-residual", with(Form::NoResidual))];
-        let near = vec![
-            Mutant::new("unbiased", with(Form::Unbiased)).with(TOKEN_DIM, 256),
-            Mutant::new("rows", with(Form::Rows)),
-        ];
-        match self.printed {
-            true => far,
-            false => near.into_iter().chain(far).collect(),
-        }
+        variants(self)
     }
 }

@@ -1,23 +1,24 @@
 //! The Polyak-Łojasiewicz inequality: notes, proof ingredient 2, printed and corrected.
 
+use super::limit::Limit;
 use super::setting::{covariance, dense_start, theorem_start, training_schema, validate};
 use crate::dynamics::{Reduced, from_scale};
-use crate::quantities::{CONDITION, CONTEXT, DIM, SCALE, WEIGHTS};
+use crate::quantities::{CONTEXT, SCALE, WEIGHTS};
 use crate::theory::{LsaWeights, Pretraining};
 use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{Method, Watch};
 
-/// ‖∇L‖² ≥ c (L - min L)² as printed: along the flow, or at random weights.
-#[derive(Clone, Copy, Debug)]
-pub struct PlPrinted {
-    /// The power of L - min L.
+/// ‖∇L‖² ≥ c (L - min L)^p with some c > 0 as printed, or with the derived c.
+#[derive(Serialize, Deserialize)]
+pub struct Pl {
+    /// Flag: it is the printed claim or a mutant of it, by the sheet that it bears.
+    printed: bool,
+    /// p, the power of L - min L.
     power: f64,
-}
-
-impl Default for PlPrinted {
-    fn default() -> Self {
-        PlPrinted { power: 2.0 }
-    }
+    /// Factor of c. At d = 1 the derivation loses a factor 2.
+    factor: f64,
+    /// Flag of a mutant: c has the largest eigenvalues at the limit in place of the smallest.
+    largest: bool,
 }
 
 /// Scales of random weights, over `scale`. An inequality with some c > 0 at all weights leaves a ratio that
@@ -28,7 +29,24 @@ const SCALES: [f64; 6] = [1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5];
 /// 2 near a stationary point that is no global minimum.
 const VANISHING: f64 = 1.0;
 
-impl PlPrinted {
+/// Share of the first loss gap at which the flow is left. There the entries of uBΓ - I are of size 1e-8, and
+/// rounding changes the ratio of both sides by less than [`TOLERANCE`].
+const ROUNDING: f64 = 1e-16;
+
+/// Relative rounding of ‖∇L‖² and L - min L where uBΓ - I has entries of 1e-8: 2ε/1e-8 each.
+const TOLERANCE: f64 = 1e-6;
+
+impl Pl {
+    /// With the square, as printed: along the flow, or at random weights.
+    pub const PRINTED: Self = Pl { printed: true, power: 2.0, factor: 1.0, largest: false };
+    /// With the first power, along the flow.
+    pub const DERIVED: Self = Pl { printed: false, power: 1.0, ..Self::PRINTED };
+
+    /// Returns `true` if it is said of random weights, not of those along the flow.
+    fn of_random_weights(&self, params: &Params) -> bool {
+        self.printed && params.get(WEIGHTS) != "flow"
+    }
+
     /// At random dense weights of shrinking scale: the exponent with which the ratio of both sides falls.
     fn anywhere(&self, training: &Pretraining, scale: f64, streams: &Streams) -> Result<Outcome> {
         let ratio = |share: &f64| {
@@ -51,138 +69,60 @@ impl PlPrinted {
             },
         })
     }
-}
 
-impl Claim for PlPrinted {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("lsa.pl_printed")
+    /// Compares c with the least ‖∇L‖² / (L - min L)^power along the flow, both for losses over their first gap,
+    /// with c from [`Pretraining::pl_constant`]: the inequality with the first power gives the one with the square, as
+    /// the gap falls.
+    ///
+    /// # Errors
+    /// Where there is no such constant.
+    fn along_the_flow(&self, training: &Pretraining, start: &LsaWeights) -> Result<Outcome> {
+        let flow = Reduced::new(training, start);
+        let (Some(flow), Some(derived)) = (flow, training.pl_constant(start)) else {
+            let problem = "the start is no better than predicting 0 in double precision: there is no constant";
+            return Err(Error::undefined(problem));
+        };
+        let first = training.excess(start);
+        let c = if self.largest { largest(training, start) } else { self.factor * derived };
+        let (mut least, mut at) = (f64::INFINITY, 0.0);
+        let mut look = |_: f64, x: &[f64]| {
+            let weights = flow.weights(x);
+            let gap = training.excess(&weights) / first;
+            let ratio = training.gradient(&weights).norm2() / (first * gap.powf(self.power));
+            if gap > ROUNDING && ratio < least {
+                (least, at) = (ratio, gap);
+            }
+        };
+        let done = |x: &[f64]| training.excess(&flow.weights(x)) / first - ROUNDING;
+        let watch = Watch { event: Some(&done), step: Some(&mut look), conserved: None };
+        let (until, from) = (-ROUNDING.ln() / derived, flow.start());
+        let path = from_scale(Method::Bdf, &from).watched(&flow, &from, &[until], watch)?;
+        Ok(Outcome::Gap {
+            lhs: c,
+            rhs: least,
+            tol: TOLERANCE * c,
+            relation: Relation::AtMost,
+            witness: witness! {
+                "c" => c,
+                "least_ratio_along_the_flow" => least,
+                "at_share_of_the_first_gap" => at,
+                "steps" => path.steps,
+            },
+        })
     }
-
-    fn schema(&self) -> Schema {
-        let mut schema = training_schema(5, 10.0, 10);
-        schema.extend([SCALE.or(0.1), WEIGHTS.or("flow")]);
-        schema
-    }
-
-    fn validate(&self, params: &Params) -> Result<()> {
-        validate(params)
-    }
-
-    fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        match params.get(WEIGHTS) {
-            "flow" => super::limit::Limit::default().hypotheses(params),
-            _ => vec![],
-        }
-    }
-
-    /// Along the flow c is [`Pretraining::pl_constant`] over the first loss gap: the inequality with the first
-    /// power gives the one with the square, as the gap falls.
-    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let training = Pretraining::new(covariance(params, streams)?, params.get(CONTEXT), 0.0)?;
-        let scale = params.get(SCALE);
-        if params.get(WEIGHTS) != "flow" {
-            return self.anywhere(&training, scale, streams);
-        }
-        let start = theorem_start(&training, scale, streams)?;
-        along_the_flow(&training, &start, self.power, |derived| derived)
-    }
-
-    fn expected(&self, params: &Params) -> VerdictKind {
-        match params.get(WEIGHTS) {
-            "flow" => VerdictKind::Supported,
-            _ => VerdictKind::Refuted,
-        }
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        10
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        let power = |power| PlPrinted { power };
-        vec![Mutant::new("two-thirds", power(2.0 / 3.0)), Mutant::new("square-root", power(0.5))]
-    }
-}
-
-/// ‖∇L‖² ≥ c (L - min L) along the flow, with the derived c.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Pl {
-    form: Form,
-}
-
-/// The inequality that is claimed.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Form {
-    /// The derived constant.
-    #[default]
-    Derived,
-    /// With the largest eigenvalues at the limit in place of the smallest.
-    Largest,
-    /// Three times the derived constant: at d = 1 the derivation loses a factor 2.
-    Threefold,
-    /// The square root of the loss gap.
-    Root,
-}
-
-/// Share of the first loss gap at which the flow is left. There the entries of uBΓ - I are of size 1e-8, and
-/// rounding changes the ratio of both sides by less than [`TOLERANCE`].
-const ROUNDING: f64 = 1e-16;
-
-/// Relative rounding of ‖∇L‖² and L - min L where uBΓ - I has entries of 1e-8: 2ε/1e-8 each.
-const TOLERANCE: f64 = 1e-6;
-
-/// Compares c with the least ‖∇L‖² / (L - min L)^power along the flow, both for losses over their first gap,
-/// with c from the derived constant.
-///
-/// # Errors
-/// Where there is no such constant.
-fn along_the_flow(
-    training: &Pretraining,
-    start: &LsaWeights,
-    power: f64,
-    constant: impl Fn(f64) -> f64,
-) -> Result<Outcome> {
-    let flow = Reduced::new(training, start);
-    let (Some(flow), Some(derived)) = (flow, training.pl_constant(start)) else {
-        let problem = "the start is no better than predicting 0 in double precision: there is no constant";
-        return Err(Error::undefined(problem));
-    };
-    let (first, c) = (training.excess(start), constant(derived));
-    let (mut least, mut at) = (f64::INFINITY, 0.0);
-    let mut look = |_: f64, x: &[f64]| {
-        let weights = flow.weights(x);
-        let gap = training.excess(&weights) / first;
-        let ratio = training.gradient(&weights).norm2() / (first * gap.powf(power));
-        if gap > ROUNDING && ratio < least {
-            (least, at) = (ratio, gap);
-        }
-    };
-    let done = |x: &[f64]| training.excess(&flow.weights(x)) / first - ROUNDING;
-    let watch = Watch { event: Some(&done), step: Some(&mut look), conserved: None };
-    let (until, from) = (-ROUNDING.ln() / derived, flow.start());
-    let path = from_scale(Method::Bdf, &from).watched(&flow, &from, &[until], watch)?;
-    Ok(Outcome::Gap {
-        lhs: c,
-        rhs: least,
-        tol: TOLERANCE * c,
-        relation: Relation::AtMost,
-        witness: witness! {
-            "c" => c,
-            "least_ratio_along_the_flow" => least,
-            "at_share_of_the_first_gap" => at,
-            "steps" => path.steps,
-        },
-    })
 }
 
 impl Claim for Pl {
     fn sheet(&self) -> &'static Sheet {
-        sheet!("lsa.pl")
+        if self.printed { sheet!("lsa.pl_printed") } else { sheet!("lsa.pl") }
     }
 
     fn schema(&self) -> Schema {
-        let mut schema = training_schema(10, 100.0, 20);
+        let mut schema = if self.printed { training_schema(5, 10.0, 10) } else { training_schema(10, 100.0, 20) };
         schema.push(SCALE.or(0.1));
+        if self.printed {
+            schema.push(WEIGHTS.or("flow"));
+        }
         schema
     }
 
@@ -191,19 +131,20 @@ impl Claim for Pl {
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        super::limit::Limit::default().hypotheses(params)
+        if self.of_random_weights(params) { vec![] } else { Limit::PRINTED.hypotheses(params) }
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let training = Pretraining::new(covariance(params, streams)?, params.get(CONTEXT), 0.0)?;
-        let start = theorem_start(&training, params.get(SCALE), streams)?;
-        let power = if self.form == Form::Root { 0.5 } else { 1.0 };
-        let constant = |derived| match self.form {
-            Form::Largest => largest(&training, &start),
-            Form::Threefold => 3.0 * derived,
-            Form::Derived | Form::Root => derived,
-        };
-        along_the_flow(&training, &start, power, constant)
+        let scale = params.get(SCALE);
+        if self.of_random_weights(params) {
+            return self.anywhere(&training, scale, streams);
+        }
+        self.along_the_flow(&training, &theorem_start(&training, scale, streams)?)
+    }
+
+    fn expected(&self, params: &Params) -> VerdictKind {
+        if self.of_random_weights(params) { VerdictKind::Refuted } else { VerdictKind::Supported }
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {
@@ -211,12 +152,7 @@ impl Claim for Pl {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let with = |form| Pl { form };
-        vec![
-            Mutant::new("threefold", with(Form::Threefold)).with(DIM, 1).with(CONDITION, 1.0),
-            Mutant::new("largest-eigenvalues", with(Form::Largest)),
-            Mutant::new("square-root", with(Form::Root)),
-        ]
+        variants(self)
     }
 }
 

@@ -9,21 +9,12 @@ use attnlab_theory::attention::{Linear, SingleHead};
 use ndarray::s;
 
 /// L(θ) at dense weights is what the closed form says.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct PopulationLoss {
-    form: Form,
-}
-
-/// The expression that is claimed to be the loss.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Form {
-    /// The closed form.
-    #[default]
-    Derived,
-    /// Its odd part alone.
-    OddOnly,
-    /// The same, of a layer whose E Eᵀ leaves the query out.
-    WithoutQuery,
+    /// Flag of a mutant: its odd part alone is the loss.
+    odd_only: bool,
+    /// Flag of a mutant: the layer's E Eᵀ leaves the query out.
+    without_query: bool,
 }
 
 impl Claim for PopulationLoss {
@@ -65,7 +56,7 @@ impl Claim for PopulationLoss {
         for _ in 0..params.get(PROMPTS) {
             let prompt = prompts.draw(&mut rng);
             let mut predicted = layer.predict(prompt.tokens().view())?;
-            if self.form == Form::WithoutQuery {
+            if self.without_query {
                 predicted -= of_query(&prompt.query, &weights, &training) / n as f64;
             }
             sum += 0.5 * (predicted - prompt.answer).powi(2);
@@ -88,14 +79,13 @@ impl Claim for PopulationLoss {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let with = |form| PopulationLoss { form };
-        vec![Mutant::new("odd-only", with(Form::OddOnly)), Mutant::new("without-query", with(Form::WithoutQuery))]
+        variants(self)
     }
 }
 
 impl PopulationLoss {
     fn claimed(&self, training: &Pretraining, weights: &LsaWeights) -> f64 {
-        if self.form != Form::OddOnly {
+        if !self.odd_only {
             return training.loss(weights);
         }
         // v = c = 0 leaves the odd part, here with the same product A = uB.

@@ -3,26 +3,17 @@
 use super::setting::{PER_SECOND, covariance, normal_task, training_schema, trials_of_ratio, validate};
 use crate::prompts::{PromptTask, RegressionPrompts};
 use crate::quantities::{CONTEXT, DIM, EXAMPLES, TEST_PROMPTS};
-use crate::theory::{Covariance, Law, Pretraining, Target, risk, risk_at_query};
+use crate::theory::{Covariance, Law, Pretraining, Target, risk_at_query};
 use attnlab_lab::prelude::*;
 use ndarray::ArrayView1;
 
 /// The test risk when the query has another covariance than the examples.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct QueryShift {
-    form: Form,
-}
-
-/// The risk that is claimed.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Form {
-    /// The predictor of the examples, measured at the query.
-    #[default]
-    Derived,
-    /// The query's covariance does not matter.
-    None,
-    /// As if the examples had been shifted too.
-    Both,
+    /// Flag of a mutant: the query counts as if it had the covariance of the examples.
+    query_as_examples: bool,
+    /// Flag of a mutant: the examples count as if they had the covariance of the query.
+    examples_as_query: bool,
 }
 
 impl QueryShift {
@@ -30,14 +21,10 @@ impl QueryShift {
         let moments = |covariance| target.moments(covariance, 0.0);
         let (here, there) = (moments(training.covariance()), moments(query));
         let law = |covariance, moments| Law { covariance, moments };
-        let examples = law(training.covariance(), &here);
-        let query = law(query, &there);
-        let found = match self.form {
-            Form::Derived => risk_at_query(training, examples, query, Some(m)),
-            Form::None => risk(training, examples.covariance, &here, Some(m)),
-            Form::Both => risk(training, query.covariance, &there, Some(m)),
-        };
-        found.total()
+        let (unshifted, shifted) = (law(training.covariance(), &here), law(query, &there));
+        let examples = if self.examples_as_query { shifted } else { unshifted };
+        let query = if self.query_as_examples { unshifted } else { shifted };
+        risk_at_query(training, examples, query, Some(m)).total()
     }
 }
 
@@ -107,9 +94,6 @@ impl Claim for QueryShift {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        vec![
-            Mutant::new("no-shift", QueryShift { form: Form::None }),
-            Mutant::new("both", QueryShift { form: Form::Both }),
-        ]
+        variants(self)
     }
 }

@@ -118,16 +118,25 @@ impl Trial {
 /// over the examples alone.
 const QUERIES: usize = 8;
 
-/// The risk formula.
-#[derive(Clone, Copy, Debug)]
+/// The risk formula, without shift or under Λ → cΛ.
+#[derive(Serialize, Deserialize)]
 pub struct RiskFormula {
+    /// The statement whose sheet it bears: for a mutant, the one that it belongs to.
+    statement: Statement,
     form: Form,
-    /// Flag: it is a variant of the printed statement, not of the corrected one.
-    printed: bool,
+}
+
+/// The statements on the risk.
+#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
+enum Statement {
+    Printed,
+    Corrected,
+    Shift,
 }
 
 /// The formula that is claimed for the excess risk.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Form {
     /// With Λ⁻²Λ, as printed.
     Printed,
@@ -147,9 +156,11 @@ enum Form {
 
 impl RiskFormula {
     /// As printed.
-    pub const PRINTED: RiskFormula = RiskFormula { form: Form::Printed, printed: true };
+    pub const PRINTED: Self = RiskFormula { statement: Statement::Printed, form: Form::Printed };
     /// Corrected.
-    pub const CORRECTED: RiskFormula = RiskFormula { form: Form::Corrected, printed: false };
+    pub const CORRECTED: Self = RiskFormula { statement: Statement::Corrected, form: Form::Corrected };
+    /// The derived law under shift.
+    pub const SHIFT: Self = RiskFormula { statement: Statement::Shift, form: Form::Corrected };
 
     fn excess(&self, trial: &Trial, m: usize) -> f64 {
         let Trial { training, test, moments, .. } = trial;
@@ -181,14 +192,18 @@ impl RiskFormula {
 
 impl Claim for RiskFormula {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("lsa.risk_printed"),
-            false => sheet!("lsa.risk"),
+        match self.statement {
+            Statement::Printed => sheet!("lsa.risk_printed"),
+            Statement::Corrected => sheet!("lsa.risk"),
+            Statement::Shift => sheet!("lsa.shift"),
         }
     }
 
     fn schema(&self) -> Schema {
-        risk_schema("quadratic", 1.0)
+        match self.statement {
+            Statement::Shift => risk_schema("linear", 2.0),
+            _ => risk_schema("quadratic", 1.0),
+        }
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
@@ -200,7 +215,10 @@ impl Claim for RiskFormula {
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        no_shift(params)
+        match self.statement {
+            Statement::Shift => vec![],
+            _ => no_shift(params),
+        }
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -228,17 +246,7 @@ impl Claim for RiskFormula {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let with = |form| RiskFormula { form, ..*self };
-        let mut all =
-            vec![Mutant::new("no-variance", with(Form::NoVariance)), Mutant::new("no-bias", with(Form::NoBias))];
-        if !self.printed {
-            all.extend([
-                Mutant::new("cross-once", with(Form::CrossOnce)),
-                Mutant::new("second-moment", with(Form::SecondMoment)),
-                Mutant::new("printed", with(Form::Printed)),
-            ]);
-        }
-        all
+        variants(self)
     }
 }
 
@@ -257,54 +265,6 @@ fn no_shift(params: &Params) -> Vec<Hypothesis> {
     vec![Hypothesis::new("no shift", "x ~ N(0, Λ) at test time as in training (scale = 1)", 0.0 - off)]
 }
 
-/// The risk under Λ → cΛ.
-#[derive(Clone, Copy, Debug)]
-pub struct Shift {
-    form: Form,
-}
-
-impl Shift {
-    /// The derived law.
-    pub const DERIVED: Shift = Shift { form: Form::Corrected };
-}
-
-impl Claim for Shift {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("lsa.shift")
-    }
-
-    fn schema(&self) -> Schema {
-        risk_schema("linear", 2.0)
-    }
-
-    fn validate(&self, params: &Params) -> Result<()> {
-        validate(params)
-    }
-
-    fn seconds(&self, params: &Params) -> f64 {
-        seconds_of_prompts(params, params.real(EXAMPLES))
-    }
-
-    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        RiskFormula { form: self.form, printed: false }.trial(params, streams)
-    }
-
-    fn promise(&self, params: &Params) -> Promise {
-        RiskFormula::CORRECTED.promise(params)
-    }
-
-    fn default_trials(&self, params: &Params) -> u64 {
-        trials_of_ratio(params.get(EXAMPLES))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        vec![
-            Mutant::new("no-shift", Shift { form: Form::NoShift }),
-            Mutant::new("bias-only", Shift { form: Form::NoVariance }),
-        ]
-    }
-}
-
 /// tr Λ / λ_min + 1 over N at the smallest N of the slope over N, or less: the slope is off its limit by at
 /// most twice that.
 const FAR: f64 = 0.01;
@@ -318,7 +278,7 @@ fn first_context(params: &Params) -> usize {
 }
 
 /// The slopes of the excess risk: -1 in M, -2 in N.
-#[derive(Clone, Copy, Debug)]
+#[derive(Serialize, Deserialize)]
 pub struct Rate {
     /// Over N, of the network that the flow leads to; else over M.
     over_n: bool,
@@ -327,12 +287,12 @@ pub struct Rate {
 
 impl Rate {
     /// 1/M.
-    pub const IN_M: Rate = Rate { over_n: false, slope: -1.0 };
+    pub const IN_M: Self = Rate { over_n: false, slope: -1.0 };
     /// 1/N².
-    pub const IN_N: Rate = Rate { over_n: true, slope: -2.0 };
+    pub const IN_N: Self = Rate { over_n: true, slope: -2.0 };
 
     /// Half-width of the band.
-    fn tolerance(self) -> f64 {
+    fn tolerance(&self) -> f64 {
         if self.over_n { 0.03 } else { 0.02 }
     }
 
@@ -371,10 +331,7 @@ impl Rate {
 
 impl Claim for Rate {
     fn sheet(&self) -> &'static Sheet {
-        match self.over_n {
-            true => sheet!("lsa.rate_n"),
-            false => sheet!("lsa.rate_m"),
-        }
+        if self.over_n { sheet!("lsa.rate_n") } else { sheet!("lsa.rate_m") }
     }
 
     fn schema(&self) -> Schema {
@@ -386,10 +343,7 @@ impl Claim for Rate {
     }
 
     fn seconds(&self, params: &Params) -> f64 {
-        match self.over_n {
-            true => 0.0,
-            false => seconds_of_prompts(params, MOST_EXAMPLES as f64),
-        }
+        if self.over_n { 0.0 } else { seconds_of_prompts(params, MOST_EXAMPLES as f64) }
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
@@ -420,12 +374,6 @@ impl Claim for Rate {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let variant = |slope| Rate { slope, ..*self };
-        vec![
-            // Three times the half-width of the band away.
-            Mutant::new("near", variant(self.slope - 3.0 * self.tolerance())),
-            Mutant::new("half", variant(0.5 * self.slope)),
-            Mutant::new("double", variant(2.0 * self.slope)),
-        ]
+        variants(self)
     }
 }

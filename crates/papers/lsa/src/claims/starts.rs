@@ -9,41 +9,33 @@ use attnlab_core::stats::PowerLaw;
 use attnlab_lab::prelude::*;
 
 /// From almost every start with v = c = 0 the flow reaches the global minimum.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct AnyStart {
-    start: Start,
-}
-
-/// The starts that are claimed to lead to the global minimum.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Start {
-    /// u and B normal, v = c = 0.
-    #[default]
-    WithoutVectors,
-    /// All weights normal.
-    Dense,
-    /// Weights 0.
-    Origin,
-    /// u = 0 and B orthogonal to Λ²: with a zero diagonal, so that no rounding leads off it.
-    Saddle,
+    /// Flag of a mutant: v and c are normal too.
+    dense: bool,
+    /// Flag of a mutant: all weights are 0.
+    origin: bool,
+    /// Flag of a mutant: u = 0 and B orthogonal to Λ², with a zero diagonal, so that no rounding leads off it.
+    saddle: bool,
 }
 
 /// Share of the first loss gap below which the flow has arrived; every saddle and local minimum has
 /// a gap of order 1.
 const ARRIVED: f64 = 1e-10;
 
-impl Start {
-    /// In principal axes.
-    fn weights(self, training: &Pretraining, scale: f64, streams: &Streams) -> LsaWeights {
+impl AnyStart {
+    /// The weights at the start, in principal axes.
+    fn start(&self, training: &Pretraining, scale: f64, streams: &Streams) -> LsaWeights {
+        if self.origin {
+            return LsaWeights::zeros(training.dim());
+        }
         let mut weights = dense_start(training.dim(), scale, streams);
-        match self {
-            Start::Dense => return weights,
-            Start::WithoutVectors => (),
-            Start::Origin => return LsaWeights::zeros(training.dim()),
-            Start::Saddle => {
-                weights.u = 0.0;
-                weights.b.diag_mut().fill(0.0);
-            }
+        if self.dense {
+            return weights;
+        }
+        if self.saddle {
+            weights.u = 0.0;
+            weights.b.diag_mut().fill(0.0);
         }
         weights.v.fill(0.0);
         weights.c.fill(0.0);
@@ -68,7 +60,7 @@ impl Claim for AnyStart {
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let training = Pretraining::new(covariance(params, streams)?, params.get(CONTEXT), 0.0)?;
-        let start = self.start.weights(&training, params.get(SCALE), streams);
+        let start = self.start(&training, params.get(SCALE), streams);
         // u² tends to no less than that of the limit, whose slowest mode has this lifetime; a flow
         // that passes a saddle stays there for some of its lifetimes, and implicit steps are long.
         let limit = training.limit(start.conserved());
@@ -95,40 +87,27 @@ impl Claim for AnyStart {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let from = |start| AnyStart { start };
-        vec![
-            Mutant::new("dense", from(Start::Dense)).with(SCALE, 0.5),
-            Mutant::new("origin", from(Start::Origin)),
-            Mutant::new("saddle", from(Start::Saddle)),
-        ]
+        variants(self)
     }
 }
 
 /// A start of size σ leaves the plateau of the loss after a time ln(1/σ) / ‖Λ²‖_F.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Plateau {
-    rate: Rate,
+    /// Flag of a mutant: the rate is ‖Λ²‖, of the fastest mode alone.
+    largest: bool,
+    /// Flag of a mutant: the rate is tr Λ².
+    trace: bool,
 }
 
-/// The rate at which small weights grow.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Rate {
-    /// ‖Λ²‖_F.
-    #[default]
-    Frobenius,
-    /// ‖Λ²‖, of the fastest mode alone.
-    Largest,
-    /// tr Λ².
-    Trace,
-}
-
-impl Rate {
-    fn value(self, training: &Pretraining) -> f64 {
+impl Plateau {
+    /// The rate at which small weights grow.
+    fn rate(&self, training: &Pretraining) -> f64 {
         let squares = training.covariance().values().mapv(|l| l * l);
-        match self {
-            Rate::Frobenius => squares.dot(&squares).sqrt(),
-            Rate::Largest => squares.iter().copied().fold(0.0, f64::max),
-            Rate::Trace => squares.sum(),
+        match (self.largest, self.trace) {
+            (true, _) => squares.iter().copied().fold(0.0, f64::max),
+            (_, true) => squares.sum(),
+            _ => squares.dot(&squares).sqrt(),
         }
     }
 }
@@ -152,7 +131,7 @@ impl Claim for Plateau {
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let training = Pretraining::new(covariance(params, streams)?, params.get(CONTEXT), 0.0)?;
-        let rate = self.rate.value(&training);
+        let rate = self.rate(&training);
         let mut times = vec![];
         for scale in SCALES {
             let start = theorem_start(&training, scale, streams)?;
@@ -181,8 +160,7 @@ impl Claim for Plateau {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let with = |rate| Plateau { rate };
-        vec![Mutant::new("largest", with(Rate::Largest)), Mutant::new("trace", with(Rate::Trace))]
+        variants(self)
     }
 }
 

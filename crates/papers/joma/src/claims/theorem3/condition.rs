@@ -2,6 +2,7 @@
 
 use super::printed_field::{Pair, dot};
 use super::{draw, hypotheses, none, schema};
+use crate::claims::setting::drawn_as;
 use crate::quantities::DIM;
 use crate::theory::CriticalPoint;
 use attnlab_core::linalg::normal_matrix;
@@ -9,7 +10,7 @@ use attnlab_core::rng::Generator;
 use attnlab_lab::prelude::*;
 
 /// The condition (56), printed and with the direction of v.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Serialize, Deserialize)]
 pub struct Condition {
     /// Flag: the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
@@ -26,7 +27,7 @@ impl Condition {
     pub const CORRECTED: Self = Condition { printed: false, tilt: 0.0, moved: 0.0 };
 
     /// The largest rate at a (v, ξ) for which r takes both values of the pair, relative to one of its terms.
-    fn residual(self, point: &CriticalPoint, drawn: &Drawn, printed: bool, moved: f64) -> f64 {
+    fn residual(&self, point: &CriticalPoint, drawn: &Drawn, printed: bool, moved: f64) -> f64 {
         let scale = if printed { 1.0 } else { point.length };
         let (plus, minus) = (point.plus + moved * point.distance(), point.minus);
         // v = |v| e; x̄_+ - x̄_- = (r_+ - r_-)/|v| (e + tilt e'), e' across e.
@@ -89,10 +90,7 @@ const BROKEN: (f64, f64) = (1e-3, 1e-6);
 
 impl Claim for Condition {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("joma.lemma4_condition"),
-            false => sheet!("joma.lemma4_condition_corrected"),
-        }
+        if self.printed { sheet!("joma.lemma4_condition") } else { sheet!("joma.lemma4_condition_corrected") }
     }
 
     fn schema(&self) -> Schema {
@@ -132,10 +130,6 @@ impl Claim for Condition {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let corrected = Condition { printed: self.printed, ..Self::CORRECTED };
-        let tilted = Condition { tilt: 1e-4, ..corrected };
-        let nearly = Condition { moved: 1e-7, ..corrected };
-        let variant = |name, claim: Self| Mutant::new(name, claim).drawn_as("joma.lemma4_condition_corrected");
-        vec![variant("tilted", tilted), variant("nearly", nearly)]
+        drawn_as("joma.lemma4_condition_corrected", variants(self))
     }
 }

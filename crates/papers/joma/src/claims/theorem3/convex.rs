@@ -1,6 +1,6 @@
 //! Section E.4: G is convex on its upper half.
 
-use crate::claims::setting::{at_most, random_law};
+use crate::claims::setting::{at_most, drawn_as, random_law};
 use crate::quantities::DIM;
 use crate::theory::{Isotropic, Radial, Shell};
 use attnlab_core::rng::Generator;
@@ -8,7 +8,7 @@ use attnlab_lab::prelude::*;
 use rand::RngExt;
 
 /// The statement that G is convex on y > 1/2, printed and from three dimensions on.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Serialize, Deserialize)]
 pub struct Convex {
     /// Flag: the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
@@ -68,10 +68,7 @@ impl Law {
 
 impl Claim for Convex {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("joma.e4_convex"),
-            false => sheet!("joma.e4_convex_corrected"),
-        }
+        if self.printed { sheet!("joma.e4_convex") } else { sheet!("joma.e4_convex_corrected") }
     }
 
     fn schema(&self) -> Schema {
@@ -90,10 +87,7 @@ impl Claim for Convex {
     }
 
     fn expected(&self, params: &Params) -> VerdictKind {
-        match params.get(DIM) >= 3 {
-            true => VerdictKind::Supported,
-            false => self.sheet().expected,
-        }
+        if params.get(DIM) >= 3 { VerdictKind::Supported } else { self.sheet().expected }
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {
@@ -120,10 +114,6 @@ impl Claim for Convex {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let corrected = Convex { printed: self.printed, dim: Some(3), ..Self::CORRECTED };
-        let plane = Convex { dim: Some(2), ..corrected };
-        let steeper = Convex { growth: 1.25, ..corrected };
-        let variant = |name, claim: Self| Mutant::new(name, claim).drawn_as("joma.e4_convex_corrected");
-        vec![variant("plane", plane), variant("steeper", steeper)]
+        drawn_as("joma.e4_convex_corrected", variants(self))
     }
 }

@@ -9,16 +9,10 @@ use attnlab_lab::prelude::*;
 const TOLERANCE: f64 = 1e-9;
 
 /// The claim that under (58) a line through 0 that meets G at ρ_- = 0 meets it again.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Existence {
-    /// ρ_+ in units of its value; the mutant: farther from 0.
-    distance: f64,
-}
-
-impl Default for Existence {
-    fn default() -> Self {
-        Existence { distance: 1.0 }
-    }
+    /// Relative change of ρ_+; a mutant's is farther from 0.
+    change: f64,
 }
 
 impl Claim for Existence {
@@ -45,7 +39,7 @@ impl Claim for Existence {
             let witness = witness! { "law" => format!("{:?}", law.radial()) };
             return Ok(Outcome::Event { holds: false, witness });
         };
-        let plus = self.distance * point.plus;
+        let plus = (1.0 + self.change) * point.plus;
         let life = |rho: f64| critical::residual_life(&law, rho);
         let (first, second) = (life(point.minus), life(plus));
         let witness = witness! { "slopes" => [first, second], "rho" => [point.minus, plus] };
@@ -53,6 +47,6 @@ impl Claim for Existence {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        vec![Mutant::new("farther", Existence { distance: 1.0001 })]
+        variants(self)
     }
 }

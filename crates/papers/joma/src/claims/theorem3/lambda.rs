@@ -8,7 +8,7 @@ use attnlab_lab::prelude::*;
 use std::f64::consts::TAU;
 
 /// The remainder of (50) beside its linearisation (72) to (74), relative to it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub struct Lambda {
     /// Factor of β_2; a mutant's is near 1.
     second: f64,
@@ -66,12 +66,5 @@ impl Statement for Lambda {
             "gamma" => GAMMAS, "lambda" => largest, "rates" => rates, "r" => field.r,
         };
         Ok(at_most(steepest, self.slope, TOLERANCE / GAMMAS[1], witness))
-    }
-
-    fn variants(self) -> (Vec<(&'static str, Self)>, &'static str) {
-        let less = Lambda { second: 0.98, ..self };
-        let smaller = Lambda { slope: 1.0, ..self };
-        let all = vec![("less-second-term", less), ("smaller", smaller)];
-        (all, "joma.theorem3_lambda")
     }
 }

@@ -1,34 +1,28 @@
 //! Lemma 4, after Eq. (58): the limits of G at 0 and 1.
 
-use crate::claims::setting::random_law;
+use crate::claims::setting::{drawn_as, random_law};
 use crate::quantities::DIM;
 use crate::theory::{Isotropic, Radial};
 use attnlab_lab::prelude::*;
 
 /// The limits of G(y) = F(θ_1^{-1}(y)) under ReLU, printed and corrected.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Serialize, Deserialize)]
 pub struct Limits {
     /// Flag: the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
-    upper: Upper,
+    /// Flag: the limit at y → 1 is +∞ for all laws, not the radius of the support.
+    infinite: bool,
+    /// Factor of the radius; a mutant's is near 1.
+    radius: f64,
     /// Limit at y → 0; a mutant's is not 0.
     lower: f64,
 }
 
-/// The limit at y → 1.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Upper {
-    /// +∞ for all laws.
-    Infinite,
-    /// The radius of the support, times this factor; a mutant's is near 1.
-    Radius(f64),
-}
-
 impl Limits {
     /// The limits as printed.
-    pub const PRINTED: Self = Limits { printed: true, upper: Upper::Infinite, lower: 0.0 };
+    pub const PRINTED: Self = Limits { printed: true, infinite: true, radius: 1.0, lower: 0.0 };
     /// The limits with the radius of the support at y → 1.
-    pub const CORRECTED: Self = Limits { printed: false, upper: Upper::Radius(1.0), lower: 0.0 };
+    pub const CORRECTED: Self = Limits { printed: false, infinite: false, ..Self::PRINTED };
 }
 
 const RELU: (f64, f64) = (0.0, 1.0);
@@ -53,10 +47,7 @@ fn near_one(law: &Isotropic) -> (f64, f64, bool) {
 
 impl Claim for Limits {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("joma.lemma4_limits"),
-            false => sheet!("joma.lemma4_limits_corrected"),
-        }
+        if self.printed { sheet!("joma.lemma4_limits") } else { sheet!("joma.lemma4_limits_corrected") }
     }
 
     fn schema(&self) -> Schema {
@@ -68,10 +59,7 @@ impl Claim for Limits {
         let law = random_law(params.get(DIM), &mut rng)?;
         let (x, g, inside) = near_one(&law);
         let ball = law.radial() == Radial::Ball;
-        let upper = match self.upper {
-            Upper::Radius(factor) if ball => (g - factor).abs() <= TOLERANCE,
-            _ => inside && g >= HIGH,
-        };
+        let upper = if ball && !self.infinite { (g - self.radius).abs() <= TOLERANCE } else { inside && g >= HIGH };
         let (f, one) = (law.f(RELU, -FAR), FAR * law.theta1(RELU, -FAR));
         let lower = (f - self.lower).abs() <= SMALL && one.abs() <= SMALL;
         let witness = witness! {
@@ -81,10 +69,6 @@ impl Claim for Limits {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let corrected = Limits { printed: self.printed, ..Self::CORRECTED };
-        let wider = Limits { upper: Upper::Radius(1.0001), ..corrected };
-        let positive = Limits { lower: 0.01, ..corrected };
-        let variant = |name, claim: Self| Mutant::new(name, claim).drawn_as("joma.lemma4_limits_corrected");
-        vec![variant("wider", wider), variant("positive", positive)]
+        drawn_as("joma.lemma4_limits_corrected", variants(self))
     }
 }

@@ -7,7 +7,7 @@ use crate::theory::CriticalPoint;
 use attnlab_lab::prelude::*;
 
 /// The matrix C(μ) = β_1 I + β_2 μμᵀ of (72) against the Jacobian of (50).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub struct Linearised {
     /// Factor of β_2; a mutant's is near 1.
     second: f64,
@@ -45,13 +45,6 @@ impl Statement for Linearised {
             "rates" => both[0].1, "said" => both[0].2, "rates_exchanged" => both[1].1, "said_exchanged" => both[1].2,
         };
         Ok(equal(off, 0.0, TOLERANCE, witness))
-    }
-
-    fn variants(self) -> (Vec<(&'static str, Self)>, &'static str) {
-        let more = Linearised { second: 1.0002, ..self };
-        let twice = Linearised { sign_twice: true, ..self };
-        let all = vec![("more-second-term", more), ("sign-twice", twice)];
-        (all, "joma.eq74")
     }
 }
 

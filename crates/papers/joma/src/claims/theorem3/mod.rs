@@ -1,50 +1,37 @@
 //! Theorem 3 and Lemma 4: critical points of the nonlinear dynamics and what happens near them. A file per
 //! statement; this one holds what they share.
 
-mod condition;
-mod convex;
-mod definite;
-mod existence;
-mod lambda;
-mod limits;
-mod linearised;
+pub mod condition;
+pub mod convex;
+pub mod definite;
+pub mod existence;
+pub mod lambda;
+pub mod limits;
+pub mod linearised;
 mod printed_field;
-mod range;
-mod rates;
-mod signs;
-mod slope;
-mod stable;
-mod stationary;
+pub mod range;
+pub mod rates;
+pub mod signs;
+pub mod slope;
+pub mod stable;
+pub mod stationary;
 mod upper;
 
-pub use condition::Condition;
-pub use convex::Convex;
-pub use definite::Definite;
-pub use existence::Existence;
-pub use lambda::Lambda;
-pub use limits::Limits;
-pub use linearised::Linearised;
-pub use range::Range;
-pub use rates::Rates;
-pub use signs::Signs;
-pub use slope::Slope;
-pub use stable::Stable;
-pub use stationary::Stationary;
-
 use super::lemma1::homogeneous;
-use super::setting::activation;
+use super::setting::{activation, drawn_as};
 use crate::quantities::{ACTIVATION, DIM, LAW};
 use crate::theory::{CriticalPoint, Isotropic, Radial};
 use attnlab_core::rng::Generator;
 use attnlab_lab::prelude::*;
 use rand::RngExt;
+use serde::de::DeserializeOwned;
 use std::ops;
 
 /// Trials of every claim here: some tenths of a second each.
 const TRIALS: u64 = 12;
 
 /// A statement on every critical point.
-pub trait Statement: Copy + Send + Sync + 'static {
+pub trait Statement: Copy + Send + Sync + Serialize + DeserializeOwned + 'static {
     /// Returns the sheet.
     fn sheet(self) -> &'static Sheet;
 
@@ -59,12 +46,14 @@ pub trait Statement: Copy + Send + Sync + 'static {
         vec![]
     }
 
-    /// Returns the false variants with their names, and the id whose draws they see.
-    fn variants(self) -> (Vec<(&'static str, Self)>, &'static str);
+    /// Returns the id whose draws the mutants see.
+    fn mutants_drawn_as(self) -> &'static str {
+        &self.sheet().id
+    }
 }
 
 /// The claim that a statement holds at random critical points.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Serialize, Deserialize)]
 pub struct AtCritical<S>(S);
 
 impl<S: Statement> Claim for AtCritical<S> {
@@ -94,9 +83,7 @@ impl<S: Statement> Claim for AtCritical<S> {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let (variants, id) = self.0.variants();
-        let one = |(name, variant)| Mutant::new(name, AtCritical(variant)).drawn_as(id);
-        variants.into_iter().map(one).collect()
+        drawn_as(self.0.mutants_drawn_as(), variants(self))
     }
 }
 

@@ -1,11 +1,12 @@
 //! Lemma 4, after Eq. (59): which ratios of weights have critical points.
 
 use super::upper;
+use crate::claims::setting::drawn_as;
 use crate::quantities::ACTIVATION;
 use attnlab_lab::prelude::*;
 
 /// The claim that a_-/a_+ and a_+/a_- are below `most` at critical points.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Serialize, Deserialize)]
 pub struct Range {
     /// Flag: it is the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
@@ -23,24 +24,15 @@ impl Range {
 
 impl Claim for Range {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("joma.lemma4_range"),
-            false => sheet!("joma.lemma4_range_corrected"),
-        }
+        if self.printed { sheet!("joma.lemma4_range") } else { sheet!("joma.lemma4_range_corrected") }
     }
 
     fn schema(&self) -> Schema {
-        match self.upper_half {
-            true => upper::schema(),
-            false => super::schema(),
-        }
+        if self.upper_half { upper::schema() } else { super::schema() }
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        match self.upper_half {
-            true => upper::hypotheses(params),
-            false => super::hypotheses(params),
-        }
+        if self.upper_half { upper::hypotheses(params) } else { super::hypotheses(params) }
     }
 
     /// Under leaky ReLU the pairs that there are lie close together.
@@ -78,7 +70,6 @@ impl Claim for Range {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let narrow = Range { upper_half: true, most: 1.2, ..*self };
-        vec![Mutant::new("narrow", narrow).drawn_as("joma.lemma4_range_corrected")]
+        drawn_as("joma.lemma4_range_corrected", variants(self))
     }
 }

@@ -12,30 +12,21 @@ use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::VectorField;
 
 /// The rates of (5) along μ and across it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub struct Rates {
     /// Flag: it is the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
-    betas: Betas,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Betas {
-    /// (73), (74).
-    Printed,
-    /// Those of the corrected field.
-    Corrected,
-    /// The mutant: β_1 alone, as Eq. (6) has it.
-    FirstAlone,
-    /// The mutant: β_2 larger by a hundredth.
-    MoreSecond,
+    /// Flag: the β are those of the corrected field, not those of (73), (74).
+    corrected: bool,
+    /// Factor of β_2; a mutant's is not 1.
+    second: f64,
 }
 
 impl Rates {
     /// Eqs. (5), (72) to (74) as printed.
-    pub const PRINTED: AtCritical<Self> = AtCritical(Rates { printed: true, betas: Betas::Printed });
+    pub const PRINTED: AtCritical<Self> = AtCritical(Rates { printed: true, corrected: false, second: 1.0 });
     /// Eq. (5) with the β of the corrected field.
-    pub const CORRECTED: AtCritical<Self> = AtCritical(Rates { printed: false, betas: Betas::Corrected });
+    pub const CORRECTED: AtCritical<Self> = AtCritical(Rates { printed: false, corrected: true, second: 1.0 });
 }
 
 /// The two-component field by its definition, under any φ, with x̄_+ along the first of two axes; the state
@@ -74,17 +65,11 @@ const TOLERANCE: f64 = 1e-4;
 
 impl Statement for Rates {
     fn sheet(self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("joma.theorem3"),
-            false => sheet!("joma.theorem3_corrected"),
-        }
+        if self.printed { sheet!("joma.theorem3") } else { sheet!("joma.theorem3_corrected") }
     }
 
     fn more_hypotheses(self, params: &Params) -> Vec<Hypothesis> {
-        match self.printed {
-            true => vec![smooth_density(params)],
-            false => vec![],
-        }
+        if self.printed { vec![smooth_density(params)] } else { vec![] }
     }
 
     fn outcome_at(self, point: CriticalPoint, params: &Params) -> Result<Outcome> {
@@ -106,16 +91,8 @@ impl Statement for Rates {
             (8.0 * (at(1.0) - at(-1.0)) - (at(2.0) - at(-2.0))) / (12.0 * h)
         };
         let found = [-slope(0), -slope(1)];
-        let betas = match self.betas {
-            Betas::Printed => point.betas_printed(),
-            _ => point.betas(),
-        };
-        let second = match self.betas {
-            Betas::FirstAlone => 0.0,
-            Betas::MoreSecond => 1.01 * betas.two,
-            _ => betas.two,
-        };
-        let said = [betas.one + second * point.length.powi(2), betas.one];
+        let betas = if self.corrected { point.betas() } else { point.betas_printed() };
+        let said = [betas.one + self.second * betas.two * point.length.powi(2), betas.one];
         // In one dimension nothing lies across μ.
         let axes = if params.get(DIM) == 1 { 1 } else { 2 };
         let off = (0..axes).map(|i| ((said[i] - found[i]) / found[i]).abs());
@@ -131,9 +108,7 @@ impl Statement for Rates {
         ))
     }
 
-    fn variants(self) -> (Vec<(&'static str, Self)>, &'static str) {
-        let with = |betas| Rates { betas, ..self };
-        let variants = vec![("isotropic", with(Betas::FirstAlone)), ("more-second-term", with(Betas::MoreSecond))];
-        (variants, "joma.theorem3_corrected")
+    fn mutants_drawn_as(self) -> &'static str {
+        "joma.theorem3_corrected"
     }
 }

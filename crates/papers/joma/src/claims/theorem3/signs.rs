@@ -1,16 +1,17 @@
 //! Section E.4: the signs of r_+ and r_- at a critical point.
 
 use super::{generator, none};
+use crate::claims::setting::drawn_as;
 use crate::theory::{CriticalPoint, Isotropic, Radial};
 use attnlab_lab::prelude::*;
 use rand::RngExt;
 
 /// The order ρ_- < ρ* < ρ_+ with ρ* = 0 as printed, or the minimum of F/θ_1.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Serialize, Deserialize)]
 pub struct Signs {
     /// Flag: the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
-    /// Flag of a mutant: ρ* is 0.
+    /// Flag: ρ* is 0.
     at_zero: bool,
     /// Added to ρ*; a mutant's is near 0.
     shift: f64,
@@ -51,10 +52,7 @@ fn lowest(law: &Isotropic) -> f64 {
 
 impl Claim for Signs {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("joma.e4_signs"),
-            false => sheet!("joma.e4_signs_corrected"),
-        }
+        if self.printed { sheet!("joma.e4_signs") } else { sheet!("joma.e4_signs_corrected") }
     }
 
     fn trial(&self, _params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -75,10 +73,6 @@ impl Claim for Signs {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let corrected = Signs { printed: self.printed, ..Self::CORRECTED };
-        let higher = Signs { shift: 0.05, ..corrected };
-        let lower = Signs { shift: -0.05, ..corrected };
-        let variant = |name, claim: Self| Mutant::new(name, claim).drawn_as("joma.e4_signs_corrected");
-        vec![variant("higher", higher), variant("lower", lower)]
+        drawn_as("joma.e4_signs_corrected", variants(self))
     }
 }

@@ -7,18 +7,12 @@ use attnlab_lab::prelude::*;
 use rand::RngExt;
 
 /// The derivative dG/dy = θ_1(x)/p_n(x) at y = θ_1(x), by differences of G under ReLU.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Slope {
-    /// Factor of the derivative; a mutant's is near 1.
-    factor: f64,
-    /// Flag: the derivative is taken by y; a mutant takes it by x.
-    by_y: bool,
-}
-
-impl Default for Slope {
-    fn default() -> Self {
-        Slope { factor: 1.0, by_y: true }
-    }
+    /// Relative change of the derivative; a mutant's is near 0.
+    change: f64,
+    /// Flag of a mutant: the derivative is taken by x, not by y.
+    by_x: bool,
 }
 
 /// Step of the five-point differences, relative to the distance of y from the ends of (0, 1).
@@ -46,8 +40,8 @@ impl Claim for Slope {
         let h = STEP * y.min(1.0 - y);
         let g = |i: f64| critical::g(&law, y + i * h);
         let found = (8.0 * (g(1.0) - g(-1.0)) - (g(2.0) - g(-2.0))) / (12.0 * h);
-        let density = if self.by_y { law.density(x) } else { 1.0 };
-        let said = self.factor * y / density;
+        let density = if self.by_x { 1.0 } else { law.density(x) };
+        let said = (1.0 + self.change) * y / density;
         let witness = witness! {
             "law" => format!("{:?}", law.radial()), "x" => x, "y" => y, "by_differences" => found, "said" => said,
         };
@@ -56,8 +50,6 @@ impl Claim for Slope {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let by_x = Slope { by_y: false, ..*self };
-        let more = Slope { factor: 1.000_01, ..*self };
-        vec![Mutant::new("by-x", by_x), Mutant::new("more", more)]
+        variants(self)
     }
 }

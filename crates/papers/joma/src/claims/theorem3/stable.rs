@@ -7,7 +7,7 @@ use crate::theory::{Activation, CriticalPoint};
 use attnlab_lab::prelude::*;
 
 /// The eigenvalues of the field of (v, ξ): 0 along the ray of critical points, and two negative ones.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub struct Stable {
     /// Factor of the eigenvalue of the plane of v and ξ; a mutant's is near 1.
     factor: f64,
@@ -62,10 +62,7 @@ impl Statement for Stable {
         let scale = [by_v, by_across, by_xi].concat();
         let scale = scale.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
         // The plane of v and ξ: trace and determinant.
-        let trace = match self.fixed {
-            true => by_v[0],
-            false => by_v[0] + by_xi[2],
-        };
+        let trace = if self.fixed { by_v[0] } else { by_v[0] + by_xi[2] };
         let determinant = by_v[0] * by_xi[2] - by_v[2] * by_xi[0];
         let plane = -self.factor * point.joint_rate();
         let across = -point.betas().one;
@@ -83,12 +80,5 @@ impl Statement for Stable {
             "rho" => [point.minus, point.plus], "length" => point.length,
         };
         Ok(equal(if negative { off } else { f64::NAN }, 0.0, TOLERANCE, witness))
-    }
-
-    fn variants(self) -> (Vec<(&'static str, Self)>, &'static str) {
-        let more = Stable { factor: 1.001, ..self };
-        let fixed = Stable { fixed: true, ..self };
-        let all = vec![("more", more), ("fixed-bias", fixed)];
-        (all, "joma.theorem3_stable")
     }
 }

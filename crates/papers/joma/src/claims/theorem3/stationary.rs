@@ -8,7 +8,7 @@ use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{Flow, Method, VectorField};
 
 /// The condition Σ_j a_j F = 0 at a stationary point.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub struct Stationary {
     /// Flag: it is the printed claim, on the field (42) as printed, and not that on the layer's field.
     printed: bool,
@@ -62,10 +62,7 @@ const AT_REST: f64 = 1e-9;
 
 impl Statement for Stationary {
     fn sheet(self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("joma.lemma4"),
-            false => sheet!("joma.lemma4_corrected"),
-        }
+        if self.printed { sheet!("joma.lemma4") } else { sheet!("joma.lemma4_corrected") }
     }
 
     fn outcome_at(self, point: CriticalPoint, _params: &Params) -> Result<Outcome> {
@@ -88,15 +85,6 @@ impl Statement for Stationary {
             "terms" => [first, second], "end" => end, "length" => length, "r" => r, "rate" => rate,
         };
         Ok(equal((first - second) / first, 0.0, TOLERANCE, witness))
-    }
-
-    fn variants(self) -> (Vec<(&'static str, Self)>, &'static str) {
-        let more = Stationary { factor: 1.0001, ..self };
-        let id = match self.printed {
-            true => "joma.lemma4",
-            false => "joma.lemma4_corrected",
-        };
-        (vec![("more-integral", more)], id)
     }
 }
 

@@ -7,7 +7,7 @@ use attnlab_core::quadrature::integrate;
 use attnlab_lab::prelude::*;
 
 /// The identity (86), both sides by quadrature.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Serialize, Deserialize)]
 pub struct Integral {
     /// Factor of the integral of ζ; a mutant's is near 1.
     factor: f64,
@@ -15,10 +15,9 @@ pub struct Integral {
     exponent: f64,
 }
 
-impl Default for Integral {
-    fn default() -> Self {
-        Integral { factor: 1.0, exponent: 1.0 }
-    }
+impl Integral {
+    /// Eq. (86) as printed.
+    pub const PRINTED: Self = Integral { factor: 1.0, exponent: 1.0 };
 }
 
 /// Accuracy of both sides relative to F: quadratures of 1e-14 over numbers of one sign.
@@ -53,8 +52,6 @@ impl Claim for Integral {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let more = Integral { factor: 1.0 + 1e-9, ..*self };
-        let square = Integral { exponent: 2.0, ..*self };
-        vec![Mutant::new("more", more), Mutant::new("square", square)]
+        variants(self)
     }
 }

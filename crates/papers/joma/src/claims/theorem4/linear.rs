@@ -10,23 +10,12 @@ use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch};
 const LOGIT: (f64, f64) = (0.05, 1.0);
 
 /// The ratio of convergence under linear attention, from logits z(0) ≠ 0.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Theorem4Linear {
-    rate: Rate,
-}
-
-/// The rate at which ln(1/δ) grows in the end.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Rate {
-    /// √(μ² + z(0)²).
-    #[default]
-    Logit,
-    /// e^{μ²/2}, that of exp attention.
-    Exp,
-    /// |μ|, as for z(0) → 0.
-    WithoutStart,
-    /// √(μ² + (1.0005 z(0))²).
-    MoreStart,
+    /// Flag of a mutant: ln(1/δ) grows in the end at the rate e^{μ²/2} of exp attention, not √(μ² + z(0)²).
+    exp: bool,
+    /// Relative change of z(0) in that rate; a mutant's is near 0, or -1, as for z(0) → 0.
+    change: f64,
 }
 
 /// The field (μ - v) z and (μ - v) v of two components, by ℓ = ln(1/δ) and z: v and z move together, by the layer's
@@ -72,11 +61,9 @@ impl Claim for Theorem4Linear {
         let Some((t, x)) = path.event else {
             return Err(Error::not_converged("the gap was not reached"));
         };
-        let rate = |i: usize| match self.rate {
-            Rate::Logit => mu[i].hypot(z0[i]),
-            Rate::Exp => (0.5 * mu[i] * mu[i]).exp(),
-            Rate::WithoutStart => mu[i],
-            Rate::MoreStart => mu[i].hypot(1.0005 * z0[i]),
+        let rate = |i: usize| match self.exp {
+            true => (0.5 * mu[i] * mu[i]).exp(),
+            false => mu[i].hypot((1.0 + self.change) * z0[i]),
         };
         // ln(1/δ) + κ: the closed form's time times s.
         let grown = |i: usize| linear_time(x[2 * i], mu[i], z0[i]) * mu[i].hypot(z0[i]);
@@ -93,7 +80,6 @@ impl Claim for Theorem4Linear {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let with = |name, rate| Mutant::new(name, Theorem4Linear { rate });
-        vec![with("exp", Rate::Exp), with("without-start", Rate::WithoutStart), with("more-start", Rate::MoreStart)]
+        variants(self)
     }
 }

@@ -7,7 +7,7 @@ use crate::theory::convergence::{lemma7, time_to, zeta};
 use attnlab_lab::prelude::*;
 
 /// The statement that some μ̄ in [0, μ] makes (87) an equality.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Serialize, Deserialize)]
 pub struct MeanValue {
     /// The μ̄ that is tried, in units of the one that is found; a mutant's is near 1.
     place: f64,
@@ -15,10 +15,9 @@ pub struct MeanValue {
     within: f64,
 }
 
-impl Default for MeanValue {
-    fn default() -> Self {
-        MeanValue { place: 1.0, within: 1.0 }
-    }
+impl MeanValue {
+    /// Eq. (87) as printed.
+    pub const PRINTED: Self = MeanValue { place: 1.0, within: 1.0 };
 }
 
 /// Accuracy of both sides relative to F, where ζ(r, μ̄) is found to rounding.
@@ -67,8 +66,6 @@ impl Claim for MeanValue {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let half = MeanValue { within: 0.5, ..*self };
-        let farther = MeanValue { place: 1.000_001, ..*self };
-        vec![Mutant::new("half", half), Mutant::new("farther", farther)]
+        variants(self)
     }
 }

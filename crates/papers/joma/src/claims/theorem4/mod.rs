@@ -4,27 +4,15 @@
 //! A trial integrates Eq. (6) itself, in the coordinates of [`Salient`], and reads ln(1/δ) at a random
 //! moment.
 
-mod derivative;
-mod integral;
-mod lemma6;
-mod lemma7;
-mod linear;
-mod mean_value;
-mod ratio;
-mod remainder;
-mod threshold;
-mod time;
-
-pub use derivative::Derivative;
-pub use integral::Integral;
-pub use lemma6::Lemma6;
-pub use lemma7::Lemma7;
-pub use linear::Theorem4Linear;
-pub use mean_value::MeanValue;
-pub use ratio::Ratio;
-pub use remainder::Remainder;
-pub use threshold::Threshold;
-pub use time::Time;
+pub mod derivative;
+pub mod integral;
+pub mod lemmas;
+pub mod linear;
+pub mod mean_value;
+pub mod ratio;
+pub mod remainder;
+pub mod threshold;
+pub mod time;
 
 use super::setting::at_most;
 use crate::dynamics::Salient;
@@ -40,8 +28,6 @@ const TRIALS: u64 = 100;
 const MU: (f64, f64) = (0.3, 3.5);
 /// Range of ln(1/δ_k).
 const GAP: (f64, f64) = (0.2, 30.0);
-/// Range of the arguments of Lemmas 6 and 7.
-const ARGUMENT: (f64, f64) = (0.05, 50.0);
 /// The printed bound on |λ_jk|, √(2π) + 2.
 const PRINTED_LAMBDA: f64 = 4.506_628_274_631;
 /// Relative tolerance of the integrator.
@@ -139,14 +125,6 @@ fn near_the_supremum(streams: &Streams) -> Drawn {
 /// Distance within which the supremum is attained there: [`near_the_supremum`] leaves 1e-6, the constant is rounded up
 /// by at most 1e-6.
 const ATTAINED: f64 = 1e-5;
-
-/// The outcome of a function of one argument that should lie between 0 and `bound`; one that is negative fails.
-fn between_zero_and(bound: f64, function: fn(f64) -> f64, streams: &Streams) -> Outcome {
-    let y = log_uniform(ARGUMENT, &mut generator(streams));
-    let value = function(y);
-    let value = if value < 0.0 { f64::NAN } else { value };
-    at_most(value, bound, 0.0, witness! { "y" => y, "value" => value })
-}
 
 #[cfg(test)]
 mod tests {

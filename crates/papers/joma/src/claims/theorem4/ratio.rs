@@ -5,7 +5,7 @@ use crate::theory::convergence::LARGEST_REMAINDER;
 use attnlab_lab::prelude::*;
 
 /// The ratio (7) with a bound on |λ_jk|.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Serialize, Deserialize)]
 pub struct Ratio {
     /// Flag: it is the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
@@ -24,10 +24,7 @@ impl Ratio {
 
 impl Claim for Ratio {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("joma.theorem4"),
-            false => sheet!("joma.theorem4_sharp"),
-        }
+        if self.printed { sheet!("joma.theorem4") } else { sheet!("joma.theorem4_sharp") }
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {
@@ -51,20 +48,13 @@ impl Claim for Ratio {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let variant = |name, bound, exponent| {
-            let variant = Ratio { bound, exponent, ..*self };
-            Mutant::new(name, variant)
-        };
-        match self.printed {
-            true => vec![variant("too-sharp", 0.6, 0.5), variant("larger-exponent", PRINTED_LAMBDA, 0.55)],
-            false => vec![variant("too-sharp", 0.8643, 0.5), variant("not-attained", 0.864_35, 0.5)],
-        }
+        variants(self)
     }
 }
 
 impl Ratio {
     /// λ_jk of (7).
-    fn lambda(self, seen: &Moment) -> f64 {
+    fn lambda(&self, seen: &Moment) -> f64 {
         let ([_, k], [_, l_k]) = (seen.mu, seen.gaps);
         seen.big_lambda(self.exponent) * l_k / (0.5 * k * k).exp()
     }

@@ -1,6 +1,7 @@
 //! Eq. (88) and the text after it: F is a logarithm up to a bounded remainder.
 
 use super::{ATTAINED, Drawn, Moment, TOLERANCE, TRIALS, near_the_supremum};
+use crate::claims::setting::drawn_as;
 use crate::theory::convergence::LARGEST_REMAINDER;
 use attnlab_lab::prelude::*;
 
@@ -8,7 +9,7 @@ use attnlab_lab::prelude::*;
 const PRINTED: f64 = 2.253_314_137_315_5;
 
 /// The bounds 0 ≤ F - e^{p μ²} ln(1/δ) ≤ `bound`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Serialize, Deserialize)]
 pub struct Remainder {
     claim: Form,
     /// p.
@@ -17,7 +18,7 @@ pub struct Remainder {
 }
 
 /// The claim whose sheet it bears: for a mutant, the one that it belongs to.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
 enum Form {
     Printed,
     Sharp,
@@ -58,26 +59,19 @@ impl Claim for Remainder {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let variant = |name, bound| {
-            let variant = Remainder { exponent: -0.5, bound, ..*self };
-            Mutant::new(name, variant).drawn_as("joma.eq88_sharp")
-        };
-        match self.claim {
-            Form::Sharp => vec![variant("small", 0.8643), variant("not-attained", 0.864_35)],
-            _ => vec![variant("small", 0.8)],
-        }
+        drawn_as("joma.eq88_sharp", variants(self))
     }
 }
 
 impl Remainder {
     /// The remainder of component i, which converges as far as the moment says.
-    fn rest(self, seen: &Moment, i: usize) -> f64 {
+    fn rest(&self, seen: &Moment, i: usize) -> f64 {
         let mu = seen.mu[i];
         seen.t - (self.exponent * mu * mu).exp() * seen.gaps[i]
     }
 
     /// The outcome of the best constant: a bound here, and next to attained there.
-    fn sharp(self, seen: &Moment, rest: f64, streams: &Streams) -> Result<Outcome> {
+    fn sharp(&self, seen: &Moment, rest: f64, streams: &Streams) -> Result<Outcome> {
         let most = self.rest(&near_the_supremum(streams).moment()?, 1);
         let mut witness = seen.witness();
         witness.insert("remainder".into(), rest.into());

@@ -1,13 +1,14 @@
 //! The text after Eq. (7): from which δ_k on the ratio is close to its limit.
 
 use super::{Drawn, Moment, PRINTED_LAMBDA, TRIALS};
+use crate::claims::setting::drawn_as;
 use attnlab_lab::prelude::*;
 
 /// "≪" in "δ_k ≪ threshold" is taken as δ_k = threshold^κ; then the bound promises |Λ| ≤ 1/κ.
 const KAPPA: f64 = 10.0;
 
 /// The threshold $\exp\[-(\sqrt{2\pi} + 2) e^{p \mu_k^2}\]$ on δ_k.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Serialize, Deserialize)]
 pub struct Threshold {
     /// Flag: it is the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
@@ -24,10 +25,7 @@ impl Threshold {
 
 impl Claim for Threshold {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed {
-            true => sheet!("joma.theorem4_threshold"),
-            false => sheet!("joma.theorem4_threshold_corrected"),
-        }
+        if self.printed { sheet!("joma.theorem4_threshold") } else { sheet!("joma.theorem4_threshold_corrected") }
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {
@@ -42,7 +40,6 @@ impl Claim for Threshold {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        let quarter = Threshold { exponent: 0.25, ..*self };
-        vec![Mutant::new("quarter", quarter).drawn_as("joma.theorem4_threshold_corrected")]
+        drawn_as("joma.theorem4_threshold_corrected", variants(self))
     }
 }

@@ -6,16 +6,10 @@ use crate::theory::convergence::remainder;
 use attnlab_lab::prelude::*;
 
 /// The identity F(r_j, μ_j) = t.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Time {
-    /// Factor of μ in F; the mutants: 0, for which ln(1/δ) = t as without attention, and near 1.
-    factor: f64,
-}
-
-impl Default for Time {
-    fn default() -> Self {
-        Time { factor: 1.0 }
-    }
+    /// Relative change of μ in F; a mutant's is near 0, or -1, for which ln(1/δ) = t as without attention.
+    change: f64,
 }
 
 impl Claim for Time {
@@ -31,7 +25,7 @@ impl Claim for Time {
         let seen = Drawn::new(streams).moment()?;
         let ([j, _], [l_j, _]) = (seen.mu, seen.gaps);
         let mut witness = seen.witness();
-        let j = self.factor * j;
+        let j = (1.0 + self.change) * j;
         // F by quadrature, with its pole split off, so that 1 - r may be as small as it is.
         let f = (-0.5 * j * j).exp() * l_j + remainder((-l_j).exp(), j);
         witness.insert("F".into(), f.into());
@@ -39,6 +33,6 @@ impl Claim for Time {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        vec![Mutant::new("no-attention", Time { factor: 0.0 }), Mutant::new("less-attention", Time { factor: 0.9999 })]
+        variants(self)
     }
 }
