@@ -1,6 +1,5 @@
 //! Processes of tests with a limit against a hang, skipped tests, and the catalogue.
 
-use assert_cmd::assert::Assert;
 use attnlab::catalogue::Catalogue;
 use attnlab::claim::Claim;
 use attnlab::experiment::Entry;
@@ -45,12 +44,6 @@ pub fn output_of(command: &mut assert_cmd::Command) -> io::Result<Output> {
 pub struct Attnlab(assert_cmd::Command);
 
 impl Attnlab {
-    /// Adds an argument.
-    pub fn arg(&mut self, arg: impl AsRef<OsStr>) -> &mut Self {
-        self.0.arg(arg);
-        self
-    }
-
     /// Sets an environment variable.
     #[cfg(feature = "gpu")]
     pub fn env(&mut self, name: &str, value: &str) -> &mut Self {
@@ -69,13 +62,6 @@ impl Attnlab {
     #[track_caller]
     pub fn output(&mut self) -> io::Result<Output> {
         output_of(&mut self.0)
-    }
-
-    /// Runs the command for assertions on its output.
-    #[track_caller]
-    pub fn assert(&mut self) -> Assert {
-        let output = self.output().unwrap();
-        Assert::new(output).append_context("command", format!("{:?}", self.0))
     }
 }
 

@@ -26,7 +26,8 @@ pub fn fits(pattern: &str, line: &str) -> bool {
     };
     // A number is found whole.
     let within_number = |start: usize| {
-        rest.starts_with(|c: char| c.is_ascii_digit()) && line[..start].ends_with(|c: char| c.is_ascii_digit() || c == '.')
+        rest.starts_with(|c: char| c.is_ascii_digit())
+            && line[..start].ends_with(|c: char| c.is_ascii_digit() || c == '.')
     };
     let mut starts = (length..=line.len()).filter(|start| line.is_char_boundary(*start) && !within_number(*start));
     starts.any(|start| fits(rest, &line[start..]))

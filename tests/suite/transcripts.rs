@@ -1,5 +1,5 @@
 //! Sessions of the command line: the commands in `transcripts/*.md`, and those of `docs/tutorial`, end and print as
-//! their pages show. `ATTNLAB_BLESS=1 cargo test --test suite transcripts` writes what has changed into the transcripts.
+//! their pages show, and so do those in `tests/transcripts` of the rooms. `ATTNLAB_BLESS=1 cargo test --test suite transcripts` writes what has changed into the transcripts.
 //!
 //! Every page has a folder of its own, in which bash runs its blocks one after another:
 //!
@@ -100,7 +100,7 @@ fn run(commands: &str, folder: &Path, end: &Path) -> Output {
         .current_dir(folder)
         .env("PATH", path)
         .env("END", end)
-        .env("ATTNLAB", env!("CARGO_MANIFEST_DIR"))
+        .env("ATTNLAB", root())
         // Neither the width of the terminal nor its colours, and messages of other programs in English.
         .env_remove("COLUMNS")
         .env("NO_COLOR", "1")
@@ -200,23 +200,49 @@ fn differences(page: &Path) -> Vec<String> {
     differences
 }
 
-/// Runs the pages of a folder of the repository, several at a time.
+/// Runs the pages of folders of the repository, several at a time; with `ATTNLAB_PAGE=sweep` those alone that have this
+/// word in their name.
 #[track_caller]
-fn assert_pages(folder: &str) {
-    let entries = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).unwrap();
-    let pages: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+fn assert_pages(folders: &[PathBuf]) {
+    let word = env::var("ATTNLAB_PAGE").unwrap_or_default();
+    let pages = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap()).map(|entry| entry.unwrap().path());
+    let pages: Vec<PathBuf> =
+        pages.filter(|page| page.file_name().unwrap().to_string_lossy().contains(&word)).collect();
+    assert!(!pages.is_empty(), "no page has '{word}' in its name");
     let differences: Vec<String> = pages.par_iter().flat_map(|page| differences(page)).collect();
     let advice = "read the change, then ATTNLAB_BLESS=1 cargo test --test suite transcripts";
     assert!(differences.is_empty(), "{}\n{advice}", differences.join("\n"));
 }
 
+/// Folder of the sources.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The pages of the command, and those of the rooms.
 #[test]
 fn commands_print_what_the_transcripts_show() {
-    assert_pages("tests/suite/transcripts");
+    let papers = fs::read_dir(root().join("crates/papers")).unwrap();
+    let of_rooms = papers.map(|paper| paper.unwrap().path().join("tests/transcripts")).filter(|folder| folder.exists());
+    let folders: Vec<PathBuf> = of_rooms.chain([root().join("tests/suite/transcripts")]).collect();
+    assert_pages(&folders);
 }
 
 #[test]
 #[ignore = "builds packages: .ci/tutorial"]
 fn commands_print_what_the_tutorial_shows() {
-    assert_pages("docs/tutorial");
+    assert_pages(&[root().join("docs/tutorial")]);
+}
+
+/// Every text of a check has the promise, the estimate, the trials and the reach, and the power of every mutant.
+#[test]
+fn no_field_of_a_check_is_left_out() {
+    let page = fs::read_to_string(root().join("tests/suite/transcripts/check-text.md")).unwrap();
+    let texts: Vec<&str> = page.split("\n\n").filter(|text| text.contains("  promise")).collect();
+    assert!(texts.len() >= 16, "{}", texts.len());
+    for text in texts {
+        let has = |field: &str| text.contains(&format!("\n  {field} "));
+        assert!(["promise", "estimate", "trials", "reach"].into_iter().all(has), "{text}");
+        assert_eq!(has("power"), text.contains(" / mutant "), "{text}");
+    }
 }
