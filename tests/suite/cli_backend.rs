@@ -1,6 +1,6 @@
 //! `--backend`: what it chooses, what it says, and that the answer is the same.
 
-use crate::common::{attnlab, json_lines, refused};
+use crate::common::{attnlab, json_lines};
 use serde_json::Value;
 
 const HORIZON: [&str; 9] = ["horizon", "--tokens", "700", "--dim", "60", "--delta", "0.05", "--seed", "3"];
@@ -40,7 +40,9 @@ fn a_build_without_gpu_says_how_to_build_with_it() {
             "backend = {backend}: must be auto or cpu; this attnlab was built without GPU support. Build it \
              with cargo build --release --features gpu, or write --backend cpu"
         );
-        refused(&with(&["--backend", backend]), &message);
+        let output = attnlab(&with(&["--backend", backend])).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stderr), format!("error: {message}\n"));
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
     }
     let auto = attnlab(&with(&["--json"])).output().unwrap();
     assert!(auto.status.success() && auto.stderr.is_empty());

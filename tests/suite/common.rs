@@ -123,15 +123,6 @@ pub fn json_lines(args: &[&str]) -> Vec<Value> {
     text.lines().map(parse).collect()
 }
 
-/// Asserts exit status 2, nothing on standard output, and exactly this message on standard error.
-pub fn refused(args: &[&str], message: &str) {
-    let output = attnlab(args).output().unwrap();
-    let error = String::from_utf8_lossy(&output.stderr).to_string();
-    assert_eq!(error.trim_end(), format!("error: {message}"), "{args:?}");
-    assert_eq!(output.status.code(), Some(2), "{args:?}");
-    assert!(output.stdout.is_empty(), "{args:?}");
-}
-
 /// The catalogue of this repository.
 pub static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(attnlab::catalogue);
 

@@ -1,5 +1,6 @@
-//! Sessions of the command line: the commands in `transcripts/*.md`, and those of `docs/tutorial`, end and print as
-//! their pages show, and so do those in `tests/transcripts` of the rooms. `ATTNLAB_BLESS=1 cargo test --test suite transcripts` writes what has changed into the transcripts.
+//! Sessions of the command line: the commands in `transcripts/*.md`, in `tests/transcripts` of the rooms and in
+//! `docs/tutorial` end and print as their pages show. `ATTNLAB_BLESS=1 cargo test --test suite transcripts` writes into
+//! the transcripts what has changed.
 //!
 //! Every page has a folder of its own, in which bash runs its blocks one after another:
 //!
@@ -92,9 +93,8 @@ fn steps(page: &str) -> Vec<Step> {
 
 /// Runs commands in a folder, for [`limit`] at most, and writes the folder in which they end into the file `end`.
 fn run(commands: &str, folder: &Path, end: &Path) -> Output {
-    let program = Path::new(env!("CARGO_BIN_EXE_attnlab"));
-    let paths = env::split_paths(&env::var_os("PATH").unwrap()).collect::<Vec<_>>();
-    let path = env::join_paths([program.parent().unwrap().to_path_buf()].into_iter().chain(paths)).unwrap();
+    let programs = Path::new(env!("CARGO_BIN_EXE_attnlab")).parent().unwrap();
+    let path = format!("{}:{}", programs.display(), env::var("PATH").unwrap());
     let child = Command::new("bash")
         .args(["-euo", "pipefail", "-c", &format!("{commands}\npwd > \"$END\"")])
         .current_dir(folder)
@@ -160,13 +160,19 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, SystemTime> {
 fn differences(page: &Path) -> Vec<String> {
     let name = page.file_name().unwrap().to_string_lossy();
     let text = fs::read_to_string(page).unwrap();
-    let (mut lines, mut differences) = (text.lines().map(String::from).collect::<Vec<_>>(), vec![]);
+    let (mut lines, mut differences): (Vec<String>, _) = (text.lines().map(String::from).collect(), vec![]);
     let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (mut place, end) = (folder.path().to_path_buf(), elsewhere.path().join("end"));
-    let mut replaced = vec![];
+    let (blessed, mut blocks, mut met) = (env::var_os("ATTNLAB_BLESS").is_some(), vec![], BTreeMap::new());
     for step in steps(&text) {
-        if !step.needs.is_empty() && !run(&step.needs, &place, &end).status.success() {
-            skipped(&format!("a block of {name}"), &step.needs);
+        let is_met = |needs: &String| {
+            let met = needs.is_empty() || run(needs, &place, &end).status.success();
+            if !met {
+                skipped(&format!("a block of {name}"), &format!("it needs {needs}"));
+            }
+            met
+        };
+        if !*met.entry(step.needs.clone()).or_insert_with_key(is_met) {
             continue;
         }
         if !step.file.is_empty() {
@@ -180,19 +186,21 @@ fn differences(page: &Path) -> Vec<String> {
             place = fs::read_to_string(&end).unwrap().trim_end().into();
         }
         if status != step.status || !lines_fit(&step.shown, &printed) {
-            let list = printed.join("\n");
-            differences.push(format!("{name}: {}\nended with status {status} and printed\n{list}\n", step.text));
             if status != 0 {
                 printed.insert(0, format!("? {status}"));
             }
-            replaced.push((step.place, printed));
+            if blessed && step.place.start > 0 {
+                blocks.push((step.place, printed));
+            } else {
+                differences.push(format!("{name}: {}\nprints\n{}\n", step.text, printed.join("\n")));
+            }
         }
         if status == 2 && (!output.stdout.is_empty() || files(folder.path()) != before) {
             differences.push(format!("{name}: {}\nrefuses, but writes files or on standard output\n", step.text));
         }
     }
-    if env::var_os("ATTNLAB_BLESS").is_some() {
-        for (place, printed) in replaced.into_iter().rev().filter(|(place, _)| place.start > 0) {
+    if !blocks.is_empty() {
+        for (place, printed) in blocks.into_iter().rev() {
             lines.splice(place, printed);
         }
         fs::write(page, lines.join("\n") + "\n").unwrap();
