@@ -1,6 +1,6 @@
-//! `attnlab train`: a training that is really killed, pictures, and what it refuses.
+//! `attnlab train`: a training that is really killed, and pictures.
 
-use crate::common::{attnlab, kill, refused, wait_until};
+use crate::common::{attnlab, kill, wait_until};
 use attnlab::run::pause;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -124,21 +124,4 @@ fn figures_need_no_text() {
     let plots = folder.path().join("plots").display().to_string();
     let args = ["figure", "language", "--rows", &out, "--out", &plots];
     assert_eq!(attnlab(&args).output().unwrap().status.code(), Some(0));
-}
-
-/// The room tests every message; here: exit status 2, and nothing is written.
-#[test]
-fn a_refused_training_writes_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().join("run");
-    let path = out.display().to_string();
-    for (experiment, set, message) in [
-        ("icl", "heads=3", "heads = 3: must be a divisor of width = 64"),
-        ("icl", "models=[\"aot-msa\"]", "unknown model 'aot-msa'; did you mean aot-mhsa, aot-mssa, aot-tied?"),
-        ("language", "networks=[]", "networks = []: must be at least one name"),
-    ] {
-        let args = ["train", experiment, "--quick", "--out", &path, "--set", set];
-        refused(&args, message);
-        assert!(!out.exists(), "{experiment} {set}");
-    }
 }

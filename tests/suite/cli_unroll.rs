@@ -1,6 +1,6 @@
-//! `unroll` on NumPy files: what NumPy writes is read, what does not fit is refused with its place.
+//! `unroll` on NumPy files: what NumPy writes is read, and the numbers are those that NumPy computes.
 
-use crate::common::{attnlab, json_lines, refused};
+use crate::common::json_lines;
 use std::path::PathBuf;
 use tempfile::TempDir;
 
@@ -80,12 +80,6 @@ impl Files {
                 line["snr"].as_array().unwrap().iter().map(value).collect()
             })
             .collect()
-    }
-
-    fn refused(&self, rest: &[&str], message: &str) {
-        let args = self.args(rest);
-        let args: Vec<&str> = args.iter().map(String::as_str).collect();
-        refused(&args, &message.replace('@', &format!("{}/", self.0.path().display())));
     }
 }
 
@@ -169,7 +163,7 @@ fn theorem_1_on_ones_own_data() {
 }
 
 #[test]
-fn files_are_written_whole_and_never_over_others() {
+fn files_are_written_whole() {
     let files = Files::new();
     let all = ["--layers", "1", "--csv", "@rows.csv", "--save-tokens", "@out.npy"];
     let expected = files.snr(&all);
@@ -183,102 +177,4 @@ fn files_are_written_whole_and_never_over_others() {
     // The last Z goes on where the run stopped.
     std::fs::copy(files.path("out.npy"), files.path("z.npy")).unwrap();
     close(&files.snr(&["--layers", "1"]), &SOFTMAX[1..], 1e-13);
-    files.refused(&all, "@rows.csv: entity already exists. Write --force to replace it, or another name");
-    files.put("rows.csv", b"old");
-    files.snr(&[&all[..], &["--force"]].concat());
-    assert!(std::fs::read_to_string(files.path("rows.csv")).unwrap().starts_with("layer,"));
-    files.refused(&["--csv", "@missing/rows.csv"], "@missing: entity not found. Create this folder first");
-}
-
-#[test]
-fn what_does_not_fit_is_refused() {
-    let cases: [(&str, Vec<u8>, &str); 13] = [
-        (
-            "z.npy",
-            npy("<f8", false, "(4, 4)", &f8(&Z.map(|x| if x == 1.25 { f64::NAN } else { x }))),
-            "tokens[3, 3] = NaN: must be a finite number, in @z.npy",
-        ),
-        (
-            "z.npy",
-            npy("<f8", false, "(4,)", &f8(&Z[..4])),
-            "tokens has shape (4,), expected two dimensions, (d, N) for tokens and (d, p) for a basis, none of them 0",
-        ),
-        (
-            "z.npy",
-            npy("<f8", false, "(4, 4)", &f8(&Z[..9])),
-            "@z.npy: 72 bytes of data do not fill the shape (4, 4) of its header: is the file complete?",
-        ),
-        (
-            "z.npy",
-            npy("<f8", false, "(4294967296, 4294967296)", &f8(&Z)),
-            "@z.npy: 128 bytes of data do not fill the shape (4294967296, 4294967296) of its header: is the file complete?",
-        ),
-        (
-            "z.npy",
-            npy("<i8", false, "(4, 4)", &f8(&Z)),
-            "@z.npy: tokens has the NumPy type i8, expected float32 or float64: write z.astype('float64')",
-        ),
-        (
-            "u1.npy",
-            npy("<f8", false, "(2, 4)", &f8(&U1)),
-            "bases[1] has shape (2, 4), expected (d, p) with d = 4 as the tokens have",
-        ),
-        (
-            "u1.npy",
-            npy("<f8", false, "(4, 2)", &f8(&U1.map(|x| 2.0 * x))),
-            "|U'U - I| of bases[1] = 3.0e0: must be at most 1e-5: the SNR needs orthonormal columns, such as numpy.linalg.qr(u)[0]",
-        ),
-        (
-            "u1.npy",
-            npy("<f8", false, "(4, 4)", &f8(&[1., 0., 0., 0., 0., 1., 0., 0., 0., 0., 1., 0., 0., 0., 0., 1.])),
-            "columns of the bases = 6: must be at most d = 4 columns in all: they cannot be orthogonal",
-        ),
-        ("y.npy", i8_labels(&[0, 0, 1]), "labels has shape (3,), expected (4,), one label per token"),
-        ("y.npy", i8_labels(&[0, 0, 2, 1]), "labels[2] = 2: must be a whole number from 0 to 1, one per basis"),
-        ("y.npy", i8_labels(&[0, -1, 1, 1]), "labels[1] = -1: must be a whole number from 0 to 1, one per basis"),
-        (
-            "y.npy",
-            npy("<f8", false, "(4,)", &f8(&[0.0, 0.0, 1.0, 1.0])),
-            "@y.npy: labels has the NumPy type f8, expected an integer type: write y.astype('int64')",
-        ),
-        (
-            "y.npy",
-            b"0,0,1,1".to_vec(),
-            "@y.npy: first bytes = others: must be those of numpy.save. Write the file again",
-        ),
-    ];
-    for (name, bytes, message) in cases {
-        let files = Files::new();
-        files.put(name, &bytes);
-        files.refused(&[], message);
-    }
-    let files = Files::new();
-    files.refused(&["--layers", "0"], "layers = 0: must be a whole number >= 1");
-    files.refused(&["--eta", "-1"], "eta = -1: must be a finite number > 0");
-    files.refused(&["--tau", "1.5", "--phi", "thresholded-softmax"], "tau = 1.5: must be a number in (0, 1]");
-    std::fs::remove_file(files.path("z.npy")).unwrap();
-    let args = files.args(&[]);
-    attnlab(&args.iter().map(String::as_str).collect::<Vec<_>>()).assert().code(2);
-}
-
-#[test]
-fn what_is_odd_is_said_and_what_explodes_is_stopped() {
-    let files = Files::new();
-    // Not orthogonal to the first basis; and nobody has the label 1.
-    let tilted = [0.6, 0.0, 0.0, 0.0, 0.8, 0.0, 0.0, 1.0];
-    files.put("u1.npy", &npy("<f8", false, "(4, 2)", &f8(&tilted)));
-    files.put("y.npy", &i8_labels(&[0, 0, 0, 0]));
-    let args = files.args(&["--json", "--layers", "1"]);
-    let output = attnlab(&args.iter().map(String::as_str).collect::<Vec<_>>()).output().unwrap();
-    let error = String::from_utf8_lossy(&output.stderr).to_string();
-    assert_eq!(output.status.code(), Some(0));
-    assert!(error.contains("warning: the bases are not orthogonal to each other"), "{error}");
-    assert!(error.contains("warning: no token has the label 1"), "{error}");
-    assert!(String::from_utf8_lossy(&output.stdout).contains("null"));
-    // Linear attention grows like Z^3 per layer.
-    let args = Files::args(&files, &["--phi", "linear", "--layers", "30"]);
-    let output = attnlab(&args.iter().map(String::as_str).collect::<Vec<_>>()).output().unwrap();
-    let error = String::from_utf8_lossy(&output.stderr).to_string();
-    assert_eq!(output.status.code(), Some(3));
-    assert!(error.contains("error: the tokens are no longer finite after layer"), "{error}");
 }

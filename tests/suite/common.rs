@@ -1,6 +1,5 @@
 //! Processes of tests with a limit against a hang, skipped tests, and the catalogue.
 
-use assert_cmd::assert::Assert;
 use attnlab::catalogue::Catalogue;
 use attnlab::claim::Claim;
 use attnlab::experiment::Entry;
@@ -45,12 +44,6 @@ pub fn output_of(command: &mut assert_cmd::Command) -> io::Result<Output> {
 pub struct Attnlab(assert_cmd::Command);
 
 impl Attnlab {
-    /// Adds an argument.
-    pub fn arg(&mut self, arg: impl AsRef<OsStr>) -> &mut Self {
-        self.0.arg(arg);
-        self
-    }
-
     /// Sets an environment variable.
     #[cfg(feature = "gpu")]
     pub fn env(&mut self, name: &str, value: &str) -> &mut Self {
@@ -69,13 +62,6 @@ impl Attnlab {
     #[track_caller]
     pub fn output(&mut self) -> io::Result<Output> {
         output_of(&mut self.0)
-    }
-
-    /// Runs the command for assertions on its output.
-    #[track_caller]
-    pub fn assert(&mut self) -> Assert {
-        let output = self.output().unwrap();
-        Assert::new(output).append_context("command", format!("{:?}", self.0))
     }
 }
 
@@ -135,15 +121,6 @@ pub fn json_lines(args: &[&str]) -> Vec<Value> {
     let text = String::from_utf8(output.stdout).unwrap();
     let parse = |line: &str| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));
     text.lines().map(parse).collect()
-}
-
-/// Asserts exit status 2, nothing on standard output, and exactly this message on standard error.
-pub fn refused(args: &[&str], message: &str) {
-    let output = attnlab(args).output().unwrap();
-    let error = String::from_utf8_lossy(&output.stderr).to_string();
-    assert_eq!(error.trim_end(), format!("error: {message}"), "{args:?}");
-    assert_eq!(output.status.code(), Some(2), "{args:?}");
-    assert!(output.stdout.is_empty(), "{args:?}");
 }
 
 /// The catalogue of this repository.

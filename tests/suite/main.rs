@@ -6,13 +6,9 @@ mod sweeps;
 
 mod browser;
 mod claims;
-mod cli_audit;
 mod cli_backend;
 mod cli_check;
-mod cli_check_text;
-mod cli_experiments;
-mod cli_lsa;
-mod cli_refusals;
+mod cli_horizon;
 #[cfg(feature = "train")]
 mod cli_train;
 mod cli_unroll;
@@ -24,4 +20,6 @@ mod rows;
 mod sweep;
 mod sweep_cells;
 mod sweep_maps;
+#[cfg(unix)]
+mod transcripts;
 mod tutorial;

@@ -1,9 +1,6 @@
-//! Cells of a sweep: files that cannot be run are refused by
-//! name, cells that stop early do so by their own trials alone, summaries and tables say what the
-//! rows say.
+//! Cells of a sweep: those that stop early do so by their own trials alone, summaries and tables say what the rows say.
 
-use crate::common::CATALOGUE;
-use crate::common::{attnlab, refused};
+use crate::common::{CATALOGUE, attnlab};
 use crate::sweeps::{MAP, parse, run, stopping};
 use attnlab::claim::verdict::judge_events;
 use attnlab::claim::{Outcome, Witness};
@@ -164,121 +161,6 @@ fn a_sweep_over_the_settings_of_an_experiment() {
     assert_eq!(parts[3].rows, rows[6..]);
 }
 
-#[test]
-fn bad_files_are_refused_by_name() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("bad.toml");
-    let path = file.display().to_string();
-    let out = folder.path().join("out").display().to_string();
-    let lemma = "claim = \"aot.lemma1\"\n";
-    for (text, message) in [
-        ("trials = 3", "claim = (not set): must be set unless experiment is. Write claim = \"ID\", see `attnlab list`"),
-        ("claim = \"aot.lemma\"", "unknown claim 'aot.lemma'; did you mean aot.lemma1, aot.lemma2_12, aot.lemma2_13?"),
-        ("experiment = \"snr\"", "unknown experiment 'snr'; did you mean snr_per_layer?"),
-        (
-            "claim = \"a\"\nexperiment = \"b\"",
-            "experiment = set beside claim: must be left out; a sweep has a claim or an experiment, not both",
-        ),
-        (&format!("{lemma}trial = 3"), "unknown key 'trial'; did you mean trials?"),
-        (&format!("{lemma}trials = 0"), "trials = 0: must be a whole number from 1 to 100000"),
-        (&format!("{lemma}trials = \"ten\""), "trials = \"ten\": must be a whole number from 1 to 100000"),
-        (&format!("{lemma}level = 1.5"), "level = 1.5: must be a number in (0, 1), such as 0.95"),
-        (&format!("{lemma}seed = -1"), "seed = -1: must be a whole number >= 0"),
-        (&format!("{lemma}beyond_hypotheses = true"), "beyond_hypotheses = true: must be a text in quotes"),
-        (
-            &format!("{lemma}beyond_hypotheses = \"go\""),
-            "beyond_hypotheses = \"go\": must be \"mark\", \"judge\" or \"skip\"",
-        ),
-        (
-            &format!("{lemma}[axes]\ndim = []"),
-            "axes.dim = []: must be a list such as [200, 1000], a range such as { from = 40, to = 160, steps = 3 }, or an expression such as \"2 * dim\"",
-        ),
-        (&format!("{lemma}[axes]\ndimm = [1, 2]"), "unknown parameter 'dimm'; did you mean dim?"),
-        (
-            &format!("{lemma}[axes]\ndim = {{ from = 1, to = 4, stops = 2 }}"),
-            "unknown key 'stops'; did you mean steps?",
-        ),
-        (
-            &format!("{lemma}[axes]\ndim = {{ from = 1, steps = 2 }}"),
-            "axes.dim.to = (not set): must be set; a range has from, to and steps",
-        ),
-        (
-            &format!("{lemma}[axes]\ndim = {{ from = 0, to = 4, steps = 2, scale = \"log\" }}"),
-            "axes.dim.from = 0: must be > 0 on a log scale",
-        ),
-        (
-            &format!("{lemma}[axes]\ndim = {{ from = 1, to = 4, steps = 2, scale = \"cubic\" }}"),
-            "axes.dim.scale = \"cubic\": must be \"linear\" or \"log\"",
-        ),
-        (
-            &format!("{lemma}[axes]\ndim = \"2 * \""),
-            "axes.dim = \"2 * \": must be an expression; expected a number, a name or '(' at character 5, found the end. It may have numbers, names, pi, + - * / ^, brackets, sqrt log (natural) ln log2 log10 exp abs floor ceil round min max",
-        ),
-        (
-            &format!("{lemma}[axes]\ndim = \"2 * x\""),
-            "dim = \"2 * x\": must use known names; unknown name 'x'; write one of delta, t. An expression may use other axes and what is set",
-        ),
-        (
-            &format!("{lemma}[axes]\ndim = [10]\n[set]\ndim = 10"),
-            "set.dim = 10: must be left out; it is an axis too. Keep it in [axes] or in [set]",
-        ),
-        (
-            &format!("{lemma}[axes]\ndim = [10, -1]"),
-            "cell (dim = -1): dim = -1: must be a whole number from 1 to 100000000",
-        ),
-        (
-            &format!("{lemma}[axes]\ndim = [10, nan]"),
-            "cell (dim = nan): dim = \"nan\": must be a whole number from 1 to 100000000",
-        ),
-        (
-            &format!("{lemma}[stop]\nevery = 5"),
-            "stop.width = (not set): must be a number in (0, 1); a cell stops once its interval is no wider",
-        ),
-        (&format!("{lemma}[stop]\nwidth = 0.1\nrule = \"sprt\""), "stop.rule = \"sprt\": must be \"beta-binomial\""),
-        (
-            "claim = \"aot.horizon_law\"\n[stop]\nwidth = 0.1",
-            "cell (): stop = set: must be left out; aot.horizon_law is not judged by the share of trials that hold",
-        ),
-        (
-            "experiment = \"theorem1_horizon\"\n[stop]\nwidth = 0.1",
-            "stop = {\"width\":0.1}: must be left out; it is for claims, and an experiment has no verdict",
-        ),
-        ("experiment = \"theorem1_horizon\"\n[axes]\ndims = [3]", "unknown setting 'dims'; did you mean dim?"),
-        (
-            "claim = \"aot.theorem1_bounded\"\n[axes]\ntokens = [100, 101]",
-            "cell (tokens = 101): tokens = 101: must be a positive multiple of clusters = 2",
-        ),
-    ] {
-        fs::write(&file, text).unwrap();
-        refused(&["sweep", &path, "--out", &out], &format!("{path}: {message}"));
-    }
-    assert!(!Path::new(&out).exists(), "nothing is written for a file that is refused");
-    fs::write(&file, "claim = = 3").unwrap();
-    let output = attnlab(&["sweep", &path]).output().unwrap();
-    let error = String::from_utf8(output.stderr).unwrap();
-    assert!(error.starts_with(&format!("error: {path}: must be valid TOML: ")), "{error}");
-    refused(&["sweep", &path, "--shard", "4/4"], "shard = 4/4: must be from 0/4 to 3/4; shards are counted from 0");
-    refused(
-        &["sweep", "/nowhere.toml"],
-        "/nowhere.toml: No such file or directory (os error 2). Write the name of a sweep file",
-    );
-}
-
-#[test]
-fn work_that_cannot_fit_is_refused_before_it_begins() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("large.toml");
-    fs::write(&file, "claim = \"aot.softmax_rate\"\n[axes]\ntokens = [300, 300000000]").unwrap();
-    let (path, out) = (file.display().to_string(), folder.path().join("out"));
-    let out_text = out.display().to_string();
-    let output = attnlab(&["sweep", &path, "--out", &out_text]).output().unwrap();
-    let error = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let expected = "error: one trial of the cell (tokens = 300000000, ";
-    assert!(error.contains(expected) && error.contains("of memory and"), "{error}");
-    assert!(!out.exists());
-}
-
 /// The printed schema is a sweep file that can be run, and the handbook shows it.
 #[test]
 fn the_schema_is_true() {
@@ -320,11 +202,6 @@ fn tables_for_other_programs() {
         lines += 1;
     }
     assert_eq!(lines, rows.len());
-    // Not twice, unless asked for.
-    let again = export(&[]);
-    assert_eq!(again.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&again.stderr).contains("--force"));
-    assert_eq!(export(&["--force"]).status.code(), Some(0));
     let parquet = export(&["--format", "parquet"]);
     if cfg!(feature = "parquet") {
         let bytes = fs::read(folder.path().join("rows.parquet")).unwrap();

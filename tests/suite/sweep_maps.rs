@@ -1,13 +1,11 @@
 //! The maps of a sweep over a claim show what the summary of its cells says.
 
 use crate::common::CATALOGUE;
-use crate::common::{attnlab, refused};
-use crate::sweeps::{MAP, run};
+use crate::sweeps::run;
 use attnlab::claim::VerdictKind;
 use attnlab::figure::{Figure, Scale};
 use attnlab::run::store::Shard;
 use attnlab::sweep::{self, CellSummary, Plan};
-use std::fs;
 use std::path::Path;
 
 /// Runs the sweep `text` into `folder`: its cells and figures.
@@ -84,27 +82,4 @@ fn panels_beyond_one_figure_make_further_figures() {
     let panels: Vec<usize> = figures.iter().map(|f| f.panels.len()).collect();
     let names: Vec<&str> = figures.iter().map(|f| f.name.as_str()).collect();
     assert_eq!((&panels[..], &names[..]), (&[6, 1][..], &["aot_lemma1_1", "aot_lemma1_2"][..]));
-}
-
-#[test]
-fn the_command_draws_the_map_and_draws_it_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).display().to_string();
-    let (file, rows, again) = (path("map.toml"), path("rows"), path("again"));
-    fs::write(&file, MAP.replace("trials = 12", "trials = 2")).unwrap();
-    let output = attnlab(&["sweep", &file, "--out", &rows]).output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.contains("aot_theorem1_bounded.png"), "{text}");
-    let id = "aot.theorem1_bounded";
-    attnlab(&["figure", id, "--rows", &rows, "--out", &again]).assert().success();
-    let read = |folder: &str| fs::read(Path::new(folder).join("aot_theorem1_bounded.svg")).unwrap();
-    assert_eq!(read(&rows), read(&again));
-    refused(
-        &["figure", "aot.lemma1", "--rows", &rows],
-        &format!("{rows}: it holds rows of aot.theorem1_bounded, not of aot.lemma1"),
-    );
-    let page = path("page.html");
-    attnlab(&["report", &rows, "--out", &page]).assert().success();
-    let page = fs::read_to_string(page).unwrap();
-    assert!(page.contains("<figure id=\"aot_theorem1_bounded\">") && page.contains("attnlab sweep"));
 }

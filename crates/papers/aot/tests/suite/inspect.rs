@@ -121,42 +121,6 @@ fn the_seam_takes_layers_in_memory() {
     assert!(inspect(nan.view(), &how(), &streams).unwrap_err().to_string().contains("tokens[0, 0]"));
 }
 
-#[test]
-fn what_cannot_be_inspected_is_refused_by_name() {
-    let files = Files::small();
-    let z = files.at("z.npy");
-    let refused = |arguments: &[&str], expected: &str| {
-        let error = files.inspected(arguments).unwrap_err();
-        assert!(error.contains(expected), "{arguments:?}: {error}");
-    };
-    refused(&["--activations", &z], "--tokens-are");
-    refused(&["--activations", &z, "--tokens-are", "sides"], "columns");
-    refused(&["--activations", &files.at("none.npy"), "--tokens-are", "rows"], "none.npy");
-    refused(&["--activations", &files.at(""), "--tokens-are", "rows"], "must be a file");
-    refused(&["--activations", &z, "--tokens-are", "columns", "--clusters", "500"], "clusters = 500");
-    refused(&["--activations", &z, "--tokens-are", "columns", "--bases", &files.at("u0.npy")], "--labels");
-    // Three tokens, because the other side was meant.
-    let narrow = files.at("narrow.npy");
-    write_tokens(Path::new(&narrow), &Array2::ones((9, 3)), false).unwrap();
-    refused(&["--activations", &narrow, "--tokens-are", "columns"], "is --tokens-are right?");
-    let zero = files.at("zero.npy");
-    write_tokens(Path::new(&zero), &Array2::zeros((9, 30)), false).unwrap();
-    refused(&["--activations", &zero, "--tokens-are", "columns"], "must not all be zero");
-    let nan = files.at("nan.npy");
-    let entry = |(i, j)| if (i, j) == (2, 5) { f64::NAN } else { 1.0 };
-    write_tokens(Path::new(&nan), &Array2::from_shape_fn((9, 30), entry), false).unwrap();
-    refused(&["--activations", &nan, "--tokens-are", "columns"], "[2, 5]");
-    fs::write(files.at("cut.npy"), &fs::read(&z).unwrap()[..900]).unwrap();
-    refused(&["--activations", &files.at("cut.npy"), "--tokens-are", "columns"], "complete");
-    for (arguments, expected) in [
-        (["--tokens", z.as_str(), "--seed", "1"], "must come with the bases and labels"),
-        (["--tokens", "40", "--labels", z.as_str()], "--bases"),
-    ] {
-        let error = command(&[&["horizon"], &arguments[..]].concat()).unwrap_err();
-        assert!(error.contains(expected), "{error}");
-    }
-}
-
 /// The examples of the help texts run as they are written, on files of their names.
 #[test]
 fn examples_of_the_help_run() {

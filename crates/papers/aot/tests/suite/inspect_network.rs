@@ -204,36 +204,4 @@ fn several_networks_are_inspected_in_one_run() {
     }
     let page = fs::read_to_string(Path::new(&out).join("inspect.html")).unwrap();
     assert!(page.contains("2 llama, block 1"));
-    let missing = ["inspect", network, "no such folder", "--text", text];
-    assert!(command(&missing).unwrap_err().contains("no such folder"));
-}
-
-#[test]
-fn bad_input_is_refused_by_name() {
-    let files = Files::small();
-    let text = data("passage.txt");
-    let text = text.to_str().unwrap();
-    let broken = files.at("broken.txt");
-    fs::write(&broken, [0x66, 0xff, 0x66]).unwrap();
-    let short = files.at("short.txt");
-    fs::write(&short, "ab").unwrap();
-    let z = files.at("z.npy");
-    for (arguments, part) in [
-        (&["--text", &broken][..], "UTF-8"),
-        (&["--text", &short, "--window", "24"][..], "one window"),
-        (&["--text", "none.txt"][..], "none.txt"),
-        (&["--text", text, "--window", "100000"][..], "window = 100000"),
-        (&["--text", text, "--window", "1"][..], "window = 1"),
-        (&["--text", text, "--tau", "3"][..], "tau = 3"),
-        (&["--text", text, "--activations", &z][..], "cannot be used with"),
-        (&[][..], "--text"),
-    ] {
-        let refused = inspect(&files, arguments).unwrap_err();
-        assert!(refused.contains(part), "{arguments:?}: {refused}");
-    }
-    let nothing = command(&["inspect", "--out", &files.at("x")]).unwrap_err();
-    assert!(nothing.contains("NETWORK"), "{nothing}");
-    let folder = files.at("");
-    let refused = command(&["inspect", &folder, "--text", text, "--out", &files.at("x")]);
-    assert!(refused.unwrap_err().contains("config.json"));
 }

@@ -1,4 +1,4 @@
-//! The experiment `language`: its networks, its rows and figures, a resumed run, and what it refuses.
+//! The experiment `language`: its networks, its rows and figures, a resumed run, and documents that it refuses.
 
 use attnlab_aot::experiments::language::Language;
 use attnlab_aot::quantities::{CONTEXT, HEADS, LAYERS, NETWORK, WIDTH};
@@ -238,86 +238,4 @@ fn held_out_sequences_do_not_overlap() {
     let expected = "sequences = 23: must be from 1 to 22; the held-out part has 200 tokens, in \
                     sequences of 9";
     assert_eq!(error, expected);
-}
-
-#[test]
-fn wrong_settings_are_named() {
-    for (set, message) in [
-        ("networks = [\"aot-msa\"]", "unknown network 'aot-msa'; did you mean aot-mhsa, aot-mssa, aot-tied?"),
-        (
-            "networks = [\"vit-s\"]",
-            "unknown network 'vit-s'; write one of aot-mssa, aot-mhsa, aot-tied, hybrid, full-mlp, gpt2, \
-             llama, llama-aot, aot-mssa-l-base, aot-mssa-l-medium, aot-mssa-l-large, aot-mhsa-l-base, \
-             aot-hybrid-l, aot-full-mlp-l, gpt2-base",
-        ),
-        ("networks = []", "networks = []: must be at least one name"),
-        ("order = 0", "order = 0: must be 1 or 2, or more with few symbols; it is the length of the context"),
-        (
-            "vocabulary = 64",
-            "vocabulary = 64: must be such that vocabulary^order is at most 1024 (order is 2); the exact \
-             entropies need every context",
-        ),
-        ("concentration = 0.0", "concentration = 0: must be a finite number >= 0.05; below, transitions round to zero"),
-        (
-            "tokens = 600",
-            "tokens = 600: must be larger; each part needs context + 1 = 65 tokens, and the held-out one \
-             has 60",
-        ),
-        ("context = 0", "context = 0: must be a whole number >= 1"),
-        ("held_out = 1.0", "held_out = 1: must be a number in (0, 1)"),
-        (
-            "evaluation.sequences = 5000",
-            "sequences = 5000: must be from 1 to 937; the held-out part has 60000 tokens, in sequences of \
-             64",
-        ),
-        ("seeds = 1", "seeds = 1: must be at least 2; intervals come from their spread"),
-        ("heads = 3", "heads = 3: must be a divisor of width = 64"),
-    ] {
-        let error = configured(set).err().unwrap();
-        assert_eq!(error.to_string(), message);
-    }
-}
-
-/// Texts are looked at before anything is written.
-#[test]
-fn wrong_texts_are_named() {
-    let folder = tempfile::tempdir().unwrap();
-    let out = folder.path().join("run");
-    let write = |name: &str, bytes: &[u8]| {
-        let path = folder.path().join(name);
-        std::fs::write(&path, bytes).unwrap();
-        path.display().to_string()
-    };
-    let refused = |text: &str, vocabulary: usize, message: &str| {
-        let set = format!("text = {text:?}\nvocabulary = {vocabulary}");
-        let language = configured(&set).unwrap();
-        let error = experiment::run(&*language, &out, &RunOptions::default(), &Silent);
-        assert_eq!(error.err().unwrap().to_string(), message);
-        assert!(!out.exists(), "nothing is written for a refused run");
-    };
-    let missing = folder.path().join("none.txt").display().to_string();
-    let message =
-        format!("{missing}: No such file or directory (os error 2). Give a text, or token ids in a .bin file");
-    refused(&missing, 256, &message);
-    let empty = write("empty.txt", b"");
-    refused(&empty, 256, &format!("{empty}: the text is empty"));
-    let short = write("short.txt", &[b'a'; 100]);
-    let message = format!(
-        "{short}: tokens = 100: must be larger; each part needs context + 1 = 65 tokens, and the held-out \
-         one has 10"
-    );
-    refused(&short, 256, &message);
-    let odd = write("odd.bin", &[0; 99_999]);
-    let message = format!("{odd}: it has 99999 bytes, an odd number; a .bin file holds 16-bit token ids");
-    refused(&odd, 256, &message);
-    let book = write("book.txt", &b"plain words. ".repeat(20_000));
-    let message = format!(
-        "vocabulary = 12: must be at least 120; {book} holds token 119 (256 have all bytes, 50304 GPT-2's \
-         tokens)"
-    );
-    refused(&book, 12, &message);
-    let small = write("small.txt", &b"plain words. ".repeat(200));
-    let message = "sequences = 256: must be from 1 to 4; the held-out part has 260 tokens, in sequences \
-                   of 64";
-    refused(&small, 256, message);
 }

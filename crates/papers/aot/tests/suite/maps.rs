@@ -121,33 +121,6 @@ fn open_cells_are_hatched() {
     assert!(decided > 4, "{open} {decided}");
 }
 
-#[test]
-fn settings_that_cannot_be_run_are_refused_by_name() {
-    let cases = [
-        ("theorem1_map", "tokens = [61]", "tokens = 61"),
-        ("theorem1_map", "trials = 1", "trials = 1"),
-        ("theorem1_map", "dim = []", "dim = []"),
-        ("theorem1_map", "delta = [-0.1]", "delta[0] = -0.1"),
-        ("theorem1_map", "rate_tokens = [200, 400]", "rate_tokens"),
-        ("theorem1_map", "tau = 1.0", "tau = 1"),
-        ("horizon_map", "clusters = [1]", "clusters = 1"),
-        ("horizon_map", "tau = [0.5, 1.5]", "tau = 1.5"),
-        ("horizon_map", "noise_length = []", "noise_length = []"),
-        ("phi_map", "layers = 0", "layers = 0"),
-        ("phi_map", "eta = 0", "eta = 0"),
-        ("phi_map", "dim = [0]", "dim[0] = 0"),
-        ("coherence_map", "coherence = [1.0]", "coherence[0] = 1"),
-        ("coherence_map", "ambient = [4]", "ambient[0] = 4"),
-        ("coherence_map", "noise = [0.0]", "noise[0] = 0"),
-    ];
-    for (id, set, named) in cases {
-        let entry = entry(id);
-        let result = entry.configure(true, None, &set.parse().unwrap());
-        let error = result.err().map(|e| e.to_string()).unwrap_or_default();
-        assert!(error.contains(named), "{id}, {set}: '{error}'");
-    }
-}
-
 /// Without coherence the network keeps as many updates as the horizon of orthonormal bases says, and
 /// much coherence leaves none.
 #[test]

@@ -1,6 +1,6 @@
 //! `attnlab sample` and `attnlab horizon` on its files: the same draw everywhere.
 
-use crate::drawn::{Files, command};
+use crate::drawn::Files;
 use attnlab_aot::horizon::{horizon, horizon_of_tokens};
 use attnlab_aot::room;
 use attnlab_aot::unroll::Data;
@@ -87,18 +87,4 @@ fn every_relation_of_the_bases_is_sampled() {
     }
     let wide = Files::sampled(&["--tokens", "40", "--dim", "4", "--ambient", "11"]);
     assert_eq!(wide.data().tokens.dim(), (11, 40));
-    let out = wide.at("");
-    let refused = |arguments: &[&str], expected: &str| {
-        let error = command(&[&["sample", "--out", &out], arguments].concat()).unwrap_err();
-        assert!(error.contains(expected), "{arguments:?}: {error}");
-    };
-    refused(&[], "--force");
-    refused(&["--force", "--relation", "coherent"], "must come with a coherence");
-    refused(&["--force", "--coherence", "0.2"], "must come with --relation coherent");
-    refused(&["--force", "--relation", "coherent", "--coherence", "1"], "must be a number in [0, 1)");
-    refused(&["--force", "--claim", "aot.lemma1"], "whose trials draw tokens");
-    refused(&["--force", "--claim", "aot.theorem1", "--set", "columns=9"], "must be 0");
-    refused(&["--force", "--set", "tokens=9"], "must come with --claim");
-    refused(&["--force", "--ambient", "3"], "ambient = 3");
-    refused(&["--force", "--tokens", "1e13"], "memory");
 }

@@ -3,8 +3,7 @@
 use super::catalogue;
 use attnlab_lab::experiment::{self, Experiment, RunOptions};
 use attnlab_lab::figure;
-use attnlab_lab::run::{CheckOptions, Row, Silent, check};
-use serde_json::{Value, json};
+use attnlab_lab::run::{Row, Silent};
 
 fn configured(id: &str, set: &str) -> Box<dyn Experiment> {
     let set = set.parse().unwrap();
@@ -91,65 +90,4 @@ fn the_minimum_of_figure_6_is_displaced_at_finite_context_only() {
     // Rows of another grid are refused, not drawn wrongly.
     let other = configured("denoise_alpha_beta", &set.replace("points = 12", "points = 14"));
     assert!(other.figures(&rows).is_err());
-}
-
-/// Bad parameters of claims: one line that names the wrong value, no panic.
-#[test]
-fn bad_parameters_are_refused() {
-    let refused = |id: &str, set: Value, start: &str| {
-        let catalogue = catalogue();
-        let claim = catalogue.claim(id).unwrap();
-        let options = CheckOptions::default();
-        let found = check(&**claim, set.as_object().unwrap(), &options, &Silent);
-        let message = found.unwrap_err().to_string();
-        assert!(message.starts_with(start), "{id} {set}: {message}");
-    };
-    let must = |id, name: &str, value: Value, written: &str| {
-        let start = format!("{name} = {written}: must be ");
-        refused(id, json!({ name: value }), &start);
-    };
-    must("denoise.theorem3_1", "L", json!(0), "0");
-    must("denoise.theorem3_1", "d", json!(16), "16");
-    must("denoise.theorem3_2", "sigma_z2", json!(0), "0");
-    must("denoise.prop2_loss", "sigma0_2", json!(-1), "-1");
-    must("denoise.prop3_bessel", "sigma_z2", json!(1e-9), "0.000000001");
-    must("denoise.prop4", "R", json!("NaN"), "\"NaN\"");
-    must("denoise.one_step_wins", "against", json!("nothing"), "\"nothing\"");
-    must("denoise.a25", "L", json!(1), "1");
-    must("denoise.a23_corrected", "sigma_z2", json!(1e-9), "0.000000001");
-    refused(
-        "denoise.clusters",
-        json!({ "weights": [0.5, 0.4, 0.2] }),
-        "sum of weights = 1.1: must be 1. Divide each weight by their sum",
-    );
-    refused("denoise.clusters", json!({ "variances": [0.1, 0.2] }), "variances has shape 2");
-    refused("denoise.theorem3_1_finite", json!({ "n": 1_000_000, "L": 1_000_000 }), "one trial needs");
-}
-
-/// Bad settings of experiments: the same.
-#[test]
-fn bad_settings_are_refused() {
-    let refused = |id: &str, set: &str, start: &str| {
-        let catalogue = catalogue();
-        let entry = catalogue.experiment(id).unwrap();
-        let found = entry.configure(false, None, &set.parse().unwrap());
-        let message = found.err().unwrap().to_string();
-        assert!(message.starts_with(start), "{id} {set}: {message}");
-    };
-    refused("denoise_landscape", "task = \"square\"", "unknown task 'square'");
-    for (set, start) in [
-        ("noise = [0.1, -1.0]", "noise[1] = -1: must be "),
-        ("context = 0", "context = 0: must be "),
-        ("alpha = 0", "alpha = 0: must be "),
-    ] {
-        refused("denoise.landscape", set, start);
-    }
-    for (set, start) in [
-        ("sphere_dim = 16", "d = 16: must be "),
-        ("contexts = []", "contexts = []: must be "),
-        ("noise = 0.0", "noise = 0: must be "),
-        ("beta_range = [1.0, 0.0]", "beta_range = [1, 0]: must be "),
-    ] {
-        refused("denoise.alpha_beta", set, start);
-    }
 }

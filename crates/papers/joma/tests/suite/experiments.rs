@@ -79,31 +79,3 @@ fn the_other_experiments_draw() {
     let trees = rows("joma_tree", "trials = 2\ndraws = 50\ndepth = 4");
     assert_eq!(trees.len(), 8);
 }
-
-#[test]
-fn wrong_settings_are_named() {
-    for (id, set, message) in [
-        ("joma_entropy", "mu = [1.0, 0.01]", "mu = 0.01: must be above start = 0.05"),
-        ("joma_entropy", "low = 5.0", "high = 4: must be from low = 5 to 20"),
-        ("joma_training", "long_steps = 10", "long_steps = 10: must be at least steps = 1000"),
-        ("joma_training", "classes = 1", "classes = 1: must be a whole number >= 2"),
-        ("joma_convergence", "gap = 0.0", "gap = 0: must be"),
-        ("joma_convergence", "high = 9.0", "mu = 9: must be at most 8"),
-        ("joma_critical", "minus = 3.0", "no critical point with rho_- = 3"),
-        ("joma_critical", "flow_nu = 1.0", "nu = 1: must be"),
-        ("joma_tree", "rho = [1.5]", "rho = 1.5: must be a number in [-1, 1]"),
-        (
-            "joma_tree",
-            "classes = [0.5, 0.4, 0.2]",
-            "class_probabilities = [0.5, 0.4, 0.2]: must be probabilities that sum to 1",
-        ),
-        ("joma_tree", "depth = 21", "depth = 21: must be a whole number from 2 to 20"),
-    ] {
-        let configured = catalogue().experiment(id).unwrap().configure(true, None, &set.parse().unwrap());
-        let error = match configured {
-            Ok(_) => panic!("{id} takes {set}"),
-            Err(error) => error.to_string(),
-        };
-        assert!(error.starts_with(message), "{error}");
-    }
-}

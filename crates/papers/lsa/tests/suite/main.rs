@@ -1,7 +1,6 @@
 //! Tests of the room for linear self-attention.
 
 mod experiments;
-mod refusals;
 mod risk;
 mod setting;
 mod settings;

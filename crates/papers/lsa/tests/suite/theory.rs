@@ -67,24 +67,7 @@ fn closed_forms_are_numpy_s() {
 }
 
 #[test]
-fn bad_input_is_named() {
-    let refused = |id: &str, set: Value, words: &str| {
-        let message = evaluate(id, set).unwrap_err().to_string();
-        assert!(message.contains(words), "{message}");
-    };
-    let of = |covariance: Value| json!({"covariance": covariance, "N": 3});
-    refused("lsa.gamma_inverse", of(json!([[1, 2], [0, 1]])), "covariance[0][1] = 2");
-    refused("lsa.gamma_inverse", of(json!([[1, 2], [2, 1]])), "an eigenvalue -1");
-    refused("lsa.gamma_inverse", of(json!([[1, 1], [1, 1]])), "an eigenvalue");
-    refused("lsa.gamma_inverse", of(json!([[1, 2]])), "a square matrix");
-    refused("lsa.gamma_inverse", json!({"covariance": [[1]], "N": 0}), "N = 0");
-    let task = json!({"covariance": [[1]], "N": 1, "M": 1, "task": [1, 2]});
-    refused("lsa.risk", task, "task has shape 2, expected 1 entries");
-    let shift = json!({"covariance": [[1]], "N": 1, "scale": 0, "task": [1]});
-    refused("lsa.shift", shift, "scale = 0");
-    let huge = json!({"covariance": [[1]], "N": 1, "M": 1, "task": [1e200]});
-    refused("lsa.risk", huge, "overflow");
-
+fn bad_input_is_refused() {
     assert!(Pretraining::new(covariance(&[1.0], 0), 3, -1.0).is_err());
     assert!(Pretraining::new(covariance(&[1.0], 0), 3, f64::NAN).is_err());
     assert!(Covariance::new(array![[f64::NAN]]).is_err());
