@@ -70,7 +70,7 @@ impl Words for Vec<String> {
 }
 
 /// Refuses an empty list, and numbers that `accept` refuses; `kind` says what the list holds.
-fn each(name: &str, value: &impl Numbers, kind: &str, accept: impl Fn(&str, f64) -> Result<()>) -> Result<()> {
+fn check_each(name: &str, value: &impl Numbers, kind: &str, accept: impl Fn(&str, f64) -> Result<()>) -> Result<()> {
     match &value.numbers(name)[..] {
         [] => Err(Error::invalid(name, "[]", format!("must be at least one {kind}"))),
         numbers => numbers.iter().try_for_each(|(name, x)| accept(name, *x)),
@@ -78,8 +78,8 @@ fn each(name: &str, value: &impl Numbers, kind: &str, accept: impl Fn(&str, f64)
 }
 
 /// Refuses an empty list, and numbers for which `holds` is false; `kind` says what it holds for.
-fn each_that(name: &str, value: &impl Numbers, kind: &str, holds: impl Fn(f64) -> bool) -> Result<()> {
-    each(name, value, kind, |name, x| match holds(x) {
+fn check_kind(name: &str, value: &impl Numbers, kind: &str, holds: impl Fn(f64) -> bool) -> Result<()> {
+    check_each(name, value, kind, |name, x| match holds(x) {
         true => Ok(()),
         false => Err(Error::invalid(name, x, format!("must be a {kind}"))),
     })
@@ -108,7 +108,7 @@ pub fn whole<T: Numbers>(range: impl RangeBounds<u64>) -> impl Fn(&str, &T) -> R
         Bound::Excluded(above) => format!("whole number from {least} to {}", above.saturating_sub(1)),
         Bound::Unbounded => format!("whole number >= {least}"),
     };
-    move |name, value| each_that(name, value, &kind, |x| range.contains(&(x as u64)))
+    move |name, value| check_kind(name, value, &kind, |x| range.contains(&(x as u64)))
 }
 
 /// Accepts numbers in `range`, such as `number(0.0..1.0)` or `number(-1.0..=1.0)`.
@@ -124,7 +124,7 @@ pub fn number<T: Numbers>(range: impl RangeBounds<f64>) -> impl Fn(&str, &T) -> 
         Bound::Unbounded => "inf)".into(),
     };
     let kind = format!("number in {low}, {high}");
-    move |name, value| each_that(name, value, &kind, |x| range.contains(&x))
+    move |name, value| check_kind(name, value, &kind, |x| range.contains(&x))
 }
 
 /// Accepts finite numbers > 0.
@@ -132,7 +132,7 @@ pub fn number<T: Numbers>(range: impl RangeBounds<f64>) -> impl Fn(&str, &T) -> 
 /// # Errors
 /// Names the number.
 pub fn positive(name: &str, value: &impl Numbers) -> Result<()> {
-    each(name, value, "number > 0", error::positive)
+    check_each(name, value, "number > 0", error::positive)
 }
 
 /// Accepts finite numbers >= 0.
@@ -140,7 +140,7 @@ pub fn positive(name: &str, value: &impl Numbers) -> Result<()> {
 /// # Errors
 /// Names the number.
 pub fn non_negative(name: &str, value: &impl Numbers) -> Result<()> {
-    each(name, value, "number >= 0", error::non_negative)
+    check_each(name, value, "number >= 0", error::non_negative)
 }
 
 /// Accepts numbers in (0, 1).
@@ -148,7 +148,7 @@ pub fn non_negative(name: &str, value: &impl Numbers) -> Result<()> {
 /// # Errors
 /// Names the number.
 pub fn fraction(name: &str, value: &impl Numbers) -> Result<()> {
-    each_that(name, value, "number in (0, 1)", |x| x > 0.0 && x < 1.0)
+    check_kind(name, value, "number in (0, 1)", |x| x > 0.0 && x < 1.0)
 }
 
 /// Accepts numbers in (0, 1].
@@ -156,7 +156,7 @@ pub fn fraction(name: &str, value: &impl Numbers) -> Result<()> {
 /// # Errors
 /// Names the number.
 pub fn up_to_one(name: &str, value: &impl Numbers) -> Result<()> {
-    each_that(name, value, "number in (0, 1]", |x| x > 0.0 && x <= 1.0)
+    check_kind(name, value, "number in (0, 1]", |x| x > 0.0 && x <= 1.0)
 }
 
 /// Accepts a list of at least `least` different whole numbers >= 1.

@@ -28,6 +28,17 @@ pub trait Described: Experiment + Ranges + Serialize + DeserializeOwned + 'stati
     const TRAINS: bool = false;
     /// Aliases of settings: (alias, setting).
     const ALIASES: &'static [(&'static str, &'static str)] = &[];
+
+    /// Returns the experiment with its default settings.
+    ///
+    /// # Errors
+    /// When [`Described::DEFAULTS`] are not its settings.
+    fn defaults() -> Result<Self> {
+        let origin = PathBuf::from(format!("settings of {}", Self::NAME));
+        let mut table = parse(Self::DEFAULTS, &origin)?;
+        table.remove(QUICK);
+        Self::deserialize(table).map_err(|e| Error::Content { path: origin, problem: e.to_string() })
+    }
 }
 
 impl<E: Described> Identity for E {

@@ -15,7 +15,7 @@ use attnlab_core::error::{Error, Result};
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use attnlab_core::stats::validate_level;
-use attnlab_lab::experiment::Experiment;
+use attnlab_lab::experiment::{Described, Experiment};
 use attnlab_lab::figure::Figure;
 use attnlab_lab::run::{Row, TrialContext};
 use attnlab_networks::transformer::TransformerArchitecture;
@@ -83,15 +83,9 @@ impl Evaluate {
             detokenise: task.detokenisers().to_vec(),
             windows: vec![window],
             strides: vec![window],
-            limit: 0,
-            sample: Sample::First,
             controls: task != Task::Cost,
-            control_seed: 0,
-            level: 0.95,
             context: window,
-            batch: 1,
-            runs: 5,
-            cache: Cache::default(),
+            ..Self::defaults()?
         })
     }
 

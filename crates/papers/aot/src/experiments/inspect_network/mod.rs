@@ -13,7 +13,7 @@ use crate::inspect::{Fitting, bytes, inspect};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
-use attnlab_lab::experiment::Experiment;
+use attnlab_lab::experiment::{Described, Experiment};
 use attnlab_lab::figure::Figure;
 use attnlab_lab::run::{Row, memory};
 use attnlab_networks::transformer::TransformerArchitecture;
@@ -59,13 +59,9 @@ impl InspectNetwork {
             places: architecture.layers + 1,
             text: text.to_path_buf(),
             text_hash,
-            tokens: 2048,
             window: architecture.context.min(256),
-            skip: 0,
-            controls: true,
-            control_seed: 0,
             fitting,
-            opened: Cache::default(),
+            ..Self::defaults()?
         })
     }
 }

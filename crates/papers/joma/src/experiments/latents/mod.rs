@@ -41,7 +41,7 @@ attnlab_lab::settings! {
         pub blocks: usize = whole(2..),
         pub batch: usize = whole(1..),
         pub decay: f64 = non_negative,
-        pub records: Records,
+        pub records: Records = Records::ascend,
         pub held_out: usize = whole(3..),
         pub draws: u64 = whole(1..),
     }
@@ -175,7 +175,6 @@ impl JomaLatents {
 
 impl Experiment for JomaLatents {
     fn validate(&self) -> Result<()> {
-        self.records.validate()?;
         for [bottom, top] in &self.latents {
             if self.children > *top {
                 let allowed = format!("must be at most N_1 = {top}");

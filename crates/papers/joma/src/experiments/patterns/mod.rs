@@ -38,7 +38,7 @@ attnlab_lab::settings! {
         pub hidden: usize,
         pub batch: usize = whole(1..),
         pub rate: f64 = positive,
-        pub records: Records,
+        pub records: Records = Records::ascend,
         pub draws: usize = whole(2..),
         pub margin: f64 = positive,
     }
@@ -186,7 +186,6 @@ impl Experiment for JomaPatterns {
         ] {
             ranges::whole(least..=most as u64)(name, &value)?;
         }
-        self.records.validate()?;
         self.architecture().validate()
     }
 

@@ -43,7 +43,7 @@ attnlab_lab::settings! {
         pub blocks: usize = whole(2..),
         pub batch: usize = whole(1..),
         pub decay: f64 = non_negative,
-        pub records: Records,
+        pub records: Records = Records::ascend,
         pub draws: u64 = whole(1..),
         pub few: usize = whole(1..),
     }
@@ -120,7 +120,6 @@ impl Table1 {
 
 impl Experiment for Table1 {
     fn validate(&self) -> Result<()> {
-        self.records.validate()?;
         for classes in &self.classes {
             self.architecture(*classes).validate()?;
         }
