@@ -10,7 +10,7 @@ use attnlab::prelude::*;
 use attnlab::run::Row;
 use attnlab::stats;
 
-attnlab::settings! {
+settings! {
     /// The support of sparsemax over the number of scores.
     #[experiment("own.support_over_tokens",
         title = "Support of sparsemax over the number of exponential scores")]

@@ -11,20 +11,17 @@ use super::snr_per_layer::noise_unit;
 use crate::PAPERS;
 use crate::quantities::*;
 use crate::theory::Horizon;
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, memory, store};
 use attnlab_theory::attention::{Mssa, ThresholdedSoftmax};
 use attnlab_theory::measure::snr;
 use attnlab_theory::sample::{Bases, Draw, Mixture};
-use serde_json::{Map, Value};
 
 mod pictures;
 
-attnlab_lab::settings! {
+settings! {
     /// The number of exact updates over coherence and noise, and for independent random subspaces.
     #[experiment("aot.coherence_map", rows = "coherence_map",
         title = "How much coherence of the subspaces Theorem 1 survives")]

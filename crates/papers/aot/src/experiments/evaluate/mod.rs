@@ -11,19 +11,16 @@ pub(crate) use pictures::{choice, numbered};
 use crate::PAPERS;
 use crate::evaluate::cost::measure;
 use crate::evaluate::{Detokeniser, Passes, Task};
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_core::stats::validate_level;
 use attnlab_lab::experiment::{Described, Experiment};
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, TrialContext};
 use attnlab_networks::transformer::TransformerArchitecture;
 use attnlab_networks::{Checkpoint, sha256};
 use clap::ValueEnum;
 use passes::Cache;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -38,7 +35,7 @@ pub enum Sample {
     Random,
 }
 
-attnlab_lab::settings! {
+settings! {
     /// Evaluation of a network.
     #[experiment("aot.evaluate", rows = "evaluate",
         title = "A network on LAMBADA, CBT or a text: every reading of a benchmark as a row")]

@@ -4,20 +4,17 @@
 use crate::PAPERS;
 use crate::quantities::*;
 use crate::theory::Horizon;
-use attnlab_core::error::Result;
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_lab::experiment::draw::span;
 use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, store};
 use attnlab_theory::measure::horizon_of_mixture;
 use attnlab_theory::sample::Mixture;
-use serde_json::{Map, Value};
 
 mod pictures;
 
-attnlab_lab::settings! {
+settings! {
     /// Three maps of the depth horizon over δ√p: against N, against K and against τ.
     #[experiment("aot.horizon_map", rows = "horizon_map",
         title = "Depth of Theorem 1 over noise, N, K and τ, measured and predicted")]

@@ -7,24 +7,21 @@
 use super::ICL as LISTED;
 use super::networks::{history, training_memory};
 use crate::quantities::*;
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, TrialContext};
 use attnlab_theory::sample::{Functions, InContext, Shift};
 use attnlab_train::baseline::RegressionBaseline;
 use attnlab_train::model::{ComputeDevice, FirstPositions, Input, Model, ModelConfig, preset};
 use attnlab_train::training::in_context::{InContextTask, errors};
 use attnlab_train::training::{Curriculum, TrainingPlan, train};
-use serde_json::{Map, Value};
 
 mod bands;
 mod depth;
 mod pictures;
 
-attnlab_lab::settings! {
+settings! {
     /// Figures 6 and 7 with all their settings.
     #[experiment(LISTED.id, rows = LISTED.name, title = LISTED.title)]
     #[source(LISTED.source.paper, LISTED.source.place)]
@@ -50,7 +47,7 @@ attnlab_lab::settings! {
     }
 }
 
-attnlab_lab::settings! {
+settings! {
     /// Depth of each network.
     #[serde(rename_all = "kebab-case")]
     pub struct IclLayers {
@@ -65,7 +62,7 @@ attnlab_lab::settings! {
     }
 }
 
-attnlab_lab::settings! {
+settings! {
     /// Measurements at the end of training.
     pub struct IclEvaluation {
         pub prompts: usize = whole(2..),

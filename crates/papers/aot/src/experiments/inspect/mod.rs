@@ -6,16 +6,13 @@ use crate::PAPERS;
 use crate::arrays::{Array, TokensAre};
 use crate::inspect::{Controls, Fitting, bytes, inspect};
 use crate::unroll::Data;
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::Row;
-use serde_json::{Map, Value};
 use std::path::PathBuf;
 
-attnlab_lab::settings! {
+settings! {
     /// Inspection of arrays of activations.
     #[experiment("aot.inspect", rows = "inspect",
         title = "Given tokens against the theory: fit of Definition 1, hypotheses, horizon, controls")]
@@ -26,7 +23,7 @@ attnlab_lab::settings! {
         pub bases: Vec<PathBuf>,
         pub labels: Vec<PathBuf>,
         pub controls: bool,
-        pub fitting: Fitting,
+        pub fitting: Fitting = table,
     }
 }
 
@@ -37,7 +34,6 @@ pub const PLACE: &str = "place";
 
 impl Experiment for Inspect {
     fn validate(&self) -> Result<()> {
-        self.fitting.validate()?;
         let fits = self.bases.is_empty() == self.labels.is_empty() && self.labels.len() <= 1;
         if !fits {
             let allowed = "must be one file, beside --bases; known bases and labels come together";

@@ -10,19 +10,16 @@ pub(super) use pictures::{number, within};
 use crate::PAPERS;
 use crate::inspect::network::{CONTROLS, at_place, head_findings, weight_findings};
 use crate::inspect::{Fitting, bytes, inspect};
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_lab::experiment::{Described, Experiment};
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, memory};
 use attnlab_networks::transformer::TransformerArchitecture;
 use attnlab_networks::{Checkpoint, sha256};
 use opened::Cache;
-use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
-attnlab_lab::settings! {
+settings! {
     /// Inspection of a network on a text.
     #[experiment("aot.inspect_network", rows = "inspect_network",
         title = "A network on a text against the theory, layer by layer, with controls")]
@@ -38,7 +35,7 @@ attnlab_lab::settings! {
         pub skip: usize,
         pub controls: bool,
         pub control_seed: u64,
-        pub fitting: Fitting,
+        pub fitting: Fitting = table,
         #[serde(skip)]
         opened: Cache,
     }
@@ -76,10 +73,6 @@ pub const VARIANTS: [(&str, &str); 3] =
     [("trained", "as given"), ("untrained", "random weights"), ("shuffled", "tokens shuffled")];
 
 impl Experiment for InspectNetwork {
-    fn validate(&self) -> Result<()> {
-        self.fitting.validate()
-    }
-
     fn ready(&self) -> Result<()> {
         for (name, path) in [("network", &self.network), ("text", &self.text)] {
             if path.as_os_str().is_empty() {

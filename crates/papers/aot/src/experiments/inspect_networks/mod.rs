@@ -7,15 +7,12 @@ mod pictures;
 
 use super::inspect_network::InspectNetwork;
 use crate::PAPERS;
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_lab::experiment::{Experiment, Identity};
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::Row;
-use serde_json::{Map, Value};
 
-attnlab_lab::settings! {
+settings! {
     /// Inspection of several networks.
     #[experiment("aot.inspect_networks", rows = "inspect_networks",
         title = "Several networks against the theory: where its hypotheses hold, what blocks do to the SNR")]

@@ -10,12 +10,10 @@ use super::LANGUAGE as LISTED;
 use super::networks::{history, record_depth, training_memory};
 use crate::corpus::Corpus;
 use crate::quantities::*;
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_core::stats;
 use attnlab_lab::experiment::{Described, Experiment};
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, TrialContext, store};
 use attnlab_networks::Tokenizer;
 use attnlab_theory::markov::{MarkovChain, contexts};
@@ -23,13 +21,12 @@ use attnlab_theory::sample::markov;
 use attnlab_train::model::{ComputeDevice, Input, Model, ModelConfig, Output, PRESETS, Recording, preset};
 use attnlab_train::training::language::Text;
 use attnlab_train::training::{TrainingPlan, train};
-use serde_json::{Map, Value};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 mod pictures;
 
-attnlab_lab::settings! {
+settings! {
     /// Training on a text with all its settings.
     #[experiment(LISTED.id, rows = LISTED.name, title = LISTED.title)]
     #[source(LISTED.source.paper, LISTED.source.place)]
@@ -85,7 +82,7 @@ struct Packed {
     density: f64,
 }
 
-attnlab_lab::settings! {
+settings! {
     /// Measurements on the held-out part.
     pub struct LanguageEvaluation {
         pub sequences: usize = whole(2..),

@@ -4,19 +4,16 @@ use super::snr_per_layer::unroll;
 use crate::PAPERS;
 use crate::quantities::*;
 use crate::theory::Horizon;
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, memory, store};
 use attnlab_theory::attention::{Mssa, Phi};
 use attnlab_theory::sample::Mixture;
-use serde_json::{Map, Value};
 
 mod pictures;
 
-attnlab_lab::settings! {
+settings! {
     /// The SNR gain per layer of AoT (3) for softmax, thresholded softmax and the hard threshold.
     #[experiment("aot.phi_map", rows = "phi_map", title = "SNR gain per layer for three φ, measured and predicted")]
     #[source(&PAPERS[0], "Eqs. (3), (6), Figure 4")]

@@ -2,21 +2,18 @@
 
 use crate::PAPERS;
 use crate::quantities::*;
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, memory, store};
 use attnlab_theory::attention::{Mssa, Phi};
 use attnlab_theory::measure::snr::{energy_by_cluster, snr_of_heads};
 use attnlab_theory::sample::Mixture;
 use ndarray::Array2;
-use serde_json::{Map, Value};
 
 mod pictures;
 
-attnlab_lab::settings! {
+settings! {
     /// AoT Figure 4: the SNR of Eq. (6) at each layer, by noise level and by φ.
     #[experiment("aot.snr_per_layer", rows = "snr_per_layer", title = "SNR per layer against the line of Theorem 1")]
     #[source(&PAPERS[0], "Figure 4")]

@@ -4,20 +4,18 @@ use super::snr_per_layer::noise_unit;
 use crate::PAPERS;
 use crate::quantities::*;
 use crate::theory::Horizon;
-use attnlab_core::error::Result;
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_lab::experiment::draw::span;
 use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, store};
 use attnlab_theory::measure::horizon_of_mixture;
 use attnlab_theory::sample::Mixture;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 mod pictures;
 
-attnlab_lab::settings! {
+settings! {
     /// The depth horizon of AoT Theorem 1, measured and predicted, over δ and N.
     #[experiment("aot.theorem1_horizon", rows = "theorem1_horizon",
         title = "Depth to which Theorem 1 holds, measured against predicted")]

@@ -6,20 +6,17 @@ use crate::quantities::*;
 use crate::rare_event::RareBreaks;
 use crate::theory::Horizon;
 use crate::theory::printed::{delta_limit, least_dim};
-use attnlab_core::error::Result;
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_lab::experiment::draw::span;
 use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, store};
 use attnlab_theory::measure::horizon_of_mixture;
 use attnlab_theory::sample::Mixture;
-use serde_json::{Map, Value};
 
 mod pictures;
 
-attnlab_lab::settings! {
+settings! {
     /// AoT Theorem 1 over δ × p for several N, and its failure probability over N.
     #[experiment("aot.theorem1_map", rows = "theorem1_map",
         title = "Where Theorem 1 holds, against where it is stated, and its rate in N")]

@@ -13,22 +13,19 @@ pub use data::{AugmentationSettings, ShapeSettings};
 use super::VISION as LISTED;
 use super::networks::{history, training_memory};
 use crate::quantities::*;
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_images::baselines::{FitSettings, LinearClassifier, NearestNeighbours, top1};
 use attnlab_images::{ImageSubset, LabelledImages};
 use attnlab_lab::experiment::{Described, Experiment};
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, TrialContext, store};
 use attnlab_train::model::{AttentionForm, ComputeDevice, Input, ModelConfig, Output, PRESETS, preset};
 use attnlab_train::training::images::ImageTask;
 use attnlab_train::training::{Checkpoint, TrainingPlan, TrainingTask, train};
 use data::{Data, Viewed};
-use serde_json::{Map, Value};
 use start::Start;
 
-attnlab_lab::settings! {
+settings! {
     /// Training on images with all its settings.
     #[experiment(LISTED.id, rows = LISTED.name, title = LISTED.title)]
     #[source(LISTED.source.paper, LISTED.source.place)]
@@ -61,7 +58,7 @@ attnlab_lab::settings! {
     }
 }
 
-attnlab_lab::settings! {
+settings! {
     /// Heat maps of attention.
     pub struct MapSettings {
         pub images: usize,

@@ -4,18 +4,15 @@ use crate::PAPERS;
 use crate::prompts::{Denoising, Dimension, Family, Prompt};
 use crate::quantities::cell::{CASE, CASES, CONTEXT_OR_LIMIT};
 use crate::scales::ScaleLandscape;
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_core::stats::mean;
 use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, store};
-use serde_json::{Map, Value};
 
 mod pictures;
 
-attnlab_lab::settings! {
+settings! {
     /// In-context denoising Fig. 6, with the landscape of infinitely many tokens beside it.
     #[experiment("denoise.alpha_beta", rows = "denoise_alpha_beta",
         title = "Loss landscape of softmax attention with scaled identities")]

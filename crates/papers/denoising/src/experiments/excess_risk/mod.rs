@@ -4,19 +4,16 @@ use crate::PAPERS;
 use crate::experiments::tasks::{Bases, Sphere, Subspace, Task, Training, distance2};
 use crate::quantities::NOISE_VARIANCE;
 use crate::quantities::cell::{AMBIENT, CONTEXT, DIM, MAP, TASK};
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, store};
 use attnlab_theory::dynamics::{Attention, Form, Prompts, Weights, outputs, train};
 use ndarray::Array1;
-use serde_json::{Map, Value};
 
 mod pictures;
 
-attnlab_lab::settings! {
+settings! {
     /// The map with all its settings.
     #[experiment("denoise.excess_risk", rows = "denoise_excess_risk",
         title = "Excess risk over Bayes of one trained attention layer")]

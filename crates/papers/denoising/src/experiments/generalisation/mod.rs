@@ -4,18 +4,16 @@
 use crate::PAPERS;
 use crate::experiments::tasks::{Bases, Subspace, Training};
 use crate::quantities::cell::{AMBIENT, CONTEXT, DIM, PANEL};
-use attnlab_core::error::Result;
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, store};
 use attnlab_theory::dynamics::{Attention, Form, Prompts, Recipe, Weights, loss, train};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 mod pictures;
 
-attnlab_lab::settings! {
+settings! {
     /// Figure 5 with all its settings.
     #[experiment("denoise.generalisation", rows = "denoise_generalisation",
         title = "Trained linear attention at other context lengths and dimensions")]

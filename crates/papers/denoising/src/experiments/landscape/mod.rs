@@ -3,20 +3,17 @@
 use crate::PAPERS;
 use crate::prompts::{Denoising, Dimension, Family, Prompt};
 use crate::quantities::NOISE_VARIANCE;
-use attnlab_core::error::Result;
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_core::stats::mean;
 use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::{ASPECT, Figure};
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, store};
 use attnlab_theory::attention::memory::DenseMemory;
 use ndarray::{Array1, Array2, ArrayView1, array};
-use serde_json::{Map, Value};
 
 mod pictures;
 
-attnlab_lab::settings! {
+settings! {
     /// In-context denoising Fig. 3 for any context, temperature and step size, and the loss by steps.
     #[experiment("denoise.landscape", rows = "denoise_landscape",
         title = "Energy landscape of a context: one step against many")]

@@ -3,18 +3,15 @@
 use crate::PAPERS;
 use crate::experiments::tasks::{Baseline, Bases, ClusterTask, Data, Sphere, Subspace, Task, Training};
 use crate::quantities::cell::{AMBIENT, CONTEXT, EPOCHS, TASK, TASKS, VARIANT, VARIANTS};
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, store};
 use attnlab_theory::dynamics::{Attention, Form, History, Prompts, Weights, train};
-use serde_json::{Map, Value};
 
 mod pictures;
 
-attnlab_lab::settings! {
+settings! {
     /// Figure 2 with all its settings.
     #[experiment("denoise.training", rows = "denoise_training",
         title = "One attention layer learns to denoise in context")]
@@ -34,7 +31,7 @@ attnlab_lab::settings! {
     }
 }
 
-attnlab_lab::settings! {
+settings! {
     /// The settings in which the authors' code and the paper differ.
     pub struct Variant {
         pub context: usize,

@@ -7,21 +7,18 @@ use crate::quantities::{ASSOCIATION, ASSOCIATIONS, LABEL_OF, LABELS_OF};
 use crate::theory::Activation;
 use crate::theory::tree::{Parent, Tree};
 use crate::tree::TreeDraw;
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_core::stats::spearman;
 use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, memory, store};
 use attnlab_theory::dynamics::flow::{Watch, descend};
 use ndarray::{Array2, Axis};
 use rand::seq::SliceRandom;
-use serde_json::{Map, Value};
 
 mod pictures;
 
-attnlab_lab::settings! {
+settings! {
     /// Order of association in a trained layer.
     #[experiment("joma.association", rows = "joma_association",
         title = "The order in which attention finds the tokens of a latent tree, against co-occurrence")]

@@ -7,20 +7,17 @@ use crate::network::{Adam, Architecture, Batch, Network, Plan, Record, Records, 
 use crate::quantities::{CLASSES, LABEL_WORDS, LABELS, LATENTS_0, LATENTS_1, LEARNING_RATE, RHO};
 use crate::theory::tree::{Parent, Tree};
 use crate::tree::TreeDraw;
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_lab::experiment::{Described, Experiment, Identity};
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, TrialContext, memory, store};
 use ndarray::{Array2, s};
 use rand::RngExt;
 use rand::seq::{SliceRandom, index::sample};
-use serde_json::{Map, Value};
 
 mod pictures;
 
-attnlab_lab::settings! {
+settings! {
     /// Table 1 on noisy trees and fresh sequences.
     #[experiment("joma.latents", rows = "joma_latents",
         title = "Latents of noisy trees against hidden units, on held-out sequences")]

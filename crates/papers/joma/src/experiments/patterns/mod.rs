@@ -8,20 +8,18 @@
 
 use crate::PAPERS;
 use crate::network::{Adam, Architecture, Batch, Network, Pass, Plan, Record, Records, Start, Targets, train};
-use attnlab_core::error::Result;
-use attnlab_core::params::Params;
-use attnlab_core::rng::{Generator, Streams};
+use attnlab_core::rng::Generator;
 use attnlab_lab::experiment::{Described, Experiment, Identity, ranges};
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, TrialContext, memory, store};
 use ndarray::{Array2, Array3, ArrayView2};
 use rand::RngExt;
 use rand::seq::{SliceRandom, index::sample};
-use serde_json::{Map, Value};
 
 mod pictures;
 
-attnlab_lab::settings! {
+settings! {
     /// Pattern superposition in a trained block.
     #[experiment("joma.patterns", rows = "joma_patterns",
         title = "Hidden units that hold several patterns, against chance")]

@@ -11,21 +11,18 @@ use crate::alignment::{Correlations, Layers, dimension};
 use crate::hierarchy::Hierarchy;
 use crate::network::{Adam, Architecture, Batch, Network, Plan, Record, Records, Start, Targets, train};
 use crate::quantities::{CHILDREN, CLASSES, LATENTS_0, LATENTS_1, LEARNING_RATE};
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_lab::experiment::{Described, Experiment, Identity};
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, TrialContext, store};
 use ndarray::Array2;
 use rand::RngExt;
-use serde_json::{Map, Value};
 
 mod controls;
 mod pictures;
 mod printed;
 
-attnlab_lab::settings! {
+settings! {
     /// Table 1 with its controls.
     #[experiment("joma.table1", rows = "joma_table1",
         title = "Latents against hidden units: Table 1 with untrained, noise and permuted controls")]

@@ -5,13 +5,10 @@ use crate::PAPERS;
 use crate::network::{Adam, Architecture, Layout, Network, Plan, Record, Records, Slot, Start, train};
 use crate::quantities::{BLOCKS, CONTROL, CONTROLS, LEARNING_RATE};
 use crate::text::Text;
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_lab::experiment::{Described, Experiment, Identity};
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, TrialContext, store};
-use serde_json::{Map, Value};
 use std::path::Path;
 
 mod controls;
@@ -20,7 +17,7 @@ mod invariant;
 mod measure;
 mod pictures;
 
-attnlab_lab::settings! {
+settings! {
     /// Attention entropy while training on a text.
     #[experiment("joma.text", rows = "joma_text",
         title = "Training on a text: entropy of attention and stable rank by layer, with controls")]

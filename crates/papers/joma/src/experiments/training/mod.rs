@@ -5,18 +5,15 @@ use crate::PAPERS;
 use crate::dynamics::{Cause, Form, Prediction, Run, account};
 use crate::quantities::{FREQUENCIES, SETTING};
 use crate::tokens::ClassTokens;
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, memory, store};
 use attnlab_theory::dynamics::flow::{Watch, descend};
-use serde_json::{Map, Value};
 
 mod pictures;
 
-attnlab_lab::settings! {
+settings! {
     /// Figs. 2 and 3 in the settings of the authors' code and in those of the paper.
     #[experiment("joma.training", rows = "joma_training",
         title = "Softmax attention under cross-entropy: Theorem 1's prediction of the logits, growing weights")]

@@ -3,22 +3,19 @@
 
 use crate::PAPERS;
 use crate::theory::chance;
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, memory, store};
 use attnlab_networks::Checkpoint;
 use attnlab_theory::measure::spectrum;
 use ndarray::Array2;
 use rand::seq::SliceRandom;
-use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
 mod pictures;
 
-attnlab_lab::settings! {
+settings! {
     /// Stable rank of weights along checkpoints.
     #[experiment("joma.weights", rows = "joma_weights",
         title = "Stable rank of the weights of a network along its checkpoints, against chance")]

@@ -4,15 +4,12 @@ use super::common::{cell, condition, covariance, named, time};
 use crate::PAPERS;
 use crate::quantities::{CONDITION, CONTEXT, ETA, EXAMPLES, PART, PARTS, SHIFT, SHIFTED, SHIFTS};
 use crate::theory::{Covariance, Law, Pretraining, Risk, Target, risk_at_query};
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_lab::experiment::Experiment;
 use attnlab_lab::experiment::Described;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, memory};
 use ndarray::Array1;
-use serde_json::{Map, Value};
 
 mod parts;
 mod pictures;
@@ -48,7 +45,7 @@ impl Test {
     }
 }
 
-attnlab_lab::settings! {
+settings! {
     /// The lecture notes' two theorems in pictures.
     #[experiment("lsa.flow", rows = "lsa_flow",
         title = "Linear self-attention: flow, limit, risk in N and M, shifts")]

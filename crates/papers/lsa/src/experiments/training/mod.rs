@@ -4,19 +4,16 @@ use super::common::{cell, condition, covariance, named, time};
 use crate::PAPERS;
 use crate::quantities::{CELL_BATCH, CONTEXT, DENSE_SCALE, PART, PARTS, RELATIVE_SCALE, START, STARTS};
 use crate::theory::Pretraining;
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_lab::experiment::Experiment;
 use attnlab_lab::experiment::Described;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::Row;
-use serde_json::{Map, Value};
 
 mod parts;
 mod pictures;
 
-attnlab_lab::settings! {
+settings! {
     /// The empirical loss beside the population one, and starts that the theorem does not cover.
     #[experiment("lsa.training", rows = "lsa_training",
         title = "Linear self-attention trained on B prompts, and from other initial weights")]

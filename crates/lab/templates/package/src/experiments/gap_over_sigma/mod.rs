@@ -8,7 +8,7 @@ use attnlab::prelude::*;
 use attnlab::run::{Row, store};
 use attnlab::stats;
 
-attnlab::settings! {
+settings! {
     /// The entropy gap over the spread of the scores.
     #[experiment("my_theorem.gap_over_sigma",
         title = "Entropy gap of softmax over the spread of its scores")]
