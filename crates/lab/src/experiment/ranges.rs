@@ -51,24 +51,6 @@ fn entries<T: Numbers>(values: &[T], name: &str) -> Vec<(String, f64)> {
     values.iter().enumerate().flat_map(|(i, entry)| entry.numbers(&format!("{name}[{i}]"))).collect()
 }
 
-/// A word or a list of them.
-pub trait Words {
-    /// Returns every word.
-    fn words(&self) -> &[String];
-}
-
-impl Words for String {
-    fn words(&self) -> &[String] {
-        std::slice::from_ref(self)
-    }
-}
-
-impl Words for Vec<String> {
-    fn words(&self) -> &[String] {
-        self
-    }
-}
-
 /// Refuses an empty list, and numbers that `accept` refuses; `kind` says what the list holds.
 fn check_each(name: &str, value: &impl Numbers, kind: &str, accept: impl Fn(&str, f64) -> Result<()>) -> Result<()> {
     match &value.numbers(name)[..] {
@@ -99,32 +81,26 @@ pub fn spread(name: &str, repetitions: &u64) -> Result<()> {
 /// Accepts whole numbers in `range`, such as `whole(1..)` or `whole(2..=12)`.
 pub fn whole<T: Numbers>(range: impl RangeBounds<u64>) -> impl Fn(&str, &T) -> Result<()> {
     let least = match range.start_bound() {
-        Bound::Included(least) => *least,
-        Bound::Excluded(below) => below + 1,
+        Bound::Included(least) | Bound::Excluded(least) => *least,
         Bound::Unbounded => 0,
     };
     let kind = match range.end_bound() {
         Bound::Included(most) => format!("whole number from {least} to {most}"),
-        Bound::Excluded(above) => format!("whole number from {least} to {}", above.saturating_sub(1)),
+        Bound::Excluded(above) => format!("whole number from {least} below {above}"),
         Bound::Unbounded => format!("whole number >= {least}"),
     };
     move |name, value| check_kind(name, value, &kind, |x| range.contains(&(x as u64)))
 }
 
-/// Accepts numbers in `range`, such as `number(0.0..1.0)` or `number(-1.0..=1.0)`.
-pub fn number<T: Numbers>(range: impl RangeBounds<f64>) -> impl Fn(&str, &T) -> Result<()> {
-    let low = match range.start_bound() {
-        Bound::Included(low) => format!("[{low}"),
-        Bound::Excluded(low) => format!("({low}"),
-        Bound::Unbounded => "(-inf".into(),
+/// Accepts numbers in an interval, such as `within("(0, 1]")`.
+pub fn within<T: Numbers>(interval: &str) -> impl Fn(&str, &T) -> Result<()> {
+    // NaN, where this is no interval, refuses every number.
+    let end = |text: &str| text.trim_matches(['(', '[', ']', ')', ' ']).parse().unwrap_or(f64::NAN);
+    let (low, high) = interval.split_once(',').map_or((f64::NAN, f64::NAN), |(low, high)| (end(low), end(high)));
+    let holds = move |x: f64| {
+        (x > low || x == low && interval.starts_with('[')) && (x < high || x == high && interval.ends_with(']'))
     };
-    let high = match range.end_bound() {
-        Bound::Included(high) => format!("{high}]"),
-        Bound::Excluded(high) => format!("{high})"),
-        Bound::Unbounded => "inf)".into(),
-    };
-    let kind = format!("number in {low}, {high}");
-    move |name, value| check_kind(name, value, &kind, |x| range.contains(&x))
+    move |name, value| check_kind(name, value, &format!("number in {interval}"), holds)
 }
 
 /// Accepts finite numbers > 0.
@@ -143,22 +119,6 @@ pub fn non_negative(name: &str, value: &impl Numbers) -> Result<()> {
     check_each(name, value, "number >= 0", error::non_negative)
 }
 
-/// Accepts numbers in (0, 1).
-///
-/// # Errors
-/// Names the number.
-pub fn fraction(name: &str, value: &impl Numbers) -> Result<()> {
-    check_kind(name, value, "number in (0, 1)", |x| x > 0.0 && x < 1.0)
-}
-
-/// Accepts numbers in (0, 1].
-///
-/// # Errors
-/// Names the number.
-pub fn up_to_one(name: &str, value: &impl Numbers) -> Result<()> {
-    check_kind(name, value, "number in (0, 1]", |x| x > 0.0 && x <= 1.0)
-}
-
 /// Accepts a list of at least `least` different whole numbers >= 1.
 pub fn different(least: usize) -> impl Fn(&str, &Vec<usize>) -> Result<()> {
     move |name, values| {
@@ -169,17 +129,6 @@ pub fn different(least: usize) -> impl Fn(&str, &Vec<usize>) -> Result<()> {
         }
         let allowed = format!("must be at least {least} different whole numbers");
         Err(Error::invalid(name, format!("{values:?}"), allowed))
-    }
-}
-
-/// Accepts a list with an entry.
-///
-/// # Errors
-/// Names the list.
-pub fn some<T>(name: &str, values: &[T]) -> Result<()> {
-    match values {
-        [] => Err(Error::invalid(name, "[]", "must hold at least one entry")),
-        _ => Ok(()),
     }
 }
 
@@ -194,36 +143,33 @@ pub fn names(name: &str, names: &[String]) -> Result<()> {
     }
 }
 
-/// Accepts a word, or a list of at least one, among those that are `known`; `what` says what it is a name of. The refusal
-/// has the nearest known ones.
-pub fn words<T: Words>(what: &'static str, known: &[&str]) -> impl Fn(&str, &T) -> Result<()> {
-    move |name, value| {
-        names(name, value.words())?;
-        any_words(what, known)(name, value)
+/// Accepts a word among those that are `known`; `what` says what it is a name of. The refusal has the nearest known ones.
+pub fn word(what: &'static str, known: &[&str]) -> impl Fn(&str, &String) -> Result<()> {
+    move |_, word| match known.contains(&word.as_str()) {
+        true => Ok(()),
+        false => Err(Error::unknown(what, word, known.iter().copied())),
     }
 }
 
-/// Accepts what [`words`] does, and the empty list.
-pub fn any_words<T: Words>(what: &'static str, known: &[&str]) -> impl Fn(&str, &T) -> Result<()> {
-    move |_, value| match value.words().iter().find(|word| !known.contains(&word.as_str())) {
-        None => Ok(()),
-        Some(word) => Err(Error::unknown(what, word, known.iter().copied())),
-    }
+/// Accepts a list of known words, as [`word`] does.
+pub fn any_words(what: &'static str, known: &[&str]) -> impl Fn(&str, &Vec<String>) -> Result<()> {
+    move |name, words| words.iter().try_for_each(|each| word(what, known)(name, each))
 }
 
-/// Accepts a list of known words with the one that pictures need, `compared`.
-pub fn words_with<'a>(
-    compared: &'a str,
-    what: &'static str,
-    known: &'a [&str],
-) -> impl Fn(&str, &Vec<String>) -> Result<()> + 'a {
-    move |name, values| {
-        words(what, known)(name, values)?;
-        if values.iter().any(|word| word == compared) {
+/// Accepts a list of at least one known word.
+pub fn words(what: &'static str, known: &[&str]) -> impl Fn(&str, &Vec<String>) -> Result<()> {
+    move |name, words| names(name, words).and_then(|()| any_words(what, known)(name, words))
+}
+
+/// Accepts a list of known words with the first of them, which pictures need.
+pub fn words_with_first(what: &'static str, known: &[&str]) -> impl Fn(&str, &Vec<String>) -> Result<()> {
+    move |name, words| {
+        self::words(what, known)(name, words)?;
+        if words.iter().any(|word| word == known[0]) {
             return Ok(());
         }
-        let allowed = format!("must hold {compared:?}, with which the others are compared");
-        Err(Error::invalid(name, format!("{values:?}"), allowed))
+        let allowed = format!("must hold {:?}, with which the others are compared", known[0]);
+        Err(Error::invalid(name, format!("{words:?}"), allowed))
     }
 }
 

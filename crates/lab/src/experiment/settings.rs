@@ -365,14 +365,14 @@ fn within_reach(name: &str, value: &Value) -> Result<()> {
 ///     /// Adam.
 ///     pub struct Optimiser {
 ///         pub rates: Vec<f64> = positive,
-///         pub beta_1: f64 = number(0.0..1.0),
+///         pub beta_1: f64 = within("[0, 1)"),
 ///     }
 /// }
 /// attnlab_lab::settings! {
 ///     /// A training.
 ///     pub struct Training {
 ///         pub steps: u64 = whole(1..),
-///         pub task: String = words("task", &["sphere", "subspace"]),
+///         pub task: String = word("task", &["sphere", "subspace"]),
 ///         pub optimiser: Optimiser = table,
 ///     }
 /// }

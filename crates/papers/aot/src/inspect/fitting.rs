@@ -12,9 +12,9 @@ attnlab_lab::settings! {
         pub scale: Scale,
         pub centre: bool,
         pub eta: f64 = positive,
-        pub tau: f64 = up_to_one,
-        pub level: f64 = fraction,
-        pub test_level: f64 = fraction,
+        pub tau: f64 = within("(0, 1]"),
+        pub level: f64 = within("(0, 1)"),
+        pub test_level: f64 = within("(0, 1)"),
     }
 }
 

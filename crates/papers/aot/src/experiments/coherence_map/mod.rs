@@ -34,7 +34,7 @@ settings! {
         pub tokens: usize,
         pub clusters: usize,
         pub dim: usize,
-        pub coherence: Vec<f64> = fraction,
+        pub coherence: Vec<f64> = within("(0, 1)"),
         pub noise: Vec<f64> = positive,
         pub ambient: Vec<usize> = whole(1..),
     }

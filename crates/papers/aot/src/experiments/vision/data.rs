@@ -33,7 +33,7 @@ attnlab_lab::settings! {
     pub struct AugmentationSettings {
         pub crop: String,
         pub margin: usize,
-        pub flip: f64 = number(0.0..=1.0),
+        pub flip: f64 = within("[0, 1]"),
         pub operations: usize,
         pub magnitude: u32,
     }

@@ -19,7 +19,7 @@ settings! {
         title = "Energy landscape of a context: one step against many")]
     #[source(&PAPERS[0], "Figure 3")]
     pub struct DenoiseLandscape {
-        pub task: String = words("task", &TASKS),
+        pub task: String = word("task", &TASKS),
         pub radius: f64 = positive,
         pub context: usize = whole(1..),
         pub noise: Vec<f64> = positive,

@@ -30,14 +30,14 @@ settings! {
         pub classes: Vec<f64>,
         pub zero: Vec<f64>,
         pub targets: Vec<String> = words("target", &LABELS_OF),
-        pub attention: String = words("attention", &["softmax", "exp", "linear"]),
-        pub controls: Vec<String> = words_with(ASSOCIATIONS[0], "control", &ASSOCIATIONS),
+        pub attention: String = word("attention", &["softmax", "exp", "linear"]),
+        pub controls: Vec<String> = words_with_first("control", &ASSOCIATIONS),
         pub samples: usize = whole(2..),
         pub scale: f64 = positive,
         pub eta: f64 = positive,
         pub steps: usize,
         pub every: usize = whole(1..),
-        pub early: f64 = up_to_one,
+        pub early: f64 = within("(0, 1]"),
     }
 }
 

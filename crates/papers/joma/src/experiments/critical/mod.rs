@@ -25,7 +25,7 @@ attnlab_lab::settings! {
         pub points: usize = whole(10..),
         pub flow_nu: f64,
         pub minus: f64,
-        pub away: f64 = fraction,
+        pub away: f64 = within("(0, 1)"),
         pub until: f64 = positive,
     }
 }

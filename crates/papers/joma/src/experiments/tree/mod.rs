@@ -24,11 +24,11 @@ attnlab_lab::settings! {
         pub trials: u64 = whole(1..),
         pub depth: usize = whole(2..=20),
         pub branches: usize = whole(2..=1000),
-        pub rho: Vec<f64> = some,
+        pub rho: Vec<f64>,
         pub classes: Vec<f64>,
         pub zero: Vec<f64>,
         pub draws: usize = whole(1..),
-        pub epsilon: Vec<f64> = up_to_one,
+        pub epsilon: Vec<f64> = within("(0, 1]"),
         pub limit_depth: usize = whole(2..=1000),
     }
 }
@@ -53,6 +53,9 @@ impl Experiment for JomaTree {
                 self.branches
             );
             return Err(Error::invalid("depth", self.depth, allowed));
+        }
+        if self.rho.is_empty() {
+            return Err(Error::invalid("rho", "[]", "must hold at least one number in [-1, 1]"));
         }
         // A small tree refuses what the large ones would.
         for rho in &self.rho {

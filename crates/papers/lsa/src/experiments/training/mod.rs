@@ -31,7 +31,7 @@ settings! {
         pub points: usize = whole(2..),
         pub starts: Vec<String> = any_words("start", &STARTS),
         pub scales: Vec<f64> = positive,
-        pub arrived: f64 = fraction,
+        pub arrived: f64 = within("(0, 1)"),
         pub dense_dim: usize = whole(2..=20),
         pub dense_contexts: Vec<usize> = whole(1..),
         pub dense_scales: Vec<f64> = positive,
