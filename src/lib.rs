@@ -58,7 +58,7 @@ pub use attnlab_lab::{
     catalogue, claim, command, experiment, figure, folder, formula, glossary, prelude, report, reproduce, run,
     scaffold, sheet_test, sweep, toy,
 };
-pub use attnlab_lab::{experiments, sheet, witness};
+pub use attnlab_lab::{experiments, settings, sheet, witness};
 pub use attnlab_networks as networks;
 pub use attnlab_theory::{attention, dynamics, fit, markov, measure, sample};
 #[cfg(feature = "train")]

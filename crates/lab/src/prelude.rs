@@ -4,7 +4,7 @@ pub use crate::claim::{
     Bracket, Claim, Computed, Hypothesis, Judgement, Mutant, Outcome, Paper, Promise, Relation, Sheet, Source, Verdict,
     VerdictKind, Witness, variants,
 };
-pub use crate::{sheet, witness};
+pub use crate::{settings, sheet, witness};
 pub use attnlab_core::error::{Error, Result};
 pub use attnlab_core::params::{Domain, Params, Quantity, Schema, Spec, Word};
 pub use attnlab_core::rng::Streams;

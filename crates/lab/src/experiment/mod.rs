@@ -1,8 +1,8 @@
 //! Experiments: a figure or table of a paper as cells × trials, whose rows the figure is drawn from.
 //!
-//! An [`Experiment`] is one complete set of settings, and [`Described`] says where it stands in its paper.
-//! Its defaults are a TOML beside its code
-//! (`settings.toml`), built into the program; [`Entry::configure`] applies the user's settings on top.
+//! An [`Experiment`] is one complete set of settings, which [`settings!`](crate::settings) declares with their
+//! [`ranges`] and with the place of the experiment in its paper. Their meaning and their defaults are a TOML beside the
+//! code (`settings.toml`), built into the program; [`Entry::configure`] applies the user's settings on top.
 //! [`run`] computes the trials in parallel and keeps their rows in a folder ([`crate::run::store`]);
 //! [`Experiment::figures`] turns rows into [`Figure`]s, and [`crate::figure::write_all`] draws them.
 //!
@@ -11,6 +11,7 @@
 
 pub mod draw;
 pub mod plane;
+pub mod ranges;
 pub mod runner;
 pub mod settings;
 
@@ -31,15 +32,24 @@ pub trait Identity {
 
     /// Returns every setting as JSON. Two runs with the same settings and seed give the same rows.
     fn settings(&self) -> Map<String, Value>;
+
+    /// Refuses settings of the right type that cannot be run: one out of its [range](ranges), or some that
+    /// [`Experiment::validate`] refuses.
+    ///
+    /// # Errors
+    /// Names the setting, its value and what is allowed.
+    fn check_settings(&self) -> Result<()>;
 }
 
 /// One figure or table of a paper with all its settings.
 pub trait Experiment: Identity + Send + Sync {
-    /// Refuses settings of the right type that cannot be run.
+    /// Refuses settings that do not fit each other. Each is within its range.
     ///
     /// # Errors
     /// Names the setting, its value and what is allowed.
-    fn validate(&self) -> Result<()>;
+    fn validate(&self) -> Result<()> {
+        Ok(())
+    }
 
     /// Refuses a run whose inputs outside the settings (a file to read) are missing or do not fit. It is
     /// called before anything is written, and not when figures are drawn from rows.
@@ -56,8 +66,12 @@ pub trait Experiment: Identity + Send + Sync {
     /// When a combination cannot be run.
     fn cells(&self) -> Result<Vec<Params>>;
 
-    /// Returns the number of trials per cell.
-    fn trials(&self) -> u64;
+    /// Returns the number of trials per cell: the setting `trials` or `seeds`, or 1 where there is none.
+    fn trials(&self) -> u64 {
+        let settings = self.settings();
+        let trials = settings.get("trials").or(settings.get("seeds"));
+        trials.and_then(Value::as_u64).unwrap_or(1)
+    }
 
     /// Runs one trial and returns named numbers and series. It must be a pure function of its arguments.
     ///
@@ -93,7 +107,7 @@ pub trait Experiment: Identity + Send + Sync {
 }
 
 /// Declares the experiments of a room: `experiments! { snr_per_layer::SnrPerLayer, }` declares the module
-/// `snr_per_layer`, whose folder also has `settings.toml`, and lists its experiment in `entries()`.
+/// `snr_per_layer` and lists its experiment in `entries()`.
 ///
 /// An experiment that needs a feature of its package is written `icl::Icl needs "train" else ICL`, where
 /// `ICL` is its [`Entry::without`](crate::experiment::Entry::without) for builds that lack the feature.
@@ -108,9 +122,7 @@ macro_rules! experiments {
             let mut entries = vec![];
             $(
                 $(#[cfg(feature = $feature)])?
-                entries.push($crate::experiment::Entry::new::<$folder::$experiment>(include_str!(
-                    concat!(stringify!($folder), "/settings.toml")
-                )));
+                entries.push($crate::experiment::Entry::new::<$folder::$experiment>());
                 $(#[cfg(not(feature = $feature))] entries.push($listed);)?
             )*
             entries

@@ -45,7 +45,7 @@ pub fn run(
     options: &RunOptions,
     progress: &dyn Progress,
 ) -> Result<RunReport> {
-    experiment.validate()?;
+    experiment.check_settings()?;
     experiment.ready()?;
     let manifest = Manifest::new(experiment.name(), options.seed, experiment.settings());
     let options = GridOptions { shard: options.shard, force: options.force };

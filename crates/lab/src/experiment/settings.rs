@@ -1,8 +1,8 @@
 //! Experiments from TOML: defaults, quick sizes, the user's file, single settings.
 
+use super::ranges::Ranges;
 use super::{Experiment, Identity};
 use crate::claim::Source;
-use attnlab_core::error;
 use attnlab_core::error::{Error, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -12,8 +12,8 @@ use toml::{Table, Value};
 /// Name of the TOML table whose settings replace the others under `--quick`.
 const QUICK: &str = "quick";
 
-/// Identity and source of an experiment type.
-pub trait Described: Experiment + Serialize + DeserializeOwned + 'static {
+/// Identity, source and settings of an experiment type, as [`settings!`](crate::settings) declares them.
+pub trait Described: Experiment + Ranges + Serialize + DeserializeOwned + 'static {
     /// Identifier, "paper.name".
     const ID: &'static str;
     /// Name in rows, folders and streams; the same as the identifier unless older rows have another.
@@ -22,10 +22,23 @@ pub trait Described: Experiment + Serialize + DeserializeOwned + 'static {
     const TITLE: &'static str;
     /// Source: paper and place.
     const SOURCE: Source;
+    /// The default settings, with a comment on each: the text of `settings.toml`.
+    const DEFAULTS: &'static str;
     /// Flag: the experiment trains networks for minutes even at its quick size.
     const TRAINS: bool = false;
     /// Aliases of settings: (alias, setting).
     const ALIASES: &'static [(&'static str, &'static str)] = &[];
+
+    /// Returns the experiment with its default settings.
+    ///
+    /// # Errors
+    /// When [`Described::DEFAULTS`] are not its settings.
+    fn defaults() -> Result<Self> {
+        let origin = PathBuf::from(format!("settings of {}", Self::NAME));
+        let mut table = parse(Self::DEFAULTS, &origin)?;
+        table.remove(QUICK);
+        Self::deserialize(table).map_err(|e| Error::Content { path: origin, problem: e.to_string() })
+    }
 }
 
 impl<E: Described> Identity for E {
@@ -39,6 +52,11 @@ impl<E: Described> Identity for E {
             // Settings are structs of numbers, words and lists: always an object.
             _ => serde_json::Map::new(),
         }
+    }
+
+    fn check_settings(&self) -> Result<()> {
+        self.ranges("")?;
+        self.validate()
     }
 }
 
@@ -70,15 +88,15 @@ enum Build {
 }
 
 impl Entry {
-    /// Creates the entry of `E` with the text of its default settings.
-    pub const fn new<E: Described>(defaults: &'static str) -> Self {
+    /// Creates the entry of `E`.
+    pub const fn new<E: Described>() -> Self {
         Entry {
             id: E::ID,
             name: E::NAME,
             title: E::TITLE,
             source: E::SOURCE,
             trains: E::TRAINS,
-            defaults,
+            defaults: E::DEFAULTS,
             aliases: E::ALIASES,
             build: Build::Here(|table| Ok(Box::new(E::deserialize(table)?))),
         }
@@ -196,7 +214,7 @@ impl Entry {
                 problem: e.to_string().trim().replace('\n', "; "),
             })
         })?;
-        experiment.validate()?;
+        experiment.check_settings()?;
         Ok(experiment)
     }
 
@@ -313,94 +331,106 @@ fn within_reach(name: &str, value: &Value) -> Result<()> {
     }
 }
 
-/// Refuses fewer than two repetitions.
+/// Declares the settings of an experiment: their types and ranges here, what they mean and their defaults in the
+/// `settings.toml` beside the file, which becomes the documentation of the type. It implements
+/// [`Described`](crate::experiment::Described), and [`Ranges`](crate::experiment::ranges::Ranges).
 ///
-/// # Errors
-/// Names the setting.
-pub fn spread(name: &str, repetitions: u64) -> Result<()> {
-    if repetitions >= 2 {
-        return Ok(());
-    }
-    let allowed = "must be at least 2; intervals come from their spread";
-    Err(Error::invalid(name, repetitions, allowed))
-}
+/// ```ignore
+/// attnlab_lab::settings! {
+///     /// AoT Figure 4: the SNR of Eq. (6) at each layer, by noise level and by φ.
+///     #[experiment("aot.snr_per_layer", rows = "snr_per_layer", title = "SNR per layer against Theorem 1")]
+///     #[source(&PAPERS[0], "Figure 4")]
+///     pub struct SnrPerLayer {
+///         pub trials: u64 = spread,
+///         pub layers: usize = whole(1..),
+///         pub noise: Vec<f64> = positive,
+///         pub phi_noise: f64,
+///     }
+/// }
+/// ```
+///
+/// `rows` is needed where the name in rows and folders is not the id. `#[alias("N", "context")]` after the source is
+/// another name of a setting; `#[trains = true]` marks trainings of minutes.
+///
+/// A range is a function of the name and the value of a setting: one of [`ranges`](crate::experiment::ranges), or one of
+/// your own. [`Experiment::validate`](crate::experiment::Experiment::validate) is called after them and refuses settings
+/// that do not fit each other.
+///
+/// Without `#[experiment(..)]` it declares a table among the settings, in the range `table`:
+///
+/// ```
+/// use attnlab_lab::experiment::ranges::Ranges;
+///
+/// attnlab_lab::settings! {
+///     /// Adam.
+///     pub struct Optimiser {
+///         pub rates: Vec<f64> = positive,
+///         pub beta_1: f64 = within("[0, 1)"),
+///     }
+/// }
+/// attnlab_lab::settings! {
+///     /// A training.
+///     pub struct Training {
+///         pub steps: u64 = whole(1..),
+///         pub task: String = word("task", &["sphere", "subspace"]),
+///         pub optimiser: Optimiser = table,
+///     }
+/// }
+/// let optimiser = Optimiser { rates: vec![1e-3, -1.0], beta_1: 0.9 };
+/// let training = Training { steps: 100, task: "sphere".into(), optimiser };
+/// let error = training.ranges("").unwrap_err().to_string();
+/// assert_eq!(error, "optimiser.rates[1] = -1: must be a finite number > 0");
+/// let error = Training { task: "shere".into(), ..training }.ranges("").unwrap_err().to_string();
+/// assert_eq!(error, "unknown task 'shere'; did you mean sphere?");
+/// ```
+#[macro_export]
+macro_rules! settings {
+    (
+        $(#[doc = $doc:literal])*
+        #[experiment($id:expr $(, rows = $name:expr)?, title = $title:expr)]
+        #[source($paper:expr, $place:expr)]
+        $(#[alias($alias:expr, $setting:expr)])*
+        $(#[trains = $trains:expr])?
+        $vis:vis struct $experiment:ident { $($fields:tt)* }
+    ) => {
+        $crate::settings! {
+            $(#[doc = $doc])*
+            #[doc = concat!("\n```toml\n", include_str!("settings.toml"), "```")]
+            $vis struct $experiment { $($fields)* }
+        }
 
-/// Refuses an unrolled network without layers or with a step size that is not > 0.
-///
-/// # Errors
-/// Names the setting.
-pub fn network(layers: usize, eta: f64) -> Result<()> {
-    if layers == 0 {
-        return Err(Error::invalid("layers", 0, "must be a whole number >= 1"));
-    }
-    error::positive("eta", eta)
-}
+        impl $crate::experiment::Described for $experiment {
+            const ID: &'static str = $id;
+            $(const NAME: &'static str = $name;)?
+            const TITLE: &'static str = $title;
+            const SOURCE: $crate::claim::Source = $crate::claim::Source { paper: $paper, place: $place };
+            const DEFAULTS: &'static str = include_str!("settings.toml");
+            const ALIASES: &'static [(&'static str, &'static str)] = &[$(($alias, $setting)),*];
+            $(const TRAINS: bool = $trains;)?
+        }
+    };
+    (
+        $(#[$attribute:meta])*
+        $vis:vis struct $table:ident {
+            $($(#[$field_attribute:meta])* $field_vis:vis $field:ident: $type:ty $(= $range:expr)?),* $(,)?
+        }
+    ) => {
+        // The fields are documented in `settings.toml`.
+        #[allow(missing_docs)]
+        #[derive(Clone, Debug, PartialEq, ::serde::Serialize, ::serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        $(#[$attribute])*
+        $vis struct $table {
+            $($(#[$field_attribute])* $field_vis $field: $type),*
+        }
 
-/// Refuses an empty list and numbers that are not finite and > 0.
-///
-/// # Errors
-/// Names the entry.
-pub fn positive(name: &str, values: &[f64]) -> Result<()> {
-    if values.is_empty() {
-        return Err(Error::invalid(name, "[]", "must be at least one number > 0"));
-    }
-    match values.iter().position(|x| !(*x > 0.0 && x.is_finite())) {
-        None => Ok(()),
-        Some(i) => Err(Error::invalid(format!("{name}[{i}]"), values[i], "must be a finite number > 0")),
-    }
-}
-
-/// Refuses words that are not known.
-///
-/// # Errors
-/// Names the word, with the nearest known ones; `what` says what it is a name of.
-pub fn words(what: &'static str, words: &[String], known: &[&str]) -> Result<()> {
-    match words.iter().find(|word| !known.contains(&word.as_str())) {
-        None => Ok(()),
-        Some(word) => Err(Error::unknown(what, word, known.iter().copied())),
-    }
-}
-
-/// Refuses a list of words without the one that the pictures need.
-///
-/// # Errors
-/// Names the list.
-pub fn with_word(name: &str, words: &[String], needed: &str) -> Result<()> {
-    if words.iter().any(|word| word == needed) {
-        return Ok(());
-    }
-    let allowed = format!("must hold {needed:?}, with which the others are compared");
-    Err(Error::invalid(name, format!("{words:?}"), allowed))
-}
-
-/// Refuses an empty list.
-///
-/// # Errors
-/// Names the list.
-pub fn some<T>(name: &str, values: &[T]) -> Result<()> {
-    match values {
-        [] => Err(Error::invalid(name, "[]", "must hold at least one entry")),
-        _ => Ok(()),
-    }
-}
-
-/// Refuses a list of fewer than `least` different whole numbers ≥ 1.
-///
-/// # Errors
-/// Names the list or the entry.
-pub fn at_least(name: &str, values: &[usize], least: usize) -> Result<()> {
-    if let Some(i) = values.iter().position(|x| *x == 0) {
-        return Err(Error::invalid(format!("{name}[{i}]"), 0, "must be a whole number >= 1"));
-    }
-    let mut different = values.to_vec();
-    different.sort_unstable();
-    different.dedup();
-    if different.len() < least {
-        let allowed = match least {
-            1 => "must be at least one whole number".to_string(),
-            _ => format!("must be at least {least} different whole numbers"),
-        };
-        return Err(Error::invalid(name, format!("{values:?}"), allowed));
-    }
-    Ok(())
+        impl $crate::experiment::ranges::Ranges for $table {
+            #[allow(unused_imports, unused_variables)]
+            fn ranges(&self, prefix: &str) -> $crate::experiment::ranges::Result<()> {
+                use $crate::experiment::ranges::*;
+                $($($range(&format!("{prefix}{}", stringify!($field)), &self.$field)?;)?)*
+                Ok(())
+            }
+        }
+    };
 }

@@ -1,31 +1,21 @@
 //! Options that all inspections share, as settings files write them.
 
 use super::{Controls, How};
-use attnlab_core::error::{Error, Result};
-use attnlab_core::stats::validate_level;
 use attnlab_theory::fit::Options;
 use serde::{Deserialize, Serialize};
 
-/// Options of the fit, the test and the horizon.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Fitting {
-    /// K, or 0: found by BIC.
-    pub clusters: usize,
-    /// Largest K that is tried.
-    pub most_clusters: usize,
-    /// Treatment of the scale.
-    pub scale: Scale,
-    /// Flag: the mean token is subtracted.
-    pub centre: bool,
-    /// η.
-    pub eta: f64,
-    /// τ.
-    pub tau: f64,
-    /// Level of the intervals.
-    pub level: f64,
-    /// Level of the test.
-    pub test_level: f64,
+attnlab_lab::settings! {
+    /// Options of the fit, the test and the horizon.
+    pub struct Fitting {
+        pub clusters: usize,
+        pub most_clusters: usize = whole(1..),
+        pub scale: Scale,
+        pub centre: bool,
+        pub eta: f64 = positive,
+        pub tau: f64 = within("(0, 1]"),
+        pub level: f64 = within("(0, 1)"),
+        pub test_level: f64 = within("(0, 1)"),
+    }
 }
 
 /// Treatment of the scale of the tokens.
@@ -39,24 +29,6 @@ pub enum Scale {
 }
 
 impl Fitting {
-    /// Refuses values out of range.
-    ///
-    /// # Errors
-    /// Names the option, its value and what is allowed.
-    pub fn validate(&self) -> Result<()> {
-        self.how(Controls::None).validate()?;
-        validate_level(self.level)?;
-        let level = self.test_level;
-        if !(level > 0.0 && level < 1.0) {
-            let allowed = "must be a number in (0, 1), such as 0.01";
-            return Err(Error::invalid("test_level", level, allowed));
-        }
-        match self.most_clusters {
-            0 => Err(Error::invalid("most_clusters", 0, "must be a whole number >= 1")),
-            _ => Ok(()),
-        }
-    }
-
     /// Returns the largest K that is tried.
     pub fn clusters_tried(&self) -> usize {
         self.clusters.max(self.most_clusters)

@@ -22,66 +22,47 @@ pub enum Bases {
     QrUniform,
 }
 
-/// Case 1: Gaussian tokens on a subspace.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Subspace {
-    /// d.
-    pub dim: usize,
-    /// Variance $\sigma_0^2$ of a token's coordinates.
-    pub sigma0_2: f64,
-    /// Variance $\sigma_Z^2$ of the corruption.
-    pub sigma_z2: f64,
-    /// Passes over the training prompts.
-    pub epochs: usize,
+attnlab_lab::settings! {
+    /// Case 1: Gaussian tokens on a subspace.
+    pub struct Subspace {
+        pub dim: usize,
+        pub sigma0_2: f64,
+        pub sigma_z2: f64,
+        pub epochs: usize,
+    }
 }
 
-/// Case 2: tokens uniform on a sphere in a subspace of dimension d + 1.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Sphere {
-    /// d.
-    pub dim: usize,
-    /// R.
-    pub radius: f64,
-    /// Variance $\sigma_Z^2$ of the corruption.
-    pub sigma_z2: f64,
-    /// Passes over the training prompts.
-    pub epochs: usize,
+attnlab_lab::settings! {
+    /// Case 2: tokens uniform on a sphere in a subspace of dimension d + 1.
+    pub struct Sphere {
+        pub dim: usize,
+        pub radius: f64,
+        pub sigma_z2: f64,
+        pub epochs: usize,
+    }
 }
 
-/// Case 3: Gaussian clusters, balanced and of equal variance.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ClusterTask {
-    /// Number of clusters.
-    pub clusters: usize,
-    /// R, length of the centres.
-    pub radius: f64,
-    /// Variance $\sigma_0^2$ of a cluster.
-    pub sigma0_2: f64,
-    /// Variance $\sigma_Z^2$ of the corruption.
-    pub sigma_z2: f64,
-    /// Passes over the training prompts.
-    pub epochs: usize,
+attnlab_lab::settings! {
+    /// Case 3: Gaussian clusters, balanced and of equal variance.
+    pub struct ClusterTask {
+        pub clusters: usize,
+        pub radius: f64,
+        pub sigma0_2: f64,
+        pub sigma_z2: f64,
+        pub epochs: usize,
+    }
 }
 
-/// Settings that all training experiments have.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Training {
-    /// Prompts trained on.
-    pub train: usize,
-    /// Prompts tested on.
-    pub test: usize,
-    /// Prompts per step of Adam.
-    pub batch: usize,
-    /// Learning rate.
-    pub rate: f64,
-    /// Shares of the epochs after which the rate falls.
-    pub milestones: Vec<f64>,
-    /// Factor by which it falls.
-    pub decay: f64,
+attnlab_lab::settings! {
+    /// Settings that all training experiments have.
+    pub struct Training {
+        pub train: usize = whole(1..),
+        pub test: usize = whole(1..),
+        pub batch: usize,
+        pub rate: f64,
+        pub milestones: Vec<f64>,
+        pub decay: f64,
+    }
 }
 
 impl Training {
@@ -101,11 +82,6 @@ impl Training {
     /// # Errors
     /// Names the setting.
     pub fn validate(&self, epochs: usize) -> Result<()> {
-        for (name, count) in [("train", self.train), ("test", self.test)] {
-            if count == 0 {
-                return Err(Error::invalid(name, 0, "must be at least one prompt"));
-            }
-        }
         if self.batch > self.train {
             let allowed = format!("must be at most train = {}", self.train);
             return Err(Error::invalid("batch", self.batch, allowed));

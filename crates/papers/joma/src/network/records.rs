@@ -16,16 +16,16 @@ impl Records {
         Records((0..=steps / every).map(|i| i * every).collect())
     }
 
-    /// Refuses steps that do not ascend from 0.
+    /// Range of the setting: steps that ascend from 0.
     ///
     /// # Errors
-    /// Names the setting, "records".
-    pub fn validate(&self) -> Result<()> {
-        if self.0.first() == Some(&0) && self.0.is_sorted_by(|a, b| a < b) {
+    /// Names the setting.
+    pub fn ascend(name: &str, records: &Records) -> Result<()> {
+        if records.0.first() == Some(&0) && records.0.is_sorted_by(|a, b| a < b) {
             return Ok(());
         }
         let allowed = "must ascend from 0, the untrained network, such as [0, 10, 100]";
-        Err(Error::invalid("records", format!("{:?}", self.0), allowed))
+        Err(Error::invalid(name, format!("{:?}", records.0), allowed))
     }
 
     /// Returns the last step.
@@ -66,10 +66,10 @@ mod tests {
     #[test]
     fn records_ascend_from_the_untrained_network() {
         for good in [vec![0], vec![0, 1, 7]] {
-            assert!(Records(good).validate().is_ok());
+            assert!(Records::ascend("records", &Records(good)).is_ok());
         }
         for bad in [vec![], vec![1, 2], vec![0, 3, 3], vec![0, 5, 2]] {
-            assert!(Records(bad).validate().is_err());
+            assert!(Records::ascend("records", &Records(bad)).is_err());
         }
         let found = Records::every(30, 100);
         assert_eq!(found, Records(vec![0, 30, 60, 90]));

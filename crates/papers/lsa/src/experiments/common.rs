@@ -44,16 +44,12 @@ pub(super) fn times(until: f64, points: usize) -> Vec<f64> {
     times
 }
 
-/// Refuses what [`times`] cannot make.
-pub(super) fn validate_times(until: f64, points: usize) -> Result<()> {
-    if points < 2 {
-        return Err(Error::invalid("points", points, "must be a whole number >= 2"));
+/// Range of the last of the [`times`].
+pub(super) fn time(name: &str, until: &f64) -> Result<()> {
+    if *until > FIRST && until.is_finite() {
+        return Ok(());
     }
-    if !(until > FIRST && until.is_finite()) {
-        let allowed = format!("must be a finite number > {FIRST}");
-        return Err(Error::invalid("until", until, allowed));
-    }
-    Ok(())
+    Err(Error::invalid(name, until, format!("must be a finite number > {FIRST}")))
 }
 
 /// A cell of the part of this name with these parameters.
@@ -70,20 +66,13 @@ pub(super) fn named(error: Error, experiment: &str, cell: &Params, settings: &[(
     error.during(format!("{experiment} ({cell}; {})", settings.join(", ")))
 }
 
-/// Refuses counts that are 0.
-pub(super) fn validate_counts(counts: &[(&str, usize)]) -> Result<()> {
-    match counts.iter().find(|(_, count)| *count == 0) {
-        Some((name, _)) => Err(Error::invalid(*name, 0, "must be a whole number >= 1")),
+/// Range of condition numbers, finite and at least 1.
+pub(super) fn condition(name: &str, value: &impl Numbers) -> Result<()> {
+    positive(name, value)?;
+    match value.numbers(name).into_iter().find(|(_, c)| *c < 1.0) {
+        Some((_, below)) => Err(Error::invalid(name, below, "must be a finite number >= 1")),
         None => Ok(()),
     }
-}
-
-/// Refuses a condition number below 1.
-pub(super) fn validate_condition(name: &str, condition: f64) -> Result<()> {
-    if condition >= 1.0 && condition.is_finite() {
-        return Ok(());
-    }
-    Err(Error::invalid(name, condition, "must be a finite number >= 1"))
 }
 
 /// The theorem's initial weights with a normal Θ, in principal axes, whose directions it does not

@@ -4,29 +4,22 @@ use crate::PAPERS;
 use crate::formulas::expected_support;
 use crate::quantities::{SCALE, TOKENS};
 use crate::support::support;
-use attnlab::experiment::{Described, Experiment, draw, settings};
+use attnlab::experiment::{Described, Experiment, draw};
 use attnlab::figure::{Axis, Figure, Point, Series, Width};
 use attnlab::prelude::*;
 use attnlab::run::Row;
 use attnlab::stats;
-use serde::{Deserialize, Serialize};
 
-/// Settings of the experiment; their defaults are in `settings.toml`.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SupportOverTokens {
-    trials: u64,
-    tokens: Vec<usize>,
-    scales: Vec<f64>,
-}
-
-impl Described for SupportOverTokens {
-    const ID: &'static str = "own.support_over_tokens";
-    const TITLE: &'static str = "Support of sparsemax over the number of exponential scores";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[1],
-        place: "Proposition 1",
-    };
+settings! {
+    /// The support of sparsemax over the number of scores.
+    #[experiment("own.support_over_tokens",
+        title = "Support of sparsemax over the number of exponential scores")]
+    #[source(&PAPERS[1], "Proposition 1")]
+    pub struct SupportOverTokens {
+        trials: u64 = spread,
+        tokens: Vec<usize> = whole(1..),
+        scales: Vec<f64> = positive,
+    }
 }
 
 /// The parameters of one cell.
@@ -35,20 +28,10 @@ fn cell(n: usize, scale: f64) -> Params {
 }
 
 impl Experiment for SupportOverTokens {
-    fn validate(&self) -> Result<()> {
-        settings::spread("trials", self.trials)?;
-        settings::at_least("tokens", &self.tokens, 1)?;
-        settings::positive("scales", &self.scales)
-    }
-
     fn cells(&self) -> Result<Vec<Params>> {
         let curve = |scale: &f64| self.tokens.iter().map(|n| cell(*n, *scale)).collect();
         let curves: Vec<Vec<Params>> = self.scales.iter().map(curve).collect();
         Ok(curves.concat())
-    }
-
-    fn trials(&self) -> u64 {
-        self.trials
     }
 
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {

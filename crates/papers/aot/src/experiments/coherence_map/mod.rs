@@ -11,52 +11,33 @@ use super::snr_per_layer::noise_unit;
 use crate::PAPERS;
 use crate::quantities::*;
 use crate::theory::Horizon;
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
-use attnlab_lab::claim::Source;
-use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, memory, store};
 use attnlab_theory::attention::{Mssa, ThresholdedSoftmax};
 use attnlab_theory::measure::snr;
 use attnlab_theory::sample::{Bases, Draw, Mixture};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 mod pictures;
 
-/// The number of exact updates over coherence and noise, and for independent random subspaces.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CoherenceMap {
-    /// Independent draws per cell.
-    pub trials: u64,
-    /// Layers that are run at most.
-    pub layers: usize,
-    /// Step size η > 0.
-    pub eta: f64,
-    /// Threshold τ in (0, 1).
-    pub tau: f64,
-    /// N, a multiple of K.
-    pub tokens: usize,
-    /// K ≥ 2.
-    pub clusters: usize,
-    /// p, dimension of each subspace.
-    pub dim: usize,
-    /// Values of the coherence c in [0, 1): U_kᵀU_l = cI in d = (K + 1)p dimensions.
-    pub coherence: Vec<f64>,
-    /// Noise levels δ in units of √(log N / p).
-    pub noise: Vec<f64>,
-    /// Ambient dimensions d of independent Haar subspaces.
-    pub ambient: Vec<usize>,
-}
-
-impl Described for CoherenceMap {
-    const ID: &'static str = "aot.coherence_map";
-    const NAME: &'static str = "coherence_map";
-    const TITLE: &'static str = "How much coherence of the subspaces Theorem 1 survives";
-    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Definition 1, footnote" };
+settings! {
+    /// The number of exact updates over coherence and noise, and for independent random subspaces.
+    #[experiment("aot.coherence_map", rows = "coherence_map",
+        title = "How much coherence of the subspaces Theorem 1 survives")]
+    #[source(&PAPERS[0], "Definition 1, footnote")]
+    pub struct CoherenceMap {
+        pub trials: u64 = spread,
+        pub layers: usize = whole(1..),
+        pub eta: f64 = positive,
+        pub tau: f64,
+        pub tokens: usize,
+        pub clusters: usize,
+        pub dim: usize,
+        pub coherence: Vec<f64> = within("(0, 1)"),
+        pub noise: Vec<f64> = positive,
+        pub ambient: Vec<usize> = whole(1..),
+    }
 }
 
 /// Group of the cells with U_kᵀU_l = cI.
@@ -104,15 +85,6 @@ impl CoherenceMap {
 
 impl Experiment for CoherenceMap {
     fn validate(&self) -> Result<()> {
-        settings::spread("trials", self.trials)?;
-        settings::network(self.layers, self.eta)?;
-        settings::positive("noise", &self.noise)?;
-        settings::positive("coherence", &self.coherence)?;
-        if let Some(i) = self.coherence.iter().position(|c| *c >= 1.0) {
-            let (name, allowed) = (format!("coherence[{i}]"), "must be a number in (0, 1)");
-            return Err(Error::invalid(name, self.coherence[i], allowed));
-        }
-        settings::at_least("ambient", &self.ambient, 1)?;
         if let Some(i) = self.ambient.iter().position(|d| *d < self.dim) {
             let allowed = format!("must be at least dim = {}", self.dim);
             return Err(Error::invalid(format!("ambient[{i}]"), self.ambient[i], allowed));
@@ -131,10 +103,6 @@ impl Experiment for CoherenceMap {
         let random = self.ambient.iter();
         cells.extend(random.map(|d| self.cell(RANDOM, *d as f64, least)));
         Ok(cells)
-    }
-
-    fn trials(&self) -> u64 {
-        self.trials
     }
 
     /// "updates": how many of the first L are exact (8) in every cluster. "gain": the series of the

@@ -11,20 +11,16 @@ pub(crate) use pictures::{choice, numbered};
 use crate::PAPERS;
 use crate::evaluate::cost::measure;
 use crate::evaluate::{Detokeniser, Passes, Task};
-use attnlab_core::error::{self, Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_core::stats::validate_level;
-use attnlab_lab::claim::Source;
 use attnlab_lab::experiment::{Described, Experiment};
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, TrialContext};
 use attnlab_networks::transformer::TransformerArchitecture;
 use attnlab_networks::{Checkpoint, sha256};
 use clap::ValueEnum;
 use passes::Cache;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -39,44 +35,31 @@ pub enum Sample {
     Random,
 }
 
-/// Evaluation of a network.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Evaluate {
-    /// Folder or GGUF file of the network.
-    pub network: PathBuf,
-    /// SHA-256 of its tensors: rows of a network that has changed since are not taken for its own.
-    pub network_hash: String,
-    /// Task that it is evaluated on.
-    pub task: Task,
-    /// Files of the task.
-    pub data: Vec<PathBuf>,
-    /// SHA-256 of their bytes.
-    pub data_hash: String,
-    /// Changes of the text before it is cut into tokens.
-    pub detokenise: Vec<Detokeniser>,
-    /// Text: tokens of a forward pass.
-    pub windows: Vec<usize>,
-    /// Text: tokens between the beginnings of two windows; those larger than a window are left out for it.
-    pub strides: Vec<usize>,
-    /// Items (passages, questions, windows) that are evaluated; 0: all.
-    pub limit: usize,
-    /// Choice of the items under a limit.
-    pub sample: Sample,
-    /// Flag: the same architecture with random weights is evaluated too.
-    pub controls: bool,
-    /// Seed of the random weights and of a random sample.
-    pub control_seed: u64,
-    /// Level of the intervals.
-    pub level: f64,
-    /// Cost: tokens of a sequence.
-    pub context: usize,
-    /// Cost: sequences of a forward pass.
-    pub batch: usize,
-    /// Cost: measured passes.
-    pub runs: usize,
-    #[serde(skip)]
-    cache: Cache,
+settings! {
+    /// Evaluation of a network.
+    #[experiment("aot.evaluate", rows = "evaluate",
+        title = "A network on LAMBADA, CBT or a text: every reading of a benchmark as a row")]
+    #[source(&PAPERS[1], "Table 3; 2024 version, Tables 1 and 3")]
+    pub struct Evaluate {
+        pub network: PathBuf,
+        pub network_hash: String,
+        pub task: Task,
+        pub data: Vec<PathBuf>,
+        pub data_hash: String,
+        pub detokenise: Vec<Detokeniser>,
+        pub windows: Vec<usize>,
+        pub strides: Vec<usize>,
+        pub limit: usize,
+        pub sample: Sample,
+        pub controls: bool,
+        pub control_seed: u64,
+        pub level: f64,
+        pub context: usize = whole(1..),
+        pub batch: usize = whole(1..),
+        pub runs: usize = whole(1..),
+        #[serde(skip)]
+        cache: Cache,
+    }
 }
 
 impl Evaluate {
@@ -97,15 +80,9 @@ impl Evaluate {
             detokenise: task.detokenisers().to_vec(),
             windows: vec![window],
             strides: vec![window],
-            limit: 0,
-            sample: Sample::First,
             controls: task != Task::Cost,
-            control_seed: 0,
-            level: 0.95,
             context: window,
-            batch: 1,
-            runs: 5,
-            cache: Cache::default(),
+            ..Self::defaults()?
         })
     }
 
@@ -150,13 +127,6 @@ fn hash_of(paths: &[PathBuf]) -> Result<String> {
     })
 }
 
-impl Described for Evaluate {
-    const ID: &'static str = "aot.evaluate";
-    const NAME: &'static str = "evaluate";
-    const TITLE: &'static str = "A network on LAMBADA, CBT or a text: every reading of a benchmark as a row";
-    const SOURCE: Source = Source { paper: &PAPERS[1], place: "Table 3; 2024 version, Tables 1 and 3" };
-}
-
 /// Parameters of the rows: the task, its network ("trained" or "untrained"), and the reading.
 pub const TASK: &str = "task";
 /// The network of a row.
@@ -176,9 +146,6 @@ pub const VARIANTS: [(&str, &str); 2] = [("trained", "as given"), ("untrained", 
 impl Experiment for Evaluate {
     fn validate(&self) -> Result<()> {
         validate_level(self.level)?;
-        for (name, value) in [("context", self.context), ("batch", self.batch), ("runs", self.runs)] {
-            error::at_least(name, value, 1)?;
-        }
         if self.given() && self.task != Task::Cost && self.choices().is_empty() {
             let strides = format!("{:?}", self.strides);
             let allowed = format!("must have one that is at most a window; the windows are {:?}", self.windows);
@@ -220,10 +187,6 @@ impl Experiment for Evaluate {
             }
         }
         Ok(cells)
-    }
-
-    fn trials(&self) -> u64 {
-        1
     }
 
     fn memory(&self, _: &Params) -> u64 {

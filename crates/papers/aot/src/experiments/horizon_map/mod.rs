@@ -4,52 +4,33 @@
 use crate::PAPERS;
 use crate::quantities::*;
 use crate::theory::Horizon;
-use attnlab_core::error::{Result, positive};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
-use attnlab_lab::claim::Source;
 use attnlab_lab::experiment::draw::span;
-use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, store};
 use attnlab_theory::measure::horizon_of_mixture;
 use attnlab_theory::sample::Mixture;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 mod pictures;
 
-/// Three maps of the depth horizon over δ√p: against N, against K and against τ.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct HorizonMap {
-    /// Independent draws per cell.
-    pub trials: u64,
-    /// Step size η > 0: turns θ into layers, and nothing else.
-    pub eta: f64,
-    /// p, dimension of each subspace.
-    pub dim: usize,
-    /// N where it is not varied.
-    pub base_tokens: usize,
-    /// K where it is not varied.
-    pub base_clusters: usize,
-    /// τ where it is not varied.
-    pub base_tau: f64,
-    /// Values of δ√p, the typical length of a token's noise in a foreign head.
-    pub noise_length: Vec<f64>,
-    /// Values of N.
-    pub tokens: Vec<usize>,
-    /// Values of K.
-    pub clusters: Vec<usize>,
-    /// Values of τ in (0, 1).
-    pub tau: Vec<f64>,
-}
-
-impl Described for HorizonMap {
-    const ID: &'static str = "aot.horizon_map";
-    const NAME: &'static str = "horizon_map";
-    const TITLE: &'static str = "Depth of Theorem 1 over noise, N, K and τ, measured and predicted";
-    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Theorem 1" };
+settings! {
+    /// Three maps of the depth horizon over δ√p: against N, against K and against τ.
+    #[experiment("aot.horizon_map", rows = "horizon_map",
+        title = "Depth of Theorem 1 over noise, N, K and τ, measured and predicted")]
+    #[source(&PAPERS[0], "Theorem 1")]
+    pub struct HorizonMap {
+        pub trials: u64 = spread,
+        pub eta: f64 = positive,
+        pub dim: usize,
+        pub base_tokens: usize,
+        pub base_clusters: usize,
+        pub base_tau: f64,
+        pub noise_length: Vec<f64> = positive,
+        pub tokens: Vec<usize> = whole(1..),
+        pub clusters: Vec<usize> = whole(1..),
+        pub tau: Vec<f64> = positive,
+    }
 }
 
 impl HorizonMap {
@@ -69,12 +50,6 @@ impl HorizonMap {
 
 impl Experiment for HorizonMap {
     fn validate(&self) -> Result<()> {
-        settings::spread("trials", self.trials)?;
-        positive("eta", self.eta)?;
-        settings::positive("noise_length", &self.noise_length)?;
-        settings::at_least("tokens", &self.tokens, 1)?;
-        settings::at_least("clusters", &self.clusters, 1)?;
-        settings::positive("tau", &self.tau)?;
         let possible = |n, k, tau| Horizon::new(n, k, self.dim, 1.0, tau).map(|_| ());
         let (n, k, tau) = (self.base_tokens, self.base_clusters, self.base_tau);
         possible(n, k, tau)?;
@@ -95,10 +70,6 @@ impl Experiment for HorizonMap {
             cells.extend(taus.map(|tau| self.cell(TAU.name, (n, k), *tau, *length)));
         }
         Ok(cells)
-    }
-
-    fn trials(&self) -> u64 {
-        self.trials
     }
 
     /// "theta" at which the pattern (30) first breaks in this draw, every column of every head seen.

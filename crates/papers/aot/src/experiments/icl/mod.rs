@@ -7,123 +7,79 @@
 use super::ICL as LISTED;
 use super::networks::{history, training_memory};
 use crate::quantities::*;
-use attnlab_core::error::{self, Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
-use attnlab_lab::claim::Source;
-use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, TrialContext};
 use attnlab_theory::sample::{Functions, InContext, Shift};
 use attnlab_train::baseline::RegressionBaseline;
 use attnlab_train::model::{ComputeDevice, FirstPositions, Input, Model, ModelConfig, preset};
 use attnlab_train::training::in_context::{InContextTask, errors};
 use attnlab_train::training::{Curriculum, TrainingPlan, train};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 mod bands;
 mod depth;
 mod pictures;
 
-/// Figures 6 and 7 with all their settings.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Icl {
-    /// Independent trainings of each network.
-    pub seeds: u64,
-    /// `linear`, `sparse-linear`.
-    pub functions: Vec<String>,
-    /// Names of the networks, among those of `layers`.
-    pub models: Vec<String>,
-    /// d, dimension of the inputs.
-    pub dim: usize,
-    /// Coordinates of w in the sparse task.
-    pub nonzero: usize,
-    /// Examples in a prompt.
-    pub points: usize,
-    /// Width of the networks.
-    pub width: usize,
-    /// Heads of the networks.
-    pub heads: usize,
-    /// σ of the initial values.
-    pub sigma: f64,
-    /// Initial values of learnt positions: "normal" (GPT-2's, with σ) or "sinusoids".
-    pub positions: String,
-    /// Root mean square of the sinusoids.
-    pub positions_rms: f64,
-    /// Half the length of the table of positions.
-    pub places: usize,
-    /// "cpu" or "gpu".
-    pub backend: String,
+settings! {
+    /// Figures 6 and 7 with all their settings.
+    #[experiment(LISTED.id, rows = LISTED.name, title = LISTED.title)]
+    #[source(LISTED.source.paper, LISTED.source.place)]
+    #[trains = true]
+    pub struct Icl {
+        pub seeds: u64 = spread,
+        pub functions: Vec<String> = names,
+        pub models: Vec<String> = names,
+        pub dim: usize,
+        pub nonzero: usize,
+        pub points: usize,
+        pub width: usize,
+        pub heads: usize,
+        pub sigma: f64,
+        pub positions: String,
+        pub positions_rms: f64,
+        pub places: usize,
+        pub backend: String,
+        pub layers: IclLayers,
+        pub plan: TrainingPlan,
+        pub curriculum: Curriculum,
+        pub evaluation: IclEvaluation = table,
+    }
+}
+
+settings! {
     /// Depth of each network.
-    pub layers: IclLayers,
-    /// Plan of their training.
-    pub plan: TrainingPlan,
-    /// Schedule of the size of the prompts.
-    pub curriculum: Curriculum,
-    /// Measurements at the end.
-    pub evaluation: IclEvaluation,
+    #[serde(rename_all = "kebab-case")]
+    pub struct IclLayers {
+        pub transformer: usize,
+        pub aot_mssa: usize,
+        pub aot_mhsa: usize,
+        pub aot_tied: usize,
+        pub hybrid: usize,
+        pub full_mlp: usize,
+        pub llama: usize,
+        pub llama_aot: usize,
+    }
 }
 
-/// Depth of each network.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct IclLayers {
-    /// GPT-2.
-    pub transformer: usize,
-    /// AoT with MSSA, trained form.
-    pub aot_mssa: usize,
-    /// AoT with MHSA.
-    pub aot_mhsa: usize,
-    /// AoT with Eq. (4) as printed.
-    pub aot_tied: usize,
-    /// AoT with an MLP in the first half of the blocks.
-    pub hybrid: usize,
-    /// AoT with an MLP in every block.
-    pub full_mlp: usize,
-    /// Llama.
-    pub llama: usize,
-    /// AoT with Llama's norm and positions.
-    pub llama_aot: usize,
-}
-
-/// Measurements at the end of training.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct IclEvaluation {
-    /// Prompts of each law.
-    pub prompts: usize,
-    /// Prompts computed at a time.
-    pub batch: usize,
-    /// Resamples of the bootstrap behind the bands.
-    pub resamples: usize,
-    /// Factors of the inputs.
-    pub scales: Vec<f64>,
-    /// Standard deviation of the labels' noise.
-    pub noise: f64,
-    /// Points of longer prompts.
-    pub longer: usize,
-    /// α of the Lasso.
-    pub lasso: Vec<f64>,
-    /// k of the nearest neighbours.
-    pub neighbours: usize,
-    /// Prompts whose activations are measured.
-    pub activations: usize,
-    /// ε of the coding rate.
-    pub precision: f64,
+settings! {
+    /// Measurements at the end of training.
+    pub struct IclEvaluation {
+        pub prompts: usize = whole(2..),
+        pub batch: usize = whole(1..),
+        pub resamples: usize = whole(100..),
+        pub scales: Vec<f64> = positive,
+        pub noise: f64,
+        pub longer: usize,
+        pub lasso: Vec<f64> = positive,
+        pub neighbours: usize,
+        pub activations: usize = whole(1..),
+        pub precision: f64 = positive,
+    }
 }
 
 /// Name of the cell of the baselines.
 const BASELINES: &str = "baselines";
-
-impl Described for Icl {
-    const ID: &'static str = LISTED.id;
-    const NAME: &'static str = LISTED.name;
-    const TITLE: &'static str = LISTED.title;
-    const SOURCE: Source = LISTED.source;
-    const TRAINS: bool = true;
-}
 
 impl IclLayers {
     fn depth(&self, name: &str) -> Result<usize> {
@@ -256,27 +212,8 @@ impl Icl {
 
 impl Experiment for Icl {
     fn validate(&self) -> Result<()> {
-        settings::spread("seeds", self.seeds)?;
-        for (name, list) in [("functions", &self.functions), ("models", &self.models)] {
-            if list.is_empty() {
-                return Err(Error::invalid(name, "[]", "must be at least one name"));
-            }
-        }
         self.plan.validate()?;
         ComputeDevice::parse(&self.backend)?;
-        let e = &self.evaluation;
-        let numbers = [
-            ("evaluation.prompts", e.prompts, 2),
-            ("evaluation.batch", e.batch, 1),
-            ("evaluation.resamples", e.resamples, 100),
-            ("evaluation.activations", e.activations, 1),
-        ];
-        for (name, value, least) in numbers {
-            error::at_least(name, value, least)?;
-        }
-        settings::positive("evaluation.scales", &e.scales)?;
-        settings::positive("evaluation.lasso", &e.lasso)?;
-        settings::positive("evaluation.precision", &[e.precision])?;
         self.baselines().iter().try_for_each(RegressionBaseline::validate)?;
         for (name, ramp, last) in [
             ("curriculum.dims", self.curriculum.dims, self.dim),
@@ -288,7 +225,7 @@ impl Experiment for Icl {
                 return Err(Error::invalid(format!("{name}.to"), ramp.to, allowed));
             }
         }
-        for (name, points) in [("points", self.points), ("evaluation.longer", e.longer)] {
+        for (name, points) in [("points", self.points), ("evaluation.longer", self.evaluation.longer)] {
             if points > self.places {
                 let allowed = format!("must be at most places = {}", self.places);
                 return Err(Error::invalid(name, points, allowed));
@@ -315,10 +252,6 @@ impl Experiment for Icl {
             }
         }
         Ok(cells)
-    }
-
-    fn trials(&self) -> u64 {
-        self.seeds
     }
 
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {

@@ -6,40 +6,25 @@ use crate::PAPERS;
 use crate::arrays::{Array, TokensAre};
 use crate::inspect::{Controls, Fitting, bytes, inspect};
 use crate::unroll::Data;
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
-use attnlab_lab::claim::Source;
-use attnlab_lab::experiment::{Described, Experiment};
+use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::Row;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use std::path::PathBuf;
 
-/// Inspection of arrays of activations.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Inspect {
-    /// The arrays.
-    pub arrays: Vec<Array>,
-    /// Side on which their tokens are.
-    pub tokens_are: TokensAre,
-    /// Files of known bases.
-    pub bases: Vec<PathBuf>,
-    /// At most one file of known labels.
-    pub labels: Vec<PathBuf>,
-    /// Flag: controls are measured.
-    pub controls: bool,
-    /// Options of the fit, the test and the horizon.
-    pub fitting: Fitting,
-}
-
-impl Described for Inspect {
-    const ID: &'static str = "aot.inspect";
-    const NAME: &'static str = "inspect";
-    const TITLE: &'static str = "Given tokens against the theory: fit of Definition 1, hypotheses, horizon, controls";
-    const SOURCE: Source = Source { paper: &PAPERS[1], place: "Definition 1, Theorem 1" };
+settings! {
+    /// Inspection of arrays of activations.
+    #[experiment("aot.inspect", rows = "inspect",
+        title = "Given tokens against the theory: fit of Definition 1, hypotheses, horizon, controls")]
+    #[source(&PAPERS[1], "Definition 1, Theorem 1")]
+    pub struct Inspect {
+        pub arrays: Vec<Array>,
+        pub tokens_are: TokensAre,
+        pub bases: Vec<PathBuf>,
+        pub labels: Vec<PathBuf>,
+        pub controls: bool,
+        pub fitting: Fitting = table,
+    }
 }
 
 /// Parameters of the rows.
@@ -49,7 +34,6 @@ pub const PLACE: &str = "place";
 
 impl Experiment for Inspect {
     fn validate(&self) -> Result<()> {
-        self.fitting.validate()?;
         let fits = self.bases.is_empty() == self.labels.is_empty() && self.labels.len() <= 1;
         if !fits {
             let allowed = "must be one file, beside --bases; known bases and labels come together";
@@ -77,10 +61,6 @@ impl Experiment for Inspect {
             Params::from_iter(named)
         };
         Ok(self.arrays.iter().enumerate().map(cell).collect())
-    }
-
-    fn trials(&self) -> u64 {
-        1
     }
 
     fn memory(&self, cell: &Params) -> u64 {

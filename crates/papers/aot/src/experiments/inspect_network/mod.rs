@@ -10,48 +10,35 @@ pub(super) use pictures::{number, within};
 use crate::PAPERS;
 use crate::inspect::network::{CONTROLS, at_place, head_findings, weight_findings};
 use crate::inspect::{Fitting, bytes, inspect};
-use attnlab_core::error::{self, Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
-use attnlab_lab::claim::Source;
 use attnlab_lab::experiment::{Described, Experiment};
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, memory};
 use attnlab_networks::transformer::TransformerArchitecture;
 use attnlab_networks::{Checkpoint, sha256};
 use opened::Cache;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
-/// Inspection of a network on a text.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct InspectNetwork {
-    /// Folder or GGUF file of the network.
-    pub network: PathBuf,
-    /// SHA-256 of its tensors: rows of a network that has changed since are not taken for its own.
-    pub network_hash: String,
-    /// Places along it: the embedding, and one per block.
-    pub places: usize,
-    /// The text, UTF-8.
-    pub text: PathBuf,
-    /// SHA-256 of the text.
-    pub text_hash: String,
-    /// Tokens of the text, rounded up to whole windows.
-    pub tokens: usize,
-    /// Tokens of a forward pass.
-    pub window: usize,
-    /// Tokens left out at the start of every window.
-    pub skip: usize,
-    /// Flag: the variants beside the trained network are inspected too.
-    pub controls: bool,
-    /// Seed of the untrained network and of the random order.
-    pub control_seed: u64,
-    /// Options of the fit, the test and the horizon.
-    pub fitting: Fitting,
-    #[serde(skip)]
-    opened: Cache,
+settings! {
+    /// Inspection of a network on a text.
+    #[experiment("aot.inspect_network", rows = "inspect_network",
+        title = "A network on a text against the theory, layer by layer, with controls")]
+    #[source(&PAPERS[1], "Definition 1, Theorem 1, Eq. (6)")]
+    pub struct InspectNetwork {
+        pub network: PathBuf,
+        pub network_hash: String,
+        pub places: usize,
+        pub text: PathBuf,
+        pub text_hash: String,
+        pub tokens: usize = whole(1..),
+        pub window: usize = whole(2..),
+        pub skip: usize,
+        pub controls: bool,
+        pub control_seed: u64,
+        pub fitting: Fitting = table,
+        #[serde(skip)]
+        opened: Cache,
+    }
 }
 
 impl InspectNetwork {
@@ -69,22 +56,11 @@ impl InspectNetwork {
             places: architecture.layers + 1,
             text: text.to_path_buf(),
             text_hash,
-            tokens: 2048,
             window: architecture.context.min(256),
-            skip: 0,
-            controls: true,
-            control_seed: 0,
             fitting,
-            opened: Cache::default(),
+            ..Self::defaults()?
         })
     }
-}
-
-impl Described for InspectNetwork {
-    const ID: &'static str = "aot.inspect_network";
-    const NAME: &'static str = "inspect_network";
-    const TITLE: &'static str = "A network on a text against the theory, layer by layer, with controls";
-    const SOURCE: Source = Source { paper: &PAPERS[1], place: "Definition 1, Theorem 1, Eq. (6)" };
 }
 
 /// Parameters of the rows.
@@ -97,13 +73,6 @@ pub const VARIANTS: [(&str, &str); 3] =
     [("trained", "as given"), ("untrained", "random weights"), ("shuffled", "tokens shuffled")];
 
 impl Experiment for InspectNetwork {
-    fn validate(&self) -> Result<()> {
-        self.fitting.validate()?;
-        error::at_least("tokens", self.tokens, 1)?;
-        error::at_least("window", self.window, 2)?;
-        Ok(())
-    }
-
     fn ready(&self) -> Result<()> {
         for (name, path) in [("network", &self.network), ("text", &self.text)] {
             if path.as_os_str().is_empty() {
@@ -120,10 +89,6 @@ impl Experiment for InspectNetwork {
             Params::from_iter([(VARIANT.to_string(), Value::from(variant)), (PLACE.to_string(), Value::from(place))])
         };
         Ok(VARIANTS[..variants].iter().flat_map(|(name, _)| (0..self.places).map(|place| cell(name, place))).collect())
-    }
-
-    fn trials(&self) -> u64 {
-        1
     }
 
     fn memory(&self, _: &Params) -> u64 {

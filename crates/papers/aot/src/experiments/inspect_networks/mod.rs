@@ -7,24 +7,20 @@ mod pictures;
 
 use super::inspect_network::InspectNetwork;
 use crate::PAPERS;
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
-use attnlab_lab::claim::Source;
-use attnlab_lab::experiment::{Described, Experiment};
+use attnlab_lab::experiment::{Experiment, Identity};
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::Row;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
-/// Inspection of several networks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct InspectNetworks {
-    /// Names of the networks, each once.
-    pub names: Vec<String>,
-    /// Their inspections.
-    pub networks: Vec<InspectNetwork>,
+settings! {
+    /// Inspection of several networks.
+    #[experiment("aot.inspect_networks", rows = "inspect_networks",
+        title = "Several networks against the theory: where its hypotheses hold, what blocks do to the SNR")]
+    #[source(&PAPERS[1], "Definition 1, Theorem 1, Eq. (6)")]
+    pub struct InspectNetworks {
+        pub names: Vec<String>,
+        pub networks: Vec<InspectNetwork>,
+    }
 }
 
 /// Parameter of the rows: name of the network.
@@ -58,14 +54,6 @@ impl InspectNetworks {
     }
 }
 
-impl Described for InspectNetworks {
-    const ID: &'static str = "aot.inspect_networks";
-    const NAME: &'static str = "inspect_networks";
-    const TITLE: &'static str =
-        "Several networks against the theory: where its hypotheses hold, what blocks do to the SNR";
-    const SOURCE: Source = Source { paper: &PAPERS[1], place: "Definition 1, Theorem 1, Eq. (6)" };
-}
-
 impl Experiment for InspectNetworks {
     fn validate(&self) -> Result<()> {
         if self.names.len() != self.networks.len() {
@@ -77,7 +65,7 @@ impl Experiment for InspectNetworks {
                 return Err(Error::invalid("names", name, "must be there once"));
             }
         }
-        self.networks.iter().try_for_each(Experiment::validate)
+        self.networks.iter().try_for_each(|network| network.check_settings())
     }
 
     fn ready(&self) -> Result<()> {
@@ -99,10 +87,6 @@ impl Experiment for InspectNetworks {
             }
         }
         Ok(cells)
-    }
-
-    fn trials(&self) -> u64 {
-        1
     }
 
     fn memory(&self, cell: &Params) -> u64 {

@@ -10,12 +10,10 @@ use super::LANGUAGE as LISTED;
 use super::networks::{history, record_depth, training_memory};
 use crate::corpus::Corpus;
 use crate::quantities::*;
-use attnlab_core::error::{self, Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_core::stats;
-use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::experiment::{Described, Experiment};
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, TrialContext, store};
 use attnlab_networks::Tokenizer;
 use attnlab_theory::markov::{MarkovChain, contexts};
@@ -23,59 +21,40 @@ use attnlab_theory::sample::markov;
 use attnlab_train::model::{ComputeDevice, Input, Model, ModelConfig, Output, PRESETS, Recording, preset};
 use attnlab_train::training::language::Text;
 use attnlab_train::training::{TrainingPlan, train};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 mod pictures;
 
-/// Training on a text with all its settings.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Language {
-    /// Independent trainings of each network.
-    pub seeds: u64,
-    /// `aot-mssa`, `gpt2`, .. at the sizes below, or a row of the papers, such as `aot-mssa-l-base`, at
-    /// its own depth and width.
-    pub networks: Vec<String>,
-    /// A file of bytes, or of 16-bit token ids (`.bin`); with a tokenizer, documents; empty: a Markov chain.
-    pub text: String,
-    /// A tokenizer (`tokenizer.json`, a folder with it or with `vocab.json` and `merges.txt`, or GGUF) that cuts the
-    /// documents of the text into tokens; empty: none.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub tokenizer: String,
-    /// Token between documents; empty: the tokenizer's own.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub end_of_text: String,
-    /// Share of the text that is never trained on.
-    pub held_out: f64,
-    /// Tokens that the networks know, and symbols of the chain.
-    pub vocabulary: usize,
-    /// Tokens in a sequence.
-    pub context: usize,
-    /// Order of the chain: number of tokens that the next one depends on.
-    pub order: usize,
-    /// Dirichlet concentration of its transitions.
-    pub concentration: f64,
-    /// Tokens drawn from it.
-    pub tokens: usize,
-    /// Depth of the networks without a size of their own.
-    pub layers: usize,
-    /// Their width.
-    pub width: usize,
-    /// Their heads.
-    pub heads: usize,
-    /// σ of their initial values.
-    pub sigma: f64,
-    /// "cpu" or "gpu".
-    pub backend: String,
-    /// Plan of their training.
-    pub plan: TrainingPlan,
-    /// Measurements on the held-out part.
-    pub evaluation: LanguageEvaluation,
-    #[serde(skip)]
-    packed: PackedOnce,
+settings! {
+    /// Training on a text with all its settings.
+    #[experiment(LISTED.id, rows = LISTED.name, title = LISTED.title)]
+    #[source(LISTED.source.paper, LISTED.source.place)]
+    #[trains = true]
+    pub struct Language {
+        pub seeds: u64 = spread,
+        pub networks: Vec<String> = names,
+        pub text: String,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        pub tokenizer: String,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        pub end_of_text: String,
+        pub held_out: f64,
+        pub vocabulary: usize,
+        pub context: usize = whole(1..),
+        pub order: usize,
+        pub concentration: f64,
+        pub tokens: usize,
+        pub layers: usize,
+        pub width: usize,
+        pub heads: usize,
+        pub sigma: f64,
+        pub backend: String,
+        pub plan: TrainingPlan,
+        pub evaluation: LanguageEvaluation = table,
+        #[serde(skip)]
+        packed: PackedOnce,
+    }
 }
 
 /// Documents cut into tokens, once for all trials. They follow from the settings, so that they do not count in
@@ -103,16 +82,13 @@ struct Packed {
     density: f64,
 }
 
-/// Measurements on the held-out part.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LanguageEvaluation {
-    /// Sequences behind every loss.
-    pub sequences: usize,
-    /// Sequences whose activations are measured.
-    pub activations: usize,
-    /// ε of the coding rate.
-    pub precision: f64,
+settings! {
+    /// Measurements on the held-out part.
+    pub struct LanguageEvaluation {
+        pub sequences: usize = whole(2..),
+        pub activations: usize = whole(1..),
+        pub precision: f64 = positive,
+    }
 }
 
 /// Networks that take the sizes of the settings, and the row of a paper that each is cut from.
@@ -136,14 +112,6 @@ struct Source {
     chain: Option<MarkovChain>,
     /// Tokens per byte of the held-out part, where a tokenizer has cut it.
     density: Option<f64>,
-}
-
-impl Described for Language {
-    const ID: &'static str = LISTED.id;
-    const NAME: &'static str = LISTED.name;
-    const TITLE: &'static str = LISTED.title;
-    const SOURCE: attnlab_lab::claim::Source = LISTED.source;
-    const TRAINS: bool = true;
 }
 
 impl Language {
@@ -269,10 +237,6 @@ fn against_chain(
 
 impl Experiment for Language {
     fn validate(&self) -> Result<()> {
-        settings::spread("seeds", self.seeds)?;
-        if self.networks.is_empty() {
-            return Err(Error::invalid("networks", "[]", "must be at least one name"));
-        }
         if !self.tokenizer.is_empty() && self.text.is_empty() {
             let allowed = "must be empty without a text; a Markov chain has symbols of its own. Add --set text=FILE";
             return Err(Error::invalid("tokenizer", &self.tokenizer, allowed));
@@ -284,19 +248,10 @@ impl Experiment for Language {
         self.plan.validate()?;
         ComputeDevice::parse(&self.backend)?;
         let e = &self.evaluation;
-        for (name, value, least) in [
-            ("context", self.context, 1),
-            // An interval needs two.
-            ("evaluation.sequences", e.sequences, 2),
-            ("evaluation.activations", e.activations, 1),
-        ] {
-            error::at_least(name, value, least)?;
-        }
         if e.activations > e.sequences {
             let allowed = format!("must be at most evaluation.sequences = {}", e.sequences);
             return Err(Error::invalid("evaluation.activations", e.activations, allowed));
         }
-        settings::positive("evaluation.precision", &[e.precision])?;
         if self.text.is_empty() {
             contexts(self.vocabulary, self.order)?;
             markov::check_concentration(self.concentration)?;
@@ -327,10 +282,6 @@ impl Experiment for Language {
             ]))
         };
         self.networks.iter().map(cell).collect()
-    }
-
-    fn trials(&self) -> u64 {
-        self.seeds
     }
 
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {

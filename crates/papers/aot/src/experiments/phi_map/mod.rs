@@ -4,58 +4,36 @@ use super::snr_per_layer::unroll;
 use crate::PAPERS;
 use crate::quantities::*;
 use crate::theory::Horizon;
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
-use attnlab_lab::claim::Source;
-use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, memory, store};
 use attnlab_theory::attention::{Mssa, Phi};
 use attnlab_theory::sample::Mixture;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 mod pictures;
 
-/// The SNR gain per layer of AoT (3) for softmax, thresholded softmax and the hard threshold.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PhiMap {
-    /// Independent draws per cell.
-    pub trials: u64,
-    /// Layers; the first and the last are drawn.
-    pub layers: usize,
-    /// Step size η > 0.
-    pub eta: f64,
-    /// τ in (0, 1): the threshold on weights, and that on raw scores.
-    pub tau: f64,
-    /// N, a multiple of K.
-    pub tokens: usize,
-    /// K ≥ 2.
-    pub clusters: usize,
-    /// Values of p.
-    pub dim: Vec<usize>,
-    /// Values of δ.
-    pub delta: Vec<f64>,
+settings! {
+    /// The SNR gain per layer of AoT (3) for softmax, thresholded softmax and the hard threshold.
+    #[experiment("aot.phi_map", rows = "phi_map", title = "SNR gain per layer for three φ, measured and predicted")]
+    #[source(&PAPERS[0], "Eqs. (3), (6), Figure 4")]
+    pub struct PhiMap {
+        pub trials: u64 = spread,
+        pub layers: usize = whole(1..),
+        pub eta: f64 = positive,
+        pub tau: f64,
+        pub tokens: usize,
+        pub clusters: usize,
+        pub dim: Vec<usize> = whole(1..),
+        pub delta: Vec<f64> = positive,
+    }
 }
 
 /// The φ that are compared, in the order of the panels.
 const PHI: [&str; 3] = ["softmax", "thresholded-softmax", "hard-threshold"];
 
-impl Described for PhiMap {
-    const ID: &'static str = "aot.phi_map";
-    const NAME: &'static str = "phi_map";
-    const TITLE: &'static str = "SNR gain per layer for three φ, measured and predicted";
-    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Eqs. (3), (6), Figure 4" };
-}
-
 impl Experiment for PhiMap {
     fn validate(&self) -> Result<()> {
-        settings::spread("trials", self.trials)?;
-        settings::network(self.layers, self.eta)?;
-        settings::at_least("dim", &self.dim, 1)?;
-        settings::positive("delta", &self.delta)?;
         // The law refuses what the sampler would, and fewer than two clusters.
         Horizon::new(self.tokens, self.clusters, self.dim[0], 1.0, self.tau)?;
         if self.tokens / self.clusters < 2 {
@@ -81,10 +59,6 @@ impl Experiment for PhiMap {
             }
         }
         Ok(cells)
-    }
-
-    fn trials(&self) -> u64 {
-        self.trials
     }
 
     /// For every φ the series PHI: SNR after a layer over SNR before it, for layers 1..=L, as the

@@ -2,61 +2,37 @@
 
 use crate::PAPERS;
 use crate::quantities::*;
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
-use attnlab_lab::claim::Source;
-use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, memory, store};
 use attnlab_theory::attention::{Mssa, Phi};
 use attnlab_theory::measure::snr::{energy_by_cluster, snr_of_heads};
 use attnlab_theory::sample::Mixture;
 use ndarray::Array2;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 mod pictures;
 
-/// AoT Figure 4: the SNR of Eq. (6) at each layer, by noise level and by φ.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SnrPerLayer {
-    /// Independent draws per cell.
-    pub trials: u64,
-    /// L, number of layers.
-    pub layers: usize,
-    /// Step size η > 0.
-    pub eta: f64,
-    /// Threshold τ in (0, 1] of the theorem's φ (and of the hard threshold on raw scores).
-    pub tau: f64,
-    /// K.
-    pub clusters: usize,
-    /// N, a multiple of K.
-    pub tokens: usize,
-    /// p, dimension of each subspace.
-    pub dim: usize,
-    /// Noise levels δ in units of √(log N / p).
-    pub noise: Vec<f64>,
-    /// Other φ, compared with the theorem's on the same draws.
-    pub phi: Vec<String>,
-    /// Noise level of that comparison, in the same unit: one of `noise`.
-    pub phi_noise: f64,
-    /// Noise levels δ of the panels after the printed figure.
-    pub figure4_delta: Vec<f64>,
-    /// N of those panels.
-    pub figure4_tokens: usize,
-    /// K of those panels.
-    pub figure4_clusters: usize,
-    /// p of those panels.
-    pub figure4_dim: usize,
-}
-
-impl Described for SnrPerLayer {
-    const ID: &'static str = "aot.snr_per_layer";
-    const NAME: &'static str = "snr_per_layer";
-    const TITLE: &'static str = "SNR per layer against the line of Theorem 1";
-    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Figure 4" };
+settings! {
+    /// AoT Figure 4: the SNR of Eq. (6) at each layer, by noise level and by φ.
+    #[experiment("aot.snr_per_layer", rows = "snr_per_layer", title = "SNR per layer against the line of Theorem 1")]
+    #[source(&PAPERS[0], "Figure 4")]
+    pub struct SnrPerLayer {
+        pub trials: u64 = spread,
+        pub layers: usize = whole(1..),
+        pub eta: f64 = positive,
+        pub tau: f64,
+        pub clusters: usize = whole(2..),
+        pub tokens: usize,
+        pub dim: usize,
+        pub noise: Vec<f64> = positive,
+        pub phi: Vec<String>,
+        pub phi_noise: f64,
+        pub figure4_delta: Vec<f64> = positive,
+        pub figure4_tokens: usize,
+        pub figure4_clusters: usize = whole(2..),
+        pub figure4_dim: usize,
+    }
 }
 
 /// The φ of Theorem 1.
@@ -90,24 +66,15 @@ impl SnrPerLayer {
 
 impl Experiment for SnrPerLayer {
     fn validate(&self) -> Result<()> {
-        settings::spread("trials", self.trials)?;
-        settings::network(self.layers, self.eta)?;
         for phi in self.phi.iter().map(String::as_str).chain([THEOREM]) {
             Phi::parse(phi, self.tau)?;
         }
-        settings::positive("noise", &self.noise)?;
-        settings::positive("figure4_delta", &self.figure4_delta)?;
         if !self.noise.contains(&self.phi_noise) {
             let allowed = format!("must be one of noise = {:?}", self.noise);
             return Err(Error::invalid("phi_noise", self.phi_noise, allowed));
         }
         Mixture::balanced(self.tokens, self.clusters, self.dim, 0.0)?;
-        let printed = (self.figure4_tokens, self.figure4_clusters, self.figure4_dim);
-        Mixture::balanced(printed.0, printed.1, printed.2, 0.0)?;
-        if self.clusters < 2 || self.figure4_clusters < 2 {
-            return Err(Error::invalid("clusters", 1, "must be at least 2: one cluster has no noise"));
-        }
-        Ok(())
+        Mixture::balanced(self.figure4_tokens, self.figure4_clusters, self.figure4_dim, 0.0).map(|_| ())
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
@@ -124,10 +91,6 @@ impl Experiment for SnrPerLayer {
         let figure4 = self.figure4_delta.iter();
         let figure4 = figure4.map(|delta| self.cell("figure4", printed, *delta, &[THEOREM, "softmax"]));
         Ok(by_noise.chain(figure4).collect())
-    }
-
-    fn trials(&self) -> u64 {
-        self.trials
     }
 
     /// For every φ of the cell and every cluster k (from 1) the series "PHI.k": SNR at layers 0..=L.

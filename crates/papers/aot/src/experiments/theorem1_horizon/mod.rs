@@ -4,61 +4,37 @@ use super::snr_per_layer::noise_unit;
 use crate::PAPERS;
 use crate::quantities::*;
 use crate::theory::Horizon;
-use attnlab_core::error::{Error, Result, positive};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
-use attnlab_lab::claim::Source;
 use attnlab_lab::experiment::draw::span;
-use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, store};
 use attnlab_theory::measure::horizon_of_mixture;
 use attnlab_theory::sample::Mixture;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 mod pictures;
 
-/// The depth horizon of AoT Theorem 1, measured and predicted, over δ and N.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Theorem1Horizon {
-    /// Independent draws per cell.
-    pub trials: u64,
-    /// Step size η > 0.
-    pub eta: f64,
-    /// Threshold τ in (0, 1).
-    pub tau: f64,
-    /// K ≥ 2.
-    pub clusters: usize,
-    /// Values of N, each a multiple of K.
-    pub tokens: Vec<usize>,
-    /// p, dimension of each subspace.
-    pub dim: usize,
-    /// Noise levels δ in units of √(log N / p).
-    pub noise: Vec<f64>,
-}
-
-impl Described for Theorem1Horizon {
-    const ID: &'static str = "aot.theorem1_horizon";
-    const NAME: &'static str = "theorem1_horizon";
-    const TITLE: &'static str = "Depth to which Theorem 1 holds, measured against predicted";
-    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Theorem 1" };
+settings! {
+    /// The depth horizon of AoT Theorem 1, measured and predicted, over δ and N.
+    #[experiment("aot.theorem1_horizon", rows = "theorem1_horizon",
+        title = "Depth to which Theorem 1 holds, measured against predicted")]
+    #[source(&PAPERS[0], "Theorem 1")]
+    pub struct Theorem1Horizon {
+        pub trials: u64 = spread,
+        pub eta: f64 = positive,
+        pub tau: f64,
+        pub clusters: usize,
+        pub tokens: Vec<usize> = whole(1..),
+        pub dim: usize,
+        pub noise: Vec<f64> = positive,
+    }
 }
 
 impl Experiment for Theorem1Horizon {
     fn validate(&self) -> Result<()> {
-        settings::spread("trials", self.trials)?;
-        positive("eta", self.eta)?;
-        if self.tokens.is_empty() {
-            return Err(Error::invalid("tokens", "[]", "must be at least one number of tokens"));
-        }
-        settings::positive("noise", &self.noise)?;
-        for tokens in &self.tokens {
-            // The law refuses what the sampler and the pass would, and fewer than two clusters.
-            Horizon::new(*tokens, self.clusters, self.dim, 1.0, self.tau)?;
-        }
-        Ok(())
+        // The law refuses what the sampler and the pass would, and fewer than two clusters.
+        self.tokens.iter().try_for_each(|n| Horizon::new(*n, self.clusters, self.dim, 1.0, self.tau).map(|_| ()))
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
@@ -77,10 +53,6 @@ impl Experiment for Theorem1Horizon {
             })
         };
         Ok(self.tokens.iter().copied().flat_map(of_size).collect())
-    }
-
-    fn trials(&self) -> u64 {
-        self.trials
     }
 
     /// "theta" at which the pattern (30) first breaks in this draw, "updates" of Eq. (8) that are

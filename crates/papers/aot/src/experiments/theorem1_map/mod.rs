@@ -6,54 +6,34 @@ use crate::quantities::*;
 use crate::rare_event::RareBreaks;
 use crate::theory::Horizon;
 use crate::theory::printed::{delta_limit, least_dim};
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
-use attnlab_lab::claim::Source;
 use attnlab_lab::experiment::draw::span;
-use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, store};
 use attnlab_theory::measure::horizon_of_mixture;
 use attnlab_theory::sample::Mixture;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 mod pictures;
 
-/// AoT Theorem 1 over δ × p for several N, and its failure probability over N.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Theorem1Map {
-    /// Independent draws per cell of the map; independent means per point of the rate.
-    pub trials: u64,
-    /// L: the second map asks for this many exact updates.
-    pub layers: u32,
-    /// Step size η > 0.
-    pub eta: f64,
-    /// Threshold τ in (0, 1).
-    pub tau: f64,
-    /// K ≥ 2.
-    pub clusters: usize,
-    /// Values of N, one map each, multiples of K.
-    pub tokens: Vec<usize>,
-    /// Values of p.
-    pub dim: Vec<usize>,
-    /// Values of δ.
-    pub delta: Vec<f64>,
-    /// Values of N of the rate; p is the least that Lemma 3 allows there, δ the largest of (11).
-    pub rate_tokens: Vec<usize>,
-    /// Values of θ δ √(p / log N) of the rate.
-    pub rate_reach: Vec<f64>,
-    /// Draws of the rare-event estimator behind each of `trials` means.
-    pub rate_draws: u64,
-}
-
-impl Described for Theorem1Map {
-    const ID: &'static str = "aot.theorem1_map";
-    const NAME: &'static str = "theorem1_map";
-    const TITLE: &'static str = "Where Theorem 1 holds, against where it is stated, and its rate in N";
-    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Theorem 1 and Lemma 3" };
+settings! {
+    /// AoT Theorem 1 over δ × p for several N, and its failure probability over N.
+    #[experiment("aot.theorem1_map", rows = "theorem1_map",
+        title = "Where Theorem 1 holds, against where it is stated, and its rate in N")]
+    #[source(&PAPERS[0], "Theorem 1 and Lemma 3")]
+    pub struct Theorem1Map {
+        pub trials: u64 = spread,
+        pub layers: u32 = whole(1..),
+        pub eta: f64 = positive,
+        pub tau: f64,
+        pub clusters: usize,
+        pub tokens: Vec<usize> = whole(1..),
+        pub dim: Vec<usize> = whole(1..),
+        pub delta: Vec<f64> = positive,
+        pub rate_tokens: Vec<usize> = different(3),
+        pub rate_reach: Vec<f64> = positive,
+        pub rate_draws: u64 = whole(1..),
+    }
 }
 
 /// The least p that Lemma 3 allows.
@@ -88,16 +68,6 @@ impl Theorem1Map {
 
 impl Experiment for Theorem1Map {
     fn validate(&self) -> Result<()> {
-        settings::spread("trials", self.trials)?;
-        settings::network(self.layers as usize, self.eta)?;
-        if self.rate_draws == 0 {
-            return Err(Error::invalid("rate_draws", 0, "must be a whole number >= 1"));
-        }
-        settings::positive("delta", &self.delta)?;
-        settings::positive("rate_reach", &self.rate_reach)?;
-        settings::at_least("tokens", &self.tokens, 1)?;
-        settings::at_least("dim", &self.dim, 1)?;
-        settings::at_least("rate_tokens", &self.rate_tokens, 3)?;
         for tokens in self.tokens.iter().chain(&self.rate_tokens) {
             Horizon::new(*tokens, self.clusters, self.dim[0], 1.0, self.tau)?;
         }
@@ -118,10 +88,6 @@ impl Experiment for Theorem1Map {
             cells.extend(self.rate_tokens.iter().map(of));
         }
         Ok(cells)
-    }
-
-    fn trials(&self) -> u64 {
-        self.trials
     }
 
     /// On the map: "theta" at which the pattern (30) first breaks in this draw. On the rate:

@@ -11,43 +11,32 @@ use attnlab_images::{Image, LabelledImages, flattened, open};
 use attnlab_lab::run::memory;
 use attnlab_train::training::images::ImageView;
 use ndarray::{Array2, Axis};
-use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// Mean and standard deviation to which intensities are normalised: those of a uniform law on [0, 1] are .5 and .29.
 const MEAN: f32 = 0.5;
 const DEVIATION: f32 = 0.25;
 
-/// Law of shapes, as settings write it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ShapeSettings {
-    /// Images drawn.
-    pub count: usize,
-    /// Classes.
-    pub classes: usize,
-    /// Side of a square of a shape's area, relative to the image's.
-    pub size: f64,
-    /// Intensity above the background.
-    pub contrast: f64,
-    /// σ of the noise of a pixel.
-    pub noise: f64,
+attnlab_lab::settings! {
+    /// Law of shapes, as settings write it.
+    pub struct ShapeSettings {
+        pub count: usize,
+        pub classes: usize,
+        pub size: f64,
+        pub contrast: f64,
+        pub noise: f64,
+    }
 }
 
-/// Changes of training images.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AugmentationSettings {
-    /// "pad", "resized" or "none".
-    pub crop: String,
-    /// Pixels of the padding.
-    pub margin: usize,
-    /// Probability of a mirror image.
-    pub flip: f64,
-    /// Operations of RandAugment; 0: none.
-    pub operations: usize,
-    /// Magnitude of RandAugment.
-    pub magnitude: u32,
+attnlab_lab::settings! {
+    /// Changes of training images.
+    pub struct AugmentationSettings {
+        pub crop: String,
+        pub margin: usize,
+        pub flip: f64 = within("[0, 1]"),
+        pub operations: usize,
+        pub magnitude: u32,
+    }
 }
 
 /// Images, with the pixels of their shapes where they are drawn.
@@ -177,10 +166,6 @@ impl Vision {
     pub(super) fn check_augmentation(&self) -> Result<()> {
         let a = &self.augmentation;
         self.changed(1)?;
-        if !(0.0..=1.0).contains(&a.flip) {
-            let allowed = "must be a number in [0, 1]";
-            return Err(Error::invalid("augmentation.flip", a.flip, allowed));
-        }
         let settings = RandAugment { operations: a.operations, magnitude: a.magnitude, fill: 0 };
         settings.validate()
     }

@@ -13,84 +13,57 @@ pub use data::{AugmentationSettings, ShapeSettings};
 use super::VISION as LISTED;
 use super::networks::{history, training_memory};
 use crate::quantities::*;
-use attnlab_core::error::{self, Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_images::baselines::{FitSettings, LinearClassifier, NearestNeighbours, top1};
 use attnlab_images::{ImageSubset, LabelledImages};
-use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::experiment::{Described, Experiment};
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, TrialContext, store};
 use attnlab_train::model::{AttentionForm, ComputeDevice, Input, ModelConfig, Output, PRESETS, preset};
 use attnlab_train::training::images::ImageTask;
 use attnlab_train::training::{Checkpoint, TrainingPlan, TrainingTask, train};
 use data::{Data, Viewed};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use start::Start;
 
-/// Training on images with all its settings.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Vision {
-    /// Independent trainings of each network.
-    pub seeds: u64,
-    /// `aot-v`, `vit`, .. at the sizes below, rows of the papers, `linear` and `neighbours`.
-    pub networks: Vec<String>,
-    /// Flag: the depth of every network is that at which it has `aot-v`'s number of parameters.
-    pub equal_parameters: bool,
-    /// Folder or file of images; empty: shapes.
-    pub images: String,
-    /// Run folder of trained networks, or a folder of checkpoints, to go on from; empty: networks are drawn.
-    pub start: String,
-    /// Share of the validation part.
-    pub validation: f64,
-    /// Share of the test part.
-    pub test: f64,
-    /// Side of an image (pixels).
-    pub side: usize,
-    /// Sides at which the trained network is judged besides (pixels), its positions interpolated.
-    pub other_sides: Vec<usize>,
-    /// Flag: colours become grey.
-    pub grey: bool,
-    /// p, side of a patch (pixels).
-    pub patch: usize,
-    /// Depth of `aot-v`.
-    pub layers: usize,
-    /// Width of the networks without a size of their own.
-    pub width: usize,
-    /// Their heads.
-    pub heads: usize,
-    /// σ of their initial values.
-    pub sigma: f64,
-    /// ε of label smoothing.
-    pub smoothing: f64,
-    /// α of mix-up.
-    pub mix_up: f64,
-    /// k of the nearest neighbours.
-    pub neighbours: usize,
-    /// Ridge of the linear classifier.
-    pub ridge: f64,
-    /// "cpu" or "gpu".
-    pub backend: String,
-    /// Law of drawn images.
-    pub shapes: ShapeSettings,
-    /// Changes of training images.
-    pub augmentation: AugmentationSettings,
-    /// Plan of the training.
-    pub plan: TrainingPlan,
-    /// Heat maps.
-    pub maps: MapSettings,
+settings! {
+    /// Training on images with all its settings.
+    #[experiment(LISTED.id, rows = LISTED.name, title = LISTED.title)]
+    #[source(LISTED.source.paper, LISTED.source.place)]
+    #[trains = true]
+    pub struct Vision {
+        pub seeds: u64 = spread,
+        pub networks: Vec<String> = names,
+        pub equal_parameters: bool,
+        pub images: String,
+        pub start: String,
+        pub validation: f64 = within("(0, 1)"),
+        pub test: f64 = within("(0, 1)"),
+        pub side: usize = whole(1..),
+        pub other_sides: Vec<usize>,
+        pub grey: bool,
+        pub patch: usize = whole(1..),
+        pub layers: usize,
+        pub width: usize,
+        pub heads: usize,
+        pub sigma: f64,
+        pub smoothing: f64 = within("[0, 1)"),
+        pub mix_up: f64,
+        pub neighbours: usize = whole(1..),
+        pub ridge: f64 = positive,
+        pub backend: String,
+        pub shapes: ShapeSettings,
+        pub augmentation: AugmentationSettings = table,
+        pub plan: TrainingPlan,
+        pub maps: MapSettings = table,
+    }
 }
 
-/// Heat maps of attention.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MapSettings {
-    /// Images whose maps are drawn.
-    pub images: usize,
-    /// Images behind the quality of a head.
-    pub judged: usize,
+settings! {
+    /// Heat maps of attention.
+    pub struct MapSettings {
+        pub images: usize,
+        pub judged: usize = whole(1..),
+    }
 }
 
 /// Networks that take the sizes of the settings, and the row of a paper that each is cut from.
@@ -112,14 +85,6 @@ fn commonest(labels: &[usize], classes: usize) -> f64 {
 
 /// Confidence of the intervals over images.
 const LEVEL: f64 = 0.95;
-
-impl Described for Vision {
-    const ID: &'static str = LISTED.id;
-    const NAME: &'static str = LISTED.name;
-    const TITLE: &'static str = LISTED.title;
-    const SOURCE: attnlab_lab::claim::Source = LISTED.source;
-    const TRAINS: bool = true;
-}
 
 fn cell(name: &str) -> Params {
     Params::from_iter([NETWORK.is(name)])
@@ -228,20 +193,8 @@ fn names() -> impl Iterator<Item = &'static str> {
 
 impl Experiment for Vision {
     fn validate(&self) -> Result<()> {
-        settings::spread("seeds", self.seeds)?;
-        if self.networks.is_empty() {
-            return Err(Error::invalid("networks", "[]", "must be at least one name"));
-        }
         self.plan.validate()?;
         ComputeDevice::parse(&self.backend)?;
-        for (name, value, least) in [
-            ("patch", self.patch, 1),
-            ("side", self.side, 1),
-            ("neighbours", self.neighbours, 1),
-            ("maps.judged", self.maps.judged, 1),
-        ] {
-            error::at_least(name, value, least)?;
-        }
         if !self.side.is_multiple_of(self.patch) {
             let allowed = format!("must be a divisor of side = {}", self.side);
             return Err(Error::invalid("patch", self.patch, allowed));
@@ -252,20 +205,10 @@ impl Experiment for Vision {
                 return Err(Error::invalid("other_sides", side, allowed));
             }
         }
-        for (name, share) in [("validation", self.validation), ("test", self.test)] {
-            if !(share > 0.0 && share < 1.0) {
-                return Err(Error::invalid(name, share, "must be a number in (0, 1)"));
-            }
-        }
-        if !(0.0..1.0).contains(&self.smoothing) {
-            let allowed = "must be a number in [0, 1)";
-            return Err(Error::invalid("smoothing", self.smoothing, allowed));
-        }
         if self.mix_up != 0.0 && !(1e-3..=1e3).contains(&self.mix_up) {
             let allowed = "must be 0, or a number from 0.001 to 1000";
             return Err(Error::invalid("mix_up", self.mix_up, allowed));
         }
-        error::positive("ridge", self.ridge)?;
         self.check_augmentation()?;
         if self.images.is_empty() {
             self.shape_law().validate()?;
@@ -282,10 +225,6 @@ impl Experiment for Vision {
 
     fn cells(&self) -> Result<Vec<Params>> {
         Ok(self.networks.iter().map(|name| cell(name)).collect())
-    }
-
-    fn trials(&self) -> u64 {
-        self.seeds
     }
 
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {

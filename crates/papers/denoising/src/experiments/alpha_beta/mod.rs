@@ -4,58 +4,35 @@ use crate::PAPERS;
 use crate::prompts::{Denoising, Dimension, Family, Prompt};
 use crate::quantities::cell::{CASE, CASES, CONTEXT_OR_LIMIT};
 use crate::scales::ScaleLandscape;
-use attnlab_core::error::{self, Error, Result, positive};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_core::stats::mean;
-use attnlab_lab::claim::Source;
-use attnlab_lab::experiment::{Described, Experiment};
+use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, store};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 mod pictures;
 
-/// In-context denoising Fig. 6, with the landscape of infinitely many tokens beside it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DenoiseAlphaBeta {
-    /// Independent sets of prompts.
-    pub trials: u64,
-    /// N, prompts per set.
-    pub prompts: usize,
-    /// n.
-    pub ambient: usize,
-    /// L: the landscape of the first is drawn, the minima of all.
-    pub contexts: Vec<usize>,
-    /// d of case 2.
-    pub sphere_dim: usize,
-    /// R of both cases.
-    pub radius: f64,
-    /// K of case 3.
-    pub clusters: usize,
-    /// $\sigma_0^2$ of case 3.
-    pub cluster_variance: f64,
-    /// $\sigma_Z^2$.
-    pub noise: f64,
-    /// Grid points along each axis.
-    pub points: usize,
-    /// Ends of β.
-    pub beta_range: [f64; 2],
-    /// Ends of α.
-    pub alpha_range: [f64; 2],
-    /// Trained (β, α) of case 2.
-    pub trained_sphere: Vec<[f64; 2]>,
-    /// Trained (β, α) of case 3.
-    pub trained_clusters: Vec<[f64; 2]>,
-}
-
-impl Described for DenoiseAlphaBeta {
-    const ID: &'static str = "denoise.alpha_beta";
-    const NAME: &'static str = "denoise_alpha_beta";
-    const TITLE: &'static str = "Loss landscape of softmax attention with scaled identities";
-    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Figure 6" };
+settings! {
+    /// In-context denoising Fig. 6, with the landscape of infinitely many tokens beside it.
+    #[experiment("denoise.alpha_beta", rows = "denoise_alpha_beta",
+        title = "Loss landscape of softmax attention with scaled identities")]
+    #[source(&PAPERS[0], "Figure 6")]
+    pub struct DenoiseAlphaBeta {
+        pub trials: u64 = whole(2..),
+        pub prompts: usize = whole(2..),
+        pub ambient: usize,
+        pub contexts: Vec<usize> = whole(1..),
+        pub sphere_dim: usize,
+        pub radius: f64 = positive,
+        pub clusters: usize = whole(1..),
+        pub cluster_variance: f64,
+        pub noise: f64 = positive,
+        pub points: usize = whole(10..),
+        pub beta_range: [f64; 2],
+        pub alpha_range: [f64; 2],
+        pub trained_sphere: Vec<[f64; 2]>,
+        pub trained_clusters: Vec<[f64; 2]>,
+    }
 }
 
 /// Contours are drawn on a grid this many times as fine as the cells, so that the narrow valleys at
@@ -103,35 +80,10 @@ fn grid([low, high]: [f64; 2], points: usize) -> Vec<f64> {
 
 impl Experiment for DenoiseAlphaBeta {
     fn validate(&self) -> Result<()> {
-        positive("noise", self.noise)?;
-        positive("radius", self.radius)?;
-        let least = [
-            ("trials", self.trials as usize, 2),
-            ("prompts", self.prompts, 2),
-            ("points", self.points, 10),
-            ("clusters", self.clusters, 1),
-        ];
-        for (name, value, least) in least {
-            error::at_least(name, value, least)?;
-        }
-        if self.contexts.is_empty() {
-            let allowed = "must be at least one whole number >= 1";
-            return Err(Error::invalid("contexts", "[]", allowed));
-        }
-        if let Some(i) = self.contexts.iter().position(|l| *l == 0) {
-            let allowed = "must be a whole number >= 1; the limit is drawn in any case";
-            return Err(Error::invalid(format!("contexts[{i}]"), 0, allowed));
-        }
         for (name, [low, high]) in [("beta_range", self.beta_range), ("alpha_range", self.alpha_range)] {
             if !(low < high && low.is_finite() && high.is_finite()) {
                 let value = format!("[{low}, {high}]");
                 return Err(Error::invalid(name, value, "must be two finite numbers, the smaller first"));
-            }
-        }
-        for (name, trained) in [("trained_sphere", &self.trained_sphere), ("trained_clusters", &self.trained_clusters)]
-        {
-            if let Some(bad) = trained.iter().flatten().find(|x| !x.is_finite()) {
-                return Err(Error::invalid(name, bad, "must be pairs [beta, alpha] of finite numbers"));
             }
         }
         CASES.iter().try_for_each(|case| self.problem(case, 1).validate())
@@ -141,10 +93,6 @@ impl Experiment for DenoiseAlphaBeta {
         let lengths = || self.contexts.iter().copied().chain([WITHOUT_END]);
         let cell = |case: &str, context: usize| Params::from_iter([CASE.is(case), CONTEXT_OR_LIMIT.is(context)]);
         Ok(CASES.iter().flat_map(|case| lengths().map(|l| cell(case, l)).collect::<Vec<_>>()).collect())
-    }
-
-    fn trials(&self) -> u64 {
-        self.trials
     }
 
     /// The means of which the landscape is made, its lowest point with β > 0, and how much the loss

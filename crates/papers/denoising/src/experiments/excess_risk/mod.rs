@@ -4,55 +4,34 @@ use crate::PAPERS;
 use crate::experiments::tasks::{Bases, Sphere, Subspace, Task, Training, distance2};
 use crate::quantities::NOISE_VARIANCE;
 use crate::quantities::cell::{AMBIENT, CONTEXT, DIM, MAP, TASK};
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
-use attnlab_lab::claim::Source;
-use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, store};
 use attnlab_theory::dynamics::{Attention, Form, Prompts, Weights, outputs, train};
 use ndarray::Array1;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 mod pictures;
 
-/// The map with all its settings.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DenoiseExcessRisk {
-    /// Independent runs of each cell: data, first weights and batches.
-    pub seeds: u64,
-    /// Fresh prompts on which a trained layer is judged.
-    pub fresh: usize,
-    /// Tasks that are run, of `subspace`, `sphere`.
-    pub tasks: Vec<String>,
-    /// n of the map over L and noise.
-    pub ambient: usize,
-    /// Values of L.
-    pub contexts: Vec<usize>,
-    /// Values of σ_Z².
-    pub noises: Vec<f64>,
-    /// Values of n of the map over n and d.
-    pub ambients: Vec<usize>,
-    /// Values of d / n.
-    pub shares: Vec<f64>,
-    /// L of the map over n and d.
-    pub context: usize,
-    /// Data sets and optimiser.
-    pub training: Training,
-    /// Linear attention on subspaces; its noise is that of the map over n and d.
-    pub subspace: Subspace,
-    /// Softmax attention on spheres; the same.
-    pub sphere: Sphere,
-}
-
-impl Described for DenoiseExcessRisk {
-    const ID: &'static str = "denoise.excess_risk";
-    const NAME: &'static str = "denoise_excess_risk";
-    const TITLE: &'static str = "Excess risk over Bayes of one trained attention layer";
-    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Theorems 3.1 and 3.2; not in the paper" };
+settings! {
+    /// The map with all its settings.
+    #[experiment("denoise.excess_risk", rows = "denoise_excess_risk",
+        title = "Excess risk over Bayes of one trained attention layer")]
+    #[source(&PAPERS[0], "Theorems 3.1 and 3.2; not in the paper")]
+    pub struct DenoiseExcessRisk {
+        pub seeds: u64 = spread,
+        pub fresh: usize = whole(1..),
+        pub tasks: Vec<String> = words("task", &TASKS),
+        pub ambient: usize,
+        pub contexts: Vec<usize> = whole(1..),
+        pub noises: Vec<f64> = positive,
+        pub ambients: Vec<usize> = whole(1..),
+        pub shares: Vec<f64> = positive,
+        pub context: usize,
+        pub training: Training = table,
+        pub subspace: Subspace,
+        pub sphere: Sphere,
+    }
 }
 
 const TASKS: [&str; 2] = ["subspace", "sphere"];
@@ -104,21 +83,6 @@ fn dim_of(share: f64, n: usize) -> usize {
 
 impl Experiment for DenoiseExcessRisk {
     fn validate(&self) -> Result<()> {
-        settings::spread("seeds", self.seeds)?;
-        if self.fresh == 0 {
-            return Err(Error::invalid("fresh", 0, "must be at least one prompt"));
-        }
-        for (name, empty) in [
-            ("tasks", self.tasks.is_empty()),
-            ("contexts", self.contexts.is_empty()),
-            ("ambients", self.ambients.is_empty()),
-        ] {
-            if empty {
-                return Err(Error::invalid(name, "[]", "must be at least one entry"));
-            }
-        }
-        settings::positive("noises", &self.noises)?;
-        settings::positive("shares", &self.shares)?;
         for cell in self.cells()? {
             let (task, _, epochs) = self.of_cell(&cell)?;
             task.problem.validate()?;
@@ -145,10 +109,6 @@ impl Experiment for DenoiseExcessRisk {
             }
         }
         Ok(cells)
-    }
-
-    fn trials(&self) -> u64 {
-        self.seeds
     }
 
     /// "trained" and "theorem": mean of ‖x̂ - f_opt‖² over the fresh prompts, that is the excess

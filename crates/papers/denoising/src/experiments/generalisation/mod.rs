@@ -4,52 +4,33 @@
 use crate::PAPERS;
 use crate::experiments::tasks::{Bases, Subspace, Training};
 use crate::quantities::cell::{AMBIENT, CONTEXT, DIM, PANEL};
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
-use attnlab_lab::claim::Source;
-use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, store};
 use attnlab_theory::dynamics::{Attention, Form, Prompts, Recipe, Weights, loss, train};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 mod pictures;
 
-/// Figure 5 with all its settings.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DenoiseGeneralisation {
-    /// Independent runs of each cell: data, first weights and batches.
-    pub seeds: u64,
-    /// n.
-    pub ambient: usize,
-    /// Law of the subspaces.
-    pub bases: Bases,
-    /// Fresh prompts on which a trained layer is judged.
-    pub fresh: usize,
-    /// (a): values of L.
-    pub contexts: Vec<usize>,
-    /// (b): L that the layer is trained at.
-    pub trained_context: usize,
-    /// (b): values of L that it is tested at.
-    pub tested_contexts: Vec<usize>,
-    /// (b): dimensions that it is tested at.
-    pub tested_dims: Vec<usize>,
-    /// (b): whether the rate falls at the milestones; the authors' notebook keeps it.
-    pub tested_with_milestones: bool,
-    /// Data sets and optimiser.
-    pub training: Training,
-    /// The task trained on.
-    pub subspace: Subspace,
-}
-
-impl Described for DenoiseGeneralisation {
-    const ID: &'static str = "denoise.generalisation";
-    const NAME: &'static str = "denoise_generalisation";
-    const TITLE: &'static str = "Trained linear attention at other context lengths and dimensions";
-    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Figure 5" };
+settings! {
+    /// Figure 5 with all its settings.
+    #[experiment("denoise.generalisation", rows = "denoise_generalisation",
+        title = "Trained linear attention at other context lengths and dimensions")]
+    #[source(&PAPERS[0], "Figure 5")]
+    pub struct DenoiseGeneralisation {
+        pub seeds: u64 = spread,
+        pub ambient: usize,
+        pub bases: Bases,
+        pub fresh: usize = whole(1..),
+        pub contexts: Vec<usize> = whole(1..),
+        pub trained_context: usize,
+        pub tested_contexts: Vec<usize> = whole(1..),
+        pub tested_dims: Vec<usize> = whole(1..),
+        pub tested_with_milestones: bool,
+        pub training: Training = table,
+        pub subspace: Subspace,
+    }
 }
 
 const LINEAR: [Attention; 1] = [Attention::Linear];
@@ -75,19 +56,6 @@ impl DenoiseGeneralisation {
 
 impl Experiment for DenoiseGeneralisation {
     fn validate(&self) -> Result<()> {
-        settings::spread("seeds", self.seeds)?;
-        if self.fresh == 0 {
-            return Err(Error::invalid("fresh", 0, "must be at least one prompt"));
-        }
-        for (name, list) in [
-            ("contexts", &self.contexts),
-            ("tested_contexts", &self.tested_contexts),
-            ("tested_dims", &self.tested_dims),
-        ] {
-            if list.is_empty() {
-                return Err(Error::invalid(name, "[]", "must be at least one whole number"));
-            }
-        }
         self.training.validate(self.subspace.epochs)?;
         let task = |dim: usize, context: usize| {
             let subspace = Subspace { dim, ..self.subspace.clone() };
@@ -112,10 +80,6 @@ impl Experiment for DenoiseGeneralisation {
         };
         let lengths = self.contexts.iter().map(|l| cell("length", *l));
         Ok(lengths.chain([cell("dimension", self.trained_context)]).collect())
-    }
-
-    fn trials(&self) -> u64 {
-        self.seeds
     }
 
     /// "alpha", "beta", the losses "train", "test", "fresh" at the end; in group "dimension" also

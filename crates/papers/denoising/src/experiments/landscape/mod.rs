@@ -3,58 +3,36 @@
 use crate::PAPERS;
 use crate::prompts::{Denoising, Dimension, Family, Prompt};
 use crate::quantities::NOISE_VARIANCE;
-use attnlab_core::error::{self, Error, Result, positive};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_core::stats::mean;
-use attnlab_lab::claim::Source;
-use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::{ASPECT, Figure};
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, store};
 use attnlab_theory::attention::memory::DenseMemory;
 use ndarray::{Array1, Array2, ArrayView1, array};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 mod pictures;
 
-/// In-context denoising Fig. 3 for any context, temperature and step size, and the loss by steps.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DenoiseLandscape {
-    /// "circle" or "clusters".
-    pub task: String,
-    /// R > 0.
-    pub radius: f64,
-    /// L, number of context tokens.
-    pub context: usize,
-    /// $\sigma_Z^2$, one row of panels each.
-    pub noise: Vec<f64>,
-    /// α > 0.
-    pub alpha: f64,
-    /// β in units of $1/\sigma_Z^2$, > 0.
-    pub beta: f64,
-    /// γ in units of α, > 0.
-    pub gamma: f64,
-    /// Steps of the iterated path.
-    pub steps: usize,
-    /// K, for clusters.
-    pub clusters: usize,
-    /// Variance of each cluster.
-    pub cluster_variance: f64,
-    /// Queries whose paths are drawn.
-    pub queries: usize,
-    /// Cells of the landscape along x.
-    pub grid: usize,
-    /// Fresh prompts behind the mean losses.
-    pub prompts: usize,
-}
-
-impl Described for DenoiseLandscape {
-    const ID: &'static str = "denoise.landscape";
-    const NAME: &'static str = "denoise_landscape";
-    const TITLE: &'static str = "Energy landscape of a context: one step against many";
-    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Figure 3" };
+settings! {
+    /// In-context denoising Fig. 3 for any context, temperature and step size, and the loss by steps.
+    #[experiment("denoise.landscape", rows = "denoise_landscape",
+        title = "Energy landscape of a context: one step against many")]
+    #[source(&PAPERS[0], "Figure 3")]
+    pub struct DenoiseLandscape {
+        pub task: String = word("task", &TASKS),
+        pub radius: f64 = positive,
+        pub context: usize = whole(1..),
+        pub noise: Vec<f64> = positive,
+        pub alpha: f64 = positive,
+        pub beta: f64 = positive,
+        pub gamma: f64 = positive,
+        pub steps: usize = whole(2..),
+        pub clusters: usize = whole(1..),
+        pub cluster_variance: f64,
+        pub queries: usize = whole(1..),
+        pub grid: usize = whole(10..),
+        pub prompts: usize = whole(2..),
+    }
 }
 
 const TASKS: [&str; 2] = ["circle", "clusters"];
@@ -80,37 +58,12 @@ impl DenoiseLandscape {
 
 impl Experiment for DenoiseLandscape {
     fn validate(&self) -> Result<()> {
-        if !TASKS.contains(&self.task.as_str()) {
-            return Err(Error::unknown("task", &self.task, TASKS));
-        }
-        settings::positive("noise", &self.noise)?;
-        for (name, value) in
-            [("alpha", self.alpha), ("beta", self.beta), ("gamma", self.gamma), ("radius", self.radius)]
-        {
-            positive(name, value)?;
-        }
-        let least = [
-            ("context", self.context, 1),
-            ("clusters", self.clusters, 1),
-            ("steps", self.steps, 2),
-            ("queries", self.queries, 1),
-            // Fewer would show no landscape.
-            ("grid", self.grid, 10),
-            ("prompts", self.prompts, 2),
-        ];
-        for (name, value, least) in least {
-            error::at_least(name, value, least)?;
-        }
         self.problem(self.noise[0]).validate()
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
         let one = |sigma_z2: &f64| Params::from_iter([NOISE_VARIANCE.is(*sigma_z2)]);
         Ok(self.noise.iter().map(one).collect())
-    }
-
-    fn trials(&self) -> u64 {
-        1
     }
 
     /// The data of one picture and one curve: the landscape, tokens, queries and paths of one context,

@@ -3,64 +3,41 @@
 use crate::PAPERS;
 use crate::experiments::tasks::{Baseline, Bases, ClusterTask, Data, Sphere, Subspace, Task, Training};
 use crate::quantities::cell::{AMBIENT, CONTEXT, EPOCHS, TASK, TASKS, VARIANT, VARIANTS};
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
-use attnlab_lab::claim::Source;
-use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, store};
 use attnlab_theory::dynamics::{Attention, Form, History, Prompts, Weights, train};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 mod pictures;
 
-/// Figure 2 with all its settings.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DenoiseTraining {
-    /// Independent runs of each case.
-    pub seeds: u64,
-    /// n.
-    pub ambient: usize,
-    /// "full" matrices or "scaled-identity".
-    pub form: String,
-    /// Variants that are run, of `code`, `text`.
-    pub variants: Vec<String>,
-    /// Tasks that are run, of `subspace`, `sphere`, `clusters`.
-    pub tasks: Vec<String>,
-    /// Settings of the authors' code.
-    pub code: Variant,
-    /// Settings of the paper's text.
-    pub text: Variant,
-    /// Data sets and optimiser.
-    pub training: Training,
-    /// Case 1.
-    pub subspace: Subspace,
-    /// Case 2.
-    pub sphere: Sphere,
-    /// Case 3.
-    pub clusters: ClusterTask,
+settings! {
+    /// Figure 2 with all its settings.
+    #[experiment("denoise.training", rows = "denoise_training",
+        title = "One attention layer learns to denoise in context")]
+    #[source(&PAPERS[0], "Figure 2")]
+    pub struct DenoiseTraining {
+        pub seeds: u64 = spread,
+        pub ambient: usize,
+        pub form: String,
+        pub variants: Vec<String> = words("variant", &VARIANTS),
+        pub tasks: Vec<String> = words("task", &TASKS),
+        pub code: Variant,
+        pub text: Variant,
+        pub training: Training = table,
+        pub subspace: Subspace,
+        pub sphere: Sphere,
+        pub clusters: ClusterTask,
+    }
 }
 
-/// The settings in which the authors' code and the paper differ.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Variant {
-    /// L, number of clean tokens.
-    pub context: usize,
-    /// Law of the subspaces.
-    pub bases: Bases,
-    /// Flag: every seed trains on the same data, and only first weights and batches differ.
-    pub shared_data: bool,
-}
-
-impl Described for DenoiseTraining {
-    const ID: &'static str = "denoise.training";
-    const NAME: &'static str = "denoise_training";
-    const TITLE: &'static str = "One attention layer learns to denoise in context";
-    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Figure 2" };
+settings! {
+    /// The settings in which the authors' code and the paper differ.
+    pub struct Variant {
+        pub context: usize,
+        pub bases: Bases,
+        pub shared_data: bool,
+    }
 }
 
 impl DenoiseTraining {
@@ -94,13 +71,7 @@ impl DenoiseTraining {
 
 impl Experiment for DenoiseTraining {
     fn validate(&self) -> Result<()> {
-        settings::spread("seeds", self.seeds)?;
         Form::parse(&self.form)?;
-        for (name, list) in [("variants", &self.variants), ("tasks", &self.tasks)] {
-            if list.is_empty() {
-                return Err(Error::invalid(name, "[]", "must be at least one name"));
-            }
-        }
         for variant in &self.variants {
             for task in &self.tasks {
                 let (task, epochs) = self.task(task, self.variant(variant)?)?;
@@ -127,10 +98,6 @@ impl Experiment for DenoiseTraining {
             }
         }
         Ok(cells)
-    }
-
-    fn trials(&self) -> u64 {
-        self.seeds
     }
 
     /// For linear and softmax attention A: the series "A.train" and "A.test" (loss per component at

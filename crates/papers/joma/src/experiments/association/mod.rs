@@ -7,61 +7,38 @@ use crate::quantities::{ASSOCIATION, ASSOCIATIONS, LABEL_OF, LABELS_OF};
 use crate::theory::Activation;
 use crate::theory::tree::{Parent, Tree};
 use crate::tree::TreeDraw;
-use attnlab_core::error::{self, Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_core::stats::spearman;
-use attnlab_lab::claim::Source;
-use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, memory, store};
 use attnlab_theory::dynamics::flow::{Watch, descend};
 use ndarray::{Array2, Axis};
 use rand::seq::SliceRandom;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 mod pictures;
 
-/// Order of association in a trained layer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct JomaAssociation {
-    /// Independent draws of sequences and weights.
-    pub seeds: u64,
-    /// L, depth of the tokens.
-    pub depth: u32,
-    /// ρ along every edge.
-    pub rho: f64,
-    /// P[y_0 = k].
-    pub classes: Vec<f64>,
-    /// P[y = 0 | y_0 = k] of the child of the root.
-    pub zero: Vec<f64>,
-    /// Labels: "parent", "class".
-    pub targets: Vec<String>,
-    /// Kind of attention: "softmax", "exp" or "linear".
-    pub attention: String,
-    /// The layer itself ("none") and its controls.
-    pub controls: Vec<String>,
-    /// Sequences.
-    pub samples: usize,
-    /// Standard deviation of the weights at the start.
-    pub scale: f64,
-    /// Step size.
-    pub eta: f64,
-    /// Steps.
-    pub steps: usize,
-    /// Steps between two records.
-    pub every: usize,
-    /// Share of the steps after which the order is compared with its controls.
-    pub early: f64,
-}
-
-impl Described for JomaAssociation {
-    const ID: &'static str = "joma.association";
-    const NAME: &'static str = "joma_association";
-    const TITLE: &'static str = "The order in which attention finds the tokens of a latent tree, against co-occurrence";
-    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Figure 5, Appendix A" };
+settings! {
+    /// Order of association in a trained layer.
+    #[experiment("joma.association", rows = "joma_association",
+        title = "The order in which attention finds the tokens of a latent tree, against co-occurrence")]
+    #[source(&PAPERS[0], "Figure 5, Appendix A")]
+    pub struct JomaAssociation {
+        pub seeds: u64 = spread,
+        pub depth: u32 = whole(2..=8),
+        pub rho: f64,
+        pub classes: Vec<f64>,
+        pub zero: Vec<f64>,
+        pub targets: Vec<String> = words("target", &LABELS_OF),
+        pub attention: String = word("attention", &["softmax", "exp", "linear"]),
+        pub controls: Vec<String> = words_with_first("control", &ASSOCIATIONS),
+        pub samples: usize = whole(2..),
+        pub scale: f64 = positive,
+        pub eta: f64 = positive,
+        pub steps: usize,
+        pub every: usize = whole(1..),
+        pub early: f64 = within("(0, 1]"),
+    }
 }
 
 /// Draws in a row without the query before the tree is given up.
@@ -75,12 +52,11 @@ struct Sequences {
 }
 
 impl JomaAssociation {
-    fn attention(&self) -> Option<Attention> {
+    fn attention(&self) -> Attention {
         match self.attention.as_str() {
-            "softmax" => Some(Attention::Softmax),
-            "exp" => Some(Attention::Exp),
-            "linear" => Some(Attention::Linear),
-            _ => None,
+            "exp" => Attention::Exp,
+            "linear" => Attention::Linear,
+            _ => Attention::Softmax,
         }
     }
 
@@ -138,35 +114,13 @@ impl JomaAssociation {
 
 impl Experiment for JomaAssociation {
     fn validate(&self) -> Result<()> {
-        settings::spread("seeds", self.seeds)?;
-        error::positive("scale", self.scale)?;
-        error::positive("eta", self.eta)?;
-        if !(self.early > 0.0 && self.early <= 1.0) {
-            return Err(Error::invalid("early", self.early, "must be in (0, 1]"));
-        }
-        if !(2..=8).contains(&self.depth) {
-            return Err(Error::invalid("depth", self.depth, "must be a whole number from 2 to 8"));
-        }
-        for (name, list, known) in
-            [("target", &self.targets, LABELS_OF.as_slice()), ("control", &self.controls, ASSOCIATIONS.as_slice())]
-        {
-            settings::some(&format!("{name}s"), list)?;
-            settings::words(name, list, known)?;
-        }
         if (self.classes.iter().sum::<f64>() - 1.0).abs() > 1e-9 {
             let allowed = "must be probabilities that sum to 1";
             return Err(Error::invalid("classes", format!("{:?}", self.classes), allowed));
         }
-        settings::with_word("controls", &self.controls, ASSOCIATIONS[0])?;
         if self.zero.len() != self.classes.len() {
             let allowed = format!("must hold one number for each of the {} classes", self.classes.len());
             return Err(Error::invalid("zero", format!("{:?}", self.zero), allowed));
-        }
-        if self.attention().is_none() {
-            return Err(Error::unknown("attention", &self.attention, ["softmax", "exp", "linear"]));
-        }
-        for (name, value, least) in [("samples", self.samples, 2), ("every", self.every, 1)] {
-            error::at_least(name, value, least)?;
         }
         if self.steps < 2 * self.every {
             let allowed = format!("must be at least twice every = {}", self.every);
@@ -184,10 +138,6 @@ impl Experiment for JomaAssociation {
             }
         }
         Ok(cells)
-    }
-
-    fn trials(&self) -> u64 {
-        self.seeds
     }
 
     fn memory(&self, _cell: &Params) -> u64 {
@@ -280,7 +230,7 @@ impl JomaAssociation {
             _ => Activation::RELU,
         };
         let layer = Training::new(
-            self.attention().unwrap_or(Attention::Softmax),
+            self.attention(),
             activation,
             classes,
             drawn.inputs,

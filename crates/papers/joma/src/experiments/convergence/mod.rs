@@ -5,41 +5,30 @@ use crate::PAPERS;
 use crate::dynamics::Salient;
 use crate::quantities::{MU_J, MU_K, PART};
 use crate::theory::convergence::{LARGEST_REMAINDER, remainder};
-use attnlab_core::error::{self, Error, Result};
+use attnlab_core::error::{Error, Result};
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
-use attnlab_lab::claim::Source;
 use attnlab_lab::experiment::draw::{cells, points, with_word};
-use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::experiment::{Described, Experiment};
 use attnlab_lab::figure::{Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series};
 use attnlab_lab::run::{Row, store};
 use attnlab_theory::dynamics::flow::{Flow, Method, Watch};
 use rand::RngExt;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::f64::consts::PI;
 
-/// The ratio (7) along Eq. (6) for chosen pairs, and λ_jk for random ones.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct JomaConvergence {
-    /// Batches of random pairs.
-    pub trials: u64,
-    /// Pairs (μ_j, μ_k) whose ratio is drawn.
-    pub pairs: Vec<[f64; 2]>,
-    /// Largest ln(1/δ_k).
-    pub gap: f64,
-    /// Random pairs per batch.
-    pub draws: usize,
-    /// Their components are uniform up to here.
-    pub high: f64,
-}
-
-impl Described for JomaConvergence {
-    const ID: &'static str = "joma.convergence";
-    const NAME: &'static str = "joma_convergence";
-    const TITLE: &'static str = "Convergence of salient and other components, against Theorem 4";
-    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Theorem 4, Eqs. (6), (7), (88)" };
+attnlab_lab::settings! {
+    /// The ratio (7) along Eq. (6) for chosen pairs, and λ_jk for random ones.
+    #[experiment("joma.convergence", rows = "joma_convergence",
+        title = "Convergence of salient and other components, against Theorem 4")]
+    #[source(&PAPERS[0], "Theorem 4, Eqs. (6), (7), (88)")]
+    pub struct JomaConvergence {
+        pub trials: u64 = spread,
+        pub pairs: Vec<[f64; 2]> = positive,
+        pub gap: f64 = positive,
+        pub draws: usize = whole(1..),
+        pub high: f64 = positive,
+    }
 }
 
 /// √(2π) + 2, the printed bound on |λ_jk|.
@@ -72,17 +61,10 @@ fn half(mu: f64) -> f64 {
 
 impl Experiment for JomaConvergence {
     fn validate(&self) -> Result<()> {
-        settings::spread("trials", self.trials)?;
-        error::positive("gap", self.gap)?;
-        error::positive("high", self.high)?;
-        settings::positive("pairs", &self.pairs.concat())?;
-        if let Some(bad) = self.pairs.concat().iter().chain([&self.high]).find(|m| **m > 8.0) {
-            return Err(Error::invalid("mu", bad, "must be at most 8; rates are exp(mu^2 / 2)"));
+        match self.pairs.as_flattened().iter().chain([&self.high]).find(|m| **m > 8.0) {
+            Some(bad) => Err(Error::invalid("mu", bad, "must be at most 8; rates are exp(mu^2 / 2)")),
+            None => Ok(()),
         }
-        if self.draws == 0 {
-            return Err(Error::invalid("draws", 0, "must be a whole number >= 1"));
-        }
-        Ok(())
     }
 
     /// One cell per pair, and one for the random pairs.
@@ -94,10 +76,6 @@ impl Experiment for JomaConvergence {
         }
         cells.push([PART.is("random")].into_iter().collect());
         Ok(cells)
-    }
-
-    fn trials(&self) -> u64 {
-        self.trials
     }
 
     /// "l_j" and "l_k", ln(1/δ) along the flow, and its "steps"; for random pairs "lambda" at one moment each, and "gap",

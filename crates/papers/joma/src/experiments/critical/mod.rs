@@ -4,43 +4,30 @@
 use crate::PAPERS;
 use crate::quantities::FIELD;
 use crate::theory::{CriticalPoint, Isotropic, Radial, critical};
-use attnlab_core::error::{self, Error, Result};
+use attnlab_core::error::Result;
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
-use attnlab_lab::claim::Source;
 use attnlab_lab::experiment::draw::{cells, points, with_word};
-use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::experiment::{Described, Experiment};
 use attnlab_lab::figure::{Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke};
 use attnlab_lab::run::{Row, store};
 use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch};
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// G and the mean residual life of several laws, and flows near a critical point.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct JomaCritical {
-    /// n, dimension of the inputs: it shapes the ball alone.
-    pub dim: usize,
-    /// Degrees of freedom of the Student laws that are drawn beside the Gaussian and the ball.
-    pub nu: Vec<f64>,
-    /// Points per curve of G.
-    pub points: usize,
-    /// Degrees of freedom of the law of the flows.
-    pub flow_nu: f64,
-    /// ρ_- of their critical point.
-    pub minus: f64,
-    /// Distance from it at which they start, relative to |μ| = 1.
-    pub away: f64,
-    /// End of the flows (time of the flow).
-    pub until: f64,
-}
-
-impl Described for JomaCritical {
-    const ID: &'static str = "joma.critical";
-    const NAME: &'static str = "joma_critical";
-    const TITLE: &'static str = "Critical points of the nonlinear dynamics: G(y) and what is near one";
-    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Figure 9, Lemma 4, Theorem 3" };
+attnlab_lab::settings! {
+    /// G and the mean residual life of several laws, and flows near a critical point.
+    #[experiment("joma.critical", rows = "joma_critical",
+        title = "Critical points of the nonlinear dynamics: G(y) and what is near one")]
+    #[source(&PAPERS[0], "Figure 9, Lemma 4, Theorem 3")]
+    pub struct JomaCritical {
+        pub dim: usize = whole(1..),
+        pub nu: Vec<f64>,
+        pub points: usize = whole(10..),
+        pub flow_nu: f64,
+        pub minus: f64,
+        pub away: f64 = within("(0, 1)"),
+        pub until: f64 = positive,
+    }
 }
 
 /// Palette colour and stroke of a curve.
@@ -106,14 +93,6 @@ impl JomaCritical {
 
 impl Experiment for JomaCritical {
     fn validate(&self) -> Result<()> {
-        settings::at_least("dim", &[self.dim], 1)?;
-        error::positive("until", self.until)?;
-        if self.points < 10 {
-            return Err(Error::invalid("points", self.points, "must be a whole number >= 10"));
-        }
-        if !(self.away > 0.0 && self.away < 1.0) {
-            return Err(Error::invalid("away", self.away, "must be a number in (0, 1)"));
-        }
         self.laws()?;
         self.point().map(|_| ())
     }
@@ -121,10 +100,6 @@ impl Experiment for JomaCritical {
     fn cells(&self) -> Result<Vec<Params>> {
         let one = |field: &str| [FIELD.is(field)].into_iter().collect();
         Ok(["corrected", "printed"].map(one).to_vec())
-    }
-
-    fn trials(&self) -> u64 {
-        1
     }
 
     /// Series "NAME": the distance from the ray of μ at ξ fixed at ξ*, along the flow from each start;

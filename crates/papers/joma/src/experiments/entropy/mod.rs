@@ -5,55 +5,40 @@ use crate::PAPERS;
 use crate::dynamics::Salient;
 use crate::quantities::SETTING;
 use crate::theory::attention_entropy::VISIBLE;
-use attnlab_core::error::{self, Error, Result};
+use attnlab_core::error::{Error, Result};
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
-use attnlab_lab::claim::Source;
 use attnlab_lab::experiment::draw::{cells, lists, points, with_word};
-use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::experiment::{Described, Experiment};
 use attnlab_lab::figure::{Axis, Figure, GREY, INK, Panel, Point, Rule, Series, Stroke};
 use attnlab_lab::run::{Row, store};
 use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch, descend};
 use attnlab_theory::measure::softmax_entropy;
 use rand::RngExt;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Fig. 4 in the paper's settings and in those of the authors' code, and over random μ.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct JomaEntropy {
-    /// Batches of random μ.
-    pub trials: u64,
-    /// μ of the pictures, ascending.
-    pub mu: Vec<f64>,
-    /// Steps of gradient descent in the code's settings.
-    pub steps: usize,
-    /// Its step size.
-    pub eta: f64,
-    /// Its initial weight.
-    pub start: f64,
-    /// Its T in e^{v²/T}.
-    pub temperature: f64,
-    /// Random μ per batch.
-    pub draws: usize,
-    /// They are uniform from here ...
-    pub low: f64,
-    /// ... to here.
-    pub high: f64,
+attnlab_lab::settings! {
+    /// Fig. 4 in the paper's settings and in those of the authors' code, and over random μ.
+    #[experiment("joma.entropy", rows = "joma_entropy",
+        title = "Nonlinear dynamics with attention: salient first, drop and rebound")]
+    #[source(&PAPERS[0], "Figure 4, Eq. (6)")]
+    pub struct JomaEntropy {
+        pub trials: u64 = spread,
+        pub mu: Vec<f64> = positive,
+        pub steps: usize = whole(20..),
+        pub eta: f64 = positive,
+        pub start: f64 = positive,
+        pub temperature: f64 = positive,
+        pub draws: usize = whole(1..),
+        pub low: f64 = positive,
+        pub high: f64,
+    }
 }
 
 /// Times of the flow and moments of descent at which v is shown.
 const SHOWN: usize = 6;
 /// ln(1/δ) at which the slowest component has converged.
 const CONVERGED: f64 = 12.0;
-
-impl Described for JomaEntropy {
-    const ID: &'static str = "joma.entropy";
-    const NAME: &'static str = "joma_entropy";
-    const TITLE: &'static str = "Nonlinear dynamics with attention: salient first, drop and rebound";
-    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Figure 4, Eq. (6)" };
-}
 
 /// One run: its clock, entropies, and weights at some moments.
 struct Run {
@@ -133,10 +118,6 @@ fn entropy_of(v: &[f64], scale: f64) -> f64 {
 
 impl Experiment for JomaEntropy {
     fn validate(&self) -> Result<()> {
-        settings::spread("trials", self.trials)?;
-        settings::positive("mu", &self.mu)?;
-        settings::positive("eta, start, temperature", &[self.eta, self.start, self.temperature])?;
-        error::positive("low", self.low)?;
         if self.mu.len() < 2 {
             return Err(Error::invalid("mu", format!("{:?}", self.mu), "must hold at least two targets"));
         }
@@ -148,19 +129,12 @@ impl Experiment for JomaEntropy {
             let allowed = format!("must be from low = {} to 20", self.low);
             return Err(Error::invalid("high", self.high, allowed));
         }
-        for (name, value, least) in [("steps", self.steps, 20), ("draws", self.draws, 1)] {
-            error::at_least(name, value, least)?;
-        }
         Ok(())
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
         let one = |setting: &str| [SETTING.is(setting)].into_iter().collect();
         Ok(["text", "code"].map(one).to_vec())
-    }
-
-    fn trials(&self) -> u64 {
-        self.trials
     }
 
     /// "clock", "entropy" and "v_0".. at "shown" of the given μ; "drop" and "rebound" of random μ.

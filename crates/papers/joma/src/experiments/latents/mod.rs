@@ -7,74 +7,47 @@ use crate::network::{Adam, Architecture, Batch, Network, Plan, Record, Records, 
 use crate::quantities::{CLASSES, LABEL_WORDS, LABELS, LATENTS_0, LATENTS_1, LEARNING_RATE, RHO};
 use crate::theory::tree::{Parent, Tree};
 use crate::tree::TreeDraw;
-use attnlab_core::error::{self, Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
-use attnlab_lab::claim::Source;
-use attnlab_lab::experiment::{Described, Experiment, Identity, settings};
+use attnlab_lab::experiment::{Described, Experiment, Identity};
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, TrialContext, memory, store};
 use ndarray::{Array2, s};
 use rand::RngExt;
 use rand::seq::{SliceRandom, index::sample};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 mod pictures;
 
-/// Table 1 on noisy trees and fresh sequences.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct JomaLatents {
-    /// Independent trees and networks.
-    pub seeds: u64,
-    /// D, numbers of classes.
-    pub classes: Vec<usize>,
-    /// (N_0, N_1), binary latents of the bottom and of the top layer.
-    pub latents: Vec<[usize; 2]>,
-    /// ρ, correlation along the edges under the top latents.
-    pub rho: Vec<f64>,
-    /// Learning rates.
-    pub rates: Vec<f64>,
-    /// "classes", "random".
-    pub labels: Vec<String>,
-    /// Top latents that are on in a class.
-    pub children: usize,
-    /// Tokens besides the padding.
-    pub leaves: usize,
-    /// L, tokens in a sequence with its padding.
-    pub length: usize,
-    /// Order of the tokens: "random" or "ascending".
-    pub order: String,
-    /// d, width of the network.
-    pub width: usize,
-    /// Hidden units of every block.
-    pub hidden: usize,
-    /// Blocks.
-    pub blocks: usize,
-    /// Sequences in a batch.
-    pub batch: usize,
-    /// Weight decay.
-    pub decay: f64,
-    /// Steps at which units are measured, ascending from 0; the last ends training.
-    pub records: Records,
-    /// Sequences behind every score.
-    pub held_out: usize,
-    /// Draws of the controls.
-    pub draws: u64,
+settings! {
+    /// Table 1 on noisy trees and fresh sequences.
+    #[experiment("joma.latents", rows = "joma_latents",
+        title = "Latents of noisy trees against hidden units, on held-out sequences")]
+    #[source(&PAPERS[0], "Table 1, Definition 2")]
+    pub struct JomaLatents {
+        pub seeds: u64 = spread,
+        pub classes: Vec<usize> = whole(2..),
+        pub latents: Vec<[usize; 2]> = whole(1..),
+        pub rho: Vec<f64> = within("[-1, 1]"),
+        pub rates: Vec<f64> = positive,
+        pub labels: Vec<String> = words_with_first("labels", &LABEL_WORDS),
+        pub children: usize = whole(1..),
+        pub leaves: usize = whole(1..),
+        pub length: usize = whole(2..),
+        pub order: String = word("order", &["random", "ascending"]),
+        pub width: usize,
+        pub hidden: usize,
+        pub blocks: usize = whole(2..),
+        pub batch: usize = whole(1..),
+        pub decay: f64 = non_negative,
+        pub records: Records = Records::ascend,
+        pub held_out: usize = whole(3..),
+        pub draws: u64 = whole(1..),
+    }
 }
 
 /// Draws of one sequence before the length is given up as too small.
 const MOST_DRAWS: u64 = 1000;
 /// Sequences that pass through the network together when it is measured.
 const CHUNK: usize = 250;
-
-impl Described for JomaLatents {
-    const ID: &'static str = "joma.latents";
-    const NAME: &'static str = "joma_latents";
-    const TITLE: &'static str = "Latents of noisy trees against hidden units, on held-out sequences";
-    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Table 1, Definition 2" };
-}
 
 /// A drawn tree with its sequences.
 struct NoisyTree<'a> {
@@ -199,45 +172,13 @@ impl JomaLatents {
 
 impl Experiment for JomaLatents {
     fn validate(&self) -> Result<()> {
-        settings::spread("seeds", self.seeds)?;
-        settings::positive("rates", &self.rates)?;
-        settings::some("rho", &self.rho)?;
-        if let Some(rho) = self.rho.iter().find(|rho| !(-1.0..=1.0).contains(*rho)) {
-            return Err(Error::invalid("rho", rho, "must be in [-1, 1]"));
-        }
-        settings::some("classes", &self.classes)?;
-        for classes in &self.classes {
-            error::at_least("classes", *classes, 2)?;
-        }
-        settings::some("latents", &self.latents)?;
-        for latents in self.latents.as_flattened() {
-            error::at_least("latents", *latents, 1)?;
-        }
-        settings::words("labels", &self.labels, &LABEL_WORDS)?;
-        settings::with_word("labels", &self.labels, LABEL_WORDS[0])?;
-        settings::words("order", std::slice::from_ref(&self.order), &["random", "ascending"])?;
-        self.records.validate()?;
-        error::non_negative("decay", self.decay)?;
-        for (name, value, least) in [
-            ("children", self.children, 1),
-            ("leaves", self.leaves, 1),
-            ("length", self.length, 2),
-            ("batch", self.batch, 1),
-            ("held_out", self.held_out, 3),
-            ("draws", self.draws as usize, 1),
-            // Each of the two layers of latents has a block of its own.
-            ("blocks", self.blocks, 2),
-        ] {
-            error::at_least(name, value, least)?;
-        }
         for [bottom, top] in &self.latents {
             if self.children > *top {
                 let allowed = format!("must be at most N_1 = {top}");
                 return Err(Error::invalid("children", self.children, allowed));
             }
             if bottom < top || self.leaves < *bottom {
-                let allowed =
-                    format!("must be pairs [N_0, N_1] with N_1 <= N_0 <= leaves = {}, as in a tree", self.leaves);
+                let allowed = format!("must be pairs [N_0, N_1] with N_1 <= N_0 <= leaves = {}, as in a tree", self.leaves);
                 return Err(Error::invalid("latents", format!("[{bottom}, {top}]"), allowed));
             }
         }
@@ -265,10 +206,6 @@ impl Experiment for JomaLatents {
             }
         }
         Ok(cells)
-    }
-
-    fn trials(&self) -> u64 {
-        self.seeds
     }
 
     fn memory(&self, cell: &Params) -> u64 {

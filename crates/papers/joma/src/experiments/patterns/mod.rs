@@ -8,60 +8,38 @@
 
 use crate::PAPERS;
 use crate::network::{Adam, Architecture, Batch, Network, Pass, Plan, Record, Records, Start, Targets, train};
-use attnlab_core::error::{self, Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::{Generator, Streams};
-use attnlab_lab::claim::Source;
-use attnlab_lab::experiment::{Described, Experiment, Identity, settings};
+use attnlab_core::rng::Generator;
+use attnlab_lab::experiment::{Described, Experiment, Identity, ranges};
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, TrialContext, memory, store};
 use ndarray::{Array2, Array3, ArrayView2};
 use rand::RngExt;
 use rand::seq::{SliceRandom, index::sample};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 mod pictures;
 
-/// Pattern superposition in a trained block.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct JomaPatterns {
-    /// Independent trainings.
-    pub seeds: u64,
-    /// Number of patterns, and of queries.
-    pub patterns: usize,
-    /// Tokens of a pattern.
-    pub pattern_tokens: usize,
-    /// Tokens of the pattern in a sequence.
-    pub shown: usize,
-    /// Tokens of no pattern.
-    pub others: usize,
-    /// Tokens of no pattern in a sequence.
-    pub noise: usize,
-    /// Classes that the patterns share.
-    pub classes: usize,
-    /// d, width of the network.
-    pub width: usize,
-    /// Hidden units.
-    pub hidden: usize,
-    /// Sequences in a batch.
-    pub batch: usize,
-    /// Learning rate.
-    pub rate: f64,
-    /// Steps at which units are measured, ascending from 0; the last ends training.
-    pub records: Records,
-    /// Sequences behind every mean response.
-    pub draws: usize,
-    /// Standard errors by which a response must exceed the others, on either side.
-    pub margin: f64,
-}
-
-impl Described for JomaPatterns {
-    const ID: &'static str = "joma.patterns";
-    const NAME: &'static str = "joma_patterns";
-    const TITLE: &'static str = "Hidden units that hold several patterns, against chance";
-    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Figure 10, Appendix E.4" };
+settings! {
+    /// Pattern superposition in a trained block.
+    #[experiment("joma.patterns", rows = "joma_patterns",
+        title = "Hidden units that hold several patterns, against chance")]
+    #[source(&PAPERS[0], "Figure 10, Appendix E.4")]
+    pub struct JomaPatterns {
+        pub seeds: u64 = spread,
+        pub patterns: usize = whole(2..=1000),
+        pub pattern_tokens: usize = whole(1..),
+        pub shown: usize,
+        pub others: usize,
+        pub noise: usize,
+        pub classes: usize,
+        pub width: usize,
+        pub hidden: usize,
+        pub batch: usize = whole(1..),
+        pub rate: f64 = positive,
+        pub records: Records = Records::ascend,
+        pub draws: usize = whole(2..),
+        pub margin: f64 = positive,
+    }
 }
 
 /// Mean responses of all units: (unit, query, pattern), and their standard errors.
@@ -199,36 +177,18 @@ impl JomaPatterns {
 
 impl Experiment for JomaPatterns {
     fn validate(&self) -> Result<()> {
-        settings::spread("seeds", self.seeds)?;
-        error::positive("rate", self.rate)?;
-        error::positive("margin", self.margin)?;
         for (name, value, least, most) in [
-            ("patterns", self.patterns, 2, 1000),
-            ("pattern_tokens", self.pattern_tokens, 1, usize::MAX),
             ("shown", self.shown, 1, self.pattern_tokens),
             ("noise", self.noise, 0, self.others),
             ("classes", self.classes, 1, self.patterns),
-            ("batch", self.batch, 1, usize::MAX),
-            ("draws", self.draws, 2, usize::MAX),
         ] {
-            if value < least || value > most {
-                let allowed = match most {
-                    usize::MAX => format!("must be a whole number >= {least}"),
-                    _ => format!("must be a whole number from {least} to {most}"),
-                };
-                return Err(Error::invalid(name, value, allowed));
-            }
+            ranges::whole(least..=most as u64)(name, &value)?;
         }
-        self.records.validate()?;
         self.architecture().validate()
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
         Ok(vec![Params::from_iter([])])
-    }
-
-    fn trials(&self) -> u64 {
-        self.seeds
     }
 
     fn memory(&self, _cell: &Params) -> u64 {

@@ -11,63 +11,39 @@ use crate::alignment::{Correlations, Layers, dimension};
 use crate::hierarchy::Hierarchy;
 use crate::network::{Adam, Architecture, Batch, Network, Plan, Record, Records, Start, Targets, train};
 use crate::quantities::{CHILDREN, CLASSES, LATENTS_0, LATENTS_1, LEARNING_RATE};
-use attnlab_core::error::{self, Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
-use attnlab_lab::claim::Source;
-use attnlab_lab::experiment::{Described, Experiment, Identity, settings};
+use attnlab_lab::experiment::{Described, Experiment, Identity};
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, TrialContext, store};
 use ndarray::Array2;
 use rand::RngExt;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 mod controls;
 mod pictures;
 mod printed;
 
-/// Table 1 with its controls.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Table1 {
-    /// Independent hierarchies and networks.
-    pub seeds: u64,
-    /// C, numbers of classes.
-    pub classes: Vec<usize>,
-    /// N_ch, members of every latent.
-    pub children: Vec<usize>,
-    /// (N_0, N_1), latents of the two layers.
-    pub latents: Vec<[usize; 2]>,
-    /// Learning rates.
-    pub rates: Vec<f64>,
-    /// M, tokens with the padding.
-    pub vocabulary: usize,
-    /// L, tokens in a sequence with its padding.
-    pub length: usize,
-    /// d, width of the network.
-    pub width: usize,
-    /// Hidden units of every block.
-    pub hidden: usize,
-    /// Blocks.
-    pub blocks: usize,
-    /// Sequences in a batch.
-    pub batch: usize,
-    /// Weight decay.
-    pub decay: f64,
-    /// Steps at which units are measured, ascending from 0; the last ends training.
-    pub records: Records,
-    /// Draws of the controls.
-    pub draws: u64,
-    /// Units in the score with fewer units.
-    pub few: usize,
-}
-
-impl Described for Table1 {
-    const ID: &'static str = "joma.table1";
-    const NAME: &'static str = "joma_table1";
-    const TITLE: &'static str = "Latents against hidden units: Table 1 with untrained, noise and permuted controls";
-    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Table 1, Section 5" };
+settings! {
+    /// Table 1 with its controls.
+    #[experiment("joma.table1", rows = "joma_table1",
+        title = "Latents against hidden units: Table 1 with untrained, noise and permuted controls")]
+    #[source(&PAPERS[0], "Table 1, Section 5")]
+    pub struct Table1 {
+        pub seeds: u64 = spread,
+        pub classes: Vec<usize> = whole(2..),
+        pub children: Vec<usize> = whole(1..),
+        pub latents: Vec<[usize; 2]> = whole(1..),
+        pub rates: Vec<f64> = positive,
+        pub vocabulary: usize = whole(2..),
+        pub length: usize,
+        pub width: usize,
+        pub hidden: usize,
+        pub blocks: usize = whole(2..),
+        pub batch: usize = whole(1..),
+        pub decay: f64 = non_negative,
+        pub records: Records = Records::ascend,
+        pub draws: u64 = whole(1..),
+        pub few: usize = whole(1..),
+    }
 }
 
 impl Table1 {
@@ -141,37 +117,13 @@ impl Table1 {
 
 impl Experiment for Table1 {
     fn validate(&self) -> Result<()> {
-        settings::spread("seeds", self.seeds)?;
-        settings::positive("rates", &self.rates)?;
-        settings::some("classes", &self.classes)?;
-        for classes in &self.classes {
-            error::at_least("classes", *classes, 2)?;
-        }
-        settings::at_least("children", &self.children, 1)?;
-        settings::some("latents", &self.latents)?;
-        for latents in self.latents.as_flattened() {
-            error::at_least("latents", *latents, 1)?;
-        }
-        self.records.validate()?;
-        error::non_negative("decay", self.decay)?;
-        for (name, value, least) in [
-            ("batch", self.batch, 1),
-            ("draws", self.draws as usize, 1),
-            ("few", self.few, 1),
-            ("vocabulary", self.vocabulary, 2),
-            // Each of the two layers of latents has a block of its own.
-            ("blocks", self.blocks, 2),
-        ] {
-            error::at_least(name, value, least)?;
-        }
         for classes in &self.classes {
             self.architecture(*classes).validate()?;
         }
         for children in &self.children {
             let longest = children.checked_pow(3).unwrap_or(usize::MAX).min(self.usable());
             if longest > self.length {
-                let allowed =
-                    format!("must be at least {longest}, the most tokens of a class when children = {children}");
+                let allowed = format!("must be at least {longest}, the most tokens of a class when children = {children}");
                 return Err(Error::invalid("length", self.length, allowed));
             }
             // A draw refuses what is impossible.
@@ -201,10 +153,6 @@ impl Experiment for Table1 {
             }
         }
         Ok(cells)
-    }
-
-    fn trials(&self) -> u64 {
-        self.seeds
     }
 
     fn memory(&self, cell: &Params) -> u64 {

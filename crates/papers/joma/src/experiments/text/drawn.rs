@@ -27,13 +27,6 @@ pub fn validate(settings: &JomaText) -> Result<()> {
         _ => 2,
     };
     error::at_least("vocabulary", settings.vocabulary, least)?;
-    error::at_least("topics", settings.topics, 1)?;
-    error::at_least("latents", settings.latents, 1)?;
-    for (name, share) in [("active", settings.active), ("rho", settings.rho)] {
-        if !(0.0..=1.0).contains(&share) {
-            return Err(Error::invalid(name, share, "must be in [0, 1]"));
-        }
-    }
     let [shortest, longest] = settings.document;
     if shortest == 0 || shortest > longest {
         let shown = format!("{:?}", settings.document);

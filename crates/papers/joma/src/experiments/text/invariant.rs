@@ -6,48 +6,30 @@ use super::JomaText;
 use crate::dynamics::{Attention, Backpropagated, Training};
 use crate::text::Text;
 use crate::theory::Activation;
-use attnlab_core::error::{self, Error, Result};
+use attnlab_core::error::{Error, Result};
 use attnlab_core::rng::Streams;
 use attnlab_lab::run::store;
 use attnlab_theory::dynamics::flow::{Watch, descend};
 use ndarray::{Array1, Array2, Axis};
 use rand::seq::SliceRandom;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Sizes of the check of Theorem 1.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Invariant {
-    /// Number of most frequent words, to which the query may attend.
-    pub words: usize,
-    /// Number of classes: the most frequent words after the query.
-    pub classes: usize,
-    /// Number of occurrences of the query.
-    pub samples: usize,
-    /// Standard deviation of the weights at the start.
-    pub scale: f64,
-    /// Step size of gradient descent.
-    pub eta: f64,
-    /// Number of steps.
-    pub steps: usize,
-    /// Number of steps between two records.
-    pub every: usize,
+attnlab_lab::settings! {
+    /// Sizes of the check of Theorem 1.
+    pub struct Invariant {
+        pub words: usize = whole(2..),
+        pub classes: usize = whole(2..),
+        pub samples: usize = whole(2..),
+        pub scale: f64 = positive,
+        pub eta: f64 = positive,
+        pub steps: usize,
+        pub every: usize = whole(1..),
+    }
 }
 
 impl Invariant {
-    /// Refuses sizes that cannot be run.
+    /// Refuses steps that hold no two records.
     pub fn validate(&self) -> Result<()> {
-        for (name, value, least) in [
-            ("theorem1.words", self.words, 2),
-            ("theorem1.classes", self.classes, 2),
-            ("theorem1.samples", self.samples, 2),
-            ("theorem1.every", self.every, 1),
-        ] {
-            error::at_least(name, value, least)?;
-        }
-        error::positive("theorem1.scale", self.scale)?;
-        error::positive("theorem1.eta", self.eta)?;
         if self.steps < 2 * self.every {
             let allowed = format!("must be at least twice theorem1.every = {}", self.every);
             return Err(Error::invalid("theorem1.steps", self.steps, allowed));

@@ -5,15 +5,10 @@ use crate::PAPERS;
 use crate::network::{Adam, Architecture, Layout, Network, Plan, Record, Records, Slot, Start, train};
 use crate::quantities::{BLOCKS, CONTROL, CONTROLS, LEARNING_RATE};
 use crate::text::Text;
-use attnlab_core::error::{self, Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
-use attnlab_lab::claim::Source;
-use attnlab_lab::experiment::{Described, Experiment, Identity, settings};
+use attnlab_lab::experiment::{Described, Experiment, Identity};
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, TrialContext, store};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use std::path::Path;
 
 mod controls;
@@ -22,68 +17,42 @@ mod invariant;
 mod measure;
 mod pictures;
 
-/// Attention entropy while training on a text.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct JomaText {
-    /// Independent trainings.
-    pub seeds: u64,
-    /// Numbers of blocks.
-    pub layers: Vec<usize>,
-    /// Learning rates.
-    pub rates: Vec<f64>,
-    /// Controls beside the network itself.
-    pub controls: Vec<String>,
-    /// Number of blocks of the controls, one of `layers`; 0: the first of them.
-    pub control_layers: usize,
-    /// Learning rate of the control "rate".
-    pub other_rate: f64,
-    /// File or folder of the text; empty: a drawn one.
-    pub text: String,
-    /// Share of the text that is its validation part, where it has none.
-    pub held_out: f64,
-    /// Least number of occurrences of a word in the training part.
-    pub least_count: usize,
-    /// Law of a drawn text: "topics", "latents" or "chain".
-    pub source: String,
-    /// Words of a drawn text.
-    pub vocabulary: usize,
-    /// Length of a drawn text.
-    pub words: usize,
-    /// Topics; classes of the latent tree.
-    pub topics: usize,
-    /// Least and largest number of words of a document with a topic.
-    pub document: [usize; 2],
-    /// Binary latents of the tree.
-    pub latents: usize,
-    /// Probability that a latent is on in a class.
-    pub active: f64,
-    /// ρ of a word and its latent.
-    pub rho: f64,
-    /// Dirichlet concentration of the chain.
-    pub concentration: f64,
-    /// Width of states and hidden layers.
-    pub width: usize,
-    /// Share of entries that dropout sets to zero.
-    pub dropout: f64,
-    /// Steps of training.
-    pub steps: u64,
-    /// Steps between two records.
-    pub every: u64,
-    /// Windows in a batch.
-    pub streams: usize,
-    /// Words in a window.
-    pub window: usize,
-    /// Largest norm of a gradient.
-    pub clip: f64,
-    /// Flag: the optimiser begins anew every epoch, as the authors' does.
-    pub reset: bool,
-    /// Windows in a batch of validation.
-    pub validation_streams: usize,
-    /// Batches of validation; 0: the whole part.
-    pub validation_batches: u64,
-    /// Sizes of the check of Theorem 1.
-    pub theorem1: invariant::Invariant,
+settings! {
+    /// Attention entropy while training on a text.
+    #[experiment("joma.text", rows = "joma_text",
+        title = "Training on a text: entropy of attention and stable rank by layer, with controls")]
+    #[source(&PAPERS[0], "Figures 6, 7 and 8")]
+    pub struct JomaText {
+        pub seeds: u64 = spread,
+        pub layers: Vec<usize> = whole(1..),
+        pub rates: Vec<f64> = positive,
+        pub controls: Vec<String> = any_words("control", &CONTROLS),
+        pub control_layers: usize,
+        pub other_rate: f64 = positive,
+        pub text: String,
+        pub held_out: f64 = within("[0, 1)"),
+        pub least_count: usize = whole(1..),
+        pub source: String = word("source", &drawn::SOURCES),
+        pub vocabulary: usize,
+        pub words: usize,
+        pub topics: usize = whole(1..),
+        pub document: [usize; 2],
+        pub latents: usize = whole(1..),
+        pub active: f64 = within("[0, 1]"),
+        pub rho: f64 = within("[0, 1]"),
+        pub concentration: f64,
+        pub width: usize = whole(2..),
+        pub dropout: f64 = within("[0, 1)"),
+        pub steps: u64,
+        pub every: u64 = whole(1..),
+        pub streams: usize = whole(1..),
+        pub window: usize = whole(2..),
+        pub clip: f64 = positive,
+        pub reset: bool,
+        pub validation_streams: usize = whole(1..),
+        pub validation_batches: u64,
+        pub theorem1: invariant::Invariant = table,
+    }
 }
 
 /// The network itself.
@@ -92,13 +61,6 @@ const PLAIN: &str = "none";
 const THEOREM_1: &str = "theorem1";
 /// Training at another rate.
 const RATE: &str = "rate";
-
-impl Described for JomaText {
-    const ID: &'static str = "joma.text";
-    const NAME: &'static str = "joma_text";
-    const TITLE: &'static str = "Training on a text: entropy of attention and stable rank by layer, with controls";
-    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Figures 6, 7 and 8" };
-}
 
 impl JomaText {
     /// The number of blocks of the network that controls are compared with.
@@ -153,28 +115,6 @@ impl JomaText {
 
 impl Experiment for JomaText {
     fn validate(&self) -> Result<()> {
-        settings::spread("seeds", self.seeds)?;
-        settings::positive("rates", &self.rates)?;
-        error::positive("clip", self.clip)?;
-        error::positive("other_rate", self.other_rate)?;
-        settings::at_least("layers", &self.layers, 1)?;
-        settings::words("control", &self.controls, &CONTROLS)?;
-        settings::words("source", std::slice::from_ref(&self.source), &drawn::SOURCES)?;
-        for (name, share) in [("dropout", self.dropout), ("held_out", self.held_out)] {
-            if !(0.0..1.0).contains(&share) {
-                return Err(Error::invalid(name, share, "must be in [0, 1)"));
-            }
-        }
-        for (name, value, least) in [
-            ("least_count", self.least_count, 1),
-            ("width", self.width, 2),
-            ("every", self.every as usize, 1),
-            ("streams", self.streams, 1),
-            ("window", self.window, 2),
-            ("validation_streams", self.validation_streams, 1),
-        ] {
-            error::at_least(name, value, least)?;
-        }
         // A control without the network that it is compared with says nothing.
         let compared = self.compared();
         let trained = self.controls.iter().any(|c| c != PLAIN && c != THEOREM_1);
@@ -223,10 +163,6 @@ impl Experiment for JomaText {
             cells.push(cell(layers, self.rate_of(control), control));
         }
         Ok(cells)
-    }
-
-    fn trials(&self) -> u64 {
-        self.seeds
     }
 
     fn memory(&self, cell: &Params) -> u64 {

@@ -5,61 +5,39 @@ use crate::PAPERS;
 use crate::dynamics::{Cause, Form, Prediction, Run, account};
 use crate::quantities::{FREQUENCIES, SETTING};
 use crate::tokens::ClassTokens;
-use attnlab_core::error::{self, Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
-use attnlab_lab::claim::Source;
-use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, memory, store};
 use attnlab_theory::dynamics::flow::{Watch, descend};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 mod pictures;
 
-/// Figs. 2 and 3 in the settings of the authors' code and in those of the paper.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct JomaTraining {
-    /// Independent draws of inputs and weights.
-    pub trials: u64,
-    /// Tokens that may tell classes apart ...
-    pub distinct: usize,
-    /// ... and tokens common to all.
-    pub common: usize,
-    /// K, classes and nodes.
-    pub classes: usize,
-    /// Width of the bump of distinct tokens per class, squared, in tokens.
-    pub width2: f64,
-    /// Standard deviation of initial weights and logits.
-    pub scale: f64,
-    /// Temperature of the softmax in the code's settings; the paper has 1.
-    pub temperature: f64,
-    /// Step size of gradient descent.
-    pub eta: f64,
-    /// Steps in Fig. 2.
-    pub steps: usize,
-    /// Steps in all.
-    pub long_steps: usize,
-    /// Steps between two records.
-    pub every: usize,
-    /// Components of v_0 that are drawn.
-    pub components: usize,
+settings! {
+    /// Figs. 2 and 3 in the settings of the authors' code and in those of the paper.
+    #[experiment("joma.training", rows = "joma_training",
+        title = "Softmax attention under cross-entropy: Theorem 1's prediction of the logits, growing weights")]
+    #[source(&PAPERS[0], "Figures 2 and 3, Theorems 1, 2")]
+    pub struct JomaTraining {
+        pub trials: u64 = spread,
+        pub distinct: usize = whole(1..),
+        pub common: usize,
+        pub classes: usize = whole(2..),
+        pub width2: f64 = positive,
+        pub scale: f64 = positive,
+        pub temperature: f64 = positive,
+        pub eta: f64 = positive,
+        pub steps: usize = whole(1..),
+        pub long_steps: usize,
+        pub every: usize = whole(1..),
+        pub components: usize = whole(1..),
+    }
 }
 
 /// Token frequencies: the two columns of Fig. 2.
 const DATA: [&str; 2] = ["smooth", "random"];
 /// The code's settings and the paper's.
 const SETTINGS: [&str; 2] = ["code", "text"];
-
-impl Described for JomaTraining {
-    const ID: &'static str = "joma.training";
-    const NAME: &'static str = "joma_training";
-    const TITLE: &'static str =
-        "Softmax attention under cross-entropy: Theorem 1's prediction of the logits, growing weights";
-    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Figures 2 and 3, Theorems 1, 2" };
-}
 
 impl JomaTraining {
     fn tokens(&self) -> usize {
@@ -91,21 +69,6 @@ impl JomaTraining {
 
 impl Experiment for JomaTraining {
     fn validate(&self) -> Result<()> {
-        settings::spread("trials", self.trials)?;
-        for (name, value) in
-            [("width2", self.width2), ("scale", self.scale), ("temperature", self.temperature), ("eta", self.eta)]
-        {
-            error::positive(name, value)?;
-        }
-        for (name, value, least) in [
-            ("distinct", self.distinct, 1),
-            ("classes", self.classes, 2),
-            ("steps", self.steps, 1),
-            ("every", self.every, 1),
-            ("components", self.components, 1),
-        ] {
-            error::at_least(name, value, least)?;
-        }
         if self.tokens() < 2 {
             let allowed = format!("must be at least 1 when distinct = {}", self.distinct);
             return Err(Error::invalid("common", self.common, allowed));
@@ -131,10 +94,6 @@ impl Experiment for JomaTraining {
             }
         }
         Ok(cells)
-    }
-
-    fn trials(&self) -> u64 {
-        self.trials
     }
 
     fn memory(&self, _cell: &Params) -> u64 {

@@ -9,43 +9,28 @@ use attnlab_core::error::{Error, Result};
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use attnlab_core::stats::binomial;
-use attnlab_lab::claim::Source;
 use attnlab_lab::experiment::draw::{cells, lists, numbers};
-use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::experiment::{Described, Experiment};
 use attnlab_lab::figure::{Axis, Figure, GREY, Panel, Point, Series, Stroke};
 use attnlab_lab::run::{Row, store};
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Co-occurrence in drawn trees against Theorem 5, printed and corrected, and the limit (8).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct JomaTree {
-    /// Batches of draws.
-    pub trials: u64,
-    /// L, depth of the tokens.
-    pub depth: usize,
-    /// Children of every latent variable.
-    pub branches: usize,
-    /// Values of ρ.
-    pub rho: Vec<f64>,
-    /// P[y_0 = k].
-    pub classes: Vec<f64>,
-    /// P[y = 0 | y_0 = k] of the child of the root.
-    pub zero: Vec<f64>,
-    /// Trees per batch.
-    pub draws: usize,
-    /// ε of (8), ρ = ρ_0 = 1 - ε.
-    pub epsilon: Vec<f64>,
-    /// L in (8).
-    pub limit_depth: usize,
-}
-
-impl Described for JomaTree {
-    const ID: &'static str = "joma.tree";
-    const NAME: &'static str = "joma_tree";
-    const TITLE: &'static str = "Co-occurrence of tokens against the depth of their common ancestor";
-    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Theorem 5, Eq. (8)" };
+attnlab_lab::settings! {
+    /// Co-occurrence in drawn trees against Theorem 5, printed and corrected, and the limit (8).
+    #[experiment("joma.tree", rows = "joma_tree",
+        title = "Co-occurrence of tokens against the depth of their common ancestor")]
+    #[source(&PAPERS[0], "Theorem 5, Eq. (8)")]
+    pub struct JomaTree {
+        pub trials: u64 = whole(1..),
+        pub depth: usize = whole(2..=20),
+        pub branches: usize = whole(2..=1000),
+        pub rho: Vec<f64>,
+        pub classes: Vec<f64>,
+        pub zero: Vec<f64>,
+        pub draws: usize = whole(1..),
+        pub epsilon: Vec<f64> = within("(0, 1]"),
+        pub limit_depth: usize = whole(2..=1000),
+    }
 }
 
 /// Trees beyond this many variables are not drawn.
@@ -60,25 +45,6 @@ impl JomaTree {
 
 impl Experiment for JomaTree {
     fn validate(&self) -> Result<()> {
-        settings::positive("epsilon", &self.epsilon)?;
-        if let Some(bad) = self.epsilon.iter().find(|e| **e > 1.0) {
-            return Err(Error::invalid("epsilon", bad, "must be a number in (0, 1]"));
-        }
-        for (name, value, low, high) in [
-            ("trials", self.trials as usize, 1, usize::MAX),
-            ("depth", self.depth, 2, 20),
-            ("branches", self.branches, 2, 1000),
-            ("draws", self.draws, 1, usize::MAX),
-            ("limit_depth", self.limit_depth, 2, 1000),
-        ] {
-            if !(low..=high).contains(&value) {
-                let allowed = match high {
-                    usize::MAX => format!("must be a whole number >= {low}"),
-                    _ => format!("must be a whole number from {low} to {high}"),
-                };
-                return Err(Error::invalid(name, value, allowed));
-            }
-        }
         let leaves = self.branches.checked_pow(self.depth as u32 - 1);
         if leaves.is_none_or(|n| n > MOST / 2) {
             let allowed = format!(
@@ -89,8 +55,7 @@ impl Experiment for JomaTree {
             return Err(Error::invalid("depth", self.depth, allowed));
         }
         if self.rho.is_empty() {
-            let allowed = "must hold at least one number in [-1, 1]";
-            return Err(Error::invalid("rho", "[]", allowed));
+            return Err(Error::invalid("rho", "[]", "must hold at least one number in [-1, 1]"));
         }
         // A small tree refuses what the large ones would.
         for rho in &self.rho {
@@ -102,10 +67,6 @@ impl Experiment for JomaTree {
     fn cells(&self) -> Result<Vec<Params>> {
         let one = |rho: &f64| [RHO.is(*rho)].into_iter().collect();
         Ok(self.rho.iter().map(one).collect())
-    }
-
-    fn trials(&self) -> u64 {
-        self.trials
     }
 
     /// "with": in how many draws tokens 0 and that of the first other branch at every height both

@@ -3,42 +3,29 @@
 
 use crate::PAPERS;
 use crate::theory::chance;
-use attnlab_core::error::{self, Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
-use attnlab_lab::claim::Source;
-use attnlab_lab::experiment::{Described, Experiment, settings};
+use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, memory, store};
 use attnlab_networks::Checkpoint;
 use attnlab_theory::measure::spectrum;
 use ndarray::Array2;
 use rand::seq::SliceRandom;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
 mod pictures;
 
-/// Stable rank of weights along checkpoints.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct JomaWeights {
-    /// Files or folders of tensors, in the order of training.
-    pub checkpoints: Vec<PathBuf>,
-    /// Names of matrices.
-    pub tensors: Vec<String>,
-    /// Permutations of the entries of every matrix.
-    pub draws: u64,
-    /// Least drop or rebound that counts, relative to the first checkpoint.
-    pub visible: f64,
-}
-
-impl Described for JomaWeights {
-    const ID: &'static str = "joma.weights";
-    const NAME: &'static str = "joma_weights";
-    const TITLE: &'static str = "Stable rank of the weights of a network along its checkpoints, against chance";
-    const SOURCE: Source = Source { paper: &PAPERS[0], place: "Figure 7" };
+settings! {
+    /// Stable rank of weights along checkpoints.
+    #[experiment("joma.weights", rows = "joma_weights",
+        title = "Stable rank of the weights of a network along its checkpoints, against chance")]
+    #[source(&PAPERS[0], "Figure 7")]
+    pub struct JomaWeights {
+        pub checkpoints: Vec<PathBuf>,
+        pub tensors: Vec<String>,
+        pub draws: u64 = spread,
+        pub visible: f64 = positive,
+    }
 }
 
 /// Parameters of the rows.
@@ -62,11 +49,6 @@ impl JomaWeights {
 }
 
 impl Experiment for JomaWeights {
-    fn validate(&self) -> Result<()> {
-        settings::spread("draws", self.draws)?;
-        error::positive("visible", self.visible)
-    }
-
     fn ready(&self) -> Result<()> {
         for (name, empty) in [("checkpoints", self.checkpoints.is_empty()), ("tensors", self.tensors.is_empty())] {
             if empty {
@@ -105,10 +87,6 @@ impl Experiment for JomaWeights {
             }
         }
         Ok(cells)
-    }
-
-    fn trials(&self) -> u64 {
-        1
     }
 
     fn memory(&self, cell: &Params) -> u64 {

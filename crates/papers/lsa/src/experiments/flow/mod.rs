@@ -1,21 +1,15 @@
 //! Training linear self-attention: flow, limit, risk and shifts (lecture notes).
 
-use super::common::{cell, covariance, named, validate_condition, validate_counts, validate_times};
+use super::common::{cell, condition, covariance, named, time};
 use crate::PAPERS;
 use crate::quantities::{CONDITION, CONTEXT, ETA, EXAMPLES, PART, PARTS, SHIFT, SHIFTED, SHIFTS};
 use crate::theory::{Covariance, Law, Pretraining, Risk, Target, risk_at_query};
-use attnlab_core::error;
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
-use attnlab_lab::claim::Source;
 use attnlab_lab::experiment::Experiment;
-use attnlab_lab::experiment::{Described, settings};
+use attnlab_lab::experiment::Described;
 use attnlab_lab::figure::Figure;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, memory};
 use ndarray::Array1;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 mod parts;
 mod pictures;
@@ -51,56 +45,33 @@ impl Test {
     }
 }
 
-/// The lecture notes' two theorems in pictures.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LsaFlow {
-    /// Independent draws per cell.
-    pub trials: u64,
-    /// Dimension d of the inputs.
-    pub dim: usize,
-    /// Number N of examples in training, where not varied.
-    pub context: usize,
-    /// Scale σ of the theorem's initial weights.
-    pub scale: f64,
-    /// Condition numbers of Λ under the flow.
-    pub conditions: Vec<f64>,
-    /// Time of the flow.
-    pub until: f64,
-    /// Times at which it is shown.
-    pub points: usize,
-    /// Condition number of Λ under gradient descent.
-    pub descent_condition: f64,
-    /// Time of gradient descent, steps times step size.
-    pub descent_until: f64,
-    /// Step sizes.
-    pub eta: Vec<f64>,
-    /// Condition number of Λ in the risk and shift experiments.
-    pub risk_condition: f64,
-    /// Variance of the label noise at test time.
-    pub noise_var: f64,
-    /// Values of N in the risk experiment.
-    pub contexts: Vec<usize>,
-    /// Values of M.
-    pub examples: Vec<usize>,
-    /// Test prompts per draw.
-    pub prompts: usize,
-    /// Factors c on what is shifted.
-    pub shift: Vec<f64>,
-    /// Values of N in the shift experiment.
-    pub shift_contexts: Vec<usize>,
-    /// Values of N = M at which softmax attention is compared.
-    pub softmax_contexts: Vec<usize>,
-    /// Prompts on which it is fitted, and as many on which it is tested.
-    pub softmax_prompts: usize,
-}
-
-impl Described for LsaFlow {
-    const ID: &'static str = "lsa.flow";
-    const NAME: &'static str = "lsa_flow";
-    const TITLE: &'static str = "Linear self-attention: flow, limit, risk in N and M, shifts";
-    const SOURCE: Source = Source { paper: &PAPERS[0], place: "both theorems (Zhang, Frei and Bartlett)" };
-    const ALIASES: &'static [(&'static str, &'static str)] = &[(CONTEXT.name, "context")];
+settings! {
+    /// The lecture notes' two theorems in pictures.
+    #[experiment("lsa.flow", rows = "lsa_flow",
+        title = "Linear self-attention: flow, limit, risk in N and M, shifts")]
+    #[source(&PAPERS[0], "both theorems (Zhang, Frei and Bartlett)")]
+    #[alias(CONTEXT.name, "context")]
+    pub struct LsaFlow {
+        pub trials: u64 = spread,
+        pub dim: usize = whole(2..),
+        pub context: usize = whole(1..),
+        pub scale: f64 = positive,
+        pub conditions: Vec<f64> = condition,
+        pub until: f64 = time,
+        pub points: usize = whole(2..),
+        pub descent_condition: f64 = condition,
+        pub descent_until: f64 = positive,
+        pub eta: Vec<f64> = positive,
+        pub risk_condition: f64 = condition,
+        pub noise_var: f64 = non_negative,
+        pub contexts: Vec<usize> = whole(1..),
+        pub examples: Vec<usize> = whole(1..),
+        pub prompts: usize = whole(1..),
+        pub shift: Vec<f64> = positive,
+        pub shift_contexts: Vec<usize> = whole(1..),
+        pub softmax_contexts: Vec<usize> = whole(1..),
+        pub softmax_prompts: usize = whole(1..),
+    }
 }
 
 impl LsaFlow {
@@ -142,41 +113,12 @@ impl LsaFlow {
 
 impl Experiment for LsaFlow {
     fn validate(&self) -> Result<()> {
-        settings::spread("trials", self.trials)?;
-        if self.dim < 2 {
-            return Err(Error::invalid("dim", self.dim, "must be a whole number >= 2"));
-        }
-        validate_times(self.until, self.points)?;
-        validate_counts(&[
-            ("context", self.context),
-            ("prompts", self.prompts),
-            ("softmax_prompts", self.softmax_prompts),
-        ])?;
-        for (name, list) in [
-            ("contexts", &self.contexts),
-            ("examples", &self.examples),
-            ("shift_contexts", &self.shift_contexts),
-            ("softmax_contexts", &self.softmax_contexts),
-        ] {
-            let list: Vec<f64> = list.iter().map(|n| *n as f64).collect();
-            settings::positive(name, &list)?;
-        }
-        for (name, list) in [("conditions", &self.conditions), ("eta", &self.eta), ("shift", &self.shift)] {
-            settings::positive(name, list)?;
-        }
-        error::positive("scale", self.scale)?;
-        error::positive("descent_until", self.descent_until)?;
-        for c in &self.conditions {
-            validate_condition("conditions", *c)?;
-        }
-        validate_condition("descent_condition", self.descent_condition)?;
-        validate_condition("risk_condition", self.risk_condition)?;
         let first = self.eta.iter().copied().fold(0.0, f64::max);
         if self.descent_until <= first {
             let allowed = format!("must be a number above the largest eta, {first}");
             return Err(Error::invalid("descent_until", self.descent_until, allowed));
         }
-        error::non_negative("noise_var", self.noise_var)
+        Ok(())
     }
 
     fn memory(&self, _cell: &Params) -> u64 {
@@ -212,10 +154,6 @@ impl Experiment for LsaFlow {
             cells.push(cell("softmax", [CONTEXT.is(*n)]));
         }
         Ok(cells)
-    }
-
-    fn trials(&self) -> u64 {
-        self.trials
     }
 
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {

@@ -2,48 +2,30 @@
 
 use crate::PAPERS;
 use crate::theorem::{SCORES, SIGMA, gap};
-use attnlab::claim::Source;
-use attnlab::experiment::{Described, Experiment, draw, settings};
+use attnlab::experiment::{Described, Experiment, draw};
 use attnlab::figure::{Axis, Figure, Point, Series, Width};
 use attnlab::prelude::*;
 use attnlab::run::{Row, store};
 use attnlab::stats;
-use serde::{Deserialize, Serialize};
 
-/// Settings of the experiment; their defaults are in `settings.toml`.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct GapOverSigma {
-    trials: u64,
-    scores: Vec<usize>,
-    sigmas: Vec<f64>,
-}
-
-impl Described for GapOverSigma {
-    const ID: &'static str = "my_theorem.gap_over_sigma";
-    const TITLE: &'static str = "Entropy gap of softmax over the spread of its scores";
-    const SOURCE: Source = Source {
-        paper: &PAPERS[0],
-        place: "Proposition 1",
-    };
+settings! {
+    /// The entropy gap over the spread of the scores.
+    #[experiment("my_theorem.gap_over_sigma",
+        title = "Entropy gap of softmax over the spread of its scores")]
+    #[source(&PAPERS[0], "Proposition 1")]
+    pub struct GapOverSigma {
+        trials: u64 = spread,
+        scores: Vec<usize> = whole(1..),
+        sigmas: Vec<f64> = positive,
+    }
 }
 
 impl Experiment for GapOverSigma {
-    fn validate(&self) -> Result<()> {
-        settings::spread("trials", self.trials)?;
-        settings::at_least("scores", &self.scores, 1)?;
-        settings::positive("sigmas", &self.sigmas)
-    }
-
     fn cells(&self) -> Result<Vec<Params>> {
         let cell = |n: usize, sigma: f64| Params::from_iter([SCORES.is(n), SIGMA.is(sigma)]);
         let curve = |n: &usize| self.sigmas.iter().map(|sigma| cell(*n, *sigma)).collect();
         let curves: Vec<Vec<Params>> = self.scores.iter().map(curve).collect();
         Ok(curves.concat())
-    }
-
-    fn trials(&self) -> u64 {
-        self.trials
     }
 
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
