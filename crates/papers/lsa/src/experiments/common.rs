@@ -10,6 +10,7 @@ use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use attnlab_core::stats::log_log_slope_of_means;
 use attnlab_lab::experiment::draw::{LEVEL, numbers, student, tenths};
+use attnlab_lab::experiment::ranges::{Numbers, positive};
 use attnlab_lab::figure::{Measured, Point};
 use attnlab_lab::run::Row;
 use ndarray::Array2;
