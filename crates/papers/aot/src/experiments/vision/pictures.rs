@@ -8,7 +8,7 @@ use attnlab_core::stats::mean;
 use attnlab_lab::experiment::draw::{
     LEVEL, OVER_SEEDS, RANGE, along, by_word, cells, extremes, lists, numbers, student,
 };
-use attnlab_lab::figure::{Axis, Figure, GREY, Panel, Point, Rule, Series, Stroke};
+use attnlab_lab::figure::{Axis, Figure, GREY, Palette, Panel, Point, Rule, Series, Stroke};
 use attnlab_lab::run::Row;
 
 /// The figures of these settings, from their rows.
@@ -239,5 +239,5 @@ fn maps(settings: &MapSettings, name: &str, row: &Row) -> Result<Figure> {
 fn square(values: &[f64], title: &str, unit: &str) -> Panel {
     let largest = values.iter().copied().fold(0.0, f64::max);
     let bar = Axis::linear(unit).from_to(0.0, if largest > 0.0 { largest } else { 1.0 });
-    Panel::matrix(title, ["", ""], values, bar)
+    Panel::matrix(title, ["", ""], values, bar, Palette::Sequential)
 }
