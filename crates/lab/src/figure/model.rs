@@ -34,6 +34,14 @@ impl Figure {
         Figure { width: Width::Page, columns, ..Figure::column(name, title, panels) }
     }
 
+    /// Creates a figure as wide as its panels need, up to `most` beside each other: a page for several, a column for one.
+    pub fn fitting(name: impl Into<String>, title: impl Into<String>, most: usize, panels: Vec<Panel>) -> Self {
+        match panels.len() {
+            0 | 1 => Figure::column(name, title, panels),
+            several => Figure::page(name, title, several.min(most), panels),
+        }
+    }
+
     /// Sets the caption.
     pub fn captioned(mut self, caption: impl Into<String>) -> Self {
         self.caption = caption.into();

@@ -97,14 +97,6 @@ fn named(law: &str) -> String {
     }
 }
 
-/// A figure with one panel per class of functions.
-fn by_class(name: &str, title: &str, panels: Vec<Panel>) -> Figure {
-    match panels.len() {
-        0 | 1 => Figure::column(name, title, panels),
-        _ => Figure::page(name, title, 2, panels),
-    }
-}
-
 fn by_examples(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
     let Icl { evaluation, seeds, .. } = settings;
     let panel = |class: &String| {
@@ -120,7 +112,7 @@ fn by_examples(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
     };
     let panels = settings.functions.iter().map(panel).collect::<Result<_>>()?;
     let title = "Regression in context: error against the number of examples";
-    Ok(by_class("icl_examples", title, panels).captioned(format!(
+    Ok(Figure::fitting("icl_examples", title, 2, panels).captioned(format!(
         "Squared error of the prediction for *x*_{{k+1}} after *k* examples, over its variance, on {} prompts per seed. \
          Lines: mean over {seeds} training seeds. Bands of the networks: over prompts ({}-{} % of the bootstrapped mean) \
          and seeds (the widest ends). {}",
@@ -168,7 +160,8 @@ fn losses(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
         panels.push(panel);
     }
     let (dims, points) = (&settings.curriculum.dims, &settings.curriculum.points);
-    Ok(by_class("icl_training", "Regression in context: losses in training", panels).captioned(format!(
+    let title = "Regression in context: losses in training";
+    Ok(Figure::fitting("icl_training", title, 2, panels).captioned(format!(
         "Squared error averaged over all prefixes and over {} steps, one line per seed; the curriculum goes from {} to {} \
          dimensions and from {} to {} points, which raises the loss at first: vertical lines mark its stages. {}",
         settings.plan.report_every,

@@ -47,22 +47,20 @@ fn losses(settings: &Language, cells: &[&[Row]]) -> Result<Figure> {
     let held_out = panel("held-out loss", Axis::linear("loss (nats per token)"))
         .with_each(known(settings, &cells[0][0])?)
         .curves(&networks, |_, (name, cell)| curve(name, cell, &lists(cell, "held_out")?))?;
-    let (name, title) = ("language", "Training on language: held-out loss");
-    let figure = match settings.text.is_empty() {
-        false => Figure::column(name, title, vec![held_out]),
-        true => {
-            let excess = |row: &Row| {
-                let source = row.number("source")?;
-                Ok(row.series("held_out")?.iter().map(|l| l - source).collect())
-            };
-            let above = panel("above the chain's own law", Axis::log("excess loss (nats per token)"))
-                .curves(&networks, |_, (name, cell)| {
-                    curve(name, cell, &cell.iter().map(excess).collect::<Result<Vec<_>>>()?)
-                })?;
-            Figure::page(name, title, 2, vec![held_out, above])
-        }
-    };
-    Ok(figure.captioned(format!(
+    let mut panels = vec![held_out];
+    if settings.text.is_empty() {
+        let excess = |row: &Row| {
+            let source = row.number("source")?;
+            Ok(row.series("held_out")?.iter().map(|loss| loss - source).collect())
+        };
+        let above = panel("above the chain's own law", Axis::log("excess loss (nats per token)"))
+            .curves(&networks, |_, (name, cell)| {
+                curve(name, cell, &cell.iter().map(excess).collect::<Result<Vec<_>>>()?)
+            })?;
+        panels.push(above);
+    }
+    let title = "Training on language: held-out loss";
+    Ok(Figure::fitting("language", title, 2, panels).captioned(format!(
         "Mean over {} sequences of {} tokens that are not trained on; lines and bands: mean and range over {} training \
          seeds. {} {}.",
         settings.evaluation.sequences,
