@@ -51,10 +51,6 @@ pub(crate) fn numbered(rows: &[&Row]) -> Result<Vec<(usize, String)>> {
     Ok(found)
 }
 
-/// The figures of these settings, from their rows.
-///
-/// # Errors
-/// When rows are missing or are not of this experiment.
 pub(super) fn figures(settings: &Evaluate, rows: &[Row]) -> Result<Vec<Figure>> {
     let rows: Vec<&Row> = cells(Evaluate::NAME, rows)?.iter().map(|cell| &cell[0]).collect();
     let numbers = numbered(&rows)?;

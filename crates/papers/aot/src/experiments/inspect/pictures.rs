@@ -13,10 +13,6 @@ use serde_json::{Map, Value};
 /// Clusters that get a colour of their own; the palette has eight.
 const MOST_CLUSTERS: usize = 6;
 
-/// The figures of these settings, from their rows.
-///
-/// # Errors
-/// When rows are missing or are not of this experiment.
 pub fn figures(settings: &Inspect, rows: &[Row]) -> Result<Vec<Figure>> {
     let mut rows: Vec<&Row> = cells(Inspect::NAME, rows)?.iter().map(|cell| &cell[0]).collect();
     let place = |row: &Row| row.parameter(PLACE).unwrap_or(0.0);
@@ -114,8 +110,8 @@ fn horizon(rows: &[&Row]) -> Panel {
     });
     let parts = [("", "as given"), ("labels", "labels permuted")];
     let panel = panel(rows, "horizon", Axis::log("*θ* at the first break"));
-    let mut panel = with_controls(panel, rows, &parts, |data| number(data, "theta_crit"))
-        .with_any(Series::measured("law", 3, law));
+    let mut panel =
+        with_controls(panel, rows, &parts, |data| number(data, "theta_crit")).with_any(Series::measured("law", 3, law));
     if panel.series.is_empty() {
         panel.y = Axis::linear("*θ* (no break)").from_to(0.0, 1.0);
     }

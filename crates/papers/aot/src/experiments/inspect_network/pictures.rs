@@ -13,10 +13,6 @@ use std::collections::BTreeSet;
 /// Matrices of a block that get a panel; networks here have at most seven.
 const MOST_MATRICES: usize = 9;
 
-/// The figures of these settings, from their rows.
-///
-/// # Errors
-/// When rows are missing or are not of this experiment.
 pub fn figures(settings: &InspectNetwork, rows: &[Row]) -> Result<Vec<Figure>> {
     let rows: Vec<&Row> = cells(InspectNetwork::NAME, rows)?.iter().map(|cell| &cell[0]).collect();
     let along = Along { rows: &rows, last: settings.places.saturating_sub(1) };
@@ -100,15 +96,21 @@ impl Along<'_> {
         let theta = |row: &Row, part| number(within(row, part)?, "theta_crit");
         let y = Axis::log("*θ* at the first break");
         let permuted = self.trained(|row| theta(row, "labels"));
-        drawn(self.variants("horizon", y, |row| theta(row, "")))
-            .with_any(Series::measured("labels permuted", 3, permuted))
+        drawn(self.variants("horizon", y, |row| theta(row, ""))).with_any(Series::measured(
+            "labels permuted",
+            3,
+            permuted,
+        ))
     }
 
     fn heads(&self) -> Panel {
         let snr = |row: &Row, name| number(within(row, "heads")?, name).filter(|x| *x > 0.0);
         let y = Axis::linear("SNR after the block");
-        drawn(self.variants("SNR in the heads' subspaces", y, |row| snr(row, "all_after")))
-            .with_any(dotted("random subspaces", 0, self.trained(|row| snr(row, "chance_after"))))
+        drawn(self.variants("SNR in the heads' subspaces", y, |row| snr(row, "all_after"))).with_any(dotted(
+            "random subspaces",
+            0,
+            self.trained(|row| snr(row, "chance_after")),
+        ))
     }
 
     fn factor(&self) -> Panel {
@@ -124,8 +126,7 @@ impl Along<'_> {
     }
 
     fn attention(&self, name: &str, title: &str, label: &str) -> Panel {
-        let panel =
-            self.variants(title, Axis::linear(label), |row| measured(within(row, "attention")?, name));
+        let panel = self.variants(title, Axis::linear(label), |row| measured(within(row, "attention")?, name));
         let ceiling = || self.trained(|row| number(within(row, "attention")?, "ceiling"));
         drawn(match name {
             "entropy" => panel.with_any(dotted("largest", 3, ceiling())),

@@ -9,10 +9,6 @@ use attnlab_lab::figure::{Axis, Figure, Panel, Point, Rule, Series};
 use attnlab_lab::run::Row;
 use serde_json::Value;
 
-/// The figures of these settings, from their rows.
-///
-/// # Errors
-/// When rows are missing or are not of this experiment.
 pub fn figures(settings: &InspectNetworks, rows: &[Row]) -> Result<Vec<Figure>> {
     let mut figures = vec![compared(settings, rows)];
     for (i, (name, network)) in settings.names.iter().zip(&settings.networks).enumerate() {

@@ -49,9 +49,8 @@ pub fn figures(settings: &Theorem1Horizon, rows: &[Row]) -> Result<Vec<Figure>> 
     let x = || Axis::log(NOISE_AXIS);
     let mut theta = Panel::new("where the pattern (30) first breaks", x(), Axis::log("*θ*_{crit}"));
     let mut depth = Panel::new("depth", x(), Axis::whole("exact updates"));
-    let mut ratio =
-        Panel::new("measured against predicted", x(), Axis::linear("*θ*_{crit} / predicted median"))
-            .ruled(Rule::horizontal("", 1.0));
+    let mut ratio = Panel::new("measured against predicted", x(), Axis::linear("*θ*_{crit} / predicted median"))
+        .ruled(Rule::horizontal("", 1.0));
     for (colour, size) in sizes.iter().enumerate() {
         // Side by side where they would hide each other: a few hundredths of a decade apart.
         let aside = |x: f64| x * 1.035_f64.powf(colour as f64 - (sizes.len() - 1) as f64 / 2.0);

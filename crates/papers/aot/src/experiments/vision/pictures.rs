@@ -11,10 +11,6 @@ use attnlab_lab::experiment::draw::{
 use attnlab_lab::figure::{Axis, Figure, GREY, Palette, Panel, Point, Rule, Series, Stroke};
 use attnlab_lab::run::Row;
 
-/// The figures of these settings, from their rows.
-///
-/// # Errors
-/// When rows are missing or are not of this experiment.
 pub fn figures(settings: &Vision, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = cells("vision", rows)?;
     let cells = by_word(&cells, NETWORK)?;

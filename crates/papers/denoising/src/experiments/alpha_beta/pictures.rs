@@ -44,7 +44,8 @@ pub fn figures(settings: &DenoiseAlphaBeta, rows: &[Row]) -> Result<Vec<Figure>>
         }
     }
     let title = "Loss of softmax attention with *W*_{KQ} = *βI*, *W*_{PV} = *αI*";
-    let DenoiseAlphaBeta { trials, prompts, ambient, sphere_dim, radius, clusters, cluster_variance, noise, .. } = settings;
+    let DenoiseAlphaBeta { trials, prompts, ambient, sphere_dim, radius, clusters, cluster_variance, noise, .. } =
+        settings;
     Ok(vec![Figure::page("denoise_alpha_beta", title, 2, panels).captioned(format!(
         "Mean squared error per component, averaged over {trials} sets of *N* = {prompts} prompts, *n* = {ambient}. \
          Spheres: *d* = {sphere_dim}, *R* = {radius}. Clusters: *K* = {clusters}, *σ*_{{0}}^{{2}} = {cluster_variance}. \

@@ -49,18 +49,21 @@ fn landscapes(settings: &DenoiseLandscape, rows: &[Row]) -> Result<Figure> {
         let mut many = ground(settings, row, format!("{name}: {steps} steps"))?;
         for path in paths {
             let last = path[path.len() - 1];
-            many = many
-                .with(Series::predicted("repeated steps", PATH, path).drawn(Stroke::Solid))
-                .with(Series::marks("end of the path", PATH, Marker::Square, vec![last]));
+            many = many.with(Series::predicted("repeated steps", PATH, path).drawn(Stroke::Solid)).with(Series::marks(
+                "end of the path",
+                PATH,
+                Marker::Square,
+                vec![last],
+            ));
         }
         panels.extend([one, many.with(queries)]);
         notes.push(note(row, sigma_z2)?);
     }
     let law = match settings.task.as_str() {
         "circle" => format!("the circle of radius {radius} (dashed)"),
-        _ => format!(
-            "{clusters} clusters of variance {cluster_variance} around points of the circle of radius {radius}"
-        ),
+        _ => {
+            format!("{clusters} clusters of variance {cluster_variance} around points of the circle of radius {radius}")
+        }
     };
     let title = "Energy landscape of a context: one step and many";
     Ok(Figure::page("denoise_landscape", title, 2, panels).captioned(format!(
@@ -91,9 +94,8 @@ fn ground(settings: &DenoiseLandscape, row: &Row, title: String) -> Result<Panel
     let heat = Heat::over(&x, &y, bar, |i, j| Cell::of(above(i, j)));
     // Denser towards the bottom, where the valleys are: equal steps of the square root.
     let levels: Vec<f64> = (1..14).map(|i| span * (f64::from(i) / 14.0).powi(2)).collect();
-    let axes = [Axis::linear("*s*_{1}").from_to(-half / ASPECT, half / ASPECT), Axis::linear("*s*_{2}").from_to(-half, half)];
-    let [s1, s2] = axes;
-    let mut panel = Panel::new(title, s1, s2)
+    let across = Axis::linear("*s*_{1}").from_to(-half / ASPECT, half / ASPECT);
+    let mut panel = Panel::new(title, across, Axis::linear("*s*_{2}").from_to(-half, half))
         .with(Series::marks("context tokens *X*_{t}", TOKEN, Marker::Circle, plane(row, "token")?))
         .with(Series::marks("minima", MINIMUM, Marker::Ring, plane(row, "minimum")?))
         .contoured(heat.contour("", &levels).as_relief())

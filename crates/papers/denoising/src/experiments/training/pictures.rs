@@ -5,7 +5,7 @@ use crate::quantities::cell::{EPOCHS, TASK, VARIANT};
 use attnlab_core::error::Result;
 use attnlab_core::stats::quantile;
 use attnlab_lab::experiment::draw::{along, by_word, cells, ends, extremes, firsts, lasts, lists, with_word};
-use attnlab_lab::figure::{Axis, Figure, GREY, INK, Panel, Palette, Series, Stroke};
+use attnlab_lab::figure::{Axis, Figure, GREY, INK, Palette, Panel, Series, Stroke};
 use attnlab_lab::run::Row;
 use attnlab_theory::dynamics::Attention;
 
