@@ -4,7 +4,7 @@
 use crate::common::{limit, output_of, skipped};
 use assert_cmd::Command;
 use attnlab::claim::VerdictKind;
-use attnlab::figure::{Axis, Cell, Figure, Heat, Panel, Width};
+use attnlab::figure::{Axis, Cell, Figure, Heat, Panel};
 use attnlab::report::{Checked, MutantResult, Origin, Picture, Report, html};
 use attnlab::run::{CheckOptions, Silent, check};
 use serde_json::Value;
@@ -100,20 +100,11 @@ fn page() -> String {
         refuted: 3,
         first: checks[1].clone(),
     }];
-    let heat = Heat::over(&[1.0, 2.0], &[1.0, 2.0], Axis::linear("P"), |i, j| Cell {
-        hatched: i == j,
-        ..Cell::of((i + 2 * j) as f64)
-    });
-    let panel = Panel { x: Axis::linear("*x*"), y: Axis::linear("*y*"), heat: Some(heat), ..Panel::default() };
+    let cell = |i, j| Cell::of((i + 2 * j) as f64).hatched_if(i == j);
+    let heat = Heat::over(&[1.0, 2.0], &[1.0, 2.0], Axis::linear("P"), cell);
+    let panel = Panel::new("", Axis::linear("*x*"), Axis::linear("*y*")).coloured(heat);
     let picture = Picture {
-        figure: Figure {
-            name: "map".into(),
-            title: "A map".into(),
-            caption: "of four cells".into(),
-            width: Width::Column,
-            columns: 1,
-            panels: vec![panel],
-        },
+        figure: Figure::column("map", "A map", vec![panel]).captioned("of four cells"),
         seed: 0,
         origins: vec![Origin::here("attnlab run map".into())],
     };

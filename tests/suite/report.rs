@@ -2,7 +2,7 @@
 
 use crate::common::CATALOGUE;
 use attnlab::claim::VerdictKind;
-use attnlab::figure::{Axis, Figure, Panel, Point, Series, Width};
+use attnlab::figure::{Axis, Figure, Panel, Point, Series};
 use attnlab::report::{Checked, Found, MutantResult, Origin, Picture, Report, html, keep, restore};
 use attnlab::run::store::Manifest;
 use attnlab::run::{CheckOptions, Row, Silent, check, mutants};
@@ -24,20 +24,9 @@ fn page(checks: &[Checked]) -> String {
         refuted: 4,
         first: checks[0].clone(),
     }];
-    let panel = Panel {
-        x: Axis::linear("x"),
-        y: Axis::linear("y"),
-        series: vec![Series::measured("s", 0, vec![Point::at(0.0, 1.0), Point::at(1.0, 2.0)])],
-        ..Panel::default()
-    };
-    let figure = Figure {
-        name: "line".into(),
-        title: "A line".into(),
-        caption: "of *two* points, 10^{2}".into(),
-        width: Width::Column,
-        columns: 1,
-        panels: vec![panel],
-    };
+    let line = Series::measured("s", 0, vec![Point::at(0.0, 1.0), Point::at(1.0, 2.0)]);
+    let panel = Panel::new("", Axis::linear("x"), Axis::linear("y")).with(line);
+    let figure = Figure::column("line", "A line", vec![panel]).captioned("of *two* points, 10^{2}");
     let command = "attnlab check 'a' && echo <b>";
     let picture = Picture { figure, seed: 11, origins: vec![Origin::here("attnlab run line --seed 11".into())] };
     html(&Report { command, checks, mutants: &mutants, tables: &[], pictures: &[picture], audit: None }).unwrap()

@@ -1,7 +1,7 @@
 //! Rows survive kills, resume, and never mix; figures and tables say what the rows say.
 
 use attnlab::experiment::{self, Experiment, RunOptions};
-use attnlab::figure::{self, Axis, Cell, Figure, Heat, Panel, Point, Series, Width};
+use attnlab::figure::{self, Axis, Cell, Figure, Heat, Panel, Point, Series};
 use attnlab::run::Silent;
 use attnlab::run::store::{Manifest, Row, Shard, Store, read};
 use proptest::prelude::*;
@@ -219,7 +219,7 @@ fn figures_of_incomplete_or_foreign_rows() {
     let experiment = small("theorem1_horizon");
     let folder = tempfile::tempdir().unwrap();
     let mut rows = run(&*experiment, folder.path(), 0).unwrap();
-    assert!(experiment.figures(&[]).unwrap_err().to_string().contains("run the experiment first"));
+    assert!(experiment.figures(&[]).unwrap_err().to_string().contains("Run the experiment first"));
     rows[0].data.insert("theta".into(), Value::Null);
     let error = experiment.figures(&rows).unwrap_err().to_string();
     assert!(error.contains("'theta'"), "{error}");
@@ -230,30 +230,17 @@ fn a_heat_map_with_a_hole_is_drawn() {
     let values = [[0.1, 0.5], [f64::NAN, 1.0]];
     let bar = Axis::linear("share *p* < 1");
     let heat = Heat::over(&[1.0, 10.0], &[0.0, 1.0], bar, |i, j| Cell::of(values[j][i]));
-    let panel = Panel { x: Axis::log("*N*"), y: Axis::linear("noise"), heat: Some(heat), ..Panel::default() };
-    let figure = Figure {
-        name: "heat".into(),
-        title: "A & B".into(),
-        caption: "a < b".into(),
-        width: Width::Column,
-        columns: 1,
-        panels: vec![panel],
-    };
+    let panel = Panel::new("", Axis::log("*N*"), Axis::linear("noise")).coloured(heat);
+    let figure = Figure::column("heat", "A & B", vec![panel]).captioned("a < b");
     let svg = figure::svg(&figure).unwrap();
     well_formed(&svg);
     assert!(svg.contains("A &amp; B") && svg.contains("&lt; 1"));
     let folder = tempfile::tempdir().unwrap();
     figure::write_all(std::slice::from_ref(&figure), folder.path()).unwrap();
 
-    let nothing = Figure {
-        panels: vec![Panel {
-            x: Axis::linear("x"),
-            y: Axis::log("y"),
-            series: vec![Series::measured("s", 0, vec![Point::at(1.0, -1.0)])],
-            ..Panel::default()
-        }],
-        ..figure
-    };
+    let panel = Panel::new("", Axis::linear("x"), Axis::log("y"));
+    let panel = panel.with(Series::measured("s", 0, vec![Point::at(1.0, -1.0)]));
+    let nothing = Figure::column("nothing", "", vec![panel]);
     let error = figure::write_all(&[nothing], folder.path()).unwrap_err().to_string();
     assert!(error.contains("axis 'y'"), "{error}");
 }

@@ -63,6 +63,14 @@ pub fn with_number<'a>(cells: &[&'a [Row]], name: impl AsRef<str>, is: f64) -> V
     cells.iter().filter(has).copied().collect()
 }
 
+/// Returns every cell after the word that its parameter `name` is.
+///
+/// # Errors
+/// When a row has no such word.
+pub fn by_word<'a>(cells: &[&'a [Row]], name: impl AsRef<str>) -> Result<Vec<(&'a str, &'a [Row])>> {
+    cells.iter().map(|cell| Ok((cell[0].word(name.as_ref())?, *cell))).collect()
+}
+
 /// Cells that have one value of a parameter, after that value.
 pub type Group<'a> = (f64, Vec<&'a [Row]>);
 
@@ -104,6 +112,11 @@ pub fn along(
     xs.into_iter().zip(0..places).map(|(x, i)| Point::at(x, summary(&numbers(i)))).collect()
 }
 
+/// Returns the least and the largest of numbers; (∞, −∞) of none.
+pub fn ends(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
+    values.into_iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)))
+}
+
 /// Computes the median of numbers with the interval from their 10 % to their 90 % quantile.
 pub fn tenths(values: &[f64]) -> Measured {
     let q = |p| quantile(values, p);
@@ -124,9 +137,7 @@ pub fn student(values: &[f64]) -> Result<Measured> {
 /// Computes the mean of numbers with the interval from the least to the largest.
 pub fn extremes(values: &[f64]) -> Measured {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
-    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    Measured { value: mean, interval: Some((low, high)) }
+    Measured { value: mean, interval: Some(ends(values.iter().copied())) }
 }
 
 /// Computes the median and the 10-90 % interval of a series over the draws, at each of `xs`.

@@ -19,8 +19,16 @@ impl<'a> Plane<'a> {
     /// # Errors
     /// When a row lacks one of them.
     pub fn arrange(cells: &[&'a [Row]], x: impl AsRef<str>, y: impl AsRef<str>) -> Result<Self> {
-        let place = |rows: &&'a [Row]| Ok((rows[0].parameter(x.as_ref())?, rows[0].parameter(y.as_ref())?, *rows));
-        let cells: Vec<_> = cells.iter().map(place).collect::<Result<_>>()?;
+        Plane::placed(cells, |row| Ok((row.parameter(x.as_ref())?, row.parameter(y.as_ref())?)))
+    }
+
+    /// Arranges `cells` over two numbers of their parameters.
+    ///
+    /// # Errors
+    /// The first error of `place`.
+    pub fn placed(cells: &[&'a [Row]], place: impl Fn(&Row) -> Result<(f64, f64)>) -> Result<Self> {
+        let cells = cells.iter().map(|rows| place(&rows[0]).map(|(x, y)| (x, y, *rows)));
+        let cells: Vec<_> = cells.collect::<Result<_>>()?;
         Ok(Plane { x: ascending(cells.iter().map(|c| c.0)), y: ascending(cells.iter().map(|c| c.1)), cells })
     }
 

@@ -1,7 +1,7 @@
 //! Contents of a figure, and the sentences that a chart is made of: `Figure::page("flow", "The flow", 2, panels)`,
 //! `Panel::new("loss", Axis::log("*t*"), Axis::log("*L*")).with(series).ruled(rule)`.
 
-use super::field::{Arrows, Cell, Contour, Heat};
+use super::field::{Arrows, Cell, Contour, Heat, Palette};
 use attnlab_core::error::Result;
 use attnlab_core::stats::Estimate;
 
@@ -32,6 +32,14 @@ impl Figure {
     /// Creates a figure as wide as a page, with this number of panels beside each other.
     pub fn page(name: impl Into<String>, title: impl Into<String>, columns: usize, panels: Vec<Panel>) -> Self {
         Figure { width: Width::Page, columns, ..Figure::column(name, title, panels) }
+    }
+
+    /// Creates a figure as wide as its panels need, up to `most` beside each other: a page for several, a column for one.
+    pub fn fitting(name: impl Into<String>, title: impl Into<String>, most: usize, panels: Vec<Panel>) -> Self {
+        match panels.len() {
+            0 | 1 => Figure::column(name, title, panels),
+            several => Figure::page(name, title, several.min(most), panels),
+        }
     }
 
     /// Sets the caption.
@@ -101,13 +109,19 @@ impl Panel {
     }
 
     /// Creates the panel of a square matrix that is given row by row from the top, with labels of its columns and rows.
-    pub fn matrix(title: impl Into<String>, [column, row]: [&str; 2], entries: &[f64], bar: Axis) -> Self {
+    pub fn matrix(
+        title: impl Into<String>,
+        [column, row]: [&str; 2],
+        entries: &[f64],
+        bar: Axis,
+        palette: Palette,
+    ) -> Self {
         let n = (entries.len() as f64).sqrt().round() as usize;
         let indices: Vec<f64> = (1..=n).map(|i| i as f64).collect();
         let ends = [1.0, n as f64];
         let (x, y) = (Axis::linear(column).ticks_at(&ends), Axis::linear(row).ticks_at(&ends).downwards());
         let heat = Heat::over(&indices, &indices, bar, |i, j| Cell::of(entries[j * n + i]));
-        Panel { square: true, heat: Some(heat), ..Panel::new(title, x, y) }
+        Panel { square: true, ..Panel::new(title, x, y).coloured(Heat { palette, ..heat }) }
     }
 
     /// Adds a series over those that are there.

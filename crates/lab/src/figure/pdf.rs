@@ -43,25 +43,14 @@ pub fn tree(svg: &str) -> Result<Tree> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::{Axis, Panel, Point, Series, Width};
+    use crate::figure::{Axis, Panel, Point, Series};
 
     #[test]
     fn the_file_holds_the_font() {
         let points = vec![Point::at(0.0, 1.0), Point::at(1.0, 2.0)];
-        let figure = Figure {
-            name: "small".into(),
-            title: "A line".into(),
-            panels: vec![Panel {
-                x: Axis::linear("*x*"),
-                y: Axis::linear("SNR (dB)"),
-                series: vec![Series::measured("measured", 0, points)],
-                ..Panel::default()
-            }],
-            caption: String::new(),
-            width: Width::Column,
-            columns: 1,
-        };
-        let bytes = pdf(&figure).unwrap();
+        let panel = Panel::new("", Axis::linear("*x*"), Axis::linear("SNR (dB)"));
+        let panel = panel.with(Series::measured("measured", 0, points));
+        let bytes = pdf(&Figure::column("small", "A line", vec![panel])).unwrap();
         let text = String::from_utf8_lossy(&bytes);
         assert!(text.starts_with("%PDF-") && text.contains("LiberationSans"));
     }

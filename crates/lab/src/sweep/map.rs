@@ -3,7 +3,7 @@
 use super::{Axis, CellSummary, Plan};
 use crate::claim::{Claim, VerdictKind};
 use crate::figure;
-use crate::figure::{Cell, Contour, Figure, Heat, Marker, Panel, Point, Series, Stroke, Width};
+use crate::figure::{Cell, Contour, Figure, Heat, Marker, Panel, Point, Series, Stroke};
 use crate::run::store::as_number;
 use attnlab_core::error::Result;
 use serde_json::Value;
@@ -193,16 +193,9 @@ impl Story {
         let many = panels.len() > PANELS;
         let name = self.id.replace('.', "_");
         let map = panels.iter().any(|p| p.heat.is_some());
-        let figure = |(i, panels): (usize, &[Panel])| Figure {
-            name: match many {
-                true => format!("{name}_{}", i + 1),
-                false => name.clone(),
-            },
-            title: self.title.clone(),
-            caption: self.caption(map),
-            width: if panels.len() == 1 { Width::Column } else { Width::Page },
-            columns: panels.len().min(3),
-            panels: panels.to_vec(),
+        let figure = |(i, panels): (usize, &[Panel])| {
+            let name = if many { format!("{name}_{}", i + 1) } else { name.clone() };
+            Figure::fitting(name, &self.title, 3, panels.to_vec()).captioned(self.caption(map))
         };
         panels.chunks(PANELS).enumerate().map(figure).collect()
     }
@@ -236,13 +229,11 @@ fn map(story: &Story, x: &Free, y: &Free, group: &Group) -> Panel {
         let Some((cell, e)) = find(i, j).and_then(|c| Some((c, c.estimate?))) else {
             return Cell::of(f64::NAN);
         };
-        Cell { value: e.value, interval: Some((e.low, e.high)), hatched: cell.verdict == VerdictKind::Inconclusive }
+        Cell::of(e).hatched_if(cell.verdict == VerdictKind::Inconclusive)
     };
     let (xs, ys) = (x.values.as_deref(), y.values.as_deref());
     let (xs, ys) = (xs.unwrap_or_default(), ys.unwrap_or_default());
-    let mut heat = Heat::over(xs, ys, story.quantity(), cell);
-    heat.interval = story.interval.clone();
-    heat.hatching = "inconclusive".into();
+    let heat = Heat::over(xs, ys, story.quantity(), cell).explained(&story.interval, "inconclusive");
     let margins = Heat::over(xs, ys, figure::Axis::default(), |i, j| Cell::of(find(i, j).map_or(f64::NAN, margin)));
     let border = margins.contour("hypotheses", &[0.0]);
     let mut contours = vec![border.drawn(Stroke::Solid, STATED)];
@@ -251,32 +242,19 @@ fn map(story: &Story, x: &Free, y: &Free, group: &Group) -> Panel {
         contours.push(heat.contour("half of the trials hold", &[0.5]));
         contours.retain(crosses);
     }
-    let of = |verdict: VerdictKind, marker| Series {
-        stroke: Stroke::None,
-        marker,
-        ..Series::measured(verdict.name(), VERDICT, marked(x, y, group, verdict))
-    };
-    let mut series = vec![
-        of(VerdictKind::Refuted, Marker::Cross),
-        of(VerdictKind::Supported, Marker::Open),
-        of(VerdictKind::Vacuous, Marker::Down),
-        of(VerdictKind::Failed, Marker::Square),
-    ];
-    series.retain(|s| !s.points.is_empty());
-    Panel {
-        title: group.title.clone(),
-        x: x.axis(),
-        y: y.axis(),
-        series,
-        contours,
-        heat: Some(heat),
-        ..Panel::default()
+    let mut panel = Panel::new(&group.title, x.axis(), y.axis()).coloured(heat);
+    panel.contours = contours;
+    for (verdict, marker) in [
+        (VerdictKind::Refuted, Marker::Cross),
+        (VerdictKind::Supported, Marker::Open),
+        (VerdictKind::Vacuous, Marker::Down),
+        (VerdictKind::Failed, Marker::Square),
+    ] {
+        let cells = group.cells.iter().filter(|c| c.verdict == verdict);
+        let points = cells.map(|c| Point::at(x.place(c), y.place(c))).collect();
+        panel = panel.with_any(Series::marks(verdict.name(), VERDICT, marker, points));
     }
-}
-
-fn marked(x: &Free, y: &Free, group: &Group, verdict: VerdictKind) -> Vec<Point> {
-    let of = group.cells.iter().filter(|c| c.verdict == verdict);
-    of.map(|c| Point::at(x.place(c), y.place(c))).collect()
+    panel
 }
 
 /// Returns `true` if the contour has a line to draw.
@@ -295,18 +273,10 @@ fn margin(cell: &CellSummary) -> f64 {
 
 fn curves(story: &Story, x: &Free, groups: &[Group]) -> Panel {
     let curve = |(i, group): (usize, &Group)| {
-        let point = |c: &&CellSummary| {
-            let e = c.estimate?;
-            Some(Point::between(x.place(c), e.value, e.low, e.high))
-        };
+        let point = |c: &&CellSummary| Some(Point::at(x.place(c), c.estimate?));
         let mut points: Vec<Point> = group.cells.iter().filter_map(point).collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
         Series::measured(group.title.clone(), i, points).with_interval(&story.interval)
     };
-    Panel {
-        x: x.axis(),
-        y: story.quantity(),
-        series: groups.iter().enumerate().map(curve).collect(),
-        ..Panel::default()
-    }
+    Panel::new("", x.axis(), story.quantity()).with_each(groups.iter().enumerate().map(curve))
 }

@@ -201,26 +201,17 @@ fn arrows_entry(arrows: &Arrows) -> Entry {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::model::{Axis, Point, Width};
+    use super::super::super::model::{Axis, Point};
     use super::super::layout;
     use super::*;
 
     fn figure(labels: &[&[&str]]) -> Figure {
         let points = || vec![Point::at(0.0, 0.0), Point::at(1.0, 1.0)];
-        let panel = |labels: &&[&str]| Panel {
-            x: Axis::linear("x"),
-            y: Axis::linear("y"),
-            series: labels.iter().map(|l| Series::measured(*l, 0, points())).collect(),
-            ..Panel::default()
+        let panel = |labels: &&[&str]| {
+            let series = labels.iter().map(|l| Series::measured(*l, 0, points()));
+            Panel::new("", Axis::linear("x"), Axis::linear("y")).with_each(series)
         };
-        Figure {
-            name: "f".into(),
-            title: String::new(),
-            caption: String::new(),
-            width: Width::Page,
-            columns: labels.len(),
-            panels: labels.iter().map(panel).collect(),
-        }
+        Figure::page("f", "", labels.len(), labels.iter().map(panel).collect())
     }
 
     #[test]

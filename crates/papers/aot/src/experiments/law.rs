@@ -1,9 +1,15 @@
 //! The horizon law where a picture needs it at many places: solved from a good guess to the width of
 //! a line.
 
+use crate::quantities::{CLUSTERS, DELTA, DIM, TOKENS};
 use crate::theory::Horizon;
 use crate::theory::printed::self_match_lambda;
 use attnlab_core::error::Result;
+use attnlab_core::stats::{Estimate, quantile_interval};
+use attnlab_lab::experiment::draw::{LEVEL, numbers};
+use attnlab_lab::experiment::plane::Plane;
+use attnlab_lab::figure::Point;
+use attnlab_lab::run::Row;
 use rayon::prelude::*;
 
 /// Error of log Λ at which a root is good enough: log Λ has the slope of about 15 in log θ or log δ,
@@ -31,6 +37,13 @@ fn secant(excess: impl Fn(f64) -> f64, start: f64) -> Option<f64> {
     None
 }
 
+/// The horizon law at the parameters of a row, and τ.
+pub(super) fn law_of(row: &Row, tau: f64) -> Result<Horizon> {
+    let whole = |name| row.parameter(name).map(|x| x as usize);
+    let (n, k, p) = (whole(TOKENS.name)?, whole(CLUSTERS.name)?, whole(DIM.name)?);
+    Horizon::new(n, k, p, row.parameter(DELTA.name)?, tau)
+}
+
 /// The θ by which the pattern (30) has broken in half of the draws, near `guess`.
 ///
 /// # Errors
@@ -50,7 +63,7 @@ pub(super) fn typical_reach(tokens: usize) -> f64 {
 
 /// The curve (p, δ) on which half of the draws keep the pattern (30) up to θ, by the law together with
 /// the signal columns in which another token matches (which bound p from below), for p up to `most`.
-pub(super) fn half_curve((tokens, clusters): (usize, usize), tau: f64, theta: f64, most: f64) -> Vec<(f64, f64)> {
+fn half_curve((tokens, clusters): (usize, usize), tau: f64, theta: f64, most: f64) -> Vec<(f64, f64)> {
     let half = 2.0_f64.ln();
     let matched = |p: usize| self_match_lambda(tokens, clusters, p);
     let Some(least) = (1..=most as usize).find(|p| matched(*p) < half) else {
@@ -72,6 +85,23 @@ pub(super) fn half_curve((tokens, clusters): (usize, usize), tau: f64, theta: f6
         secant(excess, guess.ln()).map(|u| (*p as f64, u.exp()))
     };
     dims.par_iter().filter_map(point).collect()
+}
+
+/// Palette colour of the horizon law over a map: orange, seen on blue and on yellow.
+pub(super) const LAW: usize = 4;
+
+/// Kind of the intervals of [`median`].
+pub(super) const MEDIAN: &str = "95 % interval of the median (order statistics)";
+
+/// The median of a number over the draws of a cell, with its exact interval.
+pub(super) fn median(rows: &[Row], name: &str) -> Result<Estimate> {
+    quantile_interval(&numbers(rows, name)?, 0.5, LEVEL)
+}
+
+/// [`half_curve`] over a map of p and δ, and a little to its right.
+pub(super) fn half_line(size: (usize, usize), tau: f64, theta: f64, plane: &Plane) -> Vec<Point> {
+    let curve = half_curve(size, tau, theta, 1.3 * plane.x[plane.x.len() - 1]);
+    curve.into_iter().map(|(p, delta)| Point::at(p, delta)).collect()
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 mod law;
 #[cfg(feature = "train")]
 mod networks;
+mod parts;
 
 use crate::PAPERS;
 use attnlab_lab::claim::Source;

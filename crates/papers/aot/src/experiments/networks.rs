@@ -9,11 +9,12 @@
 
 use attnlab_core::error::{Error, Result};
 use attnlab_core::linalg::qr_q;
+use attnlab_lab::experiment::draw::{RANGE, along, ends, extremes, lists};
 use attnlab_lab::figure::{Axis, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke};
 use attnlab_lab::run::{Row, store};
 use attnlab_theory::measure::{coding_rate, labelled_snr, nearest_subspace, stable_rank, unit_tokens};
 use attnlab_train::model::{AttentionForm, Mlp, Model, ModelConfig, Recording};
-use attnlab_train::training::TrainingHistory;
+use attnlab_train::training::{TrainingHistory, TrainingPlan};
 use ndarray::{Array2, Axis as Side, concatenate, s};
 use serde_json::{Map, Value};
 
@@ -41,6 +42,15 @@ pub(super) fn label(model: &str) -> &str {
 pub(super) fn look(model: &str) -> (usize, Stroke) {
     let named = LOOKS.iter().find(|(name, ..)| model.starts_with(name));
     named.map_or((GREY, Stroke::Solid), |(_, _, colour, stroke)| (*colour, *stroke))
+}
+
+/// The schedule of a training in words, of sequences that are called `sequences`.
+pub(super) fn schedule(plan: &TrainingPlan, sequences: &str) -> String {
+    let TrainingPlan { steps, batch, rate, clip, .. } = plan;
+    format!(
+        "{:?} for {steps} steps of {batch} {sequences} (rate {} after {} steps of warm-up, cosine to {}, clip {clip})",
+        plan.optimiser.kind, rate.peak, rate.warmup, rate.last,
+    )
 }
 
 /// The series "steps", "loss" and "norm".
@@ -130,61 +140,44 @@ const LEAST_OF_THEOREM_1: f64 = 1.5;
 /// Four panels of what [`record_depth`] wrote, of (network, rows of a cell); those that no network
 /// has are left out.
 pub(super) fn depth_panels(cells: &[(&str, &[Row])]) -> Result<Vec<Panel>> {
+    let panel = |title, y| Panel::new(title, Axis::whole("layer"), Axis::linear(y));
     let mut panels = [
-        ("SNR in the layer's own subspaces", "SNR before the layer"),
-        ("what a layer does to it", "SNR after / before"),
-        ("stable rank", "stable rank of the tokens"),
-        ("coding rate", "coding rate (nats)"),
-    ]
-    .map(|(title, y)| Panel {
-        title: title.into(),
-        x: Axis::whole("layer"),
-        y: Axis::linear(y),
-        ..Panel::default()
-    });
+        panel("SNR in the layer's own subspaces", "SNR before the layer"),
+        panel("what a layer does to it", "SNR after / before").ruled(Rule::horizontal("no change", 1.0)),
+        panel("stable rank", "stable rank of the tokens"),
+        panel("coding rate", "coding rate (nats)"),
+    ];
     for (model, cell) in cells {
-        let (network, (colour, _)) = (label(model), look(model));
         for (when, stroke) in [("trained", Stroke::Solid), ("untrained", Stroke::Dotted)] {
-            let has_snr = cell[0].data.contains_key(&format!("{when}.snr_before"));
-            let before = |row: &Row| row.series(&format!("{when}.snr_before"));
-            let gain = |row: &Row| -> Result<Vec<f64>> {
-                let after = row.series(&format!("{when}.snr_after"))?;
-                Ok(after.iter().zip(before(row)?).map(|(a, b)| a / b).collect())
-            };
-            let measured = |what: &'static str| move |row: &Row| row.series(&format!("{when}.{what}"));
             let name = match when {
-                "trained" => network.to_string(),
-                _ => format!("{network}, untrained"),
+                "trained" => label(model).to_string(),
+                _ => format!("{}, untrained", label(model)),
             };
-            let mut add = |panel: usize, first: f64, of: &dyn Fn(&Row) -> Result<Vec<f64>>| {
-                let points = over_seeds(cell, first, of)?;
-                panels[panel].series.push(by_layer(&name, (colour, stroke), points));
-                Ok::<(), Error>(())
+            let mut add = |panel: usize, first: i32, measures: &[Vec<f64>]| {
+                let points = along((first..).map(f64::from), measures, extremes);
+                panels[panel].series.push(by_layer(&name, (look(model).0, stroke), points));
             };
-            if has_snr {
-                add(0, 1.0, &before)?;
-                add(1, 1.0, &gain)?;
+            let measured = |what: &str| lists(cell, &format!("{when}.{what}"));
+            if cell[0].data.contains_key(&format!("{when}.snr_before")) {
+                let (before, after) = (measured("snr_before")?, measured("snr_after")?);
+                let gain = |(a, b): (&Vec<f64>, &Vec<f64>)| a.iter().zip(b).map(|(a, b)| a / b).collect();
+                add(0, 1, &before);
+                add(1, 1, &after.iter().zip(&before).map(gain).collect::<Vec<_>>());
             }
-            add(2, 0.0, &measured("stable_rank"))?;
-            add(3, 0.0, &measured("coding_rate"))?;
+            add(2, 0, &measured("stable_rank")?);
+            add(3, 0, &measured("coding_rate")?);
         }
     }
-    panels[1].rules.push(Rule::horizontal("no change", 1.0));
-    let points = panels[1].series.iter().flat_map(|s| &s.points);
-    let last = points.map(|p| p.x).fold(0.0, f64::max);
+    let last = panels[1].points().map(|p| p.x).fold(0.0, f64::max);
     if last > 0.0 {
-        let ends = [1.0, last].map(|layer| Point::at(layer, LEAST_OF_THEOREM_1));
-        panels[1].series.push(Series {
-            stroke: Stroke::Dashed,
-            ..Series::predicted("Theorem 1, least factor", INK, ends.to_vec())
-        });
+        let theorem = Series::across("Theorem 1, least factor", INK, [1.0, last], LEAST_OF_THEOREM_1);
+        panels[1].series.push(theorem);
     }
     // Space beside the first and the last layer, which would stand on the frame's edge.
     for panel in &mut panels {
-        let layers = panel.series.iter().flat_map(|s| &s.points).map(|p| p.x);
-        let ends = layers.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
-        if ends.1 - ends.0 < FEW_LAYERS as f64 {
-            panel.x.range = Some((ends.0 - 0.3, ends.1 + 0.3)).filter(|(l, _)| l.is_finite());
+        let (low, high) = ends(panel.points().map(|p| p.x));
+        if high - low < FEW_LAYERS as f64 {
+            panel.x.range = Some((low - 0.3, high + 0.3)).filter(|(l, _)| l.is_finite());
         }
     }
     Ok(panels.into_iter().filter(|p| !p.series.is_empty()).collect())
@@ -196,20 +189,12 @@ const FEW_LAYERS: usize = 8;
 /// A curve over layers: with a marker and a bar on each point if these are few, since the line between two of
 /// them is no measurement, otherwise with a band.
 fn by_layer(name: &str, (colour, stroke): (usize, Stroke), points: Vec<Point>) -> Series {
-    let few = points.len() <= FEW_LAYERS;
-    let series = match few {
-        true => Series::measured(name, colour, points),
-        false => Series::fitted(name, colour, points),
+    let series = match (points.len() <= FEW_LAYERS, stroke) {
+        (true, Stroke::Dotted) => Series::measured(name, colour, points).with_bars().marked(Marker::Open),
+        (true, _) => Series::measured(name, colour, points).with_bars(),
+        (false, _) => Series::fitted(name, colour, points),
     };
-    Series {
-        stroke,
-        band: !few,
-        marker: match (few, stroke) {
-            (true, Stroke::Dotted) => Marker::Open,
-            _ => series.marker,
-        },
-        ..series.with_interval("range over seeds")
-    }
+    series.drawn(stroke).with_interval(RANGE)
 }
 
 /// The caption of those panels.
@@ -220,18 +205,4 @@ pub(super) fn depth_caption(precision: f64) -> String {
          *η* = 1 and its *τ* in (1/2, 1). Stable rank and coding rate (*ε* = {precision}) of tokens scaled to \
          length 1, before the first layer (0) and after each. Dotted: the same networks before training."
     )
-}
-
-/// Mean and range over the rows of a series, whose first entry stands at `first`.
-pub(super) fn over_seeds(cell: &[Row], first: f64, of: &dyn Fn(&Row) -> Result<Vec<f64>>) -> Result<Vec<Point>> {
-    let all: Vec<Vec<f64>> = cell.iter().map(of).collect::<Result<_>>()?;
-    let length = all.iter().map(Vec::len).min().unwrap_or(0);
-    let point = |i: usize| {
-        let seeds: Vec<f64> = all.iter().map(|s| s[i]).collect();
-        let mean = seeds.iter().sum::<f64>() / seeds.len() as f64;
-        let low = seeds.iter().copied().fold(f64::INFINITY, f64::min);
-        let high = seeds.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        Point::between(first + i as f64, mean, low, high)
-    };
-    Ok((0..length).map(point).collect())
 }

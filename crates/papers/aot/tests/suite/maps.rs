@@ -83,7 +83,7 @@ fn rows_and_figures_do_not_depend_on_how_they_were_made() {
 fn figures_without_rows_say_what_to_do() {
     for id in MAPS {
         let error = small(id).figures(&[]).unwrap_err().to_string();
-        assert!(error.contains("run the experiment first"), "{id}: {error}");
+        assert!(error.contains("Run the experiment first"), "{id}: {error}");
     }
 }
 

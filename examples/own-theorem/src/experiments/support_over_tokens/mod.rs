@@ -5,7 +5,7 @@ use crate::formulas::expected_support;
 use crate::quantities::{SCALE, TOKENS};
 use crate::support::support;
 use attnlab::experiment::{Described, Experiment, draw};
-use attnlab::figure::{Axis, Figure, Point, Series, Width};
+use attnlab::figure::{Axis, Figure, Panel, Point, Series};
 use attnlab::prelude::*;
 use attnlab::run::Row;
 use attnlab::stats;
@@ -42,44 +42,28 @@ impl Experiment for SupportOverTokens {
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         let cells = draw::cells(Self::NAME, rows)?;
-        let mut panel = draw::panel(
+        let mut panel = Panel::new(
             "",
             Axis::log("*n*, number of scores"),
             Axis::log("support of sparsemax"),
         );
         for (colour, scale) in self.scales.iter().enumerate() {
-            let mut points = vec![];
-            for cell in &cells {
-                if cell[0].parameter(SCALE.name)? == *scale {
-                    points.push(point(cell)?);
-                }
-            }
-            let measured = Series::bars(format!("*β* = {scale}"), colour, points);
-            let measured = measured.with_interval("95 % interval of the mean");
+            let cells = draw::with_number(&cells, SCALE, *scale);
+            let means = draw::over(&cells, TOKENS, |cell| {
+                stats::mean(&draw::numbers(cell, "support")?, 0.95)
+            })?;
+            let measured = Series::bars(format!("*β* = {scale}"), colour, means);
             let predicted = |n: &usize| Point::at(*n as f64, expected_support(&cell(*n, *scale)));
             let predicted = self.tokens.iter().map(predicted).collect();
-            let predicted = Series::predicted("E min(*n*, 1 + *P*)", colour, predicted);
-            panel.series.extend([measured, predicted]);
+            panel = panel
+                .with(measured.with_interval("95 % interval of the mean"))
+                .with(Series::predicted("E min(*n*, 1 + *P*)", colour, predicted));
         }
-        Ok(vec![Figure {
-            name: "support_over_tokens".into(),
-            title: Self::TITLE.into(),
-            caption: format!(
-                "Means over {} draws of *n* independent exponential scores of mean *β*, with 95 % \
-                 intervals. Dashed: the closed form, with *P* a Poisson number of mean 1 / *β*.",
-                self.trials
-            ),
-            width: Width::Column,
-            columns: 1,
-            panels: vec![panel],
-        }])
+        let figure = Figure::column("support_over_tokens", Self::TITLE, vec![panel]);
+        Ok(vec![figure.captioned(format!(
+            "Means over {} draws of *n* independent exponential scores of mean *β*, with 95 % \
+             intervals. Dashed: the closed form, with *P* a Poisson number of mean 1 / *β*.",
+            self.trials
+        ))])
     }
-}
-
-/// The mean of the draws of one cell with its interval, over n.
-fn point(cell: &[Row]) -> Result<Point> {
-    let supports: Result<Vec<f64>> = cell.iter().map(|row| row.number("support")).collect();
-    let mean = stats::mean(&supports?, 0.95)?;
-    let n = cell[0].parameter(TOKENS.name)?;
-    Ok(Point::between(n, mean.value, mean.low, mean.high))
 }

@@ -1,24 +1,18 @@
 //! The figure of `horizon_map`, from its rows.
 
 use super::HorizonMap;
-use crate::experiments::law::{median_theta, typical_reach};
+use crate::experiments::law::{LAW, MEDIAN, law_of, median, median_theta, typical_reach};
 use crate::quantities::*;
-use crate::theory::Horizon;
-use attnlab_core::error::{Error, Result};
-use attnlab_core::stats::{Estimate, quantile_interval};
+use attnlab_core::error::Result;
+use attnlab_lab::experiment::draw::{self, with_word};
 use attnlab_lab::experiment::plane::Plane;
-use attnlab_lab::figure::{Axis, Cell, Contour, Figure, Heat, Palette, Panel, Stroke, Width};
+use attnlab_lab::figure::{Axis, Cell, Figure, Heat, Panel, Stroke};
 use attnlab_lab::run::Row;
-use attnlab_lab::run::store::by_cell;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
-const LEVEL: f64 = 0.95;
-const INTERVAL: &str = "95 % interval of the median (order statistics)";
 const DEPTH: &str = "depth in layers";
 const RATIO: &str = "*θ*_{crit}, measured / law";
-/// Palette colour of the horizon law over a map: orange, seen on blue and on yellow.
-const LAW: usize = 4;
 /// The ratio's colours reach to 15 % on both sides: draws of one cell spread by about 8 %.
 const RATIO_ENDS: (f64, f64) = (0.85, 1.15);
 
@@ -27,72 +21,47 @@ struct Slice<'a> {
     plane: Plane<'a>,
     group: &'static str,
     axis: Axis,
-    title: String,
+    title: &'static str,
 }
 
 pub fn figures(settings: &HorizonMap, rows: &[Row]) -> Result<Vec<Figure>> {
-    let cells = by_cell(rows);
+    let cells = draw::cells("horizon_map", rows)?;
     let slices = slices(settings, &cells)?;
-    if slices.is_empty() {
-        let problem = "no rows to draw; run the experiment first".into();
-        let path = "rows of horizon_map".into();
-        return Err(Error::Content { path, problem });
-    }
     let deepest = deepest(settings, &cells)?;
     let laws = laws(&cells)?;
-    let (mut above, mut below, mut marked, mut all) = (vec![], vec![], 0, 0);
-    for slice in &slices {
-        above.push(depth(settings, slice, &laws, deepest)?);
-        let panel = ratio(slice, &laws)?;
-        let cells = panel.heat.iter().flat_map(|h| h.cells.iter().flatten());
-        for cell in cells.filter(|c| c.value.is_finite()) {
-            all += 1;
-            marked += usize::from(cell.hatched);
-        }
-        below.push(panel);
-    }
-    above.extend(below);
-    Ok(vec![Figure {
-        name: "horizon_map".into(),
-        title: "How deep Theorem 1 holds, measured and predicted".into(),
-        caption: format!(
-            "Depth to which the pattern (30), and with it the linear rate (8), is exact, over the noise \
-             *δ* √*p* and over *N*, *K* and *τ*; the others are *N* = {}, *K* = {}, *τ* = {}, and *p* = {}, \
-             *η* = {}: median over {} draws per cell, every column of every head measured. Above: in layers, \
-             log *θ*_{{crit}} / log(1 + *ητ*); lines at whole depths, solid by the measured medians, dashed by the horizon law. Below: the \
-             measured median of *θ*_{{crit}} over the law's. Hatched: the exact 95 % interval of the median \
-             does not hold the law's, in {marked} of {all} cells; chance alone would do so in at most 5 %.",
-            settings.base_tokens,
-            settings.base_clusters,
-            settings.base_tau,
-            settings.dim,
-            settings.eta,
-            cells[0].len(),
-        ),
-        width: Width::Page,
-        columns: slices.len(),
-        panels: above,
-    }])
+    let above = slices.iter().map(|slice| depth(settings, slice, &laws, deepest));
+    let below = slices.iter().map(|slice| ratio(slice, &laws));
+    let panels = above.chain(below).collect::<Result<Vec<_>>>()?;
+    let ratios = panels[slices.len()..].iter().filter_map(|p| p.heat.as_ref()).flat_map(|h| h.cells.concat());
+    let ratios: Vec<Cell> = ratios.filter(|c| c.value.is_finite()).collect();
+    let marked = ratios.iter().filter(|c| c.hatched).count();
+    let title = "How deep Theorem 1 holds, measured and predicted";
+    let HorizonMap { base_tokens, base_clusters, base_tau, dim, eta, .. } = settings;
+    Ok(vec![Figure::page("horizon_map", title, slices.len(), panels).captioned(format!(
+        "Depth to which the pattern (30), and with it the linear rate (8), is exact, over the noise *δ* √*p* and over *N*, \
+         *K* and *τ*; the others are *N* = {base_tokens}, *K* = {base_clusters}, *τ* = {base_tau}, and *p* = {dim}, \
+         *η* = {eta}: median over {} draws per cell, every column of every head measured. Above: in layers, \
+         log *θ*_{{crit}} / log(1 + *ητ*); lines at whole depths, solid by the measured medians, dashed by the horizon law. \
+         Below: the measured median of *θ*_{{crit}} over the law's. Hatched: the exact 95 % interval of the median does \
+         not hold the law's, in {marked} of {} cells; chance alone would do so in at most 5 %.",
+        cells[0].len(),
+        ratios.len(),
+    ))])
 }
 
 fn slices<'a>(settings: &HorizonMap, cells: &[&'a [Row]]) -> Result<Vec<Slice<'a>>> {
     let whole = |values: &[usize]| values.iter().map(|v| *v as f64).collect::<Vec<_>>();
     // τ enters the law by its odds; the ticks say τ.
-    let odds = |tau: &f64| tau / (1.0 - tau);
-    let mut tau_axis = Axis::log("threshold *τ*");
-    tau_axis.ticks = settings.tau.iter().map(|t| (odds(t), t.to_string())).collect();
-    let axes = [
+    let odds = settings.tau.iter().map(|tau| (tau / (1.0 - tau), tau.to_string()));
+    let mut slices = vec![];
+    for (group, axis, title) in [
         (TOKENS.name, Axis::log("tokens *N*").ticks_at(&whole(&settings.tokens)), "over *N*"),
         (CLUSTERS.name, Axis::log("clusters *K*").ticks_at(&whole(&settings.clusters)), "over *K*"),
-        (TAU.name, tau_axis, "over *τ*"),
-    ];
-    let mut slices = vec![];
-    for (group, axis, title) in axes {
-        let is = |cell: &&[Row]| cell[0].word(GROUP.name).is_ok_and(|g| g == group);
-        let own: Vec<&[Row]> = cells.iter().copied().filter(is).collect();
-        if !own.is_empty() {
-            let plane = Plane::arrange(&own, NOISE_LENGTH.name, group)?;
-            slices.push(Slice { plane, group, axis, title: title.into() });
+        (TAU.name, Axis::log("threshold *τ*").ticks_named(odds), "over *τ*"),
+    ] {
+        let cells = with_word(cells, GROUP, group);
+        if !cells.is_empty() {
+            slices.push(Slice { plane: Plane::arrange(&cells, NOISE_LENGTH, group)?, group, axis, title });
         }
     }
     Ok(slices)
@@ -108,35 +77,21 @@ impl Slice<'_> {
         Ok(heat)
     }
 
-    fn panel(&self, heat: Heat, contours: Vec<Contour>) -> Panel {
-        Panel {
-            title: self.title.clone(),
-            x: Axis::log("noise *δ* √*p*"),
-            y: self.axis.clone(),
-            heat: Some(heat),
-            contours,
-            ..Panel::default()
-        }
+    fn panel(&self, heat: Heat) -> Panel {
+        Panel::new(self.title, Axis::log("noise *δ* √*p*"), self.axis.clone()).coloured(heat)
     }
-}
-
-fn median(rows: &[Row]) -> Result<Estimate> {
-    let theta: Result<Vec<f64>> = rows.iter().map(|r| r.number("theta")).collect();
-    quantile_interval(&theta?, 0.5, LEVEL)
 }
 
 /// The law's median of θ_crit in every cell, by the cell's name; 1 where it breaks before the first
 /// layer, as measured.
 fn laws(cells: &[&[Row]]) -> Result<BTreeMap<String, f64>> {
-    let one = |rows: &&[Row]| -> Result<(String, f64)> {
+    let law = |rows: &&[Row]| -> Result<(String, f64)> {
         let row = &rows[0];
-        let whole = |name| row.parameter(name).map(|x| x as usize);
-        let (n, k, p) = (whole(TOKENS.name)?, whole(CLUSTERS.name)?, whole(DIM.name)?);
-        let law = Horizon::new(n, k, p, row.parameter(DELTA.name)?, row.parameter(TAU.name)?)?;
-        let theta = median_theta(&law, typical_reach(n) / row.parameter(NOISE_LENGTH.name)?)?;
+        let guess = typical_reach(row.parameter(TOKENS.name)? as usize) / row.parameter(NOISE_LENGTH.name)?;
+        let theta = median_theta(&law_of(row, row.parameter(TAU.name)?)?, guess)?;
         Ok((row.cell.clone(), theta.max(1.0)))
     };
-    cells.par_iter().map(one).collect()
+    cells.par_iter().map(law).collect()
 }
 
 /// θ as a number of layers.
@@ -148,7 +103,7 @@ fn layers(settings: &HorizonMap, row: &Row, theta: f64) -> Result<f64> {
 fn deepest(settings: &HorizonMap, cells: &[&[Row]]) -> Result<f64> {
     let mut deepest = 1.0_f64;
     for rows in cells {
-        let depth = layers(settings, &rows[0], median(rows)?.value)?;
+        let depth = layers(settings, &rows[0], median(rows, "theta")?.value)?;
         if depth.is_finite() {
             deepest = deepest.max(depth);
         }
@@ -158,29 +113,24 @@ fn deepest(settings: &HorizonMap, cells: &[&[Row]]) -> Result<f64> {
 
 fn depth(settings: &HorizonMap, slice: &Slice, laws: &BTreeMap<String, f64>, deepest: f64) -> Result<Panel> {
     let bar = || Axis::linear(DEPTH).from_to(0.0, deepest);
-    let mut heat = slice.heat(bar(), |rows| {
-        let e = median(rows)?;
-        let [value, low, high] = [e.value, e.low, e.high].map(|t| layers(settings, &rows[0], t));
-        Ok(Cell { interval: Some((low?, high?)), ..Cell::of(value?) })
+    let heat = slice.heat(bar(), |rows| {
+        let rate = (settings.eta * rows[0].parameter(TAU.name)?).ln_1p();
+        Ok(Cell::of(median(rows, "theta")?.map(|theta| theta.ln() / rate)))
     })?;
-    heat.interval = INTERVAL.into();
     let by_law = slice.heat(bar(), |rows| Ok(Cell::of(layers(settings, &rows[0], laws[&rows[0].cell])?)))?;
     // Every second whole depth: more lines than that hide the cells.
     let levels: Vec<f64> = (1..=deepest as u32 / 2).map(|l| f64::from(2 * l)).collect();
     let measured = heat.contour("measured", &levels).named(|l| l.to_string());
-    let by_law = by_law.contour("horizon law", &levels);
-    let contours = vec![measured, by_law.drawn(Stroke::Dashed, LAW)];
-    Ok(slice.panel(heat, contours))
+    let by_law = by_law.contour("horizon law", &levels).drawn(Stroke::Dashed, LAW);
+    Ok(slice.panel(heat.explained(MEDIAN, "")).contoured(measured).contoured(by_law))
 }
 
 fn ratio(slice: &Slice, laws: &BTreeMap<String, f64>) -> Result<Panel> {
     let bar = Axis::linear(RATIO).from_to(RATIO_ENDS.0, RATIO_ENDS.1);
-    let mut heat = slice.heat(bar, |rows| {
-        let (e, law) = (median(rows)?, laws[&rows[0].cell]);
-        Ok(Cell { value: e.value / law, interval: Some((e.low / law, e.high / law)), hatched: !e.covers(law) })
+    let heat = slice.heat(bar, |rows| {
+        let (e, law) = (median(rows, "theta")?, laws[&rows[0].cell]);
+        Ok(Cell::of(e.map(|theta| theta / law)).hatched_if(!e.covers(law)))
     })?;
-    heat.palette = Palette::Diverging(1.0);
-    heat.interval = INTERVAL.into();
-    heat.hatching = "95 % interval of the median does not hold the law's".into();
-    Ok(slice.panel(heat, vec![]))
+    let hatching = "95 % interval of the median does not hold the law's";
+    Ok(slice.panel(heat.parted_at(1.0).explained(MEDIAN, hatching)))
 }

@@ -2,11 +2,11 @@
 
 use super::bands::ENDS;
 use super::{BASELINES, Icl};
-use crate::experiments::networks::{depth_caption, depth_panels, label, look};
+use crate::experiments::networks::{depth_caption, depth_panels, label, look, schedule};
 use crate::quantities::*;
 use attnlab_core::error::Result;
-use attnlab_lab::experiment::draw::cells;
-use attnlab_lab::figure::{Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke, Width};
+use attnlab_lab::experiment::draw::{along, by_word, cells, extremes, lists, points, with_word};
+use attnlab_lab::figure::{Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke};
 use attnlab_lab::run::Row;
 use attnlab_train::training::Ramp;
 
@@ -33,83 +33,46 @@ fn baseline(name: &str) -> String {
 
 /// "LAW.mean" over seeds, and the widest ends of the seeds' bands.
 fn curve(cell: &[Row], name: &str) -> Result<Vec<Point>> {
-    let all =
-        |what: &str| -> Result<Vec<Vec<f64>>> { cell.iter().map(|r| r.series(&format!("{name}.{what}"))).collect() };
-    let (means, lows, highs) = (all("mean")?, all("low")?, all("high")?);
-    let points = means.first().map_or(0, Vec::len);
-    let at = |list: &[Vec<f64>], k: usize| -> Vec<f64> { list.iter().filter_map(|s| s.get(k).copied()).collect() };
-    let point = |k: usize| {
-        let seeds = at(&means, k);
-        let mean = seeds.iter().sum::<f64>() / seeds.len() as f64;
-        let low = at(&lows, k).into_iter().fold(f64::INFINITY, f64::min);
-        let high = at(&highs, k).into_iter().fold(f64::NEG_INFINITY, f64::max);
-        Point::between(k as f64, mean, low, high)
-    };
-    Ok((0..points).map(point).collect())
+    let [means, lows, highs] = ["mean", "low", "high"].map(|what| -> Result<Vec<Point>> {
+        Ok(along((0..).map(f64::from), &lists(cell, &format!("{name}.{what}"))?, extremes))
+    });
+    let ends = lows?.into_iter().zip(highs?);
+    Ok(means?.iter().zip(ends).map(|(mean, (l, h))| Point::between(mean.x, mean.y, l.low(), h.high())).collect())
 }
 
 const INTERVAL: &str = "widest of the seeds' 5-95 % bootstrap bands over prompts";
 
-fn of_class<'a>(cells: &[&'a [Row]], class: &str) -> Vec<&'a [Row]> {
-    let is = |cell: &&&[Row]| cell[0].word(FUNCTIONS.name).is_ok_and(|c| c == class);
-    cells.iter().filter(is).copied().collect()
-}
-
 /// The networks of one class: name and rows.
 fn networks<'a>(cells: &[&'a [Row]], class: &str) -> Result<Vec<(&'a str, &'a [Row])>> {
-    let mut found = vec![];
-    for cell in of_class(cells, class) {
-        let model = cell[0].word(MODEL.name)?;
-        if model != BASELINES {
-            found.push((model, cell));
-        }
-    }
-    Ok(found)
+    let mut networks = by_word(&with_word(cells, FUNCTIONS, class), MODEL)?;
+    networks.retain(|(model, _)| *model != BASELINES);
+    Ok(networks)
 }
 
-/// Curves of the networks and chosen baselines of one class under one law.
-fn compared(cells: &[&[Row]], law: &str, shown: &[String]) -> Result<Vec<Series>> {
-    let mut series = vec![];
-    for cell in cells {
-        let model = cell[0].word(MODEL.name)?;
-        if model == BASELINES {
-            for (i, name) in shown.iter().enumerate() {
-                let points = curve(cell, &format!("{law}.{name}"))?;
-                let (colour, stroke) = match i {
-                    0 => (INK, Stroke::Dashed),
-                    1 => (GREY, Stroke::Dashed),
-                    2 => (INK, Stroke::Dotted),
-                    _ => (GREY, Stroke::DashDotted),
-                };
-                // The bands of the networks alone are drawn: those of baselines would hide them.
-                let means = points.iter().map(|p| Point::at(p.x, p.y)).collect();
-                series.push(Series::predicted(baseline(name), colour, means).drawn(stroke));
-            }
+/// Adds curves of the networks and chosen baselines of one class under one law.
+fn compared(mut panel: Panel, cells: &[&[Row]], law: &str, shown: &[String]) -> Result<Panel> {
+    let strokes = [(INK, Stroke::Dashed), (GREY, Stroke::Dashed), (INK, Stroke::Dotted), (GREY, Stroke::DashDotted)];
+    for (model, cell) in by_word(cells, MODEL)? {
+        if model != BASELINES {
+            let (points, (colour, stroke)) = (curve(cell, law)?, look(model));
+            let line = Series::fitted(label(model), colour, points).with_interval(INTERVAL);
+            panel = panel.with(line.drawn(stroke));
             continue;
         }
-        let (points, (colour, stroke)) = (curve(cell, law)?, look(model));
-        let line = Series::fitted(label(model), colour, points).with_interval(INTERVAL);
-        series.push(Series { stroke, ..line });
+        panel = panel.curves(shown, |i, name| {
+            let (points, (colour, stroke)) = (curve(cell, &format!("{law}.{name}"))?, strokes[i.min(3)]);
+            // The bands of the networks alone are drawn: those of baselines would hide them.
+            let means = points.iter().map(|p| Point::at(p.x, p.y)).collect();
+            Ok(Series::predicted(baseline(name), colour, means).drawn(stroke))
+        })?;
     }
-    Ok(series)
+    Ok(panel)
 }
 
 fn training(settings: &Icl) -> String {
-    let o = format!("{:?}", settings.plan.optimiser.kind);
-    format!(
-        "*d* = {}, width {}, {} heads, {o} for {} steps of {} prompts (rate {} after {} steps of \
-         warm-up, cosine to {}, clip {}), {} seeds",
-        settings.dim,
-        settings.width,
-        settings.heads,
-        settings.plan.steps,
-        settings.plan.batch,
-        settings.plan.rate.peak,
-        settings.plan.rate.warmup,
-        settings.plan.rate.last,
-        settings.plan.clip,
-        settings.seeds,
-    )
+    let Icl { dim, width, heads, plan, seeds, .. } = settings;
+    let plan = schedule(plan, "prompts");
+    format!("*d* = {dim}, width {width}, {heads} heads, {plan}, {seeds} seeds; layers: {}.", depths(settings))
 }
 
 fn depths(settings: &Icl) -> String {
@@ -134,48 +97,30 @@ fn named(law: &str) -> String {
     }
 }
 
-/// A figure with one panel per class of functions.
-fn by_class(name: &str, title: &str, caption: String, panels: Vec<Panel>) -> Figure {
-    Figure {
-        name: name.into(),
-        title: title.into(),
-        caption,
-        width: if panels.len() > 1 { Width::Page } else { Width::Column },
-        columns: 2.min(panels.len()),
-        panels,
-    }
-}
-
 fn by_examples(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
-    let mut panels = vec![];
-    for class in &settings.functions {
+    let Icl { evaluation, seeds, .. } = settings;
+    let panel = |class: &String| {
         let mut shown = vec!["least-squares".to_string(), "averaging".into()];
-        shown.push(format!("{}-nn", settings.evaluation.neighbours));
+        shown.push(format!("{}-nn", evaluation.neighbours));
         if class != "linear" {
-            let middle = settings.evaluation.lasso.len() / 2;
-            shown.extend(settings.evaluation.lasso.get(middle).map(|a| format!("lasso-{a}")));
+            let middle = evaluation.lasso.len() / 2;
+            shown.extend(evaluation.lasso.get(middle).map(|a| format!("lasso-{a}")));
         }
-        let series = compared(&of_class(cells, class), "standard", &shown)?;
-        panels.push(Panel {
-            title: class.replace('-', " "),
-            x: Axis::whole("in-context examples *k*"),
-            y: Axis::linear("squared error / E *f*(*x*)²").from_to(0.0, 1.3),
-            series,
-            ..Panel::default()
-        });
-    }
-    let caption = format!(
-        "Squared error of the prediction for *x*_{{k+1}} after *k* examples, over its variance, on {} \
-         prompts per seed. Lines: mean over {} training seeds. Bands of the networks: over prompts ({}-{} % of the \
-         bootstrapped mean) and seeds (the widest ends). {}; layers: {}.",
-        settings.evaluation.prompts,
-        settings.seeds,
+        let y = Axis::linear("squared error / E *f*(*x*)²").from_to(0.0, 1.3);
+        let empty = Panel::new(class.replace('-', " "), Axis::whole("in-context examples *k*"), y);
+        compared(empty, &with_word(cells, FUNCTIONS, class), "standard", &shown)
+    };
+    let panels = settings.functions.iter().map(panel).collect::<Result<_>>()?;
+    let title = "Regression in context: error against the number of examples";
+    Ok(Figure::fitting("icl_examples", title, 2, panels).captioned(format!(
+        "Squared error of the prediction for *x*_{{k+1}} after *k* examples, over its variance, on {} prompts per seed. \
+         Lines: mean over {seeds} training seeds. Bands of the networks: over prompts ({}-{} % of the bootstrapped mean) \
+         and seeds (the widest ends). {}",
+        evaluation.prompts,
         100.0 * ENDS.0,
         100.0 * ENDS.1,
         training(settings),
-        depths(settings),
-    );
-    Ok(by_class("icl_examples", "Regression in context: error against the number of examples", caption, panels))
+    )))
 }
 
 /// Largest number of stages of the curriculum that are marked one by one.
@@ -203,117 +148,83 @@ fn stages(settings: &Icl) -> Vec<Rule> {
 fn losses(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
     let mut panels = vec![];
     for class in &settings.functions {
-        let mut panel = Panel {
-            title: class.replace('-', " "),
-            x: Axis::linear("steps"),
-            y: Axis::log("squared error in training"),
-            rules: stages(settings),
-            ..Panel::default()
-        };
+        let mut panel =
+            Panel::new(class.replace('-', " "), Axis::linear("steps"), Axis::log("squared error in training"));
+        panel.rules = stages(settings);
         for (model, cell) in networks(cells, class)? {
-            for row in cell {
-                let (steps, loss) = (row.series("steps")?, row.series("loss")?);
-                let points = steps.iter().zip(&loss).map(|(s, l)| Point::at(*s, *l));
-                panel.series.push(Series {
-                    marker: Marker::None,
-                    ..Series::measured(label(model), look(model).0, points.collect())
-                });
-            }
+            panel = panel.curves(cell, |_, row| {
+                let losses = points(&row.series("steps")?, &row.series("loss")?);
+                Ok(Series::measured(label(model), look(model).0, losses).marked(Marker::None))
+            })?;
         }
         panels.push(panel);
     }
-    let caption = format!(
-        "Squared error averaged over all prefixes and over {} steps, one line per seed; the \
-         curriculum goes from {} to {} dimensions and from {} to {} points, which raises the loss at \
-         first: vertical lines mark its stages. {}; layers: {}.",
+    let (dims, points) = (&settings.curriculum.dims, &settings.curriculum.points);
+    let title = "Regression in context: losses in training";
+    Ok(Figure::fitting("icl_training", title, 2, panels).captioned(format!(
+        "Squared error averaged over all prefixes and over {} steps, one line per seed; the curriculum goes from {} to {} \
+         dimensions and from {} to {} points, which raises the loss at first: vertical lines mark its stages. {}",
         settings.plan.report_every,
-        settings.curriculum.dims.from,
-        settings.curriculum.dims.to,
-        settings.curriculum.points.from,
-        settings.curriculum.points.to,
+        dims.from,
+        dims.to,
+        points.from,
+        points.to,
         training(settings),
-        depths(settings),
-    );
-    Ok(by_class("icl_training", "Regression in context: losses in training", caption, panels))
+    )))
 }
 
 fn shifted(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
     // One class, the first: a page holds its five laws.
     let class = &settings.functions[0];
-    let cells = of_class(cells, class);
+    let cells = with_word(cells, FUNCTIONS, class);
     let mut panels = vec![];
     for (law, _) in settings.laws(settings.functions(class)?).iter().skip(1) {
         let mut shown = vec!["least-squares".to_string()];
         if law == "noise" {
             shown.push("bayes".into());
         }
-        panels.push(Panel {
-            title: named(law),
-            x: Axis::whole("in-context examples *k*"),
-            y: Axis::log("squared error / E *f*(*x*)²"),
-            series: compared(&cells, law, &shown)?.into_iter().map(positive).collect(),
-            rules: match law.as_str() {
-                "longer" => vec![Rule::vertical("longest prompt of training", settings.points as f64)],
-                _ => vec![],
-            },
-            ..Panel::default()
-        });
+        let (x, y) = (Axis::whole("in-context examples *k*"), Axis::log("squared error / E *f*(*x*)²"));
+        let mut panel = compared(Panel::new(named(law), x, y), &cells, law, &shown)?;
+        panel.series.iter_mut().for_each(only_positive);
+        if law == "longer" {
+            panel = panel.ruled(Rule::vertical("longest prompt of training", settings.points as f64));
+        }
+        panels.push(panel);
     }
-    Ok(Figure {
-        name: "icl_shifted".into(),
-        title: "Regression in context off the law of training".into(),
-        caption: format!(
-            "{} functions. Networks trained on *x* ~ N(0, *I*) without noise, tried on other laws: inputs \
-             times a factor, a covariance with eigenvalues falling as 1/*j*² in a random basis, labels \
-             with noise of standard deviation {}, and {} examples where training had {}. Errors over \
-             E *f*(*x*)² of the law of training. Bands as in the figure of errors. Exact least squares \
-             leaves the axis once it has *d* examples without noise. {}; layers: {}.",
-            class.replace('-', " "),
-            settings.evaluation.noise,
-            settings.evaluation.longer,
-            settings.points,
-            training(settings),
-            depths(settings),
-        ),
-        width: Width::Page,
-        columns: 3,
-        panels,
-    })
+    let title = "Regression in context off the law of training";
+    Ok(Figure::page("icl_shifted", title, 3, panels).captioned(format!(
+        "{} functions. Networks trained on *x* ~ N(0, *I*) without noise, tried on other laws: inputs times a factor, a \
+         covariance with eigenvalues falling as 1/*j*² in a random basis, labels with noise of standard deviation {}, and \
+         {} examples where training had {}. Errors over E *f*(*x*)² of the law of training. Bands as in the figure of \
+         errors. Exact least squares leaves the axis once it has *d* examples without noise. {}",
+        class.replace('-', " "),
+        settings.evaluation.noise,
+        settings.evaluation.longer,
+        settings.points,
+        training(settings),
+    )))
 }
 
-/// Errors of rounding size would stretch a logarithmic axis over thirty decades.
-fn positive(mut series: Series) -> Series {
-    for point in &mut series.points {
-        if point.y < 1e-6 {
-            point.y = f64::NAN;
-            point.interval = None;
-        }
+/// Leaves out errors of rounding size, which would stretch a logarithmic axis over thirty decades.
+fn only_positive(series: &mut Series) {
+    for point in series.points.iter_mut().filter(|p| p.y < 1e-6) {
+        *point = Point::at(point.x, f64::NAN);
     }
-    series
 }
 
 /// Per-layer measures of the networks, trained and untrained.
 fn depth(settings: &Icl, cells: &[&[Row]]) -> Result<Option<Figure>> {
     let class = &settings.functions[0];
     let panels = depth_panels(&networks(cells, class)?)?;
-    if panels.is_empty() {
-        return Ok(None);
-    }
-    Ok(Some(Figure {
-        name: "icl_depth".into(),
-        title: "Does a trained attention-only transformer denoise?".into(),
-        caption: format!(
-            "Activations of {} prompts by depth ({} functions): mean and range over {} seeds. {} {}; \
-             layers: {}.",
+    let title = "Does a trained attention-only transformer denoise?";
+    Ok((!panels.is_empty()).then(|| {
+        Figure::page("icl_depth", title, 2, panels).captioned(format!(
+            "Activations of {} prompts by depth ({} functions): mean and range over {} seeds. {} {}",
             settings.evaluation.activations,
             class.replace('-', " "),
             settings.seeds,
             depth_caption(settings.evaluation.precision),
             training(settings),
-            depths(settings),
-        ),
-        width: Width::Page,
-        columns: 2,
-        panels,
+        ))
     }))
 }

@@ -5,7 +5,6 @@ mod opened;
 mod pictures;
 
 pub use opened::text_of;
-pub(super) use pictures::{number, within};
 
 use crate::PAPERS;
 use crate::inspect::network::{CONTROLS, at_place, head_findings, weight_findings};

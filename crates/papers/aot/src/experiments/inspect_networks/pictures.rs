@@ -1,18 +1,14 @@
 //! The figures of `inspect_networks`, from its rows: one that compares, and those of every network.
 
 use super::{InspectNetworks, NAME};
-use crate::experiments::inspect_network::{PLACE, VARIANT, VARIANTS, number, within};
+use crate::experiments::inspect_network::{PLACE, VARIANT, VARIANTS};
+use crate::experiments::parts::{number, within};
 use attnlab_core::error::Result;
-use attnlab_lab::experiment::draw::panel;
 use attnlab_lab::experiment::{Described, Experiment};
-use attnlab_lab::figure::{Axis, Figure, Point, Rule, Series, Width};
+use attnlab_lab::figure::{Axis, Figure, Panel, Point, Rule, Series};
 use attnlab_lab::run::Row;
 use serde_json::Value;
 
-/// The figures of these settings, from their rows.
-///
-/// # Errors
-/// When rows are missing or are not of this experiment.
 pub fn figures(settings: &InspectNetworks, rows: &[Row]) -> Result<Vec<Figure>> {
     let mut figures = vec![compared(settings, rows)];
     for (i, (name, network)) in settings.names.iter().zip(&settings.networks).enumerate() {
@@ -35,53 +31,47 @@ fn shown(name: &str) -> String {
 }
 
 fn compared(settings: &InspectNetworks, rows: &[Row]) -> Figure {
-    let depth = || Axis::linear("depth *l*/*L*").from_to(0.0, 1.0);
-    let mut factor = panel("what a block does to the SNR", depth(), Axis::linear("factor of the SNR"));
-    let mut level = panel("SNR against chance", depth(), Axis::linear("SNR over random subspaces"));
-    let mut entropy = panel("attention entropy", depth(), Axis::linear("entropy over the largest").from_to(0.0, 1.05));
-    let mut holding = panel("hypotheses of Theorem 1", depth(), Axis::linear("share that holds").from_to(0.0, 1.05));
-    for (i, (name, network)) in settings.names.iter().zip(&settings.networks).enumerate() {
-        let along = Along {
-            rows: rows.iter().filter(|row| is_trained(row, name)).collect(),
-            last: network.places.saturating_sub(1).max(1) as f64,
-        };
-        let label = shown(name);
-        let heads = |row: &Row, a: &str, b: &str| {
-            let heads = within(row, "heads")?;
-            Some(number(heads, a)? / number(heads, b)?).filter(|x| x.is_finite() && *x > 0.0)
-        };
-        let series = |points| Series::measured(label.clone(), i, points);
-        factor.series.push(series(along.points(|row| heads(row, "all_after", "all_before"))));
-        level.series.push(series(along.points(|row| heads(row, "all_before", "chance_before"))));
-        entropy.series.push(series(along.points(|row| {
-            let attention = within(row, "attention")?;
-            Some(number(attention, "entropy")? / number(attention, "ceiling")?)
-        })));
-        holding.series.push(series(along.points(share_of_hypotheses)));
-        if i == 0 {
-            // Theorem 1 has the factor 1 + ητ, with τ > 1/2.
-            let smallest = 1.0 + network.fitting.eta * 0.5;
-            factor.rules.push(Rule::horizontal("Theorem 1: at least", smallest));
-            factor.rules.push(Rule::horizontal("", 1.0));
-            level.rules.push(Rule::horizontal("", 1.0));
-        }
+    // A curve of every network over the share of its depth.
+    let panel = |title, y, value: &dyn Fn(&Row) -> Option<f64>| {
+        let networks = settings.names.iter().zip(&settings.networks).enumerate();
+        let curves = networks.map(|(i, (name, network))| {
+            let last = network.places.saturating_sub(1).max(1) as f64;
+            let point = |row: &Row| Some(Point::at(row.parameter(PLACE).ok()? / last, value(row)?));
+            let mut points: Vec<Point> = rows.iter().filter(|row| is_trained(row, name)).filter_map(point).collect();
+            points.sort_by(|a, b| a.x.total_cmp(&b.x));
+            Series::measured(shown(name), i, points)
+        });
+        curves.fold(Panel::new(title, Axis::linear("depth *l*/*L*").from_to(0.0, 1.0), y), Panel::with_any)
+    };
+    let ratio = |row: &Row, part: &str, a: &str, b: &str| {
+        let part = within(row, part)?;
+        Some(number(part, a)? / number(part, b)?)
+    };
+    let heads = |row: &Row, a: &str, b: &str| ratio(row, "heads", a, b).filter(|x| x.is_finite() && *x > 0.0);
+    let share = |label| Axis::linear(label).from_to(0.0, 1.05);
+    let mut factor = panel("what a block does to the SNR", Axis::linear("factor of the SNR"), &|row| {
+        heads(row, "all_after", "all_before")
+    });
+    let mut level = panel("SNR against chance", Axis::linear("SNR over random subspaces"), &|row| {
+        heads(row, "all_before", "chance_before")
+    });
+    let entropy = panel("attention entropy", share("entropy over the largest"), &|row| {
+        ratio(row, "attention", "entropy", "ceiling")
+    });
+    let holding = panel("hypotheses of Theorem 1", share("share that holds"), &share_of_hypotheses);
+    if let Some(first) = settings.networks.first() {
+        // Theorem 1 has the factor 1 + ητ, with τ > 1/2.
+        let smallest = 1.0 + first.fitting.eta * 0.5;
+        factor = factor.ruled(Rule::horizontal("Theorem 1: at least", smallest)).ruled(Rule::horizontal("", 1.0));
+        level = level.ruled(Rule::horizontal("", 1.0));
     }
-    let mut panels = vec![factor, level, entropy, holding];
-    for panel in &mut panels {
-        panel.series.retain(|s| !s.points.is_empty());
-    }
-    Figure {
-        name: InspectNetworks::NAME.into(),
-        title: "Real networks against Theorem 1".into(),
-        caption: "Block *l* of *L*: SNR (6) of the residual stream in the subspaces that the block's heads read, after it \
-                  over before it; before it over that in random subspaces of the same sizes; entropy of attention over the largest \
-                  possible. Theorem 1 has a factor of 1 + *ητ* with *τ* > 1/2. And the share of the \
-                  hypotheses of Theorem 1 that the fitted mixture fulfils (depth 0: embedding)."
-            .into(),
-        width: Width::Page,
-        columns: 2,
-        panels,
-    }
+    let panels = vec![factor, level, entropy, holding];
+    Figure::page(InspectNetworks::NAME, "Real networks against Theorem 1", 2, panels).captioned(
+        "Block *l* of *L*: SNR (6) of the residual stream in the subspaces that the block's heads read, after it over before \
+         it; before it over that in random subspaces of the same sizes; entropy of attention over the largest possible. \
+         Theorem 1 has a factor of 1 + *ητ* with *τ* > 1/2. And the share of the hypotheses of Theorem 1 that the fitted \
+         mixture fulfils (depth 0: embedding).",
+    )
 }
 
 /// Share of the hypotheses that hold at the fitted values.
@@ -95,22 +85,4 @@ fn share_of_hypotheses(row: &Row) -> Option<f64> {
 fn is_trained(row: &Row, name: &str) -> bool {
     let variant = row.word(VARIANT).is_ok_and(|v| v == VARIANTS[0].0);
     variant && row.word(NAME).is_ok_and(|n| n == name)
-}
-
-/// Rows of a trained network.
-struct Along<'a> {
-    rows: Vec<&'a Row>,
-    last: f64,
-}
-
-impl Along<'_> {
-    fn points(&self, value: impl Fn(&Row) -> Option<f64>) -> Vec<Point> {
-        let point = |row: &&Row| {
-            let place = row.parameter(PLACE).ok()?;
-            Some(Point::at(place / self.last, value(row)?))
-        };
-        let mut points: Vec<Point> = self.rows.iter().filter_map(point).collect();
-        points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        points
-    }
 }

@@ -1,11 +1,11 @@
 //! The figures of `language`, from its rows.
 
 use super::Language;
-use crate::experiments::networks::{depth_caption, depth_panels, label, look, over_seeds};
+use crate::experiments::networks::{depth_caption, depth_panels, label, look, schedule};
 use crate::quantities::*;
 use attnlab_core::error::Result;
-use attnlab_lab::experiment::draw::cells;
-use attnlab_lab::figure::{Axis, Figure, GREY, INK, Panel, Point, Series, Stroke, Width};
+use attnlab_lab::experiment::draw::{RANGE, along, by_word, cells, extremes, lists};
+use attnlab_lab::figure::{Axis, Figure, GREY, INK, Panel, Series, Stroke};
 use attnlab_lab::run::Row;
 
 pub fn figures(settings: &Language, rows: &[Row]) -> Result<Vec<Figure>> {
@@ -15,168 +15,103 @@ pub fn figures(settings: &Language, rows: &[Row]) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-const BAND: &str = "range over seeds";
-
-/// Name and rows of each network.
-fn shown<'a>(cells: &[&'a [Row]]) -> Result<Vec<(&'a str, &'a [Row])>> {
-    let one = |cell: &&'a [Row]| Ok((cell[0].word(NETWORK.name)?, *cell));
-    cells.iter().map(one).collect()
-}
-
-/// `what` of a cell over the steps: mean and range over seeds.
-fn over_steps(cell: &[Row], what: &dyn Fn(&Row) -> Result<Vec<f64>>) -> Result<Vec<Point>> {
-    let steps = cell[0].series("held_out_steps")?;
-    let points = over_seeds(cell, 0.0, what)?;
-    let placed = points.into_iter().zip(steps);
-    Ok(placed.map(|(p, step)| Point { x: step, ..p }).collect())
-}
-
-/// A horizontal line over all steps.
-fn line(settings: &Language, name: &str, at: f64, (colour, stroke): (usize, Stroke)) -> Series {
-    let ends = [0.0, settings.plan.steps as f64].map(|step| Point::at(step, at));
-    Series { stroke, ..Series::predicted(name, colour, ends.to_vec()) }
-}
-
 /// Known values of the text: entropies of a chain, or the loss of bare frequencies.
 fn known(settings: &Language, row: &Row) -> Result<Vec<Series>> {
+    let ends = [0.0, settings.plan.steps as f64];
     if !settings.text.is_empty() {
-        let at = row.number("unigram")?;
-        return Ok(vec![line(settings, "frequencies", at, (GREY, Stroke::Dotted))]);
+        let frequencies = Series::across("frequencies", GREY, ends, row.number("unigram")?);
+        return Ok(vec![frequencies.drawn(Stroke::Dotted)]);
     }
     let entropies = row.series("entropies")?;
     let last = entropies.len().saturating_sub(1);
     let named = |(seen, at): (usize, &f64)| {
-        let (name, how) = match seen {
-            _ if seen == last => ("entropy rate".into(), (INK, Stroke::Dashed)),
-            0 => ("entropy of a token".into(), (GREY, Stroke::Dotted)),
-            1 => ("entropy given the one before".into(), (INK, Stroke::Dotted)),
-            _ => (format!("entropy given {seen} before"), (GREY, Stroke::Dashed)),
+        let (name, colour, stroke) = match seen {
+            _ if seen == last => ("entropy rate".into(), INK, Stroke::Dashed),
+            0 => ("entropy of a token".into(), GREY, Stroke::Dotted),
+            1 => ("entropy given the one before".into(), INK, Stroke::Dotted),
+            _ => (format!("entropy given {seen} before"), GREY, Stroke::Dashed),
         };
-        line(settings, &name, *at, how)
+        Series::across(name, colour, ends, *at).drawn(stroke)
     };
     Ok(entropies.iter().enumerate().map(named).collect())
 }
 
 fn losses(settings: &Language, cells: &[&[Row]]) -> Result<Figure> {
-    let steps = || Axis::linear("steps");
-    let mut panels = vec![Panel {
-        title: "held-out loss".into(),
-        x: steps(),
-        y: Axis::linear("loss (nats per token)"),
-        series: known(settings, &cells[0][0])?,
-        ..Panel::default()
-    }];
-    let mut above = Panel {
-        title: "above the chain's own law".into(),
-        x: steps(),
-        y: Axis::log("excess loss (nats per token)"),
-        ..Panel::default()
-    };
-    for (name, cell) in shown(cells)? {
+    let panel = |title, y| Panel::new(title, Axis::linear("steps"), y);
+    let networks = by_word(cells, NETWORK)?;
+    let curve = |name, cell: &[Row], losses: &[Vec<f64>]| {
         let (colour, stroke) = look(name);
-        let curve = |what: &dyn Fn(&Row) -> Result<Vec<f64>>| {
-            let points = over_steps(cell, what)?;
-            let line = Series::fitted(label(name), colour, points).with_interval(BAND);
-            Ok(Series { stroke, ..line })
-        };
-        panels[0].series.push(curve(&|row| row.series("held_out"))?);
-        if settings.text.is_empty() {
-            let excess = |row: &Row| {
-                let own = row.number("source")?;
-                let losses = row.series("held_out")?;
-                Ok(losses.iter().map(|l| l - own).collect())
-            };
-            above.series.push(curve(&excess)?);
-        }
-    }
+        let points = along(cell[0].series("held_out_steps")?, losses, extremes);
+        Ok(Series::fitted(label(name), colour, points).with_interval(RANGE).drawn(stroke))
+    };
+    let held_out = panel("held-out loss", Axis::linear("loss (nats per token)"))
+        .with_each(known(settings, &cells[0][0])?)
+        .curves(&networks, |_, (name, cell)| curve(name, cell, &lists(cell, "held_out")?))?;
+    let mut panels = vec![held_out];
     if settings.text.is_empty() {
+        let excess = |row: &Row| {
+            let source = row.number("source")?;
+            Ok(row.series("held_out")?.iter().map(|loss| loss - source).collect())
+        };
+        let above = panel("above the chain's own law", Axis::log("excess loss (nats per token)"))
+            .curves(&networks, |_, (name, cell)| {
+                curve(name, cell, &cell.iter().map(excess).collect::<Result<Vec<_>>>()?)
+            })?;
         panels.push(above);
     }
-    Ok(Figure {
-        name: "language".into(),
-        title: "Training on language: held-out loss".into(),
-        caption: format!(
-            "Mean over {} sequences of {} tokens that are not trained on; lines and bands: mean and range \
-             over {} training seeds. {} {}.",
-            settings.evaluation.sequences,
-            settings.context,
-            settings.seeds,
-            text(settings, &cells[0][0])?,
-            training(settings, cells)?,
-        ),
-        width: if panels.len() > 1 { Width::Page } else { Width::Column },
-        columns: panels.len(),
-        panels,
-    })
+    let title = "Training on language: held-out loss";
+    Ok(Figure::fitting("language", title, 2, panels).captioned(format!(
+        "Mean over {} sequences of {} tokens that are not trained on; lines and bands: mean and range over {} training \
+         seeds. {} {}.",
+        settings.evaluation.sequences,
+        settings.context,
+        settings.seeds,
+        text(settings, &cells[0][0])?,
+        training(settings, cells)?,
+    )))
 }
 
 /// The text that is learnt, in words.
 fn text(settings: &Language, row: &Row) -> Result<String> {
+    let Language { vocabulary, tokens, order, concentration, .. } = settings;
     if !settings.text.is_empty() {
         let name = settings.text.replace('*', "");
         return Ok(format!(
-            "Text: {name}, {} tokens of vocabulary; dotted: the loss of the training part's frequencies of \
-             tokens.",
-            settings.vocabulary
+            "Text: {name}, {vocabulary} tokens of vocabulary; dotted: the loss of the training part's frequencies of \
+             tokens."
         ));
     }
     Ok(format!(
-        "Text: {} tokens from a Markov chain of order {} over {} symbols, transitions Dirichlet({}). \
-         Horizontal lines: exact entropies of a token given those before it. Sequences begin without a \
-         past, so the least expected loss is {:.4}, not the entropy rate. Right: what the loss is above \
-         that of the chain's own law on the same sequences, at least 0 in expectation.",
-        settings.tokens,
-        settings.order,
-        settings.vocabulary,
-        settings.concentration,
+        "Text: {tokens} tokens from a Markov chain of order {order} over {vocabulary} symbols, transitions \
+         Dirichlet({concentration}). Horizontal lines: exact entropies of a token given those before it. Sequences begin \
+         without a past, so the least expected loss is {:.4}, not the entropy rate. Right: what the loss is above that of \
+         the chain's own law on the same sequences, at least 0 in expectation.",
         row.number("least")?,
     ))
 }
 
 fn training(settings: &Language, cells: &[&[Row]]) -> Result<String> {
-    let plan = &settings.plan;
     let sizes = cells.iter().map(|cell| {
         let row = &cell[0];
-        let size = |name: &str| row.parameter(name);
-        Ok(format!(
-            "{} {} layers, width {}, {} heads, {} parameters",
-            label(row.word(NETWORK.name)?),
-            size(LAYERS.name)?,
-            size(WIDTH.name)?,
-            size(HEADS.name)?,
-            row.number("parameters")?,
-        ))
+        let [layers, width, heads] = [LAYERS, WIDTH, HEADS].map(|size| row.parameter(size.name));
+        let (layers, width, heads, parameters) = (layers?, width?, heads?, row.number("parameters")?);
+        let name = label(row.word(NETWORK.name)?);
+        Ok(format!("{name} {layers} layers, width {width}, {heads} heads, {parameters} parameters"))
     });
-    Ok(format!(
-        "{:?} for {} steps of {} sequences (rate {} after {} steps of warm-up, cosine to {}, clip {}). {}",
-        plan.optimiser.kind,
-        plan.steps,
-        plan.batch,
-        plan.rate.peak,
-        plan.rate.warmup,
-        plan.rate.last,
-        plan.clip,
-        sizes.collect::<Result<Vec<_>>>()?.join("; "),
-    ))
+    Ok(format!("{}. {}", schedule(&settings.plan, "sequences"), sizes.collect::<Result<Vec<_>>>()?.join("; ")))
 }
 
 fn depth(settings: &Language, cells: &[&[Row]]) -> Result<Option<Figure>> {
-    let panels = depth_panels(&shown(cells)?)?;
+    let panels = depth_panels(&by_word(cells, NETWORK)?)?;
     if panels.is_empty() {
         return Ok(None);
     }
-    Ok(Some(Figure {
-        name: "language_depth".into(),
-        title: "Training on language: what the layers do to the tokens".into(),
-        caption: format!(
-            "Activations of {} held-out sequences by depth: mean and range over {} seeds. {} {}.",
-            settings.evaluation.activations,
-            settings.seeds,
-            depth_caption(settings.evaluation.precision),
-            training(settings, cells)?,
-        ),
-        width: Width::Page,
-        columns: 2,
-        panels,
-    }))
+    let title = "Training on language: what the layers do to the tokens";
+    Ok(Some(Figure::page("language_depth", title, 2, panels).captioned(format!(
+        "Activations of {} held-out sequences by depth: mean and range over {} seeds. {} {}.",
+        settings.evaluation.activations,
+        settings.seeds,
+        depth_caption(settings.evaluation.precision),
+        training(settings, cells)?,
+    ))))
 }

@@ -1,24 +1,20 @@
 //! The figures of `snr_per_layer`, from its rows.
 
 use super::{SnrPerLayer, THEOREM};
+use crate::experiments::law::law_of;
 use crate::quantities::*;
-use crate::theory::Horizon;
-use attnlab_core::error::{Error, Result};
-use attnlab_core::stats::quantile;
-use attnlab_lab::figure::{Axis, Figure, GREY, INK, Marker, Panel, Point, Series, Stroke, Width};
+use attnlab_core::error::Result;
+use attnlab_lab::experiment::draw::{along, cells, tenths, with_word};
+use attnlab_lab::figure::{Axis, Figure, GREY, INK, Marker, Panel, Point, Series};
 use attnlab_lab::run::Row;
-use attnlab_lab::run::store::by_cell;
 
 const BAND: &str = "10-90 % of draws and clusters";
 const LAYER: &str = "layer *l*";
+const RELATIVE: &str = "SNR / SNR at layer 0";
 
 pub fn figures(settings: &SnrPerLayer, rows: &[Row]) -> Result<Vec<Figure>> {
-    let cells = by_cell(rows);
-    let of_group = |group: &str| -> Vec<&[Row]> {
-        let is = |cell: &&[Row]| cell[0].word(GROUP.name).is_ok_and(|g| g == group);
-        cells.iter().copied().filter(is).collect()
-    };
-    let (noise, printed) = (of_group("noise"), of_group("figure4"));
+    let cells = cells("snr_per_layer", rows)?;
+    let (noise, printed) = (with_word(&cells, GROUP, "noise"), with_word(&cells, GROUP, "figure4"));
     let mut figures = vec![];
     if !noise.is_empty() {
         figures.push(by_noise(settings, &noise)?);
@@ -29,10 +25,6 @@ pub fn figures(settings: &SnrPerLayer, rows: &[Row]) -> Result<Vec<Figure>> {
     if !printed.is_empty() {
         figures.push(figure4(settings, &printed)?);
     }
-    if figures.is_empty() {
-        let problem = "no rows to draw; run the experiment first".into();
-        return Err(Error::Content { path: "rows of snr_per_layer".into(), problem });
-    }
     Ok(figures)
 }
 
@@ -42,8 +34,9 @@ fn phis(row: &Row) -> Vec<String> {
     list.into_iter().flatten().filter_map(|v| v.as_str().map(str::to_string)).collect()
 }
 
-/// SNR of every draw and cluster: `curves[i][l]`, divided by its own first value if `relative`.
-fn curves(cell: &[Row], phi: &str, relative: bool) -> Result<Vec<Vec<f64>>> {
+/// Median and 10-90 % band of the SNR of every draw and cluster at each layer, each divided by its own first value if
+/// `relative`.
+fn spread(cell: &[Row], phi: &str, relative: bool) -> Result<Vec<Point>> {
     let mut curves = vec![];
     for row in cell {
         for k in 1..=row.parameter(CLUSTERS.name)? as usize {
@@ -55,18 +48,14 @@ fn curves(cell: &[Row], phi: &str, relative: bool) -> Result<Vec<Vec<f64>>> {
             curves.push(curve);
         }
     }
-    Ok(curves)
+    Ok(along((0..).map(f64::from), &curves, tenths))
 }
 
-/// Median and 10-90 % band at each layer.
-fn spread(curves: &[Vec<f64>]) -> Vec<Point> {
-    let layers = curves.iter().map(Vec::len).min().unwrap_or(0);
-    let at = |l: usize| {
-        let values: Vec<f64> = curves.iter().map(|c| c[l]).collect();
-        let q = |p| quantile(&values, p);
-        Point::between(l as f64, q(0.5), q(0.1), q(0.9))
-    };
-    (0..layers).map(at).collect()
+/// A curve for every φ of a cell.
+fn by_each_phi(panel: Panel, cell: &[Row], relative: bool) -> Result<Panel> {
+    panel.curves(phis(&cell[0]), |colour, phi| {
+        Ok(Series::measured(phi_name(&phi), colour, spread(cell, &phi, relative)?).with_interval(BAND))
+    })
 }
 
 /// The theorem's line from the measured median at layer 0.
@@ -76,157 +65,98 @@ fn line(settings: &SnrPerLayer, from: f64) -> Vec<Point> {
     (0..=settings.layers).map(at).collect()
 }
 
+const LINE: &str = "line of Theorem 1, (1 + *ητ*)^{*l*} SNR_{0}";
+
 /// The last layer that the horizon law leaves a cluster on the line in half of the draws, as a point
 /// on it. The law is of the first column that breaks in any of K clusters, each with the same share
 /// of Λ: one of them is whole with probability exp(-Λ/K), which is 1/2 where exp(-Λ) = 2^-K.
 fn predicted_end(settings: &SnrPerLayer, row: &Row, line: &[Point]) -> Result<Option<Point>> {
-    let whole = |name| row.parameter(name).map(|x| x as usize);
-    let (n, k, p) = (whole(TOKENS.name)?, whole(CLUSTERS.name)?, whole(DIM.name)?);
-    let law = Horizon::new(n, k, p, row.parameter(DELTA.name)?, settings.tau)?;
-    let last = law.exact_updates(settings.eta, 1.0 - 0.5_f64.powi(k as i32))?;
+    let clusters = row.parameter(CLUSTERS.name)?;
+    let last = law_of(row, settings.tau)?.exact_updates(settings.eta, 1.0 - 0.5_f64.powi(clusters as i32))?;
     Ok(line.get(last as usize).copied())
 }
 
 fn by_noise(settings: &SnrPerLayer, cells: &[&[Row]]) -> Result<Figure> {
     let unit = super::noise_unit(settings.tokens, settings.dim);
-    let mut panels = [
-        Panel { x: Axis::whole(LAYER), y: Axis::log("SNR"), ..Panel::default() },
-        Panel { x: Axis::whole(LAYER), y: Axis::linear("SNR / SNR at layer 0"), ..Panel::default() },
-    ];
-    panels[0].title = "logarithmic".into();
-    panels[1].title = "linear, from a common start".into();
-    let mut ends = [vec![], vec![]];
-    for (colour, cell) in cells.iter().enumerate() {
-        let delta = cell[0].parameter(DELTA.name)?;
-        let label = format!("*δ* = {} √(log *N* / *p*)", fraction(delta / unit));
-        for (i, relative) in [false, true].into_iter().enumerate() {
-            let points = spread(&curves(cell, THEOREM, relative)?);
+    let panel = |title, y, relative| {
+        let mut panel = Panel::new(title, Axis::whole(LAYER), y);
+        let mut ends = vec![];
+        for (colour, cell) in cells.iter().enumerate() {
+            let points = spread(cell, THEOREM, relative)?;
             let predicted = line(settings, points[0].y);
-            ends[i].extend(predicted_end(settings, &cell[0], &predicted)?);
+            ends.extend(predicted_end(settings, &cell[0], &predicted)?);
             if !relative || colour == 0 {
-                let label = "line of Theorem 1, (1 + *ητ*)^{*l*} SNR_{0}";
-                panels[i].series.push(Series::predicted(label, GREY, predicted));
+                panel = panel.with(Series::predicted(LINE, GREY, predicted));
             }
-            panels[i].series.push(Series::measured(&label, colour, points).with_interval(BAND));
+            let label = format!("*δ* = {} √(log *N* / *p*)", fraction(cell[0].parameter(DELTA.name)? / unit));
+            panel = panel.with(Series::measured(label, colour, points).with_interval(BAND));
         }
-    }
-    for (panel, ends) in panels.iter_mut().zip(ends) {
-        panel.series.push(Series {
-            stroke: Stroke::None,
-            marker: Marker::Ring,
-            ..Series::predicted("predicted last layer on the line (horizon law)", INK, ends)
-        });
-    }
-    let (n, k, p) = (settings.tokens, settings.clusters, settings.dim);
-    Ok(Figure {
-        name: "snr_per_layer".into(),
-        title: "SNR per layer under the *φ* of Theorem 1".into(),
-        caption: format!(
-            "SNR (6) of the clusters at each layer of (3) with thresholded softmax, *N* = {n}, *K* = {k}, \
-             *p* = {p}, *η* = {}, *τ* = {}: median and 10-90 % over {} draws and the {k} clusters. \
-             Dashed: the line of Theorem 1 from the measured median at layer 0. Rings: the last layer \
-             that the horizon law leaves a cluster on the line in half of the draws. (11) allows *δ* up to \
-             1/8 √(log *N* / *p*).",
-            settings.eta,
-            settings.tau,
-            cells[0].len(),
-        ),
-        width: Width::Page,
-        columns: 2,
-        panels: panels.into(),
-    })
+        let label = "predicted last layer on the line (horizon law)";
+        Ok(panel.with(Series::marks(label, INK, Marker::Ring, ends)))
+    };
+    let panels = [
+        panel("logarithmic", Axis::log("SNR"), false),
+        panel("linear, from a common start", Axis::linear(RELATIVE), true),
+    ];
+    let panels = panels.into_iter().collect::<Result<_>>()?;
+    let SnrPerLayer { tokens, clusters, dim, eta, tau, .. } = settings;
+    let title = "SNR per layer under the *φ* of Theorem 1";
+    Ok(Figure::page("snr_per_layer", title, 2, panels).captioned(format!(
+        "SNR (6) of the clusters at each layer of (3) with thresholded softmax, *N* = {tokens}, *K* = {clusters}, \
+         *p* = {dim}, *η* = {eta}, *τ* = {tau}: median and 10-90 % over {} draws and the {clusters} clusters. Dashed: the \
+         line of Theorem 1 from the measured median at layer 0. Rings: the last layer that the horizon law leaves a \
+         cluster on the line in half of the draws. (11) allows *δ* up to 1/8 √(log *N* / *p*).",
+        cells[0].len(),
+    )))
 }
 
 fn by_phi(settings: &SnrPerLayer, cell: &[Row]) -> Result<Figure> {
-    let mut panels = [
-        Panel {
-            title: "logarithmic".into(),
-            x: Axis::whole(LAYER),
-            y: Axis::log("SNR / SNR at layer 0"),
-            ..Panel::default()
-        },
-        Panel {
-            title: "linear".into(),
-            x: Axis::whole(LAYER),
-            y: Axis::linear("SNR / SNR at layer 0"),
-            ..Panel::default()
-        },
-    ];
-    for panel in &mut panels {
-        let label = "line of Theorem 1, (1 + *ητ*)^{*l*}";
-        panel.series.push(Series::predicted(label, GREY, line(settings, 1.0)));
-        for (colour, phi) in phis(&cell[0]).iter().enumerate() {
-            let points = spread(&curves(cell, phi, true)?);
-            let label = phi_name(phi);
-            panel.series.push(Series::measured(label, colour, points).with_interval(BAND));
-        }
-    }
+    let panel = |title, y| {
+        let theorem = Series::predicted("line of Theorem 1, (1 + *ητ*)^{*l*}", GREY, line(settings, 1.0));
+        by_each_phi(Panel::new(title, Axis::whole(LAYER), y).with(theorem), cell, true)
+    };
+    let (logarithmic, mut linear) =
+        (panel("logarithmic", Axis::log(RELATIVE))?, panel("linear", Axis::linear(RELATIVE))?);
     // On the linear axis the line would leave no room for what it is compared with.
-    let top = highest(&panels[1].series[1..]);
-    panels[1].y.range = Some((-0.05 * top, 1.25 * top));
-    let (n, k, p) = (settings.tokens, settings.clusters, settings.dim);
-    Ok(Figure {
-        name: "snr_per_layer_phi".into(),
-        title: "SNR per layer under other *φ*".into(),
-        caption: format!(
-            "SNR (6) relative to layer 0 for several *φ* on the same draws, *N* = {n}, *K* = {k}, \
-             *p* = {p}, *δ* = {} √(log *N* / *p*), *η* = {}, *τ* = {}: median and 10-90 % over {} draws \
-             and the {k} clusters. Dashed: the line that Theorem 1 states for thresholded softmax.",
-            fraction(settings.phi_noise),
-            settings.eta,
-            settings.tau,
-            cell.len(),
-        ),
-        width: Width::Page,
-        columns: 2,
-        panels: panels.into(),
-    })
+    let top = highest(&linear.series[1..]);
+    linear.y.range = Some((-0.05 * top, 1.25 * top));
+    let SnrPerLayer { tokens, clusters, dim, eta, tau, .. } = settings;
+    let title = "SNR per layer under other *φ*";
+    Ok(Figure::page("snr_per_layer_phi", title, 2, vec![logarithmic, linear]).captioned(format!(
+        "SNR (6) relative to layer 0 for several *φ* on the same draws, *N* = {tokens}, *K* = {clusters}, *p* = {dim}, \
+         *δ* = {} √(log *N* / *p*), *η* = {eta}, *τ* = {tau}: median and 10-90 % over {} draws and the {clusters} \
+         clusters. Dashed: the line that Theorem 1 states for thresholded softmax.",
+        fraction(settings.phi_noise),
+        cell.len(),
+    )))
 }
 
 fn figure4(settings: &SnrPerLayer, cells: &[&[Row]]) -> Result<Figure> {
-    let mut panels = vec![];
-    for cell in cells {
-        let mut panel = Panel {
-            title: format!("*δ* = {}", cell[0].parameter(DELTA.name)?),
-            x: Axis::whole(LAYER),
-            y: Axis::linear("SNR"),
-            ..Panel::default()
-        };
-        for (colour, phi) in phis(&cell[0]).iter().enumerate() {
-            let points = spread(&curves(cell, phi, false)?);
-            let label = phi_name(phi);
-            panel.series.push(Series::measured(label, colour, points).with_interval(BAND));
-        }
+    let panel = |cell: &&[Row]| {
+        let title = format!("*δ* = {}", cell[0].parameter(DELTA.name)?);
+        let mut panel = by_each_phi(Panel::new(title, Axis::whole(LAYER), Axis::linear("SNR")), cell, false)?;
         // Only as far as the data reach: the line soon leaves every other scale.
         let top = highest(&panel.series);
         let mut theorem = line(settings, panel.series[0].points[0].y);
         theorem.retain(|p| p.y <= 1.3 * top);
-        let label = "line of Theorem 1, (1 + *ητ*)^{*l*} SNR_{0}";
-        panel.series.insert(0, Series::predicted(label, GREY, theorem));
-        panels.push(panel);
-    }
-    let (n, k, p) = (settings.figure4_tokens, settings.figure4_clusters, settings.figure4_dim);
-    Ok(Figure {
-        name: "snr_per_layer_figure4".into(),
-        title: "SNR per layer at the noise levels of the printed Figure 4".into(),
-        caption: format!(
-            "SNR (6) of the clusters at each layer, *N* = {n}, *K* = {k}, *p* = {p}, *η* = {}, *τ* = {}: \
-             median and 10-90 % over {} draws and the {k} clusters. The paper states none of these \
-             parameters; at these *δ* the hypotheses (11) and (29) cannot hold for any *p*.",
-            settings.eta,
-            settings.tau,
-            cells[0].len(),
-        ),
-        width: Width::Page,
-        columns: 2,
-        panels,
-    })
+        panel.series.insert(0, Series::predicted(LINE, GREY, theorem));
+        Ok(panel)
+    };
+    let panels = cells.iter().map(panel).collect::<Result<_>>()?;
+    let SnrPerLayer { figure4_tokens: n, figure4_clusters: k, figure4_dim: p, eta, tau, .. } = settings;
+    let title = "SNR per layer at the noise levels of the printed Figure 4";
+    Ok(Figure::page("snr_per_layer_figure4", title, 2, panels).captioned(format!(
+        "SNR (6) of the clusters at each layer, *N* = {n}, *K* = {k}, *p* = {p}, *η* = {eta}, *τ* = {tau}: median and \
+         10-90 % over {} draws and the {k} clusters. The paper states none of these parameters; at these *δ* the \
+         hypotheses (11) and (29) cannot hold for any *p*.",
+        cells[0].len(),
+    )))
 }
 
 /// The highest end of the intervals.
 fn highest(series: &[Series]) -> f64 {
-    let ends = series.iter().flat_map(|s| &s.points).filter_map(|p| p.interval);
-    ends.map(|(_, high)| high).filter(|high| high.is_finite()).fold(0.0, f64::max)
+    let ends = series.iter().flat_map(|s| &s.points).map(Point::high);
+    ends.filter(|high| high.is_finite()).fold(0.0, f64::max)
 }
 
 /// A φ as a paper writes it.

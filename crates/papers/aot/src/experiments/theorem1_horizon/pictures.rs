@@ -1,18 +1,16 @@
 //! The figure of `theorem1_horizon`, from its rows.
 
 use super::Theorem1Horizon;
+use crate::experiments::law::law_of;
 use crate::quantities::*;
-use crate::theory::Horizon;
 use crate::theory::horizon::LARGE_N_CONSTANT;
-use attnlab_core::error::{Error, Result};
-use attnlab_core::stats::quantile;
-use attnlab_lab::figure::{Axis, Figure, GREY, INK, Panel, Point, Rule, Series, Width};
+use attnlab_core::error::Result;
+use attnlab_lab::experiment::draw::{self, BAND, numbers, tenths};
+use attnlab_lab::figure::{Axis, Figure, GREY, INK, Panel, Point, Rule, Series};
 use attnlab_lab::run::Row;
-use attnlab_lab::run::store::by_cell;
 
-const SPREAD: &str = "10-90 % of draws";
 const NOISE_AXIS: &str = "noise, *δ* / √(log *N* / *p*)";
-const THETA_AXIS: &str = "*θ*_{crit}";
+const PREDICTED: &str = "predicted median (horizon law)";
 
 /// One cell: what was measured and what the law says.
 struct Cell {
@@ -26,16 +24,12 @@ struct Cell {
 
 impl Cell {
     fn from_rows(settings: &Theorem1Horizon, rows: &[Row]) -> Result<Cell> {
-        let row = &rows[0];
-        let whole = |name| row.parameter(name).map(|x| x as usize);
-        let (n, k, p) = (whole(TOKENS.name)?, whole(CLUSTERS.name)?, whole(DIM.name)?);
-        let law = Horizon::new(n, k, p, row.parameter(DELTA.name)?, settings.tau)?;
-        let of = |name| rows.iter().map(|r| r.number(name)).collect::<Result<Vec<f64>>>();
+        let law = law_of(&rows[0], settings.tau)?;
         Ok(Cell {
-            tokens: n as f64,
-            noise: row.parameter(NOISE.name)?,
-            theta: of("theta")?,
-            updates: of("updates")?,
+            tokens: rows[0].parameter(TOKENS.name)?,
+            noise: rows[0].parameter(NOISE.name)?,
+            theta: numbers(rows, "theta")?,
+            updates: numbers(rows, "updates")?,
             law: law.theta(0.5)?,
             law_updates: law.exact_updates(settings.eta, 0.5)? as f64,
         })
@@ -44,93 +38,59 @@ impl Cell {
 
 /// Median and 10-90 % of `values`, each times `factor`, at x.
 fn spread(x: f64, values: &[f64], factor: f64) -> Point {
-    let q = |p| factor * quantile(values, p);
-    Point::between(x, q(0.5), q(0.1), q(0.9))
-}
-
-/// Points with error bars instead of a band.
-fn bars(label: &str, colour: usize, points: Vec<Point>) -> Series {
-    let series = Series::measured(label, colour, points).with_interval(SPREAD);
-    Series { band: false, stroke: attnlab_lab::figure::Stroke::None, ..series }
+    let spread = Point::at(x, tenths(values));
+    Point::between(x, factor * spread.y, factor * spread.low(), factor * spread.high())
 }
 
 pub fn figures(settings: &Theorem1Horizon, rows: &[Row]) -> Result<Vec<Figure>> {
-    let cells = by_cell(rows);
+    let cells = draw::cells("theorem1_horizon", rows)?;
     let cells = cells.iter().map(|c| Cell::from_rows(settings, c)).collect::<Result<Vec<_>>>()?;
-    if cells.is_empty() {
-        let problem = "no rows to draw; run the experiment first".into();
-        return Err(Error::Content { path: "rows of theorem1_horizon".into(), problem });
-    }
-    let mut theta = Panel {
-        title: "where the pattern (30) first breaks".into(),
-        x: Axis::log(NOISE_AXIS),
-        y: Axis::log(THETA_AXIS),
-        ..Panel::default()
-    };
-    let mut depth =
-        Panel { title: "depth".into(), x: Axis::log(NOISE_AXIS), y: Axis::whole("exact updates"), ..Panel::default() };
-    let mut ratio = Panel {
-        title: "measured against predicted".into(),
-        x: Axis::log(NOISE_AXIS),
-        y: Axis::linear("*θ*_{crit} / predicted median"),
-        rules: vec![Rule::horizontal("", 1.0)],
-        ..Panel::default()
-    };
     let sizes: Vec<&[Cell]> = cells.chunk_by(|a, b| a.tokens == b.tokens).collect();
+    let x = || Axis::log(NOISE_AXIS);
+    let mut theta = Panel::new("where the pattern (30) first breaks", x(), Axis::log("*θ*_{crit}"));
+    let mut depth = Panel::new("depth", x(), Axis::whole("exact updates"));
+    let mut ratio = Panel::new("measured against predicted", x(), Axis::linear("*θ*_{crit} / predicted median"))
+        .ruled(Rule::horizontal("", 1.0));
     for (colour, size) in sizes.iter().enumerate() {
-        let label = format!("measured, *N* = {}", size[0].tokens);
         // Side by side where they would hide each other: a few hundredths of a decade apart.
         let aside = |x: f64| x * 1.035_f64.powf(colour as f64 - (sizes.len() - 1) as f64 / 2.0);
-        let line = |y: fn(&Cell) -> f64| size.iter().map(|c| Point::at(c.noise, y(c))).collect();
-        let at = |c: &Cell| spread(aside(c.noise), &c.theta, 1.0);
-        theta.series.push(Series::predicted("predicted median (horizon law)", GREY, line(|c| c.law)));
-        theta.series.push(bars(&label, colour, size.iter().map(at).collect()));
-        let at = |c: &Cell| spread(aside(c.noise), &c.updates, 1.0);
-        depth.series.push(Series::predicted("predicted median (horizon law)", GREY, line(|c| c.law_updates)));
-        depth.series.push(bars(&label, colour, size.iter().map(at).collect()));
-        let at = |c: &Cell| spread(aside(c.noise), &c.theta, 1.0 / c.law);
-        ratio.series.push(bars(&label, colour, size.iter().map(at).collect()));
+        let line = |y: fn(&Cell) -> f64| {
+            Series::predicted(PREDICTED, GREY, size.iter().map(|c| Point::at(c.noise, y(c))).collect())
+        };
+        let bars = |values: fn(&Cell) -> &[f64], factor: fn(&Cell) -> f64| {
+            let points = size.iter().map(|c| spread(aside(c.noise), values(c), factor(c))).collect();
+            Series::bars(format!("measured, *N* = {}", size[0].tokens), colour, points).with_interval(BAND)
+        };
+        theta = theta.with(line(|c| c.law)).with(bars(|c| &c.theta, |_| 1.0));
+        depth = depth.with(line(|c| c.law_updates)).with(bars(|c| &c.updates, |_| 1.0));
+        ratio = ratio.with(bars(|c| &c.theta, |c| 1.0 / c.law));
     }
-    let panels = vec![theta, depth, ratio, by_size(&sizes)];
-    let (k, p, draws) = (settings.clusters, settings.dim, cells[0].theta.len());
-    Ok(vec![Figure {
-        name: "theorem1_horizon".into(),
-        title: "To which depth Theorem 1 holds".into(),
-        caption: format!(
-            "Largest signal gain *θ* = (1 + *ητ*)^{{*l*}} up to which the pattern (30), and with it the \
-             linear rate (8), is exact in a draw, and the number of exact updates, for *K* = {k}, *p* = \
-             {p}, *η* = {}, *τ* = {}: median and 10-90 % over {draws} draws, every column of every head \
-             measured. Dashed: median by the horizon law. (d): all noise levels together in units of \
-             the large-*N* limit; dotted: 2 − √2. (11) allows noise up to 0.125 in these units. Points \
-             of several *N* are set side by side.",
-            settings.eta, settings.tau,
-        ),
-        width: Width::Page,
-        columns: 2,
-        panels,
-    }])
+    let Theorem1Horizon { clusters, dim, eta, tau, .. } = settings;
+    let (title, panels) = ("To which depth Theorem 1 holds", vec![theta, depth, ratio, by_size(&sizes)]);
+    Ok(vec![Figure::page("theorem1_horizon", title, 2, panels).captioned(format!(
+        "Largest signal gain *θ* = (1 + *ητ*)^{{*l*}} up to which the pattern (30), and with it the linear rate (8), is \
+         exact in a draw, and the number of exact updates, for *K* = {clusters}, *p* = {dim}, *η* = {eta}, *τ* = {tau}: \
+         median and 10-90 % over {} draws, every column of every head measured. Dashed: median by the horizon law. (d): \
+         all noise levels together in units of the large-*N* limit; dotted: 2 − √2. (11) allows noise up to 0.125 in \
+         these units. Points of several *N* are set side by side.",
+        cells[0].theta.len(),
+    ))])
 }
 
 /// θ_crit δ √(p / log N) over N, which tends to 2 - √2.
 fn by_size(sizes: &[&[Cell]]) -> Panel {
     let pooled = |size: &&[Cell]| {
-        let scaled = |c: &Cell| c.theta.iter().map(|t| t * c.noise).collect::<Vec<_>>();
-        let values: Vec<f64> = size.iter().flat_map(scaled).collect();
-        spread(size[0].tokens, &values, 1.0)
+        let scaled = size.iter().flat_map(|c| c.theta.iter().map(|t| t * c.noise));
+        Point::at(size[0].tokens, tenths(&scaled.collect::<Vec<f64>>()))
     };
     let law = |size: &&[Cell]| {
         let mean = size.iter().map(|c| c.law * c.noise).sum::<f64>() / size.len() as f64;
         Point::at(size[0].tokens, mean)
     };
-    Panel {
-        title: "towards the large-*N* limit".into(),
-        x: Axis::log("tokens *N*"),
-        y: Axis::linear("*θ*_{crit} *δ* √(*p* / log *N*)"),
-        series: vec![
-            Series::predicted("predicted median (horizon law)", GREY, sizes.iter().map(law).collect()),
-            bars("measured, all noise levels", INK, sizes.iter().map(pooled).collect()),
-        ],
-        rules: vec![Rule::horizontal("limit for large *N*, 2 − √2", LARGE_N_CONSTANT)],
-        ..Panel::default()
-    }
+    let pooled = Series::bars("measured, all noise levels", INK, sizes.iter().map(pooled).collect());
+    let y = Axis::linear("*θ*_{crit} *δ* √(*p* / log *N*)");
+    Panel::new("towards the large-*N* limit", Axis::log("tokens *N*"), y)
+        .with(Series::predicted(PREDICTED, GREY, sizes.iter().map(law).collect()))
+        .with(pooled.with_interval(BAND))
+        .ruled(Rule::horizontal("limit for large *N*, 2 − √2", LARGE_N_CONSTANT))
 }

@@ -6,9 +6,9 @@ use crate::scales::Moments;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::significant;
 use attnlab_core::stats::{Estimate, mean};
-use attnlab_lab::figure::{Axis, Cell, Figure, Heat, INK, Marker, Panel, Point, Series, Stroke, Width};
+use attnlab_lab::experiment::draw::{LEVEL, cells, numbers, points, with_number, with_word};
+use attnlab_lab::figure::{Axis, Cell, Figure, Heat, INK, Marker, Panel, Point, Series};
 use attnlab_lab::run::Row;
-use attnlab_lab::run::store::by_cell;
 
 /// Contours at these multiples of the least loss.
 const MULTIPLES: [f64; 5] = [1.02, 1.1, 1.3, 1.7, 2.5];
@@ -24,55 +24,36 @@ struct Sets<'a> {
 }
 
 pub fn figures(settings: &DenoiseAlphaBeta, rows: &[Row]) -> Result<Vec<Figure>> {
-    let groups = by_cell(rows);
-    let cells = groups.iter().map(|rows| {
-        Ok(Sets { case: rows[0].word(CASE.name)?, context: rows[0].parameter(CONTEXT_OR_LIMIT.name)? as usize, rows })
-    });
-    let cells: Vec<Sets> = cells.collect::<Result<_>>()?;
-    let of = |case: &str, context: usize| {
-        cells.iter().find(|c| c.case == case && c.context == context).ok_or_else(|| Error::Content {
+    let cells = cells("denoise_alpha_beta", rows)?;
+    let of = |case: &'static str, context: usize| {
+        let rows = with_number(&with_word(&cells, CASE, case), CONTEXT_OR_LIMIT, context as f64).first().copied();
+        rows.map(|rows| Sets { case, context, rows }).ok_or_else(|| Error::Content {
             path: "rows of denoise_alpha_beta".into(),
             problem: format!("no rows of {case} at context {context}; run the experiment first"),
         })
     };
-    let first = settings.contexts[0];
+    let finite = (settings.contexts[0], settings.contexts.clone());
     let (mut panels, mut notes) = (vec![], vec![]);
-    for context in [first, WITHOUT_END] {
+    for (context, lengths) in [finite, (WITHOUT_END, vec![WITHOUT_END])] {
         for case in CASES {
-            let lengths = match context {
-                WITHOUT_END => vec![WITHOUT_END],
-                _ => settings.contexts.clone(),
-            };
-            let others: Vec<&Sets> = lengths.iter().map(|l| of(case, *l)).collect::<Result<_>>()?;
+            let others = lengths.iter().map(|l| of(case, *l)).collect::<Result<Vec<_>>>()?;
             for other in &others {
                 notes.push(note(settings, other)?);
             }
-            panels.push(landscape(settings, of(case, context)?, &others)?);
+            panels.push(landscape(settings, &of(case, context)?, &others)?);
         }
     }
-    Ok(vec![Figure {
-        name: "denoise_alpha_beta".into(),
-        title: "Loss of softmax attention with *W*_{KQ} = *βI*, *W*_{PV} = *αI*".into(),
-        caption: format!(
-            "Mean squared error per component, averaged over {} sets of *N* = {} prompts, *n* = {}. Spheres: \
-             *d* = {}, *R* = {}. Clusters: *K* = {}, *σ*_{{0}}^{{2}} = {}. *σ*_{{Z}}^{{2}} = {}. Lines: {} times \
-             the least. Circles: the numerical minimum with *β* > 0 of each set. Upper row: finite contexts; \
-             lower row: infinitely many tokens. {}",
-            settings.trials,
-            settings.prompts,
-            settings.ambient,
-            settings.sphere_dim,
-            settings.radius,
-            settings.clusters,
-            settings.cluster_variance,
-            settings.noise,
-            MULTIPLES.map(|m| m.to_string()).join(", "),
-            notes.join(" "),
-        ),
-        width: Width::Page,
-        columns: 2,
-        panels,
-    }])
+    let title = "Loss of softmax attention with *W*_{KQ} = *βI*, *W*_{PV} = *αI*";
+    let DenoiseAlphaBeta { trials, prompts, ambient, sphere_dim, radius, clusters, cluster_variance, noise, .. } =
+        settings;
+    Ok(vec![Figure::page("denoise_alpha_beta", title, 2, panels).captioned(format!(
+        "Mean squared error per component, averaged over {trials} sets of *N* = {prompts} prompts, *n* = {ambient}. \
+         Spheres: *d* = {sphere_dim}, *R* = {radius}. Clusters: *K* = {clusters}, *σ*_{{0}}^{{2}} = {cluster_variance}. \
+         *σ*_{{Z}}^{{2}} = {noise}. Lines: {} times the least. Circles: the numerical minimum with *β* > 0 of each set. \
+         Upper row: finite contexts; lower row: infinitely many tokens. {}",
+        MULTIPLES.map(|m| m.to_string()).join(", "),
+        notes.join(" "),
+    ))])
 }
 
 fn name(case: &str, context: usize) -> String {
@@ -87,7 +68,7 @@ fn name(case: &str, context: usize) -> String {
 }
 
 /// The landscape of `cell`, with the minima of `others`.
-fn landscape(settings: &DenoiseAlphaBeta, cell: &Sets, others: &[&Sets]) -> Result<Panel> {
+fn landscape(settings: &DenoiseAlphaBeta, cell: &Sets, others: &[Sets]) -> Result<Panel> {
     let (betas, alphas) = (settings.betas(), settings.alphas());
     let per_component = 1.0 / settings.ambient as f64;
     let averaged = averaged(cell, &betas)?;
@@ -104,29 +85,19 @@ fn landscape(settings: &DenoiseAlphaBeta, cell: &Sets, others: &[&Sets]) -> Resu
         "sphere" => &settings.trained_sphere,
         _ => &settings.trained_clusters,
     };
-    let mut series = vec![];
-    for (i, other) in others.iter().enumerate() {
-        series.push(minima(other, i)?);
-    }
+    let x = Axis::linear("*β*").from_to(settings.beta_range[0], settings.beta_range[1]);
+    let y = Axis::linear("*α*").from_to(settings.alpha_range[0], settings.alpha_range[1]);
     let heuristic = vec![Point::at(1.0 / settings.noise, 1.0)];
-    series.push(marks("heuristic, (1 / *σ*_{Z}^{2}, 1)", 2, Marker::Diamond, heuristic));
-    if !trained.is_empty() && cell.context != WITHOUT_END {
-        let points = trained.iter().map(|[beta, alpha]| Point::at(*beta, *alpha)).collect();
-        series.push(marks("trained weights", 1, Marker::Square, points));
+    let panel = Panel::new(name(cell.case, cell.context), x, y)
+        .coloured(heat)
+        .contoured(contour)
+        .curves(others, |i, other| minima(other, i))?
+        .with(Series::marks("heuristic, (1 / *σ*_{Z}^{2}, 1)", 2, Marker::Diamond, heuristic));
+    if trained.is_empty() || cell.context == WITHOUT_END {
+        return Ok(panel);
     }
-    Ok(Panel {
-        title: name(cell.case, cell.context),
-        x: Axis::linear("*β*").from_to(settings.beta_range[0], settings.beta_range[1]),
-        y: Axis::linear("*α*").from_to(settings.alpha_range[0], settings.alpha_range[1]),
-        series,
-        heat: Some(heat),
-        contours: vec![contour],
-        ..Panel::default()
-    })
-}
-
-fn marks(label: &str, colour: usize, marker: Marker, points: Vec<Point>) -> Series {
-    Series { stroke: Stroke::None, marker, ..Series::predicted(label, colour, points) }
+    let points = trained.iter().map(|[beta, alpha]| Point::at(*beta, *alpha)).collect();
+    Ok(panel.with(Series::marks("trained weights", 1, Marker::Square, points)))
 }
 
 /// The means over all sets at every β.
@@ -153,8 +124,7 @@ fn averaged(cell: &Sets, betas: &[f64]) -> Result<Vec<Moments>> {
 
 /// The minimum of every set.
 fn minima(cell: &Sets, place: usize) -> Result<Series> {
-    let point = |row: &Row| Ok(Point::at(row.number("beta_min")?, row.number("alpha_min")?));
-    let points = cell.rows.iter().map(point).collect::<Result<Vec<_>>>()?;
+    let points = points(&numbers(cell.rows, "beta_min")?, &numbers(cell.rows, "alpha_min")?);
     let label = match cell.context {
         WITHOUT_END => "minimum of each set, *L* = ∞".to_string(),
         l => format!("minimum of each set, *L* = {l}"),
@@ -164,26 +134,22 @@ fn minima(cell: &Sets, place: usize) -> Result<Series> {
         (_, 0) => (4, Marker::Circle),
         (_, i) => (2 + i, Marker::Ring),
     };
-    Ok(marks(&label, colour, marker, points))
+    Ok(Series::marks(label, colour, marker, points))
 }
 
 /// The places of the minima, and the cost of the heuristic, for the caption.
 fn note(settings: &DenoiseAlphaBeta, cell: &Sets) -> Result<String> {
-    let over_sets = |name: &str| -> Result<Estimate> {
-        let values: Result<Vec<f64>> = cell.rows.iter().map(|r| r.number(name)).collect();
-        mean(&values?, 0.95)
-    };
+    let over_sets = |name: &str| mean(&numbers(cell.rows, name)?, LEVEL);
     let (beta, alpha) = (over_sets("beta_min")?, over_sets("alpha_min")?);
     let n = settings.ambient as f64;
     let (least, more) = (over_sets("loss_min")?.value / n, over_sets("more")?);
     let with = |e: Estimate| format!("{} ± {}", significant(e.value, 3), significant(0.5 * (e.high - e.low), 2));
-    let more = Estimate { value: more.value / n, low: more.low / n, high: more.high / n, ..more };
     Ok(format!(
         "{}: minimum at *β* = {}, *α* = {} (95 % over sets), error {}; the heuristic has {} more.",
         name(cell.case, cell.context),
         with(beta),
         with(alpha),
         significant(least, 3),
-        with(more),
+        with(more.map(|loss| loss / n)),
     ))
 }

@@ -2,30 +2,25 @@
 
 use super::DenoiseTraining;
 use crate::quantities::cell::{EPOCHS, TASK, VARIANT};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::Result;
 use attnlab_core::stats::quantile;
-use attnlab_lab::figure::{Axis, Cell, Figure, GREY, Heat, INK, Marker, Palette, Panel, Point, Series, Stroke, Width};
+use attnlab_lab::experiment::draw::{along, by_word, cells, ends, extremes, firsts, lasts, lists, with_word};
+use attnlab_lab::figure::{Axis, Figure, GREY, INK, Palette, Panel, Series, Stroke};
 use attnlab_lab::run::Row;
-use attnlab_lab::run::store::by_cell;
 use attnlab_theory::dynamics::Attention;
 
 pub fn figures(settings: &DenoiseTraining, rows: &[Row]) -> Result<Vec<Figure>> {
-    let cells = by_cell(rows);
+    let cells = cells("denoise_training", rows)?;
     let mut figures = vec![];
     for variant in &settings.variants {
-        let of_variant = |cell: &&&[Row]| cell[0].word(VARIANT.name).is_ok_and(|v| v == variant);
-        let own: Vec<&[Row]> = cells.iter().filter(of_variant).copied().collect();
-        if own.is_empty() {
+        let cells = with_word(&cells, VARIANT, variant);
+        if cells.is_empty() {
             continue;
         }
-        figures.push(losses(settings, variant, &own)?);
+        figures.push(losses(settings, variant, &cells)?);
         for attention in Attention::ALL {
-            figures.push(matrices(variant, attention, &own)?);
+            figures.push(matrices(variant, attention, &cells)?);
         }
-    }
-    if figures.is_empty() {
-        let problem = "no rows to draw; run the experiment first".into();
-        return Err(Error::Content { path: "rows of denoise_training".into(), problem });
     }
     Ok(figures)
 }
@@ -49,40 +44,26 @@ fn title(task: &str) -> &'static str {
 fn losses(settings: &DenoiseTraining, variant: &str, cells: &[&[Row]]) -> Result<Figure> {
     let mut panels = vec![];
     let mut stuck = vec![];
-    for cell in cells {
-        let task = cell[0].word(TASK.name)?;
-        let mut panel = Panel {
-            title: title(task).into(),
-            x: Axis::linear("epoch"),
-            y: Axis::linear("loss per component"),
-            ..Panel::default()
-        };
-        let epochs = cell[0].parameter(EPOCHS.name)?;
-        panel.series.extend(baselines(cell, epochs)?);
+    for (task, cell) in by_word(cells, TASK)? {
+        let mut panel = Panel::new(title(task), Axis::linear("epoch"), Axis::linear("loss per component"))
+            .with_each(baselines(cell, cell[0].parameter(EPOCHS.name)?)?);
         for (colour, attention) in Attention::ALL.into_iter().enumerate() {
+            let name = attention.name();
             for (set, stroke) in [("train", Stroke::Solid), ("test", Stroke::Dotted)] {
-                let curves = series(cell, attention, set)?;
-                let label = format!("{} attention, {set}", attention.name());
-                panel.series.push(Series {
-                    stroke,
-                    unlisted: set == "test",
-                    marker: Marker::None,
-                    ..Series::measured(label, colour, mean_and_range(&curves))
-                        .with_interval("least to largest of the seeds")
-                });
+                let points = along((0..).map(f64::from), &lists(cell, &format!("{name}.{set}"))?, extremes);
+                let curve = Series::fitted(format!("{name} attention, {set}"), colour, points).drawn(stroke);
+                let curve = curve.with_interval("least to largest of the seeds");
+                panel = panel.with(if set == "test" { curve.unlisted() } else { curve });
             }
-            let ends = ends(&series(cell, attention, "train")?);
+            let ends = lasts(cell, &format!("{name}.train"))?;
             let worse = ends.iter().filter(|l| **l > STUCK * quantile(&ends, 0.5)).count();
             if worse > 0 {
-                let name = attention.name();
                 stuck.push(format!("{worse} with {name} attention on {}", title(task)));
             }
         }
-        panel.series.push(Series::key("test prompts", GREY, Stroke::Dotted));
+        panel = panel.with(Series::key("test prompts", GREY, Stroke::Dotted));
         // The first epochs of some seeds rise far above the loss of predicting zero.
-        let zero = baseline(cell, "zero")?;
-        let low = panel.series.iter().flat_map(|s| &s.points).map(|p| p.y);
-        let low = low.fold(f64::INFINITY, f64::min);
+        let (zero, low) = (baseline(cell, "zero")?, ends(panel.points().map(|p| p.y)).0);
         panel.y.range = Some((low - 0.08 * (zero - low), zero + 0.25 * (zero - low)));
         panels.push(panel);
     }
@@ -96,63 +77,30 @@ fn losses(settings: &DenoiseTraining, variant: &str, cells: &[&[Row]]) -> Result
         [] => format!("No run ends more than {:.0} % above", (STUCK - 1.0) * 100.0),
         runs => format!("More than {:.0} % above ended: {}; that is,", (STUCK - 1.0) * 100.0, runs.join(", ")),
     };
-    Ok(Figure {
-        name: format!("denoise_training_{variant}"),
-        title: format!("Training one attention layer to denoise, settings of {what}"),
-        caption: format!(
-            "Loss per component after each epoch, mean and full range over {} seeds, at the settings of \
-             {what}: *n* = {}, *L* = {} clean tokens, {} training and {} test prompts, Adam at {} in \
-             batches of {}; {data}. Lines across: what predictors that know the task lose on the training \
-             prompts, and attention with the weights that Theorems 3.1 and 3.2 name. Dotted: the loss on test \
-             prompts. {stuck} the median \
-             training loss of its case.",
-            cells[0].len(),
-            settings.ambient,
-            setting.context,
-            settings.training.train,
-            settings.training.test,
-            settings.training.rate,
-            settings.training.batch,
-        ),
-        width: Width::Page,
-        columns: 3,
-        panels,
-    })
+    let training = &settings.training;
+    let title = format!("Training one attention layer to denoise, settings of {what}");
+    Ok(Figure::page(format!("denoise_training_{variant}"), title, 3, panels).captioned(format!(
+        "Loss per component after each epoch, mean and full range over {} seeds, at the settings of {what}: *n* = {}, \
+         *L* = {} clean tokens, {} training and {} test prompts, Adam at {} in batches of {}; {data}. Lines across: what \
+         predictors that know the task lose on the training prompts, and attention with the weights that Theorems 3.1 and \
+         3.2 name. Dotted: the loss on test prompts. {stuck} the median training loss of its case.",
+        cells[0].len(),
+        settings.ambient,
+        setting.context,
+        training.train,
+        training.test,
+        training.rate,
+        training.batch,
+    )))
 }
 
 /// A run that ends this many times above the median of its case has found another minimum: the
 /// spread of those that have not is some per cent.
 const STUCK: f64 = 1.1;
 
-fn series(cell: &[Row], attention: Attention, set: &str) -> Result<Vec<Vec<f64>>> {
-    let name = format!("{}.{set}", attention.name());
-    cell.iter().map(|row| row.series(&name)).collect()
-}
-
-fn ends(curves: &[Vec<f64>]) -> Vec<f64> {
-    curves.iter().filter_map(|c| c.last().copied()).collect()
-}
-
-fn mean_and_range(curves: &[Vec<f64>]) -> Vec<Point> {
-    let epochs = curves.iter().map(Vec::len).min().unwrap_or(0);
-    let at = |e: usize| {
-        let values = || curves.iter().map(|c| c[e]);
-        let mean = values().sum::<f64>() / curves.len() as f64;
-        let low = values().fold(f64::INFINITY, f64::min);
-        let high = values().fold(f64::NEG_INFINITY, f64::max);
-        Point::between(e as f64, mean, low, high)
-    };
-    (0..epochs).map(at).collect()
-}
-
 /// Mean over the seeds of a baseline's loss on the training prompts.
 fn baseline(cell: &[Row], name: &str) -> Result<f64> {
-    let key = format!("baseline.{name}");
-    let mut sum = 0.0;
-    for row in cell {
-        sum += row.series(&key)?.first().copied().unwrap_or(f64::NAN);
-    }
-    Ok(sum / cell.len() as f64)
+    Ok(firsts(cell, &format!("baseline.{name}"))?.iter().sum::<f64>() / cell.len() as f64)
 }
 
 fn baselines(cell: &[Row], epochs: f64) -> Result<Vec<Series>> {
@@ -166,64 +114,32 @@ fn baselines(cell: &[Row], epochs: f64) -> Result<Vec<Series>> {
         ("theorem", "attention, the theorems' weights", 2, Stroke::Dashed),
         ("bayes", "Bayes", INK, Stroke::Dashed),
     ];
-    let mut all = vec![];
-    for (name, label, colour, stroke) in SHOWN {
-        if !cell[0].data.contains_key(&format!("baseline.{name}")) {
-            continue;
-        }
-        let at = baseline(cell, name)?;
-        let points = vec![Point::at(0.0, at), Point::at(epochs, at)];
-        let line = Series::predicted(label, colour, points).drawn(stroke);
-        all.push(match name {
-            "zero" => line.unlisted().tagged("predicting 0"),
-            _ => line,
-        });
-    }
-    Ok(all)
+    let known = SHOWN.into_iter().filter(|(name, ..)| cell[0].data.contains_key(&format!("baseline.{name}")));
+    let line = |(name, label, colour, stroke)| {
+        let line = Series::across(label, colour, [0.0, epochs], baseline(cell, name)?).drawn(stroke);
+        Ok(if name == "zero" { line.unlisted().tagged("predicting 0") } else { line })
+    };
+    known.map(line).collect()
 }
 
 /// The trained matrices of the first seed: W_KQ above W_PV, a column per task.
 fn matrices(variant: &str, attention: Attention, cells: &[&[Row]]) -> Result<Figure> {
+    let name = attention.name();
     let mut panels = vec![];
     for (key, symbol) in [("kq", "KQ"), ("pv", "PV")] {
-        for cell in cells {
-            let entries = cell[0].series(&format!("{}.{key}", attention.name()))?;
-            let name = title(cell[0].word(TASK.name)?);
-            panels.push(matrix(&entries, format!("*W*_{{{symbol}}}, {name}")));
+        for (task, cell) in by_word(cells, TASK)? {
+            let entries = cell[0].series(&format!("{name}.{key}"))?;
+            let largest = entries.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+            let title = format!("*W*_{{{symbol}}}, {}", title(task));
+            let bar = Axis::linear("").from_to(-largest, largest);
+            panels.push(Panel::matrix(title, ["column", "row"], &entries, bar, Palette::Diverging(0.0)));
         }
     }
-    let name = attention.name();
-    Ok(Figure {
-        name: format!("denoise_training_{variant}_weights_{name}"),
-        title: format!("The trained weights of {name} attention"),
-        caption: format!(
-            "Entries of the trained matrices of the first seed, {name} attention, settings of \
-             {}. Near multiples of the identity. Colours run from minus to plus \
-             the largest entry.",
-            whose(variant)
-        ),
-        width: Width::Page,
-        columns: cells.len(),
-        panels,
-    })
-}
-
-/// A square matrix given row by row.
-fn matrix(entries: &[f64], title: String) -> Panel {
-    let n = (entries.len() as f64).sqrt().round() as usize;
-    let indices: Vec<f64> = (1..=n).map(|i| i as f64).collect();
-    let largest = entries.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
-    let bar = Axis::linear("").from_to(-largest, largest);
-    let ticks = [1.0, n as f64];
-    Panel {
-        title,
-        square: true,
-        x: Axis::linear("column").ticks_at(&ticks),
-        y: Axis::linear("row").ticks_at(&ticks).downwards(),
-        heat: Some(Heat {
-            palette: Palette::Diverging(0.0),
-            ..Heat::over(&indices, &indices, bar, |column, row| Cell::of(entries[row * n + column]))
-        }),
-        ..Panel::default()
-    }
+    let file = format!("denoise_training_{variant}_weights_{name}");
+    let title = format!("The trained weights of {name} attention");
+    Ok(Figure::page(file, title, cells.len(), panels).captioned(format!(
+        "Entries of the trained matrices of the first seed, {name} attention, settings of {}. Near multiples of the \
+         identity. Colours run from minus to plus the largest entry.",
+        whose(variant)
+    )))
 }

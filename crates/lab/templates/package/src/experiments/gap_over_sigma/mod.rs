@@ -3,7 +3,7 @@
 use crate::PAPERS;
 use crate::theorem::{SCORES, SIGMA, gap};
 use attnlab::experiment::{Described, Experiment, draw};
-use attnlab::figure::{Axis, Figure, Point, Series, Width};
+use attnlab::figure::{Axis, Figure, Panel, Point, Series};
 use attnlab::prelude::*;
 use attnlab::run::{Row, store};
 use attnlab::stats;
@@ -36,46 +36,28 @@ impl Experiment for GapOverSigma {
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         let cells = draw::cells(Self::NAME, rows)?;
-        let mut panel = draw::panel(
+        let panel = Panel::new(
             "",
             Axis::linear("*σ*, spread of the scores"),
             Axis::linear("log *n* − *H*, entropy gap (nats)"),
-        );
-        for (colour, n) in self.scores.iter().enumerate() {
-            let mut points = vec![];
-            for cell in &cells {
-                if cell[0].parameter(SCORES.name)? == *n as f64 {
-                    points.push(point(cell)?);
-                }
-            }
-            let series = Series::measured(format!("*n* = {n}"), colour, points);
-            let series = series.with_interval("95 % interval of the mean");
-            panel.series.push(series);
-        }
+        )
+        .curves(&self.scores, |colour, n| {
+            let cells = draw::with_number(&cells, SCORES, *n as f64);
+            let means = draw::over(&cells, SIGMA, |cell| {
+                stats::mean(&draw::numbers(cell, "gap")?, 0.95)
+            })?;
+            let series = Series::measured(format!("*n* = {n}"), colour, means);
+            Ok(series.with_interval("95 % interval of the mean"))
+        })?;
         let end = self.sigmas.iter().copied().fold(0.0, f64::max);
         let sigmas = (0..=60).map(|i| end * f64::from(i) / 60.0);
         let predicted = sigmas.map(|sigma| Point::at(sigma, sigma * sigma / 2.0));
         let predicted = Series::predicted("*σ*^{2} / 2", self.scores.len(), predicted.collect());
-        panel.series.push(predicted);
-        Ok(vec![Figure {
-            name: "gap_over_sigma".into(),
-            title: Self::TITLE.into(),
-            caption: format!(
-                "Means over {} draws of *n* independent normal scores, with 95 % intervals. Dashed: \
-                 the limit *σ*^{{2}} / 2, which is claimed for *n* ≥ 100 and *σ* ≤ 1.",
-                self.trials
-            ),
-            width: Width::Column,
-            columns: 1,
-            panels: vec![panel],
-        }])
+        let figure = Figure::column("gap_over_sigma", Self::TITLE, vec![panel.with(predicted)]);
+        Ok(vec![figure.captioned(format!(
+            "Means over {} draws of *n* independent normal scores, with 95 % intervals. Dashed: \
+             the limit *σ*^{{2}} / 2, which is claimed for *n* ≥ 100 and *σ* ≤ 1.",
+            self.trials
+        ))])
     }
-}
-
-/// Returns the mean of the draws of one cell with its interval, at its σ.
-fn point(cell: &[Row]) -> Result<Point> {
-    let gaps: Result<Vec<f64>> = cell.iter().map(|row| row.number("gap")).collect();
-    let mean = stats::mean(&gaps?, 0.95)?;
-    let sigma = cell[0].parameter(SIGMA.name)?;
-    Ok(Point::between(sigma, mean.value, mean.low, mean.high))
 }
