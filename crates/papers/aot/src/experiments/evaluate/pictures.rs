@@ -91,8 +91,8 @@ pub(super) fn figures(settings: &Evaluate, rows: &[Row]) -> Result<Vec<Figure>> 
     let network = network.to_string_lossy().replace(['*', '_'], " ");
     let title = format!("{network} on {}, by reading", settings.task.name());
     Ok(vec![Figure::page(Evaluate::NAME, title, panels.len().clamp(1, 2), panels).captioned(format!(
-        "Bars: {} % intervals (accuracy: exact, over items; losses: Student, over passages or blocks of one window); of \
-         times least and largest. Random weights: the same architecture before training. {}.",
+        "Bars: {} % intervals (accuracy: exact, over items; losses: Student, over passages or blocks of one window); \
+         of times least and largest. Random weights: the same architecture before training. {}.",
         100.0 * settings.level,
         words.join("; ")
     ))])

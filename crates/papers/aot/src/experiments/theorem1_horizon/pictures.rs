@@ -68,11 +68,11 @@ pub fn figures(settings: &Theorem1Horizon, rows: &[Row]) -> Result<Vec<Figure>> 
     let Theorem1Horizon { clusters, dim, eta, tau, .. } = settings;
     let (title, panels) = ("To which depth Theorem 1 holds", vec![theta, depth, ratio, by_size(&sizes)]);
     Ok(vec![Figure::page("theorem1_horizon", title, 2, panels).captioned(format!(
-        "Largest signal gain *θ* = (1 + *ητ*)^{{*l*}} up to which the pattern (30), and with it the linear rate (8), is \
-         exact in a draw, and the number of exact updates, for *K* = {clusters}, *p* = {dim}, *η* = {eta}, *τ* = {tau}: \
-         median and 10-90 % over {} draws, every column of every head measured. Dashed: median by the horizon law. (d): \
-         all noise levels together in units of the large-*N* limit; dotted: 2 − √2. (11) allows noise up to 0.125 in \
-         these units. Points of several *N* are set side by side.",
+        "Largest signal gain *θ* = (1 + *ητ*)^{{*l*}} up to which the pattern (30), and with it the linear rate (8), \
+         is exact in a draw, and the number of exact updates, for *K* = {clusters}, *p* = {dim}, *η* = {eta}, *τ* = \
+         {tau}: median and 10-90 % over {} draws, every column of every head measured. Dashed: median by the horizon \
+         law. (d): all noise levels together in units of the large-*N* limit; dotted: 2 − √2. (11) allows noise up to \
+         0.125 in these units. Points of several *N* are set side by side.",
         cells[0].theta.len(),
     ))])
 }

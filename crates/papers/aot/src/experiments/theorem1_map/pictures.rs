@@ -48,11 +48,12 @@ fn slack_map(settings: &Theorem1Map, cells: &[&[Row]]) -> Result<Figure> {
     let title = "Where Theorem 1 holds, and where it is stated";
     Ok(Figure::page("theorem1_map", title, by_size.len().max(1), panels).captioned(format!(
         "Probability that the pattern (30), and with it the linear rate (8), is exact for one update (above) and for \
-         {layers} updates (below), over *p* and *δ*; *K* = {clusters}, *η* = {eta}, *τ* = {tau}, {} draws per cell, every \
-         column of every head measured. Solid: where half of the draws hold, between the cells' estimates. Dashed: the \
-         same by the horizon law, without a draw. Vermillion: below and to the right lie the hypotheses of Theorem 1 on \
-         *δ* (11), *p* (Lemma 3) and *τ* (29), which promise (8) for every depth; the hypothesis on *N* in (11) asks for \
-         *N* ≥ {} besides. Hatched: cells whose 95 % Clopper-Pearson interval reaches both sides of 1/2.",
+         {layers} updates (below), over *p* and *δ*; *K* = {clusters}, *η* = {eta}, *τ* = {tau}, {} draws per cell, \
+         every column of every head measured. Solid: where half of the draws hold, between the cells' estimates. \
+         Dashed: the same by the horizon law, without a draw. Vermillion: below and to the right lie the hypotheses \
+         of Theorem 1 on *δ* (11), *p* (Lemma 3) and *τ* (29), which promise (8) for every depth; the hypothesis on \
+         *N* in (11) asks for *N* ≥ {} besides. Hatched: cells whose 95 % Clopper-Pearson interval reaches both sides \
+         of 1/2.",
         cells[0].len(),
         min_tokens(*clusters)?,
     )))
@@ -162,13 +163,14 @@ fn rates(settings: &Theorem1Map, cells: &[&[Row]]) -> Result<Figure> {
     let title = "Where the failure probability is N^{−Ω(1)}";
     let panels = vec![decay, exponents(&rates)?];
     Ok(Figure::page("theorem1_map_rate", title, 2, panels).captioned(format!(
-        "(a) Expected number *Λ* of columns that break the pattern (30) when the signal has grown to *θ* = *b* √(log *N* / \
-         *p*) / *δ*, at the edge of the hypotheses (*p* = 64 (√log *N* + 1)², *δ* = √(log *N* / *p*) / 8), *K* = {}, \
-         *τ* = {}: {} values of the unbiased rare-event estimator per point, 95 % Student intervals; dashed: the horizon \
-         law. What the estimator does not count is at most {} anywhere (closed-form bound). (b) The slopes of least \
-         squares on log-log axes over *N* = {} with 95 % intervals, which include the bend of the curves; dashed: the same \
-         by the law; solid: the exponent for *N* → ∞, 3/2 − 1/(2*b*²) − *b*²/8. The claimed *N*^{{−Ω(1)}} is a negative \
-         exponent: it holds below *b* = 2 − √2 only, that is for layers with (1 + *ητ*)^{{*l*}} *δ* √*p* < 0.586 √log *N*.",
+        "(a) Expected number *Λ* of columns that break the pattern (30) when the signal has grown to *θ* = *b* √(log \
+         *N* / *p*) / *δ*, at the edge of the hypotheses (*p* = 64 (√log *N* + 1)², *δ* = √(log *N* / *p*) / 8), *K* \
+         = {}, *τ* = {}: {} values of the unbiased rare-event estimator per point, 95 % Student intervals; dashed: \
+         the horizon law. What the estimator does not count is at most {} anywhere (closed-form bound). (b) The \
+         slopes of least squares on log-log axes over *N* = {} with 95 % intervals, which include the bend of the \
+         curves; dashed: the same by the law; solid: the exponent for *N* → ∞, 3/2 − 1/(2*b*²) − *b*²/8. The claimed \
+         *N*^{{−Ω(1)}} is a negative exponent: it holds below *b* = 2 − √2 only, that is for layers with (1 + \
+         *ητ*)^{{*l*}} *δ* √*p* < 0.586 √log *N*.",
         settings.clusters,
         settings.tau,
         cells[0].len() as u64 * settings.rate_draws,

@@ -121,16 +121,16 @@ fn accuracy(settings: &Vision, cells: &[Named]) -> Result<Figure> {
     };
     let heads = match masked {
         true => {
-            " Quality of a head: probability that it gives a patch of the shape more weight from the class token than one \
-             outside; of each block the head that is best on the validation part, judged on the test part, mean and range \
-             over seeds; dotted: before training."
+            " Quality of a head: probability that it gives a patch of the shape more weight from the class token than \
+             one outside; of each block the head that is best on the validation part, judged on the test part, mean \
+             and range over seeds; dotted: before training."
         }
         false => "",
     };
     Ok(Figure::page("vision", "Networks of images", panels.len(), panels).captioned(format!(
-        "{images}, {side}² pixels in patches of {patch}²; {} % of each class for validation, {} % for the test. Lines and \
-         bands: mean and range over {seeds} training seeds; accuracy: 95 % intervals over seeds, of baselines over images. \
-         {}. {}{heads}",
+        "{images}, {side}² pixels in patches of {patch}²; {} % of each class for validation, {} % for the test. Lines \
+         and bands: mean and range over {seeds} training seeds; accuracy: 95 % intervals over seeds, of baselines \
+         over images. {}. {}{heads}",
         100.0 * settings.validation,
         100.0 * settings.test,
         sizes.join("; "),
@@ -168,8 +168,8 @@ fn resolution(settings: &Vision, networks: &[Named]) -> Result<Option<Figure>> {
     }
     let title = "Other resolutions than that of the training";
     Ok(Some(Figure::column("vision_resolution", title, vec![panel]).captioned(format!(
-        "Accuracy on the test part at sides of {} pixels in patches of {}², after training at {}; the grid of positions is \
-         interpolated. Mean and 95 % interval over {} training seeds.",
+        "Accuracy on the test part at sides of {} pixels in patches of {}², after training at {}; the grid of \
+         positions is interpolated. Mean and 95 % interval over {} training seeds.",
         sides.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
         settings.patch,
         settings.side,
@@ -223,8 +223,8 @@ fn maps(settings: &MapSettings, name: &str, row: &Row) -> Result<Figure> {
     };
     let title = format!("What the class token of {} attends to", words(name));
     Ok(Figure::page(format!("vision_maps_{}", name.replace('-', "_")), title, 4, panels).captioned(format!(
-        "Weights of the class token on the patches of test images, block {} of {}, first seed. Chosen: head {} of {heads}, \
-         by {criterion}; the same head before training; and the mean of all heads.",
+        "Weights of the class token on the patches of test images, block {} of {}, first seed. Chosen: head {} of \
+         {heads}, by {criterion}; the same head before training; and the mean of all heads.",
         row.number("block")?,
         row.number("layers")?,
         head + 1,
