@@ -1,6 +1,6 @@
 //! The figures of `vision`, from its rows.
 
-use super::{MapSettings, Vision, is_baseline};
+use super::{LINEAR, MapSettings, NEIGHBOURS, Vision, is_baseline};
 use crate::experiments::networks::{label, look};
 use crate::quantities::*;
 use attnlab_core::error::Result;
@@ -32,27 +32,22 @@ fn trained<'a>(cells: &[Named<'a>]) -> Vec<Named<'a>> {
     cells.iter().filter(|(name, _)| !is_baseline(name)).copied().collect()
 }
 
+/// Legend, colour and stroke of what has a name of its own here.
+const LOOKS: [(&str, &str, usize, Stroke); 6] = [
+    ("aot-v", "AoT-V", 0, Stroke::Solid),
+    ("aot-v-mhsa", "AoT-V, MHSA", 1, Stroke::Solid),
+    ("vit", "ViT", 3, Stroke::Solid),
+    ("crate", "CRATE", 2, Stroke::Solid),
+    (LINEAR, "linear", GREY, Stroke::Dashed),
+    (NEIGHBOURS, "k-NN", GREY, Stroke::Dashed),
+];
+
 fn words(name: &str) -> &str {
-    match name {
-        "aot-v" => "AoT-V",
-        "aot-v-mhsa" => "AoT-V, MHSA",
-        "vit" => "ViT",
-        "crate" => "CRATE",
-        "linear" => "linear",
-        "neighbours" => "k-NN",
-        other => label(other),
-    }
+    LOOKS.iter().find(|(own, ..)| *own == name).map_or(label(name), |(_, words, ..)| words)
 }
 
 fn colour(name: &str) -> (usize, Stroke) {
-    match name {
-        "aot-v" => (0, Stroke::Solid),
-        "aot-v-mhsa" => (1, Stroke::Solid),
-        "vit" => (3, Stroke::Solid),
-        "crate" => (2, Stroke::Solid),
-        other if is_baseline(other) => (GREY, Stroke::Dashed),
-        other => look(other),
-    }
+    LOOKS.iter().find(|(own, ..)| *own == name).map_or(look(name), |(_, _, colour, stroke)| (*colour, *stroke))
 }
 
 fn accuracy(settings: &Vision, cells: &[Named]) -> Result<Figure> {
