@@ -34,7 +34,7 @@ impl Figure {
         Figure { width: Width::Page, columns, ..Figure::column(name, title, panels) }
     }
 
-    /// Creates a figure as wide as its panels need, up to `most` beside each other: a page for several, a column for one.
+    /// Creates a figure as wide as a page, with up to `most` panels beside each other, or as a column for one panel.
     pub fn fitting(name: impl Into<String>, title: impl Into<String>, most: usize, panels: Vec<Panel>) -> Self {
         match panels.len() {
             0 | 1 => Figure::column(name, title, panels),

@@ -27,13 +27,13 @@ pub fn figures(settings: &CoherenceMap, rows: &[Row]) -> Result<Vec<Figure>> {
     let CoherenceMap { tokens, clusters, dim, eta, tau, layers, .. } = settings;
     let title = "How much coherence of the subspaces Theorem 1 survives";
     Ok(vec![Figure::page("coherence_map", title, 2, panels).captioned(format!(
-        "Number of updates for which (8) is exact in every cluster, for bases with *U*_{{k}}ᵀ*U*_{{l}} = *c* *I*; \
-         *N* = {tokens}, *K* = {clusters}, *p* = {dim}, *η* = {eta}, *τ* = {tau}: median over {} draws, networks of \
-         {layers} layers. (a) Over coherence *c* and noise; lines: equal depth, solid as measured, dashed by the horizon \
-         law with the noise √(*δ*² + *c*²*θ*²) that a token has in a foreign head when its signal has grown to *θ*; \
-         hatched: the exact 95 % interval of the median is wider than one update. (b) At the least noise, {least} √(log \
-         *N* / *p*), also for independent random subspaces of ℝ^{{*d*}}, at *c* = √(*p* / *d*); bars: exact 95 % \
-         intervals of the median.",
+        "Number of updates for which (8) is exact in every cluster, for bases with *U*_{{k}}ᵀ*U*_{{l}} = *c* *I*; *N* \
+         = {tokens}, *K* = {clusters}, *p* = {dim}, *η* = {eta}, *τ* = {tau}: median over {} draws, networks of \
+         {layers} layers. (a) Over coherence *c* and noise; lines: equal depth, solid as measured, dashed by the \
+         horizon law with the noise √(*δ*² + *c*²*θ*²) that a token has in a foreign head when its signal has grown \
+         to *θ*; hatched: the exact 95 % interval of the median is wider than one update. (b) At the least noise, \
+         {least} √(log *N* / *p*), also for independent random subspaces of ℝ^{{*d*}}, at *c* = √(*p* / *d*); bars: \
+         exact 95 % intervals of the median.",
         coherent[0].len(),
     ))])
 }

@@ -36,19 +36,15 @@ pub(crate) fn choice(row: &Row) -> String {
 /// Numbers readings from 1, in the order of the rows: a row of the control has the number of the network's own.
 pub(crate) fn numbered(rows: &[&Row]) -> Result<Vec<(usize, String)>> {
     let mut known: Vec<String> = vec![];
-    let mut found = vec![];
-    for row in rows {
+    let number = |row: &&Row| {
         let words = format!("{} ({})", row.word(READING)?, choice(row));
-        let number = match known.iter().position(|k| *k == words) {
-            Some(i) => i,
-            None => {
-                known.push(words.clone());
-                known.len() - 1
-            }
-        };
-        found.push((number + 1, words));
-    }
-    Ok(found)
+        let place = known.iter().position(|k| *k == words).unwrap_or_else(|| {
+            known.push(words.clone());
+            known.len() - 1
+        });
+        Ok((place + 1, words))
+    };
+    rows.iter().map(number).collect()
 }
 
 pub(super) fn figures(settings: &Evaluate, rows: &[Row]) -> Result<Vec<Figure>> {
@@ -91,8 +87,8 @@ pub(super) fn figures(settings: &Evaluate, rows: &[Row]) -> Result<Vec<Figure>> 
     let network = network.to_string_lossy().replace(['*', '_'], " ");
     let title = format!("{network} on {}, by reading", settings.task.name());
     Ok(vec![Figure::page(Evaluate::NAME, title, panels.len().clamp(1, 2), panels).captioned(format!(
-        "Bars: {} % intervals (accuracy: exact, over items; losses: Student, over passages or blocks of one window); of \
-         times least and largest. Random weights: the same architecture before training. {}.",
+        "Bars: {} % intervals (accuracy: exact, over items; losses: Student, over passages or blocks of one window); \
+         of times least and largest. Random weights: the same architecture before training. {}.",
         100.0 * settings.level,
         words.join("; ")
     ))])

@@ -38,12 +38,12 @@ pub fn figures(settings: &HorizonMap, rows: &[Row]) -> Result<Vec<Figure>> {
     let title = "How deep Theorem 1 holds, measured and predicted";
     let HorizonMap { base_tokens, base_clusters, base_tau, dim, eta, .. } = settings;
     Ok(vec![Figure::page("horizon_map", title, slices.len(), panels).captioned(format!(
-        "Depth to which the pattern (30), and with it the linear rate (8), is exact, over the noise *δ* √*p* and over *N*, \
-         *K* and *τ*; the others are *N* = {base_tokens}, *K* = {base_clusters}, *τ* = {base_tau}, and *p* = {dim}, \
-         *η* = {eta}: median over {} draws per cell, every column of every head measured. Above: in layers, \
-         log *θ*_{{crit}} / log(1 + *ητ*); lines at whole depths, solid by the measured medians, dashed by the horizon law. \
-         Below: the measured median of *θ*_{{crit}} over the law's. Hatched: the exact 95 % interval of the median does \
-         not hold the law's, in {marked} of {} cells; chance alone would do so in at most 5 %.",
+        "Depth to which the pattern (30), and with it the linear rate (8), is exact, over the noise *δ* √*p* and over \
+         *N*, *K* and *τ*; the others are *N* = {base_tokens}, *K* = {base_clusters}, *τ* = {base_tau}, and *p* = \
+         {dim}, *η* = {eta}: median over {} draws per cell, every column of every head measured. Above: in layers, \
+         log *θ*_{{crit}} / log(1 + *ητ*); lines at whole depths, solid by the measured medians, dashed by the \
+         horizon law. Below: the measured median of *θ*_{{crit}} over the law's. Hatched: the exact 95 % interval of \
+         the median does not hold the law's, in {marked} of {} cells; chance alone would do so in at most 5 %.",
         cells[0].len(),
         ratios.len(),
     ))])

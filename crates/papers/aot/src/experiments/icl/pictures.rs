@@ -113,9 +113,9 @@ fn by_examples(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
     let panels = settings.functions.iter().map(panel).collect::<Result<_>>()?;
     let title = "Regression in context: error against the number of examples";
     Ok(Figure::fitting("icl_examples", title, 2, panels).captioned(format!(
-        "Squared error of the prediction for *x*_{{k+1}} after *k* examples, over its variance, on {} prompts per seed. \
-         Lines: mean over {seeds} training seeds. Bands of the networks: over prompts ({}-{} % of the bootstrapped mean) \
-         and seeds (the widest ends). {}",
+        "Squared error of the prediction for *x*_{{k+1}} after *k* examples, over its variance, on {} prompts per \
+         seed. Lines: mean over {seeds} training seeds. Bands of the networks: over prompts ({}-{} % of the \
+         bootstrapped mean) and seeds (the widest ends). {}",
         evaluation.prompts,
         100.0 * ENDS.0,
         100.0 * ENDS.1,
@@ -162,8 +162,9 @@ fn losses(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
     let (dims, points) = (&settings.curriculum.dims, &settings.curriculum.points);
     let title = "Regression in context: losses in training";
     Ok(Figure::fitting("icl_training", title, 2, panels).captioned(format!(
-        "Squared error averaged over all prefixes and over {} steps, one line per seed; the curriculum goes from {} to {} \
-         dimensions and from {} to {} points, which raises the loss at first: vertical lines mark its stages. {}",
+        "Squared error averaged over all prefixes and over {} steps, one line per seed; the curriculum goes from {} \
+         to {} dimensions and from {} to {} points, which raises the loss at first: vertical lines mark its stages. \
+         {}",
         settings.plan.report_every,
         dims.from,
         dims.to,
@@ -193,10 +194,10 @@ fn shifted(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
     }
     let title = "Regression in context off the law of training";
     Ok(Figure::page("icl_shifted", title, 3, panels).captioned(format!(
-        "{} functions. Networks trained on *x* ~ N(0, *I*) without noise, tried on other laws: inputs times a factor, a \
-         covariance with eigenvalues falling as 1/*j*² in a random basis, labels with noise of standard deviation {}, and \
-         {} examples where training had {}. Errors over E *f*(*x*)² of the law of training. Bands as in the figure of \
-         errors. Exact least squares leaves the axis once it has *d* examples without noise. {}",
+        "{} functions. Networks trained on *x* ~ N(0, *I*) without noise, tried on other laws: inputs times a factor, \
+         a covariance with eigenvalues falling as 1/*j*² in a random basis, labels with noise of standard deviation \
+         {}, and {} examples where training had {}. Errors over E *f*(*x*)² of the law of training. Bands as in the \
+         figure of errors. Exact least squares leaves the axis once it has *d* examples without noise. {}",
         class.replace('-', " "),
         settings.evaluation.noise,
         settings.evaluation.longer,

@@ -42,8 +42,8 @@ pub fn figures(settings: &Inspect, rows: &[Row]) -> Result<Vec<Figure>> {
         "Arrays: {}. Mixture of Definition 1 {known}. *δ* with {} % intervals; limit (11): √(log *N* / *p*)/8 at the \
          largest *p*_{{k}}. SNR (6) per cluster, lines: √(*p*_{{k}}/Σ_{{l≠k}}*p*_{{l}})/*δ*. Horizon: first factor \
          *θ* at which the pattern (30) breaks, at *τ* = {}; law: 5, 50 and 95 % of draws. Permuted: every coordinate \
-         in random order over the tokens; Gaussian: the same second moments; both often have one cluster and no *δ*. Labels \
-         permuted: the same bases.",
+         in random order over the tokens; Gaussian: the same second moments; both often have one cluster and no *δ*. \
+         Labels permuted: the same bases.",
         shown.replace('*', "i").replace('_', " "),
         100.0 * settings.fitting.level,
         settings.fitting.tau,
@@ -110,8 +110,8 @@ fn horizon(rows: &[&Row]) -> Panel {
     });
     let parts = [("", "as given"), ("labels", "labels permuted")];
     let panel = panel(rows, "horizon", Axis::log("*θ* at the first break"));
-    let mut panel =
-        with_controls(panel, rows, &parts, |data| number(data, "theta_crit")).with_any(Series::measured("law", 3, law));
+    let panel = with_controls(panel, rows, &parts, |data| number(data, "theta_crit"));
+    let mut panel = panel.with_any(Series::measured("law", 3, law));
     if panel.series.is_empty() {
         panel.y = Axis::linear("*θ* (no break)").from_to(0.0, 1.0);
     }

@@ -95,22 +95,15 @@ impl Along<'_> {
     fn horizon(&self) -> Panel {
         let theta = |row: &Row, part| number(within(row, part)?, "theta_crit");
         let y = Axis::log("*θ* at the first break");
-        let permuted = self.trained(|row| theta(row, "labels"));
-        drawn(self.variants("horizon", y, |row| theta(row, ""))).with_any(Series::measured(
-            "labels permuted",
-            3,
-            permuted,
-        ))
+        let permuted = Series::measured("labels permuted", 3, self.trained(|row| theta(row, "labels")));
+        drawn(self.variants("horizon", y, |row| theta(row, ""))).with_any(permuted)
     }
 
     fn heads(&self) -> Panel {
         let snr = |row: &Row, name| number(within(row, "heads")?, name).filter(|x| *x > 0.0);
         let y = Axis::linear("SNR after the block");
-        drawn(self.variants("SNR in the heads' subspaces", y, |row| snr(row, "all_after"))).with_any(dotted(
-            "random subspaces",
-            0,
-            self.trained(|row| snr(row, "chance_after")),
-        ))
+        let chance = dotted("random subspaces", 0, self.trained(|row| snr(row, "chance_after")));
+        drawn(self.variants("SNR in the heads' subspaces", y, |row| snr(row, "all_after"))).with_any(chance)
     }
 
     fn factor(&self) -> Panel {
@@ -120,9 +113,9 @@ impl Along<'_> {
         };
         let own = |row: &Row| factor(row, "all_after", "all_before").filter(|x| x.is_finite());
         let chance = self.trained(|row| factor(row, "chance_after", "chance_before"));
-        drawn(self.variants("what a block does to it", Axis::linear("factor of the SNR"), own))
-            .with_any(dotted("random subspaces", 0, chance))
-            .ruled(Rule::horizontal("", 1.0))
+        let chance = dotted("random subspaces", 0, chance);
+        let panel = drawn(self.variants("what a block does to it", Axis::linear("factor of the SNR"), own));
+        panel.with_any(chance).ruled(Rule::horizontal("", 1.0))
     }
 
     fn attention(&self, name: &str, title: &str, label: &str) -> Panel {

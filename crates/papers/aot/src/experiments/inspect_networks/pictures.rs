@@ -67,10 +67,10 @@ fn compared(settings: &InspectNetworks, rows: &[Row]) -> Figure {
     }
     let panels = vec![factor, level, entropy, holding];
     Figure::page(InspectNetworks::NAME, "Real networks against Theorem 1", 2, panels).captioned(
-        "Block *l* of *L*: SNR (6) of the residual stream in the subspaces that the block's heads read, after it over before \
-         it; before it over that in random subspaces of the same sizes; entropy of attention over the largest possible. \
-         Theorem 1 has a factor of 1 + *ητ* with *τ* > 1/2. And the share of the hypotheses of Theorem 1 that the fitted \
-         mixture fulfils (depth 0: embedding).",
+        "Block *l* of *L*: SNR (6) of the residual stream in the subspaces that the block's heads read, after it over \
+         before it; before it over that in random subspaces of the same sizes; entropy of attention over the largest \
+         possible. Theorem 1 has a factor of 1 + *ητ* with *τ* > 1/2. And the share of the hypotheses of Theorem 1 \
+         that the fitted mixture fulfils (depth 0: embedding).",
     )
 }
 

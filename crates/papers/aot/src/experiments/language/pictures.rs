@@ -83,9 +83,9 @@ fn text(settings: &Language, row: &Row) -> Result<String> {
     }
     Ok(format!(
         "Text: {tokens} tokens from a Markov chain of order {order} over {vocabulary} symbols, transitions \
-         Dirichlet({concentration}). Horizontal lines: exact entropies of a token given those before it. Sequences begin \
-         without a past, so the least expected loss is {:.4}, not the entropy rate. Right: what the loss is above that of \
-         the chain's own law on the same sequences, at least 0 in expectation.",
+         Dirichlet({concentration}). Horizontal lines: exact entropies of a token given those before it. Sequences \
+         begin without a past, so the least expected loss is {:.4}, not the entropy rate. Right: what the loss is \
+         above that of the chain's own law on the same sequences, at least 0 in expectation.",
         row.number("least")?,
     ))
 }

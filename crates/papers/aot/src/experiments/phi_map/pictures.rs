@@ -89,12 +89,12 @@ fn gains(settings: &PhiMap, plane: &Plane, draws: usize) -> Result<Figure> {
     }
     let title = "What a layer does to the SNR under three *φ*";
     Ok(Figure::page("phi_map", title, PHI.len(), panels).captioned(format!(
-        "Factor by which layer 1 (above) and layer {layers} (below) multiplies the SNR (6), over *p* and *δ*; \
-         *N* = {tokens}, *K* = {clusters}, *η* = {eta}, *τ* = {tau}: geometric mean over {draws} draws and the clusters. \
-         Theorem 1 says {rate} for thresholded softmax; plain softmax and the hard threshold on raw scores are what is \
-         nearest to it in experiments. Lines: equal gain, as labelled, solid as measured, dashed by the closed forms of \
-         the first layer; shorter pieces than a fifth of the diagonal are left out. Dotted: half of the draws keep the \
-         pattern (30), by the horizon law. Hatched: the 95 % Student interval of the mean holds 1."
+        "Factor by which layer 1 (above) and layer {layers} (below) multiplies the SNR (6), over *p* and *δ*; *N* = \
+         {tokens}, *K* = {clusters}, *η* = {eta}, *τ* = {tau}: geometric mean over {draws} draws and the clusters. \
+         Theorem 1 says {rate} for thresholded softmax; plain softmax and the hard threshold on raw scores are what \
+         is nearest to it in experiments. Lines: equal gain, as labelled, solid as measured, dashed by the closed \
+         forms of the first layer; shorter pieces than a fifth of the diagonal are left out. Dotted: half of the \
+         draws keep the pattern (30), by the horizon law. Hatched: the 95 % Student interval of the mean holds 1."
     )))
 }
 
@@ -113,8 +113,8 @@ fn predictions(settings: &PhiMap, plane: &Plane, draws: usize) -> Result<Figure>
     let title = "Gain of the first layer, measured against predicted";
     Ok(Figure::page("phi_map_prediction", title, PHI.len(), panels).captioned(format!(
         "Measured gain of the first layer over the predicted one: `aot.softmax_first_layer`, 1 + *ητ* of Theorem 1, \
-         `aot.threshold_first_layer`; *N* = {tokens}, *K* = {clusters}, *η* = {eta}, *τ* = {tau}, {draws} draws. Hatched: \
-         the 95 % Student interval holds the prediction. The closed forms are of leading order in *N* and *p*; that of \
-         softmax needs *δ*²*p* well below 2 log *N*, and Theorem 1 the pattern (30)."
+         `aot.threshold_first_layer`; *N* = {tokens}, *K* = {clusters}, *η* = {eta}, *τ* = {tau}, {draws} draws. \
+         Hatched: the 95 % Student interval holds the prediction. The closed forms are of leading order in *N* and \
+         *p*; that of softmax needs *δ*²*p* well below 2 log *N*, and Theorem 1 the pattern (30)."
     )))
 }

@@ -102,8 +102,8 @@ fn by_noise(settings: &SnrPerLayer, cells: &[&[Row]]) -> Result<Figure> {
     let SnrPerLayer { tokens, clusters, dim, eta, tau, .. } = settings;
     let title = "SNR per layer under the *φ* of Theorem 1";
     Ok(Figure::page("snr_per_layer", title, 2, panels).captioned(format!(
-        "SNR (6) of the clusters at each layer of (3) with thresholded softmax, *N* = {tokens}, *K* = {clusters}, \
-         *p* = {dim}, *η* = {eta}, *τ* = {tau}: median and 10-90 % over {} draws and the {clusters} clusters. Dashed: the \
+        "SNR (6) of the clusters at each layer of (3) with thresholded softmax, *N* = {tokens}, *K* = {clusters}, *p* \
+         = {dim}, *η* = {eta}, *τ* = {tau}: median and 10-90 % over {} draws and the {clusters} clusters. Dashed: the \
          line of Theorem 1 from the measured median at layer 0. Rings: the last layer that the horizon law leaves a \
          cluster on the line in half of the draws. (11) allows *δ* up to 1/8 √(log *N* / *p*).",
         cells[0].len(),

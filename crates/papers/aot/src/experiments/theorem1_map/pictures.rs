@@ -3,11 +3,12 @@
 use super::{Theorem1Map, lemma3_dim};
 use crate::experiments::law::{LAW, half_line, law_of};
 use crate::quantities::*;
+use crate::theory::Horizon;
 use crate::theory::horizon::LARGE_N_CONSTANT;
 use crate::theory::printed::{delta_limit, min_tokens};
 use attnlab_core::error::Result;
 use attnlab_core::stats::{Estimate, PowerLaw, binomial, mean};
-use attnlab_lab::experiment::draw::{self, LEVEL, ends, groups, numbers, span, with_number, with_word};
+use attnlab_lab::experiment::draw::{self, LEVEL, ends, groups, numbers, over, span, with_number, with_word};
 use attnlab_lab::experiment::plane::{Plane, finer};
 use attnlab_lab::figure::{Axis, Cell, Figure, INK, Panel, Point, Rule, Scale, Series, Stroke};
 use attnlab_lab::run::Row;
@@ -48,11 +49,12 @@ fn slack_map(settings: &Theorem1Map, cells: &[&[Row]]) -> Result<Figure> {
     let title = "Where Theorem 1 holds, and where it is stated";
     Ok(Figure::page("theorem1_map", title, by_size.len().max(1), panels).captioned(format!(
         "Probability that the pattern (30), and with it the linear rate (8), is exact for one update (above) and for \
-         {layers} updates (below), over *p* and *δ*; *K* = {clusters}, *η* = {eta}, *τ* = {tau}, {} draws per cell, every \
-         column of every head measured. Solid: where half of the draws hold, between the cells' estimates. Dashed: the \
-         same by the horizon law, without a draw. Vermillion: below and to the right lie the hypotheses of Theorem 1 on \
-         *δ* (11), *p* (Lemma 3) and *τ* (29), which promise (8) for every depth; the hypothesis on *N* in (11) asks for \
-         *N* ≥ {} besides. Hatched: cells whose 95 % Clopper-Pearson interval reaches both sides of 1/2.",
+         {layers} updates (below), over *p* and *δ*; *K* = {clusters}, *η* = {eta}, *τ* = {tau}, {} draws per cell, \
+         every column of every head measured. Solid: where half of the draws hold, between the cells' estimates. \
+         Dashed: the same by the horizon law, without a draw. Vermillion: below and to the right lie the hypotheses \
+         of Theorem 1 on *δ* (11), *p* (Lemma 3) and *τ* (29), which promise (8) for every depth; the hypothesis on \
+         *N* in (11) asks for *N* ≥ {} besides. Hatched: cells whose 95 % Clopper-Pearson interval reaches both sides \
+         of 1/2.",
         cells[0].len(),
         min_tokens(*clusters)?,
     )))
@@ -104,34 +106,33 @@ fn stated(settings: &Theorem1Map, n: usize, plane: &Plane) -> Series {
     Series::predicted("border of the theorem's hypotheses (those on *N* aside)", STATED, points).drawn(Stroke::Solid)
 }
 
-/// The results at one reach b = θδ√(p / log N).
+/// Λ over N at one reach b = θδ√(p / log N), as measured and by the law.
 struct Rate {
     reach: f64,
-    tokens: Vec<f64>,
-    lambda: Vec<Estimate>,
-    law: Vec<f64>,
-    /// Bound on the breaks that neither the estimator nor Λ counts.
-    rest: f64,
+    measured: Vec<Point>,
+    law: Vec<Point>,
 }
 
 impl Rate {
     fn from_cells((reach, cells): (f64, Vec<&[Row]>)) -> Result<Rate> {
-        let mut rate = Rate { reach, tokens: vec![], lambda: vec![], law: vec![], rest: 0.0 };
-        for rows in cells {
-            let law = law_of(&rows[0], rows[0].parameter(TAU.name)?)?;
-            let theta = rows[0].parameter(THETA.name)?;
-            rate.tokens.push(rows[0].parameter(TOKENS.name)?);
-            rate.lambda.push(mean(&numbers(rows, "lambda")?, LEVEL)?);
-            rate.law.push(law.lambda(theta));
-            rate.rest = rate.rest.max(law.other_breaks(theta).total());
-        }
-        Ok(rate)
+        let measured = over(&cells, TOKENS, |cell| mean(&numbers(cell, "lambda")?, LEVEL))?;
+        let law = over(&cells, TOKENS, |cell| {
+            let (law, theta) = law_and_theta(&cell[0])?;
+            Ok(law.lambda(theta))
+        })?;
+        Ok(Rate { reach, measured, law })
     }
+}
 
-    fn slope(&self) -> Result<Estimate> {
-        let means: Vec<f64> = self.lambda.iter().map(|e| e.value).collect();
-        Ok(PowerLaw::fit(&self.tokens, &means, LEVEL)?.slope)
-    }
+/// The horizon law of a cell, and the factor of its signal.
+fn law_and_theta(row: &Row) -> Result<(Horizon, f64)> {
+    Ok((law_of(row, row.parameter(TAU.name)?)?, row.parameter(THETA.name)?))
+}
+
+/// The exponent of N by least squares on log-log axes.
+fn slope(points: &[Point]) -> Result<Estimate> {
+    let (tokens, lambda): (Vec<f64>, Vec<f64>) = points.iter().map(|p| (p.x, p.y)).unzip();
+    Ok(PowerLaw::fit(&tokens, &lambda, LEVEL)?.slope)
 }
 
 /// 3/2 - 1/(2b²) - b²/8: the exponent of Λ in N at fixed b for large N (see `theory::horizon`).
@@ -142,33 +143,37 @@ fn limit_exponent(b: f64) -> f64 {
 fn rates(settings: &Theorem1Map, cells: &[&[Row]]) -> Result<Figure> {
     let rates: Vec<Rate> = groups(cells, REACH)?.into_iter().map(Rate::from_cells).collect::<Result<_>>()?;
     // Space for the tags at the right of the last points.
-    let (low, high) = ends(rates.iter().flat_map(|rate| &rate.tokens).copied());
+    let (low, high) = ends(rates.iter().flat_map(|rate| &rate.law).map(|p| p.x));
     let mut decay = Panel::new(
         "expected number of broken columns",
         Axis::log("tokens *N*").from_to(low / 1.4, 4.5 * high),
         Axis::log("*Λ*, bounds the failure probability"),
     )
     .ruled(Rule::horizontal("", 1.0));
-    for rate in &rates {
-        let e = rate.slope()?;
-        let label = format!("*b* = {}, slope {:.3} ± {:.3}", rate.reach, e.value, 0.5 * (e.high - e.low));
-        let points = rate.tokens.iter().zip(&rate.lambda).map(|(n, e)| Point::at(*n, *e)).collect();
-        let measured = Series::bars(label.replace('-', "−"), MEASURED, points).with_interval(STUDENT);
+    for Rate { reach, measured, law } in &rates {
+        let e = slope(measured)?;
+        let label = format!("*b* = {reach}, slope {:.3} ± {:.3}", e.value, 0.5 * (e.high - e.low));
+        let measured = Series::bars(label.replace('-', "−"), MEASURED, measured.clone()).with_interval(STUDENT);
         decay = decay
-            .with(Series::predicted("horizon law", LINES, draw::points(&rate.tokens, &rate.law)))
-            .with(measured.unlisted().tagged(format!("*b* = {}", rate.reach)));
+            .with(Series::predicted("horizon law", LINES, law.clone()))
+            .with(measured.unlisted().tagged(format!("*b* = {reach}")));
     }
-    let rest = rates.iter().map(|r| r.rest).fold(0.0, f64::max);
+    let mut rest = 0.0_f64;
+    for cell in cells {
+        let (law, theta) = law_and_theta(&cell[0])?;
+        rest = rest.max(law.other_breaks(theta).total());
+    }
     let title = "Where the failure probability is N^{−Ω(1)}";
     let panels = vec![decay, exponents(&rates)?];
     Ok(Figure::page("theorem1_map_rate", title, 2, panels).captioned(format!(
-        "(a) Expected number *Λ* of columns that break the pattern (30) when the signal has grown to *θ* = *b* √(log *N* / \
-         *p*) / *δ*, at the edge of the hypotheses (*p* = 64 (√log *N* + 1)², *δ* = √(log *N* / *p*) / 8), *K* = {}, \
-         *τ* = {}: {} values of the unbiased rare-event estimator per point, 95 % Student intervals; dashed: the horizon \
-         law. What the estimator does not count is at most {} anywhere (closed-form bound). (b) The slopes of least \
-         squares on log-log axes over *N* = {} with 95 % intervals, which include the bend of the curves; dashed: the same \
-         by the law; solid: the exponent for *N* → ∞, 3/2 − 1/(2*b*²) − *b*²/8. The claimed *N*^{{−Ω(1)}} is a negative \
-         exponent: it holds below *b* = 2 − √2 only, that is for layers with (1 + *ητ*)^{{*l*}} *δ* √*p* < 0.586 √log *N*.",
+        "(a) Expected number *Λ* of columns that break the pattern (30) when the signal has grown to *θ* = *b* √(log \
+         *N* / *p*) / *δ*, at the edge of the hypotheses (*p* = 64 (√log *N* + 1)², *δ* = √(log *N* / *p*) / 8), *K* \
+         = {}, *τ* = {}: {} values of the unbiased rare-event estimator per point, 95 % Student intervals; dashed: \
+         the horizon law. What the estimator does not count is at most {} anywhere (closed-form bound). (b) The \
+         slopes of least squares on log-log axes over *N* = {} with 95 % intervals, which include the bend of the \
+         curves; dashed: the same by the law; solid: the exponent for *N* → ∞, 3/2 − 1/(2*b*²) − *b*²/8. The claimed \
+         *N*^{{−Ω(1)}} is a negative exponent: it holds below *b* = 2 − √2 only, that is for layers with (1 + \
+         *ητ*)^{{*l*}} *δ* √*p* < 0.586 √log *N*.",
         settings.clusters,
         settings.tau,
         cells[0].len() as u64 * settings.rate_draws,
@@ -178,8 +183,8 @@ fn rates(settings: &Theorem1Map, cells: &[&[Row]]) -> Result<Figure> {
 }
 
 fn exponents(rates: &[Rate]) -> Result<Panel> {
-    let measured = rates.iter().map(|r| Ok(Point::at(r.reach, r.slope()?)));
-    let by_law = rates.iter().map(|r| Ok(Point::at(r.reach, PowerLaw::fit(&r.tokens, &r.law, LEVEL)?.slope.value)));
+    let measured = rates.iter().map(|r| Ok(Point::at(r.reach, slope(&r.measured)?)));
+    let by_law = rates.iter().map(|r| Ok(Point::at(r.reach, slope(&r.law)?.value)));
     let reach: Vec<f64> = rates.iter().map(|r| r.reach).collect();
     let limit = finer(&reach, Scale::Linear, 60).iter().map(|b| Point::at(*b, limit_exponent(*b))).collect();
     let x = Axis::linear("reach *b* = *θ δ* √(*p* / log *N*)");

@@ -1,6 +1,6 @@
 //! The figures of `vision`, from its rows.
 
-use super::{MapSettings, Vision, is_baseline};
+use super::{LINEAR, MapSettings, NEIGHBOURS, Vision, is_baseline};
 use crate::experiments::networks::{label, look};
 use crate::quantities::*;
 use attnlab_core::error::Result;
@@ -32,27 +32,22 @@ fn trained<'a>(cells: &[Named<'a>]) -> Vec<Named<'a>> {
     cells.iter().filter(|(name, _)| !is_baseline(name)).copied().collect()
 }
 
+/// Legend, colour and stroke of what has a name of its own here.
+const LOOKS: [(&str, &str, usize, Stroke); 6] = [
+    ("aot-v", "AoT-V", 0, Stroke::Solid),
+    ("aot-v-mhsa", "AoT-V, MHSA", 1, Stroke::Solid),
+    ("vit", "ViT", 3, Stroke::Solid),
+    ("crate", "CRATE", 2, Stroke::Solid),
+    (LINEAR, "linear", GREY, Stroke::Dashed),
+    (NEIGHBOURS, "k-NN", GREY, Stroke::Dashed),
+];
+
 fn words(name: &str) -> &str {
-    match name {
-        "aot-v" => "AoT-V",
-        "aot-v-mhsa" => "AoT-V, MHSA",
-        "vit" => "ViT",
-        "crate" => "CRATE",
-        "linear" => "linear",
-        "neighbours" => "k-NN",
-        other => label(other),
-    }
+    LOOKS.iter().find(|(own, ..)| *own == name).map_or(label(name), |(_, words, ..)| words)
 }
 
 fn colour(name: &str) -> (usize, Stroke) {
-    match name {
-        "aot-v" => (0, Stroke::Solid),
-        "aot-v-mhsa" => (1, Stroke::Solid),
-        "vit" => (3, Stroke::Solid),
-        "crate" => (2, Stroke::Solid),
-        other if is_baseline(other) => (GREY, Stroke::Dashed),
-        other => look(other),
-    }
+    LOOKS.iter().find(|(own, ..)| *own == name).map_or(look(name), |(_, _, colour, stroke)| (*colour, *stroke))
 }
 
 fn accuracy(settings: &Vision, cells: &[Named]) -> Result<Figure> {
@@ -121,16 +116,16 @@ fn accuracy(settings: &Vision, cells: &[Named]) -> Result<Figure> {
     };
     let heads = match masked {
         true => {
-            " Quality of a head: probability that it gives a patch of the shape more weight from the class token than one \
-             outside; of each block the head that is best on the validation part, judged on the test part, mean and range \
-             over seeds; dotted: before training."
+            " Quality of a head: probability that it gives a patch of the shape more weight from the class token than \
+             one outside; of each block the head that is best on the validation part, judged on the test part, mean \
+             and range over seeds; dotted: before training."
         }
         false => "",
     };
     Ok(Figure::page("vision", "Networks of images", panels.len(), panels).captioned(format!(
-        "{images}, {side}² pixels in patches of {patch}²; {} % of each class for validation, {} % for the test. Lines and \
-         bands: mean and range over {seeds} training seeds; accuracy: 95 % intervals over seeds, of baselines over images. \
-         {}. {}{heads}",
+        "{images}, {side}² pixels in patches of {patch}²; {} % of each class for validation, {} % for the test. Lines \
+         and bands: mean and range over {seeds} training seeds; accuracy: 95 % intervals over seeds, of baselines \
+         over images. {}. {}{heads}",
         100.0 * settings.validation,
         100.0 * settings.test,
         sizes.join("; "),
@@ -168,8 +163,8 @@ fn resolution(settings: &Vision, networks: &[Named]) -> Result<Option<Figure>> {
     }
     let title = "Other resolutions than that of the training";
     Ok(Some(Figure::column("vision_resolution", title, vec![panel]).captioned(format!(
-        "Accuracy on the test part at sides of {} pixels in patches of {}², after training at {}; the grid of positions is \
-         interpolated. Mean and 95 % interval over {} training seeds.",
+        "Accuracy on the test part at sides of {} pixels in patches of {}², after training at {}; the grid of \
+         positions is interpolated. Mean and 95 % interval over {} training seeds.",
         sides.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
         settings.patch,
         settings.side,
@@ -223,8 +218,8 @@ fn maps(settings: &MapSettings, name: &str, row: &Row) -> Result<Figure> {
     };
     let title = format!("What the class token of {} attends to", words(name));
     Ok(Figure::page(format!("vision_maps_{}", name.replace('-', "_")), title, 4, panels).captioned(format!(
-        "Weights of the class token on the patches of test images, block {} of {}, first seed. Chosen: head {} of {heads}, \
-         by {criterion}; the same head before training; and the mean of all heads.",
+        "Weights of the class token on the patches of test images, block {} of {}, first seed. Chosen: head {} of \
+         {heads}, by {criterion}; the same head before training; and the mean of all heads.",
         row.number("block")?,
         row.number("layers")?,
         head + 1,

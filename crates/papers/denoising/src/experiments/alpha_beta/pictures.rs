@@ -48,9 +48,9 @@ pub fn figures(settings: &DenoiseAlphaBeta, rows: &[Row]) -> Result<Vec<Figure>>
         settings;
     Ok(vec![Figure::page("denoise_alpha_beta", title, 2, panels).captioned(format!(
         "Mean squared error per component, averaged over {trials} sets of *N* = {prompts} prompts, *n* = {ambient}. \
-         Spheres: *d* = {sphere_dim}, *R* = {radius}. Clusters: *K* = {clusters}, *σ*_{{0}}^{{2}} = {cluster_variance}. \
-         *σ*_{{Z}}^{{2}} = {noise}. Lines: {} times the least. Circles: the numerical minimum with *β* > 0 of each set. \
-         Upper row: finite contexts; lower row: infinitely many tokens. {}",
+         Spheres: *d* = {sphere_dim}, *R* = {radius}. Clusters: *K* = {clusters}, *σ*_{{0}}^{{2}} = \
+         {cluster_variance}. *σ*_{{Z}}^{{2}} = {noise}. Lines: {} times the least. Circles: the numerical minimum \
+         with *β* > 0 of each set. Upper row: finite contexts; lower row: infinitely many tokens. {}",
         MULTIPLES.map(|m| m.to_string()).join(", "),
         notes.join(" "),
     ))])

@@ -68,10 +68,10 @@ fn maps(settings: &DenoiseExcessRisk, cells: &[&[Row]]) -> Result<Figure> {
     let title = "Excess risk over Bayes of one trained attention layer";
     Ok(Figure::page("denoise_excess_risk", title, 2, panels).captioned(format!(
         "E‖x̂ - f_opt‖² of the trained layer relative to the Bayes risk, median over {seeds} seeds with {fresh} fresh \
-         prompts each; all weights trained on {} prompts. Left: *n* = {ambient}, *d* = {} (subspaces, *σ*_{{0}}² = {}) and \
-         {} (spheres, *R* = {}). Right: *L* = {context}, *σ*_{{Z}}² = {} and {}. Contours at 3, 10, 30 and 100 %, without \
-         pieces shorter than a fifth of the diagonal. The table behind the picture holds the intervals of the medians, \
-         between order statistics: the range of six seeds covers the median of the law with 97 %.",
+         prompts each; all weights trained on {} prompts. Left: *n* = {ambient}, *d* = {} (subspaces, *σ*_{{0}}² = \
+         {}) and {} (spheres, *R* = {}). Right: *L* = {context}, *σ*_{{Z}}² = {} and {}. Contours at 3, 10, 30 and \
+         100 %, without pieces shorter than a fifth of the diagonal. The table behind the picture holds the intervals \
+         of the medians, between order statistics: the range of six seeds covers the median of the law with 97 %.",
         training.train, subspace.dim, subspace.sigma0_2, sphere.dim, sphere.radius, subspace.sigma_z2, sphere.sigma_z2,
     )))
 }
@@ -130,9 +130,9 @@ fn lines(settings: &DenoiseExcessRisk, cells: &[&[Row]]) -> Result<Figure> {
     let DenoiseExcessRisk { ambient, seeds, .. } = settings;
     let title = "Excess risk over Bayes against the context length";
     Ok(Figure::page("denoise_excess_risk_lines", title, 2, panels).captioned(format!(
-        "E‖x̂ - f_opt‖² relative to the Bayes risk at *n* = {ambient}: trained layers and the weights that Theorems 3.1 and \
-         3.2 name, median over {seeds} seeds, with the distribution-free interval between order statistics (97 % for six \
-         seeds); a run that ends in another minimum moves its upper end. Dashed: the rate *C* / *L* of the latter, exact \
-         for linear attention, asymptotic for softmax."
+        "E‖x̂ - f_opt‖² relative to the Bayes risk at *n* = {ambient}: trained layers and the weights that Theorems \
+         3.1 and 3.2 name, median over {seeds} seeds, with the distribution-free interval between order statistics \
+         (97 % for six seeds); a run that ends in another minimum moves its upper end. Dashed: the rate *C* / *L* of \
+         the latter, exact for linear attention, asymptotic for softmax."
     )))
 }

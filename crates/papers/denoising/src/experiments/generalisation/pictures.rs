@@ -80,10 +80,11 @@ fn by_length(settings: &DenoiseGeneralisation, cells: &[&[Row]]) -> Result<Figur
     let title = "Linear attention trained at several context lengths";
     Ok(Figure::page("denoise_generalisation_length", title, 2, vec![product, loss]).captioned(format!(
         "Linear attention (3), all weights trained on {} prompts, *n* = {ambient}, *d* = {d}, *σ*_{{0}}² = {}, \
-         *σ*_{{Z}}² = {}: median over {} seeds (of data and weights) with the distribution-free interval between order \
-         statistics (96 % for twelve). {fresh} fresh prompts per seed. {} of {} runs ended more than 10 % above the median \
-         training loss of their *L*, in another minimum. Dashed: the exact loss of scaled identities and its minimum, \
-         which the *n*² weights that are trained miss on fresh prompts because they fit the training prompts.",
+         *σ*_{{Z}}² = {}: median over {} seeds (of data and weights) with the distribution-free interval between \
+         order statistics (96 % for twelve). {fresh} fresh prompts per seed. {} of {} runs ended more than 10 % above \
+         the median training loss of their *L*, in another minimum. Dashed: the exact loss of scaled identities and \
+         its minimum, which the *n*² weights that are trained miss on fresh prompts because they fit the training \
+         prompts.",
         training.train,
         subspace.sigma0_2,
         subspace.sigma_z2,
@@ -140,10 +141,10 @@ fn by_dimension(settings: &DenoiseGeneralisation, cell: &[Row]) -> Result<Figure
         .with(Series::predicted("zero", GREY, zero));
     let title = "Linear attention at other dimensions than it was trained on";
     Ok(Figure::column("denoise_generalisation_dimension", title, vec![panel]).captioned(format!(
-        "Linear attention (3) trained at *d* = {}, *L* = {trained_context} and tested on subspaces of dimension *d′* with \
-         *L* clean tokens, *n* = {ambient}, *σ*_{{0}}² = {}, *σ*_{{Z}}² = {}: median over {} seeds with its interval, \
-         {fresh} fresh prompts per point and seed. Dashed in the same colour: the exact law of the scaled identity that is \
-         optimal where the layer was trained.",
+        "Linear attention (3) trained at *d* = {}, *L* = {trained_context} and tested on subspaces of dimension *d′* \
+         with *L* clean tokens, *n* = {ambient}, *σ*_{{0}}² = {}, *σ*_{{Z}}² = {}: median over {} seeds with its \
+         interval, {fresh} fresh prompts per point and seed. Dashed in the same colour: the exact law of the scaled \
+         identity that is optimal where the layer was trained.",
         subspace.dim,
         subspace.sigma0_2,
         subspace.sigma_z2,

@@ -67,9 +67,9 @@ fn landscapes(settings: &DenoiseLandscape, rows: &[Row]) -> Result<Figure> {
     };
     let title = "Energy landscape of a context: one step and many";
     Ok(Figure::page("denoise_landscape", title, 2, panels).captioned(format!(
-        "The energy (7) above its minimum for one context of *L* = {context} tokens from {law}, *α* = {alpha}, *β* = {} / \
-         *σ*_{{Z}}^{{2}}, step size *γ* = {} *α*; one scale on both axes. Left: one step from each query, beside the Bayes \
-         optimum. Right: repeated steps. {}",
+        "The energy (7) above its minimum for one context of *L* = {context} tokens from {law}, *α* = {alpha}, *β* = \
+         {} / *σ*_{{Z}}^{{2}}, step size *γ* = {} *α*; one scale on both axes. Left: one step from each query, beside \
+         the Bayes optimum. Right: repeated steps. {}",
         rounded(settings.beta),
         rounded(settings.gamma),
         notes.join(" "),

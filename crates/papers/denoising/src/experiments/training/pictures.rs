@@ -81,9 +81,9 @@ fn losses(settings: &DenoiseTraining, variant: &str, cells: &[&[Row]]) -> Result
     let title = format!("Training one attention layer to denoise, settings of {what}");
     Ok(Figure::page(format!("denoise_training_{variant}"), title, 3, panels).captioned(format!(
         "Loss per component after each epoch, mean and full range over {} seeds, at the settings of {what}: *n* = {}, \
-         *L* = {} clean tokens, {} training and {} test prompts, Adam at {} in batches of {}; {data}. Lines across: what \
-         predictors that know the task lose on the training prompts, and attention with the weights that Theorems 3.1 and \
-         3.2 name. Dotted: the loss on test prompts. {stuck} the median training loss of its case.",
+         *L* = {} clean tokens, {} training and {} test prompts, Adam at {} in batches of {}; {data}. Lines across: \
+         what predictors that know the task lose on the training prompts, and attention with the weights that \
+         Theorems 3.1 and 3.2 name. Dotted: the loss on test prompts. {stuck} the median training loss of its case.",
         cells[0].len(),
         settings.ambient,
         setting.context,
