@@ -253,11 +253,6 @@ pub fn points(xs: &[f64], ys: &[f64]) -> Vec<Point> {
     xs.iter().zip(ys).map(|(x, y)| Point::at(*x, *y)).collect()
 }
 
-/// Returns an empty panel.
-pub fn panel(title: impl Into<String>, x: Axis, y: Axis) -> Panel {
-    Panel::new(title, x, y)
-}
-
 /// Returns a curve over many points, with its band over the seeds and without markers.
 pub fn curve_over_seeds(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Series {
     Series::fitted(label, colour, points).with_interval(OVER_SEEDS)
