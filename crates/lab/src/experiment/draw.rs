@@ -14,7 +14,7 @@
 //! # }
 //! ```
 
-use crate::figure::{Axis, Marker, Measured, Panel, Point, Series};
+use crate::figure::{Axis, Marker, Measured, Point, Series};
 use crate::run::Row;
 use crate::run::store::by_cell;
 use attnlab_core::error::{Error, Result};

@@ -46,8 +46,8 @@ pub fn write_all(figures: &[Figure], dir: &Path) -> Result<Vec<PathBuf>> {
         let files = [
             (path("svg"), drawn.as_bytes().to_vec()),
             (path("pdf"), pdf_of_svg(&drawn)?),
-            (path("png"), png_of_svg(&drawn)?),
             (path("csv"), to_csv(figure)?.into_bytes()),
+            (path("png"), png_of_svg(&drawn)?),
         ];
         for (path, bytes) in files {
             files::replace(&path, |file| file.write_all(&bytes)).map_err(|e| Error::io(&path, e, advice))?;

@@ -10,6 +10,7 @@ use crate::experiments::inspect_networks::InspectNetworks;
 use crate::inspect::{Fitting, Scale};
 use attnlab_core::error::{Error, Result};
 use attnlab_lab::command::{Command, Out, RowOptions, Status, input};
+use attnlab_lab::experiment::ranges::Ranges;
 use clap::Args as _;
 use std::path::PathBuf;
 
@@ -140,7 +141,7 @@ fn run(args: &Args, out: &mut Out) -> Result<Status> {
     match (&args.network[..], &args.text, args.tokens_are) {
         ([_, ..], Some(text), _) => {
             let of_file = |network: &PathBuf| {
-                let fitting = fitting(args, Scale::Fitted);
+                let fitting = fitting(args, Scale::Fitted)?;
                 let mut settings = InspectNetwork::of_files(network, text, fitting)?;
                 settings.tokens = args.tokens as usize;
                 settings.window = args.window.map_or(settings.window, |n| n as usize);
@@ -164,7 +165,7 @@ fn run(args: &Args, out: &mut Out) -> Result<Status> {
                 bases: args.bases.clone(),
                 labels: args.labels.iter().cloned().collect(),
                 controls: !args.no_controls,
-                fitting: fitting(args, Scale::AsGiven),
+                fitting: fitting(args, Scale::AsGiven)?,
             };
             let shown = Shown { lines, tables, page: PAGE };
             computed(&settings, &shown, &to, out)
@@ -174,9 +175,9 @@ fn run(args: &Args, out: &mut Out) -> Result<Status> {
     }
 }
 
-fn fitting(args: &Args, scale: Scale) -> Fitting {
+fn fitting(args: &Args, scale: Scale) -> Result<Fitting> {
     let clusters = args.clusters.unwrap_or(0) as usize;
-    Fitting {
+    let fitting = Fitting {
         clusters,
         most_clusters: (args.most_clusters as usize).max(clusters),
         scale: args.scale.unwrap_or(scale),
@@ -185,5 +186,8 @@ fn fitting(args: &Args, scale: Scale) -> Fitting {
         tau: args.tau,
         level: args.level,
         test_level: args.test_level,
-    }
+    };
+    // The options' own names: the table's stand in settings files.
+    fitting.ranges("")?;
+    Ok(fitting)
 }
