@@ -72,10 +72,7 @@ pub fn claim_lines(claim: &dyn Claim) -> Vec<String> {
     let defaults = Params::resolve(&schema, &Map::new()).ok();
     let mut lines = vec![format!("{}: {}", sheet.id, sheet.title)];
     lines.extend(wrapped(&sheet.source(), 2, WIDTH));
-    let heading = match sheet.own {
-        true => "statement, in our words",
-        false => "statement as printed",
-    };
+    let heading = if sheet.own { "statement, in our words" } else { "statement as printed" };
     lines.extend(section(heading, &sheet.statement));
     for (heading, text) in [
         ("judged within", &sheet.tolerance),

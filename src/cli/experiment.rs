@@ -170,10 +170,7 @@ pub fn figure(args: &FigureArgs, catalogue: &Catalogue, out: &mut Out) -> Result
     for dropped in &run.dropped {
         note(&format!("warning: {dropped}"));
     }
-    let figures = match args.partial {
-        true => run.partial_figures()?,
-        false => run.figures()?,
-    };
+    let figures = if args.partial { run.partial_figures()? } else { run.figures()? };
     folder::list(&figure::write_all(&figures, &args.out)?, out)?;
     Ok(Status::Expected)
 }

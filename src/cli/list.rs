@@ -195,10 +195,7 @@ fn formulas(catalogue: &Catalogue, json: bool, out: &mut Out) -> Result<()> {
 /// Prints every paper as a BibTeX entry.
 fn papers(catalogue: &Catalogue, json: bool, out: &mut Out) -> Result<()> {
     let mut all = catalogue.rooms().iter().flat_map(|room| room.papers);
-    all.try_for_each(|paper| match json {
-        true => out.json(paper),
-        false => out.line(&paper.bibtex()),
-    })
+    all.try_for_each(|paper| if json { out.json(paper) } else { out.line(&paper.bibtex()) })
 }
 
 fn claims(all: &[Arc<dyn Claim>], json: bool, out: &mut Out) -> Result<()> {

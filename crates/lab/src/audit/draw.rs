@@ -90,10 +90,7 @@ fn scope(claim: &dyn Claim, schema: &Schema, set: &Map<String, Value>) -> Result
     if seconds > MAX_CHECK_SECONDS {
         return Ok(Scope::Long(seconds));
     }
-    Ok(match claim.hypotheses(&params).iter().all(|h| h.holds) {
-        true => Scope::Inside,
-        false => Scope::Outside,
-    })
+    Ok(if claim.hypotheses(&params).iter().all(|h| h.holds) { Scope::Inside } else { Scope::Outside })
 }
 
 /// Draws values for one parameter, for about half of them, or for all; word number `prescribed` of every choice

@@ -159,10 +159,7 @@ fn is_sampled(judgement: &Judgement) -> bool {
 fn least_alpha(decides: impl Fn(f64) -> Result<bool>, now: bool, start: f64) -> Result<f64> {
     // The intervals are nested: what decides at one α decides at every larger one.
     const LARGEST_ALPHA: f64 = 1.0 - 1e-9;
-    let (mut low, mut high) = match now {
-        true => (SMALLEST_ALPHA, start),
-        false => (start, LARGEST_ALPHA),
-    };
+    let (mut low, mut high) = if now { (SMALLEST_ALPHA, start) } else { (start, LARGEST_ALPHA) };
     if now && decides(low)? {
         return Ok(low);
     }
@@ -171,10 +168,7 @@ fn least_alpha(decides: impl Fn(f64) -> Result<bool>, now: bool, start: f64) -> 
     }
     while high / low > 1.001 {
         let middle = (low * high).sqrt();
-        match decides(middle)? {
-            true => high = middle,
-            false => low = middle,
-        }
+        if decides(middle)? { high = middle } else { low = middle }
     }
     Ok(high)
 }

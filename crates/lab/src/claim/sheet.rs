@@ -361,10 +361,7 @@ fn table<'a>(opening: &str, text: &'a str) -> Result<(Map<String, Value>, &'a st
 }
 
 fn known(what: &'static str, name: &str, all: &[&'static str]) -> Result<()> {
-    match all.contains(&name) {
-        true => Ok(()),
-        false => Err(Error::unknown(what, name, all.iter().copied())),
-    }
+    if all.contains(&name) { Ok(()) } else { Err(Error::unknown(what, name, all.iter().copied())) }
 }
 
 /// The sheet `sheets/ID.md` of the package, read at compile time. The package must have

@@ -139,10 +139,7 @@ fn decimal_writer(largest: f64, step: f64) -> impl Fn(f64) -> String {
         // A rounding error around zero is written as 0, without a sign.
         let v = if v.abs() < 1e-9 * step { 0.0 } else { v / unit };
         let number = minus(format!("{v:.decimals$}"));
-        match scientific && v != 0.0 {
-            true => format!("{number}×10^{{{}}}", minus(exponent.to_string())),
-            false => number,
-        }
+        if scientific && v != 0.0 { format!("{number}×10^{{{}}}", minus(exponent.to_string())) } else { number }
     }
 }
 

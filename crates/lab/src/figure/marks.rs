@@ -32,9 +32,8 @@ pub fn rule(canvas: &mut Canvas, placed: &Placed, rule: &Rule) {
     let (x, y) = position(placed, rule.at, rule.at);
     let inside = if rule.vertical { left <= x && x <= right } else { top <= y && y <= bottom };
     let line = if rule.vertical { [(x, bottom), (x, top)] } else { [(left, y), (right, y)] };
-    match inside {
-        true => stroke(canvas, &line, Stroke::Dotted, 0.8 * LINE, RULE),
-        false => {}
+    if inside {
+        stroke(canvas, &line, Stroke::Dotted, 0.8 * LINE, RULE)
     }
 }
 
@@ -117,10 +116,7 @@ fn tag(canvas: &mut Canvas, placed: &Placed, words: &str, (x, y): Place) {
 pub fn rule_label(canvas: &mut Canvas, placed: &Placed, rule: &Rule) {
     let frame = placed.frame;
     let (x, y) = position(placed, rule.at, rule.at);
-    let shown = match rule.vertical {
-        true => frame.left <= x && x <= frame.right,
-        false => frame.top <= y && y <= frame.bottom,
-    };
+    let shown = if rule.vertical { frame.left <= x && x <= frame.right } else { frame.top <= y && y <= frame.bottom };
     if !rule.written || !shown {
         return;
     }

@@ -140,10 +140,7 @@ impl RunFolder {
     /// As those.
     pub fn pictures(&self, partial: bool) -> Result<Vec<Picture>> {
         let picture = |figure| Picture { figure, seed: self.plan.manifest.seed, origins: self.origins.clone() };
-        let figures = match partial {
-            true => self.partial_figures()?,
-            false => self.figures()?,
-        };
+        let figures = if partial { self.partial_figures()? } else { self.figures()? };
         Ok(figures.into_iter().map(picture).collect())
     }
 }

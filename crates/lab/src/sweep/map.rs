@@ -86,10 +86,7 @@ impl<'a> Free<'a> {
         };
         let log = values[0] > 0.0 && values.len() > 2 && unevenness(f64::ln) < unevenness(|v| v);
         let label = format!("*{}*", self.name);
-        match log {
-            true => figure::Axis::log(label),
-            false => figure::Axis::linear(label),
-        }
+        if log { figure::Axis::log(label) } else { figure::Axis::linear(label) }
     }
 
     fn place(&self, cell: &CellSummary) -> f64 {
@@ -174,10 +171,7 @@ impl Story {
             title: claim.sheet().title.clone(),
             probability,
             interval: [interval, bracket].into_iter().flatten().collect::<Vec<_>>().join(" or "),
-            trials: match least == most {
-                true => format!("{most}"),
-                false => format!("{least} to {most}"),
-            },
+            trials: if least == most { format!("{most}") } else { format!("{least} to {most}") },
         }
     }
 
@@ -201,10 +195,7 @@ impl Story {
     }
 
     fn caption(&self, map: bool) -> String {
-        let what = match self.probability {
-            true => "Share of trials in which the statement holds",
-            false => "Estimate",
-        };
+        let what = if self.probability { "Share of trials in which the statement holds" } else { "Estimate" };
         let (id, trials) = (self.id, &self.trials);
         let start = format!("{what}, claim `{id}`, {trials} trials per cell.");
         match map {

@@ -123,10 +123,7 @@ fn wide(entry: &Entry) -> f64 {
 
 fn columns(entries: &[Entry], room: f64) -> Vec<f64> {
     let wide: Vec<f64> = entries.iter().map(wide).collect();
-    match wide.is_empty() {
-        true => vec![],
-        false => legend_columns(&wide, room),
-    }
+    if wide.is_empty() { vec![] } else { legend_columns(&wide, room) }
 }
 
 fn total(columns: &[f64]) -> f64 {

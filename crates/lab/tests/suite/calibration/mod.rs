@@ -112,10 +112,7 @@ fn means_at_the_boundary() {
 #[test]
 fn uninformative_trials_change_neither_level_nor_verdict() {
     let mixed = |n: u64, fails: f64, says_nothing: f64, rng: &mut Generator| -> Vec<Outcome> {
-        let one = |_| match rng.random::<f64>() < says_nothing {
-            true => silent(),
-            false => event(rng.random::<f64>() >= fails),
-        };
+        let one = |_| if rng.random::<f64>() < says_nothing { silent() } else { event(rng.random::<f64>() >= fails) };
         (0..n).map(one).collect()
     };
     let always = statement(Promise::Always, 40);
@@ -124,10 +121,7 @@ fn uninformative_trials_change_neither_level_nor_verdict() {
         assert_rate(&name, 0.0, 3000, |run| {
             let drawn = mixed(40, 0.0, says_nothing, &mut rng(&name, run));
             let informative = drawn.iter().filter(|o| o.is_informative()).count() as u64;
-            let expected = match informative >= LEAST_TRIALS {
-                true => VerdictKind::Supported,
-                false => VerdictKind::Inconclusive,
-            };
+            let expected = if informative >= LEAST_TRIALS { VerdictKind::Supported } else { VerdictKind::Inconclusive };
             found(&always, &drawn).kind != expected
         });
         let name = format!("coverage with {says_nothing} uninformative");
@@ -255,10 +249,7 @@ fn analytic_p_values_are_those_of_bisection() {
         let (mut low, mut high) = (0.0, 0.5);
         while high - low > 1e-8 * high {
             let middle: f64 = 0.5 * (low + high);
-            match at(middle).verdict.kind() == kind {
-                true => high = middle,
-                false => low = middle,
-            }
+            if at(middle).verdict.kind() == kind { high = middle } else { low = middle }
         }
         let off = (p / high - 1.0).abs();
         assert!(off < 1e-6, "{promise:?}, n = {n}, {kind:?}: {p:e} and {high:e}");
