@@ -45,7 +45,7 @@ pub fn claim_json(claim: &dyn Claim) -> Value {
 
 /// Returns the parameters of a schema as JSON: name, range, default, meaning.
 pub fn parameters_json(schema: &Schema, defaults: Option<&Params>) -> Vec<Value> {
-    let one = |spec: &Spec| {
+    let entry = |spec: &Spec| {
         let formula = match spec.default {
             Fallback::Derived(formula, _) => Some(formula),
             _ => None,
@@ -62,7 +62,7 @@ pub fn parameters_json(schema: &Schema, defaults: Option<&Params>) -> Vec<Value>
             "aliases": spec.aliases,
         })
     };
-    schema.iter().map(one).collect()
+    schema.iter().map(entry).collect()
 }
 
 /// Returns the card of a claim as text.

@@ -116,7 +116,7 @@ struct Group<'a> {
 fn grouped<'a>(cells: &'a [CellSummary], names: &[&str]) -> Vec<Group<'a>> {
     let mut groups: Vec<Group> = vec![];
     for cell in cells {
-        let one = |name: &&str| match cell.parameters.get(*name) {
+        let entry = |name: &&str| match cell.parameters.get(*name) {
             Some(Value::String(word)) => format!("{name} = {word}"),
             Some(value) => match as_number(value) {
                 Some(x) => format!("{name} = {}", short(x)),
@@ -131,7 +131,7 @@ fn grouped<'a>(cells: &'a [CellSummary], names: &[&str]) -> Vec<Group<'a>> {
         match groups.iter_mut().find(same) {
             Some(group) => group.cells.push(cell),
             None => {
-                groups.push(Group { title: names.iter().map(one).collect::<Vec<_>>().join(", "), cells: vec![cell] })
+                groups.push(Group { title: names.iter().map(entry).collect::<Vec<_>>().join(", "), cells: vec![cell] })
             }
         }
     }
@@ -252,8 +252,8 @@ fn map(story: &Story, x: &Free, y: &Free, group: &Group) -> Panel {
 fn crosses(contour: &Contour) -> bool {
     let level = contour.levels[0].0;
     let values = contour.values.iter().flatten().filter(|v| !v.is_nan());
-    let (below, all) = values.fold((0, 0), |(b, n), v| (b + usize::from(*v < level), n + 1));
-    below > 0 && below < all
+    let (below, total) = values.fold((0, 0), |(b, n), v| (b + usize::from(*v < level), n + 1));
+    below > 0 && below < total
 }
 
 /// Returns the smallest margin of the hypotheses; NaN for a claim without any.
