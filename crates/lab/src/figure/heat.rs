@@ -123,7 +123,7 @@ fn colour_bar(canvas: &mut Canvas, placed: &Placed, heat: &Heat, bar: &Ruler) {
     }
     outline.extend([(right, high), (right, low)]);
     if below {
-        canvas.fill(&[(left, low), (middle, bottom), (right, low)], at(bar, heat.palette, 0.0), 1.0);
+        canvas.fill(&[(left, low), (middle, bottom), (right, low)], colour_at(bar, heat.palette, 0.0), 1.0);
         outline.push((middle, bottom));
     }
     outline.push((left, low));
