@@ -124,8 +124,7 @@ fn full(size: &Size, gpu: &Gpu, (mixture, heads, resident): (&Mixture, &[Array2<
     println!("scores of decisions from products in {}", gpu.products());
     let horizon = |gpu: &Gpu| {
         for (k, y) in heads.iter().enumerate() {
-            let found = gpu.horizon_of_head(y.view(), mixture.cluster(k), 0.55, &|| {});
-            black_box(found.expect("a working device"));
+            black_box(gpu.horizon_of_head(y.view(), mixture.cluster(k), 0.55, &|| {}).expect("a working device"));
         }
     };
     // The first head says whether anything computes in half precision.

@@ -52,8 +52,8 @@ fn main() {
     let claim = catalogue.claim("aot.theorem1_bounded").expect("a claim of ours");
     let cells: Vec<&Params> = plan.cells.iter().map(|c| &c.params).collect();
     let each = |c: usize| (0..plan.cells[c].trials).map(move |t| (c, t));
-    let all: Vec<(usize, u64)> = (0..cells.len()).flat_map(each).collect();
-    println!("{} cells, {} trials", cells.len(), all.len());
+    let trials: Vec<(usize, u64)> = (0..cells.len()).flat_map(each).collect();
+    println!("{} cells, {} trials", cells.len(), trials.len());
 
     let trial = |(c, t): &(usize, u64)| {
         let streams = Streams::new(sweep.seed, "aot.theorem1_bounded", cells[*c].cell(), *t);
@@ -64,14 +64,13 @@ fn main() {
         let options = GridOptions::default();
         sweep::run(&sweep, &catalogue, folder.path(), options, &Silent).expect("the sweep");
     };
-    let one = rayon::ThreadPoolBuilder::new().num_threads(1).build();
-    let one = one.expect("one thread");
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
     let mut race = Race::new();
-    race.add("bare, one thread", || one.install(|| all.iter().for_each(trial)));
-    race.add("sweep, one thread", || one.install(run));
+    race.add("bare, one thread", || pool.install(|| trials.iter().for_each(trial)));
+    race.add("sweep, one thread", || pool.install(run));
     // The threads of the sweep end with it, and with them what --cpu-time counts.
     if !arguments.has("--cpu-time") {
-        race.add("bare, every thread", || all.par_iter().with_max_len(1).for_each(trial));
+        race.add("bare, every thread", || trials.par_iter().with_max_len(1).for_each(trial));
         race.add("sweep, every thread", run);
     }
     race.run(rounds);

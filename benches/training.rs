@@ -71,8 +71,8 @@ impl Case {
                 let problem = Denoising { family, ambient: 16, context: 499, sigma_z2 };
                 let streams = Streams::new(0, "bench.training", 0, 0);
                 let draw = |set: &str, count: usize| -> Vec<Prompt> {
-                    let one = |i| problem.draw(&streams.child(set, i)).expect("a valid task");
-                    (0..count as u64).into_par_iter().map(one).collect()
+                    let prompt = |i| problem.draw(&streams.child(set, i)).expect("a valid task");
+                    (0..count as u64).into_par_iter().map(prompt).collect()
                 };
                 Case {
                     name,
@@ -97,16 +97,16 @@ impl Case {
             packed.expect("valid prompts").0
         };
         let sets = self.prompts.each_ref().map(pack);
-        let one = |seed: u64| -> [f64; 2] {
+        let last_losses = |seed: u64| -> [f64; 2] {
             let streams = self.streams(attention, seed);
             let begin = Weights::uniform(self.problem.ambient, Form::Full, &streams);
             let pair = [&sets[0], &sets[1]];
-            let found = train(attention, pair, &begin, Form::Full, &self.recipe, &streams);
-            let found = found.expect("training at the authors' settings");
-            [found.train, found.test].map(|l| l[l.len() - 1])
+            let curves = train(attention, pair, &begin, Form::Full, &self.recipe, &streams);
+            let curves = curves.expect("training at the authors' settings");
+            [curves.train, curves.test].map(|l| l[l.len() - 1])
         };
         let seeds: Vec<u64> = (0..seeds).collect();
-        let losses = seeds.into_par_iter().with_max_len(1).map(one).collect();
+        let losses = seeds.into_par_iter().with_max_len(1).map(last_losses).collect();
         (start.elapsed().as_secs_f64(), losses)
     }
 
@@ -130,15 +130,15 @@ impl Case {
             for seed in 0..seeds {
                 let streams = self.streams(attention, seed);
                 let begin = Weights::<f32>::uniform(n, Form::Full, &streams);
-                let own = |what: &str| path(&format!("{}_{seed}_{what}", attention.name()));
-                write(&own("kq"), &begin.kq.as_standard_layout())?;
-                write(&own("pv"), &begin.pv.as_standard_layout())?;
+                let file = |what: &str| path(&format!("{}_{seed}_{what}", attention.name()));
+                write(&file("kq"), &begin.kq.as_standard_layout())?;
+                write(&file("pv"), &begin.pv.as_standard_layout())?;
                 let mut orders = Array2::<i64>::zeros((self.recipe.epochs, TRAIN));
                 for (epoch, mut row) in orders.rows_mut().into_iter().enumerate() {
                     let order = order(TRAIN, &streams, epoch as u64);
                     row.iter_mut().zip(order).for_each(|(to, i)| *to = i as i64);
                 }
-                write(&own("order"), &orders)?;
+                write(&file("order"), &orders)?;
             }
         }
         Ok(())
@@ -156,7 +156,7 @@ fn spread(mut values: Vec<f64>) -> (f64, f64, f64) {
 }
 
 fn times<T: Exp>(cases: &[Case], size: &Size) -> Map<String, Value> {
-    let mut found = Map::new();
+    let mut results = Map::new();
     for case in cases {
         for attention in Attention::ALL {
             let mut seconds = vec![];
@@ -167,10 +167,10 @@ fn times<T: Exp>(cases: &[Case], size: &Size) -> Map<String, Value> {
                 losses = ends;
             }
             let name = format!("{} {}", case.name, attention.name());
-            found.insert(name, json!({"seconds": seconds, "losses": losses}));
+            results.insert(name, json!({"seconds": seconds, "losses": losses}));
         }
     }
-    found
+    results
 }
 
 fn print<T: Exp>(cases: &[Case], size: &Size) {

@@ -26,8 +26,8 @@ fn main() -> Result<()> {
     // Can the check of the corrected form fail? Its false variants must be refuted.
     let claim = catalogue.claim("aot.theorem1_bounded")?;
     println!("\n{}", claim.sheet().title);
-    for found in mutants(&**claim, &CheckOptions::default(), 1, &Silent)? {
-        println!("  mutant {}: {}", found.mutant, found.first.verdict.name());
+    for report in mutants(&**claim, &CheckOptions::default(), 1, &Silent)? {
+        println!("  mutant {}: {}", report.mutant, report.first.verdict.name());
     }
     Ok(())
 }

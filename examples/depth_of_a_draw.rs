@@ -28,8 +28,8 @@ fn main() -> Result<()> {
     let draw = mixture.draw(&Streams::new(SEED, "aot.horizon", 0, 0))?;
     let data = Data::new(draw.tokens, draw.bases, draw.labels)?;
     let layer = Mssa::new(ThresholdedSoftmax { tau: TAU }, ETA);
-    let found = unroll(&data, &layer, 10)?;
-    for pair in found.layers.windows(2) {
+    let unrolled = unroll(&data, &layer, 10)?;
+    for pair in unrolled.layers.windows(2) {
         let ratio = pair[1].snr[0] / pair[0].snr[0];
         println!("update {}: SNR times {ratio:.6}", pair[0].layer);
     }

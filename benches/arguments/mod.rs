@@ -16,8 +16,8 @@ impl Arguments {
 
     /// The word after a name.
     pub fn after(&self, name: &str) -> Option<&str> {
-        let at = self.0.iter().position(|a| a == name)?;
-        Some(self.0.get(at + 1).map_or("", String::as_str))
+        let index = self.0.iter().position(|a| a == name)?;
+        Some(self.0.get(index + 1).map_or("", String::as_str))
     }
 
     /// The number after a name; without it `normal`, and `small` under `--quick`.
@@ -32,8 +32,8 @@ impl Arguments {
 }
 
 /// The value, or a message and exit status 2.
-pub fn or_exit<T>(found: Result<T, String>) -> T {
-    found.unwrap_or_else(|message| {
+pub fn or_exit<T>(result: Result<T, String>) -> T {
+    result.unwrap_or_else(|message| {
         eprintln!("{message}");
         std::process::exit(2)
     })

@@ -44,8 +44,8 @@ impl<'a> Race<'a> {
 
     /// The seconds of a contender, round by round.
     pub fn seconds(&self, name: &str) -> &[f64] {
-        let at = self.contenders.iter().position(|(n, _)| *n == name);
-        &self.seconds[at.unwrap_or_else(|| panic!("no contender {name}"))]
+        let index = self.contenders.iter().position(|(n, _)| *n == name);
+        &self.seconds[index.unwrap_or_else(|| panic!("no contender {name}"))]
     }
 
     /// Prints median and range of every contender.

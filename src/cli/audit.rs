@@ -78,10 +78,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
     }
     out.line(&path.display().to_string())?;
     out.line(&summary.sentence())?;
-    Ok(match summary.clean() {
-        true => Status::Expected,
-        false => Status::Unexpected,
-    })
+    Ok(if summary.clean() { Status::Expected } else { Status::Unexpected })
 }
 
 fn options(args: &Args) -> Result<Options> {

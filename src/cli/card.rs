@@ -45,7 +45,7 @@ pub fn claim_json(claim: &dyn Claim) -> Value {
 
 /// Returns the parameters of a schema as JSON: name, range, default, meaning.
 pub fn parameters_json(schema: &Schema, defaults: Option<&Params>) -> Vec<Value> {
-    let one = |spec: &Spec| {
+    let entry = |spec: &Spec| {
         let formula = match spec.default {
             Fallback::Derived(formula, _) => Some(formula),
             _ => None,
@@ -62,7 +62,7 @@ pub fn parameters_json(schema: &Schema, defaults: Option<&Params>) -> Vec<Value>
             "aliases": spec.aliases,
         })
     };
-    schema.iter().map(one).collect()
+    schema.iter().map(entry).collect()
 }
 
 /// Returns the card of a claim as text.
@@ -72,10 +72,7 @@ pub fn claim_lines(claim: &dyn Claim) -> Vec<String> {
     let defaults = Params::resolve(&schema, &Map::new()).ok();
     let mut lines = vec![format!("{}: {}", sheet.id, sheet.title)];
     lines.extend(wrapped(&sheet.source(), 2, WIDTH));
-    let heading = match sheet.own {
-        true => "statement, in our words",
-        false => "statement as printed",
-    };
+    let heading = if sheet.own { "statement, in our words" } else { "statement as printed" };
     lines.extend(section(heading, &sheet.statement));
     for (heading, text) in [
         ("judged within", &sheet.tolerance),

@@ -100,9 +100,9 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
         if args.mutants {
             // A mutant must be refuted by the default number of trials, not by the user's.
             let options = CheckOptions { trials: None, ..options.clone() };
-            for found in mutants(&**claim, &options, args.mutant_seeds, &bar)? {
-                show(&found.first, None, Some(&found), args.json, out)?;
-                tally.add(&found.first);
+            for mutant in mutants(&**claim, &options, args.mutant_seeds, &bar)? {
+                show(&mutant.first, None, Some(&mutant), args.json, out)?;
+                tally.add(&mutant.first);
             }
         }
         bar.overall(i as u64 + 1, claims.len() as u64);
@@ -140,12 +140,12 @@ fn settings(claims: &[Arc<dyn Claim>], set: &Map<String, Value>, strict: bool) -
     }
     let mut sets = vec![];
     for (claim, schema) in claims.iter().zip(&schemas) {
-        let mut own = set.clone();
+        let mut accepted = set.clone();
         if !strict {
-            own.retain(|name, _| schema.iter().any(|s| s.answers_to(name)));
+            accepted.retain(|name, _| schema.iter().any(|s| s.answers_to(name)));
         }
-        claim.validate(&Params::resolve(schema, &own)?)?;
-        sets.push(own);
+        claim.validate(&Params::resolve(schema, &accepted)?)?;
+        sets.push(accepted);
     }
     Ok(sets)
 }
@@ -175,7 +175,7 @@ fn show(
 /// Returns the text of one claim's report, with a blank line at its end.
 fn block(report: &CheckReport, title: &str, mutant: Option<&MutantReport>) -> Vec<String> {
     let name = match mutant {
-        Some(found) => format!("{} / mutant {}", report.claim, found.mutant),
+        Some(mutant) => format!("{} / mutant {}", report.claim, mutant.mutant),
         None => report.claim.clone(),
     };
     let mut lines = vec![format!("{name}: {}", verdict(report))];
@@ -191,8 +191,8 @@ fn block(report: &CheckReport, title: &str, mutant: Option<&MutantReport>) -> Ve
     if !report.reach.is_empty() {
         lines.extend(field("reach", &report.reach));
     }
-    if let Some(found) = mutant {
-        lines.extend(field("power", &found.power()));
+    if let Some(mutant) = mutant {
+        lines.extend(field("power", &mutant.power()));
     }
     lines.extend(field("trials", &report.counted()));
     lines.extend(field("parameters", &pairs(&report.parameters)));
@@ -250,13 +250,13 @@ fn verdict(report: &CheckReport) -> String {
     text
 }
 
-fn hypotheses(all: &[Hypothesis]) -> Vec<String> {
+fn hypotheses(hypotheses: &[Hypothesis]) -> Vec<String> {
     let row = |h: &Hypothesis| {
         let holds = if h.holds { "holds" } else { "FAILS" };
         let margin = format!("margin {}", number(h.margin));
         [&format!("    {}", h.name), h.printed, holds, &margin].map(String::from).to_vec()
     };
-    let mut lines = table(&all.iter().map(row).collect::<Vec<_>>());
+    let mut lines = table(&hypotheses.iter().map(row).collect::<Vec<_>>());
     if !lines.is_empty() {
         lines.insert(0, "  hypotheses".into());
     }
@@ -264,8 +264,8 @@ fn hypotheses(all: &[Hypothesis]) -> Vec<String> {
 }
 
 /// Returns a sentence with the number of expected verdicts.
-pub fn tally(expected: usize, all: usize) -> String {
-    format!("{expected} of {all} verdicts are the expected ones.")
+pub fn tally(expected: usize, total: usize) -> String {
+    format!("{expected} of {total} verdicts are the expected ones.")
 }
 
 /// Numbers of verdicts and of expected ones among them.

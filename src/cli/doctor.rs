@@ -123,9 +123,9 @@ fn gflops<T: Real>(size: usize) -> f64 {
     let started = Instant::now();
     let mut best = f64::INFINITY;
     while started.elapsed() < Duration::from_millis(500) {
-        let one = Instant::now();
+        let begun = Instant::now();
         gemm(T::one(), a.view(), a.view(), false, c.view_mut(), Threads::All);
-        best = best.min(one.elapsed().as_secs_f64());
+        best = best.min(begun.elapsed().as_secs_f64());
     }
     2.0 * (size as f64).powi(3) / best / 1e9
 }

@@ -32,15 +32,15 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
     let formula = catalogue.formula(&args.formula)?;
-    let found = formula.evaluate(&args.parameters.collect()?)?;
+    let evaluation = formula.evaluate(&args.parameters.collect()?)?;
     if args.json {
-        out.json(&found)?;
+        out.json(&evaluation)?;
     } else {
         // All digits, so that other programs can compute with the value.
-        out.line(&format!("{} = {}", found.formula, found.value))?;
+        out.line(&format!("{} = {}", evaluation.formula, evaluation.value))?;
         out.line(&format!("  {}", formula.doc))?;
-        out.line(&format!("  {}", format::pairs(&found.parameters)))?;
-        out.line(&format!("  {}", found.source))?;
+        out.line(&format!("  {}", format::pairs(&evaluation.parameters)))?;
+        out.line(&format!("  {}", evaluation.source))?;
     }
     Ok(Status::Expected)
 }

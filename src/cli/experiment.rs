@@ -143,11 +143,11 @@ pub(super) fn execute(entry: &Entry, options: &Options, out: &mut Out) -> Result
 
 /// Reads the rows of a folder and warns on standard error about dropped ones.
 pub(super) fn rows_of(folder: &Path) -> Result<Vec<Row>> {
-    let found = store::read(folder)?;
-    for dropped in &found.dropped {
+    let stored = store::read(folder)?;
+    for dropped in &stored.dropped {
         note(&format!("warning: {dropped}"));
     }
-    Ok(found.rows)
+    Ok(stored.rows)
 }
 
 /// Runs `attnlab figure`.
@@ -170,10 +170,7 @@ pub fn figure(args: &FigureArgs, catalogue: &Catalogue, out: &mut Out) -> Result
     for dropped in &run.dropped {
         note(&format!("warning: {dropped}"));
     }
-    let figures = match args.partial {
-        true => run.partial_figures()?,
-        false => run.figures()?,
-    };
+    let figures = if args.partial { run.partial_figures()? } else { run.figures()? };
     folder::list(&figure::write_all(&figures, &args.out)?, out)?;
     Ok(Status::Expected)
 }

@@ -56,12 +56,12 @@ pub struct ShowArgs {
 pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
     match args.what.as_str() {
         "claims" => {
-            let all: Vec<_> = catalogue.claims().cloned().collect();
-            claims(&all, args.json, out)?;
+            let listed: Vec<_> = catalogue.claims().cloned().collect();
+            claims(&listed, args.json, out)?;
             if !args.json {
                 out.line(&format!(
                     "{} claims; also: attnlab list experiments ({}), attnlab list formulas ({}).",
-                    all.len(),
+                    listed.len(),
                     catalogue.experiments().count(),
                     catalogue.formulas().count()
                 ))?;
@@ -168,41 +168,38 @@ fn show_experiment(entry: &Entry, json: bool, out: &mut Out) -> Result<()> {
 }
 
 fn experiments(catalogue: &Catalogue, json: bool, out: &mut Out) -> Result<()> {
-    let all: Vec<_> = catalogue.experiments().collect();
+    let entries: Vec<_> = catalogue.experiments().collect();
     if json {
-        return all.iter().try_for_each(|e| out.json(&experiment_json(e)));
+        return entries.iter().try_for_each(|e| out.json(&experiment_json(e)));
     }
-    for entry in &all {
+    for entry in &entries {
         out.line(&format!("{}: {}", entry.name, entry.title))?;
         out.line(&format!("    {}", entry.source))?;
     }
-    out.line(&format!("{} experiments.", all.len()))
+    out.line(&format!("{} experiments.", entries.len()))
 }
 
 fn formulas(catalogue: &Catalogue, json: bool, out: &mut Out) -> Result<()> {
-    let all: Vec<_> = catalogue.formulas().collect();
+    let formulas: Vec<_> = catalogue.formulas().collect();
     if json {
-        return all.iter().try_for_each(|f| out.json(&json!({ "id": f.id, "source": f.source, "doc": f.doc })));
+        return formulas.iter().try_for_each(|f| out.json(&json!({ "id": f.id, "source": f.source, "doc": f.doc })));
     }
-    for formula in &all {
+    for formula in &formulas {
         out.line(&format!("{}: {}", formula.id, formula.doc))?;
         let names: Vec<_> = (formula.schema)().iter().map(|s| s.name).collect();
         out.line(&format!("    {} <- {}", formula.source, names.join(", ")))?;
     }
-    out.line(&format!("{} formulas.", all.len()))
+    out.line(&format!("{} formulas.", formulas.len()))
 }
 
 /// Prints every paper as a BibTeX entry.
 fn papers(catalogue: &Catalogue, json: bool, out: &mut Out) -> Result<()> {
-    let mut all = catalogue.rooms().iter().flat_map(|room| room.papers);
-    all.try_for_each(|paper| match json {
-        true => out.json(paper),
-        false => out.line(&paper.bibtex()),
-    })
+    let mut papers = catalogue.rooms().iter().flat_map(|room| room.papers);
+    papers.try_for_each(|paper| if json { out.json(paper) } else { out.line(&paper.bibtex()) })
 }
 
-fn claims(all: &[Arc<dyn Claim>], json: bool, out: &mut Out) -> Result<()> {
-    let mut sheets = all.iter().map(|c| c.sheet());
+fn claims(claims: &[Arc<dyn Claim>], json: bool, out: &mut Out) -> Result<()> {
+    let mut sheets = claims.iter().map(|c| c.sheet());
     if json {
         return sheets.try_for_each(|sheet| {
             out.json(&json!({

@@ -120,15 +120,15 @@ pub fn run(catalogue: &Catalogue, args: impl IntoIterator<Item = OsString>) -> u
 
 /// Builds the grammar of the command line: the built-in subcommands and those of the rooms.
 fn grammar(catalogue: &Catalogue) -> clap::Command {
-    let own = catalogue.commands().map(|command| command.describe());
-    Cli::command().subcommands(own)
+    let of_rooms = catalogue.commands().map(|command| command.describe());
+    Cli::command().subcommands(of_rooms)
 }
 
 fn dispatch(catalogue: &Catalogue, matches: &clap::ArgMatches, out: &mut Out) -> Result<Status> {
-    if let Some((name, own)) = matches.subcommand() {
+    if let Some((name, arguments)) = matches.subcommand() {
         let mut brought = catalogue.commands();
         if let Some(command) = brought.find(|c| c.describe().get_name() == name) {
-            return command.run(own, out);
+            return command.run(arguments, out);
         }
     }
     let cli = Cli::from_arg_matches(matches).map_err(|e| {
@@ -159,13 +159,12 @@ fn dispatch(catalogue: &Catalogue, matches: &clap::ArgMatches, out: &mut Out) ->
 /// Returns the claims whose ids begin with `pattern` without its final `*`.
 fn beginning(catalogue: &Catalogue, pattern: &str) -> Result<Vec<Arc<dyn Claim>>> {
     let prefix = pattern.trim_end_matches('*');
-    let found = catalogue.claims().filter(|c| c.sheet().id.starts_with(prefix));
-    let found: Vec<_> = found.cloned().collect();
-    if found.is_empty() {
+    let claims: Vec<_> = catalogue.claims().filter(|c| c.sheet().id.starts_with(prefix)).cloned().collect();
+    if claims.is_empty() {
         let requirement = "must be the beginning of a claim's id. See `attnlab list`";
         return Err(Error::invalid("ID", pattern, requirement));
     }
-    Ok(found)
+    Ok(claims)
 }
 
 /// Prints the error of a finished command as one message and returns the exit status.

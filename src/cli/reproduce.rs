@@ -64,9 +64,9 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
         }
     })?;
     note(&times(&summary));
-    let (expected, all) = (summary.expected, summary.verdicts);
-    out.line(&super::check::tally(expected, all))?;
-    Ok(if expected == all { Status::Expected } else { Status::Unexpected })
+    let (expected, total) = (summary.expected, summary.verdicts);
+    out.line(&super::check::tally(expected, total))?;
+    Ok(if expected == total { Status::Expected } else { Status::Unexpected })
 }
 
 /// Says how long everything took, and what most of it.

@@ -157,8 +157,8 @@ fn the_table_is_sorted_and_filtered_by_clicks() {
     std::fs::write(&file, page().replace("</body>", PROBE)).unwrap();
     let output = show(browser, &profile, &file, &["--dump-dom"]);
     let dom = String::from_utf8(output.stdout).unwrap();
-    let found = dom.split_once("<pre id=\"probe\">").expect("no probe in the page").1;
-    let found: Value = serde_json::from_str(found.split_once("</pre>").unwrap().0).unwrap();
+    let probe = dom.split_once("<pre id=\"probe\">").expect("no probe in the page").1;
+    let probe: Value = serde_json::from_str(probe.split_once("</pre>").unwrap().0).unwrap();
     let (one, two, three, four) = ("aot.lemma1", "aot.theorem1", "aot.lemma3", "aot.mssa_is_mhsa");
     let expected = serde_json::json!([
         [one, two, three, four],
@@ -169,9 +169,9 @@ fn the_table_is_sorted_and_filtered_by_clicks() {
         [three],
         [one, three, four, two],
     ]);
-    assert_eq!(found["seen"], expected);
-    assert_eq!((&found["folded"], &found["open"]), (&false.into(), &true.into()));
-    assert!(found["formula"].as_f64() > Some(20.0) && found["svg"].as_f64() > Some(100.0), "{found}");
+    assert_eq!(probe["seen"], expected);
+    assert_eq!((&probe["folded"], &probe["open"]), (&false.into(), &true.into()));
+    assert!(probe["formula"].as_f64() > Some(20.0) && probe["svg"].as_f64() > Some(100.0), "{probe}");
 }
 
 #[test]

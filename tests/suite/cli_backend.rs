@@ -92,8 +92,8 @@ fn an_adapter_that_is_not_there_is_named() {
 #[test]
 fn the_gpu_gives_the_cpus_answer() {
     use attnlab::gpu::adapters;
-    let all = adapters();
-    if all.is_empty() {
+    let adapters = adapters();
+    if adapters.is_empty() {
         let must = std::env::var("ATTNLAB_REQUIRE_GPU").is_ok_and(|v| v == "1");
         assert!(!must, "ATTNLAB_REQUIRE_GPU=1, but there is no adapter");
         eprintln!("skipped: no adapter");
@@ -102,19 +102,19 @@ fn the_gpu_gives_the_cpus_answer() {
     let here = &json_lines(&with(&["--backend", "cpu", "--json"]))[0];
     let there = &json_lines(&with(&["--backend", "gpu", "--json"]))[0];
     assert_eq!(answer(here), answer(there));
-    assert_eq!(there["backend"], all[0].name.as_str());
+    assert_eq!(there["backend"], adapters[0].name.as_str());
     // Programs on the CPU are used only when asked for.
     let auto = attnlab(&with(&["--json"])).output().unwrap();
     let line: Value = serde_json::from_slice(&auto.stdout).unwrap();
     let told = String::from_utf8_lossy(&auto.stderr).to_string();
-    if all[0].software() {
+    if adapters[0].software() {
         assert_eq!(line["backend"], "cpu");
         assert!(told.contains("--backend gpu uses it"), "{told}");
     } else {
-        assert_eq!(line["backend"], all[0].name.as_str());
+        assert_eq!(line["backend"], adapters[0].name.as_str());
     }
     let doctor = &json_lines(&["doctor", "--json"])[0]["gpu"];
-    assert_eq!(doctor["adapters"][0]["name"], all[0].name.as_str());
+    assert_eq!(doctor["adapters"][0]["name"], adapters[0].name.as_str());
     assert_eq!(doctor["auto"], line["backend"]);
     assert!(doctor["adapters"][0]["largest_binding"].as_u64().unwrap() >= 128 << 20);
 }

@@ -58,8 +58,8 @@ impl Files {
 
     /// `unroll` on the four files with more arguments; words that begin with `@` become paths.
     fn args(&self, rest: &[&str]) -> Vec<String> {
-        let all = "unroll --tokens @z.npy --bases @u0.npy @u1.npy --labels @y.npy";
-        all.split(' ')
+        let line = "unroll --tokens @z.npy --bases @u0.npy @u1.npy --labels @y.npy";
+        line.split(' ')
             .chain(rest.iter().copied())
             .map(|word| match word.strip_prefix('@') {
                 Some(name) => self.path(name).display().to_string(),
@@ -83,10 +83,10 @@ impl Files {
     }
 }
 
-fn close(found: &[Vec<Option<f64>>], expected: &[[f64; 2]], tolerance: f64) {
-    assert_eq!(found.len(), expected.len());
-    for (found, expected) in found.iter().zip(expected) {
-        for (a, b) in found.iter().zip(expected) {
+fn close(snr: &[Vec<Option<f64>>], expected: &[[f64; 2]], tolerance: f64) {
+    assert_eq!(snr.len(), expected.len());
+    for (row, expected) in snr.iter().zip(expected) {
+        for (a, b) in row.iter().zip(expected) {
             let a = a.unwrap();
             assert!((a - b).abs() <= tolerance * b, "{a} instead of {b}");
         }
@@ -165,8 +165,8 @@ fn theorem_1_on_ones_own_data() {
 #[test]
 fn files_are_written_whole() {
     let files = Files::new();
-    let all = ["--layers", "1", "--csv", "@rows.csv", "--save-tokens", "@out.npy"];
-    let expected = files.snr(&all);
+    let options = ["--layers", "1", "--csv", "@rows.csv", "--save-tokens", "@out.npy"];
+    let expected = files.snr(&options);
     let csv = std::fs::read_to_string(files.path("rows.csv")).unwrap();
     let lines: Vec<_> = csv.lines().collect();
     assert_eq!(lines[0], "layer,snr_0,snr_1");

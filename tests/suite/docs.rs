@@ -76,9 +76,9 @@ fn the_readme_has_the_estimates_of_a_run() {
     let mut estimates = HashMap::new();
     for row in store::read(Path::new(&folder)).unwrap().rows {
         // What cannot be restored, such as an interval without end, is missing below.
-        if let Ok(Found::Claim(found)) = restore(&row, &CATALOGUE) {
-            assert_eq!(found.report.seed, 0, "the tables are those of seed 0");
-            estimates.insert(found.report.claim, three_digits(&found.report.estimate));
+        if let Ok(Found::Claim(checked)) = restore(&row, &CATALOGUE) {
+            assert_eq!(checked.report.seed, 0, "the tables are those of seed 0");
+            estimates.insert(checked.report.claim, three_digits(&checked.report.estimate));
         }
     }
     let stored = readme();

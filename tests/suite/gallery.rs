@@ -41,10 +41,10 @@ fn table(name: &str) -> Vec<Mark> {
 
 /// The marks of one series of one panel; at least one.
 fn series(table: &[Mark], panel: &str, series: &str) -> Vec<Mark> {
-    let found = table.iter().filter(|m| m.panel == panel && m.series == series);
-    let found: Vec<Mark> = found.cloned().collect();
-    assert!(!found.is_empty(), "panel {panel} has no series {series:?}");
-    found
+    let marks = table.iter().filter(|m| m.panel == panel && m.series == series);
+    let marks: Vec<Mark> = marks.cloned().collect();
+    assert!(!marks.is_empty(), "panel {panel} has no series {series:?}");
+    marks
 }
 
 /// A number as the pages write it: with so many digits and no zero before the point.
@@ -123,23 +123,23 @@ fn table_1_of_joma_beside_the_printed_one() {
         let printed = series(&fast, panel, "as printed").into_iter().map(|m| m.y);
         trained.zip(printed).collect()
     };
-    let all = |panel: &str, of: fn(&(f64, f64)) -> f64| {
+    let listed = |panel: &str, of: fn(&(f64, f64)) -> f64| {
         let words: Vec<String> = pairs(panel).iter().map(|p| written(of(p), 2)).collect();
         words.join(", ")
     };
     let lower = |panel: &str| {
-        let found = pairs(panel).into_iter().map(|(t, p)| p - t);
-        found.filter(|x| *x > 0.0).collect::<Vec<_>>()
+        let gaps = pairs(panel).into_iter().map(|(t, p)| p - t);
+        gaps.filter(|x| *x > 0.0).collect::<Vec<_>>()
     };
     assert_eq!((lower("a").len(), lower("b").len()), (4, 3));
     let words = format!(
         "In layer 0 they are {} where the table has {}, in the order of the picture, lower by {} in all four cells; in \
          layer 1 they are {} where it has {}, lower by {} in three cells and higher in the fourth",
-        all("a", |p| p.0),
-        all("a", |p| p.1),
+        listed("a", |p| p.0),
+        listed("a", |p| p.1),
         span(lower("a").into_iter(), 2),
-        all("b", |p| p.0),
-        all("b", |p| p.1),
+        listed("b", |p| p.0),
+        listed("b", |p| p.1),
         span(lower("b").into_iter(), 2),
     );
     assert_says(JOMA, &words);
@@ -249,25 +249,22 @@ fn entropy_while_a_text_is_learnt() {
 #[test]
 fn order_of_association() {
     let marks = table("joma_association");
-    let says = |label: &str| {
-        let all = series(&marks, "d", label);
-        let first = &all[0];
-        for control in &all[1..3] {
+    let correlation = |label: &str| {
+        let points = series(&marks, "d", label);
+        let first = &points[0];
+        for control in &points[1..3] {
             assert!(control.low < 0.0 && control.high > 0.0, "{label}");
         }
         // Linear nodes, the third, show what the layer shows.
-        assert!(all[3].low * all[3].high > 0.0 && all[3].y * first.y > 0.0);
+        assert!(points[3].low * points[3].high > 0.0 && points[3].y * first.y > 0.0);
         (written(first.y, 2), written(first.low, 2), written(first.high, 2))
     };
-    let (value, low, high) = says("label: parent");
+    let (value, low, high) = correlation("label: parent");
     let words = format!("rank correlation {value} after a tenth of it, with a 95 % interval from {low} to {high}");
     assert_says(JOMA, &words);
-    let (value, low, high) = says("label: class");
+    let (value, low, high) = correlation("label: class");
     assert_says(JOMA, &format!("{value} (from {low} to {high})"));
-    let linear = ["label: parent", "label: class"].map(|label| {
-        let found = &series(&marks, "d", label)[3];
-        written(found.y, 2)
-    });
+    let linear = ["label: parent", "label: class"].map(|label| written(series(&marks, "d", label)[3].y, 2));
     assert_says(JOMA, &format!("linear nodes show the same order ({}, {})", linear[0], linear[1]));
     // Panel (f): the co-occurrences ascend, H = 4 to 1.
     for (label, words) in
@@ -279,9 +276,9 @@ fn order_of_association() {
     }
     // Of the bands of panel (a) after a tenth of training only that of H = 1 is apart.
     let early = |height: u32| {
-        let all = series(&marks, "a", &format!("H = {height}"));
-        let found = all.into_iter().find(|m| m.x == 400.0).unwrap();
-        (found.low, found.high)
+        let band = series(&marks, "a", &format!("H = {height}"));
+        let mark = band.into_iter().find(|m| m.x == 400.0).unwrap();
+        (mark.low, mark.high)
     };
     for height in 2..5 {
         assert!(early(1).0 > early(height).1, "H = {height}");
@@ -295,8 +292,8 @@ fn order_of_association() {
 fn pattern_superposition() {
     let marks = table("joma_patterns");
     let ends = |name: &str| {
-        let all = series(&marks, "a", name);
-        (all[0].y, all.last().unwrap().y)
+        let curve = series(&marks, "a", name);
+        (curve[0].y, curve.last().unwrap().y)
     };
     let (before, after) = ends("units with two patterns or more");
     assert_eq!((before, format!("{after:.1}").as_str()), (0.0, "0.5"));

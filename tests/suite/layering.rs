@@ -85,8 +85,8 @@ fn modules_depend_one_way() {
         for path in sources(&source) {
             let text = fs::read_to_string(&path).unwrap();
             let name = path.strip_prefix(&source).unwrap();
-            let found = module_violations(name, &code_of(&text), order);
-            problems.extend(found.into_iter().map(|p| format!("{folder}/src/{p}")));
+            let violations = module_violations(name, &code_of(&text), order);
+            problems.extend(violations.into_iter().map(|p| format!("{folder}/src/{p}")));
         }
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
@@ -145,8 +145,8 @@ fn a_violation_is_noticed() {
         ("lib.rs", "pub use c::X;", 0),
         ("d.rs", "use crate::c::X;", 1),
     ] {
-        let found = module_violations(Path::new(file), code, order);
-        assert_eq!(found.len(), count, "{file}: {code}: {found:?}");
+        let violations = module_violations(Path::new(file), code, order);
+        assert_eq!(violations.len(), count, "{file}: {code}: {violations:?}");
     }
     assert!(draws("use rand_distr::StandardNormal;") && !draws("let random = 1;"));
     assert!(makes_generators("ChaCha8Rng::seed_from_u64(1)"));
@@ -193,9 +193,9 @@ fn crates_of(manifest: &str) -> BTreeSet<String> {
 fn all_sources() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folders = CRATES.iter().map(|(folder, _)| root.join(folder)).chain(rooms());
-    let mut all: Vec<_> = folders.flat_map(|f| sources(&f.join("src"))).collect();
-    all.extend(sources(&root.join("src")));
-    all
+    let mut paths: Vec<_> = folders.flat_map(|f| sources(&f.join("src"))).collect();
+    paths.extend(sources(&root.join("src")));
+    paths
 }
 
 /// Every `.rs` file at or below a place.
@@ -203,28 +203,28 @@ fn sources(place: &Path) -> Vec<PathBuf> {
     if place.is_file() {
         return vec![place.to_path_buf()];
     }
-    let mut all = vec![];
+    let mut paths = vec![];
     for entry in fs::read_dir(place).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            all.extend(sources(&path));
+            paths.extend(sources(&path));
         } else if path.extension().is_some_and(|e| e == "rs") {
-            all.push(path);
+            paths.push(path);
         }
     }
-    all.sort();
-    all
+    paths.sort();
+    paths
 }
 
 /// Uses of modules that stand above the file's own, given by its path below `src`.
 fn module_violations(file: &Path, code: &str, order: &[&str]) -> Vec<String> {
     let parts: Vec<_> = file.iter().map(|p| p.to_string_lossy().to_string()).collect();
-    let own = parts[0].trim_end_matches(".rs").to_string();
+    let module = parts[0].trim_end_matches(".rs").to_string();
     // The root only names its modules.
-    if own == "lib" || own == "main" {
+    if module == "lib" || module == "main" {
         return vec![];
     }
-    let place = order.iter().position(|m| *m == own);
+    let place = order.iter().position(|m| *m == module);
     let is_mod = parts.last().is_some_and(|p| p == "mod.rs");
     let used = used_modules(code, parts.len() - usize::from(is_mod));
     let above = |used: &&String| match (place, order.iter().position(|m| m == used)) {
@@ -232,7 +232,7 @@ fn module_violations(file: &Path, code: &str, order: &[&str]) -> Vec<String> {
         (Some(own), Some(used)) => used > own,
         (None, Some(_)) => true,
     };
-    let say = |used: &String| format!("{}: {own} may not use {used}", file.display());
+    let say = |used: &String| format!("{}: {module} may not use {used}", file.display());
     used.iter().filter(above).map(say).collect()
 }
 
@@ -268,8 +268,8 @@ fn named_papers(code: &str) -> Vec<&'static str> {
         "attnlab_denoising",
     ];
     let named = |p: &&&str| {
-        code.match_indices(**p).any(|(at, _)| {
-            let before = code[..at].chars().next_back();
+        code.match_indices(**p).any(|(start, _)| {
+            let before = code[..start].chars().next_back();
             !before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '.')
         })
     };
@@ -293,14 +293,14 @@ fn used_modules(code: &str, depth: usize) -> BTreeSet<String> {
     let mut used = BTreeSet::new();
     let to_root = "super::".repeat(depth);
     for root in ["crate::", to_root.as_str()] {
-        for (at, _) in code.match_indices(root) {
+        for (start, _) in code.match_indices(root) {
             // `$crate::` in a macro is a path of this crate too; `mycrate::` is not, and neither is the
             // end of a longer chain of `super::`.
-            let before = code[..at].chars().next_back();
+            let before = code[..start].chars().next_back();
             if before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':') {
                 continue;
             }
-            used.extend(first_names(&code[at + root.len()..]));
+            used.extend(first_names(&code[start + root.len()..]));
         }
     }
     used

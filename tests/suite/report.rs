@@ -11,8 +11,8 @@ use serde_json::{Map, json};
 fn checked() -> Checked {
     let claim = crate::common::claim("aot.mssa_is_mhsa");
     let options = CheckOptions { trials: Some(8), seed: 9, ..CheckOptions::default() };
-    let found = check(&*claim, &Default::default(), &options, &Silent).unwrap();
-    Checked::here(&claim, found)
+    let report = check(&*claim, &Default::default(), &options, &Silent).unwrap();
+    Checked::here(&claim, report)
 }
 
 fn page(checks: &[Checked]) -> String {
@@ -89,8 +89,8 @@ fn verdicts_survive_their_rows() {
     };
     let report = check(&*claim, &set, &options, &Silent).unwrap();
     let manifest = Manifest::new("reproduce", 2, Map::new());
-    let again = |found: &Found| {
-        let (parameters, data) = keep(found);
+    let again = |verdict: &Found| {
+        let (parameters, data) = keep(verdict);
         let row = Row::new(&manifest, 1, 0, parameters, data);
         let line = serde_json::to_string(&row).unwrap();
         restore(&serde_json::from_str(&line).unwrap(), &CATALOGUE).unwrap()
@@ -105,8 +105,8 @@ fn verdicts_survive_their_rows() {
 
     let options = CheckOptions { seed: 2, ..CheckOptions::default() };
     let claim = crate::common::claim("aot.mssa_is_mhsa");
-    let (own, found) = (claim.mutants(), mutants(&*claim, &options, 2, &Silent).unwrap());
-    let before = MutantResult::here(&own[0], found.into_iter().next().unwrap());
+    let (variants, reports) = (claim.mutants(), mutants(&*claim, &options, 2, &Silent).unwrap());
+    let before = MutantResult::here(&variants[0], reports.into_iter().next().unwrap());
     let after = again(&Found::Mutant(before.clone()));
     let Found::Mutant(after) = after else { panic!("a verdict of another kind") };
     assert_eq!((after.seeds, after.refuted), (2, 2));

@@ -40,8 +40,8 @@ fn beginning(text: &str, line: &str) -> Option<usize> {
         let rest = &line[length..];
         let is_number = index % 2 == 1;
         length += if is_number { number_length(rest.as_bytes()) } else { piece.len() };
-        let found = line.get(line.len() - rest.len()..length)?;
-        if found != piece && !(is_number && equal(piece, found)) {
+        let part = line.get(line.len() - rest.len()..length)?;
+        if part != piece && !(is_number && equal(piece, part)) {
             return None;
         }
     }

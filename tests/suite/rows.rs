@@ -83,10 +83,10 @@ proptest! {
         let whole = fs::read(&path).unwrap();
         let cut = (share * whole.len() as f64) as usize;
         fs::write(&path, &whole[..cut]).unwrap();
-        let kept = whole[..cut].iter().filter(|b| **b == b'\n').count();
+        let whole_lines = whole[..cut].iter().filter(|b| **b == b'\n').count();
 
         // Reading alone changes nothing.
-        prop_assert_eq!(read(folder.path()).unwrap().rows.len(), kept);
+        prop_assert_eq!(read(folder.path()).unwrap().rows.len(), whole_lines);
         prop_assert_eq!(fs::read(&path).unwrap(), &whole[..cut]);
         // Opening cuts; what is appended then starts a line of its own.
         let store = Store::open(folder.path(), &manifest(), Shard::WHOLE, false).unwrap();
@@ -169,8 +169,8 @@ fn settings_come_from_a_file_of_ones_own() {
     assert!(error.err().unwrap().to_string().contains("mine.toml"));
     fs::write(&path, "tokens = 100\n[quick]\ntokens = 20").unwrap();
     for (quick, tokens) in [(false, 100), (true, 20)] {
-        let own = entry.configure(quick, Some(&path), &toml::Table::new()).unwrap();
-        assert_eq!(own.settings()["tokens"], tokens);
+        let configured = entry.configure(quick, Some(&path), &toml::Table::new()).unwrap();
+        assert_eq!(configured.settings()["tokens"], tokens);
     }
 }
 

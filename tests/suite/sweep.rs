@@ -17,19 +17,19 @@ use std::process::{Child, Command, Output, Stdio};
 fn shards_and_threads_change_nothing() {
     for text in [MAP.to_string(), stopping()] {
         let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
-        with_threads(1, || run(&text, &at("one"), Shard::WHOLE));
-        let whole = files(&at("one"));
+        let path = |name: &str| folder.path().join(name);
+        with_threads(1, || run(&text, &path("one"), Shard::WHOLE));
+        let whole = files(&path("one"));
         assert!(whole[0].lines().count() > 100 && whole[1].lines().count() == 12);
-        with_threads(2, || run(&text, &at("two"), Shard::WHOLE));
-        assert_eq!(whole, files(&at("two")), "1 and 2 threads");
+        with_threads(2, || run(&text, &path("two"), Shard::WHOLE));
+        assert_eq!(whole, files(&path("two")), "1 and 2 threads");
         // Two of three shards share a folder, one has its own; the folder that is given twice counts once.
-        let folders = ["shared", "own", "shared"].map(at);
+        let folders = ["shared", "own", "shared"].map(path);
         for (index, out) in (0..).zip(&folders) {
             let shard = Shard { index, count: 3 };
             with_threads(1 + index as usize % 2, || run(&text, out, shard));
         }
-        let merged = at("merged");
+        let merged = path("merged");
         merge(&folders, &CATALOGUE, &merged, false).unwrap();
         assert_eq!(whole, files(&merged), "3 shards");
         // What was merged is the run itself: nothing is left to do.
@@ -110,8 +110,8 @@ fn killed_five_times_at_random_points() {
         run(&text, &folder.path().join("whole"), Shard::WHOLE);
         let whole = files(&folder.path().join("whole"));
         let mut rng = Streams::new(1, "tests.sweep", 0, 0).part(name, 0);
-        let all = whole[0].lines().count() as u64;
-        let mut points: Vec<u64> = (0..5).map(|_| rng.random_range(1..all)).collect();
+        let count = whole[0].lines().count() as u64;
+        let mut points: Vec<u64> = (0..5).map(|_| rng.random_range(1..count)).collect();
         points.sort_unstable();
         let out = folder.path().join("killed");
         for rows in points {
@@ -140,11 +140,11 @@ fn ctrl_c_keeps_the_rows_and_says_how_to_go_on() {
     let told = String::from_utf8_lossy(&output.stderr).to_string();
     assert_eq!(output.status.code(), Some(130), "{told}");
     assert!(told.contains("give the same command again"), "{told}");
-    let kept = read(&out).unwrap();
-    assert!(kept.dropped.is_empty());
+    let stored = read(&out).unwrap();
+    assert!(stored.dropped.is_empty());
     // Two threads: at most two trials were under way.
-    assert!((20..=22).contains(&kept.rows.len()), "{told}");
-    let said = format!("stopped after {} of 2400 trials", kept.rows.len());
+    assert!((20..=22).contains(&stored.rows.len()), "{told}");
+    let said = format!("stopped after {} of 2400 trials", stored.rows.len());
     assert!(told.contains(&said), "{said}: {told}");
 }
 
@@ -208,13 +208,13 @@ fn a_full_disk_loses_no_finished_row() {
     assert!(told.contains(advice) && told.contains("rows.jsonl"), "{told}");
     // Every row that is there is whole, and there are as many as fit.
     let out = folder.path().join("disk/out");
-    let kept = read(&out).unwrap();
-    assert!(kept.dropped.is_empty(), "{:?}", kept.dropped);
-    assert!(kept.rows.len() > 40, "{} rows", kept.rows.len());
+    let stored = read(&out).unwrap();
+    assert!(stored.dropped.is_empty(), "{:?}", stored.dropped);
+    assert!(stored.rows.len() > 40, "{} rows", stored.rows.len());
     // Again without room: nothing is lost.
     let again = complete(command(folder.path(), &text, "disk/out"));
     assert_eq!(again.status.code(), Some(2));
-    assert!(read(&out).unwrap().rows.len() >= kept.rows.len());
+    assert!(read(&out).unwrap().rows.len() >= stored.rows.len());
     disk.enlarge();
     let last = complete(command(folder.path(), &text, "disk/out"));
     let told = String::from_utf8_lossy(&last.stderr).to_string();

@@ -122,7 +122,7 @@ fn cells_outside_the_hypotheses_are_marked_judged_or_skipped() {
         text.lines().map(read).collect()
     };
     let (mark, judge, skip) = (verdicts("mark"), verdicts("judge"), verdicts("skip"));
-    let out = |all: &[(String, u64)]| all.iter().filter(|c| c.0 == "out-of-scope").count();
+    let out = |cells: &[(String, u64)]| cells.iter().filter(|c| c.0 == "out-of-scope").count();
     assert!(out(&mark) > 0 && out(&mark) < 12 && out(&judge) == 0);
     assert!(mark.iter().chain(&judge).all(|c| c.1 == 3));
     assert!(skip.iter().zip(&mark).all(|(s, m)| s.0 == m.0));
@@ -150,9 +150,9 @@ fn a_sweep_over_the_settings_of_an_experiment() {
     let entry = crate::common::experiment("theorem1_horizon");
     let set = "trials = 2\ntokens = [40]\nclusters = 4\ndim = 32\nnoise = [0.1, 0.2]";
     let small = entry.configure(false, None, &set.parse().unwrap()).unwrap();
-    let own = tempfile::tempdir().unwrap();
-    let found = experiment::run(&*small, own.path(), &RunOptions::default(), &Silent).unwrap();
-    assert_eq!(found.rows, rows[4..]);
+    let own_folder = tempfile::tempdir().unwrap();
+    let report = experiment::run(&*small, own_folder.path(), &RunOptions::default(), &Silent).unwrap();
+    assert_eq!(report.rows, rows[4..]);
     // A figure for each of the settings.
     let plan = Plan::of_folder(folder.path(), &CATALOGUE).unwrap();
     let parts = plan.parts(&rows);

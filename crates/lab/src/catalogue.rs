@@ -223,8 +223,7 @@ impl Catalogue {
     pub fn claim(&self, id: &str) -> Result<&Arc<dyn Claim>> {
         let known = || self.claims().map(|c| c.sheet().id.as_str());
         let unknown = || Error::unknown("claim", id, known()).listed_by("`attnlab list`");
-        let found = self.claims().find(|c| c.sheet().id == id);
-        found.ok_or_else(unknown)
+        self.claims().find(|c| c.sheet().id == id).ok_or_else(unknown)
     }
 
     /// Returns the experiment with this id, or of this name.
@@ -234,8 +233,7 @@ impl Catalogue {
     pub fn experiment(&self, id: &str) -> Result<&Entry> {
         let known = || self.experiments().map(|e| e.name);
         let unknown = || Error::unknown("experiment", id, known()).listed_by("`attnlab list experiments`");
-        let found = self.experiments().find(|e| e.answers_to(id));
-        found.ok_or_else(unknown)
+        self.experiments().find(|e| e.answers_to(id)).ok_or_else(unknown)
     }
 
     /// Returns the closed form with this id.
@@ -245,7 +243,6 @@ impl Catalogue {
     pub fn formula(&self, id: &str) -> Result<&Formula> {
         let known = || self.formulas().map(|f| f.id);
         let unknown = || Error::unknown("formula", id, known()).listed_by("`attnlab list formulas`");
-        let found = self.formulas().find(|f| f.id == id);
-        found.ok_or_else(unknown)
+        self.formulas().find(|f| f.id == id).ok_or_else(unknown)
     }
 }

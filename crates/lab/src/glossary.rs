@@ -86,12 +86,12 @@ pub struct Meaning {
 /// assert_eq!(quantities[0].meanings[0].symbol, "p");
 /// ```
 pub fn quantities(catalogue: &Catalogue) -> Vec<QuantityEntry> {
-    let mut all: BTreeMap<&str, QuantityEntry> = BTreeMap::new();
+    let mut entries: BTreeMap<&str, QuantityEntry> = BTreeMap::new();
     for room in catalogue.rooms() {
         let claims = room.claims.iter().flat_map(|c| c.schema());
         let formulas = room.formulas.iter().flat_map(|f| (f.schema)());
         for spec in claims.chain(formulas) {
-            let entry = all.entry(spec.name).or_insert_with(|| QuantityEntry {
+            let entry = entries.entry(spec.name).or_insert_with(|| QuantityEntry {
                 name: spec.name.to_string(),
                 aliases: vec![],
                 meanings: vec![],
@@ -99,7 +99,7 @@ pub fn quantities(catalogue: &Catalogue) -> Vec<QuantityEntry> {
             add(entry, &spec, room.name);
         }
     }
-    all.into_values().collect()
+    entries.into_values().collect()
 }
 
 fn add(entry: &mut QuantityEntry, spec: &Spec, room: &str) {
@@ -131,6 +131,6 @@ pub fn verdicts() -> Vec<(&'static str, &'static str)> {
 
 /// Returns every other term, those of the rooms after those of the laboratory.
 pub fn terms(catalogue: &Catalogue) -> Vec<(&'static str, &'static str)> {
-    let own = catalogue.rooms().iter().flat_map(|room| room.terms);
-    TERMS.iter().chain(own).copied().collect()
+    let of_rooms = catalogue.rooms().iter().flat_map(|room| room.terms);
+    TERMS.iter().chain(of_rooms).copied().collect()
 }

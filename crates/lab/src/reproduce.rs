@@ -138,15 +138,15 @@ pub fn reproduce(
         let started = Instant::now();
         let checked = work.claim(claim)?;
         summary.add(checked.report.as_expected());
-        let own = claim.mutants();
+        let mutants = claim.mutants();
         let mut refuted = 0;
-        for mutant in &own {
-            let found = work.mutant(&claim.sheet().id, mutant)?;
-            summary.add(found.first.report.as_expected());
-            refuted += usize::from(found.refuted == found.seeds);
-            results.push(found);
+        for mutant in &mutants {
+            let result = work.mutant(&claim.sheet().id, mutant)?;
+            summary.add(result.first.report.as_expected());
+            refuted += usize::from(result.refuted == result.seeds);
+            results.push(result);
         }
-        on(Event::Checked { check: &checked, refuted, mutants: own.len() })?;
+        on(Event::Checked { check: &checked, refuted, mutants: mutants.len() })?;
         checks.push(checked);
         summary.times.push((claim.sheet().id.clone(), started.elapsed()));
     }
@@ -242,9 +242,9 @@ impl Work<'_> {
         let compute = |options: &CheckOptions, progress: &dyn Progress| -> Result<Checked> {
             Ok(Checked::here(claim, check(&**claim, &set, options, progress)?))
         };
-        let found =
+        let verdict =
             self.once(&**claim, id, None, &set, &|options, progress| compute(options, progress).map(Found::Claim))?;
-        match found {
+        match verdict {
             Found::Claim(checked) => Ok(checked),
             // A row of a mutant under the name of a claim: not of this version.
             Found::Mutant(_) => compute(&self.checks, self.progress),
@@ -256,14 +256,13 @@ impl Work<'_> {
         let set = set.map(|(name, v)| (name.to_string(), v)).collect();
         let seeds = self.options.mutant_seeds;
         let compute = |options: &CheckOptions, progress: &dyn Progress| -> Result<MutantResult> {
-            let found = run::mutant(id, mutant, options, seeds, progress)?;
-            Ok(MutantResult::here(mutant, found))
+            Ok(MutantResult::here(mutant, run::mutant(id, mutant, options, seeds, progress)?))
         };
-        let found = self.once(&*mutant.claim, id, Some(mutant.name), &set, &|options, progress| {
+        let verdict = self.once(&*mutant.claim, id, Some(mutant.name), &set, &|options, progress| {
             compute(options, progress).map(Found::Mutant)
         })?;
-        match found {
-            Found::Mutant(found) => Ok(found),
+        match verdict {
+            Found::Mutant(result) => Ok(result),
             // A row of a claim under the name of a mutant: not of this version.
             Found::Claim(_) => compute(&self.checks, self.progress),
         }
@@ -288,19 +287,19 @@ impl Work<'_> {
         let rows = store.existing();
         let stored = rows.iter().find(|r| r.cell == store::cell_name(cell));
         let restored = stored.map(|row| report::restore(row, self.catalogue));
-        let found = match restored {
-            Some(Ok(found)) => found,
+        let verdict = match restored {
+            Some(Ok(verdict)) => verdict,
             _ => {
-                let found = compute(&self.checks, self.progress).map_err(|e| self.resumable(e))?;
+                let verdict = compute(&self.checks, self.progress).map_err(|e| self.resumable(e))?;
                 if stored.is_none() {
-                    let (parameters, data) = report::keep(&found);
+                    let (parameters, data) = report::keep(&verdict);
                     store.append(&Row::new(&self.manifest, cell, 0, parameters, data))?;
                 }
-                found
+                verdict
             }
         };
         self.step()?;
-        Ok(found)
+        Ok(verdict)
     }
 
     /// Runs one experiment at its quick size, with its rows in a folder of their own, and draws it.
@@ -315,15 +314,15 @@ impl Work<'_> {
         let (seed, out) = (self.options.seed, &self.options.out);
         let options = RunOptions { seed, force: self.options.force, ..RunOptions::default() };
         let folder = out.join("rows").join(entry.name);
-        let found = experiment::run(&*experiment, &folder, &options, self.progress)?;
-        for dropped in &found.dropped {
+        let report = experiment::run(&*experiment, &folder, &options, self.progress)?;
+        for dropped in &report.dropped {
             on(Event::Note(format!("warning: {dropped}")))?;
         }
         let command = folder::command(entry, &*experiment, seed)?;
-        if found.computed > 0 {
+        if report.computed > 0 {
             Origin::here(command.clone()).note(&folder)?;
         }
-        let figures = experiment.figures(&found.rows)?;
+        let figures = experiment.figures(&report.rows)?;
         let figures = folder::with_size(figures, entry, &*experiment)?;
         for path in figure::write_all(&figures, &out.join("plots"))? {
             on(Event::Written(&path))?;

@@ -82,10 +82,7 @@ const FILES: &[(&str, &str)] = &[
 pub fn scaffold(name: &str, dependency: &Dependency, into: &Path) -> Result<Vec<PathBuf>> {
     validate(name)?;
     let dependency = dependency.line()?;
-    let target = match into == Path::new(".") {
-        true => PathBuf::from(name),
-        false => into.join(name),
-    };
+    let target = if into == Path::new(".") { PathBuf::from(name) } else { into.join(name) };
     if target.symlink_metadata().is_ok() {
         let exists = io::Error::from(io::ErrorKind::AlreadyExists);
         return Err(Error::io(&target, exists, "It is left as it is: choose another name"));

@@ -75,9 +75,9 @@ impl SheetTest {
     /// When the room has no such formula, `set` is no object, or the value is an error or no number.
     pub fn formula(&self, id: &str, set: Value) -> f64 {
         let formula = self.catalogue.formula(id);
-        let found = formula.and_then(|formula| formula.evaluate(&object(set)));
-        let found = found.unwrap_or_else(|error| panic!("eval {id}: {error}"));
-        real(&found.value, id)
+        let evaluation = formula.and_then(|formula| formula.evaluate(&object(set)));
+        let evaluation = evaluation.unwrap_or_else(|error| panic!("eval {id}: {error}"));
+        real(&evaluation.value, id)
     }
 }
 
@@ -98,8 +98,8 @@ impl ClaimTest {
     pub fn assert_printed(&self, phrases: &[String]) {
         let text = numeric_sections(self.0.sheet());
         for phrase in phrases {
-            let found = contains_whole(&text, &normalised(phrase));
-            assert!(found, "sheets/{}.md: {phrase} is not in\n{text}", self.id());
+            let printed = contains_whole(&text, &normalised(phrase));
+            assert!(printed, "sheets/{}.md: {phrase} is not in\n{text}", self.id());
         }
     }
 
@@ -148,12 +148,12 @@ fn assert_each<'a>(
     claims: impl Iterator<Item = &'a Arc<dyn Claim>> + Send,
     problems: impl Fn(&dyn Claim) -> Vec<String> + Sync,
 ) {
-    let (claims, found) = (Mutex::new(claims), Mutex::new(vec![]));
+    let (claims, contradictions) = (Mutex::new(claims), Mutex::new(vec![]));
     let next = || claims.lock().unwrap().next();
     let work_off = || {
         while let Some(claim) = next() {
             let problems = problems(&**claim);
-            found.lock().unwrap().extend(problems);
+            contradictions.lock().unwrap().extend(problems);
         }
     };
     thread::scope(|scope| {
@@ -161,8 +161,8 @@ fn assert_each<'a>(
             scope.spawn(work_off);
         }
     });
-    let found = found.into_inner().unwrap();
-    assert!(found.is_empty(), "{}", found.join("\n"));
+    let contradictions = contradictions.into_inner().unwrap();
+    assert!(contradictions.is_empty(), "{}", contradictions.join("\n"));
 }
 
 /// Checks a claim at one setting, and says what the report has instead of what the sheet says.
@@ -209,9 +209,9 @@ pub fn number(witness: &Witness, path: &str) -> f64 {
 /// When there is none, or it is no array of numbers.
 pub fn numbers(witness: &Witness, path: &str) -> Vec<f64> {
     let value = entry(witness, path);
-    let all = value.as_array();
-    let all = all.unwrap_or_else(|| panic!("{path}: {value} is no array"));
-    all.iter().map(|value| real(value, path)).collect()
+    let array = value.as_array();
+    let array = array.unwrap_or_else(|| panic!("{path}: {value} is no array"));
+    array.iter().map(|value| real(value, path)).collect()
 }
 
 /// Returns a parameter at which a check ran, set or default.
@@ -260,9 +260,8 @@ fn real(value: &Value, name: &str) -> f64 {
 }
 
 fn entry(witness: &Witness, path: &str) -> Value {
-    let all = Value::Object(witness.clone());
-    let found = all.pointer(&format!("/{path}")).cloned();
-    found.unwrap_or_else(|| panic!("{path} is not in the witness {all}"))
+    let whole = Value::Object(witness.clone());
+    whole.pointer(&format!("/{path}")).cloned().unwrap_or_else(|| panic!("{path} is not in the witness {whole}"))
 }
 
 fn numeric_sections(sheet: &Sheet) -> String {
@@ -290,9 +289,9 @@ fn normalised(text: &str) -> String {
 
 /// Decides whether a phrase occurs in a text without cutting a number at either end.
 fn contains_whole(text: &str, phrase: &str) -> bool {
-    let whole = |(start, found): (usize, &str)| {
-        let (before, after) = (&text[..start], &text[start + found.len()..]);
-        !cut_before(before, found) && !cut_after(found, after)
+    let whole = |(start, part): (usize, &str)| {
+        let (before, after) = (&text[..start], &text[start + part.len()..]);
+        !cut_before(before, part) && !cut_after(part, after)
     };
     text.match_indices(phrase).any(whole)
 }
@@ -321,8 +320,8 @@ mod tests {
     #[test]
     fn numbers_are_found_whole() {
         let text = normalised("from .815 to 10.4, 2.53e-5 of −0.914; 7.");
-        for found in ["0.815", "from 0.815 to", "10.4", "2.53e-5", "-0.914", "7"] {
-            assert!(contains_whole(&text, found), "{found}");
+        for phrase in ["0.815", "from 0.815 to", "10.4", "2.53e-5", "-0.914", "7"] {
+            assert!(contains_whole(&text, phrase), "{phrase}");
         }
         for cut in ["0.81", "15", "0.4", "1.4", "2.53", "10", "5 of -0.91"] {
             assert!(!contains_whole(&text, cut), "{cut}");

@@ -67,8 +67,8 @@ pub fn setting(claim: &dyn Claim, seed: u64, index: u64) -> Result<Map<String, V
             Err(e) => refused = Some(e),
         }
     }
-    let found = outside.or(shortest.map(|(_, set)| set));
-    found.ok_or_else(|| refused.unwrap_or_else(|| Error::undefined("no setting was found that fits into memory")))
+    let set = outside.or(shortest.map(|(_, set)| set));
+    set.ok_or_else(|| refused.unwrap_or_else(|| Error::undefined("no setting was found that fits into memory")))
 }
 
 /// Place of a setting relative to the hypotheses.
@@ -90,10 +90,7 @@ fn scope(claim: &dyn Claim, schema: &Schema, set: &Map<String, Value>) -> Result
     if seconds > MAX_CHECK_SECONDS {
         return Ok(Scope::Long(seconds));
     }
-    Ok(match claim.hypotheses(&params).iter().all(|h| h.holds) {
-        true => Scope::Inside,
-        false => Scope::Outside,
-    })
+    Ok(if claim.hypotheses(&params).iter().all(|h| h.holds) { Scope::Inside } else { Scope::Outside })
 }
 
 /// Draws values for one parameter, for about half of them, or for all; word number `prescribed` of every choice
@@ -136,8 +133,8 @@ fn value(domain: &Domain, default: &Value, rng: &mut impl Rng) -> Value {
         Domain::Flag => rng.random_bool(0.5).into(),
         Domain::Vector(entry) => {
             let length = rng.random_range(1..=5);
-            let one = default.get(0).cloned().unwrap_or(json!(1.0));
-            (0..length).map(|_| value(entry, &one, rng)).collect()
+            let first = default.get(0).cloned().unwrap_or(json!(1.0));
+            (0..length).map(|_| value(entry, &first, rng)).collect()
         }
         Domain::Matrix(entry) => {
             let (rows, columns) = (rng.random_range(1..=4), rng.random_range(1..=4));

@@ -129,7 +129,7 @@ impl Finding {
         use VerdictKind::{Failed, Inconclusive, OutOfScope, Refuted, Supported};
         match (verdict, expected) {
             (OutOfScope, _) => Finding::OutOfScope,
-            (found, expected) if found == expected => Finding::Expected,
+            (verdict, expected) if verdict == expected => Finding::Expected,
             (Inconclusive, _) => Finding::Inconclusive,
             (Failed, _) => Finding::Failed,
             (Refuted, _) => Finding::FalseAlarm,

@@ -196,10 +196,7 @@ impl Summary {
         let counts = self.findings().into_iter();
         let counts = counts.map(|f| format!("{} {}", self.all.number(f), f.name()));
         let (least, most) = self.settings_per_claim();
-        let each = match least == most {
-            true => format!("{most} each"),
-            false => format!("{least} to {most} each"),
-        };
+        let each = if least == most { format!("{most} each") } else { format!("{least} to {most} each") };
         format!(
             "{} claims at {} random settings ({each}): {}. {stand} of {} surprises stand at the family-wise level \
              {FAMILY_LEVEL}.",

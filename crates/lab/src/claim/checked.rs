@@ -52,12 +52,12 @@ fn settings(line: &str) -> Result<Vec<CheckedAt>, String> {
     let entry = line.strip_prefix("- ").ok_or_else(form)?;
     let (every, entry) = entry.strip_prefix("each of ").map_or((false, entry), |entry| (true, entry));
     let (set, entry) = entry.strip_prefix('`').and_then(|entry| entry.split_once('`')).ok_or_else(form)?;
-    let (options, found) = entry.split_once(": ").ok_or_else(form)?;
-    let found = found.split_once(". ").map_or(found, |(found, _)| found);
-    let mut found = found.strip_suffix('.').unwrap_or(found).split("; ");
+    let (options, report) = entry.split_once(": ").ok_or_else(form)?;
+    let report = report.split_once(". ").map_or(report, |(report, _)| report);
+    let mut parts = report.strip_suffix('.').unwrap_or(report).split("; ");
     let set = table(&format!("set = {set}"))?.remove("set");
     let Some(Value::Object(set)) = set else { return Err(form()) };
-    let verdict = VerdictKind::named(found.next().unwrap_or_default()).map_err(|e| e.to_string())?;
+    let verdict = VerdictKind::named(parts.next().unwrap_or_default()).map_err(|e| e.to_string())?;
     let mut setting = CheckedAt {
         line: line.to_string(),
         set: Map::new(),
@@ -66,7 +66,7 @@ fn settings(line: &str) -> Result<Vec<CheckedAt>, String> {
         beyond_hypotheses: false,
         verdict,
         expected: verdict,
-        entries: found.map(reported).collect::<Result<_, _>>()?,
+        entries: parts.map(reported).collect::<Result<_, _>>()?,
     };
     let mut seeds = 0..=0;
     let mut options = options.split(", ");
@@ -172,8 +172,8 @@ mod tests {
             ("- `{}`: supported; failures = 2", "must be \"`name = value`\" or"),
             ("- `{}`: supported; `failures = 2` ± some", "must be \"`name = value`\" or"),
         ] {
-            let found = CheckedAt::read(line).unwrap_err();
-            assert!(found.starts_with(&format!("{line}: ")) && found.contains(problem), "{found}");
+            let error = CheckedAt::read(line).unwrap_err();
+            assert!(error.starts_with(&format!("{line}: ")) && error.contains(problem), "{error}");
         }
     }
 }

@@ -32,8 +32,8 @@ pub fn page(claim: &dyn Claim) -> String {
     page += "## Mutants\n\nFalse variants that must come back refuted within the default budget:\n\n";
     for mutant in claim.mutants() {
         let set: String = mutant.set.iter().map(|(k, v)| format!(" `{k}={v}`")).collect();
-        let at = if set.is_empty() { set } else { format!(", at{set}") };
-        _ = writeln!(page, "- `{}`: {}{at}", mutant.name, mutant.says());
+        let setting = if set.is_empty() { set } else { format!(", at{set}") };
+        _ = writeln!(page, "- `{}`: {}{setting}", mutant.name, mutant.says());
     }
     page
 }

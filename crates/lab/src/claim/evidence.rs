@@ -68,7 +68,7 @@ pub fn weigh_with(
         Err(e) if e.is_numerical() => Judgement { verdict: Verdict::Failed { why: e.to_string() }, ..undecided() },
         // One value has no interval.
         Err(_) if trials < 2 && outcomes.len() >= 2 => undecided(),
-        found => found?,
+        judgement => judgement?,
     };
     let least = claim.least_trials(params);
     let sampled = judgement.estimate.level < 1.0;
@@ -136,12 +136,12 @@ fn p_value(
         return Ok(Some(p));
     }
     let decides = |alpha: f64| -> Result<bool> {
-        let found = claim.judge(params, outcomes, 1.0 - alpha)?.verdict.kind();
+        let verdict = claim.judge(params, outcomes, 1.0 - alpha)?.verdict.kind();
         // Trials on one side decide in one direction only. Open, they have a p-value all the same: an
         // adjustment for multiplicity that counts the decided ones alone keeps no level.
         let may = |supports| claim.side(params).decides(supports, claim.promise(params));
-        Ok(match found {
-            _ if decided => found == kind,
+        Ok(match verdict {
+            _ if decided => verdict == kind,
             VerdictKind::Supported => may(true),
             VerdictKind::Refuted => may(false),
             _ => false,
@@ -159,10 +159,7 @@ fn is_sampled(judgement: &Judgement) -> bool {
 fn least_alpha(decides: impl Fn(f64) -> Result<bool>, now: bool, start: f64) -> Result<f64> {
     // The intervals are nested: what decides at one α decides at every larger one.
     const LARGEST_ALPHA: f64 = 1.0 - 1e-9;
-    let (mut low, mut high) = match now {
-        true => (SMALLEST_ALPHA, start),
-        false => (start, LARGEST_ALPHA),
-    };
+    let (mut low, mut high) = if now { (SMALLEST_ALPHA, start) } else { (start, LARGEST_ALPHA) };
     if now && decides(low)? {
         return Ok(low);
     }
@@ -171,10 +168,7 @@ fn least_alpha(decides: impl Fn(f64) -> Result<bool>, now: bool, start: f64) -> 
     }
     while high / low > 1.001 {
         let middle = (low * high).sqrt();
-        match decides(middle)? {
-            true => high = middle,
-            false => low = middle,
-        }
+        if decides(middle)? { high = middle } else { low = middle }
     }
     Ok(high)
 }

@@ -172,14 +172,10 @@ impl Sheet {
     pub fn parse(text: &str, papers: &'static [Paper]) -> Result<Sheet> {
         let raw = Raw::read(text)?;
         let wrong = |problem: String| Raw::wrong(&raw.id, problem);
-        let field = |name: &str| {
-            let found = raw.fields.iter().find(|(n, _)| n == name);
-            found.map(|(_, value)| value.as_str())
-        };
+        let field = |name: &str| raw.fields.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str());
         let needed = |name: &str| field(name).ok_or_else(|| wrong(format!("- {name}: is missing")));
         let section = |name: &str| {
-            let found = raw.sections.iter().find(|(n, _)| n == name);
-            found.map(|(_, text)| text.clone()).filter(|t| !t.is_empty())
+            raw.sections.iter().find(|(n, _)| n == name).map(|(_, text)| text.clone()).filter(|t| !t.is_empty())
         };
         for (name, _) in &raw.fields {
             known("field", name, &FIELDS).map_err(|e| wrong(e.to_string()))?;
@@ -194,10 +190,9 @@ impl Sheet {
             return Err(wrong(Error::unknown("paper", paper, known).to_string()));
         };
         let class = field("class").map(|name| {
-            let found = Discrepancy::ALL.iter().find(|(n, _)| *n == name);
             let known = Discrepancy::ALL.iter().map(|(n, _)| *n);
             let unknown = || wrong(Error::unknown("class", name, known).to_string());
-            found.map(|(_, class)| *class).ok_or_else(unknown)
+            Discrepancy::ALL.iter().find(|(n, _)| *n == name).map(|(_, class)| *class).ok_or_else(unknown)
         });
         let kind = match needed("kind")? {
             "probability" => Kind::Probability,
@@ -360,11 +355,8 @@ fn table<'a>(opening: &str, text: &'a str) -> Result<(Map<String, Value>, &'a st
     value.map(|table| (table, rest)).map_err(|e| format!("{entries}: {}", e.message()))
 }
 
-fn known(what: &'static str, name: &str, all: &[&'static str]) -> Result<()> {
-    match all.contains(&name) {
-        true => Ok(()),
-        false => Err(Error::unknown(what, name, all.iter().copied())),
-    }
+fn known(what: &'static str, name: &str, names: &[&'static str]) -> Result<()> {
+    if names.contains(&name) { Ok(()) } else { Err(Error::unknown(what, name, names.iter().copied())) }
 }
 
 /// The sheet `sheets/ID.md` of the package, read at compile time. The package must have
@@ -448,7 +440,7 @@ $P(H) = p$.
 
     #[test]
     fn what_is_wrong_is_named() {
-        for (from, to, says) in [
+        for (from, to, problem) in [
             ("- paper: toy", "- paper: toi", "unknown paper 'toi'; did you mean toy?"),
             ("- kind: law", "- kind: lore", "unknown kind 'lore'"),
             ("- kind: law\n", "", "- kind: is missing"),
@@ -461,7 +453,7 @@ $P(H) = p$.
             ("expected: refuted", "expected: false", "unknown verdict 'false'"),
         ] {
             let error = Sheet::parse(&TEXT.replace(from, to), PAPERS).unwrap_err();
-            assert!(error.to_string().contains(says), "{error}");
+            assert!(error.to_string().contains(problem), "{error}");
         }
     }
 }

@@ -160,7 +160,7 @@ mod tests {
     fn wrong_constants_are_named() {
         let bare = Room::new("toy", PAPERS).claim(coin("- `few`: it.")).validate().unwrap_err();
         assert!(bare.to_string().contains("`few`, which is not a mutant of the claim"), "{bare}");
-        for (sheet, says) in [
+        for (sheet, problem) in [
             (
                 "- `loaded` {share = 0.6}: it.\n- `other` {shore = 1.0}: it.",
                 "mutant `other`: unknown field 'shore'; did you mean share?",
@@ -172,7 +172,7 @@ mod tests {
             let judged = mutants(&coin(sheet), &CheckOptions::default(), 1, &Silent);
             let room = Room::new("toy", PAPERS).claim(coin(sheet));
             for error in [judged.unwrap_err(), room.validate().unwrap_err()] {
-                assert!(error.to_string().contains(says), "{error}");
+                assert!(error.to_string().contains(problem), "{error}");
             }
         }
     }

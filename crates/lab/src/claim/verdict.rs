@@ -296,14 +296,14 @@ fn tally(outcomes: &[Outcome], interval: Interval) -> Result<(u64, Estimate, Wit
 /// Returns the witness of the gap that is farthest over its line, with the distance; that of the first outcome
 /// where none is a gap.
 fn worst<'a>(failing: impl Iterator<Item = &'a Outcome>) -> Witness {
-    let mut found: Option<(&Outcome, f64)> = None;
+    let mut farthest: Option<(&Outcome, f64)> = None;
     for outcome in failing {
         let excess = outcome.excess().unwrap_or(f64::NEG_INFINITY);
-        if found.is_none_or(|(_, most)| excess > most) {
-            found = Some((outcome, excess));
+        if farthest.is_none_or(|(_, most)| excess > most) {
+            farthest = Some((outcome, excess));
         }
     }
-    let Some((outcome, excess)) = found else {
+    let Some((outcome, excess)) = farthest else {
         return Witness::new();
     };
     let mut witness = outcome.witness().clone();

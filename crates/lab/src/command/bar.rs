@@ -89,19 +89,19 @@ impl Bar {
 
     /// Returns the line of a log at the time `now`.
     fn line(&self, log: &Log, now: Instant) -> String {
-        let (done, all) = (self.bar.position(), self.bar.length().unwrap_or(0));
+        let (done, total) = (self.bar.position(), self.bar.length().unwrap_or(0));
         let rate = rate(done.saturating_sub(log.resumed), log.started, now);
-        let left = time_left(all.saturating_sub(done), rate);
+        let left = time_left(total.saturating_sub(done), rate);
         let (label, cells) = (&log.label, &log.cells);
-        format!("{label}: {done} of {all} trials{cells}, {rate:.1}/s, {left} left")
+        format!("{label}: {done} of {total} trials{cells}, {rate:.1}/s, {left} left")
     }
 
     /// Returns `true` if a log gets a line about a work of many pieces at the time `now`, and remembers the time. The
     /// last piece gets none: the results follow it.
-    fn overall_is_due(&self, done: u64, all: u64, now: Instant) -> bool {
+    fn overall_is_due(&self, done: u64, total: u64, now: Instant) -> bool {
         // A time is a plain value, so that a panic elsewhere leaves it usable.
         let mut told = self.told.lock().unwrap_or_else(|p| p.into_inner());
-        done < all && due(&mut told, now)
+        done < total && due(&mut told, now)
     }
 }
 
@@ -156,8 +156,8 @@ impl Progress for Bar {
         self.log(|log| log.resumed = steps);
     }
 
-    fn cells(&self, done: usize, all: usize) {
-        let of = format!("{done} of {all} cells");
+    fn cells(&self, done: usize, total: usize) {
+        let of = format!("{done} of {total} cells");
         if !self.bar.is_hidden() {
             let message = self.bar.message();
             let label = message.split(", ").next().unwrap_or_default().to_string();
@@ -166,16 +166,16 @@ impl Progress for Bar {
         self.log(|log| log.cells = format!(", {of}"));
     }
 
-    fn overall(&self, done: u64, all: u64) {
+    fn overall(&self, done: u64, total: u64) {
         let now = Instant::now();
         let first = *self.first.get_or_init(|| done.saturating_sub(1));
         // Pieces of an earlier run took no time in this one and are left out of the rate.
         let rate = rate(done.saturating_sub(first), self.begun, now);
-        let left = time_left(all.saturating_sub(done), rate);
-        self.bar.set_prefix(format!("{done}/{all}, {left} left  "));
+        let left = time_left(total.saturating_sub(done), rate);
+        self.bar.set_prefix(format!("{done}/{total}, {left} left  "));
         let in_log = self.bar.is_hidden() || !std::io::stderr().is_terminal();
-        if in_log && self.overall_is_due(done, all, now) {
-            note(&format!("{done} of {all} steps, about {left} left"));
+        if in_log && self.overall_is_due(done, total, now) {
+            note(&format!("{done} of {total} steps, about {left} left"));
         }
     }
 
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn a_log_has_a_line_a_minute_and_none_at_the_end() {
         let bar = Bar::new();
-        let due = |done, all, seconds| bar.overall_is_due(done, all, bar.begun + Duration::from_secs(seconds));
+        let due = |done, total, seconds| bar.overall_is_due(done, total, bar.begun + Duration::from_secs(seconds));
         assert!(!due(1, 3, 59) && due(1, 3, 60));
         assert!(!due(2, 3, 119) && due(2, 3, 120));
         assert!(!due(3, 3, 600) && !due(1, 1, 600));

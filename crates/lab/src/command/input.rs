@@ -23,7 +23,7 @@ impl Parameters {
     /// # Errors
     /// A file that is not one JSON object, a setting without `=`, a name that is set twice.
     pub fn collect(&self) -> Result<Map<String, Value>> {
-        let mut all = match &self.input {
+        let mut parameters = match &self.input {
             Some(path) => read_object(path)?,
             None => Map::new(),
         };
@@ -34,9 +34,9 @@ impl Parameters {
                 let allowed = format!("must be set once; it is already set to {before}");
                 return Err(Error::invalid(name, value, allowed));
             }
-            all.insert(name, value);
+            parameters.insert(name, value);
         }
-        Ok(all)
+        Ok(parameters)
     }
 }
 

@@ -242,10 +242,7 @@ pub fn span<T: Copy + PartialOrd + std::fmt::Display>(values: &[T]) -> String {
     let (low, high) = values
         .iter()
         .fold((first, first), |(low, high), v| (if *v < low { *v } else { low }, if *v > high { *v } else { high }));
-    match low == high {
-        true => low.to_string(),
-        false => format!("{low} to {high}"),
-    }
+    if low == high { low.to_string() } else { format!("{low} to {high}") }
 }
 
 /// Returns points (x, y) without intervals.

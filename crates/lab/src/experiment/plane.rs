@@ -41,8 +41,7 @@ impl<'a> Plane<'a> {
         let heat = Heat::over(&self.x, &self.y, bar, |i, j| {
             let here = |c: &&(f64, f64, &'a [Row])| c.0 == self.x[i] && c.1 == self.y[j];
             let rows = self.cells.iter().find(here).map(|c| c.2);
-            let found = rows.map_or(Ok(Cell::of(f64::NAN)), &cell);
-            found.unwrap_or_else(|error| {
+            rows.map_or(Ok(Cell::of(f64::NAN)), &cell).unwrap_or_else(|error| {
                 failed.get_or_insert(error);
                 Cell::of(f64::NAN)
             })

@@ -150,9 +150,9 @@ impl Entry {
         let mut origin = defaults_path;
         if let Some(path) = config {
             let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e, "Give a TOML file to --config"))?;
-            let mut own = self.renamed(&parse(&text, path)?)?;
-            let own_quick = own.remove(QUICK);
-            overlay(&mut table, &own)?;
+            let mut entries = self.renamed(&parse(&text, path)?)?;
+            let own_quick = entries.remove(QUICK);
+            overlay(&mut table, &entries)?;
             match own_quick {
                 Some(Value::Table(sizes)) if quick => overlay(&mut table, &self.renamed(&sizes)?)?,
                 Some(Value::Table(_)) | None => {}

@@ -139,10 +139,7 @@ fn decimal_writer(largest: f64, step: f64) -> impl Fn(f64) -> String {
         // A rounding error around zero is written as 0, without a sign.
         let v = if v.abs() < 1e-9 * step { 0.0 } else { v / unit };
         let number = minus(format!("{v:.decimals$}"));
-        match scientific && v != 0.0 {
-            true => format!("{number}×10^{{{}}}", minus(exponent.to_string())),
-            false => number,
-        }
+        if scientific && v != 0.0 { format!("{number}×10^{{{}}}", minus(exponent.to_string())) } else { number }
     }
 }
 
@@ -155,7 +152,7 @@ fn log_ticks(low: f64, high: f64) -> (Vec<(f64, String)>, Vec<f64>) {
     let decades = (high / low).log10();
     let (from, to) = (low.log10().floor() as i32, high.log10().ceil() as i32);
     let of_decade = |e: i32| (1..10).map(move |d| (d, e, f64::from(d) * 10_f64.powi(e)));
-    let all: Vec<(i32, i32, f64)> = (from..=to)
+    let candidates: Vec<(i32, i32, f64)> = (from..=to)
         .flat_map(of_decade)
         .filter(|(_, _, v)| *v >= low * (1.0 - 1e-9) && *v <= high * (1.0 + 1e-9))
         .collect();
@@ -175,11 +172,11 @@ fn log_ticks(low: f64, high: f64) -> (Vec<(f64, String)>, Vec<f64>) {
         ..0 if decades <= 1.7 => format!("{:.*}", (-e) as usize, f64::from(d) * 10_f64.powi(e)),
         _ => write(d, e),
     };
-    let major = all.iter().filter(|(d, e, _)| numbered(*d, *e));
+    let major = candidates.iter().filter(|(d, e, _)| numbered(*d, *e));
     let major = major.map(|(d, e, v)| (*v, tidy(*d, *e))).collect();
     // With tens of decades the small ticks would run into each other.
     let small = |d: i32| every == 1 || d == 1;
-    let minor = all.iter().filter(|(d, e, _)| !numbered(*d, *e) && small(*d));
+    let minor = candidates.iter().filter(|(d, e, _)| !numbered(*d, *e) && small(*d));
     (major, minor.map(|(_, _, v)| *v).collect())
 }
 

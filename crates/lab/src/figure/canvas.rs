@@ -97,8 +97,8 @@ impl Canvas {
         };
         for (left, run) in text::placed(label, size) {
             let (along, above) = (start + left, run.raise * size);
-            let at = if upwards { (point.0 - above, point.1 - along) } else { (point.0 + along, point.1 - above) };
-            self.run(&run, at, size * run.scale, upwards, paint);
+            let place = if upwards { (point.0 - above, point.1 - along) } else { (point.0 + along, point.1 - above) };
+            self.run(&run, place, size * run.scale, upwards, paint);
         }
     }
 

@@ -76,16 +76,16 @@ fn crossing(a: f64, b: f64, level: f64) -> f64 {
 /// Joins segments at the edges that they share. An edge belongs to two squares, each with at most one
 /// segment that ends on it.
 fn joined(segments: &[(Edge, Edge)]) -> Vec<Vec<Edge>> {
-    let mut at: BTreeMap<Edge, Vec<usize>> = BTreeMap::new();
+    let mut by_edge: BTreeMap<Edge, Vec<usize>> = BTreeMap::new();
     for (i, (a, b)) in segments.iter().enumerate() {
-        at.entry(*a).or_default().push(i);
-        at.entry(*b).or_default().push(i);
+        by_edge.entry(*a).or_default().push(i);
+        by_edge.entry(*b).or_default().push(i);
     }
     let mut used = vec![false; segments.len()];
     let mut walk = |start: Edge| {
         let mut chain = vec![start];
         let mut here = start;
-        while let Some(i) = at[&here].iter().copied().find(|i| !used[*i]) {
+        while let Some(i) = by_edge[&here].iter().copied().find(|i| !used[*i]) {
             used[i] = true;
             let (a, b) = segments[i];
             here = if a == here { b } else { a };
@@ -94,8 +94,8 @@ fn joined(segments: &[(Edge, Edge)]) -> Vec<Vec<Edge>> {
         chain
     };
     // Open lines are followed from their ends, then closed ones from any point.
-    let ends = at.iter().filter(|(_, touching)| touching.len() == 1);
-    let starts: Vec<Edge> = ends.map(|(e, _)| *e).chain(at.keys().copied()).collect();
+    let ends = by_edge.iter().filter(|(_, touching)| touching.len() == 1);
+    let starts: Vec<Edge> = ends.map(|(e, _)| *e).chain(by_edge.keys().copied()).collect();
     let chains = starts.into_iter().map(&mut walk);
     chains.filter(|chain| chain.len() > 1).collect()
 }
@@ -116,22 +116,22 @@ mod tests {
     #[test]
     fn a_circle_is_one_closed_line() {
         let (axis, values) = grid(40, |x, y| x * x + y * y);
-        let found = lines(&axis, &axis, &values, 0.25);
-        assert_eq!(found.len(), 1);
-        assert_eq!(found[0].first(), found[0].last());
-        assert!(found[0].iter().all(|(x, y)| (x.hypot(*y) - 0.5).abs() < 7e-4));
-        let length: f64 = found[0].windows(2).map(|p| (p[1].0 - p[0].0).hypot(p[1].1 - p[0].1)).sum();
+        let paths = lines(&axis, &axis, &values, 0.25);
+        assert_eq!(paths.len(), 1);
+        assert_eq!(paths[0].first(), paths[0].last());
+        assert!(paths[0].iter().all(|(x, y)| (x.hypot(*y) - 0.5).abs() < 7e-4));
+        let length: f64 = paths[0].windows(2).map(|p| (p[1].0 - p[0].0).hypot(p[1].1 - p[0].1)).sum();
         assert!((length - std::f64::consts::PI).abs() < 5e-3, "{length}");
     }
 
     #[test]
     fn a_linear_field_is_met_exactly_and_lines_end_at_the_border() {
         let (axis, values) = grid(7, |x, y| x + 2.0 * y);
-        let found = lines(&axis, &axis, &values, 0.3);
-        assert_eq!(found.len(), 1);
-        assert!(found[0].iter().all(|(x, y)| (x + 2.0 * y - 0.3).abs() < 1e-12));
+        let paths = lines(&axis, &axis, &values, 0.3);
+        assert_eq!(paths.len(), 1);
+        assert!(paths[0].iter().all(|(x, y)| (x + 2.0 * y - 0.3).abs() < 1e-12));
         let on_border = |p: &Place| p.0.abs() == 1.0 || p.1.abs() == 1.0;
-        assert!(on_border(&found[0][0]) && on_border(found[0].last().unwrap()));
+        assert!(on_border(&paths[0][0]) && on_border(paths[0].last().unwrap()));
     }
 
     #[test]

@@ -34,7 +34,7 @@ type Record = [String; 12];
 /// Writes a coordinate: the number at its tick, where the axis has its own numbers, such as τ on an axis that is
 /// drawn by the odds τ/(1 − τ); otherwise the coordinate itself.
 fn coordinate(axis: &Axis, value: f64) -> String {
-    let tick = axis.ticks.iter().find(|(at, _)| *at == value);
+    let tick = axis.ticks.iter().find(|(place, _)| *place == value);
     let label = tick.map(|(_, label)| label.as_str());
     let number = label.filter(|label| label.parse::<f64>().is_ok());
     number.map_or_else(|| value.to_string(), String::from)
@@ -48,37 +48,37 @@ fn ends(interval: Option<(f64, f64)>, kind: &str) -> [String; 3] {
 fn records(index: usize, panel: &Panel) -> Vec<Record> {
     let letter = char::from(b'a' + (index % 26) as u8).to_string();
     let [title, x_name, y_name] = [&panel.title, &panel.x.label, &panel.y.label].map(|text| plain(text));
-    let record = |series: &str, at: [String; 2], value: [String; 2], ends: [String; 3]| {
-        let ([x, y], [value_name, value], [low, high, interval]) = (at, value, ends);
+    let record = |series: &str, place: [String; 2], value: [String; 2], ends: [String; 3]| {
+        let ([x, y], [value_name, value], [low, high, interval]) = (place, value, ends);
         let named = [&letter, &title, &plain(series), &x_name].map(String::clone);
         let [letter, title, series, x_name] = named;
         let y_name = y_name.clone();
         [letter, title, series, x_name, x, y_name, y, value_name, value, low, high, interval]
     };
-    let mut all = vec![];
+    let mut records = vec![];
     for series in &panel.series {
         for p in &series.points {
             let ends = ends(p.interval, &series.interval);
-            let at = [coordinate(&panel.x, p.x), coordinate(&panel.y, p.y)];
-            all.push(record(&series.label, at, Default::default(), ends));
+            let place = [coordinate(&panel.x, p.x), coordinate(&panel.y, p.y)];
+            records.push(record(&series.label, place, Default::default(), ends));
         }
     }
     for rule in &panel.rules {
-        let at = match rule.vertical {
+        let place = match rule.vertical {
             true => [rule.at.to_string(), String::new()],
             false => [String::new(), rule.at.to_string()],
         };
-        all.push(record(&rule.label, at, Default::default(), Default::default()));
+        records.push(record(&rule.label, place, Default::default(), Default::default()));
     }
     if let Some(heat) = &panel.heat {
         let bar = plain(&heat.bar.label);
         for (row, y) in heat.cells.iter().zip(&heat.y) {
             for (cell, x) in row.iter().zip(&heat.x) {
-                let at = [coordinate(&panel.x, *x), coordinate(&panel.y, *y)];
+                let place = [coordinate(&panel.x, *x), coordinate(&panel.y, *y)];
                 let value = [bar.clone(), cell.value.to_string()];
-                all.push(record("", at, value, ends(cell.interval, &heat.interval)));
+                records.push(record("", place, value, ends(cell.interval, &heat.interval)));
             }
         }
     }
-    all
+    records
 }

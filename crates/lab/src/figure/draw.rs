@@ -65,8 +65,8 @@ fn draw(canvas: &mut Canvas, laid: &Layout) {
     for entry in &laid.legend {
         legend_entry(canvas, entry);
     }
-    for (line, at) in &laid.note {
-        canvas.label(line, *at, NUMBERS, Anchor::Start, false, RULE);
+    for (line, place) in &laid.note {
+        canvas.label(line, *place, NUMBERS, Anchor::Start, false, RULE);
     }
 }
 
@@ -88,8 +88,8 @@ fn axes(canvas: &mut Canvas, placed: &Placed) {
     for (value, number) in &placed.y.major {
         let y = bottom - placed.y.place(*value) * (bottom - top);
         canvas.line(&[(left - TICK, y), (left, y)], HAIRLINE, INK_COLOUR);
-        let at = (left - TICK - GAP, y + 0.36 * NUMBERS);
-        canvas.label(number, at, NUMBERS, Anchor::End, false, INK_COLOUR);
+        let place = (left - TICK - GAP, y + 0.36 * NUMBERS);
+        canvas.label(number, place, NUMBERS, Anchor::End, false, INK_COLOUR);
     }
     for value in &placed.y.minor {
         let y = bottom - placed.y.place(*value) * (bottom - top);
@@ -114,10 +114,10 @@ fn watermark(canvas: &mut Canvas, placed: &Placed) {
         return;
     }
     let frame = &placed.frame;
-    let at = ((frame.left + frame.right) / 2.0, (frame.top + frame.bottom) / 2.0);
+    let place = ((frame.left + frame.right) / 2.0, (frame.top + frame.bottom) / 2.0);
     // The letters of the font are a little more than half as wide as high.
     let room = 0.9 * (frame.right - frame.left) / (0.55 * words.chars().count() as f64);
-    canvas.label(words, at, room.min(2.0 * TEXT), Anchor::Middle, false, RULE)
+    canvas.label(words, place, room.min(2.0 * TEXT), Anchor::Middle, false, RULE)
 }
 
 fn legend_entry(canvas: &mut Canvas, entry: &Entry) {
@@ -142,6 +142,6 @@ fn legend_entry(canvas: &mut Canvas, entry: &Entry) {
         stroke => marks::stroke(canvas, &line, stroke, width, colour),
     }
     marks::marker(canvas, (x + SAMPLE / 2.0, y), entry.marker, colour);
-    let at = (x + SAMPLE + GAP, y + 0.36 * TEXT);
-    canvas.label(&entry.label, at, TEXT, Anchor::Start, false, INK_COLOUR)
+    let place = (x + SAMPLE + GAP, y + 0.36 * TEXT);
+    canvas.label(&entry.label, place, TEXT, Anchor::Start, false, INK_COLOUR)
 }

@@ -71,11 +71,11 @@ fn colour(bar: &Ruler, palette: Palette, value: f64) -> Option<Colour> {
         t if t.is_nan() => return None,
         t => t.clamp(0.0, 1.0),
     };
-    Some(at(bar, palette, t))
+    Some(colour_at(bar, palette, t))
 }
 
 /// Returns the colour at the share `t` of the bar's length.
-fn at(bar: &Ruler, palette: Palette, t: f64) -> Colour {
+fn colour_at(bar: &Ruler, palette: Palette, t: f64) -> Colour {
     match palette {
         Palette::Sequential => style::heat(t),
         Palette::Diverging(middle) => {
@@ -111,19 +111,19 @@ fn colour_bar(canvas: &mut Canvas, placed: &Placed, heat: &Heat, bar: &Ruler) {
     let steps = 128;
     for i in 0..steps {
         let t = |i: usize| i as f64 / steps as f64;
-        let colour = at(bar, heat.palette, t(i) + 0.5 / steps as f64);
+        let colour = colour_at(bar, heat.palette, t(i) + 0.5 / steps as f64);
         let up = (height(t(i + 1)) - OVERLAP).max(high);
         canvas.rectangle((left, up), (right, height(t(i))), colour);
     }
     let middle = (left + right) / 2.0;
     let mut outline = vec![(left, low), (left, high)];
     if above {
-        canvas.fill(&[(left, high), (middle, top), (right, high)], at(bar, heat.palette, 1.0), 1.0);
+        canvas.fill(&[(left, high), (middle, top), (right, high)], colour_at(bar, heat.palette, 1.0), 1.0);
         outline.push((middle, top));
     }
     outline.extend([(right, high), (right, low)]);
     if below {
-        canvas.fill(&[(left, low), (middle, bottom), (right, low)], at(bar, heat.palette, 0.0), 1.0);
+        canvas.fill(&[(left, low), (middle, bottom), (right, low)], colour_at(bar, heat.palette, 0.0), 1.0);
         outline.push((middle, bottom));
     }
     outline.push((left, low));
@@ -132,8 +132,8 @@ fn colour_bar(canvas: &mut Canvas, placed: &Placed, heat: &Heat, bar: &Ruler) {
     for (value, number) in &bar.major {
         let y = height(bar.place(*value));
         canvas.line(&[(right, y), (right + TICK, y)], HAIRLINE, INK_COLOUR);
-        let at = (right + TICK + GAP, y + 0.36 * NUMBERS);
-        canvas.label(number, at, NUMBERS, Anchor::Start, false, INK_COLOUR);
+        let place = (right + TICK + GAP, y + 0.36 * NUMBERS);
+        canvas.label(number, place, NUMBERS, Anchor::Start, false, INK_COLOUR);
         widest = widest.max(text::width(number, NUMBERS));
     }
     for value in &bar.minor {
@@ -141,6 +141,6 @@ fn colour_bar(canvas: &mut Canvas, placed: &Placed, heat: &Heat, bar: &Ruler) {
         canvas.line(&[(right, y), (right + 0.6 * TICK, y)], HAIRLINE, INK_COLOUR);
     }
     let beside = right + TICK + GAP + widest + GAP + 0.8 * TEXT;
-    let at = (beside, (top + placed.frame.bottom) / 2.0);
-    canvas.label(&heat.bar.label, at, TEXT, Anchor::Middle, true, INK_COLOUR)
+    let place = (beside, (top + placed.frame.bottom) / 2.0);
+    canvas.label(&heat.bar.label, place, TEXT, Anchor::Middle, true, INK_COLOUR)
 }

@@ -240,9 +240,9 @@ fn grid_fits<T>((x, y): (&[f64], &[f64]), values: &[Vec<T>], panel: &Panel) -> R
     if values.len() == y.len() && values.iter().all(|row| row.len() == x.len()) {
         return Ok(());
     }
-    let found = (values.len(), values.first().map_or(0, Vec::len));
+    let shape = (values.len(), values.first().map_or(0, Vec::len));
     let what = format!("values over the plane of panel '{}'", text::plain(&panel.title));
-    Err(Error::shape(what, found, format!("({}, {})", y.len(), x.len())))
+    Err(Error::shape(what, shape, format!("({}, {})", y.len(), x.len())))
 }
 
 fn fits(heat: &Heat, panel: &Panel) -> Result<()> {

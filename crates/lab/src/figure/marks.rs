@@ -32,9 +32,8 @@ pub fn rule(canvas: &mut Canvas, placed: &Placed, rule: &Rule) {
     let (x, y) = position(placed, rule.at, rule.at);
     let inside = if rule.vertical { left <= x && x <= right } else { top <= y && y <= bottom };
     let line = if rule.vertical { [(x, bottom), (x, top)] } else { [(left, y), (right, y)] };
-    match inside {
-        true => stroke(canvas, &line, Stroke::Dotted, 0.8 * LINE, RULE),
-        false => {}
+    if inside {
+        stroke(canvas, &line, Stroke::Dotted, 0.8 * LINE, RULE)
     }
 }
 
@@ -103,33 +102,30 @@ pub fn curve(canvas: &mut Canvas, placed: &Placed, series: &Series) {
 fn tag(canvas: &mut Canvas, placed: &Placed, words: &str, (x, y): Place) {
     let gap = MARKER + GAP;
     let beside = x + gap + text::width(words, NUMBERS) <= placed.frame.right;
-    let (at, anchor) = match beside {
+    let (place, anchor) = match beside {
         true => ((x + gap, y + 0.36 * NUMBERS), Anchor::Start),
         false if y - gap - NUMBERS < placed.frame.top => {
             ((placed.frame.right - GAP, y + gap + 0.75 * NUMBERS), Anchor::End)
         }
         false => ((placed.frame.right - GAP, y - gap), Anchor::End),
     };
-    canvas.label_over(words, at, NUMBERS, anchor, false, INK_COLOUR)
+    canvas.label_over(words, place, NUMBERS, anchor, false, INK_COLOUR)
 }
 
 /// Writes the label of a reference line along it.
 pub fn rule_label(canvas: &mut Canvas, placed: &Placed, rule: &Rule) {
     let frame = placed.frame;
     let (x, y) = position(placed, rule.at, rule.at);
-    let shown = match rule.vertical {
-        true => frame.left <= x && x <= frame.right,
-        false => frame.top <= y && y <= frame.bottom,
-    };
+    let shown = if rule.vertical { frame.left <= x && x <= frame.right } else { frame.top <= y && y <= frame.bottom };
     if !rule.written || !shown {
         return;
     }
-    let at = match rule.vertical {
+    let place = match rule.vertical {
         true => (x + 0.9 * NUMBERS, frame.top + GAP),
         false if y < (frame.top + frame.bottom) / 2.0 => (frame.right - GAP, y - GAP),
         false => (frame.right - GAP, y + 0.95 * NUMBERS),
     };
-    canvas.label_over(&rule.label, at, NUMBERS, Anchor::End, rule.vertical, INK_COLOUR)
+    canvas.label_over(&rule.label, place, NUMBERS, Anchor::End, rule.vertical, INK_COLOUR)
 }
 
 /// Draws a curve. Over a heat map a solid curve has a light edge on both sides, so that it is visible on
@@ -159,7 +155,7 @@ fn is_fragment(line: &[Place], frame: Frame) -> bool {
 /// Draws the contour lines of a panel, each with the label of its level where there is space. Labels
 /// interrupt every line, also lines of other contours. Fragments are left out.
 pub fn contours(canvas: &mut Canvas, placed: &Placed) {
-    let (mut all, mut labels, mut rooms) = (vec![], vec![], vec![]);
+    let (mut curves, mut labels, mut rooms) = (vec![], vec![], vec![]);
     for contour in &placed.panel.contours {
         for (level, words) in &contour.levels {
             let mut drawn = on_paper(placed, contour, *level);
@@ -170,10 +166,10 @@ pub fn contours(canvas: &mut Canvas, placed: &Placed) {
                     rooms.push(room);
                 }
             }
-            all.extend(drawn.into_iter().map(|line| (contour, line)));
+            curves.extend(drawn.into_iter().map(|line| (contour, line)));
         }
     }
-    for (contour, line) in all {
+    for (contour, line) in curves {
         let mut parts = vec![line];
         for room in &rooms {
             parts = parts.iter().flat_map(|part| outside(part, *room)).collect();
@@ -188,8 +184,8 @@ pub fn contours(canvas: &mut Canvas, placed: &Placed) {
         }
     }
     for (words, (x, y), colour) in labels {
-        let (at, colour) = ((x, y + 0.36 * NUMBERS), style::colour(colour));
-        canvas.label_over(words, at, NUMBERS, Anchor::Middle, false, colour);
+        let (place, colour) = ((x, y + 0.36 * NUMBERS), style::colour(colour));
+        canvas.label_over(words, place, NUMBERS, Anchor::Middle, false, colour);
     }
 }
 
@@ -205,9 +201,7 @@ fn on_paper(placed: &Placed, contour: &Contour, level: f64) -> Vec<Vec<Place>> {
         }
         false => (contour.values.clone(), level),
     };
-    let found = lines(&x, &y, &field, level);
-    let inside = found.iter().flat_map(|line| clipped(line, placed.frame));
-    inside.collect()
+    lines(&x, &y, &field, level).iter().flat_map(|line| clipped(line, placed.frame)).collect()
 }
 
 /// Finds a position on a line for the label of its level, inside the frame and clear of other labels.

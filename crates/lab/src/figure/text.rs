@@ -111,17 +111,17 @@ pub fn width(label: &str, size: f64) -> f64 {
 /// Returns the runs of a label with the distances of their left ends from the label's left end (pt). An
 /// accent, as in x̃, is a run of its own over its letter.
 pub fn placed(label: &str, size: f64) -> Vec<(f64, Run)> {
-    let (mut left, mut all) = (0.0, vec![]);
+    let (mut left, mut parts) = (0.0, vec![]);
     for run in runs(label) {
         let width = run_width(&run) * size;
         let (letters, accents) = split_accents(&run);
         let scaled = |em: f64| left + em * run.scale * size;
-        let accents = accents.into_iter().map(|(at, accent)| (scaled(at), accent));
-        all.push((left, letters));
-        all.extend(accents);
+        let accents = accents.into_iter().map(|(em, accent)| (scaled(em), accent));
+        parts.push((left, letters));
+        parts.extend(accents);
         left += width;
     }
-    all
+    parts
 }
 
 /// Splits a run into its letters and its accents, each centred over its letter, with the distances of their
@@ -157,10 +157,10 @@ mod tests {
 
     #[test]
     fn markup_is_split_and_removed() {
-        let found = runs("SNR of 10^{-3}, *δ*_{0}");
-        let texts: Vec<&str> = found.iter().map(|r| r.text.as_str()).collect();
+        let pieces = runs("SNR of 10^{-3}, *δ*_{0}");
+        let texts: Vec<&str> = pieces.iter().map(|r| r.text.as_str()).collect();
         assert_eq!(texts, ["SNR of 10", "-3", ", ", "δ", "0"]);
-        assert!(found[1].raise > 0.0 && found[3].italic && found[4].raise < 0.0);
+        assert!(pieces[1].raise > 0.0 && pieces[3].italic && pieces[4].raise < 0.0);
         assert_eq!(plain("SNR of 10^{-3}, *δ*_{0}"), "SNR of 10^-3, δ_0");
     }
 
@@ -168,10 +168,10 @@ mod tests {
     fn an_accent_is_centred_over_its_letter_and_takes_no_room() {
         let label = "*Px\u{303}*";
         assert_eq!(width(label, 8.0), width("*Px*", 8.0));
-        let found = placed(label, 8.0);
-        let texts: Vec<&str> = found.iter().map(|(_, run)| run.text.as_str()).collect();
+        let pieces = placed(label, 8.0);
+        let texts: Vec<&str> = pieces.iter().map(|(_, run)| run.text.as_str()).collect();
         assert_eq!(texts, ["Px", "˜"]);
-        let middle = found[1].0 + width("*˜*", 8.0) / 2.0;
+        let middle = pieces[1].0 + width("*˜*", 8.0) / 2.0;
         let expected = width("*P*", 8.0) + width("*x*", 8.0) / 2.0;
         assert!((middle - expected).abs() < 0.02, "{middle} {expected}");
         // A mark without a letter is left out.
@@ -181,10 +181,10 @@ mod tests {
     #[test]
     fn glyphs_follow_each_other_at_their_advances() {
         let run = &runs("AVn")[0];
-        let found = glyphs(run);
-        assert_eq!(found[0], (0.0, 'A'));
+        let letters = glyphs(run);
+        assert_eq!(letters[0], (0.0, 'A'));
         // A and V are kerned: V begins before the advance of A, 1366 of 2048.
-        assert!(found[1].0 < 1366.0 / 2048.0 - 0.01, "{found:?}");
+        assert!(letters[1].0 < 1366.0 / 2048.0 - 0.01, "{letters:?}");
     }
 
     #[test]

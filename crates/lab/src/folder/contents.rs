@@ -108,10 +108,10 @@ impl Contents {
     }
 
     fn verdicts(&mut self, folder: &Path, catalogue: &Catalogue) -> Result<()> {
-        let found = store::read(folder)?;
-        let dropped = found.dropped.iter().map(|d| format!("warning: {d}"));
+        let stored = store::read(folder)?;
+        let dropped = stored.dropped.iter().map(|d| format!("warning: {d}"));
         self.notes.extend(dropped);
-        for row in &found.rows {
+        for row in &stored.rows {
             match restore(row, catalogue) {
                 Ok(Found::Claim(checked)) => self.checks.push(checked),
                 Ok(Found::Mutant(mutant)) => self.mutants.push(mutant),

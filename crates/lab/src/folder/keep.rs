@@ -24,17 +24,17 @@ pub fn keep(
     out: &mut Out,
 ) -> Result<Vec<Row>> {
     let how = RunOptions { seed, force: rows.force, shard: rows.shard };
-    let found = experiment::run(experiment, folder, &how, &Bar::resumable())?;
-    note_trials(&found);
-    if found.computed > 0 {
+    let report = experiment::run(experiment, folder, &how, &Bar::resumable())?;
+    note_trials(&report);
+    if report.computed > 0 {
         Origin::here(command(entry, experiment, seed)?).note(folder)?;
     }
     if rows.shard.is_whole() {
-        list(&figure::write_all(&with_size(experiment.figures(&found.rows)?, entry, experiment)?, folder)?, out)?;
+        list(&figure::write_all(&with_size(experiment.figures(&report.rows)?, entry, experiment)?, folder)?, out)?;
     } else {
-        note_shard(rows.shard, found.rows.len(), folder);
+        note_shard(rows.shard, report.rows.len(), folder);
     }
-    Ok(found.rows)
+    Ok(report.rows)
 }
 
 /// Prints the paths of files that were written.

@@ -52,8 +52,8 @@ impl RunFolder {
     /// When the folder holds no run, a run that this catalogue does not know, or no row yet.
     pub fn open(path: &Path, catalogue: &Catalogue) -> Result<Self> {
         let plan = Plan::of_folder(path, catalogue)?;
-        let found = store::read(path)?;
-        if found.rows.is_empty() {
+        let stored = store::read(path)?;
+        if stored.rows.is_empty() {
             return Err(no_rows(path));
         }
         let mut origins = Origin::read(path)?;
@@ -74,7 +74,7 @@ impl RunFolder {
             Some(_) => None,
             None => Some(*catalogue.experiment(&plan.manifest.id)?),
         };
-        Ok(RunFolder { path: path.to_path_buf(), entry, plan, rows: found.rows, dropped: found.dropped, origins })
+        Ok(RunFolder { path: path.to_path_buf(), entry, plan, rows: stored.rows, dropped: stored.dropped, origins })
     }
 
     /// Compares the rows with those of the whole run.
@@ -140,10 +140,7 @@ impl RunFolder {
     /// As those.
     pub fn pictures(&self, partial: bool) -> Result<Vec<Picture>> {
         let picture = |figure| Picture { figure, seed: self.plan.manifest.seed, origins: self.origins.clone() };
-        let figures = match partial {
-            true => self.partial_figures()?,
-            false => self.figures()?,
-        };
+        let figures = if partial { self.partial_figures()? } else { self.figures()? };
         Ok(figures.into_iter().map(picture).collect())
     }
 }

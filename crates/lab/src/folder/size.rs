@@ -30,10 +30,7 @@ pub fn with_size(figures: Vec<Figure>, entry: &Entry, experiment: &dyn Experimen
 
 /// Names a size by the numbers of settings that differ from the full and from the quick ones.
 fn size(full: usize, quick: usize) -> String {
-    let (name, changed) = match full <= quick {
-        true => ("full size", full),
-        false => ("quick size", quick),
-    };
+    let (name, changed) = if full <= quick { ("full size", full) } else { ("quick size", quick) };
     match changed {
         0 => name.to_string(),
         1 => format!("{name} but for one setting"),

@@ -20,10 +20,7 @@ pub fn section(page: &mut String, summary: &Summary) {
     put!(page, "</tr></thead><tbody>");
     for (claim, count) in &summary.claims {
         let stands = |s: &Surprise| s.claim == *claim && s.stands();
-        let mark = match summary.surprises.iter().any(stands) {
-            true => " class=\"surprise\"",
-            false => "",
-        };
+        let mark = if summary.surprises.iter().any(stands) { " class=\"surprise\"" } else { "" };
         put!(
             page,
             "<tr{mark}><th scope=\"row\"><code>{}</code></th><td class=\"number\">{}</td>",
@@ -47,10 +44,7 @@ pub fn section(page: &mut String, summary: &Summary) {
 }
 
 fn entry(page: &mut String, surprise: &Surprise) {
-    let allowed = match surprise.stands() {
-        true => "",
-        false => ", within the allowance of the level",
-    };
+    let allowed = if surprise.stands() { "" } else { ", within the allowance of the level" };
     let p_value = match (surprise.p_value, surprise.adjusted) {
         (Some(p), Some(adjusted)) => format!(", p = {p:.2e}, by Holm {adjusted:.2e}"),
         _ => String::new(),

@@ -21,9 +21,9 @@ pub fn claim(page: &mut String, report: &Report, i: usize, checked: &Checked, le
     statement(page, checked);
     hypotheses(page, check);
     evidence(page, checked, level);
-    let own: Vec<_> = report.mutants_of(check).collect();
-    if !own.is_empty() {
-        mutants(page, &own);
+    let results: Vec<_> = report.mutants_of(check).collect();
+    if !results.is_empty() {
+        mutants(page, &results);
     }
     put!(page, "</details>");
 }
@@ -79,17 +79,17 @@ fn evidence(page: &mut String, checked: &Checked, level: &Level) {
     put!(page, "</dl>");
 }
 
-fn mutants(page: &mut String, own: &[&MutantResult]) {
+fn mutants(page: &mut String, results: &[&MutantResult]) {
     put!(page, "<table><thead><tr><th>Mutant</th><th>Says</th><th>Verdict</th>");
     put!(page, "<th>Estimate</th><th>Power</th></tr></thead><tbody>");
-    for m in own {
+    for m in results {
         let check = &m.first.report;
-        let (name, says) = (escape(&m.name), mathml(&m.says));
-        put!(page, "<tr><td>{name}</td><td>{says}</td><td>{}</td>", badge(check.verdict));
+        let (name, sentence) = (escape(&m.name), mathml(&m.says));
+        put!(page, "<tr><td>{name}</td><td>{sentence}</td><td>{}</td>", badge(check.verdict));
         put!(page, "<td>{}</td><td>{}</td></tr>", estimate(check), power(m));
     }
     put!(page, "</tbody></table>");
-    if let Some(m) = own.first() {
+    if let Some(m) = results.first() {
         put!(page, "<p><small>Mutants: <code>{}</code></small></p>", escape(&m.first.origin.command));
     }
 }

@@ -224,8 +224,7 @@ fn symbol(name: &str) -> String {
 }
 
 fn symbol_of(name: &str) -> Option<&'static str> {
-    let found = SYMBOLS.iter().find(|(known, _)| *known == name);
-    found.map(|(_, sign)| *sign)
+    SYMBOLS.iter().find(|(known, _)| *known == name).map(|(_, sign)| *sign)
 }
 
 #[rustfmt::skip]

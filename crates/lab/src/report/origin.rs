@@ -53,13 +53,13 @@ impl Origin {
     /// # Errors
     /// When the file cannot be read or written.
     pub fn note(&self, folder: &Path) -> Result<()> {
-        let mut all = Self::read(folder)?;
-        if all.contains(self) {
+        let mut origins = Self::read(folder)?;
+        if origins.contains(self) {
             return Ok(());
         }
-        all.push(self.clone());
+        origins.push(self.clone());
         let path = folder.join(Self::FILE);
-        let text = serde_json::to_string_pretty(&all)
+        let text = serde_json::to_string_pretty(&origins)
             .map_err(|e| Error::Content { path: path.clone(), problem: format!("cannot be written as JSON ({e})") })?;
         let advice = "Choose a folder that you may write with --out";
         crate::run::store::replace(&path, &(text + "\n")).map_err(|e| Error::io(&path, e, advice))

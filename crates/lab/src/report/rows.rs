@@ -66,13 +66,13 @@ pub fn row_name(claim: &str, mutant: Option<&str>) -> String {
 }
 
 /// Converts a verdict to the parameters and data of a row.
-pub fn keep(found: &Found) -> (Map<String, Value>, Map<String, Value>) {
-    let (name, checked, seeds, refuted) = match found {
+pub fn keep(verdict: &Found) -> (Map<String, Value>, Map<String, Value>) {
+    let (name, checked, seeds, refuted) = match verdict {
         Found::Claim(c) => (row_name(&c.report.claim, None), c, 1, 0),
         Found::Mutant(m) => (row_name(&m.claim, Some(&m.name)), &m.first, m.seeds, m.refuted),
     };
     let report = &checked.report;
-    let kept = Kept {
+    let stored = Kept {
         trials: report.trials,
         failures: report.failures,
         estimate: report.estimate,
@@ -93,7 +93,7 @@ pub fn keep(found: &Found) -> (Map<String, Value>, Map<String, Value>) {
     };
     let mut parameters = report.parameters.clone();
     parameters.insert(NAME.into(), name.into());
-    let data = match serde_json::to_value(kept) {
+    let data = match serde_json::to_value(stored) {
         Ok(Value::Object(data)) => data,
         // A struct of plain fields is always an object.
         _ => Map::new(),
@@ -110,28 +110,28 @@ pub fn restore(row: &Row, catalogue: &Catalogue) -> Result<Found> {
         |problem: String| Error::Content { path: format!("row of {} (cell {})", row.id, row.cell).into(), problem };
     let (id, mutant) = row.word(NAME)?.split_once('/').ok_or_else(|| problem("it names no claim".into()))?;
     let claim = catalogue.claim(id)?;
-    let kept = serde_json::from_value(Value::Object(row.data.clone()));
-    let kept: Kept = kept.map_err(|e| problem(format!("not a verdict of this version ({e})")))?;
+    let data = serde_json::from_value(Value::Object(row.data.clone()));
+    let data: Kept = data.map_err(|e| problem(format!("not a verdict of this version ({e})")))?;
     if mutant.is_empty() {
-        return Ok(Found::Claim(restored(claim, row, &kept)?));
+        return Ok(Found::Claim(restored(claim, row, &data)?));
     }
-    let own = claim.mutants();
-    let Some(own) = own.iter().find(|m| m.name == mutant) else {
+    let variants = claim.mutants();
+    let Some(variant) = variants.iter().find(|m| m.name == mutant) else {
         return Err(problem(format!("{id} has no mutant '{mutant}'")));
     };
-    let mut first = restored(&own.claim, row, &kept)?;
+    let mut first = restored(&variant.claim, row, &data)?;
     first.origin.command = format!("attnlab check {id} --mutants --seed {}", row.seed);
     Ok(Found::Mutant(MutantResult {
         claim: id.to_string(),
-        name: own.name.to_string(),
-        says: own.says().to_string(),
-        seeds: kept.seeds,
-        refuted: kept.refuted,
+        name: variant.name.to_string(),
+        says: variant.says().to_string(),
+        seeds: data.seeds,
+        refuted: data.refuted,
         first,
     }))
 }
 
-fn restored(claim: &Arc<dyn Claim>, row: &Row, kept: &Kept) -> Result<Checked> {
+fn restored(claim: &Arc<dyn Claim>, row: &Row, data: &Kept) -> Result<Checked> {
     let mut set = row.parameters.clone();
     // shift_remove: the others keep their order.
     set.shift_remove(NAME);
@@ -142,26 +142,26 @@ fn restored(claim: &Arc<dyn Claim>, row: &Row, kept: &Kept) -> Result<Checked> {
         source: sheet.source(),
         parameters: params.as_json().clone(),
         hypotheses: claim.hypotheses(&params),
-        beyond_hypotheses: kept.beyond_hypotheses,
+        beyond_hypotheses: data.beyond_hypotheses,
         kind: sheet.kind,
-        trials: kept.trials,
-        failures: kept.failures,
-        estimate: kept.estimate,
-        verdict: kept.verdict,
-        expected: kept.expected,
-        witness: kept.witness.clone(),
-        promise: kept.promise.clone(),
-        tolerance: kept.tolerance.clone(),
-        p_value: kept.p_value,
-        informative: kept.informative,
-        uninformative: kept.uninformative.clone(),
-        reach: kept.reach.clone(),
+        trials: data.trials,
+        failures: data.failures,
+        estimate: data.estimate,
+        verdict: data.verdict,
+        expected: data.expected,
+        witness: data.witness.clone(),
+        promise: data.promise.clone(),
+        tolerance: data.tolerance.clone(),
+        p_value: data.p_value,
+        informative: data.informative,
+        uninformative: data.uninformative.clone(),
+        reach: data.reach.clone(),
         seed: row.seed,
-        wall_s: kept.wall_s,
+        wall_s: data.wall_s,
         version: env!("CARGO_PKG_VERSION"),
     };
     let origin =
-        Origin { command: check_command(&**claim, &report), version: row.build.clone(), machine: kept.machine.clone() };
+        Origin { command: check_command(&**claim, &report), version: row.build.clone(), machine: data.machine.clone() };
     let claim = claim.clone();
     Ok(Checked { report, claim, origin })
 }
@@ -175,15 +175,15 @@ impl Checked {
 
 impl MutantResult {
     /// Combines the check of a mutant in this process with its origin.
-    pub fn here(mutant: &Mutant, found: crate::run::MutantReport) -> Self {
-        let command = format!("attnlab check {} --mutants --seed {}", found.claim, found.first.seed);
+    pub fn here(mutant: &Mutant, report: crate::run::MutantReport) -> Self {
+        let command = format!("attnlab check {} --mutants --seed {}", report.claim, report.first.seed);
         MutantResult {
-            claim: found.claim,
+            claim: report.claim,
             name: mutant.name.to_string(),
             says: mutant.says().to_string(),
-            seeds: found.seeds,
-            refuted: found.refuted,
-            first: Checked { report: found.first, claim: mutant.claim.clone(), origin: Origin::here(command) },
+            seeds: report.seeds,
+            refuted: report.refuted,
+            first: Checked { report: report.first, claim: mutant.claim.clone(), origin: Origin::here(command) },
         }
     }
 }

@@ -141,27 +141,27 @@ pub fn check(
     let outcomes = outcomes(claim, &params, options, trials, progress)?;
     let weighed = evidence::weigh(claim, &params, &outcomes, options.level)?;
     let beyond = options.beyond_hypotheses;
-    let found = assess(claim, &params, &outcomes, weighed, beyond);
+    let assessment = assess(claim, &params, &outcomes, weighed, beyond);
     let sheet = claim.sheet();
     Ok(CheckReport {
         claim: sheet.id.clone(),
         source: sheet.source(),
         parameters: params.as_json().clone(),
-        hypotheses: found.hypotheses,
+        hypotheses: assessment.hypotheses,
         beyond_hypotheses: options.beyond_hypotheses,
         kind: sheet.kind,
         trials,
-        failures: found.failures,
-        estimate: found.estimate,
-        verdict: found.verdict,
-        expected: found.expected,
-        witness: found.witness,
+        failures: assessment.failures,
+        estimate: assessment.estimate,
+        verdict: assessment.verdict,
+        expected: assessment.expected,
+        witness: assessment.witness,
         promise: claim.promised(&params),
         tolerance: tolerance(sheet.tolerance.as_deref(), &outcomes),
-        p_value: found.p_value,
-        informative: found.informative,
-        uninformative: found.uninformative,
-        reach: found.reach,
+        p_value: assessment.p_value,
+        informative: assessment.informative,
+        uninformative: assessment.uninformative,
+        reach: assessment.reach,
         seed: options.seed,
         wall_s: started.elapsed().as_secs_f64(),
         version: env!("CARGO_PKG_VERSION"),
@@ -241,7 +241,7 @@ pub fn assess(
 pub fn trial(claim: &dyn Claim, params: &Params, streams: &Streams) -> Result<Outcome> {
     match claim.trial(params, streams) {
         Err(e) if e.is_numerical() => Ok(Outcome::failed(&e)),
-        found => found,
+        outcome => outcome,
     }
 }
 

@@ -198,25 +198,25 @@ mod tests {
     #[test]
     fn the_newest_whole_checkpoint_is_read() {
         let folder = tempfile::tempdir().unwrap();
-        let kept = Checkpoints::in_folder(folder.path()).unwrap();
+        let checkpoints = Checkpoints::in_folder(folder.path()).unwrap();
         for step in 1..=4_u64 {
-            kept.write(step, &[step as u8; 3], &serde_json::json!({ "step": step })).unwrap();
+            checkpoints.write(step, &[step as u8; 3], &serde_json::json!({ "step": step })).unwrap();
         }
-        assert_eq!(kept.newest(), Some(4));
+        assert_eq!(checkpoints.newest(), Some(4));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2 * KEPT);
-        let read = || kept.restore::<Value>(|_| true, &Silent).unwrap().unwrap();
+        let read = || checkpoints.restore::<Value>(|_| true, &Silent).unwrap().unwrap();
         assert_eq!((read().state["step"].as_u64(), read().tensors), (Some(4), vec![4; 3]));
-        fs::write(kept.path(4, "safetensors"), [4, 4]).unwrap();
+        fs::write(checkpoints.path(4, "safetensors"), [4, 4]).unwrap();
         assert_eq!(read().tensors, vec![3; 3]);
-        fs::write(kept.path(3, "json"), "{").unwrap();
-        assert!(kept.restore::<Value>(|_| true, &Silent).unwrap().is_none());
+        fs::write(checkpoints.path(3, "json"), "{").unwrap();
+        assert!(checkpoints.restore::<Value>(|_| true, &Silent).unwrap().is_none());
     }
 
     #[test]
     fn a_checkpoint_of_another_run_is_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let kept = Checkpoints::in_folder(folder.path()).unwrap();
-        kept.write(1, &[], &serde_json::json!({ "step": 1 })).unwrap();
-        assert!(kept.restore::<Value>(|_| false, &Silent).is_err());
+        let checkpoints = Checkpoints::in_folder(folder.path()).unwrap();
+        checkpoints.write(1, &[], &serde_json::json!({ "step": 1 })).unwrap();
+        assert!(checkpoints.restore::<Value>(|_| false, &Silent).is_err());
     }
 }

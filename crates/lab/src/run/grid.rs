@@ -145,7 +145,7 @@ impl Grid<'_> {
         let store = Store::open(out, &self.manifest, options.shard, options.force)?;
         let dropped = store.dropped().to_vec();
         let run = Run::new(self, options.shard, &store, progress, out)?;
-        progress.start(&self.manifest.id, run.all);
+        progress.start(&self.manifest.id, run.trials);
         progress.resume(run.resumed);
         let done = run.every_round();
         progress.finish();
@@ -168,24 +168,24 @@ impl Grid<'_> {
             .into_iter()
             .filter_map(|cell| Some((cell.first()?.cell.as_str(), cell)))
             .collect();
-        let mut found = Missing::default();
+        let mut missing = Missing::default();
         for (cell, hash) in self.cells.iter().zip(self.hashes()) {
             let name = super::store::cell_name(hash);
             let rows = by_name.get(name.as_str()).copied().unwrap_or_default();
             let wanted = self.wanted(cell, rows)?;
             let there: HashSet<u64> = rows.iter().map(|r| r.trial).collect();
             let absent = (0..wanted).filter(|t| !there.contains(t)).count() as u64;
-            if absent > 0 && found.first.is_none() {
-                found.first = Some(pairs(&cell.shown));
+            if absent > 0 && missing.first.is_none() {
+                missing.first = Some(pairs(&cell.shown));
             }
-            found.absent += absent;
-            found.wanted += wanted;
+            missing.absent += absent;
+            missing.wanted += wanted;
             if rows.len() as u64 > wanted {
                 let problem = format!("more trials than its rule asks for ({})", pairs(&cell.shown));
                 return Err(content(folder, problem));
             }
         }
-        Ok(found)
+        Ok(missing)
     }
 
     /// Refuses rows, in canonical order, that are not exactly those of the whole run: too few, or more
@@ -274,7 +274,7 @@ struct Run<'a> {
     out: &'a Path,
     hashes: Vec<u64>,
     /// Largest number of trials of the shard.
-    all: u64,
+    trials: u64,
     /// Number of trials of earlier runs.
     resumed: u64,
     computed: AtomicU64,
@@ -302,7 +302,7 @@ impl<'a> Run<'a> {
             store,
             progress,
             out,
-            all: 0,
+            trials: 0,
             resumed: 0,
             computed: AtomicU64::new(0),
             written: AtomicU64::new(store.existing().len() as u64),
@@ -313,13 +313,13 @@ impl<'a> Run<'a> {
         };
         let mut before = 0;
         for (c, cell) in grid.cells.iter().enumerate() {
-            let own = |t: &u64| run.owns(c, before + t);
-            let own: Vec<u64> = (0..cell.trials).filter(own).collect();
+            let owned = |t: &u64| run.owns(c, before + t);
+            let trials: Vec<u64> = (0..cell.trials).filter(owned).collect();
             let there = |t: &&u64| store.holds(run.hashes[c], **t);
-            let there = own.iter().filter(there).count() as u64;
-            run.all += own.len() as u64;
+            let there = trials.iter().filter(there).count() as u64;
+            run.trials += trials.len() as u64;
             run.resumed += there;
-            let left = own.len() as u64 - there;
+            let left = trials.len() as u64 - there;
             run.left.push(AtomicU64::new(left));
             run.cells_done.fetch_add(usize::from(left == 0), Ordering::Relaxed);
             before += cell.trials;
@@ -396,7 +396,7 @@ impl<'a> Run<'a> {
     fn stopped(&self) -> Error {
         Error::Stopped {
             done: self.resumed + self.computed.load(Ordering::Relaxed),
-            all: self.all,
+            all: self.trials,
             what: "trials",
             kept: true,
         }

@@ -147,7 +147,7 @@ fn refuse_above(work: &str, needed: u64, available: u64) -> Result<()> {
 
 /// Computes the product of sizes; on overflow it is [`u64::MAX`], which no memory holds.
 pub fn product(sizes: &[u64]) -> u64 {
-    sizes.iter().fold(1, |all, n| all.saturating_mul(*n))
+    sizes.iter().fold(1, |product, n| product.saturating_mul(*n))
 }
 
 #[cfg(test)]

@@ -60,8 +60,8 @@ pub fn mutants(
     seeds: u64,
     progress: &dyn Progress,
 ) -> Result<Vec<MutantReport>> {
-    let one = |m: &Mutant| mutant(&claim.sheet().id, m, options, seeds, progress);
-    claim.mutants().iter().map(one).collect()
+    let report = |m: &Mutant| mutant(&claim.sheet().id, m, options, seeds, progress);
+    claim.mutants().iter().map(report).collect()
 }
 
 /// Checks one mutant of the claim `id`, as [`mutants`] does.

@@ -40,12 +40,12 @@ impl Split {
     }
 }
 
-/// Calls `one` for every piece of `work`, `bytes` of memory each, on the threads of the current pool:
+/// Calls `run` for every piece of `work`, `bytes` of memory each, on the threads of the current pool:
 /// the heaviest pieces first, so that small ones fill the end. After an error no new piece begins.
 ///
 /// # Errors
-/// The error of `one`; of several, that of the earliest piece.
-pub fn for_each<T: Sync>(work: &[T], bytes: impl Fn(&T) -> u64, one: impl Fn(&T) -> Result<()> + Sync) -> Result<()> {
+/// The error of `run`; of several, that of the earliest piece.
+pub fn for_each<T: Sync>(work: &[T], bytes: impl Fn(&T) -> u64, run: impl Fn(&T) -> Result<()> + Sync) -> Result<()> {
     let threads = rayon::current_num_threads();
     // Half of what is free: other programs, and what a trial's estimate leaves out, need some.
     let room = TOGETHER.min(memory::available().map_or(TOGETHER, |free| free / 2));
@@ -56,14 +56,14 @@ pub fn for_each<T: Sync>(work: &[T], bytes: impl Fn(&T) -> u64, one: impl Fn(&T)
     }
     for (workers, pieces) in classes {
         let split = Split::at_most(threads, workers.min(pieces.len()));
-        side_by_side(&pieces, split, &one)?;
+        side_by_side(&pieces, split, &run)?;
     }
     Ok(())
 }
 
-fn side_by_side<T: Sync>(pieces: &[&T], split: Split, one: &(impl Fn(&T) -> Result<()> + Sync)) -> Result<()> {
+fn side_by_side<T: Sync>(pieces: &[&T], split: Split, run: &(impl Fn(&T) -> Result<()> + Sync)) -> Result<()> {
     if split.workers == 1 {
-        return pieces.iter().try_for_each(|piece| one(piece));
+        return pieces.iter().try_for_each(|piece| run(piece));
     }
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let first_error: Mutex<Option<(usize, Error)>> = Mutex::new(None);
@@ -71,7 +71,7 @@ fn side_by_side<T: Sync>(pieces: &[&T], split: Split, one: &(impl Fn(&T) -> Resu
         while !stop.load(Ordering::Relaxed) {
             let i = next.fetch_add(1, Ordering::Relaxed);
             let Some(piece) = pieces.get(i) else { return };
-            if let Err(error) = one(piece) {
+            if let Err(error) = run(piece) {
                 stop.store(true, Ordering::Relaxed);
                 // The value is an Option, so that a panic elsewhere leaves it usable.
                 let mut first = first_error.lock().unwrap_or_else(|p| p.into_inner());

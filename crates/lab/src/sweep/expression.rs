@@ -159,9 +159,9 @@ impl Parser<'_> {
     }
 
     fn expected(&mut self, what: &str) -> String {
-        let found = self.peek().map_or("the end".into(), |c| format!("'{c}'"));
-        let at = self.text[..self.text.len() - self.rest.len()].chars().count() + 1;
-        format!("expected {what} at character {at}, found {found}")
+        let next = self.peek().map_or("the end".into(), |c| format!("'{c}'"));
+        let position = self.text[..self.text.len() - self.rest.len()].chars().count() + 1;
+        format!("expected {what} at character {position}, found {next}")
     }
 
     fn sum(&mut self) -> Parsed {
@@ -319,9 +319,9 @@ mod tests {
             ("unknown / 1", f64::NAN),
             ("2*pi", std::f64::consts::TAU),
         ] {
-            let found = value(text);
-            let close = (found - expected).abs() <= 1e-15 * expected.abs();
-            assert!(close || expected.is_nan() && found.is_nan(), "{text} = {found}");
+            let computed = value(text);
+            let close = (computed - expected).abs() <= 1e-15 * expected.abs();
+            assert!(close || expected.is_nan() && computed.is_nan(), "{text} = {computed}");
         }
     }
 

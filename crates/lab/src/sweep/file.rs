@@ -52,8 +52,8 @@ impl Sweep {
             }
         };
         if let Of::Experiment(_) = of {
-            let own = ["level", "beyond_hypotheses", "stop"];
-            if let Some(name) = own.into_iter().find(|n| map.contains_key(*n)) {
+            let of_claims = ["level", "beyond_hypotheses", "stop"];
+            if let Some(name) = of_claims.into_iter().find(|n| map.contains_key(*n)) {
                 let allowed = "must be left out; it is for claims, and an experiment has no verdict";
                 return Err(Error::invalid(name, &map[name], allowed));
             }

@@ -86,10 +86,7 @@ impl<'a> Free<'a> {
         };
         let log = values[0] > 0.0 && values.len() > 2 && unevenness(f64::ln) < unevenness(|v| v);
         let label = format!("*{}*", self.name);
-        match log {
-            true => figure::Axis::log(label),
-            false => figure::Axis::linear(label),
-        }
+        if log { figure::Axis::log(label) } else { figure::Axis::linear(label) }
     }
 
     fn place(&self, cell: &CellSummary) -> f64 {
@@ -119,7 +116,7 @@ struct Group<'a> {
 fn grouped<'a>(cells: &'a [CellSummary], names: &[&str]) -> Vec<Group<'a>> {
     let mut groups: Vec<Group> = vec![];
     for cell in cells {
-        let one = |name: &&str| match cell.parameters.get(*name) {
+        let entry = |name: &&str| match cell.parameters.get(*name) {
             Some(Value::String(word)) => format!("{name} = {word}"),
             Some(value) => match as_number(value) {
                 Some(x) => format!("{name} = {}", short(x)),
@@ -134,7 +131,7 @@ fn grouped<'a>(cells: &'a [CellSummary], names: &[&str]) -> Vec<Group<'a>> {
         match groups.iter_mut().find(same) {
             Some(group) => group.cells.push(cell),
             None => {
-                groups.push(Group { title: names.iter().map(one).collect::<Vec<_>>().join(", "), cells: vec![cell] })
+                groups.push(Group { title: names.iter().map(entry).collect::<Vec<_>>().join(", "), cells: vec![cell] })
             }
         }
     }
@@ -174,10 +171,7 @@ impl Story {
             title: claim.sheet().title.clone(),
             probability,
             interval: [interval, bracket].into_iter().flatten().collect::<Vec<_>>().join(" or "),
-            trials: match least == most {
-                true => format!("{most}"),
-                false => format!("{least} to {most}"),
-            },
+            trials: if least == most { format!("{most}") } else { format!("{least} to {most}") },
         }
     }
 
@@ -201,10 +195,7 @@ impl Story {
     }
 
     fn caption(&self, map: bool) -> String {
-        let what = match self.probability {
-            true => "Share of trials in which the statement holds",
-            false => "Estimate",
-        };
+        let what = if self.probability { "Share of trials in which the statement holds" } else { "Estimate" };
         let (id, trials) = (self.id, &self.trials);
         let start = format!("{what}, claim `{id}`, {trials} trials per cell.");
         match map {
@@ -261,8 +252,8 @@ fn map(story: &Story, x: &Free, y: &Free, group: &Group) -> Panel {
 fn crosses(contour: &Contour) -> bool {
     let level = contour.levels[0].0;
     let values = contour.values.iter().flatten().filter(|v| !v.is_nan());
-    let (below, all) = values.fold((0, 0), |(b, n), v| (b + usize::from(*v < level), n + 1));
-    below > 0 && below < all
+    let (below, total) = values.fold((0, 0), |(b, n), v| (b + usize::from(*v < level), n + 1));
+    below > 0 && below < total
 }
 
 /// Returns the smallest margin of the hypotheses; NaN for a claim without any.

@@ -32,11 +32,11 @@ fn common_manifest(folders: &[PathBuf]) -> Result<Manifest> {
     let mut common: Option<Manifest> = None;
     for folder in folders {
         let content = |problem: String| Error::Content { path: folder.clone(), problem };
-        let own = Manifest::of_folder(folder)?;
+        let manifest = Manifest::of_folder(folder)?;
         match &common {
-            None => common = Some(own),
+            None => common = Some(manifest),
             Some(common) => {
-                if let Some(problem) = common.difference(&own) {
+                if let Some(problem) = common.difference(&manifest) {
                     let first = folders[0].display();
                     let text = format!("it is of another run than {first}, which holds {problem}");
                     return Err(content(text));

@@ -101,7 +101,7 @@ mod tests {
         let gap = |lhs, relation| Outcome::Gap { lhs, rhs: 1.0 / 3.0, tol: 1e-300, relation, witness: witness.clone() };
         let event = |holds| Outcome::Event { holds, witness: Witness::new() };
         let value = Outcome::Value { value: f64::INFINITY, witness: witness.clone() };
-        let all = [
+        let outcomes = [
             event(true),
             event(false),
             gap(0.5, Relation::Equal),
@@ -111,7 +111,7 @@ mod tests {
             Outcome::failed(&Error::diverged("too large")),
         ];
         let manifest = Manifest::new("demo", 0, Map::new());
-        for outcome in all {
+        for outcome in outcomes {
             let row = Row::new(&manifest, 0, 0, Map::new(), data_of(&outcome));
             let text = serde_json::to_string(&row).unwrap();
             let row: Row = serde_json::from_str(&text).unwrap();

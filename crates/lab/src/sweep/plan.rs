@@ -234,11 +234,11 @@ fn of_experiment(sweep: &Sweep, entry: &Entry) -> Result<Plan> {
     for (shown, set) in sweep.combinations("setting", &names, defaults.clone())? {
         let built = configured(sweep, entry, &set, &defaults);
         let experiment = built.map_err(|e| in_cell(&shown, e))?;
-        let own = experiment::cells(&*experiment).map_err(|e| in_cell(&shown, e))?;
+        let added = experiment::cells(&*experiment).map_err(|e| in_cell(&shown, e))?;
         let from = cells.len();
         let scalars = shown.clone().into_iter().filter(|(_, v)| !v.is_array());
         let scalars: Map<String, Value> = scalars.collect();
-        cells.extend(own.into_iter().map(|cell| Cell { shown: with_axes(&cell.shown, scalars.clone()), ..cell }));
+        cells.extend(added.into_iter().map(|cell| Cell { shown: with_axes(&cell.shown, scalars.clone()), ..cell }));
         pieces.push(Piece { experiment, label: pairs(&shown).replace(" = ", "="), cells: from..cells.len() });
     }
     Ok(Plan {
@@ -325,8 +325,7 @@ impl Sweep {
             set.retain(|name, _| known.contains(&name.as_str()));
             (axes, set)
         };
-        let all = combinations(&self.axes, &fixed)?;
-        Ok(all.into_iter().map(pair).collect())
+        Ok(combinations(&self.axes, &fixed)?.into_iter().map(pair).collect())
     }
 }
 

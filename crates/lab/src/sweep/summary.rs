@@ -69,34 +69,34 @@ pub fn summarise(plan: &Plan, rows: &[Row]) -> Result<Vec<CellSummary>> {
     };
     let of: HashMap<&str, &[Row]> =
         by_cell(rows).into_iter().filter_map(|rows| Some((rows.first()?.cell.as_str(), rows))).collect();
-    let one = |cell: &Cell| {
+    let summary = |cell: &Cell| {
         let name = cell_name(cell.params.cell());
         let rows = of.get(name.as_str()).copied().unwrap_or_default();
         let outcomes = rows.iter().map(outcome_of).collect::<Result<Vec<_>>>()?;
-        let found = judged(claim, sweep, &cell.params, &outcomes)?;
+        let judged_cell = judged(claim, sweep, &cell.params, &outcomes)?;
         let sheet = claim.sheet();
         Ok(CellSummary {
             claim: sheet.id.clone(),
             cell: name,
             parameters: cell.shown.clone(),
-            hypotheses: found.assessment.hypotheses,
+            hypotheses: judged_cell.assessment.hypotheses,
             beyond_hypotheses: sweep.beyond.name(),
             kind: sheet.kind,
             trials: outcomes.len() as u64,
             budget: sweep.budget(),
-            failures: found.assessment.failures,
-            estimate: Some(found.assessment.estimate).filter(|_| found.seen),
-            verdict: found.assessment.verdict,
-            expected: found.assessment.expected,
-            witness: found.assessment.witness,
-            p_value: found.assessment.p_value,
-            informative: found.assessment.informative,
-            uninformative: found.assessment.uninformative,
+            failures: judged_cell.assessment.failures,
+            estimate: Some(judged_cell.assessment.estimate).filter(|_| judged_cell.seen),
+            verdict: judged_cell.assessment.verdict,
+            expected: judged_cell.assessment.expected,
+            witness: judged_cell.assessment.witness,
+            p_value: judged_cell.assessment.p_value,
+            informative: judged_cell.assessment.informative,
+            uninformative: judged_cell.assessment.uninformative,
             seed: plan.manifest.seed,
             version: plan.manifest.build.clone(),
         })
     };
-    plan.cells.iter().map(one).collect()
+    plan.cells.iter().map(summary).collect()
 }
 
 struct Judged {
@@ -158,7 +158,7 @@ fn to_csv(cells: &[CellSummary]) -> Result<String> {
     let failed = |e: csv::Error| Error::Content { path: PathBuf::from(FILES[1]), problem: e.to_string() };
     let mut table = csv::Writer::from_writer(vec![]);
     let names: Vec<&String> = cells.iter().take(1).flat_map(|c| c.parameters.keys()).collect();
-    let found = [
+    let results = [
         "cell",
         "trials",
         "failures",
@@ -172,7 +172,7 @@ fn to_csv(cells: &[CellSummary]) -> Result<String> {
         "informative",
         "p_value",
     ];
-    let header = names.iter().map(|n| n.as_str()).chain(found);
+    let header = names.iter().map(|n| n.as_str()).chain(results);
     table.write_record(header).map_err(failed)?;
     for cell in cells {
         let number = |of: fn(&Estimate) -> f64| {
@@ -184,7 +184,7 @@ fn to_csv(cells: &[CellSummary]) -> Result<String> {
             Some(value) => value.to_string(),
             None => String::new(),
         };
-        let found = [
+        let results = [
             cell.cell.clone(),
             cell.trials.to_string(),
             cell.failures.to_string(),
@@ -198,7 +198,7 @@ fn to_csv(cells: &[CellSummary]) -> Result<String> {
             cell.informative.to_string(),
             cell.p_value.map_or(String::new(), |p| p.to_string()),
         ];
-        let record = names.iter().map(parameter).chain(found);
+        let record = names.iter().map(parameter).chain(results);
         table.write_record(record).map_err(failed)?;
     }
     let bytes = table.into_inner().map_err(|e| failed(e.into_error().into()))?;

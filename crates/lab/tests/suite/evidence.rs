@@ -90,12 +90,8 @@ fn p_values_are_the_least_levels_at_which_the_trials_decide() {
     held_30.extend(vec![event(false); 12]);
     let values: Vec<Outcome> = (0..40).map(|i| value(0.7 + 0.05 * f64::from(i % 7))).collect();
     for (claim, outcomes) in [(&share, held_30), (&mean, values)] {
-        let found = weigh(claim, &Params::default(), &outcomes, 0.95).unwrap();
-        let p = found.p_value.unwrap();
-        let kind = |level: f64| {
-            let found = claim.judge(&Params::default(), &outcomes, level).unwrap();
-            found.verdict.kind()
-        };
+        let p = weigh(claim, &Params::default(), &outcomes, 0.95).unwrap().p_value.unwrap();
+        let kind = |level: f64| claim.judge(&Params::default(), &outcomes, level).unwrap().verdict.kind();
         let (above, below) = (kind(1.0 - 1.01 * p), kind(1.0 - 0.99 * p));
         assert_ne!(above, VerdictKind::Inconclusive, "p = {p}");
         assert_eq!(below, VerdictKind::Inconclusive, "p = {p}");

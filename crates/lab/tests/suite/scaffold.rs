@@ -12,7 +12,7 @@ fn refusal(name: &str, dependency: &Dependency, into: &Path) -> String {
 
 /// The files below a folder, relative to it.
 fn files(folder: &Path) -> BTreeSet<PathBuf> {
-    let mut found = BTreeSet::new();
+    let mut paths = BTreeSet::new();
     let mut rest = vec![folder.to_path_buf()];
     while let Some(folder) = rest.pop() {
         for entry in fs::read_dir(folder).unwrap() {
@@ -20,12 +20,12 @@ fn files(folder: &Path) -> BTreeSet<PathBuf> {
             match path.is_dir() {
                 true => rest.push(path),
                 false => {
-                    found.insert(path);
+                    paths.insert(path);
                 }
             }
         }
     }
-    found.iter().map(|path| path.strip_prefix(folder).unwrap().to_path_buf()).collect()
+    paths.iter().map(|path| path.strip_prefix(folder).unwrap().to_path_buf()).collect()
 }
 
 fn templates() -> PathBuf {

@@ -5,16 +5,15 @@ use attnlab_core::bracket::Bracket;
 
 fn outcomes(held: usize, failed: usize) -> Vec<Outcome> {
     let event = |holds| Outcome::Event { holds, witness: Witness::new() };
-    let mut all = vec![event(true); held];
-    all.extend(vec![event(false); failed]);
-    all
+    let mut events = vec![event(true); held];
+    events.extend(vec![event(false); failed]);
+    events
 }
 
 fn verdict(rate: f64, bracket: Option<(f64, f64)>, partial: bool, held: usize, failed: usize) -> VerdictKind {
     let computed = bracket.map(|(low, high)| Computed { failure: Bracket { low, high }, how: "test" });
     let promise = Promise::FailsAtMost(rate);
-    let found = judge_with(promise, computed, partial, &outcomes(held, failed), 0.95).unwrap();
-    found.verdict.kind()
+    judge_with(promise, computed, partial, &outcomes(held, failed), 0.95).unwrap().verdict.kind()
 }
 
 #[test]
@@ -52,8 +51,8 @@ fn holding_on_a_part_does_not_support_the_whole() {
 #[test]
 fn the_least_alpha_is_where_the_verdict_flips() {
     let values = |mean: f64| -> Vec<Outcome> {
-        let one = |i: i32| Outcome::Value { value: mean + 0.1 * f64::from(i % 7 - 3), witness: Witness::new() };
-        (0..30).map(one).collect()
+        let outcome = |i: i32| Outcome::Value { value: mean + 0.1 * f64::from(i % 7 - 3), witness: Witness::new() };
+        (0..30).map(outcome).collect()
     };
     let cases = [
         (Promise::AtLeast(0.8), outcomes(40, 0)),
@@ -64,22 +63,21 @@ fn the_least_alpha_is_where_the_verdict_flips() {
     ];
     for (promise, outcomes) in cases {
         let at = |level: f64| judge(promise, &outcomes, level).unwrap();
-        let found = at(0.9);
-        let alpha = least_alpha(promise, &found, outcomes.len() as u64);
+        let judgement = at(0.9);
+        let alpha = least_alpha(promise, &judgement, outcomes.len() as u64);
         let alpha = alpha.unwrap().unwrap();
         assert!(alpha > 0.0 && alpha < 0.1, "{promise:?}: {alpha}");
         let kind = |level| at(level).verdict.kind();
-        assert_eq!(kind(1.0 - 1.001 * alpha), found.verdict.kind(), "{promise:?}");
+        assert_eq!(kind(1.0 - 1.001 * alpha), judgement.verdict.kind(), "{promise:?}");
         assert_eq!(kind(1.0 - 0.999 * alpha), VerdictKind::Inconclusive, "{promise:?}");
     }
-    let all = judge(Promise::Always, &outcomes(3, 0), 0.95).unwrap();
-    assert_eq!(least_alpha(Promise::Always, &all, 3).unwrap(), None);
+    let judgement = judge(Promise::Always, &outcomes(3, 0), 0.95).unwrap();
+    assert_eq!(least_alpha(Promise::Always, &judgement, 3).unwrap(), None);
 }
 
 #[test]
 fn a_computed_estimate_says_that_it_is_computed() {
     let computed = Some(Computed { failure: Bracket { low: 0.0, high: 0.25 }, how: "test" });
-    let found = judge_with(Promise::AtLeast(0.5), computed, true, &outcomes(9, 0), 0.95).unwrap();
-    let e = found.estimate;
+    let e = judge_with(Promise::AtLeast(0.5), computed, true, &outcomes(9, 0), 0.95).unwrap().estimate;
     assert_eq!((e.low, e.high, e.level), (0.75, 1.0, 1.0));
 }

@@ -44,21 +44,21 @@ impl Legends {
     /// Collects the entries of a figure whose panels have the space `cell` (pt) under them. An entry that is
     /// wider than that is a common one.
     pub fn new(figure: &Figure, cell: f64) -> Legends {
-        let mut found: Vec<(Entry, Vec<usize>)> = vec![];
+        let mut by_label: Vec<(Entry, Vec<usize>)> = vec![];
         for (i, panel) in figure.panels.iter().enumerate() {
             for entry in entries_of(panel).filter(|e| !e.label.is_empty()) {
-                match found.iter_mut().find(|(e, _)| e.label == entry.label) {
+                match by_label.iter_mut().find(|(e, _)| e.label == entry.label) {
                     Some((known, panels)) => {
                         known.band |= entry.band;
                         panels.push(i);
                     }
-                    None => found.push((entry, vec![i])),
+                    None => by_label.push((entry, vec![i])),
                 }
             }
         }
-        let few = figure.panels.len() == 1 || found.len() <= MOST_COMMON;
+        let few = figure.panels.len() == 1 || by_label.len() <= MOST_COMMON;
         let (mut common, mut own) = (vec![], vec![vec![]; figure.panels.len()]);
-        for (entry, mut panels) in found {
+        for (entry, mut panels) in by_label {
             panels.dedup();
             match panels[..] {
                 [only] if !few && wide(&entry) <= cell => own[only].push(entry),
@@ -123,10 +123,7 @@ fn wide(entry: &Entry) -> f64 {
 
 fn columns(entries: &[Entry], room: f64) -> Vec<f64> {
     let wide: Vec<f64> = entries.iter().map(wide).collect();
-    match wide.is_empty() {
-        true => vec![],
-        false => legend_columns(&wide, room),
-    }
+    if wide.is_empty() { vec![] } else { legend_columns(&wide, room) }
 }
 
 fn total(columns: &[f64]) -> f64 {
@@ -243,8 +240,8 @@ mod tests {
         let figure = figure(&[&["a", "b", "c", &long], &["d", "e", "f"]]);
         let laid = layout(&figure).unwrap();
         let lowest = laid.legend.iter().map(|e| e.at.1).fold(0.0, f64::max);
-        let found = laid.legend.iter().find(|e| e.label == long).unwrap();
-        assert_eq!(found.at.1, lowest);
+        let entry = laid.legend.iter().find(|e| e.label == long).unwrap();
+        assert_eq!(entry.at.1, lowest);
     }
 
     #[test]
@@ -255,9 +252,9 @@ mod tests {
         let figure = figure.noted(&"several words ".repeat(20));
         let laid = layout(&figure).unwrap();
         assert!(laid.note.len() > 1);
-        let all: Vec<&str> = laid.note.iter().map(|(line, _)| line.as_str()).collect();
-        assert_eq!(all.join(" ").matches("quick size").count(), 1);
-        assert!(laid.note.iter().all(|(_, at)| at.1 < laid.size.1));
+        let lines: Vec<&str> = laid.note.iter().map(|(line, _)| line.as_str()).collect();
+        assert_eq!(lines.join(" ").matches("quick size").count(), 1);
+        assert!(laid.note.iter().all(|(_, place)| place.1 < laid.size.1));
     }
 
     #[test]

@@ -93,8 +93,8 @@ impl Store {
         lock(&file, &path)?;
         let Rows { rows, dropped } = cut_torn_line(&path)?;
         if let Some(foreign) = rows.iter().find(|r| r.id != manifest.id || r.seed != manifest.seed) {
-            let found = format!("rows of {} with seed {}", foreign.id, foreign.seed);
-            return Err(refusal(&path, &found));
+            let contents = format!("rows of {} with seed {}", foreign.id, foreign.seed);
+            return Err(refusal(&path, &contents));
         }
         let rows = without_repetitions(&path, rows)?;
         let held = rows.iter().map(|r| (r.cell.clone(), r.trial)).collect();
@@ -202,9 +202,9 @@ fn claim_folder(folder: &Path, manifest: &Manifest, force: bool) -> Result<()> {
                 replaced(&file, fs::remove_file(&file))?;
             }
             // The checkpoints are of the other run too.
-            let kept = folder.join(CHECKPOINTS);
-            if kept.is_dir() {
-                replaced(&kept, fs::remove_dir_all(&kept))?;
+            let checkpoints = folder.join(CHECKPOINTS);
+            if checkpoints.is_dir() {
+                replaced(&checkpoints, fs::remove_dir_all(&checkpoints))?;
             }
         }
         (None, _) if here.is_some() => return Ok(()),
@@ -214,11 +214,11 @@ fn claim_folder(folder: &Path, manifest: &Manifest, force: bool) -> Result<()> {
     replace(&path, &(text + "\n")).map_err(|e| Error::io(&path, e, "Choose a folder that you may write with --out"))
 }
 
-fn refusal(path: &Path, found: &str) -> Error {
+fn refusal(path: &Path, contents: &str) -> Error {
     Error::Content {
         path: path.to_path_buf(),
         problem: format!(
-            "it holds {found}. Choose another folder with --out, or write --force to delete those \
+            "it holds {contents}. Choose another folder with --out, or write --force to delete those \
              rows and start anew"
         ),
     }

@@ -32,9 +32,9 @@ pub fn read_all<P: AsRef<Path>>(folders: &[P]) -> Result<Rows> {
     let mut rows = Rows::default();
     for folder in folders {
         for path in row_files(folder.as_ref())? {
-            let found = read_file(&path)?;
-            rows.rows.extend(found.rows);
-            rows.dropped.extend(found.dropped);
+            let file = read_file(&path)?;
+            rows.rows.extend(file.rows);
+            rows.dropped.extend(file.dropped);
         }
     }
     let names: Vec<_> = folders.iter().map(|f| f.as_ref().display().to_string()).collect();
@@ -100,9 +100,9 @@ pub(super) fn read_file(path: &Path) -> Result<Rows> {
 
 /// Reads one file and cuts off a torn last line, so that the next row starts a line of its own.
 pub(super) fn cut_torn_line(path: &Path) -> Result<Rows> {
-    let found = read_file(path)?;
-    if found.dropped.is_empty() {
-        return Ok(found);
+    let rows = read_file(path)?;
+    if rows.dropped.is_empty() {
+        return Ok(rows);
     }
     let advice = "The torn last line could not be cut off";
     let bytes = fs::read(path).map_err(|e| Error::io(path, e, advice))?;
@@ -110,7 +110,7 @@ pub(super) fn cut_torn_line(path: &Path) -> Result<Rows> {
     let keep = before_last.map_or(0, |i| i + 1) as u64;
     let file = OpenOptions::new().write(true).open(path);
     file.and_then(|f| f.set_len(keep)).map_err(|e| Error::io(path, e, advice))?;
-    Ok(found)
+    Ok(rows)
 }
 
 /// Drops repeated rows. Two different rows for one trial are an error, because a trial is a pure function of

@@ -56,8 +56,7 @@ impl Row {
     /// # Errors
     /// When there is no such number.
     pub fn number(&self, name: &str) -> Result<f64> {
-        let found = self.data.get(name).and_then(as_number);
-        found.ok_or_else(|| self.missing(name, "a number"))
+        self.data.get(name).and_then(as_number).ok_or_else(|| self.missing(name, "a number"))
     }
 
     /// Returns a series of numbers of `data`.
@@ -75,8 +74,7 @@ impl Row {
     /// # Errors
     /// When there is no such number.
     pub fn parameter(&self, name: &str) -> Result<f64> {
-        let found = self.parameters.get(name).and_then(as_number);
-        found.ok_or_else(|| self.missing(name, "a number among the parameters"))
+        self.parameters.get(name).and_then(as_number).ok_or_else(|| self.missing(name, "a number among the parameters"))
     }
 
     /// Returns a word of the cell's parameters.
@@ -84,8 +82,8 @@ impl Row {
     /// # Errors
     /// When there is no such word.
     pub fn word(&self, name: &str) -> Result<&str> {
-        let found = self.parameters.get(name).and_then(Value::as_str);
-        found.ok_or_else(|| self.missing(name, "a word among the parameters"))
+        let word = self.parameters.get(name).and_then(Value::as_str);
+        word.ok_or_else(|| self.missing(name, "a word among the parameters"))
     }
 
     fn missing(&self, name: &str, what: &str) -> Error {

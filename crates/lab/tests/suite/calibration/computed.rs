@@ -1,7 +1,7 @@
 //! Calibration of the rules that join trials with a closed form, of trials that see a part of a statement, and of
 //! cells whose number of trials a stopping rule chose.
 
-use super::{LEVEL, assert_rate, events, found, rng};
+use super::{LEVEL, assert_rate, events, rng, weighed};
 use crate::common::{Statement, statement};
 use attnlab_core::bracket::Bracket;
 use attnlab_core::stats::Sequence;
@@ -29,7 +29,7 @@ fn assert_verdicts(name: &str, claim: &Statement, fails: f64, bound: f64, wrong:
     let name = format!("{name}, {fails} of {} fail", claim.trials);
     assert_rate(&name, bound, RUNS, |run| {
         let drawn = events(claim.trials, fails, &mut rng(&name, run));
-        wrong(found(claim, &drawn).kind)
+        wrong(weighed(claim, &drawn).kind)
     });
 }
 
@@ -149,7 +149,7 @@ fn stopping_keeps_the_level() {
     let fixed = (0..300).filter(|run| {
         let drawn = events(MOST, rate, &mut rng("looks", *run));
         looks().any(|n| {
-            let kind = found(&claim, &drawn[..n as usize]).kind;
+            let kind = weighed(&claim, &drawn[..n as usize]).kind;
             matches!(kind, VerdictKind::Supported | VerdictKind::Refuted)
         })
     });

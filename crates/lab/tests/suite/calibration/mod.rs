@@ -31,7 +31,7 @@ impl Found {
     }
 }
 
-fn found(claim: &Statement, outcomes: &[Outcome]) -> Found {
+fn weighed(claim: &Statement, outcomes: &[Outcome]) -> Found {
     let evidence = weigh(claim, &Params::default(), outcomes, LEVEL).unwrap();
     Found { kind: evidence.judgement.verdict.kind(), p_value: evidence.p_value }
 }
@@ -75,7 +75,7 @@ fn events_at_the_boundary() {
             for kind in [VerdictKind::Supported, VerdictKind::Refuted] {
                 assert_rate(&name, 0.025, 4000, |run| {
                     let drawn = events(n, rate, &mut rng(&name, run));
-                    found(&claim, &drawn).kind == kind
+                    weighed(&claim, &drawn).kind == kind
                 });
             }
         }
@@ -92,7 +92,7 @@ fn means_at_the_boundary() {
         for kind in [VerdictKind::Supported, VerdictKind::Refuted] {
             assert_rate(&format!("mean at n = {n}"), 0.025, 4000, |run| {
                 let drawn = values(n, 1.0, &mut rng("mean", run + 10_000 * n));
-                found(&claim, &drawn).kind == kind
+                weighed(&claim, &drawn).kind == kind
             });
         }
     }
@@ -101,7 +101,7 @@ fn means_at_the_boundary() {
         assert_rate("skewed mean", 0.04, 4000, |run| {
             let mut rng = rng("skewed", run);
             let drawn = (0..40).map(|_| value(rng.random::<f64>().powi(2))).collect::<Vec<_>>();
-            found(&claim, &drawn).kind == kind
+            weighed(&claim, &drawn).kind == kind
         });
     }
 }
@@ -112,11 +112,8 @@ fn means_at_the_boundary() {
 #[test]
 fn uninformative_trials_change_neither_level_nor_verdict() {
     let mixed = |n: u64, fails: f64, says_nothing: f64, rng: &mut Generator| -> Vec<Outcome> {
-        let one = |_| match rng.random::<f64>() < says_nothing {
-            true => silent(),
-            false => event(rng.random::<f64>() >= fails),
-        };
-        (0..n).map(one).collect()
+        let trial = |_| if rng.random::<f64>() < says_nothing { silent() } else { event(rng.random::<f64>() >= fails) };
+        (0..n).map(trial).collect()
     };
     let always = statement(Promise::Always, 40);
     for says_nothing in [0.3, 0.9] {
@@ -124,11 +121,8 @@ fn uninformative_trials_change_neither_level_nor_verdict() {
         assert_rate(&name, 0.0, 3000, |run| {
             let drawn = mixed(40, 0.0, says_nothing, &mut rng(&name, run));
             let informative = drawn.iter().filter(|o| o.is_informative()).count() as u64;
-            let expected = match informative >= LEAST_TRIALS {
-                true => VerdictKind::Supported,
-                false => VerdictKind::Inconclusive,
-            };
-            found(&always, &drawn).kind != expected
+            let expected = if informative >= LEAST_TRIALS { VerdictKind::Supported } else { VerdictKind::Inconclusive };
+            weighed(&always, &drawn).kind != expected
         });
         let name = format!("coverage with {says_nothing} uninformative");
         assert_rate(&name, 1.0 - LEVEL, 3000, |run| {
@@ -143,7 +137,7 @@ fn uninformative_trials_change_neither_level_nor_verdict() {
     for kind in [VerdictKind::Supported, VerdictKind::Refuted] {
         assert_rate("rate with half uninformative", 0.025, 3000, |run| {
             let drawn = mixed(80, 0.2, 0.5, &mut rng("half", run));
-            found(&rate, &drawn).kind == kind
+            weighed(&rate, &drawn).kind == kind
         });
     }
 }
@@ -177,12 +171,12 @@ fn a_bound_decides_on_its_side_only() {
     ] {
         let claim = Statement { side, ..statement(promise, 10) };
         let name = format!("{side:?} of {promise:?}");
-        let draw = |mean: f64, run: u64| found(&claim, &values(10, mean, &mut rng(&name, run)));
+        let draw = |mean: f64, run: u64| weighed(&claim, &values(10, mean, &mut rng(&name, run)));
         assert_rate(&name, 0.025, 3000, |run| draw(0.0, run).decided());
         for mean in [-3.0, 3.0] {
             assert_rate(&name, 0.0, 300, |run| {
-                let found = draw(mean, run);
-                found.decided() && found.kind != allowed
+                let verdict = draw(mean, run);
+                verdict.decided() && verdict.kind != allowed
             });
         }
         // The other direction is decided.
@@ -206,8 +200,8 @@ fn p_values_are_uniform_or_conservative() {
     let runs = 2000;
     for (name, promise, draw, exact) in rules {
         let claim = statement(promise, 10);
-        let one = |run: u64| found(&claim, &draw(&mut rng(name, run))).p_value;
-        let p: Vec<f64> = (0..runs).into_par_iter().filter_map(one).collect();
+        let p_value = |run: u64| weighed(&claim, &draw(&mut rng(name, run))).p_value;
+        let p: Vec<f64> = (0..runs).into_par_iter().filter_map(p_value).collect();
         assert_eq!(p.len(), runs as usize, "{name}: every verdict has a p-value");
         for t in [0.001, 0.01, 0.05, 0.2, 0.5, 0.9] {
             // Bisection finds p to three digits.
@@ -255,10 +249,7 @@ fn analytic_p_values_are_those_of_bisection() {
         let (mut low, mut high) = (0.0, 0.5);
         while high - low > 1e-8 * high {
             let middle: f64 = 0.5 * (low + high);
-            match at(middle).verdict.kind() == kind {
-                true => high = middle,
-                false => low = middle,
-            }
+            if at(middle).verdict.kind() == kind { high = middle } else { low = middle }
         }
         let off = (p / high - 1.0).abs();
         assert!(off < 1e-6, "{promise:?}, n = {n}, {kind:?}: {p:e} and {high:e}");
@@ -273,8 +264,8 @@ fn analytic_p_values_are_those_of_bisection() {
 fn families_of_bounds_keep_their_level() {
     let claim = Statement { side: Side::UpperBound, ..statement(Promise::MeanIn(f64::NEG_INFINITY, 0.0), 20) };
     assert_rate("family of bounds", 1.0 - LEVEL, 400, |run| {
-        let one = |number| found(&claim, &values(20, 0.0, &mut rng("bounds", 1000 * run + number)));
-        let p: Vec<f64> = (0..100).filter_map(|number| one(number).p_value).collect();
+        let verdict = |number| weighed(&claim, &values(20, 0.0, &mut rng("bounds", 1000 * run + number)));
+        let p: Vec<f64> = (0..100).filter_map(|number| verdict(number).p_value).collect();
         assert_eq!(p.len(), 100);
         holm(&p).iter().any(|p| *p <= 1.0 - LEVEL)
     });
@@ -298,7 +289,7 @@ fn at_boundary(number: u64, run: u64) -> Found {
             (statement(Promise::AtLeast(0.5), 40), drawn)
         }
     };
-    found(&claim, &outcomes)
+    weighed(&claim, &outcomes)
 }
 
 /// Holm over all checks with a p-value, open ones too: of 100 claims at their boundary some verdict stands at
@@ -309,8 +300,8 @@ fn some_unwarranted_verdict_stands_in_at_most_a_share_of_alpha() {
     let families = 1000;
     let alarms = |adjusted_for_open: bool| {
         let stands = |run: &u64| {
-            let all: Vec<Found> = (0..100).map(|number| at_boundary(number, *run)).collect();
-            let counted = all.iter().filter(|f| adjusted_for_open || f.decided());
+            let verdicts: Vec<Found> = (0..100).map(|number| at_boundary(number, *run)).collect();
+            let counted = verdicts.iter().filter(|f| adjusted_for_open || f.decided());
             let p: Vec<f64> = counted.filter_map(|f| f.p_value).collect();
             holm(&p).iter().any(|p| *p <= 1.0 - LEVEL)
         };
