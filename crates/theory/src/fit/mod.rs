@@ -31,7 +31,7 @@ use attnlab_core::stats::validate_level;
 use model::{FINE, Labelled, Model, ROUGH, alternate, at_bases, counts, subspaces};
 use ndarray::{Array2, ArrayView2, Axis, ShapeBuilder, s};
 use rand::seq::SliceRandom;
-use report::Found;
+use report::Findings;
 
 /// Singular value, relative to the largest, below which a direction is not in the support: files in float32
 /// leave 1e-7.
