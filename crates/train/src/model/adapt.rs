@@ -78,10 +78,7 @@ impl Model {
         }
         let fresh = Model::new(adapted.clone(), self.device(), streams)?;
         let begins_anew = |name: &str| name.starts_with("read_out");
-        self.rebuilt(adapted, |name| match begins_anew(name) {
-            true => fresh.values(name).map(Some),
-            false => Ok(None),
-        })
+        self.rebuilt(adapted, |name| if begins_anew(name) { fresh.values(name).map(Some) } else { Ok(None) })
     }
 
     /// The network of `config` with these parameters, but those that `replaced` gives values for.
@@ -90,15 +87,15 @@ impl Model {
         let specs = config.specs();
         let mut values = Vec::with_capacity(specs.len());
         for spec in &specs {
-            let own = match replaced(&spec.name)? {
+            let entries = match replaced(&spec.name)? {
                 Some(values) => values,
                 None => self.values(&spec.name)?,
             };
             let shape = [spec.rows, spec.columns];
-            if own.len() != spec.rows * spec.columns {
-                return Err(Error::shape(&spec.name, own.len(), format!("{shape:?}")));
+            if entries.len() != spec.rows * spec.columns {
+                return Err(Error::shape(&spec.name, entries.len(), format!("{shape:?}")));
             }
-            values.push(self.device().matrix(own, shape));
+            values.push(self.device().matrix(entries, shape));
         }
         Ok(Model::assemble(config, self.device(), specs, values))
     }

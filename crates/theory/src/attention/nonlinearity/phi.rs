@@ -62,17 +62,17 @@ impl Phi {
     ///
     /// ```
     /// use attnlab_theory::attention::{Constructor, Hardmax, Phi};
-    /// let own = Constructor { name: "top-1", with_tau: |_| Hardmax.into() };
-    /// let all: Vec<_> = Phi::builtin().iter().copied().chain([own]).collect();
-    /// assert_eq!(Phi::parse_among(&all, "top-1", 0.5)?, Hardmax.into());
+    /// let hardmax = Constructor { name: "top-1", with_tau: |_| Hardmax.into() };
+    /// let constructors: Vec<_> = Phi::builtin().iter().copied().chain([hardmax]).collect();
+    /// assert_eq!(Phi::parse_among(&constructors, "top-1", 0.5)?, Hardmax.into());
     /// # Ok::<(), attnlab_core::Error>(())
     /// ```
     pub fn parse_among(constructors: &[Constructor], name: &str, tau: f64) -> Result<Phi> {
-        let Some(found) = constructors.iter().find(|c| c.name == name) else {
+        let Some(constructor) = constructors.iter().find(|c| c.name == name) else {
             let known = constructors.iter().map(|c| c.name);
             return Err(Error::unknown("phi", name, known));
         };
-        let phi = (found.with_tau)(tau);
+        let phi = (constructor.with_tau)(tau);
         phi.validate()?;
         Ok(phi)
     }
@@ -102,10 +102,7 @@ impl fmt::Display for Phi {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parameters = self.parameters();
         let texts: Vec<_> = parameters.iter().map(|(n, x)| format!("{n} = {x}")).collect();
-        match texts.is_empty() {
-            true => f.write_str(self.name()),
-            false => write!(f, "{} ({})", self.name(), texts.join(", ")),
-        }
+        if texts.is_empty() { f.write_str(self.name()) } else { write!(f, "{} ({})", self.name(), texts.join(", ")) }
     }
 }
 

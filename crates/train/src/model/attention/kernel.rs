@@ -230,9 +230,9 @@ impl<T: Exp> Scratch<T> {
                 }
             }
             HeadGradient::Separate(outs) => {
-                for (mut out, found) in outs.into_iter().zip([of_query, of_key, of_value]) {
+                for (mut out, gradient) in outs.into_iter().zip([of_query, of_key, of_value]) {
                     let (n, p) = out.dim();
-                    out.assign(&matrix(found, n, p));
+                    out.assign(&matrix(gradient, n, p));
                 }
             }
         }
@@ -257,10 +257,7 @@ fn softmax_terms<T: Exp>(
                 let seen = hide(row, (settings.visible)(start + i, n));
                 let max = largest(seen);
                 let sum = exp_shifted(seen, max);
-                *statistics = match seen.is_empty() {
-                    true => [T::zero(); 2],
-                    false => [max, sum.recip()],
-                };
+                *statistics = if seen.is_empty() { [T::zero(); 2] } else { [max, sum.recip()] };
             }
         },
     );
