@@ -130,8 +130,8 @@ impl MarkovChain {
     /// them.
     pub fn least_loss(&self, context: usize) -> f64 {
         let entropies = self.entropies();
-        let at = |seen: usize| entropies[seen.min(self.order)];
-        (1..=context).map(at).sum::<f64>() / context as f64
+        let entropy = |seen: usize| entropies[seen.min(self.order)];
+        (1..=context).map(entropy).sum::<f64>() / context as f64
     }
 
     /// Computes the mean loss, in nats per token, of the chain's own law over one such window. Of all
@@ -141,8 +141,8 @@ impl MarkovChain {
     /// If a symbol is not below V.
     pub fn loss(&self, window: &[u16]) -> f64 {
         let count = window.len().saturating_sub(1);
-        let one = |t: usize| -self.next(&window[..t])[usize::from(window[t])].ln();
-        (1..=count).map(one).sum::<f64>() / count as f64
+        let loss = |t: usize| -self.next(&window[..t])[usize::from(window[t])].ln();
+        (1..=count).map(loss).sum::<f64>() / count as f64
     }
 }
 
@@ -162,8 +162,8 @@ pub fn contexts(vocabulary: usize, order: usize) -> Result<usize> {
         return Err(Error::invalid("vocabulary", vocabulary, allowed));
     }
     let power = u32::try_from(order).ok();
-    let all = power.and_then(|k| vocabulary.checked_pow(k));
-    all.filter(|n| *n <= MOST_CONTEXTS).ok_or_else(|| {
+    let count = power.and_then(|k| vocabulary.checked_pow(k));
+    count.filter(|n| *n <= MOST_CONTEXTS).ok_or_else(|| {
         let allowed = format!(
             "must be such that vocabulary^order is at most {MOST_CONTEXTS} (order is {order}); the exact \
              entropies need every context"

@@ -9,10 +9,10 @@ use ndarray::{Array1, ArrayView1, ArrayView2};
 /// ```
 /// use attnlab_theory::attention::linear_attention;
 /// use ndarray::{array, Array1, Array2};
-/// let (x, one) = (array![[1.0, 3.0], [0.0, 0.0]], Array2::eye(2));
+/// let (x, eye) = (array![[1.0, 3.0], [0.0, 0.0]], Array2::eye(2));
 /// let query = Array1::from(vec![2.0, 7.0]);
-/// let found = linear_attention(x.view(), one.view(), one.view(), query.view());
-/// assert_eq!(found, array![10.0, 0.0]); // (1 + 9) / 2 * 2
+/// let output = linear_attention(x.view(), eye.view(), eye.view(), query.view());
+/// assert_eq!(output, array![10.0, 0.0]); // (1 + 9) / 2 * 2
 /// ```
 pub fn linear_attention(
     context: ArrayView2<f64>,
@@ -31,10 +31,10 @@ pub fn linear_attention(
 /// ```
 /// use attnlab_theory::attention::softmax_attention;
 /// use ndarray::{array, Array1, Array2};
-/// let (x, one) = (array![[1.0, -1.0]], Array2::eye(1));
+/// let (x, eye) = (array![[1.0, -1.0]], Array2::eye(1));
 /// let query = Array1::from(vec![0.7_f64]);
-/// let found = softmax_attention(x.view(), one.view(), one.view(), query.view());
-/// assert!((found[0] - 0.7_f64.tanh()).abs() < 1e-15);
+/// let output = softmax_attention(x.view(), eye.view(), eye.view(), query.view());
+/// assert!((output[0] - 0.7_f64.tanh()).abs() < 1e-15);
 /// ```
 pub fn softmax_attention(
     context: ArrayView2<f64>,

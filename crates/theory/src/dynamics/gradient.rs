@@ -30,17 +30,17 @@ fn predictions<T: Exp>(attention: Attention, prompts: &Prompts<T>, weights: &Wei
     let piece = piece(prompts, attention);
     let columns = v.as_slice_memory_order().zip(u.as_slice_memory_order_mut());
     if let Some((v, u)) = columns {
-        let one = |(i, (v, u)): (usize, (&[T], &mut [T])), scratch: &mut Scratch<T>| {
+        let predict = |(i, (v, u)): (usize, (&[T], &mut [T])), scratch: &mut Scratch<T>| {
             forward(prompts.view(attention, i), v, u, scratch);
         };
         let scratch = || Scratch::new(n, context);
         if piece >= prompts.len() {
             let mut scratch = scratch();
-            let all = v.chunks_exact(n).zip(u.chunks_exact_mut(n));
-            all.enumerate().for_each(|column| one(column, &mut scratch));
+            let pairs = v.chunks_exact(n).zip(u.chunks_exact_mut(n));
+            pairs.enumerate().for_each(|column| predict(column, &mut scratch));
         } else {
-            let all = v.par_chunks_exact(n).zip(u.par_chunks_exact_mut(n));
-            all.enumerate().with_min_len(piece).for_each_init(scratch, |scratch, column| one(column, scratch));
+            let pairs = v.par_chunks_exact(n).zip(u.par_chunks_exact_mut(n));
+            pairs.enumerate().with_min_len(piece).for_each_init(scratch, |scratch, column| predict(column, scratch));
         }
     }
     product(weights.pv.view(), u.view())
@@ -52,8 +52,7 @@ fn predictions<T: Exp>(attention: Attention, prompts: &Prompts<T>, weights: &Wei
 /// # Errors
 /// As [`outputs`].
 pub fn loss<T: Exp>(attention: Attention, prompts: &Prompts<T>, weights: &Weights<T>) -> Result<f64> {
-    let found = outputs(attention, prompts, weights)?;
-    Ok(mean_square(&found, &prompts.targets))
+    Ok(mean_square(&outputs(attention, prompts, weights)?, &prompts.targets))
 }
 
 /// Computes [`loss`] without checks, at weights that may not be finite.
@@ -61,11 +60,11 @@ pub fn loss_of<T: Exp>(attention: Attention, prompts: &Prompts<T>, weights: &Wei
     mean_square(&predictions(attention, prompts, weights), &prompts.targets)
 }
 
-fn mean_square<T: Exp>(found: &Array2<T>, targets: &Array2<T>) -> f64 {
+fn mean_square<T: Exp>(predictions: &Array2<T>, targets: &Array2<T>) -> f64 {
     // Both matrices are column-major, so their transposes run through memory in order.
-    let pairs = found.t().into_iter().zip(targets.t());
+    let pairs = predictions.t().into_iter().zip(targets.t());
     let sum: f64 = pairs.map(|(a, b)| (a.as_f64() - b.as_f64()).powi(2)).sum();
-    sum / found.len() as f64
+    sum / predictions.len() as f64
 }
 
 /// Computes loss and gradient on the prompts `which`, in this order.
@@ -87,8 +86,8 @@ fn mean_square<T: Exp>(found: &Array2<T>, targets: &Array2<T>) -> f64 {
 /// };
 /// let (prompts, _) = Prompts::<f64>::draw(40, &[Attention::Linear], draw, |_| Ok(()))?;
 /// let zero = Weights::scaled_identity(6, 0.0, 1.0);
-/// let all: Vec<usize> = (0..40).collect();
-/// let (value, slope) = gradient(Attention::Linear, &prompts, &zero, &all)?;
+/// let indices: Vec<usize> = (0..40).collect();
+/// let (value, slope) = gradient(Attention::Linear, &prompts, &zero, &indices)?;
 /// let predicting_zero = loss(Attention::Linear, &prompts, &zero)?;
 /// assert!((value / predicting_zero - 1.0).abs() < 1e-14);
 /// assert!(slope.alpha() < 0.0); // more of the query is better
@@ -121,7 +120,7 @@ pub fn gradient_of<T: Exp>(
     let transposed = |w: ArrayView2<T>| w.iter().copied().collect::<Vec<T>>();
     let values = Values { pv: transposed(weights.pv.t()), pv_t: transposed(weights.pv.view()) };
     let piece = piece(prompts, attention);
-    let one = |(b, share): (usize, Share<T>), scratch: &mut Scratch<T>| {
+    let differentiate = |(b, share): (usize, Share<T>), scratch: &mut Scratch<T>| {
         let view = prompts.view(attention, which[b]);
         forward_back(view, &values, scale, share, scratch);
     };
@@ -129,11 +128,10 @@ pub fn gradient_of<T: Exp>(
     let shares: Vec<Share<T>> = shares(&v, &targets, [&mut u, &mut r, &mut d]);
     if piece >= count {
         let mut scratch = scratch();
-        let all = shares.into_iter().enumerate();
-        all.for_each(|share| one(share, &mut scratch));
+        shares.into_iter().enumerate().for_each(|share| differentiate(share, &mut scratch));
     } else {
-        let all = shares.into_par_iter().enumerate();
-        all.with_min_len(piece).for_each_init(scratch, |scratch, share| one(share, scratch));
+        let shares = shares.into_par_iter().enumerate();
+        shares.with_min_len(piece).for_each_init(scratch, |scratch, share| differentiate(share, scratch));
     }
     // |r|² carries the factor scale²: the loss is |x̂ - x|²/(nB).
     let sum: f64 = r.t().iter().map(|x| x.as_f64().powi(2)).sum();
@@ -147,20 +145,20 @@ fn piece<T: Exp>(prompts: &Prompts<T>, attention: Attention) -> usize {
     PIECE.div_ceil(prompts.work(attention))
 }
 
-fn shares<'a, T: Exp>(v: &'a Array2<T>, targets: &'a Array2<T>, found: [&'a mut Array2<T>; 3]) -> Vec<Share<'a, T>> {
+fn shares<'a, T: Exp>(v: &'a Array2<T>, targets: &'a Array2<T>, outs: [&'a mut Array2<T>; 3]) -> Vec<Share<'a, T>> {
     let n = v.nrows();
-    let [u, r, d] = found.map(|a| a.as_slice_memory_order_mut().unwrap_or_default());
+    let [u, r, d] = outs.map(|a| a.as_slice_memory_order_mut().unwrap_or_default());
     let given = [v, targets].map(|a| a.as_slice_memory_order().unwrap_or_default());
     let given = given[0].chunks_exact(n).zip(given[1].chunks_exact(n));
-    let found = u.chunks_exact_mut(n).zip(r.chunks_exact_mut(n));
-    let all = given.zip(found).zip(d.chunks_exact_mut(n));
-    all.map(|(((v, target), (u, r)), d)| Share { v, target, u, r, d }).collect()
+    let outs = u.chunks_exact_mut(n).zip(r.chunks_exact_mut(n));
+    let columns = given.zip(outs).zip(d.chunks_exact_mut(n));
+    columns.map(|(((v, target), (u, r)), d)| Share { v, target, u, r, d }).collect()
 }
 
-fn gathered<T: Exp>(all: ArrayView2<T>, which: &[usize]) -> Array2<T> {
-    let mut some = Array2::zeros((all.nrows(), which.len()).f());
+fn gathered<T: Exp>(matrix: ArrayView2<T>, which: &[usize]) -> Array2<T> {
+    let mut some = Array2::zeros((matrix.nrows(), which.len()).f());
     for (mut column, i) in some.axis_iter_mut(Axis(1)).zip(which) {
-        column.assign(&all.column(*i));
+        column.assign(&matrix.column(*i));
     }
     some
 }

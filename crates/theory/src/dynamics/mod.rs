@@ -74,7 +74,7 @@ impl Attention {
     /// # Errors
     /// [`Error::Unknown`] for an unknown name.
     pub fn parse(name: &str) -> Result<Self> {
-        let found = Self::ALL.into_iter().find(|a| a.name() == name);
-        found.ok_or_else(|| Error::unknown("attention", name, Self::ALL.map(Self::name)))
+        let attention = Self::ALL.into_iter().find(|a| a.name() == name);
+        attention.ok_or_else(|| Error::unknown("attention", name, Self::ALL.map(Self::name)))
     }
 }

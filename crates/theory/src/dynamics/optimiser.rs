@@ -30,8 +30,8 @@ impl Optimiser {
     /// # Errors
     /// [`Error::Unknown`] for an unknown name.
     pub fn parse(name: &str) -> Result<Self> {
-        let found = Self::ALL.into_iter().find(|o| o.name() == name);
-        found.ok_or_else(|| Error::unknown("optimiser", name, Self::ALL.map(Self::name)))
+        let optimiser = Self::ALL.into_iter().find(|o| o.name() == name);
+        optimiser.ok_or_else(|| Error::unknown("optimiser", name, Self::ALL.map(Self::name)))
     }
 }
 
@@ -168,8 +168,8 @@ mod tests {
         ] {
             let slope = [2.0 * x[0], 12.0 * x[1].powi(3)];
             state.step(0.1, &mut x, &slope);
-            for (found, expected) in x.iter().zip(expected) {
-                assert!((found - expected).abs() < 1e-14, "{found} {expected}");
+            for (value, expected) in x.iter().zip(expected) {
+                assert!((value - expected).abs() < 1e-14, "{value} {expected}");
             }
         }
     }

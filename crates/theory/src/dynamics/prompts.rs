@@ -75,8 +75,8 @@ impl<T: Real> Prompts<T> {
     /// # Errors
     /// If there are no prompts, no attention is given, or the prompts differ in shape.
     pub fn new(attention: &[Attention], examples: &[Example]) -> Result<Self> {
-        let one = |i: u64| Ok((examples[i as usize].clone(), ()));
-        Ok(Self::packed(examples.len(), attention, one)?.0)
+        let example = |i: u64| Ok((examples[i as usize].clone(), ()));
+        Ok(Self::packed(examples.len(), attention, example)?.0)
     }
 
     fn packed<N: Send>(
@@ -167,8 +167,7 @@ impl<T: Real> Prompts<T> {
     pub fn bytes(n: usize, context: usize, count: usize, attention: &[Attention]) -> u64 {
         let of = |kind, size: usize| if attention.contains(&kind) { size } else { 0 };
         let each = of(Attention::Linear, n * n) + of(Attention::Softmax, packed_len(n, context));
-        let all = (count as u64).saturating_mul((each + 2 * n) as u64);
-        all.saturating_mul(size_of::<T>() as u64)
+        (count as u64).saturating_mul((each + 2 * n) as u64).saturating_mul(size_of::<T>() as u64)
     }
 
     /// Estimates the number of multiplications of one prompt, forward and backward.
@@ -185,11 +184,11 @@ impl<T: Real> Prompts<T> {
     /// # Errors
     /// [`Error::Invalid`] if they were not.
     pub(super) fn check(&self, attention: Attention) -> Result<()> {
-        let kept = match attention {
+        let stored = match attention {
             Attention::Linear => &self.moments,
             Attention::Softmax => &self.tokens,
         };
-        if kept.is_empty() {
+        if stored.is_empty() {
             let allowed = "must be one that the prompts were drawn for. Draw them for this one too";
             return Err(Error::invalid("attention", attention.name(), allowed));
         }
@@ -211,11 +210,11 @@ impl<T: Real> Prompts<T> {
 type Slots<'a, T> = (((&'a mut [T], &'a mut [T]), &'a mut [T]), &'a mut [T]);
 
 /// Splits a list into `count` slots of `len` values, or into empty ones if nothing is stored.
-fn slots<T>(all: &mut [T], len: usize, count: usize) -> Vec<&mut [T]> {
-    if all.is_empty() {
+fn slots<T>(values: &mut [T], len: usize, count: usize) -> Vec<&mut [T]> {
+    if values.is_empty() {
         return (0..count).map(|_| &mut [][..]).collect();
     }
-    all.chunks_exact_mut(len).collect()
+    values.chunks_exact_mut(len).collect()
 }
 
 /// Computes $\hat\Sigma = \frac1L X X^T$, column-major, summed in f64.

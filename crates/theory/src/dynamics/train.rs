@@ -58,8 +58,8 @@ const WORSE: f64 = 1.1;
 /// let ((prompts, _), (test, _)) = (set("train", 800)?, set("test", 200)?);
 /// let form = Form::ScaledIdentity;
 /// let start = Weights::uniform(4, form, &run);
-/// let found = train(Attention::Linear, [&prompts, &test], &start, form, &Recipe::authors(60), &run)?;
-/// let after = loss(Attention::Linear, &test, &found.weights)?;
+/// let history = train(Attention::Linear, [&prompts, &test], &start, form, &Recipe::authors(60), &run)?;
+/// let after = loss(Attention::Linear, &test, &history.weights)?;
 /// assert!(after < 0.2 * loss(Attention::Linear, &test, &start)?);
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
@@ -119,7 +119,7 @@ struct Losses<'a, T> {
     attention: Attention,
     sets: [&'a Prompts<T>; 2],
     recipe: &'a Recipe,
-    found: [Vec<f64>; 2],
+    losses: [Vec<f64>; 2],
     steps: u64,
     /// Last finite loss, and the number of steps before it.
     last: Option<(f64, u64)>,
@@ -127,7 +127,7 @@ struct Losses<'a, T> {
 
 impl<'a, T: Exp> Losses<'a, T> {
     fn new(attention: Attention, train: &'a Prompts<T>, test: &'a Prompts<T>, recipe: &'a Recipe) -> Self {
-        Losses { attention, sets: [train, test], recipe, found: [vec![], vec![]], steps: 0, last: None }
+        Losses { attention, sets: [train, test], recipe, losses: [vec![], vec![]], steps: 0, last: None }
     }
 
     /// Computes and checks the losses on all prompts.
@@ -135,7 +135,7 @@ impl<'a, T: Exp> Losses<'a, T> {
         for i in 0..2 {
             let loss = loss_of(self.attention, self.sets[i], weights);
             self.watch(loss)?;
-            self.found[i].push(loss);
+            self.losses[i].push(loss);
         }
         Ok(())
     }
@@ -166,7 +166,7 @@ impl<'a, T: Exp> Losses<'a, T> {
     }
 
     fn finish(self, weights: Weights<T>) -> Result<History<T>> {
-        let [train, test] = self.found;
+        let [train, test] = self.losses;
         let (first, last) = (train[0], train[train.len() - 1]);
         if last > WORSE * first {
             return Err(Error::not_converged(format!(

@@ -32,8 +32,8 @@ impl Form {
     /// # Errors
     /// [`Error::Unknown`] for an unknown name.
     pub fn parse(name: &str) -> Result<Self> {
-        let found = Self::ALL.into_iter().find(|f| f.name() == name);
-        found.ok_or_else(|| Error::unknown("form of the weights", name, Self::ALL.map(Self::name)))
+        let form = Self::ALL.into_iter().find(|f| f.name() == name);
+        form.ok_or_else(|| Error::unknown("form of the weights", name, Self::ALL.map(Self::name)))
     }
 }
 
@@ -126,8 +126,7 @@ impl<T: Real> Weights<T> {
     pub(super) fn set(&mut self, form: Form, parameters: &[T]) {
         match form {
             Form::Full => {
-                let all = self.kq.iter_mut().chain(&mut self.pv);
-                all.zip(parameters).for_each(|(w, p)| *w = *p);
+                self.kq.iter_mut().chain(&mut self.pv).zip(parameters).for_each(|(w, p)| *w = *p);
             }
             Form::ScaledIdentity => {
                 self.kq.diag_mut().fill(parameters[0]);

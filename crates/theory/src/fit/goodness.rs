@@ -124,26 +124,26 @@ pub fn tests(model: &Model, tokens: ArrayView2<f64>, labels: &[usize], fitted: &
         return Ok(untested());
     }
     let frame = whole_frame(model)?;
-    let found: Vec<Cluster> = (0..clusters)
+    let samples: Vec<Cluster> = (0..clusters)
         .map(|k| {
             let y = product(frame.t(), members(tokens, labels, k).view());
             Cluster::new(y.view(), model.columns(k))
         })
         .collect::<Result<_>>()?;
-    let noisy = found[0].others() > 0.0 && model.noise > NO_NOISE.powi(2) * model.signal;
+    let noisy = samples[0].others() > 0.0 && model.noise > NO_NOISE.powi(2) * model.signal;
     let noise = |test: &dyn Fn() -> f64| if noisy { Some(test()) } else { None };
     let p_values = [
-        Some(signal_isotropic(&found)),
-        Some(lengths(found.iter().map(|c| (&c.signal_lengths, c.p)))),
-        (clusters > 1).then(|| one_signal_variance(&found, model, fitted)),
-        noise(&|| noise_isotropic(&found)),
-        noise(&|| lengths(found.iter().map(|c| (&c.noise_lengths, c.others())))),
+        Some(signal_isotropic(&samples)),
+        Some(lengths(samples.iter().map(|c| (&c.signal_lengths, c.p)))),
+        (clusters > 1).then(|| one_signal_variance(&samples, model, fitted)),
+        noise(&|| noise_isotropic(&samples)),
+        noise(&|| lengths(samples.iter().map(|c| (&c.noise_lengths, c.others())))),
         noise(&|| {
-            let groups = found.iter().map(|c| (c.noise, (c.n - c.p) * c.others()));
+            let groups = samples.iter().map(|c| (c.noise, (c.n - c.p) * c.others()));
             one_variance(&groups.collect::<Vec<_>>())
         }),
-        noise(&|| orthonormal(&found, model)),
-        Some(mean_zero(&found, noisy)),
+        noise(&|| orthonormal(&samples, model)),
+        Some(mean_zero(&samples, noisy)),
     ];
     let test = |(name, p_value): (&&'static str, Option<f64>)| Test { name, p_value };
     Ok(TESTS.iter().zip(p_values).map(test).collect())
@@ -164,15 +164,15 @@ fn whole_frame(model: &Model) -> Result<Array2<f64>> {
     joined.map_err(|e| attnlab_core::error::Error::undefined(e.to_string()))
 }
 
-fn signal_isotropic(found: &[Cluster]) -> f64 {
-    let parts = found.iter().map(|c| sphericity(c.signal, c.signal_square, c.p, c.n));
-    let (x, f) = parts.fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
+fn signal_isotropic(clusters: &[Cluster]) -> f64 {
+    let parts = clusters.iter().map(|c| sphericity(c.signal, c.signal_square, c.p, c.n));
+    let (x, f) = parts.fold((0.0, 0.0), |sum, term| (sum.0 + term.0, sum.1 + term.1));
     chi2_tail(f, x)
 }
 
-fn noise_isotropic(found: &[Cluster]) -> f64 {
-    let parts = found.iter().map(|c| sphericity(c.noise, c.noise_square, c.others(), c.n - c.p));
-    let (x, f) = parts.fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
+fn noise_isotropic(clusters: &[Cluster]) -> f64 {
+    let parts = clusters.iter().map(|c| sphericity(c.noise, c.noise_square, c.others(), c.n - c.p));
+    let (x, f) = parts.fold((0.0, 0.0), |sum, term| (sum.0 + term.0, sum.1 + term.1));
     chi2_tail(f, x)
 }
 
@@ -199,17 +199,17 @@ fn one_variance(groups: &[(f64, f64)]) -> f64 {
 
 /// The same for the signal, whose energy in the fitted subspace is a little lower by the tilt of the bases:
 /// Σ_l p_l δ²/(M_k + M_l) of each direction, M the numbers of tokens behind the bases.
-fn one_signal_variance(found: &[Cluster], model: &Model, fitted: &[usize]) -> f64 {
+fn one_signal_variance(clusters: &[Cluster], model: &Model, fitted: &[usize]) -> f64 {
     let ratio = model.noise / model.signal;
     let outside = (model.frame.nrows() - model.frame.ncols()) as f64;
-    let groups: Vec<(f64, f64)> = (0..found.len())
+    let groups: Vec<(f64, f64)> = (0..clusters.len())
         .map(|k| {
-            let tilt: f64 = (0..found.len())
+            let tilt: f64 = (0..clusters.len())
                 .filter(|l| *l != k)
                 .map(|l| model.dims[l] as f64 / (fitted[k] + fitted[l]) as f64)
                 .sum();
             let tilt = ratio * (tilt + outside / fitted[k] as f64);
-            let cluster = &found[k];
+            let cluster = &clusters[k];
             (cluster.signal / (1.0 - (1.0 - ratio) * tilt), cluster.n * cluster.p)
         })
         .collect();
@@ -218,26 +218,26 @@ fn one_signal_variance(found: &[Cluster], model: &Model, fitted: &[usize]) -> f6
 
 /// Σ D²/var over D = C_{kl} + C_{lk}ᵀ of all pairs, in the eigenvectors of both scatters, where its entries are
 /// independent.
-fn orthonormal(found: &[Cluster], model: &Model) -> f64 {
-    let freedom: f64 = found.iter().map(|c| (c.n - c.p) * c.others()).sum();
-    let variance = found.iter().map(|c| c.noise).sum::<f64>() / freedom;
+fn orthonormal(clusters: &[Cluster], model: &Model) -> f64 {
+    let freedom: f64 = clusters.iter().map(|c| (c.n - c.p) * c.others()).sum();
+    let variance = clusters.iter().map(|c| c.noise).sum::<f64>() / freedom;
     let (mut x, mut f) = (0.0, 0.0);
-    for k in 0..found.len() {
-        for l in k + 1..found.len() {
+    for k in 0..clusters.len() {
+        for l in k + 1..clusters.len() {
             let toward = |from: usize, to: usize| {
                 let columns = model.columns(to);
                 let before = model.columns(from);
                 // The noise of cluster `from` lacks the rows of its own subspace.
                 let shift = if before.start < columns.start { before.len() } else { 0 };
                 let rows = columns.start - shift..columns.end - shift;
-                found[from].coefficients.slice(s![rows, ..]).to_owned()
+                clusters[from].coefficients.slice(s![rows, ..]).to_owned()
             };
             let sum = toward(k, l) + toward(l, k).t();
-            let (across, along) = (&found[l].eigen, &found[k].eigen);
+            let (across, along) = (&clusters[l].eigen, &clusters[k].eigen);
             let turned = product(across.1.t(), product(sum.view(), along.1.view()).view());
             for ((i, j), d) in turned.indexed_iter() {
-                let own = across.0[i].recip() + along.0[j].recip();
-                x += d * d / (variance * own);
+                let factor = across.0[i].recip() + along.0[j].recip();
+                x += d * d / (variance * factor);
                 f += 1.0;
             }
         }
@@ -250,16 +250,16 @@ fn orthonormal(found: &[Cluster], model: &Model) -> f64 {
     }
 }
 
-fn mean_zero(found: &[Cluster], noisy: bool) -> f64 {
-    let energy: f64 = found.iter().map(|c| c.signal).sum();
-    let signal = energy / found.iter().map(|c| c.n * c.p).sum::<f64>();
-    let mut x: f64 = found.iter().map(|c| c.signal_mean / signal).sum();
-    let mut f: f64 = found.iter().map(|c| c.p).sum();
+fn mean_zero(clusters: &[Cluster], noisy: bool) -> f64 {
+    let energy: f64 = clusters.iter().map(|c| c.signal).sum();
+    let signal = energy / clusters.iter().map(|c| c.n * c.p).sum::<f64>();
+    let mut x: f64 = clusters.iter().map(|c| c.signal_mean / signal).sum();
+    let mut f: f64 = clusters.iter().map(|c| c.p).sum();
     if noisy {
-        let freedom: f64 = found.iter().map(|c| (c.n - c.p) * c.others()).sum();
-        let noise = found.iter().map(|c| c.noise).sum::<f64>() / freedom;
-        x += found.iter().map(|c| c.noise_mean / noise).sum::<f64>();
-        f += found.iter().map(Cluster::others).sum::<f64>();
+        let freedom: f64 = clusters.iter().map(|c| (c.n - c.p) * c.others()).sum();
+        let noise = clusters.iter().map(|c| c.noise).sum::<f64>() / freedom;
+        x += clusters.iter().map(|c| c.noise_mean / noise).sum::<f64>();
+        f += clusters.iter().map(Cluster::others).sum::<f64>();
     }
     chi2_tail(f, x)
 }

@@ -31,7 +31,7 @@ use attnlab_core::stats::validate_level;
 use model::{FINE, Labelled, Model, ROUGH, alternate, at_bases, counts, subspaces};
 use ndarray::{Array2, ArrayView2, Axis, ShapeBuilder, s};
 use rand::seq::SliceRandom;
-use report::Found;
+use report::Findings;
 
 /// Singular value, relative to the largest, below which a direction is not in the support: files in float32
 /// leave 1e-7.
@@ -105,8 +105,8 @@ pub fn bytes(ambient: usize, tokens: usize, most_clusters: usize) -> u64 {
     let marks = n.min(LANDMARKS as u64);
     // Tokens in the support, both halves, one cluster with its coordinates; scatters and their eigenvectors.
     let numbers = [[5, d, n], [2 * k + 10, rank, rank], [4, marks, marks], [1, k, n]];
-    let product = |xs: [u64; 3]| xs.iter().fold(8_u64, |all, x| all.saturating_mul(*x));
-    numbers.into_iter().fold(0_u64, |all, xs| all.saturating_add(product(xs)))
+    let product = |xs: [u64; 3]| xs.iter().fold(8_u64, |product, x| product.saturating_mul(*x));
+    numbers.into_iter().fold(0_u64, |sum, xs| sum.saturating_add(product(xs)))
 }
 
 /// Returns the largest number of times that [`fit`] calls its `tick`.
@@ -125,10 +125,10 @@ pub fn ticks(options: &Options) -> u64 {
 /// use attnlab_theory::fit::{Options, Verdict, fit};
 /// use attnlab_theory::sample::Mixture;
 /// let draw = Mixture::balanced(600, 2, 12, 0.1)?.draw(&Streams::new(1, "doc", 0, 0))?;
-/// let found = fit(draw.tokens.view(), &Options::default(), &Streams::new(2, "doc", 0, 0), &|| {})?;
-/// assert_eq!(found.dims, [12, 12]);
-/// assert!((found.delta.value / 0.1 - 1.0).abs() < 0.05);
-/// assert_eq!(found.goodness.verdict, Verdict::Consistent);
+/// let fit = fit(draw.tokens.view(), &Options::default(), &Streams::new(2, "doc", 0, 0), &|| {})?;
+/// assert_eq!(fit.dims, [12, 12]);
+/// assert!((fit.delta.value / 0.1 - 1.0).abs() < 0.05);
+/// assert_eq!(fit.goodness.verdict, Verdict::Consistent);
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
 pub fn fit(tokens: ArrayView2<f64>, options: &Options, streams: &Streams, tick: &dyn Fn()) -> Result<Fit> {
@@ -156,7 +156,7 @@ pub fn fit(tokens: ArrayView2<f64>, options: &Options, streams: &Streams, tick: 
     }
     let whole = refit(x.view(), labels, &best.model)?;
     tick();
-    Ok(report::fit(Found {
+    Ok(report::fit(Findings {
         support: &support,
         tokens: x.view(),
         half: &best.model,
@@ -219,7 +219,7 @@ pub fn fit_known(tokens: ArrayView2<f64>, bases: &[Array2<f64>], labels: &[usize
         false => goodness::tests(&whole.model, x.view(), labels, &vec![usize::MAX / 4; bases.len()])?,
     };
     let half = whole.model.clone();
-    Ok(report::fit(Found {
+    Ok(report::fit(Findings {
         support: &frame,
         tokens: x.view(),
         half: &half,
@@ -247,13 +247,13 @@ fn search(train: ArrayView2<f64>, options: &Options, tick: &dyn Fn()) -> Result<
             1 => vec![0; landmarks],
             _ => spectral::labels(embedding.view(), clusters),
         };
-        let found = from_landmarks(some, marks, clusters)?;
+        let labelled = from_landmarks(some, marks, clusters)?;
         tick();
-        let Some(found) = found else { continue };
-        criteria.push((clusters, found.criterion));
-        let better = best.as_ref().is_none_or(|b| found.criterion < b.criterion);
+        let Some(labelled) = labelled else { continue };
+        criteria.push((clusters, labelled.criterion));
+        let better = best.as_ref().is_none_or(|b| labelled.criterion < b.criterion);
         if better {
-            best = Some(found);
+            best = Some(labelled);
         } else if best.as_ref().is_some_and(|b| clusters >= b.model.dims.len() + PATIENCE) {
             break;
         }
@@ -287,10 +287,9 @@ fn from_landmarks(tokens: ArrayView2<f64>, marks: Vec<usize>, clusters: usize) -
 fn refit(tokens: ArrayView2<f64>, labels: Vec<usize>, half: &Model) -> Result<Labelled> {
     let clusters = half.dims.len();
     match alternate(tokens, labels.clone(), clusters, FINE)? {
-        Some(found) => Ok(found),
+        Some(labelled) => Ok(labelled),
         None => {
-            let found = subspaces(tokens, &labels, clusters, (Some(half), FINE))?;
-            let model = found.unwrap_or_else(|| half.clone());
+            let model = subspaces(tokens, &labels, clusters, (Some(half), FINE))?.unwrap_or_else(|| half.clone());
             Ok(at_bases(tokens, labels, model))
         }
     }
@@ -308,37 +307,37 @@ struct Half<'a> {
 impl Half<'_> {
     /// The tests, and the p-value of the smallest of theirs by draws where labels overlap.
     fn tests(&self, streams: &Streams) -> Result<(Vec<goodness::Test>, Option<f64>)> {
-        let found = goodness::tests(self.model, self.held, self.labels, self.fitted)?;
-        let Some(seen) = report::smallest(&found) else {
-            return Ok((found, None));
+        let tests = goodness::tests(self.model, self.held, self.labels, self.fitted)?;
+        let Some(seen) = report::smallest(&tests) else {
+            return Ok((tests, None));
         };
         if self.model.dims.len() == 1 || self.wrong <= OVERLAP {
-            return Ok((found, None));
+            return Ok((tests, None));
         }
         let held = counts(self.labels, self.model.dims.len());
         let mut as_small = 0;
         for i in 0..REPLICATES {
             let drawn = self.draw(&held, &streams.child("replicate", i));
             let (labels, _) = self.model.assign(drawn.view());
-            let tests = goodness::tests(self.model, drawn.view(), &labels, self.fitted)?;
-            as_small += u64::from(report::smallest(&tests).is_none_or(|p| p <= seen));
+            let replicate = goodness::tests(self.model, drawn.view(), &labels, self.fitted)?;
+            as_small += u64::from(report::smallest(&replicate).is_none_or(|p| p <= seen));
         }
         let p_value = (1 + as_small) as f64 / (1 + REPLICATES) as f64;
-        Ok((found, Some(p_value)))
+        Ok((tests, Some(p_value)))
     }
 
     /// Tokens of the fitted mixture.
     fn draw(&self, held: &[usize], streams: &Streams) -> Array2<f64> {
         let rank = self.model.frame.nrows();
-        let mut all = vec![];
+        let mut parts = vec![];
         for (k, n) in held.iter().enumerate() {
             let e = normal_matrix(rank, *n, &mut streams.part("tokens", k as u64));
-            let own = self.model.frame.slice(s![.., self.model.columns(k)]);
-            let along = product(own, product(own.t(), e.view()).view());
+            let basis = self.model.frame.slice(s![.., self.model.columns(k)]);
+            let along = product(basis, product(basis.t(), e.view()).view());
             let (s, n) = (self.model.signal.sqrt(), self.model.noise.sqrt());
-            all.push(&e * n + &along * (s - n));
+            parts.push(&e * n + &along * (s - n));
         }
-        let views: Vec<_> = all.iter().map(|x| x.view()).collect();
+        let views: Vec<_> = parts.iter().map(|x| x.view()).collect();
         // The parts have the same number of rows.
         ndarray::concatenate(Axis(1), &views).unwrap_or_default()
     }
@@ -371,8 +370,8 @@ fn support(tokens: ArrayView2<f64>) -> Result<Array2<f64>> {
 fn support_of(tokens: ArrayView2<f64>) -> Result<Array2<f64>> {
     let (values, vectors) = symmetric_eigen(product(tokens, tokens.t()).view())?;
     let largest = values.iter().copied().fold(0.0, f64::max);
-    let kept: Vec<usize> = (0..values.len()).filter(|i| values[*i] > SUPPORT * SUPPORT * largest).collect();
-    Ok(vectors.select(Axis(1), &kept))
+    let support: Vec<usize> = (0..values.len()).filter(|i| values[*i] > SUPPORT * SUPPORT * largest).collect();
+    Ok(vectors.select(Axis(1), &support))
 }
 
 impl Fit {

@@ -68,8 +68,8 @@ impl Model {
         let y = product(self.frame.t(), tokens);
         let mut energies = Array2::zeros((self.dims.len(), tokens.ncols()));
         for k in 0..self.dims.len() {
-            let own = y.slice(s![self.columns(k), ..]);
-            energies.row_mut(k).assign(&own.map_axis(Axis(0), |c| c.dot(&c)));
+            let coordinates = y.slice(s![self.columns(k), ..]);
+            energies.row_mut(k).assign(&coordinates.map_axis(Axis(0), |c| c.dot(&c)));
         }
         energies
     }
@@ -107,8 +107,8 @@ pub fn counts(labels: &[usize], clusters: usize) -> Vec<usize> {
 
 /// The tokens of cluster k.
 pub fn members(tokens: ArrayView2<f64>, labels: &[usize], k: usize) -> Array2<f64> {
-    let own: Vec<usize> = (0..labels.len()).filter(|i| labels[*i] == k).collect();
-    tokens.select(Axis(1), &own)
+    let indices: Vec<usize> = (0..labels.len()).filter(|i| labels[*i] == k).collect();
+    tokens.select(Axis(1), &indices)
 }
 
 /// Alternates between labels and subspaces from the given labels on. None where a cluster loses its tokens.
@@ -156,8 +156,8 @@ pub fn subspaces(
     let mut scatters = vec![];
     let mut spectra = vec![];
     for (k, count) in counts.iter().enumerate() {
-        let own = members(tokens, labels, k);
-        let scatter = product(own.view(), own.t());
+        let cluster = members(tokens, labels, k);
+        let scatter = product(cluster.view(), cluster.t());
         let (values, vectors) = symmetric_eigen(scatter.view())?;
         let mut order: Vec<usize> = (0..rank).collect();
         order.sort_by(|a, b| values[*b].total_cmp(&values[*a]));
@@ -185,9 +185,8 @@ pub fn subspaces(
         for _ in 0..effort.steps {
             let mut climbed = Array2::zeros(frame.dim());
             for (k, scatter) in scatters.iter().enumerate() {
-                let own = model.columns(k);
-                let own = s![.., own];
-                climbed.slice_mut(own).assign(&product(scatter.view(), frame.slice(own)));
+                let columns = s![.., model.columns(k)];
+                climbed.slice_mut(columns).assign(&product(scatter.view(), frame.slice(columns)));
             }
             let next = polar(climbed.view())?;
             let change = frobenius2((&next - &frame).view()) / frame.ncols() as f64;
@@ -208,8 +207,8 @@ pub fn subspaces(
 pub fn at_bases(tokens: ArrayView2<f64>, labels: Vec<usize>, mut model: Model) -> Labelled {
     let clusters = model.dims.len();
     let scatter = |k: usize| {
-        let own = members(tokens, &labels, k);
-        product(own.view(), own.t())
+        let cluster = members(tokens, &labels, k);
+        product(cluster.view(), cluster.t())
     };
     let scatters: Vec<_> = (0..clusters).map(scatter).collect();
     levels(&mut model, &scatters, &counts(&labels, clusters), 0.0);
@@ -224,18 +223,18 @@ pub fn at_bases(tokens: ArrayView2<f64>, labels: Vec<usize>, mut model: Model) -
 /// by its transpose, so each pair takes p_k p_l, and every direction outside all subspaces takes Σ p_k.
 fn levels(model: &mut Model, scatters: &[Array2<f64>], counts: &[usize], taken: f64) {
     let rank = model.frame.nrows();
-    let (mut inside, mut all, mut free) = (0.0, 0.0, [0.0; 2]);
+    let (mut inside, mut total, mut free) = (0.0, 0.0, [0.0; 2]);
     for (k, scatter) in scatters.iter().enumerate() {
-        let own = model.frame.slice(s![.., model.columns(k)]);
-        inside += (&product(scatter.view(), own) * &own).sum();
-        all += scatter.diag().sum();
+        let basis = model.frame.slice(s![.., model.columns(k)]);
+        inside += (&product(scatter.view(), basis) * &basis).sum();
+        total += scatter.diag().sum();
         free[0] += (counts[k] * model.dims[k]) as f64;
         free[1] += (counts[k] * (rank - model.dims[k])) as f64;
     }
     free[1] -= taken;
     model.signal = inside / free[0];
     model.noise = match free[1] >= 1.0 {
-        true => ((all - inside) / free[1]).max(FLOOR * model.signal),
+        true => ((total - inside) / free[1]).max(FLOOR * model.signal),
         false => FLOOR * model.signal,
     };
     model.freedom = [free[0], free[1].max(0.0)];

@@ -75,7 +75,7 @@ pub struct Fit {
 }
 
 /// The findings of a fit, in the coordinates of the support.
-pub(super) struct Found<'a> {
+pub(super) struct Findings<'a> {
     pub support: &'a Array2<f64>,
     pub tokens: ArrayView2<'a, f64>,
     pub half: &'a Model,
@@ -94,40 +94,40 @@ pub(super) fn smallest(tests: &[Test]) -> Option<f64> {
 }
 
 /// Puts the findings together.
-pub(super) fn fit(found: Found) -> Fit {
-    let model = &found.whole.model;
+pub(super) fn fit(findings: Findings) -> Fit {
+    let model = &findings.whole.model;
     let clusters = model.dims.len();
-    let counted = counts(&found.whole.labels, clusters);
+    let counted = counts(&findings.whole.labels, clusters);
     let mut order: Vec<usize> = (0..clusters).collect();
-    if !found.named {
+    if !findings.named {
         order.sort_by_key(|k| std::cmp::Reverse((model.dims[*k], counted[*k])));
     }
     let mut place = vec![0; clusters];
     order.iter().enumerate().for_each(|(new, old)| place[*old] = new);
     let pick = |values: &[usize]| order.iter().map(|k| values[*k]).collect::<Vec<_>>();
-    let (_, wrong_labels) = model.assign(found.tokens);
+    let (_, wrong_labels) = model.assign(findings.tokens);
     let ratio = model.noise / model.signal;
     let delta = match (model.freedom[1] > 0.0, ratio > NO_NOISE) {
         (false, _) => Estimate::computed(f64::NAN, 0.0),
-        (true, true) => ratio_estimate(ratio, model.freedom, found.options.level),
+        (true, true) => ratio_estimate(ratio, model.freedom, findings.options.level),
         (true, false) => Estimate::computed(0.0, 0.0),
     };
-    let scale = ratio_estimate(model.signal, [model.freedom[0], f64::INFINITY], found.options.level);
-    let basis = |k: &usize| product(found.support.view(), model.frame.slice(s![.., model.columns(*k)]));
+    let scale = ratio_estimate(model.signal, [model.freedom[0], f64::INFINITY], findings.options.level);
+    let basis = |k: &usize| product(findings.support.view(), model.frame.slice(s![.., model.columns(*k)]));
     Fit {
-        ambient: found.support.nrows(),
-        rank: found.support.ncols(),
+        ambient: findings.support.nrows(),
+        rank: findings.support.ncols(),
         dims: pick(&model.dims),
-        dims_of_half: pick(&found.half.dims),
+        dims_of_half: pick(&findings.half.dims),
         counts: pick(&counted),
         delta,
         scale,
         tilt: order.iter().map(|k| tilt(model, &counted, *k)).collect(),
         wrong_labels,
-        criteria: found.criteria.clone(),
-        goodness: goodness(&found),
+        criteria: findings.criteria.clone(),
+        goodness: goodness(&findings),
         bases: order.iter().map(basis).collect(),
-        labels: found.whole.labels.iter().map(|k| place[*k]).collect(),
+        labels: findings.whole.labels.iter().map(|k| place[*k]).collect(),
     }
 }
 
@@ -153,11 +153,11 @@ fn tilt(model: &Model, counts: &[usize], k: usize) -> f64 {
     (ratio * (others + outside / counts[k].max(1) as f64)).sqrt().min(1.0)
 }
 
-fn goodness(found: &Found) -> Goodness {
-    let (model, options) = (found.half, found.options);
-    let (rank, ambient) = (found.support.ncols(), found.support.nrows());
+fn goodness(findings: &Findings) -> Goodness {
+    let (model, options) = (findings.half, findings.options);
+    let (rank, ambient) = (findings.support.ncols(), findings.support.nrows());
     let total: usize = model.dims.iter().sum();
-    let mut tests = found.tests.clone();
+    let mut tests = findings.tests.clone();
     if options.unit_scale {
         tests.push(Test { name: "signal variance 1", p_value: Some(unit_scale(model)) });
     }
@@ -170,11 +170,11 @@ fn goodness(found: &Found) -> Goodness {
             "the tokens span {rank} dimensions and the subspaces {total}: Definition 1 has no noise outside them"
         ));
     }
-    let seen = smallest(&found.tests);
+    let seen = smallest(&findings.tests);
     let tested = tests.iter().filter(|t| t.p_value.is_some()).count() as f64;
     let least = smallest(&tests).unwrap_or(1.0);
     // Bonferroni over the tests; draws calibrate all of them but that of the scale, which makes two.
-    let p_value = seen.map(|_| match (found.calibrated, options.unit_scale) {
+    let p_value = seen.map(|_| match (findings.calibrated, options.unit_scale) {
         (None, _) => tested * least,
         (Some(p), false) => p,
         (Some(p), true) => 2.0 * p.min(unit_scale(model)),
@@ -199,6 +199,6 @@ fn goodness(found: &Found) -> Goodness {
         (_, true) => Verdict::Consistent,
         (_, false) => Verdict::NotSuchAMixture,
     };
-    let by_draws = found.calibrated.is_some();
+    let by_draws = findings.calibrated.is_some();
     Goodness { verdict, reasons, tests, p_value, by_draws, alpha: options.alpha }
 }

@@ -68,19 +68,19 @@ pub fn labels(embedding: ArrayView2<f64>, clusters: usize) -> Vec<usize> {
 /// of those before it.
 fn pivots(rows: ArrayView2<f64>, clusters: usize) -> Vec<usize> {
     let mut rest = rows.to_owned();
-    let mut found = vec![];
+    let mut pivots = vec![];
     for _ in 0..clusters {
         let lengths = rest.map_axis(Axis(1), |row| row.dot(&row));
         let best = (0..lengths.len()).max_by(|a, b| lengths[*a].total_cmp(&lengths[*b]));
         let best = best.unwrap_or(0);
-        found.push(best);
+        pivots.push(best);
         if lengths.get(best).is_some_and(|l| *l > 0.0) {
             let direction = &rest.row(best) / lengths[best].sqrt();
             let along = rest.dot(&direction).insert_axis(Axis(1));
             rest -= &(along * &direction.insert_axis(Axis(0)));
         }
     }
-    found
+    pivots
 }
 
 fn nearest(point: ArrayView1<f64>, centres: ArrayView2<f64>) -> usize {

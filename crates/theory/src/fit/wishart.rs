@@ -88,9 +88,9 @@ mod tests {
                 let q: Vec<f64> = x.columns().into_iter().map(|c| c.dot(&c)).collect();
                 radials.push(radial(&q, p as f64));
             }
-            for (found, spread) in [(spheres, 0.25), (radials, 0.25)] {
-                let mean = found.iter().sum::<f64>() / DRAWS as f64;
-                let square = found.iter().map(|z| z * z).sum::<f64>() / DRAWS as f64;
+            for (statistics, spread) in [(spheres, 0.25), (radials, 0.25)] {
+                let mean = statistics.iter().sum::<f64>() / DRAWS as f64;
+                let square = statistics.iter().map(|z| z * z).sum::<f64>() / DRAWS as f64;
                 assert!(mean.abs() < 0.17, "{p} {n}: mean {mean}");
                 assert!((square - 1.0).abs() < spread, "{p} {n}: variance {square}");
             }

@@ -16,7 +16,7 @@ use ndarray::{Array2, ArrayView2, Axis};
 /// assert_eq!(snr(array![[3.0], [4.0]].view(), &[u], &[0]), vec![0.75]);
 /// ```
 pub fn snr(tokens: ArrayView2<f64>, bases: &[Array2<f64>], labels: &[usize]) -> Vec<f64> {
-    let one = |(k, u): (usize, &Array2<f64>)| {
+    let ratio = |(k, u): (usize, &Array2<f64>)| {
         let members: Vec<usize> = (0..labels.len()).filter(|i| labels[*i] == k).collect();
         let z = tokens.select(Axis(1), &members);
         let signal = product(u.view(), product(u.t(), z.view()).view());
@@ -24,18 +24,18 @@ pub fn snr(tokens: ArrayView2<f64>, bases: &[Array2<f64>], labels: &[usize]) -> 
         let noise = &z - &signal;
         (frobenius2(signal.view()) / frobenius2(noise.view())).sqrt()
     };
-    bases.iter().enumerate().map(one).collect()
+    bases.iter().enumerate().map(ratio).collect()
 }
 
 /// Computes the SNR of every cluster from coefficients under jointly orthonormal bases that span every
 /// token: `energy[k][s]` = ‖U_kᵀZ_s‖_F², the energy of cluster s in head k.
 pub fn snr_of_heads(energy: &[Vec<f64>]) -> Vec<f64> {
     let clusters = energy.first().map_or(0, Vec::len);
-    let one = |s: usize| {
+    let ratio = |s: usize| {
         let noise: f64 = energy.iter().enumerate().filter(|(k, _)| *k != s).map(|(_, e)| e[s]).sum();
         (energy[s][s] / noise).sqrt()
     };
-    (0..clusters).map(one).collect()
+    (0..clusters).map(ratio).collect()
 }
 
 /// Computes ‖Y[:, C_s]‖_F² for every cluster s from one head's coefficients Y (p, N).

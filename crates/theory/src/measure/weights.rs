@@ -27,9 +27,9 @@ pub struct Spectrum {
 /// ```
 /// use attnlab_theory::measure::spectrum;
 /// use ndarray::array;
-/// let found = spectrum(array![[3.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].view())?;
-/// assert!((found.stable_rank - 11.0 / 9.0).abs() < 1e-14);
-/// assert!((found.largest - 3.0).abs() < 1e-14);
+/// let spectrum = spectrum(array![[3.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].view())?;
+/// assert!((spectrum.stable_rank - 11.0 / 9.0).abs() < 1e-14);
+/// assert!((spectrum.largest - 3.0).abs() < 1e-14);
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
 pub fn spectrum(weights: ArrayView2<f64>) -> Result<Spectrum> {
@@ -69,21 +69,21 @@ mod tests {
         for (rows, columns) in [(1, 1), (5, 3), (3, 5), (40, 40)] {
             let mut rng = Streams::new(1, "test", 0, rows as u64).part("weights", 0);
             let w: Array2<f64> = normal_matrix(rows, columns, &mut rng);
-            let found = spectrum(w.view()).unwrap();
+            let spectrum = spectrum(w.view()).unwrap();
             let plain = stable_rank(w.view()).unwrap();
-            assert!((found.stable_rank - plain).abs() < 1e-10 * plain);
+            assert!((spectrum.stable_rank - plain).abs() < 1e-10 * plain);
             let norm = w.iter().map(|x| x * x).sum::<f64>().sqrt();
-            assert!((found.frobenius - norm).abs() < 1e-12 * norm);
-            assert!(found.entropy_rank >= found.stable_rank - 1e-9);
-            assert!(found.entropy_rank <= rows.min(columns) as f64 + 1e-9);
+            assert!((spectrum.frobenius - norm).abs() < 1e-12 * norm);
+            assert!(spectrum.entropy_rank >= spectrum.stable_rank - 1e-9);
+            assert!(spectrum.entropy_rank <= rows.min(columns) as f64 + 1e-9);
         }
     }
 
     #[test]
     fn equal_singular_values_have_full_rank_and_zero_has_none() {
-        let found = spectrum((2.0 * Array2::<f64>::eye(4)).view()).unwrap();
-        assert!((found.stable_rank - 4.0).abs() < 1e-12);
-        assert!((found.entropy_rank - 4.0).abs() < 1e-12);
+        let equal = spectrum((2.0 * Array2::<f64>::eye(4)).view()).unwrap();
+        assert!((equal.stable_rank - 4.0).abs() < 1e-12);
+        assert!((equal.entropy_rank - 4.0).abs() < 1e-12);
         let zero = spectrum(Array2::zeros((2, 3)).view()).unwrap();
         assert!(zero.stable_rank.is_nan() && zero.entropy_rank.is_nan());
         assert!(spectrum(Array2::from_elem((2, 2), f64::NAN).view()).is_err());

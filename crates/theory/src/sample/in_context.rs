@@ -162,9 +162,9 @@ impl InContext {
         weights.mapv_inplace(|_| StandardNormal.sample(rng));
         if let Functions::SparseLinear { nonzero } = self.functions {
             // The nonzero coordinates are chosen among the active ones; others would have no effect.
-            let kept = rand::seq::index::sample(rng, self.active, nonzero.min(self.active));
+            let support = rand::seq::index::sample(rng, self.active, nonzero.min(self.active));
             for j in 0..self.dim {
-                if !kept.iter().any(|k| k == j) {
+                if !support.iter().any(|k| k == j) {
                     weights[j] = 0.0;
                 }
             }

@@ -71,11 +71,11 @@ pub fn draw(chain: &MarkovChain, length: usize, streams: &Streams) -> Vec<u16> {
 fn chosen(law: &[f64], rng: &mut Generator) -> u16 {
     let u: f64 = rng.random();
     let mut below = 0.0;
-    let found = law.iter().position(|p| {
+    let symbol = law.iter().position(|p| {
         below += p;
         u < below
     });
     let last = || law.iter().rposition(|p| *p > 0.0).unwrap_or(0);
     // There are at most `MOST_CONTEXTS` symbols, which fit into 16 bits.
-    found.unwrap_or_else(last) as u16
+    symbol.unwrap_or_else(last) as u16
 }

@@ -180,9 +180,9 @@ impl Mixture {
         let full = normal_matrix(p, q, &mut streams.part("columns", k as u64));
         let inside = product(qr_q(full.view())?.t(), full.view());
         let mut y = self.normals(k, q, "around columns", streams);
-        let own = self.cluster(k);
+        let cluster = self.cluster(k);
         for (column, j) in inside.columns().into_iter().zip(columns) {
-            let scale = if own.contains(j) { 1.0 } else { self.delta };
+            let scale = if cluster.contains(j) { 1.0 } else { self.delta };
             y.column_mut(*j).assign(&(&column * scale));
         }
         Ok(y)
@@ -214,9 +214,9 @@ impl Mixture {
     }
 
     fn fill_block<T: Real>(&self, k: usize, block: usize, mut columns: ArrayViewMut2<T>, mut rng: Generator) {
-        let own = self.cluster(k);
+        let cluster = self.cluster(k);
         for (j, mut column) in columns.columns_mut().into_iter().enumerate() {
-            let signal = own.contains(&(block * Self::BLOCK + j));
+            let signal = cluster.contains(&(block * Self::BLOCK + j));
             let scale = if signal { 1.0 } else { self.delta };
             column.mapv_inplace(|_| {
                 let g: f64 = StandardNormal.sample(&mut rng);
@@ -235,8 +235,8 @@ impl Mixture {
         match self.bases {
             Bases::Orthonormal => orthonormal_bases(self.ambient, &self.dims, &mut rng),
             Bases::Independent => {
-                let one = |(k, p): (usize, &usize)| haar_basis(self.ambient, *p, &mut streams.part("bases", k as u64));
-                self.dims.iter().enumerate().map(one).collect()
+                let draw = |(k, p): (usize, &usize)| haar_basis(self.ambient, *p, &mut streams.part("bases", k as u64));
+                self.dims.iter().enumerate().map(draw).collect()
             }
             Bases::Coherent(c) => coherent_bases(self.ambient, self.dims[0], self.clusters(), c, &mut rng),
         }

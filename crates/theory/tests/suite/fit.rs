@@ -38,35 +38,35 @@ fn ordered(mixture: &Mixture) -> Vec<usize> {
 /// Settings on which the fit must be right: balanced and not, equal and unequal dimensions, with room around the
 /// subspaces and without, four noise levels.
 fn grid() -> Vec<Mixture> {
-    let mut all = vec![];
+    let mut mixtures = vec![];
     for delta in [0.01, 0.05, 0.1, 0.2] {
-        all.push(mixture(&[200, 200], &[16, 16], 0, delta));
-        all.push(mixture(&[300, 150], &[10, 20], 5, delta));
-        all.push(mixture(&[150; 4], &[8; 4], 0, delta));
-        all.push(mixture(&[240, 200, 160], &[24, 16, 8], 8, delta));
-        all.push(mixture(&[120; 6], &[10; 6], 0, delta));
+        mixtures.push(mixture(&[200, 200], &[16, 16], 0, delta));
+        mixtures.push(mixture(&[300, 150], &[10, 20], 5, delta));
+        mixtures.push(mixture(&[150; 4], &[8; 4], 0, delta));
+        mixtures.push(mixture(&[240, 200, 160], &[24, 16, 8], 8, delta));
+        mixtures.push(mixture(&[120; 6], &[10; 6], 0, delta));
     }
-    all
+    mixtures
 }
 
 /// K and p_k exactly, δ within 5 %, in every draw of the grid; its interval at 95 % covers in most.
 #[test]
 fn draws_of_definition_1_are_recovered() {
-    let (mut covered, mut all) = (0, 0);
+    let (mut covered, mut draws) = (0, 0);
     for (i, mixture) in grid().iter().enumerate() {
         let draw = mixture.draw(&streams("grid", i as u64)).unwrap();
-        let found = fitted(&draw.tokens);
-        let name = format!("{mixture:?}: {:?}", found.goodness);
-        assert_eq!(found.dims, ordered(mixture), "{name}");
-        assert_eq!(found.rank, mixture.dims.iter().sum::<usize>());
-        assert!((found.delta.value / mixture.delta - 1.0).abs() < 0.05, "{name} {:?}", found.delta);
-        assert!((found.scale.value - 1.0).abs() < 0.05, "{name} {:?}", found.scale);
-        assert!(same_partition(&found.labels, &draw.labels), "{name}");
-        assert!(found.goodness.p_value.unwrap() > 1e-4, "{name}");
-        covered += u64::from(found.delta.covers(mixture.delta));
-        all += 1;
+        let fit = fitted(&draw.tokens);
+        let name = format!("{mixture:?}: {:?}", fit.goodness);
+        assert_eq!(fit.dims, ordered(mixture), "{name}");
+        assert_eq!(fit.rank, mixture.dims.iter().sum::<usize>());
+        assert!((fit.delta.value / mixture.delta - 1.0).abs() < 0.05, "{name} {:?}", fit.delta);
+        assert!((fit.scale.value - 1.0).abs() < 0.05, "{name} {:?}", fit.scale);
+        assert!(same_partition(&fit.labels, &draw.labels), "{name}");
+        assert!(fit.goodness.p_value.unwrap() > 1e-4, "{name}");
+        covered += u64::from(fit.delta.covers(mixture.delta));
+        draws += 1;
     }
-    assert!(binomial(covered, all, 0.99).unwrap().high > 0.95, "{covered} of {all}");
+    assert!(binomial(covered, draws, 0.99).unwrap().high > 0.95, "{covered} of {draws}");
 }
 
 /// Recovery, level and power, printed with intervals: the numbers of docs/inspect.md.
@@ -78,27 +78,27 @@ fn table_of_the_grid() {
         let e = binomial(hits, trials, 0.95).unwrap();
         format!("{name} {hits}/{trials} [{:.3}, {:.3}]", e.low, e.high)
     };
-    let (mut alarms, mut small, mut all) = (0, 0, 0);
+    let (mut alarms, mut small, mut total) = (0, 0, 0);
     let mut by_test = std::collections::BTreeMap::<&str, [u64; 3]>::new();
     for (i, mixture) in grid().iter().enumerate() {
         let (mut exact, mut close, mut covered, mut rejected, mut five) = (0, 0, 0, 0, 0);
         for trial in 0..trials {
             let draw = mixture.draw(&streams("table", 1000 * i as u64 + trial)).unwrap();
             let halves = streams("table halves", 1000 * i as u64 + trial);
-            let found = fit(draw.tokens.view(), &Options::default(), &halves, &|| {}).unwrap();
-            for test in &found.goodness.tests {
+            let fit = fit(draw.tokens.view(), &Options::default(), &halves, &|| {}).unwrap();
+            for test in &fit.goodness.tests {
                 let (entry, p) = (by_test.entry(test.name).or_default(), test.p_value.unwrap());
                 entry[0] += 1;
                 entry[1] += u64::from(p <= 0.05);
                 entry[2] += u64::from(p <= 0.005);
             }
-            exact += u64::from(found.dims == ordered(mixture));
-            close += u64::from((found.delta.value / mixture.delta - 1.0).abs() < 0.05);
-            covered += u64::from(found.delta.covers(mixture.delta));
-            rejected += u64::from(found.goodness.verdict != Verdict::Consistent);
-            five += u64::from(found.goodness.p_value.is_none_or(|p| p <= 0.05));
-            if found.goodness.verdict != Verdict::Consistent {
-                println!("  {:?} {:?}", found.goodness.reasons, found.goodness.by_draws);
+            exact += u64::from(fit.dims == ordered(mixture));
+            close += u64::from((fit.delta.value / mixture.delta - 1.0).abs() < 0.05);
+            covered += u64::from(fit.delta.covers(mixture.delta));
+            rejected += u64::from(fit.goodness.verdict != Verdict::Consistent);
+            five += u64::from(fit.goodness.p_value.is_none_or(|p| p <= 0.05));
+            if fit.goodness.verdict != Verdict::Consistent {
+                println!("  {:?} {:?}", fit.goodness.reasons, fit.goodness.by_draws);
             }
         }
         let Mixture { counts, dims, ambient, delta, .. } = mixture;
@@ -112,9 +112,9 @@ fn table_of_the_grid() {
         );
         alarms += rejected;
         small += five;
-        all += trials;
+        total += trials;
     }
-    println!("all: {}, {}", shown("rejected", alarms, all), shown("p<=.05", small, all));
+    println!("all: {}, {}", shown("rejected", alarms, total), shown("p<=.05", small, total));
     for (name, [n, five, half]) in by_test {
         println!("{}, {}", shown(&format!("{name}: p <= .05"), five, n), shown("p <= .005", half, n));
     }
@@ -173,9 +173,9 @@ fn what_is_no_such_mixture_is_told() {
             ("coherent", coherent(trial)),
             ("heavy", heavy(trial)),
         ] {
-            let found = fitted(&tokens).goodness;
-            assert_eq!(found.verdict, Verdict::NotSuchAMixture, "{name}: {found:?}");
-            assert!(!found.reasons.is_empty());
+            let goodness = fitted(&tokens).goodness;
+            assert_eq!(goodness.verdict, Verdict::NotSuchAMixture, "{name}: {goodness:?}");
+            assert!(!goodness.reasons.is_empty());
         }
     }
 }
@@ -190,8 +190,8 @@ fn the_test_keeps_its_level() {
         for trial in 0..DRAWS {
             let draw = law.draw(&streams("level", 1000 * i as u64 + trial)).unwrap();
             let options = Options { clusters: Some(law.clusters()), alpha: 0.05, ..Options::default() };
-            let found = fit(draw.tokens.view(), &options, &streams("level halves", trial), &|| {}).unwrap();
-            alarms += u64::from(found.goodness.verdict != Verdict::Consistent);
+            let fit = fit(draw.tokens.view(), &options, &streams("level halves", trial), &|| {}).unwrap();
+            alarms += u64::from(fit.goodness.verdict != Verdict::Consistent);
         }
     }
     let share = binomial(alarms, 2 * DRAWS, 0.99).unwrap();
@@ -202,8 +202,8 @@ fn the_test_keeps_its_level() {
 /// Edges of Definition 1: no noise, and a single cluster.
 #[test]
 fn edges_of_the_law() {
-    let found = fitted(&mixture(&[100, 100], &[6, 9], 3, 0.0).draw(&streams("edge", 0)).unwrap().tokens);
-    assert_eq!((found.dims, found.delta.value), (vec![9, 6], 0.0));
+    let noiseless = fitted(&mixture(&[100, 100], &[6, 9], 3, 0.0).draw(&streams("edge", 0)).unwrap().tokens);
+    assert_eq!((noiseless.dims, noiseless.delta.value), (vec![9, 6], 0.0));
     let single = fitted(&mixture(&[200], &[6], 4, 0.1).draw(&streams("edge", 1)).unwrap().tokens);
     assert_eq!((single.dims, single.rank), (vec![6], 6));
     assert_eq!(single.goodness.verdict, Verdict::Consistent, "{:?}", single.goodness);
@@ -215,10 +215,10 @@ fn noise_outside_the_subspaces_is_noticed() {
     let law = mixture(&[200, 200], &[8, 8], 10, 0.1);
     let mut tokens = law.draw(&streams("outside", 0)).unwrap().tokens;
     tokens += &(0.1 * normal_matrix(26, 400, &mut streams("outside", 0).part("noise", 0)));
-    let found = fitted(&tokens);
-    assert_eq!(found.dims, [8, 8]);
-    assert_eq!(found.goodness.verdict, Verdict::NotSuchAMixture);
-    assert!(found.goodness.reasons[0].contains("no noise outside"), "{:?}", found.goodness);
+    let fit = fitted(&tokens);
+    assert_eq!(fit.dims, [8, 8]);
+    assert_eq!(fit.goodness.verdict, Verdict::NotSuchAMixture);
+    assert!(fit.goodness.reasons[0].contains("no noise outside"), "{:?}", fit.goodness);
 }
 
 #[test]
@@ -238,11 +238,11 @@ fn the_scale_is_tested_on_request() {
 fn known_bases_and_labels_are_taken_as_they_are() {
     let law = mixture(&[80, 120], &[10, 6], 2, 0.1);
     let draw = law.draw(&streams("known", 0)).unwrap();
-    let found = fit_known(draw.tokens.view(), &draw.bases, &draw.labels, &Options::default()).unwrap();
-    assert_eq!((&found.dims, &found.counts), (&law.dims, &law.counts));
-    assert_eq!(found.labels, draw.labels);
-    assert!(found.delta.low < 0.1 && 0.1 < found.delta.high, "{:?}", found.delta);
-    assert_eq!(found.goodness.verdict, Verdict::Consistent, "{:?}", found.goodness);
+    let known = fit_known(draw.tokens.view(), &draw.bases, &draw.labels, &Options::default()).unwrap();
+    assert_eq!((&known.dims, &known.counts), (&law.dims, &law.counts));
+    assert_eq!(known.labels, draw.labels);
+    assert!(known.delta.low < 0.1 && 0.1 < known.delta.high, "{:?}", known.delta);
+    assert_eq!(known.goodness.verdict, Verdict::Consistent, "{:?}", known.goodness);
     // Labels of other tokens are no labels of these.
     let shuffled: Vec<usize> = (0..200).map(|i| i % 2).collect();
     let wrong = fit_known(draw.tokens.view(), &draw.bases, &shuffled, &Options::default()).unwrap();
@@ -256,8 +256,7 @@ fn known_bases_and_labels_are_taken_as_they_are() {
 #[test]
 fn bad_input_is_refused() {
     let refused = |tokens: Array2<f64>, options: Options| {
-        let found = fit(tokens.view(), &options, &streams("bad", 0), &|| {});
-        found.unwrap_err().to_string()
+        fit(tokens.view(), &options, &streams("bad", 0), &|| {}).unwrap_err().to_string()
     };
     let plain = Options::default();
     let normal = || normal_matrix(4, 40, &mut streams("bad", 0).part("tokens", 0));

@@ -6,10 +6,10 @@ use attnlab_theory::markov::MarkovChain;
 use attnlab_theory::sample::markov::{dirichlet, draw};
 use proptest::prelude::*;
 
-fn close(found: &[f64], expected: &[f64]) {
-    assert_eq!(found.len(), expected.len());
-    for (f, e) in found.iter().zip(expected) {
-        assert!((f - e).abs() < 1e-14, "{found:?} {expected:?}");
+fn close(values: &[f64], expected: &[f64]) {
+    assert_eq!(values.len(), expected.len());
+    for (f, e) in values.iter().zip(expected) {
+        assert!((f - e).abs() < 1e-14, "{values:?} {expected:?}");
     }
 }
 
@@ -61,11 +61,11 @@ fn a_drawn_text_costs_its_entropy_rate() {
         let text = draw(&chain, 200_000, &streams);
         let windows: Vec<&[u16]> = text.windows(101).step_by(100).collect();
         let losses: Vec<f64> = windows.iter().map(|w| chain.loss(w)).collect();
-        let found = stats::mean(&losses, 0.999).unwrap();
-        assert!(found.covers(chain.least_loss(100)), "{found:?} {}", chain.least_loss(100));
+        let estimate = stats::mean(&losses, 0.999).unwrap();
+        assert!(estimate.covers(chain.least_loss(100)), "{estimate:?} {}", chain.least_loss(100));
         let other = dirichlet(vocabulary, order, 0.3, &streams.child("other", 0)).unwrap();
         let losses: Vec<f64> = windows.iter().map(|w| other.loss(w)).collect();
-        assert!(stats::mean(&losses, 0.999).unwrap().low > found.high + 0.5);
+        assert!(stats::mean(&losses, 0.999).unwrap().low > estimate.high + 0.5);
         // Frequencies of single symbols cost the entropy of one.
         let mut counts = vec![0.0; vocabulary];
         text.iter().for_each(|x| counts[usize::from(*x)] += 1.0);
@@ -81,7 +81,7 @@ fn what_is_no_chain_is_named() {
         let chain = MarkovChain::new(v, k, rows.to_vec());
         chain.unwrap_err().to_string()
     };
-    for (found, expected) in [
+    for (text, expected) in [
         (message(2, 0, &[]), "order = 0: must be 1 or 2, or more with few symbols; it is the length of the context"),
         (message(1, 1, &[1.0]), "vocabulary = 1: must be at least 2; a single symbol has entropy 0"),
         (
@@ -103,7 +103,7 @@ fn what_is_no_chain_is_named() {
              reached from every other; otherwise there may be several stationary laws",
         ),
     ] {
-        assert_eq!(found, expected);
+        assert_eq!(text, expected);
     }
     for bad in [0.0, 0.049, -1.0, f64::NAN, f64::INFINITY] {
         let streams = Streams::new(1, "markov", 0, 0);

@@ -58,10 +58,10 @@ proptest! {
     fn minima_are_minima(seed in 0_u64..200, n in 1_usize..6, beta in 0.1..40.0_f64) {
         let tokens = normal(n, 8, seed, "context");
         let memory = DenseMemory::new(tokens.view(), 1.5, beta).unwrap();
-        let found = memory.minima_from((normal(n, 20, seed, "starts") * 2.0).view()).unwrap();
-        prop_assert_eq!(found.basin.len(), 20);
-        prop_assert_eq!(found.minima.iter().map(|m| m.starts).sum::<usize>(), 20);
-        for minimum in &found.minima {
+        let landscape = memory.minima_from((normal(n, 20, seed, "starts") * 2.0).view()).unwrap();
+        prop_assert_eq!(landscape.basin.len(), 20);
+        prop_assert_eq!(landscape.minima.iter().map(|m| m.starts).sum::<usize>(), 20);
+        for minimum in &landscape.minima {
             prop_assert!(norm(&memory.gradient(minimum.state.view())) < 1e-10);
             prop_assert!(minimum.curvature > 0.0);
             prop_assert!((1.0 - 1e-9..=8.0 + 1e-9).contains(&minimum.shared_by));
@@ -69,7 +69,7 @@ proptest! {
             prop_assert!(norm(&(tokens.dot(&weights) * 1.5 - &minimum.state)) < 1e-10);
             prop_assert_eq!(minimum.token.is_some(), weights.iter().any(|w| *w > 0.5));
         }
-        let energies: Vec<f64> = found.minima.iter().map(|m| m.energy).collect();
+        let energies: Vec<f64> = landscape.minima.iter().map(|m| m.energy).collect();
         prop_assert!(energies.is_sorted());
     }
 }
@@ -93,9 +93,9 @@ fn minima_agree_with_scipy() {
     let on_grid = memory.minima_on_grid(40).unwrap();
     let starts = normal(2, 300, 0, "starts");
     let from_starts = memory.minima_from(starts.view()).unwrap();
-    for found in [&on_grid, &from_starts] {
-        assert_eq!(found.minima.len(), cold.len());
-        for (m, [x, y, energy, shared, curvature]) in found.minima.iter().zip(cold) {
+    for landscape in [&on_grid, &from_starts] {
+        assert_eq!(landscape.minima.len(), cold.len());
+        for (m, [x, y, energy, shared, curvature]) in landscape.minima.iter().zip(cold) {
             assert!((m.state[0] - x).abs() < 1e-9 && (m.state[1] - y).abs() < 1e-9, "{m:?}");
             assert!((m.energy - energy).abs() < 1e-13);
             assert!((m.shared_by - shared).abs() < 1e-8 && (m.curvature - curvature).abs() < 1e-8);
@@ -119,14 +119,14 @@ fn cold_memories_retrieve_their_tokens() {
     let tokens = normal(10, 30, 1, "context");
     let memory = DenseMemory::new(tokens.view(), 1.0, 20.0).unwrap();
     let beside = &tokens + &(normal(10, 30, 1, "beside") * 0.1);
-    let found = memory.minima_from(beside.view()).unwrap();
-    let mut retrieved: Vec<_> = found.minima.iter().filter_map(|m| m.token).collect();
+    let landscape = memory.minima_from(beside.view()).unwrap();
+    let mut retrieved: Vec<_> = landscape.minima.iter().filter_map(|m| m.token).collect();
     retrieved.sort_unstable();
     retrieved.dedup();
     // Short tokens lie in the basins of long ones: the score is <X_t, s>, not a distance.
     assert!(retrieved.len() >= 20, "{retrieved:?}");
-    for (t, basin) in found.basin.iter().enumerate() {
-        let m = &found.minima[*basin];
+    for (t, basin) in landscape.basin.iter().enumerate() {
+        let m = &landscape.minima[*basin];
         if m.token == Some(t) {
             assert!(norm(&(&m.state - &tokens.column(t))) < 0.05, "{t} {m:?}");
         }
@@ -137,10 +137,10 @@ fn cold_memories_retrieve_their_tokens() {
 #[test]
 fn saddles_are_left() {
     let memory = DenseMemory::new(array![[1.0, -1.0], [0.0, 0.0]].view(), 1.0, 3.0).unwrap();
-    let found = memory.minima_from(array![[0.0], [0.4]].view()).unwrap();
-    assert_eq!(found.minima.len(), 1);
+    let landscape = memory.minima_from(array![[0.0], [0.4]].view()).unwrap();
+    assert_eq!(landscape.minima.len(), 1);
     // x = tanh(3 x)
-    let x = found.minima[0].state[0];
+    let x = landscape.minima[0].state[0];
     assert!(x.abs() > 0.9 && (x - (3.0 * x).tanh()).abs() < 1e-12);
 }
 
@@ -236,11 +236,11 @@ fn bad_input_names_what_is_wrong() {
     let huge = DenseMemory::new(array![[1e200, -1e200]].view(), 1.0, 1.0).unwrap();
     assert!(huge.minima_from(array![[1e200]].view()).is_err());
     assert!(SphericalHopfield::new(tokens.view(), 0.0).is_err());
-    let (one, wide) = (Array2::eye(2), Array2::eye(3));
+    let (fitting, wide) = (Array2::eye(2), Array2::eye(3));
     let test = |pv: &Array2<f64>, kq: &Array2<f64>, s: Array1<f64>| {
         symmetry::test(tokens.view(), pv.view(), kq.view(), s.view()).unwrap_err().to_string()
     };
-    assert!(test(&wide, &one, array![0.0, 0.0]).starts_with("W_PV has shape (3, 3)"));
-    assert!(test(&one, &(&one * f64::NAN), array![0.0, 0.0]).starts_with("W_KQ = NaN"));
-    assert!(test(&one, &one, array![0.0]).starts_with("state has shape 1"));
+    assert!(test(&wide, &fitting, array![0.0, 0.0]).starts_with("W_PV has shape (3, 3)"));
+    assert!(test(&fitting, &(&fitting * f64::NAN), array![0.0, 0.0]).starts_with("W_KQ = NaN"));
+    assert!(test(&fitting, &fitting, array![0.0]).starts_with("state has shape 1"));
 }

@@ -45,11 +45,11 @@ fn haar_second_moment_is_exact() {
     let (d, p, draws) = (6, 2, 4000);
     let exact = (p * (p + 2)) as f64 / (d * (d + 2)) as f64;
     let moment = |basis: &dyn Fn(u64) -> Array2<f64>| {
-        let one = |t| {
+        let mean_square = |t| {
             let u = basis(t);
             (0..d).map(|i| u.row(i).dot(&u.row(i)).powi(2)).sum::<f64>() / d as f64
         };
-        let values: Vec<f64> = (0..draws).map(one).collect();
+        let values: Vec<f64> = (0..draws).map(mean_square).collect();
         // Six standard errors: a false alarm once in 5e8 seeds.
         attnlab_core::stats::mean(&values, 1.0 - 2e-9).unwrap()
     };

@@ -49,13 +49,13 @@ fn largest(a: &Array2<f64>) -> f64 {
 }
 
 fn layers() -> Vec<Mssa> {
-    let mut all = vec![];
+    let mut layers = vec![];
     for mask in [Mask::None, Mask::Causal] {
         for normalise_queries in [false, true] {
-            all.push(Mssa { phi: Sparsemax.into(), eta: 0.5, mask, normalise_queries });
+            layers.push(Mssa { phi: Sparsemax.into(), eta: 0.5, mask, normalise_queries });
         }
     }
-    all
+    layers
 }
 
 #[test]
@@ -135,10 +135,10 @@ fn threads_do_not_change_it() {
 
 #[test]
 fn a_list_of_names_can_hold_it() -> Result<()> {
-    let own = Constructor { name: "sparsemax", with_tau: |_| Sparsemax.into() };
-    let all: Vec<_> = Phi::builtin().iter().copied().chain([own]).collect();
-    assert_eq!(Phi::parse_among(&all, "sparsemax", 0.5)?, Sparsemax.into());
-    assert_eq!(Phi::parse_among(&all, "softmax", 0.5)?, Softmax.into());
+    let sparsemax = Constructor { name: "sparsemax", with_tau: |_| Sparsemax.into() };
+    let constructors: Vec<_> = Phi::builtin().iter().copied().chain([sparsemax]).collect();
+    assert_eq!(Phi::parse_among(&constructors, "sparsemax", 0.5)?, Sparsemax.into());
+    assert_eq!(Phi::parse_among(&constructors, "softmax", 0.5)?, Softmax.into());
     let text = Phi::parse("sparsemax", 0.5).unwrap_err().to_string();
     assert!(text.starts_with("unknown phi 'sparsemax'"), "{text}");
     Ok(())

@@ -116,8 +116,8 @@ fn one_two_and_three_threads_agree_to_the_bit() {
             (heads, whole, coefficients, redecided.unwrap())
         })
     };
-    let one = run(1);
-    assert!(one == run(2) && one == run(3));
+    let single = run(1);
+    assert!(single == run(2) && single == run(3));
 }
 
 #[test]

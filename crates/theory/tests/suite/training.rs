@@ -94,15 +94,14 @@ fn random_weights(n: usize, size: f64, seed: u64) -> Weights<f64> {
 
 /// The loss by the plain definitions, prompt by prompt.
 fn plain_loss(attention: Attention, prompts: &[Example], w: &Weights<f64>) -> f64 {
-    let one = |p: &Example| {
+    let error = |p: &Example| {
         let apply = match attention {
             Attention::Linear => linear_attention,
             Attention::Softmax => softmax_attention,
         };
-        let found = apply(p.context.view(), w.pv.view(), w.kq.view(), p.query.view());
-        (found - &p.target).mapv(|x| x * x).sum()
+        (apply(p.context.view(), w.pv.view(), w.kq.view(), p.query.view()) - &p.target).mapv(|x| x * x).sum()
     };
-    let sum: f64 = prompts.iter().map(one).sum();
+    let sum: f64 = prompts.iter().map(error).sum();
     sum / (prompts.len() * prompts[0].query.len()) as f64
 }
 
@@ -128,8 +127,8 @@ proptest! {
         let (value, slope) = gradient(attention, &fast, &w, &which).unwrap();
         let plain = plain_loss(attention, &prompts, &w);
         prop_assert!((value - plain).abs() <= 1e-12 * plain.max(1.0), "{value} {plain}");
-        let all = loss(attention, &fast, &w).unwrap();
-        prop_assert!((all - plain).abs() <= 1e-12 * plain.max(1.0));
+        let fast_loss = loss(attention, &fast, &w).unwrap();
+        prop_assert!((fast_loss - plain).abs() <= 1e-12 * plain.max(1.0));
         // Central difference: error h²/6 of a third derivative, rounding 1e-16/h of the loss.
         let h = 1e-5;
         let at = |step| plain_loss(attention, &prompts, &moved(&w, &direction, step));
@@ -188,10 +187,10 @@ fn gradient_descent_descends() {
         for attention in Attention::ALL {
             let start = Weights::uniform(6, Form::Full, &streams);
             let how = recipe(60, Optimiser::GradientDescent, 0.05);
-            let found = train(attention, [&set, &set], &start, Form::Full, &how, &streams).unwrap();
-            let falls = found.train.windows(2).all(|l| l[1] < l[0]);
-            assert!(falls, "{kind} {attention:?} {:?}", found.train);
-            assert_eq!(found.train, found.test);
+            let history = train(attention, [&set, &set], &start, Form::Full, &how, &streams).unwrap();
+            let falls = history.train.windows(2).all(|l| l[1] < l[0]);
+            assert!(falls, "{kind} {attention:?} {:?}", history.train);
+            assert_eq!(history.train, history.test);
         }
     }
 }
@@ -207,13 +206,13 @@ fn the_trained_product_is_the_closed_form() {
     let start = Weights::uniform(8, Form::ScaledIdentity, &streams);
     let how = recipe(400, Optimiser::Adam, 0.02);
     let form = Form::ScaledIdentity;
-    let found = train(Attention::Linear, [&set, &set], &start, form, &how, &streams).unwrap();
+    let history = train(Attention::Linear, [&set, &set], &start, form, &how, &streams).unwrap();
     let off_diagonal = |w: &Array2<f64>| w.indexed_iter().all(|((i, j), x)| i == j || *x == 0.0);
-    assert!(off_diagonal(&found.weights.kq) && off_diagonal(&found.weights.pv));
-    let gamma = found.weights.alpha() * found.weights.beta();
+    assert!(off_diagonal(&history.weights.kq) && off_diagonal(&history.weights.pv));
+    let gamma = history.weights.alpha() * history.weights.beta();
     // Least squares: γ = Σ <Σ̂q, x> / Σ |Σ̂q|², from the outputs at α = β = 1.
-    let one = Weights::scaled_identity(8, 1.0, 1.0);
-    let read = outputs(Attention::Linear, &set, &one).unwrap();
+    let unit = Weights::scaled_identity(8, 1.0, 1.0);
+    let read = outputs(Attention::Linear, &set, &unit).unwrap();
     let exact = (&read * &set.targets()).sum() / (&read * &read).sum();
     assert!((gamma / exact - 1.0).abs() < 1e-6, "{gamma} {exact}");
     // Wick's theorem, for L = 60 tokens of variance v = 2 on d = 4 dimensions and noise of variance 0.5:
@@ -222,9 +221,9 @@ fn the_trained_product_is_the_closed_form() {
     let law = 1.0 / (2.5 * (1.0 + 5.0 / 60.0));
     assert!((gamma / law - 1.0).abs() < 0.04, "{gamma} {law}");
     let expected = (8.0 - law * 16.0) / 8.0;
-    let last = found.train.last().unwrap();
+    let last = history.train.last().unwrap();
     assert!((last / expected - 1.0).abs() < 0.05, "{last} {expected}");
-    assert!(found.drift().abs() < 1e-6);
+    assert!(history.drift().abs() < 1e-6);
 }
 
 fn small_run(threads: usize) -> History<f32> {
@@ -241,9 +240,9 @@ fn small_run(threads: usize) -> History<f32> {
 
 #[test]
 fn threads_change_nothing() {
-    let one = small_run(1);
+    let single = small_run(1);
     for threads in [2, 3, 7] {
-        assert_eq!(small_run(threads), one);
+        assert_eq!(small_run(threads), single);
     }
 }
 
@@ -255,10 +254,10 @@ fn orders_are_uniform_permutations() {
     let order = |epoch| attnlab_theory::dynamics::order(5, &streams, epoch);
     let mut first = [0; 5];
     for epoch in 0..5000 {
-        let mut found = order(epoch);
-        first[found[0]] += 1;
-        found.sort_unstable();
-        assert_eq!(found, [0, 1, 2, 3, 4]);
+        let mut permutation = order(epoch);
+        first[permutation[0]] += 1;
+        permutation.sort_unstable();
+        assert_eq!(permutation, [0, 1, 2, 3, 4]);
     }
     // 1000 ± 28.3 (binomial); five standard deviations.
     assert!(first.iter().all(|f| (1000_i32 - f).abs() < 142), "{first:?}");
@@ -271,8 +270,7 @@ fn bad_input_is_refused_in_words() {
     let set = packed::<f64>(&drawn(&task(0, 6, 30), 20, 1));
     let start = Weights::uniform(6, Form::Full, &streams);
     let run = |how: &Recipe, start: &Weights<f64>| {
-        let found = train(Attention::Linear, [&set, &set], start, Form::Full, how, &streams);
-        found.unwrap_err().to_string()
+        train(Attention::Linear, [&set, &set], start, Form::Full, how, &streams).unwrap_err().to_string()
     };
     let base = recipe(10, Optimiser::Adam, 0.01);
     let with = |change: fn(&mut Recipe)| {
@@ -303,8 +301,8 @@ fn bad_input_is_refused_in_words() {
     let message = loss(Attention::Softmax, &linear, &start).unwrap_err().to_string();
     assert_eq!(message, "attention = softmax: must be one that the prompts were drawn for. Draw them for this one too");
     let ragged = |i| Ok(task(0, 6, 30 + i as usize).draw(&streams));
-    let found = Prompts::<f64>::draw(2, &Attention::ALL, ragged, |_| Ok(()));
-    assert_eq!(found.unwrap_err().to_string(), "context has shape (6, 31), expected (6, 30), as the first prompt");
+    let prompts = Prompts::<f64>::draw(2, &Attention::ALL, ragged, |_| Ok(()));
+    assert_eq!(prompts.unwrap_err().to_string(), "context has shape (6, 31), expected (6, 30), as the first prompt");
     assert!(Attention::parse("sofmax").unwrap_err().to_string().contains("did you mean softmax?"));
     assert!(Form::parse("ful").is_err() && Optimiser::parse("sgd").is_err());
 }

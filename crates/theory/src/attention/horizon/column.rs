@@ -37,15 +37,15 @@ struct Term {
 }
 
 impl Term {
-    fn at(self, theta: f64) -> f64 {
+    fn value(self, theta: f64) -> f64 {
         ((self.q * theta + self.r) * theta).exp()
     }
 
     /// Computes the least value on [a, b], b finite.
     fn inf(self, a: f64, b: f64) -> f64 {
-        let ends = self.at(a).min(self.at(b));
+        let ends = self.value(a).min(self.value(b));
         let vertex = -self.r / (2.0 * self.q);
-        if self.q > 0.0 && vertex > a && vertex < b { ends.min(self.at(vertex)) } else { ends }
+        if self.q > 0.0 && vertex > a && vertex < b { ends.min(self.value(vertex)) } else { ends }
     }
 }
 
@@ -67,8 +67,8 @@ impl<'a> Column<'a> {
 
     /// Computes the softmax weight of key `row` at θ.
     pub(crate) fn weight(&self, row: usize, theta: f64) -> f64 {
-        let own = self.exponent(row, theta);
-        let inverse: f64 = (0..self.scores.len()).map(|i| (self.exponent(i, theta) - own).exp()).sum();
+        let exponent = self.exponent(row, theta);
+        let inverse: f64 = (0..self.scores.len()).map(|i| (self.exponent(i, theta) - exponent).exp()).sum();
         1.0 / inverse
     }
 
@@ -86,7 +86,7 @@ impl<'a> Column<'a> {
         if self.signal { self.signal_break(tau) } else { self.noise_break(tau) }
     }
 
-    fn at(&self, theta: f64, row: usize, kind: BreakKind) -> Break {
+    fn break_at(&self, theta: f64, row: usize, kind: BreakKind) -> Break {
         Break { theta, column: self.column, row, weight: self.weight(row, theta), kind }
     }
 
@@ -99,9 +99,9 @@ impl<'a> Column<'a> {
         let captured = self.newton(signal, tau);
         let kept = self.newton(noise, tau);
         match (captured, kept) {
-            (Some(c), Some(k)) if k < c => Some(self.at(k, noise, BreakKind::NoiseKept)),
-            (Some(c), _) => Some(self.at(c, signal, BreakKind::Captured)),
-            (None, Some(k)) => Some(self.at(k, noise, BreakKind::NoiseKept)),
+            (Some(c), Some(k)) if k < c => Some(self.break_at(k, noise, BreakKind::NoiseKept)),
+            (Some(c), _) => Some(self.break_at(c, signal, BreakKind::Captured)),
+            (None, Some(k)) => Some(self.break_at(k, noise, BreakKind::NoiseKept)),
             (None, None) => None,
         }
     }
@@ -161,9 +161,9 @@ impl<'a> Column<'a> {
     }
 
     fn signal_break(&self, tau: f64) -> Option<Break> {
-        let own = self.weight(self.column, 1.0);
-        if own <= tau {
-            return Some(self.at(1.0, self.column, BreakKind::SelfLost));
+        let weight = self.weight(self.column, 1.0);
+        if weight <= tau {
+            return Some(self.break_at(1.0, self.column, BreakKind::SelfLost));
         }
         if tau >= 0.5 {
             return None; // no other key is above τ at this or a larger θ
@@ -171,16 +171,15 @@ impl<'a> Column<'a> {
         let signal = self.top(self.own.clone().filter(|i| *i != self.column));
         let noise = self.top(self.others());
         let rivals = [signal, noise].into_iter().flatten();
-        let found = rivals.filter_map(|row| self.rise(row, tau));
-        found.reduce(|a, b| if b.theta < a.theta { b } else { a })
+        rivals.filter_map(|row| self.rise(row, tau)).reduce(|a, b| if b.theta < a.theta { b } else { a })
     }
 
     /// Computes the first θ at which key `row` of a signal column gets more than τ, given that the token
     /// itself has more than τ.
     fn rise(&self, row: usize, tau: f64) -> Option<Break> {
-        let found = |theta| Some(self.at(theta, row, BreakKind::Distracted));
+        let distracted = |theta| Some(self.break_at(theta, row, BreakKind::Distracted));
         if self.weight(row, 1.0) > tau {
-            return found(1.0);
+            return distracted(1.0);
         }
         // The weight is below exp(exponent - own exponent), which falls to τ at `end`.
         let (own_score, score, log_level) = (self.scores[self.column], self.scores[row], -tau.ln());
@@ -192,9 +191,9 @@ impl<'a> Column<'a> {
         // An end beyond this bound (a key within 1e-12 of the token's own score) is as good as none.
         let end = if end.is_nan() { 1.0 } else { end.min(1e6) };
         let (level, terms) = (1.0 / tau, self.terms(row));
-        let broken = |t: f64| terms.iter().map(|x| x.at(t)).sum::<f64>() < level;
+        let broken = |t: f64| terms.iter().map(|x| x.value(t)).sum::<f64>() < level;
         let clear = |a: f64, b: f64| terms.iter().map(|x| x.inf(a, b)).sum::<f64>() >= level;
-        first_where(broken, clear, 1.0, end).and_then(found)
+        first_where(broken, clear, 1.0, end).and_then(distracted)
     }
 }
 

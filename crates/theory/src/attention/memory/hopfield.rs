@@ -27,8 +27,8 @@ impl SphericalHopfield {
     /// let (context, s) = (array![[1.0, 3.0], [2.0, 0.0]], array![0.5, -1.0]);
     /// let model = SphericalHopfield::new(context.view(), 0.25)?;
     /// // A step of size gamma is linear attention (A.20) with alpha beta = gamma.
-    /// let (one, scaled) = (Array2::eye(2), Array2::eye(2) * 0.25);
-    /// let layer = linear_attention(context.view(), one.view(), scaled.view(), s.view());
+    /// let (eye, scaled) = (Array2::eye(2), Array2::eye(2) * 0.25);
+    /// let layer = linear_attention(context.view(), eye.view(), scaled.view(), s.view());
     /// assert!((model.step(s.view(), 0.25) - layer).iter().all(|x| x.abs() < 1e-14));
     /// # Ok::<(), attnlab_core::Error>(())
     /// ```

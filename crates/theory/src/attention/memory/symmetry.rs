@@ -79,11 +79,11 @@ pub struct Symmetry {
 /// let context = array![[1.0, 0.0, -1.0], [0.0, 2.0, 1.0]];
 /// let (m, s) = (array![[1.0, 2.0], [0.0, 1.0]], array![0.3, 0.1]);
 /// // W_KQ = W_PV^T: a gradient, though the printed condition denies it.
-/// let found = symmetry::test(context.view(), m.view(), m.t(), s.view())?;
-/// assert!(found.jacobian < 1e-14 && found.printed > 0.1);
+/// let asymmetry = symmetry::test(context.view(), m.view(), m.t(), s.view())?;
+/// assert!(asymmetry.jacobian < 1e-14 && asymmetry.printed > 0.1);
 /// // W_KQ = W_PV: the printed condition holds, but the layer is no gradient.
-/// let found = symmetry::test(context.view(), m.view(), m.view(), s.view())?;
-/// assert!(found.jacobian > 0.1 && found.printed < 1e-14);
+/// let asymmetry = symmetry::test(context.view(), m.view(), m.view(), s.view())?;
+/// assert!(asymmetry.jacobian > 0.1 && asymmetry.printed < 1e-14);
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
 pub fn test(

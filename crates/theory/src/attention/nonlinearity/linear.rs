@@ -113,19 +113,19 @@ fn reassociated<T: Exp>(problem: &Problem<T>, out: &mut Array2<T>) {
         Mask::Causal => {
             let blocks = problem.blocks();
             for range in (0..blocks.count()).map(|b| blocks.range(b)) {
-                let own =
+                let block_of =
                     |a: ndarray::ArrayView2<'_, T>| a.slice_move(s![.., range.clone()]).to_owned();
-                let (keys, queries, values) = (own(keys), own(queries), own(values));
+                let (keys, queries, values) = (block_of(keys), block_of(queries), block_of(values));
                 let mut scores = Array2::zeros((range.len(), range.len()).f());
                 let mut out = out.slice_mut(s![.., range.clone()]);
-                let all = Threads::All;
+                let threads = Threads::All;
                 gemm(
                     T::one(),
                     keys.t(),
                     queries.view(),
                     false,
                     scores.view_mut(),
-                    all,
+                    threads,
                 );
                 zero_below_diagonal(scores.view_mut());
                 gemm(
@@ -134,7 +134,7 @@ fn reassociated<T: Exp>(problem: &Problem<T>, out: &mut Array2<T>) {
                     queries.view(),
                     false,
                     out.view_mut(),
-                    all,
+                    threads,
                 );
                 gemm(
                     T::one(),
@@ -142,7 +142,7 @@ fn reassociated<T: Exp>(problem: &Problem<T>, out: &mut Array2<T>) {
                     scores.view(),
                     true,
                     out.view_mut(),
-                    all,
+                    threads,
                 );
                 gemm(
                     T::one(),
@@ -150,7 +150,7 @@ fn reassociated<T: Exp>(problem: &Problem<T>, out: &mut Array2<T>) {
                     keys.t(),
                     true,
                     state.view_mut(),
-                    all,
+                    threads,
                 );
             }
         }

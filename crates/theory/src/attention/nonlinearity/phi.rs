@@ -62,17 +62,17 @@ impl Phi {
     ///
     /// ```
     /// use attnlab_theory::attention::{Constructor, Hardmax, Phi};
-    /// let own = Constructor { name: "top-1", with_tau: |_| Hardmax.into() };
-    /// let all: Vec<_> = Phi::builtin().iter().copied().chain([own]).collect();
-    /// assert_eq!(Phi::parse_among(&all, "top-1", 0.5)?, Hardmax.into());
+    /// let hardmax = Constructor { name: "top-1", with_tau: |_| Hardmax.into() };
+    /// let constructors: Vec<_> = Phi::builtin().iter().copied().chain([hardmax]).collect();
+    /// assert_eq!(Phi::parse_among(&constructors, "top-1", 0.5)?, Hardmax.into());
     /// # Ok::<(), attnlab_core::Error>(())
     /// ```
     pub fn parse_among(constructors: &[Constructor], name: &str, tau: f64) -> Result<Phi> {
-        let Some(found) = constructors.iter().find(|c| c.name == name) else {
+        let Some(constructor) = constructors.iter().find(|c| c.name == name) else {
             let known = constructors.iter().map(|c| c.name);
             return Err(Error::unknown("phi", name, known));
         };
-        let phi = (found.with_tau)(tau);
+        let phi = (constructor.with_tau)(tau);
         phi.validate()?;
         Ok(phi)
     }

@@ -81,8 +81,8 @@ mod tests {
     fn weights_are_exponentials_over_their_sum() {
         let mut column = [2.0_f64.ln(), f64::NEG_INFINITY, 0.0, 5.0_f64.ln()];
         Softmax.apply(&mut column);
-        for (found, expected) in column.into_iter().zip([0.25, 0.0, 0.125, 0.625]) {
-            assert!((found - expected).abs() < 1e-15);
+        for (weight, expected) in column.into_iter().zip([0.25, 0.0, 0.125, 0.625]) {
+            assert!((weight - expected).abs() < 1e-15);
         }
         let mut far = [1e4, 1e4 + 1.0];
         Softmax.apply(&mut far);

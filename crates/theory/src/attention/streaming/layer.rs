@@ -186,9 +186,9 @@ impl Mhsa {
 }
 
 fn column_major<T: Real>(a: ArrayView2<T>) -> Array2<T> {
-    let mut own = Array2::zeros(a.raw_dim().f());
-    own.assign(&a);
-    own
+    let mut copy = Array2::zeros(a.raw_dim().f());
+    copy.assign(&a);
+    copy
 }
 
 /// Computes V φ(Mask(S)): over tiles if φ has such a pass, otherwise column by column.

@@ -31,9 +31,9 @@ fn by_columns<T: Real>(a: ArrayView2<'_, T>) -> CowArray<'_, T, Ix2> {
     if a.t().is_standard_layout() {
         return a.into();
     }
-    let mut own = Array2::zeros(a.raw_dim().f());
-    own.assign(&a);
-    own.into()
+    let mut copy = Array2::zeros(a.raw_dim().f());
+    copy.assign(&a);
+    copy.into()
 }
 
 fn lengths<T: Real>(a: ArrayView2<T>) -> Vec<f64> {

@@ -131,9 +131,9 @@ impl<'f> Stepper<'f> {
             for ((v, o), r) in self.direction.iter_mut().zip(&out).zip(&self.rate) {
                 *v = (o - r) / size;
             }
-            let found = norm(&self.direction);
-            let settled = round > 2 && (found - rho).abs() < 0.02 * found;
-            rho = found;
+            let estimate = norm(&self.direction);
+            let settled = round > 2 && (estimate - rho).abs() < 0.02 * estimate;
+            rho = estimate;
             if settled {
                 break;
             }
@@ -161,9 +161,9 @@ impl<'f> Stepper<'f> {
     /// Computes the root mean square of an error relative to the allowed error.
     fn weighted(&self, error: impl Fn(usize) -> f64, y: &[f64]) -> f64 {
         let Flow { rtol, atol, .. } = self.flow;
-        let one = |i: usize| (error(i) / (atol + rtol * self.x[i].abs().max(y[i].abs()))).powi(2);
+        let square = |i: usize| (error(i) / (atol + rtol * self.x[i].abs().max(y[i].abs()))).powi(2);
         let n = self.x.len();
-        ((0..n).map(one).sum::<f64>() / n as f64).sqrt()
+        ((0..n).map(square).sum::<f64>() / n as f64).sqrt()
     }
 
     /// Takes one accepted step, at most to `until`; returns the number of steps rejected before it.
@@ -242,13 +242,13 @@ impl<'f> Stepper<'f> {
 impl Last {
     /// Interpolates the state at a time within the step that led to `to`: the cubic through both states
     /// and rates, whose error has one order more than the method's.
-    fn at(&self, to: &Stepper, t: f64) -> Vec<f64> {
+    fn state_at(&self, to: &Stepper, t: f64) -> Vec<f64> {
         let h = to.t - self.t;
         let u = (t - self.t) / h;
         let (a, b) = ((1.0 + 2.0 * u) * (1.0 - u).powi(2), u * (1.0 - u).powi(2) * h);
         let (c, d) = (u * u * (3.0 - 2.0 * u), u * u * (u - 1.0) * h);
-        let one = |i: usize| a * self.x[i] + b * self.rate[i] + c * to.x[i] + d * to.rate[i];
-        (0..self.x.len()).map(one).collect()
+        let value = |i: usize| a * self.x[i] + b * self.rate[i] + c * to.x[i] + d * to.rate[i];
+        (0..self.x.len()).map(value).collect()
     }
 
     /// Finds time and state at which `event` changes sign in the step that led to `to`.
@@ -261,12 +261,12 @@ impl Last {
         // Bisection ends at the last bit of the time.
         for _ in 0..80 {
             let middle = 0.5 * (low + high);
-            match event(&self.at(to, middle)).is_sign_positive() == before {
+            match event(&self.state_at(to, middle)).is_sign_positive() == before {
                 true => low = middle,
                 false => high = middle,
             }
         }
-        Some((high, self.at(to, high)))
+        Some((high, self.state_at(to, high)))
     }
 }
 
@@ -276,20 +276,20 @@ pub(super) fn run(flow: &Flow, field: &dyn VectorField, start: &[f64], times: &[
     let mut watching = Watching::new(watch);
     watching.look(0.0, start);
     let mut stepper = Stepper::new(*flow, field, start);
-    let (mut reached, mut states, mut found) = (vec![], vec![], None);
+    let (mut reached, mut states, mut crossing) = (vec![], vec![], None);
     let (mut steps, mut rejected) = (0, 0);
-    while stepper.t < until && found.is_none() {
+    while stepper.t < until && crossing.is_none() {
         let (last, failed) = stepper.step(until)?;
         steps += 1;
         rejected += failed;
         if !watching.look(stepper.t, &stepper.x) {
             return Err(super::unbounded(stepper.t));
         }
-        found = event.and_then(|event| last.event(&stepper, event));
-        let now = found.as_ref().map_or(stepper.t, |(t, _)| *t);
+        crossing = event.and_then(|event| last.event(&stepper, event));
+        let now = crossing.as_ref().map_or(stepper.t, |(t, _)| *t);
         while let Some(t) = times.get(reached.len()).filter(|t| **t <= now) {
             reached.push(*t);
-            states.push(if *t == stepper.t { stepper.x.clone() } else { last.at(&stepper, *t) });
+            states.push(if *t == stepper.t { stepper.x.clone() } else { last.state_at(&stepper, *t) });
         }
         if steps >= flow.most_steps && stepper.t < until {
             return Err(Drive::too_long(stepper.t, until, steps));
@@ -298,7 +298,7 @@ pub(super) fn run(flow: &Flow, field: &dyn VectorField, start: &[f64], times: &[
     Ok(Path {
         times: reached,
         states,
-        event: found,
+        event: crossing,
         steps,
         rejected,
         evaluations: stepper.evaluations,

@@ -16,7 +16,7 @@ pub fn descend(field: &dyn VectorField, start: &[f64], eta: f64, times: &[f64], 
     let side = |x: &[f64]| event.map_or(1.0, |event| event(x)).is_sign_positive();
     let (mut watching, mut x) = (Watching::new(watch), start.to_vec());
     let (mut rate, before) = (vec![0.0; start.len()], side(&x));
-    let (mut states, mut found, mut steps) = (vec![], None, 0_usize);
+    let (mut states, mut crossing, mut steps) = (vec![], None, 0_usize);
     watching.look(0.0, &x);
     'times: for t in times {
         // Half a rounding error of slack lets t = k η take k steps.
@@ -32,7 +32,7 @@ pub fn descend(field: &dyn VectorField, start: &[f64], eta: f64, times: &[f64], 
                 )));
             }
             if side(&x) != before {
-                found = Some((now, x));
+                crossing = Some((now, x));
                 break 'times;
             }
         }
@@ -41,7 +41,7 @@ pub fn descend(field: &dyn VectorField, start: &[f64], eta: f64, times: &[f64], 
     Ok(Path {
         times: times[..states.len()].to_vec(),
         states,
-        event: found,
+        event: crossing,
         steps,
         rejected: 0,
         evaluations: steps,

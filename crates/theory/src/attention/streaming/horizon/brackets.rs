@@ -168,11 +168,11 @@ impl<'a> Noise<'a> {
 
     /// Computes an upper bound of F at θ in cell c: the lower of the chords.
     fn chord(&self, c: usize, theta: f64) -> f64 {
-        let at = theta / self.node - c as f64;
+        let fraction = theta / self.node - c as f64;
         let (a, b) = (self.f[c] + self.node_error(c), self.f[c + 1] + self.node_error(c + 1));
         let high = &self.r[1];
-        let log_r = high[c] + at * (high[c + 1] - high[c]);
-        (a + at * (b - a)).min(self.with_log_r(theta, log_r, self.signal_error))
+        let log_r = high[c] + fraction * (high[c + 1] - high[c]);
+        (a + fraction * (b - a)).min(self.with_log_r(theta, log_r, self.signal_error))
     }
 
     /// Returns the cell that contains θ: 0..J, or J beyond the last node.

@@ -134,14 +134,14 @@ fn max_column<S: Simd>(simd: S, keys: &[S::f32s], key_maxima: &mut [S::f32s]) ->
 fn cross_lanes<S: Simd>(
     simd: S,
     columns: &[&[f32]],
-    at: usize,
+    offset: usize,
     scale: S::f32s,
     shift: S::f32s,
 ) -> ([S::f32s; NODES], S::f32s) {
     let mut sums = [simd.splat_f32s(0.0); NODES];
     let mut max = simd.splat_f32s(f32::NEG_INFINITY);
     for column in columns {
-        let v = S::as_simd_f32s(&column[at..at + S::F32_LANES]).0[0];
+        let v = S::as_simd_f32s(&column[offset..offset + S::F32_LANES]).0[0];
         max = simd.max_f32s(max, v);
         add_powers(simd, v, scale, shift, &mut sums);
     }
@@ -242,15 +242,15 @@ impl<'a> Rect<'a> {
             let (shifts, _) = S::as_simd_f32s(&tokens.shift[self.rows.clone()]);
             let groups: Vec<_> = scales.iter().copied().zip(shifts.iter().copied()).collect();
             for (group, (scale, shift)) in groups.into_iter().enumerate() {
-                let at = group * S::F32_LANES;
-                let (sums, max) = cross_lanes(simd, &columns, at, scale, shift);
-                tokens.add_lanes::<S>(start + at, sums, max);
+                let offset = group * S::F32_LANES;
+                let (sums, max) = cross_lanes(simd, &columns, offset, scale, shift);
+                tokens.add_lanes::<S>(start + offset, sums, max);
             }
             let whole = self.rows.len() - self.rows.len() % S::F32_LANES;
-            for at in whole..self.rows.len() {
-                let (scale, shift) = (tokens.scale[start + at], tokens.shift[start + at]);
-                let (sums, max) = cross_lanes(Scalar::new(), &columns, at, scale, shift);
-                tokens.add_lanes::<Scalar>(start + at, sums, max);
+            for offset in whole..self.rows.len() {
+                let (scale, shift) = (tokens.scale[start + offset], tokens.shift[start + offset]);
+                let (sums, max) = cross_lanes(Scalar::new(), &columns, offset, scale, shift);
+                tokens.add_lanes::<Scalar>(start + offset, sums, max);
             }
         }
         // The row maxima are computed above (and not needed on the diagonal), so only the columns remain.

@@ -65,8 +65,7 @@ const COARSE_SHARE: usize = 1024;
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
 pub fn horizon_of_head(y: ArrayView2<f32>, own: Range<usize>, tau: f64, tick: impl Fn() + Sync) -> Result<HeadHorizon> {
-    let all = ticks(y.ncols());
-    let small = || (0..all).for_each(|_| tick());
+    let small = || (0..ticks(y.ncols())).for_each(|_| tick());
     horizon_with(y, own, tau, small, |pass, _| Ok(pass.on_the_cpu(&tick)))
 }
 
@@ -307,10 +306,10 @@ impl Settling<'_> {
     /// Replaces the bounds of `columns` by exact values.
     fn decide(&mut self, columns: &[usize]) {
         let breaks = horizon_of_columns(self.y, &self.own, columns, self.tau);
-        for (j, found) in columns.iter().zip(breaks) {
-            self.theta[*j] = Bracket::exact(found.map_or(f64::INFINITY, |b| b.theta));
+        for (j, first_break) in columns.iter().zip(breaks) {
+            self.theta[*j] = Bracket::exact(first_break.map_or(f64::INFINITY, |b| b.theta));
             self.decided[*j] = true;
-            self.first = [self.first, found].into_iter().flatten().reduce(earlier);
+            self.first = [self.first, first_break].into_iter().flatten().reduce(earlier);
         }
     }
 }
