@@ -111,8 +111,8 @@ mod build {
 
     pub fn auto() -> Chosen {
         let hardware = Options { hardware_only: true, ..Options::default() };
-        let all = adapters();
-        let why = match all.first() {
+        let adapters = adapters();
+        let why = match adapters.first() {
             None => "no GPU found".into(),
             Some(only) if only.software() => {
                 format!("the only GPU is a software renderer, {} (--backend gpu uses it)", only.name)
@@ -126,14 +126,14 @@ mod build {
     }
 
     pub fn report() -> GpuReport {
-        let all = adapters();
-        let hardware = all.iter().find(|a| !a.software());
+        let adapters = adapters();
+        let hardware = adapters.iter().find(|a| !a.software());
         let auto = hardware.map_or("cpu".into(), |a| a.name.clone());
-        let mut lines: Vec<_> = all.iter().flat_map(of_adapter).collect();
+        let mut lines: Vec<_> = adapters.iter().flat_map(of_adapter).collect();
         let products = match Gpu::open(&Options::default()) {
             Ok(gpu) => Some(gpu.products()),
             Err(error) => {
-                let text = match all.is_empty() {
+                let text = match adapters.is_empty() {
                     true => "none found: install the card's Vulkan driver".to_string(),
                     false => error.to_string(),
                 };
@@ -144,7 +144,7 @@ mod build {
         let text = |p: &String| ("  decisions", format!("scores from products in {p}"));
         lines.extend(products.as_ref().map(text));
         lines.push(("--backend auto", format!("uses {auto}")));
-        let adapters = all.iter().map(|a| serde_json::json!(a)).collect();
+        let adapters = adapters.iter().map(|a| serde_json::json!(a)).collect();
         GpuReport { built_in: true, adapters, auto, products, lines }
     }
 

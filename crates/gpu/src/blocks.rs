@@ -317,14 +317,14 @@ mod tests {
                 assert_eq!(plan.per_buffer % plan.side, 0);
                 assert!(plan.per_buffer * plan.depth * BLOCK * 4 <= limit);
                 assert!(2 * plan.cells() * 4 <= limit);
-                let all: usize = plan.buffers().map(|b| b.len()).sum();
-                assert_eq!(all, plan.blocks);
+                let total: usize = plan.buffers().map(|b| b.len()).sum();
+                assert_eq!(total, plan.blocks);
                 let pairs: Vec<_> = plan.each_pair().collect();
                 assert_eq!(pairs.len() as u64, plan.pairs());
                 let last = plan.squares() - 1;
                 assert_eq!(pairs.last(), Some(&(last, last)));
-                let (buffer, at) = plan.place(last);
-                let end = at * 16 + plan.blocks_of(last).len() * plan.depth * BLOCK * 4;
+                let (buffer, offset) = plan.place(last);
+                let end = offset * 16 + plan.blocks_of(last).len() * plan.depth * BLOCK * 4;
                 let sizes: Vec<_> = plan.buffers().map(|b| b.len() * plan.depth * BLOCK * 4).collect();
                 assert!(end <= sizes[buffer], "{plan:?}");
             }

@@ -131,7 +131,7 @@ impl<'a, 'h, 'p> Columns<'a, 'h, 'p> {
         let kernels = entries.iter().map(|entry| self.kernel(*entry));
         let kernels: Vec<_> = kernels.collect::<Result<_>>()?;
         let mut work = Work::new(gpu, &|| {})?;
-        let kept = [
+        let buffers = [
             &scores.scratch,
             &self.part,
             &self.state,
@@ -142,7 +142,7 @@ impl<'a, 'h, 'p> Columns<'a, 'h, 'p> {
             &self.open,
         ];
         // All entry points have the same layout.
-        let group = kernels.first().map(|kernel| work.bind(kernel, &kept));
+        let group = kernels.first().map(|kernel| work.bind(kernel, &buffers));
         let mut update = match output {
             Some(output) => Some(Update::new(self, output, &scores.scratch, sparse)?),
             None => None,
@@ -231,8 +231,8 @@ impl<'a, 'h, 'p> Columns<'a, 'h, 'p> {
     /// Reads the values that the kernels kept of every query.
     pub(super) fn kept(&self) -> Result<Kept> {
         let (plan, padded) = (self.head.plan, self.head.plan.padded());
-        let all: Vec<u32> = self.head.gpu.read(&self.state, 0, KEPT * padded)?;
-        let row = |q: usize| &all[q * padded..][..plan.tokens];
+        let values: Vec<u32> = self.head.gpu.read(&self.state, 0, KEPT * padded)?;
+        let row = |q: usize| &values[q * padded..][..plan.tokens];
         let number = |q: usize| row(q).iter().map(|x| f32::from_bits(*x)).collect();
         Ok(Kept { largest: number(0), second: number(1), key: row(2).to_vec(), sums: number(3) })
     }

@@ -110,10 +110,10 @@ pub enum Precision {
 /// Lists the adapters, best first. The environment variables of wgpu apply: `WGPU_BACKEND` (vulkan,
 /// metal) and `WGPU_ADAPTER_NAME` (a part of the name).
 pub fn adapters() -> Vec<AdapterReport> {
-    found().into_iter().map(|(report, _)| report).collect()
+    ranked_adapters().into_iter().map(|(report, _)| report).collect()
 }
 
-fn found() -> Vec<(AdapterReport, wgpu::Adapter)> {
+fn ranked_adapters() -> Vec<(AdapterReport, wgpu::Adapter)> {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
     // The validation layers of debug builds need programs that this library does not install.
     descriptor.flags = wgpu::InstanceFlags::empty().with_env();
@@ -122,7 +122,7 @@ fn found() -> Vec<(AdapterReport, wgpu::Adapter)> {
     let backends = descriptor.backends;
     let instance = wgpu::Instance::new(descriptor);
     let wanted = std::env::var("WGPU_ADAPTER_NAME").map(|name| name.to_lowercase());
-    let mut all: Vec<_> = pollster::block_on(instance.enumerate_adapters(backends))
+    let mut adapters: Vec<_> = pollster::block_on(instance.enumerate_adapters(backends))
         .into_iter()
         .filter(|a| {
             let flags = a.get_downlevel_capabilities().flags;
@@ -134,8 +134,8 @@ fn found() -> Vec<(AdapterReport, wgpu::Adapter)> {
             wanted.as_ref().is_ok_and(|w| name.contains(w)) || wanted.is_err()
         })
         .collect();
-    all.sort_by_key(|(report, _)| report.rank());
-    all
+    adapters.sort_by_key(|(report, _)| report.rank());
+    adapters
 }
 
 /// A GPU that is ready to compute.
@@ -160,11 +160,11 @@ impl Gpu {
     /// # Errors
     /// If there is none, or it cannot be opened.
     pub fn open(options: &Options) -> Result<Gpu> {
-        let mut all = found();
+        let mut adapters = ranked_adapters();
         if options.hardware_only {
-            all.retain(|(report, _)| !report.software());
+            adapters.retain(|(report, _)| !report.software());
         }
-        let Some((report, adapter)) = all.into_iter().next() else {
+        let Some((report, adapter)) = adapters.into_iter().next() else {
             return Err(Error::Gpu(none_text()));
         };
         let wanted = options.precision != Precision::Single;
@@ -290,9 +290,9 @@ const UNITS: wgpu::Features = wgpu::Features::SHADER_F16.union(wgpu::Features::E
 fn matrix_units(adapter: &wgpu::Adapter) -> Option<Unit> {
     use wgpu::CooperativeScalarType::{F16, F32};
     let info = adapter.get_info();
-    let all = adapter.cooperative_matrix_properties();
+    let kinds = adapter.cooperative_matrix_properties();
     let squares =
-        all.iter().filter(|m| (m.ab_type, m.cr_type) == (F16, F32) && m.m_size == m.n_size && m.n_size == m.k_size);
+        kinds.iter().filter(|m| (m.ab_type, m.cr_type) == (F16, F32) && m.m_size == m.n_size && m.n_size == m.k_size);
     let size = squares.map(|m| m.m_size as usize).max()?;
     adapter.features().contains(UNITS).then_some(Unit::Matrix {
         size,

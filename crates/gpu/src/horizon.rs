@@ -41,8 +41,8 @@ pub(super) fn pass(gpu: &Gpu, task: &Pass, unit: Option<Unit>, tick: &(dyn Fn() 
     let grid = gpu.filled("grids", &grid)?;
 
     let mut work = Work::new(gpu, tick)?;
-    let kept = [&scores.scratch, &part, &state, &grid];
-    let groups = [work.bind(&columns, &kept), work.bind(&merge, &kept)];
+    let buffers = [&scores.scratch, &part, &state, &grid];
+    let groups = [work.bind(&columns, &buffers), work.bind(&merge, &buffers)];
     for (i, j) in plan.each_pair() {
         scores.queue(&mut work, (i, j), true);
         let mut side = |keys: usize, queries: usize, a: usize| {

@@ -80,19 +80,19 @@ impl<'a> Head<'a> {
             let squares = c.iter().map(|x| f64::from(*x).powi(2));
             squares.sum::<f64>().sqrt()
         };
-        let mut own = Array2::zeros(y.raw_dim().f());
-        own.assign(&y);
-        let longest = own.columns().into_iter().map(length);
+        let mut copy = Array2::zeros(y.raw_dim().f());
+        copy.assign(&y);
+        let longest = copy.columns().into_iter().map(length);
         if let Some(j) = longest.into_iter().position(|l| l.is_nan() || l > LONGEST) {
             let allowed = format!("must be a finite number of at most {LONGEST:.0e} on the GPU");
             return Err(Error::invalid(
                 format!("the length of token {j} in a subspace"),
-                length(own.column(j)),
+                length(copy.column(j)),
                 allowed,
             ));
         }
         let plan = Plan::new(gpu, y.nrows(), y.ncols())?;
-        Ok(Head { gpu, buffers: plan.upload(gpu, own.view())?, plan, y: own, half: OnceLock::new() })
+        Ok(Head { gpu, buffers: plan.upload(gpu, copy.view())?, plan, y: copy, half: OnceLock::new() })
     }
 
     /// Returns the coefficients in half precision, if the GPU computes with it.
@@ -170,9 +170,9 @@ impl<'a> Head<'a> {
             }
             GpuPass::WeightAbove { cut, value } => {
                 columns.only_stats()?;
-                let kept = columns.kept()?;
+                let stats = columns.kept()?;
                 let edge = |j: usize| {
-                    let log_sum = f64::from(kept.largest[j]) + f64::from(kept.sums[j]).ln();
+                    let log_sum = f64::from(stats.largest[j]) + f64::from(stats.sums[j]).ln();
                     let cut = log_sum + cut.ln();
                     // Errors: E of the score, E of log Σ exp, the relative error of the sum, and the
                     // rounding of the cut.
@@ -271,9 +271,9 @@ impl Attended<'_, '_> {
                     }
                 }
             }
-            Rest::Gather(kept, weight, open) => {
+            Rest::Gather(keys, weight, open) => {
                 let weight = weight as f32;
-                for (mut column, key) in output.columns_mut().into_iter().zip(kept) {
+                for (mut column, key) in output.columns_mut().into_iter().zip(keys) {
                     if let Some(i) = key {
                         column.scaled_add(weight, &y.column(i));
                     }
@@ -309,29 +309,29 @@ impl Kept {
     /// If rounding has hidden the true largest entry behind another, both scores are within 2E of each
     /// other, and both weights are below c or within the doubtful interval.
     fn above(&self, cut: f64, value: f64, error: &Errors) -> Rest {
-        let (mut kept, mut open) = (vec![None; self.key.len()], vec![]);
+        let (mut keys, mut open) = (vec![None; self.key.len()], vec![]);
         for (j, (key, sum)) in self.key.iter().zip(&self.sums).enumerate() {
             // The sum is relative to the largest entry.
             match weight_exceeds(cut, f64::from(*sum), error.of_score(j), error.sums) {
-                Some(true) => kept[j] = Some(*key as usize),
+                Some(true) => keys[j] = Some(*key as usize),
                 Some(false) => {}
                 None => open.push(j),
             }
         }
-        Rest::Gather(kept, value, open)
+        Rest::Gather(keys, value, open)
     }
 
     /// Selects the largest entry of the columns in which it is certainly larger than any other.
     fn largest(&self, error: &Errors) -> Rest {
-        let (mut kept, mut open) = (vec![None; self.key.len()], vec![]);
+        let (mut keys, mut open) = (vec![None; self.key.len()], vec![]);
         for (j, key) in self.key.iter().enumerate() {
             let gap = f64::from(self.largest[j]) - f64::from(self.second[j]);
             if gap > 2.0 * error.of_score(j) {
-                kept[j] = Some(*key as usize);
+                keys[j] = Some(*key as usize);
             } else {
                 open.push(j);
             }
         }
-        Rest::Gather(kept, 1.0, open)
+        Rest::Gather(keys, 1.0, open)
     }
 }

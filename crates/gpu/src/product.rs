@@ -57,9 +57,9 @@ right[tid + 256u] = n3;
     text += "    let plain = p.c + (wid.y * p.side + wid.x) * 4096u;
 ";
     for row in 0..8 {
-        let at = row_of(row);
-        let _ = writeln!(text, "    s[plain + ({at}) * 32u + tx] = c{row}0;");
-        let _ = writeln!(text, "    s[plain + ({at}) * 32u + 16u + tx] = c{row}1;");
+        let place = row_of(row);
+        let _ = writeln!(text, "    s[plain + ({place}) * 32u + tx] = c{row}0;");
+        let _ = writeln!(text, "    s[plain + ({place}) * 32u + 16u + tx] = c{row}1;");
     }
     text += "    if ((p.flags & SYMMETRIC) == 0u || ((p.flags & DIAGONAL) != 0u && wid.x == wid.y)) { return; }
     let mirror = p.d + (wid.x * p.side + wid.y) * 4096u;
@@ -155,11 +155,11 @@ if (brings_keys) {
     let out = p.c + wid.y * p.depth * 32u;
 ";
     for row in 0..4 * groups {
-        let at = row_of(row);
+        let place = row_of(row);
         let _ = write!(
             text,
-            "    if (m0 + {at} < p.depth) {{
-        let at = out + (m0 + {at}) * 32u + tx;
+            "    if (m0 + {place} < p.depth) {{
+        let at = out + (m0 + {place}) * 32u + tx;
         o[at] = fma(o[at], f0, c{row}0);
         o[at + 16u] = fma(o[at + 16u], f1, c{row}1);
     }}

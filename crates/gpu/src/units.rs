@@ -125,9 +125,9 @@ fn rounding(y: ArrayView2<f32>, scale: f32) -> f64 {
         if length > 0.0 { (error / length).sqrt() } else { 0.0 }
     };
     let tokens: Vec<_> = y.axis_iter(Axis(1)).collect();
-    let all = tokens.into_par_iter().map(of_token);
+    let errors = tokens.into_par_iter().map(of_token);
     // The factor covers the errors of the f64 sums above, which are far smaller.
-    all.reduce(|| 0.0, f64::max) * (1.0 + 1e-9)
+    errors.reduce(|| 0.0, f64::max) * (1.0 + 1e-9)
 }
 
 /// Packs tokens `first ..` of `y` into fragments of `size` coefficients x `size` tokens, each contiguous:
@@ -182,11 +182,11 @@ fn main(@builtin(workgroup_id) wid: vec3u) {{
     }
     let _ = writeln!(text, "    for (var k = 0u; k < p.depth; k += {size}u) {{");
     for i in 0..FRAGMENTS {
-        let at = i * fragment;
+        let offset = i * fragment;
         let _ = write!(
             text,
-            "        let l{i} = coopLoad<coop_mat{size}x{size}<f16, A>>(&y_a[a + {at}u], {size}u);
-        let r{i} = coopLoadT<coop_mat{size}x{size}<f16, B>>(&y_b[b + {at}u], {size}u);
+            "        let l{i} = coopLoad<coop_mat{size}x{size}<f16, A>>(&y_a[a + {offset}u], {size}u);
+        let r{i} = coopLoadT<coop_mat{size}x{size}<f16, B>>(&y_b[b + {offset}u], {size}u);
 "
         );
     }
@@ -203,16 +203,16 @@ fn main(@builtin(workgroup_id) wid: vec3u) {{
         step = size * BLOCK
     );
     for (i, j) in cells() {
-        let at = i * size * BLOCK + j * size;
+        let offset = i * size * BLOCK + j * size;
         let _ = writeln!(text, "    c{i}{j} = c{i}{j} * p.value;");
-        let _ = writeln!(text, "    coopStoreT(c{i}{j}, &s[plain + {at}u], 128u);");
+        let _ = writeln!(text, "    coopStoreT(c{i}{j}, &s[plain + {offset}u], 128u);");
     }
     text += "    if (((p.flags & SYMMETRIC) == 0u) | (diagonal & (wid.x == wid.y))) { return; }
     let mirror = 4u * p.d + (queries * p.side + keys) * 16384u + col * 128u + row;
 ";
     for (i, j) in cells() {
-        let at = j * size * BLOCK + i * size;
-        let _ = writeln!(text, "    coopStore(c{i}{j}, &s[mirror + {at}u], 128u);");
+        let offset = j * size * BLOCK + i * size;
+        let _ = writeln!(text, "    coopStore(c{i}{j}, &s[mirror + {offset}u], 128u);");
     }
     text + "}\n"
 }
@@ -280,11 +280,11 @@ fn first_wrong(
         for j in cols.clone() {
             let (r, c) = (i - rows.start, j - cols.start);
             let block = r / BLOCK * plan.side + c / BLOCK;
-            let found = scores[(block * BLOCK + r % BLOCK) * BLOCK + c % BLOCK];
+            let score = scores[(block * BLOCK + r % BLOCK) * BLOCK + c % BLOCK];
             let exact = dot(i, j);
             let bound = gamma * (dot(i, i) * dot(j, j)).sqrt();
-            if (f64::from(found) - exact).abs() > bound || found.is_nan() {
-                return Some(format!("the product of tokens {i} and {j} came out as {found} instead of {exact:.6}"));
+            if (f64::from(score) - exact).abs() > bound || score.is_nan() {
+                return Some(format!("the product of tokens {i} and {j} came out as {score} instead of {exact:.6}"));
             }
         }
     }
@@ -392,16 +392,16 @@ mod tests {
         let exact = y.mapv(f64::from);
         let scores = exact.t().dot(&exact).mapv(|x| x as f32);
         let right: Vec<f32> = scores.iter().copied().collect();
-        let found = |scores: &[f32]| first_wrong(&plan, y.view(), (0, 0), scores, 1e-3);
-        assert_eq!(found(&right), None);
-        for (at, value) in [(0, f32::NAN), (5 * 128 + 3, 0.0), (127 * 128 + 127, -right[127 * 128 + 127])] {
+        let wrong_score = |scores: &[f32]| first_wrong(&plan, y.view(), (0, 0), scores, 1e-3);
+        assert_eq!(wrong_score(&right), None);
+        for (place, value) in [(0, f32::NAN), (5 * 128 + 3, 0.0), (127 * 128 + 127, -right[127 * 128 + 127])] {
             let mut wrong = right.clone();
-            wrong[at] = value;
-            let text = found(&wrong).expect("a wrong score");
-            assert!(text.contains(&format!("tokens {} and {}", at / 128, at % 128)), "{text}");
+            wrong[place] = value;
+            let text = wrong_score(&wrong).expect("a wrong score");
+            assert!(text.contains(&format!("tokens {} and {}", place / 128, place % 128)), "{text}");
         }
         let mut shifted = right.clone();
         shifted.rotate_right(1);
-        assert!(found(&shifted).is_some());
+        assert!(wrong_score(&shifted).is_some());
     }
 }

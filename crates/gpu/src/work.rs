@@ -179,7 +179,7 @@ impl Gpu {
             usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
             mapped_at_creation: false,
         });
-        let mut all = Vec::with_capacity(count);
+        let mut values = Vec::with_capacity(count);
         for from in (0..bytes).step_by(TRAVEL) {
             let some = (bytes - from).min(TRAVEL) as u64;
             let mut encoder = self.device.create_command_encoder(&Default::default());
@@ -190,12 +190,12 @@ impl Gpu {
             slice.map_async(wgpu::MapMode::Read, |_| {});
             self.wait(Some(index))?;
             let view = slice.get_mapped_range().map_err(|e| Error::Gpu(format!("{}: {e}", self.report().name)))?;
-            all.extend(bytemuck::pod_collect_to_vec::<u8, T>(&view));
+            values.extend(bytemuck::pod_collect_to_vec::<u8, T>(&view));
             drop(view);
             staging.unmap();
         }
         self.check()?;
-        Ok(all)
+        Ok(values)
     }
 
     /// Waits for a submission, or for all of them.

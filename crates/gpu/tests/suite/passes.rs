@@ -71,13 +71,13 @@ fn layer(phi: impl Into<Phi>, mask: Mask, normalise_queries: bool) -> Mssa {
 
 /// Every φ, plain and causal; and with normalised queries under some φ of each kind.
 fn layers() -> Vec<Mssa> {
-    let mut all: Vec<_> = phis().map(|phi| layer(phi, Mask::None, false)).into();
-    all.extend(phis().map(|phi| layer(phi, Mask::Causal, false)));
+    let mut layers: Vec<_> = phis().map(|phi| layer(phi, Mask::None, false)).into();
+    layers.extend(phis().map(|phi| layer(phi, Mask::Causal, false)));
     for phi in [Phi::from(Softmax), Linear.into(), HardThreshold { tau: 0.8 }.into()] {
-        all.push(layer(phi.clone(), Mask::None, true));
-        all.push(layer(phi, Mask::Causal, true));
+        layers.push(layer(phi.clone(), Mask::None, true));
+        layers.push(layer(phi, Mask::Causal, true));
     }
-    all
+    layers
 }
 
 /// Tokens (p, n) of length about `length`, so that scores reach length².
@@ -106,13 +106,13 @@ fn bound(layer: &Mssa, y: ArrayView2<f64>) -> f64 {
     }
 }
 
-fn assert_plain(gpu: &Gpu, layer: &Mssa, y: &Array2<f32>, at: &str) {
-    let found = gpu.stream_head(layer, y.view()).unwrap();
+fn assert_plain(gpu: &Gpu, layer: &Mssa, y: &Array2<f32>, case: &str) {
+    let head = gpu.stream_head(layer, y.view()).unwrap();
     let wide = y.mapv(f64::from);
     let plain = product(wide.view(), layer.weights(wide.view()).view());
-    let gap = largest(&(&found.output.mapv(f64::from) - &plain));
+    let gap = largest(&(&head.output.mapv(f64::from) - &plain));
     let bound = bound(layer, wide.view());
-    assert!(gap <= bound, "{at}: {layer:?} {:?}: {gap} > {bound}", y.dim());
+    assert!(gap <= bound, "{case}: {layer:?} {:?}: {gap} > {bound}", y.dim());
 }
 
 #[test]
@@ -214,13 +214,13 @@ fn doubtful_scores_are_decided_in_f64() {
         _ => 0.0_f32,
     });
     let layer = Mssa::new(HardThreshold { tau: 1.0 }, 0.5);
-    let found = gpu.stream_head(&layer, y.view()).unwrap();
+    let head = gpu.stream_head(&layer, y.view()).unwrap();
     let wide = y.mapv(f64::from);
     let plain = product(wide.view(), layer.weights(wide.view()).view());
-    assert_eq!(found.redecided, n * n);
+    assert_eq!(head.redecided, n * n);
     // Half of the scores are above 1 by 1e-10, half below.
     assert!((plain[[0, 0]] - 150.0).abs() < 1e-9);
-    assert!(largest(&(found.output.mapv(f64::from) - &plain)) < 1e-3);
+    assert!(largest(&(head.output.mapv(f64::from) - &plain)) < 1e-3);
 }
 
 #[test]
@@ -292,9 +292,9 @@ fn horizons_in_half_precision_are_the_cpus() {
             let here = horizon_of_head(y.view(), m.cluster(k), tau, || {}).unwrap();
             let there = half.horizon_of_head(y.view(), m.cluster(k), tau, &|| {});
             let there = there.unwrap();
-            let at = format!("shape {trial}, head {k}");
-            same_first(&here, &there, &at);
-            bounds_overlap(&here, &there, &at);
+            let case = format!("shape {trial}, head {k}");
+            same_first(&here, &there, &case);
+            bounds_overlap(&here, &there, &case);
             let fine = single.horizon_of_head(y.view(), m.cluster(k), tau, &|| {});
             settled[0] += there.redecided;
             settled[1] += fine.unwrap().redecided;
@@ -319,30 +319,30 @@ fn matrix_units_are_used_where_they_are_right() {
     }
 }
 
-fn same_first(here: &HeadHorizon, there: &HeadHorizon, at: &str) {
+fn same_first(here: &HeadHorizon, there: &HeadHorizon, case: &str) {
     match (here.first, there.first) {
         (Some(a), Some(b)) => {
-            assert_eq!((a.column, a.row, a.kind), (b.column, b.row, b.kind), "{at}");
-            assert!((a.theta / b.theta - 1.0).abs() < 1e-12, "{at}: {a:?} {b:?}");
+            assert_eq!((a.column, a.row, a.kind), (b.column, b.row, b.kind), "{case}");
+            assert!((a.theta / b.theta - 1.0).abs() < 1e-12, "{case}: {a:?} {b:?}");
         }
-        (a, b) => assert!(a.is_none() && b.is_none(), "{at}: {a:?} {b:?}"),
+        (a, b) => assert!(a.is_none() && b.is_none(), "{case}: {a:?} {b:?}"),
     }
 }
 
-fn bounds_overlap(here: &HeadHorizon, there: &HeadHorizon, at: &str) {
+fn bounds_overlap(here: &HeadHorizon, there: &HeadHorizon, case: &str) {
     for (j, (a, b)) in here.theta.iter().zip(&there.theta).enumerate() {
         let slack = 1e-12 * a.low.min(b.low).min(1e6);
-        assert!(a.low <= b.high + slack && b.low <= a.high + slack, "{at}, column {j}: {a:?} {b:?}");
+        assert!(a.low <= b.high + slack && b.low <= a.high + slack, "{case}, column {j}: {a:?} {b:?}");
     }
 }
 
 /// The bounds of every column overlap with the CPU's, the estimates agree, the first is the same.
-fn same_head(here: &HeadHorizon, there: &HeadHorizon, at: &str) {
-    same_first(here, there, at);
-    bounds_overlap(here, there, at);
+fn same_head(here: &HeadHorizon, there: &HeadHorizon, case: &str) {
+    same_first(here, there, case);
+    bounds_overlap(here, there, case);
     for (j, (a, b)) in here.theta.iter().zip(&there.theta).enumerate() {
         if a.high.is_finite() && b.high.is_finite() && a.value < 5.0 {
-            assert!((a.value / b.value - 1.0).abs() < 1e-4, "{at}, {j}: {a:?} {b:?}");
+            assert!((a.value / b.value - 1.0).abs() < 1e-4, "{case}, {j}: {a:?} {b:?}");
         }
     }
 }
@@ -372,9 +372,9 @@ fn horizons_are_the_cpus() {
             for gpu in [whole, &split] {
                 let there = gpu.horizon_of_head(y.view(), m.cluster(k), tau, &|| {});
                 let there = there.unwrap();
-                let at = format!("shape {trial}, head {k}");
-                same_head(&here, &there, &at);
-                assert!(there.redecided <= 96, "{at}: {} columns", there.redecided);
+                let case = format!("shape {trial}, head {k}");
+                same_head(&here, &there, &case);
+                assert!(there.redecided <= 96, "{case}: {} columns", there.redecided);
             }
         }
     }
@@ -416,18 +416,18 @@ fn the_horizon_of_20000_tokens_is_the_cpus() {
 /// Two runs, on two devices even, give the same bits.
 #[test]
 fn two_runs_give_the_same_bits() {
-    let (Some(one), Some(two)) = (gpu(), open(&SINGLE)) else {
+    let (Some(first), Some(second)) = (gpu(), open(&SINGLE)) else {
         return;
     };
     let y = tokens(70, 700, 3.0, 12);
     for phi in phis() {
         let layer = layer(phi, Mask::None, false);
         let run = |gpu: &Gpu| gpu.stream_head(&layer, y.view()).unwrap();
-        let (a, b, c) = (run(one), run(one), run(&two));
+        let (a, b, c) = (run(first), run(first), run(&second));
         assert!(a == b && a == c, "{layer:?}");
     }
     let m = mixture(&[500, 600], &[70, 70], noise(0.25, 1100, 70));
     let head = m.head::<f32>(0, &Streams::new(13, "tests.gpu", 0, 0));
     let run = |gpu: &Gpu| gpu.horizon_of_head(head.view(), m.cluster(0), 0.55, &|| {}).unwrap();
-    assert!(run(one) == run(one) && run(one) == run(&two));
+    assert!(run(first) == run(first) && run(first) == run(&second));
 }
