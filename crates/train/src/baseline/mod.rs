@@ -8,8 +8,8 @@
 //! let inputs = array![[1.0, 0.0, 3.0], [0.0, 1.0, 4.0]]; // tokens are columns
 //! let labels = array![2.0, -1.0, 0.0];
 //! // Two examples fix a linear function of two variables; the third is to be predicted.
-//! let found = RegressionBaseline::LeastSquares.predictions(inputs.view(), labels.view())?;
-//! assert!((found[2] - (2.0 * 3.0 - 4.0)).abs() < 1e-12);
+//! let predictions = RegressionBaseline::LeastSquares.predictions(inputs.view(), labels.view())?;
+//! assert!((predictions[2] - (2.0 * 3.0 - 4.0)).abs() < 1e-12);
 //! # Ok::<(), attnlab_core::Error>(())
 //! ```
 
@@ -113,8 +113,7 @@ impl RegressionBaseline {
     /// # Errors
     /// As [`RegressionBaseline::predictions`].
     pub fn errors(&self, prompt: &Regression) -> Result<Array1<f64>> {
-        let found = self.predictions(prompt.inputs.view(), prompt.labels.view())?;
-        Ok((found - &prompt.answers).mapv(|e| e * e))
+        Ok((self.predictions(prompt.inputs.view(), prompt.labels.view())? - &prompt.answers).mapv(|e| e * e))
     }
 }
 

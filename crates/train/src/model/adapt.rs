@@ -90,15 +90,15 @@ impl Model {
         let specs = config.specs();
         let mut values = Vec::with_capacity(specs.len());
         for spec in &specs {
-            let own = match replaced(&spec.name)? {
+            let entries = match replaced(&spec.name)? {
                 Some(values) => values,
                 None => self.values(&spec.name)?,
             };
             let shape = [spec.rows, spec.columns];
-            if own.len() != spec.rows * spec.columns {
-                return Err(Error::shape(&spec.name, own.len(), format!("{shape:?}")));
+            if entries.len() != spec.rows * spec.columns {
+                return Err(Error::shape(&spec.name, entries.len(), format!("{shape:?}")));
             }
-            values.push(self.device().matrix(own, shape));
+            values.push(self.device().matrix(entries, shape));
         }
         Ok(Model::assemble(config, self.device(), specs, values))
     }

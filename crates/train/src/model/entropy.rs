@@ -30,17 +30,17 @@ pub fn cross_entropy(model: &Model, hidden: Tensor<3>, targets: Tensor<2, Int>) 
 /// Computes the cross-entropy in pieces of `most` rows.
 pub(super) fn piecewise(model: &Model, hidden: Tensor<3>, targets: Tensor<2, Int>, most: usize) -> Tensor<1> {
     let [batch, n, d] = hidden.dims();
-    let all = batch * n;
-    let (hidden, targets) = (hidden.reshape([all, d]), targets.reshape([all, 1]));
+    let rows = batch * n;
+    let (hidden, targets) = (hidden.reshape([rows, d]), targets.reshape([rows, 1]));
     let piece = |start: usize| {
-        let count = most.min(all - start);
+        let count = most.min(rows - start);
         let scores = model.logits(hidden.clone().narrow(0, start, count));
         let log = activation::log_softmax(scores, 1);
         log.gather(1, targets.clone().narrow(0, start, count)).sum()
     };
-    let mut sums = (0..all).step_by(most).map(piece);
+    let mut sums = (0..rows).step_by(most).map(piece);
     // There is at least one token, hence one piece.
     let first = sums.next().unwrap_or_else(|| hidden.clone().sum());
     let total = sums.fold(first, |a, b| a + b);
-    total.mul_scalar(-1.0 / all as f64)
+    total.mul_scalar(-1.0 / rows as f64)
 }

@@ -105,11 +105,11 @@ impl Backward<Flex, 3> for NormStep {
 
     fn backward(self, ops: Ops<Kept, 3>, gradients: &mut Gradients, _: &mut Checkpointer) {
         let slope = gradients.consume::<Flex>(&ops.node).to_contiguous();
-        let found = match ops.state.x.dtype() {
+        let derivatives = match ops.state.x.dtype() {
             DType::F64 => backward_in::<f64>(&ops.state, &slope),
             _ => backward_in::<f32>(&ops.state, &slope),
         };
-        for (parent, gradient) in ops.parents.into_iter().zip(found) {
+        for (parent, gradient) in ops.parents.into_iter().zip(derivatives) {
             if let Some(parent) = parent {
                 gradients.register::<Flex>(parent.id, gradient);
             }
@@ -161,9 +161,9 @@ fn forward_in<T: Number>(
 }
 
 /// Computes the derivatives with respect to x, scale and shift.
-fn backward_in<T: Number>(kept: &Kept, slope: &FlexTensor) -> [FlexTensor; 3] {
-    let (x, scale) = (values::<T>(&kept.x), values::<T>(&kept.scale));
-    let (slope, statistics) = (values::<T>(slope), values::<T>(&kept.statistics));
+fn backward_in<T: Number>(state: &Kept, slope: &FlexTensor) -> [FlexTensor; 3] {
+    let (x, scale) = (values::<T>(&state.x), values::<T>(&state.scale));
+    let (slope, statistics) = (values::<T>(slope), values::<T>(&state.statistics));
     let d = scale.len();
     let share = T::of_f64(1.0 / d as f64);
     let mut of_x = vec![T::zero(); x.len()];
@@ -186,7 +186,7 @@ fn backward_in<T: Number>(kept: &Kept, slope: &FlexTensor) -> [FlexTensor; 3] {
                     }
                     let unit = |x: T| (x - *mean) * *inverse;
                     let along = sum(of_x, x, |g, x| g * unit(x)) * share;
-                    let level = match kept.centred {
+                    let level = match state.centred {
                         true => sum(of_x, x, |g, _| g) * share,
                         false => T::zero(),
                     };
@@ -204,7 +204,7 @@ fn backward_in<T: Number>(kept: &Kept, slope: &FlexTensor) -> [FlexTensor; 3] {
         total.iter_mut().zip(sums).for_each(|(total, sum)| *total += sum);
     }
     let of_shift = total.split_off(d);
-    [tensor(of_x, kept.x.shape().to_vec()), tensor(total, [1, d]), tensor(of_shift, [1, d])]
+    [tensor(of_x, state.x.shape().to_vec()), tensor(total, [1, d]), tensor(of_shift, [1, d])]
 }
 
 /// Computes Σ_i f(a_i, b_i) in a fixed number of lanes.
@@ -248,13 +248,13 @@ mod tests {
             false => graph(x, scale.clone(), shift.clone(), form.is_multiple_of(2)),
         };
         let mix = device.tensor(numbers("mix", batch * n * d), [batch, n, d]);
-        let mut found = (y.clone() * mix).sum().backward();
-        let mut all = vec![y.try_to_vec_as::<f64>().unwrap()];
+        let mut gradients = (y.clone() * mix).sum().backward();
+        let mut results = vec![y.try_to_vec_as::<f64>().unwrap()];
         for parameter in [Some(flat), Some(scale), shift].into_iter().flatten() {
-            let gradient = parameter.grad_remove(&mut found).unwrap();
-            all.push(gradient.try_to_vec_as::<f64>().unwrap());
+            let gradient = parameter.grad_remove(&mut gradients).unwrap();
+            results.push(gradient.try_to_vec_as::<f64>().unwrap());
         }
-        all
+        results
     }
 
     /// Rounding of sums of at most 200 terms of size one; 1/σ, at most 1/√ε = 316, multiplies it.
@@ -267,12 +267,12 @@ mod tests {
         let device = ComputeDevice::cpu_f64();
         let sizes = [[1, 1, 1], [2, 3, 7], [1, 64, 16], [5, 13, 33], [2, 97, 40]];
         for (sizes, form) in sizes.into_iter().flat_map(|s| (0..4).map(move |f| (s, f))) {
-            let close = |found: &[Vec<f64>], expected: &[Vec<f64>], rounding: f64| {
-                assert_eq!(found.len(), expected.len());
-                for (found, expected) in found.iter().zip(expected) {
-                    assert_eq!(found.len(), expected.len());
+            let close = |values: &[Vec<f64>], expected: &[Vec<f64>], rounding: f64| {
+                assert_eq!(values.len(), expected.len());
+                for (values, expected) in values.iter().zip(expected) {
+                    assert_eq!(values.len(), expected.len());
                     let size = expected.iter().fold(1.0, |m: f64, x| m.max(x.abs()));
-                    for (a, b) in found.iter().zip(expected) {
+                    for (a, b) in values.iter().zip(expected) {
                         assert!((a - b).abs() <= rounding * size, "{sizes:?} {form}: {a} {b}");
                     }
                 }

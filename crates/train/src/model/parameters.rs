@@ -303,7 +303,7 @@ pub(crate) fn read<const D: usize>(tensor: &Tensor<D>) -> Result<Vec<f64>> {
 
 fn draw(spec: &ParameterSpec, streams: &Streams) -> Vec<f64> {
     let mut rng = streams.part(&spec.name, 0);
-    let one = |i: usize| match spec.first {
+    let entry = |i: usize| match spec.first {
         Initialiser::Constant(x) => x,
         Initialiser::Normal(sigma) => {
             let z: f64 = StandardNormal.sample(&mut rng);
@@ -312,7 +312,7 @@ fn draw(spec: &ParameterSpec, streams: &Streams) -> Vec<f64> {
         Initialiser::Uniform(bound) => bound * (2.0 * rng.random::<f64>() - 1.0),
         Initialiser::Sinusoids(rms) => rms * wave(i / spec.columns, i % spec.columns, spec.columns),
     };
-    (0..spec.rows * spec.columns).map(one).collect()
+    (0..spec.rows * spec.columns).map(entry).collect()
 }
 
 /// Computes entry j of d of the sinusoids at a position. For even d the mean square of the entries is 1.

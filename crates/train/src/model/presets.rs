@@ -101,9 +101,9 @@ const fn named(name: &'static str, title: &'static str, build: fn() -> ModelConf
 /// # Errors
 /// [`Error::Unknown`] with the nearest names.
 pub fn preset(name: &str) -> Result<ModelConfig> {
-    let found = PRESETS.iter().find(|p| p.name == name);
+    let preset = PRESETS.iter().find(|p| p.name == name);
     let unknown = || Error::unknown("network", name, PRESETS.iter().map(|p| p.name));
-    found.map(|p| (p.build)()).ok_or_else(unknown)
+    preset.map(|p| (p.build)()).ok_or_else(unknown)
 }
 
 /// nanoGPT's conventions: no biases, LayerNorm before each part and at the end.

@@ -13,7 +13,7 @@ use ndarray::{Array2, ArrayView2};
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
     endings: Vec<String>,
-    found: Vec<RecordedActivation>,
+    activations: Vec<RecordedActivation>,
 }
 
 /// An activation with its name.
@@ -30,12 +30,12 @@ pub struct RecordedActivation {
 impl Recording {
     /// Creates an empty recording that keeps activations whose names end with one of these; `""` keeps all.
     pub fn keeping<'a>(endings: impl IntoIterator<Item = &'a str>) -> Self {
-        Recording { endings: endings.into_iter().map(str::to_string).collect(), found: vec![] }
+        Recording { endings: endings.into_iter().map(str::to_string).collect(), activations: vec![] }
     }
 
     /// Returns the activations, in the order of the forward pass.
     pub fn activations(&self) -> &[RecordedActivation] {
-        &self.found
+        &self.activations
     }
 
     /// Returns the activation of this name.
@@ -43,9 +43,9 @@ impl Recording {
     /// # Errors
     /// [`Error::Unknown`] when it was not kept, with the names that were.
     pub fn get(&self, name: &str) -> Result<&RecordedActivation> {
-        let known = || self.found.iter().map(|a| a.name.as_str());
+        let known = || self.activations.iter().map(|a| a.name.as_str());
         let unknown = || Error::unknown("activation", name, known());
-        self.found.iter().find(|a| a.name == name).ok_or_else(unknown)
+        self.activations.iter().find(|a| a.name == name).ok_or_else(unknown)
     }
 
     pub(super) fn keep<const D: usize>(&mut self, name: &str, tensor: &Tensor<D>) -> Result<()> {
@@ -60,7 +60,7 @@ impl Recording {
     ) -> Result<()> {
         if self.endings.iter().any(|e| name.ends_with(e.as_str())) {
             let tensor = tensor();
-            self.found.push(RecordedActivation {
+            self.activations.push(RecordedActivation {
                 name: name.to_string(),
                 shape: tensor.dims().to_vec(),
                 values: read(&tensor)?,

@@ -91,10 +91,9 @@ impl Checkpoint {
         progress: &dyn Progress,
     ) -> Result<Option<(OptimiserState, CheckpointState)>> {
         let same = |state: &CheckpointState| state.settings == *settings && state.format == FORMAT;
-        let Some(found) = self.0.restore(same, progress)? else {
+        let Some(Restored { path, tensors, state }) = self.0.restore(same, progress)? else {
             return Ok(None);
         };
-        let Restored { path, tensors, state } = found;
         let memory = unpack(&path, &tensors, model, optimiser, state.optimiser_steps)?;
         Ok(Some((memory, state)))
     }
@@ -104,14 +103,14 @@ impl Checkpoint {
     /// # Errors
     /// [`Error::Io`] for a folder that cannot be read, [`Error::Content`] for one without a checkpoint of a network.
     pub fn network(folder: &Path, device: &ComputeDevice) -> Result<TrainedNetwork> {
-        let (found, config) = Self::newest_in(folder)?;
+        let (newest, config) = Self::newest_in(folder)?;
         let mut model = Model::new(config, device, &Streams::new(0, "checkpoint", 0, 0))?;
-        let file = SafeTensors::deserialize(&found.tensors).map_err(|e| content(&found.path, e))?;
+        let file = SafeTensors::deserialize(&newest.tensors).map_err(|e| content(&newest.path, e))?;
         let values = model.parameters();
-        let values = values.map(|p| tensor(&found.path, &file, GROUPS[0], &p, device));
+        let values = values.map(|p| tensor(&newest.path, &file, GROUPS[0], &p, device));
         let values = values.collect::<Result<_>>()?;
         model.set_values(values);
-        Ok(TrainedNetwork { model, step: found.state.step, checksum: format!("{:016x}", hash(&found.tensors)) })
+        Ok(TrainedNetwork { model, step: newest.state.step, checksum: format!("{:016x}", hash(&newest.tensors)) })
     }
 
     /// Reads the configuration of that network alone.
@@ -129,11 +128,11 @@ impl Checkpoint {
             return Err(content(folder, none));
         }
         let checkpoints = Checkpoints::at(folder);
-        let found = checkpoints.restore(|_: &CheckpointState| true, &Silent)?;
-        let found = found.ok_or_else(|| content(folder, none))?;
-        let config = ModelConfig::deserialize(&found.state.settings["model"]);
-        let config = config.map_err(|e| content(&found.path, format!("no network: {e}")))?;
-        Ok((found, config))
+        let newest = checkpoints.restore(|_: &CheckpointState| true, &Silent)?;
+        let newest = newest.ok_or_else(|| content(folder, none))?;
+        let config = ModelConfig::deserialize(&newest.state.settings["model"]);
+        let config = config.map_err(|e| content(&newest.path, format!("no network: {e}")))?;
+        Ok((newest, config))
     }
 
     /// Returns the step of the newest checkpoint, for messages.

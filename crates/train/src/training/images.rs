@@ -82,8 +82,8 @@ impl ImageView {
             for (label, log) in seen.labels.into_iter().zip(log.chunks_exact(classes)) {
                 let best = log.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
                 judged.predictions.push(best.map_or(0, |(class, _)| class));
-                let own = log.get(label).ok_or_else(|| too_few(classes, label))?;
-                judged.losses.push(-own);
+                let log_p = log.get(label).ok_or_else(|| too_few(classes, label))?;
+                judged.losses.push(-log_p);
             }
         }
         Ok(judged)
@@ -103,12 +103,12 @@ impl ImageView {
         let mut recording = Recording::keeping([".weights"]);
         let image = self.tokens(images, &[index])?;
         scores(&model.frozen(), image.tokens, &mut recording)?;
-        let of_block = |found: &RecordedActivation| {
-            let [_, heads, queries, keys] = found.shape[..] else {
+        let of_block = |weights: &RecordedActivation| {
+            let [_, heads, queries, keys] = weights.shape[..] else {
                 let expected = "(batch, heads, queries, keys)";
-                return Err(Error::shape(found.name.as_str(), &found.shape, expected));
+                return Err(Error::shape(weights.name.as_str(), &weights.shape, expected));
             };
-            let weight = |(head, patch)| found.values[head * queries * keys + patch + 1];
+            let weight = |(head, patch)| weights.values[head * queries * keys + patch + 1];
             Ok(Array2::from_shape_fn((heads, keys - 1), weight))
         };
         recording.activations().iter().map(of_block).collect()
@@ -150,13 +150,13 @@ impl ImageTask<'_> {
     fn examples(&self, batch: &Batch, classes: usize) -> Result<(Array3<f32>, Array2<f64>)> {
         let batches = self.view.batches(self.training, &self.augmentation);
         let made = |streams: &Streams| {
-            let found = batches.training(streams, batch.first, batch.count)?;
+            let images = batches.training(streams, batch.first, batch.count)?;
             let mut targets = Array2::zeros((batch.count, classes));
-            for (mut row, label) in targets.outer_iter_mut().zip(&found.labels) {
+            for (mut row, label) in targets.outer_iter_mut().zip(&images.labels) {
                 let target = smoothed_label(*label, classes, self.smoothing)?;
                 row.assign(&ndarray::ArrayView1::from(&target));
             }
-            Ok::<_, Error>((found.tokens, targets))
+            Ok::<_, Error>((images.tokens, targets))
         };
         let (mut tokens, mut targets) = made(&batch.streams)?;
         if self.mix_up == 0.0 {
@@ -167,10 +167,10 @@ impl ImageTask<'_> {
         for (place, i) in (batch.first..).take(batch.count).enumerate() {
             let weight = mix_up_weight(self.mix_up, &mut batch.streams.part("mix-up", i))?;
             let (here, there) = (weight as f32, (1.0 - weight) as f32);
-            let mut own = tokens.index_axis_mut(Axis(0), place);
-            own.zip_mut_with(&others.index_axis(Axis(0), place), |x, y| *x = here * *x + there * y);
-            let mut own = targets.row_mut(place);
-            own.zip_mut_with(&other_targets.row(place), |x, y| {
+            let mut mixed = tokens.index_axis_mut(Axis(0), place);
+            mixed.zip_mut_with(&others.index_axis(Axis(0), place), |x, y| *x = here * *x + there * y);
+            let mut mixed = targets.row_mut(place);
+            mixed.zip_mut_with(&other_targets.row(place), |x, y| {
                 *x = weight * *x + (1.0 - weight) * y;
             });
         }
@@ -192,8 +192,8 @@ impl TrainingTask for ImageTask<'_> {
         let Some(images) = self.validation else {
             return Ok(None);
         };
-        let all: Vec<usize> = (0..images.count()).collect();
-        let losses = self.view.judge(model, images, &all)?.losses;
+        let indices: Vec<usize> = (0..images.count()).collect();
+        let losses = self.view.judge(model, images, &indices)?.losses;
         Ok(Some(losses.iter().sum::<f64>() / losses.len() as f64))
     }
 

@@ -34,8 +34,7 @@ impl TrainingTask for InContextTask {
             .map(|i| law.draw(&batch.streams.child("prompt", i)))
             .collect();
         let answers = answers(model.device(), &prompts);
-        let found = predictions(model, &prompts, &mut Recording::default())?;
-        Ok((found - answers).square().mean())
+        Ok((predictions(model, &prompts, &mut Recording::default())? - answers).square().mean())
     }
 
     fn curriculum(&self) -> Option<Curriculum> {
@@ -111,14 +110,13 @@ pub fn errors(
             format!("must be {dim}, the length of the network's input vectors"),
         ));
     }
-    let (mut all, model) = (vec![], model.frozen());
+    let (mut errors, model) = (vec![], model.frozen());
     let draw = |i: usize| law.draw(&streams.child("prompt", i as u64));
     for start in (0..prompts).step_by(batch.max(1)) {
         let drawn: Vec<Regression> = (start..prompts.min(start + batch.max(1))).map(draw).collect();
-        let found = predictions(&model, &drawn, &mut Recording::default())?;
-        let off = found - answers(model.device(), &drawn);
+        let off = predictions(&model, &drawn, &mut Recording::default())? - answers(model.device(), &drawn);
         let squares = read(&off.square())?;
-        all.extend(squares.chunks(law.points).map(<[f64]>::to_vec));
+        errors.extend(squares.chunks(law.points).map(<[f64]>::to_vec));
     }
-    Ok(all)
+    Ok(errors)
 }

@@ -83,9 +83,9 @@ impl Text {
             true => {
                 let (words, rest) = bytes.as_chunks::<2>();
                 if !rest.is_empty() {
-                    let found = bytes.len();
+                    let count = bytes.len();
                     return Err(wrong(format!(
-                        "it has {found} bytes, an odd number; a .bin file holds 16-bit token ids"
+                        "it has {count} bytes, an odd number; a .bin file holds 16-bit token ids"
                     )));
                 }
                 words.iter().map(|w| u16::from_le_bytes(*w)).collect()
@@ -201,8 +201,8 @@ impl Text {
     fn mean_loss(&self, model: &Model, sequences: &[Vec<u32>]) -> Result<Tensor<1>> {
         let shape = [sequences.len(), self.context];
         let side = |from: usize| {
-            let all = sequences.iter().flat_map(|w| &w[from..from + self.context]);
-            model.device().token_ids(all.map(|t| i64::from(*t)).collect(), shape)
+            let ids = sequences.iter().flat_map(|w| &w[from..from + self.context]);
+            model.device().token_ids(ids.map(|t| i64::from(*t)).collect(), shape)
         };
         let hidden = model.hidden(side(0), &mut Recording::default())?;
         cross_entropy(model, hidden, side(1))
@@ -215,8 +215,8 @@ impl Text {
     pub fn losses(&self, model: &Model, sequences: usize) -> Result<Vec<f64>> {
         let model = model.frozen();
         let judged = self.held_out_sequences(sequences)?;
-        let one = |window: &Vec<u32>| Ok(read(&self.mean_loss(&model, std::slice::from_ref(window))?)?[0]);
-        judged.iter().map(one).collect()
+        let loss = |window: &Vec<u32>| Ok(read(&self.mean_loss(&model, std::slice::from_ref(window))?)?[0]);
+        judged.iter().map(loss).collect()
     }
 
     /// Computes the same for the frequencies of tokens in the training part, each counted once more than
@@ -232,10 +232,10 @@ impl Text {
         }
         let mut counts = vec![1.0; vocabulary];
         self.tokens.for_each(0..self.cut, |id| counts[id as usize] += 1.0);
-        let all = (self.cut + vocabulary) as f64;
-        let nats = |id: &u32| -(counts[*id as usize] / all).ln();
-        let one = |w: &Vec<u32>| w[1..].iter().map(nats).sum::<f64>() / self.context as f64;
-        Ok(self.held_out_sequences(sequences)?.iter().map(one).collect())
+        let total = (self.cut + vocabulary) as f64;
+        let nats = |id: &u32| -(counts[*id as usize] / total).ln();
+        let loss = |w: &Vec<u32>| w[1..].iter().map(nats).sum::<f64>() / self.context as f64;
+        Ok(self.held_out_sequences(sequences)?.iter().map(loss).collect())
     }
 
     /// Records the activations of held-out sequences.

@@ -87,9 +87,9 @@ impl OptimiserState {
         for (p, gradient) in model.parameters().zip(gradients) {
             let rule = if p.spec.decays { &rules[0] } else { &rules[1] };
             let value = p.value.clone().inner();
-            let (next, kept) = rule.step(rate, value, gradient, before.next(), self.steps);
+            let (next, average) = rule.step(rate, value, gradient, before.next(), self.steps);
             values.push(next);
-            self.averages.push(kept);
+            self.averages.push(average);
         }
         self.steps += 1;
         model.set_values(values);

@@ -286,9 +286,9 @@ impl<'a> Trainer<'a> {
             let loss = self.task.loss(&self.model, &batch)?;
             total += read(&loss)?[0] / parts as f64;
             let loss = if parts > 1 { loss.mul_scalar(1.0 / parts as f64) } else { loss };
-            let mut found = loss.backward();
+            let mut gradients = loss.backward();
             let own = self.model.parameters().map(|p| {
-                let gradient = p.value.grad_remove(&mut found);
+                let gradient = p.value.grad_remove(&mut gradients);
                 // The loss does not depend on this parameter, such as positions beyond a short prompt.
                 gradient.unwrap_or_else(|| p.value.clone().inner().zeros_like())
             });
@@ -313,8 +313,8 @@ impl Run<'_> {
         };
         let trainer = &mut self.trainer;
         let optimiser = &trainer.plan.optimiser;
-        let found = checkpoints.restore(&mut trainer.model, optimiser, &self.state.settings, progress)?;
-        if let Some((optimiser, state)) = found {
+        let restored = checkpoints.restore(&mut trainer.model, optimiser, &self.state.settings, progress)?;
+        if let Some((optimiser, state)) = restored {
             (trainer.optimiser, trainer.step) = (optimiser, state.step);
             self.state = state;
         }
@@ -349,12 +349,12 @@ impl Run<'_> {
     fn not_finite(&self, loss: f64) -> Error {
         let step = self.state.step + 1;
         let newest = self.checkpoints.as_ref().and_then(|c| Some((c, c.newest()?)));
-        let kept = match newest {
+        let checkpoint = match newest {
             Some((c, step)) => format!("the last good checkpoint is that of step {step} in {}", c.folder().display()),
             None => "there is no checkpoint".into(),
         };
         Error::diverged(format!(
-            "{}: the loss is {loss} at step {step} (or its gradient is not finite); {kept}. Write a \
+            "{}: the loss is {loss} at step {step} (or its gradient is not finite); {checkpoint}. Write a \
              smaller rate.peak, a longer rate.warmup or a smaller clip",
             self.label
         ))

@@ -37,7 +37,7 @@ fn array(t: &Tensor<2>) -> Array2<f64> {
 
 /// The loss of the paper's Eqs. (5) and (6), written down once more, in tensors.
 fn loss(attention: Attention, prompts: &[Prompt], kq: &Tensor<2>, pv: &Tensor<2>) -> Tensor<1> {
-    let one = |p: &Prompt| {
+    let square = |p: &Prompt| {
         let x = tensor(&p.context);
         let query = tensor(&p.query.clone().insert_axis(Axis(1)));
         let target = tensor(&p.target.clone().insert_axis(Axis(1)));
@@ -51,10 +51,10 @@ fn loss(attention: Attention, prompts: &[Prompt], kq: &Tensor<2>, pv: &Tensor<2>
         };
         (pv.clone().matmul(x.matmul(weights)) - target).square().sum()
     };
-    let mut all = prompts.iter().map(one);
-    let first = all.next().unwrap();
+    let mut squares = prompts.iter().map(square);
+    let first = squares.next().unwrap();
     let count = prompts.len() * prompts[0].query.len();
-    all.fold(first, |a, b| a + b).mul_scalar(1.0 / count as f64)
+    squares.fold(first, |a, b| a + b).mul_scalar(1.0 / count as f64)
 }
 
 #[test]
@@ -72,12 +72,12 @@ fn hand_derived_gradients_are_reverse_mode_s() {
             let tracked = |w| tensor(w).autodiff().require_grad();
             let (kq, pv) = (tracked(&weights.kq), tracked(&weights.pv));
             let again = loss(attention, &drawn, &kq, &pv);
-            let mut found = again.backward();
+            let mut gradients = again.backward();
             let again = again.try_to_vec_as::<f64>().unwrap()[0];
             // Both sum some hundred numbers of size 1 in f64, in another order.
             assert!((value - again).abs() < 1e-13 * again, "{value} {again}");
             for (ours, theirs) in [(&slope.kq, &kq), (&slope.pv, &pv)] {
-                let theirs = array(&theirs.grad_remove(&mut found).unwrap());
+                let theirs = array(&theirs.grad_remove(&mut gradients).unwrap());
                 let size = theirs.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
                 for (a, b) in ours.iter().zip(&theirs) {
                     assert!((a - b).abs() < 1e-12 * size, "{attention:?} {a} {b}");

@@ -24,9 +24,9 @@ fn least_squares_and_ridge_are_numpy_s() {
     for (baseline, expected) in
         [(RegressionBaseline::LeastSquares, LEAST_SQUARES), (RegressionBaseline::Ridge { noise_var: 0.7 }, RIDGE)]
     {
-        let found = baseline.predictions(x.view(), y.view()).unwrap();
-        for (found, expected) in found.iter().zip(expected) {
-            assert!((found - expected).abs() < 1e-12, "{baseline:?}: {found} {expected}");
+        let predicted = baseline.predictions(x.view(), y.view()).unwrap();
+        for (predicted, expected) in predicted.iter().zip(expected) {
+            assert!((predicted - expected).abs() < 1e-12, "{baseline:?}: {predicted} {expected}");
         }
     }
 }
@@ -38,12 +38,12 @@ const RIDGE: [f64; 5] = [0.0, 0.3508771929824561, 0.8108108108108109, 1.56213546
 fn neighbours_and_averaging_by_hand() {
     let x = array![[0.0, 1.0, 5.0, 6.0, 0.4]];
     let y = array![1.0, 2.0, 30.0, 40.0, 0.0];
-    let found = |b: RegressionBaseline| b.predictions(x.view(), y.view()).unwrap().to_vec();
+    let predicted = |b: RegressionBaseline| b.predictions(x.view(), y.view()).unwrap().to_vec();
     // Of 0, 1, 5, 6 the nearest three to .4 are 0, 1, 5; while there are fewer, all count.
-    assert_eq!(found(RegressionBaseline::Neighbours { count: 3 }), [0.0, 1.0, 1.5, 11.0, 11.0]);
+    assert_eq!(predicted(RegressionBaseline::Neighbours { count: 3 }), [0.0, 1.0, 1.5, 11.0, 11.0]);
     // Mean of y x, times x.
     let slope = (0.0 + 2.0 + 150.0 + 240.0) / 4.0;
-    assert!((found(RegressionBaseline::Averaging)[4] - slope * 0.4).abs() < 1e-12);
+    assert!((predicted(RegressionBaseline::Averaging)[4] - slope * 0.4).abs() < 1e-12);
 }
 
 /// w minimises the Lasso objective exactly when |X(y - Xᵀw)/k| ≤ α, with equality and the sign of w_j
@@ -144,9 +144,9 @@ fn sparse_functions_keep_their_coordinates() {
         let mut l = law(Functions::SparseLinear { nonzero: 3 }, 10, 5, Shift::None);
         l.active = 6;
         let drawn = prompt(&l, seed);
-        let kept: Vec<usize> = (0..10).filter(|j| drawn.weights[*j] != 0.0).collect();
-        assert_eq!(kept.len(), 3);
-        assert!(kept.iter().all(|j| *j < 6), "{kept:?}");
+        let support: Vec<usize> = (0..10).filter(|j| drawn.weights[*j] != 0.0).collect();
+        assert_eq!(support.len(), 3);
+        assert!(support.iter().all(|j| *j < 6), "{support:?}");
         assert!(drawn.inputs.slice(ndarray::s![6.., ..]).iter().all(|x| *x == 0.0));
     }
 }

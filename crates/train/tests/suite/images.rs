@@ -75,10 +75,10 @@ fn tokens(images: &DrawnShapes, indices: &[usize]) -> Array3<f32> {
 #[test]
 fn the_loss_of_an_epoch_is_that_of_all_images() {
     let images = drawn(12);
-    let all: Vec<usize> = (0..12).collect();
+    let indices: Vec<usize> = (0..12).collect();
     for name in ["aot-v-16m", "vit-s", "crate-t"] {
         let model = model(name);
-        let judged = view().judge(&model, &images, &all).unwrap();
+        let judged = view().judge(&model, &images, &indices).unwrap();
         let mean = judged.losses.iter().sum::<f64>() / 12.0;
         let task = task(&images, 0.0);
         let loss = |batch: &Batch| numbers(task.loss(&model, batch).unwrap())[0];
@@ -89,7 +89,7 @@ fn the_loss_of_an_epoch_is_that_of_all_images() {
         assert_eq!(task.held_out(&model).unwrap().map(|x| (x - mean).abs() < 1e-12), Some(true));
         let smoothed = self::task(&images, 0.3);
         let smoothed = numbers(smoothed.loss(&model, &batch(12, 12)).unwrap())[0];
-        let scores = scores(&model, tokens(&images, &all), &mut Recording::default()).unwrap();
+        let scores = scores(&model, tokens(&images, &indices), &mut Recording::default()).unwrap();
         let scores = numbers(scores);
         let uniform: f64 = scores
             .chunks(3)
@@ -182,9 +182,9 @@ fn positions_at_another_resolution_are_those_of_opencv() {
     }
     model.set("positions", table).unwrap();
     for (across, expected) in [(5, &five[..]), (2, &two), (3, &grid)] {
-        let found = model.at_resolution(across).unwrap();
-        assert_eq!(found.config().context, across * across);
-        let table = found.values("positions").unwrap();
+        let adapted = model.at_resolution(across).unwrap();
+        assert_eq!(adapted.config().context, across * across);
+        let table = adapted.values("positions").unwrap();
         let mut rows = table.chunks_exact(width);
         assert_eq!(rows.next().unwrap(), [-7.0; 16]);
         for (row, value) in rows.zip(expected) {
@@ -193,7 +193,7 @@ fn positions_at_another_resolution_are_those_of_opencv() {
             }
         }
         let name = "blocks.1.attention.out";
-        assert_eq!(found.values(name).unwrap(), model.values(name).unwrap());
+        assert_eq!(adapted.values(name).unwrap(), model.values(name).unwrap());
     }
     assert!(model.at_resolution(0).is_err());
     let ragged = ModelConfig { context: 8, ..model.config().clone() };

@@ -23,8 +23,8 @@ fn parameter_counts_are_the_papers() {
         ("aot-full-mlp-l", 109.0),
         ("gpt2-base", 124.0),
     ] {
-        let found = preset(name).unwrap().parameters_without_positions() as f64 / million;
-        assert!((found - printed).abs() < 0.5, "{name}: {found} {printed}");
+        let count = preset(name).unwrap().parameters_without_positions() as f64 / million;
+        assert!((count - printed).abs() < 0.5, "{name}: {count} {printed}");
     }
     // The printed 7.5M, 8.55M and 9.63M count a table of 50257 tokens that regression does not use.
     let table = 50_257.0 * 128.0 / million;
@@ -34,9 +34,9 @@ fn parameter_counts_are_the_papers() {
         ("icl-aot-mhsa", 2.15, 8.55, 0.04),
         ("icl-transformer", 3.20, 9.63, 0.005),
     ] {
-        let found = preset(name).unwrap().parameters() as f64 / million;
-        assert!((found - network).abs() < 0.005, "{name}: {found}");
-        assert!((found + table - printed).abs() < rounding, "{name}: {}", found + table);
+        let count = preset(name).unwrap().parameters() as f64 / million;
+        assert!((count - network).abs() < 0.005, "{name}: {count}");
+        assert!((count + table - printed).abs() < rounding, "{name}: {}", count + table);
     }
     for (name, printed, rounding) in [
         ("aot-v-16m", 16.0, 0.5),
@@ -49,16 +49,16 @@ fn parameter_counts_are_the_papers() {
         ("crate-l", 77.64, 0.005),
         ("vit-s", 22.0, 0.5),
     ] {
-        let found = preset(name).unwrap().parameters() as f64 / million;
-        assert!((found - printed).abs() < rounding, "{name}: {found} {printed}");
+        let count = preset(name).unwrap().parameters() as f64 / million;
+        assert!((count - printed).abs() < rounding, "{name}: {count} {printed}");
     }
     // Eq. (4) as printed would have 76.7M where the table prints 102M.
     let tied = ModelConfig {
         attention: AttentionForm::MssaTied { eta: 1.0, normalise_queries: true, scaled: false },
         ..preset("aot-mssa-l-base").unwrap()
     };
-    let found = tied.parameters_without_positions() as f64 / million;
-    assert!((found - 76.7).abs() < 0.05, "{found}");
+    let count = tied.parameters_without_positions() as f64 / million;
+    assert!((count - 76.7).abs() < 0.05, "{count}");
 }
 
 /// The configuration whose blocks are exactly one layer of the papers: nothing but attention.
@@ -77,18 +77,17 @@ fn depths(model: &Model) -> Vec<Array2<f64>> {
     let x = model.device().tensor(numbers("x", 15), [1, 5, 3]);
     let mut recording = Recording::keeping(["embedding", ".output"]);
     model.forward(x, &mut recording).unwrap();
-    let all = recording.activations().iter();
-    all.map(|a| a.tokens(0).unwrap()).collect()
+    recording.activations().iter().map(|a| a.tokens(0).unwrap()).collect()
 }
 
 fn matrix(model: &Model, name: &str) -> Array2<f64> {
-    let all: Vec<_> = model.parameters().map(|p| p.spec.clone()).collect();
-    let spec = all.iter().find(|s| s.name == name).unwrap();
+    let specs: Vec<_> = model.parameters().map(|p| p.spec.clone()).collect();
+    let spec = specs.iter().find(|s| s.name == name).unwrap();
     Array2::from_shape_vec((spec.rows, spec.columns), model.values(name).unwrap()).unwrap()
 }
 
-fn assert_close(found: &Array2<f64>, expected: &Array2<f64>, what: &str) {
-    let worst = (found - expected).iter().fold(0.0, |m: f64, e| m.max(e.abs()));
+fn assert_close(values: &Array2<f64>, expected: &Array2<f64>, what: &str) {
+    let worst = (values - expected).iter().fold(0.0, |m: f64, e| m.max(e.abs()));
     let size = expected.iter().fold(0.0, |m: f64, e| m.max(e.abs()));
     assert!(worst <= 1e-12 * (1.0 + size), "{what}: {worst:e}");
 }
@@ -121,8 +120,8 @@ fn mhsa_and_trained_mssa_are_eq_5() {
         for l in 0..2 {
             let parts: Vec<Array2<f64>> = match attention {
                 AttentionForm::Mhsa => {
-                    let all = matrix(&model, &format!("blocks.{l}.attention.qkv"));
-                    (0..3).map(|i| all.slice(s![.., 8 * i..8 * i + 8]).to_owned()).collect()
+                    let qkv = matrix(&model, &format!("blocks.{l}.attention.qkv"));
+                    (0..3).map(|i| qkv.slice(s![.., 8 * i..8 * i + 8]).to_owned()).collect()
                 }
                 _ => vec![matrix(&model, &format!("blocks.{l}.attention.u")); 3],
             };
@@ -154,12 +153,12 @@ fn scalar(x: &Tensor<1>) -> f64 {
 #[test]
 fn derivatives_are_finite_differences() {
     for (name, mut model) in variants() {
-        let mut found = loss(&model).backward();
+        let mut derivatives = loss(&model).backward();
         let specs: Vec<_> = model.parameters().map(|p| p.spec.clone()).collect();
         let gradients: Vec<Vec<f64>> = model
             .parameters()
             .map(|p| {
-                let g = p.value.grad_remove(&mut found);
+                let g = p.value.grad_remove(&mut derivatives);
                 g.map_or(vec![], |g| g.try_to_vec_as::<f64>().unwrap())
             })
             .collect();
@@ -207,8 +206,8 @@ fn causal_networks_do_not_see_ahead() {
             let out = model.forward(x, &mut Recording::default()).unwrap();
             out.try_to_vec_as::<f64>().unwrap()
         };
-        let all = numbers("x", 15);
-        let (long, short) = (outputs(all.clone(), 5), outputs(all[..9].to_vec(), 3));
+        let sequence = numbers("x", 15);
+        let (long, short) = (outputs(sequence.clone(), 5), outputs(sequence[..9].to_vec(), 3));
         for (a, b) in long.iter().zip(&short) {
             assert!((a - b).abs() < 1e-12, "{name}: {a} {b}");
         }
@@ -259,14 +258,14 @@ fn cross_entropy_is_its_definition() {
     let next = [5_i64, 10, 2, 3, 1, 0];
     let hidden = model.hidden(tokens, &mut Recording::default()).unwrap();
     let targets = model.device().token_ids(next.to_vec(), [2, 3]);
-    let found = scalar(&cross_entropy(&model, hidden.clone(), targets).unwrap());
+    let loss = scalar(&cross_entropy(&model, hidden.clone(), targets).unwrap());
     let logits = model.logits(hidden.reshape([6, 8])).try_to_vec_as::<f64>().unwrap();
-    let one = |(row, target): (&[f64], &i64)| {
+    let nats = |(row, target): (&[f64], &i64)| {
         let sum: f64 = row.iter().map(|x| x.exp()).sum();
         sum.ln() - row[*target as usize]
     };
-    let expected: f64 = logits.chunks(11).zip(&next).map(one).sum::<f64>() / 6.0;
-    assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+    let expected: f64 = logits.chunks(11).zip(&next).map(nats).sum::<f64>() / 6.0;
+    assert!((loss - expected).abs() < 1e-12, "{loss} {expected}");
 }
 
 /// Section 3.5 of Vaswani et al. (2017): sin and cos of place · 10000^(-2j/d), here with the sines first.
@@ -280,8 +279,8 @@ fn positions_from_sinusoids() {
     let size = 0.5 * 2.0_f64.sqrt();
     // 10000^(-2/4) = 1/100.
     let expected = [3.0_f64.sin(), 0.03_f64.sin(), 3.0_f64.cos(), 0.03_f64.cos()];
-    for (found, wave) in table.row(3).iter().zip(expected) {
-        assert!((found - size * wave).abs() < 1e-15, "{found} {wave}");
+    for (value, wave) in table.row(3).iter().zip(expected) {
+        assert!((value - size * wave).abs() < 1e-15, "{value} {wave}");
     }
     let square = table.iter().map(|x| x * x).sum::<f64>() / table.len() as f64;
     assert!((square - 0.25).abs() < 1e-12, "{square}");

@@ -23,24 +23,24 @@ fn gpu() -> Option<ComputeDevice> {
 }
 
 /// Largest difference over the largest number of the second.
-fn apart(found: &[f64], expected: &[f64]) -> f64 {
-    assert_eq!(found.len(), expected.len());
+fn apart(values: &[f64], expected: &[f64]) -> f64 {
+    assert_eq!(values.len(), expected.len());
     let largest = |x: f64, y: f64| x.max(y.abs());
     let size = expected.iter().copied().fold(1e-12, largest);
-    let off = found.iter().zip(expected).map(|(a, b)| a - b);
+    let off = values.iter().zip(expected).map(|(a, b)| a - b);
     off.fold(0.0, largest) / size
 }
 
-fn all<const D: usize>(x: &Tensor<D>) -> Vec<f64> {
+fn values<const D: usize>(x: &Tensor<D>) -> Vec<f64> {
     x.try_to_vec_as::<f64>().unwrap()
 }
 
 /// Derivatives of `of` with respect to every parameter, one after the other.
 fn derivatives(model: &Model, of: &Tensor<1>) -> Vec<(String, Vec<f64>)> {
-    let mut found = of.backward();
+    let mut gradients = of.backward();
     let each = model.parameters().filter_map(|p| {
-        let gradient = p.value.grad_remove(&mut found)?;
-        Some((p.spec.name.clone(), all(&gradient)))
+        let gradient = p.value.grad_remove(&mut gradients)?;
+        Some((p.spec.name.clone(), values(&gradient)))
     });
     each.collect()
 }
@@ -53,14 +53,14 @@ const CLOSE: f64 = 1e-4;
 fn values_and_derivatives_are_the_cpu_s() {
     let Some(device) = gpu() else { return };
     for ((name, cpu), (_, gpu)) in variants().iter().zip(variants_on(&device)) {
-        let (expected, found) = (loss(cpu), loss(&gpu));
-        let off = apart(&all(&found), &all(&expected));
+        let (expected, computed) = (loss(cpu), loss(&gpu));
+        let off = apart(&values(&computed), &values(&expected));
         assert!(off < CLOSE, "{name}: {off}");
         let expected = derivatives(cpu, &expected);
-        let found = derivatives(&gpu, &found);
-        assert_eq!(found.len(), expected.len(), "{name}");
-        for ((parameter, found), (_, expected)) in found.iter().zip(&expected) {
-            let off = apart(found, expected);
+        let computed = derivatives(&gpu, &computed);
+        assert_eq!(computed.len(), expected.len(), "{name}");
+        for ((parameter, computed), (_, expected)) in computed.iter().zip(&expected) {
+            let off = apart(computed, expected);
             assert!(off < CLOSE, "{name} {parameter}: {off}");
         }
     }
@@ -69,7 +69,7 @@ fn values_and_derivatives_are_the_cpu_s() {
 #[test]
 fn cross_entropy_is_the_cpu_s() {
     let Some(device) = gpu() else { return };
-    let [expected, found] = [ComputeDevice::cpu_f64(), device].map(|device| {
+    let [expected, computed] = [ComputeDevice::cpu_f64(), device].map(|device| {
         let model = small_on(&device, |c| {
             c.input = Input::Tokens { vocabulary: 11 };
             c.output = Output::TiedTokens;
@@ -80,11 +80,11 @@ fn cross_entropy_is_the_cpu_s() {
         };
         let hidden = model.hidden(tokens(0), &mut Recording::default()).unwrap();
         let value = cross_entropy(&model, hidden, tokens(3)).unwrap();
-        (all(&value), derivatives(&model, &value))
+        (values(&value), derivatives(&model, &value))
     });
-    assert!(apart(&found.0, &expected.0) < CLOSE);
-    for ((name, found), (_, expected)) in found.1.iter().zip(&expected.1) {
-        let off = apart(found, expected);
+    assert!(apart(&computed.0, &expected.0) < CLOSE);
+    for ((name, computed), (_, expected)) in computed.1.iter().zip(&expected.1) {
+        let off = apart(computed, expected);
         assert!(off < CLOSE, "{name}: {off}");
     }
 }
@@ -93,7 +93,7 @@ fn cross_entropy_is_the_cpu_s() {
 #[test]
 fn training_starts_as_on_the_cpu() {
     let Some(device) = gpu() else { return };
-    let [expected, found] = [ComputeDevice::cpu(), device].map(|device| {
+    let [expected, computed] = [ComputeDevice::cpu(), device].map(|device| {
         let model = small_on(&device, |c| c.context = 8);
         let task = InContextTask {
             functions: Functions::Linear,
@@ -106,6 +106,6 @@ fn training_starts_as_on_the_cpu() {
     });
     // Adam divides by the root of a square: where a derivative is small its rounding shows whole in
     // the step, .01 at most.
-    assert!(apart(&found, &expected) < 1e-2, "{found:?} {expected:?}");
-    assert!(apart(&found[..1], &expected[..1]) < CLOSE);
+    assert!(apart(&computed, &expected) < 1e-2, "{computed:?} {expected:?}");
+    assert!(apart(&computed[..1], &expected[..1]) < CLOSE);
 }

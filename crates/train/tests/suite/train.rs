@@ -116,11 +116,11 @@ fn optimisers_are_torch_s() {
             let gradients = gradients.collect();
             memory.step(&optimiser, 0.1, &mut model, gradients);
         }
-        let found = model.values(name).unwrap();
-        for (found, expected) in found.iter().zip(expected) {
+        let trained = model.values(name).unwrap();
+        for (trained, expected) in trained.iter().zip(expected) {
             // burn holds the constants in f32: 1 - β₂ is then off by 1e-5 of itself, and the length of
             // a step by half of that; three steps of .1 were taken.
-            assert!((found - expected).abs() < 3e-6, "{optimiser:?}: {found} {expected}");
+            assert!((trained - expected).abs() < 3e-6, "{optimiser:?}: {trained} {expected}");
         }
         // Decay acts on matrices alone: norms began at 1 and got no gradient.
         assert!(model.values("final_norm").unwrap().iter().all(|x| *x == 1.0));
@@ -133,10 +133,10 @@ fn the_gradient_is_clipped_as_a_whole() {
     let make = || vec![device.tensor(vec![3.0, 0.0], [1, 2]), device.tensor(vec![0.0, 4.0], [2, 1])];
     let mut gradients = make();
     assert!((clip(&mut gradients, Some(1.0)).unwrap() - 5.0).abs() < 1e-12);
-    let all: Vec<f64> = gradients.iter().flat_map(|g| g.try_to_vec_as::<f64>().unwrap()).collect();
+    let clipped: Vec<f64> = gradients.iter().flat_map(|g| g.try_to_vec_as::<f64>().unwrap()).collect();
     // One factor, 1 / (5 + 1e-6), for both: the direction stays.
-    for (found, before) in all.iter().zip([3.0, 0.0, 0.0, 4.0]) {
-        assert!((found - before / 5.000001).abs() < 1e-12);
+    for (after, before) in clipped.iter().zip([3.0, 0.0, 0.0, 4.0]) {
+        assert!((after - before / 5.000001).abs() < 1e-12);
     }
     let mut short = make();
     clip(&mut short, Some(5.5)).unwrap();
@@ -186,10 +186,10 @@ fn a_resumed_run_is_the_same_to_the_bit() {
     // Ends after 11 steps, with checkpoints at 4, 8 and 11; of these two are kept.
     run(&plan(11), &context).unwrap();
     let names = || {
-        let all = std::fs::read_dir(folder.path()).unwrap();
-        let mut all: Vec<_> = all.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-        all.sort();
-        all
+        let files = std::fs::read_dir(folder.path()).unwrap();
+        let mut files: Vec<_> = files.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        files.sort();
+        files
     };
     assert_eq!(
         names(),

@@ -84,10 +84,10 @@ impl Backward<Flex, 1> for FusedStep {
     type State = Kept;
 
     fn backward(self, ops: Ops<Kept, 1>, gradients: &mut Gradients, _: &mut Checkpointer) {
-        let kept = ops.state;
-        unary::<Flex, _>(ops.parents, ops.node, gradients, |slope| match kept.projected.dtype() {
-            DType::F64 => backward_in::<f64>(&kept, &slope.to_contiguous()),
-            _ => backward_in::<f32>(&kept, &slope.to_contiguous()),
+        let state = ops.state;
+        unary::<Flex, _>(ops.parents, ops.node, gradients, |slope| match state.projected.dtype() {
+            DType::F64 => backward_in::<f64>(&state, &slope.to_contiguous()),
+            _ => backward_in::<f32>(&state, &slope.to_contiguous()),
         });
     }
 }
@@ -197,8 +197,8 @@ fn forward_in<T: Number>(projected: &FlexTensor, settings: &HeadSettings) -> (Fl
 fn weights_in<T: Number>(projected: &FlexTensor, settings: &HeadSettings) -> FlexTensor {
     let sizes = Sizes::new(projected, settings);
     let view = sizes.view(values::<T>(projected), sizes.parts);
-    let (all, n) = (sizes.batch * sizes.heads, sizes.tokens);
-    let mut out = vec![T::zero(); all * n * n];
+    let (count, n) = (sizes.batch * sizes.heads, sizes.tokens);
+    let mut out = vec![T::zero(); count * n * n];
     let tasks = out.par_chunks_mut((n * n).max(1)).enumerate();
     tasks.for_each_init(Scratch::default, |scratch, (i, out)| {
         kernel::weights(sizes.head(&view, i), settings, scratch, out);
@@ -207,19 +207,19 @@ fn weights_in<T: Number>(projected: &FlexTensor, settings: &HeadSettings) -> Fle
 }
 
 /// Computes the derivatives with respect to the projected tokens.
-fn backward_in<T: Number>(kept: &Kept, slope: &FlexTensor) -> FlexTensor {
-    let settings = kept.settings.as_ref();
-    let sizes = Sizes::new(&kept.projected, settings);
-    let view = sizes.view(values::<T>(&kept.projected), sizes.parts);
+fn backward_in<T: Number>(state: &Kept, slope: &FlexTensor) -> FlexTensor {
+    let settings = state.settings.as_ref();
+    let sizes = Sizes::new(&state.projected, settings);
+    let view = sizes.view(values::<T>(&state.projected), sizes.parts);
     let slopes = sizes.view(values::<T>(slope), 1);
-    let (statistics, _) = values::<T>(&kept.statistics).as_chunks::<2>();
-    let all = sizes.parts * sizes.width();
-    let mut out = vec![T::zero(); sizes.batch * sizes.tokens * all];
+    let (statistics, _) = values::<T>(&state.statistics).as_chunks::<2>();
+    let width = sizes.parts * sizes.width();
+    let mut out = vec![T::zero(); sizes.batch * sizes.tokens * width];
     let tasks = sizes.gradients(&mut out).into_par_iter().enumerate();
     tasks.for_each_init(Scratch::default, |scratch, (i, gradient)| {
         let (head, slope) = (sizes.head(&view, i), sizes.part(&slopes, i, 0));
         let statistics = &statistics[i * sizes.tokens..(i + 1) * sizes.tokens];
         kernel::backward(head, settings, scratch, slope, statistics, gradient);
     });
-    tensor(out, [sizes.batch, sizes.tokens, all])
+    tensor(out, [sizes.batch, sizes.tokens, width])
 }

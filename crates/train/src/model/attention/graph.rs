@@ -83,8 +83,8 @@ fn weights_of(query: Tensor<4>, key: Tensor<4>, settings: &HeadSettings, tables:
 
 /// Splits the projected tokens into queries, keys and values (batch, head, tokens, p).
 fn split(projected: Tensor<3>, settings: &HeadSettings) -> (Tensor<4>, Tensor<4>, Tensor<4>) {
-    let [batch, n, all] = projected.dims();
-    let d = all / settings.parts();
+    let [batch, n, width] = projected.dims();
+    let d = width / settings.parts();
     let heads = |y: Tensor<3>| {
         let split = y.reshape([batch, n, settings.heads, d / settings.heads]);
         split.swap_dims(1, 2)

@@ -230,9 +230,9 @@ impl<T: Exp> Scratch<T> {
                 }
             }
             HeadGradient::Separate(outs) => {
-                for (mut out, found) in outs.into_iter().zip([of_query, of_key, of_value]) {
+                for (mut out, gradient) in outs.into_iter().zip([of_query, of_key, of_value]) {
                     let (n, p) = out.dim();
-                    out.assign(&matrix(found, n, p));
+                    out.assign(&matrix(gradient, n, p));
                 }
             }
         }

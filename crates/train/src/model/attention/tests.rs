@@ -10,15 +10,15 @@ use std::sync::Arc;
 
 /// Every form of attention that a configuration can have, with heads of dimension `p`.
 fn forms(heads: usize, p: usize) -> Vec<ModelConfig> {
-    let mut all = vec![];
+    let mut attentions = vec![];
     for normalise_queries in [false, true] {
         for scaled in [false, true] {
-            all.push(AttentionForm::Mssa { normalise_queries, scaled });
+            attentions.push(AttentionForm::Mssa { normalise_queries, scaled });
         }
     }
-    all.push(AttentionForm::Mhsa);
+    attentions.push(AttentionForm::Mhsa);
     let mut configs = vec![];
-    for attention in all {
+    for attention in attentions {
         for causal in [false, true] {
             for positions in [Positions::None, Positions::Rotary] {
                 if positions == Positions::Rotary && p % 2 == 1 {
@@ -72,18 +72,18 @@ fn results(config: &ModelConfig, device: &ComputeDevice, sizes: [usize; 3]) -> [
     let attention = Attention::new(config, device, sizes[1]);
     let y = projected(device, &attention.settings, sizes);
     let heads = attention.heads(y.clone());
-    let mut found = mixed(heads.clone(), device).backward();
+    let mut gradients = mixed(heads.clone(), device).backward();
     let weights = attention.weights(y.clone());
-    let gradient = y.grad_remove(&mut found).unwrap();
+    let gradient = y.grad_remove(&mut gradients).unwrap();
     [values(heads), values(weights), values(gradient)]
 }
 
 /// Returns the largest difference over one plus the largest number.
-fn apart(found: &[f64], expected: &[f64]) -> f64 {
-    assert_eq!(found.len(), expected.len());
+fn apart(values: &[f64], expected: &[f64]) -> f64 {
+    assert_eq!(values.len(), expected.len());
     let largest = |x: f64, y: f64| if y.abs() <= x { x } else { y.abs() };
     let size = expected.iter().copied().fold(0.0, largest);
-    let off = found.iter().zip(expected).map(|(a, b)| a - b);
+    let off = values.iter().zip(expected).map(|(a, b)| a - b);
     off.fold(0.0, largest) / (1.0 + size)
 }
 
@@ -104,13 +104,13 @@ fn fused_attention_is_the_graph() {
         for config in forms(3, sizes[2]) {
             let what = format!("{}, {sizes:?}", label(&config));
             let expected = results(&config, &graph, *sizes);
-            let found = results(&config, &device, *sizes);
-            for (found, expected) in found.iter().zip(&expected) {
-                assert!(apart(found, expected) < ROUNDING, "{what}");
+            let fused = results(&config, &device, *sizes);
+            for (fused, expected) in fused.iter().zip(&expected) {
+                assert!(apart(fused, expected) < ROUNDING, "{what}");
             }
             let single = results(&config, &ComputeDevice::cpu(), *sizes);
-            for (found, expected) in single.iter().zip(&expected) {
-                assert!(apart(found, expected) < ROUNDING_F32, "{what}, f32");
+            for (single, expected) in single.iter().zip(&expected) {
+                assert!(apart(single, expected) < ROUNDING_F32, "{what}, f32");
             }
         }
     }
@@ -136,8 +136,8 @@ fn derivatives_are_finite_differences() {
                 });
                 let y = projected(&device, &settings, [batch, n, p]);
                 let out = fused::heads(y.clone(), &settings);
-                let mut found = mixed(out, &device).backward();
-                let gradient = values(y.grad_remove(&mut found).unwrap());
+                let mut gradients = mixed(out, &device).backward();
+                let gradient = values(y.grad_remove(&mut gradients).unwrap());
                 let at = |direction: &[f64], h: f64| {
                     let moved = values(y.clone()).into_iter().zip(direction);
                     let moved = moved.map(|(y, d)| y + h * d).collect();
@@ -175,8 +175,8 @@ fn fully_masked_rows_are_zero() {
                 let settings = Arc::new(HeadSettings { visible, ..HeadSettings::new(&config, n) });
                 let y = projected(&device, &settings, [2, n, 4]);
                 let out = fused::heads(y.clone(), &settings);
-                let mut found = mixed(out.clone(), &device).backward();
-                let gradient = values(y.clone().grad_remove(&mut found).unwrap());
+                let mut gradients = mixed(out.clone(), &device).backward();
+                let gradient = values(y.clone().grad_remove(&mut gradients).unwrap());
                 let (out, weights) = (values(out), values(fused::weights(y, &settings)));
                 assert!(gradient.iter().all(|g| g.is_finite()));
                 for b in 0..2 {
@@ -232,20 +232,20 @@ fn views_are_read_by_their_strides() {
         let tables = graph::Tables::new(&settings, &device, 6, &config);
         let wide = settings.parts() * 8;
         let run = |fused: bool| {
-            let all = device.tensor(numbers("wide", 3 * 8 * (wide + 2)), [8, 3, wide + 2]);
-            let all = all.autodiff().require_grad();
-            let cut = all.clone().swap_dims(0, 1).narrow(1, 1, 6);
+            let whole = device.tensor(numbers("wide", 3 * 8 * (wide + 2)), [8, 3, wide + 2]);
+            let whole = whole.autodiff().require_grad();
+            let cut = whole.clone().swap_dims(0, 1).narrow(1, 1, 6);
             let cut = cut.narrow(2, 1, wide);
             let out = match fused {
                 true => fused::heads(cut, &settings),
                 false => graph::heads(cut, &settings, &tables),
             };
-            let mut found = out.clone().sum().backward();
-            [values(out), values(all.grad_remove(&mut found).unwrap())]
+            let mut gradients = out.clone().sum().backward();
+            [values(out), values(whole.grad_remove(&mut gradients).unwrap())]
         };
-        let (found, expected) = (run(true), run(false));
-        for (found, expected) in found.iter().zip(&expected) {
-            assert!(apart(found, expected) < ROUNDING, "{}", label(&config));
+        let (fused, expected) = (run(true), run(false));
+        for (fused, expected) in fused.iter().zip(&expected) {
+            assert!(apart(fused, expected) < ROUNDING, "{}", label(&config));
         }
     }
 }
@@ -261,10 +261,10 @@ fn large_scores_do_not_overflow() {
             let y = device.tensor(y, [1, 3, 2 * parts]);
             let y = y.autodiff().require_grad();
             let heads = attention.heads(y.clone());
-            let mut found = mixed(heads.clone(), &device).backward();
-            let gradient = values(y.grad_remove(&mut found).unwrap());
-            let mut all = values(heads).into_iter().chain(gradient);
-            assert!(all.all(f64::is_finite), "{}", label(&config));
+            let mut gradients = mixed(heads.clone(), &device).backward();
+            let gradient = values(y.grad_remove(&mut gradients).unwrap());
+            let mut values = values(heads).into_iter().chain(gradient);
+            assert!(values.all(f64::is_finite), "{}", label(&config));
         }
     }
 }
@@ -297,10 +297,10 @@ proptest! {
         let forms: Vec<ModelConfig> = forms(heads, p);
         let config = &forms[form % forms.len()];
         let device = ComputeDevice::cpu_f64();
-        let found = results(config, &device, [batch, n, p]);
+        let fused = results(config, &device, [batch, n, p]);
         let expected = results(config, &device.unfused(), [batch, n, p]);
-        for (found, expected) in found.iter().zip(&expected) {
-            prop_assert!(apart(found, expected) < ROUNDING, "{}", label(config));
+        for (fused, expected) in fused.iter().zip(&expected) {
+            prop_assert!(apart(fused, expected) < ROUNDING, "{}", label(config));
         }
     }
 }
