@@ -101,10 +101,7 @@ mod build {
     }
 
     pub fn gpu(single: bool) -> Result<Chosen> {
-        let precision = match single {
-            true => Precision::Single,
-            false => Precision::Auto,
-        };
+        let precision = if single { Precision::Single } else { Precision::Auto };
         let options = Options { precision, ..Options::default() };
         Gpu::open(&options).map(chosen)
     }

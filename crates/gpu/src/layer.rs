@@ -196,10 +196,7 @@ impl<'a> Head<'a> {
     /// # Errors
     /// If the device fails.
     pub fn bare_products(&self, updates: bool) -> Result<()> {
-        let output = match updates {
-            true => Some(self.plan.empty(self.gpu, "output")?),
-            false => None,
-        };
+        let output = if updates { Some(self.plan.empty(self.gpu, "output")?) } else { None };
         self.sweep_blocks(None, output.as_deref())
     }
 

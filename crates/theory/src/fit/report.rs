@@ -185,10 +185,7 @@ fn goodness(findings: &Findings) -> Goodness {
         let failing: Vec<&str> = failing.map(|t| t.name).collect();
         let failing = failing.join(", ");
         // Tails below the range of f64 are 0.
-        let least = match least < 1e-300 {
-            true => "p < 1e-300".to_string(),
-            false => format!("p = {least:.1e}"),
-        };
+        let least = if least < 1e-300 { "p < 1e-300".to_string() } else { format!("p = {least:.1e}") };
         reasons.push(format!("test failed: {failing} ({least})"));
     }
     let verdict = match (p_value, reasons.is_empty()) {

@@ -34,10 +34,7 @@ pub struct Spectrum {
 /// ```
 pub fn spectrum(weights: ArrayView2<f64>) -> Result<Spectrum> {
     let (rows, columns) = weights.dim();
-    let gram = match rows <= columns {
-        true => product(weights, weights.t()),
-        false => product(weights.t(), weights),
-    };
+    let gram = if rows <= columns { product(weights, weights.t()) } else { product(weights.t(), weights) };
     if gram.iter().any(|x| !x.is_finite()) {
         let allowed = "must hold finite numbers, with finite squares";
         return Err(Error::invalid("weights", "NaN or infinite", allowed));

@@ -78,10 +78,7 @@ impl Model {
         }
         let fresh = Model::new(adapted.clone(), self.device(), streams)?;
         let begins_anew = |name: &str| name.starts_with("read_out");
-        self.rebuilt(adapted, |name| match begins_anew(name) {
-            true => fresh.values(name).map(Some),
-            false => Ok(None),
-        })
+        self.rebuilt(adapted, |name| if begins_anew(name) { fresh.values(name).map(Some) } else { Ok(None) })
     }
 
     /// The network of `config` with these parameters, but those that `replaced` gives values for.

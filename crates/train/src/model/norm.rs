@@ -21,10 +21,7 @@ const ROWS: usize = 64;
 
 /// Computes scale · (x - mean)/σ + shift of every row of x (batch, tokens, d), or without the mean.
 pub(super) fn graph(x: Tensor<3>, scale: Tensor<2>, shift: Option<Tensor<2>>, centred: bool) -> Tensor<3> {
-    let x = match centred {
-        true => x.clone() - x.mean_dim(2),
-        false => x,
-    };
+    let x = if centred { x.clone() - x.mean_dim(2) } else { x };
     let square = x.clone().square().mean_dim(2);
     let scaled = x / square.add_scalar(EPSILON).sqrt() * scale.unsqueeze_dim(0);
     match shift {
@@ -143,10 +140,7 @@ fn forward_in<T: Number>(
             || {
                 let (pairs, _) = statistics.as_chunks_mut::<2>();
                 for ((y, x), pair) in y.chunks_exact_mut(d).zip(x.chunks_exact(d)).zip(pairs) {
-                    let mean = match centred {
-                        true => sum(x, x, |x, _| x) * share,
-                        false => T::zero(),
-                    };
+                    let mean = if centred { sum(x, x, |x, _| x) * share } else { T::zero() };
                     let square = sum(x, x, |x, _| (x - mean) * (x - mean)) * share;
                     let inverse = (square + T::of_f64(EPSILON)).sqrt().recip();
                     *pair = [mean, inverse];
@@ -186,10 +180,7 @@ fn backward_in<T: Number>(state: &Kept, slope: &FlexTensor) -> [FlexTensor; 3] {
                     }
                     let unit = |x: T| (x - *mean) * *inverse;
                     let along = sum(of_x, x, |g, x| g * unit(x)) * share;
-                    let level = match state.centred {
-                        true => sum(of_x, x, |g, _| g) * share,
-                        false => T::zero(),
-                    };
+                    let level = if state.centred { sum(of_x, x, |g, _| g) * share } else { T::zero() };
                     for (g, x) in of_x.iter_mut().zip(x) {
                         *g = *inverse * (*g - level - unit(*x) * along);
                     }

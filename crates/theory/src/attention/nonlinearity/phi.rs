@@ -102,10 +102,7 @@ impl fmt::Display for Phi {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parameters = self.parameters();
         let texts: Vec<_> = parameters.iter().map(|(n, x)| format!("{n} = {x}")).collect();
-        match texts.is_empty() {
-            true => f.write_str(self.name()),
-            false => write!(f, "{} ({})", self.name(), texts.join(", ")),
-        }
+        if texts.is_empty() { f.write_str(self.name()) } else { write!(f, "{} ({})", self.name(), texts.join(", ")) }
     }
 }
 

@@ -261,10 +261,7 @@ impl Last {
         // Bisection ends at the last bit of the time.
         for _ in 0..80 {
             let middle = 0.5 * (low + high);
-            match event(&self.state_at(to, middle)).is_sign_positive() == before {
-                true => low = middle,
-                false => high = middle,
-            }
+            if event(&self.state_at(to, middle)).is_sign_positive() == before { low = middle } else { high = middle }
         }
         Some((high, self.state_at(to, high)))
     }

@@ -22,10 +22,7 @@ pub(super) struct Tables {
 impl Tables {
     pub(super) fn new(settings: &HeadSettings, device: &ComputeDevice, n: usize, config: &ModelConfig) -> Self {
         let mask = config.causal.then(|| {
-            let hidden = |i: usize| match i % n < (settings.visible)(i / n, n) {
-                true => 0.0,
-                false => HIDDEN,
-            };
+            let hidden = |i: usize| if i % n < (settings.visible)(i / n, n) { 0.0 } else { HIDDEN };
             device.tensor((0..n * n).map(hidden).collect(), [1, 1, n, n])
         });
         let p = config.head_dim();
@@ -67,10 +64,7 @@ pub(super) fn weights(projected: Tensor<3>, settings: &HeadSettings, tables: &Ta
 }
 
 fn weights_of(query: Tensor<4>, key: Tensor<4>, settings: &HeadSettings, tables: &Tables) -> Tensor<4> {
-    let query = match settings.normalise_queries {
-        true => unit_length(query),
-        false => query,
-    };
+    let query = if settings.normalise_queries { unit_length(query) } else { query };
     let mut scores = tables.turn(query).matmul(tables.turn(key).transpose());
     if settings.scale != 1.0 {
         scores = scores.mul_scalar(settings.scale);

@@ -257,10 +257,7 @@ fn softmax_terms<T: Exp>(
                 let seen = hide(row, (settings.visible)(start + i, n));
                 let max = largest(seen);
                 let sum = exp_shifted(seen, max);
-                *statistics = match seen.is_empty() {
-                    true => [T::zero(); 2],
-                    false => [max, sum.recip()],
-                };
+                *statistics = if seen.is_empty() { [T::zero(); 2] } else { [max, sum.recip()] };
             }
         },
     );

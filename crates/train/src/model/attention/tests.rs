@@ -236,10 +236,7 @@ fn views_are_read_by_their_strides() {
             let whole = whole.autodiff().require_grad();
             let cut = whole.clone().swap_dims(0, 1).narrow(1, 1, 6);
             let cut = cut.narrow(2, 1, wide);
-            let out = match fused {
-                true => fused::heads(cut, &settings),
-                false => graph::heads(cut, &settings, &tables),
-            };
+            let out = if fused { fused::heads(cut, &settings) } else { graph::heads(cut, &settings, &tables) };
             let mut gradients = out.clone().sum().backward();
             [values(out), values(whole.grad_remove(&mut gradients).unwrap())]
         };
