@@ -115,9 +115,9 @@ pub fn each_column(
 ) -> Result<()> {
     let tokens = mixture.tokens();
     for head in 0..mixture.clusters() {
-        let own = mixture.cluster(head);
+        let cluster = mixture.cluster(head);
         let spread = |signal: bool| {
-            let (start, length) = (own.start, own.len());
+            let (start, length) = (cluster.start, cluster.len());
             let total = if signal { length } else { tokens - length };
             let take = if count == 0 { total } else { count.min(total) };
             let nth = |i: usize| match i * total / take {

@@ -111,25 +111,25 @@ impl Claim for Theorem1Bounded {
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
         let allowed = SHARE * params.get(FAILURE_PROBABILITY);
-        let mut all = vec![hypothesis_clusters(params), hypothesis_dim(params)];
-        all.extend(hypotheses_29(params));
+        let mut hypotheses = vec![hypothesis_clusters(params), hypothesis_dim(params)];
+        hypotheses.extend(hypotheses_29(params));
         let Ok(law) = law(params) else {
-            return all;
+            return hypotheses;
         };
         let theta = law.clipped(self.last_theta(params));
-        all.push(Hypothesis::new(
+        hypotheses.push(Hypothesis::new(
             "captured columns",
             "N large: Lambda(theta) <= failure_probability / 4 at the last layer",
             allowed - law.lambda(theta),
         ));
         let others = law.other_breaks(theta);
         let signal = law.signal_matches().map_or(f64::INFINITY, |m| m.others);
-        all.push(Hypothesis::new(
+        hypotheses.push(Hypothesis::new(
             "other columns",
             "expected breaks through other noise <= failure_probability / 4",
             allowed - (others.own_score + others.noise_scores + signal),
         ));
-        all
+        hypotheses
     }
 
     fn promise(&self, params: &Params) -> Promise {

@@ -120,12 +120,12 @@ pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
                 interval(attention, "energy"),
             ]));
         }
-        for (matrix, found) in part(row, "weights").into_iter().flatten() {
-            let Some(found) = found.as_object() else {
+        for (matrix, findings) in part(row, "weights").into_iter().flatten() {
+            let Some(findings) = findings.as_object() else {
                 continue;
             };
-            let shape = format!("{} x {}", value(found, "rows"), value(found, "columns"));
-            let ranks = ["stable_rank", "permuted"].map(|name| value(found, name));
+            let shape = format!("{} x {}", value(findings, "rows"), value(findings, "columns"));
+            let ranks = ["stable_rank", "permuted"].map(|name| value(findings, name));
             weights.push([vec![name[0].clone(), matrix.clone(), shape], ranks.into()].concat());
         }
     }

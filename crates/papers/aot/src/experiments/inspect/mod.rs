@@ -82,8 +82,7 @@ impl Experiment for Inspect {
             tokens = data.tokens;
             how.known = Some((data.bases, data.labels));
         }
-        let found = inspect(tokens.view(), &how, streams);
-        let mut data = found.map_err(|e| e.during(format!("array {}", array.name)))?;
+        let mut data = inspect(tokens.view(), &how, streams).map_err(|e| e.during(format!("array {}", array.name)))?;
         data.insert("hash".into(), array.hash.clone().into());
         Ok(data)
     }

@@ -81,9 +81,9 @@ impl Experiment for InspectNetworks {
         let mut cells = vec![];
         for (name, network) in self.names.iter().zip(&self.networks) {
             for cell in network.cells()? {
-                let own = [(NAME.to_string(), Value::from(name.as_str()))];
+                let named = [(NAME.to_string(), Value::from(name.as_str()))];
                 let inner = cell.as_json().iter().map(|(k, v)| (k.clone(), v.clone()));
-                cells.push(Params::from_iter(own.into_iter().chain(inner)));
+                cells.push(Params::from_iter(named.into_iter().chain(inner)));
             }
         }
         Ok(cells)
