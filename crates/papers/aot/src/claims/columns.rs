@@ -148,7 +148,7 @@ pub fn each_column(
                 let query = queries.column(c);
                 visit(&Column {
                     head,
-                    own: own.clone(),
+                    own: cluster.clone(),
                     index: *j,
                     length: query.dot(&query).sqrt(),
                     scores: scores.column(c),

@@ -66,11 +66,11 @@ impl Claim for Theorem31 {
         let error = |length: usize| {
             let contexts = prompt.context.axis_chunks_iter(Axis(1), length);
             let count = (contexts.len() * queries.ncols()) as f64;
-            let one = |x: ArrayView2<f64>| {
+            let squares = |x: ArrayView2<f64>| {
                 let distance = x.dot(&x.t().dot(&queries)) * (gamma / length as f64) - &best;
                 distance.iter().map(|x| x * x).sum::<f64>()
             };
-            contexts.map(one).sum::<f64>() / count
+            contexts.map(squares).sum::<f64>() / count
         };
         let errors: Vec<f64> = rate::lengths(shortest).into_iter().map(error).collect();
         Ok(rate::outcome(shortest, &errors))
@@ -120,9 +120,11 @@ impl Claim for Theorem31Finite {
     }
 
     fn schema(&self) -> Schema {
-        let mut all = schema(30, 100);
-        all.push(GAMMA.or_from("1 / (sigma0_2 + sigma_z2)", |p| 1.0 / (p.get(TOKEN_VARIANCE) + p.get(NOISE_VARIANCE))));
-        all
+        let mut specs = schema(30, 100);
+        specs.push(
+            GAMMA.or_from("1 / (sigma0_2 + sigma_z2)", |p| 1.0 / (p.get(TOKEN_VARIANCE) + p.get(NOISE_VARIANCE))),
+        );
+        specs
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
