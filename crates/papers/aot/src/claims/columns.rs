@@ -207,10 +207,7 @@ impl Worst {
 
     /// The worst value over its `limit`; 0 where there was none to see, or where both are 0.
     pub fn over(&self, limit: f64) -> f64 {
-        match self.value == f64::NEG_INFINITY || self.value == 0.0 {
-            true => 0.0,
-            false => self.value / limit,
-        }
+        if self.value == f64::NEG_INFINITY || self.value == 0.0 { 0.0 } else { self.value / limit }
     }
 
     /// The event that nothing seen as its negative fell below `limit`.

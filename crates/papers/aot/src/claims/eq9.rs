@@ -62,10 +62,7 @@ impl Claim for Eq9 {
 
     fn expected(&self, params: &Params) -> VerdictKind {
         // Least squares knows the function once it has seen d examples.
-        match params.get(POINTS) > params.get(INPUT_DIM) {
-            true => VerdictKind::Supported,
-            false => self.sheet().expected,
-        }
+        if params.get(POINTS) > params.get(INPUT_DIM) { VerdictKind::Supported } else { self.sheet().expected }
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {

@@ -103,10 +103,7 @@ impl Claim for Theorem1Bounded {
     }
 
     fn seconds(&self, params: &Params) -> f64 {
-        match direct(params) {
-            true => seconds_of_scores(params, 0.0),
-            false => 0.0,
-        }
+        if direct(params) { seconds_of_scores(params, 0.0) } else { 0.0 }
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
@@ -145,10 +142,7 @@ impl Claim for Theorem1Bounded {
     }
 
     fn side(&self, params: &Params) -> Side {
-        match direct(params) || self.layers(params) == 0 {
-            true => Side::Exact,
-            false => Side::UpperBound,
-        }
+        if direct(params) || self.layers(params) == 0 { Side::Exact } else { Side::UpperBound }
     }
 
     fn computed(&self, params: &Params) -> Option<Computed> {
@@ -304,10 +298,7 @@ fn trials_with(failures: u64, promised: f64) -> u64 {
     }
     while high - low > 1 {
         let middle = low + (high - low) / 2;
-        match supports(middle) {
-            true => high = middle,
-            false => low = middle,
-        }
+        if supports(middle) { high = middle } else { low = middle }
     }
     high
 }

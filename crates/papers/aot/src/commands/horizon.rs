@@ -205,10 +205,7 @@ fn predict(law: &Horizon, eta: f64, seen: Option<f64>) -> Option<Predicted> {
 
 fn lines(report: &HorizonReport, predicted: &Option<Predicted>) -> Vec<String> {
     let one_p = report.dims.iter().all(|p| *p == report.dims[0]);
-    let p = match one_p {
-        true => report.dims[0].to_string(),
-        false => format!("{:?}", report.dims),
-    };
+    let p = if one_p { report.dims[0].to_string() } else { format!("{:?}", report.dims) };
     let mut first = format!("N = {}, K = {}, p = {p}", report.counts.iter().sum::<usize>(), report.dims.len());
     if let Some(delta) = report.delta {
         first.push_str(&format!(", delta = {}", number(delta)));

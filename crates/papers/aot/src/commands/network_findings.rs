@@ -39,10 +39,7 @@ pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
     }
     let holds = hypotheses(row);
     let failing: Vec<&str> = holds.iter().filter(|h| h[3] != "holds").map(|h| h[0].as_str()).collect();
-    let failing = match failing.is_empty() {
-        true => "none".into(),
-        false => failing.join(", "),
-    };
+    let failing = if failing.is_empty() { "none".into() } else { failing.join(", ") };
     let mut lines = vec![
         format!("{place}, {variant}: N = {}, d = {}", value(data, "tokens"), value(data, "ambient")),
         format!(

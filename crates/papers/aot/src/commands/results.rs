@@ -55,10 +55,7 @@ pub(super) fn computed<E: Experiment + Described>(
     let tables = (shown.tables)(&results.rows)?;
     let written = write(figures, &tables, &results.rows, &command, shown.page, to)?;
     for row in &results.rows {
-        match to.json {
-            true => out.json(row)?,
-            false => (shown.lines)(row)?.iter().try_for_each(|line| out.line(line))?,
-        }
+        if to.json { out.json(row)? } else { (shown.lines)(row)?.iter().try_for_each(|line| out.line(line))? }
     }
     if !to.json {
         folder::list(&written, out)?;

@@ -204,10 +204,7 @@ fn measures(tokens: ArrayView2<f64>, fit: &Fit) -> Result<Map<String, Value>> {
 
 /// The SNR (6) of every cluster; NaN where nothing is outside the subspaces but rounding.
 fn signal_to_noise(tokens: ArrayView2<f64>, fit: &Fit, labels: &[usize]) -> Vec<f64> {
-    match fit.delta.value.is_nan() {
-        true => vec![f64::NAN; fit.dims.len()],
-        false => snr(tokens, &fit.bases, labels),
-    }
+    if fit.delta.value.is_nan() { vec![f64::NAN; fit.dims.len()] } else { snr(tokens, &fit.bases, labels) }
 }
 
 /// √(p_k / Σ_{l≠k} p_l) / δ: the SNR (6) of a large cluster of Definition 1.

@@ -127,10 +127,9 @@ fn self_matches_are_ordered_pairs() {
         let count = |head| {
             let y = mixture.head::<f64>(head, &streams);
             let gram = product(y.t(), y.view());
-            let cluster = mixture.cluster(head);
-            cluster
-                .clone()
-                .flat_map(|i| cluster.clone().map(move |j| (i, j)))
+            let keys = mixture.cluster(head);
+            keys.clone()
+                .flat_map(|i| keys.clone().map(move |j| (i, j)))
                 .filter(|&(i, j)| i != j && gram[[i, j]] >= gram[[i, i]])
                 .count()
         };

@@ -92,10 +92,7 @@ fn crossing(f: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> u64 {
     assert!(f(low) > 1.0 && f(high) < 1.0);
     while high - low > 0.5 {
         let middle = 0.5 * (low + high);
-        match f(middle) > 1.0 {
-            true => low = middle,
-            false => high = middle,
-        }
+        if f(middle) > 1.0 { low = middle } else { high = middle }
     }
     low.floor() as u64
 }

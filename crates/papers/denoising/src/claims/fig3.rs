@@ -119,10 +119,7 @@ impl Claim for Valleys {
     }
 
     fn promise(&self, _params: &Params) -> Promise {
-        match self.figure {
-            true => Promise::AtLeast(SOME),
-            false => Promise::Always,
-        }
+        if self.figure { Promise::AtLeast(SOME) } else { Promise::Always }
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {
@@ -150,10 +147,7 @@ impl Claim for Valleys {
         let valleys = memory.minima_from(basis.t().dot(&far).view())?;
         let minima = valleys.minima.len();
         let tokens = valleys.minima.iter().filter(|m| m.token.is_some()).count();
-        let holds = match self.figure {
-            true => minima > 1 && (!self.tokens || tokens == minima),
-            false => minima == 1,
-        };
+        let holds = if self.figure { minima > 1 && (!self.tokens || tokens == minima) } else { minima == 1 };
         Ok(Outcome::Event {
             holds,
             witness: witness! {

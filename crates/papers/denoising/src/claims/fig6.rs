@@ -53,10 +53,7 @@ const EVALUATED: f64 = 40.0;
 
 impl Claim for Minimum {
     fn sheet(&self) -> &'static Sheet {
-        match self.limit {
-            false => sheet!("denoise.fig6"),
-            true => sheet!("denoise.fig6_limit"),
-        }
+        if self.limit { sheet!("denoise.fig6_limit") } else { sheet!("denoise.fig6") }
     }
 
     fn schema(&self) -> Schema {
@@ -81,10 +78,7 @@ impl Claim for Minimum {
     fn seconds(&self, params: &Params) -> f64 {
         let [n, d, prompts] = [AMBIENT, DIM, PROMPTS].map(|q| params.real(q));
         // A search over infinitely many tokens evaluates a Bessel ratio, some 100 products, per β.
-        let tokens = match self.limit {
-            true => d + 100.0,
-            false => params.real(CONTEXT),
-        };
+        let tokens = if self.limit { d + 100.0 } else { params.real(CONTEXT) };
         let frame = n * (d + 1.0).powi(2);
         prompts * (frame + EVALUATED * tokens * n) / PER_SECOND
     }

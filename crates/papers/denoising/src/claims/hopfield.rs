@@ -145,10 +145,7 @@ const LEAST_NOISE: f64 = 1e-6;
 
 impl Claim for PositiveDefinite {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed() {
-            true => sheet!("denoise.a23"),
-            false => sheet!("denoise.a23_corrected"),
-        }
+        if self.printed() { sheet!("denoise.a23") } else { sheet!("denoise.a23_corrected") }
     }
 
     fn schema(&self) -> Schema {

@@ -120,11 +120,9 @@ impl Claim for Theorem31Finite {
     }
 
     fn schema(&self) -> Schema {
-        let mut specs = schema(30, 100);
-        specs.push(
-            GAMMA.or_from("1 / (sigma0_2 + sigma_z2)", |p| 1.0 / (p.get(TOKEN_VARIANCE) + p.get(NOISE_VARIANCE))),
-        );
-        specs
+        let mut all = schema(30, 100);
+        all.push(GAMMA.or_from("1 / (sigma0_2 + sigma_z2)", |p| 1.0 / (p.get(TOKEN_VARIANCE) + p.get(NOISE_VARIANCE))));
+        all
     }
 
     fn validate(&self, params: &Params) -> Result<()> {

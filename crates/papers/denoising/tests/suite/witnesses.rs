@@ -24,10 +24,7 @@ fn failures(report: &CheckReport) -> String {
 fn in_tex(report: &CheckReport, decimals: usize) -> String {
     let written = estimate(report, decimals);
     let (value, interval) = written.split_once(' ').unwrap();
-    match report.estimate.value < 0.0 {
-        true => format!("${value}$ ${interval}$"),
-        false => format!("{value} ${interval}$"),
-    }
+    if report.estimate.value < 0.0 { format!("${value}$ ${interval}$") } else { format!("{value} ${interval}$") }
 }
 
 #[test]

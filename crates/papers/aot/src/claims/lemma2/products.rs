@@ -27,10 +27,7 @@ impl Lemma2Claim {
         }
         let cluster = column.own.clone();
         let in_cluster = matches!(self.event, Signal14 | Mixed15);
-        let unit = match in_cluster {
-            true => column.length,
-            false => params.get(DELTA) * column.length,
-        };
+        let unit = if in_cluster { column.length } else { params.get(DELTA) * column.length };
         let mut see = |(row, score): (usize, f64)| worst.record(score.abs() / unit, column, row);
         if in_cluster {
             column.others(cluster).for_each(&mut see);

@@ -244,10 +244,7 @@ impl Kept {
         fs::create_dir_all(folder).map_err(|e| Error::io(folder, e, advice))?;
         let path = folder.join(Kept::NAME);
         let failed = |e| Error::io(&path, e, advice);
-        let text = match path.exists() {
-            true => fs::read_to_string(&path).map_err(failed)?,
-            false => String::new(),
-        };
+        let text = if path.exists() { fs::read_to_string(&path).map_err(failed)? } else { String::new() };
         // What follows a torn line is computed again.
         let (mut lines, mut length) = (vec![], 0);
         for line in text.split_inclusive('\n') {

@@ -36,10 +36,7 @@ impl InspectNetworks {
         let stems: Vec<String> = networks.iter().map(stem).collect();
         let name = |(i, stem): (usize, &String)| {
             let once = stems.iter().filter(|other| *other == stem).count() == 1;
-            match once {
-                true => stem.clone(),
-                false => format!("{} {stem}", i + 1),
-            }
+            if once { stem.clone() } else { format!("{} {stem}", i + 1) }
         };
         InspectNetworks { names: stems.iter().enumerate().map(name).collect(), networks }
     }

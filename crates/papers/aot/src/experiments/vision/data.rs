@@ -106,10 +106,7 @@ impl Vision {
     }
 
     fn colours(&self) -> Vec<Transform> {
-        match self.grey {
-            true => vec![Transform::Grey],
-            false => vec![],
-        }
+        if self.grey { vec![Transform::Grey] } else { vec![] }
     }
 
     fn to_size(side: usize) -> [Transform; 2] {

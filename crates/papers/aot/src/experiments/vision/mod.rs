@@ -293,10 +293,7 @@ impl Experiment for Vision {
 
     fn memory(&self, cell: &Params) -> u64 {
         let name = cell.get(NETWORK);
-        let drawn = match self.images.is_empty() {
-            true => (self.shapes.count * self.side * self.side) as u64,
-            false => 0,
-        };
+        let drawn = if self.images.is_empty() { (self.shapes.count * self.side * self.side) as u64 } else { 0 };
         if is_baseline(name) {
             // Features of all images in f32 and f64.
             return 16 * drawn;

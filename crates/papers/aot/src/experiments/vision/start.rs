@@ -26,10 +26,7 @@ impl Vision {
         }
         let given = Path::new(&self.start);
         let run = given.join(CHECKPOINTS);
-        Some(match run.is_dir() {
-            true => run.join(streams.name()),
-            false => given.to_path_buf(),
-        })
+        Some(if run.is_dir() { run.join(streams.name()) } else { given.to_path_buf() })
     }
 
     /// Configuration of the network of a trial, with the depth and width of its checkpoint where it begins with one.

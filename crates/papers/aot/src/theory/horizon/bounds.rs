@@ -179,10 +179,7 @@ impl Horizon {
             let x = r - l / r;
             let noise = others + 1.0 - n;
             // Without noise the other keys have score 0, below any positive x.
-            let drowned = match self.delta == 0.0 && x > 0.0 || noise == 0.0 {
-                true => 0.0,
-                false => noise * tail(x / self.delta),
-            };
+            let drowned = if self.delta == 0.0 && x > 0.0 || noise == 0.0 { 0.0 } else { noise * tail(x / self.delta) };
             chi_cdf(p, r) + (n - 1.0) * tail(x) + drowned
         };
         grid(0.01, p.sqrt() + 5.0).map(bound).fold(1.0, f64::min)

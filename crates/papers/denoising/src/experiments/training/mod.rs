@@ -106,10 +106,7 @@ impl Experiment for DenoiseTraining {
     /// "A.drift". For every baseline "baseline.NAME": its loss on the training and the test prompts.
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
         let (task, epochs, variant) = self.of_cell(cell)?;
-        let source = match variant.shared_data {
-            true => streams.of_trial(0),
-            false => streams.clone(),
-        };
+        let source = if variant.shared_data { streams.of_trial(0) } else { streams.clone() };
         let set = |name, count| task.data(name, count, &Attention::ALL, &source);
         let sets = [set("train", self.training.train)?, set("test", self.training.test)?];
         let mut data = baselines(&task, &sets);
