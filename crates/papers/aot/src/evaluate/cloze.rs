@@ -81,7 +81,7 @@ impl Question {
     }
 
     pub(super) fn sequences(&self) -> impl Iterator<Item = &[u32]> {
-        let of_candidates = self.candidates.iter().flat_map(|c| [&c.own[..], &c.full[..]]);
+        let of_candidates = self.candidates.iter().flat_map(|c| [&c.short[..], &c.full[..]]);
         std::iter::once(&self.shared[..]).chain(of_candidates)
     }
 
