@@ -83,7 +83,7 @@ pub fn value(value: f64, witness: Witness) -> Outcome {
     Outcome::Value { value, witness }
 }
 
-/// The outcome of a trial that measures the exponent of `errors` as a power of `at`; uninformative where an error
+/// The outcome of a trial that measures the exponent of `errors` as a power of `sizes`; uninformative where an error
 /// is not well above its `rounding`.
 pub fn exponent(sizes: &[f64], errors: &[f64], rounding: &[f64], witness: Witness) -> Result<Outcome> {
     let lost = |(error, rounding): (&f64, &f64)| *error <= ABOVE_ROUNDING * rounding;
